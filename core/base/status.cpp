@@ -1,0 +1,44 @@
+#include "core/base/status.h"
+
+#include <array>
+
+namespace emplace {
+
+std::string_view code_name(Code code) {
+  static constexpr std::array<std::string_view, 17> kNames = {
+      "OK",          "CANCELLED",          "UNKNOWN",           "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
+      "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
+      "UNIMPLEMENTED", "INTERNAL",         "UNAVAILABLE",       "DATA_LOSS",        "UNAUTHENTICATED"};
+  return kNames[static_cast<size_t>(code)];
+}
+
+Status::Status(Code code, std::string message) : failure_(std::make_unique<Failure>(Failure{code, std::move(message)})) {}
+
+Status::Status(const Status& other) : failure_(other.failure_ ? std::make_unique<Failure>(*other.failure_) : nullptr) {}
+
+Status& Status::operator=(const Status& other) {
+  if (this != &other) failure_ = other.failure_ ? std::make_unique<Failure>(*other.failure_) : nullptr;
+  return *this;
+}
+
+const std::string& Status::message() const {
+  static const std::string kEmpty;
+  return failure_ ? failure_->message : kEmpty;
+}
+
+Status Status::with_context(std::string_view context) const {
+  if (ok()) return {};
+  return {code(), std::string(context) + ": " + message()};
+}
+
+Status invalid_argument(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
+Status not_found(std::string message) { return {Code::kNotFound, std::move(message)}; }
+Status already_exists(std::string message) { return {Code::kAlreadyExists, std::move(message)}; }
+Status failed_precondition(std::string message) { return {Code::kFailedPrecondition, std::move(message)}; }
+Status out_of_range(std::string message) { return {Code::kOutOfRange, std::move(message)}; }
+Status unimplemented(std::string message) { return {Code::kUnimplemented, std::move(message)}; }
+Status unavailable(std::string message) { return {Code::kUnavailable, std::move(message)}; }
+Status resource_exhausted(std::string message) { return {Code::kResourceExhausted, std::move(message)}; }
+Status internal_error(std::string message) { return {Code::kInternal, std::move(message)}; }
+
+}  // namespace emplace

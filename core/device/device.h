@@ -1,0 +1,78 @@
+/// DeviceSet: the devices that a graph is placed on: this machine's, simulated ones, or described ones.
+/// Attributes only: making a set touches no device.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/device/device_name.h"
+
+namespace emplace {
+
+enum class DeviceKind : uint8_t { kCpu, kSimulatedGpu, kCuda, kDescribed };
+
+struct DeviceLink {
+  int device_id = 0;
+  std::string type;
+  int strength = 0;
+};
+
+/// TensorFlow's DeviceAttributes (device_attributes.proto) and what emplace adds.
+struct Device {
+  std::string name;  // full name
+  DeviceName parsed;
+  std::string type;  // "CPU", "GPU"
+  DeviceKind kind = DeviceKind::kCpu;
+  int64_t memory_limit = 0;           // bytes; 0: not known
+  std::string physical_description;   // "device: 0, name: ..., pci bus id: ..., compute capability: 9.0"; empty: CPU
+  int physical_gpu = -1;              // index among the physical (or simulated) GPUs, before any remapping
+  int numa_node = 0;
+  std::vector<DeviceLink> links;
+  std::map<std::string, double> capability;  // peak FLOP/s by dtype, bandwidths; from a --devices file
+};
+
+/// Position in a DeviceSet.
+using DeviceId = uint16_t;
+inline constexpr DeviceId kNoDevice = 0xffff;
+
+struct DeviceSet {
+  std::vector<Device> devices;
+  /// Why there is no GPU ("no CUDA plug-in", "no NVIDIA driver", "CUDA_VISIBLE_DEVICES hides all 2 GPUs"); empty if there is one.
+  std::string no_gpu_cause;
+  /// Described devices can be planned for, not run on.
+  bool runnable = true;
+
+  const Device& at(DeviceId id) const { return devices[id]; }
+  DeviceId size() const { return static_cast<DeviceId>(devices.size()); }
+  /// By full name; kNoDevice if there is none.
+  DeviceId find(std::string_view full_name) const;
+};
+
+/// What the command line, the environment and the graph file say about devices.
+struct DeviceOptions {
+  std::string devices;              // --devices; empty: this machine
+  int simulate_gpus = 0;            // --simulate-gpus N
+  int64_t simulated_memory = 0;     //   [:MEM]; 0: 16 GiB
+  std::map<std::string, int> device_count;
+  std::string visible_device_list;
+  std::string logical_gpus;         // '0:1024,1024;1:2048'; or from config.virtual_devices:
+  struct VirtualDevices {
+    std::vector<double> memory_limit_mb;
+    std::vector<int> priority, device_ordinal;
+  };
+  std::vector<VirtualDevices> virtual_devices;
+  double memory_fraction = 0;       // 0: not set
+  int64_t memory_limit = 0;         // bytes, 0: not set
+  bool allow_growth = true;
+};
+
+/// Makes the set. `environment` looks up CUDA_VISIBLE_DEVICES and TF_FORCE_GPU_ALLOW_GROWTH (null: not set).
+/// Warnings in TensorFlow's words go to `warnings`.
+Result<DeviceSet> make_device_set(const DeviceOptions& options, const char* (*environment)(const char*),
+                                  std::vector<std::string>& warnings);
+
+}  // namespace emplace

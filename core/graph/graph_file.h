@@ -1,0 +1,78 @@
+/// GraphFile: everything a graph file says: the graph, and what to do with it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace emplace {
+
+/// `config` of the file: the part of TensorFlow's ConfigProto that emplace knows. Unset members were not written.
+struct FileConfig {
+  std::optional<bool> allow_soft_placement;
+  std::optional<bool> log_device_placement;
+  std::map<std::string, int> device_count;
+  std::optional<int> inter_op_parallelism_threads, intra_op_parallelism_threads;
+  std::optional<double> per_process_gpu_memory_fraction;
+  std::optional<bool> allow_growth;
+  std::optional<std::string> visible_device_list;
+  struct VirtualDevices {
+    std::vector<double> memory_limit_mb;
+    std::vector<int> priority, device_ordinal;
+  };
+  std::vector<VirtualDevices> virtual_devices;
+};
+
+/// A name as written in `fetch`, `feed`, ...: resolved against the graph later, with its place for messages.
+struct NamedRef {
+  std::string name;  // "n", "n:1"
+  int64_t position = kNoPosition;
+};
+
+/// A function of the `library`: signature and body.
+struct Function {
+  OpSignature signature;
+  std::unique_ptr<Graph> body;  // _Arg and _Retval nodes at its ends
+};
+
+/// An initialised variable that the file writes in short form (op "Variable" with initial_value).
+struct FileVariable {
+  NodeId variable = kNoNode;
+  NodeId assign = kNoNode;
+  bool trainable = true;
+};
+
+struct GraphFile {
+  std::shared_ptr<const Source> source;
+  std::unique_ptr<OpTable> ops;  // built-in tables and the file's op_def, kernel_def
+  Graph graph;
+  std::vector<NamedRef> fetch, target, init;
+  bool has_fetch = false, has_init = false;
+  std::vector<std::pair<NamedRef, Tensor>> feed;
+  std::vector<FileVariable> variables;
+  FileConfig config;
+  std::map<std::string, Function> library;
+  std::map<std::string, std::map<int, std::string>> cluster;  // job -> task -> host:port
+  int producer = 0, min_consumer = 0;
+  std::vector<int> bad_consumers;
+  std::string train_json, data_json;  // the text of `train` and `data`, for the training stage
+};
+
+/// Where files named in a graph may lie: the graph file's own folder, and what --allow-path adds.
+struct LoadOptions {
+  std::vector<std::string> allowed_paths;
+};
+
+/// Reads a graph file (GraphDef JSON, its hand-written form, or a TF.js model.json). Problems are collected; the
+/// result is usable for validate() only if there are none.
+std::unique_ptr<GraphFile> load(std::shared_ptr<const Source> source, const LoadOptions& options, Problems& problems);
+
+/// Ops known, arity and attrs right, types and shapes inferred, no cycle; literals get their element types. Adds
+/// every problem it finds. Afterwards Graph::type() and Graph::output_shape() may be used.
+void validate(GraphFile& file, Problems& problems);
+
+}  // namespace emplace

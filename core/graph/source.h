@@ -1,0 +1,66 @@
+/// Source: the text that a graph was read from, kept so that messages can show the line they speak of;
+/// Problem and Problems: what is wrong with it, all of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace emplace {
+
+/// The whole text of one file (mapped) or of standard input (read). Immutable; any thread may read it.
+class Source {
+ public:
+  /// `path` "-" is standard input. NotFound or PermissionDenied with the system's own words.
+  static Result<std::shared_ptr<const Source>> open(const std::string& path);
+  static std::shared_ptr<const Source> from_text(std::string name, std::string text);
+  virtual ~Source() = default;
+
+  /// As given on the command line; "<stdin>" for "-".
+  const std::string& name() const { return name_; }
+  std::string_view text() const { return text_; }
+
+  struct LineColumn {
+    int64_t line = 1;    // from 1
+    int64_t column = 1;  // from 1, in bytes
+    std::string_view line_text;
+  };
+  /// Walks the text from its start: for messages only.
+  LineColumn locate(size_t offset) const;
+
+ protected:
+  std::string name_;
+  std::string_view text_;
+};
+
+inline constexpr int64_t kNoPosition = -1;
+
+struct Problem {
+  int64_t position = kNoPosition;  // byte offset in the source
+  Code code = Code::kInvalidArgument;
+  std::string message;             // found, wanted
+  std::string hint;                // what to do; may be empty
+};
+
+/// Everything wrong with one file. Keeps the first 100 and counts the rest.
+class Problems {
+ public:
+  void add(int64_t position, std::string message, std::string hint = {}, Code code = Code::kInvalidArgument);
+  bool empty() const { return count_ == 0; }
+  int64_t count() const { return count_; }
+  const std::vector<Problem>& list() const { return list_; }
+
+  /// "file:line:column: message", the source line, a caret, the hint; one block per problem, by position.
+  std::string to_string(const Source& source) const;
+
+ private:
+  std::vector<Problem> list_;
+  int64_t count_ = 0;
+};
+
+}  // namespace emplace

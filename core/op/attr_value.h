@@ -1,0 +1,99 @@
+/// AttrValue: the value of an op's attribute (TensorFlow's AttrValue, attr_value.proto), and Attrs, a node's
+/// attributes by name.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/base/dtype.h"
+#include "core/base/shape.h"
+#include "core/tensor/tensor.h"
+
+namespace emplace {
+
+enum class AttrKind : uint8_t { kNone, kString, kInt, kFloat, kBool, kType, kShape, kTensor, kFunc, kPlaceholder };
+
+/// The declared type of an attr: a kind, or a list of it. Text form "type", "list(int)", as in OpDef.
+struct AttrType {
+  AttrKind kind = AttrKind::kNone;
+  bool list = false;
+  bool operator==(const AttrType&) const = default;
+};
+std::string attr_type_name(AttrType t);
+
+class AttrValue;
+
+/// A function by name, with attrs.
+struct FuncValue {
+  std::string name;
+  std::vector<std::pair<std::string, AttrValue>> attrs;
+};
+
+class AttrValue {
+ public:
+  using Storage = std::variant<std::monostate, std::string, int64_t, float, bool, DType, Shape, Tensor, FuncValue,
+                               std::vector<std::string>, std::vector<int64_t>, std::vector<float>, std::vector<bool>,
+                               std::vector<DType>, std::vector<Shape>, std::vector<Tensor>, std::vector<FuncValue>>;
+  AttrValue() = default;
+  /// `type` tells apart what the storage alone cannot: kPlaceholder from kString.
+  AttrValue(AttrType type, Storage value) : type_(type), value_(std::move(value)) {}
+
+  static AttrValue of(std::string v) { return {{AttrKind::kString, false}, std::move(v)}; }
+  static AttrValue of(int64_t v) { return {{AttrKind::kInt, false}, v}; }
+  static AttrValue of(float v) { return {{AttrKind::kFloat, false}, v}; }
+  static AttrValue of(bool v) { return {{AttrKind::kBool, false}, v}; }
+  static AttrValue of(DType v) { return {{AttrKind::kType, false}, v}; }
+  static AttrValue of(Shape v) { return {{AttrKind::kShape, false}, std::move(v)}; }
+  static AttrValue of(Tensor v) { return {{AttrKind::kTensor, false}, std::move(v)}; }
+  template <class T>
+  static AttrValue list_of(AttrKind kind, std::vector<T> v) { return {{kind, true}, std::move(v)}; }
+
+  /// kNone for a list without members whose kind nobody stated ({"list": {}}): it fits every list type.
+  AttrType type() const { return type_; }
+  /// REQUIRES: the value is of that kind.
+  template <class T>
+  const T& get() const { return std::get<T>(value_); }
+  template <class T>
+  const T* get_if() const { return std::get_if<T>(&value_); }
+
+ private:
+  AttrType type_;
+  Storage value_;
+};
+
+/// Attributes by name, sorted as written plus defaults. A view: the graph (or whoever made it) owns the values.
+class Attrs {
+ public:
+  using Entry = std::pair<std::string_view, const AttrValue*>;
+  Attrs() = default;
+  explicit Attrs(std::span<const Entry> entries) : entries_(entries) {}
+
+  std::span<const Entry> entries() const { return entries_; }
+  /// Null if there is no such attr.
+  const AttrValue* find(std::string_view name) const;
+
+  // For validated nodes: the attr exists and has that type.
+  int64_t integer(std::string_view name) const { return at(name).get<int64_t>(); }
+  float number(std::string_view name) const { return at(name).get<float>(); }
+  bool flag(std::string_view name) const { return at(name).get<bool>(); }
+  DType type(std::string_view name) const { return at(name).get<DType>(); }
+  const std::string& text(std::string_view name) const { return at(name).get<std::string>(); }
+  const Shape& shape(std::string_view name) const { return at(name).get<Shape>(); }
+  const Tensor& tensor(std::string_view name) const { return at(name).get<Tensor>(); }
+  const std::vector<int64_t>& integers(std::string_view name) const;
+  const std::vector<float>& numbers(std::string_view name) const;
+  const std::vector<std::string>& texts(std::string_view name) const;
+  const std::vector<DType>& types(std::string_view name) const;
+  const std::vector<Shape>& shapes(std::string_view name) const;
+
+ private:
+  const AttrValue& at(std::string_view name) const;
+  std::span<const Entry> entries_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,124 @@
+/// Kernel: the code of one node, and KernelContext, what it sees while it runs.
+///
+/// Life of a kernel: made once per node (attrs resolved), prepare()d whenever its input shapes become known or
+/// change, run() once per step. Output shapes come from the op's shape rule (core/op/shape_context.h), never from
+/// the kernel, unless the rule leaves them open (Where, Unique): then run() allocates.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "core/base/parallel.h"
+#include "core/base/status.h"
+#include "core/op/attr_value.h"
+#include "core/tensor/tensor.h"
+
+namespace emplace {
+
+/// State behind a VariableV2 or a VarHandleOp; lives in its device's memory and persists over steps.
+/// The mutex orders assignments and reads of different workers.
+struct Variable {
+  std::string name;
+  DType dtype = DType::kInvalid;
+  Shape declared_shape;
+  std::mutex mutex;
+  Tensor value;  // invalid until first assigned
+};
+
+/// Memory of the device that a node runs on. Thread-safe.
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+  /// ResourceExhausted when the device's limit does not allow it.
+  virtual Result<Tensor> allocate(DType dtype, const Shape& shape) = 0;
+};
+
+/// Finds or makes the variables of one device. Thread-safe.
+class VariableStore {
+ public:
+  virtual ~VariableStore() = default;
+  virtual Variable& find_or_create(const std::string& container, const std::string& name, DType dtype, const Shape& shape) = 0;
+};
+
+/// What a node is, for the maker of its kernel. Valid only during the call.
+struct KernelInit {
+  std::string_view node_name;
+  std::string_view op;
+  Attrs attrs;
+  std::span<const DType> input_types;
+  std::span<const DType> output_types;
+  VariableStore* variables = nullptr;
+  uint64_t random_seed = 0;  // for ops whose seed attrs are both 0
+};
+
+class KernelContext {
+ public:
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  int num_outputs() const { return static_cast<int>(outputs_.size()); }
+  const Tensor& input(int i) const { return inputs_[static_cast<size_t>(i)]; }
+  /// Shape and dtype are set before prepare(); storage before run(), unless the shape rule left the shape open.
+  Tensor& output(int i) { return outputs_[static_cast<size_t>(i)]; }
+  template <class T>
+  const T* in(int i) const { return input(i).data<T>(); }
+  template <class T>
+  T* out(int i) { return output(i).data<T>(); }
+
+  /// The variable behind a reference or resource input. FailedPrecondition-free: the handle always exists.
+  Variable& variable(int i) const { return **input(i).data<Variable*>(); }
+
+  /// Gives output `i` storage (and its shape, where the shape rule could not).
+  Status allocate_output(int i, const Shape& shape);
+  /// Output `i` is `value` itself: no copy. For outputs that share an input's or a variable's buffer.
+  void forward_output(int i, Tensor value) { outputs_[static_cast<size_t>(i)] = std::move(value); }
+  /// Scratch in the device's memory, gone after run().
+  Result<Tensor> allocate_scratch(DType dtype, const Shape& shape) { return allocator_->allocate(dtype, shape); }
+
+  /// Calls body(begin, end) for pieces of [0, n), beside each other when workers are idle. `cost_ns`: of one item.
+  /// The pieces never depend on the number of threads, so sums that follow them are reproducible.
+  template <class F>
+  void parallel_for(int64_t n, double cost_ns, const F& body) { parallel_->run(n, cost_ns, body); }
+
+  std::string_view node_name() const { return node_name_; }
+  int64_t step() const { return step_; }
+
+  // Set by the executor.
+  std::span<Tensor> inputs_;
+  std::span<Tensor> outputs_;
+  Allocator* allocator_ = nullptr;
+  Parallel* parallel_ = nullptr;
+  std::string_view node_name_;
+  int64_t step_ = 0;
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  /// Input and output shapes are known and stay so until the next prepare(); the values of the op's `value_inputs`
+  /// are there too. Chooses code, sizes scratch. Not every kernel needs it.
+  virtual Status prepare(KernelContext&) { return ok_status(); }
+  /// Computes the outputs. Called from any worker, never from two at once for one node.
+  virtual Status run(KernelContext& c) = 0;
+};
+
+using KernelMaker = Result<std::unique_ptr<Kernel>> (*)(const KernelInit&);
+
+/// A kernel without state of its own: F is Status(KernelContext&).
+template <auto F>
+Result<std::unique_ptr<Kernel>> stateless(const KernelInit&) {
+  struct Stateless final : Kernel {
+    Status run(KernelContext& c) override { return F(c); }
+  };
+  return std::unique_ptr<Kernel>(std::make_unique<Stateless>());
+}
+
+/// A kernel class K with a constructor K(const KernelInit&).
+template <class K>
+Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+  return std::unique_ptr<Kernel>(std::make_unique<K>(init));
+}
+
+}  // namespace emplace

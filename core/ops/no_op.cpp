@@ -1,0 +1,11 @@
+// NoOp: nothing to compute, a point for control edges to meet.
+#include "core/op/op_def.h"
+
+namespace emplace {
+namespace {
+Status no_op_cpu(KernelContext&) { return ok_status(); }
+}  // namespace
+
+OpDef no_op() { return OpDef("NoOp").doc("Does nothing; groups control inputs.").shape(shape_none).cpu(stateless<no_op_cpu>); }
+
+}  // namespace emplace

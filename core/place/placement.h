@@ -1,0 +1,101 @@
+/// Placement: where every node runs, and why. Made by place(); never changed afterwards, so any number of threads
+/// may read it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/device/device.h"
+#include "core/graph/graph_file.h"
+
+namespace emplace {
+
+/// Why a node is where it is; a closed list that follows the placer step by step.
+enum class Reason : uint8_t {
+  kNone,  // not decided yet: never in a finished placement
+  kAssigned,
+  kRequested,
+  kPartialRequest,
+  kColocated,
+  kResourceEdge,
+  kReferenceEdge,
+  kOnlyKernel,
+  kKernelPriority,
+  kGeneratorWithConsumer,
+  kMetadataWithInput,
+  kIdentityWithSource,
+  kHostVariant,
+  kDefault,
+  kSoftNoKernel,
+  kSoftNoDevice,
+  kSoftMovedWithResource,
+  kOverride,
+  kCost,
+};
+/// "generator_with_consumer".
+std::string_view reason_code(Reason reason);
+
+enum class Verdict : uint8_t {
+  kChosen,
+  kCandidate,      // would have been possible, another came first
+  kNoKernel,       // no kernel of this node for that device type
+  kGroupNoKernel,  // a node it is colocated with has none
+  kNotRequested,   // does not match the requested device
+  kGroupRequest,   // does not match what the group asks for
+  kHostOnly,       // the value can live in host memory only
+};
+std::string_view verdict_code(Verdict verdict);
+
+struct Decision {
+  DeviceId device = kNoDevice;
+  Reason reason = Reason::kNone;
+  uint32_t group = 0;         // nodes with the same number are on one device by constraint
+  NodeId because = kNoNode;   // the node that decided: the group's first placed member, the consumer, the source
+};
+
+struct Candidate {
+  DeviceId device;
+  Verdict verdict;
+};
+
+struct PlaceOptions {
+  bool allow_soft_placement = false;
+  bool log_device_placement = false;  // notes of section 4.3 are made
+  /// Node -> full device name, placed beforehand ("assigned devices").
+  std::vector<std::pair<NodeId, std::string>> assigned;
+  /// --place 'REGEX=DEVICE' and friends, already resolved to requested devices per node; index by NodeId, empty: none.
+  std::vector<std::pair<NodeId, std::string>> overrides;
+  bool clear_devices = false;
+  /// Only kernels that this emplace can execute (--kernels available).
+  bool available_kernels_only = false;
+};
+
+class Placement {
+ public:
+  /// REQUIRES: the node belongs to the graph that was placed.
+  const Decision& of(NodeId id) const { return decisions[id]; }
+  DeviceId device(NodeId id) const { return decisions[id].device; }
+
+  std::vector<Decision> decisions;         // by node
+  std::vector<NodeId> order;               // assignment order, which is TensorFlow's log order
+  std::vector<std::pair<int, std::string>> notes;  // severity (0 info, 1 warning, 2 error), text: section 4.3
+};
+
+/// Places every node, or says why it cannot be: TensorFlow's status, and every other offender in `details`.
+Result<Placement> place(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
+                        std::vector<std::string>& details);
+
+/// Every device with its verdict for `node`, device-set order.
+std::vector<Candidate> candidates_of(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
+                                     const Placement& placement, NodeId node);
+
+/// The sentence for a node's reason.
+std::string reason_text(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
+                        const Placement& placement, NodeId node);
+
+}  // namespace emplace

@@ -1,0 +1,88 @@
+#include "core/tensor/tensor.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "core/base/cat.h"
+
+namespace emplace {
+namespace {
+
+class HeapBuffer final : public Buffer {
+ public:
+  HeapBuffer(void* data, size_t size) : Buffer(data, size) {}
+  ~HeapBuffer() override { std::free(data_); }
+};
+
+class StringBuffer final : public Buffer {
+ public:
+  explicit StringBuffer(size_t count)
+      : Buffer(nullptr, count * sizeof(std::string)), strings_(std::make_unique<std::string[]>(count)) {
+    data_ = strings_.get();
+  }
+
+ private:
+  std::unique_ptr<std::string[]> strings_;
+};
+
+// Handles of resources and variants: one pointer an element.
+size_t storage_size(DType t) { return base_type(t) == DType::kResource || is_ref(t) || t == DType::kVariant ? sizeof(void*) : dtype_size(t); }
+
+}  // namespace
+
+Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
+  auto count = shape.checked_num_elements();
+  int64_t bytes = 0;
+  size_t element = dtype == DType::kString ? sizeof(std::string) : storage_size(dtype);
+  if (!count || __builtin_mul_overflow(*count, static_cast<int64_t>(element), &bytes)) {
+    return invalid_argument(cat("shape ", shape.to_string(), " has too many elements"));
+  }
+  std::shared_ptr<Buffer> buffer;
+  try {
+    if (dtype == DType::kString) {
+      buffer = std::make_shared<StringBuffer>(static_cast<size_t>(*count));
+    } else {
+      size_t size = (static_cast<size_t>(bytes) + 63) / 64 * 64;
+      void* data = std::aligned_alloc(64, size ? size : 64);
+      if (!data) throw std::bad_alloc();
+      buffer = std::make_shared<HeapBuffer>(data, size);
+    }
+  } catch (const std::bad_alloc&) {
+    return resource_exhausted(cat("OOM when allocating tensor with shape", shape.to_string(), " and type ",
+                                  dtype_tf_name(dtype), " on the host"));
+  }
+  void* data = buffer->data();
+  return wrap(dtype, shape, data, std::move(buffer));
+}
+
+Tensor Tensor::wrap(DType dtype, const Shape& shape, void* data, std::shared_ptr<Buffer> owner) {
+  Tensor t;
+  t.dtype_ = dtype;
+  t.shape_ = shape;
+  t.num_elements_ = shape.num_elements();
+  t.data_ = data;
+  t.buffer_ = std::move(owner);
+  return t;
+}
+
+Tensor Tensor::reshaped(const Shape& shape) const { return wrap(dtype_, shape, data_, buffer_); }
+
+int64_t int_at(const Tensor& t, int64_t i) {
+  return t.dtype() == DType::kInt32 ? t.data<int32_t>()[i] : t.data<int64_t>()[i];
+}
+
+std::vector<int64_t> ints_of(const Tensor& t) {
+  std::vector<int64_t> out;
+  out.reserve(static_cast<size_t>(t.num_elements()));
+  for (int64_t i = 0; i < t.num_elements(); ++i) out.push_back(int_at(t, i));
+  return out;
+}
+
+bool same_bytes(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) return false;
+  if (a.dtype() == DType::kString) return std::equal(a.flat<std::string>().begin(), a.flat<std::string>().end(), b.data<std::string>());
+  return a.num_elements() == 0 || std::memcmp(a.raw(), b.raw(), a.size_bytes()) == 0;
+}
+
+}  // namespace emplace
