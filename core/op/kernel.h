@@ -15,6 +15,7 @@
 #include "core/base/parallel.h"
 #include "core/base/status.h"
 #include "core/op/attr_value.h"
+#include "core/op/tile.h"
 #include "core/tensor/tensor.h"
 
 namespace emplace {
@@ -102,6 +103,12 @@ class Kernel {
   virtual Status prepare(KernelContext&) { return ok_status(); }
   /// Computes the outputs. Called from any worker, never from two at once for one node.
   virtual Status run(KernelContext& c) = 0;
+
+  /// After prepare(): the op as a function of runs of elements, if it is elementwise for these shapes (every input has
+  /// the output's shape, or one element). The executor may then call this in place of run().
+  virtual Tile tile() const { return {}; }
+  /// After prepare(): the op as a reduction of all elements of input 0, if it is one.
+  virtual BlockReduction block_reduction() const { return {}; }
 };
 
 using KernelMaker = Result<std::unique_ptr<Kernel>> (*)(const KernelInit&);
