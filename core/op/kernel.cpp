@@ -1,6 +1,16 @@
 #include "core/op/kernel.h"
 
+#include "core/base/cat.h"
+
 namespace emplace {
+
+Result<Tensor> read_reference(Variable& variable) {
+  std::lock_guard lock(variable.mutex);
+  if (!variable.value.valid()) {
+    return failed_precondition(cat("Attempting to use uninitialized value ", variable.name));
+  }
+  return variable.value;
+}
 
 Status KernelContext::allocate_output(int i, const Shape& shape) {
   ASSIGN_OR_RETURN(output(i), allocator_->allocate(output(i).dtype(), shape));

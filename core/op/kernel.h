@@ -21,7 +21,8 @@
 namespace emplace {
 
 /// State behind a VariableV2 or a VarHandleOp; lives in its device's memory and persists over steps.
-/// The mutex orders assignments and reads of different workers.
+/// The mutex orders assignments and reads of different workers. Who reads shares `value`'s buffer; who writes does so
+/// in place only while nobody else holds that buffer, else into a new one, so a value once read never changes.
 struct Variable {
   std::string name;
   DType dtype = DType::kInvalid;
@@ -30,12 +31,20 @@ struct Variable {
   Tensor value;  // invalid until first assigned
 };
 
+/// What a VariableV2 or VarHandleOp hands on: a scalar of type `dtype` (reference or resource) whose element is the
+/// Variable*. An input argument that is no reference (Identity of a VariableV2) gets read_reference() of it instead.
+inline Tensor variable_handle(DType dtype, Variable** variable) { return Tensor::wrap(dtype, Shape{}, variable); }
+/// The value now, sharing its buffer. FailedPrecondition "Attempting to use uninitialized value NAME".
+Result<Tensor> read_reference(Variable& variable);
+
 /// Memory of the device that a node runs on. Thread-safe.
 class Allocator {
  public:
   virtual ~Allocator() = default;
   /// ResourceExhausted when the device's limit does not allow it.
   virtual Result<Tensor> allocate(DType dtype, const Shape& shape) = 0;
+  /// The same for what outlives the step: the values of variables and constants.
+  virtual Result<Tensor> allocate_persistent(DType dtype, const Shape& shape) { return allocate(dtype, shape); }
 };
 
 /// Finds or makes the variables of one device. Thread-safe.
@@ -75,8 +84,14 @@ class KernelContext {
   Status allocate_output(int i, const Shape& shape);
   /// Output `i` is `value` itself: no copy. For outputs that share an input's or a variable's buffer.
   void forward_output(int i, Tensor value) { outputs_[static_cast<size_t>(i)] = std::move(value); }
+  /// Output `i` has no value in this step (Switch): whoever reads it is not run. The output is left invalid, and so
+  /// is the input of a Merge that nobody wrote.
+  void mark_dead(int i) { outputs_[static_cast<size_t>(i)] = Tensor(); }
   /// Scratch in the device's memory, gone after run().
   Result<Tensor> allocate_scratch(DType dtype, const Shape& shape) { return allocator_->allocate(dtype, shape); }
+  Result<Tensor> allocate_persistent(DType dtype, const Shape& shape) {
+    return allocator_->allocate_persistent(dtype, shape);
+  }
 
   /// Calls body(begin, end) for pieces of [0, n), beside each other when workers are idle. `cost_ns`: of one item.
   /// The pieces never depend on the number of threads, so sums that follow them are reproducible.

@@ -37,6 +37,10 @@ class OpDef {
   OpDef&& value_inputs(std::vector<int> inputs) && { value_inputs_ = std::move(inputs); return std::move(*this); }
   /// Output 0 shares the buffer of input 0 (Identity, Reshape): planned as no work at all.
   OpDef&& forwards_input() && { forwards_input_ = true; return std::move(*this); }
+  /// run() itself gives the outputs their storage, by forward_output() (a constant, a variable's value, an input's
+  /// buffer) or allocate_output() (a size that only run() finds): the planner reserves nothing for them, and what the
+  /// inputs hold stays alive and unchanged as long as the outputs do.
+  OpDef&& provides_outputs() && { provides_outputs_ = true; return std::move(*this); }
   /// Output 0 may be written over an input of the same shape and type that nobody else reads (elementwise ops).
   OpDef&& may_overwrite_input() && { may_overwrite_ = true; return std::move(*this); }
   OpDef&& sample(std::string_view text, double tolerance = 0) && {
@@ -50,6 +54,7 @@ class OpDef {
   std::string_view kernel_attr_name() const { return kernel_attr_; }
   const std::vector<int>& value_input_list() const { return value_inputs_; }
   bool forwards() const { return forwards_input_; }
+  bool provides() const { return provides_outputs_; }
   bool may_overwrite() const { return may_overwrite_; }
   const std::vector<Sample>& samples() const { return samples_; }
   DTypeSet cpu_types() const;
@@ -67,6 +72,7 @@ class OpDef {
   std::vector<int> value_inputs_;
   std::vector<Sample> samples_;
   bool forwards_input_ = false;
+  bool provides_outputs_ = false;
   bool may_overwrite_ = false;
 };
 

@@ -13,6 +13,12 @@
 
 namespace emplace {
 
+/// What stands behind a resource: the element type and shape of the variable.
+struct HandleInfo {
+  DType dtype = DType::kInvalid;
+  Shape shape = Shape::unknown();
+};
+
 class ShapeContext {
  public:
   virtual ~ShapeContext() = default;
@@ -31,6 +37,10 @@ class ShapeContext {
 
   /// Outputs that are not set stay unknown.
   virtual void set_output(int i, Shape shape) = 0;
+
+  /// Behind a resource input: null if nobody said.
+  virtual const HandleInfo* input_handle(int) const { return nullptr; }
+  virtual void set_output_handle(int, HandleInfo) {}
 
   // Helpers, all in terms of the above (core/op/shape_context.cpp). Each fails with TensorFlow's text.
 
