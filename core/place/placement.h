@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,8 +37,11 @@ enum class Reason : uint8_t {
   kOverride,
   kCost,
 };
+inline constexpr int kReasonCount = 19;
 /// "generator_with_consumer".
 std::string_view reason_code(Reason reason);
+/// soft_no_kernel, soft_no_device, soft_moved_with_resource.
+bool is_soft(Reason reason);
 
 enum class Verdict : uint8_t {
   kChosen,
@@ -49,13 +52,14 @@ enum class Verdict : uint8_t {
   kGroupRequest,   // does not match what the group asks for
   kHostOnly,       // the value can live in host memory only
 };
+/// "group_no_kernel".
 std::string_view verdict_code(Verdict verdict);
 
 struct Decision {
   DeviceId device = kNoDevice;
   Reason reason = Reason::kNone;
-  uint32_t group = 0;         // nodes with the same number are on one device by constraint
-  NodeId because = kNoNode;   // the node that decided: the group's first placed member, the consumer, the source
+  uint32_t group = 0;        // nodes with the same number are on one device by constraint
+  NodeId because = kNoNode;  // the node that decided: the group's first placed member, the consumer, the source
 };
 
 struct Candidate {
@@ -68,12 +72,15 @@ struct PlaceOptions {
   bool log_device_placement = false;  // notes of section 4.3 are made
   /// Node -> full device name, placed beforehand ("assigned devices").
   std::vector<std::pair<NodeId, std::string>> assigned;
-  /// --place 'REGEX=DEVICE' and friends, already resolved to requested devices per node; index by NodeId, empty: none.
+  /// Requested devices that replace those of the file, sorted by node; made by resolve_requests() (overrides.h).
   std::vector<std::pair<NodeId, std::string>> overrides;
+  /// Nodes without an override ask for nothing, whatever the file says.
   bool clear_devices = false;
   /// Only kernels that this emplace can execute (--kernels available).
   bool available_kernels_only = false;
 };
+
+struct PlacerState;  // what explanations need: groups, kernels found, device names (core/place/placer_state.h)
 
 class Placement {
  public:
@@ -81,12 +88,14 @@ class Placement {
   const Decision& of(NodeId id) const { return decisions[id]; }
   DeviceId device(NodeId id) const { return decisions[id].device; }
 
-  std::vector<Decision> decisions;         // by node
-  std::vector<NodeId> order;               // assignment order, which is TensorFlow's log order
+  std::vector<Decision> decisions;  // by node
+  std::vector<NodeId> order;        // assignment order, which is TensorFlow's log order
   std::vector<std::pair<int, std::string>> notes;  // severity (0 info, 1 warning, 2 error), text: section 4.3
+  std::shared_ptr<const PlacerState> state;        // refers to the file and the devices, which must outlive it
 };
 
-/// Places every node, or says why it cannot be: TensorFlow's status, and every other offender in `details`.
+/// Places every node, or says why it cannot be: TensorFlow's status (its first error), and in `details` every
+/// offender, one entry each, with the smallest set of nodes and edges that cannot hold together.
 Result<Placement> place(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
                         std::vector<std::string>& details);
 
@@ -97,5 +106,12 @@ std::vector<Candidate> candidates_of(const GraphFile& file, const DeviceSet& dev
 /// The sentence for a node's reason.
 std::string reason_text(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
                         const Placement& placement, NodeId node);
+
+/// What `node` asks for once the options are applied: the file's request, or its override.
+std::string_view requested_device(const Graph& graph, const PlaceOptions& options, NodeId node);
+
+/// Nodes without any kernel in this emplace that TensorFlow's registry could place: where --kernels available
+/// and --kernels tensorflow differ.
+std::vector<NodeId> nodes_without_available_kernel(const GraphFile& file);
 
 }  // namespace emplace

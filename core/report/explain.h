@@ -1,0 +1,23 @@
+/// What `emplace explain` prints: why nodes are where they are, and what would move them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/partition/copies.h"
+#include "core/place/placement.h"
+
+namespace emplace {
+
+struct ExplainRequest {
+  std::vector<std::string> nodes;  // empty: a summary of all nodes by reason
+  std::string on_device;           // --on: "GPU:0", "/cpu:0", ...; empty: any other device
+  bool json = false;
+};
+
+/// The text or the JSON document. NotFound for a node that the graph lacks, InvalidArgument for a malformed
+/// --on device. Every change it proposes has been tried by placing the graph again.
+Result<std::string> explain(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
+                            const Placement& placement, const CopyPlan& copies, const ExplainRequest& request);
+
+}  // namespace emplace

@@ -1,0 +1,38 @@
+/// What `emplace place` prints: the same facts as a table, JSON, CSV, a dot graph or a page.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/partition/copies.h"
+#include "core/place/placement.h"
+
+namespace emplace {
+
+/// Pointers outlive the report. On failure `error` is set, and placement and copies are null.
+struct PlaceReport {
+  const GraphFile* file = nullptr;
+  const DeviceSet* devices = nullptr;
+  const PlaceOptions* options = nullptr;
+  const Placement* placement = nullptr;
+  const CopyPlan* copies = nullptr;
+  Status error;
+  std::vector<std::string> offenders;  // `details` of place()
+  std::vector<int64_t> peak_bytes;     // planned peak by device; empty: not known
+  double load_ms = 0, place_ms = 0;
+};
+
+/// Nodes with device, reason and text; then the copies; then the summary line.
+std::string place_table(const PlaceReport& report);
+/// The document of the command-line contract, one line.
+std::string place_json(const PlaceReport& report);
+/// name,op,requested,device,reason
+std::string place_csv(const PlaceReport& report);
+/// A cluster per device, copies as bold edges.
+std::string place_dot(const PlaceReport& report);
+std::string place_html(const PlaceReport& report);
+/// "text", "json", "csv", "dot" or "html".
+Result<std::string> place_document(const PlaceReport& report, std::string_view format);
+
+}  // namespace emplace

@@ -1,0 +1,22 @@
+/// The placement in TensorFlow's log form, and in one line.
+#pragma once
+
+#include <string>
+
+#include "core/partition/copies.h"
+#include "core/place/placement.h"
+
+namespace emplace {
+
+/// "Device mapping:\n/job:... -> device: 0, name: ...\n", or "Device mapping: no known devices.\n".
+std::string device_mapping(const DeviceSet& devices);
+
+/// "name: (Op): /job:.../device:GPU:0\n" per node, in assignment order.
+std::string placement_lines(const Graph& graph, const DeviceSet& devices, const Placement& placement);
+
+/// "placed 412 nodes: GPU:0 380, CPU:0 32 | 2 moved by soft placement | 3 copies/step 14.2 MiB", without newline.
+/// Whoever runs the graph adds " | peak ...".
+std::string placement_summary(const Graph& graph, const DeviceSet& devices, const Placement& placement,
+                              const CopyPlan& copies);
+
+}  // namespace emplace
