@@ -46,12 +46,13 @@ constexpr std::array<Names, kDTypeCount> kTable = {{
     {"UINT4", "uint4", "uint4", 1},
     {"INT2", "int2", "int2", 1},
     {"UINT2", "uint2", "uint2", 1},
+    {"FLOAT4_E2M1FN", "float4_e2m1fn", "float4_e2m1fn", 1},
 }};
 
 const Names& names(DType t) { return kTable[static_cast<size_t>(base_type(t))]; }
 
-constexpr DTypeSet kFloat8s{DType::kFloat8E5M2, DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ,
-                            DType::kFloat8E4M3B11FNUZ, DType::kFloat8E5M2FNUZ};
+constexpr DTypeSet kTinyFloats{DType::kFloat8E5M2, DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ,
+                               DType::kFloat8E4M3B11FNUZ, DType::kFloat8E5M2FNUZ, DType::kFloat4E2M1FN};
 constexpr DTypeSet kTinyInts{DType::kInt4, DType::kUInt4, DType::kInt2, DType::kUInt2};
 constexpr DTypeSet kQuantized{DType::kQInt8, DType::kQUInt8, DType::kQInt16, DType::kQUInt16, DType::kQInt32};
 
@@ -84,7 +85,7 @@ std::optional<DType> dtype_from_number(int64_t number) {
   return static_cast<DType>(number);
 }
 
-bool is_floating(DType t) { return (kFloating | kFloat8s).has(t); }
+bool is_floating(DType t) { return (kFloating | kTinyFloats).has(t); }
 bool is_integer(DType t) { return (kIntegers | kTinyInts).has(t); }
 bool is_complex(DType t) { return kComplexes.has(t); }
 bool is_quantized(DType t) { return kQuantized.has(t); }

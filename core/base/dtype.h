@@ -45,8 +45,9 @@ enum class DType : uint8_t {
   kUInt4 = 30,
   kInt2 = 31,
   kUInt2 = 32,
+  kFloat4E2M1FN = 33,
 };
-inline constexpr int kDTypeCount = 33;
+inline constexpr int kDTypeCount = 34;
 inline constexpr int kRefOffset = 100;  // DT_FLOAT_REF = 101
 
 /// A reference type (the output of a Variable) is its base type plus 100.
@@ -67,7 +68,7 @@ std::optional<DType> parse_dtype(std::string_view text);
 /// Reads TensorFlow's number (reference types included).
 std::optional<DType> dtype_from_number(int64_t number);
 
-bool is_floating(DType t);  // half, bfloat16, float, double and the float8 types
+bool is_floating(DType t);  // half, bfloat16, float, double and the float8 and float4 types
 bool is_integer(DType t);   // signed and unsigned, not quantized
 bool is_complex(DType t);
 bool is_quantized(DType t);

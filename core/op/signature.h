@@ -44,6 +44,9 @@ struct OpSignature {
   bool is_aggregate = false;
   bool is_commutative = false;
   bool allows_uninitialized_input = false;
+  bool is_distributed_communication = false;
+  int deprecated_since = 0;  // GraphDef producer version; 0: not deprecated
+  std::string deprecation;   // what to use instead, as TensorFlow says it
 
   /// Index in attrs, or -1.
   int find_attr(std::string_view attr_name) const;
@@ -62,6 +65,11 @@ struct KernelSignature {
   std::vector<KernelConstraint> constraints;
   std::vector<std::string> host_memory_args;
 };
+
+/// Does the kernel accept these (filled in) attrs? Its device type, label and priority are the caller's business
+/// (tensorflow-placement rules: label attr `_kernel`, DEFAULT kernels, priorities). InvalidArgument if a constrained
+/// attr is missing or of another kind.
+Result<bool> kernel_matches(const KernelSignature& kernel, const Attrs& attrs);
 
 /// The ops that a graph may name: the built-in tables, then what a graph file declares. Not thread-safe.
 class OpTable {

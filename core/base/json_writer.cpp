@@ -1,0 +1,137 @@
+#include "core/base/json_writer.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace emplace {
+namespace {
+
+// Length of the valid UTF-8 sequence at the start of `s`, 0 if there is none (Unicode, table 3-7).
+size_t utf8_length(std::string_view s) {
+  auto byte = [&](size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
+  auto tail = [&](size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
+  unsigned c = byte(0);
+  if (c < 0x80) return 1;
+  if (c >= 0xc2 && c <= 0xdf) return tail(1) ? 2 : 0;
+  if (c >= 0xe0 && c <= 0xef) {
+    bool second = tail(1) && !(c == 0xe0 && byte(1) < 0xa0) && !(c == 0xed && byte(1) > 0x9f);
+    return second && tail(2) ? 3 : 0;
+  }
+  if (c >= 0xf0 && c <= 0xf4) {
+    bool second = tail(1) && !(c == 0xf0 && byte(1) < 0x90) && !(c == 0xf4 && byte(1) > 0x8f);
+    return second && tail(2) && tail(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+template <class T>
+void append_number(std::string& out, T v) {
+  if (std::isnan(v)) {
+    out += "\"NaN\"";
+  } else if (std::isinf(v)) {
+    out += v > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+  } else {
+    char text[32];
+    out.append(text, std::to_chars(text, text + sizeof text, v).ptr);
+  }
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out += '"';
+  while (!text.empty()) {
+    auto c = static_cast<unsigned char>(text.front());
+    size_t length = 1;
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      default:
+        if (c < 0x20 || c == 0x7f) {
+          out += "\\u00";
+          out += kHex[c >> 4];
+          out += kHex[c & 15];
+        } else if ((length = utf8_length(text)) > 0) {
+          out += text.substr(0, length);
+        } else {
+          out += "\\ufffd";
+          length = 1;
+        }
+    }
+    text.remove_prefix(length);
+  }
+  out += '"';
+}
+
+void JsonWriter::new_line() {
+  if (indent_ == 0 || (compact_from_ >= 0 && depth_ >= compact_from_)) return;
+  out_ += '\n';
+  out_.append(static_cast<size_t>(indent_ * depth_), ' ');
+}
+
+void JsonWriter::separate() {
+  if (after_key_) {
+    after_key_ = false;
+    return;
+  }
+  if (!first_) out_ += indent_ > 0 && (compact_from_ < 0 || depth_ < compact_from_) ? "," : ", ";
+  if (depth_ > 0) new_line();
+  first_ = false;
+}
+
+JsonWriter& JsonWriter::open(char bracket) {
+  separate();
+  out_ += bracket;
+  ++depth_;
+  first_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::close(char bracket) {
+  bool empty = first_;
+  bool was_compact = compact_from_ >= 0 && depth_ >= compact_from_;
+  if (compact_from_ == depth_) compact_from_ = -1;
+  --depth_;
+  if (!empty && !was_compact) new_line();
+  out_ += bracket;
+  first_ = false;
+  return *this;
+}
+
+JsonWriter& JsonWriter::key(std::string_view name) {
+  separate();
+  append_json_string(out_, name);
+  out_ += ": ";
+  after_key_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(std::string_view text) {
+  separate();
+  append_json_string(out_, text);
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(double v) {
+  separate();
+  append_number(out_, v);
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(float v) {
+  separate();
+  append_number(out_, v);
+  return *this;
+}
+
+JsonWriter& JsonWriter::raw(std::string_view json) {
+  separate();
+  out_ += json;
+  return *this;
+}
+
+}  // namespace emplace
