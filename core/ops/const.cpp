@@ -1,0 +1,41 @@
+// Const: the tensor of its attr, copied into the device's memory once.
+#include "core/op/op_def.h"
+#include "core/ops/element.h"
+
+namespace emplace {
+namespace {
+
+Status const_shape(ShapeContext& c) {
+  c.set_output(0, c.attrs().tensor("value").shape());
+  return ok_status();
+}
+
+class Const final : public Kernel {
+ public:
+  explicit Const(const KernelInit& init) : value_(init.attrs.tensor("value")) {}
+
+  Status run(KernelContext& c) override {
+    if (!placed_.valid()) {
+      ASSIGN_OR_RETURN(placed_, c.allocate_persistent(value_.dtype(), value_.shape()));
+      copy_elements(value_.dtype(), value_.raw(), placed_.raw(), value_.num_elements());
+    }
+    c.forward_output(0, placed_);
+    return ok_status();
+  }
+
+ private:
+  Tensor value_, placed_;
+};
+
+}  // namespace
+
+OpDef const_op() {
+  return OpDef("Const")
+      .doc("The value of its attr.")
+      .shape(const_shape)
+      .kernel_attr("dtype")
+      .cpu(kMovable, make<Const>)
+      .provides_outputs();
+}
+
+}  // namespace emplace

@@ -1,0 +1,49 @@
+#include "core/ops/variable_state.h"
+
+#include "core/base/cat.h"
+#include "core/ops/element.h"
+
+namespace emplace {
+namespace {
+bool owned(const Variable& v) { return v.value.buffer() != nullptr && v.value.buffer().use_count() == 1; }
+}  // namespace
+
+Status store_value(KernelContext& c, Variable& variable, const Tensor& value) {
+  bool fits = variable.value.valid() && owned(variable) && variable.value.shape() == value.shape();
+  if (!fits) {
+    ASSIGN_OR_RETURN(variable.value, c.allocate_persistent(variable.dtype, value.shape()));
+  }
+  copy_elements(*c.parallel_, value.dtype(), value.raw(), variable.value.raw(), value.num_elements());
+  return ok_status();
+}
+
+Status own_value(KernelContext& c, Variable& variable) {
+  if (owned(variable)) return ok_status();
+  Tensor shared = variable.value;
+  ASSIGN_OR_RETURN(variable.value, c.allocate_persistent(variable.dtype, shared.shape()));
+  copy_elements(*c.parallel_, shared.dtype(), shared.raw(), variable.value.raw(), shared.num_elements());
+  return ok_status();
+}
+
+Status update_value(KernelContext& c, Variable& variable, const Tensor& value, RowOp op) {
+  RETURN_IF_ERROR(own_value(c, variable));
+  Tensor target = variable.value;
+  c.parallel_for(value.num_elements(), 0.5, [&](int64_t begin, int64_t end) {
+    op(element_at(target, begin), element_at(value, begin), end - begin);
+  });
+  return ok_status();
+}
+
+Result<Variable*> find_variable(const KernelInit& init) {
+  const std::string& shared = init.attrs.text("shared_name");
+  DType dtype = init.attrs.type("dtype");
+  std::string name = shared.empty() ? std::string(init.node_name) : shared;
+  Variable& found = init.variables->find_or_create(init.attrs.text("container"), name, dtype, init.attrs.shape("shape"));
+  if (found.dtype != dtype) {
+    return invalid_argument(cat("Variable ", name, " holds ", dtype_tf_name(found.dtype), ", but node ", init.node_name,
+                                " wants ", dtype_tf_name(dtype)));
+  }
+  return &found;
+}
+
+}  // namespace emplace

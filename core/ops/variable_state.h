@@ -1,0 +1,20 @@
+/// What the kernels of variables share: writing a value by the rule of Variable (core/op/kernel.h).
+#pragma once
+
+#include "core/op/kernel.h"
+#include "core/op/shape_context.h"
+#include "core/ops/row_ops.h"
+
+namespace emplace {
+
+/// variable = value (a copy). REQUIRES: the caller holds variable.mutex.
+Status store_value(KernelContext& c, Variable& variable, const Tensor& value);
+/// variable = op(variable, value), element by element. REQUIRES: as above, and equal shapes.
+Status update_value(KernelContext& c, Variable& variable, const Tensor& value, RowOp op);
+/// Makes the variable's buffer one that nobody else holds, with the same elements. REQUIRES: as above, initialised.
+Status own_value(KernelContext& c, Variable& variable);
+
+/// The variable behind a VariableV2 or VarHandleOp node, from its attrs `container` and `shared_name`.
+Result<Variable*> find_variable(const KernelInit& init);
+
+}  // namespace emplace
