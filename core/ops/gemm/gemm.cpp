@@ -1,0 +1,189 @@
+#include "core/ops/gemm/gemm.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "core/ops/gemm/tile.h"
+
+namespace emplace::gemm {
+namespace {
+
+// A panel of b of this depth (two vectors wide) fits in L1 and L2 beside the rows of a.
+constexpr int64_t kDepth = 512;
+// Row tiles whose packed rows stay in L2 while the panels of b pass by.
+constexpr int64_t kRowTilesPerBlock = 8;
+// b is used as it lies when it fits in L1.
+constexpr int64_t kSmallBytes = 24 << 10;
+// Rows that lie this far apart fall into the same sets of L1.
+constexpr int64_t kConflictStride = 4096;
+constexpr int kMaxTileRows = 16;
+
+double product_ns(int64_t products) { return static_cast<double>(products) * 0.02; }
+
+template <class T>
+std::vector<T>& worker_buffer() {
+  thread_local std::vector<T> buffer;
+  return buffer;
+}
+
+}  // namespace
+
+template <class T>
+Gemm<T>::Gemm(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b)
+    : m_(m), n_(n), k_(k), transpose_a_(transpose_a), transpose_b_(transpose_b) {
+  const Kernels<T>& kernel = kernels<T>();
+  rows_ = kernel.max_rows;
+  cols_ = kernel.max_cols;
+  row_tiles_ = (m + rows_ - 1) / rows_;
+  panels_ = (n + cols_ - 1) / cols_;
+  depth_ = k > 0 ? (k + (k + kDepth - 1) / kDepth - 1) / ((k + kDepth - 1) / kDepth) : 0;
+  auto bytes = static_cast<int64_t>(sizeof(T));
+  pack_b_ = transpose_b || n % kernel.vector != 0 || k * n * bytes > kSmallBytes;
+  pack_a_ = transpose_a ? n > 2 * cols_ : k * bytes % kConflictStride == 0;
+  if (m == 0 || n == 0) {
+    way_ = Way::kNothing;
+  } else if (k == 0) {
+    way_ = Way::kZero;
+  } else if (m == 1) {
+    way_ = transpose_b ? Way::kDots : Way::kRow;
+  } else if (n == 1) {
+    way_ = transpose_a ? Way::kColumnTransposed : Way::kColumn;
+  } else {
+    way_ = Way::kTiles;
+  }
+}
+
+template <class T>
+int64_t Gemm<T>::packed_b_size() const {
+  return way_ == Way::kTiles && pack_b_ ? panels_ * cols_ * k_ : 0;
+}
+
+template <class T>
+void Gemm<T>::pack_b(Parallel& parallel, const T* b, T* packed) const {
+  // Panel by panel; in a panel row by row, so that every depth block of a panel is contiguous too.
+  parallel.run(panels_, static_cast<double>(k_ * cols_) * 0.2, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      int64_t first = panel * cols_, width = std::min<int64_t>(cols_, n_ - first);
+      T* out = packed + panel * cols_ * k_;
+      for (int64_t k = 0; k < k_; ++k, out += cols_) {
+        if (transpose_b_) {
+          for (int64_t j = 0; j < width; ++j) out[j] = b[(first + j) * k_ + k];
+        } else {
+          std::copy_n(b + k * n_ + first, width, out);
+        }
+        std::fill(out + width, out + cols_, T(0));
+      }
+    }
+  });
+}
+
+// Rows [row, row + rows) and [k_begin, k_begin + depth) of a, one column after the other.
+template <class T>
+const T* Gemm<T>::pack_rows(const T* a, int64_t row, int rows, int64_t k_begin, int64_t depth, T* out) const {
+  if (transpose_a_) {
+    for (int64_t k = 0; k < depth; ++k) std::copy_n(a + (k_begin + k) * m_ + row, rows, out + k * rows);
+  } else {
+    for (int i = 0; i < rows; ++i) {
+      const T* in = a + (row + i) * k_ + k_begin;
+      for (int64_t k = 0; k < depth; ++k) out[k * rows + i] = in[k];
+    }
+  }
+  return out;
+}
+
+template <class T>
+void Gemm<T>::run_tiles(const T* a, const T* b, const T* packed_b, T* c, int64_t row_tile_begin, int64_t row_tile_end,
+                        int64_t panel_begin, int64_t panel_end) const {
+  const Kernels<T>& kernel = kernels<T>();
+  std::vector<T>& packed_a = worker_buffer<T>();
+  if (pack_a_) packed_a.resize(static_cast<size_t>(kRowTilesPerBlock * rows_ * depth_));
+  for (int64_t block = row_tile_begin; block < row_tile_end; block += kRowTilesPerBlock) {
+    int64_t block_end = std::min(block + kRowTilesPerBlock, row_tile_end);
+    for (int64_t k = 0; k < k_; k += depth_) {
+      int64_t depth = std::min(depth_, k_ - k);
+      if (pack_a_) {
+        for (int64_t tile = block; tile < block_end; ++tile) {
+          int rows = static_cast<int>(std::min<int64_t>(rows_, m_ - tile * rows_));
+          pack_rows(a, tile * rows_, rows, k, depth, packed_a.data() + (tile - block) * rows_ * depth_);
+        }
+      }
+      for (int64_t panel = panel_begin; panel < panel_end; ++panel) {
+        for (int64_t tile = block; tile < block_end; ++tile) {
+          int64_t row = tile * rows_;
+          std::array<const T*, kMaxTileRows> pointers;
+          TileArgs<T> t{};
+          t.rows = static_cast<int>(std::min<int64_t>(rows_, m_ - row));
+          t.cols = static_cast<int>(std::min<int64_t>(cols_, n_ - panel * cols_));
+          t.taps = 1;
+          t.depth = depth;
+          if (pack_a_) {
+            t.a = packed_a.data() + (tile - block) * rows_ * depth_;
+            t.a_step = t.rows;
+          } else if (transpose_a_) {
+            t.a = a + k * m_ + row;
+            t.a_step = m_;
+          } else {
+            for (int i = 0; i < t.rows; ++i) pointers[static_cast<size_t>(i)] = a + (row + i) * k_ + k;
+            t.row_pointers = pointers.data();
+          }
+          t.b = pack_b_ ? packed_b + (panel * k_ + k) * cols_ : b + k * n_ + panel * cols_;
+          t.b_step = pack_b_ ? cols_ : n_;
+          t.c = c + row * n_ + panel * cols_;
+          t.c_step = n_;
+          t.accumulate = k > 0;
+          kernel.tile(t);
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+void Gemm<T>::run(Parallel& parallel, const T* a, const T* b, const T* packed_b, T* c) const {
+  const Kernels<T>& kernel = kernels<T>();
+  auto rows_times = [&](const T* x, const T* matrix, int64_t n) {
+    // Whole cache lines to each piece; a row is at least a few hundred elements long.
+    const int64_t unit = 256;
+    parallel.run((n + unit - 1) / unit, product_ns(unit * k_) * 4, [&](int64_t begin, int64_t end) {
+      int64_t first = begin * unit, last = std::min(end * unit, n);
+      kernel.row_times_matrix({last - first, k_, x, 1, matrix + first, n, c + first});
+    });
+  };
+  auto dots = [&](const T* x, const T* matrix, int64_t n) {
+    parallel.run(n, product_ns(k_) * 4, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) c[i] = kernel.dot(x, matrix + i * k_, k_);
+    });
+  };
+  switch (way_) {
+    case Way::kNothing:
+      return;
+    case Way::kZero:
+      std::fill_n(c, m_ * n_, T(0));
+      return;
+    case Way::kRow:
+      return rows_times(a, b, n_);
+    case Way::kDots:
+      return dots(a, b, n_);
+    case Way::kColumn:
+      return dots(b, a, m_);
+    case Way::kColumnTransposed:
+      return rows_times(b, a, m_);
+    case Way::kTiles:
+      break;
+  }
+  if (row_tiles_ >= panels_) {
+    parallel.run(row_tiles_, product_ns(rows_ * n_ * k_), [&](int64_t begin, int64_t end) {
+      run_tiles(a, b, packed_b, c, begin, end, 0, panels_);
+    });
+  } else {
+    parallel.run(panels_, product_ns(m_ * cols_ * k_), [&](int64_t begin, int64_t end) {
+      run_tiles(a, b, packed_b, c, 0, row_tiles_, begin, end);
+    });
+  }
+}
+
+template class Gemm<float>;
+template class Gemm<double>;
+
+}  // namespace emplace::gemm

@@ -1,0 +1,44 @@
+/// Gemm: c[m, n] = op(a) op(b) for float and double, row-major, on top of the tile kernels.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/parallel.h"
+
+namespace emplace::gemm {
+
+/// The sizes of one matrix product and the way chosen for it. Immutable; any thread may use it.
+template <class T>
+class Gemm {
+ public:
+  Gemm() = default;
+  /// a is [m, k], or [k, m] if transpose_a; b is [k, n], or [n, k] if transpose_b.
+  Gemm(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b);
+
+  /// Elements that run() needs for b rearranged into panels; 0: b is read as it lies.
+  int64_t packed_b_size() const;
+  /// Rearranges b. `packed` is 64-byte aligned. A constant b needs this once.
+  void pack_b(Parallel& parallel, const T* b, T* packed) const;
+  /// `packed_b`: what pack_b() made, if packed_b_size() is not 0.
+  void run(Parallel& parallel, const T* a, const T* b, const T* packed_b, T* c) const;
+
+ private:
+  enum class Way { kNothing, kZero, kRow, kDots, kColumn, kColumnTransposed, kTiles };
+  void run_tiles(const T* a, const T* b, const T* packed_b, T* c, int64_t row_tile_begin, int64_t row_tile_end,
+                 int64_t panel_begin, int64_t panel_end) const;
+  const T* pack_rows(const T* a, int64_t row, int rows, int64_t k_begin, int64_t depth, T* out) const;
+
+  int64_t m_ = 0, n_ = 0, k_ = 0;
+  bool transpose_a_ = false, transpose_b_ = false;
+  Way way_ = Way::kNothing;
+  bool pack_b_ = false;
+  bool pack_a_ = false;
+  int rows_ = 1, cols_ = 1;              // of a full tile
+  int64_t row_tiles_ = 0, panels_ = 0;   // panel: cols_ columns of b, all k
+  int64_t depth_ = 0;                    // k is cut into blocks of this depth
+};
+
+extern template class Gemm<float>;
+extern template class Gemm<double>;
+
+}  // namespace emplace::gemm

@@ -1,0 +1,65 @@
+/// Tile kernels: the innermost loops of matrix multiplication and convolution, one set per instruction set
+/// (baseline x86-64, AVX2 + FMA, AVX-512), chosen once for the CPU that runs them.
+///
+/// A tile is a block of the output that stays in registers while all products for it are summed:
+///   c[i, j] (+)= sum over taps t and k < depth of a(t, i, k) * b[t * depth + k, j]
+/// Every element is summed in the order of t and k, whatever the tile it falls into, so results do not depend on how
+/// the output is cut.
+#pragma once
+
+#include <cstdint>
+
+namespace emplace::gemm {
+
+template <class T>
+struct TileArgs {
+  int rows;           // 1 .. max_rows
+  int cols;           // 1 .. max_cols
+  int64_t taps;       // pieces of the sum; 1 for a matrix product
+  int64_t depth;      // products per tap
+  // Where a is: `row_pointers`[t * row_pointer_stride + i] + k, or if that is null: a + i + k * a_step (one tap).
+  const T* const* row_pointers;
+  int64_t row_pointer_stride;
+  const T* a;
+  int64_t a_step;
+  const T* b;         // row (t, k) at b + (t * depth + k) * b_step, readable up to the next multiple of a vector
+  int64_t b_step;
+  T* c;               // row i at c + i * c_step
+  int64_t c_step;
+  bool accumulate;    // add to what c holds
+};
+
+/// y[0, n) (+)= sum over p < k of x[p * x_step] * b[p * b_step + j]: a row times a matrix, reading b once and in order.
+template <class T>
+struct RowArgs {
+  int64_t n, k;
+  const T* x;
+  int64_t x_step;
+  const T* b;
+  int64_t b_step;
+  T* y;
+};
+
+template <class T>
+struct Kernels {
+  int max_rows;  // rows of a full tile
+  int max_cols;  // its columns: two vectors
+  int vector;    // elements of a vector
+  void (*tile)(const TileArgs<T>&);
+  void (*row_times_matrix)(const RowArgs<T>&);
+  T (*dot)(const T* x, const T* y, int64_t n);
+};
+
+/// For the CPU that runs this. T: float, double.
+template <class T>
+const Kernels<T>& kernels();
+
+// One per translation unit, each compiled for its instruction set; only kernels() calls them.
+template <class T>
+const Kernels<T>& kernels_baseline();
+template <class T>
+const Kernels<T>& kernels_v3();
+template <class T>
+const Kernels<T>& kernels_v4();
+
+}  // namespace emplace::gemm

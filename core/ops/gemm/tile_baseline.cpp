@@ -1,0 +1,13 @@
+// Tile kernels for every x86-64.
+#define EMPLACE_VECTOR_BYTES 16
+#define EMPLACE_TILE_ROWS 4
+#include "core/ops/gemm/tile_impl.h"
+
+namespace emplace::gemm {
+
+template <>
+const Kernels<float>& kernels_baseline<float>() { return table<float>(); }
+template <>
+const Kernels<double>& kernels_baseline<double>() { return table<double>(); }
+
+}  // namespace emplace::gemm

@@ -1,0 +1,13 @@
+// Tile kernels for AVX2 and FMA (x86-64-v3).
+#define EMPLACE_VECTOR_BYTES 32
+#define EMPLACE_TILE_ROWS 6
+#include "core/ops/gemm/tile_impl.h"
+
+namespace emplace::gemm {
+
+template <>
+const Kernels<float>& kernels_v3<float>() { return table<float>(); }
+template <>
+const Kernels<double>& kernels_v3<double>() { return table<double>(); }
+
+}  // namespace emplace::gemm

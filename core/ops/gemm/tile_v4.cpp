@@ -1,0 +1,13 @@
+// Tile kernels for AVX-512 (x86-64-v4).
+#define EMPLACE_VECTOR_BYTES 64
+#define EMPLACE_TILE_ROWS 14
+#include "core/ops/gemm/tile_impl.h"
+
+namespace emplace::gemm {
+
+template <>
+const Kernels<float>& kernels_v4<float>() { return table<float>(); }
+template <>
+const Kernels<double>& kernels_v4<double>() { return table<double>(); }
+
+}  // namespace emplace::gemm
