@@ -48,15 +48,16 @@ struct Node {
 };
 
 /// What all nodes with the same op, attrs and input types have in common; made once by validate, shared by them.
+/// The lists are the graph's (many types share them) and live as long as it does.
 struct NodeType {
   std::string_view op;
   const OpSignature* signature = nullptr;  // null: a call of a library function
   const OpDef* def = nullptr;              // null: emplace cannot run it
-  std::vector<Attrs::Entry> attrs;         // as written, then what could be inferred, then defaults
-  std::vector<DType> input_types;          // expected by the op, reference types included
-  std::vector<DType> output_types;
-  std::vector<uint16_t> input_args;        // for each input slot: index in signature->inputs
-  std::vector<uint16_t> output_args;
+  std::span<const Attrs::Entry> attrs;     // as written, then what could be inferred, then defaults
+  std::span<const DType> input_types;      // expected by the op, reference types included
+  std::span<const DType> output_types;
+  std::span<const uint16_t> input_args;    // for each input slot: index in signature->inputs
+  std::span<const uint16_t> output_args;
   Attrs view() const { return Attrs(attrs); }
 };
 
@@ -107,6 +108,9 @@ class Graph {
   std::deque<std::vector<Attrs::Entry>> attr_sets_{{}};     // id 0: no attrs
   std::deque<AttrValue> attr_values_;                       // owns what attr sets and types point to
   std::deque<NodeType> types_;
+  std::deque<std::vector<Attrs::Entry>> type_attrs_;        // what the types' lists point into
+  std::deque<std::vector<DType>> dtype_lists_;
+  std::deque<std::vector<uint16_t>> arg_lists_;
   std::vector<uint32_t> output_shapes_;                     // per output: index into shapes_
   std::deque<Shape> shapes_{Shape::unknown()};              // distinct shapes; 0: unknown
   std::vector<Literal> literals_;
