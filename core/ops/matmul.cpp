@@ -1,0 +1,122 @@
+// MatMul, BatchMatMul, BatchMatMulV2: products of matrices, one or many, over core/ops/matrix_product.h.
+#include "core/base/cat.h"
+#include "core/op/op_def.h"
+#include "core/ops/broadcast.h"
+#include "core/ops/matrix_product.h"
+
+namespace emplace {
+namespace {
+
+constexpr DTypeSet kMatMulTypes = kFloating | kComplexes | DTypeSet{DType::kInt16, DType::kInt32, DType::kInt64};
+
+Status matmul_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape a, c.with_rank(0, 2));
+  ASSIGN_OR_RETURN(Shape b, c.with_rank(1, 2));
+  const bool ta = c.attrs().flag("transpose_a"), tb = c.attrs().flag("transpose_b");
+  ASSIGN_OR_RETURN([[maybe_unused]] int64_t inner, ShapeContext::merge_dim(a.dim(ta ? 0 : 1), b.dim(tb ? 1 : 0)));
+  c.set_output(0, Shape{a.dim(ta ? 1 : 0), b.dim(tb ? 0 : 1)});
+  return ok_status();
+}
+
+class MatMul final : public Kernel {
+ public:
+  explicit MatMul(const KernelInit& init) : type_(init.input_types[0]) {
+    shape_.transpose_a = init.attrs.flag("transpose_a");
+    shape_.transpose_b = init.attrs.flag("transpose_b");
+  }
+  Status prepare(KernelContext& c) override {
+    shape_.m = c.output(0).shape().dim(0);
+    shape_.n = c.output(0).shape().dim(1);
+    shape_.k = c.input(0).shape().dim(shape_.transpose_a ? 0 : 1);
+    return ok_status();
+  }
+  Status run(KernelContext& c) override {
+    return matrix_product(c, type_, shape_, c.input(0).raw(), c.input(1).raw(), c.output(0).raw());
+  }
+
+ private:
+  DType type_;
+  ProductShape shape_;
+};
+
+/// The dimensions before the last two.
+Shape batch_of(const Shape& s) {
+  return s.rank_known() ? Shape(s.dims().first(static_cast<size_t>(s.rank()) - 2)) : Shape::unknown();
+}
+
+Status batch_matmul_shape_with(ShapeContext& c, Result<Shape> (*join)(const Shape&, const Shape&)) {
+  ASSIGN_OR_RETURN(Shape a, c.with_rank_at_least(0, 2));
+  ASSIGN_OR_RETURN(Shape b, c.with_rank_at_least(1, 2));
+  const int adj_x = c.attrs().flag("adj_x"), adj_y = c.attrs().flag("adj_y");
+  auto dim = [](const Shape& s, int from_end) { return s.rank_known() ? s.dim_from_end(from_end) : -1; };
+  ASSIGN_OR_RETURN(Shape out, join(batch_of(a), batch_of(b)));
+  ASSIGN_OR_RETURN([[maybe_unused]] int64_t inner, ShapeContext::merge_dim(dim(a, 1 + adj_x), dim(b, 2 - adj_y)));
+  if (!out.rank_known()) return ok_status();
+  out.add_dim(dim(a, 2 - adj_x));
+  out.add_dim(dim(b, 1 + adj_y));
+  c.set_output(0, std::move(out));
+  return ok_status();
+}
+Status batch_matmul_shape(ShapeContext& c) { return batch_matmul_shape_with(c, ShapeContext::merge); }
+Status batch_matmul_v2_shape(ShapeContext& c) { return batch_matmul_shape_with(c, broadcast_shapes); }
+
+/// One product after the other; V2 broadcasts the batch dimensions.
+class BatchMatMul final : public Kernel {
+ public:
+  explicit BatchMatMul(const KernelInit& init) : type_(init.input_types[0]) {
+    shape_.transpose_a = shape_.conjugate_a = init.attrs.flag("adj_x");
+    shape_.transpose_b = shape_.conjugate_b = init.attrs.flag("adj_y");
+  }
+  Status prepare(KernelContext& c) override {
+    const Shape& out = c.output(0).shape();
+    shape_.m = out.dim_from_end(2);
+    shape_.n = out.dim_from_end(1);
+    shape_.k = c.input(0).shape().dim_from_end(shape_.transpose_a ? 2 : 1);
+    const Shape a = batch_of(c.input(0).shape()), b = batch_of(c.input(1).shape());
+    const Shape* batches[] = {&a, &b};
+    plan_ = plan_broadcast(batches, batch_of(out));
+    return ok_status();
+  }
+  Status run(KernelContext& c) override {
+    if (c.output(0).num_elements() == 0) return ok_status();
+    const int64_t bytes = static_cast<int64_t>(dtype_size(type_));
+    const int64_t a_bytes = shape_.m * shape_.k * bytes, b_bytes = shape_.k * shape_.n * bytes;
+    char* out = c.out<char>(0);
+    RunCursor cursor(plan_, 0);
+    for (int64_t run = 0; run < plan_.runs(); ++run, cursor.next()) {
+      for (int64_t i = 0; i < plan_.run_length(); ++i, out += shape_.m * shape_.n * bytes) {
+        const int64_t a = cursor.offsets()[0] + i * plan_.run_strides()[0];
+        const int64_t b = cursor.offsets()[1] + i * plan_.run_strides()[1];
+        RETURN_IF_ERROR(matrix_product(c, type_, shape_, c.in<char>(0) + a * a_bytes, c.in<char>(1) + b * b_bytes, out));
+      }
+    }
+    return ok_status();
+  }
+
+ private:
+  DType type_;
+  ProductShape shape_;
+  BroadcastPlan plan_;
+};
+
+}  // namespace
+
+OpDef matmul_op() {
+  return OpDef("MatMul").doc("The product of two matrices, either of them transposed if asked for.")
+      .shape(matmul_shape).cpu(kMatMulTypes, make<MatMul>)
+      .sample("a=f32[2,3] uniform(-1,1); b=f32[3,4] uniform(-1,1)", 1e-5)
+      .sample("a=f32[3,2] uniform(-1,1); b=f32[4,3] uniform(-1,1); transpose_a=true; transpose_b=true", 1e-5)
+      .sample("a=f32[2,0]; b=f32[0,4]");
+}
+OpDef batch_matmul_op() {
+  return OpDef("BatchMatMul").doc("Matrix products of the last two dimensions; the others are equal.")
+      .shape(batch_matmul_shape).cpu(kMatMulTypes, make<BatchMatMul>)
+      .sample("x=f32[5,2,3] uniform(-1,1); y=f32[5,3,4] uniform(-1,1)", 1e-5);
+}
+OpDef batch_matmul_v2_op() {
+  return OpDef("BatchMatMulV2").doc("Matrix products of the last two dimensions; the others are broadcast.")
+      .shape(batch_matmul_v2_shape).cpu(kMatMulTypes, make<BatchMatMul>)
+      .sample("x=f32[5,1,2,3] uniform(-1,1); y=f32[2,3,4] uniform(-1,1)", 1e-5);
+}
+
+}  // namespace emplace

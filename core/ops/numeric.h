@@ -1,0 +1,72 @@
+/// Arithmetic that kernels share: integers that wrap, halves that round after every operation, type tests.
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <type_traits>
+
+#include "core/base/dtype.h"
+#include "core/ops/isa.h"
+
+namespace emplace {
+
+using complex64 = std::complex<float>;
+using complex128 = std::complex<double>;
+
+template <class T>
+inline constexpr bool kIsHalf = std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
+template <class T>
+inline constexpr bool kIsComplex = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
+template <class T>
+inline constexpr bool kIsFloating = std::is_floating_point_v<T> || kIsHalf<T>;
+
+// One rounding per operation, as TensorFlow computes in these types. For functions of several operations whose
+// results show the roundings between them; all others are computed in float (core/ops/convert.h).
+#define EMPLACE_HALF_OPERATORS(H)                                                                              \
+  inline H operator+(H a, H b) { return H(static_cast<float>(a) + static_cast<float>(b)); }                    \
+  inline H operator-(H a, H b) { return H(static_cast<float>(a) - static_cast<float>(b)); }                    \
+  inline H operator*(H a, H b) { return H(static_cast<float>(a) * static_cast<float>(b)); }                    \
+  inline H operator/(H a, H b) { return H(static_cast<float>(a) / static_cast<float>(b)); }                    \
+  inline bool operator<(H a, H b) { return static_cast<float>(a) < static_cast<float>(b); }                    \
+  inline bool operator>(H a, H b) { return static_cast<float>(a) > static_cast<float>(b); }                    \
+  inline bool operator==(H a, H b) { return static_cast<float>(a) == static_cast<float>(b); }
+EMPLACE_HALF_OPERATORS(half)
+EMPLACE_HALF_OPERATORS(bfloat16)
+#undef EMPLACE_HALF_OPERATORS
+
+// Signed integers wrap as unsigned ones do.
+template <class T>
+using Wrapping = std::make_unsigned_t<T>;
+
+template <class T>
+EMPLACE_INLINE T add(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+  else return a + b;
+}
+template <class T>
+EMPLACE_INLINE T subtract(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
+  else return a - b;
+}
+template <class T>
+EMPLACE_INLINE T multiply(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    static_assert(sizeof(T) >= sizeof(int), "narrower ones are promoted to int, which may overflow");
+    return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+  } else {
+    return a * b;
+  }
+}
+
+/// NaN if either is.
+template <class T>
+EMPLACE_INLINE T maximum(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+template <class T>
+EMPLACE_INLINE T minimum(T a, T b) {
+  return a < b || a != a ? a : b;
+}
+
+}  // namespace emplace
