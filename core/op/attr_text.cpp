@@ -1,0 +1,217 @@
+#include "core/op/attr_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/cat.h"
+
+namespace emplace {
+namespace {
+
+// `digits` decimals if they read back to the same value, else `more`.
+template <class T>
+std::string number_text(T v, int digits, int more) {
+  if (std::isnan(v)) return "nan";
+  if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
+  char text[40];
+  std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(v));
+  if (static_cast<T>(std::strtod(text, nullptr)) != v) {
+    std::snprintf(text, sizeof text, "%.*g", more, static_cast<double>(v));
+  }
+  return text;
+}
+
+// C escapes, bytes above 127 in octal.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    switch (c) {
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      case '"': case '\'': case '\\': out += '\\'; out += c; break;
+      default:
+        if (byte < 0x20 || byte >= 0x7f) {
+          char octal[8];
+          std::snprintf(octal, sizeof octal, "\\%03o", byte);
+          out += octal;
+        } else {
+          out += c;
+        }
+    }
+  }
+  return out;
+}
+
+std::string string_text(std::string_view text) {
+  if (text.size() > 80) return cat('"', escaped(text.substr(0, 10)), "...", escaped(text.substr(text.size() - 10)), '"');
+  return cat('"', escaped(text), '"');
+}
+
+std::string element_text(const Tensor& t, int64_t i) {
+  switch (t.dtype()) {
+    case DType::kFloat: return message_number(t.data<float>()[i]);
+    case DType::kDouble: return number_text(t.data<double>()[i], 15, 17);
+    case DType::kHalf: return message_number(static_cast<float>(t.data<half>()[i]));
+    case DType::kBFloat16: return message_number(static_cast<float>(t.data<bfloat16>()[i]));
+    case DType::kInt8: case DType::kQInt8: return std::to_string(t.data<int8_t>()[i]);
+    case DType::kUInt8: case DType::kQUInt8: return std::to_string(t.data<uint8_t>()[i]);
+    case DType::kInt16: case DType::kQInt16: return std::to_string(t.data<int16_t>()[i]);
+    case DType::kUInt16: case DType::kQUInt16: return std::to_string(t.data<uint16_t>()[i]);
+    case DType::kInt32: case DType::kQInt32: return std::to_string(t.data<int32_t>()[i]);
+    case DType::kUInt32: return std::to_string(t.data<uint32_t>()[i]);
+    case DType::kInt64: return std::to_string(t.data<int64_t>()[i]);
+    case DType::kUInt64: return std::to_string(t.data<uint64_t>()[i]);
+    case DType::kBool: return t.data<bool>()[i] ? "1" : "0";
+    case DType::kString: return escaped(t.data<std::string>()[i]);
+    case DType::kComplex64: {
+      auto v = t.data<std::complex<float>>()[i];
+      return cat('(', message_number(v.real()), ',', message_number(v.imag()), ')');
+    }
+    case DType::kComplex128: {
+      auto v = t.data<std::complex<double>>()[i];
+      return cat('(', number_text(v.real(), 15, 17), ',', number_text(v.imag(), 15, 17), ')');
+    }
+    default: return "?";
+  }
+}
+
+// One dimension of the nested form; `next` counts the elements printed.
+void add_dimension(const Tensor& t, int dim, int64_t limit, int64_t& next, std::string& out) {
+  if (next >= limit) return;
+  for (int64_t i = 0; i < t.shape().dim(dim); ++i) {
+    if (next >= limit) {
+      if (dim == t.shape().rank() - 1 && dim != 0) out += "...";
+      return;
+    }
+    if (dim == t.shape().rank() - 1) {
+      if (i > 0) out += ' ';
+      out += element_text(t, next++);
+    } else {
+      out += '[';
+      add_dimension(t, dim + 1, limit, next, out);
+      out += ']';
+    }
+  }
+}
+
+template <class T>
+bool add_list(const AttrValue& value, std::string& out, auto text) {
+  const auto* list = value.get_if<std::vector<T>>();
+  if (!list) return false;
+  // TensorFlow shortens long lists (and adds a hash of its own, which has no use here).
+  constexpr size_t kWhole = 49, kEnds = 5;
+  out += '[';
+  for (size_t i = 0; i < list->size(); ++i) {
+    if (i) out += ", ";
+    if (list->size() > kWhole && i == kEnds) {
+      out += "..., ";
+      i = list->size() - kEnds;
+    }
+    out += text((*list)[i]);
+  }
+  out += ']';
+  return true;
+}
+
+std::string tensor_text(const Tensor& t) {
+  constexpr int64_t kShown = 3;
+  return cat("Tensor<type: ", dtype_tf_name(t.dtype()), " shape: ", t.shape().to_string(), " values: ",
+             summarize_values(t, kShown), ">");
+}
+
+std::string func_text(const FuncValue& f) {
+  std::vector<Attrs::Entry> entries;
+  for (const auto& [name, value] : f.attrs) entries.emplace_back(name, &value);
+  return cat(f.name, "[", summarize_attrs(Attrs(entries)), "]");
+}
+
+std::string arg_text(const ArgSignature& a, const OpSignature& op) {
+  auto attr = [&](int i) { return std::string_view(op.attrs[static_cast<size_t>(i)].name); };
+  std::string out = cat(a.name, ":");
+  if (a.is_ref) out += "Ref(";
+  if (a.number_attr >= 0) append(out, attr(a.number_attr), "*");
+  if (a.type != DType::kInvalid) out += dtype_tf_name(a.type);
+  if (a.type_attr >= 0) out += attr(a.type_attr);
+  if (a.is_ref) out += ")";
+  return out;
+}
+
+std::string args_text(const std::vector<ArgSignature>& args, const OpSignature& op) {
+  std::string out;
+  for (const ArgSignature& a : args) append(out, out.empty() ? "" : ", ", arg_text(a, op));
+  return out;
+}
+
+}  // namespace
+
+std::string message_number(float v) { return number_text(v, 6, 9); }
+
+std::string summarize_values(const Tensor& t, int64_t limit) {
+  std::string out;
+  int64_t next = 0;
+  if (t.shape().is_scalar()) {
+    if (limit > 0) out = element_text(t, next++);
+  } else {
+    add_dimension(t, 0, limit, next, out);
+  }
+  if (t.num_elements() > limit) out += "...";
+  return out;
+}
+
+std::string summarize_attr(const AttrValue& value) {
+  std::string out;
+  if (value.type() == AttrType{AttrKind::kNone, true}) return "[]";
+  if (value.type().list) {
+    add_list<std::string>(value, out, string_text) ||
+        add_list<int64_t>(value, out, [](int64_t v) { return std::to_string(v); }) ||
+        add_list<float>(value, out, message_number) ||
+        add_list<bool>(value, out, [](bool v) { return std::string(v ? "true" : "false"); }) ||
+        add_list<DType>(value, out, dtype_enum_name) ||
+        add_list<Shape>(value, out, [](const Shape& s) { return s.to_string(); }) ||
+        add_list<Tensor>(value, out, tensor_text) || add_list<FuncValue>(value, out, func_text);
+    return out;
+  }
+  switch (value.type().kind) {
+    case AttrKind::kString: return string_text(value.get<std::string>());
+    case AttrKind::kInt: return std::to_string(value.get<int64_t>());
+    case AttrKind::kFloat: return message_number(value.get<float>());
+    case AttrKind::kBool: return value.get<bool>() ? "true" : "false";
+    case AttrKind::kType: return dtype_enum_name(value.get<DType>());
+    case AttrKind::kShape: return value.get<Shape>().to_string();
+    case AttrKind::kTensor: return tensor_text(value.get<Tensor>());
+    case AttrKind::kFunc: return func_text(value.get<FuncValue>());
+    case AttrKind::kPlaceholder: return cat("$", value.get<std::string>());
+    case AttrKind::kNone: break;
+  }
+  return "<Unknown AttrValue type>";
+}
+
+std::string summarize_attrs(const Attrs& attrs) {
+  std::vector<Attrs::Entry> sorted(attrs.entries().begin(), attrs.entries().end());
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string out;
+  for (const auto& [name, value] : sorted) append(out, out.empty() ? "" : ", ", name, "=", summarize_attr(*value));
+  return out;
+}
+
+std::string summarize_op(const OpSignature& op) {
+  std::string out = cat("Op<name=", op.name, "; signature=", args_text(op.inputs, op), " -> ", args_text(op.outputs, op));
+  for (const AttrSignature& a : op.attrs) {
+    append(out, "; attr=", a.name, ":", attr_type_name(a.type));
+    if (a.default_value) append(out, ",default=", summarize_attr(*a.default_value));
+    if (a.minimum) append(out, ",min=", *a.minimum);
+    if (a.allowed_values) append(out, ",allowed=", summarize_attr(*a.allowed_values));
+  }
+  if (op.is_commutative) out += "; is_commutative=true";
+  if (op.is_aggregate) out += "; is_aggregate=true";
+  if (op.is_stateful) out += "; is_stateful=true";
+  if (op.allows_uninitialized_input) out += "; allows_uninitialized_input=true";
+  return out + ">";
+}
+
+}  // namespace emplace
