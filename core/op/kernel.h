@@ -54,7 +54,7 @@ class VariableStore {
   virtual Variable& find_or_create(const std::string& container, const std::string& name, DType dtype, const Shape& shape) = 0;
 };
 
-/// What a node is, for the maker of its kernel. Valid only during the call.
+/// What a node is, for the maker of its kernel. Valid only during the call; what `attrs` shows outlives the kernel.
 struct KernelInit {
   std::string_view node_name;
   std::string_view op;
@@ -98,6 +98,9 @@ class KernelContext {
   template <class F>
   void parallel_for(int64_t n, double cost_ns, const F& body) { parallel_->run(n, cost_ns, body); }
 
+  /// Does input `i` hold the same value in every step? Then what is derived from it may be kept.
+  bool input_is_constant(int i) const { return i < 64 && ((constant_inputs_ >> i) & 1) != 0; }
+
   std::string_view node_name() const { return node_name_; }
   int64_t step() const { return step_; }
 
@@ -108,6 +111,7 @@ class KernelContext {
   Parallel* parallel_ = nullptr;
   std::string_view node_name_;
   int64_t step_ = 0;
+  uint64_t constant_inputs_ = 0;  // bit i: input i
 };
 
 class Kernel {

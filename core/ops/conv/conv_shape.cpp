@@ -22,6 +22,12 @@ ImageLayout image_layout(const Attrs& attrs) {
   return format && format->get<std::string>() == "NCHW" ? ImageLayout{0, 2, 3, 1} : ImageLayout{0, 1, 2, 3};
 }
 
+Shape image_shape(ImageLayout at, int64_t n, int64_t h, int64_t w, int64_t c) {
+  Shape s{n, h, w, c};
+  s.dim(at.n) = n, s.dim(at.h) = h, s.dim(at.w) = w, s.dim(at.c) = c;
+  return s;
+}
+
 Result<WindowAxis> window_axis(int64_t in, int64_t window, int64_t dilation, int64_t stride, std::string_view padding,
                                int64_t explicit_before, int64_t explicit_after) {
   WindowAxis axis;
@@ -47,13 +53,8 @@ Result<WindowAxis> window_axis(int64_t in, int64_t window, int64_t dilation, int
       return invalid_argument("explicit padding is too large");
     }
   }
-  // Whole windows only; counted so that a window larger than the input comes out below zero or at zero.
-  int64_t room = padded - reach + stride;
-  if (room < 0) {
-    return invalid_argument(cat("Computed output size would be negative: ", room / stride - (room % stride != 0), " [input_size: ", in,
-                                ", effective_filter_size: ", reach, ", stride: ", stride, "]"));
-  }
-  axis.out = room / stride;
+  if (padded < reach) return invalid_argument(cat("Negative dimension size caused by subtracting ", reach, " from ", padded));
+  axis.out = (padded - reach) / stride + 1;
   return axis;
 }
 

@@ -17,6 +17,8 @@ struct ImageLayout {
 };
 /// NHWC or NCHW, by the attr `data_format`.
 ImageLayout image_layout(const Attrs& attrs);
+/// The 4-D shape of images in that layout.
+Shape image_shape(ImageLayout at, int64_t n, int64_t h, int64_t w, int64_t c);
 
 /// Padding of one axis, or -1 in out if a size is unknown.
 struct WindowAxis {
@@ -25,7 +27,7 @@ struct WindowAxis {
 };
 
 /// SAME: out = ceil(in / stride), the odd cell of padding after. VALID: whole windows only. EXPLICIT: as given.
-/// `window` counts the window's cells before dilation. InvalidArgument if not even one window fits (out < 0).
+/// `window` counts the window's cells before dilation. InvalidArgument if not even one window fits.
 Result<WindowAxis> window_axis(int64_t in, int64_t window, int64_t dilation, int64_t stride, std::string_view padding,
                                int64_t explicit_before = 0, int64_t explicit_after = 0);
 

@@ -189,5 +189,6 @@ void DirectConv<T>::run(Parallel& parallel, const T* in, const T* packed_filter,
 
 template class DirectConv<float>;
 template class DirectConv<double>;
+template class DirectConv<uint32_t>;
 
 }  // namespace emplace

@@ -17,7 +17,7 @@ struct ConvEpilogue {
   const void* state = nullptr;
 };
 
-/// Immutable after construction; any thread may use it. T: float, double.
+/// Immutable after construction; any thread may use it. T: float, double, uint32_t.
 template <class T>
 class DirectConv {
  public:
@@ -73,5 +73,6 @@ class DirectConv {
 
 extern template class DirectConv<float>;
 extern template class DirectConv<double>;
+extern template class DirectConv<uint32_t>;
 
 }  // namespace emplace

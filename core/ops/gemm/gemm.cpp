@@ -185,5 +185,6 @@ void Gemm<T>::run(Parallel& parallel, const T* a, const T* b, const T* packed_b,
 
 template class Gemm<float>;
 template class Gemm<double>;
+template class Gemm<uint32_t>;
 
 }  // namespace emplace::gemm

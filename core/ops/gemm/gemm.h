@@ -1,4 +1,4 @@
-/// Gemm: c[m, n] = op(a) op(b) for float and double, row-major, on top of the tile kernels.
+/// Gemm: c[m, n] = op(a) op(b) for float, double and wrapping 32-bit integers, row-major, on top of the tile kernels.
 #pragma once
 
 #include <cstdint>
@@ -40,5 +40,6 @@ class Gemm {
 
 extern template class Gemm<float>;
 extern template class Gemm<double>;
+extern template class Gemm<uint32_t>;
 
 }  // namespace emplace::gemm

@@ -23,5 +23,10 @@ const Kernels<double>& kernels<double>() {
   static const Kernels<double>& chosen = choose<double>();
   return chosen;
 }
+template <>
+const Kernels<uint32_t>& kernels<uint32_t>() {
+  static const Kernels<uint32_t>& chosen = choose<uint32_t>();
+  return chosen;
+}
 
 }  // namespace emplace::gemm

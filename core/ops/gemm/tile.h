@@ -50,7 +50,7 @@ struct Kernels {
   T (*dot)(const T* x, const T* y, int64_t n);
 };
 
-/// For the CPU that runs this. T: float, double.
+/// For the CPU that runs this. T: float, double, uint32_t (integers that wrap).
 template <class T>
 const Kernels<T>& kernels();
 

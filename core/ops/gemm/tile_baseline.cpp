@@ -9,5 +9,7 @@ template <>
 const Kernels<float>& kernels_baseline<float>() { return table<float>(); }
 template <>
 const Kernels<double>& kernels_baseline<double>() { return table<double>(); }
+template <>
+const Kernels<uint32_t>& kernels_baseline<uint32_t>() { return table<uint32_t>(); }
 
 }  // namespace emplace::gemm

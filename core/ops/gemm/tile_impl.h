@@ -20,6 +20,10 @@ template <>
 struct VectorOf<double> {
   typedef double type __attribute__((vector_size(EMPLACE_VECTOR_BYTES)));
 };
+template <>
+struct VectorOf<uint32_t> {
+  typedef uint32_t type __attribute__((vector_size(EMPLACE_VECTOR_BYTES)));
+};
 template <class T>
 using Vector = typename VectorOf<T>::type;
 template <class T>

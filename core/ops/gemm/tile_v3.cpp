@@ -9,5 +9,7 @@ template <>
 const Kernels<float>& kernels_v3<float>() { return table<float>(); }
 template <>
 const Kernels<double>& kernels_v3<double>() { return table<double>(); }
+template <>
+const Kernels<uint32_t>& kernels_v3<uint32_t>() { return table<uint32_t>(); }
 
 }  // namespace emplace::gemm

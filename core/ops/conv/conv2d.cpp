@@ -1,0 +1,239 @@
+// Conv2D and its two gradients, and _FusedConv2D: a convolution with bias, normalisation or activation.
+#include "core/base/cat.h"
+#include "core/op/op_def.h"
+#include "core/ops/shape_math.h"
+#include "core/ops/conv/direct_conv.h"
+#include "core/ops/conv/epilogue.h"
+#include "core/ops/conv/filter_gradient.h"
+#include "core/ops/conv/image.h"
+
+namespace emplace {
+namespace {
+
+Status conv2d_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape input, c.with_rank(0, 4));
+  ASSIGN_OR_RETURN(Shape filter, c.with_rank(1, 4));
+  ASSIGN_OR_RETURN(ConvShape s, conv_shape(c.attrs(), input, filter, false));
+  c.set_output(0, image_shape(image_layout(c.attrs()), s.batch, s.out_h, s.out_w, s.out_c));
+  return ok_status();
+}
+
+Status input_gradient_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape sizes, shape_from_input(c, 0));
+  ASSIGN_OR_RETURN(sizes, require_rank(sizes, 4));
+  ASSIGN_OR_RETURN(Shape filter, c.with_rank(1, 4));
+  ASSIGN_OR_RETURN(Shape gradient, c.with_rank(2, 4));
+  ImageLayout at = image_layout(c.attrs());
+  ASSIGN_OR_RETURN(int64_t out_c, ShapeContext::merge_dim(gradient.dim(at.c), filter.dim(3)));
+  (void)out_c;
+  ASSIGN_OR_RETURN(sizes.dim(at.n), ShapeContext::merge_dim(sizes.dim(at.n), gradient.dim(at.n)));
+  c.set_output(0, sizes);
+  return ok_status();
+}
+
+Status filter_gradient_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape sizes, shape_from_input(c, 1));
+  ASSIGN_OR_RETURN(sizes, require_rank(sizes, 4));
+  c.set_output(0, sizes);
+  return ok_status();
+}
+
+// The gradient that came in must be that of a convolution of these sizes.
+Status check_gradient(const ConvShape& s, const Shape& gradient, ImageLayout at, std::string_view what) {
+  const int64_t want[] = {s.batch, s.out_h, s.out_w, s.out_c};
+  const int axes[] = {at.n, at.h, at.w, at.c};
+  for (int i = 0; i < 4; ++i) {
+    if (gradient.dim(axes[i]) == want[i]) continue;
+    return invalid_argument(cat(what, ": Size of out_backprop doesn't match computed: actual = ", gradient.dim(axes[i]),
+                                ", computed = ", want[i], " spatial_dim: ", axes[i], " in ", gradient.to_string()));
+  }
+  return ok_status();
+}
+
+// A filter rearranged once if it never changes, else in every step.
+template <class C>
+class PackedFilter {
+ public:
+  template <class T>
+  Result<const C*> get(KernelContext& c, int input, const DirectConv<C>& conv, bool changed) {
+    if (changed || !packed_.valid()) {
+      DType storage = sizeof(C) == sizeof(T) ? dtype_of<T> : dtype_of<C>;
+      ASSIGN_OR_RETURN(packed_, c.allocate_persistent(storage, Shape{conv.packed_filter_size()}));
+      fresh_ = false;
+    }
+    C* packed = static_cast<C*>(packed_.raw());
+    if (!fresh_ || !c.input_is_constant(input)) {
+      Tensor scratch;
+      ASSIGN_OR_RETURN(const C* filter, as_compute<T>(c, c.input(input), scratch));
+      conv.pack_filter(*c.parallel_, filter, packed);
+      fresh_ = true;
+    }
+    return const_cast<const C*>(packed);
+  }
+
+ private:
+  Tensor packed_;
+  bool fresh_ = false;
+};
+
+template <class T>
+class Conv2D final : public Kernel {
+ public:
+  Conv2D(const KernelInit& init, FusedOps fused) : attrs_(init.attrs), layout_(image_layout(init.attrs)), fused_(std::move(fused)) {}
+
+  Status prepare(KernelContext& c) override {
+    ASSIGN_OR_RETURN(shape_, conv_shape(attrs_, c.input(0).shape(), c.input(1).shape(), false));
+    conv_ = DirectConv<C>(shape_);
+    changed_ = true;
+    return ok_status();
+  }
+
+  Status run(KernelContext& c) override {
+    if (c.output(0).num_elements() == 0) return ok_status();
+    Tensor in_scratch, out_scratch;
+    ASSIGN_OR_RETURN(const C* in, as_nhwc<T>(c, c.input(0), layout_, in_scratch));
+    ASSIGN_OR_RETURN(const C* filter, filter_.template get<T>(c, 1, conv_, changed_));
+    changed_ = false;
+    ASSIGN_OR_RETURN(C* out, nhwc_output<T>(c, c.output(0), layout_, out_scratch));
+    ConvEpilogue<C> after;
+    if constexpr (std::is_floating_point_v<C>) {
+      if (fused_.num_args() > 0 || fused_.activation != Activation::kNone) {
+        RETURN_IF_ERROR(epilogue_.template prepare<T>(c, fused_, 2, shape_.out_c));
+        after = {&Epilogue<C>::apply, &epilogue_};
+      }
+    }
+    conv_.run(*c.parallel_, in, filter, out, after);
+    finish_output<T>(c, c.output(0), layout_, out_scratch);
+    return ok_status();
+  }
+
+ private:
+  using C = Compute<T>;
+  Attrs attrs_;
+  ImageLayout layout_;
+  FusedOps fused_;
+  ConvShape shape_;
+  DirectConv<C> conv_;
+  PackedFilter<C> filter_;
+  std::conditional_t<std::is_floating_point_v<C>, Epilogue<C>, int> epilogue_;
+  bool changed_ = true;
+};
+
+template <class T>
+Result<std::unique_ptr<Kernel>> make_conv2d(const KernelInit& init) {
+  return std::unique_ptr<Kernel>(std::make_unique<Conv2D<T>>(init, FusedOps{}));
+}
+
+template <class T>
+Result<std::unique_ptr<Kernel>> make_fused_conv2d(const KernelInit& init) {
+  ASSIGN_OR_RETURN(FusedOps fused, FusedOps::from(init.attrs));
+  if (fused.num_args() != init.attrs.integer("num_args")) {
+    return invalid_argument(cat("fused_ops need ", fused.num_args(), " args, but num_args is ", init.attrs.integer("num_args")));
+  }
+  return std::unique_ptr<Kernel>(std::make_unique<Conv2D<T>>(init, std::move(fused)));
+}
+
+template <class T>
+class InputGradient final : public Kernel {
+ public:
+  explicit InputGradient(const KernelInit& init) : attrs_(init.attrs), layout_(image_layout(init.attrs)) {}
+
+  Status prepare(KernelContext& c) override {
+    ASSIGN_OR_RETURN(shape_, conv_shape(attrs_, c.output(0).shape(), c.input(1).shape(), false));
+    RETURN_IF_ERROR(check_gradient(shape_, c.input(2).shape(), layout_, "Conv2DCustomBackpropInput"));
+    conv_ = DirectConv<C>::input_gradient(shape_);
+    changed_ = true;
+    return ok_status();
+  }
+
+  Status run(KernelContext& c) override {
+    if (c.output(0).num_elements() == 0) return ok_status();
+    Tensor in_scratch, out_scratch;
+    ASSIGN_OR_RETURN(const C* gradient, as_nhwc<T>(c, c.input(2), layout_, in_scratch));
+    ASSIGN_OR_RETURN(const C* filter, filter_.template get<T>(c, 1, conv_, changed_));
+    changed_ = false;
+    ASSIGN_OR_RETURN(C* out, nhwc_output<T>(c, c.output(0), layout_, out_scratch));
+    conv_.run(*c.parallel_, gradient, filter, out);
+    finish_output<T>(c, c.output(0), layout_, out_scratch);
+    return ok_status();
+  }
+
+ private:
+  using C = Compute<T>;
+  Attrs attrs_;
+  ImageLayout layout_;
+  ConvShape shape_;
+  DirectConv<C> conv_;
+  PackedFilter<C> filter_;
+  bool changed_ = true;
+};
+
+template <class T>
+class FilterGradientKernel final : public Kernel {
+ public:
+  explicit FilterGradientKernel(const KernelInit& init) : attrs_(init.attrs), layout_(image_layout(init.attrs)) {}
+
+  Status prepare(KernelContext& c) override {
+    ASSIGN_OR_RETURN(shape_, conv_shape(attrs_, c.input(0).shape(), c.output(0).shape(), false));
+    return check_gradient(shape_, c.input(2).shape(), layout_, "Conv2DCustomBackpropFilter");
+  }
+
+  Status run(KernelContext& c) override {
+    if (c.output(0).num_elements() == 0) return ok_status();
+    Tensor in_scratch, gradient_scratch, out_scratch, padded;
+    ASSIGN_OR_RETURN(const C* in, as_nhwc<T>(c, c.input(0), layout_, in_scratch));
+    ASSIGN_OR_RETURN(const C* gradient, as_nhwc<T>(c, c.input(2), layout_, gradient_scratch));
+    ASSIGN_OR_RETURN(C* out, nhwc_output<T>(c, c.output(0), kFilterLayout, out_scratch));
+    FilterGradient<C> product(shape_);
+    if (product.scratch_size() > 0) {
+      ASSIGN_OR_RETURN(padded, c.allocate_scratch(dtype_of<C>, Shape{product.scratch_size()}));
+    }
+    product.run(*c.parallel_, in, gradient, padded.data<C>(), out);
+    finish_output<T>(c, c.output(0), kFilterLayout, out_scratch);
+    return ok_status();
+  }
+
+ private:
+  using C = Compute<T>;
+  static constexpr ImageLayout kFilterLayout{0, 1, 2, 3};  // filters are HWIO in every data format
+  Attrs attrs_;
+  ImageLayout layout_;
+  ConvShape shape_;
+};
+
+}  // namespace
+
+OpDef conv2d() {
+  return OpDef("Conv2D")
+      .doc("2-D convolution of images [batch, height, width, channels] with a filter [height, width, in, out].")
+      .shape(conv2d_shape)
+      .cpu<float>(make_conv2d<float>).cpu<double>(make_conv2d<double>).cpu<half>(make_conv2d<half>)
+      .cpu<bfloat16>(make_conv2d<bfloat16>).cpu<int32_t>(make_conv2d<int32_t>);
+}
+
+OpDef fused_conv2d() {
+  return OpDef("_FusedConv2D")
+      .doc("Conv2D, then what fused_ops lists: BiasAdd or FusedBatchNorm, and an activation.")
+      .shape(conv2d_shape)
+      .cpu<float>(make_fused_conv2d<float>).cpu<double>(make_fused_conv2d<double>).cpu<half>(make_fused_conv2d<half>)
+      .cpu<bfloat16>(make_fused_conv2d<bfloat16>);
+}
+
+OpDef conv2d_backprop_input() {
+  return OpDef("Conv2DBackpropInput")
+      .doc("Gradient of Conv2D with respect to its input; also the transposed convolution.")
+      .shape(input_gradient_shape).value_inputs({0})
+      .cpu<float>(make<InputGradient<float>>).cpu<double>(make<InputGradient<double>>)
+      .cpu<half>(make<InputGradient<half>>).cpu<bfloat16>(make<InputGradient<bfloat16>>)
+      .cpu<int32_t>(make<InputGradient<int32_t>>);
+}
+
+OpDef conv2d_backprop_filter() {
+  return OpDef("Conv2DBackpropFilter")
+      .doc("Gradient of Conv2D with respect to its filter.")
+      .shape(filter_gradient_shape).value_inputs({1})
+      .cpu<float>(make<FilterGradientKernel<float>>).cpu<double>(make<FilterGradientKernel<double>>)
+      .cpu<half>(make<FilterGradientKernel<half>>).cpu<bfloat16>(make<FilterGradientKernel<bfloat16>>);
+}
+
+}  // namespace emplace
