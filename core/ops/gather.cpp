@@ -1,0 +1,194 @@
+// Gather, GatherV2: slices of params along an axis, chosen by indices.
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/cat.h"
+#include "core/op/op_def.h"
+#include "core/ops/element.h"
+#include "core/ops/shape_math.h"
+
+namespace emplace {
+namespace {
+
+Status gather_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape params, c.with_rank_at_least(0, 1));
+  ASSIGN_OR_RETURN(Shape inner, subshape(params, 1));
+  c.set_output(0, concat_shapes(c.input(1), inner));
+  return ok_status();
+}
+
+Status gather_v2_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape params, c.with_rank_at_least(0, 1));
+  const Shape& indices = c.input(1);
+  RETURN_IF_ERROR(c.with_rank(2, 0).take_status());
+  int64_t batch_dims = c.attrs().integer("batch_dims");
+  if (batch_dims < -kMaxRank || batch_dims > kMaxRank) {
+    return invalid_argument(cat("batch_dims ", batch_dims, " is out of range"));
+  }
+  ASSIGN_OR_RETURN(auto axis, scalar_value(c, 2));
+  if (!axis) {
+    int64_t rank = params.rank_known() && indices.rank_known()
+                       ? params.rank() + indices.rank() - 1 - (batch_dims < 0 ? batch_dims + indices.rank() : batch_dims)
+                       : -1;
+    if (rank >= 0) {
+      if (rank > kMaxRank) return invalid_argument(cat("more than ", kMaxRank, " dimensions"));
+      c.set_output(0, Shape::unknown_dims(static_cast<int>(rank)));
+    }
+    return ok_status();
+  }
+  if (*axis < -kMaxRank || *axis >= kMaxRank) return invalid_argument(cat("axis ", *axis, " is out of range"));
+  RETURN_IF_ERROR(require_rank_at_least(params, *axis < 0 ? -*axis : *axis + 1).take_status());
+  RETURN_IF_ERROR(require_rank_at_least(indices, batch_dims < 0 ? -batch_dims : batch_dims).take_status());
+  if (!indices.rank_known() && batch_dims < 0) return ok_status();
+  if (batch_dims < 0) batch_dims += indices.rank();
+  RETURN_IF_ERROR(require_rank_at_least(params, batch_dims + 1).take_status());
+  ASSIGN_OR_RETURN(Shape outer, subshape(params, 0, *axis));
+  ASSIGN_OR_RETURN(Shape chosen, subshape(indices, batch_dims));
+  Shape out = concat_shapes(outer, chosen);
+  if (*axis != -1) {
+    ASSIGN_OR_RETURN(Shape inner, subshape(params, *axis + 1));
+    out = concat_shapes(out, inner);
+  }
+  if (out.rank_known() && out.rank() > kMaxRank) return invalid_argument(cat("more than ", kMaxRank, " dimensions"));
+  c.set_output(0, out);
+  return ok_status();
+}
+
+// params is [batch, outer, size, inner], indices [batch, chosen], the result [batch, outer, chosen, inner].
+struct Geometry {
+  int64_t batch = 1, outer = 1, size = 0, inner = 1, chosen = 1;
+};
+
+// The first index out of range, as TensorFlow reports it; -1: none.
+template <class Index>
+int64_t first_bad(const Index* indices, int64_t n, int64_t size) {
+  for (int64_t i = 0; i < n; ++i) {
+    if (indices[i] < 0 || static_cast<int64_t>(indices[i]) >= size) return i;
+  }
+  return -1;
+}
+
+template <class E, class Index>
+void gather_rows(KernelContext& c, const Geometry& g, const Index* indices) {
+  const E* params = static_cast<const E*>(c.input(0).raw());
+  E* out = static_cast<E*>(c.output(0).raw());
+  int64_t rows = g.batch * g.outer * g.chosen;
+  double cost = 2 + 0.1 * static_cast<double>(g.inner) * static_cast<double>(sizeof(E));
+  c.parallel_for(rows, cost, [&](int64_t begin, int64_t end) {
+    int64_t choice = begin % g.chosen, slab = begin / g.chosen;
+    for (int64_t r = begin; r < end; ++r) {
+      int64_t index = static_cast<int64_t>(indices[slab / g.outer * g.chosen + choice]);
+      const E* from = params + (slab * g.size + index) * g.inner;
+      if (g.inner == 1) {
+        out[r] = *from;
+      } else if constexpr (std::is_same_v<E, std::string>) {
+        std::copy_n(from, g.inner, out + r * g.inner);
+      } else {
+        std::memcpy(out + r * g.inner, from, static_cast<size_t>(g.inner) * sizeof(E));
+      }
+      if (++choice == g.chosen) {
+        choice = 0;
+        ++slab;
+      }
+    }
+  });
+}
+
+Status bad_index(const Tensor& indices, int64_t at, int64_t value, int64_t size) {
+  std::string place;
+  const Shape& s = indices.shape();
+  for (int d = s.rank(); d-- > 0;) {
+    place = cat(at % s.dim(d), place.empty() ? "" : ",", place);
+    at /= s.dim(d);
+  }
+  return invalid_argument(cat("indices", place.empty() ? "" : "[", place, place.empty() ? "" : "]", " = ", value,
+                              " is not in [0, ", size, ")"));
+}
+
+// May wrap where another size is 0: then nothing is copied.
+void multiply(int64_t& product, int64_t size) {
+  product = static_cast<int64_t>(static_cast<uint64_t>(product) * static_cast<uint64_t>(size));
+}
+
+Status gather(KernelContext& c, int64_t axis, int64_t batch_dims) {
+  const Tensor& params = c.input(0);
+  const Tensor& indices = c.input(1);
+  const Shape& p = params.shape();
+  const Shape& s = indices.shape();
+  if (p.rank() < 1) return invalid_argument("params must be at least 1 dimensional");
+  if (axis < -p.rank() || axis >= p.rank()) {
+    return invalid_argument(cat("Shape must be at least rank ", axis < 0 ? -axis : axis + 1, " but is rank ", p.rank()));
+  }
+  if (axis < 0) axis += p.rank();
+  if (batch_dims < -s.rank() || batch_dims > s.rank()) {
+    return invalid_argument(cat("Expected batch_dims in the range [", -s.rank(), ", ", s.rank(), "], but got ", batch_dims));
+  }
+  if (batch_dims < 0) batch_dims += s.rank();
+  if (batch_dims >= p.rank()) {
+    return invalid_argument(cat("batch_dims (", batch_dims, ") must be less than rank(params) (", p.rank(), ")."));
+  }
+  if (axis < batch_dims) {
+    return invalid_argument(cat("batch_dims (", batch_dims, ") must be less than or equal to axis (", axis, ")."));
+  }
+  Geometry g;
+  Shape out;
+  for (int i = 0; i < axis; ++i) {
+    if (i < batch_dims && p.dim(i) != s.dim(i)) {
+      return invalid_argument(cat("params.shape[", i, "]: ", p.dim(i), " should be equal to indices.shape[", i, "]: ", s.dim(i)));
+    }
+    multiply(i < batch_dims ? g.batch : g.outer, p.dim(i));
+    out.add_dim(p.dim(i));
+  }
+  for (int i = static_cast<int>(batch_dims); i < s.rank(); ++i) {
+    multiply(g.chosen, s.dim(i));
+    out.add_dim(s.dim(i));
+  }
+  g.size = p.dim(static_cast<int>(axis));
+  for (int i = static_cast<int>(axis) + 1; i < p.rank(); ++i) {
+    multiply(g.inner, p.dim(i));
+    out.add_dim(p.dim(i));
+  }
+  RETURN_IF_ERROR(ensure_output(c, 0, out));
+  return with_index(indices.dtype(), [&]<class Index>(Index) -> Status {
+    const Index* data = indices.data<Index>();
+    int64_t bad = first_bad(data, indices.num_elements(), g.size);
+    if (bad >= 0 && (c.output(0).num_elements() > 0 || g.size == 0)) return bad_index(indices, bad, static_cast<int64_t>(data[bad]), g.size);
+    if (c.output(0).num_elements() == 0) return ok_status();
+    with_element(params.dtype(), [&]<class E>(E) { gather_rows<E>(c, g, data); });
+    return ok_status();
+  });
+}
+
+Status gather_cpu(KernelContext& c) { return gather(c, 0, 0); }
+
+class GatherV2 final : public Kernel {
+ public:
+  explicit GatherV2(const KernelInit& init) : batch_dims_(init.attrs.integer("batch_dims")) {}
+  Status run(KernelContext& c) override {
+    if (c.input(2).num_elements() != 1) return invalid_argument("axis must be scalar");
+    return gather(c, int_at(c.input(2), 0), batch_dims_);
+  }
+
+ private:
+  int64_t batch_dims_;
+};
+
+}  // namespace
+
+OpDef gather_op() {
+  return OpDef("Gather")
+      .doc("params[indices]: slices along the first axis.")
+      .shape(gather_shape)
+      .kernel_attr("Tparams")
+      .cpu(kMovable, stateless<gather_cpu>);
+}
+OpDef gather_v2_op() {
+  return OpDef("GatherV2")
+      .doc("Slices of params along an axis, chosen by indices; the first batch_dims dimensions go together.")
+      .shape(gather_v2_shape)
+      .kernel_attr("Tparams")
+      .cpu(kMovable, make<GatherV2>)
+      .value_inputs({2});
+}
+
+}  // namespace emplace

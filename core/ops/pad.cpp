@@ -1,0 +1,177 @@
+// Pad, PadV2 (a border of one value) and MirrorPad (a border of reflected values).
+#include "core/base/cat.h"
+#include "core/op/op_def.h"
+#include "core/ops/element.h"
+#include "core/ops/shape_math.h"
+#include "core/ops/strided_copy.h"
+
+namespace emplace {
+namespace {
+
+Status pad_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape paddings, c.with_rank(1, 2));
+  RETURN_IF_ERROR(require_dim(paddings.dim(1), 2).take_status());
+  Shape in = c.input(0);
+  if (paddings.dim(0) >= 0) {
+    ASSIGN_OR_RETURN(in, require_rank(in, paddings.dim(0)));
+  } else if (in.rank_known()) {
+    paddings.dim(0) = in.rank();
+  }
+  const Tensor* values = c.input_value(1);
+  if (values == nullptr) {
+    if (in.rank_known()) c.set_output(0, Shape::unknown_dims(in.rank()));
+    return ok_status();
+  }
+  for (int i = 0; i < in.rank(); ++i) {
+    int64_t before = int_at(*values, 2 * i), after = int_at(*values, 2 * i + 1);
+    if (before < 0 || after < 0) return invalid_argument("Paddings must be non-negative");
+    ASSIGN_OR_RETURN(int64_t both, add_dims(before, after));
+    ASSIGN_OR_RETURN(in.dim(i), add_dims(in.dim(i), both));
+  }
+  c.set_output(0, in);
+  return ok_status();
+}
+
+// Sizes before and after, one pair a dimension, checked against the input.
+Result<Shape> padded_shape(const Shape& in, const Tensor& paddings) {
+  const Shape& s = paddings.shape();
+  if (s.rank() != 2 || s.dim(1) != 2) {
+    return invalid_argument(cat("paddings must be a matrix with 2 columns: ", s.to_string()));
+  }
+  if (s.dim(0) != in.rank()) {
+    return invalid_argument(
+        cat("The first dimension of paddings must be the rank of inputs", s.to_string(), " ", in.to_string()));
+  }
+  Shape out = in;
+  for (int i = 0; i < in.rank(); ++i) {
+    int64_t before = int_at(paddings, 2 * i), after = int_at(paddings, 2 * i + 1);
+    if (before < 0 || after < 0) return invalid_argument(cat("Paddings must be non-negative: ", before, " ", after));
+    ASSIGN_OR_RETURN(int64_t both, add_dims(before, after));
+    ASSIGN_OR_RETURN(out.dim(i), add_dims(in.dim(i), both));
+  }
+  return out;
+}
+
+// Puts the input where the paddings leave it in an output of that shape.
+void copy_inside(KernelContext& c, const Shape& shape) {
+  const Tensor& in = c.input(0);
+  std::vector<int64_t> in_strides = row_major_strides(in.shape()), out_strides = row_major_strides(shape);
+  StridedCopy copy;
+  for (size_t i = 0; i < in_strides.size(); ++i) {
+    copy.add(in.shape().dim(static_cast<int>(i)), in_strides[i], out_strides[i]);
+    copy.out_offset += int_at(c.input(1), 2 * static_cast<int64_t>(i)) * out_strides[i];
+  }
+  copy.run(*c.parallel_, in.dtype(), in.raw(), c.output(0).raw());
+}
+
+Status pad_with(KernelContext& c, const void* value) {
+  const Tensor& in = c.input(0);
+  ASSIGN_OR_RETURN(Shape shape, padded_shape(in.shape(), c.input(1)));
+  RETURN_IF_ERROR(ensure_output(c, 0, shape));
+  Tensor& out = c.output(0);
+  if (!(shape == in.shape())) fill_elements(*c.parallel_, out.dtype(), value, out.raw(), out.num_elements());
+  if (in.num_elements() == 0) return ok_status();
+  copy_inside(c, shape);
+  return ok_status();
+}
+
+Status pad_cpu(KernelContext& c) {
+  return with_element(c.input(0).dtype(), [&]<class E>(E zero) { return pad_with(c, &zero); });
+}
+
+Status pad_v2_cpu(KernelContext& c) {
+  if (c.input(2).shape().rank() != 0) {
+    return invalid_argument(cat("Constant_values must be a scalar. Found: ", c.input(2).shape().to_string()));
+  }
+  return pad_with(c, c.input(2).raw());
+}
+
+// One axis of the output: `outer` lines of rows of `run` elements.
+struct MirrorAxis {
+  int64_t before, size, after, run, outer;
+};
+
+// Each row of the border is a copy of the row as far inside; `skip` is 1 where the edge itself is not repeated.
+void mirror(KernelContext& c, DType type, void* data, const MirrorAxis& a, int64_t skip) {
+  int64_t length = a.before + a.size + a.after, stride = element_stride(type);
+  auto at = [&](int64_t line, int64_t row) {
+    return static_cast<char*>(data) + (line * length + row) * a.run * stride;
+  };
+  c.parallel_for(a.outer, 0.1 * static_cast<double>((a.before + a.after) * a.run * stride), [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      for (int64_t i = 0; i < a.before; ++i) {
+        copy_elements(type, at(line, a.before + skip + i), at(line, a.before - 1 - i), a.run);
+      }
+      for (int64_t i = 0; i < a.after; ++i) {
+        copy_elements(type, at(line, a.before + a.size - 1 - skip - i), at(line, a.before + a.size + i), a.run);
+      }
+    }
+  });
+}
+
+class MirrorPad final : public Kernel {
+ public:
+  explicit MirrorPad(const KernelInit& init) : reflect_(init.attrs.text("mode") == "REFLECT") {}
+
+  Status run(KernelContext& c) override {
+    const Tensor& in = c.input(0);
+    ASSIGN_OR_RETURN(Shape shape, padded_shape(in.shape(), c.input(1)));
+    RETURN_IF_ERROR(check(in.shape(), c.input(1)));
+    RETURN_IF_ERROR(ensure_output(c, 0, shape));
+    Tensor& out = c.output(0);
+    if (out.num_elements() == 0) return ok_status();
+    copy_inside(c, shape);
+    // From the innermost axis outwards: each step makes whole blocks that the next one copies.
+    std::vector<int64_t> strides = row_major_strides(shape);
+    for (int d = shape.rank(); d-- > 0;) {
+      int64_t before = int_at(c.input(1), 2 * d), after = int_at(c.input(1), 2 * d + 1);
+      if (before == 0 && after == 0) continue;
+      int64_t run = strides[static_cast<size_t>(d)];
+      MirrorAxis axis{before, in.shape().dim(d), after, run, out.num_elements() / (shape.dim(d) * run)};
+      mirror(c, out.dtype(), out.raw(), axis, reflect_ ? 1 : 0);
+    }
+    return ok_status();
+  }
+
+ private:
+  Status check(const Shape& in, const Tensor& paddings) const {
+    for (int i = 0; i < in.rank(); ++i) {
+      int64_t before = int_at(paddings, 2 * i), after = int_at(paddings, 2 * i + 1), dim = in.dim(i);
+      int64_t most = reflect_ ? dim - 1 : dim;
+      bool none = before == 0 && after == 0 && dim == 0;
+      if (none || (before <= most && after <= most)) continue;
+      return invalid_argument(cat(reflect_ ? "paddings must be less than the dimension size: "
+                                           : "paddings must be no greater than the dimension size: ",
+                                  before, ", ", after, reflect_ ? " not less than " : " greater than ", dim));
+    }
+    return ok_status();
+  }
+
+  bool reflect_;
+};
+
+}  // namespace
+
+OpDef pad_op() {
+  return OpDef("Pad")
+      .doc("A border of zeros, as wide as paddings says before and after each dimension.")
+      .shape(pad_shape)
+      .cpu(kMovable, stateless<pad_cpu>)
+      .value_inputs({1});
+}
+OpDef pad_v2_op() {
+  return OpDef("PadV2")
+      .doc("A border of the given value, as wide as paddings says before and after each dimension.")
+      .shape(pad_shape)
+      .cpu(kMovable, stateless<pad_v2_cpu>)
+      .value_inputs({1});
+}
+OpDef mirror_pad_op() {
+  return OpDef("MirrorPad")
+      .doc("A border that mirrors what lies inside: REFLECT leaves out the edge itself, SYMMETRIC repeats it.")
+      .shape(pad_shape)
+      .cpu(kMovable, make<MirrorPad>)
+      .value_inputs({1});
+}
+
+}  // namespace emplace

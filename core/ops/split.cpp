@@ -1,0 +1,152 @@
+// Split and SplitV: a tensor cut into pieces along an axis, equal ones or of given sizes.
+#include <vector>
+
+#include "core/base/cat.h"
+#include "core/op/op_def.h"
+#include "core/ops/element.h"
+#include "core/ops/shape_math.h"
+
+namespace emplace {
+namespace {
+
+Status split_shape(ShapeContext& c) {
+  Shape out = c.input(1);
+  ASSIGN_OR_RETURN(int64_t axis, axis_from_scalar(c, 0, out.rank_known() ? out.rank() : -1));
+  if (axis < 0) {
+    if (out.rank_known()) out = Shape::unknown_dims(out.rank());
+  } else if (out.rank_known()) {
+    auto piece = divide_dim_evenly(out.dim(static_cast<int>(axis)), c.num_outputs());
+    if (!piece.ok()) {
+      return invalid_argument(piece.status().message() +
+                              "\n\tNumber of ways to split should evenly divide the split dimension");
+    }
+    out.dim(static_cast<int>(axis)) = *piece;
+  }
+  for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, out);
+  return ok_status();
+}
+
+// SplitV's sizes are int8 in some graphs.
+std::vector<int64_t> piece_sizes(const Tensor& t) {
+  if (t.dtype() != DType::kInt8) return ints_of(t);
+  return {t.data<int8_t>(), t.data<int8_t>() + t.num_elements()};
+}
+
+// Fills in a piece of size -1 from what the others leave of `total` (-1: unknown, then it stays).
+Status complete_pieces(std::vector<int64_t>& pieces, int64_t total) {
+  int64_t sum = 0, open = -1;
+  const std::vector<int64_t> given = pieces;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i] == -1) {
+      if (open >= 0) return invalid_argument("size_splits can only have one -1");
+      open = static_cast<int64_t>(i);
+    } else if (__builtin_add_overflow(sum, pieces[i], &sum)) {
+      return invalid_argument("the sum of size_splits overflows");
+    }
+  }
+  if (open >= 0 && total >= 0) pieces[static_cast<size_t>(open)] = total - sum;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    bool unresolved = static_cast<int64_t>(i) == open && total < 0;
+    if (pieces[i] < 0 && !unresolved) {
+      return invalid_argument(cat("Split size at index ", i, " must be >= 0. Got: ", pieces[i]));
+    }
+  }
+  if (total >= 0 && open < 0 && sum != total) {
+    std::string list;
+    for (size_t i = 0; i < given.size(); ++i) append(list, i ? "," : "", given[i]);
+    return invalid_argument(cat("can't split axis of size ", total, " into pieces of size [", list, "]"));
+  }
+  return ok_status();
+}
+
+Status split_v_shape(ShapeContext& c) {
+  const Shape& in = c.input(0);
+  ASSIGN_OR_RETURN(int64_t axis, axis_from_scalar(c, 2, in.rank_known() ? in.rank() : -1));
+  if (!in.rank_known()) return ok_status();
+  if (in.rank() == 0) return invalid_argument("Can't split scalars");
+  const Tensor* sizes = c.input_value(1);
+  std::vector<int64_t> pieces(static_cast<size_t>(c.num_outputs()), -1);
+  if (sizes != nullptr && axis >= 0) {
+    pieces = piece_sizes(*sizes);
+    if (static_cast<int>(pieces.size()) != c.num_outputs()) {
+      return invalid_argument("Length of size_splits should be equal to num_outputs");
+    }
+    RETURN_IF_ERROR(complete_pieces(pieces, in.dim(static_cast<int>(axis))));
+  }
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    Shape out = axis >= 0 ? in : Shape::unknown_dims(in.rank());
+    if (axis >= 0) out.dim(static_cast<int>(axis)) = pieces[static_cast<size_t>(i)];
+    c.set_output(i, out);
+  }
+  return ok_status();
+}
+
+// Cuts `in` along `axis`. REQUIRES: the pieces add up to the axis.
+Status cut(KernelContext& c, const Tensor& in, int axis, const std::vector<int64_t>& pieces) {
+  const Shape& shape = in.shape();
+  int64_t rows = 1;
+  for (int d = 0; d < axis; ++d) rows *= shape.dim(d);
+  int64_t size = shape.dim(axis);
+  int64_t inner = in.num_elements() == 0 ? 0 : in.num_elements() / rows / size;
+  int64_t at = 0;
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    int64_t piece = pieces[static_cast<size_t>(i)];
+    Shape out = shape;
+    out.dim(axis) = piece;
+    RETURN_IF_ERROR(ensure_output(c, i, out));
+    copy_rows(*c.parallel_, in.dtype(), element_at(in, at * inner), size * inner, c.output(i).raw(), piece * inner,
+              inner == 0 ? 0 : rows, piece * inner);
+    at += piece;
+  }
+  return ok_status();
+}
+
+Result<int> checked_axis(const Tensor& axis, int rank) {
+  if (axis.num_elements() != 1) return invalid_argument("split_dim must be a scalar but has rank " + std::to_string(axis.shape().rank()));
+  int64_t value = int_at(axis, 0);
+  if (value < -rank || value >= rank) {
+    return invalid_argument(cat("-input rank(-", rank, ") <= split_dim < input rank (", rank, "), but got ", value));
+  }
+  return static_cast<int>(value < 0 ? value + rank : value);
+}
+
+Status split_cpu(KernelContext& c) {
+  const Tensor& in = c.input(1);
+  ASSIGN_OR_RETURN(int axis, checked_axis(c.input(0), in.shape().rank()));
+  int64_t size = in.shape().dim(axis);
+  if (size % c.num_outputs() != 0) {
+    return invalid_argument(cat("Number of ways to split should evenly divide the split dimension, but got split_dim ",
+                                axis, " (size = ", size, ") and num_split ", c.num_outputs()));
+  }
+  return cut(c, in, axis, std::vector<int64_t>(static_cast<size_t>(c.num_outputs()), size / c.num_outputs()));
+}
+
+Status split_v_cpu(KernelContext& c) {
+  const Tensor& in = c.input(0);
+  ASSIGN_OR_RETURN(int axis, checked_axis(c.input(2), in.shape().rank()));
+  std::vector<int64_t> pieces = piece_sizes(c.input(1));
+  if (static_cast<int>(pieces.size()) != c.num_outputs()) {
+    return invalid_argument("Length of size_splits should be equal to num_outputs");
+  }
+  RETURN_IF_ERROR(complete_pieces(pieces, in.shape().dim(axis)));
+  return cut(c, in, axis, pieces);
+}
+
+}  // namespace
+
+OpDef split_op() {
+  return OpDef("Split")
+      .doc("Cuts a tensor into equal pieces along an axis.")
+      .shape(split_shape)
+      .cpu(kMovable, stateless<split_cpu>)
+      .value_inputs({0});
+}
+OpDef split_v_op() {
+  return OpDef("SplitV")
+      .doc("Cuts a tensor into pieces of the given sizes along an axis; one size may be -1.")
+      .shape(split_v_shape)
+      .cpu(kMovable, stateless<split_v_cpu>)
+      .value_inputs({1, 2});
+}
+
+}  // namespace emplace
