@@ -1,7 +1,10 @@
-// MatMul, BatchMatMul, BatchMatMulV2: products of matrices, one or many, over core/ops/matrix_product.h.
+// MatMul, BatchMatMul, BatchMatMulV2, _FusedMatMul: products of matrices, one or many, over core/ops/matrix_product.h.
+#include <vector>
+
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/broadcast.h"
+#include "core/ops/conv/epilogue.h"
 #include "core/ops/matrix_product.h"
 
 namespace emplace {
@@ -28,16 +31,58 @@ class MatMul final : public Kernel {
     shape_.m = c.output(0).shape().dim(0);
     shape_.n = c.output(0).shape().dim(1);
     shape_.k = c.input(0).shape().dim(shape_.transpose_a ? 0 : 1);
+    product_.prepare(type_, shape_);
     return ok_status();
   }
   Status run(KernelContext& c) override {
-    return matrix_product(c, type_, shape_, c.input(0).raw(), c.input(1).raw(), c.output(0).raw());
+    return product_.run(c, c.input(0).raw(), c.input(1).raw(), c.output(0).raw(), c.input_is_constant(1));
   }
 
  private:
   DType type_;
   ProductShape shape_;
+  MatrixProduct product_;
 };
+
+/// MatMul, then what `fused_ops` lists, row by row while they are in cache.
+template <class T>
+class FusedMatMul final : public Kernel {
+ public:
+  FusedMatMul(const KernelInit& init, FusedOps fused) : matmul_(init), fused_(fused) {}
+  Status prepare(KernelContext& c) override { return matmul_.prepare(c); }
+  Status run(KernelContext& c) override {
+    using C = Compute<T>;
+    RETURN_IF_ERROR(matmul_.run(c));
+    const int64_t rows = c.output(0).shape().dim(0), cols = c.output(0).shape().dim(1);
+    RETURN_IF_ERROR(epilogue_.template prepare<T>(c, fused_, 2, cols));
+    T* out = c.template out<T>(0);
+    c.parallel_for(rows, static_cast<double>(cols) * 0.5, [&](int64_t begin, int64_t end) {
+      if constexpr (std::is_same_v<C, T>) {
+        epilogue_.run(out + begin * cols, static_cast<int>(end - begin), cols, cols, 0);
+      } else {
+        std::vector<C> row(static_cast<size_t>(cols));
+        for (int64_t i = begin; i < end; ++i) {
+          for (int64_t j = 0; j < cols; ++j) row[static_cast<size_t>(j)] = static_cast<C>(out[i * cols + j]);
+          epilogue_.run(row.data(), 1, cols, cols, 0);
+          for (int64_t j = 0; j < cols; ++j) out[i * cols + j] = static_cast<T>(row[static_cast<size_t>(j)]);
+        }
+      }
+    });
+    return ok_status();
+  }
+
+ private:
+  MatMul matmul_;
+  FusedOps fused_;
+  Epilogue<Compute<T>> epilogue_;
+};
+
+template <class T>
+Result<std::unique_ptr<Kernel>> make_fused_matmul(const KernelInit& init) {
+  ASSIGN_OR_RETURN(FusedOps fused, FusedOps::from(init.attrs));
+  RETURN_IF_ERROR(fused.check_num_args(init.attrs));
+  return std::unique_ptr<Kernel>(std::make_unique<FusedMatMul<T>>(init, fused));
+}
 
 /// The dimensions before the last two.
 Shape batch_of(const Shape& s) {
@@ -75,6 +120,7 @@ class BatchMatMul final : public Kernel {
     const Shape a = batch_of(c.input(0).shape()), b = batch_of(c.input(1).shape());
     const Shape* batches[] = {&a, &b};
     plan_ = plan_broadcast(batches, batch_of(out));
+    product_.prepare(type_, shape_);
     return ok_status();
   }
   Status run(KernelContext& c) override {
@@ -87,7 +133,7 @@ class BatchMatMul final : public Kernel {
       for (int64_t i = 0; i < plan_.run_length(); ++i, out += shape_.m * shape_.n * bytes) {
         const int64_t a = cursor.offsets()[0] + i * plan_.run_strides()[0];
         const int64_t b = cursor.offsets()[1] + i * plan_.run_strides()[1];
-        RETURN_IF_ERROR(matrix_product(c, type_, shape_, c.in<char>(0) + a * a_bytes, c.in<char>(1) + b * b_bytes, out));
+        RETURN_IF_ERROR(product_.run(c, c.in<char>(0) + a * a_bytes, c.in<char>(1) + b * b_bytes, out));
       }
     }
     return ok_status();
@@ -96,6 +142,7 @@ class BatchMatMul final : public Kernel {
  private:
   DType type_;
   ProductShape shape_;
+  MatrixProduct product_;
   BroadcastPlan plan_;
 };
 
@@ -107,6 +154,11 @@ OpDef matmul_op() {
       .sample("a=f32[2,3] uniform(-1,1); b=f32[3,4] uniform(-1,1)", 1e-5)
       .sample("a=f32[3,2] uniform(-1,1); b=f32[4,3] uniform(-1,1); transpose_a=true; transpose_b=true", 1e-5)
       .sample("a=f32[2,0]; b=f32[0,4]");
+}
+OpDef fused_matmul_op() {
+  return OpDef("_FusedMatMul").doc("MatMul, then what fused_ops lists: BiasAdd and an activation.")
+      .shape(matmul_shape).cpu<float>(make_fused_matmul<float>).cpu<double>(make_fused_matmul<double>)
+      .cpu<half>(make_fused_matmul<half>).cpu<bfloat16>(make_fused_matmul<bfloat16>);
 }
 OpDef batch_matmul_op() {
   return OpDef("BatchMatMul").doc("Matrix products of the last two dimensions; the others are equal.")

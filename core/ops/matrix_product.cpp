@@ -1,10 +1,10 @@
 #include "core/ops/matrix_product.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "core/base/cat.h"
 #include "core/ops/convert.h"
+#include "core/ops/gemm/gemm.h"
 #include "core/ops/numeric.h"
 
 namespace emplace {
@@ -40,54 +40,85 @@ void multiply_rows(const T* a, const T* b, T* out, int64_t begin, int64_t end, i
   }
 }
 
-/// `x` as a packed matrix of T: itself, or a copy in `scratch`.
+/// `x` as a packed matrix: itself, or a copy in `scratch`.
 template <class T>
-Result<const T*> packed(KernelContext& c, DType type, const void* x, int64_t rows, int64_t cols, bool transpose,
-                        bool conjugate, std::vector<Tensor>& scratch) {
-  const void* wide = x;
-  if (ConvertFunction widen = widening(type)) {
-    ASSIGN_OR_RETURN(Tensor copy, c.allocate_scratch(dtype_of<T>, Shape{rows, cols}));
-    widen(x, copy.raw(), rows * cols);
-    wide = copy.raw();
-    scratch.push_back(std::move(copy));
-  }
-  if (!transpose && !conjugate) return static_cast<const T*>(wide);
-  ASSIGN_OR_RETURN(Tensor copy, c.allocate_scratch(dtype_of<T>, Shape{rows, cols}));
-  pack(static_cast<const T*>(wide), rows, cols, transpose, conjugate, copy.data<T>());
-  scratch.push_back(std::move(copy));
-  return static_cast<const T*>(scratch.back().data<T>());
+Result<const T*> packed(KernelContext& c, const void* x, int64_t rows, int64_t cols, bool transpose, bool conjugate,
+                        Tensor& scratch) {
+  if (!transpose && !conjugate) return static_cast<const T*>(x);
+  ASSIGN_OR_RETURN(scratch, c.allocate_scratch(dtype_of<T>, Shape{rows, cols}));
+  pack(static_cast<const T*>(x), rows, cols, transpose, conjugate, scratch.data<T>());
+  return const_cast<const T*>(scratch.data<T>());
 }
 
+/// For the types without tile kernels.
 template <class T>
-Status product_in(KernelContext& c, DType type, const ProductShape& s, const void* a, const void* b, void* out) {
-  std::vector<Tensor> scratch;
-  ASSIGN_OR_RETURN(const T* left, packed<T>(c, type, a, s.m, s.k, s.transpose_a, s.conjugate_a, scratch));
-  ASSIGN_OR_RETURN(const T* right, packed<T>(c, type, b, s.k, s.n, s.transpose_b, s.conjugate_b, scratch));
-  T* product = static_cast<T*>(out);
-  const ConvertFunction narrow = narrowing(type);
-  if (narrow) {
-    ASSIGN_OR_RETURN(Tensor wide, c.allocate_scratch(dtype_of<T>, Shape{s.m, s.n}));
-    product = wide.data<T>();
-    scratch.push_back(std::move(wide));
-  }
+Status product_in(KernelContext& c, const ProductShape& s, const void* a, const void* b, void* out) {
+  Tensor copy_a, copy_b;
+  ASSIGN_OR_RETURN(const T* left, packed<T>(c, a, s.m, s.k, s.transpose_a, s.conjugate_a, copy_a));
+  ASSIGN_OR_RETURN(const T* right, packed<T>(c, b, s.k, s.n, s.transpose_b, s.conjugate_b, copy_b));
   c.parallel_for(s.m, static_cast<double>(s.n * s.k) * 0.1, [&](int64_t begin, int64_t end) {
-    multiply_rows(left, right, product, begin, end, s.n, s.k);
+    multiply_rows(left, right, static_cast<T*>(out), begin, end, s.n, s.k);
   });
-  if (narrow) narrow(product, out, s.m * s.n);
   return ok_status();
+}
+
+// Elements in the type that is computed in: themselves, or a widened copy in `copy`.
+Result<const void*> widened(KernelContext& c, DType type, const void* x, int64_t count, Tensor& copy) {
+  ConvertFunction widen = widening(type);
+  if (!widen) return x;
+  ASSIGN_OR_RETURN(copy, c.allocate_scratch(compute_type(type), Shape{count}));
+  widen(x, copy.raw(), count);
+  return const_cast<const void*>(copy.raw());
 }
 
 }  // namespace
 
-Status matrix_product(KernelContext& c, DType type, const ProductShape& shape, const void* a, const void* b, void* out) {
-  switch (compute_type(type)) {
-    case DType::kFloat: return product_in<float>(c, type, shape, a, b, out);
-    case DType::kDouble: return product_in<double>(c, type, shape, a, b, out);
-    case DType::kInt32: return product_in<int32_t>(c, type, shape, a, b, out);
-    case DType::kInt64: return product_in<int64_t>(c, type, shape, a, b, out);
-    case DType::kComplex64: return product_in<complex64>(c, type, shape, a, b, out);
-    case DType::kComplex128: return product_in<complex128>(c, type, shape, a, b, out);
-    default: return internal_error(cat("no matrix multiplication for ", dtype_tf_name(type)));
+void MatrixProduct::prepare(DType type, const ProductShape& shape) {
+  type_ = type;
+  shape_ = shape;
+  packed_b_ = Tensor();
+  have_b_ = false;
+}
+
+// T: the type that the tile kernels compute in, of the same size as compute_type().
+template <class T>
+Status MatrixProduct::run_tiled(KernelContext& c, const void* a, const void* b, void* out, bool same_b) {
+  const ProductShape& s = shape_;
+  const gemm::Gemm<T> product(s.m, s.n, s.k, s.transpose_a, s.transpose_b);
+  const DType storage = compute_type(type_);
+  Tensor wide_a, wide_b, wide_out;
+  ASSIGN_OR_RETURN(const void* left, widened(c, type_, a, s.m * s.k, wide_a));
+  const void* right = nullptr;
+  const int64_t packed_size = product.packed_b_size();
+  if (packed_size > 0 && !packed_b_.valid()) {
+    ASSIGN_OR_RETURN(packed_b_, c.allocate_persistent(storage, Shape{packed_size}));
+  }
+  if (packed_size == 0 || !same_b || !have_b_) {
+    ASSIGN_OR_RETURN(right, widened(c, type_, b, s.k * s.n, wide_b));
+    if (packed_size > 0) product.pack_b(*c.parallel_, static_cast<const T*>(right), static_cast<T*>(packed_b_.raw()));
+    have_b_ = true;
+  }
+  const ConvertFunction narrow = narrowing(type_);
+  void* result = out;
+  if (narrow) {
+    ASSIGN_OR_RETURN(wide_out, c.allocate_scratch(storage, Shape{s.m, s.n}));
+    result = wide_out.raw();
+  }
+  product.run(*c.parallel_, static_cast<const T*>(left), static_cast<const T*>(right),
+              static_cast<const T*>(packed_b_.raw()), static_cast<T*>(result));
+  if (narrow) narrow(result, out, s.m * s.n);
+  return ok_status();
+}
+
+Status MatrixProduct::run(KernelContext& c, const void* a, const void* b, void* out, bool same_b) {
+  switch (compute_type(type_)) {
+    case DType::kFloat: return run_tiled<float>(c, a, b, out, same_b);
+    case DType::kDouble: return run_tiled<double>(c, a, b, out, same_b);
+    case DType::kInt32: return run_tiled<uint32_t>(c, a, b, out, same_b);
+    case DType::kInt64: return product_in<int64_t>(c, shape_, a, b, out);
+    case DType::kComplex64: return product_in<complex64>(c, shape_, a, b, out);
+    case DType::kComplex128: return product_in<complex128>(c, shape_, a, b, out);
+    default: return internal_error(cat("no matrix multiplication for ", dtype_tf_name(type_)));
   }
 }
 

@@ -14,8 +14,24 @@ struct ProductShape {
   bool conjugate_a = false, conjugate_b = false;  // complex types only
 };
 
-/// All three matrices have elements of `type`. An empty sum (k = 0) is zero. Splits its work with c.parallel_for().
-/// REQUIRES: type among the numbers that MatMul has kernels for.
-Status matrix_product(KernelContext& c, DType type, const ProductShape& shape, const void* a, const void* b, void* out);
+/// The products of one node. Float, double and integers up to 32 bits go through core/ops/gemm; the rest through
+/// plain loops. Not thread-safe: one product at a time; a product splits its work with c.parallel_for().
+class MatrixProduct {
+ public:
+  /// REQUIRES: type among the numbers that MatMul has kernels for.
+  void prepare(DType type, const ProductShape& shape);
+  /// All three matrices have elements of the type given. An empty sum (k = 0) is zero. `same_b`: b holds what it held
+  /// at the last call, so that what was derived from it then is used again.
+  Status run(KernelContext& c, const void* a, const void* b, void* out, bool same_b = false);
+
+ private:
+  template <class T>
+  Status run_tiled(KernelContext& c, const void* a, const void* b, void* out, bool same_b);
+
+  DType type_ = DType::kInvalid;
+  ProductShape shape_;
+  Tensor packed_b_;
+  bool have_b_ = false;
+};
 
 }  // namespace emplace

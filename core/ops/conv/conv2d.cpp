@@ -127,9 +127,7 @@ Result<std::unique_ptr<Kernel>> make_conv2d(const KernelInit& init) {
 template <class T>
 Result<std::unique_ptr<Kernel>> make_fused_conv2d(const KernelInit& init) {
   ASSIGN_OR_RETURN(FusedOps fused, FusedOps::from(init.attrs));
-  if (fused.num_args() != init.attrs.integer("num_args")) {
-    return invalid_argument(cat("fused_ops need ", fused.num_args(), " args, but num_args is ", init.attrs.integer("num_args")));
-  }
+  RETURN_IF_ERROR(fused.check_num_args(init.attrs));
   return std::unique_ptr<Kernel>(std::make_unique<Conv2D<T>>(init, std::move(fused)));
 }
 

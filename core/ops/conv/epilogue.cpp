@@ -40,4 +40,9 @@ Result<FusedOps> FusedOps::from(const Attrs& attrs) {
   return ops;
 }
 
+Status FusedOps::check_num_args(const Attrs& attrs) const {
+  if (num_args() == attrs.integer("num_args")) return ok_status();
+  return invalid_argument(cat("fused_ops need ", num_args(), " args, but num_args is ", attrs.integer("num_args")));
+}
+
 }  // namespace emplace

@@ -22,6 +22,8 @@ struct FusedOps {
   float epsilon = 1e-4f;
 
   static Result<FusedOps> from(const Attrs& attrs);
+  /// InvalidArgument unless the attr num_args is what these need.
+  Status check_num_args(const Attrs& attrs) const;
   int num_args() const { return (bias ? 1 : 0) + (batch_norm ? 4 : 0) + (activation == Activation::kPrelu ? 1 : 0); }
 };
 
