@@ -16,13 +16,18 @@ struct DeviceName {
   std::optional<std::string> type;
   std::optional<int> id;
 
-  /// "/job:a/replica:0/task:1/device:GPU:0", components in any order, "/cpu:0" too. Nothing if malformed.
+  /// "/job:a/replica:0/task:1/device:GPU:0", components in any order, the last of a kind counts; "/cpu:0" too.
+  /// Nothing if malformed, or if a number does not fit an int (TensorFlow narrows it).
   static std::optional<DeviceName> parse(std::string_view full_name);
   /// "GPU:0" without slash.
   static std::optional<DeviceName> parse_local(std::string_view local_name);
 
-  /// Canonical form; absent fields are skipped.
+  /// Canonical form; absent fields are skipped, a type without id gets ":*", an id without type is not printed.
   std::string to_string() const;
+  /// The part that names a process: "/job:a/replica:0/task:1".
+  std::string task_name() const;
+  /// The part that names a device of a process: "/device:GPU:0".
+  std::string local_name() const;
   bool empty() const { return !job && !replica && !task && !type && !id; }
   bool complete() const { return job && replica && task && type && id; }
   bool operator==(const DeviceName&) const = default;
