@@ -57,6 +57,9 @@ class JsonWriter {
   bool after_key_ = false;
 };
 
+/// Well-formed UTF-8 from beginning to end?
+bool is_utf8(std::string_view text);
+
 /// `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
 

@@ -1,0 +1,59 @@
+#include "core/base/log.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/base/cat.h"
+
+namespace emplace {
+namespace {
+
+std::string_view color_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::kError: return "\033[1;31m";
+    case LogLevel::kWarning: return "\033[1;33m";
+    case LogLevel::kDebug: return "\033[2m";
+    default: return "";
+  }
+}
+
+}  // namespace
+
+Log::~Log() {
+  if (file_) std::fclose(file_);
+}
+
+Status Log::open(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "ae");
+  if (!file) return invalid_argument(cat("cannot write to log file '", path, "': ", std::strerror(errno)));
+  if (file_) std::fclose(file_);
+  file_ = file;
+  return ok_status();
+}
+
+void Log::set_color(ColorMode mode) {
+  const char* no_color = std::getenv("NO_COLOR");
+  bool refused = no_color && *no_color;
+  color_ = mode == ColorMode::kAlways || (mode == ColorMode::kAuto && !refused && !file_ && isatty(STDERR_FILENO));
+}
+
+void Log::write(LogLevel level, std::string_view prefix, std::string_view text) {
+  if (!shows(level)) return;
+  std::string line;
+  std::string_view painted = prefix.empty() && level == LogLevel::kDebug ? text : prefix;
+  if (color_ && !painted.empty()) {
+    append(line, color_of(level), painted, "\033[0m", prefix.empty() ? std::string_view{} : text);
+  } else {
+    append(line, prefix, text);
+  }
+  if (line.empty() || line.back() != '\n') line += '\n';
+  std::FILE* out = file_ ? file_ : stderr;
+  std::lock_guard lock(mutex_);
+  std::fwrite(line.data(), 1, line.size(), out);
+  std::fflush(out);
+}
+
+}  // namespace emplace

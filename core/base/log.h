@@ -1,0 +1,48 @@
+/// Log: what emplace says beside its results: errors, warnings, the summary line, times. To standard error, or to a
+/// file; coloured on a terminal only. One object, made by main and handed down.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "core/base/status.h"
+
+namespace emplace {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError, kOff };
+enum class ColorMode { kAuto, kAlways, kNever };
+
+class Log {
+ public:
+  Log() = default;
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+  ~Log();
+
+  void set_level(LogLevel level) { level_ = level; }
+  /// Sends every line to the end of this file instead of standard error.
+  Status open(const std::string& path);
+  /// kAuto: on a terminal, unless NO_COLOR is set and not empty.
+  void set_color(ColorMode mode);
+
+  bool shows(LogLevel level) const { return level >= level_; }
+  void debug(std::string_view text) { write(LogLevel::kDebug, "", text); }
+  void info(std::string_view text) { write(LogLevel::kInfo, "", text); }
+  void warning(std::string_view text) { write(LogLevel::kWarning, "warning: ", text); }
+  void error(std::string_view text) { write(LogLevel::kError, "error: ", text); }
+  /// An error that is a whole message already, such as one with file, line and column.
+  void problem(std::string_view text) { write(LogLevel::kError, "", text); }
+
+ private:
+  void write(LogLevel level, std::string_view prefix, std::string_view text);
+
+  std::mutex mutex_;
+  LogLevel level_ = LogLevel::kInfo;
+  std::FILE* file_ = nullptr;  // null: standard error
+  bool color_ = false;
+};
+
+}  // namespace emplace
