@@ -1,0 +1,51 @@
+/// Everything that a subcommand can ask of the pipeline, as plain values; the command line fills it, the graph file's
+/// `config` adds what nobody asked for.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/device/device.h"
+#include "core/graph/graph_file.h"
+#include "core/place/gates.h"
+#include "core/place/overrides.h"
+
+namespace emplace {
+
+struct PlacingOptions {
+  bool allow_soft_placement = false;
+  std::string log_device_placement;  // empty: no; else "stderr", "stdout" or a file
+  RequestRules rules;
+  std::string placement_in, placement_out;
+  Gates gates;
+  bool available_kernels_only = false;
+};
+
+struct RunOptions {
+  std::vector<std::string> fetch, target;
+  std::vector<std::string> feed;  // NAME=SPEC
+  int64_t steps = 1, warmup = 0;
+  int64_t seed = 0;
+  bool deterministic = false;
+  double timeout_s = 0;
+  int64_t inter_op_threads = 0, intra_op_threads = 0;
+};
+
+struct PipelineOptions {
+  LoadOptions load;
+  DeviceOptions devices;
+  PlacingOptions placing;
+  RunOptions run;
+  int dump = -1;  // --dump: the number of a Stage; -1: nothing
+
+  /// Options that a flag, the environment or a configuration file has set: they beat the graph file. Flag names
+  /// without dashes.
+  std::set<std::string, std::less<>> given;
+};
+
+/// Takes from the graph file's `config` what nobody has set. Returns the names of the options it set, for -v.
+std::vector<std::string> apply_file_config(const FileConfig& config, PipelineOptions& options);
+
+}  // namespace emplace

@@ -1,0 +1,110 @@
+#include "core/report/run_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/base/cat.h"
+#include "core/base/units.h"
+
+namespace emplace {
+namespace {
+
+/// Devices in the order in which people look for them: GPUs, then the rest.
+std::vector<const DeviceMemory*> by_interest(const DeviceSet& devices, const std::vector<DeviceMemory>& memory) {
+  std::vector<const DeviceMemory*> rows;
+  for (const DeviceMemory& m : memory) rows.push_back(&m);
+  std::stable_partition(rows.begin(), rows.end(), [&](const auto* m) { return devices.at(m->device).type == "GPU"; });
+  return rows;
+}
+
+using Row = std::array<std::string, 6>;
+
+void append_row(std::string& out, const Row& row, const std::array<size_t, 6>& width) {
+  for (size_t i = 0; i < row.size(); ++i) {
+    std::string space(width[i] - row[i].size(), ' ');
+    append(out, i ? "  " : "", i ? space : "", row[i], i ? "" : space);
+  }
+  out += '\n';
+}
+
+}  // namespace
+
+std::string short_device_name(const DeviceSet& devices, DeviceId id) {
+  const Device& device = devices.at(id);
+  for (const Device& other : devices.devices) {
+    if (!other.parsed.same_address_space(device.parsed)) return device.name;
+  }
+  return cat(device.type, ":", device.parsed.id.value_or(0));
+}
+
+std::string peak_text(const DeviceSet& devices, const std::vector<DeviceMemory>& memory) {
+  std::string out;
+  for (const DeviceMemory* m : by_interest(devices, memory)) {
+    if (m->peak == 0) continue;
+    // The CPU's limit is TensorFlow's fixed figure, no promise: nobody wants to read it.
+    int64_t limit = devices.at(m->device).type == "GPU" ? m->limit : 0;
+    append(out, out.empty() ? "peak " : ", ", short_device_name(devices, m->device), " ", share_text(m->peak, limit));
+  }
+  return out;
+}
+
+std::string memory_table(const DeviceSet& devices, const std::vector<DeviceMemory>& memory) {
+  std::vector<Row> rows = {{"device", "limit", "planned", "variables", "pool", "peak"}};
+  for (const DeviceMemory* m : by_interest(devices, memory)) {
+    rows.push_back({short_device_name(devices, m->device), m->limit > 0 ? size_text(m->limit) : "none", size_text(m->planned),
+                    size_text(m->variables), size_text(m->pool), size_text(m->peak)});
+  }
+  std::array<size_t, 6> width{};
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+  }
+  std::string out;
+  for (const Row& row : rows) append_row(out, row, width);
+  for (const DeviceMemory* m : by_interest(devices, memory)) {
+    if (m->live_at_peak.empty()) continue;
+    append(out, "live at the peak of ", short_device_name(devices, m->device), ":\n");
+    for (const auto& [producer, bytes] : m->live_at_peak) append(out, "  ", size_text(bytes), "  ", producer, "\n");
+  }
+  return out;
+}
+
+std::string memory_json(const DeviceSet& devices, const std::vector<DeviceMemory>& memory) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().member("schema_version", 1).key("memory").begin_array();
+  for (const DeviceMemory& m : memory) {
+    json.begin_object().member("device", devices.at(m.device).name).member("limit", m.limit).member("planned", m.planned);
+    json.member("variables", m.variables).member("pool", m.pool).member("peak", m.peak).key("live_at_peak").begin_array();
+    for (const auto& [producer, bytes] : m.live_at_peak) {
+      json.begin_object().member("producer", producer).member("bytes", bytes).end_object();
+    }
+    json.end_array().end_object();
+  }
+  json.end_array().end_object();
+  return out + "\n";
+}
+
+void write_step_times(JsonWriter& json, std::vector<double> step_us) {
+  std::sort(step_us.begin(), step_us.end());
+  json.begin_object().member("n", step_us.size());
+  if (!step_us.empty()) {
+    auto nearest_rank = [&](double share) {
+      auto rank = static_cast<size_t>(std::ceil(share * static_cast<double>(step_us.size())));
+      return step_us[std::max<size_t>(rank, 1) - 1];
+    };
+    json.member("min", step_us.front()).member("p50", nearest_rank(0.5)).member("p90", nearest_rank(0.9));
+    json.member("p99", nearest_rank(0.99)).member("max", step_us.back());
+  }
+  json.end_object();
+}
+
+void write_error(JsonWriter& json, const Status& status) {
+  if (status.ok()) {
+    json.null();
+  } else {
+    json.begin_object().member("code", code_name(status.code())).member("message", status.message()).end_object();
+  }
+}
+
+}  // namespace emplace

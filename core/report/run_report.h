@@ -1,0 +1,34 @@
+/// What `emplace run` says about a run beside its results: the summary line, the memory table, the JSON document.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/json_writer.h"
+#include "core/device/device.h"
+#include "core/run/session.h"
+#include "core/tensor/tensor.h"
+
+namespace emplace {
+
+/// "GPU:0" for ".../device:GPU:0"; the full name when the devices are of several tasks.
+std::string short_device_name(const DeviceSet& devices, DeviceId id);
+
+/// "peak GPU:0 5.1/16.0 GiB, CPU:0 96 B": every device that held something, GPUs first; empty if none did.
+std::string peak_text(const DeviceSet& devices, const std::vector<DeviceMemory>& memory);
+
+/// --memory-report: a row per device, then what was live at each peak.
+std::string memory_table(const DeviceSet& devices, const std::vector<DeviceMemory>& memory);
+std::string memory_json(const DeviceSet& devices, const std::vector<DeviceMemory>& memory);
+
+/// {"n": ..., "min": ..., "p50": ..., ...}: microseconds of the steps that count. Nearest-rank percentiles.
+void write_step_times(JsonWriter& json, std::vector<double> step_us);
+
+/// {"name": ..., "dtype": ..., "shape": [...], "data": [...]}: data flat, in row-major order.
+void write_tensor(JsonWriter& json, std::string_view name, const Tensor& tensor);
+
+/// {"code": "INVALID_ARGUMENT", "message": "..."}, or null for OK.
+void write_error(JsonWriter& json, const Status& status);
+
+}  // namespace emplace
