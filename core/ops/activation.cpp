@@ -1,6 +1,9 @@
-// Relu and its relatives: elementwise activation functions that neural networks use.
+// Relu and its relatives: elementwise activation functions of neural networks.
+#include <algorithm>
+
 #include "core/ops/elementwise.h"
-#include "core/ops/numeric.h"
+#include "core/ops/selu_constants.h"
+#include "core/ops/vector_math.h"
 
 namespace emplace {
 namespace {
@@ -9,16 +12,50 @@ struct Relu {
   template <class T>
   EMPLACE_INLINE static T apply(T x) { return maximum(x, T(0)); }
 };
+struct Relu6 {
+  template <class T>
+  EMPLACE_INLINE static T apply(T x) { return minimum(maximum(x, T(0)), T(6)); }
+};
+struct Exponential {
+  static constexpr double kCostNs = 0.3;
+  template <class T>
+  static constexpr bool kScalarOnly = kLibraryMath<T>;
+};
+struct Elu : Exponential {
+  template <class T>
+  EMPLACE_INLINE static T apply(T x) { return x < 0 ? exp_of(x) - T(1) : x; }
+};
+struct Selu : Exponential {
+  template <class T>
+  EMPLACE_INLINE static T apply(T x) {
+    return x < 0 ? T(kSeluScaleAlpha) * (exp_of(x) - T(1)) : T(kSeluScale) * x;
+  }
+};
+/// log(1 + exp(x)) without overflow.
+struct Softplus : Exponential {
+  template <class T>
+  EMPLACE_INLINE static T apply(T x) { return maximum(x, T(0)) + log1p_of(exp_of(-std::fabs(x))); }
+};
+struct Softsign {
+  template <class T>
+  EMPLACE_INLINE static T apply(T x) { return x / (T(1) + std::fabs(x)); }
+};
 
-OpDef activation(std::string_view name, std::string_view doc) {
-  return OpDef(name).doc(doc).shape(shape_unchanged).may_overwrite_input()
-      .sample("features=f32[2,3] uniform(-8,8)").sample("features=f32[0,3]");
-}
+template <class F>
+constexpr KernelMaker kReal = elementwise<F, float, double, int32_t, int64_t, uint64_t>;
+template <class F>
+constexpr KernelMaker kFloatingOnly = elementwise<F, float, double>;
 
 }  // namespace
 
-OpDef relu_op() {
-  return activation("Relu", "max(x, 0); NaN stays.").cpu(kRealNumbers, elementwise<Relu, float, double, int32_t, int64_t, uint64_t>);
+OpDef relu_op() { return unary_op("Relu", "max(x, 0); NaN stays.").cpu(kRealNumbers, kReal<Relu>); }
+OpDef relu6_op() { return unary_op("Relu6", "min(max(x, 0), 6); NaN stays.").cpu(kRealNumbers, kReal<Relu6>); }
+OpDef elu_op() { return unary_op("Elu", "x where x >= 0, else exp(x) - 1.").cpu(kFloating, kFloatingOnly<Elu>); }
+OpDef selu_op() {
+  return unary_op("Selu", "scale * x where x >= 0, else scale * alpha * (exp(x) - 1), with the constants of the paper.")
+      .cpu(kFloating, kFloatingOnly<Selu>);
 }
+OpDef softplus_op() { return unary_op("Softplus", "log(1 + exp(x)).").cpu(kFloating, kFloatingOnly<Softplus>); }
+OpDef softsign_op() { return unary_op("Softsign", "x / (1 + |x|).").cpu(kFloating, kFloatingOnly<Softsign>); }
 
 }  // namespace emplace

@@ -1,7 +1,6 @@
 // Add, AddV2, Sub, Mul, SquaredDifference, Maximum, Minimum: two operands, broadcast as NumPy does.
 #include "core/ops/elementwise.h"
 #include "core/ops/numeric.h"
-#include "core/ops/plain_elementwise.h"
 
 namespace emplace {
 namespace {
@@ -40,30 +39,23 @@ constexpr KernelMaker kReal = elementwise<F, float, double, int32_t, int64_t, ui
 template <class F>
 constexpr KernelMaker kAny = elementwise<F, float, double, int32_t, int64_t, uint64_t, complex64, complex128>;
 
-OpDef binary(std::string_view name, std::string_view doc) {
-  return OpDef(name).doc(doc).shape(shape_broadcast).may_overwrite_input()
-      .sample("x=f32[2,3] uniform(-2,2); y=f32[2,3] uniform(-2,2)")
-      .sample("x=f32[3,1,5] uniform(-2,2); y=f32[4,1] uniform(-2,2)")
-      .sample("x=f32[0,3]; y=f32[3] uniform(-2,2)");
-}
-
 }  // namespace
 
 OpDef add_op() {
-  return binary("Add", "x + y, element by element; strings are joined.")
+  return binary_op("Add", "x + y, element by element; strings are joined.")
       .cpu(kNumbers.without(DTypeSet{DType::kUInt16, DType::kUInt32, DType::kUInt64}), kAny<Add>)
-      .cpu<std::string>(plain_elementwise<Add, std::string>);
+      .cpu<std::string>(elementwise<Add, std::string>);
 }
-OpDef add_v2_op() { return binary("AddV2", "x + y, element by element.").cpu(kNumbers, kAny<Add>); }
-OpDef sub_op() { return binary("Sub", "x - y, element by element.").cpu(kNumbers, kAny<Sub>); }
-OpDef mul_op() { return binary("Mul", "x * y, element by element.").cpu(kNumbers, kAny<Mul>); }
+OpDef add_v2_op() { return binary_op("AddV2", "x + y, element by element.").cpu(kNumbers, kAny<Add>); }
+OpDef sub_op() { return binary_op("Sub", "x - y, element by element.").cpu(kNumbers, kAny<Sub>); }
+OpDef mul_op() { return binary_op("Mul", "x * y, element by element.").cpu(kNumbers, kAny<Mul>); }
 OpDef squared_difference_op() {
-  return binary("SquaredDifference", "conj(x - y) * (x - y), element by element.")
+  return binary_op("SquaredDifference", "conj(x - y) * (x - y), element by element.")
       .cpu(kFloatDouble | kComplexes | DTypeSet{DType::kInt32, DType::kInt64},
            elementwise<SquaredDifference, float, double, int32_t, int64_t, complex64, complex128>)
       .cpu(kHalves, elementwise<SquaredDifference, half, bfloat16>);
 }
-OpDef maximum_op() { return binary("Maximum", "The larger of x and y; NaN if either is.").cpu(kRealNumbers, kReal<Maximum>); }
-OpDef minimum_op() { return binary("Minimum", "The smaller of x and y; NaN if either is.").cpu(kRealNumbers, kReal<Minimum>); }
+OpDef maximum_op() { return binary_op("Maximum", "The larger of x and y; NaN if either is.").cpu(kRealNumbers, kReal<Maximum>); }
+OpDef minimum_op() { return binary_op("Minimum", "The smaller of x and y; NaN if either is.").cpu(kRealNumbers, kReal<Minimum>); }
 
 }  // namespace emplace

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/base/assert.h"
+#include "core/ops/element.h"
 
 namespace emplace {
 namespace {
@@ -14,23 +15,23 @@ constexpr int64_t kBlock = 512;         // elements handled at once where they a
 constexpr int64_t kShortRun = 48;       // shorter runs are gathered into blocks first
 constexpr int64_t kChunk = 32768;       // piece of a long run, the unit of splitting work
 constexpr double kWorthSplittingNs = 5000;
-constexpr size_t kMaxElementBytes = 16;
+constexpr int64_t kMaxElementBytes = 16;
 
-const char* at(const void* base, int64_t element, size_t bytes) {
-  return static_cast<const char*>(base) + element * static_cast<int64_t>(bytes);
+const char* at(const void* base, int64_t element, int64_t bytes) {
+  return static_cast<const char*>(base) + element * bytes;
 }
-char* at(void* base, int64_t element, size_t bytes) {
-  return static_cast<char*>(base) + element * static_cast<int64_t>(bytes);
+char* at(void* base, int64_t element, int64_t bytes) {
+  return static_cast<char*>(base) + element * bytes;
 }
 
-template <size_t kBytes>
+template <int64_t kBytes>
 void gather_runs(const char* from, int64_t length, int64_t stride, char* to) {
   for (int64_t j = 0; j < length; ++j) std::memcpy(at(to, j, kBytes), at(from, j * stride, kBytes), kBytes);
 }
 
 /// Copies `length` elements that are `stride` (0 or 1) apart.
 using GatherFunction = void (*)(const char* from, int64_t length, int64_t stride, char* to);
-GatherFunction gather_for(size_t bytes) {
+GatherFunction gather_for(int64_t bytes) {
   switch (bytes) {
     case 1: return gather_runs<1>;
     case 2: return gather_runs<2>;
@@ -43,17 +44,25 @@ GatherFunction gather_for(size_t bytes) {
 class ElementwiseKernel final : public Kernel {
  public:
   ElementwiseKernel(const KernelInit& init, ElementwiseCode code)
-      : num_inputs_(static_cast<int>(init.input_types.size())),
-        input_bytes_(dtype_size(init.input_types.back())),
-        output_bytes_(dtype_size(init.output_types[0])),
+      : num_inputs_(init.input_types.size()),
+        output_bytes_(element_stride(init.output_types[0])),
+        may_gather_(init.input_types.back() != DType::kString),
+        adapt_shapes_(code.adapt_shapes),
         check_(code.check),
-        bound_(std::move(code), init.input_types.back(), init.output_types[0], num_inputs_),
-        tile_(bound_.get()) {}
+        bound_(std::move(code), init.input_types.back(), init.output_types[0], static_cast<int>(num_inputs_)),
+        tile_(bound_.get()) {
+    for (size_t i = 0; i < num_inputs_; ++i) input_bytes_[i] = element_stride(init.input_types[i]);
+  }
 
   Status prepare(KernelContext& c) override {
-    std::array<const Shape*, kMaxInputs> shapes{};
-    for (int i = 0; i < num_inputs_; ++i) shapes[static_cast<size_t>(i)] = &c.input(i).shape();
-    BroadcastPlan plan = plan_broadcast({shapes.data(), static_cast<size_t>(num_inputs_)}, c.output(0).shape());
+    std::array<Shape, kMaxInputs> shapes;
+    std::array<const Shape*, kMaxInputs> pointers{};
+    for (size_t i = 0; i < num_inputs_; ++i) {
+      shapes[i] = c.input(static_cast<int>(i)).shape();
+      pointers[i] = &shapes[i];
+    }
+    if (adapt_shapes_) RETURN_IF_ERROR(adapt_shapes_(c, {shapes.data(), num_inputs_}));
+    BroadcastPlan plan = plan_broadcast({pointers.data(), num_inputs_}, c.output(0).shape());
     count_ = c.output(0).num_elements();
     flat_strides_ = plan.run_strides();
     plan_ = plan.flat() || count_ == 0 ? nullptr : std::make_unique<BroadcastPlan>(std::move(plan));
@@ -64,7 +73,7 @@ class ElementwiseKernel final : public Kernel {
     if (count_ == 0) return ok_status();
     if (check_) RETURN_IF_ERROR(check_(c));
     std::array<const void*, kMaxInputs> inputs;
-    for (int i = 0; i < num_inputs_; ++i) inputs[static_cast<size_t>(i)] = c.input(i).raw();
+    for (size_t i = 0; i < num_inputs_; ++i) inputs[i] = c.input(static_cast<int>(i)).raw();
     void* out = c.output(0).raw();
     if (plan_) {
       run_broadcast(c, inputs, out);
@@ -88,8 +97,8 @@ class ElementwiseKernel final : public Kernel {
   void call(const Pointers& inputs, const Offsets& strides, const Offsets& offsets, int64_t skip, void* out, int64_t to,
             int64_t n) const {
     Pointers from;
-    for (size_t i = 0; i < static_cast<size_t>(num_inputs_); ++i) {
-      from[i] = at(inputs[i], offsets[i] + skip * strides[i], input_bytes_);
+    for (size_t i = 0; i < num_inputs_; ++i) {
+      from[i] = at(inputs[i], offsets[i] + skip * strides[i], input_bytes_[i]);
     }
     tile_.function(from.data(), strides.data(), at(out, to, output_bytes_), n, tile_.params);
   }
@@ -97,7 +106,7 @@ class ElementwiseKernel final : public Kernel {
   void run_broadcast(KernelContext& c, const Pointers& inputs, void* out) const {
     const int64_t length = plan_->run_length();
     const double run_cost = tile_.cost_ns * static_cast<double>(length);
-    if (length < kShortRun) {
+    if (length < kShortRun && may_gather_) {
       c.parallel_for(plan_->runs(), run_cost + 5, [&](int64_t begin, int64_t end) { short_runs(inputs, out, begin, end); });
       return;
     }
@@ -123,7 +132,8 @@ class ElementwiseKernel final : public Kernel {
   void short_runs(const Pointers& inputs, void* out, int64_t begin, int64_t end) const {
     const int64_t length = plan_->run_length();
     const int64_t per_block = kBlock / length;
-    const GatherFunction gather = gather_for(input_bytes_);
+    std::array<GatherFunction, kMaxInputs> gather{};
+    for (size_t i = 0; i < num_inputs_; ++i) gather[i] = gather_for(input_bytes_[i]);
     alignas(64) char gathered[kMaxInputs][kBlock * kMaxElementBytes];
     Pointers blocks;
     for (size_t i = 0; i < kMaxInputs; ++i) blocks[i] = gathered[i];
@@ -131,9 +141,9 @@ class ElementwiseKernel final : public Kernel {
     for (int64_t run = begin; run < end; run += per_block) {
       const int64_t count = std::min(per_block, end - run);
       for (int64_t r = 0; r < count; ++r, cursor.next()) {
-        for (size_t i = 0; i < static_cast<size_t>(num_inputs_); ++i) {
-          gather(at(inputs[i], cursor.offsets()[i], input_bytes_), length, plan_->run_strides()[i],
-                 at(gathered[i], r * length, input_bytes_));
+        for (size_t i = 0; i < num_inputs_; ++i) {
+          gather[i](at(inputs[i], cursor.offsets()[i], input_bytes_[i]), length, plan_->run_strides()[i],
+                 at(gathered[i], r * length, input_bytes_[i]));
         }
       }
       call(blocks, {1, 1, 1}, {}, 0, out, run * length, count * length);
@@ -141,8 +151,11 @@ class ElementwiseKernel final : public Kernel {
   }
 
   // Constant after construction.
-  int num_inputs_;
-  size_t input_bytes_, output_bytes_;
+  size_t num_inputs_;
+  std::array<int64_t, kMaxInputs> input_bytes_{};
+  int64_t output_bytes_;
+  bool may_gather_;  // elements are plain bytes
+  Status (*adapt_shapes_)(const KernelContext&, std::span<Shape>);
   Status (*check_)(const KernelContext&);
   BoundTile bound_;
   Tile tile_;
@@ -159,7 +172,7 @@ struct BoundTile::Conversion {
   ConvertFunction widen = nullptr;
   ConvertFunction narrow = nullptr;  // null: the result is not of the converted type (comparisons)
   int num_inputs = 0;
-  size_t input_bytes = 0, output_bytes = 0;
+  int64_t input_bytes = 0, output_bytes = 0;
 };
 
 BoundTile::BoundTile(ElementwiseCode code, DType input, DType output, int num_inputs)
@@ -167,7 +180,7 @@ BoundTile::BoundTile(ElementwiseCode code, DType input, DType output, int num_in
   EMPLACE_ASSERT(tile_.function, "an op lists a kernel only for types that its function was made for");
   if (input == code.computes_in) return;
   conversion_ = std::make_shared<Conversion>(Conversion{tile_, widening(input), output == input ? narrowing(input) : nullptr,
-                                                        num_inputs, dtype_size(input), dtype_size(output)});
+                                                        num_inputs, element_stride(input), element_stride(output)});
   tile_ = {convert_and_compute, conversion_.get(), code.cost_ns + 0.1 * num_inputs};
 }
 
@@ -190,6 +203,24 @@ void BoundTile::convert_and_compute(const void* const* inputs, const int64_t* st
     c.compute.function(operands, strides, c.narrow ? result : to, count, c.compute.params);
     if (c.narrow) c.narrow(result, to, count);
   }
+}
+
+Status shape_merged(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape both, ShapeContext::merge(c.input(0), c.input(1)));
+  c.set_output(0, std::move(both));
+  return ok_status();
+}
+
+OpDef unary_op(std::string_view name, std::string_view doc) {
+  return OpDef(name).doc(doc).shape(shape_unchanged).may_overwrite_input()
+      .sample("x=f32[2,3] uniform(-2,2)").sample("x=f32[1031] uniform(-8,8)").sample("x=f32[0,3]").sample("x=f32[]");
+}
+
+OpDef binary_op(std::string_view name, std::string_view doc) {
+  return OpDef(name).doc(doc).shape(shape_broadcast).may_overwrite_input()
+      .sample("x=f32[2,3] uniform(-2,2); y=f32[2,3] uniform(-2,2)")
+      .sample("x=f32[3,1,5] uniform(-2,2); y=f32[4,1] uniform(-2,2)")
+      .sample("x=f32[0,3]; y=f32[3] uniform(-2,2)");
 }
 
 std::unique_ptr<Kernel> make_elementwise(const KernelInit& init, ElementwiseCode code) {

@@ -116,6 +116,8 @@ struct ElementwiseCode {
   DType computes_in = DType::kInvalid;         // the op's own type or compute_type() of it
   double cost_ns = 0.1;
   std::shared_ptr<const void> params;          // null for functions without parameters
+  /// What the inputs' shapes count as in broadcasting, where that is not what they are; may refuse them.
+  Status (*adapt_shapes)(const KernelContext&, std::span<Shape> inputs) = nullptr;
   /// What may be refused for its values (division by zero). Kernels with a check are never fused.
   Status (*check)(const KernelContext&) = nullptr;
 };
@@ -152,8 +154,16 @@ ElementwiseCode elementwise_code(DType type, std::shared_ptr<const void> params 
   code.cost_ns = cost_ns<F>();
   code.params = std::move(params);
   if constexpr (requires { F::check; }) code.check = F::check;
+  if constexpr (requires { F::adapt_shapes; }) code.adapt_shapes = F::adapt_shapes;
   return code;
 }
+
+/// The frame of an op with one operand, or with two that are broadcast: doc, shape rule, samples.
+OpDef unary_op(std::string_view name, std::string_view doc);
+OpDef binary_op(std::string_view name, std::string_view doc);
+
+/// Shape rule: two inputs of the same shape, which is the output's too.
+Status shape_merged(ShapeContext& c);
 
 /// KernelMaker for a function without parameters.
 template <class F, class... Ts>

@@ -46,7 +46,7 @@ inline Tensor ints(std::vector<int32_t> values) {
 }
 template <class T>
 std::vector<T> values(const Tensor& t) {
-  return {t.data<T>(), t.data<T>() + t.num_elements()};
+  return std::vector<T>(t.data<T>(), t.data<T>() + t.num_elements());
 }
 
 }  // namespace emplace::testing

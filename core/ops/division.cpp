@@ -1,0 +1,150 @@
+// Div, RealDiv, DivNoNan, FloorDiv, FloorMod, Mod, TruncateDiv, TruncateMod, Xdivy. Integer division by zero is an
+// error; the smallest integer divided by -1 wraps.
+#include <algorithm>
+
+#include "core/ops/element.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/numeric.h"
+
+namespace emplace {
+namespace {
+
+template <class T>
+bool any_zero(const Tensor& t) {
+  auto all = t.flat<T>();
+  return std::find(all.begin(), all.end(), T(0)) != all.end();
+}
+
+/// Base of functions that divide integers; of no effect for the other types.
+struct Division {
+  static constexpr double kCostNs = 1;
+  template <class T>
+  static constexpr bool kScalarOnly = std::is_integral_v<T>;
+
+  static Status check(const KernelContext& c) {
+    const Tensor& divisor = c.input(1);
+    if (!kIntegers.has(divisor.dtype())) return ok_status();
+    const bool zero = with_element(divisor.dtype(), [&]<class E>(const E&) {
+      if constexpr (std::is_integral_v<E>) return any_zero<E>(divisor);
+      else return false;
+    });
+    return zero ? invalid_argument("Integer division by zero") : ok_status();
+  }
+};
+
+template <class T>
+T quotient(T a, T b) {
+  if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) {
+    if (b == T(-1)) return subtract(T(0), a);
+  }
+  return a / b;
+}
+template <class T>
+T remainder_of(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::fmod(a, b);
+  } else {
+    if constexpr (std::is_signed_v<T>) {
+      if (b == T(-1)) return 0;
+    }
+    return a % b;
+  }
+}
+
+struct IntegerDiv : Division {
+  template <class T>
+  static T apply(T a, T b) { return quotient(a, b); }
+};
+struct RealDiv {
+  template <class T>
+  EMPLACE_INLINE static T apply(T a, T b) { return a / b; }
+};
+struct DivNoNan {
+  template <class T>
+  EMPLACE_INLINE static T apply(T a, T b) { return b == T(0) ? T(0) : a / b; }
+};
+struct Xdivy {
+  template <class T>
+  EMPLACE_INLINE static T apply(T a, T b) { return a == T(0) ? T(0) : a / b; }
+};
+struct IntegerFloorDiv : Division {
+  template <class T>
+  static T apply(T a, T b) {
+    T q = quotient(a, b);
+    if constexpr (std::is_signed_v<T>) {
+      if ((a < 0) != (b < 0) && remainder_of(a, b) != 0) --q;
+    }
+    return q;
+  }
+};
+// Halves round the quotient before it is cut.
+struct FloorDiv {
+  template <class T>
+  EMPLACE_INLINE static T apply(T a, T b) {
+    if constexpr (kIsHalf<T>) return T(std::floor(static_cast<float>(a / b)));
+    else return std::floor(a / b);
+  }
+};
+struct TruncateDiv {
+  template <class T>
+  EMPLACE_INLINE static T apply(T a, T b) {
+    if constexpr (kIsHalf<T>) return T(std::trunc(static_cast<float>(a / b)));
+    else return std::trunc(a / b);
+  }
+};
+struct TruncateMod : Division {
+  template <class T>
+  static constexpr bool kScalarOnly = true;
+  template <class T>
+  static T apply(T a, T b) { return remainder_of(a, b); }
+};
+/// The remainder with the divisor's sign.
+struct FloorMod : TruncateMod {
+  template <class T>
+  static T apply(T a, T b) {
+    T r = remainder_of(a, b);
+    if constexpr (std::is_signed_v<T>) {
+      if (r != 0 && (r < 0) != (b < 0)) r += b;
+    }
+    return r;
+  }
+};
+
+template <class F>
+constexpr KernelMaker kInteger = elementwise<F, int32_t, int64_t, uint64_t>;
+template <class F>
+constexpr KernelMaker kFloatingOnly = elementwise<F, float, double, half, bfloat16>;
+template <class F>
+constexpr KernelMaker kWithComplex = elementwise<F, float, double, complex64, complex128>;
+template <class F>
+constexpr KernelMaker kRemainder = elementwise<F, float, double, int32_t, int64_t, uint64_t>;
+
+constexpr DTypeSet kFloatingAndComplex = kFloating | kComplexes;
+constexpr DTypeSet kModTypes = kFloatDouble | DTypeSet{DType::kInt32, DType::kInt64};
+
+}  // namespace
+
+OpDef div_op() {
+  return binary_op("Div", "x / y; integers are cut towards zero.")
+      .cpu(kFloatingAndComplex, kWithComplex<RealDiv>).cpu(kIntegers, kInteger<IntegerDiv>);
+}
+OpDef real_div_op() { return binary_op("RealDiv", "x / y.").cpu(kFloatingAndComplex, kWithComplex<RealDiv>); }
+OpDef div_no_nan_op() { return binary_op("DivNoNan", "x / y, but 0 where y is 0.").cpu(kFloatingAndComplex, kWithComplex<DivNoNan>); }
+OpDef xdivy_op() { return binary_op("Xdivy", "x / y, but 0 where x is 0.").cpu(kFloatingAndComplex, kWithComplex<Xdivy>); }
+OpDef floor_div_op() {
+  return binary_op("FloorDiv", "x / y, cut towards minus infinity.")
+      .cpu(kFloating, kFloatingOnly<FloorDiv>).cpu(kIntegers, kInteger<IntegerFloorDiv>);
+}
+OpDef truncate_div_op() {
+  return binary_op("TruncateDiv", "x / y, cut towards zero.")
+      .cpu(kFloating, kFloatingOnly<TruncateDiv>).cpu(kIntegers, kInteger<IntegerDiv>);
+}
+OpDef floor_mod_op() {
+  return binary_op("FloorMod", "The remainder of x / y with the sign of y.").cpu(kRealNumbers, kRemainder<FloorMod>);
+}
+OpDef mod_op() { return binary_op("Mod", "The remainder of x / y with the sign of x.").cpu(kModTypes, kRemainder<TruncateMod>); }
+OpDef truncate_mod_op() {
+  return binary_op("TruncateMod", "The remainder of x / y with the sign of x.").cpu(kModTypes, kRemainder<TruncateMod>);
+}
+
+}  // namespace emplace

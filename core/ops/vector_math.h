@@ -1,0 +1,139 @@
+/// exp, log and their relatives for float as straight-line arithmetic, so that loops over them vectorise; for double
+/// and complex the C++ library. Errors in ulp (float, measured against long double over all exponents): exp 1.0,
+/// expm1 1.5, log 1.0, log1p 2.4, tanh 1.5, sigmoid 2.5.
+///
+/// NaN stays NaN, infinities and overflow behave as IEEE says; results below the normal range may be flushed to zero.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "core/ops/numeric.h"
+
+namespace emplace {
+
+/// exp(x) = 2^n * exp(r), |r| <= ln(2)/2.
+struct ExpReduction {
+  int32_t n;
+  float r;
+};
+
+/// REQUIRES: |x| < 2^21 or NaN.
+EMPLACE_INLINE ExpReduction reduce_for_exp(float x) {
+  constexpr float kRounder = 0x1.8p23f;  // adding it leaves the integer nearest to x / ln(2) in the low bits
+  const float rounded = x * 1.44269504088896341f + kRounder;
+  const float n = rounded - kRounder;
+  // ln(2) in two parts; the first has few enough bits for n * part to be exact.
+  const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  return {std::bit_cast<int32_t>(rounded) - std::bit_cast<int32_t>(kRounder), r};
+}
+
+/// (exp(r) - 1 - r) / r^2 for |r| <= ln(2)/2; minimax.
+EMPLACE_INLINE float exp_tail(float r) {
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  return p * r + 5.0000001201e-1f;
+}
+
+/// 2^n for -126 <= n <= 127.
+EMPLACE_INLINE float power_of_two(int32_t n) { return std::bit_cast<float>((n + 127) << 23); }
+
+/// NaN stays.
+EMPLACE_INLINE float clamp(float x, float low, float high) {
+  x = x < low ? low : x;
+  return x > high ? high : x;
+}
+
+EMPLACE_INLINE float exp_of(float x) {
+  const auto [n, r] = reduce_for_exp(clamp(x, -104.0f, 89.0f));
+  const float mantissa = exp_tail(r) * (r * r) + r + 1.0f;
+  const int32_t half_n = n >> 1;  // 2^n may overflow where the result does not
+  return mantissa * power_of_two(half_n) * power_of_two(n - half_n);
+}
+
+EMPLACE_INLINE float expm1_of(float x) {
+  const auto [n, r] = reduce_for_exp(clamp(x, -60.0f, 89.0f));
+  const float scale = power_of_two(n - 1);  // half of 2^n, which may overflow where the result does not
+  const float exp_r_minus_1 = exp_tail(r) * (r * r) + r;
+  const float result = 2.0f * (exp_r_minus_1 * scale + (scale - 0.5f));
+  return x == 0.0f ? x : result;  // keeps -0
+}
+
+EMPLACE_INLINE float log_of(float x) {
+  constexpr int32_t kSqrtHalf = 0x3f3504f3;
+  const bool tiny = x < std::numeric_limits<float>::min();
+  const int32_t bits = std::bit_cast<int32_t>(tiny ? x * 0x1p23f : x);
+  const int32_t e = (bits - kSqrtHalf) >> 23;
+  const float f = std::bit_cast<float>(bits - (e << 23)) - 1.0f;  // x = (1 + f) 2^e, 1 + f in [sqrt(1/2), sqrt(2))
+  const float exponent = static_cast<float>(e - (tiny ? 23 : 0));
+  float p = 7.0376836292e-2f;
+  p = p * f - 1.1514610310e-1f;
+  p = p * f + 1.1676998740e-1f;
+  p = p * f - 1.2420140846e-1f;
+  p = p * f + 1.4249322787e-1f;
+  p = p * f - 1.6668057665e-1f;
+  p = p * f + 2.0000714765e-1f;
+  p = p * f - 2.4999993993e-1f;
+  p = p * f + 3.3333331174e-1f;
+  const float square = f * f;
+  float y = p * f * square + exponent * -2.12194440e-4f;
+  y = y - 0.5f * square;
+  float result = (f + y) + exponent * 0.693359375f;
+  result = x == std::numeric_limits<float>::infinity() ? x : result;
+  result = x == 0.0f ? -std::numeric_limits<float>::infinity() : result;
+  return x < 0.0f || x != x ? std::numeric_limits<float>::quiet_NaN() : result;
+}
+
+/// log(1 + x): the logarithm of the rounded sum, corrected for the rounding.
+EMPLACE_INLINE float log1p_of(float x) {
+  const float u = 1.0f + x;
+  const float corrected = log_of(u) * (x / (u - 1.0f));
+  return u == 1.0f || x == std::numeric_limits<float>::infinity() ? x : u == 0.0f ? log_of(u) : corrected;
+}
+
+EMPLACE_INLINE float tanh_of(float x) {
+  const float square = x * x;
+  float p = -5.70498872745e-3f;  // an odd polynomial for |x| < 0.625, where the quotient below loses digits
+  p = p * square + 2.06390887954e-2f;
+  p = p * square - 5.37397155531e-2f;
+  p = p * square + 1.33314422036e-1f;
+  p = p * square - 3.33332819422e-1f;
+  const float small = p * square * x + x;
+  const float magnitude = std::fabs(x);
+  const float e = exp_of(2.0f * clamp(magnitude, 0.0f, 9.1f));  // tanh(9.1) rounds to 1
+  const float large = std::copysign(1.0f - 2.0f / (e + 1.0f), x);
+  return magnitude < 0.625f ? small : large;
+}
+
+EMPLACE_INLINE float sigmoid_of(float x) { return 1.0f / (1.0f + exp_of(-x)); }
+
+// The other types.
+template <class T>
+EMPLACE_INLINE T exp_of(T x) { return std::exp(x); }
+template <class T>
+EMPLACE_INLINE T expm1_of(T x) {
+  if constexpr (kIsComplex<T>) return std::exp(x) - T(1);
+  else return std::expm1(x);
+}
+template <class T>
+EMPLACE_INLINE T log_of(T x) { return std::log(x); }
+template <class T>
+EMPLACE_INLINE T log1p_of(T x) {
+  if constexpr (kIsComplex<T>) return std::log(T(1) + x);
+  else return std::log1p(x);
+}
+template <class T>
+EMPLACE_INLINE T tanh_of(T x) { return std::tanh(x); }
+template <class T>
+EMPLACE_INLINE T sigmoid_of(T x) { return T(1) / (T(1) + std::exp(-x)); }
+
+/// For `kScalarOnly` of functions over the above.
+template <class T>
+inline constexpr bool kLibraryMath = !std::is_same_v<T, float>;
+
+}  // namespace emplace
