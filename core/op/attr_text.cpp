@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <cstdio>
 #include <cstdlib>
 
 #include "core/base/cat.h"
+#include "core/base/farmhash.h"
 
 namespace emplace {
 namespace {
@@ -48,8 +48,10 @@ std::string escaped(std::string_view text) {
 }
 
 std::string string_text(std::string_view text) {
-  if (text.size() > 80) return cat('"', escaped(text.substr(0, 10)), "...", escaped(text.substr(text.size() - 10)), '"');
-  return cat('"', escaped(text), '"');
+  constexpr size_t kTooLong = 80, kEnds = 10;
+  const std::string all = escaped(text);
+  if (all.size() < kTooLong) return cat('"', all, '"');
+  return cat('"', all.substr(0, kEnds), "...", all.substr(all.size() - kEnds), '"');
 }
 
 std::string element_text(const Tensor& t, int64_t i) {
@@ -68,14 +70,6 @@ std::string element_text(const Tensor& t, int64_t i) {
     case DType::kUInt64: return std::to_string(t.data<uint64_t>()[i]);
     case DType::kBool: return t.data<bool>()[i] ? "1" : "0";
     case DType::kString: return escaped(t.data<std::string>()[i]);
-    case DType::kComplex64: {
-      auto v = t.data<std::complex<float>>()[i];
-      return cat('(', message_number(v.real()), ',', message_number(v.imag()), ')');
-    }
-    case DType::kComplex128: {
-      auto v = t.data<std::complex<double>>()[i];
-      return cat('(', number_text(v.real(), 15, 17), ',', number_text(v.imag(), 15, 17), ')');
-    }
     default: return "?";
   }
 }
@@ -99,22 +93,27 @@ void add_dimension(const Tensor& t, int dim, int64_t limit, int64_t& next, std::
   }
 }
 
+std::string joined(const std::vector<std::string>& pieces, std::string_view separator) {
+  std::string out;
+  for (size_t i = 0; i < pieces.size(); ++i) append(out, i ? separator : std::string_view{}, pieces[i]);
+  return out;
+}
+
 template <class T>
 bool add_list(const AttrValue& value, std::string& out, auto text) {
   const auto* list = value.get_if<std::vector<T>>();
   if (!list) return false;
-  // TensorFlow shortens long lists (and adds a hash of its own, which has no use here).
-  constexpr size_t kWhole = 49, kEnds = 5;
-  out += '[';
-  for (size_t i = 0; i < list->size(); ++i) {
-    if (i) out += ", ";
-    if (list->size() > kWhole && i == kEnds) {
-      out += "..., ";
-      i = list->size() - kEnds;
-    }
-    out += text((*list)[i]);
+  constexpr size_t kTooLong = 30, kEnds = 5;
+  std::vector<std::string> pieces;
+  for (size_t i = 0; i < list->size(); ++i) pieces.push_back(text((*list)[i]));
+  if (pieces.size() < kTooLong) {
+    append(out, '[', joined(pieces, ", "), ']');
+    return true;
   }
-  out += ']';
+  const uint64_t hash = fingerprint64(joined(pieces, ","));
+  pieces[kEnds] = "...";
+  pieces.erase(pieces.begin() + kEnds + 1, pieces.end() - kEnds);
+  append(out, '[', joined(pieces, ", "), "]{attr_hash=", hash, '}');
   return true;
 }
 

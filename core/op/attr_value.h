@@ -60,6 +60,9 @@ class AttrValue {
   const T& get() const { return std::get<T>(value_); }
   template <class T>
   const T* get_if() const { return std::get_if<T>(&value_); }
+  /// Calls f with the value as the type that it has.
+  template <class F>
+  decltype(auto) visit(F&& f) const { return std::visit(std::forward<F>(f), value_); }
 
  private:
   AttrType type_;

@@ -5,11 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "core/partition/memory_kind.h"
 #include "core/place/placement.h"
 
 namespace emplace {
-
-enum class MemoryKind : uint8_t { kDevice, kHost };
 
 struct Copy {
   Endpoint tensor;
@@ -18,7 +17,7 @@ struct Copy {
   bool control = false;              // a control edge: a dummy constant is sent
   bool inside = false;               // between a GPU's memory and its host memory, from == to
   std::optional<int64_t> bytes;      // of one step, where the shape is known
-  std::vector<NodeId> readers;
+  std::vector<NodeId> readers;       // empty: only a control loop reads it (the LoopCond of a loop on two devices)
 };
 
 /// Control-flow nodes that the partitioner runs elsewhere than the placement says; copies follow the move.
@@ -28,14 +27,15 @@ struct Move {
 };
 
 struct CopyPlan {
-  std::vector<Copy> copies;
-  std::vector<Move> moves;
+  std::vector<Copy> copies;  // by first reader
+  std::vector<Move> moves;   // by node
+
+  /// Tensors sent to other devices: what users call copies.
+  int64_t num_across() const;
+  /// Bytes of those, where they are known.
+  int64_t bytes_across() const;
 };
 
 CopyPlan plan_copies(const GraphFile& file, const DeviceSet& devices, const Placement& placement);
-
-/// Where the kernel of `node` on a device of type `device_type` wants input `i` / leaves output `i`.
-MemoryKind input_memory(const GraphFile& file, NodeId node, int i, std::string_view device_type);
-MemoryKind output_memory(const GraphFile& file, NodeId node, int i, std::string_view device_type);
 
 }  // namespace emplace

@@ -30,14 +30,6 @@ void append_row(std::string& out, const Row& row, const std::array<size_t, 6>& w
 
 }  // namespace
 
-std::string short_device_name(const DeviceSet& devices, DeviceId id) {
-  const Device& device = devices.at(id);
-  for (const Device& other : devices.devices) {
-    if (!other.parsed.same_address_space(device.parsed)) return device.name;
-  }
-  return cat(device.type, ":", device.parsed.id.value_or(0));
-}
-
 std::string peak_text(const DeviceSet& devices, const std::vector<DeviceMemory>& memory) {
   std::string out;
   for (const DeviceMemory* m : by_interest(devices, memory)) {

@@ -6,14 +6,11 @@
 #include <vector>
 
 #include "core/base/json_writer.h"
-#include "core/device/device.h"
+#include "core/device/device_text.h"
 #include "core/run/session.h"
 #include "core/tensor/tensor.h"
 
 namespace emplace {
-
-/// "GPU:0" for ".../device:GPU:0"; the full name when the devices are of several tasks.
-std::string short_device_name(const DeviceSet& devices, DeviceId id);
 
 /// "peak GPU:0 5.1/16.0 GiB, CPU:0 96 B": every device that held something, GPUs first; empty if none did.
 std::string peak_text(const DeviceSet& devices, const std::vector<DeviceMemory>& memory);

@@ -20,7 +20,9 @@ TEST_CASE("numbers are printed as TensorFlow's messages have them") {
 TEST_CASE("attr values are printed as TensorFlow's messages have them") {
   CHECK(summarize_attr(AttrValue::of(std::string("a\n\"b\\ \x01 \xc3\xa9 q'"))) == R"("a\n\"b\\ \001 \303\251 q\'")");
   CHECK(summarize_attr(AttrValue::of(std::string(85, 'x'))) == R"("xxxxxxxxxx...xxxxxxxxxx")");
-  CHECK(summarize_attr(AttrValue::of(std::string(80, 'x'))).size() == 82);
+  CHECK(summarize_attr(AttrValue::of(std::string(79, 'x'))).size() == 81);
+  CHECK(summarize_attr(AttrValue::of(std::string(80, 'x'))) == R"("xxxxxxxxxx...xxxxxxxxxx")");
+  CHECK(summarize_attr(AttrValue::of(std::string(40, '\n'))) == R"("\n\n\n\n\n...\n\n\n\n\n")");
   CHECK(summarize_attr(AttrValue::of(Shape{-1, 4})) == "[?,4]");
   CHECK(summarize_attr(AttrValue::of(Shape::unknown())) == "<unknown>");
   CHECK(summarize_attr(AttrValue::of(DType::kHalf)) == "DT_HALF");
@@ -32,9 +34,12 @@ TEST_CASE("attr values are printed as TensorFlow's messages have them") {
   CHECK(summarize_attr(AttrValue({AttrKind::kPlaceholder, false}, std::string("T"))) == "$T");
   FuncValue f{"ff", {{"T", AttrValue::of(DType::kInt32)}, {"A", AttrValue::of(int64_t{3})}}};
   CHECK(summarize_attr(AttrValue({AttrKind::kFunc, false}, f)) == "ff[A=3, T=DT_INT32]");
-  std::vector<int64_t> many(60);
+  std::vector<int64_t> many(30);
   for (size_t i = 0; i < many.size(); ++i) many[i] = static_cast<int64_t>(i);
-  CHECK(summarize_attr(AttrValue::list_of(AttrKind::kInt, many)) == "[0, 1, 2, 3, 4, ..., 55, 56, 57, 58, 59]");
+  CHECK(summarize_attr(AttrValue::list_of(AttrKind::kInt, many)) ==
+        "[0, 1, 2, 3, 4, ..., 25, 26, 27, 28, 29]{attr_hash=6212846312491382606}");
+  many.pop_back();
+  CHECK(summarize_attr(AttrValue::list_of(AttrKind::kInt, many)).ends_with(", 27, 28]"));
 }
 
 TEST_CASE("tensors show their first elements") {

@@ -1,0 +1,76 @@
+#include "core/place/candidates.h"
+
+#include <algorithm>
+
+namespace emplace {
+
+CandidateFinder::CandidateFinder(const DeviceSet& devices, const NameTable& names, const TypeLists& lists)
+    : devices_(devices), names_(names), lists_(lists), by_type_(lists.types().size()) {
+  for (DeviceId d = 0; d < devices.size(); ++d) by_type_[lists.type_of(d)].push_back(d);
+  for (auto& ids : by_type_) {
+    std::sort(ids.begin(), ids.end(), [&](DeviceId a, DeviceId b) { return devices.at(a).name < devices.at(b).name; });
+  }
+}
+
+bool CandidateFinder::Found::contains(DeviceId d) const {
+  return std::find(devices.begin(), devices.end(), d) != devices.end();
+}
+
+size_t CandidateFinder::KeyHash::operator()(const Key& k) const {
+  const uint64_t low = uint64_t{k.assigned} << 32 | k.resource, high = uint64_t{k.requested} << 32 | k.types;
+  return (low * 0x9e3779b97f4a7c15 ^ high) * 0xff51afd7ed558ccd >> 16;
+}
+
+const CandidateFinder::Found& CandidateFinder::find(const Member& root, bool soft) {
+  const Key key{root.assigned, root.resource, root.requested, root.types};
+  if (last_ && key == last_key_) return *last_;
+  auto [it, is_new] = found_.try_emplace(key);
+  if (is_new) it->second = compute(root, soft);
+  last_key_ = key;
+  last_ = &it->second;
+  return *last_;
+}
+
+CandidateFinder::Found CandidateFinder::compute(const Member& root, bool soft) const {
+  if (names_.at(root.requested).empty()) return {filter(nullptr, root.types), 0};
+  Found found{filter(&names_.at(root.requested), root.types), 0};
+  while (found.devices.empty() && soft && found.relaxed < 2) {
+    const DeviceName name = relaxed_name(root, ++found.relaxed);
+    found.devices = filter(&name, root.types);
+  }
+  return found;
+}
+
+DeviceName CandidateFinder::relaxed_name(const Member& root, int relaxed) const {
+  DeviceName name = names_.at(root.requested);
+  const DeviceName& assigned = names_.at(root.assigned);
+  const DeviceName& resource = names_.at(root.resource);
+  if (!assigned.type && (relaxed > 1 || !resource.type)) name.type.reset();
+  if (!assigned.id && (relaxed > 1 || !resource.id)) name.id.reset();
+  return name;
+}
+
+std::vector<DeviceId> CandidateFinder::filter(const DeviceName* pattern, TypesId types) const {
+  std::vector<SupportedType> supported = lists_.at(types);
+  std::stable_sort(supported.begin(), supported.end(), [](const SupportedType& a, const SupportedType& b) {
+    return a.priority != b.priority ? a.priority > b.priority : a.type < b.type;
+  });
+  std::vector<DeviceId> out;
+  for (const SupportedType& s : supported) {
+    if (s.type >= by_type_.size()) continue;  // a type that was asked for, without devices
+    for (DeviceId d : by_type_[s.type]) {
+      if (!pattern || pattern->matches(devices_.at(d).parsed)) out.push_back(d);
+    }
+  }
+  return out;
+}
+
+std::vector<DeviceId> CandidateFinder::matching(const DeviceName& name) const {
+  std::vector<DeviceId> out;
+  for (DeviceId d = 0; d < devices_.size(); ++d) {
+    if (name.matches(devices_.at(d).parsed)) out.push_back(d);
+  }
+  return out;
+}
+
+}  // namespace emplace

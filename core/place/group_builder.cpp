@@ -1,0 +1,280 @@
+#include "core/place/group_builder.h"
+
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/place/host_values.h"
+#include "core/place/node_text.h"
+
+namespace emplace {
+namespace {
+
+constexpr std::string_view kClassAttr = "_class";
+constexpr std::string_view kGroupPrefix = "loc:@";
+
+// By full name, in any spelling of it.
+DeviceId find_device(const DeviceSet& devices, const std::string& name) {
+  if (const DeviceId id = devices.find(name); id != kNoDevice) return id;
+  const std::optional<DeviceName> parsed = DeviceName::parse(name);
+  return parsed ? devices.find(parsed->to_string()) : kNoDevice;
+}
+
+}  // namespace
+
+void GroupBuilder::build() {
+  add_members();
+  if (any_reference_input_ || any_variant_input_) tie_edges();
+  if (any_variant_input_) limit_host_values();
+  colocate();
+  exclude_xla_types();
+}
+
+// --- members ---
+
+void GroupBuilder::add_members() {
+  const auto& assigned = state_.options.assigned;
+  for (const auto& [node, device] : assigned) {
+    decisions_[node] = {find_device(state_.devices, device), Reason::kAssigned, 0, kNoNode};
+    state_.use_device(decisions_[node].device);
+  }
+  size_t next = 0;
+  for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
+    const TypeFacts& facts = state_.facts(node);
+    any_reference_input_ |= facts.reference_input;
+    any_variant_input_ |= facts.variant_input;
+    bool good;
+    if (next < assigned.size() && assigned[next].first == node) {
+      good = add_assigned_member(node, assigned[next++].second);
+    } else {
+      good = add_member(node);
+    }
+    if (!good) groups_.at(node).broken = true;
+  }
+}
+
+bool GroupBuilder::add_member(NodeId node) {
+  const TypeFacts& facts = state_.facts(node);
+  Member& member = groups_.at(node);
+  member.types = facts.types;
+  const std::optional<NameId> request = state_.requested_name(node);
+  if (facts.lookup_failed) {
+    failures_.lookup_failed(node);
+    return false;
+  }
+  if (facts.types == kNoTypes && !assume_remote_kernel(node)) {
+    failures_.no_kernel(node);
+    return false;
+  }
+  if (!request) {
+    failures_.malformed_request(node);
+    return false;
+  }
+  member.requested = *request;
+  if (facts.handle_maker) member.resource = *request;
+  return true;
+}
+
+bool GroupBuilder::add_assigned_member(NodeId node, const std::string& device) {
+  const TypeFacts& facts = state_.facts(node);
+  state_.requested_name(node);  // read for explanations; the placer ignores it
+  if (facts.lookup_failed) {
+    failures_.lookup_failed(node);
+    return false;
+  }
+  const DeviceId id = decisions_[node].device;
+  if (id == kNoDevice || !state_.lists.has(facts.types, state_.lists.type_of(id))) {
+    failures_.bad_assigned_device(node, device, id);
+    return false;
+  }
+  Member& member = groups_.at(node);
+  member.types = facts.types;
+  member.assigned = member.requested = state_.device_names[id];
+  return true;
+}
+
+// A node for another task may have a kernel there that this process does not know.
+bool GroupBuilder::assume_remote_kernel(NodeId node) {
+  const std::optional<NameId> request = state_.requested_name(node);
+  if (!request || !state_.devices.runnable || state_.facts(node).attr_mismatch) return false;
+  if (state_.options.available_kernels_only) return false;
+  const DeviceName& name = state_.names.at(*request);
+  if (!state_.devices.at(0).parsed.different_address_space(name)) return false;
+  std::vector<SupportedType> types;
+  if (name.type) {
+    types.push_back({state_.lists.add(*name.type), 0});
+  } else {
+    for (uint16_t t = 0; t < state_.lists.types().size(); ++t) types.push_back({t, 0});
+  }
+  groups_.at(node).types = state_.lists.intern(std::move(types));
+  return true;
+}
+
+// --- reference and resource edges ---
+
+void GroupBuilder::tie_edges() {
+  std::vector<std::pair<NodeId, size_t>> back_edges;  // they have the last edge numbers
+  for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
+    const TypeFacts& facts = state_.facts(node);
+    if (!facts.reference_input && !(facts.variant_input && facts.dataset)) continue;
+    const auto inputs = graph_.inputs(node);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].node >= node) {
+        back_edges.emplace_back(node, i);
+      } else {
+        tie_edge(inputs[i].node, node, edge_kind(inputs[i], node, i));
+      }
+    }
+  }
+  for (const auto& [node, i] : back_edges) {
+    const Endpoint source = graph_.inputs(node)[i];
+    tie_edge(source.node, node, edge_kind(source, node, i));
+  }
+}
+
+LinkKind GroupBuilder::edge_kind(Endpoint source, NodeId consumer, size_t input) {
+  const DType type = graph_.type(consumer).input_types[input];
+  if (type == DType::kVariant) {
+    const bool datasets = state_.facts(source.node).dataset && state_.facts(consumer).dataset;
+    return datasets ? LinkKind::kResourceEdge : LinkKind::kNone;
+  }
+  if (!state_.facts(consumer).reference_input) return LinkKind::kNone;  // exempt
+  if (is_ref(type)) return LinkKind::kReferenceEdge;
+  return type == DType::kResource ? LinkKind::kResourceEdge : LinkKind::kNone;
+}
+
+void GroupBuilder::tie_edge(NodeId source, NodeId consumer, LinkKind kind) {
+  if (kind == LinkKind::kNone || broken(source) || broken(consumer)) return;
+  if (!ensure_compatible(source, consumer, kind)) return;
+  MergeFailure failure;
+  if (!groups_.merge(source, consumer, soft_, {source, consumer, kind}, failure)) {
+    failures_.cannot_merge_edge(source, consumer, kind, failure);
+  }
+}
+
+bool GroupBuilder::ensure_compatible(NodeId source, NodeId consumer, LinkKind kind) {
+  NameTable& names = state_.names;
+  const Member& from = groups_.at(groups_.root(source));
+  Member& to = groups_.at(groups_.root(consumer));
+  if (!names.compatible(from.assigned, to.assigned)) {
+    failures_.fixed_devices_differ(source, consumer, kind, true);
+    return false;
+  }
+  if (!names.compatible(from.resource, to.resource)) {
+    failures_.fixed_devices_differ(source, consumer, kind, false);
+    return false;
+  }
+  if (names.compatible(from.requested, to.requested)) return true;
+  // The source wins, whatever the consumer asks for, with and without soft placement.
+  if (state_.options.log_device_placement) {
+    notes_.emplace_back(kInfo, cat("Ignoring device specification ", names.text(to.requested), " for node '",
+                                   graph_.name(consumer), "' because the input edge from '", graph_.name(source),
+                                   "' is a reference connection and already has a device field set to ",
+                                   names.text(from.requested)));
+  }
+  to.requested = names.specify(names.specify(from.requested, to.assigned), to.resource);
+  return true;
+}
+
+// --- values that live in host memory ---
+
+void GroupBuilder::limit_host_values() {
+  HostValues values(graph_);
+  const int cpu = state_.lists.find("CPU");
+  const TypesId cpu_only = cpu < 0 ? kNoTypes : state_.lists.intern({{static_cast<uint16_t>(cpu), 0}});
+  for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
+    if (!state_.facts(node).variant_input || broken(node)) continue;
+    Member& root = groups_.at(groups_.root(node));
+    const auto& types = state_.lists.at(root.types);
+    if (types.size() == 1 && types[0].type == cpu) continue;
+    if (!values.host_only(node)) continue;
+    const TypesId limited = cpu_only == kNoTypes ? kNoTypes : state_.lists.intersect(root.types, cpu_only);
+    if (limited == kNoTypes) continue;
+    root.types = limited;
+    root.host_only = true;
+  }
+}
+
+// --- _class ---
+
+// The group names that some node mentions, without representatives yet.
+GroupBuilder::Representatives GroupBuilder::named_groups() {
+  Representatives groups;
+  for (const NodeType& type : graph_.types()) {
+    const AttrValue* value = type.view().find(kClassAttr);
+    const auto* list = value ? value->get_if<std::vector<std::string>>() : nullptr;
+    if (!list) continue;
+    for (const std::string& entry : *list) {
+      if (entry.starts_with(kGroupPrefix)) groups.emplace(std::string_view(entry).substr(kGroupPrefix.size()), kNoNode);
+    }
+  }
+  return groups;
+}
+
+void GroupBuilder::colocate() {
+  Representatives groups = named_groups();
+  std::vector<NodeId> own_name;  // nodes whose name is a group's
+  for (const auto& [name, none] : groups) {
+    if (const NodeId node = graph_.find(name); node != kNoNode) own_name.push_back(node);
+  }
+  std::sort(own_name.begin(), own_name.end());
+  auto next_named = own_name.begin();
+
+  std::vector<const AttrValue*> class_of_type;
+  for (const NodeType& type : graph_.types()) class_of_type.push_back(type.view().find(kClassAttr));
+
+  for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
+    if (const AttrValue* value = class_of_type[graph_.node(node).type]) {
+      if (const auto* list = value->get_if<std::vector<std::string>>()) {
+        for (const std::string& entry : *list) {
+          if (!entry.starts_with(kGroupPrefix)) continue;
+          const std::string_view group = std::string_view(entry).substr(kGroupPrefix.size());
+          join_group(node, group, groups[group]);
+        }
+      } else if (const auto* text = value->get_if<std::string>(); text && !text->empty()) {
+        notes_.emplace_back(kError, cat("The value for colocation attribute '_class' must be a list of strings, not a "
+                                        "single string: ",
+                                        node_debug_text(graph_, node, state_.requested_text(node), "")));
+      }
+    }
+    if (next_named != own_name.end() && *next_named == node) {
+      ++next_named;
+      join_group(node, graph_.name(node), groups[graph_.name(node)]);
+    }
+  }
+}
+
+void GroupBuilder::join_group(NodeId node, std::string_view group, NodeId& representative) {
+  if (broken(node)) return;
+  if (representative == kNoNode) {
+    representative = node;
+    return;
+  }
+  MergeFailure failure;
+  if (groups_.merge(node, representative, soft_, {representative, node, LinkKind::kColocation}, failure)) return;
+  if (!soft_) return failures_.cannot_colocate(node, representative, failure);
+  if (!state_.options.log_device_placement) return;
+  const std::string text = failures_.colocation_text(node, representative, failure);
+  notes_.emplace_back(kInfo, cat("Ignoring request to colocate node '", graph_.name(node),
+                                 "' with nodes in colocation group '", group,
+                                 "' because soft placement is on and an attempt at doing so resulted in the following "
+                                 "error: INVALID_ARGUMENT: ",
+                                 attach_node(text, graph_.name(node))));
+}
+
+// --- XLA ---
+
+void GroupBuilder::exclude_xla_types() {
+  const auto& types = state_.lists.types();
+  if (std::none_of(types.begin(), types.end(), [](const std::string& t) { return is_xla_type(t); })) return;
+  const auto asks_for_xla = [this](NameId id) {
+    const DeviceName& name = state_.names.at(id);
+    return name.type && is_xla_type(*name.type);
+  };
+  for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
+    Member& root = groups_.at(groups_.root(node));
+    if (asks_for_xla(root.assigned) || asks_for_xla(root.resource) || asks_for_xla(root.requested)) continue;
+    root.types = state_.lists.without_xla(root.types);
+  }
+}
+
+}  // namespace emplace

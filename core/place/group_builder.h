@@ -1,0 +1,63 @@
+/// Builds the groups: every node becomes a member, then edges, host-only values and _class attributes tie members
+/// together, in the order of TensorFlow's ColocationGraph::Initialize.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/place/place_errors.h"
+
+namespace emplace {
+
+using PlacementNotes = std::vector<std::pair<int, std::string>>;
+enum NoteSeverity { kInfo = 0, kWarning = 1, kError = 2 };
+
+class GroupBuilder {
+ public:
+  GroupBuilder(PlacerState& state, std::vector<Decision>& decisions, PlaceFailures& failures, PlacementNotes& notes)
+      : state_(state), graph_(state.graph), groups_(state.groups), soft_(state.options.allow_soft_placement),
+        decisions_(decisions), failures_(failures), notes_(notes) {}
+
+  /// Goes on after a failure, so that all offenders are found; look at `failures` afterwards.
+  void build();
+
+ private:
+  // Members.
+  void add_members();
+  bool add_member(NodeId node);
+  bool add_assigned_member(NodeId node, const std::string& device);
+  bool assume_remote_kernel(NodeId node);
+
+  // Reference and resource edges.
+  void tie_edges();
+  void tie_edge(NodeId source, NodeId consumer, LinkKind kind);
+  bool ensure_compatible(NodeId source, NodeId consumer, LinkKind kind);
+  LinkKind edge_kind(Endpoint source, NodeId consumer, size_t input);
+
+  void limit_host_values();
+
+  // _class.
+  using Representatives = std::unordered_map<std::string_view, NodeId>;
+  Representatives named_groups();
+  void colocate();
+  void join_group(NodeId node, std::string_view group, NodeId& representative);
+
+  void exclude_xla_types();
+
+  bool broken(NodeId node) { return groups_.at(groups_.root(node)).broken; }
+
+  PlacerState& state_;
+  const Graph& graph_;
+  Groups& groups_;
+  const bool soft_;
+  std::vector<Decision>& decisions_;
+  PlaceFailures& failures_;
+  PlacementNotes& notes_;
+  bool any_variant_input_ = false;
+  bool any_reference_input_ = false;
+};
+
+}  // namespace emplace

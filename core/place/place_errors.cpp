@@ -1,0 +1,220 @@
+#include "core/place/place_errors.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/cat.h"
+#include "core/op/attr_text.h"
+#include "core/place/conflicts.h"
+#include "core/place/node_text.h"
+
+namespace emplace {
+namespace {
+
+constexpr size_t kMaxLines = 100;
+
+std::string join(std::vector<std::string> texts, std::string_view separator) {
+  std::string out;
+  for (size_t i = 0; i < texts.size(); ++i) append(out, i ? separator : std::string_view{}, texts[i]);
+  return out;
+}
+
+}  // namespace
+
+void PlaceFailures::add(Status status, std::string line) {
+  if (first_.ok()) first_ = std::move(status);
+  if (lines_.size() < kMaxLines) lines_.push_back(std::move(line));
+}
+
+std::string PlaceFailures::node_line(NodeId node) const {
+  return cat(state_.graph.name(node), " (", state_.graph.op(node), "): ");
+}
+
+std::string PlaceFailures::all_devices_text(bool sorted) const {
+  std::vector<std::string> names;
+  for (const Device& d : state_.devices.devices) names.push_back(d.name);
+  if (sorted) std::sort(names.begin(), names.end());
+  return join(std::move(names), ", ");
+}
+
+// --- while nodes become members ---
+
+void PlaceFailures::lookup_failed(NodeId node) {
+  const Status why = state_.kernels.failure(state_.graph.type(node), state_.graph.name(node));
+  add(Status(why.code(), attach_node(why.message(), state_.graph.name(node))),
+      node_line(node) + "its kernels are ambiguous: " + why.message());
+}
+
+void PlaceFailures::no_kernel(NodeId node) {
+  const Graph& g = state_.graph;
+  std::vector<std::string> types;
+  for (const Device& d : state_.devices.devices) types.push_back(d.type);
+  std::sort(types.begin(), types.end());
+  types.erase(std::unique(types.begin(), types.end()), types.end());
+  const std::string text =
+      cat("No OpKernel was registered to support Op '", g.op(node), "' used by {{node ", g.name(node),
+          "}} with these attrs: [", summarize_attrs(g.attrs(node)), "]\nRegistered devices: [", join(types, ", "),
+          "]\nRegistered kernels:\n", registered_kernels_text(state_.kernels.registered(g.op(node))));
+  const bool ours = state_.options.available_kernels_only && !is_runnable(g.type(node));
+  add(invalid_argument(attach_node(text, g.name(node))),
+      node_line(node) + (ours ? "emplace has no kernel for it" : "no kernel for any of " + join(types, ", ")));
+}
+
+void PlaceFailures::malformed_request(NodeId node) {
+  const std::string_view request = state_.requested_text(node);
+  add(invalid_argument(attach_node(cat("Malformed device specification '", request, "' in node: ",
+                                       node_debug_text(state_.graph, node, request, "")),
+                                   state_.graph.name(node))),
+      cat(node_line(node), "'", request, "' is no device name; wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it"));
+}
+
+void PlaceFailures::bad_assigned_device(NodeId node, const std::string& device, DeviceId found) {
+  std::string text;
+  if (!DeviceName::parse(device)) {
+    text = cat("Malformed assigned device '", device, '\'');
+  } else if (found == kNoDevice) {
+    text = cat("Assigned device '", device,
+               "' does not match any device. This error can happen when one attempts to run a tf.function with resource "
+               "inputs residing on remote devices. This use case is currently not supported. Here are the devices "
+               "available on this machine: [",
+               all_devices_text(false),
+               "].If you are seeing this error when running using a tf.Session, set share_cluster_devices_in_session to "
+               "true in the tf.ConfigProto.");
+  } else {
+    text = cat("Assigned device '", device, "' does not have registered OpKernel support for ", state_.graph.op(node));
+  }
+  add(internal_error(attach_node(text, state_.graph.name(node))),
+      cat(node_line(node), "was placed on ", device, " beforehand: ",
+          found == kNoDevice ? "there is no such device" : "it has no kernel there"));
+}
+
+// --- while groups merge ---
+
+void PlaceFailures::fixed_devices_differ(NodeId source, NodeId destination, LinkKind kind, bool assigned) {
+  const Graph& g = state_.graph;
+  const Member& from = state_.groups.at(state_.groups.root(source));
+  const Member& to = state_.groups.at(state_.groups.root(destination));
+  const std::string a = state_.names.text(assigned ? from.assigned : from.resource);
+  const std::string b = state_.names.text(assigned ? to.assigned : to.resource);
+  add(invalid_argument(cat("Cannot place the graph because a reference or resource edge connects colocation groups with "
+                           "incompatible ",
+                           assigned ? "assigned" : "resource", " devices: ", a, " vs ", b,
+                           ". The edge src node is name='", g.name(source), "' (op='", g.op(source),
+                           "'), and the dst node is name='", g.name(destination), "' (op='", g.op(destination), "').")),
+      cat(node_line(destination), "an edge ties it to ", g.name(source), ", which is fixed to ", a,
+          "; its own group is fixed to ", b, conflict_text(state_, source, {source, destination, kind})));
+}
+
+std::string PlaceFailures::colocation_text(NodeId x, NodeId y, const MergeFailure& failure) const {
+  const std::string nodes = cat("Cannot colocate nodes {{colocation_node ", state_.graph.name(x),
+                                "}} and {{colocation_node ", state_.graph.name(y), "}}");
+  if (!failure.no_common_type) return cat(nodes, ": ", failure.names.message());
+  return cat(nodes,
+             " because no device type supports both of those nodes and the other nodes colocated with them.",
+             debug_info(x), debug_info(y));
+}
+
+void PlaceFailures::cannot_merge_edge(NodeId source, NodeId destination, LinkKind kind, const MergeFailure& failure) {
+  const std::string text =
+      cat("Nodes were connected by a reference or resource connection (requiring them to be on the same device), but the "
+          "two nodes were assigned two different devices: ",
+          colocation_text(source, destination, failure));
+  add(invalid_argument(attach_node(text, state_.graph.name(destination))),
+      cat(node_line(destination), "an edge ties it to ", state_.graph.name(source), ", but they cannot be together",
+          conflict_text(state_, source, {source, destination, kind})));
+}
+
+void PlaceFailures::cannot_colocate(NodeId node, NodeId representative, const MergeFailure& failure) {
+  add(invalid_argument(attach_node(colocation_text(node, representative, failure), state_.graph.name(node))),
+      cat(node_line(node), "asks to be colocated with ", state_.graph.name(representative),
+          ", but they cannot be together", conflict_text(state_, node, {representative, node, LinkKind::kColocation})));
+}
+
+// --- while nodes are assigned ---
+
+std::string PlaceFailures::no_candidate_text(NodeId node) const {
+  const Graph& g = state_.graph;
+  const Member& root = state_.groups.at(state_.groups.root(node));
+  const std::string_view request = state_.requested_text(node);
+  const NameId own = state_.requested_name(node).value_or(kNoName);
+  if (state_.names.at(root.requested).empty()) {
+    std::string inputs;
+    for (DType t : g.type(node).input_types) append(inputs, inputs.empty() ? "" : ", ", dtype_tf_name(t));
+    return cat("Node had no OpKernel registered to support this operation: Operation was ", g.op(node),
+               " and inputs were [", inputs, "].\n", debug_info(node));
+  }
+  if (own != root.requested) {
+    return cat("Could not satisfy explicit device specification '", request, "' because the node {{colocation_node ",
+               g.name(node), "}} was colocated with a group of nodes that required incompatible device '",
+               state_.names.text(root.requested), "'. All available devices [", all_devices_text(false), "]. ",
+               debug_info(node));
+  }
+  const DeviceName& name = state_.names.at(own);
+  if (state_.candidates.matching(name).empty()) {
+    return cat("{{node ", g.name(node), "}} was explicitly assigned to ", request, " but available devices are [ ",
+               all_devices_text(true), " ]. Make sure the device specification refers to a valid device.");
+  }
+  if (name.type) {
+    return cat("Could not satisfy explicit device specification '", request, "' because no supported kernel for ",
+               *name.type, " devices is available.", debug_info(node), "\nOp: ", g.op(node), "\nNode attrs: ",
+               summarize_attrs(g.attrs(node)), "\nRegistered kernels:\n",
+               registered_kernels_text(state_.kernels.registered(g.op(node))));
+  }
+  return cat("Could not satisfy explicit device specification '", request, debug_info(node));
+}
+
+void PlaceFailures::no_candidate(NodeId node) {
+  const std::string text =
+      cat("Cannot assign a device for operation ", state_.graph.name(node), ": ", no_candidate_text(node));
+  std::string conflict = conflict_text(state_, node, {node, node, LinkKind::kNone});
+  if (conflict.empty()) conflict = "no device fits";
+  add(invalid_argument(attach_node(text, state_.graph.name(node))), node_line(node) + conflict);
+}
+
+void PlaceFailures::cannot_pin(NodeId node, Status status) {
+  std::string line = node_line(node) + status.message();
+  add(std::move(status), std::move(line));
+}
+
+// --- Colocation Debug Info ---
+
+std::string PlaceFailures::debug_info(NodeId node) const {
+  const Graph& g = state_.graph;
+  const NodeId root_id = state_.groups.root(node);
+  const Member& root = state_.groups.at(root_id);
+  const auto types_text = [this](TypesId id, std::string_view separator) {
+    std::string out;
+    for (const SupportedType& s : state_.lists.at(id)) {
+      append(out, out.empty() ? std::string_view{} : separator, state_.lists.types()[s.type]);
+    }
+    return out;
+  };
+  std::map<std::string_view, TypesId> types_of_op;
+  std::string members;
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (state_.groups.root(id) != root_id) continue;
+    types_of_op[g.op(id)] = state_.facts(id).types;
+    append(members, "\n  ", g.name(id), " (", g.op(id), ") ", state_.requested_text(id));
+    if (const DeviceId d = decisions_[id].device; d != kNoDevice) {
+      append(members, " framework assigned device=", state_.devices.at(d).name);
+    }
+  }
+  int index = -1;
+  if (root.pinned != kNoDevice) {
+    const auto& used = state_.devices_in_use;
+    index = static_cast<int>(std::find(used.begin(), used.end(), root.pinned) - used.begin()) + 1;
+  }
+  std::string out = cat(
+      "\nColocation Debug Info:\nColocation group had the following types and supported devices: \n"
+      "Root Member(assigned_device_name_index_=",
+      index, " requested_device_name_='", state_.names.text(root.requested), "' assigned_device_name_='",
+      state_.names.text(root.assigned), "' resource_device_name_='", state_.names.text(root.resource),
+      "' supported_device_types_=[", types_text(root.types, ", "), "] possible_devices_=[]");
+  for (const auto& [op, types] : types_of_op) {
+    append(out, '\n', op, ": ", types_text(types, " "), types == kNoTypes ? "" : " ");
+  }
+  append(out, "\n\nColocation members, user-requested devices, and framework assigned devices, if any:", members, '\n');
+  return out;
+}
+
+}  // namespace emplace

@@ -1,0 +1,53 @@
+/// Placement failures: TensorFlow's own texts (colocation_graph.cc, placer.cc), and our line for every offender.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/place/placer_state.h"
+
+namespace emplace {
+
+/// The first failure decides the status; each adds its line to the table of offenders.
+class PlaceFailures {
+ public:
+  PlaceFailures(PlacerState& state, const std::vector<Decision>& decisions, std::vector<std::string>& lines)
+      : state_(state), decisions_(decisions), lines_(lines) {}
+
+  bool any() const { return !first_.ok(); }
+  Status take_first() { return std::move(first_); }
+  void add(Status status, std::string line);
+
+  // While nodes become members. Attached to the node.
+  void lookup_failed(NodeId node);
+  void no_kernel(NodeId node);
+  void malformed_request(NodeId node);
+  void bad_assigned_device(NodeId node, const std::string& device, DeviceId found);
+
+  // While groups merge.
+  /// Both groups' assigned (or resource) devices are fixed, and differ.
+  void fixed_devices_differ(NodeId source, NodeId destination, LinkKind kind, bool assigned);
+  void cannot_merge_edge(NodeId source, NodeId destination, LinkKind kind, const MergeFailure& failure);
+  void cannot_colocate(NodeId node, NodeId representative, const MergeFailure& failure);
+  /// TensorFlow's words for a _class merge that failed: error, or note under soft placement.
+  std::string colocation_text(NodeId x, NodeId y, const MergeFailure& failure) const;
+
+  // While nodes are assigned.
+  void no_candidate(NodeId node);
+  void cannot_pin(NodeId node, Status status);
+
+  /// "\nColocation Debug Info:\n..." of the group of `node`.
+  std::string debug_info(NodeId node) const;
+
+ private:
+  std::string no_candidate_text(NodeId node) const;
+  std::string all_devices_text(bool sorted) const;
+  std::string node_line(NodeId node) const;
+
+  PlacerState& state_;
+  const std::vector<Decision>& decisions_;
+  std::vector<std::string>& lines_;
+  Status first_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,128 @@
+#include "core/place/placer_state.h"
+
+#include <algorithm>
+
+#include "core/base/assert.h"
+#include "core/place/op_traits.h"
+
+namespace emplace {
+namespace {
+
+constexpr NameId kUnread = ~NameId{0};
+constexpr NameId kMalformed = kUnread - 1;
+
+const std::string* find_override(const PlaceOptions& options, NodeId node) {
+  const auto it = std::lower_bound(options.overrides.begin(), options.overrides.end(), node,
+                                   [](const auto& entry, NodeId id) { return entry.first < id; });
+  return it != options.overrides.end() && it->first == node ? &it->second : nullptr;
+}
+
+// The last entry of a node counts.
+PlaceOptions sorted_by_node(PlaceOptions options) {
+  auto& list = options.assigned;
+  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
+  list.erase(list.begin(), std::unique(list.rbegin(), list.rend(), same).base());
+  return options;
+}
+
+std::vector<NameId> names_of(const DeviceSet& devices, NameTable& names) {
+  std::vector<NameId> ids;
+  for (const Device& d : devices.devices) ids.push_back(names.intern(d.parsed));
+  return ids;
+}
+
+}  // namespace
+
+std::string_view requested_device(const Graph& graph, const PlaceOptions& options, NodeId node) {
+  if (!options.overrides.empty()) {
+    if (const std::string* text = find_override(options, node)) return *text;
+  }
+  return options.clear_devices ? std::string_view{} : graph.requested_device(node);
+}
+
+PlacerState::PlacerState(const GraphFile& f, const DeviceSet& d, const PlaceOptions& o)
+    : file(f),
+      graph(f.graph),
+      devices(d),
+      options(sorted_by_node(o)),
+      lists(d),
+      kernels(*f.ops, lists, o.available_kernels_only),
+      groups(f.graph.num_nodes(), names, lists),
+      candidates(d, names, lists),
+      device_names(names_of(d, names)),
+      facts_(f.graph.types().size()),
+      request_names_(f.graph.num_texts(), kUnread),
+      in_use_(d.devices.size()) {}
+
+std::optional<NameId> PlacerState::requested_name(NodeId node) {
+  NameId* known = nullptr;
+  if (!options.overrides.empty() && find_override(options, node)) {
+    known = &override_names_.try_emplace(node, kUnread).first->second;
+  } else if (options.clear_devices) {
+    return kNoName;
+  } else {
+    known = &request_names_[graph.node(node).device];
+  }
+  if (*known == kUnread) *known = names.parse(requested_text(node)).value_or(kMalformed);
+  if (*known == kMalformed) return std::nullopt;
+  return *known;
+}
+
+NameId PlacerState::requested_name(NodeId node) const {
+  NameId id;
+  if (auto it = override_names_.find(node); it != override_names_.end()) {
+    id = it->second;
+  } else {
+    id = options.clear_devices ? kNoName : request_names_[graph.node(node).device];
+  }
+  EMPLACE_ASSERT(id != kUnread, "place() reads the request of every node");
+  return id == kMalformed ? kNoName : id;
+}
+
+void PlacerState::use_device(DeviceId device) {
+  if (device == kNoDevice || in_use_[device]) return;
+  in_use_[device] = true;
+  devices_in_use.push_back(device);
+}
+
+const PlacerState::Request& PlacerState::request_of(NameId name) {
+  auto [it, is_new] = requests_.try_emplace(name);
+  Request& request = it->second;
+  if (is_new) {
+    for (const Device& d : devices.devices) {
+      request.matches.push_back(names.at(name).matches(d.parsed));
+      request.num_matches += request.matches.back();
+    }
+  }
+  return request;
+}
+
+bool PlacerState::is_override(NodeId node) const {
+  return !options.overrides.empty() && find_override(options, node) != nullptr;
+}
+
+void PlacerState::find_facts(const NodeType& type, TypeFacts& f) {
+  const KernelLookup::Supported& supported = kernels.supported(type);
+  f.known = true;
+  f.types = supported.types;
+  f.lookup_failed = supported.failed;
+  f.attr_mismatch = supported.attr_mismatch;
+  const bool exempt = is_exempt_from_resource_colocation(type.op);
+  for (DType t : type.input_types) {
+    f.reference_input |= !exempt && (is_ref(t) || t == DType::kResource);
+    f.variant_input |= t == DType::kVariant;
+  }
+  if (type.input_types.empty() && type.output_types.size() == 1) {
+    f.generator = !is_ref(type.output_types[0]);
+    f.handle_maker = is_ref(type.output_types[0]) || type.output_types[0] == DType::kResource;
+  }
+  f.metadata = is_metadata_op(type.op);
+  f.identity = is_identity_op(type.op);
+  f.dataset = is_dataset_op(type);
+  f.makes_resource_by_call = is_partitioned_call(type.op) &&
+                             std::find(type.output_types.begin(), type.output_types.end(), DType::kResource) !=
+                                 type.output_types.end();
+}
+
+}  // namespace emplace

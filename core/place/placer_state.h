@@ -1,0 +1,85 @@
+/// What one placement knows beside its decisions: the groups, the kernels found, the names. Filled by place(), then
+/// read by the explanations.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/place/candidates.h"
+#include "core/place/groups.h"
+#include "core/place/kernel_lookup.h"
+#include "core/place/placement.h"
+
+namespace emplace {
+
+/// What the placer looks at in a node's type, found out once per type.
+struct TypeFacts {
+  TypesId types = kNoTypes;
+  bool known : 1 = false;
+  bool lookup_failed : 1 = false;
+  bool attr_mismatch : 1 = false;
+  bool reference_input : 1 = false;  // an input of reference or resource type that ties the node to its source
+  bool variant_input : 1 = false;
+  bool generator : 1 = false;        // no data input, one output, not of reference type
+  bool handle_maker : 1 = false;     // no data input, one output of reference or resource type
+  bool metadata : 1 = false;
+  bool identity : 1 = false;
+  bool dataset : 1 = false;
+  bool makes_resource_by_call : 1 = false;  // a PartitionedCall that returns a resource
+};
+
+struct PlacerState {
+  PlacerState(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options);
+
+  const TypeFacts& facts(NodeId node) {
+    TypeFacts& f = facts_[graph.node(node).type];
+    if (!f.known) find_facts(graph.type(node), f);
+    return f;
+  }
+  /// REQUIRES: facts() was called for a node of the type.
+  const TypeFacts& facts(NodeId node) const { return facts_[graph.node(node).type]; }
+
+  std::string_view requested_text(NodeId node) const { return requested_device(graph, options, node); }
+  /// The parsed request; nothing if it is malformed.
+  std::optional<NameId> requested_name(NodeId node);
+  /// Likewise, once place() has read it; kNoName if it is malformed.
+  NameId requested_name(NodeId node) const;
+
+  /// Notes that a node got `device`.
+  void use_device(DeviceId device);
+
+  /// The devices that match a name, found out once per name.
+  struct Request {
+    std::vector<bool> matches;  // by device
+    int num_matches = 0;
+  };
+  const Request& request_of(NameId name);
+
+  /// The request comes from the command line.
+  bool is_override(NodeId node) const;
+
+  const GraphFile& file;
+  const Graph& graph;
+  const DeviceSet& devices;
+  const PlaceOptions options;
+  NameTable names;
+  TypeLists lists;
+  KernelLookup kernels;
+  Groups groups;
+  CandidateFinder candidates;
+  std::vector<NameId> device_names;      // by device
+  std::vector<DeviceId> devices_in_use;  // in the order in which nodes got them
+
+ private:
+  void find_facts(const NodeType& type, TypeFacts& facts);
+
+  std::vector<TypeFacts> facts_;       // by type
+  std::vector<NameId> request_names_;  // by text id
+  std::unordered_map<NodeId, NameId> override_names_;
+  std::unordered_map<NameId, Request> requests_;
+  std::vector<bool> in_use_;           // by device
+};
+
+}  // namespace emplace

@@ -1,0 +1,187 @@
+// The sentence for every reason, and the verdict on every device.
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/device/device_text.h"
+#include "core/place/conflicts.h"
+#include "core/place/kernel_text.h"
+#include "core/place/placer_state.h"
+
+namespace emplace {
+namespace {
+
+class Explainer {
+ public:
+  Explainer(const Placement& placement, NodeId node)
+      : state_(*placement.state),
+        graph_(state_.graph),
+        decision_(placement.of(node)),
+        node_(node),
+        root_(state_.groups.at(decision_.group)) {}
+
+  std::string text() const;
+  Verdict verdict(DeviceId device) const;
+
+ private:
+  std::string device() const { return short_device_name(state_.devices, decision_.device); }
+  std::string_view device_type() const { return state_.devices.at(decision_.device).type; }
+  std::string because() const { return cat('\'', graph_.name(decision_.because), '\''); }
+  std::string_view request() const { return state_.requested_text(node_); }
+  bool supports(NodeId node, DeviceId d) const {
+    return state_.lists.has(state_.facts(node).types, state_.lists.type_of(d));
+  }
+
+  std::string tied() const;
+  std::string unmet() const;
+  std::string default_text() const;
+  std::string only_kernel() const;
+  std::string kernel_priority() const;
+  std::string partial_request() const;
+  std::string no_kernel_where_asked() const;
+  NodeId member_that_asks() const;
+  NodeId member_without_kernel(DeviceId device) const;
+
+  const PlacerState& state_;
+  const Graph& graph_;
+  const Decision& decision_;
+  const NodeId node_;
+  const Member& root_;
+};
+
+std::string Explainer::text() const {
+  switch (decision_.reason) {
+    case Reason::kNone: break;
+    case Reason::kAssigned: return cat("was placed on ", device(), " beforehand");
+    case Reason::kRequested: return cat("asks for ", request());
+    case Reason::kOverride: return cat("the command line asks for ", request());
+    case Reason::kPartialRequest: return partial_request();
+    case Reason::kColocated:
+    case Reason::kResourceEdge:
+    case Reason::kReferenceEdge: return tied() + unmet();
+    case Reason::kOnlyKernel: return only_kernel();
+    case Reason::kKernelPriority: return kernel_priority();
+    case Reason::kGeneratorWithConsumer:
+      return cat("has no inputs and goes where its consumers are: ", because(), " is on ", device());
+    case Reason::kMetadataWithInput: return cat("needs only the shape of ", because(), " and stays with it on ", device());
+    case Reason::kIdentityWithSource:
+      return cat("passes on ", because(), " and stays with it on ", device());
+    case Reason::kHostVariant: return "its values (a dataset, a list of strings) can live in host memory only";
+    case Reason::kDefault: return default_text();
+    case Reason::kSoftNoKernel: return cat("asks for ", request(), ", but ", no_kernel_where_asked());
+    case Reason::kSoftNoDevice: return cat("asks for ", request(), ", but there is no such device");
+    case Reason::kSoftMovedWithResource:
+      return cat("asks for ", request(), ", but ", no_kernel_where_asked(), "; the resource moved with it");
+    case Reason::kCost: return "the cheapest placement found";
+  }
+  return "is not placed";
+}
+
+std::string Explainer::tied() const {
+  const NodeId pulls = decision_.because != kNoNode ? decision_.because : member_that_asks();
+  if (pulls == kNoNode || pulls == node_) return cat("its group can be on ", device());
+  const std::vector<Link> path = link_path(state_.groups, node_, pulls);
+  std::string out = path.empty() ? std::string{} : link_text(graph_, path.front());
+  if (path.size() > 1) append(out, ", and so on to '", graph_.name(pulls), '\'');
+  if (decision_.because != kNoNode) return cat(out, ", which is on ", device());
+  return cat(out, ", which asks for ", state_.requested_text(pulls));
+}
+
+std::string Explainer::unmet() const {
+  if (request().empty()) return {};
+  if (state_.names.at(state_.requested_name(node_)).matches(state_.devices.at(decision_.device).parsed)) return {};
+  return cat("; its own request, ", request(), ", does not count");
+}
+
+// A member of the group whose request is the reason for the group's.
+NodeId Explainer::member_that_asks() const {
+  for (const Link& l : state_.groups.links()) {
+    if (state_.groups.root(l.a) != decision_.group) continue;
+    for (NodeId n : {l.a, l.b}) {
+      if (n != node_ && !state_.requested_text(n).empty()) return n;
+    }
+  }
+  return kNoNode;
+}
+
+NodeId Explainer::member_without_kernel(DeviceId device) const {
+  if (!supports(node_, device)) return node_;
+  for (const Link& l : state_.groups.links()) {
+    if (state_.groups.root(l.a) != decision_.group) continue;
+    for (NodeId n : {l.a, l.b}) {
+      if (!supports(n, device)) return n;
+    }
+  }
+  return kNoNode;
+}
+
+std::string Explainer::no_kernel_where_asked() const {
+  const auto matching = state_.candidates.matching(state_.names.at(state_.requested_name(node_)));
+  for (DeviceId d : matching) {
+    const NodeId n = member_without_kernel(d);
+    if (n == kNoNode) continue;
+    const std::string missing = missing_kernel_text(*state_.file.ops, graph_.type(n), state_.devices.at(d).type);
+    return n == node_ ? missing : cat("'", graph_.name(n), "', which is tied to it, cannot be there: ", missing);
+  }
+  return "not every node that is tied to it can be there";
+}
+
+std::string Explainer::only_kernel() const {
+  for (DeviceId d = 0; d < state_.devices.size(); ++d) {
+    if (!supports(node_, d)) return missing_kernel_text(*state_.file.ops, graph_.type(node_), state_.devices.at(d).type);
+  }
+  return cat("has kernels for ", types_text(state_.lists, state_.facts(node_).types), " only");
+}
+
+std::string Explainer::kernel_priority() const {
+  std::string out = "its kernels have priorities:";
+  for (const SupportedType& s : state_.lists.at(root_.types)) {
+    append(out, ' ', state_.lists.types()[s.type], ' ', s.priority, ',');
+  }
+  out.back() = ';';
+  return cat(out, " the highest decides");
+}
+
+std::string Explainer::partial_request() const {
+  const auto matching = state_.candidates.matching(state_.names.at(state_.requested_name(node_)));
+  return cat("asks for ", request(), ", which ", matching.size(), " devices match; ", device(), " is the first of them");
+}
+
+std::string Explainer::default_text() const {
+  const size_t types = state_.lists.types().size();
+  if (state_.devices.size() == 1) return cat(device(), " is the only device");
+  if (types == 1) return cat(device(), " is the first of ", state_.devices.size(), " devices");
+  return cat("asks for nothing; ", device_type(), " comes first of the types with a kernel (",
+             types_text(state_.lists, root_.types), ")");
+}
+
+Verdict Explainer::verdict(DeviceId d) const {
+  if (d == decision_.device) return Verdict::kChosen;
+  const uint16_t type = state_.lists.type_of(d);
+  if (!supports(node_, d)) return Verdict::kNoKernel;
+  if (!state_.lists.has(root_.types, type)) return root_.host_only ? Verdict::kHostOnly : Verdict::kGroupNoKernel;
+  // What the group asked for before its first member was placed, as far as soft placement left it.
+  Member before = root_;
+  if (root_.pinned != kNoDevice) before.requested = root_.asked;
+  before.assigned = before.resource = kNoName;
+  const DeviceName asked = root_.relaxed ? state_.candidates.relaxed_name(before, 2) : state_.names.at(before.requested);
+  if (asked.matches(state_.devices.at(d).parsed)) return Verdict::kCandidate;
+  const DeviceName& own = state_.names.at(state_.requested_name(node_));
+  return own.matches(state_.devices.at(d).parsed) ? Verdict::kGroupRequest : Verdict::kNotRequested;
+}
+
+}  // namespace
+
+std::vector<Candidate> candidates_of(const GraphFile&, const DeviceSet& devices, const PlaceOptions&,
+                                     const Placement& placement, NodeId node) {
+  const Explainer explainer(placement, node);
+  std::vector<Candidate> out;
+  for (DeviceId d = 0; d < devices.size(); ++d) out.push_back({d, explainer.verdict(d)});
+  return out;
+}
+
+std::string reason_text(const GraphFile&, const DeviceSet&, const PlaceOptions&, const Placement& placement,
+                        NodeId node) {
+  return Explainer(placement, node).text();
+}
+
+}  // namespace emplace

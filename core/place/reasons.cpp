@@ -1,0 +1,67 @@
+#include "core/place/reasons.h"
+
+#include <algorithm>
+
+namespace emplace {
+namespace {
+
+Reason reason_of(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::kReferenceEdge: return Reason::kReferenceEdge;
+    case LinkKind::kResourceEdge: return Reason::kResourceEdge;
+    default: return Reason::kColocated;
+  }
+}
+
+// Why a node is not where it asked to be.
+Reason unmet_request(const PlacerState& state, const Member& member, NameId own, int relaxed, TypesId types) {
+  if (!state.options.allow_soft_placement) return reason_of(member.link);
+  const std::vector<DeviceId> wanted = state.candidates.matching(state.names.at(own));
+  if (wanted.empty()) return Reason::kSoftNoDevice;
+  if (relaxed == 2) return Reason::kSoftMovedWithResource;
+  const bool kernel_there = std::any_of(wanted.begin(), wanted.end(), [&](DeviceId d) {
+    return state.lists.has(types, state.lists.type_of(d));
+  });
+  if (!kernel_there || relaxed == 1) return Reason::kSoftNoKernel;
+  return reason_of(member.link);
+}
+
+}  // namespace
+
+void give_reason(PlacerState& state, NodeId node, const CandidateFinder::Found& found, Decision& decision) {
+  const Member& member = state.groups.at(node);
+  const Member& root = state.groups.at(state.groups.root(node));
+  const NameId own = *state.requested_name(node);
+  const TypeFacts& facts = state.facts(node);
+  const bool pinned = root.pinned != kNoDevice;
+  decision.because = pinned ? root.first : kNoNode;
+
+  if (own != kNoName) {
+    const PlacerState::Request& request = state.request_of(own);
+    if (!request.matches[decision.device]) {
+      decision.reason = unmet_request(state, member, own, pinned ? root.relaxed : found.relaxed, facts.types);
+    } else if (state.is_override(node)) {
+      decision.reason = Reason::kOverride;
+    } else if (request.num_matches == 1) {
+      decision.reason = Reason::kRequested;
+    } else {
+      decision.reason = pinned ? reason_of(member.link) : Reason::kPartialRequest;
+    }
+    return;
+  }
+  if (root.host_only && (facts.variant_input || !pinned)) {
+    decision.reason = Reason::kHostVariant;
+  } else if (pinned || root.requested != kNoName) {
+    decision.reason = reason_of(member.link);
+  } else if (state.lists.at(root.types).size() == 1 && state.lists.types().size() > 1) {
+    decision.reason = root.types == facts.types ? Reason::kOnlyKernel : reason_of(member.link);
+  } else if (const auto& best = state.lists.at(root.types).front(); best.priority > 0 && found.devices.size() > 1) {
+    const auto& all = state.lists.at(root.types);
+    const bool reordered = std::any_of(all.begin(), all.end(), [&](const auto& s) { return s.type < best.type; });
+    decision.reason = reordered ? Reason::kKernelPriority : Reason::kDefault;
+  } else {
+    decision.reason = Reason::kDefault;
+  }
+}
+
+}  // namespace emplace
