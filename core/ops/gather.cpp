@@ -5,6 +5,7 @@
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
+#include "core/ops/index_text.h"
 #include "core/ops/shape_math.h"
 
 namespace emplace {
@@ -94,17 +95,6 @@ void gather_rows(KernelContext& c, const Geometry& g, const Index* indices) {
   });
 }
 
-Status bad_index(const Tensor& indices, int64_t at, int64_t value, int64_t size) {
-  std::string place;
-  const Shape& s = indices.shape();
-  for (int d = s.rank(); d-- > 0;) {
-    place = cat(at % s.dim(d), place.empty() ? "" : ",", place);
-    at /= s.dim(d);
-  }
-  return invalid_argument(cat("indices", place.empty() ? "" : "[", place, place.empty() ? "" : "]", " = ", value,
-                              " is not in [0, ", size, ")"));
-}
-
 // May wrap where another size is 0: then nothing is copied.
 void multiply(int64_t& product, int64_t size) {
   product = static_cast<int64_t>(static_cast<uint64_t>(product) * static_cast<uint64_t>(size));
@@ -152,7 +142,9 @@ Status gather(KernelContext& c, int64_t axis, int64_t batch_dims) {
   return with_index(indices.dtype(), [&]<class Index>(Index) -> Status {
     const Index* data = indices.data<Index>();
     int64_t bad = first_bad(data, indices.num_elements(), g.size);
-    if (bad >= 0 && (c.output(0).num_elements() > 0 || g.size == 0)) return bad_index(indices, bad, static_cast<int64_t>(data[bad]), g.size);
+    if (bad >= 0 && (c.output(0).num_elements() > 0 || g.size == 0)) {
+      return invalid_argument(cat("indices", place_text(s, s.rank(), bad), " = ", data[bad], " is not in [0, ", g.size, ")"));
+    }
     if (c.output(0).num_elements() == 0) return ok_status();
     with_element(params.dtype(), [&]<class E>(E) { gather_rows<E>(c, g, data); });
     return ok_status();

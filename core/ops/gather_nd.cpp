@@ -1,0 +1,84 @@
+// GatherNd: slices of a tensor, each named by a tuple of indices.
+#include <atomic>
+
+#include "core/base/cat.h"
+#include "core/op/op_def.h"
+#include "core/ops/element.h"
+#include "core/ops/nd_index.h"
+#include "core/ops/shape_math.h"
+
+namespace emplace {
+namespace {
+
+Status gather_nd_shape(ShapeContext& c) {
+  const Shape& params = c.input(0);
+  ASSIGN_OR_RETURN(Shape indices, c.with_rank_at_least(1, 1));
+  int64_t depth = dim_or_unknown(indices, -1);
+  if (!params.rank_known() || depth < 0) return ok_status();
+  if (depth > params.rank()) {
+    return invalid_argument(cat("indices.shape[-1] must be <= params.rank, but saw indices shape: ",
+                                indices.to_string(), " and params shape: ", params.to_string()));
+  }
+  ASSIGN_OR_RETURN(Shape tuples, subshape(indices, 0, -1));
+  ASSIGN_OR_RETURN(Shape slice, subshape(params, depth));
+  c.set_output(0, concat_shapes(tuples, slice));
+  return ok_status();
+}
+
+class GatherNd final : public Kernel {
+ public:
+  explicit GatherNd(const KernelInit& init) {
+    const AttrValue* policy = init.attrs.find("bad_indices_policy");
+    skip_bad_ = policy != nullptr && policy->get<std::string>() == "IGNORE";
+  }
+
+  Status run(KernelContext& c) override {
+    const Tensor& params = c.input(0);
+    ASSIGN_OR_RETURN(NdIndex index, NdIndex::of(c.input(1), params.shape()));
+    Shape out;
+    for (int i = 0; i + 1 < c.input(1).shape().rank(); ++i) out.add_dim(c.input(1).shape().dim(i));
+    for (int i = index.depth; i < params.shape().rank(); ++i) out.add_dim(params.shape().dim(i));
+    RETURN_IF_ERROR(ensure_output(c, 0, out));
+    if (c.output(0).num_elements() == 0 && params.num_elements() > 0) return ok_status();
+    if (params.num_elements() == 0 && index.tuples > 0 && index.depth > 0) {
+      return invalid_argument("Requested more than 0 entries, but params is empty.  Params shape: " + params.shape().to_string());
+    }
+    std::atomic<int64_t> bad{-1};
+    Tensor& to = c.output(0);
+    c.parallel_for(index.tuples, 5 + 0.1 * static_cast<double>(index.slice), [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) {
+        int64_t from = index.offset(t);
+        if (from >= 0) {
+          copy_elements(to.dtype(), element_at(params, from), element_at(to, t * index.slice), index.slice);
+        } else {
+          fill_zero(to, t * index.slice, index.slice);
+          bad = t;
+        }
+      }
+    });
+    if (bad < 0 || skip_bad_) return ok_status();
+    int64_t first = 0;
+    while (index.offset(first) >= 0) ++first;
+    return invalid_argument(cat(index.out_of_range(first, "param shape "), ", node name: ", c.node_name()));
+  }
+
+ private:
+  static void fill_zero(Tensor& t, int64_t at, int64_t n) {
+    Sequential here;
+    with_element(t.dtype(), [&]<class E>(E zero) { fill_elements(here, t.dtype(), &zero, element_at(t, at), n); });
+  }
+
+  bool skip_bad_ = false;
+};
+
+}  // namespace
+
+OpDef gather_nd_op() {
+  return OpDef("GatherNd")
+      .doc("Slices of params, each named by a tuple of indices (the last dimension of indices).")
+      .shape(gather_nd_shape)
+      .kernel_attr("Tparams")
+      .cpu(kMovable, make<GatherNd>);
+}
+
+}  // namespace emplace

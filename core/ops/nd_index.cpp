@@ -1,0 +1,39 @@
+#include "core/ops/nd_index.h"
+
+#include "core/base/cat.h"
+#include "core/ops/index_text.h"
+
+namespace emplace {
+
+Result<NdIndex> NdIndex::of(const Tensor& indices, const Shape& into) {
+  const Shape& s = indices.shape();
+  if (s.rank() < 1) return invalid_argument("indices must be at least a vector");
+  int64_t depth = s.dim_from_end(1);
+  if (depth > into.rank()) {
+    return invalid_argument(
+        cat("index innermost dimension length must be <= params rank; saw: ", depth, " vs. ", into.rank()));
+  }
+  NdIndex index{&indices, into, static_cast<int>(depth), 1, 1};
+  for (int i = 0; i + 1 < s.rank(); ++i) index.tuples *= s.dim(i);
+  uint64_t slice = 1;  // may wrap where another dimension is 0: then nothing is reached
+  for (int i = index.depth; i < into.rank(); ++i) slice *= static_cast<uint64_t>(into.dim(i));
+  index.slice = static_cast<int64_t>(slice);
+  return index;
+}
+
+int64_t NdIndex::offset(int64_t tuple) const {
+  int64_t at = 0;
+  for (int d = 0; d < depth; ++d) {
+    int64_t i = index_at(*indices, tuple * depth + d), size = into.dim(d);
+    if (i < 0 || i >= size) return -1;
+    at = at * size + i;
+  }
+  return at * slice;
+}
+
+std::string NdIndex::out_of_range(int64_t tuple, std::string_view what) const {
+  return cat("indices", place_text(indices->shape(), indices->shape().rank() - 1, tuple), " = [",
+             index_text(*indices, tuple * depth, depth), "] does not index into ", what, into.to_string());
+}
+
+}  // namespace emplace

@@ -1,0 +1,133 @@
+// TopKV2: the largest elements of each row and where they are.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "core/base/cat.h"
+#include "core/op/op_def.h"
+#include "core/ops/element.h"
+#include "core/ops/shape_math.h"
+
+namespace emplace {
+namespace {
+
+Status top_k_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape in, c.with_rank_at_least(0, 1));
+  RETURN_IF_ERROR(c.with_rank(1, 0).take_status());
+  int64_t k = -1;
+  if (const Tensor* value = c.input_value(1)) {
+    k = value->dtype() == DType::kInt16 ? *value->data<int16_t>() : int_at(*value, 0);
+    if (k < 0) return invalid_argument(cat("Dimension size, given by scalar input 1, must be non-negative but is ", k));
+  }
+  int64_t last = dim_or_unknown(in, -1);
+  if (last >= 0 && k >= 0 && last < k) {
+    return invalid_argument(cat("input must have last dimension >= k = ", k, " but is ", last));
+  }
+  ASSIGN_OR_RETURN(Shape rows, subshape(in, 0, -1));
+  Shape out = concat_shapes(rows, Shape{k});
+  c.set_output(0, out);
+  c.set_output(1, out);
+  return ok_status();
+}
+
+// Small types are compared as a wider one of their kind.
+template <class T>
+auto widened(T v) {
+  if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) {
+    return static_cast<float>(v);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return v;
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<int64_t>(v);
+  } else {
+    return static_cast<uint64_t>(v);
+  }
+}
+
+// The k largest first; of equal ones the earlier; NaN behind every number.
+template <class W>
+void choose(const std::vector<W>& row, std::vector<int32_t>& order, int64_t k) {
+  std::iota(order.begin(), order.end(), 0);
+  auto before = [&](int32_t a, int32_t b) {
+    W x = row[static_cast<size_t>(a)], y = row[static_cast<size_t>(b)];
+    if constexpr (std::is_floating_point_v<W>) {
+      bool x_nan = std::isnan(x), y_nan = std::isnan(y);
+      if (x_nan != y_nan) return y_nan;
+      if (x_nan) return a < b;
+    }
+    return x != y ? x > y : a < b;
+  };
+  if (k == 1) {
+    order[0] = *std::min_element(order.begin(), order.end(), before);
+  } else {
+    std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
+  }
+}
+
+template <class T>
+void top_rows(const T* in, T* values, int64_t columns, int64_t k, int64_t begin, int64_t end, const auto& set_index) {
+  std::vector<decltype(widened(T{}))> row(static_cast<size_t>(columns));
+  std::vector<int32_t> order(row.size());
+  for (int64_t r = begin; r < end; ++r) {
+    std::transform(in + r * columns, in + (r + 1) * columns, row.begin(), widened<T>);
+    choose(row, order, k);
+    for (int64_t i = 0; i < k; ++i) {
+      values[r * k + i] = in[r * columns + order[static_cast<size_t>(i)]];
+      set_index(r * k + i, order[static_cast<size_t>(i)]);
+    }
+  }
+}
+
+template <class T>
+Status top_k_cpu(KernelContext& c) {
+  const Tensor& in = c.input(0);
+  const Tensor& wanted = c.input(1);
+  if (in.shape().rank() < 1) return invalid_argument("input must be >= 1-D, got shape []");
+  if (wanted.num_elements() != 1) return invalid_argument("k must be scalar, got shape " + wanted.shape().to_string());
+  int64_t k = wanted.dtype() == DType::kInt16 ? *wanted.data<int16_t>() : int_at(wanted, 0);
+  int64_t columns = in.shape().dim_from_end(1);
+  if (k < 0) return invalid_argument(cat("Need k >= 0, got ", k));
+  if (columns < k) return invalid_argument(cat("input must have at least k columns. Had ", columns, ", needed ", k));
+  if (columns > INT32_MAX) return invalid_argument("input has too many columns");
+  Shape shape = in.shape();
+  shape.dim(shape.rank() - 1) = k;
+  RETURN_IF_ERROR(ensure_output(c, 0, shape));
+  RETURN_IF_ERROR(ensure_output(c, 1, shape));
+  if (c.output(0).num_elements() == 0) return ok_status();
+  Tensor& indices = c.output(1);
+  auto set_index = [&](int64_t at, int32_t index) {
+    switch (indices.dtype()) {
+      case DType::kInt64: indices.data<int64_t>()[at] = index; break;
+      case DType::kInt16: indices.data<int16_t>()[at] = static_cast<int16_t>(index); break;
+      default: indices.data<int32_t>()[at] = index;
+    }
+  };
+  c.parallel_for(in.num_elements() / columns, 5.0 * static_cast<double>(columns), [&](int64_t begin, int64_t end) {
+    top_rows(c.in<T>(0), c.out<T>(0), columns, k, begin, end, set_index);
+  });
+  return ok_status();
+}
+
+}  // namespace
+
+OpDef top_k_v2_op() {
+  return OpDef("TopKV2")
+      .doc("The k largest elements of each row, largest first, and their indices; of equal elements the first.")
+      .shape(top_k_shape)
+      .cpu<float>(stateless<top_k_cpu<float>>)
+      .cpu<double>(stateless<top_k_cpu<double>>)
+      .cpu<half>(stateless<top_k_cpu<half>>)
+      .cpu<bfloat16>(stateless<top_k_cpu<bfloat16>>)
+      .cpu<int8_t>(stateless<top_k_cpu<int8_t>>)
+      .cpu<int16_t>(stateless<top_k_cpu<int16_t>>)
+      .cpu<int32_t>(stateless<top_k_cpu<int32_t>>)
+      .cpu<int64_t>(stateless<top_k_cpu<int64_t>>)
+      .cpu<uint8_t>(stateless<top_k_cpu<uint8_t>>)
+      .cpu<uint16_t>(stateless<top_k_cpu<uint16_t>>)
+      .cpu<uint32_t>(stateless<top_k_cpu<uint32_t>>)
+      .cpu<uint64_t>(stateless<top_k_cpu<uint64_t>>)
+      .value_inputs({1});
+}
+
+}  // namespace emplace
