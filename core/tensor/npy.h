@@ -1,0 +1,30 @@
+/// NumPy's files: .npy (format versions 1 to 3) and .npz (numpy/lib/format.py).
+///
+/// bfloat16 is kept as ml_dtypes saves it, as two raw bytes (|V2). Strings are read from |S and <U (as UTF-8) and
+/// written as |S: an element loses trailing NULs, as NumPy's do.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/tensor/tensor.h"
+
+namespace emplace {
+
+/// NotFound, or InvalidArgument for a damaged or foreign file: sizes are checked before anything is allocated.
+Result<Tensor> read_npy(const std::string& path);
+/// The bytes of a .npy file; `name` is for messages.
+Result<Tensor> parse_npy(std::string_view bytes, const std::string& name);
+
+/// One array of an .npz. NotFound lists the names that there are.
+Result<Tensor> read_npz(const std::string& path, const std::string& key);
+/// All of them, in the file's order.
+Result<std::vector<std::pair<std::string, Tensor>>> read_npz(const std::string& path);
+
+/// REQUIRES: host memory. Errors of the file system come with the system's own words.
+Status write_npy(const std::string& path, const Tensor& tensor);
+Status write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays);
+
+}  // namespace emplace

@@ -1,0 +1,166 @@
+#include "core/tensor/zip.h"
+
+#include <zlib.h>
+
+#include <cstring>
+#include <limits>
+
+#include "core/base/cat.h"
+
+namespace emplace {
+namespace {
+
+constexpr uint32_t kEndOfDirectory = 0x06054b50, kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;
+constexpr uint32_t kDirectoryEntry = 0x02014b50, kLocalHeader = 0x04034b50;
+constexpr uint32_t kIn64 = 0xffffffff;  // the real value is in the 64-bit extension
+// A deflated member cannot be more than about a thousand times its size: more is a forged header.
+constexpr uint64_t kLargestRatio = 1100;
+
+template <class T>
+T get(std::string_view s, uint64_t at) {
+  T v = 0;
+  std::memcpy(&v, s.data() + at, sizeof v);
+  return v;
+}
+bool holds(std::string_view s, uint64_t at, uint64_t bytes) { return at <= s.size() && bytes <= s.size() - at; }
+
+template <class T>
+void put(std::string& s, uint64_t v) {
+  auto narrow = static_cast<T>(v);
+  s.append(reinterpret_cast<const char*>(&narrow), sizeof narrow);
+}
+
+Status damaged(std::string_view what) { return invalid_argument(cat("not a readable zip archive: ", what)); }
+
+// 64-bit sizes stand in an extra field, in the order of those that did not fit.
+void read_extra64(std::string_view extra, ZipMember& m) {
+  for (uint64_t at = 0; holds(extra, at, 4);) {
+    auto id = get<uint16_t>(extra, at), length = get<uint16_t>(extra, at + 2);
+    at += 4;
+    if (id == 1) {
+      uint64_t from = at;
+      for (uint64_t* field : {&m.size, &m.compressed_size, &m.offset}) {
+        if (*field != kIn64 || from + 8 > at + length || !holds(extra, from, 8)) continue;
+        *field = get<uint64_t>(extra, from);
+        from += 8;
+      }
+      return;
+    }
+    at += length;
+  }
+}
+
+}  // namespace
+
+Result<std::vector<ZipMember>> zip_members(std::string_view archive) {
+  if (archive.size() < 22) return damaged("too short");
+  uint64_t end = archive.size() - 22;
+  while (get<uint32_t>(archive, end) != kEndOfDirectory) {
+    if (end == 0 || archive.size() - end > 22 + 0xffff) return damaged("no directory at its end");
+    --end;
+  }
+  uint64_t count = get<uint16_t>(archive, end + 10), at = get<uint32_t>(archive, end + 16);
+  if (at == kIn64 && end >= 20 && get<uint32_t>(archive, end - 20) == kLocator64) {
+    uint64_t end64 = get<uint64_t>(archive, end - 12);
+    if (!holds(archive, end64, 56) || get<uint32_t>(archive, end64) != kEnd64) return damaged("bad 64-bit directory");
+    count = get<uint64_t>(archive, end64 + 32);
+    at = get<uint64_t>(archive, end64 + 48);
+  }
+  std::vector<ZipMember> members;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!holds(archive, at, 46) || get<uint32_t>(archive, at) != kDirectoryEntry) return damaged("bad directory entry");
+    ZipMember m;
+    m.method = get<uint16_t>(archive, at + 10);
+    m.crc = get<uint32_t>(archive, at + 16);
+    m.compressed_size = get<uint32_t>(archive, at + 20);
+    m.size = get<uint32_t>(archive, at + 24);
+    m.offset = get<uint32_t>(archive, at + 42);
+    uint64_t name = get<uint16_t>(archive, at + 28), extra = get<uint16_t>(archive, at + 30), comment = get<uint16_t>(archive, at + 32);
+    if (!holds(archive, at + 46, name + extra + comment)) return damaged("bad directory entry");
+    m.name = archive.substr(at + 46, name);
+    read_extra64(archive.substr(at + 46 + name, extra), m);
+    members.push_back(std::move(m));
+    at += 46 + name + extra + comment;
+  }
+  return members;
+}
+
+Result<std::string> zip_extract(std::string_view archive, const ZipMember& member) {
+  if (!holds(archive, member.offset, 30) || get<uint32_t>(archive, member.offset) != kLocalHeader) return damaged("bad member header");
+  uint64_t data = member.offset + 30 + get<uint16_t>(archive, member.offset + 26) + get<uint16_t>(archive, member.offset + 28);
+  if (!holds(archive, data, member.compressed_size)) return damaged("a member reaches past the end");
+  std::string_view packed = archive.substr(data, member.compressed_size);
+  std::string out;
+  if (member.method == 0) {
+    if (member.size != member.compressed_size) return damaged("sizes of a stored member differ");
+    out = packed;
+  } else if (member.method == 8) {
+    if (member.size / kLargestRatio > member.compressed_size + 1) return damaged("a member claims too large a size");
+    out.resize(member.size);
+    z_stream z{};
+    if (inflateInit2(&z, -MAX_WBITS) != Z_OK) return resource_exhausted("no memory to unpack a zip member");
+    int result = Z_OK;
+    uint64_t in = 0, done = 0;
+    constexpr uint64_t kChunk = std::numeric_limits<uInt>::max();
+    while (result == Z_OK) {
+      if (z.avail_in == 0) {
+        z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data() + in));
+        z.avail_in = static_cast<uInt>(std::min(kChunk, packed.size() - in));
+        in += z.avail_in;
+      }
+      z.next_out = reinterpret_cast<Bytef*>(out.data() + done);
+      auto room = static_cast<uInt>(std::min<uint64_t>(kChunk, out.size() - done));
+      z.avail_out = room;
+      result = inflate(&z, in == packed.size() ? Z_FINISH : Z_NO_FLUSH);
+      done += room - z.avail_out;
+      if (result == Z_BUF_ERROR && room > z.avail_out) result = Z_OK;
+    }
+    inflateEnd(&z);
+    if (result != Z_STREAM_END || done != out.size()) return damaged("a member does not unpack");
+  } else {
+    return unimplemented(cat("zip compression method ", member.method));
+  }
+  uint64_t crc = crc32_z(0, reinterpret_cast<const Bytef*>(out.data()), out.size());
+  if (crc != member.crc) return damaged(cat("checksum of '", member.name, "' is wrong"));
+  return out;
+}
+
+Result<std::string> zip_archive(const std::vector<std::pair<std::string, std::string>>& members) {
+  constexpr uint16_t kVersion = 20;
+  constexpr uint32_t kEpoch = 0x00210000;  // 1980-01-01, so that equal contents give equal archives
+  std::string out, directory;
+  for (const auto& [name, data] : members) {
+    if (data.size() >= kIn64 || out.size() + data.size() >= kIn64) return invalid_argument("an .npz above 4 GiB; save to a folder instead");
+    uint64_t crc = crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size()), offset = out.size();
+    std::string common;
+    put<uint16_t>(common, kVersion);
+    put<uint16_t>(common, 0x0800);  // names are UTF-8
+    put<uint16_t>(common, 0);       // stored
+    put<uint32_t>(common, kEpoch);
+    put<uint32_t>(common, crc);
+    put<uint32_t>(common, data.size());
+    put<uint32_t>(common, data.size());
+    put<uint16_t>(common, name.size());
+    put<uint16_t>(common, 0);
+    put<uint32_t>(out, kLocalHeader);
+    out += common + name + data;
+    put<uint32_t>(directory, kDirectoryEntry);
+    put<uint16_t>(directory, kVersion);
+    directory += common;
+    directory.append(10, '\0');  // no comment, disk 0, no attributes
+    put<uint32_t>(directory, offset);
+    directory += name;
+  }
+  uint64_t start = out.size();
+  out += directory;
+  put<uint32_t>(out, kEndOfDirectory);
+  put<uint32_t>(out, 0);
+  put<uint16_t>(out, members.size());
+  put<uint16_t>(out, members.size());
+  put<uint32_t>(out, directory.size());
+  put<uint32_t>(out, start);
+  put<uint16_t>(out, 0);
+  return out;
+}
+
+}  // namespace emplace
