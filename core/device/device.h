@@ -21,15 +21,26 @@ struct DeviceLink {
   int strength = 0;
 };
 
+/// A card of the machine, or a simulated one, whether or not the process may see it.
+struct PhysicalGpu {
+  std::string name;                // "Simulated GPU"
+  std::string pci_bus_id;          // "0000:01:00.0"
+  std::string uuid;                // "GPU-00000000-..."
+  std::string compute_capability;  // "9.0"
+  int64_t memory = 0;              // bytes; 0: not known
+  int platform_id = -1;            // CUDA's ordinal after CUDA_VISIBLE_DEVICES; -1: hidden
+};
+
 /// TensorFlow's DeviceAttributes (device_attributes.proto) and what emplace adds.
 struct Device {
   std::string name;  // full name
   DeviceName parsed;
   std::string type;  // "CPU", "GPU"
   DeviceKind kind = DeviceKind::kCpu;
-  int64_t memory_limit = 0;           // bytes; 0: not known
+  int64_t memory_limit = 0;           // bytes; 0: not known, or no limit of its own (CPU)
   std::string physical_description;   // "device: 0, name: ..., pci bus id: ..., compute capability: 9.0"; empty: CPU
-  int physical_gpu = -1;              // index among the physical (or simulated) GPUs, before any remapping
+  int physical_gpu = -1;              // index in DeviceSet::physical_gpus, before any remapping
+  int stream_priority = 0;            // of a logical GPU; CUDA's numbers, lower is more urgent
   int numa_node = 0;
   std::vector<DeviceLink> links;
   std::map<std::string, double> capability;  // peak FLOP/s by dtype, bandwidths; from a --devices file
@@ -41,14 +52,18 @@ inline constexpr DeviceId kNoDevice = 0xffff;
 
 struct DeviceSet {
   std::vector<Device> devices;
+  /// In the machine's order, the hidden ones too.
+  std::vector<PhysicalGpu> physical_gpus;
   /// Why there is no GPU ("no CUDA plug-in", "no NVIDIA driver", "CUDA_VISIBLE_DEVICES hides all 2 GPUs"); empty if there is one.
   std::string no_gpu_cause;
   /// Described devices can be planned for, not run on.
   bool runnable = true;
+  /// The option, or what TF_FORCE_GPU_ALLOW_GROWTH makes of it.
+  bool allow_growth = true;
 
   const Device& at(DeviceId id) const { return devices[id]; }
   DeviceId size() const { return static_cast<DeviceId>(devices.size()); }
-  /// By full name; kNoDevice if there is none.
+  /// By full name, the legacy spelling (".../gpu:0") included; kNoDevice if there is none.
   DeviceId find(std::string_view full_name) const;
 };
 
@@ -70,8 +85,10 @@ struct DeviceOptions {
   bool allow_growth = true;
 };
 
-/// Makes the set. `environment` looks up CUDA_VISIBLE_DEVICES and TF_FORCE_GPU_ALLOW_GROWTH (null: not set).
-/// Warnings in TensorFlow's words go to `warnings`.
+/// Makes the set: CPUs first, then GPUs by id; full names and files in the order in which they are written.
+/// `environment` looks up CUDA_VISIBLE_DEVICES and TF_FORCE_GPU_ALLOW_GROWTH (null: not set).
+/// Warnings, in TensorFlow's words where it has them, go to `warnings`. Errors have TensorFlow's codes and texts;
+/// those that only emplace gives (a memory share outside (0, 1], limits that do not fit) are InvalidArgument.
 Result<DeviceSet> make_device_set(const DeviceOptions& options, const char* (*environment)(const char*),
                                   std::vector<std::string>& warnings);
 

@@ -1,0 +1,20 @@
+/// Which physical GPUs a process sees, and in which order: CUDA_VISIBLE_DEVICES, then TensorFlow's visible_device_list.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/device/device.h"
+
+namespace emplace {
+
+/// The GPUs that CUDA_VISIBLE_DEVICES leaves visible: indices into `gpus` in the order of the process's own numbers.
+/// Read as the CUDA driver reads it (indices, or unique leading parts of UUIDs): the list ends at the first entry that
+/// names no GPU, and a GPU that is named twice empties it. `value` null: not set, so all.
+std::vector<int> cuda_visible_devices(const char* value, std::span<const PhysicalGpu> gpus);
+
+/// visible_device_list: ids below `visible_count` in the order of TensorFlow's GPU numbers. Empty list: all.
+Result<std::vector<int>> parse_visible_device_list(std::string_view list, int visible_count);
+
+}  // namespace emplace
