@@ -17,13 +17,16 @@ Status unique_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// Elements as keys that compare as the elements do: -0 is 0. Nothing equals a NaN.
+// Elements as keys that are equal where TensorFlow takes the elements for equal: -0 is 0 except in the halves, and
+// nothing equals a NaN.
 template <class T, class Bits>
 std::optional<uint64_t> float_key(const Tensor& t, int64_t i) {
   T v = t.data<T>()[i];
-  double wide = static_cast<double>(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(v));
-  if (std::isnan(wide)) return std::nullopt;
-  return wide == 0 ? 0 : std::bit_cast<Bits>(v);
+  if (std::isnan(static_cast<float>(v))) return std::nullopt;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (v == 0) return 0;
+  }
+  return std::bit_cast<Bits>(v);
 }
 
 std::optional<uint64_t> key_of(const Tensor& t, int64_t i) {
