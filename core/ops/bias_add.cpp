@@ -1,0 +1,163 @@
+// BiasAdd: one number a channel added; BiasAddGrad: the sums over everything else.
+#include <vector>
+
+#include "core/base/cat.h"
+#include "core/op/op_def.h"
+#include "core/ops/element.h"
+#include "core/ops/numeric.h"
+#include "core/ops/shape_math.h"
+
+namespace emplace {
+namespace {
+
+bool channels_first(const Attrs& attrs) {
+  const AttrValue* format = attrs.find("data_format");
+  return format != nullptr && format->get<std::string>() == "NCHW";
+}
+
+Status bias_add_shape(ShapeContext& c) {
+  bool first = channels_first(c.attrs());
+  ASSIGN_OR_RETURN(Shape in, c.with_rank_at_least(0, first ? 3 : 2));
+  ASSIGN_OR_RETURN(Shape bias, c.with_rank(1, 1));
+  if (!in.rank_known()) return ok_status();
+  int64_t& channels = in.dim(first ? 1 : in.rank() - 1);
+  ASSIGN_OR_RETURN(channels, ShapeContext::merge_dim(channels, bias.dim(0)));
+  c.set_output(0, in);
+  return ok_status();
+}
+
+Status bias_add_grad_shape(ShapeContext& c) {
+  bool first = channels_first(c.attrs());
+  ASSIGN_OR_RETURN(Shape in, c.with_rank_at_least(0, first ? 3 : 2));
+  c.set_output(0, Shape{dim_or_unknown(in, first ? 1 : -1)});
+  return ok_status();
+}
+
+// A tensor as [outer, channels, inner].
+struct Channels {
+  int64_t outer = 1, channels = 0, inner = 1;
+};
+
+Result<Channels> channels_of(const Tensor& t, bool first) {
+  const Shape& s = t.shape();
+  if (s.rank() < 2) return invalid_argument("Input tensor must be at least 2D: " + s.to_string());
+  if (first && s.rank() < 3) return invalid_argument("Input tensor must be at least 3D for NCHW: " + s.to_string());
+  int at = first ? 1 : s.rank() - 1;
+  Channels ch{1, s.dim(at), 1};
+  if (t.num_elements() == 0) return Channels{0, s.dim(at), 0};
+  for (int i = 0; i < at; ++i) ch.outer *= s.dim(i);
+  for (int i = at + 1; i < s.rank(); ++i) ch.inner *= s.dim(i);
+  return ch;
+}
+
+template <class T>
+void add_bias(KernelContext& c, const Channels& ch) {
+  const T *in = c.in<T>(0), *bias = c.in<T>(1);
+  T* out = c.out<T>(0);
+  if (ch.inner == 1) {
+    c.parallel_for(ch.outer, 0.3 * static_cast<double>(ch.channels), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const T* from = in + r * ch.channels;
+        T* to = out + r * ch.channels;
+        for (int64_t k = 0; k < ch.channels; ++k) to[k] = add(from[k], bias[k]);
+      }
+    });
+    return;
+  }
+  c.parallel_for(ch.outer * ch.channels, 0.3 * static_cast<double>(ch.inner), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const T value = bias[r % ch.channels];
+      for (int64_t i = r * ch.inner; i < (r + 1) * ch.inner; ++i) out[i] = add(in[i], value);
+    }
+  });
+}
+
+// Sums are kept in a wider type where there is one.
+template <class T>
+struct SumType { using type = T; };
+template <>
+struct SumType<float> { using type = double; };
+template <>
+struct SumType<half> { using type = float; };
+template <>
+struct SumType<bfloat16> { using type = float; };
+template <>
+struct SumType<complex64> { using type = complex128; };
+
+template <class T>
+void sum_channels(KernelContext& c, const Channels& ch) {
+  using S = typename SumType<T>::type;
+  const T* in = c.in<T>(0);
+  T* out = c.out<T>(0);
+  double cost = 0.5 * static_cast<double>(ch.outer) * static_cast<double>(ch.inner);
+  c.parallel_for(ch.channels, cost, [&](int64_t begin, int64_t end) {
+    std::vector<S> sums(static_cast<size_t>(end - begin));
+    for (int64_t r = 0; r < ch.outer; ++r) {
+      const T* from = in + (r * ch.channels + begin) * ch.inner;
+      for (size_t k = 0; k < sums.size(); ++k) {
+        S sum = sums[k];
+        for (int64_t i = 0; i < ch.inner; ++i) sum = add(sum, static_cast<S>(*from++));
+        sums[k] = sum;
+      }
+    }
+    for (size_t k = 0; k < sums.size(); ++k) out[begin + static_cast<int64_t>(k)] = static_cast<T>(sums[k]);
+  });
+}
+
+template <class T, bool kGradient>
+class Bias final : public Kernel {
+ public:
+  explicit Bias(const KernelInit& init) : first_(channels_first(init.attrs)) {}
+  Status run(KernelContext& c) override {
+    ASSIGN_OR_RETURN(Channels ch, channels_of(c.input(0), first_));
+    if constexpr (kGradient) {
+      RETURN_IF_ERROR(ensure_output(c, 0, Shape{ch.channels}));
+      sum_channels<T>(c, ch);
+    } else {
+      const Shape& bias = c.input(1).shape();
+      if (bias.rank() != 1) return invalid_argument("Biases must be 1D: " + bias.to_string());
+      if (bias.dim(0) != ch.channels) {
+        return invalid_argument(cat("Must provide as many biases as the ", first_ ? "channel" : "last",
+                                    " dimension of the input tensor: ", bias.to_string(), " vs. ",
+                                    c.input(0).shape().to_string()));
+      }
+      RETURN_IF_ERROR(ensure_output(c, 0, c.input(0).shape()));
+      add_bias<T>(c, ch);
+    }
+    return ok_status();
+  }
+
+ private:
+  bool first_;
+};
+
+// Signed integers wrap as unsigned ones do, so one kernel serves both.
+template <bool kGradient>
+OpDef with_kernels(OpDef def) {
+  return std::move(def)
+      .template cpu<float>(make<Bias<float, kGradient>>)
+      .template cpu<double>(make<Bias<double, kGradient>>)
+      .template cpu<half>(make<Bias<half, kGradient>>)
+      .template cpu<bfloat16>(make<Bias<bfloat16, kGradient>>)
+      .template cpu<complex64>(make<Bias<complex64, kGradient>>)
+      .template cpu<complex128>(make<Bias<complex128, kGradient>>)
+      .cpu(DTypeSet{DType::kInt8, DType::kUInt8}, make<Bias<uint8_t, kGradient>>)
+      .cpu(DTypeSet{DType::kInt16, DType::kUInt16}, make<Bias<uint16_t, kGradient>>)
+      .cpu(DTypeSet{DType::kInt32, DType::kUInt32}, make<Bias<uint32_t, kGradient>>)
+      .cpu(DTypeSet{DType::kInt64, DType::kUInt64}, make<Bias<uint64_t, kGradient>>);
+}
+
+OpDef bias_add(std::string_view name) {
+  return with_kernels<false>(
+      OpDef(name).doc("Adds one bias to each channel.").shape(bias_add_shape).may_overwrite_input());
+}
+
+}  // namespace
+
+OpDef bias_add_op() { return bias_add("BiasAdd"); }
+OpDef bias_add_v1_op() { return bias_add("BiasAddV1"); }
+OpDef bias_add_grad_op() {
+  return with_kernels<true>(OpDef("BiasAddGrad").doc("The sum of each channel.").shape(bias_add_grad_shape));
+}
+
+}  // namespace emplace

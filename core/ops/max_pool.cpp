@@ -1,0 +1,173 @@
+// MaxPool, MaxPoolGrad: the largest cell of each window, and gradients back to the first largest one.
+#include <limits>
+#include <vector>
+
+#include "core/base/cat.h"
+#include "core/op/op_def.h"
+#include "core/ops/element.h"
+#include "core/ops/numeric.h"
+#include "core/ops/pool_window.h"
+#include "core/ops/shape_math.h"
+
+namespace emplace {
+namespace {
+
+Status max_pool_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape out, pooled_shape(PoolAttrs::of(c.attrs()), c.input(0), "MaxPool"));
+  c.set_output(0, out);
+  return ok_status();
+}
+
+Status max_pool_grad_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape image, c.with_rank(0, 4));
+  c.set_output(0, image);
+  return ok_status();
+}
+
+// Less than or equal to everything but -infinity, which it replaces as in TensorFlow.
+template <class T>
+T lowest() {
+  if constexpr (std::is_same_v<T, half>) {
+    return half(-65504.0f);
+  } else if constexpr (std::is_same_v<T, bfloat16>) {
+    return std::bit_cast<bfloat16>(uint16_t{0xff7f});
+  } else {
+    return std::numeric_limits<T>::lowest();
+  }
+}
+
+template <class T>
+void pool_row(const PoolWindow& p, const T* image, T* out, int64_t oh) {
+  for (int64_t ow = 0; ow < p.w.out; ++ow, out += p.channels) {
+    std::fill_n(out, p.channels, lowest<T>());
+    for (int64_t y = p.h.begin(oh); y < p.h.end(oh); ++y) {
+      for (int64_t x = p.w.begin(ow); x < p.w.end(ow); ++x) {
+        const T* cell = image + (y * p.w.size + x) * p.channels;
+        for (int64_t k = 0; k < p.channels; ++k) out[k] = cell[k] > out[k] ? cell[k] : out[k];
+      }
+    }
+  }
+}
+
+template <class T>
+void pool_depth(KernelContext& c, const PoolWindow& p) {
+  const T* in = c.in<T>(0);
+  T* out = c.out<T>(0);
+  c.parallel_for(c.output(0).num_elements(), static_cast<double>(p.depth_window), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      T best = lowest<T>();
+      for (int64_t k = i * p.depth_window; k < (i + 1) * p.depth_window; ++k) best = in[k] > best ? in[k] : best;
+      out[i] = best;
+    }
+  });
+}
+
+template <class T>
+class MaxPool final : public Kernel {
+ public:
+  explicit MaxPool(const KernelInit& init) : attrs_(PoolAttrs::of(init.attrs)) {}
+  Status run(KernelContext& c) override {
+    ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(attrs_, c.input(0).shape(), "MaxPool"));
+    RETURN_IF_ERROR(ensure_output(c, 0, p.out));
+    if (c.output(0).num_elements() == 0) return ok_status();
+    if (p.depth_window > 1) {
+      pool_depth<T>(c, p);
+      return ok_status();
+    }
+    int64_t image = p.h.size * p.w.size * p.channels, row = p.w.out * p.channels;
+    double cells = static_cast<double>(std::min(p.h.window, p.h.size)) * static_cast<double>(std::min(p.w.window, p.w.size));
+    c.parallel_for(p.batch * p.h.out, 0.3 * cells * static_cast<double>(row), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        pool_row(p, c.in<T>(0) + r / p.h.out * image, c.out<T>(0) + r * row, r % p.h.out);
+      }
+    });
+    return ok_status();
+  }
+
+ private:
+  PoolAttrs attrs_;
+};
+
+// One image: each window adds its gradient to the first of its largest cells.
+template <class T>
+void route_gradients(const PoolWindow& p, const T* image, const T* grad, T* out) {
+  std::vector<int64_t> best(static_cast<size_t>(p.channels));
+  for (int64_t oh = 0; oh < p.h.out; ++oh) {
+    for (int64_t ow = 0; ow < p.w.out; ++ow, grad += p.channels) {
+      std::fill(best.begin(), best.end(), -1);
+      for (int64_t y = p.h.begin(oh); y < p.h.end(oh); ++y) {
+        for (int64_t x = p.w.begin(ow); x < p.w.end(ow); ++x) {
+          int64_t cell = (y * p.w.size + x) * p.channels;
+          for (int64_t k = 0; k < p.channels; ++k) {
+            int64_t& at = best[static_cast<size_t>(k)];
+            if (at < 0 || image[cell + k] > image[at]) at = cell + k;
+          }
+        }
+      }
+      for (int64_t k = 0; k < p.channels; ++k) {
+        int64_t at = best[static_cast<size_t>(k)];
+        if (at >= 0) out[at] = add(out[at], grad[k]);
+      }
+    }
+  }
+}
+
+template <class T>
+class MaxPoolGrad final : public Kernel {
+ public:
+  explicit MaxPoolGrad(const KernelInit& init) : attrs_(PoolAttrs::of(init.attrs)) {}
+  Status run(KernelContext& c) override {
+    const Shape& image = c.input(0).shape();
+    ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(attrs_, image, "MaxPoolGrad"));
+    if (p.depth_window > 1) return unimplemented("MaxPoolingGrad is not yet supported on the depth dimension.");
+    constexpr std::string_view kNames[] = {"orig_output", "grad"};
+    for (int i : {1, 2}) {
+      if (c.input(i).shape() == p.out) continue;
+      return invalid_argument(cat("Expected ", kNames[i - 1], " shape to be ", p.out.to_string(), ", but got ",
+                                  c.input(i).shape().to_string()));
+    }
+    RETURN_IF_ERROR(ensure_output(c, 0, image));
+    T* out = c.out<T>(0);
+    std::fill_n(out, c.output(0).num_elements(), T{});
+    if (c.output(0).num_elements() == 0) return ok_status();
+    int64_t cells = p.h.size * p.w.size * p.channels, windows = p.h.out * p.w.out * p.channels;
+    c.parallel_for(p.batch, 5.0 * static_cast<double>(cells), [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) {
+        route_gradients(p, c.in<T>(0) + b * cells, c.in<T>(2) + b * windows, out + b * cells);
+      }
+    });
+    return ok_status();
+  }
+
+ private:
+  PoolAttrs attrs_;
+};
+
+template <template <class> class K>
+OpDef with_kernels(OpDef def) {
+  return std::move(def)
+      .template cpu<float>(make<K<float>>)
+      .template cpu<double>(make<K<double>>)
+      .template cpu<half>(make<K<half>>)
+      .template cpu<bfloat16>(make<K<bfloat16>>)
+      .template cpu<int8_t>(make<K<int8_t>>)
+      .template cpu<int16_t>(make<K<int16_t>>)
+      .template cpu<int32_t>(make<K<int32_t>>)
+      .template cpu<int64_t>(make<K<int64_t>>)
+      .template cpu<uint8_t>(make<K<uint8_t>>)
+      .template cpu<uint16_t>(make<K<uint16_t>>)
+      .template cpu<uint32_t>(make<K<uint32_t>>)
+      .template cpu<uint64_t>(make<K<uint64_t>>);
+}
+
+}  // namespace
+
+OpDef max_pool_op() {
+  return with_kernels<MaxPool>(OpDef("MaxPool").doc("The largest cell of each window.").shape(max_pool_shape));
+}
+OpDef max_pool_grad_op() {
+  return with_kernels<MaxPoolGrad>(
+      OpDef("MaxPoolGrad").doc("The gradient of each window, added to the first of its largest cells.").shape(max_pool_grad_shape));
+}
+
+}  // namespace emplace

@@ -1,0 +1,45 @@
+/// The windows of 2-D pooling: TensorFlow's rules for ksize, strides and padding, and which cells of the image each
+/// window really covers. Images in NCHW are seen as batch x channels images of one channel.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/op/kernel.h"
+#include "core/ops/conv/conv_shape.h"
+
+namespace emplace {
+
+/// The attrs of a pooling op.
+struct PoolAttrs {
+  std::vector<int64_t> ksize, strides, explicit_paddings;
+  std::string padding;
+  ImageLayout layout;
+  static PoolAttrs of(const Attrs& attrs);
+};
+
+/// The pooled shape of images (partly known sizes allowed), or why there is none. `name` is for the messages.
+Result<Shape> pooled_shape(const PoolAttrs& pool, const Shape& image, std::string_view name);
+
+/// One axis: window `o` starts at o * stride - before; only cells in [0, size) are real.
+struct PoolAxis {
+  int64_t size = 0, out = 0, window = 1, stride = 1, before = 0;
+  int64_t begin(int64_t o) const { return std::max<int64_t>(o * stride - before, 0); }
+  int64_t end(int64_t o) const {
+    int64_t start = o * stride - before;
+    return start > size - window ? size : start + window;  // written so that a huge window does not overflow
+  }
+};
+
+struct PoolWindow {
+  int64_t batch = 0, channels = 0;
+  PoolAxis h, w;
+  int64_t depth_window = 1;  // pooling over channels: windows side by side
+  Shape out;                 // in the op's layout
+
+  /// Checks what TensorFlow's kernels check.
+  static Result<PoolWindow> of(const PoolAttrs& pool, const Shape& image, std::string_view name);
+};
+
+}  // namespace emplace
