@@ -11,11 +11,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/base/dtype.h"
 #include "core/base/shape.h"
+#include "core/base/text_arena.h"
+#include "core/graph/name_index.h"
 #include "core/graph/source.h"
 #include "core/op/attr_value.h"
 #include "core/op/op_def.h"
@@ -101,7 +102,15 @@ class Graph {
   /// Attrs as written, before validate.
   std::span<const Attrs::Entry> written_attrs(NodeId id) const { return attr_sets_[nodes_[id].attr_set]; }
 
-  // --- building: load and validate only (see graph.cpp for the invariants) ---
+  // --- building: load, validate and transformations (see graph.cpp for the invariants) ---
+
+  /// The id of a text for Node::op and Node::device; the text is copied if it is new.
+  uint32_t intern(std::string_view text);
+  /// A copy of `text` that lives as long as the graph.
+  std::string_view keep(std::string_view text) { return arena_->keep(text); }
+  /// Makes find() know node `id` by its name. Returns the node that has the name already, else `id`.
+  NodeId index_name(NodeId id);
+
   std::vector<Node> nodes_;
   std::vector<Endpoint> edges_;
   std::deque<std::string_view> texts_{std::string_view{}};  // id 0: ""
@@ -114,6 +123,9 @@ class Graph {
   std::vector<uint32_t> output_shapes_;                     // per output: index into shapes_
   std::deque<Shape> shapes_{Shape::unknown()};              // distinct shapes; 0: unknown
   std::vector<Literal> literals_;
+  NameIndex name_index_;                                    // node names
+  NameIndex text_index_;                                    // texts_
+  std::shared_ptr<TextArena> arena_ = std::make_shared<TextArena>();  // texts that are not in the source
   std::shared_ptr<const Source> source_;
 };
 

@@ -65,6 +65,9 @@ struct GraphFile {
 /// Where files named in a graph may lie: the graph file's own folder, and what --allow-path adds.
 struct LoadOptions {
   std::vector<std::string> allowed_paths;
+  /// Bytes that values may take beyond what the file spells out (a splat, zeros): 2 GiB, as much as a whole GraphDef
+  /// can hold in protobuf. A file of a few bytes cannot ask for more.
+  int64_t max_fill_bytes = int64_t{2} << 30;
 };
 
 /// Reads a graph file (GraphDef JSON, its hand-written form, or a TF.js model.json). Problems are collected; the

@@ -53,6 +53,8 @@ class Problems {
   void add(int64_t position, std::string message, std::string hint = {}, Code code = Code::kInvalidArgument);
   bool empty() const { return count_ == 0; }
   int64_t count() const { return count_; }
+  /// Nothing more is kept: whoever adds a problem may save the work of wording it well.
+  bool full() const;
   const std::vector<Problem>& list() const { return list_; }
 
   /// "file:line:column: message", the source line, a caret, the hint; one block per problem, by position.

@@ -1,0 +1,41 @@
+// Invariants of a graph: node i's edges are edges_[first_input, first_input + num_inputs + num_controls); every edge
+// names an existing node; name_index_ holds exactly the nodes' names; texts_[0] and attr_sets_[0] are empty.
+#include "core/graph/graph.h"
+
+namespace emplace {
+
+NodeId Graph::find(std::string_view name) const {
+  return name_index_.find(name, [this](uint32_t id) { return nodes_[id].name; });
+}
+
+NodeId Graph::index_name(NodeId id) {
+  return name_index_.insert(nodes_[id].name, id, [this](uint32_t other) { return nodes_[other].name; });
+}
+
+uint32_t Graph::intern(std::string_view text) {
+  if (text.empty()) return 0;
+  auto text_of = [this](uint32_t id) { return texts_[id]; };
+  uint32_t id = text_index_.find(text, text_of);
+  if (id != NameIndex::kNone) return id;
+  id = static_cast<uint32_t>(texts_.size());
+  texts_.push_back(keep(text));
+  text_index_.insert(texts_.back(), id, text_of);
+  return id;
+}
+
+Consumers::Consumers(const Graph& g) : first_(g.num_nodes() + size_t{2}) {
+  // Counts are kept one place further right, so that filling the lists moves first_ to where it belongs.
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    for (const Endpoint& e : g.inputs(id)) ++first_[e.node + size_t{2}];
+    for (const Endpoint& e : g.controls(id)) ++first_[e.node + size_t{2}];
+  }
+  for (size_t i = 2; i < first_.size(); ++i) first_[i] += first_[i - 1];
+  edges_.resize(first_.back());
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    int32_t input = 0;
+    for (const Endpoint& e : g.inputs(id)) edges_[first_[e.node + size_t{1}]++] = {id, input++, e.slot};
+    for (const Endpoint& e : g.controls(id)) edges_[first_[e.node + size_t{1}]++] = {id, -1, 0};
+  }
+}
+
+}  // namespace emplace
