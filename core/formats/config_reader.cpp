@@ -1,0 +1,176 @@
+#include "core/formats/config_reader.h"
+
+#include <charconv>
+
+#include "core/base/cat.h"
+#include "core/formats/object_reader.h"
+#include "core/formats/value_reader.h"
+
+namespace emplace {
+namespace {
+
+using Kind = JsonReader::Kind;
+
+std::optional<int> read_int32(LoadContext& c, std::string_view what) {
+  auto value = read_integer(c.reader, what, INT32_MIN, INT32_MAX);
+  if (!value) return std::nullopt;
+  return static_cast<int>(*value);
+}
+
+// A list of numbers, or one alone.
+template <class T>
+std::vector<T> read_numbers(LoadContext& c, std::string_view what) {
+  std::vector<T> out;
+  auto one = [&] {
+    if constexpr (std::is_same_v<T, int>) {
+      if (auto v = read_int32(c, what)) out.push_back(*v);
+    } else {
+      if (auto v = read_double(c.reader, what)) out.push_back(*v);
+    }
+  };
+  if (!expect(c.reader, Kind::kArray, what)) return out;
+  for (c.reader.enter_array(); c.reader.next_element();) one();
+  return out;
+}
+
+void read_virtual_devices(LoadContext& c) {
+  enum { kMemory, kPriority, kOrdinal };
+  static constexpr std::string_view kKeys[] = {"memory_limit_mb", "priority", "device_ordinal"};
+  if (!expect(c.reader, Kind::kArray, "virtual_devices")) return;
+  for (c.reader.enter_array(); c.reader.next_element();) {
+    FileConfig::VirtualDevices devices;
+    for (ObjectReader object(c.reader, kKeys, "virtual_devices"); object.next();) {
+      switch (object.field()) {
+        case kMemory: devices.memory_limit_mb = read_numbers<double>(c, "memory_limit_mb"); break;
+        case kPriority: devices.priority = read_numbers<int>(c, "priority"); break;
+        default: devices.device_ordinal = read_numbers<int>(c, "device_ordinal"); break;
+      }
+    }
+    c.file.config.virtual_devices.push_back(std::move(devices));
+  }
+}
+
+void read_gpu_experimental(LoadContext& c) {
+  enum { kVirtualDevices };
+  static constexpr std::string_view kKeys[] = {
+      "virtual_devices", "num_virtual_devices_per_gpu", "use_unified_memory", "num_dev_to_dev_copy_streams", "collective_ring_order",
+      "timestamped_allocator", "kernel_tracker_max_interval", "kernel_tracker_max_bytes", "kernel_tracker_max_pending",
+      "internal_fragmentation_fraction", "use_cuda_malloc_async", "disallow_retry_on_allocation_failure",
+      "gpu_host_mem_limit_in_mb", "gpu_host_mem_disallow_growth", "gpu_system_memory_size_in_mb",
+      "populate_pjrt_gpu_client_creation_info", "node_id", "stream_merge_options"};
+  for (ObjectReader object(c.reader, kKeys, "gpu_options.experimental"); object.next();) {
+    if (object.field() == kVirtualDevices) read_virtual_devices(c);
+  }
+}
+
+void read_gpu_options(LoadContext& c) {
+  enum { kFraction, kGrowth, kVisible, kExperimental };
+  static constexpr std::string_view kKeys[] = {
+      "per_process_gpu_memory_fraction", "allow_growth", "visible_device_list", "experimental", "allocator_type", "deferred_deletion_bytes",
+      "polling_active_delay_usecs", "polling_inactive_delay_msecs", "force_gpu_compatible"};
+  FileConfig& config = c.file.config;
+  for (ObjectReader object(c.reader, kKeys, "gpu_options"); object.next();) {
+    switch (object.field()) {
+      case kFraction: config.per_process_gpu_memory_fraction = read_double(c.reader, "per_process_gpu_memory_fraction"); break;
+      case kGrowth: config.allow_growth = read_bool(c.reader, "allow_growth"); break;
+      case kVisible:
+        if (auto list = read_text(c.reader, "visible_device_list")) config.visible_device_list = std::string(*list);
+        break;
+      case kExperimental: read_gpu_experimental(c); break;
+      default: break;
+    }
+  }
+}
+
+void read_device_count(LoadContext& c) {
+  if (!expect(c.reader, Kind::kObject, "device_count")) return;
+  c.reader.enter_object();
+  for (std::string_view type; c.reader.next_key(type);) {
+    if (auto count = read_integer(c.reader, "device_count", 0, INT32_MAX)) c.file.config.device_count[std::string(type)] = static_cast<int>(*count);
+  }
+}
+
+// {"0": "host:2222"} or ["host:2222"].
+std::map<int, std::string> read_tasks(LoadContext& c) {
+  std::map<int, std::string> tasks;
+  if (c.reader.peek() == Kind::kObject) {
+    c.reader.enter_object();
+    for (std::string_view key; c.reader.next_key(key);) {
+      size_t at = c.reader.position();
+      int task = 0;
+      auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), task);
+      if (error != std::errc() || end != key.data() + key.size() || task < 0) c.reader.problem(at, cat("task '", key, "' is no number"));
+      if (auto address = read_text(c.reader, "task")) tasks[task] = *address;
+    }
+  } else if (expect(c.reader, Kind::kArray, "tasks")) {
+    int task = 0;
+    for (c.reader.enter_array(); c.reader.next_element(); ++task) {
+      if (auto address = read_text(c.reader, "task")) tasks[task] = *address;
+    }
+  }
+  return tasks;
+}
+
+// ClusterDef's list of jobs; it begins with an object, a job's list of tasks with text.
+bool is_job_list(JsonReader& reader) {
+  Problems scratch;
+  JsonReader look = reader.lookahead(scratch);
+  if (look.peek() != Kind::kArray) return false;
+  look.enter_array();
+  return look.next_element() && look.peek() == Kind::kObject;
+}
+
+void read_jobs(LoadContext& c) {
+  static constexpr std::string_view kKeys[] = {"name", "tasks"};
+  for (c.reader.enter_array(); c.reader.next_element();) {
+    std::string name;
+    std::map<int, std::string> tasks;
+    ObjectReader object(c.reader, kKeys, "a job");
+    while (object.next()) {
+      if (object.field() == 0) {
+        name = read_text(c.reader, "name").value_or("");
+      } else {
+        tasks = read_tasks(c);
+      }
+    }
+    if (name.empty() && !c.reader.failed()) c.reader.problem(object.position(), "a job without a name");
+    c.file.cluster[name] = std::move(tasks);
+  }
+}
+
+}  // namespace
+
+void read_config(LoadContext& c) {
+  enum { kSoft, kLog, kCount, kInter, kIntra, kGpu };
+  static constexpr std::string_view kKeys[] = {
+      "allow_soft_placement", "log_device_placement", "device_count", "inter_op_parallelism_threads", "intra_op_parallelism_threads",
+      "gpu_options", "pluggable_device_options", "use_per_session_threads", "session_inter_op_thread_pool", "placement_period",
+      "device_filters", "graph_options", "operation_timeout_in_ms", "rpc_options", "cluster_def", "isolate_session_state",
+      "share_cluster_devices_in_session", "experimental"};
+  FileConfig& config = c.file.config;
+  for (ObjectReader object(c.reader, kKeys, "config"); object.next();) {
+    switch (object.field()) {
+      case kSoft: config.allow_soft_placement = read_bool(c.reader, "allow_soft_placement"); break;
+      case kLog: config.log_device_placement = read_bool(c.reader, "log_device_placement"); break;
+      case kCount: read_device_count(c); break;
+      case kInter: config.inter_op_parallelism_threads = read_int32(c, "inter_op_parallelism_threads"); break;
+      case kIntra: config.intra_op_parallelism_threads = read_int32(c, "intra_op_parallelism_threads"); break;
+      case kGpu: read_gpu_options(c); break;
+      default: break;
+    }
+  }
+}
+
+void read_cluster(LoadContext& c) {
+  if (!expect(c.reader, Kind::kObject, "cluster")) return;
+  c.reader.enter_object();
+  for (std::string_view job; c.reader.next_key(job);) {
+    if (job == "job" && is_job_list(c.reader)) {
+      read_jobs(c);
+    } else {
+      c.file.cluster[std::string(job)] = read_tasks(c);
+    }
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,73 @@
+#include "core/formats/file_access.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "core/base/cat.h"
+#include "core/tensor/npy.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Is `path` below `folder`? Both are real paths.
+bool lies_in(const fs::path& path, const fs::path& folder) {
+  auto at = path.begin();
+  for (const fs::path& part : folder) {
+    if (part.empty()) continue;
+    if (at == path.end() || *at != part) return false;
+    ++at;
+  }
+  return true;
+}
+
+fs::path own_folder(const LoadContext& c) {
+  fs::path file(c.source.name());
+  return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
+}  // namespace
+
+std::optional<std::string> allowed_file(LoadContext& c, size_t at, std::string_view name) {
+  if (name.find('\0') != std::string_view::npos) {
+    c.reader.problem(at, "a file name with a NUL character");
+    return std::nullopt;
+  }
+  std::vector<fs::path> folders{own_folder(c)};
+  folders.insert(folders.end(), c.options.allowed_paths.begin(), c.options.allowed_paths.end());
+  bool exists = false;
+  std::error_code error;
+  for (const fs::path& start : folders) {
+    fs::path path = fs::canonical(start / fs::path(name), error);
+    if (error) continue;
+    exists = true;
+    for (const fs::path& folder : folders) {
+      fs::path real = fs::canonical(folder, error);
+      if (!error && lies_in(path, real)) return path.string();
+    }
+  }
+  if (exists) {
+    c.problems.add(static_cast<int64_t>(at), cat("file '", name, "' lies outside the graph file's folder"), "allow its folder: --allow-path DIR",
+                   Code::kPermissionDenied);
+  } else {
+    c.problems.add(static_cast<int64_t>(at), cat("no file '", name, "'"), "names are relative to the graph file's folder", Code::kNotFound);
+  }
+  return std::nullopt;
+}
+
+std::optional<Tensor> read_tensor_file(LoadContext& c, size_t at, std::string_view name, std::string_view key) {
+  auto path = allowed_file(c, at, name);
+  if (!path) return std::nullopt;
+  bool archive = name.ends_with(".npz");
+  if (archive && key.empty()) {
+    c.reader.problem(at, cat("file '", name, "' holds several arrays"), "say which: \"key\": \"...\"");
+    return std::nullopt;
+  }
+  Result<Tensor> value = archive ? read_npz(*path, std::string(key)) : read_npy(*path);
+  if (value.ok()) return value.take();
+  c.problems.add(static_cast<int64_t>(at), value.status().message(), {}, value.status().code());
+  return std::nullopt;
+}
+
+}  // namespace emplace

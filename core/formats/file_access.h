@@ -1,0 +1,20 @@
+/// Files that a graph file names: only below its own folder and below the folders that the user allowed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/formats/load_context.h"
+#include "core/tensor/tensor.h"
+
+namespace emplace {
+
+/// `name` relative to the graph file's folder, or else to one of the allowed folders; its real path. Links are
+/// followed first, so none leads out. A problem at `at` if there is no such file or it may not be read.
+std::optional<std::string> allowed_file(LoadContext& c, size_t at, std::string_view name);
+
+/// An array of a .npy file, or of a .npz file with its key.
+std::optional<Tensor> read_tensor_file(LoadContext& c, size_t at, std::string_view name, std::string_view key);
+
+}  // namespace emplace

@@ -1,0 +1,395 @@
+#include "core/formats/json_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "core/base/cat.h"
+#include "core/formats/utf8.h"
+
+namespace emplace {
+namespace {
+
+using Kind = JsonReader::Kind;
+
+constexpr std::array<Kind, 256> kKinds = [] {
+  std::array<Kind, 256> kinds{};
+  kinds.fill(Kind::kError);
+  kinds['n'] = Kind::kNull;
+  kinds['t'] = kinds['f'] = Kind::kBool;
+  kinds['"'] = Kind::kString;
+  kinds['['] = Kind::kArray;
+  kinds['{'] = Kind::kObject;
+  kinds['-'] = Kind::kNumber;
+  for (int c = '0'; c <= '9'; ++c) kinds[static_cast<size_t>(c)] = Kind::kNumber;
+  return kinds;
+}();
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::string shown(const char* p, const char* end) {
+  uint8_t c = static_cast<uint8_t>(*p);
+  if (c > 0x20 && c < 0x7f) return cat("'", *p, "'");
+  if (c >= 0x80) {
+    size_t n = utf8_sequence(p, end);
+    if (n > 0) return cat("'", std::string_view(p, n), "'");
+  }
+  constexpr char kHex[] = "0123456789abcdef";
+  return cat("byte 0x", kHex[c >> 4], kHex[c & 15]);
+}
+
+}  // namespace
+
+std::string_view kind_name(Kind kind) {
+  static constexpr std::string_view kNames[] = {"null", "true or false", "a number", "text", "a list", "an object", "nothing"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+JsonReader::JsonReader(std::string_view text, Problems& problems, TextArena& arena)
+    : begin_(text.data()), p_(begin_), end_(begin_ + text.size()), problems_(problems), arena_(arena),
+      opened_(std::make_unique_for_overwrite<const char*[]>(kMaxDepth)) {
+  if (text.starts_with("\xef\xbb\xbf")) p_ += 3;
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+    fail(p_, "the file is UTF-16; wanted UTF-8", "convert it: iconv -f UTF-16 -t UTF-8");
+  }
+}
+
+Kind JsonReader::kind_of(char c) { return kKinds[static_cast<uint8_t>(c)]; }
+
+void JsonReader::fail(const char* at, std::string message, std::string hint) {
+  if (!failed_) problem(static_cast<size_t>(at - begin_), std::move(message), std::move(hint));
+  failed_ = true;
+  p_ = end_;
+}
+
+Kind JsonReader::end_of_text() {
+  if (depth_ == 0) {
+    fail(end_, "the file ends where a value should begin");
+  } else {
+    const char* open = opened_[static_cast<size_t>(depth_ - 1)];
+    auto line = 1 + std::count(begin_, open, '\n');
+    fail(end_, cat("the file ends inside the ", *open == '{' ? "object" : "list", " that began in line ", line));
+  }
+  return Kind::kError;
+}
+
+size_t JsonReader::position_of(std::string_view text) const {
+  return text.data() >= begin_ && text.data() <= end_ ? static_cast<size_t>(text.data() - begin_) : position();
+}
+
+bool JsonReader::skip_comment() {
+  if (p_ + 1 < end_ && p_[1] == '/') {
+    const void* newline = std::memchr(p_, '\n', static_cast<size_t>(end_ - p_));
+    p_ = newline ? static_cast<const char*>(newline) : end_;
+    return true;
+  }
+  if (p_ + 1 < end_ && p_[1] == '*') {
+    size_t close = std::string_view(p_ + 2, static_cast<size_t>(end_ - p_ - 2)).find("*/");
+    if (close == std::string_view::npos) {
+      fail(p_, "this comment has no end", "close it with */");
+    } else {
+      p_ += close + 4;
+    }
+    return true;
+  }
+  return false;
+}
+
+void JsonReader::enter() {
+  if (depth_ == kMaxDepth) return fail(p_, cat("more than ", kMaxDepth, " lists and objects inside each other"));
+  opened_[static_cast<size_t>(depth_++)] = p_++;
+  fresh_ = true;
+}
+
+bool JsonReader::leave() {
+  ++p_;
+  --depth_;
+  fresh_ = false;
+  return false;
+}
+
+// Steps over the comma before the next member. False at the closing bracket, which is taken, or on an error.
+bool JsonReader::separator(char close, const char* inside) {
+  skip_space();
+  if (p_ >= end_) {
+    end_of_text();
+    return false;
+  }
+  if (*p_ == close) return leave();
+  if (fresh_) {
+    fresh_ = false;
+    return true;
+  }
+  if (*p_ != ',') {
+    fail(p_, cat("found ", shown(p_, end_), " where ", inside, " should go on with ',' or end with '", close, "'"));
+    return false;
+  }
+  const char* comma = p_++;
+  skip_space();
+  if (p_ < end_ && *p_ == close) {
+    fail(comma, cat("a comma before '", close, "'"), "remove it");
+    return false;
+  }
+  return true;
+}
+
+bool JsonReader::next_key(std::string_view& key) { return read_key(key, true); }
+
+bool JsonReader::read_key(std::string_view& key, bool decode) {
+  if (failed_ || !separator('}', "an object")) return false;
+  if (p_ >= end_) {
+    end_of_text();
+    return false;
+  }
+  if (*p_ != '"') {
+    fail(p_, cat("found ", shown(p_, end_), " where a key should begin"), "keys are written in double quotes");
+    return false;
+  }
+  key = string_text(decode);
+  skip_space();
+  if (failed_) return false;
+  if (p_ >= end_ || *p_ != ':') {
+    if (p_ >= end_) {
+      end_of_text();
+    } else {
+      fail(p_, cat("found ", shown(p_, end_), " where ':' should follow the key"));
+    }
+    return false;
+  }
+  ++p_;
+  skip_space();
+  return true;
+}
+
+bool JsonReader::next_element() {
+  return !failed_ && separator(']', "a list");
+}
+
+void JsonReader::bad_value() {
+  static constexpr std::string_view kNonFinite[] = {"NaN", "Infinity", "-Infinity", "nan", "inf", "-inf"};
+  std::string hint;
+  std::string_view rest(p_, static_cast<size_t>(end_ - p_));
+  for (std::string_view word : kNonFinite) {
+    if (rest.starts_with(word)) hint = "numbers that are not finite are written \"NaN\", \"Infinity\", \"-Infinity\", in quotes";
+  }
+  if (rest.starts_with('\'')) hint = "text is written in double quotes";
+  if (rest.starts_with("True") || rest.starts_with("False")) hint = "true and false are written in small letters";
+  if (rest.starts_with("None")) hint = "nothing is written null";
+  fail(p_, cat("found ", shown(p_, end_), " where a value should begin"), std::move(hint));
+}
+
+void JsonReader::literal(std::string_view word) {
+  if (std::string_view(p_, static_cast<size_t>(end_ - p_)).starts_with(word)) {
+    p_ += word.size();
+  } else {
+    bad_value();
+  }
+}
+
+bool JsonReader::take_bool() {
+  bool value = *p_ == 't';
+  literal(value ? "true" : "false");
+  return value;
+}
+
+std::string_view JsonReader::take_number() {
+  const char* start = p_;
+  const char* p = p_;
+  auto digits = [&] {
+    const char* first = p;
+    while (p < end_ && is_digit(*p)) ++p;
+    return p > first;
+  };
+  if (*p == '-') ++p;
+  bool zero_first = p < end_ && *p == '0';
+  bool good = digits();
+  if (good && zero_first && p - start > (*start == '-' ? 2 : 1)) {
+    fail(start, "a number with a leading zero");
+    return {};
+  }
+  if (good && p < end_ && *p == '.') ++p, good = digits();
+  if (good && p < end_ && (*p == 'e' || *p == 'E')) {
+    ++p;
+    if (p < end_ && (*p == '+' || *p == '-')) ++p;
+    good = digits();
+  }
+  if (!good) {
+    if (*start == '-') {
+      bad_value();
+    } else {
+      fail(start, "a number that breaks off; wanted digits after '.' or 'e'");
+    }
+    return {};
+  }
+  p_ = p;
+  return {start, static_cast<size_t>(p - start)};
+}
+
+std::string_view JsonReader::take_string() { return string_text(true); }
+
+// The characters between the quotes. `decode` false: escapes are checked but stay as they are.
+std::string_view JsonReader::string_text(bool decode) {
+  const char* first = p_ + 1;
+  const char* p = first;
+  for (;;) {
+    p = plain_ascii_end(p, end_);
+    if (p >= end_) {
+      fail(p_, "this text has no end", "close it with a double quote");
+      return {};
+    }
+    if (*p == '"') break;
+    if (*p == '\\') {
+      if (decode) return decode_string(first);
+      if (!escape(p, nullptr)) return {};
+    } else if (static_cast<uint8_t>(*p) < 0x20) {
+      fail(p, cat("found ", shown(p, end_), " in a text"),
+           *p == '\n' || *p == '\r' ? "close the text with a double quote, or write the line break as \\n" : "write it as an escape");
+      return {};
+    } else if (size_t n = utf8_sequence(p, end_)) {
+      p += n;
+    } else {
+      fail(p, cat("found ", shown(p, end_), " in a text: not UTF-8"));
+      return {};
+    }
+  }
+  p_ = p + 1;
+  return {first, static_cast<size_t>(p - first)};
+}
+
+std::string_view JsonReader::decode_string(const char* first) {
+  std::string out;
+  const char* p = first;
+  while (p < end_ && *p != '"') {
+    const char* plain = plain_ascii_end(p, end_);
+    out.append(p, plain);
+    p = plain;
+    if (p >= end_ || *p == '"') continue;
+    if (*p == '\\') {
+      if (!escape(p, &out)) return {};
+      continue;
+    }
+    size_t n = static_cast<uint8_t>(*p) < 0x20 ? 0 : utf8_sequence(p, end_);
+    if (n == 0) {
+      fail(p, cat("found ", shown(p, end_), " in a text"));
+      return {};
+    }
+    out.append(p, n);
+    p += n;
+  }
+  if (p >= end_) {
+    fail(p_, "this text has no end", "close it with a double quote");
+    return {};
+  }
+  p_ = p + 1;
+  return arena_.keep(out);
+}
+
+// Steps over the escape at `p`; its meaning goes to `out` if there is one. False: it means nothing.
+bool JsonReader::escape(const char*& p, std::string* out) {
+  static constexpr std::string_view kLetters = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
+  if (p + 1 < end_ && p[1] == 'u') {
+    const char* next = unicode_escape(p, out);
+    if (!next) return false;
+    p = next;
+    return true;
+  }
+  size_t letter = p + 1 < end_ ? kLetters.find(p[1]) : std::string_view::npos;
+  if (letter == std::string_view::npos) {
+    fail(p, "an escape that JSON does not have", "a backslash is written \\\\");
+    return false;
+  }
+  if (out) *out += kMeanings[letter];
+  p += 2;
+  return true;
+}
+
+const char* JsonReader::unicode_escape(const char* p, std::string* out) {
+  auto unit = [&](const char* at) -> int {
+    if (end_ - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;
+    int value = 0;
+    for (int i = 2; i < 6; ++i) {
+      char c = at[i];
+      int digit = is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+      if (digit < 0) return -1;
+      value = value * 16 + digit;
+    }
+    return value;
+  };
+  int code = unit(p);
+  const char* at = p;
+  p += 6;
+  if (code >= 0xd800 && code < 0xdc00) {
+    int low = unit(p);
+    code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00) : -1;
+    p += 6;
+  } else if (code >= 0xdc00 && code < 0xe000) {
+    code = -1;
+  }
+  if (code < 0) {
+    fail(at, "a \\u escape that is no character", "wanted four hexadecimal digits; beyond U+FFFF, a pair of surrogates");
+    return nullptr;
+  }
+  if (out) append_utf8(*out, static_cast<uint32_t>(code));
+  return p;
+}
+
+std::string_view JsonReader::skip() {
+  peek();
+  const char* start = p_;
+  const int base = depth_;
+  for (;;) {
+    switch (peek()) {
+      case Kind::kNull: take_null(); break;
+      case Kind::kBool: take_bool(); break;
+      case Kind::kNumber: take_number(); break;
+      case Kind::kString: string_text(false); break;
+      case Kind::kArray:
+      case Kind::kObject: enter(); break;
+      case Kind::kError: bad_value(); break;
+    }
+    while (depth_ > base && !failed_) {
+      bool in_object = *opened_[static_cast<size_t>(depth_ - 1)] == '{';
+      std::string_view key;
+      if (in_object ? read_key(key, false) : next_element()) break;
+    }
+    if (failed_) return {};
+    if (depth_ == base) return {start, static_cast<size_t>(p_ - start)};
+  }
+}
+
+std::string_view JsonReader::glance(size_t limit) const {
+  std::string_view text(p_, std::min(limit, static_cast<size_t>(end_ - p_)));
+  int open = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    switch (text[i]) {
+      case '{':
+      case '[': ++open; break;
+      case '}':
+      case ']':
+        if (--open == 0) return text.substr(0, i + 1);
+        break;
+      case '/': return {};
+      case '"':
+        for (++i; i < text.size() && text[i] != '"'; ++i) {
+          if (text[i] == '\\') ++i;
+        }
+        break;
+      default: break;
+    }
+  }
+  return {};
+}
+
+JsonReader JsonReader::lookahead(Problems& scratch) const {
+  JsonReader look({begin_, static_cast<size_t>(end_ - begin_)}, scratch, arena_);
+  look.seek(position());
+  return look;
+}
+
+void JsonReader::finish() {
+  skip_space();
+  if (p_ < end_ && !failed_) fail(p_, cat("found ", shown(p_, end_), " after the end of the graph"));
+}
+
+}  // namespace emplace

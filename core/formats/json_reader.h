@@ -1,0 +1,113 @@
+/// JsonReader: walks JSON text value by value, without a tree. The caller asks what comes next and takes it or skips
+/// it; every value has its byte position, for messages. Comments (`//`, `/* */`) are white space.
+///
+/// The first syntax error is added to Problems; from then on peek() says kError and every loop ends, so callers need
+/// no checks of their own. Everything that the grammar forbids is found (RFC 8259, UTF-8 included), but only in what
+/// is read or skip()ped.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/base/text_arena.h"
+#include "core/graph/source.h"
+
+namespace emplace {
+
+class JsonReader {
+ public:
+  enum class Kind : uint8_t { kNull, kBool, kNumber, kString, kArray, kObject, kError };
+  /// Nesting that is still accepted. Readers of nested values may recurse that deep.
+  static constexpr int kMaxDepth = 1000;
+
+  /// Strings with escapes are decoded into `arena`; all others are views of `text`.
+  JsonReader(std::string_view text, Problems& problems, TextArena& arena);
+
+  /// The kind of the next value.
+  Kind peek() {
+    skip_space();
+    return p_ < end_ ? kind_of(*p_) : end_of_text();
+  }
+  /// Byte offset of the next value; exact after peek(), next_key() and next_element().
+  size_t position() const { return static_cast<size_t>(p_ - begin_); }
+  /// Goes back to a value whose position() was noted, at the same depth.
+  void seek(size_t position) { p_ = failed_ ? end_ : begin_ + position; }
+
+  // Taking a value. REQUIRES: peek() said that kind.
+  void take_null() { literal("null"); }
+  bool take_bool();
+  std::string_view take_string();
+  /// The number's own characters.
+  std::string_view take_number();
+
+  /// REQUIRES: peek() == kObject. Then next_key() until false; each key's value must be taken or skipped.
+  void enter_object() { enter(); }
+  bool next_key(std::string_view& key);
+  /// REQUIRES: peek() == kArray. Then next_element() until false; each value must be taken or skipped.
+  void enter_array() { enter(); }
+  bool next_element();
+
+  /// Takes any value, checking its syntax; its text.
+  std::string_view skip();
+  /// If the next value is an object or a list that ends within `limit` bytes and holds no comment: its text, which
+  /// has been neither taken nor checked. Else empty.
+  std::string_view glance(size_t limit) const;
+  /// Takes what glance() showed. REQUIRES: the same text was read before without an error.
+  void take_glanced(std::string_view text) { p_ = text.data() + text.size(), fresh_ = false; }
+
+  /// After the outermost value: nothing but white space may follow.
+  void finish();
+
+  /// Another reader at the same value, to see what it is. Its errors go to `scratch`.
+  JsonReader lookahead(Problems& scratch) const;
+
+  bool failed() const { return failed_; }
+  int depth() const { return depth_; }
+  Problems& problems() { return problems_; }
+  TextArena& arena() { return arena_; }
+  void problem(size_t at, std::string message, std::string hint = {}) {
+    problems_.add(static_cast<int64_t>(at), std::move(message), std::move(hint));
+  }
+  /// Where `text`, which this reader returned, stands; the position() now if it was decoded.
+  size_t position_of(std::string_view text) const;
+
+ private:
+  static Kind kind_of(char c);
+  Kind end_of_text();
+  void skip_space() {
+    while (p_ < end_ && static_cast<uint8_t>(*p_) <= '/') {
+      if (*p_ == ' ' || *p_ == '\n' || *p_ == '\r' || *p_ == '\t') {
+        ++p_;
+      } else if (*p_ != '/' || !skip_comment()) {
+        return;
+      }
+    }
+  }
+  bool skip_comment();
+  void enter();
+  bool leave();
+  bool read_key(std::string_view& key, bool decode);
+  bool separator(char close, const char* inside);
+  void literal(std::string_view word);
+  void bad_value();
+  std::string_view string_text(bool decode);
+  std::string_view decode_string(const char* begin);
+  bool escape(const char*& p, std::string* out);
+  const char* unicode_escape(const char* p, std::string* out);
+  void fail(const char* at, std::string message, std::string hint = {});
+
+  const char *begin_, *p_, *end_;
+  Problems& problems_;
+  TextArena& arena_;
+  int depth_ = 0;
+  bool fresh_ = false;  // in an object or list whose first member has not been asked for
+  bool failed_ = false;
+  std::unique_ptr<const char*[]> opened_;  // where each open object or list began
+};
+
+/// "an object", "a list", "text", "a number": for messages.
+std::string_view kind_name(JsonReader::Kind kind);
+
+}  // namespace emplace

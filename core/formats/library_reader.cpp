@@ -1,0 +1,167 @@
+#include "core/formats/library_reader.h"
+
+#include "core/base/cat.h"
+#include "core/formats/declarations.h"
+#include "core/formats/graph_builder.h"
+#include "core/formats/node_reader.h"
+#include "core/formats/object_reader.h"
+#include "core/formats/value_reader.h"
+
+namespace emplace {
+namespace {
+
+using Kind = JsonReader::Kind;
+
+enum FunctionKey { kSignature, kNodeDef, kRet, kControlRet };
+constexpr std::string_view kFunctionKeys[] = {"signature", "node_def", "ret",      "control_ret",
+                                              "attr",      "arg_attr", "resource_arg_unique_id"};
+constexpr std::string_view kLibraryKeys[] = {"function", "gradient", "registered_gradients"};
+
+// Visits the functions of the library, which is the next value.
+template <class Visit>
+void for_each_function(LoadContext& c, const Visit& visit) {
+  for (ObjectReader library(c.reader, kLibraryKeys, "the library"); library.next();) {
+    if (library.field() != 0 || !expect(c.reader, Kind::kArray, "function")) continue;
+    for (c.reader.enter_array(); c.reader.next_element();) visit();
+  }
+}
+
+// The body of one function while it is read.
+class BodyReader {
+ public:
+  BodyReader(LoadContext& c, Function& function) : c_(c), function_(function) {
+    function_.body = std::make_unique<Graph>();
+    function_.body->source_ = c.file.source;
+    function_.body->arena_ = c.file.graph.arena_;
+  }
+
+  void read(size_t nodes, std::optional<size_t> results) {
+    Graph& g = *function_.body;
+    GraphBuilder builder(c_, g);
+    NodeReader reader(c_, builder);
+    AttrSets attrs(c_, g);
+    size_t after = c_.reader.position();
+    int64_t index = 0;
+    for (const ArgSignature& arg : function_.signature.inputs) {
+      builder.add_source({g.keep(arg.name), kNoPosition, g.intern("_Arg"), 0, end_attrs(attrs, arg, index++)});
+    }
+    c_.reader.seek(nodes);
+    reader.read_list();
+    if (results) read_results(builder, attrs, *results);
+    builder.finish();
+    c_.reader.seek(after);
+  }
+
+ private:
+  uint32_t end_attrs(AttrSets& attrs, const ArgSignature& arg, int64_t index) {
+    std::vector<Attrs::Entry> out{{"index", attrs.keep(AttrValue::of(index))}};
+    if (arg.type != DType::kInvalid) {
+      out.push_back({"T", attrs.type_value(arg.type)});
+    } else if (arg.type_attr >= 0) {
+      const std::string& name = function_.signature.attrs[static_cast<size_t>(arg.type_attr)].name;
+      out.push_back({"T", attrs.keep(AttrValue({AttrKind::kPlaceholder, false}, name))});
+    }
+    return attrs.add(std::move(out));
+  }
+
+  // {"result": "node:output:0"}, in the order of the signature's results.
+  void read_results(GraphBuilder& builder, AttrSets& attrs, size_t position) {
+    std::map<std::string_view, std::pair<std::string_view, size_t>> tensors;
+    c_.reader.seek(position);
+    if (!expect(c_.reader, Kind::kObject, "ret")) return;
+    c_.reader.enter_object();
+    for (std::string_view key; c_.reader.next_key(key);) {
+      size_t at = c_.reader.position();
+      if (auto tensor = read_text(c_.reader, "ret")) tensors[key] = {*tensor, at};
+    }
+    Graph& g = builder.graph();
+    int64_t index = 0;
+    for (const ArgSignature& arg : function_.signature.outputs) {
+      auto found = tensors.find(arg.name);
+      if (found == tensors.end()) {
+        c_.reader.problem(position, cat("function '", function_.signature.name, "' says no tensor for its result '", arg.name, "'"));
+        continue;
+      }
+      auto [tensor, at] = found->second;
+      if (!builder.add_input(tensor, {})) c_.reader.problem(at, cat("'", tensor, "' names no tensor"));
+      builder.add_node({g.keep(cat(arg.name, "_RetVal")), static_cast<int64_t>(at), g.intern("_Retval"), 0, end_attrs(attrs, arg, index++)});
+    }
+  }
+
+  LoadContext& c_;
+  Function& function_;
+};
+
+}  // namespace
+
+void read_library_signatures(LoadContext& c) {
+  for_each_function(c, [&] {
+    for (ObjectReader object(c.reader, kFunctionKeys, "a function"); object.next();) {
+      if (object.field() != kSignature) continue;
+      size_t at = c.reader.position();
+      auto signature = read_op_def(c);
+      if (!signature) continue;
+      std::string name = signature->name;
+      if (!c.file.library.try_emplace(name, Function{std::move(*signature), nullptr}).second) {
+        c.reader.problem(at, cat("a second function named '", name, "'"));
+      }
+    }
+  });
+}
+
+void read_library_bodies(LoadContext& c, size_t position) {
+  c.reader.seek(position);
+  c.in_function = true;
+  for_each_function(c, [&] {
+    std::string_view name;
+    std::optional<size_t> nodes, results;
+    size_t at = c.reader.position();
+    for (ObjectReader object(c.reader, kFunctionKeys, "a function"); object.next();) {
+      if (object.field() == kSignature) {
+        static constexpr std::string_view kName = "name";
+        c.reader.enter_object();
+        for (std::string_view key; c.reader.next_key(key);) {
+          if (key == kName) {
+            name = c.reader.take_string();
+          } else {
+            c.reader.skip();
+          }
+        }
+      }
+      if (object.field() == kNodeDef) nodes = c.reader.position();
+      if (object.field() == kRet) results = c.reader.position();
+    }
+    auto function = c.file.library.find(std::string(name));
+    if (function == c.file.library.end()) {
+      c.reader.problem(at, "a function without a signature");
+    } else if (nodes) {
+      BodyReader(c, function->second).read(*nodes, results);
+    } else {
+      function->second.body = std::make_unique<Graph>();
+    }
+  });
+  c.in_function = false;
+}
+
+std::optional<uint32_t> LoadContext::output_slot(const Graph& g, NodeId node, std::string_view output, uint32_t index) {
+  const OpSignature* op = signature(g.op(node));
+  if (!op) return index;
+  Attrs written(g.written_attrs(node));
+  uint32_t slot = 0;
+  for (const ArgSignature& arg : op->outputs) {
+    if (arg.name == output) return slot + index;
+    int64_t length = 1;
+    if (arg.number_attr >= 0) {
+      const AttrValue* n = written.find(op->attrs[static_cast<size_t>(arg.number_attr)].name);
+      length = n && n->get_if<int64_t>() ? n->get<int64_t>() : 1;
+    } else if (arg.type_list_attr >= 0) {
+      const AttrValue* types = written.find(op->attrs[static_cast<size_t>(arg.type_list_attr)].name);
+      const auto* list = types ? types->get_if<std::vector<DType>>() : nullptr;
+      length = list ? static_cast<int64_t>(list->size()) : 0;
+    }
+    slot += static_cast<uint32_t>(std::clamp<int64_t>(length, 0, INT32_MAX));
+  }
+  return std::nullopt;
+}
+
+}  // namespace emplace

@@ -1,0 +1,84 @@
+#include "core/formats/object_reader.h"
+
+#include "core/base/cat.h"
+#include "core/base/suggest.h"
+
+namespace emplace {
+
+bool same_key(std::string_view key, std::string_view field) {
+  size_t k = 0;
+  for (size_t f = 0; f < field.size(); ++f, ++k) {
+    if (k == key.size()) return false;
+    char c = field[f];
+    if (c == '_' && key[k] != '_' && f + 1 < field.size()) {
+      c = field[++f];
+      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    }
+    if (key[k] != c) return false;
+  }
+  return k == key.size();
+}
+
+bool expect(JsonReader& reader, JsonReader::Kind kind, std::string_view what) {
+  JsonReader::Kind found = reader.peek();
+  if (found == kind) return true;
+  size_t at = reader.position();
+  reader.skip();
+  if (!reader.failed()) reader.problem(at, cat(what, ": found ", kind_name(found), ", wanted ", kind_name(kind)));
+  return false;
+}
+
+ObjectReader::ObjectReader(JsonReader& reader, std::span<const std::string_view> keys, const char* what)
+    : reader_(reader), keys_(keys), what_(what) {
+  open_ = expect(reader, JsonReader::Kind::kObject, what);
+  start_ = reader.position();
+  if (open_) reader.enter_object();
+}
+
+// Writers keep the order of the fields, mostly: the one after the last found is tried first.
+int ObjectReader::find(std::string_view key) {
+  auto expected = static_cast<size_t>(field_ + 1);
+  if (expected < keys_.size() && keys_[expected] == key) return static_cast<int>(expected);
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    if (keys_[i] == key) return static_cast<int>(i);
+  }
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    if (same_key(key, keys_[i])) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void ObjectReader::unknown_key() {
+  reader_.problem(key_position_, cat("unknown key '", key_, "' in ", what_), did_you_mean(key_, keys_));
+}
+
+bool ObjectReader::next() {
+  if (!open_) return false;
+  if (field_ >= 0 && reader_.position() == value_position_) reader_.skip();
+  for (;;) {
+    if (!reader_.next_key(key_)) return open_ = false;
+    value_position_ = reader_.position();
+    key_position_ = reader_.position_of(key_) - (reader_.position_of(key_) != value_position_);
+    int field = find(key_);
+    if (field < 0) {
+      unknown_key();
+      reader_.skip();
+      continue;
+    }
+    if (has(field)) {
+      reader_.problem(key_position_, cat("key '", key_, "' stands twice in ", what_));
+      reader_.skip();
+      continue;
+    }
+    seen_ |= uint64_t{1} << field;
+    if (reader_.peek() == JsonReader::Kind::kNull) {
+      reader_.take_null();
+      continue;
+    }
+    value_position_ = reader_.position();
+    field_ = field;
+    return true;
+  }
+}
+
+}  // namespace emplace
