@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "tests/unit/source_dir.h"
 #include "core/op/signature.h"
 #include "core/op/table_text.h"
 
@@ -28,7 +29,7 @@ std::string read_gz(const std::string& path) {
 }
 
 json registry(const std::string& name) {
-  return json::parse(read_gz(std::string(EMPLACE_SOURCE_DIR) + "/tests/data/tensorflow/" + name + ".json.gz"));
+  return json::parse(read_gz(source_dir() + "/tests/data/tensorflow/" + name + ".json.gz"));
 }
 
 std::string base64(std::string_view bytes) {
@@ -184,7 +185,7 @@ TEST_CASE("the tables are sorted, and hold nothing but TensorFlow's kernels and 
   std::set<std::string> current;
   json ops = registry("ops")["op"];
   for (const json& op : ops) current.insert(op["name"].get<std::string>());
-  std::string older = read_gz(std::string(EMPLACE_SOURCE_DIR) + "/tests/data/tensorflow/ops_1.15.pbtxt.gz");
+  std::string older = read_gz(source_dir() + "/tests/data/tensorflow/ops_1.15.pbtxt.gz");
   for (std::string_view text : {tensorflow_tables().ops, tensorflow_tables().kernels, extra_tables().ops, extra_tables().kernels}) {
     std::string_view last;
     while (!text.empty()) {

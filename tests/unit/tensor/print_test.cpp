@@ -5,6 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/unit/source_dir.h"
+
 using namespace emplace;
 using nlohmann::json;
 
@@ -43,7 +45,7 @@ Tensor tensor_of(const json& c) {
 }  // namespace
 
 TEST_CASE("every recorded array prints as NumPy printed it") {
-  std::ifstream file(EMPLACE_SOURCE_DIR "/tests/data/printing/cases.json");
+  std::ifstream file(source_dir() + "/tests/data/printing/cases.json");
   json document = json::parse(file);
   REQUIRE(document["cases"].size() == 195);
   for (const json& c : document["cases"]) {
