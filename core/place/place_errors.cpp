@@ -6,6 +6,7 @@
 #include "core/base/cat.h"
 #include "core/op/attr_text.h"
 #include "core/place/conflicts.h"
+#include "core/place/kernel_text.h"
 #include "core/place/node_text.h"
 
 namespace emplace {
@@ -13,7 +14,7 @@ namespace {
 
 constexpr size_t kMaxLines = 100;
 
-std::string join(std::vector<std::string> texts, std::string_view separator) {
+std::string join(const std::vector<std::string>& texts, std::string_view separator) {
   std::string out;
   for (size_t i = 0; i < texts.size(); ++i) append(out, i ? separator : std::string_view{}, texts[i]);
   return out;
@@ -21,9 +22,16 @@ std::string join(std::vector<std::string> texts, std::string_view separator) {
 
 }  // namespace
 
-void PlaceFailures::add(Status status, std::string line) {
-  if (first_.ok()) first_ = std::move(status);
-  if (lines_.size() < kMaxLines) lines_.push_back(std::move(line));
+template <class MakeStatus, class MakeLine>
+void PlaceFailures::add(const MakeStatus& status, const MakeLine& line) {
+  if (count_++ == 0) first_ = status();
+  if (lines_.size() < kMaxLines) lines_.push_back(line());
+}
+
+Status PlaceFailures::finish() {
+  const int64_t more = count_ - static_cast<int64_t>(kMaxLines);
+  if (more > 0) lines_.push_back(cat("and ", more, " more"));
+  return std::move(first_);
 }
 
 std::string PlaceFailures::node_line(NodeId node) const {
@@ -34,58 +42,71 @@ std::string PlaceFailures::all_devices_text(bool sorted) const {
   std::vector<std::string> names;
   for (const Device& d : state_.devices.devices) names.push_back(d.name);
   if (sorted) std::sort(names.begin(), names.end());
-  return join(std::move(names), ", ");
+  return join(names, ", ");
 }
 
 // --- while nodes become members ---
 
 void PlaceFailures::lookup_failed(NodeId node) {
   const Status why = state_.kernels.failure(state_.graph.type(node), state_.graph.name(node));
-  add(Status(why.code(), attach_node(why.message(), state_.graph.name(node))),
-      node_line(node) + "its kernels are ambiguous: " + why.message());
+  add([&] { return Status(why.code(), attach_node(why.message(), state_.graph.name(node))); },
+      [&] { return cat(node_line(node), "its kernels are ambiguous: ", why.message()); });
 }
 
 void PlaceFailures::no_kernel(NodeId node) {
   const Graph& g = state_.graph;
-  std::vector<std::string> types;
-  for (const Device& d : state_.devices.devices) types.push_back(d.type);
-  std::sort(types.begin(), types.end());
-  types.erase(std::unique(types.begin(), types.end()), types.end());
-  const std::string text =
-      cat("No OpKernel was registered to support Op '", g.op(node), "' used by {{node ", g.name(node),
-          "}} with these attrs: [", summarize_attrs(g.attrs(node)), "]\nRegistered devices: [", join(types, ", "),
-          "]\nRegistered kernels:\n", registered_kernels_text(state_.kernels.registered(g.op(node))));
-  const bool ours = state_.options.available_kernels_only && !is_runnable(g.type(node));
-  add(invalid_argument(attach_node(text, g.name(node))),
-      node_line(node) + (ours ? "emplace has no kernel for it" : "no kernel for any of " + join(types, ", ")));
+  std::vector<std::string> sorted;
+  for (const Device& d : state_.devices.devices) sorted.push_back(d.type);
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  const std::string types = join(sorted, ", ");
+  add(
+      [&] {
+        return invalid_argument(attach_node(
+            cat("No OpKernel was registered to support Op '", g.op(node), "' used by {{node ", g.name(node),
+                "}} with these attrs: [", summarize_attrs(g.attrs(node)), "]\nRegistered devices: [", types,
+                "]\nRegistered kernels:\n", registered_kernels_text(state_.kernels.registered(g.op(node)))),
+            g.name(node)));
+      },
+      [&] {
+        const bool ours = state_.options.available_kernels_only && !is_runnable(g.type(node));
+        return cat(node_line(node), ours ? "emplace has no kernel for it" : cat("no kernel for any of ", types));
+      });
 }
 
 void PlaceFailures::malformed_request(NodeId node) {
   const std::string_view request = state_.requested_text(node);
-  add(invalid_argument(attach_node(cat("Malformed device specification '", request, "' in node: ",
-                                       node_debug_text(state_.graph, node, request, "")),
-                                   state_.graph.name(node))),
-      cat(node_line(node), "'", request, "' is no device name; wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it"));
+  add(
+      [&] {
+        return invalid_argument(attach_node(cat("Malformed device specification '", request, "' in node: ",
+                                                node_debug_text(state_.graph, node, request, "")),
+                                            state_.graph.name(node)));
+      },
+      [&] {
+        return cat(node_line(node), "'", request,
+                   "' is no device name; wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it");
+      });
 }
 
 void PlaceFailures::bad_assigned_device(NodeId node, const std::string& device, DeviceId found) {
-  std::string text;
-  if (!DeviceName::parse(device)) {
-    text = cat("Malformed assigned device '", device, '\'');
-  } else if (found == kNoDevice) {
-    text = cat("Assigned device '", device,
+  const auto text = [&] {
+    if (!DeviceName::parse(device)) return cat("Malformed assigned device '", device, '\'');
+    if (found != kNoDevice) {
+      return cat("Assigned device '", device, "' does not have registered OpKernel support for ", state_.graph.op(node));
+    }
+    return cat("Assigned device '", device,
                "' does not match any device. This error can happen when one attempts to run a tf.function with resource "
                "inputs residing on remote devices. This use case is currently not supported. Here are the devices "
                "available on this machine: [",
                all_devices_text(false),
                "].If you are seeing this error when running using a tf.Session, set share_cluster_devices_in_session to "
                "true in the tf.ConfigProto.");
-  } else {
-    text = cat("Assigned device '", device, "' does not have registered OpKernel support for ", state_.graph.op(node));
-  }
-  add(internal_error(attach_node(text, state_.graph.name(node))),
-      cat(node_line(node), "was placed on ", device, " beforehand: ",
-          found == kNoDevice ? "there is no such device" : "it has no kernel there"));
+  };
+  add([&] { return internal_error(attach_node(text(), state_.graph.name(node))); },
+      [&] {
+        return cat(node_line(node), "was placed on ", device, " beforehand: ",
+                   found == kNoDevice ? "there is no such device" : "it has no kernel there");
+      });
 }
 
 // --- while groups merge ---
@@ -96,38 +117,52 @@ void PlaceFailures::fixed_devices_differ(NodeId source, NodeId destination, Link
   const Member& to = state_.groups.at(state_.groups.root(destination));
   const std::string a = state_.names.text(assigned ? from.assigned : from.resource);
   const std::string b = state_.names.text(assigned ? to.assigned : to.resource);
-  add(invalid_argument(cat("Cannot place the graph because a reference or resource edge connects colocation groups with "
-                           "incompatible ",
-                           assigned ? "assigned" : "resource", " devices: ", a, " vs ", b,
-                           ". The edge src node is name='", g.name(source), "' (op='", g.op(source),
-                           "'), and the dst node is name='", g.name(destination), "' (op='", g.op(destination), "').")),
-      cat(node_line(destination), "an edge ties it to ", g.name(source), ", which is fixed to ", a,
-          "; its own group is fixed to ", b, conflict_text(state_, source, {source, destination, kind})));
+  add(
+      [&] {
+        return invalid_argument(cat("Cannot place the graph because a reference or resource edge connects colocation "
+                                    "groups with incompatible ",
+                                    assigned ? "assigned" : "resource", " devices: ", a, " vs ", b,
+                                    ". The edge src node is name='", g.name(source), "' (op='", g.op(source),
+                                    "'), and the dst node is name='", g.name(destination), "' (op='",
+                                    g.op(destination), "')."));
+      },
+      [&] {
+        return cat(node_line(destination), "an edge ties it to '", g.name(source), "', which is fixed to ", a,
+                   "; its own group is fixed to ", b, conflict_text(state_, source, {source, destination, kind}));
+      });
 }
 
 std::string PlaceFailures::colocation_text(NodeId x, NodeId y, const MergeFailure& failure) const {
   const std::string nodes = cat("Cannot colocate nodes {{colocation_node ", state_.graph.name(x),
                                 "}} and {{colocation_node ", state_.graph.name(y), "}}");
   if (!failure.no_common_type) return cat(nodes, ": ", failure.names.message());
-  return cat(nodes,
-             " because no device type supports both of those nodes and the other nodes colocated with them.",
+  return cat(nodes, " because no device type supports both of those nodes and the other nodes colocated with them.",
              debug_info(x), debug_info(y));
 }
 
 void PlaceFailures::cannot_merge_edge(NodeId source, NodeId destination, LinkKind kind, const MergeFailure& failure) {
-  const std::string text =
-      cat("Nodes were connected by a reference or resource connection (requiring them to be on the same device), but the "
-          "two nodes were assigned two different devices: ",
-          colocation_text(source, destination, failure));
-  add(invalid_argument(attach_node(text, state_.graph.name(destination))),
-      cat(node_line(destination), "an edge ties it to ", state_.graph.name(source), ", but they cannot be together",
-          conflict_text(state_, source, {source, destination, kind})));
+  add(
+      [&] {
+        return invalid_argument(
+            attach_node(cat("Nodes were connected by a reference or resource connection (requiring them to be on the same "
+                            "device), but the two nodes were assigned two different devices: ",
+                            colocation_text(source, destination, failure)),
+                        state_.graph.name(destination)));
+      },
+      [&] {
+        return cat(node_line(destination), "an edge ties it to '", state_.graph.name(source),
+                   "', but they cannot be together", conflict_text(state_, source, {source, destination, kind}));
+      });
 }
 
 void PlaceFailures::cannot_colocate(NodeId node, NodeId representative, const MergeFailure& failure) {
-  add(invalid_argument(attach_node(colocation_text(node, representative, failure), state_.graph.name(node))),
-      cat(node_line(node), "asks to be colocated with ", state_.graph.name(representative),
-          ", but they cannot be together", conflict_text(state_, node, {representative, node, LinkKind::kColocation})));
+  const Graph& g = state_.graph;
+  add([&] { return invalid_argument(attach_node(colocation_text(node, representative, failure), g.name(node))); },
+      [&] {
+        return cat(node_line(node), "asks to be colocated with '", g.name(representative),
+                   "', but they cannot be together",
+                   conflict_text(state_, node, {representative, node, LinkKind::kColocation}));
+      });
 }
 
 // --- while nodes are assigned ---
@@ -164,16 +199,33 @@ std::string PlaceFailures::no_candidate_text(NodeId node) const {
 }
 
 void PlaceFailures::no_candidate(NodeId node) {
-  const std::string text =
-      cat("Cannot assign a device for operation ", state_.graph.name(node), ": ", no_candidate_text(node));
-  std::string conflict = conflict_text(state_, node, {node, node, LinkKind::kNone});
-  if (conflict.empty()) conflict = "no device fits";
-  add(invalid_argument(attach_node(text, state_.graph.name(node))), node_line(node) + conflict);
+  const std::string_view name = state_.graph.name(node);
+  add(
+      [&] {
+        return invalid_argument(
+            attach_node(cat("Cannot assign a device for operation ", name, ": ", no_candidate_text(node)), name));
+      },
+      [&] { return node_line(node) + no_candidate_line(node); });
+}
+
+std::string PlaceFailures::no_candidate_line(NodeId node) const {
+  const NodeId root = state_.groups.root(node);
+  if (state_.groups.alone(node)) {
+    const std::string_view request = state_.requested_text(node);
+    if (request.empty()) return "no device fits";
+    if (state_.candidates.matching(state_.names.at(state_.groups.at(root).requested)).empty()) {
+      return cat("asks for ", request, "; there is no such device");
+    }
+    const NodeType& type = state_.graph.type(node);
+    const std::optional<std::string>& wanted = state_.names.at(state_.groups.at(root).requested).type;
+    return cat("asks for ", request, "; ", missing_kernel_text(*state_.file.ops, type, wanted.value_or("matching")));
+  }
+  const std::string conflict = conflict_text(state_, node, {node, node, LinkKind::kNone});
+  return conflict.empty() ? "no device fits its group" : "its group cannot be anywhere" + conflict;
 }
 
 void PlaceFailures::cannot_pin(NodeId node, Status status) {
-  std::string line = node_line(node) + status.message();
-  add(std::move(status), std::move(line));
+  add([&] { return status; }, [&] { return node_line(node) + status.message(); });
 }
 
 // --- Colocation Debug Info ---

@@ -14,9 +14,9 @@ class PlaceFailures {
   PlaceFailures(PlacerState& state, const std::vector<Decision>& decisions, std::vector<std::string>& lines)
       : state_(state), decisions_(decisions), lines_(lines) {}
 
-  bool any() const { return !first_.ok(); }
-  Status take_first() { return std::move(first_); }
-  void add(Status status, std::string line);
+  bool any() const { return count_ > 0; }
+  /// Ends the table of offenders; what place() returns.
+  Status finish();
 
   // While nodes become members. Attached to the node.
   void lookup_failed(NodeId node);
@@ -40,7 +40,11 @@ class PlaceFailures {
   std::string debug_info(NodeId node) const;
 
  private:
+  /// Texts are made only as far as they will be seen: thousands of nodes may fail, each in a large group.
+  template <class MakeStatus, class MakeLine>
+  void add(const MakeStatus& status, const MakeLine& line);
   std::string no_candidate_text(NodeId node) const;
+  std::string no_candidate_line(NodeId node) const;
   std::string all_devices_text(bool sorted) const;
   std::string node_line(NodeId node) const;
 
@@ -48,6 +52,7 @@ class PlaceFailures {
   const std::vector<Decision>& decisions_;
   std::vector<std::string>& lines_;
   Status first_;
+  int64_t count_ = 0;
 };
 
 }  // namespace emplace

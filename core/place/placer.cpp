@@ -27,7 +27,7 @@ class Placer {
     count_consumers();
     first_pass();
     second_pass();
-    if (failures_.any()) return failures_.take_first();
+    if (failures_.any()) return failures_.finish();
     for (NodeId node = 0; node < graph_.num_nodes(); ++node) placement_.decisions[node].group = groups_.root(node);
     placement_.state = state_;
     return std::move(placement_);

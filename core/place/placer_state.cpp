@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/assert.h"
+#include "core/place/group_tree.h"
 #include "core/place/op_traits.h"
 
 namespace emplace {
@@ -54,6 +55,13 @@ PlacerState::PlacerState(const GraphFile& f, const DeviceSet& d, const PlaceOpti
       facts_(f.graph.types().size()),
       request_names_(f.graph.num_texts(), kUnread),
       in_use_(d.devices.size()) {}
+
+PlacerState::~PlacerState() = default;
+
+const GroupTrees& PlacerState::trees() const {
+  std::call_once(trees_made_, [this] { trees_ = std::make_unique<GroupTrees>(*this); });
+  return *trees_;
+}
 
 std::optional<NameId> PlacerState::requested_name(NodeId node) {
   NameId* known = nullptr;

@@ -2,6 +2,8 @@
 /// read by the explanations.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -30,8 +32,11 @@ struct TypeFacts {
   bool makes_resource_by_call : 1 = false;  // a PartitionedCall that returns a resource
 };
 
+class GroupTrees;
+
 struct PlacerState {
   PlacerState(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options);
+  ~PlacerState();
 
   const TypeFacts& facts(NodeId node) {
     TypeFacts& f = facts_[graph.node(node).type];
@@ -46,6 +51,9 @@ struct PlacerState {
   std::optional<NameId> requested_name(NodeId node);
   /// Likewise, once place() has read it; kNoName if it is malformed.
   NameId requested_name(NodeId node) const;
+
+  /// Made when first asked for; any thread. REQUIRES: the placement is finished.
+  const GroupTrees& trees() const;
 
   /// Notes that a node got `device`.
   void use_device(DeviceId device);
@@ -80,6 +88,8 @@ struct PlacerState {
   std::unordered_map<NodeId, NameId> override_names_;
   std::unordered_map<NameId, Request> requests_;
   std::vector<bool> in_use_;           // by device
+  mutable std::once_flag trees_made_;
+  mutable std::unique_ptr<GroupTrees> trees_;
 };
 
 }  // namespace emplace

@@ -4,6 +4,7 @@
 #include "core/base/cat.h"
 #include "core/device/device_text.h"
 #include "core/place/conflicts.h"
+#include "core/place/group_tree.h"
 #include "core/place/kernel_text.h"
 #include "core/place/placer_state.h"
 
@@ -34,11 +35,10 @@ class Explainer {
   std::string tied() const;
   std::string unmet() const;
   std::string default_text() const;
-  std::string only_kernel() const;
+  std::string no_kernel_text(NodeId n) const;
   std::string kernel_priority() const;
   std::string partial_request() const;
   std::string no_kernel_where_asked() const;
-  NodeId member_that_asks() const;
   NodeId member_without_kernel(DeviceId device) const;
 
   const PlacerState& state_;
@@ -58,7 +58,7 @@ std::string Explainer::text() const {
     case Reason::kColocated:
     case Reason::kResourceEdge:
     case Reason::kReferenceEdge: return tied() + unmet();
-    case Reason::kOnlyKernel: return only_kernel();
+    case Reason::kOnlyKernel: return no_kernel_text(node_);
     case Reason::kKernelPriority: return kernel_priority();
     case Reason::kGeneratorWithConsumer:
       return cat("has no inputs and goes where its consumers are: ", because(), " is on ", device());
@@ -77,13 +77,23 @@ std::string Explainer::text() const {
 }
 
 std::string Explainer::tied() const {
-  const NodeId pulls = decision_.because != kNoNode ? decision_.because : member_that_asks();
-  if (pulls == kNoNode || pulls == node_) return cat("its group can be on ", device());
-  const std::vector<Link> path = link_path(state_.groups, node_, pulls);
-  std::string out = path.empty() ? std::string{} : link_text(graph_, path.front());
-  if (path.size() > 1) append(out, ", and so on to '", graph_.name(pulls), '\'');
-  if (decision_.because != kNoNode) return cat(out, ", which is on ", device());
-  return cat(out, ", which asks for ", state_.requested_text(pulls));
+  const GroupTrees& trees = state_.trees();
+  if (decision_.because != kNoNode && decision_.because != node_) {
+    const Link* link = trees.link_of(node_);
+    if (!link) return cat("is tied to ", because(), ", which is on ", device());
+    const bool direct = link->a == decision_.because || link->b == decision_.because;
+    return cat(link_text(graph_, *link), direct ? "" : cat(", and so on to ", because()), ", which is on ", device());
+  }
+  // The first of its group: others ask, or limit what is possible.
+  const GroupTrees::Group* group = trees.group_of(node_);
+  if (!group) return cat("its group can be on ", device());
+  if (group->asks != kNoNode && group->asks != node_) {
+    return cat("is tied to '", graph_.name(group->asks), "', which asks for ", state_.requested_text(group->asks));
+  }
+  for (const NodeId n : group->without_kernel) {
+    if (n != kNoNode && n != node_) return cat("is tied to '", graph_.name(n), "': ", no_kernel_text(n));
+  }
+  return cat("its group can be on ", device());
 }
 
 std::string Explainer::unmet() const {
@@ -92,26 +102,18 @@ std::string Explainer::unmet() const {
   return cat("; its own request, ", request(), ", does not count");
 }
 
-// A member of the group whose request is the reason for the group's.
-NodeId Explainer::member_that_asks() const {
-  for (const Link& l : state_.groups.links()) {
-    if (state_.groups.root(l.a) != decision_.group) continue;
-    for (NodeId n : {l.a, l.b}) {
-      if (n != node_ && !state_.requested_text(n).empty()) return n;
-    }
+// Which type of device a node has no kernel for.
+std::string Explainer::no_kernel_text(NodeId n) const {
+  for (DeviceId d = 0; d < state_.devices.size(); ++d) {
+    if (!supports(n, d)) return missing_kernel_text(*state_.file.ops, graph_.type(n), state_.devices.at(d).type);
   }
-  return kNoNode;
+  return cat(graph_.op(n), " has kernels for all devices");
 }
 
 NodeId Explainer::member_without_kernel(DeviceId device) const {
   if (!supports(node_, device)) return node_;
-  for (const Link& l : state_.groups.links()) {
-    if (state_.groups.root(l.a) != decision_.group) continue;
-    for (NodeId n : {l.a, l.b}) {
-      if (!supports(n, device)) return n;
-    }
-  }
-  return kNoNode;
+  const GroupTrees::Group* group = state_.trees().group_of(node_);
+  return group ? group->without_kernel[state_.lists.type_of(device)] : kNoNode;
 }
 
 std::string Explainer::no_kernel_where_asked() const {
@@ -123,13 +125,6 @@ std::string Explainer::no_kernel_where_asked() const {
     return n == node_ ? missing : cat("'", graph_.name(n), "', which is tied to it, cannot be there: ", missing);
   }
   return "not every node that is tied to it can be there";
-}
-
-std::string Explainer::only_kernel() const {
-  for (DeviceId d = 0; d < state_.devices.size(); ++d) {
-    if (!supports(node_, d)) return missing_kernel_text(*state_.file.ops, graph_.type(node_), state_.devices.at(d).type);
-  }
-  return cat("has kernels for ", types_text(state_.lists, state_.facts(node_).types), " only");
 }
 
 std::string Explainer::kernel_priority() const {

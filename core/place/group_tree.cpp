@@ -1,0 +1,45 @@
+#include "core/place/group_tree.h"
+
+namespace emplace {
+
+GroupTrees::GroupTrees(const PlacerState& state) : all_(state.groups) {
+  for (const Link& l : all_.links()) {
+    neighbours_[l.a].push_back(&l);
+    neighbours_[l.b].push_back(&l);
+  }
+  for (const Link& l : all_.links()) {
+    const NodeId root = all_.root(l.a);
+    auto [it, is_new] = groups_.try_emplace(root);
+    if (is_new) grow(state, all_.at(root).first, it->second);
+  }
+}
+
+void GroupTrees::grow(const PlacerState& state, NodeId first, Group& group) {
+  const auto num_types = static_cast<uint16_t>(state.lists.types().size());
+  group.without_kernel.assign(num_types, kNoNode);
+  group.members.push_back(first);
+  link_[first] = nullptr;
+  for (size_t i = 0; i < group.members.size(); ++i) {
+    const NodeId node = group.members[i];
+    if (group.asks == kNoNode && !state.requested_text(node).empty()) group.asks = node;
+    for (uint16_t t = 0; t < num_types; ++t) {
+      if (group.without_kernel[t] == kNoNode && !state.lists.has(state.facts(node).types, t)) group.without_kernel[t] = node;
+    }
+    for (const Link* l : neighbours_[node]) {
+      const NodeId next = l->a == node ? l->b : l->a;
+      if (link_.emplace(next, l).second) group.members.push_back(next);
+    }
+  }
+}
+
+const Link* GroupTrees::link_of(NodeId node) const {
+  const auto it = link_.find(node);
+  return it == link_.end() ? nullptr : it->second;
+}
+
+const GroupTrees::Group* GroupTrees::group_of(NodeId node) const {
+  const auto it = groups_.find(all_.root(node));
+  return it == groups_.end() ? nullptr : &it->second;
+}
+
+}  // namespace emplace

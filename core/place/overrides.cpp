@@ -1,0 +1,163 @@
+#include "core/place/overrides.h"
+
+#include <regex.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "core/base/cat.h"
+#include "core/base/sha256.h"
+
+namespace emplace {
+namespace {
+
+// A POSIX extended regex over whole names, with \d for a digit. glibc matches without recursion, so that a long
+// name cannot exhaust the stack.
+class NamePattern {
+ public:
+  static Result<std::unique_ptr<NamePattern>> compile(std::string_view pattern) {
+    auto result = std::make_unique<NamePattern>();
+    const std::string whole = cat("^(", with_digits(pattern), ")$");
+    if (const int code = regcomp(&result->regex_, whole.c_str(), REG_EXTENDED | REG_NOSUB); code != 0) {
+      char why[200];
+      regerror(code, &result->regex_, why, sizeof why);
+      return invalid_argument(cat("'", pattern, "' is no regular expression: ", why));
+    }
+    result->compiled_ = true;
+    return result;
+  }
+  NamePattern() = default;
+  NamePattern(const NamePattern&) = delete;
+  NamePattern& operator=(const NamePattern&) = delete;
+  ~NamePattern() {
+    if (compiled_) regfree(&regex_);
+  }
+
+  bool matches(const std::string& name) const { return regexec(&regex_, name.c_str(), 0, nullptr, 0) == 0; }
+
+ private:
+  static std::string with_digits(std::string_view pattern) {
+    std::string out;
+    for (size_t i = 0; i < pattern.size(); ++i) {
+      if (pattern[i] == '\\' && i + 1 < pattern.size()) {
+        ++i;
+        if (pattern[i] == 'd') {
+          out += "[0-9]";
+        } else {
+          append(out, '\\', pattern[i]);
+        }
+      } else {
+        out += pattern[i];
+      }
+    }
+    return out;
+  }
+
+  regex_t regex_;
+  bool compiled_ = false;
+};
+
+// Accepts "GPU:0" and "gpu:0" beside full names, as people type them. The text that a node would carry.
+Result<std::string> device_text(std::string_view text) {
+  if (DeviceName::parse(text)) return std::string(text);
+  if (const std::string slashed = cat('/', text); DeviceName::parse(slashed)) return slashed;
+  if (const std::string full = cat("/device:", text); DeviceName::parse(full)) return full;
+  return invalid_argument(cat("'", text, "' is no device name; wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it"));
+}
+
+struct Rule {
+  std::string left, device;
+};
+
+// At the last '=': devices have none.
+Result<Rule> split_rule(std::string_view flag, const std::string& text) {
+  const size_t at = text.rfind('=');
+  if (at == text.npos || at == 0) return invalid_argument(cat(flag, " '", text, "': wanted LEFT=DEVICE"));
+  Result<std::string> device = device_text(std::string_view(text).substr(at + 1));
+  if (!device.ok()) return device.status().with_context(cat(flag, " '", text, '\''));
+  return Rule{text.substr(0, at), device.take()};
+}
+
+using Requests = std::map<NodeId, std::string>;
+
+// The fields of the new device replace those of the old one; what else a request names stays.
+Status map_devices(const Graph& graph, const std::vector<std::string>& rules, Requests& requests) {
+  struct Mapping {
+    DeviceName from, to;
+  };
+  std::vector<Mapping> mappings;
+  for (const std::string& text : rules) {
+    ASSIGN_OR_RETURN(const Rule rule, split_rule("--map-device", text));
+    Result<std::string> from = device_text(rule.left);
+    if (!from.ok()) return from.status().with_context(cat("--map-device '", text, '\''));
+    mappings.push_back({*DeviceName::parse(*from), *DeviceName::parse(rule.device)});
+  }
+  std::map<std::string_view, std::optional<std::string>> mapped;  // by request as written
+  for (NodeId node = 0; node < graph.num_nodes(); ++node) {
+    const std::string_view written = graph.requested_device(node);
+    if (written.empty()) continue;
+    auto [it, is_new] = mapped.try_emplace(written);
+    const std::optional<DeviceName> name = is_new ? DeviceName::parse(written) : std::nullopt;
+    if (name) {
+      for (const Mapping& m : mappings) {
+        if (!m.from.is_specification_of(*name)) continue;
+        DeviceName changed = *name;
+        changed.ensure_specification(m.to);
+        it->second = changed.to_string();
+        break;
+      }
+    }
+    if (it->second) requests[node] = *it->second;
+  }
+  return ok_status();
+}
+
+Status place_by_name(const Graph& graph, const std::vector<std::string>& rules, Requests& requests) {
+  for (const std::string& text : rules) {
+    ASSIGN_OR_RETURN(const Rule rule, split_rule("--place", text));
+    Result<std::unique_ptr<NamePattern>> pattern = NamePattern::compile(rule.left);
+    if (!pattern.ok()) return pattern.status().with_context(cat("--place '", text, '\''));
+    int64_t matches = 0;
+    std::string name;
+    for (NodeId node = 0; node < graph.num_nodes(); ++node) {
+      name = graph.name(node);
+      if (!(*pattern)->matches(name)) continue;
+      requests[node] = rule.device;
+      ++matches;
+    }
+    if (matches == 0) {
+      return invalid_argument(cat("--place '", text, "': no node's name is '", rule.left,
+                                  "' (the expression must match a whole name: 'tower_1/.*')"));
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+Status resolve_requests(const Graph& graph, const RequestRules& rules, PlaceOptions& options) {
+  Requests requests;
+  options.clear_devices = rules.clear_devices;
+  if (!rules.clear_devices) RETURN_IF_ERROR(map_devices(graph, rules.map_device, requests));
+  RETURN_IF_ERROR(place_by_name(graph, rules.place, requests));
+  options.overrides.assign(requests.begin(), requests.end());
+  return ok_status();
+}
+
+std::string placement_hash(const Graph& graph, const DeviceSet& devices, const Placement& placement) {
+  constexpr size_t kShown = 16;
+  std::vector<NodeId> by_name(placement.order);
+  std::sort(by_name.begin(), by_name.end(), [&](NodeId a, NodeId b) { return graph.name(a) < graph.name(b); });
+  Sha256 hash;
+  for (NodeId node : by_name) {
+    hash.update(graph.name(node));
+    hash.update("\n");
+    hash.update(devices.at(placement.device(node)).name);
+    hash.update("\n");
+  }
+  return hash.finish().substr(0, kShown);
+}
+
+}  // namespace emplace

@@ -1,0 +1,239 @@
+#include "core/report/explain.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/base/cat.h"
+#include "core/base/json_writer.h"
+#include "core/base/units.h"
+#include "core/device/device_text.h"
+#include "core/report/explain_facts.h"
+#include "core/report/placement_log.h"
+
+namespace emplace {
+namespace {
+
+constexpr size_t kShownMembers = 20, kShownMoves = 5;
+
+// --- text ---
+
+class TextWriter {
+ public:
+  explicit TextWriter(const ExplainInput& in) : in_(in), graph_(in.file.graph) {}
+
+  void add(const NodeExplanation& e);
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string device(DeviceId d) const { return short_device_name(in_.devices, d); }
+  void add_group(const NodeExplanation& e);
+  void add_copies(const NodeExplanation& e);
+  void add_changes(const NodeExplanation& e);
+
+  const ExplainInput& in_;
+  const Graph& graph_;
+  std::string out_;
+};
+
+void TextWriter::add(const NodeExplanation& e) {
+  const Decision& d = in_.placement.of(e.node);
+  append(out_, out_.empty() ? "" : "\n", graph_.name(e.node), " (", graph_.op(e.node), ") is on ", device(d.device),
+         "\n  why: ", reason_code(d.reason), ": ", e.reason, '\n');
+  if (const auto request = requested_device(graph_, in_.options, e.node); !request.empty()) {
+    append(out_, "  asks for: ", request, '\n');
+  }
+  out_ += "  devices:\n";
+  for (const Candidate& c : e.candidates) append(out_, "    ", device(c.device), ": ", verdict_code(c.verdict), '\n');
+  add_group(e);
+  add_copies(e);
+  add_changes(e);
+}
+
+void TextWriter::add_group(const NodeExplanation& e) {
+  if (e.group.empty()) return;
+  append(out_, "  group: ", e.group.size(), " nodes must be on one device\n");
+  const size_t shown = std::min(kShownMembers, e.group.size());
+  for (size_t i = 0; i < shown; ++i) {
+    const NodeId n = e.group[i].node;
+    append(out_, "    ", graph_.name(n), " (", graph_.op(n), "): ", e.group[i].why, '\n');
+  }
+  if (e.group.size() > shown) append(out_, "    and ", e.group.size() - shown, " more\n");
+}
+
+void TextWriter::add_copies(const NodeExplanation& e) {
+  if (e.copies.empty()) return;
+  out_ += "  copies, each step:\n";
+  for (const Copy* c : e.copies) {
+    append(out_, "    ", c->control ? "^" : "", graph_.name(c->tensor.node));
+    if (!c->control) append(out_, ':', c->tensor.slot);
+    if (c->inside) {
+      append(out_, "  to ", c->received_in == MemoryKind::kHost ? "host" : "device", " memory of ", device(c->to));
+    } else {
+      append(out_, "  ", device(c->from), " -> ", device(c->to));
+    }
+    if (c->bytes && !c->control) append(out_, "  ", size_text(*c->bytes));
+    out_ += '\n';
+  }
+}
+
+void TextWriter::add_changes(const NodeExplanation& e) {
+  for (const auto& [wanted, search] : e.changes) {
+    for (const Change& c : search.works) {
+      append(out_, "  to have it on ", wanted, ": ", c.text);
+      if (!c.moves.empty()) {
+        append(out_, "; moves ", c.moves.size(), c.moves.size() == 1 ? " other node: " : " other nodes: ");
+        for (size_t i = 0; i < std::min(kShownMoves, c.moves.size()); ++i) {
+          append(out_, i ? ", " : "", graph_.name(c.moves[i]));
+        }
+        if (c.moves.size() > kShownMoves) out_ += ", ...";
+      }
+      out_ += '\n';
+    }
+    for (const std::string& obstacle : search.obstacles) append(out_, "  not on ", wanted, ": ", obstacle, '\n');
+  }
+}
+
+// --- JSON ---
+
+void write_changes(const ExplainInput& in, const NodeExplanation& e, JsonWriter& json) {
+  json.key("changes").begin_array();
+  for (const auto& [wanted, search] : e.changes) {
+    for (const Change& c : search.works) {
+      json.begin_object().member("to", wanted).member("works", true).member("change", c.text);
+      json.member("device", in.devices.at(c.device).name).key("moves").begin_array();
+      for (NodeId n : c.moves) json.value(in.file.graph.name(n));
+      json.end_array().end_object();
+    }
+    for (const std::string& obstacle : search.obstacles) {
+      json.begin_object().member("to", wanted).member("works", false).member("obstacle", obstacle).end_object();
+    }
+  }
+  json.end_array();
+}
+
+void write_node(const ExplainInput& in, const NodeExplanation& e, JsonWriter& json) {
+  const Graph& graph = in.file.graph;
+  const Decision& d = in.placement.of(e.node);
+  json.begin_object().member("name", graph.name(e.node)).member("op", graph.op(e.node));
+  json.member("requested", requested_device(graph, in.options, e.node)).member("device", in.devices.at(d.device).name);
+  json.key("reason").begin_object().member("code", reason_code(d.reason)).member("text", e.reason).end_object();
+  json.key("candidates").begin_array();
+  for (const Candidate& c : e.candidates) {
+    json.begin_object().member("device", in.devices.at(c.device).name).member("verdict", verdict_code(c.verdict)).end_object();
+  }
+  json.end_array().key("group").begin_array();
+  for (const auto& m : e.group) {
+    json.begin_object().member("name", graph.name(m.node)).member("op", graph.op(m.node)).member("why", m.why).end_object();
+  }
+  json.end_array().key("copies").begin_array();
+  for (const Copy* c : e.copies) {
+    json.begin_object().member("tensor", cat(c->control ? "^" : "", graph.name(c->tensor.node), c->control ? "" : cat(':', c->tensor.slot)));
+    json.member("from", in.devices.at(c->from).name).member("to", in.devices.at(c->to).name);
+    json.member("memory", c->received_in == MemoryKind::kHost ? "host" : "device").key("bytes");
+    c->bytes ? json.value(*c->bytes) : json.null();
+    json.end_object();
+  }
+  json.end_array();
+  write_changes(in, e, json);
+  json.end_object();
+}
+
+// --- the summary by reason ---
+
+struct ReasonCount {
+  int64_t nodes = 0;
+  std::map<DeviceId, int64_t> on;
+  NodeId example = kNoNode;
+};
+
+std::array<ReasonCount, kReasonCount> count_reasons(const Placement& placement) {
+  std::array<ReasonCount, kReasonCount> counts;
+  for (NodeId node : placement.order) {
+    const Decision& d = placement.of(node);
+    ReasonCount& c = counts[static_cast<size_t>(d.reason)];
+    if (c.nodes++ == 0) c.example = node;
+    ++c.on[d.device];
+  }
+  return counts;
+}
+
+std::string summary_text(const ExplainInput& in) {
+  std::string out = placement_summary(in.file.graph, in.devices, in.placement, in.copies) + '\n';
+  const auto counts = count_reasons(in.placement);
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const ReasonCount& c = counts[i];
+    if (c.nodes == 0) continue;
+    const std::string_view code = reason_code(static_cast<Reason>(i));
+    append(out, "  ", code, ": ", c.nodes, c.nodes == 1 ? " node (" : " nodes (");
+    bool first = true;
+    for (const auto& [device, nodes] : c.on) {
+      append(out, first ? "" : ", ", short_device_name(in.devices, device), ' ', nodes);
+      first = false;
+    }
+    append(out, "), such as ", in.file.graph.name(c.example), ": ",
+           reason_text(in.file, in.devices, in.options, in.placement, c.example), '\n');
+  }
+  return out;
+}
+
+std::string summary_json(const ExplainInput& in) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().member("schema_version", 1).key("reasons").begin_array();
+  const auto counts = count_reasons(in.placement);
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i].nodes == 0) continue;
+    json.begin_object().member("code", reason_code(static_cast<Reason>(i))).member("nodes", counts[i].nodes);
+    json.key("devices").begin_object();
+    for (const auto& [device, nodes] : counts[i].on) json.member(in.devices.at(device).name, nodes);
+    json.end_object().member("example", in.file.graph.name(counts[i].example)).end_object();
+  }
+  json.end_array().end_object();
+  return out + '\n';
+}
+
+// --- the request ---
+
+// "GPU:0", "/gpu:0", "gpu", a full or partial name.
+Result<std::optional<DeviceName>> wanted_device(const std::string& text) {
+  if (text.empty()) return std::optional<DeviceName>();
+  for (const std::string& spelling : {text, cat('/', text), cat("/device:", text)}) {
+    if (const auto name = DeviceName::parse(spelling); name && !name->empty()) return std::optional<DeviceName>(*name);
+  }
+  return invalid_argument(cat("--on '", text, "' is no device name; wanted something like GPU:0 or /job:worker/task:1/gpu:0"));
+}
+
+Result<NodeId> find_node(const Graph& graph, const std::string& name) {
+  NodeId node = graph.find(name);
+  if (node == kNoNode) node = graph.find(name.substr(0, name.rfind(':')));  // "x:0" is an output of x
+  if (node == kNoNode) return not_found(cat("the graph has no node '", name, '\''));
+  return node;
+}
+
+}  // namespace
+
+Result<std::string> explain(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
+                            const Placement& placement, const CopyPlan& copies, const ExplainRequest& request) {
+  const ExplainInput in{file, devices, options, placement, copies};
+  if (request.nodes.empty()) return request.json ? summary_json(in) : summary_text(in);
+  ASSIGN_OR_RETURN(const std::optional<DeviceName> on, wanted_device(request.on_device));
+  std::vector<NodeExplanation> explanations;
+  for (const std::string& name : request.nodes) {
+    ASSIGN_OR_RETURN(const NodeId node, find_node(file.graph, name));
+    explanations.push_back(explain_node(in, node, on));
+  }
+  if (!request.json) {
+    TextWriter writer(in);
+    for (const NodeExplanation& e : explanations) writer.add(e);
+    return writer.take();
+  }
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().member("schema_version", 1).key("nodes").begin_array();
+  for (const NodeExplanation& e : explanations) write_node(in, e, json);
+  json.end_array().end_object();
+  return out + '\n';
+}
+
+}  // namespace emplace

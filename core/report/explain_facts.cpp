@@ -1,0 +1,64 @@
+#include "core/report/explain_facts.h"
+
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/device/device_text.h"
+#include "core/place/conflicts.h"
+#include "core/place/group_tree.h"
+#include "core/place/placer_state.h"
+
+namespace emplace {
+namespace {
+
+// Each change is found by placing the graph again, perhaps several times.
+constexpr size_t kOtherDevices = 3;
+
+std::vector<NodeExplanation::GroupMember> group_of(const ExplainInput& in, NodeId node) {
+  const PlacerState& state = *in.placement.state;
+  const GroupTrees::Group* group = state.trees().group_of(node);
+  std::vector<NodeExplanation::GroupMember> members;
+  if (!group) return members;
+  for (NodeId n : group->members) {
+    const Link* link = state.trees().link_of(n);
+    std::string why = link ? link_text(in.file.graph, *link) : "placed first: its device is the group's";
+    if (const std::string demands = demands_text(state, n); !demands.empty()) append(why, "; ", demands);
+    members.push_back({n, std::move(why)});
+  }
+  return members;
+}
+
+std::vector<const Copy*> copies_of(const ExplainInput& in, NodeId node) {
+  std::vector<const Copy*> copies;
+  for (const Copy& c : in.copies.copies) {
+    const bool reads = std::find(c.readers.begin(), c.readers.end(), node) != c.readers.end();
+    if (reads || c.tensor.node == node) copies.push_back(&c);
+  }
+  return copies;
+}
+
+}  // namespace
+
+NodeExplanation explain_node(const ExplainInput& in, NodeId node, const std::optional<DeviceName>& on) {
+  NodeExplanation e;
+  e.node = node;
+  e.reason = reason_text(in.file, in.devices, in.options, in.placement, node);
+  e.candidates = candidates_of(in.file, in.devices, in.options, in.placement, node);
+  e.group = group_of(in, node);
+  e.copies = copies_of(in, node);
+
+  std::vector<std::pair<std::string, DeviceName>> wanted;
+  if (on) {
+    wanted.emplace_back(on->to_string(), *on);
+  } else {
+    for (DeviceId d = 0; d < in.devices.size() && wanted.size() < kOtherDevices; ++d) {
+      if (d != in.placement.device(node)) wanted.emplace_back(short_device_name(in.devices, d), in.devices.at(d).parsed);
+    }
+  }
+  for (auto& [text, name] : wanted) {
+    e.changes.push_back({text, find_change(in.file, in.devices, in.options, in.placement, node, name)});
+  }
+  return e;
+}
+
+}  // namespace emplace

@@ -1,0 +1,44 @@
+/// What is said about one node, before it becomes text or JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/partition/copies.h"
+#include "core/place/changes.h"
+#include "core/place/placement.h"
+
+namespace emplace {
+
+struct NodeExplanation {
+  NodeId node = kNoNode;
+  std::string reason;
+  std::vector<Candidate> candidates;
+  struct GroupMember {
+    NodeId node;
+    std::string why;  // the link that ties it, and what it asks for or lacks
+  };
+  std::vector<GroupMember> group;  // empty: alone; the member that was placed first comes first
+  std::vector<const Copy*> copies;
+  struct ChangeFor {
+    std::string device;  // what was wanted
+    ChangeSearch search;
+  };
+  std::vector<ChangeFor> changes;
+};
+
+/// Everything that `explain` looks at. References outlive the explanation.
+struct ExplainInput {
+  const GraphFile& file;
+  const DeviceSet& devices;
+  const PlaceOptions& options;
+  const Placement& placement;
+  const CopyPlan& copies;
+};
+
+/// `on`: the device to look for changes to; nothing: some devices other than the node's.
+NodeExplanation explain_node(const ExplainInput& in, NodeId node, const std::optional<DeviceName>& on);
+
+}  // namespace emplace

@@ -1,0 +1,110 @@
+// `emplace place --format json`: the document of the command-line contract.
+#include "core/base/cat.h"
+#include "core/base/json_writer.h"
+#include "core/base/sha256.h"
+#include "core/place/overrides.h"
+#include "core/report/place_report.h"
+#include "core/report/run_report.h"
+
+namespace emplace {
+namespace {
+
+void write_devices(const PlaceReport& r, JsonWriter& json) {
+  json.key("devices").begin_array();
+  for (DeviceId d = 0; d < r.devices->size(); ++d) {
+    json.begin_object().member("name", r.devices->at(d).name).member("memory_limit", r.devices->at(d).memory_limit);
+    if (d < r.peak_bytes.size()) json.member("peak", r.peak_bytes[d]);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_node(const PlaceReport& r, NodeId node, JsonWriter& json) {
+  const Graph& graph = r.file->graph;
+  const Decision& d = r.placement->of(node);
+  json.begin_object()
+      .member("name", graph.name(node))
+      .member("op", graph.op(node))
+      .member("requested", requested_device(graph, *r.options, node))
+      .member("device", r.devices->at(d.device).name);
+  json.key("reason").begin_object().member("code", reason_code(d.reason));
+  json.member("text", reason_text(*r.file, *r.devices, *r.options, *r.placement, node)).end_object();
+  json.key("candidates").begin_array();
+  for (const Candidate& c : candidates_of(*r.file, *r.devices, *r.options, *r.placement, node)) {
+    json.begin_object().member("device", r.devices->at(c.device).name).member("verdict", verdict_code(c.verdict)).end_object();
+  }
+  json.end_array().end_object();
+}
+
+void write_copies(const PlaceReport& r, JsonWriter& json) {
+  const Graph& graph = r.file->graph;
+  const auto device = [&](DeviceId d) -> const std::string& { return r.devices->at(d).name; };
+  const auto memory = [](const Copy& c) { return c.received_in == MemoryKind::kHost ? "host" : "device"; };
+  const auto tensor = [&](const Copy& c) { return cat(graph.name(c.tensor.node), ':', c.tensor.slot); };
+
+  json.key("copies").begin_array();
+  for (const Copy& c : r.copies->copies) {
+    if (c.control || c.inside) continue;
+    json.begin_object().member("tensor", tensor(c)).member("from", device(c.from)).member("to", device(c.to));
+    json.member("memory", memory(c)).key("bytes");
+    c.bytes ? json.value(*c.bytes) : json.null();
+    json.end_object();
+  }
+  json.end_array().key("control").begin_array();
+  for (const Copy& c : r.copies->copies) {
+    if (!c.control) continue;
+    json.begin_object().member("node", graph.name(c.tensor.node)).member("from", device(c.from)).member("to", device(c.to)).end_object();
+  }
+  json.end_array().key("inside").begin_array();
+  for (const Copy& c : r.copies->copies) {
+    if (!c.inside) continue;
+    json.begin_object().member("tensor", tensor(c)).member("device", device(c.to)).member("memory", memory(c)).end_object();
+  }
+  json.end_array().key("moved").begin_array();
+  for (const Move& m : r.copies->moves) {
+    json.begin_object().member("node", graph.name(m.node)).member("device", device(m.device)).end_object();
+  }
+  json.end_array();
+}
+
+void write_summary(const PlaceReport& r, JsonWriter& json) {
+  int64_t soft = 0;
+  for (const Decision& d : r.placement->decisions) soft += is_soft(d.reason);
+  json.key("summary").begin_object().member("nodes", r.placement->decisions.size()).member("soft", soft);
+  json.member("copies", r.copies->num_across()).member("copy_bytes", r.copies->bytes_across()).end_object();
+}
+
+}  // namespace
+
+std::string place_json(const PlaceReport& r) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().member("schema_version", 1);
+  if (r.file && r.file->source) {
+    json.key("graph").begin_object().member("file", r.file->source->name());
+    json.member("sha256", sha256_hex(r.file->source->text())).end_object();
+  }
+  if (r.placement) json.member("placement_hash", placement_hash(r.file->graph, *r.devices, *r.placement));
+  if (r.devices) write_devices(r, json);
+  json.key("placement").begin_array();
+  if (r.placement) {
+    for (NodeId node : r.placement->order) write_node(r, node, json);
+  }
+  json.end_array();
+  if (r.placement && r.copies) {
+    write_copies(r, json);
+    write_summary(r, json);
+  }
+  json.key("timing").begin_object().member("load_ms", r.load_ms).member("place_ms", r.place_ms).end_object();
+  json.key("error");
+  write_error(json, r.error);
+  if (!r.offenders.empty()) {
+    json.key("offenders").begin_array();
+    for (const std::string& line : r.offenders) json.value(line);
+    json.end_array();
+  }
+  json.end_object();
+  return out + '\n';
+}
+
+}  // namespace emplace

@@ -1,0 +1,43 @@
+#include "core/report/place_report.h"
+
+#include "core/base/cat.h"
+
+namespace emplace {
+namespace {
+
+// Quoted where a comma, a quote or a line end would be misread (RFC 4180).
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+std::string place_csv(const PlaceReport& r) {
+  std::string out = "name,op,requested,device,reason\n";
+  if (!r.placement) return out;
+  const Graph& graph = r.file->graph;
+  for (NodeId node : r.placement->order) {
+    const Decision& d = r.placement->of(node);
+    append(out, csv_field(graph.name(node)), ',', csv_field(graph.op(node)), ',',
+           csv_field(requested_device(graph, *r.options, node)), ',', r.devices->at(d.device).name, ',',
+           reason_code(d.reason), '\n');
+  }
+  return out;
+}
+
+Result<std::string> place_document(const PlaceReport& report, std::string_view format) {
+  if (format == "text") return place_table(report);
+  if (format == "json") return place_json(report);
+  if (format == "csv") return place_csv(report);
+  if (format == "dot") return place_dot(report);
+  if (format == "html") return place_html(report);
+  return invalid_argument(cat("--format '", format, "': wanted text, json, csv, dot or html"));
+}
+
+}  // namespace emplace

@@ -1,0 +1,51 @@
+#include "core/report/placement_log.h"
+
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/base/units.h"
+#include "core/device/device_text.h"
+
+namespace emplace {
+
+std::string device_mapping(const DeviceSet& devices) {
+  std::string lines;
+  for (const Device& d : devices.devices) {
+    if (!d.physical_description.empty()) append(lines, d.name, " -> ", d.physical_description, '\n');
+  }
+  return lines.empty() ? "Device mapping: no known devices.\n" : cat("Device mapping:\n", lines);
+}
+
+std::string placement_lines(const Graph& graph, const DeviceSet& devices, const Placement& placement) {
+  std::string out;
+  for (NodeId node : placement.order) {
+    append(out, graph.name(node), ": (", graph.op(node), "): ", devices.at(placement.device(node)).name, '\n');
+  }
+  return out;
+}
+
+std::string placement_summary(const Graph&, const DeviceSet& devices, const Placement& placement, const CopyPlan& copies) {
+  std::vector<int64_t> nodes(devices.size());
+  int64_t soft = 0;
+  for (const Decision& d : placement.decisions) {
+    ++nodes[d.device];
+    soft += is_soft(d.reason);
+  }
+  std::vector<DeviceId> shown;  // GPUs first
+  for (DeviceId d = 0; d < devices.size(); ++d) {
+    if (nodes[d] > 0) shown.push_back(d);
+  }
+  std::stable_partition(shown.begin(), shown.end(), [&](DeviceId d) { return devices.at(d).type == "GPU"; });
+
+  const size_t all = placement.decisions.size();
+  std::string out = cat("placed ", all, all == 1 ? " node" : " nodes");
+  for (size_t i = 0; i < shown.size(); ++i) {
+    append(out, i ? ", " : ": ", short_device_name(devices, shown[i]), ' ', nodes[shown[i]]);
+  }
+  if (soft > 0) append(out, " | ", soft, " moved by soft placement");
+  const int64_t across = copies.num_across();
+  if (across > 0) append(out, " | ", across, across == 1 ? " copy" : " copies", "/step ", size_text(copies.bytes_across()));
+  return out;
+}
+
+}  // namespace emplace
