@@ -1,6 +1,7 @@
 #include "core/base/dtype.h"
 
 #include <array>
+#include <string>
 
 namespace emplace {
 namespace {
@@ -59,6 +60,10 @@ constexpr DTypeSet kQuantized{DType::kQInt8, DType::kQUInt8, DType::kQInt16, DTy
 }  // namespace
 
 size_t dtype_size(DType t) { return names(t).size; }
+size_t storage_size(DType t) {
+  if (is_ref(t) || t == DType::kResource || t == DType::kVariant) return sizeof(void*);
+  return t == DType::kString ? sizeof(std::string) : dtype_size(t);
+}
 std::string dtype_enum_name(DType t) { return "DT_" + std::string(names(t).enum_name) + (is_ref(t) ? "_REF" : ""); }
 std::string dtype_tf_name(DType t) { return std::string(names(t).tf_name) + (is_ref(t) ? "_ref" : ""); }
 std::string_view dtype_name(DType t) { return names(t).numpy_name; }

@@ -57,6 +57,9 @@ constexpr DType base_type(DType t) { return is_ref(t) ? static_cast<DType>(stati
 
 /// Bytes of one element; 0 for string, resource and variant.
 size_t dtype_size(DType t);
+/// Bytes that a tensor keeps per element: dtype_size(), or a pointer for handles (references, resources, variants).
+/// Strings are kept as std::string objects.
+size_t storage_size(DType t);
 /// "DT_FLOAT", "DT_FLOAT_REF".
 std::string dtype_enum_name(DType t);
 /// "float", "int32", "float_ref": TensorFlow's DataTypeString, used in its messages.

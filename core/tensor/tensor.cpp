@@ -26,15 +26,12 @@ class StringBuffer final : public Buffer {
   std::unique_ptr<std::string[]> strings_;
 };
 
-// Handles of resources and variants: one pointer an element.
-size_t storage_size(DType t) { return base_type(t) == DType::kResource || is_ref(t) || t == DType::kVariant ? sizeof(void*) : dtype_size(t); }
-
 }  // namespace
 
 Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
   auto count = shape.checked_num_elements();
   int64_t bytes = 0;
-  size_t element = dtype == DType::kString ? sizeof(std::string) : storage_size(dtype);
+  size_t element = storage_size(dtype);
   if (!count || __builtin_mul_overflow(*count, static_cast<int64_t>(element), &bytes)) {
     return invalid_argument(cat("shape ", shape.to_string(), " has too many elements"));
   }

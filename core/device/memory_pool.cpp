@@ -1,0 +1,224 @@
+// Size classes with four steps per doubling; small blocks are cut from slabs, large ones are mappings of their own.
+#include "core/device/memory_pool.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+
+#include "core/base/assert.h"
+#include "core/base/cat.h"
+
+namespace emplace {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kSlabBytes = kHugePage;
+constexpr size_t kLargeBytes = size_t{256} << 10;  // from here on a block is a mapping of its own
+
+size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+// Class c holds blocks of (4 + c % 4) * 16 << (c / 4) bytes: 64, 80, 96, 112, 128, 160, ...
+size_t class_bytes(int c) { return (size_t{4} + static_cast<size_t>(c % 4)) * 16 << (c / 4); }
+int class_of(size_t bytes) {
+  if (bytes <= 64) return 0;
+  size_t units = (bytes - 1) >> 4;  // 64..: at least 4
+  int shift = std::bit_width(units) - 3;
+  return 4 * shift + static_cast<int>((units >> shift) - 4) + 1;
+}
+
+}  // namespace
+
+Mapping Mapping::map(size_t bytes) {
+  Mapping m;
+  size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  bool huge = bytes >= kHugePage;
+  size_t wanted = round_up(std::max<size_t>(bytes, 1), page);
+  size_t total = huge ? wanted + kHugePage : wanted;
+  if (total < bytes) return m;
+  void* base = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return m;
+  auto address = reinterpret_cast<uintptr_t>(base);
+  m.map_base_ = base;
+  m.map_size_ = total;
+  m.data_ = reinterpret_cast<std::byte*>(huge ? round_up(address, kHugePage) : address);
+  m.size_ = wanted;
+  if (huge) madvise(m.data_, m.size_, MADV_HUGEPAGE);
+  return m;
+}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(map_base_, other.map_base_);
+  std::swap(map_size_, other.map_size_);
+  return *this;
+}
+
+Mapping::~Mapping() {
+  if (map_base_) munmap(map_base_, map_size_);
+}
+
+int64_t machine_memory_bytes() {
+  static const int64_t bytes = [] {
+    int64_t total = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+    if (std::FILE* f = std::fopen("/sys/fs/cgroup/memory.max", "r")) {
+      long long limit = 0;  // the file says "max" where there is none
+      if (std::fscanf(f, "%lld", &limit) == 1 && limit > 0) total = std::min<int64_t>(total, limit);
+      std::fclose(f);
+    }
+    return total;
+  }();
+  return bytes;
+}
+
+struct MemoryPool::FreeNodes {
+  std::mutex mutex;
+  std::vector<void*> free;
+  size_t node_bytes = 0;
+  ~FreeNodes() {
+    for (void* p : free) ::operator delete(p);
+  }
+
+  template <class T>
+  struct Allocator {
+    using value_type = T;
+    explicit Allocator(std::shared_ptr<FreeNodes> n) : nodes(std::move(n)) {}
+    template <class U>
+    explicit Allocator(const Allocator<U>& other) : nodes(other.nodes) {}
+    T* allocate(size_t) {
+      std::lock_guard lock(nodes->mutex);
+      if (nodes->free.empty()) return static_cast<T*>(::operator new(sizeof(T)));
+      void* p = nodes->free.back();
+      nodes->free.pop_back();
+      return static_cast<T*>(p);
+    }
+    void deallocate(T* p, size_t) {
+      std::lock_guard lock(nodes->mutex);
+      nodes->free.push_back(p);
+    }
+    template <class U>
+    bool operator==(const Allocator<U>& other) const { return nodes == other.nodes; }
+    std::shared_ptr<FreeNodes> nodes;
+  };
+};
+
+class MemoryPool::PooledBuffer final : public Buffer {
+ public:
+  PooledBuffer(MemoryPool& pool, void* data, int size_class, bool persistent)
+      : Buffer(data, class_bytes(size_class)), pool_(pool), size_class_(size_class), persistent_(persistent) {}
+  ~PooledBuffer() override { pool_.give_back(data_, size_class_, persistent_); }
+
+ private:
+  MemoryPool& pool_;
+  int size_class_;
+  bool persistent_;
+};
+
+MemoryPool::MemoryPool(std::string device_name, std::string allocator_name, int64_t limit)
+    : device_name_(std::move(device_name)),
+      allocator_name_(std::move(allocator_name)),
+      limit_(limit),
+      nodes_(std::make_shared<FreeNodes>()) {}
+
+MemoryPool::~MemoryPool() { EMPLACE_ASSERT(transient_ + persistent_ == 0, "a pool outlives its tensors"); }
+
+Result<Tensor> MemoryPool::allocate(DType dtype, const Shape& shape, bool persistent) {
+  if (dtype == DType::kString) return Tensor::allocate(dtype, shape);
+  auto count = shape.checked_num_elements();
+  int64_t bytes = 0;
+  if (!count || __builtin_mul_overflow(*count, static_cast<int64_t>(storage_size(dtype)), &bytes)) {
+    return invalid_argument(cat("shape ", shape.to_string(), " has too many elements"));
+  }
+  int size_class = class_of(static_cast<size_t>(bytes));
+  void* data = size_class < kClasses ? take(size_class, persistent) : nullptr;
+  if (!data) {
+    return resource_exhausted(cat("OOM when allocating tensor with shape", shape.to_string(), " and type ",
+                                  dtype_tf_name(dtype), " on ", device_name_, " by allocator ", allocator_name_));
+  }
+  auto buffer = std::allocate_shared<PooledBuffer>(FreeNodes::Allocator<PooledBuffer>(nodes_), *this, data, size_class,
+                                                   persistent);
+  return Tensor::wrap(dtype, shape, data, std::move(buffer));
+}
+
+void* MemoryPool::take(int size_class, bool persistent) {
+  size_t size = class_bytes(size_class);
+  auto need = static_cast<int64_t>(size);
+  std::lock_guard lock(mutex_);
+  int64_t limit = limit_ ? limit_ : machine_memory_bytes();
+  if (need > limit - transient_ - persistent_ - block_bytes()) return nullptr;
+  void* data = nullptr;
+  if (auto& list = free_[static_cast<size_t>(size_class)]; !list.empty()) {
+    data = list.back();
+    list.pop_back();
+  } else if (size >= kLargeBytes) {
+    if (mapped_ + need > limit - block_bytes()) release_free_blocks();
+    Mapping m = Mapping::map(size);
+    if (!m.valid()) return nullptr;
+    data = m.data();
+    mapped_ += need;
+    large_.push_back(std::move(m));
+  } else {
+    size_t step = round_up(size, kAlignment);
+    if (slabs_.empty() || slab_used_ + step > slabs_.back().size()) {
+      Mapping m = Mapping::map(slabs_.empty() ? kLargeBytes : kSlabBytes);
+      if (!m.valid()) return nullptr;
+      slabs_.push_back(std::move(m));
+      slab_used_ = 0;
+    }
+    data = slabs_.back().data() + slab_used_;
+    slab_used_ += step;
+  }
+  (persistent ? persistent_ : transient_) += need;
+  peak_transient_ = std::max(peak_transient_, transient_);
+  return data;
+}
+
+void MemoryPool::give_back(void* data, int size_class, bool persistent) {
+  std::lock_guard lock(mutex_);
+  (persistent ? persistent_ : transient_) -= static_cast<int64_t>(class_bytes(size_class));
+  free_[static_cast<size_t>(size_class)].push_back(data);
+}
+
+void MemoryPool::release_free_blocks() {
+  for (int c = class_of(kLargeBytes); c < kClasses; ++c) {
+    auto& list = free_[static_cast<size_t>(c)];
+    for (void* data : list) {
+      std::erase_if(large_, [&](const Mapping& m) { return m.data() == data; });
+      mapped_ -= static_cast<int64_t>(class_bytes(c));
+    }
+    list.clear();
+  }
+}
+
+Status MemoryPool::map_block(int64_t bytes) {
+  EMPLACE_ASSERT(!block_.valid(), "one block for all planned tensors of a device");
+  if (bytes == 0) return ok_status();
+  block_ = Mapping::map(static_cast<size_t>(bytes));
+  if (!block_.valid()) {
+    return resource_exhausted(cat("the system refuses ", bytes, " bytes for the planned tensors of ", device_name_));
+  }
+  return ok_status();
+}
+
+int64_t MemoryPool::persistent_bytes() const {
+  std::lock_guard lock(mutex_);
+  return persistent_;
+}
+
+int64_t MemoryPool::peak_transient_bytes() const {
+  std::lock_guard lock(mutex_);
+  return peak_transient_;
+}
+
+bool MemoryPool::contains(const void* p) const {
+  std::lock_guard lock(mutex_);
+  auto has = [p](const Mapping& m) { return m.contains(p); };
+  return block_.contains(p) || std::any_of(large_.begin(), large_.end(), has) ||
+         std::any_of(slabs_.begin(), slabs_.end(), has);
+}
+
+}  // namespace emplace

@@ -1,0 +1,92 @@
+/// MemoryPool: the memory of one device: one block that planned tensors share, and blocks for everything else, both
+/// counted against the device's limit. A device's tensors come from here only, so an address tells whose it is.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/op/kernel.h"
+
+namespace emplace {
+
+/// Whole pages from the system, aligned to 2 MiB and backed by huge pages where they are that large.
+class Mapping {
+ public:
+  Mapping() = default;
+  /// Not valid() if the system has no such memory.
+  static Mapping map(size_t bytes);
+  Mapping(Mapping&& other) noexcept { *this = std::move(other); }
+  Mapping& operator=(Mapping&& other) noexcept;
+  ~Mapping();
+
+  bool valid() const { return data_ != nullptr; }
+  std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+  bool contains(const void* p) const { return p >= data_ && p < data_ + size_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+  void* map_base_ = nullptr;  // what the system gave, alignment included
+  size_t map_size_ = 0;
+};
+
+/// Thread-safe. Must outlive its tensors.
+class MemoryPool final : public Allocator {
+ public:
+  /// `limit` in bytes, 0: none but what the machine has.
+  MemoryPool(std::string device_name, std::string allocator_name, int64_t limit);
+  ~MemoryPool() override;
+
+  /// Blocks are kept for reuse: after a warm-up nothing is asked of the system. Strings come from the heap.
+  /// ResourceExhausted in TensorFlow's words.
+  Result<Tensor> allocate(DType dtype, const Shape& shape) override { return allocate(dtype, shape, false); }
+  Result<Tensor> allocate_persistent(DType dtype, const Shape& shape) override { return allocate(dtype, shape, true); }
+
+  /// The block for planned tensors, `bytes` long; stays where it is. Once per pool.
+  Status map_block(int64_t bytes);
+  std::byte* block() const { return block_.data(); }
+
+  int64_t limit() const { return limit_; }
+  int64_t block_bytes() const { return static_cast<int64_t>(block_.size()); }
+  /// In tensors that outlive a step; and the most there ever was in others. Without the block.
+  int64_t persistent_bytes() const;
+  int64_t peak_transient_bytes() const;
+  bool contains(const void* p) const;
+  const std::string& device_name() const { return device_name_; }
+
+ private:
+  class PooledBuffer;
+  struct FreeNodes;  // control blocks of shared buffers, reused: a tensor then costs no malloc
+  static constexpr int kClasses = 4 * 48;
+
+  Result<Tensor> allocate(DType dtype, const Shape& shape, bool persistent);
+  void* take(int size_class, bool persistent);
+  void give_back(void* data, int size_class, bool persistent);
+  void release_free_blocks();
+
+  // Constant after construction.
+  std::string device_name_, allocator_name_;
+  int64_t limit_;
+  Mapping block_;
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::array<std::vector<void*>, kClasses> free_;
+  std::vector<Mapping> large_;   // one block each
+  std::vector<Mapping> slabs_;   // many small blocks each
+  size_t slab_used_ = 0;         // of the last slab
+  int64_t transient_ = 0, persistent_ = 0, peak_transient_ = 0;  // in use
+  int64_t mapped_ = 0;           // in large_
+  std::shared_ptr<FreeNodes> nodes_;
+};
+
+/// What this machine (or its container) lets a process have, in bytes.
+int64_t machine_memory_bytes();
+
+}  // namespace emplace
