@@ -1,0 +1,313 @@
+// Cuts the needed part of a graph: one pass in running order, copies made before their first reader.
+#include "core/partition/program.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "core/base/cat.h"
+#include "core/partition/copies.h"
+#include "core/partition/frames.h"
+#include "core/partition/prune.h"
+
+namespace emplace {
+namespace {
+
+// The parts of a node that its type decides.
+struct TypeFacts {
+  bool known = false;
+  bool is_constant = false;
+  Control control = Control::kNone;
+};
+
+class Cutter {
+ public:
+  Cutter(const GraphFile& file, const DeviceSet& devices, const Placement& placement, const Request& request)
+      : file_(file), graph_(file.graph), devices_(devices), request_(request), pruned_(graph_, request),
+        facts_(graph_.types().size()) {
+    for (DeviceId d = 0; d < devices.size(); ++d) {
+      is_cpu_.push_back(devices.at(d).type == "CPU");
+      if (is_cpu_.back() && host_ == kNoDevice) host_ = d;
+    }
+    if (host_ == kNoDevice) host_ = 0;
+    device_of_.reserve(graph_.num_nodes());
+    for (const Decision& d : placement.decisions) device_of_.push_back(d.device);
+  }
+
+  Result<Program> cut() {
+    RETURN_IF_ERROR(check_kernels());
+    program_.feeds.assign(request_.feeds.size(), kNoValue);
+    value_of_.assign(graph_.output_shapes_.size(), kNoValue);
+    step_of_.assign(graph_.num_nodes(), kNoStep);
+    program_.steps.reserve(pruned_.nodes().size());
+    program_.values.reserve(pruned_.nodes().size());
+    program_.operands.reserve(3 * pruned_.nodes().size());
+    if (has_control_flow_) move_control_flow();
+    if (has_frames_) {
+      RETURN_IF_ERROR(add_frames());
+    } else {
+      for (NodeId id : pruned_.nodes()) add_node(id);
+    }
+    for (const Endpoint& e : request_.fetches) program_.fetches.push_back(value(e));
+    program_.has_loops = has_frames_;
+    program_.host = host_;
+    return std::move(program_);
+  }
+
+ private:
+  const TypeFacts& facts(NodeId id) {
+    TypeFacts& f = facts_[graph_.node(id).type];
+    if (!f.known) {
+      std::string_view op = graph_.type(id).op;
+      f = {true, op == "Const", control_of(op)};
+    }
+    return f;
+  }
+
+  // Every op must be one that emplace runs, with a kernel for the node's type.
+  Status check_kernels() {
+    std::map<std::string, std::pair<NodeId, int>> missing;
+    std::vector<uint8_t> fine(graph_.types().size());
+    for (NodeId id : pruned_.nodes()) {
+      Control control = facts(id).control;
+      has_control_flow_ |= control != Control::kNone;
+      has_frames_ |= control == Control::kEnter || control == Control::kNextIteration;
+      uint8_t& ok = fine[graph_.node(id).type];
+      if (ok) continue;
+      const NodeType& type = graph_.type(id);
+      DType dtype = kernel_type(type);
+      ok = type.def && (facts(id).is_constant || type.def->cpu_kernel(dtype));
+      if (ok) continue;
+      std::string what(type.op);
+      if (type.def && dtype != DType::kInvalid) append(what, "(", dtype_tf_name(dtype), ")");
+      missing.try_emplace(std::move(what), id, 0).first->second.second++;
+    }
+    if (missing.empty()) return ok_status();
+    std::string text = "emplace cannot run: ";
+    bool first = true;
+    for (const auto& [what, where] : missing) {
+      append(text, first ? "" : ", ", what, " (node '", graph_.name(where.first), "'");
+      if (where.second > 1) append(text, " and ", where.second - 1, " more");
+      text += ')';
+      first = false;
+    }
+    return unimplemented(std::move(text));
+  }
+
+  // Switch and Exit run where their data comes from, Enter and NextIteration where it is first read.
+  void move_control_flow() {
+    for (NodeId id : pruned_.nodes()) {
+      Control control = facts(id).control;
+      if (control == Control::kSwitch || control == Control::kExit) {
+        device_of_[id] = device_of_[graph_.inputs(id)[0].node];
+      }
+    }
+    std::vector<uint8_t> read(graph_.num_nodes());
+    for (NodeId id : pruned_.nodes()) {
+      for (const Endpoint& e : graph_.inputs(id)) {
+        Control control = facts(e.node).control;
+        bool moves = control == Control::kEnter || control == Control::kNextIteration;
+        if (!moves || read[e.node] || is_ref(graph_.output_type(e))) continue;
+        read[e.node] = 1;
+        device_of_[e.node] = device_of_[id];
+      }
+    }
+  }
+
+  Status add_frames() {
+    ASSIGN_OR_RETURN(Frames frames, Frames::find(graph_, pruned_));
+    std::vector<std::pair<size_t, StepId>> open;  // item where it ends, its loop step
+    const auto& order = frames.order();
+    for (size_t i = 0; i < order.size(); ++i) {
+      close_loops(open, i);
+      if (order[i].node != kNoNode) {
+        add_node(order[i].node, !open.empty());
+        continue;
+      }
+      Step loop;
+      loop.kind = StepKind::kLoop;
+      loop.node = i + 1 < order.size() ? order[i + 1].node : kNoNode;
+      loop.device = host_;
+      loop.in_loop = !open.empty();
+      open.emplace_back(i + 1 + order[i].size, static_cast<StepId>(program_.steps.size()));
+      program_.steps.push_back(loop);
+    }
+    close_loops(open, order.size());
+    for (const auto& [operand, tensor] : back_edges_) program_.operands[operand] = value(tensor);
+    find_entered();
+    return ok_status();
+  }
+
+  void close_loops(std::vector<std::pair<size_t, StepId>>& open, size_t item) {
+    while (!open.empty() && open.back().first == item) {
+      program_.steps[open.back().second].body_end = static_cast<StepId>(program_.steps.size());
+      open.pop_back();
+    }
+  }
+
+  // A loop's Enters, and the copies made for them, are the steps up to the last Enter of its own.
+  void find_entered() {
+    for (StepId s = 0; s < program_.steps.size(); ++s) {
+      Step& loop = program_.steps[s];
+      if (loop.kind != StepKind::kLoop) continue;
+      loop.entered = s + 1;
+      for (StepId b = s + 1; b < loop.body_end; ++b) {
+        if (program_.steps[b].kind == StepKind::kLoop) break;
+        if (program_.steps[b].control == Control::kEnter) loop.entered = b + 1;
+      }
+    }
+  }
+
+  void add_node(NodeId id, bool in_loop = false) {
+    const NodeType& type = graph_.type(id);
+    const TypeFacts& f = facts(id);
+    Step step;
+    step.node = id;
+    step.control = f.control;
+    step.kind = f.is_constant ? StepKind::kConstant : StepKind::kNode;
+    step.device = device_of_[id];
+    step.in_loop = in_loop;
+    auto inputs = graph_.inputs(id);
+    // Copies first: they are steps of their own, and come before.
+    scratch_.clear();
+    bool cpu = is_cpu_[step.device];
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      bool back = f.control == Control::kMerge && pruned_.feed_of(inputs[i]) < 0 && step_of_[inputs[i].node] == kNoStep;
+      scratch_.push_back(back ? kNoValue : local_input(id, static_cast<int>(i), step.device, cpu, in_loop));
+    }
+    step.first_operand = static_cast<uint32_t>(program_.operands.size());
+    step.num_inputs = static_cast<uint32_t>(inputs.size());
+    step.num_outputs = graph_.num_outputs(id);
+    bool all_may_be_dead = !inputs.empty();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (scratch_[i] == kNoValue) {
+        back_edges_.emplace_back(program_.operands.size(), inputs[i]);
+      } else {
+        StepId producer = program_.values[scratch_[i]].producer;
+        bool mortal = producer != kNoStep && program_.steps[producer].may_be_dead;
+        step.may_be_dead |= mortal;
+        all_may_be_dead &= mortal;
+      }
+      program_.operands.push_back(scratch_[i]);
+    }
+    step.first_control = static_cast<uint32_t>(program_.controls.size());
+    for (const Endpoint& e : graph_.controls(id)) {
+      if (!pruned_.orders(e.node) || step_of_[e.node] == kNoStep) continue;
+      program_.controls.push_back(step_of_[e.node]);
+      step.may_be_dead |= program_.steps[step_of_[e.node]].may_be_dead;
+    }
+    step.num_controls = static_cast<uint32_t>(program_.controls.size()) - step.first_control;
+    if (f.control == Control::kMerge) step.may_be_dead = all_may_be_dead || in_loop;
+    if (f.control == Control::kSwitch || in_loop) step.may_be_dead = true;
+    if (step.kind == StepKind::kConstant && step.may_be_dead) step.kind = StepKind::kNode;
+    auto self = static_cast<StepId>(program_.steps.size());
+    step_of_[id] = self;
+    for (uint32_t slot = 0; slot < step.num_outputs; ++slot) add_output({id, slot}, type.output_types[slot], step, self);
+    program_.steps.push_back(step);
+  }
+
+  void add_output(Endpoint e, DType dtype, const Step& step, StepId self) {
+    DeviceId home = is_cpu_[step.device] ? host_ : step.device;
+    if (home != host_ && (is_ref(dtype) || output_memory(file_, e.node, static_cast<int>(e.slot), devices_.at(home).type) == MemoryKind::kHost)) {
+      home = host_;
+    }
+    auto id = static_cast<ValueId>(program_.values.size());
+    program_.values.push_back({e, step.device, home, dtype, self});
+    program_.operands.push_back(id);
+    if (pruned_.feed_of(e) < 0) value_of_[graph_.node(e.node).first_output + e.slot] = id;
+  }
+
+  // The value of a tensor where it is made or fed.
+  ValueId value(Endpoint e) {
+    ValueId& v = value_of_[graph_.node(e.node).first_output + e.slot];
+    int feed = v == kNoValue ? pruned_.feed_of(e) : -1;
+    if (feed >= 0) {
+      v = static_cast<ValueId>(program_.values.size());
+      program_.values.push_back({e, host_, host_, base_type(graph_.output_type(e)), kNoStep});
+      program_.feeds[static_cast<size_t>(feed)] = v;
+    }
+    return v;
+  }
+
+  // Input `i` of `node` in a memory that its kernel can read; a copy is made where there is none yet.
+  ValueId local_input(NodeId node, int i, DeviceId device, bool cpu, bool in_loop) {
+    ValueId v = value(graph_.inputs(node)[static_cast<size_t>(i)]);
+    const Value source = program_.values[v];
+    bool wants_host = cpu || input_memory(file_, node, i, devices_.at(device).type) == MemoryKind::kHost;
+    bool on_host = source.home == host_;
+    bool wants_handle = is_ref(graph_.type(node).input_types[static_cast<size_t>(i)]) || source.dtype == DType::kResource;
+    if (source.device == device && (wants_handle || on_host == wants_host || is_ref(source.dtype))) return v;
+    if (wants_handle && on_host == wants_host) return v;
+    return copy(v, node, device, wants_host, in_loop);
+  }
+
+  ValueId copy(ValueId from, NodeId reader, DeviceId device, bool to_host, bool in_loop) {
+    const Value source = program_.values[from];
+    uint64_t key = (uint64_t{from} << 17) | (uint64_t{device} << 1) | (to_host ? 1 : 0);
+    bool shared = !is_ref(source.dtype);
+    if (shared) {
+      if (auto it = copies_.find(key); it != copies_.end()) return it->second;
+    }
+    Step step;
+    step.kind = StepKind::kCopy;
+    step.node = reader;
+    step.device = device;
+    step.in_loop = in_loop;
+    step.may_be_dead = in_loop || (source.producer != kNoStep && program_.steps[source.producer].may_be_dead);
+    step.first_operand = static_cast<uint32_t>(program_.operands.size());
+    step.num_inputs = step.num_outputs = 1;
+    auto made = static_cast<ValueId>(program_.values.size());
+    DeviceId home = to_host ? host_ : device;
+    program_.values.push_back({source.tensor, device, home, base_type(source.dtype), static_cast<StepId>(program_.steps.size())});
+    program_.operands.push_back(from);
+    program_.operands.push_back(made);
+    program_.steps.push_back(step);
+    if (source.producer != kNoStep) ++program_.num_copies;
+    if (shared) copies_.emplace(key, made);
+    return made;
+  }
+
+  const GraphFile& file_;
+  const Graph& graph_;
+  const DeviceSet& devices_;
+  const Request& request_;
+  Pruned pruned_;
+  std::vector<TypeFacts> facts_;
+  std::vector<uint8_t> is_cpu_;
+  std::vector<DeviceId> device_of_;
+  DeviceId host_ = kNoDevice;  // whose memory stands for host memory of GPUs
+  bool has_control_flow_ = false, has_frames_ = false;
+
+  Program program_;
+  std::vector<ValueId> value_of_;  // by output: first_output + slot
+  std::vector<StepId> step_of_;    // by node
+  std::vector<ValueId> scratch_;
+  std::unordered_map<uint64_t, ValueId> copies_;
+  std::vector<std::pair<size_t, Endpoint>> back_edges_;  // operand that waits for a NextIteration
+};
+
+}  // namespace
+
+DType kernel_type(const NodeType& type) {
+  if (!type.def) return DType::kInvalid;
+  Attrs attrs = type.view();
+  auto read = [&](std::string_view name) {
+    const AttrValue* value = attrs.find(name);
+    const DType* dtype = value ? value->get_if<DType>() : nullptr;
+    return dtype ? *dtype : DType::kInvalid;
+  };
+  if (!type.def->kernel_attr_name().empty()) return read(type.def->kernel_attr_name());
+  if (DType t = read("T"); t != DType::kInvalid || !type.signature) return t;
+  for (const AttrSignature& a : type.signature->attrs) {
+    if (a.type == AttrType{AttrKind::kType, false}) return read(a.name);
+  }
+  return DType::kInvalid;
+}
+
+Result<Program> partition(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
+                          const Request& request) {
+  return Cutter(file, devices, placement, request).cut();
+}
+
+}  // namespace emplace

@@ -1,0 +1,87 @@
+/// Program: the part of a graph that one step runs, cut by device: every value lies in one memory, every edge stays
+/// inside a device, and what crosses is a copy step. The launch plan is made from it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/device/device.h"
+#include "core/graph/graph_file.h"
+#include "core/place/placement.h"
+
+namespace emplace {
+
+using ValueId = uint32_t;
+inline constexpr ValueId kNoValue = ~ValueId{0};
+using StepId = uint32_t;
+inline constexpr StepId kNoStep = ~StepId{0};
+
+/// What a step asks of a graph.
+struct Request {
+  std::vector<Endpoint> fetches;
+  std::vector<NodeId> targets;
+  std::vector<Endpoint> feeds;
+};
+
+/// A tensor in one memory.
+struct Value {
+  Endpoint tensor;
+  DeviceId device = kNoDevice;  // the part of the graph that it belongs to
+  DeviceId home = kNoDevice;    // whose memory holds it: a GPU, or `host` (CPUs, and what GPU kernels keep on the host)
+  DType dtype = DType::kInvalid;  // a reference: the value is a handle
+  StepId producer = kNoStep;    // kNoStep: fed
+};
+
+enum class StepKind : uint8_t {
+  kNode,
+  kConstant,  // its value is known for good: never launched
+  kCopy,      // one input, one output, another memory
+  kLoop,      // steps up to body_end are its frame
+};
+
+/// What dataflow control asks of the executor beyond running the node's kernel.
+enum class Control : uint8_t { kNone, kSwitch, kMerge, kEnter, kExit, kNextIteration };
+
+struct Step {
+  StepKind kind = StepKind::kNode;
+  Control control = Control::kNone;
+  bool may_be_dead = false;  // below a Switch: runs only if all inputs (a Merge: one) are alive
+  bool in_loop = false;
+  DeviceId device = kNoDevice;
+  NodeId node = kNoNode;       // of a copy: the first reader; of a loop: an Enter of it
+  uint32_t first_operand = 0;  // inputs, then outputs
+  uint32_t num_inputs = 0;
+  uint32_t num_outputs = 0;
+  uint32_t first_control = 0;  // steps that come before, and whose death is this one's
+  uint32_t num_controls = 0;
+  StepId body_end = kNoStep;   // of a loop: its Enters from the next step to `entered`, then the body
+  StepId entered = kNoStep;
+};
+
+struct Program {
+  std::vector<Value> values;
+  std::vector<Step> steps;  // in an order in which they can run; the frame of a loop follows its kLoop step
+  std::vector<ValueId> operands;
+  std::vector<StepId> controls;
+  std::vector<ValueId> fetches;  // as requested
+  std::vector<ValueId> feeds;    // as requested; kNoValue: nobody reads it
+  DeviceId host = kNoDevice;     // the CPU whose memory stands for all host memory
+  bool has_loops = false;
+  int64_t num_copies = 0;        // between devices or memories
+
+  std::span<const ValueId> inputs(const Step& s) const { return {operands.data() + s.first_operand, s.num_inputs}; }
+  std::span<const ValueId> outputs(const Step& s) const {
+    return {operands.data() + s.first_operand + s.num_inputs, s.num_outputs};
+  }
+  std::span<const StepId> controls_of(const Step& s) const { return {controls.data() + s.first_control, s.num_controls}; }
+};
+
+/// Unimplemented: ops or kernels that emplace does not have, all of them.
+Result<Program> partition(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
+                          const Request& request);
+
+/// The attr type that chooses a kernel; kInvalid if the op has no type attr.
+DType kernel_type(const NodeType& type);
+
+}  // namespace emplace
