@@ -13,7 +13,8 @@ Result<Tensor> read_reference(Variable& variable) {
 }
 
 Status KernelContext::allocate_output(int i, const Shape& shape) {
-  ASSIGN_OR_RETURN(output(i), allocator_->allocate(output(i).dtype(), shape));
+  bool on_host = (host_outputs_ >> (i < 63 ? i : 63)) & 1;
+  ASSIGN_OR_RETURN(output(i), (on_host ? host_allocator_ : allocator_)->allocate(output(i).dtype(), shape));
   return ok_status();
 }
 

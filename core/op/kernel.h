@@ -108,6 +108,8 @@ class KernelContext {
   std::span<Tensor> inputs_;
   std::span<Tensor> outputs_;
   Allocator* allocator_ = nullptr;
+  Allocator* host_allocator_ = nullptr;  // for the outputs that a GPU's kernel leaves in host memory
+  uint64_t host_outputs_ = 0;            // a bit each; output 63 speaks for those behind it
   Parallel* parallel_ = nullptr;
   std::string_view node_name_;
   int64_t step_ = 0;

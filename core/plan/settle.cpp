@@ -1,0 +1,220 @@
+// Forward pass over the steps. Integer vectors that shapes depend on (axes, paddings, Shape -> Pack -> Reshape) are
+// worked out here, by the ops' own kernels; nothing else is.
+#include "core/plan/settle.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/plan/rule_context.h"
+
+namespace emplace {
+namespace {
+
+constexpr int64_t kMaxFoldedElements = 4096;  // of a value that a shape may depend on
+
+// Ops that look at the shapes of their inputs only.
+bool reads_shapes_only(std::string_view op) { return op == "Shape" || op == "ShapeN" || op == "Size" || op == "Rank"; }
+
+// Input i of a value_inputs entry.
+size_t value_input(int entry, size_t num_inputs) {
+  return entry < 0 ? num_inputs - static_cast<size_t>(-entry) : static_cast<size_t>(entry);
+}
+
+class HostAllocator final : public Allocator {
+ public:
+  Result<Tensor> allocate(DType dtype, const Shape& shape) override { return Tensor::allocate(dtype, shape); }
+};
+
+class Settler {
+ public:
+  Settler(const GraphFile& file, const DeviceSet& devices, const Program& program, Plan& plan)
+      : graph_(file.graph), devices_(devices), program_(program), plan_(plan) {}
+
+  Status run(const std::vector<Tensor>& feeds) {
+    plan_.values.resize(program_.values.size());
+    plan_.modes.assign(program_.steps.size(), StepMode::kDynamic);
+    for (size_t i = 0; i < feeds.size(); ++i) {
+      if (program_.feeds[i] != kNoValue) fix(program_.feeds[i], feeds[i]);
+    }
+    find_wanted();
+    for (StepId s = 0; s < program_.steps.size(); ++s) RETURN_IF_ERROR(settle(s));
+    return ok_status();
+  }
+
+ private:
+  ValuePlan& at(ValueId v) { return plan_.values[v]; }
+
+  void fix(ValueId v, Tensor value) {
+    plan_.tensors.push_back(std::move(value));
+    fix_to(v, &plan_.tensors.back());
+  }
+  void fix_to(ValueId v, const Tensor* value) {
+    at(v).storage = Storage::kFixed;
+    at(v).known = value;
+    at(v).shape = value->shape();
+  }
+
+  bool on_host(ValueId v) const { return devices_.at(program_.values[v].home).type == "CPU"; }
+
+  bool foldable(const Step& s) const {
+    if (s.kind != StepKind::kNode || s.may_be_dead || s.in_loop || s.control != Control::kNone) return false;
+    const NodeType& type = graph_.type(s.node);
+    if (!type.signature || type.signature->is_stateful) return false;
+    for (ValueId v : program_.outputs(s)) {
+      DType t = program_.values[v].dtype;
+      if ((t != DType::kInt32 && t != DType::kInt64) || !on_host(v)) return false;
+    }
+    return s.num_outputs > 0;
+  }
+
+  // Backwards from the inputs whose values rules ask for.
+  void find_wanted() {
+    wanted_.assign(program_.values.size(), 0);
+    for (StepId i = static_cast<StepId>(program_.steps.size()); i-- > 0;) {
+      const Step& s = program_.steps[i];
+      auto inputs = program_.inputs(s);
+      if (s.kind == StepKind::kCopy) wanted_[inputs[0]] |= wanted_[program_.outputs(s)[0]];
+      if (s.kind != StepKind::kNode || s.in_loop) continue;
+      const OpDef* def = graph_.type(s.node).def;
+      for (int entry : def->value_input_list()) {
+        size_t in = value_input(entry, inputs.size());
+        if (in < inputs.size()) wanted_[inputs[in]] = 1;
+      }
+      auto outputs = program_.outputs(s);
+      bool wanted = std::any_of(outputs.begin(), outputs.end(), [&](ValueId v) { return wanted_[v]; });
+      if (!wanted || !foldable(s) || reads_shapes_only(graph_.type(s.node).op)) continue;
+      for (ValueId v : inputs) wanted_[v] = 1;
+    }
+  }
+
+  Status settle(StepId id) {
+    const Step& s = program_.steps[id];
+    if (s.kind == StepKind::kLoop) return ok_status();
+    if (s.kind == StepKind::kConstant) {
+      const Tensor& value = graph_.attrs(s.node).tensor("value");
+      fix_to(program_.outputs(s)[0], &value);
+      plan_.modes[id] = StepMode::kSkip;
+      return ok_status();
+    }
+    if (s.in_loop) return ok_status();
+    if (s.kind == StepKind::kCopy) {
+      settle_copy(id);
+      return ok_status();
+    }
+    return settle_node(id);
+  }
+
+  void settle_copy(StepId id) {
+    const Step& s = program_.steps[id];
+    const ValuePlan& from = at(program_.inputs(s)[0]);
+    ValueId to = program_.outputs(s)[0];
+    at(to).shape = from.shape;
+    at(to).known = from.known;
+    if (from.known && on_host(to)) at(to).storage = Storage::kFixed;
+    if (from.shape.fully_known()) plan_.modes[id] = StepMode::kPlanned;
+    if (at(to).storage == Storage::kFixed && !s.may_be_dead) plan_.modes[id] = StepMode::kSkip;
+  }
+
+  Status settle_node(StepId id) {
+    const Step& s = program_.steps[id];
+    const NodeType& type = graph_.type(s.node);
+    auto inputs = program_.inputs(s);
+    auto outputs = program_.outputs(s);
+    rule_.begin(type);
+    bool settled = true;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const ValuePlan& in = at(inputs[i]);
+      auto handle = handles_.find(inputs[i]);
+      rule_.inputs[i] = {&in.shape, in.known, handle == handles_.end() ? nullptr : &handle->second};
+      settled &= in.shape.fully_known();
+    }
+    for (int entry : type.def->value_input_list()) {
+      size_t in = value_input(entry, inputs.size());
+      if (in < inputs.size() && !at(inputs[in]).known) settled = false;
+    }
+    if (Status status = type.def->shape_rule()(rule_); !status.ok()) return attach_node(std::move(status), graph_.name(s.node));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      at(outputs[i]).shape = rule_.outputs[i];
+      settled &= rule_.outputs[i].fully_known() && rule_.outputs[i].checked_num_elements().has_value();
+    }
+    for (auto& [i, info] : rule_.handles) handles_[outputs[static_cast<size_t>(i)]] = std::move(info);
+    if (!settled) return ok_status();
+    plan_.modes[id] = StepMode::kPlanned;
+    forward_known(id, type);
+    if (!s.may_be_dead && foldable(s)) fold(id, type);
+    return ok_status();
+  }
+
+  // Identity or Reshape of what is known.
+  void forward_known(StepId id, const NodeType& type) {
+    const Step& s = program_.steps[id];
+    if (!type.def->forwards() || s.num_inputs == 0) return;
+    const ValuePlan& in = at(program_.inputs(s)[0]);
+    ValueId out = program_.outputs(s)[0];
+    if (in.storage != Storage::kFixed || s.may_be_dead) return;
+    if (on_host(program_.inputs(s)[0]) != on_host(out)) return;
+    if (in.shape == at(out).shape) fix_to(out, in.known);
+    else fix(out, in.known->reshaped(at(out).shape));
+    plan_.modes[id] = StepMode::kSkip;
+  }
+
+  // Runs the kernel now if somebody's shape depends on the result. A kernel that refuses will say so in the run.
+  void fold(StepId id, const NodeType& type) {
+    const Step& s = program_.steps[id];
+    auto inputs = program_.inputs(s);
+    auto outputs = program_.outputs(s);
+    bool shapes_only = reads_shapes_only(type.op);
+    bool wanted = false;
+    std::vector<Tensor> in, out;
+    for (ValueId v : outputs) {
+      wanted |= wanted_[v];
+      if (at(v).known || at(v).shape.num_elements() > kMaxFoldedElements) return;
+    }
+    if (!wanted) return;
+    for (ValueId v : inputs) {
+      if (!shapes_only && (!at(v).known || at(v).shape.num_elements() > kMaxFoldedElements)) return;
+      in.push_back(at(v).known ? *at(v).known : Tensor::wrap(base_type(program_.values[v].dtype), at(v).shape, nullptr));
+    }
+    for (ValueId v : outputs) {
+      auto tensor = Tensor::allocate(program_.values[v].dtype, at(v).shape);
+      if (!tensor.ok()) return;
+      out.push_back(tensor.take());
+    }
+    KernelInit init{graph_.name(s.node), type.op, type.view(), type.input_types, type.output_types, nullptr, 0};
+    auto kernel = type.def->cpu_kernel(kernel_type(type))(init);
+    if (!kernel.ok()) return;
+    HostAllocator allocator;
+    Sequential parallel;
+    KernelContext context;
+    context.inputs_ = in;
+    context.outputs_ = out;
+    context.allocator_ = &allocator;
+    context.parallel_ = &parallel;
+    context.node_name_ = graph_.name(s.node);
+    if (!(*kernel)->prepare(context).ok() || !(*kernel)->run(context).ok()) return;
+    for (size_t i = 0; i < outputs.size(); ++i) fix(outputs[i], std::move(out[i]));
+    plan_.modes[id] = StepMode::kSkip;
+  }
+
+  const Graph& graph_;
+  const DeviceSet& devices_;
+  const Program& program_;
+  Plan& plan_;
+  RuleContext rule_;
+  std::map<ValueId, HandleInfo> handles_;
+  std::vector<uint8_t> wanted_;  // by value: a shape depends on it
+};
+
+}  // namespace
+
+Status settle_shapes(const GraphFile& file, const DeviceSet& devices, const Program& program,
+                     const std::vector<Tensor>& feeds, Plan& plan) {
+  return Settler(file, devices, program, plan).run(feeds);
+}
+
+Status attach_node(Status status, std::string_view node_name) {
+  if (status.ok() || status.message().find("[[{{node ") != std::string::npos) return status;
+  return {status.code(), status.message() + "\n\t [[{{node " + std::string(node_name) + "}}]]"};
+}
+
+}  // namespace emplace
