@@ -1,0 +1,219 @@
+// Running: the flat launches, and the general step with slots, dead tensors, shapes found on the way, and loops.
+#include <cstring>
+
+#include "core/base/assert.h"
+#include "core/base/cat.h"
+#include "core/run/executor.h"
+
+namespace emplace {
+
+Status Executor::run(int64_t step) {
+  FlushDenormals flush;
+  copy_bytes_ = settled_copy_bytes_;
+  for (const Launch& launch : launches_) {
+    if (runtime_.stop_asked()) return runtime_.check_stop();
+    Status status;
+    if (launch.kernel) {
+      launch.context->step_ = step;
+      status = launch.kernel->run(*launch.context);
+      if (!status.ok()) status = failed(std::move(status), launch.step);
+    } else {
+      status = run_step(launch.step);
+    }
+    if (!status.ok()) return status;
+  }
+  return runtime_.check_stop();
+}
+
+Status Executor::run_range(StepId begin, StepId end) {
+  for (StepId id = begin; id < end; ++id) {
+    if (runtime_.stop_asked()) return runtime_.check_stop();
+    RETURN_IF_ERROR(run_step(id));
+    if (program_.steps[id].kind == StepKind::kLoop) id = program_.steps[id].body_end - 1;
+  }
+  return ok_status();
+}
+
+Status Executor::run_step(StepId id) {
+  const Step& s = program_.steps[id];
+  if (s.kind == StepKind::kLoop) return run_loop(id);
+  if (plan_.modes[id] == StepMode::kSkip) return ok_status();
+  if (s.may_be_dead && is_dead(s)) {
+    mark_dead(id);
+  } else {
+    RETURN_IF_ERROR(failed(run_kernel(id), id));
+  }
+  release(id);
+  return ok_status();
+}
+
+// The Enters once, then the body as long as a NextIteration is alive. Values that a Merge took at the first
+// iteration are dead in the next.
+Status Executor::run_loop(StepId id) {
+  const Step& loop = program_.steps[id];
+  auto for_each = [&](Control control, const auto& f) {
+    for (StepId b = id + 1; b < loop.body_end; ++b) {
+      const Step& s = program_.steps[b];
+      if (s.kind == StepKind::kLoop) b = s.body_end - 1;
+      else if (s.control == control) f(b, program_.outputs(s)[0]);
+    }
+  };
+  for_each(Control::kNextIteration, [&](StepId, ValueId v) { value_dead_[v] = 1; });
+  RETURN_IF_ERROR(run_range(id + 1, loop.entered));
+  for (;;) {
+    RETURN_IF_ERROR(run_range(loop.entered, loop.body_end));
+    bool again = false;
+    for_each(Control::kNextIteration, [&](StepId, ValueId v) { again |= !value_dead_[v]; });
+    if (!again) break;
+    for_each(Control::kEnter, [&](StepId b, ValueId v) {
+      if (graph_.attrs(program_.steps[b].node).flag("is_constant")) return;
+      value_dead_[v] = 1;
+      values_[v] = Tensor();
+    });
+  }
+  for_each(Control::kEnter, [&](StepId, ValueId v) { values_[v] = Tensor(); });
+  return ok_status();
+}
+
+bool Executor::is_dead(const Step& s) const {
+  for (StepId c : program_.controls_of(s)) {
+    if (step_dead_[c]) return true;
+  }
+  auto inputs = program_.inputs(s);
+  if (s.control == Control::kMerge) {
+    for (ValueId v : inputs) {
+      if (!value_dead_[v]) return false;
+    }
+    return true;
+  }
+  for (ValueId v : inputs) {
+    if (value_dead_[v]) return true;
+  }
+  return false;
+}
+
+void Executor::mark_dead(StepId id) {
+  step_dead_[id] = 1;
+  for (ValueId v : program_.outputs(program_.steps[id])) value_dead_[v] = 1;
+}
+
+Status Executor::run_kernel(StepId id) {
+  Bound& b = bound_[id];
+  RETURN_IF_ERROR(gather(id));
+  RETURN_IF_ERROR(settle_outputs(id));
+  RETURN_IF_ERROR(b.kernel->run(b.context));
+  scatter(id);
+  return ok_status();
+}
+
+// Inputs as they are now; a reference is read where the op wants a value.
+Status Executor::gather(StepId id) {
+  const Step& s = program_.steps[id];
+  KernelContext& c = bound_[id].context;
+  auto inputs = program_.inputs(s);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    ValueId v = inputs[i];
+    if (value_dead_[v] && program_.steps[program_.values[v].producer].may_be_dead) {
+      c.inputs_[i] = Tensor();  // a Merge's
+      continue;
+    }
+    bool wants_handle = s.kind == StepKind::kNode && is_ref(graph_.type(s.node).input_types[i]);
+    if (is_ref(program_.values[v].dtype) && !wants_handle) {
+      ASSIGN_OR_RETURN(c.inputs_[i], read_reference(**values_[v].data<Variable*>()));
+    } else {
+      c.inputs_[i] = values_[v];
+    }
+    const Shape& planned = plan_.values[v].shape;
+    if (plan_.modes[id] == StepMode::kPlanned && s.kind == StepKind::kNode && !(c.inputs_[i].shape() == planned) && !wants_handle) {
+      return failed_precondition(cat("input ", i, " has shape ", c.inputs_[i].shape().to_string(), ", declared was ",
+                                     planned.to_string()));
+    }
+  }
+  return ok_status();
+}
+
+// Shapes and storage of the outputs. A planned step has both, but for what its kernel provides.
+Status Executor::settle_outputs(StepId id) {
+  const Step& s = program_.steps[id];
+  Bound& b = bound_[id];
+  KernelContext& c = b.context;
+  auto outputs = program_.outputs(s);
+  const OpDef* def = s.kind == StepKind::kNode ? graph_.type(s.node).def : nullptr;
+  bool planned = plan_.modes[id] == StepMode::kPlanned;
+  bool own_rule = def && !planned && s.control == Control::kNone;
+  if (own_rule) {
+    rule_.begin(graph_.type(s.node));
+    for (size_t i = 0; i < rule_.inputs.size(); ++i) {
+      bool handle = c.inputs_[i].dtype() == DType::kResource || is_ref(c.inputs_[i].dtype());
+      rule_.inputs[i] = {&c.inputs_[i].shape(), handle ? nullptr : &c.inputs_[i], nullptr};
+    }
+    RETURN_IF_ERROR(def->shape_rule()(rule_));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Value& value = program_.values[outputs[i]];
+    const ValuePlan& p = plan_.values[outputs[i]];
+    if (p.storage == Storage::kBlock) {
+      c.outputs_[i] = values_[outputs[i]];
+      continue;
+    }
+    const Shape& shape = planned ? p.shape : own_rule ? rule_.outputs[i] : c.inputs_.empty() ? p.shape : c.inputs_[0].shape();
+    bool settled = (planned || own_rule) && shape.fully_known();
+    if (settled && def && !def->provides() && !def->forwards()) {
+      RETURN_IF_ERROR(shape.checked_num_elements() ? ok_status() : invalid_argument(cat("shape ", shape.to_string(), " has too many elements")));
+      bool on_host = value.home == program_.host;
+      ASSIGN_OR_RETURN(c.outputs_[i], (on_host ? c.host_allocator_ : c.allocator_)->allocate(value.dtype, shape));
+    } else {
+      Shape known = settled ? shape : Shape{0};
+      c.outputs_[i] = Tensor::wrap(value.dtype, known, nullptr);
+    }
+  }
+  bool same = b.prepared && (planned || b.prepared_for.size() == c.inputs_.size());
+  for (size_t i = 0; same && !planned && i < c.inputs_.size(); ++i) same = c.inputs_[i].shape() == b.prepared_for[i];
+  if (same && (planned || !def || def->value_input_list().empty())) return ok_status();
+  b.prepared_for.clear();
+  for (size_t i = 0; !planned && i < c.inputs_.size(); ++i) b.prepared_for.push_back(c.inputs_[i].shape());
+  return prepare_planned(id);
+}
+
+void Executor::scatter(StepId id) {
+  const Step& s = program_.steps[id];
+  KernelContext& c = bound_[id].context;
+  auto outputs = program_.outputs(s);
+  step_dead_[id] = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    ValueId v = outputs[i];
+    value_dead_[v] = !c.outputs_[i].valid();
+    if (plan_.values[v].storage == Storage::kSlot) values_[v] = std::move(c.outputs_[i]);
+    c.outputs_[i] = Tensor();
+  }
+  if (s.kind == StepKind::kCopy) copy_bytes_ += static_cast<int64_t>(c.inputs_[0].size_bytes());
+  for (Tensor& t : c.inputs_) t = Tensor();
+}
+
+void Executor::release(StepId id) {
+  for (ValueId v : releases_[id]) values_[v] = Tensor();
+}
+
+Status Executor::fetch(size_t i, Tensor& out) {
+  ValueId v = program_.fetches[i];
+  StepId producer = program_.values[v].producer;
+  if (producer != kNoStep && program_.steps[producer].may_be_dead && value_dead_[v]) {
+    return invalid_argument(cat("Retval[", i, "] does not have value"));
+  }
+  Tensor value = values_[v];
+  if (is_ref(value.dtype())) {
+    auto read = read_reference(**value.data<Variable*>());
+    if (!read.ok()) return failed(read.take_status(), producer);
+    value = read.take();
+  }
+  EMPLACE_ASSERT(value.valid(), "a fetched value that is not dead was made by its step");
+  bool fits = out.valid() && out.dtype() == value.dtype() && out.shape() == value.shape() && out.buffer() && out.buffer().use_count() == 1;
+  if (!fits) {
+    ASSIGN_OR_RETURN(out, Tensor::allocate(value.dtype(), value.shape()));
+  }
+  if (value.dtype() == DType::kString) std::copy(value.flat<std::string>().begin(), value.flat<std::string>().end(), out.data<std::string>());
+  else if (value.size_bytes() > 0) std::memcpy(out.raw(), value.raw(), value.size_bytes());
+  return ok_status();
+}
+
+}  // namespace emplace

@@ -1,0 +1,73 @@
+#include "core/run/runtime.h"
+
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
+
+#include <random>
+
+#include "core/base/cat.h"
+
+namespace emplace {
+
+Variable& VariableTable::find_or_create(const std::string& container, const std::string& name, DType dtype,
+                                        const Shape& shape) {
+  std::lock_guard lock(mutex_);
+  auto& slot = variables_[cat(container, "\n", name)];
+  if (!slot) {
+    slot = std::make_unique<Variable>();
+    slot->name = name;
+    slot->dtype = dtype;
+    slot->declared_shape = shape;
+  }
+  return *slot;
+}
+
+std::vector<std::pair<std::string, int64_t>> VariableTable::sizes() const {
+  std::lock_guard lock(mutex_);
+  std::vector<std::pair<std::string, int64_t>> out;
+  for (const auto& [key, v] : variables_) {
+    if (v->value.valid() && v->value.buffer()) out.emplace_back(v->name, static_cast<int64_t>(v->value.buffer()->size()));
+  }
+  return out;
+}
+
+Runtime::Runtime(const DeviceSet& set, uint64_t wanted_seed) : devices(set), seed(wanted_seed) {
+  if (seed == 0) seed = (uint64_t{std::random_device{}()} << 32) | std::random_device{}();
+  for (const Device& d : set.devices) {
+    bool gpu = d.type != "CPU";
+    std::string allocator = gpu ? cat("GPU_", d.parsed.id.value_or(0), "_bfc") : "cpu";
+    // A CPU's memory_limit is TensorFlow's placeholder (256 MiB), no limit.
+    pools.push_back(std::make_unique<MemoryPool>(d.name, std::move(allocator), gpu ? d.memory_limit : 0));
+    variables.push_back(std::make_unique<VariableTable>());
+  }
+}
+
+Status Runtime::check_stop() const {
+  if (stop && stop->load(std::memory_order_relaxed)) return {Code::kCancelled, "Session::run was cancelled"};
+  if (deadline != kNever && std::chrono::steady_clock::now() > deadline) {
+    return {Code::kDeadlineExceeded, cat("the step did not end within ", timeout_s, " s")};
+  }
+  return ok_status();
+}
+
+uint64_t Runtime::seed_of(uint32_t node) const {
+  // SplitMix64: neighbours get unrelated seeds.
+  uint64_t z = seed + (uint64_t{node} + 1) * 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+#ifdef __SSE2__
+namespace {
+constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
+}
+FlushDenormals::FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | kFlushToZero | kDenormalsAreZero); }
+FlushDenormals::~FlushDenormals() { _mm_setcsr(saved_); }
+#else
+FlushDenormals::FlushDenormals() : saved_(0) {}
+FlushDenormals::~FlushDenormals() = default;
+#endif
+
+}  // namespace emplace
