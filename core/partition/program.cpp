@@ -7,8 +7,9 @@
 #include <unordered_map>
 
 #include "core/base/cat.h"
-#include "core/partition/copies.h"
+#include "core/partition/control_flow.h"
 #include "core/partition/frames.h"
+#include "core/partition/memory_kind.h"
 #include "core/partition/prune.h"
 
 namespace emplace {
@@ -24,7 +25,7 @@ struct TypeFacts {
 class Cutter {
  public:
   Cutter(const GraphFile& file, const DeviceSet& devices, const Placement& placement, const Request& request)
-      : file_(file), graph_(file.graph), devices_(devices), request_(request), pruned_(graph_, request),
+      : file_(file), graph_(file.graph), devices_(devices), request_(request), pruned_(graph_, request), memory_(file),
         facts_(graph_.types().size()) {
     for (DeviceId d = 0; d < devices.size(); ++d) {
       is_cpu_.push_back(devices.at(d).type == "CPU");
@@ -43,7 +44,7 @@ class Cutter {
     program_.steps.reserve(pruned_.nodes().size());
     program_.values.reserve(pruned_.nodes().size());
     program_.operands.reserve(3 * pruned_.nodes().size());
-    if (has_control_flow_) move_control_flow();
+    if (has_control_flow_) move_control_flow(graph_, device_of_);
     if (has_frames_) {
       RETURN_IF_ERROR(add_frames());
     } else {
@@ -93,26 +94,6 @@ class Cutter {
       first = false;
     }
     return unimplemented(std::move(text));
-  }
-
-  // Switch and Exit run where their data comes from, Enter and NextIteration where it is first read.
-  void move_control_flow() {
-    for (NodeId id : pruned_.nodes()) {
-      Control control = facts(id).control;
-      if (control == Control::kSwitch || control == Control::kExit) {
-        device_of_[id] = device_of_[graph_.inputs(id)[0].node];
-      }
-    }
-    std::vector<uint8_t> read(graph_.num_nodes());
-    for (NodeId id : pruned_.nodes()) {
-      for (const Endpoint& e : graph_.inputs(id)) {
-        Control control = facts(e.node).control;
-        bool moves = control == Control::kEnter || control == Control::kNextIteration;
-        if (!moves || read[e.node] || is_ref(graph_.output_type(e))) continue;
-        read[e.node] = 1;
-        device_of_[e.node] = device_of_[id];
-      }
-    }
   }
 
   Status add_frames() {
@@ -209,7 +190,7 @@ class Cutter {
 
   void add_output(Endpoint e, DType dtype, const Step& step, StepId self) {
     DeviceId home = is_cpu_[step.device] ? host_ : step.device;
-    if (home != host_ && (is_ref(dtype) || output_memory(file_, e.node, static_cast<int>(e.slot), devices_.at(home).type) == MemoryKind::kHost)) {
+    if (home != host_ && (is_ref(dtype) || memory_.output(e.node, e.slot, devices_.at(home).type) == MemoryKind::kHost)) {
       home = host_;
     }
     auto id = static_cast<ValueId>(program_.values.size());
@@ -234,7 +215,7 @@ class Cutter {
   ValueId local_input(NodeId node, int i, DeviceId device, bool cpu, bool in_loop) {
     ValueId v = value(graph_.inputs(node)[static_cast<size_t>(i)]);
     const Value source = program_.values[v];
-    bool wants_host = cpu || input_memory(file_, node, i, devices_.at(device).type) == MemoryKind::kHost;
+    bool wants_host = cpu || memory_.input(node, static_cast<size_t>(i), devices_.at(device).type) == MemoryKind::kHost;
     bool on_host = source.home == host_;
     bool wants_handle = is_ref(graph_.type(node).input_types[static_cast<size_t>(i)]) || source.dtype == DType::kResource;
     if (source.device == device && (wants_handle || on_host == wants_host || is_ref(source.dtype))) return v;
@@ -273,6 +254,7 @@ class Cutter {
   const DeviceSet& devices_;
   const Request& request_;
   Pruned pruned_;
+  MemoryKinds memory_;
   std::vector<TypeFacts> facts_;
   std::vector<uint8_t> is_cpu_;
   std::vector<DeviceId> device_of_;
