@@ -19,6 +19,10 @@ void read_scientific(const char* text, const char* end, Decimal& d) {
   while (d.digits.size() > 1 && d.digits.back() == '0') d.digits.pop_back();
 }
 
+constexpr int kHalfDigits = 5;  // these always identify a half
+
+bool reads_back(double magnitude, half to) { return half(static_cast<float>(magnitude)).bits == (to.bits & 0x7fff); }
+
 // The digits that are left after rounding the exact value to `fraction` digits behind the point.
 Decimal rounded_fixed(const Decimal& d, int fraction) {
   char text[512];
@@ -87,16 +91,20 @@ Decimal Decimal::shortest(half value) {
   Decimal d;
   d.value = static_cast<double>(static_cast<float>(value));
   d.negative = std::signbit(d.value);
-  uint16_t magnitude = value.bits & 0x7fff;
-  // Five digits always identify a half.
-  for (int digits = 1; digits <= 5; ++digits) {
+  double magnitude = std::fabs(d.value);
+  for (int digits = 1;; ++digits) {
     char text[32];
-    int n = std::snprintf(text, sizeof text, "%.*e", digits - 1, std::fabs(d.value));
-    if (digits < 5 && half(std::strtof(text, nullptr)).bits != magnitude) continue;
+    int n = std::snprintf(text, sizeof text, "%.*e", digits - 1, magnitude);
+    double nearest = std::strtod(text, nullptr);
+    if (!reads_back(nearest, value) && nearest < magnitude) {
+      // Above a power of two halves lie twice as far apart as below: the next number up may do.
+      read_scientific(text, text + n, d);
+      n = std::snprintf(text, sizeof text, "%.*e", digits - 1, nearest + std::pow(10.0, d.exponent - digits + 1));
+    }
+    if (digits < kHalfDigits && !reads_back(std::strtod(text, nullptr), value)) continue;
     read_scientific(text, text + n, d);
-    break;
+    return d;
   }
-  return d;
 }
 
 std::string positional(const Decimal& d, int precision, Trim trim) {

@@ -241,6 +241,9 @@ Result<Tensor> parse_npy(std::string_view bytes, const std::string& name) {
     size_t part = is_complex(element->dtype) ? element->size / 2 : element->size;
     for (size_t p = 0; element->swapped && p < element->size; p += part) std::reverse(to + p, to + p + part);
   }
+  if (element->dtype == DType::kBool) {  // any other byte than 0 and 1 would be no bool to C++
+    for (char *b = t.data<char>(), *end = b + *count; b != end; ++b) *b = *b != 0;
+  }
   return t;
 }
 

@@ -25,10 +25,22 @@ double exact(T v) {
   else return static_cast<double>(v);
 }
 
+template <class T>
+T rounded(double x) {
+  if constexpr (std::is_same_v<T, half>) return half(static_cast<float>(x));
+  else return static_cast<T>(x);
+}
+
 std::string padded_left(std::string text, size_t width) {
   if (text.size() < width) text.insert(0, width - text.size(), ' ');
   return text;
 }
+
+// 10 to the number of digits that the type can be sure of, at most 8 for arrays and 16 for scalars.
+template <class T>
+constexpr double kExponentialFrom = std::is_same_v<T, half> ? 1e3 : std::is_same_v<T, float> ? 1e6 : 1e8;
+template <class T>
+constexpr double kExponentialScalarFrom = std::is_same_v<T, double> ? 1e16 : kExponentialFrom<T>;
 
 // NumPy's FloatingFormat: one width for all numbers that are shown.
 template <class T>
@@ -51,7 +63,8 @@ class FloatFormat {
       largest = std::max(largest, magnitude);
       smallest = smallest == 0 ? magnitude : std::min(smallest, magnitude);
     }
-    exponential_ = largest != 0 && (largest >= kExponentialFrom || smallest < 0.0001 || ratio_is_large(largest, smallest));
+    exponential_ = largest != 0 && (largest >= kExponentialFrom<T> || smallest < exact(rounded<T>(0.0001)) ||
+                                    ratio_is_large(largest, smallest));
     for (const Decimal& d : finite) measure(d);
     if (exponential_) right_ = exponent_digits_ + 2 + precision_;
     if (any_infinite) {
@@ -85,8 +98,8 @@ class FloatFormat {
  private:
   // The quotient is taken in the type itself, where a half may overflow.
   static bool ratio_is_large(double largest, double smallest) {
-    if constexpr (std::is_same_v<T, half>) return static_cast<float>(half(static_cast<float>(largest / smallest))) > 1000;
-    else return static_cast<double>(static_cast<T>(largest) / static_cast<T>(smallest)) > 1000;
+    if constexpr (std::is_same_v<T, half>) return exact(rounded<half>(largest / smallest)) > 1000;
+    else return static_cast<T>(largest) / static_cast<T>(smallest) > T{1000};
   }
 
   void measure(const Decimal& d) {
@@ -101,9 +114,6 @@ class FloatFormat {
       right_ = std::max(right_, static_cast<int>(text.size() - point) - 1);
     }
   }
-
-  // 10 to the number of digits that the type can be sure of, at most 8.
-  static constexpr double kExponentialFrom = std::is_same_v<T, half> ? 1e3 : std::is_same_v<T, float> ? 1e6 : 1e8;
 
   bool plus_;
   bool exponential_ = false;
@@ -283,7 +293,7 @@ std::string float_scalar(T v, Trim trim) {
   if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
   Decimal d = Decimal::shortest(v);
   double magnitude = std::fabs(x);
-  if (magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16)) return positional(d, -1, trim);
+  if (magnitude == 0 || (magnitude >= 1e-4 && magnitude < kExponentialScalarFrom<T>)) return positional(d, -1, trim);
   return scientific(d, -1, 0, 2, Trim::kNothing);
 }
 

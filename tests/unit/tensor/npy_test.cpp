@@ -85,3 +85,8 @@ TEST_CASE("damaged files are refused before anything is allocated") {
     if (bent_members.ok() && !bent_members->empty()) (void)zip_extract(bent, (*bent_members)[0]).ok();
   }
 }
+
+TEST_CASE("bools are true for any byte but 0") {
+  Tensor t = parse_npy(npy("|b1", "(3,)", std::string("\x02\x00\xff", 3)), "x").take();
+  CHECK(std::string(t.data<char>(), 3) == std::string("\1\0\1", 3));
+}

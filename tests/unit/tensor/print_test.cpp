@@ -61,3 +61,26 @@ TEST_CASE("complex numbers print as NumPy prints them") {
   std::vector<C> values = {C(1, 2), C(-0.5f, -3.25f)};
   CHECK(print_tensor(Tensor::of<C>({2}, values)) == "[ 1. +2.j   -0.5-3.25j]");
 }
+
+TEST_CASE("scalars turn to exponents at 10 to the digits of their type") {
+  CHECK(print_tensor(Tensor::scalar(999999.0f)) == "999999.0");
+  CHECK(print_tensor(Tensor::scalar(1e6f)) == "1e+06");
+  CHECK(print_tensor(Tensor::scalar(-14709219.0f)) == "-1.4709219e+07");
+  CHECK(print_tensor(Tensor::scalar(half(999.0f))) == "999.0");
+  CHECK(print_tensor(Tensor::scalar(half(5430.0f))) == "5.43e+03");
+  CHECK(print_tensor(Tensor::scalar(9e15)) == "9000000000000000.0");
+  CHECK(print_tensor(Tensor::scalar(1e-4f)) == "1e-04");
+  CHECK(print_tensor(Tensor::scalar(1e-4)) == "0.0001");
+}
+
+TEST_CASE("the small end of fixed notation is compared in the array's type") {
+  std::vector<float> floats(2, 1e-4f);
+  CHECK(print_tensor(Tensor::of<float>({2}, floats)) == "[0.0001 0.0001]");
+  std::vector<double> doubles(2, static_cast<double>(1e-4f));
+  CHECK(print_tensor(Tensor::of<double>({2}, doubles)) == "[9.99999975e-05 9.99999975e-05]");
+}
+
+TEST_CASE("halves print the shortest digits that identify them, also above a power of two") {
+  std::vector<half> values = {half(0x1p-6f), half(0x1p-14f), half(4096.0f)};
+  CHECK(print_tensor(Tensor::of<half>({3}, values)) == "[1.563e-02 6.104e-05 4.096e+03]");
+}
