@@ -190,7 +190,7 @@ std::string summarize_attr(const AttrValue& value) {
   return "<Unknown AttrValue type>";
 }
 
-std::string summarize_attrs(const Attrs& attrs) {
+std::string summarize_attrs(Attrs attrs) {
   std::vector<Attrs::Entry> sorted(attrs.entries().begin(), attrs.entries().end());
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string out;

@@ -12,7 +12,7 @@ namespace emplace {
 /// `DT_FLOAT`, `"NHWC"`, `[1, 2]`, `Tensor<type: float shape: [2] values: 1 2>`.
 std::string summarize_attr(const AttrValue& value);
 /// `T=DT_FLOAT, transpose_a=false`: sorted by name, without brackets.
-std::string summarize_attrs(const Attrs& attrs);
+std::string summarize_attrs(Attrs attrs);
 /// At most `limit` elements: `1 2`, `[1 2][3...]...`.
 std::string summarize_values(const Tensor& t, int64_t limit);
 /// `Op<name=Relu; signature=features:T -> activations:T; attr=T:type,allowed=[DT_FLOAT]>`.
