@@ -39,7 +39,7 @@ class JsonWriter {
 
   /// From here to the end of the current object or array: all on one line.
   JsonWriter& compact() {
-    compact_from_ = depth_;
+    if (compact_from_ < 0) compact_from_ = depth_;
     return *this;
   }
 

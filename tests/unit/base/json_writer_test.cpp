@@ -29,8 +29,9 @@ TEST_CASE("indented JSON has one member a line, but for compact parts") {
   w.begin_object().member("a", 1).key("shape").begin_array().compact().value(2).value(3).end_array();
   w.member("z", 0).end_object();
   w.begin_array().end_array();
+  w.begin_object().compact().key("x").begin_array().compact().value(1).end_array().member("y", 2).end_object();
   w.end_array();
-  CHECK(out == "[\n  {\n    \"a\": 1,\n    \"shape\": [2, 3],\n    \"z\": 0\n  },\n  []\n]");
+  CHECK(out == "[\n  {\n    \"a\": 1,\n    \"shape\": [2, 3],\n    \"z\": 0\n  },\n  [],\n  {\"x\": [1], \"y\": 2}\n]");
 }
 
 TEST_CASE("numbers read back to the same value, and non-finite ones are protobuf's texts") {
