@@ -45,6 +45,14 @@ Result<Shape> ShapeContext::merge(const Shape& a, const Shape& b) {
   return merged;
 }
 
+Shape values_as_shape(const Tensor& t) {
+  bool is_integer_vector = t.shape().rank() == 1 && (t.dtype() == DType::kInt32 || t.dtype() == DType::kInt64);
+  if (!is_integer_vector || t.num_elements() > kMaxRank) return Shape::unknown();
+  Shape shape;
+  for (int64_t i = 0; i < t.num_elements(); ++i) shape.add_dim(std::max<int64_t>(int_at(t, i), -1));
+  return shape;
+}
+
 Status shape_unchanged(ShapeContext& c) {
   for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, c.input(0));
   return ok_status();

@@ -52,6 +52,10 @@ class ShapeContext {
   static Result<Shape> merge(const Shape& a, const Shape& b);
 };
 
+/// The entries of an integer vector as sizes, -1 for whatever is negative. Unknown rank for a tensor that is
+/// no integer vector, and for one with more entries than a shape can have.
+Shape values_as_shape(const Tensor& t);
+
 using ShapeRule = Status (*)(ShapeContext&);
 
 // Rules that many ops share.
