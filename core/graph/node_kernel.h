@@ -1,0 +1,14 @@
+/// Which of an op's kernels a node takes.
+#pragma once
+
+#include "core/graph/graph.h"
+
+namespace emplace {
+
+/// The type that chooses the kernel (OpDef::kernel_attr): kInvalid for an op without a type attr.
+DType kernel_type(const NodeType& type);
+
+/// Null if emplace cannot run the op for these types.
+KernelMaker cpu_kernel(const NodeType& type);
+
+}  // namespace emplace

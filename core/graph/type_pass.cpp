@@ -1,0 +1,241 @@
+#include "core/graph/type_pass.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/base/cat.h"
+#include "core/base/suggest.h"
+#include "core/graph/literals.h"
+
+namespace emplace {
+namespace {
+
+// Outputs of all nodes together: 5 bytes each, so a small file cannot ask for more memory than this allows.
+constexpr size_t kMaxOutputs = size_t{1} << 26;
+
+bool may_close_loop(std::string_view op) { return op == "Merge" || op == "RefMerge"; }
+
+}  // namespace
+
+TypePass::TypePass(const GraphFile& file, Graph& graph, Problems& problems)
+    : file_(file), graph_(graph), problems_(problems), table_(graph), inferred_(graph), ops_(graph.num_texts()) {
+  for (Literal& literal : graph.literals_) literals_.emplace(literal.constant, &literal);
+}
+
+void TypePass::run() {
+  graph_.types_.clear();
+  bool too_many = false;
+  for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+    graph_.nodes_[id].first_output = static_cast<uint32_t>(output_types_.size());
+    graph_.nodes_[id].type = TypeTable::kNone;
+    if (too_many) continue;
+    type_node(id);
+    too_many = output_types_.size() > kMaxOutputs;
+    if (too_many) report(id, cat("the outputs up to here are more than ", kMaxOutputs), {}, Code::kResourceExhausted);
+  }
+  check_back_edges();
+  graph_.output_shapes_.assign(output_types_.size(), 0);
+}
+
+void TypePass::type_node(NodeId id) {
+  const Node& node = graph_.nodes_[id];
+  if (!literals_.empty() && literals_.contains(id)) {  // its consumer settles it
+    output_types_.push_back(DType::kInvalid);
+    return;
+  }
+  if (!gather_inputs(id)) return;
+  const OpInfo& op = op_info(node.op);
+  if (!op.signature) {
+    report_unknown_op(id);
+    return;
+  }
+  if (has_open_literal_) settle_literals(id, op);
+  TypeTable::Key key{node.op, node.attr_set, actual_};
+  uint32_t type = table_.find(key);
+  if (type == TypeTable::kNone) type = make_type(id, op, key);
+  if (type != TypeTable::kNone) set_type(id, type);
+}
+
+// The types that arrive; false (and reported) if an input names an output that does not exist.
+bool TypePass::gather_inputs(NodeId id) {
+  actual_.clear();
+  has_open_literal_ = false;
+  bool good = true;
+  auto inputs = graph_.inputs(id);
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    const Endpoint& e = inputs[i];
+    if (e.node >= id) {
+      if (!may_close_loop(graph_.op(id))) {
+        report(id, cat("input '", graph_.name(e.node), "' closes a cycle"), "only a Merge may read what comes after it");
+        good = false;
+      }
+      back_edges_.push_back({id, i});
+      actual_.push_back(DType::kInvalid);
+      continue;
+    }
+    const uint32_t first = graph_.nodes_[e.node].first_output;
+    const uint32_t count = graph_.nodes_[e.node + 1].first_output - first;
+    if (e.slot < count) {
+      actual_.push_back(output_types_[first + e.slot]);
+      if (actual_.back() == DType::kInvalid && literals_.contains(e.node)) has_open_literal_ = true;
+      continue;
+    }
+    actual_.push_back(DType::kInvalid);
+    if (graph_.nodes_[e.node].type == TypeTable::kNone) continue;  // has a problem of its own
+    problems_.add(graph_.nodes_[id].position,
+                  cat("Node '", graph_.name(id), "': Connecting to invalid output ", e.slot, " of source node ",
+                      graph_.name(e.node), " which has ", count, " outputs."));
+    good = false;
+  }
+  return good;
+}
+
+const TypePass::OpInfo& TypePass::op_info(uint32_t op) {
+  OpInfo& info = ops_[op];
+  if (info.known) return info;
+  info.known = true;
+  std::string_view name = graph_.text(op);
+  if (auto function = file_.library.find(std::string(name)); function != file_.library.end()) {
+    info.signature = &function->second.signature;
+    info.is_function = true;
+  } else {
+    info.signature = file_.ops->find(name);
+    info.def = info.signature ? OpLibrary::find(name) : nullptr;
+  }
+  return info;
+}
+
+void TypePass::report_unknown_op(NodeId id) {
+  std::string hint;
+  if (!problems_.full()) {
+    Suggestion near(graph_.op(id));
+    for (std::string_view name : file_.ops->names()) near.offer(name);
+    for (const auto& [name, function] : file_.library) near.offer(name);
+    hint = near.text();
+  }
+  problems_.add(graph_.nodes_[id].position, cat("unknown op '", graph_.op(id), "'"), std::move(hint), Code::kNotFound);
+}
+
+void TypePass::set_type(NodeId id, uint32_t type) {
+  graph_.nodes_[id].type = type;
+  auto types = graph_.types_[type].output_types;
+  output_types_.insert(output_types_.end(), types.begin(), types.end());
+}
+
+uint32_t TypePass::make_type(NodeId id, const OpInfo& op, const TypeTable::Key& key) {
+  const OpSignature& signature = *op.signature;
+  if (signature.deprecated_since > 0 && file_.producer >= signature.deprecated_since) {
+    report(id, cat("Op ", signature.name, " is not available in GraphDef version ", file_.producer,
+                   ". It has been removed in version ", signature.deprecated_since, ". ", signature.deprecation, "."),
+           {}, Code::kUnimplemented);
+    return TypeTable::kNone;
+  }
+  auto written = graph_.written_attrs(id);
+  TypeBuilder builder(signature, written, key.inputs);
+  builder.match_attrs();
+  if (builder.problems().empty()) builder.infer(inferred_);
+  bool whole = builder.problems().empty() && builder.finish();
+  for (const auto& problem : builder.problems()) report(id, problem.message, problem.hint);
+  if (!whole) return TypeTable::kNone;
+  if (auto wrong = builder.first_wrong_input()) {
+    for (size_t i = *wrong; i < key.inputs.size(); ++i) {
+      DType got = key.inputs[i], wanted = builder.input_types()[i];
+      if (got == DType::kInvalid || wanted == DType::kInvalid || got == wanted || base_type(got) == wanted) continue;
+      report_wrong_input(id, static_cast<uint32_t>(i), got, wanted);
+    }
+    return TypeTable::kNone;
+  }
+  NodeType type;
+  type.op = graph_.op(id);
+  type.signature = op.is_function ? nullptr : op.signature;
+  type.def = op.def;
+  type.attrs = builder.attrs_as_written() ? written
+                                          : std::span<const Attrs::Entry>(graph_.type_attrs_.emplace_back(builder.attrs()));
+  type.input_types = table_.keep(builder.input_types());
+  type.output_types = table_.keep(builder.output_types());
+  type.input_args = table_.keep(builder.input_args());
+  type.output_args = table_.keep(builder.output_args());
+  return table_.add(key, type);
+}
+
+void TypePass::settle_literals(NodeId id, const OpInfo& op) {
+  auto inputs = graph_.inputs(id);
+  auto literal_at = [&](size_t i) -> Literal* {
+    auto it = actual_[i] == DType::kInvalid ? literals_.find(inputs[i].node) : literals_.end();
+    return it == literals_.end() ? nullptr : it->second;
+  };
+  // A stated dtype counts like that of any other input.
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Literal* literal = literal_at(i);
+    if (literal && literal->typed) actual_[i] = literal->value.dtype();
+  }
+  TypeBuilder builder(*op.signature, graph_.written_attrs(id), actual_);
+  builder.match_attrs();
+  if (builder.problems().empty()) builder.infer(inferred_);
+  bool known = builder.problems().empty();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    auto it = literals_.find(inputs[i].node);
+    if (it == literals_.end() || graph_.nodes_[inputs[i].node].type != TypeTable::kNone) continue;
+    Literal& literal = *it->second;
+    DType type = literal.typed ? literal.value.dtype() : known ? builder.wanted_type(i) : DType::kInvalid;
+    if (type == DType::kInvalid) type = natural_literal_type(literal.value, known ? builder.wanted_attr(i) : nullptr);
+    settle_literal(literal, type);
+    actual_[i] = literal.value.valid() ? type : DType::kInvalid;
+  }
+}
+
+void TypePass::settle_literal(Literal& literal, DType type) {
+  Node& node = graph_.nodes_[literal.constant];
+  auto value = convert_literal(literal.value, type);
+  if (!value.ok()) {
+    report(literal.consumer, cat("input ", literal.input, ": ", value.status().message()), {});
+    literal.value = Tensor();
+    return;
+  }
+  literal.value = value.take();
+  const AttrValue* dtype = inferred_.of(type);
+  const AttrValue* attr = &graph_.attr_values_.emplace_back(AttrValue::of(literal.value));
+  graph_.attr_sets_.push_back({{"dtype", dtype}, {"value", attr}});
+  node.attr_set = static_cast<uint32_t>(graph_.attr_sets_.size() - 1);
+  TypeTable::Key key{node.op, node.attr_set, {}};
+  node.type = make_type(literal.constant, op_info(node.op), key);
+  output_types_[node.first_output] = type;
+}
+
+void TypePass::check_back_edges() {
+  for (const BackEdge& edge : back_edges_) {
+    const Endpoint e = graph_.inputs(edge.node)[edge.input];
+    const uint32_t consumer = graph_.nodes_[edge.node].type, source = graph_.nodes_[e.node].type;
+    if (consumer == TypeTable::kNone || source == TypeTable::kNone) continue;
+    auto outputs = graph_.types_[source].output_types;
+    if (e.slot >= outputs.size()) {
+      problems_.add(graph_.nodes_[edge.node].position,
+                    cat("Node '", graph_.name(edge.node), "': Connecting to invalid output ", e.slot, " of source node ",
+                        graph_.name(e.node), " which has ", outputs.size(), " outputs."));
+      continue;
+    }
+    DType got = outputs[e.slot], wanted = graph_.types_[consumer].input_types[edge.input];
+    if (got != wanted && base_type(got) != wanted) report_wrong_input(edge.node, edge.input, got, wanted);
+  }
+}
+
+void TypePass::report(NodeId id, std::string_view what, std::string hint, Code code) {
+  problems_.add(graph_.nodes_[id].position, cat("node '", graph_.name(id), "' (", graph_.op(id), "): ", what),
+                std::move(hint), code);
+}
+
+void TypePass::report_wrong_input(NodeId id, uint32_t input, DType got, DType wanted) {
+  const Endpoint e = graph_.inputs(id)[input];
+  std::string hint;
+  if (is_ref(wanted)) {
+    hint = cat("'", graph_.name(e.node), "' is no variable, so ", graph_.op(id), " cannot write to it");
+  } else {
+    hint = cat(graph_.op(id), " node '", graph_.name(id), "' takes ", dtype_name(wanted), " here; a Cast converts");
+  }
+  problems_.add(graph_.nodes_[id].position,
+                cat("Input ", input, " of node ", graph_.name(id), " was passed ", dtype_tf_name(got), " from ",
+                    graph_.name(e.node), ":", e.slot, " incompatible with expected ", dtype_tf_name(wanted), "."),
+                std::move(hint));
+}
+
+}  // namespace emplace

@@ -1,0 +1,61 @@
+/// TypePass: gives every node of a graph its NodeType, in node order, and the literals their element types.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "core/graph/graph_file.h"
+#include "core/graph/node_typing.h"
+#include "core/graph/type_table.h"
+
+namespace emplace {
+
+class TypePass {
+ public:
+  /// `file` says which ops, functions and version there are; `graph` is its graph, or the body of a function.
+  TypePass(const GraphFile& file, Graph& graph, Problems& problems);
+
+  /// Adds every problem it finds. Sets Node::type and Node::first_output; the shapes of all outputs become unknown.
+  /// A node with a problem has type TypeTable::kNone and no outputs.
+  void run();
+
+ private:
+  struct OpInfo {
+    bool known = false;                      // looked up
+    const OpSignature* signature = nullptr;  // null: no such op
+    const OpDef* def = nullptr;
+    bool is_function = false;
+  };
+  // A loop's back edge: its type is checked when all types are known.
+  struct BackEdge {
+    NodeId node;
+    uint32_t input;
+  };
+
+  void type_node(NodeId id);
+  bool gather_inputs(NodeId id);
+  DType source_type(NodeId id, uint32_t input);
+  const OpInfo& op_info(uint32_t op);
+  void report_unknown_op(NodeId id);
+  uint32_t make_type(NodeId id, const OpInfo& op, const TypeTable::Key& key);
+  void settle_literals(NodeId id, const OpInfo& op);
+  void settle_literal(Literal& literal, DType type);
+  void set_type(NodeId id, uint32_t type);
+  void check_back_edges();
+  void report(NodeId id, std::string_view what, std::string hint, Code code = Code::kInvalidArgument);
+  void report_wrong_input(NodeId id, uint32_t input, DType got, DType wanted);
+
+  const GraphFile& file_;
+  Graph& graph_;
+  Problems& problems_;
+  TypeTable table_;
+  InferredAttrs inferred_;
+  std::vector<OpInfo> ops_;              // by text id
+  std::vector<DType> actual_;            // of the inputs of the node in work
+  std::vector<DType> output_types_;      // of all outputs, by Node::first_output
+  std::vector<BackEdge> back_edges_;
+  std::unordered_map<NodeId, Literal*> literals_;  // by constant
+  bool has_open_literal_ = false;        // among the inputs of the node in work
+};
+
+}  // namespace emplace
