@@ -9,6 +9,9 @@
 #include "core/base/dtype.h"
 #include "core/ops/isa.h"
 
+// Vectors of the vector extension go through always-inlined functions only: how a call would pass them does not matter.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 namespace emplace {
 
 using complex64 = std::complex<float>;
@@ -59,14 +62,16 @@ EMPLACE_INLINE T multiply(T a, T b) {
   }
 }
 
-/// NaN if either is.
+/// NaN if either is. Also for vectors of the compiler's vector extension, whose comparisons cannot be short-circuited.
 template <class T>
 EMPLACE_INLINE T maximum(T a, T b) {
-  return a > b || a != a ? a : b;
+  if constexpr (std::is_arithmetic_v<T>) return a > b || a != a ? a : b;
+  else return (a > b) | (a != a) ? a : b;
 }
 template <class T>
 EMPLACE_INLINE T minimum(T a, T b) {
-  return a < b || a != a ? a : b;
+  if constexpr (std::is_arithmetic_v<T>) return a < b || a != a ? a : b;
+  else return (a < b) | (a != a) ? a : b;
 }
 
 }  // namespace emplace
