@@ -1,5 +1,5 @@
 // Relu and its relatives: elementwise activation functions of neural networks.
-#include <algorithm>
+#include <bit>
 
 #include "core/ops/elementwise.h"
 #include "core/ops/selu_constants.h"
@@ -15,20 +15,26 @@ struct Relu {
 struct Relu6 {
   template <class T>
   EMPLACE_INLINE static T apply(T x) { return minimum(maximum(x, T(0)), T(6)); }
+  /// By bits: in float, TensorFlow keeps denormals here.
+  EMPLACE_INLINE static float apply(float x) {
+    const int32_t bits = std::bit_cast<int32_t>(x);
+    return std::bit_cast<float>(x < 0.0f ? 0 : x > 6.0f ? std::bit_cast<int32_t>(6.0f) : bits);
+  }
 };
 struct Exponential {
   static constexpr double kCostNs = 0.3;
   template <class T>
   static constexpr bool kScalarOnly = kLibraryMath<T>;
 };
+// exp(x) - 1, not expm1(x): near 0 digits are lost, and halves round after every operation.
 struct Elu : Exponential {
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return x < 0 ? exp_of(x) - T(1) : x; }
+  EMPLACE_INLINE static T apply(T x) { return x < T(0) ? exp_of(x) - T(1) : x; }
 };
 struct Selu : Exponential {
   template <class T>
   EMPLACE_INLINE static T apply(T x) {
-    return x < 0 ? T(kSeluScaleAlpha) * (exp_of(x) - T(1)) : T(kSeluScale) * x;
+    return x < T(0) ? T(kSeluScaleAlpha) * (exp_of(x) - T(1)) : T(kSeluScale) * x;
   }
 };
 /// log(1 + exp(x)) without overflow.
@@ -45,15 +51,17 @@ template <class F>
 constexpr KernelMaker kReal = elementwise<F, float, double, int32_t, int64_t, uint64_t>;
 template <class F>
 constexpr KernelMaker kFloatingOnly = elementwise<F, float, double>;
+template <class F>
+constexpr KernelMaker kRoundingHalves = elementwise<F, float, double, half, bfloat16>;
 
 }  // namespace
 
 OpDef relu_op() { return unary_op("Relu", "max(x, 0); NaN stays.").cpu(kRealNumbers, kReal<Relu>); }
 OpDef relu6_op() { return unary_op("Relu6", "min(max(x, 0), 6); NaN stays.").cpu(kRealNumbers, kReal<Relu6>); }
-OpDef elu_op() { return unary_op("Elu", "x where x >= 0, else exp(x) - 1.").cpu(kFloating, kFloatingOnly<Elu>); }
+OpDef elu_op() { return unary_op("Elu", "x where x >= 0, else exp(x) - 1.").cpu(kFloating, kRoundingHalves<Elu>); }
 OpDef selu_op() {
   return unary_op("Selu", "scale * x where x >= 0, else scale * alpha * (exp(x) - 1), with the constants of the paper.")
-      .cpu(kFloating, kFloatingOnly<Selu>);
+      .cpu(kFloating, kRoundingHalves<Selu>);
 }
 OpDef softplus_op() { return unary_op("Softplus", "log(1 + exp(x)).").cpu(kFloating, kFloatingOnly<Softplus>); }
 OpDef softsign_op() { return unary_op("Softsign", "x / (1 + |x|).").cpu(kFloating, kFloatingOnly<Softsign>); }

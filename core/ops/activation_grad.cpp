@@ -66,6 +66,8 @@ struct SigmoidGrad : SameSize {
 };
 struct TanhGrad : SameSize {
   template <class T>
+  static constexpr bool kScalarOnly = true;  // where y is near 1, fusing the multiplication would change many digits
+  template <class T>
   EMPLACE_INLINE static T apply(T y, T dy) {
     const T z = conjugate(y);
     return dy * (T(1) - z * z);

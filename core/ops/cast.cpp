@@ -15,8 +15,8 @@ template <class To, class From>
 EMPLACE_INLINE To to_integer(From x) {
   if constexpr (std::is_same_v<To, uint64_t>) {
     constexpr From kHalfRange = static_cast<From>(0x1p63);
-    if (x >= kHalfRange) return static_cast<uint64_t>(to_integer<int64_t>(x - kHalfRange)) ^ (uint64_t{1} << 63);
-    return static_cast<uint64_t>(to_integer<int64_t>(x));
+    if (x >= kHalfRange && x < 2 * kHalfRange) return static_cast<uint64_t>(to_integer<int64_t>(x - kHalfRange)) ^ (uint64_t{1} << 63);
+    return static_cast<uint64_t>(to_integer<int64_t>(x));  // negative numbers wrap
   } else {
     constexpr From kLimit = -static_cast<From>(std::numeric_limits<To>::min());  // one more than the largest
     return x >= -kLimit && x < kLimit ? static_cast<To>(x) : std::numeric_limits<To>::min();
@@ -25,9 +25,9 @@ EMPLACE_INLINE To to_integer(From x) {
 
 template <class To, class From>
 EMPLACE_INLINE To cast_one(const From& x) {
-  if constexpr (std::is_same_v<To, bool>) return x != From(0);
-  else if constexpr (kIsComplex<From> && kIsComplex<To>) return To(x);
+  if constexpr (kIsComplex<From> && kIsComplex<To>) return To(x);
   else if constexpr (kIsComplex<From>) return cast_one<To>(x.real());
+  else if constexpr (std::is_same_v<To, bool>) return x != From(0);
   else if constexpr (kIsComplex<To>) return To(static_cast<typename To::value_type>(x));
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) return to_integer<To>(x);
   else return static_cast<To>(x);
@@ -75,8 +75,10 @@ ConvertFunction cast_between(DType from, DType to) {
   }
 }
 
-/// Cast's attr Truncate: mantissa bits that the result has no room for are cleared first, so nothing rounds up.
+/// Cast's attr Truncate: mantissa bits that the result has no room for are cleared first, so nothing rounds up. From
+/// double to bfloat16 TensorFlow rounds all the same.
 int surplus_mantissa_bits(DType from, DType to) {
+  if (from == DType::kDouble && to == DType::kBFloat16) return 0;
   auto bits = [](DType t) {
     switch (t) {
       case DType::kDouble: return 52;

@@ -65,7 +65,10 @@ struct DivNoNan {
 };
 struct Xdivy {
   template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) { return a == T(0) ? T(0) : a / b; }
+  EMPLACE_INLINE static T apply(T a, T b) {
+    if constexpr (kIsComplex<T>) return a == T(0) ? T(0) : a / b;
+    else return a == T(0) ? std::copysign(T(0), a) : a / b;
+  }
 };
 struct IntegerFloorDiv : Division {
   template <class T>

@@ -87,8 +87,8 @@ EMPLACE_TARGET_V4 void tile_v4(const void* const* in, const int64_t* s, void* ou
   tile_body<F, T>(in, s, out, n, p);
 }
 
-/// Types for which clones are worth their code. A function that nothing can vectorise (it calls the C library, or
-/// divides integers) says so with a member `template <class T> static constexpr bool kScalarOnly`.
+/// Types for which clones are worth their code. A function that they would not help (it calls the C library,
+/// divides integers, or must not fuse multiplications) says so with a member `template <class T> static constexpr bool kScalarOnly`.
 template <class F, class T>
 constexpr bool has_clones() {
   constexpr bool wide = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int32_t> ||

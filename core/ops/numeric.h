@@ -65,13 +65,21 @@ EMPLACE_INLINE T multiply(T a, T b) {
 /// NaN if either is. Also for vectors of the compiler's vector extension, whose comparisons cannot be short-circuited.
 template <class T>
 EMPLACE_INLINE T maximum(T a, T b) {
-  if constexpr (std::is_arithmetic_v<T>) return a > b || a != a ? a : b;
-  else return (a > b) | (a != a) ? a : b;
+  if constexpr (std::is_arithmetic_v<T>) {
+    const T larger = a > b ? a : b;  // one instruction, which counts denormals as zero where that is asked for
+    return a != a ? a : larger;
+  } else {
+    return (a > b) | (a != a) ? a : b;
+  }
 }
 template <class T>
 EMPLACE_INLINE T minimum(T a, T b) {
-  if constexpr (std::is_arithmetic_v<T>) return a < b || a != a ? a : b;
-  else return (a < b) | (a != a) ? a : b;
+  if constexpr (std::is_arithmetic_v<T>) {
+    const T smaller = a < b ? a : b;
+    return a != a ? a : smaller;
+  } else {
+    return (a < b) | (a != a) ? a : b;
+  }
 }
 
 }  // namespace emplace

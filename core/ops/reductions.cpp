@@ -4,14 +4,11 @@
 namespace emplace {
 namespace {
 
-__extension__ typedef __int128 Int128;
-__extension__ typedef unsigned __int128 UInt128;
-
 /// Float sums are kept in double from block to block.
 template <class T>
 using SumAccumulator = std::conditional_t<std::is_same_v<T, float>, double, T>;
 template <class T>
-using WideAccumulator = std::conditional_t<std::is_same_v<T, uint64_t>, UInt128, std::conditional_t<std::is_integral_v<T>, Int128, SumAccumulator<T>>>;
+using MeanAccumulator = std::conditional_t<std::is_same_v<T, int32_t>, int64_t, SumAccumulator<T>>;
 
 struct Sum {
   static constexpr int kVectorBytes = 64;
@@ -25,12 +22,10 @@ struct Sum {
   static T result(A all, int64_t) { return static_cast<T>(all); }
 };
 
-/// Integers add up without wrapping; the quotient is cut towards zero.
+/// Integers add up in 64 bits; the quotient is cut towards zero.
 struct Mean : Sum {
   template <class T>
-  using Accumulator = WideAccumulator<T>;
-  template <class V>
-  EMPLACE_INLINE static V combine(V a, V b) { return a + b; }
+  using Accumulator = MeanAccumulator<T>;
   template <class T, class A>
   static T result(A all, int64_t n) {
     if constexpr (std::is_integral_v<T>) return n == 0 ? T(0) : static_cast<T>(all / static_cast<A>(n));

@@ -19,11 +19,13 @@ struct Neg {
     else return -x;
   }
 };
+/// NaN stays; so do denormals that count as zero, but in double only: as TensorFlow has it.
 struct Sign {
   template <class T>
   EMPLACE_INLINE static T apply(T x) {
     if constexpr (kIsComplex<T>) return x == T(0) ? T(0) : x / std::abs(x);
     else if constexpr (std::is_integral_v<T>) return static_cast<T>((x > 0) - (x < 0));
+    else if constexpr (std::is_same_v<T, double>) return std::fabs(x) > 0 ? std::copysign(T(1), x) : std::fabs(x);
     else return x > 0 ? T(1) : x < 0 ? T(-1) : x != x ? x : T(0);
   }
 };
@@ -54,10 +56,12 @@ struct Ceil {
 /// Halfway cases to even: the rounding mode is never changed.
 struct Rint {
   template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    if constexpr (std::is_integral_v<T>) return x;
-    else return std::rint(x);
-  }
+  EMPLACE_INLINE static T apply(T x) { return std::rint(x); }
+};
+/// What TensorFlow 2.21 answers for every integer.
+struct RoundInteger {
+  template <class T>
+  EMPLACE_INLINE static T apply(T) { return 0; }
 };
 struct IsNan {
   template <class T>
@@ -100,8 +104,9 @@ OpDef inv_op() { return unary_op("Inv", "1 / x; the older name of Reciprocal.").
 OpDef floor_op() { return unary_op("Floor", "The largest integer not above x.").cpu(kFloating, kFloatingOnly<Floor>); }
 OpDef ceil_op() { return unary_op("Ceil", "The smallest integer not below x.").cpu(kFloating, kFloatingOnly<Ceil>); }
 OpDef round_op() {
-  return unary_op("Round", "The nearest integer, halfway cases to even.")
-      .cpu(kFloating | DTypeSet{DType::kInt32, DType::kInt64}, elementwise<Rint, float, double, int32_t, int64_t>);
+  return unary_op("Round", "The nearest integer, halfway cases to even; 0 for integers, as in TensorFlow 2.21.")
+      .cpu(kFloating, kFloatingOnly<Rint>)
+      .cpu(DTypeSet{DType::kInt32, DType::kInt64}, elementwise<RoundInteger, int32_t, int64_t>);
 }
 OpDef rint_op() { return unary_op("Rint", "The nearest integer, halfway cases to even.").cpu(kFloatDouble, kFloatingOnly<Rint>); }
 OpDef is_nan_op() { return unary_op("IsNan", "Is x NaN?").cpu(kFloating, kFloatingOnly<IsNan>); }

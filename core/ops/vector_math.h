@@ -61,7 +61,7 @@ EMPLACE_INLINE float expm1_of(float x) {
   const float scale = power_of_two(n - 1);  // half of 2^n, which may overflow where the result does not
   const float exp_r_minus_1 = exp_tail(r) * (r * r) + r;
   const float result = 2.0f * (exp_r_minus_1 * scale + (scale - 0.5f));
-  return x == 0.0f ? x : result;  // keeps -0
+  return std::fabs(x) < 0x1p-25f ? x : result;  // keeps -0 and the smallest numbers
 }
 
 EMPLACE_INLINE float log_of(float x) {
@@ -114,7 +114,10 @@ EMPLACE_INLINE float sigmoid_of(float x) { return 1.0f / (1.0f + exp_of(-x)); }
 
 // The other types.
 template <class T>
-EMPLACE_INLINE T exp_of(T x) { return std::exp(x); }
+EMPLACE_INLINE T exp_of(T x) {
+  if constexpr (kIsHalf<T>) return T(exp_of(static_cast<float>(x)));
+  else return std::exp(x);
+}
 template <class T>
 EMPLACE_INLINE T expm1_of(T x) {
   if constexpr (kIsComplex<T>) return std::exp(x) - T(1);
