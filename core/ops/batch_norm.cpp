@@ -106,8 +106,9 @@ class BatchNorm final : public Kernel {
     RETURN_IF_ERROR(check_channel_vectors(c, l.channels, 1, own_statistics ? 3 : 5));
     RETURN_IF_ERROR(ensure_output(c, 0, x.shape()));
     for (int i = 1; i <= 4; ++i) RETURN_IF_ERROR(ensure_output(c, i, Shape{l.channels}));
-    if (c.num_outputs() > 5) {
-      RETURN_IF_ERROR(ensure_output(c, 5, Shape{0}));
+    if (c.num_outputs() > 5) {  // a reserve that only GPUs fill
+      RETURN_IF_ERROR(ensure_output(c, 5, Shape{}));
+      *c.out<float>(5) = 0;
     }
     if (training_) {
       train(c, l);

@@ -5,6 +5,7 @@
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
+#include "core/ops/index_text.h"
 #include "core/ops/shape_math.h"
 
 namespace emplace {
@@ -134,8 +135,9 @@ Status concat_offset_cpu(KernelContext& c) {
     for (int64_t d = 0; d < rank; ++d) {
       int64_t size = int_at(shape, d);
       if (d != axis && size != int_at(first, d)) {
-        return invalid_argument(cat("All dimensions except ", axis, " must match. Input ", i - 1, " has dimension ", d,
-                                    " of ", size, ", but input 0 has ", int_at(first, d)));
+        return invalid_argument(cat("All dimensions except ", axis, " must match. Input ", i - 1, " has shape [",
+                                    index_text(shape, 0, rank, " "), "] and doesn't match input 0 with shape [",
+                                    index_text(first, 0, rank, " "), "]."));
       }
       int64_t value = d == axis ? offset : 0;
       if (shape.dtype() == DType::kInt64) {

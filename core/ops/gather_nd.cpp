@@ -34,13 +34,13 @@ class GatherNd final : public Kernel {
 
   Status run(KernelContext& c) override {
     const Tensor& params = c.input(0);
+    if (params.shape().rank() < 1) return invalid_argument("params must be at least a vector");
     ASSIGN_OR_RETURN(NdIndex index, NdIndex::of(c.input(1), params.shape()));
-    Shape out;
-    for (int i = 0; i + 1 < c.input(1).shape().rank(); ++i) out.add_dim(c.input(1).shape().dim(i));
+    Shape out = index.outer;
     for (int i = index.depth; i < params.shape().rank(); ++i) out.add_dim(params.shape().dim(i));
     RETURN_IF_ERROR(ensure_output(c, 0, out));
-    if (c.output(0).num_elements() == 0 && params.num_elements() > 0) return ok_status();
-    if (params.num_elements() == 0 && index.tuples > 0 && index.depth > 0) {
+    if (index.tuples == 0) return ok_status();
+    if (params.num_elements() == 0) {
       return invalid_argument("Requested more than 0 entries, but params is empty.  Params shape: " + params.shape().to_string());
     }
     std::atomic<int64_t> bad{-1};

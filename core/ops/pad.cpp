@@ -138,8 +138,7 @@ class MirrorPad final : public Kernel {
     for (int i = 0; i < in.rank(); ++i) {
       int64_t before = int_at(paddings, 2 * i), after = int_at(paddings, 2 * i + 1), dim = in.dim(i);
       int64_t most = reflect_ ? dim - 1 : dim;
-      bool none = before == 0 && after == 0 && dim == 0;
-      if (none || (before <= most && after <= most)) continue;
+      if (before <= most && after <= most) continue;
       return invalid_argument(cat(reflect_ ? "paddings must be less than the dimension size: "
                                            : "paddings must be no greater than the dimension size: ",
                                   before, ", ", after, reflect_ ? " not less than " : " greater than ", dim));

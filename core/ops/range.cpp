@@ -1,10 +1,12 @@
 // Range and LinSpace: sequences of numbers.
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
+#include "core/ops/numeric.h"
 #include "core/ops/shape_math.h"
 
 namespace emplace {
@@ -18,7 +20,7 @@ Status scalars(const ShapeContext& c, std::span<const std::string_view> names) {
   return ok_status();
 }
 
-// Calls f with a C++ type of Range's element type; the halves are computed in float.
+// Calls f with the C++ type of Range's elements. Halves round after every operation, also where numbers are counted.
 template <class F>
 auto with_number(DType t, const F& f) {
   switch (t) {
@@ -32,44 +34,46 @@ auto with_number(DType t, const F& f) {
 }
 
 template <class T>
-struct Wide { using type = T; };
-template <>
-struct Wide<half> { using type = float; };
-template <>
-struct Wide<bfloat16> { using type = float; };
+using Widest = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-template <class W>
-Result<int64_t> count(W start, W limit, W delta) {
-  if (start > limit && delta > 0) {
-    return invalid_argument(cat("Requires start <= limit when delta > 0: ", start, "/", limit));
-  }
-  if (start < limit && delta < 0) {
-    return invalid_argument(cat("Requires start >= limit when delta < 0: ", start, "/", limit));
-  }
-  if (delta == 0) return invalid_argument("Requires delta != 0");
-  if constexpr (std::is_integral_v<W>) {
-    uint64_t span = limit > start ? static_cast<uint64_t>(limit) - static_cast<uint64_t>(start)
-                                  : static_cast<uint64_t>(start) - static_cast<uint64_t>(limit);
-    uint64_t step = delta > 0 ? static_cast<uint64_t>(delta) : uint64_t{0} - static_cast<uint64_t>(delta);
-    uint64_t n = span / step + (span % step != 0 ? 1 : 0);
-    if (n > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-      return invalid_argument("Requires ((limit - start) / delta) <= 9223372036854775807");
-    }
-    return static_cast<int64_t>(n);
+// As TensorFlow prints numbers in messages.
+template <class T>
+std::string text(T v) {
+  if constexpr (std::is_integral_v<T>) {
+    return std::to_string(v);
   } else {
-    auto n = std::ceil(std::abs((limit - start) / delta));
-    if (!(n < static_cast<W>(std::numeric_limits<int64_t>::max()))) {
-      return invalid_argument("Requires ((limit - start) / delta) <= 9223372036854775807");
-    }
-    return static_cast<int64_t>(n);
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%g", static_cast<double>(static_cast<Widest<T>>(v)));
+    return digits;
   }
 }
 
 template <class T>
+Result<int64_t> count(T start, T limit, T delta) {
+  T zero = T(0);
+  if (start > limit && delta > zero) {
+    return invalid_argument(cat("Requires start <= limit when delta > 0: ", text(start), "/", text(limit)));
+  }
+  if (start < limit && delta < zero) {
+    return invalid_argument(cat("Requires start >= limit when delta < 0: ", text(start), "/", text(limit)));
+  }
+  if (delta == zero) return invalid_argument("Requires delta != 0");
+  if constexpr (std::is_integral_v<T>) {
+    auto wide = [](T v) { return static_cast<uint64_t>(static_cast<int64_t>(v)); };
+    uint64_t span = limit > start ? wide(limit) - wide(start) : wide(start) - wide(limit);
+    uint64_t step = delta > zero ? wide(delta) : uint64_t{0} - wide(delta);
+    uint64_t n = span / step + (span % step != 0 ? 1 : 0);
+    if (n <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return static_cast<int64_t>(n);
+  } else {
+    auto n = static_cast<double>(std::ceil(std::abs(static_cast<Widest<T>>((limit - start) / delta))));
+    if (n < 9.2e18) return static_cast<int64_t>(n);
+  }
+  return invalid_argument("Requires ((limit - start) / delta) <= 9223372036854775807");
+}
+
+template <class T>
 Result<int64_t> count_of(const Tensor& start, const Tensor& limit, const Tensor& delta) {
-  using W = typename Wide<T>::type;
-  auto value = [](const Tensor& t) { return static_cast<W>(*t.data<T>()); };
-  return count<W>(value(start), value(limit), value(delta));
+  return count<T>(*start.data<T>(), *limit.data<T>(), *delta.data<T>());
 }
 
 Status range_shape(ShapeContext& c) {
@@ -87,17 +91,16 @@ Status range_shape(ShapeContext& c) {
 
 template <class T>
 Status range_cpu(KernelContext& c) {
-  using W = typename Wide<T>::type;
   ASSIGN_OR_RETURN(int64_t n, count_of<T>(c.input(0), c.input(1), c.input(2)));
   RETURN_IF_ERROR(ensure_output(c, 0, Shape{n}));
-  W start = static_cast<W>(*c.in<T>(0)), delta = static_cast<W>(*c.in<T>(2));
+  T start = *c.in<T>(0), delta = *c.in<T>(2);
   T* out = c.out<T>(0);
   c.parallel_for(n, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       if constexpr (std::is_integral_v<T>) {
         out[i] = static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
       } else {
-        out[i] = T(start + static_cast<W>(i) * delta);
+        out[i] = start + T(static_cast<Widest<T>>(i)) * delta;
       }
     }
   });

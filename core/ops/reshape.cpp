@@ -53,18 +53,19 @@ Status reshape_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// In a shape with a 0, the -1 is what the other sizes leave of the input's sizes other than 0.
+// In a shape with a 0, the -1 is what the other sizes leave of the input's sizes other than 0, rounded down.
 Result<int64_t> missing_size(const Shape& in, const Shape& wanted) {
-  bool has_zero = false;
+  bool has_zero = false, empty = false;
   int64_t product = 1, elements = 1;
   for (int64_t d : wanted.dims()) has_zero = has_zero || d == 0;
   for (int64_t d : wanted.dims()) {
     if (d > 0 && __builtin_mul_overflow(product, d, &product)) return invalid_argument("Shape is too large");
   }
   for (int64_t d : in.dims()) {
+    empty = empty || d == 0;
     if ((d > 0 || !has_zero) && __builtin_mul_overflow(elements, d, &elements)) return invalid_argument("Shape is too large");
   }
-  if (elements % product != 0) {
+  if (elements % product != 0 && !(has_zero && empty)) {
     return invalid_argument(cat("Input to reshape is a tensor with ", elements,
                                 " values, but the requested shape requires a multiple of ", product));
   }

@@ -75,19 +75,18 @@ RowOp combine(DType t) {
 // Applies `op` (null: assign) to output 0 at the tuples, in order. The output holds its start values.
 Status scatter(KernelContext& c, const Tensor& indices, const Tensor& updates, RowOp op) {
   Tensor& out = c.output(0);
-  ASSIGN_OR_RETURN(NdIndex index, NdIndex::of(indices, out.shape()));
-  Shape wanted;
-  for (int i = 0; i + 1 < indices.shape().rank(); ++i) wanted.add_dim(indices.shape().dim(i));
+  ASSIGN_OR_RETURN(NdIndex index, NdIndex::of_scatter(indices, out.shape()));
+  Shape wanted = index.outer;
   for (int i = index.depth; i < out.shape().rank(); ++i) wanted.add_dim(out.shape().dim(i));
   if (!(updates.shape() == wanted)) {
     return invalid_argument(cat("Outer dimensions of indices and update must match. Indices shape: ",
                                 indices.shape().to_string(), ", updates shape:", updates.shape().to_string()));
   }
-  if (out.num_elements() == 0 && (indices.num_elements() > 0 || updates.num_elements() > 0)) {
-    return invalid_argument(cat("Indices and updates specified for empty output tensor. indices shape: ",
-                                indices.shape().to_string()));
+  if (indices.num_elements() == 0 && updates.num_elements() == 0) return ok_status();
+  if (out.num_elements() == 0 || indices.num_elements() == 0 || updates.num_elements() == 0) {
+    return invalid_argument("Indices and updates specified for empty output shape");
   }
-  for (int64_t t = 0; t < index.tuples && out.num_elements() > 0; ++t) {
+  for (int64_t t = 0; t < index.tuples; ++t) {
     int64_t at = index.offset(t);
     if (at < 0) return invalid_argument(index.out_of_range(t, "shape "));
     const void* from = element_at(updates, t * index.slice);

@@ -47,7 +47,8 @@ Status check(const Places& p, bool validate) {
   for (int64_t i = 0; i < p.count; ++i) {
     if (!p.inside(i)) {
       std::string limits = p.shape.to_string();
-      return invalid_argument(cat(p.text(i), " is out of bounds: need 0 <= index < ", limits));
+      return invalid_argument(validate ? cat(p.text(i), " is out of bounds: need 0 <= index < ", limits)
+                                       : cat("Indices are not valid (out of bounds).  Shape: ", limits));
     }
     if (!validate || i == 0) continue;
     auto order = p.compare(i, i - 1);

@@ -128,6 +128,10 @@ Status split_v_cpu(KernelContext& c) {
   if (static_cast<int>(pieces.size()) != c.num_outputs()) {
     return invalid_argument("Length of size_splits should be equal to num_outputs");
   }
+  if (pieces.size() == 1 && pieces[0] == -1) {  // TensorFlow does not look for what is left here
+    return invalid_argument(cat("If there is only one output, it must have the same size as the input. Input size: ",
+                                in.shape().dim(axis), " output size: -1"));
+  }
   RETURN_IF_ERROR(complete_pieces(pieces, in.shape().dim(axis)));
   return cut(c, in, axis, pieces);
 }

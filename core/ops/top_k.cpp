@@ -65,13 +65,38 @@ void choose(const std::vector<W>& row, std::vector<int32_t>& order, int64_t k) {
   }
 }
 
+// The k largest in the order in which TensorFlow's heap leaves them.
+template <class W>
+void choose_unsorted(const std::vector<W>& row, std::vector<int32_t>& order, int64_t k) {
+  auto before = [&](int32_t a, int32_t b) {
+    W x = row[static_cast<size_t>(a)], y = row[static_cast<size_t>(b)];
+    return x != y ? x > y : a < b;
+  };
+  std::vector<int32_t> heap;
+  for (int32_t i = 0; i < static_cast<int32_t>(row.size()); ++i) {
+    if (i <= k) {
+      heap.push_back(i);
+      if (i < k) continue;
+      std::make_heap(heap.begin(), heap.end(), before);
+      std::pop_heap(heap.begin(), heap.end(), before);
+      heap.pop_back();
+    } else if (before(i, heap.front())) {
+      std::pop_heap(heap.begin(), heap.end(), before);
+      heap.back() = i;
+      std::push_heap(heap.begin(), heap.end(), before);
+    }
+  }
+  std::copy_n(heap.begin(), k, order.begin());
+}
+
 template <class T>
-void top_rows(const T* in, T* values, int64_t columns, int64_t k, int64_t begin, int64_t end, const auto& set_index) {
+void top_rows(const T* in, T* values, int64_t columns, int64_t k, bool sorted, int64_t begin, int64_t end,
+              const auto& set_index) {
   std::vector<decltype(widened(T{}))> row(static_cast<size_t>(columns));
   std::vector<int32_t> order(row.size());
   for (int64_t r = begin; r < end; ++r) {
     std::transform(in + r * columns, in + (r + 1) * columns, row.begin(), widened<T>);
-    choose(row, order, k);
+    sorted || k == columns || k == 1 ? choose(row, order, k) : choose_unsorted(row, order, k);
     for (int64_t i = 0; i < k; ++i) {
       values[r * k + i] = in[r * columns + order[static_cast<size_t>(i)]];
       set_index(r * k + i, order[static_cast<size_t>(i)]);
@@ -80,7 +105,7 @@ void top_rows(const T* in, T* values, int64_t columns, int64_t k, int64_t begin,
 }
 
 template <class T>
-Status top_k_cpu(KernelContext& c) {
+Status top_k(KernelContext& c, bool sorted) {
   const Tensor& in = c.input(0);
   const Tensor& wanted = c.input(1);
   if (in.shape().rank() < 1) return invalid_argument("input must be >= 1-D, got shape []");
@@ -104,10 +129,20 @@ Status top_k_cpu(KernelContext& c) {
     }
   };
   c.parallel_for(in.num_elements() / columns, 5.0 * static_cast<double>(columns), [&](int64_t begin, int64_t end) {
-    top_rows(c.in<T>(0), c.out<T>(0), columns, k, begin, end, set_index);
+    top_rows(c.in<T>(0), c.out<T>(0), columns, k, sorted, begin, end, set_index);
   });
   return ok_status();
 }
+
+template <class T>
+class TopK final : public Kernel {
+ public:
+  explicit TopK(const KernelInit& init) : sorted_(init.attrs.flag("sorted")) {}
+  Status run(KernelContext& c) override { return top_k<T>(c, sorted_); }
+
+ private:
+  bool sorted_;
+};
 
 }  // namespace
 
@@ -115,18 +150,18 @@ OpDef top_k_v2_op() {
   return OpDef("TopKV2")
       .doc("The k largest elements of each row, largest first, and their indices; of equal elements the first.")
       .shape(top_k_shape)
-      .cpu<float>(stateless<top_k_cpu<float>>)
-      .cpu<double>(stateless<top_k_cpu<double>>)
-      .cpu<half>(stateless<top_k_cpu<half>>)
-      .cpu<bfloat16>(stateless<top_k_cpu<bfloat16>>)
-      .cpu<int8_t>(stateless<top_k_cpu<int8_t>>)
-      .cpu<int16_t>(stateless<top_k_cpu<int16_t>>)
-      .cpu<int32_t>(stateless<top_k_cpu<int32_t>>)
-      .cpu<int64_t>(stateless<top_k_cpu<int64_t>>)
-      .cpu<uint8_t>(stateless<top_k_cpu<uint8_t>>)
-      .cpu<uint16_t>(stateless<top_k_cpu<uint16_t>>)
-      .cpu<uint32_t>(stateless<top_k_cpu<uint32_t>>)
-      .cpu<uint64_t>(stateless<top_k_cpu<uint64_t>>)
+      .cpu<float>(make<TopK<float>>)
+      .cpu<double>(make<TopK<double>>)
+      .cpu<half>(make<TopK<half>>)
+      .cpu<bfloat16>(make<TopK<bfloat16>>)
+      .cpu<int8_t>(make<TopK<int8_t>>)
+      .cpu<int16_t>(make<TopK<int16_t>>)
+      .cpu<int32_t>(make<TopK<int32_t>>)
+      .cpu<int64_t>(make<TopK<int64_t>>)
+      .cpu<uint8_t>(make<TopK<uint8_t>>)
+      .cpu<uint16_t>(make<TopK<uint16_t>>)
+      .cpu<uint32_t>(make<TopK<uint32_t>>)
+      .cpu<uint64_t>(make<TopK<uint64_t>>)
       .value_inputs({1});
 }
 

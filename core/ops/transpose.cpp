@@ -51,14 +51,15 @@ Result<std::vector<int>> checked_permutation(const Tensor& perm, int rank) {
   std::vector<bool> seen(static_cast<size_t>(rank));
   for (int i = 0; i < rank; ++i) {
     int64_t d = int_at(perm, i);
-    if (d < -rank || d >= rank) return invalid_argument(cat(d, " is out of range [0 .. ", rank, ")"));
-    order.push_back(static_cast<int>(d < 0 ? d + rank : d));
+    if (d < 0) d += rank;
+    if (d < 0 || d >= rank) return invalid_argument(cat(d, " is out of range [0 .. ", rank, ")"));
+    order.push_back(static_cast<int>(d));
     seen[static_cast<size_t>(order.back())] = true;
   }
   for (int i = 0; i < rank; ++i) {
     if (seen[static_cast<size_t>(i)]) continue;
     std::string list;
-    for (int k = 0; k < rank; ++k) append(list, k ? "," : "", int_at(perm, k));
+    for (int k = 0; k < rank; ++k) append(list, k ? "," : "", order[static_cast<size_t>(k)]);
     return invalid_argument(cat(i, " is missing from {", list, "}."));
   }
   return order;

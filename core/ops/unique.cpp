@@ -11,9 +11,9 @@ namespace emplace {
 namespace {
 
 Status unique_shape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(Shape vector, c.with_rank(0, 1));
+  RETURN_IF_ERROR(c.with_rank(0, 1).take_status());
   c.set_output(0, Shape{-1});
-  c.set_output(1, vector);
+  c.set_output(1, c.input(0));
   return ok_status();
 }
 

@@ -10,7 +10,7 @@ namespace emplace {
 namespace {
 
 Status where_shape(ShapeContext& c) {
-  if (c.input(0).rank_known()) c.set_output(0, Shape{-1, c.input(0).rank()});
+  c.set_output(0, Shape{-1, c.input(0).rank_known() ? c.input(0).rank() : -1});
   return ok_status();
 }
 
