@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <unordered_set>
+#include <utility>
 
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
@@ -35,11 +35,17 @@ void GraphBuilder::expect(size_t nodes, size_t edges) {
   index_.reserve(nodes);
 }
 
-uint32_t GraphBuilder::name_id(std::string_view name) {
+uint32_t GraphBuilder::name_id(std::string_view name, uint32_t tag) {
   auto next = static_cast<uint32_t>(names_.size());
-  uint32_t id = index_.insert(name, next, [this](uint32_t n) { return names_[n].view(); });
+  uint32_t id = index_.insert(name, tag, next, [this](uint32_t n) { return names_[n].view(); });
   if (id == next) names_.push_back({name.data(), static_cast<uint32_t>(name.size()), kNoNode});
   return id;
+}
+
+GraphBuilder::Pending GraphBuilder::pending(std::string_view name, uint32_t slot) const {
+  uint32_t tag = NameIndex::hash(name);
+  index_.prefetch(tag);
+  return {name, tag, slot};
 }
 
 bool GraphBuilder::add_input(std::string_view reference, std::string_view scope) {
@@ -47,21 +53,22 @@ bool GraphBuilder::add_input(std::string_view reference, std::string_view scope)
   if (control) reference.remove_prefix(1);
   std::string_view output;
   uint32_t slot = 0;
-  if (size_t colon = reference.rfind(':'); colon != std::string_view::npos) {
-    if (control || !parse_slot(reference.substr(colon + 1), slot)) return false;
+  if (size_t colon = reference.find(':'); colon != std::string_view::npos) {
+    std::string_view after = reference.substr(colon + 1);
     reference = reference.substr(0, colon);
-    if (size_t first = reference.find(':'); first != std::string_view::npos && c_.in_function) {
-      output = reference.substr(first + 1);
-      reference = reference.substr(0, first);
+    if (size_t second = after.find(':'); second != std::string_view::npos && c_.in_function) {
+      output = after.substr(0, second);
+      after = after.substr(second + 1);
     }
+    if (control || !parse_slot(after, slot)) return false;
   }
-  if (reference.empty() || reference.find(':') != std::string_view::npos) return false;
+  if (reference.empty()) return false;
   auto& list = control ? controls_ : data_;
   if (!scope.empty() || !output.empty()) {
     input_texts_.push_back({control, static_cast<uint32_t>(list.size()), reference, scope, output});
     ++pending_texts_;
   }
-  list.push_back({scope.empty() ? name_id(reference) : kNoNode, slot});
+  list.push_back(scope.empty() ? pending(reference, slot) : Pending{{}, 0, slot});
   return true;
 }
 
@@ -98,6 +105,12 @@ NodeId GraphBuilder::define(const NewNode& n) {
 
 NodeId GraphBuilder::add_source(const NewNode& n) { return define(n); }
 
+void GraphBuilder::add_edges(const std::vector<Pending>& inputs) {
+  for (const Pending& input : inputs) {
+    graph_.edges_.push_back({input.name.empty() ? kNoNode : name_id(input.name, input.tag), input.slot});
+  }
+}
+
 NodeId GraphBuilder::add_node(const NewNode& n) {
   NodeId id = define(n);
   if (id == kNoNode) {
@@ -107,8 +120,8 @@ NodeId GraphBuilder::add_node(const NewNode& n) {
   Node& node = graph_.nodes_[id];
   node.num_inputs = static_cast<uint32_t>(data_.size());
   node.num_controls = static_cast<uint32_t>(controls_.size());
-  graph_.edges_.insert(graph_.edges_.end(), data_.begin(), data_.end());
-  graph_.edges_.insert(graph_.edges_.end(), controls_.begin(), controls_.end());
+  add_edges(data_);
+  add_edges(controls_);
   for (size_t i = input_texts_.size() - pending_texts_; i < input_texts_.size(); ++i) {
     input_texts_[i].edge += node.first_input + (input_texts_[i].control ? node.num_inputs : 0);
   }
@@ -257,12 +270,12 @@ void GraphBuilder::read_variables() {
 }
 
 void GraphBuilder::merge_duplicate_controls() {
-  std::unordered_set<NodeId> seen;
-  for (Node& node : graph_.nodes_) {
+  std::vector<NodeId> seen_by(graph_.num_nodes(), kNoNode);  // the last node that waits for this one
+  for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+    Node& node = graph_.nodes_[id];
     if (node.num_controls < 2) continue;
-    seen.clear();
     auto first = graph_.edges_.begin() + node.first_input + node.num_inputs;
-    auto end = std::remove_if(first, first + node.num_controls, [&](const Endpoint& e) { return !seen.insert(e.node).second; });
+    auto end = std::remove_if(first, first + node.num_controls, [&](const Endpoint& e) { return std::exchange(seen_by[e.node], id) == id; });
     node.num_controls = static_cast<uint32_t>(end - first);
   }
 }

@@ -17,6 +17,9 @@ class GraphBuilder {
  public:
   GraphBuilder(LoadContext& c, Graph& g) : c_(c), graph_(g) {}
 
+  /// A node of this name comes soon.
+  void announce(std::string_view name) const { index_.prefetch(NameIndex::hash(name)); }
+
   /// A guess of what is to come, so that nothing grows by copying. Room that is not used costs no memory.
   void expect(size_t nodes, size_t edges);
 
@@ -25,10 +28,10 @@ class GraphBuilder {
   /// "n", "n:1", "^n" (in a function body also "n:output:1"). Inside a scope `n` may be relative to it or to one
   /// around it. False, and no problem told, if the form is wrong.
   bool add_input(std::string_view reference, std::string_view scope);
-  void add_input(NodeId node) { data_.push_back({name_of(node), 0}); }
+  void add_input(NodeId node) { data_.push_back(pending(graph_.nodes_[node].name, 0)); }
   /// A data input that set_input() will name.
   void add_open_input() { data_.push_back({}); }
-  void set_input(uint32_t input, NodeId node) { data_[input] = {name_of(node), 0}; }
+  void set_input(uint32_t input, NodeId node) { data_[input] = pending(graph_.nodes_[node].name, 0); }
   uint32_t num_inputs() const { return static_cast<uint32_t>(data_.size()); }
   bool has_controls() const { return !controls_.empty(); }
   void drop_inputs();
@@ -72,6 +75,10 @@ class GraphBuilder {
     NodeId node;  // kNoNode: no node of that name so far
     std::string_view view() const { return {text, size}; }
   };
+  struct Pending {  // an input of the next node; looked up when the node is added, and prefetched until then
+    std::string_view name;  // empty: settled later
+    uint32_t tag = 0, slot = 0;
+  };
   struct InputText {  // an input whose meaning hangs on what is known at the end
     bool control;
     uint32_t edge;                 // among the pending ones, then in the graph
@@ -87,8 +94,10 @@ class GraphBuilder {
     std::string_view scope;
   };
 
-  uint32_t name_id(std::string_view name);
-  uint32_t name_of(NodeId node) { return name_id(graph_.nodes_[node].name); }
+  uint32_t name_id(std::string_view name) { return name_id(name, NameIndex::hash(name)); }
+  uint32_t name_id(std::string_view name, uint32_t tag);
+  Pending pending(std::string_view name, uint32_t slot) const;
+  void add_edges(const std::vector<Pending>& inputs);
   NodeId define(const NewNode& n);
   uint32_t find_scoped(std::string_view name, std::string_view scope) const;
   int64_t position_of(std::string_view text, NodeId user) const;
@@ -107,7 +116,7 @@ class GraphBuilder {
   Graph& graph_;
   std::vector<Name> names_;  // all that were defined or referred to; edges hold these numbers until finish()
   NameIndex index_;          // of names_
-  std::vector<Endpoint> data_, controls_;  // of the next node
+  std::vector<Pending> data_, controls_;  // of the next node
   std::vector<InputText> input_texts_;
   size_t pending_texts_ = 0;  // those of the next node, at the end of input_texts_
   std::vector<Order> orders_;

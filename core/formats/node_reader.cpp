@@ -80,6 +80,7 @@ void NodeReader::read_member(Item& item, int field, const Block& block) {
     case kName:
       item.name_position = reader.position();
       item.name = read_text(reader, "name").value_or("");
+      builder_.announce(item.name);
       break;
     case kOp: item.op = read_text(reader, "op").value_or(""); break;
     case kInput:

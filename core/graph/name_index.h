@@ -4,26 +4,32 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string_view>
-#include <vector>
 
 namespace emplace {
 
+/// Moves, but does not copy.
 class NameIndex {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};
 
   void reserve(size_t names) {
     size_t want = std::bit_ceil(names * 2 + 16);
-    if (want > slots_.size()) grow(want);
+    if (want > num_slots_) grow(want);
+  }
+  /// Brings the place of a name with this hash() near, for an insert() or find() soon.
+  void prefetch(uint32_t tag) const {
+    if (num_slots_ > 0) __builtin_prefetch(&slots_[home(tag)]);
   }
 
   /// The number of `name`, or kNone. `text_of(number)` is the text of a number.
   template <class TextOf>
   uint32_t find(std::string_view name, const TextOf& text_of) const {
-    if (slots_.empty()) return kNone;
+    if (num_slots_ == 0) return kNone;
     uint32_t tag = hash(name);
     for (size_t i = home(tag);; i = (i + 1) & mask()) {
       if (slots_[i] == kEmpty) return kNone;
@@ -34,8 +40,11 @@ class NameIndex {
   /// The number of `name`; if it has none yet, `number`, which it gets.
   template <class TextOf>
   uint32_t insert(std::string_view name, uint32_t number, const TextOf& text_of) {
-    if (size_ * 2 >= slots_.size()) grow(slots_.empty() ? 32 : slots_.size() * 2);
-    uint32_t tag = hash(name);
+    return insert(name, hash(name), number, text_of);
+  }
+  template <class TextOf>
+  uint32_t insert(std::string_view name, uint32_t tag, uint32_t number, const TextOf& text_of) {
+    if (size_ * 2 >= num_slots_) grow(num_slots_ == 0 ? 32 : num_slots_ * 2);
     for (size_t i = home(tag);; i = (i + 1) & mask()) {
       if (slots_[i] == kEmpty) {
         slots_[i] = uint64_t{tag} << 32 | number;
@@ -48,7 +57,7 @@ class NameIndex {
 
   /// Every number n becomes new_numbers[n].
   void renumber(std::span<const uint32_t> new_numbers) {
-    for (uint64_t& slot : slots_) {
+    for (uint64_t& slot : slots()) {
       if (slot != kEmpty) slot = (slot & ~uint64_t{0xffffffff}) | new_numbers[number_of(slot)];
     }
   }
@@ -85,22 +94,18 @@ class NameIndex {
   }
   static uint32_t tag_of(uint64_t slot) { return static_cast<uint32_t>(slot >> 32); }
   static uint32_t number_of(uint64_t slot) { return static_cast<uint32_t>(slot); }
-  size_t mask() const { return slots_.size() - 1; }
+  size_t mask() const { return num_slots_ - 1; }
+  std::span<uint64_t> slots() { return {slots_.get(), num_slots_}; }
   // The upper bits of the tag, so that growing needs no text and writes in ascending order.
-  size_t home(uint32_t tag) const { return (uint64_t{tag} * slots_.size()) >> 32; }
+  size_t home(uint32_t tag) const { return (uint64_t{tag} * num_slots_) >> 32; }
 
-  void grow(size_t slots) {
-    std::vector<uint64_t> old(slots, kEmpty);
-    old.swap(slots_);
-    for (uint64_t slot : old) {
-      if (slot == kEmpty) continue;
-      size_t i = home(tag_of(slot));
-      while (slots_[i] != kEmpty) i = (i + 1) & mask();
-      slots_[i] = slot;
-    }
-  }
+  void grow(size_t num_slots);
 
-  std::vector<uint64_t> slots_;  // a power of two of them, at most half full
+  struct Free {
+    void operator()(uint64_t* p) const { std::free(p); }
+  };
+  std::unique_ptr<uint64_t[], Free> slots_;  // a power of two of them, at most half in use
+  size_t num_slots_ = 0;
   size_t size_ = 0;
 };
 
