@@ -77,7 +77,7 @@ std::optional<AttrValue> read_members(LoadContext& c, int member, std::string_vi
     list.push_back(value->template get<T>());
   }
   if (!good || c.reader.failed()) return std::nullopt;
-  return AttrValue::list_of(list.empty() ? AttrKind::kNone : kind, std::move(list));
+  return AttrValue::list_of(kind, std::move(list));
 }
 
 std::optional<AttrValue> read_members_of(LoadContext& c, int member, std::string_view what) {
