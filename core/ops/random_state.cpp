@@ -1,0 +1,28 @@
+#include "core/ops/random_state.h"
+
+namespace emplace {
+namespace {
+
+uint64_t hash(std::string_view text) {  // FNV-1a
+  uint64_t h = 0xcbf29ce484222325;
+  for (unsigned char c : text) h = (h ^ c) * 0x100000001b3;
+  return h;
+}
+
+PhiloxStream stream_of(const KernelInit& init) {
+  const int64_t seed = init.attrs.integer("seed"), seed2 = init.attrs.integer("seed2");
+  if (seed == 0 && seed2 == 0) return {init.random_seed, 0, hash(init.node_name)};
+  return {static_cast<uint64_t>(seed), 0, static_cast<uint64_t>(seed2)};
+}
+
+}  // namespace
+
+RandomState::RandomState(const KernelInit& init) : stream_(stream_of(init)) {}
+
+PhiloxStream RandomState::reserve(uint64_t blocks) {
+  const PhiloxStream now = stream_;
+  stream_.skip(blocks);
+  return now;
+}
+
+}  // namespace emplace
