@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/graph/node_kernel.h"
 #include "core/base/cat.h"
 #include "core/partition/control_flow.h"
 #include "core/partition/frames.h"
@@ -270,22 +271,6 @@ class Cutter {
 };
 
 }  // namespace
-
-DType kernel_type(const NodeType& type) {
-  if (!type.def) return DType::kInvalid;
-  Attrs attrs = type.view();
-  auto read = [&](std::string_view name) {
-    const AttrValue* value = attrs.find(name);
-    const DType* dtype = value ? value->get_if<DType>() : nullptr;
-    return dtype ? *dtype : DType::kInvalid;
-  };
-  if (!type.def->kernel_attr_name().empty()) return read(type.def->kernel_attr_name());
-  if (DType t = read("T"); t != DType::kInvalid || !type.signature) return t;
-  for (const AttrSignature& a : type.signature->attrs) {
-    if (a.type == AttrType{AttrKind::kType, false}) return read(a.name);
-  }
-  return DType::kInvalid;
-}
 
 Result<Program> partition(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
                           const Request& request) {

@@ -81,7 +81,4 @@ struct Program {
 Result<Program> partition(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
                           const Request& request);
 
-/// The attr type that chooses a kernel; kInvalid if the op has no type attr.
-DType kernel_type(const NodeType& type);
-
 }  // namespace emplace
