@@ -76,17 +76,24 @@ Status wrong_type(const Variable& v, const Tensor& value) {
                               dtype_tf_name(value.dtype())));
 }
 
-Status assign_cpu(KernelContext& c) {
-  Variable& v = c.variable(0);
-  const Tensor& value = c.input(1);
-  std::lock_guard lock(v.mutex);
-  if (v.dtype != value.dtype()) return wrong_type(v, value);
-  if (!v.declared_shape.compatible_with(value.shape())) {
-    return invalid_argument(cat("Trying to assign to variable with tensor with wrong shape. Expected ",
-                                v.declared_shape.to_string(), " got ", value.shape().to_string()));
+class AssignVariable final : public Kernel {
+ public:
+  explicit AssignVariable(const KernelInit& init) : validate_(init.attrs.flag("validate_shape")) {}
+  Status run(KernelContext& c) override {
+    Variable& v = c.variable(0);
+    const Tensor& value = c.input(1);
+    std::lock_guard lock(v.mutex);
+    if (v.dtype != value.dtype()) return wrong_type(v, value);
+    if (validate_ && v.value.valid() && !(v.value.shape() == value.shape())) {
+      return invalid_argument(cat("Trying to assign to variable with tensor with wrong shape. Expected ",
+                                  v.value.shape().to_string(), " got ", value.shape().to_string()));
+    }
+    return store_value(c, v, value);
   }
-  return store_value(c, v, value);
-}
+
+ private:
+  bool validate_;
+};
 
 Status update(KernelContext& c, RowOp op) {
   Variable& v = c.variable(0);
@@ -134,7 +141,7 @@ OpDef assign_variable_op() {
       .doc("Sets the value behind the handle.")
       .shape(write_shape)
       .kernel_attr("dtype")
-      .cpu(kMovable, stateless<assign_cpu>);
+      .cpu(kMovable, make<AssignVariable>);
 }
 OpDef assign_add_variable_op() {
   return OpDef("AssignAddVariableOp")

@@ -55,8 +55,8 @@ class Assign final : public Kernel {
     Variable& v = c.variable(0);
     const Tensor& value = c.input(1);
     std::lock_guard lock(v.mutex);
-    const Shape& shape = validate_ && v.value.valid() ? v.value.shape() : v.declared_shape;
-    if (!shape.compatible_with(value.shape())) {
+    const Shape& shape = v.value.valid() ? v.value.shape() : v.declared_shape;
+    if (validate_ && !shape.compatible_with(value.shape())) {
       return invalid_argument(cat("Assign requires shapes of both tensors to match. lhs shape= ", shape.to_string(),
                                   " rhs shape= ", value.shape().to_string()));
     }
