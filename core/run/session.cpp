@@ -7,6 +7,7 @@
 #include "core/partition/program.h"
 #include "core/plan/plan.h"
 #include "core/run/executor.h"
+#include "core/run/thread_pool.h"
 
 namespace emplace {
 namespace {
@@ -27,7 +28,10 @@ class SessionImpl final : public Session {
       : file_(file), devices_(devices), placement_(placement), options_(std::move(options)),
         runtime_(devices, options_.seed) {
     runtime_.stop = options_.stop;
-    runtime_.parallel = &sequential_;
+    int all = ThreadPool::shared().size();
+    int threads = options_.intra_op_threads > 0 ? std::min(options_.intra_op_threads, all) : all;
+    parallel_.configure(threads, options_.stop);
+    runtime_.parallel = &parallel_;
     runtime_.timeout_s = options_.timeout_s;
     for (const auto& [endpoint, value] : options_.feeds) feeds_.push_back(value);
   }
@@ -131,7 +135,7 @@ class SessionImpl final : public Session {
   const Placement& placement_;
   SessionOptions options_;
   std::vector<Tensor> feeds_;
-  Sequential sequential_;
+  PoolParallel parallel_;
   Runtime runtime_;
   Prepared steps_;
   int64_t step_ = 0;
