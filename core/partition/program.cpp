@@ -8,6 +8,7 @@
 
 #include "core/graph/node_kernel.h"
 #include "core/base/cat.h"
+#include "core/graph/node_kernel.h"
 #include "core/partition/control_flow.h"
 #include "core/partition/frames.h"
 #include "core/partition/memory_kind.h"
@@ -79,7 +80,7 @@ class Cutter {
       if (ok) continue;
       const NodeType& type = graph_.type(id);
       DType dtype = kernel_type(type);
-      ok = type.def && (facts(id).is_constant || type.def->cpu_kernel(dtype));
+      ok = type.def && (facts(id).is_constant || cpu_kernel(type));
       if (ok) continue;
       std::string what(type.op);
       if (type.def && dtype != DType::kInvalid) append(what, "(", dtype_tf_name(dtype), ")");

@@ -17,6 +17,7 @@ enum class Storage : uint8_t {
   kSlot,   // found by each step anew: pool, variables, strings
   kBlock,  // at `offset` of its device's block
   kFixed,  // a constant, a feed, or worked out by the plan: `known` for good
+  kTile,   // nowhere: a fused group hands it on in registers
 };
 
 struct ValuePlan {
@@ -42,16 +43,31 @@ struct DevicePlan {
   std::vector<std::pair<ValueId, int64_t>> live_at_peak;  // largest first
 };
 
+/// Elementwise steps that follow each other over equally many elements, run tile by tile; perhaps ending in a
+/// reduction of all elements. Shapes and registers: core/run/fused_kernel.h.
+struct FusedGroup {
+  std::vector<StepId> steps;   // ascending, the reduction excluded
+  StepId reduction = kNoStep;
+  int64_t elements = 0;
+  StepId first() const { return steps.front(); }
+  StepId last() const { return reduction == kNoStep ? steps.back() : reduction; }
+};
+
 struct Plan {
   std::vector<ValuePlan> values;   // by ValueId
   std::vector<StepMode> modes;     // by StepId
   std::vector<DevicePlan> devices; // by DeviceId
+  std::vector<FusedGroup> groups;  // ascending
   std::deque<Tensor> tensors;      // owns what `known` points to
 };
 
-/// `feeds` are the request's. Errors of shape rules carry the node's name.
-Result<Plan> make_plan(const GraphFile& file, const DeviceSet& devices, const Program& program,
-                       const std::vector<Tensor>& feeds);
+/// Shapes, known values, storage (no offsets yet) and modes. `feeds` are the request's. Errors carry a node's name.
+Result<Plan> settle(const GraphFile& file, const DeviceSet& devices, const Program& program,
+                    const std::vector<Tensor>& feeds);
+
+/// Lifetimes and offsets, once the groups are known: a group's inputs and outputs are alive for all of it, and what
+/// nobody outside reads needs no memory.
+void plan_memory(const GraphFile& file, const Program& program, Plan& plan);
 
 /// "\n\t [[{{node NAME}}]]" behind the message, as TensorFlow does.
 Status attach_node(Status status, std::string_view node_name);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/graph/node_kernel.h"
 #include "core/plan/rule_context.h"
 
 namespace emplace {
@@ -181,7 +182,7 @@ class Settler {
       out.push_back(tensor.take());
     }
     KernelInit init{graph_.name(s.node), type.op, type.view(), type.input_types, type.output_types, nullptr, 0};
-    auto kernel = type.def->cpu_kernel(kernel_type(type))(init);
+    auto kernel = cpu_kernel(type)(init);
     if (!kernel.ok()) return;
     HostAllocator allocator;
     Sequential parallel;
@@ -210,6 +211,15 @@ class Settler {
 Status settle_shapes(const GraphFile& file, const DeviceSet& devices, const Program& program,
                      const std::vector<Tensor>& feeds, Plan& plan) {
   return Settler(file, devices, program, plan).run(feeds);
+}
+
+Result<Plan> settle(const GraphFile& file, const DeviceSet& devices, const Program& program,
+                    const std::vector<Tensor>& feeds) {
+  Plan plan;
+  plan.devices.resize(devices.size());
+  RETURN_IF_ERROR(settle_shapes(file, devices, program, feeds, plan));
+  choose_storage(file, program, plan);
+  return plan;
 }
 
 Status attach_node(Status status, std::string_view node_name) {

@@ -1,45 +1,68 @@
-// Binding: kernels made, values placed. Running is in executor_run.cpp.
+// From a program to something that runs: planned, kernels made, memory bound. Running is in executor_run.cpp.
 #include "core/run/executor.h"
 
 #include <cstring>
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
+#include "core/graph/node_kernel.h"
 #include "core/run/copy_kernel.h"
 
 namespace emplace {
 
-Executor::Executor(const GraphFile& file, const Program& program, const Plan& plan, Runtime& runtime,
-                   std::vector<std::byte*> blocks)
-    : file_(file), graph_(file.graph), program_(program), plan_(plan), runtime_(runtime), blocks_(std::move(blocks)),
-      bound_(program.steps.size()), values_(program.values.size()), operands_(program.operands.size()),
-      value_dead_(program.values.size()), step_dead_(program.steps.size()), releases_(program.steps.size()) {}
+Executor::Executor(const GraphFile& file, const DeviceSet& devices, Program program, Runtime& runtime)
+    : file_(file), graph_(file.graph), devices_(devices), program_(std::move(program)), runtime_(runtime),
+      bound_(program_.steps.size()), values_(program_.values.size()), operands_(program_.operands.size()),
+      value_dead_(program_.values.size()), step_dead_(program_.steps.size()), releases_(program_.steps.size()) {}
 
-Status Executor::bind() {
-  RETURN_IF_ERROR(place_values());
+Status Executor::prepare(const std::vector<Tensor>& feeds) {
+  ASSIGN_OR_RETURN(plan_, settle(file_, devices_, program_, feeds));
+  RETURN_IF_ERROR(place_fixed());
   for (StepId id = 0; id < program_.steps.size(); ++id) {
-    const Step& s = program_.steps[id];
-    StepMode mode = plan_.modes[id];
-    if (s.kind == StepKind::kCopy && (mode == StepMode::kSkip || mode == StepMode::kDirect)) {
-      const ValuePlan& copied = plan_.values[program_.inputs(s)[0]];
-      settled_copy_bytes_ += copied.shape.num_elements() *
-                             static_cast<int64_t>(dtype_size(program_.values[program_.outputs(s)[0]].dtype));
-    }
-    if (s.kind == StepKind::kLoop || mode == StepMode::kSkip) continue;
+    if (program_.steps[id].kind == StepKind::kLoop || plan_.modes[id] == StepMode::kSkip) continue;
     RETURN_IF_ERROR(make_kernel(id));
-    bind_operands(id);
-    if (mode == StepMode::kDirect) RETURN_IF_ERROR(failed(prepare_planned(id), id));
+    wire(id);
+    if (plan_.modes[id] == StepMode::kDirect) RETURN_IF_ERROR(failed(prepare_kernel(id), id));
   }
+  plan_.groups = find_groups(program_, plan_, bound_);
+  plan_memory(file_, program_, plan_);
+  count_settled_copies();
+  return ok_status();
+}
+
+void Executor::bind(std::vector<std::byte*> blocks) {
+  place_in_blocks(blocks);
+  for (const FusedGroup& g : plan_.groups) fused_.push_back(std::make_unique<FusedKernel>(g, program_, plan_, bound_));
   list_releases();
+  list_launches();
+}
+
+void Executor::list_launches() {
+  size_t group = 0;
   for (StepId id = 0; id < program_.steps.size(); ++id) {
     const Step& s = program_.steps[id];
+    bool fused = group < plan_.groups.size() && plan_.groups[group].first() == id;
+    if (fused) {
+      launches_.push_back({fused_[group].get(), &bound_[id].context, id});
+      id = plan_.groups[group++].last();
+      continue;
+    }
     if (plan_.modes[id] != StepMode::kSkip || s.kind == StepKind::kLoop) {
-      Bound& b = bound_[id];
+      BoundStep& b = bound_[id];
       launches_.push_back({plan_.modes[id] == StepMode::kDirect ? b.kernel.get() : nullptr, &b.context, id});
     }
     if (s.kind == StepKind::kLoop) id = s.body_end - 1;
   }
-  return ok_status();
+}
+
+void Executor::count_settled_copies() {
+  for (StepId id = 0; id < program_.steps.size(); ++id) {
+    const Step& s = program_.steps[id];
+    bool settled = plan_.modes[id] == StepMode::kSkip || plan_.modes[id] == StepMode::kDirect;
+    if (s.kind != StepKind::kCopy || !settled) continue;
+    const Value& to = program_.values[program_.outputs(s)[0]];
+    settled_copy_bytes_ += plan_.values[program_.inputs(s)[0]].shape.num_elements() * static_cast<int64_t>(dtype_size(to.dtype));
+  }
 }
 
 // Slots are emptied after their last reader. What enters a loop stays until the loop has ended.
@@ -55,27 +78,43 @@ void Executor::list_releases() {
   }
 }
 
-Status Executor::place_values() {
+Status Executor::place_fixed() {
   for (ValueId v = 0; v < values_.size(); ++v) {
     const ValuePlan& p = plan_.values[v];
     const Value& value = program_.values[v];
-    if (p.storage == Storage::kBlock) {
-      values_[v] = Tensor::wrap(value.dtype, p.shape, blocks_[value.home] + p.offset);
-    } else if (p.storage == Storage::kFixed && value.home == program_.host) {
+    if (p.storage == Storage::kBlock) values_[v] = Tensor::wrap(value.dtype, p.shape, nullptr);
+    if (p.storage != Storage::kFixed) continue;
+    if (value.home == program_.host) {
       values_[v] = *p.known;
-    } else if (p.storage == Storage::kFixed) {
-      auto placed = runtime_.pools[value.home]->allocate_persistent(value.dtype, p.shape);
-      if (!placed.ok()) return attach_node(placed.take_status(), graph_.name(value.tensor.node));
-      values_[v] = placed.take();
-      std::memcpy(values_[v].raw(), p.known->raw(), p.known->size_bytes());
+      continue;
     }
+    auto placed = runtime_.pools[value.home]->allocate_persistent(value.dtype, p.shape);
+    if (!placed.ok()) return attach_node(placed.take_status(), graph_.name(value.tensor.node));
+    values_[v] = placed.take();
+    if (p.known->size_bytes() > 0) std::memcpy(values_[v].raw(), p.known->raw(), p.known->size_bytes());
   }
   return ok_status();
 }
 
+// The tensors of the block get their addresses, in every step that was prepared without.
+void Executor::place_in_blocks(const std::vector<std::byte*>& blocks) {
+  for (ValueId v = 0; v < values_.size(); ++v) {
+    const ValuePlan& p = plan_.values[v];
+    if (p.storage == Storage::kBlock) values_[v].rebind(blocks[program_.values[v].home] + p.offset);
+  }
+  for (StepId id = 0; id < program_.steps.size(); ++id) {
+    const Step& s = program_.steps[id];
+    if (plan_.modes[id] != StepMode::kDirect) continue;
+    for (size_t i = 0; i < s.num_inputs + s.num_outputs; ++i) {
+      ValueId v = program_.operands[s.first_operand + i];
+      if (plan_.values[v].storage == Storage::kBlock) operands_[s.first_operand + i].rebind(values_[v].raw());
+    }
+  }
+}
+
 Status Executor::make_kernel(StepId id) {
   const Step& s = program_.steps[id];
-  Bound& b = bound_[id];
+  BoundStep& b = bound_[id];
   if (s.kind == StepKind::kCopy) {
     const Value& from = program_.values[program_.inputs(s)[0]];
     b.kernel = std::make_unique<CopyKernel>(from.home == program_.values[program_.outputs(s)[0]].home && !is_ref(from.dtype));
@@ -84,13 +123,13 @@ Status Executor::make_kernel(StepId id) {
   const NodeType& type = graph_.type(s.node);
   KernelInit init{graph_.name(s.node), type.op,        type.view(), type.input_types, type.output_types,
                   runtime_.variables[s.device].get(), runtime_.seed_of(s.node)};
-  auto kernel = type.def->cpu_kernel(kernel_type(type))(init);
+  auto kernel = cpu_kernel(type)(init);
   if (!kernel.ok()) return attach_node(kernel.take_status(), init.node_name);
   b.kernel = kernel.take();
   return ok_status();
 }
 
-void Executor::bind_operands(StepId id) {
+void Executor::wire(StepId id) {
   const Step& s = program_.steps[id];
   KernelContext& c = bound_[id].context;
   c.inputs_ = {operands_.data() + s.first_operand, s.num_inputs};
@@ -109,8 +148,8 @@ void Executor::bind_operands(StepId id) {
   for (size_t i = 0; i < outputs.size(); ++i) c.outputs_[i] = values_[outputs[i]];
 }
 
-Status Executor::prepare_planned(StepId id) {
-  Bound& b = bound_[id];
+Status Executor::prepare_kernel(StepId id) {
+  BoundStep& b = bound_[id];
   b.prepared = true;
   return b.kernel->prepare(b.context);
 }

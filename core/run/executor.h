@@ -9,44 +9,47 @@
 
 #include "core/plan/plan.h"
 #include "core/plan/rule_context.h"
+#include "core/run/bound_step.h"
+#include "core/run/fused_kernel.h"
 #include "core/run/runtime.h"
 
 namespace emplace {
 
 class Executor {
  public:
-  /// All arguments must outlive it. `blocks`: the memory of each device's planned tensors, by DeviceId.
-  Executor(const GraphFile& file, const Program& program, const Plan& plan, Runtime& runtime,
-           std::vector<std::byte*> blocks);
+  /// All arguments must outlive it.
+  Executor(const GraphFile& file, const DeviceSet& devices, Program program, Runtime& runtime);
 
-  /// Makes the kernels, places constants, prepares what is settled. Before the first run().
-  Status bind();
+  /// Plans: settles shapes, places constants, makes and prepares kernels, finds what can be fused, lays out memory.
+  Status prepare(const std::vector<Tensor>& feeds);
+  /// Binds to the memory of the planned tensors, by DeviceId. After prepare().
+  void bind(std::vector<std::byte*> blocks);
+
   /// One step.
   Status run(int64_t step);
   /// Fetch `i` in host memory. `out` is written over where it fits and nobody else holds it.
   Status fetch(size_t i, Tensor& out);
 
+  const Program& program() const { return program_; }
+  const Plan& plan() const { return plan_; }
+  /// Of the last step.
   int64_t copy_bytes() const { return copy_bytes_; }
 
  private:
-  /// A node's kernel and what it sees. Inputs and outputs are this step's part of `operands_`.
-  struct Bound {
-    std::unique_ptr<Kernel> kernel;
-    KernelContext context;
-    std::vector<Shape> prepared_for;  // input shapes of the last prepare(); kDynamic only
-    bool prepared = false;
-  };
   struct Launch {
     Kernel* kernel;  // null: run_step
     KernelContext* context;
     StepId step;
   };
 
-  Status place_values();
+  Status place_fixed();
   Status make_kernel(StepId id);
-  void bind_operands(StepId id);
+  void wire(StepId id);
+  Status prepare_kernel(StepId id);
+  void count_settled_copies();
+  void place_in_blocks(const std::vector<std::byte*>& blocks);
   void list_releases();
-  Status prepare_planned(StepId id);
+  void list_launches();
 
   Status run_range(StepId begin, StepId end);
   Status run_step(StepId id);
@@ -62,15 +65,16 @@ class Executor {
 
   const GraphFile& file_;
   const Graph& graph_;
-  const Program& program_;
-  const Plan& plan_;
+  const DeviceSet& devices_;
+  const Program program_;
   Runtime& runtime_;
-  std::vector<std::byte*> blocks_;
+  Plan plan_;
 
   // By StepId, ValueId and operand index.
-  std::vector<Bound> bound_;
+  std::vector<BoundStep> bound_;
   std::vector<Tensor> values_;
   std::vector<Tensor> operands_;
+  std::vector<std::unique_ptr<FusedKernel>> fused_;
   std::vector<Launch> launches_;  // of the program outside of loops
 
   // State of a step.

@@ -11,7 +11,7 @@ Status Executor::run(int64_t step) {
   FlushDenormals flush;
   copy_bytes_ = settled_copy_bytes_;
   for (const Launch& launch : launches_) {
-    if (runtime_.stop_asked()) return runtime_.check_stop();
+    if (runtime_.stop.asked()) return runtime_.stop.status();
     Status status;
     if (launch.kernel) {
       launch.context->step_ = step;
@@ -22,12 +22,12 @@ Status Executor::run(int64_t step) {
     }
     if (!status.ok()) return status;
   }
-  return runtime_.check_stop();
+  return runtime_.stop.status();
 }
 
 Status Executor::run_range(StepId begin, StepId end) {
   for (StepId id = begin; id < end; ++id) {
-    if (runtime_.stop_asked()) return runtime_.check_stop();
+    if (runtime_.stop.asked()) return runtime_.stop.status();
     RETURN_IF_ERROR(run_step(id));
     if (program_.steps[id].kind == StepKind::kLoop) id = program_.steps[id].body_end - 1;
   }
@@ -98,7 +98,7 @@ void Executor::mark_dead(StepId id) {
 }
 
 Status Executor::run_kernel(StepId id) {
-  Bound& b = bound_[id];
+  BoundStep& b = bound_[id];
   RETURN_IF_ERROR(gather(id));
   RETURN_IF_ERROR(settle_outputs(id));
   RETURN_IF_ERROR(b.kernel->run(b.context));
@@ -135,7 +135,7 @@ Status Executor::gather(StepId id) {
 // Shapes and storage of the outputs. A planned step has both, but for what its kernel provides.
 Status Executor::settle_outputs(StepId id) {
   const Step& s = program_.steps[id];
-  Bound& b = bound_[id];
+  BoundStep& b = bound_[id];
   KernelContext& c = b.context;
   auto outputs = program_.outputs(s);
   const OpDef* def = s.kind == StepKind::kNode ? graph_.type(s.node).def : nullptr;
@@ -172,7 +172,7 @@ Status Executor::settle_outputs(StepId id) {
   if (same && (planned || !def || def->value_input_list().empty())) return ok_status();
   b.prepared_for.clear();
   for (size_t i = 0; !planned && i < c.inputs_.size(); ++i) b.prepared_for.push_back(c.inputs_[i].shape());
-  return prepare_planned(id);
+  return prepare_kernel(id);
 }
 
 void Executor::scatter(StepId id) {

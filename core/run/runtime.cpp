@@ -43,14 +43,6 @@ Runtime::Runtime(const DeviceSet& set, uint64_t wanted_seed) : devices(set), see
   }
 }
 
-Status Runtime::check_stop() const {
-  if (stop && stop->load(std::memory_order_relaxed)) return {Code::kCancelled, "Session::run was cancelled"};
-  if (deadline != kNever && std::chrono::steady_clock::now() > deadline) {
-    return {Code::kDeadlineExceeded, cat("the step did not end within ", timeout_s, " s")};
-  }
-  return ok_status();
-}
-
 uint64_t Runtime::seed_of(uint32_t node) const {
   // SplitMix64: neighbours get unrelated seeds.
   uint64_t z = seed + (uint64_t{node} + 1) * 0x9e3779b97f4a7c15u;

@@ -1,8 +1,6 @@
 /// Runtime: what the programs of one session share: memory and variables of every device, threads, the will to stop.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -11,6 +9,7 @@
 #include "core/device/device.h"
 #include "core/device/memory_pool.h"
 #include "core/op/kernel.h"
+#include "core/run/stop_signal.h"
 
 namespace emplace {
 
@@ -30,26 +29,15 @@ class VariableTable final : public VariableStore {
 struct Runtime {
   Runtime(const DeviceSet& devices, uint64_t seed);
 
-  /// OK while the step may go on; Cancelled or DeadlineExceeded.
-  Status check_stop() const;
-  /// The cheap question behind check_stop().
-  bool stop_asked() const {
-    return (stop && stop->load(std::memory_order_relaxed)) ||
-           (deadline != kNever && std::chrono::steady_clock::now() > deadline);
-  }
   /// For a node whose own seeds are 0.
   uint64_t seed_of(uint32_t node) const;
-
-  static constexpr std::chrono::steady_clock::time_point kNever = std::chrono::steady_clock::time_point::max();
 
   const DeviceSet& devices;
   std::vector<std::unique_ptr<MemoryPool>> pools;          // by DeviceId
   std::vector<std::unique_ptr<VariableTable>> variables;   // by DeviceId
   Parallel* parallel = nullptr;
   uint64_t seed;
-  const std::atomic<bool>* stop = nullptr;
-  std::chrono::steady_clock::time_point deadline = kNever;
-  double timeout_s = 0;
+  StopSignal stop;
 };
 
 /// While alive, this thread treats denormal floats as zero, as TensorFlow's threads do.

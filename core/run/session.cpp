@@ -12,14 +12,6 @@
 namespace emplace {
 namespace {
 
-/// A program from request to executor.
-struct Prepared {
-  Program program;
-  Plan plan;
-  std::vector<Mapping> own_blocks;  // where the session's blocks are too small
-  std::unique_ptr<Executor> executor;
-};
-
 std::string bytes_text(int64_t bytes) { return cat(bytes, " bytes"); }
 
 class SessionImpl final : public Session {
@@ -27,38 +19,49 @@ class SessionImpl final : public Session {
   SessionImpl(const GraphFile& file, const DeviceSet& devices, const Placement& placement, SessionOptions options)
       : file_(file), devices_(devices), placement_(placement), options_(std::move(options)),
         runtime_(devices, options_.seed) {
-    runtime_.stop = options_.stop;
+    runtime_.stop.flag = options_.stop;
+    runtime_.stop.timeout_s = options_.timeout_s;
     int all = ThreadPool::shared().size();
     int threads = options_.intra_op_threads > 0 ? std::min(options_.intra_op_threads, all) : all;
-    parallel_.configure(threads, options_.stop);
+    parallel_.configure(threads, &runtime_.stop);
     runtime_.parallel = &parallel_;
-    runtime_.timeout_s = options_.timeout_s;
     for (const auto& [endpoint, value] : options_.feeds) feeds_.push_back(value);
   }
 
   Status prepare_steps() {
-    RETURN_IF_ERROR(prepare(options_.fetches, options_.targets, steps_));
+    ASSIGN_OR_RETURN(steps_, prepare(options_.fetches, options_.targets));
+    std::vector<std::byte*> blocks;
     for (DeviceId d = 0; d < devices_.size(); ++d) {
       RETURN_IF_ERROR(check_limit(d));
-      RETURN_IF_ERROR(runtime_.pools[d]->map_block(steps_.plan.devices[d].bytes));
+      RETURN_IF_ERROR(runtime_.pools[d]->map_block(steps_->plan().devices[d].bytes));
+      blocks.push_back(runtime_.pools[d]->block());
     }
+    steps_->bind(std::move(blocks));
     return ok_status();
   }
 
   Status run_nodes(const std::vector<NodeId>& nodes) override {
-    Prepared once;
-    RETURN_IF_ERROR(prepare({}, nodes, once));
-    RETURN_IF_ERROR(bind(once));
-    start_clock();
-    return once.executor->run(0);
+    ASSIGN_OR_RETURN(auto once, prepare({}, nodes));
+    std::vector<Mapping> larger;  // blocks where the steps' are too small
+    std::vector<std::byte*> blocks;
+    for (DeviceId d = 0; d < devices_.size(); ++d) {
+      int64_t bytes = once->plan().devices[d].bytes;
+      blocks.push_back(runtime_.pools[d]->block());
+      if (bytes <= runtime_.pools[d]->block_bytes()) continue;
+      larger.push_back(Mapping::map(static_cast<size_t>(bytes)));
+      if (!larger.back().valid()) return resource_exhausted(cat("no ", bytes_text(bytes), " for ", devices_.at(d).name));
+      blocks.back() = larger.back().data();
+    }
+    once->bind(std::move(blocks));
+    runtime_.stop.start();
+    return once->run(0);
   }
 
   Status step(std::vector<Tensor>& outputs) override {
-    if (!steps_.executor) RETURN_IF_ERROR(bind(steps_));
-    start_clock();
-    RETURN_IF_ERROR(steps_.executor->run(step_++));
+    runtime_.stop.start();
+    RETURN_IF_ERROR(steps_->run(step_++));
     outputs.resize(options_.fetches.size());
-    for (size_t i = 0; i < outputs.size(); ++i) RETURN_IF_ERROR(steps_.executor->fetch(i, outputs[i]));
+    for (size_t i = 0; i < outputs.size(); ++i) RETURN_IF_ERROR(steps_->fetch(i, outputs[i]));
     return ok_status();
   }
 
@@ -69,11 +72,11 @@ class SessionImpl final : public Session {
       DeviceMemory m;
       m.device = d;
       m.limit = pool.limit();
-      m.planned = steps_.plan.devices[d].bytes;
+      m.planned = steps_->plan().devices[d].bytes;
       m.variables = pool.persistent_bytes();
       m.pool = pool.peak_transient_bytes();
       m.peak = m.planned + m.variables + m.pool;
-      for (const auto& [v, bytes] : steps_.plan.devices[d].live_at_peak) {
+      for (const auto& [v, bytes] : steps_->plan().devices[d].live_at_peak) {
         m.live_at_peak.emplace_back(producer(v), bytes);
       }
       for (auto& variable : runtime_.variables[d]->sizes()) m.live_at_peak.push_back(std::move(variable));
@@ -84,50 +87,29 @@ class SessionImpl final : public Session {
     return all;
   }
 
-  int64_t copies_per_step() const override { return steps_.program.num_copies; }
-  int64_t copy_bytes_per_step() const override { return steps_.executor ? steps_.executor->copy_bytes() : 0; }
+  int64_t copies_per_step() const override { return steps_->program().num_copies; }
+  int64_t copy_bytes_per_step() const override { return steps_->copy_bytes(); }
 
  private:
-  Status prepare(const std::vector<Endpoint>& fetches, const std::vector<NodeId>& targets, Prepared& out) {
+  Result<std::unique_ptr<Executor>> prepare(const std::vector<Endpoint>& fetches, const std::vector<NodeId>& targets) {
     Request request{fetches, targets, {}};
     for (const auto& [endpoint, value] : options_.feeds) request.feeds.push_back(endpoint);
-    ASSIGN_OR_RETURN(out.program, partition(file_, devices_, placement_, request));
-    ASSIGN_OR_RETURN(out.plan, make_plan(file_, devices_, out.program, feeds_));
-    return ok_status();
+    ASSIGN_OR_RETURN(Program program, partition(file_, devices_, placement_, request));
+    auto executor = std::make_unique<Executor>(file_, devices_, std::move(program), runtime_);
+    RETURN_IF_ERROR(executor->prepare(feeds_));
+    return executor;
   }
 
-  std::string producer(ValueId v) const { return std::string(file_.graph.name(steps_.program.values[v].tensor.node)); }
+  std::string producer(ValueId v) const { return std::string(file_.graph.name(steps_->program().values[v].tensor.node)); }
 
   Status check_limit(DeviceId d) const {
-    const DevicePlan& plan = steps_.plan.devices[d];
+    const DevicePlan& plan = steps_->plan().devices[d];
     int64_t limit = runtime_.pools[d]->limit() ? runtime_.pools[d]->limit() : machine_memory_bytes();
     if (plan.bytes <= limit) return ok_status();
     std::string text = cat(devices_.at(d).name, " needs ", bytes_text(plan.bytes), ", its limit is ", bytes_text(limit),
                            "; live at the peak:");
     for (const auto& [v, bytes] : plan.live_at_peak) append(text, " ", producer(v), " (", bytes_text(bytes), ")");
     return resource_exhausted(std::move(text));
-  }
-
-  Status bind(Prepared& p) {
-    std::vector<std::byte*> blocks;
-    for (DeviceId d = 0; d < devices_.size(); ++d) {
-      int64_t bytes = p.plan.devices[d].bytes;
-      if (bytes <= runtime_.pools[d]->block_bytes()) {
-        blocks.push_back(runtime_.pools[d]->block());
-        continue;
-      }
-      p.own_blocks.push_back(Mapping::map(static_cast<size_t>(bytes)));
-      if (!p.own_blocks.back().valid()) return resource_exhausted(cat("no ", bytes_text(bytes), " for ", devices_.at(d).name));
-      blocks.push_back(p.own_blocks.back().data());
-    }
-    p.executor = std::make_unique<Executor>(file_, p.program, p.plan, runtime_, std::move(blocks));
-    return p.executor->bind();
-  }
-
-  void start_clock() {
-    if (options_.timeout_s <= 0) return;
-    runtime_.deadline = std::chrono::steady_clock::now() +
-                        std::chrono::nanoseconds(static_cast<int64_t>(std::min(options_.timeout_s, 1e9) * 1e9));
   }
 
   const GraphFile& file_;
@@ -137,7 +119,7 @@ class SessionImpl final : public Session {
   std::vector<Tensor> feeds_;
   PoolParallel parallel_;
   Runtime runtime_;
-  Prepared steps_;
+  std::unique_ptr<Executor> steps_;
   int64_t step_ = 0;
 };
 

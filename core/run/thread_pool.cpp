@@ -153,11 +153,11 @@ void PoolParallel::run_erased(int64_t n, double cost_ns, Body body, const void* 
     Body body;
     const void* closure;
     int64_t n, pieces;
-    const std::atomic<bool>* stop;
+    const StopSignal* stop;
   } loop{body, closure, n, pieces, stop_};
   auto piece = [](void* self, int64_t i) {
     const Loop& l = *static_cast<const Loop*>(self);
-    if (l.stop && l.stop->load(std::memory_order_relaxed)) return;
+    if (l.stop && l.stop->asked()) return;
     auto begin = [&](int64_t k) { return l.n / l.pieces * k + std::min(k, l.n % l.pieces); };
     l.body(l.closure, begin(i), begin(i + 1));
   };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/parallel.h"
+#include "core/run/stop_signal.h"
 
 namespace emplace {
 
@@ -55,8 +56,8 @@ class ThreadPool {
 /// parallel_for on the pool. Pieces depend on n and cost only.
 class PoolParallel final : public Parallel {
  public:
-  /// `stop`, if any: pieces that have not begun are skipped once it is true.
-  void configure(int max_threads, const std::atomic<bool>* stop) {
+  /// `stop`, if any: pieces that have not begun are skipped once it asks.
+  void configure(int max_threads, const StopSignal* stop) {
     max_threads_ = max_threads;
     stop_ = stop;
   }
@@ -66,7 +67,7 @@ class PoolParallel final : public Parallel {
 
  private:
   int max_threads_ = 1;
-  const std::atomic<bool>* stop_ = nullptr;
+  const StopSignal* stop_ = nullptr;
 };
 
 }  // namespace emplace

@@ -46,7 +46,9 @@ TEST_CASE("loops inside loops end, also with more of them than threads") {
 }
 
 TEST_CASE("a loop that is told to stop skips what has not begun") {
-  std::atomic<bool> stop{true};
+  std::atomic<bool> interrupted{true};
+  StopSignal stop;
+  stop.flag = &interrupted;
   PoolParallel parallel;
   parallel.configure(2, &stop);
   std::atomic<int64_t> count{0};

@@ -1,0 +1,186 @@
+// Memory: how long every buffer is needed, and where it lies. Time is counted in steps; a fused group is one moment.
+#include <algorithm>
+
+#include "core/plan/block_layout.h"
+#include "core/plan/settle.h"
+
+namespace emplace {
+namespace {
+
+class MemoryPlanner {
+ public:
+  MemoryPlanner(const Graph& graph, const Program& program, Plan& plan)
+      : graph_(graph), program_(program), plan_(plan), layouts_(plan.devices.size()) {}
+
+  void run() {
+    group_of_.assign(program_.steps.size(), nullptr);
+    for (const FusedGroup& g : plan_.groups) {
+      for (StepId s : g.steps) group_of_[s] = &g;
+      if (g.reduction != kNoStep) group_of_[g.reduction] = &g;
+    }
+    find_last_uses();
+    drop_tile_values();
+    lay_out();
+  }
+
+ private:
+  ValuePlan& at(ValueId v) { return plan_.values[v]; }
+
+  // Backwards: what shares or may share an input's bytes keeps them.
+  void find_last_uses() {
+    auto end = static_cast<StepId>(program_.steps.size());
+    needed_until_.assign(plan_.values.size(), 0);
+    for (ValueId v : program_.fetches) {
+      needed_until(v) = end;
+      at(v).last_use = end;
+    }
+    for (StepId id = end; id-- > 0;) {
+      const Step& s = program_.steps[id];
+      if (s.kind == StepKind::kLoop || s.kind == StepKind::kConstant) continue;
+      StepId until = id;
+      if (output_rule(graph_, program_, s) != OutputRule::kOwn) {
+        for (ValueId v : program_.outputs(s)) until = std::max(until, needed_until(v));
+      }
+      // What a loop reads may come out of it again, at any distance.
+      if (s.control == Control::kEnter) until = end;
+      for (ValueId v : program_.inputs(s)) {
+        at(v).last_use = std::max(at(v).last_use, id);
+        needed_until(v) = std::max(needed_until(v), until);
+      }
+    }
+    for (ValueId v = 0; v < plan_.values.size(); ++v) {
+      if (at(v).storage == Storage::kBlock) at(v).last_use = needed_until(v);
+    }
+  }
+  StepId& needed_until(ValueId v) { return needed_until_[at(v).storage == Storage::kBlock ? at(v).buffer : v]; }
+
+  int64_t bytes_of(ValueId v) {
+    return at(v).shape.num_elements() * static_cast<int64_t>(storage_size(program_.values[v].dtype));
+  }
+
+  // What only a group's own steps read never reaches memory.
+  void drop_tile_values() {
+    for (const FusedGroup& g : plan_.groups) {
+      for (StepId id : g.steps) {
+        ValueId out = program_.outputs(program_.steps[id])[0];
+        if (at(out).buffer == out && at(out).last_use <= g.last()) at(out).storage = Storage::kTile;
+      }
+    }
+    for (ValuePlan& p : plan_.values) {
+      if (p.storage == Storage::kBlock && at(p.buffer).storage == Storage::kTile) p.storage = Storage::kTile;
+    }
+  }
+
+  // The first and the last step of the moment that a step belongs to.
+  StepId begin_of(StepId id) const { return group_of_[id] ? group_of_[id]->first() : id; }
+  StepId end_of(StepId id) const { return id < group_of_.size() && group_of_[id] ? group_of_[id]->last() : id; }
+  StepId birth(ValueId v) const { return begin_of(program_.values[v].producer); }
+  StepId death(ValueId v) { return end_of(std::max(at(v).last_use, program_.values[v].producer)); }
+
+  // Forwards: offsets taken when a producer's moment begins, given back when the last reader's has ended.
+  void lay_out() {
+    expiring_.resize(program_.steps.size() + 1);
+    peaks_.resize(layouts_.size());
+    taken_over_.assign(plan_.values.size(), 0);
+    for (StepId id = 0; id < program_.steps.size(); ++id) {
+      if (begin_of(id) != id) {
+        if (end_of(id) == id) expire(id);
+        continue;
+      }
+      if (const FusedGroup* g = group_of_[id]) {
+        for (StepId s : g->steps) take_outputs(s);
+        if (g->reduction != kNoStep) take_outputs(g->reduction);
+      } else {
+        take_outputs(id);
+      }
+      if (end_of(id) == id) expire(id);
+    }
+    for (ValueId v = 0; v < plan_.values.size(); ++v) {
+      if (at(v).storage == Storage::kBlock) at(v).offset = at(at(v).buffer).offset;
+    }
+    for (size_t d = 0; d < layouts_.size(); ++d) {
+      plan_.devices[d].bytes = layouts_[d].size();
+      report_peak(static_cast<DeviceId>(d), plan_.devices[d]);
+    }
+  }
+
+  void take_outputs(StepId id) {
+    const Step& s = program_.steps[id];
+    if (s.kind == StepKind::kLoop) return;
+    for (ValueId v : program_.outputs(s)) {
+      if (at(v).storage == Storage::kBlock && at(v).buffer == v && !overwrite(id, s, v)) take(v);
+    }
+  }
+
+  void expire(StepId id) {
+    for (ValueId v : expiring_[id]) {
+      if (!taken_over_[v]) layouts_[program_.values[v].home].give_back(at(v).offset, bytes_of(v));
+    }
+  }
+
+  // An elementwise op writes over an input that dies with it. In a group, tile by tile, only over one that no later
+  // step of the group reads.
+  bool overwrite(StepId id, const Step& s, ValueId out) {
+    if (s.kind != StepKind::kNode || out != program_.outputs(s)[0] || !graph_.type(s.node).def->may_overwrite()) return false;
+    for (ValueId in : program_.inputs(s)) {
+      if (at(in).storage != Storage::kBlock || program_.values[in].home != program_.values[out].home) continue;
+      ValueId buffer = at(in).buffer;
+      if (at(buffer).last_use != id || !(at(in).shape == at(out).shape)) continue;
+      if (program_.values[in].dtype != program_.values[out].dtype) continue;
+      if (taken_over_[buffer]) continue;
+      taken_over_[buffer] = 1;
+      at(out).offset = at(buffer).offset;
+      expiring_[death(out)].push_back(out);
+      return true;
+    }
+    return false;
+  }
+
+  void take(ValueId v) {
+    DeviceId home = program_.values[v].home;
+    BlockLayout& layout = layouts_[home];
+    at(v).offset = layout.take(bytes_of(v));
+    expiring_[death(v)].push_back(v);
+    if (layout.taken() > peaks_[home].bytes) peaks_[home] = {layout.taken(), birth(v)};
+  }
+
+  // Who was alive when most was taken.
+  void report_peak(DeviceId d, DevicePlan& device) {
+    StepId peak = peaks_[d].step;
+    if (peak == kNoStep) return;
+    for (ValueId v = 0; v < plan_.values.size(); ++v) {
+      const ValuePlan& p = plan_.values[v];
+      if (p.storage != Storage::kBlock || p.buffer != v || program_.values[v].home != d) continue;
+      if (birth(v) <= peak && death(v) >= peak) device.live_at_peak.emplace_back(v, BlockLayout::rounded(bytes_of(v)));
+    }
+    auto largest = [](const auto& a, const auto& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; };
+    constexpr size_t kShown = 20;
+    size_t shown = std::min(kShown, device.live_at_peak.size());
+    std::partial_sort(device.live_at_peak.begin(), device.live_at_peak.begin() + static_cast<std::ptrdiff_t>(shown),
+                      device.live_at_peak.end(), largest);
+    device.live_at_peak.resize(shown);
+  }
+
+  struct Peak {
+    int64_t bytes = 0;
+    StepId step = kNoStep;
+  };
+
+  const Graph& graph_;
+  const Program& program_;
+  Plan& plan_;
+  std::vector<BlockLayout> layouts_;             // by device
+  std::vector<std::vector<ValueId>> expiring_;   // by step: buffers free after it
+  std::vector<uint8_t> taken_over_;              // by buffer: its bytes belong to an output written over it
+  std::vector<Peak> peaks_;                      // by device
+  std::vector<const FusedGroup*> group_of_;      // by step
+  std::vector<StepId> needed_until_;             // by buffer or slot value: the last step that may look at its bytes
+};
+
+}  // namespace
+
+void plan_memory(const GraphFile& file, const Program& program, Plan& plan) {
+  MemoryPlanner(file.graph, program, plan).run();
+}
+
+}  // namespace emplace

@@ -1,0 +1,83 @@
+// Which values get a place in a block, and which steps have nothing left for run time.
+#include "core/plan/settle.h"
+
+namespace emplace {
+namespace {
+
+bool plain(DType t) { return t != DType::kString && t != DType::kVariant && t != DType::kResource && !is_ref(t); }
+
+class StorageChooser {
+ public:
+  StorageChooser(const Graph& graph, const Program& program, Plan& plan) : graph_(graph), program_(program), plan_(plan) {}
+
+  void choose(StepId id) {
+    StepMode& mode = plan_.modes[id];
+    const Step& s = program_.steps[id];
+    if (mode != StepMode::kPlanned) return;
+    if (s.kind == StepKind::kNode && !s.may_be_dead && graph_.type(s.node).op == "NoOp") {
+      mode = StepMode::kSkip;
+      return;
+    }
+    switch (output_rule(graph_, program_, s)) {
+      case OutputRule::kOwn: own(s, mode); break;
+      case OutputRule::kSharesInput: share(s, mode); break;
+      case OutputRule::kProvided: break;
+    }
+  }
+
+ private:
+  ValuePlan& at(ValueId v) { return plan_.values[v]; }
+
+  void own(const Step& s, StepMode& mode) {
+    bool inputs_in_place = true;
+    for (ValueId v : program_.inputs(s)) inputs_in_place &= at(v).storage != Storage::kSlot;
+    for (ValueId v : program_.outputs(s)) {
+      if (!plain(program_.values[v].dtype)) return;
+    }
+    for (ValueId v : program_.outputs(s)) {
+      at(v).storage = Storage::kBlock;
+      at(v).buffer = v;
+    }
+    if (inputs_in_place && !s.may_be_dead) mode = StepMode::kDirect;
+  }
+
+  void share(const Step& s, StepMode& mode) {
+    ValueId in = program_.inputs(s)[0], out = program_.outputs(s)[0];
+    bool same_memory = program_.values[in].home == program_.values[out].home;
+    if (!same_memory || at(in).storage == Storage::kSlot || s.may_be_dead) return;
+    if (at(in).storage == Storage::kFixed) {
+      plan_.tensors.push_back(at(in).known->reshaped(at(out).shape));
+      at(out).known = &plan_.tensors.back();
+      at(out).storage = Storage::kFixed;
+    } else {
+      at(out).storage = Storage::kBlock;
+      at(out).buffer = at(in).buffer;
+    }
+    mode = StepMode::kSkip;
+  }
+
+  const Graph& graph_;
+  const Program& program_;
+  Plan& plan_;
+};
+
+}  // namespace
+
+OutputRule output_rule(const Graph& graph, const Program& program, const Step& s) {
+  if (s.kind == StepKind::kCopy) {
+    const Value& from = program.values[program.inputs(s)[0]];
+    const Value& to = program.values[program.outputs(s)[0]];
+    // A reference is read, hence provided; between CPUs nothing moves.
+    if (is_ref(from.dtype)) return OutputRule::kProvided;
+    return from.home == to.home ? OutputRule::kSharesInput : OutputRule::kOwn;
+  }
+  const OpDef* def = graph.type(s.node).def;
+  return def->forwards() ? OutputRule::kSharesInput : def->provides() ? OutputRule::kProvided : OutputRule::kOwn;
+}
+
+void choose_storage(const GraphFile& file, const Program& program, Plan& plan) {
+  StorageChooser chooser(file.graph, program, plan);
+  for (StepId s = 0; s < program.steps.size(); ++s) chooser.choose(s);
+}
+
+}  // namespace emplace

@@ -1,0 +1,18 @@
+/// BoundStep: a node's kernel and what it sees while it runs.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/op/kernel.h"
+
+namespace emplace {
+
+struct BoundStep {
+  std::unique_ptr<Kernel> kernel;   // null: nothing to run
+  KernelContext context;            // inputs and outputs: this step's part of the executor's operands
+  std::vector<Shape> prepared_for;  // input shapes of the last prepare(), where only a run knows them
+  bool prepared = false;
+};
+
+}  // namespace emplace

@@ -1,0 +1,104 @@
+// Which steps can be fused.
+#include "core/run/fused_kernel.h"
+
+namespace emplace {
+namespace {
+
+// Beyond one tile registers compete for the cache: only steps that hand on to each other, and not too many.
+constexpr int64_t kMaxSteps = 64;
+constexpr int64_t kMaxElements = 1 << 20;  // steps x elements of a group that fits in one tile
+
+class Finder {
+ public:
+  Finder(const Program& program, const Plan& plan, const std::vector<BoundStep>& steps)
+      : program_(program), plan_(plan), steps_(steps), made_by_(program.values.size(), 0) {}
+
+  std::vector<FusedGroup> find() {
+    for (StepId id = 0; id < program_.steps.size(); ++id) {
+      if (program_.steps[id].kind == StepKind::kLoop) {
+        close();
+        id = program_.steps[id].body_end - 1;
+      } else if (plan_.modes[id] != StepMode::kSkip) {
+        visit(id);
+      }
+    }
+    close();
+    return std::move(groups_);
+  }
+
+ private:
+  ValueId buffer(ValueId v) const {
+    return plan_.values[v].storage == Storage::kBlock ? plan_.values[v].buffer : v;
+  }
+  bool reads_group(StepId id) const {
+    for (ValueId v : program_.inputs(program_.steps[id])) {
+      if (made_by_[buffer(v)] == serial_) return true;
+    }
+    return false;
+  }
+
+  // Elements of an elementwise step, 0: it is none.
+  int64_t elements(StepId id) const {
+    if (plan_.modes[id] != StepMode::kDirect || program_.steps[id].num_outputs != 1) return 0;
+    const BoundStep& b = steps_[id];
+    if (!b.kernel->tile().function) return 0;
+    int64_t n = b.context.outputs_[0].num_elements();
+    for (const Tensor& in : b.context.inputs_) {
+      if (in.num_elements() != n && in.num_elements() != 1) return 0;
+    }
+    return n;
+  }
+
+  bool is_reduction(StepId id) const {
+    if (plan_.modes[id] != StepMode::kDirect || group_.steps.empty()) return false;
+    const BoundStep& b = steps_[id];
+    if (!b.kernel->block_reduction().partial || program_.steps[id].device != device_) return false;
+    if (b.context.inputs_[0].num_elements() != group_.elements) return false;
+    return made_by_[buffer(program_.inputs(program_.steps[id])[0])] == serial_;
+  }
+
+  bool joins(StepId id, int64_t n) const {
+    if (group_.steps.empty() || n != group_.elements || program_.steps[id].device != device_) return false;
+    auto size = static_cast<int64_t>(group_.steps.size());
+    if (n > BlockReduction::kBlock) return size < kMaxSteps && reads_group(id);
+    return size * n < kMaxElements;
+  }
+
+  void visit(StepId id) {
+    int64_t n = elements(id);
+    if (n > 0) {
+      if (!joins(id, n)) close();
+      group_.elements = n;
+      device_ = program_.steps[id].device;
+      group_.steps.push_back(id);
+      made_by_[buffer(program_.outputs(program_.steps[id])[0])] = serial_;
+      return;
+    }
+    if (is_reduction(id)) group_.reduction = id;
+    close();
+  }
+
+  void close() {
+    bool worth_it = group_.steps.size() > 1 || group_.reduction != kNoStep;
+    if (worth_it) groups_.push_back(std::move(group_));
+    group_ = FusedGroup();
+    ++serial_;
+  }
+
+  const Program& program_;
+  const Plan& plan_;
+  const std::vector<BoundStep>& steps_;
+  std::vector<uint32_t> made_by_;  // by buffer: serial number of the group that makes it
+  uint32_t serial_ = 1;
+  FusedGroup group_;
+  DeviceId device_ = kNoDevice;
+  std::vector<FusedGroup> groups_;
+};
+
+}  // namespace
+
+std::vector<FusedGroup> find_groups(const Program& program, const Plan& plan, const std::vector<BoundStep>& steps) {
+  return Finder(program, plan, steps).find();
+}
+
+}  // namespace emplace
