@@ -8,21 +8,6 @@ int64_t BroadcastPlan::runs() const {
   return n;
 }
 
-bool BroadcastPlan::dense(size_t i) const {
-  int64_t extent = 1;
-  for (size_t d = dims.size(); d-- > 0; extent *= dims[d]) {
-    if (strides[d][i] != extent) return false;
-  }
-  return true;
-}
-
-bool BroadcastPlan::repeats(size_t i) const {
-  for (size_t d = 0; d + 1 < dims.size(); ++d) {
-    if (strides[d][i] != 0) return false;
-  }
-  return true;
-}
-
 BroadcastPlan plan_broadcast(std::span<const Shape* const> inputs, const Shape& out) {
   // From the innermost dimension outwards: a dimension joins the one inside it if every input continues through both.
   BroadcastPlan inside_out;

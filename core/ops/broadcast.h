@@ -24,10 +24,6 @@ struct BroadcastPlan {
   int64_t runs() const;
   /// One run covers everything.
   bool flat() const { return dims.size() == 1; }
-  /// Input i is not broadcast: it has the output's elements in their order.
-  bool dense(size_t i) const;
-  /// Every run reads the same elements of input i.
-  bool repeats(size_t i) const;
 };
 
 /// REQUIRES: every input broadcasts to `out`; at most kMaxInputs of them.

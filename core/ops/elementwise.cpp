@@ -129,40 +129,25 @@ class ElementwiseKernel final : public Kernel {
   }
 
   /// Runs [begin, end) of a few elements each: gathered into blocks, so that the tile has something to work on.
-  /// Inputs that are not broadcast are read where they lie; a row that repeats for ever is gathered once.
   void short_runs(const Pointers& inputs, void* out, int64_t begin, int64_t end) const {
-    const int64_t length = plan_->run_length(), per_block = kBlock / length;
+    const int64_t length = plan_->run_length();
+    const int64_t per_block = kBlock / length;
+    std::array<GatherFunction, kMaxInputs> gather{};
+    for (size_t i = 0; i < num_inputs_; ++i) gather[i] = gather_for(input_bytes_[i]);
     alignas(64) char gathered[kMaxInputs][kBlock * kMaxElementBytes];
     Pointers blocks;
-    std::array<bool, kMaxInputs> dense{}, gather_each{};
-    for (size_t i = 0; i < num_inputs_; ++i) {
-      blocks[i] = gathered[i];
-      dense[i] = plan_->dense(i);
-      gather_each[i] = !dense[i] && !plan_->repeats(i);
-      if (!dense[i] && !gather_each[i]) {
-        for (int64_t r = 0; r < std::min(per_block, end - begin); ++r) gather_run(i, inputs[i], 0, gathered[i], r);
-      }
-    }
-    const bool walk = std::any_of(gather_each.begin(), gather_each.end(), [](bool each) { return each; });
+    for (size_t i = 0; i < kMaxInputs; ++i) blocks[i] = gathered[i];
     RunCursor cursor(*plan_, begin);
     for (int64_t run = begin; run < end; run += per_block) {
       const int64_t count = std::min(per_block, end - run);
-      for (int64_t r = 0; walk && r < count; ++r, cursor.next()) {
+      for (int64_t r = 0; r < count; ++r, cursor.next()) {
         for (size_t i = 0; i < num_inputs_; ++i) {
-          if (gather_each[i]) gather_run(i, inputs[i], cursor.offsets()[i], gathered[i], r);
+          gather[i](at(inputs[i], cursor.offsets()[i], input_bytes_[i]), length, plan_->run_strides()[i],
+                 at(gathered[i], r * length, input_bytes_[i]));
         }
-      }
-      for (size_t i = 0; i < num_inputs_; ++i) {
-        if (dense[i]) blocks[i] = at(inputs[i], run * length, input_bytes_[i]);
       }
       call(blocks, {1, 1, 1}, {}, 0, out, run * length, count * length);
     }
-  }
-
-  void gather_run(size_t i, const void* input, int64_t offset, char* block, int64_t r) const {
-    const int64_t length = plan_->run_length();
-    gather_for(input_bytes_[i])(at(input, offset, input_bytes_[i]), length, plan_->run_strides()[i],
-                                at(block, r * length, input_bytes_[i]));
   }
 
   // Constant after construction.
