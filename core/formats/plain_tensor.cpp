@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "core/base/cat.h"
-#include "core/formats/base64.h"
+#include "core/base/base64.h"
 #include "core/formats/element_buffer.h"
 #include "core/formats/file_access.h"
 #include "core/formats/object_reader.h"

@@ -5,7 +5,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
-#include "core/formats/base64.h"
+#include "core/base/base64.h"
 #include "core/formats/element_buffer.h"
 #include "core/formats/object_reader.h"
 

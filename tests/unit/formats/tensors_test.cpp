@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/cat.h"
-#include "core/formats/base64.h"
+#include "core/base/base64.h"
 #include "tests/unit/formats/loading.h"
 
 using namespace emplace;
