@@ -6,7 +6,6 @@
 #include <optional>
 #include <unordered_map>
 
-#include "core/graph/node_kernel.h"
 #include "core/base/cat.h"
 #include "core/graph/node_kernel.h"
 #include "core/partition/control_flow.h"
