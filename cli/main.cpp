@@ -1,2 +1,98 @@
-// emplace: the command line. Finds the subcommand and runs it.
-int main() { return 2; }
+// emplace: the command line. Finds the subcommand, reads its options, runs it.
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <iterator>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/option_set.h"
+#include "cli/signals.h"
+#include "core/base/cat.h"
+#include "core/base/suggest.h"
+
+namespace emplace {
+namespace {
+
+constexpr Command kCommands[] = {
+    {"run", "Execute a graph and print the fetched tensors", run_command},
+    {"place", "Say where every node would run; no kernel runs, no device is touched", place_command},
+    {"explain", "Say why nodes are where they are, and what would move them", explain_command},
+    {"check", "Load and validate; all problems in one pass", check_command},
+    {"devices", "List physical and logical devices; read device names", devices_command},
+    {"ops", "List the ops that emplace runs; one op: its page", ops_command},
+};
+
+std::string overview() {
+  std::string out = "Runs text graph files on CPUs and GPUs the way TensorFlow places them, and explains every decision.\n\n"
+                    "usage: emplace COMMAND [OPTIONS] [GRAPH...]\n\n";
+  for (const Command& command : kCommands) {
+    append(out, "  ", command.name, std::string(10 - command.name.size(), ' '), command.summary, "\n");
+  }
+  return out + "\n'emplace COMMAND --help' tells a command's options; 'emplace --version' the version.\n";
+}
+
+const Command* find_command(std::string_view name) {
+  for (const Command& command : kCommands) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+int unknown_command(const char* name, Log& log) {
+  if (*name == '-') return usage(log, cat("the command comes first: emplace COMMAND [OPTIONS]; 'emplace --help' lists the commands"));
+  if (access(name, R_OK) == 0) return usage(log, cat("'", name, "' is no command; did you mean 'emplace run ", name, "'?"));
+  Suggestion suggestion(name);
+  for (const Command& command : kCommands) suggestion.offer(command.name);
+  std::string hint = suggestion.text();
+  return usage(log, cat("unknown subcommand '", name, "'; ", hint.empty() ? "'emplace --help' lists them" : hint));
+}
+
+int run_main(int argc, char** argv, Log& log) {
+  std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "--version") return print("emplace " EMPLACE_VERSION "\n"), 0;
+  if (first == "--help" || first == "-h" || first == "help") return print(overview()), 0;
+  if (argc < 2) return usage(log, cat("no command given\n\n", overview()));
+  const Command* command = find_command(first);
+  if (!command) return unknown_command(argv[1], log);
+
+  Options options;
+  // Placing looks at TensorFlow's kernels, running and the check before it at those that are there.
+  options.pipeline.placing.available_kernels_only = command->name == "run" || command->name == "check";
+  OptionSet set(command->name, command->summary);
+  declare_options(set, command->name, options);
+  std::string help;
+  Status status = set.parse(argc - 2, argv + 2, help);
+  if (status.ok() && help.empty()) status = set_up_log(options, log);
+  if (!status.ok()) return usage(log, status.message());
+  if (!help.empty()) return print(help), 0;
+  if (options.dump_config) return print(config_text(set)), 0;
+  for (const OptionSource& option : set.sources()) {
+    options.pipeline.given.insert(option.name);
+    if (!log.shows(LogLevel::kDebug)) continue;
+    std::string values;
+    for (const std::string& value : option.values) append(values, " ", value);
+    log.debug(cat("option --", option.name, values, ": ", option.source));
+  }
+  catch_signals();
+  return command->run(options, log);
+}
+
+}  // namespace
+}  // namespace emplace
+
+int main(int argc, char** argv) {
+  emplace::Log log;
+  int code = 1;
+  try {
+    code = emplace::run_main(argc, argv, log);
+  } catch (const std::bad_alloc&) {
+    log.error("out of memory");
+    code = 6;
+  } catch (const std::exception& e) {
+    log.error(e.what());
+  }
+  int output = emplace::finish_output(log);
+  return code != 0 ? code : output;
+}

@@ -30,6 +30,8 @@ void append_number(std::string& out, T v) {
     out += "\"NaN\"";
   } else if (std::isinf(v)) {
     out += v > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+  } else if (v == 0 && std::signbit(v)) {
+    out += "-0.0";  // "-0" is an integer to many readers, which loses the sign
   } else {
     char text[32];
     out.append(text, std::to_chars(text, text + sizeof text, v).ptr);

@@ -79,6 +79,7 @@ std::string memory_json(const DeviceSet& devices, const std::vector<DeviceMemory
 
 void write_step_times(JsonWriter& json, std::vector<double> step_us) {
   std::sort(step_us.begin(), step_us.end());
+  for (double& us : step_us) us = std::round(us * 1e3) / 1e3;  // nanoseconds
   json.begin_object().member("n", step_us.size());
   if (!step_us.empty()) {
     auto nearest_rank = [&](double share) {

@@ -40,7 +40,7 @@ TEST_CASE("numbers read back to the same value, and non-finite ones are protobuf
   w.begin_array().value(0.1f).value(0.1).value(1e300).value(-0.0);
   w.value(std::numeric_limits<float>::infinity()).value(-std::numeric_limits<double>::infinity());
   w.value(std::numeric_limits<double>::quiet_NaN()).value(std::numeric_limits<int64_t>::min()).end_array();
-  CHECK(out == R"([0.1, 0.1, 1e+300, -0, "Infinity", "-Infinity", "NaN", -9223372036854775808])");
+  CHECK(out == R"([0.1, 0.1, 1e+300, -0.0, "Infinity", "-Infinity", "NaN", -9223372036854775808])");
 }
 
 TEST_CASE("strings are escaped so that any reader accepts them") {

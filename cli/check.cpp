@@ -1,0 +1,69 @@
+// emplace check: load and validate only; all problems of a file in one pass.
+#include "cli/command.h"
+#include "core/base/cat.h"
+#include "core/base/json_writer.h"
+
+namespace emplace {
+namespace {
+
+int64_t count_edges(const Graph& g, bool control) {
+  int64_t n = 0;
+  for (NodeId id = 0; id < g.num_nodes(); ++id) n += control ? g.node(id).num_controls : g.node(id).num_inputs;
+  return n;
+}
+
+/// What a sound file holds.
+std::string check_text(const Pipeline& p) {
+  const Graph& g = p.file()->graph;
+  return cat(p.source()->name(), ": ", g.num_nodes(), " nodes, ", count_edges(g, false), " data inputs, ", count_edges(g, true),
+             " control inputs", p.file()->library.empty() ? "" : cat(", ", p.file()->library.size(), " functions"), "\n");
+}
+
+std::string check_json(const Pipeline& p, const Status& status, int code) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().member("schema_version", 1).key("graph").begin_object().member("file", p.path()).end_object();
+  if (status.ok()) {
+    const Graph& g = p.file()->graph;
+    json.key("summary").begin_object().member("nodes", g.num_nodes()).member("data_inputs", count_edges(g, false));
+    json.member("control_inputs", count_edges(g, true)).member("functions", p.file()->library.size()).end_object();
+  }
+  json.key("problems").begin_array();
+  for (const Problem& problem : p.problems().list()) {
+    json.begin_object();
+    if (problem.position != kNoPosition) {
+      Source::LineColumn at = p.source()->locate(static_cast<size_t>(problem.position));
+      json.member("line", at.line).member("column", at.column);
+    }
+    json.member("code", code_name(problem.code)).member("message", problem.message).member("hint", problem.hint).end_object();
+  }
+  json.end_array().member("problem_count", p.problems().count()).member("exit", code).key("error");
+  if (status.ok()) {
+    json.null();
+  } else {
+    json.begin_object().member("code", code_name(status.code())).member("message", status.message()).end_object();
+  }
+  json.end_object();
+  return out + "\n";
+}
+
+int check_graph(const Options& options, const std::string& path, Log& log) {
+  Pipeline p(options.pipeline, path, log);
+  p.check_ops = options.pipeline.placing.available_kernels_only;
+  Status status = p.run(Stage::kValidate);
+  int code = status.ok() ? 0 : report_failure(p, status, log);
+  if (options.format == "json") {
+    print(check_json(p, status, code));
+  } else if (code == 0) {
+    print(check_text(p));
+  }
+  return code;
+}
+
+}  // namespace
+
+int check_command(const Options& options, Log& log) {
+  return for_each_graph(options, log, [&](const std::string& path) { return check_graph(options, path, log); });
+}
+
+}  // namespace emplace

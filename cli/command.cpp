@@ -1,0 +1,63 @@
+#include "cli/command.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/signals.h"
+#include "core/base/cat.h"
+
+namespace emplace {
+namespace {
+
+int write_error = 0;  // errno of the first write to standard output that failed
+
+}  // namespace
+
+void print(std::string_view text) {
+  if (write_error == 0 && std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) write_error = errno;
+}
+
+int finish_output(Log& log) {
+  if (std::fflush(stdout) != 0 && write_error == 0) write_error = errno;
+  if (write_error == 0) return 0;
+  if (write_error == EPIPE) return 128 + 13;  // SIGPIPE: the reader has seen enough
+  log.error(cat("cannot write to standard output: ", std::strerror(write_error)));
+  return 1;
+}
+
+int usage(Log& log, std::string_view message) {
+  log.error(message);
+  return 2;
+}
+
+int report_failure(const Pipeline& p, const Status& status, Log& log) {
+  if (int signal = caught_signal(); signal != 0 && status.code() == Code::kCancelled) {
+    log.error(cat(p.path(), ": stopped by ", strsignal(signal)));
+    return 128 + signal;
+  }
+  int code = p.exit_code(status);
+  if (!p.problems().empty()) {
+    log.problem(p.problems().to_string(*p.source()));
+    return code;
+  }
+  log.error(status.message());
+  for (const std::string& offender : p.offenders()) log.problem(offender);
+  if (p.stage() == Stage::kPlace && !p.devices().no_gpu_cause.empty()) log.problem(cat("no GPU: ", p.devices().no_gpu_cause));
+  return code;
+}
+
+int for_each_graph(const Options& options, Log& log, const std::function<int(const std::string& path)>& one) {
+  if (options.arguments.empty()) return usage(log, "no graph file given");
+  int passed = 0, failed = 0, first = 0;
+  for (const std::string& path : options.arguments) {
+    int code = one(path);
+    code == 0 ? ++passed : ++failed;
+    if (first == 0) first = code;
+    if (code > 128 || (code != 0 && !options.keep_going)) break;
+  }
+  if (options.arguments.size() > 1) log.info(cat("PASSED ", passed, ", FAILED ", failed));
+  return first;
+}
+
+}  // namespace emplace

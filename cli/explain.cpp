@@ -1,0 +1,22 @@
+// emplace explain: why nodes are where they are.
+#include "cli/command.h"
+#include "core/report/explain.h"
+
+namespace emplace {
+
+int explain_command(const Options& options, Log& log) {
+  if (options.arguments.empty()) return usage(log, "no graph file given");
+  Pipeline p(options.pipeline, options.arguments.front(), log);
+  Status status = p.run(Stage::kPartition);
+  if (!p.copies()) return report_failure(p, status, log);
+  ExplainRequest request;
+  request.nodes.assign(options.arguments.begin() + 1, options.arguments.end());
+  request.on_device = options.on_device;
+  request.json = options.format == "json";
+  Result<std::string> text = explain(*p.file(), p.devices(), p.place_options(), *p.placement(), *p.copies(), request);
+  if (!text.ok()) return usage(log, text.status().message());
+  print(*text);
+  return status.ok() ? 0 : report_failure(p, status, log);
+}
+
+}  // namespace emplace

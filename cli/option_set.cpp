@@ -1,0 +1,286 @@
+#include "cli/option_set.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+
+#include "core/base/cat.h"
+#include "core/base/suggest.h"
+
+namespace emplace {
+namespace {
+
+/// --allow_soft_placement is --allow-soft-placement.
+std::string with_dashes(std::string argument) {
+  if (argument.rfind("--", 0) != 0) return argument;
+  auto end = std::min(argument.find('='), argument.size());
+  std::replace(argument.begin() + 2, argument.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
+  return argument;
+}
+
+std::string environment_name(std::string_view option) {
+  std::string name = "EMPLACE_";
+  for (char c : option) name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+Result<bool> read_bool(const std::string& text) {
+  for (const char* word : {"true", "1", "on", "yes"}) {
+    if (text == word) return true;
+  }
+  for (const char* word : {"false", "0", "off", "no"}) {
+    if (text == word) return false;
+  }
+  return invalid_argument(cat("'", text, "' is neither true nor false"));
+}
+
+}  // namespace
+
+struct OptionSet::Impl {
+  struct Entry {
+    std::string name;
+    CLI::Option* option = nullptr;  // null: of another subcommand
+    bool is_list = false;
+    Setter set;
+    std::string heading, usage, help;  // usage: "-q, --quiet", "--steps N"
+  };
+
+  CLI::App app;
+  std::string command, summary, heading, arguments_name, arguments_help;
+  bool accepted = true;
+  bool wants_help = false;
+  std::vector<Entry> entries;
+  std::vector<OptionSource> sources;
+  std::string config_file;
+
+  Entry& declare(std::string_view names, std::string_view suffix, bool is_flag, std::string_view usage, std::string_view help, Setter set);
+  const Entry* find(std::string_view name) const;
+  std::string help_text() const;
+  std::string suggest(std::string_view option) const;
+  Status unknown(const std::string& argument) const;
+  Status apply(const Entry& entry, std::vector<std::string> values, std::string source);
+  Status read_config(std::vector<CLI::ConfigItem>& items) const;
+};
+
+/// `names`: "quiet,-q". `suffix`: what CLI11 wants behind a flag's name ("{default}"), or ",!--no-name". `usage`: what
+/// follows the name in the help.
+OptionSet::Impl::Entry& OptionSet::Impl::declare(std::string_view names, std::string_view suffix, bool is_flag,
+                                                 std::string_view usage, std::string_view help, Setter set) {
+  std::string name(names.substr(0, names.find(',')));
+  std::string_view short_name = names.substr(name.size());  // ",-q" or nothing
+  Entry& entry = entries.emplace_back();
+  entry.name = name;
+  entry.set = std::move(set);
+  if (!accepted) return entry;
+  std::string all = cat("--", name, suffix, short_name);
+  entry.option = is_flag ? app.add_flag(all) : app.add_option(all);
+  if (!is_flag) entry.option->expected(1)->allow_extra_args(false);
+  entry.option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  entry.heading = heading;
+  entry.usage = cat(short_name.empty() ? "" : cat(short_name.substr(1), ", "), "--", name, usage);
+  entry.help = help;
+  return entry;
+}
+
+std::string OptionSet::Impl::help_text() const {
+  std::string out = cat(summary, "\n\nusage: emplace ", command, " [OPTIONS]", arguments_name.empty() ? "" : " ", arguments_name, "\n");
+  if (!arguments_help.empty()) append(out, "\n", arguments_help, "\n");
+  std::string_view last;
+  for (const Entry& entry : entries) {
+    if (!entry.option) continue;
+    if (entry.heading != last) append(out, "\n", entry.heading, ":\n");
+    last = entry.heading;
+    constexpr size_t kColumn = 30;
+    std::string gap = entry.usage.size() + 3 <= kColumn ? std::string(kColumn - entry.usage.size() - 2, ' ') : "\n" + std::string(kColumn, ' ');
+    append(out, "  ", entry.usage, gap, entry.help, "\n");
+  }
+  return out;
+}
+
+const OptionSet::Impl::Entry* OptionSet::Impl::find(std::string_view name) const {
+  for (const Entry& entry : entries) {
+    if (entry.name == name) return &entry;
+  }
+  return nullptr;
+}
+
+/// ", did you mean '--steps'?" or nothing.
+std::string OptionSet::Impl::suggest(std::string_view option) const {
+  Suggestion suggestion(option);
+  for (const Entry& entry : entries) {
+    if (entry.option) suggestion.offer(entry.name);
+  }
+  return suggestion.best().empty() ? "" : cat("; did you mean '--", suggestion.best(), "'?");
+}
+
+Status OptionSet::Impl::unknown(const std::string& argument) const {
+  if (argument.rfind('-', 0) != 0 || argument == "-") return invalid_argument(cat("unexpected argument '", argument, "'"));
+  std::string name = argument.substr(argument.find_first_not_of('-') == std::string::npos ? 0 : argument.find_first_not_of('-'));
+  name = name.substr(0, name.find('='));
+  if (find(name)) return invalid_argument(cat("'emplace ", command, "' has no option '--", name, "'"));
+  return invalid_argument(cat("unknown option '", argument.substr(0, argument.find('=')), "'", suggest(name)));
+}
+
+Status OptionSet::Impl::apply(const Entry& entry, std::vector<std::string> values, std::string source) {
+  if (!entry.is_list) values.erase(values.begin(), values.end() - 1);
+  for (const std::string& value : values) {
+    Status status = entry.set(value);
+    if (!status.ok()) return status.with_context(source == "command line" ? cat("--", entry.name) : cat(source, ": ", entry.name));
+  }
+  sources.push_back({entry.name, std::move(values), std::move(source)});
+  return ok_status();
+}
+
+/// The file's keys, top-level ones and those of this subcommand's section; every key must be somebody's option.
+Status OptionSet::Impl::read_config(std::vector<CLI::ConfigItem>& items) const {
+  if (config_file.empty()) return ok_status();
+  std::ifstream in(config_file);
+  if (!in) return invalid_argument(cat("cannot read configuration file '", config_file, "'"));
+  for (CLI::ConfigItem& item : CLI::ConfigTOML().from_config(in)) {
+    if (item.name == "++" || item.name == "--") continue;  // where a section begins and ends
+    std::replace(item.name.begin(), item.name.end(), '_', '-');
+    if (!find(item.name)) return invalid_argument(cat(config_file, ": unknown option '", item.name, "'", suggest(item.name)));
+    if (item.parents.empty() || item.parents.front() == command) items.push_back(std::move(item));
+  }
+  return ok_status();
+}
+
+OptionSet::OptionSet(std::string_view command, std::string_view summary) : impl_(std::make_unique<Impl>()) {
+  impl_->command = command;
+  impl_->summary = summary;
+  impl_->app.set_help_flag();
+  impl_->app.allow_extras();
+}
+
+OptionSet::~OptionSet() = default;
+
+void OptionSet::group(std::string_view heading, bool accepted) {
+  impl_->heading = heading;
+  impl_->accepted = accepted;
+}
+
+void OptionSet::flag(std::string_view name, std::string_view help, bool& target) {
+  impl_->declare(name, "", true, "", help, [&target](const std::string& text) -> Status {
+    ASSIGN_OR_RETURN(target, read_bool(text));
+    return ok_status();
+  });
+}
+
+void OptionSet::switchable(std::string_view name, std::string_view help, bool& target) {
+  impl_->declare(name, cat(",!--no-", name), true, cat(", --no-", name), help, [&target](const std::string& text) -> Status {
+    ASSIGN_OR_RETURN(target, read_bool(text));
+    return ok_status();
+  });
+}
+
+void OptionSet::optional_value(std::string_view name, std::string_view value, std::string_view placeholder,
+                               std::string_view help, Setter set) {
+  impl_->declare(name, cat("{", value, "}"), true, cat("[=", placeholder, "]"), help, std::move(set));
+}
+
+void OptionSet::value(std::string_view name, std::string_view placeholder, std::string_view help, Setter set) {
+  impl_->declare(name, "", false, cat(" ", placeholder), help, std::move(set));
+}
+
+void OptionSet::text(std::string_view name, std::string_view placeholder, std::string_view help, std::string& target) {
+  value(name, placeholder, help, [&target](const std::string& text) { return target = text, ok_status(); });
+}
+
+void OptionSet::list(std::string_view name, std::string_view placeholder, std::string_view help,
+                     std::vector<std::string>& target) {
+  value(name, placeholder, help, [&target](const std::string& text) { return target.push_back(text), ok_status(); });
+  impl_->entries.back().is_list = true;
+}
+
+void OptionSet::positional(std::string_view name, std::string_view help, std::vector<std::string>& target) {
+  impl_->app.add_option("arguments", target);
+  impl_->arguments_name = name;
+  impl_->arguments_help = help;
+}
+
+Status OptionSet::parse(int argc, char** argv, std::string& help) {
+  flag("help,-h", "Print this page", impl_->wants_help);
+  text("config", "FILE", "Read options from a TOML file", impl_->config_file);
+  std::vector<std::string> arguments;
+  for (int i = argc - 1; i >= 0; --i) arguments.push_back(with_dashes(argv[i]));
+  try {
+    impl_->app.parse(arguments);
+  } catch (const CLI::ArgumentMismatch& error) {
+    std::string option = error.what();
+    return invalid_argument(cat(option.substr(0, option.find(':')), " needs a value"));
+  } catch (const CLI::ParseError& error) {
+    return invalid_argument(error.what());
+  }
+  for (const std::string& argument : impl_->app.remaining()) {
+    if (argument != "--") return impl_->unknown(argument);
+  }
+  if (impl_->find("help")->option->count() > 0) return help = impl_->help_text(), ok_status();
+
+  const auto& config = impl_->entries.back();
+  if (config.option->count() > 0) RETURN_IF_ERROR(impl_->apply(config, config.option->results(), "command line"));
+  if (const char* file = std::getenv("EMPLACE_CONFIG"); file && impl_->config_file.empty()) impl_->config_file = file;
+  impl_->entries.pop_back();
+
+  std::vector<CLI::ConfigItem> items;
+  RETURN_IF_ERROR(impl_->read_config(items));
+  for (const auto& entry : impl_->entries) {
+    if (!entry.option) continue;
+    std::string variable = environment_name(entry.name);
+    const char* environment = std::getenv(variable.c_str());
+    auto item = std::find_if(items.rbegin(), items.rend(), [&](const auto& i) { return i.name == entry.name; });
+    if (entry.option->count() > 0) {
+      RETURN_IF_ERROR(impl_->apply(entry, entry.option->results(), "command line"));
+    } else if (environment && *environment) {
+      RETURN_IF_ERROR(impl_->apply(entry, {environment}, variable));
+    } else if (item != items.rend() && !item->inputs.empty()) {
+      RETURN_IF_ERROR(impl_->apply(entry, item->inputs, impl_->config_file));
+    }
+  }
+  return ok_status();
+}
+
+const std::vector<OptionSource>& OptionSet::sources() const { return impl_->sources; }
+
+bool OptionSet::given(std::string_view name) const {
+  return std::any_of(impl_->sources.begin(), impl_->sources.end(), [&](const auto& s) { return s.name == name; });
+}
+
+OptionSet::Setter set_integer(int64_t& target, int64_t least) {
+  return [&target, least](const std::string& text) -> Status {
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value < least) {
+      return invalid_argument(cat("'", text, "' is no whole number of at least ", least));
+    }
+    target = value;
+    return ok_status();
+  };
+}
+
+OptionSet::Setter set_number(double& target) {
+  return [&target](const std::string& text) -> Status {
+    double value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) return invalid_argument(cat("'", text, "' is no number"));
+    target = value;
+    return ok_status();
+  };
+}
+
+OptionSet::Setter set_choice(int& target, std::vector<std::string_view> words) {
+  return [&target, words = std::move(words)](const std::string& text) -> Status {
+    std::string known;
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (words[i] == text) return target = static_cast<int>(i), ok_status();
+      append(known, i ? ", " : "", words[i]);
+    }
+    std::string hint = did_you_mean(text, words);
+    return invalid_argument(cat("'", text, "' is none of ", known, hint.empty() ? "" : "; ", hint));
+  };
+}
+
+}  // namespace emplace

@@ -1,0 +1,218 @@
+#include "cli/options.h"
+
+#include <charconv>
+#include <limits>
+
+#include "core/base/cat.h"
+#include "core/base/units.h"
+#include "core/pipeline.h"
+
+namespace emplace {
+namespace {
+
+constexpr std::string_view kLevels[] = {"debug", "info", "warning", "error", "off"};
+
+OptionSet::Setter set_size(int64_t& target) {
+  return [&target](const std::string& text) -> Status {
+    ASSIGN_OR_RETURN(target, parse_size(text));
+    return target > 0 ? ok_status() : invalid_argument(cat("'", text, "' must be greater than 0"));
+  };
+}
+
+/// "GPU=2".
+Status set_device_count(std::map<std::string, int>& counts, const std::string& text) {
+  auto equals = text.find('=');
+  int64_t count = 0;
+  if (equals == std::string::npos || equals == 0 || !set_integer(count, 0)(text.substr(equals + 1)).ok() ||
+      count > std::numeric_limits<int>::max()) {
+    return invalid_argument(cat("'", text, "' is no device count; write TYPE=NUMBER, such as GPU=2"));
+  }
+  counts[text.substr(0, equals)] = static_cast<int>(count);
+  return ok_status();
+}
+
+/// "2" or "2:16GiB".
+Status set_simulated_gpus(DeviceOptions& devices, const std::string& text) {
+  auto colon = text.find(':');
+  int64_t count = 0;
+  RETURN_IF_ERROR(set_integer(count, 0)(text.substr(0, colon)));
+  if (count > 1024) return invalid_argument(cat("'", text, "': at most 1024 GPUs can be simulated"));
+  devices.simulate_gpus = static_cast<int>(count);
+  return colon == std::string::npos ? ok_status() : set_size(devices.simulated_memory)(text.substr(colon + 1));
+}
+
+Status set_stage(int& dump, const std::string& text) {
+  std::optional<Stage> stage = parse_stage(text);
+  if (!stage) return invalid_argument(cat("'", text, "' is none of load, validate, place, partition, plan, execute"));
+  dump = static_cast<int>(*stage);
+  return ok_status();
+}
+
+/// A flag with an optional word: --memory-report, --memory-report=json; =false takes it back.
+OptionSet::Setter set_word(std::string& target, std::vector<std::string> words) {
+  return [&target, words = std::move(words)](const std::string& text) -> Status {
+    if (text == "false") return target.clear(), ok_status();
+    std::string known;
+    for (const std::string& word : words) {
+      if (text == word || text == "true") return target = text == "true" ? words.front() : text, ok_status();
+      append(known, known.empty() ? "" : ", ", word);
+    }
+    return invalid_argument(cat("'", text, "' is none of ", known));
+  };
+}
+
+OptionSet::Setter set_format(std::string& target, std::vector<std::string_view> words) {
+  return [&target, words = std::move(words)](const std::string& text) -> Status {
+    int index = 0;
+    RETURN_IF_ERROR(set_choice(index, words)(text));
+    target = words[static_cast<size_t>(index)];
+    return ok_status();
+  };
+}
+
+void declare_placing(OptionSet& set, Options& o) {
+  PlacingOptions& placing = o.pipeline.placing;
+  set.flag("allow-soft-placement", "Run a node elsewhere if its device or kernel is missing", placing.allow_soft_placement);
+  set.optional_value("log-device-placement", "stderr", "WHERE", "Print TensorFlow's placement lines, to stderr, stdout or FILE",
+                     [&placing](const std::string& text) {
+                       placing.log_device_placement = text == "true" ? "stderr" : text == "false" ? "" : text;
+                       return ok_status();
+                     });
+  set.list("place", "REGEX=DEVICE", "Ask for a device for the nodes whose name matches; the last match wins", placing.rules.place);
+  set.flag("clear-devices", "Drop all requested devices of the file", placing.rules.clear_devices);
+  set.list("map-device", "FROM=TO", "Read requests for one device as requests for another", placing.rules.map_device);
+  set.text("placement-out", "FILE", "Save the placement", placing.placement_out);
+  set.list("fail-on", "WHAT", "Fail (exit 4) on soft-placement or moved nodes", placing.gates.fail_on);
+  set.value("max-copies", "N", "Fail (exit 4) if more tensors cross devices", set_integer(placing.gates.max_copies, 0));
+  set.list("min-on", "DEVICE=SHARE", "Fail (exit 4) if fewer nodes are on it: GPU=95%", placing.gates.min_on);
+  set.value("policy", "tf", "How to choose devices: TensorFlow's rule", [](const std::string& text) {
+    return text == "tf" ? ok_status() : invalid_argument(cat("'", text, "' is unknown; there is tf"));
+  });
+}
+
+void declare_kernels(OptionSet& set, PlacingOptions& placing) {
+  set.value("kernels", "WHICH", "tensorflow: TensorFlow's kernels; available: those emplace can execute",
+            [&placing](const std::string& text) {
+              int index = 0;
+              RETURN_IF_ERROR(set_choice(index, {"tensorflow", "available"})(text));
+              return placing.available_kernels_only = index == 1, ok_status();
+            });
+}
+
+void declare_devices(OptionSet& set, Options& o) {
+  DeviceOptions& devices = o.pipeline.devices;
+  set.text("devices", "SPEC", "Plan for described devices: 'CPU,2xGPU:16GiB', @devices.json", devices.devices);
+  set.value("simulate-gpus", "N[:MEMORY]", "Simulate N GPUs with this much memory each (default 16GiB)",
+            [&devices](const std::string& text) { return set_simulated_gpus(devices, text); });
+  set.text("visible-devices", "LIST", "GPUs to use, in this order: 1,0", devices.visible_device_list);
+  set.value("device-count", "TYPE=N", "Use at most N devices of a type",
+            [&devices](const std::string& text) { return set_device_count(devices.device_count, text); });
+  set.text("logical-gpus", "LIST", "Split GPUs, limits in MiB: '0:1024,1024;1:2048'", devices.logical_gpus);
+  set.value("memory-fraction", "F", "Share of each GPU's memory to use, 0 < F <= 1", [&devices](const std::string& text) -> Status {
+    RETURN_IF_ERROR(set_number(devices.memory_fraction)(text));
+    bool in_range = devices.memory_fraction > 0 && devices.memory_fraction <= 1;
+    return in_range ? ok_status() : invalid_argument(cat("'", text, "' must be greater than 0 and at most 1"));
+  });
+  set.value("memory-limit", "SIZE", "Memory of each GPU to use: 4GiB", set_size(devices.memory_limit));
+  set.switchable("allow-growth", "Take GPU memory on demand (default), or all of it at the start", devices.allow_growth);
+}
+
+void declare_run(OptionSet& set, Options& o) {
+  RunOptions& run = o.pipeline.run;
+  set.list("fetch", "NAME", "Print this tensor: 'node' or 'node:output'", run.fetch);
+  set.list("target", "NAME", "Run this node", run.target);
+  set.value("steps", "N", "Steps to run (default 1)", set_integer(run.steps, 1));
+  set.value("warmup", "N", "Steps to run before those", set_integer(run.warmup, 0));
+  set.value("seed", "N", "Seed of random ops that have none", set_integer(run.seed, 0));
+  set.flag("deterministic", "Random ops without a seed give the same numbers every time", run.deterministic);
+  set.value("timeout", "SECONDS", "Give up after this long (exit 8)", [&run](const std::string& text) -> Status {
+    RETURN_IF_ERROR(set_number(run.timeout_s)(text));
+    return run.timeout_s > 0 ? ok_status() : invalid_argument(cat("'", text, "' must be greater than 0"));
+  });
+  set.value("inter-op-threads", "N", "Nodes that run beside each other (0: one per core)", set_integer(run.inter_op_threads, 0));
+  set.value("intra-op-threads", "N", "Threads of one op (0: one per core)", set_integer(run.intra_op_threads, 0));
+  set.list("save", "FILE", "Save the outputs: FILE.npy, FILE.npz or a folder", o.save);
+  set.optional_value("memory-report", "text", "json", "Memory of each device and what was live at its peak", set_word(o.memory_report, {"text", "json"}));
+}
+
+void declare_talk(OptionSet& set, Options& o) {
+  set.flag("quiet,-q", "Errors only", o.quiet);
+  set.flag("verbose,-v", "Times of the stages, and where each option came from", o.verbose);
+  set.value("log-level", "LEVEL", "debug, info, warning, error or off", set_choice(o.log_level, {std::begin(kLevels), std::end(kLevels)}));
+  set.text("log-file", "FILE", "Append what is said beside results to a file", o.log_file);
+  set.value("color", "WHEN", "auto, always or never", set_choice(o.color, {"auto", "always", "never"}));
+  set.flag("dump-config", "Print the given options as a TOML file and stop", o.dump_config);
+}
+
+}  // namespace
+
+void declare_options(OptionSet& set, std::string_view command, Options& o) {
+  bool run = command == "run", place = command == "place", explain = command == "explain";
+  bool check = command == "check", devices = command == "devices", ops = command == "ops";
+  bool reads_graph = run || place || explain || check;
+
+  if (explain) {
+    set.positional("GRAPH [NODE...]", "Without a node: a summary by reason. GRAPH '-' is standard input.", o.arguments);
+  } else if (reads_graph) {
+    set.positional("GRAPH...", "GRAPH '-' is standard input. Several files are taken in order.", o.arguments);
+  } else if (ops) {
+    set.positional("[OP]", "Without an op: all of them.", o.arguments);
+  }
+  set.group("Placement", run || place || explain);
+  declare_placing(set, o);
+  set.group("Placement", run || place || explain || check);
+  declare_kernels(set, o.pipeline.placing);
+  set.group("Devices", run || place || explain || devices);
+  declare_devices(set, o);
+  set.group("Execution", run);
+  declare_run(set, o);
+
+  set.group("Files and output", explain);
+  set.text("on", "DEVICE", "What would have to change for the node to be there", o.on_device);
+  set.group("Files and output", devices);
+  set.text("parse", "NAME", "Read a device name", o.parse_name);
+  set.group("Files and output", reads_graph);
+  set.list("allow-path", "DIR", "A folder outside the graph's own that it may read from", o.pipeline.load.allowed_paths);
+  set.value("dump", "STAGE", "Print what a stage made", [&o](const std::string& text) { return set_stage(o.pipeline.dump, text); });
+  set.group("Files and output", run || place || check);
+  set.flag("keep-going", "Go on with the next file after a failure", o.keep_going);
+  std::vector<std::string_view> formats = {"text", "json"};
+  if (run) formats = {"text", "json", "jsonl"};
+  if (place) formats = {"text", "json", "csv", "dot", "html"};
+  set.group("Files and output");
+  set.value("format", "FORMAT", "Form of the output", set_format(o.format, formats));
+  set.group("Talk");
+  declare_talk(set, o);
+}
+
+Status set_up_log(const Options& o, Log& log) {
+  if (o.log_level >= 0) {
+    log.set_level(static_cast<LogLevel>(o.log_level));
+  } else if (o.quiet) {
+    log.set_level(LogLevel::kError);
+  } else if (o.verbose) {
+    log.set_level(LogLevel::kDebug);
+  }
+  if (!o.log_file.empty()) RETURN_IF_ERROR(log.open(o.log_file));
+  log.set_color(static_cast<ColorMode>(o.color));
+  return ok_status();
+}
+
+std::string config_text(const OptionSet& set) {
+  std::string out;
+  auto quote = [](const std::string& text) { return text.find('"') == std::string::npos ? cat('"', text, '"') : cat("'", text, "'"); };
+  for (const OptionSource& option : set.sources()) {
+    if (option.name == "config" || option.name == "dump-config") continue;
+    append(out, "# ", option.source, "\n", option.name, " = ");
+    if (option.values.size() == 1) {
+      append(out, quote(option.values.front()), "\n");
+      continue;
+    }
+    std::string_view comma = "[";
+    for (const std::string& value : option.values) append(out, comma, quote(value)), comma = ", ";
+    out += "]\n";
+  }
+  return out;
+}
+
+}  // namespace emplace

@@ -1,0 +1,185 @@
+// emplace run: execute, print the fetched tensors; everything else goes to standard error.
+#include <algorithm>
+#include <cmath>
+
+#include "cli/command.h"
+#include "cli/outputs.h"
+#include "cli/signals.h"
+#include "core/base/cat.h"
+#include "core/base/json_writer.h"
+#include "core/base/sha256.h"
+#include "core/place/overrides.h"
+#include "core/report/placement_log.h"
+#include "core/report/run_report.h"
+#include "core/tensor/print.h"
+
+namespace emplace {
+namespace {
+
+/// "y" is "y:0": documents name every output's number.
+std::string full_name(const std::string& name) { return name.find(':') == std::string::npos ? name + ":0" : name; }
+
+void write_outputs(JsonWriter& json, const Pipeline& p, const std::vector<Tensor>& outputs) {
+  json.key("outputs").begin_array();
+  for (size_t i = 0; i < outputs.size(); ++i) write_tensor(json, full_name(p.request().fetches[i].name), outputs[i]);
+  json.end_array();
+}
+
+void write_summary(JsonWriter& json, const Pipeline& p) {
+  const auto& decisions = p.placement()->decisions;
+  auto soft = std::count_if(decisions.begin(), decisions.end(), [](const Decision& d) { return is_soft(d.reason); });
+  json.key("summary").begin_object().member("nodes", p.file()->graph.num_nodes()).member("soft", soft);
+  json.member("copies", p.session()->copies_per_step()).member("copy_bytes", p.session()->copy_bytes_per_step());
+  json.key("peak").begin_array();
+  for (const DeviceMemory& m : p.session()->memory()) {
+    json.begin_object().member("device", p.devices().at(m.device).name).member("bytes", m.peak).end_object();
+  }
+  json.end_array().end_object();
+}
+
+/// Rounded to nanoseconds, of which a unit has `ns_per_unit`.
+double to_ns(double time, double ns_per_unit) { return std::round(time * ns_per_unit) / ns_per_unit; }
+
+void write_timing(JsonWriter& json, const Timings& t) {
+  json.key("timing").begin_object().member("load_ms", to_ns(t.load_ms, 1e6)).member("place_ms", to_ns(t.place_ms, 1e6));
+  json.member("plan_ms", to_ns(t.plan_ms, 1e6)).member("first_step_us", to_ns(t.first_step_us, 1e3)).key("step_us");
+  write_step_times(json, t.step_us);
+  json.end_object();
+}
+
+/// The members that a document and an "end" record share.
+void write_facts(JsonWriter& json, const Pipeline& p, bool with_outputs) {
+  json.key("graph").begin_object().member("file", p.path()).key("sha256");
+  p.source() ? json.value(sha256_hex(p.source()->text())) : json.null();
+  json.end_object().key("placement_hash");
+  p.placement() ? json.value(placement_hash(p.file()->graph, p.devices(), *p.placement())) : json.null();
+  if (with_outputs) write_outputs(json, p, p.outputs());
+  write_timing(json, p.timings());
+  if (p.session()) write_summary(json, p);
+}
+
+/// One graph's results in the form that --format asks for.
+class Printer {
+ public:
+  Printer(const std::string& format, Pipeline& pipeline) : format_(format), p_(pipeline) {}
+
+  void begin() {
+    if (format_ != "jsonl") return;
+    record([&](JsonWriter& json) {
+      json.member("event", "begin").member("schema_version", 1).member("file", p_.path());
+    });
+    p_.on_step = [this](int64_t step, const std::vector<Tensor>& outputs) {
+      record([&](JsonWriter& json) {
+        json.member("event", "step").member("file", p_.path()).member("step", step);
+        write_outputs(json, p_, outputs);
+      });
+      return ok_status();
+    };
+  }
+
+  void end(const Status& status, int code) {
+    if (format_ == "text") return print_text(code);
+    record([&](JsonWriter& json) {
+      if (format_ == "jsonl") {
+        json.member("event", "end").member("file", p_.path()).member("status", code_name(status.code()));
+      } else {
+        json.member("schema_version", 1);
+      }
+      write_facts(json, p_, format_ == "json" && status.ok());
+      if (format_ == "json" && !status.ok()) json.key("outputs").begin_array().end_array();
+      json.member("exit", code).key("error");
+      write_error(json, status);
+    });
+  }
+
+ private:
+  template <class F>
+  void record(const F& members) {
+    std::string line;
+    JsonWriter json(line);
+    json.begin_object();
+    members(json);
+    json.end_object();
+    print(line + "\n");
+  }
+
+  void print_text(int code) {
+    if (code != 0 && code != 7) return;
+    const auto& fetches = p_.request().fetches;
+    for (size_t i = 0; i < p_.outputs().size(); ++i) {
+      if (fetches.size() > 1) print(fetches[i].name + " =\n");
+      print(print_tensor(p_.outputs()[i]) + "\n");
+    }
+  }
+
+  const std::string& format_;
+  Pipeline& p_;
+};
+
+/// "placed 412 nodes: ... | peak ...".
+std::string summary_line(const Pipeline& p) {
+  std::string line = placement_summary(p.file()->graph, p.devices(), *p.placement(), *p.copies());
+  std::string peak = peak_text(p.devices(), p.session()->memory());
+  return peak.empty() ? line : cat(line, " | ", peak);
+}
+
+/// Says where the kernels that this emplace has make a difference to TensorFlow's placement.
+void say_kernel_difference(const Pipeline& p, Log& log) {
+  if (!p.place_options().available_kernels_only || p.devices().size() < 2) return;
+  PlaceOptions all = p.place_options();
+  all.available_kernels_only = false;
+  std::vector<std::string> offenders;
+  Result<Placement> tensorflow = place(*p.file(), p.devices(), all, offenders);
+  if (!tensorflow.ok()) return;
+  std::string ops;
+  int64_t moved = 0;
+  const Graph& g = p.file()->graph;
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (tensorflow->device(id) == p.placement()->device(id)) continue;
+    ++moved;
+    if (std::string_view op = g.op(id); moved <= 3) append(ops, ops.empty() ? "" : ", ", op);
+  }
+  if (moved > 0) {
+    log.info(cat(moved, " nodes run elsewhere than TensorFlow would place them, for want of a kernel here: ", ops,
+                 moved > 3 ? ", ..." : "", "; --kernels tensorflow places as TensorFlow"));
+  }
+}
+
+/// Saves and compares. `code` is the exit code of a failure: 7 for a difference, 2 for an expectation that cannot be
+/// read, 1 for a file that cannot be written.
+Status use_outputs(const Options& options, const Pipeline& p, int& code) {
+  code = 1;
+  RETURN_IF_ERROR(save_outputs(options.save, p.request().fetches, p.outputs()));
+  code = 0;
+  return ok_status();
+}
+
+int run_graph(const Options& options, const std::string& path, Log& log) {
+  Pipeline p(options.pipeline, path, log);
+  p.must_run = true;
+  p.stop = &stop_flag();
+  Printer printer(options.format, p);
+  printer.begin();
+  Status status = p.run(Stage::kExecute);
+  int code = status.ok() ? 0 : report_failure(p, status, log);
+  if (code == 0) {
+    status = use_outputs(options, p, code);
+    if (!status.ok()) log.error(status.message());
+  }
+  printer.end(status, code);
+  if (code == 0 || code == 7) {
+    say_kernel_difference(p, log);
+    log.info(summary_line(p));
+    if (options.memory_report == "json") log.problem(memory_json(p.devices(), p.session()->memory()));
+    if (options.memory_report == "text") log.problem(memory_table(p.devices(), p.session()->memory()));
+  }
+  return code;
+}
+
+}  // namespace
+
+int run_command(const Options& options, Log& log) {
+  return for_each_graph(options, log, [&](const std::string& path) { return run_graph(options, path, log); });
+}
+
+}  // namespace emplace

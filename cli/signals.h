@@ -1,0 +1,15 @@
+/// SIGINT and SIGTERM end a run cleanly: the node at work is finished, the exit code is 128 + the signal's number.
+#pragma once
+
+#include <atomic>
+
+namespace emplace {
+
+/// Installs the handlers; SIGPIPE becomes a failed write. A second SIGINT or SIGTERM ends the process at once.
+void catch_signals();
+/// Set by the first signal.
+const std::atomic<bool>& stop_flag();
+/// The signal's number, 0 if there was none.
+int caught_signal();
+
+}  // namespace emplace

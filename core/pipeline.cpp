@@ -1,0 +1,203 @@
+#include "core/pipeline.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "core/base/cat.h"
+#include "core/base/units.h"
+#include "core/report/placement_log.h"
+
+namespace emplace {
+namespace {
+
+constexpr std::array<std::string_view, 6> kStageNames = {"load", "validate", "place", "partition", "plan", "execute"};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Status write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  return out ? ok_status() : invalid_argument(cat("cannot write '", path, "'"));
+}
+
+const char* environment(const char* name) { return std::getenv(name); }
+
+}  // namespace
+
+std::string_view stage_name(Stage stage) { return kStageNames[static_cast<size_t>(stage)]; }
+
+std::optional<Stage> parse_stage(std::string_view name) {
+  auto found = std::find(kStageNames.begin(), kStageNames.end(), name);
+  if (found == kStageNames.end()) return std::nullopt;
+  return static_cast<Stage>(found - kStageNames.begin());
+}
+
+int exit_code(Stage stage, const Status& status) {
+  if (status.ok()) return 0;
+  switch (status.code()) {
+    case Code::kResourceExhausted: return stage < Stage::kPlace ? 3 : 6;
+    case Code::kUnavailable: return 5;
+    case Code::kDeadlineExceeded: return 8;
+    default: break;
+  }
+  if (stage <= Stage::kValidate) return 3;
+  if (stage <= Stage::kPartition) return 4;
+  return status.code() == Code::kUnimplemented ? 3 : 1;
+}
+
+Status Pipeline::run(Stage last) {
+  struct Row {
+    Stage stage;
+    Status (Pipeline::*run)();
+  };
+  static constexpr Row kStages[] = {
+      {Stage::kLoad, &Pipeline::load_file},        {Stage::kValidate, &Pipeline::validate_file},
+      {Stage::kPlace, &Pipeline::place_nodes},     {Stage::kPartition, &Pipeline::find_copies},
+      {Stage::kPlan, &Pipeline::plan_run},         {Stage::kExecute, &Pipeline::execute},
+  };
+  for (const Row& row : kStages) {
+    stage_ = row.stage;
+    auto start = std::chrono::steady_clock::now();
+    RETURN_IF_ERROR((this->*row.run)());
+    count_time(seconds_since(start));
+    if (options_.dump == static_cast<int>(stage_)) log_.info(dump_text(*this));
+    if (stage_ == last) break;
+  }
+  return ok_status();
+}
+
+void Pipeline::count_time(double seconds) {
+  if (log_.shows(LogLevel::kDebug)) log_.debug(cat(stage_name(stage_), ": ", time_text(seconds)));
+  switch (stage_) {
+    case Stage::kLoad:
+    case Stage::kValidate: timings_.load_ms += seconds * 1e3; break;
+    case Stage::kPlace: timings_.place_ms += seconds * 1e3; break;
+    case Stage::kPartition:
+    case Stage::kPlan: timings_.plan_ms += seconds * 1e3; break;
+    case Stage::kExecute: break;  // counted step by step
+  }
+}
+
+/// The first problem, for where one status has to do; problems() has them all.
+Status Pipeline::first_problem() const {
+  if (problems_.empty()) return ok_status();
+  const Problem& first = problems_.list().front();
+  return {first.code, first.message};
+}
+
+Status Pipeline::load_file() {
+  ASSIGN_OR_RETURN(source_, Source::open(path_));
+  file_ = load(source_, options_.load, problems_);
+  return first_problem();
+}
+
+Status Pipeline::validate_file() {
+  validate(*file_, problems_);
+  RETURN_IF_ERROR(first_problem());
+  for (const std::string& name : apply_file_config(file_->config, options_)) {
+    if (log_.shows(LogLevel::kDebug)) log_.debug(cat("option --", name, ": config of ", source_->name()));
+  }
+  check_request_names(*file_, problems_);
+  RETURN_IF_ERROR(first_problem());
+  if (check_ops) check_runnable(*file_, nullptr, problems_);
+  if (!must_run) return first_problem();
+  Result<RunRequest> request = resolve_request(*file_, options_.run);
+  if (!request.ok()) return usage_error(request.take_status());
+  request_ = request.take();
+  check_runnable(*file_, &request_, problems_);
+  return first_problem();
+}
+
+Status Pipeline::place_nodes() {
+  const PlacingOptions& o = options_.placing;
+  std::vector<std::string> warnings;
+  Result<DeviceSet> devices = make_device_set(options_.devices, environment, warnings);
+  for (const std::string& warning : warnings) log_.warning(warning);
+  if (!devices.ok()) {
+    return devices.status().code() == Code::kUnavailable ? devices.take_status() : usage_error(devices.take_status());
+  }
+  devices_ = devices.take();
+  if (must_run && !devices_.runnable) {
+    return usage_error(invalid_argument("described devices can be planned for, not run on; use --simulate-gpus to run"));
+  }
+
+  place_options_.allow_soft_placement = o.allow_soft_placement;
+  place_options_.log_device_placement = !o.log_device_placement.empty();
+  place_options_.available_kernels_only = o.available_kernels_only;
+  if (Status status = resolve_requests(file_->graph, o.rules, place_options_); !status.ok()) return usage_error(std::move(status));
+  RETURN_IF_ERROR(log_placement(device_mapping(devices_)));
+  Result<Placement> placement = place(*file_, devices_, place_options_, offenders_);
+  if (!placement.ok()) return placement.take_status();
+  placement_ = placement.take();
+  for (const auto& [severity, note] : placement_->notes) severity == 0 ? log_.info(note) : log_.warning(note);
+  return log_placement(placement_lines(file_->graph, devices_, *placement_));
+}
+
+/// Sends text to where --log-device-placement says.
+Status Pipeline::log_placement(const std::string& text) {
+  const std::string& to = options_.placing.log_device_placement;
+  if (to.empty()) return ok_status();
+  if (to == "stderr" || to == "stdout") {
+    std::fputs(text.c_str(), to == "stderr" ? stderr : stdout);
+    return ok_status();
+  }
+  std::ofstream out(to, std::ios::binary | std::ios::app);
+  out << text;
+  out.close();
+  return out ? ok_status() : usage_error(invalid_argument(cat("--log-device-placement: cannot write '", to, "'")));
+}
+
+Status Pipeline::find_copies() {
+  copies_ = plan_copies(*file_, devices_, *placement_);
+  const PlacingOptions& o = options_.placing;
+  Status gates = check_gates(*file_, devices_, place_options_, *placement_, *copies_, o.gates);
+  if (gates.code() == Code::kInvalidArgument) return usage_error(std::move(gates));
+  RETURN_IF_ERROR(std::move(gates));
+  if (o.placement_out.empty()) return ok_status();
+  Status written = write_file(o.placement_out, save_placement(file_->graph, devices_, *placement_));
+  return written.ok() ? written : usage_error(written.with_context("--placement-out"));
+}
+
+Status Pipeline::plan_run() {
+  const RunOptions& o = options_.run;
+  SessionOptions session;
+  for (const Fetch& fetch : request_.fetches) session.fetches.push_back(fetch.tensor);
+  session.targets = request_.targets;
+  session.feeds = request_.feeds;
+  session.inter_op_threads = static_cast<int>(o.inter_op_threads);
+  session.intra_op_threads = static_cast<int>(o.intra_op_threads);
+  session.seed = static_cast<uint64_t>(o.seed != 0 || !o.deterministic ? o.seed : 1);
+  session.timeout_s = o.timeout_s;
+  session.stop = stop;
+  ASSIGN_OR_RETURN(session_, Session::create(*file_, devices_, *placement_, std::move(session)));
+  return ok_status();
+}
+
+Status Pipeline::execute() {
+  const RunOptions& o = options_.run;
+  auto begin = std::chrono::steady_clock::now();
+  if (!request_.init.empty()) RETURN_IF_ERROR(session_->run_nodes(request_.init));
+  timings_.step_us.reserve(static_cast<size_t>(std::min<int64_t>(o.steps, 1 << 20)));
+  for (int64_t i = 0; i < o.warmup + o.steps; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    RETURN_IF_ERROR(session_->step(outputs_));
+    double us = seconds_since(start) * 1e6;
+    if (i == 0) timings_.first_step_us = us;
+    if (i < o.warmup) continue;
+    timings_.step_us.push_back(us);
+    if (on_step) RETURN_IF_ERROR(on_step(i - o.warmup, outputs_));
+    if (o.timeout_s > 0 && i + 1 < o.warmup + o.steps && seconds_since(begin) > o.timeout_s) {
+      return {Code::kDeadlineExceeded, cat("timed out after ", o.timeout_s, " s and ", i + 1 - o.warmup, " steps")};
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace emplace

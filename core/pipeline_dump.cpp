@@ -1,0 +1,65 @@
+#include "core/base/cat.h"
+#include "core/base/units.h"
+#include "core/pipeline.h"
+#include "core/report/place_report.h"
+#include "core/report/run_report.h"
+
+namespace emplace {
+namespace {
+
+std::string endpoint_text(const Graph& g, Endpoint e) {
+  return e.slot == 0 ? std::string(g.name(e.node)) : cat(g.name(e.node), ":", e.slot);
+}
+
+/// "name: Op(inputs, ^controls) @device" per node; after validate "-> type[shape]" per output.
+std::string nodes_text(const Graph& g, bool typed) {
+  std::string out;
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    append(out, g.name(id), ": ", g.op(id), "(");
+    std::string_view comma = "";
+    for (Endpoint input : g.inputs(id)) append(out, comma, endpoint_text(g, input)), comma = ", ";
+    for (Endpoint control : g.controls(id)) append(out, comma, "^", g.name(control.node)), comma = ", ";
+    out += ")";
+    if (!g.requested_device(id).empty()) append(out, " @", g.requested_device(id));
+    for (uint32_t slot = 0; typed && slot < g.num_outputs(id); ++slot) {
+      append(out, slot ? ", " : " -> ", dtype_tf_name(g.output_type({id, slot})), g.output_shape({id, slot}).to_string());
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+std::string copies_text(const Pipeline& p) {
+  std::string out;
+  for (const Copy& copy : p.copies()->copies) {
+    append(out, copy.control ? "^" : "", endpoint_text(p.file()->graph, copy.tensor), ": ", p.devices().at(copy.from).name,
+           " -> ", p.devices().at(copy.to).name, copy.received_in == MemoryKind::kHost ? " (host memory)" : "",
+           copy.bytes ? cat(", ", size_text(*copy.bytes)) : "", "\n");
+  }
+  return out.empty() ? "no copies\n" : out;
+}
+
+}  // namespace
+
+std::string dump_text(const Pipeline& p) {
+  switch (p.stage()) {
+    case Stage::kLoad: return nodes_text(p.file()->graph, false);
+    case Stage::kValidate: return nodes_text(p.file()->graph, true);
+    case Stage::kPlace: {
+      CopyPlan none;
+      PlaceReport report;
+      report.file = p.file();
+      report.devices = &p.devices();
+      report.options = &p.place_options();
+      report.placement = p.placement();
+      report.copies = &none;
+      return place_table(report);
+    }
+    case Stage::kPartition: return copies_text(p);
+    case Stage::kPlan:
+    case Stage::kExecute: return memory_table(p.devices(), p.session()->memory());
+  }
+  return {};
+}
+
+}  // namespace emplace

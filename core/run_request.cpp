@@ -1,0 +1,237 @@
+#include "core/run_request.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "core/base/cat.h"
+#include "core/base/suggest.h"
+
+namespace emplace {
+namespace {
+
+std::string suggest_node(const Graph& g, std::string_view name) {
+  Suggestion suggestion(name);
+  for (NodeId id = 0; id < g.num_nodes(); ++id) suggestion.offer(g.name(id));
+  return suggestion.text();
+}
+
+/// A problem in two parts, for messages with and without a place in the file.
+struct NameError {
+  std::string message, hint;
+};
+
+/// "n" is "n:0". kNoNode and `error` if there is no such tensor.
+Endpoint find_tensor(const Graph& g, std::string_view name, NameError& error) {
+  auto colon = name.rfind(':');
+  std::string_view node_name = name.substr(0, colon);
+  NodeId node = g.find(node_name);
+  if (node == kNoNode) {
+    error = {cat("there is no node '", node_name, "'"), suggest_node(g, node_name)};
+    return {};
+  }
+  uint32_t slot = 0;
+  if (colon != std::string_view::npos) {
+    const char* end = name.data() + name.size();
+    auto parsed = std::from_chars(name.data() + colon + 1, end, slot);
+    if (parsed.ec != std::errc{} || parsed.ptr != end) {
+      error = {cat("'", name, "' is no tensor name"), "write 'node' or 'node:output'"};
+      return {};
+    }
+  }
+  if (slot >= g.num_outputs(node)) {
+    error = {cat("node '", node_name, "' (", g.op(node), ") has ", g.num_outputs(node), " outputs, '", name, "' names output ", slot),
+             g.num_outputs(node) == 0 ? "name it as a target to run it" : ""};
+    return {};
+  }
+  return {node, slot};
+}
+
+NodeId find_node(const Graph& g, std::string_view name, NameError& error) {
+  NodeId node = g.find(name);
+  if (node == kNoNode) error = {cat("there is no node '", name, "'"), suggest_node(g, name)};
+  return node;
+}
+
+Status flag_error(std::string_view flag, const NameError& error) {
+  return not_found(cat("--", flag, ": ", error.message, error.hint.empty() ? "" : "; ", error.hint));
+}
+
+/// Does `value` fit the fed tensor? TensorFlow's words if not.
+Status check_feed(const Graph& g, std::string_view name, Endpoint tensor, const Tensor& value) {
+  DType wanted = base_type(g.output_type(tensor));
+  if (value.dtype() != wanted) {
+    return invalid_argument(cat("cannot feed a value of type ", dtype_name(value.dtype()), " for tensor '", name,
+                                "', which has type ", dtype_name(wanted)));
+  }
+  if (!g.output_shape(tensor).compatible_with(value.shape())) {
+    return invalid_argument(cat("cannot feed a value of shape ", value.shape().to_string(), " for tensor '", name,
+                                "', which has shape ", g.output_shape(tensor).to_string()));
+  }
+  return ok_status();
+}
+
+bool is_variable_op(std::string_view op) { return op == "VariableV2" || op == "Variable" || op == "VarHandleOp"; }
+
+std::vector<NodeId> initializers(const GraphFile& file) {
+  const Graph& g = file.graph;
+  std::vector<NodeId> nodes;
+  if (file.has_init) {
+    for (const NamedRef& ref : file.init) nodes.push_back(g.find(ref.name));
+    return nodes;
+  }
+  if (NodeId init = g.find("init"); init != kNoNode) return {init};
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (!is_variable_op(g.op(id))) continue;
+    if (NodeId assign = g.find(cat(g.name(id), "/Assign")); assign != kNoNode) nodes.push_back(assign);
+  }
+  return nodes;
+}
+
+/// Helpers that stand beside a variable and are nobody's result: its initial assignment and its state query.
+bool serves_variable(const Graph& g, NodeId node) {
+  std::string_view name = g.name(node);
+  for (std::string_view suffix : {"/Assign", "/IsInitialized/VarIsInitializedOp"}) {
+    if (!name.ends_with(suffix)) continue;
+    NodeId variable = g.find(name.substr(0, name.size() - suffix.size()));
+    if (variable != kNoNode && is_variable_op(g.op(variable))) return true;
+  }
+  return false;
+}
+
+bool printable(DType type) { return base_type(type) != DType::kResource && base_type(type) != DType::kVariant; }
+
+/// Every output that no node consumes, in file order.
+std::vector<Fetch> default_fetches(const Graph& g, const std::vector<NodeId>& init) {
+  Consumers consumers(g);
+  std::vector<NodeId> order(g.num_nodes());
+  for (NodeId id = 0; id < g.num_nodes(); ++id) order[id] = id;
+  std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return g.node(a).position < g.node(b).position; });
+  std::vector<Fetch> fetches;
+  std::vector<char> consumed;
+  for (NodeId id : order) {
+    uint32_t outputs = g.num_outputs(id);
+    if (outputs == 0 || serves_variable(g, id) || std::find(init.begin(), init.end(), id) != init.end()) continue;
+    consumed.assign(outputs, 0);
+    for (const auto& edge : consumers.of(id)) {
+      if (edge.input >= 0) consumed[edge.slot] = 1;
+    }
+    for (uint32_t slot = 0; slot < outputs; ++slot) {
+      if (consumed[slot] || !printable(g.output_type({id, slot}))) continue;
+      fetches.push_back({slot == 0 ? std::string(g.name(id)) : cat(g.name(id), ":", slot), {id, slot}});
+    }
+  }
+  return fetches;
+}
+
+/// --feed NAME=SPEC over the file's `feed`, later flags over earlier ones.
+Status resolve_feeds(const GraphFile& file, RunRequest& request) {
+  const Graph& g = file.graph;
+  auto put = [&](Endpoint tensor, Tensor value) {
+    for (auto& [known, old] : request.feeds) {
+      if (known == tensor) return void(old = std::move(value));
+    }
+    request.feeds.emplace_back(tensor, std::move(value));
+  };
+  NameError error;
+  for (const auto& [ref, value] : file.feed) put(find_tensor(g, ref.name, error), value);
+  return ok_status();
+}
+
+}  // namespace
+
+void check_request_names(const GraphFile& file, Problems& problems) {
+  const Graph& g = file.graph;
+  NameError error;
+  for (const NamedRef& ref : file.fetch) {
+    if (find_tensor(g, ref.name, error).node == kNoNode) problems.add(ref.position, cat("fetch: ", error.message), error.hint);
+  }
+  for (const auto* list : {&file.target, &file.init}) {
+    for (const NamedRef& ref : *list) {
+      if (find_node(g, ref.name, error) == kNoNode) {
+        problems.add(ref.position, cat(list == &file.target ? "target: " : "init: ", error.message), error.hint);
+      }
+    }
+  }
+  for (const auto& [ref, value] : file.feed) {
+    Endpoint tensor = find_tensor(g, ref.name, error);
+    if (tensor.node == kNoNode) {
+      problems.add(ref.position, cat("feed: ", error.message), error.hint);
+    } else if (Status status = check_feed(g, ref.name, tensor, value); !status.ok()) {
+      problems.add(ref.position, cat("feed: ", status.message()));
+    }
+  }
+}
+
+Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options) {
+  const Graph& g = file.graph;
+  RunRequest request;
+  request.init = initializers(file);
+  NameError error;
+  if (!options.fetch.empty()) {
+    for (const std::string& name : options.fetch) {
+      Endpoint tensor = find_tensor(g, name, error);
+      if (tensor.node == kNoNode) return flag_error("fetch", error);
+      request.fetches.push_back({name, tensor});
+    }
+  } else if (file.has_fetch) {
+    for (const NamedRef& ref : file.fetch) request.fetches.push_back({ref.name, find_tensor(g, ref.name, error)});
+  } else if (options.target.empty() && file.target.empty()) {
+    request.fetches = default_fetches(g, request.init);
+  }
+  for (const Fetch& fetch : request.fetches) {
+    if (!printable(g.output_type(fetch.tensor))) {
+      return invalid_argument(cat("'", fetch.name, "' is a ", dtype_tf_name(g.output_type(fetch.tensor)), " handle, which cannot be fetched"));
+    }
+  }
+  for (const std::string& name : options.target) {
+    NodeId node = find_node(g, name, error);
+    if (node == kNoNode) return flag_error("target", error);
+    request.targets.push_back(node);
+  }
+  for (const NamedRef& ref : file.target) {
+    if (options.target.empty()) request.targets.push_back(g.find(ref.name));
+  }
+  if (request.fetches.empty() && request.targets.empty()) {
+    return invalid_argument("Must specify at least one target to fetch or execute.");
+  }
+  RETURN_IF_ERROR(resolve_feeds(file, request));
+  return request;
+}
+
+void check_runnable(const GraphFile& file, const RunRequest* request, Problems& problems) {
+  const Graph& g = file.graph;
+  std::vector<char> needed(g.num_nodes(), request == nullptr);
+  if (request) {
+    std::vector<NodeId> stack = request->init;
+    stack.insert(stack.end(), request->targets.begin(), request->targets.end());
+    for (const Fetch& fetch : request->fetches) stack.push_back(fetch.tensor.node);
+    auto fed = [&](Endpoint e) {
+      return std::any_of(request->feeds.begin(), request->feeds.end(), [&](const auto& f) { return f.first == e; });
+    };
+    while (!stack.empty()) {
+      NodeId id = stack.back();
+      stack.pop_back();
+      if (needed[id]) continue;
+      needed[id] = 1;
+      for (Endpoint input : g.inputs(id)) {
+        if (!fed(input)) stack.push_back(input.node);
+      }
+      for (Endpoint control : g.controls(id)) stack.push_back(control.node);
+    }
+  }
+  std::map<std::string_view, std::pair<NodeId, int64_t>> missing;  // op -> its first node, how many
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (!needed[id] || g.type(id).def) continue;
+    auto& entry = missing.try_emplace(g.op(id), id, 0).first->second;
+    ++entry.second;
+  }
+  for (const auto& [op, entry] : missing) {
+    std::string others = entry.second > 1 ? cat(" and ", entry.second - 1, " more") : "";
+    problems.add(g.node(entry.first).position,
+                 cat("op '", op, "' of node '", g.name(entry.first), "'", others, " is known, but emplace cannot run it"),
+                 "'emplace ops' lists the ops it runs; 'emplace place' works without them", Code::kUnimplemented);
+  }
+}
+
+}  // namespace emplace

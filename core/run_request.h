@@ -1,0 +1,37 @@
+/// What a run is asked to do, resolved against the graph: fetches, targets, feeds and initializers, from flags first,
+/// from the graph file else.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/graph/graph_file.h"
+#include "core/pipeline_options.h"
+
+namespace emplace {
+
+/// A fetched tensor: the name it is printed under, and where it comes from.
+struct Fetch {
+  std::string name;
+  Endpoint tensor;
+};
+
+struct RunRequest {
+  std::vector<Fetch> fetches;
+  std::vector<NodeId> targets;
+  std::vector<NodeId> init;
+  std::vector<std::pair<Endpoint, Tensor>> feeds;
+};
+
+/// The names in the file's `fetch`, `target`, `init` and `feed`, and the fed values: adds a problem for each that does
+/// not fit the graph. REQUIRES: a validated file.
+void check_request_names(const GraphFile& file, Problems& problems);
+
+/// REQUIRES: check_request_names() found nothing. An error is a flag's.
+Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options);
+
+/// Adds a problem for every op that emplace cannot run: of the nodes that `request` needs, or of all (null).
+void check_runnable(const GraphFile& file, const RunRequest* request, Problems& problems);
+
+}  // namespace emplace
