@@ -16,7 +16,8 @@ Status one_hot_shape(ShapeContext& c) {
   const Shape& indices = c.input(0);
   if (!indices.rank_known()) return ok_status();
   if (indices.rank() >= kMaxRank) return invalid_argument(cat("more than ", kMaxRank, " dimensions"));
-  int64_t at = (axis + indices.rank() + 1) % (indices.rank() + 1);
+  int64_t places = indices.rank() + 1;  // one too large is for the kernel to refuse
+  int64_t at = (axis % places + places) % places;
   ASSIGN_OR_RETURN(Shape before, subshape(indices, 0, at));
   ASSIGN_OR_RETURN(Shape after, subshape(indices, at));
   c.set_output(0, concat_shapes(concat_shapes(before, Shape{depth}), after));

@@ -44,7 +44,9 @@ Status complete_pieces(std::vector<int64_t>& pieces, int64_t total) {
       return invalid_argument("the sum of size_splits overflows");
     }
   }
-  if (open >= 0 && total >= 0) pieces[static_cast<size_t>(open)] = total - sum;
+  if (open >= 0 && total >= 0 && __builtin_sub_overflow(total, sum, &pieces[static_cast<size_t>(open)])) {
+    return invalid_argument("the sum of size_splits overflows");
+  }
   for (size_t i = 0; i < pieces.size(); ++i) {
     bool unresolved = static_cast<int64_t>(i) == open && total < 0;
     if (pieces[i] < 0 && !unresolved) {

@@ -1,6 +1,7 @@
 #include "core/ops/conv/conv_shape.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/base/cat.h"
 
@@ -35,7 +36,8 @@ Result<WindowAxis> window_axis(int64_t in, int64_t window, int64_t dilation, int
   if (stride <= 0) return invalid_argument(cat("Stride must be > 0, but got ", stride));
   if (dilation < 1) return invalid_argument(cat("Dilation rate must be >= 1, but got ", dilation));
   int64_t reach = 0;  // cells from the window's first to its last
-  if (__builtin_mul_overflow(window - 1, dilation, &reach) || __builtin_add_overflow(reach, 1, &reach)) {
+  if (__builtin_mul_overflow(window - 1, dilation, &reach) || __builtin_add_overflow(reach, 1, &reach) ||
+      reach > std::numeric_limits<int64_t>::max() / 2) {
     return invalid_argument(cat("window of ", window, " cells with dilation ", dilation, " is too large"));
   }
   if (padding == "SAME") {
