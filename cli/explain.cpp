@@ -15,7 +15,7 @@ int explain_command(const Options& options, Log& log) {
   request.json = options.format == "json";
   Result<std::string> text = explain(*p.file(), p.devices(), p.place_options(), *p.placement(), *p.copies(), request);
   if (!text.ok()) return usage(log, text.status().message());
-  print(*text);
+  print(text->ends_with("\n") ? *text : *text + "\n");
   return status.ok() ? 0 : report_failure(p, status, log);
 }
 

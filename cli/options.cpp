@@ -121,6 +121,7 @@ void declare_run(OptionSet& set, Options& o) {
   RunOptions& run = o.pipeline.run;
   set.list("fetch", "NAME", "Print this tensor: 'node' or 'node:output'", run.fetch);
   set.list("target", "NAME", "Run this node", run.target);
+  set.list("feed", "NAME=VALUE", "Feed a tensor: 3.5, '2x3xf32=1 2 3 4 5 6', @x.npy, @b.npz:key, @x.json, @-, random:SEED, zeros, ones", run.feed);
   set.value("steps", "N", "Steps to run (default 1)", set_integer(run.steps, 1));
   set.value("warmup", "N", "Steps to run before those", set_integer(run.warmup, 0));
   set.value("seed", "N", "Seed of random ops that have none", set_integer(run.seed, 0));
@@ -132,6 +133,9 @@ void declare_run(OptionSet& set, Options& o) {
   set.value("inter-op-threads", "N", "Nodes that run beside each other (0: one per core)", set_integer(run.inter_op_threads, 0));
   set.value("intra-op-threads", "N", "Threads of one op (0: one per core)", set_integer(run.intra_op_threads, 0));
   set.list("save", "FILE", "Save the outputs: FILE.npy, FILE.npz or a folder", o.save);
+  set.list("expect", "NAME=@FILE", "Compare an output with a reference (exit 7)", o.expect);
+  set.value("rtol", "X", "Relative tolerance of --expect", set_number(o.rtol));
+  set.value("atol", "X", "Absolute tolerance of --expect", set_number(o.atol));
   set.optional_value("memory-report", "text", "json", "Memory of each device and what was live at its peak", set_word(o.memory_report, {"text", "json"}));
 }
 

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "core/base/cat.h"
+#include "core/tensor/compare.h"
+#include "core/tensor/feed.h"
 #include "core/tensor/npy.h"
 
 namespace emplace {
@@ -36,11 +38,33 @@ Status save(const std::string& target, const std::vector<Fetch>& fetches, const 
   return invalid_argument(cat("--save: '", target, "' holds one array, there are ", outputs.size(), "; save to a .npz file or a folder"));
 }
 
+bool same_tensor(const std::string& a, const std::string& b) {
+  auto with_slot = [](const std::string& name) { return name.find(':') == std::string::npos ? name + ":0" : name; };
+  return with_slot(a) == with_slot(b);
+}
+
 }  // namespace
 
 Status save_outputs(const std::vector<std::string>& targets, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
   for (const std::string& target : targets) RETURN_IF_ERROR(save(target, fetches, outputs));
   return ok_status();
+}
+
+Status check_expectations(const std::vector<std::string>& expectations, double rtol, double atol,
+                          const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
+  std::string differences;
+  for (const std::string& expectation : expectations) {
+    auto equals = expectation.find('=');
+    if (equals == std::string::npos) return invalid_argument(cat("--expect: '", expectation, "' has no '='; write NAME=@FILE"));
+    std::string name = expectation.substr(0, equals);
+    auto fetch = std::find_if(fetches.begin(), fetches.end(), [&](const Fetch& f) { return same_tensor(f.name, name); });
+    if (fetch == fetches.end()) return not_found(cat("--expect: '", name, "' is not fetched; add --fetch ", name));
+    const Tensor& output = outputs[static_cast<size_t>(fetch - fetches.begin())];
+    Result<Tensor> wanted = parse_feed(expectation.substr(equals + 1), output.dtype(), output.shape());
+    if (!wanted.ok()) return wanted.take_status().with_context(cat("--expect ", name));
+    if (Status same = compare(output, *wanted, rtol, atol); !same.ok()) append(differences, differences.empty() ? "" : "\n", name, ": ", same.message());
+  }
+  return differences.empty() ? ok_status() : failed_precondition(std::move(differences));
 }
 
 }  // namespace emplace

@@ -1,6 +1,7 @@
 #include "core/base/cat.h"
 #include "core/base/units.h"
 #include "core/pipeline.h"
+#include "core/report/graph_dump.h"
 #include "core/report/place_report.h"
 #include "core/report/run_report.h"
 
@@ -11,8 +12,8 @@ std::string endpoint_text(const Graph& g, Endpoint e) {
   return e.slot == 0 ? std::string(g.name(e.node)) : cat(g.name(e.node), ":", e.slot);
 }
 
-/// "name: Op(inputs, ^controls) @device" per node; after validate "-> type[shape]" per output.
-std::string nodes_text(const Graph& g, bool typed) {
+/// "name: Op(inputs, ^controls) @device" per node.
+std::string nodes_text(const Graph& g) {
   std::string out;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
     append(out, g.name(id), ": ", g.op(id), "(");
@@ -21,9 +22,6 @@ std::string nodes_text(const Graph& g, bool typed) {
     for (Endpoint control : g.controls(id)) append(out, comma, "^", g.name(control.node)), comma = ", ";
     out += ")";
     if (!g.requested_device(id).empty()) append(out, " @", g.requested_device(id));
-    for (uint32_t slot = 0; typed && slot < g.num_outputs(id); ++slot) {
-      append(out, slot ? ", " : " -> ", dtype_tf_name(g.output_type({id, slot})), g.output_shape({id, slot}).to_string());
-    }
     out += "\n";
   }
   return out;
@@ -43,8 +41,8 @@ std::string copies_text(const Pipeline& p) {
 
 std::string dump_text(const Pipeline& p) {
   switch (p.stage()) {
-    case Stage::kLoad: return nodes_text(p.file()->graph, false);
-    case Stage::kValidate: return nodes_text(p.file()->graph, true);
+    case Stage::kLoad: return nodes_text(p.file()->graph);
+    case Stage::kValidate: return dump_typed_graph(p.file()->graph);
     case Stage::kPlace: {
       CopyPlan none;
       PlaceReport report;

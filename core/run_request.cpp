@@ -6,6 +6,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
+#include "core/tensor/feed.h"
 
 namespace emplace {
 namespace {
@@ -125,7 +126,7 @@ std::vector<Fetch> default_fetches(const Graph& g, const std::vector<NodeId>& in
 }
 
 /// --feed NAME=SPEC over the file's `feed`, later flags over earlier ones.
-Status resolve_feeds(const GraphFile& file, RunRequest& request) {
+Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunRequest& request) {
   const Graph& g = file.graph;
   auto put = [&](Endpoint tensor, Tensor value) {
     for (auto& [known, old] : request.feeds) {
@@ -135,6 +136,17 @@ Status resolve_feeds(const GraphFile& file, RunRequest& request) {
   };
   NameError error;
   for (const auto& [ref, value] : file.feed) put(find_tensor(g, ref.name, error), value);
+  for (const std::string& feed : options.feed) {
+    auto equals = feed.find('=');
+    if (equals == std::string::npos) return invalid_argument(cat("--feed: '", feed, "' has no '='; write NAME=VALUE"));
+    std::string name = feed.substr(0, equals);
+    Endpoint tensor = find_tensor(g, name, error);
+    if (tensor.node == kNoNode) return flag_error("feed", error);
+    Result<Tensor> value = parse_feed(feed.substr(equals + 1), base_type(g.output_type(tensor)), g.output_shape(tensor));
+    if (!value.ok()) return value.take_status().with_context(cat("--feed ", name));
+    RETURN_IF_ERROR(check_feed(g, name, tensor, *value).with_context("--feed"));
+    put(tensor, value.take());
+  }
   return ok_status();
 }
 
@@ -195,7 +207,7 @@ Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& opti
   if (request.fetches.empty() && request.targets.empty()) {
     return invalid_argument("Must specify at least one target to fetch or execute.");
   }
-  RETURN_IF_ERROR(resolve_feeds(file, request));
+  RETURN_IF_ERROR(resolve_feeds(file, options, request));
   return request;
 }
 
