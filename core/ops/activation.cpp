@@ -37,10 +37,21 @@ struct Selu : Exponential {
     return x < T(0) ? T(kSeluScaleAlpha) * (exp_of(x) - T(1)) : T(kSeluScale) * x;
   }
 };
-/// log(1 + exp(x)) without overflow.
+/// log(1 + exp(x)) without overflow. In halves TensorFlow takes x or exp(x) itself where it holds the difference for
+/// less than its rounding.
 struct Softplus : Exponential {
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return maximum(x, T(0)) + log1p_of(exp_of(-std::fabs(x))); }
+  EMPLACE_INLINE static T apply(T x) {
+    if constexpr (kIsHalf<T>) {
+      constexpr float kThreshold = std::is_same_v<T, half> ? 7.0109134f : 2.8520303f;  // -log(2^-13) - 2, -log(2^-7) - 2
+      const float wide = static_cast<float>(x);
+      if (wide > kThreshold) return x;
+      const T power = exp_of(x);
+      return wide < -kThreshold ? power : T(std::log1p(static_cast<float>(power)));
+    } else {
+      return maximum(x, T(0)) + log1p_of(exp_of(-std::fabs(x)));
+    }
+  }
 };
 struct Softsign {
   template <class T>
@@ -63,7 +74,7 @@ OpDef selu_op() {
   return unary_op("Selu", "scale * x where x >= 0, else scale * alpha * (exp(x) - 1), with the constants of the paper.")
       .cpu(kFloating, kRoundingHalves<Selu>);
 }
-OpDef softplus_op() { return unary_op("Softplus", "log(1 + exp(x)).").cpu(kFloating, kFloatingOnly<Softplus>); }
+OpDef softplus_op() { return unary_op("Softplus", "log(1 + exp(x)).").cpu(kFloating, kRoundingHalves<Softplus>); }
 OpDef softsign_op() { return unary_op("Softsign", "x / (1 + |x|).").cpu(kFloating, kFloatingOnly<Softsign>); }
 
 }  // namespace emplace

@@ -60,8 +60,7 @@ struct SameSize {
 struct SigmoidGrad : SameSize {
   template <class T>
   EMPLACE_INLINE static T apply(T y, T dy) {
-    const T z = conjugate(y);
-    return dy * z * (T(1) - z);
+    return dy * y * (T(1) - y);
   }
 };
 struct TanhGrad : SameSize {
@@ -69,8 +68,7 @@ struct TanhGrad : SameSize {
   static constexpr bool kScalarOnly = true;  // where y is near 1, fusing the multiplication would change many digits
   template <class T>
   EMPLACE_INLINE static T apply(T y, T dy) {
-    const T z = conjugate(y);
-    return dy * (T(1) - z * z);
+    return dy * (T(1) - y * y);
   }
 };
 struct SqrtGrad : SameSize {

@@ -57,16 +57,16 @@ struct IntegerDiv : Division {
 };
 struct RealDiv {
   template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) { return a / b; }
+  EMPLACE_INLINE static T apply(T a, T b) { return divide(a, b); }
 };
 struct DivNoNan {
   template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) { return b == T(0) ? T(0) : a / b; }
+  EMPLACE_INLINE static T apply(T a, T b) { return b == T(0) ? T(0) : divide(a, b); }
 };
 struct Xdivy {
   template <class T>
   EMPLACE_INLINE static T apply(T a, T b) {
-    if constexpr (kIsComplex<T>) return a == T(0) ? T(0) : a / b;
+    if constexpr (kIsComplex<T>) return a == T(0) ? T(0) : divide(a, b);
     else return a == T(0) ? std::copysign(T(0), a) : a / b;
   }
 };

@@ -1,6 +1,7 @@
 /// Arithmetic that kernels share: integers that wrap, halves that round after every operation, type tests.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -57,8 +58,23 @@ EMPLACE_INLINE T multiply(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     static_assert(sizeof(T) >= sizeof(int), "narrower ones are promoted to int, which may overflow");
     return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+  } else if constexpr (kIsComplex<T>) {
+    return T(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
   } else {
     return a * b;
+  }
+}
+
+/// Not for integers. Complex numbers, here and above, by the plain formula: C's rules for infinite parts are not
+/// TensorFlow's.
+template <class T>
+EMPLACE_INLINE T divide(T a, T b) {
+  if constexpr (kIsComplex<T>) {
+    const auto scale = std::max(std::fabs(b.real()), std::fabs(b.imag()));
+    const auto c = b.real() / scale, d = b.imag() / scale, norm = c * c + d * d;
+    return T((a.real() * c + a.imag() * d) / norm / scale, (a.imag() * c - a.real() * d) / norm / scale);
+  } else {
+    return a / b;
   }
 }
 

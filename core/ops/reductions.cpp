@@ -29,7 +29,7 @@ struct Mean : Sum {
   template <class T, class A>
   static T result(A all, int64_t n) {
     if constexpr (std::is_integral_v<T>) return n == 0 ? T(0) : static_cast<T>(all / static_cast<A>(n));
-    else if constexpr (kIsComplex<T>) return all / static_cast<typename T::value_type>(n);
+    else if constexpr (kIsComplex<T>) return divide(all, T(static_cast<typename T::value_type>(n)));
     else return static_cast<T>(all / static_cast<A>(n));
   }
 };

@@ -43,7 +43,7 @@ struct Rsqrt {
 };
 struct Reciprocal {
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return T(1) / x; }
+  EMPLACE_INLINE static T apply(T x) { return divide(T(1), x); }
 };
 struct Floor {
   template <class T>
