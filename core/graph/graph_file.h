@@ -76,6 +76,8 @@ std::unique_ptr<GraphFile> load(std::shared_ptr<const Source> source, const Load
 
 /// Ops known, arity and attrs right, types and shapes inferred, no cycle; literals get their element types. Adds
 /// every problem it finds. Afterwards Graph::type() and Graph::output_shape() may be used.
-void validate(GraphFile& file, Problems& problems);
+/// `contradictions` gets what TensorFlow notices only when it runs a graph, and what therefore keeps nobody from
+/// placing it: shapes that do not fit, constants whose value is not of the type that they say. Null: `problems` does.
+void validate(GraphFile& file, Problems& problems, Problems* contradictions = nullptr);
 
 }  // namespace emplace

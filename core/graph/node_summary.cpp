@@ -6,10 +6,12 @@
 namespace emplace {
 
 std::string summarize_node(const Graph& graph, NodeId id) {
+  return summarize_node(graph, id, graph.requested_device(id));
+}
+
+std::string summarize_node(const Graph& graph, NodeId id, std::string_view device) {
   std::string attrs = summarize_attrs(graph.attrs(id));
-  if (std::string_view device = graph.requested_device(id); !device.empty()) {
-    append(attrs, attrs.empty() ? "" : ", ", "_device=\"", device, "\"");
-  }
+  if (!device.empty()) append(attrs, attrs.empty() ? "" : ", ", "_device=\"", device, "\"");
   std::string inputs;
   for (const Endpoint& e : graph.inputs(id)) {
     append(inputs, inputs.empty() ? "" : ", ", graph.name(e.node));

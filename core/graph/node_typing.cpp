@@ -283,16 +283,6 @@ bool TypeBuilder::finish() {
     }
   }
   if (!problems_.empty() || unknown_) return false;
-  int dtype = op_.find_attr("dtype"), value = op_.find_attr("value");
-  if (dtype >= 0 && value >= 0) {
-    const DType* type = effective(dtype)->get_if<DType>();
-    const Tensor* tensor = effective(value)->get_if<Tensor>();
-    if (type && tensor && tensor->dtype() != *type) {
-      add(cat("attr 'dtype' says ", dtype_name(*type), ", the value is ", dtype_name(tensor->dtype())),
-          "leave 'dtype' out, or give the value the same dtype");
-      return false;
-    }
-  }
   return make_types(op_.inputs, input_types_, input_args_) && make_types(op_.outputs, output_types_, output_args_);
 }
 

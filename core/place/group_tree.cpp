@@ -1,6 +1,14 @@
 #include "core/place/group_tree.h"
 
 namespace emplace {
+namespace {
+
+bool asks_for(const PlacerState& state, NodeId node, DeviceId device) {
+  const NameId name = state.requested_name(node);
+  return name != kNoName && state.names.at(name).matches(state.devices.at(device).parsed);
+}
+
+}  // namespace
 
 GroupTrees::GroupTrees(const PlacerState& state) : all_(state.groups) {
   for (const Link& l : all_.links()) {
@@ -15,13 +23,14 @@ GroupTrees::GroupTrees(const PlacerState& state) : all_(state.groups) {
 }
 
 void GroupTrees::grow(const PlacerState& state, NodeId first, Group& group) {
+  const DeviceId device = all_.at(all_.root(first)).pinned;
   const auto num_types = static_cast<uint16_t>(state.lists.types().size());
   group.without_kernel.assign(num_types, kNoNode);
   group.members.push_back(first);
   link_[first] = nullptr;
   for (size_t i = 0; i < group.members.size(); ++i) {
     const NodeId node = group.members[i];
-    if (group.asks == kNoNode && !state.requested_text(node).empty()) group.asks = node;
+    if (group.asks == kNoNode && asks_for(state, node, device)) group.asks = node;
     for (uint16_t t = 0; t < num_types; ++t) {
       if (group.without_kernel[t] == kNoNode && !state.lists.has(state.facts(node).types, t)) group.without_kernel[t] = node;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/graph/node_kernel.h"
 #include "core/op/attr_text.h"
 #include "core/place/node_text.h"
 
@@ -89,23 +90,7 @@ const KernelSignature* find_kernel(OpTable& ops, const NodeType& type, std::stri
   return found.ok() ? found->kernel : nullptr;
 }
 
-bool is_runnable(const NodeType& type) {
-  if (!type.def) return false;
-  std::string_view attr = type.def->kernel_attr_name();
-  const AttrValue* value = nullptr;
-  if (!attr.empty()) {
-    value = type.view().find(attr);
-  } else if (value = type.view().find("T"); !value && type.signature) {
-    for (const AttrSignature& a : type.signature->attrs) {
-      if (a.type == AttrType{AttrKind::kType, false}) {
-        value = type.view().find(a.name);
-        break;
-      }
-    }
-  }
-  const DType* dtype = value ? value->get_if<DType>() : nullptr;
-  return type.def->cpu_kernel(dtype ? *dtype : DType::kInvalid) != nullptr;
-}
+bool is_runnable(const NodeType& type) { return cpu_kernel(type) != nullptr; }
 
 KernelLookup::OpKernels& KernelLookup::kernels_of(std::string_view op) {
   auto [it, is_new] = by_op_.try_emplace(op);

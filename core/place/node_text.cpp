@@ -1,16 +1,11 @@
 #include "core/place/node_text.h"
 
 #include "core/base/cat.h"
+#include "core/graph/node_summary.h"
 #include "core/op/attr_text.h"
 
 namespace emplace {
 namespace {
-
-std::string join(const std::vector<std::string>& pieces, std::string_view separator) {
-  std::string out;
-  for (size_t i = 0; i < pieces.size(); ++i) append(out, i ? separator : std::string_view{}, pieces[i]);
-  return out;
-}
 
 // The members of a list attr as proto text names them: "type: DT_FLOAT type: DT_HALF".
 std::string proto_list_text(const AttrValue& list) {
@@ -25,15 +20,6 @@ std::string proto_list_text(const AttrValue& list) {
     for (bool b : *flags) append(out, " b: ", b);
   }
   return out;
-}
-
-std::string node_def_text(const Graph& graph, NodeId node, std::string_view requested) {
-  std::string attrs = summarize_attrs(graph.attrs(node));
-  if (!requested.empty()) append(attrs, attrs.empty() ? "" : ", ", "_device=\"", requested, '"');
-  std::vector<std::string> inputs;
-  for (Endpoint e : graph.inputs(node)) inputs.push_back(endpoint_text(graph, e));
-  for (Endpoint e : graph.controls(node)) inputs.push_back(cat('^', graph.name(e.node)));
-  return cat("{{node ", graph.name(node), "}} = ", graph.op(node), '[', attrs, "](", join(inputs, ", "), ')');
 }
 
 }  // namespace
@@ -63,11 +49,7 @@ std::string kernel_def_text(std::string_view op, const KernelSignature& k) {
 std::string node_debug_text(const Graph& graph, NodeId node, std::string_view requested, std::string_view assigned) {
   constexpr NodeId kFirstId = 2;  // SOURCE and SINK come before
   return cat("{name:'", graph.name(node), "' id:", node + kFirstId, " op device:{requested: '", requested, "', assigned: '",
-             assigned, "'} def:{", node_def_text(graph, node, requested), "}}");
-}
-
-std::string endpoint_text(const Graph& graph, Endpoint e) {
-  return e.slot == 0 ? std::string(graph.name(e.node)) : cat(graph.name(e.node), ':', e.slot);
+             assigned, "'} def:{", summarize_node(graph, node, requested), "}}");
 }
 
 std::string attach_node(std::string message, std::string_view node_name) {

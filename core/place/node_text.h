@@ -17,9 +17,6 @@ std::string kernel_def_text(std::string_view op, const KernelSignature& kernel);
 /// "{name:'y' id:3 op device:{requested: 'gpu:0', assigned: ''} def:{{{node y}} = Relu[T=DT_FLOAT](x)}}".
 std::string node_debug_text(const Graph& graph, NodeId node, std::string_view requested, std::string_view assigned);
 
-/// "x", "x:1": an output as an input list names it.
-std::string endpoint_text(const Graph& graph, Endpoint e);
-
 /// `message` and the node it is about, as errors reach the user: "\n\t [[{{node n}}]]", or "[[n]]" if the message
 /// names a node already.
 std::string attach_node(std::string message, std::string_view node_name);

@@ -20,7 +20,7 @@ struct RequestRules {
 Status resolve_requests(const Graph& graph, const RequestRules& rules, PlaceOptions& options);
 
 /// Reads a saved placement: what save_placement() wrote, or the document of `place --format json`. Node and device
-/// of each entry, in the document's order. NotFound for a node that the graph lacks.
+/// of each entry, in the document's order. InvalidArgument lists everything wrong with it: nodes that the graph lacks too.
 Result<std::vector<std::pair<NodeId, std::string>>> read_placement(const Graph& graph, const std::string& path);
 
 /// The text of --placement-out: a JSON document with name, op and device of every node, in assignment order.

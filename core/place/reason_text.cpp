@@ -88,7 +88,10 @@ std::string Explainer::tied() const {
   const GroupTrees::Group* group = trees.group_of(node_);
   if (!group) return cat("its group can be on ", device());
   if (group->asks != kNoNode && group->asks != node_) {
-    return cat("is tied to '", graph_.name(group->asks), "', which asks for ", state_.requested_text(group->asks));
+    const Link* link = trees.link_of(group->asks);
+    const bool direct = link && (link->a == node_ || link->b == node_);
+    return cat(direct ? link_text(graph_, *link) : cat("is tied to '", graph_.name(group->asks), '\''), ", which asks for ",
+               state_.requested_text(group->asks));
   }
   for (const NodeId n : group->without_kernel) {
     if (n != kNoNode && n != node_) return cat("is tied to '", graph_.name(n), "': ", no_kernel_text(n));
