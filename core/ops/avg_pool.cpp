@@ -48,7 +48,8 @@ class AvgPool final : public Kernel {
     RETURN_IF_ERROR(ensure_output(c, 0, p.out));
     if (c.output(0).num_elements() == 0) return ok_status();
     int64_t image = p.h.size * p.w.size * p.channels, row = p.w.out * p.channels;
-    double window = static_cast<double>(std::min(p.h.window, p.h.size)) * static_cast<double>(std::min(p.w.window, p.w.size));
+    double window =
+        static_cast<double>(std::min(p.h.window, p.h.size)) * static_cast<double>(std::min(p.w.window, p.w.size));
     c.parallel_for(p.batch * p.h.out, 0.3 * window * static_cast<double>(row), [&](int64_t begin, int64_t end) {
       std::vector<Sum<T>> sums(static_cast<size_t>(p.channels));
       for (int64_t r = begin; r < end; ++r) {
@@ -82,7 +83,8 @@ class AvgPoolGrad final : public Kernel {
     ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(attrs_, image, "AvgPoolGrad"));
     if (p.depth_window > 1) return unimplemented("Non-spatial pooling is not yet supported.");
     if (!(c.input(1).shape() == p.out)) {
-      return invalid_argument(cat("Expected grad shape to be ", p.out.to_string(), ", but got ", c.input(1).shape().to_string()));
+      return invalid_argument(
+          cat("Expected grad shape to be ", p.out.to_string(), ", but got ", c.input(1).shape().to_string()));
     }
     RETURN_IF_ERROR(ensure_output(c, 0, image));
     if (c.output(0).num_elements() == 0) return ok_status();
@@ -106,7 +108,8 @@ class AvgPoolGrad final : public Kernel {
       for (int64_t ow = 0; ow < p.w.out; ++ow, grad += p.channels) {
         Sum<T> share = Sum<T>(1) / static_cast<Sum<T>>(cells(p, oh, ow));
         for_cells(p, oh, ow, [&](int64_t cell) {
-          for (int64_t k = 0; k < p.channels; ++k) sums[static_cast<size_t>(cell + k)] += static_cast<Sum<T>>(grad[k]) * share;
+          for (int64_t k = 0; k < p.channels; ++k)
+            sums[static_cast<size_t>(cell + k)] += static_cast<Sum<T>>(grad[k]) * share;
         });
       }
     }
@@ -127,7 +130,8 @@ OpDef with_kernels(OpDef def) {
 }  // namespace
 
 OpDef avg_pool_op() {
-  return with_kernels<AvgPool>(OpDef("AvgPool").doc("The mean of each window; cells of the padding do not count.").shape(avg_pool_shape));
+  return with_kernels<AvgPool>(
+      OpDef("AvgPool").doc("The mean of each window; cells of the padding do not count.").shape(avg_pool_shape));
 }
 OpDef avg_pool_grad_op() {
   return with_kernels<AvgPoolGrad>(OpDef("AvgPoolGrad")

@@ -64,7 +64,8 @@ struct Statistics {
 // In double, in two passes: the mean, then the squares around it.
 template <class T>
 Statistics statistics(KernelContext& c, const T* x, const NormLayout& l) {
-  Statistics s{std::vector<double>(static_cast<size_t>(l.channels)), std::vector<double>(static_cast<size_t>(l.channels))};
+  Statistics s{std::vector<double>(static_cast<size_t>(l.channels)),
+               std::vector<double>(static_cast<size_t>(l.channels))};
   auto n = static_cast<double>(l.count());
   c.parallel_for(l.channels, 2.0 * n, [&](int64_t begin, int64_t end) {
     auto sum = [&](std::vector<double>& into, const auto& term) {
@@ -113,7 +114,8 @@ class BatchNorm final : public Kernel {
     if (training_) {
       train(c, l);
     } else {
-      for (int i = 1; i <= 4; ++i) copy_elements(DType::kFloat, c.in<float>(i % 2 ? 3 : 4), c.out<float>(i), l.channels);
+      for (int i = 1; i <= 4; ++i)
+        copy_elements(DType::kFloat, c.in<float>(i % 2 ? 3 : 4), c.out<float>(i), l.channels);
     }
     normalise(c, l, training_ ? c.out<float>(3) : c.in<float>(3), training_ ? c.out<float>(4) : c.in<float>(4));
     return ok_status();
@@ -143,7 +145,8 @@ class BatchNorm final : public Kernel {
 
   void normalise(KernelContext& c, const NormLayout& l, const float* mean, const float* variance) {
     std::vector<float> slope(static_cast<size_t>(l.channels));
-    for (int64_t k = 0; k < l.channels; ++k) slope[static_cast<size_t>(k)] = c.in<float>(1)[k] / std::sqrt(variance[k] + epsilon_);
+    for (int64_t k = 0; k < l.channels; ++k)
+      slope[static_cast<size_t>(k)] = c.in<float>(1)[k] / std::sqrt(variance[k] + epsilon_);
     const float* offset = c.in<float>(2);
     const T* in = c.in<T>(0);
     T* out = c.out<T>(0);
@@ -165,7 +168,9 @@ class BatchNorm final : public Kernel {
 
 OpDef batch_norm(std::string_view name) {
   return OpDef(name)
-      .doc("Each channel shifted and scaled to mean 0 and variance 1 (of the batch, or as given), then by offset and scale.")
+      .doc(
+          "Each channel shifted and scaled to mean 0 and variance 1 (of the batch, or as given), then by offset and "
+          "scale.")
       .shape(batch_norm_shape)
       .cpu<float>(make<BatchNorm<float>>)
       .cpu<half>(make<BatchNorm<half>>)

@@ -74,15 +74,25 @@ void add_bias(KernelContext& c, const Channels& ch) {
 
 // Sums are kept in a wider type where there is one.
 template <class T>
-struct SumType { using type = T; };
+struct SumType {
+  using type = T;
+};
 template <>
-struct SumType<float> { using type = double; };
+struct SumType<float> {
+  using type = double;
+};
 template <>
-struct SumType<half> { using type = float; };
+struct SumType<half> {
+  using type = float;
+};
 template <>
-struct SumType<bfloat16> { using type = float; };
+struct SumType<bfloat16> {
+  using type = float;
+};
 template <>
-struct SumType<complex64> { using type = complex128; };
+struct SumType<complex64> {
+  using type = complex128;
+};
 
 template <class T>
 void sum_channels(KernelContext& c, const Channels& ch) {

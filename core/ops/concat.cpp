@@ -66,25 +66,28 @@ Result<Shape> joined(const KernelContext& c, int first, int last, int64_t axis) 
     }
     for (int d = 0; d < s.rank(); ++d) {
       if (d != axis && s.dim(d) != out.dim(d)) {
-        return invalid_argument(cat("ConcatOp : Dimension ", d, " in both shapes must be equal: shape[0] = ",
-                                    c.input(first).shape().to_string(), " vs. shape[", i - first, "] = ", s.to_string()));
+        return invalid_argument(cat("ConcatOp : Dimension ", d,
+                                    " in both shapes must be equal: shape[0] = ", c.input(first).shape().to_string(),
+                                    " vs. shape[", i - first, "] = ", s.to_string()));
       }
     }
-    ASSIGN_OR_RETURN(out.dim(static_cast<int>(axis)), add_dims(out.dim(static_cast<int>(axis)), s.dim(static_cast<int>(axis))));
+    ASSIGN_OR_RETURN(out.dim(static_cast<int>(axis)),
+                     add_dims(out.dim(static_cast<int>(axis)), s.dim(static_cast<int>(axis))));
   }
   return out;
 }
 
 Status join(KernelContext& c, int first, int last, const Tensor& axis_value) {
   if (axis_value.num_elements() != 1) {
-    return invalid_argument(cat("axis tensor should be a scalar integer, but got shape ", axis_value.shape().to_string()));
+    return invalid_argument(
+        cat("axis tensor should be a scalar integer, but got shape ", axis_value.shape().to_string()));
   }
   int rank = c.input(first).shape().rank();
   int64_t axis = int_at(axis_value, 0);
   if (rank == 0) return invalid_argument("ConcatOp : Can't concatenate scalars (use tf.stack instead)");
   if (axis < -rank || axis >= rank) {
-    return invalid_argument(cat("ConcatOp : Expected concatenating dimensions in the range [", -rank, ", ", rank,
-                                "), but got ", axis));
+    return invalid_argument(
+        cat("ConcatOp : Expected concatenating dimensions in the range [", -rank, ", ", rank, "), but got ", axis));
   }
   if (axis < 0) axis += rank;
   ASSIGN_OR_RETURN(Shape shape, joined(c, first, last, axis));
@@ -114,11 +117,13 @@ Status concat_offset_cpu(KernelContext& c) {
   const Tensor& axis_value = c.input(0);
   const Tensor& first = c.input(1);
   if (axis_value.shape().rank() != 0) {
-    return invalid_argument(cat("Concat dim tensor should be a scalar integer, but got shape ", axis_value.shape().to_string()));
+    return invalid_argument(
+        cat("Concat dim tensor should be a scalar integer, but got shape ", axis_value.shape().to_string()));
   }
   for (int i = 1; i < c.num_inputs(); ++i) {
     if (c.input(i).shape().rank() != 1) {
-      return invalid_argument(cat("input ", i - 1, " should be a vector, but got shape ", c.input(i).shape().to_string()));
+      return invalid_argument(
+          cat("input ", i - 1, " should be a vector, but got shape ", c.input(i).shape().to_string()));
     }
   }
   int64_t rank = first.num_elements(), axis = int_at(axis_value, 0);
@@ -130,7 +135,8 @@ Status concat_offset_cpu(KernelContext& c) {
   for (int i = 1; i < c.num_inputs(); ++i) {
     const Tensor& shape = c.input(i);
     if (shape.num_elements() != rank) {
-      return invalid_argument(cat("input ", i - 1, " should contain ", rank, " elements, but got ", shape.num_elements()));
+      return invalid_argument(
+          cat("input ", i - 1, " should contain ", rank, " elements, but got ", shape.num_elements()));
     }
     for (int64_t d = 0; d < rank; ++d) {
       int64_t size = int_at(shape, d);

@@ -60,9 +60,8 @@ Status band_shape(ShapeContext& c) {
 }
 
 void fill_zero(KernelContext& c, Tensor& t) {
-  with_element(t.dtype(), [&]<class E>(E zero) {
-    fill_elements(*c.parallel_, t.dtype(), &zero, t.raw(), t.num_elements());
-  });
+  with_element(t.dtype(),
+               [&]<class E>(E zero) { fill_elements(*c.parallel_, t.dtype(), &zero, t.raw(), t.num_elements()); });
 }
 
 // Between `n` consecutive elements and the diagonal of each of `batch` matrices with that many elements.
@@ -96,7 +95,8 @@ Status diag_part_cpu(KernelContext& c) {
   Shape out;
   for (int i = 0; i < s.rank() / 2; ++i) {
     if (s.dim(i) != s.dim(i + s.rank() / 2)) {
-      return invalid_argument(cat("Invalid shape ", s.to_string(), ": dimensions ", i, " and ", i + s.rank() / 2, " do not match."));
+      return invalid_argument(
+          cat("Invalid shape ", s.to_string(), ": dimensions ", i, " and ", i + s.rank() / 2, " do not match."));
     }
     out.add_dim(s.dim(i));
   }
@@ -138,15 +138,18 @@ Status matrix_band_part_cpu(KernelContext& c) {
   int64_t rows = in.shape().dim_from_end(2), columns = in.shape().dim_from_end(1);
   for (int i : {1, 2}) {
     if (c.input(i).shape().rank() != 0) {
-      return invalid_argument(cat(i == 1 ? "num_lower" : "num_upper", " must be scalar, got shape ", c.input(i).shape().to_string()));
+      return invalid_argument(
+          cat(i == 1 ? "num_lower" : "num_upper", " must be scalar, got shape ", c.input(i).shape().to_string()));
     }
   }
   int64_t lower = int_at(c.input(1), 0), upper = int_at(c.input(2), 0);
   if (lower > rows) {
-    return invalid_argument(cat("num_lower must be negative or less or equal to number of rows (", rows, ") got: ", lower));
+    return invalid_argument(
+        cat("num_lower must be negative or less or equal to number of rows (", rows, ") got: ", lower));
   }
   if (upper > columns) {
-    return invalid_argument(cat("num_upper must be negative or less or equal to number of columns (", columns, ") got: ", upper));
+    return invalid_argument(
+        cat("num_upper must be negative or less or equal to number of columns (", columns, ") got: ", upper));
   }
   fill_zero(c, c.output(0));
   if (in.num_elements() == 0) return ok_status();
@@ -156,7 +159,8 @@ Status matrix_band_part_cpu(KernelContext& c) {
       int64_t row = r % rows;
       int64_t first = lower < 0 ? 0 : std::max<int64_t>(row - lower, 0);
       int64_t last = upper < 0 ? columns : std::min(row + upper + 1, columns);
-      copy_elements(in.dtype(), element_at(in, r * columns + first), element_at(out, r * columns + first), last - first);
+      copy_elements(in.dtype(), element_at(in, r * columns + first), element_at(out, r * columns + first),
+                    last - first);
     }
   });
   return ok_status();
@@ -165,23 +169,33 @@ Status matrix_band_part_cpu(KernelContext& c) {
 }  // namespace
 
 OpDef diag_op() {
-  return OpDef("Diag").doc("Zeros with x on the diagonal: y[i, i] = x[i] for index tuples i.").shape(diag_shape)
+  return OpDef("Diag")
+      .doc("Zeros with x on the diagonal: y[i, i] = x[i] for index tuples i.")
+      .shape(diag_shape)
       .cpu(kMovable, stateless<diag_cpu>);
 }
 OpDef diag_part_op() {
-  return OpDef("DiagPart").doc("The diagonal: y[i] = x[i, i] for index tuples i.").shape(diag_part_shape)
+  return OpDef("DiagPart")
+      .doc("The diagonal: y[i] = x[i, i] for index tuples i.")
+      .shape(diag_part_shape)
       .cpu(kMovable, stateless<diag_part_cpu>);
 }
 OpDef matrix_diag_op() {
-  return OpDef("MatrixDiag").doc("Square matrices with the rows of x on their diagonals.").shape(matrix_diag_shape)
+  return OpDef("MatrixDiag")
+      .doc("Square matrices with the rows of x on their diagonals.")
+      .shape(matrix_diag_shape)
       .cpu(kMovable, stateless<matrix_diag_cpu>);
 }
 OpDef matrix_diag_part_op() {
-  return OpDef("MatrixDiagPart").doc("The diagonals of the innermost matrices.").shape(matrix_diag_part_shape)
+  return OpDef("MatrixDiagPart")
+      .doc("The diagonals of the innermost matrices.")
+      .shape(matrix_diag_part_shape)
       .cpu(kMovable, stateless<matrix_diag_part_cpu>);
 }
 OpDef matrix_band_part_op() {
-  return OpDef("MatrixBandPart").doc("The innermost matrices with everything outside a band set to 0.").shape(band_shape)
+  return OpDef("MatrixBandPart")
+      .doc("The innermost matrices with everything outside a band set to 0.")
+      .shape(band_shape)
       .cpu(kMovable, stateless<matrix_band_part_cpu>);
 }
 

@@ -50,8 +50,9 @@ void copy_elements(Parallel& parallel, DType type, const void* from, void* to, i
 void fill_elements(Parallel& parallel, DType type, const void* value, void* to, int64_t n) {
   with_element(type, [&]<class E>(E) {
     const E v = *static_cast<const E*>(value);
-    parallel.run(n, element_cost(type),
-                 [&](int64_t begin, int64_t end) { std::fill(static_cast<E*>(to) + begin, static_cast<E*>(to) + end, v); });
+    parallel.run(n, element_cost(type), [&](int64_t begin, int64_t end) {
+      std::fill(static_cast<E*>(to) + begin, static_cast<E*>(to) + end, v);
+    });
   });
 }
 

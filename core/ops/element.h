@@ -11,9 +11,9 @@ namespace emplace {
 
 /// Types whose elements can be moved: all that have one of the sizes below. Handles are pointers.
 inline constexpr DTypeSet kMovable =
-    kAllData | DTypeSet{DType::kQInt8,      DType::kQUInt8,       DType::kQInt16,         DType::kQUInt16,
-                        DType::kQInt32,     DType::kFloat8E5M2,   DType::kFloat8E4M3FN,   DType::kFloat8E4M3FNUZ,
-                        DType::kResource,   DType::kFloat8E5M2FNUZ, DType::kFloat8E4M3B11FNUZ};
+    kAllData | DTypeSet{DType::kQInt8,    DType::kQUInt8,         DType::kQInt16,           DType::kQUInt16,
+                        DType::kQInt32,   DType::kFloat8E5M2,     DType::kFloat8E4M3FN,     DType::kFloat8E4M3FNUZ,
+                        DType::kResource, DType::kFloat8E5M2FNUZ, DType::kFloat8E4M3B11FNUZ};
 
 struct Bytes16 {
   uint64_t low = 0, high = 0;
@@ -31,11 +31,16 @@ template <class F>
 auto with_element(DType t, const F& f) {
   if (t == DType::kString) return f(std::string());
   switch (element_stride(t)) {
-    case 2: return f(uint16_t{});
-    case 4: return f(uint32_t{});
-    case 8: return f(uint64_t{});
-    case 16: return f(Bytes16{});
-    default: return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    case 8:
+      return f(uint64_t{});
+    case 16:
+      return f(Bytes16{});
+    default:
+      return f(uint8_t{});
   }
 }
 

@@ -47,12 +47,17 @@ One pattern(T value) {
 One one_of(DType t) {
   switch (t) {
     case DType::kFloat:
-    case DType::kComplex64: return pattern(1.0f);
+    case DType::kComplex64:
+      return pattern(1.0f);
     case DType::kDouble:
-    case DType::kComplex128: return pattern(1.0);
-    case DType::kHalf: return pattern(half(1.0f));
-    case DType::kBFloat16: return pattern(bfloat16(1.0f));
-    default: return pattern(uint64_t{1});
+    case DType::kComplex128:
+      return pattern(1.0);
+    case DType::kHalf:
+      return pattern(half(1.0f));
+    case DType::kBFloat16:
+      return pattern(bfloat16(1.0f));
+    default:
+      return pattern(uint64_t{1});
   }
 }
 
@@ -85,11 +90,15 @@ OpDef fill_op() {
       .value_inputs({0});
 }
 OpDef zeros_like_op() {
-  return OpDef("ZerosLike").doc("Zeros (of strings: empty ones) in the shape of x.").shape(shape_unchanged)
+  return OpDef("ZerosLike")
+      .doc("Zeros (of strings: empty ones) in the shape of x.")
+      .shape(shape_unchanged)
       .cpu(kAllData, stateless<zeros_like_cpu>);
 }
 OpDef ones_like_op() {
-  return OpDef("OnesLike").doc("Ones in the shape of x.").shape(shape_unchanged)
+  return OpDef("OnesLike")
+      .doc("Ones in the shape of x.")
+      .shape(shape_unchanged)
       .cpu(kNumbersAndBool, stateless<ones_like_cpu>);
 }
 

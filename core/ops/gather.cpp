@@ -28,9 +28,10 @@ Status gather_v2_shape(ShapeContext& c) {
   }
   ASSIGN_OR_RETURN(auto axis, scalar_value(c, 2));
   if (!axis) {
-    int64_t rank = params.rank_known() && indices.rank_known()
-                       ? params.rank() + indices.rank() - 1 - (batch_dims < 0 ? batch_dims + indices.rank() : batch_dims)
-                       : -1;
+    int64_t rank =
+        params.rank_known() && indices.rank_known()
+            ? params.rank() + indices.rank() - 1 - (batch_dims < 0 ? batch_dims + indices.rank() : batch_dims)
+            : -1;
     if (rank >= 0) {
       if (rank > kMaxRank) return invalid_argument(cat("more than ", kMaxRank, " dimensions"));
       c.set_output(0, Shape::unknown_dims(static_cast<int>(rank)));
@@ -107,11 +108,13 @@ Status gather(KernelContext& c, int64_t axis, int64_t batch_dims) {
   const Shape& s = indices.shape();
   if (p.rank() < 1) return invalid_argument("params must be at least 1 dimensional");
   if (axis < -p.rank() || axis >= p.rank()) {
-    return invalid_argument(cat("Shape must be at least rank ", axis < 0 ? -axis : axis + 1, " but is rank ", p.rank()));
+    return invalid_argument(
+        cat("Shape must be at least rank ", axis < 0 ? -axis : axis + 1, " but is rank ", p.rank()));
   }
   if (axis < 0) axis += p.rank();
   if (batch_dims < -s.rank() || batch_dims > s.rank()) {
-    return invalid_argument(cat("Expected batch_dims in the range [", -s.rank(), ", ", s.rank(), "], but got ", batch_dims));
+    return invalid_argument(
+        cat("Expected batch_dims in the range [", -s.rank(), ", ", s.rank(), "], but got ", batch_dims));
   }
   if (batch_dims < 0) batch_dims += s.rank();
   if (batch_dims >= p.rank()) {
@@ -124,7 +127,8 @@ Status gather(KernelContext& c, int64_t axis, int64_t batch_dims) {
   Shape out;
   for (int i = 0; i < axis; ++i) {
     if (i < batch_dims && p.dim(i) != s.dim(i)) {
-      return invalid_argument(cat("params.shape[", i, "]: ", p.dim(i), " should be equal to indices.shape[", i, "]: ", s.dim(i)));
+      return invalid_argument(
+          cat("params.shape[", i, "]: ", p.dim(i), " should be equal to indices.shape[", i, "]: ", s.dim(i)));
     }
     multiply(i < batch_dims ? g.batch : g.outer, p.dim(i));
     out.add_dim(p.dim(i));
@@ -143,7 +147,8 @@ Status gather(KernelContext& c, int64_t axis, int64_t batch_dims) {
     const Index* data = indices.data<Index>();
     int64_t bad = first_bad(data, indices.num_elements(), g.size);
     if (bad >= 0 && c.output(0).num_elements() > 0) {
-      return invalid_argument(cat("indices", place_text(s, s.rank(), bad), " = ", data[bad], " is not in [0, ", g.size, ")"));
+      return invalid_argument(
+          cat("indices", place_text(s, s.rank(), bad), " = ", data[bad], " is not in [0, ", g.size, ")"));
     }
     if (c.output(0).num_elements() == 0) return ok_status();
     with_element(params.dtype(), [&]<class E>(E) { gather_rows<E>(c, g, data); });

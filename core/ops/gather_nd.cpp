@@ -41,7 +41,8 @@ class GatherNd final : public Kernel {
     RETURN_IF_ERROR(ensure_output(c, 0, out));
     if (index.tuples == 0) return ok_status();
     if (params.num_elements() == 0) {
-      return invalid_argument("Requested more than 0 entries, but params is empty.  Params shape: " + params.shape().to_string());
+      return invalid_argument("Requested more than 0 entries, but params is empty.  Params shape: " +
+                              params.shape().to_string());
     }
     std::atomic<int64_t> bad{-1};
     Tensor& to = c.output(0);

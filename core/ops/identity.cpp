@@ -26,7 +26,9 @@ OpDef forwarding(std::string_view name, std::string_view doc) {
 
 OpDef identity_op() { return forwarding("Identity", "Its input."); }
 OpDef stop_gradient_op() { return forwarding("StopGradient", "Its input, through which no gradient flows."); }
-OpDef prevent_gradient_op() { return forwarding("PreventGradient", "Its input, whose gradient must not be asked for."); }
+OpDef prevent_gradient_op() {
+  return forwarding("PreventGradient", "Its input, whose gradient must not be asked for.");
+}
 OpDef snapshot_op() { return forwarding("Snapshot", "Its input."); }
 
 OpDef identity_n_op() {

@@ -75,7 +75,8 @@ class MaxPool final : public Kernel {
       return ok_status();
     }
     int64_t image = p.h.size * p.w.size * p.channels, row = p.w.out * p.channels;
-    double cells = static_cast<double>(std::min(p.h.window, p.h.size)) * static_cast<double>(std::min(p.w.window, p.w.size));
+    double cells =
+        static_cast<double>(std::min(p.h.window, p.h.size)) * static_cast<double>(std::min(p.w.window, p.w.size));
     c.parallel_for(p.batch * p.h.out, 0.3 * cells * static_cast<double>(row), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         pool_row(p, c.in<T>(0) + r / p.h.out * image, c.out<T>(0) + r * row, r % p.h.out);
@@ -166,8 +167,9 @@ OpDef max_pool_op() {
   return with_kernels<MaxPool>(OpDef("MaxPool").doc("The largest cell of each window.").shape(max_pool_shape));
 }
 OpDef max_pool_grad_op() {
-  return with_kernels<MaxPoolGrad>(
-      OpDef("MaxPoolGrad").doc("The gradient of each window, added to the first of its largest cells.").shape(max_pool_grad_shape));
+  return with_kernels<MaxPoolGrad>(OpDef("MaxPoolGrad")
+                                       .doc("The gradient of each window, added to the first of its largest cells.")
+                                       .shape(max_pool_grad_shape));
 }
 
 }  // namespace emplace

@@ -13,7 +13,8 @@ Result<NdIndex> make_index(const Tensor& indices, const Shape& into, int outer, 
     return invalid_argument(
         cat("index innermost dimension length must be <= params rank; saw: ", depth, " vs. ", into.rank()));
   }
-  NdIndex index{&indices, into, Shape(indices.shape().dims().first(static_cast<size_t>(outer))), static_cast<int>(depth), 1, 1};
+  NdIndex index{
+      &indices, into, Shape(indices.shape().dims().first(static_cast<size_t>(outer))), static_cast<int>(depth), 1, 1};
   index.tuples = index.outer.num_elements();
   uint64_t slice = 1;  // may wrap where another dimension is 0: then nothing is reached
   for (int i = index.depth; i < into.rank(); ++i) slice *= static_cast<uint64_t>(into.dim(i));
@@ -45,8 +46,8 @@ int64_t NdIndex::offset(int64_t tuple) const {
 }
 
 std::string NdIndex::out_of_range(int64_t tuple, std::string_view what) const {
-  return cat("indices", place_text(outer, outer.rank(), tuple), " = [",
-             index_text(*indices, tuple * depth, depth), "] does not index into ", what, into.to_string());
+  return cat("indices", place_text(outer, outer.rank(), tuple), " = [", index_text(*indices, tuple * depth, depth),
+             "] does not index into ", what, into.to_string());
 }
 
 }  // namespace emplace

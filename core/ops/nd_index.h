@@ -10,8 +10,8 @@ namespace emplace {
 struct NdIndex {
   const Tensor* indices = nullptr;
   Shape into;
-  Shape outer;        // of the tuples
-  int depth = 0;      // entries of a tuple
+  Shape outer;    // of the tuples
+  int depth = 0;  // entries of a tuple
   int64_t tuples = 0;
   int64_t slice = 1;  // elements
 

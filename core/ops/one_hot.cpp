@@ -26,9 +26,12 @@ Status one_hot_shape(ShapeContext& c) {
 
 int64_t class_at(const Tensor& indices, int64_t i) {
   switch (indices.dtype()) {
-    case DType::kUInt8: return indices.data<uint8_t>()[i];
-    case DType::kInt8: return indices.data<int8_t>()[i];
-    default: return int_at(indices, i);
+    case DType::kUInt8:
+      return indices.data<uint8_t>()[i];
+    case DType::kInt8:
+      return indices.data<int8_t>()[i];
+    default:
+      return int_at(indices, i);
   }
 }
 

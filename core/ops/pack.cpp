@@ -52,8 +52,8 @@ class Pack final : public Kernel {
     ASSIGN_OR_RETURN(int axis, resolve_axis(axis_, one.rank() + 1));
     for (int i = 1; i < c.num_inputs(); ++i) {
       if (!(c.input(i).shape() == one)) {
-        return invalid_argument(cat("Shapes of all inputs must match: values[0].shape = ", one.to_string(), " != values[",
-                                    i, "].shape = ", c.input(i).shape().to_string()));
+        return invalid_argument(cat("Shapes of all inputs must match: values[0].shape = ", one.to_string(),
+                                    " != values[", i, "].shape = ", c.input(i).shape().to_string()));
       }
     }
     if (c.input(0).num_elements() == 0) return ok_status();
@@ -61,7 +61,8 @@ class Pack final : public Kernel {
     int64_t run = c.input(0).num_elements() / rows;
     Tensor& out = c.output(0);
     for (int i = 0; i < c.num_inputs(); ++i) {
-      copy_rows(*c.parallel_, out.dtype(), c.input(i).raw(), run, element_at(out, i * run), run * c.num_inputs(), rows, run);
+      copy_rows(*c.parallel_, out.dtype(), c.input(i).raw(), run, element_at(out, i * run), run * c.num_inputs(), rows,
+                run);
     }
     return ok_status();
   }
@@ -90,8 +91,8 @@ class Unpack final : public Kernel {
     const Tensor& in = c.input(0);
     ASSIGN_OR_RETURN(int axis, resolve_axis(axis_, in.shape().rank()));
     if (in.shape().dim(axis) != c.num_outputs()) {
-      return invalid_argument(cat("Input shape axis ", axis, " must equal ", c.num_outputs(), ", got shape ",
-                                  in.shape().to_string()));
+      return invalid_argument(
+          cat("Input shape axis ", axis, " must equal ", c.num_outputs(), ", got shape ", in.shape().to_string()));
     }
     if (in.num_elements() == 0) return ok_status();
     int64_t rows = product(in.shape().dims().first(static_cast<size_t>(axis)));

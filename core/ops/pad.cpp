@@ -97,16 +97,17 @@ void mirror(KernelContext& c, DType type, void* data, const MirrorAxis& a, int64
   auto at = [&](int64_t line, int64_t row) {
     return static_cast<char*>(data) + (line * length + row) * a.run * stride;
   };
-  c.parallel_for(a.outer, 0.1 * static_cast<double>((a.before + a.after) * a.run * stride), [&](int64_t begin, int64_t end) {
-    for (int64_t line = begin; line < end; ++line) {
-      for (int64_t i = 0; i < a.before; ++i) {
-        copy_elements(type, at(line, a.before + skip + i), at(line, a.before - 1 - i), a.run);
-      }
-      for (int64_t i = 0; i < a.after; ++i) {
-        copy_elements(type, at(line, a.before + a.size - 1 - skip - i), at(line, a.before + a.size + i), a.run);
-      }
-    }
-  });
+  c.parallel_for(
+      a.outer, 0.1 * static_cast<double>((a.before + a.after) * a.run * stride), [&](int64_t begin, int64_t end) {
+        for (int64_t line = begin; line < end; ++line) {
+          for (int64_t i = 0; i < a.before; ++i) {
+            copy_elements(type, at(line, a.before + skip + i), at(line, a.before - 1 - i), a.run);
+          }
+          for (int64_t i = 0; i < a.after; ++i) {
+            copy_elements(type, at(line, a.before + a.size - 1 - skip - i), at(line, a.before + a.size + i), a.run);
+          }
+        }
+      });
 }
 
 class MirrorPad final : public Kernel {

@@ -11,7 +11,8 @@ size_t index(int i) { return static_cast<size_t>(i); }
 Result<WindowAxis> axis_of(const PoolAttrs& p, const Shape& image, int axis) {
   bool given = p.padding == "EXPLICIT";
   return window_axis(image.dim(axis), p.ksize[index(axis)], 1, p.strides[index(axis)], p.padding,
-                     given ? p.explicit_paddings[index(2 * axis)] : 0, given ? p.explicit_paddings[index(2 * axis + 1)] : 0);
+                     given ? p.explicit_paddings[index(2 * axis)] : 0,
+                     given ? p.explicit_paddings[index(2 * axis + 1)] : 0);
 }
 
 }  // namespace
@@ -28,16 +29,19 @@ Result<Shape> pooled_shape(const PoolAttrs& p, const Shape& image_in, std::strin
     return invalid_argument(cat(name, " requires the ksize attribute to contain 4 values, but got: ", p.ksize.size()));
   }
   if (p.strides.size() != 4) {
-    return invalid_argument(cat(name, " requires the stride attribute to contain 4 values, but got: ", p.strides.size()));
+    return invalid_argument(
+        cat(name, " requires the stride attribute to contain 4 values, but got: ", p.strides.size()));
   }
   if (p.padding == "EXPLICIT" && p.explicit_paddings.size() != 8) {
-    return invalid_argument(cat("explicit_paddings attribute must contain 8 values, but got: ", p.explicit_paddings.size()));
+    return invalid_argument(
+        cat("explicit_paddings attribute must contain 8 values, but got: ", p.explicit_paddings.size()));
   }
   for (int64_t v : p.explicit_paddings) {
     if (v < 0) return invalid_argument("All elements of explicit_paddings must be nonnegative");
   }
   for (int axis : {p.layout.h, p.layout.w, p.layout.c}) {
-    if (p.strides[index(axis)] <= 0) return invalid_argument(cat("Stride must be > 0, but got ", p.strides[index(axis)]));
+    if (p.strides[index(axis)] <= 0)
+      return invalid_argument(cat("Stride must be > 0, but got ", p.strides[index(axis)]));
     ASSIGN_OR_RETURN(WindowAxis a, axis_of(p, image, axis));
     image.dim(axis) = a.out;
   }
@@ -50,8 +54,8 @@ Result<PoolWindow> PoolWindow::of(const PoolAttrs& p, const Shape& image, std::s
   for (int64_t k : p.ksize) {
     if (k > 0) continue;
     if (name.starts_with("Avg")) return invalid_argument(cat("ksize must be a positive int32 value, got:", k));
-    return invalid_argument(cat("Sliding window ksize must be positive. The specified or inferred ksize is: ", p.ksize[0],
-                                ",", p.ksize[1], ",", p.ksize[2], ",", p.ksize[3]));
+    return invalid_argument(cat("Sliding window ksize must be positive. The specified or inferred ksize is: ",
+                                p.ksize[0], ",", p.ksize[1], ",", p.ksize[2], ",", p.ksize[3]));
   }
   if (p.ksize[0] != 1 || p.strides[0] != 1) {
     return unimplemented("Pooling is not yet supported on the batch dimension.");
@@ -76,7 +80,8 @@ Result<PoolWindow> PoolWindow::of(const PoolAttrs& p, const Shape& image, std::s
     ASSIGN_OR_RETURN(WindowAxis sizes, axis_of(p, image, i));
     a = {image.dim(i), sizes.out, p.ksize[index(i)], p.strides[index(i)], sizes.pad_before};
     if (p.padding == "EXPLICIT" && (sizes.pad_before >= a.window || sizes.pad_after >= a.window)) {
-      return invalid_argument(cat("padding (", sizes.pad_before, ", ", sizes.pad_after, ") must be less than the window size ", a.window));
+      return invalid_argument(
+          cat("padding (", sizes.pad_before, ", ", sizes.pad_after, ") must be less than the window size ", a.window));
     }
     return ok_status();
   };

@@ -24,12 +24,18 @@ Status scalars(const ShapeContext& c, std::span<const std::string_view> names) {
 template <class F>
 auto with_number(DType t, const F& f) {
   switch (t) {
-    case DType::kInt32: return f(int32_t{});
-    case DType::kInt64: return f(int64_t{});
-    case DType::kDouble: return f(double{});
-    case DType::kHalf: return f(half{});
-    case DType::kBFloat16: return f(bfloat16{});
-    default: return f(float{});
+    case DType::kInt32:
+      return f(int32_t{});
+    case DType::kInt64:
+      return f(int64_t{});
+    case DType::kDouble:
+      return f(double{});
+    case DType::kHalf:
+      return f(half{});
+    case DType::kBFloat16:
+      return f(bfloat16{});
+    default:
+      return f(float{});
   }
 }
 

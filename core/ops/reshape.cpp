@@ -63,7 +63,8 @@ Result<int64_t> missing_size(const Shape& in, const Shape& wanted) {
   }
   for (int64_t d : in.dims()) {
     empty = empty || d == 0;
-    if ((d > 0 || !has_zero) && __builtin_mul_overflow(elements, d, &elements)) return invalid_argument("Shape is too large");
+    if ((d > 0 || !has_zero) && __builtin_mul_overflow(elements, d, &elements))
+      return invalid_argument("Shape is too large");
   }
   if (elements % product != 0 && !(has_zero && empty)) {
     return invalid_argument(cat("Input to reshape is a tensor with ", elements,
@@ -73,7 +74,8 @@ Result<int64_t> missing_size(const Shape& in, const Shape& wanted) {
 }
 
 Result<Shape> final_shape(const Tensor& x, const Tensor& sizes) {
-  if (sizes.shape().rank() != 1) return invalid_argument(cat("sizes input must be 1-D, not ", sizes.shape().to_string()));
+  if (sizes.shape().rank() != 1)
+    return invalid_argument(cat("sizes input must be 1-D, not ", sizes.shape().to_string()));
   if (sizes.num_elements() > kMaxRank) return invalid_argument(cat("too many dimensions: ", sizes.num_elements()));
   Shape shape;
   int unknown_at = -1;

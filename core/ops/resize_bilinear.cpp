@@ -59,7 +59,8 @@ class ResizeBilinear final : public Kernel {
     int64_t image = in.dim(1) * in.dim(2) * in.dim(3), row = out.dim(2) * out.dim(3), height = out.dim(1);
     c.parallel_for(out.dim(0) * height, 2.0 * static_cast<double>(row), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
-        resize_row(c.in<T>(0) + r / height * image, c.out<float>(0) + r * row, in, rows[static_cast<size_t>(r % height)], columns);
+        resize_row(c.in<T>(0) + r / height * image, c.out<float>(0) + r * row, in,
+                   rows[static_cast<size_t>(r % height)], columns);
       }
     });
     return ok_status();
@@ -90,7 +91,8 @@ class ResizeBilinearGrad final : public Kernel {
     }
     RETURN_IF_ERROR(ensure_output(c, 0, image));
     if (c.output(0).num_elements() == 0) return ok_status();
-    auto rows = placements(attrs_, image.dim(1), grads.dim(1)), columns = placements(attrs_, image.dim(2), grads.dim(2));
+    auto rows = placements(attrs_, image.dim(1), grads.dim(1)),
+         columns = placements(attrs_, image.dim(2), grads.dim(2));
     int64_t size = c.output(0).num_elements() / image.dim(0), pieces = c.input(0).num_elements() / image.dim(0);
     c.parallel_for(image.dim(0), 5.0 * static_cast<double>(pieces), [&](int64_t begin, int64_t end) {
       std::vector<Sum> sums(static_cast<size_t>(size));

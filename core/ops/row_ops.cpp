@@ -25,21 +25,32 @@ void apply(void* out_raw, const void* in_raw, int64_t n) {
 template <bool kSubtract>
 RowOp choose(DType t) {
   switch (t) {
-    case DType::kFloat: return apply<float, kSubtract>;
-    case DType::kDouble: return apply<double, kSubtract>;
-    case DType::kHalf: return apply<half, kSubtract>;
-    case DType::kBFloat16: return apply<bfloat16, kSubtract>;
+    case DType::kFloat:
+      return apply<float, kSubtract>;
+    case DType::kDouble:
+      return apply<double, kSubtract>;
+    case DType::kHalf:
+      return apply<half, kSubtract>;
+    case DType::kBFloat16:
+      return apply<bfloat16, kSubtract>;
     case DType::kInt8:
-    case DType::kUInt8: return apply<uint8_t, kSubtract>;
+    case DType::kUInt8:
+      return apply<uint8_t, kSubtract>;
     case DType::kInt16:
-    case DType::kUInt16: return apply<uint16_t, kSubtract>;
+    case DType::kUInt16:
+      return apply<uint16_t, kSubtract>;
     case DType::kInt32:
-    case DType::kUInt32: return apply<uint32_t, kSubtract>;
+    case DType::kUInt32:
+      return apply<uint32_t, kSubtract>;
     case DType::kInt64:
-    case DType::kUInt64: return apply<uint64_t, kSubtract>;
-    case DType::kComplex64: return apply<std::complex<float>, kSubtract>;
-    case DType::kComplex128: return apply<std::complex<double>, kSubtract>;
-    default: break;
+    case DType::kUInt64:
+      return apply<uint64_t, kSubtract>;
+    case DType::kComplex64:
+      return apply<std::complex<float>, kSubtract>;
+    case DType::kComplex128:
+      return apply<std::complex<double>, kSubtract>;
+    default:
+      break;
   }
   assert_failed("t in kNumbers", "the op is registered for number types only", __FILE__, __LINE__);
 }

@@ -32,9 +32,10 @@ Status scatter_rows(KernelContext& c, RowOp op) {
   for (int i = 1; i < shape.rank(); ++i) wanted.add_dim(shape.dim(i));
   bool scalar = updates.shape().rank() == 0;
   if (!scalar && !(updates.shape() == wanted)) {
-    return invalid_argument(cat("Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got ",
-                                "updates.shape ", updates.shape().to_string(), ", indices.shape ",
-                                indices.shape().to_string(), ", params.shape ", shape.to_string()));
+    return invalid_argument(
+        cat("Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got ", "updates.shape ",
+            updates.shape().to_string(), ", indices.shape ", indices.shape().to_string(), ", params.shape ",
+            shape.to_string()));
   }
   RETURN_IF_ERROR(own_value(c, v));
   Tensor& value = v.value;
@@ -73,7 +74,8 @@ OpDef scatter_sub_op() {
   return scattering("ScatterSub", "ref[indices[i]] -= updates[i]; gives ref.", kNumbers, stateless<scatter_sub_cpu>);
 }
 OpDef scatter_update_op() {
-  return scattering("ScatterUpdate", "ref[indices[i]] = updates[i]; gives ref.", kMovable, stateless<scatter_update_cpu>);
+  return scattering("ScatterUpdate", "ref[indices[i]] = updates[i]; gives ref.", kMovable,
+                    stateless<scatter_update_cpu>);
 }
 
 }  // namespace emplace

@@ -22,7 +22,8 @@ Status must_match(const Part& a, const Part& b) {
   auto merged = ShapeContext::merge(x, y);
   if (merged.ok()) return ok_status();
   auto text = [](const Part& p, const Shape& s) {
-    return cat("imensions [", p.begin, ",", p.end, ") of ", p.name, "[shape=", p.whole.to_string(), "] = ", s.to_string());
+    return cat("imensions [", p.begin, ",", p.end, ") of ", p.name, "[shape=", p.whole.to_string(),
+               "] = ", s.to_string());
   };
   return invalid_argument(cat("D", text(a, x), " must match d", text(b, y), ": ", merged.status().message()));
 }

@@ -76,10 +76,12 @@ Status unsorted_segment_sum_cpu(KernelContext& c) {
     return invalid_argument(cat("num_segments should be a scalar, not shape ", c.input(2).shape().to_string()));
   }
   int64_t segments = int_at(c.input(2), 0);
-  if (segments < 0) return invalid_argument("Input num_segments == " + std::to_string(segments) + " must not be negative.");
+  if (segments < 0)
+    return invalid_argument("Input num_segments == " + std::to_string(segments) + " must not be negative.");
   bool prefix = s.rank() <= d.rank() && std::equal(s.dims().begin(), s.dims().end(), d.dims().begin());
   if (!prefix) {
-    return invalid_argument(cat("data.shape = ", d.to_string(), " does not start with segment_ids.shape = ", s.to_string()));
+    return invalid_argument(
+        cat("data.shape = ", d.to_string(), " does not start with segment_ids.shape = ", s.to_string()));
   }
   Shape shape{segments};
   for (int i = s.rank(); i < d.rank(); ++i) shape.add_dim(d.dim(i));

@@ -125,8 +125,7 @@ Result<int64_t> dim_from_scalar(const ShapeContext& c, int i) {
   ASSIGN_OR_RETURN(auto value, scalar_value(c, i));
   if (!value) return int64_t{-1};
   if (*value < 0) {
-    return invalid_argument(
-        cat("Dimension size, given by scalar input ", i, ", must be non-negative but is ", *value));
+    return invalid_argument(cat("Dimension size, given by scalar input ", i, ", must be non-negative but is ", *value));
   }
   return *value;
 }

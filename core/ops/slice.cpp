@@ -50,8 +50,9 @@ Status slice_cpu(KernelContext& c) {
   int rank = shape.rank();
   if (c.input(1).shape().rank() != 1 || c.input(2).shape().rank() != 1 || c.input(1).num_elements() != rank ||
       c.input(2).num_elements() != rank) {
-    return invalid_argument(cat("Expected begin and size arguments to be 1-D tensors of size ", rank, ", but got shapes ",
-                                c.input(1).shape().to_string(), " and ", c.input(2).shape().to_string(), " instead."));
+    return invalid_argument(cat("Expected begin and size arguments to be 1-D tensors of size ", rank,
+                                ", but got shapes ", c.input(1).shape().to_string(), " and ",
+                                c.input(2).shape().to_string(), " instead."));
   }
   std::vector<int64_t> strides = row_major_strides(shape);
   StridedCopy copy;

@@ -26,7 +26,8 @@ Result<Shape> moved_shape(const Shape& in, int64_t dims, const Tensor* block, co
     int64_t& dim = out.dim(i + 1);
     if (border != nullptr) {
       int64_t before = int_at(*border, 2 * i), after = int_at(*border, 2 * i + 1);
-      if (before < 0 || after < 0) return invalid_argument(to_batch ? "paddings cannot be negative" : "crops cannot be negative");
+      if (before < 0 || after < 0)
+        return invalid_argument(to_batch ? "paddings cannot be negative" : "crops cannot be negative");
       if (size < 0) {
         dim = -1;
       } else if (to_batch) {
@@ -129,9 +130,8 @@ Status move(KernelContext& c, bool to_batch) {
   Tensor& y = c.output(0);
   if (y.num_elements() == 0) return ok_status();
   if (to_batch) {
-    with_element(y.dtype(), [&]<class E>(E zero) {
-      fill_elements(*c.parallel_, y.dtype(), &zero, y.raw(), y.num_elements());
-    });
+    with_element(y.dtype(),
+                 [&]<class E>(E zero) { fill_elements(*c.parallel_, y.dtype(), &zero, y.raw(), y.num_elements()); });
   }
   if (in.num_elements() > 0) move_blocks(c, to_batch ? in.shape() : out, to_batch ? out : in.shape(), to_batch);
   return ok_status();

@@ -24,7 +24,8 @@ Result<Layout> layout_of(const Attrs& attrs) {
 
 Result<int64_t> block_of(const Attrs& attrs) {
   int64_t block = attrs.integer("block_size");
-  if (block < 2 || block > kMaxBlock) return invalid_argument(cat("block_size must be from 2 to ", kMaxBlock, ", got ", block));
+  if (block < 2 || block > kMaxBlock)
+    return invalid_argument(cat("block_size must be from 2 to ", kMaxBlock, ", got ", block));
   return block;
 }
 
@@ -57,7 +58,8 @@ Status block_shape_rule(ShapeContext& c) {
 StridedCopy block_copy(const Shape& image, const Shape& deep, const Layout& at, int64_t block, bool to_depth) {
   std::vector<int64_t> s = row_major_strides(image), d = row_major_strides(deep);
   auto index = [](int i) { return static_cast<size_t>(i); };
-  int64_t h = s[index(at.height)], w = s[index(at.width)], channel = d[index(at.channels)], depth = image.dim(at.channels);
+  int64_t h = s[index(at.height)], w = s[index(at.width)], channel = d[index(at.channels)],
+          depth = image.dim(at.channels);
   StridedCopy copy;
   auto add = [&](int64_t size, int64_t of_image, int64_t of_deep) {
     to_depth ? copy.add(size, of_image, of_deep) : copy.add(size, of_deep, of_image);
@@ -85,7 +87,8 @@ class BlockKernel final : public Kernel {
   Status run(KernelContext& c) override {
     const Tensor& in = c.input(0);
     if (in.shape().rank() != 4) return invalid_argument(cat("Input rank should be: 4 instead of: ", in.shape().rank()));
-    ASSIGN_OR_RETURN(Shape out, kToDepth ? depth_shape(in.shape(), layout_, block_) : space_shape(in.shape(), layout_, block_));
+    ASSIGN_OR_RETURN(Shape out,
+                     kToDepth ? depth_shape(in.shape(), layout_, block_) : space_shape(in.shape(), layout_, block_));
     RETURN_IF_ERROR(ensure_output(c, 0, out));
     if (in.num_elements() == 0) return ok_status();
     block_copy(kToDepth ? in.shape() : out, kToDepth ? out : in.shape(), layout_, block_, kToDepth)

@@ -22,7 +22,9 @@ struct Places {
   int64_t count, depth;
 
   int64_t at(int64_t i, int64_t d) const { return int_at(indices, i * depth + d); }
-  std::string text(int64_t i) const { return cat("indices[", i, "] = [", index_text(indices, i * depth, depth, ","), "]"); }
+  std::string text(int64_t i) const {
+    return cat("indices[", i, "] = [", index_text(indices, i * depth, depth, ","), "]");
+  }
 
   bool inside(int64_t i) const {
     for (int d = 0; d < depth; ++d) {
@@ -53,8 +55,9 @@ Status check(const Places& p, bool validate) {
     if (!validate || i == 0) continue;
     auto order = p.compare(i, i - 1);
     if (order < 0) {
-      return invalid_argument(p.text(i) + " is out of order. Many sparse ops require sorted indices.\n"
-                                          "    Use `tf.sparse.reorder` to create a correctly ordered copy.");
+      return invalid_argument(p.text(i) +
+                              " is out of order. Many sparse ops require sorted indices.\n"
+                              "    Use `tf.sparse.reorder` to create a correctly ordered copy.");
     }
     if (order == 0) return invalid_argument(p.text(i) + " is repeated");
   }
@@ -74,12 +77,13 @@ class SparseToDense final : public Kernel {
     ASSIGN_OR_RETURN(Shape shape, shape_of_values(c.input(1)));
     Places places{indices, shape, s.rank() > 0 ? s.dim(0) : 1, s.rank() > 1 ? s.dim(1) : 1};
     if (shape.rank() != places.depth) {
-      return invalid_argument(cat("output_shape has incorrect number of elements: ", shape.rank(), " should be: ", places.depth));
+      return invalid_argument(
+          cat("output_shape has incorrect number of elements: ", shape.rank(), " should be: ", places.depth));
     }
     bool one_value = values.shape().rank() == 0;
     if (!one_value && !(values.shape() == Shape{places.count})) {
-      return invalid_argument(cat("sparse_values has incorrect shape ", values.shape().to_string(), ", should be [] or [",
-                                  places.count, "]"));
+      return invalid_argument(cat("sparse_values has incorrect shape ", values.shape().to_string(),
+                                  ", should be [] or [", places.count, "]"));
     }
     if (rest.shape().rank() != 0) return invalid_argument("default_value should be a scalar.");
     RETURN_IF_ERROR(check(places, validate_));

@@ -104,7 +104,8 @@ Status cut(KernelContext& c, const Tensor& in, int axis, const std::vector<int64
 }
 
 Result<int> checked_axis(const Tensor& axis, int rank) {
-  if (axis.num_elements() != 1) return invalid_argument("split_dim must be a scalar but has rank " + std::to_string(axis.shape().rank()));
+  if (axis.num_elements() != 1)
+    return invalid_argument("split_dim must be a scalar but has rank " + std::to_string(axis.shape().rank()));
   int64_t value = int_at(axis, 0);
   if (value < -rank || value >= rank) {
     return invalid_argument(cat("-input rank(-", rank, ") <= split_dim < input rank (", rank, "), but got ", value));

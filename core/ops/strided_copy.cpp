@@ -15,7 +15,8 @@ std::vector<Axis> simplified(const std::vector<Axis>& axes) {
   std::vector<Axis> out;
   for (const Axis& a : axes) {
     if (a.size == 1) continue;
-    if (!out.empty() && out.back().in_stride == a.size * a.in_stride && out.back().out_stride == a.size * a.out_stride) {
+    if (!out.empty() && out.back().in_stride == a.size * a.in_stride &&
+        out.back().out_stride == a.size * a.out_stride) {
       out.back() = {out.back().size * a.size, a.in_stride, a.out_stride};
     } else {
       out.push_back(a);
@@ -61,7 +62,8 @@ void copy_plane(const E* in, E* out, const Axis& rows, const Axis& columns) {
 
 // Walks the outer axes in row-major order from index `at`.
 struct Walk {
-  Walk(const std::vector<Axis>& axes_in, size_t count_in, int64_t at) : axes(axes_in), count(count_in), index(count_in) {
+  Walk(const std::vector<Axis>& axes_in, size_t count_in, int64_t at)
+      : axes(axes_in), count(count_in), index(count_in) {
     for (size_t i = count; i-- > 0;) {
       index[i] = at % axes[i].size;
       at /= axes[i].size;

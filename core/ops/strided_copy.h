@@ -1,5 +1,6 @@
 /// StridedCopy: out[i, j, ...] = in[i, j, ...] over a box of elements where both sides have strides of their own:
-/// transpose (permuted strides), slice, reverse (negative), broadcast and tile (stride 0), pad (a box inside the output).
+/// transpose (permuted strides), slice, reverse (negative), broadcast and tile (stride 0), pad (a box inside the
+/// output).
 #pragma once
 
 #include <vector>

@@ -17,8 +17,8 @@ Status strided_slice_shape(ShapeContext& c) {
   }
   const Tensor* strides = c.input_value(3);
   if (!c.input(0).rank_known() || entries.dim(0) < 0 || strides == nullptr) return ok_status();
-  ASSIGN_OR_RETURN(SliceSpec spec, resolve_slice(c.input(0), c.input_value(1), c.input_value(2), *strides,
-                                                 SliceMasks::of(c.attrs())));
+  ASSIGN_OR_RETURN(SliceSpec spec,
+                   resolve_slice(c.input(0), c.input_value(1), c.input_value(2), *strides, SliceMasks::of(c.attrs())));
   c.set_output(0, spec.result);
   return ok_status();
 }

@@ -46,9 +46,9 @@ Result<Plan> spell_out(int rank, const Tensor* begin, const Tensor* end, const T
       plan.result.push_back(kNewAxis);
     } else {
       if (at == rank) {
-        return invalid_argument(rank == 0 ? "Attempting to slice scalar input."
-                                          : cat("Index out of range using input dim ", at, "; input has only ", rank,
-                                                " dims"));
+        return invalid_argument(
+            rank == 0 ? "Attempting to slice scalar input."
+                      : cat("Index out of range using input dim ", at, "; input has only ", rank, " dims"));
       }
       bool shrink = bit(m.shrink_axis, i);
       plan.dims.push_back({begin ? int_at(*begin, i) : 0, end ? int_at(*end, i) : 0, int_at(strides, i),
@@ -122,7 +122,8 @@ Result<SliceSpec> resolve_slice(const Shape& in, const Tensor* begin, const Tens
   ASSIGN_OR_RETURN(Plan plan, spell_out(in.rank(), begin, end, strides, masks));
   SliceSpec spec;
   for (int i = 0; i < in.rank(); ++i) {
-    ASSIGN_OR_RETURN(auto range, resolve_dim(i, plan.dims[static_cast<size_t>(i)], in.dim(i), begin != nullptr, end != nullptr));
+    ASSIGN_OR_RETURN(auto range,
+                     resolve_dim(i, plan.dims[static_cast<size_t>(i)], in.dim(i), begin != nullptr, end != nullptr));
     spec.ranges.push_back(range);
     spec.processing.add_dim(range.size);
   }

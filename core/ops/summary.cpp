@@ -20,29 +20,45 @@ std::string number_text(double v, bool wide) {
 
 std::string element_text(const Tensor& t, int64_t i) {
   switch (t.dtype()) {
-    case DType::kFloat: return number_text(static_cast<double>(t.data<float>()[i]), false);
-    case DType::kDouble: return number_text(t.data<double>()[i], true);
-    case DType::kHalf: return number_text(static_cast<double>(static_cast<float>(t.data<half>()[i])), false);
-    case DType::kBFloat16: return number_text(static_cast<double>(static_cast<float>(t.data<bfloat16>()[i])), false);
-    case DType::kInt8: return cat(t.data<int8_t>()[i]);
-    case DType::kInt16: return cat(t.data<int16_t>()[i]);
-    case DType::kInt32: return cat(t.data<int32_t>()[i]);
-    case DType::kInt64: return cat(t.data<int64_t>()[i]);
-    case DType::kUInt8: return cat(t.data<uint8_t>()[i]);
-    case DType::kUInt16: return cat(t.data<uint16_t>()[i]);
-    case DType::kUInt32: return cat(t.data<uint32_t>()[i]);
-    case DType::kUInt64: return cat(t.data<uint64_t>()[i]);
-    case DType::kBool: return t.data<bool>()[i] ? "1" : "0";
-    case DType::kString: return t.data<std::string>()[i];
+    case DType::kFloat:
+      return number_text(static_cast<double>(t.data<float>()[i]), false);
+    case DType::kDouble:
+      return number_text(t.data<double>()[i], true);
+    case DType::kHalf:
+      return number_text(static_cast<double>(static_cast<float>(t.data<half>()[i])), false);
+    case DType::kBFloat16:
+      return number_text(static_cast<double>(static_cast<float>(t.data<bfloat16>()[i])), false);
+    case DType::kInt8:
+      return cat(t.data<int8_t>()[i]);
+    case DType::kInt16:
+      return cat(t.data<int16_t>()[i]);
+    case DType::kInt32:
+      return cat(t.data<int32_t>()[i]);
+    case DType::kInt64:
+      return cat(t.data<int64_t>()[i]);
+    case DType::kUInt8:
+      return cat(t.data<uint8_t>()[i]);
+    case DType::kUInt16:
+      return cat(t.data<uint16_t>()[i]);
+    case DType::kUInt32:
+      return cat(t.data<uint32_t>()[i]);
+    case DType::kUInt64:
+      return cat(t.data<uint64_t>()[i]);
+    case DType::kBool:
+      return t.data<bool>()[i] ? "1" : "0";
+    case DType::kString:
+      return t.data<std::string>()[i];
     case DType::kComplex64: {
       auto v = t.data<std::complex<float>>()[i];
-      return cat("(", number_text(static_cast<double>(v.real()), false), ",", number_text(static_cast<double>(v.imag()), false), ")");
+      return cat("(", number_text(static_cast<double>(v.real()), false), ",",
+                 number_text(static_cast<double>(v.imag()), false), ")");
     }
     case DType::kComplex128: {
       auto v = t.data<std::complex<double>>()[i];
       return cat("(", number_text(v.real(), true), ",", number_text(v.imag(), true), ")");
     }
-    default: return "?";
+    default:
+      return "?";
   }
 }
 

@@ -71,8 +71,8 @@ Status broadcast_to_cpu(KernelContext& c) {
   ASSIGN_OR_RETURN(Shape out, shape_of_values(c.input(1)));
   const Shape& s = in.shape();
   if (s.rank() > out.rank()) {
-    return invalid_argument(cat("Rank of input (", s.rank(), ") must be no greater than rank of output shape (",
-                                out.rank(), ")."));
+    return invalid_argument(
+        cat("Rank of input (", s.rank(), ") must be no greater than rank of output shape (", out.rank(), ")."));
   }
   for (int i = 1; i <= s.rank(); ++i) {
     if (s.dim_from_end(i) != 1 && s.dim_from_end(i) != out.dim_from_end(i)) {

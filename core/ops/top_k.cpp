@@ -123,9 +123,14 @@ Status top_k(KernelContext& c, bool sorted) {
   Tensor& indices = c.output(1);
   auto set_index = [&](int64_t at, int32_t index) {
     switch (indices.dtype()) {
-      case DType::kInt64: indices.data<int64_t>()[at] = index; break;
-      case DType::kInt16: indices.data<int16_t>()[at] = static_cast<int16_t>(index); break;
-      default: indices.data<int32_t>()[at] = index;
+      case DType::kInt64:
+        indices.data<int64_t>()[at] = index;
+        break;
+      case DType::kInt16:
+        indices.data<int16_t>()[at] = static_cast<int16_t>(index);
+        break;
+      default:
+        indices.data<int32_t>()[at] = index;
     }
   };
   c.parallel_for(in.num_elements() / columns, 5.0 * static_cast<double>(columns), [&](int64_t begin, int64_t end) {

@@ -44,8 +44,8 @@ Result<std::vector<int>> checked_permutation(const Tensor& perm, int rank) {
     return invalid_argument(cat("perm must be rank 1, got shape ", perm.shape().to_string()));
   }
   if (perm.num_elements() != rank) {
-    return invalid_argument(cat("transpose expects a vector of size ", rank, ". But input(1) is a vector of size ",
-                                perm.num_elements()));
+    return invalid_argument(
+        cat("transpose expects a vector of size ", rank, ". But input(1) is a vector of size ", perm.num_elements()));
   }
   std::vector<int> order;
   std::vector<bool> seen(static_cast<size_t>(rank));

@@ -31,17 +31,26 @@ std::optional<uint64_t> float_key(const Tensor& t, int64_t i) {
 
 std::optional<uint64_t> key_of(const Tensor& t, int64_t i) {
   switch (t.dtype()) {
-    case DType::kFloat: return float_key<float, uint32_t>(t, i);
-    case DType::kDouble: return float_key<double, uint64_t>(t, i);
-    case DType::kHalf: return float_key<half, uint16_t>(t, i);
-    case DType::kBFloat16: return float_key<bfloat16, uint16_t>(t, i);
-    default: break;
+    case DType::kFloat:
+      return float_key<float, uint32_t>(t, i);
+    case DType::kDouble:
+      return float_key<double, uint64_t>(t, i);
+    case DType::kHalf:
+      return float_key<half, uint16_t>(t, i);
+    case DType::kBFloat16:
+      return float_key<bfloat16, uint16_t>(t, i);
+    default:
+      break;
   }
   switch (element_stride(t.dtype())) {
-    case 2: return t.data<uint16_t>()[i];
-    case 4: return t.data<uint32_t>()[i];
-    case 8: return t.data<uint64_t>()[i];
-    default: return t.data<uint8_t>()[i];
+    case 2:
+      return t.data<uint16_t>()[i];
+    case 4:
+      return t.data<uint32_t>()[i];
+    case 8:
+      return t.data<uint64_t>()[i];
+    default:
+      return t.data<uint8_t>()[i];
   }
 }
 
@@ -63,9 +72,11 @@ Status unique_cpu(KernelContext& c) {
   std::vector<int64_t> firsts, ids;
   if (in.dtype() == DType::kString) {
     number_values<std::string_view>(
-        in.num_elements(), [&](int64_t i) { return std::optional<std::string_view>(in.data<std::string>()[i]); }, firsts, ids);
+        in.num_elements(), [&](int64_t i) { return std::optional<std::string_view>(in.data<std::string>()[i]); },
+        firsts, ids);
   } else {
-    number_values<uint64_t>(in.num_elements(), [&](int64_t i) { return key_of(in, i); }, firsts, ids);
+    number_values<uint64_t>(
+        in.num_elements(), [&](int64_t i) { return key_of(in, i); }, firsts, ids);
   }
   RETURN_IF_ERROR(ensure_output(c, 0, Shape{static_cast<int64_t>(firsts.size())}));
   RETURN_IF_ERROR(ensure_output(c, 1, in.shape()));

@@ -38,7 +38,8 @@ Result<Variable*> find_variable(const KernelInit& init) {
   const std::string& shared = init.attrs.text("shared_name");
   DType dtype = init.attrs.type("dtype");
   std::string name = shared.empty() ? std::string(init.node_name) : shared;
-  Variable& found = init.variables->find_or_create(init.attrs.text("container"), name, dtype, init.attrs.shape("shape"));
+  Variable& found =
+      init.variables->find_or_create(init.attrs.text("container"), name, dtype, init.attrs.shape("shape"));
   if (found.dtype != dtype) {
     return invalid_argument(cat("Variable ", name, " holds ", dtype_tf_name(found.dtype), ", but node ", init.node_name,
                                 " wants ", dtype_tf_name(dtype)));

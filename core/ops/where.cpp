@@ -46,19 +46,30 @@ Status where(KernelContext& c) {
 // Zero is all bits zero for everything but floating-point numbers.
 Status where_cpu(KernelContext& c) {
   switch (c.input(0).dtype()) {
-    case DType::kFloat: return where<float>(c);
-    case DType::kDouble: return where<double>(c);
-    case DType::kHalf: return where<half>(c);
-    case DType::kBFloat16: return where<bfloat16>(c);
-    case DType::kComplex64: return where<std::complex<float>>(c);
-    case DType::kComplex128: return where<std::complex<double>>(c);
-    default: break;
+    case DType::kFloat:
+      return where<float>(c);
+    case DType::kDouble:
+      return where<double>(c);
+    case DType::kHalf:
+      return where<half>(c);
+    case DType::kBFloat16:
+      return where<bfloat16>(c);
+    case DType::kComplex64:
+      return where<std::complex<float>>(c);
+    case DType::kComplex128:
+      return where<std::complex<double>>(c);
+    default:
+      break;
   }
   switch (element_stride(c.input(0).dtype())) {
-    case 2: return where<uint16_t>(c);
-    case 4: return where<uint32_t>(c);
-    case 8: return where<uint64_t>(c);
-    default: return where<uint8_t>(c);
+    case 2:
+      return where<uint16_t>(c);
+    case 4:
+      return where<uint32_t>(c);
+    case 8:
+      return where<uint64_t>(c);
+    default:
+      return where<uint8_t>(c);
   }
 }
 

@@ -51,7 +51,11 @@ TEST_CASE("Pad surrounds, MirrorPad reflects") {
 }
 
 TEST_CASE("a pad of 10^12 is refused for want of memory, not tried") {
-  auto y = OpCase("Pad").in(matrix()).in(tensor<int64_t>({2, 2}, {1000000000000, 0, 1000000000000, 0})).out(DType::kFloat).run();
+  auto y = OpCase("Pad")
+               .in(matrix())
+               .in(tensor<int64_t>({2, 2}, {1000000000000, 0, 1000000000000, 0}))
+               .out(DType::kFloat)
+               .run();
   CHECK_FALSE(y.ok());
 }
 

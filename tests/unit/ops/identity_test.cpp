@@ -20,7 +20,8 @@ TEST_CASE("Switch gives its data to one output and leaves the other dead") {
 }
 
 TEST_CASE("Merge takes the input that is alive") {
-  auto shapes = OpCase("Merge").in(ints({7, 8})).in_shape(DType::kInt32, {-1}).out(DType::kInt32).out(DType::kInt32).shapes();
+  auto shapes =
+      OpCase("Merge").in(ints({7, 8})).in_shape(DType::kInt32, {-1}).out(DType::kInt32).out(DType::kInt32).shapes();
   REQUIRE(shapes.ok());
   CHECK((*shapes)[0] == Shape{-1});
   auto y = OpCase("Merge").in(ints({7})).in(ints({8})).out(DType::kInt32).out(DType::kInt32).run();

@@ -13,7 +13,9 @@ class OpCase::Context final : public ShapeContext {
   }
   int num_inputs() const override { return static_cast<int>(case_.inputs_.size()); }
   const Shape& input(int i) const override { return shapes_[static_cast<size_t>(i)]; }
-  DType input_type(int i) const override { return at(i).valid() ? at(i).dtype() : case_.partial_[static_cast<size_t>(i)].type; }
+  DType input_type(int i) const override {
+    return at(i).valid() ? at(i).dtype() : case_.partial_[static_cast<size_t>(i)].type;
+  }
   const Tensor* input_value(int i) const override { return at(i).valid() ? &at(i) : nullptr; }
   Shape input_as_shape(int i) const override {
     if (at(i).valid()) return Shape(ints_of(at(i)));

@@ -13,11 +13,17 @@ class OpCase {
  public:
   explicit OpCase(std::string_view op) : def_(OpLibrary::find(op)) {}
 
-  OpCase& in(Tensor t) { inputs_.push_back(std::move(t)); return *this; }
+  OpCase& in(Tensor t) {
+    inputs_.push_back(std::move(t));
+    return *this;
+  }
   /// An input of which only this much is known before the run.
   OpCase& in_shape(DType type, Shape shape);
   OpCase& attr(std::string_view name, AttrValue value);
-  OpCase& out(DType type) { output_types_.push_back(type); return *this; }
+  OpCase& out(DType type) {
+    output_types_.push_back(type);
+    return *this;
+  }
 
   /// What the shape rule says.
   Result<std::vector<Shape>> shapes() const;
