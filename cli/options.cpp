@@ -81,6 +81,7 @@ void declare_placing(OptionSet& set, Options& o) {
   set.list("place", "REGEX=DEVICE", "Ask for a device for the nodes whose name matches; the last match wins", placing.rules.place);
   set.flag("clear-devices", "Drop all requested devices of the file", placing.rules.clear_devices);
   set.list("map-device", "FROM=TO", "Read requests for one device as requests for another", placing.rules.map_device);
+  set.text("placement-in", "FILE", "Place as a saved placement says", placing.placement_in);
   set.text("placement-out", "FILE", "Save the placement", placing.placement_out);
   set.list("fail-on", "WHAT", "Fail (exit 4) on soft-placement or moved nodes", placing.gates.fail_on);
   set.value("max-copies", "N", "Fail (exit 4) if more tensors cross devices", set_integer(placing.gates.max_copies, 0));

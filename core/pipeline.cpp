@@ -132,6 +132,11 @@ Status Pipeline::place_nodes() {
   place_options_.log_device_placement = !o.log_device_placement.empty();
   place_options_.available_kernels_only = o.available_kernels_only;
   if (Status status = resolve_requests(file_->graph, o.rules, place_options_); !status.ok()) return usage_error(std::move(status));
+  if (!o.placement_in.empty()) {
+    Result<std::vector<std::pair<NodeId, std::string>>> saved = read_placement(file_->graph, o.placement_in);
+    if (!saved.ok()) return usage_error(saved.take_status());
+    place_options_.assigned = saved.take();
+  }
   RETURN_IF_ERROR(log_placement(device_mapping(devices_)));
   Result<Placement> placement = place(*file_, devices_, place_options_, offenders_);
   if (!placement.ok()) return placement.take_status();

@@ -1,8 +1,9 @@
 // A tensor in JSON: numbers that read back to the same bits.
-#include <array>
+#include <algorithm>
 #include <complex>
 
 #include "core/report/run_report.h"
+#include "core/tensor/element.h"
 
 namespace emplace {
 namespace {
@@ -37,26 +38,15 @@ void write(JsonWriter& json, T v) {
   json.value(v);
 }
 
-template <class T>
-bool write_if(JsonWriter& json, const Tensor& tensor) {
-  if (tensor.dtype() != dtype_of<T>) return false;
-  for (const T& v : tensor.flat<T>()) write(json, v);
-  return true;
-}
-
-template <class... Ts>
-void write_elements(JsonWriter& json, const Tensor& tensor) {
-  static_cast<void>((write_if<Ts>(json, tensor) || ...));
-}
-
 }  // namespace
 
 void write_tensor(JsonWriter& json, std::string_view name, const Tensor& tensor) {
   json.begin_object().member("name", name).member("dtype", dtype_name(tensor.dtype())).key("shape").begin_array();
   for (int64_t size : tensor.shape().dims()) json.value(size);
   json.end_array().key("data").begin_array();
-  write_elements<float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
-                 bool, std::complex<float>, std::complex<double>, std::string>(json, tensor);
+  with_type(tensor.dtype(), [&]<class T>() {
+    for (const T& v : tensor.flat<T>()) write(json, v);
+  });
   json.end_array().end_object();
 }
 
