@@ -4,7 +4,6 @@ namespace emplace {
 
 int64_t BlockLayout::take(int64_t bytes) {
   bytes = rounded(bytes);
-  taken_ += bytes;
   auto fit = by_size_.lower_bound({bytes, 0});
   if (fit == by_size_.end()) {
     // Grow; a free piece at the end becomes part of it.
@@ -29,7 +28,6 @@ int64_t BlockLayout::take(int64_t bytes) {
 
 void BlockLayout::give_back(int64_t offset, int64_t bytes) {
   bytes = rounded(bytes);
-  taken_ -= bytes;
   auto next = by_offset_.lower_bound(offset);
   if (next != by_offset_.end() && offset + bytes == next->first) {
     bytes += next->second;

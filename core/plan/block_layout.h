@@ -16,9 +16,8 @@ class BlockLayout {
   /// REQUIRES: as it was taken.
   void give_back(int64_t offset, int64_t bytes);
 
-  /// The block's size so far, and how much of it is taken now.
+  /// The block's size so far.
   int64_t size() const { return size_; }
-  int64_t taken() const { return taken_; }
 
   static int64_t rounded(int64_t bytes) {
     return bytes < kAlignment ? kAlignment : (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -29,7 +28,7 @@ class BlockLayout {
 
   std::map<int64_t, int64_t> by_offset_;              // free pieces
   std::set<std::pair<int64_t, int64_t>> by_size_;     // bytes, offset
-  int64_t size_ = 0, taken_ = 0;
+  int64_t size_ = 0;
 };
 
 }  // namespace emplace

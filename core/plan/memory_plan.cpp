@@ -9,8 +9,11 @@ namespace {
 
 class MemoryPlanner {
  public:
-  MemoryPlanner(const Graph& graph, const Program& program, Plan& plan)
-      : graph_(graph), program_(program), plan_(plan), layouts_(plan.devices.size()) {}
+  MemoryPlanner(const Graph& graph, const Program& program, Plan& plan, const std::vector<uint8_t>& lanes)
+      : graph_(graph), program_(program), plan_(plan), lanes_(lanes) {
+    if (!lanes.empty()) num_lanes_ = 1 + *std::max_element(lanes.begin(), lanes.end());
+    layouts_.resize(plan.devices.size() * num_lanes_);
+  }
 
   void run() {
     group_of_.assign(program_.steps.size(), nullptr);
@@ -80,7 +83,8 @@ class MemoryPlanner {
   // Forwards: offsets taken when a producer's moment begins, given back when the last reader's has ended.
   void lay_out() {
     expiring_.resize(program_.steps.size() + 1);
-    peaks_.resize(layouts_.size());
+    peaks_.resize(plan_.devices.size());
+    taken_.resize(plan_.devices.size());
     taken_over_.assign(plan_.values.size(), 0);
     for (StepId id = 0; id < program_.steps.size(); ++id) {
       if (begin_of(id) != id) {
@@ -95,12 +99,29 @@ class MemoryPlanner {
       }
       if (end_of(id) == id) expire(id);
     }
+    join_lanes();
+    for (size_t d = 0; d < plan_.devices.size(); ++d) report_peak(static_cast<DeviceId>(d), plan_.devices[d]);
+  }
+
+  BlockLayout& layout_of(ValueId v) {
+    size_t lane = lanes_.empty() ? 0 : lanes_[program_.values[v].producer];
+    return layouts_[program_.values[v].home * num_lanes_ + lane];
+  }
+
+  // The lanes of a device lie one behind the other; offsets become the device's.
+  void join_lanes() {
+    std::vector<int64_t> base(layouts_.size());
+    for (size_t d = 0; d < plan_.devices.size(); ++d) {
+      for (size_t lane = 0; lane < num_lanes_; ++lane) {
+        base[d * num_lanes_ + lane] = plan_.devices[d].bytes;
+        plan_.devices[d].bytes += layouts_[d * num_lanes_ + lane].size();
+      }
+    }
+    for (ValueId v = 0; v < plan_.values.size(); ++v) {
+      if (at(v).storage == Storage::kBlock && at(v).buffer == v) at(v).offset += base[static_cast<size_t>(&layout_of(v) - layouts_.data())];
+    }
     for (ValueId v = 0; v < plan_.values.size(); ++v) {
       if (at(v).storage == Storage::kBlock) at(v).offset = at(at(v).buffer).offset;
-    }
-    for (size_t d = 0; d < layouts_.size(); ++d) {
-      plan_.devices[d].bytes = layouts_[d].size();
-      report_peak(static_cast<DeviceId>(d), plan_.devices[d]);
     }
   }
 
@@ -114,7 +135,9 @@ class MemoryPlanner {
 
   void expire(StepId id) {
     for (ValueId v : expiring_[id]) {
-      if (!taken_over_[v]) layouts_[program_.values[v].home].give_back(at(v).offset, bytes_of(v));
+      if (taken_over_[v]) continue;
+      layout_of(v).give_back(at(v).offset, bytes_of(v));
+      taken_[program_.values[v].home] -= BlockLayout::rounded(bytes_of(v));
     }
   }
 
@@ -127,7 +150,7 @@ class MemoryPlanner {
       ValueId buffer = at(in).buffer;
       if (at(buffer).last_use != id || !(at(in).shape == at(out).shape)) continue;
       if (program_.values[in].dtype != program_.values[out].dtype) continue;
-      if (taken_over_[buffer]) continue;
+      if (taken_over_[buffer] || &layout_of(buffer) != &layout_of(out)) continue;
       taken_over_[buffer] = 1;
       at(out).offset = at(buffer).offset;
       expiring_[death(out)].push_back(out);
@@ -138,10 +161,10 @@ class MemoryPlanner {
 
   void take(ValueId v) {
     DeviceId home = program_.values[v].home;
-    BlockLayout& layout = layouts_[home];
-    at(v).offset = layout.take(bytes_of(v));
+    at(v).offset = layout_of(v).take(bytes_of(v));
     expiring_[death(v)].push_back(v);
-    if (layout.taken() > peaks_[home].bytes) peaks_[home] = {layout.taken(), birth(v)};
+    taken_[home] += BlockLayout::rounded(bytes_of(v));
+    if (taken_[home] > peaks_[home].bytes) peaks_[home] = {taken_[home], birth(v)};
   }
 
   // Who was alive when most was taken.
@@ -169,7 +192,10 @@ class MemoryPlanner {
   const Graph& graph_;
   const Program& program_;
   Plan& plan_;
-  std::vector<BlockLayout> layouts_;             // by device
+  const std::vector<uint8_t>& lanes_;
+  size_t num_lanes_ = 1;
+  std::vector<BlockLayout> layouts_;             // by device, then lane
+  std::vector<int64_t> taken_;                   // by device
   std::vector<std::vector<ValueId>> expiring_;   // by step: buffers free after it
   std::vector<uint8_t> taken_over_;              // by buffer: its bytes belong to an output written over it
   std::vector<Peak> peaks_;                      // by device
@@ -179,8 +205,8 @@ class MemoryPlanner {
 
 }  // namespace
 
-void plan_memory(const GraphFile& file, const Program& program, Plan& plan) {
-  MemoryPlanner(file.graph, program, plan).run();
+void plan_memory(const GraphFile& file, const Program& program, Plan& plan, const std::vector<uint8_t>& lanes) {
+  MemoryPlanner(file.graph, program, plan, lanes).run();
 }
 
 }  // namespace emplace

@@ -66,8 +66,9 @@ Result<Plan> settle(const GraphFile& file, const DeviceSet& devices, const Progr
                     const std::vector<Tensor>& feeds);
 
 /// Lifetimes and offsets, once the groups are known: a group's inputs and outputs are alive for all of it, and what
-/// nobody outside reads needs no memory.
-void plan_memory(const GraphFile& file, const Program& program, Plan& plan);
+/// nobody outside reads needs no memory. `lanes` (by StepId, or empty): memory passes from step to step of one lane
+/// only, so that lanes can run beside each other.
+void plan_memory(const GraphFile& file, const Program& program, Plan& plan, const std::vector<uint8_t>& lanes = {});
 
 /// "\n\t [[{{node NAME}}]]" behind the message, as TensorFlow does.
 Status attach_node(Status status, std::string_view node_name);

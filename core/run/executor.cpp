@@ -25,9 +25,38 @@ Status Executor::prepare(const std::vector<Tensor>& feeds) {
     if (plan_.modes[id] == StepMode::kDirect) RETURN_IF_ERROR(failed(prepare_kernel(id), id));
   }
   plan_.groups = find_groups(program_, plan_, bound_);
-  plan_memory(file_, program_, plan_);
+  lay_out_memory();
   count_settled_copies();
   return ok_status();
+}
+
+// In lanes where steps will run beside each other, unless a limit leaves no room for them.
+void Executor::lay_out_memory() {
+  if (runtime_.inter_op_threads > 1 && !program_.has_loops) {
+    auto schedule = std::make_unique<Schedule>(graph_, program_, plan_);
+    if (schedule->worth_it()) schedule_ = std::move(schedule);
+  }
+  if (!schedule_) return plan_memory(file_, program_, plan_);
+  Plan in_lanes = plan_;
+  plan_memory(file_, program_, in_lanes, schedule_->lanes());
+  bool fits = true;
+  for (DeviceId d = 0; d < devices_.size(); ++d) {
+    int64_t limit = runtime_.pools[d]->limit();
+    fits &= limit == 0 || in_lanes.devices[d].bytes <= limit - runtime_.pools[d]->persistent_bytes();
+  }
+  if (!fits) return plan_memory(file_, program_, plan_);
+  plan_.values = std::move(in_lanes.values);
+  plan_.devices = std::move(in_lanes.devices);
+}
+
+void Executor::schedule() {
+  if (!schedule_) return;
+  schedule_->order_memory();
+  schedule_->order_releases(releases_);
+  schedule_->finish();
+  launch_of_.assign(program_.steps.size(), kNoStep);
+  for (uint32_t i = 0; i < launches_.size(); ++i) launch_of_[launches_[i].step] = i;
+  parallel_run_ = std::make_unique<ParallelRun>(*schedule_, runtime_.inter_op_threads);
 }
 
 void Executor::bind(std::vector<std::byte*> blocks) {
@@ -35,6 +64,7 @@ void Executor::bind(std::vector<std::byte*> blocks) {
   for (const FusedGroup& g : plan_.groups) fused_.push_back(std::make_unique<FusedKernel>(g, program_, plan_, bound_));
   list_releases();
   list_launches();
+  schedule();
 }
 
 void Executor::list_launches() {

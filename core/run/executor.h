@@ -4,13 +4,14 @@
 /// that only a run knows, loops) go through run_step().
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
 #include "core/plan/plan.h"
-#include "core/plan/rule_context.h"
 #include "core/run/bound_step.h"
 #include "core/run/fused_kernel.h"
+#include "core/run/parallel_run.h"
 #include "core/run/runtime.h"
 
 namespace emplace {
@@ -50,7 +51,12 @@ class Executor {
   void place_in_blocks(const std::vector<std::byte*>& blocks);
   void list_releases();
   void list_launches();
+  void lay_out_memory();
+  void schedule();
 
+  Status run_launch(const Launch& launch, int64_t step);
+  Status run_in_order(int64_t step);
+  Status run_in_parallel(int64_t step);
   Status run_range(StepId begin, StepId end);
   Status run_step(StepId id);
   Status run_loop(StepId id);
@@ -76,13 +82,16 @@ class Executor {
   std::vector<Tensor> operands_;
   std::vector<std::unique_ptr<FusedKernel>> fused_;
   std::vector<Launch> launches_;  // of the program outside of loops
+  // Where independent steps are worth running beside each other.
+  std::unique_ptr<Schedule> schedule_;
+  std::unique_ptr<ParallelRun> parallel_run_;
+  std::vector<uint32_t> launch_of_;  // by StepId of a schedule's node; ~0: nothing to launch
 
   // State of a step.
   std::vector<uint8_t> value_dead_, step_dead_;
   std::vector<std::vector<ValueId>> releases_;  // by StepId: slots that nobody reads afterwards
-  RuleContext rule_;
   int64_t settled_copy_bytes_ = 0;  // of copies that take the same bytes each step
-  int64_t copy_bytes_ = 0;          // of the last step
+  std::atomic<int64_t> copy_bytes_{0};  // of the last step
 };
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
+#include "core/plan/rule_context.h"
 #include "core/run/executor.h"
 
 namespace emplace {
@@ -10,19 +11,31 @@ namespace emplace {
 Status Executor::run(int64_t step) {
   FlushDenormals flush;
   copy_bytes_ = settled_copy_bytes_;
+  RETURN_IF_ERROR(parallel_run_ ? run_in_parallel(step) : run_in_order(step));
+  return runtime_.stop.status();
+}
+
+Status Executor::run_launch(const Launch& launch, int64_t step) {
+  if (!launch.kernel) return run_step(launch.step);
+  launch.context->step_ = step;
+  Status status = launch.kernel->run(*launch.context);
+  return status.ok() ? ok_status() : failed(std::move(status), launch.step);
+}
+
+Status Executor::run_in_order(int64_t step) {
   for (const Launch& launch : launches_) {
     if (runtime_.stop.asked()) return runtime_.stop.status();
-    Status status;
-    if (launch.kernel) {
-      launch.context->step_ = step;
-      status = launch.kernel->run(*launch.context);
-      if (!status.ok()) status = failed(std::move(status), launch.step);
-    } else {
-      status = run_step(launch.step);
-    }
-    if (!status.ok()) return status;
+    if (Status status = run_launch(launch, step); !status.ok()) return status;
   }
-  return runtime_.stop.status();
+  return ok_status();
+}
+
+Status Executor::run_in_parallel(int64_t step) {
+  return parallel_run_->run([&](StepId id) {
+    if (launch_of_[id] == kNoStep) return ok_status();
+    if (runtime_.stop.asked()) return runtime_.stop.status();
+    return run_launch(launches_[launch_of_[id]], step);
+  });
 }
 
 Status Executor::run_range(StepId begin, StepId end) {
@@ -141,13 +154,14 @@ Status Executor::settle_outputs(StepId id) {
   const OpDef* def = s.kind == StepKind::kNode ? graph_.type(s.node).def : nullptr;
   bool planned = plan_.modes[id] == StepMode::kPlanned;
   bool own_rule = def && !planned && s.control == Control::kNone;
+  thread_local RuleContext rule;
   if (own_rule) {
-    rule_.begin(graph_.type(s.node));
-    for (size_t i = 0; i < rule_.inputs.size(); ++i) {
+    rule.begin(graph_.type(s.node));
+    for (size_t i = 0; i < rule.inputs.size(); ++i) {
       bool handle = c.inputs_[i].dtype() == DType::kResource || is_ref(c.inputs_[i].dtype());
-      rule_.inputs[i] = {&c.inputs_[i].shape(), handle ? nullptr : &c.inputs_[i], nullptr};
+      rule.inputs[i] = {&c.inputs_[i].shape(), handle ? nullptr : &c.inputs_[i], nullptr};
     }
-    RETURN_IF_ERROR(def->shape_rule()(rule_));
+    RETURN_IF_ERROR(def->shape_rule()(rule));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Value& value = program_.values[outputs[i]];
@@ -156,7 +170,7 @@ Status Executor::settle_outputs(StepId id) {
       c.outputs_[i] = values_[outputs[i]];
       continue;
     }
-    const Shape& shape = planned ? p.shape : own_rule ? rule_.outputs[i] : c.inputs_.empty() ? p.shape : c.inputs_[0].shape();
+    const Shape& shape = planned ? p.shape : own_rule ? rule.outputs[i] : c.inputs_.empty() ? p.shape : c.inputs_[0].shape();
     bool settled = (planned || own_rule) && shape.fully_known();
     if (settled && def && !def->provides() && !def->forwards()) {
       RETURN_IF_ERROR(shape.checked_num_elements() ? ok_status() : invalid_argument(cat("shape ", shape.to_string(), " has too many elements")));

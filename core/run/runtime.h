@@ -36,6 +36,7 @@ struct Runtime {
   std::vector<std::unique_ptr<MemoryPool>> pools;          // by DeviceId
   std::vector<std::unique_ptr<VariableTable>> variables;   // by DeviceId
   Parallel* parallel = nullptr;
+  int inter_op_threads = 1;
   uint64_t seed;
   StopSignal stop;
 };

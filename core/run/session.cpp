@@ -25,6 +25,7 @@ class SessionImpl final : public Session {
     int threads = options_.intra_op_threads > 0 ? std::min(options_.intra_op_threads, all) : all;
     parallel_.configure(threads, &runtime_.stop);
     runtime_.parallel = &parallel_;
+    runtime_.inter_op_threads = options_.inter_op_threads > 0 ? std::min(options_.inter_op_threads, all) : all;
     for (const auto& [endpoint, value] : options_.feeds) feeds_.push_back(value);
   }
 

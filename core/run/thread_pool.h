@@ -29,6 +29,8 @@ class ThreadPool {
   /// Calls work(closure, piece) once for each piece of [0, count), on the caller and at most `max_threads` - 1 workers.
   /// Any thread may call, also from inside a piece. `wake`: worth waking threads that sleep (tens of microseconds).
   void run(int64_t count, int max_threads, bool wake, Work work, void* closure);
+  /// Takes part in whatever others share now. False: there was nothing. For those who would only wait.
+  bool help_anyone();
 
  private:
   struct Job;
@@ -41,7 +43,6 @@ class ThreadPool {
   ThreadPool();
   void start();
   void worker();
-  bool help_anyone();
   static void take_pieces(Job& job);
 
   int size_;

@@ -1,0 +1,224 @@
+#include "core/run/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace emplace {
+namespace {
+
+constexpr double kNsPerByte = 0.05;
+constexpr double kNsPerMultiplyAdd = 0.02;
+
+bool starts_with_any(std::string_view op, std::initializer_list<std::string_view> names) {
+  return std::any_of(names.begin(), names.end(), [&](std::string_view n) { return op.starts_with(n); });
+}
+
+}  // namespace
+
+Schedule::Schedule(const Graph& graph, const Program& program, const Plan& plan)
+    : graph_(graph), program_(program), plan_(plan) {
+  add_steps();
+  add_data_edges();
+  add_state_edges();
+}
+
+void Schedule::add_steps() {
+  node_of_.assign(program_.steps.size(), 0);
+  size_t group = 0;
+  for (StepId id = 0; id < program_.steps.size();) {
+    StepId end = id + 1;
+    if (group < plan_.groups.size() && plan_.groups[group].first() == id) end = plan_.groups[group++].last() + 1;
+    else if (program_.steps[id].kind == StepKind::kLoop) end = program_.steps[id].body_end;
+    double cost = 0;
+    for (StepId s = id; s < end; ++s) {
+      node_of_[s] = static_cast<uint32_t>(nodes_.size());
+      cost += estimate_ns(s);
+    }
+    nodes_.push_back(id);
+    cost_ns_.push_back(cost);
+    id = end;
+  }
+}
+
+double Schedule::bytes(ValueId v) const {
+  const Shape& shape = plan_.values[v].shape;
+  if (!shape.fully_known() || plan_.values[v].storage == Storage::kTile) return 0;
+  return static_cast<double>(shape.num_elements()) * static_cast<double>(storage_size(program_.values[v].dtype));
+}
+
+// From shapes alone. Only the order of magnitude matters.
+double Schedule::estimate_ns(StepId id) const {
+  const Step& s = program_.steps[id];
+  if (plan_.modes[id] == StepMode::kSkip || s.kind == StepKind::kConstant || s.kind == StepKind::kLoop) return 0;
+  double moved = 0;
+  for (ValueId v : program_.inputs(s)) moved += bytes(v);
+  for (ValueId v : program_.outputs(s)) moved += bytes(v);
+  double ns = moved * kNsPerByte + 20;
+  if (s.kind != StepKind::kNode || s.num_inputs < 2 || s.num_outputs < 1) return ns;
+  double a = bytes(program_.inputs(s)[0]), b = bytes(program_.inputs(s)[1]), c = bytes(program_.outputs(s)[0]);
+  auto element = static_cast<double>(std::max<size_t>(1, storage_size(program_.values[program_.outputs(s)[0]].dtype)));
+  std::string_view op = graph_.type(s.node).op;
+  if (c > 0 && starts_with_any(op, {"MatMul", "BatchMatMul", "_FusedMatMul"})) {
+    ns += std::sqrt(a * b / c / element) * (c / element) * kNsPerMultiplyAdd;
+  } else if (c > 0 && starts_with_any(op, {"Conv", "_FusedConv", "Depthwise", "FusedDepthwise"})) {
+    const Shape& out = plan_.values[program_.outputs(s)[0]].shape;
+    double channels = out.rank() > 0 ? static_cast<double>(std::max<int64_t>(1, out.dim(out.rank() - 1))) : 1;
+    ns += c / element * (b / element / channels) * kNsPerMultiplyAdd;
+  }
+  return ns;
+}
+
+void Schedule::add_edge(uint32_t from, uint32_t to) {
+  if (from < to) edges_.emplace_back(from, to);
+}
+
+void Schedule::add_data_edges() {
+  for (StepId id = 0; id < program_.steps.size(); ++id) {
+    const Step& s = program_.steps[id];
+    for (ValueId v : program_.inputs(s)) {
+      if (program_.values[v].producer != kNoStep) add_edge(node_of(program_.values[v].producer), node_of(id));
+    }
+    for (StepId c : program_.controls_of(s)) add_edge(node_of(c), node_of(id));
+  }
+}
+
+// Whatever touches a variable or keeps a state runs in step order.
+void Schedule::add_state_edges() {
+  uint32_t last = ~uint32_t{0};
+  for (StepId id = 0; id < program_.steps.size(); ++id) {
+    const Step& s = program_.steps[id];
+    if (plan_.modes[id] == StepMode::kSkip) continue;
+    bool state = s.kind == StepKind::kLoop;
+    if (s.kind == StepKind::kNode) {
+      const OpSignature* signature = graph_.type(s.node).signature;
+      state |= !signature || signature->is_stateful;
+    }
+    for (ValueId v : program_.inputs(s)) {
+      DType t = program_.values[v].dtype;
+      state |= is_ref(t) || t == DType::kResource;
+    }
+    if (!state) continue;
+    if (last != ~uint32_t{0}) add_edge(last, node_of(id));
+    last = node_of(id);
+  }
+}
+
+bool Schedule::worth_it() const {
+  constexpr double kMinTotalNs = 40000, kMinMeanNs = 2000, kMinWidth = 1.3;
+  std::vector<double> end(nodes_.size(), 0);
+  auto sorted = edges_;
+  std::sort(sorted.begin(), sorted.end());
+  double total = 0, longest = 0;
+  int64_t count = 0;
+  size_t e = 0;
+  for (uint32_t n = 0; n < nodes_.size(); ++n) {
+    end[n] += cost_ns_[n];
+    for (; e < sorted.size() && sorted[e].first == n; ++e) end[sorted[e].second] = std::max(end[sorted[e].second], end[n]);
+    total += cost_ns_[n];
+    count += cost_ns_[n] > 0;
+    longest = std::max(longest, end[n]);
+  }
+  return total > kMinTotalNs && total > kMinMeanNs * static_cast<double>(count) && total > kMinWidth * longest;
+}
+
+std::vector<uint8_t> Schedule::lanes() const {
+  std::vector<uint8_t> lane_of_node(nodes_.size(), 0), continued(nodes_.size(), 0);
+  std::vector<uint32_t> source(nodes_.size(), ~uint32_t{0});
+  for (auto [from, to] : edges_) {
+    if (source[to] == ~uint32_t{0} && cost_ns_[from] > 0) source[to] = from;
+  }
+  int next = 0;
+  for (uint32_t n = 0; n < nodes_.size(); ++n) {
+    if (uint32_t s = source[n]; s != ~uint32_t{0} && !continued[s]) {
+      continued[s] = 1;
+      lane_of_node[n] = lane_of_node[s];
+    } else {
+      lane_of_node[n] = static_cast<uint8_t>(next++ % kLanes);
+    }
+  }
+  std::vector<uint8_t> lanes(program_.steps.size());
+  for (StepId id = 0; id < lanes.size(); ++id) lanes[id] = lane_of_node[node_of(id)];
+  return lanes;
+}
+
+// A slot may hold an input's bytes (Switch, Identity of a slot), so its readers use those, too.
+void Schedule::find_users() {
+  users_.assign(program_.values.size(), {});
+  std::vector<std::vector<ValueId>> held(program_.values.size());
+  for (StepId id = 0; id < program_.steps.size(); ++id) {
+    const Step& s = program_.steps[id];
+    auto use = [&](ValueId v) {
+      if (plan_.values[v].storage == Storage::kBlock) users_[plan_.values[v].buffer].push_back(node_of(id));
+      for (ValueId b : held[v]) users_[b].push_back(node_of(id));
+    };
+    for (ValueId v : program_.inputs(s)) use(v);
+    for (ValueId out : program_.outputs(s)) {
+      if (plan_.values[out].storage != Storage::kSlot) {
+        use(out);
+        continue;
+      }
+      for (ValueId v : program_.inputs(s)) {
+        if (plan_.values[v].storage == Storage::kBlock) held[out].push_back(plan_.values[v].buffer);
+        held[out].insert(held[out].end(), held[v].begin(), held[v].end());
+      }
+      std::sort(held[out].begin(), held[out].end());
+      held[out].erase(std::unique(held[out].begin(), held[out].end()), held[out].end());
+    }
+  }
+}
+
+void Schedule::order_memory() {
+  find_users();
+  struct Occupant {
+    int64_t end;
+    ValueId buffer;
+  };
+  std::map<std::pair<DeviceId, int64_t>, Occupant> memory;  // by home and offset
+  for (ValueId v = 0; v < plan_.values.size(); ++v) {
+    const ValuePlan& p = plan_.values[v];
+    if (p.storage != Storage::kBlock || p.buffer != v) continue;
+    DeviceId home = program_.values[v].home;
+    int64_t begin = p.offset;
+    int64_t end = begin + std::max<int64_t>(1, static_cast<int64_t>(bytes(v)));
+    uint32_t writer = node_of(program_.values[v].producer);
+    auto it = memory.upper_bound({home, begin});
+    if (it != memory.begin() && std::prev(it)->first.first == home && std::prev(it)->second.end > begin) --it;
+    while (it != memory.end() && it->first.first == home && it->first.second < end) {
+      for (uint32_t user : users_[it->second.buffer]) add_edge(user, writer);
+      it = memory.erase(it);
+    }
+    memory[{home, begin}] = {end, v};
+  }
+}
+
+void Schedule::order_releases(const std::vector<std::vector<ValueId>>& releases) {
+  std::vector<uint32_t> releaser(program_.values.size(), ~uint32_t{0});
+  for (StepId id = 0; id < releases.size(); ++id) {
+    for (ValueId v : releases[id]) releaser[v] = node_of(id);
+  }
+  for (StepId id = 0; id < program_.steps.size(); ++id) {
+    for (ValueId v : program_.inputs(program_.steps[id])) {
+      if (releaser[v] != ~uint32_t{0}) add_edge(node_of(id), releaser[v]);
+    }
+  }
+}
+
+void Schedule::finish() {
+  std::sort(edges_.begin(), edges_.end());
+  edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
+  first_target_.assign(nodes_.size() + 1, 0);
+  num_sources_.assign(nodes_.size(), 0);
+  rank_ = cost_ns_;
+  for (auto [from, to] : edges_) {
+    ++first_target_[from + 1];
+    ++num_sources_[to];
+    targets_.push_back(to);
+  }
+  for (size_t n = 0; n < nodes_.size(); ++n) first_target_[n + 1] += first_target_[n];
+  for (auto e = edges_.rbegin(); e != edges_.rend(); ++e) {
+    rank_[e->first] = std::max(rank_[e->first], cost_ns_[e->first] + rank_[e->second]);
+  }
+}
+
+}  // namespace emplace
