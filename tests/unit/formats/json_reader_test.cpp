@@ -119,7 +119,7 @@ TEST_CASE("texts with random damage are judged as another JSON reader judges the
         case 2: text.insert(at, 1, alphabet[random() % alphabet.size()]); break;
         default: text.resize(at + 1); break;
       }
-      if (text.empty()) text = " ";
+      if (text.empty()) text.push_back(' ');
     }
     compare(text);
   }

@@ -6,6 +6,7 @@
 #include "core/base/cat.h"
 #include "core/base/base64.h"
 #include "tests/unit/formats/loading.h"
+#include "tests/unit/source_dir.h"
 
 using namespace emplace;
 using nlohmann::json;
@@ -35,7 +36,7 @@ std::vector<T> elements(const Tensor& t) {
 }  // namespace
 
 TEST_CASE("tensors as TensorFlow writes them have the bytes that TensorFlow reads") {
-  json cases = json::parse(std::ifstream(std::string(EMPLACE_SOURCE_DIR) + "/tests/data/formats/tensors.json"))["cases"];
+  json cases = json::parse(std::ifstream(source_dir() + "/tests/data/formats/tensors.json"))["cases"];
   REQUIRE(cases.size() == 92);
   for (const json& c : cases) {
     CAPTURE(c["name"]);
