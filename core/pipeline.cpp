@@ -53,6 +53,7 @@ int exit_code(Stage stage, const Status& status) {
 }
 
 Status Pipeline::run(Stage last) {
+  last_ = last;
   struct Row {
     Stage stage;
     Status (Pipeline::*run)();
@@ -99,8 +100,11 @@ Status Pipeline::load_file() {
 }
 
 Status Pipeline::validate_file() {
-  validate(*file_, problems_);
+  // What TensorFlow notices only in a run keeps nobody from planning.
+  Problems misfits;
+  validate(*file_, problems_, must_run || last_ == Stage::kValidate ? nullptr : &misfits);
   RETURN_IF_ERROR(first_problem());
+  if (!misfits.empty()) log_.warning(misfits.to_string(*source_));
   for (const std::string& name : apply_file_config(file_->config, options_)) {
     if (log_.shows(LogLevel::kDebug)) log_.debug(cat("option --", name, ": config of ", source_->name()));
   }

@@ -83,6 +83,7 @@ class Pipeline {
   PipelineOptions options_;
   std::string path_;
   Log& log_;
+  Stage last_ = Stage::kExecute;
   Stage stage_ = Stage::kLoad;
   bool usage_error_ = false;  // what failed was an option
   std::shared_ptr<const Source> source_;
