@@ -41,8 +41,8 @@ class Loader {
     c_.reader.finish();
     if (c_.reader.failed()) return;
     builder_.finish();
-    c_.file.variables = nodes_.variables();
     if (!c_.problems.empty()) return;
+    c_.file.variables = nodes_.variables();
     if (c_.values_elsewhere) read_weights();
     if (library_at_) read_library_bodies(c_, *library_at_);
     if (feed_at_) read_feed();

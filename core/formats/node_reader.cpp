@@ -253,9 +253,10 @@ std::string NodeReader::literal_name(const GraphBuilder::NewNode& node, const In
 
 std::vector<FileVariable> NodeReader::variables() const {
   std::vector<FileVariable> out = variables_;
-  for (FileVariable& v : out) {
-    v.variable = builder_.new_id(v.variable);
-    v.assign = builder_.new_id(v.assign);
+  for (size_t i = 0; i < out.size(); ++i) {
+    FileVariable& v = out[i];
+    for (NodeId* id : {&v.variable, &v.assign, &v.read}) *id = builder_.new_id(*id);
+    if (from_tensor_[i]) v.initial_value = builder_.graph().inputs(v.assign)[1];
   }
   return out;
 }

@@ -20,7 +20,7 @@ class NodeReader {
   /// Takes the next value, a list of nodes and blocks. May be called again.
   void read_list() { read_list({}); }
 
-  /// The variables in short form, with ids once the builder has finished.
+  /// The variables in short form. REQUIRES: the builder has finished, without problems.
   std::vector<FileVariable> variables() const;
 
  private:
@@ -64,6 +64,7 @@ class NodeReader {
   AttrSets attrs_;
   std::vector<InputLiteral> literals_;  // of the node being read
   std::vector<FileVariable> variables_;  // by place
+  std::vector<bool> from_tensor_;        // of each: does another node make its initial value?
   // The last op and device, which the next node often shares.
   std::string_view last_op_, last_device_;
   uint32_t last_op_id_ = 0, last_device_id_ = 0;

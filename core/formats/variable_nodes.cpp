@@ -102,7 +102,7 @@ void NodeReader::add_variable(const Item& item, const Block& block, GraphBuilder
   builder_.add_input(nodes.variable);
   if (tensor.empty()) {
     builder_.add_input(initial_place);
-  } else if (!builder_.add_input(tensor, block.scope)) {
+  } else if (tensor.starts_with('^') || !builder_.add_input(tensor, block.scope)) {
     reader.problem(*item.initial_value, cat("initial_value '", tensor, "' names no tensor"), "a text value is written {\"dtype\": \"string\", \"data\": \"...\"}");
   }
   NodeId assign = builder_.add_node(part);
@@ -114,7 +114,8 @@ void NodeReader::add_variable(const Item& item, const Block& block, GraphBuilder
   if (assign == kNoNode || nodes.read == kNoNode) return;
   nodes.end_own = builder_.num_nodes();
   builder_.add_variable(nodes);
-  variables_.push_back({nodes.variable, assign, item.trainable});
+  variables_.push_back({nodes.variable, assign, nodes.read, item.trainable, {}});
+  from_tensor_.push_back(!tensor.empty());
 }
 
 }  // namespace emplace

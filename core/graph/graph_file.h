@@ -39,11 +39,15 @@ struct Function {
   std::unique_ptr<Graph> body;  // _Arg and _Retval nodes at its ends
 };
 
-/// An initialised variable that the file writes in short form (op "Variable" with initial_value).
+/// A variable that the file writes in short form (op "Variable" with initial_value).
 struct FileVariable {
   NodeId variable = kNoNode;
   NodeId assign = kNoNode;
+  NodeId read = kNoNode;
   bool trainable = true;
+  /// The output that initialises it, if another node of the file makes that value: then type and shape of the variable
+  /// may be open until validate() knows those of the value. Its node has a smaller id than the variable.
+  Endpoint initial_value{};
 };
 
 struct GraphFile {

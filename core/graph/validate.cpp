@@ -3,6 +3,7 @@
 #include "core/graph/graph_file.h"
 #include "core/graph/shape_pass.h"
 #include "core/graph/type_pass.h"
+#include "core/graph/variable_types.h"
 
 namespace emplace {
 namespace {
@@ -39,6 +40,7 @@ void validate_graph(const GraphFile& file, Graph& graph, Problems& problems, Pro
 
 void validate(GraphFile& file, Problems& problems, Problems* contradictions) {
   Problems& of_values = contradictions ? *contradictions : problems;
+  settle_variable_types(file);
   validate_graph(file, file.graph, problems, of_values);
   for (auto& [name, function] : file.library) {
     if (function.body) validate_graph(file, *function.body, problems, of_values);
