@@ -18,6 +18,13 @@ Status bad_entry(std::string_view entry, std::string_view why) {
   return invalid_argument(cat("--devices: '", entry, "' ", why, "; ", kForms));
 }
 
+Status read_memory(std::string_view entry, std::string_view text, int64_t& bytes) {
+  Result<int64_t> size = parse_size(text);
+  if (!size.ok()) return size.status().with_context(cat("--devices: '", entry, "'"));
+  bytes = *size;
+  return ok_status();
+}
+
 /// "CPU", "2xGPU:16GiB".
 struct Short {
   int count = 1;
@@ -52,7 +59,7 @@ Result<Short> parse_short(std::string_view entry) {
   if (colon == std::string_view::npos) return out;
   std::string_view memory = rest.substr(colon + 1);
   if (all_digits(memory)) return bad_entry(entry, "has a memory size without a unit");
-  ASSIGN_OR_RETURN(out.memory, parse_size(memory));
+  RETURN_IF_ERROR(read_memory(entry, memory, out.memory));
   return out;
 }
 
@@ -63,9 +70,7 @@ Result<Device> parse_named(std::string_view entry) {
   auto name = DeviceName::parse(text);
   if (size_t colon = text.rfind(':'); !name && colon != std::string::npos) {
     name = DeviceName::parse(std::string_view(text).substr(0, colon));
-    if (name) {
-      ASSIGN_OR_RETURN(memory, parse_size(std::string_view(text).substr(colon + 1)));
-    }
+    if (name) RETURN_IF_ERROR(read_memory(entry, std::string_view(text).substr(colon + 1), memory));
   }
   if (!name) return bad_entry(entry, "is no device name");
   if (!name->type || !name->id) return bad_entry(entry, "names no device type and number");
