@@ -37,7 +37,7 @@ struct Selu : Exponential {
     return x < T(0) ? T(kSeluScaleAlpha) * (exp_of(x) - T(1)) : T(kSeluScale) * x;
   }
 };
-/// log(1 + exp(x)) without overflow. In halves TensorFlow takes x or exp(x) itself where it holds the difference for
+/// In halves TensorFlow takes x or exp(x) itself where it holds the difference for
 /// less than its rounding.
 struct Softplus : Exponential {
   template <class T>
@@ -49,7 +49,7 @@ struct Softplus : Exponential {
       const T power = exp_of(x);
       return wide < -kThreshold ? power : T(std::log1p(static_cast<float>(power)));
     } else {
-      return maximum(x, T(0)) + log1p_of(exp_of(-std::fabs(x)));
+      return softplus_of(x);
     }
   }
 };

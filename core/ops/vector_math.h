@@ -45,8 +45,8 @@ EMPLACE_INLINE float power_of_two(int32_t n) { return std::bit_cast<float>((n + 
 
 /// NaN stays.
 EMPLACE_INLINE float clamp(float x, float low, float high) {
-  x = x < low ? low : x;
-  return x > high ? high : x;
+  const float raised = x < low ? low : x;
+  return raised > high ? high : raised;
 }
 
 EMPLACE_INLINE float exp_of(float x) {
@@ -64,13 +64,13 @@ EMPLACE_INLINE float expm1_of(float x) {
   return std::fabs(x) < 0x1p-25f ? x : result;  // keeps -0 and the smallest numbers
 }
 
-EMPLACE_INLINE float log_of(float x) {
+/// log(x 2^shift). REQUIRES: x is positive, normal and finite; anything else gives some number.
+EMPLACE_INLINE float log_of_normal(float x, int32_t shift) {
   constexpr int32_t kSqrtHalf = 0x3f3504f3;
-  const bool tiny = x < std::numeric_limits<float>::min();
-  const int32_t bits = std::bit_cast<int32_t>(tiny ? x * 0x1p23f : x);
+  const int32_t bits = std::bit_cast<int32_t>(x);
   const int32_t e = (bits - kSqrtHalf) >> 23;
   const float f = std::bit_cast<float>(bits - (e << 23)) - 1.0f;  // x = (1 + f) 2^e, 1 + f in [sqrt(1/2), sqrt(2))
-  const float exponent = static_cast<float>(e - (tiny ? 23 : 0));
+  const float exponent = static_cast<float>(e + shift);
   float p = 7.0376836292e-2f;
   p = p * f - 1.1514610310e-1f;
   p = p * f + 1.1676998740e-1f;
@@ -83,17 +83,29 @@ EMPLACE_INLINE float log_of(float x) {
   const float square = f * f;
   float y = p * f * square + exponent * -2.12194440e-4f;
   y = y - 0.5f * square;
-  float result = (f + y) + exponent * 0.693359375f;
+  return (f + y) + exponent * 0.693359375f;
+}
+
+EMPLACE_INLINE float log_of(float x) {
+  const bool tiny = x < std::numeric_limits<float>::min();
+  float result = log_of_normal(tiny ? x * 0x1p23f : x, tiny ? -23 : 0);
   result = x == std::numeric_limits<float>::infinity() ? x : result;
   result = x == 0.0f ? -std::numeric_limits<float>::infinity() : result;
-  return x < 0.0f || x != x ? std::numeric_limits<float>::quiet_NaN() : result;
+  return x >= 0.0f ? result : std::numeric_limits<float>::quiet_NaN();
 }
 
 /// log(1 + x): the logarithm of the rounded sum, corrected for the rounding.
 EMPLACE_INLINE float log1p_of(float x) {
   const float u = 1.0f + x;
   const float corrected = log_of(u) * (x / (u - 1.0f));
-  return u == 1.0f || x == std::numeric_limits<float>::infinity() ? x : u == 0.0f ? log_of(u) : corrected;
+  return (u == 1.0f) | (x == std::numeric_limits<float>::infinity()) ? x : corrected;
+}
+
+/// log(1 + exp(x)); exp(-|x|) is at most 1, so nothing overflows.
+EMPLACE_INLINE float softplus_of(float x) {
+  const float power = exp_of(-std::fabs(x)), u = 1.0f + power;
+  const float corrected = log_of_normal(u, 0) * (power / (u - 1.0f));
+  return (x > 0.0f ? x : 0.0f) + (u == 1.0f ? power : corrected);
 }
 
 EMPLACE_INLINE float tanh_of(float x) {
@@ -130,6 +142,8 @@ EMPLACE_INLINE T log1p_of(T x) {
   if constexpr (kIsComplex<T>) return std::log(T(1) + x);
   else return std::log1p(x);
 }
+template <class T>
+EMPLACE_INLINE T softplus_of(T x) { return (x > 0 ? x : T(0)) + std::log1p(std::exp(-std::fabs(x))); }
 template <class T>
 EMPLACE_INLINE T tanh_of(T x) { return std::tanh(x); }
 template <class T>
