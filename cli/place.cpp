@@ -1,9 +1,20 @@
 // emplace place: stop after placement, print where everything would be.
 #include "cli/command.h"
+#include "core/base/cat.h"
 #include "core/report/place_report.h"
 
 namespace emplace {
 namespace {
+
+/// Says in one line where running would differ from this placement.
+void say_missing_kernels(const Pipeline& p, Log& log) {
+  if (p.place_options().available_kernels_only) return;
+  std::vector<NodeId> missing = nodes_without_available_kernel(*p.file());
+  if (missing.empty()) return;
+  const Graph& g = p.file()->graph;
+  log.info(cat(missing.size(), " of these nodes cannot run here, the first is '", g.name(missing.front()), "' (", g.op(missing.front()),
+               "); --kernels available places with the kernels that emplace has"));
+}
 
 int place_graph(const Options& options, const std::string& path, Log& log) {
   Pipeline p(options.pipeline, path, log);
@@ -25,6 +36,7 @@ int place_graph(const Options& options, const std::string& path, Log& log) {
   Result<std::string> document = place_document(report, options.format);
   if (!document.ok()) return usage(log, document.status().message());
   print(*document);
+  if (status.ok()) say_missing_kernels(p, log);
   return code;
 }
 

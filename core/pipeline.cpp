@@ -135,6 +135,8 @@ Status Pipeline::place_nodes() {
   place_options_.allow_soft_placement = o.allow_soft_placement;
   place_options_.log_device_placement = !o.log_device_placement.empty();
   place_options_.available_kernels_only = o.available_kernels_only;
+  // What the run needs has kernels (validate saw to it): what else the graph holds need not stop it.
+  if (must_run && !nodes_without_available_kernel(*file_).empty()) place_options_.available_kernels_only = false;
   if (Status status = resolve_requests(file_->graph, o.rules, place_options_); !status.ok()) return usage_error(std::move(status));
   if (!o.placement_in.empty()) {
     Result<std::vector<std::pair<NodeId, std::string>>> saved = read_placement(file_->graph, o.placement_in);

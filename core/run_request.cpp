@@ -6,6 +6,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
+#include "core/graph/node_kernel.h"
 #include "core/tensor/feed.h"
 
 namespace emplace {
@@ -232,17 +233,19 @@ void check_runnable(const GraphFile& file, const RunRequest* request, Problems& 
       for (Endpoint control : g.controls(id)) stack.push_back(control.node);
     }
   }
-  std::map<std::string_view, std::pair<NodeId, int64_t>> missing;  // op -> its first node, how many
+  std::vector<char> runnable;  // by type
+  for (const NodeType& type : g.types()) runnable.push_back(cpu_kernel(type) != nullptr);
+  std::map<std::string, std::pair<NodeId, int64_t>> missing;  // what cannot be run -> its first node, how many
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (!needed[id] || g.type(id).def) continue;
-    auto& entry = missing.try_emplace(g.op(id), id, 0).first->second;
-    ++entry.second;
+    if (!needed[id] || runnable[g.node(id).type]) continue;
+    const NodeType& type = g.type(id);
+    std::string what = cat("op '", g.op(id), "'", type.def ? cat(" for ", dtype_tf_name(kernel_type(type))) : "");
+    ++missing.try_emplace(std::move(what), id, 0).first->second.second;
   }
-  for (const auto& [op, entry] : missing) {
-    std::string others = entry.second > 1 ? cat(" and ", entry.second - 1, " more") : "";
-    problems.add(g.node(entry.first).position,
-                 cat("op '", op, "' of node '", g.name(entry.first), "'", others, " is known, but emplace cannot run it"),
-                 "'emplace ops' lists the ops it runs; 'emplace place' works without them", Code::kUnimplemented);
+  for (const auto& [what, nodes] : missing) {
+    std::string others = nodes.second > 1 ? cat(" (and ", nodes.second - 1, " more)") : "";
+    problems.add(g.node(nodes.first).position, cat("emplace cannot run ", what, ", of node '", g.name(nodes.first), "'", others),
+                 "'emplace ops' lists what it runs; 'emplace place' needs no kernels", Code::kUnimplemented);
   }
 }
 
