@@ -56,10 +56,23 @@ const AttrValue* InferredAttrs::of(std::vector<DType> types) {
   return keep(AttrValue::list_of(AttrKind::kType, std::move(types)));
 }
 
+void TypeBuilder::start(const OpSignature& op, std::span<const Attrs::Entry> written, std::span<const DType> actual) {
+  op_ = &op;
+  written_ = written;
+  actual_ = actual;
+  values_.assign(op.attrs.size(), nullptr);
+  is_written_.assign(op.attrs.size(), false);
+  list_lengths_.assign(op.attrs.size(), -1);
+  input_args_.clear();
+  problems_.clear();
+  attrs_as_written_ = true;
+  unknown_ = false;
+}
+
 const AttrValue* TypeBuilder::effective(int attr) const {
   auto i = static_cast<size_t>(attr);
   if (values_[i]) return values_[i];
-  return op_.attrs[i].default_value ? &*op_.attrs[i].default_value : nullptr;
+  return op_->attrs[i].default_value ? &*op_->attrs[i].default_value : nullptr;
 }
 
 int TypeBuilder::count_attr(const ArgSignature& arg) const {
@@ -79,20 +92,17 @@ int64_t TypeBuilder::arg_length(const ArgSignature& arg) const {
 }
 
 void TypeBuilder::match_attrs() {
-  values_.assign(op_.attrs.size(), nullptr);
-  is_written_.assign(op_.attrs.size(), false);
-  list_lengths_.assign(op_.attrs.size(), -1);
   for (const auto& [name, value] : written_) {
-    int at = op_.find_attr(name);
+    int at = op_->find_attr(name);
     if (at >= 0) {
-      const AttrSignature& attr = op_.attrs[static_cast<size_t>(at)];
+      const AttrSignature& attr = op_->attrs[static_cast<size_t>(at)];
       if (std::string problem = attr_mismatch(attr, *value); !problem.empty()) add(std::move(problem));
       values_[static_cast<size_t>(at)] = value;
       is_written_[static_cast<size_t>(at)] = true;
     } else if (!name.starts_with('_')) {
       Suggestion near(name);
-      for (const AttrSignature& a : op_.attrs) near.offer(a.name);
-      add(cat(op_.name, " has no attr '", name, "'"), near.text());
+      for (const AttrSignature& a : op_->attrs) near.offer(a.name);
+      add(cat(op_->name, " has no attr '", name, "'"), near.text());
     }
   }
   check_lengths();
@@ -100,11 +110,11 @@ void TypeBuilder::match_attrs() {
 
 // The length of a sequence is never negative, whether or not the op states a minimum.
 void TypeBuilder::check_lengths() {
-  for (const auto* args : {&op_.inputs, &op_.outputs}) {
+  for (const auto* args : {&op_->inputs, &op_->outputs}) {
     for (const ArgSignature& arg : *args) {
       const AttrValue* value = arg.number_attr >= 0 ? values_[static_cast<size_t>(arg.number_attr)] : nullptr;
       const int64_t* length = value ? value->get_if<int64_t>() : nullptr;
-      const AttrSignature* attr = length ? &op_.attrs[static_cast<size_t>(arg.number_attr)] : nullptr;
+      const AttrSignature* attr = length ? &op_->attrs[static_cast<size_t>(arg.number_attr)] : nullptr;
       if (attr && *length < 0 && !attr->minimum) add(cat("Value for attr '", attr->name, "' of ", *length, " is negative"));
     }
   }
@@ -115,7 +125,7 @@ bool TypeBuilder::solve_lengths(InferredAttrs& made) {
   const auto num_inputs = static_cast<int64_t>(actual_.size());
   int64_t known = 0, factor = 0;
   int open = -1, defaulted = -1;
-  for (const ArgSignature& arg : op_.inputs) {
+  for (const ArgSignature& arg : op_->inputs) {
     int64_t length = arg_length(arg);
     int attr = count_attr(arg);
     if (length >= 0) {
@@ -125,13 +135,13 @@ bool TypeBuilder::solve_lengths(InferredAttrs& made) {
       open = attr;
       ++factor;
     } else {
-      add(cat("attr '", op_.attrs[static_cast<size_t>(attr)].name, "' must be given: the inputs alone do not tell it"));
+      add(cat("attr '", op_->attrs[static_cast<size_t>(attr)].name, "' must be given: the inputs alone do not tell it"));
       return false;
     }
   }
   if (open < 0 && known != num_inputs && defaulted >= 0) {  // the inputs overrule a default
     open = defaulted;
-    for (const ArgSignature& arg : op_.inputs) {
+    for (const ArgSignature& arg : op_->inputs) {
       if (count_attr(arg) != open) continue;
       known -= arg_length(arg);
       ++factor;
@@ -141,7 +151,7 @@ bool TypeBuilder::solve_lengths(InferredAttrs& made) {
   int64_t rest = num_inputs - known;
   if (rest < 0 || rest % factor != 0) return false;
   auto at = static_cast<size_t>(open);
-  if (op_.attrs[at].type.kind == AttrKind::kInt && !values_[at]) {
+  if (op_->attrs[at].type.kind == AttrKind::kInt && !values_[at]) {
     values_[at] = made.of(rest / factor);
   } else {
     list_lengths_[at] = rest / factor;
@@ -151,8 +161,8 @@ bool TypeBuilder::solve_lengths(InferredAttrs& made) {
 
 void TypeBuilder::infer_types(InferredAttrs& made) {
   size_t slot = 0;
-  for (size_t a = 0; a < op_.inputs.size(); ++a) {
-    const ArgSignature& arg = op_.inputs[a];
+  for (size_t a = 0; a < op_->inputs.size(); ++a) {
+    const ArgSignature& arg = op_->inputs[a];
     const auto length = static_cast<size_t>(arg_length(arg));
     auto types = actual_.subspan(slot, length);
     slot += length;
@@ -172,18 +182,18 @@ void TypeBuilder::infer_types(InferredAttrs& made) {
 void TypeBuilder::report_input_count() {
   int64_t wanted = 0;
   bool open = false;
-  for (const ArgSignature& arg : op_.inputs) {
+  for (const ArgSignature& arg : op_->inputs) {
     int64_t length = arg_length(arg);
     open |= length < 0;
     wanted += std::max<int64_t>(length, 0);
   }
   std::string has = cat("has ", actual_.size(), actual_.size() == 1 ? " input, " : " inputs, ");
   if (open) {
-    append(has, "which ", op_.name, " cannot share out");
+    append(has, "which ", op_->name, " cannot share out");
   } else {
-    append(has, op_.name, " takes ", wanted == 0 ? "none" : std::to_string(wanted));
+    append(has, op_->name, " takes ", wanted == 0 ? "none" : std::to_string(wanted));
   }
-  add(std::move(has), signature_text(op_));
+  add(std::move(has), signature_text(*op_));
 }
 
 void TypeBuilder::infer(InferredAttrs& made) {
@@ -195,7 +205,7 @@ void TypeBuilder::infer(InferredAttrs& made) {
   }
   infer_types(made);
   // A constant says its type itself.
-  int dtype = op_.find_attr("dtype"), value = op_.find_attr("value");
+  int dtype = op_->find_attr("dtype"), value = op_->find_attr("value");
   if (dtype < 0 || value < 0 || !values_[static_cast<size_t>(value)]) return;
   const Tensor* tensor = values_[static_cast<size_t>(value)]->get_if<Tensor>();
   const AttrValue*& type = values_[static_cast<size_t>(dtype)];
@@ -203,7 +213,7 @@ void TypeBuilder::infer(InferredAttrs& made) {
 }
 
 DType TypeBuilder::wanted_type(size_t slot) const {
-  const ArgSignature& arg = op_.inputs[input_args_[slot]];
+  const ArgSignature& arg = op_->inputs[input_args_[slot]];
   if (arg.type != DType::kInvalid) return arg.type;
   if (arg.type_attr >= 0) {
     const AttrValue* value = effective(arg.type_attr);
@@ -217,24 +227,24 @@ DType TypeBuilder::wanted_type(size_t slot) const {
 }
 
 const AttrSignature* TypeBuilder::wanted_attr(size_t slot) const {
-  int attr = op_.inputs[input_args_[slot]].type_attr;
-  return attr >= 0 ? &op_.attrs[static_cast<size_t>(attr)] : nullptr;
+  int attr = op_->inputs[input_args_[slot]].type_attr;
+  return attr >= 0 ? &op_->attrs[static_cast<size_t>(attr)] : nullptr;
 }
 
 void TypeBuilder::report_missing(size_t attr) {
   // An attr that an input without a type would have told is that input's problem.
   for (size_t slot = 0; slot < actual_.size(); ++slot) {
-    const ArgSignature& arg = op_.inputs[input_args_[slot]];
+    const ArgSignature& arg = op_->inputs[input_args_[slot]];
     bool told = arg.type_attr == static_cast<int>(attr) || arg.type_list_attr == static_cast<int>(attr);
     if (told && actual_[slot] == DType::kInvalid) {
       unknown_ = true;
       return;
     }
   }
-  const AttrSignature& a = op_.attrs[attr];
+  const AttrSignature& a = op_->attrs[attr];
   std::string hint = cat("attr '", a.name, "' is a ", attr_type_name(a.type));
   if (a.allowed_values) append(hint, ", one of ", summarize_attr(*a.allowed_values));
-  add(cat("NodeDef missing attr '", a.name, "' from ", op_.name), std::move(hint));
+  add(cat("NodeDef missing attr '", a.name, "' from ", op_->name), std::move(hint));
 }
 
 bool TypeBuilder::make_types(const std::vector<ArgSignature>& args, std::vector<DType>& types,
@@ -270,20 +280,20 @@ bool TypeBuilder::make_types(const std::vector<ArgSignature>& args, std::vector<
 }
 
 bool TypeBuilder::finish() {
-  for (size_t i = 0; i < op_.attrs.size(); ++i) {
-    const AttrSignature& attr = op_.attrs[i];
+  for (size_t i = 0; i < op_->attrs.size(); ++i) {
+    const AttrSignature& attr = op_->attrs[i];
     if (is_written_[i]) continue;
     attrs_as_written_ = false;
     if (values_[i]) {
       if (std::string problem = attr_mismatch(attr, *values_[i]); !problem.empty()) {
-        add(std::move(problem), cat("'", attr.name, "' follows from the inputs: ", signature_text(op_)));
+        add(std::move(problem), cat("'", attr.name, "' follows from the inputs: ", signature_text(*op_)));
       }
     } else if (!attr.default_value) {
       report_missing(i);
     }
   }
   if (!problems_.empty() || unknown_) return false;
-  return make_types(op_.inputs, input_types_, input_args_) && make_types(op_.outputs, output_types_, output_args_);
+  return make_types(op_->inputs, input_types_, input_args_) && make_types(op_->outputs, output_types_, output_args_);
 }
 
 std::optional<size_t> TypeBuilder::first_wrong_input() const {
@@ -295,15 +305,15 @@ std::optional<size_t> TypeBuilder::first_wrong_input() const {
   return std::nullopt;
 }
 
-std::vector<Attrs::Entry> TypeBuilder::attrs() const {
-  std::vector<Attrs::Entry> out(written_.begin(), written_.end());
-  for (size_t i = 0; i < op_.attrs.size(); ++i) {
-    if (!is_written_[i] && values_[i]) out.emplace_back(op_.attrs[i].name, values_[i]);
+void TypeBuilder::add_attrs(std::vector<Attrs::Entry>& out) const {
+  out.reserve(out.size() + written_.size() + op_->attrs.size());
+  out.insert(out.end(), written_.begin(), written_.end());
+  for (size_t i = 0; i < op_->attrs.size(); ++i) {
+    if (!is_written_[i] && values_[i]) out.emplace_back(op_->attrs[i].name, values_[i]);
   }
-  for (size_t i = 0; i < op_.attrs.size(); ++i) {
-    if (!values_[i]) out.emplace_back(op_.attrs[i].name, &*op_.attrs[i].default_value);
+  for (size_t i = 0; i < op_->attrs.size(); ++i) {
+    if (!values_[i]) out.emplace_back(op_->attrs[i].name, &*op_->attrs[i].default_value);
   }
-  return out;
 }
 
 }  // namespace emplace

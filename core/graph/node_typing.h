@@ -28,17 +28,16 @@ class InferredAttrs {
   const AttrValue* types_[2 * kRefOffset] = {};
 };
 
-/// One node's type in the making. Call the steps in their order; stop when one finds a problem.
+/// One node's type in the making, then the next one's. Call the steps in their order; stop when one finds a problem.
 class TypeBuilder {
  public:
   struct Problem {
     std::string message, hint;
   };
 
-  /// `actual`: the type at each data input, kInvalid where it is not known (a literal, a loop's back edge, the output
-  /// of a node that has a problem of its own).
-  TypeBuilder(const OpSignature& op, std::span<const Attrs::Entry> written, std::span<const DType> actual)
-      : op_(op), written_(written), actual_(actual) {}
+  /// A new node. `actual`: the type at each data input, kInvalid where it is not known (a literal, a loop's back edge,
+  /// the output of a node that has a problem of its own). All of it must outlive the work on this node.
+  void start(const OpSignature& op, std::span<const Attrs::Entry> written, std::span<const DType> actual);
 
   /// Which written attr is which; each has the right type and an allowed value.
   void match_attrs();
@@ -57,7 +56,7 @@ class TypeBuilder {
   const AttrSignature* wanted_attr(size_t slot) const;
 
   // After finish().
-  std::vector<Attrs::Entry> attrs() const;  // as written, then inferred, then defaults
+  void add_attrs(std::vector<Attrs::Entry>& out) const;  // as written, then inferred, then defaults
   bool attrs_as_written() const { return attrs_as_written_; }
   const std::vector<DType>& input_types() const { return input_types_; }
   const std::vector<DType>& output_types() const { return output_types_; }
@@ -78,7 +77,7 @@ class TypeBuilder {
   bool make_types(const std::vector<ArgSignature>& args, std::vector<DType>& types, std::vector<uint16_t>& arg_of);
   void report_missing(size_t attr);
 
-  const OpSignature& op_;
+  const OpSignature* op_ = nullptr;
   std::span<const Attrs::Entry> written_;
   std::span<const DType> actual_;
   std::vector<const AttrValue*> values_;    // by attr: written or inferred

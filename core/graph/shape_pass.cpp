@@ -133,7 +133,8 @@ void ShapePass::infer(NodeId id) {
     in_ids_.push_back(input_shape(id, e));
   }
   const size_t num_outputs = graph_.types_[node.type].output_types.size();
-  Known& known = find_known(node.type);
+  Known once;  // a source's type is rarely that of another
+  Known& known = in_ids_.empty() ? once : find_known(node.type);
   uint32_t* out = graph_.output_shapes_.data() + node.first_output;
   if (known.used && !known.by_value) {
     std::copy_n(ids_.data() + known.first + in_ids_.size(), num_outputs, out);
@@ -146,7 +147,7 @@ void ShapePass::infer(NodeId id) {
     return;
   }
   for (size_t i = 0; i < num_outputs; ++i) out[i] = intern(context_->outputs()[i]);
-  if (known.used) return;
+  if (known.used || in_ids_.empty()) return;
   known.used = true;
   known.by_value = context_->by_value();
   known.type = node.type;

@@ -131,7 +131,8 @@ uint32_t TypePass::make_type(NodeId id, const OpInfo& op, const TypeTable::Key& 
     return TypeTable::kNone;
   }
   auto written = graph_.written_attrs(id);
-  TypeBuilder builder(signature, written, key.inputs);
+  TypeBuilder& builder = builder_;
+  builder.start(signature, written, key.inputs);
   builder.match_attrs();
   if (builder.problems().empty()) builder.infer(inferred_);
   bool whole = builder.problems().empty() && builder.finish();
@@ -149,8 +150,12 @@ uint32_t TypePass::make_type(NodeId id, const OpInfo& op, const TypeTable::Key& 
   type.op = graph_.op(id);
   type.signature = op.is_function ? nullptr : op.signature;
   type.def = op.def;
-  type.attrs = builder.attrs_as_written() ? written
-                                          : std::span<const Attrs::Entry>(graph_.type_attrs_.emplace_back(builder.attrs()));
+  type.attrs = written;
+  if (!builder.attrs_as_written()) {
+    auto& attrs = graph_.type_attrs_.emplace_back();
+    builder.add_attrs(attrs);
+    type.attrs = attrs;
+  }
   type.input_types = table_.keep(builder.input_types());
   type.output_types = table_.keep(builder.output_types());
   type.input_args = table_.keep(builder.input_args());
@@ -169,7 +174,8 @@ void TypePass::settle_literals(NodeId id, const OpInfo& op) {
     Literal* literal = literal_at(i);
     if (literal && literal->typed) actual_[i] = literal->value.dtype();
   }
-  TypeBuilder builder(*op.signature, graph_.written_attrs(id), actual_);
+  TypeBuilder& builder = literal_builder_;
+  builder.start(*op.signature, graph_.written_attrs(id), actual_);
   builder.match_attrs();
   if (builder.problems().empty()) builder.infer(inferred_);
   bool known = builder.problems().empty();

@@ -50,6 +50,7 @@ class TypePass {
   Problems& problems_;
   TypeTable table_;
   InferredAttrs inferred_;
+  TypeBuilder builder_, literal_builder_;
   std::vector<OpInfo> ops_;              // by text id
   std::vector<DType> actual_;            // of the inputs of the node in work
   std::vector<DType> output_types_;      // of all outputs, by Node::first_output
