@@ -68,10 +68,13 @@ TEST_CASE("the shape of a tensor with an open batch, taken apart and put togethe
   g.node("open", "Fill", {"wanted", "zero"});
   g.node("closed", "Fill", {"known", "zero"});
   g.node("like", "Fill", {"s", "zero"});
+  g.node("long", "Cast", {"s"}, {{"DstT", AttrValue::of(DType::kInt64)}});
+  g.node("cast", "Fill", {"long", "zero"});
   CHECK(g.problems() == "");
   CHECK(g.shape("open").to_string() == "[?,10]");
   CHECK(g.shape("closed").to_string() == "[3,4]");
   CHECK(g.shape("like").to_string() == "[?,3,4]");
+  CHECK(g.shape("cast").to_string() == "[?,3,4]");
 }
 
 TEST_CASE("a slice of a partly known vector keeps its entries, whichever way it runs") {
