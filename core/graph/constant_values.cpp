@@ -43,7 +43,10 @@ Shape ConstantValues::as_shape(Endpoint e) { return as_shape_at(e, 0); }
 const Tensor* ConstantValues::value_at(Endpoint e, int depth) {
   if (!has_type(e) || depth > kMaxDepth) return nullptr;
   const NodeType& type = graph_.type(e.node);
-  if (type.op == "Const") return type.view().find("value")->get_if<Tensor>();
+  if (type.op == "Const") {
+    const Tensor* value = type.view().find("value")->get_if<Tensor>();
+    return value && value->dtype() == type.output_types[0] ? value : nullptr;
+  }
   if (!type.def || !type.signature || depends_on_step(type)) return nullptr;
   auto known = values_.find(key_of(e));
   if (known == values_.end()) {

@@ -1,4 +1,5 @@
 // Const: the tensor of its attr, copied into the device's memory once.
+#include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 
@@ -6,7 +7,12 @@ namespace emplace {
 namespace {
 
 Status const_shape(ShapeContext& c) {
-  c.set_output(0, c.attrs().tensor("value").shape());
+  const Tensor& value = c.attrs().tensor("value");
+  if (value.dtype() != c.output_type(0)) {
+    return invalid_argument(cat("Type mismatch between value (", dtype_tf_name(value.dtype()), ") and dtype (",
+                                dtype_tf_name(c.output_type(0)), ")"));
+  }
+  c.set_output(0, value.shape());
   return ok_status();
 }
 
