@@ -148,6 +148,7 @@ Status Pipeline::place_nodes() {
   if (!placement.ok()) return placement.take_status();
   placement_ = placement.take();
   for (const auto& [severity, note] : placement_->notes) severity == 0 ? log_.info(note) : log_.warning(note);
+  if (o.log_device_placement.empty()) return ok_status();
   return log_placement(placement_lines(file_->graph, devices_, *placement_));
 }
 

@@ -3,7 +3,6 @@
 
 #include "core/base/cat.h"
 #include "core/device/device_text.h"
-#include "core/place/conflicts.h"
 #include "core/place/group_tree.h"
 #include "core/place/kernel_text.h"
 #include "core/place/placer_state.h"
@@ -33,6 +32,7 @@ class Explainer {
   }
 
   std::string tied() const;
+  std::string link_to(const Link& link) const;
   std::string unmet() const;
   std::string default_text() const;
   std::string no_kernel_text(NodeId n) const;
@@ -82,7 +82,7 @@ std::string Explainer::tied() const {
     const Link* link = trees.link_of(node_);
     if (!link) return cat("is tied to ", because(), ", which is on ", device());
     const bool direct = link->a == decision_.because || link->b == decision_.because;
-    return cat(link_text(graph_, *link), direct ? "" : cat(", and so on to ", because()), ", which is on ", device());
+    return cat(link_to(*link), direct ? "" : cat(", and so on to ", because()), ", which is on ", device());
   }
   // The first of its group: others ask, or limit what is possible.
   const GroupTrees::Group* group = trees.group_of(node_);
@@ -90,13 +90,23 @@ std::string Explainer::tied() const {
   if (group->asks != kNoNode && group->asks != node_) {
     const Link* link = trees.link_of(group->asks);
     const bool direct = link && (link->a == node_ || link->b == node_);
-    return cat(direct ? link_text(graph_, *link) : cat("is tied to '", graph_.name(group->asks), '\''), ", which asks for ",
+    return cat(direct ? link_to(*link) : cat("is tied to '", graph_.name(group->asks), '\''), ", which asks for ",
                state_.requested_text(group->asks));
   }
   for (const NodeId n : group->without_kernel) {
     if (n != kNoNode && n != node_) return cat("is tied to '", graph_.name(n), "': ", no_kernel_text(n));
   }
   return cat("its group can be on ", device());
+}
+
+// How `link` ties this node to the one at its other end.
+std::string Explainer::link_to(const Link& link) const {
+  const std::string_view other = graph_.name(link.a == node_ ? link.b : link.a);
+  switch (link.kind) {
+    case LinkKind::kReferenceEdge: return cat("a reference edge ties it to '", other, '\'');
+    case LinkKind::kResourceEdge: return cat("a resource edge ties it to '", other, '\'');
+    default: return cat("is colocated (_class) with '", other, '\'');
+  }
 }
 
 std::string Explainer::unmet() const {

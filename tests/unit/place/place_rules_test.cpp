@@ -127,7 +127,7 @@ TEST_CASE("a resource ties its readers to the device of its variable") {
   g.place();
   CHECK(g.device("read") == "GPU:1");
   CHECK(g.reason("read") == "resource_edge");
-  CHECK(g.text("read") == "a resource edge ties 'read' to 'v', which asks for /gpu:1; its own request, /cpu:0, does not count");
+  CHECK(g.text("read") == "a resource edge ties it to 'v', which asks for /gpu:1; its own request, /cpu:0, does not count");
   CHECK(g.candidates("read") ==
         "CPU:0 group_request, GPU:0 not_requested, GPU:1 chosen, GPU:2 not_requested, GPU:10 not_requested");
 }
