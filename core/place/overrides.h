@@ -11,8 +11,8 @@ namespace emplace {
 
 struct RequestRules {
   bool clear_devices = false;            // first: every request of the file is dropped
-  std::vector<std::string> map_device;   // then "GPU:1=GPU:0": a request for the left names the right
-  std::vector<std::string> place;        // last "REGEX=DEVICE": the last rule whose regex matches a whole node name wins
+  std::vector<std::string> map_device = {};   // then "GPU:1=GPU:0": a request for the left names the right
+  std::vector<std::string> place = {};        // last "REGEX=DEVICE": the last rule whose regex matches a whole node name wins
 };
 
 /// Fills options.overrides and options.clear_devices. InvalidArgument: no '=', a malformed regex or device, and a

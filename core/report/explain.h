@@ -10,8 +10,8 @@
 namespace emplace {
 
 struct ExplainRequest {
-  std::vector<std::string> nodes;  // empty: a summary of all nodes by reason
-  std::string on_device;           // --on: "GPU:0", "/cpu:0", ...; empty: any other device
+  std::vector<std::string> nodes = {};  // empty: a summary of all nodes by reason
+  std::string on_device = {};           // --on: "GPU:0", "/cpu:0", ...; empty: any other device
   bool json = false;
 };
 
