@@ -33,7 +33,7 @@ TEST_CASE("explain: rule, devices, group, copies and what would move a node") {
         "assign (Assign) is on GPU:0\n"
         "  why: reference_edge: a reference edge ties it to 'v', which is on GPU:0\n"
         "  devices:\n"
-        "    CPU:0: not_requested\n"
+        "    CPU:0: group_request\n"
         "    GPU:0: chosen\n"
         "  group: 2 nodes must be on one device\n"
         "    v (VariableV2): placed first: its device is the group's; asks for /gpu:0\n"

@@ -33,17 +33,17 @@ DeviceSet cpu_and_gpu() {
 TEST_CASE("tensors are written flat, with numbers that read back to the same bits") {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   CHECK(json_of<float>({2, 2}, {0.1f, -0.0f, kInf, std::numeric_limits<float>::quiet_NaN()}) ==
-        R"("data":[0.1,-0.0,"Infinity","NaN"]})");
-  CHECK(json_of<double>({1}, {0.1}) == R"("data":[0.1]})");
-  CHECK(json_of<int8_t>({2}, {-128, 7}) == R"("data":[-128,7]})");
-  CHECK(json_of<uint64_t>({1}, {~uint64_t{0}}) == R"("data":[18446744073709551615]})");
-  CHECK(json_of<half>({1}, {half(1.5f)}) == R"("data":[1.5]})");
-  CHECK(json_of<float>({0, 3}, {}) == R"("data":[]})");
+        R"("data": [0.1, -0.0, "Infinity", "NaN"]})");
+  CHECK(json_of<double>({1}, {0.1}) == R"("data": [0.1]})");
+  CHECK(json_of<int8_t>({2}, {-128, 7}) == R"("data": [-128, 7]})");
+  CHECK(json_of<uint64_t>({1}, {~uint64_t{0}}) == R"("data": [18446744073709551615]})");
+  CHECK(json_of<half>({1}, {half(1.5f)}) == R"("data": [1.5]})");
+  CHECK(json_of<float>({0, 3}, {}) == R"("data": []})");
 }
 
 TEST_CASE("a string is text, or base64 when it is not UTF-8 or holds a NUL") {
   CHECK(json_of<std::string>({4}, {"a\"b", "\xff", std::string("a\0b", 3), "h\xc3\xa9"}) ==
-        "\"data\":[\"a\\\"b\",{\"base64\":\"/w==\"},{\"base64\":\"YQBi\"},\"h\xc3\xa9\"]}");
+        "\"data\": [\"a\\\"b\", {\"base64\": \"/w==\"}, {\"base64\": \"YQBi\"}, \"h\xc3\xa9\"]}");
 }
 
 TEST_CASE("step times are percentiles by nearest rank") {
@@ -52,7 +52,7 @@ TEST_CASE("step times are percentiles by nearest rank") {
   std::vector<double> us;
   for (int i = 100; i >= 1; --i) us.push_back(i);
   write_step_times(json, us);
-  CHECK(out == R"({"n":100,"min":1,"p50":50,"p90":90,"p99":99,"max":100})");
+  CHECK(out == R"({"n": 100, "min": 1, "p50": 50, "p90": 90, "p99": 99, "max": 100})");
 }
 
 TEST_CASE("the peak names the GPUs first, and a limit only where one was set for it") {
