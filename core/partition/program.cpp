@@ -79,10 +79,6 @@ class Cutter {
       if (ok) continue;
       const NodeType& type = graph_.type(id);
       DType dtype = kernel_type(type);
-      if (facts(id).is_constant && type.view().tensor("value").dtype() != dtype) {
-        return invalid_argument(cat("Type mismatch between value (", dtype_tf_name(type.view().tensor("value").dtype()),
-                                    ") and dtype (", dtype_tf_name(dtype), ")\n\t [[{{node ", graph_.name(id), "}}]]"));
-      }
       ok = type.def && (facts(id).is_constant || cpu_kernel(type));
       if (ok) continue;
       std::string what(type.op);
