@@ -66,10 +66,10 @@ EMPLACE_INLINE float expm1_of(float x) {
 
 /// log(x 2^shift). REQUIRES: x is positive, normal and finite; anything else gives some number.
 EMPLACE_INLINE float log_of_normal(float x, int32_t shift) {
-  constexpr int32_t kSqrtHalf = 0x3f3504f3;
-  const int32_t bits = std::bit_cast<int32_t>(x);
-  const int32_t e = (bits - kSqrtHalf) >> 23;
-  const float f = std::bit_cast<float>(bits - (e << 23)) - 1.0f;  // x = (1 + f) 2^e, 1 + f in [sqrt(1/2), sqrt(2))
+  constexpr uint32_t kSqrtHalf = 0x3f3504f3;
+  const uint32_t bits = std::bit_cast<uint32_t>(x);
+  const int32_t e = static_cast<int32_t>(bits - kSqrtHalf) >> 23;
+  const float f = std::bit_cast<float>(bits - (static_cast<uint32_t>(e) << 23)) - 1.0f;  // x = (1 + f) 2^e, 1 + f in [sqrt(1/2), sqrt(2))
   const float exponent = static_cast<float>(e + shift);
   float p = 7.0376836292e-2f;
   p = p * f - 1.1514610310e-1f;
