@@ -79,7 +79,6 @@ bool has_variant_output(const NodeType& type) {
 bool is_metadata_op(std::string_view op) { return op == "Shape" || op == "Size" || op == "Rank"; }
 bool is_identity_op(std::string_view op) { return op == "Identity" || op == "RefIdentity"; }
 bool is_exempt_from_resource_colocation(std::string_view op) { return contains(kExempt, op); }
-bool is_partitioned_call(std::string_view op) { return op == "PartitionedCall" || op == "StatefulPartitionedCall"; }
 
 bool is_dataset_op(const NodeType& type) {
   if (type.output_types.size() != 1 || type.output_types[0] != DType::kVariant) return false;

@@ -25,7 +25,5 @@ enum class ListMemory { kUndecided, kHost, kDevice };
 /// What a TensorList op says about the memory of its list; kUndecided for other ops and for lists of variants.
 ListMemory tensor_list_memory(const NodeType& type);
 
-/// PartitionedCall, StatefulPartitionedCall.
-bool is_partitioned_call(std::string_view op);
 
 }  // namespace emplace

@@ -128,9 +128,6 @@ void PlacerState::find_facts(const NodeType& type, TypeFacts& f) {
   f.metadata = is_metadata_op(type.op);
   f.identity = is_identity_op(type.op);
   f.dataset = is_dataset_op(type);
-  f.makes_resource_by_call = is_partitioned_call(type.op) &&
-                             std::find(type.output_types.begin(), type.output_types.end(), DType::kResource) !=
-                                 type.output_types.end();
 }
 
 }  // namespace emplace

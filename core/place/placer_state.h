@@ -29,7 +29,6 @@ struct TypeFacts {
   bool metadata : 1 = false;
   bool identity : 1 = false;
   bool dataset : 1 = false;
-  bool makes_resource_by_call : 1 = false;  // a PartitionedCall that returns a resource
 };
 
 class GroupTrees;
