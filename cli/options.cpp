@@ -137,6 +137,12 @@ void declare_run(OptionSet& set, Options& o) {
   set.list("expect", "NAME=@FILE", "Compare an output with a reference (exit 7)", o.expect);
   set.value("rtol", "X", "Relative tolerance of --expect", set_number(o.rtol));
   set.value("atol", "X", "Absolute tolerance of --expect", set_number(o.atol));
+  set.value("log-style", "STYLE", "Of --log-device-placement: session, or eager: a line as each op starts", [&o](const std::string& text) {
+    int index = 0;
+    RETURN_IF_ERROR(set_choice(index, {"session", "eager"})(text));
+    return o.pipeline.placing.log_eagerly = index == 1, ok_status();
+  });
+  set.optional_value("check-numerics", "stop", "report", "Fail (exit 7) at the first node with NaN or infinite elements, or report all", set_word(run.check_numerics, {"stop", "report"}));
   set.optional_value("memory-report", "text", "json", "Memory of each device and what was live at its peak", set_word(o.memory_report, {"text", "json"}));
 }
 

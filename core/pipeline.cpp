@@ -52,6 +52,13 @@ int exit_code(Stage stage, const Status& status) {
   return status.code() == Code::kUnimplemented ? 3 : 1;
 }
 
+int Pipeline::exit_code(const Status& status) const {
+  if (status.ok()) return 0;
+  if (usage_error_) return 2;
+  if (numerics_ && numerics_->nodes_found() > 0 && status.code() == Code::kFailedPrecondition) return 7;
+  return emplace::exit_code(stage_, status);
+}
+
 Status Pipeline::run(Stage last) {
   last_ = last;
   struct Row {
@@ -152,12 +159,17 @@ Status Pipeline::place_nodes() {
   return log_placement(placement_lines(file_->graph, devices_, *placement_));
 }
 
-/// Sends text to where --log-device-placement says.
+/// The session's lines, unless the eager ones take their place.
 Status Pipeline::log_placement(const std::string& text) {
+  bool wanted = !options_.placing.log_device_placement.empty() && !options_.placing.log_eagerly;
+  return wanted ? write_log_lines(text) : ok_status();
+}
+
+/// Sends text to where --log-device-placement says.
+Status Pipeline::write_log_lines(const std::string& text) {
   const std::string& to = options_.placing.log_device_placement;
-  if (to.empty()) return ok_status();
-  if (to == "stderr" || to == "stdout") {
-    std::fputs(text.c_str(), to == "stderr" ? stderr : stdout);
+  if (to.empty() || to == "stderr" || to == "stdout") {
+    std::fputs(text.c_str(), to == "stdout" ? stdout : stderr);
     return ok_status();
   }
   std::ofstream out(to, std::ios::binary | std::ios::app);
@@ -177,6 +189,26 @@ Status Pipeline::find_copies() {
   return written.ok() ? written : usage_error(written.with_context("--placement-out"));
 }
 
+/// Null if nobody watches the run.
+StepObserver* Pipeline::make_observer() {
+  const Graph& g = file_->graph;
+  if (options_.placing.log_eagerly) {
+    eager_log_ = std::make_unique<EagerLog>(g, devices_, [this](const std::string& line) { static_cast<void>(write_log_lines(line + "\n")); });
+    observers_.add(eager_log_.get());
+  }
+  if (const std::string& mode = options_.run.check_numerics; !mode.empty()) {
+    numerics_ = std::make_unique<NumericsCheck>(g, devices_, mode == "stop", [this](const std::string& text) { log_.error(text); });
+    observers_.add(numerics_.get());
+  }
+  return observers_.empty() ? nullptr : &observers_;
+}
+
+/// What --check-numerics=report found by the end of the run.
+Status Pipeline::numerics_status() const {
+  if (!numerics_ || numerics_->nodes_found() == 0) return ok_status();
+  return failed_precondition(cat(numerics_->nodes_found(), " nodes have outputs with NaN or infinite elements"));
+}
+
 Status Pipeline::plan_run() {
   const RunOptions& o = options_.run;
   SessionOptions session;
@@ -188,6 +220,7 @@ Status Pipeline::plan_run() {
   session.seed = static_cast<uint64_t>(o.seed != 0 || !o.deterministic ? o.seed : 1);
   session.timeout_s = o.timeout_s;
   session.stop = stop;
+  session.observer = make_observer();
   ASSIGN_OR_RETURN(session_, Session::create(*file_, devices_, *placement_, std::move(session)));
   return ok_status();
 }
@@ -209,7 +242,7 @@ Status Pipeline::execute() {
       return {Code::kDeadlineExceeded, cat("timed out after ", o.timeout_s, " s and ", i + 1 - o.warmup, " steps")};
     }
   }
-  return ok_status();
+  return numerics_status();
 }
 
 }  // namespace emplace

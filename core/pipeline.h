@@ -15,6 +15,7 @@
 #include "core/pipeline_options.h"
 #include "core/place/placement.h"
 #include "core/run/session.h"
+#include "core/run/watchers.h"
 #include "core/run_request.h"
 
 namespace emplace {
@@ -50,7 +51,7 @@ class Pipeline {
   bool check_ops = false;
 
   Stage stage() const { return stage_; }  // the last one that ran: the one that failed, if one did
-  int exit_code(const Status& status) const { return usage_error_ && !status.ok() ? 2 : emplace::exit_code(stage_, status); }
+  int exit_code(const Status& status) const;
 
   // What the stages made; in this order, as far as they came.
   const std::string& path() const { return path_; }
@@ -78,6 +79,9 @@ class Pipeline {
   Status first_problem() const;
   Status usage_error(Status status) { return usage_error_ = true, status; }
   Status log_placement(const std::string& text);
+  Status write_log_lines(const std::string& text);
+  StepObserver* make_observer();
+  Status numerics_status() const;
   void count_time(double seconds);
 
   PipelineOptions options_;
@@ -95,6 +99,9 @@ class Pipeline {
   std::vector<std::string> offenders_;
   std::optional<CopyPlan> copies_;
   RunRequest request_;
+  std::unique_ptr<StepObserver> eager_log_;
+  std::unique_ptr<NumericsCheck> numerics_;
+  ObserverList observers_;
   std::unique_ptr<Session> session_;
   std::vector<Tensor> outputs_;
   Timings timings_;

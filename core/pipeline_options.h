@@ -17,6 +17,7 @@ namespace emplace {
 struct PlacingOptions {
   bool allow_soft_placement = false;
   std::string log_device_placement;  // empty: no; else "stderr", "stdout" or a file
+  bool log_eagerly = false;          // a line as each op starts, in place of the placement lines
   RequestRules rules;
   std::string placement_in, placement_out;
   Gates gates;
@@ -30,6 +31,7 @@ struct RunOptions {
   int64_t seed = 0;
   bool deterministic = false;
   double timeout_s = 0;
+  std::string check_numerics;  // "", "stop" or "report"
   int64_t inter_op_threads = 0, intra_op_threads = 0;
 };
 

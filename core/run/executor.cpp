@@ -24,7 +24,7 @@ Status Executor::prepare(const std::vector<Tensor>& feeds) {
     wire(id);
     if (plan_.modes[id] == StepMode::kDirect) RETURN_IF_ERROR(failed(prepare_kernel(id), id));
   }
-  plan_.groups = find_groups(program_, plan_, bound_);
+  if (!runtime_.observer) plan_.groups = find_groups(program_, plan_, bound_);
   lay_out_memory();
   count_settled_copies();
   return ok_status();
@@ -77,7 +77,7 @@ void Executor::list_launches() {
       id = plan_.groups[group++].last();
       continue;
     }
-    if (plan_.modes[id] != StepMode::kSkip || s.kind == StepKind::kLoop) {
+    if (plan_.modes[id] != StepMode::kSkip || s.kind == StepKind::kLoop || runtime_.observer) {
       BoundStep& b = bound_[id];
       launches_.push_back({plan_.modes[id] == StepMode::kDirect ? b.kernel.get() : nullptr, &b.context, id});
     }

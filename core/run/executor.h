@@ -58,6 +58,9 @@ class Executor {
   Status run_in_order(int64_t step);
   Status run_in_parallel(int64_t step);
   Status run_range(StepId begin, StepId end);
+  Status run_observed(const Launch& launch, int64_t step);
+  Status observe_skipped(StepId id);
+  ObservedStep observed(const Step& s) const;
   Status run_step(StepId id);
   Status run_loop(StepId id);
   Status run_kernel(StepId id);

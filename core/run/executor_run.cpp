@@ -23,11 +23,44 @@ Status Executor::run_launch(const Launch& launch, int64_t step) {
 }
 
 Status Executor::run_in_order(int64_t step) {
+  if (runtime_.observer) {
+    for (const Launch& launch : launches_) {
+      if (runtime_.stop.asked()) return runtime_.stop.status();
+      RETURN_IF_ERROR(run_observed(launch, step));
+    }
+    return ok_status();
+  }
   for (const Launch& launch : launches_) {
     if (runtime_.stop.asked()) return runtime_.stop.status();
     if (Status status = run_launch(launch, step); !status.ok()) return status;
   }
   return ok_status();
+}
+
+// run_step() and run_kernel() tell the observer themselves, since loops come by there.
+Status Executor::run_observed(const Launch& launch, int64_t step) {
+  if (!launch.kernel) return run_launch(launch, step);
+  ObservedStep what = observed(program_.steps[launch.step]);
+  runtime_.observer->starting(what);
+  RETURN_IF_ERROR(run_launch(launch, step));
+  return runtime_.observer->finished(what, launch.context->outputs_);
+}
+
+ObservedStep Executor::observed(const Step& s) const {
+  if (s.kind != StepKind::kCopy) return {s.node, s.device};
+  const Value& from = program_.values[program_.inputs(s)[0]];
+  return {from.tensor.node, program_.values[program_.outputs(s)[0]].home, from.home};
+}
+
+// A constant, or a node that hands its input on. A copy of a constant was made before the first step.
+Status Executor::observe_skipped(StepId id) {
+  const Step& s = program_.steps[id];
+  if (s.kind == StepKind::kCopy) return ok_status();
+  ObservedStep what = observed(s);
+  if (s.kind == StepKind::kNode) runtime_.observer->starting(what);
+  std::vector<Tensor> outputs;
+  for (ValueId v : program_.outputs(s)) outputs.push_back(values_[v]);
+  return runtime_.observer->finished(what, outputs);
 }
 
 Status Executor::run_in_parallel(int64_t step) {
@@ -50,7 +83,7 @@ Status Executor::run_range(StepId begin, StepId end) {
 Status Executor::run_step(StepId id) {
   const Step& s = program_.steps[id];
   if (s.kind == StepKind::kLoop) return run_loop(id);
-  if (plan_.modes[id] == StepMode::kSkip) return ok_status();
+  if (plan_.modes[id] == StepMode::kSkip) return runtime_.observer ? observe_skipped(id) : ok_status();
   if (s.may_be_dead && is_dead(s)) {
     mark_dead(id);
   } else {
@@ -114,7 +147,14 @@ Status Executor::run_kernel(StepId id) {
   BoundStep& b = bound_[id];
   RETURN_IF_ERROR(gather(id));
   RETURN_IF_ERROR(settle_outputs(id));
-  RETURN_IF_ERROR(b.kernel->run(b.context));
+  if (!runtime_.observer) {
+    RETURN_IF_ERROR(b.kernel->run(b.context));
+  } else {
+    ObservedStep what = observed(program_.steps[id]);
+    runtime_.observer->starting(what);
+    RETURN_IF_ERROR(b.kernel->run(b.context));
+    RETURN_IF_ERROR(runtime_.observer->finished(what, b.context.outputs_));
+  }
   scatter(id);
   return ok_status();
 }

@@ -9,6 +9,7 @@
 #include "core/device/device.h"
 #include "core/device/memory_pool.h"
 #include "core/op/kernel.h"
+#include "core/run/observer.h"
 #include "core/run/stop_signal.h"
 
 namespace emplace {
@@ -37,6 +38,7 @@ struct Runtime {
   std::vector<std::unique_ptr<VariableTable>> variables;   // by DeviceId
   Parallel* parallel = nullptr;
   int inter_op_threads = 1;
+  StepObserver* observer = nullptr;  // may be null
   uint64_t seed;
   StopSignal stop;
 };

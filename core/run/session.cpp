@@ -26,6 +26,8 @@ class SessionImpl final : public Session {
     parallel_.configure(threads, &runtime_.stop);
     runtime_.parallel = &parallel_;
     runtime_.inter_op_threads = options_.inter_op_threads > 0 ? std::min(options_.inter_op_threads, all) : all;
+    if (options_.observer) runtime_.inter_op_threads = 1;
+    runtime_.observer = options_.observer;
     for (const auto& [endpoint, value] : options_.feeds) feeds_.push_back(value);
   }
 

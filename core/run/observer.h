@@ -1,0 +1,31 @@
+/// StepObserver: sees every node and every copy as it runs; for logs, checks of values, traces.
+#pragma once
+
+#include <span>
+
+#include "core/base/status.h"
+#include "core/device/device.h"
+#include "core/graph/graph.h"
+#include "core/tensor/tensor.h"
+
+namespace emplace {
+
+struct ObservedStep {
+  NodeId node = kNoNode;        // of a copy: the node whose tensor is copied
+  DeviceId device = kNoDevice;  // where it runs; of a copy: whose memory it goes to
+  DeviceId from = kNoDevice;    // of a copy: whose memory it comes from
+  bool is_copy() const { return from != kNoDevice; }
+};
+
+/// With an observer steps run one at a time, in one order, each by itself (nothing is fused).
+class StepObserver {
+ public:
+  virtual ~StepObserver() = default;
+  /// A node, or a copy, is about to run.
+  virtual void starting(const ObservedStep&) {}
+  /// The outputs are there, in host memory or a simulated GPU's; an invalid tensor is a dead one. Constants are seen
+  /// here only. An error ends the step with it.
+  virtual Status finished(const ObservedStep&, std::span<const Tensor>) { return ok_status(); }
+};
+
+}  // namespace emplace

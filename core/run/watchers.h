@@ -1,0 +1,63 @@
+/// What a run can be watched for: TensorFlow's eager log, and numbers that are none.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/run/observer.h"
+
+namespace emplace {
+
+/// "Executing op MatMul in device /job:..." as each op starts (--log-style eager).
+class EagerLog final : public StepObserver {
+ public:
+  using Write = std::function<void(const std::string& line)>;
+  EagerLog(const Graph& graph, const DeviceSet& devices, Write write) : graph_(graph), devices_(devices), write_(std::move(write)) {}
+  void starting(const ObservedStep& step) override;
+
+ private:
+  const Graph& graph_;
+  const DeviceSet& devices_;
+  Write write_;
+};
+
+/// Looks for NaN and infinities in every output (--check-numerics).
+class NumericsCheck final : public StepObserver {
+ public:
+  /// `stop`: the first such node ends the step with FailedPrecondition; else each is told to `report` once.
+  NumericsCheck(const Graph& graph, const DeviceSet& devices, bool stop, std::function<void(const std::string&)> report)
+      : graph_(graph), devices_(devices), stop_(stop), report_(std::move(report)) {}
+  Status finished(const ObservedStep& step, std::span<const Tensor> outputs) override;
+  int64_t nodes_found() const { return static_cast<int64_t>(seen_.size()); }
+
+ private:
+  const Graph& graph_;
+  const DeviceSet& devices_;
+  bool stop_;
+  std::function<void(const std::string&)> report_;
+  std::set<NodeId> seen_;
+};
+
+/// Several of them, in order.
+class ObserverList final : public StepObserver {
+ public:
+  void add(StepObserver* observer) { observers_.push_back(observer); }
+  bool empty() const { return observers_.empty(); }
+  void starting(const ObservedStep& step) override {
+    for (StepObserver* o : observers_) o->starting(step);
+  }
+  Status finished(const ObservedStep& step, std::span<const Tensor> outputs) override {
+    for (StepObserver* o : observers_) RETURN_IF_ERROR(o->finished(step, outputs));
+    return ok_status();
+  }
+
+ private:
+  std::vector<StepObserver*> observers_;
+};
+
+/// "2 NaN and 1 infinite of 6 elements, first at flat index 3", or empty if every element is finite.
+std::string non_finite_text(const Tensor& tensor);
+
+}  // namespace emplace
