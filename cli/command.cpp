@@ -49,6 +49,7 @@ int report_failure(const Pipeline& p, const Status& status, Log& log) {
 
 int for_each_graph(const Options& options, Log& log, const std::function<int(const std::string& path)>& one) {
   if (options.arguments.empty()) return usage(log, "no graph file given");
+  if (options.arguments.size() > 1 && !options.pipeline.run.trace.empty()) return usage(log, "--trace takes one graph");
   int passed = 0, failed = 0, first = 0;
   for (const std::string& path : options.arguments) {
     int code = one(path);

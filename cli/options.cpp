@@ -143,6 +143,7 @@ void declare_run(OptionSet& set, Options& o) {
     return o.pipeline.placing.log_eagerly = index == 1, ok_status();
   });
   set.optional_value("check-numerics", "stop", "report", "Fail (exit 7) at the first node with NaN or infinite elements, or report all", set_word(run.check_numerics, {"stop", "report"}));
+  set.text("trace", "FILE", "Write a Chrome trace: when each node and copy ran, one at a time", run.trace);
   set.optional_value("memory-report", "text", "json", "Memory of each device and what was live at its peak", set_word(o.memory_report, {"text", "json"}));
 }
 

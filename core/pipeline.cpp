@@ -10,6 +10,7 @@
 #include "core/base/cat.h"
 #include "core/base/units.h"
 #include "core/report/placement_log.h"
+#include "core/report/trace_report.h"
 
 namespace emplace {
 namespace {
@@ -200,6 +201,10 @@ StepObserver* Pipeline::make_observer() {
     numerics_ = std::make_unique<NumericsCheck>(g, devices_, mode == "stop", [this](const std::string& text) { log_.error(text); });
     observers_.add(numerics_.get());
   }
+  if (!options_.run.trace.empty()) {
+    trace_ = std::make_unique<TraceRecorder>();
+    observers_.add(trace_.get());
+  }
   return observers_.empty() ? nullptr : &observers_;
 }
 
@@ -225,12 +230,21 @@ Status Pipeline::plan_run() {
   return ok_status();
 }
 
+/// A trace is written of a run that failed, too.
 Status Pipeline::execute() {
+  Status ran = run_steps();
+  if (!trace_) return ran;
+  Status written = write_file(options_.run.trace, trace_json(file_->graph, devices_, *trace_));
+  return ran.ok() && !written.ok() ? usage_error(written.with_context("--trace")) : ran;
+}
+
+Status Pipeline::run_steps() {
   const RunOptions& o = options_.run;
   auto begin = std::chrono::steady_clock::now();
   if (!request_.init.empty()) RETURN_IF_ERROR(session_->run_nodes(request_.init));
   timings_.step_us.reserve(static_cast<size_t>(std::min<int64_t>(o.steps, 1 << 20)));
   for (int64_t i = 0; i < o.warmup + o.steps; ++i) {
+    if (trace_) trace_->begin_step(i);
     auto start = std::chrono::steady_clock::now();
     RETURN_IF_ERROR(session_->step(outputs_));
     double us = seconds_since(start) * 1e6;

@@ -15,6 +15,7 @@
 #include "core/pipeline_options.h"
 #include "core/place/placement.h"
 #include "core/run/session.h"
+#include "core/run/trace.h"
 #include "core/run/watchers.h"
 #include "core/run_request.h"
 
@@ -76,6 +77,7 @@ class Pipeline {
   Status find_copies();
   Status plan_run();
   Status execute();
+  Status run_steps();
   Status first_problem() const;
   Status usage_error(Status status) { return usage_error_ = true, status; }
   Status log_placement(const std::string& text);
@@ -101,6 +103,7 @@ class Pipeline {
   RunRequest request_;
   std::unique_ptr<StepObserver> eager_log_;
   std::unique_ptr<NumericsCheck> numerics_;
+  std::unique_ptr<TraceRecorder> trace_;
   ObserverList observers_;
   std::unique_ptr<Session> session_;
   std::vector<Tensor> outputs_;

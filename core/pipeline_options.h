@@ -32,6 +32,7 @@ struct RunOptions {
   bool deterministic = false;
   double timeout_s = 0;
   std::string check_numerics;  // "", "stop" or "report"
+  std::string trace;           // a file for the trace, or ""
   int64_t inter_op_threads = 0, intra_op_threads = 0;
 };
 

@@ -1,0 +1,27 @@
+#include "core/run/trace.h"
+
+namespace emplace {
+
+int64_t TraceRecorder::now_ns() const {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin_).count();
+}
+
+void TraceRecorder::starting(const ObservedStep&) {
+  running_ = true;
+  started_ns_ = now_ns();
+}
+
+Status TraceRecorder::finished(const ObservedStep& what, std::span<const Tensor> outputs) {
+  int64_t end_ns = now_ns();
+  if (!running_) return ok_status();  // a constant
+  running_ = false;
+  if (spans_.size() >= kMaxSpans) return ++left_out_, ok_status();
+  int64_t bytes = 0;
+  for (const Tensor& t : outputs) {
+    if (t.valid()) bytes += static_cast<int64_t>(t.size_bytes());
+  }
+  spans_.push_back({what, step_, started_ns_, end_ns, bytes});
+  return ok_status();
+}
+
+}  // namespace emplace

@@ -1,0 +1,43 @@
+/// Trace: when every node and every copy of a run began and ended (--trace).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "core/run/observer.h"
+
+namespace emplace {
+
+struct Span {
+  ObservedStep what;
+  int64_t step = 0;      // as given to begin_step()
+  int64_t start_ns = 0;  // since the trace began
+  int64_t end_ns = 0;
+  int64_t bytes = 0;     // of all outputs
+};
+
+class TraceRecorder final : public StepObserver {
+ public:
+  static constexpr size_t kMaxSpans = 1'000'000;  // 56 MB; what comes later is counted only
+  static constexpr int64_t kInitStep = -1;        // initializers run before step 0
+
+  void begin_step(int64_t step) { step_ = step; }
+  void starting(const ObservedStep& what) override;
+  Status finished(const ObservedStep& what, std::span<const Tensor> outputs) override;
+
+  const std::vector<Span>& spans() const { return spans_; }
+  int64_t left_out() const { return left_out_; }
+
+ private:
+  int64_t now_ns() const;
+
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::vector<Span> spans_;
+  int64_t left_out_ = 0;
+  int64_t step_ = kInitStep;
+  int64_t started_ns_ = 0;
+  bool running_ = false;
+};
+
+}  // namespace emplace
