@@ -1,7 +1,9 @@
 // emplace: the command line. Finds the subcommand, reads its options, runs it.
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iterator>
 #include <string>
@@ -49,6 +51,13 @@ int unknown_command(const char* name, Log& log) {
   return usage(log, cat("unknown subcommand '", name, "'; ", hint.empty() ? "'emplace --help' lists them" : hint));
 }
 
+/// --log-device-placement=FILE: the file begins anew with each run of emplace; all its graphs write to it.
+Status start_placement_log(const std::string& file) {
+  if (file.empty() || file == "stderr" || file == "stdout") return ok_status();
+  if (std::FILE* f = std::fopen(file.c_str(), "w")) return std::fclose(f), ok_status();
+  return invalid_argument(cat("--log-device-placement: cannot write '", file, "': ", std::strerror(errno)));
+}
+
 int run_main(int argc, char** argv, Log& log) {
   std::string_view first = argc > 1 ? argv[1] : "";
   if (first == "--version") return print("emplace " EMPLACE_VERSION "\n"), 0;
@@ -75,6 +84,8 @@ int run_main(int argc, char** argv, Log& log) {
     for (const std::string& value : option.values) append(values, " ", value);
     log.debug(cat("option --", option.name, values, ": ", option.source));
   }
+  status = start_placement_log(options.pipeline.placing.log_device_placement);
+  if (!status.ok()) return usage(log, status.message());
   catch_signals();
   return command->run(options, log);
 }

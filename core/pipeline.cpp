@@ -152,12 +152,13 @@ Status Pipeline::place_nodes() {
     place_options_.assigned = saved.take();
   }
   RETURN_IF_ERROR(log_placement(device_mapping(devices_)));
-  Result<Placement> placement = place(*file_, devices_, place_options_, offenders_);
-  if (!placement.ok()) return placement.take_status();
-  placement_ = placement.take();
-  for (const auto& [severity, note] : placement_->notes) severity == 0 ? log_.info(note) : log_.warning(note);
-  if (o.log_device_placement.empty()) return ok_status();
-  return log_placement(placement_lines(file_->graph, devices_, *placement_));
+  Placement before_failure;
+  Result<Placement> placement = place(*file_, devices_, place_options_, offenders_, &before_failure);
+  if (placement.ok()) placement_ = placement.take();
+  const Placement& made = placement_ ? *placement_ : before_failure;
+  for (const auto& [severity, note] : made.notes) severity == 0 ? log_.info(note) : log_.warning(note);
+  if (!o.log_device_placement.empty()) RETURN_IF_ERROR(log_placement(placement_lines(file_->graph, devices_, made)));
+  return placement.take_status();
 }
 
 /// The session's lines, unless the eager ones take their place.

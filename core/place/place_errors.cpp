@@ -24,7 +24,11 @@ std::string join(const std::vector<std::string>& texts, std::string_view separat
 
 template <class MakeStatus, class MakeLine>
 void PlaceFailures::add(const MakeStatus& status, const MakeLine& line) {
-  if (count_++ == 0) first_ = status();
+  if (count_++ == 0) {
+    first_ = status();
+    placed_before_ = placement_.order.size();
+    notes_before_ = placement_.notes.size();
+  }
   if (lines_.size() < kMaxLines) lines_.push_back(line());
 }
 
@@ -32,6 +36,14 @@ Status PlaceFailures::finish() {
   const int64_t more = count_ - static_cast<int64_t>(kMaxLines);
   if (more > 0) lines_.push_back(cat("and ", more, " more"));
   return std::move(first_);
+}
+
+Placement PlaceFailures::placed_before() const {
+  Placement before;
+  before.decisions = placement_.decisions;
+  before.order.assign(placement_.order.begin(), placement_.order.begin() + static_cast<std::ptrdiff_t>(placed_before_));
+  before.notes.assign(placement_.notes.begin(), placement_.notes.begin() + static_cast<std::ptrdiff_t>(notes_before_));
+  return before;
 }
 
 std::string PlaceFailures::node_line(NodeId node) const {
@@ -247,7 +259,7 @@ std::string PlaceFailures::debug_info(NodeId node) const {
     if (state_.groups.root(id) != root_id) continue;
     types_of_op[g.op(id)] = state_.facts(id).types;
     append(members, "\n  ", g.name(id), " (", g.op(id), ") ", state_.requested_text(id));
-    if (const DeviceId d = decisions_[id].device; d != kNoDevice) {
+    if (const DeviceId d = placement_.decisions[id].device; d != kNoDevice) {
       append(members, " framework assigned device=", state_.devices.at(d).name);
     }
   }

@@ -11,12 +11,14 @@ namespace emplace {
 /// The first failure decides the status; each adds its line to the table of offenders.
 class PlaceFailures {
  public:
-  PlaceFailures(PlacerState& state, const std::vector<Decision>& decisions, std::vector<std::string>& lines)
-      : state_(state), decisions_(decisions), lines_(lines) {}
+  PlaceFailures(PlacerState& state, const Placement& placement, std::vector<std::string>& lines)
+      : state_(state), placement_(placement), lines_(lines) {}
 
   bool any() const { return count_ > 0; }
   /// Ends the table of offenders; what place() returns.
   Status finish();
+  /// The placement as far as it was when the first failure came. REQUIRES: any().
+  Placement placed_before() const;
 
   // While nodes become members. Attached to the node.
   void lookup_failed(NodeId node);
@@ -49,10 +51,11 @@ class PlaceFailures {
   std::string node_line(NodeId node) const;
 
   PlacerState& state_;
-  const std::vector<Decision>& decisions_;
+  const Placement& placement_;
   std::vector<std::string>& lines_;
   Status first_;
   int64_t count_ = 0;
+  size_t placed_before_ = 0, notes_before_ = 0;
 };
 
 }  // namespace emplace

@@ -95,9 +95,10 @@ class Placement {
 };
 
 /// Places every node, or says why it cannot be: TensorFlow's status (its first error), and in `details` every
-/// offender, one entry each, with the smallest set of nodes and edges that cannot hold together.
+/// offender, one entry each, with the smallest set of nodes and edges that cannot hold together. `before_failure`, if
+/// given, then gets what TensorFlow would have logged by that time: decisions, order and notes up to its first error.
 Result<Placement> place(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
-                        std::vector<std::string>& details);
+                        std::vector<std::string>& details, Placement* before_failure = nullptr);
 
 /// Every device with its verdict for `node`, device-set order.
 std::vector<Candidate> candidates_of(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,

@@ -17,17 +17,20 @@ class Placer {
       : state_(std::make_shared<PlacerState>(file, devices, options)),
         graph_(state_->graph),
         groups_(state_->groups),
-        failures_(*state_, placement_.decisions, details) {
+        failures_(*state_, placement_, details) {
     placement_.decisions.resize(graph_.num_nodes());
     placement_.order.reserve(graph_.num_nodes());
   }
 
-  Result<Placement> run() {
+  Result<Placement> run(Placement* before_failure) {
     GroupBuilder(*state_, placement_.decisions, failures_, placement_.notes).build();
     count_consumers();
     first_pass();
     second_pass();
-    if (failures_.any()) return failures_.finish();
+    if (failures_.any()) {
+      if (before_failure) *before_failure = failures_.placed_before();
+      return failures_.finish();
+    }
     for (NodeId node = 0; node < graph_.num_nodes(); ++node) placement_.decisions[node].group = groups_.root(node);
     placement_.state = state_;
     return std::move(placement_);
@@ -211,9 +214,9 @@ void Placer::warn_moved_resources(NodeId node, const CandidateFinder::Found& fou
 }  // namespace
 
 Result<Placement> place(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
-                        std::vector<std::string>& details) {
+                        std::vector<std::string>& details, Placement* before_failure) {
   if (devices.devices.empty()) return failed_precondition("No devices are registered");
-  return Placer(file, devices, options, details).run();
+  return Placer(file, devices, options, details).run(before_failure);
 }
 
 }  // namespace emplace
