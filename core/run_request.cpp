@@ -1,62 +1,18 @@
 #include "core/run_request.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "core/base/cat.h"
-#include "core/base/suggest.h"
+#include "core/graph/lookup.h"
 #include "core/graph/node_kernel.h"
 #include "core/tensor/feed.h"
 
 namespace emplace {
 namespace {
 
-std::string suggest_node(const Graph& g, std::string_view name) {
-  Suggestion suggestion(name);
-  for (NodeId id = 0; id < g.num_nodes(); ++id) suggestion.offer(g.name(id));
-  return suggestion.text();
-}
-
-/// A problem in two parts, for messages with and without a place in the file.
-struct NameError {
-  std::string message, hint;
-};
-
-/// "n" is "n:0". kNoNode and `error` if there is no such tensor.
-Endpoint find_tensor(const Graph& g, std::string_view name, NameError& error) {
-  auto colon = name.rfind(':');
-  std::string_view node_name = name.substr(0, colon);
-  NodeId node = g.find(node_name);
-  if (node == kNoNode) {
-    error = {cat("there is no node '", node_name, "'"), suggest_node(g, node_name)};
-    return {};
-  }
-  uint32_t slot = 0;
-  if (colon != std::string_view::npos) {
-    const char* end = name.data() + name.size();
-    auto parsed = std::from_chars(name.data() + colon + 1, end, slot);
-    if (parsed.ec != std::errc{} || parsed.ptr != end) {
-      error = {cat("'", name, "' is no tensor name"), "write 'node' or 'node:output'"};
-      return {};
-    }
-  }
-  if (slot >= g.num_outputs(node)) {
-    error = {cat("node '", node_name, "' (", g.op(node), ") has ", g.num_outputs(node), " outputs, '", name, "' names output ", slot),
-             g.num_outputs(node) == 0 ? "name it as a target to run it" : ""};
-    return {};
-  }
-  return {node, slot};
-}
-
-NodeId find_node(const Graph& g, std::string_view name, NameError& error) {
-  NodeId node = g.find(name);
-  if (node == kNoNode) error = {cat("there is no node '", name, "'"), suggest_node(g, name)};
-  return node;
-}
-
 Status flag_error(std::string_view flag, const NameError& error) {
-  return not_found(cat("--", flag, ": ", error.message, error.hint.empty() ? "" : "; ", error.hint));
+  return not_found(cat("--", flag, ": ", error.text()));
 }
 
 /// Does `value` fit the fed tensor? TensorFlow's words if not.

@@ -22,20 +22,22 @@ bool lies_in(const fs::path& path, const fs::path& folder) {
   return true;
 }
 
-fs::path own_folder(const LoadContext& c) {
-  fs::path file(c.source.name());
+fs::path own_folder(const Source& source) {
+  fs::path file(source.name());
   return file.has_parent_path() ? file.parent_path() : fs::path(".");
 }
 
 }  // namespace
 
-std::optional<std::string> allowed_file(LoadContext& c, size_t at, std::string_view name) {
+std::optional<std::string> allowed_file(const Source& source, const LoadOptions& options, Problems& problems, size_t at,
+                                        std::string_view name) {
+  auto position = static_cast<int64_t>(at);
   if (name.find('\0') != std::string_view::npos) {
-    c.reader.problem(at, "a file name with a NUL character");
+    problems.add(position, "a file name with a NUL character");
     return std::nullopt;
   }
-  std::vector<fs::path> folders{own_folder(c)};
-  folders.insert(folders.end(), c.options.allowed_paths.begin(), c.options.allowed_paths.end());
+  std::vector<fs::path> folders{own_folder(source)};
+  folders.insert(folders.end(), options.allowed_paths.begin(), options.allowed_paths.end());
   bool exists = false;
   std::error_code error;
   for (const fs::path& start : folders) {
@@ -48,10 +50,10 @@ std::optional<std::string> allowed_file(LoadContext& c, size_t at, std::string_v
     }
   }
   if (exists) {
-    c.problems.add(static_cast<int64_t>(at), cat("file '", name, "' lies outside the graph file's folder"), "allow its folder: --allow-path DIR",
-                   Code::kPermissionDenied);
+    problems.add(position, cat("file '", name, "' lies outside the graph file's folder"), "allow its folder: --allow-path DIR",
+                 Code::kPermissionDenied);
   } else {
-    c.problems.add(static_cast<int64_t>(at), cat("no file '", name, "'"), "names are relative to the graph file's folder", Code::kNotFound);
+    problems.add(position, cat("no file '", name, "'"), "names are relative to the graph file's folder", Code::kNotFound);
   }
   return std::nullopt;
 }

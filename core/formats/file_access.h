@@ -10,9 +10,13 @@
 
 namespace emplace {
 
-/// `name` relative to the graph file's folder, or else to one of the allowed folders; its real path. Links are
-/// followed first, so none leads out. A problem at `at` if there is no such file or it may not be read.
-std::optional<std::string> allowed_file(LoadContext& c, size_t at, std::string_view name);
+/// `name` relative to the folder of the graph file `source`, or else to one of the allowed folders; its real path.
+/// Links are followed first, so none leads out. A problem at `at` if there is no such file or it may not be read.
+std::optional<std::string> allowed_file(const Source& source, const LoadOptions& options, Problems& problems, size_t at,
+                                        std::string_view name);
+inline std::optional<std::string> allowed_file(LoadContext& c, size_t at, std::string_view name) {
+  return allowed_file(c.source, c.options, c.problems, at, name);
+}
 
 /// An array of a .npy file, or of a .npz file with its key.
 std::optional<Tensor> read_tensor_file(LoadContext& c, size_t at, std::string_view name, std::string_view key);

@@ -63,7 +63,7 @@ struct GraphFile {
   std::map<std::string, std::map<int, std::string>> cluster;  // job -> task -> host:port
   int producer = 0, min_consumer = 0;
   std::vector<int> bad_consumers;
-  std::string train_json, data_json;  // the text of `train` and `data`, for the training stage
+  std::string_view train_json, data_json;  // the text of `train` and `data`, in the source: for the training stage
 };
 
 /// Where files named in a graph may lie: the graph file's own folder, and what --allow-path adds.

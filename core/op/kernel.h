@@ -5,6 +5,7 @@
 /// the kernel, unless the rule leaves them open (Where, Unique): then run() allocates.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -63,6 +64,7 @@ struct KernelInit {
   std::span<const DType> output_types;
   VariableStore* variables = nullptr;
   uint64_t random_seed = 0;  // for ops whose seed attrs are both 0
+  std::atomic<uint64_t>* random_blocks = nullptr;  // what the node has drawn so far, kept by the session; may be null
 };
 
 class KernelContext {

@@ -17,11 +17,11 @@ PhiloxStream stream_of(const KernelInit& init) {
 
 }  // namespace
 
-RandomState::RandomState(const KernelInit& init) : stream_(stream_of(init)) {}
+RandomState::RandomState(const KernelInit& init) : start_(stream_of(init)), drawn_(init.random_blocks ? *init.random_blocks : own_) {}
 
 PhiloxStream RandomState::reserve(uint64_t blocks) {
-  const PhiloxStream now = stream_;
-  stream_.skip(blocks);
+  PhiloxStream now = start_;
+  now.skip(drawn_.fetch_add(blocks));
   return now;
 }
 

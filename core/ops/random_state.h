@@ -1,5 +1,8 @@
-/// The stream of a node that draws random numbers: kept from step to step, each step takes what it reserves.
+/// The stream of a node that draws random numbers: kept from step to step, each step takes what it reserves. Where the
+/// session keeps the position, all kernels of the node draw from one stream, and a checkpoint can save it.
 #pragma once
+
+#include <atomic>
 
 #include "core/op/kernel.h"
 #include "core/ops/philox.h"
@@ -15,7 +18,9 @@ class RandomState {
   PhiloxStream reserve(uint64_t blocks);
 
  private:
-  PhiloxStream stream_;
+  const PhiloxStream start_;
+  std::atomic<uint64_t> own_{0};
+  std::atomic<uint64_t>& drawn_;  // in blocks
 };
 
 }  // namespace emplace

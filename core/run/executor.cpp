@@ -152,7 +152,8 @@ Status Executor::make_kernel(StepId id) {
   }
   const NodeType& type = graph_.type(s.node);
   KernelInit init{graph_.name(s.node), type.op,        type.view(), type.input_types, type.output_types,
-                  runtime_.variables[s.device].get(), runtime_.seed_of(s.node)};
+                  runtime_.variables[s.device].get(), runtime_.seed_of(s.node),
+                  type.signature && type.signature->is_stateful ? &runtime_.random.of(s.node) : nullptr};
   auto kernel = cpu_kernel(type)(init);
   if (!kernel.ok()) return attach_node(kernel.take_status(), init.node_name);
   b.kernel = kernel.take();

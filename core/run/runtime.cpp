@@ -32,6 +32,20 @@ std::vector<std::pair<std::string, int64_t>> VariableTable::sizes() const {
   return out;
 }
 
+std::atomic<uint64_t>& RandomCounters::of(uint32_t node) {
+  std::lock_guard lock(mutex_);
+  return counters_[node];
+}
+
+std::vector<std::pair<uint32_t, uint64_t>> RandomCounters::drawn() const {
+  std::lock_guard lock(mutex_);
+  std::vector<std::pair<uint32_t, uint64_t>> out;
+  for (const auto& [node, blocks] : counters_) {
+    if (blocks != 0) out.emplace_back(node, blocks);
+  }
+  return out;
+}
+
 Runtime::Runtime(const DeviceSet& set, uint64_t wanted_seed) : devices(set), seed(wanted_seed) {
   if (seed == 0) seed = (uint64_t{std::random_device{}()} << 32) | std::random_device{}();
   for (const Device& d : set.devices) {

@@ -1,7 +1,10 @@
 /// Runtime: what the programs of one session share: memory and variables of every device, threads, the will to stop.
 #pragma once
 
+#include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -27,6 +30,18 @@ class VariableTable final : public VariableStore {
   std::unordered_map<std::string, std::unique_ptr<Variable>> variables_;  // guarded by mutex_
 };
 
+/// How far each node that draws random numbers has come, in blocks of its stream.
+class RandomCounters {
+ public:
+  std::atomic<uint64_t>& of(uint32_t node);
+  /// Those that have drawn, by node.
+  std::vector<std::pair<uint32_t, uint64_t>> drawn() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<uint32_t, std::atomic<uint64_t>> counters_;  // guarded by mutex_
+};
+
 struct Runtime {
   Runtime(const DeviceSet& devices, uint64_t seed);
 
@@ -36,6 +51,7 @@ struct Runtime {
   const DeviceSet& devices;
   std::vector<std::unique_ptr<MemoryPool>> pools;          // by DeviceId
   std::vector<std::unique_ptr<VariableTable>> variables;   // by DeviceId
+  RandomCounters random;
   Parallel* parallel = nullptr;
   int inter_op_threads = 1;
   StepObserver* observer = nullptr;  // may be null

@@ -1,0 +1,52 @@
+#include "core/graph/lookup.h"
+
+#include <charconv>
+
+#include "core/base/cat.h"
+#include "core/base/suggest.h"
+
+namespace emplace {
+namespace {
+
+std::string suggest_node(const Graph& g, std::string_view name) {
+  Suggestion suggestion(name);
+  for (NodeId id = 0; id < g.num_nodes(); ++id) suggestion.offer(g.name(id));
+  return suggestion.text();
+}
+
+}  // namespace
+
+std::string NameError::text() const { return cat(message, hint.empty() ? "" : "; ", hint); }
+
+Endpoint find_tensor(const Graph& g, std::string_view name, NameError& error) {
+  auto colon = name.rfind(':');
+  std::string_view node_name = name.substr(0, colon);
+  NodeId node = g.find(node_name);
+  if (node == kNoNode) {
+    error = {cat("there is no node '", node_name, "'"), suggest_node(g, node_name)};
+    return {};
+  }
+  uint32_t slot = 0;
+  if (colon != std::string_view::npos) {
+    const char* end = name.data() + name.size();
+    auto parsed = std::from_chars(name.data() + colon + 1, end, slot);
+    if (parsed.ec != std::errc{} || parsed.ptr != end) {
+      error = {cat("'", name, "' is no tensor name"), "write 'node' or 'node:output'"};
+      return {};
+    }
+  }
+  if (slot >= g.num_outputs(node)) {
+    error = {cat("node '", node_name, "' (", g.op(node), ") has ", g.num_outputs(node), " outputs, '", name, "' names output ", slot),
+             g.num_outputs(node) == 0 ? "name it as a target to run it" : ""};
+    return {};
+  }
+  return {node, slot};
+}
+
+NodeId find_node(const Graph& g, std::string_view name, NameError& error) {
+  NodeId node = g.find(name);
+  if (node == kNoNode) error = {cat("there is no node '", name, "'"), suggest_node(g, name)};
+  return node;
+}
+
+}  // namespace emplace

@@ -1,0 +1,118 @@
+#include "core/train/train_options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "core/base/cat.h"
+#include "core/base/suggest.h"
+#include "core/train/optimizer_rows.h"
+
+namespace emplace {
+namespace {
+
+std::string known_optimizers(std::string_view name) {
+  Suggestion suggestion(name);
+  std::string all;
+  for (const OptimizerRow& row : optimizer_rows()) {
+    suggestion.offer(row.name);
+    append(all, all.empty() ? "" : ", ", row.name);
+  }
+  std::string hint = suggestion.text();
+  return hint.empty() ? cat("there are ", all) : hint;
+}
+
+/// Another optimizer than the file's keeps of its arguments those that both have.
+Status set_optimizer(const std::string& name, TrainRequest& train) {
+  const OptimizerRow* row = find_optimizer(name);
+  if (!row) return invalid_argument(cat("--optimizer: unknown optimizer '", name, "'; ", known_optimizers(name)));
+  if (name != train.optimizer) {
+    std::erase_if(train.arguments, [&](const NamedNumbers& a) { return !row->find(a.name); });
+  }
+  train.optimizer = name;
+  return ok_status();
+}
+
+void set_learning_rate(const std::string& text, LearningRate& rate) {
+  rate = {};
+  double number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) {
+    rate.number = number;
+  } else {
+    rate.tensor = text;
+  }
+}
+
+/// "train=FILE". Feeds stay as the graph file has them.
+Status set_data(const std::string& flag, DataRequest& data) {
+  auto equals = flag.find('=');
+  std::string which = flag.substr(0, equals);
+  if (equals == std::string::npos || (which != "train" && which != "test")) {
+    return invalid_argument(cat("--data: '", flag, "' names no data set; write train=FILE or test=FILE"));
+  }
+  std::string path = flag.substr(equals + 1);
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return not_found(cat("--data: no file '", path, "'"));
+  std::optional<DataSet>& set = which == "train" ? data.train : data.test;
+  if (!set) {
+    if (!data.train) return invalid_argument(cat("--data ", which, ": the graph file says under 'data' what a placeholder gets; it has no 'data'"));
+    set = data.train;
+  }
+  set->file = path;
+  for (FeedRequest& feed : set->feeds) feed.file.clear();
+  return ok_status();
+}
+
+}  // namespace
+
+Status apply_train_flags(const TrainFlags& flags, TrainRequest& train, DataRequest& data) {
+  if (!flags.loss.empty()) train.loss = {flags.loss, kNoPosition};
+  if (!flags.optimizer.empty()) RETURN_IF_ERROR(set_optimizer(flags.optimizer, train));
+  if (!flags.learning_rate.empty()) set_learning_rate(flags.learning_rate, train.learning_rate);
+  if (!flags.target.empty()) {
+    train.target.clear();
+    for (const std::string& name : flags.target) train.target.push_back({name, kNoPosition});
+  }
+  for (const std::string& metric : flags.metric) {
+    auto equals = metric.find('=');
+    std::string name = metric.substr(0, equals), tensor = equals == std::string::npos ? metric : metric.substr(equals + 1);
+    std::erase_if(train.metrics, [&](const Metric& m) { return m.name == name; });
+    train.metrics.push_back({name, {tensor, kNoPosition}});
+  }
+  for (const std::string& flag : flags.data) RETURN_IF_ERROR(set_data(flag, data));
+  train.batch = flags.batch.value_or(train.batch);
+  train.epochs = flags.epochs.value_or(train.epochs);
+  // A bound given on the command line is the only one.
+  if (flags.steps && !flags.epochs) train.epochs = 0;
+  if (flags.epochs && !flags.steps) train.steps = 0;
+  train.steps = flags.steps.value_or(train.steps);
+  train.seed = flags.seed.value_or(train.seed);
+  train.shuffle = flags.shuffle.value_or(train.shuffle);
+  train.drop_remainder = flags.drop_remainder.value_or(train.drop_remainder);
+  if (flags.clip_norm) train.clip_norm = flags.clip_norm;
+  return ok_status();
+}
+
+void check_train_request(const GraphFile& file, const TrainRequest& train, Problems& problems) {
+  int64_t at = file.train_json.empty() ? kNoPosition : file.train_json.data() - file.source->text().data();
+  if (train.loss.name.empty()) problems.add(at, "nothing says what the loss is", "write \"train\": {\"loss\": \"NAME\"}, or give --loss NAME");
+  const OptimizerRow* row = find_optimizer(train.optimizer);
+  if (!row) {
+    if (train.target.empty()) {
+      problems.add(at, "neither an optimizer nor an update is named",
+                   "write \"optimizer\" into \"train\" (or give --optimizer), or name the graph's own update: \"target\", or --target");
+    }
+    return;
+  }
+  for (const OptimizerArgument& a : row->arguments) {
+    bool given = std::any_of(train.arguments.begin(), train.arguments.end(), [&](const NamedNumbers& n) { return n.name == a.name; });
+    if (!given && !a.default_value) problems.add(train.optimizer_position, cat("optimizer '", row->name, "' needs '", a.name, "'"), "it has no default");
+  }
+  const LearningRate& rate = train.learning_rate;
+  if (!rate.number && rate.tensor.empty() && rate.schedule.empty() && !row->learning_rate) {
+    problems.add(train.optimizer_position, cat("optimizer '", row->name, "' needs 'learning_rate'"), "it has no default");
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,27 @@
+/// From a request to the graph that trains: names looked up, and, with an optimizer, gradients and updates added.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/graph/graph_file.h"
+#include "core/train/train_request.h"
+
+namespace emplace {
+
+/// What the loop runs.
+struct TrainGraph {
+  Endpoint loss;                      // the mean over the (global) batch
+  std::vector<std::pair<std::string, Endpoint>> metrics;
+  std::vector<NodeId> targets;        // the update
+  std::vector<NodeId> init;           // what runs before the first step beside the file's own initializers
+  /// Copies of a variable that replicas keep, and the variable itself, which checkpoints hold.
+  std::vector<std::pair<NodeId, NodeId>> copies;
+};
+
+/// Looks up the names of a request; adds a problem for each that does not fit. All that a graph with its own update
+/// needs. REQUIRES: a validated file.
+void find_training(const GraphFile& file, const TrainRequest& request, TrainGraph& out, Problems& problems);
+
+}  // namespace emplace
