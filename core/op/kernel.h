@@ -65,6 +65,7 @@ struct KernelInit {
   VariableStore* variables = nullptr;
   uint64_t random_seed = 0;  // for ops whose seed attrs are both 0
   std::atomic<uint64_t>* random_blocks = nullptr;  // what the node has drawn so far, kept by the session; may be null
+  void* gpu = nullptr;       // of a GPU's kernel: its device, as the plug-in knows it
 };
 
 class KernelContext {
@@ -116,6 +117,7 @@ class KernelContext {
   std::string_view node_name_;
   int64_t step_ = 0;
   uint64_t constant_inputs_ = 0;  // bit i: input i
+  void* stream_ = nullptr;        // of a GPU: where run() enqueues its work; the plug-in knows the type
 };
 
 class Kernel {

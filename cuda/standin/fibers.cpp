@@ -1,0 +1,254 @@
+// Grids on one CPU thread. Without barriers, threads are calls in a loop; with barriers, those of a block are fibers
+// that run until they wait.
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "cuda/standin/standin.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifndef __x86_64__
+#include <ucontext.h>
+#endif
+
+namespace emplace::standin {
+namespace {
+
+constexpr size_t kStackBytes = size_t{64} << 10;
+constexpr unsigned kMaxThreads = 1024;
+constexpr unsigned kWarp = 32;
+
+[[noreturn]] void fail(const char* why) {
+  std::fprintf(stderr, "CUDA stand-in: %s (block %u, thread %u)\n", why, blockIdx.x, threadIdx.x);
+  std::abort();
+}
+
+#ifdef __x86_64__
+extern "C" void emplace_standin_switch(void** save, void* load);
+asm(R"(
+.text
+.local emplace_standin_switch
+.type emplace_standin_switch, @function
+emplace_standin_switch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size emplace_standin_switch, .-emplace_standin_switch
+)");
+#endif
+
+enum class State : uint8_t { kReady, kAtBlock, kAtWarp, kEnded };
+
+/// One block's threads. One per CPU thread, reused.
+class Block {
+ public:
+  ~Block() {
+    if (stacks_) munmap(stacks_, kMaxThreads * kStackBytes);
+  }
+
+  void run(dim3 size, const std::function<void()>& body) {
+    if (!stacks_) {
+      stacks_ = static_cast<char*>(mmap(nullptr, kMaxThreads * kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+      if (stacks_ == MAP_FAILED) fail("no memory for stacks");
+    }
+    body_ = &body;
+    count_ = size.x * size.y * size.z;
+    states_.assign(count_, State::kReady);
+    fibers_.resize(kMaxThreads);
+    for (unsigned t = 0; t < count_; ++t) prepare(t);
+    active_ = this;
+    while (run_ready(size) || release()) {}
+    active_ = nullptr;
+  }
+
+  void wait(State state) {
+    states_[current_] = state;
+    switch_to_scheduler(false);
+  }
+
+  static Block* active() { return active_; }
+  bool alive(unsigned lane) const {
+    unsigned t = current_ / kWarp * kWarp + lane;
+    return t < count_ && states_[t] != State::kEnded;
+  }
+  void* slot(unsigned lane) { return slots_ + (current_ / kWarp * kWarp + lane) * 16; }
+
+ private:
+  struct Fiber {
+    void* stack_pointer = nullptr;
+#ifndef __x86_64__
+    ucontext_t context;
+#endif
+    void* fake_stack = nullptr;
+  };
+
+  /// Runs every thread that is ready until it waits or ends. Was there one?
+  bool run_ready(dim3 size) {
+    bool any = false;
+    for (unsigned t = 0; t < count_; ++t) {
+      if (states_[t] != State::kReady) continue;
+      any = true;
+      current_ = t;
+      threadIdx = {t % size.x, t / size.x % size.y, t / size.x / size.y};
+      switch_to_fiber(t);
+    }
+    return any;
+  }
+
+  /// Lets go who waits for a full warp or block. Was there anybody?
+  bool release() {
+    bool any = false, all_at_block = true, ended = true;
+    for (unsigned first = 0; first < count_; first += kWarp) {
+      bool all_at_warp = true, some = false;
+      unsigned end = first + kWarp < count_ ? first + kWarp : count_;
+      for (unsigned t = first; t < end; ++t) {
+        ended &= states_[t] == State::kEnded;
+        all_at_block &= states_[t] == State::kEnded || states_[t] == State::kAtBlock;
+        all_at_warp &= states_[t] == State::kEnded || states_[t] == State::kAtWarp;
+        some |= states_[t] == State::kAtWarp;
+      }
+      if (!all_at_warp || !some) continue;
+      for (unsigned t = first; t < end; ++t) {
+        if (states_[t] == State::kAtWarp) states_[t] = State::kReady;
+      }
+      any = true;
+    }
+    if (any || ended) return any;
+    if (!all_at_block) fail("threads wait for each other at different barriers");
+    for (State& s : states_) {
+      if (s == State::kAtBlock) s = State::kReady;
+    }
+    return true;
+  }
+
+  static void entry() {
+    Block& block = *active_;
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_finish_switch_fiber(nullptr, &block.scheduler_bottom_, &block.scheduler_size_);
+#endif
+    (*block.body_)();
+    block.states_[block.current_] = State::kEnded;
+    block.switch_to_scheduler(true);
+    std::abort();
+  }
+
+  void prepare(unsigned t) {
+    char* stack = stacks_ + t * kStackBytes;
+#ifdef __x86_64__
+    // As if emplace_standin_switch had been called from entry()'s start: six registers, then where to go.
+    auto* top = reinterpret_cast<void**>(stack + kStackBytes) - 2;
+    *top = reinterpret_cast<void*>(&Block::entry);
+    fibers_[t].stack_pointer = top - 6;
+#else
+    getcontext(&fibers_[t].context);
+    fibers_[t].context.uc_stack.ss_sp = stack;
+    fibers_[t].context.uc_stack.ss_size = kStackBytes;
+    makecontext(&fibers_[t].context, &Block::entry, 0);
+#endif
+    fibers_[t].fake_stack = nullptr;
+  }
+
+  void switch_to_fiber(unsigned t) {
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_start_switch_fiber(&scheduler_.fake_stack, stacks_ + t * kStackBytes, kStackBytes);
+#endif
+#ifdef __x86_64__
+    emplace_standin_switch(&scheduler_.stack_pointer, fibers_[t].stack_pointer);
+#else
+    swapcontext(&scheduler_.context, &fibers_[t].context);
+#endif
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_finish_switch_fiber(scheduler_.fake_stack, nullptr, nullptr);
+#endif
+  }
+
+  void switch_to_scheduler([[maybe_unused]] bool for_good) {
+    Fiber& fiber = fibers_[current_];
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_start_switch_fiber(for_good ? nullptr : &fiber.fake_stack, scheduler_bottom_, scheduler_size_);
+#endif
+#ifdef __x86_64__
+    emplace_standin_switch(&fiber.stack_pointer, scheduler_.stack_pointer);
+#else
+    swapcontext(&fiber.context, &scheduler_.context);
+#endif
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_finish_switch_fiber(fiber.fake_stack, &scheduler_bottom_, &scheduler_size_);
+#endif
+  }
+
+  static constinit thread_local Block* active_;
+  char* stacks_ = nullptr;
+  const std::function<void()>* body_ = nullptr;
+  unsigned count_ = 0, current_ = 0;
+  std::vector<State> states_;
+  std::vector<Fiber> fibers_;
+  Fiber scheduler_;
+  [[maybe_unused]] const void* scheduler_bottom_ = nullptr;
+  [[maybe_unused]] size_t scheduler_size_ = 0;
+  alignas(16) unsigned char slots_[kMaxThreads * 16];
+};
+constinit thread_local Block* Block::active_ = nullptr;
+
+thread_local std::vector<uint4> shared_memory;
+
+/// The pattern that says "never written": NaN as a float and as a double, far away as an integer.
+void spoil_shared(size_t bytes) {
+  shared_memory.resize((bytes + sizeof(uint4) - 1) / sizeof(uint4));
+  std::memset(shared_memory.data(), 0xfb, shared_memory.size() * sizeof(uint4));
+}
+
+}  // namespace
+
+void wait_for_block() {
+  if (!Block::active()) fail("__syncthreads() in a kernel launched without barriers");
+  Block::active()->wait(State::kAtBlock);
+}
+void wait_for_warp() {
+  if (!Block::active()) fail("a warp operation in a kernel launched without barriers");
+  Block::active()->wait(State::kAtWarp);
+}
+void* warp_slot(unsigned lane) { return Block::active()->slot(lane); }
+bool lane_alive(unsigned lane) { return Block::active()->alive(lane); }
+void* dynamic_shared() { return shared_memory.data(); }
+
+void run_grid(bool barriers, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()>& body) {
+  thread_local Block fibers;
+  gridDim = grid;
+  blockDim = block;
+  for (unsigned z = 0; z < grid.z; ++z) {
+    for (unsigned y = 0; y < grid.y; ++y) {
+      for (unsigned x = 0; x < grid.x; ++x) {
+        blockIdx = {x, y, z};
+        if (shared_bytes > 0) spoil_shared(shared_bytes);
+        if (barriers) {
+          fibers.run(block, body);
+          continue;
+        }
+        for (threadIdx.z = 0; threadIdx.z < block.z; ++threadIdx.z) {
+          for (threadIdx.y = 0; threadIdx.y < block.y; ++threadIdx.y) {
+            for (threadIdx.x = 0; threadIdx.x < block.x; ++threadIdx.x) body();
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace emplace::standin

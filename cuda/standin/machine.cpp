@@ -1,0 +1,200 @@
+// EMPLACE_STANDIN_MACHINE names a file with one GPU per line: "name | UUID | PCI bus id | memory in MiB | capability | peers".
+// The current mask, CUDA_VISIBLE_DEVICES, is applied as the driver does it. Without a file: EMPLACE_STANDIN_GPUS cards
+// (default 1) of 16 GiB.
+#include "cuda/standin/machine.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/device/visible_devices.h"
+#include "cuda/standin/standin.h"
+
+namespace emplace::standin {
+namespace {
+
+struct Gpu {
+  PhysicalGpu facts;
+  bool peers = true;
+  std::atomic<size_t> used{0};
+};
+
+constexpr int kDriverVersion = 13000;
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+std::string trimmed(const std::string& text) {
+  size_t begin = text.find_first_not_of(' '), end = text.find_last_not_of(' ');
+  return begin == std::string::npos ? std::string() : text.substr(begin, end - begin + 1);
+}
+
+struct Machine {
+  Machine() {
+    int version = kDriverVersion;
+    if (const char* text = std::getenv("EMPLACE_STANDIN_DRIVER")) version = std::atoi(text);
+    driver_version = version;
+    std::vector<PhysicalGpu> all;
+    if (const char* path = std::getenv("EMPLACE_STANDIN_MACHINE")) {
+      read(path, all);
+    } else {
+      const char* count = std::getenv("EMPLACE_STANDIN_GPUS");
+      for (int i = 0; i < (count ? std::atoi(count) : 1); ++i) all.push_back(card(i));
+    }
+    for (int i : cuda_visible_devices(std::getenv("CUDA_VISIBLE_DEVICES"), all)) {
+      gpus.push_back(new Gpu);
+      gpus.back()->facts = all[static_cast<size_t>(i)];
+    }
+  }
+
+  static PhysicalGpu card(int i) {
+    PhysicalGpu gpu;
+    char text[64];
+    gpu.name = "CUDA stand-in";
+    std::snprintf(text, sizeof text, "GPU-5ca1ab1e-0000-4000-8000-%012x", static_cast<unsigned>(i));
+    gpu.uuid = text;
+    std::snprintf(text, sizeof text, "0000:%02X:00.0", static_cast<unsigned>(i) + 1);
+    gpu.pci_bus_id = text;
+    gpu.memory = 16384 * kMiB;
+    gpu.compute_capability = "9.0";
+    return gpu;
+  }
+
+  static void read(const char* path, std::vector<PhysicalGpu>& all) {
+    std::ifstream in(path);
+    for (std::string line; std::getline(in, line);) {
+      if (line.empty() || line[0] == '#') continue;
+      std::vector<std::string> parts;
+      std::istringstream fields(line);
+      for (std::string part; std::getline(fields, part, '|');) parts.push_back(trimmed(part));
+      parts.resize(6);
+      PhysicalGpu gpu;
+      gpu.name = parts[0];
+      gpu.uuid = parts[1];
+      gpu.pci_bus_id = parts[2];
+      gpu.memory = std::atoll(parts[3].c_str()) * kMiB;
+      gpu.compute_capability = parts[4];
+      all.push_back(gpu);
+    }
+  }
+
+  int driver_version = 0;
+  std::vector<Gpu*> gpus;
+};
+
+Machine& machine() {
+  static Machine* const kMachine = new Machine;
+  return *kMachine;
+}
+
+thread_local int current = 0;
+
+bool valid(int device) { return device >= 0 && static_cast<size_t>(device) < machine().gpus.size(); }
+Gpu& gpu(int device) { return *machine().gpus[static_cast<size_t>(device)]; }
+
+}  // namespace
+
+bool take_memory(size_t bytes) {
+  if (!valid(current)) return false;
+  Gpu& g = gpu(current);
+  if (g.used + bytes > static_cast<size_t>(g.facts.memory)) return false;
+  g.used += bytes;
+  return true;
+}
+
+void give_back_memory(size_t bytes) {
+  if (valid(current)) gpu(current).used -= bytes;
+}
+
+}  // namespace emplace::standin
+
+using namespace emplace::standin;
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = machine().driver_version;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = kDriverVersion;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  if (machine().driver_version < kDriverVersion) return cudaErrorInsufficientDriver;  // *count stays as it was
+  *count = static_cast<int>(machine().gpus.size());
+  return *count > 0 ? cudaSuccess : cudaErrorNoDevice;
+}
+cudaError_t cudaSetDevice(int device) {
+  if (!valid(device)) return cudaErrorInvalidDevice;
+  current = device;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = current;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (!valid(device)) return cudaErrorInvalidDevice;
+  const emplace::PhysicalGpu& facts = gpu(device).facts;
+  *properties = {};
+  std::snprintf(properties->name, sizeof properties->name, "%s", facts.name.c_str());
+  std::string digits;
+  for (char c : facts.uuid.substr(4)) {
+    if (c != '-') digits += c;
+  }
+  digits.resize(32, '0');
+  for (size_t i = 0; i < 16; ++i) properties->uuid.bytes[i] = static_cast<char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
+  properties->totalGlobalMem = static_cast<size_t>(facts.memory);
+  std::sscanf(facts.compute_capability.c_str(), "%d.%d", &properties->major, &properties->minor);
+  properties->multiProcessorCount = 132;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
+  if (!valid(device)) return cudaErrorInvalidDevice;
+  std::snprintf(text, static_cast<size_t>(length), "%s", gpu(device).facts.pci_bus_id.c_str());
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (!valid(device) || !valid(peer)) return cudaErrorInvalidDevice;
+  *can = device != peer;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  if (!valid(current)) return cudaErrorInvalidDevice;
+  *total = static_cast<size_t>(gpu(current).facts.memory);
+  *free = *total - gpu(current).used;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError() { return cudaSuccess; }
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess: return "cudaSuccess";
+    case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
+    case cudaErrorInsufficientDriver: return "cudaErrorInsufficientDriver";
+    case cudaErrorNoDevice: return "cudaErrorNoDevice";
+    case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
+    case cudaErrorNotReady: return "cudaErrorNotReady";
+    case cudaErrorStreamCaptureUnsupported: return "cudaErrorStreamCaptureUnsupported";
+    case cudaErrorStreamCaptureInvalidated: return "cudaErrorStreamCaptureInvalidated";
+    case cudaErrorStreamCaptureUnjoined: return "cudaErrorStreamCaptureUnjoined";
+    default: return "cudaErrorUnknown";
+  }
+}
+const char* cudaGetErrorString(cudaError_t error) { return error == cudaErrorMemoryAllocation ? "out of memory" : "see the name"; }
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** function, unsigned, unsigned long long,
+                                             cudaDriverEntryPointQueryResult* result) {
+  *function = nullptr;
+  *result = cudaDriverEntryPointSymbolNotFound;
+  return cudaSuccess;
+}

@@ -1,0 +1,14 @@
+/// The stand-in's memory: the heap, filled with a pattern; page-locked memory is remembered, since copies from and to it
+/// are the only ones that do not wait.
+#pragma once
+
+#include <cstddef>
+
+namespace emplace::standin {
+
+/// Fills memory that holds no value (yet, or any longer).
+void spoil(void* data, size_t bytes);
+bool is_page_locked(const void* p);
+bool is_device_memory(const void* p);
+
+}  // namespace emplace::standin

@@ -1,0 +1,273 @@
+#include "cuda/standin/streams.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <random>
+#include <set>
+
+#include "cuda/standin/memory.h"
+#include "cuda/standin/standin.h"
+
+namespace emplace::standin {
+namespace {
+
+struct State {
+  State() {
+    if (const char* text = std::getenv("EMPLACE_STANDIN_SEED")) seed = std::strtoull(text, nullptr, 10);
+    random.seed(seed);
+  }
+  std::recursive_mutex mutex;
+  // Guarded by mutex.
+  std::set<cudaStream_t> streams;
+  uint64_t seed = 0;
+  std::mt19937_64 random;
+};
+
+State& state() {
+  static State* const kState = new State;  // outlives whoever synchronises at exit
+  return *kState;
+}
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Every node after those it depends on, in drawn order.
+void run_graph(const CUgraph_st& graph) {
+  State& s = state();
+  std::vector<size_t> open(graph.nodes.size()), ready;
+  std::vector<std::vector<size_t>> followers(graph.nodes.size());
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    open[n] = graph.nodes[n].after.size();
+    for (size_t before : graph.nodes[n].after) followers[before].push_back(n);
+    if (open[n] == 0) ready.push_back(n);
+  }
+  while (!ready.empty()) {
+    size_t pick = s.seed == 0 ? 0 : s.random() % ready.size();
+    size_t node = ready[pick];
+    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(pick));
+    if (graph.nodes[node].run) graph.nodes[node].run();
+    for (size_t next : followers[node]) {
+      if (--open[next] == 0) ready.push_back(next);
+    }
+  }
+}
+
+void capture_operation(cudaStream_t stream, Operation operation) {
+  stream->capture->nodes.push_back({std::move(operation.run), stream->last_nodes});
+  stream->last_nodes = {stream->capture->nodes.size() - 1};
+}
+
+bool any_queued() {
+  for (cudaStream_t s : state().streams) {
+    if (!s->queue.empty()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Operation::ready() const { return !event || event->reached >= version; }
+
+void set_seed(uint64_t seed) {
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  s.seed = seed;
+  s.random.seed(seed);
+}
+
+void run_until(const std::function<bool()>& done) {
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  while (!done()) {
+    std::vector<cudaStream_t> ready;
+    for (cudaStream_t stream : s.streams) {
+      if (!stream->queue.empty() && stream->queue.front().ready()) ready.push_back(stream);
+    }
+    if (ready.empty()) {
+      std::fprintf(stderr, "CUDA stand-in: streams wait for each other\n");
+      std::abort();
+    }
+    cudaStream_t stream = ready[s.random() % ready.size()];
+    Operation operation = std::move(stream->queue.front());
+    stream->queue.pop_front();
+    if (operation.run) operation.run();
+  }
+}
+
+cudaError_t enqueue(cudaStream_t stream, Operation operation) {
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  if (!s.streams.contains(stream)) return cudaErrorInvalidValue;  // the legacy stream is not for us
+  if (stream->capture_broken) return cudaErrorStreamCaptureInvalidated;
+  if (stream->capture) {
+    capture_operation(stream, std::move(operation));
+    return cudaSuccess;
+  }
+  stream->queue.push_back(std::move(operation));
+  if (s.seed == 0) run_until([&] { return stream->queue.empty(); });
+  return cudaSuccess;
+}
+
+cudaError_t launch(bool barriers, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, std::function<void()> body) {
+  size_t threads = size_t{block.x} * block.y * block.z;
+  bool fits = threads > 0 && threads <= 1024 && block.z <= 64 && grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535 &&
+              shared_bytes <= (size_t{48} << 10);
+  if (!fits) return cudaErrorInvalidConfiguration;
+  return enqueue(stream, {[=, body = std::move(body)] { run_grid(barriers, grid, block, shared_bytes, body); }});
+}
+
+}  // namespace emplace::standin
+
+using emplace::standin::enqueue;
+using emplace::standin::state;
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
+  std::lock_guard lock(state().mutex);
+  *stream = new CUstream_st;
+  cudaGetDevice(&(*stream)->device);
+  state().streams.insert(*stream);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  std::lock_guard lock(state().mutex);
+  if (!state().streams.contains(stream)) return cudaErrorInvalidValue;
+  emplace::standin::run_until([&] { return stream->queue.empty(); });
+  state().streams.erase(stream);
+  delete stream;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  std::lock_guard lock(state().mutex);
+  if (!state().streams.contains(stream)) return cudaErrorInvalidValue;
+  if (stream->capture) {
+    stream->capture_broken = true;
+    return cudaErrorStreamCaptureUnsupported;
+  }
+  emplace::standin::run_until([&] { return stream->queue.empty(); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  std::lock_guard lock(state().mutex);
+  emplace::standin::run_until([] { return !emplace::standin::any_queued(); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  std::lock_guard lock(state().mutex);
+  if (event->graph) {  // joins, or goes on in, the capture that the event was recorded in
+    if (stream->capture && stream->capture != event->graph) return cudaErrorStreamCaptureUnsupported;
+    stream->capture = event->graph;
+    stream->last_nodes.insert(stream->last_nodes.end(), event->nodes.begin(), event->nodes.end());
+    return cudaSuccess;
+  }
+  if (stream->capture) return cudaSuccess;  // recorded before the capture: the launch of the graph comes after it
+  return enqueue(stream, {nullptr, event, event->recorded});
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  *event = new CUevent_st;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  std::lock_guard lock(state().mutex);
+  if (event->reached < event->recorded) emplace::standin::run_until([&] { return event->reached >= event->recorded; });
+  delete event;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  std::lock_guard lock(state().mutex);
+  if (!state().streams.contains(stream)) return cudaErrorInvalidValue;
+  event->graph = stream->capture;
+  if (stream->capture) {
+    event->nodes = stream->last_nodes;
+    return cudaSuccess;
+  }
+  uint64_t version = ++event->recorded;
+  return enqueue(stream, {[event, version] {
+    event->reached = version;
+    event->reached_ms = emplace::standin::now_ms();
+  }});
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (event->graph) return cudaErrorStreamCaptureUnsupported;
+  emplace::standin::run_until([&] { return event->reached >= event->recorded; });
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  std::lock_guard lock(state().mutex);
+  return event->reached >= event->recorded ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
+  *ms = static_cast<float>(end->reached_ms - begin->reached_ms);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  std::lock_guard lock(state().mutex);
+  if (stream->capture) return cudaErrorStreamCaptureUnsupported;
+  stream->capture = new CUgraph_st;
+  stream->capture_origin = true;
+  stream->last_nodes.clear();
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  std::lock_guard lock(state().mutex);
+  *graph = nullptr;
+  if (!stream->capture || !stream->capture_origin) return cudaErrorInvalidValue;
+  CUgraph_st* captured = stream->capture;
+  bool broken = false, joined = true;
+  // Whatever a stream did last must come before the end of the origin.
+  std::vector<uint8_t> before(captured->nodes.size());
+  std::vector<size_t> open = stream->last_nodes;
+  while (!open.empty()) {
+    size_t n = open.back();
+    open.pop_back();
+    if (before[n]) continue;
+    before[n] = 1;
+    open.insert(open.end(), captured->nodes[n].after.begin(), captured->nodes[n].after.end());
+  }
+  for (uint8_t b : before) joined &= b != 0;
+  for (cudaStream_t s : state().streams) {
+    if (s->capture != captured) continue;
+    broken |= s->capture_broken;
+    s->capture = nullptr;
+    s->capture_origin = s->capture_broken = false;
+    s->last_nodes.clear();
+  }
+  if (broken || !joined) {
+    delete captured;
+    return broken ? cudaErrorStreamCaptureInvalidated : cudaErrorStreamCaptureUnjoined;
+  }
+  *graph = captured;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+  *exec = new CUgraphExec_st{std::make_shared<CUgraph_st>(*graph)};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  return enqueue(stream, {[graph = exec->graph] { emplace::standin::run_graph(*graph); }});
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  delete exec;
+  return cudaSuccess;
+}

@@ -1,0 +1,58 @@
+/// The stand-in's streams, events and captured graphs.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace emplace::standin {
+
+/// Something that a stream does. An operation that waits is ready once its event has come that far.
+struct Operation {
+  std::function<void()> run;           // empty: only waits
+  struct CUevent_st* event = nullptr;  // waits for ...
+  uint64_t version = 0;                // ... this recording of it
+
+  bool ready() const;
+};
+
+/// Runs or queues an operation, or notes it in the graph that the stream is captured into. InvalidValue for the
+/// stream of a broken capture.
+cudaError_t enqueue(cudaStream_t stream, Operation operation);
+/// Runs whatever is ready, in drawn order, until `done`. Deadlock ends the process with a message.
+void run_until(const std::function<bool()>& done);
+
+}  // namespace emplace::standin
+
+struct CUevent_st {
+  uint64_t recorded = 0, reached = 0;
+  double reached_ms = 0;
+  // While captured: the nodes that stand before the recording.
+  struct CUgraph_st* graph = nullptr;
+  std::vector<size_t> nodes;
+};
+
+struct CUgraph_st {
+  struct Node {
+    std::function<void()> run;
+    std::vector<size_t> after;
+  };
+  std::vector<Node> nodes;
+};
+
+struct CUgraphExec_st {
+  std::shared_ptr<const CUgraph_st> graph;
+};
+
+struct CUstream_st {
+  int device = 0;
+  std::deque<emplace::standin::Operation> queue;
+  CUgraph_st* capture = nullptr;
+  bool capture_origin = false;
+  bool capture_broken = false;
+  std::vector<size_t> last_nodes;  // of the capture: what the next operation comes after
+};

@@ -1,0 +1,34 @@
+/// A kernel of the plug-in, run through the stand-in of the CUDA runtime, beside the CPU's kernel of the same op.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/op/attr_value.h"
+#include "core/tensor/tensor.h"
+
+namespace emplace::cuda::testing {
+
+struct KernelCase {
+  std::string_view op;
+  std::vector<Tensor> inputs;
+  std::vector<std::pair<std::string, AttrValue>> attrs = {};
+  std::vector<DType> outputs = {};  // empty: one of input 0's type
+};
+
+/// The outputs of both, by the op's shape rule. Device memory is as large as a tensor and not a byte larger, so that a
+/// sanitizer sees what a kernel should not touch.
+struct Answers {
+  std::vector<Tensor> cpu, gpu;
+};
+Result<Answers> run(const KernelCase& c);
+
+/// Numbers from a fixed sequence, uniform in [low, high).
+Tensor uniform(DType dtype, Shape shape, double low, double high, uint64_t seed = 1);
+/// Empty if every element is within `ulps` of the other (equal, for types that are not floating), else what differs first.
+std::string difference(const Tensor& want, const Tensor& got, int64_t ulps);
+/// run() and difference() of every output; the kernel's error, if it has one.
+std::string check(const KernelCase& c, int64_t ulps = 0);
+
+}  // namespace emplace::cuda::testing
