@@ -118,11 +118,15 @@ void declare_devices(OptionSet& set, Options& o) {
   set.switchable("allow-growth", "Take GPU memory on demand (default), or all of it at the start", devices.allow_growth);
 }
 
-void declare_run(OptionSet& set, Options& o) {
-  RunOptions& run = o.pipeline.run;
+/// What a run is about: place plans its memory.
+void declare_request(OptionSet& set, RunOptions& run) {
   set.list("fetch", "NAME", "Print this tensor: 'node' or 'node:output'", run.fetch);
   set.list("target", "NAME", "Run this node", run.target);
   set.list("feed", "NAME=VALUE", "Feed a tensor: 3.5, '2x3xf32=1 2 3 4 5 6', @x.npy, @b.npz:key, @x.json, @-, random:SEED, zeros, ones", run.feed);
+}
+
+void declare_run(OptionSet& set, Options& o) {
+  RunOptions& run = o.pipeline.run;
   set.value("steps", "N", "Steps to run (default 1)", set_integer(run.steps, 1));
   set.value("warmup", "N", "Steps to run before those", set_integer(run.warmup, 0));
   set.value("seed", "N", "Seed of random ops that have none", set_integer(run.seed, 0));
@@ -176,6 +180,8 @@ void declare_options(OptionSet& set, std::string_view command, Options& o) {
   declare_kernels(set, o.pipeline.placing);
   set.group("Devices", run || place || explain || devices);
   declare_devices(set, o);
+  set.group("Execution", run || place);
+  declare_request(set, o.pipeline.run);
   set.group("Execution", run);
   declare_run(set, o);
 

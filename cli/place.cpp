@@ -1,19 +1,22 @@
 // emplace place: stop after placement, print where everything would be.
 #include "cli/command.h"
+#include "cli/kernel_difference.h"
 #include "core/base/cat.h"
+#include "core/base/units.h"
 #include "core/report/place_report.h"
 
 namespace emplace {
 namespace {
 
-/// Says in one line where running would differ from this placement.
-void say_missing_kernels(const Pipeline& p, Log& log) {
-  if (p.place_options().available_kernels_only) return;
-  std::vector<NodeId> missing = nodes_without_available_kernel(*p.file());
-  if (missing.empty()) return;
-  const Graph& g = p.file()->graph;
-  log.info(cat(missing.size(), " of these nodes cannot run here, the first is '", g.name(missing.front()), "' (", g.op(missing.front()),
-               "); --kernels available places with the kernels that emplace has"));
+/// A graph larger than this is placed only: its memory plan would take longer than its placement.
+constexpr uint32_t kMaxPlannedNodes = 200'000;
+
+void warn_of_full_devices(const PlaceReport& r, Log& log) {
+  for (DeviceId d = 0; d < r.peak_bytes.size(); ++d) {
+    const Device& device = r.devices->at(d);
+    if (device.type == "CPU" || !r.peak_bytes[d] || device.memory_limit == 0 || *r.peak_bytes[d] <= device.memory_limit) continue;
+    log.warning(cat("a run will not fit: it needs ", size_text(*r.peak_bytes[d]), " of ", device.name, ", whose limit is ", size_text(device.memory_limit)));
+  }
 }
 
 int place_graph(const Options& options, const std::string& path, Log& log) {
@@ -26,6 +29,7 @@ int place_graph(const Options& options, const std::string& path, Log& log) {
   report.options = &p.place_options();
   report.placement = p.placement();
   report.copies = p.copies();
+  if (p.copies() && p.file()->graph.num_nodes() <= kMaxPlannedNodes) report.peak_bytes = p.planned_peaks();
   report.error = status;
   report.offenders = p.offenders();
   report.load_ms = p.timings().load_ms;
@@ -36,7 +40,9 @@ int place_graph(const Options& options, const std::string& path, Log& log) {
   Result<std::string> document = place_document(report, options.format);
   if (!document.ok()) return usage(log, document.status().message());
   print(*document);
-  if (status.ok()) say_missing_kernels(p, log);
+  if (!status.ok()) return code;
+  say_kernel_difference(p, log);
+  warn_of_full_devices(report, log);
   return code;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "cli/command.h"
+#include "cli/kernel_difference.h"
 #include "cli/outputs.h"
 #include "cli/signals.h"
 #include "core/base/cat.h"
@@ -121,28 +122,6 @@ std::string summary_line(const Pipeline& p) {
   std::string line = placement_summary(p.file()->graph, p.devices(), *p.placement(), *p.copies());
   std::string peak = peak_text(p.devices(), p.session()->memory());
   return peak.empty() ? line : cat(line, " | ", peak);
-}
-
-/// Says where the kernels that this emplace has make a difference to TensorFlow's placement.
-void say_kernel_difference(const Pipeline& p, Log& log) {
-  if (!p.place_options().available_kernels_only || p.devices().size() < 2) return;
-  PlaceOptions all = p.place_options();
-  all.available_kernels_only = false;
-  std::vector<std::string> offenders;
-  Result<Placement> tensorflow = place(*p.file(), p.devices(), all, offenders);
-  if (!tensorflow.ok()) return;
-  std::string ops;
-  int64_t moved = 0;
-  const Graph& g = p.file()->graph;
-  for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (tensorflow->device(id) == p.placement()->device(id)) continue;
-    ++moved;
-    if (std::string_view op = g.op(id); moved <= 3) append(ops, ops.empty() ? "" : ", ", op);
-  }
-  if (moved > 0) {
-    log.info(cat(moved, " nodes run elsewhere than TensorFlow would place them, for want of a kernel here: ", ops,
-                 moved > 3 ? ", ..." : "", "; --kernels tensorflow places as TensorFlow"));
-  }
 }
 
 /// Saves and compares. `code` is the exit code of a failure: 7 for a difference, 2 for an expectation that cannot be

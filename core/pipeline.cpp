@@ -9,6 +9,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/units.h"
+#include "core/plan/planned_peaks.h"
 #include "core/report/placement_log.h"
 #include "core/report/trace_report.h"
 
@@ -189,6 +190,21 @@ Status Pipeline::find_copies() {
   if (o.placement_out.empty()) return ok_status();
   Status written = write_file(o.placement_out, save_placement(file_->graph, devices_, *placement_));
   return written.ok() ? written : usage_error(written.with_context("--placement-out"));
+}
+
+std::vector<std::optional<int64_t>> Pipeline::planned_peaks() const {
+  Result<RunRequest> request = resolve_request(*file_, options_.run);
+  if (!request.ok()) return {};
+  Request step;
+  std::vector<Tensor> values;
+  for (const Fetch& fetch : request->fetches) step.fetches.push_back(fetch.tensor);
+  step.targets = request->targets;
+  for (auto& [tensor, value] : request->feeds) {
+    step.feeds.push_back(tensor);
+    values.push_back(std::move(value));
+  }
+  auto peaks = emplace::planned_peaks(*file_, devices_, *placement_, std::move(step), values);
+  return peaks.ok() ? peaks.take() : std::vector<std::optional<int64_t>>{};
 }
 
 /// Null if nobody watches the run.

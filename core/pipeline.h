@@ -66,6 +66,9 @@ class Pipeline {
   const std::vector<std::string>& offenders() const { return offenders_; }  // when place failed
   const CopyPlan* copies() const { return copies_ ? &*copies_ : nullptr; }
   const RunRequest& request() const { return request_; }
+  /// What a run would take of each device's memory, by DeviceId (core/plan/planned_peaks.h); empty if the graph cannot be
+  /// planned. REQUIRES: placed.
+  std::vector<std::optional<int64_t>> planned_peaks() const;
   const Session* session() const { return session_.get(); }
   const std::vector<Tensor>& outputs() const { return outputs_; }  // of the last step, in fetch order
   const Timings& timings() const { return timings_; }

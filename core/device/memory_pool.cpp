@@ -124,6 +124,8 @@ MemoryPool::MemoryPool(std::string device_name, std::string allocator_name, int6
       limit_(limit),
       nodes_(std::make_shared<FreeNodes>()) {}
 
+int64_t MemoryPool::footprint(int64_t bytes) { return static_cast<int64_t>(class_bytes(class_of(static_cast<size_t>(bytes)))); }
+
 MemoryPool::~MemoryPool() { EMPLACE_ASSERT(transient_ + persistent_ == 0, "a pool outlives its tensors"); }
 
 Result<Tensor> MemoryPool::allocate(DType dtype, const Shape& shape, bool persistent) {

@@ -52,6 +52,9 @@ class MemoryPool final : public Allocator {
   Status map_block(int64_t bytes);
   std::byte* block() const { return block_.data(); }
 
+  /// What a tensor of so many bytes takes of a pool.
+  static int64_t footprint(int64_t bytes);
+
   int64_t limit() const { return limit_; }
   int64_t block_bytes() const { return static_cast<int64_t>(block_.size()); }
   /// In tensors that outlive a step; and the most there ever was in others. Without the block.

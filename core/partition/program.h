@@ -22,6 +22,7 @@ struct Request {
   std::vector<Endpoint> fetches;
   std::vector<NodeId> targets;
   std::vector<Endpoint> feeds;
+  bool to_run = true;  // false: only to be planned, so that ops without a kernel are fine
 };
 
 /// A tensor in one memory.
@@ -77,7 +78,7 @@ struct Program {
   std::span<const StepId> controls_of(const Step& s) const { return {controls.data() + s.first_control, s.num_controls}; }
 };
 
-/// Unimplemented: ops or kernels that emplace does not have, all of them.
+/// Unimplemented: ops or kernels that emplace does not have, all of them, of a request that is to run.
 Result<Program> partition(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
                           const Request& request);
 

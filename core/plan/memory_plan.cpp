@@ -144,7 +144,8 @@ class MemoryPlanner {
   // An elementwise op writes over an input that dies with it. In a group, tile by tile, only over one that no later
   // step of the group reads.
   bool overwrite(StepId id, const Step& s, ValueId out) {
-    if (s.kind != StepKind::kNode || out != program_.outputs(s)[0] || !graph_.type(s.node).def->may_overwrite()) return false;
+    if (s.kind != StepKind::kNode || out != program_.outputs(s)[0]) return false;
+    if (const OpDef* def = graph_.type(s.node).def; !def || !def->may_overwrite()) return false;
     for (ValueId in : program_.inputs(s)) {
       if (at(in).storage != Storage::kBlock || program_.values[in].home != program_.values[out].home) continue;
       ValueId buffer = at(in).buffer;

@@ -12,6 +12,8 @@ namespace emplace {
 namespace {
 
 constexpr int64_t kMaxFoldedElements = 4096;  // of a value that a shape may depend on
+// Of a planned tensor. No memory holds more, and sums of sizes stay far from overflow.
+constexpr int64_t kMaxPlannedElements = int64_t{1} << 40;
 
 // Ops that look at the shapes of their inputs only.
 bool reads_shapes_only(std::string_view op) { return op == "Shape" || op == "ShapeN" || op == "Size" || op == "Rank"; }
@@ -60,7 +62,7 @@ class Settler {
   bool foldable(const Step& s) const {
     if (s.kind != StepKind::kNode || s.may_be_dead || s.in_loop || s.control != Control::kNone) return false;
     const NodeType& type = graph_.type(s.node);
-    if (!type.signature || type.signature->is_stateful) return false;
+    if (!type.signature || type.signature->is_stateful || !cpu_kernel(type)) return false;
     for (ValueId v : program_.outputs(s)) {
       DType t = program_.values[v].dtype;
       if ((t != DType::kInt32 && t != DType::kInt64) || !on_host(v)) return false;
@@ -77,6 +79,7 @@ class Settler {
       if (s.kind == StepKind::kCopy) wanted_[inputs[0]] |= wanted_[program_.outputs(s)[0]];
       if (s.kind != StepKind::kNode || s.in_loop) continue;
       const OpDef* def = graph_.type(s.node).def;
+      if (!def) continue;
       for (int entry : def->value_input_list()) {
         size_t in = value_input(entry, inputs.size());
         if (in < inputs.size()) wanted_[inputs[in]] = 1;
@@ -119,6 +122,7 @@ class Settler {
   Status settle_node(StepId id) {
     const Step& s = program_.steps[id];
     const NodeType& type = graph_.type(s.node);
+    if (!type.def) return settle_unknown(id), ok_status();
     auto inputs = program_.inputs(s);
     auto outputs = program_.outputs(s);
     rule_.begin(type);
@@ -136,7 +140,7 @@ class Settler {
     if (Status status = type.def->shape_rule()(rule_); !status.ok()) return attach_node(std::move(status), graph_.name(s.node));
     for (size_t i = 0; i < outputs.size(); ++i) {
       at(outputs[i]).shape = rule_.outputs[i];
-      settled &= rule_.outputs[i].fully_known() && rule_.outputs[i].checked_num_elements().has_value();
+      settled &= can_be_planned(rule_.outputs[i]);
     }
     for (auto& [i, info] : rule_.handles) handles_[outputs[static_cast<size_t>(i)]] = std::move(info);
     if (!settled) return ok_status();
@@ -144,6 +148,20 @@ class Settler {
     forward_known(id, type);
     if (!s.may_be_dead && foldable(s)) fold(id, type);
     return ok_status();
+  }
+
+  static bool can_be_planned(const Shape& shape) {
+    return shape.fully_known() && shape.checked_num_elements().value_or(kMaxPlannedElements + 1) <= kMaxPlannedElements;
+  }
+
+  // An op that emplace cannot run: the shapes that validate found.
+  void settle_unknown(StepId id) {
+    bool settled = true;
+    for (ValueId v : program_.outputs(program_.steps[id])) {
+      at(v).shape = graph_.output_shape(program_.values[v].tensor);
+      settled &= can_be_planned(at(v).shape);
+    }
+    if (settled) plan_.modes[id] = StepMode::kPlanned;
   }
 
   // Identity or Reshape of what is known.

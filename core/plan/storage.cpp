@@ -72,6 +72,7 @@ OutputRule output_rule(const Graph& graph, const Program& program, const Step& s
     return from.home == to.home ? OutputRule::kSharesInput : OutputRule::kOwn;
   }
   const OpDef* def = graph.type(s.node).def;
+  if (!def) return OutputRule::kOwn;
   return def->forwards() ? OutputRule::kSharesInput : def->provides() ? OutputRule::kProvided : OutputRule::kOwn;
 }
 

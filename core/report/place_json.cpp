@@ -13,7 +13,8 @@ void write_devices(const PlaceReport& r, JsonWriter& json) {
   json.key("devices").begin_array();
   for (DeviceId d = 0; d < r.devices->size(); ++d) {
     json.begin_object().member("name", r.devices->at(d).name).member("memory_limit", r.devices->at(d).memory_limit);
-    if (d < r.peak_bytes.size()) json.member("peak", r.peak_bytes[d]);
+    json.key("peak");
+    d < r.peak_bytes.size() && r.peak_bytes[d] ? json.value(*r.peak_bytes[d]) : json.null();
     json.end_object();
   }
   json.end_array();

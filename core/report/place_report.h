@@ -1,6 +1,7 @@
 /// What `emplace place` prints: the same facts as a table, JSON, CSV, a dot graph or a page.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,7 @@ struct PlaceReport {
   const CopyPlan* copies = nullptr;
   Status error;
   std::vector<std::string> offenders;  // `details` of place()
-  std::vector<int64_t> peak_bytes;     // planned peak by device; empty: not known
+  std::vector<std::optional<int64_t>> peak_bytes;  // planned, by device, as far as known; empty: not planned
   double load_ms = 0, place_ms = 0;
 };
 

@@ -7,6 +7,7 @@
 #include "core/device/device_text.h"
 #include "core/report/placement_log.h"
 #include "core/report/place_report.h"
+#include "core/report/run_report.h"
 
 namespace emplace {
 namespace {
@@ -93,7 +94,9 @@ std::string place_table(const PlaceReport& r) {
   for (const Move& m : r.copies->moves) {
     append(out, "  ", r.file->graph.name(m.node), "  on ", short_device_name(*r.devices, m.device), '\n');
   }
-  append(out, '\n', placement_summary(r.file->graph, *r.devices, *r.placement, *r.copies), '\n');
+  append(out, '\n', placement_summary(r.file->graph, *r.devices, *r.placement, *r.copies));
+  if (const std::string peak = peak_text(*r.devices, r.peak_bytes); !peak.empty()) append(out, " | ", peak);
+  out += '\n';
   return out;
 }
 

@@ -30,15 +30,25 @@ void append_row(std::string& out, const Row& row, const std::array<size_t, 6>& w
 
 }  // namespace
 
-std::string peak_text(const DeviceSet& devices, const std::vector<DeviceMemory>& memory) {
+std::string peak_text(const DeviceSet& devices, const std::vector<std::optional<int64_t>>& peaks) {
+  std::vector<DeviceId> shown;
+  for (DeviceId d = 0; d < peaks.size(); ++d) {
+    if (peaks[d].value_or(0) > 0) shown.push_back(d);
+  }
+  std::stable_partition(shown.begin(), shown.end(), [&](DeviceId d) { return devices.at(d).type == "GPU"; });
   std::string out;
-  for (const DeviceMemory* m : by_interest(devices, memory)) {
-    if (m->peak == 0) continue;
+  for (DeviceId d : shown) {
     // The CPU's limit is TensorFlow's fixed figure, no promise: nobody wants to read it.
-    int64_t limit = devices.at(m->device).type == "GPU" ? m->limit : 0;
-    append(out, out.empty() ? "peak " : ", ", short_device_name(devices, m->device), " ", share_text(m->peak, limit));
+    int64_t limit = devices.at(d).type == "GPU" ? devices.at(d).memory_limit : 0;
+    append(out, out.empty() ? "peak " : ", ", short_device_name(devices, d), " ", share_text(*peaks[d], limit));
   }
   return out;
+}
+
+std::string peak_text(const DeviceSet& devices, const std::vector<DeviceMemory>& memory) {
+  std::vector<std::optional<int64_t>> peaks(devices.size());
+  for (const DeviceMemory& m : memory) peaks[m.device] = m.peak;
+  return peak_text(devices, peaks);
 }
 
 std::string memory_table(const DeviceSet& devices, const std::vector<DeviceMemory>& memory) {

@@ -1,6 +1,7 @@
 /// What `emplace run` says about a run beside its results: the summary line, the memory table, the JSON document.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,8 @@ namespace emplace {
 
 /// "peak GPU:0 5.1/16.0 GiB, CPU:0 96 B": every device that held something, GPUs first; empty if none did.
 std::string peak_text(const DeviceSet& devices, const std::vector<DeviceMemory>& memory);
+/// The same of peaks by device, as far as they are known.
+std::string peak_text(const DeviceSet& devices, const std::vector<std::optional<int64_t>>& peaks);
 
 /// --memory-report: a row per device, then what was live at each peak.
 std::string memory_table(const DeviceSet& devices, const std::vector<DeviceMemory>& memory);

@@ -1,0 +1,55 @@
+#include "cli/kernel_difference.h"
+
+#include "core/base/cat.h"
+
+namespace emplace {
+namespace {
+
+struct Difference {
+  int64_t nodes = 0;
+  std::string ops;  // of the first few
+};
+
+Difference compare(const Pipeline& p, const Placement& other) {
+  constexpr int64_t kShown = 3;
+  Difference d;
+  const Graph& g = p.file()->graph;
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (other.device(id) != p.placement()->device(id) && ++d.nodes <= kShown) append(d.ops, d.ops.empty() ? "" : ", ", g.op(id));
+  }
+  if (d.nodes > kShown) d.ops += ", ...";
+  return d;
+}
+
+bool say_missing(const Pipeline& p, Log& log) {
+  std::vector<NodeId> missing = nodes_without_available_kernel(*p.file());
+  if (missing.empty()) return false;
+  const Graph& g = p.file()->graph;
+  log.info(cat(missing.size(), missing.size() == 1 ? " node" : " nodes", " cannot run here, the first is '", g.name(missing.front()), "' (",
+               g.op(missing.front()), ")"));
+  return true;
+}
+
+}  // namespace
+
+void say_kernel_difference(const Pipeline& p, Log& log) {
+  if (!log.shows(LogLevel::kInfo)) return;
+  const bool available = p.place_options().available_kernels_only;
+  if (!available && !p.must_run && say_missing(p, log)) return;
+  if (p.devices().size() < 2) return;
+  PlaceOptions options = p.place_options();
+  options.available_kernels_only = !available;
+  std::vector<std::string> offenders;
+  Result<Placement> other = place(*p.file(), p.devices(), options, offenders);
+  if (!other.ok()) {
+    if (!available && !p.must_run) log.info("with the kernels that emplace has this cannot be placed: 'emplace place --kernels available' says why");
+    return;
+  }
+  const Difference d = compare(p, *other);
+  if (d.nodes == 0) return;
+  std::string nodes = cat(d.nodes, d.nodes == 1 ? " node" : " nodes");
+  log.info(available ? cat(nodes, " placed elsewhere than TensorFlow would, for want of a kernel here: ", d.ops, "; --kernels tensorflow places as TensorFlow")
+                     : cat(nodes, " would run elsewhere here, for want of a kernel: ", d.ops, "; --kernels available places so"));
+}
+
+}  // namespace emplace

@@ -1,0 +1,84 @@
+#include "core/plan/planned_peaks.h"
+
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "core/device/memory_pool.h"
+#include "core/plan/settle.h"
+
+namespace emplace {
+namespace {
+
+bool is_variable(std::string_view op) { return op == "VariableV2" || op == "Variable" || op == "VarHandleOp"; }
+
+/// Has no bytes of its own in a device's memory: a handle, or text on the heap.
+bool weightless(DType t) { return is_ref(t) || t == DType::kResource || t == DType::kString; }
+
+class PeakCounter {
+ public:
+  PeakCounter(const Graph& graph, const DeviceSet& devices, const Program& program, const Plan& plan)
+      : graph_(graph), program_(program), plan_(plan), peaks_(devices.size(), 0) {
+    for (DeviceId d = 0; d < devices.size(); ++d) *peaks_[d] = plan.devices[d].bytes;
+  }
+
+  std::vector<std::optional<int64_t>> count() {
+    for (const Step& s : program_.steps) {
+      if (s.kind == StepKind::kLoop) continue;
+      if (s.kind == StepKind::kNode && is_variable(graph_.op(s.node))) add_variable(s);
+      for (ValueId v : program_.outputs(s)) add_value(s, v);
+    }
+    return std::move(peaks_);
+  }
+
+ private:
+  void add_value(const Step& s, ValueId v) {
+    const Value& value = program_.values[v];
+    const ValuePlan& planned = plan_.values[v];
+    switch (planned.storage) {
+      case Storage::kBlock:
+      case Storage::kTile: return;
+      case Storage::kFixed:
+        if (value.home != program_.host) add(value.home, value.dtype, planned.shape);
+        return;
+      case Storage::kSlot: break;
+    }
+    if (weightless(value.dtype) || (s.control == Control::kNone && output_rule(graph_, program_, s) != OutputRule::kOwn)) return;
+    peaks_[value.home].reset();
+  }
+
+  void add_variable(const Step& s) {
+    const Attrs attrs = graph_.attrs(s.node);
+    const std::string& shared = attrs.text("shared_name");
+    std::string name = shared.empty() ? std::string(graph_.name(s.node)) : shared;
+    if (seen_.emplace(s.device, attrs.text("container"), std::move(name)).second) add(s.device, *attrs.find("dtype")->get_if<DType>(), attrs.shape("shape"));
+  }
+
+  void add(DeviceId device, DType dtype, const Shape& shape) {
+    std::optional<int64_t>& peak = peaks_[device];
+    if (!peak || weightless(dtype)) return;
+    const std::optional<int64_t> elements = shape.fully_known() ? shape.checked_num_elements() : std::nullopt;
+    int64_t bytes = 0;
+    bool counted = elements && !__builtin_mul_overflow(*elements, static_cast<int64_t>(storage_size(dtype)), &bytes);
+    if (!counted || __builtin_add_overflow(*peak, MemoryPool::footprint(bytes), &*peak)) peak.reset();
+  }
+
+  const Graph& graph_;
+  const Program& program_;
+  const Plan& plan_;
+  std::vector<std::optional<int64_t>> peaks_;                       // by device
+  std::set<std::tuple<DeviceId, std::string, std::string>> seen_;  // variables: device, container, name
+};
+
+}  // namespace
+
+Result<std::vector<std::optional<int64_t>>> planned_peaks(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
+                                                          Request request, const std::vector<Tensor>& feeds) {
+  request.to_run = false;
+  ASSIGN_OR_RETURN(Program program, partition(file, devices, placement, request));
+  ASSIGN_OR_RETURN(Plan plan, settle(file, devices, program, feeds));
+  plan_memory(file, program, plan);
+  return PeakCounter(file.graph, devices, program, plan).count();
+}
+
+}  // namespace emplace
