@@ -52,13 +52,6 @@ class VarHandle final : public Kernel {
   Variable* variable_;
 };
 
-Status no_such_variable(const Variable& v) {
-  return failed_precondition(cat(
-      "Could not find variable ", v.name, ". This could mean that the variable has been deleted. ",
-      "In TF1, it can also mean the variable is uninitialized. Debug info: container=localhost, ",
-      "status error message=Container localhost does not exist. (Could not find resource: localhost/", v.name, ")"));
-}
-
 Status read_cpu(KernelContext& c) {
   Variable& v = c.variable(0);
   std::lock_guard lock(v.mutex);

@@ -25,7 +25,7 @@ Status scatter_rows(KernelContext& c, RowOp op) {
   const Tensor& indices = c.input(1);
   const Tensor& updates = c.input(2);
   std::lock_guard lock(v.mutex);
-  if (!v.value.valid()) return failed_precondition(cat("Attempting to use uninitialized value ", v.name));
+  if (!v.value.valid()) return uninitialized(v);
   const Shape shape = v.value.shape();
   if (shape.rank() < 1) return invalid_argument("params must be at least 1-D, got shape []");
   Shape wanted = indices.shape();

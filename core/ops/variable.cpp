@@ -73,7 +73,7 @@ Status update(KernelContext& c, RowOp op) {
   Variable& v = c.variable(0);
   const Tensor& value = c.input(1);
   std::lock_guard lock(v.mutex);
-  if (!v.value.valid()) return failed_precondition(cat("Attempting to use uninitialized value ", v.name));
+  if (!v.value.valid()) return uninitialized(v);
   if (!(v.value.shape() == value.shape())) return invalid_argument("Parameters and update must be the same size");
   RETURN_IF_ERROR(update_value(c, v, value, op));
   c.forward_output(0, c.input(0));

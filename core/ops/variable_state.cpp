@@ -47,4 +47,15 @@ Result<Variable*> find_variable(const KernelInit& init) {
   return &found;
 }
 
+Status uninitialized(const Variable& v) {
+  return failed_precondition(cat("Attempting to use uninitialized value ", v.name));
+}
+
+Status no_such_variable(const Variable& v) {
+  return failed_precondition(cat(
+      "Could not find variable ", v.name, ". This could mean that the variable has been deleted. ",
+      "In TF1, it can also mean the variable is uninitialized. Debug info: container=localhost, ",
+      "status error message=Container localhost does not exist. (Could not find resource: localhost/", v.name, ")"));
+}
+
 }  // namespace emplace

@@ -17,4 +17,8 @@ Status own_value(KernelContext& c, Variable& variable);
 /// The variable behind a VariableV2 or VarHandleOp node, from its attrs `container` and `shared_name`.
 Result<Variable*> find_variable(const KernelInit& init);
 
+/// What reading a variable that nobody assigned says: through a reference, through a handle.
+Status uninitialized(const Variable& variable);
+Status no_such_variable(const Variable& variable);
+
 }  // namespace emplace

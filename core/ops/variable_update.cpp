@@ -1,0 +1,164 @@
+#include "core/ops/variable_update.h"
+
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/ops/element.h"
+#include "core/ops/shape_math.h"
+#include "core/ops/variable_state.h"
+
+namespace emplace {
+namespace {
+
+// The variables of one update, locked. One variable given twice is locked once.
+class LockedVariables {
+ public:
+  LockedVariables(const KernelContext& c, int count) {
+    for (int i = 0; i < count; ++i) variables_[static_cast<size_t>(i)] = &c.variable(i);
+    in_order_ = variables_;
+    std::sort(in_order_.begin(), in_order_.begin() + count);
+    end_ = std::unique(in_order_.begin(), in_order_.begin() + count);
+    std::for_each(in_order_.begin(), end_, [](Variable* v) { v->mutex.lock(); });
+  }
+  ~LockedVariables() {
+    std::for_each(in_order_.begin(), end_, [](Variable* v) { v->mutex.unlock(); });
+  }
+  LockedVariables(const LockedVariables&) = delete;
+  LockedVariables& operator=(const LockedVariables&) = delete;
+  Variable& operator[](size_t i) const { return *variables_[i]; }
+
+ private:
+  using Pointers = std::array<Variable*, kMaxUpdatedVariables>;
+  Pointers variables_ = {}, in_order_ = {};
+  Pointers::iterator end_;
+};
+
+// In the compute type, one after the other.
+struct Scalars {
+  static constexpr size_t kMax = 8;
+  alignas(16) std::array<std::byte, kMax * sizeof(complex128)> bytes;
+};
+
+class Update final : public Kernel {
+ public:
+  explicit Update(const UpdateCode& code) : code_(code) {}
+  Status run(KernelContext& c) override;
+
+ private:
+  Status check(KernelContext& c, const LockedVariables& variables) const;
+  Status read_scalars(const KernelContext& c, Scalars& all) const;
+  void run_wide(void* const* variables, const Tensor& gradient, const void* scalars, int64_t begin, int64_t end) const;
+
+  UpdateCode code_;
+};
+
+Status Update::check(KernelContext& c, const LockedVariables& variables) const {
+  const Tensor& gradient = c.input(code_.gradient);
+  for (int i = 0; i < code_.variables; ++i) {
+    const Variable& v = variables[static_cast<size_t>(i)];
+    if (!v.value.valid()) return is_ref(c.input(i).dtype()) ? uninitialized(v) : no_such_variable(v);
+    if (v.dtype != gradient.dtype()) {
+      return invalid_argument(cat("Trying to update variable ", v.name, " of type ", dtype_tf_name(v.dtype), " with ",
+                                  dtype_tf_name(gradient.dtype())));
+    }
+  }
+  const Shape& shape = variables[0].value.shape();
+  auto same_shape = [&](int i, const Shape& other) {
+    if (other == shape) return ok_status();
+    return invalid_argument(cat(code_.inputs[0], " and ", code_.inputs[static_cast<size_t>(i)],
+                                " do not have the same shape ", shape.to_string(), " ", other.to_string()));
+  };
+  for (int i = 1; i < code_.variables; ++i) {
+    RETURN_IF_ERROR(same_shape(i, variables[static_cast<size_t>(i)].value.shape()));
+  }
+  return same_shape(code_.gradient, gradient.shape());
+}
+
+Status Update::read_scalars(const KernelContext& c, Scalars& all) const {
+  DType type = c.input(code_.gradient).dtype();
+  ConvertFunction widen = widening(type);
+  size_t size = dtype_size(compute_type(type)), count = 0;
+  for (int i = code_.variables; i < c.num_inputs(); ++i) {
+    if (i == code_.gradient) continue;
+    const Tensor& scalar = c.input(i);
+    if (scalar.shape().rank() != 0) {
+      return invalid_argument(
+          cat(code_.inputs[static_cast<size_t>(i)], " is not a scalar: ", scalar.shape().to_string()));
+    }
+    void* to = all.bytes.data() + size * count++;
+    widen ? widen(scalar.raw(), to, 1) : copy_elements(type, scalar.raw(), to, 1);
+  }
+  return ok_status();
+}
+
+// Halves compute in float and are rounded once.
+void Update::run_wide(void* const* variables, const Tensor& gradient, const void* scalars, int64_t begin,
+                      int64_t end) const {
+  constexpr int64_t kBlock = 256;
+  float wide[kMaxUpdatedVariables + 1][kBlock];
+  void* wide_variables[kMaxUpdatedVariables];
+  ConvertFunction widen = widening(gradient.dtype()), narrow = narrowing(gradient.dtype());
+  for (int64_t at = begin; at < end; at += kBlock) {
+    int64_t n = std::min(kBlock, end - at);
+    auto stored = [&](int k) { return static_cast<uint16_t*>(variables[k]) + at; };
+    for (int k = 0; k < code_.variables; ++k) {
+      wide_variables[k] = wide[k];
+      widen(stored(k), wide[k], n);
+    }
+    widen(element_at(gradient, at), wide[kMaxUpdatedVariables], n);
+    code_.function(scalars, code_.flag, wide_variables, wide[kMaxUpdatedVariables], n);
+    for (int k = 0; k < code_.variables; ++k) narrow(wide[k], stored(k), n);
+  }
+}
+
+Status Update::run(KernelContext& c) {
+  const Tensor& gradient = c.input(code_.gradient);
+  DType type = gradient.dtype();
+  Scalars scalars;
+  RETURN_IF_ERROR(read_scalars(c, scalars));
+  LockedVariables variables(c, code_.variables);
+  RETURN_IF_ERROR(check(c, variables));
+  void* base[kMaxUpdatedVariables] = {};
+  for (int k = 0; k < code_.variables; ++k) {
+    Variable& v = variables[static_cast<size_t>(k)];
+    RETURN_IF_ERROR(own_value(c, v));
+    base[k] = v.value.raw();
+  }
+  bool wide = widening(type) != nullptr;
+  c.parallel_for(gradient.num_elements(), 1, [&](int64_t begin, int64_t end) {
+    if (wide) return run_wide(base, gradient, scalars.bytes.data(), begin, end);
+    void* at[kMaxUpdatedVariables] = {};
+    for (int k = 0; k < code_.variables; ++k) at[k] = static_cast<char*>(base[k]) + begin * element_stride(type);
+    code_.function(scalars.bytes.data(), code_.flag, at, element_at(gradient, begin), end - begin);
+  });
+  if (c.num_outputs() > 0) c.forward_output(0, c.input(0));
+  return ok_status();
+}
+
+// A reference's shape, or what is known of the variable behind a handle.
+Shape variable_shape(const ShapeContext& c, int i) {
+  if (base_type(c.input_type(i)) != DType::kResource) return c.input(i);
+  const HandleInfo* handle = c.input_handle(i);
+  return handle ? handle->shape : Shape::unknown();
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_update(UpdateCode code) { return std::make_unique<Update>(code); }
+
+Status update_shape(ShapeContext& c, const UpdateCode& code) {
+  Shape shape = variable_shape(c, 0);
+  for (int i = 1; i < c.num_inputs(); ++i) {
+    if (i < code.variables) {
+      ASSIGN_OR_RETURN(shape, ShapeContext::merge(shape, variable_shape(c, i)));
+    } else if (i == code.gradient) {
+      ASSIGN_OR_RETURN(shape, ShapeContext::merge(shape, c.input(i)));
+    } else {
+      RETURN_IF_ERROR(c.with_rank(i, 0).take_status());
+    }
+  }
+  if (c.num_outputs() > 0) c.set_output(0, shape);
+  return ok_status();
+}
+
+}  // namespace emplace
