@@ -1,5 +1,6 @@
 #include "core/base/base64.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -36,6 +37,19 @@ std::optional<std::string> decode_base64(std::string_view text) {
     group = group << 6 | digit;
     // The first digit of a group completes no byte; each of the others completes one.
     if (i % 4 != 0) out[written++] = static_cast<char>(group >> (6 - 2 * (i % 4)));
+  }
+  return out;
+}
+
+std::string encode_base64(std::string_view bytes) {
+  static constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t group = 0;
+    size_t present = std::min<size_t>(3, bytes.size() - i);
+    for (size_t k = 0; k < 3; ++k) group = group << 8 | (k < present ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (size_t k = 0; k < 4; ++k) out += k <= present ? kAlphabet[group >> (18 - 6 * k) & 63] : '=';
   }
   return out;
 }

@@ -10,4 +10,7 @@ namespace emplace {
 /// Nothing if a character is of neither alphabet or the length is impossible.
 std::optional<std::string> decode_base64(std::string_view text);
 
+/// The standard alphabet, padded.
+std::string encode_base64(std::string_view bytes);
+
 }  // namespace emplace

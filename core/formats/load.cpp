@@ -55,6 +55,7 @@ class Loader {
 
   void read_member(int field) {
     GraphFile& file = c_.file;
+    if (field == kConfig || field == kOpDef || field == kKernelDef || field == kLibrary || field == kCluster) keep_text(kKeys[field]);
     switch (field) {
       case kNode: nodes_.read_list(); break;
       case kFetch: file.has_fetch = true, file.fetch = read_names("fetch"); break;
@@ -81,6 +82,11 @@ class Loader {
       case kFormat: check_format(); break;
       default: break;
     }
+  }
+
+  void keep_text(std::string_view key) {
+    Problems scratch;
+    c_.file.declared_text.push_back({key, c_.reader.lookahead(scratch).skip()});
   }
 
   std::vector<NamedRef> read_names(std::string_view what) {

@@ -64,6 +64,8 @@ struct GraphFile {
   int producer = 0, min_consumer = 0;
   std::vector<int> bad_consumers;
   std::string_view train_json, data_json;  // the text of `train` and `data`, in the source: for the training stage
+  /// `config`, `op_def`, `kernel_def`, `library` and `cluster` as the source spells them, for whoever writes the file again.
+  std::vector<std::pair<std::string_view, std::string_view>> declared_text;
 };
 
 /// Where files named in a graph may lie: the graph file's own folder, and what --allow-path adds.

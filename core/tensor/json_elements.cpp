@@ -1,0 +1,39 @@
+#include "core/tensor/json_elements.h"
+
+#include <complex>
+
+#include "core/base/base64.h"
+#include "core/tensor/element.h"
+
+namespace emplace {
+namespace {
+
+void write(JsonWriter& json, const std::string& v) {
+  if (is_utf8(v) && v.find('\0') == std::string::npos) {
+    json.value(std::string_view(v));
+  } else {
+    json.begin_object().member("base64", encode_base64(v)).end_object();
+  }
+}
+void write(JsonWriter& json, half v) { json.value(static_cast<float>(v)); }
+void write(JsonWriter& json, bfloat16 v) { json.value(static_cast<float>(v)); }
+template <class T>
+void write(JsonWriter& json, std::complex<T> v) {
+  json.begin_array().value(v.real()).value(v.imag()).end_array();
+}
+template <class T>
+void write(JsonWriter& json, T v) {
+  json.value(v);
+}
+
+}  // namespace
+
+void write_json_elements(JsonWriter& json, const Tensor& tensor) {
+  json.begin_array();
+  with_type(tensor.dtype(), [&]<class T>() {
+    for (const T& v : tensor.flat<T>()) write(json, v);
+  });
+  json.end_array();
+}
+
+}  // namespace emplace

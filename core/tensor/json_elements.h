@@ -1,0 +1,13 @@
+/// A tensor's elements in JSON, so that they read back to the same bits.
+#pragma once
+
+#include "core/base/json_writer.h"
+#include "core/tensor/tensor.h"
+
+namespace emplace {
+
+/// The elements as a flat list, in row-major order: numbers, true and false, text or {"base64": "..."}, a pair for a complex
+/// number. Nothing for dtypes without a JSON form.
+void write_json_elements(JsonWriter& json, const Tensor& tensor);
+
+}  // namespace emplace
