@@ -7,7 +7,7 @@
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
 #include "core/formats/arguments.h"
-#include "core/formats/node_order.h"
+#include "core/graph/node_order.h"
 
 namespace emplace {
 namespace {

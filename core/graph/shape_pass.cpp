@@ -102,10 +102,13 @@ ShapePass::ShapePass(Graph& graph, Problems& problems)
 ShapePass::~ShapePass() = default;
 
 void ShapePass::run() {
-  for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
-    uint32_t type = graph_.nodes_[id].type;
-    if (type < graph_.types_.size() && has_rule(type)) infer(id);
-  }
+  for (NodeId id = 0; id < graph_.num_nodes(); ++id) add(id);
+}
+
+void ShapePass::add(NodeId id) {
+  const uint32_t type = graph_.nodes_[id].type;
+  if (type >= rules_.size()) rules_.resize(graph_.types_.size(), 0);
+  if (type < graph_.types_.size() && has_rule(type)) infer(id);
 }
 
 // In a function's body an attr may be a placeholder; a rule cannot read it.

@@ -23,6 +23,11 @@ class ShapePass {
   /// Sets Graph::output_shapes_ and shapes_. A node that its rule refuses is a problem; its shapes stay unknown, as
   /// do those of ops without a rule.
   void run();
+  /// After run(): the same for a node that was added behind all others and has its type.
+  void add(NodeId id);
+
+  /// What is known about values.
+  ConstantValues& values() { return values_; }
 
  private:
   friend class NodeShapeContext;

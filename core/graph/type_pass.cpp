@@ -26,8 +26,7 @@ void TypePass::run() {
   graph_.types_.clear();
   bool too_many = false;
   for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
-    graph_.nodes_[id].first_output = static_cast<uint32_t>(output_types_.size());
-    graph_.nodes_[id].type = TypeTable::kNone;
+    begin_node(id);
     if (too_many) continue;
     type_node(id);
     too_many = output_types_.size() > kMaxOutputs;
@@ -35,6 +34,18 @@ void TypePass::run() {
   }
   check_back_edges();
   graph_.output_shapes_.assign(output_types_.size(), 0);
+}
+
+void TypePass::add(NodeId id) {
+  ops_.resize(graph_.num_texts());
+  begin_node(id);
+  type_node(id);
+  graph_.output_shapes_.resize(output_types_.size(), 0);
+}
+
+void TypePass::begin_node(NodeId id) {
+  graph_.nodes_[id].first_output = static_cast<uint32_t>(output_types_.size());
+  graph_.nodes_[id].type = TypeTable::kNone;
 }
 
 void TypePass::type_node(NodeId id) {

@@ -18,6 +18,8 @@ class TypePass {
   /// Adds every problem it finds. Sets Node::type and Node::first_output; the shapes of all outputs become unknown.
   /// A node with a problem has type TypeTable::kNone and no outputs.
   void run();
+  /// After run(): the same for a node that was added behind all others.
+  void add(NodeId id);
 
  private:
   struct OpInfo {
@@ -32,6 +34,7 @@ class TypePass {
     uint32_t input;
   };
 
+  void begin_node(NodeId id);
   void type_node(NodeId id);
   bool gather_inputs(NodeId id);
   DType source_type(NodeId id, uint32_t input);

@@ -1,4 +1,4 @@
-#include "core/formats/node_order.h"
+#include "core/graph/node_order.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,0 +1,194 @@
+#include "core/graph/graph_editor.h"
+
+#include <algorithm>
+
+#include "core/base/assert.h"
+#include "core/base/cat.h"
+#include "core/graph/colocation.h"
+#include "core/graph/type_table.h"
+
+namespace emplace {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+std::vector<Endpoint> control_edges(std::span<const NodeId> nodes) {
+  std::vector<Endpoint> edges;
+  for (NodeId node : nodes) {
+    if (std::find(edges.begin(), edges.end(), Endpoint{node, 0}) == edges.end()) edges.push_back({node, 0});
+  }
+  return edges;
+}
+
+}  // namespace
+
+// The passes run again so that they know the graph; literals are Const nodes with a type by now.
+GraphEditor::GraphEditor(GraphFile& file) : file_(file), graph_(file.graph) {
+  graph_.literals_.clear();
+  types_.emplace(file_, graph_, type_problems_);
+  types_->run();
+  shapes_.emplace(graph_, shape_problems_);
+  shapes_->run();
+  names_.reserve(graph_.num_nodes());
+  for (const Node& node : graph_.nodes_) names_.emplace(lower(node.name), 1);
+}
+
+GraphEditor::~GraphEditor() = default;
+
+bool GraphEditor::typed(Endpoint e) const {
+  return e.node < graph_.num_nodes() && graph_.node(e.node).type < graph_.types().size() && e.slot < graph_.num_outputs(e.node);
+}
+
+DType GraphEditor::type(Endpoint e) const { return typed(e) ? graph_.output_type(e) : DType::kInvalid; }
+
+const Shape& GraphEditor::shape(Endpoint e) const { return typed(e) ? graph_.output_shape(e) : graph_.shapes_.front(); }
+
+const Tensor* GraphEditor::value(Endpoint e) { return typed(e) ? shapes_->values().value(e) : nullptr; }
+
+Shape GraphEditor::value_as_shape(Endpoint e) { return typed(e) ? shapes_->values().as_shape(e) : Shape::unknown(); }
+
+std::string GraphEditor::unique_name(std::string_view name) {
+  const std::string key = lower(name);
+  uint32_t asked = names_[key]++;
+  if (asked == 0) return std::string(name);
+  while (names_.contains(cat(key, "_", asked))) ++asked;
+  names_[cat(key, "_", asked)] = 1;
+  return cat(name, "_", asked);
+}
+
+void GraphEditor::take_name(std::string_view name) {
+  EMPLACE_ASSERT(graph_.find(name) == kNoNode, "who gives a node its name has made sure that it is free");
+  names_.emplace(lower(name), 1);
+}
+
+void GraphEditor::fail(Status status) {
+  if (status_.ok()) status_ = std::move(status);
+}
+
+Attrs::Entry GraphEditor::attr(std::string_view name, AttrValue value) {
+  return {graph_.text(graph_.intern(name)), &graph_.attr_values_.emplace_back(std::move(value))};
+}
+
+uint32_t GraphEditor::add_attrs(std::vector<Attrs::Entry> attrs) {
+  if (attrs.empty()) return 0;
+  graph_.attr_sets_.push_back(std::move(attrs));
+  return static_cast<uint32_t>(graph_.attr_sets_.size() - 1);
+}
+
+NodeId GraphEditor::append(std::string_view name, uint32_t op, uint32_t device, uint32_t attr_set,
+                           std::span<const Endpoint> inputs, std::span<const Endpoint> controls) {
+  Node node;
+  node.name = graph_.keep(name);
+  node.op = op;
+  node.device = device;
+  node.attr_set = attr_set;
+  node.first_input = static_cast<uint32_t>(graph_.edges_.size());
+  node.num_inputs = static_cast<uint32_t>(inputs.size());
+  node.num_controls = static_cast<uint32_t>(controls.size());
+  graph_.edges_.insert(graph_.edges_.end(), inputs.begin(), inputs.end());
+  graph_.edges_.insert(graph_.edges_.end(), controls.begin(), controls.end());
+  const NodeId id = graph_.num_nodes();
+  graph_.nodes_.push_back(node);
+  graph_.index_name(id);
+  types_->add(id);
+  if (graph_.node(id).type == TypeTable::kNone) {
+    const auto& found = type_problems_.list();
+    fail(found.empty() ? internal_error(cat("node '", name, "' has no type")) : Status{found.front().code, found.front().message});
+  }
+  shapes_->add(id);
+  return id;
+}
+
+NodeId GraphEditor::add(NewNode node) {
+  auto missing = [&](NodeId id) { return id >= graph_.num_nodes(); };
+  if (std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Endpoint& e) { return missing(e.node); }) ||
+      std::any_of(node.controls.begin(), node.controls.end(), missing)) {
+    fail(internal_error(cat("node '", node.name, "' (", node.op, ") is to read a node that does not exist")));
+    return kNoNode;
+  }
+  std::vector<Attrs::Entry> attrs;
+  for (auto& [name, value] : node.attrs) attrs.push_back(attr(name, std::move(value)));
+  std::vector<std::string> groups;
+  std::string_view device = node.device;
+  for (NodeId other : node.colocate_with) {
+    for (std::string& group : colocation_groups(graph_, other)) groups.push_back(std::move(group));
+    if (!graph_.requested_device(other).empty()) device = graph_.requested_device(other);
+  }
+  if (!groups.empty()) {
+    std::sort(groups.begin(), groups.end());
+    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+    attrs.push_back(attr("_class", AttrValue::list_of(AttrKind::kString, std::move(groups))));
+  }
+  const uint32_t op = graph_.intern(node.op), device_id = graph_.intern(device);
+  return append(unique_name(node.name), op, device_id, add_attrs(std::move(attrs)), node.inputs, control_edges(node.controls));
+}
+
+Endpoint GraphEditor::constant(std::string name, Tensor value, std::vector<NodeId> colocate_with, std::string device) {
+  NewNode node{.name = std::move(name), .op = "Const", .device = std::move(device), .colocate_with = std::move(colocate_with)};
+  node.attrs.emplace_back("dtype", AttrValue::of(value.dtype()));
+  node.attrs.emplace_back("value", AttrValue::of(std::move(value)));
+  return add_output(std::move(node));
+}
+
+uint32_t GraphEditor::cloned_attrs(NodeId node, std::string_view name, const std::unordered_map<std::string_view, std::string>& names) {
+  std::vector<Attrs::Entry> attrs(graph_.written_attrs(node).begin(), graph_.written_attrs(node).end());
+  bool changed = false;
+  for (Attrs::Entry& entry : attrs) {
+    if (const auto* text = entry.second->get_if<std::string>(); entry.first == "shared_name" && text && *text == graph_.name(node)) {
+      entry = attr("shared_name", AttrValue::of(std::string(name)));
+      changed = true;
+    }
+    const auto* groups = entry.first == "_class" ? entry.second->get_if<std::vector<std::string>>() : nullptr;
+    if (!groups) continue;
+    std::vector<std::string> renamed = *groups;
+    for (std::string& group : renamed) {
+      std::string_view member = group;
+      if (!member.starts_with(kColocationPrefix)) continue;
+      auto found = names.find(member.substr(kColocationPrefix.size()));
+      if (found != names.end()) group = cat(kColocationPrefix, found->second);
+    }
+    if (renamed == *groups) continue;
+    entry = attr("_class", AttrValue::list_of(AttrKind::kString, std::move(renamed)));
+    changed = true;
+  }
+  return changed ? add_attrs(std::move(attrs)) : graph_.node(node).attr_set;
+}
+
+std::vector<NodeId> GraphEditor::clone(std::span<const NodeId> nodes, const std::function<std::string(std::string_view)>& rename) {
+  std::unordered_map<std::string_view, std::string> names;
+  for (NodeId node : nodes) names.emplace(graph_.name(node), rename(graph_.name(node)));
+  // In node order, so that the copies' inputs exist; a loop's back edge is closed at the end.
+  std::vector<NodeId> in_order(nodes.begin(), nodes.end());
+  std::sort(in_order.begin(), in_order.end());
+  std::unordered_map<NodeId, NodeId> copies;
+  for (NodeId node : in_order) {
+    const std::string& name = names.at(graph_.name(node));
+    take_name(name);
+    auto copy_of = [&](std::span<const Endpoint> edges) {
+      std::vector<Endpoint> out(edges.begin(), edges.end());
+      for (Endpoint& e : out) {
+        if (auto copy = copies.find(e.node); copy != copies.end()) e.node = copy->second;
+      }
+      return out;
+    };
+    const uint32_t attrs = cloned_attrs(node, name, names);
+    const Node original = graph_.node(node);
+    copies[node] = append(name, original.op, original.device, attrs, copy_of(graph_.inputs(node)), copy_of(graph_.controls(node)));
+  }
+  for (NodeId node : in_order) {
+    const Node& copy = graph_.node(copies[node]);
+    for (uint32_t i = 0; i < copy.num_inputs + copy.num_controls; ++i) {
+      Endpoint& e = graph_.edges_[copy.first_input + i];
+      if (auto late = copies.find(e.node); late != copies.end()) e.node = late->second;
+    }
+  }
+  std::vector<NodeId> out;
+  for (NodeId node : nodes) out.push_back(copies[node]);
+  return out;
+}
+
+}  // namespace emplace
