@@ -22,6 +22,22 @@ std::string attr_type_name(AttrType t) {
   return t.list ? "list(" + name + ")" : name;
 }
 
+AttrValue::AttrValue() = default;
+AttrValue::AttrValue(AttrType type, Storage value) : type_(type), value_(std::move(value)) {}
+AttrValue::AttrValue(const AttrValue&) = default;
+AttrValue::AttrValue(AttrValue&&) noexcept = default;
+AttrValue& AttrValue::operator=(const AttrValue&) = default;
+AttrValue& AttrValue::operator=(AttrValue&&) noexcept = default;
+AttrValue::~AttrValue() = default;
+
+AttrValue AttrValue::of(std::string v) { return {{AttrKind::kString, false}, std::move(v)}; }
+AttrValue AttrValue::of(int64_t v) { return {{AttrKind::kInt, false}, v}; }
+AttrValue AttrValue::of(float v) { return {{AttrKind::kFloat, false}, v}; }
+AttrValue AttrValue::of(bool v) { return {{AttrKind::kBool, false}, v}; }
+AttrValue AttrValue::of(DType v) { return {{AttrKind::kType, false}, v}; }
+AttrValue AttrValue::of(Shape v) { return {{AttrKind::kShape, false}, std::move(v)}; }
+AttrValue AttrValue::of(Tensor v) { return {{AttrKind::kTensor, false}, std::move(v)}; }
+
 const AttrValue* Attrs::find(std::string_view name) const {
   for (const auto& [key, value] : entries_) {
     if (key == name) return value;

@@ -39,17 +39,23 @@ class AttrValue {
   using Storage = std::variant<std::monostate, std::string, int64_t, float, bool, DType, Shape, Tensor, FuncValue,
                                std::vector<std::string>, std::vector<int64_t>, std::vector<float>, std::vector<bool>,
                                std::vector<DType>, std::vector<Shape>, std::vector<Tensor>, std::vector<FuncValue>>;
-  AttrValue() = default;
+  // Not inline: a variant of so many types is slow to compile, and nearly every file includes this one.
+  AttrValue();
   /// `type` tells apart what the storage alone cannot: kPlaceholder from kString.
-  AttrValue(AttrType type, Storage value) : type_(type), value_(std::move(value)) {}
+  AttrValue(AttrType type, Storage value);
+  AttrValue(const AttrValue& other);
+  AttrValue(AttrValue&& other) noexcept;
+  AttrValue& operator=(const AttrValue& other);
+  AttrValue& operator=(AttrValue&& other) noexcept;
+  ~AttrValue();
 
-  static AttrValue of(std::string v) { return {{AttrKind::kString, false}, std::move(v)}; }
-  static AttrValue of(int64_t v) { return {{AttrKind::kInt, false}, v}; }
-  static AttrValue of(float v) { return {{AttrKind::kFloat, false}, v}; }
-  static AttrValue of(bool v) { return {{AttrKind::kBool, false}, v}; }
-  static AttrValue of(DType v) { return {{AttrKind::kType, false}, v}; }
-  static AttrValue of(Shape v) { return {{AttrKind::kShape, false}, std::move(v)}; }
-  static AttrValue of(Tensor v) { return {{AttrKind::kTensor, false}, std::move(v)}; }
+  static AttrValue of(std::string v);
+  static AttrValue of(int64_t v);
+  static AttrValue of(float v);
+  static AttrValue of(bool v);
+  static AttrValue of(DType v);
+  static AttrValue of(Shape v);
+  static AttrValue of(Tensor v);
   template <class T>
   static AttrValue list_of(AttrKind kind, std::vector<T> v) { return {{kind, true}, std::move(v)}; }
 

@@ -2,6 +2,24 @@
 
 namespace emplace {
 
+OpDef::OpDef(std::string_view name) : name_(name) {}
+OpDef::OpDef(OpDef&&) noexcept = default;
+OpDef& OpDef::operator=(OpDef&&) noexcept = default;
+OpDef::~OpDef() = default;
+
+OpDef&& OpDef::cpu(DTypeSet types, KernelMaker maker) && {
+  cpu_.push_back({types, maker});
+  return std::move(*this);
+}
+OpDef&& OpDef::value_inputs(std::initializer_list<int> inputs) && {
+  value_inputs_ = inputs;
+  return std::move(*this);
+}
+OpDef&& OpDef::sample(std::string_view text, double tolerance) && {
+  samples_.push_back({std::string(text), tolerance});
+  return std::move(*this);
+}
+
 DTypeSet OpDef::cpu_types() const {
   DTypeSet all;
   for (const Entry& e : cpu_) all = all | e.types;

@@ -20,7 +20,10 @@ struct Sample {
 
 class OpDef {
  public:
-  explicit OpDef(std::string_view name) : name_(name) {}
+  explicit OpDef(std::string_view name);
+  OpDef(OpDef&&) noexcept;
+  OpDef& operator=(OpDef&&) noexcept;
+  ~OpDef();
 
   /// What the op computes, in one or two sentences.
   OpDef&& doc(std::string_view text) && { doc_ = text; return std::move(*this); }
@@ -28,13 +31,13 @@ class OpDef {
   /// The attr whose type chooses the kernel (default: "T" if the op has it, else its first type attr).
   OpDef&& kernel_attr(std::string_view attr) && { kernel_attr_ = attr; return std::move(*this); }
   /// The same CPU kernel for these types. The simulated GPUs use it too.
-  OpDef&& cpu(DTypeSet types, KernelMaker maker) && { cpu_.push_back({types, maker}); return std::move(*this); }
+  OpDef&& cpu(DTypeSet types, KernelMaker maker) &&;
   template <class T>
   OpDef&& cpu(KernelMaker maker) && { return std::move(*this).cpu(DTypeSet{dtype_of<T>}, maker); }
   /// For ops without a type attr (NoOp).
   OpDef&& cpu(KernelMaker maker) && { return std::move(*this).cpu(DTypeSet::from_bits(~uint64_t{0}), maker); }
   /// Inputs whose values the shape rule (or prepare) needs: Reshape's shape, Sum's axes. -1: the last input.
-  OpDef&& value_inputs(std::vector<int> inputs) && { value_inputs_ = std::move(inputs); return std::move(*this); }
+  OpDef&& value_inputs(std::initializer_list<int> inputs) &&;
   /// Output 0 shares the buffer of input 0 (Identity, Reshape): planned as no work at all.
   OpDef&& forwards_input() && { forwards_input_ = true; return std::move(*this); }
   /// run() itself gives the outputs their storage, by forward_output() (a constant, a variable's value, an input's
@@ -43,10 +46,7 @@ class OpDef {
   OpDef&& provides_outputs() && { provides_outputs_ = true; return std::move(*this); }
   /// Output 0 may be written over an input of the same shape and type that nobody else reads (elementwise ops).
   OpDef&& may_overwrite_input() && { may_overwrite_ = true; return std::move(*this); }
-  OpDef&& sample(std::string_view text, double tolerance = 0) && {
-    samples_.push_back({std::string(text), tolerance});
-    return std::move(*this);
-  }
+  OpDef&& sample(std::string_view text, double tolerance = 0) &&;
 
   std::string_view name() const { return name_; }
   std::string_view doc_text() const { return doc_; }
