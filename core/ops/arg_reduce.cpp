@@ -47,31 +47,33 @@ bool is_nan(T x) {
   else return false;
 }
 
-/// Along the middle one of three dimensions.
-template <class T, class Index, bool kMax>
-void arg_reduce(KernelContext& c, int64_t size, int64_t inner) {
-  const T* x = c.in<T>(0);
-  Index* y = c.out<Index>(0);
-  c.parallel_for(c.output(0).num_elements(), static_cast<double>(size) + 5, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const T* line = x + i / inner * size * inner + i % inner;
-      int64_t best = 0;
-      bool found = false;
-      for (int64_t j = 0; j < size; ++j) {
-        const T value = line[j * inner];
-        if (is_nan(value) || (found && !beyond<T, kMax>(value, line[best * inner]))) continue;
-        best = j;
-        found = true;
-      }
-      y[i] = static_cast<Index>(best);
-    }
-  });
+/// Of `size` elements that lie `step` apart.
+template <class T, bool kMax>
+int64_t index_of_best(const T* line, int64_t size, int64_t step) {
+  int64_t best = 0;
+  bool found = false;
+  for (int64_t j = 0; j < size; ++j) {
+    const T value = line[j * step];
+    if (is_nan(value) || (found && !beyond<T, kMax>(value, line[best * step]))) continue;
+    best = j;
+    found = true;
+  }
+  return best;
+}
+
+void store_index(Tensor& to, int64_t i, int64_t index) {
+  switch (to.dtype()) {
+    case DType::kInt32: to.data<int32_t>()[i] = static_cast<int32_t>(index); break;
+    case DType::kInt16: to.data<int16_t>()[i] = static_cast<int16_t>(index); break;
+    case DType::kUInt16: to.data<uint16_t>()[i] = static_cast<uint16_t>(index); break;
+    default: to.data<int64_t>()[i] = index; break;
+  }
 }
 
 template <class T, bool kMax>
 class ArgReduce final : public Kernel {
  public:
-  explicit ArgReduce(const KernelInit& init) : index_type_(init.output_types[0]) {}
+  explicit ArgReduce(const KernelInit&) {}
 
   Status prepare(KernelContext& c) override {
     const Shape& shape = c.input(0).shape();
@@ -87,18 +89,18 @@ class ArgReduce final : public Kernel {
   }
 
   Status run(KernelContext& c) override {
-    if (c.output(0).num_elements() == 0) return ok_status();
-    switch (index_type_) {
-      case DType::kInt32: arg_reduce<T, int32_t, kMax>(c, size_, inner_); break;
-      case DType::kInt16: arg_reduce<T, int16_t, kMax>(c, size_, inner_); break;
-      case DType::kUInt16: arg_reduce<T, uint16_t, kMax>(c, size_, inner_); break;
-      default: arg_reduce<T, int64_t, kMax>(c, size_, inner_); break;
-    }
+    const T* x = c.in<T>(0);
+    Tensor& y = c.output(0);
+    // The middle one of three dimensions.
+    c.parallel_for(y.num_elements(), static_cast<double>(size_) + 5, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        store_index(y, i, index_of_best<T, kMax>(x + i / inner_ * size_ * inner_ + i % inner_, size_, inner_));
+      }
+    });
     return ok_status();
   }
 
  private:
-  DType index_type_;
   int64_t size_ = 0, inner_ = 1;
 };
 

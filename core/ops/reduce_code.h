@@ -8,7 +8,8 @@
 ///     static constexpr int kVectorBytes = 64;
 ///   };
 ///
-/// Optional: `template <class V> static V map(V x)`, applied to every element first (L2Loss squares).
+/// Optional: `template <class V> static V map(V x)`, applied to every element first (L2Loss squares), and
+/// `template <class T> using SamePartials`: a reduction whose partial results over T are this one's (Mean's are Sum's).
 #pragma once
 
 #include <algorithm>
@@ -27,6 +28,19 @@ EMPLACE_INLINE V reduce_map(V x) {
   if constexpr (requires { R::map(x); }) return R::map(x);
   else return x;
 }
+
+/// The reduction whose code makes R's partial results.
+template <class R, class T>
+constexpr auto partials_of() {
+  if constexpr (requires { typename R::template SamePartials<T>; }) return std::type_identity<typename R::template SamePartials<T>>{};
+  else return std::type_identity<R>{};
+}
+template <class R, class T>
+using Partials = typename decltype(partials_of<R, T>())::type;
+
+/// Clones per processor are for the types that are summed most.
+template <class T>
+constexpr bool kClonedReduction = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int32_t>;
 
 template <class R, class T>
 EMPLACE_INLINE typename R::template Accumulator<T> scalar_partial(const T* x, int64_t n) {
@@ -141,33 +155,43 @@ void wide_columns(const void* in, int64_t rows, int64_t stride, int64_t cols, vo
   wide_columns_body<R, T>(in, rows, stride, cols, a);
 }
 
+/// Partial results of elements of a compute type.
+template <class P, class T>
+ReduceCode partial_code() {
+  using A = typename P::template Accumulator<T>;
+  // Partial results in the element type are fine unless the accumulator is there to hold more.
+  constexpr bool kInElements = std::is_same_v<A, T> || std::is_floating_point_v<T>;
+  constexpr bool kVector = kInElements && !kIsComplex<T> && !std::is_same_v<T, bool>;
+  ReduceCode code;
+  code.accumulator_bytes = sizeof(A);
+  if constexpr (kVector && kClonedReduction<T>) {
+    code.partial = for_isa<decltype(code.partial)>(vector_partial_base<P, T>, vector_partial_v3<P, T>, vector_partial_v4<P, T>);
+    code.columns = for_isa<decltype(code.columns)>(columns_base<P, T>, columns_v3<P, T>, columns_v4<P, T>);
+  } else {
+    if constexpr (kVector) code.partial = vector_partial_base<P, T>;
+    else code.partial = [](const void* in, int64_t n, void* accumulator) {
+      const A all = scalar_partial<P, T>(static_cast<const T*>(in), n);
+      std::memcpy(accumulator, &all, sizeof(A));
+    };
+    if constexpr (kInElements) code.columns = columns_base<P, T>;
+    else code.columns = wide_columns<P, T>;
+  }
+  code.merge = [](void* into, const void* other) {
+    A a, b;
+    std::memcpy(&a, into, sizeof(A));
+    std::memcpy(&b, other, sizeof(A));
+    a = P::combine(a, b);
+    std::memcpy(into, &a, sizeof(A));
+  };
+  return code;
+}
+
 /// The code for elements of a compute type.
 template <class R, class T>
 const ReduceCode& reduce_code_of() {
   using A = typename R::template Accumulator<T>;
-  // Partial results in the element type are fine unless the accumulator is there to hold more.
-  constexpr bool kInElements = std::is_same_v<A, T> || std::is_floating_point_v<T>;
-  constexpr bool kVector = kInElements && !kIsComplex<T> && !std::is_same_v<T, bool>;
   static const ReduceCode kCode = [] {
-    ReduceCode code;
-    code.accumulator_bytes = sizeof(A);
-    code.partial = [](const void* in, int64_t n, void* accumulator) {
-      const A all = scalar_partial<R, T>(static_cast<const T*>(in), n);
-      std::memcpy(accumulator, &all, sizeof(A));
-    };
-    if constexpr (kVector) {
-      code.partial = for_isa<decltype(code.partial)>(vector_partial_base<R, T>, vector_partial_v3<R, T>, vector_partial_v4<R, T>);
-    }
-    code.merge = [](void* into, const void* other) {
-      A a, b;
-      std::memcpy(&a, into, sizeof(A));
-      std::memcpy(&b, other, sizeof(A));
-      a = R::combine(a, b);
-      std::memcpy(into, &a, sizeof(A));
-    };
-    if constexpr (kVector) code.columns = for_isa<decltype(code.columns)>(columns_base<R, T>, columns_v3<R, T>, columns_v4<R, T>);
-    else if constexpr (kInElements) code.columns = columns_base<R, T>;
-    else code.columns = wide_columns<R, T>;
+    ReduceCode code = partial_code<Partials<R, T>, T>();
     code.finish = [](const void* accumulators, int64_t count, int64_t n, void* out) {
       const char* next = static_cast<const char*>(accumulators);
       A all, more;

@@ -26,6 +26,8 @@ struct Sum {
 struct Mean : Sum {
   template <class T>
   using Accumulator = MeanAccumulator<T>;
+  template <class T>
+  using SamePartials = std::conditional_t<std::is_same_v<T, int32_t>, Mean, Sum>;
   template <class T, class A>
   static T result(A all, int64_t n) {
     if constexpr (std::is_integral_v<T>) return n == 0 ? T(0) : static_cast<T>(all / static_cast<A>(n));
