@@ -1,9 +1,11 @@
 #include "core/device/device.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "core/base/cat.h"
 #include "core/device/described.h"
+#include "core/device/gpu_plugin.h"
 #include "core/device/logical_gpus.h"
 #include "core/device/physical_gpu.h"
 #include "core/device/visible_devices.h"
@@ -96,18 +98,52 @@ class SetMaker {
     for (int i = 0; i < cpu_count; ++i) set_.devices.push_back(local_device("CPU", i, DeviceKind::kCpu));
     int64_t memory = options_.simulated_memory > 0 ? options_.simulated_memory : kSimulatedMemory;
     for (int i = 0; i < options_.simulate_gpus; ++i) set_.physical_gpus.push_back(simulated_gpu(i, memory));
-    if (set_.physical_gpus.empty()) set_.no_gpu_cause = why_no_real_gpu();
-    return add_gpus(DeviceKind::kSimulatedGpu, environment_("CUDA_VISIBLE_DEVICES"));
+    const char* mask = environment_("CUDA_VISIBLE_DEVICES");
+    if (set_.physical_gpus.empty()) return add_real_gpus(mask);
+    return add_gpus(DeviceKind::kSimulatedGpu, mask);
+  }
+
+  /// Through the plug-in, unless the options want no GPU. The driver has applied the mask.
+  Status add_real_gpus(const char* mask) {
+    auto wanted = options_.device_count.find("GPU");
+    if (wanted != options_.device_count.end() && wanted->second == 0) {
+      set_.no_gpu_cause = "device count GPU=0";
+      return ok_status();
+    }
+    auto none = [&](const Status& status) {
+      set_.no_gpu_cause = cat(status.message(), "; --simulate-gpus N simulates GPUs");
+      return add_gpus(DeviceKind::kCuda, mask);
+    };
+    Result<GpuBackend*> plugin = load_gpu_plugin(environment_);
+    if (!plugin.ok()) return none(plugin.status());
+    Result<std::vector<PhysicalGpu>> cards = (*plugin)->enumerate();
+    if (!cards.ok()) return none(cards.status());
+    set_.gpus = *plugin;
+    set_.physical_gpus = cards.take();
+    return add_gpus(DeviceKind::kCuda, mask);
+  }
+
+  /// Positions in physical_gpus of the cards that the process may use, by platform id, which simulated cards get here.
+  std::vector<int> visible_cards(DeviceKind kind, const char* mask) {
+    std::vector<int> cards;
+    if (kind != DeviceKind::kCuda) {
+      cards = cuda_visible_devices(mask, set_.physical_gpus);
+      for (size_t p = 0; p < cards.size(); ++p) set_.physical_gpus[static_cast<size_t>(cards[p])].platform_id = static_cast<int>(p);
+      return cards;
+    }
+    for (size_t i = 0; i < set_.physical_gpus.size(); ++i) {
+      if (set_.physical_gpus[i].platform_id >= 0) cards.push_back(static_cast<int>(i));
+    }
+    std::sort(cards.begin(), cards.end(), [&](int a, int b) {
+      return set_.physical_gpus[static_cast<size_t>(a)].platform_id < set_.physical_gpus[static_cast<size_t>(b)].platform_id;
+    });
+    return cards;
   }
 
   Status add_gpus(DeviceKind kind, const char* cuda_visible) {
     std::vector<const PhysicalGpu*> visible;
-    std::vector<int> physical_of_platform = cuda_visible_devices(cuda_visible, set_.physical_gpus);
-    for (int physical : physical_of_platform) {
-      PhysicalGpu& gpu = set_.physical_gpus[static_cast<size_t>(physical)];
-      gpu.platform_id = static_cast<int>(visible.size());
-      visible.push_back(&gpu);
-    }
+    std::vector<int> physical_of_platform = visible_cards(kind, cuda_visible);
+    for (int physical : physical_of_platform) visible.push_back(&set_.physical_gpus[static_cast<size_t>(physical)]);
     ASSIGN_OR_RETURN(std::vector<LogicalGpu> logical, make_logical_gpus(options_, visible));
     note_absence(cuda_visible, visible.size(), logical.size());
     if (logical.empty()) return ok_status();
@@ -126,11 +162,12 @@ class SetMaker {
     return ok_status();
   }
 
-  static std::vector<DeviceLink> links_of(size_t id, const std::vector<LogicalGpu>& gpus) {
+  std::vector<DeviceLink> links_of(size_t id, const std::vector<LogicalGpu>& gpus) const {
     std::vector<DeviceLink> links;
     for (size_t other = 0; other < gpus.size(); ++other) {
       if (other == id) continue;
       bool same = gpus[other].platform_id == gpus[id].platform_id;
+      if (!same && set_.gpus && !set_.gpus->peers(gpus[id].platform_id, gpus[other].platform_id)) continue;
       links.push_back({static_cast<int>(other), same ? "SAME_DEVICE" : "StreamExecutor", same ? kSameCardStrength : kPeerStrength});
     }
     return links;

@@ -15,6 +15,8 @@ namespace emplace {
 
 enum class DeviceKind : uint8_t { kCpu, kSimulatedGpu, kCuda, kDescribed };
 
+class GpuBackend;
+
 struct DeviceLink {
   int device_id = 0;
   std::string type;
@@ -28,7 +30,10 @@ struct PhysicalGpu {
   std::string uuid;                // "GPU-00000000-..."
   std::string compute_capability;  // "9.0"
   int64_t memory = 0;              // bytes; 0: not known
+  int64_t free_memory = -1;        // bytes; -1: not known, or not a real card
   int platform_id = -1;            // CUDA's ordinal after CUDA_VISIBLE_DEVICES; -1: hidden
+  int nvml_index = -1;             // nvidia-smi's number; -1: not known
+  std::string mig;                 // of a MIG instance: its parent's UUID
 };
 
 /// TensorFlow's DeviceAttributes (device_attributes.proto) and what emplace adds.
@@ -56,6 +61,8 @@ struct DeviceSet {
   std::vector<PhysicalGpu> physical_gpus;
   /// Why there is no GPU ("no CUDA plug-in", "no NVIDIA driver", "CUDA_VISIBLE_DEVICES hides all 2 GPUs"); empty if there is one.
   std::string no_gpu_cause;
+  /// Behind devices of kind kCuda: the loaded plug-in, which lives forever. Null: none is wanted, or there is none.
+  GpuBackend* gpus = nullptr;
   /// Described devices can be planned for, not run on.
   bool runnable = true;
   /// The option, or what TF_FORCE_GPU_ALLOW_GROWTH makes of it.
@@ -86,7 +93,7 @@ struct DeviceOptions {
 };
 
 /// Makes the set: CPUs first, then GPUs by id; full names and files in the order in which they are written.
-/// `environment` looks up CUDA_VISIBLE_DEVICES and TF_FORCE_GPU_ALLOW_GROWTH (null: not set).
+/// `environment` looks up CUDA_VISIBLE_DEVICES, TF_FORCE_GPU_ALLOW_GROWTH and EMPLACE_CUDA_PLUGIN (null: not set).
 /// Warnings, in TensorFlow's words where it has them, go to `warnings`. Errors have TensorFlow's codes and texts;
 /// those that only emplace gives (a memory share outside (0, 1], limits that do not fit) are InvalidArgument.
 Result<DeviceSet> make_device_set(const DeviceOptions& options, const char* (*environment)(const char*),

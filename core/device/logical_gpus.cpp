@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "core/base/cat.h"
@@ -103,13 +104,23 @@ Result<int64_t> limit_bytes(double mib, int gpu) {
   return static_cast<int64_t>(whole) * kMiB;
 }
 
+/// What TensorFlow takes of a real card if nothing is said: what is free, less what the system is left
+/// (MinSystemMemory in gpu_device.cc, as for compute capability 8 and above, 7, and below).
+int64_t without_reserve(const PhysicalGpu& gpu) {
+  constexpr int64_t kSmall = int64_t{2} << 30;
+  int generation = std::atoi(gpu.compute_capability.c_str());
+  int64_t reserve = generation <= 6 ? 500 : generation <= 7 ? 1050 : 1536;
+  if (gpu.free_memory < kSmall) reserve = 225;
+  return std::max(kMiB, gpu.free_memory - reserve * kMiB);
+}
+
 /// The cap of a GPU that is not split.
 Result<int64_t> whole_limit(const DeviceOptions& options, const PhysicalGpu& gpu) {
   if (options.memory_limit > gpu.memory && gpu.memory > 0) {
     return invalid_argument(cat("memory limit ", size_text(options.memory_limit), " is more than GPU ", gpu.platform_id, " has (",
                                 size_text(gpu.memory), ")"));
   }
-  int64_t limit = gpu.memory;
+  int64_t limit = gpu.free_memory >= 0 ? without_reserve(gpu) : gpu.memory;
   if (options.memory_fraction > 0) limit = static_cast<int64_t>(static_cast<double>(gpu.memory) * options.memory_fraction);
   if (options.memory_limit > 0) limit = limit > 0 ? std::min(limit, options.memory_limit) : options.memory_limit;
   return limit;
@@ -135,6 +146,10 @@ Status add_parts(const DeviceOptions& options, const VirtualDevices& wanted, con
     if (__builtin_add_overflow(sum, limit, &sum)) sum = std::numeric_limits<int64_t>::max();
     parts.push_back({{gpu.platform_id, limit, wanted.priority.empty() ? 0 : wanted.priority[i]},
                      wanted.device_ordinal.empty() ? 0 : wanted.device_ordinal[i]});
+  }
+  if (gpu.free_memory >= 0 && sum > gpu.free_memory) {
+    return invalid_argument(cat("logical GPUs on GPU ", gpu.platform_id, " ask for ", sum / kMiB, " MiB together, it has ",
+                                gpu.free_memory / kMiB, " MiB free of ", gpu.memory / kMiB, " MiB; lower their limits"));
   }
   if (gpu.memory > 0 && sum > gpu.memory) {
     return invalid_argument(cat("logical GPUs on GPU ", gpu.platform_id, " ask for ", sum / kMiB, " MiB together, it has ",

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/op/kernel.h"
+#include "core/device/device_pool.h"
 
 namespace emplace {
 
@@ -37,7 +37,7 @@ class Mapping {
 };
 
 /// Thread-safe. Must outlive its tensors.
-class MemoryPool final : public Allocator {
+class MemoryPool final : public DevicePool {
  public:
   /// `limit` in bytes, 0: none but what the machine has.
   MemoryPool(std::string device_name, std::string allocator_name, int64_t limit);
@@ -48,20 +48,18 @@ class MemoryPool final : public Allocator {
   Result<Tensor> allocate(DType dtype, const Shape& shape) override { return allocate(dtype, shape, false); }
   Result<Tensor> allocate_persistent(DType dtype, const Shape& shape) override { return allocate(dtype, shape, true); }
 
-  /// The block for planned tensors, `bytes` long; stays where it is. Once per pool.
-  Status map_block(int64_t bytes);
-  std::byte* block() const { return block_.data(); }
+  Status map_block(int64_t bytes) override;
+  std::byte* block() const override { return block_.data(); }
 
   /// What a tensor of so many bytes takes of a pool.
   static int64_t footprint(int64_t bytes);
 
-  int64_t limit() const { return limit_; }
-  int64_t block_bytes() const { return static_cast<int64_t>(block_.size()); }
-  /// In tensors that outlive a step; and the most there ever was in others. Without the block.
-  int64_t persistent_bytes() const;
-  int64_t peak_transient_bytes() const;
+  int64_t limit() const override { return limit_; }
+  int64_t block_bytes() const override { return static_cast<int64_t>(block_.size()); }
+  int64_t persistent_bytes() const override;
+  int64_t peak_transient_bytes() const override;
   bool contains(const void* p) const;
-  const std::string& device_name() const { return device_name_; }
+  const std::string& device_name() const override { return device_name_; }
 
  private:
   class PooledBuffer;

@@ -1,20 +1,10 @@
 #include "core/device/physical_gpu.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 
 #include "core/base/cat.h"
 
 namespace emplace {
-namespace {
-
-bool has_nvidia_driver() {
-  return access("/proc/driver/nvidia/version", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;  // the latter: WSL
-}
-
-}  // namespace
-
 PhysicalGpu simulated_gpu(int index, int64_t memory) {
   PhysicalGpu gpu;
   char text[48];
@@ -39,11 +29,6 @@ std::string physical_description(const PhysicalGpu& gpu) {
   if (gpu.pci_bus_id.empty()) return {};
   return cat("device: ", gpu.platform_id, ", name: ", gpu.name, ", pci bus id: ", gpu.pci_bus_id,
              ", compute capability: ", gpu.compute_capability);
-}
-
-std::string why_no_real_gpu() {
-  return has_nvidia_driver() ? "no CUDA plug-in in this build; --simulate-gpus N simulates GPUs"
-                             : "no NVIDIA driver on this machine and no CUDA plug-in in this build; --simulate-gpus N simulates GPUs";
 }
 
 }  // namespace emplace

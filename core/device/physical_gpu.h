@@ -1,4 +1,4 @@
-/// The cards behind GPUs: simulated ones, described ones, and why a machine has none.
+/// The cards behind GPUs: simulated ones and described ones.
 #pragma once
 
 #include <string>
@@ -15,8 +15,5 @@ PhysicalGpu described_gpu(int64_t memory);
 /// "device: 0, name: ..., pci bus id: ..., compute capability: 9.0", as TensorFlow prints it, with the id that the
 /// process knows it by. Empty for a described card.
 std::string physical_description(const PhysicalGpu& gpu);
-
-/// Why this machine offers no real GPU. Looks for the driver's files; loads and starts nothing.
-std::string why_no_real_gpu();
 
 }  // namespace emplace

@@ -1,0 +1,95 @@
+/// What the CUDA plug-in offers to the rest of the program: GPUs to be found, opened, and given work. The interfaces are
+/// here, without a CUDA type; cuda/ implements them in a library of its own, core/device/gpu_plugin.h loads it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/device/device.h"
+#include "core/device/page_source.h"
+#include "core/op/kernel.h"
+
+namespace emplace {
+
+/// A point in a lane's work.
+class GpuEvent {
+ public:
+  virtual ~GpuEvent() = default;
+};
+
+/// Launches that were recorded once and are enqueued at once.
+class GpuRecording {
+ public:
+  virtual ~GpuRecording() = default;
+  virtual Status replay() = 0;
+};
+
+/// One logical GPU. Its lanes are streams: what is enqueued in one runs in order, lanes run beside each other unless an
+/// event orders them. Work fails late: any call may return the failure of what was enqueued before. One thread at a
+/// time enqueues; the memory functions are called under the pool's lock.
+class Gpu : public PageSource {
+ public:
+  enum class Lane : uint8_t { kCompute, kToDevice, kToHost, kPeer };
+  static constexpr int kNumLanes = 4;
+
+  /// Before a kernel of this GPU runs on the calling thread.
+  virtual Status activate() = 0;
+  /// KernelContext::stream_ and KernelInit::gpu of its kernels.
+  virtual void* stream() = 0;
+  virtual void* kernel_state() = 0;
+
+  /// The bytes at `from` (host) are read before the call returns.
+  virtual Status copy_in(void* to, const void* from, size_t bytes, Lane lane) = 0;
+  /// `to` (host) is written when finish() has returned for this ticket or a later one.
+  virtual Result<uint64_t> copy_out(void* to, const void* from, size_t bytes, Lane lane) = 0;
+  virtual Status finish(uint64_t ticket) = 0;
+  /// From another GPU's memory, or this one's, in this one's lane. The caller orders the lanes of both.
+  virtual Status copy_peer(void* to, Gpu& other, const void* from, size_t bytes, Lane lane) = 0;
+
+  virtual Result<std::unique_ptr<GpuEvent>> make_event() = 0;
+  virtual Status record(GpuEvent& event, Lane lane) = 0;
+  /// Later work in `lane` waits for the event, which may be another GPU's. Nothing to wait for before record().
+  virtual Status wait_for(GpuEvent& event, Lane lane) = 0;
+  /// The caller waits until everything enqueued in all lanes is done.
+  Status wait_idle() override = 0;
+
+  /// What is enqueued in the compute lane until end_recording() is noted, not run.
+  virtual Status begin_recording() = 0;
+  virtual Result<std::unique_ptr<GpuRecording>> end_recording() = 0;
+};
+
+struct GpuKernel {
+  bool exists = false;
+  KernelMaker maker = nullptr;  // null: the CPU's kernel serves, it touches no element
+  bool records = true;          // run() does the same at each step and never waits
+};
+
+struct GpuOptions {
+  int platform_id = 0;
+  int stream_priority = 0;
+  int64_t memory_limit = 0;
+  bool deterministic = false;
+  bool tf32 = false;  // matrix products of float may round their inputs to 10 bits
+};
+
+/// All GPUs of the machine. Thread-safe.
+class GpuBackend {
+ public:
+  virtual ~GpuBackend() = default;
+
+  /// Visible cards have their platform id, in CUDA's order; hidden ones (where NVML tells of them) have -1. Creates no
+  /// context. Unavailable says why there is none: driver missing, driver too old, no device, all masked.
+  virtual Result<std::vector<PhysicalGpu>> enumerate() = 0;
+  /// Can the two reach each other's memory?
+  virtual bool peers(int platform_id, int other) = 0;
+  /// Creates the card's context if it is the first on it.
+  virtual Result<std::unique_ptr<Gpu>> open(const GpuOptions& options) = 0;
+  virtual GpuKernel kernel(std::string_view op, DType type) const = 0;
+  /// Every op of the table with the types that it has kernels for.
+  virtual std::vector<std::pair<std::string_view, DTypeSet>> kernels() const = 0;
+};
+
+}  // namespace emplace

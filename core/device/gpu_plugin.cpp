@@ -1,0 +1,63 @@
+#include "core/device/gpu_plugin.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <climits>
+#include <mutex>
+
+#include "core/base/cat.h"
+
+namespace emplace {
+namespace {
+
+bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+// The kernel module's files, those of a container, and WSL's.
+bool has_nvidia_driver() {
+  return exists("/proc/driver/nvidia/version") || exists("/dev/nvidiactl") || exists("/dev/nvidia0") || exists("/dev/dxg");
+}
+
+/// Empty if there is no plug-in where one belongs.
+std::string file_beside_program() {
+  char path[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  if (length <= 0) return {};
+  std::string folder(path, static_cast<size_t>(length));
+  folder.resize(folder.rfind('/') + 1);
+  for (std::string_view place : {"", "../lib/"}) {
+    if (std::string file = cat(folder, place, kGpuPluginFile); exists(file)) return file;
+  }
+  return {};
+}
+
+Result<GpuBackend*> open_plugin(const std::string& file) {
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) return unavailable(cat("the CUDA plug-in cannot be loaded: ", dlerror()));
+  auto info_of = reinterpret_cast<const GpuPluginInfo* (*)()>(dlsym(library, kGpuPluginSymbol));
+  if (!info_of) return unavailable(cat("the CUDA plug-in ", file, " has no symbol ", kGpuPluginSymbol));
+  const GpuPluginInfo* info = info_of();
+  if (info->abi != kGpuPluginAbi) {
+    return unavailable(cat("the CUDA plug-in ", file, " has interface ", info->abi, ", this program has ", kGpuPluginAbi,
+                           "; build both together"));
+  }
+  if (!info->fits(GpuPluginInfo())) return unavailable(cat("the CUDA plug-in ", file, " is of another build; build both together"));
+  return info->backend();
+}
+
+}  // namespace
+
+Result<GpuBackend*> load_gpu_plugin(const char* (*environment)(const char*)) {
+  const char* named = environment("EMPLACE_CUDA_PLUGIN");
+  std::string file = named ? named : file_beside_program();
+  if (named && !exists(file)) return unavailable(cat("no CUDA plug-in at EMPLACE_CUDA_PLUGIN=", file));
+  if (!named && !has_nvidia_driver()) {
+    return unavailable(cat("no NVIDIA driver on this machine", file.empty() ? cat(" and no CUDA plug-in (", kGpuPluginFile, ") beside emplace") : ""));
+  }
+  if (file.empty()) return unavailable(cat("no CUDA plug-in (", kGpuPluginFile, ") beside emplace"));
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  return open_plugin(file);
+}
+
+}  // namespace emplace
