@@ -6,7 +6,6 @@
 #include "core/base/assert.h"
 #include "core/base/cat.h"
 #include "core/graph/node_kernel.h"
-#include "core/run/copy_kernel.h"
 
 namespace emplace {
 
@@ -32,7 +31,8 @@ Status Executor::prepare(const std::vector<Tensor>& feeds) {
 
 // In lanes where steps will run beside each other, unless a limit leaves no room for them.
 void Executor::lay_out_memory() {
-  if (runtime_.inter_op_threads > 1 && !program_.has_loops) {
+  // One thread enqueues on GPUs, which run beside it and each other as it is.
+  if (runtime_.inter_op_threads > 1 && !program_.has_loops && !uses_gpus_) {
     auto schedule = std::make_unique<Schedule>(graph_, program_, plan_);
     if (schedule->worth_it()) schedule_ = std::move(schedule);
   }
@@ -121,7 +121,10 @@ Status Executor::place_fixed() {
     auto placed = runtime_.pools[value.home]->allocate_persistent(value.dtype, p.shape);
     if (!placed.ok()) return attach_node(placed.take_status(), graph_.name(value.tensor.node));
     values_[v] = placed.take();
-    if (p.known->size_bytes() > 0) std::memcpy(values_[v].raw(), p.known->raw(), p.known->size_bytes());
+    if (p.known->size_bytes() == 0) continue;
+    ASSIGN_OR_RETURN(Gpu * gpu, gpu_of(v));
+    if (gpu) RETURN_IF_ERROR(gpu->copy_in(values_[v].raw(), p.known->raw(), p.known->size_bytes(), Gpu::Lane::kCompute));
+    else std::memcpy(values_[v].raw(), p.known->raw(), p.known->size_bytes());
   }
   return ok_status();
 }
@@ -146,15 +149,14 @@ Status Executor::make_kernel(StepId id) {
   const Step& s = program_.steps[id];
   BoundStep& b = bound_[id];
   if (s.kind == StepKind::kCopy) {
-    const Value& from = program_.values[program_.inputs(s)[0]];
-    b.kernel = std::make_unique<CopyKernel>(from.home == program_.values[program_.outputs(s)[0]].home && !is_ref(from.dtype));
+    ASSIGN_OR_RETURN(b.kernel, make_copy_kernel(s));
     return ok_status();
   }
   const NodeType& type = graph_.type(s.node);
   KernelInit init{graph_.name(s.node), type.op,        type.view(), type.input_types, type.output_types,
                   runtime_.variables[s.device].get(), runtime_.seed_of(s.node),
                   type.signature && type.signature->is_stateful ? &runtime_.random.of(s.node) : nullptr};
-  auto kernel = cpu_kernel(type)(init);
+  auto kernel = on_cuda(s.device) ? make_gpu_kernel(id, init) : cpu_kernel(type)(init);
   if (!kernel.ok()) return attach_node(kernel.take_status(), init.node_name);
   b.kernel = kernel.take();
   return ok_status();
@@ -167,6 +169,8 @@ void Executor::wire(StepId id) {
   c.outputs_ = {operands_.data() + s.first_operand + s.num_inputs, s.num_outputs};
   c.allocator_ = runtime_.pools[s.device].get();
   c.host_allocator_ = runtime_.pools[program_.host].get();
+  if (on_cuda(s.device) && !uses_device_memory(id)) c.allocator_ = c.host_allocator_;
+  if (Gpu* gpu = runtime_.gpus[s.device].get()) c.stream_ = gpu->stream();
   c.parallel_ = runtime_.parallel;
   c.node_name_ = graph_.name(s.node);
   auto outputs = program_.outputs(s);

@@ -45,6 +45,13 @@ class Executor {
 
   Status place_fixed();
   Status make_kernel(StepId id);
+  Result<std::unique_ptr<Kernel>> make_copy_kernel(const Step& s);
+  Result<std::unique_ptr<Kernel>> make_gpu_kernel(StepId id, KernelInit init);
+  /// The GPU in whose memory a value is (a reference: its variable); null: host memory, or a simulated GPU's.
+  Result<Gpu*> gpu_of(ValueId v);
+  /// Has a step on a GPU an input or output in that GPU's memory?
+  bool uses_device_memory(StepId id) const;
+  bool on_cuda(DeviceId device) const { return devices_.at(device).kind == DeviceKind::kCuda; }
   void wire(StepId id);
   Status prepare_kernel(StepId id);
   void count_settled_copies();
@@ -61,6 +68,7 @@ class Executor {
   Status run_observed(const Launch& launch, int64_t step);
   Status observe_skipped(StepId id);
   ObservedStep observed(const Step& s) const;
+  Status show(const ObservedStep& what, StepId id, std::span<const Tensor> outputs);
   Status run_step(StepId id);
   Status run_loop(StepId id);
   Status run_kernel(StepId id);
@@ -95,6 +103,7 @@ class Executor {
   std::vector<std::vector<ValueId>> releases_;  // by StepId: slots that nobody reads afterwards
   int64_t settled_copy_bytes_ = 0;  // of copies that take the same bytes each step
   std::atomic<int64_t> copy_bytes_{0};  // of the last step
+  bool uses_gpus_ = false;              // of kind kCuda
 };
 
 }  // namespace emplace

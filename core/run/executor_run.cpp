@@ -5,6 +5,7 @@
 #include "core/base/cat.h"
 #include "core/plan/rule_context.h"
 #include "core/run/executor.h"
+#include "core/run/gpu_kernels.h"
 
 namespace emplace {
 
@@ -12,6 +13,7 @@ Status Executor::run(int64_t step) {
   FlushDenormals flush;
   copy_bytes_ = settled_copy_bytes_;
   RETURN_IF_ERROR(parallel_run_ ? run_in_parallel(step) : run_in_order(step));
+  if (uses_gpus_) RETURN_IF_ERROR(runtime_.wait_for_gpus());
   return runtime_.stop.status();
 }
 
@@ -43,7 +45,21 @@ Status Executor::run_observed(const Launch& launch, int64_t step) {
   ObservedStep what = observed(program_.steps[launch.step]);
   runtime_.observer->starting(what);
   RETURN_IF_ERROR(run_launch(launch, step));
-  return runtime_.observer->finished(what, launch.context->outputs_);
+  return show(what, launch.step, launch.context->outputs_);
+}
+
+// What lies in a GPU's memory is shown as a copy.
+Status Executor::show(const ObservedStep& what, StepId id, std::span<const Tensor> outputs) {
+  if (!uses_gpus_) return runtime_.observer->finished(what, outputs);
+  std::vector<Tensor> seen(outputs.begin(), outputs.end());
+  auto values = program_.outputs(program_.steps[id]);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (!seen[i].valid() || is_ref(seen[i].dtype())) continue;
+    ASSIGN_OR_RETURN(Gpu * gpu, gpu_of(values[i]));
+    if (!gpu) continue;
+    ASSIGN_OR_RETURN(seen[i], copy_to_host(*gpu, seen[i]));
+  }
+  return runtime_.observer->finished(what, seen);
 }
 
 ObservedStep Executor::observed(const Step& s) const {
@@ -60,7 +76,7 @@ Status Executor::observe_skipped(StepId id) {
   if (s.kind == StepKind::kNode) runtime_.observer->starting(what);
   std::vector<Tensor> outputs;
   for (ValueId v : program_.outputs(s)) outputs.push_back(values_[v]);
-  return runtime_.observer->finished(what, outputs);
+  return show(what, id, outputs);
 }
 
 Status Executor::run_in_parallel(int64_t step) {
@@ -153,7 +169,7 @@ Status Executor::run_kernel(StepId id) {
     ObservedStep what = observed(program_.steps[id]);
     runtime_.observer->starting(what);
     RETURN_IF_ERROR(b.kernel->run(b.context));
-    RETURN_IF_ERROR(runtime_.observer->finished(what, b.context.outputs_));
+    RETURN_IF_ERROR(show(what, id, b.context.outputs_));
   }
   scatter(id);
   return ok_status();
@@ -265,6 +281,8 @@ Status Executor::fetch(size_t i, Tensor& out) {
   if (!fits) {
     ASSIGN_OR_RETURN(out, Tensor::allocate(value.dtype(), value.shape()));
   }
+  ASSIGN_OR_RETURN(Gpu * gpu, gpu_of(v));
+  if (gpu) return copy_to_host(*gpu, value.raw(), out);
   if (value.dtype() == DType::kString) std::copy(value.flat<std::string>().begin(), value.flat<std::string>().end(), out.data<std::string>());
   else if (value.size_bytes() > 0) std::memcpy(out.raw(), value.raw(), value.size_bytes());
   return ok_status();

@@ -7,6 +7,8 @@
 #include <random>
 
 #include "core/base/cat.h"
+#include "core/device/gpu_pool.h"
+#include "core/device/memory_pool.h"
 
 namespace emplace {
 
@@ -46,15 +48,47 @@ std::vector<std::pair<uint32_t, uint64_t>> RandomCounters::drawn() const {
   return out;
 }
 
-Runtime::Runtime(const DeviceSet& set, uint64_t wanted_seed) : devices(set), seed(wanted_seed) {
+Runtime::Runtime(const DeviceSet& set, uint64_t wanted_seed, const GpuRunOptions& wanted_gpu)
+    : devices(set), gpu_options(wanted_gpu), gpus(set.size()), seed(wanted_seed) {
   if (seed == 0) seed = (uint64_t{std::random_device{}()} << 32) | std::random_device{}();
-  for (const Device& d : set.devices) {
-    bool gpu = d.type != "CPU";
-    std::string allocator = gpu ? cat("GPU_", d.parsed.id.value_or(0), "_bfc") : "cpu";
-    // A CPU's memory_limit is TensorFlow's placeholder (256 MiB), no limit.
-    pools.push_back(std::make_unique<MemoryPool>(d.name, std::move(allocator), gpu ? d.memory_limit : 0));
+  for (DeviceId id = 0; id < set.size(); ++id) {
+    const Device& d = set.at(id);
+    bool is_gpu = d.type != "CPU";
+    std::string allocator = is_gpu ? cat("GPU_", d.parsed.id.value_or(0), "_bfc") : "cpu";
+    if (d.kind == DeviceKind::kCuda) {
+      pools.push_back(std::make_unique<GpuPool>(
+          GpuPool::Options{d.name, std::move(allocator), d.memory_limit, set.allow_growth}, [this, id]() -> Result<PageSource*> {
+            ASSIGN_OR_RETURN(Gpu * opened, gpu(id));
+            return opened;
+          }));
+    } else {
+      // A CPU's memory_limit is TensorFlow's placeholder (256 MiB), no limit.
+      pools.push_back(std::make_unique<MemoryPool>(d.name, std::move(allocator), is_gpu ? d.memory_limit : 0));
+    }
     variables.push_back(std::make_unique<VariableTable>());
   }
+}
+
+Result<Gpu*> Runtime::gpu(DeviceId device) {
+  if (!gpus[device]) {
+    const Device& d = devices.at(device);
+    int card = devices.physical_gpus[static_cast<size_t>(d.physical_gpu)].platform_id;
+    GpuOptions options{card, d.stream_priority, d.memory_limit, gpu_options.deterministic, gpu_options.tf32};
+    auto opened = devices.gpus->open(options);
+    if (!opened.ok()) return opened.status().with_context(d.name);
+    gpus[device] = opened.take();
+  }
+  return gpus[device].get();
+}
+
+Status Runtime::wait_for_gpus() {
+  for (DeviceId id = 0; id < devices.size(); ++id) {
+    if (!gpus[id]) continue;
+    if (Status status = gpus[id]->wait_idle(); !status.ok()) {
+      return {status.code(), cat(devices.at(id).name, ": ", status.message(), "; --sync-every-node tells which node failed")};
+    }
+  }
+  return ok_status();
 }
 
 uint64_t Runtime::seed_of(uint32_t node) const {

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "core/device/device.h"
-#include "core/device/memory_pool.h"
+#include "core/device/device_pool.h"
+#include "core/device/gpu.h"
 #include "core/op/kernel.h"
+#include "core/run/gpu_options.h"
 #include "core/run/observer.h"
 #include "core/run/stop_signal.h"
 
@@ -43,13 +45,20 @@ class RandomCounters {
 };
 
 struct Runtime {
-  Runtime(const DeviceSet& devices, uint64_t seed);
+  Runtime(const DeviceSet& devices, uint64_t seed, const GpuRunOptions& gpu_options = {});
+
+  /// The GPU of kind kCuda, opened at the first call. One thread at a time.
+  Result<Gpu*> gpu(DeviceId device);
+  /// Everything that was enqueued on GPUs is done, or has failed.
+  Status wait_for_gpus();
 
   /// For a node whose own seeds are 0.
   uint64_t seed_of(uint32_t node) const;
 
   const DeviceSet& devices;
-  std::vector<std::unique_ptr<MemoryPool>> pools;          // by DeviceId
+  const GpuRunOptions gpu_options;
+  std::vector<std::unique_ptr<Gpu>> gpus;                  // by DeviceId; null: not opened, or none
+  std::vector<std::unique_ptr<DevicePool>> pools;          // by DeviceId
   std::vector<std::unique_ptr<VariableTable>> variables;   // by DeviceId
   RandomCounters random;
   Parallel* parallel = nullptr;

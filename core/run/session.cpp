@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/device/memory_pool.h"
 #include "core/partition/program.h"
 #include "core/plan/plan.h"
 #include "core/run/executor.h"
@@ -18,7 +19,7 @@ class SessionImpl final : public Session {
  public:
   SessionImpl(const GraphFile& file, const DeviceSet& devices, const Placement& placement, SessionOptions options)
       : file_(file), devices_(devices), placement_(placement), options_(std::move(options)),
-        runtime_(devices, options_.seed) {
+        runtime_(devices, options_.seed, options_.gpu) {
     runtime_.stop.flag = options_.stop;
     runtime_.stop.timeout_s = options_.timeout_s;
     int all = ThreadPool::shared().size();
@@ -46,11 +47,18 @@ class SessionImpl final : public Session {
   Status run_nodes(const std::vector<NodeId>& nodes) override {
     ASSIGN_OR_RETURN(auto once, prepare({}, nodes));
     std::vector<Mapping> larger;  // blocks where the steps' are too small
+    std::vector<Tensor> larger_on_gpu;
     std::vector<std::byte*> blocks;
     for (DeviceId d = 0; d < devices_.size(); ++d) {
       int64_t bytes = once->plan().devices[d].bytes;
       blocks.push_back(runtime_.pools[d]->block());
       if (bytes <= runtime_.pools[d]->block_bytes()) continue;
+      if (devices_.at(d).kind == DeviceKind::kCuda) {
+        ASSIGN_OR_RETURN(Tensor block, runtime_.pools[d]->allocate(DType::kInt8, Shape{bytes}));
+        blocks.back() = block.data<std::byte>();
+        larger_on_gpu.push_back(std::move(block));
+        continue;
+      }
       larger.push_back(Mapping::map(static_cast<size_t>(bytes)));
       if (!larger.back().valid()) return resource_exhausted(cat("no ", bytes_text(bytes), " for ", devices_.at(d).name));
       blocks.back() = larger.back().data();
@@ -71,7 +79,7 @@ class SessionImpl final : public Session {
   std::vector<DeviceMemory> memory() const override {
     std::vector<DeviceMemory> all;
     for (DeviceId d = 0; d < devices_.size(); ++d) {
-      const MemoryPool& pool = *runtime_.pools[d];
+      const DevicePool& pool = *runtime_.pools[d];
       DeviceMemory m;
       m.device = d;
       m.limit = pool.limit();

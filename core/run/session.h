@@ -10,6 +10,7 @@
 #include "core/device/device.h"
 #include "core/graph/graph_file.h"
 #include "core/place/placement.h"
+#include "core/run/gpu_options.h"
 #include "core/run/observer.h"
 
 namespace emplace {
@@ -24,6 +25,7 @@ struct SessionOptions {
   double timeout_s = 0;       // per run; 0: none
   const std::atomic<bool>* stop = nullptr;  // set by a signal: the step ends with CANCELLED
   StepObserver* observer = nullptr;         // must outlive the session
+  GpuRunOptions gpu;
 };
 
 /// Memory of one device, in bytes. The columns add up: planned + variables + pool = peak.

@@ -191,10 +191,3 @@ const char* cudaGetErrorName(cudaError_t error) {
   }
 }
 const char* cudaGetErrorString(cudaError_t error) { return error == cudaErrorMemoryAllocation ? "out of memory" : "see the name"; }
-
-cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** function, unsigned, unsigned long long,
-                                             cudaDriverEntryPointQueryResult* result) {
-  *function = nullptr;
-  *result = cudaDriverEntryPointSymbolNotFound;
-  return cudaSuccess;
-}

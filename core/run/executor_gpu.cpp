@@ -1,0 +1,56 @@
+// What the executor does differently for devices of kind kCuda: kernels from the plug-in, copies through its lanes.
+#include "core/base/cat.h"
+#include "core/graph/node_kernel.h"
+#include "core/run/copy_kernel.h"
+#include "core/run/executor.h"
+#include "core/run/gpu_kernels.h"
+
+namespace emplace {
+
+Result<Gpu*> Executor::gpu_of(ValueId v) {
+  const Value& value = program_.values[v];
+  DeviceId home = is_ref(value.dtype) ? value.device : value.home;
+  if (!on_cuda(home)) return static_cast<Gpu*>(nullptr);
+  uses_gpus_ = true;
+  return runtime_.gpu(home);
+}
+
+Result<std::unique_ptr<Kernel>> Executor::make_copy_kernel(const Step& s) {
+  ValueId from = program_.inputs(s)[0], to = program_.outputs(s)[0];
+  ASSIGN_OR_RETURN(Gpu * source, gpu_of(from));
+  ASSIGN_OR_RETURN(Gpu * target, gpu_of(to));
+  if (source || target) return std::unique_ptr<Kernel>(std::make_unique<GpuCopyKernel>(source, target));
+  bool shares = program_.values[from].home == program_.values[to].home && !is_ref(program_.values[from].dtype);
+  return std::unique_ptr<Kernel>(std::make_unique<CopyKernel>(shares));
+}
+
+bool Executor::uses_device_memory(StepId id) const {
+  const Step& s = program_.steps[id];
+  for (ValueId v : program_.inputs(s)) {
+    if (program_.values[v].home == s.device) return true;
+  }
+  for (ValueId v : program_.outputs(s)) {
+    if (program_.values[v].home == s.device) return true;
+  }
+  return false;
+}
+
+// A node with nothing in device memory (shapes, handles of variables) is the CPU's kernel's, as in TensorFlow.
+Result<std::unique_ptr<Kernel>> Executor::make_gpu_kernel(StepId id, KernelInit init) {
+  const Step& s = program_.steps[id];
+  const NodeType& type = graph_.type(s.node);
+  if (!uses_device_memory(id)) return cpu_kernel(type)(init);
+  uses_gpus_ = true;
+  ASSIGN_OR_RETURN(Gpu * gpu, runtime_.gpu(s.device));
+  GpuKernel found = devices_.gpus->kernel(type.op, kernel_type(type));
+  if (!found.exists) {
+    return unimplemented(cat("the CUDA plug-in has no kernel of ", type.op, "(", dtype_tf_name(kernel_type(type)), ")"));
+  }
+  init.gpu = gpu->kernel_state();
+  if (!found.maker) return cpu_kernel(type)(init);
+  ASSIGN_OR_RETURN(auto kernel, found.maker(init));
+  bound_[id].records = found.records;
+  return std::unique_ptr<Kernel>(std::make_unique<GpuNodeKernel>(std::move(kernel), *gpu, runtime_.gpu_options.sync_every_node));
+}
+
+}  // namespace emplace

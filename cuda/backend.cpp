@@ -1,0 +1,111 @@
+#include "cuda/backend.h"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/cat.h"
+#include "cuda/error.h"
+#include "cuda/gpu.h"
+#include "cuda/kernel_table.h"
+#include "cuda/nvml.h"
+
+namespace emplace::cuda {
+namespace {
+
+std::string version_text(int version) { return cat(version / 1000, ".", version % 1000 / 10); }
+
+/// Why the runtime counts no device. Without a driver it answers "insufficient driver" and version 0.
+Status no_device(cudaError_t error) {
+  int driver = 0, runtime = 0;
+  (void)cudaDriverGetVersion(&driver);
+  (void)cudaRuntimeGetVersion(&runtime);
+  if (driver == 0) return unavailable("no NVIDIA driver on this machine");
+  if (error == cudaErrorInsufficientDriver) {
+    return unavailable(cat("the NVIDIA driver is too old: it runs CUDA ", version_text(driver), ", the plug-in needs ", version_text(runtime)));
+  }
+  const char* mask = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (error == cudaErrorNoDevice && mask) {
+    Result<std::vector<PhysicalGpu>> cards = nvml_cards();
+    std::string all = cards.ok() && !cards->empty() ? cat("all ", cards->size(), cards->size() == 1 ? " GPU" : " GPUs") : "every GPU";
+    return unavailable(cat("CUDA_VISIBLE_DEVICES=", mask, " hides ", all));
+  }
+  if (error == cudaErrorNoDevice) return unavailable("the NVIDIA driver finds no GPU");
+  return unavailable(status_of(error, "cudaGetDeviceCount").message());
+}
+
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    char hex[3];
+    std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += hex;
+  }
+  return text;
+}
+
+Result<PhysicalGpu> card(int device) {
+  cudaDeviceProp properties;
+  CUDA_TRY(cudaGetDeviceProperties(&properties, device));
+  char bus[32] = "";
+  CUDA_TRY(cudaDeviceGetPCIBusId(bus, sizeof bus, device));
+  PhysicalGpu gpu;
+  gpu.name = properties.name;
+  gpu.pci_bus_id = bus;
+  gpu.uuid = uuid_text(properties.uuid);
+  gpu.compute_capability = cat(properties.major, ".", properties.minor);
+  gpu.memory = static_cast<int64_t>(properties.totalGlobalMem);
+  gpu.free_memory = gpu.memory;
+  gpu.platform_id = device;
+  return gpu;
+}
+
+}  // namespace
+
+Result<std::vector<PhysicalGpu>> CudaBackend::enumerate() {
+  // So that CUDA's numbers are nvidia-smi's; whoever set it otherwise keeps it.
+  setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
+  int count = 0;
+  if (cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) return no_device(error);
+  std::vector<PhysicalGpu> cards;
+  if (Result<std::vector<PhysicalGpu>> all = nvml_cards(); all.ok()) cards = all.take();
+  for (int device = 0; device < count; ++device) {
+    ASSIGN_OR_RETURN(PhysicalGpu visible, card(device));
+    auto known = std::find_if(cards.begin(), cards.end(), [&](const PhysicalGpu& g) { return g.uuid == visible.uuid; });
+    if (known == cards.end()) {
+      cards.push_back(std::move(visible));
+      continue;
+    }
+    visible.nvml_index = known->nvml_index;
+    visible.free_memory = known->free_memory;
+    *known = std::move(visible);
+  }
+  return cards;
+}
+
+bool CudaBackend::peers(int platform_id, int other) {
+  int can = 0;
+  return cudaDeviceCanAccessPeer(&can, platform_id, other) == cudaSuccess && can != 0;
+}
+
+Result<std::unique_ptr<Gpu>> CudaBackend::open(const GpuOptions& options) { return CudaGpu::open(options); }
+
+GpuKernel CudaBackend::kernel(std::string_view op, DType type) const {
+  const KernelTable::Entry* entry = kernel_table().find(op, type);
+  return entry ? GpuKernel{true, entry->maker, !entry->waits} : GpuKernel{};
+}
+
+std::vector<std::pair<std::string_view, DTypeSet>> CudaBackend::kernels() const {
+  std::vector<std::pair<std::string_view, DTypeSet>> all;
+  for (const auto& [op, entries] : kernel_table().entries()) {
+    DTypeSet types;
+    for (const KernelTable::Entry& e : entries) types = types | e.types;
+    all.emplace_back(op, types);
+  }
+  return all;
+}
+
+}  // namespace emplace::cuda

@@ -1,0 +1,17 @@
+/// CudaBackend: finds and opens the machine's GPUs.
+#pragma once
+
+#include "core/device/gpu.h"
+
+namespace emplace::cuda {
+
+class CudaBackend final : public GpuBackend {
+ public:
+  Result<std::vector<PhysicalGpu>> enumerate() override;
+  bool peers(int platform_id, int other) override;
+  Result<std::unique_ptr<Gpu>> open(const GpuOptions& options) override;
+  GpuKernel kernel(std::string_view op, DType type) const override;
+  std::vector<std::pair<std::string_view, DTypeSet>> kernels() const override;
+};
+
+}  // namespace emplace::cuda

@@ -1,0 +1,138 @@
+#include "cuda/gpu.h"
+
+#include "cuda/error.h"
+
+namespace emplace::cuda {
+namespace {
+
+class Event final : public GpuEvent {
+ public:
+  explicit Event(cudaEvent_t made) : handle(made) {}
+  ~Event() override { (void)cudaEventDestroy(handle); }
+  cudaEvent_t handle;
+};
+
+class Recording final : public GpuRecording {
+ public:
+  Recording(cudaGraphExec_t exec, cudaStream_t stream) : exec_(exec), stream_(stream) {}
+  ~Recording() override { (void)cudaGraphExecDestroy(exec_); }
+  Status replay() override { return status_of(cudaGraphLaunch(exec_, stream_), "cudaGraphLaunch"); }
+
+ private:
+  cudaGraphExec_t exec_;
+  cudaStream_t stream_;
+};
+
+cudaEvent_t handle_of(GpuEvent& event) { return static_cast<Event&>(event).handle; }
+
+// What this thread's calls go to; the runtime's own answer costs a call.
+thread_local int current_device = -1;
+
+}  // namespace
+
+CudaGpu::CudaGpu(const GpuOptions& options, Pages pages)
+    : state_{options.platform_id, options.deterministic, options.tf32}, pages_(std::move(pages)) {}
+
+Result<std::unique_ptr<Gpu>> CudaGpu::open(const GpuOptions& options) {
+  CUDA_TRY(cudaSetDevice(options.platform_id));
+  current_device = options.platform_id;
+  ASSIGN_OR_RETURN(Pages pages, Pages::make(options.platform_id, options.memory_limit));
+  std::unique_ptr<CudaGpu> gpu(new CudaGpu(options, std::move(pages)));
+  for (cudaStream_t& s : gpu->streams_) CUDA_TRY(cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, options.stream_priority));
+  return std::unique_ptr<Gpu>(std::move(gpu));
+}
+
+CudaGpu::~CudaGpu() {
+  (void)wait_idle();
+  for (cudaStream_t s : streams_) {
+    if (s) (void)cudaStreamDestroy(s);
+  }
+}
+
+Status CudaGpu::activate() {
+  if (current_device == state_.device) return ok_status();
+  CUDA_TRY(cudaSetDevice(state_.device));
+  current_device = state_.device;
+  return ok_status();
+}
+
+Result<std::byte*> CudaGpu::reserve(int64_t bytes) {
+  RETURN_IF_ERROR(activate());
+  return pages_.reserve(bytes);
+}
+void CudaGpu::release(std::byte* range, int64_t bytes) {
+  if (activate().ok()) pages_.release(range, bytes);
+}
+Status CudaGpu::map(std::byte* at, int64_t bytes) {
+  RETURN_IF_ERROR(activate());
+  return pages_.map(at, bytes);
+}
+Status CudaGpu::unmap(std::byte* at, int64_t bytes) {
+  RETURN_IF_ERROR(activate());
+  return pages_.unmap(at, bytes);
+}
+
+Status CudaGpu::copy_in(void* to, const void* from, size_t bytes, Lane lane) {
+  RETURN_IF_ERROR(activate());
+  return staging_.copy_in(to, from, bytes, of(lane));
+}
+Result<uint64_t> CudaGpu::copy_out(void* to, const void* from, size_t bytes, Lane lane) {
+  RETURN_IF_ERROR(activate());
+  return staging_.copy_out(to, from, bytes, of(lane));
+}
+Status CudaGpu::finish(uint64_t ticket) {
+  RETURN_IF_ERROR(activate());
+  return staging_.finish(ticket);
+}
+
+Status CudaGpu::copy_peer(void* to, Gpu& other, const void* from, size_t bytes, Lane lane) {
+  RETURN_IF_ERROR(activate());
+  int source = static_cast<CudaGpu&>(other).state_.device;
+  if (source == state_.device) {
+    return status_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, of(lane)), "cudaMemcpyAsync");
+  }
+  return status_of(cudaMemcpyPeerAsync(to, state_.device, from, source, bytes, of(lane)), "cudaMemcpyPeerAsync");
+}
+
+Result<std::unique_ptr<GpuEvent>> CudaGpu::make_event() {
+  RETURN_IF_ERROR(activate());
+  cudaEvent_t handle = nullptr;
+  CUDA_TRY(cudaEventCreateWithFlags(&handle, cudaEventDisableTiming));
+  return std::unique_ptr<GpuEvent>(std::make_unique<Event>(handle));
+}
+Status CudaGpu::record(GpuEvent& event, Lane lane) {
+  RETURN_IF_ERROR(activate());
+  return status_of(cudaEventRecord(handle_of(event), of(lane)), "cudaEventRecord");
+}
+Status CudaGpu::wait_for(GpuEvent& event, Lane lane) {
+  RETURN_IF_ERROR(activate());
+  return status_of(cudaStreamWaitEvent(of(lane), handle_of(event), 0), "cudaStreamWaitEvent");
+}
+Status CudaGpu::wait_idle() {
+  RETURN_IF_ERROR(activate());
+  for (cudaStream_t s : streams_) {
+    if (s) CUDA_TRY(cudaStreamSynchronize(s));
+  }
+  return ok_status();
+}
+
+Status CudaGpu::begin_recording() {
+  RETURN_IF_ERROR(activate());
+  return status_of(cudaStreamBeginCapture(of(Lane::kCompute), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+}
+
+Result<std::unique_ptr<GpuRecording>> CudaGpu::end_recording() {
+  RETURN_IF_ERROR(activate());
+  cudaStream_t stream = of(Lane::kCompute);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  CUDA_TRY(cudaStreamEndCapture(stream, &graph));
+  cudaError_t error = cudaGraphInstantiate(&exec, graph, 0);
+  (void)cudaGraphDestroy(graph);
+  CUDA_TRY(error);
+  auto recording = std::make_unique<Recording>(exec, stream);
+  CUDA_TRY(cudaGraphUpload(exec, stream));
+  return std::unique_ptr<GpuRecording>(std::move(recording));
+}
+
+}  // namespace emplace::cuda

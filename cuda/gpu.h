@@ -1,0 +1,53 @@
+/// CudaGpu: a logical GPU: streams, staging, pages, recordings.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <array>
+
+#include "core/device/gpu.h"
+#include "cuda/device_state.h"
+#include "cuda/pages.h"
+#include "cuda/staging.h"
+
+namespace emplace::cuda {
+
+class CudaGpu final : public Gpu {
+ public:
+  static Result<std::unique_ptr<Gpu>> open(const GpuOptions& options);
+  ~CudaGpu() override;
+
+  Status activate() override;
+  void* stream() override { return of(Lane::kCompute); }
+  void* kernel_state() override { return &state_; }
+
+  int64_t page_bytes() const override { return pages_.page_bytes(); }
+  Result<std::byte*> reserve(int64_t bytes) override;
+  void release(std::byte* range, int64_t bytes) override;
+  Status map(std::byte* at, int64_t bytes) override;
+  Status unmap(std::byte* at, int64_t bytes) override;
+
+  Status copy_in(void* to, const void* from, size_t bytes, Lane lane) override;
+  Result<uint64_t> copy_out(void* to, const void* from, size_t bytes, Lane lane) override;
+  Status finish(uint64_t ticket) override;
+  Status copy_peer(void* to, Gpu& other, const void* from, size_t bytes, Lane lane) override;
+
+  Result<std::unique_ptr<GpuEvent>> make_event() override;
+  Status record(GpuEvent& event, Lane lane) override;
+  Status wait_for(GpuEvent& event, Lane lane) override;
+  Status wait_idle() override;
+
+  Status begin_recording() override;
+  Result<std::unique_ptr<GpuRecording>> end_recording() override;
+
+ private:
+  CudaGpu(const GpuOptions& options, Pages pages);
+  cudaStream_t of(Lane lane) const { return streams_[static_cast<size_t>(lane)]; }
+
+  DeviceState state_;
+  Pages pages_;
+  Staging staging_;
+  std::array<cudaStream_t, kNumLanes> streams_{};
+};
+
+}  // namespace emplace::cuda

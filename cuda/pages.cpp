@@ -1,0 +1,116 @@
+#include "cuda/pages.h"
+
+#include <cuda_runtime.h>
+
+#include "core/base/cat.h"
+#include "cuda/error.h"
+
+namespace emplace::cuda {
+namespace {
+
+constexpr unsigned kDriverInterface = 12000;  // of CUDA 12.0: old enough for every driver that runs CUDA 13
+constexpr int64_t kManyBytes = int64_t{8} << 30;
+constexpr int64_t kPagesInLarge = 8;
+
+Status driver_status(CUresult result, std::string_view call) {
+  if (result == CUDA_SUCCESS) return ok_status();
+  std::string text = cat(call, ": driver error ", static_cast<int>(result));
+  return result == CUDA_ERROR_OUT_OF_MEMORY ? resource_exhausted(std::move(text)) : internal_error(std::move(text));
+}
+
+template <class F>
+Status find_function(const char* name, F& function) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result;
+  CUDA_TRY(cudaGetDriverEntryPointByVersion(name, &found, kDriverInterface, cudaEnableDefault, &result));
+  if (result != cudaDriverEntryPointSuccess || !found) return unavailable(cat("the NVIDIA driver has no function ", name));
+  function = reinterpret_cast<F>(found);
+  return ok_status();
+}
+
+CUdeviceptr address(const std::byte* p) { return reinterpret_cast<CUdeviceptr>(p); }
+
+}  // namespace
+
+Result<MemoryDriver> MemoryDriver::find() {
+  MemoryDriver d;
+  RETURN_IF_ERROR(find_function("cuMemAddressReserve", d.reserve));
+  RETURN_IF_ERROR(find_function("cuMemAddressFree", d.release));
+  RETURN_IF_ERROR(find_function("cuMemCreate", d.create));
+  RETURN_IF_ERROR(find_function("cuMemRelease", d.destroy));
+  RETURN_IF_ERROR(find_function("cuMemMap", d.map));
+  RETURN_IF_ERROR(find_function("cuMemUnmap", d.unmap));
+  RETURN_IF_ERROR(find_function("cuMemSetAccess", d.set_access));
+  RETURN_IF_ERROR(find_function("cuMemGetAllocationGranularity", d.granularity));
+  return d;
+}
+
+Result<Pages> Pages::make(int device, int64_t limit) {
+  ASSIGN_OR_RETURN(MemoryDriver driver, MemoryDriver::find());
+  Pages pages(driver, device, 0);
+  size_t least = 0;
+  CUmemAllocationProp wanted = pages.properties();
+  RETURN_IF_ERROR(driver_status(driver.granularity(&least, &wanted, CU_MEM_ALLOC_GRANULARITY_MINIMUM), "cuMemGetAllocationGranularity"));
+  pages.page_ = static_cast<int64_t>(least) * (limit > kManyBytes ? kPagesInLarge : 1);
+  return pages;
+}
+
+CUmemAllocationProp Pages::properties() const {
+  CUmemAllocationProp p = {};
+  p.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  p.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  p.location.id = device_;
+  return p;
+}
+
+Result<std::byte*> Pages::reserve(int64_t bytes) {
+  CUdeviceptr range = 0;
+  RETURN_IF_ERROR(driver_status(driver_.reserve(&range, static_cast<size_t>(bytes), static_cast<size_t>(page_), 0, 0), "cuMemAddressReserve"));
+  return reinterpret_cast<std::byte*>(range);
+}
+
+void Pages::release(std::byte* range, int64_t bytes) { (void)driver_.release(address(range), static_cast<size_t>(bytes)); }
+
+Status Pages::map_page(CUdeviceptr at) {
+  CUmemAllocationProp wanted = properties();
+  CUmemGenericAllocationHandle handle;
+  auto bytes = static_cast<size_t>(page_);
+  RETURN_IF_ERROR(driver_status(driver_.create(&handle, bytes, &wanted, 0), "cuMemCreate"));
+  Status mapped = driver_status(driver_.map(at, bytes, 0, handle, 0), "cuMemMap");
+  if (!mapped.ok()) {
+    (void)driver_.destroy(handle);
+    return mapped;
+  }
+  handles_[at] = handle;
+  return ok_status();
+}
+
+Status Pages::map(std::byte* at, int64_t bytes) {
+  Status status;
+  int64_t done = 0;
+  while (status.ok() && done < bytes) {
+    status = map_page(address(at) + static_cast<CUdeviceptr>(done));
+    if (status.ok()) done += page_;
+  }
+  if (status.ok()) {
+    CUmemAccessDesc access = {};
+    access.location = properties().location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    status = driver_status(driver_.set_access(address(at), static_cast<size_t>(bytes), &access, 1), "cuMemSetAccess");
+  }
+  if (!status.ok() && done > 0) (void)unmap(at, done);
+  return status;
+}
+
+Status Pages::unmap(std::byte* at, int64_t bytes) {
+  for (int64_t done = 0; done < bytes; done += page_) {
+    CUdeviceptr page = address(at) + static_cast<CUdeviceptr>(done);
+    RETURN_IF_ERROR(driver_status(driver_.unmap(page, static_cast<size_t>(page_)), "cuMemUnmap"));
+    auto handle = handles_.find(page);
+    RETURN_IF_ERROR(driver_status(driver_.destroy(handle->second), "cuMemRelease"));
+    handles_.erase(handle);
+  }
+  return ok_status();
+}
+
+}  // namespace emplace::cuda

@@ -1,0 +1,48 @@
+/// Staging: page-locked host memory through which copies to and from pageable memory go, so that they run beside the
+/// host's work. A ring: a piece is free again when the copy that used it is done.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <deque>
+
+#include "core/base/status.h"
+
+namespace emplace::cuda {
+
+class Staging {
+ public:
+  static constexpr size_t kChunk = size_t{16} << 20;  // the largest piece of a copy
+  static constexpr size_t kRing = 2 * kChunk;
+
+  Staging() = default;
+  ~Staging();
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  /// Enqueues a copy from `from`, which is read before this returns.
+  Status copy_in(void* to, const void* from, size_t bytes, cudaStream_t stream);
+  /// Enqueues a copy to `to`, which is written when finish() has returned for the ticket.
+  Result<uint64_t> copy_out(void* to, const void* from, size_t bytes, cudaStream_t stream);
+  Status finish(uint64_t ticket);
+
+ private:
+  struct Piece {
+    size_t begin, end;
+    cudaEvent_t done;
+    void* target;       // of a copy out: where the bytes go once they are here
+    uint64_t ticket;
+  };
+  Result<Piece*> take(size_t bytes);
+  Status retire_oldest();
+  Result<cudaEvent_t> event();
+
+  std::byte* ring_ = nullptr;
+  size_t head_ = 0;
+  std::deque<Piece> in_flight_;  // oldest first
+  std::deque<cudaEvent_t> spare_;
+  uint64_t next_ticket_ = 1;
+};
+
+}  // namespace emplace::cuda
