@@ -1,7 +1,8 @@
-// Pad, PadV2 (a border of one value) and MirrorPad (a border of reflected values).
+// Pad, PadV2 (a border of one value), MirrorPad (a border of reflected values) and its gradient.
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
+#include "core/ops/row_ops.h"
 #include "core/ops/shape_math.h"
 #include "core/ops/strided_copy.h"
 
@@ -52,6 +53,39 @@ Result<Shape> padded_shape(const Shape& in, const Tensor& paddings) {
   return out;
 }
 
+// The way back: what MirrorPad's input was, for an output of that shape.
+Result<Shape> unpadded_shape(const Shape& in, const Tensor& paddings) {
+  const Shape& s = paddings.shape();
+  if (s.rank() != 2 || s.dim(1) != 2 || s.dim(0) != in.rank()) {
+    return invalid_argument(cat("paddings must be a matrix with 2 columns and ", in.rank(), " rows: ", s.to_string()));
+  }
+  Shape out = in;
+  for (int i = 0; i < in.rank(); ++i) {
+    int64_t before = int_at(paddings, 2 * i), after = int_at(paddings, 2 * i + 1), dim = in.dim(i);
+    if (before < 0 || after < 0) return invalid_argument(cat("Paddings must be non-negative: ", before, ", ", after));
+    if (dim < 0) continue;
+    if (before > dim || after > dim - before) {
+      return invalid_argument(cat("Total paddings must be no greater than the input dimension size: ", before, ", ",
+                                  after, " greater than ", dim));
+    }
+    out.dim(i) = dim - before - after;
+  }
+  return out;
+}
+
+// A border mirrors at most what lies inside; REFLECT leaves out the edge.
+Status check_mirror(const Shape& inside, const Tensor& paddings, bool reflect) {
+  for (int i = 0; i < inside.rank(); ++i) {
+    int64_t before = int_at(paddings, 2 * i), after = int_at(paddings, 2 * i + 1), dim = inside.dim(i);
+    int64_t most = reflect ? dim - 1 : dim;
+    if (before <= most && after <= most) continue;
+    return invalid_argument(cat(reflect ? "paddings must be less than the dimension size: "
+                                        : "paddings must be no greater than the dimension size: ",
+                                before, ", ", after, reflect ? " not less than " : " greater than ", dim));
+  }
+  return ok_status();
+}
+
 // Puts the input where the paddings leave it in an output of that shape.
 void copy_inside(KernelContext& c, const Shape& shape) {
   const Tensor& in = c.input(0);
@@ -86,7 +120,7 @@ Status pad_v2_cpu(KernelContext& c) {
   return pad_with(c, c.input(2).raw());
 }
 
-// One axis of the output: `outer` lines of rows of `run` elements.
+// One axis of a padded tensor: `outer` lines of rows of `run` elements.
 struct MirrorAxis {
   int64_t before, size, after, run, outer;
 };
@@ -117,7 +151,7 @@ class MirrorPad final : public Kernel {
   Status run(KernelContext& c) override {
     const Tensor& in = c.input(0);
     ASSIGN_OR_RETURN(Shape shape, padded_shape(in.shape(), c.input(1)));
-    RETURN_IF_ERROR(check(in.shape(), c.input(1)));
+    RETURN_IF_ERROR(check_mirror(in.shape(), c.input(1), reflect_));
     RETURN_IF_ERROR(ensure_output(c, 0, shape));
     Tensor& out = c.output(0);
     if (out.num_elements() == 0) return ok_status();
@@ -135,19 +169,73 @@ class MirrorPad final : public Kernel {
   }
 
  private:
-  Status check(const Shape& in, const Tensor& paddings) const {
-    for (int i = 0; i < in.rank(); ++i) {
-      int64_t before = int_at(paddings, 2 * i), after = int_at(paddings, 2 * i + 1), dim = in.dim(i);
-      int64_t most = reflect_ ? dim - 1 : dim;
-      if (before <= most && after <= most) continue;
-      return invalid_argument(cat(reflect_ ? "paddings must be less than the dimension size: "
-                                           : "paddings must be no greater than the dimension size: ",
-                                  before, ", ", after, reflect_ ? " not less than " : " greater than ", dim));
+  bool reflect_;
+};
+
+Status mirror_pad_grad_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape paddings, c.with_rank(1, 2));
+  RETURN_IF_ERROR(require_dim(paddings.dim(1), 2).take_status());
+  Shape in = c.input(0);
+  if (paddings.dim(0) >= 0) {
+    ASSIGN_OR_RETURN(in, require_rank(in, paddings.dim(0)));
+  }
+  if (!in.rank_known()) return ok_status();
+  const Tensor* values = c.input_value(1);
+  if (values == nullptr) {
+    c.set_output(0, Shape::unknown_dims(in.rank()));
+    return ok_status();
+  }
+  ASSIGN_OR_RETURN(Shape out, unpadded_shape(in, *values));
+  c.set_output(0, out);
+  return ok_status();
+}
+
+// The border of one axis is added to the rows that it mirrors.
+void fold(KernelContext& c, DType type, void* data, const MirrorAxis& a, int64_t skip) {
+  int64_t length = a.before + a.size + a.after, stride = element_stride(type);
+  RowOp add = row_add(type);
+  auto at = [&](int64_t line, int64_t row) {
+    return static_cast<char*>(data) + (line * length + row) * a.run * stride;
+  };
+  c.parallel_for(
+      a.outer, 0.2 * static_cast<double>((a.before + a.after) * a.run * stride), [&](int64_t begin, int64_t end) {
+        for (int64_t line = begin; line < end; ++line) {
+          for (int64_t i = 0; i < a.before; ++i) add(at(line, a.before + skip + i), at(line, a.before - 1 - i), a.run);
+          for (int64_t i = 0; i < a.after; ++i) {
+            add(at(line, a.before + a.size - 1 - skip - i), at(line, a.before + a.size + i), a.run);
+          }
+        }
+      });
+}
+
+class MirrorPadGrad final : public Kernel {
+ public:
+  explicit MirrorPadGrad(const KernelInit& init) : skip_(init.attrs.text("mode") == "REFLECT" ? 1 : 0) {}
+
+  Status run(KernelContext& c) override {
+    const Tensor &in = c.input(0), &paddings = c.input(1);
+    ASSIGN_OR_RETURN(Shape shape, unpadded_shape(in.shape(), paddings));
+    RETURN_IF_ERROR(check_mirror(shape, paddings, skip_ == 1));
+    RETURN_IF_ERROR(ensure_output(c, 0, shape));
+    if (in.num_elements() == 0 || c.output(0).num_elements() == 0) return ok_status();
+    ASSIGN_OR_RETURN(Tensor folded, c.allocate_scratch(in.dtype(), in.shape()));
+    copy_elements(*c.parallel_, in.dtype(), in.raw(), folded.raw(), in.num_elements());
+    std::vector<int64_t> in_strides = row_major_strides(in.shape()), out_strides = row_major_strides(shape);
+    StridedCopy inside;
+    for (int d = 0; d < shape.rank(); ++d) {
+      int64_t before = int_at(paddings, 2 * d), after = int_at(paddings, 2 * d + 1);
+      int64_t run = in_strides[static_cast<size_t>(d)];
+      MirrorAxis axis{before, shape.dim(d), after, run, in.num_elements() / (in.shape().dim(d) * run)};
+      if (before > 0 || after > 0) fold(c, in.dtype(), folded.raw(), axis, skip_);
+      inside.add(shape.dim(d), run, out_strides[static_cast<size_t>(d)]);
+      inside.in_offset += before * run;
     }
+    inside.run(*c.parallel_, in.dtype(), folded.raw(), c.output(0).raw());
     return ok_status();
   }
 
-  bool reflect_;
+ private:
+  int64_t skip_;
 };
 
 }  // namespace
@@ -172,6 +260,15 @@ OpDef mirror_pad_op() {
       .shape(pad_shape)
       .cpu(kMovable, make<MirrorPad>)
       .value_inputs({1});
+}
+
+OpDef mirror_pad_grad_op() {
+  return OpDef("MirrorPadGrad")
+      .doc("The gradient of MirrorPad: the border is added to what it mirrors.")
+      .shape(mirror_pad_grad_shape)
+      .cpu(kNumbers, make<MirrorPadGrad>)
+      .value_inputs({1})
+      .sample("input=f32[4,5] uniform(-2,2); paddings=[[1,1],[0,2]]; mode='SYMMETRIC'", 1e-6);
 }
 
 }  // namespace emplace

@@ -1,11 +1,11 @@
 // Unique: values by first occurrence, and where each input went.
-#include <cmath>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
+#include "core/ops/element_key.h"
 
 namespace emplace {
 namespace {
@@ -15,43 +15,6 @@ Status unique_shape(ShapeContext& c) {
   c.set_output(0, Shape{-1});
   c.set_output(1, c.input(0));
   return ok_status();
-}
-
-// Elements as keys that are equal where TensorFlow takes the elements for equal: -0 is 0 except in the halves, and
-// nothing equals a NaN.
-template <class T, class Bits>
-std::optional<uint64_t> float_key(const Tensor& t, int64_t i) {
-  T v = t.data<T>()[i];
-  if (std::isnan(static_cast<float>(v))) return std::nullopt;
-  if constexpr (std::is_floating_point_v<T>) {
-    if (v == 0) return 0;
-  }
-  return std::bit_cast<Bits>(v);
-}
-
-std::optional<uint64_t> key_of(const Tensor& t, int64_t i) {
-  switch (t.dtype()) {
-    case DType::kFloat:
-      return float_key<float, uint32_t>(t, i);
-    case DType::kDouble:
-      return float_key<double, uint64_t>(t, i);
-    case DType::kHalf:
-      return float_key<half, uint16_t>(t, i);
-    case DType::kBFloat16:
-      return float_key<bfloat16, uint16_t>(t, i);
-    default:
-      break;
-  }
-  switch (element_stride(t.dtype())) {
-    case 2:
-      return t.data<uint16_t>()[i];
-    case 4:
-      return t.data<uint32_t>()[i];
-    case 8:
-      return t.data<uint64_t>()[i];
-    default:
-      return t.data<uint8_t>()[i];
-  }
 }
 
 // `firsts`: where each distinct value first occurs; `ids`: which of them each element is.
@@ -76,7 +39,7 @@ Status unique_cpu(KernelContext& c) {
         firsts, ids);
   } else {
     number_values<uint64_t>(
-        in.num_elements(), [&](int64_t i) { return key_of(in, i); }, firsts, ids);
+        in.num_elements(), [&](int64_t i) { return element_key(in, i); }, firsts, ids);
   }
   RETURN_IF_ERROR(ensure_output(c, 0, Shape{static_cast<int64_t>(firsts.size())}));
   RETURN_IF_ERROR(ensure_output(c, 1, in.shape()));

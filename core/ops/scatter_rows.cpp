@@ -1,4 +1,4 @@
-// ScatterAdd, ScatterSub, ScatterUpdate: rows of a reference variable changed in place.
+// ScatterAdd, ScatterSub, ScatterUpdate and the Resource forms: rows of a variable changed in place.
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -19,13 +19,25 @@ Status scatter_rows_shape(ShapeContext& c) {
   return ok_status();
 }
 
+Status resource_scatter_shape(ShapeContext& c) {
+  const HandleInfo* handle = c.input_handle(0);
+  ASSIGN_OR_RETURN(Shape row, subshape(handle ? handle->shape : Shape::unknown(), 1));
+  const Shape& updates = c.input(2);
+  if (updates.rank_known() && updates.rank() == 0) return ok_status();
+  return ShapeContext::merge(concat_shapes(c.input(1), row), updates).take_status();
+}
+
 // `op` null: assign. A scalar update stands for every element.
 Status scatter_rows(KernelContext& c, RowOp op) {
   Variable& v = c.variable(0);
   const Tensor& indices = c.input(1);
   const Tensor& updates = c.input(2);
   std::lock_guard lock(v.mutex);
-  if (!v.value.valid()) return uninitialized(v);
+  if (!v.value.valid()) return is_ref(c.input(0).dtype()) ? uninitialized(v) : no_such_variable(v);
+  if (v.dtype != updates.dtype()) {
+    return invalid_argument(cat("Trying to update variable ", v.name, " of type ", dtype_tf_name(v.dtype), " with ",
+                                dtype_tf_name(updates.dtype())));
+  }
   const Shape shape = v.value.shape();
   if (shape.rank() < 1) return invalid_argument("params must be at least 1-D, got shape []");
   Shape wanted = indices.shape();
@@ -53,7 +65,7 @@ Status scatter_rows(KernelContext& c, RowOp op) {
       op == nullptr ? copy_elements(value.dtype(), from, to, n) : op(to, from, n);
     }
   }
-  c.forward_output(0, c.input(0));
+  if (c.num_outputs() > 0) c.forward_output(0, c.input(0));
   return ok_status();
 }
 
@@ -63,6 +75,10 @@ Status scatter_update_cpu(KernelContext& c) { return scatter_rows(c, nullptr); }
 
 OpDef scattering(std::string_view name, std::string_view doc, DTypeSet types, KernelMaker maker) {
   return OpDef(name).doc(doc).shape(scatter_rows_shape).cpu(types, maker).provides_outputs();
+}
+
+OpDef resource_scattering(std::string_view name, std::string_view doc, DTypeSet types, KernelMaker maker) {
+  return OpDef(name).doc(doc).shape(resource_scatter_shape).kernel_attr("dtype").cpu(types, maker);
 }
 
 }  // namespace
@@ -76,6 +92,19 @@ OpDef scatter_sub_op() {
 OpDef scatter_update_op() {
   return scattering("ScatterUpdate", "ref[indices[i]] = updates[i]; gives ref.", kMovable,
                     stateless<scatter_update_cpu>);
+}
+
+OpDef resource_scatter_add_op() {
+  return resource_scattering("ResourceScatterAdd", "variable[indices[i]] += updates[i].", kNumbers,
+                             stateless<scatter_add_cpu>);
+}
+OpDef resource_scatter_sub_op() {
+  return resource_scattering("ResourceScatterSub", "variable[indices[i]] -= updates[i].", kNumbers,
+                             stateless<scatter_sub_cpu>);
+}
+OpDef resource_scatter_update_op() {
+  return resource_scattering("ResourceScatterUpdate", "variable[indices[i]] = updates[i].", kAllData,
+                             stateless<scatter_update_cpu>);
 }
 
 }  // namespace emplace
