@@ -4,6 +4,7 @@
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
+#include "core/ops/isa.h"
 #include "core/ops/numeric.h"
 #include "core/ops/shape_math.h"
 
@@ -94,15 +95,45 @@ struct SumType<complex64> {
   using type = complex128;
 };
 
+// sums[k] += every pitch-th element from in[k] on.
+template <class T, class S>
+EMPLACE_INLINE void add_rows_body(const T* in, int64_t rows, int64_t pitch, S* sums, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r, in += pitch) {
+#pragma GCC ivdep
+    for (int64_t k = 0; k < n; ++k) sums[k] = add(sums[k], static_cast<S>(in[k]));
+  }
+}
+template <class T, class S>
+void add_rows_base(const T* in, int64_t rows, int64_t pitch, S* sums, int64_t n) {
+  add_rows_body(in, rows, pitch, sums, n);
+}
+template <class T, class S>
+EMPLACE_TARGET_V3 void add_rows_v3(const T* in, int64_t rows, int64_t pitch, S* sums, int64_t n) {
+  add_rows_body(in, rows, pitch, sums, n);
+}
+template <class T, class S>
+EMPLACE_TARGET_V4 void add_rows_v4(const T* in, int64_t rows, int64_t pitch, S* sums, int64_t n) {
+  add_rows_body(in, rows, pitch, sums, n);
+}
+template <class T, class S>
+void add_rows(const T* in, int64_t rows, int64_t pitch, S* sums, int64_t n) {
+  if constexpr (std::is_floating_point_v<T>) {
+    for_isa(add_rows_base<T, S>, add_rows_v3<T, S>, add_rows_v4<T, S>)(in, rows, pitch, sums, n);
+  } else {
+    add_rows_base<T, S>(in, rows, pitch, sums, n);
+  }
+}
+
 template <class T>
 void sum_channels(KernelContext& c, const Channels& ch) {
   using S = typename SumType<T>::type;
   const T* in = c.in<T>(0);
   T* out = c.out<T>(0);
-  double cost = 0.5 * static_cast<double>(ch.outer) * static_cast<double>(ch.inner);
+  double cost = 0.2 * static_cast<double>(ch.outer) * static_cast<double>(ch.inner);
   c.parallel_for(ch.channels, cost, [&](int64_t begin, int64_t end) {
     std::vector<S> sums(static_cast<size_t>(end - begin));
-    for (int64_t r = 0; r < ch.outer; ++r) {
+    if (ch.inner == 1) add_rows(in + begin, ch.outer, ch.channels, sums.data(), end - begin);
+    for (int64_t r = 0; r < ch.outer && ch.inner > 1; ++r) {
       const T* from = in + (r * ch.channels + begin) * ch.inner;
       for (size_t k = 0; k < sums.size(); ++k) {
         S sum = sums[k];

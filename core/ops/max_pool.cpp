@@ -5,6 +5,7 @@
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
+#include "core/ops/isa.h"
 #include "core/ops/numeric.h"
 #include "core/ops/pool_window.h"
 #include "core/ops/shape_math.h"
@@ -36,17 +37,36 @@ T lowest() {
   }
 }
 
+// One row of windows.
 template <class T>
-void pool_row(const PoolWindow& p, const T* image, T* out, int64_t oh) {
+EMPLACE_INLINE void pool_row_body(const PoolWindow& p, const T* image, T* out, int64_t oh) {
   for (int64_t ow = 0; ow < p.w.out; ++ow, out += p.channels) {
     std::fill_n(out, p.channels, lowest<T>());
     for (int64_t y = p.h.begin(oh); y < p.h.end(oh); ++y) {
       for (int64_t x = p.w.begin(ow); x < p.w.end(ow); ++x) {
         const T* cell = image + (y * p.w.size + x) * p.channels;
+#pragma GCC ivdep
         for (int64_t k = 0; k < p.channels; ++k) out[k] = cell[k] > out[k] ? cell[k] : out[k];
       }
     }
   }
+}
+template <class T>
+void pool_row_base(const PoolWindow& p, const T* image, T* out, int64_t oh) { pool_row_body(p, image, out, oh); }
+template <class T>
+EMPLACE_TARGET_V3 void pool_row_v3(const PoolWindow& p, const T* image, T* out, int64_t oh) {
+  pool_row_body(p, image, out, oh);
+}
+template <class T>
+EMPLACE_TARGET_V4 void pool_row_v4(const PoolWindow& p, const T* image, T* out, int64_t oh) {
+  pool_row_body(p, image, out, oh);
+}
+template <class T>
+using PoolRow = void (*)(const PoolWindow&, const T*, T*, int64_t);
+template <class T>
+PoolRow<T> pool_row() {
+  if constexpr (!std::is_floating_point_v<T>) return pool_row_base<T>;
+  else return for_isa<PoolRow<T>>(pool_row_base<T>, pool_row_v3<T>, pool_row_v4<T>);
 }
 
 template <class T>
@@ -79,7 +99,7 @@ class MaxPool final : public Kernel {
         static_cast<double>(std::min(p.h.window, p.h.size)) * static_cast<double>(std::min(p.w.window, p.w.size));
     c.parallel_for(p.batch * p.h.out, 0.3 * cells * static_cast<double>(row), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
-        pool_row(p, c.in<T>(0) + r / p.h.out * image, c.out<T>(0) + r * row, r % p.h.out);
+        row_function_(p, c.in<T>(0) + r / p.h.out * image, c.out<T>(0) + r * row, r % p.h.out);
       }
     });
     return ok_status();
@@ -87,30 +107,75 @@ class MaxPool final : public Kernel {
 
  private:
   PoolAttrs attrs_;
+  PoolRow<T> row_function_ = pool_row<T>();
+};
+
+// What a window found per channel: its largest number and which of its cells, counted by rows, held it first.
+template <class T>
+struct Largest {
+  explicit Largest(int64_t channels) : value(static_cast<size_t>(channels)), cell(static_cast<size_t>(channels)) {}
+  std::vector<T> value;
+  std::vector<int32_t> cell;
 };
 
 // One image: each window adds its gradient to the first of its largest cells.
 template <class T>
-void route_gradients(const PoolWindow& p, const T* image, const T* grad, T* out) {
-  std::vector<int64_t> best(static_cast<size_t>(p.channels));
+EMPLACE_INLINE void route_body(const PoolWindow& p, const T* image, const T* grad, T* out, Largest<T>& largest) {
+  T* best = largest.value.data();
+  int32_t* chosen = largest.cell.data();
+  const int64_t channels = p.channels;
   for (int64_t oh = 0; oh < p.h.out; ++oh) {
-    for (int64_t ow = 0; ow < p.w.out; ++ow, grad += p.channels) {
-      std::fill(best.begin(), best.end(), -1);
+    for (int64_t ow = 0; ow < p.w.out; ++ow, grad += channels) {
+      const int64_t x_begin = p.w.begin(ow), x_end = p.w.end(ow);
+      int32_t n = 0;
       for (int64_t y = p.h.begin(oh); y < p.h.end(oh); ++y) {
-        for (int64_t x = p.w.begin(ow); x < p.w.end(ow); ++x) {
-          int64_t cell = (y * p.w.size + x) * p.channels;
-          for (int64_t k = 0; k < p.channels; ++k) {
-            int64_t& at = best[static_cast<size_t>(k)];
-            if (at < 0 || image[cell + k] > image[at]) at = cell + k;
+        for (int64_t x = x_begin; x < x_end; ++x, ++n) {
+          const T* cell = image + (y * p.w.size + x) * channels;
+          if (n == 0) {
+            std::copy_n(cell, channels, best);
+            std::fill_n(chosen, channels, 0);
+            continue;
+          }
+#pragma GCC ivdep
+          for (int64_t k = 0; k < channels; ++k) {
+            const bool larger = cell[k] > best[k];
+            best[k] = larger ? cell[k] : best[k];
+            chosen[k] = larger ? n : chosen[k];
           }
         }
       }
-      for (int64_t k = 0; k < p.channels; ++k) {
-        int64_t at = best[static_cast<size_t>(k)];
-        if (at >= 0) out[at] = add(out[at], grad[k]);
+      n = 0;
+      for (int64_t y = p.h.begin(oh); y < p.h.end(oh); ++y) {
+        for (int64_t x = x_begin; x < x_end; ++x, ++n) {
+          T* to = out + (y * p.w.size + x) * channels;
+#pragma GCC ivdep
+          for (int64_t k = 0; k < channels; ++k) {
+            const T sum = add(to[k], grad[k]);
+            to[k] = chosen[k] == n ? sum : to[k];
+          }
+        }
       }
     }
   }
+}
+template <class T>
+void route_base(const PoolWindow& p, const T* image, const T* grad, T* out, Largest<T>& largest) {
+  route_body(p, image, grad, out, largest);
+}
+template <class T>
+EMPLACE_TARGET_V3 void route_v3(const PoolWindow& p, const T* image, const T* grad, T* out, Largest<T>& largest) {
+  route_body(p, image, grad, out, largest);
+}
+template <class T>
+EMPLACE_TARGET_V4 void route_v4(const PoolWindow& p, const T* image, const T* grad, T* out, Largest<T>& largest) {
+  route_body(p, image, grad, out, largest);
+}
+template <class T>
+using Route = void (*)(const PoolWindow&, const T*, const T*, T*, Largest<T>&);
+template <class T>
+Route<T> route_gradients() {
+  if constexpr (!std::is_floating_point_v<T>) return route_base<T>;
+  else return for_isa<Route<T>>(route_base<T>, route_v3<T>, route_v4<T>);
 }
 
 template <class T>
@@ -129,12 +194,13 @@ class MaxPoolGrad final : public Kernel {
     }
     RETURN_IF_ERROR(ensure_output(c, 0, image));
     T* out = c.out<T>(0);
-    std::fill_n(out, c.output(0).num_elements(), T{});
     if (c.output(0).num_elements() == 0) return ok_status();
     int64_t cells = p.h.size * p.w.size * p.channels, windows = p.h.out * p.w.out * p.channels;
-    c.parallel_for(p.batch, 5.0 * static_cast<double>(cells), [&](int64_t begin, int64_t end) {
+    c.parallel_for(p.batch, 1.0 * static_cast<double>(cells), [&](int64_t begin, int64_t end) {
+      Largest<T> largest(p.channels);
       for (int64_t b = begin; b < end; ++b) {
-        route_gradients(p, c.in<T>(0) + b * cells, c.in<T>(2) + b * windows, out + b * cells);
+        std::fill_n(out + b * cells, cells, T{});
+        route_(p, c.in<T>(0) + b * cells, c.in<T>(2) + b * windows, out + b * cells, largest);
       }
     });
     return ok_status();
@@ -142,6 +208,7 @@ class MaxPoolGrad final : public Kernel {
 
  private:
   PoolAttrs attrs_;
+  Route<T> route_ = route_gradients<T>();
 };
 
 template <template <class> class K>
