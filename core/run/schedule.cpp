@@ -185,8 +185,13 @@ void Schedule::order_memory() {
     auto it = memory.upper_bound({home, begin});
     if (it != memory.begin() && std::prev(it)->first.first == home && std::prev(it)->second.end > begin) --it;
     while (it != memory.end() && it->first.first == home && it->first.second < end) {
-      for (uint32_t user : users_[it->second.buffer]) add_edge(user, writer);
+      const int64_t old_begin = it->first.second;
+      const Occupant old = it->second;
+      for (uint32_t user : users_[old.buffer]) add_edge(user, writer);
       it = memory.erase(it);
+      // What is not written over is still the old one's.
+      if (old_begin < begin) memory[{home, old_begin}] = {begin, old.buffer};
+      if (old.end > end) it = memory.insert_or_assign({home, end}, Occupant{old.end, old.buffer}).first;
     }
     memory[{home, begin}] = {end, v};
   }
