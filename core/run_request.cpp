@@ -6,6 +6,7 @@
 #include "core/base/cat.h"
 #include "core/graph/lookup.h"
 #include "core/graph/node_kernel.h"
+#include "core/graph/variables.h"
 #include "core/tensor/feed.h"
 
 namespace emplace {
@@ -27,23 +28,6 @@ Status check_feed(const Graph& g, std::string_view name, Endpoint tensor, const 
                                 "', which has shape ", g.output_shape(tensor).to_string()));
   }
   return ok_status();
-}
-
-bool is_variable_op(std::string_view op) { return op == "VariableV2" || op == "Variable" || op == "VarHandleOp"; }
-
-std::vector<NodeId> initializers(const GraphFile& file) {
-  const Graph& g = file.graph;
-  std::vector<NodeId> nodes;
-  if (file.has_init) {
-    for (const NamedRef& ref : file.init) nodes.push_back(g.find(ref.name));
-    return nodes;
-  }
-  if (NodeId init = g.find("init"); init != kNoNode) return {init};
-  for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (!is_variable_op(g.op(id))) continue;
-    if (NodeId assign = g.find(cat(g.name(id), "/Assign")); assign != kNoNode) nodes.push_back(assign);
-  }
-  return nodes;
 }
 
 /// Helpers that stand beside a variable and are nobody's result: its initial assignment and its state query.
@@ -82,7 +66,23 @@ std::vector<Fetch> default_fetches(const Graph& g, const std::vector<NodeId>& in
   return fetches;
 }
 
-/// --feed NAME=SPEC over the file's `feed`, later flags over earlier ones.
+}  // namespace
+
+std::vector<NodeId> initializers(const GraphFile& file) {
+  const Graph& g = file.graph;
+  std::vector<NodeId> nodes;
+  if (file.has_init) {
+    for (const NamedRef& ref : file.init) nodes.push_back(g.find(ref.name));
+    return nodes;
+  }
+  if (NodeId init = g.find("init"); init != kNoNode) return {init};
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (!is_variable_op(g.op(id))) continue;
+    if (NodeId assign = g.find(cat(g.name(id), "/Assign")); assign != kNoNode) nodes.push_back(assign);
+  }
+  return nodes;
+}
+
 Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunRequest& request) {
   const Graph& g = file.graph;
   auto put = [&](Endpoint tensor, Tensor value) {
@@ -106,8 +106,6 @@ Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunReques
   }
   return ok_status();
 }
-
-}  // namespace
 
 void check_request_names(const GraphFile& file, Problems& problems) {
   const Graph& g = file.graph;
@@ -176,7 +174,8 @@ void check_runnable(const GraphFile& file, const RunRequest* request, Problems& 
     stack.insert(stack.end(), request->targets.begin(), request->targets.end());
     for (const Fetch& fetch : request->fetches) stack.push_back(fetch.tensor.node);
     auto fed = [&](Endpoint e) {
-      return std::any_of(request->feeds.begin(), request->feeds.end(), [&](const auto& f) { return f.first == e; });
+      return std::any_of(request->feeds.begin(), request->feeds.end(), [&](const auto& f) { return f.first == e; }) ||
+             std::find(request->fed_anew.begin(), request->fed_anew.end(), e) != request->fed_anew.end();
     };
     while (!stack.empty()) {
       NodeId id = stack.back();

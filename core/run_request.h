@@ -21,7 +21,8 @@ struct RunRequest {
   std::vector<Fetch> fetches;
   std::vector<NodeId> targets;
   std::vector<NodeId> init;
-  std::vector<std::pair<Endpoint, Tensor>> feeds;
+  std::vector<std::pair<Endpoint, Tensor>> feeds;  // the same in every step
+  std::vector<Endpoint> fed_anew;                  // and what each step brings
 };
 
 /// The names in the file's `fetch`, `target`, `init` and `feed`, and the fed values: adds a problem for each that does
@@ -30,6 +31,12 @@ void check_request_names(const GraphFile& file, Problems& problems);
 
 /// REQUIRES: check_request_names() found nothing. An error is a flag's.
 Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options);
+
+/// The nodes that give variables their first values: the file's `init`, or what stands for it.
+std::vector<NodeId> initializers(const GraphFile& file);
+
+/// --feed over the file's `feed`. REQUIRES: check_request_names() found nothing. An error is a flag's.
+Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunRequest& request);
 
 /// Adds a problem for every op that emplace cannot run: of the nodes that `request` needs, or of all (null).
 void check_runnable(const GraphFile& file, const RunRequest* request, Problems& problems);

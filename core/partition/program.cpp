@@ -9,6 +9,7 @@
 #include "core/base/cat.h"
 #include "core/graph/node_kernel.h"
 #include "core/partition/control_flow.h"
+#include "core/partition/deferred.h"
 #include "core/partition/frames.h"
 #include "core/partition/memory_kind.h"
 #include "core/partition/prune.h"
@@ -48,10 +49,13 @@ class Cutter {
     if (has_control_flow_) move_control_flow(graph_, device_of_);
     if (has_frames_) {
       RETURN_IF_ERROR(add_frames());
+    } else if (request_.guard.node != kNoNode && pruned_.needed(request_.guard.node)) {
+      add_guarded();
     } else {
       for (NodeId id : pruned_.nodes()) add_node(id);
     }
     for (const Endpoint& e : request_.fetches) program_.fetches.push_back(value(e));
+    program_.num_constant_feeds = request_.num_constant_feeds;
     program_.has_loops = has_frames_;
     program_.host = host_;
     return std::move(program_);
@@ -95,6 +99,18 @@ class Cutter {
       first = false;
     }
     return unimplemented(std::move(text));
+  }
+
+  // What writes variables, and what comes after it, waits for the guard, unless the guard itself waits for it.
+  void add_guarded() {
+    const DeferredNodes deferred(graph_, pruned_, request_.guard.node);
+    for (NodeId id : pruned_.nodes()) {
+      if (!deferred.contains(id)) add_node(id);
+    }
+    program_.guard = step_of_[request_.guard.node];
+    for (NodeId id : pruned_.nodes()) {
+      if (deferred.contains(id)) add_node(id);
+    }
   }
 
   Status add_frames() {
@@ -179,6 +195,7 @@ class Cutter {
       program_.controls.push_back(step_of_[e.node]);
       step.may_be_dead |= program_.steps[step_of_[e.node]].may_be_dead;
     }
+    if (program_.guard != kNoStep && writes_variable(graph_, id)) program_.controls.push_back(program_.guard);
     step.num_controls = static_cast<uint32_t>(program_.controls.size()) - step.first_control;
     if (f.control == Control::kMerge) step.may_be_dead = all_may_be_dead || in_loop;
     if (f.control == Control::kSwitch || in_loop) step.may_be_dead = true;

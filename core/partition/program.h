@@ -2,6 +2,7 @@
 /// inside a device, and what crosses is a copy step. The launch plan is made from it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,6 +24,9 @@ struct Request {
   std::vector<NodeId> targets;
   std::vector<Endpoint> feeds;
   bool to_run = true;  // false: only to be planned, so that ops without a kernel are fine
+  size_t num_constant_feeds = SIZE_MAX;  // the feeds behind them may have other values in every step
+  /// A tensor that must be finite before the step writes a variable that it does not depend on; node kNoNode: none.
+  Endpoint guard{};
 };
 
 /// A tensor in one memory.
@@ -67,6 +71,8 @@ struct Program {
   std::vector<StepId> controls;
   std::vector<ValueId> fetches;  // as requested
   std::vector<ValueId> feeds;    // as requested; kNoValue: nobody reads it
+  size_t num_constant_feeds = SIZE_MAX;
+  StepId guard = kNoStep;        // makes the request's guard; a program with loops has none
   DeviceId host = kNoDevice;     // the CPU whose memory stands for all host memory
   bool has_loops = false;
   int64_t num_copies = 0;        // between devices or memories

@@ -16,7 +16,7 @@ namespace emplace {
 enum class Storage : uint8_t {
   kSlot,   // found by each step anew: pool, variables, strings
   kBlock,  // at `offset` of its device's block
-  kFixed,  // a constant, a feed, or worked out by the plan: `known` for good
+  kFixed,  // a constant, a feed, or worked out by the plan: at `known` for good
   kTile,   // nowhere: a fused group hands it on in registers
 };
 
@@ -24,6 +24,7 @@ struct ValuePlan {
   Storage storage = Storage::kSlot;
   Shape shape = Shape::unknown();
   const Tensor* known = nullptr;  // host memory; set for every kFixed value
+  bool varies = false;            // fed: its place is fixed, the elements are those of the step
   int64_t offset = 0;
   ValueId buffer = kNoValue;      // of a kBlock value: whose bytes it shares (itself, if it has its own)
   StepId last_use = 0;            // of a buffer: the last step that needs its bytes; of a kSlot value: its last reader

@@ -5,12 +5,11 @@
 #include <tuple>
 
 #include "core/device/memory_pool.h"
+#include "core/graph/variables.h"
 #include "core/plan/settle.h"
 
 namespace emplace {
 namespace {
-
-bool is_variable(std::string_view op) { return op == "VariableV2" || op == "Variable" || op == "VarHandleOp"; }
 
 /// Has no bytes of its own in a device's memory: a handle, or text on the heap.
 bool weightless(DType t) { return is_ref(t) || t == DType::kResource || t == DType::kString; }
@@ -25,7 +24,7 @@ class PeakCounter {
   std::vector<std::optional<int64_t>> count() {
     for (const Step& s : program_.steps) {
       if (s.kind == StepKind::kLoop) continue;
-      if (s.kind == StepKind::kNode && is_variable(graph_.op(s.node))) add_variable(s);
+      if (s.kind == StepKind::kNode && is_variable_op(graph_.op(s.node))) add_variable(s);
       for (ValueId v : program_.outputs(s)) add_value(s, v);
     }
     return std::move(peaks_);

@@ -37,7 +37,9 @@ class Settler {
     plan_.values.resize(program_.values.size());
     plan_.modes.assign(program_.steps.size(), StepMode::kDynamic);
     for (size_t i = 0; i < feeds.size(); ++i) {
-      if (program_.feeds[i] != kNoValue) fix(program_.feeds[i], feeds[i]);
+      if (program_.feeds[i] == kNoValue) continue;
+      fix(program_.feeds[i], feeds[i]);
+      at(program_.feeds[i]).varies = i >= program_.num_constant_feeds;
     }
     find_wanted();
     for (StepId s = 0; s < program_.steps.size(); ++s) RETURN_IF_ERROR(settle(s));
@@ -56,6 +58,9 @@ class Settler {
     at(v).known = value;
     at(v).shape = value->shape();
   }
+
+  // The elements, where they are the same in every step.
+  const Tensor* constant(const ValuePlan& value) const { return value.varies ? nullptr : value.known; }
 
   bool on_host(ValueId v) const { return devices_.at(program_.values[v].home).type == "CPU"; }
 
@@ -114,6 +119,7 @@ class Settler {
     ValueId to = program_.outputs(s)[0];
     at(to).shape = from.shape;
     at(to).known = from.known;
+    at(to).varies = from.varies;
     if (from.known && on_host(to)) at(to).storage = Storage::kFixed;
     if (from.shape.fully_known()) plan_.modes[id] = StepMode::kPlanned;
     if (at(to).storage == Storage::kFixed && !s.may_be_dead) plan_.modes[id] = StepMode::kSkip;
@@ -130,12 +136,12 @@ class Settler {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const ValuePlan& in = at(inputs[i]);
       auto handle = handles_.find(inputs[i]);
-      rule_.inputs[i] = {&in.shape, in.known, handle == handles_.end() ? nullptr : &handle->second};
+      rule_.inputs[i] = {&in.shape, constant(in), handle == handles_.end() ? nullptr : &handle->second};
       settled &= in.shape.fully_known();
     }
     for (int entry : type.def->value_input_list()) {
       size_t in = value_input(entry, inputs.size());
-      if (in < inputs.size() && !at(inputs[in]).known) settled = false;
+      if (in < inputs.size() && !constant(at(inputs[in]))) settled = false;
     }
     if (Status status = type.def->shape_rule()(rule_); !status.ok()) return attach_node(std::move(status), graph_.name(s.node));
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -174,6 +180,7 @@ class Settler {
     if (on_host(program_.inputs(s)[0]) != on_host(out)) return;
     if (in.shape == at(out).shape) fix_to(out, in.known);
     else fix(out, in.known->reshaped(at(out).shape));
+    at(out).varies = in.varies;
     plan_.modes[id] = StepMode::kSkip;
   }
 
@@ -191,7 +198,7 @@ class Settler {
     }
     if (!wanted) return;
     for (ValueId v : inputs) {
-      if (!shapes_only && (!at(v).known || at(v).shape.num_elements() > kMaxFoldedElements)) return;
+      if (!shapes_only && (!constant(at(v)) || at(v).shape.num_elements() > kMaxFoldedElements)) return;
       in.push_back(at(v).known ? *at(v).known : Tensor::wrap(base_type(program_.values[v].dtype), at(v).shape, nullptr));
     }
     for (ValueId v : outputs) {

@@ -48,6 +48,7 @@ class StorageChooser {
     if (at(in).storage == Storage::kFixed) {
       plan_.tensors.push_back(at(in).known->reshaped(at(out).shape));
       at(out).known = &plan_.tensors.back();
+      at(out).varies = at(in).varies;
       at(out).storage = Storage::kFixed;
     } else {
       at(out).storage = Storage::kBlock;

@@ -1,5 +1,6 @@
 #include "core/run/copy_kernel.h"
 
+#include <chrono>
 #include <cstring>
 
 namespace emplace {
@@ -10,6 +11,7 @@ Status CopyKernel::run(KernelContext& c) {
     c.forward_output(0, from);
     return ok_status();
   }
+  auto start = std::chrono::steady_clock::now();
   if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, from.shape()));
   const auto* source = static_cast<const std::byte*>(from.raw());
   auto* target = static_cast<std::byte*>(c.output(0).raw());
@@ -17,6 +19,7 @@ Status CopyKernel::run(KernelContext& c) {
   c.parallel_for(static_cast<int64_t>(from.size_bytes()), kNsPerByte, [&](int64_t begin, int64_t end) {
     std::memcpy(target + begin, source + begin, static_cast<size_t>(end - begin));
   });
+  spent_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
   return ok_status();
 }
 

@@ -6,6 +6,7 @@
 #include "core/base/assert.h"
 #include "core/base/cat.h"
 #include "core/graph/node_kernel.h"
+#include "core/run/finite_check.h"
 
 namespace emplace {
 
@@ -17,9 +18,11 @@ Executor::Executor(const GraphFile& file, const DeviceSet& devices, Program prog
 Status Executor::prepare(const std::vector<Tensor>& feeds) {
   ASSIGN_OR_RETURN(plan_, settle(file_, devices_, program_, feeds));
   RETURN_IF_ERROR(place_fixed());
+  const StepId guard = guarded_step();
   for (StepId id = 0; id < program_.steps.size(); ++id) {
     if (program_.steps[id].kind == StepKind::kLoop || plan_.modes[id] == StepMode::kSkip) continue;
     RETURN_IF_ERROR(make_kernel(id));
+    if (id == guard) bound_[id].kernel = std::make_unique<FiniteCheck>(std::move(bound_[id].kernel));
     wire(id);
     if (plan_.modes[id] == StepMode::kDirect) RETURN_IF_ERROR(failed(prepare_kernel(id), id));
   }
@@ -27,6 +30,17 @@ Status Executor::prepare(const std::vector<Tensor>& feeds) {
   lay_out_memory();
   count_settled_copies();
   return ok_status();
+}
+
+// The step that computes what the program's guard hands on.
+StepId Executor::guarded_step() const {
+  StepId id = program_.guard;
+  while (id != kNoStep && plan_.modes[id] == StepMode::kSkip) {
+    const Step& s = program_.steps[id];
+    id = s.num_inputs == 0 ? kNoStep : program_.values[program_.inputs(s)[0]].producer;
+  }
+  // A GPU's result is not there yet when its kernel has been enqueued.
+  return id != kNoStep && on_cuda(program_.steps[id].device) ? kNoStep : id;
 }
 
 // In lanes where steps will run beside each other, unless a limit leaves no room for them.

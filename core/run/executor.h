@@ -52,6 +52,7 @@ class Executor {
   /// Has a step on a GPU an input or output in that GPU's memory?
   bool uses_device_memory(StepId id) const;
   bool on_cuda(DeviceId device) const { return devices_.at(device).kind == DeviceKind::kCuda; }
+  StepId guarded_step() const;
   void wire(StepId id);
   Status prepare_kernel(StepId id);
   void count_settled_copies();

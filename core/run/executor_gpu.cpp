@@ -21,7 +21,7 @@ Result<std::unique_ptr<Kernel>> Executor::make_copy_kernel(const Step& s) {
   ASSIGN_OR_RETURN(Gpu * target, gpu_of(to));
   if (source || target) return std::unique_ptr<Kernel>(std::make_unique<GpuCopyKernel>(source, target));
   bool shares = program_.values[from].home == program_.values[to].home && !is_ref(program_.values[from].dtype);
-  return std::unique_ptr<Kernel>(std::make_unique<CopyKernel>(shares));
+  return std::unique_ptr<Kernel>(std::make_unique<CopyKernel>(shares, runtime_.copy_ns));
 }
 
 bool Executor::uses_device_memory(StepId id) const {

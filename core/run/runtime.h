@@ -63,6 +63,7 @@ struct Runtime {
   RandomCounters random;
   Parallel* parallel = nullptr;
   int inter_op_threads = 1;
+  std::atomic<int64_t> copy_ns{0};  // spent in copies between memories
   StepObserver* observer = nullptr;  // may be null
   uint64_t seed;
   StopSignal stop;

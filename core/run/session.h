@@ -15,6 +15,16 @@
 
 namespace emplace {
 
+/// A kind of step: what it fetches and runs. Values of `feeds` are given anew for each step, whatever their first
+/// dimension.
+struct StepRequest {
+  std::vector<Endpoint> fetches;
+  std::vector<NodeId> targets;
+  std::vector<Endpoint> feeds;
+  /// Must be finite before the step writes a variable (see Request::guard); node kNoNode: nothing is looked at.
+  Endpoint guard{};
+};
+
 struct SessionOptions {
   std::vector<Endpoint> fetches;
   std::vector<NodeId> targets;
@@ -39,11 +49,12 @@ struct DeviceMemory {
   std::vector<std::pair<std::string, int64_t>> live_at_peak;  // producer, bytes; largest first
 };
 
-/// Not thread-safe: one step at a time. Steps share variables.
+/// Not thread-safe: one step at a time. Steps share variables and random streams.
 class Session {
  public:
   /// `files`' graph, devices and placement must outlive the session. Unimplemented: ops that emplace does not run,
-  /// all of them. ResourceExhausted: will not fit (device, need, limit, what is live at the peak).
+  /// all of them. ResourceExhausted: will not fit (device, need, limit, what is live at the peak). Without fetches and
+  /// targets only the kinds of add_step() can be run.
   static Result<std::unique_ptr<Session>> create(const GraphFile& file, const DeviceSet& devices,
                                                  const Placement& placement, SessionOptions options);
   virtual ~Session() = default;
@@ -53,7 +64,29 @@ class Session {
   /// One step. `outputs` gets the fetched values, in fetch order, in host memory.
   virtual Status step(std::vector<Tensor>& outputs) = 0;
 
+  /// Declares a kind of step beside the one of the options; returns its number.
+  virtual int add_step(StepRequest request) = 0;
+  /// Plans that kind for feeds of these types and shapes, so that memory() knows it. ResourceExhausted as create().
+  virtual Status plan_step(int kind, const std::vector<Tensor>& feeds) = 0;
+  /// One step of that kind. Plans are kept for the last few combinations of shapes. DataLoss: the guard is not finite;
+  /// no variable was written that it does not depend on.
+  virtual Status run_step(int kind, const std::vector<Tensor>& feeds, std::vector<Tensor>& outputs) = 0;
+  /// The same, one node at a time before this observer.
+  virtual Status run_observed(int kind, const std::vector<Tensor>& feeds, StepObserver& observer) = 0;
+
+  /// The value of a variable (VariableV2, VarHandleOp), in memory that the host reads; invalid while there is none.
+  /// Read it before the next step.
+  virtual Result<Tensor> variable(NodeId node) = 0;
+  /// REQUIRES: the variable's type and a shape that it accepts.
+  virtual Status set_variable(NodeId node, const Tensor& value) = 0;
+  /// How far the nodes that draw random numbers have come: what a run needs to go on as if never stopped.
+  virtual std::vector<std::pair<NodeId, uint64_t>> random_counters() const = 0;
+  virtual void set_random_counter(NodeId node, uint64_t blocks) = 0;
+
+  virtual const DeviceSet& devices() const = 0;
   virtual std::vector<DeviceMemory> memory() const = 0;
+  /// Spent in copies between memories, so far.
+  virtual double copy_seconds() const = 0;
   /// Copies between devices made by one step, and their bytes (last step).
   virtual int64_t copies_per_step() const = 0;
   virtual int64_t copy_bytes_per_step() const = 0;

@@ -1,0 +1,22 @@
+/// FiniteCheck: a kernel, and a look at what it made.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/op/kernel.h"
+
+namespace emplace {
+
+/// Runs `kernel`; DataLoss if an element of its outputs is NaN or infinite.
+class FiniteCheck final : public Kernel {
+ public:
+  explicit FiniteCheck(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
+  Status prepare(KernelContext& c) override { return kernel_->prepare(c); }
+  Status run(KernelContext& c) override;
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+};
+
+}  // namespace emplace
