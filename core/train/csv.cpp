@@ -1,0 +1,310 @@
+#include "core/train/csv.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "core/base/cat.h"
+#include "core/base/suggest.h"
+#include "core/tensor/element.h"
+
+namespace emplace {
+namespace {
+
+/// A field as it stands in the text.
+struct Field {
+  std::string_view text;  // without the quotes around it
+  bool quoted = false;
+};
+
+std::string_view trimmed(std::string_view text) {
+  size_t from = text.find_first_not_of(" \t"), to = text.find_last_not_of(" \t");
+  return from == std::string_view::npos ? std::string_view() : text.substr(from, to - from + 1);
+}
+
+class LineReader {
+ public:
+  explicit LineReader(std::string_view text) : text_(text) {
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
+  }
+
+  /// The next line that is not blank. False at the end, or at a quote that is never closed: then bad() says where.
+  bool next(std::vector<Field>& fields) {
+    while (at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
+    if (at_ >= text_.size()) return false;
+    start_ = at_;
+    fields.clear();
+    for (;;) {
+      if (!field(fields.emplace_back())) return false;
+      if (at_ >= text_.size() || text_[at_] != ',') break;
+      ++at_;
+    }
+    return true;
+  }
+  size_t start() const { return start_; }
+  void seek(size_t at) { at_ = at; }
+  std::optional<size_t> bad() const { return bad_; }
+
+ private:
+  bool field(Field& f) {
+    if (at_ < text_.size() && text_[at_] == '"') return quoted(f);
+    size_t end = text_.find_first_of(",\r\n", at_);
+    if (end == std::string_view::npos) end = text_.size();
+    f.text = text_.substr(at_, end - at_);
+    at_ = end;
+    return true;
+  }
+
+  bool quoted(Field& f) {
+    size_t open = at_++;
+    size_t close = at_;
+    for (;; ++close) {
+      close = text_.find('"', close);
+      if (close == std::string_view::npos) return bad_ = open, false;
+      if (close + 1 >= text_.size() || text_[close + 1] != '"') break;
+      ++close;  // a doubled quote
+    }
+    f = {text_.substr(at_, close - at_), true};
+    at_ = close + 1;
+    if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '\r') return bad_ = at_, false;
+    return true;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0, start_ = 0;
+  std::optional<size_t> bad_;
+};
+
+std::string unquoted(const Field& f) {
+  std::string out(f.text);
+  for (size_t at = 0; f.quoted && (at = out.find("\"\"", at)) != std::string::npos; ++at) out.erase(at, 1);
+  return out;
+}
+
+/// Whole numbers are quick to read, and most fields are short ones.
+bool parse_number(std::string_view word, double& value) {
+  if (!word.empty() && word.size() <= 9) {
+    int64_t whole = 0;
+    size_t i = word[0] == '-' ? 1 : 0;
+    for (; i < word.size() && word[i] >= '0' && word[i] <= '9'; ++i) whole = whole * 10 + (word[i] - '0');
+    if (i == word.size() && i > (word[0] == '-' ? 1u : 0u)) return value = static_cast<double>(word[0] == '-' ? -whole : whole), true;
+  }
+  auto parsed = parse_element<double>(word);
+  if (parsed.ok()) value = *parsed;
+  return parsed.ok();
+}
+
+class TableReader {
+ public:
+  TableReader(const Source& source, const std::vector<CsvSelection>& selections, Problems& problems)
+      : source_(source), text_(source.text()), selections_(selections), problems_(problems), lines_(text_) {}
+
+  CsvTable read(std::optional<bool> header) {
+    if (!lines_.next(fields_)) {
+      if (!report_quote()) problems_.add(0, "an empty file; wanted rows of numbers");
+      return {};
+    }
+    width_ = fields_.size();
+    std::vector<std::string> names;
+    for (const Field& f : fields_) names.emplace_back(unquoted({trimmed(f.text), f.quoted}));
+    for (const CsvSelection& s : selections_) {
+      if (!select(s, names)) return {};
+    }
+    bool has_header = header ? *header : first_line_is_header();
+    if (!has_header) {
+      for (size_t i = 0; i < selections_.size(); ++i) {
+        if (by_name_[i]) return fail_at(0, cat("feed '", selections_[i].feed, "': columns by name ('", selections_[i].columns, "'), but the first line is no header"), "number them from 0");
+      }
+      lines_.seek(lines_.start());
+    }
+    if (!read_rows()) return {};
+    if (table_.lines.empty()) return fail_at(static_cast<int64_t>(text_.size()), "a header and no rows", "");
+    finish();
+    return std::move(table_);
+  }
+
+ private:
+  CsvTable fail_at(int64_t at, std::string message, std::string hint) {
+    problems_.add(at, std::move(message), std::move(hint));
+    return {};
+  }
+
+  bool report_quote() {
+    if (!lines_.bad()) return false;
+    problems_.add(static_cast<int64_t>(*lines_.bad()), "a quote out of place", "a quoted field ends with a quote, then a comma or the line's end");
+    return true;
+  }
+
+  /// A column's number, from its name or its digits. Names go first.
+  std::optional<int64_t> column(std::string_view word, const std::vector<std::string>& names, bool& named) {
+    auto found = std::find(names.begin(), names.end(), word);
+    int64_t number = -1;
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    bool digits = error == std::errc() && end == word.data() + word.size() && number >= 0;
+    if (digits) return number;
+    if (found == names.end()) return std::nullopt;
+    named = true;
+    return found - names.begin();
+  }
+
+  bool select(const CsvSelection& s, const std::vector<std::string>& names) {
+    std::vector<int64_t>& list = table_.columns.emplace_back();
+    bool named = false;
+    for (std::string_view rest = s.columns; !rest.empty();) {
+      size_t comma = rest.find(',');
+      std::string_view word = trimmed(rest.substr(0, comma));
+      rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+      size_t dash = word.find('-', 1);
+      auto first = column(word, names, named), last = first;
+      if (!first && dash != std::string_view::npos) {
+        first = column(trimmed(word.substr(0, dash)), names, named);
+        last = column(trimmed(word.substr(dash + 1)), names, named);
+      }
+      if (!first || !last) return no_column(s, word, names);
+      for (int64_t c : {*first, *last}) {
+        if (c >= static_cast<int64_t>(names.size())) return too_few(s, c);
+      }
+      if (*first > *last) {
+        problems_.add(0, cat("feed '", s.feed, "': columns '", word, "' run backwards"));
+        return false;
+      }
+      for (int64_t c = *first; c <= *last; ++c) list.push_back(c);
+    }
+    if (s.columns.empty()) {
+      for (size_t c = 0; c < names.size(); ++c) list.push_back(static_cast<int64_t>(c));
+    }
+    by_name_.push_back(named);
+    return true;
+  }
+
+  bool no_column(const CsvSelection& s, std::string_view word, const std::vector<std::string>& names) {
+    Suggestion suggestion(word);
+    for (const std::string& name : names) suggestion.offer(name);
+    std::string hint = suggestion.text();
+    if (hint.empty()) hint = "columns are named as in the header line, or numbered from 0: \"0-63\", \"64\", \"label\"";
+    problems_.add(0, cat("feed '", s.feed, "': there is no column '", word, "' among ", names.size()), std::move(hint));
+    return false;
+  }
+
+  bool too_few(const CsvSelection& s, int64_t c) {
+    problems_.add(static_cast<int64_t>(lines_.start()), cat("feed '", s.feed, "': found ", width_, " columns, wanted column ", c, " (counted from 0)"));
+    return false;
+  }
+
+  bool first_line_is_header() const {
+    for (bool named : by_name_) {
+      if (named) return true;
+    }
+    for (size_t i = 0; i < selections_.size(); ++i) {
+      if (selections_[i].dtype == DType::kString) continue;
+      for (int64_t c : table_.columns[i]) {
+        double value = 0;
+        if (!parse_number(trimmed(fields_[static_cast<size_t>(c)].text), value)) return true;
+      }
+    }
+    return false;
+  }
+
+  bool read_rows() {
+    values_.resize(selections_.size());
+    texts_.resize(selections_.size());
+    while (lines_.next(fields_)) {
+      if (fields_.size() != width_) {
+        problems_.add(static_cast<int64_t>(lines_.start()), cat("found ", fields_.size(), " columns, wanted ", width_, " as in the first line"));
+        return false;
+      }
+      table_.lines.push_back(static_cast<int64_t>(lines_.start()));
+      for (size_t i = 0; i < selections_.size(); ++i) {
+        for (int64_t c : table_.columns[i]) {
+          if (!take(selections_[i], fields_[static_cast<size_t>(c)], c, values_[i], texts_[i]) && problems_.full()) return false;
+        }
+      }
+    }
+    return !report_quote() && problems_.empty();
+  }
+
+  bool take(const CsvSelection& s, const Field& field, int64_t c, std::vector<double>& values, std::vector<std::string>& texts) {
+    if (s.dtype == DType::kString) return texts.push_back(unquoted(field)), true;
+    std::string_view word = trimmed(field.text);
+    auto at = static_cast<int64_t>((word.empty() ? field.text : word).data() - text_.data());
+    double value = 0;
+    if (!parse_number(word, value)) {
+      problems_.add(at, word.empty() ? cat("column ", c, ": an empty field, wanted a number")
+                                     : cat("column ", c, ": found '", word.substr(0, 40), "', wanted a number"));
+      return false;
+    }
+    value = value * s.scale + s.offset;
+    if (is_integer(s.dtype) && !(value == std::trunc(value) && std::abs(value) <= 9007199254740992.0)) {
+      problems_.add(at, cat("column ", c, ": found ", word, ", wanted a whole number: placeholder '", s.feed, "' is ", dtype_name(s.dtype)));
+      return false;
+    }
+    values.push_back(value);
+    return true;
+  }
+
+  void finish() {
+    for (size_t i = 0; i < selections_.size(); ++i) {
+      Shape shape{static_cast<int64_t>(table_.lines.size()), static_cast<int64_t>(table_.columns[i].size())};
+      const CsvSelection& s = selections_[i];
+      if (s.dtype == DType::kString) {
+        table_.arrays.push_back(Tensor::of<std::string>(shape, texts_[i]));
+        continue;
+      }
+      Result<Tensor> array = allocate_asked(s.dtype, shape);
+      if (!array.ok()) {
+        problems_.add(0, array.status().message(), {}, array.status().code());
+        return;
+      }
+      with_type(s.dtype, [&]<class T>() {
+        if constexpr (std::is_integral_v<T>) {
+          for (size_t k = 0; k < values_[i].size(); ++k) store<T>(s, i, k, *array);
+        } else if constexpr (!std::is_same_v<T, std::string> && !std::is_same_v<T, std::complex<float>> && !std::is_same_v<T, std::complex<double>>) {
+          for (size_t k = 0; k < values_[i].size(); ++k) array->data<T>()[k] = number_as<T>(values_[i][k]);
+        }
+      });
+      table_.arrays.push_back(array.take());
+    }
+    if (!problems_.empty()) table_.arrays.clear();
+  }
+
+  template <class T>
+  void store(const CsvSelection& s, size_t i, size_t k, Tensor& array) {
+    double v = values_[i][k];
+    if (v < static_cast<double>(std::numeric_limits<T>::min()) || v > static_cast<double>(std::numeric_limits<T>::max())) {
+      const std::vector<int64_t>& columns = table_.columns[i];
+      int64_t c = columns[k % columns.size()];
+      problems_.add(csv_field_position(text_, table_.lines[k / columns.size()], c),
+                    cat("column ", c, ": ", v, " is out of the range of ", dtype_name(s.dtype), " (placeholder '", s.feed, "')"));
+      return;
+    }
+    array.data<T>()[k] = static_cast<T>(v);
+  }
+
+  const Source& source_;
+  std::string_view text_;
+  const std::vector<CsvSelection>& selections_;
+  Problems& problems_;
+  LineReader lines_;
+  std::vector<Field> fields_;
+  size_t width_ = 0;
+  std::vector<bool> by_name_;
+  std::vector<std::vector<double>> values_;
+  std::vector<std::vector<std::string>> texts_;
+  CsvTable table_;
+};
+
+}  // namespace
+
+CsvTable read_csv(const Source& source, std::optional<bool> header, const std::vector<CsvSelection>& selections, Problems& problems) {
+  return TableReader(source, selections, problems).read(header);
+}
+
+int64_t csv_field_position(std::string_view text, int64_t line, int64_t column) {
+  LineReader reader(text);
+  reader.seek(static_cast<size_t>(line));
+  std::vector<Field> fields;
+  if (!reader.next(fields) || column >= static_cast<int64_t>(fields.size())) return line;
+  return fields[static_cast<size_t>(column)].text.data() - text.data();
+}
+
+}  // namespace emplace

@@ -1,0 +1,36 @@
+/// Reading CSV files of numbers: RFC 4180 (quoted fields, doubled quotes, CRLF), an optional header line, blank lines
+/// skipped. What is wrong is told with line and column.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/source.h"
+#include "core/tensor/tensor.h"
+
+namespace emplace {
+
+/// Columns of the file that become one array, and what becomes of their fields.
+struct CsvSelection {
+  std::string columns;  // "0-63", "64", "label", "a,c,7-9"; empty: all
+  std::string feed;     // for messages
+  DType dtype = DType::kFloat;  // numbers or bool or string
+  double scale = 1, offset = 0;
+};
+
+struct CsvTable {
+  std::vector<Tensor> arrays;    // per selection: [rows, columns]
+  std::vector<std::vector<int64_t>> columns;  // per selection: which they are
+  std::vector<int64_t> lines;    // per row: where it begins in the text
+};
+
+/// `header`: is the first line one? Nothing: if a field of it that a selection wants as a number is none. A problem
+/// leaves the table without arrays.
+CsvTable read_csv(const Source& source, std::optional<bool> header, const std::vector<CsvSelection>& selections, Problems& problems);
+
+/// Where field `column` of the line that begins at `line` stands.
+int64_t csv_field_position(std::string_view text, int64_t line, int64_t column);
+
+}  // namespace emplace

@@ -1,0 +1,115 @@
+#include "core/train/idx.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "core/base/cat.h"
+#include "core/tensor/element.h"
+
+namespace emplace {
+namespace {
+
+constexpr std::string_view kGzip = "\x1f\x8b";
+
+DType type_of(uint8_t code) {
+  switch (code) {
+    case 0x08: return DType::kUInt8;
+    case 0x09: return DType::kInt8;
+    case 0x0b: return DType::kInt16;
+    case 0x0c: return DType::kInt32;
+    case 0x0d: return DType::kFloat;
+    case 0x0e: return DType::kDouble;
+    default: return DType::kInvalid;
+  }
+}
+
+/// The bytes of a file, unpacked on the way if it is compressed.
+class Bytes {
+ public:
+  Bytes(std::string_view bytes, bool packed) : bytes_(bytes), packed_(packed) {
+    if (!packed_) return;
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    constexpr int kGzipWindow = 16 + MAX_WBITS;
+    open_ = inflateInit2(&stream_, kGzipWindow) == Z_OK;
+  }
+  ~Bytes() {
+    if (open_) inflateEnd(&stream_);
+  }
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+
+  /// The next n bytes; fewer at the end or where the file is damaged.
+  size_t read(void* to, size_t n) {
+    if (!packed_) {
+      size_t there = std::min(n, bytes_.size() - at_);
+      std::memcpy(to, bytes_.data() + at_, there);
+      at_ += there;
+      return there;
+    }
+    auto* out = static_cast<Bytef*>(to);
+    size_t done = 0;
+    while (open_ && done < n) {
+      constexpr size_t kPiece = 1 << 30;  // zlib counts in 32 bits
+      stream_.avail_in = static_cast<uInt>(std::min(kPiece, bytes_.size() - at_));
+      stream_.avail_out = static_cast<uInt>(std::min(kPiece, n - done));
+      stream_.next_out = out + done;
+      uInt in = stream_.avail_in, room = stream_.avail_out;
+      int result = inflate(&stream_, Z_NO_FLUSH);
+      at_ += in - stream_.avail_in;
+      done += room - stream_.avail_out;
+      if (result != Z_OK || (in == stream_.avail_in && room == stream_.avail_out)) break;
+    }
+    return done;
+  }
+
+ private:
+  std::string_view bytes_;
+  bool packed_, open_ = false;
+  size_t at_ = 0;
+  z_stream stream_{};
+};
+
+}  // namespace
+
+bool looks_like_idx(std::string_view bytes) {
+  if (bytes.starts_with(kGzip)) return true;
+  return bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 && type_of(static_cast<uint8_t>(bytes[2])) != DType::kInvalid;
+}
+
+Result<Tensor> parse_idx(std::string_view bytes, const std::string& name) {
+  auto damaged = [&](std::string_view what) { return invalid_argument(cat(name, ": ", what)); };
+  bool packed = bytes.starts_with(kGzip);
+  Bytes in(bytes, packed);
+  uint8_t magic[4] = {};
+  if (in.read(magic, 4) != 4 || magic[0] != 0 || magic[1] != 0) return damaged("not an IDX file (it begins with two zero bytes)");
+  DType dtype = type_of(magic[2]);
+  if (dtype == DType::kInvalid) return damaged(cat("IDX elements of type ", static_cast<int>(magic[2]), "; 8, 9, 11, 12, 13 and 14 are known"));
+  if (magic[3] == 0 || magic[3] > kMaxRank) return damaged(cat("IDX data with ", static_cast<int>(magic[3]), " dimensions"));
+  Shape shape;
+  for (int i = 0; i < magic[3]; ++i) {
+    uint8_t size[4] = {};
+    if (in.read(size, 4) != 4) return damaged("the file ends within its dimensions");
+    shape.add_dim(int64_t{size[0]} << 24 | size[1] << 16 | size[2] << 8 | size[3]);
+  }
+  auto count = shape.checked_num_elements();
+  const auto width = static_cast<int64_t>(dtype_size(dtype));
+  int64_t wanted = 0;
+  // gzip packs at most 1032 to 1.
+  const auto most = static_cast<int64_t>(packed ? bytes.size() * 1032 : bytes.size());
+  if (!count || __builtin_mul_overflow(*count, width, &wanted) || wanted > most) {
+    return damaged(cat("shape ", shape.to_string(), " of ", dtype_name(dtype), " needs more bytes than the file has"));
+  }
+  ASSIGN_OR_RETURN(Tensor t, allocate_asked(dtype, shape));
+  size_t there = in.read(t.raw(), static_cast<size_t>(wanted));
+  if (there != static_cast<size_t>(wanted)) return damaged(cat("found ", there, " bytes of elements, wanted ", wanted, " for shape ", shape.to_string()));
+  for (int64_t i = 0; width > 1 && i < *count; ++i) {
+    auto* element = t.data<std::byte>() + i * width;
+    std::reverse(element, element + width);
+  }
+  return t;
+}
+
+}  // namespace emplace
