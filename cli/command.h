@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/options.h"
+#include "core/base/json_writer.h"
 #include "core/base/log.h"
 #include "core/pipeline.h"
 
@@ -19,6 +20,7 @@ struct Command {
 
 int run_command(const Options& options, Log& log);
 int place_command(const Options& options, Log& log);
+int train_command(const Options& options, Log& log);
 int explain_command(const Options& options, Log& log);
 int check_command(const Options& options, Log& log);
 int devices_command(const Options& options, Log& log);
@@ -37,5 +39,12 @@ int report_failure(const Pipeline& pipeline, const Status& status, Log& log);
 /// Runs `one` for each graph file: until the first failure, or all with --keep-going; then the line
 /// "PASSED n, FAILED m" if there are several. Returns the first exit code that is not 0.
 int for_each_graph(const Options& options, Log& log, const std::function<int(const std::string& path)>& one);
+
+/// "placed 412 nodes: ... | peak ...". REQUIRES: a session.
+std::string summary_line(const Pipeline& pipeline);
+/// The document's member "summary". REQUIRES: a session.
+void write_summary(JsonWriter& json, const Pipeline& pipeline);
+/// --memory-report. REQUIRES: a session.
+void report_memory(const std::string& form, const Pipeline& pipeline, Log& log);
 
 }  // namespace emplace

@@ -20,6 +20,7 @@ namespace {
 constexpr Command kCommands[] = {
     {"run", "Execute a graph and print the fetched tensors", run_command},
     {"place", "Say where every node would run; no kernel runs, no device is touched", place_command},
+    {"train", "Train a graph on data: steps, epochs, metrics, checkpoints", train_command},
     {"explain", "Say why nodes are where they are, and what would move them", explain_command},
     {"check", "Load and validate; all problems in one pass", check_command},
     {"devices", "List physical and logical devices; read device names", devices_command},
@@ -68,7 +69,7 @@ int run_main(int argc, char** argv, Log& log) {
 
   Options options;
   // Placing looks at TensorFlow's kernels, running and the check before it at those that are there.
-  options.pipeline.placing.available_kernels_only = command->name == "run" || command->name == "check";
+  options.pipeline.placing.available_kernels_only = command->name == "run" || command->name == "train" || command->name == "check";
   OptionSet set(command->name, command->summary);
   declare_options(set, command->name, options);
   std::string help;

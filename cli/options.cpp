@@ -121,22 +121,21 @@ void declare_devices(OptionSet& set, Options& o) {
 /// What a run is about: place plans its memory.
 void declare_request(OptionSet& set, RunOptions& run) {
   set.list("fetch", "NAME", "Print this tensor: 'node' or 'node:output'", run.fetch);
-  set.list("target", "NAME", "Run this node", run.target);
+}
+
+void declare_targets(OptionSet& set, RunOptions& run, bool train) {
+  set.list("target", "NAME", train ? "Run this node in every step: the graph's own update" : "Run this node", run.target);
   set.list("feed", "NAME=VALUE", "Feed a tensor: 3.5, '2x3xf32=1 2 3 4 5 6', @x.npy, @b.npz:key, @x.json, @-, random:SEED, zeros, ones", run.feed);
 }
 
 void declare_run(OptionSet& set, Options& o) {
   RunOptions& run = o.pipeline.run;
-  set.value("steps", "N", "Steps to run (default 1)", set_integer(run.steps, 1));
   set.value("warmup", "N", "Steps to run before those", set_integer(run.warmup, 0));
-  set.value("seed", "N", "Seed of random ops that have none", set_integer(run.seed, 0));
   set.flag("deterministic", "Random ops without a seed give the same numbers every time", run.deterministic);
   set.value("timeout", "SECONDS", "Give up after this long (exit 8)", [&run](const std::string& text) -> Status {
     RETURN_IF_ERROR(set_number(run.timeout_s)(text));
     return run.timeout_s > 0 ? ok_status() : invalid_argument(cat("'", text, "' must be greater than 0"));
   });
-  set.value("inter-op-threads", "N", "Nodes that run beside each other (0: one per core)", set_integer(run.inter_op_threads, 0));
-  set.value("intra-op-threads", "N", "Threads of one op (0: one per core)", set_integer(run.intra_op_threads, 0));
   set.list("save", "FILE", "Save the outputs: FILE.npy, FILE.npz or a folder", o.save);
   set.list("expect", "NAME=@FILE", "Compare an output with a reference (exit 7)", o.expect);
   set.value("rtol", "X", "Relative tolerance of --expect", set_number(o.rtol));
@@ -148,6 +147,16 @@ void declare_run(OptionSet& set, Options& o) {
   });
   set.optional_value("check-numerics", "stop", "report", "Fail (exit 7) at the first node with NaN or infinite elements, or report all", set_word(run.check_numerics, {"stop", "report"}));
   set.text("trace", "FILE", "Write a Chrome trace: when each node and copy ran, one at a time", run.trace);
+}
+
+/// What every execution takes, one step or many.
+void declare_execution(OptionSet& set, Options& o, bool train) {
+  RunOptions& run = o.pipeline.run;
+  set.value("steps", "N", train ? "Steps to train (default: the graph file's, else one epoch)" : "Steps to run (default 1)", set_integer(run.steps, 1));
+  set.value("seed", "N", train ? "Seed of the order of samples and of random ops that have none" : "Seed of random ops that have none", set_integer(run.seed, 0));
+  set.value("inter-op-threads", "N", "Nodes that run beside each other (0: one per core)", set_integer(run.inter_op_threads, 0));
+  set.value("intra-op-threads", "N", "Threads of one op (0: one per core)", set_integer(run.intra_op_threads, 0));
+  set.text("restore", train ? "latest|FILE" : "DIR|FILE", train ? "Go on from a checkpoint" : "Use the variables of a checkpoint", run.restore);
   set.optional_value("memory-report", "text", "json", "Memory of each device and what was live at its peak", set_word(o.memory_report, {"text", "json"}));
 }
 
@@ -164,26 +173,35 @@ void declare_talk(OptionSet& set, Options& o) {
 
 void declare_options(OptionSet& set, std::string_view command, Options& o) {
   bool run = command == "run", place = command == "place", explain = command == "explain";
+  bool train = command == "train";
   bool check = command == "check", devices = command == "devices", ops = command == "ops";
-  bool reads_graph = run || place || explain || check;
+  bool reads_graph = run || place || explain || check || train;
 
   if (explain) {
     set.positional("GRAPH [NODE...]", "Without a node: a summary by reason. GRAPH '-' is standard input.", o.arguments);
+  } else if (train) {
+    set.positional("GRAPH", "GRAPH '-' is standard input.", o.arguments);
   } else if (reads_graph) {
     set.positional("GRAPH...", "GRAPH '-' is standard input. Several files are taken in order.", o.arguments);
   } else if (ops) {
     set.positional("[OP]", "Without an op: all of them.", o.arguments);
   }
-  set.group("Placement", run || place || explain);
+  set.group("Placement", run || place || explain || train);
   declare_placing(set, o);
-  set.group("Placement", run || place || explain || check);
+  set.group("Placement", run || place || explain || check || train);
   declare_kernels(set, o.pipeline.placing);
-  set.group("Devices", run || place || explain || devices);
+  set.group("Devices", run || place || explain || devices || train);
   declare_devices(set, o);
   set.group("Execution", run || place);
   declare_request(set, o.pipeline.run);
+  set.group("Execution", run || place || train);
+  declare_targets(set, o.pipeline.run, train);
+  set.group("Execution", run || train);
+  declare_execution(set, o, train);
   set.group("Execution", run);
   declare_run(set, o);
+  set.group("Training", train);
+  declare_train_options(set, o);
 
   set.group("Files and output", explain);
   set.text("on", "DEVICE", "What would have to change for the node to be there", o.on_device);
@@ -195,7 +213,7 @@ void declare_options(OptionSet& set, std::string_view command, Options& o) {
   set.group("Files and output", run || place || check);
   set.flag("keep-going", "Go on with the next file after a failure", o.keep_going);
   std::vector<std::string_view> formats = {"text", "json"};
-  if (run) formats = {"text", "json", "jsonl"};
+  if (run || train) formats = {"text", "json", "jsonl"};
   if (place) formats = {"text", "json", "csv", "dot", "html"};
   set.group("Files and output");
   set.value("format", "FORMAT", "Form of the output", set_format(o.format, formats));

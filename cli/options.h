@@ -8,10 +8,21 @@
 #include "cli/option_set.h"
 #include "core/base/log.h"
 #include "core/pipeline_options.h"
+#include "core/train/train_options.h"
 
 namespace emplace {
 
 enum class Format { kText, kJson, kJsonl };
+
+/// What only `train` takes.
+struct TrainOptions {
+  TrainFlags flags;
+  std::string checkpoint, log_csv, plot;
+  int64_t save_every_steps = 0;      // neither of these: at the end only
+  double save_every_s = 0;
+  int64_t keep = 5;                  // checkpoints; 0: all
+  int64_t log_every = 0;             // steps; 0: a line per epoch
+};
 
 struct Options {
   std::vector<std::string> arguments;  // graph files, nodes, an op: what stands there without a flag
@@ -24,6 +35,8 @@ struct Options {
   double rtol = 1e-5, atol = 1e-8;     // NumPy's allclose
   std::string memory_report;           // "", "text" or "json"
 
+  TrainOptions train;
+
   // explain, devices
   std::string on_device, parse_name;
 
@@ -35,6 +48,9 @@ struct Options {
 
 /// Declares what `command` takes.
 void declare_options(OptionSet& set, std::string_view command, Options& options);
+
+/// What only `train` takes.
+void declare_train_options(OptionSet& set, Options& options);
 
 /// Makes the log speak as the options say.
 Status set_up_log(const Options& options, Log& log);

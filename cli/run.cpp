@@ -26,18 +26,6 @@ void write_outputs(JsonWriter& json, const Pipeline& p, const std::vector<Tensor
   json.end_array();
 }
 
-void write_summary(JsonWriter& json, const Pipeline& p) {
-  const auto& decisions = p.placement()->decisions;
-  auto soft = std::count_if(decisions.begin(), decisions.end(), [](const Decision& d) { return is_soft(d.reason); });
-  json.key("summary").begin_object().member("nodes", p.file()->graph.num_nodes()).member("soft", soft);
-  json.member("copies", p.session()->copies_per_step()).member("copy_bytes", p.session()->copy_bytes_per_step());
-  json.key("peak").begin_array();
-  for (const DeviceMemory& m : p.session()->memory()) {
-    json.begin_object().member("device", p.devices().at(m.device).name).member("bytes", m.peak).end_object();
-  }
-  json.end_array().end_object();
-}
-
 /// Rounded to nanoseconds, of which a unit has `ns_per_unit`.
 double to_ns(double time, double ns_per_unit) { return std::round(time * ns_per_unit) / ns_per_unit; }
 
@@ -117,13 +105,6 @@ class Printer {
   Pipeline& p_;
 };
 
-/// "placed 412 nodes: ... | peak ...".
-std::string summary_line(const Pipeline& p) {
-  std::string line = placement_summary(p.file()->graph, p.devices(), *p.placement(), *p.copies());
-  std::string peak = peak_text(p.devices(), p.session()->memory());
-  return peak.empty() ? line : cat(line, " | ", peak);
-}
-
 /// Saves and compares. `code` is the exit code of a failure: 7 for a difference, 2 for an expectation that cannot be
 /// read, 1 for a file that cannot be written.
 Status use_outputs(const Options& options, const Pipeline& p, int& code) {
@@ -150,8 +131,7 @@ int run_graph(const Options& options, const std::string& path, Log& log) {
   if (code == 0 || code == 7) {
     say_kernel_difference(p, log);
     log.info(summary_line(p));
-    if (options.memory_report == "json") log.problem(memory_json(p.devices(), p.session()->memory()));
-    if (options.memory_report == "text") log.problem(memory_table(p.devices(), p.session()->memory()));
+    report_memory(options.memory_report, p, log);
   }
   return code;
 }

@@ -11,6 +11,7 @@
 #include "core/base/units.h"
 #include "core/plan/planned_peaks.h"
 #include "core/report/placement_log.h"
+#include "core/train/checkpoint.h"
 #include "core/report/trace_report.h"
 
 namespace emplace {
@@ -121,9 +122,14 @@ Status Pipeline::validate_file() {
   RETURN_IF_ERROR(first_problem());
   if (check_ops) check_runnable(*file_, nullptr, problems_);
   if (!must_run) return first_problem();
-  Result<RunRequest> request = resolve_request(*file_, options_.run);
-  if (!request.ok()) return usage_error(request.take_status());
-  request_ = request.take();
+  if (on_validated) {
+    RETURN_IF_ERROR(on_validated(*file_, problems_, request_));
+    RETURN_IF_ERROR(first_problem());
+  } else {
+    Result<RunRequest> request = resolve_request(*file_, options_.run);
+    if (!request.ok()) return usage_error(request.take_status());
+    request_ = request.take();
+  }
   check_runnable(*file_, &request_, problems_);
   return first_problem();
 }
@@ -234,8 +240,10 @@ Status Pipeline::numerics_status() const {
 Status Pipeline::plan_run() {
   const RunOptions& o = options_.run;
   SessionOptions session;
-  for (const Fetch& fetch : request_.fetches) session.fetches.push_back(fetch.tensor);
-  session.targets = request_.targets;
+  if (!on_validated) {
+    for (const Fetch& fetch : request_.fetches) session.fetches.push_back(fetch.tensor);
+    session.targets = request_.targets;
+  }
   session.feeds = request_.feeds;
   session.inter_op_threads = static_cast<int>(o.inter_op_threads);
   session.intra_op_threads = static_cast<int>(o.intra_op_threads);
@@ -245,6 +253,13 @@ Status Pipeline::plan_run() {
   session.observer = make_observer();
   ASSIGN_OR_RETURN(session_, Session::create(*file_, devices_, *placement_, std::move(session)));
   return ok_status();
+}
+
+/// --restore: the variables of a checkpoint, which may hold more than this graph has.
+Status Pipeline::restore() {
+  Result<Checkpoint> checkpoint = load_checkpoint(options_.run.restore);
+  if (!checkpoint.ok()) return usage_error(checkpoint.status().with_context("--restore"));
+  return apply_checkpoint(*checkpoint, file_->graph, *session_, {}, Fit::kCovers).with_context("--restore");
 }
 
 /// A trace is written of a run that failed, too.
@@ -259,6 +274,7 @@ Status Pipeline::run_steps() {
   const RunOptions& o = options_.run;
   auto begin = std::chrono::steady_clock::now();
   if (!request_.init.empty()) RETURN_IF_ERROR(session_->run_nodes(request_.init));
+  if (!o.restore.empty()) RETURN_IF_ERROR(restore());
   timings_.step_us.reserve(static_cast<size_t>(std::min<int64_t>(o.steps, 1 << 20)));
   for (int64_t i = 0; i < o.warmup + o.steps; ++i) {
     if (trace_) trace_->begin_step(i);

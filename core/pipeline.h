@@ -46,6 +46,9 @@ class Pipeline {
   std::function<Status(int64_t step, const std::vector<Tensor>& outputs)> on_step;
   /// Set by a signal: the execution ends after the current node, with CANCELLED.
   const std::atomic<bool>* stop = nullptr;
+  /// Called in validate in place of resolving --fetch and the like: says what will be run, and may add nodes to the
+  /// graph. The caller gives the session its steps. REQUIRES: set before run().
+  std::function<Status(GraphFile& file, Problems& problems, RunRequest& request)> on_validated;
   /// The graph is to be executed: ops that emplace cannot run are problems of the file, if a fetch needs them.
   bool must_run = false;
   /// Ops that emplace cannot run are problems of the file, needed or not.
@@ -70,6 +73,8 @@ class Pipeline {
   /// planned. REQUIRES: placed.
   std::vector<std::optional<int64_t>> planned_peaks() const;
   const Session* session() const { return session_.get(); }
+  Session* session() { return session_.get(); }
+  void set_seed(int64_t seed) { options_.run.seed = seed; }  // before plan
   const std::vector<Tensor>& outputs() const { return outputs_; }  // of the last step, in fetch order
   const Timings& timings() const { return timings_; }
 
@@ -81,6 +86,7 @@ class Pipeline {
   Status plan_run();
   Status execute();
   Status run_steps();
+  Status restore();
   Status first_problem() const;
   Status usage_error(Status status) { return usage_error_ = true, status; }
   Status log_placement(const std::string& text);

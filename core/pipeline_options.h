@@ -34,6 +34,7 @@ struct RunOptions {
   std::string check_numerics;  // "", "stop" or "report"
   std::string trace;           // a file for the trace, or ""
   int64_t inter_op_threads = 0, intra_op_threads = 0;
+  std::string restore;  // a checkpoint: its file or folder; empty: none
 };
 
 struct PipelineOptions {

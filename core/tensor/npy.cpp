@@ -285,10 +285,14 @@ Result<Tensor> read_npz(const std::string& path, const std::string& key) {
 
 Status write_npy(const std::string& path, const Tensor& tensor) { return write_file(path, npy_bytes(tensor)); }
 
-Status write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays) {
+Result<std::string> npz_bytes(const std::vector<std::pair<std::string, Tensor>>& arrays) {
   std::vector<std::pair<std::string, std::string>> members;
   for (const auto& [name, tensor] : arrays) members.emplace_back(name + ".npy", npy_bytes(tensor));
-  ASSIGN_OR_RETURN(std::string archive, zip_archive(members));
+  return zip_archive(members);
+}
+
+Status write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays) {
+  ASSIGN_OR_RETURN(std::string archive, npz_bytes(arrays));
   return write_file(path, archive);
 }
 

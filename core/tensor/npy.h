@@ -25,6 +25,8 @@ Result<std::vector<std::pair<std::string, Tensor>>> read_npz(const std::string& 
 
 /// REQUIRES: host memory. Errors of the file system come with the system's own words.
 Status write_npy(const std::string& path, const Tensor& tensor);
+/// What write_npz() writes.
+Result<std::string> npz_bytes(const std::vector<std::pair<std::string, Tensor>>& arrays);
 Status write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays);
 
 }  // namespace emplace

@@ -1,0 +1,35 @@
+// What run and train say about a finished run beside its results.
+#include <algorithm>
+
+#include "cli/command.h"
+#include "core/base/cat.h"
+#include "core/place/overrides.h"
+#include "core/report/placement_log.h"
+#include "core/report/run_report.h"
+
+namespace emplace {
+
+void write_summary(JsonWriter& json, const Pipeline& p) {
+  const auto& decisions = p.placement()->decisions;
+  auto soft = std::count_if(decisions.begin(), decisions.end(), [](const Decision& d) { return is_soft(d.reason); });
+  json.key("summary").begin_object().member("nodes", p.file()->graph.num_nodes()).member("soft", soft);
+  json.member("copies", p.session()->copies_per_step()).member("copy_bytes", p.session()->copy_bytes_per_step());
+  json.key("peak").begin_array();
+  for (const DeviceMemory& m : p.session()->memory()) {
+    json.begin_object().member("device", p.devices().at(m.device).name).member("bytes", m.peak).end_object();
+  }
+  json.end_array().end_object();
+}
+
+std::string summary_line(const Pipeline& p) {
+  std::string line = placement_summary(p.file()->graph, p.devices(), *p.placement(), *p.copies());
+  std::string peak = peak_text(p.devices(), p.session()->memory());
+  return peak.empty() ? line : cat(line, " | ", peak);
+}
+
+void report_memory(const std::string& form, const Pipeline& p, Log& log) {
+  if (form == "json") log.problem(memory_json(p.devices(), p.session()->memory()));
+  if (form == "text") log.problem(memory_table(p.devices(), p.session()->memory()));
+}
+
+}  // namespace emplace

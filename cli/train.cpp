@@ -1,0 +1,240 @@
+// emplace train: a graph, its data, steps. Results go to standard output, progress to standard error.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+
+#include "cli/command.h"
+#include "cli/kernel_difference.h"
+#include "cli/signals.h"
+#include "cli/train_printer.h"
+#include "core/base/cat.h"
+#include "core/base/sha256.h"
+#include "core/train/train_reports.h"
+
+namespace emplace {
+namespace {
+
+/// Columns of the terminal that standard error is; 0: it is none.
+int terminal_columns(Log& log) {
+  winsize size{};
+  if (!log.shows(LogLevel::kInfo) || !isatty(STDERR_FILENO) || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col > 0 ? size.ws_col : 80;
+}
+
+class TrainCommand {
+ public:
+  TrainCommand(const Options& options, const std::string& path, Log& log)
+      : options_(options), log_(log), pipeline_(options.pipeline, path, log), printer_(options.format, pipeline_) {}
+
+  int run() {
+    pipeline_.must_run = true;
+    pipeline_.on_validated = [this](GraphFile& file, Problems& problems, RunRequest& request) { return set_up(file, problems, request); };
+    printer_.begin();
+    Status status = pipeline_.run(Stage::kPlan);
+    int code = status.ok() ? 0 : report(status);
+    if (status.ok()) {
+      status = train();
+      code = status.ok() ? 0 : report_training(status);
+    }
+    printer_.end(status, code, metric_names(), result_);
+    return code;
+  }
+
+ private:
+  Status usage_error(Status status) { return usage_error_ = true, status; }
+
+  /// Reads keys and flags, looks up names, reads the data.
+  Status set_up(GraphFile& file, Problems& problems, RunRequest& request) {
+    TrainFlags flags = options_.train.flags;
+    flags.target = options_.pipeline.run.target;
+    const auto& given = options_.pipeline.given;
+    if (given.contains("steps")) flags.steps = options_.pipeline.run.steps;
+    if (given.contains("seed")) flags.seed = options_.pipeline.run.seed;
+    read_train_keys(file, options_.pipeline.load, request_, data_request_, problems);
+    if (!problems.empty()) return ok_status();
+    if (Status status = apply_train_flags(flags, request_, data_request_); !status.ok()) return usage_error(std::move(status));
+    check_train_request(file, request_, problems);
+    if (!problems.empty()) return ok_status();
+    find_training(file, request_, graph_, problems);
+    if (!problems.empty()) return ok_status();
+    RETURN_IF_ERROR(read_data(file, problems));
+    if (!problems.empty()) return ok_status();
+    return make_request(file, request);
+  }
+
+  Status read_data(const GraphFile& file, Problems& problems) {
+    DataProblems found;
+    if (data_request_.train) train_ = Dataset::read(file, *data_request_.train, "train", found);
+    if (data_request_.test) test_ = Dataset::read(file, *data_request_.test, "test", found);
+    for (const Dataset* data : {train_.get(), test_.get()}) {
+      if (data) data->check_labels(file, graph_.loss, found);
+      if (data) check_batch(*data, data == train_.get(), found);
+    }
+    for (const Problem& p : found.graph.list()) problems.add(p.position, p.message, p.hint, p.code);
+    if (found.files.empty()) return ok_status();
+    while (found.files.ends_with('\n')) found.files.pop_back();
+    data_problem_ = true;
+    return invalid_argument(std::move(found.files));
+  }
+
+  void check_batch(const Dataset& data, bool train, DataProblems& found) {
+    int64_t batch = request_.batch > 0 ? std::min(request_.batch, data.rows()) : data.rows(), fixed = data.fixed_batch();
+    if (train && request_.drop_remainder && request_.batch > data.rows()) {
+      found.graph.add(kNoPosition, cat("a batch of ", request_.batch, " without remainder of ", data.rows(), " samples: no step is left"));
+    }
+    bool rest = data.rows() % batch != 0 && !(train && request_.drop_remainder);
+    if (fixed == 0 || (batch == fixed && !rest)) return;
+    found.graph.add(kNoPosition, cat("a placeholder takes batches of ", fixed, " samples only; found batches of ", batch,
+                                     rest ? cat(" and a rest of ", data.rows() % batch) : ""),
+                    rest && train ? "\"drop_remainder\": true leaves the rest out" : "");
+  }
+
+  Status make_request(const GraphFile& file, RunRequest& request) {
+    request.fetches.push_back({request_.loss.name, graph_.loss});
+    for (const auto& [name, tensor] : graph_.metrics) request.fetches.push_back({name, tensor});
+    request.targets = graph_.targets;
+    request.init = initializers(file);
+    for (NodeId id : graph_.init) {
+      if (std::find(request.init.begin(), request.init.end(), id) == request.init.end()) request.init.push_back(id);
+    }
+    if (Status status = resolve_feeds(file, options_.pipeline.run, request); !status.ok()) return usage_error(std::move(status));
+    if (train_) request.fed_anew = train_->placeholders();
+    std::erase_if(request.feeds, [&](const auto& feed) {
+      return std::find(request.fed_anew.begin(), request.fed_anew.end(), feed.first) != request.fed_anew.end();
+    });
+    if (!train_ && request_.steps == 0) return usage_error(invalid_argument("no data: give --steps N, or say in the graph file what to train on (\"data\")"));
+    RETURN_IF_ERROR(open_checkpoints());
+    pipeline_.set_seed(request_.seed == 0 ? 1 : request_.seed);
+    return ok_status();
+  }
+
+  Status open_checkpoints() {
+    const TrainOptions& o = options_.train;
+    const std::string& restore = options_.pipeline.run.restore;
+    if (o.checkpoint.empty() && (o.save_every_steps > 0 || o.save_every_s > 0)) return usage_error(invalid_argument("--save-every: give --checkpoint DIR, too"));
+    if (!o.checkpoint.empty()) {
+      Result<CheckpointFolder> folder = CheckpointFolder::open(o.checkpoint, o.keep);
+      if (!folder.ok()) return usage_error(folder.status().with_context("--checkpoint"));
+      folder_ = folder.take();
+    }
+    if (restore.empty()) return ok_status();
+    if (restore == "latest") {
+      if (!folder_) return usage_error(invalid_argument("--restore latest: give --checkpoint DIR, too"));
+      std::vector<std::string> damaged;
+      restored_ = folder_->newest(damaged);
+      for (const std::string& text : damaged) log_.warning(cat("passed over: ", text));
+      if (!restored_) log_.warning(cat("no checkpoint in '", o.checkpoint, "' yet: starting from the beginning"));
+    } else {
+      Result<Checkpoint> checkpoint = load_checkpoint(restore);
+      if (!checkpoint.ok()) return usage_error(checkpoint.status().with_context("--restore"));
+      restored_ = checkpoint.take();
+    }
+    if (restored_ && restored_->seed != 0) request_.seed = static_cast<int64_t>(restored_->seed);
+    if (restored_ && !restored_->graph_sha256.empty() && restored_->graph_sha256 != sha256()) {
+      log_.warning("the checkpoint was written by another version of this graph file");
+    }
+    return ok_status();
+  }
+
+  std::string sha256() const { return sha256_hex(pipeline_.source()->text()); }
+
+  std::vector<std::string> metric_names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : graph_.metrics) names.push_back(name);
+    return names;
+  }
+
+  Status train() {
+    const TrainOptions& o = options_.train;
+    bool has_test = test_ && !graph_.metrics.empty();
+    ProgressReport progress({metric_names(), request_.epochs, request_.steps, o.log_every, terminal_columns(log_), " (test)"},
+                            [this](const std::string& line) { log_.info(line); });
+    CsvLog csv;
+    CurveRecorder curves(metric_names(), has_test);
+    ListenerList listeners;
+    listeners.add(&progress);
+    listeners.add(&printer_);
+    if (!o.plot.empty()) listeners.add(&curves);
+    if (!o.log_csv.empty()) {
+      if (Status status = csv.open(o.log_csv, metric_names(), has_test); !status.ok()) return usage_error(status.with_context("--log-csv"));
+      listeners.add(&csv);
+    }
+    TrainSetup setup;
+    setup.file = pipeline_.file();
+    setup.request = &request_;
+    setup.graph = &graph_;
+    setup.init = pipeline_.request().init;
+    setup.train = train_.get();
+    setup.test = test_.get();
+    setup.folder = folder_ ? &*folder_ : nullptr;
+    setup.save_every_steps = o.save_every_steps;
+    setup.save_every_s = o.save_every_s;
+    setup.restored = restored_ ? &*restored_ : nullptr;
+    setup.graph_sha256 = sha256();
+    TrainLoop loop(std::move(setup), listeners, stop_flag());
+    RETURN_IF_ERROR(loop.prepare(*pipeline_.session()));
+    log_.info(cat(summary_line(pipeline_), train_ ? cat(" | ", train_->rows(), test_ ? cat(" + ", test_->rows()) : "", " samples") : ""));
+    Status status = loop.run(*pipeline_.session(), result_);
+    progress.clear();
+    if (Status closed = csv.close(); status.ok()) status = std::move(closed);
+    if (Status drawn = draw(curves); status.ok()) status = std::move(drawn);
+    if (!result_.checkpoint.empty()) log_.info(cat("saved ", result_.checkpoint));
+    report_memory(options_.memory_report, pipeline_, log_);
+    return status;
+  }
+
+  Status draw(const CurveRecorder& curves) {
+    const std::string& path = options_.train.plot;
+    if (path.empty()) return ok_status();
+    std::ofstream out(path, std::ios::binary);
+    out << plot_svg(cat(pipeline_.path(), request_.optimizer.empty() ? "" : cat(", ", request_.optimizer)), curves.curves());
+    out.close();
+    return out ? ok_status() : unavailable(cat("--plot: cannot write '", path, "'"));
+  }
+
+  int report(const Status& status) {
+    if (!usage_error_ && !data_problem_) return report_failure(pipeline_, status, log_);
+    usage_error_ ? log_.error(status.message()) : log_.problem(status.message());
+    return usage_error_ ? 2 : 3;
+  }
+
+  /// Of what failed after planning.
+  int report_training(const Status& status) {
+    if (int signal = caught_signal(); signal != 0 && status.code() == Code::kCancelled) {
+      log_.error(cat(pipeline_.path(), ": stopped by ", strsignal(signal), " after ", result_.steps, " steps"));
+      return 128 + signal;
+    }
+    log_.error(status.message());
+    if (usage_error_) return 2;
+    switch (status.code()) {
+      case Code::kDataLoss: return 7;
+      case Code::kUnavailable: return 1;  // a file cannot be written
+      default: return exit_code(Stage::kExecute, status);
+    }
+  }
+
+  const Options& options_;
+  Log& log_;
+  Pipeline pipeline_;
+  TrainPrinter printer_;
+  TrainRequest request_;
+  DataRequest data_request_;
+  TrainGraph graph_;
+  std::unique_ptr<Dataset> train_, test_;
+  std::optional<CheckpointFolder> folder_;
+  std::optional<Checkpoint> restored_;
+  TrainResult result_;
+  bool usage_error_ = false, data_problem_ = false;
+};
+
+}  // namespace
+
+int train_command(const Options& options, Log& log) {
+  if (options.arguments.size() != 1) return usage(log, options.arguments.empty() ? "no graph file given" : "train takes one graph file");
+  return TrainCommand(options, options.arguments.front(), log).run();
+}
+
+}  // namespace emplace

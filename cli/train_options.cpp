@@ -1,0 +1,65 @@
+// The flags that only `emplace train` takes.
+#include <charconv>
+
+#include "cli/options.h"
+#include "core/base/cat.h"
+
+namespace emplace {
+namespace {
+
+OptionSet::Setter set_optional_integer(std::optional<int64_t>& target, int64_t least) {
+  return [&target, least](const std::string& text) -> Status {
+    int64_t value = 0;
+    RETURN_IF_ERROR(set_integer(value, least)(text));
+    return target = value, ok_status();
+  };
+}
+
+/// "100": steps; "60s": seconds.
+Status set_save_every(TrainOptions& train, const std::string& text) {
+  double seconds = 0;
+  if (text.ends_with('s')) {
+    bool good = set_number(seconds)(text.substr(0, text.size() - 1)).ok() && seconds > 0;
+    if (good) return train.save_every_s = seconds, train.save_every_steps = 0, ok_status();
+  } else if (set_integer(train.save_every_steps, 1)(text).ok()) {
+    return train.save_every_s = 0, ok_status();
+  }
+  return invalid_argument(cat("'", text, "' is neither a number of steps nor a time; write 100 or 60s"));
+}
+
+Status set_switch(std::optional<bool>& target, const std::string& text) {
+  if (text != "true" && text != "false") return invalid_argument(cat("'", text, "' is neither true nor false"));
+  return target = text == "true", ok_status();
+}
+
+}  // namespace
+
+void declare_train_options(OptionSet& set, Options& o) {
+  TrainOptions& train = o.train;
+  TrainFlags& flags = train.flags;
+  set.text("loss", "NAME", "The tensor to minimise", flags.loss);
+  set.list("metric", "[NAME=]TENSOR", "A metric", flags.metric);
+  set.text("optimizer", "NAME", "sgd, momentum, adam, adagrad, rmsprop or adamw", flags.optimizer);
+  set.text("learning-rate", "X", "A number, or a scalar tensor of the graph", flags.learning_rate);
+  set.value("clip-norm", "X", "Scale the gradients down to this norm of all together", [&flags](const std::string& text) -> Status {
+    double norm = 0;
+    RETURN_IF_ERROR(set_number(norm)(text));
+    if (!(norm > 0)) return invalid_argument(cat("'", text, "' must be greater than 0"));
+    return flags.clip_norm = norm, ok_status();
+  });
+  set.list("data", "train=FILE", "Read this file in place of the graph file's; also test=FILE", flags.data);
+  set.value("batch", "N", "Samples of a step", set_optional_integer(flags.batch, 1));
+  set.value("epochs", "N", "How often to go through the data", set_optional_integer(flags.epochs, 1));
+  set.optional_value("shuffle", "true", "BOOL", "A new order of the samples in each epoch (default), or the file's: =false",
+                     [&flags](const std::string& text) { return set_switch(flags.shuffle, text); });
+  set.optional_value("drop-remainder", "true", "BOOL", "Leave out the last, smaller batch of an epoch",
+                     [&flags](const std::string& text) { return set_switch(flags.drop_remainder, text); });
+  set.text("checkpoint", "DIR", "Save variables and position there, at least at the end", train.checkpoint);
+  set.value("save-every", "N|60s", "Save every N steps, or after so much time", [&train](const std::string& text) { return set_save_every(train, text); });
+  set.value("keep", "N", "Checkpoints to keep (default 5; 0: all)", set_integer(train.keep, 0));
+  set.value("log-every", "N", "A line every N steps (default: one per epoch)", set_integer(train.log_every, 1));
+  set.text("log-csv", "FILE", "Loss and metrics of every step as CSV", train.log_csv);
+  set.text("plot", "FILE.svg", "A picture of loss and metrics over steps", train.plot);
+}
+
+}  // namespace emplace

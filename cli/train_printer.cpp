@@ -1,0 +1,97 @@
+#include "cli/train_printer.h"
+
+#include "cli/command.h"
+#include "core/base/cat.h"
+#include "core/base/sha256.h"
+#include "core/base/units.h"
+#include "core/report/run_report.h"
+#include "core/train/train_reports.h"
+
+namespace emplace {
+namespace {
+
+template <class F>
+void record(const F& members) {
+  std::string line;
+  JsonWriter json(line);
+  json.begin_object();
+  members(json);
+  json.end_object();
+  print(line + "\n");
+}
+
+/// As short as the type of the loss allows.
+void write_number(JsonWriter& json, double v) {
+  auto narrow = static_cast<float>(v);
+  static_cast<double>(narrow) == v || v != v ? json.value(narrow) : json.value(v);
+}
+
+void write_metrics(JsonWriter& json, const Pipeline& p, const std::vector<double>& metrics) {
+  json.key("metrics").begin_object();
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    json.key(p.request().fetches[i + 1].name);
+    write_number(json, metrics[i]);
+  }
+  json.end_object();
+}
+
+}  // namespace
+
+void TrainPrinter::begin() {
+  if (format_ != "jsonl") return;
+  record([&](JsonWriter& json) { json.member("event", "begin").member("schema_version", 1).member("file", p_.path()); });
+}
+
+Status TrainPrinter::step(const StepRecord& r) {
+  if (format_ != "jsonl") return ok_status();
+  record([&](JsonWriter& json) {
+    json.member("event", "step").member("epoch", r.epoch).member("step", r.step).key("loss");
+    write_number(json, r.loss);
+  });
+  return ok_status();
+}
+
+Status TrainPrinter::epoch(const EpochRecord& r) {
+  if (format_ != "jsonl") return ok_status();
+  record([&](JsonWriter& json) {
+    json.member("event", "epoch").member("epoch", r.epoch).member("step", r.step);
+    write_metrics(json, p_, r.metrics);
+  });
+  return ok_status();
+}
+
+void TrainPrinter::end(const Status& status, int code, const std::vector<std::string>& metrics, const TrainResult& result) {
+  if (format_ == "text") {
+    if (result.steps > 0) print_text(metrics, result);
+    return;
+  }
+  record([&](JsonWriter& json) {
+    if (format_ == "jsonl") {
+      json.member("event", "end").member("file", p_.path()).member("status", code_name(status.code()));
+    } else {
+      json.member("schema_version", 1);
+    }
+    json.key("graph").begin_object().member("file", p_.path()).key("sha256");
+    p_.source() ? json.value(sha256_hex(p_.source()->text())) : json.null();
+    json.end_object().member("epochs", result.epochs).member("steps", result.steps).key("loss");
+    result.steps > 0 ? write_number(json, result.loss) : static_cast<void>(json.null());
+    write_metrics(json, p_, result.metrics);
+    json.key("checkpoint");
+    result.checkpoint.empty() ? json.null() : json.value(result.checkpoint);
+    json.key("timing").begin_object().member("total_s", result.total_s).member("compute_s", result.compute_s);
+    json.member("copy_s", result.copy_s).member("waiting_s", result.waiting_s).end_object();
+    if (p_.session()) write_summary(json, p_);
+    json.member("exit", code).key("error");
+    write_error(json, status);
+  });
+}
+
+void TrainPrinter::print_text(const std::vector<std::string>& metrics, const TrainResult& r) {
+  std::string line = cat("trained ", r.epochs, r.epochs == 1 ? " epoch, " : " epochs, ", r.steps, r.steps == 1 ? " step in " : " steps in ",
+                         time_text(r.total_s), ": loss ", short_number(r.loss));
+  for (size_t i = 0; i < r.metrics.size(); ++i) append(line, ", ", metrics[i], " ", short_number(r.metrics[i]));
+  if (!r.metrics.empty()) line += r.has_test ? " (test)" : " (last batch)";
+  print(cat(line, " | compute ", time_text(r.compute_s), ", copies ", time_text(r.copy_s), ", waiting for data ", time_text(r.waiting_s), "\n"));
+}
+
+}  // namespace emplace

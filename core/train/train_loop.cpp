@@ -1,0 +1,250 @@
+#include "core/train/train_loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+
+#include "core/base/cat.h"
+#include "core/run/watchers.h"
+#include "core/tensor/element.h"
+#include "core/train/batches.h"
+
+namespace emplace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// A kernel's message without the node that the executor adds.
+std::string without_node(const std::string& message) { return message.substr(0, message.find("\n\t [[")); }
+
+/// The one number of a loss or metric, whatever floating type it has.
+double scalar(const Tensor& t) {
+  double value = 0;
+  with_type(t.dtype(), [&]<class T>() {
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) value = static_cast<double>(*t.data<T>());
+    if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) value = static_cast<double>(static_cast<float>(*t.data<T>()));
+  });
+  return value;
+}
+
+}  // namespace
+
+/// Where the run is.
+struct TrainLoop::Progress {
+  int64_t step = 0;
+  DataPosition position;              // of the next batch
+  int64_t steps_per_epoch = 0;
+  std::optional<Batches> batches;
+  Batch batch;
+  std::vector<std::pair<NodeId, uint64_t>> random;  // before the step
+  std::vector<Tensor> outputs;
+  int64_t saved_step = -1;
+  Clock::time_point saved_at = Clock::now(), epoch_start = Clock::now();
+  double epoch_loss = 0;              // sum over samples
+  int64_t epoch_samples = 0;
+  bool at_epoch_end = false;
+};
+
+SampleOrder TrainLoop::train_order() const {
+  return {train_->rows(), request_.batch, request_.shuffle, request_.drop_remainder, static_cast<uint64_t>(request_.seed)};
+}
+
+Status TrainLoop::prepare(Session& session) {
+  StepRequest step;
+  step.fetches = {graph_.loss};
+  for (const auto& [name, tensor] : graph_.metrics) step.fetches.push_back(tensor);
+  step.targets = graph_.targets;
+  if (train_) step.feeds = train_->placeholders();
+  step.guard = graph_.loss;
+  train_kind_ = session.add_step(step);
+  forward_kind_ = session.add_step({{graph_.loss}, {}, step.feeds, {}});
+  RETURN_IF_ERROR(train_ ? plan_batches(session, train_kind_, *train_) : session.plan_step(train_kind_, {}));
+  if (!test_ || graph_.metrics.empty()) return ok_status();
+  StepRequest metrics;
+  for (const auto& [name, tensor] : graph_.metrics) metrics.fetches.push_back(tensor);
+  metrics.feeds = test_->placeholders();
+  test_kind_ = session.add_step(metrics);
+  return plan_batches(session, test_kind_, *test_);
+}
+
+/// For whole batches and for the rest.
+Status TrainLoop::plan_batches(Session& session, int kind, const Dataset& data) {
+  const int64_t batch = request_.batch > 0 ? std::min(request_.batch, data.rows()) : data.rows();
+  bool rest_used = !(request_.drop_remainder && &data == train_);
+  for (int64_t size : {batch, rest_used ? data.rows() % batch : 0}) {
+    if (size == 0) continue;
+    std::vector<int64_t> rows(static_cast<size_t>(size));
+    std::vector<Tensor> feeds;
+    RETURN_IF_ERROR(data.gather(rows, feeds));
+    RETURN_IF_ERROR(session.plan_step(kind, feeds));
+  }
+  return ok_status();
+}
+
+int64_t TrainLoop::steps_left(const Progress& p) const {
+  constexpr int64_t kNoBound = std::numeric_limits<int64_t>::max();
+  int64_t left = request_.steps > 0 ? request_.steps - p.step : kNoBound;
+  int64_t epochs = request_.epochs > 0 || request_.steps > 0 ? request_.epochs : 1;
+  if (!train_ || epochs == 0) return left;
+  if (p.position.epoch >= epochs) return 0;
+  SampleOrder order = train_order();
+  const int64_t used = request_.drop_remainder ? train_->rows() - train_->rows() % order.batch() : train_->rows();
+  const int64_t in_epoch = (used - p.position.row + order.batch() - 1) / order.batch();
+  return std::min(left, in_epoch + (epochs - 1 - p.position.epoch) * order.batches_per_epoch());
+}
+
+Status TrainLoop::run(Session& session, TrainResult& result) {
+  auto start = Clock::now();
+  if (!setup_.init.empty()) RETURN_IF_ERROR(session.run_nodes(setup_.init));
+  Progress p;
+  if (setup_.restored) {
+    RETURN_IF_ERROR(apply_checkpoint(*setup_.restored, file_.graph, session, graph_.copies, Fit::kExact));
+    p.step = p.saved_step = setup_.restored->step;
+    p.position = setup_.restored->position;
+  }
+  if (train_) p.steps_per_epoch = train_order().batches_per_epoch();
+  const int64_t count = steps_left(p);
+  if (count <= 0) return failed_precondition(cat("nothing is left to do: ", p.step, " steps are done", setup_.restored ? " by the checkpoint" : ""));
+  if (train_) p.batches.emplace(*train_, train_order(), p.position, count);
+
+  Status status;
+  for (int64_t i = 0; i < count && status.ok(); ++i) {
+    if (stop_) break;
+    status = one_step(session, p, result);
+    if (!status.ok()) break;
+    if (p.at_epoch_end) status = end_epoch(session, p, result);
+    if (status.ok() && time_to_save(p)) status = save(session, p, result);
+  }
+  result.steps = p.step;
+  result.has_test = test_kind_ >= 0;
+  if (status.ok() && !stop_ && result.has_test && !p.at_epoch_end) status = evaluate(session, result.metrics);
+  // A full disk is not tried again.
+  if (setup_.folder && p.step != p.saved_step && (status.ok() || status.code() == Code::kDataLoss)) {
+    Status saved = save(session, p, result);
+    if (status.ok()) status = std::move(saved);
+  }
+  result.total_s = seconds_since(start);
+  result.copy_s = session.copy_seconds();
+  if (status.ok() && stop_) return {Code::kCancelled, "interrupted"};
+  return status;
+}
+
+Status TrainLoop::one_step(Session& session, Progress& p, TrainResult& result) {
+  auto start = Clock::now();
+  if (train_) {
+    ASSIGN_OR_RETURN(p.batch, p.batches->next(std::move(p.batch)));
+  }
+  auto ready = Clock::now();
+  result.waiting_s += std::chrono::duration<double>(ready - start).count();
+  p.random = session.random_counters();
+  Status status = session.run_step(train_kind_, p.batch.values, p.outputs);
+  result.compute_s += seconds_since(ready);
+  if (status.code() == Code::kDataLoss) return explain(session, p, without_node(status.message()));
+  RETURN_IF_ERROR(std::move(status));
+
+  StepRecord record;
+  record.loss = scalar(p.outputs[0]);
+  if (!(record.loss - record.loss == 0)) return explain(session, p, cat(record.loss));  // a program with loops has no guard
+  for (size_t i = 1; i < p.outputs.size(); ++i) record.metrics.push_back(scalar(p.outputs[i]));
+  record.step = ++p.step;
+  record.epoch = p.position.epoch + 1;
+  record.samples = static_cast<int64_t>(p.batch.rows.size());
+  record.steps_per_epoch = p.steps_per_epoch;
+  if (train_) {
+    record.step_in_epoch = p.position.row / train_order().batch() + 1;
+    p.at_epoch_end = p.batch.next.epoch != p.position.epoch;
+    p.position = p.batch.next;
+  }
+  p.epoch_loss += record.loss * static_cast<double>(record.samples);
+  p.epoch_samples += record.samples;
+  result.loss = record.loss;
+  result.epochs = record.epoch;
+  if (test_kind_ < 0) result.metrics = record.metrics;
+  return listener_.step(record);
+}
+
+Status TrainLoop::end_epoch(Session& session, Progress& p, TrainResult& result) {
+  EpochRecord record;
+  record.epoch = p.position.epoch;  // that of the batch which ended it, counted from 1
+  record.step = p.step;
+  record.mean_loss = p.epoch_samples > 0 ? p.epoch_loss / static_cast<double>(p.epoch_samples) : 0;
+  record.samples_per_s = static_cast<double>(p.epoch_samples) / seconds_since(p.epoch_start);
+  if (test_kind_ >= 0) {
+    RETURN_IF_ERROR(evaluate(session, record.metrics));
+    result.metrics = record.metrics;
+  }
+  p.epoch_loss = 0;
+  p.epoch_samples = 0;
+  p.epoch_start = Clock::now();
+  return listener_.epoch(record);
+}
+
+/// Means over the samples of the test set.
+Status TrainLoop::evaluate(Session& session, std::vector<double>& metrics) {
+  metrics.assign(graph_.metrics.size(), 0);
+  SampleOrder order(test_->rows(), request_.batch, false, false, 0);
+  DataPosition position;
+  Batch batch;
+  std::vector<Tensor> outputs;
+  while (position.epoch == 0) {
+    batch.rows = order.take(position);
+    RETURN_IF_ERROR(test_->gather(batch.rows, batch.values));
+    RETURN_IF_ERROR(session.run_step(test_kind_, batch.values, outputs));
+    for (size_t i = 0; i < metrics.size(); ++i) metrics[i] += scalar(outputs[i]) * static_cast<double>(batch.rows.size());
+  }
+  for (double& metric : metrics) metric /= static_cast<double>(test_->rows());
+  return ok_status();
+}
+
+bool TrainLoop::time_to_save(const Progress& p) const {
+  if (!setup_.folder) return false;
+  return (setup_.save_every_steps > 0 && p.step % setup_.save_every_steps == 0) || (setup_.save_every_s > 0 && seconds_since(p.saved_at) >= setup_.save_every_s);
+}
+
+Status TrainLoop::save(Session& session, Progress& p, TrainResult& result) {
+  Checkpoint c;
+  c.step = p.step;
+  c.position = p.position;
+  c.batch = request_.batch;
+  c.seed = static_cast<uint64_t>(request_.seed);
+  c.graph_sha256 = setup_.graph_sha256;
+  for (const auto& [node, blocks] : session.random_counters()) c.random.emplace_back(file_.graph.name(node), blocks);
+  ASSIGN_OR_RETURN(c.variables, read_variables(file_.graph, session, graph_.copies));
+  for (const auto& [name, value] : c.variables) {
+    if (!non_finite_text(value).empty()) return ok_status();  // not worth going on from; the last good one stays
+  }
+  ASSIGN_OR_RETURN(result.checkpoint, setup_.folder->save(c, file_.source->name()));
+  p.saved_step = p.step;
+  p.saved_at = Clock::now();
+  listener_.saved(result.checkpoint);
+  return ok_status();
+}
+
+/// Computes the loss of this batch again, looking at every node. The variables are as they were before the step.
+Status TrainLoop::explain(Session& session, const Progress& p, const std::string& what) const {
+  std::string text = cat("step ", p.step + 1, train_ ? cat(", epoch ", p.position.epoch + 1) : "", ": the loss '", request_.loss.name,
+                         "' is not finite: ", what);
+  for (size_t i = 0; train_ && i < p.batch.values.size(); ++i) {
+    const Tensor& fed = p.batch.values[i];
+    for (int64_t row = 0; row < static_cast<int64_t>(p.batch.rows.size()); ++row) {
+      const int64_t elements = fed.num_elements() / static_cast<int64_t>(p.batch.rows.size());
+      Shape sample{elements};
+      Tensor one = Tensor::wrap(fed.dtype(), sample, static_cast<std::byte*>(fed.raw()) + static_cast<size_t>(row * elements) * dtype_size(fed.dtype()));
+      std::string found = fed.dtype() == DType::kString ? "" : non_finite_text(one);
+      if (found.empty()) continue;
+      NodeId node = train_->placeholders()[i].node;
+      return {Code::kDataLoss, cat(text, "\n  the first node with such a value is '", file_.graph.name(node), "' (", file_.graph.op(node),
+                                   "): ", found, " of the sample at ", train_->where(i, p.batch.rows[static_cast<size_t>(row)]))};
+    }
+  }
+  for (const auto& [node, blocks] : p.random) session.set_random_counter(node, blocks);
+  NumericsCheck check(file_.graph, session.devices(), true, [](const std::string&) {});
+  Status found = session.run_observed(forward_kind_, p.batch.values, check);
+  if (found.ok()) return {Code::kDataLoss, cat(text, "\n  computed again, it was finite")};
+  return {Code::kDataLoss, cat(text, "\n  the first node with such a value is ", without_node(found.message()))};
+}
+
+}  // namespace emplace

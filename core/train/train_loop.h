@@ -1,0 +1,101 @@
+/// The training loop: batches in, steps, evaluation after each epoch, checkpoints; told to a listener as it happens.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/run/session.h"
+#include "core/train/checkpoint.h"
+#include "core/train/dataset.h"
+#include "core/train/train_request.h"
+#include "core/train/training_graph.h"
+
+namespace emplace {
+
+struct StepRecord {
+  int64_t epoch = 1, step = 1;        // both from 1; steps go on over epochs
+  int64_t step_in_epoch = 1, steps_per_epoch = 0;  // 0: no data, hence no epochs
+  int64_t samples = 0;
+  double loss = 0;                    // of the batch before its update
+  std::vector<double> metrics;        // of the batch
+};
+
+struct EpochRecord {
+  int64_t epoch = 1, step = 1;
+  double mean_loss = 0;               // over the samples of the epoch's steps in this run
+  double samples_per_s = 0;
+  std::vector<double> metrics;        // on the test set; empty without one
+};
+
+struct TrainResult {
+  int64_t epochs = 0, steps = 0;      // begun and done, those before a restored checkpoint included
+  double loss = 0;                    // of the last step
+  std::vector<double> metrics;        // on the test set at the end; without one, of the last batch
+  bool has_test = false;
+  double total_s = 0, compute_s = 0, copy_s = 0, waiting_s = 0;
+  std::string checkpoint;             // the last one written
+};
+
+/// Hears of progress, in order, on the loop's thread. An error ends the training.
+class TrainListener {
+ public:
+  virtual ~TrainListener() = default;
+  virtual Status step(const StepRecord&) { return ok_status(); }
+  virtual Status epoch(const EpochRecord&) { return ok_status(); }
+  virtual void saved(const std::string& /*path*/) {}
+};
+
+/// What is trained, and on what. Everything pointed to must outlive the loop.
+struct TrainSetup {
+  const GraphFile* file = nullptr;
+  const TrainRequest* request = nullptr;
+  const TrainGraph* graph = nullptr;
+  std::vector<NodeId> init;
+  const Dataset* train = nullptr;     // null: the graph needs no feeds
+  const Dataset* test = nullptr;      // null: no evaluation
+
+  CheckpointFolder* folder = nullptr; // null: nothing is saved
+  int64_t save_every_steps = 0;       // 0: not by steps
+  double save_every_s = 0;            // 0: not by time
+  const Checkpoint* restored = nullptr;  // null: from the beginning
+  std::string graph_sha256;
+};
+
+class TrainLoop {
+ public:
+  /// Once `stop` is set, the step is finished, the state saved, and run() returns CANCELLED.
+  TrainLoop(TrainSetup setup, TrainListener& listener, const std::atomic<bool>& stop)
+      : setup_(std::move(setup)), file_(*setup_.file), request_(*setup_.request), graph_(*setup_.graph), train_(setup_.train),
+        test_(setup_.test), listener_(listener), stop_(stop) {}
+
+  /// Declares the steps to the session and plans them for all batch sizes: memory is known afterwards.
+  Status prepare(Session& session);
+  /// DataLoss: the loss is not finite; the message says where that began. What came until then is in `result`.
+  Status run(Session& session, TrainResult& result);
+
+ private:
+  struct Progress;
+  Status plan_batches(Session& session, int kind, const Dataset& data);
+  int64_t steps_left(const Progress& p) const;
+  Status one_step(Session& session, Progress& p, TrainResult& result);
+  Status evaluate(Session& session, std::vector<double>& metrics);
+  Status end_epoch(Session& session, Progress& p, TrainResult& result);
+  Status save(Session& session, Progress& p, TrainResult& result);
+  Status explain(Session& session, const Progress& p, const std::string& what) const;
+  bool time_to_save(const Progress& p) const;
+  SampleOrder train_order() const;
+
+  const TrainSetup setup_;
+  const GraphFile& file_;
+  const TrainRequest& request_;
+  const TrainGraph& graph_;
+  const Dataset* train_;
+  const Dataset* test_;
+  TrainListener& listener_;
+  const std::atomic<bool>& stop_;
+  int train_kind_ = -1, test_kind_ = -1, forward_kind_ = -1;
+};
+
+}  // namespace emplace

@@ -1,0 +1,182 @@
+#include "core/train/train_reports.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/cat.h"
+
+namespace emplace {
+namespace {
+
+double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+std::string duration_text(double seconds) {
+  auto s = static_cast<int64_t>(seconds + 0.5);
+  char text[32];
+  if (s >= 3600) std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", static_cast<long long>(s / 3600), static_cast<long long>(s / 60 % 60), static_cast<long long>(s % 60));
+  else std::snprintf(text, sizeof text, "%lld:%02lld", static_cast<long long>(s / 60), static_cast<long long>(s % 60));
+  return text;
+}
+
+/// So that a float32 reads back the same.
+std::string nine_digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+}  // namespace
+
+std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.5g", value);
+  return text;
+}
+
+Status ListenerList::step(const StepRecord& record) {
+  for (TrainListener* l : listeners_) RETURN_IF_ERROR(l->step(record));
+  return ok_status();
+}
+
+Status ListenerList::epoch(const EpochRecord& record) {
+  for (TrainListener* l : listeners_) RETURN_IF_ERROR(l->epoch(record));
+  return ok_status();
+}
+
+void ListenerList::saved(const std::string& path) {
+  for (TrainListener* l : listeners_) l->saved(path);
+}
+
+std::string ProgressReport::numbers(double loss, const std::vector<double>& metrics) const {
+  std::string text = cat("loss ", short_number(loss));
+  for (size_t i = 0; i < metrics.size(); ++i) append(text, ", ", options_.metrics[i], " ", short_number(metrics[i]));
+  return text;
+}
+
+std::string ProgressReport::place(int64_t epoch, int64_t step) const {
+  return cat("epoch ", epoch, options_.epochs > 0 ? cat("/", options_.epochs) : "", ", step ", step, options_.steps > 0 ? cat("/", options_.steps) : "");
+}
+
+Status ProgressReport::step(const StepRecord& r) {
+  if (r.epoch != epoch_) {
+    epoch_ = r.epoch;
+    epoch_samples_ = 0;
+    first_in_epoch_ = r.step_in_epoch;
+    epoch_start_ = Clock::now();
+  }
+  epoch_samples_ += r.samples;
+  if (options_.log_every > 0 && r.step % options_.log_every == 0) {
+    clear();
+    line_(cat(place(r.epoch, r.step), ": ", numbers(r.loss, r.metrics), r.metrics.empty() ? "" : " (batch)"));
+  }
+  constexpr double kRedraw_s = 0.1;
+  if (options_.columns > 0 && seconds_between(drawn_at_, Clock::now()) >= kRedraw_s) draw(r);
+  return ok_status();
+}
+
+void ProgressReport::draw(const StepRecord& r) {
+  drawn_at_ = Clock::now();
+  double elapsed = std::max(seconds_between(epoch_start_, drawn_at_), 1e-9);
+  std::string text = cat(place(r.epoch, r.step), " ");
+  std::string facts = cat(" ", numbers(r.loss, r.metrics), ", ", short_number(static_cast<double>(epoch_samples_) / elapsed), " samples/s");
+  if (r.steps_per_epoch > 0) {
+    auto done = static_cast<double>(r.step_in_epoch - first_in_epoch_ + 1);
+    append(facts, ", ", duration_text(elapsed / done * static_cast<double>(r.steps_per_epoch - r.step_in_epoch)), " left");
+    int room = std::min(30, options_.columns - static_cast<int>(text.size() + facts.size()) - 3);
+    if (room >= 5) {
+      auto filled = static_cast<size_t>(r.step_in_epoch * room / r.steps_per_epoch);
+      append(text, "[", std::string(filled, '#'), std::string(static_cast<size_t>(room) - filled, '.'), "]");
+    }
+  }
+  text += facts;
+  if (text.size() >= static_cast<size_t>(options_.columns)) text.resize(static_cast<size_t>(options_.columns) - 1);
+  std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
+  std::fflush(stderr);
+  bar_shown_ = true;
+}
+
+Status ProgressReport::epoch(const EpochRecord& r) {
+  clear();
+  bool due = options_.log_every == 0 || !r.metrics.empty() || options_.columns > 0;
+  if (!due) return ok_status();
+  line_(cat(place(r.epoch, r.step), ": ", numbers(r.mean_loss, r.metrics), r.metrics.empty() ? "" : options_.test_metrics, ", ",
+            static_cast<int64_t>(r.samples_per_s), " samples/s"));
+  return ok_status();
+}
+
+void ProgressReport::clear() {
+  if (!bar_shown_) return;
+  std::fputs("\r\x1b[K", stderr);
+  bar_shown_ = false;
+}
+
+CsvLog::~CsvLog() {
+  if (file_) std::fclose(file_);
+}
+
+Status CsvLog::failure() const { return unavailable(cat("cannot write '", path_, "': ", std::strerror(errno))); }
+
+Status CsvLog::open(const std::string& path, const std::vector<std::string>& metrics, bool has_test) {
+  path_ = path;
+  file_ = std::fopen(path.c_str(), "w");
+  if (!file_) return failure();
+  num_test_ = has_test ? metrics.size() : 0;
+  std::string header = "step,epoch,loss";
+  for (const std::string& m : metrics) append(header, ",", m);
+  for (size_t i = 0; i < num_test_; ++i) append(header, ",test_", metrics[i]);
+  return std::fprintf(file_, "%s\n", header.c_str()) < 0 ? failure() : ok_status();
+}
+
+Status CsvLog::flush_row() {
+  if (row_.empty()) return ok_status();
+  for (size_t i = 0; i < num_test_; ++i) {
+    row_ += ',';
+    if (i < test_.size()) row_ += nine_digits(test_[i]);
+  }
+  row_ += '\n';
+  bool written = std::fputs(row_.c_str(), file_) >= 0;
+  row_.clear();
+  test_.clear();
+  return written ? ok_status() : failure();
+}
+
+Status CsvLog::step(const StepRecord& r) {
+  RETURN_IF_ERROR(flush_row());
+  row_ = cat(r.step, ",", r.epoch, ",", nine_digits(r.loss));
+  for (double m : r.metrics) append(row_, ",", nine_digits(m));
+  return ok_status();
+}
+
+Status CsvLog::epoch(const EpochRecord& r) {
+  test_ = r.metrics;
+  return flush_row();
+}
+
+Status CsvLog::close() {
+  if (!file_) return ok_status();
+  Status status = flush_row();
+  bool closed = std::fclose(file_) == 0;
+  file_ = nullptr;
+  return status.ok() && !closed ? failure() : status;
+}
+
+CurveRecorder::CurveRecorder(std::vector<std::string> metrics, bool has_test) : has_test_(has_test) {
+  curves_.push_back({"loss", {}});
+  for (std::string& m : metrics) curves_.push_back({has_test ? cat(m, " (test)") : std::move(m), {}});
+}
+
+Status CurveRecorder::step(const StepRecord& r) {
+  curves_[0].points.emplace_back(static_cast<double>(r.step), r.loss);
+  for (size_t i = 0; !has_test_ && i < r.metrics.size(); ++i) curves_[i + 1].points.emplace_back(static_cast<double>(r.step), r.metrics[i]);
+  return ok_status();
+}
+
+Status CurveRecorder::epoch(const EpochRecord& r) {
+  for (size_t i = 0; has_test_ && i < r.metrics.size(); ++i) curves_[i + 1].points.emplace_back(static_cast<double>(r.step), r.metrics[i]);
+  return ok_status();
+}
+
+}  // namespace emplace

@@ -1,0 +1,95 @@
+/// What a training run shows beside its results: a progress bar or plain lines, a CSV log, a picture.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/train/plot.h"
+#include "core/train/train_loop.h"
+
+namespace emplace {
+
+/// "0.9516", "2.31e-05": five significant digits.
+std::string short_number(double value);
+
+/// Several listeners, in order.
+class ListenerList final : public TrainListener {
+ public:
+  void add(TrainListener* listener) { listeners_.push_back(listener); }
+  Status step(const StepRecord& record) override;
+  Status epoch(const EpochRecord& record) override;
+  void saved(const std::string& path) override;
+
+ private:
+  std::vector<TrainListener*> listeners_;
+};
+
+/// A line per epoch, and one every so many steps; on a terminal a bar per epoch, redrawn in place.
+class ProgressReport final : public TrainListener {
+ public:
+  struct Options {
+    std::vector<std::string> metrics;  // names
+    int64_t epochs = 0, steps = 0;     // asked for; 0: no bound
+    int64_t log_every = 0;             // steps; 0: a line per epoch
+    int columns = 0;                   // of the terminal; 0: there is none
+    std::string test_metrics;          // " (test)" or nothing
+  };
+  /// `line` gets whole lines; the bar goes to standard error.
+  ProgressReport(Options options, std::function<void(const std::string&)> line) : options_(std::move(options)), line_(std::move(line)) {}
+
+  Status step(const StepRecord& record) override;
+  Status epoch(const EpochRecord& record) override;
+  /// Takes an unfinished bar off the screen.
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string numbers(double loss, const std::vector<double>& metrics) const;
+  std::string place(int64_t epoch, int64_t step) const;
+  void draw(const StepRecord& record);
+
+  Options options_;
+  std::function<void(const std::string&)> line_;
+  Clock::time_point epoch_start_ = Clock::now(), drawn_at_{};
+  int64_t epoch_ = 0, epoch_samples_ = 0, first_in_epoch_ = 1;
+  bool bar_shown_ = false;
+};
+
+/// "step,epoch,loss,accuracy,test_accuracy": a row per step; test columns are filled where an epoch ends.
+class CsvLog final : public TrainListener {
+ public:
+  ~CsvLog() override;
+  Status open(const std::string& path, const std::vector<std::string>& metrics, bool has_test);
+  Status step(const StepRecord& record) override;
+  Status epoch(const EpochRecord& record) override;
+  /// Writes what is left.
+  Status close();
+
+ private:
+  Status flush_row();
+  Status failure() const;
+
+  std::string path_;
+  std::FILE* file_ = nullptr;
+  std::string row_;               // not written yet: its epoch may end
+  std::vector<double> test_;
+  size_t num_test_ = 0;
+};
+
+/// Keeps the curves for a picture.
+class CurveRecorder final : public TrainListener {
+ public:
+  explicit CurveRecorder(std::vector<std::string> metrics, bool has_test);
+  Status step(const StepRecord& record) override;
+  Status epoch(const EpochRecord& record) override;
+  const std::vector<Curve>& curves() const { return curves_; }
+
+ private:
+  std::vector<Curve> curves_;  // the loss, then the metrics
+  bool has_test_;
+};
+
+}  // namespace emplace
