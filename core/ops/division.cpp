@@ -1,4 +1,4 @@
-// Div, RealDiv, DivNoNan, FloorDiv, FloorMod, Mod, TruncateDiv, TruncateMod, Xdivy. Integer division by zero is an
+// Div, RealDiv, DivNoNan, MulNoNan, FloorDiv, FloorMod, Mod, TruncateDiv, TruncateMod, Xdivy. Integer division by zero is an
 // error; the smallest integer divided by -1 wraps.
 #include <algorithm>
 
@@ -62,6 +62,10 @@ struct RealDiv {
 struct DivNoNan {
   template <class T>
   EMPLACE_INLINE static T apply(T a, T b) { return b == T(0) ? T(0) : divide(a, b); }
+};
+struct MulNoNan {
+  template <class T>
+  EMPLACE_INLINE static T apply(T a, T b) { return b == T(0) ? T(0) : multiply(a, b); }
 };
 struct Xdivy {
   template <class T>
@@ -133,6 +137,7 @@ OpDef div_op() {
 }
 OpDef real_div_op() { return binary_op("RealDiv", "x / y.").cpu(kFloatingAndComplex, kWithComplex<RealDiv>); }
 OpDef div_no_nan_op() { return binary_op("DivNoNan", "x / y, but 0 where y is 0.").cpu(kFloatingAndComplex, kWithComplex<DivNoNan>); }
+OpDef mul_no_nan_op() { return binary_op("MulNoNan", "x * y, but 0 where y is 0.").cpu(kFloatingAndComplex, kWithComplex<MulNoNan>); }
 OpDef xdivy_op() { return binary_op("Xdivy", "x / y, but 0 where x is 0.").cpu(kFloatingAndComplex, kWithComplex<Xdivy>); }
 OpDef floor_div_op() {
   return binary_op("FloorDiv", "x / y, cut towards minus infinity.")
