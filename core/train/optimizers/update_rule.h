@@ -1,0 +1,44 @@
+/// UpdateRule: one optimizer as a value: the state that it keeps of a variable, the kernel that updates the variable,
+/// and what that kernel reads. Formulas are the kernels' (ApplyAdam ...); names and first values are those of
+/// tf.compat.v1.train's optimizers, for adamw those of Keras.
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/train/train_request.h"
+
+namespace emplace {
+
+/// A variable of the same shape beside each trained one.
+struct SlotRule {
+  std::string_view key;          // how `operands` calls it
+  std::string_view name;         // "Adam": the variable w/Adam, w/Adam_1 if it is the second of that name
+  std::string_view initializer;  // "zeros", "ones" or "Const": the node w/Adam/Initializer/zeros
+  double first = 0;
+};
+
+/// A variable of one number for all trained ones: it starts at the argument and is multiplied by it after each step.
+struct PowerRule {
+  std::string_view name;      // "beta1_power"
+  std::string_view argument;  // "beta1"
+};
+
+struct UpdateRule {
+  std::string_view op;                      // "ApplyAdam"; of a resource variable "ResourceApplyAdam"
+  std::vector<SlotRule> slots;              // in the order in which they are made
+  std::vector<PowerRule> powers;
+  std::vector<std::string_view> constants;  // arguments that are constants of the graph: train/beta1
+  /// "variable", "gradient", "learning_rate", a slot's key, a power's name or a constant, in the kernel's order.
+  std::vector<std::string_view> operands;
+  std::vector<std::pair<std::string_view, bool>> flags;  // attrs
+  /// Keras' way: slots are named adam_w/w_momentum, the powers follow from a count of steps (adam_w/iteration), and
+  /// the variable shrinks by learning rate times weight decay before its update.
+  bool is_keras = false;
+};
+
+/// REQUIRES: the request names an optimizer.
+UpdateRule update_rule(const TrainRequest& request);
+
+}  // namespace emplace
