@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/graph/graph_file.h"
+#include "core/train/strategies/replication.h"
 
 namespace emplace {
 
@@ -48,6 +49,8 @@ struct TrainRequest {
   int64_t seed = 1;
   bool shuffle = true;
   bool drop_remainder = false;
+
+  Replication replication;
 };
 
 /// The value of an optimizer's argument: as given, or TensorFlow's default. REQUIRES: the optimizer has it.

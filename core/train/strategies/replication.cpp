@@ -1,0 +1,80 @@
+#include "core/train/strategies/replication.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/base/cat.h"
+#include "core/base/suggest.h"
+#include "core/device/device_name.h"
+
+namespace emplace {
+namespace {
+
+constexpr std::array<std::string_view, 4> kNames = {"none", "mirrored", "ps-sync", "ps-async"};
+
+/// The request and, in `found`, the device that it means.
+Result<std::string> resolve(const DeviceSet& devices, std::string_view name, std::string_view flag, DeviceId& found) {
+  std::string request = name.starts_with('/') ? std::string(name) : cat("/device:", name);
+  auto parsed = DeviceName::parse(request);
+  if (!parsed || !parsed->type || !parsed->id) return invalid_argument(cat("--", flag, ": '", name, "' is no device; write GPU:0"));
+  std::string have;
+  for (DeviceId d = 0; d < devices.size(); ++d) {
+    const DeviceName& device = devices.at(d).parsed;
+    if (device.type == parsed->type && device.id == parsed->id) {
+      found = d;
+      return request;
+    }
+    append(have, have.empty() ? "" : ", ", *device.type, ":", *device.id);
+  }
+  return invalid_argument(cat("--", flag, ": there is no device '", name, "'; there are ", have));
+}
+
+/// What cross_device_ops.select_cross_device_ops() warns of, for these devices.
+void note_collectives(const DeviceSet& devices, const std::vector<DeviceId>& replicas, std::vector<std::string>& notes) {
+  std::map<int, int> logical;  // GPUs by card
+  for (const Device& d : devices.devices) {
+    if (d.type == "GPU" && d.physical_gpu >= 0) ++logical[d.physical_gpu];
+  }
+  auto shares_card = [](const auto& entry) { return entry.second > 1; };
+  if (std::any_of(logical.begin(), logical.end(), shares_card)) {
+    notes.push_back("NCCL is not supported when using virtual GPUs, fallingback to reduction to one device");
+  }
+  if (std::any_of(replicas.begin(), replicas.end(), [&](DeviceId d) { return devices.at(d).type != "GPU"; })) {
+    notes.push_back("There are non-GPU devices in `tf.distribute.Strategy`, not using nccl allreduce.");
+  }
+  if (notes.empty()) notes.push_back("Nccl kernel is not found, not using nccl allreduce.");
+}
+
+}  // namespace
+
+Result<Strategy> parse_strategy(std::string_view name) {
+  auto found = std::find(kNames.begin(), kNames.end(), name);
+  if (found != kNames.end()) return static_cast<Strategy>(found - kNames.begin());
+  Suggestion suggestion(name);
+  for (std::string_view known : kNames) suggestion.offer(known);
+  return invalid_argument(cat("unknown strategy '", name, "'; ", suggestion.text().empty() ? "there are none, mirrored, ps-sync, ps-async" : suggestion.text()));
+}
+
+Status resolve_replication(const DeviceSet& devices, Replication& replication, std::vector<std::string>& notes) {
+  if (replication.strategy == Strategy::kNone) return ok_status();
+  if (replication.replicas.empty()) {
+    for (const Device& d : devices.devices) {
+      if (d.type == "GPU") replication.replicas.push_back(cat("GPU:", *d.parsed.id));
+    }
+    if (replication.replicas.empty()) return invalid_argument("there is no GPU to replicate on; --replicas names devices, --simulate-gpus N makes some");
+  }
+  std::vector<DeviceId> found;
+  for (std::string& name : replication.replicas) {
+    DeviceId device = kNoDevice;
+    ASSIGN_OR_RETURN(name, resolve(devices, std::string(name), "replicas", device));
+    if (std::find(found.begin(), found.end(), device) != found.end()) return invalid_argument(cat("--replicas: '", name, "' stands twice"));
+    found.push_back(device);
+  }
+  DeviceId ps = kNoDevice;
+  ASSIGN_OR_RETURN(replication.ps, resolve(devices, std::string(replication.ps), "ps", ps));
+  if (replication.strategy == Strategy::kMirrored && found.size() > 1) note_collectives(devices, found, notes);
+  return ok_status();
+}
+
+}  // namespace emplace

@@ -1,0 +1,34 @@
+/// Replication: on which devices a graph is trained at once, and how their gradients meet.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/device/device.h"
+
+namespace emplace {
+
+enum class Strategy : uint8_t {
+  kNone,
+  kMirrored,  // a copy of each variable a replica, all updated alike
+  kPsSync,    // variables in one place, one update from the mean gradient
+  kPsAsync,   // variables in one place, each tower updates them when it is ready
+};
+
+struct Replication {
+  Strategy strategy = Strategy::kNone;
+  std::vector<std::string> replicas;   // "GPU:0" or any device name; empty: every GPU
+  std::string ps = "CPU:0";            // where the ps strategies keep variables
+  int64_t max_staleness = -1;          // of kPsAsync: updates by others between reading and updating; -1: no bound
+};
+
+/// "none", "mirrored", "ps-sync", "ps-async".
+Result<Strategy> parse_strategy(std::string_view name);
+
+/// Names become requests ("/device:GPU:0"), no replicas become all GPUs. InvalidArgument: a name that is no device or
+/// stands twice, fewer than one replica. `notes` gets what TensorFlow's MirroredStrategy warns of where NCCL cannot be used.
+Status resolve_replication(const DeviceSet& devices, Replication& replication, std::vector<std::string>& notes);
+
+}  // namespace emplace
