@@ -131,7 +131,16 @@ void declare_targets(OptionSet& set, RunOptions& run, bool train) {
 void declare_run(OptionSet& set, Options& o) {
   RunOptions& run = o.pipeline.run;
   set.value("warmup", "N", "Steps to run before those", set_integer(run.warmup, 0));
-  set.flag("deterministic", "Random ops without a seed give the same numbers every time", run.deterministic);
+  set.flag("deterministic", "The same numbers every time: random ops without a seed, and whatever a GPU computes", run.deterministic);
+  set.value("gpu-exec", "HOW", "Steps on GPUs: auto (recorded after the first), eager or graph", [&run](const std::string& text) {
+    return set_choice(run.gpu_exec, {"auto", "eager", "graph"})(text);
+  });
+  set.value("matmul-precision", "P", "Products of float32 matrices on GPUs: highest (default) or tf32", [&run](const std::string& text) -> Status {
+    int index = 0;
+    RETURN_IF_ERROR(set_choice(index, {"highest", "tf32"})(text));
+    return run.tf32 = index == 1, ok_status();
+  });
+  set.flag("sync-every-node", "Wait for every node on a GPU, so that a failure names it", run.sync_every_node);
   set.value("timeout", "SECONDS", "Give up after this long (exit 8)", [&run](const std::string& text) -> Status {
     RETURN_IF_ERROR(set_number(run.timeout_s)(text));
     return run.timeout_s > 0 ? ok_status() : invalid_argument(cat("'", text, "' must be greater than 0"));

@@ -35,6 +35,9 @@ struct RunOptions {
   std::string trace;           // a file for the trace, or ""
   int64_t inter_op_threads = 0, intra_op_threads = 0;
   std::string restore;  // a checkpoint: its file or folder; empty: none
+  int gpu_exec = 0;              // a GpuExec
+  bool tf32 = false;             // --matmul-precision
+  bool sync_every_node = false;
 };
 
 struct PipelineOptions {

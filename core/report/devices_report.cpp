@@ -103,7 +103,10 @@ void write_card(JsonWriter& json, const DeviceSet& set, size_t index) {
   const PhysicalGpu& gpu = set.physical_gpus[index];
   json.begin_object().member("index", index).key("platform_id");
   gpu.platform_id < 0 ? json.null() : json.value(gpu.platform_id);
+  json.key("nvml_index");
+  gpu.nvml_index < 0 ? json.null() : json.value(gpu.nvml_index);
   json.member("name", gpu.name).member("pci_bus_id", gpu.pci_bus_id).member("uuid", gpu.uuid).member("memory", gpu.memory);
+  json.member("compute_capability", gpu.compute_capability);
   json.key("devices").begin_array().compact();
   for (const std::string& id : ids_on(set, index)) json.value(id);
   json.end_array().end_object();

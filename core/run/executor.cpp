@@ -78,6 +78,7 @@ void Executor::bind(std::vector<std::byte*> blocks) {
   for (const FusedGroup& g : plan_.groups) fused_.push_back(std::make_unique<FusedKernel>(g, program_, plan_, bound_));
   list_releases();
   list_launches();
+  order_gpu_launches();
   schedule();
 }
 

@@ -11,6 +11,8 @@
 #include "core/plan/plan.h"
 #include "core/run/bound_step.h"
 #include "core/run/fused_kernel.h"
+#include "core/run/gpu_kernels.h"
+#include "core/run/gpu_recording.h"
 #include "core/run/parallel_run.h"
 #include "core/run/runtime.h"
 
@@ -51,6 +53,13 @@ class Executor {
   Result<Gpu*> gpu_of(ValueId v);
   /// Has a step on a GPU an input or output in that GPU's memory?
   bool uses_device_memory(StepId id) const;
+  void order_gpu_launches();
+  void run_copies_beside();
+  void record_runs();
+  GpuNodeKernel* recordable(const Launch& launch) const;
+  StepId next_use(StepId copy, ValueId v, bool reads) const;
+  bool overlap(ValueId a, ValueId b) const;
+  int64_t planned_bytes(ValueId v) const;
   bool on_cuda(DeviceId device) const { return devices_.at(device).kind == DeviceKind::kCuda; }
   StepId guarded_step() const;
   void wire(StepId id);
@@ -93,6 +102,8 @@ class Executor {
   std::vector<Tensor> values_;
   std::vector<Tensor> operands_;
   std::vector<std::unique_ptr<FusedKernel>> fused_;
+  std::vector<std::unique_ptr<Kernel>> copy_waits_;
+  std::vector<std::unique_ptr<RecordedRun>> recorded_;
   std::vector<Launch> launches_;  // of the program outside of loops
   // Where independent steps are worth running beside each other.
   std::unique_ptr<Schedule> schedule_;

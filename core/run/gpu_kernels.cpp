@@ -2,6 +2,8 @@
 
 namespace emplace {
 
+using Lane = Gpu::Lane;
+
 Status GpuNodeKernel::prepare(KernelContext& c) {
   RETURN_IF_ERROR(gpu_.activate());
   return kernel_->prepare(c);
@@ -15,27 +17,50 @@ Status GpuNodeKernel::run(KernelContext& c) {
 
 Status GpuCopyKernel::run(KernelContext& c) {
   if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, c.input(0).shape()));
-  if (c.input(0).size_bytes() == 0) return ok_status();
-  if (!to_) return copy_to_host(*from_, c.input(0).raw(), c.output(0));
-  if (from_) return copy_between(c);
-  return to_->copy_in(c.output(0).raw(), c.input(0).raw(), c.input(0).size_bytes(), Gpu::Lane::kCompute);
+  ticket_ = 0;
+  if (c.input(0).size_bytes() == 0 && !beside_) return ok_status();
+  if (!copied_) {
+    ASSIGN_OR_RETURN(copied_, worker().make_event());
+    ASSIGN_OR_RETURN(made_, (from_ ? from_ : to_)->make_event());
+    ASSIGN_OR_RETURN(free_, worker().make_event());
+  }
+  if (beside_) return enqueue(c, !to_ ? Lane::kToHost : from_ ? Lane::kPeer : Lane::kToDevice);
+  RETURN_IF_ERROR(enqueue(c, Lane::kCompute));
+  if (from_ && to_) RETURN_IF_ERROR(guard());
+  return to_ ? ok_status() : join();
 }
 
-Status GpuCopyKernel::copy_between(KernelContext& c) {
-  if (!made_) {
-    ASSIGN_OR_RETURN(made_, from_->make_event());
-    ASSIGN_OR_RETURN(copied_, to_->make_event());
+// After what was enqueued before in the compute lanes of both ends.
+Status GpuCopyKernel::enqueue(KernelContext& c, Lane lane) {
+  Gpu& gpu = worker();
+  if (from_ && (from_ != &gpu || lane != Lane::kCompute)) {
+    RETURN_IF_ERROR(from_->record(*made_, Lane::kCompute));
+    RETURN_IF_ERROR(gpu.wait_for(*made_, lane));
   }
-  RETURN_IF_ERROR(from_->record(*made_, Gpu::Lane::kCompute));
-  RETURN_IF_ERROR(to_->wait_for(*made_, Gpu::Lane::kCompute));
-  RETURN_IF_ERROR(to_->copy_peer(c.output(0).raw(), *from_, c.input(0).raw(), c.input(0).size_bytes(), Gpu::Lane::kCompute));
-  RETURN_IF_ERROR(to_->record(*copied_, Gpu::Lane::kCompute));
-  return from_->wait_for(*copied_, Gpu::Lane::kCompute);
+  if (to_ && lane != Lane::kCompute) {
+    RETURN_IF_ERROR(to_->record(*free_, Lane::kCompute));
+    RETURN_IF_ERROR(to_->wait_for(*free_, lane));
+  }
+  void* target = c.output(0).raw();
+  const void* source = c.input(0).raw();
+  size_t bytes = c.input(0).size_bytes();
+  if (!to_) {
+    ASSIGN_OR_RETURN(ticket_, gpu.copy_out(target, source, bytes, lane));
+  } else if (!from_) {
+    RETURN_IF_ERROR(gpu.copy_in(target, source, bytes, lane));
+  } else {
+    RETURN_IF_ERROR(gpu.copy_peer(target, *from_, source, bytes, lane));
+  }
+  return gpu.record(*copied_, lane);
 }
+
+Status GpuCopyKernel::join() { return to_ ? to_->wait_for(*copied_, Lane::kCompute) : from_->finish(ticket_); }
+
+Status GpuCopyKernel::guard() { return from_->wait_for(*copied_, Lane::kCompute); }
 
 Status copy_to_host(Gpu& gpu, const void* from, Tensor& host) {
   if (host.size_bytes() == 0) return ok_status();
-  ASSIGN_OR_RETURN(uint64_t ticket, gpu.copy_out(host.raw(), from, host.size_bytes(), Gpu::Lane::kCompute));
+  ASSIGN_OR_RETURN(uint64_t ticket, gpu.copy_out(host.raw(), from, host.size_bytes(), Lane::kCompute));
   return gpu.finish(ticket);
 }
 

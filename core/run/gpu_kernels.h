@@ -14,6 +14,7 @@ class GpuNodeKernel final : public Kernel {
   GpuNodeKernel(std::unique_ptr<Kernel> kernel, Gpu& gpu, bool waits) : kernel_(std::move(kernel)), gpu_(gpu), waits_(waits) {}
   Status prepare(KernelContext& c) override;
   Status run(KernelContext& c) override;
+  Gpu& gpu() { return gpu_; }
 
  private:
   std::unique_ptr<Kernel> kernel_;
@@ -21,19 +22,42 @@ class GpuNodeKernel final : public Kernel {
   bool waits_;
 };
 
-/// The same elements in another memory, one of them a GPU's (null: the host's). The result is ordered before all later
-/// work of its GPU, or is there when run() returns, if it is in host memory; later work of the source's GPU comes
-/// after the copy.
+/// The same elements in another memory, one of them a GPU's (null: the host's).
+///
+/// Until run_beside() is called the copy is ordered with all other work: later work of either GPU comes after it, and
+/// what is in host memory is there when run() returns. Afterwards it runs in a lane of its own, after what was enqueued
+/// before, and whoever uses the result or overwrites the source calls join() or guard() first.
 class GpuCopyKernel final : public Kernel {
  public:
   GpuCopyKernel(Gpu* from, Gpu* to) : from_(from), to_(to) {}
   Status run(KernelContext& c) override;
 
+  void run_beside() { beside_ = true; }
+  bool needs_guard() const { return from_ != nullptr; }
+  /// The result may be read, and written over.
+  Status join();
+  /// The source may be written over. REQUIRES: needs_guard(); a source in host memory is read at once.
+  Status guard();
+
  private:
-  Status copy_between(KernelContext& c);
+  Status enqueue(KernelContext& c, Gpu::Lane lane);
+  Gpu& worker() { return to_ ? *to_ : *from_; }
 
   Gpu *from_, *to_;
-  std::unique_ptr<GpuEvent> made_, copied_;
+  bool beside_ = false;
+  uint64_t ticket_ = 0;
+  std::unique_ptr<GpuEvent> made_, free_, copied_;  // source there, target free to be written; the copy is done
+};
+
+/// Runs before the first step that needs a copy's join() or guard().
+class GpuCopyWait final : public Kernel {
+ public:
+  GpuCopyWait(GpuCopyKernel& copy, Status (GpuCopyKernel::*wait)()) : copy_(copy), wait_(wait) {}
+  Status run(KernelContext&) override { return (copy_.*wait_)(); }
+
+ private:
+  GpuCopyKernel& copy_;
+  Status (GpuCopyKernel::*wait_)();
 };
 
 /// Fills `host` from a GPU's memory, after everything enqueued so far, and returns when it is there.

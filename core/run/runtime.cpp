@@ -84,7 +84,9 @@ Result<Gpu*> Runtime::gpu(DeviceId device) {
 Status Runtime::wait_for_gpus() {
   for (DeviceId id = 0; id < devices.size(); ++id) {
     if (!gpus[id]) continue;
-    if (Status status = gpus[id]->wait_idle(); !status.ok()) {
+    Status status = gpus[id]->finish(~uint64_t{0});
+    if (status.ok()) status = gpus[id]->wait_idle();
+    if (!status.ok()) {
       return {status.code(), cat(devices.at(id).name, ": ", status.message(), "; --sync-every-node tells which node failed")};
     }
   }
