@@ -7,9 +7,14 @@
 
 namespace emplace {
 
+class Mover;
+
 class Parallel {
  public:
   virtual ~Parallel() = default;
+
+  /// What copies and fills, where the memory is not the host's; else null.
+  virtual Mover* mover() { return nullptr; }
 
   /// Calls body(begin, end) for consecutive pieces of [0, n) and returns when all are done. `cost_ns` is the rough
   /// cost of one item; work too small to share runs in one piece on the caller. Which pieces there are depends on n

@@ -66,6 +66,7 @@ struct KernelInit {
   uint64_t random_seed = 0;  // for ops whose seed attrs are both 0
   std::atomic<uint64_t>* random_blocks = nullptr;  // what the node has drawn so far, kept by the session; may be null
   void* gpu = nullptr;       // of a GPU's kernel: its device, as the plug-in knows it
+  Result<std::unique_ptr<class Kernel>> (*cpu_maker)(const KernelInit&) = nullptr;  // of a GPU's kernel: the CPU's
 };
 
 class KernelContext {

@@ -1,6 +1,4 @@
 // Bitcast: the same bytes as elements of another type.
-#include <cstring>
-
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -35,7 +33,7 @@ Status bitcast_cpu(KernelContext& c) {
   const Tensor& in = c.input(0);
   ASSIGN_OR_RETURN(Shape shape, bitcast_shape_of(in.shape(), in.dtype(), c.output(0).dtype()));
   RETURN_IF_ERROR(ensure_output(c, 0, shape));
-  if (in.size_bytes() > 0) std::memcpy(c.output(0).raw(), in.raw(), in.size_bytes());
+  copy_elements(*c.parallel_, DType::kUInt8, in.raw(), c.output(0).raw(), static_cast<int64_t>(in.size_bytes()));
   return ok_status();
 }
 

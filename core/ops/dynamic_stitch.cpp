@@ -64,7 +64,7 @@ Status stitch_cpu(KernelContext& c) {
   int64_t row = out.num_elements() / rows;
   for (int i = 0; i < n; ++i) {
     for (int64_t k = 0; k < c.input(i).num_elements(); ++k) {
-      copy_elements(out.dtype(), element_at(c.input(n + i), k * row), element_at(out, int_at(c.input(i), k) * row), row);
+      copy_elements(*c.parallel_, out.dtype(), element_at(c.input(n + i), k * row), element_at(out, int_at(c.input(i), k) * row), row);
     }
   }
   return ok_status();

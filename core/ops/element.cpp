@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/mover.h"
+
 namespace emplace {
 namespace {
 
@@ -40,6 +42,11 @@ void copy_elements(DType type, const void* from, void* to, int64_t n) {
 }
 
 void copy_elements(Parallel& parallel, DType type, const void* from, void* to, int64_t n) {
+  if (Mover* mover = parallel.mover()) {
+    const Mover::Axis line{n, 1, 1};
+    if (n > 0) mover->copy(type, {&line, 1}, from, to);
+    return;
+  }
   int64_t stride = element_stride(type);
   parallel.run(n, element_cost(type), [&](int64_t begin, int64_t end) {
     copy_elements(type, static_cast<const char*>(from) + begin * stride, static_cast<char*>(to) + begin * stride,
@@ -48,6 +55,7 @@ void copy_elements(Parallel& parallel, DType type, const void* from, void* to, i
 }
 
 void fill_elements(Parallel& parallel, DType type, const void* value, void* to, int64_t n) {
+  if (Mover* mover = parallel.mover()) return mover->fill(type, value, to, n);
   with_element(type, [&]<class E>(E) {
     const E v = *static_cast<const E*>(value);
     parallel.run(n, element_cost(type), [&](int64_t begin, int64_t end) {
@@ -60,6 +68,10 @@ void copy_rows(Parallel& parallel, DType type, const void* from, int64_t from_pi
                int64_t rows, int64_t n) {
   if (rows <= 0 || n <= 0) return;
   if (rows == 1 || (from_pitch == n && to_pitch == n)) return copy_elements(parallel, type, from, to, rows * n);
+  if (Mover* mover = parallel.mover()) {
+    const Mover::Axis axes[] = {{rows, from_pitch, to_pitch}, {n, 1, 1}};
+    return mover->copy(type, axes, from, to);
+  }
   with_element(type, [&]<class E>(E) {
     parallel.run(rows, element_cost(type) * static_cast<double>(n), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {

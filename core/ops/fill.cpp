@@ -5,6 +5,7 @@
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
+#include "core/ops/strided_copy.h"
 
 namespace emplace {
 namespace {
@@ -28,7 +29,9 @@ Status fill_cpu(KernelContext& c) {
     return invalid_argument(cat("value must represent a scalar, got shape ", c.input(1).shape().to_string()));
   }
   RETURN_IF_ERROR(ensure_output(c, 0, shape));
-  fill_elements(*c.parallel_, c.input(1).dtype(), c.input(1).raw(), c.output(0).raw(), c.output(0).num_elements());
+  StridedCopy copy;
+  copy.add(c.output(0).num_elements(), 0, 1);
+  copy.run(*c.parallel_, c.input(1).dtype(), c.input(1).raw(), c.output(0).raw());
   return ok_status();
 }
 

@@ -7,6 +7,7 @@
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
+#include "core/ops/strided_copy.h"
 
 namespace emplace {
 namespace {
@@ -63,25 +64,27 @@ void for_diagonals(const Band& b, const F& f) {
 }
 
 // Between packed bands and matrices, `count` of each.
-void unpack(const Band& b, int64_t count, const Tensor& packed, Tensor& matrices) {
-  for (int64_t m = 0; m < count; ++m) {
-    for_diagonals(b, [&](int64_t from, int64_t to, int64_t n) {
-      for (int64_t i = 0; i < n; ++i) {
-        copy_elements(packed.dtype(), element_at(packed, m * b.packed_size() + from + i),
-                      element_at(matrices, m * b.rows * b.columns + to + i * (b.columns + 1)), 1);
-      }
-    });
-  }
+void move_diagonals(KernelContext& c, const Band& b, int64_t count, const Tensor& from, Tensor& to, bool into_matrices) {
+  for_diagonals(b, [&](int64_t in_band, int64_t in_matrix, int64_t n) {
+    StridedCopy copy;
+    const int64_t matrix = b.rows * b.columns;
+    if (into_matrices) {
+      copy.add(count, b.packed_size(), matrix);
+      copy.add(n, 1, b.columns + 1);
+    } else {
+      copy.add(count, matrix, b.packed_size());
+      copy.add(n, b.columns + 1, 1);
+    }
+    copy.in_offset = into_matrices ? in_band : in_matrix;
+    copy.out_offset = into_matrices ? in_matrix : in_band;
+    copy.run(*c.parallel_, from.dtype(), from.raw(), to.raw());
+  });
 }
-void pack(const Band& b, int64_t count, const Tensor& matrices, Tensor& packed) {
-  for (int64_t m = 0; m < count; ++m) {
-    for_diagonals(b, [&](int64_t to, int64_t from, int64_t n) {
-      for (int64_t i = 0; i < n; ++i) {
-        copy_elements(packed.dtype(), element_at(matrices, m * b.rows * b.columns + from + i * (b.columns + 1)),
-                      element_at(packed, m * b.packed_size() + to + i), 1);
-      }
-    });
-  }
+void unpack(KernelContext& c, const Band& b, int64_t count, const Tensor& packed, Tensor& matrices) {
+  move_diagonals(c, b, count, packed, matrices, true);
+}
+void pack(KernelContext& c, const Band& b, int64_t count, const Tensor& matrices, Tensor& packed) {
+  move_diagonals(c, b, count, matrices, packed, false);
 }
 
 void fill(KernelContext& c, Tensor& t, const void* value) {
@@ -174,7 +177,7 @@ class MatrixDiag final : public BandKernel {
     shape.add_dim(b.columns);
     RETURN_IF_ERROR(ensure_output(c, 0, shape));
     fill(c, c.output(0), c.input(4).raw());
-    if (diagonal.num_elements() > 0) unpack(b, diagonal.num_elements() / b.packed_size(), diagonal, c.output(0));
+    if (diagonal.num_elements() > 0) unpack(c, b, diagonal.num_elements() / b.packed_size(), diagonal, c.output(0));
     return ok_status();
   }
 };
@@ -191,7 +194,7 @@ class MatrixDiagPart final : public BandKernel {
     shape.add_dim(b.longest());
     RETURN_IF_ERROR(ensure_output(c, 0, shape));
     fill(c, c.output(0), c.input(2).raw());
-    if (in.num_elements() > 0) pack(b, in.num_elements() / (b.rows * b.columns), in, c.output(0));
+    if (in.num_elements() > 0) pack(c, b, in.num_elements() / (b.rows * b.columns), in, c.output(0));
     return ok_status();
   }
 };
@@ -211,7 +214,7 @@ class MatrixSetDiag final : public BandKernel {
     }
     RETURN_IF_ERROR(ensure_output(c, 0, in.shape()));
     copy_elements(*c.parallel_, in.dtype(), in.raw(), c.output(0).raw(), in.num_elements());
-    if (in.num_elements() > 0) unpack(b, in.num_elements() / (b.rows * b.columns), diagonal, c.output(0));
+    if (in.num_elements() > 0) unpack(c, b, in.num_elements() / (b.rows * b.columns), diagonal, c.output(0));
     return ok_status();
   }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "core/base/assert.h"
 #include "core/base/cat.h"
+#include "core/base/mover.h"
 #include "core/ops/convert.h"
 #include "core/ops/gemm/gemm.h"
 #include "core/ops/numeric.h"
@@ -111,6 +113,11 @@ Status MatrixProduct::run_tiled(KernelContext& c, const void* a, const void* b, 
 }
 
 Status MatrixProduct::run(KernelContext& c, const void* a, const void* b, void* out, bool same_b) {
+  if (Mover* mover = c.parallel_->mover()) {
+    EMPLACE_ASSERT(!shape_.transpose_a && !shape_.transpose_b, "movers multiply matrices as they lie");
+    mover->multiply(type_, shape_.m, shape_.n, shape_.k, a, b, out);
+    return ok_status();
+  }
   switch (compute_type(type_)) {
     case DType::kFloat: return run_tiled<float>(c, a, b, out, same_b);
     case DType::kDouble: return run_tiled<double>(c, a, b, out, same_b);

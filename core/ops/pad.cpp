@@ -126,22 +126,19 @@ struct MirrorAxis {
 };
 
 // Each row of the border is a copy of the row as far inside; `skip` is 1 where the edge itself is not repeated.
-void mirror(KernelContext& c, DType type, void* data, const MirrorAxis& a, int64_t skip) {
-  int64_t length = a.before + a.size + a.after, stride = element_stride(type);
-  auto at = [&](int64_t line, int64_t row) {
-    return static_cast<char*>(data) + (line * length + row) * a.run * stride;
+void mirror(KernelContext& c, Tensor& t, const MirrorAxis& a, int64_t skip) {
+  const int64_t length = a.before + a.size + a.after;
+  auto border = [&](int64_t rows, int64_t from, int64_t to, int64_t direction) {
+    StridedCopy copy;
+    copy.add(a.outer, length * a.run, length * a.run);
+    copy.add(rows, direction * a.run, -direction * a.run);
+    copy.add(a.run, 1, 1);
+    copy.in_offset = from * a.run;
+    copy.out_offset = to * a.run;
+    copy.run(*c.parallel_, t.dtype(), t.raw(), t.raw());
   };
-  c.parallel_for(
-      a.outer, 0.1 * static_cast<double>((a.before + a.after) * a.run * stride), [&](int64_t begin, int64_t end) {
-        for (int64_t line = begin; line < end; ++line) {
-          for (int64_t i = 0; i < a.before; ++i) {
-            copy_elements(type, at(line, a.before + skip + i), at(line, a.before - 1 - i), a.run);
-          }
-          for (int64_t i = 0; i < a.after; ++i) {
-            copy_elements(type, at(line, a.before + a.size - 1 - skip - i), at(line, a.before + a.size + i), a.run);
-          }
-        }
-      });
+  border(a.before, a.before + skip, a.before - 1, 1);
+  border(a.after, a.before + a.size - 1 - skip, a.before + a.size, -1);
 }
 
 class MirrorPad final : public Kernel {
@@ -163,7 +160,7 @@ class MirrorPad final : public Kernel {
       if (before == 0 && after == 0) continue;
       int64_t run = strides[static_cast<size_t>(d)];
       MirrorAxis axis{before, in.shape().dim(d), after, run, out.num_elements() / (shape.dim(d) * run)};
-      mirror(c, out.dtype(), out.raw(), axis, reflect_ ? 1 : 0);
+      mirror(c, out, axis, reflect_ ? 1 : 0);
     }
     return ok_status();
   }
@@ -193,6 +190,14 @@ Status mirror_pad_grad_shape(ShapeContext& c) {
 // The border of one axis is added to the rows that it mirrors.
 void fold(KernelContext& c, DType type, void* data, const MirrorAxis& a, int64_t skip) {
   int64_t length = a.before + a.size + a.after, stride = element_stride(type);
+  if (Mover* mover = c.parallel_->mover()) {
+    auto at_row = [&](int64_t row) { return static_cast<char*>(data) + row * a.run * stride; };
+    const Mover::Axis lines{a.outer, length * a.run, length * a.run}, row{a.run, 1, 1};
+    const Mover::Axis before[] = {lines, {a.before, -a.run, a.run}, row}, after[] = {lines, {a.after, a.run, -a.run}, row};
+    if (a.before > 0) mover->add(type, before, at_row(a.before - 1), at_row(a.before + skip));
+    if (a.after > 0) mover->add(type, after, at_row(a.before + a.size), at_row(a.before + a.size - 1 - skip));
+    return;
+  }
   RowOp add = row_add(type);
   auto at = [&](int64_t line, int64_t row) {
     return static_cast<char*>(data) + (line * length + row) * a.run * stride;

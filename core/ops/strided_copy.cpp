@@ -136,6 +136,10 @@ void StridedCopy::run(Parallel& parallel, DType type, const void* in, void* out)
   }
   std::vector<Axis> simple = simplified(axes);
   if (simple.empty()) simple.push_back({1, 1, 1});
+  if (Mover* mover = parallel.mover()) {
+    return mover->copy(type, simple, static_cast<const char*>(in) + in_offset * element_stride(type),
+                       static_cast<char*>(out) + out_offset * element_stride(type));
+  }
   with_element(type, [&]<class E>(E) {
     run_typed(parallel, simple, static_cast<const E*>(in) + in_offset, static_cast<E*>(out) + out_offset);
   });

@@ -5,18 +5,14 @@
 
 #include <vector>
 
-#include "core/base/dtype.h"
+#include "core/base/mover.h"
 #include "core/base/parallel.h"
 #include "core/base/shape.h"
 
 namespace emplace {
 
 struct StridedCopy {
-  struct Axis {
-    int64_t size = 0;
-    int64_t in_stride = 0;   // in elements
-    int64_t out_stride = 0;  // in elements; no two indices may meet in the output
-  };
+  using Axis = Mover::Axis;  // no two indices may meet in the output
   std::vector<Axis> axes;  // outermost first
   int64_t in_offset = 0, out_offset = 0;
 
