@@ -2,7 +2,11 @@
 /// kernel picks its clone when it is made, so the choice costs nothing in a run.
 #pragma once
 
+#ifdef __CUDACC__
+#define EMPLACE_INLINE __host__ __device__ __forceinline__  // kernels for GPUs share it
+#else
 #define EMPLACE_INLINE [[gnu::always_inline]] inline
+#endif
 #define EMPLACE_TARGET_V3 __attribute__((target("arch=x86-64-v3")))
 #define EMPLACE_TARGET_V4 __attribute__((target("arch=x86-64-v4")))
 

@@ -23,4 +23,8 @@ class RandomState {
   std::atomic<uint64_t>& drawn_;  // in blocks
 };
 
+/// The stream of the stateless ops: the 128 bits of `seed` (two integers) are ciphered once, so that near seeds give
+/// unlike streams.
+Result<PhiloxStream> philox_from_seed(const Tensor& seed);
+
 }  // namespace emplace

@@ -2,7 +2,7 @@
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
-#include "core/ops/philox.h"
+#include "core/ops/random_state.h"
 #include "core/ops/shape_math.h"
 
 namespace emplace {
@@ -28,15 +28,7 @@ Status from_counter_shape(ShapeContext& c) {
   return ok_status();
 }
 
-/// The seed's 128 bits are ciphered once, so that near seeds give unlike streams.
-Result<PhiloxStream> stream_from_seed(const KernelContext& c) {
-  const Tensor& seed = c.input(1);
-  if (seed.num_elements() != 2) return invalid_argument(cat("seed must have shape [2], not ", seed.shape().to_string()));
-  constexpr uint64_t kKey = 0x02461e293ec8f720;
-  const PhiloxStream scramble(kKey, static_cast<uint64_t>(int_at(seed, 0)), static_cast<uint64_t>(int_at(seed, 1)));
-  const auto w = scramble.block(0);
-  return PhiloxStream(w[0] | static_cast<uint64_t>(w[1]) << 32, 0, w[2] | static_cast<uint64_t>(w[3]) << 32);
-}
+Result<PhiloxStream> stream_from_seed(const KernelContext& c) { return philox_from_seed(c.input(1)); }
 
 Result<PhiloxStream> stream_from_counter(const KernelContext& c) {
   const Tensor &key = c.input(1), &counter = c.input(2);

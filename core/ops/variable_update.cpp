@@ -10,29 +10,6 @@
 namespace emplace {
 namespace {
 
-// The variables of one update, locked. One variable given twice is locked once.
-class LockedVariables {
- public:
-  LockedVariables(const KernelContext& c, int count) {
-    for (int i = 0; i < count; ++i) variables_[static_cast<size_t>(i)] = &c.variable(i);
-    in_order_ = variables_;
-    std::sort(in_order_.begin(), in_order_.begin() + count);
-    end_ = std::unique(in_order_.begin(), in_order_.begin() + count);
-    std::for_each(in_order_.begin(), end_, [](Variable* v) { v->mutex.lock(); });
-  }
-  ~LockedVariables() {
-    std::for_each(in_order_.begin(), end_, [](Variable* v) { v->mutex.unlock(); });
-  }
-  LockedVariables(const LockedVariables&) = delete;
-  LockedVariables& operator=(const LockedVariables&) = delete;
-  Variable& operator[](size_t i) const { return *variables_[i]; }
-
- private:
-  using Pointers = std::array<Variable*, kMaxUpdatedVariables>;
-  Pointers variables_ = {}, in_order_ = {};
-  Pointers::iterator end_;
-};
-
 // In the compute type, one after the other.
 struct Scalars {
   static constexpr size_t kMax = 8;
@@ -45,34 +22,11 @@ class Update final : public Kernel {
   Status run(KernelContext& c) override;
 
  private:
-  Status check(KernelContext& c, const LockedVariables& variables) const;
   Status read_scalars(const KernelContext& c, Scalars& all) const;
   void run_wide(void* const* variables, const Tensor& gradient, const void* scalars, int64_t begin, int64_t end) const;
 
   UpdateCode code_;
 };
-
-Status Update::check(KernelContext& c, const LockedVariables& variables) const {
-  const Tensor& gradient = c.input(code_.gradient);
-  for (int i = 0; i < code_.variables; ++i) {
-    const Variable& v = variables[static_cast<size_t>(i)];
-    if (!v.value.valid()) return is_ref(c.input(i).dtype()) ? uninitialized(v) : no_such_variable(v);
-    if (v.dtype != gradient.dtype()) {
-      return invalid_argument(cat("Trying to update variable ", v.name, " of type ", dtype_tf_name(v.dtype), " with ",
-                                  dtype_tf_name(gradient.dtype())));
-    }
-  }
-  const Shape& shape = variables[0].value.shape();
-  auto same_shape = [&](int i, const Shape& other) {
-    if (other == shape) return ok_status();
-    return invalid_argument(cat(code_.inputs[0], " and ", code_.inputs[static_cast<size_t>(i)],
-                                " do not have the same shape ", shape.to_string(), " ", other.to_string()));
-  };
-  for (int i = 1; i < code_.variables; ++i) {
-    RETURN_IF_ERROR(same_shape(i, variables[static_cast<size_t>(i)].value.shape()));
-  }
-  return same_shape(code_.gradient, gradient.shape());
-}
 
 Status Update::read_scalars(const KernelContext& c, Scalars& all) const {
   DType type = c.input(code_.gradient).dtype();
@@ -117,7 +71,7 @@ Status Update::run(KernelContext& c) {
   Scalars scalars;
   RETURN_IF_ERROR(read_scalars(c, scalars));
   LockedVariables variables(c, code_.variables);
-  RETURN_IF_ERROR(check(c, variables));
+  RETURN_IF_ERROR(variables.check(c, code_.gradient, code_.inputs));
   void* base[kMaxUpdatedVariables] = {};
   for (int k = 0; k < code_.variables; ++k) {
     Variable& v = variables[static_cast<size_t>(k)];

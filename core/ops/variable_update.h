@@ -20,6 +20,7 @@
 #include "core/op/op_def.h"
 #include "core/ops/convert.h"
 #include "core/ops/isa.h"
+#include "core/ops/locked_variables.h"
 #include "core/ops/numeric.h"
 
 namespace emplace {
@@ -33,7 +34,6 @@ struct UpdateCode {
   std::span<const char* const> inputs;
   bool flag = false;
 };
-inline constexpr int kMaxUpdatedVariables = 4;
 
 /// The frame: locks the variables (in one order everywhere, so that steps beside each other cannot deadlock), checks
 /// them, makes their buffers ours, widens halves, splits the work.

@@ -38,18 +38,6 @@ Status filter_gradient_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// The gradient that came in must be that of a convolution of these sizes.
-Status check_gradient(const ConvShape& s, const Shape& gradient, ImageLayout at, std::string_view what) {
-  const int64_t want[] = {s.batch, s.out_h, s.out_w, s.out_c};
-  const int axes[] = {at.n, at.h, at.w, at.c};
-  for (int i = 0; i < 4; ++i) {
-    if (gradient.dim(axes[i]) == want[i]) continue;
-    return invalid_argument(cat(what, ": Size of out_backprop doesn't match computed: actual = ", gradient.dim(axes[i]),
-                                ", computed = ", want[i], " spatial_dim: ", axes[i], " in ", gradient.to_string()));
-  }
-  return ok_status();
-}
-
 // A filter rearranged once if it never changes, else in every step.
 template <class C>
 class PackedFilter {

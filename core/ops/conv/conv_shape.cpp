@@ -133,4 +133,15 @@ Result<ConvShape> conv_shape(const Attrs& attrs, const Shape& input, const Shape
   return s;
 }
 
+Status check_gradient(const ConvShape& s, const Shape& gradient, ImageLayout at, std::string_view what) {
+  const int64_t want[] = {s.batch, s.out_h, s.out_w, s.out_c};
+  const int axes[] = {at.n, at.h, at.w, at.c};
+  for (int i = 0; i < 4; ++i) {
+    if (gradient.dim(axes[i]) == want[i]) continue;
+    return invalid_argument(cat(what, ": Size of out_backprop doesn't match computed: actual = ", gradient.dim(axes[i]),
+                                ", computed = ", want[i], " spatial_dim: ", axes[i], " in ", gradient.to_string()));
+  }
+  return ok_status();
+}
+
 }  // namespace emplace

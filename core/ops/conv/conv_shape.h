@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/base/shared.h"
 #include "core/base/status.h"
 #include "core/op/attr_value.h"
 #include "core/op/shape_context.h"
@@ -39,13 +40,16 @@ struct ConvShape {
   int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   int64_t pad_top = 0, pad_left = 0;
 
-  int64_t groups() const { return filter_c > 0 ? in_c / filter_c : 1; }
-  int64_t taps() const { return window_h * window_w; }
-  int64_t pixels() const { return batch * out_h * out_w; }
+  EMPLACE_SHARED int64_t groups() const { return filter_c > 0 ? in_c / filter_c : 1; }
+  EMPLACE_SHARED int64_t taps() const { return window_h * window_w; }
+  EMPLACE_SHARED int64_t pixels() const { return batch * out_h * out_w; }
 };
 
 /// The sizes of a convolution of `input` (in `layout`) with `filter` [h, w, in, out]: attrs strides, padding,
 /// dilations, explicit_paddings. InvalidArgument in TensorFlow's words; sizes that are not known become -1.
 Result<ConvShape> conv_shape(const Attrs& attrs, const Shape& input, const Shape& filter, bool depthwise);
+
+/// The gradient that came in must be that of a convolution of these sizes.
+Status check_gradient(const ConvShape& s, const Shape& gradient, ImageLayout at, std::string_view what);
 
 }  // namespace emplace
