@@ -1,45 +1,61 @@
-// Add, AddV2, Sub, Mul, Maximum, Minimum, and comparisons of two broadcast operands.
+// Add, AddV2, Sub, Mul, SquaredDifference, Maximum, Minimum, ClipByValue.
+#include "cuda/arithmetic.h"
 #include "cuda/elementwise.h"
 
 namespace emplace::cuda {
 namespace {
 
-/// Integers wrap, as on the CPU.
-template <class T, class F>
-EMPLACE_HD T wrapping(T a, T b, F f) {
-  if constexpr (std::is_integral_v<T>) {
-    using U = std::make_unsigned_t<T>;
-    return static_cast<T>(f(static_cast<U>(a), static_cast<U>(b)));
-  } else {
-    return f(a, b);
-  }
-}
-
 struct Add {
   template <class T>
-  EMPLACE_HD static T apply(T a, T b) {
-    return wrapping(a, b, [](auto x, auto y) { return x + y; });
-  }
+  EMPLACE_HD static T apply(T a, T b) { return add(a, b); }
 };
 struct Sub {
   template <class T>
-  EMPLACE_HD static T apply(T a, T b) {
-    return wrapping(a, b, [](auto x, auto y) { return x - y; });
+  EMPLACE_HD static T apply(T a, T b) { return subtract(a, b); }
+};
+struct Mul {
+  template <class T>
+  EMPLACE_HD static T apply(T a, T b) { return multiply(a, b); }
+};
+struct SquaredDifference {
+  template <class T>
+  EMPLACE_HD static Wide<T> apply_as(Wide<T> a, Wide<T> b) {
+    const Wide<T> difference = rounded<T>(subtract(a, b));
+    return multiply(difference, difference);
   }
 };
-struct Less {
+struct Maximum {
   template <class T>
-  EMPLACE_HD static bool apply(T a, T b) { return a < b; }
+  EMPLACE_HD static T apply(T a, T b) { return maximum(a, b); }
 };
+struct Minimum {
+  template <class T>
+  EMPLACE_HD static T apply(T a, T b) { return minimum(a, b); }
+};
+struct Clip {
+  template <class T>
+  EMPLACE_HD static T apply(T x, T low, T high) { return minimum(maximum(x, low), high); }
+};
+
+template <class F>
+constexpr KernelMaker kAny = elementwise_unsigned<F, float, double, half, bfloat16, uint8_t, uint16_t, uint32_t, uint64_t, complex64, complex128>;
+template <class F>
+constexpr KernelMaker kReal = elementwise<F, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 
 }  // namespace
 
 void add_arithmetic(KernelTable& table) {
-  constexpr DTypeSet kTypes = kFloating | DTypeSet{DType::kInt64};
-  table.add("Add", kTypes, elementwise<Add, float, double, half, bfloat16, int64_t>);
-  table.add("AddV2", kTypes, elementwise<Add, float, double, half, bfloat16, int64_t>);
-  table.add("Sub", kTypes, elementwise<Sub, float, double, half, bfloat16, int64_t>);
-  table.add("Less", kTypes, elementwise<Less, float, double, half, bfloat16, int64_t>);
+  constexpr DTypeSet kReals = kRealNumbers.without(kHostInt32), kAll = kNumbers.without(kHostInt32);
+  table.add("Add", kAll, kAny<Add>);
+  table.add("AddV2", kAll, kAny<Add>);
+  table.add("Sub", kAll, kAny<Sub>);
+  table.add("Mul", kAll, kAny<Mul>);
+  table.add("SquaredDifference", kFloating | DTypeSet{DType::kInt64}, elementwise_unsigned<SquaredDifference, float, double, half, bfloat16, uint64_t>);
+  table.add("Maximum", kReals, kReal<Maximum>);
+  table.add("Minimum", kReals, kReal<Minimum>);
+  table.add("ClipByValue", kReals.without(DTypeSet{DType::kUInt32, DType::kUInt64}),
+            elementwise<Clip, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t>);
+  for (auto op : {"Add", "AddV2", "Sub", "Mul", "SquaredDifference", "Maximum", "Minimum", "ClipByValue"}) table.add_host_code(op, kHostInt32);
 }
 
 }  // namespace emplace::cuda

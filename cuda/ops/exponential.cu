@@ -1,30 +1,73 @@
-// Exp, Log, Tanh.
-#include <cmath>
-
+// Exponential, logarithmic, circular and hyperbolic functions.
+#include "cuda/arithmetic.h"
 #include "cuda/elementwise.h"
 
 namespace emplace::cuda {
 namespace {
 
-struct Exp {
-  template <class T>
-  EMPLACE_HD static T apply(T x) { return std::exp(x); }
-};
-struct Log {
-  template <class T>
-  EMPLACE_HD static T apply(T x) { return std::log(x); }
-};
-struct Tanh {
-  template <class T>
-  EMPLACE_HD static T apply(T x) { return std::tanh(x); }
-};
+#define EMPLACE_FUNCTION(Name, expression)                         \
+  struct Name {                                                    \
+    template <class T>                                             \
+    EMPLACE_HD static T apply(T x) { return expression; }          \
+  };
+EMPLACE_FUNCTION(Expm1, std::expm1(x))
+EMPLACE_FUNCTION(Log, std::log(x))
+EMPLACE_FUNCTION(Log1p, std::log1p(x))
+EMPLACE_FUNCTION(Tanh, std::tanh(x))
+EMPLACE_FUNCTION(Sigmoid, T(1) / (T(1) + std::exp(-x)))
+EMPLACE_FUNCTION(Erf, std::erf(x))
+EMPLACE_FUNCTION(Erfc, std::erfc(x))
+EMPLACE_FUNCTION(Asin, std::asin(x))
+EMPLACE_FUNCTION(Acos, std::acos(x))
+EMPLACE_FUNCTION(Atan, std::atan(x))
+EMPLACE_FUNCTION(Asinh, std::asinh(x))
+EMPLACE_FUNCTION(Acosh, std::acosh(x))
+EMPLACE_FUNCTION(Atanh, std::atanh(x))
+#undef EMPLACE_FUNCTION
+
+#define EMPLACE_COMPLEX_FUNCTION(Name, function)                   \
+  struct Name {                                                    \
+    template <class T>                                             \
+    EMPLACE_HD static T apply(T x) {                               \
+      if constexpr (kIsComplex<T>) return function##_of(x);        \
+      else return std::function(x);                                \
+    }                                                              \
+  };
+EMPLACE_COMPLEX_FUNCTION(Exp, exp)
+EMPLACE_COMPLEX_FUNCTION(Sin, sin)
+EMPLACE_COMPLEX_FUNCTION(Cos, cos)
+EMPLACE_COMPLEX_FUNCTION(Tan, tan)
+EMPLACE_COMPLEX_FUNCTION(Sinh, sinh)
+EMPLACE_COMPLEX_FUNCTION(Cosh, cosh)
+#undef EMPLACE_COMPLEX_FUNCTION
+
+template <class F>
+void add_with_complex(KernelTable& table, std::string_view op) {
+  table.add(op, kFloating | kComplexes, elementwise<F, float, double, half, bfloat16, complex64, complex128>);
+}
 
 }  // namespace
 
 void add_exponential(KernelTable& table) {
-  table.add("Exp", kFloating, elementwise<Exp, float, double, half, bfloat16>);
-  table.add("Log", kFloating, elementwise<Log, float, double, half, bfloat16>);
-  table.add("Tanh", kFloating, elementwise<Tanh, float, double, half, bfloat16>);
+  add_with_complex<Exp>(table, "Exp");
+  add_with_complex<Sin>(table, "Sin");
+  add_with_complex<Cos>(table, "Cos");
+  add_with_complex<Tan>(table, "Tan");
+  add_with_complex<Sinh>(table, "Sinh");
+  add_with_complex<Cosh>(table, "Cosh");
+  table.add("Expm1", kFloating, kOfFloating<Expm1>);
+  table.add("Log", kFloating, kOfFloating<Log>);
+  table.add("Log1p", kFloating, kOfFloating<Log1p>);
+  table.add("Tanh", kFloating, kOfFloating<Tanh>);
+  table.add("Sigmoid", kFloating, kOfFloating<Sigmoid>);
+  table.add("Erf", kFloating, kOfFloating<Erf>);
+  table.add("Erfc", kFloating, kOfFloating<Erfc>);
+  table.add("Asin", kFloating, kOfFloating<Asin>);
+  table.add("Acos", kFloating, kOfFloating<Acos>);
+  table.add("Atan", kFloating, kOfFloating<Atan>);
+  table.add("Asinh", kFloating, kOfFloating<Asinh>);
+  table.add("Acosh", kFloating, kOfFloating<Acosh>);
+  table.add("Atanh", kFloating, kOfFloating<Atanh>);
 }
 
 }  // namespace emplace::cuda

@@ -1,160 +1,260 @@
-// Sum, Mean, Max and Min over any axes. An output is the work of one block: threads take every 256th element, then a
-// tree over warps. Where outputs are few and their elements many, blocks take fixed pieces first and a second launch
-// adds these up. Every order follows from the shapes alone.
+// Sum, Mean, Prod, Max, Min, All, Any, L2Loss over any axes, and BiasAddGrad. Where elements of one output lie side by
+// side, a block takes an output; else a block takes 32 outputs, eight rows of elements at a time. Where outputs are few and
+// their elements many, blocks take fixed pieces first and a second launch combines these. Every order follows from the
+// shapes alone.
 #include <algorithm>
 #include <limits>
 #include <vector>
 
-#include "cuda/kernel_table.h"
-#include "cuda/launch.h"
-#include "cuda/narrow.h"
+#include "core/base/cat.h"
+#include "cuda/dims.h"
+#include "cuda/typed.h"
 
 namespace emplace::cuda {
 namespace {
 
+template <class T>
+EMPLACE_HD T lowest() {
+  if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();
+  else return std::numeric_limits<T>::lowest();
+}
+template <class T>
+EMPLACE_HD T highest() {
+  if constexpr (std::numeric_limits<T>::has_infinity) return std::numeric_limits<T>::infinity();
+  else return std::numeric_limits<T>::max();
+}
+
 struct Sum {
-  template <class T>
-  EMPLACE_HD static T start() { return T(0); }
-  template <class T>
-  EMPLACE_HD static T combine(T a, T b) { return a + b; }
-  template <class T>
-  EMPLACE_HD static T result(T all, int64_t) { return all; }
+  template <class A>
+  EMPLACE_HD static A start() { return A(0); }
+  template <class A>
+  EMPLACE_HD static A map(A x) { return x; }
+  template <class A>
+  EMPLACE_HD static A combine(A a, A b) { return add(a, b); }
+  template <class A>
+  EMPLACE_HD static A result(A all, int64_t) { return all; }
 };
 struct Mean : Sum {
-  template <class T>
-  EMPLACE_HD static T result(T all, int64_t n) { return all / static_cast<T>(n); }
-};
-struct Max : Sum {
-  template <class T>
-  EMPLACE_HD static T start() { return -std::numeric_limits<T>::infinity(); }
-  template <class T>
-  EMPLACE_HD static T combine(T a, T b) { return a > b || a != a ? a : b; }
-};
-struct Min : Sum {
-  template <class T>
-  EMPLACE_HD static T start() { return std::numeric_limits<T>::infinity(); }
-  template <class T>
-  EMPLACE_HD static T combine(T a, T b) { return a < b || a != a ? a : b; }
-};
-
-constexpr int kMaxDims = 8;
-
-/// Dimensions, innermost first, with the input's strides.
-struct Dims {
-  int count = 0;
-  int64_t size[kMaxDims] = {}, stride[kMaxDims] = {};
-  __device__ __forceinline__ int64_t offset(int64_t i) const {
-    int64_t at = 0;
-    for (int d = 0; d < count; ++d) {
-      const int64_t next = i / size[d];
-      at += (i - next * size[d]) * stride[d];
-      i = next;
-    }
-    return at;
+  template <class A>
+  EMPLACE_HD static A result(A all, int64_t n) {
+    if constexpr (kIsComplex<A>) return all / A(static_cast<decltype(all.re)>(n));
+    else return all / static_cast<A>(n);
   }
 };
+struct Prod : Sum {
+  template <class A>
+  EMPLACE_HD static A start() { return A(1); }
+  template <class A>
+  EMPLACE_HD static A combine(A a, A b) { return multiply(a, b); }
+};
+struct Max : Sum {
+  template <class A>
+  EMPLACE_HD static A start() { return lowest<A>(); }
+  template <class A>
+  EMPLACE_HD static A combine(A a, A b) { return maximum(a, b); }
+};
+struct Min : Sum {
+  template <class A>
+  EMPLACE_HD static A start() { return highest<A>(); }
+  template <class A>
+  EMPLACE_HD static A combine(A a, A b) { return minimum(a, b); }
+};
+struct All : Sum {
+  template <class A>
+  EMPLACE_HD static A start() { return true; }
+  EMPLACE_HD static bool combine(bool a, bool b) { return a && b; }
+};
+struct Any : All {
+  template <class A>
+  EMPLACE_HD static A start() { return false; }
+  EMPLACE_HD static bool combine(bool a, bool b) { return a || b; }
+};
+struct HalfSumOfSquares : Sum {
+  template <class A>
+  EMPLACE_HD static A map(A x) { return x * x; }
+  template <class A>
+  EMPLACE_HD static A result(A all, int64_t) { return all / 2; }
+};
 
-template <class R, class A>
-__device__ A block_combine(A all) {
-  __shared__ A of_warp[kThreads / 32];
-  for (int delta = 16; delta > 0; delta /= 2) all = R::combine(all, __shfl_down_sync(~0u, all, delta));
-  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = all;
-  __syncthreads();
-  for (unsigned w = 1; threadIdx.x == 0 && w < kThreads / 32; ++w) all = R::combine(all, of_warp[w]);
-  return all;  // in thread 0
+/// Sums of floats are kept in double.
+template <class T>
+using Partial = std::conditional_t<std::is_same_v<T, float> || kIsNarrow<T>, double, T>;
+template <class R, class T>
+using Accumulator = std::conditional_t<std::is_base_of_v<Max, R> || std::is_base_of_v<Min, R>, Wide<T>, Partial<T>>;
+
+constexpr unsigned kColumns = 32, kRows = kThreads / kColumns;
+
+template <class R, class T>
+EMPLACE_HD T finished(Accumulator<R, T> all, int64_t n) {
+  return narrow<T>(static_cast<Wide<T>>(R::result(all, n)));
 }
+
+struct Layout {
+  Dims kept, reduced;
+  int64_t piece = 0;  // elements that one block (row of blocks) takes of an output
+};
 
 /// Block (o, p): piece p of output o. `partial` takes what one piece gives; without it there is one piece.
 template <class R, class T>
-__global__ void reduce_kernel(const T* x, T* y, Wide<T>* partial, Dims kept, Dims reduced, int64_t n, int64_t piece) {
-  using A = Wide<T>;
-  const int64_t output = blockIdx.x, begin = blockIdx.y * piece;
-  const int64_t end = begin + piece < n ? begin + piece : n;
-  const T* from = x + kept.offset(output);
+__global__ void rows_kernel(const T* x, T* y, Accumulator<R, T>* partial, Layout at) {
+  using A = Accumulator<R, T>;
+  __shared__ A slots[kThreads];
+  const int64_t output = blockIdx.x, begin = blockIdx.y * at.piece, n = at.reduced.elements;
+  const int64_t end = begin + at.piece < n ? begin + at.piece : n;
+  const T* from = x + at.kept.offset(output);
   A all = R::template start<A>();
-  for (int64_t i = begin + threadIdx.x; i < end; i += kThreads) all = R::combine(all, widen(from[reduced.offset(i)]));
-  all = block_combine<R>(all);
+  for (int64_t i = begin + threadIdx.x; i < end; i += kThreads) {
+    all = R::combine(all, R::map(static_cast<A>(widen(from[at.reduced.offset(i)]))));
+  }
+  all = combine_block(all, slots, [](A a, A b) { return R::combine(a, b); });
   if (threadIdx.x != 0) return;
   if (partial) partial[output * gridDim.y + blockIdx.y] = all;
-  else y[output] = narrow<T>(R::result(all, n));
+  else y[output] = finished<R, T>(all, n);
 }
 
 template <class R, class T>
-__global__ void finish_kernel(const Wide<T>* partial, T* y, int64_t pieces, int64_t n) {
-  using A = Wide<T>;
+__global__ void columns_kernel(const T* x, T* y, Accumulator<R, T>* partial, Layout at) {
+  using A = Accumulator<R, T>;
+  __shared__ A slots[kThreads];
+  const unsigned column = threadIdx.x % kColumns, row = threadIdx.x / kColumns;
+  const int64_t output = int64_t{blockIdx.x} * kColumns + column, begin = blockIdx.y * at.piece, n = at.reduced.elements;
+  const int64_t end = begin + at.piece < n ? begin + at.piece : n;
+  A all = R::template start<A>();
+  if (output < at.kept.elements) {
+    const T* from = x + at.kept.offset(output);
+    for (int64_t i = begin + row; i < end; i += kRows) all = R::combine(all, R::map(static_cast<A>(widen(from[at.reduced.offset(i)]))));
+  }
+  slots[threadIdx.x] = all;
+  __syncthreads();
+  for (unsigned height = kRows / 2; height > 0; height /= 2) {
+    if (row < height) slots[threadIdx.x] = R::combine(slots[threadIdx.x], slots[threadIdx.x + height * kColumns]);
+    __syncthreads();
+  }
+  if (row != 0 || output >= at.kept.elements) return;
+  if (partial) partial[output * gridDim.y + blockIdx.y] = slots[column];
+  else y[output] = finished<R, T>(slots[column], n);
+}
+
+template <class R, class T>
+__global__ void finish_kernel(const Accumulator<R, T>* partial, T* y, int64_t pieces, int64_t n) {
+  using A = Accumulator<R, T>;
+  __shared__ A slots[kThreads];
   A all = R::template start<A>();
   for (int64_t p = threadIdx.x; p < pieces; p += kThreads) all = R::combine(all, partial[blockIdx.x * pieces + p]);
-  all = block_combine<R>(all);
-  if (threadIdx.x == 0) y[blockIdx.x] = narrow<T>(R::result(all, n));
+  all = combine_block(all, slots, [](A a, A b) { return R::combine(a, b); });
+  if (threadIdx.x == 0) y[blockIdx.x] = finished<R, T>(all, n);
 }
 
 template <class R, class T>
-class Reduction final : public Kernel {
- public:
-  explicit Reduction(const KernelInit&) {}
-
-  Status prepare(KernelContext& c) override {
-    const Shape& shape = c.input(0).shape();
-    std::vector<bool> axes(static_cast<size_t>(shape.rank()));
-    for (int64_t axis : ints_of(c.input(1))) {
-      if (axis < -shape.rank() || axis >= shape.rank()) return invalid_argument("Invalid reduction dimension");
-      axes[static_cast<size_t>(axis < 0 ? axis + shape.rank() : axis)] = true;
-    }
-    kept_ = reduced_ = Dims();
-    n_ = 1;
-    int64_t stride = 1;
-    for (int d = shape.rank() - 1; d >= 0; stride *= shape.dim(d--)) {
-      if (shape.dim(d) == 1) continue;
-      bool is_reduced = axes[static_cast<size_t>(d)];
-      if (is_reduced) n_ *= shape.dim(d);
-      Dims& dims = is_reduced ? reduced_ : kept_;
-      if (dims.count == kMaxDims) return unimplemented("reducing a tensor of more than 8 dimensions on a GPU");
-      dims.size[dims.count] = shape.dim(d);
-      dims.stride[dims.count++] = stride;
-    }
-    outputs_ = c.output(0).num_elements();
-    return ok_status();
+Status reduce(KernelContext& c, Layout at) {
+  using A = Accumulator<R, T>;
+  constexpr int64_t kPiece = 16384, kManyOutputs = 512, kMaxPieces = 4096;
+  const int64_t outputs = at.kept.elements, n = at.reduced.elements;
+  if (outputs == 0) return ok_status();
+  const bool rows = n >= 2 * kThreads && at.reduced.stride[0] == 1;
+  const int64_t blocks = rows ? outputs : (outputs + kColumns - 1) / kColumns;
+  const int64_t pieces = blocks >= kManyOutputs ? 1 : std::clamp<int64_t>(n / (rows ? kPiece : kPiece / kColumns), 1, kMaxPieces);
+  at.piece = (n + pieces - 1) / pieces;
+  if (blocks > kMaxBlocks) return unimplemented("a reduction to so many elements on a GPU");
+  Tensor partial;
+  if (pieces > 1) {
+    ASSIGN_OR_RETURN(partial, c.allocate_scratch(dtype_of<A>, Shape{outputs * pieces}));
   }
+  auto* partials = pieces > 1 ? static_cast<A*>(partial.raw()) : nullptr;
+  const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(pieces));
+  RETURN_IF_ERROR(launch(Barriers::kBlock, rows ? rows_kernel<R, T> : columns_kernel<R, T>, grid, kThreads, 0, stream_of(c), c.in<T>(0),
+                         c.out<T>(0), partials, at));
+  if (pieces == 1) return ok_status();
+  return launch(Barriers::kBlock, finish_kernel<R, T>, dim3(static_cast<unsigned>(outputs)), kThreads, 0, stream_of(c), partials,
+                c.out<T>(0), pieces, n);
+}
 
-  Status run(KernelContext& c) override {
-    constexpr int64_t kPiece = 16384, kManyOutputs = 512, kMaxPieces = 4096;
-    int64_t pieces = outputs_ >= kManyOutputs ? 1 : std::clamp<int64_t>((n_ + kPiece - 1) / kPiece, 1, kMaxPieces);
-    int64_t piece = (n_ + pieces - 1) / pieces;
-    Tensor partial;
-    if (pieces > 1) {
-      ASSIGN_OR_RETURN(partial, c.allocate_scratch(dtype_of<Wide<T>>, Shape{outputs_ * pieces}));
+Result<Layout> layout_of(const Shape& shape, const std::vector<bool>& reduced) {
+  Layout at;
+  int64_t stride = 1;
+  for (int d = shape.rank() - 1; d >= 0; stride *= shape.dim(d--)) {
+    RETURN_IF_ERROR((reduced[static_cast<size_t>(d)] ? at.reduced : at.kept).add(shape.dim(d), stride));
+  }
+  return at;
+}
+
+/// Which dimensions the axes name.
+Result<std::vector<bool>> named_axes(const Tensor& axes, int rank) {
+  std::vector<bool> named(static_cast<size_t>(rank));
+  for (int64_t axis : ints_of(axes)) {
+    if (axis < -rank || axis >= rank) {
+      return invalid_argument(cat("Invalid reduction dimension ", axis, " for input with ", rank, " dimensions."));
     }
-    auto* partials = pieces > 1 ? partial.data<Wide<T>>() : nullptr;
-    dim3 grid(static_cast<unsigned>(outputs_), static_cast<unsigned>(pieces));
-    RETURN_IF_ERROR(launch(Barriers::kBlock, reduce_kernel<R, T>, grid, kThreads, 0, stream_of(c), c.in<T>(0), c.out<T>(0),
-                           partials, kept_, reduced_, n_, piece));
-    if (pieces == 1) return ok_status();
-    return launch(Barriers::kBlock, finish_kernel<R, T>, dim3(static_cast<unsigned>(outputs_)), kThreads, 0, stream_of(c), partials,
-                  c.out<T>(0), pieces, n_);
+    const size_t i = static_cast<size_t>(axis < 0 ? axis + rank : axis);
+    if (named[i]) return invalid_argument(cat("Invalid reduction arguments: Axes contains duplicate dimension: ", i));
+    named[i] = true;
+  }
+  return named;
+}
+
+template <class R>
+struct Over {
+  template <class T>
+  class Axes final : public Kernel {
+   public:
+    explicit Axes(const KernelInit&) {}
+    Status prepare(KernelContext& c) override {
+      const Shape& shape = c.input(0).shape();
+      std::vector<bool> named(static_cast<size_t>(shape.rank()), true);
+      if (c.num_inputs() > 1) {
+        ASSIGN_OR_RETURN(named, named_axes(c.input(1), shape.rank()));
+      }
+      ASSIGN_OR_RETURN(at_, layout_of(shape, named));
+      return ok_status();
+    }
+    Status run(KernelContext& c) override { return reduce<R, T>(c, at_); }
+
+   private:
+    Layout at_;
+  };
+
+  template <class... Ts>
+  static constexpr KernelMaker kMaker = by_input<0, Axes, Ts...>;
+};
+
+/// The sum of each channel.
+template <class T>
+class BiasGrad final : public Kernel {
+ public:
+  explicit BiasGrad(const KernelInit& init) {
+    const AttrValue* format = init.attrs.find("data_format");
+    first_ = format != nullptr && format->get<std::string>() == "NCHW";
+  }
+  Status run(KernelContext& c) override {
+    const Shape& shape = c.input(0).shape();
+    if (shape.rank() < 2) return invalid_argument("Input tensor must be at least 2D: " + shape.to_string());
+    if (first_ && shape.rank() < 3) return invalid_argument("Input tensor must be at least 3D for NCHW: " + shape.to_string());
+    const int channels = first_ ? 1 : shape.rank() - 1;
+    if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, Shape{shape.dim(channels)}));
+    std::vector<bool> reduced(static_cast<size_t>(shape.rank()), true);
+    reduced[static_cast<size_t>(channels)] = false;
+    ASSIGN_OR_RETURN(Layout at, layout_of(shape, reduced));
+    return reduce<Sum, T>(c, at);
   }
 
  private:
-  Dims kept_, reduced_;
-  int64_t n_ = 1, outputs_ = 0;  // elements of one output; outputs
+  bool first_;
 };
-
-template <class R>
-Result<std::unique_ptr<Kernel>> reduction(const KernelInit& init) {
-  switch (init.input_types[0]) {
-    case DType::kFloat: return make<Reduction<R, float>>(init);
-    case DType::kDouble: return make<Reduction<R, double>>(init);
-    case DType::kHalf: return make<Reduction<R, half>>(init);
-    default: return make<Reduction<R, bfloat16>>(init);
-  }
-}
 
 }  // namespace
 
 void add_reductions(KernelTable& table) {
-  table.add("Sum", kFloating, reduction<Sum>);
-  table.add("Mean", kFloating, reduction<Mean>);
-  table.add("Max", kFloating, reduction<Max>);
-  table.add("Min", kFloating, reduction<Min>);
+  constexpr DTypeSet kFractions = kFloating | kComplexes, kInt64{DType::kInt64}, kInts{DType::kInt32, DType::kInt64};
+  table.add("Sum", kFractions | kInt64, Over<Sum>::kMaker<float, double, half, bfloat16, complex64, complex128, int64_t>);
+  table.add("Mean", kFractions, Over<Mean>::kMaker<float, double, half, bfloat16, complex64, complex128>);
+  table.add("Prod", kFractions | kInts, Over<Prod>::kMaker<float, double, half, bfloat16, complex64, complex128, int32_t, int64_t>);
+  table.add("Max", kFloating | kInt64, Over<Max>::kMaker<float, double, half, bfloat16, int64_t>);
+  table.add("Min", kFloating, Over<Min>::kMaker<float, double, half, bfloat16>);
+  for (auto op : {"Sum", "Max", "Min"}) table.add_host_code(op, DTypeSet{DType::kInt32});
+  table.add("All", kAnyType, Over<All>::kMaker<bool>);
+  table.add("Any", kAnyType, Over<Any>::kMaker<bool>);
+  table.add("L2Loss", kFloating, Over<HalfSumOfSquares>::kMaker<float, double, half, bfloat16>);
+  table.add("BiasAddGrad", kFloating, by_input<0, BiasGrad, float, double, half, bfloat16>);
 }
 
 }  // namespace emplace::cuda

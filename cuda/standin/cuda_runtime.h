@@ -6,6 +6,8 @@
 /// that a missing wait shows. New and freed memory is filled with a pattern.
 #pragma once
 
+#define EMPLACE_STANDIN
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -83,6 +83,7 @@ Result<Answers> run(const KernelCase& c) {
   context.node_name_ = "case";
   context.stream_ = stream.handle;
   KernelInit init{"case", c.op, Attrs(attrs), input_types, output_types, nullptr, 1};
+  init.cpu_maker = cpu;
   ASSIGN_OR_RETURN(auto kernel, gpu->maker(init));
   RETURN_IF_ERROR(kernel->prepare(context));
   RETURN_IF_ERROR(kernel->run(context));

@@ -1,0 +1,56 @@
+/// Arithmetic that kernels share: integers that wrap, maxima that keep NaN.
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include "cuda/complex.h"
+#include "cuda/narrow.h"
+
+namespace emplace::cuda {
+
+/// Integers in a wide enough unsigned type, where nothing overflows.
+template <class T>
+using Unsigned = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>;
+
+template <class T>
+EMPLACE_HD T add(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<Unsigned<T>>(a) + static_cast<Unsigned<T>>(b));
+  else return a + b;
+}
+template <class T>
+EMPLACE_HD T subtract(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<Unsigned<T>>(a) - static_cast<Unsigned<T>>(b));
+  else return a - b;
+}
+template <class T>
+EMPLACE_HD T multiply(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<Unsigned<T>>(a) * static_cast<Unsigned<T>>(b));
+  else return a * b;
+}
+/// NaN if either is.
+template <class T>
+EMPLACE_HD T maximum(T a, T b) { return a > b || a != a ? a : b; }
+template <class T>
+EMPLACE_HD T minimum(T a, T b) { return a < b || a != a ? a : b; }
+
+/// A product that no addition is fused with, where that would change many digits.
+template <class T>
+EMPLACE_HD T rounded_product(T a, T b) {
+#ifdef __CUDA_ARCH__
+  if constexpr (std::is_same_v<T, float>) return __fmul_rn(a, b);
+  else if constexpr (std::is_same_v<T, double>) return __dmul_rn(a, b);
+  else return a * b;
+#else
+  return a * b;
+#endif
+}
+
+/// The value as type T holds it: for functions of several steps that TensorFlow computes in T itself.
+template <class T>
+EMPLACE_HD Wide<T> rounded(Wide<T> x) {
+  if constexpr (kIsNarrow<T>) return widen(narrow<T>(x));
+  else return x;
+}
+
+}  // namespace emplace::cuda

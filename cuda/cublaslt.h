@@ -1,0 +1,33 @@
+/// Matrix products by cuBLASLt, which is loaded at the first one. One LtProduct is one shape: its algorithm is chosen once,
+/// so every run gives the same bytes.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <memory>
+
+#include "core/op/kernel.h"
+#include "core/ops/matrix_product.h"
+#include "cuda/device_state.h"
+
+namespace emplace::cuda {
+
+struct LtShape {
+  DType type = DType::kFloat;
+  ProductShape product;
+  int64_t batches = 1;
+  int64_t a_step = 0, b_step = 0;  // elements from one batch to the next; 0: the same for all
+};
+
+class LtProduct {
+ public:
+  virtual ~LtProduct() = default;
+  /// Device memory that run() needs.
+  virtual size_t workspace_bytes() const = 0;
+  virtual Status run(cudaStream_t stream, const void* a, const void* b, void* out, void* workspace) = 0;
+
+  /// Unavailable: no library, or no algorithm for this shape; said once in a warning.
+  static Result<std::unique_ptr<LtProduct>> make(const LtShape& shape, const DeviceState& device);
+};
+
+}  // namespace emplace::cuda

@@ -1,0 +1,68 @@
+/// A tiled matrix product whose operands are functions of row and column: what serves MatMul, and convolutions as products
+/// with an image seen as a matrix, wherever no library does. Sums are made in the order of k.
+///
+///   struct Load { __device__ W operator()(int64_t batch, int64_t row, int64_t column) const; };   // W: Wide<T>
+///   struct Store { __device__ void operator()(int64_t batch, int64_t row, int64_t column, W value) const; };
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/arithmetic.h"
+#include "cuda/kernel_table.h"
+#include "cuda/launch.h"
+
+namespace emplace::cuda {
+
+struct GemmSize {
+  int64_t batches = 1, m = 0, n = 0, k = 0;
+  int64_t pieces = 1;  // of k, each for a block of its own, which stores it as batch `batch * pieces + piece`
+};
+
+inline constexpr int kGemmTile = 64, kGemmDepth = 16, kGemmOwn = 4;  // a thread has 4 x 4 results
+
+template <class W, class A, class B, class Store>
+__global__ void gemm_kernel(A a, B b, Store store, GemmSize size) {
+  __shared__ W left[kGemmDepth][kGemmTile + 1], right[kGemmDepth][kGemmTile + 1];
+  const int64_t column_tiles = (size.n + kGemmTile - 1) / kGemmTile;
+  const int64_t row0 = blockIdx.x / column_tiles * kGemmTile, column0 = blockIdx.x % column_tiles * kGemmTile;
+  const int64_t batch = blockIdx.y / size.pieces, piece = (size.k + size.pieces - 1) / size.pieces;
+  const int64_t begin = blockIdx.y % size.pieces * piece, end = begin + piece < size.k ? begin + piece : size.k;
+  const unsigned own_row = threadIdx.x / 16, own_column = threadIdx.x % 16;
+  W sums[kGemmOwn][kGemmOwn];
+  for (int i = 0; i < kGemmOwn; ++i) {
+    for (int j = 0; j < kGemmOwn; ++j) sums[i][j] = W(0);
+  }
+  for (int64_t k0 = begin; k0 < end; k0 += kGemmDepth) {
+    for (int part = 0; part < kGemmTile * kGemmDepth / static_cast<int>(kThreads); ++part) {
+      const unsigned at = threadIdx.x + static_cast<unsigned>(part) * kThreads;
+      const unsigned depth_a = at % kGemmDepth, row = at / kGemmDepth, column = at % kGemmTile, depth_b = at / kGemmTile;
+      left[depth_a][row] = row0 + row < size.m && k0 + depth_a < end ? a(batch, row0 + row, k0 + depth_a) : W(0);
+      right[depth_b][column] = column0 + column < size.n && k0 + depth_b < end ? b(batch, k0 + depth_b, column0 + column) : W(0);
+    }
+    __syncthreads();
+    for (int d = 0; d < kGemmDepth; ++d) {
+      for (int i = 0; i < kGemmOwn; ++i) {
+        const W x = left[d][own_row + 16 * static_cast<unsigned>(i)];
+        for (int j = 0; j < kGemmOwn; ++j) sums[i][j] = add(sums[i][j], multiply(x, right[d][own_column + 16 * static_cast<unsigned>(j)]));
+      }
+    }
+    __syncthreads();
+  }
+  for (int i = 0; i < kGemmOwn; ++i) {
+    for (int j = 0; j < kGemmOwn; ++j) {
+      const int64_t row = row0 + own_row + 16 * i, column = column0 + own_column + 16 * j;
+      if (row < size.m && column < size.n) store(blockIdx.y, row, column, sums[i][j]);
+    }
+  }
+}
+
+template <class W, class A, class B, class Store>
+Status gemm(cudaStream_t stream, const GemmSize& size, const A& a, const B& b, const Store& store) {
+  constexpr int64_t kMaxBatches = 65535;
+  const int64_t tiles = ((size.m + kGemmTile - 1) / kGemmTile) * ((size.n + kGemmTile - 1) / kGemmTile);
+  if (tiles > kMaxBlocks || size.batches * size.pieces > kMaxBatches) return unimplemented("matrix products of this size on a GPU without cuBLASLt");
+  return launch(Barriers::kBlock, gemm_kernel<W, A, B, Store>, dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(size.batches * size.pieces)),
+                kThreads, 0, stream, a, b, store, size);
+}
+
+}  // namespace emplace::cuda

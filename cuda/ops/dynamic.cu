@@ -1,0 +1,264 @@
+// Where, Unique and TopKV2: sorting and counting. How many elements Where and Unique give is known only when the device has
+// counted them: they wait.
+#include "core/base/cat.h"
+#include "cuda/dims.h"
+#include "cuda/sort.h"
+#include "cuda/typed.h"
+
+namespace emplace::cuda {
+namespace {
+
+Status ensure(KernelContext& c, int i, const Shape& shape) {
+  const Tensor& t = c.output(i);
+  return t.shape() == shape && (t.raw() != nullptr || t.num_elements() == 0) ? ok_status() : c.allocate_output(i, shape);
+}
+
+template <class T>
+__global__ void flag_kernel(const T* x, uint32_t* flags, int64_t n) {
+  for (int64_t i = thread_index(); i < n; i += thread_count()) flags[i] = widen(x[i]) != Wide<T>(0) ? 1 : 0;
+}
+
+struct Sizes {
+  int rank = 0;
+  int64_t size[kMaxDims] = {};
+};
+__global__ void coordinates_kernel(const uint32_t* firsts, int64_t n, Sizes shape, int64_t* out) {
+  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    if (firsts[i] == firsts[i + 1]) continue;
+    int64_t rest = i;
+    for (int d = shape.rank; d-- > 0; rest /= shape.size[d]) out[firsts[i] * shape.rank + d] = rest % shape.size[d];
+  }
+}
+
+/// flags[0, n) as counts of those before each, and how many there are.
+Result<int64_t> count_flags(KernelContext& c, uint32_t* flags, int64_t n) {
+  RETURN_IF_ERROR(exclusive_sums(c, flags, n));
+  ASSIGN_OR_RETURN(const uint32_t count, read_back(c, flags + n));
+  return static_cast<int64_t>(count);
+}
+
+template <class T>
+class Where final : public Kernel {
+ public:
+  explicit Where(const KernelInit&) {}
+  Status run(KernelContext& c) override {
+    const Shape& shape = c.input(0).shape();
+    const int64_t n = shape.num_elements();
+    if (shape.rank() == 0) return invalid_argument("WhereOp : Unhandled input dimensions: 0");
+    if (shape.rank() > kMaxDims) return unimplemented("Where of so many dimensions on a GPU");
+    if (n >= int64_t{1} << 32) return unimplemented("Where of so many elements on a GPU");
+    ASSIGN_OR_RETURN(Tensor flags, c.allocate_scratch(DType::kUInt32, Shape{n + 1}));
+    RETURN_IF_ERROR(launch(Barriers::kNone, flag_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), flags.data<uint32_t>(), n));
+    ASSIGN_OR_RETURN(const int64_t count, count_flags(c, flags.data<uint32_t>(), n));
+    RETURN_IF_ERROR(ensure(c, 0, Shape{count, shape.rank()}));
+    Sizes sizes{shape.rank()};
+    for (int d = 0; d < shape.rank(); ++d) sizes.size[d] = shape.dim(d);
+    return launch(Barriers::kNone, coordinates_kernel, grid_for(n), kThreads, 0, stream_of(c), flags.data<uint32_t>(), n, sizes, c.out<int64_t>(0));
+  }
+};
+
+/// Bits whose order, as unsigned numbers, is that of the values: NaN behind all.
+template <class T>
+__device__ uint64_t ascending_bits(T x) {
+  if constexpr (kIsNarrow<T> || std::is_same_v<T, float>) {
+    const float wide = widen(x);
+    if (wide != wide) return 0xffffffffu;
+    const uint32_t bits = bits_of_float(wide == 0 ? 0.0f : wide);
+    return bits >> 31 ? ~bits : bits | 0x80000000u;
+  } else if constexpr (std::is_same_v<T, double>) {
+    if (x != x) return ~uint64_t{0};
+    const double wide = x == 0 ? 0.0 : x;
+#ifdef __CUDA_ARCH__
+    const auto bits = static_cast<uint64_t>(__double_as_longlong(wide));
+#else
+    const auto bits = std::bit_cast<uint64_t>(wide);
+#endif
+    return bits >> 63 ? ~bits : bits | (uint64_t{1} << 63);
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<uint64_t>(static_cast<int64_t>(x)) + (uint64_t{1} << (8 * sizeof(T) - 1));
+  } else {
+    return static_cast<uint64_t>(x);
+  }
+}
+template <class T>
+inline constexpr int kKeyBits = kIsNarrow<T> ? 32 : 8 * static_cast<int>(sizeof(T));
+/// Of the keys of a signed type smaller than 64 bits only these bits count.
+template <class T>
+inline constexpr uint64_t kKeyMask = kKeyBits<T> == 64 ? ~uint64_t{0} : (uint64_t{1} << (kKeyBits<T> % 64)) - 1;
+
+// TensorFlow takes -0 for 0, but not in the halves; nothing equals a NaN.
+template <class T>
+__device__ bool same(T a, T b) {
+  if constexpr (kIsNarrow<T>) return a.bits == b.bits && widen(a) == widen(b);
+  else return a == b;
+}
+template <class T>
+__device__ uint64_t unique_bits(T x) {
+  if constexpr (kIsNarrow<T>) return x.bits;
+  else return ascending_bits(x) & kKeyMask<T>;
+}
+
+template <class T>
+__global__ void unique_keys_kernel(const T* x, uint64_t* keys, int64_t n) {
+  for (int64_t i = thread_index(); i < n; i += thread_count()) keys[i] = unique_bits(x[i]);
+}
+/// heads[i]: where the group of element i first occurs; flags[i]: is that i?
+template <class T>
+__global__ void heads_kernel(const T* x, const int32_t* places, int32_t* heads, uint32_t* flags, int64_t n) {
+  for (int64_t p = thread_index(); p < n; p += thread_count()) {
+    if (p > 0 && same(x[places[p - 1]], x[places[p]])) continue;
+    const int32_t head = places[p];
+    flags[head] = 1;
+    for (int64_t q = p; q < n && (q == p || same(x[places[q]], x[head])); ++q) {
+      heads[places[q]] = head;
+      if (q > p) flags[places[q]] = 0;
+    }
+  }
+}
+template <class T, class Index>
+__global__ void unique_kernel(const T* x, const int32_t* heads, const uint32_t* firsts, T* values, Index* ids, int64_t n) {
+  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    const uint32_t id = firsts[heads[i]];
+    ids[i] = static_cast<Index>(id);
+    if (heads[i] == i) values[id] = x[i];
+  }
+}
+
+template <class T>
+class Unique final : public Kernel {
+ public:
+  explicit Unique(const KernelInit&) {}
+  Status run(KernelContext& c) override {
+    const Shape& shape = c.input(0).shape();
+    if (shape.rank() != 1) return invalid_argument("unique expects a 1D vector.");
+    const int64_t n = shape.num_elements();
+    RETURN_IF_ERROR(ensure(c, 1, shape));
+    if (n == 0) return ensure(c, 0, Shape{0});
+    const cudaStream_t stream = stream_of(c);
+    ASSIGN_OR_RETURN(Tensor keys, c.allocate_scratch(DType::kUInt64, shape));
+    RETURN_IF_ERROR(launch(Barriers::kNone, unique_keys_kernel<T>, grid_for(n), kThreads, 0, stream, c.in<T>(0), keys.data<uint64_t>(), n));
+    ASSIGN_OR_RETURN(const Sorted sorted, sort_keys(c, std::move(keys), n, kIsNarrow<T> ? 16 : kKeyBits<T>));
+    ASSIGN_OR_RETURN(Tensor heads, c.allocate_scratch(DType::kInt32, shape));
+    ASSIGN_OR_RETURN(Tensor flags, c.allocate_scratch(DType::kUInt32, Shape{n + 1}));
+    RETURN_IF_ERROR(launch(Barriers::kNone, heads_kernel<T>, grid_for(n), kThreads, 0, stream, c.in<T>(0), sorted.place(), heads.data<int32_t>(),
+                           flags.data<uint32_t>(), n));
+    ASSIGN_OR_RETURN(const int64_t count, count_flags(c, flags.data<uint32_t>(), n));
+    RETURN_IF_ERROR(ensure(c, 0, Shape{count}));
+    return c.output(1).dtype() == DType::kInt32 ? number<int32_t>(c, heads, flags, n) : number<int64_t>(c, heads, flags, n);
+  }
+
+ private:
+  template <class Index>
+  static Status number(KernelContext& c, const Tensor& heads, const Tensor& firsts, int64_t n) {
+    return launch(Barriers::kNone, unique_kernel<T, Index>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), heads.data<int32_t>(),
+                  firsts.data<uint32_t>(), c.out<T>(0), c.out<Index>(1), n);
+  }
+};
+
+/// Largest first, NaN last.
+template <class T>
+__device__ uint64_t top_key(T x) {
+  const uint64_t bits = ascending_bits(x) & kKeyMask<T>;
+  if constexpr (std::is_floating_point_v<T> || kIsNarrow<T>) {
+    if (widen(x) != widen(x)) return bits;
+  }
+  return ~bits & kKeyMask<T>;
+}
+
+constexpr int kFewest = 32;  // that many largest elements are found one after the other, more by sorting
+
+/// A block finds one after the other: the best of those that stand behind the last one found.
+template <class T, class Index>
+__global__ void top_few_kernel(const T* x, T* values, Index* indices, int64_t columns, int64_t k) {
+  struct Found {
+    uint64_t key;
+    int64_t at;
+  };
+  __shared__ Found slots[kThreads];
+  x += blockIdx.x * columns;
+  Found last{0, -1};
+  for (int64_t j = 0; j < k; ++j) {
+    Found best{~uint64_t{0}, columns};
+    for (int64_t i = threadIdx.x; i < columns; i += kThreads) {
+      const uint64_t key = top_key(x[i]);
+      const bool behind = last.at < 0 || key > last.key || (key == last.key && i > last.at);
+      if (behind && (key < best.key || (key == best.key && i < best.at))) best = {key, i};
+    }
+    last = best = combine_block(best, slots, [](Found a, Found b) { return b.key < a.key || (b.key == a.key && b.at < a.at) ? b : a; });
+    if (threadIdx.x == 0) {
+      values[blockIdx.x * k + j] = x[best.at];
+      indices[blockIdx.x * k + j] = static_cast<Index>(best.at);
+    }
+  }
+}
+
+template <class T>
+__global__ void top_keys_kernel(const T* x, uint64_t* keys, int64_t n) {
+  for (int64_t i = thread_index(); i < n; i += thread_count()) keys[i] = top_key(x[i]);
+}
+template <class T, class Index>
+__global__ void take_kernel(const T* x, const int32_t* places, T* values, Index* indices, int64_t k) {
+  for (int64_t i = thread_index(); i < k; i += thread_count()) {
+    values[i] = x[places[i]];
+    indices[i] = static_cast<Index>(places[i]);
+  }
+}
+
+template <class T>
+class TopK final : public Kernel {
+ public:
+  explicit TopK(const KernelInit&) {}
+  Status run(KernelContext& c) override {
+    const Tensor &in = c.input(0), &wanted = c.input(1);
+    if (in.shape().rank() < 1) return invalid_argument("input must be >= 1-D, got shape []");
+    if (wanted.num_elements() != 1) return invalid_argument("k must be scalar, got shape " + wanted.shape().to_string());
+    const int64_t k = wanted.dtype() == DType::kInt16 ? *wanted.data<int16_t>() : int_at(wanted, 0), columns = in.shape().dim_from_end(1);
+    if (k < 0) return invalid_argument(cat("Need k >= 0, got ", k));
+    if (columns < k) return invalid_argument(cat("input must have at least k columns. Had ", columns, ", needed ", k));
+    Shape shape = in.shape();
+    shape.dim(shape.rank() - 1) = k;
+    RETURN_IF_ERROR(ensure(c, 0, shape));
+    RETURN_IF_ERROR(ensure(c, 1, shape));
+    const int64_t rows = columns == 0 ? 0 : in.num_elements() / columns;
+    if (k == 0 || rows == 0) return ok_status();
+    switch (c.output(1).dtype()) {
+      case DType::kInt16: return find<int16_t>(c, rows, columns, k);
+      case DType::kInt32: return find<int32_t>(c, rows, columns, k);
+      default: return find<int64_t>(c, rows, columns, k);
+    }
+  }
+
+ private:
+  template <class Index>
+  static Status find(KernelContext& c, int64_t rows, int64_t columns, int64_t k) {
+    const cudaStream_t stream = stream_of(c);
+    if (k <= kFewest && rows <= kMaxBlocks) {
+      return launch(Barriers::kBlock, top_few_kernel<T, Index>, dim3(static_cast<unsigned>(rows)), kThreads, 0, stream, c.in<T>(0), c.out<T>(0),
+                    c.out<Index>(1), columns, k);
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      const T* row = c.in<T>(0) + r * columns;
+      ASSIGN_OR_RETURN(Tensor keys, c.allocate_scratch(DType::kUInt64, Shape{columns}));
+      RETURN_IF_ERROR(launch(Barriers::kNone, top_keys_kernel<T>, grid_for(columns), kThreads, 0, stream, row, keys.data<uint64_t>(), columns));
+      ASSIGN_OR_RETURN(const Sorted sorted, sort_keys(c, std::move(keys), columns, kKeyBits<T>));
+      RETURN_IF_ERROR(launch(Barriers::kNone, take_kernel<T, Index>, grid_for(k), kThreads, 0, stream, row, sorted.place(), c.out<T>(0) + r * k,
+                             c.out<Index>(1) + r * k, k));
+    }
+    return ok_status();
+  }
+};
+
+}  // namespace
+
+void add_dynamic(KernelTable& table) {
+  constexpr DTypeSet kHost{DType::kInt32};
+  table.add_waiting("Where", kNumbersAndBool.without(kHost | kHalves),
+                    by_input<0, Where, bool, float, double, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, complex64, complex128>);
+  table.add_host_code("Where", kHost);
+  table.add_waiting("Unique", kRealNumbers | DTypeSet{DType::kBool},
+                    by_input<0, Unique, bool, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>);
+  table.add("TopKV2", kRealNumbers,
+            by_input<0, TopK, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>);
+}
+
+}  // namespace emplace::cuda

@@ -1,0 +1,46 @@
+// Ops that look at no element in device memory: the CPU's kernels serve. And Const, whose value has to get there.
+#include "cuda/error.h"
+#include "cuda/kernel_table.h"
+
+namespace emplace::cuda {
+namespace {
+
+/// The tensor of its attr, copied to the device once.
+class Const final : public Kernel {
+ public:
+  explicit Const(const KernelInit& init) : value_(init.attrs.tensor("value")) {}
+  Status run(KernelContext& c) override {
+    if (!placed_.valid()) {
+      ASSIGN_OR_RETURN(Tensor placed, c.allocate_persistent(value_.dtype(), value_.shape()));
+      if (value_.size_bytes() > 0) {
+        CUDA_TRY(cudaMemcpyAsync(placed.raw(), value_.raw(), value_.size_bytes(), cudaMemcpyHostToDevice, stream_of(c)));
+      }
+      placed_ = std::move(placed);
+    }
+    c.forward_output(0, placed_);
+    return ok_status();
+  }
+
+ private:
+  Tensor value_, placed_;
+};
+
+constexpr const char* kHandsOn[] = {
+    "Enter",     "Exit",       "ExpandDims",      "Identity",        "IdentityN",    "LoopCond",         "Merge",    "NextIteration", "Placeholder",
+    "PlaceholderWithDefault",  "PreventGradient", "ReadVariableOp",  "RefEnter",     "RefExit",          "RefMerge", "RefNextIteration",
+    "RefSwitch", "Reshape",    "Snapshot",        "Squeeze",         "StopGradient", "Switch",           "VarHandleOp",
+    "Variable",  "VariableV2"};
+constexpr const char* kReadsHostMemory[] = {"Assert", "BroadcastGradientArgs", "ConcatOffset", "InvertPermutation", "IsVariableInitialized", "LinSpace",
+                                            "NoOp",   "ParallelDynamicStitch", "Rank",                  "Shape",        "ShapeN",            "Size",                  "VarIsInitializedOp"};
+
+}  // namespace
+
+void add_host(KernelTable& table) {
+  for (auto op : kHandsOn) table.add_host_code(op, kAnyType);
+  for (auto op : kReadsHostMemory) table.add_host_code(op, kAnyType);
+  constexpr DTypeSet kHost{DType::kInt32};
+  table.add_host_code("Const", kHost);
+  table.add("Const", kAnyType, make<Const>);
+}
+
+}  // namespace emplace::cuda

@@ -1,0 +1,108 @@
+// The Apply... ops and their Resource forms: the CPU's formulas (core/ops/update_formulas.h) over a variable and its slots.
+// Scalars are in device memory; every thread reads them.
+#include "core/base/cat.h"
+#include "core/ops/locked_variables.h"
+#include "core/ops/update_formulas.h"
+#include "cuda/moving.h"
+#include "cuda/typed.h"
+
+namespace emplace::cuda {
+namespace {
+
+constexpr int kMaxScalars = 8;
+
+template <class T>
+struct UpdateArgs {
+  T* variable[kMaxUpdatedVariables] = {};
+  const T *gradient = nullptr, *scalar[kMaxScalars] = {};
+  int64_t n = 0;
+  int scalars = 0;
+  bool flag = false;
+};
+
+template <template <class> class Formula, class T>
+__global__ void update_kernel(UpdateArgs<T> args) {
+  using W = Wide<T>;
+  constexpr int kCount = Formula<W>::kVariables;
+  W scalars[kMaxScalars];
+  for (int i = 0; i < kMaxScalars; ++i) scalars[i] = i < args.scalars ? widen(*args.scalar[i]) : W(0);
+  const Formula<W> formula(scalars, args.flag);
+  for (int64_t i = thread_index(); i < args.n; i += thread_count()) {
+    W v[kMaxUpdatedVariables];
+    for (int k = 0; k < kCount; ++k) v[k] = widen(args.variable[k][i]);
+    const W g = widen(args.gradient[i]);
+    if constexpr (kCount == 1) formula(g, v[0]);
+    else if constexpr (kCount == 2) formula(g, v[0], v[1]);
+    else if constexpr (kCount == 3) formula(g, v[0], v[1], v[2]);
+    else formula(g, v[0], v[1], v[2], v[3]);
+    for (int k = 0; k < kCount; ++k) args.variable[k][i] = narrow<T>(v[k]);
+  }
+}
+
+template <template <class> class Formula>
+struct By {
+  template <class T>
+  class Update final : public Kernel {
+   public:
+    using F = Formula<Wide<T>>;
+    explicit Update(const KernelInit& init) {
+      if (!F::kFlag.empty()) flag_ = init.attrs.flag(F::kFlag);
+    }
+    Status run(KernelContext& c) override {
+      UpdateArgs<T> args;
+      args.flag = flag_;
+      for (int i = F::kVariables; i < c.num_inputs(); ++i) {
+        if (i == F::kGradient) continue;
+        if (c.input(i).shape().rank() != 0) {
+          return invalid_argument(cat(F::kInputs[static_cast<size_t>(i)], " is not a scalar: ", c.input(i).shape().to_string()));
+        }
+        args.scalar[args.scalars++] = c.in<T>(i);
+      }
+      LockedVariables variables(c, F::kVariables);
+      RETURN_IF_ERROR(variables.check(c, F::kGradient, F::kInputs));
+      for (int k = 0; k < F::kVariables; ++k) {
+        Variable& v = variables[static_cast<size_t>(k)];
+        RETURN_IF_ERROR(own_variable(c, v));
+        args.variable[k] = v.value.data<T>();
+      }
+      args.gradient = c.in<T>(F::kGradient);
+      args.n = c.input(F::kGradient).num_elements();
+      RETURN_IF_ERROR(launch(Barriers::kNone, update_kernel<Formula, T>, grid_for(args.n), kThreads, 0, stream_of(c), args));
+      if (c.num_outputs() > 0) c.forward_output(0, c.input(0));
+      return ok_status();
+    }
+
+   private:
+    bool flag_ = false;
+  };
+};
+
+template <template <class> class Formula>
+void add_update(KernelTable& table, std::string_view op) {
+  constexpr KernelMaker maker = [](const KernelInit& init) {
+    return make_for<By<Formula>::template Update, float, double, half, bfloat16, complex64, complex128>(init.attrs.type("T"), init);
+  };
+  table.add(op, kFloating | kComplexes, maker);
+}
+
+}  // namespace
+
+void add_optimizers(KernelTable& table) {
+  add_update<GradientDescent>(table, "ApplyGradientDescent");
+  add_update<GradientDescent>(table, "ResourceApplyGradientDescent");
+  add_update<Momentum>(table, "ApplyMomentum");
+  add_update<Momentum>(table, "ResourceApplyMomentum");
+  add_update<KerasMomentum>(table, "ResourceApplyKerasMomentum");
+  add_update<Adam>(table, "ApplyAdam");
+  add_update<Adam>(table, "ResourceApplyAdam");
+  add_update<Adagrad>(table, "ApplyAdagrad");
+  add_update<Adagrad>(table, "ResourceApplyAdagrad");
+  add_update<AdagradV2>(table, "ApplyAdagradV2");
+  add_update<AdagradV2>(table, "ResourceApplyAdagradV2");
+  add_update<RmsProp>(table, "ApplyRMSProp");
+  add_update<RmsProp>(table, "ResourceApplyRMSProp");
+  add_update<CenteredRmsProp>(table, "ApplyCenteredRMSProp");
+  add_update<CenteredRmsProp>(table, "ResourceApplyCenteredRMSProp");
+}
+
+}  // namespace emplace::cuda

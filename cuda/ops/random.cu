@@ -1,0 +1,201 @@
+// Random numbers from the CPU's own functions (core/ops/philox.h): those of a uniform distribution are the same bits.
+#include "core/base/cat.h"
+#include "core/ops/random_state.h"
+#include "core/ops/shape_math.h"
+#include "cuda/dims.h"
+#include "cuda/typed.h"
+
+namespace emplace::cuda {
+namespace {
+
+constexpr uint64_t kBlocksPerElement = 256;  // reserved by a run, whatever it uses
+
+/// A stream that the host knows, or where its key and counter lie in device memory.
+struct StreamSource {
+  PhiloxStream known{0, 0, 0};
+  const uint64_t *key = nullptr, *counter = nullptr;
+  __device__ __forceinline__ PhiloxStream get() const { return key ? PhiloxStream(key[0], counter[0], counter[1]) : known; }
+};
+
+template <class T>
+__global__ void random_kernel(StreamSource source, Distribution distribution, T* y, int64_t n) {
+  constexpr int64_t kCount = kPhiloxGroup<T>;
+  const PhiloxStream stream = source.get();
+  for (int64_t g = thread_index(); g * kCount < n; g += thread_count()) {
+    PhiloxWide<T> group[kCount];
+    random_group<T>(stream, distribution, static_cast<uint64_t>(g), group);
+    for (int64_t i = 0; i < kCount && g * kCount + i < n; ++i) y[g * kCount + i] = narrow<T>(group[i]);
+  }
+}
+
+template <class T>
+__global__ void integers_kernel(PhiloxStream stream, int64_t low, uint64_t range, T* y, int64_t n) {
+  constexpr int64_t kCount = kPhiloxGroup<T>;
+  for (int64_t g = thread_index(); g * kCount < n; g += thread_count()) {
+    const auto w = stream.block(static_cast<uint64_t>(g));
+    for (int64_t i = 0; i < kCount && g * kCount + i < n; ++i) {
+      const size_t k = static_cast<size_t>(i);
+      const uint64_t word = sizeof(T) == 8 ? w[2 * k % 4] | static_cast<uint64_t>(w[(2 * k + 1) % 4]) << 32 : w[k];
+      y[g * kCount + i] = static_cast<T>(static_cast<uint64_t>(low) + word % range);
+    }
+  }
+}
+
+/// Gives output 0 the shape that input 0 (host memory) holds; how many elements it has.
+Result<int64_t> output_of_shape(KernelContext& c) {
+  ASSIGN_OR_RETURN(const Shape shape, shape_of_values(c.input(0)));
+  if (c.output(0).raw() == nullptr || !(c.output(0).shape() == shape)) RETURN_IF_ERROR(c.allocate_output(0, shape));
+  return shape.num_elements();
+}
+
+Distribution distribution_of(std::string_view op) {
+  if (op.find("Uniform") != op.npos) return Distribution::kUniform;
+  return op.find("Truncated") != op.npos ? Distribution::kTruncatedNormal : Distribution::kNormal;
+}
+
+template <class T>
+Status draw(KernelContext& c, const StreamSource& source, Distribution distribution, int64_t n) {
+  return launch(Barriers::kNone, random_kernel<T>, grid_for(n, int64_t{kThreads} * kPhiloxGroup<T>), kThreads, 0, stream_of(c), source,
+                distribution, c.out<T>(0), n);
+}
+
+template <class T>
+class Random final : public Kernel {
+ public:
+  explicit Random(const KernelInit& init) : state_(init), distribution_(distribution_of(init.op)) {}
+  Status run(KernelContext& c) override {
+    ASSIGN_OR_RETURN(const int64_t n, output_of_shape(c));
+    return draw<T>(c, {state_.reserve(kBlocksPerElement * static_cast<uint64_t>(n))}, distribution_, n);
+  }
+
+ private:
+  RandomState state_;
+  Distribution distribution_;
+};
+
+template <class T>
+class RandomInteger final : public Kernel {
+ public:
+  explicit RandomInteger(const KernelInit& init) : state_(init) {}
+  Status run(KernelContext& c) override {
+    constexpr std::string_view kNames[] = {"minval", "maxval"};
+    for (int i : {1, 2}) {
+      if (c.input(i).shape().rank() == 0) continue;
+      return invalid_argument(cat(kNames[i - 1], " must be 0-D, got shape ", c.input(i).shape().to_string()));
+    }
+    ASSIGN_OR_RETURN(const int64_t n, output_of_shape(c));
+    if (n == 0) return ok_status();
+    const int64_t low = int_at(c.input(1), 0), high = int_at(c.input(2), 0);
+    if (low >= high) return invalid_argument(cat("Need minval < maxval, got ", low, " >= ", high));
+    const PhiloxStream stream = state_.reserve(kBlocksPerElement * static_cast<uint64_t>(n));
+    return launch(Barriers::kNone, integers_kernel<T>, grid_for(n, int64_t{kThreads} * kPhiloxGroup<T>), kThreads, 0, stream_of(c), stream, low,
+                  static_cast<uint64_t>(high) - static_cast<uint64_t>(low), c.out<T>(0), n);
+  }
+
+ private:
+  RandomState state_;
+};
+
+template <class T>
+class StatelessRandom final : public Kernel {
+ public:
+  explicit StatelessRandom(const KernelInit& init) : from_counter_(init.op.ends_with("V2")), distribution_(distribution_of(init.op)) {}
+  Status run(KernelContext& c) override {
+    StreamSource source;
+    if (from_counter_) {
+      constexpr int64_t kPhilox = 1, kAutomatic = 3;
+      const int64_t alg = int_at(c.input(3), 0);
+      if (alg != kPhilox && alg != kAutomatic) return invalid_argument(cat("Unsupported algorithm id: ", alg));
+      if (c.input(2).num_elements() < 2) {
+        return invalid_argument(cat("counter must be a vector with at least 2 elements; got shape: ", c.input(2).shape().to_string()));
+      }
+      source.key = c.in<uint64_t>(1);
+      source.counter = c.in<uint64_t>(2);
+    } else {
+      ASSIGN_OR_RETURN(source.known, philox_from_seed(c.input(1)));
+    }
+    ASSIGN_OR_RETURN(const int64_t n, output_of_shape(c));
+    return draw<T>(c, source, distribution_, n);
+  }
+
+ private:
+  bool from_counter_;
+  Distribution distribution_;
+};
+
+/// Classes drawn with probabilities proportional to exp(logit): a block makes a row's running sums, then its threads draw.
+template <class T, class Index>
+__global__ void multinomial_kernel(const T* logits, double* running, PhiloxStream stream, Index* y, int64_t classes, int64_t samples) {
+  __shared__ double slots[kThreads];
+  logits += blockIdx.x * classes;
+  running += blockIdx.x * classes;
+  double top = std::numeric_limits<double>::lowest();
+  for (int64_t j = threadIdx.x; j < classes; j += kThreads) {
+    const double x = static_cast<double>(widen(logits[j]));
+    if (std::fabs(x) < std::numeric_limits<double>::infinity() && x > top) top = x;
+  }
+  top = combine_block(top, slots, [](double a, double b) { return a > b ? a : b; });
+  if (threadIdx.x == 0) {
+    double total = 0;
+    for (int64_t j = 0; j < classes; ++j) {
+      const double x = static_cast<double>(widen(logits[j]));
+      if (std::fabs(x) < std::numeric_limits<double>::infinity()) total += std::exp(x - top);
+      running[j] = total;
+    }
+  }
+  __syncthreads();
+  const double total = running[classes - 1];
+  for (int64_t i = threadIdx.x; i < samples; i += kThreads) {
+    const int64_t draw = blockIdx.x * samples + i;
+    const auto w = stream.block(static_cast<uint64_t>(draw / 2));
+    const double wanted = (draw % 2 == 0 ? uniform_double(w[0], w[1]) : uniform_double(w[2], w[3])) * total;
+    int64_t low = 0, high = classes;  // the first class whose sum is beyond
+    while (low < high) {
+      const int64_t middle = (low + high) / 2;
+      if (running[middle] > wanted) high = middle;
+      else low = middle + 1;
+    }
+    y[draw] = static_cast<Index>(low);
+  }
+}
+
+template <class T>
+class Multinomial final : public Kernel {
+ public:
+  explicit Multinomial(const KernelInit& init) : state_(init) {}
+  Status run(KernelContext& c) override {
+    const Shape& shape = c.input(0).shape();
+    const int64_t rows = shape.dim(0), classes = shape.dim(1), samples = int_at(c.input(1), 0);
+    if (samples < 0) return invalid_argument(cat("num_samples should be nonnegative, got ", samples));
+    if (classes <= 0) return invalid_argument(cat("num_classes should be positive, got ", classes));
+    if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, Shape{rows, samples}));
+    const PhiloxStream stream = state_.reserve(2 * kBlocksPerElement * static_cast<uint64_t>(rows * ((samples + 3) / 4 * 4)));
+    ASSIGN_OR_RETURN(Tensor running, c.allocate_scratch(DType::kDouble, shape));
+    return c.output(0).dtype() == DType::kInt32 ? sample<int32_t>(c, running, stream) : sample<int64_t>(c, running, stream);
+  }
+
+ private:
+  template <class Index>
+  Status sample(KernelContext& c, const Tensor& running, const PhiloxStream& stream) const {
+    const Shape &shape = c.input(0).shape(), &out = c.output(0).shape();
+    return launch(Barriers::kBlock, multinomial_kernel<T, Index>, dim3(static_cast<unsigned>(shape.dim(0))), kThreads, 0, stream_of(c), c.in<T>(0),
+                  running.data<double>(), stream, c.out<Index>(0), shape.dim(1), out.dim(1));
+  }
+  RandomState state_;
+};
+
+}  // namespace
+
+void add_random(KernelTable& table) {
+  for (auto op : {"RandomUniform", "RandomStandardNormal", "TruncatedNormal"}) {
+    table.add(op, kFloating, by_output<Random, float, double, half, bfloat16>);
+  }
+  for (auto op : {"StatelessRandomUniform", "StatelessRandomNormal", "StatelessTruncatedNormal", "StatelessRandomUniformV2",
+                  "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"}) {
+    table.add(op, kFloating, by_output<StatelessRandom, float, double, half, bfloat16>);
+  }
+  table.add("RandomUniformInt", DTypeSet{DType::kInt32, DType::kInt64}, by_output<RandomInteger, int32_t, int64_t>);
+  table.add("Multinomial", kFloating, by_input<0, Multinomial, float, double, half, bfloat16>);
+}
+
+}  // namespace emplace::cuda

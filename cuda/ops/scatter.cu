@@ -1,0 +1,332 @@
+// Rows put where indices say: ScatterNd, TensorScatter*, Scatter* into variables, Segment* and UnsortedSegment*,
+// SparseToDense. Rows are sorted by where they go, and those that meet are combined in their order: the same bytes on every
+// run. An index out of range counts for nothing.
+#include <mutex>
+
+#include "core/base/cat.h"
+#include "core/ops/shape_math.h"
+#include "core/ops/variable_state.h"
+#include "cuda/moving.h"
+#include "cuda/sort.h"
+#include "cuda/tuples.h"
+
+namespace emplace::cuda {
+namespace {
+
+enum class Combine { kAdd, kSubtract, kAssign, kMultiply, kMaximum, kMinimum, kMean };  // of rows that are assigned, the last wins
+
+/// In halves, that of finite numbers.
+template <class T>
+EMPLACE_HD Wide<T> highest() {
+  if constexpr (std::is_same_v<T, half>) return 65504.0f;
+  else if constexpr (std::is_same_v<T, bfloat16>) return float_of_bits(0x7f7f0000u);
+  else return std::numeric_limits<T>::max();
+}
+template <class T>
+EMPLACE_HD Wide<T> lowest() {
+  if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::lowest();
+  else return -highest<T>();
+}
+
+/// A NaN gives way to the next number, as in TensorFlow.
+template <class T>
+EMPLACE_HD Wide<T> combined(Wide<T> all, Wide<T> next, Combine combine) {
+  switch (combine) {
+    case Combine::kAssign: return next;
+    case Combine::kSubtract: return subtract(all, next);
+    case Combine::kMultiply: return multiply(all, next);
+    case Combine::kMaximum:
+      if constexpr (!kIsComplex<T>) return all > next ? all : next;
+      break;
+    case Combine::kMinimum:
+      if constexpr (!kIsComplex<T>) return all < next ? all : next;
+      break;
+    default: break;
+  }
+  return add(all, next);
+}
+/// What the combination of no rows gives, where `sorted` says so (Segment*) 0 or 1.
+template <class T>
+T start_of(Combine combine, bool sorted) {
+  if (combine == Combine::kMultiply) return narrow<T>(Wide<T>(1));
+  if constexpr (!kIsComplex<T>) {
+    if (!sorted && combine == Combine::kMaximum) return narrow<T>(lowest<T>());
+    if (!sorted && combine == Combine::kMinimum) return narrow<T>(highest<T>());
+  }
+  return narrow<T>(Wide<T>(0));
+}
+
+__global__ void tuple_keys_kernel(Tuples tuples, uint64_t* keys, int64_t n, uint64_t none) {
+  for (int64_t t = thread_index(); t < n; t += thread_count()) {
+    const int64_t at = tuples.offset(t);
+    keys[t] = at < 0 ? none : static_cast<uint64_t>(at / tuples.slice);
+  }
+}
+__global__ void index_keys_kernel(Indices indices, uint64_t* keys, int64_t n, uint64_t none) {
+  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    const int64_t at = indices.at(i);
+    keys[i] = at < 0 || static_cast<uint64_t>(at) >= none ? none : static_cast<uint64_t>(at);
+  }
+}
+
+/// Rows of `updates`, to be combined into rows of an output.
+struct Rows {
+  Sorted sorted;
+  int64_t count = 0, rows = 0, slice = 1;  // rows to put, rows there are, elements of a row
+  bool one_value = false;                  // updates are one element for all
+};
+
+template <class T>
+__global__ void combine_kernel(const uint64_t* keys, const int32_t* places, int64_t count, int64_t rows, int64_t slice, const T* updates,
+                               bool one_value, T* out, Combine combine, bool starts_as_first) {
+  for (int64_t i = thread_index(); i < count * slice; i += thread_count()) {
+    const int64_t p = i / slice, column = i % slice;
+    const uint64_t key = keys[p];
+    if (key >= static_cast<uint64_t>(rows) || (p > 0 && keys[p - 1] == key)) continue;
+    T* to = out + static_cast<int64_t>(key) * slice + column;
+    auto row = [&](int64_t q) { return widen(updates[one_value ? 0 : places[q] * slice + column]); };
+    Wide<T> all = starts_as_first ? row(p) : widen(*to);
+    int64_t q = starts_as_first ? p + 1 : p;
+    for (; q < count && keys[q] == key; ++q) all = combined<T>(all, row(q), combine);
+    if (combine == Combine::kMean) all = rounded<T>(all) / Wide<T>(static_cast<float>(q - p));
+    *to = narrow<T>(all);
+  }
+}
+
+template <class T>
+Status combine_rows(KernelContext& c, const Rows& r, const T* updates, T* out, Combine combine, bool starts_as_first = false) {
+  return launch(Barriers::kNone, combine_kernel<T>, grid_for(r.count * r.slice), kThreads, 0, stream_of(c), r.sorted.key(), r.sorted.place(), r.count,
+                r.rows, r.slice, updates, r.one_value, out, combine, starts_as_first);
+}
+
+Result<Rows> rows_at(KernelContext& c, const NdIndex& index, int64_t elements) {
+  Rows r{{}, index.tuples, index.slice > 0 ? elements / index.slice : 0, index.slice};
+  ASSIGN_OR_RETURN(const Tuples tuples, Tuples::of(index));
+  ASSIGN_OR_RETURN(Tensor keys, c.allocate_scratch(DType::kUInt64, Shape{r.count}));
+  RETURN_IF_ERROR(launch(Barriers::kNone, tuple_keys_kernel, grid_for(r.count), kThreads, 0, stream_of(c), tuples, keys.data<uint64_t>(), r.count,
+                         static_cast<uint64_t>(r.rows)));
+  ASSIGN_OR_RETURN(r.sorted, sort_keys(c, std::move(keys), r.count, bits_below(static_cast<uint64_t>(r.rows) + 1)));
+  return r;
+}
+Result<Rows> rows_at(KernelContext& c, const Tensor& indices, int64_t rows, int64_t slice) {
+  Rows r{{}, indices.num_elements(), rows, slice};
+  ASSIGN_OR_RETURN(Tensor keys, c.allocate_scratch(DType::kUInt64, Shape{r.count}));
+  RETURN_IF_ERROR(launch(Barriers::kNone, index_keys_kernel, grid_for(r.count), kThreads, 0, stream_of(c), Indices(indices), keys.data<uint64_t>(),
+                         r.count, static_cast<uint64_t>(rows)));
+  ASSIGN_OR_RETURN(r.sorted, sort_keys(c, std::move(keys), r.count, bits_below(static_cast<uint64_t>(rows) + 1)));
+  return r;
+}
+
+/// ScatterNd (into zeros) and TensorScatter* (into a copy of input 0).
+template <class T>
+class ScatterNd final : public Kernel {
+ public:
+  explicit ScatterNd(const KernelInit& init)
+      : into_zeros_(init.op == "ScatterNd"),
+        combine_(init.op == "TensorScatterUpdate" ? Combine::kAssign : init.op == "TensorScatterSub" ? Combine::kSubtract : Combine::kAdd) {}
+
+  Status run(KernelContext& c) override {
+    const Tensor &indices = c.input(into_zeros_ ? 0 : 1), &updates = c.input(into_zeros_ ? 1 : 2);
+    Shape shape = c.input(0).shape();
+    if (into_zeros_) {
+      ASSIGN_OR_RETURN(shape, shape_of_values(c.input(2)));
+    }
+    if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, shape));
+    Tensor& out = c.output(0);
+    if (into_zeros_) {
+      RETURN_IF_ERROR(enqueue_zeros(stream_of(c), out.dtype(), out.raw(), out.num_elements()));
+    } else if (out.num_elements() > 0 && out.raw() != c.input(0).raw()) {
+      const Mover::Axis all{out.num_elements(), 1, 1};
+      RETURN_IF_ERROR(enqueue_copy(stream_of(c), out.dtype(), {&all, 1}, c.input(0).raw(), out.raw()));
+    }
+    ASSIGN_OR_RETURN(const NdIndex index, NdIndex::of_scatter(indices, shape));
+    RETURN_IF_ERROR(check(index, indices, updates, shape));
+    if (indices.num_elements() == 0 || updates.num_elements() == 0) return ok_status();
+    ASSIGN_OR_RETURN(const Rows rows, rows_at(c, index, out.num_elements()));
+    return combine_rows(c, rows, updates.data<T>(), c.out<T>(0), combine_);
+  }
+
+ private:
+  static Status check(const NdIndex& index, const Tensor& indices, const Tensor& updates, const Shape& shape) {
+    Shape wanted = index.outer;
+    for (int i = index.depth; i < shape.rank(); ++i) wanted.add_dim(shape.dim(i));
+    if (!(updates.shape() == wanted)) {
+      return invalid_argument(cat("Outer dimensions of indices and update must match. Indices shape: ", indices.shape().to_string(),
+                                  ", updates shape:", updates.shape().to_string()));
+    }
+    const bool no_indices = indices.num_elements() == 0, no_updates = updates.num_elements() == 0;
+    if ((no_indices && no_updates) || (!no_indices && !no_updates && shape.num_elements() > 0)) return ok_status();
+    return invalid_argument("Indices and updates specified for empty output shape");
+  }
+
+  bool into_zeros_;
+  Combine combine_;
+};
+
+/// ScatterAdd, ScatterSub, ScatterUpdate and the Resource forms: rows of a variable.
+template <class T>
+class ScatterRows final : public Kernel {
+ public:
+  explicit ScatterRows(const KernelInit& init)
+      : combine_(init.op.ends_with("ScatterUpdate") ? Combine::kAssign : init.op.ends_with("ScatterSub") ? Combine::kSubtract : Combine::kAdd) {}
+  Status run(KernelContext& c) override {
+    Variable& v = c.variable(0);
+    const Tensor &indices = c.input(1), &updates = c.input(2);
+    std::lock_guard lock(v.mutex);
+    if (!v.value.valid()) return is_ref(c.input(0).dtype()) ? uninitialized(v) : no_such_variable(v);
+    if (v.dtype != updates.dtype()) {
+      return invalid_argument(cat("Trying to update variable ", v.name, " of type ", dtype_tf_name(v.dtype), " with ", dtype_tf_name(updates.dtype())));
+    }
+    const Shape shape = v.value.shape();
+    if (shape.rank() < 1) return invalid_argument("params must be at least 1-D, got shape []");
+    Shape wanted = indices.shape();
+    for (int i = 1; i < shape.rank(); ++i) wanted.add_dim(shape.dim(i));
+    const bool scalar = updates.shape().rank() == 0;
+    if (!scalar && !(updates.shape() == wanted)) {
+      return invalid_argument(cat("Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape ",
+                                  updates.shape().to_string(), ", indices.shape ", indices.shape().to_string(), ", params.shape ",
+                                  shape.to_string()));
+    }
+    RETURN_IF_ERROR(own_variable(c, v));
+    if (v.value.num_elements() > 0 && indices.num_elements() > 0) {
+      ASSIGN_OR_RETURN(Rows rows, rows_at(c, indices, shape.dim(0), v.value.num_elements() / shape.dim(0)));
+      rows.one_value = scalar;
+      RETURN_IF_ERROR(combine_rows(c, rows, updates.data<T>(), v.value.data<T>(), combine_));
+    }
+    if (c.num_outputs() > 0) c.forward_output(0, c.input(0));
+    return ok_status();
+  }
+
+ private:
+  Combine combine_;
+};
+
+Combine combination_of(std::string_view op) {
+  if (op.ends_with("Mean")) return Combine::kMean;
+  if (op.ends_with("Prod")) return Combine::kMultiply;
+  if (op.ends_with("Max")) return Combine::kMaximum;
+  return op.ends_with("Min") ? Combine::kMinimum : Combine::kAdd;
+}
+
+/// Segment* wait for the last id, which says how many rows the output has.
+template <class T>
+class Segment final : public Kernel {
+ public:
+  explicit Segment(const KernelInit& init) : sorted_(init.op.starts_with("Segment")), combine_(combination_of(init.op)) {}
+  Status run(KernelContext& c) override {
+    const Tensor &data = c.input(0), &ids = c.input(1);
+    ASSIGN_OR_RETURN(const Shape shape, sorted_ ? sorted_shape(c) : unsorted_shape(c));
+    if (c.output(0).raw() == nullptr || !(c.output(0).shape() == shape)) RETURN_IF_ERROR(c.allocate_output(0, shape));
+    Tensor& out = c.output(0);
+    const int64_t n = out.num_elements();
+    const T start = start_of<T>(combine_, sorted_);
+    StreamMover mover(stream_of(c));
+    mover.fill(out.dtype(), &start, out.raw(), n);
+    RETURN_IF_ERROR(mover.status());
+    if (n == 0 || data.num_elements() == 0) return ok_status();
+    ASSIGN_OR_RETURN(const Rows rows, rows_at(c, ids, shape.dim(0), n / shape.dim(0)));
+    return combine_rows(c, rows, data.data<T>(), c.out<T>(0), combine_, sorted_);
+  }
+
+ private:
+  static Result<Shape> sorted_shape(const KernelContext& c) {
+    const Tensor& ids = c.input(1);
+    Shape shape = c.input(0).shape();
+    if (shape.rank() < 1) return invalid_argument("data must be at least rank 1");
+    const int64_t rows = shape.dim(0);
+    if (ids.shape().rank() != 1 || ids.num_elements() != rows) {
+      return invalid_argument("segment_ids should be the same size as dimension 0 of input.");
+    }
+    if (rows == 0) return shape;
+    int64_t last = 0;
+    if (ids.dtype() == DType::kInt64) {
+      ASSIGN_OR_RETURN(last, read_back(c, ids.data<int64_t>() + rows - 1));
+    } else {
+      ASSIGN_OR_RETURN(const int32_t narrow_last, read_back(c, ids.data<int32_t>() + rows - 1));
+      last = narrow_last;
+    }
+    if (last < 0) return invalid_argument("segment ids must be >= 0");
+    ASSIGN_OR_RETURN(shape.dim(0), add_dims(last, 1));
+    return shape;
+  }
+  static Result<Shape> unsorted_shape(const KernelContext& c) {
+    const Shape &d = c.input(0).shape(), &s = c.input(1).shape();
+    if (c.input(2).num_elements() != 1) {
+      return invalid_argument(cat("num_segments should be a scalar, not shape ", c.input(2).shape().to_string()));
+    }
+    const int64_t segments = int_at(c.input(2), 0);
+    if (segments < 0) return invalid_argument(cat("Input num_segments == ", segments, " must not be negative."));
+    bool prefix = s.rank() <= d.rank();
+    for (int i = 0; prefix && i < s.rank(); ++i) prefix = s.dim(i) == d.dim(i);
+    if (!prefix) return invalid_argument(cat("data.shape = ", d.to_string(), " does not start with segment_ids.shape = ", s.to_string()));
+    Shape shape{segments};
+    for (int i = s.rank(); i < d.rank(); ++i) shape.add_dim(d.dim(i));
+    return shape;
+  }
+  bool sorted_;
+  Combine combine_;
+};
+
+/// Places are checked for nothing: one out of range, out of order or repeated is no error here.
+template <class E>
+class SparseToDense final : public Kernel {
+ public:
+  explicit SparseToDense(const KernelInit&) {}
+  Status run(KernelContext& c) override {
+    const Tensor &indices = c.input(0), &values = c.input(2), &rest = c.input(3);
+    const Shape& s = indices.shape();
+    if (s.rank() > 2) return invalid_argument(cat("sparse_indices should be a scalar, vector, or matrix, got shape ", s.to_string()));
+    ASSIGN_OR_RETURN(const Shape shape, shape_of_values(c.input(1)));
+    const int64_t count = s.rank() > 0 ? s.dim(0) : 1, depth = s.rank() > 1 ? s.dim(1) : 1;
+    if (shape.rank() != depth) {
+      return invalid_argument(cat("output_shape has incorrect number of elements: ", shape.rank(), " should be: ", depth));
+    }
+    const bool one_value = values.shape().rank() == 0;
+    if (!one_value && !(values.shape() == Shape{count})) {
+      return invalid_argument(cat("sparse_values has incorrect shape ", values.shape().to_string(), ", should be [] or [", count, "]"));
+    }
+    if (rest.shape().rank() != 0) return invalid_argument("default_value should be a scalar.");
+    if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, shape));
+    Tensor& out = c.output(0);
+    StreamMover mover(stream_of(c));
+    mover.fill(out.dtype(), rest.raw(), out.raw(), out.num_elements());
+    RETURN_IF_ERROR(mover.status());
+    if (count == 0 || out.num_elements() == 0) return ok_status();
+    const Tensor tuples = indices.reshaped(Shape{count, depth});
+    ASSIGN_OR_RETURN(const NdIndex index, NdIndex::of(tuples, shape));
+    ASSIGN_OR_RETURN(Rows rows, rows_at(c, index, out.num_elements()));
+    rows.one_value = one_value;
+    return combine_rows(c, rows, values.data<E>(), c.out<E>(0), Combine::kAssign);
+  }
+};
+
+}  // namespace
+
+void add_scatter(KernelTable& table) {
+  constexpr DTypeSet kHost{DType::kInt32}, kWide = kFloatDouble | kComplexes | DTypeSet{DType::kInt64};
+  constexpr DTypeSet kAll = kNumbers.without(kHost);
+  table.add("ScatterNd", kAll,
+            by_input<1, ScatterNd, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, complex64, complex128>);
+  for (auto op : {"TensorScatterAdd", "TensorScatterSub", "TensorScatterUpdate"}) {
+    table.add(op, kWide, by_input<0, ScatterNd, float, double, int64_t, complex64, complex128>);
+    table.add_host_code(op, kHost);
+  }
+  table.add_host_code("ScatterNd", kHost);
+  for (auto op : {"ScatterAdd", "ScatterSub", "ScatterUpdate"}) table.add(op, kFloating, by_input<2, ScatterRows, float, double, half, bfloat16>);
+  for (auto op : {"ResourceScatterAdd", "ResourceScatterSub", "ResourceScatterUpdate"}) {
+    table.add(op, kRealNumbers, by_input<2, ScatterRows, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>);
+  }
+  table.add("ResourceScatterUpdate", DTypeSet{DType::kBool}, [](const KernelInit& init) { return make<ScatterRows<uint8_t>>(init); });
+  for (auto op : {"SegmentSum", "SegmentMean", "SegmentProd", "SegmentMax", "SegmentMin"}) {
+    table.add_waiting(op, kFloating, by_input<0, Segment, float, double, half, bfloat16>);
+  }
+  for (auto op : {"UnsortedSegmentSum", "UnsortedSegmentProd"}) {
+    table.add(op, kFloating | kComplexes | kHost, by_input<0, Segment, float, double, half, bfloat16, int32_t, complex64, complex128>);
+  }
+  for (auto op : {"UnsortedSegmentMax", "UnsortedSegmentMin"}) {
+    table.add(op, kFloating | kHost, by_input<0, Segment, float, double, half, bfloat16, int32_t>);
+  }
+  table.add("SparseToDense", kNumbersAndBool, sized_by_output<SparseToDense>);
+}
+
+}  // namespace emplace::cuda

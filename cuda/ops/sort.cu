@@ -1,0 +1,110 @@
+// A radix sort: four bits at a time, each pass stable. A block counts its tile's digits, one block sums the counts up, and
+// every block puts its tile's keys where these sums say.
+#include "cuda/sort.h"
+
+#include "cuda/error.h"
+#include "cuda/launch.h"
+
+namespace emplace::cuda {
+namespace {
+
+constexpr int kDigits = 16, kDigitBits = 4;
+constexpr int kPerThread = 8, kTile = static_cast<int>(kThreads) * kPerThread;
+
+__device__ __forceinline__ unsigned digit_of(uint64_t key, int shift) { return static_cast<unsigned>(key >> shift) % kDigits; }
+
+/// counts[digit * tiles + tile].
+__global__ void count_kernel(const uint64_t* keys, int64_t n, int shift, uint32_t* counts, int64_t tiles) {
+  __shared__ uint16_t own[kDigits][kThreads];
+  for (int d = 0; d < kDigits; ++d) own[d][threadIdx.x] = 0;
+  const int64_t begin = int64_t{blockIdx.x} * kTile + threadIdx.x * kPerThread;
+  for (int64_t i = begin; i < begin + kPerThread && i < n; ++i) ++own[digit_of(keys[i], shift)][threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x >= kDigits) return;
+  uint32_t sum = 0;
+  for (unsigned t = 0; t < kThreads; ++t) sum += own[threadIdx.x][t];
+  counts[threadIdx.x * tiles + blockIdx.x] = sum;
+}
+
+__global__ void place_kernel(const uint64_t* keys, const int32_t* order, int64_t n, int shift, const uint32_t* firsts, int64_t tiles,
+                             uint64_t* keys_out, int32_t* order_out) {
+  __shared__ uint16_t own[kDigits][kThreads];
+  for (int d = 0; d < kDigits; ++d) own[d][threadIdx.x] = 0;
+  const int64_t begin = int64_t{blockIdx.x} * kTile + threadIdx.x * kPerThread;
+  for (int64_t i = begin; i < begin + kPerThread && i < n; ++i) ++own[digit_of(keys[i], shift)][threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x < kDigits) {
+    uint16_t sum = 0;
+    for (unsigned t = 0; t < kThreads; ++t) {
+      const uint16_t count = own[threadIdx.x][t];
+      own[threadIdx.x][t] = sum;
+      sum = static_cast<uint16_t>(sum + count);
+    }
+  }
+  __syncthreads();
+  for (int64_t i = begin; i < begin + kPerThread && i < n; ++i) {
+    const unsigned d = digit_of(keys[i], shift);
+    const int64_t at = firsts[d * tiles + blockIdx.x] + own[d][threadIdx.x]++;
+    keys_out[at] = keys[i];
+    order_out[at] = order[i];
+  }
+}
+
+__global__ void number_kernel(int32_t* order, int64_t n) {
+  for (int64_t i = thread_index(); i < n; i += thread_count()) order[i] = static_cast<int32_t>(i);
+}
+
+/// One block: each thread sums a piece, then goes over it again from what stands before.
+__global__ void sums_kernel(uint32_t* counts, int64_t n) {
+  __shared__ uint32_t totals[kThreads];
+  const int64_t piece = (n + kThreads - 1) / kThreads, begin = threadIdx.x * piece;
+  uint32_t sum = 0;
+  for (int64_t i = begin; i < begin + piece && i < n; ++i) sum += counts[i];
+  totals[threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    uint32_t running = 0;
+    for (unsigned t = 0; t < kThreads; ++t) {
+      const uint32_t own = totals[t];
+      totals[t] = running;
+      running += own;
+    }
+    counts[n] = running;
+  }
+  __syncthreads();
+  uint32_t running = totals[threadIdx.x];
+  for (int64_t i = begin; i < begin + piece && i < n; ++i) {
+    const uint32_t own = counts[i];
+    counts[i] = running;
+    running += own;
+  }
+}
+
+}  // namespace
+
+Status exclusive_sums(KernelContext& c, uint32_t* counts, int64_t n) {
+  return launch(Barriers::kBlock, sums_kernel, dim3(1), kThreads, 0, stream_of(c), counts, n);
+}
+
+Result<Sorted> sort_keys(KernelContext& c, Tensor keys, int64_t n, int bits) {
+  if (n >= int64_t{1} << 31) return unimplemented("sorting so many elements on a GPU");
+  const int64_t tiles = (n + kTile - 1) / kTile;
+  Sorted now{std::move(keys), Tensor()}, next;
+  ASSIGN_OR_RETURN(now.order, c.allocate_scratch(DType::kInt32, Shape{n}));
+  ASSIGN_OR_RETURN(next.keys, c.allocate_scratch(DType::kUInt64, Shape{n}));
+  ASSIGN_OR_RETURN(next.order, c.allocate_scratch(DType::kInt32, Shape{n}));
+  ASSIGN_OR_RETURN(Tensor counts, c.allocate_scratch(DType::kUInt32, Shape{kDigits * tiles + 1}));
+  RETURN_IF_ERROR(launch(Barriers::kNone, number_kernel, grid_for(n), kThreads, 0, stream_of(c), now.order.data<int32_t>(), n));
+  const dim3 grid(static_cast<unsigned>(tiles));
+  for (int shift = 0; shift < bits; shift += kDigitBits) {
+    auto* firsts = counts.data<uint32_t>();
+    RETURN_IF_ERROR(launch(Barriers::kBlock, count_kernel, grid, kThreads, 0, stream_of(c), now.key(), n, shift, firsts, tiles));
+    RETURN_IF_ERROR(exclusive_sums(c, firsts, kDigits * tiles));
+    RETURN_IF_ERROR(launch(Barriers::kBlock, place_kernel, grid, kThreads, 0, stream_of(c), now.key(), now.place(), n, shift, firsts, tiles,
+                           next.keys.data<uint64_t>(), next.order.data<int32_t>()));
+    std::swap(now, next);
+  }
+  return now;
+}
+
+}  // namespace emplace::cuda

@@ -1,0 +1,39 @@
+/// Sorting and counting on a GPU, without atomics: the same order on every run.
+#pragma once
+
+#include "cuda/error.h"
+#include "cuda/kernel_table.h"
+
+namespace emplace::cuda {
+
+/// Keys that are sorted, and for each the place where it stood.
+struct Sorted {
+  Tensor keys, order;  // uint64, int32: handed to kernels, never read here
+  const uint64_t* key() const { return keys.data<uint64_t>(); }
+  const int32_t* place() const { return order.data<int32_t>(); }
+};
+
+/// Sorts n keys by their lowest `bits` bits, ascending; equal ones stay in order. `keys` (device memory) is used up.
+/// Unimplemented from 2^31 keys on.
+Result<Sorted> sort_keys(KernelContext& c, Tensor keys, int64_t n, int bits);
+
+/// counts[i] becomes the sum of those before it; the sum of all is written behind the last: counts has n + 1 entries.
+Status exclusive_sums(KernelContext& c, uint32_t* counts, int64_t n);
+
+/// Waits for the stream, then gives the value at `device`.
+template <class T>
+Result<T> read_back(const KernelContext& c, const T* device) {
+  T value{};
+  CUDA_TRY(cudaMemcpyAsync(&value, device, sizeof value, cudaMemcpyDeviceToHost, stream_of(c)));
+  CUDA_TRY(cudaStreamSynchronize(stream_of(c)));
+  return value;
+}
+
+/// Bits that numbers below `limit` take.
+inline int bits_below(uint64_t limit) {
+  int bits = 0;
+  while (bits < 64 && (limit - 1) >> bits != 0) ++bits;
+  return bits;
+}
+
+}  // namespace emplace::cuda
