@@ -18,6 +18,10 @@ struct Sample {
   double tolerance = 0;  // 0: the same bytes
 };
 
+class GradientContext;
+/// Builds the gradients of one node's inputs; see core/op/gradient_context.h.
+using GradientFunction = Status (*)(GradientContext&);
+
 class OpDef {
  public:
   explicit OpDef(std::string_view name);
@@ -46,6 +50,9 @@ class OpDef {
   OpDef&& provides_outputs() && { provides_outputs_ = true; return std::move(*this); }
   /// Output 0 may be written over an input of the same shape and type that nobody else reads (elementwise ops).
   OpDef&& may_overwrite_input() && { may_overwrite_ = true; return std::move(*this); }
+  OpDef&& gradient(GradientFunction f) && { gradient_ = f; return std::move(*this); }
+  /// TensorFlow registers the op as not differentiable: what it makes is a constant to every loss.
+  OpDef&& not_differentiable() && { not_differentiable_ = true; return std::move(*this); }
   OpDef&& sample(std::string_view text, double tolerance = 0) &&;
 
   std::string_view name() const { return name_; }
@@ -56,6 +63,9 @@ class OpDef {
   bool forwards() const { return forwards_input_; }
   bool provides() const { return provides_outputs_; }
   bool may_overwrite() const { return may_overwrite_; }
+  /// Null: no gradient is registered, or there is none on purpose.
+  GradientFunction gradient_function() const { return gradient_; }
+  bool stops_gradients() const { return not_differentiable_; }
   const std::vector<Sample>& samples() const { return samples_; }
   DTypeSet cpu_types() const;
   /// Null if there is no CPU kernel for that type.
@@ -68,12 +78,14 @@ class OpDef {
   };
   std::string_view name_, doc_, kernel_attr_;
   ShapeRule shape_ = nullptr;
+  GradientFunction gradient_ = nullptr;
   std::vector<Entry> cpu_;
   std::vector<int> value_inputs_;
   std::vector<Sample> samples_;
   bool forwards_input_ = false;
   bool provides_outputs_ = false;
   bool may_overwrite_ = false;
+  bool not_differentiable_ = false;
 };
 
 /// The ops that this emplace runs. Built from core/ops/op_list.inc; an op's definition is made when it is first

@@ -1,0 +1,77 @@
+/// NodeGradient: the GradientContext of one forward node, over a GraphEditor.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/graph/graph_editor.h"
+#include "core/op/gradient_context.h"
+
+namespace emplace {
+
+/// A gradient on its way: a tensor, or slices of one (TensorFlow's IndexedSlices).
+struct PartialGradient {
+  Value values;
+  Value indices, dense_shape;  // of slices only
+  bool is_slices() const { return indices.valid(); }
+  bool valid() const { return values.valid(); }
+};
+
+class NodeGradient final : public GradientContext {
+ public:
+  /// Nodes get names below `scope` and are colocated with `node` if `colocate`. `arrived`: by output.
+  NodeGradient(GraphEditor& edit, NodeId node, bool colocate) : edit_(edit), node_(node), colocate_(colocate), attrs_(edit.graph().attrs(node)) {}
+
+  const std::string& scope() const { return scope_; }
+  void set_scope(std::string scope) { scope_ = std::move(scope); }
+  void set_arrived(std::vector<PartialGradient> arrived, std::vector<bool> zeros) {
+    arrived_ = std::move(arrived);
+    zeros_ = std::move(zeros);
+    results_.assign(static_cast<size_t>(num_inputs()), {});
+  }
+  std::vector<PartialGradient>& results() { return results_; }
+
+  std::string_view op() const override { return edit_.graph().op(node_); }
+  int num_inputs() const override { return static_cast<int>(edit_.graph().node(node_).num_inputs); }
+  Value input(int i) const override {
+    Endpoint e = edit_.graph().inputs(node_)[static_cast<size_t>(i)];
+    return {e.node, e.slot};
+  }
+  Value output(int i) const override { return {node_, static_cast<uint32_t>(i)}; }
+  const Attrs& attrs() const override { return attrs_; }
+  Value grad(int i) override;
+  bool grad_is_zero(int i) const override { return zeros_[static_cast<size_t>(i)]; }
+
+  DType type(Value v) const override { return base_type(edit_.type({v.node, v.slot})); }
+  const Shape& shape(Value v) const override { return edit_.shape({v.node, v.slot}); }
+  const Tensor* value(Value v) override { return edit_.value({v.node, v.slot}); }
+
+  Value add(std::string_view op, const std::vector<Value>& inputs, AttrList attrs, std::string_view name) override;
+  Value constant(Tensor value, std::string_view name) override;
+  void wait_for(Value v) override;
+
+  void set(int i, Value gradient) override { results_[static_cast<size_t>(i)] = {gradient, {}, {}}; }
+  void set_slices(int i, Value values, Value indices, Value dense_shape) override {
+    results_[static_cast<size_t>(i)] = {values, indices, dense_shape};
+  }
+  void pass_on(int output, int i) override { results_[static_cast<size_t>(i)] = arrived_[static_cast<size_t>(output)]; }
+  Status status() const override { return edit_.status(); }
+
+  /// Slices as a tensor.
+  Value densify(const PartialGradient& gradient) {
+    return gradient.is_slices() ? dense(gradient.values, gradient.indices, gradient.dense_shape) : gradient.values;
+  }
+
+ private:
+  GraphEditor& edit_;
+  NodeId node_;
+  bool colocate_;
+  Attrs attrs_;
+  std::string scope_;
+  std::vector<PartialGradient> arrived_, results_;
+  std::vector<bool> zeros_;
+  NodeId waits_for_ = kNoNode;
+  std::vector<NodeId> after_;  // what was built since wait_for()
+};
+
+}  // namespace emplace

@@ -1,0 +1,252 @@
+#include "core/train/gradients.h"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+
+#include "core/base/cat.h"
+#include "core/train/gradient_node.h"
+#include "core/train/gradient_path.h"
+
+namespace emplace {
+namespace {
+
+class Backprop {
+ public:
+  Backprop(GraphEditor& edit, Endpoint loss, std::span<const Endpoint> xs, const GradientOptions& options)
+      : edit_(edit), graph_(edit.graph()), loss_(loss), xs_(xs), options_(options), num_forward_(graph_.num_nodes()) {}
+
+  Result<Gradients> run() {
+    RETURN_IF_ERROR(check_types());
+    mark_reached();
+    count_pending();
+    scope_ = edit_.unique_name(options_.scope);
+    seed();
+    if (pending_[loss_.node] == 0 && between_[loss_.node]) ready_.push_back(loss_.node);
+    for (; !ready_.empty(); ready_.pop_front()) RETURN_IF_ERROR(go_back(ready_.front()));
+    Gradients out;
+    GradientPath path(graph_, loss_, num_forward_, no_gradient_);
+    for (Endpoint x : xs_) {
+      PartialGradient gradient = arrived_at(x);
+      NodeGradient node = context(x.node);
+      node.set_scope(scope_);
+      Value dense = gradient.valid() ? node.densify(gradient) : Value{};
+      out.of.push_back({dense.node, dense.slot});
+      out.why_not.push_back(gradient.valid() ? "" : path.why_not(x));
+    }
+    RETURN_IF_ERROR(Status(edit_.status()));
+    drop_unneeded(out.of);
+    return out;
+  }
+
+ private:
+  NodeGradient context(NodeId node) { return NodeGradient(edit_, node, options_.colocate); }
+
+  Status check_types() const {
+    if (!is_floating(base_type(edit_.type(loss_)))) {
+      return invalid_argument(cat("'", graph_.name(loss_.node), "' is ", dtype_name(edit_.type(loss_)), ", and only a floating-point tensor has gradients"));
+    }
+    for (Endpoint x : xs_) {
+      if (!carries_gradient(edit_.type(x)) || base_type(edit_.type(x)) == DType::kVariant) {
+        return invalid_argument(cat("'", graph_.name(x.node), "' is ", dtype_name(edit_.type(x)), ": a gradient is with respect to a floating-point tensor or a variable"));
+      }
+    }
+    return ok_status();
+  }
+
+  // What the xs reach through outputs that carry gradients.
+  void mark_reached() {
+    reached_.assign(num_forward_, false);
+    Consumers consumers(graph_);
+    std::vector<NodeId> stack;
+    for (Endpoint x : xs_) stack.push_back(x.node);
+    while (!stack.empty()) {
+      NodeId id = stack.back();
+      stack.pop_back();
+      if (reached_[id]) continue;
+      reached_[id] = true;
+      for (const Consumers::Edge& edge : consumers.of(id)) {
+        if (edge.input >= 0 && carries_gradient(graph_.output_type({id, edge.slot}))) stack.push_back(edge.node);
+      }
+    }
+  }
+
+  // The nodes between the loss and the xs, and how many of their readers must have told their gradients first.
+  void count_pending() {
+    between_.assign(num_forward_, false);
+    pending_.assign(num_forward_, 0);
+    std::vector<NodeId> nodes, stack{loss_.node};
+    while (!stack.empty()) {
+      NodeId id = stack.back();
+      stack.pop_back();
+      if (!reached_[id] || between_[id]) continue;
+      between_[id] = true;
+      nodes.push_back(id);
+      for (const Endpoint& e : graph_.inputs(id)) stack.push_back(e.node);
+    }
+    for (NodeId id : nodes) {
+      for (const Endpoint& e : graph_.inputs(id)) pending_[e.node] += between_[e.node];
+    }
+  }
+
+  // d(sum of the loss) / d(loss): ones.
+  void seed() {
+    NodeGradient node = context(loss_.node);
+    node.set_scope(scope_);
+    const Value loss{loss_.node, loss_.slot};
+    const Value shape = node.shape_of(loss), one = node.scalar(node.type(loss), 1, "grad_ys_0/Const");
+    put(loss_, {node.add("Fill", {shape, one}, {}, "grad_ys_0"), {}, {}});
+  }
+
+  void put(Endpoint tensor, PartialGradient gradient) {
+    auto& of_node = gradients_[tensor.node];
+    if (of_node.size() <= tensor.slot) of_node.resize(tensor.slot + size_t{1});
+    of_node[tensor.slot].push_back(gradient);
+  }
+
+  PartialGradient arrived_at(Endpoint tensor) const {
+    auto found = gradients_.find(tensor.node);
+    if (found == gradients_.end() || found->second.size() <= tensor.slot || found->second[tensor.slot].empty()) return {};
+    return found->second[tensor.slot].front();
+  }
+
+  // An x below which nothing leads to another x: its gradient is wanted, not what comes before it.
+  bool is_end(NodeId id) const {
+    if (std::none_of(xs_.begin(), xs_.end(), [&](Endpoint x) { return x.node == id; })) return false;
+    auto inputs = graph_.inputs(id);
+    return std::none_of(inputs.begin(), inputs.end(), [&](const Endpoint& e) { return between_[e.node]; });
+  }
+
+  // One node: sums what arrived at its outputs, and sends on what its op makes of that.
+  Status go_back(NodeId id) {
+    NodeGradient node = context(id);
+    node.set_scope(scope_);
+    std::vector<PartialGradient> arrived = sum_up(node, id);
+    const bool any = std::any_of(arrived.begin(), arrived.end(), [](const PartialGradient& g) { return g.valid(); });
+    if (any && !is_end(id)) RETURN_IF_ERROR(differentiate(node, id, std::move(arrived)));
+    for (const Endpoint& e : graph_.inputs(id)) {
+      if (between_[e.node] && --pending_[e.node] == 0) ready_.push_back(e.node);
+    }
+    return Status(edit_.status());
+  }
+
+  std::vector<PartialGradient> sum_up(NodeGradient& node, NodeId id) {
+    auto& of_node = gradients_[id];
+    of_node.resize(graph_.num_outputs(id));
+    std::vector<PartialGradient> sums;
+    for (auto& parts : of_node) {
+      if (parts.size() > 1) parts = {add_up(node, parts)};
+      sums.push_back(parts.empty() ? PartialGradient{} : parts.front());
+    }
+    return sums;
+  }
+
+  static PartialGradient add_up(NodeGradient& node, const std::vector<PartialGradient>& parts) {
+    if (std::all_of(parts.begin(), parts.end(), [](const PartialGradient& g) { return g.is_slices(); })) {
+      std::vector<Value> values, indices;
+      for (const PartialGradient& g : parts) {
+        values.push_back(g.values);
+        indices.push_back(g.indices);
+      }
+      Value all = node.concat(values);
+      return {all, node.concat(indices), parts.front().dense_shape};
+    }
+    std::vector<Value> dense;
+    for (const PartialGradient& g : parts) dense.push_back(node.densify(g));
+    return {node.add("AddN", dense, {}, {}), {}, {}};
+  }
+
+  Status differentiate(NodeGradient& node, NodeId id, std::vector<PartialGradient> arrived) {
+    const OpDef* def = graph_.type(id).def;
+    const GradientFunction function = def ? def->gradient_function() : nullptr;
+    if (!function) {
+      if (def && def->stops_gradients()) return ok_status();
+      return unimplemented(cat("op '", graph_.op(id), "' of node '", graph_.name(id), "' has no gradient; the path is ",
+                               GradientPath(graph_, loss_, num_forward_, no_gradient_).text(id)));
+    }
+    std::vector<bool> zeros(arrived.size(), false);
+    for (uint32_t slot = 0; slot < arrived.size(); ++slot) {
+      const DType type = base_type(graph_.output_type({id, slot}));
+      if (arrived[slot].valid() || !carries_gradient(type) || type == DType::kResource || type == DType::kVariant) continue;
+      arrived[slot].values = node.add("ZerosLike", {{id, slot}}, {}, "zeros_like");
+      zeros[slot] = true;
+    }
+    node.set_scope(edit_.unique_name(cat(scope_, "/", graph_.name(id), "_grad")));
+    node.set_arrived(std::move(arrived), std::move(zeros));
+    RETURN_IF_ERROR(function(node).with_context(cat("gradient of node '", graph_.name(id), "' (", graph_.op(id), ")")));
+    std::vector<PartialGradient>& results = node.results();
+    for (uint32_t i = 0; i < results.size(); ++i) {
+      if (!results[i].valid()) no_gradient_.push_back({id, i});
+      if (!between_[graph_.inputs(id)[i].node]) results[i] = {};
+    }
+    if (options_.gate) gate(node.scope(), results);
+    for (uint32_t i = 0; i < results.size(); ++i) {
+      if (results[i].valid()) put(graph_.inputs(id)[i], results[i]);
+    }
+    return ok_status();
+  }
+
+  // Gradient functions make gradients for all inputs, zeros for all outputs; only what the xs need stays.
+  void drop_unneeded(const std::vector<Endpoint>& results) {
+    std::vector<bool> needed(graph_.num_nodes(), false);
+    std::vector<NodeId> stack;
+    auto need = [&](NodeId id) {
+      if (id == kNoNode || id < num_forward_ || needed[id]) return;
+      needed[id] = true;
+      stack.push_back(id);
+    };
+    for (Endpoint e : results) need(e.node);
+    while (!stack.empty()) {
+      const NodeId id = stack.back();
+      stack.pop_back();
+      for (const Endpoint& e : graph_.inputs(id)) need(e.node);
+      for (const Endpoint& e : graph_.controls(id)) need(e.node);
+    }
+    for (NodeId id = num_forward_; id < graph_.num_nodes(); ++id) {
+      if (!needed[id]) edit_.remove(id);
+    }
+  }
+
+  // control_flow_ops.tuple(): none of an op's gradients is there before all of them are.
+  void gate(const std::string& node_scope, std::vector<PartialGradient>& results) {
+    std::vector<NodeId> sources;
+    for (const PartialGradient& g : results) {
+      if (g.valid()) sources.push_back(g.values.node);
+    }
+    if (sources.size() < 2) return;
+    std::sort(sources.begin(), sources.end());
+    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+    std::string_view device = graph_.requested_device(sources.front());
+    bool one_device = std::all_of(sources.begin(), sources.end(), [&](NodeId s) { return graph_.requested_device(s) == device; });
+    const std::string scope = edit_.unique_name(cat(node_scope, "/tuple"));
+    NodeId gate = edit_.add({.name = cat(scope, "/group_deps"), .op = "NoOp", .controls = sources, .device = std::string(one_device ? device : "")});
+    for (PartialGradient& g : results) {
+      if (!g.valid()) continue;
+      g.values = value_of(edit_.add_output({.name = cat(scope, "/control_dependency"), .op = "Identity", .inputs = {{g.values.node, g.values.slot}},
+                                            .controls = {gate}, .colocate_with = {g.values.node}}));
+    }
+  }
+
+  static Value value_of(Endpoint e) { return {e.node, e.slot}; }
+
+  GraphEditor& edit_;
+  const Graph& graph_;
+  Endpoint loss_;
+  std::span<const Endpoint> xs_;
+  const GradientOptions& options_;
+  const NodeId num_forward_;
+  std::string scope_;
+  std::vector<bool> reached_, between_;  // by forward node
+  std::vector<int64_t> pending_;         // by forward node: readers between it and the loss that are still to come
+  std::deque<NodeId> ready_;
+  std::unordered_map<NodeId, std::vector<std::vector<PartialGradient>>> gradients_;  // by output: what arrived
+  std::vector<std::pair<NodeId, uint32_t>> no_gradient_;  // inputs for which a gradient function had none
+};
+
+}  // namespace
+
+Result<Gradients> add_gradients(GraphEditor& edit, Endpoint loss, std::span<const Endpoint> xs, const GradientOptions& options) {
+  return Backprop(edit, loss, xs, options).run();
+}
+
+}  // namespace emplace
