@@ -1,6 +1,7 @@
 // Relu and its relatives: elementwise activation functions of neural networks.
 #include <bit>
 
+#include "core/op/gradient_context.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/selu_constants.h"
 #include "core/ops/vector_math.h"
@@ -65,16 +66,46 @@ constexpr KernelMaker kFloatingOnly = elementwise<F, float, double>;
 template <class F>
 constexpr KernelMaker kRoundingHalves = elementwise<F, float, double, half, bfloat16>;
 
+Status relu_gradient(GradientContext& g) {
+  g.set(0, g.add("ReluGrad", {g.grad(0), g.output(0)}));
+  return g.status();
+}
+
+Status relu6_gradient(GradientContext& g) {
+  g.set(0, g.add("Relu6Grad", {g.grad(0), g.output(0)}));
+  return g.status();
+}
+
+Status elu_gradient(GradientContext& g) {
+  g.set(0, g.add("EluGrad", {g.grad(0), g.output(0)}));
+  return g.status();
+}
+
+Status selu_gradient(GradientContext& g) {
+  g.set(0, g.add("SeluGrad", {g.grad(0), g.output(0)}));
+  return g.status();
+}
+
+Status softplus_gradient(GradientContext& g) {
+  g.set(0, g.mul(g.grad(0), g.add("Sigmoid", {g.input(0)})));
+  return g.status();
+}
+
+Status softsign_gradient(GradientContext& g) {
+  g.set(0, g.add("SoftsignGrad", {g.grad(0), g.input(0)}));
+  return g.status();
+}
+
 }  // namespace
 
-OpDef relu_op() { return unary_op("Relu", "max(x, 0); NaN stays.").cpu(kRealNumbers, kReal<Relu>); }
-OpDef relu6_op() { return unary_op("Relu6", "min(max(x, 0), 6); NaN stays.").cpu(kRealNumbers, kReal<Relu6>); }
-OpDef elu_op() { return unary_op("Elu", "x where x >= 0, else exp(x) - 1.").cpu(kFloating, kRoundingHalves<Elu>); }
+OpDef relu_op() { return unary_op("Relu", "max(x, 0); NaN stays.").cpu(kRealNumbers, kReal<Relu>).gradient(relu_gradient); }
+OpDef relu6_op() { return unary_op("Relu6", "min(max(x, 0), 6); NaN stays.").cpu(kRealNumbers, kReal<Relu6>).gradient(relu6_gradient); }
+OpDef elu_op() { return unary_op("Elu", "x where x >= 0, else exp(x) - 1.").cpu(kFloating, kRoundingHalves<Elu>).gradient(elu_gradient); }
 OpDef selu_op() {
   return unary_op("Selu", "scale * x where x >= 0, else scale * alpha * (exp(x) - 1), with the constants of the paper.")
-      .cpu(kFloating, kRoundingHalves<Selu>);
+      .cpu(kFloating, kRoundingHalves<Selu>).gradient(selu_gradient);
 }
-OpDef softplus_op() { return unary_op("Softplus", "log(1 + exp(x)).").cpu(kFloating, kRoundingHalves<Softplus>); }
-OpDef softsign_op() { return unary_op("Softsign", "x / (1 + |x|).").cpu(kFloating, kFloatingOnly<Softsign>); }
+OpDef softplus_op() { return unary_op("Softplus", "log(1 + exp(x)).").cpu(kFloating, kRoundingHalves<Softplus>).gradient(softplus_gradient); }
+OpDef softsign_op() { return unary_op("Softsign", "x / (1 + |x|).").cpu(kFloating, kFloatingOnly<Softsign>).gradient(softsign_gradient); }
 
 }  // namespace emplace

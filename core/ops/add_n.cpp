@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/numeric.h"
 
@@ -65,12 +66,18 @@ Status add_n_shape(ShapeContext& c) {
   return ok_status();
 }
 
+Status add_n_gradient(GradientContext& g) {
+  for (int i = 0; i < g.num_inputs(); ++i) g.pass_on(0, i);
+  return g.status();
+}
+
 }  // namespace
 
 OpDef add_n_op() {
   return OpDef("AddN").doc("The sum of all inputs, which have one shape.").shape(add_n_shape).may_overwrite_input()
       .cpu(kNumbers, make<AddN>)
-      .sample("inputs=f32[2,3] uniform(-2,2),f32[2,3] uniform(-2,2),f32[2,3] uniform(-2,2); N=3");
+      .sample("inputs=f32[2,3] uniform(-2,2),f32[2,3] uniform(-2,2),f32[2,3] uniform(-2,2); N=3")
+      .gradient(add_n_gradient);
 }
 
 }  // namespace emplace

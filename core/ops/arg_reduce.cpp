@@ -119,7 +119,7 @@ OpDef arg_op(std::string_view name, std::string_view doc) {
 
 }  // namespace
 
-OpDef arg_max_op() { return arg_op<true>("ArgMax", "The index of the largest element along an axis."); }
-OpDef arg_min_op() { return arg_op<false>("ArgMin", "The index of the smallest element along an axis."); }
+OpDef arg_max_op() { return arg_op<true>("ArgMax", "The index of the largest element along an axis.").not_differentiable(); }
+OpDef arg_min_op() { return arg_op<false>("ArgMin", "The index of the smallest element along an axis.").not_differentiable(); }
 
 }  // namespace emplace

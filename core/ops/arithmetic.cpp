@@ -1,4 +1,5 @@
 // Add, AddV2, Sub, Mul, SquaredDifference, Maximum, Minimum: two operands, broadcast as NumPy does.
+#include "core/op/gradient_context.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/numeric.h"
 
@@ -39,23 +40,65 @@ constexpr KernelMaker kReal = elementwise<F, float, double, int32_t, int64_t, ui
 template <class F>
 constexpr KernelMaker kAny = elementwise<F, float, double, int32_t, int64_t, uint64_t, complex64, complex128>;
 
+Status add_gradient(GradientContext& g) {
+  g.set_binary(g.grad(0), g.grad(0));
+  return g.status();
+}
+
+Status sub_gradient(GradientContext& g) {
+  g.set_binary(g.grad(0), g.neg(g.grad(0)));
+  return g.status();
+}
+
+Status mul_gradient(GradientContext& g) {
+  Value gx = g.add("Mul", {g.grad(0), g.input(1)});
+  g.set_binary(gx, g.add("Mul", {g.input(0), g.grad(0)}));
+  return g.status();
+}
+
+Status squared_difference_gradient(GradientContext& g) {
+  g.wait_for(g.grad(0));
+  Value twice = g.add("Mul", {g.scalar(g.type(g.grad(0)), 2), g.grad(0)});
+  Value gx = g.mul(twice, g.add("Sub", {g.input(0), g.input(1)}, {}, "sub"));
+  g.wait_for({});
+  g.set_binary(gx, g.neg(gx));
+  return g.status();
+}
+
+// A tie goes to x.
+Status choose_gradient(GradientContext& g, std::string_view is_x) {
+  Value zeros = g.zeros_like(g.grad(0));
+  Value mask = g.add(is_x, {g.input(0), g.input(1)});
+  Value gx = g.add("SelectV2", {mask, g.grad(0), zeros});
+  g.set_binary(gx, g.add("SelectV2", {mask, zeros, g.grad(0)}));
+  return g.status();
+}
+Status maximum_gradient(GradientContext& g) { return choose_gradient(g, "GreaterEqual"); }
+Status minimum_gradient(GradientContext& g) { return choose_gradient(g, "LessEqual"); }
+
 }  // namespace
 
 OpDef add_op() {
   return binary_op("Add", "x + y, element by element; strings are joined.")
       .cpu(kNumbers.without(DTypeSet{DType::kUInt16, DType::kUInt32, DType::kUInt64}), kAny<Add>)
-      .cpu<std::string>(elementwise<Add, std::string>);
+      .cpu<std::string>(elementwise<Add, std::string>).gradient(add_gradient);
 }
-OpDef add_v2_op() { return binary_op("AddV2", "x + y, element by element.").cpu(kNumbers, kAny<Add>); }
-OpDef sub_op() { return binary_op("Sub", "x - y, element by element.").cpu(kNumbers, kAny<Sub>); }
-OpDef mul_op() { return binary_op("Mul", "x * y, element by element.").cpu(kNumbers, kAny<Mul>); }
+OpDef add_v2_op() { return binary_op("AddV2", "x + y, element by element.").cpu(kNumbers, kAny<Add>).gradient(add_gradient); }
+OpDef sub_op() { return binary_op("Sub", "x - y, element by element.").cpu(kNumbers, kAny<Sub>).gradient(sub_gradient); }
+OpDef mul_op() { return binary_op("Mul", "x * y, element by element.").cpu(kNumbers, kAny<Mul>).gradient(mul_gradient); }
 OpDef squared_difference_op() {
   return binary_op("SquaredDifference", "conj(x - y) * (x - y), element by element.")
       .cpu(kFloatDouble | kComplexes | DTypeSet{DType::kInt32, DType::kInt64},
            elementwise<SquaredDifference, float, double, int32_t, int64_t, complex64, complex128>)
-      .cpu(kHalves, elementwise<SquaredDifference, half, bfloat16>);
+      .cpu(kHalves, elementwise<SquaredDifference, half, bfloat16>).gradient(squared_difference_gradient);
 }
-OpDef maximum_op() { return binary_op("Maximum", "The larger of x and y; NaN if either is.").cpu(kRealNumbers, kReal<Maximum>); }
-OpDef minimum_op() { return binary_op("Minimum", "The smaller of x and y; NaN if either is.").cpu(kRealNumbers, kReal<Minimum>); }
+OpDef maximum_op() {
+  return binary_op("Maximum", "The larger of x and y; NaN if either is.").cpu(kRealNumbers, kReal<Maximum>)
+      .gradient(maximum_gradient);
+}
+OpDef minimum_op() {
+  return binary_op("Minimum", "The smaller of x and y; NaN if either is.").cpu(kRealNumbers, kReal<Minimum>)
+      .gradient(minimum_gradient);
+}
 
 }  // namespace emplace

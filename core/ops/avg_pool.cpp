@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/pool_window.h"
@@ -127,11 +128,17 @@ OpDef with_kernels(OpDef def) {
       .template cpu<bfloat16>(make<K<bfloat16>>);
 }
 
+Status avg_pool_gradient(GradientContext& g) {
+  g.set(0, g.add("AvgPoolGrad", {g.shape_of(g.input(0)), g.grad(0)}, g.copy_attrs({"ksize", "strides", "padding", "data_format"})));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef avg_pool_op() {
   return with_kernels<AvgPool>(
-      OpDef("AvgPool").doc("The mean of each window; cells of the padding do not count.").shape(avg_pool_shape));
+      OpDef("AvgPool").doc("The mean of each window; cells of the padding do not count.").shape(avg_pool_shape))
+      .gradient(avg_pool_gradient);
 }
 OpDef avg_pool_grad_op() {
   return with_kernels<AvgPoolGrad>(OpDef("AvgPoolGrad")

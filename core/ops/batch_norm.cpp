@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -133,12 +134,35 @@ class BatchNorm final : public Kernel {
   float epsilon_, factor_;
 };
 
+// The gradient enters through y alone. Outputs 3 and 4 hold the batch's moments; without training the moments are
+// inputs, constants here, and the backward op wants channels last.
+Status batch_norm_gradient(GradientContext& g) {
+  const bool training = g.attrs().flag("is_training");
+  const bool turn = !training && g.attrs().text("data_format") == "NCHW";
+  auto turned = [&](Value v, const std::vector<int64_t>& order) {
+    return turn ? g.transpose(v, g.ints(order, "transpose/perm")) : v;
+  };
+  Value dy = turned(g.grad(0), {0, 2, 3, 1}), x = turned(g.input(0), {0, 2, 3, 1});
+  std::vector<Value> inputs{dy, x, g.input(1), training ? g.output(3) : g.input(3), training ? g.output(4) : g.input(4)};
+  const bool v3 = g.op() == "FusedBatchNormV3";
+  if (v3) inputs.push_back(g.output(5));
+  auto attrs = g.copy_attrs({"epsilon", "is_training"});
+  attrs.emplace_back("data_format", AttrValue::of(turn ? std::string("NHWC") : g.attrs().text("data_format")));
+  Value dx = g.add(v3 ? "FusedBatchNormGradV3" : g.op() == "FusedBatchNormV2" ? "FusedBatchNormGradV2" : "FusedBatchNormGrad",
+                   inputs, std::move(attrs));
+  g.set(0, turned(dx, {0, 3, 1, 2}));
+  g.set(1, dx.output(1));
+  g.set(2, dx.output(2));
+  return g.status();
+}
+
 OpDef batch_norm(std::string_view name) {
   return OpDef(name)
       .doc(
           "Each channel shifted and scaled to mean 0 and variance 1 (of the batch, or as given), then by offset and "
           "scale.")
       .shape(batch_norm_shape)
+      .gradient(batch_norm_gradient)
       .cpu<float>(make<BatchNorm<float>>)
       .cpu<half>(make<BatchNorm<half>>)
       .cpu<bfloat16>(make<BatchNorm<bfloat16>>);

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/isa.h"
@@ -193,10 +194,16 @@ OpDef bias_add(std::string_view name) {
       OpDef(name).doc("Adds one bias to each channel.").shape(bias_add_shape).may_overwrite_input());
 }
 
+Status bias_add_gradient(GradientContext& g) {
+  g.set(0, g.grad(0));
+  g.set(1, g.add("BiasAddGrad", {g.grad(0)}, g.copy_attrs({"data_format"})));
+  return g.status();
+}
+
 }  // namespace
 
-OpDef bias_add_op() { return bias_add("BiasAdd"); }
-OpDef bias_add_v1_op() { return bias_add("BiasAddV1"); }
+OpDef bias_add_op() { return bias_add("BiasAdd").gradient(bias_add_gradient); }
+OpDef bias_add_v1_op() { return bias_add("BiasAddV1").gradient(bias_add_gradient); }
 OpDef bias_add_grad_op() {
   return with_kernels<true>(OpDef("BiasAddGrad").doc("The sum of each channel.").shape(bias_add_grad_shape));
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/numeric.h"
 
@@ -162,12 +163,20 @@ Result<std::unique_ptr<Kernel>> make_cast(const KernelInit& init) {
   return make_elementwise(init, std::move(code));
 }
 
+// Integers and bool carry no gradient.
+Status cast_gradient(GradientContext& g) {
+  const DType from = g.type(g.input(0));
+  if (kFloating.has(from) && kFloating.has(g.type(g.grad(0)))) g.set(0, g.cast(g.grad(0), from));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef cast_op() {
   return OpDef("Cast").doc("The same values in another element type.").shape(shape_unchanged)
       .cpu(DTypeSet::from_bits(~uint64_t{0}), make_cast)
-      .sample("x=f32[2,3] uniform(-8,8); DstT=int32").sample("x=i32[2,3] uniform(-8,8); DstT=float32");
+      .sample("x=f32[2,3] uniform(-8,8); DstT=int32").sample("x=i32[2,3] uniform(-8,8); DstT=float32")
+      .gradient(cast_gradient);
 }
 
 }  // namespace emplace

@@ -84,11 +84,11 @@ OpDef equality(std::string_view name, std::string_view doc) {
 
 }  // namespace
 
-OpDef less_op() { return ordering<Less>("Less", "x < y."); }
-OpDef less_equal_op() { return ordering<LessEqual>("LessEqual", "x <= y."); }
-OpDef greater_op() { return ordering<Greater>("Greater", "x > y."); }
-OpDef greater_equal_op() { return ordering<GreaterEqual>("GreaterEqual", "x >= y."); }
-OpDef equal_op() { return equality<Equal>("Equal", "x == y."); }
-OpDef not_equal_op() { return equality<NotEqual>("NotEqual", "x != y."); }
+OpDef less_op() { return ordering<Less>("Less", "x < y.").not_differentiable(); }
+OpDef less_equal_op() { return ordering<LessEqual>("LessEqual", "x <= y.").not_differentiable(); }
+OpDef greater_op() { return ordering<Greater>("Greater", "x > y.").not_differentiable(); }
+OpDef greater_equal_op() { return ordering<GreaterEqual>("GreaterEqual", "x >= y.").not_differentiable(); }
+OpDef equal_op() { return equality<Equal>("Equal", "x == y.").not_differentiable(); }
+OpDef not_equal_op() { return equality<NotEqual>("NotEqual", "x != y.").not_differentiable(); }
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/index_text.h"
@@ -157,6 +158,32 @@ Status concat_offset_cpu(KernelContext& c) {
   return ok_status();
 }
 
+// Each input's gradient is its part of dy. `axis` is where the axis stands among the inputs, `first` the first value.
+Status parts_of_gradient(GradientContext& g, int axis, int first) {
+  const int count = g.num_inputs() - 1;
+  if (count == 1) {
+    g.pass_on(0, first);
+    return g.status();
+  }
+  std::vector<Value> values, sizes;
+  for (int i = 0; i < count; ++i) values.push_back(g.input(first + i));
+  Value positive = g.add("FloorMod", {g.input(axis), g.rank_of(values[0])}, {}, "mod");
+  const bool known = std::all_of(values.begin(), values.end(), [&](Value v) { return g.shape(v).fully_known(); });
+  Value shapes = known ? Value{} : g.add("ShapeN", values);
+  for (int i = 0; i < count; ++i) {
+    sizes.push_back(known ? g.shape_of(values[static_cast<size_t>(i)]) : shapes.output(static_cast<uint32_t>(i)));
+  }
+  std::vector<Value> inputs{positive};
+  inputs.insert(inputs.end(), sizes.begin(), sizes.end());
+  Value offsets = g.add("ConcatOffset", inputs);
+  for (int i = 0; i < count; ++i) {
+    g.set(first + i, g.add("Slice", {g.grad(0), offsets.output(static_cast<uint32_t>(i)), sizes[static_cast<size_t>(i)]}));
+  }
+  return g.status();
+}
+Status concat_gradient(GradientContext& g) { return parts_of_gradient(g, 0, 1); }
+Status concat_v2_gradient(GradientContext& g) { return parts_of_gradient(g, g.num_inputs() - 1, 0); }
+
 }  // namespace
 
 OpDef concat_op() {
@@ -164,20 +191,20 @@ OpDef concat_op() {
       .doc("Joins tensors along an axis (the first input).")
       .shape(concat_shape)
       .cpu(kMovable, stateless<concat_cpu>)
-      .value_inputs({0});
+      .value_inputs({0}).gradient(concat_gradient);
 }
 OpDef concat_v2_op() {
   return OpDef("ConcatV2")
       .doc("Joins tensors along an axis (the last input).")
       .shape(concat_v2_shape)
       .cpu(kMovable, stateless<concat_v2_cpu>)
-      .value_inputs({-1});
+      .value_inputs({-1}).gradient(concat_v2_gradient);
 }
 OpDef concat_offset_op() {
   return OpDef("ConcatOffset")
       .doc("Where each of the shapes begins in their concatenation.")
       .shape(concat_offset_shape)
-      .cpu(stateless<concat_offset_cpu>);
+      .cpu(stateless<concat_offset_cpu>).not_differentiable();
 }
 
 }  // namespace emplace

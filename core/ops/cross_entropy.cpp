@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/broadcast.h"
 #include "core/ops/convert.h"
@@ -143,19 +144,44 @@ Status sparse_loss(KernelContext& c) {
   return ok_status();
 }
 
+Value times_rows(GradientContext& g, Value row_factors, Value rows) { return g.mul(g.expand_dims(row_factors, -1), rows); }
+
+// Output 1 is the gradient of the loss already; what arrives at it goes through a softmax.
+Value features_gradient(GradientContext& g) {
+  Value gradient = times_rows(g, g.grad(0), g.output(1));
+  if (g.grad_is_zero(1)) return gradient;
+  Value softmax = g.add("Softmax", {g.input(0)});
+  Value dot = g.sum(g.mul(g.grad(1), softmax), g.ints({-1}, "Sum/reduction_indices"), true);
+  Value second = g.mul(g.add("Sub", {g.grad(1), dot}, {}, "sub"), softmax);
+  return g.add("AddV2", {gradient, second}, {}, "add");
+}
+
+Status softmax_cross_entropy_gradient(GradientContext& g) {
+  g.set(0, features_gradient(g));
+  g.set(1, times_rows(g, g.grad(0), g.neg(g.add("LogSoftmax", {g.input(0)}))));
+  return g.status();
+}
+
+Status sparse_cross_entropy_gradient(GradientContext& g) {
+  g.set(0, features_gradient(g));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef softmax_cross_entropy_op() {
   return OpDef("SoftmaxCrossEntropyWithLogits").doc("Cross entropy of each row of labels with softmax(features), and its gradient.")
       .shape(dense_shape)
       .cpu(kHalves | DTypeSet{DType::kFloat}, stateless<dense_loss<float>>).cpu<double>(stateless<dense_loss<double>>)
-      .sample("features=f32[2,3] uniform(-2,2); labels=f32[2,3] uniform(0,1)", 1e-5);
+      .sample("features=f32[2,3] uniform(-2,2); labels=f32[2,3] uniform(0,1)", 1e-5)
+      .gradient(softmax_cross_entropy_gradient);
 }
 OpDef sparse_softmax_cross_entropy_op() {
   return OpDef("SparseSoftmaxCrossEntropyWithLogits").doc("The same for rows that belong to one class each.")
       .shape(sparse_shape)
       .cpu(kHalves | DTypeSet{DType::kFloat}, stateless<sparse_loss<float>>).cpu<double>(stateless<sparse_loss<double>>)
-      .sample("features=f32[2,3] uniform(-2,2); labels=i32[2] uniform(0,2)", 1e-5);
+      .sample("features=f32[2,3] uniform(-2,2); labels=i32[2] uniform(0,2)", 1e-5)
+      .gradient(sparse_cross_entropy_gradient);
 }
 
 }  // namespace emplace

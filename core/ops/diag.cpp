@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -166,37 +167,73 @@ Status matrix_band_part_cpu(KernelContext& c) {
   return ok_status();
 }
 
+Status diag_gradient(GradientContext& g) {
+  g.set(0, g.add("DiagPart", {g.grad(0)}));
+  return g.status();
+}
+
+Status diag_part_gradient(GradientContext& g) {
+  g.set(0, g.add("Diag", {g.grad(0)}));
+  return g.status();
+}
+
+Value main_diagonal(GradientContext& g) { return g.index(0, "k"); }
+
+Status matrix_diag_gradient(GradientContext& g) {
+  g.set(0, g.add("MatrixDiagPartV3", {g.grad(0), main_diagonal(g), g.scalar(g.type(g.grad(0)), 0, "padding_value")}));
+  return g.status();
+}
+
+// Matrices that are not square (or not known to be) keep zeros outside the diagonal.
+Status matrix_diag_part_gradient(GradientContext& g) {
+  Value x = g.input(0), dy = g.grad(0);
+  const Shape& shape = g.shape(x);
+  const int rank = shape.rank_known() ? shape.rank() : 0;
+  if (rank >= 2 && shape.dim(rank - 1) >= 0 && shape.dim(rank - 1) == shape.dim(rank - 2)) {
+    Value open = g.index(-1, "num_rows");
+    g.set(0, g.add("MatrixDiagV3", {dy, main_diagonal(g), open, open, g.scalar(g.type(dy), 0, "padding_value")}));
+  } else {
+    g.set(0, g.add("MatrixSetDiagV3", {g.zeros_like(x), dy, main_diagonal(g)}));
+  }
+  return g.status();
+}
+
+Status matrix_band_part_gradient(GradientContext& g) {
+  g.set(0, g.add("MatrixBandPart", {g.grad(0), g.input(1), g.input(2)}));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef diag_op() {
   return OpDef("Diag")
       .doc("Zeros with x on the diagonal: y[i, i] = x[i] for index tuples i.")
       .shape(diag_shape)
-      .cpu(kMovable, stateless<diag_cpu>);
+      .cpu(kMovable, stateless<diag_cpu>).gradient(diag_gradient);
 }
 OpDef diag_part_op() {
   return OpDef("DiagPart")
       .doc("The diagonal: y[i] = x[i, i] for index tuples i.")
       .shape(diag_part_shape)
-      .cpu(kMovable, stateless<diag_part_cpu>);
+      .cpu(kMovable, stateless<diag_part_cpu>).gradient(diag_part_gradient);
 }
 OpDef matrix_diag_op() {
   return OpDef("MatrixDiag")
       .doc("Square matrices with the rows of x on their diagonals.")
       .shape(matrix_diag_shape)
-      .cpu(kMovable, stateless<matrix_diag_cpu>);
+      .cpu(kMovable, stateless<matrix_diag_cpu>).gradient(matrix_diag_gradient);
 }
 OpDef matrix_diag_part_op() {
   return OpDef("MatrixDiagPart")
       .doc("The diagonals of the innermost matrices.")
       .shape(matrix_diag_part_shape)
-      .cpu(kMovable, stateless<matrix_diag_part_cpu>);
+      .cpu(kMovable, stateless<matrix_diag_part_cpu>).gradient(matrix_diag_part_gradient);
 }
 OpDef matrix_band_part_op() {
   return OpDef("MatrixBandPart")
       .doc("The innermost matrices with everything outside a band set to 0.")
       .shape(band_shape)
-      .cpu(kMovable, stateless<matrix_band_part_cpu>);
+      .cpu(kMovable, stateless<matrix_band_part_cpu>).gradient(matrix_band_part_gradient);
 }
 
 }  // namespace emplace

@@ -2,6 +2,7 @@
 // error; the smallest integer divided by -1 wraps.
 #include <algorithm>
 
+#include "core/op/gradient_context.h"
 #include "core/ops/element.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/numeric.h"
@@ -129,26 +130,72 @@ constexpr KernelMaker kRemainder = elementwise<F, float, double, int32_t, int64_
 constexpr DTypeSet kFloatingAndComplex = kFloating | kComplexes;
 constexpr DTypeSet kModTypes = kFloatDouble | DTypeSet{DType::kInt32, DType::kInt64};
 
+// dx = dy / y, dy = dy * (-x / y / y), with the quotients that `op` makes.
+Status quotient_gradient(GradientContext& g, std::string_view op, std::string_view name) {
+  Value y = g.input(1);
+  Value minus = g.neg(g.input(0));
+  Value gx = g.add(op, {g.grad(0), y}, {}, name);
+  Value quotient = g.add(op, {minus, y}, {}, name);
+  g.set_binary(gx, g.mul(g.grad(0), g.add(op, {quotient, y}, {}, name)));
+  return g.status();
+}
+Status real_div_gradient(GradientContext& g) { return quotient_gradient(g, "RealDiv", "RealDiv"); }
+Status div_gradient(GradientContext& g) { return quotient_gradient(g, "RealDiv", "truediv"); }
+Status div_no_nan_gradient(GradientContext& g) { return quotient_gradient(g, "DivNoNan", "div_no_nan"); }
+
+Status mul_no_nan_gradient(GradientContext& g) {
+  Value gx = g.add("MulNoNan", {g.grad(0), g.input(1)});
+  g.set_binary(gx, g.add("MulNoNan", {g.input(0), g.grad(0)}));
+  return g.status();
+}
+
+Status xdivy_gradient(GradientContext& g) {
+  Value x = g.input(0), y = g.input(1);
+  const DType type = g.type(x);
+  g.wait_for(g.grad(0));
+  Value not_zero = g.cast(g.add("NotEqual", {x, g.scalar(type, 0, "Cast/x")}), type);
+  Value partial_x = g.add("Xdivy", {not_zero, y});
+  Value square = g.add("Pow", {y, g.scalar(type, 2, "pow/y")}, {}, "pow");
+  Value partial_y = g.add("Xdivy", {g.neg(x), square});
+  Value gx = g.mul(partial_x, g.grad(0));
+  g.set_binary(gx, g.mul(partial_y, g.grad(0)));
+  return g.status();
+}
+
+// x - y * floor(x / y): the quotient counts as constant.
+Status floor_mod_gradient(GradientContext& g) {
+  Value quotient = g.add("FloorDiv", {g.input(0), g.input(1)});
+  g.set_binary(g.grad(0), g.mul(g.grad(0), g.neg(quotient)));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef div_op() {
   return binary_op("Div", "x / y; integers are cut towards zero.")
-      .cpu(kFloatingAndComplex, kWithComplex<RealDiv>).cpu(kIntegers, kInteger<IntegerDiv>);
+      .cpu(kFloatingAndComplex, kWithComplex<RealDiv>).cpu(kIntegers, kInteger<IntegerDiv>).gradient(div_gradient);
 }
-OpDef real_div_op() { return binary_op("RealDiv", "x / y.").cpu(kFloatingAndComplex, kWithComplex<RealDiv>); }
-OpDef div_no_nan_op() { return binary_op("DivNoNan", "x / y, but 0 where y is 0.").cpu(kFloatingAndComplex, kWithComplex<DivNoNan>); }
-OpDef mul_no_nan_op() { return binary_op("MulNoNan", "x * y, but 0 where y is 0.").cpu(kFloatingAndComplex, kWithComplex<MulNoNan>); }
-OpDef xdivy_op() { return binary_op("Xdivy", "x / y, but 0 where x is 0.").cpu(kFloatingAndComplex, kWithComplex<Xdivy>); }
+OpDef real_div_op() { return binary_op("RealDiv", "x / y.").cpu(kFloatingAndComplex, kWithComplex<RealDiv>).gradient(real_div_gradient); }
+OpDef div_no_nan_op() {
+  return binary_op("DivNoNan", "x / y, but 0 where y is 0.").cpu(kFloatingAndComplex, kWithComplex<DivNoNan>)
+      .gradient(div_no_nan_gradient);
+}
+OpDef mul_no_nan_op() {
+  return binary_op("MulNoNan", "x * y, but 0 where y is 0.").cpu(kFloatingAndComplex, kWithComplex<MulNoNan>)
+      .gradient(mul_no_nan_gradient);
+}
+OpDef xdivy_op() { return binary_op("Xdivy", "x / y, but 0 where x is 0.").cpu(kFloatingAndComplex, kWithComplex<Xdivy>).gradient(xdivy_gradient); }
 OpDef floor_div_op() {
   return binary_op("FloorDiv", "x / y, cut towards minus infinity.")
-      .cpu(kFloating, kFloatingOnly<FloorDiv>).cpu(kIntegers, kInteger<IntegerFloorDiv>);
+      .cpu(kFloating, kFloatingOnly<FloorDiv>).cpu(kIntegers, kInteger<IntegerFloorDiv>).not_differentiable();
 }
 OpDef truncate_div_op() {
   return binary_op("TruncateDiv", "x / y, cut towards zero.")
-      .cpu(kFloating, kFloatingOnly<TruncateDiv>).cpu(kIntegers, kInteger<IntegerDiv>);
+      .cpu(kFloating, kFloatingOnly<TruncateDiv>).cpu(kIntegers, kInteger<IntegerDiv>).not_differentiable();
 }
 OpDef floor_mod_op() {
-  return binary_op("FloorMod", "The remainder of x / y with the sign of y.").cpu(kRealNumbers, kRemainder<FloorMod>);
+  return binary_op("FloorMod", "The remainder of x / y with the sign of y.").cpu(kRealNumbers, kRemainder<FloorMod>)
+      .gradient(floor_mod_gradient);
 }
 OpDef mod_op() { return binary_op("Mod", "The remainder of x / y with the sign of x.").cpu(kModTypes, kRemainder<TruncateMod>); }
 OpDef truncate_mod_op() {

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -83,6 +84,11 @@ Status ones_like_cpu(KernelContext& c) {
   return ok_status();
 }
 
+Status fill_gradient(GradientContext& g) {
+  g.set(1, g.sum(g.grad(0), g.all_axes(g.grad(0))));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef fill_op() {
@@ -90,19 +96,19 @@ OpDef fill_op() {
       .doc("A tensor of the given shape filled with one value.")
       .shape(fill_shape)
       .cpu(kMovable, stateless<fill_cpu>)
-      .value_inputs({0});
+      .value_inputs({0}).gradient(fill_gradient);
 }
 OpDef zeros_like_op() {
   return OpDef("ZerosLike")
       .doc("Zeros (of strings: empty ones) in the shape of x.")
       .shape(shape_unchanged)
-      .cpu(kAllData, stateless<zeros_like_cpu>);
+      .cpu(kAllData, stateless<zeros_like_cpu>).not_differentiable();
 }
 OpDef ones_like_op() {
   return OpDef("OnesLike")
       .doc("Ones in the shape of x.")
       .shape(shape_unchanged)
-      .cpu(kNumbersAndBool, stateless<ones_like_cpu>);
+      .cpu(kNumbersAndBool, stateless<ones_like_cpu>).not_differentiable();
 }
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/index_text.h"
@@ -170,6 +171,80 @@ class GatherV2 final : public Kernel {
   int64_t batch_dims_;
 };
 
+// Along the first axis the gradient is slices of params.
+void slices_gradient(GradientContext& g) {
+  Value params_shape = g.shape_of(g.input(0));
+  Value size = g.expand_dims(g.size_of(g.input(1)), 0);
+  Value values = g.reshape(g.grad(0), g.concat({size, g.slice(params_shape, 1)}));
+  g.set_slices(0, values, g.reshape(g.input(1), size), params_shape);
+}
+
+Status gather_gradient(GradientContext& g) {
+  slices_gradient(g);
+  return g.status();
+}
+
+// Indices into params whose batches lie one behind the other.
+Value flat_batch_indices(GradientContext& g, Value params_shape, Value indices, int64_t batch_dims) {
+  const DType type = g.type(indices);
+  Value sizes = g.cast(params_shape, type);
+  Value stride = g.index(1, "ones", type), flat = indices;
+  for (int64_t dim = batch_dims; dim > 0; --dim) {
+    Value size = g.element(sizes, dim - 1);
+    stride = g.mul(stride, g.element(sizes, dim));
+    Value starts = g.mul(g.range(g.index(0, "zeros", type), size, g.index(1, "ones", type)), stride);
+    // The starts vary along dimension dim - 1 of the indices.
+    std::vector<int64_t> before(static_cast<size_t>(dim - 1), 1);
+    Value after = g.add("Fill", {g.expand_dims(g.add("Sub", {g.rank_of(indices), g.index(dim, "sub/y")}, {}, "sub"), 0), g.index(1, "ones")});
+    Value form = g.concat({g.ints(before, "concat/values_0"), g.expand_dims(g.cast(size, DType::kInt32), 0), after});
+    flat = g.add("AddV2", {flat, g.reshape(starts, form)}, {}, "add");
+  }
+  return flat;
+}
+
+// The axis moves behind the batch dimensions, the rows of each index are summed, and the axis moves back.
+Status gather_v2_gradient(GradientContext& g) {
+  const Tensor* axis_value = g.value(g.input(2));
+  const Shape& params = g.shape(g.input(0));
+  const Shape& form = g.shape(g.input(1));
+  int64_t batch_dims = g.attrs().integer("batch_dims");
+  if (axis_value && int_at(*axis_value, 0) == 0) {
+    slices_gradient(g);
+    return g.status();
+  }
+  if (!axis_value || !params.rank_known() || (batch_dims < 0 && !form.rank_known())) {
+    return unimplemented("the gradient of GatherV2 needs to know the axis and the rank of params before the run");
+  }
+  if (batch_dims < 0) batch_dims += form.rank();
+  int64_t axis = int_at(*axis_value, 0);
+  if (axis < 0) axis += params.rank();
+  Value params_shape = g.shape_of(g.input(0)), indices = g.input(1), flat = g.ints({-1}, "Const");
+  auto inner = g.slice(params_shape, axis + 1);
+  Value values = g.reshape(g.grad(0), axis == 0 ? g.concat({flat, inner}) : g.concat({g.slice(params_shape, 0, axis), flat, inner}));
+  std::vector<int64_t> order, back;
+  for (int64_t i = 0; i < batch_dims; ++i) order.push_back(i);
+  order.push_back(axis);
+  for (int64_t i = batch_dims; i < params.rank(); ++i) {
+    if (i != axis) order.push_back(i);
+  }
+  back.resize(order.size());
+  for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  Value permutation = g.ints(order, "concat_1");
+  values = g.transpose(values, permutation);
+  Value turned_shape = g.gather(params_shape, permutation);
+  Value rows = g.element(params_shape, axis);
+  if (batch_dims > 0) {
+    Value batches = g.add("Prod", {g.slice(turned_shape, 0, batch_dims), g.ints({0}, "Prod/axis")});
+    rows = g.mul(rows, batches);
+    indices = flat_batch_indices(g, turned_shape, indices, batch_dims);
+    values = g.reshape(values, g.concat({flat, g.slice(turned_shape, batch_dims + 1)}));
+  }
+  Value sums = g.add("UnsortedSegmentSum", {values, g.reshape(indices, flat), rows});
+  if (batch_dims > 0) sums = g.reshape(sums, turned_shape);
+  g.set(0, g.reshape(g.transpose(sums, g.ints(back, "concat_2")), g.shape_of(g.input(0))));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef gather_op() {
@@ -177,7 +252,7 @@ OpDef gather_op() {
       .doc("params[indices]: slices along the first axis.")
       .shape(gather_shape)
       .kernel_attr("Tparams")
-      .cpu(kMovable, stateless<gather_cpu>);
+      .cpu(kMovable, stateless<gather_cpu>).gradient(gather_gradient);
 }
 OpDef gather_v2_op() {
   return OpDef("GatherV2")
@@ -185,7 +260,7 @@ OpDef gather_v2_op() {
       .shape(gather_v2_shape)
       .kernel_attr("Tparams")
       .cpu(kMovable, make<GatherV2>)
-      .value_inputs({2});
+      .value_inputs({2}).gradient(gather_v2_gradient);
 }
 
 }  // namespace emplace

@@ -1,4 +1,6 @@
 // Identity and the ops that only differ from it in what they mean to somebody else (gradients, optimizers).
+#include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 
@@ -22,12 +24,22 @@ OpDef forwarding(std::string_view name, std::string_view doc) {
   return OpDef(name).doc(doc).shape(forwarded_shapes).cpu(kMovable, stateless<forward_all>).forwards_input();
 }
 
+Status identity_n_gradient(GradientContext& g) {
+  for (int i = 0; i < g.num_inputs(); ++i) g.pass_on(i, i);
+  return g.status();
+}
+
+Status prevented_gradient(GradientContext& g) {
+  return failed_precondition(cat("Gradient explicitly disabled. Reason: ", g.attrs().text("message")));
+}
+
 }  // namespace
 
-OpDef identity_op() { return forwarding("Identity", "Its input."); }
-OpDef stop_gradient_op() { return forwarding("StopGradient", "Its input, through which no gradient flows."); }
+OpDef identity_op() { return forwarding("Identity", "Its input.").gradient(identity_gradient); }
+OpDef stop_gradient_op() { return forwarding("StopGradient", "Its input, through which no gradient flows.").not_differentiable(); }
 OpDef prevent_gradient_op() {
-  return forwarding("PreventGradient", "Its input, whose gradient must not be asked for.");
+  return forwarding("PreventGradient", "Its input, whose gradient must not be asked for.")
+      .gradient(prevented_gradient);
 }
 OpDef snapshot_op() { return forwarding("Snapshot", "Its input."); }
 
@@ -36,7 +48,7 @@ OpDef identity_n_op() {
       .doc("All its inputs, in order.")
       .shape(forwarded_shapes)
       .cpu(stateless<forward_all>)
-      .provides_outputs();
+      .provides_outputs().gradient(identity_n_gradient);
 }
 
 }  // namespace emplace

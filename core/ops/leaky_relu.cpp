@@ -1,4 +1,5 @@
 // LeakyRelu and LeakyReluGrad: a slope of alpha where the argument is not positive, also for alpha > 1 or < 0.
+#include "core/op/gradient_context.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/numeric.h"
 
@@ -26,10 +27,16 @@ Result<std::unique_ptr<Kernel>> with_alpha(const KernelInit& init) {
   return make_elementwise(init, elementwise_code<F, float, double>(type, std::move(params)));
 }
 
+Status leaky_relu_gradient(GradientContext& g) {
+  g.set(0, g.add("LeakyReluGrad", {g.grad(0), g.input(0)}, g.copy_attrs({"alpha"})));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef leaky_relu_op() {
-  return unary_op("LeakyRelu", "x where x > 0, else alpha * x.").cpu(kFloating, with_alpha<LeakyRelu>);
+  return unary_op("LeakyRelu", "x where x > 0, else alpha * x.").cpu(kFloating, with_alpha<LeakyRelu>)
+      .gradient(leaky_relu_gradient);
 }
 OpDef leaky_relu_grad_op() {
   return OpDef("LeakyReluGrad").doc("The gradient where features > 0, else alpha times it.")

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -118,6 +119,11 @@ class LrnGrad final : public Kernel {
   LrnAttrs attrs_;
 };
 
+Status lrn_gradient(GradientContext& g) {
+  g.set(0, g.add("LRNGrad", {g.grad(0), g.input(0), g.output(0)}, g.copy_attrs({"depth_radius", "bias", "alpha", "beta"})));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef lrn_op() {
@@ -125,7 +131,7 @@ OpDef lrn_op() {
       .doc("Each channel divided by (bias + alpha * sum of squares over the channels around it)^beta.")
       .shape(lrn_shape)
       .cpu<float>(make<Lrn<float>>).cpu<half>(make<Lrn<half>>)
-      .sample("input=f32[1,2,3,7] uniform(-2,2)", 1e-5).sample("input=f32[0,2,3,7]");
+      .sample("input=f32[1,2,3,7] uniform(-2,2)", 1e-5).sample("input=f32[0,2,3,7]").gradient(lrn_gradient);
 }
 OpDef lrn_grad_op() {
   return OpDef("LRNGrad")

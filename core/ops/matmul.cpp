@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/broadcast.h"
 #include "core/ops/conv/epilogue.h"
@@ -146,6 +147,57 @@ class BatchMatMul final : public Kernel {
   BroadcastPlan plan_;
 };
 
+// d(op(a) op(b)) for each choice of transposing; `matmul(x, y, transpose x, transpose y)` is the product.
+template <class F>
+std::pair<Value, Value> product_gradients(GradientContext& g, bool transposed_a, bool transposed_b, const F& matmul) {
+  Value a = g.input(0), b = g.input(1), dy = g.grad(0);
+  Value da = transposed_a ? matmul(b, dy, transposed_b, true, true) : matmul(dy, b, false, !transposed_b, true);
+  Value db = transposed_b ? matmul(dy, a, true, transposed_a, false) : matmul(a, dy, !transposed_a, false, false);
+  return {da, db};
+}
+
+Status matmul_gradient(GradientContext& g) {
+  auto matmul = [&](Value x, Value y, bool transpose_x, bool transpose_y, bool of_a) {
+    return g.add("MatMul", {x, y}, {{"transpose_a", AttrValue::of(transpose_x)}, {"transpose_b", AttrValue::of(transpose_y)},
+                                    {"grad_a", AttrValue::of(of_a)}, {"grad_b", AttrValue::of(!of_a)}});
+  };
+  auto [da, db] = product_gradients(g, g.attrs().flag("transpose_a"), g.attrs().flag("transpose_b"), matmul);
+  g.set(0, da);
+  g.set(1, db);
+  return g.status();
+}
+
+// Do static shapes say that no batch dimension was spread?
+bool same_batches(const Shape& x, const Shape& y) {
+  if (!x.rank_known() || !y.rank_known()) return false;
+  if (x.rank() <= 2 && y.rank() <= 2) return true;
+  if (x.rank() != y.rank()) return false;
+  for (int i = 0; i + 2 < x.rank(); ++i) {
+    if (x.dim(i) < 0 || x.dim(i) != y.dim(i)) return false;
+  }
+  return true;
+}
+
+Status batch_matmul_gradient(GradientContext& g) {
+  const bool v2 = g.op() == "BatchMatMulV2";
+  auto matmul = [&](Value x, Value y, bool adjoint_x, bool adjoint_y, bool of_a) {
+    GradientContext::AttrList attrs{{"adj_x", AttrValue::of(adjoint_x)}, {"adj_y", AttrValue::of(adjoint_y)}};
+    if (v2) attrs.insert(attrs.end(), {{"grad_x", AttrValue::of(of_a)}, {"grad_y", AttrValue::of(!of_a)}});
+    return g.add("BatchMatMulV2", {x, y}, std::move(attrs), "MatMul");
+  };
+  auto [dx, dy] = product_gradients(g, g.attrs().flag("adj_x"), g.attrs().flag("adj_y"), matmul);
+  Value x = g.input(0), y = g.input(1);
+  if (v2 && !same_batches(g.shape(x), g.shape(y))) {
+    Value x_shape = g.shape_of(x), y_shape = g.shape_of(y);
+    Value axes = g.add("BroadcastGradientArgs", {g.slice(x_shape, 0, -2), g.slice(y_shape, 0, -2)});
+    dx = g.reshape(g.sum(dx, axes), x_shape);
+    dy = g.reshape(g.sum(dy, axes.output(1)), y_shape);
+  }
+  g.set(0, dx);
+  g.set(1, dy);
+  return g.status();
+}
+
 }  // namespace
 
 OpDef matmul_op() {
@@ -153,7 +205,7 @@ OpDef matmul_op() {
       .shape(matmul_shape).cpu(kMatMulTypes, make<MatMul>)
       .sample("a=f32[2,3] uniform(-1,1); b=f32[3,4] uniform(-1,1)", 1e-5)
       .sample("a=f32[3,2] uniform(-1,1); b=f32[4,3] uniform(-1,1); transpose_a=true; transpose_b=true", 1e-5)
-      .sample("a=f32[2,0]; b=f32[0,4]");
+      .sample("a=f32[2,0]; b=f32[0,4]").gradient(matmul_gradient);
 }
 OpDef fused_matmul_op() {
   return OpDef("_FusedMatMul").doc("MatMul, then what fused_ops lists: BiasAdd and an activation.")
@@ -163,12 +215,12 @@ OpDef fused_matmul_op() {
 OpDef batch_matmul_op() {
   return OpDef("BatchMatMul").doc("Matrix products of the last two dimensions; the others are equal.")
       .shape(batch_matmul_shape).cpu(kMatMulTypes, make<BatchMatMul>)
-      .sample("x=f32[5,2,3] uniform(-1,1); y=f32[5,3,4] uniform(-1,1)", 1e-5);
+      .sample("x=f32[5,2,3] uniform(-1,1); y=f32[5,3,4] uniform(-1,1)", 1e-5).gradient(batch_matmul_gradient);
 }
 OpDef batch_matmul_v2_op() {
   return OpDef("BatchMatMulV2").doc("Matrix products of the last two dimensions; the others are broadcast.")
       .shape(batch_matmul_v2_shape).cpu(kMatMulTypes, make<BatchMatMul>)
-      .sample("x=f32[5,1,2,3] uniform(-1,1); y=f32[2,3,4] uniform(-1,1)", 1e-5);
+      .sample("x=f32[5,1,2,3] uniform(-1,1); y=f32[2,3,4] uniform(-1,1)", 1e-5).gradient(batch_matmul_gradient);
 }
 
 }  // namespace emplace

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -264,6 +265,40 @@ Status matrix_set_diag_shape(ShapeContext& c) {
   return ok_status();
 }
 
+Value padding_zero(GradientContext& g) { return g.scalar(g.type(g.grad(0)), 0, "padding_value"); }
+
+// V3 with the alignment of the forward op; V2's is that of V3 with LEFT_LEFT.
+GradientContext::AttrList alignment(const GradientContext& g) {
+  const bool v3 = g.op().ends_with("V3");
+  return {{"align", AttrValue::of(v3 ? g.attrs().text("align") : std::string("LEFT_LEFT"))}};
+}
+
+Status diag_band_gradient(GradientContext& g) {
+  g.set(0, g.add("MatrixDiagPartV3", {g.grad(0), g.input(1), padding_zero(g)}, alignment(g)));
+  return g.status();
+}
+
+Status diag_part_band_gradient(GradientContext& g) {
+  Value x = g.input(0);
+  const Shape& shape = g.shape(x);
+  const int rank = shape.rank_known() ? shape.rank() : 0;
+  if (rank >= 2 && shape.dim(rank - 2) >= 0 && shape.dim(rank - 1) >= 0) {
+    Value rows = g.index(shape.dim(rank - 2), "num_rows"), columns = g.index(shape.dim(rank - 1), "num_cols");
+    g.set(0, g.add("MatrixDiagV3", {g.grad(0), g.input(1), rows, columns, padding_zero(g)}, alignment(g)));
+  } else {
+    g.set(0, g.add("MatrixSetDiagV3", {g.zeros_like(x), g.grad(0), g.input(1)}, alignment(g)));
+  }
+  return g.status();
+}
+
+Status set_diag_gradient(GradientContext& g) {
+  const bool v1 = g.op() == "MatrixSetDiag";
+  Value band = v1 ? g.index(0, "k") : g.input(2);
+  g.set(0, g.add("MatrixSetDiagV3", {g.grad(0), g.zeros_like(g.input(1)), band}, alignment(g)));
+  g.set(1, g.add("MatrixDiagPartV3", {g.grad(0), band, padding_zero(g)}, alignment(g)));
+  return g.status();
+}
+
 constexpr DTypeSet kTypes = kNumbersAndBool;
 
 OpDef diag(std::string_view name) {
@@ -278,15 +313,15 @@ OpDef diag_part(std::string_view name) {
 }
 OpDef set_diag(std::string_view name) {
   return OpDef(name).doc("The innermost matrices with other diagonals.")
-      .shape(matrix_set_diag_shape).cpu(kTypes, make<MatrixSetDiag>);
+      .shape(matrix_set_diag_shape).gradient(set_diag_gradient).cpu(kTypes, make<MatrixSetDiag>);
 }
 
 }  // namespace
 
-OpDef matrix_diag_v2_op() { return diag("MatrixDiagV2"); }
-OpDef matrix_diag_v3_op() { return diag("MatrixDiagV3"); }
-OpDef matrix_diag_part_v2_op() { return diag_part("MatrixDiagPartV2"); }
-OpDef matrix_diag_part_v3_op() { return diag_part("MatrixDiagPartV3"); }
+OpDef matrix_diag_v2_op() { return diag("MatrixDiagV2").gradient(diag_band_gradient); }
+OpDef matrix_diag_v3_op() { return diag("MatrixDiagV3").gradient(diag_band_gradient); }
+OpDef matrix_diag_part_v2_op() { return diag_part("MatrixDiagPartV2").gradient(diag_part_band_gradient); }
+OpDef matrix_diag_part_v3_op() { return diag_part("MatrixDiagPartV3").gradient(diag_part_band_gradient); }
 OpDef matrix_set_diag_op() { return set_diag("MatrixSetDiag").sample("input=f32[2,3,4] uniform(-2,2); diagonal=f32[2,3] uniform(-2,2)"); }
 OpDef matrix_set_diag_v2_op() { return set_diag("MatrixSetDiagV2").sample("input=f32[3,4] uniform(-2,2); diagonal=f32[2,3] uniform(-2,2); k=[0,1]"); }
 OpDef matrix_set_diag_v3_op() { return set_diag("MatrixSetDiagV3").sample("input=f32[3,4] uniform(-2,2); diagonal=f32[2,3] uniform(-2,2); k=[0,1]"); }

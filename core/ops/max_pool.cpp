@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/isa.h"
@@ -228,10 +229,17 @@ OpDef with_kernels(OpDef def) {
       .template cpu<uint64_t>(make<K<uint64_t>>);
 }
 
+Status max_pool_gradient(GradientContext& g) {
+  g.set(0, g.add("MaxPoolGrad", {g.input(0), g.output(0), g.grad(0)},
+                 g.copy_attrs({"ksize", "strides", "padding", "explicit_paddings", "data_format"})));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef max_pool_op() {
-  return with_kernels<MaxPool>(OpDef("MaxPool").doc("The largest cell of each window.").shape(max_pool_shape));
+  return with_kernels<MaxPool>(OpDef("MaxPool").doc("The largest cell of each window.").shape(max_pool_shape))
+      .gradient(max_pool_gradient);
 }
 OpDef max_pool_grad_op() {
   return with_kernels<MaxPoolGrad>(OpDef("MaxPoolGrad")

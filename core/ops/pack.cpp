@@ -1,5 +1,6 @@
 // Pack and Unpack: tensors of one shape to one tensor with an axis more, and back.
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -108,13 +109,28 @@ class Unpack final : public Kernel {
   int64_t axis_;
 };
 
+Status pack_gradient(GradientContext& g) {
+  Value parts = g.add("Unpack", {g.grad(0)}, {{"num", AttrValue::of(int64_t{g.num_inputs()})}, {"axis", AttrValue::of(g.attrs().integer("axis"))}}, "unstack");
+  for (int i = 0; i < g.num_inputs(); ++i) g.set(i, parts.output(static_cast<uint32_t>(i)));
+  return g.status();
+}
+
+Status unpack_gradient(GradientContext& g) {
+  std::vector<Value> parts;
+  for (int64_t i = 0; i < g.attrs().integer("num"); ++i) parts.push_back(g.grad(static_cast<int>(i)));
+  if (!parts.empty()) g.set(0, g.pack(parts, g.attrs().integer("axis")));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef pack_op() {
-  return OpDef("Pack").doc("Joins tensors of one shape along a new axis.").shape(pack_shape).cpu(kMovable, make<Pack>);
+  return OpDef("Pack").doc("Joins tensors of one shape along a new axis.").shape(pack_shape).cpu(kMovable, make<Pack>)
+      .gradient(pack_gradient);
 }
 OpDef unpack_op() {
-  return OpDef("Unpack").doc("Takes a tensor apart along an axis.").shape(unpack_shape).cpu(kMovable, make<Unpack>);
+  return OpDef("Unpack").doc("Takes a tensor apart along an axis.").shape(unpack_shape).cpu(kMovable, make<Unpack>)
+      .gradient(unpack_gradient);
 }
 
 }  // namespace emplace

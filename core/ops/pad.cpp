@@ -1,5 +1,6 @@
 // Pad, PadV2 (a border of one value), MirrorPad (a border of reflected values) and its gradient.
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/row_ops.h"
@@ -243,6 +244,21 @@ class MirrorPadGrad final : public Kernel {
   int64_t skip_;
 };
 
+// dx is the inside of dy; the value of the border has no gradient.
+Status pad_gradient(GradientContext& g) {
+  Value x = g.input(0), paddings = g.input(1);
+  Value first_column = g.pack({g.rank_of(x), g.index(1, "stack/1")});
+  Value before = g.add("Slice", {paddings, g.ints({0, 0}, "Slice/begin"), first_column});
+  Value begin = g.reshape(before, std::vector<int64_t>{-1});
+  g.set(0, g.add("Slice", {g.grad(0), begin, g.shape_of(x, g.type(begin))}));
+  return g.status();
+}
+
+Status mirror_pad_gradient(GradientContext& g) {
+  g.set(0, g.add("MirrorPadGrad", {g.grad(0), g.input(1)}, g.copy_attrs({"mode"})));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef pad_op() {
@@ -250,21 +266,21 @@ OpDef pad_op() {
       .doc("A border of zeros, as wide as paddings says before and after each dimension.")
       .shape(pad_shape)
       .cpu(kMovable, stateless<pad_cpu>)
-      .value_inputs({1});
+      .value_inputs({1}).gradient(pad_gradient);
 }
 OpDef pad_v2_op() {
   return OpDef("PadV2")
       .doc("A border of the given value, as wide as paddings says before and after each dimension.")
       .shape(pad_shape)
       .cpu(kMovable, stateless<pad_v2_cpu>)
-      .value_inputs({1});
+      .value_inputs({1}).gradient(pad_gradient);
 }
 OpDef mirror_pad_op() {
   return OpDef("MirrorPad")
       .doc("A border that mirrors what lies inside: REFLECT leaves out the edge itself, SYMMETRIC repeats it.")
       .shape(pad_shape)
       .cpu(kMovable, make<MirrorPad>)
-      .value_inputs({1});
+      .value_inputs({1}).gradient(mirror_pad_gradient);
 }
 
 OpDef mirror_pad_grad_op() {

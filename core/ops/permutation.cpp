@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -73,6 +74,11 @@ Status reverse_cpu(KernelContext& c) {
   return ok_status();
 }
 
+Status reverse_gradient(GradientContext& g) {
+  g.set(0, g.add("ReverseV2", {g.grad(0), g.input(1)}));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef invert_permutation_op() {
@@ -80,14 +86,14 @@ OpDef invert_permutation_op() {
       .doc("y[x[i]] = i.")
       .shape(vector_unchanged)
       .cpu<int32_t>(stateless<invert_cpu<int32_t>>)
-      .cpu<int64_t>(stateless<invert_cpu<int64_t>>);
+      .cpu<int64_t>(stateless<invert_cpu<int64_t>>).not_differentiable();
 }
 OpDef reverse_v2_op() {
   return OpDef("ReverseV2")
       .doc("The tensor backwards along the named axes.")
       .shape(reverse_shape)
       .cpu(kMovable, stateless<reverse_cpu>)
-      .value_inputs({1});
+      .value_inputs({1}).gradient(reverse_gradient);
 }
 
 }  // namespace emplace

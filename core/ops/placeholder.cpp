@@ -1,5 +1,6 @@
 // Placeholder and PlaceholderWithDefault: values from outside. A fed one is never run.
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 
@@ -54,7 +55,7 @@ OpDef placeholder_with_default_op() {
       .shape(placeholder_with_default_shape)
       .kernel_attr("dtype")
       .cpu(kMovable, stateless<placeholder_with_default_cpu>)
-      .provides_outputs();
+      .provides_outputs().gradient(identity_gradient);
 }
 
 }  // namespace emplace

@@ -1,6 +1,7 @@
 // Pow and Xlogy.
 #include <algorithm>
 
+#include "core/op/gradient_context.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/vector_math.h"
 
@@ -60,16 +61,42 @@ struct Xlogy {
   }
 };
 
+// d/dx = y * x^(y-1) as written; d/dy uses log(x) where x > 0 and 0 elsewhere.
+Status pow_gradient(GradientContext& g) {
+  Value x = g.input(0), y = g.input(1);
+  const DType type = g.type(x);
+  Value by_y = g.mul(g.grad(0), y);
+  Value less = g.add("Sub", {y, g.scalar(type, 1, "sub/y")}, {}, "sub");
+  Value gx = g.mul(by_y, g.add("Pow", {x, less}));
+  Value mask = g.add("Greater", {x, g.scalar(type, 0, "Greater/y")});
+  Value safe = g.add("Select", {mask, x, g.ones(g.shape_of(x), type)});
+  Value log = g.add("Select", {mask, g.add("Log", {safe}), g.zeros_like(x)});
+  g.set_binary(gx, g.mul(g.mul(g.grad(0), g.output(0)), log));
+  return g.status();
+}
+
+Status xlogy_gradient(GradientContext& g) {
+  Value x = g.input(0), y = g.input(1);
+  const DType type = g.type(x);
+  g.wait_for(g.grad(0));
+  Value not_zero = g.cast(g.add("NotEqual", {x, g.scalar(type, 0, "Cast/x")}), type);
+  Value partial_x = g.add("Xlogy", {not_zero, y});
+  Value partial_y = g.add("Xdivy", {x, y});
+  Value gx = g.mul(partial_x, g.grad(0));
+  g.set_binary(gx, g.mul(partial_y, g.grad(0)));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef pow_op() {
   return binary_op("Pow", "x to the power of y.")
       .cpu(kFloating | kComplexes, elementwise<Pow, float, double, complex64, complex128>)
-      .cpu(kSigned, elementwise<IntegerPow, int32_t, int64_t>);
+      .cpu(kSigned, elementwise<IntegerPow, int32_t, int64_t>).gradient(pow_gradient);
 }
 OpDef xlogy_op() {
   return binary_op("Xlogy", "x * log(y), but 0 where x is 0.")
-      .cpu(kFloating | kComplexes, elementwise<Xlogy, float, double, complex64, complex128>);
+      .cpu(kFloating | kComplexes, elementwise<Xlogy, float, double, complex64, complex128>).gradient(xlogy_gradient);
 }
 
 }  // namespace emplace

@@ -1,4 +1,7 @@
 // Sum, Mean, Prod, Max, Min, All, Any, L2Loss.
+#include <algorithm>
+
+#include "core/op/gradient_context.h"
 #include "core/ops/reduce_code.h"
 
 namespace emplace {
@@ -148,18 +151,135 @@ OpDef numeric(std::string_view name, std::string_view doc) {
       .sample("input=f32[100,3] uniform(-2,2); axis=[0]; keep_dims=true", 1e-5).sample("input=f32[0,3]; axis=[0]");
 }
 
+// dy with the reduced dimensions as 1.
+Value kept_dimensions(GradientContext& g, Value input_shape) {
+  return g.attrs().flag("keep_dims") ? g.grad(0) : g.reshape(g.grad(0), g.reduced_shape(input_shape, g.input(1)));
+}
+
+bool reduces_all(const Tensor& axes, int rank) {
+  if (axes.num_elements() != rank) return false;
+  for (int i = 0; i < rank; ++i) {
+    if (int_at(axes, i) != i) return false;
+  }
+  return true;
+}
+
+// dy spread over what was summed: by Tile where static shapes allow it, as TensorFlow chooses.
+Value spread(GradientContext& g) {
+  Value x = g.input(0);
+  const Shape& shape = g.shape(x);
+  const Tensor* axes = g.value(g.input(1));
+  if (axes && shape.rank_known() && reduces_all(*axes, shape.rank())) {
+    Value one = g.reshape(g.grad(0), std::vector<int64_t>(static_cast<size_t>(shape.rank()), 1));
+    return g.add("Tile", {one, g.shape_of(x)});
+  }
+  if (axes && shape.fully_known()) {
+    std::vector<int64_t> kept(shape.dims().begin(), shape.dims().end()), times(kept.size(), 1);
+    for (int64_t axis : ints_of(*axes)) {
+      const auto i = static_cast<size_t>(axis < 0 ? axis + shape.rank() : axis);
+      times[i] = shape.dim(static_cast<int>(i));
+      kept[i] = 1;
+    }
+    return g.add("Tile", {g.reshape(g.grad(0), kept), g.ints(times, "Tile/multiples")});
+  }
+  Value input_shape = g.shape_of(x);
+  return g.add("BroadcastTo", {kept_dimensions(g, input_shape), input_shape});
+}
+
+Status sum_gradient(GradientContext& g) {
+  g.set(0, spread(g));
+  return g.status();
+}
+
+Status mean_gradient(GradientContext& g) {
+  Value sum = spread(g);
+  const auto input = g.shape(g.input(0)).checked_num_elements(), output = g.shape(g.output(0)).checked_num_elements();
+  Value count;
+  if (input && output && g.shape(g.input(0)).fully_known() && g.shape(g.output(0)).fully_known()) {
+    count = g.scalar(g.type(sum), static_cast<double>(*input / std::max<int64_t>(*output, 1)));
+  } else {
+    Value input_shape = g.shape_of(g.input(0)), rank = g.size_of(input_shape);
+    Value axes = g.add("FloorMod", {g.add("AddV2", {g.cast(g.input(1), DType::kInt32), rank}, {}, "add"), rank}, {}, "mod");
+    Value sizes = g.gather(input_shape, axes);
+    count = g.cast(g.add("Prod", {sizes, g.all_axes(sizes)}), g.type(sum));
+  }
+  g.set(0, g.add("RealDiv", {sum, count}, {}, "truediv"));
+  return g.status();
+}
+
+// Equal elements share the gradient.
+Status extremum_gradient(GradientContext& g) {
+  Value x = g.input(0), y = g.output(0), dy = g.grad(0);
+  Value input_shape = g.shape_of(x), kept;
+  if (g.attrs().flag("keep_dims")) {
+    kept = g.shape_of(y);
+  } else {
+    kept = g.reduced_shape(input_shape, g.input(1));
+    y = g.reshape(y, kept);
+    dy = g.reshape(dy, kept);
+  }
+  Value chosen = g.cast(g.add("Equal", {y, x}), g.type(dy));
+  Value count = g.reshape(g.sum(chosen, g.input(1)), kept);
+  g.set(0, g.mul(g.add("RealDiv", {chosen, count}, {}, "truediv"), dy));
+  return g.status();
+}
+
+// The product of all others, from products of those before and those behind, so that zeros do no harm. The reduced
+// dimensions go to the front and become one.
+Status prod_gradient(GradientContext& g) {
+  Value x = g.input(0);
+  Value input_shape = g.shape_of(x);
+  Value axes = g.reshape(g.input(1), std::vector<int64_t>{-1});
+  Value dy = g.add("BroadcastTo", {kept_dimensions(g, input_shape), input_shape});
+  Value rank = g.rank_of(x);
+  Value reduced = g.add("FloorMod", {g.add("AddV2", {g.cast(axes, DType::kInt32), rank}, {}, "add"), rank}, {}, "mod");
+  Value all = g.range(g.index(0, "range/start"), rank, g.index(1, "range/delta"));
+  Value others = g.add("ListDiff", {all, reduced}, {{"out_idx", AttrValue::of(DType::kInt32)}});
+  Value order = g.concat({reduced, others});
+  Value first = g.ints({0});
+  Value reduced_size = g.add("Prod", {g.gather(input_shape, reduced), first});
+  Value other_size = g.add("Prod", {g.gather(input_shape, others), first});
+  Value permuted = g.transpose(x, order);
+  Value permuted_shape = g.shape_of(permuted);
+  Value matrix = g.reshape(permuted, g.pack({reduced_size, other_size}));
+  Value axis = g.index(0, "Cumprod/axis");
+  Value before = g.add("Cumprod", {matrix, axis}, {{"exclusive", AttrValue::of(true)}});
+  Value behind = g.add("Cumprod", {matrix, axis}, {{"exclusive", AttrValue::of(true)}, {"reverse", AttrValue::of(true)}});
+  Value product = g.reshape(g.mul(before, behind), permuted_shape);
+  Value back = g.transpose(product, g.add("InvertPermutation", {order}));
+  g.set(0, g.reshape(g.mul(dy, back), input_shape));
+  return g.status();
+}
+
+Status l2_loss_gradient(GradientContext& g) {
+  g.set(0, g.mul(g.input(0), g.grad(0)));
+  return g.status();
+}
+
 }  // namespace
 
-OpDef sum_op() { return numeric("Sum", "The sum over the axes; integers wrap.").cpu(kNumbers, sum_like<Sum>); }
-OpDef mean_op() { return numeric("Mean", "The mean over the axes.").cpu(kNumbers, sum_like<Mean>); }
-OpDef prod_op() { return numeric("Prod", "The product over the axes; integers wrap.").cpu(kNumbers, sum_like<Prod>); }
-OpDef max_op() { return numeric("Max", "The largest element over the axes; NaN if one is.").cpu(kRealNumbers, extremum<Max>); }
-OpDef min_op() { return numeric("Min", "The smallest element over the axes; NaN if one is.").cpu(kRealNumbers, extremum<Min>); }
-OpDef all_op() { return reduction("All", "Are all elements over the axes true?").cpu(of_bools<All>).sample("input=bool[2,3]; axis=[1]"); }
-OpDef any_op() { return reduction("Any", "Is any element over the axes true?").cpu(of_bools<Any>).sample("input=bool[2,3]; axis=[1]"); }
+OpDef sum_op() { return numeric("Sum", "The sum over the axes; integers wrap.").cpu(kNumbers, sum_like<Sum>).gradient(sum_gradient); }
+OpDef mean_op() { return numeric("Mean", "The mean over the axes.").cpu(kNumbers, sum_like<Mean>).gradient(mean_gradient); }
+OpDef prod_op() { return numeric("Prod", "The product over the axes; integers wrap.").cpu(kNumbers, sum_like<Prod>).gradient(prod_gradient); }
+OpDef max_op() {
+  return numeric("Max", "The largest element over the axes; NaN if one is.").cpu(kRealNumbers, extremum<Max>)
+      .gradient(extremum_gradient);
+}
+OpDef min_op() {
+  return numeric("Min", "The smallest element over the axes; NaN if one is.").cpu(kRealNumbers, extremum<Min>)
+      .gradient(extremum_gradient);
+}
+OpDef all_op() {
+  return reduction("All", "Are all elements over the axes true?").cpu(of_bools<All>).sample("input=bool[2,3]; axis=[1]")
+      .not_differentiable();
+}
+OpDef any_op() {
+  return reduction("Any", "Is any element over the axes true?").cpu(of_bools<Any>).sample("input=bool[2,3]; axis=[1]")
+      .not_differentiable();
+}
 OpDef l2_loss_op() {
   return OpDef("L2Loss").doc("Half the sum of the squares.").shape(shape_scalar).cpu(kFloating, l2_loss)
-      .sample("t=f32[2,3] uniform(-2,2)", 1e-6);
+      .sample("t=f32[2,3] uniform(-2,2)", 1e-6).gradient(l2_loss_gradient);
 }
 
 }  // namespace emplace

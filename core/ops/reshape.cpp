@@ -1,5 +1,8 @@
 // Reshape: the same elements under another shape.
+#include <algorithm>
+
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -108,6 +111,16 @@ Status reshape_cpu(KernelContext& c) {
   return ok_status();
 }
 
+// One dimension that is not known before the run can be left to Reshape.
+Status reshape_back(GradientContext& g) {
+  const Shape& shape = g.shape(g.input(0));
+  if (!shape.rank_known() || shape.fully_known()) return reshape_gradient(g);
+  auto dims = shape.dims();
+  if (std::count(dims.begin(), dims.end(), -1) != 1 || std::count(dims.begin(), dims.end(), 0) > 0) return reshape_gradient(g);
+  g.set(0, g.reshape(g.grad(0), std::vector<int64_t>(dims.begin(), dims.end())));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef reshape_op() {
@@ -116,7 +129,7 @@ OpDef reshape_op() {
       .shape(reshape_shape)
       .cpu(kMovable, stateless<reshape_cpu>)
       .value_inputs({1})
-      .forwards_input();
+      .forwards_input().gradient(reshape_back);
 }
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/resize.h"
@@ -127,6 +128,11 @@ class ResizeBilinearGrad final : public Kernel {
   ResizeAttrs attrs_;
 };
 
+Status resize_bilinear_gradient(GradientContext& g) {
+  g.set(0, g.add("ResizeBilinearGrad", {g.grad(0), g.input(0)}, g.copy_attrs({"align_corners", "half_pixel_centers"})));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef resize_bilinear_op() {
@@ -145,7 +151,7 @@ OpDef resize_bilinear_op() {
       .cpu<uint16_t>(make<ResizeBilinear<uint16_t>>)
       .cpu<uint32_t>(make<ResizeBilinear<uint32_t>>)
       .cpu<uint64_t>(make<ResizeBilinear<uint64_t>>)
-      .value_inputs({1});
+      .value_inputs({1}).gradient(resize_bilinear_gradient);
 }
 OpDef resize_bilinear_grad_op() {
   return OpDef("ResizeBilinearGrad")

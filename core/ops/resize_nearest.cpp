@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/resize.h"
@@ -85,6 +86,14 @@ class ResizeNearestGrad final : public Kernel {
   ResizeAttrs attrs_;
 };
 
+Status resize_nearest_gradient(GradientContext& g) {
+  const Shape& image = g.shape(g.input(0));
+  const bool known = image.rank_known() && image.rank() == 4 && image.dim(1) >= 0 && image.dim(2) >= 0;
+  Value size = known ? g.ints({image.dim(1), image.dim(2)}) : g.slice(g.shape_of(g.input(0)), 1, 3);
+  g.set(0, g.add("ResizeNearestNeighborGrad", {g.grad(0), size}, g.copy_attrs({"align_corners", "half_pixel_centers"})));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef resize_nearest_neighbor_op() {
@@ -92,7 +101,7 @@ OpDef resize_nearest_neighbor_op() {
       .doc("Images scaled to a height and width, each pixel the nearest one.")
       .shape(resize_shape)
       .cpu(kRealNumbers, make<ResizeNearest>)
-      .value_inputs({1});
+      .value_inputs({1}).gradient(resize_nearest_gradient);
 }
 OpDef resize_nearest_neighbor_grad_op() {
   return OpDef("ResizeNearestNeighborGrad")

@@ -1,5 +1,6 @@
 // Resource variables: VarHandleOp hands out a handle, the others read and write what is behind it.
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/variable_state.h"
@@ -127,7 +128,7 @@ OpDef read_variable_op() {
       .shape(read_shape)
       .kernel_attr("dtype")
       .cpu(kMovable, stateless<read_cpu>)
-      .provides_outputs();
+      .provides_outputs().gradient(identity_gradient);
 }
 OpDef assign_variable_op() {
   return OpDef("AssignVariableOp")

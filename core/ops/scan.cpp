@@ -1,5 +1,6 @@
 // Cumsum and Cumprod: running sums and products along one axis.
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/numeric.h"
@@ -87,9 +88,26 @@ OpDef scan_op(std::string_view name, std::string_view doc) {
       .sample("x=f32[3,4] uniform(-2,2); axis=1", 1e-6).sample("x=f32[3,4] uniform(-2,2); axis=0; exclusive=true; reverse=true", 1e-6);
 }
 
+Value scan(GradientContext& g, std::string_view op, Value x, bool reverse) {
+  return g.add(op, {x, g.input(1)}, {{"exclusive", AttrValue::of(g.attrs().flag("exclusive"))}, {"reverse", AttrValue::of(reverse)}});
+}
+
+Status cumsum_gradient(GradientContext& g) {
+  g.set(0, scan(g, "Cumsum", g.grad(0), !g.attrs().flag("reverse")));
+  return g.status();
+}
+
+Status cumprod_gradient(GradientContext& g) {
+  const bool reverse = g.attrs().flag("reverse");
+  Value product = scan(g, "Cumprod", g.input(0), reverse);
+  Value sums = scan(g, "Cumsum", g.mul(product, g.grad(0)), !reverse);
+  g.set(0, g.add("DivNoNan", {sums, g.input(0)}, {}, "div_no_nan"));
+  return g.status();
+}
+
 }  // namespace
 
-OpDef cumsum_op() { return scan_op<RunningSum>("Cumsum", "The running sum along an axis."); }
-OpDef cumprod_op() { return scan_op<RunningProduct>("Cumprod", "The running product along an axis."); }
+OpDef cumsum_op() { return scan_op<RunningSum>("Cumsum", "The running sum along an axis.").gradient(cumsum_gradient); }
+OpDef cumprod_op() { return scan_op<RunningProduct>("Cumprod", "The running product along an axis.").gradient(cumprod_gradient); }
 
 }  // namespace emplace

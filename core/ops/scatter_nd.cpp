@@ -1,5 +1,6 @@
 // ScatterNd, TensorScatterAdd, TensorScatterSub, TensorScatterUpdate: slices put where tuples of indices say.
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/nd_index.h"
@@ -121,6 +122,30 @@ Status tensor_scatter_add_cpu(KernelContext& c) { return tensor_scatter(c, row_a
 Status tensor_scatter_sub_cpu(KernelContext& c) { return tensor_scatter(c, row_subtract(c.input(0).dtype())); }
 Status tensor_scatter_update_cpu(KernelContext& c) { return tensor_scatter(c, nullptr); }
 
+Status scatter_nd_gradient(GradientContext& g) {
+  g.set(1, g.add("GatherNd", {g.grad(0), g.input(0)}));
+  return g.status();
+}
+
+Status tensor_scatter_add_gradient(GradientContext& g) {
+  g.set(0, g.add("Identity", {g.grad(0)}));
+  g.set(2, g.add("GatherNd", {g.grad(0), g.input(1)}));
+  return g.status();
+}
+
+Status tensor_scatter_sub_gradient(GradientContext& g) {
+  g.set(0, g.add("Identity", {g.grad(0)}));
+  g.set(2, g.neg(g.add("GatherNd", {g.grad(0), g.input(1)})));
+  return g.status();
+}
+
+Status tensor_scatter_update_gradient(GradientContext& g) {
+  Value updates = g.add("GatherNd", {g.grad(0), g.input(1)});
+  g.set(0, g.add("TensorScatterUpdate", {g.grad(0), g.input(1), g.zeros_like(g.input(2))}));
+  g.set(2, updates);
+  return g.status();
+}
+
 }  // namespace
 
 OpDef scatter_nd_op() {
@@ -128,25 +153,25 @@ OpDef scatter_nd_op() {
       .doc("Zeros of the given shape, the updates added at the index tuples.")
       .shape(scatter_nd_shape)
       .cpu(kAllData, stateless<scatter_nd_cpu>)
-      .value_inputs({2});
+      .value_inputs({2}).gradient(scatter_nd_gradient);
 }
 OpDef tensor_scatter_add_op() {
   return OpDef("TensorScatterAdd")
       .doc("The tensor with the updates added at the index tuples.")
       .shape(tensor_scatter_shape)
-      .cpu(kNumbers, stateless<tensor_scatter_add_cpu>);
+      .cpu(kNumbers, stateless<tensor_scatter_add_cpu>).gradient(tensor_scatter_add_gradient);
 }
 OpDef tensor_scatter_sub_op() {
   return OpDef("TensorScatterSub")
       .doc("The tensor with the updates subtracted at the index tuples.")
       .shape(tensor_scatter_shape)
-      .cpu(kNumbers, stateless<tensor_scatter_sub_cpu>);
+      .cpu(kNumbers, stateless<tensor_scatter_sub_cpu>).gradient(tensor_scatter_sub_gradient);
 }
 OpDef tensor_scatter_update_op() {
   return OpDef("TensorScatterUpdate")
       .doc("The tensor with the updates in place of what the index tuples name; the last of several wins.")
       .shape(tensor_scatter_shape)
-      .cpu(kAllData, stateless<tensor_scatter_update_cpu>);
+      .cpu(kAllData, stateless<tensor_scatter_update_cpu>).gradient(tensor_scatter_update_gradient);
 }
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/index_text.h"
@@ -209,34 +210,133 @@ OpDef unsorted_op(std::string_view name, DTypeSet types, std::string_view doc) {
       .sample("data=f32[0,3]; segment_ids=i32[0]; num_segments=2");
 }
 
+Status segment_sum_gradient(GradientContext& g) {
+  g.set(0, g.gather(g.grad(0), g.input(1)));
+  return g.status();
+}
+
+Status segment_mean_gradient(GradientContext& g) {
+  Value others = g.add("Sub", {g.rank_of(g.input(0)), g.index(1, "sub/y")}, {}, "sub");
+  Value ids_shape = g.shape_of(g.input(1));
+  Value remaining = g.ones(g.expand_dims(others, 0), DType::kInt32);
+  Value ones = g.ones(g.concat({ids_shape, remaining}), g.type(g.grad(0)));
+  Value counts = g.add("SegmentSum", {ones, g.input(1)});
+  g.set(0, g.gather(g.add("RealDiv", {g.grad(0), counts}, {}, "truediv"), g.input(1)));
+  return g.status();
+}
+
+// Equal elements share the gradient.
+Status segment_extremum_gradient(GradientContext& g) {
+  Value zeros = g.zeros_like(g.input(0));
+  Value chosen = g.add("Equal", {g.input(0), g.gather(g.output(0), g.input(1))});
+  Value count = g.add("SegmentSum", {g.cast(chosen, g.type(g.grad(0))), g.input(1)});
+  Value shares = g.gather(g.add("RealDiv", {g.grad(0), count}, {}, "truediv"), g.input(1));
+  g.set(0, g.add("SelectV2", {chosen, shares, zeros}));
+  return g.status();
+}
+
+// Rows of `params` for ids, which may be negative: then zeros. `clipped`: the ids, but not below 0; `present`: are
+// they, in the shape of the rows.
+struct PresentRows {
+  Value clipped, present;
+  Value of(GradientContext& g, Value params) const {
+    Value rows = g.gather(params, clipped);
+    return g.add("SelectV2", {present, rows, g.zeros_like(rows)});
+  }
+};
+PresentRows present_rows(GradientContext& g, Value like) {
+  Value ids = g.input(1);
+  PresentRows rows;
+  rows.clipped = g.add("Maximum", {ids, g.zeros_like(ids)});
+  Value gathered = g.gather(like, rows.clipped);
+  Value is_there = g.add("GreaterEqual", {ids, g.index(0, "GreaterEqual/y", g.type(ids))});
+  Value rank = g.pack({g.add("Sub", {g.rank_of(gathered), g.rank_of(ids)}, {}, "sub")});
+  Value form = g.concat({g.shape_of(ids), g.ones(rank, DType::kInt32)});
+  Value all = g.add("Fill", {g.shape_of(gathered), g.constant(Tensor::scalar<bool>(true), "ones_like/Const")}, {}, "ones_like");
+  rows.present = g.add("LogicalAnd", {g.reshape(is_there, form), all}, {}, "and");
+  return rows;
+}
+
+Status unsorted_segment_sum_gradient(GradientContext& g) {
+  g.set(0, present_rows(g, g.grad(0)).of(g, g.grad(0)));
+  return g.status();
+}
+
+Status unsorted_segment_extremum_gradient(GradientContext& g) {
+  PresentRows rows = present_rows(g, g.output(0));
+  Value chosen = g.add("LogicalAnd", {g.add("Equal", {g.input(0), rows.of(g, g.output(0))}), rows.present});
+  Value count = g.add("UnsortedSegmentSum", {g.cast(chosen, g.type(g.grad(0))), g.input(1), g.input(2)});
+  Value shares = rows.of(g, g.add("RealDiv", {g.grad(0), count}, {}, "truediv"));
+  g.set(0, g.add("SelectV2", {chosen, shares, g.zeros_like(shares)}));
+  return g.status();
+}
+
+// Products without the element itself: the segment's divided by it; for a zero, the product of all that are not zero.
+// `reduce(op, data)` is Segment<op> or UnsortedSegment<op> of data.
+template <class F>
+Status product_gradient(GradientContext& g, const F& reduce, Value ids, const PresentRows* rows) {
+  Value data = g.input(0);
+  const DType type = g.type(data);
+  Value is_zero = g.add("Equal", {data, g.scalar(type, 0, "Equal/y")});
+  Value zeros = reduce("Sum", g.cast(is_zero, DType::kInt32));
+  Value many = g.add("Greater", {zeros, g.index(1, "Greater/y")});
+  Value dy = g.add("SelectV2", {many, g.zeros_like(g.grad(0)), g.grad(0)});
+  Value not_zero = g.add("SelectV2", {is_zero, g.ones(g.shape_of(data), type), data});
+  Value of_others = g.gather(reduce("Prod", not_zero), ids);
+  Value quotient = g.add("RealDiv", {g.gather(g.output(0), ids), not_zero}, {}, "truediv");
+  Value partial = g.add("SelectV2", {is_zero, of_others, quotient});
+  g.set(0, g.mul(rows ? rows->of(g, dy) : g.gather(dy, ids), partial));
+  return g.status();
+}
+
+Status segment_prod_gradient(GradientContext& g) {
+  auto reduce = [&](std::string_view op, Value data) { return g.add(cat("Segment", op), {data, g.input(1)}); };
+  return product_gradient(g, reduce, g.input(1), nullptr);
+}
+
+Status unsorted_segment_prod_gradient(GradientContext& g) {
+  auto reduce = [&](std::string_view op, Value data) { return g.add(cat("UnsortedSegment", op), {data, g.input(1), g.input(2)}); };
+  PresentRows rows = present_rows(g, g.grad(0));
+  return product_gradient(g, reduce, rows.clipped, &rows);
+}
+
 }  // namespace
 
 OpDef segment_sum_op() {
-  return sorted_op<Sum>("SegmentSum", kNumbers, "Row k is the sum of the rows of data whose segment id, which never falls, is k.");
+  return sorted_op<Sum>("SegmentSum", kNumbers, "Row k is the sum of the rows of data whose segment id, which never falls, is k.")
+      .gradient(segment_sum_gradient);
 }
 OpDef segment_mean_op() {
-  return sorted_op<Mean>("SegmentMean", kNumbers, "Row k is the mean of the rows of data whose segment id, which never falls, is k.");
+  return sorted_op<Mean>("SegmentMean", kNumbers, "Row k is the mean of the rows of data whose segment id, which never falls, is k.")
+      .gradient(segment_mean_gradient);
 }
 OpDef segment_prod_op() {
-  return sorted_op<Prod>("SegmentProd", kNumbers, "Row k is the product of the rows of data whose segment id, which never falls, is k.");
+  return sorted_op<Prod>("SegmentProd", kNumbers, "Row k is the product of the rows of data whose segment id, which never falls, is k.")
+      .gradient(segment_prod_gradient);
 }
 OpDef segment_max_op() {
-  return sorted_op<Max>("SegmentMax", kRealNumbers, "Row k holds the largest elements of the rows of data whose segment id, which never falls, is k.");
+  return sorted_op<Max>("SegmentMax", kRealNumbers, "Row k holds the largest elements of the rows of data whose segment id, which never falls, is k.")
+      .gradient(segment_extremum_gradient);
 }
 OpDef segment_min_op() {
-  return sorted_op<Min>("SegmentMin", kRealNumbers, "Row k holds the smallest elements of the rows of data whose segment id, which never falls, is k.");
+  return sorted_op<Min>("SegmentMin", kRealNumbers, "Row k holds the smallest elements of the rows of data whose segment id, which never falls, is k.")
+      .gradient(segment_extremum_gradient);
 }
 OpDef unsorted_segment_sum_op() {
-  return unsorted_op<Sum>("UnsortedSegmentSum", kNumbers, "Row k is the sum of the rows of data whose segment id is k; negative ids count for nothing.");
+  return unsorted_op<Sum>("UnsortedSegmentSum", kNumbers, "Row k is the sum of the rows of data whose segment id is k; negative ids count for nothing.")
+      .gradient(unsorted_segment_sum_gradient);
 }
 OpDef unsorted_segment_prod_op() {
-  return unsorted_op<Prod>("UnsortedSegmentProd", kNumbers, "Row k is the product of the rows of data whose segment id is k; negative ids count for nothing.");
+  return unsorted_op<Prod>("UnsortedSegmentProd", kNumbers, "Row k is the product of the rows of data whose segment id is k; negative ids count for nothing.")
+      .gradient(unsorted_segment_prod_gradient);
 }
 OpDef unsorted_segment_max_op() {
-  return unsorted_op<Max>("UnsortedSegmentMax", kRealNumbers, "Row k holds the largest elements of the rows of data whose segment id is k, the lowest number if there are none.");
+  return unsorted_op<Max>("UnsortedSegmentMax", kRealNumbers, "Row k holds the largest elements of the rows of data whose segment id is k, the lowest number if there are none.")
+      .gradient(unsorted_segment_extremum_gradient);
 }
 OpDef unsorted_segment_min_op() {
-  return unsorted_op<Min>("UnsortedSegmentMin", kRealNumbers, "Row k holds the smallest elements of the rows of data whose segment id is k, the highest number if there are none.");
+  return unsorted_op<Min>("UnsortedSegmentMin", kRealNumbers, "Row k holds the smallest elements of the rows of data whose segment id is k, the highest number if there are none.")
+      .gradient(unsorted_segment_extremum_gradient);
 }
 
 }  // namespace emplace

@@ -1,5 +1,6 @@
 // Select and SelectV2: elements of one tensor or of another, as a condition says.
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/ops/element.h"
 #include "core/ops/elementwise.h"
 
@@ -80,18 +81,34 @@ Status select_v2_shape(ShapeContext& c) {
   return ok_status();
 }
 
+Status select_gradient(GradientContext& g) {
+  Value zeros = g.zeros_like(g.input(1));
+  g.set(1, g.add("Select", {g.input(0), g.grad(0), zeros}));
+  g.set(2, g.add("Select", {g.input(0), zeros, g.grad(0)}));
+  return g.status();
+}
+
+Status select_v2_gradient(GradientContext& g) {
+  Value zero = g.scalar(g.type(g.grad(0)), 0, "zeros");
+  Value gt = g.add("SelectV2", {g.input(0), g.grad(0), zero});
+  Value ge = g.add("SelectV2", {g.input(0), zero, g.grad(0)});
+  g.set(1, g.reduce_to(g.input(1), g.output(0), gt, {}).first);
+  g.set(2, g.reduce_to(g.input(2), g.output(0), ge, {}).first);
+  return g.status();
+}
+
 }  // namespace
 
 OpDef select_op() {
   return OpDef("Select").doc("t where the condition holds, else e; a condition of rank 1 chooses rows.")
       .shape(select_shape).cpu(kAllData, select)
       .sample("condition=bool[2,3]; t=f32[2,3] uniform(-2,2); e=f32[2,3] uniform(-2,2)")
-      .sample("condition=bool[2]; t=f32[2,3] uniform(-2,2); e=f32[2,3] uniform(-2,2)");
+      .sample("condition=bool[2]; t=f32[2,3] uniform(-2,2); e=f32[2,3] uniform(-2,2)").gradient(select_gradient);
 }
 OpDef select_v2_op() {
   return OpDef("SelectV2").doc("t where the condition holds, else e; all three are broadcast.")
       .shape(select_v2_shape).cpu(kAllData, select_v2)
-      .sample("condition=bool[2,1]; t=f32[3] uniform(-2,2); e=f32[] uniform(-2,2)");
+      .sample("condition=bool[2,1]; t=f32[3] uniform(-2,2); e=f32[] uniform(-2,2)").gradient(select_v2_gradient);
 }
 
 }  // namespace emplace

@@ -1,5 +1,6 @@
 // Slice: a box out of a tensor, given by where it begins and its sizes.
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -77,6 +78,20 @@ Status slice_cpu(KernelContext& c) {
   return ok_status();
 }
 
+// dy in a border of zeros.
+Status slice_gradient(GradientContext& g) {
+  Value x = g.input(0), begin = g.input(1);
+  const DType type = g.type(begin);
+  Value rank = g.rank_of(x);
+  Value size = g.shape_of(g.output(0), type);
+  Value column = g.pack({rank, g.index(1, "stack/1")});
+  Value before = g.reshape(begin, column);
+  Value left = g.add("Sub", {g.add("Sub", {g.shape_of(x, type), size}, {}, "sub"), begin}, {}, "sub");
+  Value paddings = g.add("ConcatV2", {before, g.reshape(left, column), g.index(1, "concat/axis")}, {}, "concat");
+  g.set(0, g.add("Pad", {g.grad(0), paddings}));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef slice_op() {
@@ -84,7 +99,7 @@ OpDef slice_op() {
       .doc("The box of the given sizes at the given place; a size of -1 reaches to the end.")
       .shape(slice_shape)
       .cpu(kMovable, stateless<slice_cpu>)
-      .value_inputs({1, 2});
+      .value_inputs({1, 2}).gradient(slice_gradient);
 }
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/convert.h"
 #include "core/ops/softmax_rows.h"
@@ -76,9 +77,25 @@ OpDef softmax(std::string_view name, std::string_view doc) {
       .sample("logits=f32[1,1000] uniform(900,1000)", 1e-5);
 }
 
+// dx = (dy - sum(dy * y)) * y
+Status softmax_gradient(GradientContext& g) {
+  Value last = g.ints({-1}, "Sum/reduction_indices");
+  Value sum = g.sum(g.mul(g.grad(0), g.output(0)), last, true);
+  g.set(0, g.mul(g.add("Sub", {g.grad(0), sum}, {}, "sub"), g.output(0)));
+  return g.status();
+}
+
+// dx = dy - sum(dy) * exp(y)
+Status log_softmax_gradient(GradientContext& g) {
+  Value softmax = g.add("Exp", {g.output(0)});
+  Value sum = g.sum(g.grad(0), g.ints({-1}, "Sum/reduction_indices"), true);
+  g.set(0, g.add("Sub", {g.grad(0), g.mul(sum, softmax)}, {}, "sub"));
+  return g.status();
+}
+
 }  // namespace
 
-OpDef softmax_op() { return softmax<false>("Softmax", "exp(x[i]) / sum_j exp(x[j]) along the last axis."); }
-OpDef log_softmax_op() { return softmax<true>("LogSoftmax", "x[i] - log(sum_j exp(x[j])) along the last axis."); }
+OpDef softmax_op() { return softmax<false>("Softmax", "exp(x[i]) / sum_j exp(x[j]) along the last axis.").gradient(softmax_gradient); }
+OpDef log_softmax_op() { return softmax<true>("LogSoftmax", "x[i] - log(sum_j exp(x[j])) along the last axis.").gradient(log_softmax_gradient); }
 
 }  // namespace emplace

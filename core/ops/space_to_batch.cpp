@@ -1,5 +1,6 @@
 // SpaceToBatchND and BatchToSpaceND: blocks of pixels to the batch and back, with a border put on or cut off.
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -140,6 +141,16 @@ Status move(KernelContext& c, bool to_batch) {
 Status space_to_batch_cpu(KernelContext& c) { return move(c, true); }
 Status batch_to_space_cpu(KernelContext& c) { return move(c, false); }
 
+Status space_to_batch_gradient(GradientContext& g) {
+  g.set(0, g.add("BatchToSpaceND", {g.grad(0), g.input(1), g.input(2)}));
+  return g.status();
+}
+
+Status batch_to_space_gradient(GradientContext& g) {
+  g.set(0, g.add("SpaceToBatchND", {g.grad(0), g.input(1), g.input(2)}));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef space_to_batch_nd_op() {
@@ -147,14 +158,14 @@ OpDef space_to_batch_nd_op() {
       .doc("Pads the image with zeros and moves the pixels of each block to batch entries of their own.")
       .shape(space_to_batch_shape)
       .cpu(kMovable, stateless<space_to_batch_cpu>)
-      .value_inputs({1, 2});
+      .value_inputs({1, 2}).gradient(space_to_batch_gradient);
 }
 OpDef batch_to_space_nd_op() {
   return OpDef("BatchToSpaceND")
       .doc("Moves batch entries back to the pixels of blocks and cuts off a border.")
       .shape(batch_to_space_shape)
       .cpu(kMovable, stateless<batch_to_space_cpu>)
-      .value_inputs({1, 2});
+      .value_inputs({1, 2}).gradient(batch_to_space_gradient);
 }
 
 }  // namespace emplace

@@ -1,5 +1,6 @@
 // SpaceToDepth and DepthToSpace: square blocks of an image to channels and back.
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -101,19 +102,29 @@ class BlockKernel final : public Kernel {
   int64_t block_;
 };
 
+Status space_to_depth_gradient(GradientContext& g) {
+  g.set(0, g.add("DepthToSpace", {g.grad(0)}, g.copy_attrs({"block_size", "data_format"})));
+  return g.status();
+}
+
+Status depth_to_space_gradient(GradientContext& g) {
+  g.set(0, g.add("SpaceToDepth", {g.grad(0)}, g.copy_attrs({"block_size", "data_format"})));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef space_to_depth_op() {
   return OpDef("SpaceToDepth")
       .doc("Each square block of pixels becomes one pixel with all its channels.")
       .shape(block_shape_rule<true>)
-      .cpu(kMovable, BlockKernel<true>::create);
+      .cpu(kMovable, BlockKernel<true>::create).gradient(space_to_depth_gradient);
 }
 OpDef depth_to_space_op() {
   return OpDef("DepthToSpace")
       .doc("The channels of each pixel become a square block of pixels.")
       .shape(block_shape_rule<false>)
-      .cpu(kMovable, BlockKernel<false>::create);
+      .cpu(kMovable, BlockKernel<false>::create).gradient(depth_to_space_gradient);
 }
 
 }  // namespace emplace

@@ -2,6 +2,7 @@
 #include <compare>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/index_text.h"
@@ -100,6 +101,14 @@ class SparseToDense final : public Kernel {
   bool validate_;
 };
 
+Status sparse_to_dense_gradient(GradientContext& g) {
+  Value values = g.add("GatherNd", {g.grad(0), g.input(0)});
+  Value all = g.sum(g.grad(0), g.all_axes(g.grad(0)));
+  g.set(2, values);
+  g.set(3, g.add("Sub", {all, g.sum(values, g.all_axes(values))}, {}, "sub"));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef sparse_to_dense_op() {
@@ -107,7 +116,7 @@ OpDef sparse_to_dense_op() {
       .doc("A tensor of the given shape with values at the indices and a default elsewhere.")
       .shape(sparse_to_dense_shape)
       .cpu(kMovable, make<SparseToDense>)
-      .value_inputs({1});
+      .value_inputs({1}).gradient(sparse_to_dense_gradient);
 }
 
 }  // namespace emplace

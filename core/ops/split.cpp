@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -139,6 +140,24 @@ Status split_v_cpu(KernelContext& c) {
   return cut(c, in, axis, pieces);
 }
 
+Value joined_gradients(GradientContext& g, Value axis) {
+  std::vector<Value> parts;
+  for (int64_t i = 0; i < g.attrs().integer("num_split"); ++i) parts.push_back(g.grad(static_cast<int>(i)));
+  if (parts.size() == 1) return g.add("Identity", parts, {}, "concat");
+  parts.push_back(axis);
+  return g.add("ConcatV2", parts, {}, "concat");
+}
+
+Status split_gradient(GradientContext& g) {
+  g.set(1, joined_gradients(g, g.input(0)));
+  return g.status();
+}
+
+Status split_v_gradient(GradientContext& g) {
+  g.set(0, joined_gradients(g, g.input(2)));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef split_op() {
@@ -146,14 +165,14 @@ OpDef split_op() {
       .doc("Cuts a tensor into equal pieces along an axis.")
       .shape(split_shape)
       .cpu(kMovable, stateless<split_cpu>)
-      .value_inputs({0});
+      .value_inputs({0}).gradient(split_gradient);
 }
 OpDef split_v_op() {
   return OpDef("SplitV")
       .doc("Cuts a tensor into pieces of the given sizes along an axis; one size may be -1.")
       .shape(split_v_shape)
       .cpu(kMovable, stateless<split_v_cpu>)
-      .value_inputs({1, 2});
+      .value_inputs({1, 2}).gradient(split_v_gradient);
 }
 
 }  // namespace emplace

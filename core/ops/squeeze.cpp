@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -94,7 +95,7 @@ OpDef squeeze_op() {
       .doc("Removes the named dimensions, which must have size 1; all of size 1 if none is named.")
       .shape(squeeze_shape)
       .cpu(kMovable, make<Squeeze>)
-      .forwards_input();
+      .forwards_input().gradient(reshape_gradient);
 }
 
 OpDef expand_dims_op() {
@@ -103,7 +104,7 @@ OpDef expand_dims_op() {
       .shape(expand_dims_shape)
       .cpu(kMovable, stateless<expand_dims_cpu>)
       .value_inputs({1})
-      .forwards_input();
+      .forwards_input().gradient(reshape_gradient);
 }
 
 }  // namespace emplace

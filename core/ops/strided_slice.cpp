@@ -1,5 +1,6 @@
 // StridedSlice, and StridedSliceGrad, which puts a slice back into zeros.
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -83,6 +84,19 @@ class StridedSliceGrad final : public Kernel {
   SliceMasks masks_;
 };
 
+Status strided_slice_gradient(GradientContext& g) {
+  Value shape = g.shape_of(g.input(0), g.type(g.input(1)));
+  g.set(0, g.add("StridedSliceGrad", {shape, g.input(1), g.input(2), g.input(3), g.grad(0)},
+                 g.copy_attrs({"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"})));
+  return g.status();
+}
+
+Status strided_slice_grad_gradient(GradientContext& g) {
+  g.set(4, g.add("StridedSlice", {g.grad(0), g.input(1), g.input(2), g.input(3)},
+                 g.copy_attrs({"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"})));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef strided_slice_op() {
@@ -90,14 +104,14 @@ OpDef strided_slice_op() {
       .doc("x[begin:end:stride, ...] with Python's meaning; the masks say ellipsis, new axes and single indices.")
       .shape(strided_slice_shape)
       .cpu(kMovable, make<StridedSlice>)
-      .value_inputs({1, 2, 3});
+      .value_inputs({1, 2, 3}).gradient(strided_slice_gradient);
 }
 OpDef strided_slice_grad_op() {
   return OpDef("StridedSliceGrad")
       .doc("Zeros of the given shape with dy where StridedSlice would have read.")
       .shape(strided_slice_grad_shape)
       .cpu(kMovable, make<StridedSliceGrad>)
-      .value_inputs({0, 1, 2, 3});
+      .value_inputs({0, 1, 2, 3}).gradient(strided_slice_grad_gradient);
 }
 
 }  // namespace emplace

@@ -1,5 +1,6 @@
 // Tile and BroadcastTo: a tensor repeated along its dimensions.
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -92,6 +93,23 @@ Status broadcast_to_cpu(KernelContext& c) {
   return ok_status();
 }
 
+// dy as [times, size] pairs of dimensions, summed over the times.
+Status tile_gradient(GradientContext& g) {
+  Value shape = g.shape_of(g.input(0), g.type(g.input(1)));
+  Value pairs = g.transpose(g.pack({g.input(1), shape}), g.ints({1, 0}, "transpose/perm"));
+  Value split_shape = g.reshape(pairs, std::vector<int64_t>{-1});
+  Value axes = g.range(g.index(0, "range/start"), g.size_of(split_shape), g.index(2, "range/delta"));
+  g.set(0, g.sum(g.reshape(g.grad(0), split_shape), axes));
+  return g.status();
+}
+
+Status broadcast_to_gradient(GradientContext& g) {
+  Value shape = g.shape_of(g.input(0), g.type(g.input(1)));
+  Value axes = g.add("BroadcastGradientArgs", {g.input(1), shape}).output(1);
+  g.set(0, g.reshape(g.sum(g.grad(0), axes, true), shape));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef tile_op() {
@@ -99,14 +117,14 @@ OpDef tile_op() {
       .doc("The tensor repeated multiples[i] times along dimension i.")
       .shape(tile_shape)
       .cpu(kMovable, stateless<tile_cpu>)
-      .value_inputs({1});
+      .value_inputs({1}).gradient(tile_gradient);
 }
 OpDef broadcast_to_op() {
   return OpDef("BroadcastTo")
       .doc("The tensor broadcast to the given shape.")
       .shape(broadcast_to_shape)
       .cpu(kMovable, stateless<broadcast_to_cpu>)
-      .value_inputs({1});
+      .value_inputs({1}).gradient(broadcast_to_gradient);
 }
 
 }  // namespace emplace

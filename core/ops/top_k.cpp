@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -149,6 +150,27 @@ class TopK final : public Kernel {
   bool sorted_;
 };
 
+// Row r of the indices names elements r * row_size + index of the flat input.
+Status top_k_gradient(GradientContext& g) {
+  Value x_shape = g.shape_of(g.input(0)), k_shape = g.shape_of(g.output(1));
+  auto last_size = [&](Value shape) {
+    Value at = g.add("Sub", {g.size_of(shape), g.index(1, "sub/y")}, {}, "sub");
+    return g.gather(g.cast(shape, DType::kInt64), at);
+  };
+  Value k = last_size(k_shape);
+  Value rows = g.reshape(g.output(1), g.pack({g.index(-1, "stack/0", DType::kInt64), k}));
+  Value row_size = last_size(x_shape);
+  Value count = g.element(g.shape_of(rows), 0);
+  Value end = g.mul(g.cast(count, DType::kInt64), row_size);
+  Value starts = g.expand_dims(g.range(g.index(0, "range/start", DType::kInt64), end, row_size), -1);
+  Value flat = g.add("AddV2", {rows, g.cast(starts, g.type(rows))}, {}, "add");
+  Value at = g.expand_dims(g.reshape(flat, std::vector<int64_t>{-1}), -1);
+  Value size = g.pack({g.add("Prod", {g.cast(x_shape, g.type(at)), g.all_axes(x_shape)})});
+  Value scattered = g.add("ScatterNd", {at, g.reshape(g.grad(0), std::vector<int64_t>{-1}), size});
+  g.set(0, g.reshape(scattered, x_shape));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef top_k_v2_op() {
@@ -167,7 +189,7 @@ OpDef top_k_v2_op() {
       .cpu<uint16_t>(make<TopK<uint16_t>>)
       .cpu<uint32_t>(make<TopK<uint32_t>>)
       .cpu<uint64_t>(make<TopK<uint64_t>>)
-      .value_inputs({1});
+      .value_inputs({1}).gradient(top_k_gradient);
 }
 
 }  // namespace emplace

@@ -2,6 +2,7 @@
 #include <complex>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -89,6 +90,11 @@ Status conjugate_transpose_cpu(KernelContext& c) {
   return ok_status();
 }
 
+Status transpose_gradient(GradientContext& g) {
+  g.set(0, g.transpose(g.grad(0), g.add("InvertPermutation", {g.input(1)})));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef transpose_op() {
@@ -96,7 +102,7 @@ OpDef transpose_op() {
       .doc("Dimension i of the result is dimension perm[i] of x.")
       .shape(transpose_shape)
       .cpu(kMovable, stateless<transpose_cpu>)
-      .value_inputs({1});
+      .value_inputs({1}).gradient(transpose_gradient);
 }
 OpDef conjugate_transpose_op() {
   return OpDef("ConjugateTranspose")

@@ -1,4 +1,5 @@
 // Sine and its relatives, circular and hyperbolic, and Atan2: the C++ library's.
+#include "core/op/gradient_context.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/numeric.h"
 
@@ -39,21 +40,97 @@ OpDef of(std::string_view name, std::string_view doc) {
   return unary_op(name, doc).cpu(kFloating | kComplexes, elementwise<F, float, double, complex64, complex128>);
 }
 
+// dx = dy * f(x)
+Status times_function(GradientContext& g, std::string_view function) {
+  g.wait_for(g.grad(0));
+  g.set(0, g.mul(g.grad(0), g.add(function, {g.input(0)})));
+  return g.status();
+}
+Status sin_gradient(GradientContext& g) { return times_function(g, "Cos"); }
+Status sinh_gradient(GradientContext& g) { return times_function(g, "Cosh"); }
+Status cosh_gradient(GradientContext& g) { return times_function(g, "Sinh"); }
+
+Status cos_gradient(GradientContext& g) {
+  g.wait_for(g.grad(0));
+  Value minus = g.neg(g.grad(0));
+  g.set(0, g.mul(minus, g.add("Sin", {g.input(0)})));
+  return g.status();
+}
+
+Status tan_gradient(GradientContext& g) {
+  g.wait_for(g.grad(0));
+  Value secant = g.add("Reciprocal", {g.add("Cos", {g.input(0)})});
+  g.set(0, g.mul(g.add("Square", {secant}), g.grad(0)));
+  return g.status();
+}
+
+// 1 - x^2
+Value one_minus_square(GradientContext& g) {
+  Value square = g.add("Square", {g.input(0)});
+  return g.add("Sub", {g.scalar(g.type(g.grad(0)), 1), square});
+}
+
+Status asin_gradient(GradientContext& g) {
+  g.wait_for(g.grad(0));
+  g.set(0, g.mul(g.grad(0), g.add("Reciprocal", {g.add("Sqrt", {one_minus_square(g)})})));
+  return g.status();
+}
+
+Status acos_gradient(GradientContext& g) {
+  g.wait_for(g.grad(0));
+  Value inverse = g.add("Reciprocal", {g.add("Sqrt", {one_minus_square(g)})});
+  g.set(0, g.mul(g.neg(g.grad(0)), inverse));
+  return g.status();
+}
+
+Status atan_gradient(GradientContext& g) {
+  g.wait_for(g.grad(0));
+  Value square = g.add("Square", {g.input(0)});
+  Value sum = g.add("AddV2", {g.scalar(g.type(g.grad(0)), 1), square}, {}, "Add");
+  g.set(0, g.mul(g.grad(0), g.add("Reciprocal", {sum})));
+  return g.status();
+}
+
+Status atanh_gradient(GradientContext& g) {
+  g.wait_for(g.grad(0));
+  g.set(0, g.mul(g.grad(0), g.add("Reciprocal", {one_minus_square(g)})));
+  return g.status();
+}
+
+// dx = dy / f(y)
+Status over_function(GradientContext& g, std::string_view function) {
+  g.wait_for(g.grad(0));
+  g.set(0, g.add("RealDiv", {g.grad(0), g.add(function, {g.output(0)})}, {}, "truediv"));
+  return g.status();
+}
+Status asinh_gradient(GradientContext& g) { return over_function(g, "Cosh"); }
+Status acosh_gradient(GradientContext& g) { return over_function(g, "Sinh"); }
+
+Status atan2_gradient(GradientContext& g) {
+  Value y = g.input(0), x = g.input(1);
+  Value squares = g.add("AddV2", {g.add("Square", {x}), g.add("Square", {y})}, {}, "add");
+  Value scaled = g.add("RealDiv", {g.grad(0), squares}, {}, "truediv");
+  Value gy = g.mul(x, scaled);
+  g.set_binary(gy, g.mul(g.neg(y), scaled));
+  return g.status();
+}
+
 }  // namespace
 
-OpDef sin_op() { return of<Sin>("Sin", "The sine."); }
-OpDef cos_op() { return of<Cos>("Cos", "The cosine."); }
-OpDef tan_op() { return of<Tan>("Tan", "The tangent."); }
-OpDef sinh_op() { return of<Sinh>("Sinh", "The hyperbolic sine."); }
-OpDef cosh_op() { return of<Cosh>("Cosh", "The hyperbolic cosine."); }
-OpDef asin_op() { return of<Asin>("Asin", "The inverse sine."); }
-OpDef acos_op() { return of<Acos>("Acos", "The inverse cosine."); }
-OpDef atan_op() { return of<Atan>("Atan", "The inverse tangent."); }
-OpDef asinh_op() { return of<Asinh>("Asinh", "The inverse hyperbolic sine."); }
-OpDef acosh_op() { return of<Acosh>("Acosh", "The inverse hyperbolic cosine."); }
-OpDef atanh_op() { return of<Atanh>("Atanh", "The inverse hyperbolic tangent."); }
+OpDef sin_op() { return of<Sin>("Sin", "The sine.").gradient(sin_gradient); }
+OpDef cos_op() { return of<Cos>("Cos", "The cosine.").gradient(cos_gradient); }
+OpDef tan_op() { return of<Tan>("Tan", "The tangent.").gradient(tan_gradient); }
+OpDef sinh_op() { return of<Sinh>("Sinh", "The hyperbolic sine.").gradient(sinh_gradient); }
+OpDef cosh_op() { return of<Cosh>("Cosh", "The hyperbolic cosine.").gradient(cosh_gradient); }
+OpDef asin_op() { return of<Asin>("Asin", "The inverse sine.").gradient(asin_gradient); }
+OpDef acos_op() { return of<Acos>("Acos", "The inverse cosine.").gradient(acos_gradient); }
+OpDef atan_op() { return of<Atan>("Atan", "The inverse tangent.").gradient(atan_gradient); }
+OpDef asinh_op() { return of<Asinh>("Asinh", "The inverse hyperbolic sine.").gradient(asinh_gradient); }
+OpDef acosh_op() { return of<Acosh>("Acosh", "The inverse hyperbolic cosine.").gradient(acosh_gradient); }
+OpDef atanh_op() { return of<Atanh>("Atanh", "The inverse hyperbolic tangent.").gradient(atanh_gradient); }
 OpDef atan2_op() {
-  return binary_op("Atan2", "The angle of the point (x, y), between -pi and pi.").cpu(kFloating, elementwise<Atan2, float, double>);
+  return binary_op("Atan2", "The angle of the point (x, y), between -pi and pi.").cpu(kFloating, elementwise<Atan2, float, double>)
+      .gradient(atan2_gradient);
 }
 
 }  // namespace emplace

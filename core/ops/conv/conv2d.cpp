@@ -1,5 +1,6 @@
 // Conv2D and its two gradients, and _FusedConv2D: a convolution with bias, normalisation or activation.
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/shape_math.h"
 #include "core/ops/conv/direct_conv.h"
@@ -187,6 +188,29 @@ class FilterGradientKernel final : public Kernel {
   ConvShape shape_;
 };
 
+GradientContext::AttrList window_attrs(const GradientContext& g) {
+  return g.copy_attrs({"strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu"});
+}
+
+Status conv2d_gradient(GradientContext& g) {
+  Value shapes = g.add("ShapeN", {g.input(0), g.input(1)});
+  g.set(0, g.add("Conv2DBackpropInput", {shapes, g.input(1), g.grad(0)}, window_attrs(g)));
+  g.set(1, g.add("Conv2DBackpropFilter", {g.input(0), shapes.output(1), g.grad(0)}, window_attrs(g)));
+  return g.status();
+}
+
+Status conv2d_backprop_input_gradient(GradientContext& g) {
+  g.set(1, g.add("Conv2DBackpropFilter", {g.grad(0), g.shape_of(g.input(1)), g.input(2)}, window_attrs(g)));
+  g.set(2, g.add("Conv2D", {g.grad(0), g.input(1)}, window_attrs(g)));
+  return g.status();
+}
+
+Status conv2d_backprop_filter_gradient(GradientContext& g) {
+  g.set(0, g.add("Conv2DBackpropInput", {g.shape_of(g.input(0)), g.grad(0), g.input(2)}, window_attrs(g)));
+  g.set(2, g.add("Conv2D", {g.input(0), g.grad(0)}, window_attrs(g)));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef conv2d() {
@@ -194,7 +218,7 @@ OpDef conv2d() {
       .doc("2-D convolution of images [batch, height, width, channels] with a filter [height, width, in, out].")
       .shape(conv2d_shape)
       .cpu<float>(make_conv2d<float>).cpu<double>(make_conv2d<double>).cpu<half>(make_conv2d<half>)
-      .cpu<bfloat16>(make_conv2d<bfloat16>).cpu<int32_t>(make_conv2d<int32_t>);
+      .cpu<bfloat16>(make_conv2d<bfloat16>).cpu<int32_t>(make_conv2d<int32_t>).gradient(conv2d_gradient);
 }
 
 OpDef fused_conv2d() {
@@ -211,7 +235,7 @@ OpDef conv2d_backprop_input() {
       .shape(input_gradient_shape).value_inputs({0})
       .cpu<float>(make<InputGradient<float>>).cpu<double>(make<InputGradient<double>>)
       .cpu<half>(make<InputGradient<half>>).cpu<bfloat16>(make<InputGradient<bfloat16>>)
-      .cpu<int32_t>(make<InputGradient<int32_t>>);
+      .cpu<int32_t>(make<InputGradient<int32_t>>).gradient(conv2d_backprop_input_gradient);
 }
 
 OpDef conv2d_backprop_filter() {
@@ -219,7 +243,8 @@ OpDef conv2d_backprop_filter() {
       .doc("Gradient of Conv2D with respect to its filter.")
       .shape(filter_gradient_shape).value_inputs({1})
       .cpu<float>(make<FilterGradientKernel<float>>).cpu<double>(make<FilterGradientKernel<double>>)
-      .cpu<half>(make<FilterGradientKernel<half>>).cpu<bfloat16>(make<FilterGradientKernel<bfloat16>>);
+      .cpu<half>(make<FilterGradientKernel<half>>).cpu<bfloat16>(make<FilterGradientKernel<bfloat16>>)
+      .gradient(conv2d_backprop_filter_gradient);
 }
 
 }  // namespace emplace

@@ -1,5 +1,6 @@
 // DepthwiseConv2dNative, its two gradients, and TF.js's fused form.
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/conv/depthwise_loops.h"
 #include "core/ops/conv/epilogue.h"
@@ -124,6 +125,29 @@ class DepthwiseGradient final : public Kernel {
   ConvShape shape_;
 };
 
+GradientContext::AttrList window_attrs(const GradientContext& g) {
+  return g.copy_attrs({"strides", "padding", "explicit_paddings", "data_format", "dilations"});
+}
+
+Status depthwise_gradient(GradientContext& g) {
+  Value image = g.shape_of(g.input(0)), filter = g.shape_of(g.input(1));
+  g.set(0, g.add("DepthwiseConv2dNativeBackpropInput", {image, g.input(1), g.grad(0)}, window_attrs(g)));
+  g.set(1, g.add("DepthwiseConv2dNativeBackpropFilter", {g.input(0), filter, g.grad(0)}, window_attrs(g)));
+  return g.status();
+}
+
+Status backprop_input_gradient(GradientContext& g) {
+  g.set(1, g.add("DepthwiseConv2dNativeBackpropFilter", {g.grad(0), g.shape_of(g.input(1)), g.input(2)}, window_attrs(g)));
+  g.set(2, g.add("DepthwiseConv2dNative", {g.grad(0), g.input(1)}, window_attrs(g)));
+  return g.status();
+}
+
+Status backprop_filter_gradient(GradientContext& g) {
+  g.set(0, g.add("DepthwiseConv2dNativeBackpropInput", {g.shape_of(g.input(0)), g.grad(0), g.input(2)}, window_attrs(g)));
+  g.set(2, g.add("DepthwiseConv2dNative", {g.input(0), g.grad(0)}, window_attrs(g)));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef depthwise_conv2d() {
@@ -131,7 +155,7 @@ OpDef depthwise_conv2d() {
       .doc("2-D convolution in which every input channel has filters of its own.")
       .shape(depthwise_shape)
       .cpu<float>(make_depthwise<float>).cpu<double>(make_depthwise<double>).cpu<half>(make_depthwise<half>)
-      .cpu<bfloat16>(make_depthwise<bfloat16>);
+      .cpu<bfloat16>(make_depthwise<bfloat16>).gradient(depthwise_gradient);
 }
 
 OpDef fused_depthwise_conv2d() {
@@ -146,7 +170,8 @@ OpDef depthwise_backprop_input() {
       .doc("Gradient of DepthwiseConv2dNative with respect to its input.")
       .shape(shape_given<0>).value_inputs({0})
       .cpu<float>(make<DepthwiseGradient<float, true>>).cpu<double>(make<DepthwiseGradient<double, true>>)
-      .cpu<half>(make<DepthwiseGradient<half, true>>).cpu<bfloat16>(make<DepthwiseGradient<bfloat16, true>>);
+      .cpu<half>(make<DepthwiseGradient<half, true>>).cpu<bfloat16>(make<DepthwiseGradient<bfloat16, true>>)
+      .gradient(backprop_input_gradient);
 }
 
 OpDef depthwise_backprop_filter() {
@@ -154,7 +179,8 @@ OpDef depthwise_backprop_filter() {
       .doc("Gradient of DepthwiseConv2dNative with respect to its filter.")
       .shape(shape_given<1>).value_inputs({1})
       .cpu<float>(make<DepthwiseGradient<float, false>>).cpu<double>(make<DepthwiseGradient<double, false>>)
-      .cpu<half>(make<DepthwiseGradient<half, false>>).cpu<bfloat16>(make<DepthwiseGradient<bfloat16, false>>);
+      .cpu<half>(make<DepthwiseGradient<half, false>>).cpu<bfloat16>(make<DepthwiseGradient<bfloat16, false>>)
+      .gradient(backprop_filter_gradient);
 }
 
 }  // namespace emplace
