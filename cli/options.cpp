@@ -120,7 +120,8 @@ void declare_devices(OptionSet& set, Options& o) {
 
 /// What a run is about: place plans its memory.
 void declare_request(OptionSet& set, RunOptions& run) {
-  set.list("fetch", "NAME", "Print this tensor: 'node' or 'node:output'", run.fetch);
+  set.list("fetch", "NAME", "Print this tensor: 'node', 'node:output' or 'gradients(LOSS,X)'", run.fetch);
+  set.switchable("colocate-gradients", "Place gradients with the nodes they belong to (default), or as any other nodes", run.colocate_gradients);
 }
 
 void declare_targets(OptionSet& set, RunOptions& run, bool train) {

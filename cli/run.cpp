@@ -17,8 +17,10 @@
 namespace emplace {
 namespace {
 
-/// "y" is "y:0": documents name every output's number.
-std::string full_name(const std::string& name) { return name.find(':') == std::string::npos ? name + ":0" : name; }
+/// "y" is "y:0": documents name every output's number. A gradient is named as it was asked for.
+std::string full_name(const std::string& name) {
+  return name.find(':') == std::string::npos && !parse_gradient_name(name) ? name + ":0" : name;
+}
 
 void write_outputs(JsonWriter& json, const Pipeline& p, const std::vector<Tensor>& outputs) {
   json.key("outputs").begin_array();

@@ -120,13 +120,16 @@ Status Pipeline::validate_file() {
   }
   check_request_names(*file_, problems_);
   RETURN_IF_ERROR(first_problem());
+  gradients_ = add_fetched_gradients(*file_, fetch_names(*file_, options_.run), options_.run.colocate_gradients, problems_,
+                                     must_run || last_ == Stage::kValidate ? nullptr : &misfits);
+  RETURN_IF_ERROR(first_problem());
   if (check_ops) check_runnable(*file_, nullptr, problems_);
   if (!must_run) return first_problem();
   if (on_validated) {
     RETURN_IF_ERROR(on_validated(*file_, problems_, request_));
     RETURN_IF_ERROR(first_problem());
   } else {
-    Result<RunRequest> request = resolve_request(*file_, options_.run);
+    Result<RunRequest> request = resolve_request(*file_, options_.run, gradients_);
     if (!request.ok()) return usage_error(request.take_status());
     request_ = request.take();
   }
@@ -199,7 +202,7 @@ Status Pipeline::find_copies() {
 }
 
 std::vector<std::optional<int64_t>> Pipeline::planned_peaks() const {
-  Result<RunRequest> request = resolve_request(*file_, options_.run);
+  Result<RunRequest> request = resolve_request(*file_, options_.run, gradients_);
   if (!request.ok()) return {};
   Request step;
   std::vector<Tensor> values;

@@ -109,6 +109,7 @@ class Pipeline {
   std::optional<Placement> placement_;
   std::vector<std::string> offenders_;
   std::optional<CopyPlan> copies_;
+  NamedTensors gradients_;  // that fetches ask for
   RunRequest request_;
   std::unique_ptr<StepObserver> eager_log_;
   std::unique_ptr<NumericsCheck> numerics_;

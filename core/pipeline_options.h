@@ -27,6 +27,7 @@ struct PlacingOptions {
 struct RunOptions {
   std::vector<std::string> fetch, target;
   std::vector<std::string> feed;  // NAME=SPEC
+  bool colocate_gradients = true;  // of "gradients(LOSS,X)" with their forward nodes
   int64_t steps = 1, warmup = 0;
   int64_t seed = 0;
   bool deterministic = false;

@@ -111,7 +111,10 @@ void check_request_names(const GraphFile& file, Problems& problems) {
   const Graph& g = file.graph;
   NameError error;
   for (const NamedRef& ref : file.fetch) {
-    if (find_tensor(g, ref.name, error).node == kNoNode) problems.add(ref.position, cat("fetch: ", error.message), error.hint);
+    auto gradient = parse_gradient_name(ref.name);
+    const bool known = gradient ? find_tensor(g, gradient->loss, error).node != kNoNode && find_tensor(g, gradient->x, error).node != kNoNode
+                                : find_tensor(g, ref.name, error).node != kNoNode;
+    if (!known) problems.add(ref.position, cat("fetch: ", error.message), error.hint);
   }
   for (const auto* list : {&file.target, &file.init}) {
     for (const NamedRef& ref : *list) {
@@ -130,19 +133,25 @@ void check_request_names(const GraphFile& file, Problems& problems) {
   }
 }
 
-Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options) {
+std::vector<NamedRef> fetch_names(const GraphFile& file, const RunOptions& options) {
+  if (options.fetch.empty()) return file.fetch;
+  std::vector<NamedRef> names;
+  for (const std::string& name : options.fetch) names.push_back({name, kNoPosition});
+  return names;
+}
+
+Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients) {
   const Graph& g = file.graph;
   RunRequest request;
   request.init = initializers(file);
   NameError error;
-  if (!options.fetch.empty()) {
-    for (const std::string& name : options.fetch) {
-      Endpoint tensor = find_tensor(g, name, error);
+  if (!options.fetch.empty() || file.has_fetch) {
+    for (const NamedRef& ref : fetch_names(file, options)) {
+      auto gradient = gradients.find(ref.name);
+      Endpoint tensor = gradient != gradients.end() ? gradient->second : find_tensor(g, ref.name, error);
       if (tensor.node == kNoNode) return flag_error("fetch", error);
-      request.fetches.push_back({name, tensor});
+      request.fetches.push_back({ref.name, tensor});
     }
-  } else if (file.has_fetch) {
-    for (const NamedRef& ref : file.fetch) request.fetches.push_back({ref.name, find_tensor(g, ref.name, error)});
   } else if (options.target.empty() && file.target.empty()) {
     request.fetches = default_fetches(g, request.init);
   }

@@ -8,6 +8,7 @@
 
 #include "core/graph/graph_file.h"
 #include "core/pipeline_options.h"
+#include "core/train/gradient_fetch.h"
 
 namespace emplace {
 
@@ -29,8 +30,12 @@ struct RunRequest {
 /// not fit the graph. REQUIRES: a validated file.
 void check_request_names(const GraphFile& file, Problems& problems);
 
-/// REQUIRES: check_request_names() found nothing. An error is a flag's.
-Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options);
+/// The fetches that count: the flags', else the file's.
+std::vector<NamedRef> fetch_names(const GraphFile& file, const RunOptions& options);
+
+/// `gradients`: what add_fetched_gradients() made of fetch_names(). REQUIRES: check_request_names() found nothing. An
+/// error is a flag's.
+Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients);
 
 /// The nodes that give variables their first values: the file's `init`, or what stands for it.
 std::vector<NodeId> initializers(const GraphFile& file);
