@@ -202,7 +202,7 @@ void declare_options(OptionSet& set, std::string_view command, Options& o) {
   declare_kernels(set, o.pipeline.placing);
   set.group("Devices", run || place || explain || devices || train);
   declare_devices(set, o);
-  set.group("Execution", run || place);
+  set.group("Execution", run || place || explain);
   declare_request(set, o.pipeline.run);
   set.group("Execution", run || place || train);
   declare_targets(set, o.pipeline.run, train);
