@@ -179,6 +179,7 @@ class TrainCommand {
     log_.info(cat(summary_line(pipeline_), train_ ? cat(" | ", train_->rows(), test_ ? cat(" + ", test_->rows()) : "", " samples") : ""));
     Status status = loop.run(*pipeline_.session(), result_);
     progress.clear();
+    if (status.ok()) curves.end(result_);
     if (Status closed = csv.close(); status.ok()) status = std::move(closed);
     if (Status drawn = draw(curves); status.ok()) status = std::move(drawn);
     if (!result_.checkpoint.empty()) log_.info(cat("saved ", result_.checkpoint));

@@ -1,50 +1,64 @@
 #include "core/train/batches.h"
 
 namespace emplace {
+namespace {
+
+Result<Batch> read(const Dataset& data, Batch batch) {
+  RETURN_IF_ERROR(data.gather(batch.rows, batch.values));
+  return batch;
+}
+
+}  // namespace
 
 Batches::Batches(const Dataset& data, SampleOrder order, DataPosition start, int64_t count)
-    : data_(data), order_(std::move(order)), position_(start), left_(count), thread_([this] { read_all(); }) {}
+    : data_(data), order_(std::move(order)), position_(start), left_(count), thread_([this] { read_ahead(); }) {}
 
 Batches::~Batches() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  changed_.notify_all();
+  room_.notify_all();
   thread_.join();
 }
 
-void Batches::read_all() {
-  for (; left_ > 0; --left_) {
-    Batch batch;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stop_ || ready_.size() < kReady; });
-      if (stop_) return;
-      if (!used_.empty()) {
-        batch = std::move(used_.front());
-        used_.pop_front();
-      }
-    }
-    batch.rows = order_.take(position_);
-    batch.next = position_;
-    Status status = data_.gather(batch.rows, batch.values);
-    std::lock_guard lock(mutex_);
-    bool failed = !status.ok();
-    ready_.push_back(failed ? Result<Batch>(std::move(status)) : Result<Batch>(std::move(batch)));
-    changed_.notify_all();
-    if (failed) return;
+Batch Batches::take() {
+  Batch batch;
+  if (!used_.empty()) {
+    batch = std::move(used_.front());
+    used_.pop_front();
+  }
+  batch.rows = order_.take(position_);
+  batch.next = position_;
+  --left_;
+  return batch;
+}
+
+void Batches::read_ahead() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    room_.wait(lock, [this] { return stop_ || left_ == 0 || ready_.size() < kReady; });
+    if (stop_ || left_ == 0) return;
+    Batch batch = take();
+    reading_ = true;
+    lock.unlock();
+    Result<Batch> done = read(data_, std::move(batch));
+    lock.lock();
+    reading_ = false;
+    ready_.push_back(std::move(done));
+    ready_or_read_.notify_one();
   }
 }
 
 Result<Batch> Batches::next(Batch used) {
   std::unique_lock lock(mutex_);
   if (!used.values.empty()) used_.push_back(std::move(used));
-  changed_.wait(lock, [this] { return !ready_.empty(); });
+  ready_or_read_.wait(lock, [this] { return !ready_.empty() || !reading_; });
+  if (ready_.empty()) return read(data_, take());
   Result<Batch> batch = std::move(ready_.front());
   ready_.pop_front();
   lock.unlock();
-  changed_.notify_all();
+  room_.notify_one();
   return batch;
 }
 

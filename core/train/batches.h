@@ -26,25 +26,30 @@ class Batches {
   Batches(const Batches&) = delete;
   Batches& operator=(const Batches&) = delete;
 
-  /// The next one. `used` is a batch that is not needed any more: its memory is taken again.
-  /// REQUIRES: there is one left.
+  /// The next one. `used` is a batch that is not needed any more: its memory is taken again. Where the thread has not
+  /// got round to it, the caller reads the batch itself. REQUIRES: there is one left.
   Result<Batch> next(Batch used = {});
 
  private:
-  static constexpr size_t kReady = 2;  // batches that wait: one would do, the second evens out
+  static constexpr size_t kReady = 4;  // batches that may wait
 
-  void read_all();
+  void read_ahead();
+  /// Which samples come next, and memory for them. REQUIRES: mutex_ is held.
+  Batch take();
 
   const Dataset& data_;
+
+  std::mutex mutex_;
+  std::condition_variable room_, ready_or_read_;
+  // Guarded by mutex_.
   SampleOrder order_;
   DataPosition position_;
   int64_t left_;
+  std::deque<Result<Batch>> ready_;
+  std::deque<Batch> used_;
+  bool reading_ = false;  // the thread has taken a batch that is not in ready_ yet
+  bool stop_ = false;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Result<Batch>> ready_;   // guarded by mutex_
-  std::deque<Batch> used_;            // guarded by mutex_
-  bool stop_ = false;                 // guarded by mutex_
   std::thread thread_;
 };
 

@@ -115,9 +115,9 @@ std::vector<std::pair<double, double>> smoothed(const std::vector<std::pair<doub
   for (const auto& p : points) sums.push_back(sums.back() + p.second);
   std::vector<std::pair<double, double>> out;
   for (std::ptrdiff_t i = 0; i < n; ++i) {
-    std::ptrdiff_t reach = std::min({half, i, n - 1 - i});
+    std::ptrdiff_t begin = std::max<std::ptrdiff_t>(i - half, 0), end = std::min(i + half + 1, n);
     out.emplace_back(points[static_cast<size_t>(i)].first,
-                     (sums[static_cast<size_t>(i + reach + 1)] - sums[static_cast<size_t>(i - reach)]) / static_cast<double>(2 * reach + 1));
+                     (sums[static_cast<size_t>(end)] - sums[static_cast<size_t>(begin)]) / static_cast<double>(end - begin));
   }
   return out;
 }

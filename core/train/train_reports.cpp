@@ -174,6 +174,15 @@ Status CurveRecorder::step(const StepRecord& r) {
   return ok_status();
 }
 
+void CurveRecorder::end(const TrainResult& r) {
+  EpochRecord last;
+  last.step = r.steps;
+  last.metrics = r.metrics;
+  bool evaluated = has_test_ && curves_.size() > 1 && r.metrics.size() + 1 == curves_.size();
+  bool known = !curves_.back().points.empty() && curves_.back().points.back().first == static_cast<double>(r.steps);
+  if (evaluated && !known) static_cast<void>(epoch(last));
+}
+
 Status CurveRecorder::epoch(const EpochRecord& r) {
   for (size_t i = 0; has_test_ && i < r.metrics.size(); ++i) curves_[i + 1].points.emplace_back(static_cast<double>(r.step), r.metrics[i]);
   return ok_status();

@@ -85,6 +85,8 @@ class CurveRecorder final : public TrainListener {
   explicit CurveRecorder(std::vector<std::string> metrics, bool has_test);
   Status step(const StepRecord& record) override;
   Status epoch(const EpochRecord& record) override;
+  /// The evaluation of a run that ended within an epoch.
+  void end(const TrainResult& result);
   const std::vector<Curve>& curves() const { return curves_; }
 
  private:
