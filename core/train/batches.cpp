@@ -1,5 +1,7 @@
 #include "core/train/batches.h"
 
+#include <algorithm>
+
 namespace emplace {
 namespace {
 
@@ -8,10 +10,16 @@ Result<Batch> read(const Dataset& data, Batch batch) {
   return batch;
 }
 
+/// Deep where batches are small: every wake-up of the thread may cost the step its place on a busy machine.
+size_t depth(int64_t batch_bytes) {
+  constexpr int64_t kBytes = int64_t{16} << 20, kLeast = 2, kMost = 64;
+  return static_cast<size_t>(std::clamp(kBytes / std::max<int64_t>(batch_bytes, 1), kLeast, kMost));
+}
+
 }  // namespace
 
 Batches::Batches(const Dataset& data, SampleOrder order, DataPosition start, int64_t count)
-    : data_(data), order_(std::move(order)), position_(start), left_(count), thread_([this] { read_ahead(); }) {}
+    : data_(data), depth_(depth(order.batch() * data.sample_bytes())), order_(std::move(order)), position_(start), left_(count), thread_([this] { read_ahead(); }) {}
 
 Batches::~Batches() {
   {
@@ -37,7 +45,7 @@ Batch Batches::take() {
 void Batches::read_ahead() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    room_.wait(lock, [this] { return stop_ || left_ == 0 || ready_.size() < kReady; });
+    if (ready_.size() >= depth_) room_.wait(lock, [this] { return stop_ || left_ == 0 || ready_.size() <= depth_ / 2; });
     if (stop_ || left_ == 0) return;
     Batch batch = take();
     reading_ = true;
@@ -57,8 +65,9 @@ Result<Batch> Batches::next(Batch used) {
   if (ready_.empty()) return read(data_, take());
   Result<Batch> batch = std::move(ready_.front());
   ready_.pop_front();
+  bool wake = ready_.size() == depth_ / 2;
   lock.unlock();
-  room_.notify_one();
+  if (wake) room_.notify_one();
   return batch;
 }
 

@@ -31,13 +31,12 @@ class Batches {
   Result<Batch> next(Batch used = {});
 
  private:
-  static constexpr size_t kReady = 4;  // batches that may wait
-
   void read_ahead();
   /// Which samples come next, and memory for them. REQUIRES: mutex_ is held.
   Batch take();
 
   const Dataset& data_;
+  const size_t depth_;    // batches that may wait; when half of them are left, the thread is woken
 
   std::mutex mutex_;
   std::condition_variable room_, ready_or_read_;

@@ -234,6 +234,12 @@ std::unique_ptr<Dataset> Dataset::read(const GraphFile& file, const DataSet& req
   return DatasetReader(file, request, which, problems).read();
 }
 
+int64_t Dataset::sample_bytes() const {
+  int64_t bytes = 0;
+  for (const Part& p : parts_) bytes += p.shape.num_elements() * static_cast<int64_t>(storage_size(p.dtype));
+  return bytes;
+}
+
 Status Dataset::gather(std::span<const int64_t> rows, std::vector<Tensor>& batch) const {
   batch.resize(parts_.size());
   for (size_t i = 0; i < parts_.size(); ++i) {

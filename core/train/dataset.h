@@ -32,6 +32,7 @@ class Dataset {
 
   int64_t rows() const { return rows_; }
   const std::vector<Endpoint>& placeholders() const { return placeholders_; }
+  int64_t sample_bytes() const;
   /// The one batch size that a placeholder's shape allows; 0: any.
   int64_t fixed_batch() const { return fixed_batch_; }
 
