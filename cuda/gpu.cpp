@@ -1,6 +1,9 @@
 #include "cuda/gpu.h"
 
+#include <vector>
+
 #include "cuda/error.h"
+#include "cuda/peer.h"
 
 namespace emplace::cuda {
 namespace {
@@ -91,7 +94,14 @@ Status CudaGpu::copy_peer(void* to, Gpu& other, const void* from, size_t bytes, 
   if (source == state_.device) {
     return status_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, of(lane)), "cudaMemcpyAsync");
   }
-  return status_of(cudaMemcpyPeerAsync(to, state_.device, from, source, bytes, of(lane)), "cudaMemcpyPeerAsync");
+  ASSIGN_OR_RETURN(bool direct, peer_copies_arrive(source, state_.device, of(Lane::kPeer)));
+  if (direct) return status_of(cudaMemcpyPeerAsync(to, state_.device, from, source, bytes, of(lane)), "cudaMemcpyPeerAsync");
+  // Through the host. What `from` holds is there once the other GPU is idle.
+  std::vector<std::byte> held(bytes);
+  RETURN_IF_ERROR(other.wait_idle());
+  ASSIGN_OR_RETURN(uint64_t ticket, other.copy_out(held.data(), from, bytes, Lane::kToHost));
+  RETURN_IF_ERROR(other.finish(ticket));
+  return copy_in(to, held.data(), bytes, lane);
 }
 
 Result<std::unique_ptr<GpuEvent>> CudaGpu::make_event() {

@@ -4,6 +4,7 @@
 
 #include "core/base/cat.h"
 #include "cuda/error.h"
+#include "cuda/peer.h"
 
 namespace emplace::cuda {
 namespace {
@@ -52,6 +53,15 @@ Result<Pages> Pages::make(int device, int64_t limit) {
   CUmemAllocationProp wanted = pages.properties();
   RETURN_IF_ERROR(driver_status(driver.granularity(&least, &wanted, CU_MEM_ALLOC_GRANULARITY_MINIMUM), "cuMemGetAllocationGranularity"));
   pages.page_ = static_cast<int64_t>(least) * (limit > kManyBytes ? kPagesInLarge : 1);
+  std::vector<int> readers = peers_of(device);
+  readers.insert(readers.begin(), device);
+  for (int reader : readers) {
+    CUmemAccessDesc access = {};
+    access.location = wanted.location;
+    access.location.id = reader;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    pages.access_.push_back(access);
+  }
   return pages;
 }
 
@@ -93,10 +103,7 @@ Status Pages::map(std::byte* at, int64_t bytes) {
     if (status.ok()) done += page_;
   }
   if (status.ok()) {
-    CUmemAccessDesc access = {};
-    access.location = properties().location;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    status = driver_status(driver_.set_access(address(at), static_cast<size_t>(bytes), &access, 1), "cuMemSetAccess");
+    status = driver_status(driver_.set_access(address(at), static_cast<size_t>(bytes), access_.data(), access_.size()), "cuMemSetAccess");
   }
   if (!status.ok() && done > 0) (void)unmap(at, done);
   return status;

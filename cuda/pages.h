@@ -4,6 +4,7 @@
 #include <cuda.h>
 
 #include <map>
+#include <vector>
 
 #include "core/device/page_source.h"
 
@@ -43,6 +44,7 @@ class Pages {
   MemoryDriver driver_;
   int device_;
   int64_t page_;
+  std::vector<CUmemAccessDesc> access_;  // this device, then its peers
   std::map<CUdeviceptr, CUmemGenericAllocationHandle> handles_;
 };
 

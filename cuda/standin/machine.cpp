@@ -1,6 +1,6 @@
-// EMPLACE_STANDIN_MACHINE names a file with one GPU per line: "name | UUID | PCI bus id | memory in MiB | capability | peers".
+// EMPLACE_STANDIN_MACHINE names a file with one GPU per line: "name | UUID | PCI bus id | memory in MiB | capability".
 // The current mask, CUDA_VISIBLE_DEVICES, is applied as the driver does it. Without a file: EMPLACE_STANDIN_GPUS cards
-// (default 1) of 16 GiB.
+// (default 1) of 16 GiB. EMPLACE_STANDIN_PEERS: "none" of them reach each other, or they seem to and what is sent is "lost".
 #include "cuda/standin/machine.h"
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/device/visible_devices.h"
@@ -19,7 +20,6 @@ namespace {
 
 struct Gpu {
   PhysicalGpu facts;
-  bool peers = true;
   std::atomic<size_t> used{0};
 };
 
@@ -69,7 +69,7 @@ struct Machine {
       std::vector<std::string> parts;
       std::istringstream fields(line);
       for (std::string part; std::getline(fields, part, '|');) parts.push_back(trimmed(part));
-      parts.resize(6);
+      parts.resize(5);
       PhysicalGpu gpu;
       gpu.name = parts[0];
       gpu.uuid = parts[1];
@@ -161,7 +161,8 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
 
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   if (!valid(device) || !valid(peer)) return cudaErrorInvalidDevice;
-  *can = device != peer;
+  const char* peers = std::getenv("EMPLACE_STANDIN_PEERS");
+  *can = device != peer && !(peers && std::string_view(peers) == "none");
   return cudaSuccess;
 }
 

@@ -114,6 +114,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 }
 
 cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t stream) {
+  const char* peers = std::getenv("EMPLACE_STANDIN_PEERS");
+  if (peers && std::strcmp(peers, "lost") == 0) return cudaSuccess;
   return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
 }
 
