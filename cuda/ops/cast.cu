@@ -51,13 +51,38 @@ EMPLACE_HD W without_low_bits(W x, int bits) {
   }
 }
 
-template <class From, class To>
-__global__ void cast_kernel(const From* x, To* y, int64_t n, int surplus_bits) {
+template <class To, class From>
+__device__ void cast_all(const From* x, void* out, int64_t n, int surplus_bits) {
+  To* y = static_cast<To*>(out);
   for (int64_t i = thread_index(); i < n; i += thread_count()) {
     auto wide = static_cast<Compute<From>>(widen(x[i]));
     if (surplus_bits != 0) wide = without_low_bits(wide, surplus_bits);
     if constexpr (kIsNarrow<To>) y[i] = narrow<To>(cast_one<float>(wide));
     else y[i] = static_cast<To>(cast_one<Compute<To>>(wide));
+  }
+}
+
+/// One kernel for all results: a kernel for each pair of types would take longer to compile than all others together. What
+/// is cut to 8 or 16 bits is the same bits with and without sign.
+template <class From>
+__global__ void cast_kernel(const From* x, void* y, DType to, int64_t n, int surplus_bits) {
+  switch (to) {
+    case DType::kFloat: return cast_all<float>(x, y, n, surplus_bits);
+    case DType::kDouble: return cast_all<double>(x, y, n, surplus_bits);
+    case DType::kHalf: return cast_all<half>(x, y, n, surplus_bits);
+    case DType::kBFloat16: return cast_all<bfloat16>(x, y, n, surplus_bits);
+    case DType::kInt8:
+    case DType::kUInt8: return cast_all<uint8_t>(x, y, n, surplus_bits);
+    case DType::kInt16:
+    case DType::kUInt16: return cast_all<uint16_t>(x, y, n, surplus_bits);
+    case DType::kInt32: return cast_all<int32_t>(x, y, n, surplus_bits);
+    case DType::kInt64: return cast_all<int64_t>(x, y, n, surplus_bits);
+    case DType::kUInt32: return cast_all<uint32_t>(x, y, n, surplus_bits);
+    case DType::kUInt64: return cast_all<uint64_t>(x, y, n, surplus_bits);
+    case DType::kBool: return cast_all<bool>(x, y, n, surplus_bits);
+    case DType::kComplex64: return cast_all<complex64>(x, y, n, surplus_bits);
+    case DType::kComplex128: return cast_all<complex128>(x, y, n, surplus_bits);
+    default: return;
   }
 }
 
@@ -78,46 +103,27 @@ int surplus_bits(DType from, DType to) {
 }
 
 template <class From>
-struct CastFrom {
-  template <class To>
-  class Cast final : public Kernel {
-   public:
-    explicit Cast(const KernelInit& init)
-        : surplus_bits_(init.attrs.flag("Truncate") ? surplus_bits(init.input_types[0], init.output_types[0]) : 0) {}
-    Status run(KernelContext& c) override {
-      const int64_t n = c.output(0).num_elements();
-      if (std::is_same_v<From, To> && c.input(0).raw() == c.output(0).raw()) return ok_status();
-      return launch(Barriers::kNone, cast_kernel<From, To>, grid_for(n), kThreads, 0, stream_of(c), c.in<From>(0), c.out<To>(0), n, surplus_bits_);
-    }
-
-   private:
-    int surplus_bits_;
-  };
-};
-
-template <class From>
-class AnyCast final : public Kernel {
+class Cast final : public Kernel {
  public:
-  explicit AnyCast(const KernelInit& init) : made_(cast(init)) {}
+  explicit Cast(const KernelInit& init)
+      : surplus_bits_(init.attrs.flag("Truncate") ? surplus_bits(init.input_types[0], init.output_types[0]) : 0) {}
   Status run(KernelContext& c) override {
-    RETURN_IF_ERROR(made_.status());
-    return (*made_)->run(c);
+    const DType to = c.output(0).dtype();
+    if (!kNumbersAndBool.has(to)) return unimplemented("Cast to " + dtype_tf_name(to) + " on a GPU");
+    const int64_t n = c.output(0).num_elements();
+    if (to == dtype_of<From> && c.input(0).raw() == c.output(0).raw()) return ok_status();
+    return launch(Barriers::kNone, cast_kernel<From>, grid_for(n), kThreads, 0, stream_of(c), c.in<From>(0), c.output(0).raw(), to, n, surplus_bits_);
   }
 
  private:
-  static Result<std::unique_ptr<Kernel>> cast(const KernelInit& init) {
-    if (!kNumbersAndBool.has(init.output_types[0])) return unimplemented("Cast to " + dtype_tf_name(init.output_types[0]) + " on a GPU");
-    return by_output<CastFrom<From>::template Cast, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                     uint32_t, uint64_t, bool, complex64, complex128>(init);
-  }
-  Result<std::unique_ptr<Kernel>> made_;
+  int surplus_bits_;
 };
 
 }  // namespace
 
 void add_cast(KernelTable& table) {
   table.add("Cast", kNumbersAndBool,
-            by_input<0, AnyCast, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, bool,
+            by_input<0, Cast, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, bool,
                      complex64, complex128>);
 }
 

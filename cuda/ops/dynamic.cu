@@ -257,6 +257,7 @@ void add_dynamic(KernelTable& table) {
   table.add_host_code("Where", kHost);
   table.add_waiting("Unique", kRealNumbers | DTypeSet{DType::kBool},
                     by_input<0, Unique, bool, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>);
+  table.add_host_code("Unique", DTypeSet{DType::kString});
   table.add("TopKV2", kRealNumbers,
             by_input<0, TopK, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>);
 }

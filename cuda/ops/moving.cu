@@ -236,7 +236,7 @@ void add_moving(KernelTable& table) {
     table.add(op, kData, moving);
     table.add_host_code(op, kHostInt32);
   }
-  for (auto op : {"BatchToSpaceND", "Bitcast", "DepthToSpace", "Diag", "DiagPart", "DynamicStitch", "MatrixDiag", "MatrixDiagPart", "MatrixDiagPartV2",
+  for (auto op : {"BatchToSpaceND", "DepthToSpace", "Diag", "DiagPart", "DynamicStitch", "MatrixDiag", "MatrixDiagPart", "MatrixDiagPartV2",
                   "MatrixDiagPartV3", "MatrixDiagV2", "MatrixDiagV3", "MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3", "MirrorPad",
                   "SpaceToBatchND", "SpaceToDepth", "Split", "Tile", "Transpose"}) {
     table.add(op, kTypes, moving);
@@ -252,8 +252,10 @@ void add_moving(KernelTable& table) {
   // What is no copy in these the mover does all the same: it adds borders, it multiplies matrices.
   table.add("MirrorPadGrad", kFloating, moving);
   table.add("Einsum", kFloating | kComplexes, moving);
+  constexpr DTypeSet kQuantized{DType::kQInt8, DType::kQUInt8, DType::kQInt16, DType::kQUInt16, DType::kQInt32};
+  table.add("Bitcast", kTypes | kQuantized, moving);
   table.add("Assign", kTypes, moving);
-  table.add("AssignVariableOp", kTypes, moving);
+  table.add("AssignVariableOp", kTypes | kQuantized, moving);
 }
 
 }  // namespace emplace::cuda
