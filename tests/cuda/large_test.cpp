@@ -33,6 +33,7 @@ TEST_CASE("sums over columns and over everything are made in pieces") {
 TEST_CASE("what goes along a line of several hundred elements") {
   CHECK(f32({"ArgMax", {random({7, 900}), scalar(1)}, {}, {DType::kInt64}}) == "");
   CHECK(f32({"ArgMin", {random({900, 7}), scalar(0)}, {}, {DType::kInt64}}) == "");
+  CHECK(check({"ArgMax", {uniform(DType::kBool, Shape{5, 900}, 0, 1), scalar(1)}, {}, {DType::kInt64}}) == "");  // the first of equals
   const std::vector<Attr> attrs{{"exclusive", AttrValue::of(true)}, {"reverse", AttrValue::of(true)}};
   const Tensor positive = uniform(DType::kFloat, Shape{3, 1000}, 0, 1);
   CHECK(f32({"Cumsum", {positive, scalar(1)}, attrs}, 64) == "");
