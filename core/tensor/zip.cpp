@@ -50,6 +50,31 @@ void read_extra64(std::string_view extra, ZipMember& m) {
   }
 }
 
+/// Unpacks to exactly `size` bytes. The memory grows with what really unpacks: the size is only what a header claims.
+Status inflate_to(std::string& out, std::string_view packed, uint64_t size) {
+  constexpr uint64_t kChunk = std::numeric_limits<uInt>::max(), kFirst = uint64_t{1} << 20;
+  z_stream z{};
+  if (inflateInit2(&z, -MAX_WBITS) != Z_OK) return resource_exhausted("no memory to unpack a zip member");
+  int result = Z_OK;
+  uint64_t in = 0, done = 0;
+  while (result == Z_OK) {
+    if (z.avail_in == 0) {
+      z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data() + in));
+      z.avail_in = static_cast<uInt>(std::min(kChunk, packed.size() - in));
+      in += z.avail_in;
+    }
+    if (done == out.size()) out.resize(std::min(size, std::max(kFirst, 2 * done)));
+    z.next_out = reinterpret_cast<Bytef*>(out.data() + done);
+    auto room = static_cast<uInt>(std::min<uint64_t>(kChunk, out.size() - done));
+    z.avail_out = room;
+    result = inflate(&z, in == packed.size() && out.size() == size ? Z_FINISH : Z_NO_FLUSH);
+    done += room - z.avail_out;
+    if (result == Z_BUF_ERROR && room > z.avail_out) result = Z_OK;
+  }
+  inflateEnd(&z);
+  return result == Z_STREAM_END && done == size ? ok_status() : damaged("a member does not unpack");
+}
+
 }  // namespace
 
 Result<std::vector<ZipMember>> zip_members(std::string_view archive) {
@@ -96,27 +121,7 @@ Result<std::string> zip_extract(std::string_view archive, const ZipMember& membe
     out = packed;
   } else if (member.method == 8) {
     if (member.size / kLargestRatio > member.compressed_size + 1) return damaged("a member claims too large a size");
-    out.resize(member.size);
-    z_stream z{};
-    if (inflateInit2(&z, -MAX_WBITS) != Z_OK) return resource_exhausted("no memory to unpack a zip member");
-    int result = Z_OK;
-    uint64_t in = 0, done = 0;
-    constexpr uint64_t kChunk = std::numeric_limits<uInt>::max();
-    while (result == Z_OK) {
-      if (z.avail_in == 0) {
-        z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data() + in));
-        z.avail_in = static_cast<uInt>(std::min(kChunk, packed.size() - in));
-        in += z.avail_in;
-      }
-      z.next_out = reinterpret_cast<Bytef*>(out.data() + done);
-      auto room = static_cast<uInt>(std::min<uint64_t>(kChunk, out.size() - done));
-      z.avail_out = room;
-      result = inflate(&z, in == packed.size() ? Z_FINISH : Z_NO_FLUSH);
-      done += room - z.avail_out;
-      if (result == Z_BUF_ERROR && room > z.avail_out) result = Z_OK;
-    }
-    inflateEnd(&z);
-    if (result != Z_STREAM_END || done != out.size()) return damaged("a member does not unpack");
+    RETURN_IF_ERROR(inflate_to(out, packed, member.size));
   } else {
     return unimplemented(cat("zip compression method ", member.method));
   }
