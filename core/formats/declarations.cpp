@@ -110,6 +110,50 @@ std::vector<ArgSignature> resolve(LoadContext& c, const OpSignature& op, const s
   return out;
 }
 
+KernelConstraint read_constraint(LoadContext& c) {
+  static constexpr std::string_view kKeys[] = {"name", "allowed_values"};
+  KernelConstraint constraint;
+  for (ObjectReader entry(c.reader, kKeys, "a constraint"); entry.next();) {
+    if (entry.field() == 0) {
+      constraint.attr = read_text(c.reader, "name").value_or("");
+    } else if (auto values = read_attr(c, "allowed_values", {AttrKind::kType, true})) {
+      constraint.allowed_values = std::move(*values);
+    }
+  }
+  return constraint;
+}
+
+void read_kernel_def(LoadContext& c) {
+  enum { kOp, kDeviceType, kConstraint, kHostMemory, kLabel, kPriority };
+  static constexpr std::string_view kKeys[] = {"op", "device_type", "constraint", "host_memory_arg", "label", "priority"};
+  KernelSignature kernel;
+  std::string_view op;
+  ObjectReader object(c.reader, kKeys, "a kernel");
+  int64_t problems = c.problems.count();
+  while (object.next()) {
+    switch (object.field()) {
+      case kOp: op = read_text(c.reader, "op").value_or(""); break;
+      case kDeviceType: kernel.device_type = read_text(c.reader, "device_type").value_or(""); break;
+      case kConstraint:
+        if (!expect(c.reader, Kind::kArray, "constraint")) break;
+        for (c.reader.enter_array(); c.reader.next_element();) kernel.constraints.push_back(read_constraint(c));
+        break;
+      case kHostMemory:
+        if (!expect(c.reader, Kind::kArray, "host_memory_arg")) break;
+        for (c.reader.enter_array(); c.reader.next_element();) {
+          if (auto arg = read_text(c.reader, "host_memory_arg")) kernel.host_memory_args.emplace_back(*arg);
+        }
+        break;
+      case kLabel: kernel.label = read_text(c.reader, "label").value_or(""); break;
+      case kPriority: kernel.priority = static_cast<int>(read_integer(c.reader, "priority", INT32_MIN, INT32_MAX).value_or(0)); break;
+      default: break;
+    }
+  }
+  if (c.reader.failed()) return;
+  if (op.empty() || kernel.device_type.empty()) c.reader.problem(object.position(), "a kernel needs op and device_type");
+  if (c.problems.count() == problems) c.file.ops->declare_kernel(op, std::move(kernel));
+}
+
 }  // namespace
 
 std::optional<OpSignature> read_op_def(LoadContext& c) {
@@ -158,48 +202,8 @@ void read_op_defs(LoadContext& c) {
 }
 
 void read_kernel_defs(LoadContext& c) {
-  enum { kOp, kDeviceType, kConstraint, kHostMemory, kLabel, kPriority };
-  static constexpr std::string_view kKeys[] = {"op", "device_type", "constraint", "host_memory_arg", "label", "priority"};
-  static constexpr std::string_view kConstraintKeys[] = {"name", "allowed_values"};
   if (!expect(c.reader, Kind::kArray, "kernel_def")) return;
-  for (c.reader.enter_array(); c.reader.next_element();) {
-    KernelSignature kernel;
-    std::string_view op;
-    ObjectReader object(c.reader, kKeys, "a kernel");
-    int64_t problems = c.problems.count();
-    while (object.next()) {
-      switch (object.field()) {
-        case kOp: op = read_text(c.reader, "op").value_or(""); break;
-        case kDeviceType: kernel.device_type = read_text(c.reader, "device_type").value_or(""); break;
-        case kConstraint:
-          if (!expect(c.reader, Kind::kArray, "constraint")) break;
-          for (c.reader.enter_array(); c.reader.next_element();) {
-            KernelConstraint constraint;
-            for (ObjectReader entry(c.reader, kConstraintKeys, "a constraint"); entry.next();) {
-              if (entry.field() == 0) {
-                constraint.attr = read_text(c.reader, "name").value_or("");
-              } else if (auto values = read_attr(c, "allowed_values", {AttrKind::kType, true})) {
-                constraint.allowed_values = std::move(*values);
-              }
-            }
-            kernel.constraints.push_back(std::move(constraint));
-          }
-          break;
-        case kHostMemory:
-          if (!expect(c.reader, Kind::kArray, "host_memory_arg")) break;
-          for (c.reader.enter_array(); c.reader.next_element();) {
-            if (auto arg = read_text(c.reader, "host_memory_arg")) kernel.host_memory_args.emplace_back(*arg);
-          }
-          break;
-        case kLabel: kernel.label = read_text(c.reader, "label").value_or(""); break;
-        case kPriority: kernel.priority = static_cast<int>(read_integer(c.reader, "priority", INT32_MIN, INT32_MAX).value_or(0)); break;
-        default: break;
-      }
-    }
-    if (c.reader.failed()) return;
-    if (op.empty() || kernel.device_type.empty()) c.reader.problem(object.position(), "a kernel needs op and device_type");
-    if (c.problems.count() == problems) c.file.ops->declare_kernel(op, std::move(kernel));
-  }
+  for (c.reader.enter_array(); c.reader.next_element();) read_kernel_def(c);
 }
 
 }  // namespace emplace

@@ -50,7 +50,7 @@ class NodeReader {
   void add_node(Item& item, const Block& block, size_t position);
   void add_literals(const GraphBuilder::NewNode& node);
   std::string literal_name(const GraphBuilder::NewNode& node, const InputLiteral& literal) const;
-  void add_variable(const Item& item, const Block& block, GraphBuilder::NewNode node);
+  void add_variable(const Item& item, const Block& block, const GraphBuilder::NewNode& node);
 
   bool check_name(std::string_view name, size_t position);
   std::string_view full_name(std::string_view name, std::string_view scope);

@@ -18,104 +18,143 @@ bool has(const std::vector<Attrs::Entry>& attrs, std::string_view name) {
   return std::any_of(attrs.begin(), attrs.end(), [&](const Attrs::Entry& e) { return e.first == name; });
 }
 
+/// Adds the nodes of one variable, in the order in which tf.Variable makes them.
+class VariableBuilder {
+ public:
+  VariableBuilder(LoadContext& c, GraphBuilder& builder, AttrSets& attrs, const GraphBuilder::NewNode& node, std::string_view scope, bool handle)
+      : c_(c), builder_(builder), graph_(builder.graph()), attrs_(attrs), node_(node), name_(node.name), scope_(scope), handle_(handle) {
+    node_.op = graph_.intern(handle ? "VarHandleOp" : "VariableV2");
+  }
+
+  /// What the file says of the variable. Leaves the reader where it was.
+  bool read(std::optional<size_t> attrs_at, size_t initial_value_at) {
+    JsonReader& reader = c_.reader;
+    const size_t after = reader.position();
+    if (attrs_at) {
+      reader.seek(*attrs_at);
+      own_attrs_ = graph_.attr_sets_[attrs_.read(node_.op)];
+    }
+    const AttrValue* stated = Attrs(own_attrs_).find("dtype");
+    if (stated && stated->get_if<DType>()) dtype_ = stated->get<DType>();
+    reader.seek(initial_value_at);
+    value_at_ = initial_value_at;
+    if (reader.peek() == Kind::kString) {
+      tensor_ = reader.take_string();
+    } else {
+      value_ = read_plain_tensor(c_, dtype_, Untyped::kFloat);
+    }
+    reader.seek(after);
+    return !tensor_.empty() || value_;
+  }
+
+  bool from_tensor() const { return !tensor_.empty(); }
+
+  /// Nothing, and a problem told, if a name is taken.
+  std::optional<FileVariable> add() {
+    colocated_ = attrs_.keep(AttrValue::list_of(AttrKind::kString, std::vector<std::string>{cat("loc:@", name_)}));
+    GraphBuilder::VariableNodes nodes{};
+    nodes.first_own = builder_.num_nodes();
+    const NodeId initial = value_ ? add_constant() : kNoNode;
+    nodes.variable = add_handle();
+    if (nodes.variable == kNoNode || (value_ && initial == kNoNode)) return std::nullopt;
+    if (from_tensor()) builder_.add_order(without_slot(tensor_), scope_, nodes.variable);
+    if (handle_) {
+      builder_.add_input(nodes.variable);
+      add_part("/IsInitialized/VarIsInitializedOp", "VarIsInitializedOp", 0);
+    }
+    const NodeId assign = add_assign(nodes.variable, initial);
+    builder_.add_input(nodes.variable);
+    nodes.read = add_part(handle_ ? "/Read/ReadVariableOp" : "/read", handle_ ? "ReadVariableOp" : "Identity", typed_attrs());
+    if (assign == kNoNode || nodes.read == kNoNode) return std::nullopt;
+    nodes.end_own = builder_.num_nodes();
+    builder_.add_variable(nodes);
+    return FileVariable{nodes.variable, assign, nodes.read, true, {}};
+  }
+
+ private:
+  std::string_view keep(std::string_view suffix) { return graph_.keep(cat(name_, suffix)); }
+
+  NodeId add_constant() {
+    dtype_ = value_->value.dtype();
+    if (!has(own_attrs_, "dtype")) own_attrs_.push_back({"dtype", attrs_.type_value(dtype_)});
+    if (!has(own_attrs_, "shape")) own_attrs_.push_back({"shape", attrs_.keep(AttrValue::of(value_->value.shape()))});
+    GraphBuilder::NewNode constant;
+    constant.name = keep(handle_ ? "/Initializer/initial_value" : "/initial_value");
+    constant.position = static_cast<int64_t>(value_at_);
+    constant.op = graph_.intern("Const");
+    constant.device = handle_ ? 0 : node_.device;
+    std::vector<Attrs::Entry> attrs{{"dtype", attrs_.type_value(dtype_)}, {"value", attrs_.keep(AttrValue::of(std::move(value_->value)))}};
+    if (handle_) attrs.push_back({"_class", colocated_});
+    constant.attr_set = attrs_.add(std::move(attrs));
+    return builder_.add_source(constant);
+  }
+
+  NodeId add_handle() {
+    if (handle_ && !has(own_attrs_, "shared_name")) own_attrs_.push_back({"shared_name", attrs_.keep(AttrValue::of(name_))});
+    if (handle_ && !has(own_attrs_, "_class")) own_attrs_.push_back({"_class", colocated_});
+    node_.attr_set = attrs_.add(std::move(own_attrs_));
+    return builder_.add_node(node_);
+  }
+
+  NodeId add_assign(NodeId variable, NodeId initial) {
+    builder_.add_input(variable);
+    if (!from_tensor()) {
+      builder_.add_input(initial);
+    } else if (tensor_.starts_with('^') || !builder_.add_input(tensor_, scope_)) {
+      c_.reader.problem(value_at_, cat("initial_value '", tensor_, "' names no tensor"), "a text value is written {\"dtype\": \"string\", \"data\": \"...\"}");
+    }
+    return add_part("/Assign", handle_ ? "AssignVariableOp" : "Assign", typed_attrs());
+  }
+
+  // With the inputs collected so far.
+  NodeId add_part(std::string_view suffix, std::string_view op, uint32_t attr_set) {
+    GraphBuilder::NewNode part = node_;
+    part.name = keep(suffix);
+    part.op = graph_.intern(op);
+    part.attr_set = attr_set;
+    return builder_.add_node(part);
+  }
+
+  // What the initial value's type decides stays open for validate() if another node makes the value.
+  uint32_t typed_attrs() {
+    std::vector<Attrs::Entry> out;
+    if (dtype_ != DType::kInvalid) out.push_back({handle_ ? "dtype" : "T", attrs_.type_value(dtype_)});
+    if (!handle_) out.push_back({"_class", colocated_});
+    return attrs_.add(std::move(out));
+  }
+
+  LoadContext& c_;
+  GraphBuilder& builder_;
+  Graph& graph_;
+  AttrSets& attrs_;
+  GraphBuilder::NewNode node_;
+  const std::string name_;
+  const std::string_view scope_;
+  const bool handle_;
+  std::vector<Attrs::Entry> own_attrs_;   // of the variable itself
+  DType dtype_ = DType::kInvalid;         // kInvalid: that of another node's output
+  std::string_view tensor_;               // the initial value, if it is another node's output
+  std::optional<PlainTensor> value_;
+  size_t value_at_ = 0;
+  const AttrValue* colocated_ = nullptr;  // ["loc:@NAME"]
+};
+
 }  // namespace
 
-void NodeReader::add_variable(const Item& item, const Block& block, GraphBuilder::NewNode node) {
-  JsonReader& reader = c_.reader;
-  Graph& g = builder_.graph();
+void NodeReader::add_variable(const Item& item, const Block& block, const GraphBuilder::NewNode& node) {
   if (item.op != "Variable") {
-    reader.problem(*item.initial_value, cat("initial_value on a node of op '", item.op, "'"), "only op 'Variable' has one");
+    c_.reader.problem(*item.initial_value, cat("initial_value on a node of op '", item.op, "'"), "only op 'Variable' has one");
   }
-  if (item.has_inputs) reader.problem(item.name_position, "a variable with initial_value and inputs", "it has no inputs");
+  if (item.has_inputs) c_.reader.problem(item.name_position, "a variable with initial_value and inputs", "it has no inputs");
   builder_.drop_inputs();
   literals_.clear();
-
-  const bool handle = item.resource;
-  size_t after = reader.position();
-  node.op = g.intern(handle ? "VarHandleOp" : "VariableV2");
-  std::vector<Attrs::Entry> attrs;
-  if (item.attr) {
-    reader.seek(*item.attr);
-    attrs = g.attr_sets_[attrs_.read(node.op)];
-  }
-  const AttrValue* stated = Attrs(attrs).find("dtype");
-  DType dtype = stated && stated->get_if<DType>() ? stated->get<DType>() : DType::kInvalid;
-
-  reader.seek(*item.initial_value);
-  std::string_view tensor;  // the initial value, if it is another node's output
-  std::optional<PlainTensor> value;
-  if (reader.peek() == Kind::kString) {
-    tensor = reader.take_string();
-  } else {
-    value = read_plain_tensor(c_, dtype, Untyped::kFloat);
-  }
-  reader.seek(after);
-  if (tensor.empty() && !value) return;
-
-  std::string name(node.name);
-  auto keep = [&](std::string_view suffix) { return g.keep(cat(name, suffix)); };
-  const AttrValue* colocated = attrs_.keep(AttrValue::list_of(AttrKind::kString, std::vector<std::string>{cat("loc:@", name)}));
-  GraphBuilder::VariableNodes nodes{};
-  nodes.first_own = builder_.num_nodes();
-
-  GraphBuilder::NewNode initial;
-  NodeId initial_place = kNoNode;
-  if (value) {
-    dtype = value->value.dtype();
-    if (!stated) attrs.push_back({"dtype", attrs_.type_value(dtype)});
-    if (!has(attrs, "shape")) attrs.push_back({"shape", attrs_.keep(AttrValue::of(value->value.shape()))});
-    initial.name = keep(handle ? "/Initializer/initial_value" : "/initial_value");
-    initial.position = static_cast<int64_t>(*item.initial_value);
-    initial.op = g.intern("Const");
-    initial.device = handle ? 0 : node.device;
-    std::vector<Attrs::Entry> constant{{"dtype", attrs_.type_value(dtype)}, {"value", attrs_.keep(AttrValue::of(std::move(value->value)))}};
-    if (handle) constant.push_back({"_class", colocated});
-    initial.attr_set = attrs_.add(std::move(constant));
-    initial_place = builder_.add_source(initial);
-  }
-  // What the initial value's type decides stays open for validate() if another node makes the value.
-  auto typed = [&](std::string_view attr, bool with_class) {
-    std::vector<Attrs::Entry> out;
-    if (dtype != DType::kInvalid) out.push_back({attr, attrs_.type_value(dtype)});
-    if (with_class) out.push_back({"_class", colocated});
-    return attrs_.add(std::move(out));
-  };
-
-  if (handle && !has(attrs, "shared_name")) attrs.push_back({"shared_name", attrs_.keep(AttrValue::of(name))});
-  if (handle && !has(attrs, "_class")) attrs.push_back({"_class", colocated});
-  node.attr_set = attrs_.add(std::move(attrs));
-  nodes.variable = builder_.add_node(node);
-  if (nodes.variable == kNoNode || (!initial.name.empty() && initial_place == kNoNode)) return;
-  if (!tensor.empty()) builder_.add_order(without_slot(tensor), block.scope, nodes.variable);
-
-  GraphBuilder::NewNode part = node;
-  if (handle) {
-    part.name = keep("/IsInitialized/VarIsInitializedOp");
-    part.op = g.intern("VarIsInitializedOp");
-    part.attr_set = 0;
-    builder_.add_input(nodes.variable);
-    builder_.add_node(part);
-  }
-  part.name = keep("/Assign");
-  part.op = g.intern(handle ? "AssignVariableOp" : "Assign");
-  part.attr_set = handle ? typed("dtype", false) : typed("T", true);
-  builder_.add_input(nodes.variable);
-  if (tensor.empty()) {
-    builder_.add_input(initial_place);
-  } else if (tensor.starts_with('^') || !builder_.add_input(tensor, block.scope)) {
-    reader.problem(*item.initial_value, cat("initial_value '", tensor, "' names no tensor"), "a text value is written {\"dtype\": \"string\", \"data\": \"...\"}");
-  }
-  NodeId assign = builder_.add_node(part);
-  part.name = keep(handle ? "/Read/ReadVariableOp" : "/read");
-  part.op = g.intern(handle ? "ReadVariableOp" : "Identity");
-  part.attr_set = handle ? typed("dtype", false) : typed("T", true);
-  builder_.add_input(nodes.variable);
-  nodes.read = builder_.add_node(part);
-  if (assign == kNoNode || nodes.read == kNoNode) return;
-  nodes.end_own = builder_.num_nodes();
-  builder_.add_variable(nodes);
-  variables_.push_back({nodes.variable, assign, nodes.read, item.trainable, {}});
-  from_tensor_.push_back(!tensor.empty());
+  VariableBuilder variable(c_, builder_, attrs_, node, block.scope, item.resource);
+  if (!variable.read(item.attr, *item.initial_value)) return;
+  std::optional<FileVariable> made = variable.add();
+  if (!made) return;
+  made->trainable = item.trainable;
+  variables_.push_back(*made);
+  from_tensor_.push_back(variable.from_tensor());
 }
 
 }  // namespace emplace
