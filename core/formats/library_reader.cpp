@@ -1,6 +1,7 @@
 #include "core/formats/library_reader.h"
 
 #include "core/base/cat.h"
+#include "core/formats/attr_reader.h"
 #include "core/formats/declarations.h"
 #include "core/formats/graph_builder.h"
 #include "core/formats/node_reader.h"
@@ -12,7 +13,7 @@ namespace {
 
 using Kind = JsonReader::Kind;
 
-enum FunctionKey { kSignature, kNodeDef, kRet, kControlRet };
+enum FunctionKey { kSignature, kNodeDef, kRet, kControlRet, kAttr };
 constexpr std::string_view kFunctionKeys[] = {"signature", "node_def", "ret",      "control_ret",
                                               "attr",      "arg_attr", "resource_arg_unique_id"};
 constexpr std::string_view kLibraryKeys[] = {"function", "gradient", "registered_gradients"};
@@ -24,6 +25,44 @@ void for_each_function(LoadContext& c, const Visit& visit) {
     if (library.field() != 0 || !expect(c.reader, Kind::kArray, "function")) continue;
     for (c.reader.enter_array(); c.reader.next_element();) visit();
   }
+}
+
+// {"function_name": ..., "gradient_func": ...}: both must be known.
+void check_gradients(LoadContext& c) {
+  static constexpr std::string_view kKeys[] = {"function_name", "gradient_func"};
+  for (ObjectReader library(c.reader, kLibraryKeys, "the library"); library.next();) {
+    if (library.field() != 1 || !expect(c.reader, Kind::kArray, "gradient")) continue;
+    for (c.reader.enter_array(); c.reader.next_element();) {
+      for (ObjectReader gradient(c.reader, kKeys, "a gradient"); gradient.next();) {
+        size_t at = c.reader.position();
+        auto name = read_text(c.reader, kKeys[gradient.field()]);
+        bool known = !name || c.file.library.contains(std::string(*name)) || (gradient.field() == 0 && c.file.ops->find(*name));
+        if (!known) c.reader.problem(at, cat("gradient: there is no function '", *name, "'"));
+      }
+    }
+  }
+}
+
+// {"name": "node"}: nodes that run whenever the function is called.
+void check_control_results(LoadContext& c, const Graph& body, size_t position) {
+  size_t after = c.reader.position();
+  c.reader.seek(position);
+  if (expect(c.reader, Kind::kObject, "control_ret")) {
+    c.reader.enter_object();
+    for (std::string_view key; c.reader.next_key(key);) {
+      size_t at = c.reader.position();
+      auto node = read_text(c.reader, "control_ret");
+      if (node && body.find(*node) == kNoNode) c.reader.problem(at, cat("control_ret: there is no node '", *node, "' in the function"));
+    }
+  }
+  c.reader.seek(after);
+}
+
+// The function's own attrs: read for their form.
+void check_attrs(LoadContext& c) {
+  if (!expect(c.reader, Kind::kObject, "attr")) return;
+  c.reader.enter_object();
+  for (std::string_view key; c.reader.next_key(key);) read_attr(c, key, {}, DType::kInvalid);
 }
 
 // The body of one function while it is read.
@@ -114,7 +153,7 @@ void read_library_bodies(LoadContext& c, size_t position) {
   c.in_function = true;
   for_each_function(c, [&] {
     std::string_view name;
-    std::optional<size_t> nodes, results;
+    std::optional<size_t> nodes, results, control_results;
     size_t at = c.reader.position();
     for (ObjectReader object(c.reader, kFunctionKeys, "a function"); object.next();) {
       if (object.field() == kSignature) {
@@ -130,6 +169,8 @@ void read_library_bodies(LoadContext& c, size_t position) {
       }
       if (object.field() == kNodeDef) nodes = c.reader.position();
       if (object.field() == kRet) results = c.reader.position();
+      if (object.field() == kControlRet) control_results = c.reader.position();
+      if (object.field() == kAttr) check_attrs(c);
     }
     auto function = c.file.library.find(std::string(name));
     if (function == c.file.library.end()) {
@@ -139,7 +180,11 @@ void read_library_bodies(LoadContext& c, size_t position) {
     } else {
       function->second.body = std::make_unique<Graph>();
     }
+    // A body with problems of its own has no names to look up.
+    if (control_results && function != c.file.library.end() && c.problems.empty()) check_control_results(c, *function->second.body, *control_results);
   });
+  c.reader.seek(position);
+  check_gradients(c);
   c.in_function = false;
 }
 
