@@ -76,8 +76,9 @@ Status Pipeline::run(Stage last) {
   for (const Row& row : kStages) {
     stage_ = row.stage;
     auto start = std::chrono::steady_clock::now();
-    RETURN_IF_ERROR((this->*row.run)());
+    Status status = (this->*row.run)();
     count_time(seconds_since(start));
+    RETURN_IF_ERROR(std::move(status));
     if (options_.dump == static_cast<int>(stage_)) log_.info(dump_text(*this));
     if (stage_ == last) break;
   }
@@ -114,6 +115,7 @@ Status Pipeline::validate_file() {
   Problems misfits;
   validate(*file_, problems_, must_run || last_ == Stage::kValidate ? nullptr : &misfits);
   RETURN_IF_ERROR(first_problem());
+  if (!file_->warnings.empty()) log_.warning(file_->warnings.to_string(*source_));
   if (!misfits.empty()) log_.warning(misfits.to_string(*source_));
   for (const std::string& name : apply_file_config(file_->config, options_)) {
     if (log_.shows(LogLevel::kDebug)) log_.debug(cat("option --", name, ": config of ", source_->name()));

@@ -29,7 +29,7 @@ std::vector<Endpoint> control_edges(std::span<const NodeId> nodes) {
 // The passes run again so that they know the graph; literals are Const nodes with a type by now.
 GraphEditor::GraphEditor(GraphFile& file) : file_(file), graph_(file.graph) {
   graph_.literals_.clear();
-  types_.emplace(file_, graph_, type_problems_);
+  types_.emplace(file_, graph_, type_problems_, ignored_attrs_);
   types_->run();
   shapes_.emplace(graph_, shape_problems_);
   shapes_->run();

@@ -113,7 +113,7 @@ class GraphEditor {
 
   GraphFile& file_;
   Graph& graph_;
-  Problems type_problems_, shape_problems_;
+  Problems type_problems_, shape_problems_, ignored_attrs_;
   std::optional<TypePass> types_;
   std::optional<ShapePass> shapes_;
   std::unordered_map<std::string, uint32_t> names_;  // in lower case -> how often asked for

@@ -65,6 +65,7 @@ void TypeBuilder::start(const OpSignature& op, std::span<const Attrs::Entry> wri
   list_lengths_.assign(op.attrs.size(), -1);
   input_args_.clear();
   problems_.clear();
+  unknown_attrs_.clear();
   attrs_as_written_ = true;
   unknown_ = false;
 }
@@ -96,13 +97,13 @@ void TypeBuilder::match_attrs() {
     int at = op_->find_attr(name);
     if (at >= 0) {
       const AttrSignature& attr = op_->attrs[static_cast<size_t>(at)];
-      if (std::string problem = attr_mismatch(attr, *value); !problem.empty()) add(std::move(problem));
+      if (std::string problem = attr_mismatch(attr, *value); !problem.empty()) add(std::move(problem), {}, name);
       values_[static_cast<size_t>(at)] = value;
       is_written_[static_cast<size_t>(at)] = true;
     } else if (!name.starts_with('_')) {
       Suggestion near(name);
       for (const AttrSignature& a : op_->attrs) near.offer(a.name);
-      add(cat(op_->name, " has no attr '", name, "'"), near.text());
+      unknown_attrs_.push_back({cat(op_->name, " has no attr '", name, "': ignored"), near.text(), name});
     }
   }
   check_lengths();
@@ -115,7 +116,7 @@ void TypeBuilder::check_lengths() {
       const AttrValue* value = arg.number_attr >= 0 ? values_[static_cast<size_t>(arg.number_attr)] : nullptr;
       const int64_t* length = value ? value->get_if<int64_t>() : nullptr;
       const AttrSignature* attr = length ? &op_->attrs[static_cast<size_t>(arg.number_attr)] : nullptr;
-      if (attr && *length < 0 && !attr->minimum) add(cat("Value for attr '", attr->name, "' of ", *length, " is negative"));
+      if (attr && *length < 0 && !attr->minimum) add(cat("Value for attr '", attr->name, "' of ", *length, " is negative"), {}, attr->name);
     }
   }
 }

@@ -33,6 +33,7 @@ class TypeBuilder {
  public:
   struct Problem {
     std::string message, hint;
+    std::string_view attr = {};  // the written attr that is to blame; empty: none is
   };
 
   /// A new node. `actual`: the type at each data input, kInvalid where it is not known (a literal, a loop's back edge,
@@ -48,6 +49,8 @@ class TypeBuilder {
   bool finish();
 
   const std::vector<Problem>& problems() const { return problems_; }
+  /// Written attrs that the op does not have. TensorFlow ignores them: the file may come from a newer version.
+  const std::vector<Problem>& unknown_attrs() const { return unknown_attrs_; }
 
   // After infer().
   /// The type that input `slot` must have, kInvalid if any.
@@ -66,7 +69,9 @@ class TypeBuilder {
   std::optional<size_t> first_wrong_input() const;
 
  private:
-  void add(std::string message, std::string hint = {}) { problems_.push_back({std::move(message), std::move(hint)}); }
+  void add(std::string message, std::string hint = {}, std::string_view attr = {}) {
+    problems_.push_back({std::move(message), std::move(hint), attr});
+  }
   const AttrValue* effective(int attr) const;
   int count_attr(const ArgSignature& arg) const;
   int64_t arg_length(const ArgSignature& arg) const;
@@ -85,7 +90,7 @@ class TypeBuilder {
   std::vector<int64_t> list_lengths_;       // by attr: of a list of types that the inputs must tell; else -1
   std::vector<uint16_t> input_args_, output_args_;
   std::vector<DType> input_types_, output_types_;
-  std::vector<Problem> problems_;
+  std::vector<Problem> problems_, unknown_attrs_;
   bool attrs_as_written_ = true;
   bool unknown_ = false;  // something hangs on an input that has no type
 };

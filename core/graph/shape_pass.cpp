@@ -101,8 +101,11 @@ ShapePass::ShapePass(Graph& graph, Problems& problems)
 
 ShapePass::~ShapePass() = default;
 
-void ShapePass::run() {
-  for (NodeId id = 0; id < graph_.num_nodes(); ++id) add(id);
+void ShapePass::run(const std::function<void(NodeId)>& before_node) {
+  for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+    if (before_node) before_node(id);
+    add(id);
+  }
 }
 
 void ShapePass::add(NodeId id) {

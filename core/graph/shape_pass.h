@@ -1,6 +1,7 @@
 /// ShapePass: the shapes of all outputs, by the shape rules of the ops, in node order.
 #pragma once
 
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -22,7 +23,8 @@ class ShapePass {
 
   /// Sets Graph::output_shapes_ and shapes_. A node that its rule refuses is a problem; its shapes stay unknown, as
   /// do those of ops without a rule.
-  void run();
+  /// `before_node`, if given, is called for each node before its shapes are inferred, and may change its attrs' values.
+  void run(const std::function<void(NodeId)>& before_node = nullptr);
   /// After run(): the same for a node that was added behind all others and has its type.
   void add(NodeId id);
 

@@ -5,6 +5,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
+#include "core/graph/attr_position.h"
 #include "core/graph/literals.h"
 
 namespace emplace {
@@ -17,17 +18,18 @@ bool may_close_loop(std::string_view op) { return op == "Merge" || op == "RefMer
 
 }  // namespace
 
-TypePass::TypePass(const GraphFile& file, Graph& graph, Problems& problems)
-    : file_(file), graph_(graph), problems_(problems), table_(graph), inferred_(graph), ops_(graph.num_texts()) {
+TypePass::TypePass(const GraphFile& file, Graph& graph, Problems& problems, Problems& warnings)
+    : file_(file), graph_(graph), problems_(problems), warnings_(warnings), table_(graph), inferred_(graph), ops_(graph.num_texts()) {
   for (Literal& literal : graph.literals_) literals_.emplace(literal.constant, &literal);
 }
 
-void TypePass::run() {
+void TypePass::run(const std::function<void(NodeId)>& before_node) {
   graph_.types_.clear();
   bool too_many = false;
   for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
     begin_node(id);
     if (too_many) continue;
+    if (before_node) before_node(id);
     type_node(id);
     too_many = output_types_.size() > kMaxOutputs;
     if (too_many) report(id, cat("the outputs up to here are more than ", kMaxOutputs), {}, Code::kResourceExhausted);
@@ -147,7 +149,8 @@ uint32_t TypePass::make_type(NodeId id, const OpInfo& op, const TypeTable::Key& 
   builder.match_attrs();
   if (builder.problems().empty()) builder.infer(inferred_);
   bool whole = builder.problems().empty() && builder.finish();
-  for (const auto& problem : builder.problems()) report(id, problem.message, problem.hint);
+  for (const auto& problem : builder.problems()) report(id, problem, problems_);
+  for (const auto& unknown : builder.unknown_attrs()) report(id, unknown, warnings_);
   if (!whole) return TypeTable::kNone;
   if (auto wrong = builder.first_wrong_input()) {
     for (size_t i = *wrong; i < key.inputs.size(); ++i) {
@@ -239,6 +242,13 @@ void TypePass::check_back_edges() {
 void TypePass::report(NodeId id, std::string_view what, std::string hint, Code code) {
   problems_.add(graph_.nodes_[id].position, cat("node '", graph_.name(id), "' (", graph_.op(id), "): ", what),
                 std::move(hint), code);
+}
+
+// At the attr that is to blame, if one is.
+void TypePass::report(NodeId id, const TypeBuilder::Problem& problem, Problems& to) {
+  int64_t at = graph_.nodes_[id].position;
+  if (!problem.attr.empty() && graph_.source_ && !to.full()) at = attr_position(graph_.source_->text(), at, problem.attr);
+  to.add(at, cat("node '", graph_.name(id), "' (", graph_.op(id), "): ", problem.message), problem.hint);
 }
 
 void TypePass::report_wrong_input(NodeId id, uint32_t input, DType got, DType wanted) {

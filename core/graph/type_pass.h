@@ -1,6 +1,7 @@
 /// TypePass: gives every node of a graph its NodeType, in node order, and the literals their element types.
 #pragma once
 
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -13,11 +14,13 @@ namespace emplace {
 class TypePass {
  public:
   /// `file` says which ops, functions and version there are; `graph` is its graph, or the body of a function.
-  TypePass(const GraphFile& file, Graph& graph, Problems& problems);
+  /// `warnings` gets what TensorFlow accepts and ignores.
+  TypePass(const GraphFile& file, Graph& graph, Problems& problems, Problems& warnings);
 
   /// Adds every problem it finds. Sets Node::type and Node::first_output; the shapes of all outputs become unknown.
+  /// `before_node`, if given, is called for each node before it is typed, and may change its attrs.
   /// A node with a problem has type TypeTable::kNone and no outputs.
-  void run();
+  void run(const std::function<void(NodeId)>& before_node = nullptr);
   /// After run(): the same for a node that was added behind all others.
   void add(NodeId id);
 
@@ -46,11 +49,12 @@ class TypePass {
   void set_type(NodeId id, uint32_t type);
   void check_back_edges();
   void report(NodeId id, std::string_view what, std::string hint, Code code = Code::kInvalidArgument);
+  void report(NodeId id, const TypeBuilder::Problem& problem, Problems& to);
   void report_wrong_input(NodeId id, uint32_t input, DType got, DType wanted);
 
   const GraphFile& file_;
   Graph& graph_;
-  Problems& problems_;
+  Problems &problems_, &warnings_;
   TypeTable table_;
   InferredAttrs inferred_;
   TypeBuilder builder_, literal_builder_;

@@ -7,8 +7,8 @@
 namespace emplace {
 namespace {
 
-void validate_graph(const GraphFile& file, Graph& graph, Problems& problems, Problems& contradictions) {
-  TypePass(file, graph, problems).run();
+void validate_graph(GraphFile& file, Graph& graph, Problems& problems, Problems& contradictions) {
+  TypePass(file, graph, problems, file.warnings).run();
   ShapePass(graph, contradictions).run();
 }
 

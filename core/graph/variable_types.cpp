@@ -1,7 +1,6 @@
 #include "core/graph/variable_types.h"
 
-#include <algorithm>
-#include <iterator>
+#include <unordered_map>
 #include <vector>
 
 #include "core/graph/shape_pass.h"
@@ -10,59 +9,70 @@
 namespace emplace {
 namespace {
 
-bool has_attr(const Graph& g, NodeId id, std::string_view name) { return Attrs(g.written_attrs(id)).find(name) != nullptr; }
-
-void add_attr(Graph& g, NodeId id, std::string_view name, AttrValue value) {
-  if (has_attr(g, id, name)) return;
-  std::vector<Attrs::Entry> attrs(g.written_attrs(id).begin(), g.written_attrs(id).end());
-  attrs.push_back({name, &g.attr_values_.emplace_back(std::move(value))});
-  g.nodes_[id].attr_set = static_cast<uint32_t>(g.attr_sets_.size());
-  g.attr_sets_.push_back(std::move(attrs));
-}
-
-bool is_open(const Graph& g, const FileVariable& v) {
-  return v.initial_value.node != kNoNode && !(has_attr(g, v.variable, "dtype") && has_attr(g, v.variable, "shape"));
-}
-
-// Types and shapes as far as they are known now. By node: is its type certain, that is, are those of all that it depends
-// on? (A literal beside an open input got a type that may yet change.)
-std::vector<bool> infer(const GraphFile& file, Graph& g) {
-  std::vector<Literal> literals = g.literals_;
-  Problems scratch;
-  TypePass(file, g, scratch).run();
-  ShapePass(g, scratch).run();
-  g.literals_ = std::move(literals);  // they settle anew when all types are known
-  std::vector<bool> certain(g.num_nodes(), false);
-  for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    auto inputs = g.inputs(id);
-    certain[id] = g.node(id).type < g.types().size() &&
-                  std::all_of(inputs.begin(), inputs.end(), [&](const Endpoint& e) { return e.node >= id || certain[e.node]; });
+/// Nodes stand in an order in which every initial value comes before its variable: one walk over the types and one over
+/// the shapes settle all variables, also those that depend on others.
+class VariableSettler {
+ public:
+  explicit VariableSettler(GraphFile& file) : file_(file), graph_(file.graph) {
+    for (const FileVariable& v : file.variables) {
+      const bool whole = has_attr(v.variable, "dtype") && has_attr(v.variable, "shape");
+      if (v.initial_value.node != kNoNode && !whole) open_.emplace(v.variable, Open{&v, nullptr});
+    }
   }
-  return certain;
-}
 
-bool settle(Graph& g, const FileVariable& v, const std::vector<bool>& certain) {
-  Endpoint value = v.initial_value;
-  if (!certain[value.node] || value.slot >= g.num_outputs(value.node)) return false;
-  DType dtype = base_type(g.output_type(value));
-  add_attr(g, v.variable, "shape", AttrValue::of(g.output_shape(value)));
-  add_attr(g, v.variable, "dtype", AttrValue::of(dtype));
-  if (g.op(v.read) == "ReadVariableOp") add_attr(g, v.read, "dtype", AttrValue::of(dtype));
-  return true;
-}
+  void run() {
+    if (open_.empty()) return;
+    std::vector<Literal> literals = graph_.literals_;
+    Problems scratch;
+    TypePass(file_, graph_, scratch, scratch).run([this](NodeId id) { settle_type(id); });
+    ShapePass(graph_, scratch).run([this](NodeId id) { settle_shape(id); });
+    graph_.literals_ = std::move(literals);  // validate() settles them anew
+  }
+
+ private:
+  struct Open {
+    const FileVariable* variable;
+    AttrValue* shape;  // the attr to fill in; null: the file says it
+  };
+
+  bool has_attr(NodeId id, std::string_view name) const { return Attrs(graph_.written_attrs(id)).find(name) != nullptr; }
+
+  // The node gets an attr set of its own. Null if it has the attr.
+  AttrValue* add_attr(NodeId id, std::string_view name, AttrValue value) {
+    if (has_attr(id, name)) return nullptr;
+    std::vector<Attrs::Entry> attrs(graph_.written_attrs(id).begin(), graph_.written_attrs(id).end());
+    AttrValue* kept = &graph_.attr_values_.emplace_back(std::move(value));
+    attrs.push_back({name, kept});
+    graph_.nodes_[id].attr_set = static_cast<uint32_t>(graph_.attr_sets_.size());
+    graph_.attr_sets_.push_back(std::move(attrs));
+    return kept;
+  }
+
+  bool is_typed(Endpoint e) const { return graph_.node(e.node).type < graph_.types_.size() && e.slot < graph_.num_outputs(e.node); }
+
+  void settle_type(NodeId id) {
+    auto found = open_.find(id);
+    if (found == open_.end() || !is_typed(found->second.variable->initial_value)) return;
+    const FileVariable& v = *found->second.variable;
+    const DType dtype = base_type(graph_.output_type(v.initial_value));
+    found->second.shape = add_attr(id, "shape", AttrValue::of(Shape::unknown()));
+    add_attr(id, "dtype", AttrValue::of(dtype));
+    if (graph_.op(v.read) == "ReadVariableOp") add_attr(v.read, "dtype", AttrValue::of(dtype));
+  }
+
+  void settle_shape(NodeId id) {
+    auto found = open_.find(id);
+    if (found == open_.end() || !found->second.shape) return;
+    *found->second.shape = AttrValue::of(graph_.output_shape(found->second.variable->initial_value));
+  }
+
+  GraphFile& file_;
+  Graph& graph_;
+  std::unordered_map<NodeId, Open> open_;  // by variable
+};
 
 }  // namespace
 
-// Variables may depend on variables; each turn settles at least one more.
-void settle_variable_types(GraphFile& file) {
-  Graph& g = file.graph;
-  std::vector<FileVariable> open;
-  std::copy_if(file.variables.begin(), file.variables.end(), std::back_inserter(open), [&](const FileVariable& v) { return is_open(g, v); });
-  for (size_t before = open.size() + 1; !open.empty() && open.size() < before;) {
-    before = open.size();
-    std::vector<bool> certain = infer(file, g);
-    std::erase_if(open, [&](const FileVariable& v) { return settle(g, v, certain); });
-  }
-}
+void settle_variable_types(GraphFile& file) { VariableSettler(file).run(); }
 
 }  // namespace emplace
