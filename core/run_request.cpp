@@ -66,6 +66,25 @@ std::vector<Fetch> default_fetches(const Graph& g, const std::vector<NodeId>& in
   return fetches;
 }
 
+/// The names of a TF.js signature stand for its tensors.
+const std::string& tensor_name(const GraphFile& file, const std::string& name) {
+  auto alias = file.signature_names.find(name);
+  return alias != file.signature_names.end() && file.graph.find(name) == kNoNode ? alias->second : name;
+}
+
+/// Of a resource variable, what reads its value; any other tensor is itself. A variable that nobody reads stays a handle.
+Endpoint value_of_variable(const GraphFile& file, Endpoint tensor) {
+  const Graph& g = file.graph;
+  if (g.output_type(tensor) != DType::kResource) return tensor;
+  for (const FileVariable& v : file.variables) {
+    if (v.variable == tensor.node) return {v.read, 0};
+  }
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (g.op(id) == "ReadVariableOp" && g.inputs(id)[0] == tensor && g.controls(id).empty()) return {id, 0};
+  }
+  return tensor;
+}
+
 }  // namespace
 
 std::vector<NodeId> initializers(const GraphFile& file) {
@@ -92,12 +111,12 @@ Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunReques
     request.feeds.emplace_back(tensor, std::move(value));
   };
   NameError error;
-  for (const auto& [ref, value] : file.feed) put(find_tensor(g, ref.name, error), value);
+  for (const auto& [ref, value] : file.feed) put(find_tensor(g, tensor_name(file, ref.name), error), value);
   for (const std::string& feed : options.feed) {
     auto equals = feed.find('=');
     if (equals == std::string::npos) return invalid_argument(cat("--feed: '", feed, "' has no '='; write NAME=VALUE"));
     std::string name = feed.substr(0, equals);
-    Endpoint tensor = find_tensor(g, name, error);
+    Endpoint tensor = find_tensor(g, tensor_name(file, name), error);
     if (tensor.node == kNoNode) return flag_error("feed", error);
     Result<Tensor> value = parse_feed(feed.substr(equals + 1), base_type(g.output_type(tensor)), g.output_shape(tensor));
     if (!value.ok()) return value.take_status().with_context(cat("--feed ", name));
@@ -113,7 +132,7 @@ void check_request_names(const GraphFile& file, Problems& problems) {
   for (const NamedRef& ref : file.fetch) {
     auto gradient = parse_gradient_name(ref.name);
     const bool known = gradient ? find_tensor(g, gradient->loss, error).node != kNoNode && find_tensor(g, gradient->x, error).node != kNoNode
-                                : find_tensor(g, ref.name, error).node != kNoNode;
+                                : find_tensor(g, tensor_name(file, ref.name), error).node != kNoNode;
     if (!known) problems.add(ref.position, cat("fetch: ", error.message), error.hint);
   }
   for (const auto* list : {&file.target, &file.init}) {
@@ -124,7 +143,7 @@ void check_request_names(const GraphFile& file, Problems& problems) {
     }
   }
   for (const auto& [ref, value] : file.feed) {
-    Endpoint tensor = find_tensor(g, ref.name, error);
+    Endpoint tensor = find_tensor(g, tensor_name(file, ref.name), error);
     if (tensor.node == kNoNode) {
       problems.add(ref.position, cat("feed: ", error.message), error.hint);
     } else if (Status status = check_feed(g, ref.name, tensor, value); !status.ok()) {
@@ -148,13 +167,14 @@ Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& opti
   if (!options.fetch.empty() || file.has_fetch) {
     for (const NamedRef& ref : fetch_names(file, options)) {
       auto gradient = gradients.find(ref.name);
-      Endpoint tensor = gradient != gradients.end() ? gradient->second : find_tensor(g, ref.name, error);
+      Endpoint tensor = gradient != gradients.end() ? gradient->second : find_tensor(g, tensor_name(file, ref.name), error);
       if (tensor.node == kNoNode) return flag_error("fetch", error);
       request.fetches.push_back({ref.name, tensor});
     }
   } else if (options.target.empty() && file.target.empty()) {
     request.fetches = default_fetches(g, request.init);
   }
+  for (Fetch& fetch : request.fetches) fetch.tensor = value_of_variable(file, fetch.tensor);
   for (const Fetch& fetch : request.fetches) {
     if (!printable(g.output_type(fetch.tensor))) {
       return invalid_argument(cat("'", fetch.name, "' is a ", dtype_tf_name(g.output_type(fetch.tensor)), " handle, which cannot be fetched"));

@@ -221,24 +221,32 @@ void read_group(LoadContext& c) {
   }
 }
 
+// The tensor that an entry names; a tensor of the entry's own name if it names none.
+NamedRef read_signature_tensor(LoadContext& c, std::string_view key) {
+  static constexpr std::string_view kKeys[] = {"name", "dtype", "tensor_shape", "resource_id"};
+  NamedRef ref{std::string(key), static_cast<int64_t>(c.reader.position())};
+  for (ObjectReader tensor(c.reader, kKeys, "a tensor"); tensor.next();) {
+    if (tensor.field() != 0) continue;
+    ref.position = static_cast<int64_t>(c.reader.position());
+    if (auto name = read_text(c.reader, "name")) ref.name = *name;
+  }
+  return ref;
+}
+
 }  // namespace
 
 void read_signature(LoadContext& c) {
   enum { kInputs, kOutputs };
   static constexpr std::string_view kKeys[] = {"inputs", "outputs", "method_name", "defaults"};
-  static constexpr std::string_view kTensorKeys[] = {"name", "dtype", "tensor_shape", "resource_id"};
   for (ObjectReader object(c.reader, kKeys, "a signature"); object.next();) {
-    if (object.field() != kOutputs || !expect(c.reader, Kind::kObject, "outputs")) continue;
-    c.file.has_fetch = true;
+    const bool outputs = object.field() == kOutputs;
+    if ((object.field() != kInputs && !outputs) || !expect(c.reader, Kind::kObject, kKeys[object.field()])) continue;
+    c.file.has_fetch |= outputs;
     c.reader.enter_object();
     for (std::string_view key; c.reader.next_key(key);) {
-      NamedRef fetch{std::string(key), static_cast<int64_t>(c.reader.position())};
-      for (ObjectReader tensor(c.reader, kTensorKeys, "a tensor"); tensor.next();) {
-        if (tensor.field() != 0) continue;
-        fetch.position = static_cast<int64_t>(c.reader.position());
-        if (auto name = read_text(c.reader, "name")) fetch.name = *name;
-      }
-      c.file.fetch.push_back(std::move(fetch));
+      NamedRef tensor = read_signature_tensor(c, key);
+      if (tensor.name != key) c.file.signature_names[std::string(key)] = tensor.name;
+      if (outputs) c.file.fetch.push_back(std::move(tensor));
     }
   }
 }

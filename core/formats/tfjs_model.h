@@ -5,7 +5,8 @@
 
 namespace emplace {
 
-/// Takes the next value, the model's signature: its outputs are what is fetched by default.
+/// Takes the next value, the model's signature: its outputs are what is fetched by default; its names of inputs
+/// and outputs can be used where tensors are named.
 void read_signature(LoadContext& c);
 
 /// Takes the next value, the weights manifest, and reads the files it names: they hold the values of the graph's
