@@ -25,6 +25,7 @@ void GroupBuilder::build() {
   add_members();
   if (any_reference_input_ || any_variant_input_) tie_edges();
   if (any_variant_input_) limit_host_values();
+  if (!inspected_calls_.empty()) apply_calls();
   colocate();
   exclude_xla_types();
 }
@@ -42,6 +43,7 @@ void GroupBuilder::add_members() {
     const TypeFacts& facts = state_.facts(node);
     any_reference_input_ |= facts.reference_input;
     any_variant_input_ |= facts.variant_input;
+    if (facts.inspected_call) inspected_calls_.push_back(node);
     bool good;
     if (next < assigned.size() && assigned[next].first == node) {
       good = add_assigned_member(node, assigned[next++].second);
@@ -132,6 +134,7 @@ void GroupBuilder::tie_edges() {
 }
 
 LinkKind GroupBuilder::edge_kind(Endpoint source, NodeId consumer, size_t input) {
+  if (state_.facts(source.node).inspected_call || state_.facts(consumer).inspected_call) return LinkKind::kNone;
   const DType type = graph_.type(consumer).input_types[input];
   if (type == DType::kVariant) {
     const bool datasets = state_.facts(source.node).dataset && state_.facts(consumer).dataset;
@@ -192,6 +195,64 @@ void GroupBuilder::limit_host_values() {
     root.types = limited;
     root.host_only = true;
   }
+}
+
+// --- calls of functions that return resources ---
+
+// TensorFlow puts an Identity on every edge around such a call, and ties and limits those. A resource edge ties its
+// Identity to the node behind it, so what holds for the Identities of resources holds for these neighbours.
+void GroupBuilder::apply_calls() {
+  std::vector<std::vector<Endpoint>> consumers(graph_.num_nodes());  // of the calls: reader and the slot it reads
+  for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
+    const auto inputs = graph_.inputs(node);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const bool resource = state_.facts(node).reference_input && graph_.type(node).input_types[i] == DType::kResource;
+      if (resource && state_.facts(inputs[i].node).inspected_call) consumers[inputs[i].node].push_back({node, inputs[i].slot});
+    }
+  }
+  for (NodeId call : inspected_calls_) {
+    if (broken(call)) continue;
+    std::vector<std::string> lines;
+    Result<BodyGroups> body = find_body_groups(state_, call, calls_, lines);
+    if (body.ok()) {
+      apply_call(call, *body, consumers);
+    } else {
+      failures_.body_failed(call, body.take_status(), lines);
+    }
+  }
+}
+
+void GroupBuilder::apply_call(NodeId call, const BodyGroups& body, const std::vector<std::vector<Endpoint>>& consumers) {
+  std::vector<std::vector<NodeId>> neighbours(body.demands.size());
+  const auto inputs = graph_.inputs(call);
+  for (size_t i = 0; i < inputs.size() && i < body.of_argument.size(); ++i) {
+    const bool resource = graph_.type(call).input_types[i] == DType::kResource;
+    if (resource && !state_.facts(inputs[i].node).inspected_call) neighbours[body.of_argument[i]].push_back(inputs[i].node);
+  }
+  for (const Endpoint& reader : consumers[call]) {
+    if (reader.slot < body.of_result.size()) neighbours[body.of_result[reader.slot]].push_back(reader.node);
+  }
+  for (size_t group = 0; group < neighbours.size(); ++group) {
+    if (!neighbours[group].empty()) demand(call, neighbours[group], body.demands[group]);
+  }
+}
+
+void GroupBuilder::demand(NodeId call, const std::vector<NodeId>& neighbours, const BodyGroups::Demand& wanted) {
+  const NodeId first = neighbours.front();
+  for (size_t i = 1; i < neighbours.size(); ++i) tie_edge(first, neighbours[i], LinkKind::kResourceEdge);
+  if (broken(first)) return;
+  Member& root = groups_.at(groups_.root(first));
+  NameTable& names = state_.names;
+  const Result<NameId> requested = names.merge(root.requested, names.intern(wanted.requested), soft_ ? MergeMode::kSoft : MergeMode::kStrict);
+  const Result<NameId> resource = names.merge(root.resource, names.intern(wanted.resource), MergeMode::kStrict);
+  for (const Result<NameId>* merged : {&requested, &resource}) {
+    if (!merged->ok()) return failures_.body_failed(call, merged->status(), {});
+  }
+  root.requested = *requested;
+  root.resource = *resource;
+  std::vector<SupportedType> types;
+  for (const auto& [type, priority] : wanted.types) types.push_back({state_.lists.add(type), priority});
+  root.types = state_.lists.intersect(root.types, state_.lists.intern(std::move(types)));
 }
 
 // --- _class ---

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/place/function_calls.h"
 #include "core/place/place_errors.h"
 
 namespace emplace {
@@ -17,9 +18,10 @@ enum NoteSeverity { kInfo = 0, kWarning = 1, kError = 2 };
 
 class GroupBuilder {
  public:
-  GroupBuilder(PlacerState& state, std::vector<Decision>& decisions, PlaceFailures& failures, PlacementNotes& notes)
+  /// `calls`: how the graph came to be called; empty for the file's own.
+  GroupBuilder(PlacerState& state, std::vector<Decision>& decisions, PlaceFailures& failures, PlacementNotes& notes, CallStack calls = {})
       : state_(state), graph_(state.graph), groups_(state.groups), soft_(state.options.allow_soft_placement),
-        decisions_(decisions), failures_(failures), notes_(notes) {}
+        decisions_(decisions), failures_(failures), notes_(notes), calls_(std::move(calls)) {}
 
   /// Goes on after a failure, so that all offenders are found; look at `failures` afterwards.
   void build();
@@ -39,6 +41,11 @@ class GroupBuilder {
 
   void limit_host_values();
 
+  // Calls of functions that return resources.
+  void apply_calls();
+  void apply_call(NodeId call, const BodyGroups& body, const std::vector<std::vector<Endpoint>>& consumers);
+  void demand(NodeId call, const std::vector<NodeId>& neighbours, const BodyGroups::Demand& wanted);
+
   // _class.
   using Representatives = std::unordered_map<std::string_view, NodeId>;
   Representatives named_groups();
@@ -56,6 +63,8 @@ class GroupBuilder {
   std::vector<Decision>& decisions_;
   PlaceFailures& failures_;
   PlacementNotes& notes_;
+  const CallStack calls_;
+  std::vector<NodeId> inspected_calls_;
   bool any_variant_input_ = false;
   bool any_reference_input_ = false;
 };

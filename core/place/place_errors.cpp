@@ -123,6 +123,10 @@ void PlaceFailures::bad_assigned_device(NodeId node, const std::string& device, 
 
 // --- while groups merge ---
 
+void PlaceFailures::body_failed(NodeId call, Status why, const std::vector<std::string>& lines) {
+  add([&] { return why; }, [&] { return cat(node_line(call), "the function it calls cannot be placed: ", lines.empty() ? why.message() : join(lines, "\n  ")); });
+}
+
 void PlaceFailures::fixed_devices_differ(NodeId source, NodeId destination, LinkKind kind, bool assigned) {
   const Graph& g = state_.graph;
   const Member& from = state_.groups.at(state_.groups.root(source));

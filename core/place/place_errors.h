@@ -27,6 +27,8 @@ class PlaceFailures {
   void bad_assigned_device(NodeId node, const std::string& device, DeviceId found);
 
   // While groups merge.
+  /// What a called function's body demands cannot be had; `lines`: its own offenders.
+  void body_failed(NodeId call, Status why, const std::vector<std::string>& lines);
   /// Both groups' assigned (or resource) devices are fixed, and differ.
   void fixed_devices_differ(NodeId source, NodeId destination, LinkKind kind, bool assigned);
   void cannot_merge_edge(NodeId source, NodeId destination, LinkKind kind, const MergeFailure& failure);

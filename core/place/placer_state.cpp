@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/assert.h"
+#include "core/place/function_calls.h"
 #include "core/place/group_tree.h"
 #include "core/place/op_traits.h"
 
@@ -42,18 +43,18 @@ std::string_view requested_device(const Graph& graph, const PlaceOptions& option
   return options.clear_devices ? std::string_view{} : graph.requested_device(node);
 }
 
-PlacerState::PlacerState(const GraphFile& f, const DeviceSet& d, const PlaceOptions& o)
+PlacerState::PlacerState(const GraphFile& f, const Graph& g, const DeviceSet& d, const PlaceOptions& o)
     : file(f),
-      graph(f.graph),
+      graph(g),
       devices(d),
       options(sorted_by_node(o)),
       lists(d),
       kernels(*f.ops, lists, o.available_kernels_only),
-      groups(f.graph.num_nodes(), names, lists),
+      groups(g.num_nodes(), names, lists),
       candidates(d, names, lists),
       device_names(names_of(d, names)),
-      facts_(f.graph.types().size()),
-      request_names_(f.graph.num_texts(), kUnread),
+      facts_(g.types().size()),
+      request_names_(g.num_texts(), kUnread),
       in_use_(d.devices.size()) {}
 
 PlacerState::~PlacerState() = default;
@@ -128,6 +129,7 @@ void PlacerState::find_facts(const NodeType& type, TypeFacts& f) {
   f.metadata = is_metadata_op(type.op);
   f.identity = is_identity_op(type.op);
   f.dataset = is_dataset_op(type);
+  f.inspected_call = is_inspected_call(type);
 }
 
 }  // namespace emplace

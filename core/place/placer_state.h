@@ -29,12 +29,15 @@ struct TypeFacts {
   bool metadata : 1 = false;
   bool identity : 1 = false;
   bool dataset : 1 = false;
+  bool inspected_call : 1 = false;   // a call of a function that returns a resource
 };
 
 class GroupTrees;
 
 struct PlacerState {
-  PlacerState(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options);
+  PlacerState(const GraphFile& f, const DeviceSet& d, const PlaceOptions& o) : PlacerState(f, f.graph, d, o) {}
+  /// `graph`: the file's, or the body of a function of its library.
+  PlacerState(const GraphFile& file, const Graph& graph, const DeviceSet& devices, const PlaceOptions& options);
   ~PlacerState();
 
   const TypeFacts& facts(NodeId node) {

@@ -1,0 +1,50 @@
+/// Calls of library functions that return resources: what their bodies demand of the nodes around the call
+/// (inspecting_placer.cc; tensorflow-placement rule 2.4.3).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/place/placer_state.h"
+
+namespace emplace {
+
+/// (Stateful)PartitionedCall with a result of type DT_RESOURCE: the edges around it tie nobody to the call itself.
+bool is_inspected_call(const NodeType& type);
+
+/// The groups of a function's body, as far as its arguments and results belong to them.
+struct BodyGroups {
+  /// What a group asks for, to be demanded of its neighbours outside.
+  struct Demand {
+    DeviceName requested, resource;
+    std::vector<std::pair<std::string, int>> types;  // device type, kernel priority
+  };
+  std::vector<size_t> of_argument, of_result;  // index of the group
+  std::vector<Demand> demands;                 // by group
+};
+
+/// The calls that led to a body, outermost first: to find recursion.
+class CallStack {
+ public:
+  CallStack() = default;
+  /// The stack inside the body of `function`, which the node `caller` calls.
+  CallStack inside(std::string_view caller, std::string_view function) const;
+  bool has(std::string_view function) const;
+  /// TensorFlow's words for a call of what is being called already.
+  Status recursion(std::string_view caller, std::string_view function) const;
+
+ private:
+  struct Frame {
+    std::string function;  // whose body holds the caller; empty: the graph
+    std::string caller;
+  };
+  std::vector<Frame> frames_;
+  std::string current_;  // the function whose body is looked at; empty: the graph
+};
+
+/// Builds the groups of the body that `call` calls, bodies called in it included. Without a body, or with one whose
+/// types hang on attrs of the call, nothing is demanded: the result has no groups. `lines` gets the offenders.
+Result<BodyGroups> find_body_groups(const PlacerState& outer, NodeId call, const CallStack& stack, std::vector<std::string>& lines);
+
+}  // namespace emplace
