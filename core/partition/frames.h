@@ -1,19 +1,17 @@
-/// Frames: which loop every node of a step runs in, and an order of the nodes in which a loop is one piece.
+/// Frames: an order of a step's nodes in which every loop is one piece.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
-#include "core/partition/prune.h"
+#include "core/partition/frame_map.h"
 
 namespace emplace {
 
-/// Plays the part of TensorFlow's control flow analysis (graph/control_flow.cc) for graphs with loops.
 class Frames {
  public:
   struct Item {
     NodeId node = kNoNode;     // kNoNode: a frame begins here
-    uint32_t frame = 0;
+    FrameId frame = kRootFrame;
     uint32_t size = 0;         // of a frame: how many items follow that belong to it
   };
 
@@ -26,7 +24,5 @@ class Frames {
   struct Builder;
   std::vector<Item> order_;
 };
-
-Control control_of(std::string_view op);
 
 }  // namespace emplace
