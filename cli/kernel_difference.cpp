@@ -5,6 +5,9 @@
 namespace emplace {
 namespace {
 
+/// A larger graph is not placed a second time: that would cost more than the line tells.
+constexpr uint32_t kMaxCompared = 50'000;
+
 struct Difference {
   int64_t nodes = 0;
   std::string ops;  // of the first few
@@ -36,7 +39,7 @@ void say_kernel_difference(const Pipeline& p, Log& log) {
   if (!log.shows(LogLevel::kInfo)) return;
   const bool available = p.place_options().available_kernels_only;
   if (!available && !p.must_run && say_missing(p, log)) return;
-  if (p.devices().size() < 2) return;
+  if (p.devices().size() < 2 || p.file()->graph.num_nodes() > kMaxCompared) return;
   PlaceOptions options = p.place_options();
   options.available_kernels_only = !available;
   std::vector<std::string> offenders;

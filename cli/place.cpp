@@ -9,7 +9,7 @@ namespace emplace {
 namespace {
 
 /// A graph larger than this is placed only: its memory plan would take longer than its placement.
-constexpr uint32_t kMaxPlannedNodes = 200'000;
+constexpr uint32_t kMaxPlannedNodes = 50'000;
 
 void warn_of_full_devices(const PlaceReport& r, Log& log) {
   for (DeviceId d = 0; d < r.peak_bytes.size(); ++d) {
@@ -29,8 +29,13 @@ int place_graph(const Options& options, const std::string& path, Log& log) {
   report.options = &p.place_options();
   report.placement = p.placement();
   report.copies = p.copies();
-  if (p.copies() && p.file()->graph.num_nodes() <= kMaxPlannedNodes) report.peak_bytes = p.planned_peaks();
+  if (p.copies() && p.file()->graph.num_nodes() <= kMaxPlannedNodes) {
+    Result<std::vector<std::optional<int64_t>>> peaks = p.planned_peaks();
+    if (!peaks.ok()) return report_failure(p, peaks.status(), log);
+    report.peak_bytes = peaks.take();
+  }
   report.error = status;
+  report.drain = [](std::string& text) { print(text), text.clear(); };
   report.offenders = p.offenders();
   report.load_ms = p.timings().load_ms;
   report.place_ms = p.timings().place_ms;

@@ -169,7 +169,10 @@ Status Pipeline::place_nodes() {
   if (placement.ok()) placement_ = placement.take();
   const Placement& made = placement_ ? *placement_ : before_failure;
   for (const auto& [severity, note] : made.notes) severity == 0 ? log_.info(note) : log_.warning(note);
-  if (!o.log_device_placement.empty()) RETURN_IF_ERROR(log_placement(placement_lines(file_->graph, devices_, made)));
+  constexpr size_t kLines = 1000;  // at a time: those of a large graph are many megabytes
+  for (size_t i = 0; i < made.order.size() && !o.log_device_placement.empty(); i += kLines) {
+    RETURN_IF_ERROR(log_placement(placement_lines(file_->graph, devices_, made, i, kLines)));
+  }
   return placement.take_status();
 }
 
@@ -203,9 +206,12 @@ Status Pipeline::find_copies() {
   return written.ok() ? written : usage_error(written.with_context("--placement-out"));
 }
 
-std::vector<std::optional<int64_t>> Pipeline::planned_peaks() const {
-  Result<RunRequest> request = resolve_request(*file_, options_.run, gradients_);
-  if (!request.ok()) return {};
+Result<std::vector<std::optional<int64_t>>> Pipeline::planned_peaks() {
+  const RunOptions& o = options_.run;
+  Result<RunRequest> request = resolve_request(*file_, o, gradients_);
+  const bool asked = !o.fetch.empty() || !o.target.empty() || !o.feed.empty();
+  if (!request.ok() && asked) return usage_error(request.take_status());
+  if (!request.ok()) return std::vector<std::optional<int64_t>>{};
   Request step;
   std::vector<Tensor> values;
   for (const Fetch& fetch : request->fetches) step.fetches.push_back(fetch.tensor);

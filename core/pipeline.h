@@ -70,8 +70,8 @@ class Pipeline {
   const CopyPlan* copies() const { return copies_ ? &*copies_ : nullptr; }
   const RunRequest& request() const { return request_; }
   /// What a run would take of each device's memory, by DeviceId (core/plan/planned_peaks.h); empty if the graph cannot be
-  /// planned. REQUIRES: placed.
-  std::vector<std::optional<int64_t>> planned_peaks() const;
+  /// planned. An error is that of a flag which names what to run. REQUIRES: placed.
+  Result<std::vector<std::optional<int64_t>>> planned_peaks();
   const Session* session() const { return session_.get(); }
   Session* session() { return session_.get(); }
   void set_seed(int64_t seed) { options_.run.seed = seed; }  // before plan

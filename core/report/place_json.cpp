@@ -89,7 +89,10 @@ std::string place_json(const PlaceReport& r) {
   if (r.devices) write_devices(r, json);
   json.key("placement").begin_array();
   if (r.placement) {
-    for (NodeId node : r.placement->order) write_node(r, node, json);
+    for (NodeId node : r.placement->order) {
+      write_node(r, node, json);
+      drain_text(r, out);
+    }
   }
   json.end_array();
   if (r.placement && r.copies) {

@@ -60,6 +60,7 @@ std::string place_dot(const PlaceReport& r) {
     };
     for (Endpoint e : graph.inputs(node)) edge(e.node, "");
     for (Endpoint e : graph.controls(node)) edge(e.node, "style=dashed, ");
+    drain_text(r, out);
   }
   return out + "}\n";
 }
@@ -79,6 +80,7 @@ std::string place_html(const PlaceReport& r) {
            html_text(graph.op(node)), "<td>", html_text(requested_device(graph, *r.options, node)), "<td>",
            html_text(short_device_name(*r.devices, d.device)), "<td>", reason_code(d.reason), ": ",
            html_text(reason_text(*r.file, *r.devices, *r.options, *r.placement, node)), "</tr>\n");
+    drain_text(r, out);
   }
   out += "</table>\n";
   if (r.copies && r.copies->num_across() > 0) {

@@ -27,8 +27,14 @@ std::string place_csv(const PlaceReport& r) {
     append(out, csv_field(graph.name(node)), ',', csv_field(graph.op(node)), ',',
            csv_field(requested_device(graph, *r.options, node)), ',', r.devices->at(d.device).name, ',',
            reason_code(d.reason), '\n');
+    drain_text(r, out);
   }
   return out;
+}
+
+void drain_text(const PlaceReport& report, std::string& text) {
+  constexpr size_t kEnough = size_t{1} << 16;
+  if (report.drain && text.size() >= kEnough) report.drain(text);
 }
 
 Result<std::string> place_document(const PlaceReport& report, std::string_view format) {

@@ -1,6 +1,7 @@
 /// What `emplace place` prints: the same facts as a table, JSON, CSV, a dot graph or a page.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +23,11 @@ struct PlaceReport {
   std::vector<std::string> offenders;  // `details` of place()
   std::vector<std::optional<int64_t>> peak_bytes;  // planned, by device, as far as known; empty: not planned
   double load_ms = 0, place_ms = 0;
+  /// If set, gets the text so far now and then and empties it: the document of a large graph is never whole in memory.
+  std::function<void(std::string& text)> drain;
 };
+
+// Each returns the document, or what of it was not drained.
 
 /// Nodes with device, reason and text; then the copies; then the summary line.
 std::string place_table(const PlaceReport& report);
@@ -33,6 +38,8 @@ std::string place_csv(const PlaceReport& report);
 /// A cluster per device, copies as bold edges.
 std::string place_dot(const PlaceReport& report);
 std::string place_html(const PlaceReport& report);
+/// Between two nodes or lines: drains the text if there is enough of it.
+void drain_text(const PlaceReport& report, std::string& text);
 /// "text", "json", "csv", "dot" or "html".
 Result<std::string> place_document(const PlaceReport& report, std::string_view format);
 

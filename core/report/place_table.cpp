@@ -45,6 +45,7 @@ void add_nodes(const PlaceReport& r, std::string& out) {
             {std::string(graph.name(node)), std::string(graph.op(node)), names[d.device],
              cat(reason_code(d.reason), ": ", reason_text(*r.file, *r.devices, *r.options, *r.placement, node))},
             width);
+    drain_text(r, out);
   }
 }
 
@@ -77,6 +78,7 @@ void add_copies(const PlaceReport& r, std::string_view title, const F& is_shown,
     if (!any) append(out, '\n', title, ":\n");
     any = true;
     out += copy_text(r, c);
+    drain_text(r, out);
   }
 }
 

@@ -16,9 +16,10 @@ std::string device_mapping(const DeviceSet& devices) {
   return lines.empty() ? "Device mapping: no known devices.\n" : cat("Device mapping:\n", lines);
 }
 
-std::string placement_lines(const Graph& graph, const DeviceSet& devices, const Placement& placement) {
+std::string placement_lines(const Graph& graph, const DeviceSet& devices, const Placement& placement, size_t first, size_t count) {
   std::string out;
-  for (NodeId node : placement.order) {
+  for (size_t i = first; i < placement.order.size() && i - first < count; ++i) {
+    const NodeId node = placement.order[i];
     append(out, graph.name(node), ": (", graph.op(node), "): ", devices.at(placement.device(node)).name, '\n');
   }
   return out;

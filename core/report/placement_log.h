@@ -1,6 +1,7 @@
 /// The placement in TensorFlow's log form, and in one line.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/partition/copies.h"
@@ -11,8 +12,9 @@ namespace emplace {
 /// "Device mapping:\n/job:... -> device: 0, name: ...\n", or "Device mapping: no known devices.\n".
 std::string device_mapping(const DeviceSet& devices);
 
-/// "name: (Op): /job:.../device:GPU:0\n" per node, in assignment order.
-std::string placement_lines(const Graph& graph, const DeviceSet& devices, const Placement& placement);
+/// "name: (Op): /job:.../device:GPU:0\n" per node, in assignment order; of up to `count` nodes from the `first` on.
+std::string placement_lines(const Graph& graph, const DeviceSet& devices, const Placement& placement, size_t first = 0,
+                            size_t count = SIZE_MAX);
 
 /// "placed 412 nodes: GPU:0 380, CPU:0 32 | 2 moved by soft placement | 3 copies/step 14.2 MiB", without newline.
 /// Whoever runs the graph adds " | peak ...".
