@@ -10,7 +10,11 @@
 namespace emplace {
 namespace {
 
+constexpr int kClosedPipe = 128 + 13;  // SIGPIPE: the reader has seen enough
+
 int write_error = 0;  // errno of the first write to standard output that failed
+
+int output_code() { return write_error == 0 ? 0 : write_error == EPIPE ? kClosedPipe : 1; }
 
 }  // namespace
 
@@ -18,12 +22,12 @@ void print(std::string_view text) {
   if (write_error == 0 && std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) write_error = errno;
 }
 
+bool output_failed() { return write_error != 0; }
+
 int finish_output(Log& log) {
   if (std::fflush(stdout) != 0 && write_error == 0) write_error = errno;
-  if (write_error == 0) return 0;
-  if (write_error == EPIPE) return 128 + 13;  // SIGPIPE: the reader has seen enough
-  log.error(cat("cannot write to standard output: ", std::strerror(write_error)));
-  return 1;
+  if (write_error != 0 && write_error != EPIPE) log.error(cat("cannot write to standard output: ", std::strerror(write_error)));
+  return output_code();
 }
 
 int usage(Log& log, std::string_view message) {
@@ -36,6 +40,7 @@ int report_failure(const Pipeline& p, const Status& status, Log& log) {
     log.error(cat(p.path(), ": stopped by ", strsignal(signal)));
     return 128 + signal;
   }
+  if (output_failed() && status.code() == Code::kCancelled) return output_code();  // main says why
   int code = p.exit_code(status);
   if (!p.problems().empty()) {
     log.problem(p.problems().to_string(*p.source()));

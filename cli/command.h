@@ -28,6 +28,8 @@ int ops_command(const Options& options, Log& log);
 
 /// Standard output: results only. After a failure (a closed pipe, a full disk) further text is dropped.
 void print(std::string_view text);
+/// Results can no longer be written: what is under way may stop.
+bool output_failed();
 /// Flushes. 0, or the exit code of what kept results from being written: 141 for a closed pipe, else 1.
 int finish_output(Log& log);
 

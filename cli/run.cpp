@@ -64,7 +64,7 @@ class Printer {
         json.member("event", "step").member("file", p_.path()).member("step", step);
         write_outputs(json, p_, outputs);
       });
-      return ok_status();
+      return output_failed() ? Status(Code::kCancelled, "nobody reads standard output") : ok_status();
     };
   }
 
