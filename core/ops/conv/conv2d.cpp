@@ -7,6 +7,7 @@
 #include "core/ops/conv/epilogue.h"
 #include "core/ops/conv/filter_gradient.h"
 #include "core/ops/conv/image.h"
+#include "core/ops/conv/narrow_input_gradient.h"
 
 namespace emplace {
 namespace {
@@ -128,6 +129,12 @@ class InputGradient final : public Kernel {
   Status prepare(KernelContext& c) override {
     ASSIGN_OR_RETURN(shape_, conv_shape(attrs_, c.output(0).shape(), c.input(1).shape(), false));
     RETURN_IF_ERROR(check_gradient(shape_, c.input(2).shape(), layout_, "Conv2DCustomBackpropInput"));
+    if constexpr (kMayBeNarrow) {
+      if (NarrowInputGradient<C>::suits(shape_)) {
+        narrow_ = NarrowInputGradient<C>(shape_);
+        return ok_status();
+      }
+    }
     conv_ = DirectConv<C>::input_gradient(shape_);
     changed_ = true;
     return ok_status();
@@ -137,6 +144,9 @@ class InputGradient final : public Kernel {
     if (c.output(0).num_elements() == 0) return ok_status();
     Tensor in_scratch, out_scratch;
     ASSIGN_OR_RETURN(const C* gradient, as_nhwc<T>(c, c.input(2), layout_, in_scratch));
+    if constexpr (kMayBeNarrow) {
+      if (NarrowInputGradient<C>::suits(shape_)) return run_narrow(c, gradient);
+    }
     ASSIGN_OR_RETURN(const C* filter, filter_.template get<T>(c, 1, conv_, changed_));
     changed_ = false;
     ASSIGN_OR_RETURN(C* out, nhwc_output<T>(c, c.output(0), layout_, out_scratch));
@@ -147,9 +157,21 @@ class InputGradient final : public Kernel {
 
  private:
   using C = Compute<T>;
+  static constexpr bool kMayBeNarrow = std::is_floating_point_v<T>;
+
+  Status run_narrow(KernelContext& c, const C* gradient) {
+    Tensor scratch, out_scratch;
+    ASSIGN_OR_RETURN(scratch, c.allocate_scratch(dtype_of<C>, Shape{narrow_.scratch_size()}));
+    ASSIGN_OR_RETURN(C* out, nhwc_output<T>(c, c.output(0), layout_, out_scratch));
+    narrow_.run(*c.parallel_, gradient, c.in<C>(1), scratch.data<C>(), out);
+    finish_output<T>(c, c.output(0), layout_, out_scratch);
+    return ok_status();
+  }
+
   Attrs attrs_;
   ImageLayout layout_;
   ConvShape shape_;
+  std::conditional_t<kMayBeNarrow, NarrowInputGradient<C>, int> narrow_;
   DirectConv<C> conv_;
   PackedFilter<C> filter_;
   bool changed_ = true;
@@ -161,6 +183,7 @@ class FilterGradientKernel final : public Kernel {
   explicit FilterGradientKernel(const KernelInit& init) : attrs_(init.attrs), layout_(image_layout(init.attrs)) {}
 
   Status prepare(KernelContext& c) override {
+    if (c.input(0).shape().rank() != 4) return invalid_argument("Conv2DCustomBackpropFilter: input must be 4-dimensional");
     ASSIGN_OR_RETURN(shape_, conv_shape(attrs_, c.input(0).shape(), c.output(0).shape(), false));
     return check_gradient(shape_, c.input(2).shape(), layout_, "Conv2DCustomBackpropFilter");
   }

@@ -134,6 +134,7 @@ Result<ConvShape> conv_shape(const Attrs& attrs, const Shape& input, const Shape
 }
 
 Status check_gradient(const ConvShape& s, const Shape& gradient, ImageLayout at, std::string_view what) {
+  if (gradient.rank() != 4) return invalid_argument(cat(what, ": out_backprop must be 4-dimensional"));
   const int64_t want[] = {s.batch, s.out_h, s.out_w, s.out_c};
   const int axes[] = {at.n, at.h, at.w, at.c};
   for (int i = 0; i < 4; ++i) {
