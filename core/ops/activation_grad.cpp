@@ -15,14 +15,15 @@ EMPLACE_INLINE T conjugate(T x) {
   else return x;
 }
 
-// Of (gradient, features or outputs).
+// Of (gradient, features or outputs). TensorFlow multiplies by 0 or 1, so an infinite gradient becomes NaN where it is
+// stopped.
 struct ReluGrad {
   template <class T>
-  EMPLACE_INLINE static T apply(T dy, T x) { return x > 0 ? dy : T(0); }
+  EMPLACE_INLINE static T apply(T dy, T x) { return dy * T(x > 0); }
 };
 struct Relu6Grad {
   template <class T>
-  EMPLACE_INLINE static T apply(T dy, T x) { return x > 0 && x < T(6) ? dy : T(0); }
+  EMPLACE_INLINE static T apply(T dy, T x) { return dy * T(x > 0 && x < T(6)); }
 };
 struct EluGrad {
   template <class T>

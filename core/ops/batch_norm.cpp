@@ -20,6 +20,7 @@ Status batch_norm_shape(ShapeContext& c) {
   bool own_statistics = c.attrs().flag("is_training") && c.attrs().number("exponential_avg_factor") == 1.0f;
   int64_t& channels = image.dim(format.channels);
   ASSIGN_OR_RETURN(channels, merge_channels(c, channels, 1, own_statistics ? 3 : 5));
+  for (int i : {3, 4}) RETURN_IF_ERROR(c.with_rank(i, 1).take_status());
   for (int i = 1; i <= 4; ++i) c.set_output(i, Shape{channels});
   c.set_output(0, image);
   return ok_status();

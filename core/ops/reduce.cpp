@@ -5,6 +5,7 @@
 
 #include "core/base/cat.h"
 #include "core/ops/element.h"
+#include "core/ops/shape_math.h"
 
 namespace emplace {
 namespace {
@@ -207,6 +208,7 @@ class Reduction final : public Kernel {
 Status reduction_shape(ShapeContext& c) {
   const Shape& input = c.input(0);
   const bool keep_dims = c.attrs().flag("keep_dims");
+  RETURN_IF_ERROR(require_rank_at_most(c.input(1), 1).take_status());
   const Tensor* axes = c.input_value(1);
   if (!axes || !input.rank_known()) {
     c.set_output(0, keep_dims && input.rank_known() ? Shape::unknown_dims(input.rank()) : Shape::unknown());

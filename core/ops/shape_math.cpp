@@ -142,6 +142,9 @@ Result<int64_t> axis_from_scalar(const ShapeContext& c, int i, int rank) {
 
 Result<Shape> shape_from_input(const ShapeContext& c, int i) {
   const Tensor* t = c.input_value(i);
+  if (DType type = c.input_type(i); t != nullptr && type != DType::kInt32 && type != DType::kInt64) {
+    return invalid_argument(cat("Input tensor must be int32 or int64, but was ", dtype_tf_name(type)));
+  }
   if (t != nullptr && t->shape().rank() == 0) {
     if (int_at(*t, 0) == -1) return Shape::unknown();
     return invalid_argument(cat("Input tensor must be rank 1, or if its rank 0 it must have value -1 ",
