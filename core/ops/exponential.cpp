@@ -33,14 +33,14 @@ struct Sigmoid : Exp {
   template <class T>
   EMPLACE_INLINE static T apply(T x) { return sigmoid_of(x); }
 };
-struct Erf {
+struct Erf : Exp {
+  template <class T>
+  EMPLACE_INLINE static T apply(T x) { return erf_of(x); }
+};
+struct Erfc {
   static constexpr double kCostNs = 10;
   template <class T>
   static constexpr bool kScalarOnly = true;
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) { return std::erf(x); }
-};
-struct Erfc : Erf {
   template <class T>
   EMPLACE_INLINE static T apply(T x) { return std::erfc(x); }
 };
