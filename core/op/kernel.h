@@ -118,6 +118,7 @@ class KernelContext {
   std::string_view node_name_;
   int64_t step_ = 0;
   uint64_t constant_inputs_ = 0;  // bit i: input i
+  RowSink* row_sink_ = nullptr;   // only for kernels that hand on rows
   void* stream_ = nullptr;        // of a GPU: where run() enqueues its work; the plug-in knows the type
 };
 
@@ -131,10 +132,13 @@ class Kernel {
   virtual Status run(KernelContext& c) = 0;
 
   /// After prepare(): the op as a function of runs of elements, if it is elementwise for these shapes (every input has
-  /// the output's shape, or one element). The executor may then call this in place of run().
+  /// the output's shape, or one element, or Tile::period of them). The executor may then call this in place of run().
   virtual Tile tile() const { return {}; }
   /// After prepare(): the op as a reduction of all elements of input 0, if it is one.
   virtual BlockReduction block_reduction() const { return {}; }
+  /// After prepare(): will run() tell c.row_sink_, if there is one, of every row of output 0? Then what follows
+  /// elementwise is done to the rows at once.
+  virtual bool hands_on_rows() const { return false; }
 };
 
 using KernelMaker = Result<std::unique_ptr<Kernel>> (*)(const KernelInit&);

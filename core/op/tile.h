@@ -1,5 +1,5 @@
-/// Tile and BlockReduction: the code of an elementwise op, and of a reduction over all elements, for a run of
-/// elements. The executor strings them together so that a chain of such ops reads and writes memory once; a kernel's
+/// Tile, BlockReduction, RowSink: the code of an elementwise op, and of a reduction over all elements, for a run of
+/// elements; and who is told of finished rows. The executor strings them together so that a chain of such ops reads and writes memory once; a kernel's
 /// own run() is built on the same functions, so that fused and unfused runs give the same bytes.
 #pragma once
 
@@ -17,6 +17,17 @@ struct Tile {
   Function function = nullptr;     // null: not elementwise
   const void* params = nullptr;    // lives as long as the kernel
   double cost_ns = 0.1;            // of one element, for splitting work
+  int64_t period = 0;              // an input of so many elements is repeated over and over (a bias); 0: none is
+};
+
+/// Told which rows (of the last dimension) of a product are finished, while they are in cache; each row once, from any
+/// worker.
+class RowSink {
+ public:
+  virtual void finished(int64_t first_row, int64_t rows) = 0;
+
+ protected:
+  ~RowSink() = default;
 };
 
 /// A reduction of all elements of input 0 to output 0: blocks of kBlock elements, each to one accumulator, then all

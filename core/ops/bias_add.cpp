@@ -3,8 +3,8 @@
 
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
-#include "core/op/op_def.h"
 #include "core/ops/element.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/isa.h"
 #include "core/ops/numeric.h"
 #include "core/ops/shape_math.h"
@@ -50,28 +50,6 @@ Result<Channels> channels_of(const Tensor& t, bool first) {
   for (int i = 0; i < at; ++i) ch.outer *= s.dim(i);
   for (int i = at + 1; i < s.rank(); ++i) ch.inner *= s.dim(i);
   return ch;
-}
-
-template <class T>
-void add_bias(KernelContext& c, const Channels& ch) {
-  const T *in = c.in<T>(0), *bias = c.in<T>(1);
-  T* out = c.out<T>(0);
-  if (ch.inner == 1) {
-    c.parallel_for(ch.outer, 0.3 * static_cast<double>(ch.channels), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const T* from = in + r * ch.channels;
-        T* to = out + r * ch.channels;
-        for (int64_t k = 0; k < ch.channels; ++k) to[k] = add(from[k], bias[k]);
-      }
-    });
-    return;
-  }
-  c.parallel_for(ch.outer * ch.channels, 0.3 * static_cast<double>(ch.inner), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      const T value = bias[r % ch.channels];
-      for (int64_t i = r * ch.inner; i < (r + 1) * ch.inner; ++i) out[i] = add(in[i], value);
-    }
-  });
 }
 
 // Sums are kept in a wider type where there is one.
@@ -146,26 +124,14 @@ void sum_channels(KernelContext& c, const Channels& ch) {
   });
 }
 
-template <class T, bool kGradient>
-class Bias final : public Kernel {
+template <class T>
+class BiasAddGrad final : public Kernel {
  public:
-  explicit Bias(const KernelInit& init) : first_(channels_first(init.attrs)) {}
+  explicit BiasAddGrad(const KernelInit& init) : first_(channels_first(init.attrs)) {}
   Status run(KernelContext& c) override {
     ASSIGN_OR_RETURN(Channels ch, channels_of(c.input(0), first_));
-    if constexpr (kGradient) {
-      RETURN_IF_ERROR(ensure_output(c, 0, Shape{ch.channels}));
-      sum_channels<T>(c, ch);
-    } else {
-      const Shape& bias = c.input(1).shape();
-      if (bias.rank() != 1) return invalid_argument("Biases must be 1D: " + bias.to_string());
-      if (bias.dim(0) != ch.channels) {
-        return invalid_argument(cat("Must provide as many biases as the ", first_ ? "channel" : "last",
-                                    " dimension of the input tensor: ", bias.to_string(), " vs. ",
-                                    c.input(0).shape().to_string()));
-      }
-      RETURN_IF_ERROR(ensure_output(c, 0, c.input(0).shape()));
-      add_bias<T>(c, ch);
-    }
+    RETURN_IF_ERROR(ensure_output(c, 0, Shape{ch.channels}));
+    sum_channels<T>(c, ch);
     return ok_status();
   }
 
@@ -173,25 +139,37 @@ class Bias final : public Kernel {
   bool first_;
 };
 
-// Signed integers wrap as unsigned ones do, so one kernel serves both.
-template <bool kGradient>
-OpDef with_kernels(OpDef def) {
-  return std::move(def)
-      .template cpu<float>(make<Bias<float, kGradient>>)
-      .template cpu<double>(make<Bias<double, kGradient>>)
-      .template cpu<half>(make<Bias<half, kGradient>>)
-      .template cpu<bfloat16>(make<Bias<bfloat16, kGradient>>)
-      .template cpu<complex64>(make<Bias<complex64, kGradient>>)
-      .template cpu<complex128>(make<Bias<complex128, kGradient>>)
-      .cpu(DTypeSet{DType::kInt8, DType::kUInt8}, make<Bias<uint8_t, kGradient>>)
-      .cpu(DTypeSet{DType::kInt16, DType::kUInt16}, make<Bias<uint16_t, kGradient>>)
-      .cpu(DTypeSet{DType::kInt32, DType::kUInt32}, make<Bias<uint32_t, kGradient>>)
-      .cpu(DTypeSet{DType::kInt64, DType::kUInt64}, make<Bias<uint64_t, kGradient>>);
+/// BiasAdd is an addition with broadcasting, in which the bias may stand in another dimension than the last.
+struct AddBias {
+  template <class T>
+  EMPLACE_INLINE static T apply(T a, T b) { return add(a, b); }
+};
+
+template <bool kFirst>
+Status place_bias(const KernelContext& c, std::span<Shape> inputs) {
+  ASSIGN_OR_RETURN(Channels ch, channels_of(c.input(0), kFirst));
+  const Shape& bias = c.input(1).shape();
+  if (bias.rank() != 1) return invalid_argument("Biases must be 1D: " + bias.to_string());
+  if (bias.dim(0) != ch.channels) {
+    return invalid_argument(cat("Must provide as many biases as the ", kFirst ? "channel" : "last",
+                                " dimension of the input tensor: ", bias.to_string(), " vs. ",
+                                c.input(0).shape().to_string()));
+  }
+  for (int d = 2; kFirst && d < inputs[0].rank(); ++d) inputs[1].add_dim(1);
+  return ok_status();
+}
+
+Result<std::unique_ptr<Kernel>> make_bias_add(const KernelInit& init) {
+  ElementwiseCode code =
+      elementwise_code<AddBias, float, double, int32_t, int64_t, uint64_t, complex64, complex128>(init.input_types[0]);
+  code.adapt_shapes = channels_first(init.attrs) ? place_bias<true> : place_bias<false>;
+  return make_elementwise(init, std::move(code));
 }
 
 OpDef bias_add(std::string_view name) {
-  return with_kernels<false>(
-      OpDef(name).doc("Adds one bias to each channel.").shape(bias_add_shape).may_overwrite_input());
+  return OpDef(name).doc("Adds one bias to each channel.").shape(bias_add_shape).may_overwrite_input()
+      .cpu(kNumbers, make_bias_add)
+      .sample("value=f32[2,3,4] uniform(-2,2); bias=f32[4] uniform(-2,2)");
 }
 
 Status bias_add_gradient(GradientContext& g) {
@@ -205,7 +183,15 @@ Status bias_add_gradient(GradientContext& g) {
 OpDef bias_add_op() { return bias_add("BiasAdd").gradient(bias_add_gradient); }
 OpDef bias_add_v1_op() { return bias_add("BiasAddV1").gradient(bias_add_gradient); }
 OpDef bias_add_grad_op() {
-  return with_kernels<true>(OpDef("BiasAddGrad").doc("The sum of each channel.").shape(bias_add_grad_shape));
+  // Signed integers wrap as unsigned ones do, so one kernel serves both.
+  return OpDef("BiasAddGrad").doc("The sum of each channel.").shape(bias_add_grad_shape)
+      .cpu<float>(make<BiasAddGrad<float>>).cpu<double>(make<BiasAddGrad<double>>).cpu<half>(make<BiasAddGrad<half>>)
+      .cpu<bfloat16>(make<BiasAddGrad<bfloat16>>).cpu<complex64>(make<BiasAddGrad<complex64>>)
+      .cpu<complex128>(make<BiasAddGrad<complex128>>)
+      .cpu(DTypeSet{DType::kInt8, DType::kUInt8}, make<BiasAddGrad<uint8_t>>)
+      .cpu(DTypeSet{DType::kInt16, DType::kUInt16}, make<BiasAddGrad<uint16_t>>)
+      .cpu(DTypeSet{DType::kInt32, DType::kUInt32}, make<BiasAddGrad<uint32_t>>)
+      .cpu(DTypeSet{DType::kInt64, DType::kUInt64}, make<BiasAddGrad<uint64_t>>);
 }
 
 }  // namespace emplace

@@ -87,7 +87,11 @@ class ElementwiseKernel final : public Kernel {
     return ok_status();
   }
 
-  Tile tile() const override { return plan_ || check_ ? Tile{} : tile_; }
+  Tile tile() const override {
+    Tile tile = tile_;
+    if (check_ || (plan_ && (tile.period = repeated_run()) == 0)) return {};
+    return tile;
+  }
 
  private:
   using Pointers = std::array<const void*, kMaxInputs>;
@@ -101,6 +105,17 @@ class ElementwiseKernel final : public Kernel {
       from[i] = at(inputs[i], offsets[i] + skip * strides[i], input_bytes_[i]);
     }
     tile_.function(from.data(), strides.data(), at(out, to, output_bytes_), n, tile_.params);
+  }
+
+  /// The length of the runs, if from one to the next every input goes on, or stands still, or begins anew; else 0.
+  int64_t repeated_run() const {
+    if (plan_->dims.size() != 2 || !may_gather_) return 0;
+    const int64_t length = plan_->run_length();
+    for (size_t i = 0; i < num_inputs_; ++i) {
+      const int64_t step = plan_->strides[0][i], within = plan_->run_strides()[i];
+      if (step != 0 && (step != length || within != 1)) return 0;
+    }
+    return length;
   }
 
   void run_broadcast(KernelContext& c, const Pointers& inputs, void* out) const {

@@ -36,8 +36,9 @@ class MatMul final : public Kernel {
     return ok_status();
   }
   Status run(KernelContext& c) override {
-    return product_.run(c, c.input(0).raw(), c.input(1).raw(), c.output(0).raw(), c.input_is_constant(1));
+    return product_.run(c, c.input(0).raw(), c.input(1).raw(), c.output(0).raw(), c.input_is_constant(1), c.row_sink_);
   }
+  bool hands_on_rows() const override { return product_.hands_on_rows(); }
 
  private:
   DType type_;

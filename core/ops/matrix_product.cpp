@@ -84,7 +84,7 @@ void MatrixProduct::prepare(DType type, const ProductShape& shape) {
 
 // T: the type that the tile kernels compute in, of the same size as compute_type().
 template <class T>
-Status MatrixProduct::run_tiled(KernelContext& c, const void* a, const void* b, void* out, bool same_b) {
+Status MatrixProduct::run_tiled(KernelContext& c, const void* a, const void* b, void* out, bool same_b, RowSink* sink) {
   const ProductShape& s = shape_;
   const gemm::Gemm<T> product(s.m, s.n, s.k, s.transpose_a, s.transpose_b);
   const DType storage = compute_type(type_);
@@ -107,21 +107,25 @@ Status MatrixProduct::run_tiled(KernelContext& c, const void* a, const void* b, 
     result = wide_out.raw();
   }
   product.run(*c.parallel_, static_cast<const T*>(left), static_cast<const T*>(right),
-              static_cast<const T*>(packed_b_.raw()), static_cast<T*>(result));
+              static_cast<const T*>(packed_b_.raw()), static_cast<T*>(result), sink);
   if (narrow) narrow(result, out, s.m * s.n);
   return ok_status();
 }
 
-Status MatrixProduct::run(KernelContext& c, const void* a, const void* b, void* out, bool same_b) {
+bool MatrixProduct::hands_on_rows() const {
+  return type_ == DType::kFloat || type_ == DType::kDouble || type_ == DType::kInt32;
+}
+
+Status MatrixProduct::run(KernelContext& c, const void* a, const void* b, void* out, bool same_b, RowSink* sink) {
   if (Mover* mover = c.parallel_->mover()) {
     EMPLACE_ASSERT(!shape_.transpose_a && !shape_.transpose_b, "movers multiply matrices as they lie");
     mover->multiply(type_, shape_.m, shape_.n, shape_.k, a, b, out);
     return ok_status();
   }
   switch (compute_type(type_)) {
-    case DType::kFloat: return run_tiled<float>(c, a, b, out, same_b);
-    case DType::kDouble: return run_tiled<double>(c, a, b, out, same_b);
-    case DType::kInt32: return run_tiled<uint32_t>(c, a, b, out, same_b);
+    case DType::kFloat: return run_tiled<float>(c, a, b, out, same_b, sink);
+    case DType::kDouble: return run_tiled<double>(c, a, b, out, same_b, sink);
+    case DType::kInt32: return run_tiled<uint32_t>(c, a, b, out, same_b, sink);
     case DType::kInt64: return product_in<int64_t>(c, shape_, a, b, out);
     case DType::kComplex64: return product_in<complex64>(c, shape_, a, b, out);
     case DType::kComplex128: return product_in<complex128>(c, shape_, a, b, out);

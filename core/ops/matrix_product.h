@@ -22,11 +22,13 @@ class MatrixProduct {
   void prepare(DType type, const ProductShape& shape);
   /// All three matrices have elements of the type given. An empty sum (k = 0) is zero. `same_b`: b holds what it held
   /// at the last call, so that what was derived from it then is used again.
-  Status run(KernelContext& c, const void* a, const void* b, void* out, bool same_b = false);
+  Status run(KernelContext& c, const void* a, const void* b, void* out, bool same_b = false, RowSink* sink = nullptr);
+  /// Can a sink be told of rows?
+  bool hands_on_rows() const;
 
  private:
   template <class T>
-  Status run_tiled(KernelContext& c, const void* a, const void* b, void* out, bool same_b);
+  Status run_tiled(KernelContext& c, const void* a, const void* b, void* out, bool same_b, RowSink* sink);
 
   DType type_ = DType::kInvalid;
   ProductShape shape_;

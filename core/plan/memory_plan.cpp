@@ -19,6 +19,7 @@ class MemoryPlanner {
     group_of_.assign(program_.steps.size(), nullptr);
     for (const FusedGroup& g : plan_.groups) {
       for (StepId s : g.steps) group_of_[s] = &g;
+      if (g.head != kNoStep) group_of_[g.head] = &g;
       if (g.reduction != kNoStep) group_of_[g.reduction] = &g;
     }
     find_last_uses();
@@ -92,6 +93,7 @@ class MemoryPlanner {
         continue;
       }
       if (const FusedGroup* g = group_of_[id]) {
+        if (g->head != kNoStep) take_outputs(g->head);
         for (StepId s : g->steps) take_outputs(s);
         if (g->reduction != kNoStep) take_outputs(g->reduction);
       } else {
@@ -142,22 +144,35 @@ class MemoryPlanner {
   }
 
   // An elementwise op writes over an input that dies with it. In a group, tile by tile, only over one that no later
-  // step of the group reads.
+  // step of the group reads. Behind a product also over the product, but not over what the product still reads.
   bool overwrite(StepId id, const Step& s, ValueId out) {
     if (s.kind != StepKind::kNode || out != program_.outputs(s)[0]) return false;
     if (const OpDef* def = graph_.type(s.node).def; !def || !def->may_overwrite()) return false;
     for (ValueId in : program_.inputs(s)) {
-      if (at(in).storage != Storage::kBlock || program_.values[in].home != program_.values[out].home) continue;
-      ValueId buffer = at(in).buffer;
-      if (at(buffer).last_use != id || !(at(in).shape == at(out).shape)) continue;
-      if (program_.values[in].dtype != program_.values[out].dtype) continue;
-      if (taken_over_[buffer] || &layout_of(buffer) != &layout_of(out)) continue;
-      taken_over_[buffer] = 1;
-      at(out).offset = at(buffer).offset;
-      expiring_[death(out)].push_back(out);
-      return true;
+      if (at(in).storage != Storage::kBlock || at(at(in).buffer).last_use != id || !(at(in).shape == at(out).shape)) continue;
+      if (program_.values[in].dtype == program_.values[out].dtype && take_over(id, at(in).buffer, out)) return true;
     }
-    return false;
+    const FusedGroup* g = group_of_[id];
+    if (!g || g->head == kNoStep || id == g->head) return false;
+    ValueId product = program_.outputs(program_.steps[g->head])[0];
+    bool fits = at(product).storage == Storage::kBlock && at(product).last_use <= id && bytes_of(product) == bytes_of(out) &&
+                storage_size(program_.values[product].dtype) == storage_size(program_.values[out].dtype);
+    return fits && take_over(id, product, out);
+  }
+
+  bool take_over(StepId id, ValueId buffer, ValueId out) {
+    if (program_.values[buffer].home != program_.values[out].home || &layout_of(buffer) != &layout_of(out)) return false;
+    if (taken_over_[buffer] || read_by_head(group_of_[id], buffer)) return false;
+    taken_over_[buffer] = 1;
+    at(out).offset = at(buffer).offset;
+    expiring_[death(out)].push_back(out);
+    return true;
+  }
+
+  bool read_by_head(const FusedGroup* g, ValueId buffer) {
+    if (!g || g->head == kNoStep) return false;
+    auto inputs = program_.inputs(program_.steps[g->head]);
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) { return at(v).storage == Storage::kBlock && at(v).buffer == buffer; });
   }
 
   void take(ValueId v) {

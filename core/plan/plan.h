@@ -45,12 +45,14 @@ struct DevicePlan {
 };
 
 /// Elementwise steps that follow each other over equally many elements, run tile by tile; perhaps ending in a
-/// reduction of all elements. Shapes and registers: core/run/fused_kernel.h.
+/// reduction of all elements, or beginning with a product (MatMul, Conv2D) whose rows they take as they are finished.
+/// Shapes and registers: core/run/fused_kernel.h.
 struct FusedGroup {
-  std::vector<StepId> steps;   // ascending, the reduction excluded
+  StepId head = kNoStep;       // the product
+  std::vector<StepId> steps;   // ascending, head and reduction excluded
   StepId reduction = kNoStep;
   int64_t elements = 0;
-  StepId first() const { return steps.front(); }
+  StepId first() const { return head == kNoStep ? steps.front() : head; }
   StepId last() const { return reduction == kNoStep ? steps.back() : reduction; }
 };
 

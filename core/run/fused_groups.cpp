@@ -7,6 +7,7 @@ namespace {
 // Beyond one tile registers compete for the cache: only steps that hand on to each other, and not too many.
 constexpr int64_t kMaxSteps = 64;
 constexpr int64_t kMaxElements = 1 << 20;  // steps x elements of a group that fits in one tile
+constexpr int64_t kMaxPeriod = 1 << 14;    // elements of an input that is repeated: they are copied for it
 
 class Finder {
  public:
@@ -41,16 +42,17 @@ class Finder {
   int64_t elements(StepId id) const {
     if (plan_.modes[id] != StepMode::kDirect || program_.steps[id].num_outputs != 1) return 0;
     const BoundStep& b = steps_[id];
-    if (!b.kernel->tile().function) return 0;
+    const Tile tile = b.kernel->tile();
+    if (!tile.function || tile.period > kMaxPeriod) return 0;
     int64_t n = b.context.outputs_[0].num_elements();
     for (const Tensor& in : b.context.inputs_) {
-      if (in.num_elements() != n && in.num_elements() != 1) return 0;
+      if (in.num_elements() != n && in.num_elements() != 1 && in.num_elements() != tile.period) return 0;
     }
     return n;
   }
 
   bool is_reduction(StepId id) const {
-    if (plan_.modes[id] != StepMode::kDirect || group_.steps.empty()) return false;
+    if (plan_.modes[id] != StepMode::kDirect || group_.steps.empty() || group_.head != kNoStep) return false;
     const BoundStep& b = steps_[id];
     if (!b.kernel->block_reduction().partial || program_.steps[id].device != device_) return false;
     if (b.context.inputs_[0].num_elements() != group_.elements) return false;
@@ -58,9 +60,10 @@ class Finder {
   }
 
   bool joins(StepId id, int64_t n) const {
-    if (group_.steps.empty() || n != group_.elements || program_.steps[id].device != device_) return false;
+    bool begun = !group_.steps.empty() || group_.head != kNoStep;
+    if (!begun || n != group_.elements || program_.steps[id].device != device_) return false;
     auto size = static_cast<int64_t>(group_.steps.size());
-    if (n > BlockReduction::kBlock) return size < kMaxSteps && reads_group(id);
+    if (n > BlockReduction::kBlock || group_.head != kNoStep) return size < kMaxSteps && reads_group(id);
     return size * n < kMaxElements;
   }
 
@@ -76,10 +79,23 @@ class Finder {
     }
     if (is_reduction(id)) group_.reduction = id;
     close();
+    if (is_product(id)) begin_with(id);
+  }
+
+  bool is_product(StepId id) const {
+    const KernelContext& c = steps_[id].context;
+    return plan_.modes[id] == StepMode::kDirect && steps_[id].kernel->hands_on_rows() && !c.parallel_->mover() &&
+           c.outputs_[0].num_elements() > 0;
+  }
+  void begin_with(StepId product) {
+    group_.head = product;
+    group_.elements = steps_[product].context.outputs_[0].num_elements();
+    device_ = program_.steps[product].device;
+    made_by_[buffer(program_.outputs(program_.steps[product])[0])] = serial_;
   }
 
   void close() {
-    bool worth_it = group_.steps.size() > 1 || group_.reduction != kNoStep;
+    bool worth_it = group_.steps.size() > 1 || group_.reduction != kNoStep || (group_.head != kNoStep && !group_.steps.empty());
     if (worth_it) groups_.push_back(std::move(group_));
     group_ = FusedGroup();
     ++serial_;

@@ -1,6 +1,7 @@
 #include "core/run/fused_kernel.h"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
 
 namespace emplace {
@@ -22,7 +23,6 @@ void* offset_pointer(size_t offset) { return reinterpret_cast<void*>(offset); }
 struct FusedKernel::Scratch {
   std::vector<std::byte> registers;
   std::vector<const void*> inputs;
-  std::vector<void*> outs;
   static Scratch& of_thread() {
     thread_local Scratch scratch;
     return scratch;
@@ -39,6 +39,11 @@ class FusedKernel::Builder {
   void build() {
     int64_t tile = std::min(group_.elements, kTileElements);
     find_last_readers();
+    if (group_.head != kNoStep) {
+      const BoundStep& head = steps_[group_.head];
+      k_.head_ = head.kernel.get();
+      k_.row_elements_ = head.context.outputs_[0].shape().dim_from_end(1);
+    }
     for (StepId id : group_.steps) add(id, tile);
     if (group_.reduction != kNoStep) add_reduction();
     k_.register_bytes_ = num_registers_ * register_size(tile);
@@ -63,31 +68,36 @@ class FusedKernel::Builder {
     if (group_.reduction != kNoStep) look(group_.reduction);
   }
 
-  Input input(ValueId v, const Tensor& tensor, int64_t tile) {
-    if (in_register(v)) return {offset_pointer(register_of_.at(buffer(v)) * register_size(tile)), 0, true};
-    bool whole = tensor.num_elements() == group_.elements;
-    auto element = static_cast<int64_t>(dtype_size(tensor.dtype()));
-    return {tensor.raw(), whole ? element * kTileElements : 0, false};
+  Input input(ValueId v, const Tensor& tensor, int64_t tile, bool is_constant) {
+    if (in_register(v)) return {offset_pointer(register_of_.at(buffer(v)) * register_size(tile)), 0, 0, true};
+    const int64_t count = tensor.num_elements();
+    const auto bytes = static_cast<int64_t>(dtype_size(tensor.dtype()));
+    if (count == group_.elements) return {tensor.raw(), bytes, 0, false};
+    if (count == 1) return {tensor.raw(), 0, 0, false};
+    const int64_t written = std::min(group_.elements, count + kTileElements);
+    k_.repeated_.push_back({tensor.raw(), static_cast<size_t>(count * bytes), is_constant, false, {}});
+    std::vector<std::byte>& elements = k_.repeated_.back().elements;
+    elements.resize(static_cast<size_t>(written * bytes) + kAlignment);
+    return {aligned(elements), bytes, count, false};
   }
 
   void add(StepId id, int64_t tile) {
     const Step& s = program_.steps[id];
     const BoundStep& b = steps_[id];
     Tile code = b.kernel->tile();
-    Instruction in{code.function, code.params, nullptr, static_cast<uint32_t>(k_.inputs_.size()), s.num_inputs, 0};
+    Instruction in{code.function, code.params, static_cast<uint32_t>(k_.inputs_.size()), s.num_inputs, nullptr, 0};
     auto values = program_.inputs(s);
     for (size_t i = 0; i < values.size(); ++i) {
       const Tensor& tensor = b.context.inputs_[i];
-      k_.inputs_.push_back(input(values[i], tensor, tile));
-      k_.strides_.push_back(tensor.num_elements() == group_.elements ? 1 : 0);
+      k_.inputs_.push_back(input(values[i], tensor, tile, b.context.input_is_constant(static_cast<int>(i))));
+      k_.strides_.push_back(tensor.num_elements() == 1 && group_.elements != 1 ? 0 : 1);
     }
     ValueId out = program_.outputs(s)[0];
-    size_t element = dtype_size(program_.values[out].dtype);
     if (in_register(out)) {
       in.out = offset_pointer(take_register(id, values, out) * register_size(tile));
     } else {
       in.out = b.context.outputs_[0].raw();
-      in.out_advance = static_cast<int64_t>(element) * kTileElements;
+      in.out_bytes = static_cast<int64_t>(dtype_size(program_.values[out].dtype));
       free_dead(id, values, kNoValue);
     }
     k_.tile_cost_ns_ += code.cost_ns * static_cast<double>(kTileElements);
@@ -128,7 +138,7 @@ class FusedKernel::Builder {
     const BoundStep& b = steps_[group_.reduction];
     k_.reduction_ = b.kernel->block_reduction();
     k_.reduced_ = input(program_.inputs(program_.steps[group_.reduction])[0], b.context.inputs_[0],
-                        std::min(group_.elements, kTileElements));
+                        std::min(group_.elements, kTileElements), false);
     k_.reduction_out_ = b.context.outputs_[0].raw();
     k_.tile_cost_ns_ += k_.reduction_.cost_ns * static_cast<double>(kTileElements);
     k_.accumulators_.resize(static_cast<size_t>(k_.tiles_) * k_.reduction_.accumulator_bytes);
@@ -149,7 +159,7 @@ FusedKernel::FusedKernel(const FusedGroup& group, const Program& program, const 
                          const std::vector<BoundStep>& steps)
     : elements_(group.elements), tiles_((group.elements + kTileElements - 1) / kTileElements) {
   Builder(*this, group, program, plan, steps).build();
-  if (tiles_ == 1) bind_single_tile();
+  if (tiles_ == 1 && !head_) bind_single_tile();
 }
 
 void FusedKernel::bind_single_tile() {
@@ -160,12 +170,29 @@ void FusedKernel::bind_single_tile() {
   };
   for (const Input& in : inputs_) bound_inputs_.push_back(resolve(in.data, in.is_register));
   for (Instruction& in : instructions_) {
-    if (in.out_advance == 0) in.out = base + reinterpret_cast<uintptr_t>(in.out);
+    if (in.out_bytes == 0) in.out = base + reinterpret_cast<uintptr_t>(in.out);
   }
   reduced_.data = resolve(reduced_.data, reduced_.is_register);
 }
 
+void FusedKernel::write_repeated() {
+  for (Repeated& r : repeated_) {
+    if (r.is_constant && r.is_written) continue;
+    std::byte* to = aligned(r.elements);
+    const size_t size = r.elements.size() - kAlignment;
+    for (size_t at = 0; at < size; at += r.bytes) std::memcpy(to + at, r.from, std::min(r.bytes, size - at));
+    r.is_written = true;
+  }
+}
+
 Status FusedKernel::run(KernelContext& c) {
+  write_repeated();
+  if (head_) {
+    c.row_sink_ = this;
+    Status status = head_->run(c);
+    c.row_sink_ = nullptr;
+    return status;
+  }
   if (tiles_ == 1) {
     const void* const* inputs = bound_inputs_.data();
     const int64_t* strides = strides_.data();
@@ -182,35 +209,36 @@ Status FusedKernel::run(KernelContext& c) {
 
 void FusedKernel::run_tiles(int64_t begin, int64_t end) {
   Scratch& scratch = Scratch::of_thread();
-  if (scratch.registers.size() < register_bytes_ + kAlignment) scratch.registers.resize(register_bytes_ + kAlignment);
-  scratch.inputs.resize(std::max(scratch.inputs.size(), inputs_.size()));
-  scratch.outs.resize(std::max(scratch.outs.size(), instructions_.size()));
-  std::byte* base = aligned(scratch.registers);
-  auto at_tile = [&](const void* first, int64_t advance, bool is_register) -> const std::byte* {
-    if (is_register) return base + reinterpret_cast<uintptr_t>(first);
-    return static_cast<const std::byte*>(first) + begin * advance;
-  };
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    scratch.inputs[i] = at_tile(inputs_[i].data, inputs_[i].advance, inputs_[i].is_register);
-  }
-  for (size_t i = 0; i < instructions_.size(); ++i) {
-    const Instruction& in = instructions_[i];
-    scratch.outs[i] = const_cast<std::byte*>(at_tile(in.out, in.out_advance, in.out_advance == 0));
-  }
-  const std::byte* reduced = at_tile(reduced_.data, reduced_.advance, reduced_.is_register);
   for (int64_t tile = begin; tile < end; ++tile) {
-    int64_t n = std::min(kTileElements, elements_ - tile * kTileElements);
-    for (size_t i = 0; i < instructions_.size(); ++i) {
-      const Instruction& in = instructions_[i];
-      in.function(scratch.inputs.data() + in.first_input, strides_.data() + in.first_input, scratch.outs[i], n, in.params);
-      scratch.outs[i] = static_cast<std::byte*>(scratch.outs[i]) + in.out_advance;
-    }
-    if (reduction_.partial) reduction_.partial(reduced, n, accumulator(tile));
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      scratch.inputs[i] = static_cast<const std::byte*>(scratch.inputs[i]) + inputs_[i].advance;
-    }
-    reduced += reduced_.advance;
+    const int64_t first = tile * kTileElements, n = std::min(kTileElements, elements_ - first);
+    const std::byte* base = run_elements(scratch, first, n);
+    if (reduction_.partial) reduction_.partial(at(reduced_, base, first), n, accumulator(tile));
   }
+}
+
+void FusedKernel::finished(int64_t first_row, int64_t rows) {
+  Scratch& scratch = Scratch::of_thread();
+  const int64_t end = (first_row + rows) * row_elements_;
+  for (int64_t first = first_row * row_elements_; first < end; first += kTileElements) {
+    run_elements(scratch, first, std::min(kTileElements, end - first));
+  }
+}
+
+const std::byte* FusedKernel::at(const Input& in, const std::byte* registers, int64_t element) {
+  if (in.is_register) return registers + reinterpret_cast<uintptr_t>(in.data);
+  return static_cast<const std::byte*>(in.data) + (in.period ? element % in.period : element) * in.bytes;
+}
+
+const std::byte* FusedKernel::run_elements(Scratch& scratch, int64_t first, int64_t n) {
+  if (scratch.registers.size() < register_bytes_ + kAlignment) scratch.registers.resize(register_bytes_ + kAlignment);
+  if (scratch.inputs.size() < inputs_.size()) scratch.inputs.resize(inputs_.size());
+  std::byte* registers = aligned(scratch.registers);
+  for (size_t i = 0; i < inputs_.size(); ++i) scratch.inputs[i] = at(inputs_[i], registers, first);
+  for (const Instruction& in : instructions_) {
+    void* out = in.out_bytes ? static_cast<std::byte*>(in.out) + first * in.out_bytes : registers + reinterpret_cast<uintptr_t>(in.out);
+    in.function(scratch.inputs.data() + in.first_input, strides_.data() + in.first_input, out, n, in.params);
+  }
+  return registers;
 }
 
 }  // namespace emplace

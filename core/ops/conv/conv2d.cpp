@@ -92,10 +92,12 @@ class Conv2D final : public Kernel {
         after = {&Epilogue<C>::apply, &epilogue_};
       }
     }
-    conv_.run(*c.parallel_, in, filter, out, after);
+    conv_.run(*c.parallel_, in, filter, out, after, c.row_sink_);
     finish_output<T>(c, c.output(0), layout_, out_scratch);
     return ok_status();
   }
+  // Unless the output is rearranged or narrowed afterwards.
+  bool hands_on_rows() const override { return std::is_same_v<C, T> && layout_.c == 3; }
 
  private:
   using C = Compute<T>;

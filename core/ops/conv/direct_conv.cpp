@@ -117,8 +117,10 @@ void DirectConv<T>::gather(const T* in, int64_t pixel, int rows, T* values) cons
         const T* source = inside ? line + horizontal_.source(x, kw, in_w_) * in_c_ : nullptr;
         for (int64_t c = 0; c < depth_; ++c) {
           T* to = out + c * rows;
-          if (inside) {
-            int64_t step = horizontal_.step * in_c_;
+          int64_t step = horizontal_.step * in_c_;
+          if (inside && step == 1) {
+            for (int i = 0; i < run; ++i) to[i] = source[i];
+          } else if (inside) {
             for (int i = 0; i < run; ++i) to[i] = source[i * step + c];
           } else {
             for (int i = 0; i < run; ++i) {
@@ -134,7 +136,7 @@ void DirectConv<T>::gather(const T* in, int64_t pixel, int rows, T* values) cons
 
 template <class T>
 void DirectConv<T>::run_tiles(const T* in, const T* packed, T* out, int64_t begin, int64_t end,
-                              const ConvEpilogue<T>& epilogue) const {
+                              const ConvEpilogue<T>& epilogue, RowSink* sink) const {
   const auto& kernel = gemm::kernels<T>();
   int64_t taps = shape_.taps(), pixels = shape_.batch * out_h_ * out_w_;
   thread_local std::vector<const T*> pointers;
@@ -176,15 +178,17 @@ void DirectConv<T>::run_tiles(const T* in, const T* packed, T* out, int64_t begi
         if (epilogue.apply) epilogue.apply(epilogue.state, t.c, t.rows, t.cols, out_c_, channel);
       }
     }
+    if (sink) sink->finished(first_pixel, t.rows);
   }
 }
 
 template <class T>
-void DirectConv<T>::run(Parallel& parallel, const T* in, const T* packed_filter, T* out, const ConvEpilogue<T>& epilogue) const {
+void DirectConv<T>::run(Parallel& parallel, const T* in, const T* packed_filter, T* out, const ConvEpilogue<T>& epilogue,
+                        RowSink* sink) const {
   int64_t pixels = shape_.batch * out_h_ * out_w_;
   int64_t tiles = (pixels + rows_ - 1) / rows_;
   double cost_ns = static_cast<double>(rows_ * out_c_ * shape_.taps() * depth_) * 0.02 + 200;
-  parallel.run(tiles, cost_ns, [&](int64_t begin, int64_t end) { run_tiles(in, packed_filter, out, begin, end, epilogue); });
+  parallel.run(tiles, cost_ns, [&](int64_t begin, int64_t end) { run_tiles(in, packed_filter, out, begin, end, epilogue, sink); });
 }
 
 template class DirectConv<float>;

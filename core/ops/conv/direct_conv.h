@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/parallel.h"
+#include "core/op/tile.h"
 #include "core/ops/conv/conv_shape.h"
 
 namespace emplace {
@@ -29,7 +30,9 @@ class DirectConv {
   /// `filter` [h, w, in_c / groups, out_c]; `packed` 64-byte aligned.
   void pack_filter(Parallel& parallel, const T* filter, T* packed) const;
   /// in [batch, in_h, in_w, in_c], out [batch, out_h, out_w, out_c].
-  void run(Parallel& parallel, const T* in, const T* packed_filter, T* out, const ConvEpilogue<T>& epilogue = {}) const;
+  /// `sink`, if any, is told of the pixels.
+  void run(Parallel& parallel, const T* in, const T* packed_filter, T* out, const ConvEpilogue<T>& epilogue = {},
+           RowSink* sink = nullptr) const;
 
   /// For gradients with respect to the input: the pixels are those of the input, the window reaches back to the
   /// outputs that used them. `filter` as above; in = the output's gradient, out = the input's.
@@ -51,7 +54,8 @@ class DirectConv {
     }
   };
 
-  void run_tiles(const T* in, const T* packed, T* out, int64_t begin, int64_t end, const ConvEpilogue<T>& epilogue) const;
+  void run_tiles(const T* in, const T* packed, T* out, int64_t begin, int64_t end, const ConvEpilogue<T>& epilogue,
+                 RowSink* sink) const;
   /// For each tap and each of `rows` pixels from `pixel` on: where what it multiplies begins; `zeros_` outside.
   void fill_pointers(const T* in, int64_t pixel, int rows, const T** pointers) const;
   /// The values themselves, one tap and channel after the other, `rows` pixels side by side.

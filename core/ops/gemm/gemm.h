@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/base/parallel.h"
+#include "core/op/tile.h"
 
 namespace emplace::gemm {
 
@@ -20,12 +21,16 @@ class Gemm {
   /// Rearranges b. `packed` is 64-byte aligned. A constant b needs this once.
   void pack_b(Parallel& parallel, const T* b, T* packed) const;
   /// `packed_b`: what pack_b() made, if packed_b_size() is not 0.
-  void run(Parallel& parallel, const T* a, const T* b, const T* packed_b, T* c) const;
+  /// `sink`, if any, is told of c's rows.
+  void run(Parallel& parallel, const T* a, const T* b, const T* packed_b, T* c, RowSink* sink = nullptr) const;
 
  private:
+  void multiply(Parallel& parallel, const T* a, const T* b, const T* packed_b, T* c, RowSink* sink) const;
   enum class Way { kNothing, kZero, kRow, kDots, kColumn, kColumnTransposed, kTiles };
+  /// Work is split by rows of c, else by its columns.
+  bool by_rows() const { return row_tiles_ >= panels_; }
   void run_tiles(const T* a, const T* b, const T* packed_b, T* c, int64_t row_tile_begin, int64_t row_tile_end,
-                 int64_t panel_begin, int64_t panel_end) const;
+                 int64_t panel_begin, int64_t panel_end, RowSink* sink) const;
   const T* pack_rows(const T* a, int64_t row, int rows, int64_t k_begin, int64_t depth, T* out) const;
 
   int64_t m_ = 0, n_ = 0, k_ = 0;

@@ -87,3 +87,26 @@ TEST_CASE("results do not depend on the number of threads") {
   REQUIRE(b.ok());
   CHECK(same_bytes((*a)[0], (*b)[0]));
 }
+
+TEST_CASE("bias, the product's own input and an activation added to its rows give the bytes of separate steps") {
+  DType f = DType::kFloat;
+  for (int64_t n : {1, 5, 33, 130}) {
+    RunCase g;
+    // Made by a step, so that it lies in memory that dies with the addition.
+    Endpoint a = g.add({"Mul", {g.constant(ramp(n * n).reshaped(Shape{n, n})), g.constant(f32({}, {0.01f}))}, {}, {f}});
+    Endpoint b = g.constant(ramp(n * n).reshaped(Shape{n, n})), bias = g.constant(ramp(n));
+    Endpoint product = g.add({"MatMul", {a, b}, {}, {f}});
+    Endpoint biased = g.add({"BiasAdd", {product, bias}, {}, {f}});
+    Endpoint sum = g.add({"AddV2", {biased, a}, {}, {f}});
+    Endpoint y = g.add({"Relu", {sum}, {}, {f}});
+    auto alone = g.fetch_all({a, product});
+    auto fused = g.fetch_all({y});
+    auto with_product = g.fetch_all({product, y});
+    REQUIRE((alone.ok() && fused.ok() && with_product.ok()));
+    std::vector<float> want = floats((*alone)[1]), in = floats((*alone)[0]), biases = floats(ramp(n));
+    for (size_t i = 0; i < want.size(); ++i) want[i] = std::max((want[i] + biases[i % biases.size()]) + in[i], 0.0f);
+    CHECK(floats((*fused)[0]) == want);
+    CHECK(floats((*with_product)[1]) == want);
+    CHECK(same_bytes((*with_product)[0], (*alone)[1]));
+  }
+}
