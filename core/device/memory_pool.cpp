@@ -138,8 +138,12 @@ Result<Tensor> MemoryPool::allocate(DType dtype, const Shape& shape, bool persis
   int size_class = class_of(static_cast<size_t>(bytes));
   void* data = size_class < kClasses ? take(size_class, persistent) : nullptr;
   if (!data) {
+    std::lock_guard lock(mutex_);
+    const int64_t in_use = transient_ + persistent_ + block_bytes();
     return resource_exhausted(cat("OOM when allocating tensor with shape", shape.to_string(), " and type ",
-                                  dtype_tf_name(dtype), " on ", device_name_, " by allocator ", allocator_name_));
+                                  dtype_tf_name(dtype), " on ", device_name_, " by allocator ", allocator_name_, ": asked for ", bytes,
+                                  " bytes, limit ", bytes_allowed(), ", in use ", in_use, ", largest free piece ",
+                                  std::max<int64_t>(bytes_allowed() - in_use, 0)));
   }
   auto buffer = std::allocate_shared<PooledBuffer>(FreeNodes::Allocator<PooledBuffer>(nodes_), *this, data, size_class,
                                                    persistent);
@@ -150,7 +154,7 @@ void* MemoryPool::take(int size_class, bool persistent) {
   size_t size = class_bytes(size_class);
   auto need = static_cast<int64_t>(size);
   std::lock_guard lock(mutex_);
-  int64_t limit = limit_ ? limit_ : machine_memory_bytes();
+  const int64_t limit = bytes_allowed();
   if (need > limit - transient_ - persistent_ - block_bytes()) return nullptr;
   void* data = nullptr;
   if (auto& list = free_[static_cast<size_t>(size_class)]; !list.empty()) {
@@ -178,6 +182,8 @@ void* MemoryPool::take(int size_class, bool persistent) {
   peak_transient_ = std::max(peak_transient_, transient_);
   return data;
 }
+
+int64_t MemoryPool::bytes_allowed() const { return limit_ ? limit_ : machine_memory_bytes(); }
 
 void MemoryPool::give_back(void* data, int size_class, bool persistent) {
   std::lock_guard lock(mutex_);

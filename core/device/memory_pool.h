@@ -68,6 +68,7 @@ class MemoryPool final : public DevicePool {
 
   Result<Tensor> allocate(DType dtype, const Shape& shape, bool persistent);
   void* take(int size_class, bool persistent);
+  int64_t bytes_allowed() const;
   void give_back(void* data, int size_class, bool persistent);
   void release_free_blocks();
 

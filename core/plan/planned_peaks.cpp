@@ -1,5 +1,6 @@
 #include "core/plan/planned_peaks.h"
 
+#include <limits>
 #include <set>
 #include <string>
 #include <tuple>
@@ -70,6 +71,29 @@ class PeakCounter {
 };
 
 }  // namespace
+
+int64_t declared_variable_bytes(const Graph& graph, const Program& program, DeviceId device) {
+  std::set<std::pair<std::string, std::string>> seen;  // container, name
+  int64_t total = 0;
+  for (const Step& s : program.steps) {
+    if (s.kind != StepKind::kNode || s.device != device || !is_variable_op(graph.op(s.node))) continue;
+    const Attrs attrs = graph.attrs(s.node);
+    auto text = [&](std::string_view name) {
+      const AttrValue* value = attrs.find(name);
+      return value && value->get_if<std::string>() ? *value->get_if<std::string>() : std::string();
+    };
+    const AttrValue *dtype = attrs.find("dtype"), *shape = attrs.find("shape");
+    if (!dtype || !shape || !dtype->get_if<DType>() || !shape->get_if<Shape>()) continue;
+    std::string name = text("shared_name").empty() ? std::string(graph.name(s.node)) : text("shared_name");
+    const Shape& known = *shape->get_if<Shape>();
+    if (weightless(*dtype->get_if<DType>()) || !known.fully_known() || !seen.emplace(text("container"), std::move(name)).second) continue;
+    int64_t bytes = 0;
+    auto elements = known.checked_num_elements();
+    bool counted = elements && !__builtin_mul_overflow(*elements, static_cast<int64_t>(storage_size(*dtype->get_if<DType>())), &bytes);
+    if (!counted || __builtin_add_overflow(total, MemoryPool::footprint(bytes), &total)) return std::numeric_limits<int64_t>::max();
+  }
+  return total;
+}
 
 Result<std::vector<std::optional<int64_t>>> planned_peaks(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
                                                           Request request, const std::vector<Tensor>& feeds) {

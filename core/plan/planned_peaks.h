@@ -16,4 +16,7 @@ namespace emplace {
 Result<std::vector<std::optional<int64_t>>> planned_peaks(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
                                                           Request request, const std::vector<Tensor>& feeds);
 
+/// What the variables of a device that the program names will take, as far as their shapes are known.
+int64_t declared_variable_bytes(const Graph& graph, const Program& program, DeviceId device);
+
 }  // namespace emplace

@@ -7,12 +7,13 @@
 #include "core/base/cat.h"
 #include "core/graph/node_kernel.h"
 #include "core/run/finite_check.h"
+#include "core/run/live_set.h"
 
 namespace emplace {
 
 Executor::Executor(const GraphFile& file, const DeviceSet& devices, Program program, Runtime& runtime)
     : file_(file), graph_(file.graph), devices_(devices), program_(std::move(program)), runtime_(runtime),
-      bound_(program_.steps.size()), values_(program_.values.size()), operands_(program_.operands.size()),
+      bound_(program_.steps.size()), values_(program_.values.size()), operands_(program_.operands.size()), guard_(program_, runtime),
       value_dead_(program_.values.size()), step_dead_(program_.steps.size()), releases_(program_.steps.size()) {}
 
 Status Executor::prepare(const std::vector<Tensor>& feeds) {
@@ -73,13 +74,29 @@ void Executor::schedule() {
   parallel_run_ = std::make_unique<ParallelRun>(*schedule_, runtime_.inter_op_threads);
 }
 
-void Executor::bind(std::vector<std::byte*> blocks) {
+Status Executor::bind(std::vector<std::byte*> blocks) {
   place_in_blocks(blocks);
+  guard_.set_blocks(blocks, plan_.devices);
+  if (guard_.needed()) RETURN_IF_ERROR(check_bound());
   for (const FusedGroup& g : plan_.groups) fused_.push_back(std::make_unique<FusedKernel>(g, program_, plan_, bound_));
   list_releases();
   list_launches();
   order_gpu_launches();
   schedule();
+  return ok_status();
+}
+
+// What is bound once is checked once.
+Status Executor::check_bound() const {
+  for (StepId id = 0; id < program_.steps.size(); ++id) {
+    const Step& s = program_.steps[id];
+    if (plan_.modes[id] != StepMode::kDirect) continue;
+    for (size_t i = 0; i < s.num_inputs + s.num_outputs; ++i) {
+      ValueId v = program_.operands[s.first_operand + i];
+      RETURN_IF_ERROR(failed(guard_.check(v, operands_[s.first_operand + i]), id));
+    }
+  }
+  return ok_status();
 }
 
 void Executor::list_launches() {
@@ -189,11 +206,15 @@ void Executor::wire(StepId id) {
   c.parallel_ = runtime_.parallel;
   c.node_name_ = graph_.name(s.node);
   auto outputs = program_.outputs(s);
+  auto inputs = program_.inputs(s);
+  for (size_t i = 0; i < inputs.size() && i < 64; ++i) {
+    const ValuePlan& in = plan_.values[inputs[i]];
+    if (in.storage == Storage::kFixed && !in.varies) c.constant_inputs_ |= uint64_t{1} << i;
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (program_.values[outputs[i]].home == program_.host) c.host_outputs_ |= uint64_t{1} << (i < 63 ? i : 63);
   }
   if (plan_.modes[id] != StepMode::kDirect) return;
-  auto inputs = program_.inputs(s);
   for (size_t i = 0; i < inputs.size(); ++i) c.inputs_[i] = values_[inputs[i]];
   for (size_t i = 0; i < outputs.size(); ++i) c.outputs_[i] = values_[outputs[i]];
 }
@@ -204,7 +225,18 @@ Status Executor::prepare_kernel(StepId id) {
   return b.kernel->prepare(b.context);
 }
 
+// After the last thread has stopped: what is live does not change any more.
+Status Executor::with_live_set(Status status) const {
+  StepId at = exhausted_.exchange(kNoStep);
+  if (status.code() != Code::kResourceExhausted || at == kNoStep) return status;
+  return resource_exhausted(status.message() + live_set_text(graph_, program_, plan_, runtime_, at, values_));
+}
+
 Status Executor::failed(Status status, StepId id) const {
+  if (status.code() == Code::kResourceExhausted) {
+    StepId none = kNoStep;
+    exhausted_.compare_exchange_strong(none, id);
+  }
   if (status.ok() || status.code() == Code::kCancelled || status.code() == Code::kDeadlineExceeded) return status;
   return attach_node(std::move(status), graph_.name(program_.steps[id].node));
 }

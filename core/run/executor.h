@@ -13,6 +13,7 @@
 #include "core/run/fused_kernel.h"
 #include "core/run/gpu_kernels.h"
 #include "core/run/gpu_recording.h"
+#include "core/run/memory_guard.h"
 #include "core/run/parallel_run.h"
 #include "core/run/runtime.h"
 
@@ -26,7 +27,7 @@ class Executor {
   /// Plans: settles shapes, places constants, makes and prepares kernels, finds what can be fused, lays out memory.
   Status prepare(const std::vector<Tensor>& feeds);
   /// Binds to the memory of the planned tensors, by DeviceId. After prepare().
-  void bind(std::vector<std::byte*> blocks);
+  Status bind(std::vector<std::byte*> blocks);
 
   /// One step.
   Status run(int64_t step);
@@ -66,6 +67,8 @@ class Executor {
   Status prepare_kernel(StepId id);
   void count_settled_copies();
   void place_in_blocks(const std::vector<std::byte*>& blocks);
+  Status check_bound() const;
+  Status check_inputs(StepId id) const;
   void list_releases();
   void list_launches();
   void lay_out_memory();
@@ -89,6 +92,7 @@ class Executor {
   bool is_dead(const Step& s) const;
   void mark_dead(StepId id);
   Status failed(Status status, StepId id) const;
+  Status with_live_set(Status status) const;
 
   const GraphFile& file_;
   const Graph& graph_;
@@ -104,6 +108,7 @@ class Executor {
   std::vector<std::unique_ptr<FusedKernel>> fused_;
   std::vector<std::unique_ptr<Kernel>> copy_waits_;
   std::vector<std::unique_ptr<RecordedRun>> recorded_;
+  MemoryGuard guard_;
   std::vector<Launch> launches_;  // of the program outside of loops
   // Where independent steps are worth running beside each other.
   std::unique_ptr<Schedule> schedule_;
@@ -115,6 +120,7 @@ class Executor {
   std::vector<std::vector<ValueId>> releases_;  // by StepId: slots that nobody reads afterwards
   int64_t settled_copy_bytes_ = 0;  // of copies that take the same bytes each step
   std::atomic<int64_t> copy_bytes_{0};  // of the last step
+  mutable std::atomic<StepId> exhausted_{kNoStep};  // the first step that found no memory
   bool uses_gpus_ = false;              // of kind kCuda
 };
 

@@ -12,7 +12,8 @@ namespace emplace {
 Status Executor::run(int64_t step) {
   FlushDenormals flush;
   copy_bytes_ = settled_copy_bytes_;
-  RETURN_IF_ERROR(parallel_run_ ? run_in_parallel(step) : run_in_order(step));
+  Status status = parallel_run_ ? run_in_parallel(step) : run_in_order(step);
+  if (!status.ok()) return with_live_set(std::move(status));
   if (uses_gpus_) RETURN_IF_ERROR(runtime_.wait_for_gpus());
   return runtime_.stop.status();
 }
@@ -162,6 +163,7 @@ void Executor::mark_dead(StepId id) {
 Status Executor::run_kernel(StepId id) {
   BoundStep& b = bound_[id];
   RETURN_IF_ERROR(gather(id));
+  if (guard_.needed()) RETURN_IF_ERROR(check_inputs(id));
   RETURN_IF_ERROR(settle_outputs(id));
   if (!runtime_.observer) {
     RETURN_IF_ERROR(b.kernel->run(b.context));
@@ -172,6 +174,18 @@ Status Executor::run_kernel(StepId id) {
     RETURN_IF_ERROR(show(what, id, b.context.outputs_));
   }
   scatter(id);
+  return ok_status();
+}
+
+Status Executor::check_inputs(StepId id) const {
+  const Step& s = program_.steps[id];
+  const KernelContext& c = bound_[id].context;
+  auto inputs = program_.inputs(s);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& in = c.inputs_[i];
+    bool handle = in.valid() && (is_ref(in.dtype()) || in.dtype() == DType::kResource);
+    RETURN_IF_ERROR(handle ? guard_.check_variable(s.device, c.variable(static_cast<int>(i))) : guard_.check(inputs[i], in));
+  }
   return ok_status();
 }
 

@@ -10,6 +10,7 @@
 #include "core/device/memory_pool.h"
 #include "core/partition/program.h"
 #include "core/plan/plan.h"
+#include "core/plan/planned_peaks.h"
 #include "core/run/executor.h"
 #include "core/run/gpu_kernels.h"
 #include "core/run/thread_pool.h"
@@ -246,8 +247,7 @@ class SessionImpl final : public Session {
       if (!own.mappings.back().valid()) return resource_exhausted(cat("no ", bytes_text(bytes), " for ", devices_.at(d).name));
       blocks.back() = own.mappings.back().data();
     }
-    executor.bind(std::move(blocks));
-    return ok_status();
+    return executor.bind(std::move(blocks));
   }
 
   const Executor* largest_plan(DeviceId d) const {
@@ -274,9 +274,15 @@ class SessionImpl final : public Session {
     for (DeviceId d = 0; d < devices_.size(); ++d) {
       const DevicePlan& plan = e.plan().devices[d];
       int64_t limit = runtime_.pools[d]->limit() ? runtime_.pools[d]->limit() : machine_memory_bytes();
-      if (plan.bytes <= limit) continue;
-      std::string text = cat(devices_.at(d).name, " needs ", bytes_text(plan.bytes), ", its limit is ", bytes_text(limit),
-                             "; live at the peak:");
+      // Constants are there already, and perhaps some of the variables.
+      int64_t present = runtime_.pools[d]->persistent_bytes(), variables = declared_variable_bytes(file_.graph, e.program(), d);
+      for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) variables -= bytes;
+      variables = std::max<int64_t>(variables, 0);
+      if (variables <= limit && plan.bytes <= limit - present - variables) continue;
+      std::string text = cat(devices_.at(d).name, " needs ", bytes_text(plan.bytes), ", its limit is ", bytes_text(limit));
+      if (present > 0) append(text, ", ", bytes_text(present), " of it taken by constants and variables");
+      if (variables > 0) append(text, ", and ", bytes_text(variables), " are for variables");
+      append(text, "; live at the peak:");
       for (const auto& [v, bytes] : plan.live_at_peak) append(text, " ", producer(e, v), " (", bytes_text(bytes), ")");
       return resource_exhausted(std::move(text));
     }

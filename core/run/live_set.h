@@ -1,0 +1,17 @@
+/// What a device's memory held when it ran out, for the message that says so.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/plan/plan.h"
+#include "core/run/runtime.h"
+
+namespace emplace {
+
+/// "\nlive in DEVICE: node (N bytes), ...", the largest first, for the device of step `at`. `values`: as the step found
+/// them. Nothing else may run.
+std::string live_set_text(const Graph& graph, const Program& program, const Plan& plan, const Runtime& runtime, StepId at,
+                          std::span<const Tensor> values);
+
+}  // namespace emplace
