@@ -1,0 +1,73 @@
+#include <catch2/catch.hpp>
+
+#include "core/partition/program.h"
+#include "tests/unit/run/run_case.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+Program cut(RunCase& g, const std::vector<Endpoint>& fetches) {
+  auto program = partition(g.file, g.devices, g.placement, {fetches, {}, {}});
+  REQUIRE(program.ok());
+  return program.take();
+}
+
+Endpoint unary(RunCase& g, Endpoint x, DeviceId device, std::vector<NodeId> controls = {}) {
+  return g.add({"Neg", {x}, {}, {DType::kFloat}, std::move(controls), {}, device});
+}
+
+const Step* copy_to(const Program& p, DeviceId home) {
+  for (const Step& s : p.steps) {
+    if (s.kind == StepKind::kCopy && p.values[p.outputs(s)[0]].home == home) return &s;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("readers on one device share a copy, each device has its own") {
+  RunCase g(2);
+  Endpoint x = unary(g, g.constant(f32({2}, {1, 2})), 0);
+  std::vector<Endpoint> readers = {unary(g, x, 1), unary(g, x, 1), unary(g, x, 2), unary(g, x, 0)};
+  Program p = cut(g, readers);
+  int to[3] = {};
+  for (const Step& s : p.steps) {
+    if (s.kind == StepKind::kCopy && p.values[p.inputs(s)[0]].tensor == x) ++to[p.values[p.outputs(s)[0]].home];
+  }
+  CHECK(to[0] == 0);
+  CHECK(to[1] == 1);
+  CHECK(to[2] == 1);
+}
+
+TEST_CASE("after the cut every operand of a step lies on the step's device or in host memory") {
+  RunCase g(2);
+  Endpoint a = unary(g, g.constant(f32({2}, {1, 2}), 1), 1), b = unary(g, a, 2), c = unary(g, b, 0), d = unary(g, c, 1);
+  Program p = cut(g, {d, b});
+  for (const Step& s : p.steps) {
+    if (s.kind != StepKind::kNode) continue;
+    for (ValueId v : p.inputs(s)) CHECK((p.values[v].home == s.device || p.values[v].home == p.host));
+    for (ValueId v : p.outputs(s)) CHECK((p.values[v].home == s.device || p.values[v].home == p.host));
+  }
+  REQUIRE(copy_to(p, 2));
+  // What comes from another GPU was made there.
+  CHECK(p.values[p.inputs(*copy_to(p, 2))[0]].home == 1);
+}
+
+TEST_CASE("a control edge across devices orders the steps without moving a tensor") {
+  RunCase g(2);
+  Endpoint first = unary(g, g.constant(f32({2}, {1, 2}), 1), 1);
+  Endpoint second = unary(g, g.constant(f32({2}, {3, 4}), 2), 2, {first.node});
+  Program p = cut(g, {second});
+  StepId at_first = kNoStep, at_second = kNoStep;
+  for (StepId id = 0; id < p.steps.size(); ++id) {
+    if (p.steps[id].kind == StepKind::kNode && p.steps[id].node == first.node) at_first = id;
+    if (p.steps[id].kind == StepKind::kNode && p.steps[id].node == second.node) at_second = id;
+  }
+  REQUIRE(at_first != kNoStep);
+  REQUIRE(at_second != kNoStep);
+  CHECK(at_first < at_second);
+  auto controls = p.controls_of(p.steps[at_second]);
+  CHECK(std::find(controls.begin(), controls.end(), at_first) != controls.end());
+}
