@@ -70,17 +70,20 @@ class SessionImpl final : public Session {
 
   Status run_step(int kind, const std::vector<Tensor>& feeds, std::vector<Tensor>& outputs) override {
     ASSIGN_OR_RETURN(Planned * plan, planned(kind, feeds));
+    const StepRequest& request = kinds_[static_cast<size_t>(kind)].request;
     if (!plan->bound) {
+      std::lock_guard lock(binding_);
       RETURN_IF_ERROR(map_blocks());
-      RETURN_IF_ERROR(bind(*plan->executor, plan->own));
+      RETURN_IF_ERROR(bind(*plan->executor, plan->own, request.apart));
       plan->bound = true;
     }
     for (size_t i = 0; i < feeds.size(); ++i) copy_elements(feeds[i], plan->feeds[i]);
-    last_ = plan->executor.get();
-    runtime_.stop.start();
-    RETURN_IF_ERROR(last_->run(step_++));
-    outputs.resize(kinds_[static_cast<size_t>(kind)].request.fetches.size());
-    for (size_t i = 0; i < outputs.size(); ++i) RETURN_IF_ERROR(last_->fetch(i, outputs[i]));
+    Executor& executor = *plan->executor;
+    last_ = &executor;
+    if (!request.apart) runtime_.stop.start();
+    RETURN_IF_ERROR(executor.run(step_++));
+    outputs.resize(request.fetches.size());
+    for (size_t i = 0; i < outputs.size(); ++i) RETURN_IF_ERROR(executor.fetch(i, outputs[i]));
     return ok_status();
   }
 
@@ -149,8 +152,8 @@ class SessionImpl final : public Session {
     return all;
   }
 
-  int64_t copies_per_step() const override { return last_ ? last_->program().num_copies : steps_ ? steps_->program().num_copies : 0; }
-  int64_t copy_bytes_per_step() const override { return last_ ? last_->copy_bytes() : steps_ ? steps_->copy_bytes() : 0; }
+  int64_t copies_per_step() const override { return last_ ? last_.load()->program().num_copies : steps_ ? steps_->program().num_copies : 0; }
+  int64_t copy_bytes_per_step() const override { return last_ ? last_.load()->copy_bytes() : steps_ ? steps_->copy_bytes() : 0; }
 
  private:
   static constexpr size_t kPlansPerKind = 8;
@@ -230,13 +233,13 @@ class SessionImpl final : public Session {
     return ok_status();
   }
 
-  /// To the devices' blocks, or to memory of its own where they are too small.
-  Status bind(Executor& executor, OwnMemory& own) {
+  /// To the devices' blocks, or to memory of its own where they are too small or the step is to run beside others.
+  Status bind(Executor& executor, OwnMemory& own, bool apart = false) {
     std::vector<std::byte*> blocks;
     for (DeviceId d = 0; d < devices_.size(); ++d) {
       int64_t bytes = executor.plan().devices[d].bytes;
       blocks.push_back(runtime_.pools[d]->block());
-      if (bytes <= runtime_.pools[d]->block_bytes()) continue;
+      if (bytes == 0 || (!apart && bytes <= runtime_.pools[d]->block_bytes())) continue;
       if (devices_.at(d).kind == DeviceKind::kCuda) {
         ASSIGN_OR_RETURN(Tensor block, runtime_.pools[d]->allocate(DType::kInt8, Shape{bytes}));
         blocks.back() = block.data<std::byte>();
@@ -298,10 +301,11 @@ class SessionImpl final : public Session {
   Runtime runtime_;
   std::unique_ptr<Executor> steps_;  // of the options' fetches and targets; null if there are none
   std::deque<Kind> kinds_;
-  Executor* last_ = nullptr;         // that run_step() ran
+  std::atomic<Executor*> last_ = nullptr;         // that run_step() ran
   OwnMemory own_;
   bool mapped_ = false;
-  int64_t step_ = 0;
+  std::atomic<int64_t> step_ = 0;
+  std::mutex binding_;
 };
 
 }  // namespace
