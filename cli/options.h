@@ -22,6 +22,9 @@ struct TrainOptions {
   double save_every_s = 0;
   int64_t keep = 5;                  // checkpoints; 0: all
   int64_t log_every = 0;             // steps; 0: a line per epoch
+  Replication replication;
+  std::string graph_out;             // --graph-out: the graph that trains
+  bool dry_run = false;
 };
 
 struct Options {

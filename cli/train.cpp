@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
@@ -12,6 +13,9 @@
 #include "cli/train_printer.h"
 #include "core/base/cat.h"
 #include "core/base/sha256.h"
+#include "core/formats/graph_writer.h"
+#include "core/graph/lookup.h"
+#include "core/report/placement_log.h"
 #include "core/train/train_reports.h"
 
 namespace emplace {
@@ -33,9 +37,11 @@ class TrainCommand {
     pipeline_.must_run = true;
     pipeline_.on_validated = [this](GraphFile& file, Problems& problems, RunRequest& request) { return set_up(file, problems, request); };
     printer_.begin();
-    Status status = pipeline_.run(Stage::kPlan);
+    const bool dry = options_.train.dry_run;
+    Status status = pipeline_.run(dry ? Stage::kPartition : Stage::kPlan);
     int code = status.ok() ? 0 : report(status);
-    if (status.ok()) {
+    if (status.ok() && dry) log_.info(placement_summary(pipeline_.file()->graph, pipeline_.devices(), *pipeline_.placement(), *pipeline_.copies()));
+    if (status.ok() && !dry) {
       status = train();
       code = status.ok() ? 0 : report_training(status);
     }
@@ -58,11 +64,41 @@ class TrainCommand {
     if (Status status = apply_train_flags(flags, request_, data_request_); !status.ok()) return usage_error(std::move(status));
     check_train_request(file, request_, problems);
     if (!problems.empty()) return ok_status();
-    find_training(file, request_, graph_, problems);
+    RETURN_IF_ERROR(find_replicas());
+    add_training(file, request_, graph_, problems);
     if (!problems.empty()) return ok_status();
+    RETURN_IF_ERROR(write_graph_out(file));
+    if (options_.train.dry_run) return request.targets = graph_.targets, ok_status();
     RETURN_IF_ERROR(read_data(file, problems));
     if (!problems.empty()) return ok_status();
     return make_request(file, request);
+  }
+
+  Status find_replicas() {
+    request_.replication = options_.train.replication;
+    if (request_.replication.strategy == Strategy::kNone) return ok_status();
+    if (request_.optimizer.empty()) return usage_error(invalid_argument("--strategy: the graph brings its own update; name an optimizer"));
+    std::vector<std::string> warnings, notes;
+    Result<DeviceSet> devices = make_device_set(pipeline_.options().devices, [](const char* name) -> const char* { return std::getenv(name); }, warnings);
+    if (!devices.ok()) return usage_error(devices.take_status());
+    if (Status status = resolve_replication(*devices, request_.replication, notes); !status.ok()) return usage_error(std::move(status));
+    for (const std::string& note : notes) log_.warning(note);
+    return ok_status();
+  }
+
+  Status write_graph_out(const GraphFile& file) {
+    const std::string& path = options_.train.graph_out;
+    if (path.empty()) return ok_status();
+    std::ofstream out(path, std::ios::binary);
+    out << write_graph(file);
+    out.close();
+    return out ? ok_status() : usage_error(invalid_argument(cat("--graph-out: cannot write '", path, "'")));
+  }
+
+  /// The loss as the graph file has it: that of a step may be a mean over towers.
+  Endpoint forward_loss(const GraphFile& file) const {
+    NameError error;
+    return find_tensor(file.graph, request_.loss.name, error);
   }
 
   Status read_data(const GraphFile& file, Problems& problems) {
@@ -70,7 +106,7 @@ class TrainCommand {
     if (data_request_.train) train_ = Dataset::read(file, *data_request_.train, "train", found);
     if (data_request_.test) test_ = Dataset::read(file, *data_request_.test, "test", found);
     for (const Dataset* data : {train_.get(), test_.get()}) {
-      if (data) data->check_labels(file, graph_.loss, found);
+      if (data) data->check_labels(file, forward_loss(file), found);
       if (data) check_batch(*data, data == train_.get(), found);
     }
     for (const Problem& p : found.graph.list()) problems.add(p.position, p.message, p.hint, p.code);
@@ -182,9 +218,17 @@ class TrainCommand {
     if (status.ok()) curves.end(result_);
     if (Status closed = csv.close(); status.ok()) status = std::move(closed);
     if (Status drawn = draw(curves); status.ok()) status = std::move(drawn);
+    if (!result_.staleness.empty()) log_.info(staleness_text());
     if (!result_.checkpoint.empty()) log_.info(cat("saved ", result_.checkpoint));
     report_memory(options_.memory_report, pipeline_, log_);
     return status;
+  }
+
+  std::string staleness_text() const {
+    std::string out = "staleness (updates by others during a step: steps):";
+    for (const auto& [updates, steps] : result_.staleness) append(out, " ", updates, ": ", steps, ",");
+    out.pop_back();
+    return out;
   }
 
   Status draw(const CurveRecorder& curves) {

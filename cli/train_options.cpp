@@ -1,4 +1,5 @@
 // The flags that only `emplace train` takes.
+#include <algorithm>
 #include <charconv>
 
 #include "cli/options.h"
@@ -32,6 +33,16 @@ Status set_switch(std::optional<bool>& target, const std::string& text) {
   return target = text == "true", ok_status();
 }
 
+std::vector<std::string> split_list(const std::string& text) {
+  std::vector<std::string> out;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    out.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
 }  // namespace
 
 void declare_train_options(OptionSet& set, Options& o) {
@@ -54,6 +65,18 @@ void declare_train_options(OptionSet& set, Options& o) {
                      [&flags](const std::string& text) { return set_switch(flags.shuffle, text); });
   set.optional_value("drop-remainder", "true", "BOOL", "Leave out the last, smaller batch of an epoch",
                      [&flags](const std::string& text) { return set_switch(flags.drop_remainder, text); });
+  set.value("strategy", "NAME", "Train on several devices: mirrored, ps-sync or ps-async", [&train](const std::string& text) -> Status {
+    ASSIGN_OR_RETURN(train.replication.strategy, parse_strategy(text));
+    return ok_status();
+  });
+  set.value("replicas", "LIST", "Those devices: GPU:0,GPU:1 (default: every GPU)", [&train](const std::string& text) {
+    train.replication.replicas = split_list(text);
+    return ok_status();
+  });
+  set.text("ps", "DEVICE", "Where ps-sync and ps-async keep variables (default CPU:0)", train.replication.ps);
+  set.value("max-staleness", "N", "ps-async: updates by others that a step may miss", set_integer(train.replication.max_staleness, 0));
+  set.text("graph-out", "FILE", "Write the graph that trains: gradients, updates and replicas in it", train.graph_out);
+  set.flag("dry-run", "Stop before the first step", train.dry_run);
   set.text("checkpoint", "DIR", "Save variables and position there, at least at the end", train.checkpoint);
   set.value("save-every", "N|60s", "Save every N steps, or after so much time", [&train](const std::string& text) { return set_save_every(train, text); });
   set.value("keep", "N", "Checkpoints to keep (default 5; 0: all)", set_integer(train.keep, 0));

@@ -80,6 +80,11 @@ void TrainPrinter::end(const Status& status, int code, const std::vector<std::st
     result.checkpoint.empty() ? json.null() : json.value(result.checkpoint);
     json.key("timing").begin_object().member("total_s", result.total_s).member("compute_s", result.compute_s);
     json.member("copy_s", result.copy_s).member("waiting_s", result.waiting_s).end_object();
+    if (!result.staleness.empty()) {
+      json.key("staleness").begin_object();
+      for (const auto& [updates, steps] : result.staleness) json.member(std::to_string(updates), steps);
+      json.end_object();
+    }
     if (p_.session()) write_summary(json, p_);
     json.member("exit", code).key("error");
     write_error(json, status);

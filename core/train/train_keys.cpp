@@ -148,7 +148,7 @@ class TrainReader {
   }
 
   void read_schedule(LearningRate& rate) {
-    std::vector<std::string_view> keys = {"schedule"};
+    std::vector<std::string_view> keys = {"schedule", "learning_rate"};  // tf.compat.v1.train's word for the initial one
     for (const Schedule& s : kSchedules) {
       for (std::string_view a : s.arguments) {
         if (!a.empty() && std::find(keys.begin(), keys.end(), a) == keys.end()) keys.push_back(a);
@@ -160,10 +160,22 @@ class TrainReader {
       if (object.field() == 0) {
         rate.schedule = read_text(reader_, key).value_or("");
       } else if (auto values = read_numbers(reader_, key, key == "boundaries" || key == "values")) {
-        rate.arguments.push_back({std::string(key), *values, at});
+        rate.arguments.push_back({std::string(key == "learning_rate" ? "initial_learning_rate" : key), *values, at});
       }
     }
     check_schedule(rate);
+  }
+
+  void check_schedule_values(const LearningRate& rate) {
+    size_t boundaries = 0, values = 0;
+    for (const NamedNumbers& given : rate.arguments) {
+      if (given.name == "boundaries") boundaries = given.values.size();
+      if (given.name == "values") values = given.values.size();
+      if (given.name == "decay_steps" && !(given.values[0] > 0)) problems_.add(given.position, cat("decay_steps: found ", given.values[0], ", wanted more than 0"));
+    }
+    if (values > 0 && values != boundaries + 1) {
+      problems_.add(rate.position, cat("schedule 'piecewise': found ", boundaries, " boundaries and ", values, " values"), "there is one value more than boundaries");
+    }
   }
 
   void check_schedule(LearningRate& rate) {
@@ -178,6 +190,7 @@ class TrainReader {
       if (std::find(names.begin(), names.end(), given.name) != names.end()) continue;
       problems_.add(given.position, cat("schedule '", known->name, "' has no argument '", given.name, "'"));
     }
+    check_schedule_values(rate);
     for (size_t i = 0; i < known->required; ++i) {
       auto is_it = [&](const NamedNumbers& given) { return given.name == names[i]; };
       if (std::any_of(rate.arguments.begin(), rate.arguments.end(), is_it)) continue;

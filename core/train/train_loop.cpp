@@ -8,7 +8,7 @@
 #include "core/base/cat.h"
 #include "core/run/watchers.h"
 #include "core/tensor/element.h"
-#include "core/train/batches.h"
+#include "core/train/tower_loops.h"
 
 namespace emplace {
 namespace {
@@ -55,13 +55,19 @@ SampleOrder TrainLoop::train_order() const {
 Status TrainLoop::prepare(Session& session) {
   StepRequest step;
   step.fetches = {graph_.loss};
-  for (const auto& [name, tensor] : graph_.metrics) step.fetches.push_back(tensor);
+  step.fetches.insert(step.fetches.end(), graph_.batch_metrics.begin(), graph_.batch_metrics.end());
   step.targets = graph_.targets;
   if (train_) step.feeds = train_->placeholders();
   step.guard = graph_.loss;
-  train_kind_ = session.add_step(step);
+  for (const TrainGraph::TowerStep& tower : graph_.towers) {
+    StepRequest own{{tower.loss}, {tower.update}, step.feeds, tower.loss, true};
+    own.fetches.insert(own.fetches.end(), tower.metrics.begin(), tower.metrics.end());
+    tower_kinds_.push_back(session.add_step(std::move(own)));
+    RETURN_IF_ERROR(train_ ? plan_batches(session, tower_kinds_.back(), *train_) : session.plan_step(tower_kinds_.back(), {}));
+  }
+  train_kind_ = tower_kinds_.empty() ? session.add_step(step) : tower_kinds_.front();
   forward_kind_ = session.add_step({{graph_.loss}, {}, step.feeds, {}});
-  RETURN_IF_ERROR(train_ ? plan_batches(session, train_kind_, *train_) : session.plan_step(train_kind_, {}));
+  if (tower_kinds_.empty()) RETURN_IF_ERROR(train_ ? plan_batches(session, train_kind_, *train_) : session.plan_step(train_kind_, {}));
   if (!test_ || graph_.metrics.empty()) return ok_status();
   StepRequest metrics;
   for (const auto& [name, tensor] : graph_.metrics) metrics.fetches.push_back(tensor);
@@ -110,14 +116,7 @@ Status TrainLoop::run(Session& session, TrainResult& result) {
   if (count <= 0) return failed_precondition(cat("nothing is left to do: ", p.step, " steps are done", setup_.restored ? " by the checkpoint" : ""));
   if (train_) p.batches.emplace(*train_, train_order(), p.position, count);
 
-  Status status;
-  for (int64_t i = 0; i < count && status.ok(); ++i) {
-    if (stop_) break;
-    status = one_step(session, p, result);
-    if (!status.ok()) break;
-    if (p.at_epoch_end) status = end_epoch(session, p, result);
-    if (status.ok() && time_to_save(p)) status = save(session, p, result);
-  }
+  Status status = tower_kinds_.empty() ? run_in_order(session, p, result, count) : run_towers(session, p, result, count);
   result.steps = p.step;
   result.has_test = test_kind_ >= 0;
   if (status.ok() && !stop_ && result.has_test && !p.at_epoch_end) status = evaluate(session, result.metrics);
@@ -129,6 +128,47 @@ Status TrainLoop::run(Session& session, TrainResult& result) {
   result.total_s = seconds_since(start);
   result.copy_s = session.copy_seconds();
   if (status.ok() && stop_) return {Code::kCancelled, "interrupted"};
+  return status;
+}
+
+Status TrainLoop::run_in_order(Session& session, Progress& p, TrainResult& result, int64_t count) {
+  for (int64_t i = 0; i < count && !stop_; ++i) {
+    RETURN_IF_ERROR(one_step(session, p, result));
+    if (p.at_epoch_end) RETURN_IF_ERROR(end_epoch(session, p, result));
+    if (time_to_save(p)) RETURN_IF_ERROR(save(session, p, result));
+  }
+  return ok_status();
+}
+
+/// Every tower in a loop of its own. They meet at the end of an epoch and where a checkpoint is due.
+Status TrainLoop::run_towers(Session& session, Progress& p, TrainResult& result, int64_t count) {
+  StalenessGate gate(tower_kinds_.size(), request_.replication.max_staleness);
+  TowerLoops loops(session, tower_kinds_, gate);
+  Status status;
+  while (count > 0 && !stop_ && status.ok()) {
+    auto start = Clock::now();
+    DataPosition taken = p.position;
+    int64_t left = setup_.save_every_steps > 0 ? std::min(count, setup_.save_every_steps - p.step % setup_.save_every_steps) : count;
+    auto next = [&](Batch& batch) -> Result<bool> {
+      if (left == 0 || stop_ || taken.epoch != p.position.epoch) return false;
+      --left;
+      --count;
+      if (!train_) return true;
+      auto asked = Clock::now();
+      ASSIGN_OR_RETURN(batch, p.batches->next(std::move(batch)));
+      result.waiting_s += seconds_since(asked);
+      taken = batch.next;
+      return true;
+    };
+    status = loops.run(next, [&](const Batch& batch, const std::vector<Tensor>& outputs) { return tell_step(p, batch, outputs, result); });
+    result.compute_s += seconds_since(start);
+    if (status.code() == Code::kDataLoss) status = Status{Code::kDataLoss, cat("step ", p.step + 1, ": ", without_node(status.message()))};
+    p.at_epoch_end = train_ && taken.epoch != p.position.epoch;
+    p.position = taken;
+    if (status.ok() && p.at_epoch_end) status = end_epoch(session, p, result);
+    if (status.ok() && time_to_save(p)) status = save(session, p, result);
+  }
+  result.staleness = gate.histogram();
   return status;
 }
 
@@ -145,18 +185,28 @@ Status TrainLoop::one_step(Session& session, Progress& p, TrainResult& result) {
   if (status.code() == Code::kDataLoss) return explain(session, p, without_node(status.message()));
   RETURN_IF_ERROR(std::move(status));
 
-  StepRecord record;
-  record.loss = scalar(p.outputs[0]);
-  if (!(record.loss - record.loss == 0)) return explain(session, p, cat(record.loss));  // a program with loops has no guard
-  for (size_t i = 1; i < p.outputs.size(); ++i) record.metrics.push_back(scalar(p.outputs[i]));
-  record.step = ++p.step;
-  record.epoch = p.position.epoch + 1;
-  record.samples = static_cast<int64_t>(p.batch.rows.size());
-  record.steps_per_epoch = p.steps_per_epoch;
+  const double loss = scalar(p.outputs[0]);
+  if (!(loss - loss == 0)) return explain(session, p, cat(loss));  // a program with loops has no guard
+  RETURN_IF_ERROR(tell_step(p, p.batch, p.outputs, result));
   if (train_) {
-    record.step_in_epoch = p.position.row / train_order().batch() + 1;
     p.at_epoch_end = p.batch.next.epoch != p.position.epoch;
     p.position = p.batch.next;
+  }
+  return ok_status();
+}
+
+/// A step of the epoch in which `p` is has ended.
+Status TrainLoop::tell_step(Progress& p, const Batch& batch, const std::vector<Tensor>& outputs, TrainResult& result) {
+  StepRecord record;
+  record.loss = scalar(outputs[0]);
+  for (size_t i = 1; i < outputs.size(); ++i) record.metrics.push_back(scalar(outputs[i]));
+  record.step = ++p.step;
+  record.epoch = p.position.epoch + 1;
+  record.samples = static_cast<int64_t>(batch.rows.size());
+  record.steps_per_epoch = p.steps_per_epoch;
+  if (train_) {
+    const int64_t behind = batch.next.epoch == p.position.epoch ? batch.next.row : train_->rows();
+    record.step_in_epoch = (behind + train_order().batch() - 1) / train_order().batch();
   }
   p.epoch_loss += record.loss * static_cast<double>(record.samples);
   p.epoch_samples += record.samples;

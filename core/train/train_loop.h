@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "core/run/session.h"
+#include "core/train/batches.h"
 #include "core/train/checkpoint.h"
 #include "core/train/dataset.h"
 #include "core/train/train_request.h"
@@ -36,6 +38,7 @@ struct TrainResult {
   bool has_test = false;
   double total_s = 0, compute_s = 0, copy_s = 0, waiting_s = 0;
   std::string checkpoint;             // the last one written
+  std::map<int64_t, int64_t> staleness;  // ps-async: steps by the updates that others made during them; else empty
 };
 
 /// Hears of progress, in order, on the loop's thread. An error ends the training.
@@ -80,6 +83,9 @@ class TrainLoop {
   Status plan_batches(Session& session, int kind, const Dataset& data);
   int64_t steps_left(const Progress& p) const;
   Status one_step(Session& session, Progress& p, TrainResult& result);
+  Status run_in_order(Session& session, Progress& p, TrainResult& result, int64_t count);
+  Status run_towers(Session& session, Progress& p, TrainResult& result, int64_t count);
+  Status tell_step(Progress& p, const Batch& batch, const std::vector<Tensor>& outputs, TrainResult& result);
   Status evaluate(Session& session, std::vector<double>& metrics);
   Status end_epoch(Session& session, Progress& p, TrainResult& result);
   Status save(Session& session, Progress& p, TrainResult& result);
@@ -95,6 +101,7 @@ class TrainLoop {
   const Dataset* test_;
   TrainListener& listener_;
   const std::atomic<bool>& stop_;
+  std::vector<int> tower_kinds_;  // ps-async
   int train_kind_ = -1, test_kind_ = -1, forward_kind_ = -1;
 };
 

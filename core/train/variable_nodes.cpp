@@ -34,8 +34,6 @@ Endpoint add_first_value(GraphEditor& edit, const NewVariable& v) {
 
 }  // namespace
 
-bool is_variable_op(std::string_view op) { return op == "VariableV2" || op == "Variable" || op == "VarHandleOp"; }
-
 TrainVariable describe_variable(const Graph& graph, NodeId node) {
   Attrs attrs = graph.attrs(node);
   return {node, std::string(graph.name(node)), graph.op(node) == "VarHandleOp", attrs.type("dtype"), attrs.shape("shape")};
@@ -88,6 +86,18 @@ Endpoint read_now(GraphEditor& edit, std::string name, const Endpoint& handle, b
 std::string free_name(const GraphEditor& edit, std::string_view name) {
   std::string out(name);
   for (int i = 1; edit.graph().find(out) != kNoNode; ++i) out = cat(name, "_", i);
+  return out;
+}
+
+std::string free_scope(const GraphEditor& edit, std::string_view scope) {
+  auto is_taken = [&](const std::string& name) {
+    for (NodeId id = 0; id < edit.graph().num_nodes(); ++id) {
+      if (edit.graph().name(id).starts_with(cat(name, "/"))) return true;
+    }
+    return false;
+  };
+  std::string out(scope);
+  for (int i = 1; is_taken(out); ++i) out = cat(scope, "_", i);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/graph/graph_editor.h"
+#include "core/graph/variables.h"
 
 namespace emplace {
 
@@ -20,8 +21,7 @@ struct TrainVariable {
   Endpoint handle() const { return {node, 0}; }
 };
 
-bool is_variable_op(std::string_view op);
-/// REQUIRES: `node` has a variable's op. dtype and shape are those that its attrs declare.
+/// REQUIRES: `node` has a variable's op (core/graph/variables.h). dtype and shape are those that its attrs declare.
 TrainVariable describe_variable(const Graph& graph, NodeId node);
 
 /// How a new variable gets its first value.
@@ -62,6 +62,9 @@ Endpoint read_now(GraphEditor& edit, std::string name, const Endpoint& handle, b
 
 /// `name`, or `name_1`, ... if nodes have it already. Takes nothing: the first node of that name gets it.
 std::string free_name(const GraphEditor& edit, std::string_view name);
+
+/// `scope`, or `scope_1`, ... if nodes lie in it already.
+std::string free_scope(const GraphEditor& edit, std::string_view scope);
 
 /// tf.group(): one NoOp, or a NoOp a device and one over them. `name` must be free.
 NodeId add_group(GraphEditor& edit, const std::string& name, std::vector<NodeId> nodes);

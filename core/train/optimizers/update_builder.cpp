@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/train/optimizer_rows.h"
 
 namespace emplace {
 namespace {
@@ -37,7 +38,8 @@ class UpdateBuilder {
     if (place_.learning_rate.node != kNoNode) {
       shared_.emplace_back("learning_rate", place_.learning_rate);
     } else {
-      add_constant("learning_rate", *request_.learning_rate.number);
+      const std::optional<double>& given = request_.learning_rate.number;
+      add_constant("learning_rate", given ? *given : *find_optimizer(request_.optimizer)->learning_rate);
     }
     for (std::string_view constant : rule_.constants) add_constant(constant, argument(request_, constant));
     if (rule_.is_keras) raise_powers();

@@ -1,0 +1,98 @@
+// mirrored: every replica has its copy of the variables and of the optimizer's state, and updates it with the same mean
+// gradient by the same kernels, so that the copies stay equal byte for byte.
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/train/strategies/assembly.h"
+
+namespace emplace {
+namespace {
+
+/// The copies of all variables for one replica but the first; `instead` gets what the replica reads for the originals.
+std::vector<TrainVariable> copy_variables(Assembly& a, size_t replica, const std::string& device, Replacements& instead) {
+  const Graph& g = a.edit.graph();
+  const std::string suffix = cat("/replica_", replica);
+  std::vector<TrainVariable> copies;
+  for (const TrainVariable& v : a.variables) {
+    NewVariable copy{.name = cat(v.name, suffix), .resource = v.resource, .dtype = v.dtype, .shape = v.shape, .first = {}, .colocate_with = {}, .device = device};
+    copy.first.source = g.inputs(g.find(cat(v.name, "/Assign")))[1];
+    const VariableNodes nodes = add_variable(a.edit, std::move(copy));
+    a.initializers.push_back(nodes.assign);
+    a.out.copies.emplace_back(nodes.variable, v.node);
+    instead.emplace_back(v.handle(), nodes.handle());
+    if (NodeId read = g.find(cat(v.name, v.resource ? "/Read/ReadVariableOp" : "/read")); read != kNoNode) instead.emplace_back(Endpoint{read, 0}, nodes.read);
+    copies.push_back(describe_variable(g, nodes.variable));
+  }
+  return copies;
+}
+
+Result<std::vector<Tower>> add_replicas(Assembly& a, const BatchParts& parts) {
+  const auto& devices = a.request.replication.replicas;
+  for (const TrainVariable& v : a.variables) {
+    const NodeId assign = a.edit.graph().find(cat(v.name, "/Assign"));
+    if (assign == kNoNode || a.edit.graph().node(assign).num_inputs < 2) {
+      return invalid_argument(cat("variable '", v.name, "' has no node '", v.name, "/Assign' that gives it a first value; its copies need one"));
+    }
+    move_variable(a.edit, v, devices[0]);
+  }
+  std::vector<Tower> replicas;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    Tower t;
+    t.scope = free_scope(a.edit, cat("replica_", i));
+    t.device = devices[i];
+    t.rows = parts.rows[i];
+    Replacements instead;
+    for (const auto& [whole, by_replica] : parts.placeholders) instead.emplace_back(whole, by_replica[i]);
+    t.variables = i == 0 ? a.variables : copy_variables(a, i, t.device, instead);
+    add_tower_tensors(a, t, instead);
+    replicas.push_back(std::move(t));
+  }
+  return replicas;
+}
+
+}  // namespace
+
+Status train_mirrored(Assembly& a) {
+  const std::string& reducer = a.request.replication.replicas[0];
+  ASSIGN_OR_RETURN(BatchParts parts, split_batch(a.edit, step_tensors(a), a.request.replication.replicas.size()));
+  ASSIGN_OR_RETURN(std::vector<Tower> replicas, add_replicas(a, parts));
+  std::vector<std::vector<GradientAndVariable>> by_replica;
+  for (Tower& t : replicas) {
+    ASSIGN_OR_RETURN(auto of_replica, gradients_of(a, objective(a.edit, t), t.variables, cat(t.scope, "/")));
+    by_replica.push_back(std::move(of_replica));
+  }
+  // All-reduce as reduction to one device; the updates of the other replicas read the mean across.
+  std::vector<GradientAndVariable> means;
+  for (size_t v = 0; v < by_replica[0].size(); ++v) {
+    std::vector<Endpoint> sums;
+    for (const auto& of_replica : by_replica) sums.push_back(of_replica[v].gradient);
+    means.push_back({add_mean(a.edit, sums, parts.total, {}, reducer), by_replica[0][v].variable});
+  }
+  clip_gradients(a, means, reducer);
+  ASSIGN_OR_RETURN(Pace pace, set_pace(a, "/device:CPU:0"));
+
+  const std::string scope = free_name(a.edit, "train");
+  OptimizerState first;
+  std::vector<NodeId> updates;
+  for (size_t i = 0; i < replicas.size(); ++i) {
+    const std::string suffix = cat("/replica_", i);
+    OptimizerState state = i == 0 ? add_optimizer_state(a.edit, a.request, a.rule, replicas[0].variables)
+                                  : copy_optimizer_state(a.edit, a.request, a.rule, replicas[i].variables, first, suffix);
+    const std::vector<VariableNodes> all = state.all();
+    if (i == 0) first = state;
+    const std::vector<VariableNodes> originals = first.all();
+    for (size_t s = 0; s < all.size(); ++s) {
+      a.initializers.push_back(all[s].assign);
+      if (i > 0) a.out.copies.emplace_back(all[s].variable, originals[s].variable);
+    }
+    std::vector<GradientAndVariable> own = means;
+    for (size_t v = 0; v < own.size(); ++v) own[v].variable = replicas[i].variables[v];
+    UpdatePlace place{.scope = cat(replicas[i].scope, "/train"), .device = replicas[i].device, .learning_rate = pace.learning_rate, .global_step = nullptr};
+    updates.push_back(add_update(a.edit, a.request, a.rule, state, own, place));
+  }
+  a.out.targets = {pace.counted() ? count_steps(a.edit, *pace.counted(), scope, add_group(a.edit, cat(scope, "/update"), updates)) : add_group(a.edit, scope, updates)};
+  mean_over_towers(a, replicas, parts.total, reducer);
+  return ok_status();
+}
+
+}  // namespace emplace

@@ -1,0 +1,37 @@
+#include "core/train/tower_loops.h"
+
+#include <mutex>
+#include <thread>
+
+namespace emplace {
+
+Status TowerLoops::run(const std::function<Result<bool>(Batch&)>& next, const std::function<Status(const Batch&, const std::vector<Tensor>&)>& done) {
+  std::mutex mutex;
+  Status first;  // guarded by mutex
+  auto take = [&](Batch& batch) {
+    std::lock_guard lock(mutex);
+    if (!first.ok()) return false;
+    Result<bool> more = next(batch);
+    if (!more.ok()) first = more.take_status();
+    return first.ok() && *more;
+  };
+  auto loop = [&](size_t tower) {
+    Batch batch;
+    std::vector<Tensor> outputs;
+    while (take(batch)) {
+      gate_.begin(tower);
+      Status status = session_.run_step(kinds_[tower], batch.values, outputs);
+      gate_.end(tower);
+      std::lock_guard lock(mutex);
+      if (status.ok()) status = done(batch, outputs);
+      if (first.ok()) first = std::move(status);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t tower = 1; tower < kinds_.size(); ++tower) threads.emplace_back(loop, tower);
+  loop(0);
+  for (std::thread& t : threads) t.join();
+  return first;
+}
+
+}  // namespace emplace

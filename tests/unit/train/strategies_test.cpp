@@ -1,0 +1,71 @@
+// Strategies: several devices train as one does.
+#include "core/base/cat.h"
+#include "core/tensor/tensor.h"
+#include "tests/unit/train/training_fixture.h"
+
+namespace emplace {
+namespace {
+
+const nlohmann::json kAdam = {{"optimizer", "adam"}, {"learning_rate", 0.05}};
+
+}  // namespace
+
+TEST_CASE("synchronous replicas give the curve of one device, even with an uneven rest") {
+  for (const nlohmann::json& train : {kAdam, nlohmann::json{{"optimizer", "momentum"}, {"momentum", 0.8}, {"learning_rate", 0.05}, {"clip_norm", 0.5}},
+                                      nlohmann::json{{"optimizer", "adamw"}, {"learning_rate", {{"schedule", "exponential"}, {"initial_learning_rate", 0.1}, {"decay_steps", 20}, {"decay_rate", 0.5}}}}}) {
+    for (bool resource : {false, true}) {
+      const std::vector<double> want = Training({.train = train, .resource = resource}).run(100);
+      for (Strategy strategy : {Strategy::kMirrored, Strategy::kPsSync}) {
+        for (int replicas : {2, 3, 9}) {  // 8 rows: 4 + 4, 3 + 3 + 2, and one replica without any
+          INFO(train << " strategy " << static_cast<int>(strategy) << " on " << replicas << (resource ? ", resource" : ""));
+          Training training({.train = train, .resource = resource, .strategy = strategy, .gpus = replicas});
+          check_close(training.run(100), want, 1e-4);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("mirrored copies stay equal byte for byte") {
+  Training training({.train = kAdam, .strategy = Strategy::kMirrored, .gpus = 3});
+  training.run(30);
+  for (const char* name : {"w", "b", "w/Adam", "b/Adam_1", "beta1_power"}) {
+    for (int replica : {1, 2}) {
+      INFO(name << " of replica " << replica);
+      CHECK(same_bytes(training.variable(name), training.variable(cat(name, "/replica_", replica))));
+    }
+  }
+  CHECK(training.training().copies.size() == 2 * (2 + 4 + 2));
+}
+
+TEST_CASE("mirrored: each replica on its device, the mean on the first") {
+  Training training({.train = kAdam, .strategy = Strategy::kMirrored, .gpus = 2});
+  CHECK(training.device_of("w") == "/device:GPU:0");
+  CHECK(training.device_of("w/replica_1") == "/device:GPU:1");
+  CHECK(training.device_of("w/Adam/replica_1") == "/device:GPU:1");
+  CHECK(training.device_of("replica_0/product") == "/device:GPU:0");
+  CHECK(training.device_of("replica_1/product") == "/device:GPU:1");
+  CHECK(training.device_of("replica_1/gradients/replica_1/product_grad/MatMul") == "/device:GPU:1");
+  CHECK(training.device_of("AddN") == "/device:GPU:0");
+  CHECK(training.device_of("split") == "/device:CPU:0");
+}
+
+TEST_CASE("ps-sync: towers on their devices, variables, mean and update on the parameter device") {
+  Training training({.train = kAdam, .strategy = Strategy::kPsSync, .gpus = 2});
+  for (const char* node : {"w", "w/Adam", "AddN", "truediv", "train/update_w/ApplyAdam", "split"}) {
+    INFO(node);
+    CHECK(training.device_of(node) == "/device:CPU:0");
+  }
+  CHECK(training.device_of("tower_0/product") == "/device:GPU:0");
+  CHECK(training.device_of("tower_1/product") == "/device:GPU:1");
+}
+
+TEST_CASE("ps-async: each tower has its own update of the same variables") {
+  Training training({.train = kAdam, .strategy = Strategy::kPsAsync, .gpus = 2});
+  REQUIRE(training.training().towers.size() == 2);
+  CHECK(training.device_of("tower_1/product") == "/device:GPU:1");
+  CHECK(training.device_of("tower_1/train/update_w/ApplyAdam") == "/device:CPU:0");
+  CHECK(training.run(50).back() < 0.5);
+}
+
+}  // namespace emplace
