@@ -232,7 +232,7 @@ class Cutter {
   // Input `i` of `node` in a memory that its kernel can read; a copy is made where there is none yet.
   ValueId local_input(NodeId node, int i, DeviceId device, bool cpu, bool in_loop) {
     ValueId v = value(graph_.inputs(node)[static_cast<size_t>(i)]);
-    const Value source = program_.values[v];
+    const PlacedValue source = program_.values[v];
     bool wants_host = cpu || memory_.input(node, static_cast<size_t>(i), devices_.at(device).type) == MemoryKind::kHost;
     bool on_host = source.home == host_;
     bool wants_handle = is_ref(graph_.type(node).input_types[static_cast<size_t>(i)]) || source.dtype == DType::kResource;
@@ -242,7 +242,7 @@ class Cutter {
   }
 
   ValueId copy(ValueId from, NodeId reader, DeviceId device, bool to_host, bool in_loop) {
-    const Value source = program_.values[from];
+    const PlacedValue source = program_.values[from];
     uint64_t key = (uint64_t{from} << 17) | (uint64_t{device} << 1) | (to_host ? 1 : 0);
     bool shared = !is_ref(source.dtype);
     if (shared) {

@@ -30,7 +30,7 @@ struct Request {
 };
 
 /// A tensor in one memory.
-struct Value {
+struct PlacedValue {
   Endpoint tensor;
   DeviceId device = kNoDevice;  // the part of the graph that it belongs to
   DeviceId home = kNoDevice;    // whose memory holds it: a GPU, or `host` (CPUs, and what GPU kernels keep on the host)
@@ -65,7 +65,7 @@ struct Step {
 };
 
 struct Program {
-  std::vector<Value> values;
+  std::vector<PlacedValue> values;
   std::vector<Step> steps;  // in an order in which they can run; the frame of a loop follows its kLoop step
   std::vector<ValueId> operands;
   std::vector<StepId> controls;

@@ -33,7 +33,7 @@ class PeakCounter {
 
  private:
   void add_value(const Step& s, ValueId v) {
-    const Value& value = program_.values[v];
+    const PlacedValue& value = program_.values[v];
     const ValuePlan& planned = plan_.values[v];
     switch (planned.storage) {
       case Storage::kBlock:

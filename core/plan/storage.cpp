@@ -66,8 +66,8 @@ class StorageChooser {
 
 OutputRule output_rule(const Graph& graph, const Program& program, const Step& s) {
   if (s.kind == StepKind::kCopy) {
-    const Value& from = program.values[program.inputs(s)[0]];
-    const Value& to = program.values[program.outputs(s)[0]];
+    const PlacedValue& from = program.values[program.inputs(s)[0]];
+    const PlacedValue& to = program.values[program.outputs(s)[0]];
     // A reference is read, hence provided; between CPUs nothing moves.
     if (is_ref(from.dtype)) return OutputRule::kProvided;
     return from.home == to.home ? OutputRule::kSharesInput : OutputRule::kOwn;

@@ -122,7 +122,7 @@ void Executor::count_settled_copies() {
     const Step& s = program_.steps[id];
     bool settled = plan_.modes[id] == StepMode::kSkip || plan_.modes[id] == StepMode::kDirect;
     if (s.kind != StepKind::kCopy || !settled) continue;
-    const Value& to = program_.values[program_.outputs(s)[0]];
+    const PlacedValue& to = program_.values[program_.outputs(s)[0]];
     settled_copy_bytes_ += plan_.values[program_.inputs(s)[0]].shape.num_elements() * static_cast<int64_t>(dtype_size(to.dtype));
   }
 }
@@ -143,7 +143,7 @@ void Executor::list_releases() {
 Status Executor::place_fixed() {
   for (ValueId v = 0; v < values_.size(); ++v) {
     const ValuePlan& p = plan_.values[v];
-    const Value& value = program_.values[v];
+    const PlacedValue& value = program_.values[v];
     if (p.storage == Storage::kBlock) values_[v] = Tensor::wrap(value.dtype, p.shape, nullptr);
     if (p.storage != Storage::kFixed) continue;
     if (value.home == program_.host) {

@@ -8,7 +8,7 @@
 namespace emplace {
 
 Result<Gpu*> Executor::gpu_of(ValueId v) {
-  const Value& value = program_.values[v];
+  const PlacedValue& value = program_.values[v];
   DeviceId home = is_ref(value.dtype) ? value.device : value.home;
   if (!on_cuda(home)) return static_cast<Gpu*>(nullptr);
   uses_gpus_ = true;

@@ -65,7 +65,7 @@ Status Executor::show(const ObservedStep& what, StepId id, std::span<const Tenso
 
 ObservedStep Executor::observed(const Step& s) const {
   if (s.kind != StepKind::kCopy) return {s.node, s.device};
-  const Value& from = program_.values[program_.inputs(s)[0]];
+  const PlacedValue& from = program_.values[program_.inputs(s)[0]];
   return {from.tensor.node, program_.values[program_.outputs(s)[0]].home, from.home};
 }
 
@@ -234,7 +234,7 @@ Status Executor::settle_outputs(StepId id) {
     RETURN_IF_ERROR(def->shape_rule()(rule));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const Value& value = program_.values[outputs[i]];
+    const PlacedValue& value = program_.values[outputs[i]];
     const ValuePlan& p = plan_.values[outputs[i]];
     if (p.storage == Storage::kBlock) {
       c.outputs_[i] = values_[outputs[i]];

@@ -15,7 +15,7 @@ std::vector<Producer> live_in(DeviceId device, const Graph& graph, const Program
                               StepId at, std::span<const Tensor> values) {
   std::vector<Producer> live = runtime.variables[device]->sizes();
   for (ValueId v = 0; v < values.size(); ++v) {
-    const Value& value = program.values[v];
+    const PlacedValue& value = program.values[v];
     const ValuePlan& p = plan.values[v];
     if (value.home != device || is_ref(value.dtype) || value.dtype == DType::kResource || value.dtype == DType::kString) continue;
     bool planned = p.storage == Storage::kBlock && p.buffer == v && value.producer <= at && p.last_use >= at;

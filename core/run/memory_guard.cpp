@@ -31,7 +31,7 @@ DeviceId MemoryGuard::owner(const void* address) const {
 Status MemoryGuard::check(ValueId v, const Tensor& tensor) const {
   if (tensor.raw() == nullptr || tensor.size_bytes() == 0 || tensor.dtype() == DType::kString) return ok_status();
   if (is_ref(tensor.dtype()) || tensor.dtype() == DType::kResource || tensor.dtype() == DType::kVariant) return ok_status();
-  const Value& value = program_.values[v];
+  const PlacedValue& value = program_.values[v];
   const DeviceId home = value.home, found = owner(tensor.raw());
   // What a reference refers to lies where its variable is; some of a GPU's variables (of int32) are in host memory.
   if (is_ref(value.dtype) && (found == kNoDevice || found == value.device)) return ok_status();
