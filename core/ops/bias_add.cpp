@@ -1,4 +1,5 @@
 // BiasAdd: one number a channel added; BiasAddGrad: the sums over everything else.
+#include <algorithm>
 #include <vector>
 
 #include "core/base/cat.h"
@@ -103,16 +104,35 @@ void add_rows(const T* in, int64_t rows, int64_t pitch, S* sums, int64_t n) {
   }
 }
 
+// Channels innermost: whole rows are added, in blocks of rows that workers share; then the blocks' sums in their order.
+template <class T>
+void sum_rows(KernelContext& c, const Channels& ch) {
+  using S = typename SumType<T>::type;
+  constexpr int64_t kRows = 512;
+  const T* in = c.in<T>(0);
+  T* out = c.out<T>(0);
+  const int64_t blocks = std::max<int64_t>(1, (ch.outer + kRows - 1) / kRows);
+  std::vector<S> sums(static_cast<size_t>(blocks * ch.channels));
+  c.parallel_for(blocks, 0.1 * static_cast<double>(kRows * ch.channels), [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t rows = std::min(kRows, ch.outer - b * kRows);
+      add_rows(in + b * kRows * ch.channels, rows, ch.channels, sums.data() + b * ch.channels, ch.channels);
+    }
+  });
+  if (blocks > 1) add_rows(sums.data() + ch.channels, blocks - 1, ch.channels, sums.data(), ch.channels);
+  for (int64_t k = 0; k < ch.channels; ++k) out[k] = static_cast<T>(sums[static_cast<size_t>(k)]);
+}
+
 template <class T>
 void sum_channels(KernelContext& c, const Channels& ch) {
   using S = typename SumType<T>::type;
+  if (ch.inner == 1) return sum_rows<T>(c, ch);
   const T* in = c.in<T>(0);
   T* out = c.out<T>(0);
   double cost = 0.2 * static_cast<double>(ch.outer) * static_cast<double>(ch.inner);
   c.parallel_for(ch.channels, cost, [&](int64_t begin, int64_t end) {
     std::vector<S> sums(static_cast<size_t>(end - begin));
-    if (ch.inner == 1) add_rows(in + begin, ch.outer, ch.channels, sums.data(), end - begin);
-    for (int64_t r = 0; r < ch.outer && ch.inner > 1; ++r) {
+    for (int64_t r = 0; r < ch.outer; ++r) {
       const T* from = in + (r * ch.channels + begin) * ch.inner;
       for (size_t k = 0; k < sums.size(); ++k) {
         S sum = sums[k];
