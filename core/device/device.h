@@ -33,7 +33,6 @@ struct PhysicalGpu {
   int64_t free_memory = -1;        // bytes; -1: not known, or not a real card
   int platform_id = -1;            // CUDA's ordinal after CUDA_VISIBLE_DEVICES; -1: hidden
   int nvml_index = -1;             // nvidia-smi's number; -1: not known
-  std::string mig;                 // of a MIG instance: its parent's UUID
 };
 
 /// TensorFlow's DeviceAttributes (device_attributes.proto) and what emplace adds.
