@@ -73,14 +73,14 @@ struct Prelu {
   EMPLACE_HD static T apply(T x, T alpha) { return x < 0 ? alpha * x : x; }
 };
 
-// Of (gradient, features or outputs).
+// Of (gradient, features or outputs). TensorFlow multiplies by 0 or 1, so an infinite gradient becomes NaN where it is stopped.
 #define EMPLACE_GRADIENT(Name, expression)                         \
   struct Name {                                                    \
     template <class T>                                             \
     EMPLACE_HD static T apply(T dy, T x) { return expression; }    \
   };
-EMPLACE_GRADIENT(ReluGrad, x > 0 ? dy : T(0))
-EMPLACE_GRADIENT(Relu6Grad, x > 0 && x < T(6) ? dy : T(0))
+EMPLACE_GRADIENT(ReluGrad, dy * T(x > 0))
+EMPLACE_GRADIENT(Relu6Grad, dy * T(x > 0 && x < T(6)))
 EMPLACE_GRADIENT(EluGrad, x < 0 ? (x + T(1)) * dy : dy)
 EMPLACE_GRADIENT(SeluGrad, x < 0 ? dy * (x + T(kSeluScaleAlpha)) : dy * T(kSeluScale))
 EMPLACE_GRADIENT(SoftplusGrad, dy / (std::exp(-x) + T(1)))
