@@ -23,9 +23,9 @@ int64_t FilterGradient<T>::scratch_size() const {
   return gradient_step_ == shape_.out_c ? 0 : shape_.pixels() * gradient_step_;
 }
 
-// One tap, a tile of input channels, a panel of output channels: over all pixels, a run of pixels of one row at a time.
+// One tap, a tile of input channels, a panel of output channels: what image `n` adds, a run of pixels of one row at a time.
 template <class T>
-void FilterGradient<T>::run_unit(const T* in, const T* gradient, int64_t unit, T* filter) const {
+void FilterGradient<T>::run_unit(const T* in, const T* gradient, int64_t unit, int64_t n, T* filter) const {
   const ConvShape& s = shape_;
   const auto& kernel = gemm::kernels<T>();
   int64_t panel = unit % panels_, tile = unit / panels_ % row_tiles_;
@@ -44,17 +44,15 @@ void FilterGradient<T>::run_unit(const T* in, const T* gradient, int64_t unit, T
   t.b_step = gradient_step_;
   t.c = filter + (tap * s.filter_c + tile * rows_) * s.out_c + group * group_out_ + panel * cols_;
   t.c_step = s.out_c;
-  for (int i = 0; i < t.rows; ++i) std::fill_n(t.c + i * t.c_step, t.cols, T(0));
-  if (t.depth <= 0) return;
+  for (int i = 0; n == 0 && i < t.rows; ++i) std::fill_n(t.c + i * t.c_step, t.cols, T(0));
+  if (t.depth <= 0 || n >= s.batch) return;
   t.accumulate = true;
-  for (int64_t n = 0; n < s.batch; ++n) {
-    for (int64_t oh = 0; oh < s.out_h; ++oh) {
-      int64_t ih = oh * s.stride_h - s.pad_top + kh * s.dilation_h;
-      if (ih < 0 || ih >= s.in_h) continue;
-      t.a = in + ((n * s.in_h + ih) * s.in_w + first * s.stride_w + offset) * s.in_c + group * s.filter_c + tile * rows_;
-      t.b = gradient + ((n * s.out_h + oh) * s.out_w + first) * gradient_step_ + group * group_out_ + panel * cols_;
-      kernel.tile(t);
-    }
+  for (int64_t oh = 0; oh < s.out_h; ++oh) {
+    int64_t ih = oh * s.stride_h - s.pad_top + kh * s.dilation_h;
+    if (ih < 0 || ih >= s.in_h) continue;
+    t.a = in + ((n * s.in_h + ih) * s.in_w + first * s.stride_w + offset) * s.in_c + group * s.filter_c + tile * rows_;
+    t.b = gradient + ((n * s.out_h + oh) * s.out_w + first) * gradient_step_ + group * group_out_ + panel * cols_;
+    kernel.tile(t);
   }
 }
 
@@ -70,10 +68,16 @@ void FilterGradient<T>::run(Parallel& parallel, const T* in, const T* out_gradie
     });
     gradient = scratch;
   }
-  int64_t units = shape_.groups() * shape_.taps() * row_tiles_ * panels_;
-  double cost_ns = static_cast<double>(shape_.pixels()) * rows_ * cols_ * 0.02;
-  parallel.run(units, cost_ns, [&](int64_t begin, int64_t end) {
-    for (int64_t unit = begin; unit < end; ++unit) run_unit(in, gradient, unit, filter);
+  // Few groups of units, so that an image that was read serves many of them while it is in cache.
+  constexpr int64_t kGroups = 8;
+  int64_t units = shape_.groups() * shape_.taps() * row_tiles_ * panels_, groups = std::min(units, kGroups);
+  double cost_ns = static_cast<double>(shape_.pixels()) * rows_ * cols_ * 0.02 * static_cast<double>(units) / kGroups;
+  parallel.run(groups, cost_ns, [&](int64_t begin, int64_t end) {
+    for (int64_t n = 0; n < std::max<int64_t>(shape_.batch, 1); ++n) {
+      for (int64_t unit = units * begin / groups; unit < units * end / groups; ++unit) {
+        run_unit(in, gradient, unit, n, filter);
+      }
+    }
   });
 }
 
