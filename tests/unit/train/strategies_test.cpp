@@ -45,7 +45,7 @@ TEST_CASE("mirrored: each replica on its device, the mean on the first") {
   CHECK(training.device_of("w/Adam/replica_1") == "/device:GPU:1");
   CHECK(training.device_of("replica_0/product") == "/device:GPU:0");
   CHECK(training.device_of("replica_1/product") == "/device:GPU:1");
-  CHECK(training.device_of("replica_1/gradients/replica_1/product_grad/MatMul") == "/device:GPU:1");
+  CHECK(training.device_of("replica_1/gradients/replica_1/guess_grad/BiasAddGrad") == "/device:GPU:1");
   CHECK(training.device_of("AddN") == "/device:GPU:0");
   CHECK(training.device_of("split") == "/device:CPU:0");
 }

@@ -44,7 +44,7 @@ class Training {
   std::unique_ptr<Session> session_;
 };
 
-/// |a - b| <= rtol * |b|, element by element.
+/// |a - b| <= rtol * max(|b|, 0.05), element by element: what lies near zero is a difference of larger numbers.
 void check_close(const std::vector<double>& a, const std::vector<double>& b, double rtol);
 
 }  // namespace emplace
