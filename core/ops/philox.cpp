@@ -24,7 +24,7 @@ template <class T>
 void fill_floating(Parallel& parallel, const PhiloxStream& stream, Distribution distribution, T* out, int64_t n) {
   const double blocks = distribution == Distribution::kUniform ? 1 : distribution == Distribution::kNormal ? 4 : 5;
   fill_groups(parallel, out, n, blocks * kBlockNs, [&](uint64_t g, T* to) {
-    PhiloxWide<T> wide[kPhiloxGroup<T>];
+    PhiloxWide<T> wide[kPhiloxGroup<T>] = {};
     random_group<T>(stream, distribution, g, wide);
     std::transform(wide, wide + kPhiloxGroup<T>, to, [](PhiloxWide<T> x) { return static_cast<T>(x); });
   });
