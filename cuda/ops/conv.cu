@@ -170,6 +170,7 @@ class FilterGradient final : public Kernel {
  public:
   explicit FilterGradient(const KernelInit& init) : attrs_(init.attrs), layout_(image_layout(init.attrs)) {}
   Status prepare(KernelContext& c) override {
+    if (c.input(0).shape().rank() != 4) return invalid_argument("Conv2DCustomBackpropFilter: input must be 4-dimensional");
     ASSIGN_OR_RETURN(shape_, conv_shape(attrs_, c.input(0).shape(), c.output(0).shape(), false));
     return check_gradient(shape_, c.input(2).shape(), layout_, "Conv2DCustomBackpropFilter");
   }

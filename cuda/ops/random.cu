@@ -22,7 +22,7 @@ __global__ void random_kernel(StreamSource source, Distribution distribution, T*
   constexpr int64_t kCount = kPhiloxGroup<T>;
   const PhiloxStream stream = source.get();
   for (int64_t g = thread_index(); g * kCount < n; g += thread_count()) {
-    PhiloxWide<T> group[kCount];
+    PhiloxWide<T> group[kCount] = {};
     random_group<T>(stream, distribution, static_cast<uint64_t>(g), group);
     for (int64_t i = 0; i < kCount && g * kCount + i < n; ++i) y[g * kCount + i] = narrow<T>(group[i]);
   }

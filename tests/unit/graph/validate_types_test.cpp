@@ -64,7 +64,7 @@ TEST_CASE("a constant says its dtype; a stated dtype that does not agree is a pr
 
 TEST_CASE("unknown ops and attrs are named with the nearest known one") {
   HandMadeGraph g;
-  g.placeholder("a", DType::kFloat, {2});
+  g.placeholder("a", DType::kFloat, {2, 2});
   g.node("s", "Sofmax", {"a"});
   g.node("m", "MatMul", {"a", "a"}, {{"tranpose_a", AttrValue::of(true)}});
   g.node("q", "Qqqqqqqqqqqq", {"a"});

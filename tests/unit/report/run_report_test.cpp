@@ -23,6 +23,7 @@ DeviceSet cpu_and_gpu() {
     device.name = name;
     device.parsed = *DeviceName::parse(name);
     device.type = *device.parsed.type;
+    device.memory_limit = int64_t{device.type == "GPU" ? 16 : 0} << 30;
     set.devices.push_back(device);
   }
   return set;
