@@ -73,6 +73,7 @@ struct TanhGrad : SameSize {
     return dy * (T(1) - y * y);
   }
 };
+// The following give 0 where the gradient is 0, whatever y: SelectV2 may have kept it from a y that is infinite.
 struct SqrtGrad : SameSize {
   template <class T>
   EMPLACE_INLINE static T apply(T y, T dy) {
@@ -84,14 +85,14 @@ struct RsqrtGrad : SameSize {
   template <class T>
   EMPLACE_INLINE static T apply(T y, T dy) {
     const T z = conjugate(y);
-    return (dy * T(-0.5f)) * z * (z * z);
+    return dy == T(0) ? T(0) : (dy * T(-0.5f)) * z * (z * z);
   }
 };
 struct ReciprocalGrad : SameSize {
   template <class T>
   EMPLACE_INLINE static T apply(T y, T dy) {
     const T z = conjugate(y);
-    return dy * (-z) * z;
+    return dy == T(0) ? T(0) : dy * (-z) * z;
   }
 };
 
