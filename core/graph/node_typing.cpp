@@ -1,6 +1,7 @@
 #include "core/graph/node_typing.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
@@ -186,7 +187,7 @@ void TypeBuilder::report_input_count() {
   for (const ArgSignature& arg : op_->inputs) {
     int64_t length = arg_length(arg);
     open |= length < 0;
-    wanted += std::max<int64_t>(length, 0);
+    if (__builtin_add_overflow(wanted, std::max<int64_t>(length, 0), &wanted)) wanted = std::numeric_limits<int64_t>::max();
   }
   std::string has = cat("has ", actual_.size(), actual_.size() == 1 ? " input, " : " inputs, ");
   if (open) {

@@ -44,7 +44,8 @@ void Schedule::add_steps() {
 double Schedule::bytes(ValueId v) const {
   const Shape& shape = plan_.values[v].shape;
   if (!shape.fully_known() || plan_.values[v].storage == Storage::kTile) return 0;
-  return static_cast<double>(shape.num_elements()) * static_cast<double>(storage_size(program_.values[v].dtype));
+  // A variable may say a shape that nothing can ever have.
+  return static_cast<double>(shape.checked_num_elements().value_or(0)) * static_cast<double>(storage_size(program_.values[v].dtype));
 }
 
 // From shapes alone. Only the order of magnitude matters.
