@@ -65,14 +65,14 @@ std::vector<std::string> names(const DeviceSet& set) {
 }
 using Names = std::vector<std::string>;
 
-TEST_CASE("this machine has a CPU, and says why it has no GPU") {
+TEST_CASE("this machine has a CPU, and GPUs or a reason why not") {
   DeviceSet set = make({}).set;
-  CHECK(names(set) == Names{"CPU:0"});
+  CHECK(names(set).front() == "CPU:0");
   CHECK(set.runnable);
-  CHECK(set.no_gpu_cause.find("CUDA plug-in") != std::string::npos);
+  CHECK(set.no_gpu_cause.empty() == (set.size() > 1));
   CHECK(set.find(kLocal + "CPU:0") == 0);
   CHECK(set.find("/job:localhost/replica:0/task:0/cpu:0") == 0);
-  CHECK(set.find(kLocal + "GPU:0") == kNoDevice);
+  if (set.size() == 1) CHECK(set.find(kLocal + "GPU:0") == kNoDevice);
   CHECK(set.find("/cpu:0") == kNoDevice);
 }
 
