@@ -76,6 +76,7 @@ class TrainCommand {
 
   Status find_replicas() {
     request_.replication = options_.train.replication;
+    if (Status status = check_replication(request_.replication); !status.ok()) return usage_error(std::move(status));
     if (request_.replication.strategy == Strategy::kNone) return ok_status();
     if (request_.optimizer.empty()) return usage_error(invalid_argument("--strategy: the graph brings its own update; name an optimizer"));
     std::vector<std::string> warnings, notes;

@@ -56,6 +56,16 @@ Result<Strategy> parse_strategy(std::string_view name) {
   return invalid_argument(cat("unknown strategy '", name, "'; ", suggestion.text().empty() ? "there are none, mirrored, ps-sync, ps-async" : suggestion.text()));
 }
 
+Status check_replication(const Replication& replication) {
+  const bool parameter_device = replication.strategy == Strategy::kPsSync || replication.strategy == Strategy::kPsAsync;
+  if (replication.strategy == Strategy::kNone && !replication.replicas.empty()) return invalid_argument("--replicas: name a --strategy for them");
+  if (!parameter_device && !replication.ps.empty()) return invalid_argument("--ps: only --strategy ps-sync and ps-async keep variables in one place");
+  if (replication.strategy != Strategy::kPsAsync && replication.max_staleness >= 0) {
+    return invalid_argument("--max-staleness: only the towers of --strategy ps-async miss updates");
+  }
+  return ok_status();
+}
+
 Status resolve_replication(const DeviceSet& devices, Replication& replication, std::vector<std::string>& notes) {
   if (replication.strategy == Strategy::kNone) return ok_status();
   if (replication.replicas.empty()) {
@@ -72,7 +82,8 @@ Status resolve_replication(const DeviceSet& devices, Replication& replication, s
     found.push_back(device);
   }
   DeviceId ps = kNoDevice;
-  ASSIGN_OR_RETURN(replication.ps, resolve(devices, std::string(replication.ps), "ps", ps));
+  const std::string ps_name = replication.ps.empty() ? "CPU:0" : replication.ps;
+  ASSIGN_OR_RETURN(replication.ps, resolve(devices, ps_name, "ps", ps));
   if (replication.strategy == Strategy::kMirrored && found.size() > 1) note_collectives(devices, found, notes);
   return ok_status();
 }

@@ -20,12 +20,15 @@ enum class Strategy : uint8_t {
 struct Replication {
   Strategy strategy = Strategy::kNone;
   std::vector<std::string> replicas;   // "GPU:0" or any device name; empty: every GPU
-  std::string ps = "CPU:0";            // where the ps strategies keep variables
+  std::string ps;                      // where the ps strategies keep variables; empty: CPU:0
   int64_t max_staleness = -1;          // of kPsAsync: updates by others between reading and updating; -1: no bound
 };
 
 /// "none", "mirrored", "ps-sync", "ps-async".
 Result<Strategy> parse_strategy(std::string_view name);
+
+/// InvalidArgument: a member is set that the strategy has no use for.
+Status check_replication(const Replication& replication);
 
 /// Names become requests ("/device:GPU:0"), no replicas become all GPUs. InvalidArgument: a name that is no device or
 /// stands twice, fewer than one replica. `notes` gets what TensorFlow's MirroredStrategy warns of where NCCL cannot be used.
