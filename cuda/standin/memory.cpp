@@ -1,5 +1,8 @@
 #include "cuda/standin/memory.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -51,9 +54,52 @@ Pieces& page_locked() {
   return *kPieces;
 }
 
+constexpr size_t kPatternBytes = size_t{2} << 20;
+
+/// A file in memory that holds the pattern; -1 if there is none to be had.
+int pattern_file() {
+  static const int kFile = [] {
+    const int file = memfd_create("spoiled", MFD_CLOEXEC);
+    std::vector<char> part(size_t{64} << 10);
+    spoil(part.data(), part.size());
+    for (size_t done = 0; done < kPatternBytes; done += part.size()) {
+      if (pwrite(file, part.data(), part.size(), static_cast<off_t>(done)) != static_cast<ssize_t>(part.size())) return -1;
+    }
+    return file;
+  }();
+  return kFile;
+}
+
+constexpr size_t kLargeBytes = size_t{1} << 20;  // from here on page-locked memory is mapped, not from the heap
+
+/// Ends at memory that must not be touched, as near as pages allow.
+void* map_large(size_t bytes) {
+  const auto page = static_cast<size_t>(getpagesize());
+  const size_t whole = (bytes + page - 1) / page * page;
+  void* data = mmap(nullptr, whole + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) return nullptr;
+  return map_spoiled(data, whole) ? data : nullptr;
+}
+void unmap_large(void* data, size_t bytes) {
+  const auto page = static_cast<size_t>(getpagesize());
+  munmap(data, (bytes + page - 1) / page * page + page);
+}
+
 }  // namespace
 
 void spoil(void* data, size_t bytes) { std::memset(data, 0xfb, bytes); }
+
+bool map_spoiled(void* at, size_t bytes) {
+  const int file = pattern_file();
+  if (file < 0) return false;
+  for (size_t done = 0; done < bytes; done += kPatternBytes) {
+    const size_t part = bytes - done < kPatternBytes ? bytes - done : kPatternBytes;
+    void* to = static_cast<char*>(at) + done;
+    if (mmap(to, part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file, 0) == MAP_FAILED) return false;
+  }
+  return true;
+}
+
 bool is_page_locked(const void* p) { return page_locked().holds(p); }
 bool is_device_memory(const void* p) { return device_memory().holds(p); }
 
@@ -85,18 +131,21 @@ cudaError_t cudaFree(void* pointer) {
 }
 
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
-  *pointer = std::malloc(bytes > 0 ? bytes : 1);
+  bytes = bytes > 0 ? bytes : 1;
+  *pointer = bytes < kLargeBytes ? std::malloc(bytes) : map_large(bytes);
   if (!*pointer) return cudaErrorMemoryAllocation;
-  spoil(*pointer, bytes);
-  page_locked().add(*pointer, bytes > 0 ? bytes : 1);
+  if (bytes < kLargeBytes) spoil(*pointer, bytes);
+  page_locked().add(*pointer, bytes);
   return cudaSuccess;
 }
 
 cudaError_t cudaFreeHost(void* pointer) {
   if (!pointer) return cudaSuccess;
   cudaDeviceSynchronize();
-  if (page_locked().remove(pointer) == 0) return cudaErrorInvalidValue;
-  std::free(pointer);
+  const size_t bytes = page_locked().remove(pointer);
+  if (bytes == 0) return cudaErrorInvalidValue;
+  if (bytes < kLargeBytes) std::free(pointer);
+  else unmap_large(pointer, bytes);
   return cudaSuccess;
 }
 

@@ -8,6 +8,9 @@ namespace emplace::standin {
 
 /// Fills memory that holds no value (yet, or any longer).
 void spoil(void* data, size_t bytes);
+/// Puts spoiled memory at these addresses (whole pages of the machine) in place of what is there. A page is real once
+/// it is written: a card's whole memory costs what is used of it.
+bool map_spoiled(void* at, size_t bytes);
 bool is_page_locked(const void* p);
 bool is_device_memory(const void* p);
 
