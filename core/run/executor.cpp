@@ -11,8 +11,8 @@
 
 namespace emplace {
 
-Executor::Executor(const GraphFile& file, const DeviceSet& devices, Program program, Runtime& runtime)
-    : file_(file), graph_(file.graph), devices_(devices), program_(std::move(program)), runtime_(runtime),
+Executor::Executor(const GraphFile& file, const DeviceSet& devices, Program program, Runtime& runtime, StepThreads threads)
+    : file_(file), graph_(file.graph), devices_(devices), program_(std::move(program)), runtime_(runtime), threads_(threads),
       bound_(program_.steps.size()), values_(program_.values.size()), operands_(program_.operands.size()), guard_(program_, runtime),
       value_dead_(program_.values.size()), step_dead_(program_.steps.size()), releases_(program_.steps.size()) {}
 
@@ -47,7 +47,7 @@ StepId Executor::guarded_step() const {
 // In lanes where steps will run beside each other, unless a limit leaves no room for them.
 void Executor::lay_out_memory() {
   // One thread enqueues on GPUs, which run beside it and each other as it is.
-  if (runtime_.inter_op_threads > 1 && !program_.has_loops && !uses_gpus_) {
+  if (threads_.inter_op > 1 && !program_.has_loops && !uses_gpus_) {
     auto schedule = std::make_unique<Schedule>(graph_, program_, plan_);
     if (schedule->worth_it()) schedule_ = std::move(schedule);
   }
@@ -71,7 +71,7 @@ void Executor::schedule() {
   schedule_->finish();
   launch_of_.assign(program_.steps.size(), kNoStep);
   for (uint32_t i = 0; i < launches_.size(); ++i) launch_of_[launches_[i].step] = i;
-  parallel_run_ = std::make_unique<ParallelRun>(*schedule_, runtime_.inter_op_threads);
+  parallel_run_ = std::make_unique<ParallelRun>(*schedule_, threads_.inter_op);
 }
 
 Status Executor::bind(std::vector<std::byte*> blocks) {
@@ -203,7 +203,7 @@ void Executor::wire(StepId id) {
   c.host_allocator_ = runtime_.pools[program_.host].get();
   if (on_cuda(s.device) && !uses_device_memory(id)) c.allocator_ = c.host_allocator_;
   if (Gpu* gpu = runtime_.gpus[s.device].get()) c.stream_ = gpu->stream();
-  c.parallel_ = runtime_.parallel;
+  c.parallel_ = threads_.parallel;
   c.node_name_ = graph_.name(s.node);
   auto outputs = program_.outputs(s);
   auto inputs = program_.inputs(s);

@@ -22,7 +22,7 @@ namespace emplace {
 class Executor {
  public:
   /// All arguments must outlive it.
-  Executor(const GraphFile& file, const DeviceSet& devices, Program program, Runtime& runtime);
+  Executor(const GraphFile& file, const DeviceSet& devices, Program program, Runtime& runtime, StepThreads threads);
 
   /// Plans: settles shapes, places constants, makes and prepares kernels, finds what can be fused, lays out memory.
   Status prepare(const std::vector<Tensor>& feeds);
@@ -99,6 +99,7 @@ class Executor {
   const DeviceSet& devices_;
   const Program program_;
   Runtime& runtime_;
+  const StepThreads threads_;
   Plan plan_;
 
   // By StepId, ValueId and operand index.

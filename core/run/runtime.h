@@ -1,4 +1,4 @@
-/// Runtime: what the programs of one session share: memory and variables of every device, threads, the will to stop.
+/// Runtime: what the programs of one session share: memory and variables of every device, the will to stop.
 #pragma once
 
 #include <atomic>
@@ -44,6 +44,12 @@ class RandomCounters {
   std::map<uint32_t, std::atomic<uint64_t>> counters_;  // guarded by mutex_
 };
 
+/// The threads that a program may use.
+struct StepThreads {
+  Parallel* parallel = nullptr;  // for the pieces of one op
+  int inter_op = 1;              // ops that run beside each other
+};
+
 struct Runtime {
   Runtime(const DeviceSet& devices, uint64_t seed, const GpuRunOptions& gpu_options = {});
 
@@ -61,8 +67,6 @@ struct Runtime {
   std::vector<std::unique_ptr<DevicePool>> pools;          // by DeviceId
   std::vector<std::unique_ptr<VariableTable>> variables;   // by DeviceId
   RandomCounters random;
-  Parallel* parallel = nullptr;
-  int inter_op_threads = 1;
   std::atomic<int64_t> copy_ns{0};  // spent in copies between memories
   StepObserver* observer = nullptr;  // may be null
   uint64_t seed;

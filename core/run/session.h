@@ -23,9 +23,9 @@ struct StepRequest {
   std::vector<Endpoint> feeds;
   /// Must be finite before the step writes a variable (see Request::guard); node kNoNode: nothing is looked at.
   Endpoint guard{};
-  /// Keeps memory of its own: steps of such kinds may run at the same time, each kind on one thread, once they are planned
-  /// for the shapes of their feeds.
-  bool apart = false;
+  /// So many kinds, this one included, may run at the same time, each on one thread, once all are planned for the shapes
+  /// of their feeds. Each has memory and an equal share of the threads to itself.
+  int at_once = 1;
 };
 
 struct SessionOptions {
@@ -52,7 +52,7 @@ struct DeviceMemory {
   std::vector<std::pair<std::string, int64_t>> live_at_peak;  // producer, bytes; largest first
 };
 
-/// Not thread-safe: one step at a time, but see StepRequest::apart. Steps share variables and random streams.
+/// Not thread-safe: one step at a time, but see StepRequest::at_once. Steps share variables and random streams.
 class Session {
  public:
   /// `files`' graph, devices and placement must outlive the session. Unimplemented: ops that emplace does not run,

@@ -60,7 +60,7 @@ Status TrainLoop::prepare(Session& session) {
   if (train_) step.feeds = train_->placeholders();
   step.guard = graph_.loss;
   for (const TrainGraph::TowerStep& tower : graph_.towers) {
-    StepRequest own{{tower.loss}, {tower.update}, step.feeds, tower.loss, true};
+    StepRequest own{{tower.loss}, {tower.update}, step.feeds, tower.loss, static_cast<int>(graph_.towers.size())};
     own.fetches.insert(own.fetches.end(), tower.metrics.begin(), tower.metrics.end());
     tower_kinds_.push_back(session.add_step(std::move(own)));
     RETURN_IF_ERROR(train_ ? plan_batches(session, tower_kinds_.back(), *train_) : session.plan_step(tower_kinds_.back(), {}));
@@ -169,6 +169,7 @@ Status TrainLoop::run_towers(Session& session, Progress& p, TrainResult& result,
     if (status.ok() && time_to_save(p)) status = save(session, p, result);
   }
   result.staleness = gate.histogram();
+  result.tower_steps = gate.steps();
   return status;
 }
 

@@ -83,3 +83,28 @@ TEST_CASE("variables can be set from outside") {
   REQUIRE(a.session->run_step(a.kind, {f32({1}, {0})}, out).ok());
   CHECK(a.w_now() == 42);
 }
+
+TEST_CASE("kinds that run at the same time have memory of their own, others share it") {
+  for (int at_once : {1, 3}) {
+    RunCase g;
+    Endpoint x = placeholder(g);
+    Endpoint axes = g.constant(i32({1}, {0}));
+    Endpoint sum = g.add({"Sum", {x, axes}, {{"keep_dims", AttrValue::of(false)}, {"T", AttrValue::of(DType::kFloat)}}, {DType::kFloat}});
+    auto session = g.session({}).take();
+    const Tensor fed = f32({100}, std::vector<float>(100, 1));
+    std::vector<int64_t> planned;
+    for (int kind = 0; kind < 3; ++kind) {
+      REQUIRE(session->add_step({{sum}, {}, {x}, {}, at_once}) == kind);
+      REQUIRE(session->plan_step(kind, {fed}).ok());
+      planned.push_back(session->memory()[0].planned);
+    }
+    REQUIRE(planned[0] > 0);
+    CHECK(planned[2] == (at_once == 1 ? planned[0] : 3 * planned[0]));
+    std::vector<Tensor> out;
+    for (int kind = 0; kind < 3; ++kind) {
+      REQUIRE(session->run_step(kind, {fed}, out).ok());
+      CHECK(floats(out[0]) == std::vector<float>{100});
+    }
+    CHECK(session->memory()[0].planned == planned[2]);
+  }
+}
