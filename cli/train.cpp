@@ -229,6 +229,9 @@ class TrainCommand {
     std::string out = "staleness (updates by others during a step: steps):";
     for (const auto& [updates, steps] : result_.staleness) append(out, " ", updates, ": ", steps, ",");
     out.pop_back();
+    append(out, "; steps by tower:");
+    for (int64_t steps : result_.tower_steps) append(out, " ", steps, ",");
+    out.pop_back();
     return out;
   }
 

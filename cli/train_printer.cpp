@@ -83,7 +83,9 @@ void TrainPrinter::end(const Status& status, int code, const std::vector<std::st
     if (!result.staleness.empty()) {
       json.key("staleness").begin_object();
       for (const auto& [updates, steps] : result.staleness) json.member(std::to_string(updates), steps);
-      json.end_object();
+      json.end_object().key("tower_steps").begin_array();
+      for (int64_t steps : result.tower_steps) json.value(steps);
+      json.end_array();
     }
     if (p_.session()) write_summary(json, p_);
     json.member("exit", code).key("error");

@@ -12,6 +12,7 @@ bool StalenessGate::may_begin() const {
 }
 
 void StalenessGate::begin(size_t tower) {
+  std::lock_guard in_line(line_);
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return may_begin(); });
   begun_[tower] = updates_;
@@ -23,6 +24,7 @@ void StalenessGate::end(size_t tower) {
   ++histogram_[updates_ - begun_[tower]];
   begun_[tower] = kIdle;
   ++updates_;
+  ++steps_[tower];
   --running_;
   changed_.notify_all();
 }

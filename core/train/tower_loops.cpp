@@ -3,13 +3,14 @@
 #include <mutex>
 #include <thread>
 
+#include "core/train/fair_mutex.h"
+
 namespace emplace {
 
 Status TowerLoops::run(const std::function<Result<bool>(Batch&)>& next, const std::function<Status(const Batch&, const std::vector<Tensor>&)>& done) {
-  std::mutex mutex;
+  FairMutex mutex;
   Status first;  // guarded by mutex
   auto take = [&](Batch& batch) {
-    std::lock_guard lock(mutex);
     if (!first.ok()) return false;
     Result<bool> more = next(batch);
     if (!more.ok()) first = more.take_status();
@@ -18,11 +19,13 @@ Status TowerLoops::run(const std::function<Result<bool>(Batch&)>& next, const st
   auto loop = [&](size_t tower) {
     Batch batch;
     std::vector<Tensor> outputs;
+    std::unique_lock lock(mutex);
     while (take(batch)) {
+      lock.unlock();
       gate_.begin(tower);
       Status status = session_.run_step(kinds_[tower], batch.values, outputs);
       gate_.end(tower);
-      std::lock_guard lock(mutex);
+      lock.lock();
       if (status.ok()) status = done(batch, outputs);
       if (first.ok()) first = std::move(status);
     }

@@ -12,7 +12,7 @@ namespace emplace {
 
 class TowerLoops {
  public:
-  /// `kinds`: the step of each tower, one that may run apart (StepRequest::apart). Both must outlive this.
+  /// `kinds`: the step of each tower, one that may run apart (StepRequest::at_once). Both must outlive this.
   TowerLoops(Session& session, std::vector<int> kinds, StalenessGate& gate) : session_(session), kinds_(std::move(kinds)), gate_(gate) {}
 
   /// Whoever is ready takes the next batch, until there is none (false) or something fails; `done` hears of each step, in the order

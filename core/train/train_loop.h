@@ -39,6 +39,7 @@ struct TrainResult {
   double total_s = 0, compute_s = 0, copy_s = 0, waiting_s = 0;
   std::string checkpoint;             // the last one written
   std::map<int64_t, int64_t> staleness;  // ps-async: steps by the updates that others made during them; else empty
+  std::vector<int64_t> tower_steps;      // ps-async, in this run
 };
 
 /// Hears of progress, in order, on the loop's thread. An error ends the training.

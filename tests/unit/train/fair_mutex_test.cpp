@@ -1,0 +1,30 @@
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "core/train/fair_mutex.h"
+
+namespace emplace {
+
+TEST_CASE("a fair mutex keeps others out and lets nobody in twice while someone waits") {
+  FairMutex mutex;
+  std::vector<int> order;  // guarded by mutex
+  auto loop = [&](int who) {
+    for (int i = 0; i < 50; ++i) {
+      mutex.lock();
+      order.push_back(who);
+      std::this_thread::sleep_for(std::chrono::microseconds(200));  // long enough for the other to be in line
+      mutex.unlock();
+    }
+  };
+  std::thread other(loop, 1);
+  loop(0);
+  other.join();
+  REQUIRE(order.size() == 100);
+  int changes = 0;
+  for (size_t i = 1; i < order.size(); ++i) changes += order[i] != order[i - 1];
+  CHECK(changes > 50);  // of 99: nearly every time, once both loops run
+}
+
+}  // namespace emplace
