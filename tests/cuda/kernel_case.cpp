@@ -2,9 +2,12 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <random>
 
@@ -48,65 +51,125 @@ std::string compare(const Tensor& want, const Tensor& got, int64_t ulps) {
   return {};
 }
 
+/// Both parts within `ulps` of the larger one: parts of a product cancel each other.
+template <class T>
+std::string compare_complex(const Tensor& want, const Tensor& got, int64_t ulps) {
+  for (int64_t i = 0; i < want.num_elements(); ++i) {
+    const std::complex<T> w = want.data<std::complex<T>>()[i], g = got.data<std::complex<T>>()[i];
+    const T allowed = static_cast<T>(ulps) * std::numeric_limits<T>::epsilon() * std::max(std::abs(w.real()), std::abs(w.imag()));
+    auto far = [&](T a, T b) { return std::isnan(a) != std::isnan(b) || std::abs(a - b) > allowed; };
+    if (far(w.real(), g.real()) || far(w.imag(), g.imag())) return cat("element ", i, ": ", g.real(), " + ", g.imag(), "i, the CPU has ", w.real(), " + ", w.imag(), "i");
+  }
+  return {};
+}
+
+/// Variables of one device, and the op's inputs.
+struct Inputs {
+  explicit Inputs(const KernelCase& c) {
+    for (const Tensor& t : c.variables) {
+      auto& v = *variables.emplace_back(std::make_unique<Variable>());
+      v.name = "variable";
+      v.dtype = t.dtype();
+      v.declared_shape = t.shape();
+      v.value = copy(t);
+      pointers.push_back(&v);
+    }
+    const bool by_handle = c.op.starts_with("Resource");
+    for (Variable*& v : pointers) all.push_back(variable_handle(by_handle ? DType::kResource : make_ref(v->dtype), &v));
+    for (const Tensor& t : c.inputs) all.push_back(t);
+  }
+  static Tensor copy(const Tensor& t) {
+    Tensor same = Tensor::allocate(t.dtype(), t.shape()).take();
+    if (t.size_bytes() > 0) std::memcpy(same.raw(), t.raw(), t.size_bytes());
+    return same;
+  }
+  void hand_over(std::vector<Tensor>& outputs) const {
+    for (const auto& v : variables) outputs.push_back(v->value);
+  }
+
+  std::vector<std::unique_ptr<Variable>> variables;
+  std::vector<Variable*> pointers;
+  std::vector<Tensor> all;
+};
+
+/// With outputs as they are to be: what a shape rule says of a variable's shape is not known here.
+Status run_kernel(KernelMaker maker, const KernelInit& init, std::span<Tensor> inputs, std::span<Tensor> outputs) {
+  HostAllocator allocator;
+  Sequential parallel;
+  Stream stream;
+  KernelContext context;
+  context.inputs_ = inputs;
+  context.outputs_ = outputs;
+  context.allocator_ = context.host_allocator_ = &allocator;
+  context.parallel_ = &parallel;
+  context.node_name_ = "case";
+  context.stream_ = stream.handle;
+  ASSIGN_OR_RETURN(auto kernel, maker(init));
+  RETURN_IF_ERROR(kernel->prepare(context));
+  RETURN_IF_ERROR(kernel->run(context));
+  return cudaStreamSynchronize(stream.handle) == cudaSuccess ? ok_status() : internal_error("the stream failed");
+}
+
 }  // namespace
+
+std::vector<DType> types_of(std::string_view op) {
+  std::vector<DType> types;
+  for (int t = 1; t < kDTypeCount; ++t) {
+    const KernelTable::Entry* entry = kernel_table().find(op, static_cast<DType>(t));
+    if (entry && entry->maker && OpLibrary::find(op)->cpu_kernel(static_cast<DType>(t))) types.push_back(static_cast<DType>(t));
+  }
+  return types;
+}
 
 Result<Answers> run(const KernelCase& c) {
   const OpDef* def = OpLibrary::find(c.op);
   if (!def) return not_found(cat("no op ", c.op));
+  Inputs on_cpu(c), on_gpu(c);
+  const DType type = c.type != DType::kInvalid ? c.type : c.variables.empty() ? c.inputs.at(0).dtype() : c.variables[0].dtype();
   std::vector<DType> input_types;
-  for (const Tensor& t : c.inputs) input_types.push_back(t.dtype());
+  for (const Tensor& t : on_cpu.all) input_types.push_back(t.dtype());
   std::vector<DType> output_types = c.outputs;
-  if (output_types.empty()) output_types.push_back(input_types.at(0));
+  if (output_types.empty() && c.variables.empty()) output_types.push_back(type);
   std::vector<Attrs::Entry> attrs;
   for (const auto& [name, value] : c.attrs) attrs.emplace_back(name, &value);
   Answers answers;
-  KernelMaker cpu = def->cpu_kernel(input_types.at(0));
-  const KernelTable::Entry* gpu = kernel_table().find(c.op, input_types.at(0));
-  if (!cpu || !gpu || !gpu->maker) return not_found(cat("no kernel of ", c.op, " for ", dtype_name(input_types[0])));
-  Evaluation what{"case", Attrs(attrs), input_types, output_types, c.inputs, int64_t{1} << 30};
-  ASSIGN_OR_RETURN(answers.cpu, evaluate(*def, cpu, what));
-
-  HostAllocator allocator;
-  Sequential parallel;
-  Stream stream;
+  KernelMaker cpu = def->cpu_kernel(type);
+  const KernelTable::Entry* gpu = kernel_table().find(c.op, type);
+  if (!cpu || !gpu || !gpu->maker) return not_found(cat("no kernel of ", c.op, " for ", dtype_name(type)));
+  KernelInit init{"case", c.op, Attrs(attrs), input_types, output_types, nullptr, 1};
+  if (c.variables.empty()) {
+    ASSIGN_OR_RETURN(answers.cpu, evaluate(*def, cpu, {"case", Attrs(attrs), input_types, output_types, on_cpu.all, int64_t{1} << 30}));
+  } else {
+    RETURN_IF_ERROR(run_kernel(cpu, init, on_cpu.all, answers.cpu));
+  }
   for (const Tensor& t : answers.cpu) {
     ASSIGN_OR_RETURN(Tensor out, Tensor::allocate(t.dtype(), t.shape()));
     std::memset(out.raw(), 0xfb, out.size_bytes());
     answers.gpu.push_back(std::move(out));
   }
-  std::vector<Tensor> inputs = c.inputs;
-  KernelContext context;
-  context.inputs_ = inputs;
-  context.outputs_ = answers.gpu;
-  context.allocator_ = context.host_allocator_ = &allocator;
-  context.parallel_ = &parallel;
-  context.node_name_ = "case";
-  context.stream_ = stream.handle;
-  KernelInit init{"case", c.op, Attrs(attrs), input_types, output_types, nullptr, 1};
   init.cpu_maker = cpu;
-  ASSIGN_OR_RETURN(auto kernel, gpu->maker(init));
-  RETURN_IF_ERROR(kernel->prepare(context));
-  RETURN_IF_ERROR(kernel->run(context));
-  if (cudaStreamSynchronize(stream.handle) != cudaSuccess) return internal_error("the stream failed");
+  RETURN_IF_ERROR(run_kernel(gpu->maker, init, on_gpu.all, answers.gpu));
+  on_cpu.hand_over(answers.cpu);
+  on_gpu.hand_over(answers.gpu);
   return answers;
 }
 
 Tensor uniform(DType dtype, Shape shape, double low, double high, uint64_t seed) {
   Tensor t = Tensor::allocate(dtype, shape).take();
   std::mt19937_64 random(seed);
+  auto draw = [&] { return low + (high - low) * static_cast<double>(random() >> 11) * 0x1p-53; };
   for (int64_t i = 0; i < t.num_elements(); ++i) {
-    double v = low + (high - low) * static_cast<double>(random() >> 11) * 0x1p-53;
+    const double v = draw();
+    const auto whole = static_cast<int64_t>(std::floor(v));
     switch (dtype) {
       case DType::kFloat: t.data<float>()[i] = static_cast<float>(v); break;
       case DType::kDouble: t.data<double>()[i] = v; break;
       case DType::kHalf: t.data<half>()[i] = half(static_cast<float>(v)); break;
       case DType::kBFloat16: t.data<bfloat16>()[i] = bfloat16(static_cast<float>(v)); break;
-      case DType::kInt32: t.data<int32_t>()[i] = static_cast<int32_t>(std::floor(v)); break;
-      case DType::kInt64: t.data<int64_t>()[i] = static_cast<int64_t>(std::floor(v)); break;
-      case DType::kInt16: t.data<int16_t>()[i] = static_cast<int16_t>(std::floor(v)); break;
+      case DType::kComplex64: t.data<std::complex<float>>()[i] = {static_cast<float>(v), static_cast<float>(draw())}; break;
+      case DType::kComplex128: t.data<std::complex<double>>()[i] = {v, draw()}; break;
       case DType::kBool: t.data<bool>()[i] = v >= (low + high) / 2; break;
-      default:
-        for (size_t b = 0; b < dtype_size(dtype); ++b) t.data<uint8_t>()[static_cast<size_t>(i) * dtype_size(dtype) + b] = static_cast<uint8_t>(random());
+      default: std::memcpy(static_cast<char*>(t.raw()) + i * static_cast<int64_t>(dtype_size(dtype)), &whole, dtype_size(dtype));
     }
   }
   return t;
@@ -118,6 +181,8 @@ std::string difference(const Tensor& want, const Tensor& got, int64_t ulps) {
     case DType::kDouble: return compare<double, uint64_t>(want, got, ulps);
     case DType::kHalf: return compare<half, uint16_t>(want, got, ulps);
     case DType::kBFloat16: return compare<bfloat16, uint16_t>(want, got, ulps);
+    case DType::kComplex64: return compare_complex<float>(want, got, ulps);
+    case DType::kComplex128: return compare_complex<double>(want, got, ulps);
     default: return same_bytes(want, got) ? std::string() : "other bytes than the CPU's";
   }
 }

@@ -12,12 +12,17 @@ namespace emplace::cuda::testing {
 
 struct KernelCase {
   std::string_view op;
-  std::vector<Tensor> inputs;
+  std::vector<Tensor> inputs;  // behind the variables, if there are any
   std::vector<std::pair<std::string, AttrValue>> attrs = {};
-  std::vector<DType> outputs = {};  // empty: one of input 0's type
+  std::vector<DType> outputs = {};     // empty: one of input 0's type, or none of an op on variables
+  DType type = DType::kInvalid;        // of the op's kernel attr; kInvalid: that of the first tensor
+  std::vector<Tensor> variables = {};  // what the variables hold that are the first inputs; the reference that comes out is left out
 };
 
-/// The outputs of both, by the op's shape rule. Device memory is as large as a tensor and not a byte larger, so that a
+/// The types that both have a kernel of their own for.
+std::vector<DType> types_of(std::string_view op);
+
+/// The outputs of both, by the op's shape rule, and behind them what the variables hold afterwards. Device memory is as large as a tensor and not a byte larger, so that a
 /// sanitizer sees what a kernel should not touch.
 struct Answers {
   std::vector<Tensor> cpu, gpu;
