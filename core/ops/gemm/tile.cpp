@@ -1,14 +1,13 @@
 #include "core/ops/gemm/tile.h"
 
+#include "core/ops/isa.h"
+
 namespace emplace::gemm {
 namespace {
 
 template <class T>
 const Kernels<T>& choose() {
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) return kernels_v4<T>();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return kernels_v3<T>();
-  return kernels_baseline<T>();
+  return for_isa(&kernels_baseline<T>, &kernels_v3<T>, &kernels_v4<T>)();
 }
 
 }  // namespace

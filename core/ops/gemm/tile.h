@@ -17,12 +17,15 @@ struct TileArgs {
   int cols;           // 1 .. max_cols
   int64_t taps;       // pieces of the sum; 1 for a matrix product
   int64_t depth;      // products per tap
-  // Where a is: `row_pointers`[t * row_pointer_stride + i] + k, or if that is null: a + i + k * a_step (one tap).
+  // Where a is: `row_pointers`[t * row_pointer_stride + i] + k, or if that is null: a + `a_offsets`[t] + i + k * a_step.
   const T* const* row_pointers;
   int64_t row_pointer_stride;
   const T* a;
+  const int64_t* a_offsets;  // null: there is one tap, at 0
   int64_t a_step;
-  const T* b;         // row (t, k) at b + (t * depth + k) * b_step, readable up to the next multiple of a vector
+  // Row (t, k) of b: b + `b_offsets`[t] + k * b_step, readable up to the next multiple of a vector.
+  const T* b;
+  const int64_t* b_offsets;  // null: tap after tap, t * depth * b_step
   int64_t b_step;
   T* c;               // row i at c + i * c_step
   int64_t c_step;

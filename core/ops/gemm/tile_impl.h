@@ -41,79 +41,111 @@ inline __attribute__((always_inline)) void store(T* p, Vector<T> v) {
   std::memcpy(p, &v, sizeof v);
 }
 
+// A tile's sums. Every loop over them is unrolled, so that they live in registers from the first product to the store.
 template <class T, int R, int V>
-inline __attribute__((always_inline)) void store_tile(const TileArgs<T>& t, const Vector<T> (&acc)[R][V]) {
-  constexpr int lanes = kLanes<T>;
-  if (t.cols == lanes * V) {
+struct Sums {
+  Vector<T> at[R][V];
+
+  inline __attribute__((always_inline)) void clear() {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 2
+      for (int j = 0; j < V; ++j) at[i][j] = Vector<T>{};
+    }
+  }
+
+  // The products of one row of b with one element of a per row: element(i).
+  template <class Element>
+  inline __attribute__((always_inline)) void add(const T* b, const Element& element) {
+    Vector<T> row[V];
+#pragma GCC unroll 2
+    for (int j = 0; j < V; ++j) row[j] = load(b + j * kLanes<T>);
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 2
+      for (int j = 0; j < V; ++j) at[i][j] += element(i) * row[j];
+    }
+  }
+
+  inline __attribute__((always_inline)) void store_rows(T* c, int64_t step) const {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 2
+      for (int j = 0; j < V; ++j) store(c + i * step + j * kLanes<T>, at[i][j]);
+    }
+  }
+
+  inline __attribute__((always_inline)) void add_rows(const T* c, int64_t step) {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 2
+      for (int j = 0; j < V; ++j) at[i][j] = load(c + i * step + j * kLanes<T>) + at[i][j];
+    }
+  }
+
+  inline __attribute__((always_inline)) void finish(const TileArgs<T>& t) {
+    constexpr int64_t width = kLanes<T> * V;
+    if (t.cols == width) {
+      if (t.accumulate) add_rows(t.c, t.c_step);
+      return store_rows(t.c, t.c_step);
+    }
+    T rows[R * width];
+    store_rows(rows, width);
     for (int i = 0; i < R; ++i) {
       T* c = t.c + i * t.c_step;
-      for (int j = 0; j < V; ++j) store(c + j * lanes, t.accumulate ? load(c + j * lanes) + acc[i][j] : acc[i][j]);
+      for (int j = 0; j < t.cols; ++j) c[j] = t.accumulate ? c[j] + rows[i * width + j] : rows[i * width + j];
     }
-    return;
   }
-  for (int i = 0; i < R; ++i) {
-    T row[lanes * V];
-    for (int j = 0; j < V; ++j) store(row + j * lanes, acc[i][j]);
-    T* c = t.c + i * t.c_step;
-    for (int j = 0; j < t.cols; ++j) c[j] = t.accumulate ? c[j] + row[j] : row[j];
-  }
-}
+};
 
 // Rows of a through one pointer each, elements of a row side by side.
 template <class T, int R, int V>
 void tile_pointers(const TileArgs<T>& t) {
-  Vector<T> acc[R][V] = {};
+  Sums<T, R, V> sums;
+  sums.clear();
   const T* b = t.b;
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const T* a[R];
-    for (int i = 0; i < R; ++i) a[i] = t.row_pointers[tap * t.row_pointer_stride + i];
-    for (int64_t k = 0; k < t.depth; ++k) {
-      Vector<T> bv[V];
-      for (int j = 0; j < V; ++j) bv[j] = load(b + j * kLanes<T>);
 #pragma GCC unroll 16
-      for (int i = 0; i < R; ++i) {
-        for (int j = 0; j < V; ++j) acc[i][j] += a[i][k] * bv[j];
-      }
-      b += t.b_step;
-    }
+    for (int i = 0; i < R; ++i) a[i] = t.row_pointers[tap * t.row_pointer_stride + i];
+    if (t.b_offsets) b = t.b + t.b_offsets[tap];
+    for (int64_t k = 0; k < t.depth; ++k, b += t.b_step) sums.add(b, [&](int i) { return a[i][k]; });
   }
-  store_tile<T, R, V>(t, acc);
+  sums.finish(t);
 }
 
 // A column of a side by side: packed panels and transposed matrices.
 template <class T, int R, int V>
 void tile_columns(const TileArgs<T>& t) {
-  Vector<T> acc[R][V] = {};
-  const T *a = t.a, *b = t.b;
-  for (int64_t k = 0; k < t.depth; ++k) {
-    Vector<T> bv[V];
-    for (int j = 0; j < V; ++j) bv[j] = load(b + j * kLanes<T>);
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) {
-      for (int j = 0; j < V; ++j) acc[i][j] += a[i] * bv[j];
-    }
-    a += t.a_step;
-    b += t.b_step;
+  Sums<T, R, V> sums;
+  sums.clear();
+  const T* b = t.b;
+  for (int64_t tap = 0; tap < t.taps; ++tap) {
+    const T* a = t.a_offsets ? t.a + t.a_offsets[tap] : t.a;
+    if (t.b_offsets) b = t.b + t.b_offsets[tap];
+    for (int64_t k = 0; k < t.depth; ++k, a += t.a_step, b += t.b_step) sums.add(b, [&](int i) { return a[i]; });
   }
-  store_tile<T, R, V>(t, acc);
+  sums.finish(t);
 }
 
 template <class T>
 using TileFunction = void (*)(const TileArgs<T>&);
 
+template <class T, int V, bool kPointers, class Rows>
+struct TileFunctions;
 template <class T, int V, bool kPointers, size_t... R>
-constexpr TileFunction<T> tile_function(int rows, std::index_sequence<R...>) {
-  constexpr TileFunction<T> table[] = {(kPointers ? &tile_pointers<T, R + 1, V> : &tile_columns<T, R + 1, V>)...};
-  return table[rows - 1];
-}
+struct TileFunctions<T, V, kPointers, std::index_sequence<R...>> {
+  static constexpr TileFunction<T> kOf[] = {(kPointers ? &tile_pointers<T, R + 1, V> : &tile_columns<T, R + 1, V>)...};
+};
 
 template <class T>
 void tile(const TileArgs<T>& t) {
   using Rows = std::make_index_sequence<kMaxRows>;
-  bool narrow = t.cols <= kLanes<T>;
-  TileFunction<T> f = t.row_pointers ? (narrow ? tile_function<T, 1, true>(t.rows, Rows{}) : tile_function<T, 2, true>(t.rows, Rows{}))
-                                     : (narrow ? tile_function<T, 1, false>(t.rows, Rows{}) : tile_function<T, 2, false>(t.rows, Rows{}));
-  f(t);
+  const bool narrow = t.cols <= kLanes<T>;
+  const TileFunction<T>* functions =
+      t.row_pointers ? (narrow ? TileFunctions<T, 1, true, Rows>::kOf : TileFunctions<T, 2, true, Rows>::kOf)
+                     : (narrow ? TileFunctions<T, 1, false, Rows>::kOf : TileFunctions<T, 2, false, Rows>::kOf);
+  functions[t.rows - 1](t);
 }
 
 // Eight rows of b at a time, so that y is read and written once for eight products.
