@@ -7,6 +7,7 @@
 #include "core/ops/conv/epilogue.h"
 #include "core/ops/conv/filter_gradient.h"
 #include "core/ops/conv/image.h"
+#include "core/ops/conv/narrow_filter_gradient.h"
 #include "core/ops/conv/narrow_input_gradient.h"
 
 namespace emplace {
@@ -192,15 +193,15 @@ class FilterGradientKernel final : public Kernel {
 
   Status run(KernelContext& c) override {
     if (c.output(0).num_elements() == 0) return ok_status();
-    Tensor in_scratch, gradient_scratch, out_scratch, padded;
+    Tensor in_scratch, gradient_scratch, out_scratch;
     ASSIGN_OR_RETURN(const C* in, as_nhwc<T>(c, c.input(0), layout_, in_scratch));
     ASSIGN_OR_RETURN(const C* gradient, as_nhwc<T>(c, c.input(2), layout_, gradient_scratch));
     ASSIGN_OR_RETURN(C* out, nhwc_output<T>(c, c.output(0), kFilterLayout, out_scratch));
-    FilterGradient<C> product(shape_);
-    if (product.scratch_size() > 0) {
-      ASSIGN_OR_RETURN(padded, c.allocate_scratch(dtype_of<C>, Shape{product.scratch_size()}));
+    if (NarrowFilterGradient<C>::suits(shape_)) {
+      RETURN_IF_ERROR(multiply(c, NarrowFilterGradient<C>(shape_), in, gradient, out));
+    } else {
+      RETURN_IF_ERROR(multiply(c, FilterGradient<C>(shape_), in, gradient, out));
     }
-    product.run(*c.parallel_, in, gradient, padded.data<C>(), out);
     finish_output<T>(c, c.output(0), kFilterLayout, out_scratch);
     return ok_status();
   }
@@ -208,6 +209,17 @@ class FilterGradientKernel final : public Kernel {
  private:
   using C = Compute<T>;
   static constexpr ImageLayout kFilterLayout{0, 1, 2, 3};  // filters are HWIO in every data format
+
+  template <class Product>
+  Status multiply(KernelContext& c, const Product& product, const C* in, const C* gradient, C* out) {
+    Tensor scratch;
+    if (product.scratch_size() > 0) {
+      ASSIGN_OR_RETURN(scratch, c.allocate_scratch(dtype_of<C>, Shape{product.scratch_size()}));
+    }
+    product.run(*c.parallel_, in, gradient, scratch.data<C>(), out);
+    return ok_status();
+  }
+
   Attrs attrs_;
   ImageLayout layout_;
   ConvShape shape_;

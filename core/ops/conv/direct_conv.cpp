@@ -2,69 +2,112 @@
 
 #include <algorithm>
 
-#include "core/ops/gemm/tile.h"
-
 namespace emplace {
 namespace {
+
+// With so few, a pointer per tap costs more than copying what is read with its padding.
 constexpr int64_t kFewChannels = 8;
+constexpr int64_t kBandBytes = 32 << 10, kMostBandBytes = 512 << 10;
+// Images of whose taps this share lies outside are better taken together.
+constexpr double kWorthLeavingOut = 0.05;
+constexpr int64_t kFewImages = 6;
+// Images that lie a multiple of this apart fall into few sets of the cache.
+constexpr int64_t kConflictStride = 2048;
+// Elements of a row sink's share: they are still in L1 when it is told.
+constexpr int64_t kSinkElements = 4096;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Calls body(first, count, x, y, image) for those of `count` pixels from `pixel` on that lie in one row, row after row.
+template <class F>
+void for_each_run(const ConvWalk& walk, int64_t pixel, int count, const F& body) {
+  int64_t x = pixel % walk.horizontal.out, y = pixel / walk.horizontal.out, image = 0;
+  if (y >= walk.vertical.out) image = y / walk.vertical.out, y %= walk.vertical.out;
+  for (int i = 0; i < count;) {
+    const int run = static_cast<int>(std::min<int64_t>(count - i, walk.horizontal.out - x));
+    body(i, run, x, y, image);
+    i += run;
+    x = 0;
+    if (++y == walk.vertical.out) y = 0, ++image;
+  }
+}
+
 }  // namespace
 
+/// Tells a sink of finished pixels, those of several tiles at once.
 template <class T>
-DirectConv<T>::DirectConv(const ConvShape& shape) : shape_(shape) {
-  in_h_ = shape.in_h;
-  in_w_ = shape.in_w;
-  in_c_ = shape.in_c;
-  out_h_ = shape.out_h;
-  out_w_ = shape.out_w;
-  out_c_ = shape.out_c;
-  groups_ = shape.groups();
-  depth_ = shape.filter_c;
-  group_out_ = groups_ > 0 ? out_c_ / groups_ : 0;
+class DirectConv<T>::Finished {
+ public:
+  Finished(RowSink* sink, int64_t channels) : sink_(sink), most_(std::max<int64_t>(1, kSinkElements / channels)) {}
+  ~Finished() { tell(); }
+  /// `pixels` that follow those before.
+  void add(int64_t first, int64_t pixels) {
+    if (!sink_) return;
+    if (count_ + pixels > most_) tell();
+    if (count_ == 0) first_ = first;
+    count_ += pixels;
+  }
+
+ private:
+  void tell() {
+    if (count_ > 0) sink_->finished(first_, count_);
+    count_ = 0;
+  }
+  RowSink* sink_;
+  int64_t most_, first_ = 0, count_ = 0;
+};
+
+template <class T>
+DirectConv<T>::DirectConv(const ConvWalk& walk) : walk_(walk) {
   rows_ = gemm::kernels<T>().max_rows;
   cols_ = gemm::kernels<T>().max_cols;
-  panels_ = (group_out_ + cols_ - 1) / cols_;
-  zeros_.assign(static_cast<size_t>(depth_), T(0));
-  vertical_ = {shape.stride_h, shape.pad_top, shape.dilation_h, 1};
-  horizontal_ = {shape.stride_w, shape.pad_left, shape.dilation_w, 1};
-  gather_ = groups_ == 1 && depth_ <= kFewChannels;
+  panels_ = ceil_div(walk.group_out, cols_);
+  const ConvAxis &v = walk.vertical, &h = walk.horizontal;
+  band_width_ = (h.out - 1) * h.step + (h.window - 1) * h.reach + 1;
+  way_ = choose_way();
+  if (way_ == Way::kPixels) zeros_.assign(static_cast<size_t>(walk.depth * (walk.groups == 1 ? walk.horizontal.window : 1)), T(0));
+  if (way_ == Way::kBands) {
+    const int64_t row_bytes = band_width_ * walk.in_c * static_cast<int64_t>(sizeof(T)) * v.step;
+    band_rows_ = std::clamp<int64_t>(kBandBytes / std::max<int64_t>(1, row_bytes), 1, std::max<int64_t>(1, v.out));
+  }
+  if (way_ == Way::kImages) rows_ = static_cast<int>(ceil_div(walk.batch, ceil_div(walk.batch, rows_)));
 }
 
 template <class T>
-DirectConv<T> DirectConv<T>::input_gradient(const ConvShape& shape) {
-  DirectConv conv(shape);
-  conv.backward_ = true;
-  std::swap(conv.in_h_, conv.out_h_);
-  std::swap(conv.in_w_, conv.out_w_);
-  std::swap(conv.in_c_, conv.out_c_);
-  std::swap(conv.depth_, conv.group_out_);
-  conv.panels_ = (conv.group_out_ + conv.cols_ - 1) / conv.cols_;
-  conv.zeros_.assign(static_cast<size_t>(conv.depth_), T(0));
-  conv.vertical_ = {1, -shape.pad_top, -shape.dilation_h, shape.stride_h};
-  conv.horizontal_ = {1, -shape.pad_left, -shape.dilation_w, shape.stride_w};
-  conv.gather_ = conv.groups_ == 1 && conv.depth_ <= kFewChannels;
-  return conv;
+typename DirectConv<T>::Way DirectConv<T>::choose_way() const {
+  const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
+  if (walk_.groups == 1 && walk_.depth <= kFewChannels && v.divide == 1 && h.divide == 1) {
+    const double pixels = static_cast<double>((v.window - 1) * v.reach + 1) * static_cast<double>(band_width_);
+    const bool fits = pixels * static_cast<double>(walk_.in_c * static_cast<int64_t>(sizeof(T))) <= kMostBandBytes;
+    return fits ? Way::kBands : Way::kPixels;  // a dilated window or wide padding may see few pixels of a vast band
+  }
+  const int64_t image_bytes = v.in * h.in * walk_.in_c * static_cast<int64_t>(sizeof(T));
+  if (!walk_.backward || walk_.batch < kFewImages || image_bytes % kConflictStride == 0) return Way::kPixels;
+  const double all = static_cast<double>(walk_.area()) * static_cast<double>(walk_.taps());
+  const double inside = static_cast<double>(v.pairs()) * static_cast<double>(h.pairs());
+  return inside < all * (1 - kWorthLeavingOut) ? Way::kImages : Way::kPixels;
 }
 
 template <class T>
 int64_t DirectConv<T>::packed_filter_size() const {
-  return groups_ * panels_ * cols_ * shape_.taps() * depth_;
+  return walk_.groups * panels_ * cols_ * walk_.taps() * walk_.depth;
 }
 
 template <class T>
 void DirectConv<T>::pack_filter(Parallel& parallel, const T* filter, T* packed) const {
-  int64_t taps = shape_.taps();
-  int64_t filter_out = shape_.out_c;  // the filter's last axis, in both directions
-  parallel.run(groups_ * panels_, static_cast<double>(taps * depth_ * cols_) * 0.3, [&](int64_t begin, int64_t end) {
+  const int64_t taps = walk_.taps(), depth = walk_.depth, group_out = walk_.group_out;
+  parallel.run(walk_.groups * panels_, static_cast<double>(taps * depth * cols_) * 0.3, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       int64_t group = p / panels_, first = p % panels_ * cols_;
-      int64_t width = std::min<int64_t>(cols_, group_out_ - first);
-      T* out = packed + p * cols_ * taps * depth_;
+      int64_t width = std::min<int64_t>(cols_, group_out - first);
+      T* out = packed + p * cols_ * taps * depth;
       for (int64_t tap = 0; tap < taps; ++tap) {
-        for (int64_t k = 0; k < depth_; ++k, out += cols_) {
-          if (backward_) {  // out channels are the filter's input channels
-            for (int64_t j = 0; j < width; ++j) out[j] = filter[(tap * shape_.filter_c + first + j) * filter_out + group * depth_ + k];
+        for (int64_t k = 0; k < depth; ++k, out += cols_) {
+          if (walk_.backward) {  // out channels are the filter's input channels
+            const T* from = filter + ((taps - 1 - tap) * group_out + first) * walk_.in_c + group * depth + k;
+            for (int64_t j = 0; j < width; ++j) out[j] = from[j * walk_.in_c];
           } else {
-            std::copy_n(filter + (tap * depth_ + k) * filter_out + group * group_out_ + first, width, out);
+            std::copy_n(filter + (tap * depth + k) * walk_.out_c + group * group_out + first, width, out);
           }
           std::fill(out + width, out + cols_, T(0));
         }
@@ -74,30 +117,56 @@ void DirectConv<T>::pack_filter(Parallel& parallel, const T* filter, T* packed) 
 }
 
 template <class T>
-template <class F>
-void DirectConv<T>::for_each_run(int64_t pixel, int rows, const F& body) const {
-  int64_t x = pixel % out_w_, y = pixel / out_w_ % out_h_, image = pixel / out_w_ / out_h_;
-  for (int i = 0; i < rows;) {
-    int run = static_cast<int>(std::min<int64_t>(rows - i, out_w_ - x));
-    body(i, run, x, y, image);
-    i += run;
-    x = 0;
-    if (++y == out_h_) y = 0, ++image;
+void DirectConv<T>::multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::vector<const T*>& pointers) const {
+  const int64_t depth = walk_.depth, panel_size = cols_ * walk_.taps() * depth;
+  t.row_pointers = pointers.data();
+  t.row_pointer_stride = rows_;
+  t.b_step = cols_;
+  for (int64_t group = 0; group < walk_.groups; ++group) {
+    if (group > 0) {
+      for (const T*& p : pointers) p += p == zeros_.data() ? 0 : depth;
+    }
+    for (int64_t panel = 0; panel < panels_; ++panel) {
+      const int64_t first = panel * cols_, channel = group * walk_.group_out + first;
+      t.cols = static_cast<int>(std::min<int64_t>(cols_, walk_.group_out - first));
+      t.b = job.packed + (group * panels_ + panel) * panel_size;
+      t.c = out + channel;
+      gemm::kernels<T>().tile(t);
+      if (job.epilogue.apply) job.epilogue.apply(job.epilogue.state, t.c, t.rows, t.cols, t.c_step, channel);
+    }
   }
 }
 
 template <class T>
-void DirectConv<T>::fill_pointers(const T* in, int64_t pixel, int rows, const T** pointers) const {
-  const T* outside = zeros_.data();
-  for_each_run(pixel, rows, [&](int first, int run, int64_t x, int64_t y, int64_t image) {
-    const T** tap = pointers + first;
-    for (int64_t kh = 0; kh < shape_.window_h; ++kh) {
-      int64_t row = vertical_.source(y, kh, in_h_);
-      const T* line = in + (image * in_h_ + row) * in_w_ * in_c_;
-      for (int64_t kw = 0; kw < shape_.window_w; ++kw, tap += rows_) {
+void DirectConv<T>::point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel, std::vector<const T*>& pointers) const {
+  const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
+  const int64_t in_c = walk_.in_c;
+  auto sees_inside = [&](int run, int64_t x, int64_t first_tap, int64_t last_tap) {
+    return h.divide == 1 && h.source(x, first_tap) >= 0 && h.source(x + run - 1, last_tap) >= 0;
+  };
+  bool inside = walk_.groups == 1 && h.side_by_side();
+  if (inside) {
+    for_each_run(walk_, pixel, t.rows, [&](int, int run, int64_t x, int64_t, int64_t) {
+      inside = inside && sees_inside(run, x, 0, h.window - 1);
+    });
+  }
+  const int64_t taps_w = inside ? 1 : h.window;  // a row of taps as one
+  t.taps = v.window * taps_w;
+  t.depth = walk_.depth * (h.window / taps_w);
+  for_each_run(walk_, pixel, t.rows, [&](int first, int run, int64_t x, int64_t y, int64_t image) {
+    const T** tap = pointers.data() + first;
+    for (int64_t kh = 0; kh < v.window; ++kh) {
+      const int64_t row = v.source(y, kh);
+      const T* line = in + (image * v.in + row) * h.in * in_c;
+      for (int64_t kw = 0; kw < taps_w; ++kw, tap += rows_) {
+        if (row >= 0 && (inside || sees_inside(run, x, kw, kw))) {
+          const T* from = line + h.source(x, kw) * in_c;
+          for (int i = 0; i < run; ++i) tap[i] = from + i * h.step * in_c;
+          continue;
+        }
         for (int i = 0; i < run; ++i) {
-          int64_t col = row < 0 ? -1 : horizontal_.source(x + i, kw, in_w_);
-          tap[i] = col < 0 ? outside : line + col * in_c_;
+          const int64_t col = row < 0 ? -1 : h.source(x + i, kw);
+          tap[i] = col < 0 ? zeros_.data() : line + col * in_c;
         }
       }
     }
@@ -105,90 +174,126 @@ void DirectConv<T>::fill_pointers(const T* in, int64_t pixel, int rows, const T*
 }
 
 template <class T>
-void DirectConv<T>::gather(const T* in, int64_t pixel, int rows, T* values) const {
-  for_each_run(pixel, rows, [&](int first, int run, int64_t x, int64_t y, int64_t image) {
-    T* out = values + first;
-    for (int64_t kh = 0; kh < shape_.window_h; ++kh) {
-      int64_t row = vertical_.source(y, kh, in_h_);
-      const T* line = in + (image * in_h_ + row) * in_w_ * in_c_;
-      for (int64_t kw = 0; kw < shape_.window_w; ++kw, out += depth_ * rows) {
-        bool inside = row >= 0 && horizontal_.divide == 1 && horizontal_.source(x, kw, in_w_) >= 0 &&
-                      horizontal_.source(x + run - 1, kw, in_w_) >= 0;
-        const T* source = inside ? line + horizontal_.source(x, kw, in_w_) * in_c_ : nullptr;
-        for (int64_t c = 0; c < depth_; ++c) {
-          T* to = out + c * rows;
-          int64_t step = horizontal_.step * in_c_;
-          if (inside && step == 1) {
-            for (int i = 0; i < run; ++i) to[i] = source[i];
-          } else if (inside) {
-            for (int i = 0; i < run; ++i) to[i] = source[i * step + c];
-          } else {
-            for (int i = 0; i < run; ++i) {
-              int64_t col = row < 0 ? -1 : horizontal_.source(x + i, kw, in_w_);
-              to[i] = col < 0 ? T(0) : line[col * in_c_ + c];
-            }
+void DirectConv<T>::run_pixels(const Job& job, int64_t begin, int64_t end) const {
+  const int64_t pixels = walk_.batch * walk_.area();
+  thread_local std::vector<const T*> pointers;
+  pointers.assign(static_cast<size_t>(walk_.taps() * rows_), zeros_.data());
+  Finished finished(job.sink, walk_.out_c);
+  for (int64_t pixel = begin * rows_; pixel < std::min(end * rows_, pixels); pixel += rows_) {
+    gemm::TileArgs<T> t{};
+    t.rows = static_cast<int>(std::min<int64_t>(rows_, pixels - pixel));
+    t.c_step = walk_.out_c;
+    point_to_pixels(t, job.in, pixel, pointers);
+    multiply(t, job, job.out + pixel * walk_.out_c, pointers);
+    finished.add(pixel, t.rows);
+  }
+}
+
+// Rows [first_row, first_row + rows) of what the window sees, those outside the image as zeros.
+template <class T>
+void DirectConv<T>::copy_band(const T* image, int64_t first_row, int64_t rows, T* band) const {
+  const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
+  const int64_t in_c = walk_.in_c;
+  const int64_t first = std::clamp<int64_t>(h.pad, 0, band_width_), last = std::clamp<int64_t>(h.in + h.pad, first, band_width_);
+  for (int64_t row = first_row; row < first_row + rows; ++row, band += band_width_ * in_c) {
+    if (row < 0 || row >= v.in) {
+      std::fill_n(band, band_width_ * in_c, T(0));
+      continue;
+    }
+    std::fill_n(band, first * in_c, T(0));
+    const T* line = image + row * h.in * in_c;
+    if (first < last) std::copy_n(line + (first - h.pad) * in_c, (last - first) * in_c, band + first * in_c);
+    std::fill(band + last * in_c, band + band_width_ * in_c, T(0));
+  }
+}
+
+template <class T>
+void DirectConv<T>::run_bands(const Job& job, int64_t begin, int64_t end) const {
+  const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
+  const int64_t in_c = walk_.in_c, out_c = walk_.out_c, bands = ceil_div(v.out, band_rows_);
+  const int64_t most_rows = (band_rows_ - 1) * v.step + (v.window - 1) * v.reach + 1;
+  const int64_t taps_w = h.side_by_side() ? 1 : h.window;  // a row of taps as one
+  thread_local std::vector<const T*> pointers;
+  thread_local std::vector<T> band;
+  pointers.resize(static_cast<size_t>(v.window * taps_w * rows_));
+  band.resize(static_cast<size_t>(most_rows * band_width_ * in_c));
+  Finished finished(job.sink, out_c);
+  for (int64_t index = begin; index < end; ++index) {
+    const int64_t image = index / bands, first_y = index % bands * band_rows_, rows = std::min(band_rows_, v.out - first_y);
+    copy_band(job.in + image * v.in * h.in * in_c, first_y * v.step - v.pad,
+              (rows - 1) * v.step + (v.window - 1) * v.reach + 1, band.data());
+    for (int64_t pixel = 0; pixel < rows * h.out; pixel += rows_) {
+      gemm::TileArgs<T> t{};
+      t.rows = static_cast<int>(std::min<int64_t>(rows_, rows * h.out - pixel));
+      t.taps = v.window * taps_w;
+      t.depth = walk_.depth * (h.window / taps_w);
+      t.c_step = out_c;
+      for_each_run(walk_, pixel, t.rows, [&](int first, int run, int64_t x, int64_t y, int64_t) {
+        const T** tap = pointers.data() + first;
+        for (int64_t kh = 0; kh < v.window; ++kh) {
+          const T* line = band.data() + ((y * v.step + kh * v.reach) * band_width_ + x * h.step) * in_c;
+          for (int64_t kw = 0; kw < taps_w; ++kw, tap += rows_) {
+            for (int i = 0; i < run; ++i) tap[i] = line + (kw * h.reach + i * h.step) * in_c;
           }
         }
-      }
+      });
+      const int64_t out_pixel = (image * v.out + first_y) * h.out + pixel;
+      multiply(t, job, job.out + out_pixel * out_c, pointers);
+      finished.add(out_pixel, t.rows);
     }
-  });
+  }
 }
 
 template <class T>
-void DirectConv<T>::run_tiles(const T* in, const T* packed, T* out, int64_t begin, int64_t end,
-                              const ConvEpilogue<T>& epilogue, RowSink* sink) const {
-  const auto& kernel = gemm::kernels<T>();
-  int64_t taps = shape_.taps(), pixels = shape_.batch * out_h_ * out_w_;
+void DirectConv<T>::run_images(const Job& job, int64_t begin, int64_t end) const {
+  const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
+  const int64_t area = walk_.area(), in_c = walk_.in_c, image_size = v.in * h.in * in_c;
+  const bool by_rows = walk_.groups == 1 && h.side_by_side();  // a row of taps as one
   thread_local std::vector<const T*> pointers;
-  thread_local std::vector<T> values;
-  if (gather_) {
-    values.resize(static_cast<size_t>(taps * depth_ * rows_));
-  } else {
-    pointers.resize(static_cast<size_t>(taps * rows_));
-  }
-  for (int64_t tile = begin; tile < end; ++tile) {
-    int64_t first_pixel = tile * rows_;
+  thread_local std::vector<int64_t> offsets;
+  offsets.resize(static_cast<size_t>(walk_.taps()));
+  for (int64_t index = begin; index < end; ++index) {
+    const int64_t first = index / area * rows_, pixel = index % area, y = pixel / h.out, x = pixel % h.out;
     gemm::TileArgs<T> t{};
-    t.rows = static_cast<int>(std::min<int64_t>(rows_, pixels - first_pixel));
-    if (gather_) {
-      gather(in, first_pixel, t.rows, values.data());
-      t.taps = 1;
-      t.depth = taps * depth_;
-      t.a = values.data();
-      t.a_step = t.rows;
-    } else {
-      fill_pointers(in, first_pixel, t.rows, pointers.data());
-      t.taps = taps;
-      t.depth = depth_;
-      t.row_pointers = pointers.data();
-      t.row_pointer_stride = rows_;
-    }
-    for (int64_t group = 0; group < groups_; ++group) {
-      if (group > 0) {
-        for (const T*& p : pointers) p += p == zeros_.data() ? 0 : depth_;
+    t.rows = static_cast<int>(std::min<int64_t>(rows_, walk_.batch - first));
+    t.c_step = area * walk_.out_c;
+    t.depth = walk_.depth;
+    t.b_offsets = offsets.data();
+    pointers.clear();
+    for (int64_t kh = 0; kh < v.window; ++kh) {
+      const int64_t row = v.source(y, kh);
+      if (row < 0) continue;
+      int64_t seen = 0;
+      for (int64_t kw = 0; kw < h.window; ++kw) {
+        const int64_t col = h.source(x, kw);
+        if (col < 0 || (by_rows && seen++ > 0)) continue;
+        offsets[static_cast<size_t>(t.taps++)] = (kh * h.window + kw) * walk_.depth * cols_;
+        const T* from = job.in + first * image_size + (row * h.in + col) * in_c;
+        for (int64_t i = 0; i < rows_; ++i) pointers.push_back(from + std::min<int64_t>(i, t.rows - 1) * image_size);
       }
-      for (int64_t panel = 0; panel < panels_; ++panel) {
-        int64_t first = panel * cols_, channel = group * group_out_ + first;
-        t.cols = static_cast<int>(std::min<int64_t>(cols_, group_out_ - first));
-        t.b = packed + (group * panels_ + panel) * cols_ * taps * depth_;
-        t.b_step = cols_;
-        t.c = out + first_pixel * out_c_ + channel;
-        t.c_step = out_c_;
-        kernel.tile(t);
-        if (epilogue.apply) epilogue.apply(epilogue.state, t.c, t.rows, t.cols, out_c_, channel);
-      }
+      if (by_rows) t.depth = walk_.depth * seen;
     }
-    if (sink) sink->finished(first_pixel, t.rows);
+    multiply(t, job, job.out + (first * area + pixel) * walk_.out_c, pointers);
   }
 }
 
 template <class T>
 void DirectConv<T>::run(Parallel& parallel, const T* in, const T* packed_filter, T* out, const ConvEpilogue<T>& epilogue,
                         RowSink* sink) const {
-  int64_t pixels = shape_.batch * out_h_ * out_w_;
-  int64_t tiles = (pixels + rows_ - 1) / rows_;
-  double cost_ns = static_cast<double>(rows_ * out_c_ * shape_.taps() * depth_) * 0.02 + 200;
-  parallel.run(tiles, cost_ns, [&](int64_t begin, int64_t end) { run_tiles(in, packed_filter, out, begin, end, epilogue, sink); });
+  const Job job{in, packed_filter, out, epilogue, sink};
+  const double pixel_ns = static_cast<double>(walk_.out_c * walk_.taps() * walk_.depth) * 0.02 + 200.0 / rows_;
+  const int64_t area = walk_.area(), tiles = ceil_div(walk_.batch * area, rows_);
+  switch (way_) {
+    case Way::kPixels:
+      return parallel.run(tiles, pixel_ns * rows_, [&](int64_t begin, int64_t end) { run_pixels(job, begin, end); });
+    case Way::kBands:
+      return parallel.run(walk_.batch * ceil_div(walk_.vertical.out, band_rows_),
+                          pixel_ns * static_cast<double>(band_rows_ * walk_.horizontal.out),
+                          [&](int64_t begin, int64_t end) { run_bands(job, begin, end); });
+    case Way::kImages:
+      return parallel.run(ceil_div(walk_.batch, rows_) * area, pixel_ns * rows_,
+                          [&](int64_t begin, int64_t end) { run_images(job, begin, end); });
+  }
 }
 
 template class DirectConv<float>;

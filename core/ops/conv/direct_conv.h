@@ -6,7 +6,8 @@
 
 #include "core/base/parallel.h"
 #include "core/op/tile.h"
-#include "core/ops/conv/conv_shape.h"
+#include "core/ops/conv/conv_walk.h"
+#include "core/ops/gemm/tile.h"
 
 namespace emplace {
 
@@ -23,55 +24,52 @@ template <class T>
 class DirectConv {
  public:
   DirectConv() = default;
-  explicit DirectConv(const ConvShape& shape);
+  explicit DirectConv(const ConvShape& shape) : DirectConv(ConvWalk::forward(shape)) {}
+  /// For gradients with respect to the input: the pixels are those of the input, the window reaches back to the
+  /// outputs that used them. `filter` as below; in = the output's gradient, out = the input's.
+  static DirectConv input_gradient(const ConvShape& shape) { return DirectConv(ConvWalk::input_gradient(shape)); }
 
   /// Elements of the filter rearranged into panels.
   int64_t packed_filter_size() const;
   /// `filter` [h, w, in_c / groups, out_c]; `packed` 64-byte aligned.
   void pack_filter(Parallel& parallel, const T* filter, T* packed) const;
-  /// in [batch, in_h, in_w, in_c], out [batch, out_h, out_w, out_c].
-  /// `sink`, if any, is told of the pixels.
+  /// in [batch, in_h, in_w, in_c], out [batch, out_h, out_w, out_c]. `sink`, if any, is told of the pixels. Gradients
+  /// have neither epilogue nor sink.
   void run(Parallel& parallel, const T* in, const T* packed_filter, T* out, const ConvEpilogue<T>& epilogue = {},
            RowSink* sink = nullptr) const;
 
-  /// For gradients with respect to the input: the pixels are those of the input, the window reaches back to the
-  /// outputs that used them. `filter` as above; in = the output's gradient, out = the input's.
-  static DirectConv input_gradient(const ConvShape& shape);
-
  private:
-  /// The way from a written pixel to the ones it reads, along one axis: read = (written * step - pad + tap * reach) /
-  /// divide, if that divides and lies in the image. Forward: divide is 1; backward: step is 1, pad and reach negated.
-  struct Axis {
-    int64_t step = 1, pad = 0, reach = 1, divide = 1;
-    /// The pixel read, or -1.
-    int64_t source(int64_t written, int64_t tap, int64_t size) const {
-      int64_t at = written * step - pad + tap * reach;
-      if (divide > 1) {
-        if (at % divide != 0) return -1;
-        at /= divide;
-      }
-      return at >= 0 && at < size ? at : -1;
-    }
+  /// What the pixels of a tile have in common.
+  enum class Way : uint8_t {
+    kPixels,  // they follow each other in the output
+    kBands,   // the same; what is read was first copied with its padding, because it has few channels
+    kImages,  // they have the same place in several images, hence the same taps inside
   };
+  struct Job {
+    const T *in, *packed;
+    T* out;
+    const ConvEpilogue<T>& epilogue;
+    RowSink* sink;
+  };
+  class Finished;
 
-  void run_tiles(const T* in, const T* packed, T* out, int64_t begin, int64_t end, const ConvEpilogue<T>& epilogue,
-                 RowSink* sink) const;
-  /// For each tap and each of `rows` pixels from `pixel` on: where what it multiplies begins; `zeros_` outside.
-  void fill_pointers(const T* in, int64_t pixel, int rows, const T** pointers) const;
-  /// The values themselves, one tap and channel after the other, `rows` pixels side by side.
-  void gather(const T* in, int64_t pixel, int rows, T* values) const;
-  /// Calls body(first, count, x, y, image) for runs of pixels that lie in one row of the output.
-  template <class F>
-  void for_each_run(int64_t pixel, int rows, const F& body) const;
+  explicit DirectConv(const ConvWalk& walk);
+  Way choose_way() const;
+  void run_pixels(const Job& job, int64_t begin, int64_t end) const;
+  void run_bands(const Job& job, int64_t begin, int64_t end) const;
+  void run_images(const Job& job, int64_t begin, int64_t end) const;
+  /// Sets the tile's taps; through each, where what a pixel multiplies begins, `zeros_` outside.
+  void point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel, std::vector<const T*>& pointers) const;
+  void copy_band(const T* image, int64_t first_row, int64_t rows, T* band) const;
+  /// All channels of the tile's pixels, whose first is at `out`.
+  void multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::vector<const T*>& pointers) const;
 
-  ConvShape shape_;
-  bool backward_ = false;
-  bool gather_ = false;  // so few channels that a pointer per tap costs more than moving the values
-  // In the terms of run(): what is read and what is written.
-  int64_t in_h_ = 0, in_w_ = 0, in_c_ = 0, out_h_ = 0, out_w_ = 0, out_c_ = 0, depth_ = 0, group_out_ = 0, groups_ = 1;
-  Axis vertical_, horizontal_;
+  ConvWalk walk_;
+  Way way_ = Way::kPixels;
   int rows_ = 1, cols_ = 1;
-  int64_t panels_ = 0;  // per group
+  int64_t panels_ = 0;      // per group
+  int64_t band_rows_ = 1;   // of the output
+  int64_t band_width_ = 0;  // pixels of a row that was copied with its padding
   std::vector<T> zeros_;
 };
 

@@ -1,18 +1,34 @@
 #include "core/ops/conv/filter_gradient.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/ops/gemm/tile.h"
 
 namespace emplace {
+namespace {
+
+// Pixels of the output whose rows of input and gradient are in cache while every tap and tile passes over them.
+constexpr int64_t kBlockPixels = 256;
+// Units are handed out in few groups: a worker reads the whole batch for each.
+constexpr int64_t kGroups = 8;
+
+}  // namespace
+
+/// Rows [first, last) of the output, those of all images counted through; and room for where they begin.
+template <class T>
+struct FilterGradient<T>::Block {
+  int64_t first = 0, last = 0;
+  int64_t *in_offsets = nullptr, *gradient_offsets = nullptr;
+};
 
 template <class T>
 FilterGradient<T>::FilterGradient(const ConvShape& shape) : shape_(shape) {
   const auto& kernel = gemm::kernels<T>();
-  rows_ = kernel.max_rows;
   cols_ = kernel.max_cols;
   group_out_ = shape.out_c / std::max<int64_t>(1, shape.groups());
-  row_tiles_ = (shape.filter_c + rows_ - 1) / rows_;
+  row_tiles_ = (shape.filter_c + kernel.max_rows - 1) / kernel.max_rows;
+  rows_ = static_cast<int>(row_tiles_ > 0 ? (shape.filter_c + row_tiles_ - 1) / row_tiles_ : 1);  // 32 are 11 + 11 + 10
   panels_ = (group_out_ + cols_ - 1) / cols_;
   bool whole = shape.groups() == 1 && shape.out_c % kernel.vector == 0;
   gradient_step_ = whole ? shape.out_c : shape.out_c + cols_;
@@ -23,13 +39,12 @@ int64_t FilterGradient<T>::scratch_size() const {
   return gradient_step_ == shape_.out_c ? 0 : shape_.pixels() * gradient_step_;
 }
 
-// One tap, a tile of input channels, a panel of output channels: what image `n` adds, a run of pixels of one row at a time.
+// One tap, a tile of input channels, a panel of output channels: what the rows of `block` add.
 template <class T>
-void FilterGradient<T>::run_unit(const T* in, const T* gradient, int64_t unit, int64_t n, T* filter) const {
+void FilterGradient<T>::add_block(const T* in, const T* gradient, const Block& block, int64_t unit, T* filter) const {
   const ConvShape& s = shape_;
-  const auto& kernel = gemm::kernels<T>();
-  int64_t panel = unit % panels_, tile = unit / panels_ % row_tiles_;
-  int64_t tap = unit / panels_ / row_tiles_ % s.taps(), group = unit / panels_ / row_tiles_ / s.taps();
+  int64_t tile = unit % row_tiles_, tap = unit / row_tiles_ % s.taps();
+  int64_t panel = unit / row_tiles_ / s.taps() % panels_, group = unit / row_tiles_ / s.taps() / panels_;
   int64_t kh = tap / s.window_w, kw = tap % s.window_w;
   // Columns of the output whose source column lies in the image: first <= ow < last.
   int64_t offset = kw * s.dilation_w - s.pad_left;
@@ -38,22 +53,26 @@ void FilterGradient<T>::run_unit(const T* in, const T* gradient, int64_t unit, i
   gemm::TileArgs<T> t{};
   t.rows = static_cast<int>(std::min<int64_t>(rows_, s.filter_c - tile * rows_));
   t.cols = static_cast<int>(std::min<int64_t>(cols_, group_out_ - panel * cols_));
-  t.taps = 1;
   t.depth = last - first;
+  t.a = in + group * s.filter_c + tile * rows_;
+  t.a_offsets = block.in_offsets;
   t.a_step = s.in_c * s.stride_w;
+  t.b = gradient + group * group_out_ + panel * cols_;
+  t.b_offsets = block.gradient_offsets;
   t.b_step = gradient_step_;
   t.c = filter + (tap * s.filter_c + tile * rows_) * s.out_c + group * group_out_ + panel * cols_;
   t.c_step = s.out_c;
-  for (int i = 0; n == 0 && i < t.rows; ++i) std::fill_n(t.c + i * t.c_step, t.cols, T(0));
-  if (t.depth <= 0 || n >= s.batch) return;
-  t.accumulate = true;
-  for (int64_t oh = 0; oh < s.out_h; ++oh) {
+  t.accumulate = block.first > 0;
+  int64_t n = block.first / std::max<int64_t>(1, s.out_h), oh = block.first % std::max<int64_t>(1, s.out_h);
+  for (int64_t row = block.first; row < block.last; ++row) {
     int64_t ih = oh * s.stride_h - s.pad_top + kh * s.dilation_h;
-    if (ih < 0 || ih >= s.in_h) continue;
-    t.a = in + ((n * s.in_h + ih) * s.in_w + first * s.stride_w + offset) * s.in_c + group * s.filter_c + tile * rows_;
-    t.b = gradient + ((n * s.out_h + oh) * s.out_w + first) * gradient_step_ + group * group_out_ + panel * cols_;
-    kernel.tile(t);
+    if (ih >= 0 && ih < s.in_h && first < last) {
+      block.in_offsets[t.taps] = ((n * s.in_h + ih) * s.in_w + first * s.stride_w + offset) * s.in_c;
+      block.gradient_offsets[t.taps++] = (row * s.out_w + first) * gradient_step_;
+    }
+    if (++oh == s.out_h) oh = 0, ++n;
   }
+  if (t.taps > 0 || !t.accumulate) gemm::kernels<T>().tile(t);
 }
 
 template <class T>
@@ -68,16 +87,20 @@ void FilterGradient<T>::run(Parallel& parallel, const T* in, const T* out_gradie
     });
     gradient = scratch;
   }
-  // Few groups of units, so that an image that was read serves many of them while it is in cache.
-  constexpr int64_t kGroups = 8;
+  const int64_t rows = shape_.batch * shape_.out_h;
+  const int64_t block_rows = std::max<int64_t>(1, kBlockPixels / std::max<int64_t>(1, shape_.out_w));
   int64_t units = shape_.groups() * shape_.taps() * row_tiles_ * panels_, groups = std::min(units, kGroups);
   double cost_ns = static_cast<double>(shape_.pixels()) * rows_ * cols_ * 0.02 * static_cast<double>(units) / kGroups;
   parallel.run(groups, cost_ns, [&](int64_t begin, int64_t end) {
-    for (int64_t n = 0; n < std::max<int64_t>(shape_.batch, 1); ++n) {
+    std::vector<int64_t> offsets(static_cast<size_t>(2 * block_rows));
+    Block block{0, 0, offsets.data(), offsets.data() + block_rows};
+    do {  // once at least: without a pixel the gradient is 0
+      block.last = std::min(rows, block.first + block_rows);
       for (int64_t unit = units * begin / groups; unit < units * end / groups; ++unit) {
-        run_unit(in, gradient, unit, n, filter);
+        add_block(in, gradient, block, unit, filter);
       }
-    }
+      block.first = block.last;
+    } while (block.first < rows);
   });
 }
 

@@ -19,7 +19,8 @@ class FilterGradient {
   void run(Parallel& parallel, const T* in, const T* out_gradient, T* scratch, T* filter) const;
 
  private:
-  void run_unit(const T* in, const T* gradient, int64_t unit, int64_t n, T* filter) const;
+  struct Block;
+  void add_block(const T* in, const T* gradient, const Block& block, int64_t unit, T* filter) const;
 
   ConvShape shape_;
   int rows_, cols_;

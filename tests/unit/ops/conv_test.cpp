@@ -1,0 +1,182 @@
+// Convolutions and their gradients against sums in double, for each way in which they are computed, and in pieces.
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "core/ops/conv/direct_conv.h"
+#include "core/ops/conv/filter_gradient.h"
+#include "core/ops/conv/narrow_filter_gradient.h"
+#include "core/tensor/tensor.h"
+
+using namespace emplace;
+
+namespace {
+
+/// Hands out pieces of `size` items, the last ones first.
+class Pieces final : public Parallel {
+ public:
+  explicit Pieces(int64_t size) : size_(size) {}
+
+ protected:
+  void run_erased(int64_t n, double, Body body, const void* closure) override {
+    for (int64_t begin = n > 0 ? (n - 1) / size_ * size_ : -1; begin >= 0; begin -= size_) body(closure, begin, std::min(n, begin + size_));
+  }
+
+ private:
+  int64_t size_;
+};
+
+template <class T>
+Tensor pattern(const Shape& shape, int seed) {
+  Tensor t = Tensor::allocate(dtype_of<T>, shape).take();
+  for (int64_t i = 0; i < t.num_elements(); ++i) t.data<T>()[i] = static_cast<T>((i * 7919 + seed * 31) % 23 - 11) / 8;
+  return t;
+}
+
+/// Calls f(element of the input, of the filter, of the output) for each product that a convolution sums.
+template <class F>
+void for_each_product(const ConvShape& s, const F& f) {
+  const int64_t group_out = s.out_c / s.groups();
+  for (int64_t n = 0; n < s.batch; ++n)
+    for (int64_t oh = 0; oh < s.out_h; ++oh)
+      for (int64_t ow = 0; ow < s.out_w; ++ow)
+        for (int64_t kh = 0; kh < s.window_h; ++kh)
+          for (int64_t kw = 0; kw < s.window_w; ++kw) {
+            const int64_t ih = oh * s.stride_h - s.pad_top + kh * s.dilation_h, iw = ow * s.stride_w - s.pad_left + kw * s.dilation_w;
+            if (ih < 0 || iw < 0 || ih >= s.in_h || iw >= s.in_w) continue;
+            for (int64_t o = 0; o < s.out_c; ++o)
+              for (int64_t c = 0; c < s.filter_c; ++c)
+                f(((n * s.in_h + ih) * s.in_w + iw) * s.in_c + o / group_out * s.filter_c + c,
+                  ((kh * s.window_w + kw) * s.filter_c + c) * s.out_c + o, ((n * s.out_h + oh) * s.out_w + ow) * s.out_c + o);
+          }
+}
+
+enum class What { kForward, kInput, kFilter };
+
+template <class T, class Product>
+void filter_gradient(Parallel& parallel, const ConvShape& s, const T* x, const T* y, T* filter) {
+  const Product product(s);
+  Tensor scratch = pattern<T>({product.scratch_size()}, 4);
+  product.run(parallel, x, y, scratch.data<T>(), filter);
+}
+
+template <class T>
+Tensor compute(Parallel& parallel, const ConvShape& s, What what, const Tensor& x, const Tensor& filter, const Tensor& y, RowSink* sink = nullptr) {
+  Tensor result = pattern<T>((what == What::kForward ? y : what == What::kInput ? x : filter).shape(), 5);
+  if (what == What::kFilter) {
+    NarrowFilterGradient<T>::suits(s)
+        ? filter_gradient<T, NarrowFilterGradient<T>>(parallel, s, x.data<T>(), y.data<T>(), result.data<T>())
+        : filter_gradient<T, FilterGradient<T>>(parallel, s, x.data<T>(), y.data<T>(), result.data<T>());
+    return result;
+  }
+  const auto conv = what == What::kInput ? DirectConv<T>::input_gradient(s) : DirectConv<T>(s);
+  Tensor packed = pattern<T>({conv.packed_filter_size()}, 4);
+  conv.pack_filter(parallel, filter.data<T>(), packed.data<T>());
+  conv.run(parallel, (what == What::kInput ? y : x).data<T>(), packed.data<T>(), result.data<T>(), {}, sink);
+  return result;
+}
+
+/// The largest distance to the sums in double; infinite if pieces change the bytes.
+template <class T>
+double error(const ConvShape& s, What what) {
+  const Tensor x = pattern<T>({s.batch, s.in_h, s.in_w, s.in_c}, 1), y = pattern<T>({s.batch, s.out_h, s.out_w, s.out_c}, 2);
+  const Tensor filter = pattern<T>({s.window_h, s.window_w, s.filter_c, s.out_c}, 3);
+  Sequential sequential;
+  const Tensor result = compute<T>(sequential, s, what, x, filter, y);
+  std::vector<double> want(static_cast<size_t>(result.num_elements()));
+  for_each_product(s, [&](int64_t in, int64_t w, int64_t out) {
+    const double a = x.data<T>()[in], b = filter.data<T>()[w], c = y.data<T>()[out];
+    if (what == What::kForward) want[static_cast<size_t>(out)] += a * b;
+    if (what == What::kInput) want[static_cast<size_t>(in)] += c * b;
+    if (what == What::kFilter) want[static_cast<size_t>(w)] += a * c;
+  });
+  double worst = 0;
+  for (size_t i = 0; i < want.size(); ++i) worst = std::max(worst, std::abs(want[i] - double(result.data<T>()[i])));
+  for (int64_t size : {1, 3}) {
+    Pieces pieces(size);
+    const Tensor again = compute<T>(pieces, s, what, x, filter, y);
+    if (std::memcmp(again.raw(), result.raw(), result.size_bytes()) != 0) return INFINITY;
+  }
+  return worst;
+}
+
+ConvShape shape(int64_t batch, int64_t size, int64_t in_c, int64_t out_c, int64_t stride, int64_t dilation, int64_t groups, std::string_view padding) {
+  ConvShape s;
+  s.batch = batch, s.in_h = size, s.in_w = size + 2, s.in_c = in_c, s.window_h = 3, s.window_w = 2;
+  s.filter_c = in_c / groups, s.out_c = out_c, s.stride_h = s.stride_w = stride, s.dilation_h = dilation;
+  const WindowAxis h = window_axis(s.in_h, 3, dilation, stride, padding).take(), w = window_axis(s.in_w, 2, 1, stride, padding).take();
+  s.out_h = h.out, s.out_w = w.out, s.pad_top = h.pad_before, s.pad_left = w.pad_before;
+  return s;
+}
+
+class Told final : public RowSink {
+ public:
+  explicit Told(int64_t rows) : times(static_cast<size_t>(rows)) {}
+  void finished(int64_t first_row, int64_t rows) override {
+    for (int64_t r = first_row; r < first_row + rows; ++r) ++times[static_cast<size_t>(r)];
+  }
+  std::vector<int> times;
+};
+
+}  // namespace
+
+TEST_CASE("a convolution and its gradients equal the sums in double, in whatever pieces") {
+  for (std::string_view padding : {"SAME", "VALID"})
+    for (int64_t batch : {2, 7})  // few images, and enough of them to be taken together
+      for (int64_t channels : {1, 3, 16, 20})
+        for (int64_t out : {1, 8, 40})
+          for (int64_t stride : {1, 2})
+            for (int64_t dilation : {1, 2})
+              for (int64_t groups : {1, 4}) {
+                if (channels % groups || out % groups) continue;
+                const ConvShape s = shape(batch, 7, channels, out, stride, dilation, groups, padding);
+                INFO(padding << " batch " << batch << ", " << channels << " to " << out << " stride " << stride << " dilation " << dilation << " groups " << groups);
+                for (What what : {What::kForward, What::kInput}) {
+                  CHECK(error<float>(s, what) < 1e-4);
+                  CHECK(error<double>(s, what) < 1e-12);
+                }
+                CHECK(error<float>(s, What::kFilter) < 1e-3);
+                CHECK(error<double>(s, What::kFilter) < 1e-11);
+              }
+}
+
+TEST_CASE("images of many rows are read band by band, their filters' gradients block by block") {
+  const ConvShape s = shape(1, 61, 3, 17, 1, 1, 1, "SAME"), wide = shape(2, 19, 18, 20, 1, 1, 1, "SAME");
+  for (What what : {What::kForward, What::kInput, What::kFilter}) {
+    CHECK(error<double>(s, what) < 1e-10);
+    CHECK(error<double>(wide, what) < 1e-10);
+  }
+}
+
+TEST_CASE("padding far wider than the image costs no memory") {
+  ConvShape s = shape(2, 5, 1, 8, 1, 1, 1, "VALID");
+  s.stride_w = 1'000'000'000, s.pad_left = 2'000'000'000, s.out_w = 4;
+  CHECK(error<double>(s, What::kForward) < 1e-12);
+  CHECK(error<double>(s, What::kFilter) < 1e-12);
+}
+
+TEST_CASE("without an image the gradient of a filter is zero") {
+  for (int64_t channels : {1, 16}) {
+    ConvShape s = shape(1, 5, channels, 8, 1, 1, 1, "VALID");
+    s.batch = 0;
+    CHECK(error<float>(s, What::kFilter) == 0);
+    s.batch = 1, s.out_h = 0;
+    CHECK(error<float>(s, What::kFilter) == 0);
+  }
+}
+
+TEST_CASE("a row sink is told of every pixel once") {
+  for (int64_t channels : {1, 16}) {
+    const ConvShape s = shape(3, 13, channels, 70, 1, 1, 1, "SAME");
+    const Tensor x = pattern<float>({s.batch, s.in_h, s.in_w, s.in_c}, 1), y = pattern<float>({s.batch, s.out_h, s.out_w, s.out_c}, 2);
+    const Tensor filter = pattern<float>({s.window_h, s.window_w, s.filter_c, s.out_c}, 3);
+    for (int64_t size : {1, 2, 1000}) {
+      Told told(s.pixels());
+      Pieces pieces(size);
+      compute<float>(pieces, s, What::kForward, x, filter, y, &told);
+      CHECK(told.times == std::vector<int>(static_cast<size_t>(s.pixels()), 1));
+    }
+  }
+}
