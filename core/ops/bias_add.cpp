@@ -1,5 +1,6 @@
 // BiasAdd: one number a channel added; BiasAddGrad: the sums over everything else.
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "core/base/cat.h"
@@ -75,12 +76,40 @@ struct SumType<complex64> {
   using type = complex128;
 };
 
-// sums[k] += every pitch-th element from in[k] on.
+// sums[k] += every pitch-th element from in[k] on, for `kVectors` vectors of k, whose sums stay in registers.
+template <int kVectors, class T, class S>
+EMPLACE_INLINE void add_vectors(const T* in, int64_t rows, int64_t pitch, S* sums) {
+  constexpr int kLanes = 64 / sizeof(S);
+  typedef S Sum __attribute__((vector_size(64)));
+  typedef T Value __attribute__((vector_size(kLanes * sizeof(T))));
+  Sum sum[kVectors];
+#pragma GCC unroll 8
+  for (int j = 0; j < kVectors; ++j) std::memcpy(&sum[j], sums + j * kLanes, sizeof(Sum));
+  for (int64_t r = 0; r < rows; ++r, in += pitch) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kVectors; ++j) {
+      Value value;
+      std::memcpy(&value, in + j * kLanes, sizeof(Value));
+      sum[j] += __builtin_convertvector(value, Sum);
+    }
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < kVectors; ++j) std::memcpy(sums + j * kLanes, &sum[j], sizeof(Sum));
+}
+
+// The same for any number of k.
 template <class T, class S>
 EMPLACE_INLINE void add_rows_body(const T* in, int64_t rows, int64_t pitch, S* sums, int64_t n) {
+  int64_t first = 0;
+  if constexpr (std::is_floating_point_v<T>) {
+    constexpr int64_t kLanes = 64 / sizeof(S);
+    for (; first + 8 * kLanes <= n; first += 8 * kLanes) add_vectors<8>(in + first, rows, pitch, sums + first);
+    for (; first + 4 * kLanes <= n; first += 4 * kLanes) add_vectors<4>(in + first, rows, pitch, sums + first);
+  }
+  if (first == n) return;
   for (int64_t r = 0; r < rows; ++r, in += pitch) {
 #pragma GCC ivdep
-    for (int64_t k = 0; k < n; ++k) sums[k] = add(sums[k], static_cast<S>(in[k]));
+    for (int64_t k = first; k < n; ++k) sums[k] = add(sums[k], static_cast<S>(in[k]));
   }
 }
 template <class T, class S>

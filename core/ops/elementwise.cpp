@@ -121,6 +121,10 @@ class ElementwiseKernel final : public Kernel {
   void run_broadcast(KernelContext& c, const Pointers& inputs, void* out) const {
     const int64_t length = plan_->run_length();
     const double run_cost = tile_.cost_ns * static_cast<double>(length);
+    if (length < kShortRun && repeated_run() > 0) {
+      c.parallel_for(plan_->runs(), run_cost + 1, [&](int64_t begin, int64_t end) { repeated_runs(inputs, out, begin, end); });
+      return;
+    }
     if (length < kShortRun && may_gather_) {
       c.parallel_for(plan_->runs(), run_cost + 5, [&](int64_t begin, int64_t end) { short_runs(inputs, out, begin, end); });
       return;
@@ -140,6 +144,25 @@ class ElementwiseKernel final : public Kernel {
       call(inputs, plan_->run_strides(), cursor.offsets(), first, out, item / chunks * length + first,
            std::min(kChunk, length - first));
       if (chunk + 1 == chunks) cursor.next();
+    }
+  }
+
+  /// Runs [begin, end) of a few elements each, where inputs go on from run to run or begin anew: what begins anew is
+  /// written out for as many runs as fit in a block.
+  void repeated_runs(const Pointers& inputs, void* out, int64_t begin, int64_t end) const {
+    const int64_t length = plan_->run_length(), per_block = kBlock / length;
+    alignas(64) char written[kMaxInputs][kBlock * kMaxElementBytes];
+    Pointers from = inputs;
+    for (size_t i = 0; i < num_inputs_; ++i) {
+      if (plan_->strides[0][i] != 0 || plan_->run_strides()[i] == 0) continue;
+      const auto bytes = static_cast<size_t>(length * input_bytes_[i]);
+      for (int64_t r = 0; r < std::min(per_block, end - begin); ++r) std::memcpy(at(written[i], r * length, input_bytes_[i]), inputs[i], bytes);
+      from[i] = written[i];
+    }
+    for (int64_t run = begin; run < end; run += per_block) {
+      Offsets offsets{};
+      for (size_t i = 0; i < num_inputs_; ++i) offsets[i] = run * plan_->strides[0][i];
+      call(from, plan_->run_strides(), offsets, 0, out, run * length, std::min(per_block, end - run) * length);
     }
   }
 

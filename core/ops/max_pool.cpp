@@ -1,4 +1,5 @@
 // MaxPool, MaxPoolGrad: the largest cell of each window, and gradients back to the first largest one.
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -179,6 +180,91 @@ Route<T> route_gradients() {
   else return for_isa<Route<T>>(route_base<T>, route_v3<T>, route_v4<T>);
 }
 
+// Where windows do not overlap, each cell is written once: the gradient, or 0. A cell is one number or a vector of
+// them, V; its number in the window is an N. The window's first cell is at `image` and at `out`.
+template <class V, class N, class T>
+EMPLACE_INLINE void route_window(int64_t rows, int64_t cols, int64_t row_step, int64_t cell_step, const T* image,
+                                 const T* grad, T* out) {
+  V best, gradient;
+  N chosen{}, n{};
+  std::memcpy(&best, image, sizeof(V));
+  for (int64_t y = 0; y < rows; ++y) {
+    for (int64_t x = 0; x < cols; ++x, n += 1) {
+      V cell;
+      std::memcpy(&cell, image + y * row_step + x * cell_step, sizeof(V));
+      const auto larger = cell > best;
+      best = larger ? cell : best;
+      chosen = larger ? n : chosen;
+    }
+  }
+  std::memcpy(&gradient, grad, sizeof(V));
+  gradient = add(V{}, gradient);
+  n = N{};
+  for (int64_t y = 0; y < rows; ++y) {
+    for (int64_t x = 0; x < cols; ++x, n += 1) {
+      const V cell = chosen == n ? gradient : V{};
+      std::memcpy(out + y * row_step + x * cell_step, &cell, sizeof(V));
+    }
+  }
+}
+
+// All channels of one window.
+template <class T>
+EMPLACE_INLINE void route_channels(int64_t rows, int64_t cols, int64_t row_step, int64_t channels, const T* image,
+                                   const T* grad, T* out) {
+  int64_t k = 0;
+  if constexpr (std::is_floating_point_v<T>) {
+    using Integer = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+    typedef T Vector __attribute__((vector_size(64)));
+    typedef Integer Numbers __attribute__((vector_size(64)));
+    constexpr int64_t kLanes = 64 / sizeof(T);
+    for (; k + kLanes <= channels; k += kLanes) {
+      route_window<Vector, Numbers>(rows, cols, row_step, channels, image + k, grad + k, out + k);
+    }
+  }
+  for (; k < channels; ++k) route_window<T, int64_t>(rows, cols, row_step, channels, image + k, grad + k, out + k);
+}
+
+// One row of windows of an image, and the cells between it and the row before that no window covers.
+template <class T>
+EMPLACE_INLINE void route_row_body(const PoolWindow& p, const T* image, const T* grad, T* out, int64_t oh) {
+  auto clear = [&](int64_t y, int64_t first, int64_t last) {
+    if (first < last) std::fill_n(out + (y * p.w.size + first) * p.channels, (last - first) * p.channels, T{});
+  };
+  for (int64_t y = oh > 0 ? p.h.end(oh - 1) : 0; y < p.h.begin(oh); ++y) clear(y, 0, p.w.size);
+  for (int64_t y = p.h.end(oh); oh + 1 == p.h.out && y < p.h.size; ++y) clear(y, 0, p.w.size);
+  const bool gaps = p.w.stride > p.w.window;
+  for (int64_t y = p.h.begin(oh); y < p.h.end(oh); ++y) {
+    for (int64_t ow = 1; gaps && ow < p.w.out; ++ow) clear(y, p.w.end(ow - 1), p.w.begin(ow));
+    clear(y, 0, p.w.begin(0));
+    clear(y, p.w.end(p.w.out - 1), p.w.size);
+  }
+  for (int64_t ow = 0; ow < p.w.out; ++ow, grad += p.channels) {
+    const int64_t rows = p.h.end(oh) - p.h.begin(oh), cols = p.w.end(ow) - p.w.begin(ow), row_step = p.w.size * p.channels;
+    const int64_t at = p.h.begin(oh) * row_step + p.w.begin(ow) * p.channels;
+    route_channels(rows, cols, row_step, p.channels, image + at, grad, out + at);
+  }
+}
+template <class T>
+void route_row_base(const PoolWindow& p, const T* image, const T* grad, T* out, int64_t oh) {
+  route_row_body(p, image, grad, out, oh);
+}
+template <class T>
+EMPLACE_TARGET_V3 void route_row_v3(const PoolWindow& p, const T* image, const T* grad, T* out, int64_t oh) {
+  route_row_body(p, image, grad, out, oh);
+}
+template <class T>
+EMPLACE_TARGET_V4 void route_row_v4(const PoolWindow& p, const T* image, const T* grad, T* out, int64_t oh) {
+  route_row_body(p, image, grad, out, oh);
+}
+template <class T>
+using RouteRow = void (*)(const PoolWindow&, const T*, const T*, T*, int64_t);
+template <class T>
+RouteRow<T> route_row() {
+  if constexpr (!std::is_floating_point_v<T>) return route_row_base<T>;
+  else return for_isa<RouteRow<T>>(route_row_base<T>, route_row_v3<T>, route_row_v4<T>);
+}
+
 template <class T>
 class MaxPoolGrad final : public Kernel {
  public:
@@ -194,14 +280,26 @@ class MaxPoolGrad final : public Kernel {
                                   c.input(i).shape().to_string()));
     }
     RETURN_IF_ERROR(ensure_output(c, 0, image));
-    T* out = c.out<T>(0);
     if (c.output(0).num_elements() == 0) return ok_status();
-    int64_t cells = p.h.size * p.w.size * p.channels, windows = p.h.out * p.w.out * p.channels;
+    const T* in = c.in<T>(0);
+    const T* grad = c.in<T>(2);
+    T* out = c.out<T>(0);
+    int64_t cells = p.h.size * p.w.size * p.channels, row = p.w.out * p.channels, windows = p.h.out * row;
+    if (windows > 0 && p.h.stride >= p.h.window && p.w.stride >= p.w.window) {
+      double cost = 0.5 * static_cast<double>(cells) / static_cast<double>(p.h.out);
+      c.parallel_for(p.batch * p.h.out, cost, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          int64_t b = r / p.h.out;
+          route_row_(p, in + b * cells, grad + r * row, out + b * cells, r % p.h.out);
+        }
+      });
+      return ok_status();
+    }
     c.parallel_for(p.batch, 1.0 * static_cast<double>(cells), [&](int64_t begin, int64_t end) {
       Largest<T> largest(p.channels);
       for (int64_t b = begin; b < end; ++b) {
         std::fill_n(out + b * cells, cells, T{});
-        route_(p, c.in<T>(0) + b * cells, c.in<T>(2) + b * windows, out + b * cells, largest);
+        route_(p, in + b * cells, grad + b * windows, out + b * cells, largest);
       }
     });
     return ok_status();
@@ -210,6 +308,7 @@ class MaxPoolGrad final : public Kernel {
  private:
   PoolAttrs attrs_;
   Route<T> route_ = route_gradients<T>();
+  RouteRow<T> route_row_ = route_row<T>();
 };
 
 template <template <class> class K>
