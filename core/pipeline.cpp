@@ -9,6 +9,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/units.h"
+#include "core/place/isolate_calls.h"
 #include "core/plan/planned_peaks.h"
 #include "core/report/placement_log.h"
 #include "core/train/checkpoint.h"
@@ -158,6 +159,7 @@ Status Pipeline::place_nodes() {
   // What the run needs has kernels (validate saw to it): what else the graph holds need not stop it.
   if (must_run && !nodes_without_available_kernel(*file_).empty()) place_options_.available_kernels_only = false;
   if (Status status = resolve_requests(file_->graph, o.rules, place_options_); !status.ok()) return usage_error(std::move(status));
+  isolate_calls(*file_->ops, file_->graph);
   if (!o.placement_in.empty()) {
     Result<std::vector<std::pair<NodeId, std::string>>> saved = read_placement(file_->graph, o.placement_in);
     if (!saved.ok()) return usage_error(saved.take_status());

@@ -13,6 +13,7 @@
 #include "core/partition/frames.h"
 #include "core/partition/memory_kind.h"
 #include "core/partition/prune.h"
+#include "core/place/isolate_calls.h"
 
 namespace emplace {
 namespace {
@@ -71,7 +72,8 @@ class Cutter {
     return f;
   }
 
-  // To run, every op must be one that emplace has, with a kernel for the node's type.
+  // To run, every op must be one that emplace has, with a kernel for the node's type. Readers of calls that return
+  // resources come before the Identity that they read (isolate_calls.h): there is no order for those.
   Status check_kernels() {
     std::map<std::string, std::pair<NodeId, int>> missing;
     std::vector<uint8_t> fine(graph_.types().size());
@@ -83,7 +85,7 @@ class Cutter {
       if (ok) continue;
       const NodeType& type = graph_.type(id);
       DType dtype = kernel_type(type);
-      ok = !request_.to_run || (type.def && (facts(id).is_constant || cpu_kernel(type)));
+      ok = !request_.to_run ? !is_inspected_call(type) : (type.def && (facts(id).is_constant || cpu_kernel(type)));
       if (ok) continue;
       std::string what(type.op);
       if (type.def && dtype != DType::kInvalid) append(what, "(", dtype_tf_name(dtype), ")");

@@ -4,24 +4,22 @@
 #include <map>
 
 #include "core/base/cat.h"
+#include "core/graph/function_body.h"
 #include "core/place/group_builder.h"
+#include "core/place/isolate_calls.h"
 
 namespace emplace {
 namespace {
 
-const Function* called_function(const PlacerState& state, NodeId call) {
-  const AttrValue* f = state.graph.attrs(call).find("f");
-  const auto* name = f ? f->get_if<FuncValue>() : nullptr;
-  if (!name) return nullptr;
-  auto found = state.file.library.find(name->name);
-  return found == state.file.library.end() || !found->second.body ? nullptr : &found->second;
+// What a (Stateful)PartitionedCall calls; null if the node does not say.
+const FuncValue* called(const Graph& graph, NodeId call) {
+  const AttrValue* f = graph.attrs(call).find("f");
+  return f ? f->get_if<FuncValue>() : nullptr;
 }
 
-bool all_typed(const Graph& body) {
-  for (NodeId id = 0; id < body.num_nodes(); ++id) {
-    if (body.node(id).type >= body.types().size()) return false;
-  }
-  return true;
+const Function* find_function(const GraphFile& file, const std::string& name) {
+  auto found = file.library.find(name);
+  return found == file.library.end() || !found->second.body ? nullptr : &found->second;
 }
 
 /// The groups at the ends of a body, numbered as they are met.
@@ -65,11 +63,6 @@ class EndGroups {
 
 }  // namespace
 
-bool is_inspected_call(const NodeType& type) {
-  if (type.op != "PartitionedCall" && type.op != "StatefulPartitionedCall") return false;
-  return std::find(type.output_types.begin(), type.output_types.end(), DType::kResource) != type.output_types.end();
-}
-
 CallStack CallStack::inside(std::string_view caller, std::string_view function) const {
   CallStack inner = *this;
   inner.frames_.push_back({current_, std::string(caller)});
@@ -94,19 +87,35 @@ Status CallStack::recursion(std::string_view caller, std::string_view function) 
   return unimplemented(std::move(text));
 }
 
+Status check_called_functions(const PlacerState& state) {
+  const auto calls = [](const NodeType& type) { return type.op == "PartitionedCall" || type.op == "StatefulPartitionedCall"; };
+  const auto& types = state.graph.types();
+  if (std::none_of(types.begin(), types.end(), calls)) return ok_status();
+  for (NodeId node = 0; node < state.graph.num_nodes(); ++node) {
+    if (!calls(state.graph.type(node))) continue;
+    const FuncValue* function = called(state.graph, node);
+    if (function && find_function(state.file, function->name)) continue;
+    std::string known;
+    for (const auto& [name, value] : state.file.library) append(known, known.empty() ? "" : ", ", name);
+    return invalid_argument(cat("Failed to find function \"", function ? function->name : "", "\" in function library: [", known, "]"));
+  }
+  return ok_status();
+}
+
 Result<BodyGroups> find_body_groups(const PlacerState& outer, NodeId call, const CallStack& stack, std::vector<std::string>& lines) {
-  const Function* function = called_function(outer, call);
-  if (!function || !all_typed(*function->body)) return BodyGroups{};
-  const std::string& name = function->signature.name;
-  if (stack.has(name)) return stack.recursion(outer.graph.name(call), name);
+  const FuncValue& function = *called(outer.graph, call);
+  if (stack.has(function.name)) return stack.recursion(outer.graph.name(call), function.name);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Graph> body, instantiate_body(outer.file, outer.file.library.at(function.name), function));
+  isolate_calls(*outer.file.ops, *body);
   PlaceOptions options = outer.options;
   options.assigned.clear();
   options.overrides.clear();
-  PlacerState state(outer.file, *function->body, outer.devices, options);
+  PlacerState state(outer.file, *body, outer.devices, options);
+  RETURN_IF_ERROR(check_called_functions(state));
   Placement placement;
-  placement.decisions.resize(function->body->num_nodes());
+  placement.decisions.resize(body->num_nodes());
   PlaceFailures failures(state, placement, lines);
-  GroupBuilder(state, placement.decisions, failures, placement.notes, stack.inside(outer.graph.name(call), name)).build();
+  GroupBuilder(state, placement.decisions, failures, placement.notes, stack.inside(outer.graph.name(call), function.name)).build();
   if (failures.any()) return failures.finish();
   return EndGroups(state).find();
 }

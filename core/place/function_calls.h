@@ -10,9 +10,6 @@
 
 namespace emplace {
 
-/// (Stateful)PartitionedCall with a result of type DT_RESOURCE: the edges around it tie nobody to the call itself.
-bool is_inspected_call(const NodeType& type);
-
 /// The groups of a function's body, as far as its arguments and results belong to them.
 struct BodyGroups {
   /// What a group asks for, to be demanded of its neighbours outside.
@@ -43,8 +40,10 @@ class CallStack {
   std::string current_;  // the function whose body is looked at; empty: the graph
 };
 
-/// Builds the groups of the body that `call` calls, bodies called in it included. Without a body, or with one whose
-/// types hang on attrs of the call, nothing is demanded: the result has no groups. `lines` gets the offenders.
+/// OK if the library has the functions of all calls that may have to be looked into.
+Status check_called_functions(const PlacerState& state);
+
+/// Builds the groups of the body that `call` calls, bodies called in it included. `lines` gets the offenders.
 Result<BodyGroups> find_body_groups(const PlacerState& outer, NodeId call, const CallStack& stack, std::vector<std::string>& lines);
 
 }  // namespace emplace

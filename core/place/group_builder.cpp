@@ -199,47 +199,68 @@ void GroupBuilder::limit_host_values() {
 
 // --- calls of functions that return resources ---
 
-// TensorFlow puts an Identity on every edge around such a call, and ties and limits those. A resource edge ties its
-// Identity to the node behind it, so what holds for the Identities of resources holds for these neighbours.
+// Every edge around such a call leads to an Identity (isolate_calls.h), which takes what the body demands.
 void GroupBuilder::apply_calls() {
-  std::vector<std::vector<Endpoint>> consumers(graph_.num_nodes());  // of the calls: reader and the slot it reads
-  for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
-    const auto inputs = graph_.inputs(node);
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const bool resource = state_.facts(node).reference_input && graph_.type(node).input_types[i] == DType::kResource;
-      if (resource && state_.facts(inputs[i].node).inspected_call) consumers[inputs[i].node].push_back({node, inputs[i].slot});
+  std::unordered_map<NodeId, std::vector<Endpoint>> readers;  // by call: reader and the slot it reads
+  for (NodeId call : inspected_calls_) readers[call];
+  for (NodeId node = inspected_calls_.front(); node < graph_.num_nodes(); ++node) {
+    for (Endpoint e : graph_.inputs(node)) {
+      if (auto call = readers.find(e.node); call != readers.end()) call->second.push_back({node, e.slot});
     }
   }
-  for (NodeId call : inspected_calls_) {
+  // TensorFlow walks over a hash table, which mostly has the last call first.
+  for (auto it = inspected_calls_.rbegin(); it != inspected_calls_.rend(); ++it) {
+    const NodeId call = *it;
     if (broken(call)) continue;
     std::vector<std::string> lines;
     Result<BodyGroups> body = find_body_groups(state_, call, calls_, lines);
     if (body.ok()) {
-      apply_call(call, *body, consumers);
+      apply_call(call, *body, readers[call]);
     } else {
       failures_.body_failed(call, body.take_status(), lines);
     }
   }
 }
 
-void GroupBuilder::apply_call(NodeId call, const BodyGroups& body, const std::vector<std::vector<Endpoint>>& consumers) {
-  std::vector<std::vector<NodeId>> neighbours(body.demands.size());
+void GroupBuilder::apply_call(NodeId call, const BodyGroups& body, const std::vector<Endpoint>& readers) {
   const auto inputs = graph_.inputs(call);
-  for (size_t i = 0; i < inputs.size() && i < body.of_argument.size(); ++i) {
-    const bool resource = graph_.type(call).input_types[i] == DType::kResource;
-    if (resource && !state_.facts(inputs[i].node).inspected_call) neighbours[body.of_argument[i]].push_back(inputs[i].node);
-  }
-  for (const Endpoint& reader : consumers[call]) {
-    if (reader.slot < body.of_result.size()) neighbours[body.of_result[reader.slot]].push_back(reader.node);
+  const auto differ = [&](std::string_view which, size_t of_body, std::string_view ends, size_t of_call) {
+    failures_.body_failed(call, internal_error(cat("Cannot apply input/output device constraints to node ",
+                                                   node_debug_text(graph_, call, state_.requested_text(call), ""), " because ", which,
+                                                   "_groups.size() (", of_body, ") is different from number of ", ends,
+                                                   " into the op node (", of_call, ")")), {});
+  };
+  if (body.of_argument.size() != inputs.size()) return differ("input", body.of_argument.size(), "inputs", inputs.size());
+  if (body.of_result.size() != graph_.num_outputs(call)) return differ("output", body.of_result.size(), "outputs", graph_.num_outputs(call));
+
+  std::vector<std::vector<NodeId>> sources(body.demands.size()), neighbours(body.demands.size());
+  for (size_t i = 0; i < inputs.size(); ++i) sources[body.of_argument[i]].push_back(inputs[i].node);
+  neighbours = sources;
+  for (const Endpoint& reader : readers) neighbours[body.of_result[reader.slot]].push_back(reader.node);
+  for (size_t group = 0; group < neighbours.size(); ++group) {
+    const std::vector<NodeId>& nodes = neighbours[group];
+    for (size_t i = 1; i < nodes.size(); ++i) {
+      if (i < sources[group].size()) {
+        tie_sources(call, nodes.front(), nodes[i]);
+      } else {
+        tie_edge(nodes.front(), nodes[i], LinkKind::kResourceEdge);
+      }
+    }
   }
   for (size_t group = 0; group < neighbours.size(); ++group) {
-    if (!neighbours[group].empty()) demand(call, neighbours[group], body.demands[group]);
+    if (!neighbours[group].empty()) demand(call, neighbours[group].front(), body.demands[group]);
   }
 }
 
-void GroupBuilder::demand(NodeId call, const std::vector<NodeId>& neighbours, const BodyGroups::Demand& wanted) {
-  const NodeId first = neighbours.front();
-  for (size_t i = 1; i < neighbours.size(); ++i) tie_edge(first, neighbours[i], LinkKind::kResourceEdge);
+// Two arguments of a call that its body has in one group: neither wins over the other.
+void GroupBuilder::tie_sources(NodeId call, NodeId first, NodeId other) {
+  if (broken(first) || broken(other)) return;
+  MergeFailure failure;
+  if (groups_.merge(first, other, soft_, {first, other, LinkKind::kResourceEdge}, failure)) return;
+  failures_.body_failed(call, invalid_argument(failures_.colocation_text(first, other, failure)), {});
+}
+
+void GroupBuilder::demand(NodeId call, NodeId first, const BodyGroups::Demand& wanted) {
   if (broken(first)) return;
   Member& root = groups_.at(groups_.root(first));
   NameTable& names = state_.names;

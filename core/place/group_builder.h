@@ -43,8 +43,9 @@ class GroupBuilder {
 
   // Calls of functions that return resources.
   void apply_calls();
-  void apply_call(NodeId call, const BodyGroups& body, const std::vector<std::vector<Endpoint>>& consumers);
-  void demand(NodeId call, const std::vector<NodeId>& neighbours, const BodyGroups::Demand& wanted);
+  void apply_call(NodeId call, const BodyGroups& body, const std::vector<Endpoint>& readers);
+  void tie_sources(NodeId call, NodeId first, NodeId other);
+  void demand(NodeId call, NodeId first, const BodyGroups::Demand& wanted);
 
   // _class.
   using Representatives = std::unordered_map<std::string_view, NodeId>;

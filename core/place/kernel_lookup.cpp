@@ -30,12 +30,14 @@ void add_to_key(std::string& key, const AttrValue* value) {
 }
 
 Result<bool> attrs_match(const KernelSignature& kernel, const NodeType& type) {
+  Result<bool> matches = kernel_matches(kernel, type.view());
+  if (matches.ok()) return matches;
   for (const KernelConstraint& c : kernel.constraints) {
     if (type.view().find(c.attr)) continue;
     return invalid_argument(cat("OpKernel '", type.op, "' has constraint on attr '", c.attr, "' not in NodeDef '[",
                                 summarize_attrs(type.view()), "]', KernelDef: '", kernel_def_text(type.op, kernel), "'"));
   }
-  return kernel_matches(kernel, type.view());
+  return matches;
 }
 
 // Kernels cannot be made for the types of XLA's compilers.

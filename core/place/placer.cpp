@@ -23,6 +23,7 @@ class Placer {
   }
 
   Result<Placement> run(Placement* before_failure) {
+    RETURN_IF_ERROR(check_called_functions(*state_));
     GroupBuilder(*state_, placement_.decisions, failures_, placement_.notes).build();
     count_consumers();
     first_pass();
@@ -50,6 +51,7 @@ class Placer {
   void place_node(NodeId node, const Preference& preference);
   Preference prefer_source(NodeId node) const;
   bool same_request_around(NodeId identity, NodeId source) const;
+  bool leads_nowhere(NodeId node) const;
   bool pin(NodeId node, DeviceId device);
   void warn_moved_resources(NodeId node, const CandidateFinder::Found& found);
 
@@ -117,9 +119,17 @@ bool Placer::same_request_around(NodeId identity, NodeId source) const {
   if (!state_->requested_text(identity).empty()) return false;
   if (graph_.inputs(identity).size() != 1 || !graph_.controls(identity).empty()) return false;
   const Consumers& c = consumers_[identity];
-  if (c.several) return false;
+  if (c.several || (c.first == kNoNode && state_->facts(source).inspected_call)) return false;
   const std::string_view consumer_request = c.first == kNoNode ? std::string_view{} : state_->requested_text(c.first);
   return state_->requested_text(source) == consumer_request;
+}
+
+// A call whose result nobody reads has an Identity behind it (isolate_calls.h), and still the edge of a node without
+// consumers, to TensorFlow's SINK, which is on no device.
+bool Placer::leads_nowhere(NodeId node) const {
+  if (!state_->facts(node).inspected_call) return false;
+  const Consumers& c = consumers_[node];
+  return !c.several && c.first != kNoNode && graph_.inputs(c.first).size() == 1 && consumers_[c.first].first == kNoNode;
 }
 
 // A generator goes where its consumers are, if they are all on one device.
@@ -136,7 +146,7 @@ void Placer::second_pass() {
     for (Endpoint e : graph_.controls(node)) add(e.node, device(node));
   }
   for (NodeId node : generators_) {
-    const DeviceId d = common[node];
+    const DeviceId d = leads_nowhere(node) ? kDiffer : common[node];
     if (d == kUnseen || d == kDiffer || d == kNoDevice) {
       place_node(node, {});
     } else {

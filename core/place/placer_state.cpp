@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/base/assert.h"
-#include "core/place/function_calls.h"
 #include "core/place/group_tree.h"
+#include "core/place/isolate_calls.h"
 #include "core/place/op_traits.h"
 
 namespace emplace {

@@ -11,6 +11,7 @@
 
 #include "core/base/cat.h"
 #include "core/partition/copies.h"
+#include "core/place/isolate_calls.h"
 #include "core/place/placement.h"
 #include "tests/unit/read_gz.h"
 
@@ -94,6 +95,7 @@ class Case {
     if (problems.empty()) validate(*file_, problems, &contradictions);
     UNSCOPED_INFO(problems.to_string(*file_->source));
     REQUIRE(problems.empty());
+    isolate_calls(*file_->ops, file_->graph);
     options_.allow_soft_placement = answer["soft"].get<bool>();
     if (answer.contains("assigned")) {
       for (const auto& [node, device] : answer["assigned"].items()) {
@@ -174,6 +176,14 @@ TEST_CASE("random graphs are placed as TensorFlow places them") {
   int line = 0;
   for (const json& answer : read_lines("random.jsonl.gz")) {
     INFO("line " << ++line << " of random.jsonl.gz");
+    Case(answer, answer["graph"]).check();
+  }
+}
+
+TEST_CASE("calls of functions that return resources are placed as TensorFlow places them") {
+  int line = 0;
+  for (const json& answer : read_lines("calls.jsonl.gz")) {
+    INFO("line " << ++line << " of calls.jsonl.gz");
     Case(answer, answer["graph"]).check();
   }
 }
