@@ -39,18 +39,34 @@ T lowest() {
   }
 }
 
+// The largest cells of a window of rows [y, y_end) and columns [x, x_end). A cell is a number or a vector of them, V.
+template <class V, class T>
+EMPLACE_INLINE void pool_window(const PoolWindow& p, const T* image, int64_t y, int64_t y_end, int64_t x, int64_t x_end, T* out) {
+  V best = V{} + lowest<T>();
+  for (; y < y_end; ++y) {
+    const T* cells = image + y * p.w.size * p.channels;
+    for (int64_t i = x; i < x_end; ++i) {
+      V cell;
+      std::memcpy(&cell, cells + i * p.channels, sizeof(V));
+      best = cell > best ? cell : best;
+    }
+  }
+  std::memcpy(out, &best, sizeof(V));
+}
+
 // One row of windows.
 template <class T>
 EMPLACE_INLINE void pool_row_body(const PoolWindow& p, const T* image, T* out, int64_t oh) {
+  const int64_t y = p.h.begin(oh), y_end = p.h.end(oh);
   for (int64_t ow = 0; ow < p.w.out; ++ow, out += p.channels) {
-    std::fill_n(out, p.channels, lowest<T>());
-    for (int64_t y = p.h.begin(oh); y < p.h.end(oh); ++y) {
-      for (int64_t x = p.w.begin(ow); x < p.w.end(ow); ++x) {
-        const T* cell = image + (y * p.w.size + x) * p.channels;
-#pragma GCC ivdep
-        for (int64_t k = 0; k < p.channels; ++k) out[k] = cell[k] > out[k] ? cell[k] : out[k];
-      }
+    const int64_t x = p.w.begin(ow), x_end = p.w.end(ow);
+    int64_t k = 0;
+    if constexpr (std::is_arithmetic_v<T>) {
+      constexpr int64_t kBytes = std::is_floating_point_v<T> ? 64 : 16, kLanes = kBytes / sizeof(T);
+      typedef T Vector __attribute__((vector_size(kBytes)));
+      for (; k + kLanes <= p.channels; k += kLanes) pool_window<Vector>(p, image + k, y, y_end, x, x_end, out + k);
     }
+    for (; k < p.channels; ++k) pool_window<T>(p, image + k, y, y_end, x, x_end, out + k);
   }
 }
 template <class T>

@@ -2,6 +2,9 @@
 /// such a walk too: over the output's gradient, with the window turned around.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "core/ops/conv/conv_shape.h"
 
 namespace emplace {
@@ -23,11 +26,14 @@ struct ConvAxis {
   }
   /// Consecutive taps read consecutive pixels.
   bool side_by_side() const { return reach == 1 && divide == 1; }
-  /// Pairs of a written pixel and a tap that read a pixel of the image.
+  /// Pairs of a written pixel and a tap that read a pixel of the image. REQUIRES: step is 1.
   int64_t pairs() const {
     int64_t count = 0;
-    for (int64_t o = 0; o < out; ++o) {
-      for (int64_t tap = 0; tap < window; ++tap) count += source(o, tap) >= 0 ? 1 : 0;
+    for (int64_t tap = 0; tap < window; ++tap) {
+      const int64_t shift = tap * reach - pad;  // pixel r is read by r * divide - shift
+      const int64_t first = shift <= 0 ? 0 : (shift + divide - 1) / divide;
+      const int64_t last = out + shift <= 0 ? 0 : std::min(in, (out + shift + divide - 1) / divide);
+      count += std::max<int64_t>(0, last - first);
     }
     return count;
   }

@@ -14,15 +14,14 @@ constexpr int64_t kFewImages = 6;
 // Images that lie a multiple of this apart fall into few sets of the cache.
 constexpr int64_t kConflictStride = 2048;
 // Elements of a row sink's share: they are still in L1 when it is told.
-constexpr int64_t kSinkElements = 4096;
+constexpr int64_t kSinkElements = 2048;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Calls body(first, count, x, y, image) for those of `count` pixels from `pixel` on that lie in one row, row after row.
 template <class F>
 void for_each_run(const ConvWalk& walk, int64_t pixel, int count, const F& body) {
-  int64_t x = pixel % walk.horizontal.out, y = pixel / walk.horizontal.out, image = 0;
-  if (y >= walk.vertical.out) image = y / walk.vertical.out, y %= walk.vertical.out;
+  int64_t x = pixel % walk.horizontal.out, y = pixel / walk.horizontal.out % walk.vertical.out, image = pixel / walk.area();
   for (int i = 0; i < count;) {
     const int run = static_cast<int>(std::min<int64_t>(count - i, walk.horizontal.out - x));
     body(i, run, x, y, image);
@@ -67,8 +66,14 @@ DirectConv<T>::DirectConv(const ConvWalk& walk) : walk_(walk) {
   way_ = choose_way();
   if (way_ == Way::kPixels) zeros_.assign(static_cast<size_t>(walk.depth * (walk.groups == 1 ? walk.horizontal.window : 1)), T(0));
   if (way_ == Way::kBands) {
-    const int64_t row_bytes = band_width_ * walk.in_c * static_cast<int64_t>(sizeof(T)) * v.step;
+    line_ = ceil_div(band_width_, h.step);
+    const int64_t row_bytes = line_ * h.step * walk.in_c * static_cast<int64_t>(sizeof(T)) * v.step;
     band_rows_ = std::clamp<int64_t>(kBandBytes / std::max<int64_t>(1, row_bytes), 1, std::max<int64_t>(1, v.out));
+    rows_ = h.out > 0 ? static_cast<int>(ceil_div(h.out, ceil_div(h.out, rows_))) : 1;
+    for (int64_t tap = 0; tap < walk.taps(); ++tap) {
+      const int64_t row = tap / h.window * v.reach, col = tap % h.window * h.reach;
+      for (int64_t c = 0; c < walk.in_c; ++c) in_offsets_.push_back(((row * walk.in_c + c) * h.step + col % h.step) * line_ + col / h.step);
+    }
   }
   if (way_ == Way::kImages) rows_ = static_cast<int>(ceil_div(walk.batch, ceil_div(walk.batch, rows_)));
 }
@@ -78,11 +83,11 @@ typename DirectConv<T>::Way DirectConv<T>::choose_way() const {
   const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
   if (walk_.groups == 1 && walk_.depth <= kFewChannels && v.divide == 1 && h.divide == 1) {
     const double pixels = static_cast<double>((v.window - 1) * v.reach + 1) * static_cast<double>(band_width_);
-    const bool fits = pixels * static_cast<double>(walk_.in_c * static_cast<int64_t>(sizeof(T))) <= kMostBandBytes;
+    const bool fits = pixels * static_cast<double>(std::max<int64_t>(1, walk_.in_c) * static_cast<int64_t>(sizeof(T))) <= kMostBandBytes;
     return fits ? Way::kBands : Way::kPixels;  // a dilated window or wide padding may see few pixels of a vast band
   }
   const int64_t image_bytes = v.in * h.in * walk_.in_c * static_cast<int64_t>(sizeof(T));
-  if (!walk_.backward || walk_.batch < kFewImages || image_bytes % kConflictStride == 0) return Way::kPixels;
+  if (!walk_.backward || walk_.batch < kFewImages || image_bytes % kConflictStride == 0 || packed_filter_size() == 0) return Way::kPixels;
   const double all = static_cast<double>(walk_.area()) * static_cast<double>(walk_.taps());
   const double inside = static_cast<double>(v.pairs()) * static_cast<double>(h.pairs());
   return inside < all * (1 - kWorthLeavingOut) ? Way::kImages : Way::kPixels;
@@ -117,14 +122,14 @@ void DirectConv<T>::pack_filter(Parallel& parallel, const T* filter, T* packed) 
 }
 
 template <class T>
-void DirectConv<T>::multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::vector<const T*>& pointers) const {
+void DirectConv<T>::multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::vector<const T*>* pointers) const {
   const int64_t depth = walk_.depth, panel_size = cols_ * walk_.taps() * depth;
-  t.row_pointers = pointers.data();
+  if (pointers) t.row_pointers = pointers->data();
   t.row_pointer_stride = rows_;
   t.b_step = cols_;
   for (int64_t group = 0; group < walk_.groups; ++group) {
     if (group > 0) {
-      for (const T*& p : pointers) p += p == zeros_.data() ? 0 : depth;
+      for (const T*& p : *pointers) p += p == zeros_.data() ? 0 : depth;
     }
     for (int64_t panel = 0; panel < panels_; ++panel) {
       const int64_t first = panel * cols_, channel = group * walk_.group_out + first;
@@ -184,7 +189,7 @@ void DirectConv<T>::run_pixels(const Job& job, int64_t begin, int64_t end) const
     t.rows = static_cast<int>(std::min<int64_t>(rows_, pixels - pixel));
     t.c_step = walk_.out_c;
     point_to_pixels(t, job.in, pixel, pointers);
-    multiply(t, job, job.out + pixel * walk_.out_c, pointers);
+    multiply(t, job, job.out + pixel * walk_.out_c, &pointers);
     finished.add(pixel, t.rows);
   }
 }
@@ -193,17 +198,26 @@ void DirectConv<T>::run_pixels(const Job& job, int64_t begin, int64_t end) const
 template <class T>
 void DirectConv<T>::copy_band(const T* image, int64_t first_row, int64_t rows, T* band) const {
   const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
-  const int64_t in_c = walk_.in_c;
-  const int64_t first = std::clamp<int64_t>(h.pad, 0, band_width_), last = std::clamp<int64_t>(h.in + h.pad, first, band_width_);
-  for (int64_t row = first_row; row < first_row + rows; ++row, band += band_width_ * in_c) {
-    if (row < 0 || row >= v.in) {
-      std::fill_n(band, band_width_ * in_c, T(0));
-      continue;
-    }
-    std::fill_n(band, first * in_c, T(0));
+  const int64_t in_c = walk_.in_c, step = h.step;
+  for (int64_t row = first_row; row < first_row + rows; ++row) {
     const T* line = image + row * h.in * in_c;
-    if (first < last) std::copy_n(line + (first - h.pad) * in_c, (last - first) * in_c, band + first * in_c);
-    std::fill(band + last * in_c, band + band_width_ * in_c, T(0));
+    for (int64_t c = 0; c < in_c; ++c) {
+      for (int64_t phase = 0; phase < step; ++phase, band += line_) {
+        // Pixel i of the line is column i * step + phase - pad of the image; [first, last) lie in it.
+        const int64_t offset = phase - h.pad;
+        int64_t first = offset >= 0 ? 0 : std::min(line_, ceil_div(-offset, step));
+        int64_t last = h.in <= offset ? 0 : std::min(line_, ceil_div(h.in - offset, step));
+        if (row < 0 || row >= v.in || last < first) first = last = 0;
+        std::fill_n(band, first, T(0));
+        const T* from = line + offset * in_c + c;
+        if (step * in_c == 1) {
+          std::copy(from + first, from + last, band + first);
+        } else {
+          for (int64_t i = first; i < last; ++i) band[i] = from[i * step * in_c];
+        }
+        std::fill(band + last, band + line_, T(0));
+      }
+    }
   }
 }
 
@@ -211,35 +225,26 @@ template <class T>
 void DirectConv<T>::run_bands(const Job& job, int64_t begin, int64_t end) const {
   const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
   const int64_t in_c = walk_.in_c, out_c = walk_.out_c, bands = ceil_div(v.out, band_rows_);
-  const int64_t most_rows = (band_rows_ - 1) * v.step + (v.window - 1) * v.reach + 1;
-  const int64_t taps_w = h.side_by_side() ? 1 : h.window;  // a row of taps as one
-  thread_local std::vector<const T*> pointers;
+  const int64_t row_size = line_ * h.step * in_c, window_rows = (v.window - 1) * v.reach + 1;
   thread_local std::vector<T> band;
-  pointers.resize(static_cast<size_t>(v.window * taps_w * rows_));
-  band.resize(static_cast<size_t>(most_rows * band_width_ * in_c));
+  band.resize(static_cast<size_t>(((band_rows_ - 1) * v.step + window_rows) * row_size));
   Finished finished(job.sink, out_c);
+  gemm::TileArgs<T> t{};
+  t.taps = static_cast<int64_t>(in_offsets_.size());
+  t.depth = 1;
+  t.a_offsets = in_offsets_.data();
+  t.c_step = out_c;
   for (int64_t index = begin; index < end; ++index) {
     const int64_t image = index / bands, first_y = index % bands * band_rows_, rows = std::min(band_rows_, v.out - first_y);
-    copy_band(job.in + image * v.in * h.in * in_c, first_y * v.step - v.pad,
-              (rows - 1) * v.step + (v.window - 1) * v.reach + 1, band.data());
-    for (int64_t pixel = 0; pixel < rows * h.out; pixel += rows_) {
-      gemm::TileArgs<T> t{};
-      t.rows = static_cast<int>(std::min<int64_t>(rows_, rows * h.out - pixel));
-      t.taps = v.window * taps_w;
-      t.depth = walk_.depth * (h.window / taps_w);
-      t.c_step = out_c;
-      for_each_run(walk_, pixel, t.rows, [&](int first, int run, int64_t x, int64_t y, int64_t) {
-        const T** tap = pointers.data() + first;
-        for (int64_t kh = 0; kh < v.window; ++kh) {
-          const T* line = band.data() + ((y * v.step + kh * v.reach) * band_width_ + x * h.step) * in_c;
-          for (int64_t kw = 0; kw < taps_w; ++kw, tap += rows_) {
-            for (int i = 0; i < run; ++i) tap[i] = line + (kw * h.reach + i * h.step) * in_c;
-          }
-        }
-      });
-      const int64_t out_pixel = (image * v.out + first_y) * h.out + pixel;
-      multiply(t, job, job.out + out_pixel * out_c, pointers);
-      finished.add(out_pixel, t.rows);
+    copy_band(job.in + image * v.in * h.in * in_c, first_y * v.step - v.pad, (rows - 1) * v.step + window_rows, band.data());
+    for (int64_t y = 0; y < rows; ++y) {
+      for (int64_t x = 0; x < h.out; x += rows_) {
+        const int64_t pixel = (image * v.out + first_y + y) * h.out + x;
+        t.rows = static_cast<int>(std::min<int64_t>(rows_, h.out - x));
+        t.a = band.data() + y * v.step * row_size + x;
+        multiply(t, job, job.out + pixel * out_c, nullptr);
+        finished.add(pixel, t.rows);
+      }
     }
   }
 }
@@ -273,7 +278,7 @@ void DirectConv<T>::run_images(const Job& job, int64_t begin, int64_t end) const
       }
       if (by_rows) t.depth = walk_.depth * seen;
     }
-    multiply(t, job, job.out + (first * area + pixel) * walk_.out_c, pointers);
+    multiply(t, job, job.out + (first * area + pixel) * walk_.out_c, &pointers);
   }
 }
 

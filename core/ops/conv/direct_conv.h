@@ -42,7 +42,8 @@ class DirectConv {
   /// What the pixels of a tile have in common.
   enum class Way : uint8_t {
     kPixels,  // they follow each other in the output
-    kBands,   // the same; what is read was first copied with its padding, because it has few channels
+    kBands,   // they follow each other in a row of it; what they read was first copied with its padding, channel by
+              // channel, because there are few channels
     kImages,  // they have the same place in several images, hence the same taps inside
   };
   struct Job {
@@ -61,16 +62,19 @@ class DirectConv {
   /// Sets the tile's taps; through each, where what a pixel multiplies begins, `zeros_` outside.
   void point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel, std::vector<const T*>& pointers) const;
   void copy_band(const T* image, int64_t first_row, int64_t rows, T* band) const;
-  /// All channels of the tile's pixels, whose first is at `out`.
-  void multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::vector<const T*>& pointers) const;
+  /// All channels of the tile's pixels, whose first is at `out`. `pointers`: the tile's, if it has any.
+  void multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::vector<const T*>* pointers) const;
 
   ConvWalk walk_;
   Way way_ = Way::kPixels;
   int rows_ = 1, cols_ = 1;
-  int64_t panels_ = 0;      // per group
-  int64_t band_rows_ = 1;   // of the output
-  int64_t band_width_ = 0;  // pixels of a row that was copied with its padding
+  int64_t panels_ = 0;  // per group
   std::vector<T> zeros_;
+  // Of kBands. A row of a band holds for every channel and every remainder by the step a line of the pixels with it.
+  int64_t band_rows_ = 1;           // of the output
+  int64_t band_width_ = 0;          // pixels of a row with its padding
+  int64_t line_ = 0;                // elements of a line
+  std::vector<int64_t> in_offsets_; // by tap and channel: from where a pixel's window begins
 };
 
 extern template class DirectConv<float>;
