@@ -1,5 +1,7 @@
 #include "core/ops/broadcast.h"
 
+#include <algorithm>
+
 namespace emplace {
 
 int64_t BroadcastPlan::runs() const {
@@ -10,7 +12,7 @@ int64_t BroadcastPlan::runs() const {
 
 BroadcastPlan plan_broadcast(std::span<const Shape* const> inputs, const Shape& out) {
   // From the innermost dimension outwards: a dimension joins the one inside it if every input continues through both.
-  BroadcastPlan inside_out;
+  BroadcastPlan plan;
   BroadcastPlan::Offsets extent;  // elements of each input inside the current dimension
   extent.fill(1);
   for (int d = out.rank() - 1; d >= 0; --d) {
@@ -23,22 +25,24 @@ BroadcastPlan plan_broadcast(std::span<const Shape* const> inputs, const Shape& 
       stride[i] = extent[i];
       extent[i] *= inputs[i]->dim(own);
     }
-    bool joins = !inside_out.dims.empty();
+    bool joins = !plan.dims.empty();
     for (size_t i = 0; joins && i < inputs.size(); ++i) {
-      joins = stride[i] == inside_out.strides.back()[i] * inside_out.dims.back();
+      joins = stride[i] == plan.strides.back()[i] * plan.dims.back();
     }
     if (joins) {
-      inside_out.dims.back() *= size;
+      plan.dims.back() *= size;
     } else {
-      inside_out.dims.push_back(size);
-      inside_out.strides.push_back(stride);
+      plan.dims.push_back(size);
+      plan.strides.push_back(stride);
     }
   }
-  if (inside_out.dims.empty()) {
-    inside_out.dims.push_back(1);
-    inside_out.strides.push_back({});
+  if (plan.dims.empty()) {
+    plan.dims.push_back(1);
+    plan.strides.push_back({});
   }
-  return {{inside_out.dims.rbegin(), inside_out.dims.rend()}, {inside_out.strides.rbegin(), inside_out.strides.rend()}};
+  std::reverse(plan.dims.begin(), plan.dims.end());
+  std::reverse(plan.strides.begin(), plan.strides.end());
+  return plan;
 }
 
 RunCursor::RunCursor(const BroadcastPlan& plan, int64_t first_run) : plan_(plan), index_(plan.dims.size() - 1) {

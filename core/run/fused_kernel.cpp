@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
 
 namespace emplace {
 namespace {
@@ -38,6 +37,8 @@ class FusedKernel::Builder {
 
   void build() {
     int64_t tile = std::min(group_.elements, kTileElements);
+    k_.instructions_.reserve(group_.steps.size());
+    number_values();
     find_last_readers();
     if (group_.head != kNoStep) {
       const BoundStep& head = steps_[group_.head];
@@ -58,10 +59,22 @@ class FusedKernel::Builder {
     return (static_cast<size_t>(tile) * kWidest + kAlignment - 1) / kAlignment * kAlignment;
   }
 
+  // What is in registers was made by the group's own steps, whose values lie close to each other.
+  void number_values() {
+    ValueId last = 0;
+    first_value_ = kNoValue;
+    for (StepId id : group_.steps) {
+      const ValueId out = program_.outputs(program_.steps[id])[0];
+      first_value_ = std::min(first_value_, out);
+      last = std::max(last, out);
+    }
+    registers_of_.resize(group_.steps.empty() ? 0 : last - first_value_ + 1);
+  }
+
   void find_last_readers() {
     auto look = [&](StepId id) {
       for (ValueId v : program_.inputs(program_.steps[id])) {
-        if (in_register(v)) last_reader_[buffer(v)] = id;
+        if (in_register(v)) of(buffer(v)).last_reader = id;
       }
     };
     for (StepId id : group_.steps) look(id);
@@ -69,7 +82,7 @@ class FusedKernel::Builder {
   }
 
   Input input(ValueId v, const Tensor& tensor, int64_t tile, bool is_constant) {
-    if (in_register(v)) return {offset_pointer(register_of_.at(buffer(v)) * register_size(tile)), 0, 0, true};
+    if (in_register(v)) return {offset_pointer(of(buffer(v)).number * register_size(tile)), 0, 0, true};
     const int64_t count = tensor.num_elements();
     const auto bytes = static_cast<int64_t>(dtype_size(tensor.dtype()));
     if (count == group_.elements) return {tensor.raw(), bytes, 0, false};
@@ -108,12 +121,12 @@ class FusedKernel::Builder {
   size_t take_register(StepId id, std::span<const ValueId> inputs, ValueId out) {
     ValueId reused = kNoValue;
     for (ValueId v : inputs) {
-      if (!in_register(v) || last_reader_[buffer(v)] != id) continue;
+      if (!in_register(v) || of(buffer(v)).last_reader != id) continue;
       if (dtype_size(program_.values[v].dtype) == dtype_size(program_.values[out].dtype)) reused = buffer(v);
     }
     size_t reg;
     if (reused != kNoValue) {
-      reg = register_of_[reused];
+      reg = of(reused).number;
     } else if (!free_.empty()) {
       reg = free_.back();
       free_.pop_back();
@@ -121,16 +134,16 @@ class FusedKernel::Builder {
       reg = num_registers_++;
     }
     free_dead(id, inputs, reused);
-    register_of_[out] = reg;
-    if (!last_reader_.contains(out)) free_.push_back(reg);  // nobody reads it
+    of(out).number = reg;
+    if (of(out).last_reader == kNoStep) free_.push_back(reg);  // nobody reads it
     return reg;
   }
 
   void free_dead(StepId id, std::span<const ValueId> inputs, ValueId kept) {
     for (ValueId v : inputs) {
-      if (!in_register(v) || buffer(v) == kept || last_reader_[buffer(v)] != id) continue;
-      free_.push_back(register_of_[buffer(v)]);
-      last_reader_[buffer(v)] = kNoStep;  // an input that is read twice is freed once
+      if (!in_register(v) || buffer(v) == kept || of(buffer(v)).last_reader != id) continue;
+      free_.push_back(of(buffer(v)).number);
+      of(buffer(v)).last_reader = kNoStep;  // an input that is read twice is freed once
     }
   }
 
@@ -149,8 +162,14 @@ class FusedKernel::Builder {
   const Program& program_;
   const Plan& plan_;
   const std::vector<BoundStep>& steps_;
-  std::unordered_map<ValueId, StepId> last_reader_;   // by buffer
-  std::unordered_map<ValueId, size_t> register_of_;   // by buffer
+  struct Register {
+    StepId last_reader = kNoStep;
+    size_t number = 0;
+  };
+  Register& of(ValueId buffer) { return registers_of_[buffer - first_value_]; }
+
+  ValueId first_value_ = 0;
+  std::vector<Register> registers_of_;  // by buffer, from first_value_ on
   std::vector<size_t> free_;
   size_t num_registers_ = 0;
 };
