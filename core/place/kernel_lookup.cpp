@@ -5,6 +5,7 @@
 #include "core/base/cat.h"
 #include "core/graph/node_kernel.h"
 #include "core/op/attr_text.h"
+#include "core/op/gpu_gaps.h"
 #include "core/place/node_text.h"
 
 namespace emplace {
@@ -111,7 +112,7 @@ const KernelLookup::Supported& KernelLookup::supported(const NodeType& type) {
   OpKernels& op = kernels_of(type.op);
   std::string key(label_of(type));
   key += type.signature ? ':' : 'f';
-  if (available_only_) key += is_runnable(type) ? 'r' : 'n';
+  if (available_only_) key += !is_runnable(type) ? 'n' : find_gpu_gap(type.op, kernel_type(type)) ? 'c' : 'r';
   for (std::string_view attr : op.attrs) add_to_key(key, type.view().find(attr));
   auto [it, is_new] = op.answers.try_emplace(std::move(key));
   if (is_new) it->second = compute(type);
@@ -124,6 +125,7 @@ KernelLookup::Supported KernelLookup::compute(const NodeType& type) {
   const std::vector<KernelSignature>& kernels = *kernels_of(type.op).kernels;
   std::vector<SupportedType> list;
   const auto num_types = static_cast<uint16_t>(lists_.types().size());
+  const bool not_on_gpu = available_only_ && find_gpu_gap(type.op, kernel_type(type)) != nullptr;
   for (uint16_t t = 0; t < num_types; ++t) {
     if (!type.signature) {  // a function runs anywhere
       list.push_back({t, 0});
@@ -135,7 +137,7 @@ KernelLookup::Supported KernelLookup::compute(const NodeType& type) {
       return result;
     }
     result.attr_mismatch |= found->attr_mismatch;
-    if (found->kernel) list.push_back({t, found->kernel->priority});
+    if (found->kernel && !(not_on_gpu && lists_.types()[t] == "GPU")) list.push_back({t, found->kernel->priority});
   }
   std::stable_sort(list.begin(), list.end(),
                    [](const SupportedType& a, const SupportedType& b) { return a.priority > b.priority; });

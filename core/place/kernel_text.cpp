@@ -4,6 +4,9 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/graph/node_kernel.h"
+#include "core/op/gpu_gaps.h"
+#include "core/place/kernel_lookup.h"
 
 namespace emplace {
 namespace {
@@ -60,6 +63,8 @@ std::string op_with_types(OpTable& ops, const NodeType& type) {
 }
 
 std::string missing_kernel_text(OpTable& ops, const NodeType& type, std::string_view device_type) {
+  const GpuGap* gap = device_type == "GPU" ? find_gpu_gap(type.op, kernel_type(type)) : nullptr;
+  if (gap && find_kernel(ops, type, device_type)) return cat(op_with_types(ops, type), " has no GPU kernel here: ", gap->reason);
   const std::vector<KernelSignature>& kernels = ops.kernels(type.op);
   std::string out = cat(op_with_types(ops, type), " has no ", device_type, " kernel");
   for (std::string_view attr : type_attrs(kernels)) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/op/gpu_gaps.h"
 #include "core/op/kernel_attr.h"
 
 namespace emplace {
@@ -46,6 +47,9 @@ Coverage coverage(OpTable& table, const OpSignature& op, const OpDef& def) {
   c.cpu = def.cpu_types() & allowed_types(op, c.attr);
   const auto& kernels = table.kernels(op.name);
   c.gpu = covered_types(op, c.attr, kernels, false) & c.cpu;
+  for (const GpuGap& gap : gpu_gaps()) {
+    if (gap.op == op.name) c.gpu = c.gpu.without(DTypeSet{gap.type});
+  }
   c.on_gpu = std::any_of(kernels.begin(), kernels.end(), [](const KernelSignature& k) { return k.device_type != "CPU"; });
   return c;
 }

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <set>
+#include <utility>
 
-#include "core/base/cat.h"
+#include "core/op/gpu_gaps.h"
 #include "core/op/kernel_attr.h"
 #include "core/op/op_def.h"
 #include "core/op/signature.h"
@@ -14,16 +14,6 @@
 
 namespace emplace::cuda::testing {
 namespace {
-
-/// Kernels that are not there, with the reason.
-const std::map<std::string, std::string, std::less<>> kMissing = {
-    {"AssignVariableOp resource", "handles are kept in host memory"},
-    {"AssignVariableOp string", "strings are kept in host memory"},
-    {"Cast float8_e4m3fn", "emplace converts no 8-bit floating types, on any device"},
-    {"Cast float8_e5m2", "emplace converts no 8-bit floating types, on any device"},
-    {"Cast int4", "emplace converts no 4-bit types, on any device"},
-    {"Cast uint4", "emplace converts no 4-bit types, on any device"},
-};
 
 /// The types of the op's kernel attr that a registered kernel is for, among those that run here at all; kInvalid for an op
 /// without that attr.
@@ -38,9 +28,9 @@ std::vector<DType> types_of(const KernelSignature& kernel, std::string_view attr
   return run;
 }
 
-TEST_CASE("every kernel that TensorFlow has for a GPU, of the ops that run here") {
+TEST_CASE("every kernel that TensorFlow has for a GPU, of the ops that run here, or a reason why not") {
   OpTable ops;
-  std::set<std::string, std::less<>> missing;
+  std::set<std::pair<std::string_view, DType>> missing;
   int there = 0;
   for (std::string_view name : OpLibrary::names()) {
     const OpDef* def = OpLibrary::find(name);
@@ -51,18 +41,18 @@ TEST_CASE("every kernel that TensorFlow has for a GPU, of the ops that run here"
       if (kernel.device_type != "GPU" && kernel.device_type != "DEFAULT") continue;
       for (DType type : types_of(kernel, attr, *def)) {
         if (kernel_table().find(name, type)) ++there;
-        else missing.insert(cat(name, " ", type == DType::kInvalid ? std::string("-") : std::string(dtype_name(type))));
+        else missing.emplace(name, type);
       }
     }
   }
   CHECK(there > 1000);
-  for (const std::string& m : missing) {
-    INFO(m);
-    CHECK(kMissing.contains(m));
+  for (const auto& [op, type] : missing) {
+    INFO(op << " " << dtype_name(type));
+    CHECK(find_gpu_gap(op, type) != nullptr);
   }
-  for (const auto& [m, reason] : kMissing) {
-    INFO(m << " is there: " << reason);
-    CHECK(missing.contains(m));
+  for (const GpuGap& gap : gpu_gaps()) {
+    INFO(gap.op << " " << dtype_name(gap.type) << " is there: " << gap.reason);
+    CHECK(missing.contains({gap.op, gap.type}));
   }
 }
 

@@ -26,6 +26,7 @@ const Missing kMissing[] = {
     {"quantized numbers are moved, not computed with",
      DTypeSet{DType::kQInt8, DType::kQUInt8, DType::kQInt16, DType::kQUInt16, DType::kQInt32, DType::kInt8},
      {"Equal", "NotEqual", "_FusedConv2D"}},
+    {"nothing computes with 8-bit floating-point numbers", DTypeSet{DType::kFloat8E5M2, DType::kFloat8E4M3FN}, {"Cast"}},
     {"complex numbers have no order", kComplexes, {"ClipByValue"}},
     {"TF.js has float32 only", kHalves, {"FusedDepthwiseConv2dNative", "Prelu"}},
 };

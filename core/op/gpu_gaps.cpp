@@ -1,0 +1,22 @@
+#include "core/op/gpu_gaps.h"
+
+#include <algorithm>
+
+namespace emplace {
+namespace {
+
+constexpr GpuGap kGaps[] = {
+    {"AssignVariableOp", DType::kResource, "handles are kept in host memory"},
+    {"AssignVariableOp", DType::kString, "strings are kept in host memory"},
+};
+
+}  // namespace
+
+std::span<const GpuGap> gpu_gaps() { return kGaps; }
+
+const GpuGap* find_gpu_gap(std::string_view op, DType type) {
+  auto gap = std::find_if(std::begin(kGaps), std::end(kGaps), [&](const GpuGap& g) { return g.op == op && g.type == type; });
+  return gap == std::end(kGaps) ? nullptr : gap;
+}
+
+}  // namespace emplace
