@@ -45,6 +45,14 @@ Suggestion::Suggestion(std::string_view word)
 
 void Suggestion::offer(std::string_view candidate) {
   if (limit_ < 0) return;
+  constexpr size_t kPrefix = 4;
+  if (std::equal(word_.begin(), word_.end(), candidate.begin(), candidate.end(), [](char a, char b) { return lower(a) == lower(b); })) {
+    best_ = candidate;
+    limit_ = word_ == candidate ? -1 : 0;
+    return;
+  }
+  // The beginning of a word is better than nothing.
+  if (best_.empty() && word_.size() >= kPrefix && candidate.starts_with(word_)) best_ = candidate;
   int distance = edit_distance(word_, candidate, limit_);
   if (distance > limit_ || distance >= 2 * static_cast<int>(std::max(word_.size(), candidate.size()))) return;
   best_ = candidate;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/cat.h"
+#include "core/base/file_error.h"
 #include "core/base/units.h"
 
 namespace emplace {
@@ -90,8 +91,8 @@ Status check_unique(const std::vector<Device>& devices) {
 
 Result<DescribedDevices> read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
+  if (!in || in.peek() == std::ifstream::traits_type::eof()) return not_found(cat("--devices: ", unreadable_text(path)));
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (!in) return not_found(cat("--devices: cannot read '", path, "'"));
   DescribedDevices out;
   ASSIGN_OR_RETURN(out.devices, parse_device_attributes(text, path));
   RETURN_IF_ERROR(check_unique(out.devices));

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/cat.h"
+#include "core/base/json_error.h"
 #include "core/device/described.h"
 
 namespace emplace {
@@ -80,7 +81,9 @@ class AttributesReader {
 
   Status read_locality(const Json& value, Device& device) const {
     if (!value.is_object()) return error("a locality", value);
-    if (auto node = value.find("numa_node"); node != value.end()) RETURN_IF_ERROR(read_small(*node, device.numa_node));
+    for (const char* key : {"numa_node", "numaNode"}) {
+      if (auto node = value.find(key); node != value.end()) RETURN_IF_ERROR(read_small(*node, device.numa_node));
+    }
     auto links = value.find("links");
     if (links == value.end()) return ok_status();
     const Json* list = &*links;
@@ -137,7 +140,7 @@ Result<std::vector<Device>> parse_device_attributes(std::string_view json, std::
   try {
     return AttributesReader(origin).read(Json::parse(json, nullptr, true, true));
   } catch (const Json::exception& e) {
-    return invalid_argument(cat(origin, ": ", e.what()));
+    return invalid_argument(json_error_text(origin, e.what()));
   }
 }
 

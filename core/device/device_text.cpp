@@ -12,4 +12,16 @@ std::string short_device_name(const DeviceSet& devices, DeviceId id) {
   return cat(device.type, ":", device.parsed.id.value_or(0));
 }
 
+std::optional<std::string> device_as_typed(std::string_view text) {
+  if (DeviceName::parse(text)) return std::string(text);
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  if (text == "cpu" || text == "/cpu") return "/device:CPU";
+  if (text == "gpu" || text == "/gpu") return "/device:GPU";
+  if (text.starts_with('/')) return DeviceName::parse(text) ? std::optional<std::string>(text) : std::nullopt;
+  if (std::string name = cat("/", text); DeviceName::parse(name)) return name;
+  if (std::string name = cat("/device:", text); text.find('/') == text.npos && DeviceName::parse(name)) return name;
+  return std::nullopt;
+}
+
 }  // namespace emplace

@@ -1,7 +1,9 @@
-/// Devices as people read them.
+/// Devices as people read and type them.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/device/device.h"
 
@@ -9,5 +11,9 @@ namespace emplace {
 
 /// "GPU:0" for ".../device:GPU:0"; the full name when the devices are of several tasks.
 std::string short_device_name(const DeviceSet& devices, DeviceId id);
+
+/// The device string that is meant by "gpu", "GPU:0", "/gpu:0", "gpu:0", "job:worker/cpu:0" or a full name; nothing if
+/// it cannot be read as a device.
+std::optional<std::string> device_as_typed(std::string_view text);
 
 }  // namespace emplace

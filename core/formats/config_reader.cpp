@@ -63,6 +63,16 @@ void read_gpu_experimental(LoadContext& c) {
   }
 }
 
+/// 0: not set. Unlike TensorFlow's, no cap oversubscribes.
+std::optional<double> read_fraction(JsonReader& reader) {
+  reader.peek();
+  const size_t at = reader.position();
+  const std::optional<double> fraction = read_double(reader, "per_process_gpu_memory_fraction");
+  if (!fraction || (*fraction >= 0 && *fraction <= 1)) return fraction;
+  reader.problem(at, cat("per_process_gpu_memory_fraction: found ", *fraction, ", wanted greater than 0 and at most 1"));
+  return std::nullopt;
+}
+
 void read_gpu_options(LoadContext& c) {
   enum { kFraction, kGrowth, kVisible, kExperimental };
   static constexpr std::string_view kKeys[] = {
@@ -71,7 +81,7 @@ void read_gpu_options(LoadContext& c) {
   FileConfig& config = c.file.config;
   for (ObjectReader object(c.reader, kKeys, "gpu_options"); object.next();) {
     switch (object.field()) {
-      case kFraction: config.per_process_gpu_memory_fraction = read_double(c.reader, "per_process_gpu_memory_fraction"); break;
+      case kFraction: config.per_process_gpu_memory_fraction = read_fraction(c.reader); break;
       case kGrowth: config.allow_growth = read_bool(c.reader, "allow_growth"); break;
       case kVisible:
         if (auto list = read_text(c.reader, "visible_device_list")) config.visible_device_list = std::string(*list);

@@ -151,7 +151,9 @@ void read_kernel_def(LoadContext& c) {
   }
   if (c.reader.failed()) return;
   if (op.empty() || kernel.device_type.empty()) c.reader.problem(object.position(), "a kernel needs op and device_type");
-  if (c.problems.count() == problems) c.file.ops->declare_kernel(op, std::move(kernel));
+  if (c.problems.count() != problems) return;
+  c.kernel_ops.push_back({std::string(op), static_cast<int64_t>(object.position())});
+  c.file.ops->declare_kernel(op, std::move(kernel));
 }
 
 }  // namespace

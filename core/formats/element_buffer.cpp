@@ -50,7 +50,10 @@ Status out_of_range_of(std::string_view shown, DType t) {
   return invalid_argument(cat(shown, " is out of the range of ", dtype_name(t)));
 }
 
-Status wrong_kind(std::string_view shown, DType t) { return invalid_argument(cat("found ", shown, " in a ", dtype_name(t), " tensor")); }
+Status wrong_kind(std::string_view shown, DType t) {
+  const bool is_int = dtype_name(t).starts_with('i');
+  return invalid_argument(cat("found ", shown, is_int ? " in an " : " in a ", dtype_name(t), " tensor"));
+}
 
 std::string quoted(std::string_view text) {
   return text.size() > 40 ? cat("\"", text.substr(0, 37), "...\"") : cat("\"", text, "\"");

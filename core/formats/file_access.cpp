@@ -68,7 +68,10 @@ std::optional<Tensor> read_tensor_file(LoadContext& c, size_t at, std::string_vi
   }
   Result<Tensor> value = archive ? read_npz(*path, std::string(key)) : read_npy(*path);
   if (value.ok()) return value.take();
-  c.problems.add(static_cast<int64_t>(at), value.status().message(), {}, value.status().code());
+  // By the name that the graph file has for it.
+  std::string message = value.status().message();
+  if (message.starts_with(*path)) message.replace(0, path->size(), name);
+  c.problems.add(static_cast<int64_t>(at), std::move(message), {}, value.status().code());
   return std::nullopt;
 }
 

@@ -39,6 +39,19 @@ std::string shown(const char* p, const char* end) {
   return cat("byte 0x", kHex[c >> 4], kHex[c & 15]);
 }
 
+constexpr std::string_view kCompressed = "compressed";
+constexpr char kCommentHint[] = "a comment begins with // or stands between /* and */";
+
+/// What a file that begins like this is, if it is no text at all; else empty.
+std::string_view binary_kind(std::string_view text) {
+  if (text.starts_with("\x1f\x8b")) return kCompressed;
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) return {};  // UTF-16
+  for (char c : text.substr(0, 16)) {
+    if (static_cast<uint8_t>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f') return "binary";
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view kind_name(Kind kind) {
@@ -50,7 +63,9 @@ JsonReader::JsonReader(std::string_view text, Problems& problems, TextArena& are
     : begin_(text.data()), p_(begin_), end_(begin_ + text.size()), problems_(problems), arena_(arena),
       opened_(std::make_unique_for_overwrite<const char*[]>(kMaxDepth)) {
   if (text.starts_with("\xef\xbb\xbf")) p_ += 3;
-  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+  if (std::string_view what = binary_kind(text); !what.empty()) {
+    fail(p_, cat("the file is ", what, "; wanted JSON"), what == kCompressed ? "decompress it: gunzip" : "TensorFlow writes JSON with google.protobuf.json_format.MessageToJson(graph_def)");
+  } else if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
     fail(p_, "the file is UTF-16; wanted UTF-8", "convert it: iconv -f UTF-16 -t UTF-8");
   }
 }
@@ -143,7 +158,7 @@ bool JsonReader::read_key(std::string_view& key, bool decode) {
     return false;
   }
   if (*p_ != '"') {
-    fail(p_, cat("found ", shown(p_, end_), " where a key should begin"), "keys are written in double quotes");
+    fail(p_, cat("found ", shown(p_, end_), " where a key should begin"), *p_ == '#' ? kCommentHint : "keys are written in double quotes");
     return false;
   }
   key = string_text(decode);
@@ -176,6 +191,8 @@ void JsonReader::bad_value() {
   if (rest.starts_with('\'')) hint = "text is written in double quotes";
   if (rest.starts_with("True") || rest.starts_with("False")) hint = "true and false are written in small letters";
   if (rest.starts_with("None")) hint = "nothing is written null";
+  if (rest.starts_with('#')) hint = kCommentHint;
+  if (rest.starts_with('.') || rest.starts_with('+')) hint = "numbers are written 0.5, 1, -1";
   fail(p_, cat("found ", shown(p_, end_), " where a value should begin"), std::move(hint));
 }
 

@@ -1,7 +1,9 @@
 // load(): the top level of a graph file.
+#include <set>
 #include <utility>
 
 #include "core/base/cat.h"
+#include "core/base/suggest.h"
 #include "core/formats/config_reader.h"
 #include "core/formats/declarations.h"
 #include "core/formats/graph_builder.h"
@@ -10,6 +12,7 @@
 #include "core/formats/object_reader.h"
 #include "core/formats/tfjs_model.h"
 #include "core/formats/value_reader.h"
+#include "core/graph/attr_position.h"
 #include "core/graph/graph_file.h"
 
 namespace emplace {
@@ -34,14 +37,18 @@ class Loader {
   Loader(LoadContext& c) : c_(c), builder_(c, c.file.graph), nodes_(c, builder_) {}
 
   void load() {
+    if (c_.source.text().find_first_not_of(" \t\r\n") == std::string_view::npos) {
+      return c_.problems.add(kNoPosition, "the file is empty; wanted a graph", "{\"node\": [{\"name\": \"a\", \"op\": \"Const\", \"attr\": {\"value\": 1}}]} is one");
+    }
     c_.reader.peek();
     size_t start = c_.reader.position();
     c_.read_declarations = [this, start] { look_for_declarations(start); };
     if (!c_.reader.failed()) read_top("a graph file");
     c_.reader.finish();
     if (c_.reader.failed()) return;
+    check_kernel_ops();
     builder_.finish();
-    if (!c_.problems.empty()) return;
+    if (!c_.problems.empty()) return check_ops();
     c_.file.variables = nodes_.variables();
     if (c_.values_elsewhere) read_weights();
     if (library_at_) read_library_bodies(c_, *library_at_);
@@ -87,6 +94,30 @@ class Loader {
   void keep_text(std::string_view key) {
     Problems scratch;
     c_.file.declared_text.push_back({key, c_.reader.lookahead(scratch).skip()});
+  }
+
+  /// A kernel_def for an op that nobody knows would change nothing.
+  void check_kernel_ops() {
+    for (const NamedRef& op : c_.kernel_ops) {
+      if (c_.signature(op.name)) continue;
+      c_.problems.add(op.position, cat("a kernel of the unknown op '", op.name, "'"), op_hint(op.name), Code::kNotFound);
+    }
+  }
+
+  /// What validate() cannot tell of a file with other problems: ops that nobody knows, each once.
+  void check_ops() {
+    const Graph& g = c_.file.graph;
+    std::set<std::string_view> told;
+    for (NodeId id = 0; id < g.num_nodes() && !c_.problems.full(); ++id) {
+      if (!c_.signature(g.op(id)) && told.insert(g.op(id)).second) c_.problems.add(op_position(c_.source.text(), g.node(id).position), cat("unknown op '", g.op(id), "'"), op_hint(g.op(id)), Code::kNotFound);
+    }
+  }
+
+  std::string op_hint(std::string_view op) {
+    Suggestion near(op);
+    for (std::string_view name : c_.file.ops->names()) near.offer(name);
+    for (const auto& [name, function] : c_.file.library) near.offer(name);
+    return near.text();
   }
 
   std::vector<NamedRef> read_names(std::string_view what) {

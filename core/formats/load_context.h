@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/formats/json_reader.h"
 #include "core/graph/graph_file.h"
@@ -26,6 +28,8 @@ struct LoadContext {
   /// Reads the file's `op_def` and `library` signatures, wherever they stand. Called at most once, when a node names
   /// an op that the tables do not have.
   std::function<void()> read_declarations;
+  /// The ops that `kernel_def` names.
+  std::vector<NamedRef> kernel_ops{};
 
   /// Of an op or of a function of the file's library; null if neither.
   const OpSignature* signature(std::string_view op);

@@ -74,15 +74,21 @@ void NodeReader::read_item(const Block& block) {
   read_block(item, block);
 }
 
+std::string_view NodeReader::text_member(Item& item, std::string_view key) {
+  const std::optional<std::string_view> text = read_text(c_.reader, key);
+  item.told |= !text;
+  return text.value_or("");
+}
+
 void NodeReader::read_member(Item& item, int field, const Block& block) {
   JsonReader& reader = c_.reader;
   switch (field) {
     case kName:
       item.name_position = reader.position();
-      item.name = read_text(reader, "name").value_or("");
+      item.name = text_member(item, "name");
       builder_.announce(item.name);
       break;
-    case kOp: item.op = read_text(reader, "op").value_or(""); break;
+    case kOp: item.op = text_member(item, "op"); break;
     case kInput:
       item.has_inputs = true;
       read_inputs(block);
@@ -148,10 +154,17 @@ void NodeReader::read_block(const Item& item, const Block& outer) {
   c_.reader.seek(after);
 }
 
+/// Of the UTF-8 character that begins there.
+static size_t character_size(std::string_view text, size_t at) {
+  size_t size = 1;
+  while (at + size < text.size() && (static_cast<uint8_t>(text[at + size]) & 0xc0) == 0x80) ++size;
+  return size;
+}
+
 bool NodeReader::check_name(std::string_view name, size_t position) {
   size_t bad = first_bad_character(name);
   if (bad == std::string_view::npos) return true;
-  c_.reader.problem(position, cat("name '", name, "' has a character that names cannot have there: '", name.substr(bad, 1), "'"),
+  c_.reader.problem(position, cat("name '", name, "' has a character that names cannot have there: '", name.substr(bad, character_size(name, bad)), "'"),
                     "names are letters, digits and _ . / > -, and begin with a letter, a digit or a dot");
   return false;
 }
@@ -197,7 +210,7 @@ std::string_view NodeReader::merged_device(std::string_view device, size_t posit
 
 void NodeReader::add_node(Item& item, const Block& block, size_t position) {
   if (item.name.empty() || item.op.empty()) {
-    c_.reader.problem(position, cat("a node without ", item.name.empty() ? "a name" : "an op"));
+    if (!item.told) c_.reader.problem(position, cat("a node without ", item.name.empty() ? "a name" : "an op"));
     literals_.clear();
     return builder_.drop_inputs();
   }

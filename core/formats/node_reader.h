@@ -37,6 +37,7 @@ class NodeReader {
   struct Item {
     std::string_view name, op, device, scope;
     size_t name_position = 0, device_position = 0;
+    bool told = false;  // name or op is no text, which is told already
     std::optional<size_t> attr, initial_value, nodes;
     uint32_t attr_set = 0;
     bool resource = false, trainable = true, has_inputs = false;
@@ -44,6 +45,7 @@ class NodeReader {
 
   void read_list(const Block& block);
   void read_item(const Block& block);
+  std::string_view text_member(Item& item, std::string_view key);
   void read_member(Item& item, int field, const Block& block);
   void read_inputs(const Block& block);
   void read_block(const Item& item, const Block& outer);

@@ -49,7 +49,11 @@ int ObjectReader::find(std::string_view key) {
 }
 
 void ObjectReader::unknown_key() {
-  reader_.problem(key_position_, cat("unknown key '", key_, "' in ", what_), did_you_mean(key_, keys_));
+  constexpr size_t kListed = 12;
+  std::string hint = did_you_mean(key_, keys_), known;
+  for (size_t i = 0; hint.empty() && i < keys_.size() && keys_.size() <= kListed; ++i) append(known, i ? ", " : "there are ", keys_[i]);
+  if (std::string_view(what_) == "a node") known = "attrs of the op stand in \"attr\": {...}";
+  reader_.problem(key_position_, cat("unknown key '", key_, "' in ", what_), hint.empty() ? std::move(known) : std::move(hint));
 }
 
 bool ObjectReader::next() {

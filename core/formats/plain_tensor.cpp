@@ -48,7 +48,7 @@ class NestedReader {
     int64_t count = 0;
     for (reader_.enter_array(); reader_.next_element(); ++count) read_level(level + 1);
     if (shape_.dim(dim) == kOpen) shape_.dim(dim) = count;
-    if (shape_.dim(dim) != count) problem(at, cat("this list has ", count, " entries, the first beside it has ", shape_.dim(dim)));
+    if (shape_.dim(dim) != count) problem(at, cat("this list has ", count, count == 1 ? " entry" : " entries", ", the first beside it has ", shape_.dim(dim)));
   }
 
   void read_scalar(Kind kind, size_t level, size_t at) {
@@ -174,7 +174,7 @@ std::optional<Tensor> shaped(LoadContext& c, size_t at, const Shape& shape, cons
   int64_t entries = 0;
   bool fits = wanted && !__builtin_mul_overflow(*wanted, written.elements.entries_per_element(), &entries) && entries == count;
   if (fits) return to_tensor(c, at, written.elements, shape);
-  c.reader.problem(at, cat("found ", count, " values for shape ", shape.to_string(), ", wanted ", wanted ? std::to_string(entries) : "fewer than 2^63"),
+  c.reader.problem(at, cat("found ", count, count == 1 ? " value" : " values", " for shape ", shape.to_string(), ", wanted ", wanted ? std::to_string(entries) : "fewer than 2^63"),
                    count == 1 ? "to repeat one value, write \"fill\" instead of \"data\"" : "");
   return std::nullopt;
 }

@@ -28,7 +28,7 @@ void add_problem(JsonReader& reader, size_t at, std::string_view what, const Sta
 void unknown_dtype(JsonReader& reader, size_t at, std::string_view what, std::string_view text) {
   Suggestion suggestion(text);
   for (int i = 1; i < kDTypeCount; ++i) suggestion.offer(dtype_name(static_cast<DType>(i)));
-  std::string offered = suggestion.text();  // names of the next loop live no longer than their turn
+  std::string offered = text == "int" || text == "integer" ? "did you mean 'int32' or 'int64'?" : suggestion.text();  // names of the next loop live no longer than their turn
   if (offered.empty()) {
     for (int i = 1; i < kDTypeCount && offered.empty(); ++i) {
       Suggestion one(text);

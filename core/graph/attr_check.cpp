@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "core/base/base64.h"
 #include "core/base/cat.h"
+#include "core/base/suggest.h"
 #include "core/op/attr_text.h"
 
 namespace emplace {
@@ -98,6 +100,19 @@ std::string attr_mismatch(const AttrSignature& attr, const AttrValue& value) {
   return first_problem<std::string>(value, [&](const std::string& s) {
     return not_allowed(attr, s, [](const std::string& v) { return summarize_attr(AttrValue::of(v)); });
   });
+}
+
+std::string attr_hint(const AttrSignature& attr, const AttrValue& value) {
+  const auto* allowed = attr.allowed_values ? attr.allowed_values->get_if<std::vector<std::string>>() : nullptr;
+  const std::string* text = value.get_if<std::string>();
+  if (!allowed || !text) return {};
+  Suggestion near(*text);
+  for (const std::string& word : *allowed) {
+    near.offer(word);
+    // Plain text where protobuf has base64.
+    if (decode_base64(word) == *text) return cat("text inside {\"s\": ...} is base64; write \"", word, "\" alone");
+  }
+  return near.text();
 }
 
 }  // namespace emplace

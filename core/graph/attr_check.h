@@ -10,4 +10,7 @@ namespace emplace {
 /// Empty if `value` fits; else what is wrong. An attr of a function body may be a placeholder: it fits.
 std::string attr_mismatch(const AttrSignature& attr, const AttrValue& value);
 
+/// For a text that is not among the allowed ones: which of them is meant; else empty.
+std::string attr_hint(const AttrSignature& attr, const AttrValue& value);
+
 }  // namespace emplace

@@ -9,6 +9,8 @@ namespace emplace {
 namespace {
 
 std::string suggest_node(const Graph& g, std::string_view name) {
+  if (g.find(name.substr(0, name.find(','))) != kNoNode) return "one name each, no list";
+  if (name.starts_with("gradients(")) return "write 'gradients(LOSS,X)'";
   Suggestion suggestion(name);
   for (NodeId id = 0; id < g.num_nodes(); ++id) suggestion.offer(g.name(id));
   return suggestion.text();
@@ -36,7 +38,7 @@ Endpoint find_tensor(const Graph& g, std::string_view name, NameError& error) {
     }
   }
   if (slot >= g.num_outputs(node)) {
-    error = {cat("node '", node_name, "' (", g.op(node), ") has ", g.num_outputs(node), " outputs, '", name, "' names output ", slot),
+    error = {cat("node '", node_name, "' (", g.op(node), ") has ", g.num_outputs(node), g.num_outputs(node) == 1 ? " output, '" : " outputs, '", name, "' names output ", slot),
              g.num_outputs(node) == 0 ? "name it as a target to run it" : ""};
     return {};
   }
@@ -45,7 +47,9 @@ Endpoint find_tensor(const Graph& g, std::string_view name, NameError& error) {
 
 NodeId find_node(const Graph& g, std::string_view name, NameError& error) {
   NodeId node = g.find(name);
-  if (node == kNoNode) error = {cat("there is no node '", name, "'"), suggest_node(g, name)};
+  if (node != kNoNode) return node;
+  std::string_view owner = name.substr(0, name.rfind(':'));
+  error = {cat("there is no node '", name, "'"), owner != name && g.find(owner) != kNoNode ? cat("write the node alone: '", owner, "'") : suggest_node(g, name)};
   return node;
 }
 

@@ -98,7 +98,7 @@ void TypeBuilder::match_attrs() {
     int at = op_->find_attr(name);
     if (at >= 0) {
       const AttrSignature& attr = op_->attrs[static_cast<size_t>(at)];
-      if (std::string problem = attr_mismatch(attr, *value); !problem.empty()) add(std::move(problem), {}, name);
+      if (std::string problem = attr_mismatch(attr, *value); !problem.empty()) add(std::move(problem), attr_hint(attr, *value), name);
       values_[static_cast<size_t>(at)] = value;
       is_written_[static_cast<size_t>(at)] = true;
     } else if (!name.starts_with('_')) {
@@ -244,8 +244,10 @@ void TypeBuilder::report_missing(size_t attr) {
     }
   }
   const AttrSignature& a = op_->attrs[attr];
+  if (op_->name == "Const" && a.name == "dtype") return;  // the value, which is missing too, would tell
   std::string hint = cat("attr '", a.name, "' is a ", attr_type_name(a.type));
   if (a.allowed_values) append(hint, ", one of ", summarize_attr(*a.allowed_values));
+  if (op_->name == "Variable") hint += "; \"initial_value\" gives type, shape and value at once";
   add(cat("NodeDef missing attr '", a.name, "' from ", op_->name), std::move(hint));
 }
 

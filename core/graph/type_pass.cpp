@@ -95,7 +95,7 @@ bool TypePass::gather_inputs(NodeId id) {
     }
     actual_.push_back(DType::kInvalid);
     if (graph_.nodes_[e.node].type == TypeTable::kNone) continue;  // has a problem of its own
-    problems_.add(graph_.nodes_[id].position,
+    problems_.add(position_of_input(id, i),
                   cat("Node '", graph_.name(id), "': Connecting to invalid output ", e.slot, " of source node ",
                       graph_.name(e.node), " which has ", count, " outputs."));
     good = false;
@@ -124,9 +124,16 @@ void TypePass::report_unknown_op(NodeId id) {
     Suggestion near(graph_.op(id));
     for (std::string_view name : file_.ops->names()) near.offer(name);
     for (const auto& [name, function] : file_.library) near.offer(name);
-    hint = near.text();
+    hint = near.best().empty() ? "'emplace ops' lists the ops that emplace runs" : near.text();
   }
-  problems_.add(graph_.nodes_[id].position, cat("unknown op '", graph_.op(id), "'"), std::move(hint), Code::kNotFound);
+  const bool shown = graph_.source_ && !problems_.full();
+  const int64_t at = graph_.nodes_[id].position;
+  problems_.add(shown ? op_position(graph_.source_->text(), at) : at, cat("unknown op '", graph_.op(id), "'"), std::move(hint), Code::kNotFound);
+}
+
+int64_t TypePass::position_of_input(NodeId id, uint32_t input) const {
+  const int64_t at = graph_.nodes_[id].position;
+  return graph_.source_ && !problems_.full() ? input_position(graph_.source_->text(), at, input) : at;
 }
 
 void TypePass::set_type(NodeId id, uint32_t type) {
@@ -229,7 +236,7 @@ void TypePass::check_back_edges() {
     if (consumer == TypeTable::kNone || source == TypeTable::kNone) continue;
     auto outputs = graph_.types_[source].output_types;
     if (e.slot >= outputs.size()) {
-      problems_.add(graph_.nodes_[edge.node].position,
+      problems_.add(position_of_input(edge.node, edge.input),
                     cat("Node '", graph_.name(edge.node), "': Connecting to invalid output ", e.slot, " of source node ",
                         graph_.name(e.node), " which has ", outputs.size(), " outputs."));
       continue;
@@ -259,7 +266,7 @@ void TypePass::report_wrong_input(NodeId id, uint32_t input, DType got, DType wa
   } else {
     hint = cat(graph_.op(id), " node '", graph_.name(id), "' takes ", dtype_name(wanted), " here; a Cast converts");
   }
-  problems_.add(graph_.nodes_[id].position,
+  problems_.add(position_of_input(id, input),
                 cat("Input ", input, " of node ", graph_.name(id), " was passed ", dtype_tf_name(got), " from ",
                     graph_.name(e.node), ":", e.slot, " incompatible with expected ", dtype_tf_name(wanted), "."),
                 std::move(hint));

@@ -43,6 +43,7 @@ class TypePass {
   DType source_type(NodeId id, uint32_t input);
   const OpInfo& op_info(uint32_t op);
   void report_unknown_op(NodeId id);
+  int64_t position_of_input(NodeId id, uint32_t input) const;
   uint32_t make_type(NodeId id, const OpInfo& op, const TypeTable::Key& key);
   void settle_literals(NodeId id, const OpInfo& op);
   void settle_literal(Literal& literal, DType type);

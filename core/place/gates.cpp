@@ -87,9 +87,9 @@ Status GateKeeper::min_on(const std::string& gate) {
   const auto [stop, error] = std::from_chars(gate.data() + at + 1, end, wanted);
   if (error != std::errc() || stop != end || !(wanted >= 0) || (percent && wanted > 100)) return malformed;
   std::string text = gate.substr(0, at);
-  std::optional<DeviceName> name = DeviceName::parse(text);
-  if (!name) name = DeviceName::parse("/device:" + text);
-  if (!name) return malformed;
+  const std::optional<std::string> typed = device_as_typed(text);
+  if (!typed) return malformed;
+  const std::optional<DeviceName> name = DeviceName::parse(*typed);
 
   int64_t count = 0;
   const auto all = static_cast<int64_t>(placement_.order.size());

@@ -9,6 +9,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/sha256.h"
+#include "core/device/device_text.h"
 
 namespace emplace {
 namespace {
@@ -59,11 +60,9 @@ class NamePattern {
   bool compiled_ = false;
 };
 
-// Accepts "GPU:0" and "gpu:0" beside full names, as people type them. The text that a node would carry.
+// The text that a node would carry.
 Result<std::string> device_text(std::string_view text) {
-  if (DeviceName::parse(text)) return std::string(text);
-  if (const std::string slashed = cat('/', text); DeviceName::parse(slashed)) return slashed;
-  if (const std::string full = cat("/device:", text); DeviceName::parse(full)) return full;
+  if (auto typed = device_as_typed(text)) return *typed;
   return invalid_argument(cat("'", text, "' is no device name; wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it"));
 }
 

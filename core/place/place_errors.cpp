@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/base/cat.h"
+#include "core/device/device_text.h"
 #include "core/op/attr_text.h"
 #include "core/place/conflicts.h"
 #include "core/place/kernel_text.h"
@@ -95,8 +96,9 @@ void PlaceFailures::malformed_request(NodeId node) {
                                             state_.graph.name(node)));
       },
       [&] {
-        return cat(node_line(node), "'", request,
-                   "' is no device name; wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it");
+        const std::optional<std::string> meant = device_as_typed(request);
+        return cat(node_line(node), "'", request, "' is no device name; ",
+                   meant ? cat("did you mean '", *meant, "'?") : "wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it");
       });
 }
 
@@ -230,7 +232,9 @@ std::string PlaceFailures::no_candidate_line(NodeId node) const {
     const std::string_view request = state_.requested_text(node);
     if (request.empty()) return "no device fits";
     if (state_.candidates.matching(state_.names.at(state_.groups.at(root).requested)).empty()) {
-      return cat("asks for ", request, "; there is no such device");
+      const std::optional<std::string>& type = state_.names.at(state_.groups.at(root).requested).type;
+      const bool small = type == "gpu" || type == "cpu";
+      return cat("asks for ", request, "; there is no such device", small ? cat(": wanted type '", type == "gpu" ? "GPU" : "CPU", "' in capital letters") : "");
     }
     const NodeType& type = state_.graph.type(node);
     const std::optional<std::string>& wanted = state_.names.at(state_.groups.at(root).requested).type;

@@ -92,7 +92,9 @@ class PlacementReader {
 }  // namespace
 
 Result<std::vector<std::pair<NodeId, std::string>>> read_placement(const Graph& graph, const std::string& path) {
-  ASSIGN_OR_RETURN(const std::shared_ptr<const Source> source, Source::open(path));
+  Result<std::shared_ptr<const Source>> opened = Source::open(path);
+  if (!opened.ok()) return opened.status().with_context("--placement-in");
+  const std::shared_ptr<const Source> source = opened.take();
   PlacementReader reader(graph, *source);
   std::vector<std::pair<NodeId, std::string>> nodes = reader.read();
   if (!reader.problems().empty()) return invalid_argument(reader.problems().to_string(*source));

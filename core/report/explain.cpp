@@ -8,6 +8,7 @@
 #include "core/base/json_writer.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
+#include "core/graph/lookup.h"
 #include "core/report/explain_facts.h"
 #include "core/report/placement_log.h"
 
@@ -198,16 +199,17 @@ std::string summary_json(const ExplainInput& in) {
 // "GPU:0", "/gpu:0", "gpu", a full or partial name.
 Result<std::optional<DeviceName>> wanted_device(const std::string& text) {
   if (text.empty()) return std::optional<DeviceName>();
-  for (const std::string& spelling : {text, cat('/', text), cat("/device:", text)}) {
-    if (const auto name = DeviceName::parse(spelling); name && !name->empty()) return std::optional<DeviceName>(*name);
+  if (const auto typed = device_as_typed(text)) {
+    if (const auto name = DeviceName::parse(*typed); name && !name->empty()) return std::optional<DeviceName>(*name);
   }
   return invalid_argument(cat("--on '", text, "' is no device name; wanted something like GPU:0 or /job:worker/task:1/gpu:0"));
 }
 
-Result<NodeId> find_node(const Graph& graph, const std::string& name) {
+Result<NodeId> named_node(const Graph& graph, const std::string& name) {
   NodeId node = graph.find(name);
   if (node == kNoNode) node = graph.find(name.substr(0, name.rfind(':')));  // "x:0" is an output of x
-  if (node == kNoNode) return not_found(cat("the graph has no node '", name, '\''));
+  NameError error;
+  if (node == kNoNode && find_node(graph, name, error) == kNoNode) return not_found(error.text());
   return node;
 }
 
@@ -216,11 +218,12 @@ Result<NodeId> find_node(const Graph& graph, const std::string& name) {
 Result<std::string> explain(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
                             const Placement& placement, const CopyPlan& copies, const ExplainRequest& request) {
   const ExplainInput in{file, devices, options, placement, copies};
+  if (request.nodes.empty() && !request.on_device.empty()) return invalid_argument("--on: name the node to move: emplace explain GRAPH NODE --on DEVICE");
   if (request.nodes.empty()) return request.json ? summary_json(in) : summary_text(in);
   ASSIGN_OR_RETURN(const std::optional<DeviceName> on, wanted_device(request.on_device));
   std::vector<NodeExplanation> explanations;
   for (const std::string& name : request.nodes) {
-    ASSIGN_OR_RETURN(const NodeId node, find_node(file.graph, name));
+    ASSIGN_OR_RETURN(const NodeId node, named_node(file.graph, name));
     explanations.push_back(explain_node(in, node, on));
   }
   if (!request.json) {

@@ -152,7 +152,7 @@ Result<const OpSignature*> find_named_op(OpTable& table, std::string_view name) 
   Suggestion near(name);
   for (std::string_view known : table.names()) near.offer(known);
   std::string hint = near.text();
-  return not_found(cat("unknown op '", name, "'", hint.empty() ? "" : "; ", hint));
+  return not_found(cat("unknown op '", name, "'; ", hint.empty() ? "'emplace ops' lists those that emplace runs" : hint));
 }
 
 std::string ops_table_text() {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/file_error.h"
+#include "core/base/suggest.h"
 #include "core/tensor/convert_kind.h"
 #include "core/tensor/element.h"
 #include "core/tensor/json_tensor.h"
@@ -159,17 +161,33 @@ Result<Tensor> from_words(const std::vector<std::string_view>& words, DType dtyp
   return t;
 }
 
+/// Is the first word an element at all? A misspelt fill is not.
+Status check_first_word(std::string_view word, DType dtype) {
+  Status status;
+  with_type(dtype, [&]<class T>() {
+    if (Result<T> parsed = parse_element<T>(word); !parsed.ok()) status = parsed.take_status();
+  });
+  if (status.ok()) return status;
+  static constexpr std::string_view kFills[] = {"zeros", "ones", "random:SEED"};
+  std::string hint = word.starts_with("random") ? "did you mean 'random:SEED'?" : did_you_mean(word, kFills);
+  return hint.empty() ? status : invalid_argument(cat(status.message(), "; ", hint));
+}
+
 /// Elements without a shape: the wanted one if it has as many, else a scalar or a vector.
 Result<Tensor> from_plain_words(std::string_view spec, DType dtype, const Shape& wanted) {
   std::vector<std::string_view> words = words_of(spec);
   if (words.empty()) return invalid_argument("the value is empty");
+  RETURN_IF_ERROR(check_first_word(words[0], dtype));
   auto count = static_cast<int64_t>(words.size());
   Shape shape = count == 1 ? Shape{} : Shape{count};
   if (!shape.compatible_with(wanted)) {
     if (wanted.fully_known() && wanted.checked_num_elements() == count) {
       shape = wanted;
     } else {
-      return wrong_shape(shape, wanted).with_context(cat("'", spec, "'"));
+      std::string dims;
+      for (int d = 0; wanted.fully_known() && d < wanted.rank(); ++d) append(dims, wanted.dim(d), "x");
+      Status wrong = wrong_shape(shape, wanted).with_context(cat("'", spec, "'"));
+      return count > 1 || dims.empty() ? wrong : invalid_argument(cat(wrong.message(), "; write '", dims, dtype_name(dtype), "=", spec, "' to repeat it"));
     }
   }
   return from_words(words, dtype, shape);
@@ -212,7 +230,7 @@ Result<Tensor> from_file(std::string_view spec, DType dtype) {
     return convert_keeping_kind(t, dtype);
   }
   std::ifstream in(path, std::ios::binary);
-  if (!in) return not_found(cat("cannot read '", path, "'"));
+  if (!in || in.peek() == std::ifstream::traits_type::eof()) return not_found(unreadable_text(path));
   return from_bytes(all_of(in), dtype, path);
 }
 
@@ -237,6 +255,9 @@ Result<Tensor> parse_feed(std::string_view spec, DType dtype, const Shape& shape
     return Tensor::scalar(std::string(spec));
   }
   if (auto fill = parse_fill(spec)) return filled(*fill, dtype, shape);
+  if (size_t equals = spec.find('='); equals != std::string_view::npos) {
+    return invalid_argument(cat("'", spec.substr(0, equals), "' is no shape and element type; write for instance 2x3x", dtype_name(dtype), "=0"));
+  }
   if (spec.starts_with("random:")) return invalid_argument(cat("'", spec, "' has no whole number as its seed; write for instance random:7"));
   return from_plain_words(spec, dtype, shape);
 }

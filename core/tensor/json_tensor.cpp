@@ -6,6 +6,7 @@
 
 #include "core/base/base64.h"
 #include "core/base/cat.h"
+#include "core/base/json_error.h"
 #include "core/tensor/element.h"
 
 namespace emplace {
@@ -181,7 +182,7 @@ Result<Tensor> parse_json_tensor(std::string_view json, DType dtype, std::string
     Result<Tensor> tensor = document.is_object() && !text ? from_object(document, dtype) : from_nested(document, dtype);
     return tensor.ok() ? std::move(tensor) : Result<Tensor>(tensor.status().with_context(origin));
   } catch (const Json::exception& e) {
-    return invalid_argument(cat(origin, ": ", e.what()));
+    return invalid_argument(json_error_text(origin, e.what()));
   }
 }
 

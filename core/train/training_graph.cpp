@@ -31,6 +31,8 @@ void find_training(const GraphFile& file, const TrainRequest& request, TrainGrap
     out.metrics.emplace_back(metric.name, find_scalar(g, metric.tensor, cat("metric '", metric.name, "'"), problems));
   }
   NameError error;
+  const LearningRate& rate = request.learning_rate;
+  if (!rate.tensor.empty() && find_tensor(g, rate.tensor, error).node == kNoNode) problems.add(rate.position, cat("learning_rate: ", error.message), error.hint);
   for (const NamedRef& ref : request.target) {
     NodeId node = find_node(g, ref.name, error);
     if (node == kNoNode) problems.add(ref.position, cat("target: ", error.message), error.hint);

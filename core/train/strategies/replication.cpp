@@ -15,7 +15,8 @@ constexpr std::array<std::string_view, 4> kNames = {"none", "mirrored", "ps-sync
 
 /// The request and, in `found`, the device that it means.
 Result<std::string> resolve(const DeviceSet& devices, std::string_view name, std::string_view flag, DeviceId& found) {
-  std::string request = name.starts_with('/') ? std::string(name) : cat("/device:", name);
+  const bool legacy = name.starts_with("cpu:") || name.starts_with("gpu:");
+  std::string request = name.starts_with('/') ? std::string(name) : cat(legacy ? "/" : "/device:", name);
   auto parsed = DeviceName::parse(request);
   if (!parsed || !parsed->type || !parsed->id) return invalid_argument(cat("--", flag, ": '", name, "' is no device; write GPU:0"));
   std::string have;

@@ -36,7 +36,8 @@ TEST_CASE("all problems of a file are found in one pass") {
 }
 
 TEST_CASE("text that is no JSON ends in one problem at its place") {
-  CHECK(error("") == "the file ends where a value should begin");
+  CHECK(error("") == "the file is empty; wanted a graph");
+  CHECK(error(" // nothing\n") == "the file ends where a value should begin");
   CHECK(error("[]") == "a graph file: found a list, wanted an object");
   CHECK(error("{\"node\": [{\"name\": \"a\"") == "the file ends inside the object that began in line 1");
   CHECK(error("{} {}") == "found '{' after the end of the graph");

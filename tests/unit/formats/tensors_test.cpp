@@ -87,7 +87,7 @@ TEST_CASE("the attr dtype of a Const is the type of its plain value, wherever it
 
 TEST_CASE("wrong tensors are told apart") {
   auto error = [](const char* text) { return Value(text).file.error(); };
-  CHECK(error("[[1, 2], [3]]") == "this list has 1 entries, the first beside it has 2");
+  CHECK(error("[[1, 2], [3]]") == "this list has 1 entry, the first beside it has 2");
   CHECK(error("[1, [2]]") == "found a list where the values before are no lists");
   CHECK(error("[[1], 2]") == "found a number beside lists");
   CHECK(error(R"([1, "a"])") == "found \"a\" in a float32 tensor");
@@ -96,7 +96,7 @@ TEST_CASE("wrong tensors are told apart") {
   CHECK(error("[1e39]") == "1e39 is out of the range of float32");
   CHECK(error("[1e999]") == "1e999 is out of the range of float64");
   CHECK(error(R"({"dtype": "uint8", "data": [255, 256]})") == "256 is out of the range of uint8");
-  CHECK(error(R"({"dtype": "int32", "data": 1.5})") == "found 1.5 in a int32 tensor");
+  CHECK(error(R"({"dtype": "int32", "data": 1.5})") == "found 1.5 in an int32 tensor");
   CHECK(error(R"({"dtype": "int32", "data": 2147483648})") == "2147483648 is out of the range of int32");
   CHECK(error(R"({"dtype": "int64", "data": 1e19})") == "1e19 is out of the range of int64");
   CHECK(error(R"({"dtype": "half", "data": 70000})") == "70000 is out of the range of float16");

@@ -69,7 +69,7 @@ TEST_CASE("unknown ops and attrs are named with the nearest known one") {
   g.node("m", "MatMul", {"a", "a"}, {{"tranpose_a", AttrValue::of(true)}});
   g.node("q", "Qqqqqqqqqqqq", {"a"});
   CHECK(g.problems() == "unknown op 'Sofmax' [did you mean 'Softmax'?]\n"
-        "unknown op 'Qqqqqqqqqqqq'\n");
+        "unknown op 'Qqqqqqqqqqqq' ['emplace ops' lists the ops that emplace runs]\n");
 }
 
 TEST_CASE("one problem does not make others: what hangs on a broken node is left alone") {

@@ -56,7 +56,7 @@ TEST_CASE("a fed number is a scalar, several are a vector or take the wanted sha
   CHECK(text("1, 2,3 4", DType::kInt64, {2, 2}) == "[[1 2]\n [3 4]]");
   CHECK(text("5", DType::kInt32, {1, 1}) == "[[5]]");
   CHECK(failure("1 2 3", DType::kInt32, {2, 2}) == "'1 2 3': found shape [3], wanted [2,2]");
-  CHECK(failure("1", DType::kInt32, {2}) == "'1': found shape [], wanted [2]");
+  CHECK(failure("1", DType::kInt32, {2}) == "'1': found shape [], wanted [2]; write '2xint32=1' to repeat it");
   CHECK(failure("", DType::kInt32) == "the value is empty");
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("fed lists are JSON") {
   CHECK(failure("[300]", DType::kInt8) == "the value: 300 does not fit int8");
   CHECK(failure("[1e39]", DType::kFloat) == "the value: found 1e+39, wanted float32");
   CHECK(failure("[1]", DType::kString) == "the value: found 1, wanted text or {\"base64\": ...}");
-  CHECK(failure("[1, 2", DType::kFloat).find("parse error") != std::string::npos);
+  CHECK(failure("[1, 2", DType::kFloat).starts_with("the value:1:6: not JSON: "));
   CHECK(failure("[1, 2]", DType::kFloat, {3}) == "[1, 2]: found shape [2], wanted [3]");
   CHECK_FALSE(parse_feed(std::string(100000, '['), DType::kFloat, kAny).ok());
   CHECK_FALSE(parse_feed(std::string(300, '[') + std::string(300, ']'), DType::kFloat, kAny).ok());
@@ -184,7 +184,7 @@ TEST_CASE("NumPy's files are fed, converted where the kind of number stays") {
   CHECK(text("@" + file.path, DType::kFloat) == "[  3. 300.]");
   CHECK(failure("@" + file.path, DType::kInt8) == "found 300 at position 1, which does not fit int8");
   CHECK(failure("@" + file.path, DType::kBool) == "found dtype int64, wanted bool");
-  CHECK(failure("@/nowhere.npy", DType::kFloat) == "cannot read '/nowhere.npy'");
+  CHECK(failure("@/nowhere.npy", DType::kFloat) == "cannot read '/nowhere.npy': No such file or directory");
 }
 
 TEST_CASE("an array of an archive is fed by its key, the only one without") {
