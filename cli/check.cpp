@@ -2,6 +2,8 @@
 #include "cli/command.h"
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
+#include "core/report/run_report.h"
+#include "core/train/check_training.h"
 
 namespace emplace {
 namespace {
@@ -12,11 +14,14 @@ int64_t count_edges(const Graph& g, bool control) {
   return n;
 }
 
+std::string counted(int64_t n, std::string_view what) { return cat(n, " ", what, n == 1 ? "" : "s"); }
+
 /// What a sound file holds.
 std::string check_text(const Pipeline& p) {
   const Graph& g = p.file()->graph;
-  return cat(p.source()->name(), ": ", g.num_nodes(), " nodes, ", count_edges(g, false), " data inputs, ", count_edges(g, true),
-             " control inputs", p.file()->library.empty() ? "" : cat(", ", p.file()->library.size(), " functions"), "\n");
+  const auto functions = static_cast<int64_t>(p.file()->library.size());
+  return cat(p.source()->name(), ": ", counted(g.num_nodes(), "node"), ", ", counted(count_edges(g, false), "data input"), ", ",
+             counted(count_edges(g, true), "control input"), functions > 0 ? ", " + counted(functions, "function") : "", "\n");
 }
 
 std::string check_json(const Pipeline& p, const Status& status, int code) {
@@ -38,11 +43,7 @@ std::string check_json(const Pipeline& p, const Status& status, int code) {
     json.member("code", code_name(problem.code)).member("message", problem.message).member("hint", problem.hint).end_object();
   }
   json.end_array().member("problem_count", p.problems().count()).member("exit", code).key("error");
-  if (status.ok()) {
-    json.null();
-  } else {
-    json.begin_object().member("code", code_name(status.code())).member("message", status.message()).end_object();
-  }
+  write_error(json, status);
   json.end_object();
   return out + "\n";
 }
@@ -50,8 +51,15 @@ std::string check_json(const Pipeline& p, const Status& status, int code) {
 int check_graph(const Options& options, const std::string& path, Log& log) {
   Pipeline p(options.pipeline, path, log);
   p.check_ops = options.pipeline.placing.available_kernels_only;
+  std::string of_files;
+  p.on_checked = [&](const GraphFile& file, Problems& problems) {
+    of_files = check_training(file, options.pipeline.load, problems.empty(), problems);
+    while (of_files.ends_with('\n')) of_files.pop_back();
+    return of_files.empty() ? ok_status() : invalid_argument(of_files);
+  };
   Status status = p.run(Stage::kValidate);
-  int code = status.ok() ? 0 : report_failure(p, status, log);
+  int code = status.ok() ? 0 : p.problems().empty() && !of_files.empty() ? 3 : report_failure(p, status, log);
+  if (!of_files.empty()) log.problem(of_files);
   if (options.format == "json") {
     print(check_json(p, status, code));
   } else if (code == 0) {

@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -48,13 +49,19 @@ int report_failure(const Pipeline& p, const Status& status, Log& log) {
   }
   log.error(status.message());
   for (const std::string& offender : p.offenders()) log.problem(offender);
-  if (p.stage() == Stage::kPlace && !p.devices().no_gpu_cause.empty()) log.problem(cat("no GPU: ", p.devices().no_gpu_cause));
+  // A GPU may be what is missed.
+  auto misses_gpu = [](const std::string& line) {
+    return line.find("gpu") != line.npos || line.find("GPU") != line.npos || line.find("no kernel") != line.npos;
+  };
+  bool missed = std::any_of(p.offenders().begin(), p.offenders().end(), misses_gpu);
+  if (code == 4 && missed && p.stage() == Stage::kPlace && !p.devices().no_gpu_cause.empty()) log.problem(cat("no GPU: ", p.devices().no_gpu_cause));
   return code;
 }
 
 int for_each_graph(const Options& options, Log& log, const std::function<int(const std::string& path)>& one) {
   if (options.arguments.empty()) return usage(log, "no graph file given");
-  if (options.arguments.size() > 1 && !options.pipeline.run.trace.empty()) return usage(log, "--trace takes one graph");
+  if (std::count(options.arguments.begin(), options.arguments.end(), "-") > 1) return usage(log, "'-' (standard input) can be read once only");
+  if (std::count(options.arguments.begin(), options.arguments.end(), "") > 0) return usage(log, "'' is no file name");
   int passed = 0, failed = 0, first = 0;
   for (const std::string& path : options.arguments) {
     int code = one(path);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/options.h"
 #include "core/base/json_writer.h"
@@ -46,7 +47,7 @@ int for_each_graph(const Options& options, Log& log, const std::function<int(con
 std::string summary_line(const Pipeline& pipeline);
 /// The document's member "summary". REQUIRES: a session.
 void write_summary(JsonWriter& json, const Pipeline& pipeline);
-/// --memory-report. REQUIRES: a session.
-void report_memory(const std::string& form, const Pipeline& pipeline, Log& log);
+/// --memory-report; `form` "": nothing.
+void report_memory(const std::string& form, const DeviceSet& devices, const std::vector<DeviceMemory>& memory, Log& log);
 
 }  // namespace emplace

@@ -27,6 +27,19 @@ constexpr Command kCommands[] = {
     {"ops", "List the ops that emplace runs; one op: its page", ops_command},
 };
 
+/// Commands that the command line's contract names and that are still to come, with what does their work until then.
+struct ComingCommand {
+  std::string_view name, instead;
+};
+constexpr ComingCommand kComing[] = {
+    {"draw", "'emplace place GRAPH --format html' (or dot) draws the placement"},
+    {"bench", "'emplace run GRAPH --warmup 10 --steps 100 --format json' tells the times of the steps"},
+    {"compare", "'emplace run GRAPH --save a.npz', then '--expect NAME=@a.npz:NAME' with other flags, compares"},
+    {"diff", "compare the files of two 'emplace place GRAPH --format csv'"},
+    {"convert", "'emplace train GRAPH --graph-out FILE --dry-run' writes a graph that trains"},
+    {"serve", "one process runs all devices of a graph"},
+};
+
 std::string overview() {
   std::string out = "Runs text graph files on CPUs and GPUs the way TensorFlow places them, and explains every decision.\n\n"
                     "usage: emplace COMMAND [OPTIONS] [GRAPH...]\n\n";
@@ -44,8 +57,12 @@ const Command* find_command(std::string_view name) {
 }
 
 int unknown_command(const char* name, Log& log) {
-  if (*name == '-') return usage(log, cat("the command comes first: emplace COMMAND [OPTIONS]; 'emplace --help' lists the commands"));
+  if (*name == '-') return usage(log, "the command comes first: emplace COMMAND [OPTIONS]; 'emplace --help' lists the commands");
   if (access(name, R_OK) == 0) return usage(log, cat("'", name, "' is no command; did you mean 'emplace run ", name, "'?"));
+  for (const ComingCommand& coming : kComing) {
+    if (coming.name == name) return usage(log, cat("'emplace ", name, "' is not there yet; ", coming.instead));
+  }
+  if (std::string_view(name) == "version") return usage(log, "unknown subcommand 'version'; did you mean 'emplace --version'?");
   Suggestion suggestion(name);
   for (const Command& command : kCommands) suggestion.offer(command.name);
   std::string hint = suggestion.text();
@@ -62,6 +79,11 @@ Status start_placement_log(const std::string& file) {
 int run_main(int argc, char** argv, Log& log) {
   std::string_view first = argc > 1 ? argv[1] : "";
   if (first == "--version") return print("emplace " EMPLACE_VERSION "\n"), 0;
+  if (first == "help" && argc > 2) {  // "help run" is "run --help"
+    static char help[] = "--help";
+    char* swapped[] = {argv[0], argv[2], help, nullptr};
+    return run_main(3, swapped, log);
+  }
   if (first == "--help" || first == "-h" || first == "help") return print(overview()), 0;
   if (argc < 2) return usage(log, cat("no command given\n\n", overview()));
   const Command* command = find_command(first);

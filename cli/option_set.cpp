@@ -6,9 +6,11 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "core/base/cat.h"
+#include "core/base/file_error.h"
 #include "core/base/suggest.h"
 
 namespace emplace {
@@ -45,6 +47,7 @@ struct OptionSet::Impl {
     std::string name;
     CLI::Option* option = nullptr;  // null: of another subcommand
     bool is_list = false;
+    bool is_flag = false;  // takes a value behind '=' only
     Setter set;
     std::string heading, usage, help;  // usage: "-q, --quiet", "--steps N"
   };
@@ -62,6 +65,7 @@ struct OptionSet::Impl {
   std::string help_text() const;
   std::string suggest(std::string_view option) const;
   Status unknown(const std::string& argument) const;
+  Status check_flag_values(int argc, char** argv) const;
   Status apply(const Entry& entry, std::vector<std::string> values, std::string source);
   Status read_config(std::vector<CLI::ConfigItem>& items) const;
 };
@@ -75,6 +79,7 @@ OptionSet::Impl::Entry& OptionSet::Impl::declare(std::string_view names, std::st
   Entry& entry = entries.emplace_back();
   entry.name = name;
   entry.set = std::move(set);
+  entry.is_flag = is_flag;
   if (!accepted) return entry;
   std::string all = cat("--", name, suffix, short_name);
   entry.option = is_flag ? app.add_flag(all) : app.add_option(all);
@@ -121,8 +126,25 @@ Status OptionSet::Impl::unknown(const std::string& argument) const {
   if (argument.rfind('-', 0) != 0 || argument == "-") return invalid_argument(cat("unexpected argument '", argument, "'"));
   std::string name = argument.substr(argument.find_first_not_of('-') == std::string::npos ? 0 : argument.find_first_not_of('-'));
   name = name.substr(0, name.find('='));
+  if (const Entry* entry = name.starts_with("no-") ? find(std::string_view(name).substr(3)) : nullptr; entry && entry->is_flag && entry->option) {
+    return invalid_argument(cat("unknown option '--", name, "'; write --", entry->name, "=false"));
+  }
   if (find(name)) return invalid_argument(cat("'emplace ", command, "' has no option '--", name, "'"));
   return invalid_argument(cat("unknown option '", argument.substr(0, argument.find('=')), "'", suggest(name)));
+}
+
+/// "--check-numerics report", "--log-device-placement stdout": such a word would be taken for a graph file.
+Status OptionSet::Impl::check_flag_values(int argc, char** argv) const {
+  static constexpr std::string_view kWords[] = {"true", "false", "on", "off", "yes", "no", "stderr", "stdout", "stop", "report", "text", "json"};
+  for (int i = 0; i + 1 < argc; ++i) {
+    const std::string option = with_dashes(argv[i]), value = argv[i + 1];
+    if (option == "--") break;
+    const Entry* entry = option.starts_with("--") ? find(std::string_view(option).substr(2)) : nullptr;
+    if (!entry || !entry->is_flag || std::find(std::begin(kWords), std::end(kWords), value) == std::end(kWords)) continue;
+    if (std::error_code error; std::filesystem::exists(value, error)) continue;
+    return invalid_argument(cat(option, " takes its value behind '=': ", option, "=", value));
+  }
+  return ok_status();
 }
 
 Status OptionSet::Impl::apply(const Entry& entry, std::vector<std::string> values, std::string source) {
@@ -139,7 +161,10 @@ Status OptionSet::Impl::apply(const Entry& entry, std::vector<std::string> value
 Status OptionSet::Impl::read_config(std::vector<CLI::ConfigItem>& items) const {
   if (config_file.empty()) return ok_status();
   std::ifstream in(config_file);
-  if (!in) return invalid_argument(cat("cannot read configuration file '", config_file, "'"));
+  if (!in || in.peek() == std::ifstream::traits_type::eof()) {
+    if (std::error_code error; in && std::filesystem::is_regular_file(config_file, error)) return ok_status();  // an empty one
+    return invalid_argument(cat("--config: ", unreadable_text(config_file)));
+  }
   for (CLI::ConfigItem& item : CLI::ConfigTOML().from_config(in)) {
     if (item.name == "++" || item.name == "--") continue;  // where a section begins and ends
     std::replace(item.name.begin(), item.name.end(), '_', '-');
@@ -218,6 +243,7 @@ Status OptionSet::parse(int argc, char** argv, std::string& help) {
   for (const std::string& argument : impl_->app.remaining()) {
     if (argument != "--") return impl_->unknown(argument);
   }
+  RETURN_IF_ERROR(impl_->check_flag_values(argc, argv));
   if (impl_->find("help")->option->count() > 0) return help = impl_->help_text(), ok_status();
 
   const auto& config = impl_->entries.back();

@@ -27,6 +27,9 @@ Status set_device_count(std::map<std::string, int>& counts, const std::string& t
       count > std::numeric_limits<int>::max()) {
     return invalid_argument(cat("'", text, "' is no device count; write TYPE=NUMBER, such as GPU=2"));
   }
+  if (std::string type = text.substr(0, equals); type != "CPU" && type != "GPU") {
+    return invalid_argument(cat("'", type, "' is no type of device of a machine; there are CPU and GPU"));
+  }
   counts[text.substr(0, equals)] = static_cast<int>(count);
   return ok_status();
 }
@@ -58,6 +61,13 @@ OptionSet::Setter set_word(std::string& target, std::vector<std::string> words) 
       append(known, known.empty() ? "" : ", ", word);
     }
     return invalid_argument(cat("'", text, "' is none of ", known));
+  };
+}
+
+OptionSet::Setter set_tolerance(double& target) {
+  return [&target](const std::string& text) -> Status {
+    RETURN_IF_ERROR(set_number(target)(text));
+    return target >= 0 ? ok_status() : invalid_argument(cat("'", text, "' must be at least 0"));
   };
 }
 
@@ -102,7 +112,10 @@ void declare_kernels(OptionSet& set, PlacingOptions& placing) {
 
 void declare_devices(OptionSet& set, Options& o) {
   DeviceOptions& devices = o.pipeline.devices;
-  set.text("devices", "SPEC", "Plan for described devices: 'CPU,2xGPU:16GiB', @devices.json", devices.devices);
+  set.value("devices", "SPEC", "Plan for described devices: 'CPU,2xGPU:16GiB', @devices.json", [&devices](const std::string& text) {
+    devices.devices = text;
+    return text.empty() ? invalid_argument("'' describes no device; write for instance 'CPU,2xGPU:16GiB'") : ok_status();
+  });
   set.value("simulate-gpus", "N[:MEMORY]", "Simulate N GPUs with this much memory each (default 16GiB)",
             [&devices](const std::string& text) { return set_simulated_gpus(devices, text); });
   set.text("visible-devices", "LIST", "GPUs to use, in this order: 1,0", devices.visible_device_list);
@@ -118,7 +131,7 @@ void declare_devices(OptionSet& set, Options& o) {
   set.switchable("allow-growth", "Take GPU memory on demand (default), or all of it at the start", devices.allow_growth);
 }
 
-/// What a run is about: place plans its memory.
+/// What a run is about: place plans its memory, and its devices.
 void declare_request(OptionSet& set, RunOptions& run) {
   set.list("fetch", "NAME", "Print this tensor: 'node', 'node:output' or 'gradients(LOSS,X)'", run.fetch);
   set.switchable("colocate-gradients", "Place gradients with the nodes they belong to (default), or as any other nodes", run.colocate_gradients);
@@ -129,9 +142,18 @@ void declare_targets(OptionSet& set, RunOptions& run, bool train) {
   set.list("feed", "NAME=VALUE", "Feed a tensor: 3.5, '2x3xf32=1 2 3 4 5 6', @x.npy, @b.npz:key, @x.json, @-, random:SEED, zeros, ones", run.feed);
 }
 
+/// One run of a graph: train has steps and files of its own.
 void declare_run(OptionSet& set, Options& o) {
+  set.value("warmup", "N", "Steps to run before those", set_integer(o.pipeline.run.warmup, 0));
+  set.list("save", "FILE", "Save the outputs: FILE.npy, FILE.npz or a folder", o.save);
+  set.list("expect", "NAME=@FILE", "Compare an output with a reference (exit 7)", o.expect);
+  set.value("rtol", "X", "Relative tolerance of --expect", set_tolerance(o.rtol));
+  set.value("atol", "X", "Absolute tolerance of --expect", set_tolerance(o.atol));
+}
+
+/// How steps are bounded and watched.
+void declare_watching(OptionSet& set, Options& o) {
   RunOptions& run = o.pipeline.run;
-  set.value("warmup", "N", "Steps to run before those", set_integer(run.warmup, 0));
   set.flag("deterministic", "The same numbers every time: random ops without a seed, and whatever a GPU computes", run.deterministic);
   set.value("gpu-exec", "HOW", "Steps on GPUs: auto (recorded after the first), eager or graph", [&run](const std::string& text) {
     return set_choice(run.gpu_exec, {"auto", "eager", "graph"})(text);
@@ -146,10 +168,6 @@ void declare_run(OptionSet& set, Options& o) {
     RETURN_IF_ERROR(set_number(run.timeout_s)(text));
     return run.timeout_s > 0 ? ok_status() : invalid_argument(cat("'", text, "' must be greater than 0"));
   });
-  set.list("save", "FILE", "Save the outputs: FILE.npy, FILE.npz or a folder", o.save);
-  set.list("expect", "NAME=@FILE", "Compare an output with a reference (exit 7)", o.expect);
-  set.value("rtol", "X", "Relative tolerance of --expect", set_number(o.rtol));
-  set.value("atol", "X", "Absolute tolerance of --expect", set_number(o.atol));
   set.value("log-style", "STYLE", "Of --log-device-placement: session, or eager: a line as each op starts", [&o](const std::string& text) {
     int index = 0;
     RETURN_IF_ERROR(set_choice(index, {"session", "eager"})(text));
@@ -167,6 +185,9 @@ void declare_execution(OptionSet& set, Options& o, bool train) {
   set.value("inter-op-threads", "N", "Nodes that run beside each other (0: one per core)", set_integer(run.inter_op_threads, 0));
   set.value("intra-op-threads", "N", "Threads of one op (0: one per core)", set_integer(run.intra_op_threads, 0));
   set.text("restore", train ? "latest|FILE" : "DIR|FILE", train ? "Go on from a checkpoint" : "Use the variables of a checkpoint", run.restore);
+}
+
+void declare_memory_report(OptionSet& set, Options& o) {
   set.optional_value("memory-report", "text", "json", "Memory of each device and what was live at its peak", set_word(o.memory_report, {"text", "json"}));
 }
 
@@ -182,6 +203,7 @@ void declare_talk(OptionSet& set, Options& o) {
 }  // namespace
 
 void declare_options(OptionSet& set, std::string_view command, Options& o) {
+  constexpr std::string_view kOfARun = "Of a run: accepted, without effect on a placement";
   bool run = command == "run", place = command == "place", explain = command == "explain";
   bool train = command == "train";
   bool check = command == "check", devices = command == "devices", ops = command == "ops";
@@ -204,11 +226,15 @@ void declare_options(OptionSet& set, std::string_view command, Options& o) {
   declare_devices(set, o);
   set.group("Execution", run || place || explain);
   declare_request(set, o.pipeline.run);
-  set.group("Execution", run || place || train);
+  set.group("Execution", run || place || explain || train);
   declare_targets(set, o.pipeline.run, train);
-  set.group("Execution", run || train);
+  set.group(explain ? kOfARun : "Execution", run || place || explain || train);
+  declare_memory_report(set, o);
+  // A run's command line can be placed as it is.
+  set.group(place || explain ? kOfARun : "Execution", run || place || explain || train);
   declare_execution(set, o, train);
-  set.group("Execution", run);
+  declare_watching(set, o);
+  set.group(place || explain ? kOfARun : "Execution", run || place || explain);
   declare_run(set, o);
   set.group("Training", train);
   declare_train_options(set, o);

@@ -45,8 +45,24 @@ bool same_tensor(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+Status check_output_flags(const std::vector<std::string>& save, const std::vector<std::string>& expect) {
+  for (const std::string& target : save) {
+    const std::string ending = std::filesystem::path(target).extension().string();
+    std::error_code error;
+    if (target.empty()) return invalid_argument("--save: '' names no file; wanted FILE.npy, FILE.npz or a folder");
+    if (ending.empty() || ending == ".npy" || ending == ".npz" || std::filesystem::is_directory(target, error)) continue;
+    return invalid_argument(cat("--save: cannot write '", ending, "' files; wanted FILE.npy, FILE.npz or a folder ('", target, "/' is one)"));
+  }
+  for (const std::string& expectation : expect) {
+    if (expectation.find('=') == std::string::npos) return invalid_argument(cat("--expect: '", expectation, "' has no '='; write NAME=@FILE"));
+  }
+  return ok_status();
+}
+
 Status save_outputs(const std::vector<std::string>& targets, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
-  for (const std::string& target : targets) RETURN_IF_ERROR(save(target, fetches, outputs));
+  for (const std::string& target : targets) {
+    if (Status status = save(target, fetches, outputs); !status.ok()) return status.message().starts_with("--save") ? status : status.with_context("--save");
+  }
   return ok_status();
 }
 
@@ -55,12 +71,14 @@ Status check_expectations(const std::vector<std::string>& expectations, double r
   std::string differences;
   for (const std::string& expectation : expectations) {
     auto equals = expectation.find('=');
-    if (equals == std::string::npos) return invalid_argument(cat("--expect: '", expectation, "' has no '='; write NAME=@FILE"));
     std::string name = expectation.substr(0, equals);
     auto fetch = std::find_if(fetches.begin(), fetches.end(), [&](const Fetch& f) { return same_tensor(f.name, name); });
     if (fetch == fetches.end()) return not_found(cat("--expect: '", name, "' is not fetched; add --fetch ", name));
     const Tensor& output = outputs[static_cast<size_t>(fetch - fetches.begin())];
-    Result<Tensor> wanted = parse_feed(expectation.substr(equals + 1), output.dtype(), output.shape());
+    std::string value = expectation.substr(equals + 1);
+    // What has a shape of its own may have another one: that is a difference.
+    bool shaped = value.starts_with('@') || value.starts_with('[') || value.find('=') != std::string::npos;
+    Result<Tensor> wanted = parse_feed(value, output.dtype(), shaped ? Shape::unknown() : output.shape());
     if (!wanted.ok()) return wanted.take_status().with_context(cat("--expect ", name));
     if (Status same = compare(output, *wanted, rtol, atol); !same.ok()) append(differences, differences.empty() ? "" : "\n", name, ": ", same.message());
   }

@@ -10,6 +10,9 @@
 
 namespace emplace {
 
+/// Flags that no run can satisfy: --save to a name that is neither an array file nor a folder, --expect without a value.
+Status check_output_flags(const std::vector<std::string>& save, const std::vector<std::string>& expect);
+
 /// --save: each of `targets` is FILE.npz (all outputs by name), FILE.npy (the one output) or a folder (a .npy each).
 Status save_outputs(const std::vector<std::string>& targets, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs);
 

@@ -19,21 +19,43 @@ void warn_of_full_devices(const PlaceReport& r, Log& log) {
   }
 }
 
+/// --memory-report of what a run would take.
+void say_memory(const std::string& form, const DeviceSet& devices, std::vector<PlannedMemory>& planned, Log& log) {
+  std::vector<DeviceMemory> memory;
+  for (DeviceId d = 0; d < planned.size(); ++d) {
+    PlannedMemory& m = planned[d];
+    DeviceMemory& row = memory.emplace_back();
+    row.device = d;
+    row.limit = devices.at(d).type == "CPU" ? 0 : devices.at(d).memory_limit;
+    row.planned = m.block;
+    row.variables = m.fixed;
+    row.peak = m.peak();
+    row.live_at_peak = std::move(m.live_at_peak);
+    if (!m.known && !form.empty()) log.warning(cat("the memory report leaves out what only a run can know the size of, on ", devices.at(d).name));
+  }
+  if (planned.empty() && !form.empty()) log.warning("no memory report: the graph cannot be planned");
+  if (!memory.empty()) report_memory(form, devices, memory, log);
+}
+
 int place_graph(const Options& options, const std::string& path, Log& log) {
   Pipeline p(options.pipeline, path, log);
   Status status = p.run(Stage::kPartition);
   int code = status.ok() ? 0 : report_failure(p, status, log);
   PlaceReport report;
+  report.path = p.path();
+  report.source = p.source().get();
   report.file = p.file();
   report.devices = &p.devices();
   report.options = &p.place_options();
   report.placement = p.placement();
   report.copies = p.copies();
-  if (p.copies() && p.file()->graph.num_nodes() <= kMaxPlannedNodes) {
-    Result<std::vector<std::optional<int64_t>>> peaks = p.planned_peaks();
-    if (!peaks.ok()) return report_failure(p, peaks.status(), log);
-    report.peak_bytes = peaks.take();
+  std::vector<PlannedMemory> memory;
+  if (p.copies() && (p.file()->graph.num_nodes() <= kMaxPlannedNodes || !options.memory_report.empty())) {
+    Result<std::vector<PlannedMemory>> planned = p.planned_memory();
+    if (!planned.ok()) return report_failure(p, planned.status(), log);
+    memory = planned.take();
   }
+  for (const PlannedMemory& m : memory) report.peak_bytes.push_back(m.known ? std::optional(m.peak()) : std::nullopt);
   report.error = status;
   report.drain = [](std::string& text) { print(text), text.clear(); };
   report.offenders = p.offenders();
@@ -48,6 +70,7 @@ int place_graph(const Options& options, const std::string& path, Log& log) {
   if (!status.ok()) return code;
   say_kernel_difference(p, log);
   warn_of_full_devices(report, log);
+  say_memory(options.memory_report, p.devices(), memory, log);
   return code;
 }
 

@@ -46,7 +46,7 @@ void write_facts(JsonWriter& json, const Pipeline& p, const std::vector<Tensor>*
   p.placement() ? json.value(placement_hash(p.file()->graph, p.devices(), *p.placement())) : json.null();
   if (outputs) write_outputs(json, p, *outputs);
   write_timing(json, p.timings());
-  if (p.session()) write_summary(json, p);
+  p.session() ? write_summary(json, p) : static_cast<void>(json.key("summary").null());
 }
 
 /// One graph's results in the form that --format asks for.
@@ -117,6 +117,21 @@ Status use_outputs(const Options& options, const Pipeline& p, int& code) {
   return same;
 }
 
+/// After a run that missed a value: what it needs, as it would be written. An open dimension stands as 1.
+void hint_at_feeds(const Pipeline& p, Log& log) {
+  constexpr size_t kShown = 8;
+  std::vector<NodeId> unfed = unfed_placeholders(*p.file(), p.request());
+  std::string flags;
+  for (size_t i = 0; i < unfed.size() && i < kShown; ++i) {
+    const Graph& g = p.file()->graph;
+    const Shape& shape = g.output_shape({unfed[i], 0});
+    std::string dims;
+    for (int d = 0; shape.rank_known() && d < shape.rank(); ++d) append(dims, shape.dim(d) < 0 ? 1 : shape.dim(d), "x");
+    append(flags, " --feed ", g.name(unfed[i]), "=", dims, dtype_name(g.output_type({unfed[i], 0})), "=VALUES");
+  }
+  if (!flags.empty()) log.problem(cat("  hint:", flags, unfed.size() > kShown ? " ..." : "", " (or @FILE, zeros, random:SEED)"));
+}
+
 int run_graph(const Options& options, const std::string& path, Log& log) {
   Pipeline p(options.pipeline, path, log);
   p.must_run = true;
@@ -125,6 +140,7 @@ int run_graph(const Options& options, const std::string& path, Log& log) {
   printer.begin();
   Status status = p.run(Stage::kExecute);
   int code = status.ok() ? 0 : report_failure(p, status, log);
+  if (status.code() == Code::kInvalidArgument && p.stage() == Stage::kExecute) hint_at_feeds(p, log);
   if (code == 0) {
     status = use_outputs(options, p, code);
     if (!status.ok()) log.error(status.message());
@@ -133,7 +149,7 @@ int run_graph(const Options& options, const std::string& path, Log& log) {
   if (code == 0 || code == 7) {
     say_kernel_difference(p, log);
     log.info(summary_line(p));
-    report_memory(options.memory_report, p, log);
+    report_memory(options.memory_report, p.devices(), p.session()->memory(), log);
   }
   return code;
 }
@@ -141,6 +157,8 @@ int run_graph(const Options& options, const std::string& path, Log& log) {
 }  // namespace
 
 int run_command(const Options& options, Log& log) {
+  if (options.arguments.size() > 1 && !options.pipeline.run.trace.empty()) return usage(log, "--trace takes one graph");
+  if (Status status = check_output_flags(options.save, options.expect); !status.ok()) return usage(log, status.message());
   return for_each_graph(options, log, [&](const std::string& path) { return run_graph(options, path, log); });
 }
 

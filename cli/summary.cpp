@@ -27,9 +27,9 @@ std::string summary_line(const Pipeline& p) {
   return peak.empty() ? line : cat(line, " | ", peak);
 }
 
-void report_memory(const std::string& form, const Pipeline& p, Log& log) {
-  if (form == "json") log.problem(memory_json(p.devices(), p.session()->memory()));
-  if (form == "text") log.problem(memory_table(p.devices(), p.session()->memory()));
+void report_memory(const std::string& form, const DeviceSet& devices, const std::vector<DeviceMemory>& memory, Log& log) {
+  if (form == "json") log.problem(memory_json(devices, memory));
+  if (form == "text") log.problem(memory_table(devices, memory));
 }
 
 }  // namespace emplace

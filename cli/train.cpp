@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -27,6 +28,22 @@ int terminal_columns(Log& log) {
   if (!log.shows(LogLevel::kInfo) || !isatty(STDERR_FILENO) || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return 0;
   return size.ws_col > 0 ? size.ws_col : 80;
 }
+
+/// Numbers the steps of a trace, and ends a training that takes longer than --timeout.
+class StepWatch final : public TrainListener {
+ public:
+  StepWatch(Pipeline& pipeline, double timeout_s) : pipeline_(pipeline), timeout_s_(timeout_s) {}
+  Status step(const StepRecord& record) override {
+    pipeline_.begin_step(record.step + 1);
+    if (timeout_s_ == 0 || std::chrono::steady_clock::now() - start_ < std::chrono::duration<double>(timeout_s_)) return ok_status();
+    return {Code::kDeadlineExceeded, cat("timed out after ", timeout_s_, " s and ", record.step, " steps")};
+  }
+
+ private:
+  Pipeline& pipeline_;
+  const double timeout_s_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
 
 class TrainCommand {
  public:
@@ -78,6 +95,11 @@ class TrainCommand {
     request_.replication = options_.train.replication;
     if (Status status = check_replication(request_.replication); !status.ok()) return usage_error(std::move(status));
     if (request_.replication.strategy == Strategy::kNone) return ok_status();
+    const RunOptions& run = options_.pipeline.run;
+    const bool watched = !run.check_numerics.empty() || !run.trace.empty() || options_.pipeline.placing.log_eagerly;
+    if (watched && request_.replication.strategy == Strategy::kPsAsync) {
+      return usage_error(invalid_argument("--check-numerics, --trace and --log-style eager watch one node at a time; the towers of ps-async run beside each other"));
+    }
     if (request_.optimizer.empty()) return usage_error(invalid_argument("--strategy: the graph brings its own update; name an optimizer"));
     std::vector<std::string> warnings, notes;
     Result<DeviceSet> devices = make_device_set(pipeline_.options().devices, [](const char* name) -> const char* { return std::getenv(name); }, warnings);
@@ -194,6 +216,8 @@ class TrainCommand {
     ListenerList listeners;
     listeners.add(&progress);
     listeners.add(&printer_);
+    StepWatch watch(pipeline_, options_.pipeline.run.timeout_s);
+    listeners.add(&watch);
     if (!o.plot.empty()) listeners.add(&curves);
     if (!o.log_csv.empty()) {
       if (Status status = csv.open(o.log_csv, metric_names(), has_test); !status.ok()) return usage_error(status.with_context("--log-csv"));
@@ -214,14 +238,15 @@ class TrainCommand {
     TrainLoop loop(std::move(setup), listeners, stop_flag());
     RETURN_IF_ERROR(loop.prepare(*pipeline_.session()));
     log_.info(cat(summary_line(pipeline_), train_ ? cat(" | ", train_->rows(), test_ ? cat(" + ", test_->rows()) : "", " samples") : ""));
-    Status status = loop.run(*pipeline_.session(), result_);
+    pipeline_.begin_step(1);
+    Status status = pipeline_.end_steps(loop.run(*pipeline_.session(), result_));
     progress.clear();
     if (status.ok()) curves.end(result_);
     if (Status closed = csv.close(); status.ok()) status = std::move(closed);
     if (Status drawn = draw(curves); status.ok()) status = std::move(drawn);
     if (!result_.staleness.empty()) log_.info(staleness_text());
     if (!result_.checkpoint.empty()) log_.info(cat("saved ", result_.checkpoint));
-    report_memory(options_.memory_report, pipeline_, log_);
+    report_memory(options_.memory_report, pipeline_.devices(), pipeline_.session()->memory(), log_);
     return status;
   }
 
@@ -261,7 +286,7 @@ class TrainCommand {
     switch (status.code()) {
       case Code::kDataLoss: return 7;
       case Code::kUnavailable: return 1;  // a file cannot be written
-      default: return exit_code(Stage::kExecute, status);
+      default: return pipeline_.exit_code(status);
     }
   }
 

@@ -87,7 +87,7 @@ void TrainPrinter::end(const Status& status, int code, const std::vector<std::st
       for (int64_t steps : result.tower_steps) json.value(steps);
       json.end_array();
     }
-    if (p_.session()) write_summary(json, p_);
+    p_.session() ? write_summary(json, p_) : static_cast<void>(json.key("summary").null());
     json.member("exit", code).key("error");
     write_error(json, status);
   });

@@ -8,9 +8,10 @@
 #include <fstream>
 
 #include "core/base/cat.h"
+#include "core/base/file_error.h"
 #include "core/base/units.h"
+#include "core/device/growth.h"
 #include "core/place/isolate_calls.h"
-#include "core/plan/planned_peaks.h"
 #include "core/report/placement_log.h"
 #include "core/train/checkpoint.h"
 #include "core/report/trace_report.h"
@@ -106,8 +107,14 @@ Status Pipeline::first_problem() const {
 }
 
 Status Pipeline::load_file() {
-  ASSIGN_OR_RETURN(source_, Source::open(path_));
+  Result<std::shared_ptr<const Source>> opened = Source::open(path_);
+  if (!opened.ok()) {
+    std::string near = opened.status().code() == Code::kNotFound ? near_file(path_) : std::string();
+    return near.empty() ? opened.take_status() : not_found(cat(opened.status().message(), "; ", near));
+  }
+  source_ = opened.take();
   file_ = load(source_, options_.load, problems_);
+  if (on_checked && !problems_.empty()) static_cast<void>(on_checked(*file_, problems_));
   return first_problem();
 }
 
@@ -115,13 +122,16 @@ Status Pipeline::validate_file() {
   // What TensorFlow notices only in a run keeps nobody from planning.
   Problems misfits;
   validate(*file_, problems_, must_run || last_ == Stage::kValidate ? nullptr : &misfits);
+  if (!problems_.empty()) check_request_names(*file_, false, problems_);
+  const Status checked = on_checked ? on_checked(*file_, problems_) : ok_status();
   RETURN_IF_ERROR(first_problem());
+  RETURN_IF_ERROR(checked);
   if (!file_->warnings.empty()) log_.warning(file_->warnings.to_string(*source_));
   if (!misfits.empty()) log_.warning(misfits.to_string(*source_));
   for (const std::string& name : apply_file_config(file_->config, options_)) {
     if (log_.shows(LogLevel::kDebug)) log_.debug(cat("option --", name, ": config of ", source_->name()));
   }
-  check_request_names(*file_, problems_);
+  check_request_names(*file_, true, problems_);
   RETURN_IF_ERROR(first_problem());
   gradients_ = add_fetched_gradients(*file_, fetch_names(*file_, options_.run), options_.run.colocate_gradients, problems_,
                                      must_run || last_ == Stage::kValidate ? nullptr : &misfits);
@@ -142,9 +152,7 @@ Status Pipeline::validate_file() {
 
 Status Pipeline::place_nodes() {
   const PlacingOptions& o = options_.placing;
-  std::vector<std::string> warnings;
-  Result<DeviceSet> devices = make_device_set(options_.devices, environment, warnings);
-  for (const std::string& warning : warnings) log_.warning(warning);
+  Result<DeviceSet> devices = find_devices(options_.devices, log_);
   if (!devices.ok()) {
     return devices.status().code() == Code::kUnavailable ? devices.take_status() : usage_error(devices.take_status());
   }
@@ -178,9 +186,9 @@ Status Pipeline::place_nodes() {
   return placement.take_status();
 }
 
-/// The session's lines, unless the eager ones take their place.
+/// The session's lines, unless ops will start and the eager ones take their place.
 Status Pipeline::log_placement(const std::string& text) {
-  bool wanted = !options_.placing.log_device_placement.empty() && !options_.placing.log_eagerly;
+  bool wanted = !options_.placing.log_device_placement.empty() && !(options_.placing.log_eagerly && last_ > Stage::kPartition);
   return wanted ? write_log_lines(text) : ok_status();
 }
 
@@ -208,12 +216,12 @@ Status Pipeline::find_copies() {
   return written.ok() ? written : usage_error(written.with_context("--placement-out"));
 }
 
-Result<std::vector<std::optional<int64_t>>> Pipeline::planned_peaks() {
+Result<std::vector<PlannedMemory>> Pipeline::planned_memory() {
   const RunOptions& o = options_.run;
   Result<RunRequest> request = resolve_request(*file_, o, gradients_);
   const bool asked = !o.fetch.empty() || !o.target.empty() || !o.feed.empty();
   if (!request.ok() && asked) return usage_error(request.take_status());
-  if (!request.ok()) return std::vector<std::optional<int64_t>>{};
+  if (!request.ok()) return std::vector<PlannedMemory>{};
   Request step;
   std::vector<Tensor> values;
   for (const Fetch& fetch : request->fetches) step.fetches.push_back(fetch.tensor);
@@ -222,8 +230,8 @@ Result<std::vector<std::optional<int64_t>>> Pipeline::planned_peaks() {
     step.feeds.push_back(tensor);
     values.push_back(std::move(value));
   }
-  auto peaks = emplace::planned_peaks(*file_, devices_, *placement_, std::move(step), values);
-  return peaks.ok() ? peaks.take() : std::vector<std::optional<int64_t>>{};
+  auto memory = emplace::planned_memory(*file_, devices_, *placement_, std::move(step), values);
+  return memory.ok() ? memory.take() : std::vector<PlannedMemory>{};
 }
 
 /// Null if nobody watches the run.
@@ -276,9 +284,15 @@ Status Pipeline::restore() {
   return apply_checkpoint(*checkpoint, file_->graph, *session_, {}, Fit::kCovers).with_context("--restore");
 }
 
+Status Pipeline::execute() { return end_steps(run_steps()); }
+
+void Pipeline::begin_step(int64_t step) {
+  if (trace_) trace_->begin_step(step);
+}
+
 /// A trace is written of a run that failed, too.
-Status Pipeline::execute() {
-  Status ran = run_steps();
+Status Pipeline::end_steps(Status ran) {
+  if (ran.ok()) ran = numerics_status();
   if (!trace_) return ran;
   Status written = write_file(options_.run.trace, trace_json(file_->graph, devices_, *trace_));
   return ran.ok() && !written.ok() ? usage_error(written.with_context("--trace")) : ran;
@@ -291,7 +305,7 @@ Status Pipeline::run_steps() {
   if (!o.restore.empty()) RETURN_IF_ERROR(restore());
   timings_.step_us.reserve(static_cast<size_t>(std::min<int64_t>(o.steps, 1 << 20)));
   for (int64_t i = 0; i < o.warmup + o.steps; ++i) {
-    if (trace_) trace_->begin_step(i);
+    begin_step(i);
     auto start = std::chrono::steady_clock::now();
     RETURN_IF_ERROR(session_->step(outputs_));
     double us = seconds_since(start) * 1e6;
@@ -303,7 +317,17 @@ Status Pipeline::run_steps() {
       return {Code::kDeadlineExceeded, cat("timed out after ", o.timeout_s, " s and ", i + 1 - o.warmup, " steps")};
     }
   }
-  return numerics_status();
+  return ok_status();
+}
+
+Result<DeviceSet> find_devices(const DeviceOptions& options, Log& log) {
+  std::vector<std::string> warnings;
+  Result<DeviceSet> devices = make_device_set(options, environment, warnings);
+  for (const std::string& warning : warnings) log.warning(warning);
+  if (!devices.ok() || devices->physical_gpus.empty()) return devices;
+  Growth growth = settle_growth(options.allow_growth, environment("TF_FORCE_GPU_ALLOW_GROWTH"));
+  if (!growth.error.empty()) log.error(growth.error);
+  return devices;
 }
 
 }  // namespace emplace

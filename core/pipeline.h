@@ -14,6 +14,7 @@
 #include "core/partition/copies.h"
 #include "core/pipeline_options.h"
 #include "core/place/placement.h"
+#include "core/plan/planned_memory.h"
 #include "core/run/session.h"
 #include "core/run/trace.h"
 #include "core/run/watchers.h"
@@ -49,6 +50,9 @@ class Pipeline {
   /// Called in validate in place of resolving --fetch and the like: says what will be run, and may add nodes to the
   /// graph. The caller gives the session its steps. REQUIRES: set before run().
   std::function<Status(GraphFile& file, Problems& problems, RunRequest& request)> on_validated;
+  /// Called when a file that is only to be checked was loaded or validated, with what that found; may add to it. An
+  /// error is one of something beside the graph file. REQUIRES: set before run().
+  std::function<Status(const GraphFile& file, Problems& problems)> on_checked;
   /// The graph is to be executed: ops that emplace cannot run are problems of the file, if a fetch needs them.
   bool must_run = false;
   /// Ops that emplace cannot run are problems of the file, needed or not.
@@ -69,11 +73,15 @@ class Pipeline {
   const std::vector<std::string>& offenders() const { return offenders_; }  // when place failed
   const CopyPlan* copies() const { return copies_ ? &*copies_ : nullptr; }
   const RunRequest& request() const { return request_; }
-  /// What a run would take of each device's memory, by DeviceId (core/plan/planned_peaks.h); empty if the graph cannot be
+  /// What a run would take of each device's memory, by DeviceId; empty if the graph cannot be
   /// planned. An error is that of a flag which names what to run. REQUIRES: placed.
-  Result<std::vector<std::optional<int64_t>>> planned_peaks();
+  Result<std::vector<PlannedMemory>> planned_memory();
   const Session* session() const { return session_.get(); }
   Session* session() { return session_.get(); }
+  /// For whoever gives the session its steps: the number of the one that begins, for --trace; and the end of them all,
+  /// which writes the trace and makes what --check-numerics=report found the status. `ran`: of the steps.
+  void begin_step(int64_t step);
+  Status end_steps(Status ran);
   void set_seed(int64_t seed) { options_.run.seed = seed; }  // before plan
   const std::vector<Tensor>& outputs() const { return outputs_; }  // of the last step, in fetch order
   const Timings& timings() const { return timings_; }
@@ -119,6 +127,9 @@ class Pipeline {
   std::vector<Tensor> outputs_;
   Timings timings_;
 };
+
+/// make_device_set() for this process; what there is to warn of goes to `log`.
+Result<DeviceSet> find_devices(const DeviceOptions& options, Log& log);
 
 /// What the last finished stage made, for --dump.
 std::string dump_text(const Pipeline& pipeline);

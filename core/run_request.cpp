@@ -85,6 +85,30 @@ Endpoint value_of_variable(const GraphFile& file, Endpoint tensor) {
   return tensor;
 }
 
+bool is_fed(const RunRequest& request, Endpoint e) {
+  return std::any_of(request.feeds.begin(), request.feeds.end(), [&](const auto& f) { return f.first == e; }) ||
+         std::find(request.fed_anew.begin(), request.fed_anew.end(), e) != request.fed_anew.end();
+}
+
+/// By node: does the request run it?
+std::vector<char> needed_nodes(const Graph& g, const RunRequest& request) {
+  std::vector<char> needed(g.num_nodes());
+  std::vector<NodeId> stack = request.init;
+  stack.insert(stack.end(), request.targets.begin(), request.targets.end());
+  for (const Fetch& fetch : request.fetches) stack.push_back(fetch.tensor.node);
+  while (!stack.empty()) {
+    NodeId id = stack.back();
+    stack.pop_back();
+    if (needed[id]) continue;
+    needed[id] = 1;
+    for (Endpoint input : g.inputs(id)) {
+      if (!is_fed(request, input)) stack.push_back(input.node);
+    }
+    for (Endpoint control : g.controls(id)) stack.push_back(control.node);
+  }
+  return needed;
+}
+
 }  // namespace
 
 std::vector<NodeId> initializers(const GraphFile& file) {
@@ -126,10 +150,11 @@ Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunReques
   return ok_status();
 }
 
-void check_request_names(const GraphFile& file, Problems& problems) {
+void check_request_names(const GraphFile& file, bool whole, Problems& problems) {
   const Graph& g = file.graph;
   NameError error;
   for (const NamedRef& ref : file.fetch) {
+    if (!whole) break;
     auto gradient = parse_gradient_name(ref.name);
     const bool known = gradient ? find_tensor(g, gradient->loss, error).node != kNoNode && find_tensor(g, gradient->x, error).node != kNoNode
                                 : find_tensor(g, tensor_name(file, ref.name), error).node != kNoNode;
@@ -143,6 +168,7 @@ void check_request_names(const GraphFile& file, Problems& problems) {
     }
   }
   for (const auto& [ref, value] : file.feed) {
+    if (!whole) break;
     Endpoint tensor = find_tensor(g, tensor_name(file, ref.name), error);
     if (tensor.node == kNoNode) {
       problems.add(ref.position, cat("feed: ", error.message), error.hint);
@@ -189,34 +215,26 @@ Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& opti
     if (options.target.empty()) request.targets.push_back(g.find(ref.name));
   }
   if (request.fetches.empty() && request.targets.empty()) {
-    return invalid_argument("Must specify at least one target to fetch or execute.");
+    return invalid_argument(cat("Must specify at least one target to fetch or execute.",
+                                g.num_nodes() == 0 ? " The graph has no node." : " No node has an output to print; name one to run: --target NODE"));
   }
   RETURN_IF_ERROR(resolve_feeds(file, options, request));
   return request;
 }
 
+std::vector<NodeId> unfed_placeholders(const GraphFile& file, const RunRequest& request) {
+  const Graph& g = file.graph;
+  const std::vector<char> needed = needed_nodes(g, request);
+  std::vector<NodeId> unfed;
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (needed[id] && g.op(id) == "Placeholder" && !is_fed(request, {id, 0})) unfed.push_back(id);
+  }
+  return unfed;
+}
+
 void check_runnable(const GraphFile& file, const RunRequest* request, Problems& problems) {
   const Graph& g = file.graph;
-  std::vector<char> needed(g.num_nodes(), request == nullptr);
-  if (request) {
-    std::vector<NodeId> stack = request->init;
-    stack.insert(stack.end(), request->targets.begin(), request->targets.end());
-    for (const Fetch& fetch : request->fetches) stack.push_back(fetch.tensor.node);
-    auto fed = [&](Endpoint e) {
-      return std::any_of(request->feeds.begin(), request->feeds.end(), [&](const auto& f) { return f.first == e; }) ||
-             std::find(request->fed_anew.begin(), request->fed_anew.end(), e) != request->fed_anew.end();
-    };
-    while (!stack.empty()) {
-      NodeId id = stack.back();
-      stack.pop_back();
-      if (needed[id]) continue;
-      needed[id] = 1;
-      for (Endpoint input : g.inputs(id)) {
-        if (!fed(input)) stack.push_back(input.node);
-      }
-      for (Endpoint control : g.controls(id)) stack.push_back(control.node);
-    }
-  }
+  const std::vector<char> needed = request ? needed_nodes(g, *request) : std::vector<char>(g.num_nodes(), 1);
   std::vector<char> runnable;  // by type
   for (const NodeType& type : g.types()) runnable.push_back(cpu_kernel(type) != nullptr);
   std::map<std::string, std::pair<NodeId, int64_t>> missing;  // what cannot be run -> its first node, how many

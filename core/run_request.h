@@ -27,8 +27,9 @@ struct RunRequest {
 };
 
 /// The names in the file's `fetch`, `target`, `init` and `feed`, and the fed values: adds a problem for each that does
-/// not fit the graph. REQUIRES: a validated file.
-void check_request_names(const GraphFile& file, Problems& problems);
+/// not fit the graph. REQUIRES: a validated file. `whole` false: validate() found problems, so that outputs and types are not
+/// known; nodes are looked up only.
+void check_request_names(const GraphFile& file, bool whole, Problems& problems);
 
 /// The fetches that count: the flags', else the file's.
 std::vector<NamedRef> fetch_names(const GraphFile& file, const RunOptions& options);
@@ -42,6 +43,9 @@ std::vector<NodeId> initializers(const GraphFile& file);
 
 /// --feed over the file's `feed`. REQUIRES: check_request_names() found nothing. An error is a flag's.
 Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunRequest& request);
+
+/// The placeholders that a request needs and does not feed.
+std::vector<NodeId> unfed_placeholders(const GraphFile& file, const RunRequest& request);
 
 /// Adds a problem for every op that emplace cannot run: of the nodes that `request` needs, or of all (null).
 void check_runnable(const GraphFile& file, const RunRequest* request, Problems& problems);

@@ -6,6 +6,7 @@
 #include "core/base/cat.h"
 #include "core/device/described.h"
 #include "core/device/gpu_plugin.h"
+#include "core/device/growth.h"
 #include "core/device/logical_gpus.h"
 #include "core/device/physical_gpu.h"
 #include "core/device/visible_devices.h"
@@ -148,7 +149,7 @@ class SetMaker {
     note_absence(cuda_visible, visible.size(), logical.size());
     if (logical.empty()) return ok_status();
     if (logical.size() > kMaxDevices) return invalid_argument(cat(logical.size(), " logical GPUs; at most ", kMaxDevices, " are possible"));
-    settle_growth();
+    apply_growth();
     for (size_t id = 0; id < logical.size(); ++id) {
       const PhysicalGpu& card = *visible[static_cast<size_t>(logical[id].platform_id)];
       Device d = local_device("GPU", static_cast<int>(id), kind);
@@ -186,21 +187,11 @@ class SetMaker {
     }
   }
 
-  void settle_growth() {
-    const char* forced = environment_("TF_FORCE_GPU_ALLOW_GROWTH");
-    if (!forced) return;
-    std::string_view text = forced;
-    int asked = options_.allow_growth ? 1 : 0;
-    if (text != "true" && text != "false") {
-      warnings_.push_back(cat("The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"", text,
-                              "\". Valid values are \"true\" or \"false\". Using original config value of ", asked, "."));
-      return;
-    }
-    set_.allow_growth = text == "true";
-    if (set_.allow_growth != options_.allow_growth) {
-      warnings_.push_back(cat("Overriding allow_growth setting because the TF_FORCE_GPU_ALLOW_GROWTH environment variable is set. "
-                              "Original config value was ", asked, "."));
-    }
+  /// What is no more than an error on the log is the caller's to say (core/device/growth.h).
+  void apply_growth() {
+    Growth growth = settle_growth(options_.allow_growth, environment_("TF_FORCE_GPU_ALLOW_GROWTH"));
+    set_.allow_growth = growth.allowed;
+    if (!growth.warning.empty()) warnings_.push_back(std::move(growth.warning));
   }
 
   const DeviceOptions& options_;

@@ -8,6 +8,8 @@
 namespace emplace {
 namespace {
 
+constexpr int kSchemaVersion = 1;
+
 void write_types(JsonWriter& w, std::string_view key, const Coverage& c, DTypeSet set, bool any) {
   w.key(key);
   if (c.attr.empty()) {
@@ -100,7 +102,7 @@ std::string ops_table_json() {
   OpTable table;
   std::string out;
   JsonWriter w(out, 2);
-  w.begin_array();
+  w.begin_object().member("schema_version", kSchemaVersion).key("ops").begin_array();
   for (std::string_view name : OpLibrary::names()) {
     const OpDef& def = *OpLibrary::find(name);
     Coverage c = coverage(table, *table.find(name), def);
@@ -109,7 +111,7 @@ std::string ops_table_json() {
     write_types(w, "gpu", c, c.gpu, c.on_gpu);
     w.end_object();
   }
-  w.end_array();
+  w.end_array().end_object();
   return out + "\n";
 }
 
@@ -119,7 +121,7 @@ Result<std::string> ops_page_json(std::string_view name) {
   const OpDef* def = OpLibrary::find(name);
   std::string out;
   JsonWriter w(out, 2);
-  w.begin_object().member("name", op->name).member("runs", def != nullptr);
+  w.begin_object().member("schema_version", kSchemaVersion).member("name", op->name).member("runs", def != nullptr);
   if (def) {
     Coverage c = coverage(table, *op, *def);
     w.member("doc", def->doc_text());

@@ -1,4 +1,6 @@
 // `emplace place --format json`: the document of the command-line contract.
+#include <cmath>
+
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
 #include "core/base/sha256.h"
@@ -68,6 +70,9 @@ void write_copies(const PlaceReport& r, JsonWriter& json) {
   json.end_array();
 }
 
+/// In whole nanoseconds.
+double rounded_ms(double ms) { return std::round(ms * 1e6) / 1e6; }
+
 void write_summary(const PlaceReport& r, JsonWriter& json) {
   int64_t soft = 0;
   for (const Decision& d : r.placement->decisions) soft += is_soft(d.reason);
@@ -81,12 +86,11 @@ std::string place_json(const PlaceReport& r) {
   std::string out;
   JsonWriter json(out);
   json.begin_object().member("schema_version", 1);
-  if (r.file && r.file->source) {
-    json.key("graph").begin_object().member("file", r.file->source->name());
-    json.member("sha256", sha256_hex(r.file->source->text())).end_object();
-  }
-  if (r.placement) json.member("placement_hash", placement_hash(r.file->graph, *r.devices, *r.placement));
-  if (r.devices) write_devices(r, json);
+  json.key("graph").begin_object().member("file", r.path).key("sha256");
+  r.source ? json.value(sha256_hex(r.source->text())) : json.null();
+  json.end_object().key("placement_hash");
+  r.placement ? json.value(placement_hash(r.file->graph, *r.devices, *r.placement)) : json.null();
+  write_devices(r, json);
   json.key("placement").begin_array();
   if (r.placement) {
     for (NodeId node : r.placement->order) {
@@ -98,8 +102,10 @@ std::string place_json(const PlaceReport& r) {
   if (r.placement && r.copies) {
     write_copies(r, json);
     write_summary(r, json);
+  } else {
+    json.key("copies").begin_array().end_array().key("summary").null();
   }
-  json.key("timing").begin_object().member("load_ms", r.load_ms).member("place_ms", r.place_ms).end_object();
+  json.key("timing").begin_object().member("load_ms", rounded_ms(r.load_ms)).member("place_ms", rounded_ms(r.place_ms)).end_object();
   json.key("error");
   write_error(json, r.error);
   if (!r.offenders.empty()) {

@@ -14,6 +14,8 @@ namespace emplace {
 
 /// Pointers outlive the report. On failure `error` is set, and placement and copies are null.
 struct PlaceReport {
+  std::string path;                // as on the command line
+  const Source* source = nullptr;  // null: the file could not be read
   const GraphFile* file = nullptr;
   const DeviceSet* devices = nullptr;
   const PlaceOptions* options = nullptr;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
-#include "core/plan/planned_peaks.h"
+#include "core/plan/planned_memory.h"
 
 namespace emplace {
 namespace {

@@ -50,7 +50,7 @@ TEST_CASE("explain --on: a missing kernel or device cannot be requested away") {
   CHECK(text.find("  not on /device:GPU:0: Const(string) has no GPU kernel; GPU kernels: float32") != std::string::npos);
   CHECK(explained(g, {.nodes = {"hello"}, .on_device = "gpu:5"}).find("not on /device:GPU:5: there is no device") != std::string::npos);
   CHECK(explained(g, {.nodes = {"hello"}, .on_device = "x y"}).find("is no device name") != std::string::npos);
-  CHECK(explained(g, {.nodes = {"nobody"}}) == "the graph has no node 'nobody'");
+  CHECK(explained(g, {.nodes = {"nobody"}}) == "there is no node 'nobody'");
 }
 
 TEST_CASE("explain as JSON, and the summary by reason") {
@@ -69,6 +69,8 @@ TEST_CASE("place: the document has the contract's members") {
   g.place();
   const CopyPlan copies = g.copies();
   PlaceReport report;
+  report.path = "g.json";
+  report.source = g.file->source.get();
   report.file = g.file.get();
   report.devices = &g.devices;
   report.options = &g.options;
@@ -82,6 +84,7 @@ TEST_CASE("place: the document has the contract's members") {
   CHECK(document["copies"][0]["bytes"] == 16);
   CHECK(document["summary"]["copies"] == 1);
   CHECK(document["error"].is_null());
+  CHECK(document["graph"]["file"] == "g.json");
   CHECK(document["graph"]["sha256"].get<std::string>().size() == 64);
   CHECK(place_csv(report).starts_with("name,op,requested,device,reason\nv,VariableV2,/gpu:0,/job:localhost/"));
   CHECK(place_dot(report).find("penwidth=3") != std::string::npos);

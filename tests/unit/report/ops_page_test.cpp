@@ -16,7 +16,9 @@ bool contains(const std::string& text, std::string_view part) { return text.find
 TEST_CASE("the table of ops has a line for every op that runs") {
   std::string table = ops_table_text();
   for (std::string_view name : OpLibrary::names()) CHECK(contains(table, std::string("\n") + std::string(name) + " "));
-  json list = json::parse(ops_table_json());
+  json document = json::parse(ops_table_json());
+  CHECK(document["schema_version"] == 1);
+  json list = document["ops"];
   REQUIRE(list.size() == OpLibrary::names().size());
   for (const json& op : list) {
     if (op["name"] != "MatMul") continue;
@@ -47,7 +49,7 @@ TEST_CASE("an op that emplace cannot run has a page too") {
 
 TEST_CASE("an unknown op is answered with the nearest one") {
   CHECK(ops_page_text("MatMull").status().message() == "unknown op 'MatMull'; did you mean 'MatMul'?");
-  CHECK(ops_page_json("Qqqqqqqqqqqqqq").status().message() == "unknown op 'Qqqqqqqqqqqqqq'");
+  CHECK(ops_page_json("Qqqqqqqqqqqqqq").status().message() == "unknown op 'Qqqqqqqqqqqqqq'; 'emplace ops' lists those that emplace runs");
 }
 
 TEST_CASE("every op's page is there in both forms, and the JSON can be read") {

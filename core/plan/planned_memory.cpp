@@ -1,6 +1,7 @@
-#include "core/plan/planned_peaks.h"
+#include "core/plan/planned_memory.h"
 
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -15,20 +16,25 @@ namespace {
 /// Has no bytes of its own in a device's memory: a handle, or text on the heap.
 bool weightless(DType t) { return is_ref(t) || t == DType::kResource || t == DType::kString; }
 
-class PeakCounter {
+class MemoryCounter {
  public:
-  PeakCounter(const Graph& graph, const DeviceSet& devices, const Program& program, const Plan& plan)
-      : graph_(graph), program_(program), plan_(plan), peaks_(devices.size(), 0) {
-    for (DeviceId d = 0; d < devices.size(); ++d) *peaks_[d] = plan.devices[d].bytes;
+  MemoryCounter(const Graph& graph, const DeviceSet& devices, const Program& program, const Plan& plan)
+      : graph_(graph), program_(program), plan_(plan), memory_(devices.size()) {
+    for (DeviceId d = 0; d < devices.size(); ++d) {
+      memory_[d].block = plan.devices[d].bytes;
+      for (const auto& [v, bytes] : plan.devices[d].live_at_peak) {
+        memory_[d].live_at_peak.emplace_back(graph.name(program.values[v].tensor.node), bytes);
+      }
+    }
   }
 
-  std::vector<std::optional<int64_t>> count() {
+  std::vector<PlannedMemory> count() {
     for (const Step& s : program_.steps) {
       if (s.kind == StepKind::kLoop) continue;
       if (s.kind == StepKind::kNode && is_variable_op(graph_.op(s.node))) add_variable(s);
       for (ValueId v : program_.outputs(s)) add_value(s, v);
     }
-    return std::move(peaks_);
+    return std::move(memory_);
   }
 
  private:
@@ -44,7 +50,7 @@ class PeakCounter {
       case Storage::kSlot: break;
     }
     if (weightless(value.dtype) || (s.control == Control::kNone && output_rule(graph_, program_, s) != OutputRule::kOwn)) return;
-    peaks_[value.home].reset();
+    memory_[value.home].known = false;
   }
 
   void add_variable(const Step& s) {
@@ -55,18 +61,24 @@ class PeakCounter {
   }
 
   void add(DeviceId device, DType dtype, const Shape& shape) {
-    std::optional<int64_t>& peak = peaks_[device];
-    if (!peak || weightless(dtype)) return;
+    if (weightless(dtype)) return;
+    PlannedMemory& memory = memory_[device];
     const std::optional<int64_t> elements = shape.fully_known() ? shape.checked_num_elements() : std::nullopt;
-    int64_t bytes = 0;
-    bool counted = elements && !__builtin_mul_overflow(*elements, static_cast<int64_t>(storage_size(dtype)), &bytes);
-    if (!counted || __builtin_add_overflow(*peak, MemoryPool::footprint(bytes), &*peak)) peak.reset();
+    int64_t bytes = 0, fixed = 0, peak = 0;
+    bool counted = elements && !__builtin_mul_overflow(*elements, static_cast<int64_t>(storage_size(dtype)), &bytes) &&
+                   !__builtin_add_overflow(memory.fixed, MemoryPool::footprint(bytes), &fixed) &&
+                   !__builtin_add_overflow(memory.block, fixed, &peak);
+    if (counted) {
+      memory.fixed = fixed;
+    } else {
+      memory.known = false;
+    }
   }
 
   const Graph& graph_;
   const Program& program_;
   const Plan& plan_;
-  std::vector<std::optional<int64_t>> peaks_;                       // by device
+  std::vector<PlannedMemory> memory_;                              // by device
   std::set<std::tuple<DeviceId, std::string, std::string>> seen_;  // variables: device, container, name
 };
 
@@ -95,13 +107,13 @@ int64_t declared_variable_bytes(const Graph& graph, const Program& program, Devi
   return total;
 }
 
-Result<std::vector<std::optional<int64_t>>> planned_peaks(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
-                                                          Request request, const std::vector<Tensor>& feeds) {
+Result<std::vector<PlannedMemory>> planned_memory(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
+                                                  Request request, const std::vector<Tensor>& feeds) {
   request.to_run = false;
   ASSIGN_OR_RETURN(Program program, partition(file, devices, placement, request));
   ASSIGN_OR_RETURN(Plan plan, settle(file, devices, program, feeds));
   plan_memory(file, program, plan);
-  return PeakCounter(file.graph, devices, program, plan).count();
+  return MemoryCounter(file.graph, devices, program, plan).count();
 }
 
 }  // namespace emplace
