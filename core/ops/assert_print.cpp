@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/summary.h"
@@ -60,7 +61,7 @@ OpDef print_op() {
       .doc("Its input; shows the data on stderr.")
       .shape(shape_unchanged)
       .cpu(make<Print>)
-      .provides_outputs();
+      .provides_outputs().gradient(identity_gradient);
 }
 
 }  // namespace emplace

@@ -22,7 +22,9 @@ class Const final : public Kernel {
 
   Status run(KernelContext& c) override {
     if (!placed_.valid()) {
-      ASSIGN_OR_RETURN(placed_, c.allocate_persistent(value_.dtype(), value_.shape()));
+      const bool on_host = (c.host_outputs_ & 1) != 0;
+      Allocator& memory = on_host ? *c.host_allocator_ : *c.allocator_;
+      ASSIGN_OR_RETURN(placed_, memory.allocate_persistent(value_.dtype(), value_.shape()));
       copy_elements(value_.dtype(), value_.raw(), placed_.raw(), value_.num_elements());
     }
     c.forward_output(0, placed_);

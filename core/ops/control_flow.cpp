@@ -1,5 +1,6 @@
 // Switch, Merge and the loop ops of TensorFlow's dataflow control. Which node runs, and in which frame, is the
 // executor's business; these only pass tensors on.
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -75,6 +76,30 @@ Status merge_cpu(KernelContext& c) {
   return ok_status();
 }
 
+// As TensorFlow differentiates a graph that was read from a file: which side was taken is asked of pred and value_index.
+// A variable's handle that only one side reads has no gradient from the other.
+Status switch_gradient(GradientContext& g) {
+  Value sides[] = {g.grad(0), g.grad(1)};
+  for (uint32_t side = 0; side < 2; ++side) {
+    Value& gradient = sides[side];
+    const Value other = sides[1 - side];
+    if (!gradient.valid() && other.valid()) {
+      gradient = g.zeros_like(g.add("ReadVariableOp", {g.input(0)}, {{"dtype", AttrValue::of(g.type(other))}}));
+    }
+    gradient = g.add("Switch", {gradient, g.input(1)}).output(side);
+  }
+  g.set(0, g.add("Merge", {sides[0], sides[1]}));
+  return g.status();
+}
+
+Status merge_gradient(GradientContext& g) {
+  for (int i = 0; i < g.num_inputs(); ++i) {
+    Value taken = g.add("Equal", {g.output(1), g.index(i, "Equal/y")});
+    g.set(i, g.add("Switch", {g.grad(0), taken}).output(1));
+  }
+  return g.status();
+}
+
 Status pass_cpu(KernelContext& c) {
   c.forward_output(0, c.input(0));
   return ok_status();
@@ -89,7 +114,7 @@ OpDef switching(std::string_view name) {
       .doc("Passes data to output 1 if pred is true, else to output 0; the other output is dead.")
       .shape(switch_shape)
       .cpu(stateless<switch_cpu>)
-      .provides_outputs();
+      .provides_outputs().gradient(switch_gradient);
 }
 
 OpDef merging(std::string_view name) {
@@ -97,7 +122,7 @@ OpDef merging(std::string_view name) {
       .doc("The first input that is not dead, and its index.")
       .shape(merge_shape)
       .cpu(stateless<merge_cpu>)
-      .provides_outputs();
+      .provides_outputs().gradient(merge_gradient);
 }
 
 constexpr std::string_view kEnter = "Its input, as a value inside a loop.";

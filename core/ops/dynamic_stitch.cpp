@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -70,11 +71,18 @@ Status stitch_cpu(KernelContext& c) {
   return ok_status();
 }
 
+// A row that a later index overwrote gets the gradient all the same, as in TensorFlow.
+Status stitch_gradient(GradientContext& g) {
+  const int n = g.num_inputs() / 2;
+  for (int i = 0; i < n; ++i) g.set(n + i, g.gather(g.grad(0), g.cast(g.input(i), DType::kInt32)));
+  return g.status();
+}
+
 OpDef stitching(std::string_view name) {
   return OpDef(name)
       .doc("merged[indices[m][i]] = data[m][i]; later ones win.")
       .shape(stitch_shape)
-      .cpu(kAllData | DTypeSet{DType::kQInt8, DType::kQUInt8, DType::kQInt32}, stateless<stitch_cpu>)
+      .cpu(kAllData | DTypeSet{DType::kQInt8, DType::kQUInt8, DType::kQInt32}, stateless<stitch_cpu>).gradient(stitch_gradient)
       .sample("indices=[0,2]; indices=[1]; data=f32[2,3] uniform(-2,2); data=f32[1,3] uniform(-2,2)");
 }
 

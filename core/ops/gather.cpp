@@ -1,4 +1,4 @@
-// Gather, GatherV2: slices of params along an axis, chosen by indices.
+// Gather, GatherV2, ResourceGather: slices of params along an axis, chosen by indices.
 #include <algorithm>
 #include <cstring>
 
@@ -8,6 +8,7 @@
 #include "core/ops/element.h"
 #include "core/ops/index_text.h"
 #include "core/ops/shape_math.h"
+#include "core/ops/variable_state.h"
 
 namespace emplace {
 namespace {
@@ -72,8 +73,8 @@ int64_t first_bad(const Index* indices, int64_t n, int64_t size) {
 }
 
 template <class E, class Index>
-void gather_rows(KernelContext& c, const Geometry& g, const Index* indices) {
-  const E* params = static_cast<const E*>(c.input(0).raw());
+void gather_rows(KernelContext& c, const Tensor& from_params, const Geometry& g, const Index* indices) {
+  const E* params = static_cast<const E*>(from_params.raw());
   E* out = static_cast<E*>(c.output(0).raw());
   int64_t rows = g.batch * g.outer * g.chosen;
   double cost = 2 + 0.1 * static_cast<double>(g.inner) * static_cast<double>(sizeof(E));
@@ -102,8 +103,7 @@ void multiply(int64_t& product, int64_t size) {
   product = static_cast<int64_t>(static_cast<uint64_t>(product) * static_cast<uint64_t>(size));
 }
 
-Status gather(KernelContext& c, int64_t axis, int64_t batch_dims) {
-  const Tensor& params = c.input(0);
+Status gather(KernelContext& c, const Tensor& params, int64_t axis, int64_t batch_dims) {
   const Tensor& indices = c.input(1);
   const Shape& p = params.shape();
   const Shape& s = indices.shape();
@@ -152,19 +152,52 @@ Status gather(KernelContext& c, int64_t axis, int64_t batch_dims) {
           cat("indices", place_text(s, s.rank(), bad), " = ", data[bad], " is not in [0, ", g.size, ")"));
     }
     if (c.output(0).num_elements() == 0) return ok_status();
-    with_element(params.dtype(), [&]<class E>(E) { gather_rows<E>(c, g, data); });
+    with_element(params.dtype(), [&]<class E>(E) { gather_rows<E>(c, params, g, data); });
     return ok_status();
   });
 }
 
-Status gather_cpu(KernelContext& c) { return gather(c, 0, 0); }
+Status gather_cpu(KernelContext& c) { return gather(c, c.input(0), 0, 0); }
 
 class GatherV2 final : public Kernel {
  public:
   explicit GatherV2(const KernelInit& init) : batch_dims_(init.attrs.integer("batch_dims")) {}
   Status run(KernelContext& c) override {
     if (c.input(2).num_elements() != 1) return invalid_argument("axis must be scalar");
-    return gather(c, int_at(c.input(2), 0), batch_dims_);
+    return gather(c, c.input(0), int_at(c.input(2), 0), batch_dims_);
+  }
+
+ private:
+  int64_t batch_dims_;
+};
+
+Status resource_gather_shape(ShapeContext& c) {
+  const HandleInfo* handle = c.input_handle(0);
+  ASSIGN_OR_RETURN(Shape params, require_rank_at_least(handle ? handle->shape : Shape::unknown(), 1));
+  const int64_t batch_dims = c.attrs().integer("batch_dims");
+  if (batch_dims < 0) return invalid_argument(cat("batch_dims is negative (", batch_dims, ")"));
+  ASSIGN_OR_RETURN(Shape chosen, subshape(c.input(1), batch_dims));
+  ASSIGN_OR_RETURN(Shape outer, subshape(params, 0, batch_dims));
+  ASSIGN_OR_RETURN(Shape inner, subshape(params, batch_dims + 1));
+  c.set_output(0, concat_shapes(concat_shapes(outer, chosen), inner));
+  return ok_status();
+}
+
+class ResourceGather final : public Kernel {
+ public:
+  explicit ResourceGather(const KernelInit& init) : batch_dims_(init.attrs.integer("batch_dims")) {}
+  Status run(KernelContext& c) override {
+    Variable& v = c.variable(0);
+    Tensor params;  // whoever writes the variable meanwhile does so in a buffer of its own
+    {
+      std::lock_guard lock(v.mutex);
+      if (!v.value.valid()) return no_such_variable(v);
+      if (v.dtype != c.output(0).dtype()) {
+        return invalid_argument(cat("Trying to read variable with wrong dtype. Expected ", dtype_tf_name(v.dtype), " got ", dtype_tf_name(c.output(0).dtype())));
+      }
+      params = v.value;
+    }
+    return gather(c, params, batch_dims_, batch_dims_);
   }
 
  private:
@@ -172,15 +205,21 @@ class GatherV2 final : public Kernel {
 };
 
 // Along the first axis the gradient is slices of params.
-void slices_gradient(GradientContext& g) {
-  Value params_shape = g.shape_of(g.input(0));
+void slices_gradient(GradientContext& g, Value params_shape) {
   Value size = g.expand_dims(g.size_of(g.input(1)), 0);
   Value values = g.reshape(g.grad(0), g.concat({size, g.slice(params_shape, 1)}));
   g.set_slices(0, values, g.reshape(g.input(1), size), params_shape);
 }
 
 Status gather_gradient(GradientContext& g) {
-  slices_gradient(g);
+  slices_gradient(g, g.shape_of(g.input(0)));
+  return g.status();
+}
+
+// Where the variable's shape is declared, the read is not needed, and goes.
+Status resource_gather_gradient(GradientContext& g) {
+  Value params = g.add("ReadVariableOp", {g.input(0)}, {{"dtype", AttrValue::of(g.attrs().type("dtype"))}});
+  slices_gradient(g, g.shape_of(params));
   return g.status();
 }
 
@@ -209,7 +248,7 @@ Status gather_v2_gradient(GradientContext& g) {
   const Shape& form = g.shape(g.input(1));
   int64_t batch_dims = g.attrs().integer("batch_dims");
   if (axis_value && int_at(*axis_value, 0) == 0) {
-    slices_gradient(g);
+    slices_gradient(g, g.shape_of(g.input(0)));
     return g.status();
   }
   if (!axis_value || !params.rank_known() || (batch_dims < 0 && !form.rank_known())) {
@@ -261,6 +300,13 @@ OpDef gather_v2_op() {
       .kernel_attr("Tparams")
       .cpu(kMovable, make<GatherV2>)
       .value_inputs({2}).gradient(gather_v2_gradient);
+}
+OpDef resource_gather_op() {
+  return OpDef("ResourceGather")
+      .doc("Slices of the variable behind the handle along its first axis; the first batch_dims dimensions go together.")
+      .shape(resource_gather_shape)
+      .kernel_attr("dtype")
+      .cpu(kAllData | DTypeSet{DType::kQInt8, DType::kQUInt8, DType::kQInt32, DType::kResource}, make<ResourceGather>).gradient(resource_gather_gradient);
 }
 
 }  // namespace emplace
