@@ -40,6 +40,7 @@ Status launch(Barriers barriers, void (*kernel)(P...), dim3 grid, dim3 block, si
   };
   return status_of(start(static_cast<P>(args)...), "cudaLaunchKernel");
 #else
+  (standin::check_argument<P>(args), ...);
   return status_of(standin::launch(barriers == Barriers::kBlock, grid, block, shared_bytes, stream,
                                    [=] { kernel(static_cast<P>(args)...); }),
                    "cudaLaunchKernel");

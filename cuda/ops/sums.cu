@@ -52,7 +52,7 @@ class BiasAdd final : public Kernel {
 constexpr int kMaxTerms = 8;
 template <class T>
 struct Terms {
-  const T* at[kMaxTerms];
+  const T* at[kMaxTerms] = {};
   int count = 0;
 };
 
@@ -133,7 +133,7 @@ class Update final : public Kernel {
 struct SumBox {
   int axes = 0;
   int64_t elements = 1;
-  Mover::Axis axis[kMaxDims];
+  Mover::Axis axis[kMaxDims] = {};
 };
 template <class T>
 __global__ void add_box_kernel(const T* in, T* out, SumBox box) {

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -38,6 +39,10 @@ class Pieces {
     if (next == pieces_.begin()) return false;
     const auto& [data, bytes] = *std::prev(next);
     return static_cast<const char*>(p) < data + bytes;
+  }
+  bool empty() const {
+    std::lock_guard lock(mutex_);
+    return pieces_.empty();
   }
 
  private:
@@ -102,6 +107,23 @@ bool map_spoiled(void* at, size_t bytes) {
 
 bool is_page_locked(const void* p) { return page_locked().holds(p); }
 bool is_device_memory(const void* p) { return device_memory().holds(p); }
+bool has_device_memory() { return !device_memory().empty(); }
+
+void check_addresses(const void* argument, size_t bytes) {
+  constexpr uintptr_t kLowest = uintptr_t{1} << 40;  // no heap, stack or library lies below
+  const auto page = static_cast<uintptr_t>(getpagesize());
+  for (size_t at = 0; at + sizeof(uintptr_t) <= bytes && has_device_memory(); at += sizeof(uintptr_t)) {
+    uintptr_t word = 0;
+    std::memcpy(&word, static_cast<const char*>(argument) + at, sizeof word);
+    // Memory for tensors is aligned. A flag and the padding behind it, which may hold anything, looks like an address with a
+    // low byte of 0 or 1: such words are let pass.
+    if (word < kLowest || word % 16 != 0 || word % 256 == 0) continue;
+    unsigned char resident = 0;
+    if (is_device_memory(reinterpret_cast<void*>(word)) || mincore(reinterpret_cast<void*>(word / page * page), 1, &resident) != 0) continue;
+    std::fprintf(stderr, "CUDA stand-in: a kernel is given an address of the host's memory\n");
+    std::abort();
+  }
+}
 
 void note_device_memory(void* data, size_t bytes) { device_memory().add(data, bytes); }
 void forget_device_memory(void* data) { device_memory().remove(data); }
@@ -152,6 +174,11 @@ cudaError_t cudaFreeHost(void* pointer) {
 // As the driver does it: pageable memory is read before the call returns, and written before it returns.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   if (bytes == 0) return cudaSuccess;
+  if (has_device_memory()) {
+    const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    if (is_device_memory(to) != to_device || is_device_memory(from) != from_device) return cudaErrorInvalidValue;
+  }
   bool pageable_source = kind == cudaMemcpyHostToDevice && !is_page_locked(from);
   bool pageable_target = kind == cudaMemcpyDeviceToHost && !is_page_locked(to);
   if (pageable_source) {
@@ -169,5 +196,6 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t byt
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  if (bytes > 0 && has_device_memory() && !is_device_memory(to)) return cudaErrorInvalidValue;
   return enqueue(stream, {[=] { std::memset(to, value, bytes); }});
 }

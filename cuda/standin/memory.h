@@ -13,5 +13,15 @@ void spoil(void* data, size_t bytes);
 bool map_spoiled(void* at, size_t bytes);
 bool is_page_locked(const void* p);
 bool is_device_memory(const void* p);
+bool has_device_memory();
+
+/// Device memory that is mapped can be touched only while one of these lives: in kernels and copies, not by the host's code.
+class DeviceAccess {
+ public:
+  DeviceAccess();
+  ~DeviceAccess();
+  DeviceAccess(const DeviceAccess&) = delete;
+  DeviceAccess& operator=(const DeviceAccess&) = delete;
+};
 
 }  // namespace emplace::standin

@@ -94,7 +94,9 @@ void run_until(const std::function<bool()>& done) {
     cudaStream_t stream = ready[s.random() % ready.size()];
     Operation operation = std::move(stream->queue.front());
     stream->queue.pop_front();
-    if (operation.run) operation.run();
+    if (!operation.run) continue;
+    DeviceAccess access;
+    operation.run();
   }
 }
 

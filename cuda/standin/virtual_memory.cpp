@@ -1,6 +1,8 @@
-// Addresses without access, made accessible page by page: what is touched after its page is gone ends the process.
+// Addresses without access, mapped page by page and accessible to what runs on streams: what is touched after its page is gone,
+// or by the host's code, ends the process.
 #include <sys/mman.h>
 
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -17,10 +19,45 @@ constexpr size_t kPage = size_t{2} << 20;
 std::mutex mutex;
 std::map<CUmemGenericAllocationHandle, size_t> handles;  // guarded by mutex
 CUmemGenericAllocationHandle next_handle = 1;            // guarded by mutex
+std::map<CUdeviceptr, CUdeviceptr> mapped;               // guarded by mutex: begin -> end; no two touch
 
 void* pointer(CUdeviceptr p) { return reinterpret_cast<void*>(p); }
 
+/// REQUIRES: the mutex is held.
+void note_mapped(CUdeviceptr begin, CUdeviceptr end) {
+  auto after = mapped.upper_bound(begin);
+  if (after != mapped.end() && after->first == end) {
+    end = after->second;
+    after = mapped.erase(after);
+  }
+  if (after != mapped.begin() && std::prev(after)->second == begin) std::prev(after)->second = end;
+  else mapped[begin] = end;
+}
+void note_unmapped(CUdeviceptr begin, CUdeviceptr end) {
+  auto piece = mapped.upper_bound(begin);
+  if (piece == mapped.begin()) return;
+  --piece;
+  const CUdeviceptr rest = piece->second;
+  if (piece->first == begin) mapped.erase(piece);
+  else piece->second = begin;
+  if (rest > end) mapped[end] = rest;
+}
+
+void allow(int access) {
+  for (const auto& [begin, end] : mapped) mprotect(pointer(begin), end - begin, access);
+}
+
 }  // namespace
+
+// While something runs, no page comes or goes.
+emplace::standin::DeviceAccess::DeviceAccess() {
+  mutex.lock();
+  allow(PROT_READ | PROT_WRITE);
+}
+emplace::standin::DeviceAccess::~DeviceAccess() {
+  allow(PROT_NONE);
+  mutex.unlock();
+}
 
 CUresult cuMemGetAllocationGranularity(size_t* bytes, const CUmemAllocationProp*, CUmemAllocationGranularity_flags) {
   *bytes = kPage;
@@ -35,10 +72,12 @@ CUresult cuMemAddressReserve(CUdeviceptr* range, size_t bytes, size_t alignment,
   if (aligned > begin) munmap(base, aligned - begin);
   if (size_t rest = begin + alignment - aligned; rest > 0) munmap(pointer(aligned + bytes), rest);
   *range = aligned;
+  emplace::standin::note_device_memory(pointer(aligned), bytes);
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemAddressFree(CUdeviceptr range, size_t bytes) {
+  emplace::standin::forget_device_memory(pointer(range));
   return munmap(pointer(range), bytes) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -61,10 +100,15 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
 }
 
 CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t, CUmemGenericAllocationHandle, unsigned long long) {
-  return emplace::standin::map_spoiled(pointer(at), bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  std::lock_guard lock(mutex);
+  if (!emplace::standin::map_spoiled(pointer(at), bytes)) return CUDA_ERROR_INVALID_VALUE;
+  note_mapped(at, at + bytes);
+  return mprotect(pointer(at), bytes, PROT_NONE) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemUnmap(CUdeviceptr at, size_t bytes) {
+  std::lock_guard lock(mutex);
+  note_unmapped(at, at + bytes);
   void* gone = mmap(pointer(at), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   return gone != MAP_FAILED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
