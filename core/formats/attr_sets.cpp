@@ -61,20 +61,24 @@ uint32_t AttrSets::read(uint32_t op) {
     return 0;
   }
   OpSets& known = sets_of(op);
+  auto take = [&](uint32_t i) {
+    ++known.hits;
+    known.last = i;
+    c_.reader.take_glanced(c_.source.text().substr(c_.reader.position(), known.sets[i].first.size()));
+    return known.sets[i].second;
+  };
+  if (!known.sets.empty() && c_.reader.begins_with(known.sets[known.last].first)) return take(known.last);
   auto text_of = [&](uint32_t i) { return known.sets[i].first; };
   std::string_view text = known.worthwhile() ? c_.reader.glance(kLongestShared) : std::string_view();
   if (!text.empty()) {
     uint32_t found = known.index.find(text, text_of);
-    if (found != NameIndex::kNone) {
-      ++known.hits;
-      c_.reader.take_glanced(text);
-      return known.sets[found].second;
-    }
+    if (found != NameIndex::kNone) return take(found);
   }
   int64_t problems = c_.problems.count();
   uint32_t set = add(read_object(known.signature));
   if (!text.empty() && c_.problems.count() == problems) {
-    known.index.insert(text, static_cast<uint32_t>(known.sets.size()), text_of);
+    known.last = static_cast<uint32_t>(known.sets.size());
+    known.index.insert(text, known.last, text_of);
     known.sets.push_back({text, set});
   }
   return set;

@@ -31,6 +31,7 @@ class AttrSets {
     NameIndex index;
     std::vector<std::pair<std::string_view, uint32_t>> sets;  // text, number
     uint32_t hits = 0;
+    uint32_t last = 0;  // in `sets`: the one met last
     bool worthwhile() const { return sets.size() < 1000 || hits > sets.size() / 4; }
   };
   struct Values {  // values of one declared type so far
