@@ -18,6 +18,12 @@ struct GemmSize {
   int64_t pieces = 1;  // of k, each for a block of its own, which stores it as batch `batch * pieces + piece`
 };
 
+#ifdef __CUDACC__
+#define EMPLACE_UNROLL _Pragma("unroll")  // so that sums stay in registers
+#else
+#define EMPLACE_UNROLL
+#endif
+
 inline constexpr int kGemmTile = 64, kGemmDepth = 16, kGemmOwn = 4;  // a thread has 4 x 4 results
 
 template <class W, class A, class B, class Store>
@@ -29,8 +35,8 @@ __global__ void gemm_kernel(A a, B b, Store store, GemmSize size) {
   const int64_t begin = blockIdx.y % size.pieces * piece, end = begin + piece < size.k ? begin + piece : size.k;
   const unsigned own_row = threadIdx.x / 16, own_column = threadIdx.x % 16;
   W sums[kGemmOwn][kGemmOwn];
-  for (int i = 0; i < kGemmOwn; ++i) {
-    for (int j = 0; j < kGemmOwn; ++j) sums[i][j] = W(0);
+  EMPLACE_UNROLL for (int i = 0; i < kGemmOwn; ++i) {
+    EMPLACE_UNROLL for (int j = 0; j < kGemmOwn; ++j) sums[i][j] = W(0);
   }
   for (int64_t k0 = begin; k0 < end; k0 += kGemmDepth) {
     for (int part = 0; part < kGemmTile * kGemmDepth / static_cast<int>(kThreads); ++part) {
@@ -41,15 +47,15 @@ __global__ void gemm_kernel(A a, B b, Store store, GemmSize size) {
     }
     __syncthreads();
     for (int d = 0; d < kGemmDepth; ++d) {
-      for (int i = 0; i < kGemmOwn; ++i) {
+      EMPLACE_UNROLL for (int i = 0; i < kGemmOwn; ++i) {
         const W x = left[d][own_row + 16 * static_cast<unsigned>(i)];
-        for (int j = 0; j < kGemmOwn; ++j) sums[i][j] = add(sums[i][j], multiply(x, right[d][own_column + 16 * static_cast<unsigned>(j)]));
+        EMPLACE_UNROLL for (int j = 0; j < kGemmOwn; ++j) sums[i][j] = add(sums[i][j], multiply(x, right[d][own_column + 16 * static_cast<unsigned>(j)]));
       }
     }
     __syncthreads();
   }
-  for (int i = 0; i < kGemmOwn; ++i) {
-    for (int j = 0; j < kGemmOwn; ++j) {
+  EMPLACE_UNROLL for (int i = 0; i < kGemmOwn; ++i) {
+    EMPLACE_UNROLL for (int j = 0; j < kGemmOwn; ++j) {
       const int64_t row = row0 + own_row + 16 * i, column = column0 + own_column + 16 * j;
       if (row < size.m && column < size.n) store(blockIdx.y, row, column, sums[i][j]);
     }
