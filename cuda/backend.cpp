@@ -3,10 +3,10 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 
 #include "core/base/cat.h"
+#include "cuda/card_memory.h"
 #include "cuda/error.h"
 #include "cuda/gpu.h"
 #include "cuda/kernel_table.h"
@@ -36,17 +36,6 @@ Status no_device(cudaError_t error) {
   return unavailable(status_of(error, "cudaGetDeviceCount").message());
 }
 
-std::string uuid_text(const cudaUUID_t& uuid) {
-  std::string text = "GPU-";
-  for (int i = 0; i < 16; ++i) {
-    char hex[3];
-    std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(uuid.bytes[i]));
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += hex;
-  }
-  return text;
-}
-
 Result<PhysicalGpu> card(int device) {
   cudaDeviceProp properties;
   CUDA_TRY(cudaGetDeviceProperties(&properties, device));
@@ -55,7 +44,7 @@ Result<PhysicalGpu> card(int device) {
   PhysicalGpu gpu;
   gpu.name = properties.name;
   gpu.pci_bus_id = bus;
-  gpu.uuid = uuid_text(properties.uuid);
+  ASSIGN_OR_RETURN(gpu.uuid, card_uuid(device));
   gpu.compute_capability = cat(properties.major, ".", properties.minor);
   gpu.memory = static_cast<int64_t>(properties.totalGlobalMem);
   gpu.free_memory = gpu.memory;

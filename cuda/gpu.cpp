@@ -1,7 +1,9 @@
 #include "cuda/gpu.h"
 
+#include <algorithm>
 #include <vector>
 
+#include "cuda/card_memory.h"
 #include "cuda/error.h"
 #include "cuda/peer.h"
 
@@ -28,19 +30,23 @@ class Recording final : public GpuRecording {
 
 cudaEvent_t handle_of(GpuEvent& event) { return static_cast<Event&>(event).handle; }
 
+constexpr int64_t kMostWorkspace = int64_t{4} << 30;  // TensorFlow's, for cuDNN
+
 // What this thread's calls go to; the runtime's own answer costs a call.
 thread_local int current_device = -1;
 
 }  // namespace
 
-CudaGpu::CudaGpu(const GpuOptions& options, Pages pages)
-    : state_{options.platform_id, options.deterministic, options.tf32}, pages_(std::move(pages)) {}
+CudaGpu::CudaGpu(const GpuOptions& options, Pages pages, bool first_on_card)
+    : state_{options.platform_id, options.deterministic, options.tf32, options.verbose, std::min(kMostWorkspace, options.memory_limit / 4)},
+      first_on_card_(first_on_card), pages_(std::move(pages)) {}
 
 Result<std::unique_ptr<Gpu>> CudaGpu::open(const GpuOptions& options) {
+  const bool first_on_card = begin_card(options.platform_id);
   CUDA_TRY(cudaSetDevice(options.platform_id));
   current_device = options.platform_id;
   ASSIGN_OR_RETURN(Pages pages, Pages::make(options.platform_id, options.memory_limit));
-  std::unique_ptr<CudaGpu> gpu(new CudaGpu(options, std::move(pages)));
+  std::unique_ptr<CudaGpu> gpu(new CudaGpu(options, std::move(pages), first_on_card));
   for (cudaStream_t& s : gpu->streams_) CUDA_TRY(cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, options.stream_priority));
   return std::unique_ptr<Gpu>(std::move(gpu));
 }
@@ -68,11 +74,15 @@ void CudaGpu::release(std::byte* range, int64_t bytes) {
 }
 Status CudaGpu::map(std::byte* at, int64_t bytes) {
   RETURN_IF_ERROR(activate());
-  return pages_.map(at, bytes);
+  RETURN_IF_ERROR(pages_.map(at, bytes));
+  count_pages(state_.device, bytes);
+  return ok_status();
 }
 Status CudaGpu::unmap(std::byte* at, int64_t bytes) {
   RETURN_IF_ERROR(activate());
-  return pages_.unmap(at, bytes);
+  RETURN_IF_ERROR(pages_.unmap(at, bytes));
+  count_pages(state_.device, -bytes);
+  return ok_status();
 }
 
 Status CudaGpu::copy_in(void* to, const void* from, size_t bytes, Lane lane) {
@@ -124,6 +134,11 @@ Status CudaGpu::wait_idle() {
     if (s) CUDA_TRY(cudaStreamSynchronize(s));
   }
   return ok_status();
+}
+
+std::optional<int64_t> CudaGpu::overhead_bytes() {
+  if (!first_on_card_) return 0;
+  return activate().ok() ? card_overhead(state_.device) : std::nullopt;
 }
 
 Status CudaGpu::begin_recording() {

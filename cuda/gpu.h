@@ -37,14 +37,17 @@ class CudaGpu final : public Gpu {
   Status wait_for(GpuEvent& event, Lane lane) override;
   Status wait_idle() override;
 
+  std::optional<int64_t> overhead_bytes() override;
+
   Status begin_recording() override;
   Result<std::unique_ptr<GpuRecording>> end_recording() override;
 
  private:
-  CudaGpu(const GpuOptions& options, Pages pages);
+  CudaGpu(const GpuOptions& options, Pages pages, bool first_on_card);
   cudaStream_t of(Lane lane) const { return streams_[static_cast<size_t>(lane)]; }
 
   DeviceState state_;
+  bool first_on_card_;
   Pages pages_;
   Staging staging_;
   std::array<cudaStream_t, kNumLanes> streams_{};

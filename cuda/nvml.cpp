@@ -1,6 +1,10 @@
 // The library has no header in the toolkit: its few functions and types are declared here, as NVML's documentation has them.
 #include "cuda/nvml.h"
 
+#include <unistd.h>
+
+#include <array>
+
 #include "core/base/cat.h"
 #include "cuda/library.h"
 
@@ -18,6 +22,12 @@ struct MemoryInfo {
   unsigned long long total, free, used;
 };
 
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long used;
+  unsigned gpu_instance, compute_instance;
+};
+
 struct Nvml {
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
@@ -28,6 +38,8 @@ struct Nvml {
   int (*pci)(Handle, PciInfo*) = nullptr;
   int (*memory)(Handle, MemoryInfo*) = nullptr;
   int (*capability)(Handle, int*, int*) = nullptr;
+  int (*by_uuid)(const char*, Handle*) = nullptr;
+  int (*processes)(Handle, unsigned* count, ProcessInfo*) = nullptr;
 };
 
 Status find_functions(const Library& library, Nvml& nvml) {
@@ -39,6 +51,8 @@ Status find_functions(const Library& library, Nvml& nvml) {
   RETURN_IF_ERROR(library.find("nvmlDeviceGetUUID", nvml.uuid));
   RETURN_IF_ERROR(library.find("nvmlDeviceGetPciInfo_v3", nvml.pci));
   RETURN_IF_ERROR(library.find("nvmlDeviceGetMemoryInfo", nvml.memory));
+  RETURN_IF_ERROR(library.find("nvmlDeviceGetHandleByUUID", nvml.by_uuid));
+  RETURN_IF_ERROR(library.find("nvmlDeviceGetComputeRunningProcesses_v3", nvml.processes));
   return library.find("nvmlDeviceGetCudaComputeCapability", nvml.capability);
 }
 
@@ -65,13 +79,41 @@ PhysicalGpu card(const Nvml& nvml, unsigned index) {
   return gpu;
 }
 
-}  // namespace
-
-Result<std::vector<PhysicalGpu>> nvml_cards() {
+/// Initialised: the caller shuts it down.
+Result<Nvml> open() {
   ASSIGN_OR_RETURN(Library library, Library::open("libnvidia-ml.so.1"));
   Nvml nvml;
   RETURN_IF_ERROR(find_functions(library, nvml));
   if (int error = nvml.init(); error != 0) return unavailable(cat("nvmlInit failed with error ", error));
+  return nvml;
+}
+
+int64_t used_by_this_process(const Nvml& nvml, Handle handle) {
+  std::array<ProcessInfo, 256> processes{};
+  auto count = static_cast<unsigned>(processes.size());
+  if (nvml.processes(handle, &count, processes.data()) != 0) return 0;
+  for (unsigned i = 0; i < count && i < processes.size(); ++i) {
+    const bool known = processes[i].used != ~0ull;
+    if (known && processes[i].pid == static_cast<unsigned>(getpid())) return static_cast<int64_t>(processes[i].used);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<CardUse> nvml_use(const std::string& uuid) {
+  ASSIGN_OR_RETURN(const Nvml nvml, open());
+  Handle handle = nullptr;
+  MemoryInfo memory = {};
+  const int error = nvml.by_uuid(uuid.c_str(), &handle) != 0 ? 1 : nvml.memory(handle, &memory);
+  const CardUse use{static_cast<int64_t>(memory.free), error ? 0 : used_by_this_process(nvml, handle)};
+  nvml.shutdown();
+  if (error != 0) return unavailable("NVML does not know the card");
+  return use;
+}
+
+Result<std::vector<PhysicalGpu>> nvml_cards() {
+  ASSIGN_OR_RETURN(const Nvml nvml, open());
   unsigned count = 0;
   std::vector<PhysicalGpu> cards;
   if (nvml.count(&count) == 0) {

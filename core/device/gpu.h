@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -56,6 +57,10 @@ class Gpu : public PageSource {
   /// The caller waits until everything enqueued in all lanes is done.
   Status wait_idle() override = 0;
 
+  /// What the card holds for this process beside the pools: context, code, libraries' own memory. One of the logical GPUs of a
+  /// card tells, the others have 0. Nothing: it cannot be told.
+  virtual std::optional<int64_t> overhead_bytes() { return {}; }
+
   /// What is enqueued in the compute lane until end_recording() is noted, not run.
   virtual Status begin_recording() = 0;
   virtual Result<std::unique_ptr<GpuRecording>> end_recording() = 0;
@@ -73,6 +78,7 @@ struct GpuOptions {
   int64_t memory_limit = 0;
   bool deterministic = false;
   bool tf32 = false;  // matrix products of float may round their inputs to 10 bits
+  bool verbose = false;  // kernels say on stderr which library they take, and why
 };
 
 /// All GPUs of the machine. Thread-safe.
@@ -87,6 +93,8 @@ class GpuBackend {
   virtual bool peers(int platform_id, int other) = 0;
   /// Creates the card's context if it is the first on it.
   virtual Result<std::unique_ptr<Gpu>> open(const GpuOptions& options) = 0;
+  /// Can NcclAllReduce run? Unavailable: NCCL cannot be loaded.
+  virtual Status collectives() const { return unavailable("the GPUs have no collectives"); }
   virtual GpuKernel kernel(std::string_view op, DType type) const = 0;
   /// Every op of the table with the types that it has kernels for.
   virtual std::vector<std::pair<std::string_view, DTypeSet>> kernels() const = 0;

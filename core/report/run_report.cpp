@@ -18,10 +18,10 @@ std::vector<const DeviceMemory*> by_interest(const DeviceSet& devices, const std
   return rows;
 }
 
-using Row = std::array<std::string, 6>;
+using Row = std::array<std::string, 7>;
 
-void append_row(std::string& out, const Row& row, const std::array<size_t, 6>& width) {
-  for (size_t i = 0; i < row.size(); ++i) {
+void append_row(std::string& out, const Row& row, const std::array<size_t, 7>& width, size_t columns) {
+  for (size_t i = 0; i < columns; ++i) {
     std::string space(width[i] - row[i].size(), ' ');
     append(out, i ? "  " : "", i ? space : "", row[i], i ? "" : space);
   }
@@ -52,17 +52,19 @@ std::string peak_text(const DeviceSet& devices, const std::vector<DeviceMemory>&
 }
 
 std::string memory_table(const DeviceSet& devices, const std::vector<DeviceMemory>& memory) {
-  std::vector<Row> rows = {{"device", "limit", "planned", "variables", "pool", "peak"}};
+  std::vector<Row> rows = {{"device", "limit", "planned", "variables", "pool", "peak", "overhead"}};
   for (const DeviceMemory* m : by_interest(devices, memory)) {
     rows.push_back({short_device_name(devices, m->device), m->limit > 0 ? size_text(m->limit) : "none", size_text(m->planned),
-                    size_text(m->variables), size_text(m->pool), size_text(m->peak)});
+                    size_text(m->variables), size_text(m->pool), size_text(m->peak), m->overhead ? size_text(*m->overhead) : "-"});
   }
-  std::array<size_t, 6> width{};
+  // Only where there is a CUDA GPU.
+  const bool overhead = std::any_of(memory.begin(), memory.end(), [](const DeviceMemory& m) { return m.overhead.has_value(); });
+  std::array<size_t, 7> width{};
   for (const Row& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
   }
   std::string out;
-  for (const Row& row : rows) append_row(out, row, width);
+  for (const Row& row : rows) append_row(out, row, width, overhead ? 7 : 6);
   for (const DeviceMemory* m : by_interest(devices, memory)) {
     if (m->live_at_peak.empty()) continue;
     append(out, "live at the peak of ", short_device_name(devices, m->device), ":\n");
@@ -77,7 +79,9 @@ std::string memory_json(const DeviceSet& devices, const std::vector<DeviceMemory
   json.begin_object().member("schema_version", 1).key("memory").begin_array();
   for (const DeviceMemory& m : memory) {
     json.begin_object().member("device", devices.at(m.device).name).member("limit", m.limit).member("planned", m.planned);
-    json.member("variables", m.variables).member("pool", m.pool).member("peak", m.peak).key("live_at_peak").begin_array();
+    json.member("variables", m.variables).member("pool", m.pool).member("peak", m.peak);
+    if (m.overhead) json.member("overhead", *m.overhead);
+    json.key("live_at_peak").begin_array();
     for (const auto& [producer, bytes] : m.live_at_peak) {
       json.begin_object().member("producer", producer).member("bytes", bytes).end_object();
     }

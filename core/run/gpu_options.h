@@ -16,6 +16,7 @@ struct GpuRunOptions {
   bool deterministic = false;     // only algorithms that give the same bytes on every run
   bool tf32 = false;              // products of float matrices may round their inputs
   bool sync_every_node = false;   // wait for every node, so that a failure names it
+  bool verbose = false;           // kernels say on stderr which library they take, and why
 };
 
 }  // namespace emplace

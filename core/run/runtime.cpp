@@ -73,7 +73,7 @@ Result<Gpu*> Runtime::gpu(DeviceId device) {
   if (!gpus[device]) {
     const Device& d = devices.at(device);
     int card = devices.physical_gpus[static_cast<size_t>(d.physical_gpu)].platform_id;
-    GpuOptions options{card, d.stream_priority, d.memory_limit, gpu_options.deterministic, gpu_options.tf32};
+    GpuOptions options{card, d.stream_priority, d.memory_limit, gpu_options.deterministic, gpu_options.tf32, gpu_options.verbose};
     auto opened = devices.gpus->open(options);
     if (!opened.ok()) return opened.status().with_context(d.name);
     gpus[device] = opened.take();

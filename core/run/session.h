@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,7 @@ struct SessionOptions {
   GpuRunOptions gpu;
 };
 
-/// Memory of one device, in bytes. The columns add up: planned + variables + pool = peak.
+/// Memory of one device, in bytes. The columns add up: planned + variables + pool = peak, which the limit bounds.
 struct DeviceMemory {
   DeviceId device = kNoDevice;
   int64_t limit = 0;      // 0: none
@@ -49,6 +50,7 @@ struct DeviceMemory {
   int64_t variables = 0;
   int64_t pool = 0;       // largest use by dynamic shapes and scratch
   int64_t peak = 0;
+  std::optional<int64_t> overhead;  // of a CUDA GPU that was used: what its card holds beside, outside the limit (Gpu::overhead_bytes())
   std::vector<std::pair<std::string, int64_t>> live_at_peak;  // producer, bytes; largest first
 };
 

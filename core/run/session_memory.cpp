@@ -114,6 +114,7 @@ std::vector<DeviceMemory> SessionMemory::report(const std::vector<LanePlan>& pla
     m.variables = pool.persistent_bytes();
     m.pool = pool.peak_transient_bytes();
     m.peak = m.planned + m.variables + m.pool;
+    if (Gpu* gpu = runtime_.gpus[d].get()) m.overhead = gpu->overhead_bytes();
     if (alone > together) list_live(*by_lane[0], d, m.live_at_peak);
     for (size_t lane = 1; alone <= together && lane < by_lane.size(); ++lane) {
       if (by_lane[lane]) list_live(*by_lane[lane], d, m.live_at_peak);

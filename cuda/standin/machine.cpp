@@ -21,10 +21,12 @@ namespace {
 struct Gpu {
   PhysicalGpu facts;
   std::atomic<size_t> used{0};
+  std::atomic<bool> has_context{false};
 };
 
 constexpr int kDriverVersion = 13000;
 constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr size_t kContextBytes = 8 * kMiB;
 
 std::string trimmed(const std::string& text) {
   size_t begin = text.find_first_not_of(' '), end = text.find_last_not_of(' ');
@@ -129,6 +131,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaSetDevice(int device) {
   if (!valid(device)) return cudaErrorInvalidDevice;
   current = device;
+  if (!gpu(device).has_context.exchange(true)) gpu(device).used += kContextBytes;
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
