@@ -60,4 +60,10 @@ struct ChannelEpilogue {
   }
 };
 
+/// Applied to what is there already. `inner`: elements of a channel that lie together.
+template <class T>
+__global__ void epilogue_kernel(T* y, ChannelEpilogue<T> epilogue, int64_t inner, int64_t channels, int64_t n) {
+  for (int64_t i = thread_index(); i < n; i += thread_count()) y[i] = narrow<T>(epilogue.apply(widen(y[i]), i / inner % channels));
+}
+
 }  // namespace emplace::cuda

@@ -1,10 +1,11 @@
-// Conv2D, its gradients and _FusedConv2D, as products in which an image is read as a matrix (cuda/gemm.h); the batch of the
-// product is the groups.
+// Conv2D, its gradients and _FusedConv2D: by cuDNN, or where that is missing or has nothing for the sizes as products in which
+// an image is read as a matrix (cuda/gemm.h); the batch of the product is the groups.
 #include "core/base/cat.h"
 #include "core/ops/conv/conv_shape.h"
 #include "cuda/epilogue.h"
 #include "cuda/gemm.h"
 #include "cuda/image.h"
+#include "cuda/library_conv.h"
 #include "cuda/typed.h"
 
 namespace emplace::cuda {
@@ -112,8 +113,10 @@ __global__ void add_pieces_kernel(const Wide<T>* partial, T* filter, int64_t pie
 template <class T>
 class Conv2D final : public Kernel {
  public:
-  explicit Conv2D(const KernelInit& init) : attrs_(init.attrs), layout_(image_layout(init.attrs)), fused_(FusedOps{}) {
+  explicit Conv2D(const KernelInit& init)
+      : attrs_(init.attrs), layout_(image_layout(init.attrs)), library_(init, ConvPass::kForward), fused_(FusedOps{}) {
     if (init.op != "_FusedConv2D") return;
+    fused_args_ = true;
     fused_ = FusedOps::from(init.attrs);
     if (fused_.ok()) args_ = fused_->check_num_args(init.attrs);
   }
@@ -121,21 +124,31 @@ class Conv2D final : public Kernel {
     RETURN_IF_ERROR(fused_.status());
     RETURN_IF_ERROR(args_);
     ASSIGN_OR_RETURN(shape_, conv_shape(attrs_, c.input(0).shape(), c.input(1).shape(), false));
-    return ok_status();
+    return library_.choose(shape_, layout_);
   }
   Status run(KernelContext& c) override {
     if (c.output(0).num_elements() == 0) return ok_status();
     const ConvShape& s = shape_;
     const int64_t channels = s.out_c / s.groups();
     ASSIGN_OR_RETURN(auto epilogue, ChannelEpilogue<T>::of(c, *fused_, 2, s.out_c));
+    ASSIGN_OR_RETURN(const bool done, library_.run(c, c.in<T>(0), c.in<T>(1), c.out<T>(0)));
+    if (done) return finish(c, epilogue);
     const StorePixels<T> store{c.out<T>(0), ImageStrides(c.output(0).shape(), layout_), s.out_h, s.out_w, channels, epilogue};
     const LoadWindow<T> image{c.in<T>(0), ImageStrides(c.input(0).shape(), layout_), s};
     return gemm<Wide<T>>(stream_of(c), {s.groups(), s.pixels(), channels, s.taps() * s.filter_c}, image, LoadFilter<T>{c.in<T>(1), s}, store);
   }
 
  private:
+  Status finish(KernelContext& c, const ChannelEpilogue<T>& epilogue) {
+    if (!fused_args_) return ok_status();
+    const int64_t n = c.output(0).num_elements(), inner = layout_.c == 3 ? 1 : shape_.out_h * shape_.out_w;
+    return launch(Barriers::kNone, epilogue_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.out<T>(0), epilogue, inner, shape_.out_c, n);
+  }
+
   Attrs attrs_;
   ImageLayout layout_;
+  LibraryConv<T> library_;
+  bool fused_args_ = false;
   Result<FusedOps> fused_;
   Status args_;
   ConvShape shape_;
@@ -144,13 +157,17 @@ class Conv2D final : public Kernel {
 template <class T>
 class InputGradient final : public Kernel {
  public:
-  explicit InputGradient(const KernelInit& init) : attrs_(init.attrs), layout_(image_layout(init.attrs)) {}
+  explicit InputGradient(const KernelInit& init)
+      : attrs_(init.attrs), layout_(image_layout(init.attrs)), library_(init, ConvPass::kInputGradient) {}
   Status prepare(KernelContext& c) override {
     ASSIGN_OR_RETURN(shape_, conv_shape(attrs_, c.output(0).shape(), c.input(1).shape(), false));
-    return check_gradient(shape_, c.input(2).shape(), layout_, "Conv2DCustomBackpropInput");
+    RETURN_IF_ERROR(check_gradient(shape_, c.input(2).shape(), layout_, "Conv2DCustomBackpropInput"));
+    return library_.choose(shape_, layout_);
   }
   Status run(KernelContext& c) override {
     if (c.output(0).num_elements() == 0) return ok_status();
+    ASSIGN_OR_RETURN(const bool done, library_.run(c, c.out<T>(0), c.in<T>(1), c.in<T>(2)));
+    if (done) return ok_status();
     const ConvShape& s = shape_;
     const StorePixels<T> store{c.out<T>(0), ImageStrides(c.output(0).shape(), layout_), s.in_h, s.in_w, s.filter_c, {}};
     const LoadReadBy<T> gradient{c.in<T>(2), ImageStrides(c.input(2).shape(), layout_), s};
@@ -161,6 +178,7 @@ class InputGradient final : public Kernel {
  private:
   Attrs attrs_;
   ImageLayout layout_;
+  LibraryConv<T> library_;
   ConvShape shape_;
 };
 
@@ -168,15 +186,19 @@ class InputGradient final : public Kernel {
 template <class T>
 class FilterGradient final : public Kernel {
  public:
-  explicit FilterGradient(const KernelInit& init) : attrs_(init.attrs), layout_(image_layout(init.attrs)) {}
+  explicit FilterGradient(const KernelInit& init)
+      : attrs_(init.attrs), layout_(image_layout(init.attrs)), library_(init, ConvPass::kFilterGradient) {}
   Status prepare(KernelContext& c) override {
     if (c.input(0).shape().rank() != 4) return invalid_argument("Conv2DCustomBackpropFilter: input must be 4-dimensional");
     ASSIGN_OR_RETURN(shape_, conv_shape(attrs_, c.input(0).shape(), c.output(0).shape(), false));
-    return check_gradient(shape_, c.input(2).shape(), layout_, "Conv2DCustomBackpropFilter");
+    RETURN_IF_ERROR(check_gradient(shape_, c.input(2).shape(), layout_, "Conv2DCustomBackpropFilter"));
+    return library_.choose(shape_, layout_);
   }
   Status run(KernelContext& c) override {
     using W = Wide<T>;
     if (c.output(0).num_elements() == 0) return ok_status();
+    ASSIGN_OR_RETURN(const bool done, library_.run(c, c.in<T>(0), c.out<T>(0), c.in<T>(2)));
+    if (done) return ok_status();
     constexpr int64_t kPiece = 2048, kMaxPieces = 128;
     const ConvShape& s = shape_;
     const int64_t rows = s.taps() * s.filter_c, channels = s.out_c / s.groups();
@@ -193,6 +215,7 @@ class FilterGradient final : public Kernel {
  private:
   Attrs attrs_;
   ImageLayout layout_;
+  LibraryConv<T> library_;
   ConvShape shape_;
 };
 

@@ -41,11 +41,6 @@ struct StoreMatrix {
   }
 };
 
-template <class T>
-__global__ void epilogue_kernel(T* y, ChannelEpilogue<T> epilogue, int64_t columns, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) y[i] = narrow<T>(epilogue.apply(widen(y[i]), i % columns));
-}
-
 Shape batch_of(const Shape& s) { return Shape(s.dims().first(static_cast<size_t>(s.rank()) - 2)); }
 
 template <class T>
@@ -112,7 +107,7 @@ class MatMul final : public Kernel {
     if constexpr (!kIsComplex<T>) {
       const int64_t n = c.output(0).num_elements();
       if (has_epilogue_) {
-        return launch(Barriers::kNone, epilogue_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.out<T>(0), epilogue, shape_.n, n);
+        return launch(Barriers::kNone, epilogue_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.out<T>(0), epilogue, int64_t{1}, shape_.n, n);
       }
     }
     return ok_status();

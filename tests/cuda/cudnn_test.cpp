@@ -1,0 +1,108 @@
+// cuDNN's descriptors of convolutions, which need no GPU: are the sizes that our shape rule gives those that cuDNN expects? Skipped
+// where libcudnn.so.9 is not installed.
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+
+#include "core/base/cat.h"
+#include "cuda/cudnn.h"
+
+namespace emplace::cuda::testing {
+namespace {
+
+constexpr ConvPass kPasses[] = {ConvPass::kForward, ConvPass::kInputGradient, ConvPass::kFilterGradient};
+
+/// Null after a warning that says why.
+const cudnn::Functions* library() {
+  setenv("EMPLACE_CUDA_LIB_DIR", "/usr/local/cuda/lib64", 0);
+  const Result<cudnn::Functions>& loaded = cudnn::functions();
+  if (loaded.ok()) return &*loaded;
+  WARN("skipped: " << loaded.status().message());
+  return nullptr;
+}
+
+struct Axis {
+  int64_t in, window, stride, dilation;
+};
+
+/// By the rules of core/ops/conv/conv_shape.h; no value where no window fits.
+std::optional<ConvShape> shape_of(const Axis& h, const Axis& w, int64_t channels, int64_t groups, std::string_view padding, int64_t before = 0, int64_t after = 0) {
+  auto rows = window_axis(h.in, h.window, h.dilation, h.stride, padding, before, after), columns = window_axis(w.in, w.window, w.dilation, w.stride, padding, before, after);
+  if (!rows.ok() || !columns.ok() || rows->out < 1 || columns->out < 1) return {};
+  ConvShape s;
+  s.batch = 2;
+  s.in_h = h.in, s.window_h = h.window, s.stride_h = h.stride, s.dilation_h = h.dilation, s.out_h = rows->out, s.pad_top = rows->pad_before;
+  s.in_w = w.in, s.window_w = w.window, s.stride_w = w.stride, s.dilation_w = w.dilation, s.out_w = columns->out, s.pad_left = columns->pad_before;
+  s.in_c = channels * groups, s.filter_c = channels, s.out_c = 4 * groups;
+  return s;
+}
+
+std::string text(const ConvProblem& p) {
+  const ConvShape& s = p.shape;
+  return cat("pass ", static_cast<int>(p.pass), " ", dtype_name(p.type), p.channels_last ? " NHWC " : " NCHW ", s.in_h, "x", s.in_w, "x", s.in_c, " window ", s.window_h,
+             "x", s.window_w, " stride ", s.stride_h, ",", s.stride_w, " dilation ", s.dilation_h, ",", s.dilation_w, " padding ", s.pad_top, "+", p.pad_bottom, ",",
+             s.pad_left, "+", p.pad_right, " out ", s.out_h, "x", s.out_w, " groups ", s.groups());
+}
+
+/// Accepted as it is; refused with a row or column more or less.
+void check(const cudnn::Functions& f, const ConvProblem& p) {
+  INFO(text(p));
+  auto graph = cudnn::conv_graph(f, p);
+  CHECK(graph.status().message() == "");
+  for (int64_t off : {-1, 1}) {
+    ConvProblem wrong = p;
+    wrong.shape.out_h += off;
+    if (wrong.shape.out_h > 0) CHECK_FALSE(cudnn::conv_graph(f, wrong).ok());
+    wrong = p;
+    wrong.shape.out_w += off;
+    if (wrong.shape.out_w > 0) CHECK_FALSE(cudnn::conv_graph(f, wrong).ok());
+  }
+}
+
+TEST_CASE("cuDNN expects the sizes that our shape rule gives") {
+  const cudnn::Functions* f = library();
+  if (!f) return;
+  int checked = 0, turn = 0;
+  for (const Axis& h : {Axis{7, 3, 1, 1}, Axis{8, 3, 2, 1}, Axis{9, 2, 3, 1}, Axis{12, 3, 1, 3}, Axis{5, 5, 4, 1}, Axis{6, 1, 2, 1}}) {
+    for (const Axis& w : {Axis{7, 3, 2, 1}, Axis{10, 4, 1, 2}, Axis{11, 5, 2, 2}, Axis{3, 1, 3, 1}}) {
+      for (std::string_view padding : {"SAME", "VALID", "EXPLICIT"}) {
+        for (int64_t groups : {1, 3}) {
+          const bool given = padding == "EXPLICIT";
+          const std::optional<ConvShape> shape = shape_of(h, w, 2, groups, padding, given ? 1 : 0, given ? 2 : 0);
+          if (!shape) continue;
+          const DType type = std::array{DType::kFloat, DType::kHalf, DType::kBFloat16, DType::kDouble}[static_cast<size_t>(turn++) % 4];
+          for (ConvPass pass : kPasses) check(*f, ConvProblem::of(pass, type, *shape, turn % 3 != 0));
+          ++checked;
+        }
+      }
+    }
+  }
+  CHECK(checked > 100);
+}
+
+TEST_CASE("padding that is not the same on both sides reaches cuDNN as it is") {
+  const cudnn::Functions* f = library();
+  if (!f) return;
+  // SAME of 8 with window 3 and stride 2: nothing before, one cell after. Without that cell cuDNN expects 3, not 4.
+  const std::optional<ConvShape> s = shape_of({8, 3, 2, 1}, {8, 3, 2, 1}, 2, 1, "SAME");
+  REQUIRE(s);
+  CHECK(s->out_h == 4);
+  CHECK(s->pad_top == 0);
+  ConvProblem p = ConvProblem::of(ConvPass::kForward, DType::kFloat, *s, true);
+  CHECK(p.pad_bottom == 1);
+  check(*f, p);
+  p.pad_bottom = 0;
+  CHECK_FALSE(cudnn::conv_graph(*f, p).ok());
+}
+
+TEST_CASE("what cuDNN refuses is said in its words") {
+  const cudnn::Functions* f = library();
+  if (!f) return;
+  ConvProblem p = ConvProblem::of(ConvPass::kForward, DType::kFloat, *shape_of({8, 3, 1, 1}, {8, 3, 1, 1}, 2, 1, "SAME"), true);
+  p.shape.out_h = 3;
+  const Status refused = cudnn::conv_graph(*f, p).status();
+  CHECK(refused.message().find("cudnnBackendFinalize: CUDNN_STATUS_BAD_PARAM") == 0);
+}
+
+}  // namespace
+}  // namespace emplace::cuda::testing
