@@ -10,6 +10,7 @@
 #include "cuda/error.h"
 #include "cuda/gpu.h"
 #include "cuda/kernel_table.h"
+#include "cuda/nccl.h"
 #include "cuda/nvml.h"
 
 namespace emplace::cuda {
@@ -81,6 +82,8 @@ bool CudaBackend::peers(int platform_id, int other) {
 }
 
 Result<std::unique_ptr<Gpu>> CudaBackend::open(const GpuOptions& options) { return CudaGpu::open(options); }
+
+Status CudaBackend::collectives() const { return nccl_there(); }
 
 GpuKernel CudaBackend::kernel(std::string_view op, DType type) const {
   const KernelTable::Entry* entry = kernel_table().find(op, type);

@@ -10,6 +10,7 @@ class CudaBackend final : public GpuBackend {
   Result<std::vector<PhysicalGpu>> enumerate() override;
   bool peers(int platform_id, int other) override;
   Result<std::unique_ptr<Gpu>> open(const GpuOptions& options) override;
+  Status collectives() const override;
   GpuKernel kernel(std::string_view op, DType type) const override;
   std::vector<std::pair<std::string_view, DTypeSet>> kernels() const override;
 };

@@ -11,6 +11,7 @@
 #include "core/partition/control_flow.h"
 #include "core/partition/deferred.h"
 #include "core/partition/frames.h"
+#include "core/partition/meetings.h"
 #include "core/partition/memory_kind.h"
 #include "core/partition/prune.h"
 #include "core/place/isolate_calls.h"
@@ -51,10 +52,11 @@ class Cutter {
     if (has_frames_) {
       RETURN_IF_ERROR(add_frames());
     } else if (request_.guard.node != kNoNode && pruned_.needed(request_.guard.node)) {
-      add_guarded();
+      add_guarded(order_for_meetings(graph_, pruned_.nodes()));
     } else {
-      for (NodeId id : pruned_.nodes()) add_node(id);
+      for (NodeId id : order_for_meetings(graph_, pruned_.nodes())) add_node(id);
     }
+    if (request_.to_run) RETURN_IF_ERROR(check_meetings(graph_, program_));
     for (const Endpoint& e : request_.fetches) program_.fetches.push_back(value(e));
     program_.num_constant_feeds = request_.num_constant_feeds;
     program_.has_loops = has_frames_;
@@ -104,13 +106,13 @@ class Cutter {
   }
 
   // What writes variables, and what comes after it, waits for the guard, unless the guard itself waits for it.
-  void add_guarded() {
+  void add_guarded(const std::vector<NodeId>& order) {
     const DeferredNodes deferred(graph_, pruned_, request_.guard.node);
-    for (NodeId id : pruned_.nodes()) {
+    for (NodeId id : order) {
       if (!deferred.contains(id)) add_node(id);
     }
     program_.guard = step_of_[request_.guard.node];
-    for (NodeId id : pruned_.nodes()) {
+    for (NodeId id : order) {
       if (deferred.contains(id)) add_node(id);
     }
   }

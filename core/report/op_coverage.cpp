@@ -51,6 +51,9 @@ Coverage coverage(OpTable& table, const OpSignature& op, const OpDef& def) {
     if (gap.op == op.name) c.gpu = c.gpu.without(DTypeSet{gap.type});
   }
   c.on_gpu = std::any_of(kernels.begin(), kernels.end(), [](const KernelSignature& k) { return k.device_type != "CPU"; });
+  // NcclAllReduce, which simulated GPUs refuse.
+  const bool gpus_alone = std::all_of(kernels.begin(), kernels.end(), [](const KernelSignature& k) { return k.device_type == "GPU"; });
+  if (gpus_alone) c.cpu = {};
   return c;
 }
 

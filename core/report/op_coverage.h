@@ -12,8 +12,8 @@ namespace emplace {
 
 struct Coverage {
   std::string_view attr;  // that chooses the kernel; empty: there is none, and the sets have no meaning
-  DTypeSet cpu;           // with a kernel of ours
-  DTypeSet gpu;           // of these, with a GPU or DEFAULT kernel in TensorFlow's registry: a simulated GPU runs them
+  DTypeSet cpu;           // with a kernel of ours; none where TensorFlow has kernels for GPUs alone
+  DTypeSet gpu;           // with a kernel of ours, and with a GPU or DEFAULT kernel in TensorFlow's registry: a simulated GPU runs them
   bool on_gpu = false;    // the registry has a kernel for GPUs at all
 };
 

@@ -82,6 +82,7 @@ class Executor {
   Status observe_skipped(StepId id);
   ObservedStep observed(const Step& s) const;
   Status show(const ObservedStep& what, StepId id, std::span<const Tensor> outputs);
+  Status show_device(const ObservedStep& what, StepId id, std::vector<Tensor> seen);
   Status run_step(StepId id);
   Status run_loop(StepId id);
   Status run_kernel(StepId id);
@@ -117,6 +118,12 @@ class Executor {
   std::vector<uint32_t> launch_of_;  // by StepId of a schedule's node; ~0: nothing to launch
 
   // State of a step.
+  struct Met {
+    ObservedStep what;
+    StepId step;
+    std::vector<Tensor> outputs;
+  };
+  std::vector<Met> met_;  // members of a collective that have run before the observer, but not the last
   std::vector<uint8_t> value_dead_, step_dead_;
   std::vector<std::vector<ValueId>> releases_;  // by StepId: slots that nobody reads afterwards
   int64_t settled_copy_bytes_ = 0;  // of copies that take the same bytes each step

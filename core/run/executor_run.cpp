@@ -1,5 +1,6 @@
 // Running: the flat launches, and the general step with slots, dead tensors, shapes found on the way, and loops.
 #include <cstring>
+#include <utility>
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
@@ -27,6 +28,7 @@ Status Executor::run_launch(const Launch& launch, int64_t step) {
 
 Status Executor::run_in_order(int64_t step) {
   if (runtime_.observer) {
+    met_.clear();
     for (const Launch& launch : launches_) {
       if (runtime_.stop.asked()) return runtime_.stop.status();
       RETURN_IF_ERROR(run_observed(launch, step));
@@ -49,10 +51,19 @@ Status Executor::run_observed(const Launch& launch, int64_t step) {
   return show(what, launch.step, launch.context->outputs_);
 }
 
-// What lies in a GPU's memory is shown as a copy.
+// The members of a collective, which are done together, are shown when the last has run.
 Status Executor::show(const ObservedStep& what, StepId id, std::span<const Tensor> outputs) {
   if (!uses_gpus_) return runtime_.observer->finished(what, outputs);
-  std::vector<Tensor> seen(outputs.begin(), outputs.end());
+  const Step& s = program_.steps[id];
+  if (s.kind != StepKind::kNode || graph_.op(s.node) != "NcclAllReduce") return show_device(what, id, {outputs.begin(), outputs.end()});
+  met_.push_back({what, id, {outputs.begin(), outputs.end()}});
+  if (static_cast<int64_t>(met_.size()) < graph_.attrs(s.node).integer("num_devices")) return ok_status();
+  for (Met& met : std::exchange(met_, {})) RETURN_IF_ERROR(show_device(met.what, met.step, std::move(met.outputs)));
+  return ok_status();
+}
+
+// What lies in a GPU's memory is shown as a copy.
+Status Executor::show_device(const ObservedStep& what, StepId id, std::vector<Tensor> seen) {
   auto values = program_.outputs(program_.steps[id]);
   for (size_t i = 0; i < seen.size(); ++i) {
     if (!seen[i].valid() || is_ref(seen[i].dtype())) continue;

@@ -1,0 +1,97 @@
+// NcclAllReduce: one node per card, which meet under a name. The executor runs those of one name after each other (see
+// core/partition/meetings.h); the last one to come enqueues the work of all.
+#include <array>
+#include <map>
+#include <string>
+
+#include "core/base/cat.h"
+#include "cuda/device_state.h"
+#include "cuda/kernel_table.h"
+#include "cuda/nccl.h"
+
+namespace emplace::cuda {
+namespace {
+
+Reduction reduction_of(std::string_view name) {
+  return name == "prod" ? Reduction::kProduct : name == "max" ? Reduction::kMax : name == "min" ? Reduction::kMin : Reduction::kSum;
+}
+
+/// What the members of one name share. Used by the thread that runs them.
+class Meeting {
+ public:
+  Meeting(std::string name, int64_t wanted) : name_(std::move(name)), wanted_(static_cast<size_t>(wanted)) {}
+
+  bool full() const { return devices_.size() == wanted_; }
+  /// Returns the rank.
+  size_t join(int device) {
+    devices_.push_back(device);
+    return devices_.size() - 1;
+  }
+  /// Once the last has joined: their communicator.
+  Status prepare(bool deterministic) {
+    if (!full() || communicator_) return ok_status();
+    Result<Communicator*> made = Communicator::of(devices_, deterministic);
+    if (!made.ok()) return made.status().with_context(cat("the collective '", name_, "'"));
+    communicator_ = made.take();
+    return ok_status();
+  }
+
+  Status arrive(size_t rank, KernelContext& c, DType type, Reduction reduction) {
+    if (c.step() != step_) parts_.clear();  // of a step that failed
+    step_ = c.step();
+    const int64_t count = c.input(0).num_elements();
+    if (!parts_.empty() && count != count_) {
+      return invalid_argument(cat("the collective '", name_, "' gets ", count_, " elements of one member and ", count, " of another"));
+    }
+    count_ = count;
+    parts_[rank] = {c.input(0).raw(), c.output(0).raw(), stream_of(c)};
+    if (parts_.size() < wanted_) return ok_status();
+    if (!communicator_) return failed_precondition(cat("the collective '", name_, "' was not prepared"));
+    std::vector<Communicator::Part> by_rank;
+    for (const auto& [r, part] : parts_) by_rank.push_back(part);
+    parts_.clear();
+    return count == 0 ? ok_status() : communicator_->all_reduce(by_rank, count, type, reduction);
+  }
+
+ private:
+  const std::string name_;
+  const size_t wanted_;
+  std::vector<int> devices_;
+  Communicator* communicator_ = nullptr;
+  std::map<size_t, Communicator::Part> parts_;
+  int64_t step_ = -1, count_ = 0;
+};
+
+/// The kernels of one program are made by one thread, one after the other: a meeting that is full is not joined any more.
+std::shared_ptr<Meeting> meeting_of(const std::string& name, int64_t wanted) {
+  thread_local std::map<std::string, std::weak_ptr<Meeting>> open;
+  std::weak_ptr<Meeting>& known = open[name];
+  std::shared_ptr<Meeting> meeting = known.lock();
+  if (!meeting || meeting->full()) known = meeting = std::make_shared<Meeting>(name, wanted);
+  return meeting;
+}
+
+class NcclAllReduce final : public Kernel {
+ public:
+  explicit NcclAllReduce(const KernelInit& init)
+      : device_(device_of(init)), type_(init.input_types[0]), reduction_(reduction_of(init.attrs.text("reduction"))),
+        meeting_(meeting_of(init.attrs.text("shared_name"), init.attrs.integer("num_devices"))), rank_(meeting_->join(device_.device)) {}
+
+  Status prepare(KernelContext&) override { return meeting_->prepare(device_.deterministic); }
+  Status run(KernelContext& c) override { return meeting_->arrive(rank_, c, type_, reduction_); }
+
+ private:
+  const DeviceState& device_;
+  DType type_;
+  Reduction reduction_;
+  std::shared_ptr<Meeting> meeting_;
+  size_t rank_;
+};
+
+}  // namespace
+
+void add_collective(KernelTable& table) {
+  table.add_waiting("NcclAllReduce", DTypeSet{DType::kHalf, DType::kFloat, DType::kDouble, DType::kInt32, DType::kInt64}, make<NcclAllReduce>);
+}
+
+}  // namespace emplace::cuda
