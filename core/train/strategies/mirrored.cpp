@@ -50,25 +50,39 @@ Result<std::vector<Tower>> add_replicas(Assembly& a, const BatchParts& parts) {
   return replicas;
 }
 
+using ByReplica = std::vector<std::vector<GradientAndVariable>>;  // by replica, then variable
+
+/// The mean gradient, clipped, for each replica. By all-reduce, every replica has and clips its own; otherwise it is made on one
+/// device and read across.
+ByReplica mean_gradients(Assembly& a, const std::vector<Tower>& replicas, const ByReplica& by_replica, Endpoint total) {
+  ByReplica means = by_replica;
+  for (size_t v = 0; v < by_replica[0].size(); ++v) {
+    std::vector<Endpoint> sums;
+    for (const auto& of_replica : by_replica) sums.push_back(of_replica[v].gradient);
+    const std::vector<Endpoint> reduced = a.request.replication.nccl
+                                              ? add_all_reduced_means(a.edit, replicas, sums, total, static_cast<int64_t>(v))
+                                              : std::vector(replicas.size(), add_mean(a.edit, sums, total, {}, replicas[0].device));
+    for (size_t i = 0; i < replicas.size(); ++i) means[i][v].gradient = reduced[i];
+  }
+  for (size_t i = 0; i < replicas.size(); ++i) {
+    if (i == 0 || a.request.replication.nccl) clip_gradients(a, means[i], replicas[i].device);
+    for (size_t v = 0; v < means[i].size() && !a.request.replication.nccl; ++v) means[i][v].gradient = means[0][v].gradient;
+  }
+  return means;
+}
+
 }  // namespace
 
 Status train_mirrored(Assembly& a) {
   const std::string& reducer = a.request.replication.replicas[0];
   ASSIGN_OR_RETURN(BatchParts parts, split_batch(a.edit, step_tensors(a), a.request.replication.replicas.size()));
   ASSIGN_OR_RETURN(std::vector<Tower> replicas, add_replicas(a, parts));
-  std::vector<std::vector<GradientAndVariable>> by_replica;
+  ByReplica by_replica;
   for (Tower& t : replicas) {
     ASSIGN_OR_RETURN(auto of_replica, gradients_of(a, objective(a.edit, t), t.variables, cat(t.scope, "/")));
     by_replica.push_back(std::move(of_replica));
   }
-  // All-reduce as reduction to one device; the updates of the other replicas read the mean across.
-  std::vector<GradientAndVariable> means;
-  for (size_t v = 0; v < by_replica[0].size(); ++v) {
-    std::vector<Endpoint> sums;
-    for (const auto& of_replica : by_replica) sums.push_back(of_replica[v].gradient);
-    means.push_back({add_mean(a.edit, sums, parts.total, {}, reducer), by_replica[0][v].variable});
-  }
-  clip_gradients(a, means, reducer);
+  const ByReplica means = mean_gradients(a, replicas, by_replica, parts.total);
   ASSIGN_OR_RETURN(Pace pace, set_pace(a, "/device:CPU:0"));
 
   const std::string scope = free_name(a.edit, "train");
@@ -85,7 +99,7 @@ Status train_mirrored(Assembly& a) {
       a.initializers.push_back(all[s].assign);
       if (i > 0) a.out.copies.emplace_back(all[s].variable, originals[s].variable);
     }
-    std::vector<GradientAndVariable> own = means;
+    std::vector<GradientAndVariable> own = means[i];
     for (size_t v = 0; v < own.size(); ++v) own[v].variable = replicas[i].variables[v];
     UpdatePlace place{.scope = cat(replicas[i].scope, "/train"), .device = replicas[i].device, .learning_rate = pace.learning_rate, .global_step = nullptr};
     updates.push_back(add_update(a.edit, a.request, a.rule, state, own, place));

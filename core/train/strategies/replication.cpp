@@ -7,6 +7,7 @@
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
 #include "core/device/device_name.h"
+#include "core/device/gpu.h"
 
 namespace emplace {
 namespace {
@@ -31,8 +32,8 @@ Result<std::string> resolve(const DeviceSet& devices, std::string_view name, std
   return invalid_argument(cat("--", flag, ": there is no device '", name, "'; there are ", have));
 }
 
-/// What cross_device_ops.select_cross_device_ops() warns of, for these devices.
-void note_collectives(const DeviceSet& devices, const std::vector<DeviceId>& replicas, std::vector<std::string>& notes) {
+/// What cross_device_ops.select_cross_device_ops() decides for these devices: NcclAllReduce or not, and what it warns of.
+bool choose_collectives(const DeviceSet& devices, const std::vector<DeviceId>& replicas, std::vector<std::string>& notes) {
   std::map<int, int> logical;  // GPUs by card
   for (const Device& d : devices.devices) {
     if (d.type == "GPU" && d.physical_gpu >= 0) ++logical[d.physical_gpu];
@@ -44,7 +45,12 @@ void note_collectives(const DeviceSet& devices, const std::vector<DeviceId>& rep
   if (std::any_of(replicas.begin(), replicas.end(), [&](DeviceId d) { return devices.at(d).type != "GPU"; })) {
     notes.push_back("There are non-GPU devices in `tf.distribute.Strategy`, not using nccl allreduce.");
   }
-  if (notes.empty()) notes.push_back("Nccl kernel is not found, not using nccl allreduce.");
+  if (!notes.empty()) return false;
+  const bool cuda = std::all_of(replicas.begin(), replicas.end(), [&](DeviceId d) { return devices.at(d).kind == DeviceKind::kCuda; });
+  const Status there = cuda ? devices.gpus->collectives() : ok_status();
+  if (cuda && there.ok()) return true;
+  notes.push_back(cat("Nccl kernel is not found, not using nccl allreduce.", there.ok() ? "" : cat(" (", there.message(), ")")));
+  return false;
 }
 
 }  // namespace
@@ -85,7 +91,7 @@ Status resolve_replication(const DeviceSet& devices, Replication& replication, s
   DeviceId ps = kNoDevice;
   const std::string ps_name = replication.ps.empty() ? "CPU:0" : replication.ps;
   ASSIGN_OR_RETURN(replication.ps, resolve(devices, ps_name, "ps", ps));
-  if (replication.strategy == Strategy::kMirrored && found.size() > 1) note_collectives(devices, found, notes);
+  if (replication.strategy == Strategy::kMirrored && found.size() > 1) replication.nccl = choose_collectives(devices, found, notes);
   return ok_status();
 }
 

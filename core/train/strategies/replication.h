@@ -22,6 +22,7 @@ struct Replication {
   std::vector<std::string> replicas;   // "GPU:0" or any device name; empty: every GPU
   std::string ps;                      // where the ps strategies keep variables; empty: CPU:0
   int64_t max_staleness = -1;          // of kPsAsync: updates by others between reading and updating; -1: no bound
+  bool nccl = false;                   // of kMirrored: the gradients meet by NcclAllReduce. Decided by resolve_replication()
 };
 
 /// "none", "mirrored", "ps-sync", "ps-async".
@@ -31,7 +32,8 @@ Result<Strategy> parse_strategy(std::string_view name);
 Status check_replication(const Replication& replication);
 
 /// Names become requests ("/device:GPU:0"), no replicas become all GPUs. InvalidArgument: a name that is no device or
-/// stands twice, fewer than one replica. `notes` gets what TensorFlow's MirroredStrategy warns of where NCCL cannot be used.
+/// stands twice, fewer than one replica. Several replicas of kMirrored, each on a card of its own, use NCCL where it is there;
+/// else `notes` gets what TensorFlow's MirroredStrategy warns of.
 Status resolve_replication(const DeviceSet& devices, Replication& replication, std::vector<std::string>& notes);
 
 }  // namespace emplace

@@ -150,6 +150,20 @@ Endpoint add_mean(GraphEditor& edit, const std::vector<Endpoint>& parts, Endpoin
   return add_op(edit, cat(scope, "truediv"), "RealDiv", {sum, as_type(edit, total, edit.type(sum), scope, device)}, device);
 }
 
+std::vector<Endpoint> add_all_reduced_means(GraphEditor& edit, const std::vector<Tower>& towers, const std::vector<Endpoint>& parts, Endpoint total, int64_t number) {
+  std::vector<Endpoint> means;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string scope = cat(towers[i].scope, "/");
+    NewNode reduce{.name = cat(scope, "NcclAllReduce"), .op = "NcclAllReduce", .inputs = {parts[i]}, .device = towers[i].device};
+    reduce.attrs = {{"reduction", AttrValue::of(std::string("sum"))},
+                    {"num_devices", AttrValue::of(static_cast<int64_t>(parts.size()))},
+                    {"shared_name", AttrValue::of(cat("c", number))}};
+    Endpoint sum = edit.add_output(std::move(reduce));
+    means.push_back(add_op(edit, cat(scope, "truediv"), "RealDiv", {sum, as_type(edit, total, edit.type(sum), scope, towers[i].device)}, towers[i].device));
+  }
+  return means;
+}
+
 Endpoint objective(GraphEditor& edit, const Tower& tower) {
   if (tower.rows.node == kNoNode) return tower.loss;
   const std::string scope = cat(tower.scope, "/");

@@ -47,6 +47,9 @@ Endpoint objective(GraphEditor& edit, const Tower& tower);
 /// The mean over the samples of all towers of a value that is each tower's mean over its own.
 Endpoint add_mean_over_towers(GraphEditor& edit, const std::vector<Tower>& towers, const std::vector<Endpoint>& values, Endpoint total, const std::string& device);
 
+/// sum(parts) / total on every part's own device, by NcclAllReduce.
+std::vector<Endpoint> add_all_reduced_means(GraphEditor& edit, const std::vector<Tower>& towers, const std::vector<Endpoint>& parts, Endpoint total, int64_t number);
+
 /// sum(parts) / total, on one device; `scope` ends in "/" or is empty.
 Endpoint add_mean(GraphEditor& edit, const std::vector<Endpoint>& parts, Endpoint total, const std::string& scope, const std::string& device);
 
