@@ -166,8 +166,8 @@ Status Pipeline::place_nodes() {
   place_options_.available_kernels_only = o.available_kernels_only;
   // What the run needs has kernels (validate saw to it): what else the graph holds need not stop it.
   if (must_run && !nodes_without_available_kernel(*file_).empty()) place_options_.available_kernels_only = false;
-  if (Status status = resolve_requests(file_->graph, o.rules, place_options_); !status.ok()) return usage_error(std::move(status));
   isolate_calls(*file_->ops, file_->graph);
+  if (Status status = resolve_requests(file_->graph, o.rules, place_options_); !status.ok()) return usage_error(std::move(status));
   if (!o.placement_in.empty()) {
     Result<std::vector<std::pair<NodeId, std::string>>> saved = read_placement(file_->graph, o.placement_in);
     if (!saved.ok()) return usage_error(saved.take_status());

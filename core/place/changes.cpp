@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/base/cat.h"
+#include "core/place/conflicts.h"
 #include "core/place/group_tree.h"
 #include "core/place/kernel_text.h"
 #include "core/place/placer_state.h"
@@ -26,6 +27,14 @@ class ChangeFinder {
 
  private:
   void find_obstacles(ChangeSearch& result) const;
+  struct Proposal {
+    std::string text;
+    PlaceOptions options;
+  };
+  void propose_release(std::vector<Proposal>& proposals) const;
+  void propose_requests(std::vector<Proposal>& proposals) const;
+  Proposal request_on(const std::vector<NodeId>& nodes) const;
+  std::vector<NodeId> contrary() const;
   PlaceOptions with_requests(const std::vector<NodeId>& nodes) const;
   std::optional<Change> attempt(std::string text, PlaceOptions options) const;
 
@@ -76,38 +85,86 @@ void ChangeFinder::find_obstacles(ChangeSearch& result) const {
     const std::string missing = missing_kernel_text(*file_.ops, file_.graph.type(n), devices_.at(there[0]).type);
     result.obstacles.push_back(n == node_ ? missing : cat("'", file_.graph.name(n), "', which is tied to it: ", missing));
   }
+  for (const BodyDemand& d : state_.body_demands) {
+    if (state_.groups.root(d.node) != placement_.of(node_).group) continue;
+    const auto fits = [&](DeviceId at) {
+      return state_.names.at(d.requested).matches(devices_.at(at).parsed) && state_.lists.has(d.types, state_.lists.type_of(at));
+    };
+    if (std::none_of(there.begin(), there.end(), fits)) result.obstacles.push_back(demands_text(state_, d));
+  }
+}
+
+// Members, other than the node, whose own request `wanted_` does not fulfil.
+std::vector<NodeId> ChangeFinder::contrary() const {
+  std::vector<NodeId> out;
+  for (NodeId n : members_) {
+    const NameId asked = state_.requested_name(n);
+    if (n != node_ && asked != kNoName && !state_.names.at(asked).compatible_with(wanted_)) out.push_back(n);
+  }
+  return out;
+}
+
+ChangeFinder::Proposal ChangeFinder::request_on(const std::vector<NodeId>& nodes) const {
+  std::string names;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    append(names, i == 0 ? "" : i + 1 < nodes.size() ? ", " : " and ", nodes[i] == node_ ? "it" : cat('\'', file_.graph.name(nodes[i]), '\''));
+  }
+  return {cat("request ", request_, " on ", names), with_requests(nodes)};
+}
+
+void ChangeFinder::propose_release(std::vector<Proposal>& proposals) const {
+  PlaceOptions free = options_;
+  std::erase_if(free.assigned, [&](const auto& entry) {
+    return std::find(members_.begin(), members_.end(), entry.first) != members_.end();
+  });
+  if (free.assigned.size() == options_.assigned.size()) return;
+  proposals.push_back({"take it (and what is tied to it) out of the saved placement", free});
+  PlaceOptions asked = with_requests({node_});
+  asked.assigned = free.assigned;
+  proposals.push_back({cat("take it out of the saved placement, and request ", request_, " on it"), asked});
+}
+
+// Fewest nodes first: of its group only those matter that ask for something else, and those that decide.
+void ChangeFinder::propose_requests(std::vector<Proposal>& proposals) const {
+  constexpr size_t kSingles = 4, kNamed = 4;
+  proposals.push_back(request_on({node_}));
+  if (members_.size() == 1) return;
+  const std::vector<NodeId> others = contrary();
+  std::vector<NodeId> singles(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(std::min(kSingles, others.size())));
+  // The request of what makes a handle counts for all who use it.
+  const auto decides = [this](NodeId n) { return n == placement_.of(node_).because || state_.facts(n).handle_maker; };
+  for (NodeId n : members_) {
+    if (singles.size() == 2 * kSingles) break;
+    if (n != node_ && decides(n) && std::find(singles.begin(), singles.end(), n) == singles.end()) singles.push_back(n);
+  }
+  for (NodeId n : singles) {
+    proposals.push_back(request_on({n}));
+    proposals.back().text += ", which pulls it";
+  }
+  if (others.size() > 1 && others.size() <= kNamed) proposals.push_back(request_on(others));
+  if (!others.empty() && others.size() < kNamed) {
+    std::vector<NodeId> with_node{node_};
+    with_node.insert(with_node.end(), others.begin(), others.end());
+    proposals.push_back(request_on(with_node));
+  }
+  if (others.size() > kNamed) {
+    proposals.push_back({cat("request ", request_, " on the ", others.size(), " nodes of its group that ask for another device"), with_requests(others)});
+  }
+  proposals.push_back({cat("request ", request_, " on all ", members_.size(), " nodes of its group"), with_requests(members_)});
 }
 
 ChangeSearch ChangeFinder::find() {
   ChangeSearch result;
+  if (const DeviceId now = placement_.device(node_); wanted_.matches(devices_.at(now).parsed)) {
+    result.works.push_back({"nothing has to change, it is there", now, {}});
+    return result;
+  }
   find_obstacles(result);
   if (!result.obstacles.empty() && !options_.available_kernels_only) return result;
 
-  struct Proposal {
-    std::string text;
-    PlaceOptions options;
-  };
   std::vector<Proposal> proposals;
-  if (!options_.assigned.empty()) {
-    PlaceOptions free = options_;
-    std::erase_if(free.assigned, [&](const auto& entry) {
-      return std::find(members_.begin(), members_.end(), entry.first) != members_.end();
-    });
-    if (free.assigned.size() < options_.assigned.size()) {
-      proposals.push_back({"take it (and what is tied to it) out of the saved placement", free});
-      PlaceOptions asked = with_requests({node_});
-      asked.assigned = free.assigned;
-      proposals.push_back({cat("take it out of the saved placement, and request ", request_, " on it"), asked});
-    }
-  }
-  proposals.push_back({cat("request ", request_, " on it"), with_requests({node_})});
-  if (members_.size() > 1) {
-    for (NodeId n : members_) {  // the member that decides, often a variable
-      if (n == node_ || n != placement_.of(node_).because) continue;
-      proposals.push_back({cat("request ", request_, " on '", file_.graph.name(n), "', which pulls it"), with_requests({n})});
-    }
-    proposals.push_back({cat("request ", request_, " on all ", members_.size(), " nodes of its group"), with_requests(members_)});
-  }
+  propose_release(proposals);
+  propose_requests(proposals);
   if (!options_.allow_soft_placement) {
     PlaceOptions soft = with_requests({node_});
     soft.allow_soft_placement = true;

@@ -17,6 +17,8 @@ struct Demand {
   NodeId node;
   NameId name;   // requested or assigned
   TypesId types;
+  bool fixed;    // assigned
+  NodeId call = kNoNode;  // whose function demands it
 };
 
 using Neighbours = std::unordered_map<NodeId, std::vector<Link>>;
@@ -34,10 +36,19 @@ Neighbours neighbours_in(const Groups& groups, NodeId root) {
 
 NodeId other_end(const Link& l, NodeId node) { return l.a == node ? l.b : l.a; }
 
+// Soft placement drops type and id of a request, though not of a device given beforehand.
+bool is_met(const PlacerState& state, const Demand& demand, const DeviceName& device) {
+  DeviceName name = state.names.at(demand.name);
+  if (state.options.allow_soft_placement && !demand.fixed) {
+    name.type.reset();
+    name.id.reset();
+  }
+  return name.matches(device);
+}
+
 bool fits(const PlacerState& state, const std::vector<Demand>& demands, DeviceId device) {
   return std::all_of(demands.begin(), demands.end(), [&](const Demand& d) {
-    return state.names.at(d.name).matches(state.devices.at(device).parsed) &&
-           state.lists.has(d.types, state.lists.type_of(device));
+    return is_met(state, d, state.devices.at(device).parsed) && state.lists.has(d.types, state.lists.type_of(device));
   });
 }
 
@@ -48,22 +59,35 @@ bool satisfiable(const PlacerState& state, const std::vector<Demand>& demands) {
   return false;
 }
 
-NameId asked_name(const PlacerState& state, NodeId node) {
+// The device that was given to the node beforehand; null if none was.
+const std::string* assigned_device(const PlacerState& state, NodeId node) {
   const auto& assigned = state.options.assigned;
   const auto it = std::lower_bound(assigned.begin(), assigned.end(), node,
                                    [](const auto& entry, NodeId id) { return entry.first < id; });
-  if (it == assigned.end() || it->first != node) return state.requested_name(node);
-  return state.groups.at(node).parent == node ? state.groups.at(node).assigned : kNoName;
+  return it == assigned.end() || it->first != node ? nullptr : &it->second;
 }
 
 // One demand of each kind, by the group's first node that has it.
 void collect_demands(const PlacerState& state, NodeId root, std::vector<Demand>& demands) {
-  std::set<std::pair<NameId, TypesId>> seen;
+  std::set<std::tuple<NameId, TypesId, bool>> seen;
   for (NodeId n = 0; n < state.graph.num_nodes(); ++n) {
     if (state.groups.root(n) != root) continue;
-    const Demand d{n, asked_name(state, n), state.facts(n).types};
-    if (seen.emplace(d.name, d.types).second) demands.push_back(d);
+    const bool fixed = assigned_device(state, n) != nullptr;
+    const Demand d{n, fixed ? state.groups.at(n).assigned : state.requested_name(n), state.facts(n).types, fixed};
+    if (seen.emplace(d.name, d.types, fixed).second) demands.push_back(d);
   }
+  for (const BodyDemand& d : state.body_demands) {
+    if (state.groups.root(d.node) == root) demands.push_back({d.node, d.requested, d.types, false, d.call});
+  }
+}
+
+std::string wishes(const PlacerState& state, std::string_view asks, TypesId types) {
+  std::string out(asks);
+  if (state.lists.at(types).size() < state.lists.types().size()) {
+    append(out, out.empty() ? "has " : " and has ", types == kNoTypes ? "no kernel" : "kernels for ",
+           types == kNoTypes ? std::string{} : types_text(state.lists, types) + " only");
+  }
+  return out;
 }
 
 // Leaves out whatever is not needed for the contradiction.
@@ -107,14 +131,15 @@ std::string link_text(const Graph& graph, const Link& link) {
 }
 
 std::string demands_text(const PlacerState& state, NodeId node) {
-  std::string out;
-  if (const std::string_view request = state.requested_text(node); !request.empty()) append(out, "asks for ", request);
   const TypesId types = state.facts(node).types;
-  if (state.lists.at(types).size() < state.lists.types().size()) {
-    append(out, out.empty() ? "has " : " and has ", types == kNoTypes ? "no kernel" : "kernels for ",
-           types == kNoTypes ? std::string{} : types_text(state.lists, types) + " only");
-  }
-  return out;
+  if (const std::string* device = assigned_device(state, node)) return wishes(state, cat("was placed on ", *device, " beforehand"), types);
+  const std::string_view request = state.requested_text(node);
+  return wishes(state, request.empty() ? std::string{} : cat("asks for ", request), types);
+}
+
+std::string demands_text(const PlacerState& state, const BodyDemand& demand) {
+  const std::string asks = demand.requested == kNoName ? std::string{} : cat("asks for ", state.names.text(demand.requested));
+  return cat("the function that '", state.graph.name(demand.call), "' calls ", wishes(state, asks, demand.types));
 }
 
 std::string conflict_text(const PlacerState& state, NodeId node, const Link& link) {
@@ -137,7 +162,9 @@ std::string conflict_text(const PlacerState& state, NodeId node, const Link& lin
   };
   const NodeId near = link.kind == LinkKind::kNone ? kNoNode : other_end(link, other);
   for (const Demand& d : demands) {
-    append(out, "\n    '", state.graph.name(d.node), "' (", state.graph.op(d.node), ") ", demands_text(state, d.node));
+    append(out, "\n    '", state.graph.name(d.node), "' (", state.graph.op(d.node), ") ",
+           d.call == kNoNode ? demands_text(state, d.node)
+                             : cat("stands beside a call: ", demands_text(state, BodyDemand{d.node, d.call, d.name, d.types})));
     const NodeId first = demands.front().node;
     if (state.groups.root(d.node) == state.groups.root(first)) {
       for (const Link& l : link_path(state.groups, first, d.node)) show(l);

@@ -15,6 +15,8 @@ std::string conflict_text(const PlacerState& state, NodeId node, const Link& lin
 
 /// "asks for /gpu:0", "has kernels for CPU only", both, or nothing.
 std::string demands_text(const PlacerState& state, NodeId node);
+/// "the function that 'c' calls asks for /gpu:0".
+std::string demands_text(const PlacerState& state, const BodyDemand& demand);
 
 /// The links that lead from `from` to `to` within one group. REQUIRES: both are in one group.
 std::vector<Link> link_path(const Groups& groups, NodeId from, NodeId to);

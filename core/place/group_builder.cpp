@@ -264,16 +264,19 @@ void GroupBuilder::demand(NodeId call, NodeId first, const BodyGroups::Demand& w
   if (broken(first)) return;
   Member& root = groups_.at(groups_.root(first));
   NameTable& names = state_.names;
-  const Result<NameId> requested = names.merge(root.requested, names.intern(wanted.requested), soft_ ? MergeMode::kSoft : MergeMode::kStrict);
+  std::vector<SupportedType> types;
+  for (const auto& [type, priority] : wanted.types) types.push_back({state_.lists.add(type), priority});
+  const BodyDemand demand{first, call, names.intern(wanted.requested), state_.lists.intern(std::move(types))};
+  const bool limits = state_.lists.at(demand.types).size() < state_.lists.types().size();
+  if (demand.requested != kNoName || limits) state_.body_demands.push_back(demand);
+  const Result<NameId> requested = names.merge(root.requested, demand.requested, soft_ ? MergeMode::kSoft : MergeMode::kStrict);
   const Result<NameId> resource = names.merge(root.resource, names.intern(wanted.resource), MergeMode::kStrict);
   for (const Result<NameId>* merged : {&requested, &resource}) {
     if (!merged->ok()) return failures_.body_failed(call, merged->status(), {});
   }
   root.requested = *requested;
   root.resource = *resource;
-  std::vector<SupportedType> types;
-  for (const auto& [type, priority] : wanted.types) types.push_back({state_.lists.add(type), priority});
-  root.types = state_.lists.intersect(root.types, state_.lists.intern(std::move(types)));
+  root.types = state_.lists.intersect(root.types, demand.types);
 }
 
 // --- _class ---

@@ -34,6 +34,14 @@ struct TypeFacts {
 
 class GroupTrees;
 
+/// What the body of a called function demands of a group.
+struct BodyDemand {
+  NodeId node;  // of the group: an Identity beside the call
+  NodeId call;
+  NameId requested;
+  TypesId types;
+};
+
 struct PlacerState {
   PlacerState(const GraphFile& f, const DeviceSet& d, const PlaceOptions& o) : PlacerState(f, f.graph, d, o) {}
   /// `graph`: the file's, or the body of a function of its library.
@@ -81,6 +89,7 @@ struct PlacerState {
   CandidateFinder candidates;
   std::vector<NameId> device_names;      // by device
   std::vector<DeviceId> devices_in_use;  // in the order in which nodes got them
+  std::vector<BodyDemand> body_demands;
 
  private:
   void find_facts(const NodeType& type, TypeFacts& facts);

@@ -3,6 +3,7 @@
 
 #include "core/base/cat.h"
 #include "core/device/device_text.h"
+#include "core/place/conflicts.h"
 #include "core/place/group_tree.h"
 #include "core/place/kernel_text.h"
 #include "core/place/placer_state.h"
@@ -85,6 +86,9 @@ std::string Explainer::tied() const {
     return cat(link_to(*link), direct ? "" : cat(", and so on to ", because()), ", which is on ", device());
   }
   // The first of its group: others ask, or limit what is possible.
+  for (const BodyDemand& d : state_.body_demands) {
+    if (state_.groups.root(d.node) == decision_.group) return demands_text(state_, d);
+  }
   const GroupTrees::Group* group = trees.group_of(node_);
   if (!group) return cat("its group can be on ", device());
   if (group->asks != kNoNode && group->asks != node_) {

@@ -8,8 +8,8 @@ namespace {
 Reason reason_of(LinkKind kind) {
   switch (kind) {
     case LinkKind::kReferenceEdge: return Reason::kReferenceEdge;
-    case LinkKind::kResourceEdge: return Reason::kResourceEdge;
-    default: return Reason::kColocated;
+    case LinkKind::kColocation: return Reason::kColocated;
+    default: return Reason::kResourceEdge;  // also to a call whose function demands something
   }
 }
 
