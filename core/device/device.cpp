@@ -9,6 +9,7 @@
 #include "core/device/growth.h"
 #include "core/device/logical_gpus.h"
 #include "core/device/physical_gpu.h"
+#include "core/device/system_memory.h"
 #include "core/device/visible_devices.h"
 
 namespace emplace {
@@ -153,7 +154,7 @@ class SetMaker {
     for (size_t id = 0; id < logical.size(); ++id) {
       const PhysicalGpu& card = *visible[static_cast<size_t>(logical[id].platform_id)];
       Device d = local_device("GPU", static_cast<int>(id), kind);
-      d.memory_limit = logical[id].memory_limit;
+      d.memory_limit = limit_of(logical[id], card);
       d.stream_priority = logical[id].priority;
       d.physical_gpu = physical_of_platform[static_cast<size_t>(logical[id].platform_id)];
       d.physical_description = physical_description(card);
@@ -161,6 +162,14 @@ class SetMaker {
       set_.devices.push_back(std::move(d));
     }
     return ok_status();
+  }
+
+  int64_t limit_of(const LogicalGpu& gpu, const PhysicalGpu& card) {
+    const int64_t available = card.free_memory >= 0 ? card.free_memory : card.memory;
+    if (!gpu.whole || available == 0) return gpu.memory_limit;
+    SystemMemory left = leave_system_memory(gpu.memory_limit, available, environment_("TF_DEVICE_MIN_SYS_MEMORY_IN_MB"));
+    if (!left.warning.empty() && (warnings_.empty() || warnings_.back() != left.warning)) warnings_.push_back(std::move(left.warning));
+    return options_.memory_limit > 0 ? std::min(left.limit, options_.memory_limit) : left.limit;
   }
 
   std::vector<DeviceLink> links_of(size_t id, const std::vector<LogicalGpu>& gpus) const {

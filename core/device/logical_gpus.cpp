@@ -134,7 +134,7 @@ struct Part {
 Status add_parts(const DeviceOptions& options, const VirtualDevices& wanted, const PhysicalGpu& gpu, std::vector<Part>& parts) {
   if (wanted.memory_limit_mb.empty()) {
     ASSIGN_OR_RETURN(int64_t limit, whole_limit(options, gpu));
-    parts.push_back({{gpu.platform_id, limit, 0}, 0});
+    parts.push_back({{gpu.platform_id, limit, 0, true}, 0});
     return ok_status();
   }
   if (options.memory_limit > 0) {
@@ -144,7 +144,7 @@ Status add_parts(const DeviceOptions& options, const VirtualDevices& wanted, con
   for (size_t i = 0; i < wanted.memory_limit_mb.size(); ++i) {
     ASSIGN_OR_RETURN(int64_t limit, limit_bytes(wanted.memory_limit_mb[i], gpu.platform_id));
     if (__builtin_add_overflow(sum, limit, &sum)) sum = std::numeric_limits<int64_t>::max();
-    parts.push_back({{gpu.platform_id, limit, wanted.priority.empty() ? 0 : wanted.priority[i]},
+    parts.push_back({{gpu.platform_id, limit, wanted.priority.empty() ? 0 : wanted.priority[i], false},
                      wanted.device_ordinal.empty() ? 0 : wanted.device_ordinal[i]});
   }
   if (gpu.free_memory >= 0 && sum > gpu.free_memory) {

@@ -14,6 +14,7 @@ struct LogicalGpu {
   int platform_id = 0;
   int64_t memory_limit = 0;  // bytes; 0: not known
   int priority = 0;
+  bool whole = false;        // the card is not split
 };
 
 /// '0:1024,1024;1:2048': index of a GPU in use, then a limit in MiB per logical GPU. GPUs without an entry stay whole.

@@ -50,6 +50,11 @@ void read_virtual_devices(LoadContext& c) {
   }
 }
 
+/// Of the options that are read over: those with which TensorFlow's devices would be others.
+bool changes_memory(std::string_view key) {
+  return key == "num_virtual_devices_per_gpu" || key == "use_unified_memory" || key == "gpu_system_memory_size_in_mb";
+}
+
 void read_gpu_experimental(LoadContext& c) {
   enum { kVirtualDevices };
   static constexpr std::string_view kKeys[] = {
@@ -59,7 +64,11 @@ void read_gpu_experimental(LoadContext& c) {
       "gpu_host_mem_limit_in_mb", "gpu_host_mem_disallow_growth", "gpu_system_memory_size_in_mb",
       "populate_pjrt_gpu_client_creation_info", "node_id", "stream_merge_options"};
   for (ObjectReader object(c.reader, kKeys, "gpu_options.experimental"); object.next();) {
-    if (object.field() == kVirtualDevices) read_virtual_devices(c);
+    if (object.field() == kVirtualDevices) {
+      read_virtual_devices(c);
+    } else if (std::string_view key = kKeys[object.field()]; changes_memory(key)) {
+      c.file.warnings.add(static_cast<int64_t>(object.key_position()), cat("gpu_options.experimental: ", key, " has no effect"), "say it with virtual_devices, or flags");
+    }
   }
 }
 
