@@ -6,28 +6,29 @@
 namespace emplace {
 
 std::string_view reason_code(Reason reason) {
-  static constexpr std::array<std::string_view, kReasonCount> kCodes = {
-      "none",
-      "assigned",
-      "requested",
-      "partial_request",
-      "colocated",
-      "resource_edge",
-      "reference_edge",
-      "only_kernel",
-      "kernel_priority",
-      "generator_with_consumer",
-      "metadata_with_input",
-      "identity_with_source",
-      "host_variant",
-      "default",
-      "soft_no_kernel",
-      "soft_no_device",
-      "soft_moved_with_resource",
-      "override",
-      "cost",
-  };
-  return kCodes[static_cast<size_t>(reason)];
+  static_assert(static_cast<int>(Reason::kCost) + 1 == kReasonCount, "kReasonCount counts them all");
+  switch (reason) {  // without a default: a reason that has no code does not compile
+    case Reason::kNone: return "none";
+    case Reason::kAssigned: return "assigned";
+    case Reason::kRequested: return "requested";
+    case Reason::kPartialRequest: return "partial_request";
+    case Reason::kColocated: return "colocated";
+    case Reason::kResourceEdge: return "resource_edge";
+    case Reason::kReferenceEdge: return "reference_edge";
+    case Reason::kOnlyKernel: return "only_kernel";
+    case Reason::kKernelPriority: return "kernel_priority";
+    case Reason::kGeneratorWithConsumer: return "generator_with_consumer";
+    case Reason::kMetadataWithInput: return "metadata_with_input";
+    case Reason::kIdentityWithSource: return "identity_with_source";
+    case Reason::kHostVariant: return "host_variant";
+    case Reason::kDefault: return "default";
+    case Reason::kSoftNoKernel: return "soft_no_kernel";
+    case Reason::kSoftNoDevice: return "soft_no_device";
+    case Reason::kSoftMovedWithResource: return "soft_moved_with_resource";
+    case Reason::kOverride: return "override";
+    case Reason::kCost: return "cost";
+  }
+  return {};
 }
 
 bool is_soft(Reason reason) {
