@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/op/gradient_context.h"
-#include "core/ops/elementwise.h"
+#include "core/ops/guarded_tile.h"
 #include "core/ops/vector_math.h"
 
 namespace emplace {
@@ -20,6 +20,41 @@ struct Pow {
   static constexpr bool kScalarOnly = true;
   template <class T>
   static T apply(T base, T exponent) { return std::pow(base, exponent); }
+};
+
+/// 2^(y log2 |x|), with the sign of x where y is odd.
+struct FastPow {
+  using Library = Pow;
+  static constexpr double kCostNs = 1.5;
+  EMPLACE_INLINE static bool ordinary(float x, float y) {
+    const float magnitude = std::fabs(x);
+    return (magnitude >= 0x1p-126f) & (magnitude <= 0x1.fffffep127f) & (std::fabs(y) < 0x1p23f);
+  }
+  // e + log2(m), x = m 2^e, m in [sqrt(1/2), sqrt(2)): log(m) = 2 (t + t^3 / 3 + ...), t = (m - 1) / (m + 1).
+  EMPLACE_INLINE static double log2_of(float x) {
+    constexpr uint32_t kSqrtHalf = 0x3f3504f3;
+    const uint32_t bits = std::bit_cast<uint32_t>(x);
+    const int32_t e = static_cast<int32_t>(bits - kSqrtHalf) >> 23;
+    const double m = std::bit_cast<float>(bits - (static_cast<uint32_t>(e) << 23));
+    const double t = (m - 1) / (m + 1);
+    const double series = polynomial(t * t, 1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15);
+    return static_cast<double>(static_cast<float>(e)) + 2.88539008177792681472 * t * series;
+  }
+  EMPLACE_INLINE static double exp2_of(double x) {
+    const double raised = x < -200 ? -200 : x, power = raised > 200 ? 200 : raised;  // beyond any float
+    const double rounded = power + kWholeNumbers;
+    const double r = (power - (rounded - kWholeNumbers)) * 0.69314718055994530942;
+    const double mantissa = polynomial(r, 1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800);
+    return mantissa * std::bit_cast<double>((std::bit_cast<uint64_t>(rounded) << 52) + std::bit_cast<uint64_t>(1.0));
+  }
+  EMPLACE_INLINE static float apply(float x, float y) {
+    const bool good = ordinary(x, y);
+    const float base = good ? std::fabs(x) : 1.0f, exponent = good ? y : 1.0f;
+    const float magnitude = static_cast<float>(exp2_of(static_cast<double>(exponent) * log2_of(base)));
+    const int32_t whole = static_cast<int32_t>(exponent);
+    const float negative = static_cast<float>(whole) != exponent ? std::numeric_limits<float>::quiet_NaN() : whole & 1 ? -magnitude : magnitude;
+    return x < 0 ? negative : magnitude;
+  }
 };
 
 /// By repeated squaring, wrapping. A negative exponent has no integer result.
@@ -91,7 +126,7 @@ Status xlogy_gradient(GradientContext& g) {
 
 OpDef pow_op() {
   return binary_op("Pow", "x to the power of y.")
-      .cpu(kFloating | kComplexes, elementwise<Pow, float, double, complex64, complex128>)
+      .cpu(kFloating | kComplexes, guarded<FastPow, float, double, complex64, complex128>)
       .cpu(kSigned, elementwise<IntegerPow, int32_t, int64_t>).gradient(pow_gradient);
 }
 OpDef xlogy_op() {

@@ -51,3 +51,37 @@ TEST_CASE("exp and its relatives stay within their stated errors over the whole 
   CHECK(worst("Sigmoid", [](F x) { return 1 / (1 + std::exp(-x)); }, 1e-30f, 110.0f) < 2.6);
   CHECK(worst("Softplus", [](F x) { return std::log1p(std::exp(x)); }, 1e-30f, 200.0f) < 4);
 }
+
+TEST_CASE("sines, cosines and powers are rounded from exact values, far away and for odd arguments too") {
+  using F = long double;
+  for (float to : {1e6f, 3e38f}) {  // the straight line alone, and with arguments for the library in every block
+    CHECK(worst("Sin", [](F x) { return std::sin(x); }, 1e-30f, to) < (to < 1e7f ? 0.51 : 1));
+    CHECK(worst("Cos", [](F x) { return std::cos(x); }, 1e-30f, to) < (to < 1e7f ? 0.51 : 1));
+  }
+  auto pow_of = [](std::vector<float> x, std::vector<float> y) {
+    const auto xs = static_cast<int64_t>(x.size()), ys = static_cast<int64_t>(y.size());
+    return values<float>((*OpCase("Pow").in(tensor<float>({xs}, std::move(x))).in(tensor<float>({ys}, std::move(y))).out(DType::kFloat).run())[0]);
+  };
+  std::vector<float> x, y;
+  for (int i = 1; i < 20000; ++i) {
+    const float sign = i % 3 ? 1.0f : -1.0f;
+    x.push_back(sign * std::exp2(static_cast<float>(i % 251) - 125) * (1 + static_cast<float>(i % 97) / 97));
+    y.push_back(i % 3 && i % 2 ? static_cast<float>(i % 83 - 41) / 7 : static_cast<float>(i % 9 - 4));
+  }
+  for (float odd : {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.0f, -1.0f, 1e-40f, 0.5f, -2.0f, 3e38f}) {
+    for (float power : {0.0f, 1.0f, -1.0f, 2.0f, 3.0f, 0.5f, -2.5f, INFINITY, -INFINITY, NAN, 1e9f, 16777215.0f}) x.push_back(odd), y.push_back(power);
+  }
+  const auto z = pow_of(x, y);
+  double most = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (std::fabs(x[i]) == 1e-40f) continue;  // may count as zero
+    const double error = ulps(z[i], std::pow(static_cast<F>(x[i]), static_cast<F>(y[i])));
+    if (error > most) UNSCOPED_INFO(x[i] << " ^ " << y[i] << " = " << z[i] << ": " << error << " ulp");
+    most = std::max(most, error);
+  }
+  CHECK(most < 0.6);
+  for (int base = -30; base <= 30; ++base) {  // one power for all; whole numbers come out whole
+    CHECK(pow_of({static_cast<float>(base), 2}, {3})[0] == static_cast<float>(base * base * base));
+    CHECK(pow_of({static_cast<float>(base), 2}, {2})[0] == static_cast<float>(base * base));
+  }
+}
