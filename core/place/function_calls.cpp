@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/base/cat.h"
 #include "core/graph/function_body.h"
@@ -117,7 +118,9 @@ Result<BodyGroups> find_body_groups(const PlacerState& outer, NodeId call, const
   PlaceFailures failures(state, placement, lines);
   GroupBuilder(state, placement.decisions, failures, placement.notes, stack.inside(outer.graph.name(call), function.name)).build();
   if (failures.any()) return failures.finish();
-  return EndGroups(state).find();
+  BodyGroups groups = EndGroups(state).find();
+  groups.notes = std::move(placement.notes);
+  return groups;
 }
 
 }  // namespace emplace

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/place/placer_state.h"
@@ -19,6 +20,7 @@ struct BodyGroups {
   };
   std::vector<size_t> of_argument, of_result;  // index of the group
   std::vector<Demand> demands;                 // by group
+  std::vector<std::pair<int, std::string>> notes;  // as Placement::notes, of building the body's groups
 };
 
 /// The calls that led to a body, outermost first: to find recursion.

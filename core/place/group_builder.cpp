@@ -215,6 +215,7 @@ void GroupBuilder::apply_calls() {
     std::vector<std::string> lines;
     Result<BodyGroups> body = find_body_groups(state_, call, calls_, lines);
     if (body.ok()) {
+      notes_.insert(notes_.end(), body->notes.begin(), body->notes.end());
       apply_call(call, *body, readers[call]);
     } else {
       failures_.body_failed(call, body.take_status(), lines);
