@@ -11,8 +11,8 @@ constexpr int64_t kBandBytes = 32 << 10, kMostBandBytes = 512 << 10;
 // Images of whose taps this share lies outside are better taken together.
 constexpr double kWorthLeavingOut = 0.05;
 constexpr int64_t kFewImages = 6;
-// Images that lie a multiple of this apart fall into few sets of the cache.
-constexpr int64_t kConflictStride = 2048;
+// Images that lie a multiple of this apart fall into few sets of the cache, which hold no more lines than this.
+constexpr int64_t kConflictStride = 2048, kConflictRows = 6;
 // Elements of a row sink's share: they are still in L1 when it is told.
 constexpr int64_t kSinkElements = 2048;
 
@@ -75,7 +75,11 @@ DirectConv<T>::DirectConv(const ConvWalk& walk) : walk_(walk) {
       for (int64_t c = 0; c < walk.in_c; ++c) in_offsets_.push_back(((row * walk.in_c + c) * h.step + col % h.step) * line_ + col / h.step);
     }
   }
-  if (way_ == Way::kImages) rows_ = static_cast<int>(ceil_div(walk.batch, ceil_div(walk.batch, rows_)));
+  if (way_ == Way::kImages) {
+    const int64_t image_bytes = v.in * h.in * walk.in_c * static_cast<int64_t>(sizeof(T));
+    const int64_t most = image_bytes % kConflictStride == 0 ? std::min<int64_t>(rows_, kConflictRows) : rows_;
+    rows_ = static_cast<int>(ceil_div(walk.batch, ceil_div(walk.batch, most)));
+  }
 }
 
 template <class T>
@@ -86,8 +90,7 @@ typename DirectConv<T>::Way DirectConv<T>::choose_way() const {
     const bool fits = pixels * static_cast<double>(std::max<int64_t>(1, walk_.in_c) * static_cast<int64_t>(sizeof(T))) <= kMostBandBytes;
     return fits ? Way::kBands : Way::kPixels;  // a dilated window or wide padding may see few pixels of a vast band
   }
-  const int64_t image_bytes = v.in * h.in * walk_.in_c * static_cast<int64_t>(sizeof(T));
-  if (!walk_.backward || walk_.batch < kFewImages || image_bytes % kConflictStride == 0 || packed_filter_size() == 0) return Way::kPixels;
+  if (!walk_.backward || walk_.batch < kFewImages || packed_filter_size() == 0) return Way::kPixels;
   const double all = static_cast<double>(walk_.area()) * static_cast<double>(walk_.taps());
   const double inside = static_cast<double>(v.pairs()) * static_cast<double>(h.pairs());
   return inside < all * (1 - kWorthLeavingOut) ? Way::kImages : Way::kPixels;

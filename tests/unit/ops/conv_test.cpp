@@ -150,6 +150,10 @@ TEST_CASE("images of many rows are read band by band, their filters' gradients b
   }
 }
 
+TEST_CASE("images whose sizes are powers of two are taken together, fewer at a time") {
+  for (int64_t stride : {1, 2}) CHECK(error<double>(shape(8, 6, 9, 256, stride, 1, 1, "SAME"), What::kInput) < 1e-10);
+}
+
 TEST_CASE("padding far wider than the image costs no memory") {
   ConvShape s = shape(2, 5, 1, 8, 1, 1, 1, "VALID");
   s.stride_w = 1'000'000'000, s.pad_left = 2'000'000'000, s.out_w = 4;
