@@ -5,7 +5,16 @@
 
 namespace emplace {
 namespace {
-bool owned(const Variable& v) { return v.value.buffer() != nullptr && v.value.buffer().use_count() == 1; }
+
+/// Does nobody else hold the buffer? Then what others did with it has happened before: use_count() alone orders nothing, but
+/// letting go of it does.
+bool owned(const Variable& v) {
+  auto mine = v.value.buffer();
+  if (mine == nullptr || mine.use_count() != 2) return false;
+  mine.reset();
+  return true;
+}
+
 }  // namespace
 
 Status store_value(KernelContext& c, Variable& variable, const Tensor& value) {

@@ -236,11 +236,13 @@ Status Executor::settle_outputs(StepId id) {
   bool planned = plan_.modes[id] == StepMode::kPlanned;
   bool own_rule = def && !planned && s.control == Control::kNone;
   thread_local RuleContext rule;
+  static const Shape unknown = Shape::unknown();
   if (own_rule) {
     rule.begin(graph_.type(s.node));
     for (size_t i = 0; i < rule.inputs.size(); ++i) {
       bool handle = c.inputs_[i].dtype() == DType::kResource || is_ref(c.inputs_[i].dtype());
-      rule.inputs[i] = {&c.inputs_[i].shape(), handle ? nullptr : &c.inputs_[i], nullptr};
+      // A reference's own shape is not that of its variable, which others may be writing.
+      rule.inputs[i] = {is_ref(c.inputs_[i].dtype()) ? &unknown : &c.inputs_[i].shape(), handle ? nullptr : &c.inputs_[i], nullptr};
     }
     RETURN_IF_ERROR(def->shape_rule()(rule));
   }
