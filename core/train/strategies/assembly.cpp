@@ -109,13 +109,13 @@ void add_tower_tensors(Assembly& a, Tower& tower, const Replacements& instead) {
 }
 
 void mean_over_towers(Assembly& a, const std::vector<Tower>& towers, Endpoint total, const std::string& device) {
-  auto mean = [&](auto value_of) {
+  auto mean = [&](size_t which, auto value_of) {
     std::vector<Endpoint> values;
     for (const Tower& t : towers) values.push_back(value_of(t));
-    return add_mean_over_towers(a.edit, towers, values, total, device);
+    return add_mean_over_towers(a.edit, towers, values, which, total, device);
   };
-  a.out.loss = mean([](const Tower& t) { return t.loss; });
-  for (size_t i = 0; i < a.out.metrics.size(); ++i) a.out.batch_metrics[i] = mean([i](const Tower& t) { return t.metrics[i]; });
+  a.out.loss = mean(0, [](const Tower& t) { return t.loss; });
+  for (size_t i = 0; i < a.out.metrics.size(); ++i) a.out.batch_metrics[i] = mean(i + 1, [i](const Tower& t) { return t.metrics[i]; });
 }
 
 Status train_on_one_device(Assembly& a) {

@@ -40,7 +40,7 @@ Result<std::vector<Tower>> add_replicas(Assembly& a, const BatchParts& parts) {
     Tower t;
     t.scope = free_scope(a.edit, cat("replica_", i));
     t.device = devices[i];
-    t.rows = parts.rows[i];
+    ASSIGN_OR_RETURN(t.weights, tower_weights(a.edit.graph(), parts, i, step_tensors(a)));
     Replacements instead;
     for (const auto& [whole, by_replica] : parts.placeholders) instead.emplace_back(whole, by_replica[i]);
     t.variables = i == 0 ? a.variables : copy_variables(a, i, t.device, instead);

@@ -5,7 +5,7 @@
 namespace emplace {
 namespace {
 
-std::vector<Tower> add_towers(Assembly& a, const BatchParts* parts) {
+Result<std::vector<Tower>> add_towers(Assembly& a, const BatchParts* parts) {
   const Replication& replication = a.request.replication;
   std::vector<Tower> towers;
   for (size_t i = 0; i < replication.replicas.size(); ++i) {
@@ -15,7 +15,7 @@ std::vector<Tower> add_towers(Assembly& a, const BatchParts* parts) {
     t.variables = a.variables;
     Replacements instead;
     if (parts) {
-      t.rows = parts->rows[i];
+      ASSIGN_OR_RETURN(t.weights, tower_weights(a.edit.graph(), *parts, i, step_tensors(a)));
       for (const auto& [whole, by_replica] : parts->placeholders) instead.emplace_back(whole, by_replica[i]);
     }
     add_tower_tensors(a, t, instead);
@@ -43,7 +43,7 @@ OptimizerState add_state(Assembly& a) {
 Status update_together(Assembly& a) {
   const std::string& ps = a.request.replication.ps;
   ASSIGN_OR_RETURN(BatchParts parts, split_batch(a.edit, step_tensors(a), a.request.replication.replicas.size()));
-  const std::vector<Tower> towers = add_towers(a, &parts);
+  ASSIGN_OR_RETURN(const std::vector<Tower> towers, add_towers(a, &parts));
   ASSIGN_OR_RETURN(auto by_tower, tower_gradients(a, towers));
   std::vector<GradientAndVariable> means;
   for (size_t v = 0; v < a.variables.size(); ++v) {
@@ -63,7 +63,7 @@ Status update_together(Assembly& a) {
 /// Each tower with an update of its own, from a batch of its own.
 Status update_apart(Assembly& a) {
   const std::string& ps = a.request.replication.ps;
-  const std::vector<Tower> towers = add_towers(a, nullptr);
+  ASSIGN_OR_RETURN(const std::vector<Tower> towers, add_towers(a, nullptr));
   ASSIGN_OR_RETURN(auto by_tower, tower_gradients(a, towers));
   ASSIGN_OR_RETURN(Pace pace, set_pace(a, ps));
   const OptimizerState state = add_state(a);

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/graph/colocation.h"
+#include "core/train/strategies/batch_share.h"
 
 namespace emplace {
 namespace {
@@ -34,9 +36,35 @@ std::vector<NodeId> ancestors(const Graph& g, const std::vector<Endpoint>& of) {
 
 bool is_placeholder(std::string_view op) { return op == "Placeholder" || op == "PlaceholderV2" || op == "PlaceholderWithDefault"; }
 
+/// Does nothing but hand on a variable's value?
 bool reads_variable(const Graph& g, NodeId node) {
+  return (g.op(node) == "Identity" || g.op(node) == "ReadVariableOp") && is_variable_op(g.op(g.inputs(node)[0].node));
+}
+
+/// Must it be where a variable is? Its handle cannot be read elsewhere.
+bool takes_handle(const Graph& g, NodeId node) {
   auto inputs = g.inputs(node);
-  return std::any_of(inputs.begin(), inputs.end(), [&](const Endpoint& e) { return is_variable_op(g.op(e.node)); });
+  return std::any_of(inputs.begin(), inputs.end(), [&](const Endpoint& e) { return g.output_type(e) == DType::kResource; });
+}
+
+/// Lets a copy be where the copies of the variables are that the original was colocated with. False: it is bound to a
+/// node that has no copy.
+bool follow_colocation(GraphEditor& edit, NodeId copy, NodeId first_copy, const Replacements& instead) {
+  const Graph& g = edit.graph();
+  const AttrValue* written = g.attrs(copy).find("_class");
+  if (written == nullptr || written->get_if<std::vector<std::string>>() == nullptr) return true;
+  std::vector<std::string> groups = *written->get_if<std::vector<std::string>>();
+  bool free = true;
+  for (std::string& group : groups) {
+    if (!std::string_view(group).starts_with(kColocationPrefix)) continue;
+    const NodeId with = g.find(std::string_view(group).substr(kColocationPrefix.size()));
+    if (with == kNoNode || with >= first_copy) continue;
+    auto found = std::find_if(instead.begin(), instead.end(), [&](const auto& pair) { return pair.first.node == with; });
+    if (found == instead.end()) free = false;
+    else group = cat(kColocationPrefix, g.name(found->second.node));
+  }
+  edit.set_attr(copy, "_class", AttrValue::list_of(AttrKind::kString, std::move(groups)));
+  return free;
 }
 
 bool has_open_batch(const Graph& g, NodeId placeholder) {
@@ -71,6 +99,26 @@ Endpoint first_dimension(GraphEditor& edit, Endpoint tensor) {
   return edit.add_output(std::move(slice));
 }
 
+/// Where each part begins and ends in the batch, each a vector of one number: the outputs of two nodes.
+struct Bounds {
+  NodeId begins, ends;
+  Endpoint ones;
+};
+
+/// A replica without rows gets the batch's last one, which counts nothing: means and normalisations of no rows are not
+/// numbers, and some ops refuse them.
+Bounds part_bounds(GraphEditor& edit, Endpoint rows, Endpoint sizes, size_t replicas) {
+  Endpoint axis = edit.constant("batch/axis", scalar_of(DType::kInt32, 0), {}, kHost), one = edit.constant("batch/one", scalar_of(DType::kInt32, 1), {}, kHost);
+  NewNode sum{.name = "batch/starts", .op = "Cumsum", .inputs = {sizes, axis}, .attrs = {{"exclusive", AttrValue::of(true)}}, .device = kHost};
+  Endpoint last = add_op(edit, "batch/last", "Sub", {rows, one}, kHost);
+  Endpoint begins = add_op(edit, "batch/begins", "Minimum", {edit.add_output(std::move(sum)), last}, kHost);
+  Endpoint taken = add_op(edit, "batch/taken", "Maximum", {sizes, one}, kHost);
+  auto apart = [&](Endpoint bounds) {
+    return edit.add({.name = "batch/split", .op = "Split", .inputs = {axis, bounds}, .attrs = {{"num_split", AttrValue::of(static_cast<int64_t>(replicas))}}, .device = kHost});
+  };
+  return {apart(begins), apart(add_op(edit, "batch/ends", "AddV2", {begins, taken}, kHost)), integers(edit, "batch/strides", {1})};
+}
+
 }  // namespace
 
 Result<BatchParts> split_batch(GraphEditor& edit, const std::vector<Endpoint>& tensors, size_t replicas) {
@@ -94,16 +142,32 @@ Result<BatchParts> split_batch(GraphEditor& edit, const std::vector<Endpoint>& t
   NewNode unstack{.name = "batch/unstack", .op = "Unpack", .inputs = {sizes}, .device = kHost};
   unstack.attrs = {{"num", AttrValue::of(static_cast<int64_t>(replicas))}, {"axis", AttrValue::of(int64_t{0})}};
   NodeId each = edit.add(std::move(unstack));
-  for (uint32_t i = 0; i < replicas; ++i) out.rows.push_back(to_float(edit, "batch/part", {each, i}));
+  Endpoint one = edit.constant("batch/one", scalar_of(DType::kFloat, 1), {}, kHost);
+  for (uint32_t i = 0; i < replicas; ++i) {
+    out.rows.push_back(to_float(edit, "batch/part", {each, i}));
+    Endpoint any = add_op(edit, "batch/any", "Minimum", {out.rows.back(), one}, kHost);
+    out.whole.push_back(add_op(edit, "batch/whole", "Mul", {out.total, any}, kHost));
+  }
+  const Bounds bounds = part_bounds(edit, rows, sizes, replicas);
   for (const Endpoint& p : placeholders) {
-    const std::string name = free_name(edit, "split");
-    Endpoint axis = edit.constant(cat(name, "/split_dim"), scalar_of(DType::kInt32, 0), {}, kHost);
-    NewNode split{.name = name, .op = "SplitV", .inputs = {p, sizes, axis}, .device = kHost};
-    split.attrs = {{"num_split", AttrValue::of(static_cast<int64_t>(replicas))}};
-    NodeId parts = edit.add(std::move(split));
     auto& [whole, by_replica] = out.placeholders.emplace_back();
     whole = p;
-    for (uint32_t i = 0; i < replicas; ++i) by_replica.push_back({parts, i});
+    for (uint32_t i = 0; i < replicas; ++i) {
+      by_replica.push_back(add_op(edit, "split", "StridedSlice", {p, {bounds.begins, i}, {bounds.ends, i}, bounds.ones}, kHost));
+    }
+  }
+  return out;
+}
+
+Result<std::vector<Endpoint>> tower_weights(const Graph& graph, const BatchParts& parts, size_t i, const std::vector<Endpoint>& tensors) {
+  std::vector<Endpoint> batch, out;
+  for (const auto& [whole, by_replica] : parts.placeholders) batch.push_back(whole);
+  for (const Endpoint& tensor : tensors) {
+    const BatchShare share = batch_share(graph, tensor, batch);
+    if (share == BatchShare::kMixed && out.empty()) {
+      return invalid_argument(cat("the loss '", graph.name(tensor.node), "' adds a sum over the samples to what is none, so that the parts of a batch do not make up the whole; take the mean over the samples"));
+    }
+    out.push_back(share == BatchShare::kSum ? parts.whole[i] : parts.rows[i]);
   }
   return out;
 }
@@ -122,9 +186,11 @@ std::vector<Endpoint> add_tower(GraphEditor& edit, const std::vector<Endpoint>& 
     if (reads_variable(g, node) && (!of_copy || replaced({node, 0}) != Endpoint{node, 0})) continue;
     nodes.push_back(node);
   }
+  const auto first_copy = static_cast<NodeId>(g.num_nodes());
   std::vector<NodeId> copies = edit.clone(nodes, [&](std::string_view name) { return cat(scope, "/", name); });
   for (NodeId copy : copies) {
-    edit.set_device(copy, device);
+    const bool bound = !follow_colocation(edit, copy, first_copy, instead) || takes_handle(g, copy);
+    edit.set_device(copy, bound ? "" : device);
     for (uint32_t i = 0; i < g.node(copy).num_inputs; ++i) {
       const Endpoint from = g.inputs(copy)[i];
       if (Endpoint to = replaced(from); to != from) edit.set_input(copy, i, to);
@@ -165,19 +231,19 @@ std::vector<Endpoint> add_all_reduced_means(GraphEditor& edit, const std::vector
 }
 
 Endpoint objective(GraphEditor& edit, const Tower& tower) {
-  if (tower.rows.node == kNoNode) return tower.loss;
+  if (tower.weights.empty()) return tower.loss;
   const std::string scope = cat(tower.scope, "/");
-  Endpoint rows = as_type(edit, tower.rows, edit.type(tower.loss), scope, tower.device);
-  return add_op(edit, cat(scope, "objective"), "Mul", {tower.loss, rows}, tower.device);
+  Endpoint weight = as_type(edit, tower.weights.front(), edit.type(tower.loss), scope, tower.device);
+  return add_op(edit, cat(scope, "objective"), "Mul", {tower.loss, weight}, tower.device);
 }
 
-Endpoint add_mean_over_towers(GraphEditor& edit, const std::vector<Tower>& towers, const std::vector<Endpoint>& values, Endpoint total, const std::string& device) {
+Endpoint add_mean_over_towers(GraphEditor& edit, const std::vector<Tower>& towers, const std::vector<Endpoint>& values, size_t which, Endpoint total, const std::string& device) {
   std::vector<Endpoint> parts;
   for (size_t i = 0; i < towers.size(); ++i) {
     // The mean of no rows is NaN and counts nothing.
     const std::string scope = cat(towers[i].scope, "/");
-    Endpoint rows = as_type(edit, towers[i].rows, edit.type(values[i]), scope, towers[i].device);
-    parts.push_back(add_op(edit, cat(scope, "MulNoNan"), "MulNoNan", {values[i], rows}, towers[i].device));
+    Endpoint weight = as_type(edit, towers[i].weights[which], edit.type(values[i]), scope, towers[i].device);
+    parts.push_back(add_op(edit, cat(scope, "MulNoNan"), "MulNoNan", {values[i], weight}, towers[i].device));
   }
   return add_mean(edit, parts, total, "batch/", device);
 }

@@ -15,7 +15,9 @@ struct Tower {
   std::string device;  // "/device:GPU:0"
   Endpoint loss;       // over its own rows
   std::vector<Endpoint> metrics;  // likewise
-  Endpoint rows;       // how many, float32; kNoNode: the batch is not split
+  /// How much its loss and then its metrics count in those of all towers, float32: its rows, or all rows where they are
+  /// sums over samples. Empty: the batch is not split.
+  std::vector<Endpoint> weights;
   std::vector<TrainVariable> variables;  // that it reads: the trained ones, or its copies of them
 };
 
@@ -23,8 +25,12 @@ struct Tower {
 struct BatchParts {
   Endpoint total;               // rows, float32
   std::vector<Endpoint> rows;   // by replica, float32
+  std::vector<Endpoint> whole;  // by replica, float32: all rows, or none if it has none itself
   std::vector<std::pair<Endpoint, std::vector<Endpoint>>> placeholders;  // with a part by replica
 };
+
+/// The weights of replica `i` for `tensors`, the loss first. InvalidArgument: the loss is a sum over samples and something else.
+Result<std::vector<Endpoint>> tower_weights(const Graph& graph, const BatchParts& parts, size_t i, const std::vector<Endpoint>& tensors);
 
 /// Cuts every placeholder that `tensors` depend on and whose first dimension is open. On the CPU, where batches arrive.
 /// InvalidArgument if there is none.
@@ -40,12 +46,12 @@ std::vector<Endpoint> add_tower(GraphEditor& edit, const std::vector<Endpoint>& 
 /// Requests `device` for a variable, its first value, assignment and read.
 void move_variable(GraphEditor& edit, const TrainVariable& variable, const std::string& device);
 
-/// What a tower's gradients are of: its loss times its rows, so that their sum over the towers is that of all samples. Its
+/// What a tower's gradients are of: its loss times its weight, so that their sum over the towers is that of all samples. Its
 /// loss itself if the batch is not split.
 Endpoint objective(GraphEditor& edit, const Tower& tower);
 
-/// The mean over the samples of all towers of a value that is each tower's mean over its own.
-Endpoint add_mean_over_towers(GraphEditor& edit, const std::vector<Tower>& towers, const std::vector<Endpoint>& values, Endpoint total, const std::string& device);
+/// Of a value that each tower has of its own samples, that of all: `which` of their weights, loss first.
+Endpoint add_mean_over_towers(GraphEditor& edit, const std::vector<Tower>& towers, const std::vector<Endpoint>& values, size_t which, Endpoint total, const std::string& device);
 
 /// sum(parts) / total on every part's own device, by NcclAllReduce.
 std::vector<Endpoint> add_all_reduced_means(GraphEditor& edit, const std::vector<Tower>& towers, const std::vector<Endpoint>& parts, Endpoint total, int64_t number);
