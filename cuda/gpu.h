@@ -18,7 +18,7 @@ class CudaGpu final : public Gpu {
   ~CudaGpu() override;
 
   Status activate() override;
-  void* stream() override { return of(Lane::kCompute); }
+  void* stream(Lane lane) override { return of(lane); }
   void* kernel_state() override { return &state_; }
 
   int64_t page_bytes() const override { return pages_.page_bytes(); }

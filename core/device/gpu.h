@@ -33,13 +33,14 @@ class GpuRecording {
 /// time enqueues; the memory functions are called under the pool's lock.
 class Gpu : public PageSource {
  public:
-  enum class Lane : uint8_t { kCompute, kToDevice, kToHost, kPeer };
-  static constexpr int kNumLanes = 4;
+  enum class Lane : uint8_t { kCompute, kBranch1, kBranch2, kBranch3, kToDevice, kToHost, kPeer };
+  static constexpr int kNumLanes = 7, kNumBranches = 4;  // kernels run in kCompute, and while it is recorded in branches of it
 
   /// Before a kernel of this GPU runs on the calling thread.
   virtual Status activate() = 0;
   /// KernelContext::stream_ and KernelInit::gpu of its kernels.
-  virtual void* stream() = 0;
+  virtual void* stream(Lane lane) = 0;
+  void* stream() { return stream(Lane::kCompute); }
   virtual void* kernel_state() = 0;
 
   /// The bytes at `from` (host) are read before the call returns.
@@ -61,7 +62,8 @@ class Gpu : public PageSource {
   /// card tells, the others have 0. Nothing: it cannot be told.
   virtual std::optional<int64_t> overhead_bytes() { return {}; }
 
-  /// What is enqueued in the compute lane until end_recording() is noted, not run.
+  /// What is enqueued in the compute lane until end_recording() is noted, not run, and likewise what is enqueued in a branch
+  /// that has waited for it. The compute lane waits for all of them before the end.
   virtual Status begin_recording() = 0;
   virtual Result<std::unique_ptr<GpuRecording>> end_recording() = 0;
 };

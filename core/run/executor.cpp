@@ -46,22 +46,26 @@ StepId Executor::guarded_step() const {
 
 // In lanes where steps will run beside each other, unless a limit leaves no room for them.
 void Executor::lay_out_memory() {
-  // One thread enqueues on GPUs, which run beside it and each other as it is.
-  if (threads_.inter_op > 1 && !program_.has_loops && !uses_gpus_) {
+  // One thread enqueues on GPUs, which run beside it and each other as it is; branches of one run beside each other in recordings.
+  if (uses_gpus_) return lay_out_branches();
+  if (threads_.inter_op > 1 && !program_.has_loops) {
     auto schedule = std::make_unique<Schedule>(graph_, program_, plan_);
     if (schedule->worth_it()) schedule_ = std::move(schedule);
   }
   if (!schedule_) return plan_memory(file_, program_, plan_);
   Plan in_lanes = plan_;
   plan_memory(file_, program_, in_lanes, schedule_->lanes());
-  bool fits = true;
-  for (DeviceId d = 0; d < devices_.size(); ++d) {
-    int64_t limit = runtime_.pools[d]->limit();
-    fits &= limit == 0 || in_lanes.devices[d].bytes <= limit - runtime_.pools[d]->persistent_bytes();
-  }
-  if (!fits) return plan_memory(file_, program_, plan_);
+  if (!fits(in_lanes)) return plan_memory(file_, program_, plan_);
   plan_.values = std::move(in_lanes.values);
   plan_.devices = std::move(in_lanes.devices);
+}
+
+bool Executor::fits(const Plan& plan) const {
+  for (DeviceId d = 0; d < devices_.size(); ++d) {
+    int64_t limit = runtime_.pools[d]->limit();
+    if (limit != 0 && plan.devices[d].bytes > limit - runtime_.pools[d]->persistent_bytes()) return false;
+  }
+  return true;
 }
 
 void Executor::schedule() {

@@ -57,6 +57,8 @@ class Executor {
   void order_gpu_launches();
   void run_copies_beside();
   void record_runs();
+  void find_branches(size_t first_launch, std::vector<RecordedRun::Part>& parts) const;
+  bool records_runs() const;
   GpuNodeKernel* recordable(const Launch& launch) const;
   StepId next_use(StepId copy, ValueId v, bool reads) const;
   bool overlap(ValueId a, ValueId b) const;
@@ -72,6 +74,9 @@ class Executor {
   void list_releases();
   void list_launches();
   void lay_out_memory();
+  void lay_out_branches();
+  bool fits(const Plan& plan) const;
+  bool conflict(StepId earlier, StepId later) const;
   void schedule();
 
   Status run_launch(const Launch& launch, int64_t step);
@@ -110,6 +115,7 @@ class Executor {
   std::vector<std::unique_ptr<FusedKernel>> fused_;
   std::vector<std::unique_ptr<Kernel>> copy_waits_;
   std::vector<std::unique_ptr<RecordedRun>> recorded_;
+  std::vector<uint8_t> branches_;  // by StepId; empty: recordings are one chain
   MemoryGuard guard_;
   std::vector<Launch> launches_;  // of the program outside of loops
   // Where independent steps are worth running beside each other.

@@ -1,15 +1,19 @@
 // The flat launches where GPUs are involved: copies beside other work, with waits where their results are used or their
 // sources overwritten; and runs of launches that are recorded.
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "core/run/executor.h"
 #include "core/run/gpu_kernels.h"
+#include "core/run/schedule.h"
 
 namespace emplace {
 namespace {
 
 constexpr StepId kLookAhead = 4096;  // steps; a wait that comes too early is still right
+constexpr size_t kMostBranched = 2048;  // parts of a recording whose pairs are looked at
+constexpr int64_t kMostMemory = 2;      // times what one chain needs, for branches
 
 }  // namespace
 
@@ -82,6 +86,60 @@ GpuNodeKernel* Executor::recordable(const Launch& launch) const {
   return dynamic_cast<GpuNodeKernel*>(launch.kernel);
 }
 
+bool Executor::records_runs() const {
+  return !runtime_.observer && !runtime_.gpu_options.sync_every_node && runtime_.gpu_options.exec != GpuExec::kEager;
+}
+
+// Branches hand on memory among their own steps only, unless that takes much more of it.
+void Executor::lay_out_branches() {
+  Plan in_branches = plan_;
+  plan_memory(file_, program_, plan_);
+  if (!records_runs() || program_.has_loops) return;
+  std::vector<uint8_t> branches = Schedule(graph_, program_, in_branches).lanes();
+  plan_memory(file_, program_, in_branches, branches);
+  if (!fits(in_branches)) return;
+  for (DeviceId d = 0; d < devices_.size(); ++d) {
+    if (in_branches.devices[d].bytes > kMostMemory * plan_.devices[d].bytes) return;
+  }
+  plan_.values = std::move(in_branches.values);
+  plan_.devices = std::move(in_branches.devices);
+  branches_ = std::move(branches);
+}
+
+// Must `later` wait for `earlier`? If one of them writes what the other reads or writes, under any name.
+bool Executor::conflict(StepId earlier, StepId later) const {
+  const Step &a = program_.steps[earlier], &b = program_.steps[later];
+  auto same = [&](ValueId v, ValueId w) {
+    const bool placed = plan_.values[v].storage == Storage::kBlock || plan_.values[v].storage == Storage::kFixed;
+    return v == w || !placed || overlap(v, w);
+  };
+  auto any = [&](std::span<const ValueId> written, std::span<const ValueId> used) {
+    return std::any_of(written.begin(), written.end(), [&](ValueId v) { return std::any_of(used.begin(), used.end(), [&](ValueId w) { return same(v, w); }); });
+  };
+  return any(program_.outputs(a), program_.inputs(b)) || any(program_.outputs(a), program_.outputs(b)) || any(program_.outputs(b), program_.inputs(a));
+}
+
+// Each part waits for the last one of every other branch that it conflicts with: that one waits for the ones before it.
+void Executor::find_branches(size_t first_launch, std::vector<RecordedRun::Part>& parts) const {
+  if (branches_.empty() || parts.size() > kMostBranched) return;
+  std::array<int, Schedule::kLanes> number{};  // of a lane of the schedule, by first use; 0: not used yet
+  static_assert(Schedule::kLanes <= Gpu::kNumBranches);
+  int used = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const StepId step = launches_[first_launch + i].step;
+    int& n = number[branches_[step]];
+    if (n == 0) n = ++used;
+    parts[i].branch = static_cast<uint8_t>(n - 1);
+    std::array<bool, Gpu::kNumBranches> found{};
+    found[parts[i].branch] = true;
+    for (size_t j = i; j-- > 0;) {
+      if (found[parts[j].branch] || !conflict(launches_[first_launch + j].step, step)) continue;
+      found[parts[j].branch] = true;
+      parts[i].after.push_back(static_cast<uint32_t>(j));
+    }
+  }
+}
+
 void Executor::record_runs() {
   std::vector<Launch> shorter;
   for (size_t i = 0; i < launches_.size();) {
@@ -97,6 +155,7 @@ void Executor::record_runs() {
       shorter.push_back(launches_[i++]);
       continue;
     }
+    find_branches(i, parts);
     recorded_.push_back(std::make_unique<RecordedRun>(std::move(parts), first->gpu(), runtime_.gpu_options.exec == GpuExec::kGraph));
     shorter.push_back({recorded_.back().get(), launches_[i].context, launches_[i].step});
     i = end;
@@ -107,7 +166,7 @@ void Executor::record_runs() {
 void Executor::order_gpu_launches() {
   if (!uses_gpus_ || runtime_.observer || runtime_.gpu_options.sync_every_node) return;
   run_copies_beside();
-  if (runtime_.gpu_options.exec != GpuExec::kEager) record_runs();
+  if (records_runs()) record_runs();
 }
 
 }  // namespace emplace

@@ -15,11 +15,11 @@ using emplace::testing::RunCase;
 
 constexpr DeviceId kGpu0 = 1, kGpu1 = 2;
 
-/// A GPU that forgets to wait in one lane.
+/// A GPU that forgets to wait in one lane, but for the first `kept` times.
 class Forgetful final : public Gpu {
  public:
-  Forgetful(std::unique_ptr<Gpu> gpu, Lane lane) : gpu_(std::move(gpu)), lane_(lane) {}
-  Status wait_for(GpuEvent& event, Lane lane) override { return lane == lane_ ? ok_status() : gpu_->wait_for(event, lane); }
+  Forgetful(std::unique_ptr<Gpu> gpu, Lane lane, int kept) : gpu_(std::move(gpu)), lane_(lane), kept_(kept) {}
+  Status wait_for(GpuEvent& event, Lane lane) override { return lane == lane_ && kept_-- <= 0 ? ok_status() : gpu_->wait_for(event, lane); }
   Status copy_peer(void* to, Gpu& other, const void* from, size_t bytes, Lane lane) override {
     return gpu_->copy_peer(to, *static_cast<Forgetful&>(other).gpu_, from, bytes, lane);
   }
@@ -30,7 +30,7 @@ class Forgetful final : public Gpu {
   Status map(std::byte* at, int64_t bytes) override { return gpu_->map(at, bytes); }
   Status unmap(std::byte* at, int64_t bytes) override { return gpu_->unmap(at, bytes); }
   Status activate() override { return gpu_->activate(); }
-  void* stream() override { return gpu_->stream(); }
+  void* stream(Lane lane) override { return gpu_->stream(lane); }
   void* kernel_state() override { return gpu_->kernel_state(); }
   Status copy_in(void* to, const void* from, size_t bytes, Lane lane) override { return gpu_->copy_in(to, from, bytes, lane); }
   Result<uint64_t> copy_out(void* to, const void* from, size_t bytes, Lane lane) override { return gpu_->copy_out(to, from, bytes, lane); }
@@ -44,14 +44,15 @@ class Forgetful final : public Gpu {
  private:
   std::unique_ptr<Gpu> gpu_;
   Lane lane_;
+  int kept_;
 };
 
 class ForgetfulBackend final : public GpuBackend {
  public:
-  explicit ForgetfulBackend(Gpu::Lane lane) : lane_(lane) {}
+  explicit ForgetfulBackend(Gpu::Lane lane, int kept = 0) : lane_(lane), kept_(kept) {}
   Result<std::unique_ptr<Gpu>> open(const GpuOptions& options) override {
     ASSIGN_OR_RETURN(auto gpu, backend_.open(options));
-    return std::unique_ptr<Gpu>(std::make_unique<Forgetful>(std::move(gpu), lane_));
+    return std::unique_ptr<Gpu>(std::make_unique<Forgetful>(std::move(gpu), lane_, kept_));
   }
   Result<std::vector<PhysicalGpu>> enumerate() override { return backend_.enumerate(); }
   bool peers(int a, int b) override { return backend_.peers(a, b); }
@@ -61,6 +62,7 @@ class ForgetfulBackend final : public GpuBackend {
  private:
   CudaBackend backend_;
   Gpu::Lane lane_;
+  int kept_;
 };
 
 /// Two logical GPUs on the stand-in's card.
@@ -166,6 +168,65 @@ TEST_CASE("a wait that is missing shows in some order of the streams") {
     for (uint64_t seed = 1; seed <= 60; ++seed) caught += run_zigzag(backend, seed, GpuExec::kEager) != want;
     INFO("lane " << static_cast<int>(lane));
     CHECK(caught >= 15);
+  }
+}
+
+/// Chains from one value to one sum, in memory that each of them uses again, some of them across another.
+std::vector<Endpoint> branches(GpuCase& g) {
+  std::vector<float> numbers(700);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 31) - 15;
+  Endpoint x = g.constant(Tensor::of<float>(Shape{700}, numbers));
+  Endpoint start = g.binary("AddV2", x, x, kGpu0), before = start;
+  std::vector<Endpoint> ends;
+  for (int branch = 0; branch < 5; ++branch) {
+    Endpoint v = g.binary("Sub", start, x, kGpu0);
+    for (int i = 0; i < 6; ++i) v = g.binary(i % 2 ? "AddV2" : "Sub", v, i == 4 ? before : x, kGpu0);
+    ends.push_back(v);
+    before = v;
+  }
+  Endpoint sum = ends[0];
+  for (size_t i = 1; i < ends.size(); ++i) sum = g.binary("Sub", sum, g.binary("Mul", ends[i], x, kGpu0), kGpu0);
+  return {sum, ends[2]};
+}
+
+/// Empty if the run failed.
+std::vector<float> run_branches(GpuBackend& backend, uint64_t seed, GpuExec exec) {
+  standin::set_seed(seed);
+  std::vector<float> all;
+  {
+    GpuCase g(backend);
+    SessionOptions options;
+    options.gpu.exec = exec;
+    if (auto outputs = g.fetch_all(branches(g), options, 4); outputs.ok()) {
+      for (const Tensor& t : *outputs) {
+        std::vector<float> values = floats(t);
+        all.insert(all.end(), values.begin(), values.end());
+      }
+    }
+  }
+  standin::set_seed(0);
+  return all;
+}
+
+TEST_CASE("branches of a recorded step give the bytes of one chain, in whatever order they run") {
+  CudaBackend backend;
+  const std::vector<float> want = run_branches(backend, 0, GpuExec::kEager);
+  REQUIRE(want.size() == 1400);
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    INFO("seed " << seed);
+    CHECK(run_branches(backend, seed, GpuExec::kGraph) == want);
+  }
+}
+
+TEST_CASE("a wait between branches that is missing shows in some order") {
+  CudaBackend honest;
+  const std::vector<float> want = run_branches(honest, 0, GpuExec::kEager);
+  for (Gpu::Lane lane : {Gpu::Lane::kCompute, Gpu::Lane::kBranch1, Gpu::Lane::kBranch2, Gpu::Lane::kBranch3}) {
+    ForgetfulBackend backend(lane, lane == Gpu::Lane::kCompute ? 0 : 1);  // the first: where the branch begins
+    int caught = 0;
+    for (uint64_t seed = 1; seed <= 40; ++seed) caught += run_branches(backend, seed, GpuExec::kGraph) != want;
+    INFO("lane " << static_cast<int>(lane));
+    CHECK(caught >= 5);
   }
 }
 
