@@ -13,3 +13,15 @@ TEST_CASE("SHA-256 gives the published digests") {
   for (int i = 0; i < 1'000'000; ++i) hash.update("a");
   CHECK(hash.finish() == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
+
+TEST_CASE("SHA-256: the processor's instructions and the portable code agree, in whatever pieces") {
+  std::string text;
+  for (size_t size = 0; size < 400; ++size, text += static_cast<char>(size * 37)) {
+    Sha256 plain = Sha256::portable(), pieces;
+    plain.update(text);
+    for (size_t at = 0, n = 1; at < text.size(); at += n, n = n * 3 % 131) pieces.update(std::string_view(text).substr(at, n));
+    const std::string want = plain.finish();
+    CHECK(pieces.finish() == want);
+    CHECK(sha256_hex(text) == want);
+  }
+}
