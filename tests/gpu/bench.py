@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times emplace on a GPU: a graph per metric, operands random and on the device, several equal nodes per step, the
-median step divided by them. Prints one JSON object: metric -> value (GB/s, TFLOP/s, microseconds).
+median step divided by them. Writes one JSON object after every metric: metric -> value (GB/s, TFLOP/s, microseconds).
 
-  tests/gpu/bench.py --binary build/emplace [--small] [METRIC...]
+  tests/gpu/bench.py --binary build/emplace --out FILE [--small] [METRIC...]
 
 --small: sizes for trying the script out on any device.
 """
@@ -31,8 +31,8 @@ def repeated(node, times):
     return nodes + [{"name": "all", "op": "NoOp", "input": [f"^y{i}" for i in range(times)]}]
 
 
-def run(binary, nodes, init, steps=20, flags=(), target="all"):
-    graph = {"node": [dict(n, device="/gpu:0") if n["op"] not in ("NoOp",) else n for n in nodes], "init": init, "target": [target]}
+def run(binary, nodes, init, steps, flags=()):
+    graph = {"node": [n if n["op"] == "NoOp" else {"device": "/gpu:0", **n} for n in nodes], "init": init, "target": ["all"]}
     with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
         json.dump(graph, f)
         f.flush()
@@ -48,19 +48,24 @@ class Bench:
     def __init__(self, binary, small):
         self.binary, self.small = binary, small
 
-    def op(self, node, operands, times=10, steps=20, flags=()):
+    def run(self, nodes, init, flags=()):
+        """Microseconds of a step."""
+        return run(self.binary, nodes, init, 2 if self.small else 20, flags)
+
+    def op(self, node, operands, times=10, flags=()):
         """Microseconds of one node."""
         nodes = [n for name, dtype, shape in operands for n in variable(name, dtype, shape)] + repeated(node, times)
-        return run(self.binary, nodes, [f"{name}/init" for name, _, _ in operands], steps, flags) / times
+        return self.run(nodes, [f"{name}/init" for name, _, _ in operands], flags) / times
 
     def gemm(self, dtype, flags=()):
-        n = 256 if self.small else 8192
+        n = 64 if self.small else 8192
         node = {"op": "MatMul", "input": ["a", "b"]}
-        return 2 * n ** 3 / self.op(node, [("a", dtype, (n, n)), ("b", dtype, (n, n))], 4, flags=flags) / 1e6
+        return 2 * n ** 3 / self.op(node, [("a", dtype, (n, n)), ("b", dtype, (n, n))], 4, flags) / 1e6
 
     def gemm_small(self):
         node = {"op": "MatMul", "input": ["a", "b"]}
-        return self.op(node, [("a", "float", (512, 512)), ("b", "float", (512, 512))], 100)
+        n = 32 if self.small else 512
+        return self.op(node, [("a", "float", (n, n)), ("b", "float", (n, n))], 100)
 
     def elementwise(self, op, dtype, arity):
         n = 1 << (12 if self.small else 28)
@@ -78,13 +83,13 @@ class Bench:
         n = 64 if self.small else 16384
         permutation = [{"name": "p", "op": "Const", "attr": {"dtype": "int32", "value": [1, 0]}}]
         nodes = variable("a", "float", (n, n)) + permutation + repeated({"op": "Transpose", "input": ["a", "p"]}, 10)
-        return 2 * n * n * 4 / (run(self.binary, nodes, ["a/init"]) / 10) / 1e3
+        return 2 * n * n * 4 / (self.run(nodes, ["a/init"]) / 10) / 1e3
 
     def total(self):
         n = 1 << (12 if self.small else 28)
         axes = [{"name": "axes", "op": "Const", "attr": {"dtype": "int32", "value": [0]}}]
         nodes = variable("a", "float", (n,)) + axes + repeated({"op": "Sum", "input": ["a", "axes"]}, 10)
-        return n * 4 / (run(self.binary, nodes, ["a/init"]) / 10) / 1e3
+        return n * 4 / (self.run(nodes, ["a/init"]) / 10) / 1e3
 
     def softmax(self):
         n = 64 if self.small else 8192
@@ -97,17 +102,44 @@ class Bench:
         us = self.op(node, [("x", "bfloat16", (n, 56, 56, c)), ("w", "bfloat16", (3, 3, c, c))])
         return 2 * n * 56 * 56 * 9 * c * c / us / 1e6
 
-    def chain(self, length, size, flags):
-        """Microseconds per node of a chain of additions."""
-        nodes = variable("a", "float", (size,))
-        nodes += [{"name": f"y{i}", "op": "AddV2", "input": [f"y{i - 1}" if i else "a", "a"]} for i in range(length)]
-        nodes += [{"name": "all", "op": "NoOp", "input": [f"^y{length - 1}"]}]
-        return run(self.binary, nodes, ["a/init"], flags=flags) / length
+    def chains(self, count, length, size, flags):
+        """Microseconds of so many chains of additions, each from a variable of its own."""
+        nodes, init, ends = [], [], []
+        for c in range(count):
+            nodes += variable(f"a{c}", "float", (size,))
+            nodes += [{"name": f"y{c}_{i}", "op": "AddV2", "input": [f"y{c}_{i - 1}" if i else f"a{c}", f"a{c}"]} for i in range(length)]
+            init.append(f"a{c}/init")
+            ends.append(f"^y{c}_{length - 1}")
+        return self.run(nodes + [{"name": "all", "op": "NoOp", "input": ends}], init, flags)
 
-    def start_ms(self):
-        """A process that adds two numbers on the GPU: the median of seven."""
-        graph = {"node": [{"name": "c", "op": "AddV2", "input": ["a", "a"], "device": "/gpu:0"},
-                          {"name": "a", "op": "Const", "attr": {"value": 1.5}}], "fetch": ["c"]}
+    def chain(self, flags):
+        """Microseconds per node of one long chain."""
+        length = 100 if self.small else 1000
+        return self.chains(1, length, 1024, flags) / length
+
+    def branches(self):
+        """What four equal branches of a recorded step take, by what one takes."""
+        flags = ["--gpu-exec", "graph"]
+        return self.chains(4, 100, 1024, flags) / self.chains(1, 100, 1024, flags)
+
+    def elementwise_chain(self):
+        """Microseconds of x = tanh(x) + x, four times."""
+        nodes = variable("x0", "float", (1 << (12 if self.small else 28),))
+        for i in range(4):
+            nodes += [{"name": f"t{i}", "op": "Tanh", "input": [f"x{i}"]}, {"name": f"x{i + 1}", "op": "AddV2", "input": [f"t{i}", f"x{i}"]}]
+        return self.run(nodes + [{"name": "all", "op": "NoOp", "input": ["^x4"]}], ["x0/init"])
+
+    def copy(self, source, target):
+        """GB/s from device to device, of a variable that is read in every step."""
+        n = 1 << (12 if self.small else 28)
+        nodes = [dict(node, device=source) for node in variable("a", "float", (n,))]
+        nodes += [{"name": "y", "op": "Neg" if "gpu" in target else "Identity", "input": ["a"], "device": target}, {"name": "all", "op": "NoOp", "input": ["^y"]}]
+        return 4 * n / self.run(nodes, ["a/init"]) / 1e3
+
+    def start_ms(self, op="AddV2"):
+        """A process that adds or multiplies two small matrices on the GPU: the median of seven."""
+        graph = {"node": [{"name": "c", "op": op, "input": ["a", "a"], "device": "/gpu:0"},
+                          {"name": "a", "op": "Const", "attr": {"value": [[1.5, 2], [3, 4]]}}], "fetch": ["c"]}
         times = []
         with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
             json.dump(graph, f)
@@ -133,15 +165,21 @@ METRICS = {
     "sum_gb_s": lambda b: b.total(),
     "softmax_bf16_gb_s": lambda b: b.softmax(),
     "conv_bf16_tflops": lambda b: b.conv(),
-    "eager_node_us": lambda b: b.chain(100 if b.small else 1000, 1024, ["--gpu-exec", "eager"]),
-    "replay_node_us": lambda b: b.chain(100 if b.small else 1000, 1024, ["--gpu-exec", "graph"]),
+    "eager_node_us": lambda b: b.chain(["--gpu-exec", "eager"]),
+    "replay_node_us": lambda b: b.chain(["--gpu-exec", "graph"]),
+    "branches_ratio": lambda b: b.branches(),
+    "chain8_us": lambda b: b.elementwise_chain(),
+    "h2d_gb_s": lambda b: b.copy("/cpu:0", "/gpu:0"),
+    "d2h_gb_s": lambda b: b.copy("/gpu:0", "/cpu:0"),
     "start_ms": lambda b: b.start_ms(),
+    "matmul_start_ms": lambda b: b.start_ms("MatMul"),
 }
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--binary", required=True)
+    parser.add_argument("--out", required=True)
     parser.add_argument("--small", action="store_true")
     parser.add_argument("metrics", nargs="*")
     args = parser.parse_args()
@@ -155,7 +193,9 @@ def main():
         except (RuntimeError, subprocess.SubprocessError, ValueError) as error:
             results[name] = None
             print(f"{name}: {error}", file=sys.stderr)
-    print(json.dumps(results))
+        print(name, results[name], flush=True)
+        with open(args.out, "w") as f:
+            json.dump(results, f)
 
 
 main()
