@@ -9,12 +9,18 @@
 namespace emplace {
 namespace {
 
-// What makes a node move, by node type; empty if the graph has no control flow. A reference Enter stays.
+// A reference Enter stays; the internal _SwitchN is a Switch with more outputs.
+Control move_of(std::string_view op) {
+  if (op == "RefEnter") return Control::kNone;
+  return op == "_SwitchN" ? Control::kSwitch : control_of(op);
+}
+
+// What makes a node move, by node type; empty if the graph has no control flow.
 std::vector<Control> moves_of(const Graph& graph) {
   std::vector<Control> moves;
   bool any = false;
   for (const NodeType& type : graph.types()) {
-    moves.push_back(type.op == "RefEnter" ? Control::kNone : control_of(type.op));
+    moves.push_back(move_of(type.op));
     any |= moves.back() != Control::kNone;
   }
   if (!any) moves.clear();
