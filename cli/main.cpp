@@ -7,6 +7,7 @@
 #include <exception>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/option_set.h"
@@ -93,6 +94,9 @@ int run_main(int argc, char** argv, Log& log) {
   // Placing looks at TensorFlow's kernels, running and the check before it at those that are there.
   options.pipeline.placing.available_kernels_only = command->name == "run" || command->name == "train" || command->name == "check";
   OptionSet set(command->name, command->summary);
+  std::vector<std::string_view> names;
+  for (const Command& c : kCommands) names.push_back(c.name);
+  set.sections(std::move(names));
   declare_options(set, command->name, options);
   std::string help;
   Status status = set.parse(argc - 2, argv + 2, help);

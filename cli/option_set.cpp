@@ -56,6 +56,7 @@ struct OptionSet::Impl {
   std::string command, summary, heading, arguments_name, arguments_help;
   bool accepted = true;
   bool wants_help = false;
+  std::vector<std::string_view> sections;
   std::vector<Entry> entries;
   std::vector<OptionSource> sources;
   std::string config_file;
@@ -167,6 +168,10 @@ Status OptionSet::Impl::read_config(std::vector<CLI::ConfigItem>& items) const {
   }
   for (CLI::ConfigItem& item : CLI::ConfigTOML().from_config(in)) {
     if (item.name == "++" || item.name == "--") continue;  // where a section begins and ends
+    if (!item.parents.empty() && std::find(sections.begin(), sections.end(), item.parents.front()) == sections.end()) {
+      std::string hint = did_you_mean(item.parents.front(), sections);
+      return invalid_argument(cat(config_file, ": section '", item.parents.front(), "' is no subcommand", hint.empty() ? "" : "; ", hint));
+    }
     std::replace(item.name.begin(), item.name.end(), '_', '-');
     if (!find(item.name)) return invalid_argument(cat(config_file, ": unknown option '", item.name, "'", suggest(item.name)));
     if (item.parents.empty() || item.parents.front() == command) items.push_back(std::move(item));
@@ -182,6 +187,8 @@ OptionSet::OptionSet(std::string_view command, std::string_view summary) : impl_
 }
 
 OptionSet::~OptionSet() = default;
+
+void OptionSet::sections(std::vector<std::string_view> names) { impl_->sections = std::move(names); }
 
 void OptionSet::group(std::string_view heading, bool accepted) {
   impl_->heading = heading;

@@ -29,6 +29,9 @@ class OptionSet {
   OptionSet(const OptionSet&) = delete;
   OptionSet& operator=(const OptionSet&) = delete;
 
+  /// The sections that a configuration file may have, one per subcommand.
+  void sections(std::vector<std::string_view> names);
+
   /// Heading in the help for what is declared next. Options of which `accepted` is false belong to other subcommands:
   /// a configuration file may hold them, the command line may not.
   void group(std::string_view heading, bool accepted = true);

@@ -134,6 +134,9 @@ Result<DescribedDevices> read_described(std::string_view spec) {
   std::vector<Short> machine;
   for (std::string_view rest = spec;;) {
     std::string_view entry = rest.substr(0, rest.find(','));
+    const size_t length = entry.size();
+    while (entry.starts_with(' ')) entry.remove_prefix(1);
+    while (entry.ends_with(' ')) entry.remove_suffix(1);
     if (entry.empty()) return bad_entry(spec, "has an empty entry");
     if (is_named(entry)) {
       ASSIGN_OR_RETURN(Device device, parse_named(entry));
@@ -142,8 +145,8 @@ Result<DescribedDevices> read_described(std::string_view spec) {
       ASSIGN_OR_RETURN(Short part, parse_short(entry));
       machine.push_back(std::move(part));
     }
-    if (entry.size() == rest.size()) break;
-    rest.remove_prefix(entry.size() + 1);
+    if (length == rest.size()) break;
+    rest.remove_prefix(length + 1);
   }
   if (machine.empty()) {
     RETURN_IF_ERROR(check_unique(out.devices));

@@ -28,10 +28,12 @@ bool read_whole(std::string_view text, T& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+/// Without the blanks before each part.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (size_t at; (at = text.find(separator)) != std::string_view::npos; text.remove_prefix(at + 1)) parts.push_back(text.substr(0, at));
   parts.push_back(text);
+  for (std::string_view& part : parts) part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
   return parts;
 }
 

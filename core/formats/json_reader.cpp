@@ -40,6 +40,7 @@ std::string shown(const char* p, const char* end) {
 }
 
 constexpr std::string_view kCompressed = "compressed";
+constexpr char kMessageToJson[] = "TensorFlow writes JSON with google.protobuf.json_format.MessageToJson(graph_def)";
 constexpr char kCommentHint[] = "a comment begins with // or stands between /* and */";
 
 /// What a file that begins like this is, if it is no text at all; else empty.
@@ -64,7 +65,7 @@ JsonReader::JsonReader(std::string_view text, Problems& problems, TextArena& are
       opened_(std::make_unique_for_overwrite<const char*[]>(kMaxDepth)) {
   if (text.starts_with("\xef\xbb\xbf")) p_ += 3;
   if (std::string_view what = binary_kind(text); !what.empty()) {
-    fail(p_, cat("the file is ", what, "; wanted JSON"), what == kCompressed ? "decompress it: gunzip" : "TensorFlow writes JSON with google.protobuf.json_format.MessageToJson(graph_def)");
+    fail(p_, cat("the file is ", what, "; wanted JSON"), what == kCompressed ? "decompress it: gunzip" : kMessageToJson);
   } else if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
     fail(p_, "the file is UTF-16; wanted UTF-8", "convert it: iconv -f UTF-16 -t UTF-8");
   }
@@ -192,6 +193,8 @@ void JsonReader::bad_value() {
   if (rest.starts_with("True") || rest.starts_with("False")) hint = "true and false are written in small letters";
   if (rest.starts_with("None")) hint = "nothing is written null";
   if (rest.starts_with('#')) hint = kCommentHint;
+  if (depth_ == 0 && rest.starts_with("node")) hint = kMessageToJson;  // protobuf's text form
+  if (depth_ == 0 && hint.empty()) hint = "JSON begins with {";
   if (rest.starts_with('.') || rest.starts_with('+')) hint = "numbers are written 0.5, 1, -1";
   fail(p_, cat("found ", shown(p_, end_), " where a value should begin"), std::move(hint));
 }

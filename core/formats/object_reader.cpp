@@ -52,6 +52,7 @@ void ObjectReader::unknown_key() {
   constexpr size_t kListed = 12;
   std::string hint = did_you_mean(key_, keys_), known;
   for (size_t i = 0; hint.empty() && i < keys_.size() && keys_.size() <= kListed; ++i) append(known, i ? ", " : "there are ", keys_[i]);
+  if (std::string_view(what_) == "a graph file") known = "there are node, fetch, target, init, feed, config, op_def, kernel_def, library, cluster, train, data, versions";
   if (std::string_view(what_) == "a node") known = "attrs of the op stand in \"attr\": {...}";
   reader_.problem(key_position_, cat("unknown key '", key_, "' in ", what_), hint.empty() ? std::move(known) : std::move(hint));
 }

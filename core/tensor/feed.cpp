@@ -169,6 +169,8 @@ Status check_first_word(std::string_view word, DType dtype) {
   });
   if (status.ok()) return status;
   static constexpr std::string_view kFills[] = {"zeros", "ones", "random:SEED"};
+  const bool is_file = word.ends_with(".npy") || word.ends_with(".npz") || word.ends_with(".json");
+  if (is_file) return invalid_argument(cat(status.message(), "; a file is written '@", word, "'"));
   std::string hint = word.starts_with("random") ? "did you mean 'random:SEED'?" : did_you_mean(word, kFills);
   return hint.empty() ? status : invalid_argument(cat(status.message(), "; ", hint));
 }
