@@ -223,6 +223,7 @@ class TrainCommand {
       if (Status status = csv.open(o.log_csv, metric_names(), has_test); !status.ok()) return usage_error(status.with_context("--log-csv"));
       listeners.add(&csv);
     }
+    if (Status status = check_plot(); !status.ok()) return usage_error(std::move(status));
     TrainSetup setup;
     setup.file = pipeline_.file();
     setup.request = &request_;
@@ -258,6 +259,13 @@ class TrainCommand {
     for (int64_t steps : result_.tower_steps) append(out, " ", steps, ",");
     out.pop_back();
     return out;
+  }
+
+  /// Before the training, which is not to be in vain; a picture from before stays until then.
+  Status check_plot() const {
+    const std::string& path = options_.train.plot;
+    if (path.empty() || std::ofstream(path, std::ios::binary | std::ios::app)) return ok_status();
+    return invalid_argument(cat("--plot: cannot write '", path, "'"));
   }
 
   Status draw(const CurveRecorder& curves) {

@@ -16,10 +16,12 @@ namespace {
 
 enum class FileKind { kCsv, kNpy, kNpz, kIdx };
 
-FileKind kind_of(std::string_view bytes) {
+/// By the first bytes, else by the name: a damaged file is not to be read as text.
+FileKind kind_of(std::string_view bytes, std::string_view path) {
   if (bytes.starts_with("\x93NUMPY")) return FileKind::kNpy;
   if (bytes.starts_with("PK\x03\x04") || bytes.starts_with("PK\x05\x06")) return FileKind::kNpz;
-  return looks_like_idx(bytes) ? FileKind::kIdx : FileKind::kCsv;
+  if (looks_like_idx(bytes) || path.ends_with("-ubyte")) return FileKind::kIdx;
+  return path.ends_with(".npz") ? FileKind::kNpz : path.ends_with(".npy") ? FileKind::kNpy : FileKind::kCsv;
 }
 
 /// As a person would name it: relative to where they are, if it lies below.
@@ -92,12 +94,17 @@ class DatasetReader {
     problems_.graph.add(feed.position, cat("data ", which_, ", feed '", feed.placeholder.name, "': ", message), std::move(hint));
   }
 
+  /// Feeds that share a file share what is wrong with it.
+  void file_problem(const std::string& message) {
+    if (problems_.files.find(message) == std::string::npos) append(problems_.files, message, "\n");
+  }
+
   std::shared_ptr<const Source> open(const std::string& path) {
     auto& source = sources_[path];
     if (source) return source;
     auto opened = Source::open(path);
     if (opened.ok()) return source = opened.take();
-    append(problems_.files, opened.status().message(), "\n");
+    file_problem(opened.status().message());
     return nullptr;
   }
 
@@ -118,13 +125,13 @@ class DatasetReader {
     if (!source) return true;
     part.file = shown_name(path);
     Result<Tensor> array = Tensor();
-    switch (kind_of(source->text().substr(0, 16))) {
+    switch (kind_of(source->text().substr(0, 16), path)) {
       case FileKind::kCsv: csv_files_[path].push_back(i); return true;
       case FileKind::kNpy: array = parse_npy(source->text(), part.file); break;
       case FileKind::kNpz: array = read_npz(path, feed.key.empty() ? feed.placeholder.name : feed.key); break;
       case FileKind::kIdx: array = read_idx(feed, path, part); break;
     }
-    if (!array.ok()) return append(problems_.files, array.status().message(), "\n"), true;
+    if (!array.ok()) return file_problem(array.status().message()), true;
     part.samples = {array.take(), feed.scale, feed.offset, {}};
     if (feed.key.empty() && !feed.columns.empty()) choose_columns(feed, part);
     return true;

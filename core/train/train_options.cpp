@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 
 #include "core/base/cat.h"
@@ -33,15 +34,19 @@ Status set_optimizer(const std::string& name, TrainRequest& train) {
   return ok_status();
 }
 
-void set_learning_rate(const std::string& text, LearningRate& rate) {
+Status set_learning_rate(const std::string& text, LearningRate& rate) {
   rate = {};
   double number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size()) {
-    rate.number = number;
-  } else {
+  if (end != text.data() + text.size()) {
     rate.tensor = text;
+    return ok_status();
   }
+  if (error != std::errc() || !(number >= 0) || std::isinf(number)) {
+    return invalid_argument(cat("--learning-rate: found ", text, ", wanted a finite number of at least 0, or a tensor of the graph"));
+  }
+  rate.number = number;
+  return ok_status();
 }
 
 /// "train=FILE". Feeds stay as the graph file has them.
@@ -69,7 +74,7 @@ Status set_data(const std::string& flag, DataRequest& data) {
 Status apply_train_flags(const TrainFlags& flags, TrainRequest& train, DataRequest& data) {
   if (!flags.loss.empty()) train.loss = {flags.loss, kNoPosition};
   if (!flags.optimizer.empty()) RETURN_IF_ERROR(set_optimizer(flags.optimizer, train));
-  if (!flags.learning_rate.empty()) set_learning_rate(flags.learning_rate, train.learning_rate);
+  if (!flags.learning_rate.empty()) RETURN_IF_ERROR(set_learning_rate(flags.learning_rate, train.learning_rate));
   if (!flags.target.empty()) {
     train.target.clear();
     for (const std::string& name : flags.target) train.target.push_back({name, kNoPosition});
