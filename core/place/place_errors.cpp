@@ -63,7 +63,7 @@ std::string PlaceFailures::all_devices_text(bool sorted) const {
 void PlaceFailures::lookup_failed(NodeId node) {
   const Status why = state_.kernels.failure(state_.graph.type(node), state_.graph.name(node));
   add([&] { return Status(why.code(), attach_node(why.message(), state_.graph.name(node))); },
-      [&] { return cat(node_line(node), "its kernels are ambiguous: ", why.message()); });
+      [&] { return cat(node_line(node), "no kernel can be chosen: ", why.message()); });
 }
 
 void PlaceFailures::no_kernel(NodeId node) {

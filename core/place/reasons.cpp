@@ -26,6 +26,11 @@ Reason unmet_request(const PlacerState& state, const Member& member, NameId own,
   return reason_of(member.link);
 }
 
+bool has_body_demand(const PlacerState& state, NodeId node) {
+  return std::any_of(state.body_demands.begin(), state.body_demands.end(),
+                     [&](const BodyDemand& d) { return state.groups.root(d.node) == state.groups.root(node); });
+}
+
 }  // namespace
 
 void give_reason(PlacerState& state, NodeId node, const CandidateFinder::Found& found, Decision& decision) {
@@ -54,7 +59,9 @@ void give_reason(PlacerState& state, NodeId node, const CandidateFinder::Found& 
   } else if (pinned || root.requested != kNoName) {
     decision.reason = reason_of(member.link);
   } else if (state.lists.at(root.types).size() == 1 && state.lists.types().size() > 1) {
-    decision.reason = root.types == facts.types ? Reason::kOnlyKernel : reason_of(member.link);
+    // A lone node's types were limited by a call's function, or they are all but XLA's.
+    const bool limited = member.link != LinkKind::kNone || has_body_demand(state, node);
+    decision.reason = root.types == facts.types ? Reason::kOnlyKernel : limited ? reason_of(member.link) : Reason::kDefault;
   } else if (const auto& best = state.lists.at(root.types).front(); best.priority > 0 && found.devices.size() > 1) {
     const auto& all = state.lists.at(root.types);
     const bool reordered = std::any_of(all.begin(), all.end(), [&](const auto& s) { return s.type < best.type; });

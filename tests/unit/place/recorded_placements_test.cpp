@@ -161,6 +161,14 @@ class Case {
   std::vector<std::string> details_;
 };
 
+void check_file(const std::string& name) {
+  int line = 0;
+  for (const json& answer : read_lines(name)) {
+    INFO("line " << ++line << " of " << name);
+    Case(answer, answer["graph"]).check();
+  }
+}
+
 }  // namespace
 
 TEST_CASE("graphs of every placement rule and published graphs are placed as TensorFlow places them") {
@@ -172,21 +180,11 @@ TEST_CASE("graphs of every placement rule and published graphs are placed as Ten
   }
 }
 
-TEST_CASE("random graphs are placed as TensorFlow places them") {
-  int line = 0;
-  for (const json& answer : read_lines("random.jsonl.gz")) {
-    INFO("line " << ++line << " of random.jsonl.gz");
-    Case(answer, answer["graph"]).check();
-  }
-}
+TEST_CASE("random graphs are placed as TensorFlow places them") { check_file("random.jsonl.gz"); }
 
-TEST_CASE("calls of functions that return resources are placed as TensorFlow places them") {
-  int line = 0;
-  for (const json& answer : read_lines("calls.jsonl.gz")) {
-    INFO("line " << ++line << " of calls.jsonl.gz");
-    Case(answer, answer["graph"]).check();
-  }
-}
+TEST_CASE("calls of functions that return resources are placed as TensorFlow places them") { check_file("calls.jsonl.gz"); }
+
+TEST_CASE("graphs that cannot be placed get TensorFlow's words") { check_file("errors.jsonl.gz"); }
 
 TEST_CASE("a ResNet-50 training step without its devices gets them back") {
   const std::vector<json> lines = read_lines("resnet50.jsonl.gz");
