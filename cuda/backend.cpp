@@ -60,10 +60,14 @@ Result<std::vector<PhysicalGpu>> CudaBackend::enumerate() {
   setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
   int count = 0;
   if (cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) return no_device(error);
+  // A process that was given a MIG instance sees it as a device of its own, with the instance's memory and UUID.
+  const char* mask = std::getenv("CUDA_VISIBLE_DEVICES");
+  const bool instances = mask && std::string_view(mask).starts_with("MIG-");
   std::vector<PhysicalGpu> cards;
   if (Result<std::vector<PhysicalGpu>> all = nvml_cards(); all.ok()) cards = all.take();
   for (int device = 0; device < count; ++device) {
     ASSIGN_OR_RETURN(PhysicalGpu visible, card(device));
+    if (instances) visible.uuid.replace(0, 3, "MIG");
     auto known = std::find_if(cards.begin(), cards.end(), [&](const PhysicalGpu& g) { return g.uuid == visible.uuid; });
     if (known == cards.end()) {
       cards.push_back(std::move(visible));

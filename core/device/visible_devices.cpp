@@ -55,8 +55,8 @@ std::optional<int> gpu_by_index(std::string_view entry, std::span<const Physical
   return number->value;
 }
 
+// "GPU-..." of a card, "MIG-..." of an instance of one (also "MIG-GPU-.../1/0", of drivers before 470).
 std::optional<int> gpu_by_uuid(std::string_view entry, std::span<const PhysicalGpu> gpus) {
-  if (!entry.starts_with("GPU-")) return std::nullopt;
   std::optional<int> found;
   for (size_t i = 0; i < gpus.size(); ++i) {
     if (!gpus[i].uuid.starts_with(entry)) continue;
@@ -70,17 +70,21 @@ std::optional<int> gpu_by_uuid(std::string_view entry, std::span<const PhysicalG
 
 std::vector<int> cuda_visible_devices(const char* value, std::span<const PhysicalGpu> gpus) {
   if (!value) return all_up_to(static_cast<int>(gpus.size()));
-  // The start of the list says of which kind all its entries are. No card here has MIG instances, so that an entry
-  // of that kind names nothing, like any other text.
+  // The start of the list says of which kind all its entries are.
   std::string_view list = trimmed(value);
-  auto find = list.starts_with("GPU-") ? gpu_by_uuid : gpu_by_index;
+  const std::string_view kind = list.substr(0, 4);
+  const bool instances = kind == "MIG-";
+  auto find = [&](std::string_view entry) {
+    if (!instances && kind != "GPU-") return gpu_by_index(entry, gpus);
+    return entry.starts_with(kind) ? gpu_by_uuid(entry, gpus) : std::nullopt;
+  };
   std::vector<int> visible;
   for_each_entry(list, [&](std::string_view entry) {
-    std::optional<int> gpu = find(trimmed(entry), gpus);
+    std::optional<int> gpu = find(trimmed(entry));
     if (!gpu) return false;
     bool repeated = std::find(visible.begin(), visible.end(), *gpu) != visible.end();
     repeated ? visible.clear() : visible.push_back(*gpu);
-    return !repeated;
+    return !repeated && !instances;
   });
   return visible;
 }

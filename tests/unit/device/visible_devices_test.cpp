@@ -68,6 +68,21 @@ TEST_CASE("GPUs are named by a unique leading part of their UUID") {
   CHECK(by_uuid("MIG-12345").empty());
 }
 
+TEST_CASE("of MIG instances a process sees the first that is named") {
+  std::vector<PhysicalGpu> gpus = cards(3);
+  gpus[0].uuid = "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6";
+  gpus[1].uuid = "MIG-11110000-0000-5000-8000-000000000001";
+  gpus[2].uuid = "MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/7/0";
+  auto by_uuid = [&](const char* value) { return cuda_visible_devices(value, gpus); };
+  CHECK(by_uuid("MIG-11110000-0000-5000-8000-000000000001") == Ids{1});
+  CHECK(by_uuid("MIG-1111") == Ids{1});
+  CHECK(by_uuid("MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/7/0") == Ids{2});
+  CHECK(by_uuid("MIG-1111,MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/7/0") == Ids{1});
+  CHECK(by_uuid("MIG-2222,MIG-1111").empty());
+  CHECK(by_uuid("MIG-").empty());  // ambiguous
+  CHECK(by_uuid("GPU-8932,MIG-1111") == Ids{0});
+}
+
 TEST_CASE("simulated GPUs can be told apart by their UUIDs") {
   CHECK(visible("GPU-00000002,GPU-00000000", 3) == Ids{2, 0});
   CHECK(visible("GPU-0", 2).empty());
