@@ -11,6 +11,7 @@
 #include "core/base/file_error.h"
 #include "core/base/units.h"
 #include "core/device/growth.h"
+#include "core/formats/sound_part.h"
 #include "core/place/isolate_calls.h"
 #include "core/report/placement_log.h"
 #include "core/train/checkpoint.h"
@@ -114,7 +115,10 @@ Status Pipeline::load_file() {
   }
   source_ = opened.take();
   file_ = load(source_, options_.load, problems_);
-  if (on_checked && !problems_.empty()) static_cast<void>(on_checked(*file_, problems_));
+  if (on_checked && !problems_.empty()) {
+    check_sound_part(*file_, options_.load, problems_);
+    static_cast<void>(on_checked(*file_, problems_));
+  }
   return first_problem();
 }
 

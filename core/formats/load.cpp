@@ -1,4 +1,5 @@
 // load(): the top level of a graph file.
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -107,6 +108,14 @@ class Loader {
   /// What validate() cannot tell of a file with other problems: ops that nobody knows, each once.
   void check_ops() {
     const Graph& g = c_.file.graph;
+    // A declaration that has a problem itself may be the op's.
+    auto inside = [&](const Problem& p) {
+      return std::any_of(c_.file.declared_text.begin(), c_.file.declared_text.end(), [&](const auto& declared) {
+        const auto begin = static_cast<int64_t>(declared.second.data() - c_.source.text().data());
+        return p.position >= begin && p.position < begin + static_cast<int64_t>(declared.second.size());
+      });
+    };
+    if (std::any_of(c_.problems.list().begin(), c_.problems.list().end(), inside)) return;
     std::set<std::string_view> told;
     for (NodeId id = 0; id < g.num_nodes() && !c_.problems.full(); ++id) {
       if (!c_.signature(g.op(id)) && told.insert(g.op(id)).second) c_.problems.add(op_position(c_.source.text(), g.node(id).position), cat("unknown op '", g.op(id), "'"), op_hint(g.op(id)), Code::kNotFound);

@@ -1,0 +1,175 @@
+#include "core/formats/sound_part.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace emplace {
+namespace {
+
+// Each round takes out what reads the nodes of the one before; together they may read so much text.
+constexpr size_t kMostText = size_t{16} << 20;
+constexpr size_t kMostRounds = 50;
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+/// What can be taken out of a graph file without breaking its JSON: members of the whole but for declarations, and entries of
+/// lists called `node`.
+class Removable {
+ public:
+  struct Range {
+    size_t begin = 0, end = 0;
+  };
+
+  /// False: no JSON.
+  bool scan(std::string_view text) {
+    text_ = text;
+    return skip_space() && value(0, true, false) && (skip_space(), at_ == text_.size());
+  }
+
+  /// The smallest one around a position.
+  std::optional<Range> around(size_t position) const {
+    std::optional<Range> best;
+    for (const Range& r : ranges_) {
+      if (position >= r.begin && position < r.end && (!best || r.end - r.begin < best->end - best->begin)) best = r;
+    }
+    return best;
+  }
+
+ private:
+  static constexpr int kDeepest = 200;
+
+  bool skip_space() {
+    for (; at_ < text_.size(); ++at_) {
+      if (text_.substr(at_, 2) == "//") {
+        at_ = std::min(text_.find('\n', at_), text_.size() - 1);
+      } else if (text_.substr(at_, 2) == "/*") {
+        at_ = text_.find("*/", at_);
+        if (at_ == std::string_view::npos) return at_ = text_.size(), false;
+        ++at_;
+      } else if (!is_space(text_[at_])) {
+        return true;
+      }
+    }
+    return true;
+  }
+
+  bool take(char c) {
+    skip_space();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+
+  bool string(std::string_view& out) {
+    if (!take('"')) return false;
+    const size_t begin = at_;
+    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
+    if (at_ >= text_.size()) return false;
+    out = text_.substr(begin, at_ - begin);
+    ++at_;
+    return true;
+  }
+
+  bool value(int depth, bool whole, bool of_nodes) {
+    if (depth > kDeepest || !skip_space() || at_ >= text_.size()) return false;
+    if (text_[at_] == '{') return object(depth, whole);
+    if (text_[at_] == '[') return list(depth, of_nodes);
+    std::string_view text;
+    if (text_[at_] == '"') return string(text);
+    const size_t begin = at_;
+    while (at_ < text_.size() && !is_space(text_[at_]) && std::string_view(",]}").find(text_[at_]) == std::string_view::npos) ++at_;
+    return at_ > begin;
+  }
+
+  /// Without these the rest would have other problems.
+  static bool declares(std::string_view key) {
+    static constexpr std::string_view kKeys[] = {"node", "op_def", "opDef", "kernel_def", "kernelDef", "library"};
+    return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
+  }
+
+  bool object(int depth, bool whole) {
+    take('{');
+    if (take('}')) return true;
+    do {
+      skip_space();
+      const size_t begin = at_;
+      std::string_view key;
+      if (!string(key) || !take(':') || !value(depth + 1, false, key == "node")) return false;
+      if (whole && !declares(key)) ranges_.push_back({begin, at_});
+    } while (take(','));
+    return take('}');
+  }
+
+  bool list(int depth, bool of_nodes) {
+    take('[');
+    if (take(']')) return true;
+    do {
+      skip_space();
+      const size_t begin = at_;
+      if (!value(depth + 1, false, false)) return false;
+      if (of_nodes) ranges_.push_back({begin, at_});
+    } while (take(','));
+    return take(']');
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  std::vector<Range> ranges_;
+};
+
+/// Overwrites with blanks, and one of the commas beside, so that all else keeps its position.
+void blank(std::string& text, Removable::Range r) {
+  std::replace_if(text.begin() + static_cast<std::ptrdiff_t>(r.begin), text.begin() + static_cast<std::ptrdiff_t>(r.end),
+                  [](char c) { return c != '\n'; }, ' ');
+  size_t after = r.end, before = r.begin;
+  while (after < text.size() && is_space(text[after])) ++after;
+  if (after < text.size() && text[after] == ',') {
+    text[after] = ' ';
+    return;
+  }
+  while (before > 0 && is_space(text[before - 1])) --before;
+  if (before > 0 && text[before - 1] == ',') text[before - 1] = ' ';
+}
+
+/// False: nothing could be taken out.
+bool take_out(const Problems& problems, std::string& text) {
+  Removable parts;
+  if (!parts.scan(text)) return false;
+  std::vector<Removable::Range> ranges;
+  for (const Problem& p : problems.list()) {
+    auto range = p.position == kNoPosition ? std::nullopt : parts.around(static_cast<size_t>(p.position));
+    if (!range) return false;
+    auto same = [&](const Removable::Range& r) { return r.begin == range->begin; };
+    if (std::none_of(ranges.begin(), ranges.end(), same)) ranges.push_back(*range);
+  }
+  for (const Removable::Range& r : ranges) blank(text, r);
+  return true;
+}
+
+void add_once(const Problem& p, Problems& problems) {
+  auto same = [&](const Problem& known) { return known.position == p.position && known.message == p.message; };
+  if (std::none_of(problems.list().begin(), problems.list().end(), same)) problems.add(p.position, p.message, p.hint, p.code);
+}
+
+}  // namespace
+
+void check_sound_part(const GraphFile& file, const LoadOptions& options, Problems& problems) {
+  if (!file.source || file.source->text().empty()) return;
+  std::string text(file.source->text());
+  const size_t rounds = std::min(kMostRounds, kMostText / text.size());
+  Problems left = problems;
+  for (size_t round = 0; round < rounds && take_out(left, text); ++round) {
+    left = Problems();
+    std::unique_ptr<GraphFile> rest = load(Source::from_text(file.source->name(), text), options, left);
+    if (!left.empty()) continue;
+    Problems found;
+    validate(*rest, found);
+    for (const Problem& p : found.list()) add_once(p, problems);
+    return;
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,13 @@
+/// A file with problems, checked as far as it can be.
+#pragma once
+
+#include "core/graph/graph_file.h"
+
+namespace emplace {
+
+/// Loads and validates what is left of a file when the nodes and keys that load() complained of, and all that reads them, are
+/// taken out: adds the problems of the rest, each once. Does nothing for a text that is no JSON.
+/// REQUIRES: `problems` are those of load().
+void check_sound_part(const GraphFile& file, const LoadOptions& options, Problems& problems);
+
+}  // namespace emplace
