@@ -41,6 +41,7 @@ class Explainer {
   std::string partial_request() const;
   std::string no_kernel_where_asked() const;
   NodeId member_without_kernel(DeviceId device) const;
+  NodeId unmet_member() const;
 
   const PlacerState& state_;
   const Graph& graph_;
@@ -97,6 +98,10 @@ std::string Explainer::tied() const {
     return cat(direct ? link_to(*link) : cat("is tied to '", graph_.name(group->asks), '\''), ", which asks for ",
                state_.requested_text(group->asks));
   }
+  if (const NodeId n = unmet_member(); n != kNoNode && state_.options.allow_soft_placement) {
+    return cat("is tied to '", graph_.name(n), "', which asks for ", state_.requested_text(n),
+               "; the group cannot have that, so soft placement drops it");
+  }
   for (const NodeId n : group->without_kernel) {
     if (n != kNoNode && n != node_) return cat("is tied to '", graph_.name(n), "': ", no_kernel_text(n));
   }
@@ -141,7 +146,24 @@ std::string Explainer::no_kernel_where_asked() const {
     const std::string missing = missing_kernel_text(*state_.file.ops, graph_.type(n), state_.devices.at(d).type);
     return n == node_ ? missing : cat("'", graph_.name(n), "', which is tied to it, cannot be there: ", missing);
   }
+  for (const BodyDemand& d : state_.body_demands) {
+    if (state_.groups.root(d.node) == decision_.group) return demands_text(state_, d);
+  }
+  if (const NodeId n = unmet_member(); n != kNoNode) {
+    return cat("'", graph_.name(n), "', which is tied to it, asks for ", state_.requested_text(n), ", and both cannot be had");
+  }
   return "not every node that is tied to it can be there";
+}
+
+// Another node of the group whose request was not met either.
+NodeId Explainer::unmet_member() const {
+  const GroupTrees::Group* group = state_.trees().group_of(node_);
+  if (!group) return kNoNode;
+  for (NodeId n : group->members) {
+    const DeviceName& asked = state_.names.at(state_.requested_name(n));
+    if (n != node_ && !asked.matches(state_.devices.at(decision_.device).parsed)) return n;
+  }
+  return kNoNode;
 }
 
 std::string Explainer::kernel_priority() const {

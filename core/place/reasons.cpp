@@ -61,7 +61,7 @@ void give_reason(PlacerState& state, NodeId node, const CandidateFinder::Found& 
   } else if (state.lists.at(root.types).size() == 1 && state.lists.types().size() > 1) {
     // A lone node's types were limited by a call's function, or they are all but XLA's.
     const bool limited = member.link != LinkKind::kNone || has_body_demand(state, node);
-    decision.reason = root.types == facts.types ? Reason::kOnlyKernel : limited ? reason_of(member.link) : Reason::kDefault;
+    decision.reason = state.lists.at(facts.types).size() == 1 ? Reason::kOnlyKernel : limited ? reason_of(member.link) : Reason::kDefault;
   } else if (const auto& best = state.lists.at(root.types).front(); best.priority > 0 && found.devices.size() > 1) {
     const auto& all = state.lists.at(root.types);
     const bool reordered = std::any_of(all.begin(), all.end(), [&](const auto& s) { return s.type < best.type; });
