@@ -1,11 +1,13 @@
 // From a program to something that runs: planned, kernels made, memory bound. Running is in executor_run.cpp.
 #include "core/run/executor.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
 #include "core/graph/node_kernel.h"
+#include "core/plan/planned_memory.h"
 #include "core/run/finite_check.h"
 #include "core/run/live_set.h"
 
@@ -60,10 +62,15 @@ void Executor::lay_out_memory() {
   plan_.devices = std::move(in_lanes.devices);
 }
 
-bool Executor::fits(const Plan& plan) const {
+// Beside the variables, which may not be there yet.
+bool Executor::fits(const Plan& plan, int64_t times) const {
   for (DeviceId d = 0; d < devices_.size(); ++d) {
-    int64_t limit = runtime_.pools[d]->limit();
-    if (limit != 0 && plan.devices[d].bytes > limit - runtime_.pools[d]->persistent_bytes()) return false;
+    const int64_t limit = runtime_.pools[d]->limit();
+    if (limit == 0) continue;
+    int64_t to_come = declared_variable_bytes(graph_, program_, d);
+    for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) to_come -= bytes;
+    const int64_t room = limit - runtime_.pools[d]->persistent_bytes() - std::max<int64_t>(0, to_come);
+    if (plan.devices[d].bytes > room / times) return false;
   }
   return true;
 }

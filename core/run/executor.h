@@ -75,7 +75,7 @@ class Executor {
   void list_launches();
   void lay_out_memory();
   void lay_out_branches();
-  bool fits(const Plan& plan) const;
+  bool fits(const Plan& plan, int64_t times = 1) const;
   bool conflict(StepId earlier, StepId later) const;
   void schedule();
 

@@ -90,14 +90,15 @@ bool Executor::records_runs() const {
   return !runtime_.observer && !runtime_.gpu_options.sync_every_node && runtime_.gpu_options.exec != GpuExec::kEager;
 }
 
-// Branches hand on memory among their own steps only, unless that takes much more of it.
+// Branches hand on memory among their own steps only, unless that takes much more of it, or leaves less than as much again (for
+// scratch, and for what other kinds of steps need).
 void Executor::lay_out_branches() {
   Plan in_branches = plan_;
   plan_memory(file_, program_, plan_);
   if (!records_runs() || program_.has_loops) return;
   std::vector<uint8_t> branches = Schedule(graph_, program_, in_branches).lanes();
   plan_memory(file_, program_, in_branches, branches);
-  if (!fits(in_branches)) return;
+  if (!fits(in_branches, 2)) return;
   for (DeviceId d = 0; d < devices_.size(); ++d) {
     if (in_branches.devices[d].bytes > kMostMemory * plan_.devices[d].bytes) return;
   }

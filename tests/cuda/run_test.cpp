@@ -172,10 +172,10 @@ TEST_CASE("a wait that is missing shows in some order of the streams") {
 }
 
 /// Chains from one value to one sum, in memory that each of them uses again, some of them across another.
-std::vector<Endpoint> branches(GpuCase& g) {
-  std::vector<float> numbers(700);
+std::vector<Endpoint> branches(GpuCase& g, int64_t elements = 700) {
+  std::vector<float> numbers(static_cast<size_t>(elements));
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 31) - 15;
-  Endpoint x = g.constant(Tensor::of<float>(Shape{700}, numbers));
+  Endpoint x = g.constant(Tensor::of<float>(Shape{elements}, numbers));
   Endpoint start = g.binary("AddV2", x, x, kGpu0), before = start;
   std::vector<Endpoint> ends;
   for (int branch = 0; branch < 5; ++branch) {
@@ -228,6 +228,22 @@ TEST_CASE("a wait between branches that is missing shows in some order") {
     INFO("lane " << static_cast<int>(lane));
     CHECK(caught >= 5);
   }
+}
+
+TEST_CASE("branches take no memory that a limit does not leave") {
+  CudaBackend backend;
+  standin::set_seed(3);
+  for (int64_t limit : {int64_t{16} << 20, int64_t{6} << 20, int64_t{4} << 20, int64_t{2} << 20}) {
+    INFO("limit " << limit);
+    GpuCase eager(backend, limit), recorded(backend, limit);
+    SessionOptions chain, in_branches;
+    chain.gpu.exec = GpuExec::kEager;
+    in_branches.gpu.exec = GpuExec::kGraph;
+    auto want = eager.fetch_all(branches(eager, 100000), chain, 3), got = recorded.fetch_all(branches(recorded, 100000), in_branches, 3);
+    CHECK(want.status().message() == got.status().message());
+    if (want.ok() && got.ok()) CHECK(floats(want->at(0)) == floats(got->at(0)));
+  }
+  standin::set_seed(0);
 }
 
 TEST_CASE("a logical GPU's limit holds, whatever the card has") {
