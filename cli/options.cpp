@@ -251,8 +251,10 @@ void declare_options(OptionSet& set, std::string_view command, Options& o) {
   std::vector<std::string_view> formats = {"text", "json"};
   if (run || train) formats = {"text", "json", "jsonl"};
   if (place) formats = {"text", "json", "csv", "dot", "html"};
+  std::string forms;
+  for (std::string_view form : formats) append(forms, forms.empty() ? "" : ", ", form);
   set.group("Files and output");
-  set.value("format", "FORMAT", "Form of the output", set_format(o.format, formats));
+  set.value("format", "FORMAT", cat("Form of the output: ", forms), set_format(o.format, formats));
   set.group("Talk");
   declare_talk(set, o);
 }
