@@ -101,6 +101,14 @@ void SessionMemory::list_live(const Executor& executor, DeviceId d, std::vector<
   }
 }
 
+/// Of variables that have no value yet.
+int64_t SessionMemory::bytes_to_come(const std::vector<LanePlan>& plans, DeviceId d) const {
+  int64_t most = 0, there = 0;
+  for (const LanePlan& plan : plans) most = std::max(most, declared_variable_bytes(file_.graph, plan.executor->program(), d));
+  for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) there += bytes;
+  return std::max<int64_t>(most - there, 0);
+}
+
 std::vector<DeviceMemory> SessionMemory::report(const std::vector<LanePlan>& plans) const {
   std::vector<DeviceMemory> all;
   for (DeviceId d = 0; d < devices_.size(); ++d) {
@@ -111,7 +119,7 @@ std::vector<DeviceMemory> SessionMemory::report(const std::vector<LanePlan>& pla
     m.device = d;
     m.limit = pool.limit();
     m.planned = std::max(alone, together);
-    m.variables = pool.persistent_bytes();
+    m.variables = pool.persistent_bytes() + bytes_to_come(plans, d);
     m.pool = pool.peak_transient_bytes();
     m.peak = m.planned + m.variables + m.pool;
     if (Gpu* gpu = runtime_.gpus[d].get()) m.overhead = gpu->overhead_bytes();

@@ -41,6 +41,7 @@ class SessionMemory {
  private:
   /// By lane: the plan that takes most of this device; null: none takes any.
   std::vector<const Executor*> largest(const std::vector<LanePlan>& plans, DeviceId d) const;
+  int64_t bytes_to_come(const std::vector<LanePlan>& plans, DeviceId d) const;
   void list_live(const Executor& executor, DeviceId d, std::vector<std::pair<std::string, int64_t>>& out) const;
 
   const GraphFile& file_;
