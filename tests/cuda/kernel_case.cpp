@@ -140,6 +140,10 @@ Result<Answers> run(const KernelCase& c) {
   if (c.variables.empty()) {
     ASSIGN_OR_RETURN(answers.cpu, evaluate(*def, cpu, {"case", Attrs(attrs), input_types, output_types, on_cpu.all, int64_t{1} << 30}));
   } else {
+    for (size_t i = 0; i < c.shapes.size(); ++i) {
+      ASSIGN_OR_RETURN(Tensor out, Tensor::allocate(output_types[i], c.shapes[i]));
+      answers.cpu.push_back(std::move(out));
+    }
     RETURN_IF_ERROR(run_kernel(cpu, init, on_cpu.all, answers.cpu));
   }
   for (const Tensor& t : answers.cpu) {

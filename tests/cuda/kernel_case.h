@@ -17,6 +17,7 @@ struct KernelCase {
   std::vector<DType> outputs = {};     // empty: one of input 0's type, or none of an op on variables
   DType type = DType::kInvalid;        // of the op's kernel attr; kInvalid: that of the first tensor
   std::vector<Tensor> variables = {};  // what the variables hold that are the first inputs; the reference that comes out is left out
+  std::vector<Shape> shapes = {};      // of the outputs of an op on variables
 };
 
 /// The types that both have a kernel of their own for.

@@ -119,6 +119,20 @@ TEST_CASE("rows are put into variables: repeated ones, few and many, one value f
   }
 }
 
+TEST_CASE("rows are taken out of variables") {
+  for (DType t : types_of("ResourceGather")) {
+    for (DType index : {DType::kInt32, DType::kInt64}) {
+      for (int64_t batch_dims : {0, 1}) {
+        INFO(dtype_name(t) << ", " << batch_dims << " batch dimensions");
+        const Shape out = batch_dims == 0 ? Shape{3, 100, 40, 2} : Shape{3, 100, 2};
+        KernelCase c{"ResourceGather", {uniform(index, Shape{3, 100}, 0, 3)}, {{"dtype", AttrValue::of(t)}, {"batch_dims", AttrValue::of(batch_dims)}}, {t}, t, {uniform(t, Shape{3, 40, 2}, -9, 9, 2)}};
+        c.shapes = {out};
+        CHECK(check(c) == "");
+      }
+    }
+  }
+}
+
 TEST_CASE("rows are put into tensors") {
   for (std::string_view op : {"TensorScatterAdd", "TensorScatterSub", "TensorScatterUpdate"}) {
     for (DType t : types_of(op)) {
