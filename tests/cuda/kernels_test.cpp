@@ -1,6 +1,8 @@
 // The plug-in's kernels against the CPU's, through the stand-in.
 #include <catch2/catch.hpp>
 
+#include <cmath>
+
 #include "tests/cuda/kernel_case.h"
 
 namespace emplace::cuda::testing {
@@ -44,6 +46,24 @@ TEST_CASE("reductions over rows, columns, everything and nothing") {
       std::vector<std::pair<std::string, AttrValue>> attrs{{"keep_dims", AttrValue::of(false)}};
       CHECK(check({"Max", {uniform(t, row.shape, -9, 9), axes(row.over)}, attrs}) == "");
       CHECK(check({"Sum", {uniform(t, row.shape, 0, 1), axes(row.over)}, attrs}, 16) == "");
+    }
+  }
+}
+
+TEST_CASE("numbers beyond an integer's range become what they become on the CPU") {
+  const std::vector<double> numbers{0x1p63, 0x1.8p63, 0x1.fffffep63, 0x1p64, 0x1p65, 0x1p31, 0x1p32, 0x1.8p31, -0x1p63, -0x1p64, -1, -0.5, 0.99, INFINITY, -INFINITY, NAN};
+  for (DType from : kFloatingTypes) {
+    Tensor x = Tensor::allocate(from, Shape{static_cast<int64_t>(numbers.size())}).take();
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const auto narrow = static_cast<float>(numbers[i]);
+      if (from == DType::kDouble) x.data<double>()[i] = numbers[i];
+      if (from == DType::kFloat) x.data<float>()[i] = narrow;
+      if (from == DType::kHalf) x.data<half>()[i] = half(narrow);
+      if (from == DType::kBFloat16) x.data<bfloat16>()[i] = bfloat16(narrow);
+    }
+    for (DType to : {DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16, DType::kInt32, DType::kUInt32, DType::kInt64, DType::kUInt64}) {
+      INFO(dtype_name(from) << " to " << dtype_name(to));
+      CHECK(check({"Cast", {x}, {{"SrcT", AttrValue::of(from)}, {"DstT", AttrValue::of(to)}, {"Truncate", AttrValue::of(false)}}, {to}}) == "");
     }
   }
 }
