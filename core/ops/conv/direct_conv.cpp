@@ -64,7 +64,11 @@ DirectConv<T>::DirectConv(const ConvWalk& walk) : walk_(walk) {
   const ConvAxis &v = walk.vertical, &h = walk.horizontal;
   band_width_ = (h.out - 1) * h.step + (h.window - 1) * h.reach + 1;
   way_ = choose_way();
-  if (way_ == Way::kPixels) zeros_.assign(static_cast<size_t>(walk.depth * (walk.groups == 1 ? walk.horizontal.window : 1)), T(0));
+  if (way_ == Way::kStrided) {
+    const int64_t in_row = std::max<int64_t>(1, ceil_div(h.out, h.divide));
+    rows_ = static_cast<int>(ceil_div(in_row, ceil_div(in_row, rows_)));
+  }
+  if (way_ == Way::kPixels || way_ == Way::kStrided) zeros_.assign(static_cast<size_t>(walk.depth * (walk.groups == 1 ? walk.horizontal.window : 1)), T(0));
   if (way_ == Way::kBands) {
     line_ = ceil_div(band_width_, h.step);
     const int64_t row_bytes = line_ * h.step * walk.in_c * static_cast<int64_t>(sizeof(T)) * v.step;
@@ -90,7 +94,8 @@ typename DirectConv<T>::Way DirectConv<T>::choose_way() const {
     const bool fits = pixels * static_cast<double>(std::max<int64_t>(1, walk_.in_c) * static_cast<int64_t>(sizeof(T))) <= kMostBandBytes;
     return fits ? Way::kBands : Way::kPixels;  // a dilated window or wide padding may see few pixels of a vast band
   }
-  if (!walk_.backward || walk_.batch < kFewImages || packed_filter_size() == 0) return Way::kPixels;
+  if (!walk_.backward || packed_filter_size() == 0) return Way::kPixels;
+  if (walk_.batch < kFewImages) return v.divide > 1 || h.divide > 1 ? Way::kStrided : Way::kPixels;
   const double all = static_cast<double>(walk_.area()) * static_cast<double>(walk_.taps());
   const double inside = static_cast<double>(v.pairs()) * static_cast<double>(h.pairs());
   return inside < all * (1 - kWorthLeavingOut) ? Way::kImages : Way::kPixels;
@@ -286,6 +291,44 @@ void DirectConv<T>::run_images(const Job& job, int64_t begin, int64_t end) const
 }
 
 template <class T>
+int64_t DirectConv<T>::strided_tiles() const {
+  return ceil_div(ceil_div(walk_.horizontal.out, walk_.horizontal.divide), rows_);
+}
+
+template <class T>
+void DirectConv<T>::run_strided(const Job& job, int64_t begin, int64_t end) const {
+  const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
+  const int64_t in_c = walk_.in_c, out_c = walk_.out_c, tiles = strided_tiles();
+  thread_local std::vector<const T*> pointers;
+  thread_local std::vector<int64_t> offsets;
+  offsets.resize(static_cast<size_t>(walk_.taps()));
+  for (int64_t index = begin; index < end; ++index) {
+    const int64_t line = index / tiles / remainders(), image = line / v.out, y = line % v.out;
+    const int64_t first = index / tiles % remainders() + index % tiles * rows_ * h.divide;
+    if (first >= h.out) continue;
+    gemm::TileArgs<T> t{};
+    t.rows = static_cast<int>(std::min<int64_t>(rows_, ceil_div(h.out - first, h.divide)));
+    t.c_step = h.divide * out_c;
+    t.depth = walk_.depth;
+    t.b_offsets = offsets.data();
+    pointers.clear();
+    for (int64_t kh = 0; kh < v.window; ++kh) {
+      const int64_t row = v.source(y, kh);
+      if (row < 0) continue;
+      for (int64_t kw = 0; kw < h.window; ++kw) {
+        if ((first - h.pad + kw * h.reach) % h.divide != 0) continue;
+        offsets[static_cast<size_t>(t.taps++)] = (kh * h.window + kw) * walk_.depth * cols_;
+        for (int64_t i = 0; i < rows_; ++i) {
+          const int64_t col = i < t.rows ? h.source(first + i * h.divide, kw) : -1;
+          pointers.push_back(col < 0 ? zeros_.data() : job.in + ((image * v.in + row) * h.in + col) * in_c);
+        }
+      }
+    }
+    multiply(t, job, job.out + (line * h.out + first) * out_c, &pointers);
+  }
+}
+
+template <class T>
 void DirectConv<T>::run(Parallel& parallel, const T* in, const T* packed_filter, T* out, const ConvEpilogue<T>& epilogue,
                         RowSink* sink) const {
   const Job job{in, packed_filter, out, epilogue, sink};
@@ -301,6 +344,9 @@ void DirectConv<T>::run(Parallel& parallel, const T* in, const T* packed_filter,
     case Way::kImages:
       return parallel.run(ceil_div(walk_.batch, rows_) * area, pixel_ns * rows_,
                           [&](int64_t begin, int64_t end) { run_images(job, begin, end); });
+    case Way::kStrided:
+      return parallel.run(walk_.batch * walk_.vertical.out * remainders() * strided_tiles(), pixel_ns * rows_,
+                          [&](int64_t begin, int64_t end) { run_strided(job, begin, end); });
   }
 }
 

@@ -2,6 +2,7 @@
 /// registers while every tap of the window is added through one pointer per pixel; nothing is unrolled in memory.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "core/base/parallel.h"
@@ -45,6 +46,7 @@ class DirectConv {
     kBands,   // they follow each other in a row of it; what they read was first copied with its padding, channel by
               // channel, because there are few channels
     kImages,  // they have the same place in several images, hence the same taps inside
+    kStrided, // they lie a stride apart in a row, hence the same taps fall on pixels of what is read
   };
   struct Job {
     const T *in, *packed;
@@ -59,6 +61,10 @@ class DirectConv {
   void run_pixels(const Job& job, int64_t begin, int64_t end) const;
   void run_bands(const Job& job, int64_t begin, int64_t end) const;
   void run_images(const Job& job, int64_t begin, int64_t end) const;
+  void run_strided(const Job& job, int64_t begin, int64_t end) const;
+  /// Tiles of one row and one remainder by the stride; and how many remainders there are.
+  int64_t strided_tiles() const;
+  int64_t remainders() const { return std::min(walk_.horizontal.divide, walk_.horizontal.out); }
   /// Sets the tile's taps; through each, where what a pixel multiplies begins, `zeros_` outside.
   void point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel, std::vector<const T*>& pointers) const;
   void copy_band(const T* image, int64_t first_row, int64_t rows, T* band) const;

@@ -3,6 +3,8 @@
 /// and channels, each written out as the line of values that the pixels of a block see through it.
 #pragma once
 
+#include <algorithm>
+
 #include "core/base/parallel.h"
 #include "core/ops/conv/conv_shape.h"
 
@@ -12,7 +14,10 @@ namespace emplace {
 template <class T>
 class NarrowFilterGradient {
  public:
-  static bool suits(const ConvShape& s) { return s.groups() == 1 && s.in_c <= 4 && s.taps() > 1; }
+  static bool suits(const ConvShape& s) {
+    constexpr int64_t kMostLines = 1024;  // about 1 MB for a worker
+    return s.groups() == 1 && s.in_c <= 4 && s.taps() > 1 && s.taps() <= kMostLines / std::max<int64_t>(1, s.in_c);
+  }
 
   /// REQUIRES: suits(shape).
   explicit NarrowFilterGradient(const ConvShape& shape);

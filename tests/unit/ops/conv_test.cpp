@@ -154,6 +154,11 @@ TEST_CASE("images whose sizes are powers of two are taken together, fewer at a t
   for (int64_t stride : {1, 2}) CHECK(error<double>(shape(8, 6, 9, 256, stride, 1, 1, "SAME"), What::kInput) < 1e-10);
 }
 
+TEST_CASE("a stride wider than the image, and window, has gradients") {
+  for (int64_t batch : {1, 8}) CHECK(error<double>(shape(batch, 5, 9, 20, 1'000'000'000'000, 1, 1, "SAME"), What::kInput) < 1e-12);
+  for (int64_t batch : {1, 8}) CHECK(error<double>(shape(batch, 33, 9, 20, 4, 1, 1, "VALID"), What::kInput) < 1e-12);
+}
+
 TEST_CASE("padding far wider than the image costs no memory") {
   ConvShape s = shape(2, 5, 1, 8, 1, 1, 1, "VALID");
   s.stride_w = 1'000'000'000, s.pad_left = 2'000'000'000, s.out_w = 4;
