@@ -38,21 +38,24 @@ void sync_folder(const std::string& path) {
 
 }  // namespace
 
-Status write_durably(const std::string& path, std::string_view bytes) {
+Status write_durably(const std::string& path, const std::function<Status(const ByteSink&)>& content) {
   const std::string part = cat(path, kPartEnding);
   int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return failure(path);
-  bool written = write_all(file, bytes) == 0 && ::fsync(file) == 0;
-  int error = errno;
-  written = ::close(file) == 0 && written;
-  if (!written || std::rename(part.c_str(), path.c_str()) != 0) {
-    if (!written && error != 0) errno = error;
-    Status status = failure(path);
+  Status status = content([&](std::string_view bytes) { return write_all(file, bytes) == 0 ? ok_status() : failure(path); });
+  if (status.ok() && ::fsync(file) != 0) status = failure(path);
+  if (::close(file) != 0 && status.ok()) status = failure(path);
+  if (status.ok() && std::rename(part.c_str(), path.c_str()) != 0) status = failure(path);
+  if (!status.ok()) {
     ::unlink(part.c_str());
     return status;
   }
   sync_folder(path);
   return ok_status();
+}
+
+Status write_durably(const std::string& path, std::string_view bytes) {
+  return write_durably(path, [bytes](const ByteSink& sink) { return sink(bytes); });
 }
 
 }  // namespace emplace

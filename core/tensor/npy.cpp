@@ -163,7 +163,8 @@ int64_t column_major_position(int64_t i, const std::vector<int64_t>& shape) {
   return position;
 }
 
-std::string npy_bytes(const Tensor& t) {
+/// A file but for the elements that lie in memory as in the file: all but strings.
+std::string npy_head(const Tensor& t) {
   size_t width = 0;  // of |S
   if (t.dtype() == DType::kString) {
     width = 1;
@@ -190,15 +191,17 @@ std::string npy_bytes(const Tensor& t) {
   out += static_cast<char>(header.size() & 0xff);
   out += static_cast<char>(header.size() >> 8);
   out += header;
-  if (t.dtype() != DType::kString) {
-    out.append(static_cast<const char*>(t.raw()), t.size_bytes());
-  } else {
-    for (const std::string& s : t.flat<std::string>()) {
-      out += s;
-      out.append(width - s.size(), '\0');
-    }
+  if (t.dtype() != DType::kString) return out;
+  for (const std::string& s : t.flat<std::string>()) {
+    out += s;
+    out.append(width - s.size(), '\0');
   }
   return out;
+}
+
+std::string_view elements(const Tensor& t) {
+  if (t.dtype() == DType::kString || t.size_bytes() == 0) return {};
+  return {static_cast<const char*>(t.raw()), t.size_bytes()};
 }
 
 }  // namespace
@@ -283,16 +286,20 @@ Result<Tensor> read_npz(const std::string& path, const std::string& key) {
   return not_found(cat(path, ": no array '", key, "'; it has ", there.empty() ? "none" : there));
 }
 
-Status write_npy(const std::string& path, const Tensor& tensor) { return write_file(path, npy_bytes(tensor)); }
+Status write_npy(const std::string& path, const Tensor& tensor) { return write_file(path, npy_head(tensor).append(elements(tensor))); }
 
-Result<std::string> npz_bytes(const std::vector<std::pair<std::string, Tensor>>& arrays) {
-  std::vector<std::pair<std::string, std::string>> members;
-  for (const auto& [name, tensor] : arrays) members.emplace_back(name + ".npy", npy_bytes(tensor));
-  return zip_archive(members);
+Status npz_to(const ByteSink& sink, const std::vector<std::pair<std::string, Tensor>>& arrays) {
+  ZipWriter zip(sink);
+  for (const auto& [name, tensor] : arrays) {
+    const std::string head = npy_head(tensor);
+    RETURN_IF_ERROR(zip.add(name + ".npy", {head, elements(tensor)}));
+  }
+  return zip.finish();
 }
 
 Status write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays) {
-  ASSIGN_OR_RETURN(std::string archive, npz_bytes(arrays));
+  std::string archive;
+  RETURN_IF_ERROR(npz_to([&](std::string_view bytes) { return archive += bytes, ok_status(); }, arrays));
   return write_file(path, archive);
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/byte_sink.h"
 #include "core/tensor/tensor.h"
 
 namespace emplace {
@@ -26,7 +27,7 @@ Result<std::vector<std::pair<std::string, Tensor>>> read_npz(const std::string& 
 /// REQUIRES: host memory. Errors of the file system come with the system's own words.
 Status write_npy(const std::string& path, const Tensor& tensor);
 /// What write_npz() writes.
-Result<std::string> npz_bytes(const std::vector<std::pair<std::string, Tensor>>& arrays);
+Status npz_to(const ByteSink& sink, const std::vector<std::pair<std::string, Tensor>>& arrays);
 Status write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays);
 
 }  // namespace emplace

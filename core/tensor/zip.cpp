@@ -130,41 +130,61 @@ Result<std::string> zip_extract(std::string_view archive, const ZipMember& membe
   return out;
 }
 
-Result<std::string> zip_archive(const std::vector<std::pair<std::string, std::string>>& members) {
+Status ZipWriter::write(std::string_view bytes) {
+  written_ += bytes.size();
+  return sink_(bytes);
+}
+
+Status ZipWriter::add(const std::string& name, const std::vector<std::string_view>& parts) {
   constexpr uint16_t kVersion = 20;
   constexpr uint32_t kEpoch = 0x00210000;  // 1980-01-01, so that equal contents give equal archives
-  std::string out, directory;
-  for (const auto& [name, data] : members) {
-    if (data.size() >= kIn64 || out.size() + data.size() >= kIn64) return invalid_argument("an .npz above 4 GiB; save to a folder instead");
-    uint64_t crc = crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size()), offset = out.size();
-    std::string common;
-    put<uint16_t>(common, kVersion);
-    put<uint16_t>(common, 0x0800);  // names are UTF-8
-    put<uint16_t>(common, 0);       // stored
-    put<uint32_t>(common, kEpoch);
-    put<uint32_t>(common, crc);
-    put<uint32_t>(common, data.size());
-    put<uint32_t>(common, data.size());
-    put<uint16_t>(common, name.size());
-    put<uint16_t>(common, 0);
-    put<uint32_t>(out, kLocalHeader);
-    out += common + name + data;
-    put<uint32_t>(directory, kDirectoryEntry);
-    put<uint16_t>(directory, kVersion);
-    directory += common;
-    directory.append(10, '\0');  // no comment, disk 0, no attributes
-    put<uint32_t>(directory, offset);
-    directory += name;
+  uint64_t size = 0, crc = 0;
+  for (std::string_view part : parts) {
+    size += part.size();
+    if (part.empty()) continue;  // zlib starts anew at a null pointer
+    crc = crc32_z(crc, reinterpret_cast<const Bytef*>(part.data()), part.size());
   }
-  uint64_t start = out.size();
-  out += directory;
-  put<uint32_t>(out, kEndOfDirectory);
-  put<uint32_t>(out, 0);
-  put<uint16_t>(out, members.size());
-  put<uint16_t>(out, members.size());
-  put<uint32_t>(out, directory.size());
-  put<uint32_t>(out, start);
-  put<uint16_t>(out, 0);
+  if (size >= kIn64 || written_ + size >= kIn64) return invalid_argument("an .npz above 4 GiB");
+  std::string common, header;
+  put<uint16_t>(common, kVersion);
+  put<uint16_t>(common, 0x0800);  // names are UTF-8
+  put<uint16_t>(common, 0);       // stored
+  put<uint32_t>(common, kEpoch);
+  put<uint32_t>(common, crc);
+  put<uint32_t>(common, size);
+  put<uint32_t>(common, size);
+  put<uint16_t>(common, name.size());
+  put<uint16_t>(common, 0);
+  put<uint32_t>(directory_, kDirectoryEntry);
+  put<uint16_t>(directory_, kVersion);
+  directory_ += common;
+  directory_.append(10, '\0');  // no comment, disk 0, no attributes
+  put<uint32_t>(directory_, written_);
+  directory_ += name;
+  ++members_;
+  put<uint32_t>(header, kLocalHeader);
+  RETURN_IF_ERROR(write(header + common + name));
+  for (std::string_view part : parts) RETURN_IF_ERROR(write(part));
+  return ok_status();
+}
+
+Status ZipWriter::finish() {
+  std::string end = directory_;
+  put<uint32_t>(end, kEndOfDirectory);
+  put<uint32_t>(end, 0);
+  put<uint16_t>(end, members_);
+  put<uint16_t>(end, members_);
+  put<uint32_t>(end, directory_.size());
+  put<uint32_t>(end, written_);
+  put<uint16_t>(end, 0);
+  return write(end);
+}
+
+Result<std::string> zip_archive(const std::vector<std::pair<std::string, std::string>>& members) {
+  std::string out;
+  ZipWriter zip([&](std::string_view bytes) { return out += bytes, ok_status(); });
+  for (const auto& [name, data] : members) RETURN_IF_ERROR(zip.add(name, {data}));
+  RETURN_IF_ERROR(zip.finish());
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/byte_sink.h"
 #include "core/base/status.h"
 
 namespace emplace {
@@ -22,7 +23,24 @@ struct ZipMember {
 Result<std::vector<ZipMember>> zip_members(std::string_view archive);
 /// A member's bytes, its size and checksum verified.
 Result<std::string> zip_extract(std::string_view archive, const ZipMember& member);
-/// An archive of stored members. InvalidArgument above 4 GiB.
+/// An archive of stored members, as they come.
+class ZipWriter {
+ public:
+  explicit ZipWriter(ByteSink sink) : sink_(std::move(sink)) {}
+  /// A member: `parts`, one behind the other. InvalidArgument above 4 GiB, of this or of all.
+  Status add(const std::string& name, const std::vector<std::string_view>& parts);
+  /// Its directory, at the end.
+  Status finish();
+
+ private:
+  Status write(std::string_view bytes);
+
+  const ByteSink sink_;
+  std::string directory_;
+  uint64_t written_ = 0, members_ = 0;
+};
+
+/// The same in memory.
 Result<std::string> zip_archive(const std::vector<std::pair<std::string, std::string>>& members);
 
 }  // namespace emplace

@@ -196,9 +196,11 @@ std::optional<Checkpoint> CheckpointFolder::newest(std::vector<std::string>& dam
 Result<std::string> CheckpointFolder::save(const Checkpoint& checkpoint, const std::string& graph_name) {
   std::string name = base_name(checkpoint.step);
   std::string npz = (fs::path(path_) / (name + ".npz")).string();
-  ASSIGN_OR_RETURN(std::string bytes, npz_bytes(checkpoint.variables));
-  RETURN_IF_ERROR(write_durably(npz, bytes));
-  std::string json = json_text(checkpoint, graph_name, name + ".npz", bytes.size());
+  size_t size = 0;
+  RETURN_IF_ERROR(write_durably(npz, [&](const ByteSink& file) {
+    return npz_to([&](std::string_view bytes) { return size += bytes.size(), file(bytes); }, checkpoint.variables);
+  }));
+  std::string json = json_text(checkpoint, graph_name, name + ".npz", size);
   RETURN_IF_ERROR(write_durably((fs::path(path_) / (name + ".json")).string(), json));
   remove_old();
   return npz;
