@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -19,6 +18,7 @@ struct Demand {
   TypesId types;
   bool fixed;    // assigned
   NodeId call = kNoNode;  // whose function demands it
+  std::vector<NodeId> same = {};  // others that demand the same
 };
 
 using Neighbours = std::unordered_map<NodeId, std::vector<Link>>;
@@ -69,12 +69,17 @@ const std::string* assigned_device(const PlacerState& state, NodeId node) {
 
 // One demand of each kind, by the group's first node that has it.
 void collect_demands(const PlacerState& state, NodeId root, std::vector<Demand>& demands) {
-  std::set<std::tuple<NameId, TypesId, bool>> seen;
+  std::map<std::tuple<NameId, TypesId, bool>, size_t> known;
   for (NodeId n = 0; n < state.graph.num_nodes(); ++n) {
     if (state.groups.root(n) != root) continue;
     const bool fixed = assigned_device(state, n) != nullptr;
     const Demand d{n, fixed ? state.groups.at(n).assigned : state.requested_name(n), state.facts(n).types, fixed};
-    if (seen.emplace(d.name, d.types, fixed).second) demands.push_back(d);
+    auto [it, is_new] = known.try_emplace({d.name, d.types, fixed}, demands.size());
+    if (is_new) {
+      demands.push_back(d);
+    } else {
+      demands[it->second].same.push_back(n);
+    }
   }
   for (const BodyDemand& d : state.body_demands) {
     if (state.groups.root(d.node) == root) demands.push_back({d.node, d.requested, d.types, false, d.call});
@@ -97,6 +102,62 @@ void minimize(const PlacerState& state, std::vector<Demand>& demands) {
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
     if (!satisfiable(state, fewer)) demands = std::move(fewer);
   }
+}
+
+// " (so do 'a', 'b' and 3 more)": who demands the same.
+std::string others_text(const PlacerState& state, const std::vector<NodeId>& others) {
+  constexpr size_t kNamed = 3;
+  if (others.empty()) return {};
+  std::string out = others.size() == 1 ? " (so does" : " (so do";
+  const size_t named = std::min(kNamed, others.size());
+  for (size_t i = 0; i < named; ++i) {
+    append(out, i == 0 ? "" : i + 1 == others.size() ? " and" : ",", " '", state.graph.name(others[i]), '\'');
+  }
+  if (others.size() > named) append(out, " and ", others.size() - named, " more");
+  return out + ')';
+}
+
+// The nodes that exclude each other, one a line, and the links between them. They may be in two groups, which `link`
+// was to join.
+std::string text_of(const PlacerState& state, const std::vector<Demand>& demands, const Link& link) {
+  std::string out;
+  std::vector<Link> shown;
+  const auto show = [&](const std::vector<Link>& links) {
+    for (const Link& l : links) {
+      const auto same = [&l](const Link& k) { return k.a == l.a && k.b == l.b && k.kind == l.kind; };
+      if (std::none_of(shown.begin(), shown.end(), same)) shown.push_back(l);
+    }
+  };
+  const NodeId first = demands.front().node;
+  const auto together = [&](NodeId a, NodeId b) { return state.groups.root(a) == state.groups.root(b); };
+  for (const Demand& d : demands) {
+    append(out, "\n    '", state.graph.name(d.node), "' (", state.graph.op(d.node), ") ",
+           d.call == kNoNode ? d.name == kNoName ? wishes(state, {}, d.types) : demands_text(state, d.node)
+                             : cat("stands beside a call: ", demands_text(state, BodyDemand{d.node, d.call, d.name, d.types})),
+           d.name == kNoName ? std::string{} : others_text(state, d.same));
+    if (together(d.node, first)) {
+      show(link_path(state.groups, first, d.node));
+      continue;
+    }
+    const NodeId near = together(first, link.a) ? link.a : link.b;
+    show(link_path(state.groups, first, near));
+    show({link});
+    show(link_path(state.groups, other_end(link, near), d.node));
+  }
+  for (const Link& l : shown) append(out, "\n    ", link_text(state.graph, l));
+  return out;
+}
+
+// As if the nodes of `fewest` asked for nothing. False if none of them asks.
+bool drop_requests(std::vector<Demand>& demands, const std::vector<Demand>& fewest) {
+  bool any = false;
+  for (Demand& d : demands) {
+    const auto shown = [&d](const Demand& f) { return f.node == d.node && f.call == d.call; };
+    if (d.fixed || d.call != kNoNode || d.name == kNoName || std::none_of(fewest.begin(), fewest.end(), shown)) continue;
+    d.name = kNoName;
+    any = true;
+  }
+  return any;
 }
 
 }  // namespace
@@ -146,37 +207,18 @@ std::string conflict_text(const PlacerState& state, NodeId node, const Link& lin
   std::vector<Demand> demands;
   const NodeId root = state.groups.root(node);
   collect_demands(state, root, demands);
-  NodeId other = kNoNode;
   if (link.kind != LinkKind::kNone) {
-    other = state.groups.root(link.a) == root ? link.b : link.a;
+    const NodeId other = state.groups.root(link.a) == root ? link.b : link.a;
     if (state.groups.root(other) != root) collect_demands(state, state.groups.root(other), demands);
   }
-  if (satisfiable(state, demands)) return {};
-  minimize(state, demands);
-
+  constexpr int kMostConflicts = 8;
   std::string out;
-  std::vector<Link> shown;
-  const auto show = [&](const Link& l) {
-    const auto same = [&l](const Link& k) { return k.a == l.a && k.b == l.b && k.kind == l.kind; };
-    if (std::none_of(shown.begin(), shown.end(), same)) shown.push_back(l);
-  };
-  const NodeId near = link.kind == LinkKind::kNone ? kNoNode : other_end(link, other);
-  for (const Demand& d : demands) {
-    append(out, "\n    '", state.graph.name(d.node), "' (", state.graph.op(d.node), ") ",
-           d.call == kNoNode ? demands_text(state, d.node)
-                             : cat("stands beside a call: ", demands_text(state, BodyDemand{d.node, d.call, d.name, d.types})));
-    const NodeId first = demands.front().node;
-    if (state.groups.root(d.node) == state.groups.root(first)) {
-      for (const Link& l : link_path(state.groups, first, d.node)) show(l);
-      continue;
-    }
-    // The two are in groups that `link` was to join.
-    const bool first_is_near = state.groups.root(first) == state.groups.root(near);
-    for (const Link& l : link_path(state.groups, first, first_is_near ? near : other)) show(l);
-    show(link);
-    for (const Link& l : link_path(state.groups, first_is_near ? other : near, d.node)) show(l);
+  for (int i = 0; i < kMostConflicts && !satisfiable(state, demands); ++i) {
+    std::vector<Demand> fewest = demands;
+    minimize(state, fewest);
+    append(out, i ? "\n    and once that is changed:" : "", text_of(state, fewest, link));
+    if (!drop_requests(demands, fewest)) break;
   }
-  for (const Link& l : shown) append(out, "\n    ", link_text(state.graph, l));
   return out;
 }
 

@@ -9,7 +9,8 @@
 namespace emplace {
 
 /// Why no device fits the group of `node`, joined with that of `link.b` or `link.a` by `link` (kind kNone: alone):
-/// the fewest nodes whose requests and kernels exclude each other, then the links between them, one a line, indented.
+/// the fewest nodes whose requests and kernels exclude each other, then the links between them, one a line, indented;
+/// then what would still be in the way if those nodes asked for nothing.
 /// Empty if every device is excluded by something else.
 std::string conflict_text(const PlacerState& state, NodeId node, const Link& link);
 
