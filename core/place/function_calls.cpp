@@ -6,11 +6,14 @@
 
 #include "core/base/cat.h"
 #include "core/graph/function_body.h"
+#include "core/op/attr_text.h"
 #include "core/place/group_builder.h"
 #include "core/place/isolate_calls.h"
 
 namespace emplace {
 namespace {
+
+constexpr size_t kMaxDepth = 200;  // calls in calls; more is no program that anybody wrote
 
 // What a (Stateful)PartitionedCall calls; null if the node does not say.
 const FuncValue* called(const Graph& graph, NodeId call) {
@@ -103,9 +106,10 @@ Status check_called_functions(const PlacerState& state) {
   return ok_status();
 }
 
-Result<BodyGroups> find_body_groups(const PlacerState& outer, NodeId call, const CallStack& stack, std::vector<std::string>& lines) {
-  const FuncValue& function = *called(outer.graph, call);
-  if (stack.has(function.name)) return stack.recursion(outer.graph.name(call), function.name);
+namespace {
+
+Result<BodyGroups> look_into(const PlacerState& outer, NodeId call, const FuncValue& function, const CallStack& stack,
+                             std::vector<std::string>& lines) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Graph> body, instantiate_body(outer.file, outer.file.library.at(function.name), function));
   isolate_calls(*outer.file.ops, *body);
   PlaceOptions options = outer.options;
@@ -120,6 +124,27 @@ Result<BodyGroups> find_body_groups(const PlacerState& outer, NodeId call, const
   if (failures.any()) return failures.finish();
   BodyGroups groups = EndGroups(state).find();
   groups.notes = std::move(placement.notes);
+  return groups;
+}
+
+}  // namespace
+
+Result<BodyGroups> find_body_groups(const PlacerState& outer, NodeId call, const CallStack& stack, std::vector<std::string>& lines) {
+  const FuncValue& function = *called(outer.graph, call);
+  if (stack.has(function.name)) return stack.recursion(outer.graph.name(call), function.name);
+  if (stack.depth() == kMaxDepth) {
+    return invalid_argument(cat("functions that call each other, from '", function.name, "' back, are nested more than ", kMaxDepth, " deep"));
+  }
+  const std::string key = summarize_attr(*outer.graph.attrs(call).find("f"));
+  CallStack::Bodies& known = stack.bodies();
+  if (auto failed = known.failures.find(key); failed != known.failures.end()) return failed->second;
+  if (auto found = known.groups.find(key); found != known.groups.end()) return found->second;
+  Result<BodyGroups> groups = look_into(outer, call, function, stack, lines);
+  if (groups.ok()) {
+    known.groups.emplace(key, *groups);
+  } else {
+    known.failures.emplace(key, groups.status());
+  }
   return groups;
 }
 

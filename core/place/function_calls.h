@@ -2,6 +2,8 @@
 /// (inspecting_placer.cc; tensorflow-placement rule 2.4.3).
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,13 +25,22 @@ struct BodyGroups {
   std::vector<std::pair<int, std::string>> notes;  // as Placement::notes, of building the body's groups
 };
 
-/// The calls that led to a body, outermost first: to find recursion.
+/// The calls that led to a body, outermost first: to find recursion. Knows the bodies looked into so far, so that
+/// functions that call each other many times are looked into once.
 class CallStack {
  public:
+  /// By the call, in TensorFlow's words: "f[T=DT_FLOAT]".
+  struct Bodies {
+    std::map<std::string, BodyGroups> groups;
+    std::map<std::string, Status> failures;
+  };
+
   CallStack() = default;
   /// The stack inside the body of `function`, which the node `caller` calls.
   CallStack inside(std::string_view caller, std::string_view function) const;
   bool has(std::string_view function) const;
+  size_t depth() const { return frames_.size(); }
+  Bodies& bodies() const { return *bodies_; }
   /// TensorFlow's words for a call of what is being called already.
   Status recursion(std::string_view caller, std::string_view function) const;
 
@@ -38,6 +49,7 @@ class CallStack {
     std::string function;  // whose body holds the caller; empty: the graph
     std::string caller;
   };
+  std::shared_ptr<Bodies> bodies_ = std::make_shared<Bodies>();
   std::vector<Frame> frames_;
   std::string current_;  // the function whose body is looked at; empty: the graph
 };
