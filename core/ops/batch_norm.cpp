@@ -80,6 +80,10 @@ class BatchNorm final : public Kernel {
       RETURN_IF_ERROR(ensure_output(c, 5, Shape{}));
       *c.out<float>(5) = 0;
     }
+    if (l.count() == 0) {
+      for (int i = 1; i <= 4; ++i) std::fill_n(c.out<float>(i), l.channels, i <= 2 ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
+      return ok_status();
+    }
     if (training_) {
       train(c, l);
     } else {
@@ -93,10 +97,6 @@ class BatchNorm final : public Kernel {
  private:
   // Outputs 1 and 2 are for the moving averages (variance with n - 1), 3 and 4 for the gradient (with n).
   void train(KernelContext& c, const NormLayout& l) {
-    if (l.count() == 0) {
-      for (int i = 1; i <= 4; ++i) std::fill_n(c.out<float>(i), l.channels, std::numeric_limits<float>::quiet_NaN());
-      return;
-    }
     Statistics s = statistics(c, c.in<T>(0), l);
     auto n = static_cast<double>(l.count());
     for (int64_t k = 0; k < l.channels; ++k) {

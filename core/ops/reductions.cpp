@@ -25,7 +25,7 @@ struct Sum {
   static T result(A all, int64_t) { return static_cast<T>(all); }
 };
 
-/// Integers add up in 64 bits; the quotient is cut towards zero.
+/// Integers add up in 64 bits; the quotient is cut towards zero. Of nothing it is NaN, but 0 for complex numbers.
 struct Mean : Sum {
   template <class T>
   using Accumulator = MeanAccumulator<T>;
@@ -34,7 +34,7 @@ struct Mean : Sum {
   template <class T, class A>
   static T result(A all, int64_t n) {
     if constexpr (std::is_integral_v<T>) return n == 0 ? T(0) : static_cast<T>(all / static_cast<A>(n));
-    else if constexpr (kIsComplex<T>) return divide(all, T(static_cast<typename T::value_type>(n)));
+    else if constexpr (kIsComplex<T>) return n == 0 ? T(0) : divide(all, T(static_cast<typename T::value_type>(n)));
     else return static_cast<T>(all / static_cast<A>(n));
   }
 };

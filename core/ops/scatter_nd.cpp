@@ -84,6 +84,9 @@ Status scatter(KernelContext& c, const Tensor& indices, const Tensor& updates, R
     return invalid_argument(cat("Outer dimensions of indices and update must match. Indices shape: ",
                                 indices.shape().to_string(), ", updates shape:", updates.shape().to_string()));
   }
+  if (index.depth == 0 && out.num_elements() > 0) {
+    return invalid_argument("Only indices.shape[-1] values between 1 and 5 are currently supported.  Requested rank: 0");
+  }
   if (indices.num_elements() == 0 && updates.num_elements() == 0) return ok_status();
   if (out.num_elements() == 0 || indices.num_elements() == 0 || updates.num_elements() == 0) {
     return invalid_argument("Indices and updates specified for empty output shape");

@@ -34,7 +34,10 @@ struct Minimum {
 };
 struct Clip {
   template <class T>
-  EMPLACE_HD static T apply(T x, T low, T high) { return minimum(maximum(x, low), high); }
+  EMPLACE_HD static T apply(T x, T low, T high) {
+    const T below = high < x ? high : x;
+    return below < low ? low : below;
+  }
 };
 
 template <class F>

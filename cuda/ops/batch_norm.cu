@@ -43,7 +43,10 @@ __global__ void statistics_kernel(const T* x, NormLayout l, Outputs out) {
 
 __global__ void empty_statistics_kernel(Outputs out, int64_t channels) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (int64_t k = thread_index(); k < channels; k += thread_count()) out.mean[k] = out.variance[k] = out.saved_mean[k] = out.saved_variance[k] = nan;
+  for (int64_t k = thread_index(); k < channels; k += thread_count()) {
+    out.mean[k] = out.variance[k] = nan;
+    out.saved_mean[k] = out.saved_variance[k] = 0;
+  }
 }
 
 template <class T>
@@ -82,7 +85,7 @@ class BatchNorm final : public Kernel {
       RETURN_IF_ERROR(ensure(c, 5, Shape{}));
       CUDA_TRY(cudaMemsetAsync(c.output(5).raw(), 0, sizeof(float), stream_of(c)));
     }
-    RETURN_IF_ERROR(training_ ? train(c, l) : hand_on(c, l));
+    RETURN_IF_ERROR(training_ || l.count() == 0 ? train(c, l) : hand_on(c, l));
     const int64_t n = x.num_elements();
     return launch(Barriers::kNone, normalise_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.in<float>(1), c.in<float>(2),
                   training_ ? c.out<float>(3) : c.in<float>(3), training_ ? c.out<float>(4) : c.in<float>(4), epsilon_, c.out<T>(0), l, n);

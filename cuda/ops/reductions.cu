@@ -37,7 +37,7 @@ struct Sum {
 struct Mean : Sum {
   template <class A>
   EMPLACE_HD static A result(A all, int64_t n) {
-    if constexpr (kIsComplex<A>) return all / A(static_cast<decltype(all.re)>(n));
+    if constexpr (kIsComplex<A>) return n == 0 ? A(0) : all / A(static_cast<decltype(all.re)>(n));
     else return all / static_cast<A>(n);
   }
 };

@@ -154,6 +154,9 @@ class ScatterNd final : public Kernel {
       return invalid_argument(cat("Outer dimensions of indices and update must match. Indices shape: ", indices.shape().to_string(),
                                   ", updates shape:", updates.shape().to_string()));
     }
+    if (index.depth == 0 && shape.num_elements() > 0) {
+      return invalid_argument("Only indices.shape[-1] values between 1 and 5 are currently supported.  Requested rank: 0");
+    }
     const bool no_indices = indices.num_elements() == 0, no_updates = updates.num_elements() == 0;
     if ((no_indices && no_updates) || (!no_indices && !no_updates && shape.num_elements() > 0)) return ok_status();
     return invalid_argument("Indices and updates specified for empty output shape");
