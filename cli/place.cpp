@@ -3,6 +3,7 @@
 #include "cli/kernel_difference.h"
 #include "core/base/cat.h"
 #include "core/base/units.h"
+#include "core/device/device_text.h"
 #include "core/report/place_report.h"
 
 namespace emplace {
@@ -11,12 +12,16 @@ namespace {
 /// A graph larger than this is placed only: its memory plan would take longer than its placement.
 constexpr uint32_t kMaxPlannedNodes = 50'000;
 
-void warn_of_full_devices(const PlaceReport& r, Log& log) {
+/// ResourceExhausted: a device has less than the plan needs.
+Status check_peaks(const PlaceReport& r) {
+  std::string text;
   for (DeviceId d = 0; d < r.peak_bytes.size(); ++d) {
     const Device& device = r.devices->at(d);
-    if (device.type == "CPU" || !r.peak_bytes[d] || device.memory_limit == 0 || *r.peak_bytes[d] <= device.memory_limit) continue;
-    log.warning(cat("a run will not fit: it needs ", size_text(*r.peak_bytes[d]), " of ", device.name, ", whose limit is ", size_text(device.memory_limit)));
+    const int64_t limit = promised_memory(device);
+    if (!r.peak_bytes[d] || limit == 0 || *r.peak_bytes[d] <= limit) continue;
+    append(text, text.empty() ? "a run will not fit: it needs " : ", and ", size_text(*r.peak_bytes[d]), " of ", device.name, ", whose limit is ", size_text(limit));
   }
+  return text.empty() ? ok_status() : resource_exhausted(std::move(text));
 }
 
 /// --memory-report of what a run would take.
@@ -26,7 +31,7 @@ void say_memory(const std::string& form, const DeviceSet& devices, std::vector<P
     PlannedMemory& m = planned[d];
     DeviceMemory& row = memory.emplace_back();
     row.device = d;
-    row.limit = devices.at(d).type == "CPU" ? 0 : devices.at(d).memory_limit;
+    row.limit = promised_memory(devices.at(d));
     row.planned = m.block;
     row.variables = m.fixed;
     row.peak = m.peak();
@@ -56,22 +61,26 @@ int place_graph(const Options& options, const std::string& path, Log& log) {
     memory = planned.take();
   }
   for (const PlannedMemory& m : memory) report.peak_bytes.push_back(m.known ? std::optional(m.peak()) : std::nullopt);
-  report.error = status;
+  const Status fits = check_peaks(report);
+  report.error = status.ok() ? fits : status;
   report.drain = [](std::string& text) { print(text), text.clear(); };
   report.offenders = p.offenders();
   report.load_ms = p.timings().load_ms;
   report.place_ms = p.timings().place_ms;
   // A gate that fails leaves a placement to show.
   if (!status.ok() && options.format != "json" && !p.copies()) return code;
-  if (status.ok() && options.pipeline.placing.log_device_placement == "stdout" && options.format == "text") return code;
-  Result<std::string> document = place_document(report, options.format);
-  if (!document.ok()) return usage(log, document.status().message());
-  print(*document);
+  const bool only_log = status.ok() && options.pipeline.placing.log_device_placement == "stdout" && options.format == "text";
+  if (!only_log) {
+    Result<std::string> document = place_document(report, options.format);
+    if (!document.ok()) return usage(log, document.status().message());
+    print(*document);
+  }
   if (!status.ok()) return code;
-  say_kernel_difference(p, log);
-  warn_of_full_devices(report, log);
-  say_memory(options.memory_report, p.devices(), memory, log);
-  return code;
+  if (!only_log) {
+    say_kernel_difference(p, log);
+    say_memory(options.memory_report, p.devices(), memory, log);
+  }
+  return fits.ok() ? code : report_failure(p, fits, log);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // emplace run: execute, print the fetched tensors; everything else goes to standard error.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "cli/command.h"
 #include "cli/kernel_difference.h"
@@ -22,9 +23,11 @@ std::string full_name(const std::string& name) {
   return name.find(':') == std::string::npos && !parse_gradient_name(name) ? name + ":0" : name;
 }
 
-void write_outputs(JsonWriter& json, const Pipeline& p, const std::vector<Tensor>& outputs) {
+using Drain = std::function<void()>;
+
+void write_outputs(JsonWriter& json, const Pipeline& p, const std::vector<Tensor>& outputs, const Drain& drain) {
   json.key("outputs").begin_array();
-  for (size_t i = 0; i < outputs.size(); ++i) write_tensor(json, full_name(p.request().fetches[i].name), outputs[i]);
+  for (size_t i = 0; i < outputs.size(); ++i) write_tensor(json, full_name(p.request().fetches[i].name), outputs[i], drain);
   json.end_array();
 }
 
@@ -39,12 +42,12 @@ void write_timing(JsonWriter& json, const Timings& t) {
 }
 
 /// The members that a document and an "end" record share; `outputs` may be null.
-void write_facts(JsonWriter& json, const Pipeline& p, const std::vector<Tensor>* outputs) {
+void write_facts(JsonWriter& json, const Pipeline& p, const std::vector<Tensor>* outputs, const Drain& drain) {
   json.key("graph").begin_object().member("file", p.path()).key("sha256");
   p.source() ? json.value(sha256_hex(p.source()->text())) : json.null();
   json.end_object().key("placement_hash");
   p.placement() ? json.value(placement_hash(p.file()->graph, p.devices(), *p.placement())) : json.null();
-  if (outputs) write_outputs(json, p, *outputs);
+  if (outputs) write_outputs(json, p, *outputs, drain);
   write_timing(json, p.timings());
   p.session() ? write_summary(json, p) : static_cast<void>(json.key("summary").null());
 }
@@ -56,13 +59,13 @@ class Printer {
 
   void begin() {
     if (format_ != "jsonl") return;
-    record([&](JsonWriter& json) {
+    record([&](JsonWriter& json, const Drain&) {
       json.member("event", "begin").member("schema_version", 1).member("file", p_.path());
     });
     p_.on_step = [this](int64_t step, const std::vector<Tensor>& outputs) {
-      record([&](JsonWriter& json) {
+      record([&](JsonWriter& json, const Drain& drain) {
         json.member("event", "step").member("file", p_.path()).member("step", step);
-        write_outputs(json, p_, outputs);
+        write_outputs(json, p_, outputs, drain);
       });
       return output_failed() ? Status(Code::kCancelled, "nobody reads standard output") : ok_status();
     };
@@ -70,14 +73,14 @@ class Printer {
 
   void end(const Status& status, int code) {
     if (format_ == "text") return print_text(code);
-    record([&](JsonWriter& json) {
+    record([&](JsonWriter& json, const Drain& drain) {
       if (format_ == "jsonl") {
         json.member("event", "end").member("file", p_.path()).member("status", code_name(status.code()));
       } else {
         json.member("schema_version", 1);
       }
       const std::vector<Tensor> none;
-      write_facts(json, p_, format_ == "jsonl" ? nullptr : status.ok() ? &p_.outputs() : &none);
+      write_facts(json, p_, format_ == "jsonl" ? nullptr : status.ok() ? &p_.outputs() : &none, drain);
       json.member("exit", code).key("error");
       write_error(json, status);
     });
@@ -89,7 +92,7 @@ class Printer {
     std::string line;
     JsonWriter json(line);
     json.begin_object();
-    members(json);
+    members(json, [&line] { print(line), line.clear(); });
     json.end_object();
     print(line + "\n");
   }

@@ -24,4 +24,9 @@ std::optional<std::string> device_as_typed(std::string_view text) {
   return std::nullopt;
 }
 
+int64_t promised_memory(const Device& device) {
+  constexpr int64_t kNominal = int64_t{256} << 20;
+  return device.type == "CPU" && device.memory_limit == kNominal ? 0 : device.memory_limit;
+}
+
 }  // namespace emplace

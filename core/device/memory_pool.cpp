@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <optional>
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
@@ -28,6 +29,20 @@ int class_of(size_t bytes) {
   size_t units = (bytes - 1) >> 4;  // 64..: at least 4
   int shift = std::bit_width(units) - 3;
   return 4 * shift + static_cast<int>((units >> shift) - 4) + 1;
+}
+
+/// Of Linux: what can be had without taking it from other programs.
+std::optional<int64_t> available_memory() {
+  std::FILE* f = std::fopen("/proc/meminfo", "r");
+  if (!f) return std::nullopt;
+  std::optional<int64_t> found;
+  char line[128];
+  while (!found && std::fgets(line, sizeof line, f)) {
+    long long kib = 0;
+    if (std::sscanf(line, "MemAvailable: %lld kB", &kib) == 1) found = kib * 1024;
+  }
+  std::fclose(f);
+  return found;
 }
 
 }  // namespace
@@ -64,13 +79,17 @@ Mapping::~Mapping() {
 
 int64_t machine_memory_bytes() {
   static const int64_t bytes = [] {
-    int64_t total = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-    if (std::FILE* f = std::fopen("/sys/fs/cgroup/memory.max", "r")) {
-      long long limit = 0;  // the file says "max" where there is none
-      if (std::fscanf(f, "%lld", &limit) == 1 && limit > 0) total = std::min<int64_t>(total, limit);
+    int64_t most = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+    if (auto available = available_memory()) most = std::min(most, *available);
+    // A container's limit; the files say "max", or a number beyond every machine, where there is none.
+    for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+      std::FILE* f = std::fopen(path, "r");
+      if (!f) continue;
+      long long limit = 0;
+      if (std::fscanf(f, "%lld", &limit) == 1 && limit > 0) most = std::min<int64_t>(most, limit);
       std::fclose(f);
     }
-    return total;
+    return most - most / 16;  // the rest for what is no tensor
   }();
   return bytes;
 }

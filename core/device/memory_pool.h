@@ -88,7 +88,7 @@ class MemoryPool final : public DevicePool {
   std::shared_ptr<FreeNodes> nodes_;
 };
 
-/// What this machine (or its container) lets a process have, in bytes.
+/// What tensors may take of this machine (or its container) beside everything that runs there, in bytes; asked once.
 int64_t machine_memory_bytes();
 
 }  // namespace emplace

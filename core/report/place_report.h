@@ -12,7 +12,7 @@
 
 namespace emplace {
 
-/// Pointers outlive the report. On failure `error` is set, and placement and copies are null.
+/// Pointers outlive the report. On failure `error` is set; where nothing is placed, placement and copies are null.
 struct PlaceReport {
   std::string path;                // as on the command line
   const Source* source = nullptr;  // null: the file could not be read

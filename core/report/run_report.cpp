@@ -38,9 +38,7 @@ std::string peak_text(const DeviceSet& devices, const std::vector<std::optional<
   std::stable_partition(shown.begin(), shown.end(), [&](DeviceId d) { return devices.at(d).type == "GPU"; });
   std::string out;
   for (DeviceId d : shown) {
-    // The CPU's limit is TensorFlow's fixed figure, no promise: nobody wants to read it.
-    int64_t limit = devices.at(d).type == "GPU" ? devices.at(d).memory_limit : 0;
-    append(out, out.empty() ? "peak " : ", ", short_device_name(devices, d), " ", share_text(*peaks[d], limit));
+    append(out, out.empty() ? "peak " : ", ", short_device_name(devices, d), " ", share_text(*peaks[d], promised_memory(devices.at(d))));
   }
   return out;
 }

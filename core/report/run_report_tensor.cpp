@@ -4,11 +4,11 @@
 
 namespace emplace {
 
-void write_tensor(JsonWriter& json, std::string_view name, const Tensor& tensor) {
+void write_tensor(JsonWriter& json, std::string_view name, const Tensor& tensor, const std::function<void()>& drain) {
   json.begin_object().member("name", name).member("dtype", dtype_name(tensor.dtype())).key("shape").begin_array();
   for (int64_t size : tensor.shape().dims()) json.value(size);
   json.end_array().key("data");
-  write_json_elements(json, tensor);
+  write_json_elements(json, tensor, drain);
   json.end_object();
 }
 

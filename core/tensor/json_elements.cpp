@@ -28,10 +28,15 @@ void write(JsonWriter& json, T v) {
 
 }  // namespace
 
-void write_json_elements(JsonWriter& json, const Tensor& tensor) {
+void write_json_elements(JsonWriter& json, const Tensor& tensor, const std::function<void()>& drain) {
+  constexpr int64_t kDrainAfter = 1 << 16;
+  int64_t written = 0;
   json.begin_array();
   with_type(tensor.dtype(), [&]<class T>() {
-    for (const T& v : tensor.flat<T>()) write(json, v);
+    for (const T& v : tensor.flat<T>()) {
+      write(json, v);
+      if (drain && ++written % kDrainAfter == 0) drain();
+    }
   });
   json.end_array();
 }
