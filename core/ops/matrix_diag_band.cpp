@@ -260,8 +260,29 @@ Status matrix_diag_part_shape(ShapeContext& c) {
 
 Status matrix_set_diag_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(Shape in, c.with_rank_at_least(0, 2));
-  RETURN_IF_ERROR(c.with_rank_at_least(1, 1).take_status());
-  c.set_output(0, in);
+  ASSIGN_OR_RETURN(Shape diagonal, c.with_rank_at_least(1, 1));
+  Band b;
+  if (c.num_inputs() > 2) {
+    const Tensor* k = c.input_value(2);
+    c.set_output(0, in);
+    if (k == nullptr) return ok_status();
+    ASSIGN_OR_RETURN(b, Band::of(*k));
+  }
+  if (!diagonal.rank_known()) {
+    c.set_output(0, in);
+    return ok_status();
+  }
+  const int own = b.count() > 1 ? 2 : 1;
+  ASSIGN_OR_RETURN(diagonal, c.with_rank_at_least(1, own));
+  ASSIGN_OR_RETURN(Shape batch, subshape(diagonal, 0, -own));
+  Shape matrix{-1, -1};
+  if (in.rank_known()) {
+    ASSIGN_OR_RETURN(Shape matrices, subshape(in, 0, -2));
+    ASSIGN_OR_RETURN(batch, ShapeContext::merge(matrices, batch));
+    ASSIGN_OR_RETURN(matrix, subshape(in, -2));
+  }
+  if (batch.rank() + 2 > kMaxRank) return invalid_argument(cat("more than ", kMaxRank, " dimensions"));
+  c.set_output(0, concat_shapes(batch, matrix));
   return ok_status();
 }
 
@@ -323,7 +344,7 @@ OpDef matrix_diag_v3_op() { return diag("MatrixDiagV3").gradient(diag_band_gradi
 OpDef matrix_diag_part_v2_op() { return diag_part("MatrixDiagPartV2").gradient(diag_part_band_gradient); }
 OpDef matrix_diag_part_v3_op() { return diag_part("MatrixDiagPartV3").gradient(diag_part_band_gradient); }
 OpDef matrix_set_diag_op() { return set_diag("MatrixSetDiag").sample("input=f32[2,3,4] uniform(-2,2); diagonal=f32[2,3] uniform(-2,2)"); }
-OpDef matrix_set_diag_v2_op() { return set_diag("MatrixSetDiagV2").sample("input=f32[3,4] uniform(-2,2); diagonal=f32[2,3] uniform(-2,2); k=[0,1]"); }
-OpDef matrix_set_diag_v3_op() { return set_diag("MatrixSetDiagV3").sample("input=f32[3,4] uniform(-2,2); diagonal=f32[2,3] uniform(-2,2); k=[0,1]"); }
+OpDef matrix_set_diag_v2_op() { return set_diag("MatrixSetDiagV2").value_inputs({2}).sample("input=f32[3,4] uniform(-2,2); diagonal=f32[2,3] uniform(-2,2); k=[0,1]"); }
+OpDef matrix_set_diag_v3_op() { return set_diag("MatrixSetDiagV3").value_inputs({2}).sample("input=f32[3,4] uniform(-2,2); diagonal=f32[2,3] uniform(-2,2); k=[0,1]"); }
 
 }  // namespace emplace

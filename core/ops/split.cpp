@@ -68,6 +68,10 @@ Status split_v_shape(ShapeContext& c) {
   if (!in.rank_known()) return ok_status();
   if (in.rank() == 0) return invalid_argument("Can't split scalars");
   const Tensor* sizes = c.input_value(1);
+  if (c.num_outputs() == 1 && sizes == nullptr) {  // one piece is the whole
+    c.set_output(0, in);
+    return ok_status();
+  }
   std::vector<int64_t> pieces(static_cast<size_t>(c.num_outputs()), -1);
   if (sizes != nullptr && axis >= 0) {
     pieces = piece_sizes(*sizes);

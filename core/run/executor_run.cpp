@@ -1,9 +1,11 @@
 // Running: the flat launches, and the general step with slots, dead tensors, shapes found on the way, and loops.
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
+#include "core/device/memory_pool.h"
 #include "core/plan/rule_context.h"
 #include "core/run/executor.h"
 #include "core/run/gpu_kernels.h"
@@ -306,6 +308,13 @@ Status Executor::fetch(size_t i, Tensor& out) {
   EMPLACE_ASSERT(value.valid(), "a fetched value that is not dead was made by its step");
   bool fits = out.valid() && out.dtype() == value.dtype() && out.shape() == value.shape() && out.buffer() && out.buffer().use_count() == 1;
   if (!fits) {
+    const DevicePool& host = *runtime_.pools[program_.host];
+    const auto bytes = static_cast<int64_t>(value.size_bytes());
+    const int64_t left = machine_memory_bytes() - host.block_bytes() - host.persistent_bytes() - host.peak_transient_bytes();
+    if (bytes > left) {
+      return failed(resource_exhausted(cat("the fetched tensor needs ", bytes, " bytes of ", host.device_name(), " beside the run, where ",
+                                           std::max<int64_t>(left, 0), " are left")), producer);
+    }
     ASSIGN_OR_RETURN(out, Tensor::allocate(value.dtype(), value.shape()));
   }
   ASSIGN_OR_RETURN(Gpu * gpu, gpu_of(v));

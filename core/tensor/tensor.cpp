@@ -78,6 +78,7 @@ Tensor Tensor::wrap(DType dtype, const Shape& shape, void* data, std::shared_ptr
 Tensor Tensor::reshaped(const Shape& shape) const { return wrap(dtype_, shape, data_, buffer_); }
 
 int64_t int_at(const Tensor& t, int64_t i) {
+  if (t.dtype() == DType::kInt16) return t.data<int16_t>()[i];
   return t.dtype() == DType::kInt32 ? t.data<int32_t>()[i] : t.data<int64_t>()[i];
 }
 

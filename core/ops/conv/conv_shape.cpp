@@ -32,9 +32,13 @@ Shape image_shape(ImageLayout at, int64_t n, int64_t h, int64_t w, int64_t c) {
 Result<WindowAxis> window_axis(int64_t in, int64_t window, int64_t dilation, int64_t stride, std::string_view padding,
                                int64_t explicit_before, int64_t explicit_after) {
   WindowAxis axis;
-  if (in < 0 || window < 0) return axis;
+  if (in < 0 || (window < 0 && padding != "SAME")) return axis;
   if (stride <= 0) return invalid_argument(cat("Stride must be > 0, but got ", stride));
   if (dilation < 1) return invalid_argument(cat("Dilation rate must be >= 1, but got ", dilation));
+  if (window < 0) {
+    axis.out = in / stride + (in % stride != 0);
+    return axis;
+  }
   int64_t reach = 0;  // cells from the window's first to its last
   if (__builtin_mul_overflow(window - 1, dilation, &reach) || __builtin_add_overflow(reach, 1, &reach) ||
       reach > std::numeric_limits<int64_t>::max() / 2) {
@@ -107,7 +111,8 @@ Result<ConvShape> conv_shape(const Attrs& attrs, const Shape& input, const Shape
   s.dilation_h = dilations[index(at.h)];
   s.dilation_w = dilations[index(at.w)];
   if (depthwise) {
-    s.out_c = s.in_c >= 0 && last >= 0 ? s.in_c * last : -1;
+    const int64_t channels = s.in_c >= 0 ? s.in_c : s.filter_c;
+    s.out_c = channels >= 0 && last >= 0 ? channels * last : -1;
     if (s.in_c >= 0 && s.filter_c >= 0 && s.in_c != s.filter_c) {
       return invalid_argument(cat("Dimensions must be equal, but are ", s.in_c, " and ", s.filter_c));
     }
