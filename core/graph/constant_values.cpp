@@ -11,8 +11,6 @@ namespace {
 // Values that decide shapes are small; larger ones are left to the run.
 constexpr int64_t kMaxElements = 4096;
 
-uint64_t key_of(Endpoint e) { return uint64_t{e.node} << 32 | e.slot; }
-
 bool is_integer_index(DType t) { return t == DType::kInt32 || t == DType::kInt64; }
 
 Tensor integers(DType dtype, const Shape& shape, std::span<const int64_t> values) {

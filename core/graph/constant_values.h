@@ -9,6 +9,9 @@
 
 namespace emplace {
 
+/// A tensor as the key of a hash table.
+constexpr uint64_t key_of(Endpoint e) { return uint64_t{e.node} << 32 | e.slot; }
+
 class ConstantValues {
  public:
   /// Reads the types and those shapes that are inferred already.

@@ -8,11 +8,6 @@
 #include "core/op/attr_text.h"
 
 namespace emplace {
-namespace {
-
-uint64_t key_of(Endpoint e) { return uint64_t{e.node} << 32 | e.slot; }
-
-}  // namespace
 
 class NodeShapeContext final : public ShapeContext {
  public:

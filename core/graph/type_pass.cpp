@@ -12,7 +12,7 @@ namespace emplace {
 namespace {
 
 // Outputs of all nodes together: 5 bytes each, so a small file cannot ask for more memory than this allows.
-constexpr size_t kMaxOutputs = size_t{1} << 26;
+constexpr size_t kMaxOutputsInAll = size_t{1} << 26;
 
 bool may_close_loop(std::string_view op) { return op == "Merge" || op == "RefMerge"; }
 
@@ -31,8 +31,8 @@ void TypePass::run(const std::function<void(NodeId)>& before_node) {
     if (too_many) continue;
     if (before_node) before_node(id);
     type_node(id);
-    too_many = output_types_.size() > kMaxOutputs;
-    if (too_many) report(id, cat("the outputs up to here are more than ", kMaxOutputs), {}, Code::kResourceExhausted);
+    too_many = output_types_.size() > kMaxOutputsInAll;
+    if (too_many) report(id, cat("the outputs up to here are more than ", kMaxOutputsInAll), {}, Code::kResourceExhausted);
   }
   check_back_edges();
   graph_.output_shapes_.assign(output_types_.size(), 0);

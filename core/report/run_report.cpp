@@ -18,9 +18,9 @@ std::vector<const DeviceMemory*> by_interest(const DeviceSet& devices, const std
   return rows;
 }
 
-using Row = std::array<std::string, 7>;
+using MemoryRow = std::array<std::string, 7>;
 
-void append_row(std::string& out, const Row& row, const std::array<size_t, 7>& width, size_t columns) {
+void append_row(std::string& out, const MemoryRow& row, const std::array<size_t, 7>& width, size_t columns) {
   for (size_t i = 0; i < columns; ++i) {
     std::string space(width[i] - row[i].size(), ' ');
     append(out, i ? "  " : "", i ? space : "", row[i], i ? "" : space);
@@ -50,7 +50,7 @@ std::string peak_text(const DeviceSet& devices, const std::vector<DeviceMemory>&
 }
 
 std::string memory_table(const DeviceSet& devices, const std::vector<DeviceMemory>& memory) {
-  std::vector<Row> rows = {{"device", "limit", "planned", "variables", "pool", "peak", "overhead"}};
+  std::vector<MemoryRow> rows = {{"device", "limit", "planned", "variables", "pool", "peak", "overhead"}};
   for (const DeviceMemory* m : by_interest(devices, memory)) {
     rows.push_back({short_device_name(devices, m->device), m->limit > 0 ? size_text(m->limit) : "none", size_text(m->planned),
                     size_text(m->variables), size_text(m->pool), size_text(m->peak), m->overhead ? size_text(*m->overhead) : "-"});
@@ -58,11 +58,11 @@ std::string memory_table(const DeviceSet& devices, const std::vector<DeviceMemor
   // Only where there is a CUDA GPU.
   const bool overhead = std::any_of(memory.begin(), memory.end(), [](const DeviceMemory& m) { return m.overhead.has_value(); });
   std::array<size_t, 7> width{};
-  for (const Row& row : rows) {
+  for (const MemoryRow& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
   }
   std::string out;
-  for (const Row& row : rows) append_row(out, row, width, overhead ? 7 : 6);
+  for (const MemoryRow& row : rows) append_row(out, row, width, overhead ? 7 : 6);
   for (const DeviceMemory* m : by_interest(devices, memory)) {
     if (m->live_at_peak.empty()) continue;
     append(out, "live at the peak of ", short_device_name(devices, m->device), ":\n");

@@ -8,10 +8,6 @@
 namespace emplace {
 namespace {
 
-Endpoint add_op(GraphEditor& edit, std::string name, std::string op, std::vector<Endpoint> inputs, const std::string& device) {
-  return edit.add_output({.name = std::move(name), .op = std::move(op), .inputs = std::move(inputs), .device = device});
-}
-
 /// sqrt(2 * sum(|g|^2 / 2)) over all gradients.
 Endpoint add_global_norm(GraphEditor& edit, const std::vector<GradientAndVariable>& gradients, const std::string& device) {
   std::vector<Endpoint> halves;

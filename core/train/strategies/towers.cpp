@@ -72,10 +72,6 @@ bool has_open_batch(const Graph& g, NodeId placeholder) {
   return !shape.rank_known() || (shape.rank() > 0 && shape.dim(0) < 0);
 }
 
-Endpoint add_op(GraphEditor& edit, std::string name, std::string op, std::vector<Endpoint> inputs, const std::string& device) {
-  return edit.add_output({.name = std::move(name), .op = std::move(op), .inputs = std::move(inputs), .device = device});
-}
-
 Endpoint to_float(GraphEditor& edit, std::string name, Endpoint value) {
   return edit.add_output({.name = std::move(name), .op = "Cast", .inputs = {value}, .attrs = {{"DstT", AttrValue::of(DType::kFloat)}}, .device = kHost});
 }
@@ -120,6 +116,10 @@ Bounds part_bounds(GraphEditor& edit, Endpoint rows, Endpoint sizes, size_t repl
 }
 
 }  // namespace
+
+Endpoint add_op(GraphEditor& edit, std::string name, std::string op, std::vector<Endpoint> inputs, const std::string& device) {
+  return edit.add_output({.name = std::move(name), .op = std::move(op), .inputs = std::move(inputs), .device = device});
+}
 
 Result<BatchParts> split_batch(GraphEditor& edit, const std::vector<Endpoint>& tensors, size_t replicas) {
   std::vector<Endpoint> placeholders;

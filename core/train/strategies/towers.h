@@ -10,6 +10,9 @@
 
 namespace emplace {
 
+/// The one output of a new node.
+Endpoint add_op(GraphEditor& edit, std::string name, std::string op, std::vector<Endpoint> inputs, const std::string& device);
+
 struct Tower {
   std::string scope;   // "tower_0"
   std::string device;  // "/device:GPU:0"
