@@ -6,7 +6,8 @@
 ///
 /// Where the element's own type matters it is `template <class T> apply_as(Wide<T>...)`. A function with parameters is made
 /// by `static F of(const KernelInit&)`. With `kSameSize`, operands only need equally many elements; `kIfIncompatible` is the
-/// one answer where operands do not broadcast and the op lets that pass.
+/// one answer where operands do not broadcast and the op lets that pass; `static Status check(const KernelContext&)` refuses
+/// shapes that would broadcast.
 /// 16 bytes are loaded and stored at once where operands lie side by side; rows, columns and other broadcasts go element
 /// by element.
 #pragma once
@@ -136,6 +137,7 @@ class Elementwise final : public Kernel {
     if constexpr (kArity == 1) {
       return ok_status();
     } else {
+      if constexpr (requires { F::check(c); }) RETURN_IF_ERROR(F::check(c));
       std::array<const Shape*, kArity> shapes;
       for (int i = 0; i < kArity; ++i) shapes[static_cast<size_t>(i)] = &c.input(i).shape();
       if constexpr (requires { F::kSameSize; }) {

@@ -44,13 +44,14 @@ Result<std::unique_ptr<Kernel>> sized_by_input(const KernelInit& init) { return 
 template <template <class> class K>
 Result<std::unique_ptr<Kernel>> sized_by_output(const KernelInit& init) { return make_sized<K>(init.output_types[0], init); }
 
-/// An index tensor in device memory, int32 or int64.
+/// An index tensor in device memory, int16, int32 or int64.
 struct Indices {
   const void* data;
-  bool wide;
-  explicit Indices(const Tensor& t) : data(t.raw()), wide(t.dtype() == DType::kInt64) {}
+  int bytes;  // of an index
+  explicit Indices(const Tensor& t) : data(t.raw()), bytes(t.dtype() == DType::kInt16 ? 2 : t.dtype() == DType::kInt32 ? 4 : 8) {}
   __device__ __forceinline__ int64_t at(int64_t i) const {
-    return wide ? static_cast<const int64_t*>(data)[i] : static_cast<const int32_t*>(data)[i];
+    if (bytes == 8) return static_cast<const int64_t*>(data)[i];
+    return bytes == 4 ? static_cast<const int32_t*>(data)[i] : static_cast<const int16_t*>(data)[i];
   }
 };
 

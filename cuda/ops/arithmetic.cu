@@ -38,6 +38,15 @@ struct Clip {
     const T below = high < x ? high : x;
     return below < low ? low : below;
   }
+  static Status check(const KernelContext& c) {
+    for (int i = 1; i < 3; ++i) {
+      const Shape& bound = c.input(i).shape();
+      if (bound.rank() != 0 && bound != c.input(0).shape()) {
+        return invalid_argument("clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. ");
+      }
+    }
+    return ok_status();
+  }
 };
 
 template <class F>
