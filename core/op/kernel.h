@@ -122,6 +122,12 @@ class KernelContext {
   void* stream_ = nullptr;        // of a GPU: where run() enqueues its work; the plug-in knows the type
 };
 
+/// What a kernel takes from its allocator beside the outputs, in bytes.
+struct Workspace {
+  int64_t scratch = 0;  // for the time of a run
+  int64_t kept = 0;     // from the first run on
+};
+
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -130,6 +136,10 @@ class Kernel {
   virtual Status prepare(KernelContext&) { return ok_status(); }
   /// Computes the outputs. Called from any worker, never from two at once for one node.
   virtual Status run(KernelContext& c) = 0;
+
+  /// After prepare(): counted in the plan, so that the peak is known before the first step. Kernels that take less than
+  /// a few KiB, or whose need hangs on values, say nothing.
+  virtual Workspace workspace() const { return {}; }
 
   /// After prepare(): the op as a function of runs of elements, if it is elementwise for these shapes (every input has
   /// the output's shape, or one element, or Tile::period of them). The executor may then call this in place of run().

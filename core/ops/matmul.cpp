@@ -38,6 +38,7 @@ class MatMul final : public Kernel {
   Status run(KernelContext& c) override {
     return product_.run(c, c.input(0).raw(), c.input(1).raw(), c.output(0).raw(), c.input_is_constant(1), c.row_sink_);
   }
+  Workspace workspace() const override { return product_.workspace(); }
   bool hands_on_rows() const override { return product_.hands_on_rows(); }
 
  private:
@@ -52,6 +53,7 @@ class FusedMatMul final : public Kernel {
  public:
   FusedMatMul(const KernelInit& init, FusedOps fused) : matmul_(init), fused_(fused) {}
   Status prepare(KernelContext& c) override { return matmul_.prepare(c); }
+  Workspace workspace() const override { return matmul_.workspace(); }
   Status run(KernelContext& c) override {
     using C = Compute<T>;
     RETURN_IF_ERROR(matmul_.run(c));
@@ -140,6 +142,7 @@ class BatchMatMul final : public Kernel {
     }
     return ok_status();
   }
+  Workspace workspace() const override { return product_.workspace(); }
 
  private:
   DType type_;

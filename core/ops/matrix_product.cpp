@@ -112,6 +112,24 @@ Status MatrixProduct::run_tiled(KernelContext& c, const void* a, const void* b, 
   return ok_status();
 }
 
+Workspace MatrixProduct::workspace() const {
+  const ProductShape& s = shape_;
+  const DType type = compute_type(type_);
+  const auto size = static_cast<int64_t>(dtype_size(type));
+  Workspace w;
+  auto tiled = [&]<class T>(T) { w.kept = gemm::Gemm<T>(s.m, s.n, s.k, s.transpose_a, s.transpose_b).packed_b_size() * size; };
+  switch (type) {
+    case DType::kFloat: tiled(float{}); break;
+    case DType::kDouble: tiled(double{}); break;
+    case DType::kInt32: tiled(uint32_t{}); break;
+    default:
+      w.scratch = ((s.transpose_a || s.conjugate_a ? s.m * s.k : 0) + (s.transpose_b || s.conjugate_b ? s.k * s.n : 0)) * size;
+      return w;
+  }
+  if (type != type_) w.scratch = (s.m * s.k + s.k * s.n + s.m * s.n) * size;
+  return w;
+}
+
 bool MatrixProduct::hands_on_rows() const {
   return type_ == DType::kFloat || type_ == DType::kDouble || type_ == DType::kInt32;
 }

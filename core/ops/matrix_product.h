@@ -23,6 +23,8 @@ class MatrixProduct {
   /// All three matrices have elements of the type given. An empty sum (k = 0) is zero. `same_b`: b holds what it held
   /// at the last call, so that what was derived from it then is used again.
   Status run(KernelContext& c, const void* a, const void* b, void* out, bool same_b = false, RowSink* sink = nullptr);
+  /// Of one product.
+  Workspace workspace() const;
   /// Can a sink be told of rows?
   bool hands_on_rows() const;
 

@@ -38,9 +38,11 @@ enum class StepMode : uint8_t {
   kDynamic,  // shapes from the rule, at each change
 };
 
-/// The block of one device.
+/// The block of one device, and what kernels take beside it.
 struct DevicePlan {
   int64_t bytes = 0;
+  int64_t scratch = 0;  // at one time
+  int64_t kept = 0;     // from the first step on
   std::vector<std::pair<ValueId, int64_t>> live_at_peak;  // largest first
 };
 

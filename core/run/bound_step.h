@@ -13,6 +13,7 @@ struct BoundStep {
   KernelContext context;            // inputs and outputs: this step's part of the executor's operands
   std::vector<Shape> prepared_for;  // input shapes of the last prepare(), where only a run knows them
   bool prepared = false;
+  bool rehearsed = false;           // prepare() has seen the shapes, and will be called again with the inputs
   bool records = false;             // a GPU's, and does the same at each step: may be part of a recording
 };
 

@@ -28,9 +28,11 @@ Status Executor::prepare(const std::vector<Tensor>& feeds) {
     if (id == guard) bound_[id].kernel = std::make_unique<FiniteCheck>(std::move(bound_[id].kernel));
     wire(id);
     if (plan_.modes[id] == StepMode::kDirect) RETURN_IF_ERROR(failed(prepare_kernel(id), id));
+    if (plan_.modes[id] == StepMode::kPlanned) rehearse(id);
   }
   if (!runtime_.observer) plan_.groups = find_groups(program_, plan_, bound_);
   lay_out_memory();
+  count_workspaces();
   count_settled_copies();
   return ok_status();
 }
@@ -234,6 +236,44 @@ Status Executor::prepare_kernel(StepId id) {
   BoundStep& b = bound_[id];
   b.prepared = true;
   return b.kernel->prepare(b.context);
+}
+
+// Steps whose inputs are found anew each time (variables, mostly) prepare when they run, but shapes are known by now, and a
+// kernel's workspace hangs on nothing else.
+void Executor::rehearse(StepId id) {
+  const Step& s = program_.steps[id];
+  if (s.kind != StepKind::kNode || on_cuda(s.device) || s.may_be_dead || s.in_loop) return;
+  const NodeType& type = graph_.type(s.node);
+  if (!type.signature || type.signature->is_stateful) return;
+  KernelContext& c = bound_[id].context;
+  bool numbers = true;
+  auto show = [&](std::span<const ValueId> values, std::span<const DType> types, std::span<Tensor> operands) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      numbers &= !is_ref(types[i]) && kNumbersAndBool.has(types[i]);
+      if (numbers) operands[i] = values_[values[i]].valid() ? values_[values[i]] : Tensor::wrap(types[i], plan_.values[values[i]].shape, nullptr);
+    }
+  };
+  show(program_.inputs(s), type.input_types, c.inputs_);
+  show(program_.outputs(s), type.output_types, c.outputs_);
+  bound_[id].rehearsed = numbers && bound_[id].kernel->prepare(c).ok();
+  std::fill(c.inputs_.begin(), c.inputs_.end(), Tensor());
+  std::fill(c.outputs_.begin(), c.outputs_.end(), Tensor());
+}
+
+// Scratch of as many steps as run at one time, if the largest of them meet.
+void Executor::count_workspaces() {
+  std::vector<std::vector<int64_t>> scratch(devices_.size());
+  for (StepId id = 0; id < program_.steps.size(); ++id) {
+    if (!bound_[id].kernel || !(bound_[id].prepared || bound_[id].rehearsed)) continue;
+    const Workspace w = bound_[id].kernel->workspace();
+    plan_.devices[program_.steps[id].device].kept += w.kept;
+    if (w.scratch > 0) scratch[program_.steps[id].device].push_back(w.scratch);
+  }
+  const size_t at_once = schedule_ ? static_cast<size_t>(threads_.inter_op) : 1;
+  for (DeviceId d = 0; d < devices_.size(); ++d) {
+    std::sort(scratch[d].begin(), scratch[d].end(), std::greater<>());
+    for (size_t i = 0; i < std::min(at_once, scratch[d].size()); ++i) plan_.devices[d].scratch += scratch[d][i];
+  }
 }
 
 // After the last thread has stopped: what is live does not change any more.

@@ -36,6 +36,8 @@ class Executor {
 
   const Program& program() const { return program_; }
   const Plan& plan() const { return plan_; }
+  /// Has a step begun? From then on the pools know what kernels take.
+  bool has_run() const { return has_run_; }
   /// Of the last step.
   int64_t copy_bytes() const { return copy_bytes_; }
 
@@ -67,6 +69,8 @@ class Executor {
   StepId guarded_step() const;
   void wire(StepId id);
   Status prepare_kernel(StepId id);
+  void rehearse(StepId id);
+  void count_workspaces();
   void count_settled_copies();
   void place_in_blocks(const std::vector<std::byte*>& blocks);
   Status check_bound() const;
@@ -134,6 +138,7 @@ class Executor {
   std::vector<std::vector<ValueId>> releases_;  // by StepId: slots that nobody reads afterwards
   int64_t settled_copy_bytes_ = 0;  // of copies that take the same bytes each step
   std::atomic<int64_t> copy_bytes_{0};  // of the last step
+  std::atomic<bool> has_run_{false};
   mutable std::atomic<StepId> exhausted_{kNoStep};  // the first step that found no memory
   bool uses_gpus_ = false;              // of kind kCuda
 };

@@ -14,6 +14,7 @@ namespace emplace {
 
 Status Executor::run(int64_t step) {
   FlushDenormals flush;
+  has_run_ = true;
   copy_bytes_ = settled_copy_bytes_;
   Status status = parallel_run_ ? run_in_parallel(step) : run_in_order(step);
   if (!status.ok()) return with_live_set(std::move(status));

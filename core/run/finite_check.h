@@ -14,6 +14,7 @@ class FiniteCheck final : public Kernel {
   explicit FiniteCheck(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
   Status prepare(KernelContext& c) override { return kernel_->prepare(c); }
   Status run(KernelContext& c) override;
+  Workspace workspace() const override { return kernel_->workspace(); }
 
  private:
   std::unique_ptr<Kernel> kernel_;

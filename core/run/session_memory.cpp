@@ -1,6 +1,7 @@
 #include "core/run/session_memory.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/base/cat.h"
 #include "core/plan/planned_memory.h"
@@ -11,6 +12,21 @@ namespace {
 constexpr int64_t kPartAlignment = 4096;
 
 int64_t bytes_on(const Executor* e, DeviceId d) { return e ? e->plan().devices[d].bytes : 0; }
+
+/// What the kernels of plans that have not run yet will take of the pool: of each lane the most, all lanes together.
+Workspace workspaces_to_come(const std::vector<LanePlan>& plans, DeviceId d) {
+  std::vector<int64_t> scratch(1);
+  Workspace sum;
+  for (const auto& [executor, lane] : plans) {
+    if (executor->has_run()) continue;
+    const DevicePlan& plan = executor->plan().devices[d];
+    if (lane >= scratch.size()) scratch.resize(lane + 1);
+    scratch[lane] = std::max(scratch[lane], plan.scratch);
+    sum.kept += plan.kept;
+  }
+  sum.scratch = std::max(scratch[0], std::accumulate(scratch.begin() + 1, scratch.end(), int64_t{0}));
+  return sum;
+}
 
 int64_t rounded(int64_t bytes) { return (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment; }
 
@@ -46,11 +62,13 @@ Status SessionMemory::check_limits(const LanePlan& added, const std::vector<Lane
     int64_t variables = declared_variable_bytes(file_.graph, e.program(), d);
     for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) variables -= bytes;
     variables = std::max<int64_t>(variables, 0);
-    if (variables <= limit && plan.bytes <= limit - present - variables - beside) continue;
+    const int64_t kernels = plan.scratch + plan.kept;
+    if (variables <= limit && kernels <= limit && plan.bytes <= limit - present - variables - beside - kernels) continue;
     std::string text = cat(devices_.at(d).name, " needs ", bytes_text(plan.bytes), ", its limit is ", bytes_text(limit));
     if (present > 0) append(text, ", ", bytes_text(present), " of it taken by constants and variables");
     if (variables > 0) append(text, ", and ", bytes_text(variables), " are for variables");
     if (beside > 0) append(text, ", and ", bytes_text(beside), " for the steps beside");
+    if (kernels > 0) append(text, ", and ", bytes_text(kernels), " for the work of kernels");
     append(text, "; live at the peak:");
     for (const auto& [v, bytes] : plan.live_at_peak) append(text, " ", file_.graph.name(e.program().values[v].tensor.node), " (", bytes_text(bytes), ")");
     return resource_exhausted(std::move(text));
@@ -119,8 +137,9 @@ std::vector<DeviceMemory> SessionMemory::report(const std::vector<LanePlan>& pla
     m.device = d;
     m.limit = pool.limit();
     m.planned = std::max(alone, together);
-    m.variables = pool.persistent_bytes() + bytes_to_come(plans, d);
-    m.pool = pool.peak_transient_bytes();
+    const Workspace to_come = workspaces_to_come(plans, d);
+    m.variables = pool.persistent_bytes() + bytes_to_come(plans, d) + to_come.kept;
+    m.pool = std::max(pool.peak_transient_bytes(), to_come.scratch);
     m.peak = m.planned + m.variables + m.pool;
     if (Gpu* gpu = runtime_.gpus[d].get()) m.overhead = gpu->overhead_bytes();
     if (alone > together) list_live(*by_lane[0], d, m.live_at_peak);

@@ -41,6 +41,18 @@ Status filter_gradient_shape(ShapeContext& c) {
   return ok_status();
 }
 
+constexpr ImageLayout kFilterLayout{0, 1, 2, 3};  // filters are HWIO in every data format
+
+int64_t image_size(const ConvShape& s) { return s.batch * s.in_h * s.in_w * s.in_c; }
+int64_t filter_size(const ConvShape& s) { return s.taps() * s.filter_c * s.out_c; }
+int64_t result_size(const ConvShape& s) { return s.pixels() * s.out_c; }
+
+/// Of bringing the three into the computing type and order.
+template <class T>
+int64_t rearranged_bytes(const ConvShape& s, ImageLayout layout) {
+  return nhwc_scratch<T>(image_size(s) + result_size(s), layout) + nhwc_scratch<T>(filter_size(s), kFilterLayout);
+}
+
 // A filter rearranged once if it never changes, else in every step.
 template <class C>
 class PackedFilter {
@@ -96,6 +108,9 @@ class Conv2D final : public Kernel {
     conv_.run(*c.parallel_, in, filter, out, after, c.row_sink_);
     finish_output<T>(c, c.output(0), layout_, out_scratch);
     return ok_status();
+  }
+  Workspace workspace() const override {
+    return {rearranged_bytes<T>(shape_, layout_), conv_.packed_filter_size() * static_cast<int64_t>(sizeof(C))};
   }
   // Unless the output is rearranged or narrowed afterwards.
   bool hands_on_rows() const override { return std::is_same_v<C, T> && layout_.c == 3; }
@@ -157,6 +172,13 @@ class InputGradient final : public Kernel {
     finish_output<T>(c, c.output(0), layout_, out_scratch);
     return ok_status();
   }
+  Workspace workspace() const override {
+    const int64_t size = sizeof(C), rearranged = rearranged_bytes<T>(shape_, layout_);
+    if constexpr (kMayBeNarrow) {
+      if (NarrowInputGradient<C>::suits(shape_)) return {rearranged + narrow_.scratch_size() * size, 0};
+    }
+    return {rearranged, conv_.packed_filter_size() * size};
+  }
 
  private:
   using C = Compute<T>;
@@ -205,10 +227,14 @@ class FilterGradientKernel final : public Kernel {
     finish_output<T>(c, c.output(0), kFilterLayout, out_scratch);
     return ok_status();
   }
+  Workspace workspace() const override {
+    const bool narrow = NarrowFilterGradient<C>::suits(shape_);
+    const int64_t size = narrow ? NarrowFilterGradient<C>(shape_).scratch_size() : FilterGradient<C>(shape_).scratch_size();
+    return {rearranged_bytes<T>(shape_, layout_) + size * static_cast<int64_t>(sizeof(C)), 0};
+  }
 
  private:
   using C = Compute<T>;
-  static constexpr ImageLayout kFilterLayout{0, 1, 2, 3};  // filters are HWIO in every data format
 
   template <class Product>
   Status multiply(KernelContext& c, const Product& product, const C* in, const C* gradient, C* out) {

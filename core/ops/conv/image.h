@@ -64,6 +64,12 @@ Result<const Compute<T>*> as_nhwc(KernelContext& c, const Tensor& t, ImageLayout
   return const_cast<const C*>(out);
 }
 
+/// Bytes of scratch that as_nhwc() or nhwc_output() take for so many elements.
+template <class T>
+int64_t nhwc_scratch(int64_t elements, ImageLayout layout) {
+  return layout.c == 3 && sizeof(T) == sizeof(Compute<T>) ? 0 : elements * static_cast<int64_t>(sizeof(Compute<T>));
+}
+
 /// Where a kernel may write its NHWC result in the computing type: the output itself, or `scratch`.
 template <class T>
 Result<Compute<T>*> nhwc_output(KernelContext& c, Tensor& output, ImageLayout layout, Tensor& scratch) {
