@@ -45,8 +45,16 @@ struct Prod {
   using Accumulator = T;
   template <class A>
   static A start() { return A(1); }
+  /// Of vectors of signed integers, too, lanes wrap.
   template <class V>
-  EMPLACE_INLINE static V combine(V a, V b) { return multiply(a, b); }
+  EMPLACE_INLINE static V combine(V a, V b) {
+    if constexpr (requires { a[0] >> 1; }) {
+      typedef std::make_unsigned_t<std::remove_cvref_t<decltype(a[0])>> Lanes __attribute__((vector_size(sizeof(V))));
+      return (V)((Lanes)a * (Lanes)b);
+    } else {
+      return multiply(a, b);
+    }
+  }
   template <class T, class A>
   static T result(A all, int64_t) { return all; }
 };
