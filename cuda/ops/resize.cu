@@ -33,15 +33,12 @@ struct Scale {
     lower = lower < 0 ? 0 : lower < in ? lower : in - 1;
     return {lower, upper < in ? upper : in - 1, at - floor};
   }
-  /// Output pixels [first, last) hold all that can have been made from input pixel `at` or its neighbours.
-  __device__ int64_t first(int64_t at) const {
-    const auto i = static_cast<int64_t>((static_cast<float>(at) - 2.0f) / factor) - 1;
-    return i < 0 || at <= 1 ? 0 : i < out ? i : out;
-  }
-  __device__ int64_t last(int64_t at) const {
-    const auto i = static_cast<int64_t>((static_cast<float>(at) + 2.0f) / factor) + 2;
-    return i > out || at + 2 >= in ? out : i;
-  }
+  /// Output pixels [first, last) hold all that can have been made from input pixel `at` or its neighbours: all of them at the
+  /// edges, and where one input pixel makes the whole axis (`factor` is 0 then).
+  __device__ int64_t first(int64_t at) const { return at <= 1 ? 0 : output_pixel((static_cast<float>(at) - 2.0f) / factor - 1.0f); }
+  __device__ int64_t last(int64_t at) const { return at + 2 >= in ? out : output_pixel((static_cast<float>(at) + 2.0f) / factor + 2.0f); }
+
+  __device__ int64_t output_pixel(float i) const { return i <= 0.0f ? 0 : i < static_cast<float>(out) ? static_cast<int64_t>(i) : out; }
 };
 
 struct Resizing {
