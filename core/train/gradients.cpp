@@ -30,12 +30,13 @@ class Backprop {
       PartialGradient gradient = arrived_at(x);
       NodeGradient node = context(x.node);
       node.set_scope(scope_);
-      Value dense = gradient.valid() ? node.densify(gradient) : Value{};
-      out.of.push_back({dense.node, dense.slot});
+      if (gradient.valid() && !options_.keep_slices) gradient = {node.densify(gradient), {}, {}};
+      out.of.push_back({gradient.values.node, gradient.values.slot});
+      out.indices.push_back({gradient.indices.node, gradient.indices.slot});
       out.why_not.push_back(gradient.valid() ? "" : path.why_not(x));
     }
     RETURN_IF_ERROR(Status(edit_.status()));
-    drop_unneeded(out.of);
+    drop_unneeded(out);
     return out;
   }
 
@@ -143,10 +144,12 @@ class Backprop {
 
   static PartialGradient add_up(NodeGradient& node, const std::vector<PartialGradient>& parts) {
     if (std::all_of(parts.begin(), parts.end(), [](const PartialGradient& g) { return g.is_slices(); })) {
+      const DType type = node.type(parts.front().indices);
+      const bool one_type = std::all_of(parts.begin(), parts.end(), [&](const PartialGradient& g) { return node.type(g.indices) == type; });
       std::vector<Value> values, indices;
       for (const PartialGradient& g : parts) {
         values.push_back(g.values);
-        indices.push_back(g.indices);
+        indices.push_back(one_type ? g.indices : node.cast(g.indices, DType::kInt64));
       }
       Value all = node.concat(values);
       return {all, node.concat(indices), parts.front().dense_shape};
@@ -187,7 +190,7 @@ class Backprop {
   }
 
   // Gradient functions make gradients for all inputs, zeros for all outputs; only what the xs need stays.
-  void drop_unneeded(const std::vector<Endpoint>& results) {
+  void drop_unneeded(const Gradients& results) {
     std::vector<bool> needed(graph_.num_nodes(), false);
     std::vector<NodeId> stack;
     auto need = [&](NodeId id) {
@@ -195,7 +198,8 @@ class Backprop {
       needed[id] = true;
       stack.push_back(id);
     };
-    for (Endpoint e : results) need(e.node);
+    for (Endpoint e : results.of) need(e.node);
+    for (Endpoint e : results.indices) need(e.node);
     while (!stack.empty()) {
       const NodeId id = stack.back();
       stack.pop_back();

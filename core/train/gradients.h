@@ -14,11 +14,14 @@ struct GradientOptions {
   bool colocate = true;  // every gradient node with its forward node (colocate_gradients_with_ops)
   /// An op's gradients wait for each other (gate_gradients=GATE_OP), by `tuple/control_dependency` nodes.
   bool gate = false;
+  /// A gradient that is rows of x stays that, where nothing else meets it (IndexedSlices). Else every gradient is dense.
+  bool keep_slices = false;
   std::string scope = "gradients";  // made unique
 };
 
 struct Gradients {
-  std::vector<Endpoint> of;          // by x: dense, of x's type and shape; kNoNode: no path from the loss is left
+  std::vector<Endpoint> of;          // by x: of x's type and shape, or slices of that; kNoNode: no path from the loss is left
+  std::vector<Endpoint> indices;     // by x: of slices, the rows of x; a row may stand there more than once. kNoNode: dense
   std::vector<std::string> why_not;  // by x: then the reason, with the path; else empty
 };
 

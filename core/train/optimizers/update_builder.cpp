@@ -4,6 +4,7 @@
 
 #include "core/base/cat.h"
 #include "core/train/optimizer_rows.h"
+#include "core/train/optimizers/row_update.h"
 
 namespace emplace {
 namespace {
@@ -23,7 +24,10 @@ class UpdateBuilder {
   NodeId build(const std::vector<GradientAndVariable>& gradients) {
     prepare();
     std::vector<NodeId> updates;
-    for (size_t i = 0; i < gradients.size(); ++i) updates.push_back(update(gradients[i], state_.slots[i]));
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (gradients[i].is_slices() && rule_.rows_step) update_rows(gradients[i], state_.slots[i], updates);
+      else updates.push_back(update(gradients[i], state_.slots[i]));
+    }
     const std::vector<NodeId> finished = rule_.is_keras ? count_iteration(updates) : multiply_powers(updates);
     updates.insert(updates.end(), finished.begin(), finished.end());
     if (!place_.global_step) return add_group(edit_, place_.scope, std::move(updates));
@@ -70,9 +74,17 @@ class UpdateBuilder {
     return {};
   }
 
-  NodeId update(const GradientAndVariable& g, const std::vector<VariableNodes>& slots) {
+  void update_rows(const GradientAndVariable& g, const std::vector<VariableNodes>& slots, std::vector<NodeId>& updates) {
+    const std::string scope = name(cat("update_", g.variable.name));
+    RowUpdate rows(edit_, rule_, g, slots, scope, [&](std::string_view operand) { return as_type(shared(operand), g.variable, scope); });
+    rows.subtract(rule_.rows_step(rows));
+    updates.insert(updates.end(), rows.writes().begin(), rows.writes().end());
+  }
+
+  NodeId update(GradientAndVariable g, const std::vector<VariableNodes>& slots) {
     const TrainVariable& v = g.variable;
     const std::string scope = name(cat("update_", v.name));
+    if (g.is_slices()) g.gradient = densify_rows(edit_, g, scope);
     const std::string op = cat(v.resource ? "Resource" : "", rule_.op);
     NewNode node{.name = cat(scope, "/", op), .op = op, .colocate_with = {v.node}};
     if (rule_.is_keras) node.controls = {decay_weights(g, scope)};

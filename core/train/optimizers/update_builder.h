@@ -11,6 +11,8 @@ namespace emplace {
 struct GradientAndVariable {
   Endpoint gradient;
   TrainVariable variable;
+  Endpoint indices{};  // the gradient is these rows of the variable's; kNoNode: all of it
+  bool is_slices() const { return indices.node != kNoNode; }
 };
 
 struct UpdatePlace {

@@ -1,6 +1,7 @@
 #include "core/train/optimizers/update_rule.h"
 
 #include "core/base/assert.h"
+#include "core/train/optimizers/row_update.h"
 
 namespace emplace {
 namespace {
@@ -19,6 +20,7 @@ UpdateRule momentum(const TrainRequest& request) {
   r.constants = {"momentum"};
   r.operands = {"variable", "accumulator", "learning_rate", "gradient", "momentum"};
   r.flags = {{"use_nesterov", argument(request, "use_nesterov") != 0}};
+  r.rows_step = momentum_rows_step;
   return r;
 }
 
@@ -40,6 +42,7 @@ UpdateRule rmsprop(const TrainRequest& request) {
   r.constants = {"decay", "momentum", "epsilon"};
   r.operands = {"variable", "mean_square", "moment", "learning_rate", "decay", "momentum", "epsilon", "gradient"};
   if (centered) r.operands.insert(r.operands.begin() + 1, "mean_gradient");
+  r.rows_step = rms_prop_rows_step;
   return r;
 }
 

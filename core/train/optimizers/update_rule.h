@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph/graph.h"
 #include "core/train/train_request.h"
 
 namespace emplace {
@@ -25,6 +26,8 @@ struct PowerRule {
   std::string_view argument;  // "beta1"
 };
 
+class RowUpdate;
+
 struct UpdateRule {
   std::string_view op;                      // "ApplyAdam"; of a resource variable "ResourceApplyAdam"
   std::vector<SlotRule> slots;              // in the order in which they are made
@@ -36,6 +39,9 @@ struct UpdateRule {
   /// Keras' way: slots are named adam_w/w_momentum, the powers follow from a count of steps (adam_w/iteration), and
   /// the variable shrinks by learning rate times weight decay before its update.
   bool is_keras = false;
+  /// What goes off the rows that have a gradient when others keep value and slots, as TensorFlow's SparseApply... kernels do
+  /// (row_update.h). Null: a row without a gradient is one whose gradient is 0.
+  Endpoint (*rows_step)(RowUpdate&) = nullptr;
 };
 
 /// REQUIRES: the request names an optimizer.

@@ -27,7 +27,9 @@ Endpoint add_global_norm(GraphEditor& edit, const std::vector<GradientAndVariabl
 Result<std::vector<GradientAndVariable>> gradients_of(Assembly& a, Endpoint loss, std::vector<TrainVariable>& variables, const std::string& scope) {
   std::vector<Endpoint> xs;
   for (const TrainVariable& v : variables) xs.push_back(v.handle());
-  ASSIGN_OR_RETURN(Gradients made, add_gradients(a.edit, loss, xs, {.colocate = true, .gate = true, .scope = cat(scope, "gradients")}));
+  // The norm of slices is that of what they hold: a row that stands there twice counts twice.
+  const bool keep_slices = a.rule.rows_step || a.request.clip_norm;
+  ASSIGN_OR_RETURN(Gradients made, add_gradients(a.edit, loss, xs, {.colocate = true, .gate = true, .keep_slices = keep_slices, .scope = cat(scope, "gradients")}));
   std::vector<GradientAndVariable> out;
   std::vector<TrainVariable> reached;
   for (size_t i = 0; i < variables.size(); ++i) {
@@ -35,12 +37,27 @@ Result<std::vector<GradientAndVariable>> gradients_of(Assembly& a, Endpoint loss
       if (a.listed || variables.size() == 1) return invalid_argument(made.why_not[i]);
       continue;
     }
-    out.push_back({made.of[i], variables[i]});
+    out.push_back({made.of[i], variables[i], made.indices[i]});
     reached.push_back(variables[i]);
   }
   if (out.empty()) return invalid_argument(cat("the loss depends on no variable that can be trained: ", made.why_not[0]));
   variables = std::move(reached);
   return out;
+}
+
+GradientAndVariable mean_gradient(Assembly& a, const std::vector<GradientAndVariable>& parts, Endpoint total, const std::string& device) {
+  GradientAndVariable mean = parts.front();
+  std::vector<Endpoint> values, indices;
+  for (const GradientAndVariable& g : parts) values.push_back(g.gradient), indices.push_back(g.indices);
+  if (!mean.is_slices()) {
+    mean.gradient = add_mean(a.edit, values, total, {}, device);
+    return mean;
+  }
+  const Endpoint axis = a.edit.constant("concat/axis", scalar_of(DType::kInt32, 0), {}, device);
+  values.push_back(axis), indices.push_back(axis);
+  mean.gradient = add_mean(a.edit, {add_op(a.edit, "concat", "ConcatV2", values, device)}, total, {}, device);
+  mean.indices = add_op(a.edit, "concat", "ConcatV2", indices, device);
+  return mean;
 }
 
 void clip_gradients(Assembly& a, std::vector<GradientAndVariable>& gradients, const std::string& device) {

@@ -52,21 +52,26 @@ Result<std::vector<Tower>> add_replicas(Assembly& a, const BatchParts& parts) {
 
 using ByReplica = std::vector<std::vector<GradientAndVariable>>;  // by replica, then variable
 
-/// The mean gradient, clipped, for each replica. By all-reduce, every replica has and clips its own; otherwise it is made on one
-/// device and read across.
+/// The mean gradient, clipped, for each replica. By all-reduce, every replica has and clips its own; otherwise, and where it is
+/// slices, it is made on one device and read across.
 ByReplica mean_gradients(Assembly& a, const std::vector<Tower>& replicas, const ByReplica& by_replica, Endpoint total) {
+  const bool nccl = a.request.replication.nccl;
   ByReplica means = by_replica;
   for (size_t v = 0; v < by_replica[0].size(); ++v) {
+    std::vector<GradientAndVariable> parts;
     std::vector<Endpoint> sums;
-    for (const auto& of_replica : by_replica) sums.push_back(of_replica[v].gradient);
-    const std::vector<Endpoint> reduced = a.request.replication.nccl
-                                              ? add_all_reduced_means(a.edit, replicas, sums, total, static_cast<int64_t>(v))
-                                              : std::vector(replicas.size(), add_mean(a.edit, sums, total, {}, replicas[0].device));
-    for (size_t i = 0; i < replicas.size(); ++i) means[i][v].gradient = reduced[i];
+    for (const auto& of_replica : by_replica) parts.push_back(of_replica[v]), sums.push_back(of_replica[v].gradient);
+    if (nccl && !parts[0].is_slices()) {
+      const std::vector<Endpoint> reduced = add_all_reduced_means(a.edit, replicas, sums, total, static_cast<int64_t>(v));
+      for (size_t i = 0; i < replicas.size(); ++i) means[i][v].gradient = reduced[i];
+    } else {
+      const GradientAndVariable mean = mean_gradient(a, parts, total, replicas[0].device);
+      for (size_t i = 0; i < replicas.size(); ++i) means[i][v] = mean;
+    }
   }
   for (size_t i = 0; i < replicas.size(); ++i) {
-    if (i == 0 || a.request.replication.nccl) clip_gradients(a, means[i], replicas[i].device);
-    for (size_t v = 0; v < means[i].size() && !a.request.replication.nccl; ++v) means[i][v].gradient = means[0][v].gradient;
+    if (i == 0 || nccl) clip_gradients(a, means[i], replicas[i].device);
+    for (size_t v = 0; v < means[i].size() && !nccl; ++v) means[i][v].gradient = means[0][v].gradient;
   }
   return means;
 }

@@ -47,9 +47,9 @@ Status update_together(Assembly& a) {
   ASSIGN_OR_RETURN(auto by_tower, tower_gradients(a, towers));
   std::vector<GradientAndVariable> means;
   for (size_t v = 0; v < a.variables.size(); ++v) {
-    std::vector<Endpoint> sums;
-    for (const auto& of_tower : by_tower) sums.push_back(of_tower[v].gradient);
-    means.push_back({add_mean(a.edit, sums, parts.total, {}, ps), a.variables[v]});
+    std::vector<GradientAndVariable> sums;
+    for (const auto& of_tower : by_tower) sums.push_back(of_tower[v]);
+    means.push_back(mean_gradient(a, sums, parts.total, ps));
   }
   clip_gradients(a, means, ps);
   ASSIGN_OR_RETURN(Pace pace, set_pace(a, ps));
