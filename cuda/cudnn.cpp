@@ -108,11 +108,7 @@ Result<Descriptor> operation(const Functions& f, const ConvProblem& problem, con
 }  // namespace
 
 const Result<Functions>& functions() {
-  static const Result<Functions> kFunctions = [] {
-    Functions f;
-    Status loaded = load(f);
-    return loaded.ok() ? Result<Functions>(f) : Result<Functions>(loaded);
-  }();
+  static const Result<Functions> kFunctions = Library::table(load);
   return kFunctions;
 }
 

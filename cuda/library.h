@@ -15,6 +15,14 @@ class Library {
   /// which shows what the plug-in does without a library. Never unloaded.
   static Result<Library> open(std::string_view file);
 
+  /// The table of functions that `load` fills in, or why it could not.
+  template <class Table>
+  static Result<Table> table(Status (*load)(Table&)) {
+    Table functions;
+    RETURN_IF_ERROR(load(functions));
+    return functions;
+  }
+
   /// Sets `function` to the symbol. Unavailable names symbol and file.
   template <class F>
   Status find(const char* symbol, F*& function) const {

@@ -39,11 +39,7 @@ Status load(Functions& f) {
 namespace {
 
 const Result<Functions>& functions() {
-  static const Result<Functions> kFunctions = [] {
-    Functions f;
-    Status loaded = load(f);
-    return loaded.ok() ? Result<Functions>(f) : Result<Functions>(loaded);
-  }();
+  static const Result<Functions> kFunctions = Library::table(load);
   return kFunctions;
 }
 

@@ -15,8 +15,8 @@ OpDef&& OpDef::value_inputs(std::initializer_list<int> inputs) && {
   value_inputs_ = inputs;
   return std::move(*this);
 }
-OpDef&& OpDef::sample(std::string_view text, double tolerance) && {
-  samples_.push_back({std::string(text), tolerance});
+OpDef&& OpDef::sample(std::string_view text) && {
+  samples_.emplace_back(text);
   return std::move(*this);
 }
 

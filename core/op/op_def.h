@@ -11,13 +11,6 @@
 
 namespace emplace {
 
-/// A case for the conformance tests: inputs and attrs in a short text form,
-/// "x=f32[2,3] uniform(-2,2); axis=[1]", checked on every device kind against the others.
-struct Sample {
-  std::string text;
-  double tolerance = 0;  // 0: the same bytes
-};
-
 class GradientContext;
 /// Builds the gradients of one node's inputs; see core/op/gradient_context.h.
 using GradientFunction = Status (*)(GradientContext&);
@@ -53,7 +46,8 @@ class OpDef {
   OpDef&& gradient(GradientFunction f) && { gradient_ = f; return std::move(*this); }
   /// TensorFlow registers the op as not differentiable: what it makes is a constant to every loss.
   OpDef&& not_differentiable() && { not_differentiable_ = true; return std::move(*this); }
-  OpDef&& sample(std::string_view text, double tolerance = 0) &&;
+  /// A node to try the op's gradient on: inputs and attrs in a short text form, "x=f32[2,3] uniform(-2,2); axis=[1]".
+  OpDef&& sample(std::string_view text) &&;
 
   std::string_view name() const { return name_; }
   std::string_view doc_text() const { return doc_; }
@@ -66,7 +60,7 @@ class OpDef {
   /// Null: no gradient is registered, or there is none on purpose.
   GradientFunction gradient_function() const { return gradient_; }
   bool stops_gradients() const { return not_differentiable_; }
-  const std::vector<Sample>& samples() const { return samples_; }
+  const std::vector<std::string>& samples() const { return samples_; }
   DTypeSet cpu_types() const;
   /// Null if there is no CPU kernel for that type.
   KernelMaker cpu_kernel(DType type) const;
@@ -81,7 +75,7 @@ class OpDef {
   GradientFunction gradient_ = nullptr;
   std::vector<Entry> cpu_;
   std::vector<int> value_inputs_;
-  std::vector<Sample> samples_;
+  std::vector<std::string> samples_;
   bool forwards_input_ = false;
   bool provides_outputs_ = false;
   bool may_overwrite_ = false;

@@ -6,6 +6,7 @@
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
+#include "core/ops/gather_geometry.h"
 #include "core/ops/index_text.h"
 #include "core/ops/shape_math.h"
 #include "core/ops/variable_state.h"
@@ -58,11 +59,6 @@ Status gather_v2_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// params is [batch, outer, size, inner], indices [batch, chosen], the result [batch, outer, chosen, inner].
-struct Geometry {
-  int64_t batch = 1, outer = 1, size = 0, inner = 1, chosen = 1;
-};
-
 // The first index out of range, as TensorFlow reports it; -1: none.
 template <class Index>
 int64_t first_bad(const Index* indices, int64_t n, int64_t size) {
@@ -73,7 +69,7 @@ int64_t first_bad(const Index* indices, int64_t n, int64_t size) {
 }
 
 template <class E, class Index>
-void gather_rows(KernelContext& c, const Tensor& from_params, const Geometry& g, const Index* indices) {
+void gather_rows(KernelContext& c, const Tensor& from_params, const GatherSizes& g, const Index* indices) {
   const E* params = static_cast<const E*>(from_params.raw());
   E* out = static_cast<E*>(c.output(0).raw());
   int64_t rows = g.batch * g.outer * g.chosen;
@@ -98,58 +94,17 @@ void gather_rows(KernelContext& c, const Tensor& from_params, const Geometry& g,
   });
 }
 
-// May wrap where another size is 0: then nothing is copied.
-void multiply(int64_t& product, int64_t size) {
-  product = static_cast<int64_t>(static_cast<uint64_t>(product) * static_cast<uint64_t>(size));
-}
-
 Status gather(KernelContext& c, const Tensor& params, int64_t axis, int64_t batch_dims) {
   const Tensor& indices = c.input(1);
-  const Shape& p = params.shape();
-  const Shape& s = indices.shape();
-  if (p.rank() < 1) return invalid_argument("params must be at least 1 dimensional");
-  if (axis < -p.rank() || axis >= p.rank()) {
-    return invalid_argument(
-        cat("Shape must be at least rank ", axis < 0 ? -axis : axis + 1, " but is rank ", p.rank()));
-  }
-  if (axis < 0) axis += p.rank();
-  if (batch_dims < -s.rank() || batch_dims > s.rank()) {
-    return invalid_argument(
-        cat("Expected batch_dims in the range [", -s.rank(), ", ", s.rank(), "], but got ", batch_dims));
-  }
-  if (batch_dims < 0) batch_dims += s.rank();
-  if (batch_dims >= p.rank()) {
-    return invalid_argument(cat("batch_dims (", batch_dims, ") must be less than rank(params) (", p.rank(), ")."));
-  }
-  if (axis < batch_dims) {
-    return invalid_argument(cat("batch_dims (", batch_dims, ") must be less than or equal to axis (", axis, ")."));
-  }
-  Geometry g;
-  Shape out;
-  for (int i = 0; i < axis; ++i) {
-    if (i < batch_dims && p.dim(i) != s.dim(i)) {
-      return invalid_argument(
-          cat("params.shape[", i, "]: ", p.dim(i), " should be equal to indices.shape[", i, "]: ", s.dim(i)));
-    }
-    multiply(i < batch_dims ? g.batch : g.outer, p.dim(i));
-    out.add_dim(p.dim(i));
-  }
-  for (int i = static_cast<int>(batch_dims); i < s.rank(); ++i) {
-    multiply(g.chosen, s.dim(i));
-    out.add_dim(s.dim(i));
-  }
-  g.size = p.dim(static_cast<int>(axis));
-  for (int i = static_cast<int>(axis) + 1; i < p.rank(); ++i) {
-    multiply(g.inner, p.dim(i));
-    out.add_dim(p.dim(i));
-  }
-  RETURN_IF_ERROR(ensure_output(c, 0, out));
+  ASSIGN_OR_RETURN(const GatherGeometry geometry, GatherGeometry::make(params.shape(), indices.shape(), axis, batch_dims));
+  RETURN_IF_ERROR(ensure_output(c, 0, geometry.out));
+  const GatherSizes& g = geometry.sizes;
   return with_index(indices.dtype(), [&]<class Index>(Index) -> Status {
     const Index* data = indices.data<Index>();
     int64_t bad = first_bad(data, indices.num_elements(), g.size);
     if (bad >= 0 && c.output(0).num_elements() > 0) {
       return invalid_argument(
-          cat("indices", place_text(s, s.rank(), bad), " = ", data[bad], " is not in [0, ", g.size, ")"));
+          cat("indices", place_text(indices.shape(), indices.shape().rank(), bad), " = ", data[bad], " is not in [0, ", g.size, ")"));
     }
     if (c.output(0).num_elements() == 0) return ok_status();
     with_element(params.dtype(), [&]<class E>(E) { gather_rows<E>(c, params, g, data); });
@@ -187,16 +142,7 @@ class ResourceGather final : public Kernel {
  public:
   explicit ResourceGather(const KernelInit& init) : batch_dims_(init.attrs.integer("batch_dims")) {}
   Status run(KernelContext& c) override {
-    Variable& v = c.variable(0);
-    Tensor params;  // whoever writes the variable meanwhile does so in a buffer of its own
-    {
-      std::lock_guard lock(v.mutex);
-      if (!v.value.valid()) return no_such_variable(v);
-      if (v.dtype != c.output(0).dtype()) {
-        return invalid_argument(cat("Trying to read variable with wrong dtype. Expected ", dtype_tf_name(v.dtype), " got ", dtype_tf_name(c.output(0).dtype())));
-      }
-      params = v.value;
-    }
+    ASSIGN_OR_RETURN(const Tensor params, value_behind_handle(c.variable(0), c.output(0).dtype()));
     return gather(c, params, batch_dims_, batch_dims_);
   }
 

@@ -6,6 +6,7 @@
 #include <complex>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "core/base/dtype.h"
 #include "core/ops/isa.h"
@@ -24,6 +25,11 @@ template <class T>
 inline constexpr bool kIsComplex = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
 template <class T>
 inline constexpr bool kIsFloating = std::is_floating_point_v<T> || kIsHalf<T>;
+/// A vector of the compiler's vector extension with lanes of integers.
+template <class T>
+inline constexpr bool kIsIntegerVector = requires(T v) { v[0] >> 1; } && !std::is_class_v<T> && !std::is_pointer_v<T>;
+template <class T>
+inline constexpr bool kWraps = std::is_integral_v<T> || kIsIntegerVector<T>;
 
 // One rounding per operation, as TensorFlow computes in these types. For functions of several operations whose
 // results show the roundings between them; all others are computed in float (core/ops/convert.h).
@@ -39,25 +45,36 @@ EMPLACE_HALF_OPERATORS(half)
 EMPLACE_HALF_OPERATORS(bfloat16)
 #undef EMPLACE_HALF_OPERATORS
 
-// Signed integers wrap as unsigned ones do.
 template <class T>
-using Wrapping = std::make_unsigned_t<T>;
+struct UnsignedTwin {
+  using Type = std::make_unsigned_t<T>;
+};
+template <class T>
+  requires kIsIntegerVector<T>
+struct UnsignedTwin<T> {
+  using Lane = std::make_unsigned_t<std::remove_cvref_t<decltype(std::declval<T>()[0])>>;
+  typedef Lane Type __attribute__((vector_size(sizeof(T))));
+};
+
+// Signed integers, also those in vectors (which C casts convert, static_cast does not), wrap as unsigned ones do.
+template <class T>
+using Wrapping = typename UnsignedTwin<T>::Type;
 
 template <class T>
 EMPLACE_INLINE T add(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+  if constexpr (kWraps<T>) return (T)((Wrapping<T>)a + (Wrapping<T>)b);
   else return a + b;
 }
 template <class T>
 EMPLACE_INLINE T subtract(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
+  if constexpr (kWraps<T>) return (T)((Wrapping<T>)a - (Wrapping<T>)b);
   else return a - b;
 }
 template <class T>
 EMPLACE_INLINE T multiply(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
+  if constexpr (kWraps<T>) {
     static_assert(sizeof(T) >= sizeof(int), "narrower ones are promoted to int, which may overflow");
-    return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+    return (T)((Wrapping<T>)a * (Wrapping<T>)b);
   } else if constexpr (kIsComplex<T>) {
     return T(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
   } else {

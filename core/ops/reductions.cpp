@@ -45,16 +45,8 @@ struct Prod {
   using Accumulator = T;
   template <class A>
   static A start() { return A(1); }
-  /// Of vectors of signed integers, too, lanes wrap.
   template <class V>
-  EMPLACE_INLINE static V combine(V a, V b) {
-    if constexpr (requires { a[0] >> 1; }) {
-      typedef std::make_unsigned_t<std::remove_cvref_t<decltype(a[0])>> Lanes __attribute__((vector_size(sizeof(V))));
-      return (V)((Lanes)a * (Lanes)b);
-    } else {
-      return multiply(a, b);
-    }
-  }
+  EMPLACE_INLINE static V combine(V a, V b) { return multiply(a, b); }
   template <class T, class A>
   static T result(A all, int64_t) { return all; }
 };
@@ -155,8 +147,8 @@ OpDef reduction(std::string_view name, std::string_view doc) {
 }
 OpDef numeric(std::string_view name, std::string_view doc) {
   return reduction(name, doc)
-      .sample("input=f32[2,3,4] uniform(-2,2); axis=[1]", 1e-6).sample("input=f32[3,5000] uniform(-2,2); axis=[1]", 1e-5)
-      .sample("input=f32[100,3] uniform(-2,2); axis=[0]; keep_dims=true", 1e-5).sample("input=f32[0,3]; axis=[0]");
+      .sample("input=f32[2,3,4] uniform(-2,2); axis=[1]").sample("input=f32[3,5000] uniform(-2,2); axis=[1]")
+      .sample("input=f32[100,3] uniform(-2,2); axis=[0]; keep_dims=true").sample("input=f32[0,3]; axis=[0]");
 }
 
 // dy with the reduced dimensions as 1.
@@ -287,7 +279,7 @@ OpDef any_op() {
 }
 OpDef l2_loss_op() {
   return OpDef("L2Loss").doc("Half the sum of the squares.").shape(shape_scalar).cpu(kFloating, l2_loss)
-      .sample("t=f32[2,3] uniform(-2,2)", 1e-6).gradient(l2_loss_gradient);
+      .sample("t=f32[2,3] uniform(-2,2)").gradient(l2_loss_gradient);
 }
 
 }  // namespace emplace

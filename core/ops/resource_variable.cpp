@@ -54,20 +54,9 @@ class VarHandle final : public Kernel {
 };
 
 Status read_cpu(KernelContext& c) {
-  Variable& v = c.variable(0);
-  std::lock_guard lock(v.mutex);
-  if (!v.value.valid()) return no_such_variable(v);
-  if (v.dtype != c.output(0).dtype()) {
-    return invalid_argument(cat("Trying to read variable with wrong dtype. Expected ", dtype_tf_name(v.dtype), " got ",
-                                dtype_tf_name(c.output(0).dtype())));
-  }
-  c.forward_output(0, v.value);
+  ASSIGN_OR_RETURN(Tensor value, value_behind_handle(c.variable(0), c.output(0).dtype()));
+  c.forward_output(0, value);
   return ok_status();
-}
-
-Status wrong_type(const Variable& v, const Tensor& value) {
-  return invalid_argument(cat("Trying to assign variable with wrong dtype. Expected ", dtype_tf_name(v.dtype), " got ",
-                              dtype_tf_name(value.dtype())));
 }
 
 class AssignVariable final : public Kernel {
@@ -77,7 +66,7 @@ class AssignVariable final : public Kernel {
     Variable& v = c.variable(0);
     const Tensor& value = c.input(1);
     std::lock_guard lock(v.mutex);
-    if (v.dtype != value.dtype()) return wrong_type(v, value);
+    if (v.dtype != value.dtype()) return wrong_type(v, "assign", value.dtype());
     if (validate_ && v.value.valid() && !(v.value.shape() == value.shape())) {
       return invalid_argument(cat("Trying to assign to variable with tensor with wrong shape. Expected ",
                                   v.value.shape().to_string(), " got ", value.shape().to_string()));
@@ -94,7 +83,7 @@ Status update(KernelContext& c, RowOp op) {
   const Tensor& value = c.input(1);
   std::lock_guard lock(v.mutex);
   if (!v.value.valid()) return no_such_variable(v);
-  if (v.dtype != value.dtype()) return wrong_type(v, value);
+  if (v.dtype != value.dtype()) return wrong_type(v, "assign", value.dtype());
   if (!(v.value.shape() == value.shape())) {
     return invalid_argument(cat("Cannot update variable with shape ", v.value.shape().to_string(),
                                 " using a Tensor with shape ", value.shape().to_string(), ", shapes must be equal."));

@@ -67,4 +67,15 @@ Status no_such_variable(const Variable& v) {
       "status error message=Container localhost does not exist. (Could not find resource: localhost/", v.name, ")"));
 }
 
+Status wrong_type(const Variable& v, std::string_view verb, DType got) {
+  return invalid_argument(cat("Trying to ", verb, " variable with wrong dtype. Expected ", dtype_tf_name(v.dtype), " got ", dtype_tf_name(got)));
+}
+
+Result<Tensor> value_behind_handle(Variable& v, DType type) {
+  std::lock_guard lock(v.mutex);
+  if (!v.value.valid()) return no_such_variable(v);
+  if (v.dtype != type) return wrong_type(v, "read", type);
+  return v.value;
+}
+
 }  // namespace emplace

@@ -20,5 +20,11 @@ Result<Variable*> find_variable(const KernelInit& init);
 /// What reading a variable that nobody assigned says: through a reference, through a handle.
 Status uninitialized(const Variable& variable);
 Status no_such_variable(const Variable& variable);
+/// What a read or an assignment (`verb`) of another type says.
+Status wrong_type(const Variable& variable, std::string_view verb, DType got);
+
+/// What reading through a handle gives; whoever writes the variable meanwhile does so in a buffer of its own. Takes
+/// variable.mutex.
+Result<Tensor> value_behind_handle(Variable& variable, DType type);
 
 }  // namespace emplace

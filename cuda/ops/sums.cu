@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include "core/base/cat.h"
+#include "core/ops/variable_state.h"
 #include "cuda/dims.h"
 #include "cuda/moving.h"
 #include "cuda/typed.h"
@@ -106,18 +107,13 @@ class Update final : public Kernel {
     Variable& v = c.variable(0);
     const Tensor& value = c.input(1);
     std::lock_guard lock(v.mutex);
-    if (!v.value.valid()) {
-      return failed_precondition(cat(reference_ ? "Attempting to use uninitialized value " : "Could not find variable ", v.name,
-                                     reference_ ? "" : ". This could mean that the variable has been deleted or was never assigned."));
-    }
+    if (!v.value.valid()) return reference_ ? uninitialized(v) : no_such_variable(v);
     if (!(v.value.shape() == value.shape())) {
       if (reference_) return invalid_argument("Parameters and update must be the same size");
       return invalid_argument(cat("Cannot update variable with shape ", v.value.shape().to_string(), " using a Tensor with shape ",
                                   value.shape().to_string(), ", shapes must be equal."));
     }
-    if (v.dtype != value.dtype()) {
-      return invalid_argument(cat("Trying to assign variable with wrong dtype. Expected ", dtype_tf_name(v.dtype), " got ", dtype_tf_name(value.dtype())));
-    }
+    if (v.dtype != value.dtype()) return wrong_type(v, "assign", value.dtype());
     RETURN_IF_ERROR(own_variable(c, v));
     const int64_t n = value.num_elements();
     RETURN_IF_ERROR(launch(Barriers::kNone, update_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), v.value.data<T>(), value.data<T>(), n, subtracts_));
