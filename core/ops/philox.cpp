@@ -32,11 +32,6 @@ void fill_floating(Parallel& parallel, const PhiloxStream& stream, Distribution 
 
 }  // namespace
 
-void PhiloxStream::skip(uint64_t blocks) {
-  low_ += blocks;
-  if (low_ < blocks) ++high_;
-}
-
 void fill_random(Parallel& parallel, const PhiloxStream& stream, Distribution distribution, DType type, void* out, int64_t n) {
   switch (type) {
     case DType::kDouble: return fill_floating(parallel, stream, distribution, static_cast<double*>(out), n);

@@ -39,7 +39,10 @@ class PhiloxStream {
     return {c0, c1, c2, c3};
   }
   /// Moves on by that many blocks.
-  void skip(uint64_t blocks);
+  void skip(uint64_t blocks) {
+    low_ += blocks;
+    if (low_ < blocks) ++high_;
+  }
 
  private:
   uint64_t key_, low_, high_;
