@@ -38,6 +38,13 @@ class LibraryConv {
  public:
   LibraryConv(const KernelInit& init, ConvPass pass) : device_(device_of(init)), pass_(pass), node_(init.node_name) {}
 
+  /// What run() takes; nothing without a plan.
+  Workspace workspace() const {
+    if (!plan_) return {};
+    return {sizes_.elements() * static_cast<int64_t>(sizeof(T)) + static_cast<int64_t>(plan_->workspace_bytes())};
+  }
+  bool has_plan() const { return plan_ != nullptr; }
+
   /// For these sizes. Without a plan run() is not to be called.
   Status choose(const ConvShape& shape, ImageLayout layout) {
     plan_.reset();
@@ -80,14 +87,15 @@ class LibraryConv {
     ASSIGN_OR_RETURN(workspace, c.allocate_scratch(DType::kUInt8, Shape{bytes}));
     return ok_status();
   }
-  void say(const std::string& what) const {
+  void say(const std::string& what) {
     constexpr const char* kPasses[] = {"convolution", "gradient of a convolution's input", "gradient of a convolution's filter"};
-    if (device_.verbose) std::fprintf(stderr, "%s: %s by %s\n", node_.c_str(), kPasses[static_cast<int>(pass_)], what.c_str());
+    if (device_.verbose && what != said_) std::fprintf(stderr, "%s: %s by %s\n", node_.c_str(), kPasses[static_cast<int>(pass_)], what.c_str());
+    said_ = what;
   }
 
   const DeviceState& device_;
   ConvPass pass_;
-  std::string node_;
+  std::string node_, said_;
   FilterSizes sizes_{};
   std::shared_ptr<const ConvPlan> plan_;
 };

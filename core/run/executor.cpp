@@ -242,7 +242,7 @@ Status Executor::prepare_kernel(StepId id) {
 // kernel's workspace hangs on nothing else.
 void Executor::rehearse(StepId id) {
   const Step& s = program_.steps[id];
-  if (s.kind != StepKind::kNode || on_cuda(s.device) || s.may_be_dead || s.in_loop) return;
+  if (s.kind != StepKind::kNode || s.may_be_dead || s.in_loop) return;
   const NodeType& type = graph_.type(s.node);
   if (!type.signature || type.signature->is_stateful) return;
   KernelContext& c = bound_[id].context;

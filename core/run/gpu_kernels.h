@@ -14,6 +14,7 @@ class GpuNodeKernel final : public Kernel {
   GpuNodeKernel(std::unique_ptr<Kernel> kernel, Gpu& gpu, bool waits) : kernel_(std::move(kernel)), gpu_(gpu), waits_(waits) {}
   Status prepare(KernelContext& c) override;
   Status run(KernelContext& c) override;
+  Workspace workspace() const override { return kernel_->workspace(); }
   Gpu& gpu() { return gpu_; }
 
  private:

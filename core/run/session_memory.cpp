@@ -62,7 +62,8 @@ Status SessionMemory::check_limits(const LanePlan& added, const std::vector<Lane
     int64_t variables = declared_variable_bytes(file_.graph, e.program(), d);
     for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) variables -= bytes;
     variables = std::max<int64_t>(variables, 0);
-    const int64_t kernels = plan.scratch + plan.kept;
+    // A GPU's library that finds no scratch gives way to the plug-in's own kernel.
+    const int64_t kernels = plan.kept + (devices_.at(d).kind == DeviceKind::kCuda ? 0 : plan.scratch);
     if (variables <= limit && kernels <= limit && plan.bytes <= limit - present - variables - beside - kernels) continue;
     std::string text = cat(devices_.at(d).name, " needs ", bytes_text(plan.bytes), ", its limit is ", bytes_text(limit));
     if (present > 0) append(text, ", ", bytes_text(present), " of it taken by constants and variables");
@@ -139,7 +140,8 @@ std::vector<DeviceMemory> SessionMemory::report(const std::vector<LanePlan>& pla
     m.planned = std::max(alone, together);
     const Workspace to_come = workspaces_to_come(plans, d);
     m.variables = pool.persistent_bytes() + bytes_to_come(plans, d) + to_come.kept;
-    m.pool = std::max(pool.peak_transient_bytes(), to_come.scratch);
+    const int64_t left = m.limit == 0 ? to_come.scratch : std::max<int64_t>(0, m.limit - m.planned - m.variables);
+    m.pool = std::max(pool.peak_transient_bytes(), std::min(to_come.scratch, left));
     m.peak = m.planned + m.variables + m.pool;
     if (Gpu* gpu = runtime_.gpus[d].get()) m.overhead = gpu->overhead_bytes();
     if (alone > together) list_live(*by_lane[0], d, m.live_at_peak);

@@ -126,6 +126,7 @@ class Conv2D final : public Kernel {
     ASSIGN_OR_RETURN(shape_, conv_shape(attrs_, c.input(0).shape(), c.input(1).shape(), false));
     return library_.choose(shape_, layout_);
   }
+  Workspace workspace() const override { return library_.workspace(); }
   Status run(KernelContext& c) override {
     if (c.output(0).num_elements() == 0) return ok_status();
     const ConvShape& s = shape_;
@@ -164,6 +165,7 @@ class InputGradient final : public Kernel {
     RETURN_IF_ERROR(check_gradient(shape_, c.input(2).shape(), layout_, "Conv2DCustomBackpropInput"));
     return library_.choose(shape_, layout_);
   }
+  Workspace workspace() const override { return library_.workspace(); }
   Status run(KernelContext& c) override {
     if (c.output(0).num_elements() == 0) return ok_status();
     ASSIGN_OR_RETURN(const bool done, library_.run(c, c.out<T>(0), c.in<T>(1), c.in<T>(2)));
@@ -194,16 +196,17 @@ class FilterGradient final : public Kernel {
     RETURN_IF_ERROR(check_gradient(shape_, c.input(2).shape(), layout_, "Conv2DCustomBackpropFilter"));
     return library_.choose(shape_, layout_);
   }
+  Workspace workspace() const override {
+    return library_.has_plan() ? library_.workspace() : Workspace{partial_elements() * static_cast<int64_t>(sizeof(Wide<T>))};
+  }
   Status run(KernelContext& c) override {
     using W = Wide<T>;
     if (c.output(0).num_elements() == 0) return ok_status();
     ASSIGN_OR_RETURN(const bool done, library_.run(c, c.in<T>(0), c.out<T>(0), c.in<T>(2)));
     if (done) return ok_status();
-    constexpr int64_t kPiece = 2048, kMaxPieces = 128;
     const ConvShape& s = shape_;
-    const int64_t rows = s.taps() * s.filter_c, channels = s.out_c / s.groups();
-    const int64_t pieces = std::clamp<int64_t>(s.pixels() / kPiece, 1, kMaxPieces);
-    ASSIGN_OR_RETURN(Tensor partial, c.allocate_scratch(dtype_of<W>, Shape{s.groups() * pieces * rows * channels}));
+    const int64_t rows = s.taps() * s.filter_c, channels = s.out_c / s.groups(), pieces = num_pieces();
+    ASSIGN_OR_RETURN(Tensor partial, c.allocate_scratch(dtype_of<W>, Shape{partial_elements()}));
     const LoadWindowTransposed<T> image{{c.in<T>(0), ImageStrides(c.input(0).shape(), layout_), s}};
     const LoadGradient<T> gradient{c.in<T>(2), ImageStrides(c.input(2).shape(), layout_), s};
     RETURN_IF_ERROR(gemm<W>(stream_of(c), {s.groups(), rows, channels, s.pixels(), pieces}, image, gradient,
@@ -213,6 +216,12 @@ class FilterGradient final : public Kernel {
   }
 
  private:
+  int64_t num_pieces() const {
+    constexpr int64_t kPiece = 2048, kMaxPieces = 128;
+    return std::clamp<int64_t>(shape_.pixels() / kPiece, 1, kMaxPieces);
+  }
+  int64_t partial_elements() const { return num_pieces() * shape_.taps() * shape_.filter_c * shape_.out_c; }
+
   Attrs attrs_;
   ImageLayout layout_;
   LibraryConv<T> library_;

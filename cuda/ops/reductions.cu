@@ -145,15 +145,25 @@ __global__ void finish_kernel(const Accumulator<R, T>* partial, T* y, int64_t pi
   if (threadIdx.x == 0) y[blockIdx.x] = finished<R, T>(all, n);
 }
 
+/// How a reduction is cut, from its sizes alone.
+struct Cut {
+  bool rows;
+  int64_t blocks, pieces;
+  explicit Cut(const Layout& at) {
+    constexpr int64_t kPiece = 16384, kManyOutputs = 512, kMaxPieces = 4096;
+    const int64_t outputs = at.kept.elements, n = at.reduced.elements;
+    rows = n >= 2 * kThreads && at.reduced.stride[0] == 1;
+    blocks = rows ? outputs : (outputs + kColumns - 1) / kColumns;
+    pieces = blocks >= kManyOutputs ? 1 : std::clamp<int64_t>(n / (rows ? kPiece : kPiece / kColumns), 1, kMaxPieces);
+  }
+};
+
 template <class R, class T>
 Status reduce(KernelContext& c, Layout at) {
   using A = Accumulator<R, T>;
-  constexpr int64_t kPiece = 16384, kManyOutputs = 512, kMaxPieces = 4096;
   const int64_t outputs = at.kept.elements, n = at.reduced.elements;
   if (outputs == 0) return ok_status();
-  const bool rows = n >= 2 * kThreads && at.reduced.stride[0] == 1;
-  const int64_t blocks = rows ? outputs : (outputs + kColumns - 1) / kColumns;
-  const int64_t pieces = blocks >= kManyOutputs ? 1 : std::clamp<int64_t>(n / (rows ? kPiece : kPiece / kColumns), 1, kMaxPieces);
+  const auto [rows, blocks, pieces] = Cut(at);
   at.piece = (n + pieces - 1) / pieces;
   if (blocks > kMaxBlocks) return unimplemented("a reduction to so many elements on a GPU");
   Tensor partial;
@@ -206,6 +216,10 @@ struct Over {
       }
       ASSIGN_OR_RETURN(at_, layout_of(shape, named));
       return ok_status();
+    }
+    Workspace workspace() const override {
+      const int64_t pieces = Cut(at_).pieces;
+      return {pieces > 1 ? at_.kept.elements * pieces * static_cast<int64_t>(sizeof(Accumulator<R, T>)) : 0};
     }
     Status run(KernelContext& c) override { return reduce<R, T>(c, at_); }
 
