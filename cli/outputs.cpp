@@ -12,30 +12,38 @@
 namespace emplace {
 namespace {
 
-/// A file for each output; a name's slashes become dots, so that no name leads out of the folder.
-Status save_folder(const std::string& folder, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
+using Arrays = std::vector<std::pair<std::string, Tensor>>;
+
+/// What is fetched twice by one name is one array.
+Arrays distinct(const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
+  Arrays arrays;
+  std::set<std::string> names;
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    if (names.insert(fetches[i].name).second) arrays.emplace_back(fetches[i].name, outputs[i]);
+  }
+  return arrays;
+}
+
+/// A file for each array; a name's slashes become dots, so that no name leads out of the folder.
+Status save_folder(const std::string& folder, const Arrays& arrays) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return invalid_argument(cat("--save: cannot make folder '", folder, "': ", error.message()));
   std::set<std::string> used;
-  for (size_t i = 0; i < fetches.size(); ++i) {
-    std::string file = fetches[i].name;
+  for (const auto& [name, array] : arrays) {
+    std::string file = name;
     std::replace(file.begin(), file.end(), '/', '.');
     if (!used.insert(file).second) return invalid_argument(cat("--save: two outputs would be '", file, ".npy'; save to a .npz file"));
-    RETURN_IF_ERROR(write_npy((std::filesystem::path(folder) / (file + ".npy")).string(), outputs[i]));
+    RETURN_IF_ERROR(write_npy((std::filesystem::path(folder) / (file + ".npy")).string(), array));
   }
   return ok_status();
 }
 
-Status save(const std::string& target, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
-  if (target.ends_with(".npz")) {
-    std::vector<std::pair<std::string, Tensor>> arrays;
-    for (size_t i = 0; i < fetches.size(); ++i) arrays.emplace_back(fetches[i].name, outputs[i]);
-    return write_npz(target, arrays);
-  }
-  if (!target.ends_with(".npy")) return save_folder(target, fetches, outputs);
-  if (outputs.size() == 1) return write_npy(target, outputs[0]);
-  return invalid_argument(cat("--save: '", target, "' holds one array, there are ", outputs.size(), "; save to a .npz file or a folder"));
+Status save(const std::string& target, const Arrays& arrays) {
+  if (target.ends_with(".npz")) return write_npz(target, arrays);
+  if (!target.ends_with(".npy")) return save_folder(target, arrays);
+  if (arrays.size() == 1) return write_npy(target, arrays[0].second);
+  return invalid_argument(cat("--save: '", target, "' holds one array, there are ", arrays.size(), "; save to a .npz file or a folder"));
 }
 
 bool same_tensor(const std::string& a, const std::string& b) {
@@ -60,8 +68,9 @@ Status check_output_flags(const std::vector<std::string>& save, const std::vecto
 }
 
 Status save_outputs(const std::vector<std::string>& targets, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
+  const Arrays arrays = distinct(fetches, outputs);
   for (const std::string& target : targets) {
-    if (Status status = save(target, fetches, outputs); !status.ok()) return status.message().starts_with("--save") ? status : status.with_context("--save");
+    if (Status status = save(target, arrays); !status.ok()) return status.message().starts_with("--save") ? status : status.with_context("--save");
   }
   return ok_status();
 }

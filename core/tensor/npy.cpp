@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 
 #include "core/base/cat.h"
@@ -39,7 +40,11 @@ Status write_file(const std::string& path, std::string_view bytes) {
   if (!f) return unavailable(cat(path, ": ", std::strerror(errno)));
   bool ok = std::fwrite(bytes.data(), 1, bytes.size(), f) == bytes.size();
   ok = std::fclose(f) == 0 && ok;
-  return ok ? ok_status() : unavailable(cat(path, ": ", std::strerror(errno)));
+  if (ok) return ok_status();
+  Status failure = unavailable(cat(path, ": ", std::strerror(errno)));
+  std::error_code ignored;  // half an array is none; a device or a pipe stays
+  if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);
+  return failure;
 }
 
 // What stands behind 'key': in the header's Python dictionary.
