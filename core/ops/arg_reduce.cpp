@@ -1,9 +1,8 @@
 // ArgMax and ArgMin: where along one axis the largest or smallest element is; the first of equals. NaN is passed over.
-#include <limits>
-
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
+#include "core/ops/finite.h"
 #include "core/ops/numeric.h"
 
 namespace emplace {
@@ -35,28 +34,23 @@ Status arg_shape(ShapeContext& c) {
   return ok_status();
 }
 
-/// Strictly beyond every number, and the condition to be beyond.
 template <class T, bool kMax>
 bool beyond(T a, T b) {
   if constexpr (kIsHalf<T>) return beyond<float, kMax>(static_cast<float>(a), static_cast<float>(b));
   else return kMax ? a > b : a < b;
 }
-template <class T>
-bool is_nan(T x) {
-  if constexpr (kIsFloating<T>) return !(x == x);
-  else return false;
-}
 
-/// Of `size` elements that lie `step` apart.
+/// Of `size` elements that lie `step` apart. As in TensorFlow, only what is beyond the last finite number on the other
+/// side is ever found: of -inf and the lowest number ArgMax takes the first place, whatever stands there.
 template <class T, bool kMax>
 int64_t index_of_best(const T* line, int64_t size, int64_t step) {
   int64_t best = 0;
-  bool found = false;
+  T best_value = kMax ? Finite<T>::lowest() : Finite<T>::highest();
   for (int64_t j = 0; j < size; ++j) {
     const T value = line[j * step];
-    if (is_nan(value) || (found && !beyond<T, kMax>(value, line[best * step]))) continue;
+    if (!beyond<T, kMax>(value, best_value)) continue;  // nor is NaN beyond anything
     best = j;
-    found = true;
+    best_value = value;
   }
   return best;
 }

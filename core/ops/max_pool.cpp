@@ -1,12 +1,12 @@
 // MaxPool, MaxPoolGrad: the largest cell of each window, and gradients back to the first largest one.
 #include <cstring>
-#include <limits>
 #include <vector>
 
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
+#include "core/ops/finite.h"
 #include "core/ops/isa.h"
 #include "core/ops/numeric.h"
 #include "core/ops/pool_window.h"
@@ -27,22 +27,11 @@ Status max_pool_grad_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// Less than or equal to everything but -infinity, which it replaces as in TensorFlow.
-template <class T>
-T lowest() {
-  if constexpr (std::is_same_v<T, half>) {
-    return half(-65504.0f);
-  } else if constexpr (std::is_same_v<T, bfloat16>) {
-    return std::bit_cast<bfloat16>(uint16_t{0xff7f});
-  } else {
-    return std::numeric_limits<T>::lowest();
-  }
-}
-
-// The largest cells of a window of rows [y, y_end) and columns [x, x_end). A cell is a number or a vector of them, V.
+// The largest cells of a window of rows [y, y_end) and columns [x, x_end); of nothing but -infinity the lowest finite
+// number, as in TensorFlow. A cell is a number or a vector of them, V.
 template <class V, class T>
 EMPLACE_INLINE void pool_window(const PoolWindow& p, const T* image, int64_t y, int64_t y_end, int64_t x, int64_t x_end, T* out) {
-  V best = V{} + lowest<T>();
+  V best = V{} + Finite<T>::lowest();
   for (; y < y_end; ++y) {
     const T* cells = image + y * p.w.size * p.channels;
     for (int64_t i = x; i < x_end; ++i) {
@@ -93,7 +82,7 @@ void pool_depth(KernelContext& c, const PoolWindow& p) {
   T* out = c.out<T>(0);
   c.parallel_for(c.output(0).num_elements(), static_cast<double>(p.depth_window), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      T best = lowest<T>();
+      T best = Finite<T>::lowest();
       for (int64_t k = i * p.depth_window; k < (i + 1) * p.depth_window; ++k) best = in[k] > best ? in[k] : best;
       out[i] = best;
     }

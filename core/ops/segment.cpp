@@ -1,11 +1,11 @@
 // SegmentSum, Mean, Prod, Max, Min and the Unsorted forms: rows combined by the number they carry.
-#include <limits>
 #include <type_traits>
 
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
+#include "core/ops/finite.h"
 #include "core/ops/index_text.h"
 #include "core/ops/numeric.h"
 #include "core/ops/row_ops.h"
@@ -45,23 +45,6 @@ inline constexpr bool kIsNumber = kHasOrder<T> || kIsComplex<T>;
 // What an integer is converted to on its way to T.
 template <class T>
 using Real = std::conditional_t<kIsHalf<T>, float, std::conditional_t<std::is_same_v<T, complex64>, float, std::conditional_t<std::is_same_v<T, complex128>, double, T>>>;
-
-// The range of real numbers without infinities.
-template <class T>
-struct Finite {
-  static T lowest() { return std::numeric_limits<T>::lowest(); }
-  static T highest() { return std::numeric_limits<T>::max(); }
-};
-template <>
-struct Finite<half> {
-  static half lowest() { return half(-65504.0f); }
-  static half highest() { return half(65504.0f); }
-};
-template <>
-struct Finite<bfloat16> {
-  static bfloat16 lowest() { return bfloat16(-0x1.fep127f); }
-  static bfloat16 highest() { return bfloat16(0x1.fep127f); }
-};
 
 struct Sum {
   using OfAnyNumber = void;
