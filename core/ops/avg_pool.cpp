@@ -133,6 +133,12 @@ Status avg_pool_gradient(GradientContext& g) {
   return g.status();
 }
 
+// Spreading is linear, and its transpose is the mean again.
+Status avg_pool_grad_gradient(GradientContext& g) {
+  g.set(1, g.add("AvgPool", {g.grad(0)}, g.copy_attrs({"ksize", "strides", "padding", "data_format"})));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef avg_pool_op() {
@@ -144,7 +150,8 @@ OpDef avg_pool_grad_op() {
   return with_kernels<AvgPoolGrad>(OpDef("AvgPoolGrad")
                                        .doc("The gradient of each window in equal shares to its cells.")
                                        .shape(avg_pool_grad_shape)
-                                       .value_inputs({0}));
+                                       .value_inputs({0})
+                                       .gradient(avg_pool_grad_gradient));
 }
 
 }  // namespace emplace

@@ -227,6 +227,18 @@ Status bias_add_gradient(GradientContext& g) {
   return g.status();
 }
 
+// Each channel's gradient is that of every element of it.
+Status bias_add_grad_gradient(GradientContext& g) {
+  const bool first = channels_first(g.attrs());
+  Value shape = g.shape_of(g.input(0)), channels = g.shape_of(g.grad(0)), one = g.ints({1}, "concat/one");
+  auto ones_for = [&](Value part) { return g.ones(g.shape_of(part), DType::kInt32); };
+  Value before = first ? g.slice(shape, 0, 1) : g.slice(shape, 0, -1), after = first ? g.slice(shape, 2) : Value{};
+  std::vector<Value> form = {ones_for(before), channels}, counts = {before, one};
+  if (first) form.push_back(ones_for(after)), counts.push_back(after);
+  g.set(0, g.add("Tile", {g.reshape(g.grad(0), g.concat(form)), g.concat(counts)}));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef bias_add_op() { return bias_add("BiasAdd").gradient(bias_add_gradient); }
@@ -240,7 +252,7 @@ OpDef bias_add_grad_op() {
       .cpu(DTypeSet{DType::kInt8, DType::kUInt8}, make<BiasAddGrad<uint8_t>>)
       .cpu(DTypeSet{DType::kInt16, DType::kUInt16}, make<BiasAddGrad<uint16_t>>)
       .cpu(DTypeSet{DType::kInt32, DType::kUInt32}, make<BiasAddGrad<uint32_t>>)
-      .cpu(DTypeSet{DType::kInt64, DType::kUInt64}, make<BiasAddGrad<uint64_t>>);
+      .cpu(DTypeSet{DType::kInt64, DType::kUInt64}, make<BiasAddGrad<uint64_t>>).gradient(bias_add_grad_gradient);
 }
 
 }  // namespace emplace

@@ -32,6 +32,13 @@ Status leaky_relu_gradient(GradientContext& g) {
   return g.status();
 }
 
+// Linear in the incoming gradient; features only choose the slope.
+Status leaky_relu_grad_gradient(GradientContext& g) {
+  g.set(0, g.add("LeakyReluGrad", {g.grad(0), g.input(1)}, g.copy_attrs({"alpha"})));
+  g.set(1, g.zeros_like(g.input(1)));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef leaky_relu_op() {
@@ -40,7 +47,7 @@ OpDef leaky_relu_op() {
 }
 OpDef leaky_relu_grad_op() {
   return OpDef("LeakyReluGrad").doc("The gradient where features > 0, else alpha times it.")
-      .shape(shape_merged).may_overwrite_input().cpu(kFloating, with_alpha<LeakyReluGrad>)
+      .shape(shape_merged).may_overwrite_input().cpu(kFloating, with_alpha<LeakyReluGrad>).gradient(leaky_relu_grad_gradient)
       .sample("gradients=f32[2,3] uniform(-2,2); features=f32[2,3] uniform(-2,2)");
 }
 

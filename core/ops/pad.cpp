@@ -259,6 +259,12 @@ Status mirror_pad_gradient(GradientContext& g) {
   return g.status();
 }
 
+// Folding the border in is linear, and its transpose is the mirror again.
+Status mirror_pad_grad_gradient(GradientContext& g) {
+  g.set(0, g.add("MirrorPad", {g.grad(0), g.input(1)}, g.copy_attrs({"mode"})));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef pad_op() {
@@ -288,7 +294,7 @@ OpDef mirror_pad_grad_op() {
       .doc("The gradient of MirrorPad: the border is added to what it mirrors.")
       .shape(mirror_pad_grad_shape)
       .cpu(kNumbers, make<MirrorPadGrad>)
-      .value_inputs({1})
+      .value_inputs({1}).gradient(mirror_pad_grad_gradient)
       .sample("input=f32[4,5] uniform(-2,2); paddings=[[1,1],[0,2]]; mode='SYMMETRIC'");
 }
 

@@ -95,6 +95,11 @@ Status transpose_gradient(GradientContext& g) {
   return g.status();
 }
 
+Status conjugate_transpose_gradient(GradientContext& g) {
+  g.set(0, g.add("ConjugateTranspose", {g.grad(0), g.add("InvertPermutation", {g.input(1)})}));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef transpose_op() {
@@ -111,7 +116,7 @@ OpDef conjugate_transpose_op() {
       .cpu<std::complex<float>>(stateless<conjugate_transpose_cpu<float>>)
       .cpu<std::complex<double>>(stateless<conjugate_transpose_cpu<double>>)
       .cpu(kMovable.without(kComplexes), stateless<transpose_cpu>)
-      .value_inputs({1});
+      .value_inputs({1}).gradient(conjugate_transpose_gradient);
 }
 
 }  // namespace emplace
