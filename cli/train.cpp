@@ -210,7 +210,7 @@ class TrainCommand {
     const TrainOptions& o = options_.train;
     bool has_test = test_ && !graph_.metrics.empty();
     ProgressReport progress({metric_names(), request_.epochs, request_.steps, o.log_every, terminal_columns(log_), " (test)"},
-                            [this](const std::string& line) { log_.info(line); });
+                            [this](const std::string& line) { log_.info(line); }, [this](const std::string& text) { log_.warning(text); });
     CsvLog csv;
     CurveRecorder curves(metric_names(), has_test);
     ListenerList listeners;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "core/base/cat.h"
 #include "core/run/watchers.h"
@@ -28,6 +29,28 @@ double scalar(const Tensor& t) {
     if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) value = static_cast<double>(static_cast<float>(*t.data<T>()));
   });
   return value;
+}
+
+/// A sample with a number that is not finite.
+struct BadSample {
+  size_t feed = 0;
+  int64_t row = 0;    // of the data
+  std::string found;  // "1 NaN of 2 elements ..."
+};
+
+std::optional<BadSample> find_bad_sample(const Batch& batch) {
+  const auto rows = static_cast<int64_t>(batch.rows.size());
+  for (size_t i = 0; i < batch.values.size(); ++i) {
+    const Tensor& fed = batch.values[i];
+    if (fed.dtype() == DType::kString) continue;
+    const int64_t elements = fed.num_elements() / rows;
+    for (int64_t row = 0; row < rows; ++row) {
+      auto* first = static_cast<std::byte*>(fed.raw()) + static_cast<size_t>(row * elements) * dtype_size(fed.dtype());
+      std::string found = non_finite_text(Tensor::wrap(fed.dtype(), Shape{elements}, first));
+      if (!found.empty()) return BadSample{i, batch.rows[static_cast<size_t>(row)], std::move(found)};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -244,10 +267,22 @@ Status TrainLoop::evaluate(Session& session, std::vector<double>& metrics) {
     batch.rows = order.take(position);
     RETURN_IF_ERROR(test_->gather(batch.rows, batch.values));
     RETURN_IF_ERROR(session.run_step(test_kind_, batch.values, outputs));
-    for (size_t i = 0; i < metrics.size(); ++i) metrics[i] += scalar(outputs[i]) * static_cast<double>(batch.rows.size());
+    for (size_t i = 0; i < metrics.size(); ++i) {
+      const double value = scalar(outputs[i]);
+      if (!(value - value == 0)) warn_of_metric(i, value, batch);
+      metrics[i] += value * static_cast<double>(batch.rows.size());
+    }
   }
   for (double& metric : metrics) metric /= static_cast<double>(test_->rows());
   return ok_status();
+}
+
+/// Once a run: the first one, and the sample that it comes from if the data themselves hold such a number.
+void TrainLoop::warn_of_metric(size_t metric, double value, const Batch& batch) {
+  if (std::exchange(warned_of_metric_, true)) return;
+  const std::optional<BadSample> bad = find_bad_sample(batch);
+  listener_.warning(cat("metric '", graph_.metrics[metric].first, "' is ", value, " on the test set",
+                        bad ? cat(": ", bad->found, " of the sample at ", test_->where(bad->feed, bad->row)) : ""));
 }
 
 bool TrainLoop::time_to_save(const Progress& p) const {
@@ -278,18 +313,10 @@ Status TrainLoop::save(Session& session, Progress& p, TrainResult& result) {
 Status TrainLoop::explain(Session& session, const Progress& p, const std::string& what) const {
   std::string text = cat("step ", p.step + 1, train_ ? cat(", epoch ", p.position.epoch + 1) : "", ": the loss '", request_.loss.name,
                          "' is not finite: ", what);
-  for (size_t i = 0; train_ && i < p.batch.values.size(); ++i) {
-    const Tensor& fed = p.batch.values[i];
-    for (int64_t row = 0; row < static_cast<int64_t>(p.batch.rows.size()); ++row) {
-      const int64_t elements = fed.num_elements() / static_cast<int64_t>(p.batch.rows.size());
-      Shape sample{elements};
-      Tensor one = Tensor::wrap(fed.dtype(), sample, static_cast<std::byte*>(fed.raw()) + static_cast<size_t>(row * elements) * dtype_size(fed.dtype()));
-      std::string found = fed.dtype() == DType::kString ? "" : non_finite_text(one);
-      if (found.empty()) continue;
-      NodeId node = train_->placeholders()[i].node;
-      return {Code::kDataLoss, cat(text, "\n  the first node with such a value is '", file_.graph.name(node), "' (", file_.graph.op(node),
-                                   "): ", found, " of the sample at ", train_->where(i, p.batch.rows[static_cast<size_t>(row)]))};
-    }
+  if (const std::optional<BadSample> bad = train_ ? find_bad_sample(p.batch) : std::nullopt) {
+    const NodeId node = train_->placeholders()[bad->feed].node;
+    return {Code::kDataLoss, cat(text, "\n  the first node with such a value is '", file_.graph.name(node), "' (", file_.graph.op(node),
+                                 "): ", bad->found, " of the sample at ", train_->where(bad->feed, bad->row))};
   }
   for (const auto& [node, blocks] : p.random) session.set_random_counter(node, blocks);
   NumericsCheck check(file_.graph, session.devices(), true, [](const std::string&) {});

@@ -49,6 +49,8 @@ class TrainListener {
   virtual Status step(const StepRecord&) { return ok_status(); }
   virtual Status epoch(const EpochRecord&) { return ok_status(); }
   virtual void saved(const std::string& /*path*/) {}
+  /// Something that training goes on in spite of.
+  virtual void warning(const std::string& /*text*/) {}
 };
 
 /// What is trained, and on what. Everything pointed to must outlive the loop.
@@ -90,6 +92,7 @@ class TrainLoop {
   Status evaluate(Session& session, std::vector<double>& metrics);
   Status end_epoch(Session& session, Progress& p, TrainResult& result);
   Status save(Session& session, Progress& p, TrainResult& result);
+  void warn_of_metric(size_t metric, double value, const Batch& batch);
   Status explain(Session& session, const Progress& p, const std::string& what) const;
   bool time_to_save(const Progress& p) const;
   SampleOrder train_order() const;
@@ -103,6 +106,7 @@ class TrainLoop {
   TrainListener& listener_;
   const std::atomic<bool>& stop_;
   std::vector<int> tower_kinds_;  // ps-async
+  bool warned_of_metric_ = false;
   int train_kind_ = -1, test_kind_ = -1, forward_kind_ = -1;
 };
 

@@ -50,6 +50,10 @@ void ListenerList::saved(const std::string& path) {
   for (TrainListener* l : listeners_) l->saved(path);
 }
 
+void ListenerList::warning(const std::string& text) {
+  for (TrainListener* l : listeners_) l->warning(text);
+}
+
 std::string ProgressReport::numbers(double loss, const std::vector<double>& metrics) const {
   std::string text = cat("loss ", short_number(loss));
   for (size_t i = 0; i < metrics.size(); ++i) append(text, ", ", options_.metrics[i], " ", short_number(metrics[i]));
@@ -105,6 +109,11 @@ Status ProgressReport::epoch(const EpochRecord& r) {
   line_(cat(place(r.epoch, r.step), ": ", numbers(r.mean_loss, r.metrics), r.metrics.empty() ? "" : options_.test_metrics, ", ",
             static_cast<int64_t>(r.samples_per_s), " samples/s"));
   return ok_status();
+}
+
+void ProgressReport::warning(const std::string& text) {
+  clear();
+  warn_(text);
 }
 
 void ProgressReport::clear() {

@@ -22,6 +22,7 @@ class ListenerList final : public TrainListener {
   Status step(const StepRecord& record) override;
   Status epoch(const EpochRecord& record) override;
   void saved(const std::string& path) override;
+  void warning(const std::string& text) override;
 
  private:
   std::vector<TrainListener*> listeners_;
@@ -37,11 +38,13 @@ class ProgressReport final : public TrainListener {
     int columns = 0;                   // of the terminal; 0: there is none
     std::string test_metrics;          // " (test)" or nothing
   };
-  /// `line` gets whole lines; the bar goes to standard error.
-  ProgressReport(Options options, std::function<void(const std::string&)> line) : options_(std::move(options)), line_(std::move(line)) {}
+  using Talk = std::function<void(const std::string&)>;
+  /// `line` gets whole lines, `warn` what is no progress; the bar goes to standard error.
+  ProgressReport(Options options, Talk line, Talk warn) : options_(std::move(options)), line_(std::move(line)), warn_(std::move(warn)) {}
 
   Status step(const StepRecord& record) override;
   Status epoch(const EpochRecord& record) override;
+  void warning(const std::string& text) override;
   /// Takes an unfinished bar off the screen.
   void clear();
 
@@ -52,7 +55,7 @@ class ProgressReport final : public TrainListener {
   void draw(const StepRecord& record);
 
   Options options_;
-  std::function<void(const std::string&)> line_;
+  Talk line_, warn_;
   Clock::time_point epoch_start_ = Clock::now(), drawn_at_{};
   int64_t epoch_ = 0, epoch_samples_ = 0, first_in_epoch_ = 1;
   bool bar_shown_ = false;
