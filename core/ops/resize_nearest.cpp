@@ -53,11 +53,11 @@ class ResizeNearest final : public Kernel {
   ResizeAttrs attrs_;
 };
 
+/// Takes both flags at once, as TensorFlow's does.
 class ResizeNearestGrad final : public Kernel {
  public:
   explicit ResizeNearestGrad(const KernelInit& init) : attrs_(ResizeAttrs::of(init.attrs)) {}
   Status run(KernelContext& c) override {
-    RETURN_IF_ERROR(attrs_.check());
     const Tensor& grads = c.input(0);
     const Shape& from = grads.shape();
     ASSIGN_OR_RETURN(Shape image, resized_shape(from, c.input(1)));
