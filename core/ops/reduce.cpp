@@ -1,6 +1,7 @@
 #include "core/ops/reduce.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "core/base/cat.h"
@@ -88,6 +89,7 @@ class Reduction final : public Kernel {
     layout_ = make_layout(shape, reduced);
     elements_ = c.input(0).num_elements();
     whole_ = layout_.inner.reduced && layout_.kept.empty() && layout_.reduced.empty();
+    one_each_ = !all_axes_ && !layout_.inner.reduced && layout_.reduced.empty();
     return ok_status();
   }
 
@@ -95,6 +97,7 @@ class Reduction final : public Kernel {
     if (c.output(0).num_elements() == 0) return ok_status();
     if (whole_) return reduce_all(c);
     if (elements_ == 0) fill_with_empty(c);
+    else if (one_each_) copy(c);
     else if (layout_.inner.reduced) reduce_runs(c);
     else reduce_columns(c);
     return ok_status();
@@ -142,6 +145,13 @@ class Reduction final : public Kernel {
     Accumulator empty;
     code_.partial(nullptr, 0, empty.bytes);
     for (int64_t i = 0; i < c.output(0).num_elements(); ++i) code_.finish(empty.bytes, 1, 0, out(c, i));
+  }
+
+  /// Of a single element each: TensorFlow computes nothing, so that a denormal stays what it is.
+  void copy(KernelContext& c) const {
+    c.parallel_for(elements_, 0.1, [&](int64_t begin, int64_t end) {
+      std::memcpy(out(c, begin), in(c, begin), static_cast<size_t>((end - begin) * input_bytes_));
+    });
   }
 
   /// The innermost dimension is reduced: one output is a number of runs.
@@ -200,7 +210,7 @@ class Reduction final : public Kernel {
   // Set by prepare().
   Layout layout_;
   int64_t elements_ = 0;
-  bool whole_ = false;
+  bool whole_ = false, one_each_ = false;
 };
 
 }  // namespace
