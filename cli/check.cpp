@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
+#include "core/base/units.h"
 #include "core/report/run_report.h"
 #include "core/train/check_training.h"
 
@@ -14,7 +15,6 @@ int64_t count_edges(const Graph& g, bool control) {
   return n;
 }
 
-std::string counted(int64_t n, std::string_view what) { return cat(n, " ", what, n == 1 ? "" : "s"); }
 
 /// What a sound file holds.
 std::string check_text(const Pipeline& p) {

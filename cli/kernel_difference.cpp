@@ -1,6 +1,7 @@
 #include "cli/kernel_difference.h"
 
 #include "core/base/cat.h"
+#include "core/base/units.h"
 
 namespace emplace {
 namespace {
@@ -28,7 +29,7 @@ bool say_missing(const Pipeline& p, Log& log) {
   std::vector<NodeId> missing = nodes_without_available_kernel(*p.file());
   if (missing.empty()) return false;
   const Graph& g = p.file()->graph;
-  log.info(cat(missing.size(), missing.size() == 1 ? " node" : " nodes", " cannot run here, the first is '", g.name(missing.front()), "' (",
+  log.info(cat(counted(static_cast<int64_t>(missing.size()), "node"), " cannot run here, the first is '", g.name(missing.front()), "' (",
                g.op(missing.front()), ")"));
   return true;
 }
@@ -50,7 +51,7 @@ void say_kernel_difference(const Pipeline& p, Log& log) {
   }
   const Difference d = compare(p, *other);
   if (d.nodes == 0) return;
-  std::string nodes = cat(d.nodes, d.nodes == 1 ? " node" : " nodes");
+  const std::string nodes = counted(d.nodes, "node");
   log.info(available ? cat(nodes, " placed elsewhere than TensorFlow would, for want of a kernel here: ", d.ops, "; --kernels tensorflow places as TensorFlow")
                      : cat(nodes, " would run elsewhere here, for want of a kernel: ", d.ops, "; --kernels available places so"));
 }

@@ -94,8 +94,7 @@ void TrainPrinter::end(const Status& status, int code, const std::vector<std::st
 }
 
 void TrainPrinter::print_text(const std::vector<std::string>& metrics, const TrainResult& r) {
-  std::string line = cat("trained ", r.epochs, r.epochs == 1 ? " epoch, " : " epochs, ", r.steps, r.steps == 1 ? " step in " : " steps in ",
-                         time_text(r.total_s), ": loss ", short_number(r.loss));
+  std::string line = cat("trained ", counted(r.epochs, "epoch"), ", ", counted(r.steps, "step"), " in ", time_text(r.total_s), ": loss ", short_number(r.loss));
   for (size_t i = 0; i < r.metrics.size(); ++i) append(line, ", ", metrics[i], " ", short_number(r.metrics[i]));
   if (!r.metrics.empty()) line += r.has_test ? " (test)" : " (last batch)";
   print(cat(line, " | compute ", time_text(r.compute_s), ", copies ", time_text(r.copy_s), ", waiting for data ", time_text(r.waiting_s), "\n"));

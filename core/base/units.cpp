@@ -74,4 +74,6 @@ std::string time_text(double seconds) {
   return text;
 }
 
+std::string counted(int64_t n, std::string_view thing) { return cat(n, " ", thing, n == 1 ? "" : "s"); }
+
 }  // namespace emplace

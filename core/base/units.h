@@ -1,4 +1,4 @@
-/// Sizes and times in text: how people write them in flags and read them in reports.
+/// Sizes, times and counts in text: how people write them in flags and read them in reports.
 #pragma once
 
 #include <cstdint>
@@ -20,5 +20,8 @@ std::string share_text(int64_t part, int64_t whole);
 
 /// "0.42 ms", "3.1 s".
 std::string time_text(double seconds);
+
+/// "1 node", "2 nodes".
+std::string counted(int64_t n, std::string_view thing);
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/base64.h"
+#include "core/base/units.h"
 #include "core/formats/element_buffer.h"
 #include "core/formats/file_access.h"
 #include "core/formats/object_reader.h"
@@ -174,7 +175,7 @@ std::optional<Tensor> shaped(LoadContext& c, size_t at, const Shape& shape, cons
   int64_t entries = 0;
   bool fits = wanted && !__builtin_mul_overflow(*wanted, written.elements.entries_per_element(), &entries) && entries == count;
   if (fits) return to_tensor(c, at, written.elements, shape);
-  c.reader.problem(at, cat("found ", count, count == 1 ? " value" : " values", " for shape ", shape.to_string(), ", wanted ", wanted ? std::to_string(entries) : "fewer than 2^63"),
+  c.reader.problem(at, cat("found ", counted(count, "value"), " for shape ", shape.to_string(), ", wanted ", wanted ? std::to_string(entries) : "fewer than 2^63"),
                    count == 1 ? "to repeat one value, write \"fill\" instead of \"data\"" : "");
   return std::nullopt;
 }

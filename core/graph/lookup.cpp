@@ -4,6 +4,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
+#include "core/base/units.h"
 
 namespace emplace {
 namespace {
@@ -38,7 +39,7 @@ Endpoint find_tensor(const Graph& g, std::string_view name, NameError& error) {
     }
   }
   if (slot >= g.num_outputs(node)) {
-    error = {cat("node '", node_name, "' (", g.op(node), ") has ", g.num_outputs(node), g.num_outputs(node) == 1 ? " output, '" : " outputs, '", name, "' names output ", slot),
+    error = {cat("node '", node_name, "' (", g.op(node), ") has ", counted(g.num_outputs(node), "output"), ", '", name, "' names output ", slot),
              g.num_outputs(node) == 0 ? "name it as a target to run it" : ""};
     return {};
   }

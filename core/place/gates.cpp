@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "core/base/cat.h"
+#include "core/base/units.h"
 #include "core/device/device_text.h"
 
 namespace emplace {
@@ -56,7 +57,7 @@ void GateKeeper::forbid(std::string_view word, std::string_view what, const F& b
            short_device_name(devices_, d.device), ')');
   }
   if (count == 0) return;
-  add(cat("--fail-on ", word, ": ", count, count == 1 ? " node " : " nodes ", what, ": ", names,
+  add(cat("--fail-on ", word, ": ", counted(count, "node"), " ", what, ": ", names,
           static_cast<size_t>(count) > kNamedNodes ? ", ..." : ""));
 }
 

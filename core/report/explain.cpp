@@ -83,7 +83,7 @@ void TextWriter::add_changes(const NodeExplanation& e) {
     for (const Change& c : search.works) {
       append(out_, "  to have it on ", wanted, ": ", c.text);
       if (!c.moves.empty()) {
-        append(out_, "; moves ", c.moves.size(), c.moves.size() == 1 ? " other node: " : " other nodes: ");
+        append(out_, "; moves ", counted(static_cast<int64_t>(c.moves.size()), "other node"), ": ");
         for (size_t i = 0; i < std::min(kShownMoves, c.moves.size()); ++i) {
           append(out_, i ? ", " : "", graph_.name(c.moves[i]));
         }
@@ -166,7 +166,7 @@ std::string summary_text(const ExplainInput& in) {
     const ReasonCount& c = counts[i];
     if (c.nodes == 0) continue;
     const std::string_view code = reason_code(static_cast<Reason>(i));
-    append(out, "  ", code, ": ", c.nodes, c.nodes == 1 ? " node (" : " nodes (");
+    append(out, "  ", code, ": ", counted(c.nodes, "node"), " (");
     bool first = true;
     for (const auto& [device, nodes] : c.on) {
       append(out, first ? "" : ", ", short_device_name(in.devices, device), ' ', nodes);

@@ -39,7 +39,7 @@ std::string placement_summary(const Graph&, const DeviceSet& devices, const Plac
   std::stable_partition(shown.begin(), shown.end(), [&](DeviceId d) { return devices.at(d).type == "GPU"; });
 
   const size_t all = placement.decisions.size();
-  std::string out = cat("placed ", all, all == 1 ? " node" : " nodes");
+  std::string out = cat("placed ", counted(static_cast<int64_t>(all), "node"));
   for (size_t i = 0; i < shown.size(); ++i) {
     append(out, i ? ", " : ": ", short_device_name(devices, shown[i]), ' ', nodes[shown[i]]);
   }
