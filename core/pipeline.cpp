@@ -14,8 +14,8 @@
 #include "core/formats/sound_part.h"
 #include "core/place/isolate_calls.h"
 #include "core/report/placement_log.h"
-#include "core/train/checkpoint.h"
 #include "core/report/trace_report.h"
+#include "core/train/checkpoint.h"
 
 namespace emplace {
 namespace {
@@ -212,7 +212,7 @@ Status Pipeline::write_log_lines(const std::string& text) {
 Status Pipeline::find_copies() {
   copies_ = plan_copies(*file_, devices_, *placement_);
   const PlacingOptions& o = options_.placing;
-  Status gates = check_gates(*file_, devices_, place_options_, *placement_, *copies_, o.gates);
+  Status gates = check_gates(*file_, devices_, place_options_, *placement_, copies_->num_across(), o.gates);
   if (gates.code() == Code::kInvalidArgument) return usage_error(std::move(gates));
   RETURN_IF_ERROR(std::move(gates));
   if (o.placement_out.empty()) return ok_status();

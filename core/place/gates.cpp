@@ -14,7 +14,7 @@ constexpr size_t kNamedNodes = 5;
 class GateKeeper {
  public:
   GateKeeper(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options, const Placement& placement,
-             const CopyPlan& copies)
+             int64_t copies)
       : graph_(file.graph), devices_(devices), options_(options), placement_(placement), copies_(copies) {}
 
   Status fail_on(std::string_view word);
@@ -34,7 +34,7 @@ class GateKeeper {
   const DeviceSet& devices_;
   const PlaceOptions& options_;
   const Placement& placement_;
-  const CopyPlan& copies_;
+  const int64_t copies_;
   std::string broken_;
 };
 
@@ -73,8 +73,7 @@ Status GateKeeper::fail_on(std::string_view word) {
 }
 
 void GateKeeper::max_copies(int64_t limit) {
-  const int64_t count = copies_.num_across();
-  if (limit >= 0 && count > limit) add(cat("--max-copies ", limit, ": ", count, " tensors cross devices"));
+  if (limit >= 0 && copies_ > limit) add(cat("--max-copies ", limit, ": ", copies_, " tensors cross devices"));
 }
 
 // "GPU=95%", "GPU:0=50%", "CPU=3".
@@ -103,7 +102,7 @@ Status GateKeeper::min_on(const std::string& gate) {
 }  // namespace
 
 Status check_gates(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
-                   const Placement& placement, const CopyPlan& copies, const Gates& gates) {
+                   const Placement& placement, int64_t copies, const Gates& gates) {
   GateKeeper keeper(file, devices, options, placement, copies);
   for (const std::string& entry : gates.fail_on) {
     for (size_t begin = 0; begin <= entry.size();) {

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "core/partition/copies.h"
 #include "core/place/placement.h"
 
 namespace emplace {
@@ -17,9 +16,9 @@ struct Gates {
   std::vector<std::string> min_on = {};  // "GPU=95%", "GPU:0=50%", "CPU=3": a share or a number of nodes
 };
 
-/// FailedPrecondition with a line per gate that does not hold (and the nodes that break it); InvalidArgument for a
-/// gate that cannot be read.
+/// `copies`: how many tensors cross devices. FailedPrecondition with a line per gate that does not hold (and the nodes
+/// that break it); InvalidArgument for a gate that cannot be read.
 Status check_gates(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
-                   const Placement& placement, const CopyPlan& copies, const Gates& gates);
+                   const Placement& placement, int64_t copies, const Gates& gates);
 
 }  // namespace emplace
