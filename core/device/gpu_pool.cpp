@@ -209,9 +209,5 @@ int64_t GpuPool::mapped_bytes() const {
   std::lock_guard lock(mutex_);
   return mapped_;
 }
-int64_t GpuPool::largest_free_bytes() const {
-  std::lock_guard lock(mutex_);
-  return largest_free();
-}
 
 }  // namespace emplace

@@ -41,7 +41,6 @@ class GpuPool final : public DevicePool {
 
   /// Bytes behind which there are pages; never more than the limit.
   int64_t mapped_bytes() const;
-  int64_t largest_free_bytes() const;
 
  private:
   class PooledBuffer;

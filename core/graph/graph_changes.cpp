@@ -13,15 +13,6 @@ void GraphEditor::set_input(NodeId node, uint32_t input, Endpoint source) {
   graph_.edges_[graph_.node(node).first_input + input] = source;
 }
 
-void GraphEditor::replace_uses(Endpoint from, Endpoint to) {
-  for (const Node& node : graph_.nodes_) {
-    for (uint32_t i = 0; i < node.num_inputs; ++i) {
-      Endpoint& e = graph_.edges_[node.first_input + i];
-      if (e == from) e = to;
-    }
-  }
-}
-
 // Edges of a node lie side by side, so one more moves them to the end; finish() closes the gap.
 void GraphEditor::add_control(NodeId id, NodeId before) {
   auto controls = graph_.controls(id);
@@ -34,8 +25,6 @@ void GraphEditor::add_control(NodeId id, NodeId before) {
   node.first_input = static_cast<uint32_t>(first);
   ++node.num_controls;
 }
-
-void GraphEditor::clear_controls(NodeId node) { graph_.nodes_[node].num_controls = 0; }
 
 void GraphEditor::set_device(NodeId node, std::string_view device) { graph_.nodes_[node].device = graph_.intern(device); }
 

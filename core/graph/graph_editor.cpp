@@ -49,8 +49,6 @@ const Shape& GraphEditor::shape(Endpoint e) const { return typed(e) ? graph_.out
 
 const Tensor* GraphEditor::value(Endpoint e) { return typed(e) ? shapes_->values().value(e) : nullptr; }
 
-Shape GraphEditor::value_as_shape(Endpoint e) { return typed(e) ? shapes_->values().as_shape(e) : Shape::unknown(); }
-
 std::string GraphEditor::unique_name(std::string_view name) {
   const std::string key = lower(name);
   uint32_t asked = names_[key]++;

@@ -53,8 +53,6 @@ class GraphEditor {
   const Shape& shape(Endpoint e) const;
   /// Null if the value is not known before the run. Valid as long as this object.
   const Tensor* value(Endpoint e);
-  /// The integer vector read as a shape; see ShapeContext::input_as_shape.
-  Shape value_as_shape(Endpoint e);
 
   // --- names ---
 
@@ -77,10 +75,7 @@ class GraphEditor {
   // --- changing nodes; types and shapes of what reads them are those from before until finish() ---
 
   void set_input(NodeId node, uint32_t input, Endpoint source);
-  /// Every data input that reads `from` reads `to`.
-  void replace_uses(Endpoint from, Endpoint to);
   void add_control(NodeId node, NodeId before);
-  void clear_controls(NodeId node);
   void set_device(NodeId node, std::string_view device);
   /// Adds or replaces.
   void set_attr(NodeId node, std::string_view name, AttrValue value);

@@ -40,7 +40,6 @@ class TypePass {
   void begin_node(NodeId id);
   void type_node(NodeId id);
   bool gather_inputs(NodeId id);
-  DType source_type(NodeId id, uint32_t input);
   const OpInfo& op_info(uint32_t op);
   void report_unknown_op(NodeId id);
   int64_t position_of_input(NodeId id, uint32_t input) const;

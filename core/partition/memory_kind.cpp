@@ -84,11 +84,4 @@ MemoryKind MemoryKinds::output(NodeId node, size_t i, std::string_view device_ty
   return of(node, device_type).outputs[i];
 }
 
-MemoryKind input_memory(const GraphFile& file, NodeId node, int i, std::string_view device_type) {
-  return MemoryKinds(file).input(node, static_cast<size_t>(i), device_type);
-}
-MemoryKind output_memory(const GraphFile& file, NodeId node, int i, std::string_view device_type) {
-  return MemoryKinds(file).output(node, static_cast<size_t>(i), device_type);
-}
-
 }  // namespace emplace

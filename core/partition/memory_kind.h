@@ -32,8 +32,4 @@ class MemoryKinds {
   std::vector<std::unordered_map<uint32_t, Kinds>> found_;  // by device type, then by node type
 };
 
-/// One question. For many, keep a MemoryKinds.
-MemoryKind input_memory(const GraphFile& file, NodeId node, int i, std::string_view device_type);
-MemoryKind output_memory(const GraphFile& file, NodeId node, int i, std::string_view device_type);
-
 }  // namespace emplace

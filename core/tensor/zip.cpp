@@ -180,12 +180,4 @@ Status ZipWriter::finish() {
   return write(end);
 }
 
-Result<std::string> zip_archive(const std::vector<std::pair<std::string, std::string>>& members) {
-  std::string out;
-  ZipWriter zip([&](std::string_view bytes) { return out += bytes, ok_status(); });
-  for (const auto& [name, data] : members) RETURN_IF_ERROR(zip.add(name, {data}));
-  RETURN_IF_ERROR(zip.finish());
-  return out;
-}
-
 }  // namespace emplace

@@ -40,7 +40,4 @@ class ZipWriter {
   uint64_t written_ = 0, members_ = 0;
 };
 
-/// The same in memory.
-Result<std::string> zip_archive(const std::vector<std::pair<std::string, std::string>>& members);
-
 }  // namespace emplace

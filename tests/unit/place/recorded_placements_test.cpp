@@ -107,7 +107,6 @@ class Case {
   Result<Placement> place() { return emplace::place(*file_, devices_, options_, details_); }
   const GraphFile& file() const { return *file_; }
   const DeviceSet& devices() const { return devices_; }
-  const std::vector<std::string>& details() const { return details_; }
 
   void check() {
     Result<Placement> placement = place();
