@@ -22,7 +22,7 @@ void write_summary(JsonWriter& json, const Pipeline& p) {
 }
 
 std::string summary_line(const Pipeline& p) {
-  std::string line = placement_summary(p.file()->graph, p.devices(), *p.placement(), *p.copies());
+  std::string line = placement_summary(p.devices(), *p.placement(), *p.copies());
   std::string peak = peak_text(p.devices(), p.session()->memory());
   return peak.empty() ? line : cat(line, " | ", peak);
 }

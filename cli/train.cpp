@@ -57,7 +57,7 @@ class TrainCommand {
     const bool dry = options_.train.dry_run;
     Status status = pipeline_.run(dry ? Stage::kPartition : Stage::kPlan);
     int code = status.ok() ? 0 : report(status);
-    if (status.ok() && dry) log_.info(placement_summary(pipeline_.file()->graph, pipeline_.devices(), *pipeline_.placement(), *pipeline_.copies()));
+    if (status.ok() && dry) log_.info(placement_summary(pipeline_.devices(), *pipeline_.placement(), *pipeline_.copies()));
     if (status.ok() && !dry) {
       status = train();
       code = status.ok() ? 0 : report_training(status);

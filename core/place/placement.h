@@ -101,12 +101,10 @@ Result<Placement> place(const GraphFile& file, const DeviceSet& devices, const P
                         std::vector<std::string>& details, Placement* before_failure = nullptr);
 
 /// Every device with its verdict for `node`, device-set order.
-std::vector<Candidate> candidates_of(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
-                                     const Placement& placement, NodeId node);
+std::vector<Candidate> candidates_of(const Placement& placement, NodeId node);
 
 /// The sentence for a node's reason.
-std::string reason_text(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
-                        const Placement& placement, NodeId node);
+std::string reason_text(const Placement& placement, NodeId node);
 
 /// What `node` asks for once the options are applied: the file's request, or its override.
 std::string_view requested_device(const Graph& graph, const PlaceOptions& options, NodeId node);

@@ -205,16 +205,14 @@ Verdict Explainer::verdict(DeviceId d) const {
 
 }  // namespace
 
-std::vector<Candidate> candidates_of(const GraphFile&, const DeviceSet& devices, const PlaceOptions&,
-                                     const Placement& placement, NodeId node) {
+std::vector<Candidate> candidates_of(const Placement& placement, NodeId node) {
   const Explainer explainer(placement, node);
   std::vector<Candidate> out;
-  for (DeviceId d = 0; d < devices.size(); ++d) out.push_back({d, explainer.verdict(d)});
+  for (DeviceId d = 0; d < placement.state->devices.size(); ++d) out.push_back({d, explainer.verdict(d)});
   return out;
 }
 
-std::string reason_text(const GraphFile&, const DeviceSet&, const PlaceOptions&, const Placement& placement,
-                        NodeId node) {
+std::string reason_text(const Placement& placement, NodeId node) {
   return Explainer(placement, node).text();
 }
 

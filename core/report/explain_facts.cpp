@@ -42,8 +42,8 @@ std::vector<const Copy*> copies_of(const ExplainInput& in, NodeId node) {
 NodeExplanation explain_node(const ExplainInput& in, NodeId node, const std::optional<DeviceName>& on) {
   NodeExplanation e;
   e.node = node;
-  e.reason = reason_text(in.file, in.devices, in.options, in.placement, node);
-  e.candidates = candidates_of(in.file, in.devices, in.options, in.placement, node);
+  e.reason = reason_text(in.placement, node);
+  e.candidates = candidates_of(in.placement, node);
   e.group = group_of(in, node);
   e.copies = copies_of(in, node);
 

@@ -31,9 +31,9 @@ void write_node(const PlaceReport& r, NodeId node, JsonWriter& json) {
       .member("requested", requested_device(graph, *r.options, node))
       .member("device", r.devices->at(d.device).name);
   json.key("reason").begin_object().member("code", reason_code(d.reason));
-  json.member("text", reason_text(*r.file, *r.devices, *r.options, *r.placement, node)).end_object();
+  json.member("text", reason_text(*r.placement, node)).end_object();
   json.key("candidates").begin_array();
-  for (const Candidate& c : candidates_of(*r.file, *r.devices, *r.options, *r.placement, node)) {
+  for (const Candidate& c : candidates_of(*r.placement, node)) {
     json.begin_object().member("device", r.devices->at(c.device).name).member("verdict", verdict_code(c.verdict)).end_object();
   }
   json.end_array().end_object();

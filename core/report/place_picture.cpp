@@ -72,14 +72,14 @@ std::string place_html(const PlaceReport& r) {
       "border-bottom:1px solid #ccc}\n</style></head><body>\n";
   if (!r.placement) return cat(out, "<pre>", html_text(r.error.message()), "</pre>\n</body></html>\n");
   const Graph& graph = r.file->graph;
-  if (r.copies) append(out, "<p>", html_text(placement_summary(graph, *r.devices, *r.placement, *r.copies)), "</p>\n");
+  if (r.copies) append(out, "<p>", html_text(placement_summary(*r.devices, *r.placement, *r.copies)), "</p>\n");
   out += "<table>\n<tr><th>node<th>op<th>requested<th>device<th>reason</tr>\n";
   for (NodeId node : r.placement->order) {
     const Decision& d = r.placement->of(node);
     append(out, "<tr style=\"background:", color_of(d.device), "\"><td>", html_text(graph.name(node)), "<td>",
            html_text(graph.op(node)), "<td>", html_text(requested_device(graph, *r.options, node)), "<td>",
            html_text(short_device_name(*r.devices, d.device)), "<td>", reason_code(d.reason), ": ",
-           html_text(reason_text(*r.file, *r.devices, *r.options, *r.placement, node)), "</tr>\n");
+           html_text(reason_text(*r.placement, node)), "</tr>\n");
     drain_text(r, out);
   }
   out += "</table>\n";

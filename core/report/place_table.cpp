@@ -43,7 +43,7 @@ void add_nodes(const PlaceReport& r, std::string& out) {
     const Decision& d = r.placement->of(node);
     add_row(out,
             {std::string(graph.name(node)), std::string(graph.op(node)), names[d.device],
-             cat(reason_code(d.reason), ": ", reason_text(*r.file, *r.devices, *r.options, *r.placement, node))},
+             cat(reason_code(d.reason), ": ", reason_text(*r.placement, node))},
             width);
     drain_text(r, out);
   }
@@ -96,7 +96,7 @@ std::string place_table(const PlaceReport& r) {
   for (const Move& m : r.copies->moves) {
     append(out, "  ", r.file->graph.name(m.node), "  on ", short_device_name(*r.devices, m.device), '\n');
   }
-  append(out, '\n', placement_summary(r.file->graph, *r.devices, *r.placement, *r.copies));
+  append(out, '\n', placement_summary(*r.devices, *r.placement, *r.copies));
   if (const std::string peak = peak_text(*r.devices, r.peak_bytes); !peak.empty()) append(out, " | ", peak);
   out += '\n';
   return out;

@@ -25,7 +25,7 @@ std::string placement_lines(const Graph& graph, const DeviceSet& devices, const 
   return out;
 }
 
-std::string placement_summary(const Graph&, const DeviceSet& devices, const Placement& placement, const CopyPlan& copies) {
+std::string placement_summary(const DeviceSet& devices, const Placement& placement, const CopyPlan& copies) {
   std::vector<int64_t> nodes(devices.size());
   int64_t soft = 0;
   for (const Decision& d : placement.decisions) {

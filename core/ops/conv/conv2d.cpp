@@ -27,8 +27,7 @@ Status input_gradient_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(Shape filter, c.with_rank(1, 4));
   ASSIGN_OR_RETURN(Shape gradient, c.with_rank(2, 4));
   ImageLayout at = image_layout(c.attrs());
-  ASSIGN_OR_RETURN(int64_t out_c, ShapeContext::merge_dim(gradient.dim(at.c), filter.dim(3)));
-  (void)out_c;
+  RETURN_IF_ERROR(ShapeContext::merge_dim(gradient.dim(at.c), filter.dim(3)).take_status());
   ASSIGN_OR_RETURN(sizes.dim(at.n), ShapeContext::merge_dim(sizes.dim(at.n), gradient.dim(at.n)));
   c.set_output(0, sizes);
   return ok_status();

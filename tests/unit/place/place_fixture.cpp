@@ -59,12 +59,12 @@ std::string PlacedGraph::reason(std::string_view node) const {
   return std::string(reason_code(placement.of(id(node)).reason));
 }
 std::string PlacedGraph::text(std::string_view node) const {
-  return reason_text(*file, devices, options, placement, id(node));
+  return reason_text(placement, id(node));
 }
 
 std::string PlacedGraph::candidates(std::string_view node) const {
   std::string out;
-  for (const Candidate& c : candidates_of(*file, devices, options, placement, id(node))) {
+  for (const Candidate& c : candidates_of(placement, id(node))) {
     append(out, out.empty() ? "" : ", ", short_device_name(devices, c.device), ' ', verdict_code(c.verdict));
   }
   return out;
