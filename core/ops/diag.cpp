@@ -60,11 +60,6 @@ Status band_shape(ShapeContext& c) {
   return ok_status();
 }
 
-void fill_zero(KernelContext& c, Tensor& t) {
-  with_element(t.dtype(),
-               [&]<class E>(E zero) { fill_elements(*c.parallel_, t.dtype(), &zero, t.raw(), t.num_elements()); });
-}
-
 // Between `n` consecutive elements and the diagonal of each of `batch` matrices with that many elements.
 StridedCopy diagonal(int64_t batch, int64_t n, int64_t matrix, int64_t columns, bool into_matrix) {
   StridedCopy copy;
@@ -81,7 +76,7 @@ StridedCopy diagonal(int64_t batch, int64_t n, int64_t matrix, int64_t columns, 
 Status diag_cpu(KernelContext& c) {
   const Tensor& in = c.input(0);
   RETURN_IF_ERROR(ensure_output(c, 0, concat_shapes(in.shape(), in.shape())));
-  fill_zero(c, c.output(0));
+  fill_zeros(*c.parallel_, c.output(0));
   int64_t n = in.num_elements();
   if (n > 0) diagonal(1, n, n * n, n, true).run(*c.parallel_, in.dtype(), in.raw(), c.output(0).raw());
   return ok_status();
@@ -110,7 +105,7 @@ Status diag_part_cpu(KernelContext& c) {
 Status matrix_diag_cpu(KernelContext& c) {
   const Tensor& in = c.input(0);
   if (in.shape().rank() < 1) return invalid_argument("diagonal must be at least 1-dim, received shape: []");
-  fill_zero(c, c.output(0));
+  fill_zeros(*c.parallel_, c.output(0));
   if (in.num_elements() == 0) return ok_status();
   int64_t n = in.shape().dim_from_end(1);
   diagonal(in.num_elements() / n, n, n * n, n, true).run(*c.parallel_, in.dtype(), in.raw(), c.output(0).raw());
@@ -152,7 +147,7 @@ Status matrix_band_part_cpu(KernelContext& c) {
     return invalid_argument(
         cat("num_upper must be negative or less or equal to number of columns (", columns, ") got: ", upper));
   }
-  fill_zero(c, c.output(0));
+  fill_zeros(*c.parallel_, c.output(0));
   if (in.num_elements() == 0) return ok_status();
   Tensor& out = c.output(0);
   c.parallel_for(in.num_elements() / columns, 0.1 * static_cast<double>(columns), [&](int64_t begin, int64_t end) {

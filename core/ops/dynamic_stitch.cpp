@@ -58,9 +58,7 @@ Status stitch_cpu(KernelContext& c) {
   }
   RETURN_IF_ERROR(ensure_output(c, 0, concat_shapes(Shape{rows}, slice)));
   Tensor& out = c.output(0);
-  with_element(out.dtype(), [&]<class E>(E zero) {  // rows that no index names
-    fill_elements(*c.parallel_, out.dtype(), &zero, out.raw(), out.num_elements());
-  });
+  fill_zeros(*c.parallel_, out);  // rows that no index names
   if (out.num_elements() == 0) return ok_status();
   int64_t row = out.num_elements() / rows;
   for (int i = 0; i < n; ++i) {

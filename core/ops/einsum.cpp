@@ -137,9 +137,7 @@ Status Einsum::multiply(KernelContext& c, const EinsumDims& dims, Tensor& produc
 // The output may repeat a label: then everything off that diagonal is zero.
 Status Einsum::write(KernelContext& c, const EinsumDims& dims, const Tensor& product, const Labels& order) {
   Tensor& out = c.output(0);
-  with_element(type_, [&]<class E>(E zero) {
-    if (order.size() != dims.output.size()) fill_elements(*c.parallel_, type_, &zero, out.raw(), out.num_elements());
-  });
+  if (order.size() != dims.output.size()) fill_zeros(*c.parallel_, out);
   if (product.num_elements() == 0) return ok_status();
   StridedCopy copy;
   std::vector<int64_t> strides = row_major_strides(product.shape());

@@ -67,6 +67,8 @@ void copy_elements(DType type, const void* from, void* to, int64_t n);
 void copy_elements(Parallel& parallel, DType type, const void* from, void* to, int64_t n);
 /// `n` copies of the one element at `value`.
 void fill_elements(Parallel& parallel, DType type, const void* value, void* to, int64_t n);
+/// Zeros, or empty strings, everywhere.
+void fill_zeros(Parallel& parallel, Tensor& t);
 /// `rows` runs of `n` elements; runs start `from_pitch` and `to_pitch` elements apart.
 void copy_rows(Parallel& parallel, DType type, const void* from, int64_t from_pitch, void* to, int64_t to_pitch,
                int64_t rows, int64_t n);

@@ -66,14 +66,7 @@ One one_of(DType t) {
 }
 
 Status zeros_like_cpu(KernelContext& c) {
-  Tensor& out = c.output(0);
-  if (out.dtype() == DType::kString) {
-    std::string empty;
-    fill_elements(*c.parallel_, DType::kString, &empty, out.raw(), out.num_elements());
-  } else {
-    One zero;
-    fill_elements(*c.parallel_, out.dtype(), zero.bytes, out.raw(), out.num_elements());
-  }
+  fill_zeros(*c.parallel_, c.output(0));
   return ok_status();
 }
 

@@ -63,9 +63,7 @@ class ResizeNearestGrad final : public Kernel {
     ASSIGN_OR_RETURN(Shape image, resized_shape(from, c.input(1)));
     RETURN_IF_ERROR(ensure_output(c, 0, image));
     Tensor& out = c.output(0);
-    with_element(out.dtype(), [&]<class E>(E zero) {
-      fill_elements(*c.parallel_, out.dtype(), &zero, out.raw(), out.num_elements());
-    });
+    fill_zeros(*c.parallel_, out);
     if (grads.num_elements() == 0) return ok_status();
     auto rows = nearest(attrs_, image.dim(1), from.dim(1)), columns = nearest(attrs_, image.dim(2), from.dim(2));
     int64_t channels = from.dim(3), height = from.dim(1), width = from.dim(2);

@@ -108,9 +108,7 @@ Status scatter_nd_cpu(KernelContext& c) {
   ASSIGN_OR_RETURN(Shape shape, shape_of_values(c.input(2)));
   RETURN_IF_ERROR(ensure_output(c, 0, shape));
   Tensor& out = c.output(0);
-  with_element(out.dtype(), [&]<class E>(E zero) {
-    fill_elements(*c.parallel_, out.dtype(), &zero, out.raw(), out.num_elements());
-  });
+  fill_zeros(*c.parallel_, out);
   return scatter(c, c.input(0), c.input(1), combine(out.dtype()));
 }
 

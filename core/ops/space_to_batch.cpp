@@ -130,10 +130,7 @@ Status move(KernelContext& c, bool to_batch) {
   RETURN_IF_ERROR(ensure_output(c, 0, out));
   Tensor& y = c.output(0);
   if (y.num_elements() == 0) return ok_status();
-  if (to_batch) {
-    with_element(y.dtype(),
-                 [&]<class E>(E zero) { fill_elements(*c.parallel_, y.dtype(), &zero, y.raw(), y.num_elements()); });
-  }
+  if (to_batch) fill_zeros(*c.parallel_, y);
   if (in.num_elements() > 0) move_blocks(c, to_batch ? in.shape() : out, to_batch ? out : in.shape(), to_batch);
   return ok_status();
 }

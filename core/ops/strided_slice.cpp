@@ -73,9 +73,7 @@ class StridedSliceGrad final : public Kernel {
     }
     RETURN_IF_ERROR(ensure_output(c, 0, whole));
     Tensor& out = c.output(0);
-    with_element(out.dtype(), [&]<class E>(E zero) {
-      fill_elements(*c.parallel_, out.dtype(), &zero, out.raw(), out.num_elements());
-    });
+    fill_zeros(*c.parallel_, out);
     if (dy.num_elements() > 0) copy_of(whole, spec, true).run(*c.parallel_, dy.dtype(), dy.raw(), out.raw());
     return ok_status();
   }
