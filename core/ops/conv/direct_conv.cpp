@@ -258,21 +258,26 @@ void DirectConv<T>::run_bands(const Job& job, int64_t begin, int64_t end) const 
 }
 
 template <class T>
+gemm::TileArgs<T> DirectConv<T>::without_taps(int64_t rows, int64_t step, SeenTaps& seen) const {
+  seen.pointers.clear();
+  seen.offsets.resize(static_cast<size_t>(walk_.taps()));
+  gemm::TileArgs<T> t{};
+  t.rows = static_cast<int>(std::min<int64_t>(rows_, rows));
+  t.c_step = step;
+  t.depth = walk_.depth;
+  t.b_offsets = seen.offsets.data();
+  return t;
+}
+
+template <class T>
 void DirectConv<T>::run_images(const Job& job, int64_t begin, int64_t end) const {
   const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
   const int64_t area = walk_.area(), in_c = walk_.in_c, image_size = v.in * h.in * in_c;
   const bool by_rows = walk_.groups == 1 && h.side_by_side();  // a row of taps as one
-  thread_local std::vector<const T*> pointers;
-  thread_local std::vector<int64_t> offsets;
-  offsets.resize(static_cast<size_t>(walk_.taps()));
+  thread_local SeenTaps taps;
   for (int64_t index = begin; index < end; ++index) {
     const int64_t first = index / area * rows_, pixel = index % area, y = pixel / h.out, x = pixel % h.out;
-    gemm::TileArgs<T> t{};
-    t.rows = static_cast<int>(std::min<int64_t>(rows_, walk_.batch - first));
-    t.c_step = area * walk_.out_c;
-    t.depth = walk_.depth;
-    t.b_offsets = offsets.data();
-    pointers.clear();
+    gemm::TileArgs<T> t = without_taps(walk_.batch - first, area * walk_.out_c, taps);
     for (int64_t kh = 0; kh < v.window; ++kh) {
       const int64_t row = v.source(y, kh);
       if (row < 0) continue;
@@ -280,13 +285,13 @@ void DirectConv<T>::run_images(const Job& job, int64_t begin, int64_t end) const
       for (int64_t kw = 0; kw < h.window; ++kw) {
         const int64_t col = h.source(x, kw);
         if (col < 0 || (by_rows && seen++ > 0)) continue;
-        offsets[static_cast<size_t>(t.taps++)] = (kh * h.window + kw) * walk_.depth * cols_;
+        add_tap(t, kh * h.window + kw, taps);
         const T* from = job.in + first * image_size + (row * h.in + col) * in_c;
-        for (int64_t i = 0; i < rows_; ++i) pointers.push_back(from + std::min<int64_t>(i, t.rows - 1) * image_size);
+        for (int64_t i = 0; i < rows_; ++i) taps.pointers.push_back(from + std::min<int64_t>(i, t.rows - 1) * image_size);
       }
       if (by_rows) t.depth = walk_.depth * seen;
     }
-    multiply(t, job, job.out + (first * area + pixel) * walk_.out_c, &pointers);
+    multiply(t, job, job.out + (first * area + pixel) * walk_.out_c, &taps.pointers);
   }
 }
 
@@ -299,32 +304,25 @@ template <class T>
 void DirectConv<T>::run_strided(const Job& job, int64_t begin, int64_t end) const {
   const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
   const int64_t in_c = walk_.in_c, out_c = walk_.out_c, tiles = strided_tiles();
-  thread_local std::vector<const T*> pointers;
-  thread_local std::vector<int64_t> offsets;
-  offsets.resize(static_cast<size_t>(walk_.taps()));
+  thread_local SeenTaps taps;
   for (int64_t index = begin; index < end; ++index) {
     const int64_t line = index / tiles / remainders(), image = line / v.out, y = line % v.out;
     const int64_t first = index / tiles % remainders() + index % tiles * rows_ * h.divide;
     if (first >= h.out) continue;
-    gemm::TileArgs<T> t{};
-    t.rows = static_cast<int>(std::min<int64_t>(rows_, ceil_div(h.out - first, h.divide)));
-    t.c_step = h.divide * out_c;
-    t.depth = walk_.depth;
-    t.b_offsets = offsets.data();
-    pointers.clear();
+    gemm::TileArgs<T> t = without_taps(ceil_div(h.out - first, h.divide), h.divide * out_c, taps);
     for (int64_t kh = 0; kh < v.window; ++kh) {
       const int64_t row = v.source(y, kh);
       if (row < 0) continue;
       for (int64_t kw = 0; kw < h.window; ++kw) {
         if ((first - h.pad + kw * h.reach) % h.divide != 0) continue;
-        offsets[static_cast<size_t>(t.taps++)] = (kh * h.window + kw) * walk_.depth * cols_;
+        add_tap(t, kh * h.window + kw, taps);
         for (int64_t i = 0; i < rows_; ++i) {
           const int64_t col = i < t.rows ? h.source(first + i * h.divide, kw) : -1;
-          pointers.push_back(col < 0 ? zeros_.data() : job.in + ((image * v.in + row) * h.in + col) * in_c);
+          taps.pointers.push_back(col < 0 ? zeros_.data() : job.in + ((image * v.in + row) * h.in + col) * in_c);
         }
       }
     }
-    multiply(t, job, job.out + (line * h.out + first) * out_c, &pointers);
+    multiply(t, job, job.out + (line * h.out + first) * out_c, &taps.pointers);
   }
 }
 

@@ -55,6 +55,12 @@ class DirectConv {
     RowSink* sink;
   };
   class Finished;
+  /// Of a tile whose pixels all see the same taps: those, by tap and pixel where what they multiply begins, and by tap where its
+  /// part of the filter does.
+  struct SeenTaps {
+    std::vector<const T*> pointers;
+    std::vector<int64_t> offsets;
+  };
 
   explicit DirectConv(const ConvWalk& walk);
   Way choose_way() const;
@@ -65,6 +71,11 @@ class DirectConv {
   /// Tiles of one row and one remainder by the stride; and how many remainders there are.
   int64_t strided_tiles() const;
   int64_t remainders() const { return std::min(walk_.horizontal.divide, walk_.horizontal.out); }
+  /// A tile of as yet no taps; `step` elements from one of its pixels in the output to the next.
+  gemm::TileArgs<T> without_taps(int64_t rows, int64_t step, SeenTaps& seen) const;
+  void add_tap(gemm::TileArgs<T>& t, int64_t tap, SeenTaps& seen) const {
+    seen.offsets[static_cast<size_t>(t.taps++)] = tap * walk_.depth * cols_;
+  }
   /// Sets the tile's taps; through each, where what a pixel multiplies begins, `zeros_` outside.
   void point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel, std::vector<const T*>& pointers) const;
   void copy_band(const T* image, int64_t first_row, int64_t rows, T* band) const;
