@@ -91,28 +91,34 @@ class Removable {
   }
 
   bool object(int depth, bool whole) {
-    take('{');
-    if (take('}')) return true;
-    do {
-      skip_space();
-      const size_t begin = at_;
+    return entries('}', [&](bool& removable) {
       std::string_view key;
       if (!string(key) || !take(':') || !value(depth + 1, false, key == "node")) return false;
-      if (whole && !declares(key)) ranges_.push_back({begin, at_});
-    } while (take(','));
-    return take('}');
+      removable = whole && !declares(key);
+      return true;
+    });
   }
 
   bool list(int depth, bool of_nodes) {
-    take('[');
-    if (take(']')) return true;
+    return entries(']', [&](bool& removable) {
+      removable = of_nodes;
+      return value(depth + 1, false, false);
+    });
+  }
+
+  /// From a bracket on. `entry` takes one, and says whether it can be taken out.
+  template <class F>
+  bool entries(char close, const F& entry) {
+    ++at_;
+    if (take(close)) return true;
     do {
       skip_space();
       const size_t begin = at_;
-      if (!value(depth + 1, false, false)) return false;
-      if (of_nodes) ranges_.push_back({begin, at_});
+      bool removable = false;
+      if (!entry(removable)) return false;
+      if (removable) ranges_.push_back({begin, at_});
     } while (take(','));
-    return take(']');
+    return take(close);
   }
 
   std::string_view text_;
