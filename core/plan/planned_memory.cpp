@@ -16,6 +16,34 @@ namespace {
 /// Has no bytes of its own in a device's memory: a handle, or text on the heap.
 bool weightless(DType t) { return is_ref(t) || t == DType::kResource || t == DType::kString; }
 
+struct DeclaredVariable {
+  DeviceId device;
+  DType dtype;
+  const Shape& shape;
+};
+
+/// Those that the program's nodes name, each once.
+std::vector<DeclaredVariable> declared_variables(const Graph& graph, const Program& program) {
+  std::set<std::tuple<DeviceId, std::string, std::string>> seen;  // with container and name
+  std::vector<DeclaredVariable> out;
+  for (const Step& s : program.steps) {
+    if (s.kind != StepKind::kNode || !is_variable_op(graph.op(s.node))) continue;
+    const Attrs attrs = graph.attrs(s.node);
+    const std::string& shared = attrs.text("shared_name");
+    std::string name = shared.empty() ? std::string(graph.name(s.node)) : shared;
+    if (seen.emplace(s.device, attrs.text("container"), std::move(name)).second) out.push_back({s.device, attrs.type("dtype"), attrs.shape("shape")});
+  }
+  return out;
+}
+
+/// What a tensor of its own takes of a pool, if anybody knows.
+std::optional<int64_t> footprint(DType dtype, const Shape& shape) {
+  const std::optional<int64_t> elements = shape.fully_known() ? shape.checked_num_elements() : std::nullopt;
+  int64_t bytes = 0;
+  if (!elements || __builtin_mul_overflow(*elements, static_cast<int64_t>(storage_size(dtype)), &bytes)) return std::nullopt;
+  return MemoryPool::footprint(bytes);
+}
+
 class MemoryCounter {
  public:
   MemoryCounter(const Graph& graph, const DeviceSet& devices, const Program& program, const Plan& plan)
@@ -29,9 +57,9 @@ class MemoryCounter {
   }
 
   std::vector<PlannedMemory> count() {
+    for (const DeclaredVariable& v : declared_variables(graph_, program_)) add(v.device, v.dtype, v.shape);
     for (const Step& s : program_.steps) {
       if (s.kind == StepKind::kLoop) continue;
-      if (s.kind == StepKind::kNode && is_variable_op(graph_.op(s.node))) add_variable(s);
       for (ValueId v : program_.outputs(s)) add_value(s, v);
     }
     return std::move(memory_);
@@ -53,22 +81,12 @@ class MemoryCounter {
     memory_[value.home].known = false;
   }
 
-  void add_variable(const Step& s) {
-    const Attrs attrs = graph_.attrs(s.node);
-    const std::string& shared = attrs.text("shared_name");
-    std::string name = shared.empty() ? std::string(graph_.name(s.node)) : shared;
-    if (seen_.emplace(s.device, attrs.text("container"), std::move(name)).second) add(s.device, *attrs.find("dtype")->get_if<DType>(), attrs.shape("shape"));
-  }
-
   void add(DeviceId device, DType dtype, const Shape& shape) {
     if (weightless(dtype)) return;
     PlannedMemory& memory = memory_[device];
-    const std::optional<int64_t> elements = shape.fully_known() ? shape.checked_num_elements() : std::nullopt;
-    int64_t bytes = 0, fixed = 0, peak = 0;
-    bool counted = elements && !__builtin_mul_overflow(*elements, static_cast<int64_t>(storage_size(dtype)), &bytes) &&
-                   !__builtin_add_overflow(memory.fixed, MemoryPool::footprint(bytes), &fixed) &&
-                   !__builtin_add_overflow(memory.block, fixed, &peak);
-    if (counted) {
+    const std::optional<int64_t> bytes = footprint(dtype, shape);
+    int64_t fixed = 0, peak = 0;
+    if (bytes && !__builtin_add_overflow(memory.fixed, *bytes, &fixed) && !__builtin_add_overflow(memory.block, fixed, &peak)) {
       memory.fixed = fixed;
     } else {
       memory.known = false;
@@ -78,31 +96,17 @@ class MemoryCounter {
   const Graph& graph_;
   const Program& program_;
   const Plan& plan_;
-  std::vector<PlannedMemory> memory_;                              // by device
-  std::set<std::tuple<DeviceId, std::string, std::string>> seen_;  // variables: device, container, name
+  std::vector<PlannedMemory> memory_;  // by device
 };
 
 }  // namespace
 
 int64_t declared_variable_bytes(const Graph& graph, const Program& program, DeviceId device) {
-  std::set<std::pair<std::string, std::string>> seen;  // container, name
   int64_t total = 0;
-  for (const Step& s : program.steps) {
-    if (s.kind != StepKind::kNode || s.device != device || !is_variable_op(graph.op(s.node))) continue;
-    const Attrs attrs = graph.attrs(s.node);
-    auto text = [&](std::string_view name) {
-      const AttrValue* value = attrs.find(name);
-      return value && value->get_if<std::string>() ? *value->get_if<std::string>() : std::string();
-    };
-    const AttrValue *dtype = attrs.find("dtype"), *shape = attrs.find("shape");
-    if (!dtype || !shape || !dtype->get_if<DType>() || !shape->get_if<Shape>()) continue;
-    std::string name = text("shared_name").empty() ? std::string(graph.name(s.node)) : text("shared_name");
-    const Shape& known = *shape->get_if<Shape>();
-    if (weightless(*dtype->get_if<DType>()) || !known.fully_known() || !seen.emplace(text("container"), std::move(name)).second) continue;
-    int64_t bytes = 0;
-    auto elements = known.checked_num_elements();
-    bool counted = elements && !__builtin_mul_overflow(*elements, static_cast<int64_t>(storage_size(*dtype->get_if<DType>())), &bytes);
-    if (!counted || __builtin_add_overflow(total, MemoryPool::footprint(bytes), &total)) return std::numeric_limits<int64_t>::max();
+  for (const DeclaredVariable& v : declared_variables(graph, program)) {
+    if (v.device != device || weightless(v.dtype) || !v.shape.fully_known()) continue;
+    const std::optional<int64_t> bytes = footprint(v.dtype, v.shape);
+    if (!bytes || __builtin_add_overflow(total, *bytes, &total)) return std::numeric_limits<int64_t>::max();
   }
   return total;
 }
