@@ -11,13 +11,13 @@
 namespace emplace {
 namespace {
 
-bool is_collective(const Graph& graph, NodeId node) { return graph.op(node) == "NcclAllReduce"; }
-
 const std::string& meeting_of(const Graph& graph, NodeId node) { return graph.attrs(node).text("shared_name"); }
 
 std::string text_of(const Graph& graph, NodeId node) { return cat("collective '", meeting_of(graph, node), "' (node '", graph.name(node), "'): "); }
 
 }  // namespace
+
+bool is_collective(const Graph& graph, NodeId node) { return graph.op(node) == "NcclAllReduce"; }
 
 // Kahn's order of meetings and other nodes, of which the one that comes last in the graph's order waits.
 std::vector<NodeId> order_for_meetings(const Graph& graph, const std::vector<NodeId>& nodes) {

@@ -8,6 +8,8 @@
 
 namespace emplace {
 
+bool is_collective(const Graph& graph, NodeId node);
+
 /// `nodes` (ascending, so that inputs come first) in such an order. Nodes that cannot stand together stay where they are.
 std::vector<NodeId> order_for_meetings(const Graph& graph, const std::vector<NodeId>& nodes);
 

@@ -6,6 +6,7 @@
 #include "core/base/assert.h"
 #include "core/base/cat.h"
 #include "core/device/memory_pool.h"
+#include "core/partition/meetings.h"
 #include "core/plan/rule_context.h"
 #include "core/run/executor.h"
 #include "core/run/gpu_kernels.h"
@@ -58,7 +59,7 @@ Status Executor::run_observed(const Launch& launch, int64_t step) {
 Status Executor::show(const ObservedStep& what, StepId id, std::span<const Tensor> outputs) {
   if (!uses_gpus_) return runtime_.observer->finished(what, outputs);
   const Step& s = program_.steps[id];
-  if (s.kind != StepKind::kNode || graph_.op(s.node) != "NcclAllReduce") return show_device(what, id, {outputs.begin(), outputs.end()});
+  if (s.kind != StepKind::kNode || !is_collective(graph_, s.node)) return show_device(what, id, {outputs.begin(), outputs.end()});
   met_.push_back({what, id, {outputs.begin(), outputs.end()}});
   if (static_cast<int64_t>(met_.size()) < graph_.attrs(s.node).integer("num_devices")) return ok_status();
   for (Met& met : std::exchange(met_, {})) RETURN_IF_ERROR(show_device(met.what, met.step, std::move(met.outputs)));
