@@ -28,17 +28,6 @@ constexpr std::array<Kind, 256> kKinds = [] {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-std::string shown(const char* p, const char* end) {
-  uint8_t c = static_cast<uint8_t>(*p);
-  if (c > 0x20 && c < 0x7f) return cat("'", *p, "'");
-  if (c >= 0x80) {
-    size_t n = utf8_sequence(p, end);
-    if (n > 0) return cat("'", std::string_view(p, n), "'");
-  }
-  constexpr char kHex[] = "0123456789abcdef";
-  return cat("byte 0x", kHex[c >> 4], kHex[c & 15]);
-}
-
 constexpr std::string_view kCompressed = "compressed";
 constexpr char kMessageToJson[] = "TensorFlow writes JSON with google.protobuf.json_format.MessageToJson(graph_def)";
 constexpr char kCommentHint[] = "a comment begins with // or stands between /* and */";
@@ -138,7 +127,7 @@ bool JsonReader::separator(char close, const char* inside) {
     return true;
   }
   if (*p_ != ',') {
-    fail(p_, cat("found ", shown(p_, end_), " where ", inside, " should go on with ',' or end with '", close, "'"));
+    fail(p_, cat("found ", shown_character(p_, end_), " where ", inside, " should go on with ',' or end with '", close, "'"));
     return false;
   }
   const char* comma = p_++;
@@ -159,7 +148,7 @@ bool JsonReader::read_key(std::string_view& key, bool decode) {
     return false;
   }
   if (*p_ != '"') {
-    fail(p_, cat("found ", shown(p_, end_), " where a key should begin"), *p_ == '#' ? kCommentHint : "keys are written in double quotes");
+    fail(p_, cat("found ", shown_character(p_, end_), " where a key should begin"), *p_ == '#' ? kCommentHint : "keys are written in double quotes");
     return false;
   }
   key = string_text(decode);
@@ -169,7 +158,7 @@ bool JsonReader::read_key(std::string_view& key, bool decode) {
     if (p_ >= end_) {
       end_of_text();
     } else {
-      fail(p_, cat("found ", shown(p_, end_), " where ':' should follow the key"));
+      fail(p_, cat("found ", shown_character(p_, end_), " where ':' should follow the key"));
     }
     return false;
   }
@@ -196,7 +185,7 @@ void JsonReader::bad_value() {
   if (depth_ == 0 && rest.starts_with("node")) hint = kMessageToJson;  // protobuf's text form
   if (depth_ == 0 && hint.empty()) hint = "JSON begins with {";
   if (rest.starts_with('.') || rest.starts_with('+')) hint = "numbers are written 0.5, 1, -1";
-  fail(p_, cat("found ", shown(p_, end_), " where a value should begin"), std::move(hint));
+  fail(p_, cat("found ", shown_character(p_, end_), " where a value should begin"), std::move(hint));
 }
 
 void JsonReader::literal(std::string_view word) {
@@ -247,112 +236,6 @@ std::string_view JsonReader::take_number() {
 }
 
 std::string_view JsonReader::take_string() { return string_text(true); }
-
-// The characters between the quotes. `decode` false: escapes are checked but stay as they are.
-std::string_view JsonReader::string_text(bool decode) {
-  const char* first = p_ + 1;
-  const char* p = first;
-  for (;;) {
-    p = plain_ascii_end(p, end_);
-    if (p >= end_) {
-      fail(p_, "this text has no end", "close it with a double quote");
-      return {};
-    }
-    if (*p == '"') break;
-    if (*p == '\\') {
-      if (decode) return decode_string(first);
-      if (!escape(p, nullptr)) return {};
-    } else if (static_cast<uint8_t>(*p) < 0x20) {
-      fail(p, cat("found ", shown(p, end_), " in a text"),
-           *p == '\n' || *p == '\r' ? "close the text with a double quote, or write the line break as \\n" : "write it as an escape");
-      return {};
-    } else if (size_t n = utf8_sequence(p, end_)) {
-      p += n;
-    } else {
-      fail(p, cat("found ", shown(p, end_), " in a text: not UTF-8"));
-      return {};
-    }
-  }
-  p_ = p + 1;
-  return {first, static_cast<size_t>(p - first)};
-}
-
-std::string_view JsonReader::decode_string(const char* first) {
-  std::string out;
-  const char* p = first;
-  while (p < end_ && *p != '"') {
-    const char* plain = plain_ascii_end(p, end_);
-    out.append(p, plain);
-    p = plain;
-    if (p >= end_ || *p == '"') continue;
-    if (*p == '\\') {
-      if (!escape(p, &out)) return {};
-      continue;
-    }
-    size_t n = static_cast<uint8_t>(*p) < 0x20 ? 0 : utf8_sequence(p, end_);
-    if (n == 0) {
-      fail(p, cat("found ", shown(p, end_), " in a text"));
-      return {};
-    }
-    out.append(p, n);
-    p += n;
-  }
-  if (p >= end_) {
-    fail(p_, "this text has no end", "close it with a double quote");
-    return {};
-  }
-  p_ = p + 1;
-  return arena_.keep(out);
-}
-
-// Steps over the escape at `p`; its meaning goes to `out` if there is one. False: it means nothing.
-bool JsonReader::escape(const char*& p, std::string* out) {
-  static constexpr std::string_view kLetters = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
-  if (p + 1 < end_ && p[1] == 'u') {
-    const char* next = unicode_escape(p, out);
-    if (!next) return false;
-    p = next;
-    return true;
-  }
-  size_t letter = p + 1 < end_ ? kLetters.find(p[1]) : std::string_view::npos;
-  if (letter == std::string_view::npos) {
-    fail(p, "an escape that JSON does not have", "a backslash is written \\\\");
-    return false;
-  }
-  if (out) *out += kMeanings[letter];
-  p += 2;
-  return true;
-}
-
-const char* JsonReader::unicode_escape(const char* p, std::string* out) {
-  auto unit = [&](const char* at) -> int {
-    if (end_ - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;
-    int value = 0;
-    for (int i = 2; i < 6; ++i) {
-      char c = at[i];
-      int digit = is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-      if (digit < 0) return -1;
-      value = value * 16 + digit;
-    }
-    return value;
-  };
-  int code = unit(p);
-  const char* at = p;
-  p += 6;
-  if (code >= 0xd800 && code < 0xdc00) {
-    int low = unit(p);
-    code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00) : -1;
-    p += 6;
-  } else if (code >= 0xdc00 && code < 0xe000) {
-    code = -1;
-  }
-  if (code < 0) {
-    fail(at, "a \\u escape that is no character", "wanted four hexadecimal digits; beyond U+FFFF, a pair of surrogates");
-    return nullptr;
-  }
-  if (out) append_utf8(*out, static_cast<uint32_t>(code));
-  return p;
-}
 
 std::string_view JsonReader::skip() {
   peek();
@@ -409,7 +292,7 @@ JsonReader JsonReader::lookahead(Problems& scratch) const {
 
 void JsonReader::finish() {
   skip_space();
-  if (p_ < end_ && !failed_) fail(p_, cat("found ", shown(p_, end_), " after the end of the graph"));
+  if (p_ < end_ && !failed_) fail(p_, cat("found ", shown_character(p_, end_), " after the end of the graph"));
 }
 
 }  // namespace emplace

@@ -6,6 +6,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "core/base/cat.h"
+
 namespace emplace {
 
 // Table 3-7 of the Unicode standard: only the second byte's range depends on the first.
@@ -38,6 +40,16 @@ void append_utf8(std::string& out, uint32_t code) {
     out += static_cast<char>(0xf0 | code >> 18);
     trail(12), trail(6), trail(0);
   }
+}
+
+std::string shown_character(const char* p, const char* end) {
+  const auto c = static_cast<uint8_t>(*p);
+  if (c > 0x20 && c < 0x7f) return cat("'", *p, "'");
+  if (c >= 0x80) {
+    if (const size_t n = utf8_sequence(p, end); n > 0) return cat("'", std::string_view(p, n), "'");
+  }
+  constexpr char kHex[] = "0123456789abcdef";
+  return cat("byte 0x", kHex[c >> 4], kHex[c & 15]);
 }
 
 const char* plain_ascii_end(const char* p, const char* end) {

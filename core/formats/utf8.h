@@ -14,6 +14,9 @@ size_t utf8_sequence(const char* p, const char* end);
 /// REQUIRES: a Unicode scalar value.
 void append_utf8(std::string& out, uint32_t code);
 
+/// As messages show what is at `p`, which is not the end: "'é'", "byte 0x07".
+std::string shown_character(const char* p, const char* end);
+
 /// The first byte from `p` on that is '"', '\\', a control character or not ASCII; `end` if there is none.
 const char* plain_ascii_end(const char* p, const char* end);
 
