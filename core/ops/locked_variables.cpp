@@ -19,7 +19,7 @@ LockedVariables::~LockedVariables() {
   std::for_each(in_order_.begin(), end_, [](Variable* v) { v->mutex.unlock(); });
 }
 
-Status LockedVariables::check(const KernelContext& c, int gradient_input, std::span<const char* const> names) const {
+Status LockedVariables::check(const KernelContext& c, int gradient_input, std::span<const char* const> names, bool whole) const {
   const Tensor& gradient = c.input(gradient_input);
   for (int i = 0; i < count_; ++i) {
     const Variable& v = (*this)[static_cast<size_t>(i)];
@@ -38,7 +38,7 @@ Status LockedVariables::check(const KernelContext& c, int gradient_input, std::s
   for (int i = 1; i < count_; ++i) {
     RETURN_IF_ERROR(same_shape(i, (*this)[static_cast<size_t>(i)].value.shape()));
   }
-  return same_shape(gradient_input, gradient.shape());
+  return whole ? same_shape(gradient_input, gradient.shape()) : ok_status();
 }
 
 }  // namespace emplace

@@ -20,8 +20,9 @@ class LockedVariables {
   LockedVariables& operator=(const LockedVariables&) = delete;
   Variable& operator[](size_t i) const { return *variables_[i]; }
 
-  /// Are all assigned, of the gradient's type and shape? `gradient` is an input; `names` are those of the inputs.
-  Status check(const KernelContext& c, int gradient, std::span<const char* const> names) const;
+  /// Are all assigned, of one shape, and of the gradient's type and (if `whole`) shape? `gradient` is an input; `names` are those
+  /// of the inputs.
+  Status check(const KernelContext& c, int gradient, std::span<const char* const> names, bool whole = true) const;
 
  private:
   using Pointers = std::array<Variable*, kMaxUpdatedVariables>;

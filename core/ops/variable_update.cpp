@@ -24,6 +24,7 @@ class Update final : public Kernel {
  private:
   Status read_scalars(const KernelContext& c, Scalars& all) const;
   void run_wide(void* const* variables, const Tensor& gradient, const void* scalars, int64_t begin, int64_t end) const;
+  Status check_rows(const KernelContext& c, const Shape& shape) const;
 
   UpdateCode code_;
 };
@@ -33,7 +34,7 @@ Status Update::read_scalars(const KernelContext& c, Scalars& all) const {
   ConvertFunction widen = widening(type);
   size_t size = dtype_size(compute_type(type)), count = 0;
   for (int i = code_.variables; i < c.num_inputs(); ++i) {
-    if (i == code_.gradient) continue;
+    if (i == code_.gradient || i == code_.indices) continue;
     const Tensor& scalar = c.input(i);
     if (scalar.shape().rank() != 0) {
       return invalid_argument(
@@ -41,6 +42,25 @@ Status Update::read_scalars(const KernelContext& c, Scalars& all) const {
     }
     void* to = all.bytes.data() + size * count++;
     widen ? widen(scalar.raw(), to, 1) : copy_elements(type, scalar.raw(), to, 1);
+  }
+  return ok_status();
+}
+
+Status Update::check_rows(const KernelContext& c, const Shape& shape) const {
+  const Tensor& indices = c.input(code_.indices);
+  const Shape& gradient = c.input(code_.gradient).shape();
+  if (shape.rank() < 1) return invalid_argument("var must be at least 1 dimensional");
+  if (indices.shape().rank() != 1) return invalid_argument("indices must be one-dimensional");
+  bool rows_fit = gradient.rank() == shape.rank();
+  for (int i = 1; rows_fit && i < shape.rank(); ++i) {
+    if (gradient.dim(i) != shape.dim(i)) return invalid_argument(cat("var and grad must match in dimension ", i));
+  }
+  if (!rows_fit || gradient.dim(0) != indices.num_elements()) {
+    return invalid_argument("grad must be the same size as indices in the first dimension.");
+  }
+  for (int64_t i = 0; i < indices.num_elements(); ++i) {
+    const int64_t row = int_at(indices, i);
+    if (row < 0 || row >= shape.dim(0)) return invalid_argument(cat("Index ", row, " at offset ", i, " in indices is out of range"));
   }
   return ok_status();
 }
@@ -54,7 +74,7 @@ void Update::run_wide(void* const* variables, const Tensor& gradient, const void
   ConvertFunction widen = widening(gradient.dtype()), narrow = narrowing(gradient.dtype());
   for (int64_t at = begin; at < end; at += kBlock) {
     int64_t n = std::min(kBlock, end - at);
-    auto stored = [&](int k) { return static_cast<uint16_t*>(variables[k]) + at; };
+    auto stored = [&](int k) { return static_cast<uint16_t*>(variables[k]) + (at - begin); };
     for (int k = 0; k < code_.variables; ++k) {
       wide_variables[k] = wide[k];
       widen(stored(k), wide[k], n);
@@ -71,20 +91,29 @@ Status Update::run(KernelContext& c) {
   Scalars scalars;
   RETURN_IF_ERROR(read_scalars(c, scalars));
   LockedVariables variables(c, code_.variables);
-  RETURN_IF_ERROR(variables.check(c, code_.gradient, code_.inputs));
+  RETURN_IF_ERROR(variables.check(c, code_.gradient, code_.inputs, code_.indices < 0));
+  if (code_.indices >= 0) RETURN_IF_ERROR(check_rows(c, variables[0].value.shape()));
   void* base[kMaxUpdatedVariables] = {};
   for (int k = 0; k < code_.variables; ++k) {
     Variable& v = variables[static_cast<size_t>(k)];
     RETURN_IF_ERROR(own_value(c, v));
     base[k] = v.value.raw();
   }
-  bool wide = widening(type) != nullptr;
-  c.parallel_for(gradient.num_elements(), 1, [&](int64_t begin, int64_t end) {
-    if (wide) return run_wide(base, gradient, scalars.bytes.data(), begin, end);
+  // Gradient elements [begin, end) for the variables' from `first`.
+  auto update = [&](int64_t first, int64_t begin, int64_t end) {
     void* at[kMaxUpdatedVariables] = {};
-    for (int k = 0; k < code_.variables; ++k) at[k] = static_cast<char*>(base[k]) + begin * element_stride(type);
+    for (int k = 0; k < code_.variables; ++k) at[k] = static_cast<char*>(base[k]) + first * element_stride(type);
+    if (widening(type) != nullptr) return run_wide(at, gradient, scalars.bytes.data(), begin, end);
     code_.function(scalars.bytes.data(), code_.flag, at, element_at(gradient, begin), end - begin);
-  });
+  };
+  if (code_.indices < 0) {
+    c.parallel_for(gradient.num_elements(), 1, [&](int64_t begin, int64_t end) { update(begin, begin, end); });
+  } else {
+    // In order: a row may stand there twice.
+    const Tensor& indices = c.input(code_.indices);
+    const int64_t rows = indices.num_elements(), row = rows > 0 ? gradient.num_elements() / rows : 0;
+    for (int64_t i = 0; i < rows && row > 0; ++i) update(int_at(indices, i) * row, i * row, (i + 1) * row);
+  }
   if (c.num_outputs() > 0) c.forward_output(0, c.input(0));
   return ok_status();
 }
@@ -94,6 +123,16 @@ Shape variable_shape(const ShapeContext& c, int i) {
   if (base_type(c.input_type(i)) != DType::kResource) return c.input(i);
   const HandleInfo* handle = c.input_handle(i);
   return handle ? handle->shape : Shape::unknown();
+}
+
+// The gradient has the variable's shape, or with indices its rows' shape and as many rows as those.
+Result<Shape> merge_gradient(ShapeContext& c, const UpdateCode& code, Shape& shape) {
+  if (code.indices < 0) {
+    ASSIGN_OR_RETURN(shape, ShapeContext::merge(shape, c.input(code.gradient)));
+    return shape;
+  }
+  ASSIGN_OR_RETURN(Shape of_variable, subshape(shape, 1));
+  return ShapeContext::merge(c.input(code.gradient), concat_shapes(c.input(code.indices), of_variable));
 }
 
 }  // namespace
@@ -106,7 +145,9 @@ Status update_shape(ShapeContext& c, const UpdateCode& code) {
     if (i < code.variables) {
       ASSIGN_OR_RETURN(shape, ShapeContext::merge(shape, variable_shape(c, i)));
     } else if (i == code.gradient) {
-      ASSIGN_OR_RETURN(shape, ShapeContext::merge(shape, c.input(i)));
+      RETURN_IF_ERROR(merge_gradient(c, code, shape).take_status());
+    } else if (i == code.indices) {
+      RETURN_IF_ERROR(c.with_rank(i, 1).take_status());
     } else {
       RETURN_IF_ERROR(c.with_rank(i, 0).take_status());
     }

@@ -31,6 +31,7 @@ using UpdateFunction = void (*)(const void* scalars, bool flag, void* const* var
 struct UpdateCode {
   UpdateFunction function = nullptr;
   int variables = 0, gradient = 0;
+  int indices = -1;  // of a formula with kIndices: the gradient's rows are for these rows, one after the other
   std::span<const char* const> inputs;
   bool flag = false;
 };
@@ -39,7 +40,8 @@ struct UpdateCode {
 /// them, makes their buffers ours, widens halves, splits the work.
 std::unique_ptr<Kernel> make_update(UpdateCode code);
 
-/// Shape rule: all variables and the gradient have one shape, the rest are scalars.
+/// Shape rule: all variables and the gradient have one shape (of a formula with kIndices, the gradient's rows have), the rest
+/// are scalars.
 Status update_shape(ShapeContext& c, const UpdateCode& code);
 
 template <template <class> class Formula, class T>
@@ -87,13 +89,14 @@ UpdateCode update_code(DType type) {
   }
   code.variables = Formula<float>::kVariables;
   code.gradient = Formula<float>::kGradient;
+  if constexpr (requires { Formula<float>::kIndices; }) code.indices = Formula<float>::kIndices;
   code.inputs = Formula<float>::kInputs;
   return code;
 }
 
 /// "ApplyX" for references (gives the variable) or "ResourceApplyX" for handles.
 template <template <class> class Formula>
-OpDef update_op(std::string_view name, std::string_view doc) {
+OpDef update_op(std::string_view name, std::string_view doc, DTypeSet types = kFloating | kComplexes) {
   constexpr KernelMaker maker = [](const KernelInit& init) -> Result<std::unique_ptr<Kernel>> {
     UpdateCode code = update_code<Formula>(init.attrs.type("T"));
     if (!Formula<float>::kFlag.empty()) code.flag = init.attrs.flag(Formula<float>::kFlag);
@@ -101,7 +104,7 @@ OpDef update_op(std::string_view name, std::string_view doc) {
   };
   return OpDef(name).doc(doc)
       .shape([](ShapeContext& c) { return update_shape(c, update_code<Formula>(DType::kFloat)); })
-      .cpu(kFloating | kComplexes, maker)
+      .cpu(types, maker)
       .provides_outputs();
 }
 

@@ -1,0 +1,47 @@
+// The SparseApply... ops of optimizers and their Resource forms: updates of the rows of a variable that a gradient in slices
+// names; other rows and their slots stay as they are.
+#include "core/ops/update_formulas.h"
+#include "core/ops/variable_update.h"
+
+namespace emplace {
+namespace {
+
+template <class T>
+struct SparseMomentum : Momentum<T> {
+  using Momentum<T>::Momentum;
+  static constexpr std::array kInputs{"var", "accum", "lr", "grad", "indices", "momentum"};
+  static constexpr int kIndices = 4;
+};
+
+template <class T>
+struct SparseRmsProp : RmsProp<T> {
+  using RmsProp<T>::RmsProp;
+  static constexpr std::array kInputs{"var", "ms", "mom", "lr", "rho", "momentum", "epsilon", "grad", "indices"};
+  static constexpr int kIndices = 8;
+};
+
+template <class T>
+struct SparseCenteredRmsProp : CenteredRmsProp<T> {
+  using CenteredRmsProp<T>::CenteredRmsProp;
+  static constexpr std::array kInputs{"var", "mg", "ms", "mom", "lr", "rho", "momentum", "epsilon", "grad", "indices"};
+  static constexpr int kIndices = 9;
+};
+
+constexpr DTypeSet kRmsPropTypes = (kFloating | kComplexes).without(DTypeSet{DType::kBFloat16});
+constexpr std::string_view kMomentumDoc = "ApplyMomentum for the rows that indices name, one after the other; the others stay.";
+constexpr std::string_view kRmsPropDoc = "ApplyRMSProp for the rows that indices name, one after the other; the others stay.";
+constexpr std::string_view kCenteredDoc = "ApplyCenteredRMSProp for the rows that indices name, one after the other; the others stay.";
+
+}  // namespace
+
+OpDef sparse_apply_momentum_op() { return update_op<SparseMomentum>("SparseApplyMomentum", kMomentumDoc); }
+OpDef sparse_apply_rms_prop_op() { return update_op<SparseRmsProp>("SparseApplyRMSProp", kRmsPropDoc, kRmsPropTypes); }
+OpDef sparse_apply_centered_rms_prop_op() { return update_op<SparseCenteredRmsProp>("SparseApplyCenteredRMSProp", kCenteredDoc, kRmsPropTypes); }
+
+OpDef resource_sparse_apply_momentum_op() { return update_op<SparseMomentum>("ResourceSparseApplyMomentum", kMomentumDoc); }
+OpDef resource_sparse_apply_rms_prop_op() { return update_op<SparseRmsProp>("ResourceSparseApplyRMSProp", kRmsPropDoc, kRmsPropTypes); }
+OpDef resource_sparse_apply_centered_rms_prop_op() {
+  return update_op<SparseCenteredRmsProp>("ResourceSparseApplyCenteredRMSProp", kCenteredDoc, kRmsPropTypes);
+}
+
+}  // namespace emplace
