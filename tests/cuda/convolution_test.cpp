@@ -94,6 +94,17 @@ TEMPLATE_TEST_CASE("convolutions and both gradients by a library", "", float, do
   }
 }
 
+TEST_CASE("gradients of convolutions in groups by the plug-in's own kernels") {
+  constexpr DType t = DType::kFloat;
+  for (const Sizes& s : {Sizes{10, 7, 2, 3, 6, 3, 2, 2, 1, "SAME"}, Sizes{6, 9, 1, 4, 8, 2, 2, 1, 2, "VALID"}}) {
+    for (bool last : {true, false}) {
+      CHECK(check_sums<float>({"Conv2D", {draw(t, image(s, last), 1), draw(t, filter(s), 2)}, attrs(s, last)}) == "");
+      CHECK(check_sums<float>({"Conv2DBackpropInput", {ints(image(s, last)), draw(t, filter(s), 2), draw(t, output(s, last), 3)}, attrs(s, last), {t}, t}) == "");
+      CHECK(check_sums<float>({"Conv2DBackpropFilter", {draw(t, image(s, last), 1), ints(filter(s)), draw(t, output(s, last), 3)}, attrs(s, last), {t}, t}) == "");
+    }
+  }
+}
+
 TEMPLATE_TEST_CASE("what is fused behind a library's convolution", "", float, double) {
   WithLibrary library;
   constexpr DType t = dtype_of<TestType>;

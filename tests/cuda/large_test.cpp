@@ -16,6 +16,7 @@ Tensor random(Shape shape, uint64_t seed = 1) { return uniform(DType::kFloat, sh
 TEST_CASE("transpositions go through squares, also of narrow and wide elements") {
   for (DType t : {DType::kUInt8, DType::kHalf, DType::kFloat, DType::kDouble, DType::kComplex128}) {
     CHECK(check({"Transpose", {uniform(t, Shape{70, 101}, -9, 9), ints({1, 0})}}) == "");
+    CHECK(check({"Transpose", {uniform(t, Shape{3, 70, 101}, -9, 9), ints({0, 2, 1})}}) == "");
     CHECK(check({"Transpose", {uniform(t, Shape{3, 33, 5, 40}, -9, 9), ints({2, 3, 0, 1})}}) == "");
     CHECK(check({"Transpose", {uniform(t, Shape{2, 3, 4, 16}, -9, 9), ints({1, 0, 2, 3})}}) == "");
   }
