@@ -20,10 +20,17 @@ ROWS = [
 
 
 def read(folder, name):
+    """The last line that is whole: what was measured until then."""
     try:
-        return json.loads((folder / name).read_text() or "{}")
-    except (OSError, ValueError):
+        lines = (folder / name).read_text().splitlines()
+    except OSError:
         return {}
+    for line in reversed(lines):
+        try:
+            return json.loads(line)
+        except ValueError:
+            pass
+    return {}
 
 
 def main():

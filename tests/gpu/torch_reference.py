@@ -1,4 +1,5 @@
-"""The metrics of bench.py measured with PyTorch, under the same names. Prints JSON; nothing if there is no PyTorch or GPU."""
+"""The metrics of bench.py measured with PyTorch, under the same names. Prints a line of JSON after each, with all so far; {} if
+there is no PyTorch or GPU."""
 import json
 import sys
 
@@ -68,13 +69,24 @@ def gb_s(call, count):
     return count / microseconds(call) / 1e3
 
 
-n = 1 << 28
-results = {"gemm_bf16_tflops": gemm(torch.bfloat16), "gemm_tf32_tflops": gemm(torch.float32, True), "gemm_f32_tflops": gemm(torch.float32),
-           "gemm512_us": gemm512(), "conv_bf16_tflops": conv()}
-a, b = torch.rand(n, device="cuda"), torch.rand(n, device="cuda")
-results["add_f32_gb_s"] = gb_s(lambda: torch.add(a, b), 12 * n)
-results["exp_f32_gb_s"] = gb_s(lambda: torch.exp(a), 8 * n)
-results["sum_gb_s"] = gb_s(lambda: torch.sum(a), 4 * n)
-results["eager_node_us"] = microseconds(chain, 1) / 1000
-results["replay_node_us"] = replayed(chain) / 1000
-print(json.dumps({k: round(v, 3) for k, v in results.items()}))
+def elements(count):
+    return (torch.rand(1 << 28, device="cuda") for _ in range(count))
+
+
+def stream(op, operands):
+    inputs = list(elements(operands))
+    return gb_s(lambda: op(*inputs), 4 * (1 << 28) * (operands + (op is not torch.sum)))
+
+
+METRICS = {
+    "gemm_bf16_tflops": lambda: gemm(torch.bfloat16), "gemm_tf32_tflops": lambda: gemm(torch.float32, True), "gemm_f32_tflops": lambda: gemm(torch.float32),
+    "gemm512_us": gemm512, "conv_bf16_tflops": conv, "eager_node_us": lambda: microseconds(chain, 1) / 1000, "replay_node_us": lambda: replayed(chain) / 1000,
+    "add_f32_gb_s": lambda: stream(torch.add, 2), "exp_f32_gb_s": lambda: stream(torch.exp, 1), "sum_gb_s": lambda: stream(torch.sum, 1),
+}
+results = {}
+for name, measure in METRICS.items():
+    try:
+        results[name] = round(measure(), 3)
+    except RuntimeError as error:  # of CUDA, too
+        print(f"{name}: {error}", file=sys.stderr)
+    print(json.dumps(results), flush=True)
