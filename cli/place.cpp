@@ -34,6 +34,7 @@ void say_memory(const std::string& form, const DeviceSet& devices, std::vector<P
     row.limit = promised_memory(devices.at(d));
     row.planned = m.block;
     row.variables = m.fixed;
+    row.pool = m.scratch;
     row.peak = m.peak();
     row.live_at_peak = std::move(m.live_at_peak);
     if (!m.known && !form.empty()) log.warning(cat("the memory report leaves out what only a run can know the size of, on ", devices.at(d).name));

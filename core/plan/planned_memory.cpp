@@ -1,5 +1,6 @@
 #include "core/plan/planned_memory.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <set>
@@ -9,6 +10,7 @@
 #include "core/device/memory_pool.h"
 #include "core/graph/variables.h"
 #include "core/plan/settle.h"
+#include "core/plan/workspaces.h"
 
 namespace emplace {
 namespace {
@@ -44,10 +46,13 @@ std::optional<int64_t> footprint(DType dtype, const Shape& shape) {
   return MemoryPool::footprint(bytes);
 }
 
+/// Do the CPU's kernels run there?
+bool runs_cpu_kernels(const Device& device) { return device.kind == DeviceKind::kSimulatedGpu || device.type == "CPU"; }
+
 class MemoryCounter {
  public:
   MemoryCounter(const Graph& graph, const DeviceSet& devices, const Program& program, const Plan& plan)
-      : graph_(graph), program_(program), plan_(plan), memory_(devices.size()) {
+      : graph_(graph), devices_(devices), program_(program), plan_(plan), memory_(devices.size()) {
     for (DeviceId d = 0; d < devices.size(); ++d) {
       memory_[d].block = plan.devices[d].bytes;
       for (const auto& [v, bytes] : plan.devices[d].live_at_peak) {
@@ -58,9 +63,11 @@ class MemoryCounter {
 
   std::vector<PlannedMemory> count() {
     for (const DeclaredVariable& v : declared_variables(graph_, program_)) add(v.device, v.dtype, v.shape);
-    for (const Step& s : program_.steps) {
+    for (StepId id = 0; id < program_.steps.size(); ++id) {
+      const Step& s = program_.steps[id];
       if (s.kind == StepKind::kLoop) continue;
       for (ValueId v : program_.outputs(s)) add_value(s, v);
+      if (runs_cpu_kernels(devices_.at(s.device))) add_workspace(s.device, workspace_of(graph_, program_, plan_, id));
     }
     return std::move(memory_);
   }
@@ -86,14 +93,27 @@ class MemoryCounter {
     PlannedMemory& memory = memory_[device];
     const std::optional<int64_t> bytes = footprint(dtype, shape);
     int64_t fixed = 0, peak = 0;
-    if (bytes && !__builtin_add_overflow(memory.fixed, *bytes, &fixed) && !__builtin_add_overflow(memory.block, fixed, &peak)) {
+    if (bytes && !__builtin_add_overflow(memory.fixed, *bytes, &fixed) && !__builtin_add_overflow(memory.block, fixed, &peak) &&
+        !__builtin_add_overflow(peak, memory.scratch, &peak)) {
       memory.fixed = fixed;
     } else {
       memory.known = false;
     }
   }
 
+  void add_workspace(DeviceId device, const Workspace& w) {
+    PlannedMemory& memory = memory_[device];
+    const int64_t scratch = std::max(memory.scratch, w.scratch);
+    int64_t fixed = 0, peak = 0;
+    bool counted = !__builtin_add_overflow(memory.fixed, w.kept, &fixed) && !__builtin_add_overflow(memory.block, fixed, &peak) &&
+                   !__builtin_add_overflow(peak, scratch, &peak);
+    if (!counted) return void(memory.known = false);
+    memory.fixed = fixed;
+    memory.scratch = scratch;
+  }
+
   const Graph& graph_;
+  const DeviceSet& devices_;
   const Program& program_;
   const Plan& plan_;
   std::vector<PlannedMemory> memory_;  // by device

@@ -1,4 +1,4 @@
-/// What a run will take of each device's memory, worked out without running, making a kernel or touching a device.
+/// What a run will take of each device's memory, worked out without running a kernel or touching a device.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,18 @@ namespace emplace {
 
 /// Bytes on one device.
 struct PlannedMemory {
-  int64_t block = 0;  // that planned tensors share
-  int64_t fixed = 0;  // variables, and constants in a GPU's memory
-  bool known = true;  // false: some tensor's shape, or a variable's, is known to a run only, and not counted
+  int64_t block = 0;    // that planned tensors share
+  int64_t fixed = 0;    // variables, constants in a GPU's memory, and what kernels keep from their first run on
+  int64_t scratch = 0;  // the most that one kernel takes for the time of its run
+  bool known = true;    // false: some tensor's shape, or a variable's, is known to a run only, and not counted
   std::vector<std::pair<std::string, int64_t>> live_at_peak;  // of the block: producer, bytes; largest first
 
-  int64_t peak() const { return block + fixed; }
+  int64_t peak() const { return block + fixed + scratch; }
 };
 
-/// By DeviceId. The plan of nodes that run one after the other, each by
-/// itself: a run that fuses some takes less, one that runs some beside each other may take more, and so may kernels
-/// that repack constants. Ops that emplace cannot run count with the shapes that validate found.
+/// By DeviceId. The plan of nodes that run one after the other, each by itself: a run that fuses some takes less, one that runs some beside each other may take more. What kernels take
+/// for their work is that of the CPU's, which simulated GPUs run, too; of real and described GPUs' nobody knows it
+/// here. Ops that emplace cannot run count with the shapes that validate found.
 /// `feeds` are the request's. An error is one that a run would end with, too.
 Result<std::vector<PlannedMemory>> planned_memory(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
                                                   Request request, const std::vector<Tensor>& feeds);
