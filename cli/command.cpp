@@ -51,7 +51,8 @@ int report_failure(const Pipeline& p, const Status& status, Log& log) {
   for (const std::string& offender : p.offenders()) log.problem(offender);
   // A GPU may be what is missed.
   auto misses_gpu = [](const std::string& line) {
-    return line.find("gpu") != line.npos || line.find("GPU") != line.npos || line.find("no kernel") != line.npos;
+    const size_t begin = std::min(line.find("): "), line.size());  // behind the names of file, node and op
+    return line.find("gpu", begin) != line.npos || line.find("GPU", begin) != line.npos || line.find("no kernel", begin) != line.npos;
   };
   bool missed = std::any_of(p.offenders().begin(), p.offenders().end(), misses_gpu);
   if (code == 4 && missed && p.stage() == Stage::kPlace && !p.devices().no_gpu_cause.empty()) log.problem(cat("no GPU: ", p.devices().no_gpu_cause));

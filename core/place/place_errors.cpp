@@ -5,6 +5,7 @@
 
 #include "core/base/cat.h"
 #include "core/device/device_text.h"
+#include "core/graph/node_position.h"
 #include "core/op/attr_text.h"
 #include "core/place/conflicts.h"
 #include "core/place/kernel_text.h"
@@ -48,7 +49,8 @@ Placement PlaceFailures::placed_before() const {
 }
 
 std::string PlaceFailures::node_line(NodeId node) const {
-  return cat(state_.graph.name(node), " (", state_.graph.op(node), "): ");
+  const std::string position = node_position(state_.graph, state_.file.source.get(), node);
+  return cat(position, position.empty() ? "" : ": ", state_.graph.name(node), " (", state_.graph.op(node), "): ");
 }
 
 std::string PlaceFailures::all_devices_text(bool sorted) const {

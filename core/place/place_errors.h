@@ -50,6 +50,7 @@ class PlaceFailures {
   std::string no_candidate_text(NodeId node) const;
   std::string no_candidate_line(NodeId node) const;
   std::string all_devices_text(bool sorted) const;
+  /// "file:12:24: name (Op): ", with which every line begins.
   std::string node_line(NodeId node) const;
 
   PlacerState& state_;

@@ -9,6 +9,7 @@
 #include "core/base/units.h"
 #include "core/device/device_text.h"
 #include "core/graph/lookup.h"
+#include "core/graph/node_position.h"
 #include "core/report/explain_facts.h"
 #include "core/report/placement_log.h"
 
@@ -41,6 +42,7 @@ void TextWriter::add(const NodeExplanation& e) {
   const Decision& d = in_.placement.of(e.node);
   append(out_, out_.empty() ? "" : "\n", graph_.name(e.node), " (", graph_.op(e.node), ") is on ", device(d.device),
          "\n  why: ", reason_code(d.reason), ": ", e.reason, '\n');
+  if (const std::string at = node_position(graph_, in_.file.source.get(), e.node); !at.empty()) append(out_, "  at: ", at, '\n');
   if (const auto request = requested_device(graph_, in_.options, e.node); !request.empty()) {
     append(out_, "  asks for: ", request, '\n');
   }
@@ -117,6 +119,7 @@ void write_node(const ExplainInput& in, const NodeExplanation& e, JsonWriter& js
   const Graph& graph = in.file.graph;
   const Decision& d = in.placement.of(e.node);
   json.begin_object().member("name", graph.name(e.node)).member("op", graph.op(e.node));
+  if (const std::string at = node_position(graph, in.file.source.get(), e.node); !at.empty()) json.member("at", at);
   json.member("requested", requested_device(graph, in.options, e.node)).member("device", in.devices.at(d.device).name);
   json.key("reason").begin_object().member("code", reason_code(d.reason)).member("text", e.reason).end_object();
   json.key("candidates").begin_array();

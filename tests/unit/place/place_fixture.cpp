@@ -43,7 +43,13 @@ PlacedGraph& PlacedGraph::place() {
   return *this;
 }
 
-Status PlacedGraph::failure() { return emplace::place(*file, devices, options, offenders).take_status(); }
+Status PlacedGraph::failure() {
+  Status status = emplace::place(*file, devices, options, offenders).take_status();
+  for (std::string& line : offenders) {
+    if (line.starts_with("test:")) line.erase(0, line.find(' ') + 1);
+  }
+  return status;
+}
 
 NodeId PlacedGraph::id(std::string_view node) const {
   const NodeId found = file->graph.find(node);

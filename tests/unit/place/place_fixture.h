@@ -41,7 +41,7 @@ class PlacedGraph {
   std::unique_ptr<GraphFile> file;
   DeviceSet devices;
   PlaceOptions options;
-  std::vector<std::string> offenders;
+  std::vector<std::string> offenders;  // of failure(), without the positions with which they begin
   Placement placement;
 };
 

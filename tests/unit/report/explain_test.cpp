@@ -32,6 +32,7 @@ TEST_CASE("explain: rule, devices, group, copies and what would move a node") {
   CHECK(explained(g, {.nodes = {"assign"}}) ==
         "assign (Assign) is on GPU:0\n"
         "  why: reference_edge: a reference edge ties it to 'v', which is on GPU:0\n"
+        "  at: test:4:14\n"
         "  devices:\n"
         "    CPU:0: group_request\n"
         "    GPU:0: chosen\n"
