@@ -5,8 +5,9 @@
 
 namespace emplace {
 
-std::string_view reason_code(Reason reason) {
-  static_assert(static_cast<int>(Reason::kCost) + 1 == kReasonCount, "kReasonCount counts them all");
+namespace {
+
+constexpr std::string_view code_of(Reason reason) {
   switch (reason) {  // without a default: a reason that has no code does not compile
     case Reason::kNone: return "none";
     case Reason::kAssigned: return "assigned";
@@ -30,6 +31,13 @@ std::string_view reason_code(Reason reason) {
   }
   return {};
 }
+
+static_assert(!code_of(static_cast<Reason>(kReasonCount - 1)).empty() && code_of(static_cast<Reason>(kReasonCount)).empty(),
+              "kReasonCount (placement.h) is the number of reasons");
+
+}  // namespace
+
+std::string_view reason_code(Reason reason) { return code_of(reason); }
 
 bool is_soft(Reason reason) {
   return reason == Reason::kSoftNoKernel || reason == Reason::kSoftNoDevice || reason == Reason::kSoftMovedWithResource;
