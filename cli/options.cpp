@@ -132,8 +132,9 @@ void declare_devices(OptionSet& set, Options& o) {
 }
 
 /// What a run is about: place plans its memory, and its devices.
-void declare_request(OptionSet& set, RunOptions& run) {
-  set.list("fetch", "NAME", "Print this tensor: 'node', 'node:output' or 'gradients(LOSS,X)'", run.fetch);
+void declare_request(OptionSet& set, RunOptions& run, bool train) {
+  set.list("fetch", "NAME", train ? "Print this tensor after the last step, of its batch: 'node' or 'node:output'"
+                                  : "Print this tensor: 'node', 'node:output' or 'gradients(LOSS,X)'", run.fetch);
   set.switchable("colocate-gradients", "Place gradients with the nodes they belong to (default), or as any other nodes", run.colocate_gradients);
 }
 
@@ -142,9 +143,8 @@ void declare_targets(OptionSet& set, RunOptions& run, bool train) {
   set.list("feed", "NAME=VALUE", "Feed a tensor: 3.5, '2x3xf32=1 2 3 4 5 6', @x.npy, @b.npz:key, @x.json, @-, random:SEED, zeros, ones", run.feed);
 }
 
-/// One run of a graph: train has steps and files of its own.
-void declare_run(OptionSet& set, Options& o) {
-  set.value("warmup", "N", "Steps to run before those", set_integer(o.pipeline.run.warmup, 0));
+/// What becomes of fetched tensors beside being printed.
+void declare_outputs(OptionSet& set, Options& o) {
   set.list("save", "FILE", "Save the outputs: FILE.npy, FILE.npz or a folder", o.save);
   set.list("expect", "NAME=@FILE", "Compare an output with a reference (exit 7)", o.expect);
   set.value("rtol", "X", "Relative tolerance of --expect", set_tolerance(o.rtol));
@@ -181,6 +181,7 @@ void declare_watching(OptionSet& set, Options& o) {
 void declare_execution(OptionSet& set, Options& o, bool train) {
   RunOptions& run = o.pipeline.run;
   set.value("steps", "N", train ? "Steps to train (default: the graph file's, else one epoch)" : "Steps to run (default 1)", set_integer(run.steps, 1));
+  set.value("warmup", "N", train ? "Steps to leave out of the times" : "Steps to run before those", set_integer(run.warmup, 0));
   set.value("seed", "N", train ? "Seed of the order of samples and of random ops that have none" : "Seed of random ops that have none", set_integer(run.seed, 0));
   set.value("inter-op-threads", "N", "Nodes that run beside each other (0: one per core)", set_integer(run.inter_op_threads, 0));
   set.value("intra-op-threads", "N", "Threads of one op (0: one per core)", set_integer(run.intra_op_threads, 0));
@@ -224,9 +225,8 @@ void declare_options(OptionSet& set, std::string_view command, Options& o) {
   declare_kernels(set, o.pipeline.placing);
   set.group("Devices", run || place || explain || devices || train);
   declare_devices(set, o);
-  set.group("Execution", run || place || explain);
-  declare_request(set, o.pipeline.run);
   set.group("Execution", run || place || explain || train);
+  declare_request(set, o.pipeline.run, train);
   declare_targets(set, o.pipeline.run, train);
   set.group(explain ? kOfARun : "Execution", run || place || explain || train);
   declare_memory_report(set, o);
@@ -234,8 +234,7 @@ void declare_options(OptionSet& set, std::string_view command, Options& o) {
   set.group(place || explain ? kOfARun : "Execution", run || place || explain || train);
   declare_execution(set, o, train);
   declare_watching(set, o);
-  set.group(place || explain ? kOfARun : "Execution", run || place || explain);
-  declare_run(set, o);
+  declare_outputs(set, o);
   set.group("Training", train);
   declare_train_options(set, o);
 

@@ -4,13 +4,21 @@
 #include <filesystem>
 #include <set>
 
+#include "cli/command.h"
 #include "core/base/cat.h"
+#include "core/report/run_report.h"
 #include "core/tensor/compare.h"
 #include "core/tensor/feed.h"
 #include "core/tensor/npy.h"
+#include "core/tensor/print.h"
 
 namespace emplace {
 namespace {
+
+/// "y" is "y:0": documents name every output's number. A gradient is named as it was asked for.
+std::string full_name(const std::string& name) {
+  return name.find(':') == std::string::npos && !parse_gradient_name(name) ? name + ":0" : name;
+}
 
 using Arrays = std::vector<std::pair<std::string, Tensor>>;
 
@@ -51,22 +59,7 @@ bool same_tensor(const std::string& a, const std::string& b) {
   return with_slot(a) == with_slot(b);
 }
 
-}  // namespace
-
-Status check_output_flags(const std::vector<std::string>& save, const std::vector<std::string>& expect) {
-  for (const std::string& target : save) {
-    const std::string ending = std::filesystem::path(target).extension().string();
-    std::error_code error;
-    if (target.empty()) return invalid_argument("--save: '' names no file; wanted FILE.npy, FILE.npz or a folder");
-    if (ending.empty() || ending == ".npy" || ending == ".npz" || std::filesystem::is_directory(target, error)) continue;
-    return invalid_argument(cat("--save: cannot write '", ending, "' files; wanted FILE.npy, FILE.npz or a folder ('", target, "/' is one)"));
-  }
-  for (const std::string& expectation : expect) {
-    if (expectation.find('=') == std::string::npos) return invalid_argument(cat("--expect: '", expectation, "' has no '='; write NAME=@FILE"));
-  }
-  return ok_status();
-}
-
+/// Each of `targets` is a file of one kind, or a folder.
 Status save_outputs(const std::vector<std::string>& targets, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
   const Arrays arrays = distinct(fetches, outputs);
   for (const std::string& target : targets) {
@@ -75,6 +68,8 @@ Status save_outputs(const std::vector<std::string>& targets, const std::vector<F
   return ok_status();
 }
 
+/// FailedPrecondition with a line per output that differs; InvalidArgument or NotFound if an expectation cannot be read or
+/// names what is not fetched.
 Status check_expectations(const std::vector<std::string>& expectations, double rtol, double atol,
                           const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
   std::string differences;
@@ -92,6 +87,43 @@ Status check_expectations(const std::vector<std::string>& expectations, double r
     if (Status same = compare(output, *wanted, rtol, atol); !same.ok()) append(differences, differences.empty() ? "" : "\n", name, ": ", same.message());
   }
   return differences.empty() ? ok_status() : failed_precondition(std::move(differences));
+}
+
+}  // namespace
+
+void print_outputs(const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (fetches.size() > 1) print(fetches[i].name + " =\n");
+    print(print_tensor(outputs[i]) + "\n");
+  }
+}
+
+void write_outputs(JsonWriter& json, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs, const std::function<void()>& drain) {
+  json.key("outputs").begin_array();
+  for (size_t i = 0; i < outputs.size(); ++i) write_tensor(json, full_name(fetches[i].name), outputs[i], drain);
+  json.end_array();
+}
+
+Status check_output_flags(const std::vector<std::string>& save, const std::vector<std::string>& expect) {
+  for (const std::string& target : save) {
+    const std::string ending = std::filesystem::path(target).extension().string();
+    std::error_code error;
+    if (target.empty()) return invalid_argument("--save: '' names no file; wanted FILE.npy, FILE.npz or a folder");
+    if (ending.empty() || ending == ".npy" || ending == ".npz" || std::filesystem::is_directory(target, error)) continue;
+    return invalid_argument(cat("--save: cannot write '", ending, "' files; wanted FILE.npy, FILE.npz or a folder ('", target, "/' is one)"));
+  }
+  for (const std::string& expectation : expect) {
+    if (expectation.find('=') == std::string::npos) return invalid_argument(cat("--expect: '", expectation, "' has no '='; write NAME=@FILE"));
+  }
+  return ok_status();
+}
+
+Status use_outputs(const Options& options, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs, int& code) {
+  code = 1;
+  RETURN_IF_ERROR(save_outputs(options.save, fetches, outputs));
+  Status same = check_expectations(options.expect, options.rtol, options.atol, fetches, outputs);
+  code = same.ok() ? 0 : same.code() == Code::kFailedPrecondition ? 7 : 2;
+  return same;
 }
 
 }  // namespace emplace

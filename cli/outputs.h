@@ -1,24 +1,30 @@
-/// What becomes of fetched tensors beside being printed: files, and comparison with references.
+/// What becomes of fetched tensors: printed, part of a document, files, comparison with references.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "cli/options.h"
+#include "core/base/json_writer.h"
 #include "core/base/status.h"
 #include "core/run_request.h"
 #include "core/tensor/tensor.h"
 
 namespace emplace {
 
+/// As NumPy prints them, with their names if there are several.
+void print_outputs(const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs);
+
+/// The document's member "outputs". `drain` as in write_json_elements().
+void write_outputs(JsonWriter& json, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs, const std::function<void()>& drain);
+
 /// Flags that no run can satisfy: --save to a name that is neither an array file nor a folder, --expect without a value.
 Status check_output_flags(const std::vector<std::string>& save, const std::vector<std::string>& expect);
 
-/// --save: each of `targets` is FILE.npz (all outputs by name), FILE.npy (the one output) or a folder (a .npy each).
-Status save_outputs(const std::vector<std::string>& targets, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs);
-
-/// --expect NAME=@FILE. FailedPrecondition with a line per output that differs; InvalidArgument or NotFound if an
-/// expectation cannot be read or names what is not fetched.
-Status check_expectations(const std::vector<std::string>& expectations, double rtol, double atol,
-                          const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs);
+/// --save: FILE.npz (all outputs by name), FILE.npy (the one output) or a folder (a .npy each), and --expect NAME=@FILE.
+/// `code` is the exit code of a failure: 7 for outputs that differ, a line each, 2 for an expectation that cannot be
+/// read, 1 for a file that cannot be written.
+Status use_outputs(const Options& options, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs, int& code);
 
 }  // namespace emplace

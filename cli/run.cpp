@@ -13,23 +13,11 @@
 #include "core/place/overrides.h"
 #include "core/report/placement_log.h"
 #include "core/report/run_report.h"
-#include "core/tensor/print.h"
 
 namespace emplace {
 namespace {
 
-/// "y" is "y:0": documents name every output's number. A gradient is named as it was asked for.
-std::string full_name(const std::string& name) {
-  return name.find(':') == std::string::npos && !parse_gradient_name(name) ? name + ":0" : name;
-}
-
 using Drain = std::function<void()>;
-
-void write_outputs(JsonWriter& json, const Pipeline& p, const std::vector<Tensor>& outputs, const Drain& drain) {
-  json.key("outputs").begin_array();
-  for (size_t i = 0; i < outputs.size(); ++i) write_tensor(json, full_name(p.request().fetches[i].name), outputs[i], drain);
-  json.end_array();
-}
 
 /// Rounded to nanoseconds, of which a unit has `ns_per_unit`.
 double to_ns(double time, double ns_per_unit) { return std::round(time * ns_per_unit) / ns_per_unit; }
@@ -47,7 +35,7 @@ void write_facts(JsonWriter& json, const Pipeline& p, const std::vector<Tensor>*
   p.source() ? json.value(sha256_hex(p.source()->text())) : json.null();
   json.end_object().key("placement_hash");
   p.placement() ? json.value(placement_hash(p.file()->graph, p.devices(), *p.placement())) : json.null();
-  if (outputs) write_outputs(json, p, *outputs, drain);
+  if (outputs) write_outputs(json, p.request().fetches, *outputs, drain);
   write_timing(json, p.timings());
   p.session() ? write_summary(json, p) : static_cast<void>(json.key("summary").null());
 }
@@ -65,14 +53,14 @@ class Printer {
     p_.on_step = [this](int64_t step, const std::vector<Tensor>& outputs) {
       record([&](JsonWriter& json, const Drain& drain) {
         json.member("event", "step").member("file", p_.path()).member("step", step);
-        write_outputs(json, p_, outputs, drain);
+        write_outputs(json, p_.request().fetches, outputs, drain);
       });
       return output_failed() ? Status(Code::kCancelled, "nobody reads standard output") : ok_status();
     };
   }
 
   void end(const Status& status, int code) {
-    if (format_ == "text") return print_text(code);
+    if (format_ == "text") return code == 0 || code == 7 ? print_outputs(p_.request().fetches, p_.outputs()) : void();
     record([&](JsonWriter& json, const Drain& drain) {
       if (format_ == "jsonl") {
         json.member("event", "end").member("file", p_.path()).member("status", code_name(status.code()));
@@ -97,28 +85,9 @@ class Printer {
     print(line + "\n");
   }
 
-  void print_text(int code) {
-    if (code != 0 && code != 7) return;
-    const auto& fetches = p_.request().fetches;
-    for (size_t i = 0; i < p_.outputs().size(); ++i) {
-      if (fetches.size() > 1) print(fetches[i].name + " =\n");
-      print(print_tensor(p_.outputs()[i]) + "\n");
-    }
-  }
-
   const std::string& format_;
   Pipeline& p_;
 };
-
-/// Saves and compares. `code` is the exit code of a failure: 7 for a difference, 2 for an expectation that cannot be
-/// read, 1 for a file that cannot be written.
-Status use_outputs(const Options& options, const Pipeline& p, int& code) {
-  code = 1;
-  RETURN_IF_ERROR(save_outputs(options.save, p.request().fetches, p.outputs()));
-  Status same = check_expectations(options.expect, options.rtol, options.atol, p.request().fetches, p.outputs());
-  code = same.ok() ? 0 : same.code() == Code::kFailedPrecondition ? 7 : 2;
-  return same;
-}
 
 /// After a run that missed a value: what it needs, as it would be written. An open dimension stands as 1.
 void hint_at_feeds(const Pipeline& p, Log& log) {
@@ -145,7 +114,7 @@ int run_graph(const Options& options, const std::string& path, Log& log) {
   int code = status.ok() ? 0 : report_failure(p, status, log);
   if (status.code() == Code::kInvalidArgument && p.stage() == Stage::kExecute) hint_at_feeds(p, log);
   if (code == 0) {
-    status = use_outputs(options, p, code);
+    status = use_outputs(options, p.request().fetches, p.outputs(), code);
     if (!status.ok()) log.error(status.message());
   }
   printer.end(status, code);

@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/kernel_difference.h"
+#include "cli/outputs.h"
 #include "cli/signals.h"
 #include "cli/train_printer.h"
 #include "core/base/cat.h"
@@ -61,8 +62,12 @@ class TrainCommand {
     if (status.ok() && !dry) {
       status = train();
       code = status.ok() ? 0 : report_training(status);
+      if (status.ok()) {
+        status = use_outputs(options_, fetches_, result_.outputs, code);
+        if (!status.ok()) log_.error(status.message());
+      }
     }
-    printer_.end(status, code, metric_names(), result_);
+    printer_.end(status, code, metric_names(), fetches_, result_);
     return code;
   }
 
@@ -92,9 +97,11 @@ class TrainCommand {
   }
 
   Status find_replicas() {
+    request_.colocate_gradients = options_.pipeline.run.colocate_gradients;
     request_.replication = options_.train.replication;
     if (Status status = check_replication(request_.replication); !status.ok()) return usage_error(std::move(status));
     if (request_.replication.strategy == Strategy::kNone) return ok_status();
+    if (!request_.colocate_gradients) return usage_error(invalid_argument("--no-colocate-gradients: the gradients of a replica belong on its device; leave out --strategy"));
     const RunOptions& run = options_.pipeline.run;
     const bool watched = !run.check_numerics.empty() || !run.trace.empty() || options_.pipeline.placing.log_eagerly;
     if (watched && request_.replication.strategy == Strategy::kPsAsync) {
@@ -154,6 +161,8 @@ class TrainCommand {
   Status make_request(const GraphFile& file, RunRequest& request) {
     request.fetches.push_back({request_.loss.name, graph_.loss});
     for (const auto& [name, tensor] : graph_.metrics) request.fetches.push_back({name, tensor});
+    RETURN_IF_ERROR(find_fetches(file));
+    request.fetches.insert(request.fetches.end(), fetches_.begin(), fetches_.end());
     request.targets = graph_.targets;
     request.init = initializers(file);
     for (NodeId id : graph_.init) {
@@ -167,6 +176,18 @@ class TrainCommand {
     if (!train_ && request_.steps == 0) return usage_error(invalid_argument("no data: give --steps N, or say in the graph file what to train on (\"data\")"));
     RETURN_IF_ERROR(open_checkpoints());
     pipeline_.set_seed(request_.seed == 0 ? 1 : request_.seed);
+    return ok_status();
+  }
+
+  /// --fetch, in the graph that trains.
+  Status find_fetches(const GraphFile& file) {
+    const bool wanted = !options_.pipeline.run.fetch.empty();
+    if (wanted && !graph_.towers.empty()) return usage_error(invalid_argument("--fetch: the towers of ps-async have no last step in common"));
+    if (!wanted && !(options_.save.empty() && options_.expect.empty())) return usage_error(invalid_argument("--save and --expect are about fetched tensors: give --fetch NAME, too"));
+    if (!wanted) return ok_status();
+    Result<std::vector<Fetch>> found = resolve_fetches(file, fetch_names(file, options_.pipeline.run), {});
+    if (!found.ok()) return usage_error(found.take_status());
+    fetches_ = found.take();
     return ok_status();
   }
 
@@ -231,6 +252,8 @@ class TrainCommand {
     setup.init = pipeline_.request().init;
     setup.train = train_.get();
     setup.test = test_.get();
+    for (const Fetch& fetch : fetches_) setup.fetches.push_back(fetch.tensor);
+    setup.warmup_steps = options_.pipeline.run.warmup;
     setup.folder = folder_ ? &*folder_ : nullptr;
     setup.save_every_steps = o.save_every_steps;
     setup.save_every_s = o.save_every_s;
@@ -305,6 +328,7 @@ class TrainCommand {
   TrainRequest request_;
   DataRequest data_request_;
   TrainGraph graph_;
+  std::vector<Fetch> fetches_;
   std::unique_ptr<Dataset> train_, test_;
   std::optional<CheckpointFolder> folder_;
   std::optional<Checkpoint> restored_;
@@ -316,6 +340,7 @@ class TrainCommand {
 
 int train_command(const Options& options, Log& log) {
   if (options.arguments.size() != 1) return usage(log, options.arguments.empty() ? "no graph file given" : "train takes one graph file");
+  if (Status status = check_output_flags(options.save, options.expect); !status.ok()) return usage(log, status.message());
   return TrainCommand(options, options.arguments.front(), log).run();
 }
 

@@ -1,6 +1,7 @@
 #include "cli/train_printer.h"
 
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "core/base/cat.h"
 #include "core/base/sha256.h"
 #include "core/base/units.h"
@@ -60,9 +61,10 @@ Status TrainPrinter::epoch(const EpochRecord& r) {
   return ok_status();
 }
 
-void TrainPrinter::end(const Status& status, int code, const std::vector<std::string>& metrics, const TrainResult& result) {
+void TrainPrinter::end(const Status& status, int code, const std::vector<std::string>& metrics, const std::vector<Fetch>& fetches, const TrainResult& result) {
   if (format_ == "text") {
     if (result.steps > 0) print_text(metrics, result);
+    print_outputs(fetches, result.outputs);
     return;
   }
   record([&](JsonWriter& json) {
@@ -76,6 +78,7 @@ void TrainPrinter::end(const Status& status, int code, const std::vector<std::st
     json.end_object().member("epochs", result.epochs).member("steps", result.steps).key("loss");
     result.steps > 0 ? write_number(json, result.loss) : static_cast<void>(json.null());
     write_metrics(json, p_, result.metrics);
+    if (!fetches.empty()) write_outputs(json, fetches, result.outputs, {});
     json.key("checkpoint");
     result.checkpoint.empty() ? json.null() : json.value(result.checkpoint);
     json.key("timing").begin_object().member("total_s", result.total_s).member("compute_s", result.compute_s);

@@ -185,26 +185,32 @@ std::vector<NamedRef> fetch_names(const GraphFile& file, const RunOptions& optio
   return names;
 }
 
+Result<std::vector<Fetch>> resolve_fetches(const GraphFile& file, const std::vector<NamedRef>& names, const NamedTensors& gradients) {
+  const Graph& g = file.graph;
+  std::vector<Fetch> fetches;
+  for (const NamedRef& ref : names) {
+    NameError error;
+    auto gradient = gradients.find(ref.name);
+    Endpoint tensor = gradient != gradients.end() ? gradient->second : find_tensor(g, tensor_name(file, ref.name), error);
+    if (tensor.node == kNoNode) return flag_error("fetch", error);
+    tensor = value_of_variable(file, tensor);
+    if (!printable(g.output_type(tensor))) {
+      return invalid_argument(cat("'", ref.name, "' is a ", dtype_tf_name(g.output_type(tensor)), " handle, which cannot be fetched"));
+    }
+    fetches.push_back({ref.name, tensor});
+  }
+  return fetches;
+}
+
 Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients) {
   const Graph& g = file.graph;
   RunRequest request;
   request.init = initializers(file);
   NameError error;
   if (!options.fetch.empty() || file.has_fetch) {
-    for (const NamedRef& ref : fetch_names(file, options)) {
-      auto gradient = gradients.find(ref.name);
-      Endpoint tensor = gradient != gradients.end() ? gradient->second : find_tensor(g, tensor_name(file, ref.name), error);
-      if (tensor.node == kNoNode) return flag_error("fetch", error);
-      request.fetches.push_back({ref.name, tensor});
-    }
+    ASSIGN_OR_RETURN(request.fetches, resolve_fetches(file, fetch_names(file, options), gradients));
   } else if (options.target.empty() && file.target.empty()) {
     request.fetches = default_fetches(g, request.init);
-  }
-  for (Fetch& fetch : request.fetches) fetch.tensor = value_of_variable(file, fetch.tensor);
-  for (const Fetch& fetch : request.fetches) {
-    if (!printable(g.output_type(fetch.tensor))) {
-      return invalid_argument(cat("'", fetch.name, "' is a ", dtype_tf_name(g.output_type(fetch.tensor)), " handle, which cannot be fetched"));
-    }
   }
   for (const std::string& name : options.target) {
     NodeId node = find_node(g, name, error);

@@ -38,6 +38,9 @@ std::vector<NamedRef> fetch_names(const GraphFile& file, const RunOptions& optio
 /// error is a flag's.
 Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients);
 
+/// Those tensors. An error is a flag's.
+Result<std::vector<Fetch>> resolve_fetches(const GraphFile& file, const std::vector<NamedRef>& names, const NamedTensors& gradients);
+
 /// The nodes that give variables their first values: the file's `init`, or what stands for it.
 std::vector<NodeId> initializers(const GraphFile& file);
 

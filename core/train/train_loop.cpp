@@ -65,9 +65,11 @@ struct TrainLoop::Progress {
   std::vector<std::pair<NodeId, uint64_t>> random;  // before the step
   std::vector<Tensor> outputs;
   int64_t saved_step = -1;
-  Clock::time_point saved_at = Clock::now(), epoch_start = Clock::now();
+  int64_t warm_step = -1;             // the last of the warm-up
+  Clock::time_point saved_at = Clock::now(), start = saved_at, epoch_start = saved_at;
+  double copy_s_before = 0;
   double epoch_loss = 0;              // sum over samples
-  int64_t epoch_samples = 0;
+  int64_t epoch_samples = 0, timed_samples = 0;
   bool at_epoch_end = false;
 };
 
@@ -91,6 +93,10 @@ Status TrainLoop::prepare(Session& session) {
   train_kind_ = tower_kinds_.empty() ? session.add_step(step) : tower_kinds_.front();
   forward_kind_ = session.add_step({{graph_.loss}, {}, step.feeds, {}});
   if (tower_kinds_.empty()) RETURN_IF_ERROR(train_ ? plan_batches(session, train_kind_, *train_) : session.plan_step(train_kind_, {}));
+  if (!setup_.fetches.empty()) {
+    fetch_kind_ = session.add_step({setup_.fetches, {}, step.feeds, {}});
+    RETURN_IF_ERROR(train_ ? plan_batches(session, fetch_kind_, *train_) : session.plan_step(fetch_kind_, {}));
+  }
   if (!test_ || graph_.metrics.empty()) return ok_status();
   StepRequest metrics;
   for (const auto& [name, tensor] : graph_.metrics) metrics.fetches.push_back(tensor);
@@ -126,9 +132,8 @@ int64_t TrainLoop::steps_left(const Progress& p) const {
 }
 
 Status TrainLoop::run(Session& session, TrainResult& result) {
-  auto start = Clock::now();
-  if (!setup_.init.empty()) RETURN_IF_ERROR(session.run_nodes(setup_.init));
   Progress p;
+  if (!setup_.init.empty()) RETURN_IF_ERROR(session.run_nodes(setup_.init));
   if (setup_.restored) {
     RETURN_IF_ERROR(apply_checkpoint(*setup_.restored, file_.graph, session, graph_.copies, Fit::kExact));
     p.step = p.saved_step = setup_.restored->step;
@@ -137,6 +142,7 @@ Status TrainLoop::run(Session& session, TrainResult& result) {
   if (train_) p.steps_per_epoch = train_order().batches_per_epoch();
   const int64_t count = steps_left(p);
   if (count <= 0) return failed_precondition(cat("nothing is left to do: ", p.step, " steps are done", setup_.restored ? " by the checkpoint" : ""));
+  if (setup_.warmup_steps > 0) p.warm_step = p.step + setup_.warmup_steps;
   if (train_) p.batches.emplace(*train_, train_order(), p.position, count);
 
   Status status = tower_kinds_.empty() ? run_in_order(session, p, result, count) : run_towers(session, p, result, count);
@@ -148,8 +154,9 @@ Status TrainLoop::run(Session& session, TrainResult& result) {
     Status saved = save(session, p, result);
     if (status.ok()) status = std::move(saved);
   }
-  result.total_s = seconds_since(start);
-  result.copy_s = session.copy_seconds();
+  if (status.ok() && !stop_ && fetch_kind_ >= 0) status = session.run_step(fetch_kind_, p.batch.values, result.outputs);
+  result.total_s = seconds_since(p.start);
+  result.copy_s = session.copy_seconds() - p.copy_s_before;
   if (status.ok() && stop_) return {Code::kCancelled, "interrupted"};
   return status;
 }
@@ -183,8 +190,8 @@ Status TrainLoop::run_towers(Session& session, Progress& p, TrainResult& result,
       taken = batch.next;
       return true;
     };
-    status = loops.run(next, [&](const Batch& batch, const std::vector<Tensor>& outputs) { return tell_step(p, batch, outputs, result); });
-    result.compute_s += seconds_since(start);
+    status = loops.run(next, [&](const Batch& batch, const std::vector<Tensor>& outputs) { return tell_step(session, p, batch, outputs, result); });
+    result.compute_s += seconds_since(std::max(start, p.start));
     if (status.code() == Code::kDataLoss) status = Status{Code::kDataLoss, cat("step ", p.step + 1, ": ", without_node(status.message()))};
     p.at_epoch_end = train_ && taken.epoch != p.position.epoch;
     p.position = taken;
@@ -211,7 +218,7 @@ Status TrainLoop::one_step(Session& session, Progress& p, TrainResult& result) {
 
   const double loss = scalar(p.outputs[0]);
   if (!(loss - loss == 0)) return explain(session, p, cat(loss));  // a program with loops has no guard
-  RETURN_IF_ERROR(tell_step(p, p.batch, p.outputs, result));
+  RETURN_IF_ERROR(tell_step(session, p, p.batch, p.outputs, result));
   if (train_) {
     p.at_epoch_end = p.batch.next.epoch != p.position.epoch;
     p.position = p.batch.next;
@@ -220,7 +227,7 @@ Status TrainLoop::one_step(Session& session, Progress& p, TrainResult& result) {
 }
 
 /// A step of the epoch in which `p` is has ended.
-Status TrainLoop::tell_step(Progress& p, const Batch& batch, const std::vector<Tensor>& outputs, TrainResult& result) {
+Status TrainLoop::tell_step(const Session& session, Progress& p, const Batch& batch, const std::vector<Tensor>& outputs, TrainResult& result) {
   StepRecord record;
   record.loss = scalar(outputs[0]);
   for (size_t i = 1; i < outputs.size(); ++i) record.metrics.push_back(scalar(outputs[i]));
@@ -234,10 +241,19 @@ Status TrainLoop::tell_step(Progress& p, const Batch& batch, const std::vector<T
   }
   p.epoch_loss += record.loss * static_cast<double>(record.samples);
   p.epoch_samples += record.samples;
+  p.timed_samples += record.samples;
   result.loss = record.loss;
   result.epochs = record.epoch;
   if (test_kind_ < 0) result.metrics = record.metrics;
+  if (p.step == p.warm_step) restart_clocks(session, p, result);
   return listener_.step(record);
+}
+
+void TrainLoop::restart_clocks(const Session& session, Progress& p, TrainResult& result) const {
+  p.start = p.epoch_start = Clock::now();
+  p.timed_samples = 0;
+  p.copy_s_before = session.copy_seconds();
+  result.compute_s = result.waiting_s = 0;
 }
 
 Status TrainLoop::end_epoch(Session& session, Progress& p, TrainResult& result) {
@@ -245,13 +261,13 @@ Status TrainLoop::end_epoch(Session& session, Progress& p, TrainResult& result) 
   record.epoch = p.position.epoch;  // that of the batch which ended it, counted from 1
   record.step = p.step;
   record.mean_loss = p.epoch_samples > 0 ? p.epoch_loss / static_cast<double>(p.epoch_samples) : 0;
-  record.samples_per_s = static_cast<double>(p.epoch_samples) / seconds_since(p.epoch_start);
+  record.samples_per_s = static_cast<double>(p.timed_samples) / seconds_since(p.epoch_start);
   if (test_kind_ >= 0) {
     RETURN_IF_ERROR(evaluate(session, record.metrics));
     result.metrics = record.metrics;
   }
   p.epoch_loss = 0;
-  p.epoch_samples = 0;
+  p.epoch_samples = p.timed_samples = 0;
   p.epoch_start = Clock::now();
   return listener_.epoch(record);
 }

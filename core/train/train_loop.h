@@ -27,7 +27,7 @@ struct StepRecord {
 struct EpochRecord {
   int64_t epoch = 1, step = 1;
   double mean_loss = 0;               // over the samples of the epoch's steps in this run
-  double samples_per_s = 0;
+  double samples_per_s = 0;           // without the warm-up
   std::vector<double> metrics;        // on the test set; empty without one
 };
 
@@ -36,8 +36,9 @@ struct TrainResult {
   double loss = 0;                    // of the last step
   std::vector<double> metrics;        // on the test set at the end; without one, of the last batch
   bool has_test = false;
-  double total_s = 0, compute_s = 0, copy_s = 0, waiting_s = 0;
+  double total_s = 0, compute_s = 0, copy_s = 0, waiting_s = 0;  // without the warm-up
   std::string checkpoint;             // the last one written
+  std::vector<Tensor> outputs;        // of the fetches; empty if the training did not come to its end
   std::map<int64_t, int64_t> staleness;  // ps-async: steps by the updates that others made during them; else empty
   std::vector<int64_t> tower_steps;      // ps-async, in this run
 };
@@ -61,6 +62,9 @@ struct TrainSetup {
   std::vector<NodeId> init;
   const Dataset* train = nullptr;     // null: the graph needs no feeds
   const Dataset* test = nullptr;      // null: no evaluation
+  std::vector<Endpoint> fetches;      // computed once after the last step, of its batch, which ps-async has none of
+
+  int64_t warmup_steps = 0;           // the first of this run, which times leave out
 
   CheckpointFolder* folder = nullptr; // null: nothing is saved
   int64_t save_every_steps = 0;       // 0: not by steps
@@ -88,12 +92,13 @@ class TrainLoop {
   Status one_step(Session& session, Progress& p, TrainResult& result);
   Status run_in_order(Session& session, Progress& p, TrainResult& result, int64_t count);
   Status run_towers(Session& session, Progress& p, TrainResult& result, int64_t count);
-  Status tell_step(Progress& p, const Batch& batch, const std::vector<Tensor>& outputs, TrainResult& result);
+  Status tell_step(const Session& session, Progress& p, const Batch& batch, const std::vector<Tensor>& outputs, TrainResult& result);
   Status evaluate(Session& session, std::vector<double>& metrics);
   Status end_epoch(Session& session, Progress& p, TrainResult& result);
   Status save(Session& session, Progress& p, TrainResult& result);
   void warn_of_metric(size_t metric, double value, const Batch& batch);
   Status explain(Session& session, const Progress& p, const std::string& what) const;
+  void restart_clocks(const Session& session, Progress& p, TrainResult& result) const;
   bool time_to_save(const Progress& p) const;
   SampleOrder train_order() const;
 
@@ -107,7 +112,7 @@ class TrainLoop {
   const std::atomic<bool>& stop_;
   std::vector<int> tower_kinds_;  // ps-async
   bool warned_of_metric_ = false;
-  int train_kind_ = -1, test_kind_ = -1, forward_kind_ = -1;
+  int train_kind_ = -1, test_kind_ = -1, forward_kind_ = -1, fetch_kind_ = -1;
 };
 
 }  // namespace emplace

@@ -49,6 +49,7 @@ struct TrainRequest {
   int64_t seed = 1;
   bool shuffle = true;
   bool drop_remainder = false;
+  bool colocate_gradients = true;       // with the nodes they belong to
 
   Replication replication;
 };
