@@ -316,7 +316,11 @@ Status TrainLoop::save(Session& session, Progress& p, TrainResult& result) {
   for (const auto& [node, blocks] : session.random_counters()) c.random.emplace_back(file_.graph.name(node), blocks);
   ASSIGN_OR_RETURN(c.variables, read_variables(file_.graph, session, graph_.copies));
   for (const auto& [name, value] : c.variables) {
-    if (!non_finite_text(value).empty()) return ok_status();  // not worth going on from; the last good one stays
+    const std::string found = non_finite_text(value);
+    if (found.empty()) continue;
+    // Not worth going on from; the last good one stays.
+    listener_.warning(cat("step ", p.step, " is not saved: variable '", name, "' is not finite: ", found));
+    return ok_status();
   }
   ASSIGN_OR_RETURN(result.checkpoint, setup_.folder->save(c, file_.source->name()));
   p.saved_step = p.step;
