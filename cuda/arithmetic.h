@@ -34,6 +34,19 @@ EMPLACE_HD T maximum(T a, T b) { return a > b || a != a ? a : b; }
 template <class T>
 EMPLACE_HD T minimum(T a, T b) { return a < b || a != a ? a : b; }
 
+/// The largest and the smallest finite number.
+template <class T>
+EMPLACE_HD Wide<T> highest_finite() {
+  if constexpr (std::is_same_v<T, half>) return 65504.0f;
+  else if constexpr (std::is_same_v<T, bfloat16>) return float_of_bits(0x7f7f0000u);
+  else return std::numeric_limits<T>::max();
+}
+template <class T>
+EMPLACE_HD Wide<T> lowest_finite() {
+  if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::lowest();
+  else return -highest_finite<T>();
+}
+
 /// A product that no addition is fused with, where that would change many digits.
 template <class T>
 EMPLACE_HD T rounded_product(T a, T b) {

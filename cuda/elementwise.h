@@ -5,17 +5,23 @@
 ///   table.add("AddV2", kFloating, elementwise<Add, float, double, half, bfloat16>);
 ///
 /// Where the element's own type matters it is `template <class T> apply_as(Wide<T>...)`. A function with parameters is made
-/// by `static F of(const KernelInit&)`. With `kSameSize`, operands only need equally many elements; `kIfIncompatible` is the
-/// one answer where operands do not broadcast and the op lets that pass; `static Status check(const KernelContext&)` refuses
-/// shapes that would broadcast.
+/// by `static F of(const KernelInit&)`; ops that differ by so little that a kernel can decide it as it runs share one
+/// (comparisons: cuda/ops/comparison.cu). With `kSameSize`, operands only need equally many elements;
+/// `static std::optional<bool> if_incompatible(const KernelInit&)` is the one answer where operands do not broadcast and the op
+/// lets that pass; `static Status check(const KernelContext&)` refuses shapes that would broadcast.
+/// Only the kernels are templates: what the host does is in cuda/ops/elementwise.cu.
 /// 16 bytes are loaded and stored at once where operands lie side by side; rows, columns and other broadcasts go element
 /// by element.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <span>
 #include <type_traits>
 
-#include "core/base/cat.h"
 #include "cuda/broadcast.h"
+#include "cuda/complex.h"
 #include "cuda/kernel_table.h"
 #include "cuda/launch.h"
 #include "cuda/narrow.h"
@@ -69,149 +75,138 @@ struct ElementCode {
   }
 };
 
-template <class F, class T, int N>
-__global__ void unary_kernel(F f, const T* x, typename ElementCode<F, T>::Out* y, int64_t n) {
-  using Out = typename ElementCode<F, T>::Out;
-  const int64_t packs = n / N;
-  for (int64_t p = thread_index(); p < packs; p += thread_count()) {
-    const Pack<T, N> in = reinterpret_cast<const Pack<T, N>*>(x)[p];
-    Pack<Out, N> out;
-    for (int i = 0; i < N; ++i) out.at[i] = ElementCode<F, T>::of(f, in.at[i]);
-    reinterpret_cast<Pack<Out, N>*>(y)[p] = out;
+/// What a function's members hold, as an argument of kernels.
+struct FunctionState {
+  alignas(8) unsigned char bytes[8] = {};
+
+  template <class F>
+  static FunctionState of(const F& f) {
+    static_assert(std::is_empty_v<F> || (sizeof(F) <= sizeof(bytes) && std::is_trivially_copyable_v<F>), "a function is a number or two");
+    FunctionState state;
+    if constexpr (!std::is_empty_v<F>) std::memcpy(state.bytes, &f, sizeof(F));
+    return state;
   }
-  const int64_t rest = packs * N + thread_index();
-  if (rest < n) y[rest] = ElementCode<F, T>::of(f, x[rest]);
+};
+template <class F>
+EMPLACE_HD F function_in(const FunctionState& state) {
+  F f{};
+  if constexpr (!std::is_empty_v<F>) memcpy(&f, state.bytes, sizeof(F));
+  return f;
 }
 
-/// a_single, b_single: that operand is one element for all.
-template <class F, class T, int N>
-__global__ void binary_kernel(F f, const T* a, const T* b, typename ElementCode<F, T>::Out* y, int64_t n, bool a_single, bool b_single) {
-  using Out = typename ElementCode<F, T>::Out;
-  const int64_t packs = n / N;
-  for (int64_t p = thread_index(); p < packs; p += thread_count()) {
-    Pack<T, N> x, z;
-    if (a_single) {
-      for (int i = 0; i < N; ++i) x.at[i] = a[0];
-    } else {
-      x = reinterpret_cast<const Pack<T, N>*>(a)[p];
-    }
-    if (b_single) {
-      for (int i = 0; i < N; ++i) z.at[i] = b[0];
-    } else {
-      z = reinterpret_cast<const Pack<T, N>*>(b)[p];
-    }
-    Pack<Out, N> out;
-    for (int i = 0; i < N; ++i) out.at[i] = ElementCode<F, T>::of(f, x.at[i], z.at[i]);
-    reinterpret_cast<Pack<Out, N>*>(y)[p] = out;
-  }
-  const int64_t rest = packs * N + thread_index();
-  if (rest < n) y[rest] = ElementCode<F, T>::of(f, a[a_single ? 0 : rest], b[b_single ? 0 : rest]);
-}
-
-template <class F, class T>
-__global__ void broadcast_kernel(F f, const T* a, const T* b, typename ElementCode<F, T>::Out* y, Broadcast<2> plan) {
-  for (int64_t i = thread_index(); i < plan.elements; i += thread_count()) {
-    const auto from = plan.offsets(i);
-    y[i] = ElementCode<F, T>::of(f, a[from.at[0]], b[from.at[1]]);
-  }
-}
-
-template <class F, class T>
-__global__ void ternary_kernel(F f, const T* a, const T* b, const T* c, typename ElementCode<F, T>::Out* y, Broadcast<3> plan) {
-  for (int64_t i = thread_index(); i < plan.elements; i += thread_count()) {
-    const auto from = plan.offsets(i);
-    y[i] = ElementCode<F, T>::of(f, a[from.at[0]], b[from.at[1]], c[from.at[2]]);
-  }
-}
-
-template <class F, class T>
-class Elementwise final : public Kernel {
- public:
-  using Out = typename ElementCode<F, T>::Out;
-  static constexpr int kArity = arity<F, T>();
-  static constexpr int N = kPackSize<T, Out>;
-
-  explicit Elementwise(F f) : f_(f) {}
-
-  Status prepare(KernelContext& c) override {
-    if constexpr (kArity == 1) {
-      return ok_status();
-    } else {
-      if constexpr (requires { F::check(c); }) RETURN_IF_ERROR(F::check(c));
-      std::array<const Shape*, kArity> shapes;
-      for (int i = 0; i < kArity; ++i) shapes[static_cast<size_t>(i)] = &c.input(i).shape();
-      if constexpr (requires { F::kSameSize; }) {
-        const int64_t left = c.input(0).num_elements(), right = c.input(1).num_elements();
-        if (left != right) {
-          return invalid_argument(cat("The two arguments to a cwise op must have same number of elements, got ", left, " and ", right));
-        }
-        shapes[1] = shapes[0];
-      }
-      if constexpr (requires { F::kIfIncompatible; }) {
-        incompatible_ = !compatible(*shapes[0], *shapes[1]);
-        if (incompatible_) return ok_status();
-      }
-      ASSIGN_OR_RETURN(plan_, plan_broadcast<kArity>(shapes, c.output(0).shape()));
-      return ok_status();
-    }
-  }
-
-  Status run(KernelContext& c) override {
-    if constexpr (requires { F::kIfIncompatible; }) {
-      if (incompatible_) {
-        RETURN_IF_ERROR(c.allocate_output(0, Shape{}));
-        CUDA_TRY(cudaMemsetAsync(c.output(0).raw(), F::kIfIncompatible ? 1 : 0, sizeof(bool), stream_of(c)));
-        return ok_status();
-      }
-    }
-    Out* y = c.out<Out>(0);
-    const T* a = c.in<T>(0);
-    const int64_t n = c.output(0).num_elements();
-    const dim3 packs = grid_for(n, int64_t{kThreads} * N);
-    const cudaStream_t stream = stream_of(c);
-    if constexpr (kArity == 1) {
-      return launch(Barriers::kNone, unary_kernel<F, T, N>, packs, kThreads, 0, stream, f_, a, y, n);
-    } else if constexpr (kArity == 2) {
-      const T* b = c.in<T>(1);
-      const bool a_single = plan_.single(0) && !plan_.flat(0), b_single = plan_.single(1) && !plan_.flat(1);
-      if ((a_single || plan_.flat(0)) && (b_single || plan_.flat(1))) {
-        return launch(Barriers::kNone, binary_kernel<F, T, N>, packs, kThreads, 0, stream, f_, a, b, y, n, a_single, b_single);
-      }
-      return launch(Barriers::kNone, broadcast_kernel<F, T>, grid_for(n), kThreads, 0, stream, f_, a, b, y, plan_);
-    } else {
-      return launch(Barriers::kNone, ternary_kernel<F, T>, grid_for(n), kThreads, 0, stream, f_, a, c.in<T>(1), c.in<T>(2), y, plan_);
-    }
-  }
-
- private:
-  static bool compatible(const Shape& a, const Shape& b) {
-    for (int d = 1; d <= a.rank() && d <= b.rank(); ++d) {
-      const int64_t x = a.dim_from_end(d), y = b.dim_from_end(d);
-      if (x != y && x != 1 && y != 1) return false;
-    }
-    return true;
-  }
-
-  F f_;
-  Broadcast<kArity> plan_;
-  bool incompatible_ = false;
+/// A launch for operands that lie as the result does, or are one element for all (`single`).
+struct FlatWork {
+  FunctionState function;
+  const void* in[2] = {};
+  void* out = nullptr;
+  int64_t elements = 0;
+  bool single[2] = {};
+};
+/// A launch for operands of other shapes.
+template <int kOperands>
+struct BroadcastWork {
+  FunctionState function;
+  const void* in[kOperands] = {};
+  void* out = nullptr;
+  Broadcast<kOperands> plan = {};
 };
 
-template <class F>
-F function_of(const KernelInit& init) {
-  if constexpr (requires { F::of(init); }) return F::of(init);
-  else return F{};
+/// Elements [first, first + N) of operand k; in place of those behind the last, the first of them.
+template <class T, int N>
+EMPLACE_HD Pack<T, N> load_pack(const FlatWork& work, int k, int64_t first) {
+  const T* x = static_cast<const T*>(work.in[k]);
+  Pack<T, N> pack;
+  if (work.single[k]) {
+    const T only = *x;
+    for (int i = 0; i < N; ++i) pack.at[i] = only;
+  } else if (first + N <= work.elements) {
+    pack = *reinterpret_cast<const Pack<T, N>*>(x + first);
+  } else {
+    for (int i = 0; i < N; ++i) pack.at[i] = x[first + i < work.elements ? first + i : first];
+  }
+  return pack;
 }
+
+/// A thread makes one pack of N elements. A grid has a thread for each.
+template <class F, class T, int N>
+__global__ void flat_kernel(FlatWork work) {
+  using Code = ElementCode<F, T>;
+  using Out = typename Code::Out;
+  const int64_t first = thread_index() * N;
+  if (first >= work.elements) return;
+  const F f = function_in<F>(work.function);
+  Pack<Out, N> out;
+  const Pack<T, N> a = load_pack<T, N>(work, 0, first);
+  if constexpr (arity<F, T>() == 1) {
+    for (int i = 0; i < N; ++i) out.at[i] = Code::of(f, a.at[i]);
+  } else {
+    const Pack<T, N> b = load_pack<T, N>(work, 1, first);
+    for (int i = 0; i < N; ++i) out.at[i] = Code::of(f, a.at[i], b.at[i]);
+  }
+  Out* y = static_cast<Out*>(work.out) + first;
+  if (first + N <= work.elements) {
+    *reinterpret_cast<Pack<Out, N>*>(y) = out;
+  } else {
+    for (int i = 0; i < N; ++i) {
+      if (first + i < work.elements) y[i] = out.at[i];
+    }
+  }
+}
+
+/// A thread makes one element.
+template <class F, class T, int kOperands>
+__global__ void broadcast_kernel(BroadcastWork<kOperands> work) {
+  using Code = ElementCode<F, T>;
+  const int64_t i = thread_index();
+  if (i >= work.plan.elements) return;
+  const F f = function_in<F>(work.function);
+  const auto from = work.plan.offsets(i);
+  auto operand = [&](int k) { return static_cast<const T*>(work.in[k])[from.at[k]]; };
+  auto& y = static_cast<typename Code::Out*>(work.out)[i];
+  if constexpr (kOperands == 2) y = Code::of(f, operand(0), operand(1));
+  else y = Code::of(f, operand(0), operand(1), operand(2));
+}
+
+/// A function's kernels for one type.
+struct ElementKernels {
+  DType type;
+  int pack;
+  void (*flat)(FlatWork) = nullptr;                      // of 1 and 2 operands
+  void (*broadcast)(BroadcastWork<2>) = nullptr;
+  void (*broadcast_of_three)(BroadcastWork<3>) = nullptr;
+};
+template <class F, class T>
+ElementKernels element_kernels() {
+  constexpr int N = kPackSize<T, typename ElementCode<F, T>::Out>;
+  ElementKernels kernels{dtype_of<T>, N};
+  if constexpr (arity<F, T>() < 3) kernels.flat = flat_kernel<F, T, N>;
+  if constexpr (arity<F, T>() == 2) kernels.broadcast = broadcast_kernel<F, T, 2>;
+  if constexpr (arity<F, T>() == 3) kernels.broadcast_of_three = broadcast_kernel<F, T, 3>;
+  return kernels;
+}
+
+/// What a function says of its operands.
+struct FunctionRules {
+  int arity;
+  bool same_size = false;
+  std::optional<bool> if_incompatible = {};
+  Status (*check)(const KernelContext&) = nullptr;
+};
+
+/// The kernel for `type`, by that of `kernels` that has it.
+Result<std::unique_ptr<Kernel>> make_elementwise(DType type, std::span<const ElementKernels> kernels, const FunctionState& function,
+                                                 const FunctionRules& rules);
 
 template <class F, class... Ts>
 Result<std::unique_ptr<Kernel>> elementwise_of(DType type, const KernelInit& init) {
-  std::unique_ptr<Kernel> made;
-  auto take = [&]<class T>() {
-    if (!made && type == dtype_of<T>) made = std::make_unique<Elementwise<F, T>>(function_of<F>(init));
-  };
-  (take.template operator()<Ts>(), ...);
-  if (!made) return internal_error("a family lists a type that its function was not made for");
-  return Result<std::unique_ptr<Kernel>>(std::move(made));
+  const ElementKernels kernels[] = {element_kernels<F, Ts>()...};
+  FunctionRules rules{std::max({arity<F, Ts>()...})};
+  if constexpr (requires { F::kSameSize; }) rules.same_size = true;
+  if constexpr (requires { F::if_incompatible(init); }) rules.if_incompatible = F::if_incompatible(init);
+  if constexpr (requires(const KernelContext& c) { F::check(c); }) rules.check = F::check;
+  F f{};
+  if constexpr (requires { F::of(init); }) f = F::of(init);
+  return make_elementwise(type, kernels, FunctionState::of(f), rules);
 }
 
 /// KernelMaker: F for the last input's type, one of Ts.
@@ -239,6 +234,10 @@ Result<std::unique_ptr<Kernel>> elementwise_unsigned(const KernelInit& init) {
 // Lists of types, as KernelMakers.
 template <class F>
 inline constexpr KernelMaker kOfFloating = elementwise<F, float, double, half, bfloat16>;
+template <class F>
+inline constexpr KernelMaker kOfFractions = elementwise<F, float, double, half, bfloat16, complex64, complex128>;
+template <class F>
+inline constexpr KernelMaker kOfReals = elementwise<F, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 template <class F>
 inline constexpr KernelMaker kOfIntegers = elementwise<F, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 

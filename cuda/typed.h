@@ -25,6 +25,12 @@ Result<std::unique_ptr<Kernel>> by_output(const KernelInit& init) {
   return make_for<K, Ts...>(init.output_types[0], init);
 }
 
+/// Storage and shape for output `i`, where the shape rule could not say them before the run.
+inline Status ensure_output(KernelContext& c, int i, const Shape& shape) {
+  const Tensor& t = c.output(i);
+  return t.shape() == shape && (t.raw() != nullptr || t.num_elements() == 0) ? ok_status() : c.allocate_output(i, shape);
+}
+
 /// Elements by size alone, for kernels that move them. The last is 16 bytes.
 using Bytes16 = complex128;
 

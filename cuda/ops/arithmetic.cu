@@ -24,13 +24,13 @@ struct SquaredDifference {
     return multiply(difference, difference);
   }
 };
-struct Maximum {
+/// Maximum and Minimum.
+struct Extreme {
+  bool largest;
+
+  static Extreme of(const KernelInit& init) { return {init.op == "Maximum"}; }
   template <class T>
-  EMPLACE_HD static T apply(T a, T b) { return maximum(a, b); }
-};
-struct Minimum {
-  template <class T>
-  EMPLACE_HD static T apply(T a, T b) { return minimum(a, b); }
+  EMPLACE_HD T apply(T a, T b) const { return largest ? maximum(a, b) : minimum(a, b); }
 };
 struct Clip {
   template <class T>
@@ -51,8 +51,6 @@ struct Clip {
 
 template <class F>
 constexpr KernelMaker kAny = elementwise_unsigned<F, float, double, half, bfloat16, uint8_t, uint16_t, uint32_t, uint64_t, complex64, complex128>;
-template <class F>
-constexpr KernelMaker kReal = elementwise<F, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 
 }  // namespace
 
@@ -63,8 +61,7 @@ void add_arithmetic(KernelTable& table) {
   table.add("Sub", kAll, kAny<Sub>);
   table.add("Mul", kAll, kAny<Mul>);
   table.add("SquaredDifference", kFloating | DTypeSet{DType::kInt64}, elementwise_unsigned<SquaredDifference, float, double, half, bfloat16, uint64_t>);
-  table.add("Maximum", kReals, kReal<Maximum>);
-  table.add("Minimum", kReals, kReal<Minimum>);
+  for (auto op : {"Maximum", "Minimum"}) table.add(op, kReals, kOfReals<Extreme>);
   table.add("ClipByValue", kReals.without(DTypeSet{DType::kUInt32, DType::kUInt64}),
             elementwise<Clip, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t>);
   for (auto op : {"Add", "AddV2", "Sub", "Mul", "SquaredDifference", "Maximum", "Minimum", "ClipByValue"}) table.add_host_code(op, kHostInt32);

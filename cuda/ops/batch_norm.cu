@@ -59,12 +59,6 @@ __global__ void normalise_kernel(const T* x, const float* scale, const float* of
   }
 }
 
-Status ensure(KernelContext& c, int i, const Shape& shape) {
-  const Tensor& t = c.output(i);
-  if (t.shape() == shape && (t.raw() != nullptr || t.num_elements() == 0)) return ok_status();
-  return c.allocate_output(i, shape);
-}
-
 template <class T>
 class BatchNorm final : public Kernel {
  public:
@@ -79,10 +73,10 @@ class BatchNorm final : public Kernel {
     if (x.shape().rank() != format_.rank) return invalid_argument("input must be 4 or 5-dimensional" + x.shape().to_string());
     const NormLayout l = format_.layout(x);
     RETURN_IF_ERROR(check_channel_vectors(c, l.channels, 1, training_ && factor_ == 1.0f ? 3 : 5));
-    RETURN_IF_ERROR(ensure(c, 0, x.shape()));
-    for (int i = 1; i <= 4; ++i) RETURN_IF_ERROR(ensure(c, i, Shape{l.channels}));
+    RETURN_IF_ERROR(ensure_output(c, 0, x.shape()));
+    for (int i = 1; i <= 4; ++i) RETURN_IF_ERROR(ensure_output(c, i, Shape{l.channels}));
     if (c.num_outputs() > 5) {
-      RETURN_IF_ERROR(ensure(c, 5, Shape{}));
+      RETURN_IF_ERROR(ensure_output(c, 5, Shape{}));
       CUDA_TRY(cudaMemsetAsync(c.output(5).raw(), 0, sizeof(float), stream_of(c)));
     }
     RETURN_IF_ERROR(training_ || l.count() == 0 ? train(c, l) : hand_on(c, l));
@@ -157,9 +151,9 @@ class BatchNormGrad final : public Kernel {
     }
     const NormLayout l = format_.layout(x);
     RETURN_IF_ERROR(check_channel_vectors(c, l.channels, 2, 5));
-    RETURN_IF_ERROR(ensure(c, 0, x.shape()));
-    for (int i : {1, 2}) RETURN_IF_ERROR(ensure(c, i, Shape{l.channels}));
-    for (int i : {3, 4}) RETURN_IF_ERROR(ensure(c, i, Shape{0}));
+    RETURN_IF_ERROR(ensure_output(c, 0, x.shape()));
+    for (int i : {1, 2}) RETURN_IF_ERROR(ensure_output(c, i, Shape{l.channels}));
+    for (int i : {3, 4}) RETURN_IF_ERROR(ensure_output(c, i, Shape{0}));
     return launch(Barriers::kBlock, gradient_kernel<T>, dim3(static_cast<unsigned>(l.channels)), kThreads, 0, stream_of(c), c.in<T>(0), c.in<T>(1),
                   c.in<float>(2), c.in<float>(3), c.in<float>(4), epsilon_, training_, c.out<T>(0), c.out<float>(1), c.out<float>(2), l);
   }

@@ -14,71 +14,56 @@ EMPLACE_HD T quotient(T a, T b) {
   }
   return static_cast<T>(a / b);
 }
-template <class T>
-EMPLACE_HD T remainder_of(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::fmod(a, b);
-  } else {
-    if (b == T(0)) return a;
-    if constexpr (std::is_signed_v<T>) {
-      if (b == T(-1)) return T(0);
-    }
-    return static_cast<T>(a % b);
-  }
-}
+/// Div, TruncateDiv, FloorDiv and FloorMod of integers.
+struct IntegerDivision {
+  bool floor, remainder;
 
-struct Div {
+  static IntegerDivision of(const KernelInit& init) { return {init.op.starts_with("Floor"), init.op == "FloorMod"}; }
   template <class T>
-  EMPLACE_HD static T apply(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return quotient(a, b);
-    else return a / b;
+  EMPLACE_HD T apply(T a, T b) const {
+    const T q = quotient(a, b), r = b == T(0) ? a : subtract(a, multiply(q, b));
+    bool down = false;
+    if constexpr (std::is_signed_v<T>) down = floor && b != T(0) && r != T(0) && (a < T(0)) != (b < T(0));
+    if (remainder) return down ? add(r, b) : r;
+    return down ? subtract(q, T(1)) : q;
   }
 };
-struct DivNoNan {
+/// FloorDiv and TruncateDiv of other numbers.
+struct RoundedQuotient {
+  bool floor;
+
+  static RoundedQuotient of(const KernelInit& init) { return {init.op == "FloorDiv"}; }
   template <class T>
-  EMPLACE_HD static T apply(T a, T b) { return b == T(0) ? T(0) : a / b; }
-};
-struct MulNoNan {
-  template <class T>
-  EMPLACE_HD static T apply(T a, T b) { return b == T(0) ? T(0) : a * b; }
-};
-struct Xdivy {
-  template <class T>
-  EMPLACE_HD static T apply(T a, T b) {
-    if constexpr (kIsComplex<T>) return a == T(0) ? T(0) : a / b;
-    else return a == T(0) ? std::copysign(T(0), a) : a / b;
-  }
-};
-struct FloorDiv {
-  template <class T>
-  EMPLACE_HD static Wide<T> apply_as(Wide<T> a, Wide<T> b) {
-    if constexpr (!std::is_integral_v<T>) {
-      return std::floor(rounded<T>(a / b));
-    } else {
-      T q = quotient(a, b);
-      if constexpr (std::is_signed_v<T>) {
-        if (b != 0 && (a < 0) != (b < 0) && remainder_of(a, b) != 0) --q;
-      }
-      return q;
-    }
-  }
-};
-struct TruncateDiv {
-  template <class T>
-  EMPLACE_HD static Wide<T> apply_as(Wide<T> a, Wide<T> b) {
-    if constexpr (std::is_integral_v<T>) return quotient(a, b);
-    else return std::trunc(rounded<T>(a / b));
+  EMPLACE_HD Wide<T> apply_as(Wide<T> a, Wide<T> b) const {
+    const Wide<T> q = rounded<T>(a / b);
+    return floor ? std::floor(q) : std::trunc(q);
   }
 };
 /// The remainder with the divisor's sign.
 struct FloorMod {
   template <class T>
   EMPLACE_HD static T apply(T a, T b) {
-    T r = remainder_of(a, b);
-    if constexpr (std::is_signed_v<T> || std::is_floating_point_v<T>) {
-      if (r != T(0) && (r < T(0)) != (b < T(0))) r = add(r, b);
-    }
-    return r;
+    const T r = std::fmod(a, b);
+    return r != T(0) && (r < T(0)) != (b < T(0)) ? r + b : r;
+  }
+};
+struct Div {
+  template <class T>
+  EMPLACE_HD static T apply(T a, T b) { return a / b; }
+};
+/// DivNoNan and MulNoNan.
+struct NoNan {
+  bool divide;
+
+  static NoNan of(const KernelInit& init) { return {init.op == "DivNoNan"}; }
+  template <class T>
+  EMPLACE_HD T apply(T a, T b) const { return b == T(0) ? T(0) : divide ? a / b : a * b; }
+};
+struct Xdivy {
+  template <class T>
+  EMPLACE_HD static T apply(T a, T b) {
+    if constexpr (kIsComplex<T>) return a == T(0) ? T(0) : a / b;
+    else return a == T(0) ? std::copysign(T(0), a) : a / b;
   }
 };
 struct Pow {
@@ -107,25 +92,22 @@ struct Atan2 {
   EMPLACE_HD static T apply(T y, T x) { return std::atan2(y, x); }
 };
 
-template <class F>
-constexpr KernelMaker kReal = elementwise<F, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
-template <class F>
-constexpr KernelMaker kWithComplex = elementwise<F, float, double, half, bfloat16, complex64, complex128>;
-
 }  // namespace
 
 void add_division(KernelTable& table) {
-  constexpr DTypeSet kReals = kRealNumbers.without(kHostInt32), kFractions = kFloating | kComplexes;
-  table.add("Div", kFractions, kWithComplex<Div>);
-  table.add("Div", kReals, kReal<Div>);
-  table.add("RealDiv", kFractions, kWithComplex<Div>);
-  table.add("DivNoNan", kFractions, kWithComplex<DivNoNan>);
-  table.add("MulNoNan", kFractions, kWithComplex<MulNoNan>);
-  table.add("Xdivy", kFractions, kWithComplex<Xdivy>);
-  table.add("Xlogy", kFractions, kWithComplex<Xlogy>);
-  table.add("FloorDiv", kReals, kReal<FloorDiv>);
-  table.add("TruncateDiv", kReals, kReal<TruncateDiv>);
-  table.add("FloorMod", kReals, kReal<FloorMod>);
+  constexpr DTypeSet kFractions = kFloating | kComplexes;
+  table.add("Div", kFractions, kOfFractions<Div>);
+  for (auto op : {"Div", "FloorDiv", "TruncateDiv", "FloorMod"}) {
+    table.add(op, kIntegers.without(kHostInt32), elementwise<IntegerDivision, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>);
+  }
+  table.add("RealDiv", kFractions, kOfFractions<Div>);
+  table.add("DivNoNan", kFractions, kOfFractions<NoNan>);
+  table.add("MulNoNan", kFractions, kOfFractions<NoNan>);
+  table.add("Xdivy", kFractions, kOfFractions<Xdivy>);
+  table.add("Xlogy", kFractions, kOfFractions<Xlogy>);
+  table.add("FloorDiv", kFloating, kOfFloating<RoundedQuotient>);
+  table.add("TruncateDiv", kFloating, kOfFloating<RoundedQuotient>);
+  table.add("FloorMod", kFloating, kOfFloating<FloorMod>);
   table.add("Pow", kFloating | kSigned.without(kHostInt32), elementwise<Pow, float, double, half, bfloat16, int8_t, int16_t, int64_t>);
   table.add("Atan2", kFloating, kOfFloating<Atan2>);
   for (auto op : {"Div", "FloorDiv", "FloorMod", "Mod", "TruncateMod"}) table.add_host_code(op, kHostInt32);

@@ -8,11 +8,6 @@
 namespace emplace::cuda {
 namespace {
 
-Status ensure(KernelContext& c, int i, const Shape& shape) {
-  const Tensor& t = c.output(i);
-  return t.shape() == shape && (t.raw() != nullptr || t.num_elements() == 0) ? ok_status() : c.allocate_output(i, shape);
-}
-
 template <class T>
 __global__ void flag_kernel(const T* x, uint32_t* flags, int64_t n) {
   for (int64_t i = thread_index(); i < n; i += thread_count()) flags[i] = widen(x[i]) != Wide<T>(0) ? 1 : 0;
@@ -50,7 +45,7 @@ class Where final : public Kernel {
     ASSIGN_OR_RETURN(Tensor flags, c.allocate_scratch(DType::kUInt32, Shape{n + 1}));
     RETURN_IF_ERROR(launch(Barriers::kNone, flag_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), flags.data<uint32_t>(), n));
     ASSIGN_OR_RETURN(const int64_t count, count_flags(c, flags.data<uint32_t>(), n));
-    RETURN_IF_ERROR(ensure(c, 0, Shape{count, shape.rank()}));
+    RETURN_IF_ERROR(ensure_output(c, 0, Shape{count, shape.rank()}));
     Sizes sizes{shape.rank()};
     for (int d = 0; d < shape.rank(); ++d) sizes.size[d] = shape.dim(d);
     return launch(Barriers::kNone, coordinates_kernel, grid_for(n), kThreads, 0, stream_of(c), flags.data<uint32_t>(), n, sizes, c.out<int64_t>(0));
@@ -132,8 +127,8 @@ class Unique final : public Kernel {
     const Shape& shape = c.input(0).shape();
     if (shape.rank() != 1) return invalid_argument("unique expects a 1D vector.");
     const int64_t n = shape.num_elements();
-    RETURN_IF_ERROR(ensure(c, 1, shape));
-    if (n == 0) return ensure(c, 0, Shape{0});
+    RETURN_IF_ERROR(ensure_output(c, 1, shape));
+    if (n == 0) return ensure_output(c, 0, Shape{0});
     const cudaStream_t stream = stream_of(c);
     ASSIGN_OR_RETURN(Tensor keys, c.allocate_scratch(DType::kUInt64, shape));
     RETURN_IF_ERROR(launch(Barriers::kNone, unique_keys_kernel<T>, grid_for(n), kThreads, 0, stream, c.in<T>(0), keys.data<uint64_t>(), n));
@@ -143,7 +138,7 @@ class Unique final : public Kernel {
     RETURN_IF_ERROR(launch(Barriers::kNone, heads_kernel<T>, grid_for(n), kThreads, 0, stream, c.in<T>(0), sorted.place(), heads.data<int32_t>(),
                            flags.data<uint32_t>(), n));
     ASSIGN_OR_RETURN(const int64_t count, count_flags(c, flags.data<uint32_t>(), n));
-    RETURN_IF_ERROR(ensure(c, 0, Shape{count}));
+    RETURN_IF_ERROR(ensure_output(c, 0, Shape{count}));
     return c.output(1).dtype() == DType::kInt32 ? number<int32_t>(c, heads, flags, n) : number<int64_t>(c, heads, flags, n);
   }
 
@@ -217,8 +212,8 @@ class TopK final : public Kernel {
     if (columns < k) return invalid_argument(cat("input must have at least k columns. Had ", columns, ", needed ", k));
     Shape shape = in.shape();
     shape.dim(shape.rank() - 1) = k;
-    RETURN_IF_ERROR(ensure(c, 0, shape));
-    RETURN_IF_ERROR(ensure(c, 1, shape));
+    RETURN_IF_ERROR(ensure_output(c, 0, shape));
+    RETURN_IF_ERROR(ensure_output(c, 1, shape));
     const int64_t rows = columns == 0 ? 0 : in.num_elements() / columns;
     if (k == 0 || rows == 0) return ok_status();
     switch (c.output(1).dtype()) {

@@ -36,20 +36,12 @@ struct Windows {
   }
 };
 
-/// Less than or equal to everything but -infinity, which it replaces as in TensorFlow.
-template <class T>
-EMPLACE_HD Wide<T> lowest() {
-  if constexpr (std::is_same_v<T, half>) return -65504.0f;
-  else if constexpr (std::is_same_v<T, bfloat16>) return float_of_bits(0xff7f0000u);
-  else return std::numeric_limits<T>::lowest();
-}
-
 template <class T>
 __global__ void max_kernel(const T* x, T* y, Windows p, int64_t n) {
   for (int64_t i = thread_index(); i < n; i += thread_count()) {
     const int64_t channel = i % p.channels, ow = i / p.channels % p.w.out, oh = i / p.channels / p.w.out % p.h.out;
     const int64_t image = i / p.channels / p.w.out / p.h.out;
-    Wide<T> best = lowest<T>();
+    Wide<T> best = lowest_finite<T>();  // also in place of -infinity, as in TensorFlow
     for (int64_t r = p.h.begin(oh); r < p.h.end(oh); ++r) {
       for (int64_t c = p.w.begin(ow); c < p.w.end(ow); ++c) {
         const Wide<T> value = widen(x[p.cell(image, r, c, channel)]);
@@ -63,7 +55,7 @@ __global__ void max_kernel(const T* x, T* y, Windows p, int64_t n) {
 template <class T>
 __global__ void max_depth_kernel(const T* x, T* y, int64_t window, int64_t n) {
   for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    Wide<T> best = lowest<T>();
+    Wide<T> best = lowest_finite<T>();
     for (int64_t k = i * window; k < (i + 1) * window; ++k) {
       const Wide<T> value = widen(x[k]);
       best = value > best ? value : best;
@@ -137,10 +129,6 @@ __global__ void average_gradient_kernel(const T* gradient, T* y, Windows p, int6
   }
 }
 
-Status ensure(KernelContext& c, const Shape& shape) {
-  return c.output(0).raw() != nullptr || c.output(0).shape() == shape ? ok_status() : c.allocate_output(0, shape);
-}
-
 template <class T>
 class Pool final : public Kernel {
  public:
@@ -148,7 +136,7 @@ class Pool final : public Kernel {
   Status run(KernelContext& c) override {
     ASSIGN_OR_RETURN(const PoolWindow p, PoolWindow::of(attrs_, c.input(0).shape(), max_ ? "MaxPool" : "AvgPool"));
     if (!max_ && p.depth_window > 1) return unimplemented("Non-spatial pooling is not yet supported.");
-    RETURN_IF_ERROR(ensure(c, p.out));
+    RETURN_IF_ERROR(ensure_output(c, 0, p.out));
     const int64_t n = c.output(0).num_elements();
     if (p.depth_window > 1) {
       return launch(Barriers::kNone, max_depth_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.out<T>(0), p.depth_window, n);
@@ -175,7 +163,7 @@ class MaxPoolGrad final : public Kernel {
       if (c.input(i).shape() == p.out) continue;
       return invalid_argument(cat("Expected ", kNames[i - 1], " shape to be ", p.out.to_string(), ", but got ", c.input(i).shape().to_string()));
     }
-    RETURN_IF_ERROR(ensure(c, image));
+    RETURN_IF_ERROR(ensure_output(c, 0, image));
     const int64_t n = image.num_elements();
     return launch(Barriers::kNone, max_gradient_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.in<T>(2), c.out<T>(0), Windows(p), n);
   }
@@ -195,7 +183,7 @@ class AvgPoolGrad final : public Kernel {
     if (!(c.input(1).shape() == p.out)) {
       return invalid_argument(cat("Expected grad shape to be ", p.out.to_string(), ", but got ", c.input(1).shape().to_string()));
     }
-    RETURN_IF_ERROR(ensure(c, image));
+    RETURN_IF_ERROR(ensure_output(c, 0, image));
     const int64_t n = image.num_elements();
     return launch(Barriers::kNone, average_gradient_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(1), c.out<T>(0), Windows(p), n);
   }

@@ -107,11 +107,6 @@ __global__ void nearest_gradient_kernel(const T* gradient, T* image, Resizing r,
   }
 }
 
-Status ensure(KernelContext& c, const Shape& shape) {
-  const Tensor& t = c.output(0);
-  return t.shape() == shape && (t.raw() != nullptr || t.num_elements() == 0) ? ok_status() : c.allocate_output(0, shape);
-}
-
 template <class T>
 class Resize final : public Kernel {
  public:
@@ -120,7 +115,7 @@ class Resize final : public Kernel {
     RETURN_IF_ERROR(attrs_.check());
     const Shape& in = c.input(0).shape();
     ASSIGN_OR_RETURN(const Shape out, resized_shape(in, c.input(1)));
-    RETURN_IF_ERROR(ensure(c, out));
+    RETURN_IF_ERROR(ensure_output(c, 0, out));
     const int64_t n = out.num_elements();
     const Resizing r{Scale::of(attrs_, in.dim(1), out.dim(1)), Scale::of(attrs_, in.dim(2), out.dim(2)), in.dim(3)};
     if (bilinear_) return launch(Barriers::kNone, bilinear_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.out<float>(0), r, n);
@@ -140,7 +135,7 @@ class ResizeGrad final : public Kernel {
     RETURN_IF_ERROR(attrs_.check());
     const Shape& from = c.input(0).shape();
     ASSIGN_OR_RETURN(const Shape image, bilinear_ ? original_shape(from, c.input(1).shape()) : resized_shape(from, c.input(1)));
-    RETURN_IF_ERROR(ensure(c, image));
+    RETURN_IF_ERROR(ensure_output(c, 0, image));
     const int64_t n = image.num_elements();
     const Resizing r{Scale::of(attrs_, image.dim(1), from.dim(1)), Scale::of(attrs_, image.dim(2), from.dim(2)), image.dim(3)};
     if (bilinear_) return launch(Barriers::kNone, bilinear_gradient_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<float>(0), c.out<T>(0), r, n);

@@ -15,19 +15,6 @@ namespace {
 
 enum class Combine { kAdd, kSubtract, kAssign, kMultiply, kMaximum, kMinimum, kMean };  // of rows that are assigned, the last wins
 
-/// In halves, that of finite numbers.
-template <class T>
-EMPLACE_HD Wide<T> highest() {
-  if constexpr (std::is_same_v<T, half>) return 65504.0f;
-  else if constexpr (std::is_same_v<T, bfloat16>) return float_of_bits(0x7f7f0000u);
-  else return std::numeric_limits<T>::max();
-}
-template <class T>
-EMPLACE_HD Wide<T> lowest() {
-  if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::lowest();
-  else return -highest<T>();
-}
-
 /// A NaN gives way to the next number, as in TensorFlow.
 template <class T>
 EMPLACE_HD Wide<T> combined(Wide<T> all, Wide<T> next, Combine combine) {
@@ -50,8 +37,8 @@ template <class T>
 T start_of(Combine combine, bool sorted) {
   if (combine == Combine::kMultiply) return narrow<T>(Wide<T>(1));
   if constexpr (!kIsComplex<T>) {
-    if (!sorted && combine == Combine::kMaximum) return narrow<T>(lowest<T>());
-    if (!sorted && combine == Combine::kMinimum) return narrow<T>(highest<T>());
+    if (!sorted && combine == Combine::kMaximum) return narrow<T>(lowest_finite<T>());
+    if (!sorted && combine == Combine::kMinimum) return narrow<T>(highest_finite<T>());
   }
   return narrow<T>(Wide<T>(0));
 }

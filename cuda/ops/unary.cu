@@ -46,17 +46,28 @@ EMPLACE_FUNCTION(Square, T, multiply(x, x))
 EMPLACE_FUNCTION(Sqrt, T, std::sqrt(x))
 EMPLACE_FUNCTION(Rsqrt, T, T(1) / std::sqrt(x))
 EMPLACE_FUNCTION(Reciprocal, T, T(1) / x)
-EMPLACE_FUNCTION(Floor, T, std::floor(x))
-EMPLACE_FUNCTION(Ceil, T, std::ceil(x))
-EMPLACE_FUNCTION(Rint, T, std::rint(x))
-EMPLACE_FUNCTION(IsNan, bool, x != x)
-EMPLACE_FUNCTION(IsInf, bool, std::fabs(x) == std::numeric_limits<T>::infinity())
-EMPLACE_FUNCTION(IsFinite, bool, std::fabs(x) < std::numeric_limits<T>::infinity())
 EMPLACE_FUNCTION(RoundInteger, T, x * T(0))  // what TensorFlow 2.21 answers for every integer
 #undef EMPLACE_FUNCTION
 
-template <class F>
-constexpr KernelMaker kWithComplex = elementwise<F, float, double, half, bfloat16, complex64, complex128>;
+/// Floor, Ceil, and Rint and Round, which take the nearest.
+struct RoundTo {
+  enum Direction { kDown, kUp, kNearest } direction;
+
+  static RoundTo of(const KernelInit& init) { return {init.op == "Floor" ? kDown : init.op == "Ceil" ? kUp : kNearest}; }
+  template <class T>
+  EMPLACE_HD T apply(T x) const { return direction == kDown ? std::floor(x) : direction == kUp ? std::ceil(x) : std::rint(x); }
+};
+/// IsNan, IsInf, IsFinite.
+struct IsOfKind {
+  enum Kind { kNan, kInfinite, kFinite } kind;
+
+  static IsOfKind of(const KernelInit& init) { return {init.op == "IsNan" ? kNan : init.op == "IsInf" ? kInfinite : kFinite}; }
+  template <class T>
+  EMPLACE_HD bool apply(T x) const {
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    return kind == (x != x ? kNan : std::fabs(x) == kInfinity ? kInfinite : kFinite);
+  }
+};
 
 }  // namespace
 
@@ -70,16 +81,11 @@ void add_unary(KernelTable& table) {
   for (auto op : {"Abs", "Neg", "Sign", "Square"}) table.add_host_code(op, kHostInt32);
   table.add("Sqrt", kFloating, kOfFloating<Sqrt>);
   table.add("Rsqrt", kFloating, kOfFloating<Rsqrt>);
-  table.add("Reciprocal", kFloating | kComplexes, kWithComplex<Reciprocal>);
-  table.add("Inv", kFloating | kComplexes, kWithComplex<Reciprocal>);
-  table.add("Floor", kFloating, kOfFloating<Floor>);
-  table.add("Ceil", kFloating, kOfFloating<Ceil>);
-  table.add("Rint", kFloating, kOfFloating<Rint>);
-  table.add("Round", kFloating, kOfFloating<Rint>);
+  table.add("Reciprocal", kFloating | kComplexes, kOfFractions<Reciprocal>);
+  table.add("Inv", kFloating | kComplexes, kOfFractions<Reciprocal>);
+  for (auto op : {"Floor", "Ceil", "Rint", "Round"}) table.add(op, kFloating, kOfFloating<RoundTo>);
+  for (auto op : {"IsNan", "IsInf", "IsFinite"}) table.add(op, kFloating, kOfFloating<IsOfKind>);
   table.add("Round", DTypeSet{DType::kInt32, DType::kInt64}, elementwise<RoundInteger, int32_t, int64_t>);
-  table.add("IsNan", kFloating, kOfFloating<IsNan>);
-  table.add("IsInf", kFloating, kOfFloating<IsInf>);
-  table.add("IsFinite", kFloating, kOfFloating<IsFinite>);
 }
 
 }  // namespace emplace::cuda
