@@ -91,19 +91,19 @@ Status CallStack::recursion(std::string_view caller, std::string_view function) 
   return unimplemented(std::move(text));
 }
 
-Status check_called_functions(const PlacerState& state) {
+void check_called_functions(const PlacerState& state, PlaceFailures& failures) {
   const auto calls = [](const NodeType& type) { return type.op == "PartitionedCall" || type.op == "StatefulPartitionedCall"; };
   const auto& types = state.graph.types();
-  if (std::none_of(types.begin(), types.end(), calls)) return ok_status();
+  if (std::none_of(types.begin(), types.end(), calls)) return;
   for (NodeId node = 0; node < state.graph.num_nodes(); ++node) {
     if (!calls(state.graph.type(node))) continue;
     const FuncValue* function = called(state.graph, node);
     if (function && find_function(state.file, function->name)) continue;
+    const std::string_view name = function ? std::string_view(function->name) : "";
     std::string known;
-    for (const auto& [name, value] : state.file.library) append(known, known.empty() ? "" : ", ", name);
-    return invalid_argument(cat("Failed to find function \"", function ? function->name : "", "\" in function library: [", known, "]"));
+    for (const auto& [other, value] : state.file.library) append(known, known.empty() ? "" : ", ", other);
+    failures.function_missing(node, name, invalid_argument(cat("Failed to find function \"", name, "\" in function library: [", known, "]")));
   }
-  return ok_status();
 }
 
 namespace {
@@ -116,10 +116,11 @@ Result<BodyGroups> look_into(const PlacerState& outer, NodeId call, const FuncVa
   options.assigned.clear();
   options.overrides.clear();
   PlacerState state(outer.file, *body, outer.devices, options);
-  RETURN_IF_ERROR(check_called_functions(state));
   Placement placement;
   placement.decisions.resize(body->num_nodes());
   PlaceFailures failures(state, placement, lines);
+  check_called_functions(state, failures);
+  if (failures.any()) return failures.finish();
   GroupBuilder(state, placement.decisions, failures, placement.notes, stack.inside(outer.graph.name(call), function.name)).build();
   if (failures.any()) return failures.finish();
   BodyGroups groups = EndGroups(state).find();

@@ -54,8 +54,9 @@ class CallStack {
   std::string current_;  // the function whose body is looked at; empty: the graph
 };
 
-/// OK if the library has the functions of all calls that may have to be looked into.
-Status check_called_functions(const PlacerState& state);
+class PlaceFailures;
+/// Adds a failure for every call that may have to be looked into and whose function the library lacks.
+void check_called_functions(const PlacerState& state, PlaceFailures& failures);
 
 /// Builds the groups of the body that `call` calls, bodies called in it included. `lines` gets the offenders.
 Result<BodyGroups> find_body_groups(const PlacerState& outer, NodeId call, const CallStack& stack, std::vector<std::string>& lines);

@@ -125,7 +125,11 @@ void PlaceFailures::bad_assigned_device(NodeId node, const std::string& device, 
       });
 }
 
-// --- while groups merge ---
+// --- before groups are built, and while they merge ---
+
+void PlaceFailures::function_missing(NodeId call, std::string_view function, const Status& why) {
+  add([&] { return why; }, [&] { return cat(node_line(call), "calls function '", function, "', which the library does not have"); });
+}
 
 void PlaceFailures::body_failed(NodeId call, Status why, const std::vector<std::string>& lines) {
   add([&] { return why; }, [&] { return cat(node_line(call), "the function it calls cannot be placed: ", lines.empty() ? why.message() : join(lines, "\n  ")); });

@@ -20,6 +20,10 @@ class PlaceFailures {
   /// The placement as far as it was when the first failure came. REQUIRES: any().
   Placement placed_before() const;
 
+  // Before groups are built.
+  /// `call` names a function that the library lacks; `why`: TensorFlow's words.
+  void function_missing(NodeId call, std::string_view function, const Status& why);
+
   // While nodes become members. Attached to the node.
   void lookup_failed(NodeId node);
   void no_kernel(NodeId node);

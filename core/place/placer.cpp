@@ -23,7 +23,8 @@ class Placer {
   }
 
   Result<Placement> run(Placement* before_failure) {
-    RETURN_IF_ERROR(check_called_functions(*state_));
+    check_called_functions(*state_, failures_);
+    if (failures_.any()) return failures_.finish();
     GroupBuilder(*state_, placement_.decisions, failures_, placement_.notes).build();
     count_consumers();
     first_pass();
