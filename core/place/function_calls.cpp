@@ -99,10 +99,7 @@ void check_called_functions(const PlacerState& state, PlaceFailures& failures) {
     if (!calls(state.graph.type(node))) continue;
     const FuncValue* function = called(state.graph, node);
     if (function && find_function(state.file, function->name)) continue;
-    const std::string_view name = function ? std::string_view(function->name) : "";
-    std::string known;
-    for (const auto& [other, value] : state.file.library) append(known, known.empty() ? "" : ", ", other);
-    failures.function_missing(node, name, invalid_argument(cat("Failed to find function \"", name, "\" in function library: [", known, "]")));
+    failures.function_missing(node, function ? std::string_view(function->name) : "");
   }
 }
 

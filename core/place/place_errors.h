@@ -21,8 +21,8 @@ class PlaceFailures {
   Placement placed_before() const;
 
   // Before groups are built.
-  /// `call` names a function that the library lacks; `why`: TensorFlow's words.
-  void function_missing(NodeId call, std::string_view function, const Status& why);
+  /// `call` names a function that the library lacks.
+  void function_missing(NodeId call, std::string_view function);
 
   // While nodes become members. Attached to the node.
   void lookup_failed(NodeId node);
