@@ -12,8 +12,8 @@ void StopSignal::start() {
 }
 
 Status StopSignal::status() const {
-  if (flag && flag->load(std::memory_order_relaxed)) return {Code::kCancelled, "the run was interrupted"};
-  if (asked()) return {Code::kDeadlineExceeded, cat("the step did not end within ", timeout_s, " s")};
+  if (interrupted()) return {Code::kCancelled, "the run was interrupted"};
+  if (late()) return {Code::kDeadlineExceeded, cat("the step did not end within ", timeout_s, " s")};
   return ok_status();
 }
 

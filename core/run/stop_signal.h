@@ -18,11 +18,13 @@ struct StopSignal {
 
   /// A step begins now.
   void start();
-  bool asked() const {
-    return (flag && flag->load(std::memory_order_relaxed)) || (timeout_s > 0 && Clock::now() > deadline);
-  }
+  bool asked() const { return interrupted() || late(); }
   /// OK while it may go on; Cancelled or DeadlineExceeded.
   Status status() const;
+
+ private:
+  bool interrupted() const { return flag && flag->load(std::memory_order_relaxed); }
+  bool late() const { return timeout_s > 0 && Clock::now() > deadline; }
 };
 
 }  // namespace emplace
