@@ -1,7 +1,7 @@
 // AvgPool, AvgPoolGrad: the mean of each window's real cells.
-#include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -52,7 +52,7 @@ class AvgPool final : public Kernel {
     double window =
         static_cast<double>(std::min(p.h.window, p.h.size)) * static_cast<double>(std::min(p.w.window, p.w.size));
     c.parallel_for(p.batch * p.h.out, 0.3 * window * static_cast<double>(row), [&](int64_t begin, int64_t end) {
-      std::vector<Sum<T>> sums(static_cast<size_t>(p.channels));
+      ScratchVector<Sum<T>> sums(static_cast<size_t>(p.channels));
       for (int64_t r = begin; r < end; ++r) {
         pool_row(p, c.in<T>(0) + r / p.h.out * image, c.out<T>(0) + r * row, r % p.h.out, sums);
       }
@@ -61,7 +61,7 @@ class AvgPool final : public Kernel {
   }
 
  private:
-  static void pool_row(const PoolWindow& p, const T* image, T* out, int64_t oh, std::vector<Sum<T>>& sums) {
+  static void pool_row(const PoolWindow& p, const T* image, T* out, int64_t oh, ScratchVector<Sum<T>>& sums) {
     for (int64_t ow = 0; ow < p.w.out; ++ow, out += p.channels) {
       std::fill(sums.begin(), sums.end(), Sum<T>(0));
       for_cells(p, oh, ow, [&](int64_t cell) {
@@ -91,7 +91,7 @@ class AvgPoolGrad final : public Kernel {
     if (c.output(0).num_elements() == 0) return ok_status();
     int64_t size = p.h.size * p.w.size * p.channels, windows = p.h.out * p.w.out * p.channels;
     c.parallel_for(p.batch, 3.0 * static_cast<double>(size), [&](int64_t begin, int64_t end) {
-      std::vector<Sum<T>> sums(static_cast<size_t>(size));
+      ScratchVector<Sum<T>> sums(static_cast<size_t>(size));
       for (int64_t b = begin; b < end; ++b) {
         spread(p, c.in<T>(1) + b * windows, sums);
         T* out = c.out<T>(0) + b * size;
@@ -103,7 +103,7 @@ class AvgPoolGrad final : public Kernel {
 
  private:
   // One image: each window's gradient in equal shares to its cells.
-  static void spread(const PoolWindow& p, const T* grad, std::vector<Sum<T>>& sums) {
+  static void spread(const PoolWindow& p, const T* grad, ScratchVector<Sum<T>>& sums) {
     std::fill(sums.begin(), sums.end(), Sum<T>(0));
     for (int64_t oh = 0; oh < p.h.out; ++oh) {
       for (int64_t ow = 0; ow < p.w.out; ++ow, grad += p.channels) {

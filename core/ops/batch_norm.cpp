@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -27,17 +28,17 @@ Status batch_norm_shape(ShapeContext& c) {
 }
 
 struct Statistics {
-  std::vector<double> mean, variance;  // variance: with n
+  ScratchVector<double> mean, variance;  // variance: with n
 };
 
 // In double, in two passes: the mean, then the squares around it.
 template <class T>
 Statistics statistics(KernelContext& c, const T* x, const NormLayout& l) {
-  Statistics s{std::vector<double>(static_cast<size_t>(l.channels)),
-               std::vector<double>(static_cast<size_t>(l.channels))};
+  Statistics s{ScratchVector<double>(static_cast<size_t>(l.channels)),
+               ScratchVector<double>(static_cast<size_t>(l.channels))};
   auto n = static_cast<double>(l.count());
   c.parallel_for(l.channels, 2.0 * n, [&](int64_t begin, int64_t end) {
-    auto sum = [&](std::vector<double>& into, const auto& term) {
+    auto sum = [&](ScratchVector<double>& into, const auto& term) {
       for (int64_t r = 0; r < l.outer; ++r) {
         const T* from = x + (r * l.channels + begin) * l.inner;
         for (int64_t k = begin; k < end; ++k) {
@@ -113,7 +114,7 @@ class BatchNorm final : public Kernel {
   }
 
   void normalise(KernelContext& c, const NormLayout& l, const float* mean, const float* variance) {
-    std::vector<float> slope(static_cast<size_t>(l.channels));
+    ScratchVector<float> slope(static_cast<size_t>(l.channels));
     for (int64_t k = 0; k < l.channels; ++k)
       slope[static_cast<size_t>(k)] = c.in<float>(1)[k] / std::sqrt(variance[k] + epsilon_);
     const float* offset = c.in<float>(2);

@@ -1,8 +1,8 @@
 // FusedBatchNormGrad, V2, V3: gradients of batch normalisation for the image, scale and offset.
 #include <cmath>
-#include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/op_def.h"
 #include "core/ops/batch_norm.h"
 #include "core/ops/element.h"
@@ -57,7 +57,7 @@ class BatchNormGrad final : public Kernel {
     const T *dy = c.in<T>(0), *x = c.in<T>(1);
     const float *scale = c.in<float>(2), *mean = c.in<float>(3), *variance = c.in<float>(4);
     auto count = static_cast<size_t>(end - begin);
-    std::vector<double> sum(count), sum_u(count), inverse(count);
+    ScratchVector<double> sum(count), sum_u(count), inverse(count);
     for (size_t k = 0; k < count; ++k) {
       inverse[k] = 1 / std::sqrt(static_cast<double>(variance[begin + static_cast<int64_t>(k)]) + epsilon_);
     }

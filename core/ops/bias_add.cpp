@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/ops/element.h"
 #include "core/ops/elementwise.h"
@@ -141,7 +142,7 @@ void sum_rows(KernelContext& c, const Channels& ch) {
   const T* in = c.in<T>(0);
   T* out = c.out<T>(0);
   const int64_t blocks = std::max<int64_t>(1, (ch.outer + kRows - 1) / kRows);
-  std::vector<S> sums(static_cast<size_t>(blocks * ch.channels));
+  ScratchVector<S> sums(static_cast<size_t>(blocks * ch.channels));
   c.parallel_for(blocks, 0.1 * static_cast<double>(kRows * ch.channels), [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       const int64_t rows = std::min(kRows, ch.outer - b * kRows);
@@ -160,7 +161,7 @@ void sum_channels(KernelContext& c, const Channels& ch) {
   T* out = c.out<T>(0);
   double cost = 0.2 * static_cast<double>(ch.outer) * static_cast<double>(ch.inner);
   c.parallel_for(ch.channels, cost, [&](int64_t begin, int64_t end) {
-    std::vector<S> sums(static_cast<size_t>(end - begin));
+    ScratchVector<S> sums(static_cast<size_t>(end - begin));
     for (int64_t r = 0; r < ch.outer; ++r) {
       const T* from = in + (r * ch.channels + begin) * ch.inner;
       for (size_t k = 0; k < sums.size(); ++k) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/scratch_vector.h"
 #include "core/base/shape.h"
 
 namespace emplace {
@@ -38,7 +39,7 @@ class RunCursor {
 
  private:
   const BroadcastPlan& plan_;
-  std::vector<int64_t> index_;
+  ScratchVector<int64_t> index_;
   BroadcastPlan::Offsets offsets_{};
 };
 

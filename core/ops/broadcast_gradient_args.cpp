@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 
@@ -16,15 +17,21 @@ Status gradient_args_shape(ShapeContext& c) {
   return ok_status();
 }
 
-Status give(KernelContext& c, int i, const std::vector<int64_t>& axes) {
+ScratchVector<int64_t> sizes_in(const Tensor& t) {
+  ScratchVector<int64_t> sizes;
+  for (int64_t i = 0; i < t.num_elements(); ++i) sizes.push_back(int_at(t, i));
+  return sizes;
+}
+
+Status give(KernelContext& c, int i, const ScratchVector<int64_t>& axes) {
   RETURN_IF_ERROR(c.allocate_output(i, Shape{static_cast<int64_t>(axes.size())}));
   with_index(c.output(i).dtype(), [&]<class T>(T) { std::copy(axes.begin(), axes.end(), c.out<T>(i)); });
   return ok_status();
 }
 
 Status gradient_args(KernelContext& c) {
-  const std::vector<int64_t> a = ints_of(c.input(0)), b = ints_of(c.input(1));
-  std::vector<int64_t> sum_a, sum_b;
+  const auto a = sizes_in(c.input(0)), b = sizes_in(c.input(1));
+  ScratchVector<int64_t> sum_a, sum_b;
   if (a == b) {  // nothing is broadcast, not even ones
     RETURN_IF_ERROR(give(c, 0, sum_a));
     return give(c, 1, sum_b);
@@ -35,7 +42,7 @@ Status gradient_args(KernelContext& c) {
     const bool in_a = from_end <= a.size(), in_b = from_end <= b.size();
     const int64_t x = in_a ? a[a.size() - from_end] : 1, y = in_b ? b[b.size() - from_end] : 1;
     if (x != y && x != 1 && y != 1) {
-      auto text = [](const std::vector<int64_t>& dims) { return Shape(dims).to_string(); };
+      auto text = [](const ScratchVector<int64_t>& dims) { return Shape(dims).to_string(); };
       return invalid_argument(cat("Incompatible shapes: ", text(a), " vs. ", text(b)));
     }
     const int64_t axis = static_cast<int64_t>(d);

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/broadcast.h"
@@ -82,7 +82,7 @@ Status dense_loss(KernelContext& c) {
   const int64_t cols = shape.dim(1);
   const Rows<T> logits(c.input(0), shape), labels(c.input(1), shape);
   c.parallel_for(shape.dim(0), static_cast<double>(cols) * 2 + 20, [&](int64_t begin, int64_t end) {
-    std::vector<T> x(static_cast<size_t>(cols)), label(x.size()), probability(x.size());
+    ScratchVector<T> x(static_cast<size_t>(cols)), label(x.size()), probability(x.size());
     for (int64_t r = begin; r < end; ++r) {
       T loss = 0, top = 0;
       if (cols > 0) {
@@ -128,7 +128,7 @@ Status sparse_loss(KernelContext& c) {
   RETURN_IF_ERROR(refuse_labels(c.input(1), cols));
   const Rows<T> logits(c.input(0), shape);
   c.parallel_for(shape.dim(0), static_cast<double>(cols) * 2 + 20, [&](int64_t begin, int64_t end) {
-    std::vector<T> x(static_cast<size_t>(cols)), probability(x.size());
+    ScratchVector<T> x(static_cast<size_t>(cols)), probability(x.size());
     for (int64_t r = begin; r < end; ++r) {
       logits.read(r, x.data());
       const size_t label = static_cast<size_t>(class_of(c.input(1), r, cols));

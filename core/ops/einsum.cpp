@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/einsum_equation.h"
@@ -15,11 +16,9 @@
 namespace emplace {
 namespace {
 
-using Labels = std::vector<Label>;
-
 Status einsum_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(EinsumEquation equation, EinsumEquation::parse(c.attrs().text("equation")));
-  std::vector<Shape> operands;
+  ScratchVector<Shape> operands;
   for (int i = 0; i < c.num_inputs(); ++i) operands.push_back(c.input(i));
   if (std::any_of(operands.begin(), operands.end(), [](const Shape& s) { return !s.rank_known(); })) return ok_status();
   ASSIGN_OR_RETURN(EinsumDims dims, EinsumDims::of(equation, operands));
@@ -31,19 +30,19 @@ bool has(const Labels& labels, Label label) { return std::find(labels.begin(), l
 
 void add_all(Labels& to, const Labels& from) { to.insert(to.end(), from.begin(), from.end()); }
 
-Tensor one_of(DType type) {
-  Tensor one;
-  with_type(type, [&]<class T>() {
-    if constexpr (kIsHalf<T>) one = Tensor::scalar(T(1.0f));
-    else if constexpr (std::is_arithmetic_v<T> || kIsComplex<T>) one = Tensor::scalar(T(1));
+void fill_ones(KernelContext& c, Tensor& t) {
+  with_type(t.dtype(), [&]<class T>() {
+    if constexpr (kIsHalf<T> || std::is_arithmetic_v<T> || kIsComplex<T>) {
+      const T one(1.0f);
+      fill_elements(*c.parallel_, t.dtype(), &one, t.raw(), t.num_elements());
+    }
   });
-  return one;
 }
 
 // Elements from one index of the label to the next: labels that occur twice walk the diagonal, sizes of 1 that are
 // stretched stand still.
 int64_t stride_of(const Labels& labels, const Shape& shape, Label label, int64_t size) {
-  std::vector<int64_t> strides = row_major_strides(shape);
+  ScratchVector<int64_t> strides = row_major_strides(shape);
   int64_t sum = 0;
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] == label && shape.dim(static_cast<int>(i)) == size) sum += strides[i];
@@ -75,7 +74,7 @@ Result<Tensor> Einsum::arrange(KernelContext& c, const EinsumDims& dims, const T
   ASSIGN_OR_RETURN(Tensor arranged, c.allocate_scratch(type_, shape));
   if (arranged.num_elements() == 0) return arranged;
   StridedCopy copy;
-  std::vector<int64_t> strides = row_major_strides(shape);
+  ScratchVector<int64_t> strides = row_major_strides(shape);
   for (size_t i = 0; i < order.size(); ++i) {
     int64_t size = dims.size(order[i]);
     copy.add(size, stride_of(labels, tensor.shape(), order[i], size), strides[i]);
@@ -98,8 +97,7 @@ Status Einsum::sum_alone(KernelContext& c, const EinsumDims& dims, Tensor& sum, 
   if (summed.empty()) return ok_status();
   int64_t n = dims.shape(kept).num_elements(), k = dims.shape(summed).num_elements();
   ASSIGN_OR_RETURN(Tensor ones, c.allocate_scratch(type_, Shape{k}));
-  Tensor one = one_of(type_);
-  fill_elements(*c.parallel_, type_, one.raw(), ones.raw(), k);
+  fill_ones(c, ones);
   ASSIGN_OR_RETURN(Tensor result, c.allocate_scratch(type_, dims.shape(kept)));
   product_.prepare(type_, {1, n, k, false, false, false, false});
   RETURN_IF_ERROR(product_.run(c, ones.raw(), sum.raw(), result.raw()));
@@ -140,7 +138,7 @@ Status Einsum::write(KernelContext& c, const EinsumDims& dims, const Tensor& pro
   if (order.size() != dims.output.size()) fill_zeros(*c.parallel_, out);
   if (product.num_elements() == 0) return ok_status();
   StridedCopy copy;
-  std::vector<int64_t> strides = row_major_strides(product.shape());
+  ScratchVector<int64_t> strides = row_major_strides(product.shape());
   for (size_t i = 0; i < order.size(); ++i) {
     int64_t size = dims.size(order[i]);
     copy.add(size, strides[i], stride_of(dims.output, out.shape(), order[i], size));
@@ -151,7 +149,7 @@ Status Einsum::write(KernelContext& c, const EinsumDims& dims, const Tensor& pro
 
 Status Einsum::run(KernelContext& c) {
   if (!equation_.ok()) return equation_.status();
-  std::vector<Shape> operands;
+  ScratchVector<Shape> operands;
   for (int i = 0; i < c.num_inputs(); ++i) operands.push_back(c.input(i).shape());
   ASSIGN_OR_RETURN(EinsumDims dims, EinsumDims::of(*equation_, operands));
   RETURN_IF_ERROR(ensure_output(c, 0, dims.shape(dims.output)));

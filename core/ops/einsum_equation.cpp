@@ -8,8 +8,8 @@
 namespace emplace {
 namespace {
 
-Result<std::vector<Label>> parse_labels(std::string_view text, const std::string& equation) {
-  std::vector<Label> labels;
+Result<Labels> parse_labels(std::string_view text, const std::string& equation) {
+  Labels labels;
   bool ellipsis = false;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == ' ') continue;
@@ -28,8 +28,8 @@ Result<std::vector<Label>> parse_labels(std::string_view text, const std::string
 }
 
 // The ellipsis spelled out as `rank` labels.
-std::vector<Label> spell_out(const std::vector<Label>& labels, int rank) {
-  std::vector<Label> all;
+Labels spell_out(const Labels& labels, int rank) {
+  Labels all;
   for (Label label : labels) {
     if (label != kEllipsis) all.push_back(label);
     else for (int i = rank; i-- > 0;) all.push_back(kEllipsis + i);
@@ -64,7 +64,7 @@ Result<EinsumEquation> EinsumEquation::parse(const std::string& text) {
   return e;
 }
 
-Result<EinsumDims> EinsumDims::of(const EinsumEquation& equation, const std::vector<Shape>& operands) {
+Result<EinsumDims> EinsumDims::of(const EinsumEquation& equation, std::span<const Shape> operands) {
   if (operands.size() != equation.inputs.size()) {
     return invalid_argument(cat("Expected ", equation.inputs.size(), " inputs for the equation but got: ", operands.size()));
   }
@@ -112,7 +112,7 @@ int64_t EinsumDims::size(Label label) const {
   return found == sizes_.end() ? 1 : found->second;
 }
 
-Shape EinsumDims::shape(const std::vector<Label>& labels) const {
+Shape EinsumDims::shape(const Labels& labels) const {
   Shape s;
   for (Label label : labels) s.add_dim(size(label));
   return s;

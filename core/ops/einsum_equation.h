@@ -2,9 +2,11 @@
 /// of dimensions, which broadcast.
 #pragma once
 
+#include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
+#include "core/base/scratch_vector.h"
 #include "core/base/shape.h"
 #include "core/base/status.h"
 
@@ -12,29 +14,30 @@ namespace emplace {
 
 /// Letters (any character but the punctuation) are their code; the dimensions of an ellipsis are numbers from kEllipsis on, the last one kEllipsis.
 using Label = int;
+using Labels = ScratchVector<Label>;
 inline constexpr Label kEllipsis = 256;
 
 struct EinsumEquation {
   static Result<EinsumEquation> parse(const std::string& text);
 
   /// One list per operand, and the output's. An ellipsis is one kEllipsis.
-  std::vector<std::vector<Label>> inputs;
-  std::vector<Label> output;
+  ScratchVector<Labels> inputs;
+  Labels output;
 };
 
 /// An equation applied to operands of known ranks: ellipses are spelled out, every label has a size (-1: not known).
 struct EinsumDims {
-  static Result<EinsumDims> of(const EinsumEquation& equation, const std::vector<Shape>& operands);
+  static Result<EinsumDims> of(const EinsumEquation& equation, std::span<const Shape> operands);
 
   int64_t size(Label label) const;
-  Shape shape(const std::vector<Label>& labels) const;
+  Shape shape(const Labels& labels) const;
 
-  std::vector<std::vector<Label>> inputs;
-  std::vector<Label> output;
+  ScratchVector<Labels> inputs;
+  Labels output;
 
  private:
   Status merge(Label label, int64_t dim);
-  std::vector<std::pair<Label, int64_t>> sizes_;
+  ScratchVector<std::pair<Label, int64_t>> sizes_;
 };
 
 }  // namespace emplace

@@ -15,8 +15,8 @@ Status fill_shape(ShapeContext& c) {
   RETURN_IF_ERROR(c.with_rank(0, 1).take_status());
   RETURN_IF_ERROR(c.with_rank(1, 0).take_status());
   if (const Tensor* dims = c.input_value(0)) {
-    for (int64_t d : ints_of(*dims)) {
-      if (d < 0) return invalid_argument("Fill dimensions must be >= 0");
+    for (int64_t i = 0; i < dims->num_elements(); ++i) {
+      if (int_at(*dims, i) < 0) return invalid_argument("Fill dimensions must be >= 0");
     }
   }
   ASSIGN_OR_RETURN(Shape out, shape_from_input(c, 0));

@@ -1,9 +1,9 @@
 // ListDiff: the elements of one list that are not in another.
 #include <string_view>
 #include <unordered_set>
-#include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/element_key.h"
@@ -18,12 +18,12 @@ Status list_diff_shape(ShapeContext& c) {
 }
 
 template <class Key, class KeyOf>
-std::vector<int64_t> positions_not_in(const Tensor& x, const Tensor& y, const KeyOf& key_of) {
-  std::unordered_set<Key> excluded;
+ScratchVector<int64_t> positions_not_in(const Tensor& x, const Tensor& y, const KeyOf& key_of) {
+  std::unordered_set<Key, std::hash<Key>, std::equal_to<Key>, ScratchAllocator<Key>> excluded;
   for (int64_t i = 0; i < y.num_elements(); ++i) {
     if (std::optional<Key> key = key_of(y, i)) excluded.insert(*key);
   }
-  std::vector<int64_t> kept;
+  ScratchVector<int64_t> kept;
   for (int64_t i = 0; i < x.num_elements(); ++i) {
     std::optional<Key> key = key_of(x, i);
     if (!key || !excluded.contains(*key)) kept.push_back(i);
@@ -39,7 +39,7 @@ Status list_diff_cpu(KernelContext& c) {
         cat(i == 0 ? "x" : "y", " should be a 1D vector, but got ", c.input(i).shape().to_string()));
   }
   auto text = [](const Tensor& t, int64_t i) { return std::optional<std::string_view>(t.data<std::string>()[i]); };
-  std::vector<int64_t> kept = x.dtype() == DType::kString ? positions_not_in<std::string_view>(x, y, text)
+  ScratchVector<int64_t> kept = x.dtype() == DType::kString ? positions_not_in<std::string_view>(x, y, text)
                                                           : positions_not_in<uint64_t>(x, y, element_key);
   auto n = static_cast<int64_t>(kept.size());
   for (int i : {0, 1}) RETURN_IF_ERROR(ensure_output(c, i, Shape{n}));

@@ -1,8 +1,8 @@
 // LRN, LRNGrad: local response normalisation over neighbouring channels.
 #include <cmath>
-#include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -43,7 +43,7 @@ struct LrnAttrs {
 
 // norms[d] = bias + alpha * sum of x^2 over the channels around d.
 template <class T>
-void norms_of(const LrnAttrs& a, const T* x, std::vector<float>& norms) {
+void norms_of(const LrnAttrs& a, const T* x, ScratchVector<float>& norms) {
   auto channels = static_cast<int64_t>(norms.size());
   for (int64_t d = 0; d < channels; ++d) {
     float sum = 0;
@@ -65,7 +65,7 @@ Status for_pixels(KernelContext& c, const LrnAttrs& a, const Tensor& image, cons
   double window = static_cast<double>(std::min(2 * a.radius + 1, channels));
   c.parallel_for(image.num_elements() / channels, static_cast<double>(channels) * (20 + window),
                  [&](int64_t begin, int64_t end) {
-    std::vector<float> norms(static_cast<size_t>(channels));
+    ScratchVector<float> norms(static_cast<size_t>(channels));
     for (int64_t i = begin; i < end; ++i) {
       norms_of(a, image.data<T>() + i * channels, norms);
       row(i * channels, norms);
@@ -79,7 +79,7 @@ class Lrn final : public Kernel {
  public:
   explicit Lrn(const KernelInit& init) : attrs_(init) {}
   Status run(KernelContext& c) override {
-    return for_pixels<T>(c, attrs_, c.input(0), [&](int64_t at, const std::vector<float>& norms) {
+    return for_pixels<T>(c, attrs_, c.input(0), [&](int64_t at, const ScratchVector<float>& norms) {
       const T* x = c.in<T>(0) + at;
       T* y = c.out<T>(0) + at;
       for (size_t d = 0; d < norms.size(); ++d) y[d] = T(static_cast<float>(x[d]) * std::pow(norms[d], -attrs_.beta));
@@ -100,7 +100,7 @@ class LrnGrad final : public Kernel {
       if (c.input(i).shape() == c.input(0).shape()) continue;
       return invalid_argument("input_grads, input_image, and out_image should have the same shape");
     }
-    return for_pixels<T>(c, attrs_, c.input(1), [&](int64_t at, const std::vector<float>& norms) {
+    return for_pixels<T>(c, attrs_, c.input(1), [&](int64_t at, const ScratchVector<float>& norms) {
       const T *dy = c.in<T>(0) + at, *x = c.in<T>(1) + at, *y = c.in<T>(2) + at;
       T* dx = c.out<T>(0) + at;
       auto channels = static_cast<int64_t>(norms.size());

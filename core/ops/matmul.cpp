@@ -1,7 +1,7 @@
 // MatMul, BatchMatMul, BatchMatMulV2, _FusedMatMul: products of matrices, one or many, over core/ops/matrix_product.h.
-#include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/broadcast.h"
@@ -64,7 +64,7 @@ class FusedMatMul final : public Kernel {
       if constexpr (std::is_same_v<C, T>) {
         epilogue_.run(out + begin * cols, static_cast<int>(end - begin), cols, cols, 0);
       } else {
-        std::vector<C> row(static_cast<size_t>(cols));
+        ScratchVector<C> row(static_cast<size_t>(cols));
         for (int64_t i = begin; i < end; ++i) {
           for (int64_t j = 0; j < cols; ++j) row[static_cast<size_t>(j)] = static_cast<C>(out[i * cols + j]);
           epilogue_.run(row.data(), 1, cols, cols, 0);

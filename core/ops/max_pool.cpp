@@ -1,8 +1,8 @@
 // MaxPool, MaxPoolGrad: the largest cell of each window, and gradients back to the first largest one.
 #include <cstring>
-#include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -121,8 +121,8 @@ class MaxPool final : public Kernel {
 template <class T>
 struct Largest {
   explicit Largest(int64_t channels) : value(static_cast<size_t>(channels)), cell(static_cast<size_t>(channels)) {}
-  std::vector<T> value;
-  std::vector<int32_t> cell;
+  ScratchVector<T> value;
+  ScratchVector<int32_t> cell;
 };
 
 // One image: each window adds its gradient to the first of its largest cells.

@@ -1,5 +1,6 @@
 // Pad, PadV2 (a border of one value), MirrorPad (a border of reflected values) and its gradient.
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -90,7 +91,7 @@ Status check_mirror(const Shape& inside, const Tensor& paddings, bool reflect) {
 // Puts the input where the paddings leave it in an output of that shape.
 void copy_inside(KernelContext& c, const Shape& shape) {
   const Tensor& in = c.input(0);
-  std::vector<int64_t> in_strides = row_major_strides(in.shape()), out_strides = row_major_strides(shape);
+  ScratchVector<int64_t> in_strides = row_major_strides(in.shape()), out_strides = row_major_strides(shape);
   StridedCopy copy;
   for (size_t i = 0; i < in_strides.size(); ++i) {
     copy.add(in.shape().dim(static_cast<int>(i)), in_strides[i], out_strides[i]);
@@ -155,7 +156,7 @@ class MirrorPad final : public Kernel {
     if (out.num_elements() == 0) return ok_status();
     copy_inside(c, shape);
     // From the innermost axis outwards: each step makes whole blocks that the next one copies.
-    std::vector<int64_t> strides = row_major_strides(shape);
+    ScratchVector<int64_t> strides = row_major_strides(shape);
     for (int d = shape.rank(); d-- > 0;) {
       int64_t before = int_at(c.input(1), 2 * d), after = int_at(c.input(1), 2 * d + 1);
       if (before == 0 && after == 0) continue;
@@ -226,7 +227,7 @@ class MirrorPadGrad final : public Kernel {
     if (in.num_elements() == 0 || c.output(0).num_elements() == 0) return ok_status();
     ASSIGN_OR_RETURN(Tensor folded, c.allocate_scratch(in.dtype(), in.shape()));
     copy_elements(*c.parallel_, in.dtype(), in.raw(), folded.raw(), in.num_elements());
-    std::vector<int64_t> in_strides = row_major_strides(in.shape()), out_strides = row_major_strides(shape);
+    ScratchVector<int64_t> in_strides = row_major_strides(in.shape()), out_strides = row_major_strides(shape);
     StridedCopy inside;
     for (int d = 0; d < shape.rank(); ++d) {
       int64_t before = int_at(paddings, 2 * d), after = int_at(paddings, 2 * d + 1);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -34,8 +35,8 @@ Status invert_cpu(KernelContext& c) {
 }
 
 // Which of `rank` dimensions are named, each once.
-Result<std::vector<bool>> named_axes(const Tensor& axes, int rank) {
-  std::vector<bool> named(static_cast<size_t>(rank));
+Result<ScratchVector<bool>> named_axes(const Tensor& axes, int rank) {
+  ScratchVector<bool> named(static_cast<size_t>(rank));
   for (int64_t i = 0; i < axes.num_elements(); ++i) {
     int64_t axis = int_at(axes, i);
     if (axis < -rank || axis >= rank) {
@@ -63,7 +64,7 @@ Status reverse_cpu(KernelContext& c) {
   ASSIGN_OR_RETURN(auto reversed, named_axes(c.input(1), in.shape().rank()));
   RETURN_IF_ERROR(ensure_output(c, 0, in.shape()));
   if (in.num_elements() == 0) return ok_status();
-  std::vector<int64_t> strides = row_major_strides(in.shape());
+  ScratchVector<int64_t> strides = row_major_strides(in.shape());
   StridedCopy copy;
   for (size_t i = 0; i < strides.size(); ++i) {
     int64_t size = in.shape().dim(static_cast<int>(i));

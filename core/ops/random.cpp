@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/op_def.h"
 #include "core/ops/convert.h"
 #include "core/ops/element.h"
@@ -111,7 +111,7 @@ class Multinomial final : public Kernel {
     RETURN_IF_ERROR(ensure_output(c, 0, Shape{rows, samples}));
     const PhiloxStream stream = state_.reserve(2 * kBlocksPerElement * static_cast<uint64_t>(rows * ((samples + 3) / 4 * 4)));
     PhiloxWords words(stream, 0);
-    std::vector<double> running(static_cast<size_t>(classes));
+    ScratchVector<double> running(static_cast<size_t>(classes));
     for (int64_t r = 0; r < rows; ++r) {
       const double total = running_sums(logits, r * classes, running);
       for (int64_t i = 0; i < samples; ++i) {
@@ -132,7 +132,7 @@ class Multinomial final : public Kernel {
     return static_cast<double>(wide);
   }
   /// Logits that are not finite do not count.
-  static double running_sums(const Tensor& logits, int64_t first, std::vector<double>& running) {
+  static double running_sums(const Tensor& logits, int64_t first, ScratchVector<double>& running) {
     double top = std::numeric_limits<double>::lowest(), total = 0;
     for (size_t j = 0; j < running.size(); ++j) {
       const double x = running[j] = value(logits, first + static_cast<int64_t>(j));

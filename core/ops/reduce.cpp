@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
+#include <span>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
 
@@ -19,9 +20,10 @@ struct alignas(16) Accumulator {
 };
 
 /// Which dimensions the axes name. InvalidArgument if one is out of range.
-Result<std::vector<bool>> reduced_dims(const Tensor& axes, int rank) {
-  std::vector<bool> reduced(static_cast<size_t>(rank));
-  for (int64_t axis : ints_of(axes)) {
+Result<ScratchVector<bool>> reduced_dims(const Tensor& axes, int rank) {
+  ScratchVector<bool> reduced(static_cast<size_t>(rank));
+  for (int64_t i = 0; i < axes.num_elements(); ++i) {
+    const int64_t axis = int_at(axes, i);
     if (axis < -rank || axis >= rank) {
       return invalid_argument(cat("Invalid reduction dimension ", axis, " for input with ", rank, " dimensions."));
     }
@@ -36,20 +38,20 @@ struct Layout {
     int64_t size, stride;
     bool reduced;
   };
-  std::vector<Dim> kept, reduced;  // outermost first, without the innermost
+  ScratchVector<Dim> kept, reduced;  // outermost first, without the innermost
   Dim inner{1, 1, false};
 
   int64_t outputs() const { return product(kept) * (inner.reduced ? 1 : inner.size); }
   int64_t reduced_elements() const { return product(reduced) * (inner.reduced ? inner.size : 1); }
-  static int64_t product(const std::vector<Dim>& dims) {
+  static int64_t product(std::span<const Dim> dims) {
     int64_t n = 1;
     for (const Dim& d : dims) n *= d.size;
     return n;
   }
 };
 
-Layout make_layout(const Shape& shape, const std::vector<bool>& reduced) {
-  std::vector<Layout::Dim> dims;  // innermost first
+Layout make_layout(const Shape& shape, const ScratchVector<bool>& reduced) {
+  ScratchVector<Layout::Dim> dims;  // innermost first
   int64_t stride = 1;
   for (int d = shape.rank() - 1; d >= 0; stride *= shape.dim(d--)) {
     if (shape.dim(d) == 1) continue;
@@ -65,7 +67,7 @@ Layout make_layout(const Shape& shape, const std::vector<bool>& reduced) {
 }
 
 /// The offset in the input of index `flat` of these dimensions.
-int64_t offset_of(const std::vector<Layout::Dim>& dims, int64_t flat) {
+int64_t offset_of(std::span<const Layout::Dim> dims, int64_t flat) {
   int64_t offset = 0;
   for (size_t i = dims.size(); i-- > 0; flat /= dims[i].size) offset += flat % dims[i].size * dims[i].stride;
   return offset;
@@ -81,7 +83,7 @@ class Reduction final : public Kernel {
 
   Status prepare(KernelContext& c) override {
     const Shape& shape = c.input(0).shape();
-    std::vector<bool> reduced(static_cast<size_t>(shape.rank()), true);
+    ScratchVector<bool> reduced(static_cast<size_t>(shape.rank()), true);
     if (!all_axes_) {
       ASSIGN_OR_RETURN(reduced, reduced_dims(c.input(1), shape.rank()));
       RETURN_IF_ERROR(refuse_repeated(c.input(1), shape.rank()));
@@ -109,11 +111,12 @@ class Reduction final : public Kernel {
 
  private:
   static Status refuse_repeated(const Tensor& axes, int rank) {
-    std::vector<bool> seen(static_cast<size_t>(rank));
-    for (int64_t axis : ints_of(axes)) {
-      const size_t i = static_cast<size_t>(axis < 0 ? axis + rank : axis);
-      if (seen[i]) return invalid_argument(cat("Invalid reduction arguments: Axes contains duplicate dimension: ", i));
-      seen[i] = true;
+    ScratchVector<bool> seen(static_cast<size_t>(rank));
+    for (int64_t i = 0; i < axes.num_elements(); ++i) {
+      const int64_t axis = int_at(axes, i);
+      const size_t at = static_cast<size_t>(axis < 0 ? axis + rank : axis);
+      if (seen[at]) return invalid_argument(cat("Invalid reduction arguments: Axes contains duplicate dimension: ", at));
+      seen[at] = true;
     }
     return ok_status();
   }
@@ -178,11 +181,11 @@ class Reduction final : public Kernel {
   /// The innermost dimension is kept: outputs are columns of matrices that lie one after the other.
   void reduce_columns(KernelContext& c) const {
     const int64_t cols = layout_.inner.size, chunks = (cols + kColumnsAtOnce - 1) / kColumnsAtOnce;
-    std::vector<Layout::Dim> matrices = layout_.reduced;
+    std::span<const Layout::Dim> matrices = layout_.reduced;
     Layout::Dim rows{1, cols, true};
     if (!matrices.empty() && matrices.back().stride == cols) {
       rows = matrices.back();
-      matrices.pop_back();
+      matrices = matrices.first(matrices.size() - 1);
     }
     const int64_t count = Layout::product(matrices), n = layout_.reduced_elements();
     const double cost = code_.cost_ns * static_cast<double>(n * std::min(cols, kColumnsAtOnce)) + 20;
@@ -224,7 +227,7 @@ Status reduction_shape(ShapeContext& c) {
     c.set_output(0, keep_dims && input.rank_known() ? Shape::unknown_dims(input.rank()) : Shape::unknown());
     return ok_status();
   }
-  ASSIGN_OR_RETURN(std::vector<bool> reduced, reduced_dims(*axes, input.rank()));
+  ASSIGN_OR_RETURN(ScratchVector<bool> reduced, reduced_dims(*axes, input.rank()));
   Shape out;
   for (int d = 0; d < input.rank(); ++d) {
     if (!reduced[static_cast<size_t>(d)]) out.add_dim(input.dim(d));

@@ -1,8 +1,8 @@
 // ResizeBilinear, ResizeBilinearGrad: each output pixel from the four input pixels around it.
 #include <algorithm>
-#include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -18,9 +18,9 @@ struct Between {
   float part;
 };
 
-std::vector<Between> placements(const ResizeAttrs& attrs, int64_t in, int64_t out) {
+ScratchVector<Between> placements(const ResizeAttrs& attrs, int64_t in, int64_t out) {
   float scale = attrs.scale(in, out);
-  std::vector<Between> places;
+  ScratchVector<Between> places;
   places.reserve(static_cast<size_t>(out));
   for (int64_t i = 0; i < out; ++i) {
     float at = attrs.half_pixel_centers ? (static_cast<float>(i) + 0.5f) * scale - 0.5f : static_cast<float>(i) * scale;
@@ -32,7 +32,7 @@ std::vector<Between> placements(const ResizeAttrs& attrs, int64_t in, int64_t ou
 }
 
 template <class T>
-void resize_row(const T* image, float* out, const Shape& in, const Between& y, const std::vector<Between>& columns) {
+void resize_row(const T* image, float* out, const Shape& in, const Between& y, const ScratchVector<Between>& columns) {
   int64_t width = in.dim(2), channels = in.dim(3);
   const T* top = image + y.lower * width * channels;
   const T* bottom = image + y.upper * width * channels;
@@ -96,7 +96,7 @@ class ResizeBilinearGrad final : public Kernel {
          columns = placements(attrs_, image.dim(2), grads.dim(2));
     int64_t size = c.output(0).num_elements() / image.dim(0), pieces = c.input(0).num_elements() / image.dim(0);
     c.parallel_for(image.dim(0), 5.0 * static_cast<double>(pieces), [&](int64_t begin, int64_t end) {
-      std::vector<Sum> sums(static_cast<size_t>(size));
+      ScratchVector<Sum> sums(static_cast<size_t>(size));
       for (int64_t b = begin; b < end; ++b) {
         std::fill(sums.begin(), sums.end(), Sum(0));
         spread(c.in<float>(0) + b * pieces, sums.data(), image, rows, columns);
@@ -107,8 +107,8 @@ class ResizeBilinearGrad final : public Kernel {
   }
 
  private:
-  static void spread(const float* grad, Sum* sums, const Shape& image, const std::vector<Between>& rows,
-                     const std::vector<Between>& columns) {
+  static void spread(const float* grad, Sum* sums, const Shape& image, const ScratchVector<Between>& rows,
+                     const ScratchVector<Between>& columns) {
     int64_t width = image.dim(2), channels = image.dim(3);
     for (const Between& y : rows) {
       for (const Between& x : columns) {

@@ -1,7 +1,7 @@
 // ResizeNearestNeighbor, ResizeNearestNeighborGrad: each output pixel is one input pixel.
 #include <algorithm>
-#include <vector>
 
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -13,9 +13,9 @@ namespace emplace {
 namespace {
 
 // The input pixel of each output pixel.
-std::vector<int64_t> nearest(const ResizeAttrs& attrs, int64_t in, int64_t out) {
+ScratchVector<int64_t> nearest(const ResizeAttrs& attrs, int64_t in, int64_t out) {
   float scale = attrs.scale(in, out);
-  std::vector<int64_t> places;
+  ScratchVector<int64_t> places;
   places.reserve(static_cast<size_t>(out));
   for (int64_t i = 0; i < out; ++i) {
     float at = (static_cast<float>(i) + (attrs.half_pixel_centers ? 0.5f : 0.0f)) * scale;

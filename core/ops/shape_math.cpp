@@ -155,8 +155,8 @@ Result<Shape> shape_from_input(const ShapeContext& c, int i) {
     return invalid_argument(cat("Shape has ", vector.dim(0), " dimensions, more than ", kMaxRank));
   }
   if (t != nullptr) {
-    for (int64_t v : ints_of(*t)) {
-      if (v < -1) return invalid_argument(cat("Invalid value in tensor used for shape: ", v));
+    for (int64_t k = 0; k < t->num_elements(); ++k) {
+      if (int_at(*t, k) < -1) return invalid_argument(cat("Invalid value in tensor used for shape: ", int_at(*t, k)));
     }
   }
   return c.input_as_shape(i);
@@ -170,7 +170,8 @@ Result<Shape> shape_of_values(const Tensor& t) {
     return invalid_argument(cat("Shape has ", t.num_elements(), " dimensions, more than ", kMaxRank));
   }
   Shape shape;
-  for (int64_t v : ints_of(t)) {
+  for (int64_t i = 0; i < t.num_elements(); ++i) {
+    const int64_t v = int_at(t, i);
     if (v < 0) return invalid_argument(cat("Dimension ", v, " must be >= 0"));
     shape.add_dim(v);
   }

@@ -1,5 +1,6 @@
 // Slice: a box out of a tensor, given by where it begins and its sizes.
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -55,7 +56,7 @@ Status slice_cpu(KernelContext& c) {
                                 ", but got shapes ", c.input(1).shape().to_string(), " and ",
                                 c.input(2).shape().to_string(), " instead."));
   }
-  std::vector<int64_t> strides = row_major_strides(shape);
+  ScratchVector<int64_t> strides = row_major_strides(shape);
   StridedCopy copy;
   Shape out;
   for (int i = 0; i < rank; ++i) {
@@ -72,7 +73,7 @@ Status slice_cpu(KernelContext& c) {
   }
   RETURN_IF_ERROR(ensure_output(c, 0, out));
   if (c.output(0).num_elements() == 0) return ok_status();
-  std::vector<int64_t> out_strides = row_major_strides(out);
+  ScratchVector<int64_t> out_strides = row_major_strides(out);
   for (size_t i = 0; i < strides.size(); ++i) copy.add(out.dim(static_cast<int>(i)), strides[i], out_strides[i]);
   copy.run(*c.parallel_, in.dtype(), in.raw(), c.output(0).raw());
   return ok_status();

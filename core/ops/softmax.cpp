@@ -1,8 +1,8 @@
 // Softmax and LogSoftmax along the last axis.
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/convert.h"
@@ -28,7 +28,7 @@ void softmax_row(const T* x, T* y, int64_t n) {
 /// y = x - max - log(sum of exp(x - max)).
 template <class T>
 void log_softmax_row(const T* x, T* y, int64_t n) {
-  std::vector<T> kept;  // the output may lie over the input
+  ScratchVector<T> kept;  // the output may lie over the input
   const T* from = x;
   if (x == y) {
     kept.assign(x, x + n);
@@ -50,7 +50,7 @@ class Softmax final : public Kernel {
     if (total == 0) return ok_status();
     const int64_t cols = c.input(0).shape().dim_from_end(1);
     c.parallel_for(total / cols, static_cast<double>(cols), [&](int64_t begin, int64_t end) {
-      std::vector<T> wide(widen_ ? static_cast<size_t>(cols) : 0);
+      ScratchVector<T> wide(widen_ ? static_cast<size_t>(cols) : 0);
       for (int64_t r = begin; r < end; ++r) {
         if (widen_) {
           widen_(c.in<uint16_t>(0) + r * cols, wide.data(), cols);

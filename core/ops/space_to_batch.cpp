@@ -1,5 +1,6 @@
 // SpaceToBatchND and BatchToSpaceND: blocks of pixels to the batch and back, with a border put on or cut off.
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -85,7 +86,7 @@ Overlap overlap(int64_t image, int64_t blocks, int64_t block, int64_t offset, in
 void move_blocks(KernelContext& c, const Shape& image, const Shape& blocks, bool to_batch) {
   const Tensor &block = c.input(1), &border = c.input(2);
   int dims = static_cast<int>(block.num_elements());
-  std::vector<int64_t> s = row_major_strides(image), t = row_major_strides(blocks);
+  ScratchVector<int64_t> s = row_major_strides(image), t = row_major_strides(blocks);
   int64_t offsets = blocks.dim(0) / image.dim(0), rest = 1;
   for (int i = dims + 1; i < image.rank(); ++i) rest *= image.dim(i);
   for (int64_t o = 0; o < offsets; ++o) {

@@ -1,5 +1,6 @@
 // SpaceToDepth and DepthToSpace: square blocks of an image to channels and back.
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -57,7 +58,7 @@ Status block_shape_rule(ShapeContext& c) {
 // Both directions are one copy between the image [b, h, w, c] and its blocks, in which pixel (i, j) of a block is
 // channel (i * block + j) * c + k.
 StridedCopy block_copy(const Shape& image, const Shape& deep, const Layout& at, int64_t block, bool to_depth) {
-  std::vector<int64_t> s = row_major_strides(image), d = row_major_strides(deep);
+  ScratchVector<int64_t> s = row_major_strides(image), d = row_major_strides(deep);
   auto index = [](int i) { return static_cast<size_t>(i); };
   int64_t h = s[index(at.height)], w = s[index(at.width)], channel = d[index(at.channels)],
           depth = image.dim(at.channels);

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -28,15 +29,16 @@ Status split_shape(ShapeContext& c) {
 }
 
 // SplitV's sizes are int8 in some graphs.
-std::vector<int64_t> piece_sizes(const Tensor& t) {
-  if (t.dtype() != DType::kInt8) return ints_of(t);
-  return {t.data<int8_t>(), t.data<int8_t>() + t.num_elements()};
+ScratchVector<int64_t> piece_sizes(const Tensor& t) {
+  ScratchVector<int64_t> sizes;
+  for (int64_t i = 0; i < t.num_elements(); ++i) sizes.push_back(t.dtype() == DType::kInt8 ? t.data<int8_t>()[i] : int_at(t, i));
+  return sizes;
 }
 
 // Fills in a piece of size -1 from what the others leave of `total` (-1: unknown, then it stays).
-Status complete_pieces(std::vector<int64_t>& pieces, int64_t total) {
+Status complete_pieces(ScratchVector<int64_t>& pieces, int64_t total) {
   int64_t sum = 0, open = -1;
-  const std::vector<int64_t> given = pieces;
+  const ScratchVector<int64_t> given = pieces;
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (pieces[i] == -1) {
       if (open >= 0) return invalid_argument("size_splits can only have one -1");
@@ -72,7 +74,7 @@ Status split_v_shape(ShapeContext& c) {
     c.set_output(0, in);
     return ok_status();
   }
-  std::vector<int64_t> pieces(static_cast<size_t>(c.num_outputs()), -1);
+  ScratchVector<int64_t> pieces(static_cast<size_t>(c.num_outputs()), -1);
   if (sizes != nullptr && axis >= 0) {
     pieces = piece_sizes(*sizes);
     if (static_cast<int>(pieces.size()) != c.num_outputs()) {
@@ -89,7 +91,7 @@ Status split_v_shape(ShapeContext& c) {
 }
 
 // Cuts `in` along `axis`. REQUIRES: the pieces add up to the axis.
-Status cut(KernelContext& c, const Tensor& in, int axis, const std::vector<int64_t>& pieces) {
+Status cut(KernelContext& c, const Tensor& in, int axis, const ScratchVector<int64_t>& pieces) {
   const Shape& shape = in.shape();
   int64_t rows = 1;
   for (int d = 0; d < axis; ++d) rows *= shape.dim(d);
@@ -126,13 +128,13 @@ Status split_cpu(KernelContext& c) {
     return invalid_argument(cat("Number of ways to split should evenly divide the split dimension, but got split_dim ",
                                 axis, " (size = ", size, ") and num_split ", c.num_outputs()));
   }
-  return cut(c, in, axis, std::vector<int64_t>(static_cast<size_t>(c.num_outputs()), size / c.num_outputs()));
+  return cut(c, in, axis, ScratchVector<int64_t>(static_cast<size_t>(c.num_outputs()), size / c.num_outputs()));
 }
 
 Status split_v_cpu(KernelContext& c) {
   const Tensor& in = c.input(0);
   ASSIGN_OR_RETURN(int axis, checked_axis(c.input(2), in.shape().rank()));
-  std::vector<int64_t> pieces = piece_sizes(c.input(1));
+  ScratchVector<int64_t> pieces = piece_sizes(c.input(1));
   if (static_cast<int>(pieces.size()) != c.num_outputs()) {
     return invalid_argument("Length of size_splits should be equal to num_outputs");
   }

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -12,7 +13,7 @@ namespace {
 
 // REQUIRES: the rank is known. Unknown rank if whether a dimension goes is not known.
 Result<Shape> squeezed(const Shape& in, const std::vector<int64_t>& axes) {
-  std::vector<bool> named(static_cast<size_t>(in.rank()));
+  ScratchVector<bool> named(static_cast<size_t>(in.rank()));
   for (size_t i = 0; i < axes.size(); ++i) {
     if (axes[i] < -in.rank() || axes[i] >= in.rank()) {
       return invalid_argument(cat("squeeze_dims[", i, "] not in [", -in.rank(), ",", in.rank(), ")."));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/scratch_vector.h"
 #include "core/ops/element.h"
 
 namespace emplace {
@@ -11,8 +12,8 @@ namespace {
 using Axis = StridedCopy::Axis;
 
 // Axes of size 1 say nothing; an axis that continues its inner neighbour on both sides is one with it.
-std::vector<Axis> simplified(const std::vector<Axis>& axes) {
-  std::vector<Axis> out;
+ScratchVector<Axis> simplified(const ScratchVector<Axis>& axes) {
+  ScratchVector<Axis> out;
   for (const Axis& a : axes) {
     if (a.size == 1) continue;
     if (!out.empty() && out.back().in_stride == a.size * a.in_stride &&
@@ -62,7 +63,7 @@ void copy_plane(const E* in, E* out, const Axis& rows, const Axis& columns) {
 
 // Walks the outer axes in row-major order from index `at`.
 struct Walk {
-  Walk(const std::vector<Axis>& axes_in, size_t count_in, int64_t at)
+  Walk(const ScratchVector<Axis>& axes_in, size_t count_in, int64_t at)
       : axes(axes_in), count(count_in), index(count_in) {
     for (size_t i = count; i-- > 0;) {
       index[i] = at % axes[i].size;
@@ -81,14 +82,14 @@ struct Walk {
       index[i] = 0;
     }
   }
-  const std::vector<Axis>& axes;
+  const ScratchVector<Axis>& axes;
   size_t count;
-  std::vector<int64_t> index;
+  ScratchVector<int64_t> index;
   int64_t in = 0, out = 0;
 };
 
 // The axis to walk in squares with the innermost one, moved next to it; false if lines will do.
-bool find_plane(std::vector<Axis>& axes) {
+bool find_plane(ScratchVector<Axis>& axes) {
   if (axes.size() < 2 || axes.back().in_stride == 1 || axes.back().in_stride == 0 || axes.back().size < 4) return false;
   for (size_t i = 0; i + 1 < axes.size(); ++i) {
     if (axes[i].in_stride != 1 || axes[i].size < 4) continue;
@@ -101,7 +102,7 @@ bool find_plane(std::vector<Axis>& axes) {
 }
 
 template <class E>
-void run_typed(Parallel& parallel, std::vector<Axis> axes, const E* in, E* out) {
+void run_typed(Parallel& parallel, ScratchVector<Axis> axes, const E* in, E* out) {
   bool plane = find_plane(axes);
   Axis inner = axes.back(), rows = plane ? axes[axes.size() - 2] : Axis{1, 0, 0};
   size_t outer_axes = axes.size() - (plane ? 2 : 1);
@@ -134,7 +135,7 @@ void StridedCopy::run(Parallel& parallel, DType type, const void* in, void* out)
   for (const Axis& a : axes) {
     if (a.size <= 0) return;
   }
-  std::vector<Axis> simple = simplified(axes);
+  ScratchVector<Axis> simple = simplified(axes);
   if (simple.empty()) simple.push_back({1, 1, 1});
   if (Mover* mover = parallel.mover()) {
     return mover->copy(type, simple, static_cast<const char*>(in) + in_offset * element_stride(type),
@@ -145,8 +146,8 @@ void StridedCopy::run(Parallel& parallel, DType type, const void* in, void* out)
   });
 }
 
-std::vector<int64_t> row_major_strides(const Shape& shape) {
-  std::vector<int64_t> strides(static_cast<size_t>(shape.rank()));
+ScratchVector<int64_t> row_major_strides(const Shape& shape) {
+  ScratchVector<int64_t> strides(static_cast<size_t>(shape.rank()));
   uint64_t stride = 1;  // may wrap where another dimension is 0 and no element is ever reached
   for (int i = shape.rank(); i-- > 0;) {
     strides[static_cast<size_t>(i)] = static_cast<int64_t>(stride);

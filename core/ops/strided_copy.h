@@ -3,17 +3,17 @@
 /// output).
 #pragma once
 
-#include <vector>
 
 #include "core/base/mover.h"
 #include "core/base/parallel.h"
+#include "core/base/scratch_vector.h"
 #include "core/base/shape.h"
 
 namespace emplace {
 
 struct StridedCopy {
   using Axis = Mover::Axis;  // no two indices may meet in the output
-  std::vector<Axis> axes;  // outermost first
+  ScratchVector<Axis> axes;  // outermost first
   int64_t in_offset = 0, out_offset = 0;
 
   void add(int64_t size, int64_t in_stride, int64_t out_stride) { axes.push_back({size, in_stride, out_stride}); }
@@ -22,6 +22,6 @@ struct StridedCopy {
 };
 
 /// Elements from one index to the next of each dimension, row-major. REQUIRES: a complete shape.
-std::vector<int64_t> row_major_strides(const Shape& shape);
+ScratchVector<int64_t> row_major_strides(const Shape& shape);
 
 }  // namespace emplace

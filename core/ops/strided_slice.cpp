@@ -1,5 +1,6 @@
 // StridedSlice, and StridedSliceGrad, which puts a slice back into zeros.
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -26,7 +27,7 @@ Status strided_slice_shape(ShapeContext& c) {
 
 // The copy between a slice (row-major) and its place in the whole.
 StridedCopy copy_of(const Shape& whole, const SliceSpec& spec, bool into_whole) {
-  std::vector<int64_t> outer = row_major_strides(whole), inner = row_major_strides(spec.processing);
+  ScratchVector<int64_t> outer = row_major_strides(whole), inner = row_major_strides(spec.processing);
   StridedCopy copy;
   int64_t offset = 0;
   for (size_t i = 0; i < spec.ranges.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 
 namespace emplace {
 namespace {
@@ -19,8 +20,8 @@ struct Dense {
 constexpr int kNewAxis = -1;
 
 struct Plan {
-  std::vector<Dense> dims;
-  std::vector<int> result;  // which dimension each one of the result is, or kNewAxis
+  ScratchVector<Dense> dims;
+  ScratchVector<int> result;  // which dimension each one of the result is, or kNewAxis
 };
 
 bool bit(int64_t mask, int i) { return (mask >> i) & 1; }

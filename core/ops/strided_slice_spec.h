@@ -2,8 +2,8 @@
 /// begin, end and stride of every dimension, and the shape of the result.
 #pragma once
 
-#include <vector>
 
+#include "core/base/scratch_vector.h"
 #include "core/op/attr_value.h"
 
 namespace emplace {
@@ -17,7 +17,7 @@ struct SliceSpec {
   struct Range {
     int64_t begin = 0, stride = 1, size = 0;  // size -1: not known
   };
-  std::vector<Range> ranges;  // one for each dimension of the input
+  ScratchVector<Range> ranges;  // one for each dimension of the input
   Shape processing;           // the sizes of the ranges
   Shape result;               // after new axes came and shrunk ones went
 };

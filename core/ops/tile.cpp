@@ -1,5 +1,6 @@
 // Tile and BroadcastTo: a tensor repeated along its dimensions.
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -41,7 +42,7 @@ Status tile_cpu(KernelContext& c) {
   }
   RETURN_IF_ERROR(ensure_output(c, 0, out));
   if (c.output(0).num_elements() == 0) return ok_status();
-  std::vector<int64_t> in_strides = row_major_strides(in.shape()), out_strides = row_major_strides(out);
+  ScratchVector<int64_t> in_strides = row_major_strides(in.shape()), out_strides = row_major_strides(out);
   StridedCopy copy;
   for (size_t i = 0; i < in_strides.size(); ++i) {
     int64_t size = in.shape().dim(static_cast<int>(i));
@@ -82,7 +83,7 @@ Status broadcast_to_cpu(KernelContext& c) {
   }
   RETURN_IF_ERROR(ensure_output(c, 0, out));
   if (c.output(0).num_elements() == 0) return ok_status();
-  std::vector<int64_t> in_strides = row_major_strides(s), out_strides = row_major_strides(out);
+  ScratchVector<int64_t> in_strides = row_major_strides(s), out_strides = row_major_strides(out);
   StridedCopy copy;
   int extra = out.rank() - s.rank();
   for (int i = 0; i < out.rank(); ++i) {

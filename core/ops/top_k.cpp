@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -48,7 +49,7 @@ auto widened(T v) {
 
 // The k largest first; of equal ones the earlier; NaN behind every number.
 template <class W>
-void choose(const std::vector<W>& row, std::vector<int32_t>& order, int64_t k) {
+void choose(const ScratchVector<W>& row, ScratchVector<int32_t>& order, int64_t k) {
   std::iota(order.begin(), order.end(), 0);
   auto before = [&](int32_t a, int32_t b) {
     W x = row[static_cast<size_t>(a)], y = row[static_cast<size_t>(b)];
@@ -68,12 +69,12 @@ void choose(const std::vector<W>& row, std::vector<int32_t>& order, int64_t k) {
 
 // The k largest in the order in which TensorFlow's heap leaves them.
 template <class W>
-void choose_unsorted(const std::vector<W>& row, std::vector<int32_t>& order, int64_t k) {
+void choose_unsorted(const ScratchVector<W>& row, ScratchVector<int32_t>& order, int64_t k) {
   auto before = [&](int32_t a, int32_t b) {
     W x = row[static_cast<size_t>(a)], y = row[static_cast<size_t>(b)];
     return x != y ? x > y : a < b;
   };
-  std::vector<int32_t> heap;
+  ScratchVector<int32_t> heap;
   for (int32_t i = 0; i < static_cast<int32_t>(row.size()); ++i) {
     if (i <= k) {
       heap.push_back(i);
@@ -93,8 +94,8 @@ void choose_unsorted(const std::vector<W>& row, std::vector<int32_t>& order, int
 template <class T>
 void top_rows(const T* in, T* values, int64_t columns, int64_t k, bool sorted, int64_t begin, int64_t end,
               const auto& set_index) {
-  std::vector<decltype(widened(T{}))> row(static_cast<size_t>(columns));
-  std::vector<int32_t> order(row.size());
+  ScratchVector<decltype(widened(T{}))> row(static_cast<size_t>(columns));
+  ScratchVector<int32_t> order(row.size());
   for (int64_t r = begin; r < end; ++r) {
     std::transform(in + r * columns, in + (r + 1) * columns, row.begin(), widened<T>);
     sorted || k == columns || k == 1 ? choose(row, order, k) : choose_unsorted(row, order, k);

@@ -2,6 +2,7 @@
 #include <complex>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
@@ -23,7 +24,7 @@ Status transpose_shape(ShapeContext& c) {
   RETURN_IF_ERROR(require_dim(perm_elements, rank).take_status());
   Shape out = Shape::unknown_dims(static_cast<int>(rank));
   if (perm != nullptr) {
-    std::vector<bool> seen(static_cast<size_t>(rank));
+    ScratchVector<bool> seen(static_cast<size_t>(rank));
     for (int i = 0; i < rank; ++i) {
       int64_t from = int_at(*perm, i);
       if (from >= rank || from < -rank) {
@@ -40,7 +41,7 @@ Status transpose_shape(ShapeContext& c) {
   return ok_status();
 }
 
-Result<std::vector<int>> checked_permutation(const Tensor& perm, int rank) {
+Result<ScratchVector<int>> checked_permutation(const Tensor& perm, int rank) {
   if (perm.shape().rank() != 1) {
     return invalid_argument(cat("perm must be rank 1, got shape ", perm.shape().to_string()));
   }
@@ -48,8 +49,8 @@ Result<std::vector<int>> checked_permutation(const Tensor& perm, int rank) {
     return invalid_argument(
         cat("transpose expects a vector of size ", rank, ". But input(1) is a vector of size ", perm.num_elements()));
   }
-  std::vector<int> order;
-  std::vector<bool> seen(static_cast<size_t>(rank));
+  ScratchVector<int> order;
+  ScratchVector<bool> seen(static_cast<size_t>(rank));
   for (int i = 0; i < rank; ++i) {
     int64_t d = int_at(perm, i);
     if (d < 0) d += rank;
@@ -73,7 +74,7 @@ Status transpose_cpu(KernelContext& c) {
   for (int d : order) out.add_dim(in.shape().dim(d));
   RETURN_IF_ERROR(ensure_output(c, 0, out));
   if (in.num_elements() == 0) return ok_status();
-  std::vector<int64_t> in_strides = row_major_strides(in.shape()), out_strides = row_major_strides(out);
+  ScratchVector<int64_t> in_strides = row_major_strides(in.shape()), out_strides = row_major_strides(out);
   StridedCopy copy;
   for (size_t i = 0; i < order.size(); ++i) {
     copy.add(out.dim(static_cast<int>(i)), in_strides[static_cast<size_t>(order[i])], out_strides[i]);

@@ -1,8 +1,8 @@
 // Unique: values by first occurrence, and where each input went.
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
+#include "core/base/scratch_vector.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/element_key.h"
@@ -19,8 +19,8 @@ Status unique_shape(ShapeContext& c) {
 
 // `firsts`: where each distinct value first occurs; `ids`: which of them each element is.
 template <class Key, class KeyOf>
-void number_values(int64_t n, const KeyOf& key_at, std::vector<int64_t>& firsts, std::vector<int64_t>& ids) {
-  std::unordered_map<Key, int64_t> seen;
+void number_values(int64_t n, const KeyOf& key_at, ScratchVector<int64_t>& firsts, ScratchVector<int64_t>& ids) {
+  std::unordered_map<Key, int64_t, std::hash<Key>, std::equal_to<Key>, ScratchAllocator<std::pair<const Key, int64_t>>> seen;
   for (int64_t i = 0; i < n; ++i) {
     int64_t next = static_cast<int64_t>(firsts.size()), id = next;
     if (std::optional<Key> key = key_at(i)) id = seen.try_emplace(*key, next).first->second;
@@ -32,7 +32,7 @@ void number_values(int64_t n, const KeyOf& key_at, std::vector<int64_t>& firsts,
 Status unique_cpu(KernelContext& c) {
   const Tensor& in = c.input(0);
   if (in.shape().rank() != 1) return invalid_argument("unique expects a 1D vector.");
-  std::vector<int64_t> firsts, ids;
+  ScratchVector<int64_t> firsts, ids;
   if (in.dtype() == DType::kString) {
     number_values<std::string_view>(
         in.num_elements(), [&](int64_t i) { return std::optional<std::string_view>(in.data<std::string>()[i]); },

@@ -1,7 +1,7 @@
 // Where: the coordinates of what is not zero.
 #include <complex>
-#include <vector>
 
+#include "core/base/scratch_vector.h"
 #include "core/op/op_def.h"
 #include "core/ops/element.h"
 #include "core/ops/shape_math.h"
@@ -32,7 +32,7 @@ Status where(KernelContext& c) {
   for (const T& v : in.flat<T>()) count += is_set(v) ? 1 : 0;
   RETURN_IF_ERROR(ensure_output(c, 0, Shape{count, shape.rank()}));
   int64_t* out = c.out<int64_t>(0);
-  std::vector<int64_t> at(static_cast<size_t>(shape.rank()));
+  ScratchVector<int64_t> at(static_cast<size_t>(shape.rank()));
   for (const T& v : in.flat<T>()) {
     if (is_set(v)) out = std::copy(at.begin(), at.end(), out);
     for (int d = shape.rank(); d-- > 0;) {

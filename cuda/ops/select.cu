@@ -183,7 +183,8 @@ class ConjugateTranspose final : public Kernel {
   explicit ConjugateTranspose(const KernelInit&) {}
   Status run(KernelContext& c) override {
     const Shape& in = c.input(0).shape();
-    const std::vector<int64_t> strides = row_major_strides(in), perm = ints_of(c.input(1));
+    const auto strides = row_major_strides(in);
+    const std::vector<int64_t> perm = ints_of(c.input(1));
     std::vector<bool> seen(strides.size());
     Shape out;
     for (int64_t d : perm) {
@@ -195,7 +196,7 @@ class ConjugateTranspose final : public Kernel {
     if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, out));
     const int64_t n = out.num_elements();
     if (n == 0) return ok_status();
-    const std::vector<int64_t> to = row_major_strides(out);
+    const auto to = row_major_strides(out);
     std::vector<Mover::Axis> axes;
     for (size_t i = 0; i < perm.size(); ++i) {
       axes.push_back({out.dim(static_cast<int>(i)), strides[static_cast<size_t>(perm[i] < 0 ? perm[i] + in.rank() : perm[i])], to[i]});

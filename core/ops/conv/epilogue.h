@@ -4,8 +4,8 @@
 
 #include <cmath>
 #include <string>
-#include <vector>
 
+#include "core/base/scratch_vector.h"
 #include "core/op/kernel.h"
 #include "core/ops/conv/direct_conv.h"
 #include "core/ops/conv/image.h"
@@ -43,14 +43,14 @@ class Epilogue {
 
  private:
   FusedOps ops_;
-  std::vector<C> scale_, offset_, alpha_;
+  ScratchVector<C> scale_, offset_, alpha_;
 };
 
 template <class C>
 template <class T>
 Status Epilogue<C>::prepare(KernelContext& c, const FusedOps& ops, int first_input, int64_t channels) {
   ops_ = ops;
-  auto read = [&](int i, std::vector<C>& out) -> Status {
+  auto read = [&](int i, ScratchVector<C>& out) -> Status {
     const Tensor& t = c.input(i);
     if (t.num_elements() != channels) {
       return invalid_argument("argument " + std::to_string(i) + " of a fused op must have one element per channel, " +
@@ -63,7 +63,7 @@ Status Epilogue<C>::prepare(KernelContext& c, const FusedOps& ops, int first_inp
   int next = first_input;
   if (ops.bias) RETURN_IF_ERROR(read(next++, offset_));
   if (ops.batch_norm) {
-    std::vector<C> mean, variance;
+    ScratchVector<C> mean, variance;
     RETURN_IF_ERROR(read(next, scale_));
     RETURN_IF_ERROR(read(next + 1, offset_));
     RETURN_IF_ERROR(read(next + 2, mean));

@@ -1,8 +1,8 @@
 #include "core/ops/conv/filter_gradient.h"
 
 #include <algorithm>
-#include <vector>
 
+#include "core/base/scratch_vector.h"
 #include "core/ops/gemm/tile.h"
 
 namespace emplace {
@@ -92,7 +92,7 @@ void FilterGradient<T>::run(Parallel& parallel, const T* in, const T* out_gradie
   int64_t units = shape_.groups() * shape_.taps() * row_tiles_ * panels_, groups = std::min(units, kGroups);
   double cost_ns = static_cast<double>(shape_.pixels()) * rows_ * cols_ * 0.02 * static_cast<double>(units) / kGroups;
   parallel.run(groups, cost_ns, [&](int64_t begin, int64_t end) {
-    std::vector<int64_t> offsets(static_cast<size_t>(2 * block_rows));
+    ScratchVector<int64_t> offsets(static_cast<size_t>(2 * block_rows));
     Block block{0, 0, offsets.data(), offsets.data() + block_rows};
     do {  // once at least: without a pixel the gradient is 0
       block.last = std::min(rows, block.first + block_rows);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
+#include "core/base/scratch_vector.h"
 #include "core/ops/gemm/tile.h"
 
 namespace emplace {
@@ -19,7 +19,7 @@ constexpr int kMaxTileRows = 16;
 
 template <class T>
 struct NarrowFilterGradient<T>::Buffers {
-  std::vector<T> lines, gradient;
+  ScratchVector<T> lines, gradient;
 };
 
 template <class T>

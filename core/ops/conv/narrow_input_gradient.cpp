@@ -1,7 +1,8 @@
 #include "core/ops/conv/narrow_input_gradient.h"
 
 #include <algorithm>
-#include <vector>
+
+#include "core/base/scratch_vector.h"
 
 namespace emplace {
 
@@ -41,7 +42,7 @@ void NarrowInputGradient<T>::run(Parallel& parallel, const T* out_gradient, cons
                          (0.03 * static_cast<double>(s.out_c) + 1);
   parallel.run(s.batch, cost_ns, [&](int64_t begin, int64_t end) {
     Sequential alone;
-    std::vector<T> products(static_cast<size_t>(s.out_w * columns()));
+    ScratchVector<T> products(static_cast<size_t>(s.out_w * columns()));
     for (int64_t n = begin; n < end; ++n) {
       T* image = in_gradient + n * image_size;
       std::fill_n(image, image_size, T(0));
