@@ -1,5 +1,7 @@
 // Relu and its relatives: elementwise activation functions of neural networks.
+#include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "core/op/gradient_context.h"
 #include "core/ops/elementwise.h"
@@ -9,13 +11,29 @@
 namespace emplace {
 namespace {
 
+/// A half between 0 and `most`, by its bits. Of two zeros TensorFlow takes x in these types, so that -0 stays; numbers
+/// below bfloat16's normal range count as zeros.
+template <class T>
+EMPLACE_INLINE T clamped_half(T x, T most) {
+  constexpr uint16_t kSmallest = std::is_same_v<T, half> ? 1 : 0x0080, kInfinity = std::is_same_v<T, half> ? 0x7c00 : 0x7f80;
+  const uint16_t sign = x.bits & 0x8000, size = x.bits & 0x7fff;
+  const uint16_t inside = sign ? 0 : std::min(size, most.bits);
+  return std::bit_cast<T>(size < kSmallest ? sign : size > kInfinity ? x.bits : inside);
+}
+
 struct Relu {
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return maximum(x, T(0)); }
+  EMPLACE_INLINE static T apply(T x) {
+    if constexpr (kIsHalf<T>) return clamped_half(x, T(std::numeric_limits<float>::infinity()));
+    else return maximum(x, T(0));
+  }
 };
 struct Relu6 {
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return minimum(maximum(x, T(0)), T(6)); }
+  EMPLACE_INLINE static T apply(T x) {
+    if constexpr (kIsHalf<T>) return clamped_half(x, T(6));
+    else return minimum(maximum(x, T(0)), T(6));
+  }
   /// By bits: in float, TensorFlow keeps denormals here.
   EMPLACE_INLINE static float apply(float x) {
     const int32_t bits = std::bit_cast<int32_t>(x);
@@ -56,13 +74,11 @@ struct Softplus : Exponential {
 };
 struct Softsign {
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return x / (T(1) + std::fabs(x)); }
+  EMPLACE_INLINE static T apply(T x) { return x / (T(1) + magnitude(x)); }
 };
 
 template <class F>
-constexpr KernelMaker kReal = elementwise<F, float, double, int32_t, int64_t, uint64_t>;
-template <class F>
-constexpr KernelMaker kFloatingOnly = elementwise<F, float, double>;
+constexpr KernelMaker kReal = elementwise<F, float, double, half, bfloat16, int32_t, int64_t, uint64_t>;
 template <class F>
 constexpr KernelMaker kRoundingHalves = elementwise<F, float, double, half, bfloat16>;
 
@@ -106,6 +122,6 @@ OpDef selu_op() {
       .cpu(kFloating, kRoundingHalves<Selu>).gradient(selu_gradient);
 }
 OpDef softplus_op() { return unary_op("Softplus", "log(1 + exp(x)).").cpu(kFloating, kRoundingHalves<Softplus>).gradient(softplus_gradient); }
-OpDef softsign_op() { return unary_op("Softsign", "x / (1 + |x|).").cpu(kFloating, kFloatingOnly<Softsign>).gradient(softsign_gradient); }
+OpDef softsign_op() { return unary_op("Softsign", "x / (1 + |x|).").cpu(kFloating, kRoundingHalves<Softsign>).gradient(softsign_gradient); }
 
 }  // namespace emplace

@@ -15,6 +15,8 @@ EMPLACE_INLINE T conjugate(T x) {
   else return x;
 }
 
+// The order of operations is TensorFlow's: halves round after each of them, and where one overflows the result shows it.
+
 // Of (gradient, features or outputs). TensorFlow multiplies by 0 or 1, so an infinite gradient becomes NaN where it is
 // stopped.
 struct ReluGrad {
@@ -31,18 +33,18 @@ struct EluGrad {
 };
 struct SeluGrad {
   template <class T>
-  EMPLACE_INLINE static T apply(T dy, T y) { return y < 0 ? dy * (y + T(kSeluScaleAlpha)) : dy * T(kSeluScale); }
+  EMPLACE_INLINE static T apply(T dy, T y) { return y < T(0) ? dy * (y + T(kSeluScaleAlpha)) : dy * T(kSeluScale); }
 };
 struct SoftplusGrad {
   template <class T>
   static constexpr bool kScalarOnly = kLibraryMath<T>;
   template <class T>
-  EMPLACE_INLINE static T apply(T dy, T x) { return dy / (exp_of(-x) + T(1)); }
+  EMPLACE_INLINE static T apply(T dy, T x) { return dy / (exp_of(T(0) - x) + T(1)); }
 };
 struct SoftsignGrad {
   template <class T>
   EMPLACE_INLINE static T apply(T dy, T x) {
-    const T base = T(1) + std::fabs(x);
+    const T base = T(1) + magnitude(x);
     return dy / (base * base);
   }
 };
@@ -62,7 +64,7 @@ struct SameSize {
 struct SigmoidGrad : SameSize {
   template <class T>
   EMPLACE_INLINE static T apply(T y, T dy) {
-    return dy * y * (T(1) - y);
+    return dy * (y * (T(1) - y));
   }
 };
 struct TanhGrad : SameSize {
@@ -77,22 +79,21 @@ struct TanhGrad : SameSize {
 struct SqrtGrad : SameSize {
   template <class T>
   EMPLACE_INLINE static T apply(T y, T dy) {
-    const T half_dy = dy * T(0.5f);
-    return dy == T(0) ? half_dy : half_dy / conjugate(y);
+    return dy == T(0) ? T(0) : dy * (T(0.5f) / conjugate(y));
   }
 };
 struct RsqrtGrad : SameSize {
   template <class T>
   EMPLACE_INLINE static T apply(T y, T dy) {
     const T z = conjugate(y);
-    return dy == T(0) ? T(0) : (dy * T(-0.5f)) * z * (z * z);
+    return dy == T(0) ? T(0) : (dy * z) * (T(-0.5f) * (z * z));
   }
 };
 struct ReciprocalGrad : SameSize {
   template <class T>
   EMPLACE_INLINE static T apply(T y, T dy) {
     const T z = conjugate(y);
-    return dy == T(0) ? T(0) : dy * (-z) * z;
+    return dy == T(0) ? T(0) : (z * z) * (T(0) - dy);
   }
 };
 
@@ -103,13 +104,15 @@ OpDef activation_gradient(std::string_view name, std::string_view doc) {
 template <class F>
 OpDef function_gradient(std::string_view name, std::string_view doc) {
   return OpDef(name).doc(doc).shape(shape_unchanged).may_overwrite_input()
-      .cpu(kFloating | kComplexes, elementwise<F, float, double, complex64, complex128>)
+      .cpu(kFloating | kComplexes, elementwise<F, float, double, half, bfloat16, complex64, complex128>)
       .sample("y=f32[2,3] uniform(0.1,2); dy=f32[2,3] uniform(-2,2)");
 }
 template <class F>
 constexpr KernelMaker kReal = elementwise<F, float, double, int32_t, int64_t, uint64_t>;
 template <class F>
 constexpr KernelMaker kFloatingOnly = elementwise<F, float, double>;
+template <class F>
+constexpr KernelMaker kRoundingHalves = elementwise<F, float, double, half, bfloat16>;
 
 Value times(GradientContext& g, double factor, Value v) { return g.mul(g.scalar(g.type(v), factor, "mul/x"), v); }
 
@@ -188,14 +191,14 @@ OpDef elu_grad_op() {
       .gradient(below_zero_gradient);
 }
 OpDef selu_grad_op() {
-  return activation_gradient("SeluGrad", "The gradient of Selu from its outputs.").cpu(kFloating, kFloatingOnly<SeluGrad>)
+  return activation_gradient("SeluGrad", "The gradient of Selu from its outputs.").cpu(kFloating, kRoundingHalves<SeluGrad>)
       .gradient(below_zero_gradient);
 }
 OpDef softplus_grad_op() {
-  return activation_gradient("SoftplusGrad", "The gradient times sigmoid(features).").cpu(kFloating, kFloatingOnly<SoftplusGrad>)
+  return activation_gradient("SoftplusGrad", "The gradient times sigmoid(features).").cpu(kFloating, kRoundingHalves<SoftplusGrad>)
       .gradient(softplus_grad_gradient);
 }
-OpDef softsign_grad_op() { return activation_gradient("SoftsignGrad", "The gradient divided by (1 + |features|)^2.").cpu(kFloating, kFloatingOnly<SoftsignGrad>); }
+OpDef softsign_grad_op() { return activation_gradient("SoftsignGrad", "The gradient divided by (1 + |features|)^2.").cpu(kFloating, kRoundingHalves<SoftsignGrad>); }
 OpDef sigmoid_grad_op() {
   return function_gradient<SigmoidGrad>("SigmoidGrad", "dy * y * (1 - y), with y = sigmoid(x).")
       .gradient(sigmoid_grad_gradient);

@@ -31,7 +31,14 @@ struct Tanh : Exp {
 };
 struct Sigmoid : Exp {
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return sigmoid_of(x); }
+  EMPLACE_INLINE static T apply(T x) {
+    if constexpr (kIsHalf<T>) {  // halves round after every operation, as TensorFlow's do
+      const T power = exp_of(x);
+      return std::isinf(static_cast<float>(power)) ? T(1) : power / (T(1) + power);
+    } else {
+      return sigmoid_of(x);
+    }
+  }
 };
 struct Erf : Exp {
   template <class T>
@@ -107,7 +114,11 @@ OpDef expm1_op() { return with_complex<Expm1>("Expm1", "exp(x) - 1, accurate nea
 OpDef log_op() { return with_complex<Log>("Log", "The natural logarithm.").gradient(log_gradient); }
 OpDef log1p_op() { return with_complex<Log1p>("Log1p", "log(1 + x), accurate near 0.").gradient(log1p_gradient); }
 OpDef tanh_op() { return with_complex<Tanh>("Tanh", "The hyperbolic tangent.").gradient(tanh_gradient); }
-OpDef sigmoid_op() { return with_complex<Sigmoid>("Sigmoid", "1 / (1 + exp(-x)).").gradient(sigmoid_gradient); }
+OpDef sigmoid_op() {
+  return unary_op("Sigmoid", "1 / (1 + exp(-x)).")
+      .cpu(kFloating | kComplexes, elementwise<Sigmoid, float, double, half, bfloat16, complex64, complex128>)
+      .gradient(sigmoid_gradient);
+}
 OpDef erf_op() { return unary_op("Erf", "The Gauss error function.").cpu(kFloating, elementwise<Erf, float, double>).gradient(erf_gradient); }
 OpDef erfc_op() {
   return unary_op("Erfc", "1 - Erf(x), accurate for large x.").cpu(kFloating, elementwise<Erfc, float, double>)

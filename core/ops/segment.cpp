@@ -168,7 +168,8 @@ Status unsorted_segment_cpu(KernelContext& c) {
   }
   Shape shape{segments};
   for (int i = s.rank(); i < d.rank(); ++i) shape.add_dim(d.dim(i));
-  for (int64_t i = 0; i < ids.num_elements(); ++i) {
+  // TensorFlow looks at no id where there is nothing to add.
+  for (int64_t i = 0; i < ids.num_elements() && data.num_elements() > 0; ++i) {
     if (index_at(ids, i) < segments) continue;
     return invalid_argument(cat("segment_ids", place_text(s, s.rank(), i), " = ", index_at(ids, i),
                                 " is out of range [0, ", segments, ")"));

@@ -43,7 +43,7 @@ struct FastSine {
     const double r = (wide - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34;
     const int32_t quarter = static_cast<int32_t>(static_cast<float>(n)) + turn;
     const double square = r * r;
-    const double sine = r + r * square * polynomial(square, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800);
+    const double sine = r * (1 + square * polynomial(square, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800));  // keeps -0
     const double cosine = 1 + square * polynomial(square, -0.5, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600);
     const float narrow_sine = static_cast<float>(sine), narrow_cosine = static_cast<float>(cosine);
     const float value = quarter & 1 ? narrow_cosine : narrow_sine;

@@ -157,15 +157,24 @@ EMPLACE_INLINE T exp_of(T x) {
 }
 template <class T>
 EMPLACE_INLINE T expm1_of(T x) {
-  if constexpr (kIsComplex<T>) return std::exp(x) - T(1);
-  else return std::expm1(x);
+  if constexpr (kIsComplex<T>) {
+    const auto turn = std::sin(x.imag() / 2);  // cos(y) - 1 = -2 sin(y / 2)^2
+    return T(std::expm1(x.real()) * std::cos(x.imag()) - 2 * turn * turn, std::exp(x.real()) * std::sin(x.imag()));
+  } else {
+    return std::expm1(x);
+  }
 }
 template <class T>
 EMPLACE_INLINE T log_of(T x) { return std::log(x); }
 template <class T>
 EMPLACE_INLINE T log1p_of(T x) {
-  if constexpr (kIsComplex<T>) return std::log(T(1) + x);
-  else return std::log1p(x);
+  if constexpr (kIsComplex<T>) {
+    const auto a = x.real(), b = x.imag();
+    if (std::fabs(a) > 0.5f || std::fabs(b) > 0.5f) return std::log(T(1) + x);
+    return T(std::log1p(a * (2 + a) + b * b) / 2, std::atan2(b, 1 + a));
+  } else {
+    return std::log1p(x);
+  }
 }
 template <class T>
 EMPLACE_INLINE T softplus_of(T x) { return (x > 0 ? x : T(0)) + std::log1p(std::exp(-std::fabs(x))); }
@@ -175,6 +184,12 @@ template <class T>
 EMPLACE_INLINE T erf_of(T x) { return std::erf(x); }
 template <class T>
 EMPLACE_INLINE T sigmoid_of(T x) { return T(1) / (T(1) + std::exp(-x)); }
+
+template <class T>
+EMPLACE_INLINE T magnitude(T x) {
+  if constexpr (kIsHalf<T>) return std::bit_cast<T>(static_cast<uint16_t>(x.bits & 0x7fff));
+  else return std::fabs(x);
+}
 
 /// For `kScalarOnly` of functions over the above.
 template <class T>
