@@ -20,6 +20,7 @@ Control control_of(std::string_view op) {
   if (op == "Enter") return Control::kEnter;
   if (op == "Exit") return Control::kExit;
   if (op == "NextIteration") return Control::kNextIteration;
+  if (op == "ControlTrigger") return Control::kTrigger;
   return Control::kNone;
 }
 
@@ -62,12 +63,13 @@ class FrameMap::Finder {
   std::map<std::pair<FrameId, std::string>, FrameId> by_name_;
 };
 
-Result<FrameMap> FrameMap::find(const Graph& graph, const Pruned* pruned) {
+Result<FrameMap> FrameMap::find(const Graph& graph, const Pruned* pruned, std::span<const NodeId> order) {
   FrameMap map(graph, pruned);
   Finder finder(map);
-  if (pruned) {
-    for (NodeId id : pruned->nodes()) RETURN_IF_ERROR(finder.visit(id));
-  } else {
+  if (pruned) order = pruned->nodes();
+  if (!order.empty()) {
+    for (NodeId id : order) RETURN_IF_ERROR(finder.visit(id));
+  } else if (!pruned) {
     for (NodeId id = 0; id < graph.num_nodes(); ++id) RETURN_IF_ERROR(finder.visit(id));
   }
   return map;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +20,8 @@ inline constexpr FrameId kRootFrame = 0;  // outside of all loops
 class FrameMap {
  public:
   /// Of the nodes that a step runs, or of all (null). InvalidArgument: a node with inputs of different frames.
-  static Result<FrameMap> find(const Graph& graph, const Pruned* pruned);
+  /// `order`: all nodes, inputs first, where their ids do not say that (a graph that is being edited).
+  static Result<FrameMap> find(const Graph& graph, const Pruned* pruned, std::span<const NodeId> order = {});
 
   /// The frame that a node belongs to: of an Enter and of an Exit, the loop itself.
   FrameId of(NodeId node) const { return frame_of_[node]; }

@@ -46,7 +46,7 @@ enum class StepKind : uint8_t {
 };
 
 /// What dataflow control asks of the executor beyond running the node's kernel.
-enum class Control : uint8_t { kNone, kSwitch, kMerge, kEnter, kExit, kNextIteration };
+enum class Control : uint8_t { kNone, kSwitch, kMerge, kEnter, kExit, kNextIteration, kTrigger };
 
 struct Step {
   StepKind kind = StepKind::kNode;

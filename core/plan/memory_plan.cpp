@@ -45,8 +45,8 @@ class MemoryPlanner {
       if (output_rule(graph_, program_, s) != OutputRule::kOwn) {
         for (ValueId v : program_.outputs(s)) until = std::max(until, needed_until(v));
       }
-      // What a loop reads may come out of it again, at any distance.
-      if (s.control == Control::kEnter) until = end;
+      // What a loop reads may come out of it again, at any distance, and so may what is pushed on a stack.
+      if (s.control == Control::kEnter || (s.kind == StepKind::kNode && graph_.type(s.node).op == "StackPushV2")) until = end;
       for (ValueId v : program_.inputs(s)) {
         at(v).last_use = std::max(at(v).last_use, id);
         needed_until(v) = std::max(needed_until(v), until);

@@ -154,6 +154,7 @@ Status Executor::run_loop(StepId id) {
 }
 
 bool Executor::is_dead(const Step& s) const {
+  if (s.control == Control::kTrigger) return false;
   for (StepId c : program_.controls_of(s)) {
     if (step_dead_[c]) return true;
   }

@@ -28,10 +28,10 @@ class Const final : public Kernel {
 constexpr const char* kHandsOn[] = {
     "Enter",     "Exit",       "ExpandDims",      "Identity",        "IdentityN",    "LoopCond",         "Merge",    "NextIteration", "Placeholder",
     "PlaceholderWithDefault",  "PreventGradient", "ReadVariableOp",  "RefEnter",     "RefExit",          "RefMerge", "RefNextIteration",
-    "RefSwitch", "Reshape",    "Snapshot",        "Squeeze",         "StopGradient", "Switch",           "VarHandleOp",
-    "Variable",  "VariableV2"};
-constexpr const char* kReadsHostMemory[] = {"Assert", "BroadcastGradientArgs", "ConcatOffset", "InvertPermutation", "IsVariableInitialized", "LinSpace",
-                                            "NoOp",   "ParallelDynamicStitch", "Rank",                  "Shape",        "ShapeN",            "Size",                  "VarIsInitializedOp"};
+    "RefSwitch", "Reshape",    "Snapshot",        "Squeeze",         "StackPopV2",   "StackPushV2",      "StackV2",  "StopGradient",  "Switch",
+    "VarHandleOp", "Variable", "VariableV2"};
+constexpr const char* kReadsHostMemory[] = {"Assert", "BroadcastGradientArgs", "ConcatOffset", "ControlTrigger", "InvertPermutation", "IsVariableInitialized", "LinSpace",
+                                            "NoOp",   "ParallelDynamicStitch", "Rank",                  "Shape",        "ShapeN",            "Size",                  "StackCloseV2", "VarIsInitializedOp"};
 
 }  // namespace
 
