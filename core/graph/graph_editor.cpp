@@ -122,7 +122,8 @@ NodeId GraphEditor::add(NewNode node) {
     attrs.push_back(attr("_class", AttrValue::list_of(AttrKind::kString, std::move(groups))));
   }
   const uint32_t op = graph_.intern(node.op), device_id = graph_.intern(device);
-  return append(unique_name(node.name), op, device_id, add_attrs(std::move(attrs)), node.inputs, control_edges(node.controls));
+  const std::string name = node.has_own_name ? std::move(node.name) : unique_name(node.name);
+  return append(name, op, device_id, add_attrs(std::move(attrs)), node.inputs, control_edges(node.controls));
 }
 
 Endpoint GraphEditor::constant(std::string name, Tensor value, std::vector<NodeId> colocate_with, std::string device) {
@@ -132,12 +133,16 @@ Endpoint GraphEditor::constant(std::string name, Tensor value, std::vector<NodeI
   return add_output(std::move(node));
 }
 
-uint32_t GraphEditor::cloned_attrs(NodeId node, std::string_view name, const std::unordered_map<std::string_view, std::string>& names) {
+uint32_t GraphEditor::cloned_attrs(NodeId node, std::string_view name, const std::unordered_map<std::string_view, std::string>& names,
+                                   const std::function<std::string(std::string_view)>& rename) {
   std::vector<Attrs::Entry> attrs(graph_.written_attrs(node).begin(), graph_.written_attrs(node).end());
   bool changed = false;
   for (Attrs::Entry& entry : attrs) {
     if (const auto* text = entry.second->get_if<std::string>(); entry.first == "shared_name" && text && *text == graph_.name(node)) {
       entry = attr("shared_name", AttrValue::of(std::string(name)));
+      changed = true;
+    } else if (text && entry.first == "frame_name") {
+      entry = attr("frame_name", AttrValue::of(rename(*text)));
       changed = true;
     }
     const auto* groups = entry.first == "_class" ? entry.second->get_if<std::vector<std::string>>() : nullptr;
@@ -173,7 +178,7 @@ std::vector<NodeId> GraphEditor::clone(std::span<const NodeId> nodes, const std:
       }
       return out;
     };
-    const uint32_t attrs = cloned_attrs(node, name, names);
+    const uint32_t attrs = cloned_attrs(node, name, names, rename);
     const Node original = graph_.node(node);
     copies[node] = append(name, original.op, original.device, attrs, copy_of(graph_.inputs(node)), copy_of(graph_.controls(node)));
   }

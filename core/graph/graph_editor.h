@@ -35,6 +35,7 @@ struct NewNode {
   /// As with tf.colocate_with(): the groups of these nodes (`_class`) are the new node's, and the last device that one
   /// of them asks for.
   std::vector<NodeId> colocate_with = {};
+  bool has_own_name = false;  // `name` is what unique_name() made
 };
 
 class GraphEditor {
@@ -69,7 +70,7 @@ class GraphEditor {
   Endpoint constant(std::string name, Tensor value, std::vector<NodeId> colocate_with = {}, std::string device = {});
   /// Copies of `nodes`, in that order, each named `rename(name)`: a tower is `[](auto n) { return cat("tower_0/", n); }`.
   /// Edges among them connect the copies; the others come from where they came. `loc:@x` and the own name as
-  /// `shared_name` follow the new names. The names must be free.
+  /// `shared_name` follow the new names, and loops are loops of their own (`frame_name`). The names must be free.
   std::vector<NodeId> clone(std::span<const NodeId> nodes, const std::function<std::string(std::string_view)>& rename);
 
   // --- changing nodes; types and shapes of what reads them are those from before until finish() ---
@@ -100,7 +101,8 @@ class GraphEditor {
                 std::span<const Endpoint> controls);
   uint32_t add_attrs(std::vector<Attrs::Entry> attrs);
   Attrs::Entry attr(std::string_view name, AttrValue value);
-  uint32_t cloned_attrs(NodeId node, std::string_view name, const std::unordered_map<std::string_view, std::string>& names);
+  uint32_t cloned_attrs(NodeId node, std::string_view name, const std::unordered_map<std::string_view, std::string>& names,
+                        const std::function<std::string(std::string_view)>& rename);
   void take_name(std::string_view name);
   void fail(Status status);
   std::vector<NodeId> drop_removed(Problems& problems);

@@ -76,7 +76,7 @@ Status merge_cpu(KernelContext& c) {
   return ok_status();
 }
 
-// As TensorFlow differentiates a graph that was read from a file: which side was taken is asked of pred and value_index.
+// Outside of loops (for those in loops: core/train/loops/), as TensorFlow differentiates a graph that was read from a file: which side was taken is asked of pred and value_index.
 // A variable's handle that only one side reads has no gradient from the other.
 Status switch_gradient(GradientContext& g) {
   Value sides[] = {g.grad(0), g.grad(1)};
@@ -135,12 +135,12 @@ OpDef switch_op() { return switching("Switch"); }
 OpDef ref_switch_op() { return switching("RefSwitch"); }
 OpDef merge_op() { return merging("Merge"); }
 OpDef ref_merge_op() { return merging("RefMerge"); }
-OpDef enter_op() { return passing("Enter", kEnter, enter_shape); }
-OpDef ref_enter_op() { return passing("RefEnter", kEnter, shape_unchanged); }
-OpDef exit_op() { return passing("Exit", kExit, shape_unchanged); }
-OpDef ref_exit_op() { return passing("RefExit", kExit, shape_unchanged); }
-OpDef next_iteration_op() { return passing("NextIteration", kNext, shape_unchanged); }
-OpDef ref_next_iteration_op() { return passing("RefNextIteration", kNext, shape_unchanged); }
-OpDef loop_cond_op() { return passing("LoopCond", "The condition of a loop.", loop_cond_shape); }
+OpDef enter_op() { return passing("Enter", kEnter, enter_shape).gradient(identity_gradient); }
+OpDef ref_enter_op() { return passing("RefEnter", kEnter, shape_unchanged).gradient(identity_gradient); }
+OpDef exit_op() { return passing("Exit", kExit, shape_unchanged).gradient(identity_gradient); }
+OpDef ref_exit_op() { return passing("RefExit", kExit, shape_unchanged).gradient(identity_gradient); }
+OpDef next_iteration_op() { return passing("NextIteration", kNext, shape_unchanged).gradient(identity_gradient); }
+OpDef ref_next_iteration_op() { return passing("RefNextIteration", kNext, shape_unchanged).gradient(identity_gradient); }
+OpDef loop_cond_op() { return passing("LoopCond", "The condition of a loop.", loop_cond_shape).not_differentiable(); }
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/train/loops/loop_gradient.h"
 
 namespace emplace {
 
@@ -25,7 +26,7 @@ Value NodeGradient::add(std::string_view op, const std::vector<Value>& inputs, A
     });
     if (!waits) node.controls = {waits_for_};
   }
-  NodeId id = edit_.add(std::move(node));
+  NodeId id = loop_ ? loop_->add(std::move(node)).node : edit_.add(std::move(node));
   if (waits_for_ != kNoNode) after_.push_back(id);
   return {id, 0};
 }

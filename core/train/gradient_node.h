@@ -17,18 +17,25 @@ struct PartialGradient {
   bool valid() const { return values.valid(); }
 };
 
+class LoopGradient;
+
 class NodeGradient final : public GradientContext {
  public:
   /// Nodes get names below `scope` and are colocated with `node` if `colocate`. `arrived`: by output.
   NodeGradient(GraphEditor& edit, NodeId node, bool colocate) : edit_(edit), node_(node), colocate_(colocate), attrs_(edit.graph().attrs(node)) {}
 
   const std::string& scope() const { return scope_; }
+  bool colocates() const { return colocate_; }
+  /// Nodes are added to this loop; null: outside of all loops.
+  void set_loop(LoopGradient* loop) { loop_ = loop; }
+  LoopGradient* loop() const { return loop_; }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
   void set_arrived(std::vector<PartialGradient> arrived, std::vector<bool> zeros) {
     arrived_ = std::move(arrived);
     zeros_ = std::move(zeros);
     results_.assign(static_cast<size_t>(num_inputs()), {});
   }
+  const PartialGradient& arrived(size_t i) const { return arrived_[i]; }
   std::vector<PartialGradient>& results() { return results_; }
 
   std::string_view op() const override { return edit_.graph().op(node_); }
@@ -66,6 +73,7 @@ class NodeGradient final : public GradientContext {
   GraphEditor& edit_;
   NodeId node_;
   bool colocate_;
+  LoopGradient* loop_ = nullptr;
   Attrs attrs_;
   std::string scope_;
   std::vector<PartialGradient> arrived_, results_;

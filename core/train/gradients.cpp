@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <unordered_map>
 
 #include "core/base/cat.h"
 #include "core/train/gradient_node.h"
 #include "core/train/gradient_path.h"
+#include "core/train/loops/loop_gradients.h"
 
 namespace emplace {
 namespace {
@@ -19,11 +21,16 @@ class Backprop {
   Result<Gradients> run() {
     RETURN_IF_ERROR(check_types());
     mark_reached();
-    count_pending();
+    mark_between();
     scope_ = edit_.unique_name(options_.scope);
+    RETURN_IF_ERROR(find_loops());
     seed();
+    RETURN_IF_ERROR(add_loops());
+    count_pending();
     if (pending_[loss_.node] == 0 && between_[loss_.node]) ready_.push_back(loss_.node);
+    visit_unused_exits();
     for (; !ready_.empty(); ready_.pop_front()) RETURN_IF_ERROR(go_back(ready_.front()));
+    if (loops_) loops_->finish(scope_);
     Gradients out;
     GradientPath path(graph_, loss_, num_forward_, no_gradient_);
     for (Endpoint x : xs_) {
@@ -72,21 +79,81 @@ class Backprop {
     }
   }
 
-  // The nodes between the loss and the xs, and how many of their readers must have told their gradients first.
-  void count_pending() {
+  // The nodes between the loss and the xs, those near the loss first.
+  void mark_between() {
     between_.assign(num_forward_, false);
-    pending_.assign(num_forward_, 0);
-    std::vector<NodeId> nodes, stack{loss_.node};
-    while (!stack.empty()) {
-      NodeId id = stack.back();
-      stack.pop_back();
+    std::deque<NodeId> queue{loss_.node};
+    for (; !queue.empty(); queue.pop_front()) {
+      const NodeId id = queue.front();
       if (!reached_[id] || between_[id]) continue;
       between_[id] = true;
-      nodes.push_back(id);
-      for (const Endpoint& e : graph_.inputs(id)) stack.push_back(e.node);
+      between_nodes_.push_back(id);
+      for (const Endpoint& e : graph_.inputs(id)) queue.push_back(e.node);
     }
-    for (NodeId id : nodes) {
+  }
+
+  // How many of their readers must have told their gradients first.
+  void count_pending() {
+    pending_.assign(num_forward_, 0);
+    for (NodeId id : between_nodes_) {
       for (const Endpoint& e : graph_.inputs(id)) pending_[e.node] += between_[e.node];
+    }
+  }
+
+  bool is_exit(NodeId id) const { return graph_.op(id) == "Exit" || graph_.op(id) == "RefExit"; }
+
+  Status find_loops() {
+    auto in_loops = [&](NodeId id) { return is_exit(id) || graph_.op(id) == "Enter" || graph_.op(id) == "RefEnter" || graph_.op(id) == "NextIteration"; };
+    if (std::none_of(between_nodes_.begin(), between_nodes_.end(), in_loops)) return ok_status();
+    ASSIGN_OR_RETURN(ForwardLoops loops, ForwardLoops::find(graph_));
+    loops_.emplace(edit_, std::move(loops), options_.colocate);
+    std::vector<Endpoint> ends(xs_.begin(), xs_.end());
+    ends.push_back(loss_);
+    for (Endpoint e : ends) {
+      if (!loops_->is_inside(e.node)) continue;
+      return invalid_argument(cat("'", graph_.name(e.node), "' is inside of loop '", loops_->frame_name(e.node), "': a gradient is that of a tensor outside of loops, with respect to others outside"));
+    }
+    return ok_status();
+  }
+
+  // A loop that is differentiated is so with all its variables.
+  Status add_loops() {
+    for (size_t i = 0; loops_ && i < between_nodes_.size(); ++i) {
+      if (!is_exit(between_nodes_[i])) continue;
+      ASSIGN_OR_RETURN(std::vector<NodeId> exits, loops_->add_loop(between_nodes_[i], scope_));
+      for (NodeId exit : exits) {
+        if (!between_[exit]) between_nodes_.push_back(exit);
+        between_[exit] = true;
+      }
+    }
+    return Status(edit_.status());
+  }
+
+  void visit_unused_exits() {
+    if (!loops_) return;
+    for (NodeId exit : loops_->unused_exits([&](NodeId id) { return pending_[id] > 0; }, loss_.node)) visit_with_zeros(exit);
+  }
+
+  void visit_with_zeros(NodeId exit) {
+    if (carries_gradient(graph_.output_type({exit, 0}))) put({exit, 0}, {loops_->zeros_for_exit(exit, scope_), {}, {}});
+    ready_.push_back(exit);
+  }
+
+  bool has_gradient(NodeId id) const {
+    auto found = gradients_.find(id);
+    return found != gradients_.end() && std::any_of(found->second.begin(), found->second.end(), [](const auto& parts) { return !parts.empty(); });
+  }
+
+  // One reader less to wait for. The Exits of a loop are visited together, the Switch of a loop variable twice.
+  void one_less(NodeId id) {
+    const int64_t left = --pending_[id];
+    if (left != 0 && !(left > 0 && loops_ && loops_->is_loop_switch(id))) return;
+    if (!is_exit(id)) return ready_.push_back(id);
+    const std::vector<NodeId> exits = loops_->exit_is_ready(id, [&](NodeId exit) { return has_gradient(exit); });
+    const bool any = std::any_of(exits.begin(), exits.end(), [&](NodeId exit) { return has_gradient(exit); });
+    for (NodeId exit : exits) {
+      if (any && !has_gradient(exit)) visit_with_zeros(exit);
+      else ready_.push_back(exit);
     }
   }
 
@@ -122,11 +189,13 @@ class Backprop {
   Status go_back(NodeId id) {
     NodeGradient node = context(id);
     node.set_scope(scope_);
+    if (loops_) node.set_loop(loops_->loop_of(id, true));
     std::vector<PartialGradient> arrived = sum_up(node, id);
+    if (loops_) node.set_loop(loops_->loop_of(id, false));
     const bool any = std::any_of(arrived.begin(), arrived.end(), [](const PartialGradient& g) { return g.valid(); });
     if (any && !is_end(id)) RETURN_IF_ERROR(differentiate(node, id, std::move(arrived)));
     for (const Endpoint& e : graph_.inputs(id)) {
-      if (between_[e.node] && --pending_[e.node] == 0) ready_.push_back(e.node);
+      if (between_[e.node]) one_less(e.node);
     }
     return Status(edit_.status());
   }
@@ -171,18 +240,23 @@ class Backprop {
     for (uint32_t slot = 0; slot < arrived.size(); ++slot) {
       const DType type = base_type(graph_.output_type({id, slot}));
       if (arrived[slot].valid() || !carries_gradient(type) || type == DType::kResource || type == DType::kVariant) continue;
-      arrived[slot].values = node.add("ZerosLike", {{id, slot}}, {}, "zeros_like");
+      arrived[slot].values = node.loop() ? loops_->zeros(node, id, slot, arrived) : node.add("ZerosLike", {{id, slot}}, {}, "zeros_like");
       zeros[slot] = true;
     }
     node.set_scope(edit_.unique_name(cat(scope_, "/", graph_.name(id), "_grad")));
     node.set_arrived(std::move(arrived), std::move(zeros));
-    RETURN_IF_ERROR(function(node).with_context(cat("gradient of node '", graph_.name(id), "' (", graph_.op(id), ")")));
+    bool done = false;
+    if (node.loop()) {
+      ASSIGN_OR_RETURN(done, loops_->differentiate(node, id));
+    }
+    if (!done) RETURN_IF_ERROR(function(node).with_context(cat("gradient of node '", graph_.name(id), "' (", graph_.op(id), ")")));
     std::vector<PartialGradient>& results = node.results();
+    if (node.loop() && !done) RETURN_IF_ERROR(loops_->bring_in(node));
     for (uint32_t i = 0; i < results.size(); ++i) {
       if (!results[i].valid()) no_gradient_.push_back({id, i});
       if (!between_[graph_.inputs(id)[i].node]) results[i] = {};
     }
-    if (options_.gate) gate(node.scope(), results);
+    if (options_.gate) gate(node, results);
     for (uint32_t i = 0; i < results.size(); ++i) {
       if (results[i].valid()) put(graph_.inputs(id)[i], results[i]);
     }
@@ -200,11 +274,24 @@ class Backprop {
     };
     for (Endpoint e : results.of) need(e.node);
     for (Endpoint e : results.indices) need(e.node);
-    while (!stack.empty()) {
-      const NodeId id = stack.back();
-      stack.pop_back();
-      for (const Endpoint& e : graph_.inputs(id)) need(e.node);
-      for (const Endpoint& e : graph_.controls(id)) need(e.node);
+    auto follow = [&] {
+      while (!stack.empty()) {
+        const NodeId id = stack.back();
+        stack.pop_back();
+        for (const Endpoint& e : graph_.inputs(id)) need(e.node);
+        for (const Endpoint& e : graph_.controls(id)) {
+          if (!loops_ || !loops_->places().only_orders(e.node)) need(e.node);
+        }
+        if (loops_) need(loops_->places().push_of(id));
+      }
+    };
+    follow();
+    if (loops_) {
+      for (NodeId trigger : loops_->places().triggers()) {
+        auto sources = graph_.controls(trigger);
+        if (std::any_of(sources.begin(), sources.end(), [&](const Endpoint& e) { return needed[e.node]; })) need(trigger);
+      }
+      follow();
     }
     for (NodeId id = num_forward_; id < graph_.num_nodes(); ++id) {
       if (!needed[id]) edit_.remove(id);
@@ -212,7 +299,7 @@ class Backprop {
   }
 
   // control_flow_ops.tuple(): none of an op's gradients is there before all of them are.
-  void gate(const std::string& node_scope, std::vector<PartialGradient>& results) {
+  void gate(NodeGradient& node, std::vector<PartialGradient>& results) {
     std::vector<NodeId> sources;
     for (const PartialGradient& g : results) {
       if (g.valid()) sources.push_back(g.values.node);
@@ -222,12 +309,13 @@ class Backprop {
     sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
     std::string_view device = graph_.requested_device(sources.front());
     bool one_device = std::all_of(sources.begin(), sources.end(), [&](NodeId s) { return graph_.requested_device(s) == device; });
-    const std::string scope = edit_.unique_name(cat(node_scope, "/tuple"));
-    NodeId gate = edit_.add({.name = cat(scope, "/group_deps"), .op = "NoOp", .controls = sources, .device = std::string(one_device ? device : "")});
+    const std::string scope = edit_.unique_name(cat(node.scope(), "/tuple"));
+    auto add = [&](NewNode added) { return node.loop() ? loops_->places().add(std::move(added), node.loop()->place()) : edit_.add_output(std::move(added)); };
+    NodeId gate = add({.name = cat(scope, "/group_deps"), .op = "NoOp", .controls = sources, .device = std::string(one_device ? device : "")}).node;
     for (PartialGradient& g : results) {
       if (!g.valid()) continue;
-      g.values = value_of(edit_.add_output({.name = cat(scope, "/control_dependency"), .op = "Identity", .inputs = {{g.values.node, g.values.slot}},
-                                            .controls = {gate}, .colocate_with = {g.values.node}}));
+      g.values = value_of(add({.name = cat(scope, "/control_dependency"), .op = "Identity", .inputs = {{g.values.node, g.values.slot}},
+                               .controls = {gate}, .colocate_with = {g.values.node}}));
     }
   }
 
@@ -243,6 +331,8 @@ class Backprop {
   std::vector<bool> reached_, between_;  // by forward node
   std::vector<int64_t> pending_;         // by forward node: readers between it and the loss that are still to come
   std::deque<NodeId> ready_;
+  std::vector<NodeId> between_nodes_;
+  std::optional<LoopGradients> loops_;  // if there are loops between the loss and the xs
   std::unordered_map<NodeId, std::vector<std::vector<PartialGradient>>> gradients_;  // by output: what arrived
   std::vector<std::pair<NodeId, uint32_t>> no_gradient_;  // inputs for which a gradient function had none
 };

@@ -112,6 +112,16 @@ TEST_CASE("a clone reads its own copies, and what is not copied from where it wa
   CHECK(e.graph().attrs(e.graph().find("tower_1/w/read")).texts("_class") == std::vector<std::string>{"loc:@tower_1/w"});
 }
 
+TEST_CASE("a clone of a loop is another loop") {
+  Edited e(R"({"node": [{"name": "x", "op": "Const", "attr": {"value": 1}},
+                        {"name": "enter", "op": "Enter", "input": ["x"], "attr": {"frame_name": "loop"}}]})");
+  const NodeId enter[] = {e.at("enter").node};
+  e.edit->clone(enter, [](std::string_view name) { return cat("tower_1/", name); });
+  CHECK(e.finish() == "");
+  CHECK(e.graph().attrs(e.graph().find("enter")).text("frame_name") == "loop");
+  CHECK(e.graph().attrs(e.graph().find("tower_1/enter")).text("frame_name") == "tower_1/loop");
+}
+
 TEST_CASE("a removed node is gone; who reads it is a problem") {
   Edited e(kSmall);
   NodeId wait = e.edit->add({.name = "wait", .op = "NoOp", .controls = {e.at("loss").node}});

@@ -1,0 +1,121 @@
+#include "core/train/loops/forward_loops.h"
+
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/graph/node_order.h"
+
+namespace emplace {
+namespace {
+
+// A graph in work has nodes that read later ones.
+std::vector<NodeId> in_order(const Graph& graph) {
+  const NodeOrder found = tensorflow_order(graph, {});
+  std::vector<NodeId> order(graph.num_nodes());
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) order[found.new_id.empty() ? id : found.new_id[id]] = id;
+  return order;
+}
+
+}  // namespace
+
+Result<ForwardLoops> ForwardLoops::find(const Graph& graph) {
+  const std::vector<NodeId> order = in_order(graph);
+  ASSIGN_OR_RETURN(FrameMap frames, FrameMap::find(graph, nullptr, order));
+  ForwardLoops loops(graph, std::move(frames));
+  loops.describe_loops(order);
+  loops.find_sides(order);
+  return loops;
+}
+
+ForwardLoops::ForwardLoops(const Graph& graph, FrameMap frames)
+    : graph_(&graph), frames_(std::move(frames)), loops_(frames_.size()), num_conds_(frames_.size()) {}
+
+bool ForwardLoops::is_loop_switch(NodeId node) const {
+  return frames_.control(node) == Control::kSwitch && graph_->op(graph_->inputs(node)[1].node) == "LoopCond";
+}
+
+bool ForwardLoops::is_loop_merge(NodeId node) const {
+  auto inputs = graph_->inputs(node);
+  return frames_.control(node) == Control::kMerge &&
+         std::any_of(inputs.begin(), inputs.end(), [&](const Endpoint& e) { return frames_.control(e.node) == Control::kNextIteration; });
+}
+
+void ForwardLoops::describe_loops(std::span<const NodeId> order) {
+  for (NodeId id : order) {
+    const FrameId frame = frames_.of(id);
+    if (frame == kRootFrame) continue;
+    ForwardLoop& loop = loops_[frame];
+    if (frames_.control(id) == Control::kEnter && loop.frame_name.empty()) {
+      loop.frame_name = graph_->attrs(id).text("frame_name");
+      loop.parallel_iterations = graph_->attrs(id).integer("parallel_iterations");
+      loop.outer = frames_.parent(frame);
+    }
+    if (frames_.control(id) == Control::kExit) loop.exits.push_back(id);
+    if (is_loop_switch(id) && loop.body_value.node == kNoNode) loop.body_value = {id, 1};
+    if (graph_->op(id) == "Identity" && loop.body_start == kNoNode && graph_->inputs(id)[0] == loop.body_value) loop.body_start = id;
+    loop.pops_stacks |= graph_->op(id) == "StackPopV2";
+    if (graph_->op(id) != "LoopCond") continue;
+    loop.loop_cond = id;
+    ++num_conds_[frame];
+  }
+}
+
+Status ForwardLoops::check(FrameId frame) const {
+  const ForwardLoop& loop = loops_[frame];
+  if (num_conds_[frame] != 1) {
+    return invalid_argument(cat("loop '", loop.frame_name, "' has ", num_conds_[frame], " LoopCond nodes, and only with one of them it has gradients"));
+  }
+  if (loop.pops_stacks) return unimplemented(cat("second-order gradient: loop '", loop.frame_name, "' computes gradients itself"));
+  if (loop.body_value.node == kNoNode) return invalid_argument(cat("loop '", loop.frame_name, "' has no Switch that its LoopCond '", graph_->name(loop.loop_cond), "' tells what to do"));
+  return ok_status();
+}
+
+CondId ForwardLoops::common(CondId a, CondId b) const {
+  while (a != b) {
+    CondId& deeper = sides_[a].depth >= sides_[b].depth ? a : b;
+    deeper = sides_[deeper].outer;
+  }
+  return a;
+}
+
+CondId ForwardLoops::side_below(CondId outer, Endpoint pred, uint32_t branch) {
+  auto [known, is_new] = known_sides_.try_emplace({outer, pred.node, pred.slot, branch}, static_cast<CondId>(sides_.size()));
+  if (is_new) sides_.push_back({outer, pred, branch, sides_[outer].depth + 1});
+  return known->second;
+}
+
+// A loop begins outside of all conditionals; what comes out of it is on the
+// side where the loop is.
+void ForwardLoops::find_sides(std::span<const NodeId> order) {
+  side_of_.assign(graph_->num_nodes(), kNoCond);
+  std::vector<CondId> around(loops_.size(), kNoCond);
+  for (NodeId id : order) {
+    const Control control = frames_.control(id);
+    const FrameId frame = frames_.of(id);
+    if (frame == kRootFrame || control == Control::kTrigger) continue;
+    auto inputs = graph_->inputs(id);
+    if (control == Control::kEnter) around[frame] = deepest(around[frame], side_of(inputs[0]));
+    if (control == Control::kExit) side_of_[id] = around[frame];
+    if (control == Control::kEnter || control == Control::kExit) continue;
+    CondId side = kNoCond;
+    if (control == Control::kMerge) {
+      if (!is_loop_merge(id)) side = side_of(inputs[0]);
+      for (const Endpoint& e : inputs) side = common(side, side_of(e));
+    } else {
+      for (const Endpoint& e : inputs) side = deepest(side, side_of(e));
+      for (const Endpoint& e : graph_->controls(id)) side = deepest(side, side_of_[e.node]);
+    }
+    side_of_[id] = side;
+    if (control != Control::kSwitch || is_loop_switch(id)) continue;
+    const CondId no = side_below(side, inputs[1], 0);
+    sides_of_switch_[id] = {no, side_below(side, inputs[1], 1)};
+  }
+}
+
+CondId ForwardLoops::side_of(Endpoint tensor) const {
+  auto of_switch = sides_of_switch_.find(tensor.node);
+  if (of_switch == sides_of_switch_.end()) return side_of_[tensor.node];
+  return tensor.slot == 0 ? of_switch->second.first : of_switch->second.second;
+}
+
+}  // namespace emplace

@@ -1,0 +1,234 @@
+// LoopGradients: gradients of the ops of control flow inside of loops (control_flow_grad.py), and zeros.
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/train/loops/loop_gradients.h"
+
+namespace emplace {
+namespace {
+
+constexpr int64_t kLargeZeros = 1000;  // TensorFlow makes a constant of zeros below this size, a Fill from it on
+
+Value value_of(Endpoint e) { return {e.node, e.slot}; }
+Endpoint endpoint_of(Value v) { return {v.node, v.slot}; }
+
+bool is_handle(const NodeGradient& node, Value v) { return node.type(v) == DType::kResource; }
+
+// What a handle refers to.
+Value read(NodeGradient& node, Value handle, DType type) { return node.add("ReadVariableOp", {handle}, {{"dtype", AttrValue::of(type)}}, {}); }
+
+Value zeros_of_shape(NodeGradient& node, DType type, const Shape& shape, const std::string& name) {
+  const int64_t count = shape.checked_num_elements().value_or(kLargeZeros);
+  if (count < kLargeZeros) {
+    Tensor zeros = Tensor::allocate(type, shape).take();
+    std::fill_n(static_cast<std::byte*>(zeros.raw()), zeros.size_bytes(), std::byte{0});
+    return node.constant(std::move(zeros), name);
+  }
+  Value dims = node.ints({shape.dims().begin(), shape.dims().end()}, cat(name, "/shape_as_tensor"));
+  return node.add("Fill", {dims, node.scalar(type, 0, cat(name, "/Const"))}, {}, name);
+}
+
+Value filled_zeros(NodeGradient& node, Value like) {
+  Value shape = node.add("Shape", {like}, {}, {});
+  return node.add("Fill", {shape, node.scalar(node.type(like), 0, "zeros/Const")}, {}, "zeros");
+}
+
+}  // namespace
+
+// In the loop, or outside, where `node` adds.
+Value LoopGradients::zeros_of(NodeGradient& node, Value like, std::string_view name) {
+  return node.shape(like).fully_known() ? zeros_of_shape(node, node.type(like), node.shape(like), std::string(name)) : filled_zeros(node, like);
+}
+
+Value LoopGradients::zeros_for_exit(NodeId exit, const std::string& scope) {
+  NodeGradient node(places_.edit, exit, false);
+  node.set_scope(scope);
+  node.set_loop(loop_of(exit, true));
+  if (node.loop() || node.shape({exit, 0}).fully_known()) return zeros_of(node, {exit, 0}, "zeros");
+  return node.add("ZerosLike", {{exit, 0}}, {}, "zeros_like");
+}
+
+Value LoopGradients::zeros(NodeGradient& node, NodeId id, uint32_t slot, std::span<const PartialGradient> arrived) {
+  if (places_.loops.is_loop_switch(id)) return {};
+  const std::string_view op = places_.edit.graph().op(id);
+  return op == "Switch" || op == "RefSwitch" ? zeros_beside(node, id, slot, arrived[1 - slot]) : zeros_of(node, {id, slot}, "Const");
+}
+
+// The side of a conditional from which no gradient comes: zeros in the iterations that took it.
+Value LoopGradients::zeros_beside(NodeGradient& node, NodeId id, uint32_t slot, const PartialGradient& other) {
+  Value input = value_of(places_.edit.graph().inputs(id)[0]), pred = value_of(places_.edit.graph().inputs(id)[1]);
+  if (is_handle(node, input)) input = read(node, input, node.type(other.values));
+  Value zeros = zeros_of(node, input, "Const");
+  return node.add("Switch", {zeros, pred}, {}, {}).output(slot);
+}
+
+Result<bool> LoopGradients::differentiate(NodeGradient& node, NodeId id) {
+  const std::string_view op = places_.edit.graph().op(id);
+  bool known = true;
+  if (op == "Exit" || op == "RefExit") {
+    RETURN_IF_ERROR(of_exit(node, id));
+  } else if (op == "Enter" || op == "RefEnter") {
+    of_enter(node, id);
+  } else if (op == "NextIteration" || op == "RefNextIteration") {
+    node.pass_on(0, 0);
+  } else if (op == "Switch" || op == "RefSwitch") {
+    if (places_.loops.is_loop_switch(id)) {
+      RETURN_IF_ERROR(of_loop_switch(node, id));
+    } else {
+      of_side_switch(node, id);
+    }
+  } else if (op == "Merge" || op == "RefMerge") {
+    if (places_.loops.is_loop_merge(id)) {
+      of_loop_merge(node, id);
+    } else {
+      known = of_side_merge(node, id);
+    }
+  } else {
+    known = false;
+  }
+  RETURN_IF_ERROR(places_.take_status());
+  return known;
+}
+
+// A handle that only one side reads has got no zeros yet.
+void LoopGradients::of_side_switch(NodeGradient& node, NodeId id) {
+  Value sides[] = {node.grad(0), node.grad(1)};
+  for (uint32_t slot = 0; slot < 2; ++slot) {
+    if (!sides[slot].valid()) sides[slot] = zeros_beside(node, id, slot, {sides[1 - slot], {}, {}});
+  }
+  node.set(0, node.add("Merge", {sides[0], sides[1]}, {}, "cond_grad"));
+}
+
+Status LoopGradients::bring_in(NodeGradient& node) {
+  const Site here{node.scope(), {}};
+  for (PartialGradient& result : node.results()) {
+    if (!result.valid()) continue;
+    result.values = value_of(node.loop()->bring(endpoint_of(result.values), here));
+    if (result.is_slices()) result.indices = value_of(node.loop()->bring(endpoint_of(result.indices), here));
+  }
+  return places_.take_status();
+}
+
+Status LoopGradients::of_exit(NodeGradient& node, NodeId id) {
+  LoopGradient* inside = node.loop();
+  node.set_loop(inside->outer());
+  Value gradient = node.grad(0);
+  node.set_loop(inside);
+  node.set(0, value_of(inside->enter(site(node, id), "b_exit", endpoint_of(gradient))));
+  return ok_status();
+}
+
+// Visited twice: from the Exit, and from the body of the iteration before.
+Status LoopGradients::of_loop_switch(NodeGradient& node, NodeId id) {
+  State& state = *state_of(places_.loops.of(id));
+  auto merge = state.merges.find(id);
+  if (merge == state.merges.end()) {
+    if (!node.arrived(0).valid()) {
+      const Graph& g = places_.edit.graph();
+      return invalid_argument(cat("the variable of loop '", places_.loops.loop(places_.loops.of(id)).frame_name, "' that '", g.name(id), "' (", g.op(id),
+                                  ") passes on has no Exit, so no gradient can enter there; add an Exit that reads '", g.name(id), "'"));
+    }
+    Value first = node.grad(0);
+    node.set(0, node.add("Merge", {first, first}, {}, "b_switch"));
+    state.merges[id] = endpoint_of(node.results()[0].values);
+  } else if (node.arrived(1).valid()) {
+    state.gradient->close(site(node, id), merge->second, endpoint_of(node.grad(1)));
+  }
+  return ok_status();
+}
+
+// To the Enter after the last iteration, else to the NextIteration. Colocated with what arrives, and with nothing else.
+void LoopGradients::of_loop_merge(NodeGradient& node, NodeId id) {
+  const Graph& g = places_.edit.graph();
+  const Endpoint arrived = endpoint_of(node.grad(0));
+  Endpoint at = node.loop()->add({.name = cat(node.scope(), "/Switch"), .op = "Switch", .inputs = {arrived, node.loop()->condition()}, .colocate_with = {arrived.node}});
+  auto inputs = g.inputs(id);
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    const std::string_view op = g.op(inputs[i].node);
+    node.set(static_cast<int>(i), {at.node, op == "NextIteration" || op == "RefNextIteration" ? 1U : 0U});
+  }
+}
+
+// False if the inputs are not the two sides of one conditional.
+bool LoopGradients::of_side_merge(NodeGradient& node, NodeId id) {
+  auto inputs = places_.edit.graph().inputs(id);
+  if (inputs.size() != 2) return false;
+  const CondId first_id = places_.loops.side_of(inputs[0]), second_id = places_.loops.side_of(inputs[1]);
+  if (first_id == kNoCond || second_id == kNoCond) return false;
+  const CondSide &first = places_.loops.side(first_id), &second = places_.loops.side(second_id);
+  if (first.outer != second.outer || !(first.pred == second.pred) || first.branch == second.branch) return false;
+  const Endpoint arrived = endpoint_of(node.grad(0));
+  const Endpoint pred = node.loop()->bring(first.pred, site(node, id));
+  Endpoint at = node.loop()->add({.name = cat(node.scope(), "/cond_grad"), .op = "Switch", .inputs = {arrived, pred}, .colocate_with = {arrived.node}});
+  node.set(0, {at.node, first.branch});
+  node.set(1, {at.node, second.branch});
+  return true;
+}
+
+void LoopGradients::of_enter(NodeGradient& node, NodeId id) {
+  LoopGradient* inside = node.loop();
+  const Site here = site(node, id);
+  if (!places_.edit.graph().attrs(id).flag("is_constant")) {
+    node.set(0, value_of(inside->exit(here, "Exit", endpoint_of(node.grad(0)))));
+    return;
+  }
+  if (node.arrived(0).is_slices()) return sum_slices(node, id);
+  const Value step = node.grad(0);
+  node.set_loop(inside->outer());
+  Value zero;
+  if (node.shape(step).fully_known()) {
+    zero = zeros_of_shape(node, node.type(step), node.shape(step), "b_acc");
+  } else {
+    Value input = node.input(0);
+    zero = zeros_of(node, is_handle(node, input) ? read(node, input, node.type(step)) : input, "b_acc");
+  }
+  node.set_loop(inside);
+  node.set(0, value_of(inside->accumulate(here, {.initial = endpoint_of(zero), .op = "AddV2", .name = "Add", .step = endpoint_of(step)})));
+}
+
+// Of an invariant that iterations take rows of: all their slices, one behind the other, begun with a row of zeros.
+void LoopGradients::sum_slices(NodeGradient& node, NodeId id) {
+  LoopGradient* inside = node.loop();
+  const Site here = site(node, id);
+  const PartialGradient step = node.arrived(0);
+  const DType type = node.type(step.values), index_type = node.type(step.indices);
+  node.set_loop(inside->outer());
+  Value whole = node.input(0);
+  if (is_handle(node, whole)) whole = read(node, whole, type);
+  Value shape = node.shape_of(whole);
+  Value row_shape = node.concat({node.ints({1}, "concat/values_0"), node.slice(shape, 1)});
+  Value row = node.add("Fill", {row_shape, node.scalar(type, 0, "zeros/Const")}, {}, "zeros");
+  Value first = node.ints({0}, "Const", index_type);
+  node.set_loop(inside);
+  auto join = [&](Value initial, Value next) {
+    const Value axis = node.index(0, "concat/axis");
+    return value_of(inside->accumulate(here, {.initial = endpoint_of(initial), .op = "ConcatV2", .name = "concat", .step = endpoint_of(next), .last = endpoint_of(axis)}));
+  };
+  Value indices = join(first, step.indices);
+  node.set_slices(0, join(row, step.values), indices, shape);
+}
+
+void LoopGradients::finish(const std::string& scope) {
+  GraphEditor& edit = places_.edit;
+  for (const auto& state : states_) {
+    for (const auto& [id, merge] : state->merges) {
+      auto inputs = edit.graph().inputs(merge.node);
+      if (!(inputs[0] == inputs[1])) continue;
+      NodeGradient node(edit, merge.node, false);
+      node.set_scope(scope);
+      Value zeros;
+      if (node.shape(value_of(merge)).fully_known()) {
+        node.set_loop(state->gradient.get());
+        zeros = zeros_of(node, value_of(merge), "Const");
+      } else {
+        node.set_loop(state->gradient->outer());
+        zeros = filled_zeros(node, value_of(edit.graph().inputs(inputs[0].node)[0]));
+        node.set_loop(state->gradient.get());
+      }
+      const Value next = node.add("NextIteration", {zeros}, {}, {});
+      if (next.valid()) edit.set_input(merge.node, 1, endpoint_of(next));
+    }
+  }
+}
+
+}  // namespace emplace
