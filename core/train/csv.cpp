@@ -191,18 +191,24 @@ class TableReader {
     return false;
   }
 
+  /// Text where numbers are wanted, and no number beside it: one bad field does not make a header of a row. A column's
+  /// own index counts as a name, as pandas writes it.
   bool first_line_is_header() const {
     for (bool named : by_name_) {
       if (named) return true;
     }
+    bool text = false;
     for (size_t i = 0; i < selections_.size(); ++i) {
       if (selections_[i].dtype == DType::kString) continue;
       for (int64_t c : table_.columns[i]) {
+        std::string_view word = trimmed(fields_[static_cast<size_t>(c)].text);
         double value = 0;
-        if (!parse_number(trimmed(fields_[static_cast<size_t>(c)].text), value)) return true;
+        bool number = parse_number(word, value);
+        if (number && value != static_cast<double>(c)) return false;
+        text |= !number && !word.empty();
       }
     }
-    return false;
+    return text;
   }
 
   bool read_rows() {
@@ -230,7 +236,8 @@ class TableReader {
     double value = 0;
     if (!parse_number(word, value)) {
       problems_.add(at, word.empty() ? cat("column ", c, ": an empty field, wanted a number")
-                                     : cat("column ", c, ": found '", word.substr(0, 40), "', wanted a number"));
+                                     : cat("column ", c, ": found '", word.substr(0, 40), "', wanted a number"),
+                    table_.lines.size() == 1 ? "a first line with numbers is a row; \"header\": true beside the file makes it a header" : "");
       return false;
     }
     value = value * s.scale + s.offset;

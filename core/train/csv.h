@@ -26,8 +26,8 @@ struct CsvTable {
   std::vector<int64_t> lines;    // per row: where it begins in the text
 };
 
-/// `header`: is the first line one? Nothing: if a field of it that a selection wants as a number is none. A problem
-/// leaves the table without arrays.
+/// `header`: is the first line one? Nothing: if fields of it that a selection wants as numbers are text, and none of them
+/// is a number (other than its column's own). A problem leaves the table without arrays.
 CsvTable read_csv(const Source& source, std::optional<bool> header, const std::vector<CsvSelection>& selections, Problems& problems);
 
 /// Where field `column` of the line that begins at `line` stands.

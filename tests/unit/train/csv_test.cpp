@@ -33,6 +33,16 @@ TEST_CASE("CSV: ranges, single columns and names; a header line is noticed") {
   CHECK(floats(r.table.arrays[2]) == std::vector<float>{3, 1, 7, 5});
 }
 
+TEST_CASE("CSV: a first row with a bad field is no header") {
+  CHECK(read("1,x\n3,4\n", {all()}).problems.starts_with("d.csv:1:3: column 1: found 'x', wanted a number"));
+  CHECK(read("1,,0\n3,4,1\n", {all()}).problems.starts_with("d.csv:1:3: column 1: an empty field"));
+  CHECK(read("1e999,2\n3,4\n", {all()}).problems.starts_with("d.csv:1:1: column 0: found '1e999'"));
+  CHECK(read("1,x\n3,4\n", {all()}).problems.find("\"header\": true") != std::string::npos);
+  CHECK(read("1,x\n3,4\n", {all()}, true).problems.empty());
+  CHECK(read("0,1,label\n3,4,5\n", {all()}).table.lines.size() == 1);  // as pandas writes it
+  CHECK(read(",a,b\n0,4,5\n", {all()}).table.lines.size() == 1);
+}
+
 TEST_CASE("CSV: quotes, CRLF, a byte order mark, blank lines, no newline at the end") {
   Read r = read("\xef\xbb\xbf\"1\",\" 2 \"\r\n\r\n-3.5e1,4", {all()});
   REQUIRE(r.problems.empty());
