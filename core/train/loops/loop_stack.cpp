@@ -4,12 +4,24 @@
 #include "core/train/loops/loop_gradient.h"
 
 namespace emplace {
+namespace {
+
+// A read is where its variable is. Where the reader of the value is asked to be elsewhere (a tower's, its parameters on another
+// device), TensorFlow's stack, which belongs to both, has no place.
+bool belongs_elsewhere(const Graph& g, NodeId value, const std::vector<NodeId>& readers) {
+  if (g.op(value) != "ReadVariableOp" || readers.empty()) return false;
+  while (g.node(value).num_inputs > 0) value = g.inputs(value)[0].node;
+  const std::string_view variable = g.requested_device(value), reader = g.requested_device(readers.front());
+  return !variable.empty() && !reader.empty() && variable != reader;
+}
+
+}  // namespace
 
 Endpoint LoopGradient::from_stack(Endpoint tensor, const Site& site) {
   const DType type = base_type(places_.edit.type(tensor));
   const CondId side = places_.of(tensor).side;
   Site of_stack = site;
-  of_stack.colocate_with.push_back(tensor.node);
+  if (!belongs_elsewhere(places_.edit.graph(), tensor.node, site.colocate_with)) of_stack.colocate_with.push_back(tensor.node);
   Endpoint size = places_.edit.constant(cat(site.scope, "/Const"), Tensor::scalar<int32_t>(-1), of_stack.colocate_with);
   Endpoint stack = places_.add(of_stack, "f_acc", "StackV2", {size}, Place{}, {{"elem_type", AttrValue::of(type)}});
   const NodeId push = add_push(stack, tensor, side, site);
