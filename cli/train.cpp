@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include "cli/train_printer.h"
 #include "core/base/cat.h"
 #include "core/base/sha256.h"
+#include "core/base/text_file.h"
 #include "core/formats/graph_writer.h"
 #include "core/graph/lookup.h"
 #include "core/report/placement_log.h"
@@ -119,10 +121,10 @@ class TrainCommand {
   Status write_graph_out(const GraphFile& file) {
     const std::string& path = options_.train.graph_out;
     if (path.empty()) return ok_status();
-    std::ofstream out(path, std::ios::binary);
-    out << write_graph(file);
-    out.close();
-    return out ? ok_status() : usage_error(invalid_argument(cat("--graph-out: cannot write '", path, "'")));
+    Status written = write_text_file(path, write_graph(file));
+    usage_error_ = written.code() == Code::kInvalidArgument;
+    write_failed_ = !written.ok() && !usage_error_;
+    return written.with_context("--graph-out");
   }
 
   /// The loss as the graph file has it: that of a step may be a mean over towers.
@@ -212,7 +214,13 @@ class TrainCommand {
       if (!checkpoint.ok()) return usage_error(checkpoint.status().with_context("--restore"));
       restored_ = checkpoint.take();
     }
-    if (restored_ && restored_->seed != 0) request_.seed = static_cast<int64_t>(restored_->seed);
+    if (restored_ && restored_->seed != 0) {
+      const auto seed = static_cast<int64_t>(restored_->seed);
+      if (options_.pipeline.given.contains("seed") && request_.seed != seed) {
+        log_.warning(cat("--seed ", request_.seed, " is not used: the checkpoint goes on with seed ", seed));
+      }
+      request_.seed = seed;
+    }
     if (restored_ && !restored_->graph_sha256.empty() && restored_->graph_sha256 != sha256()) {
       log_.warning("the checkpoint was written by another version of this graph file");
     }
@@ -288,22 +296,20 @@ class TrainCommand {
   Status check_plot() const {
     const std::string& path = options_.train.plot;
     if (path.empty() || std::ofstream(path, std::ios::binary | std::ios::app)) return ok_status();
-    return invalid_argument(cat("--plot: cannot write '", path, "'"));
+    return invalid_argument(cat("--plot: cannot write '", path, "': ", std::strerror(errno)));
   }
 
   Status draw(const CurveRecorder& curves) {
     const std::string& path = options_.train.plot;
     if (path.empty()) return ok_status();
-    std::ofstream out(path, std::ios::binary);
-    out << plot_svg(cat(pipeline_.path(), request_.optimizer.empty() ? "" : cat(", ", request_.optimizer)), curves.curves());
-    out.close();
-    return out ? ok_status() : unavailable(cat("--plot: cannot write '", path, "'"));
+    const std::string title = cat(pipeline_.path(), request_.optimizer.empty() ? "" : cat(", ", request_.optimizer));
+    return write_text_file(path, plot_svg(title, curves.curves())).with_context("--plot");
   }
 
   int report(const Status& status) {
-    if (!usage_error_ && !data_problem_) return report_failure(pipeline_, status, log_);
-    usage_error_ ? log_.error(status.message()) : log_.problem(status.message());
-    return usage_error_ ? 2 : 3;
+    if (!usage_error_ && !write_failed_ && !data_problem_) return report_failure(pipeline_, status, log_);
+    data_problem_ ? log_.problem(status.message()) : log_.error(status.message());
+    return usage_error_ ? 2 : write_failed_ ? 1 : 3;
   }
 
   /// Of what failed after planning.
@@ -333,7 +339,7 @@ class TrainCommand {
   std::optional<CheckpointFolder> folder_;
   std::optional<Checkpoint> restored_;
   TrainResult result_;
-  bool usage_error_ = false, data_problem_ = false;
+  bool usage_error_ = false, data_problem_ = false, write_failed_ = false;
 };
 
 }  // namespace

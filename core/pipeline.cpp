@@ -5,10 +5,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
+#include "core/base/text_file.h"
 #include "core/base/units.h"
 #include "core/device/growth.h"
 #include "core/formats/sound_part.h"
@@ -24,13 +24,6 @@ constexpr std::array<std::string_view, 6> kStageNames = {"load", "validate", "pl
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-Status write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  return out ? ok_status() : invalid_argument(cat("cannot write '", path, "'"));
 }
 
 const char* environment(const char* name) { return std::getenv(name); }
@@ -61,6 +54,7 @@ int exit_code(Stage stage, const Status& status) {
 int Pipeline::exit_code(const Status& status) const {
   if (status.ok()) return 0;
   if (usage_error_) return 2;
+  if (write_failed_) return 1;
   if (numerics_ && numerics_->nodes_found() > 0 && status.code() == Code::kFailedPrecondition) return 7;
   return emplace::exit_code(stage_, status);
 }
@@ -190,6 +184,12 @@ Status Pipeline::place_nodes() {
   return placement.take_status();
 }
 
+Status Pipeline::written(Status status, std::string_view option) {
+  if (status.ok()) return status;
+  (status.code() == Code::kInvalidArgument ? usage_error_ : write_failed_) = true;
+  return status.with_context(option);
+}
+
 /// The session's lines, unless ops will start and the eager ones take their place.
 Status Pipeline::log_placement(const std::string& text) {
   bool wanted = !options_.placing.log_device_placement.empty() && !(options_.placing.log_eagerly && last_ > Stage::kPartition);
@@ -203,10 +203,7 @@ Status Pipeline::write_log_lines(const std::string& text) {
     std::fputs(text.c_str(), to == "stdout" ? stdout : stderr);
     return ok_status();
   }
-  std::ofstream out(to, std::ios::binary | std::ios::app);
-  out << text;
-  out.close();
-  return out ? ok_status() : usage_error(invalid_argument(cat("--log-device-placement: cannot write '", to, "'")));
+  return written(write_text_file(to, text, true), "--log-device-placement");
 }
 
 Status Pipeline::find_copies() {
@@ -216,8 +213,7 @@ Status Pipeline::find_copies() {
   if (gates.code() == Code::kInvalidArgument) return usage_error(std::move(gates));
   RETURN_IF_ERROR(std::move(gates));
   if (o.placement_out.empty()) return ok_status();
-  Status written = write_file(o.placement_out, save_placement(file_->graph, devices_, *placement_));
-  return written.ok() ? written : usage_error(written.with_context("--placement-out"));
+  return written(write_text_file(o.placement_out, save_placement(file_->graph, devices_, *placement_)), "--placement-out");
 }
 
 Result<std::vector<PlannedMemory>> Pipeline::planned_memory() {
@@ -298,8 +294,8 @@ void Pipeline::begin_step(int64_t step) {
 Status Pipeline::end_steps(Status ran) {
   if (ran.ok()) ran = numerics_status();
   if (!trace_) return ran;
-  Status written = write_file(options_.run.trace, trace_json(file_->graph, devices_, *trace_));
-  return ran.ok() && !written.ok() ? usage_error(written.with_context("--trace")) : ran;
+  Status saved = write_text_file(options_.run.trace, trace_json(file_->graph, devices_, *trace_));
+  return ran.ok() ? written(std::move(saved), "--trace") : ran;
 }
 
 Status Pipeline::run_steps() {

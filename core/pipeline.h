@@ -97,6 +97,8 @@ class Pipeline {
   Status restore();
   Status first_problem() const;
   Status usage_error(Status status) { return usage_error_ = true, status; }
+  /// What came of writing the file of an option.
+  Status written(Status status, std::string_view option);
   Status log_placement(const std::string& text);
   Status write_log_lines(const std::string& text);
   StepObserver* make_observer();
@@ -109,6 +111,7 @@ class Pipeline {
   Stage last_ = Stage::kExecute;
   Stage stage_ = Stage::kLoad;
   bool usage_error_ = false;  // what failed was an option
+  bool write_failed_ = false;  // or a file that an option names took no more
   std::shared_ptr<const Source> source_;
   Problems problems_;
   std::unique_ptr<GraphFile> file_;
