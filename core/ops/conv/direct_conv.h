@@ -78,6 +78,7 @@ class DirectConv {
   }
   /// Sets the tile's taps; through each, where what a pixel multiplies begins, `zeros_` outside.
   void point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel, std::vector<const T*>& pointers) const;
+  void look_ahead(gemm::TileArgs<T>& t, const Job& job, int64_t pixel) const;
   void copy_band(const T* image, int64_t first_row, int64_t rows, T* band) const;
   /// All channels of the tile's pixels, whose first is at `out`. `pointers`: the tile's, if it has any.
   void multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::vector<const T*>* pointers) const;

@@ -11,6 +11,13 @@
 
 namespace emplace::gemm {
 
+/// Memory that is wanted soon: `count` pieces of kAheadBytes, `step` bytes apart.
+struct Ahead {
+  const char* at = nullptr;
+  int64_t step = 0, count = 0;
+};
+inline constexpr int64_t kAheadBytes = 128;
+
 template <class T>
 struct TileArgs {
   int rows;           // 1 .. max_rows
@@ -30,6 +37,9 @@ struct TileArgs {
   T* c;               // row i at c + i * c_step
   int64_t c_step;
   bool accumulate;    // add to what c holds
+  // What the tiles that follow read or write, asked for piece by piece while the products are summed: all at once would keep b
+  // waiting. If there is any, there is one in ahead[0].
+  Ahead ahead[2];
 };
 
 /// y[0, n) (+)= sum over p < k of x[p * x_step] * b[p * b_step + j]: a row times a matrix, reading b once and in order.

@@ -98,32 +98,78 @@ struct Sums {
   }
 };
 
+// Asks for the memory ahead of a tile, evenly over its products: some of it before every kDepth of them.
+class AskAhead {
+ public:
+  static constexpr int64_t kDepth = 32;
+  template <class T>
+  explicit AskAhead(const TileArgs<T>& t) : ahead_{t.ahead[0], t.ahead[1]} {
+    const int64_t times = t.taps * ((t.depth + kDepth - 1) / kDepth);
+    for (int i = 0; i < 2 && times > 0; ++i) at_once_[i] = (t.ahead[i].count + times - 1) / times;
+  }
+  void ask() {
+    for (int i = 0; i < 2; ++i) {
+      Ahead& a = ahead_[i];
+      for (int64_t n = a.count < at_once_[i] ? a.count : at_once_[i]; n > 0; --n, --a.count, a.at += a.step) {
+        __builtin_prefetch(a.at);
+        __builtin_prefetch(a.at + kAheadBytes / 2);
+      }
+    }
+  }
+
+ private:
+  Ahead ahead_[2];
+  int64_t at_once_[2] = {};
+};
+
+// Calls product(k) for all k < depth.
+template <bool kAhead, class Product>
+inline __attribute__((always_inline)) void for_depth(int64_t depth, AskAhead* ahead, const Product& product) {
+  if constexpr (kAhead) {
+    for (int64_t k = 0; k < depth;) {
+      ahead->ask();
+      const int64_t end = k + AskAhead::kDepth < depth ? k + AskAhead::kDepth : depth;
+      for (; k < end; ++k) product(k);
+    }
+  } else {
+    for (int64_t k = 0; k < depth; ++k) product(k);
+  }
+}
+
 // Rows of a through one pointer each, elements of a row side by side.
-template <class T, int R, int V>
+template <class T, int R, int V, bool kAhead>
 void tile_pointers(const TileArgs<T>& t) {
   Sums<T, R, V> sums;
   sums.clear();
+  AskAhead ahead(t);
   const T* b = t.b;
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const T* a[R];
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) a[i] = t.row_pointers[tap * t.row_pointer_stride + i];
     if (t.b_offsets) b = t.b + t.b_offsets[tap];
-    for (int64_t k = 0; k < t.depth; ++k, b += t.b_step) sums.add(b, [&](int i) { return a[i][k]; });
+    for_depth<kAhead>(t.depth, &ahead, [&](int64_t k) __attribute__((always_inline)) {
+      sums.add(b, [&](int i) { return a[i][k]; });
+      b += t.b_step;
+    });
   }
   sums.finish(t);
 }
 
 // A column of a side by side: packed panels and transposed matrices.
-template <class T, int R, int V>
+template <class T, int R, int V, bool kAhead>
 void tile_columns(const TileArgs<T>& t) {
   Sums<T, R, V> sums;
   sums.clear();
+  AskAhead ahead(t);
   const T* b = t.b;
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const T* a = t.a_offsets ? t.a + t.a_offsets[tap] : t.a;
     if (t.b_offsets) b = t.b + t.b_offsets[tap];
-    for (int64_t k = 0; k < t.depth; ++k, a += t.a_step, b += t.b_step) sums.add(b, [&](int i) { return a[i]; });
+    for_depth<kAhead>(t.depth, &ahead, [&](int64_t) __attribute__((always_inline)) {
+      sums.add(b, [&](int i) { return a[i]; });
+      a += t.a_step, b += t.b_step;
+    });
   }
   sums.finish(t);
 }
@@ -131,21 +177,25 @@ void tile_columns(const TileArgs<T>& t) {
 template <class T>
 using TileFunction = void (*)(const TileArgs<T>&);
 
-template <class T, int V, bool kPointers, class Rows>
+template <class T, int V, bool kPointers, bool kAhead, class Rows>
 struct TileFunctions;
-template <class T, int V, bool kPointers, size_t... R>
-struct TileFunctions<T, V, kPointers, std::index_sequence<R...>> {
-  static constexpr TileFunction<T> kOf[] = {(kPointers ? &tile_pointers<T, R + 1, V> : &tile_columns<T, R + 1, V>)...};
+template <class T, int V, bool kPointers, bool kAhead, size_t... R>
+struct TileFunctions<T, V, kPointers, kAhead, std::index_sequence<R...>> {
+  static constexpr TileFunction<T> kOf[] = {(kPointers ? &tile_pointers<T, R + 1, V, kAhead> : &tile_columns<T, R + 1, V, kAhead>)...};
 };
+
+// By rows. What is ahead is of interest only to tiles of full width.
+template <class T, bool kPointers>
+const TileFunction<T>* tile_functions(bool narrow, bool ahead) {
+  using Rows = std::make_index_sequence<kMaxRows>;
+  if (narrow) return TileFunctions<T, 1, kPointers, false, Rows>::kOf;
+  return ahead ? TileFunctions<T, 2, kPointers, true, Rows>::kOf : TileFunctions<T, 2, kPointers, false, Rows>::kOf;
+}
 
 template <class T>
 void tile(const TileArgs<T>& t) {
-  using Rows = std::make_index_sequence<kMaxRows>;
-  const bool narrow = t.cols <= kLanes<T>;
-  const TileFunction<T>* functions =
-      t.row_pointers ? (narrow ? TileFunctions<T, 1, true, Rows>::kOf : TileFunctions<T, 2, true, Rows>::kOf)
-                     : (narrow ? TileFunctions<T, 1, false, Rows>::kOf : TileFunctions<T, 2, false, Rows>::kOf);
-  functions[t.rows - 1](t);
+  const bool narrow = t.cols <= kLanes<T>, ahead = t.ahead[0].count > 0;
+  (t.row_pointers ? tile_functions<T, true>(narrow, ahead) : tile_functions<T, false>(narrow, ahead))[t.rows - 1](t);
 }
 
 // Eight rows of b at a time, so that y is read and written once for eight products.
