@@ -7,6 +7,7 @@
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/einsum_equation.h"
+#include "core/ops/einsum_gradient.h"
 #include "core/ops/element.h"
 #include "core/ops/matrix_product.h"
 #include "core/ops/numeric.h"
@@ -159,51 +160,6 @@ Status Einsum::run(KernelContext& c) {
   return write(c, dims, product, order);
 }
 
-std::vector<std::string> split_operands(const std::string& equation) {
-  std::vector<std::string> parts(1);
-  for (size_t i = 0; i < equation.size(); ++i) {
-    if (equation[i] == ',' || equation.substr(i, 2) == "->") {
-      i += equation[i] == '-';
-      parts.emplace_back();
-    } else if (equation[i] != ' ') {
-      parts.back() += equation[i];
-    }
-  }
-  return parts;
-}
-
-// The gradient of an operand: dy with the other operand, in the operand's letters; letters that only this operand has
-// were summed over, so the gradient is the same all along them.
-Status einsum_gradient(GradientContext& g) {
-  std::vector<std::string> parts = split_operands(g.attrs().text("equation"));
-  if (static_cast<int>(parts.size()) != g.num_inputs() + 1) return unimplemented("the gradient of Einsum wants an equation with '->'");
-  const std::string output = parts.back();
-  for (int i = 0; i < g.num_inputs(); ++i) {
-    const std::string own = parts[static_cast<size_t>(i)];
-    const std::string other = g.num_inputs() == 2 ? parts[static_cast<size_t>(1 - i)] : "";
-    std::string kept;
-    for (char c : own) {
-      if (c == '.' || output.find(c) != std::string::npos || other.find(c) != std::string::npos) kept += c;
-    }
-    std::vector<Value> inputs{g.grad(0)};
-    if (g.num_inputs() == 2) inputs.push_back(g.input(1 - i));
-    const std::string equation = g.num_inputs() == 2 ? cat(output, ",", other, "->", kept) : cat(output, "->", kept);
-    Value gradient = g.add("Einsum", inputs, {{"equation", AttrValue::of(equation)}});
-    if (kept != own) {
-      if (own.find('.') != std::string::npos || !g.shape(g.input(i)).fully_known()) {
-        return unimplemented("the gradient of an Einsum that sums over letters of one operand wants its shape, without '...'");
-      }
-      std::vector<int64_t> dims;
-      for (size_t k = 0; k < own.size(); ++k) dims.push_back(kept.find(own[k]) == std::string::npos ? 1 : g.shape(g.input(i)).dim(static_cast<int>(k)));
-      gradient = g.add("BroadcastTo", {g.reshape(gradient, dims), g.shape_of(g.input(i))});
-    } else if (own.find('.') != std::string::npos && !(g.shape(gradient).fully_known() && g.shape(gradient) == g.shape(g.input(i)))) {
-      return unimplemented("the gradient of an Einsum whose '...' may be broadcast");
-    }
-    g.set(i, gradient);
-  }
-  return g.status();
-}
-
 }  // namespace
 
 OpDef einsum_op() {
@@ -214,6 +170,9 @@ OpDef einsum_op() {
       .cpu(kFloating | kComplexes | DTypeSet{DType::kInt32, DType::kInt64}, make<Einsum>)
       .sample("inputs=f32[2,3,4] uniform(-1,1); inputs=f32[2,5,4] uniform(-1,1); equation='bqd,bkd->bqk'")
       .sample("inputs=f32[3,3] uniform(-1,1); equation='ii->i'")
+      .sample("inputs=f32[3,3,2] uniform(-1,1); equation='iij->j'")
+      .sample("inputs=f32[2,3,4,5] uniform(-1,1); equation='a...bc->c...'")
+      .sample("inputs=f32[2,1,3] uniform(-1,1); inputs=f32[4,2] uniform(-1,1); equation='...a,...b->...'")
       .sample("inputs=f32[2,0] ; inputs=f32[0,3]; equation='ij,jk->ik'").gradient(einsum_gradient);
 }
 
