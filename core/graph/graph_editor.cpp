@@ -50,11 +50,19 @@ const Shape& GraphEditor::shape(Endpoint e) const { return typed(e) ? graph_.out
 const Tensor* GraphEditor::value(Endpoint e) { return typed(e) ? shapes_->values().value(e) : nullptr; }
 
 std::string GraphEditor::unique_name(std::string_view name) {
+  std::string made = next_name(name);
+  const std::string key = lower(name), key_made = lower(made);
+  ++names_[key];
+  if (key_made != key) names_[key_made] = 1;
+  return made;
+}
+
+std::string GraphEditor::next_name(std::string_view name) const {
   const std::string key = lower(name);
-  uint32_t asked = names_[key]++;
+  auto known = names_.find(key);
+  uint32_t asked = known == names_.end() ? 0 : known->second;
   if (asked == 0) return std::string(name);
   while (names_.contains(cat(key, "_", asked))) ++asked;
-  names_[cat(key, "_", asked)] = 1;
   return cat(name, "_", asked);
 }
 

@@ -60,6 +60,8 @@ class GraphEditor {
   /// TensorFlow's unique_name(): `name`, else `name_1`, `name_2`, ..., case ignored. For nodes and for name scopes:
   /// `cat(unique_name("gradients"), "/x")`. The name counts as taken from now on.
   std::string unique_name(std::string_view name);
+  /// What unique_name() would make of it now.
+  std::string next_name(std::string_view name) const;
 
   // --- adding; an input that is no node makes no node, so a failure passes through; status() has the first one ---
 

@@ -150,8 +150,7 @@ Value GradientContext::reduced_shape(Value input_shape, Value axes) {
   }
   Value rank = size_of(input_shape);
   Value positive = add("FloorMod", {add("AddV2", {cast(axes, DType::kInt32), rank}, {}, "add"), rank}, {}, "mod");
-  Value ones = add("Fill", {shape_of(positive), index(1, "Fill/value")});
-  return add("DynamicStitch", {range(index(0, "range/start"), rank, index(1, "range/delta")), positive, input_shape, ones},
+  return add("DynamicStitch", {range(index(0, "range/start"), rank, index(1, "range/delta")), positive, input_shape, ones(shape_of(positive), DType::kInt32)},
              {{"N", AttrValue::of(int64_t{2})}});
 }
 

@@ -1,6 +1,7 @@
 #include "core/train/gradient_node.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/base/cat.h"
 #include "core/train/loops/loop_gradient.h"
@@ -14,12 +15,31 @@ Value NodeGradient::grad(int i) {
 }
 
 Value NodeGradient::add(std::string_view op, const std::vector<Value>& inputs, AttrList attrs, std::string_view name) {
-  NewNode node{.name = cat(scope_, "/", name.empty() ? op : name), .op = std::string(op), .attrs = std::move(attrs)};
+  return add_at(op, inputs, std::move(attrs), name, colocate_ ? std::vector<NodeId>{node_} : std::vector<NodeId>{});
+}
+
+// _MultiDeviceAddN() of gradients_util.py.
+Value NodeGradient::add_by_device(const std::vector<Value>& tensors) {
+  std::map<std::string_view, std::vector<Value>> of_device;
+  for (Value v : tensors) {
+    if (!v.valid()) return {};
+    of_device[edit_.graph().requested_device(v.node)].push_back(v);
+  }
+  std::vector<Value> sums;
+  for (const auto& [device, parts] : of_device) sums.push_back(parts.size() == 1 ? parts.front() : add_at("AddN", parts, {}, {}, {parts.front().node}));
+  return sums.size() == 1 ? sums.front() : add("AddN", sums, {}, {});
+}
+
+Value NodeGradient::add_at(std::string_view op, const std::vector<Value>& inputs, AttrList attrs, std::string_view name, std::vector<NodeId> colocate_with) {
+  // What belongs to a node that comes after it ("Sum/reduction_indices") is named below that node's name.
+  const size_t of_other = name.rfind('/');
+  const std::string own = of_other == std::string_view::npos ? cat(scope_, "/", name.empty() ? op : name)
+                                                              : cat(edit_.next_name(cat(scope_, "/", name.substr(0, of_other))), name.substr(of_other));
+  NewNode node{.name = own, .op = std::string(op), .attrs = std::move(attrs), .colocate_with = std::move(colocate_with)};
   for (Value v : inputs) {
     if (!v.valid()) return {};
     node.inputs.push_back({v.node, v.slot});
   }
-  if (colocate_) node.colocate_with = {node_};
   if (waits_for_ != kNoNode) {
     bool waits = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Endpoint& e) {
       return e.node == waits_for_ || std::find(after_.begin(), after_.end(), e.node) != after_.end();

@@ -25,6 +25,7 @@ class NodeGradient final : public GradientContext {
   NodeGradient(GraphEditor& edit, NodeId node, bool colocate) : edit_(edit), node_(node), colocate_(colocate), attrs_(edit.graph().attrs(node)) {}
 
   const std::string& scope() const { return scope_; }
+  NodeId id() const { return node_; }
   bool colocates() const { return colocate_; }
   /// Nodes are added to this loop; null: outside of all loops.
   void set_loop(LoopGradient* loop) { loop_ = loop; }
@@ -64,12 +65,17 @@ class NodeGradient final : public GradientContext {
   void pass_on(int output, int i) override { results_[static_cast<size_t>(i)] = arrived_[static_cast<size_t>(output)]; }
   Status status() const override { return edit_.status(); }
 
+  /// The sum of tensors: those that ask for one device are added up there, colocated with the first of them.
+  Value add_by_device(const std::vector<Value>& tensors);
+
   /// Slices as a tensor.
   Value densify(const PartialGradient& gradient) {
     return gradient.is_slices() ? dense(gradient.values, gradient.indices, gradient.dense_shape) : gradient.values;
   }
 
  private:
+  Value add_at(std::string_view op, const std::vector<Value>& inputs, AttrList attrs, std::string_view name, std::vector<NodeId> colocate_with);
+
   GraphEditor& edit_;
   NodeId node_;
   bool colocate_;

@@ -225,7 +225,8 @@ class Backprop {
     }
     std::vector<Value> dense;
     for (const PartialGradient& g : parts) dense.push_back(node.densify(g));
-    return {node.add("AddN", dense, {}, {}), {}, {}};
+    const bool tensors = std::none_of(parts.begin(), parts.end(), [](const PartialGradient& g) { return g.is_slices(); });
+    return {tensors ? node.add_by_device(dense) : node.add("AddN", dense, {}, {}), {}, {}};
   }
 
   Status differentiate(NodeGradient& node, NodeId id, std::vector<PartialGradient> arrived) {
@@ -239,7 +240,8 @@ class Backprop {
     std::vector<bool> zeros(arrived.size(), false);
     for (uint32_t slot = 0; slot < arrived.size(); ++slot) {
       const DType type = base_type(graph_.output_type({id, slot}));
-      if (arrived[slot].valid() || !carries_gradient(type) || type == DType::kResource || type == DType::kVariant) continue;
+      const bool handle = type == DType::kVariant || (type == DType::kResource && !node.loop());
+      if (arrived[slot].valid() || !carries_gradient(type) || handle) continue;
       arrived[slot].values = node.loop() ? loops_->zeros(node, id, slot, arrived) : node.add("ZerosLike", {{id, slot}}, {}, "zeros_like");
       zeros[slot] = true;
     }

@@ -85,6 +85,8 @@ class LoopGradient {
   Endpoint add(NewNode node);
   /// A tensor as the loop sees it: of a forward iteration, the one of the same iteration; of outside, a loop invariant.
   Endpoint bring(Endpoint tensor, const Site& site);
+  /// A tensor of the forward loop, kept on a stack. `guard`: the handle goes to the side of a conditional where the tensor is, too.
+  Endpoint from_stack(Endpoint tensor, const Site& site, bool guard = true);
   /// A variable of the loop: from outside, the value in the next iteration, to outside.
   Endpoint enter(const Site& site, std::string_view name, Endpoint initial);
   void close(const Site& site, Endpoint merge, Endpoint next);
@@ -101,8 +103,7 @@ class LoopGradient {
   bool is_constant_enter(NodeId node) const;
   NodeId constant_enter(Endpoint tensor) const;
   // Stacks (loop_stack.cpp).
-  Endpoint from_stack(Endpoint tensor, const Site& site);
-  NodeId add_push(Endpoint stack, Endpoint tensor, CondId side, const Site& site);
+  NodeId add_push(Endpoint stack, Endpoint tensor, bool guard, const Site& site);
   Endpoint into_forward(Endpoint stack, FrameId frame, const Site& site);
   Endpoint guarded(Endpoint stack, CondId side, const Site& site);
   NodeId trigger(const Site& site);

@@ -18,9 +18,7 @@ LoopGradient* LoopGradients::loop_of(NodeId node, bool before) const {
   return state ? state->gradient.get() : nullptr;
 }
 
-Site LoopGradients::site(const NodeGradient& node, NodeId id) const {
-  return {node.scope(), colocate_ ? std::vector<NodeId>{id} : std::vector<NodeId>{}};
-}
+Site LoopGradients::site(const NodeGradient& node) { return {node.scope(), node.colocates() ? std::vector<NodeId>{node.id()} : std::vector<NodeId>{}}; }
 
 Result<std::vector<NodeId>> LoopGradients::add_loop(NodeId exit, const std::string& scope) {
   const FrameId frame = places_.loops.of(exit);

@@ -5,8 +5,7 @@
 ///  - it needs what a Python program knows; here the loops are found in the graph itself, so a graph that was read from a
 ///    file has gradients too;
 ///  - slices of a loop variable (not of an invariant) are made dense before they enter the gradients' loop;
-///  - a variable that only one side of a conditional reads gets zeros from the other side (TensorFlow's graph has no
-///    result when an iteration takes that other side);
+///  - the shape of slices that are summed up is asked of the variable, not carried through the loop;
 ///  - no stack is left whose values nobody needs;
 ///  - shapes of loop variables are those that the graph itself tells, so more is found out at run time.
 #pragma once
@@ -64,16 +63,15 @@ class LoopGradients {
     std::map<NodeId, Endpoint> merges;     // by forward Switch: the Merge of its gradient
   };
   State* state_of(FrameId frame) const;
-  Site site(const NodeGradient& node, NodeId id) const;
+  static Site site(const NodeGradient& node);
   Value zeros_beside(NodeGradient& node, NodeId id, uint32_t slot, const PartialGradient& other);
   Value zeros_of(NodeGradient& node, Value like, std::string_view name);
-  Status of_exit(NodeGradient& node, NodeId id);
+  Status of_exit(NodeGradient& node);
   Status of_loop_switch(NodeGradient& node, NodeId id);
-  void of_side_switch(NodeGradient& node, NodeId id);
   void of_loop_merge(NodeGradient& node, NodeId id);
   bool of_side_merge(NodeGradient& node, NodeId id);
   void of_enter(NodeGradient& node, NodeId id);
-  void sum_slices(NodeGradient& node, NodeId id);
+  void sum_slices(NodeGradient& node);
 
   LoopPlaces places_;
   const bool colocate_;

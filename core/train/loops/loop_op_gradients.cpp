@@ -28,16 +28,18 @@ Value zeros_of_shape(NodeGradient& node, DType type, const Shape& shape, const s
   return node.add("Fill", {dims, node.scalar(type, 0, cat(name, "/Const"))}, {}, name);
 }
 
-Value filled_zeros(NodeGradient& node, Value like) {
-  Value shape = node.add("Shape", {like}, {}, {});
-  return node.add("Fill", {shape, node.scalar(node.type(like), 0, "zeros/Const")}, {}, "zeros");
+Value filled_zeros(NodeGradient& node, Value shape, DType type) {
+  return node.add("Fill", {shape, node.scalar(type, 0, "zeros/Const")}, {}, "zeros");
 }
 
 }  // namespace
 
 // In the loop, or outside, where `node` adds.
 Value LoopGradients::zeros_of(NodeGradient& node, Value like, std::string_view name) {
-  return node.shape(like).fully_known() ? zeros_of_shape(node, node.type(like), node.shape(like), std::string(name)) : filled_zeros(node, like);
+  if (node.shape(like).fully_known()) return zeros_of_shape(node, node.type(like), node.shape(like), std::string(name));
+  Value shape = node.add("Shape", {like}, {}, {});
+  if (node.loop()) shape = value_of(node.loop()->bring(endpoint_of(shape), site(node)));
+  return filled_zeros(node, shape, node.type(like));
 }
 
 Value LoopGradients::zeros_for_exit(NodeId exit, const std::string& scope) {
@@ -56,17 +58,26 @@ Value LoopGradients::zeros(NodeGradient& node, NodeId id, uint32_t slot, std::sp
 
 // The side of a conditional from which no gradient comes: zeros in the iterations that took it.
 Value LoopGradients::zeros_beside(NodeGradient& node, NodeId id, uint32_t slot, const PartialGradient& other) {
-  Value input = value_of(places_.edit.graph().inputs(id)[0]), pred = value_of(places_.edit.graph().inputs(id)[1]);
-  if (is_handle(node, input)) input = read(node, input, node.type(other.values));
-  Value zeros = zeros_of(node, input, "Const");
-  return node.add("Switch", {zeros, pred}, {}, {}).output(slot);
+  const Endpoint input = places_.edit.graph().inputs(id)[0], pred = places_.edit.graph().inputs(id)[1];
+  const bool handle = is_handle(node, value_of(input));
+  const Value like = handle ? read(node, value_of(input), node.type(other.values)) : value_of(input);
+  if (handle || node.shape(like).fully_known()) {
+    const Shape& shape = node.shape(like);
+    Value zeros = handle && shape.fully_known() ? filled_zeros(node, node.ints({shape.dims().begin(), shape.dims().end()}), node.type(like)) : zeros_of(node, like, "Const");
+    return node.add("Switch", {zeros, value_of(pred)}, {}, {}).output(slot);
+  }
+  // What the other side would have had, in the iterations that took it; only its shape is kept.
+  const Place there{places_.loops.of(id), places_.loops.side_of({id, slot}), nullptr};
+  const Endpoint untaken{places_.add(site(node), "Switch", "Switch", {input, pred}, there).node, slot};
+  const Endpoint shape = places_.add(site(node), "Shape", "Shape", {untaken}, there);
+  return filled_zeros(node, value_of(node.loop()->from_stack(shape, site(node), false)), node.type(like));
 }
 
 Result<bool> LoopGradients::differentiate(NodeGradient& node, NodeId id) {
   const std::string_view op = places_.edit.graph().op(id);
   bool known = true;
   if (op == "Exit" || op == "RefExit") {
-    RETURN_IF_ERROR(of_exit(node, id));
+    RETURN_IF_ERROR(of_exit(node));
   } else if (op == "Enter" || op == "RefEnter") {
     of_enter(node, id);
   } else if (op == "NextIteration" || op == "RefNextIteration") {
@@ -75,7 +86,7 @@ Result<bool> LoopGradients::differentiate(NodeGradient& node, NodeId id) {
     if (places_.loops.is_loop_switch(id)) {
       RETURN_IF_ERROR(of_loop_switch(node, id));
     } else {
-      of_side_switch(node, id);
+      node.set(0, node.add("Merge", {node.grad(0), node.grad(1)}, {}, "cond_grad"));
     }
   } else if (op == "Merge" || op == "RefMerge") {
     if (places_.loops.is_loop_merge(id)) {
@@ -90,15 +101,6 @@ Result<bool> LoopGradients::differentiate(NodeGradient& node, NodeId id) {
   return known;
 }
 
-// A handle that only one side reads has got no zeros yet.
-void LoopGradients::of_side_switch(NodeGradient& node, NodeId id) {
-  Value sides[] = {node.grad(0), node.grad(1)};
-  for (uint32_t slot = 0; slot < 2; ++slot) {
-    if (!sides[slot].valid()) sides[slot] = zeros_beside(node, id, slot, {sides[1 - slot], {}, {}});
-  }
-  node.set(0, node.add("Merge", {sides[0], sides[1]}, {}, "cond_grad"));
-}
-
 Status LoopGradients::bring_in(NodeGradient& node) {
   const Site here{node.scope(), {}};
   for (PartialGradient& result : node.results()) {
@@ -109,12 +111,12 @@ Status LoopGradients::bring_in(NodeGradient& node) {
   return places_.take_status();
 }
 
-Status LoopGradients::of_exit(NodeGradient& node, NodeId id) {
+Status LoopGradients::of_exit(NodeGradient& node) {
   LoopGradient* inside = node.loop();
   node.set_loop(inside->outer());
   Value gradient = node.grad(0);
   node.set_loop(inside);
-  node.set(0, value_of(inside->enter(site(node, id), "b_exit", endpoint_of(gradient))));
+  node.set(0, value_of(inside->enter(site(node), "b_exit", endpoint_of(gradient))));
   return ok_status();
 }
 
@@ -132,7 +134,7 @@ Status LoopGradients::of_loop_switch(NodeGradient& node, NodeId id) {
     node.set(0, node.add("Merge", {first, first}, {}, "b_switch"));
     state.merges[id] = endpoint_of(node.results()[0].values);
   } else if (node.arrived(1).valid()) {
-    state.gradient->close(site(node, id), merge->second, endpoint_of(node.grad(1)));
+    state.gradient->close(site(node), merge->second, endpoint_of(node.grad(1)));
   }
   return ok_status();
 }
@@ -158,7 +160,7 @@ bool LoopGradients::of_side_merge(NodeGradient& node, NodeId id) {
   const CondSide &first = places_.loops.side(first_id), &second = places_.loops.side(second_id);
   if (first.outer != second.outer || !(first.pred == second.pred) || first.branch == second.branch) return false;
   const Endpoint arrived = endpoint_of(node.grad(0));
-  const Endpoint pred = node.loop()->bring(first.pred, site(node, id));
+  const Endpoint pred = node.loop()->bring(first.pred, site(node));
   Endpoint at = node.loop()->add({.name = cat(node.scope(), "/cond_grad"), .op = "Switch", .inputs = {arrived, pred}, .colocate_with = {arrived.node}});
   node.set(0, {at.node, first.branch});
   node.set(1, {at.node, second.branch});
@@ -167,12 +169,12 @@ bool LoopGradients::of_side_merge(NodeGradient& node, NodeId id) {
 
 void LoopGradients::of_enter(NodeGradient& node, NodeId id) {
   LoopGradient* inside = node.loop();
-  const Site here = site(node, id);
+  const Site here = site(node);
   if (!places_.edit.graph().attrs(id).flag("is_constant")) {
     node.set(0, value_of(inside->exit(here, "Exit", endpoint_of(node.grad(0)))));
     return;
   }
-  if (node.arrived(0).is_slices()) return sum_slices(node, id);
+  if (node.arrived(0).is_slices()) return sum_slices(node);
   const Value step = node.grad(0);
   node.set_loop(inside->outer());
   Value zero;
@@ -187,9 +189,9 @@ void LoopGradients::of_enter(NodeGradient& node, NodeId id) {
 }
 
 // Of an invariant that iterations take rows of: all their slices, one behind the other, begun with a row of zeros.
-void LoopGradients::sum_slices(NodeGradient& node, NodeId id) {
+void LoopGradients::sum_slices(NodeGradient& node) {
   LoopGradient* inside = node.loop();
-  const Site here = site(node, id);
+  const Site here = site(node);
   const PartialGradient step = node.arrived(0);
   const DType type = node.type(step.values), index_type = node.type(step.indices);
   node.set_loop(inside->outer());
@@ -222,7 +224,7 @@ void LoopGradients::finish(const std::string& scope) {
         zeros = zeros_of(node, value_of(merge), "Const");
       } else {
         node.set_loop(state->gradient->outer());
-        zeros = filled_zeros(node, value_of(edit.graph().inputs(inputs[0].node)[0]));
+        zeros = zeros_of(node, value_of(edit.graph().inputs(inputs[0].node)[0]), "zeros");
         node.set_loop(state->gradient.get());
       }
       const Value next = node.add("NextIteration", {zeros}, {}, {});

@@ -17,14 +17,14 @@ bool belongs_elsewhere(const Graph& g, NodeId value, const std::vector<NodeId>& 
 
 }  // namespace
 
-Endpoint LoopGradient::from_stack(Endpoint tensor, const Site& site) {
+Endpoint LoopGradient::from_stack(Endpoint tensor, const Site& site, bool guard) {
   const DType type = base_type(places_.edit.type(tensor));
   const CondId side = places_.of(tensor).side;
   Site of_stack = site;
   if (!belongs_elsewhere(places_.edit.graph(), tensor.node, site.colocate_with)) of_stack.colocate_with.push_back(tensor.node);
   Endpoint size = places_.edit.constant(cat(site.scope, "/Const"), Tensor::scalar<int32_t>(-1), of_stack.colocate_with);
   Endpoint stack = places_.add(of_stack, "f_acc", "StackV2", {size}, Place{}, {{"elem_type", AttrValue::of(type)}});
-  const NodeId push = add_push(stack, tensor, side, site);
+  const NodeId push = add_push(stack, tensor, guard, site);
   Endpoint handle = stack;
   if (side != kNoCond) {
     const CondSide& condition = places_.loops.side(side);
@@ -40,12 +40,13 @@ Endpoint LoopGradient::from_stack(Endpoint tensor, const Site& site) {
 }
 
 // An iteration pushes after the counter went on, and the next begins after that.
-NodeId LoopGradient::add_push(Endpoint stack, Endpoint tensor, CondId side, const Site& site) {
+NodeId LoopGradient::add_push(Endpoint stack, Endpoint tensor, bool guard, const Site& site) {
   GraphEditor& edit = places_.edit;
+  const CondId side = places_.of(tensor).side;
   Endpoint handle = into_forward(stack, forward_, site);
   NewNode push{.name = edit.unique_name(cat(site.scope, "/StackPushV2")), .op = "StackPushV2", .controls = {forward_add_},
                .colocate_with = site.colocate_with, .has_own_name = true};
-  push.inputs = {guarded(handle, side, {push.name, site.colocate_with}), tensor};
+  push.inputs = {guarded(handle, guard ? side : places_.loops.side(side).outer, {push.name, site.colocate_with}), tensor};
   const NodeId id = places_.add(std::move(push), forward_place(side)).node;
   if (side == kNoCond) {
     edit.add_control(forward_next_, id);
