@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/cat.h"
 #include "core/graph/graph_editor.h"
 #include "core/op/gradient_context.h"
 
@@ -74,6 +75,7 @@ class NodeGradient final : public GradientContext {
   }
 
  private:
+  std::string in_scope(std::string_view name) const { return scope_.empty() ? std::string(name) : cat(scope_, "/", name); }
   Value add_at(std::string_view op, const std::vector<Value>& inputs, AttrList attrs, std::string_view name, std::vector<NodeId> colocate_with);
 
   GraphEditor& edit_;

@@ -30,7 +30,7 @@ class Backprop {
     if (pending_[loss_.node] == 0 && between_[loss_.node]) ready_.push_back(loss_.node);
     visit_unused_exits();
     for (; !ready_.empty(); ready_.pop_front()) RETURN_IF_ERROR(go_back(ready_.front()));
-    if (loops_) loops_->finish(scope_);
+    if (loops_) loops_->finish();
     Gradients out;
     GradientPath path(graph_, loss_, num_forward_, no_gradient_);
     for (Endpoint x : xs_) {

@@ -51,7 +51,7 @@ class LoopGradients {
   /// Brings the results of another op's gradient function into the node's loop, if they are not there.
   Status bring_in(NodeGradient& node);
   /// After the last node: loop variables whose value does not depend on that of the iteration before.
-  void finish(const std::string& scope);
+  void finish();
 
   LoopPlaces& places() { return places_; }
 

@@ -210,14 +210,14 @@ void LoopGradients::sum_slices(NodeGradient& node) {
   node.set_slices(0, join(row, step.values), indices, shape);
 }
 
-void LoopGradients::finish(const std::string& scope) {
+// TensorFlow's Python has left its name scope by now.
+void LoopGradients::finish() {
   GraphEditor& edit = places_.edit;
   for (const auto& state : states_) {
     for (const auto& [id, merge] : state->merges) {
       auto inputs = edit.graph().inputs(merge.node);
       if (!(inputs[0] == inputs[1])) continue;
       NodeGradient node(edit, merge.node, false);
-      node.set_scope(scope);
       Value zeros;
       if (node.shape(value_of(merge)).fully_known()) {
         node.set_loop(state->gradient.get());
