@@ -8,6 +8,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
+#include "core/base/heap.h"
 #include "core/base/text_file.h"
 #include "core/base/units.h"
 #include "core/device/growth.h"
@@ -20,6 +21,8 @@
 namespace emplace {
 namespace {
 
+// What the stages make of a file: about 20 bytes for each of its own.
+constexpr size_t kLargeFile = 256 << 10, kHeapPerByte = 20, kMostHeap = size_t{1} << 30;
 constexpr std::array<std::string_view, 6> kStageNames = {"load", "validate", "place", "partition", "plan", "execute"};
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -108,6 +111,7 @@ Status Pipeline::load_file() {
     return near.empty() ? opened.take_status() : not_found(cat(opened.status().message(), "; ", near));
   }
   source_ = opened.take();
+  if (const size_t size = source_->text().size(); size >= kLargeFile) reserve_heap(std::min(size * kHeapPerByte, kMostHeap));
   file_ = load(source_, options_.load, problems_);
   if (on_checked && !problems_.empty()) {
     check_sound_part(*file_, options_.load, problems_);

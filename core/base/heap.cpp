@@ -1,0 +1,30 @@
+#include "core/base/heap.h"
+
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace emplace {
+
+void reserve_heap([[maybe_unused]] size_t bytes) {
+#ifdef __GLIBC__
+  constexpr int kLargest = 32 << 20;  // glibc allows no larger threshold
+  constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
+  mallopt(M_MMAP_THRESHOLD, kLargest);
+  mallopt(M_TRIM_THRESHOLD, INT32_MAX);
+  // The heap's end moves by as much as is asked for at once; then all of it is free again, and untouched.
+  const auto step = static_cast<size_t>(kLargest) / 2;
+  mallopt(M_TOP_PAD, static_cast<int>(bytes < INT32_MAX ? bytes : INT32_MAX));
+  void* first = std::malloc(step);
+  const auto begin = (reinterpret_cast<uintptr_t>(first) + kHugePage - 1) / kHugePage * kHugePage;
+  std::free(first);
+  mallopt(M_TOP_PAD, static_cast<int>(step));
+  const auto end = reinterpret_cast<uintptr_t>(sbrk(0));
+  if (begin < end && end - begin < 2 * (bytes + step)) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+}
+
+}  // namespace emplace
