@@ -69,6 +69,11 @@ class GradientContext {
   /// value: nothing waits any more.
   virtual void wait_for(Value v) = 0;
 
+  /// As tf.GradientTape in a gradient function: the gradients of the sum of `targets`, built here from `sources`, for these,
+  /// by the gradient functions of what was built. `seeds`: what arrives at the targets. No value: no path.
+  virtual Result<std::vector<Value>> tape_gradient(const std::vector<Value>& targets, const std::vector<Value>& sources,
+                                                   const std::vector<Value>& seeds) = 0;
+
   // --- the results ---
 
   /// The gradient of input `i`; an input that is not set has none.

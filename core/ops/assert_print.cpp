@@ -54,7 +54,7 @@ class Print final : public Kernel {
 }  // namespace
 
 OpDef assert_op() {
-  return OpDef("Assert").doc("Fails, showing the data, if the condition is false.").shape(shape_none).cpu(make<Assert>);
+  return OpDef("Assert").doc("Fails, showing the data, if the condition is false.").shape(shape_none).cpu(make<Assert>).not_differentiable();
 }
 OpDef print_op() {
   return OpDef("Print")

@@ -1,8 +1,10 @@
 // FusedBatchNormGrad, V2, V3: gradients of batch normalisation for the image, scale and offset.
 #include <cmath>
+#include <vector>
 
 #include "core/base/cat.h"
 #include "core/base/scratch_vector.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/batch_norm.h"
 #include "core/ops/element.h"
@@ -90,10 +92,92 @@ class BatchNormGrad final : public Kernel {
   double epsilon_;
 };
 
+// The backward op once more, in ops that have gradients of their own (nn_fused_batch_norm_grad.py). Of half types all but
+// the image's gradient is float.
+class BackwardInOps {
+ public:
+  explicit BackwardInOps(GradientContext& g)
+      : g_(g), format_(NormFormat::of(g.attrs())), channels_last_(format_.channels + 1 == format_.rank), epsilon_(g.attrs().number("epsilon")) {
+    for (int i = 0; i < format_.rank; ++i) {
+      if (i != format_.channels) axes_.push_back(i);
+    }
+  }
+
+  /// Gradients for image, scale and offset.
+  std::vector<Value> build() {
+    const DType type = g_.type(g_.input(1));
+    const bool narrow = type != DType::kFloat;
+    Value x = narrow ? g_.cast(g_.input(1), DType::kFloat) : g_.input(1);
+    Value dy = narrow ? g_.cast(g_.input(0), DType::kFloat) : g_.input(0);
+    std::vector<Value> out = g_.attrs().flag("is_training") ? training(dy, x) : inference(dy, x);
+    if (narrow) out[0] = g_.cast(out[0], type);
+    return out;
+  }
+
+ private:
+  std::vector<Value> training(Value dy, Value x) {
+    Value scale = g_.input(2);
+    if (!channels_last_) scale = along_channels(scale, g_.size_of(scale));
+    Value mean_dy = mean(dy), mean_x = mean(x);
+    Value variance = mean(g_.add("SquaredDifference", {x, g_.add("StopGradient", {mean_x})}));
+    Value dy_offset = sub(dy, mean_dy), x_offset = sub(x, mean_x);
+    Value product = mean(g_.mul(dy, x_offset));
+    Value slope = g_.mul(scale, g_.add("Rsqrt", {plus_epsilon(variance)}));
+    Value share = g_.mul(g_.add("Reciprocal", {plus_epsilon(variance)}), product);
+    Value dx = g_.mul(slope, sub(dy_offset, g_.mul(share, x_offset)));
+    Value inverse = g_.add("Rsqrt", {plus_epsilon(variance)});
+    Value dscale = g_.mul(inverse, sum(g_.mul(dy, x_offset), !channels_last_));
+    if (!channels_last_) dscale = g_.add("Squeeze", {dscale});
+    return {dx, dscale, sum(dy, false)};
+  }
+
+  // The moments are constants.
+  std::vector<Value> inference(Value dy, Value x) {
+    Value scale = g_.input(2), given_mean = g_.input(3), variance = g_.input(4);
+    if (!channels_last_) {
+      Value channels = g_.size_of(given_mean);
+      given_mean = along_channels(given_mean, channels);
+      variance = along_channels(variance, channels);
+      scale = along_channels(scale, channels);
+    }
+    Value doffset = sum(dy, false);
+    Value inverse = g_.add("Rsqrt", {plus_epsilon(variance)});
+    Value dscale = sum(g_.mul(g_.mul(dy, sub(x, given_mean)), inverse), false);
+    return {g_.mul(g_.mul(dy, scale), inverse), dscale, doffset};
+  }
+
+  Value sub(Value a, Value b) { return g_.add("Sub", {a, b}, {}, "sub"); }
+  Value plus_epsilon(Value v) { return g_.add("AddV2", {v, g_.scalar(DType::kFloat, static_cast<double>(epsilon_), "add/y")}, {}, "add"); }
+  Value mean(Value v) {
+    return g_.add("Mean", {v, g_.ints(axes_, "Mean/reduction_indices")}, {{"keep_dims", AttrValue::of(!channels_last_)}});
+  }
+  Value sum(Value v, bool keep_dims) { return g_.sum(v, g_.ints(axes_, "Sum/reduction_indices"), keep_dims); }
+  // A vector as [1, n, 1, ...].
+  Value along_channels(Value v, Value channels) {
+    std::vector<Value> dims;
+    for (int i = 0; i < format_.rank; ++i) dims.push_back(i == format_.channels ? channels : g_.index(1, cat("Reshape/shape/", i)));
+    return g_.reshape(v, g_.add("Pack", dims, {{"axis", AttrValue::of(int64_t{0})}}, "Reshape/shape"));
+  }
+
+  GradientContext& g_;
+  NormFormat format_;
+  bool channels_last_;
+  float epsilon_;
+  std::vector<int64_t> axes_;
+};
+
+Status batch_norm_grad_gradient(GradientContext& g) {
+  const std::vector<Value> backward = BackwardInOps(g).build();
+  ASSIGN_OR_RETURN(auto gradients, g.tape_gradient(backward, {g.input(0), g.input(1), g.input(2)}, {g.grad(0), g.grad(1), g.grad(2)}));
+  for (int i = 0; i < 3; ++i) g.set(i, gradients[static_cast<size_t>(i)]);
+  return g.status();
+}
+
 OpDef batch_norm_grad(std::string_view name) {
   return OpDef(name)
       .doc("Gradients of batch normalisation for the image, scale and offset.")
       .shape(batch_norm_grad_shape)
+      .gradient(batch_norm_grad_gradient)
       .cpu<float>(make<BatchNormGrad<float>>)
       .cpu<half>(make<BatchNormGrad<half>>)
       .cpu<bfloat16>(make<BatchNormGrad<bfloat16>>);

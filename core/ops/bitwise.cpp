@@ -53,16 +53,16 @@ OpDef integers(std::string_view name, std::string_view doc) {
 
 }  // namespace
 
-OpDef bitwise_and_op() { return integers("BitwiseAnd", "The bits set in both.").cpu(kIntegers, kBits<And>); }
-OpDef bitwise_or_op() { return integers("BitwiseOr", "The bits set in either.").cpu(kIntegers, kBits<Or>); }
-OpDef bitwise_xor_op() { return integers("BitwiseXor", "The bits set in one of both.").cpu(kIntegers, kBits<Xor>); }
-OpDef left_shift_op() { return integers("LeftShift", "x shifted left by y bits.").cpu(kIntegers, kShift<LeftShift>); }
+OpDef bitwise_and_op() { return integers("BitwiseAnd", "The bits set in both.").cpu(kIntegers, kBits<And>).not_differentiable(); }
+OpDef bitwise_or_op() { return integers("BitwiseOr", "The bits set in either.").cpu(kIntegers, kBits<Or>).not_differentiable(); }
+OpDef bitwise_xor_op() { return integers("BitwiseXor", "The bits set in one of both.").cpu(kIntegers, kBits<Xor>).not_differentiable(); }
+OpDef left_shift_op() { return integers("LeftShift", "x shifted left by y bits.").cpu(kIntegers, kShift<LeftShift>).not_differentiable(); }
 OpDef right_shift_op() {
-  return integers("RightShift", "x shifted right by y bits; signed integers keep their sign.").cpu(kIntegers, kShift<RightShift>);
+  return integers("RightShift", "x shifted right by y bits; signed integers keep their sign.").cpu(kIntegers, kShift<RightShift>).not_differentiable();
 }
 OpDef invert_op() {
   return OpDef("Invert").doc("All bits flipped.").shape(shape_unchanged).may_overwrite_input()
-      .cpu(kIntegers, kBits<Invert>).sample("x=i32[2,3] uniform(-100,100)");
+      .cpu(kIntegers, kBits<Invert>).sample("x=i32[2,3] uniform(-100,100)").not_differentiable();
 }
 
 }  // namespace emplace

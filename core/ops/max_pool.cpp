@@ -1,4 +1,4 @@
-// MaxPool, MaxPoolGrad: the largest cell of each window, and gradients back to the first largest one.
+// MaxPool, MaxPoolGrad, MaxPoolGradGrad: the largest cell of each window, gradients back to the first largest one, and theirs.
 #include <cstring>
 
 #include "core/base/cat.h"
@@ -24,6 +24,14 @@ Status max_pool_shape(ShapeContext& c) {
 Status max_pool_grad_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(Shape image, c.with_rank(0, 4));
   c.set_output(0, image);
+  return ok_status();
+}
+
+Status max_pool_grad_grad_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape pooled, pooled_shape(PoolAttrs::of(c.attrs()), c.input(0), "MaxPoolGradGrad"));
+  c.set_output(0, pooled);
+  RETURN_IF_ERROR(ShapeContext::merge(c.input(0), c.input(2)).status());
+  RETURN_IF_ERROR(ShapeContext::merge(c.input(1), pooled).status());
   return ok_status();
 }
 
@@ -316,6 +324,47 @@ class MaxPoolGrad final : public Kernel {
   RouteRow<T> route_row_ = route_row<T>();
 };
 
+// What arrived at the first cell of each window that holds the window's result; 0 if none does.
+template <class T>
+void pick_gradients(const PoolWindow& p, const T* image, const T* pooled, const T* grad, T* out, int64_t oh) {
+  for (int64_t ow = 0; ow < p.w.out; ++ow) {
+    for (int64_t k = 0; k < p.channels; ++k, ++pooled, ++out) {
+      *out = T{};
+      bool found = false;
+      for (int64_t y = p.h.begin(oh); y < p.h.end(oh) && !found; ++y) {
+        for (int64_t x = p.w.begin(ow); x < p.w.end(ow) && !found; ++x) {
+          const int64_t at = (y * p.w.size + x) * p.channels + k;
+          found = image[at] == *pooled;
+          if (found) *out = grad[at];
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+class MaxPoolGradGrad final : public Kernel {
+ public:
+  explicit MaxPoolGradGrad(const KernelInit& init) : attrs_(PoolAttrs::of(init.attrs)) {}
+  Status run(KernelContext& c) override {
+    ASSIGN_OR_RETURN(PoolWindow p, max_pool_grad_grad_window(attrs_, c));
+    RETURN_IF_ERROR(ensure_output(c, 0, p.out));
+    if (c.output(0).num_elements() == 0) return ok_status();
+    const int64_t image = p.h.size * p.w.size * p.channels, row = p.w.out * p.channels;
+    const double cells = static_cast<double>(std::min(p.h.window, p.h.size)) * static_cast<double>(std::min(p.w.window, p.w.size));
+    c.parallel_for(p.batch * p.h.out, cells * static_cast<double>(row), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const int64_t b = r / p.h.out * image;
+        pick_gradients(p, c.in<T>(0) + b, c.in<T>(1) + r * row, c.in<T>(2) + b, c.out<T>(0) + r * row, r % p.h.out);
+      }
+    });
+    return ok_status();
+  }
+
+ private:
+  PoolAttrs attrs_;
+};
+
 template <template <class> class K>
 OpDef with_kernels(OpDef def) {
   return std::move(def)
@@ -339,6 +388,16 @@ Status max_pool_gradient(GradientContext& g) {
   return g.status();
 }
 
+// Gradients of one pooling for those of the other: neither depends on the images but in what it picks.
+Status pooled_gradient(GradientContext& g, std::string_view op) {
+  g.set(0, g.zeros_like(g.input(0)));
+  g.set(1, g.zeros_like(g.input(1)));
+  g.set(2, g.add(op, {g.input(0), g.input(1), g.grad(0)}, g.copy_attrs({"ksize", "strides", "padding", "data_format"})));
+  return g.status();
+}
+Status max_pool_grad_gradient(GradientContext& g) { return pooled_gradient(g, "MaxPoolGradGrad"); }
+Status max_pool_grad_grad_gradient(GradientContext& g) { return pooled_gradient(g, "MaxPoolGrad"); }
+
 }  // namespace
 
 OpDef max_pool_op() {
@@ -348,7 +407,14 @@ OpDef max_pool_op() {
 OpDef max_pool_grad_op() {
   return with_kernels<MaxPoolGrad>(OpDef("MaxPoolGrad")
                                        .doc("The gradient of each window, added to the first of its largest cells.")
-                                       .shape(max_pool_grad_shape));
+                                       .shape(max_pool_grad_shape))
+      .gradient(max_pool_grad_gradient);
+}
+OpDef max_pool_grad_grad_op() {
+  return with_kernels<MaxPoolGradGrad>(OpDef("MaxPoolGradGrad")
+                                           .doc("Of an image's gradient, the cell that MaxPoolGrad sends each window's gradient to.")
+                                           .shape(max_pool_grad_grad_shape))
+      .gradient(max_pool_grad_grad_gradient);
 }
 
 }  // namespace emplace

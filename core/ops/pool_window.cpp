@@ -94,4 +94,17 @@ Result<PoolWindow> PoolWindow::of(const PoolAttrs& p, const Shape& image, std::s
   return w;
 }
 
+Result<PoolWindow> max_pool_grad_grad_window(const PoolAttrs& pool, const KernelContext& c) {
+  const Shape& image = c.input(0).shape();
+  ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(pool, image, "MaxPoolGradGrad"));
+  if (p.depth_window > 1) return unimplemented("MaxPoolingGrad is not yet supported on the depth dimension.");
+  if (!(c.input(1).shape() == p.out)) {
+    return invalid_argument(cat("Expected orig_output shape to be ", p.out.to_string(), ", but got ", c.input(1).shape().to_string()));
+  }
+  if (!(c.input(2).shape() == image)) {
+    return invalid_argument(cat("Expected grad shape to be ", image.to_string(), ", but got ", c.input(2).shape().to_string()));
+  }
+  return p;
+}
+
 }  // namespace emplace

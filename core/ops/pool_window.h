@@ -42,4 +42,7 @@ struct PoolWindow {
   static Result<PoolWindow> of(const PoolAttrs& pool, const Shape& image, std::string_view name);
 };
 
+/// The windows of MaxPoolGradGrad of image, pooled image and the image's gradient, which must fit each other.
+Result<PoolWindow> max_pool_grad_grad_window(const PoolAttrs& pool, const KernelContext& c);
+
 }  // namespace emplace

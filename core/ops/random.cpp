@@ -156,12 +156,12 @@ OpDef random(std::string_view name, std::string_view doc) {
 
 }  // namespace
 
-OpDef random_uniform_op() { return random<Distribution::kUniform>("RandomUniform", "Uniform numbers in [0, 1)."); }
+OpDef random_uniform_op() { return random<Distribution::kUniform>("RandomUniform", "Uniform numbers in [0, 1).").not_differentiable(); }
 OpDef random_standard_normal_op() {
-  return random<Distribution::kNormal>("RandomStandardNormal", "Normal numbers with mean 0 and deviation 1.");
+  return random<Distribution::kNormal>("RandomStandardNormal", "Normal numbers with mean 0 and deviation 1.").not_differentiable();
 }
 OpDef truncated_normal_op() {
-  return random<Distribution::kTruncatedNormal>("TruncatedNormal", "Normal numbers, those beyond two deviations drawn anew.");
+  return random<Distribution::kTruncatedNormal>("TruncatedNormal", "Normal numbers, those beyond two deviations drawn anew.").not_differentiable();
 }
 OpDef random_uniform_int_op() {
   return OpDef("RandomUniformInt").doc("Integers in [minval, maxval).").shape(random_shape).kernel_attr("Tout").value_inputs({0})
@@ -170,12 +170,12 @@ OpDef random_uniform_int_op() {
 }
 OpDef random_shuffle_op() {
   return OpDef("RandomShuffle").doc("The rows of a tensor in another order.").shape(shape_unchanged)
-      .cpu(kAllData, make<RandomShuffle>).sample("value=f32[7,3] uniform(-2,2); seed=7");
+      .cpu(kAllData, make<RandomShuffle>).sample("value=f32[7,3] uniform(-2,2); seed=7").not_differentiable();
 }
 OpDef multinomial_op() {
   return OpDef("Multinomial").doc("Classes drawn with probabilities proportional to exp(logits).")
       .shape(multinomial_shape).value_inputs({1}).cpu(kFloating, make<Multinomial>)
-      .sample("logits=f32[2,5] uniform(-2,2); num_samples=4; seed=7");
+      .sample("logits=f32[2,5] uniform(-2,2); num_samples=4; seed=7").not_differentiable();
 }
 
 }  // namespace emplace

@@ -160,7 +160,7 @@ OpDef resize_bilinear_grad_op() {
       .cpu<float>(make<ResizeBilinearGrad<float>>)
       .cpu<double>(make<ResizeBilinearGrad<double>>)
       .cpu<half>(make<ResizeBilinearGrad<half>>)
-      .cpu<bfloat16>(make<ResizeBilinearGrad<bfloat16>>);
+      .cpu<bfloat16>(make<ResizeBilinearGrad<bfloat16>>).not_differentiable();
 }
 
 }  // namespace emplace

@@ -144,7 +144,7 @@ OpDef var_is_initialized_op() {
   return OpDef("VarIsInitializedOp")
       .doc("Has the variable behind the handle been assigned?")
       .shape(shape_scalar)
-      .cpu(stateless<is_initialized_cpu>);
+      .cpu(stateless<is_initialized_cpu>).not_differentiable();
 }
 
 }  // namespace emplace

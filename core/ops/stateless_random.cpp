@@ -64,22 +64,22 @@ OpDef from_counter(std::string_view name, std::string_view doc) {
 }  // namespace
 
 OpDef stateless_random_uniform_op() {
-  return from_seed<Distribution::kUniform>("StatelessRandomUniform", "Uniform numbers in [0, 1) that depend on the seed alone.");
+  return from_seed<Distribution::kUniform>("StatelessRandomUniform", "Uniform numbers in [0, 1) that depend on the seed alone.").not_differentiable();
 }
 OpDef stateless_random_normal_op() {
-  return from_seed<Distribution::kNormal>("StatelessRandomNormal", "Normal numbers that depend on the seed alone.");
+  return from_seed<Distribution::kNormal>("StatelessRandomNormal", "Normal numbers that depend on the seed alone.").not_differentiable();
 }
 OpDef stateless_truncated_normal_op() {
-  return from_seed<Distribution::kTruncatedNormal>("StatelessTruncatedNormal", "Truncated normal numbers that depend on the seed alone.");
+  return from_seed<Distribution::kTruncatedNormal>("StatelessTruncatedNormal", "Truncated normal numbers that depend on the seed alone.").not_differentiable();
 }
 OpDef stateless_random_uniform_v2_op() {
-  return from_counter<Distribution::kUniform>("StatelessRandomUniformV2", "Uniform numbers in [0, 1) of a given stream.");
+  return from_counter<Distribution::kUniform>("StatelessRandomUniformV2", "Uniform numbers in [0, 1) of a given stream.").not_differentiable();
 }
 OpDef stateless_random_normal_v2_op() {
-  return from_counter<Distribution::kNormal>("StatelessRandomNormalV2", "Normal numbers of a given stream.");
+  return from_counter<Distribution::kNormal>("StatelessRandomNormalV2", "Normal numbers of a given stream.").not_differentiable();
 }
 OpDef stateless_truncated_normal_v2_op() {
-  return from_counter<Distribution::kTruncatedNormal>("StatelessTruncatedNormalV2", "Truncated normal numbers of a given stream.");
+  return from_counter<Distribution::kTruncatedNormal>("StatelessTruncatedNormalV2", "Truncated normal numbers of a given stream.").not_differentiable();
 }
 
 }  // namespace emplace

@@ -58,7 +58,7 @@ OpDef string_join_op() {
   return OpDef("StringJoin")
       .doc("The inputs' texts one after the other, with a separator; scalars serve every element.")
       .shape(string_join_shape)
-      .cpu(make<StringJoin>);
+      .cpu(make<StringJoin>).not_differentiable();
 }
 
 }  // namespace emplace

@@ -109,21 +109,21 @@ OpDef assign_op() {
       .doc("ref = value; gives ref.")
       .shape(assign_shape)
       .cpu(kMovable, make<Assign>)
-      .provides_outputs();
+      .provides_outputs().not_differentiable();
 }
 OpDef assign_add_op() {
   return OpDef("AssignAdd")
       .doc("ref += value; gives ref.")
       .shape(merged_shape)
       .cpu(kNumbers, stateless<assign_add_cpu>)
-      .provides_outputs();
+      .provides_outputs().not_differentiable();
 }
 OpDef assign_sub_op() {
   return OpDef("AssignSub")
       .doc("ref -= value; gives ref.")
       .shape(merged_shape)
       .cpu(kNumbers, stateless<assign_sub_cpu>)
-      .provides_outputs();
+      .provides_outputs().not_differentiable();
 }
 OpDef is_variable_initialized_op() {
   return OpDef("IsVariableInitialized")

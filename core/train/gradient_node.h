@@ -23,7 +23,7 @@ class LoopGradient;
 class NodeGradient final : public GradientContext {
  public:
   /// Nodes get names below `scope` and are colocated with `node` if `colocate`. `arrived`: by output.
-  NodeGradient(GraphEditor& edit, NodeId node, bool colocate) : edit_(edit), node_(node), colocate_(colocate), attrs_(edit.graph().attrs(node)) {}
+  NodeGradient(GraphEditor& edit, NodeId node, bool colocate) : edit_(edit), node_(node), colocate_(colocate), attrs_(edit.graph().attrs(node)), first_(edit.graph().num_nodes()) {}
 
   const std::string& scope() const { return scope_; }
   NodeId id() const { return node_; }
@@ -58,6 +58,8 @@ class NodeGradient final : public GradientContext {
   Value add(std::string_view op, const std::vector<Value>& inputs, AttrList attrs, std::string_view name) override;
   Value constant(Tensor value, std::string_view name) override;
   void wait_for(Value v) override;
+  Result<std::vector<Value>> tape_gradient(const std::vector<Value>& targets, const std::vector<Value>& sources,
+                                           const std::vector<Value>& seeds) override;
 
   void set(int i, Value gradient) override { results_[static_cast<size_t>(i)] = {gradient, {}, {}}; }
   void set_slices(int i, Value values, Value indices, Value dense_shape) override {
@@ -83,6 +85,7 @@ class NodeGradient final : public GradientContext {
   bool colocate_;
   LoopGradient* loop_ = nullptr;
   Attrs attrs_;
+  NodeId first_;  // what is built here begins with it
   std::string scope_;
   std::vector<PartialGradient> arrived_, results_;
   std::vector<bool> zeros_;

@@ -93,6 +93,24 @@ __global__ void max_gradient_kernel(const T* x, const T* gradient, T* y, Windows
   }
 }
 
+/// What arrived at the first cell of a window that holds the window's result; 0 if none does.
+template <class T>
+__global__ void max_pick_kernel(const T* x, const T* pooled, const T* gradient, T* y, Windows p, int64_t n) {
+  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    const int64_t channel = i % p.channels, ow = i / p.channels % p.w.out, oh = i / p.channels / p.w.out % p.h.out;
+    const int64_t image = i / p.channels / p.w.out / p.h.out;
+    const Wide<T> wanted = widen(pooled[i]);
+    int64_t found = -1;
+    for (int64_t r = p.h.begin(oh); r < p.h.end(oh) && found < 0; ++r) {
+      for (int64_t c = p.w.begin(ow); c < p.w.end(ow) && found < 0; ++c) {
+        const int64_t at = p.cell(image, r, c, channel);
+        if (widen(x[at]) == wanted) found = at;
+      }
+    }
+    y[i] = found < 0 ? narrow<T>(Wide<T>(0)) : gradient[found];
+  }
+}
+
 __device__ __forceinline__ int64_t cells(const Windows& p, int64_t oh, int64_t ow) {
   const int64_t height = p.h.end(oh) - p.h.begin(oh), width = p.w.end(ow) - p.w.begin(ow);
   return height > 0 && width > 0 ? height * width : 0;
@@ -173,6 +191,21 @@ class MaxPoolGrad final : public Kernel {
 };
 
 template <class T>
+class MaxPoolGradGrad final : public Kernel {
+ public:
+  explicit MaxPoolGradGrad(const KernelInit& init) : attrs_(PoolAttrs::of(init.attrs)) {}
+  Status run(KernelContext& c) override {
+    ASSIGN_OR_RETURN(const PoolWindow p, max_pool_grad_grad_window(attrs_, c));
+    RETURN_IF_ERROR(ensure_output(c, 0, p.out));
+    const int64_t n = c.output(0).num_elements();
+    return launch(Barriers::kNone, max_pick_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.in<T>(1), c.in<T>(2), c.out<T>(0), Windows(p), n);
+  }
+
+ private:
+  PoolAttrs attrs_;
+};
+
+template <class T>
 class AvgPoolGrad final : public Kernel {
  public:
   explicit AvgPoolGrad(const KernelInit& init) : attrs_(PoolAttrs::of(init.attrs)) {}
@@ -198,6 +231,7 @@ void add_pool(KernelTable& table) {
   table.add("MaxPool", kFloating, by_input<0, Pool, float, double, half, bfloat16>);
   table.add("AvgPool", kFloating, by_input<0, Pool, float, double, half, bfloat16>);
   table.add("MaxPoolGrad", kFloating, by_input<0, MaxPoolGrad, float, double, half, bfloat16>);
+  table.add("MaxPoolGradGrad", kFloating, by_input<0, MaxPoolGradGrad, float, double, half, bfloat16>);
   table.add("AvgPoolGrad", kFloating, by_output<AvgPoolGrad, float, double, half, bfloat16>);
 }
 
