@@ -41,4 +41,17 @@ Status LockedVariables::check(const KernelContext& c, int gradient_input, std::s
   return whole ? same_shape(gradient_input, gradient.shape()) : ok_status();
 }
 
+Status check_gradient_rows(const Shape& variable, const Shape& gradient, const Shape& indices) {
+  if (variable.rank() < 1) return invalid_argument("var must be at least 1 dimensional");
+  if (indices.rank() != 1) return invalid_argument("indices must be one-dimensional");
+  const bool rows_fit = gradient.rank() == variable.rank();
+  for (int i = 1; rows_fit && i < variable.rank(); ++i) {
+    if (gradient.dim(i) != variable.dim(i)) return invalid_argument(cat("var and grad must match in dimension ", i));
+  }
+  if (!rows_fit || gradient.dim(0) != indices.dim(0)) {
+    return invalid_argument("grad must be the same size as indices in the first dimension.");
+  }
+  return ok_status();
+}
+
 }  // namespace emplace

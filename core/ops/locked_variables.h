@@ -31,4 +31,7 @@ class LockedVariables {
   int count_;
 };
 
+/// Does a gradient of rows fit a variable of that shape, and `indices` name as many?
+Status check_gradient_rows(const Shape& variable, const Shape& gradient, const Shape& indices);
+
 }  // namespace emplace

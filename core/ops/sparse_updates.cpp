@@ -14,6 +14,20 @@ struct SparseMomentum : Momentum<T> {
 };
 
 template <class T>
+struct SparseAdagrad : Adagrad<T> {
+  using Adagrad<T>::Adagrad;
+  static constexpr std::array kInputs{"var", "accum", "lr", "grad", "indices"};
+  static constexpr int kIndices = 4;
+};
+
+template <class T>
+struct SparseAdagradV2 : AdagradV2<T> {
+  using AdagradV2<T>::AdagradV2;
+  static constexpr std::array kInputs{"var", "accum", "lr", "epsilon", "grad", "indices"};
+  static constexpr int kIndices = 5;
+};
+
+template <class T>
 struct SparseRmsProp : RmsProp<T> {
   using RmsProp<T>::RmsProp;
   static constexpr std::array kInputs{"var", "ms", "mom", "lr", "rho", "momentum", "epsilon", "grad", "indices"};
@@ -29,15 +43,21 @@ struct SparseCenteredRmsProp : CenteredRmsProp<T> {
 
 constexpr DTypeSet kRmsPropTypes = (kFloating | kComplexes).without(DTypeSet{DType::kBFloat16});
 constexpr std::string_view kMomentumDoc = "ApplyMomentum for the rows that indices name, one after the other; the others stay.";
+constexpr std::string_view kAdagradDoc = "ApplyAdagrad for the rows that indices name, one after the other; the others stay.";
+constexpr std::string_view kAdagradV2Doc = "ApplyAdagradV2 for the rows that indices name, one after the other; the others stay.";
 constexpr std::string_view kRmsPropDoc = "ApplyRMSProp for the rows that indices name, one after the other; the others stay.";
 constexpr std::string_view kCenteredDoc = "ApplyCenteredRMSProp for the rows that indices name, one after the other; the others stay.";
 
 }  // namespace
 
+OpDef sparse_apply_adagrad_op() { return update_op<SparseAdagrad>("SparseApplyAdagrad", kAdagradDoc); }
+OpDef sparse_apply_adagrad_v2_op() { return update_op<SparseAdagradV2>("SparseApplyAdagradV2", kAdagradV2Doc); }
 OpDef sparse_apply_momentum_op() { return update_op<SparseMomentum>("SparseApplyMomentum", kMomentumDoc); }
 OpDef sparse_apply_rms_prop_op() { return update_op<SparseRmsProp>("SparseApplyRMSProp", kRmsPropDoc, kRmsPropTypes); }
 OpDef sparse_apply_centered_rms_prop_op() { return update_op<SparseCenteredRmsProp>("SparseApplyCenteredRMSProp", kCenteredDoc, kRmsPropTypes); }
 
+OpDef resource_sparse_apply_adagrad_op() { return update_op<SparseAdagrad>("ResourceSparseApplyAdagrad", kAdagradDoc); }
+OpDef resource_sparse_apply_adagrad_v2_op() { return update_op<SparseAdagradV2>("ResourceSparseApplyAdagradV2", kAdagradV2Doc); }
 OpDef resource_sparse_apply_momentum_op() { return update_op<SparseMomentum>("ResourceSparseApplyMomentum", kMomentumDoc); }
 OpDef resource_sparse_apply_rms_prop_op() { return update_op<SparseRmsProp>("ResourceSparseApplyRMSProp", kRmsPropDoc, kRmsPropTypes); }
 OpDef resource_sparse_apply_centered_rms_prop_op() {

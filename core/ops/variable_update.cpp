@@ -48,16 +48,7 @@ Status Update::read_scalars(const KernelContext& c, Scalars& all) const {
 
 Status Update::check_rows(const KernelContext& c, const Shape& shape) const {
   const Tensor& indices = c.input(code_.indices);
-  const Shape& gradient = c.input(code_.gradient).shape();
-  if (shape.rank() < 1) return invalid_argument("var must be at least 1 dimensional");
-  if (indices.shape().rank() != 1) return invalid_argument("indices must be one-dimensional");
-  bool rows_fit = gradient.rank() == shape.rank();
-  for (int i = 1; rows_fit && i < shape.rank(); ++i) {
-    if (gradient.dim(i) != shape.dim(i)) return invalid_argument(cat("var and grad must match in dimension ", i));
-  }
-  if (!rows_fit || gradient.dim(0) != indices.num_elements()) {
-    return invalid_argument("grad must be the same size as indices in the first dimension.");
-  }
+  RETURN_IF_ERROR(check_gradient_rows(shape, c.input(code_.gradient).shape(), indices.shape()));
   for (int64_t i = 0; i < indices.num_elements(); ++i) {
     const int64_t row = int_at(indices, i);
     if (row < 0 || row >= shape.dim(0)) return invalid_argument(cat("Index ", row, " at offset ", i, " in indices is out of range"));

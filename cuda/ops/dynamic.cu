@@ -1,6 +1,8 @@
-// Where, Unique and TopKV2: sorting and counting. How many elements Where and Unique give is known only when the device has
-// counted them: they wait.
+// Where, Unique, DynamicPartition and TopKV2: sorting and counting. How many elements all but the last give is known only when the
+// device has counted them: they wait.
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
+#include "core/ops/partition_slice.h"
 #include "cuda/dims.h"
 #include "cuda/sort.h"
 #include "cuda/typed.h"
@@ -150,6 +152,67 @@ class Unique final : public Kernel {
   }
 };
 
+__global__ void partition_keys_kernel(const int32_t* partitions, uint64_t* keys, int64_t n) {
+  for (int64_t i = thread_index(); i < n; i += thread_count()) keys[i] = static_cast<uint32_t>(partitions[i]);
+}
+/// starts[p]: how many of the sorted keys are below p.
+__global__ void starts_kernel(const uint64_t* keys, int64_t n, int64_t* starts, int64_t count) {
+  for (int64_t p = thread_index(); p < count; p += thread_count()) {
+    int64_t low = 0, high = n;
+    while (low < high) {
+      const int64_t middle = low + (high - low) / 2;
+      if (keys[middle] < static_cast<uint64_t>(p)) low = middle + 1;
+      else high = middle;
+    }
+    starts[p] = low;
+  }
+}
+template <class E>
+__global__ void take_rows_kernel(const E* x, const int32_t* places, E* out, int64_t row, int64_t n) {
+  for (int64_t i = thread_index(); i < n; i += thread_count()) out[i] = x[int64_t{places[i / row]} * row + i % row];
+}
+
+/// What has a number out of range goes nowhere.
+template <class E>
+class DynamicPartition final : public Kernel {
+ public:
+  explicit DynamicPartition(const KernelInit&) {}
+  Status run(KernelContext& c) override {
+    const Tensor &data = c.input(0), &partitions = c.input(1);
+    ASSIGN_OR_RETURN(const Shape slice, partition_slice(data.shape(), partitions.shape()));
+    const int64_t n = partitions.num_elements(), row = data.num_elements() > 0 ? slice.num_elements() : 0;
+    ScratchVector<int64_t> starts(static_cast<size_t>(c.num_outputs()) + 1);
+    ASSIGN_OR_RETURN(Tensor keys, c.allocate_scratch(DType::kUInt64, Shape{n}));
+    const cudaStream_t stream = stream_of(c);
+    Sorted sorted;
+    if (n > 0) {
+      RETURN_IF_ERROR(launch(Barriers::kNone, partition_keys_kernel, grid_for(n), kThreads, 0, stream, c.in<int32_t>(1), keys.data<uint64_t>(), n));
+      ASSIGN_OR_RETURN(sorted, sort_keys(c, std::move(keys), n, 32));
+      RETURN_IF_ERROR(read_starts(c, sorted, n, starts));
+    }
+    for (int p = 0; p < c.num_outputs(); ++p) {
+      const int64_t first = starts[static_cast<size_t>(p)], count = starts[static_cast<size_t>(p) + 1] - first;
+      Shape shape{count};
+      for (int i = 0; i < slice.rank(); ++i) shape.add_dim(slice.dim(i));
+      RETURN_IF_ERROR(ensure_output(c, p, shape));
+      if (count * row == 0) continue;
+      RETURN_IF_ERROR(launch(Barriers::kNone, take_rows_kernel<E>, grid_for(count * row), kThreads, 0, stream, c.in<E>(0), sorted.place() + first, c.out<E>(p),
+                             row, count * row));
+    }
+    return ok_status();
+  }
+
+ private:
+  static Status read_starts(KernelContext& c, const Sorted& sorted, int64_t n, ScratchVector<int64_t>& starts) {
+    const auto count = static_cast<int64_t>(starts.size());
+    ASSIGN_OR_RETURN(Tensor device, c.allocate_scratch(DType::kInt64, Shape{count}));
+    RETURN_IF_ERROR(launch(Barriers::kNone, starts_kernel, grid_for(count), kThreads, 0, stream_of(c), sorted.key(), n, device.data<int64_t>(), count));
+    CUDA_TRY(cudaMemcpyAsync(starts.data(), device.raw(), starts.size() * sizeof(int64_t), cudaMemcpyDeviceToHost, stream_of(c)));
+    CUDA_TRY(cudaStreamSynchronize(stream_of(c)));
+    return ok_status();
+  }
+};
+
 /// Largest first, NaN last.
 template <class T>
 __device__ uint64_t top_key(T x) {
@@ -252,6 +315,7 @@ void add_dynamic(KernelTable& table) {
   table.add_host_code("Where", kHost);
   table.add_waiting("Unique", kRealNumbers | DTypeSet{DType::kBool},
                     by_input<0, Unique, bool, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>);
+  table.add_waiting("DynamicPartition", kNumbersAndBool, sized_by_input<0, DynamicPartition>);
   table.add_host_code("Unique", DTypeSet{DType::kString});
   table.add("TopKV2", kRealNumbers,
             by_input<0, TopK, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>);

@@ -1,4 +1,5 @@
-// Exponential, logarithmic, circular and hyperbolic functions.
+// Exponential, logarithmic, circular and hyperbolic functions, and those of the gamma function.
+#include "core/ops/gamma_functions.h"
 #include "cuda/arithmetic.h"
 #include "cuda/elementwise.h"
 
@@ -41,6 +42,23 @@ EMPLACE_COMPLEX_FUNCTION(Sinh, sinh)
 EMPLACE_COMPLEX_FUNCTION(Cosh, cosh)
 #undef EMPLACE_COMPLEX_FUNCTION
 
+struct Lgamma {
+  template <class T>
+  EMPLACE_HD static T apply(T x) { return static_cast<T>(lgamma_of(static_cast<double>(x))); }
+};
+struct Digamma {
+  template <class T>
+  EMPLACE_HD static T apply(T x) { return static_cast<T>(digamma_of(static_cast<double>(x))); }
+};
+struct Polygamma {
+  template <class T>
+  EMPLACE_HD static T apply(T n, T x) { return static_cast<T>(polygamma_of(static_cast<double>(n), static_cast<double>(x))); }
+};
+struct Zeta {
+  template <class T>
+  EMPLACE_HD static T apply(T x, T q) { return static_cast<T>(zeta_of(static_cast<double>(x), static_cast<double>(q))); }
+};
+
 template <class F>
 void add_with_complex(KernelTable& table, std::string_view op) {
   table.add(op, kFloating | kComplexes, elementwise<F, float, double, half, bfloat16, complex64, complex128>);
@@ -62,6 +80,11 @@ void add_exponential(KernelTable& table) {
   table.add("Sigmoid", kFloating, kOfFloating<Sigmoid>);
   table.add("Erf", kFloating, kOfFloating<Erf>);
   table.add("Erfc", kFloating, kOfFloating<Erfc>);
+  constexpr DTypeSet kOfOne = kFloatDouble | DTypeSet{DType::kHalf};
+  table.add("Lgamma", kOfOne, elementwise<Lgamma, float, double, half>);
+  table.add("Digamma", kOfOne, elementwise<Digamma, float, double, half>);
+  table.add("Polygamma", kFloatDouble, elementwise<Polygamma, float, double>);
+  table.add("Zeta", kFloatDouble, elementwise<Zeta, float, double>);
   table.add("Asin", kFloating, kOfFloating<Asin>);
   table.add("Acos", kFloating, kOfFloating<Acos>);
   table.add("Atan", kFloating, kOfFloating<Atan>);

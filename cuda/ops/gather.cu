@@ -1,9 +1,10 @@
-// Gather, GatherV2, GatherNd, ResourceGather. An index out of range gives zeros, as TensorFlow's kernels for a GPU: nobody waits for the
-// device to find it.
+// Gather, GatherV2, GatherNd, ResourceGather, ReverseSequence. An index out of range gives zeros, as TensorFlow's kernels for a GPU: nobody
+// waits for the device to find it.
 #include <vector>
 
 #include "core/base/cat.h"
 #include "core/ops/gather_geometry.h"
+#include "core/ops/sequence_layout.h"
 #include "core/ops/variable_state.h"
 #include "cuda/tuples.h"
 
@@ -84,6 +85,34 @@ class GatherNd final : public Kernel {
   }
 };
 
+template <class E>
+__global__ void reverse_kernel(const E* in, Indices lengths, E* out, SequenceLayout l, int64_t n) {
+  const int64_t step = l.sequence_first ? l.middle * l.second : 1;
+  const int64_t size = l.sequence_first ? l.first : l.second;
+  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    const int64_t run = i / l.inner, second = run % l.second, first = run / l.second / l.middle % l.first;
+    const int64_t at = l.sequence_first ? first : second, length = lengths.at(l.sequence_first ? second : first);
+    const bool moves = at < length && length <= size;
+    out[i] = in[moves ? i + (length - 1 - 2 * at) * step * l.inner : i];
+  }
+}
+
+template <class E>
+class ReverseSequence final : public Kernel {
+ public:
+  explicit ReverseSequence(const KernelInit& init) : seq_dim_(init.attrs.integer("seq_dim")), batch_dim_(init.attrs.integer("batch_dim")) {}
+  Status run(KernelContext& c) override {
+    const Shape& shape = c.input(0).shape();
+    ASSIGN_OR_RETURN(const SequenceLayout l, SequenceLayout::of(shape, c.input(1).shape(), seq_dim_, batch_dim_));
+    RETURN_IF_ERROR(ensure_output(c, 0, shape));
+    const int64_t n = shape.num_elements();
+    return launch(Barriers::kNone, reverse_kernel<E>, grid_for(n), kThreads, 0, stream_of(c), c.in<E>(0), Indices(c.input(1)), c.out<E>(0), l, n);
+  }
+
+ private:
+  int64_t seq_dim_, batch_dim_;
+};
+
 }  // namespace
 
 void add_gather(KernelTable& table) {
@@ -91,6 +120,7 @@ void add_gather(KernelTable& table) {
   table.add("Gather", kTypes, sized_by_input<0, Gather>);
   table.add("GatherV2", kTypes, sized_by_input<0, Gather>);
   table.add("GatherNd", kTypes, sized_by_input<0, GatherNd>);
+  table.add("ReverseSequence", kFloating | DTypeSet{DType::kBool}, sized_by_input<0, ReverseSequence>);
   table.add("ResourceGather", kNumbersAndBool.without(DTypeSet{DType::kInt32}), sized_by_output<ResourceGather>);
 }
 

@@ -1,5 +1,7 @@
 // The Apply... ops and their Resource forms: the CPU's formulas (core/ops/update_formulas.h) over a variable and its slots.
 // Scalars are in device memory; every thread reads them.
+#include <vector>
+
 #include "core/base/cat.h"
 #include "core/ops/locked_variables.h"
 #include "core/ops/update_formulas.h"
@@ -77,6 +79,88 @@ struct By {
   };
 };
 
+/// A thread makes one element of a row, for all slices of that row, in their order; that of the row's first slice does it.
+template <template <class> class Formula, class T, class Index>
+__global__ void update_rows_kernel(UpdateArgs<T> args, const Index* indices, int64_t slices, int64_t rows, int64_t row) {
+  using W = Wide<T>;
+  W scalars[kMaxScalars];
+  for (int i = 0; i < kMaxScalars; ++i) scalars[i] = i < args.scalars ? widen(*args.scalar[i]) : W(0);
+  const Formula<W> formula(scalars, args.flag);
+  for (int64_t i = thread_index(); i < args.n; i += thread_count()) {
+    const int64_t slice = i / row, at = int64_t{indices[slice]};
+    bool first = at >= 0 && at < rows;
+    for (int64_t s = 0; s < slice && first; ++s) first = int64_t{indices[s]} != at;
+    if (!first) continue;
+    T* const var = args.variable[0] + at * row + i % row;
+    T* const accum = args.variable[1] + at * row + i % row;
+    for (int64_t s = slice; s < slices; ++s) {
+      if (int64_t{indices[s]} != at) continue;
+      W v = widen(*var), a = widen(*accum);
+      formula(widen(args.gradient[s * row + i % row]), v, a);
+      *var = narrow<T>(v);
+      *accum = narrow<T>(a);
+    }
+  }
+}
+
+/// The rows of a variable and its slot that the last input names.
+template <template <class> class Formula>
+struct RowsBy {
+  template <class T>
+  class Update final : public Kernel {
+   public:
+    using F = Formula<Wide<T>>;
+    explicit Update(const KernelInit& init) : flag_(init.attrs.flag(F::kFlag)) {
+      inputs_.assign(F::kInputs.begin(), F::kInputs.end());
+      inputs_.push_back("indices");
+    }
+    Status run(KernelContext& c) override {
+      const int last = c.num_inputs() - 1;
+      UpdateArgs<T> args;
+      args.flag = flag_;
+      for (int i = F::kVariables; i < last; ++i) {
+        if (i == F::kGradient) continue;
+        if (c.input(i).shape().rank() != 0) return invalid_argument(cat(inputs_[static_cast<size_t>(i)], " is not a scalar: ", c.input(i).shape().to_string()));
+        args.scalar[args.scalars++] = c.in<T>(i);
+      }
+      LockedVariables variables(c, F::kVariables);
+      RETURN_IF_ERROR(variables.check(c, F::kGradient, inputs_, false));
+      const Shape shape = variables[0].value.shape();
+      RETURN_IF_ERROR(check_gradient_rows(shape, c.input(F::kGradient).shape(), c.input(last).shape()));
+      for (int k = 0; k < F::kVariables; ++k) {
+        Variable& v = variables[static_cast<size_t>(k)];
+        RETURN_IF_ERROR(own_variable(c, v));
+        args.variable[k] = v.value.data<T>();
+      }
+      args.gradient = c.in<T>(F::kGradient);
+      args.n = c.input(F::kGradient).num_elements();
+      RETURN_IF_ERROR(c.input(last).dtype() == DType::kInt32 ? enqueue<int32_t>(c, args, last, shape) : enqueue<int64_t>(c, args, last, shape));
+      if (c.num_outputs() > 0) c.forward_output(0, c.input(0));
+      return ok_status();
+    }
+
+   private:
+    template <class Index>
+    static Status enqueue(KernelContext& c, const UpdateArgs<T>& args, int last, const Shape& shape) {
+      if (args.n == 0) return ok_status();
+      const int64_t slices = c.input(last).num_elements();
+      return launch(Barriers::kNone, update_rows_kernel<Formula, T, Index>, grid_for(args.n), kThreads, 0, stream_of(c), args, c.in<Index>(last), slices,
+                    shape.dim(0), args.n / slices);
+    }
+
+    bool flag_;
+    std::vector<const char*> inputs_;
+  };
+};
+
+template <template <class> class Formula>
+void add_rows_update(KernelTable& table, std::string_view op) {
+  constexpr KernelMaker maker = [](const KernelInit& init) {
+    return make_for<RowsBy<Formula>::template Update, float, double, half, bfloat16>(init.attrs.type("T"), init);
+  };
+  table.add(op, kFloating, maker);
+}
+
 template <template <class> class Formula>
 void add_update(KernelTable& table, std::string_view op) {
   constexpr KernelMaker maker = [](const KernelInit& init) {
@@ -99,6 +183,10 @@ void add_optimizers(KernelTable& table) {
   add_update<Adagrad>(table, "ResourceApplyAdagrad");
   add_update<AdagradV2>(table, "ApplyAdagradV2");
   add_update<AdagradV2>(table, "ResourceApplyAdagradV2");
+  add_rows_update<Adagrad>(table, "SparseApplyAdagrad");
+  add_rows_update<Adagrad>(table, "ResourceSparseApplyAdagrad");
+  add_rows_update<AdagradV2>(table, "SparseApplyAdagradV2");
+  add_rows_update<AdagradV2>(table, "ResourceSparseApplyAdagradV2");
   add_update<RmsProp>(table, "ApplyRMSProp");
   add_update<RmsProp>(table, "ResourceApplyRMSProp");
   add_update<CenteredRmsProp>(table, "ApplyCenteredRMSProp");

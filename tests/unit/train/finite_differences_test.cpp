@@ -18,7 +18,8 @@ const std::map<std::string_view, std::pair<double, double>> kRanges = {
     {"Acos", {-0.9, 0.9}}, {"Acosh", {1.1, 3}},   {"Asin", {-0.9, 0.9}}, {"Atanh", {-0.9, 0.9}}, {"Log", {0.2, 2}},
     {"Log1p", {-0.5, 2}},  {"Pow", {0.3, 2}},     {"Rsqrt", {0.3, 2}},   {"Sqrt", {0.3, 2}},     {"Xlogy", {0.3, 2}},
     {"Div", {0.5, 2}},     {"RealDiv", {0.5, 2}}, {"Xdivy", {0.5, 2}},   {"DivNoNan", {0.5, 2}}, {"FloorMod", {0.55, 0.95}},
-    {"Inv", {0.3, 2}},     {"Reciprocal", {0.3, 2}}, {"Tan", {-1, 1}},   {"LogSoftmax", {-2, 2}}, {"Softmax", {-2, 2}}};
+    {"Inv", {0.3, 2}},     {"Reciprocal", {0.3, 2}}, {"Tan", {-1, 1}},   {"LogSoftmax", {-2, 2}}, {"Softmax", {-2, 2}},
+    {"Lgamma", {0.3, 2}},  {"Digamma", {0.3, 2}}, {"Polygamma", {0.5, 3}}, {"Zeta", {1.5, 3}}};
 
 /// loss = sum of y * weight, with weights between 0.5 and 1.5, and its gradients.
 class Differentiated {

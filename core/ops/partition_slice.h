@@ -1,0 +1,12 @@
+/// What DynamicPartition distributes.
+#pragma once
+
+#include "core/base/shape.h"
+#include "core/base/status.h"
+
+namespace emplace {
+
+/// The shape of one slice. InvalidArgument unless the data's shape starts with that of the partitions.
+Result<Shape> partition_slice(const Shape& data, const Shape& partitions);
+
+}  // namespace emplace
