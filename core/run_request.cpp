@@ -140,7 +140,7 @@ Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunReques
     auto equals = feed.find('=');
     if (equals == std::string::npos) return invalid_argument(cat("--feed: '", feed, "' has no '='; write NAME=VALUE"));
     std::string name = feed.substr(0, equals);
-    Endpoint tensor = find_tensor(g, tensor_name(file, name), error);
+    Endpoint tensor = find_fed_tensor(g, tensor_name(file, name), error);
     if (tensor.node == kNoNode) return flag_error("feed", error);
     Result<Tensor> value = parse_feed(feed.substr(equals + 1), base_type(g.output_type(tensor)), g.output_shape(tensor));
     if (!value.ok()) return value.take_status().with_context(cat("--feed ", name));
@@ -169,7 +169,7 @@ void check_request_names(const GraphFile& file, bool whole, Problems& problems) 
   }
   for (const auto& [ref, value] : file.feed) {
     if (!whole) break;
-    Endpoint tensor = find_tensor(g, tensor_name(file, ref.name), error);
+    Endpoint tensor = find_fed_tensor(g, tensor_name(file, ref.name), error);
     if (tensor.node == kNoNode) {
       problems.add(ref.position, cat("feed: ", error.message), error.hint);
     } else if (Status status = check_feed(g, ref.name, tensor, value); !status.ok()) {

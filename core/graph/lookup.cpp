@@ -46,6 +46,17 @@ Endpoint find_tensor(const Graph& g, std::string_view name, NameError& error) {
   return {node, slot};
 }
 
+Endpoint find_fed_tensor(const Graph& g, std::string_view name, NameError& error) {
+  Endpoint tensor = find_tensor(g, name, error);
+  if (tensor.node == kNoNode) return tensor;
+  const DType type = g.output_type(tensor);
+  if (!is_ref(type) && type != DType::kResource) return tensor;
+  std::string read = cat(g.name(tensor.node), is_ref(type) ? "/read" : "/Read/ReadVariableOp");
+  error = {cat("'", name, "' stands for a variable's memory, which cannot be fed"),
+           g.find(read) == kNoNode ? "feed what reads it" : cat("feed what reads it: '", read, "'")};
+  return {};
+}
+
 NodeId find_node(const Graph& g, std::string_view name, NameError& error) {
   NodeId node = g.find(name);
   if (node != kNoNode) return node;

@@ -27,7 +27,7 @@ void check_graph(const GraphFile& file, const LoadOptions& options, const TrainR
 void check_placeholders(const GraphFile& file, const DataSet& set, Problems& problems) {
   NameError error;
   for (const FeedRequest& feed : set.feeds) {
-    if (find_tensor(file.graph, feed.placeholder.name, error).node == kNoNode) problems.add(feed.placeholder.position, cat("data: ", error.message), error.hint);
+    if (find_fed_tensor(file.graph, feed.placeholder.name, error).node == kNoNode) problems.add(feed.placeholder.position, cat("data: ", error.message), error.hint);
   }
 }
 

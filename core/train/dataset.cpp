@@ -112,7 +112,7 @@ class DatasetReader {
     const FeedRequest& feed = request_.feeds[i];
     Dataset::Part& part = data.parts_[i];
     NameError error;
-    Endpoint tensor = find_tensor(graph_, feed.placeholder.name, error);
+    Endpoint tensor = find_fed_tensor(graph_, feed.placeholder.name, error);
     if (tensor.node == kNoNode) {
       problems_.graph.add(feed.placeholder.position, cat("data ", which_, ": ", error.message), error.hint);
       return false;
