@@ -164,12 +164,12 @@ std::pair<Value, Value> GradientContext::reduce_to(Value x, Value y, Value gx, V
     if (gy.valid()) gy = reduce(gy, reduced.output(1), y_shape);
     return {gx, gy};
   }
-  if (gx.valid() && (!axes->x.empty() || shape(x).rank() < shape(y).rank())) {
-    gx = reduce(gx, ints(axes->x, "Sum/reduction_indices"), shape_of(x));
-  }
-  if (gy.valid() && (!axes->y.empty() || shape(y).rank() < shape(x).rank())) {
-    gy = reduce(gy, ints(axes->y, "Sum/reduction_indices"), shape_of(y));
-  }
+  const bool reduce_x = gx.valid() && (!axes->x.empty() || shape(x).rank() < shape(y).rank());
+  const bool reduce_y = gy.valid() && (!axes->y.empty() || shape(y).rank() < shape(x).rank());
+  if (!reduce_x && !reduce_y) return {gx, gy};
+  Value x_shape = shape_of(x), y_shape = shape_of(y);
+  if (reduce_x) gx = reduce(gx, ints(axes->x, "Sum/reduction_indices"), x_shape);
+  if (reduce_y) gy = reduce(gy, ints(axes->y, "Sum/reduction_indices"), y_shape);
   return {gx, gy};
 }
 

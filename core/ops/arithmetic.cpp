@@ -50,15 +50,19 @@ Status sub_gradient(GradientContext& g) {
   return g.status();
 }
 
+// TensorFlow's order of factors, which hangs on what is known.
 Status mul_gradient(GradientContext& g) {
-  Value gx = g.add("Mul", {g.grad(0), g.input(1)});
-  g.set_binary(gx, g.add("Mul", {g.input(0), g.grad(0)}));
+  Value dy = g.grad(0), x = g.input(0), y = g.input(1);
+  Value gx = g.add("Mul", {dy, y});
+  const Shape& shape = g.shape(dy);
+  const bool same = shape.fully_known() && shape == g.shape(x) && shape == g.shape(y) && (g.type(dy) == DType::kFloat || g.type(dy) == DType::kInt32);
+  g.set_binary(gx, same ? g.add("Mul", {dy, x}) : g.add("Mul", {x, dy}));
   return g.status();
 }
 
 Status squared_difference_gradient(GradientContext& g) {
   g.wait_for(g.grad(0));
-  Value twice = g.add("Mul", {g.scalar(g.type(g.grad(0)), 2), g.grad(0)});
+  Value twice = g.add("Mul", {g.scalar(g.type(g.grad(0)), 2, "scalar"), g.grad(0)});
   Value gx = g.mul(twice, g.add("Sub", {g.input(0), g.input(1)}, {}, "sub"));
   g.wait_for({});
   g.set_binary(gx, g.neg(gx));

@@ -171,7 +171,7 @@ Value spread(GradientContext& g) {
   const Tensor* axes = g.value(g.input(1));
   if (axes && shape.rank_known() && reduces_all(*axes, shape.rank())) {
     Value one = g.reshape(g.grad(0), std::vector<int64_t>(static_cast<size_t>(shape.rank()), 1));
-    return g.add("Tile", {one, g.shape_of(x)});
+    return g.add("Tile", {one, shape.fully_known() ? g.ints({shape.dims().begin(), shape.dims().end()}) : g.shape_of(x)});
   }
   if (axes && shape.fully_known()) {
     std::vector<int64_t> kept(shape.dims().begin(), shape.dims().end()), times(kept.size(), 1);

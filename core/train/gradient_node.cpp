@@ -32,9 +32,12 @@ Value NodeGradient::add_by_device(const std::vector<Value>& tensors) {
 
 Value NodeGradient::add_at(std::string_view op, const std::vector<Value>& inputs, AttrList attrs, std::string_view name, std::vector<NodeId> colocate_with) {
   // What belongs to a node that comes after it ("Sum/reduction_indices") is named below that node's name.
-  const std::string_view wanted = name.empty() ? op : name;
-  const size_t of_other = wanted.rfind('/');
-  const std::string own = of_other == std::string_view::npos ? in_scope(wanted) : cat(edit_.next_name(in_scope(wanted.substr(0, of_other))), wanted.substr(of_other));
+  std::string_view rest = name.empty() ? op : name;
+  std::string own = in_scope("");
+  for (size_t slash; (slash = rest.find('/')) != std::string_view::npos; rest.remove_prefix(slash + 1)) {
+    own = cat(edit_.next_name(cat(own, rest.substr(0, slash))), "/");
+  }
+  own += rest;
   NewNode node{.name = own, .op = std::string(op), .attrs = std::move(attrs), .colocate_with = std::move(colocate_with)};
   for (Value v : inputs) {
     if (!v.valid()) return {};

@@ -1,4 +1,4 @@
-// The gradients of loops are, node for node, those that TensorFlow's Python builds, as far as the variables need them.
+// Gradients are, node for node, those that TensorFlow's Python builds, as far as the variables need them.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 /// Op, inputs, what is waited for, colocation groups, frame.
-std::string describe_loop_node(const Graph& g, NodeId id) {
+std::string describe_gradient_node(const Graph& g, NodeId id) {
   std::string out(g.op(id));
   for (const Endpoint& e : g.inputs(id)) append(out, " ", g.name(e.node), ":", e.slot);
   std::set<std::string> controls;
@@ -28,10 +28,9 @@ std::string describe_loop_node(const Graph& g, NodeId id) {
   return out;
 }
 
-}  // namespace
-
-TEST_CASE("gradients of loops are TensorFlow's nodes") {
-  std::istringstream lines(read_gz("gradients/loop_graphs.jsonl.gz"));
+/// How many graphs `path` has.
+int compare_graphs(const std::string& path) {
+  std::istringstream lines(read_gz(path));
   int count = 0;
   for (std::string line; std::getline(lines, line); ++count) {
     const json recorded = json::parse(line);
@@ -65,11 +64,19 @@ TEST_CASE("gradients of loops are TensorFlow's nodes") {
       INFO(name);
       CHECK(want.contains(name));
       // Python knows that the loss is a scalar, the shape of what comes out of the loop left open; a file does not tell.
-      if (want.contains(name) && name != "gradients/Shape") CHECK(describe_loop_node(file.graph, id) == want[name].get<std::string>());
+      if (want.contains(name) && name != "gradients/Shape") CHECK(describe_gradient_node(file.graph, id) == want[name].get<std::string>());
     }
     CHECK(added == want.size());
   }
-  CHECK(count == 7);
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("gradients of loops are TensorFlow's nodes") { CHECK(compare_graphs("gradients/loop_graphs.jsonl.gz") == 7); }
+
+TEST_CASE("gradients of gradients of poolings and of batch normalisation, of the gamma functions and of sequences are TensorFlow's nodes") {
+  CHECK(compare_graphs("gradients/op_graphs.jsonl.gz") == 42);
 }
 
 }  // namespace emplace
