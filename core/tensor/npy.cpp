@@ -67,7 +67,9 @@ std::optional<Header> parse_header(std::string_view dict) {
   size_t end = descr->find((*descr)[0], 1);
   if (end == std::string_view::npos) return std::nullopt;
   h.descr = descr->substr(1, end - 1);
-  h.fortran_order = order->starts_with("True");
+  const std::string_view word = order->substr(0, order->find_first_of(" \t,}"));
+  if (word != "True" && word != "False") return std::nullopt;
+  h.fortran_order = word == "True";
   size_t close = shape->find(')');
   if (close == std::string_view::npos) return std::nullopt;
   for (size_t at = 1; at < close;) {

@@ -73,6 +73,12 @@ TEST_CASE("damaged files are refused before anything is allocated") {
   CHECK_FALSE(parse_npy(npy("<f4", "(-1,)", "1234"), "x").ok());
   CHECK_FALSE(parse_npy(npy("|O", "(1,)", "12345678"), "x").ok());
   CHECK_FALSE(parse_npy(npy("|S0", "(1000000000000,)", ""), "x").ok());
+  for (std::string_view order : {"Maybe", "1", "Truely", "'True'"}) {
+    std::string header = npy("<f4", "(2,)", "12345678");
+    header.replace(header.find("False"), 5, order);
+    header[8] = static_cast<char>(header[8] + static_cast<char>(order.size()) - 5);
+    CHECK_FALSE(parse_npy(header, "x").ok());
+  }
   std::string whole = npy("<f4", "(2,)", "12345678");
   for (size_t n = 0; n < whole.size(); ++n) CHECK_FALSE(parse_npy(whole.substr(0, n), "x").ok());
   std::string archive;
