@@ -51,6 +51,20 @@ void RowUpdate::set_slot(std::string_view key, Endpoint value) {
   write("ScatterUpdate", slot.handle(), slot.resource, value);
 }
 
+void RowUpdate::apply(std::string_view kind) {
+  const std::string op = cat(variable_.resource ? "Resource" : "", kind);
+  NewNode node{.name = cat(scope_, "/", op), .op = op, .colocate_with = {variable_.node}};
+  for (std::string_view operand : rule_.operands) {
+    if (operand == "variable") node.inputs.push_back(variable_.handle());
+    else if (operand == "gradient") node.inputs.push_back(gradient_);
+    else if (has_slot(operand)) node.inputs.push_back(slot_nodes(operand).handle());
+    else node.inputs.push_back(operand_(operand));
+  }
+  node.inputs.push_back(rows_);
+  for (const auto& [flag, value] : rule_.flags) node.attrs.emplace_back(flag, AttrValue::of(value));
+  writes_.push_back(edit_.add(std::move(node)));
+}
+
 void RowUpdate::subtract(Endpoint step) { write("ScatterSub", variable_.handle(), variable_.resource, step); }
 
 void RowUpdate::write(std::string_view kind, Endpoint handle, bool resource, Endpoint value) {

@@ -26,6 +26,8 @@ class RowUpdate {
   /// The rows of a slot before this step, and their new values.
   Endpoint slot(std::string_view key);
   void set_slot(std::string_view key, Endpoint value);
+  /// The step by one op, which reads what the rule's operands say, and the rows.
+  void apply(std::string_view kind);
   /// variable[rows] -= step.
   void subtract(Endpoint step);
 

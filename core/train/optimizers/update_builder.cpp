@@ -25,7 +25,7 @@ class UpdateBuilder {
     prepare();
     std::vector<NodeId> updates;
     for (size_t i = 0; i < gradients.size(); ++i) {
-      if (gradients[i].is_slices() && rule_.rows_step) update_rows(gradients[i], state_.slots[i], updates);
+      if (gradients[i].is_slices() && rule_.updates_rows()) update_rows(gradients[i], state_.slots[i], updates);
       else updates.push_back(update(gradients[i], state_.slots[i]));
     }
     const std::vector<NodeId> finished = rule_.is_keras ? count_iteration(updates) : multiply_powers(updates);
@@ -77,7 +77,8 @@ class UpdateBuilder {
   void update_rows(const GradientAndVariable& g, const std::vector<VariableNodes>& slots, std::vector<NodeId>& updates) {
     const std::string scope = name(cat("update_", g.variable.name));
     RowUpdate rows(edit_, rule_, g, slots, scope, [&](std::string_view operand) { return as_type(shared(operand), g.variable, scope); });
-    rows.subtract(rule_.rows_step(rows));
+    if (rule_.rows_step) rows.subtract(rule_.rows_step(rows));
+    else rows.apply(rule_.rows_op);
     updates.insert(updates.end(), rows.writes().begin(), rows.writes().end());
   }
 

@@ -27,6 +27,7 @@ UpdateRule momentum(const TrainRequest& request) {
 UpdateRule adagrad(const TrainRequest& request) {
   UpdateRule r;
   r.op = "ApplyAdagrad";
+  r.rows_op = "SparseApplyAdagrad";
   r.slots = {{"accumulator", "Adagrad", "Const", argument(request, "initial_accumulator_value")}};
   r.operands = {"variable", "accumulator", "learning_rate", "gradient"};
   return r;

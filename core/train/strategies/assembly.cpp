@@ -28,7 +28,7 @@ Result<std::vector<GradientAndVariable>> gradients_of(Assembly& a, Endpoint loss
   std::vector<Endpoint> xs;
   for (const TrainVariable& v : variables) xs.push_back(v.handle());
   // The norm of slices is that of what they hold: a row that stands there twice counts twice.
-  const bool keep_slices = a.rule.rows_step || a.request.clip_norm;
+  const bool keep_slices = a.rule.updates_rows() || a.request.clip_norm;
   ASSIGN_OR_RETURN(Gradients made, add_gradients(a.edit, loss, xs, {.colocate = a.request.colocate_gradients, .gate = true, .keep_slices = keep_slices, .scope = cat(scope, "gradients")}));
   std::vector<GradientAndVariable> out;
   std::vector<TrainVariable> reached;
