@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
@@ -138,6 +139,11 @@ Status Executor::run_loop(StepId id) {
   };
   for_each(Control::kNextIteration, [&](StepId, ValueId v) { value_dead_[v] = 1; });
   RETURN_IF_ERROR(run_range(id + 1, loop.entered));
+  std::vector<std::pair<ValueId, Tensor>> fetched;  // what an Enter gave is a result, too
+  for_each(Control::kEnter, [&](StepId, ValueId v) {
+    bool wanted = !value_dead_[v] && std::find(program_.fetches.begin(), program_.fetches.end(), v) != program_.fetches.end();
+    if (wanted) fetched.emplace_back(v, values_[v]);
+  });
   for (;;) {
     RETURN_IF_ERROR(run_range(loop.entered, loop.body_end));
     bool again = false;
@@ -150,6 +156,10 @@ Status Executor::run_loop(StepId id) {
     });
   }
   for_each(Control::kEnter, [&](StepId, ValueId v) { values_[v] = Tensor(); });
+  for (auto& [v, value] : fetched) {
+    value_dead_[v] = 0;
+    values_[v] = std::move(value);
+  }
   return ok_status();
 }
 
