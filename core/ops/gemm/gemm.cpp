@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <type_traits>
 #include <vector>
-
-#include "core/ops/gemm/tile.h"
 
 namespace emplace::gemm {
 namespace {
@@ -15,11 +15,46 @@ constexpr int64_t kDepth = 512;
 constexpr int64_t kRowTilesPerBlock = 8;
 // b is used as it lies when it fits in L1.
 constexpr int64_t kSmallBytes = 24 << 10;
+// A product that takes more does not stay in the second level of cache.
+constexpr int64_t kNearBytes = 512 << 10;
 // Rows that lie this far apart fall into the same sets of L1.
 constexpr int64_t kConflictStride = 4096;
+// Columns of a that are packed at a time: what they become stays in L1 while row after row is added.
+constexpr int64_t kPackDepth = 64;
 constexpr int kMaxTileRows = 16;
 
 double product_ns(int64_t products) { return static_cast<double>(products) * 0.02; }
+
+// Four rows of four elements become four columns.
+template <class T>
+void turn_square(const T* in, int64_t in_step, T* out, int64_t out_step) {
+  typedef T Four __attribute__((vector_size(4 * sizeof(T))));
+  typedef std::conditional_t<sizeof(T) == 8, int64_t, int32_t> Index __attribute__((vector_size(4 * sizeof(T))));
+  Four r[4];
+  for (int i = 0; i < 4; ++i) std::memcpy(&r[i], in + i * in_step, sizeof r[i]);
+  const Index low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
+  const Four a = __builtin_shuffle(r[0], r[1], low), b = __builtin_shuffle(r[2], r[3], low);
+  const Four c = __builtin_shuffle(r[0], r[1], high), d = __builtin_shuffle(r[2], r[3], high);
+  const Four columns[4] = {__builtin_shuffle(a, b, first), __builtin_shuffle(a, b, second), __builtin_shuffle(c, d, first),
+                           __builtin_shuffle(c, d, second)};
+  for (int i = 0; i < 4; ++i) std::memcpy(out + i * out_step, &columns[i], sizeof columns[i]);
+}
+
+// out[k, i] = in[i, k], for `rows` rows of `count` elements.
+template <class T>
+void turn(const T* in, int64_t in_step, int rows, int64_t count, T* out) {
+  int i = 0;
+  for (; i + 4 <= rows; i += 4) {
+    int64_t k = 0;
+    for (; k + 4 <= count; k += 4) turn_square(in + i * in_step + k, in_step, out + k * rows + i, rows);
+    for (; k < count; ++k) {
+      for (int j = i; j < i + 4; ++j) out[k * rows + j] = in[j * in_step + k];
+    }
+  }
+  for (; i < rows; ++i) {
+    for (int64_t k = 0; k < count; ++k) out[k * rows + i] = in[i * in_step + k];
+  }
+}
 
 template <class T>
 std::vector<T>& worker_buffer() {
@@ -41,6 +76,7 @@ Gemm<T>::Gemm(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_
   depth_ = k > 0 ? (k + (k + kDepth - 1) / kDepth - 1) / ((k + kDepth - 1) / kDepth) : 0;
   auto bytes = static_cast<int64_t>(sizeof(T));
   pack_b_ = transpose_b || n % kernel.vector != 0 || k * n * bytes > kSmallBytes;
+  looks_ahead_ = pack_b_ && (m * k + k * n + m * n) * bytes > kNearBytes;
   pack_a_ = transpose_a ? n > 2 * cols_ : k * bytes % kConflictStride == 0;
   if (m == 0 || n == 0) {
     way_ = Way::kNothing;
@@ -85,12 +121,26 @@ const T* Gemm<T>::pack_rows(const T* a, int64_t row, int rows, int64_t k_begin, 
   if (transpose_a_) {
     for (int64_t k = 0; k < depth; ++k) std::copy_n(a + (k_begin + k) * m_ + row, rows, out + k * rows);
   } else {
-    for (int i = 0; i < rows; ++i) {
-      const T* in = a + (row + i) * k_ + k_begin;
-      for (int64_t k = 0; k < depth; ++k) out[k * rows + i] = in[k];
+    for (int64_t first = 0; first < depth; first += kPackDepth) {
+      const int64_t count = std::min(kPackDepth, depth - first);
+      turn(a + row * k_ + k_begin + first, k_, rows, count, out + first * rows);
     }
   }
   return out;
+}
+
+// Of tile `i` of `count` that a panel passes by: its part of the next panel, and the rows of c that the next tile writes.
+template <class T>
+void Gemm<T>::look_ahead(TileArgs<T>& t, const T* packed_b, int64_t k, int64_t panel, int64_t panel_end, int64_t i, int64_t count) const {
+  const bool last = i + 1 == count;
+  t.ahead[0] = t.ahead[1] = {};
+  if (last && panel + 1 == panel_end) return;
+  const T* next = last ? t.c - i * rows_ * n_ + cols_ : t.c + rows_ * n_;
+  t.ahead[0] = {reinterpret_cast<const char*>(next), n_ * static_cast<int64_t>(sizeof(T)), t.rows};
+  if (panel + 1 == panel_end || count == 1) return;  // a tile alone takes b as a stream, which the processor sees by itself
+  const int64_t pieces = t.depth * cols_ * static_cast<int64_t>(sizeof(T)) / kAheadBytes, first = pieces * i / count;
+  const T* panel_after = packed_b + ((panel + 1) * k_ + k) * cols_;
+  t.ahead[1] = {reinterpret_cast<const char*>(panel_after) + first * kAheadBytes, kAheadBytes, pieces * (i + 1) / count - first};
 }
 
 template <class T>
@@ -99,6 +149,10 @@ void Gemm<T>::run_tiles(const T* a, const T* b, const T* packed_b, T* c, int64_t
   const Kernels<T>& kernel = kernels<T>();
   std::vector<T>& packed_a = worker_buffer<T>();
   if (pack_a_) packed_a.resize(static_cast<size_t>(kRowTilesPerBlock * rows_ * depth_));
+  std::array<const T*, kMaxTileRows> pointers;
+  TileArgs<T> t{};
+  t.taps = 1;
+  if (!pack_a_ && !transpose_a_) t.row_pointers = pointers.data();
   for (int64_t block = row_tile_begin; block < row_tile_end; block += kRowTilesPerBlock) {
     int64_t block_end = std::min(block + kRowTilesPerBlock, row_tile_end);
     for (int64_t k = 0; k < k_; k += depth_) {
@@ -112,11 +166,8 @@ void Gemm<T>::run_tiles(const T* a, const T* b, const T* packed_b, T* c, int64_t
       for (int64_t panel = panel_begin; panel < panel_end; ++panel) {
         for (int64_t tile = block; tile < block_end; ++tile) {
           int64_t row = tile * rows_;
-          std::array<const T*, kMaxTileRows> pointers;
-          TileArgs<T> t{};
           t.rows = static_cast<int>(std::min<int64_t>(rows_, m_ - row));
           t.cols = static_cast<int>(std::min<int64_t>(cols_, n_ - panel * cols_));
-          t.taps = 1;
           t.depth = depth;
           if (pack_a_) {
             t.a = packed_a.data() + (tile - block) * rows_ * depth_;
@@ -126,13 +177,13 @@ void Gemm<T>::run_tiles(const T* a, const T* b, const T* packed_b, T* c, int64_t
             t.a_step = m_;
           } else {
             for (int i = 0; i < t.rows; ++i) pointers[static_cast<size_t>(i)] = a + (row + i) * k_ + k;
-            t.row_pointers = pointers.data();
           }
           t.b = pack_b_ ? packed_b + (panel * k_ + k) * cols_ : b + k * n_ + panel * cols_;
           t.b_step = pack_b_ ? cols_ : n_;
           t.c = c + row * n_ + panel * cols_;
           t.c_step = n_;
           t.accumulate = k > 0;
+          if (looks_ahead_) look_ahead(t, packed_b, k, panel, panel_end, tile - block, block_end - block);
           kernel.tile(t);
         }
       }
