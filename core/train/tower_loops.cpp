@@ -9,7 +9,7 @@ namespace emplace {
 
 Status TowerLoops::run(const std::function<Result<bool>(Batch&)>& next, const std::function<Status(const Batch&, const std::vector<Tensor>&)>& done) {
   FairMutex mutex;
-  Status first;  // guarded by mutex
+  Status first;  // guarded by mutex, as failed_batch_ is
   auto take = [&](Batch& batch) {
     if (!first.ok()) return false;
     Result<bool> more = next(batch);
@@ -27,7 +27,9 @@ Status TowerLoops::run(const std::function<Result<bool>(Batch&)>& next, const st
       gate_.end(tower);
       lock.lock();
       if (status.ok()) status = done(batch, outputs);
-      if (first.ok()) first = std::move(status);
+      if (!first.ok() || status.ok()) continue;
+      first = std::move(status);
+      failed_batch_ = std::move(batch);
     }
   };
   std::vector<std::thread> threads;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "core/run/session.h"
@@ -19,10 +20,14 @@ class TowerLoops {
   /// of their ends. Both are called by one thread at a time. Returns when every loop has ended: the first error.
   Status run(const std::function<Result<bool>(Batch&)>& next, const std::function<Status(const Batch&, const std::vector<Tensor>&)>& done);
 
+  /// Of the step that gave the first error, if a step did.
+  std::optional<Batch>& failed_batch() { return failed_batch_; }
+
  private:
   Session& session_;
   const std::vector<int> kinds_;
   StalenessGate& gate_;
+  std::optional<Batch> failed_batch_;
 };
 
 }  // namespace emplace

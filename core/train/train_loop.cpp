@@ -190,9 +190,16 @@ Status TrainLoop::run_towers(Session& session, Progress& p, TrainResult& result,
       taken = batch.next;
       return true;
     };
-    status = loops.run(next, [&](const Batch& batch, const std::vector<Tensor>& outputs) { return tell_step(session, p, batch, outputs, result); });
+    status = loops.run(next, [&](const Batch& batch, const std::vector<Tensor>& outputs) {
+      const double loss = scalar(outputs[0]);
+      if (!(loss - loss == 0)) return Status(Code::kDataLoss, cat(loss));  // a program with loops has no guard
+      return tell_step(session, p, batch, outputs, result);
+    });
     result.compute_s += seconds_since(std::max(start, p.start));
-    if (status.code() == Code::kDataLoss) status = Status{Code::kDataLoss, cat("step ", p.step + 1, ": ", without_node(status.message()))};
+    if (status.code() == Code::kDataLoss) {
+      if (loops.failed_batch()) p.batch = std::move(*loops.failed_batch());
+      status = explain(session, p, without_node(status.message()));
+    }
     p.at_epoch_end = train_ && taken.epoch != p.position.epoch;
     p.position = taken;
     if (status.ok() && p.at_epoch_end) status = end_epoch(session, p, result);
