@@ -52,6 +52,10 @@ class GraphEditor {
 
   DType type(Endpoint e) const;          // kInvalid: not known
   const Shape& shape(Endpoint e) const;
+  /// Until finish(): the shape that an output has, where more is known than the ops tell; and the shapes of a node's outputs from
+  /// those that its inputs have by then. False: they do not fit.
+  void set_shape(Endpoint e, const Shape& shape) { shapes_->set(e, shape); }
+  bool infer_again(NodeId node) { return shapes_->again(node); }
   /// Null if the value is not known before the run. Valid as long as this object.
   const Tensor* value(Endpoint e);
 

@@ -109,6 +109,10 @@ void ShapePass::add(NodeId id) {
   if (type < graph_.types_.size() && has_rule(type)) infer(id);
 }
 
+void ShapePass::set(Endpoint output, const Shape& shape) { graph_.output_shapes_[graph_.nodes_[output.node].first_output + output.slot] = intern(shape); }
+
+bool ShapePass::again(NodeId id) { return !has_rule(graph_.nodes_[id].type) || infer(id, false); }
+
 // In a function's body an attr may be a placeholder; a rule cannot read it.
 bool ShapePass::has_rule(uint32_t type) {
   uint8_t& rule = rules_[type];
@@ -126,11 +130,11 @@ uint32_t ShapePass::input_shape(NodeId id, const Endpoint& e) const {
   return e.node < id ? graph_.output_shapes_[graph_.nodes_[e.node].first_output + e.slot] : 0;
 }
 
-void ShapePass::infer(NodeId id) {
+bool ShapePass::infer(NodeId id, bool report_refusal) {
   const Node& node = graph_.nodes_[id];
   in_ids_.clear();
   for (const Endpoint& e : graph_.inputs(id)) {
-    if (graph_.nodes_[e.node].type >= graph_.types_.size()) return;  // a problem of its own
+    if (graph_.nodes_[e.node].type >= graph_.types_.size()) return true;  // a problem of its own
     in_ids_.push_back(input_shape(id, e));
   }
   const size_t num_outputs = graph_.types_[node.type].output_types.size();
@@ -139,16 +143,16 @@ void ShapePass::infer(NodeId id) {
   uint32_t* out = graph_.output_shapes_.data() + node.first_output;
   if (known.used && !known.by_value) {
     std::copy_n(ids_.data() + known.first + in_ids_.size(), num_outputs, out);
-    return;
+    return true;
   }
   context_->point_at(id);
   Status status = graph_.types_[node.type].def->shape_rule()(*context_);
   if (!status.ok()) {
-    report(id, status, *context_);
-    return;
+    if (report_refusal) report(id, status, *context_);
+    return false;
   }
   for (size_t i = 0; i < num_outputs; ++i) out[i] = intern(context_->outputs()[i]);
-  if (known.used || in_ids_.empty()) return;
+  if (known.used || in_ids_.empty()) return true;
   known.used = true;
   known.by_value = context_->by_value();
   known.type = node.type;
@@ -156,6 +160,7 @@ void ShapePass::infer(NodeId id) {
   ids_.insert(ids_.end(), in_ids_.begin(), in_ids_.end());
   if (!known.by_value) ids_.insert(ids_.end(), out, out + num_outputs);
   if (++num_known_ * 2 > known_.size()) grow();
+  return true;
 }
 
 // The entry for this type and these input shapes, or the free one where it belongs (hash already set).

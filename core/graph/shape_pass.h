@@ -27,6 +27,10 @@ class ShapePass {
   void run(const std::function<void(NodeId)>& before_node = nullptr);
   /// After run(): the same for a node that was added behind all others and has its type.
   void add(NodeId id);
+  /// After run(): the shape of an output, known from elsewhere. What reads it keeps its shapes.
+  void set(Endpoint output, const Shape& shape);
+  /// The shapes of a node's outputs again, from those that its inputs have now. False, and the shapes from before, if its rule refuses them.
+  bool again(NodeId id);
 
   /// What is known about values.
   ConstantValues& values() { return values_; }
@@ -42,7 +46,7 @@ class ShapePass {
     bool by_value = false;
   };
 
-  void infer(NodeId id);
+  bool infer(NodeId id, bool report_refusal = true);
   bool has_rule(uint32_t type);
   Known& find_known(uint32_t type);
   void grow();

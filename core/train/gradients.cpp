@@ -9,6 +9,7 @@
 #include "core/train/gradient_node.h"
 #include "core/train/gradient_path.h"
 #include "core/train/loops/loop_gradients.h"
+#include "core/train/loops/loop_shapes.h"
 
 namespace emplace {
 namespace {
@@ -106,6 +107,7 @@ class Backprop {
     auto in_loops = [&](NodeId id) { return is_exit(id) || graph_.op(id) == "Enter" || graph_.op(id) == "RefEnter" || graph_.op(id) == "NextIteration"; };
     if (std::none_of(between_nodes_.begin(), between_nodes_.end(), in_loops)) return ok_status();
     ASSIGN_OR_RETURN(ForwardLoops loops, ForwardLoops::find(graph_));
+    infer_loop_shapes(edit_, loops);
     loops_.emplace(edit_, std::move(loops), options_.colocate);
     std::vector<Endpoint> ends(xs_.begin(), xs_.end());
     ends.push_back(loss_);

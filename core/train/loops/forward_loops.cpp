@@ -19,16 +19,16 @@ std::vector<NodeId> in_order(const Graph& graph) {
 }  // namespace
 
 Result<ForwardLoops> ForwardLoops::find(const Graph& graph) {
-  const std::vector<NodeId> order = in_order(graph);
+  std::vector<NodeId> order = in_order(graph);
   ASSIGN_OR_RETURN(FrameMap frames, FrameMap::find(graph, nullptr, order));
-  ForwardLoops loops(graph, std::move(frames));
-  loops.describe_loops(order);
-  loops.find_sides(order);
+  ForwardLoops loops(graph, std::move(frames), std::move(order));
+  loops.describe_loops();
+  loops.find_sides();
   return loops;
 }
 
-ForwardLoops::ForwardLoops(const Graph& graph, FrameMap frames)
-    : graph_(&graph), frames_(std::move(frames)), loops_(frames_.size()), num_conds_(frames_.size()) {}
+ForwardLoops::ForwardLoops(const Graph& graph, FrameMap frames, std::vector<NodeId> order)
+    : graph_(&graph), frames_(std::move(frames)), order_(std::move(order)), loops_(frames_.size()), num_conds_(frames_.size()) {}
 
 bool ForwardLoops::is_loop_switch(NodeId node) const {
   return frames_.control(node) == Control::kSwitch && graph_->op(graph_->inputs(node)[1].node) == "LoopCond";
@@ -40,8 +40,8 @@ bool ForwardLoops::is_loop_merge(NodeId node) const {
          std::any_of(inputs.begin(), inputs.end(), [&](const Endpoint& e) { return frames_.control(e.node) == Control::kNextIteration; });
 }
 
-void ForwardLoops::describe_loops(std::span<const NodeId> order) {
-  for (NodeId id : order) {
+void ForwardLoops::describe_loops() {
+  for (NodeId id : order_) {
     const FrameId frame = frames_.of(id);
     if (frame == kRootFrame) continue;
     ForwardLoop& loop = loops_[frame];
@@ -86,10 +86,10 @@ CondId ForwardLoops::side_below(CondId outer, Endpoint pred, uint32_t branch) {
 
 // A loop begins outside of all conditionals; what comes out of it is on the
 // side where the loop is.
-void ForwardLoops::find_sides(std::span<const NodeId> order) {
+void ForwardLoops::find_sides() {
   side_of_.assign(graph_->num_nodes(), kNoCond);
   std::vector<CondId> around(loops_.size(), kNoCond);
-  for (NodeId id : order) {
+  for (NodeId id : order_) {
     const Control control = frames_.control(id);
     const FrameId frame = frames_.of(id);
     if (frame == kRootFrame || control == Control::kTrigger) continue;

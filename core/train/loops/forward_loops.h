@@ -4,7 +4,6 @@
 #pragma once
 
 #include <map>
-#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -47,6 +46,8 @@ class ForwardLoops {
   CondId side_of(Endpoint tensor) const;
   const CondSide& side(CondId id) const { return sides_[id]; }
   const ForwardLoop& loop(FrameId frame) const { return loops_[frame]; }
+  /// All nodes, inputs first (but for back edges).
+  const std::vector<NodeId>& order() const { return order_; }
   /// InvalidArgument if the loop has no condition or more than one, or nobody reads what the condition lets in.
   Status check(FrameId frame) const;
   /// Passes on, or ends, a variable of a loop.
@@ -54,15 +55,16 @@ class ForwardLoops {
   bool is_loop_merge(NodeId node) const;
 
  private:
-  ForwardLoops(const Graph& graph, FrameMap frames);
-  void describe_loops(std::span<const NodeId> order);
-  void find_sides(std::span<const NodeId> order);
+  ForwardLoops(const Graph& graph, FrameMap frames, std::vector<NodeId> order);
+  void describe_loops();
+  void find_sides();
   CondId deepest(CondId a, CondId b) const { return sides_[a].depth >= sides_[b].depth ? a : b; }
   CondId common(CondId a, CondId b) const;
   CondId side_below(CondId outer, Endpoint pred, uint32_t branch);
 
   const Graph* graph_;
   FrameMap frames_;
+  std::vector<NodeId> order_;
   std::vector<ForwardLoop> loops_;   // by frame
   std::vector<uint32_t> num_conds_;  // by frame
   std::vector<CondSide> sides_{CondSide{}};

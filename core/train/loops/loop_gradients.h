@@ -7,7 +7,8 @@
 ///  - slices of a loop variable (not of an invariant) are made dense before they enter the gradients' loop;
 ///  - the shape of slices that are summed up is asked of the variable, not carried through the loop;
 ///  - no stack is left whose values nobody needs;
-///  - shapes of loop variables are those that the graph itself tells, so more is found out at run time.
+///  - the shape of a loop variable is what it enters with, as far as the body keeps it; shape_invariants of while_loop(), which may
+///    say less, do not stand in a GraphDef.
 #pragma once
 
 #include <functional>
