@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/ops/gemm/ahead.h"
+
 namespace emplace {
 namespace {
 
@@ -17,12 +19,6 @@ constexpr int64_t kConflictStride = 2048, kConflictRows = 6;
 constexpr int64_t kSinkElements = 2048;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// Part `i` of `count`.
-gemm::Ahead part_of(const gemm::Ahead& whole, int64_t i, int64_t count) {
-  const int64_t first = whole.count * i / count;
-  return {whole.at + first * whole.step, whole.step, whole.count * (i + 1) / count - first};
-}
 
 /// Calls body(first, count, x, y, image) for those of `count` pixels from `pixel` on that lie in one row, row after row.
 template <class F>
@@ -152,7 +148,7 @@ void DirectConv<T>::multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::
       t.cols = static_cast<int>(std::min<int64_t>(cols_, walk_.group_out - first));
       t.b = job.packed + (group * panels_ + panel) * panel_size;
       t.c = out + channel;
-      for (int i = 0; looks_ahead && i < 2; ++i) t.ahead[i] = part_of(ahead[i], group * panels_ + panel, walk_.groups * panels_);
+      for (int i = 0; looks_ahead && i < 2; ++i) t.ahead[i] = gemm::part_of(ahead[i], group * panels_ + panel, walk_.groups * panels_);
       gemm::kernels<T>().tile(t);
       if (job.epilogue.apply) job.epilogue.apply(job.epilogue.state, t.c, t.rows, t.cols, t.c_step, channel);
     }
@@ -201,16 +197,12 @@ void DirectConv<T>::look_ahead(gemm::TileArgs<T>& t, const Job& job, int64_t pix
   const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
   const int64_t count = std::min<int64_t>(rows_, walk_.batch * walk_.area() - pixel);
   if (count <= 0) return;
-  auto pieces = [](const T* begin, int64_t elements) {
-    const int64_t bytes = elements * static_cast<int64_t>(sizeof(T));
-    return gemm::Ahead{reinterpret_cast<const char*>(begin), gemm::kAheadBytes, ceil_div(bytes, gemm::kAheadBytes)};
-  };
-  t.ahead[0] = pieces(job.out + pixel * walk_.out_c, count * walk_.out_c);
+  t.ahead[0] = gemm::ahead_of(job.out + pixel * walk_.out_c, count * walk_.out_c);
   const int64_t x = pixel % h.out, y = pixel / h.out % v.out, image = pixel / walk_.area();
   const int64_t row = (y * v.step - v.pad + (v.window - 1) * v.reach) / v.divide, col = (x * h.step - h.pad + (h.window - 1) * h.reach) / h.divide;
   const int64_t first = (image * v.in + row) * h.in + col, all = walk_.batch * v.in * h.in;  // below the image: the next one
   const int64_t begin = std::clamp<int64_t>(first, 0, all), end = std::clamp<int64_t>(first + ceil_div(count * h.step, h.divide), 0, all);
-  t.ahead[1] = pieces(job.in + begin * walk_.in_c, (end - begin) * walk_.in_c);
+  t.ahead[1] = gemm::ahead_of(job.in + begin * walk_.in_c, (end - begin) * walk_.in_c);
 }
 
 template <class T>

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/scratch_vector.h"
-#include "core/ops/gemm/tile.h"
+#include "core/ops/gemm/ahead.h"
 
 namespace emplace {
 namespace {
@@ -12,13 +12,18 @@ namespace {
 constexpr int64_t kBlockPixels = 256;
 // Units are handed out in few groups: a worker reads the whole batch for each.
 constexpr int64_t kGroups = 8;
+// What is read comes from the last level of cache again and again if it is no larger: asking ahead would then cost 2 to 7 %.
+constexpr int64_t kNearBytes = 8 << 20;
 
 }  // namespace
 
-/// Rows [first, last) of the output, those of all images counted through; and room for where they begin.
+/// Rows [first, last) of the output, those of all images counted through; and room for where they begin. Unit `unit` of `units`
+/// that pass over it asks for its share of what the next block reads.
 template <class T>
 struct FilterGradient<T>::Block {
   int64_t first = 0, last = 0;
+  int64_t unit = 0, units = 1;
+  gemm::Ahead in_ahead, gradient_ahead;
   int64_t *in_offsets = nullptr, *gradient_offsets = nullptr;
 };
 
@@ -32,6 +37,8 @@ FilterGradient<T>::FilterGradient(const ConvShape& shape) : shape_(shape) {
   panels_ = (group_out_ + cols_ - 1) / cols_;
   bool whole = shape.groups() == 1 && shape.out_c % kernel.vector == 0;
   gradient_step_ = whole ? shape.out_c : shape.out_c + cols_;
+  const int64_t read = shape.batch * shape.in_h * shape.in_w * shape.in_c + shape.pixels() * gradient_step_;
+  looks_ahead_ = read * static_cast<int64_t>(sizeof(T)) > kNearBytes;
 }
 
 template <class T>
@@ -63,6 +70,10 @@ void FilterGradient<T>::add_block(const T* in, const T* gradient, const Block& b
   t.c = filter + (tap * s.filter_c + tile * rows_) * s.out_c + group * group_out_ + panel * cols_;
   t.c_step = s.out_c;
   t.accumulate = block.first > 0;
+  if (block.gradient_ahead.count > 0) {
+    t.ahead[0] = gemm::part_of(block.gradient_ahead, block.unit, block.units);
+    t.ahead[1] = gemm::part_of(block.in_ahead, block.unit, block.units);
+  }
   int64_t n = block.first / std::max<int64_t>(1, s.out_h), oh = block.first % std::max<int64_t>(1, s.out_h);
   for (int64_t row = block.first; row < block.last; ++row) {
     int64_t ih = oh * s.stride_h - s.pad_top + kh * s.dilation_h;
@@ -73,6 +84,19 @@ void FilterGradient<T>::add_block(const T* in, const T* gradient, const Block& b
     if (++oh == s.out_h) oh = 0, ++n;
   }
   if (t.taps > 0 || !t.accumulate) gemm::kernels<T>().tile(t);
+}
+
+// The rows up to `end` that follow the block.
+template <class T>
+void FilterGradient<T>::look_ahead(const T* in, const T* gradient, int64_t end, Block& block) const {
+  const ConvShape& s = shape_;
+  const int64_t count = (end - block.last) * s.out_w * gradient_step_, all = s.batch * s.in_h;
+  block.gradient_ahead = gemm::ahead_of(gradient + block.last * s.out_w * gradient_step_, count);
+  // The lowest row of the images that a row sees.
+  auto in_row = [&](int64_t row) { return row / s.out_h * s.in_h + row % s.out_h * s.stride_h + (s.window_h - 1) * s.dilation_h - s.pad_top; };
+  const int64_t first = count > 0 ? std::clamp<int64_t>(in_row(block.last), 0, all) : all;
+  const int64_t last = count > 0 ? std::clamp<int64_t>(in_row(end), first, all) : all;
+  block.in_ahead = gemm::ahead_of(in + first * s.in_w * s.in_c, (last - first) * s.in_w * s.in_c);
 }
 
 template <class T>
@@ -93,12 +117,15 @@ void FilterGradient<T>::run(Parallel& parallel, const T* in, const T* out_gradie
   double cost_ns = static_cast<double>(shape_.pixels()) * rows_ * cols_ * 0.02 * static_cast<double>(units) / kGroups;
   parallel.run(groups, cost_ns, [&](int64_t begin, int64_t end) {
     ScratchVector<int64_t> offsets(static_cast<size_t>(2 * block_rows));
-    Block block{0, 0, offsets.data(), offsets.data() + block_rows};
+    const int64_t first_unit = units * begin / groups, last_unit = units * end / groups;
+    Block block;
+    block.units = last_unit - first_unit;
+    block.in_offsets = offsets.data();
+    block.gradient_offsets = offsets.data() + block_rows;
     do {  // once at least: without a pixel the gradient is 0
       block.last = std::min(rows, block.first + block_rows);
-      for (int64_t unit = units * begin / groups; unit < units * end / groups; ++unit) {
-        add_block(in, gradient, block, unit, filter);
-      }
+      if (looks_ahead_) look_ahead(in, gradient, std::min(rows, block.last + block_rows), block);
+      for (block.unit = 0; block.unit < block.units; ++block.unit) add_block(in, gradient, block, first_unit + block.unit, filter);
       block.first = block.last;
     } while (block.first < rows);
   });

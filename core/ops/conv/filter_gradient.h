@@ -20,11 +20,13 @@ class FilterGradient {
 
  private:
   struct Block;
+  void look_ahead(const T* in, const T* gradient, int64_t end, Block& block) const;
   void add_block(const T* in, const T* gradient, const Block& block, int64_t unit, T* filter) const;
 
   ConvShape shape_;
   int rows_, cols_;
   int64_t group_out_, row_tiles_, panels_;
+  bool looks_ahead_;
   int64_t gradient_step_;  // elements between pixels of the gradient, padded to whole vectors
 };
 
