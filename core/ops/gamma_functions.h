@@ -23,9 +23,9 @@ EMPLACE_INLINE double digamma_of(double x) {
   constexpr double kPi = 3.14159265358979323846;
   double mirrored = 0;
   if (x <= 0) {
-    const double fraction = x - std::floor(x);
+    const double fraction = x - std::round(x);  // from the nearest whole number, beside which digamma is large
     if (fraction == 0 || x != x || std::isinf(x)) return std::numeric_limits<double>::quiet_NaN();
-    mirrored = fraction == 0.5 ? 0 : kPi / std::tan(kPi * fraction);
+    mirrored = std::fabs(fraction) == 0.5 ? 0 : kPi / std::tan(kPi * fraction);
     x = 1 - x;
   }
   double below = 0;  // digamma(x + 1) = digamma(x) + 1 / x
