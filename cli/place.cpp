@@ -87,6 +87,7 @@ int place_graph(const Options& options, const std::string& path, Log& log) {
 }  // namespace
 
 int place_command(const Options& options, Log& log) {
+  if (options.arguments.size() > 1 && !options.pipeline.placing.placement_out.empty()) return usage(log, "--placement-out takes one graph");
   return for_each_graph(options, log, [&](const std::string& path) { return place_graph(options, path, log); });
 }
 

@@ -129,7 +129,13 @@ int run_graph(const Options& options, const std::string& path, Log& log) {
 }  // namespace
 
 int run_command(const Options& options, Log& log) {
-  if (options.arguments.size() > 1 && !options.pipeline.run.trace.empty()) return usage(log, "--trace takes one graph");
+  if (options.arguments.size() > 1) {  // each would replace what the one before it wrote
+    if (!options.pipeline.run.trace.empty()) return usage(log, "--trace takes one graph");
+    if (!options.pipeline.placing.placement_out.empty()) return usage(log, "--placement-out takes one graph");
+    for (const std::string& target : options.save) {
+      if (target.ends_with(".npz") || target.ends_with(".npy")) return usage(log, cat("--save ", target, " takes one graph; a folder takes several"));
+    }
+  }
   if (Status status = check_output_flags(options.save, options.expect); !status.ok()) return usage(log, status.message());
   return for_each_graph(options, log, [&](const std::string& path) { return run_graph(options, path, log); });
 }
