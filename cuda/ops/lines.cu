@@ -30,46 +30,49 @@ Lines lines_of(const KernelContext& c) {
 template <class T>
 struct Candidate {
   Wide<T> value;
-  int64_t at;  // -1: none
+  int64_t at;
 };
 struct Largest {
+  template <class T>
+  EMPLACE_HD static Wide<T> start() { return lowest_finite<T>(); }
   template <class T>
   EMPLACE_HD static bool beyond(T a, T b) { return a > b; }
 };
 struct Smallest {
   template <class T>
+  EMPLACE_HD static Wide<T> start() { return highest_finite<T>(); }
+  template <class T>
   EMPLACE_HD static bool beyond(T a, T b) { return a < b; }
 };
-/// The better one; of equals the one that stands first. NaN never gets here.
+/// Of elements [begin, size), `step` apart in number: the first of the best. What is not beyond the last finite number on the
+/// other side is never found, nor is NaN (core/ops/arg_reduce.cpp): then it is place 0.
+template <class F, class T>
+__device__ Candidate<T> best_of(const T* line, int64_t begin, int64_t step, Lines lines) {
+  Candidate<T> best{F::template start<T>(), 0};
+  for (int64_t i = begin; i < lines.size; i += step) {
+    const Wide<T> value = widen(line[i * lines.inner]);
+    if (F::beyond(value, best.value)) best = {value, i};
+  }
+  return best;
+}
+/// Of equals the one that stands first.
 template <class F, class T>
 EMPLACE_HD Candidate<T> better(Candidate<T> a, Candidate<T> b) {
-  if (b.at < 0) return a;
-  if (a.at < 0 || F::beyond(b.value, a.value)) return b;
+  if (F::beyond(b.value, a.value)) return b;
   return F::beyond(a.value, b.value) || a.at < b.at ? a : b;
 }
 
 template <class F, class T, class Index>
 __global__ void arg_block_kernel(const T* x, Index* y, Lines lines) {
   __shared__ Candidate<T> slots[kThreads];
-  const T* line = x + lines.begin(blockIdx.x);
-  Candidate<T> best{Wide<T>(), -1};
-  for (int64_t i = threadIdx.x; i < lines.size; i += kThreads) {
-    const Wide<T> value = widen(line[i]);
-    if (value == value) best = better<F, T>(best, {value, i});
-  }
+  Candidate<T> best = best_of<F, T>(x + lines.begin(blockIdx.x), threadIdx.x, kThreads, lines);
   best = combine_block(best, slots, [](Candidate<T> a, Candidate<T> b) { return better<F, T>(a, b); });
-  if (threadIdx.x == 0) y[blockIdx.x] = static_cast<Index>(best.at < 0 ? 0 : best.at);
+  if (threadIdx.x == 0) y[blockIdx.x] = static_cast<Index>(best.at);
 }
 template <class F, class T, class Index>
 __global__ void arg_thread_kernel(const T* x, Index* y, Lines lines) {
   for (int64_t l = thread_index(); l < lines.count; l += thread_count()) {
-    const T* line = x + lines.begin(l);
-    Candidate<T> best{Wide<T>(), -1};
-    for (int64_t i = 0; i < lines.size; ++i) {
-      const Wide<T> value = widen(line[i * lines.inner]);
-      if (value == value) best = better<F, T>(best, {value, i});
-    }
-    y[l] = static_cast<Index>(best.at < 0 ? 0 : best.at);
+    y[l] = static_cast<Index>(best_of<F, T>(x + lines.begin(l), 0, 1, lines).at);
   }
 }
 

@@ -3,11 +3,13 @@
 // their elements many, blocks take fixed pieces first and a second launch combines these. Every order follows from the
 // shapes alone.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
 #include "core/base/cat.h"
 #include "cuda/dims.h"
+#include "cuda/moving.h"
 #include "cuda/typed.h"
 
 namespace emplace::cuda {
@@ -221,7 +223,13 @@ struct Over {
       const int64_t pieces = Cut(at_).pieces;
       return {pieces > 1 ? at_.kept.elements * pieces * static_cast<int64_t>(sizeof(Accumulator<R, T>)) : 0};
     }
-    Status run(KernelContext& c) override { return reduce<R, T>(c, at_); }
+    Status run(KernelContext& c) override {
+      // Of a single element each: nothing is computed, as in TensorFlow, so that -0 stays what it is.
+      if (c.num_inputs() > 1 && at_.reduced.elements == 1 && at_.kept.elements > 0) {
+        return enqueue_copy(stream_of(c), dtype_of<T>, std::array{Mover::Axis{at_.kept.elements, 1, 1}}, c.in<T>(0), c.out<T>(0));
+      }
+      return reduce<R, T>(c, at_);
+    }
 
    private:
     Layout at_;

@@ -132,7 +132,7 @@ class ResizeGrad final : public Kernel {
  public:
   explicit ResizeGrad(const KernelInit& init) : attrs_(ResizeAttrs::of(init.attrs)), bilinear_(init.op == "ResizeBilinearGrad") {}
   Status run(KernelContext& c) override {
-    RETURN_IF_ERROR(attrs_.check());
+    if (bilinear_) RETURN_IF_ERROR(attrs_.check());  // the other takes both flags, as TensorFlow's does
     const Shape& from = c.input(0).shape();
     ASSIGN_OR_RETURN(const Shape image, bilinear_ ? original_shape(from, c.input(1).shape()) : resized_shape(from, c.input(1)));
     RETURN_IF_ERROR(ensure_output(c, 0, image));
