@@ -11,6 +11,7 @@
 #include "core/partition/control_flow.h"
 #include "core/partition/deferred.h"
 #include "core/partition/frames.h"
+#include "core/partition/host_waits.h"
 #include "core/partition/meetings.h"
 #include "core/partition/memory_kind.h"
 #include "core/partition/prune.h"
@@ -52,9 +53,9 @@ class Cutter {
     if (has_frames_) {
       RETURN_IF_ERROR(add_frames());
     } else if (request_.guard.node != kNoNode && pruned_.needed(request_.guard.node)) {
-      add_guarded(order_for_meetings(graph_, pruned_.nodes()));
+      add_guarded(order());
     } else {
-      for (NodeId id : order_for_meetings(graph_, pruned_.nodes())) add_node(id);
+      for (NodeId id : order()) add_node(id);
     }
     if (request_.to_run) RETURN_IF_ERROR(check_meetings(graph_, program_));
     for (const Endpoint& e : request_.fetches) program_.fetches.push_back(value(e));
@@ -105,14 +106,19 @@ class Cutter {
     return unimplemented(std::move(text));
   }
 
+  std::vector<NodeId> order() {
+    std::vector<NodeId> met = order_for_meetings(graph_, pruned_.nodes());
+    return request_.early_launches ? order_for_host_waits(graph_, devices_, device_of_, memory_, pruned_, std::move(met)) : met;
+  }
+
   // What writes variables, and what comes after it, waits for the guard, unless the guard itself waits for it.
-  void add_guarded(const std::vector<NodeId>& order) {
+  void add_guarded(const std::vector<NodeId>& nodes) {
     const DeferredNodes deferred(graph_, pruned_, request_.guard.node);
-    for (NodeId id : order) {
+    for (NodeId id : nodes) {
       if (!deferred.contains(id)) add_node(id);
     }
     program_.guard = step_of_[request_.guard.node];
-    for (NodeId id : order) {
+    for (NodeId id : nodes) {
       if (deferred.contains(id)) add_node(id);
     }
   }

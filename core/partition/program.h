@@ -27,6 +27,8 @@ struct Request {
   size_t num_constant_feeds = SIZE_MAX;  // the feeds behind them may have other values in every step
   /// A tensor that must be finite before the step writes a variable that it does not depend on; node kNoNode: none.
   Endpoint guard{};
+  /// On several GPUs: what waits for none of their results comes first (core/partition/host_waits.h). It may take more memory.
+  bool early_launches = true;
 };
 
 /// A tensor in one memory.

@@ -57,6 +57,7 @@ class Executor {
   /// Has a step on a GPU an input or output in that GPU's memory?
   bool uses_device_memory(StepId id) const;
   void order_gpu_launches();
+  std::vector<std::vector<StepId>> gpu_steps() const;
   void run_copies_beside();
   void record_runs();
   void find_branches(size_t first_launch, std::vector<RecordedRun::Part>& parts) const;
@@ -117,7 +118,7 @@ class Executor {
   std::vector<Tensor> values_;
   std::vector<Tensor> operands_;
   std::vector<std::unique_ptr<FusedKernel>> fused_;
-  std::vector<std::unique_ptr<Kernel>> copy_waits_;
+  std::vector<std::unique_ptr<Kernel>> copy_calls_;
   std::vector<std::unique_ptr<RecordedRun>> recorded_;
   std::vector<uint8_t> branches_;  // by StepId; empty: recordings are one chain
   MemoryGuard guard_;

@@ -46,7 +46,19 @@ StepId Executor::next_use(StepId copy, ValueId v, bool reads) const {
   return end;
 }
 
+// By device: the steps that are launched on a GPU.
+std::vector<std::vector<StepId>> Executor::gpu_steps() const {
+  std::vector<std::vector<StepId>> steps(devices_.size());
+  for (const Launch& launch : launches_) {
+    const Step& s = program_.steps[launch.step];
+    if (s.kind == StepKind::kNode && on_cuda(s.device)) steps[s.device].push_back(launch.step);
+  }
+  return steps;
+}
+
 void Executor::run_copies_beside() {
+  const std::vector<std::vector<StepId>> on_gpus = gpu_steps();
+  const bool several = std::count_if(on_gpus.begin(), on_gpus.end(), [](const auto& steps) { return !steps.empty(); }) > 1;
   std::map<StepId, std::vector<Launch>> before;
   auto end = static_cast<StepId>(program_.steps.size());
   for (const Launch& launch : launches_) {
@@ -55,13 +67,20 @@ void Executor::run_copies_beside() {
     auto* copy = dynamic_cast<GpuCopyKernel*>(launch.kernel);
     if (!copy) continue;
     copy->run_beside();
-    auto wait = [&](StepId at, Status (GpuCopyKernel::*what)()) {
+    auto call = [&](StepId at, Status (GpuCopyKernel::*what)()) {
       if (at == end) return;  // the end of the step waits for everything
-      copy_waits_.push_back(std::make_unique<GpuCopyWait>(*copy, what));
-      before[at].push_back({copy_waits_.back().get(), launch.context, launch.step});
+      copy_calls_.push_back(std::make_unique<GpuCopyCall>(*copy, what));
+      before[at].push_back({copy_calls_.back().get(), launch.context, launch.step});
     };
-    wait(next_use(launch.step, program_.outputs(s)[0], true), &GpuCopyKernel::join);
-    if (copy->needs_guard()) wait(next_use(launch.step, program_.inputs(s)[0], false), &GpuCopyKernel::guard);
+    call(next_use(launch.step, program_.outputs(s)[0], true), &GpuCopyKernel::join);
+    if (!copy->needs_guard()) continue;
+    call(next_use(launch.step, program_.inputs(s)[0], false), &GpuCopyKernel::guard);
+    // What the source's GPU is given in between, because other GPUs come first, is nothing that the copy waits for.
+    const PlacedValue& source = program_.values[program_.inputs(s)[0]];
+    if (!several || source.producer == kNoStep) continue;
+    const std::vector<StepId>& steps = on_gpus[source.home];
+    auto next = std::upper_bound(steps.begin(), steps.end(), source.producer);
+    if (next != steps.end() && *next < launch.step) call(source.producer + 1, &GpuCopyKernel::mark);
   }
   if (before.empty()) return;
   std::vector<Launch> ordered;

@@ -19,22 +19,32 @@ Status GpuCopyKernel::run(KernelContext& c) {
   if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, c.input(0).shape()));
   ticket_ = 0;
   if (c.input(0).size_bytes() == 0 && !beside_) return ok_status();
-  if (!copied_) {
-    ASSIGN_OR_RETURN(copied_, worker().make_event());
-    ASSIGN_OR_RETURN(made_, (from_ ? from_ : to_)->make_event());
-    ASSIGN_OR_RETURN(free_, worker().make_event());
-  }
+  RETURN_IF_ERROR(make_events());
   if (beside_) return enqueue(c, !to_ ? Lane::kToHost : from_ ? Lane::kPeer : Lane::kToDevice);
   RETURN_IF_ERROR(enqueue(c, Lane::kCompute));
   if (from_ && to_) RETURN_IF_ERROR(guard());
   return to_ ? ok_status() : join();
 }
 
-// After what was enqueued before in the compute lanes of both ends.
+Status GpuCopyKernel::make_events() {
+  if (copied_) return ok_status();
+  ASSIGN_OR_RETURN(made_, (from_ ? from_ : to_)->make_event());
+  ASSIGN_OR_RETURN(free_, worker().make_event());
+  ASSIGN_OR_RETURN(copied_, worker().make_event());
+  return ok_status();
+}
+
+Status GpuCopyKernel::mark() {
+  RETURN_IF_ERROR(make_events());
+  marked_ = true;
+  return from_->record(*made_, Lane::kCompute);
+}
+
+// After what was enqueued before in the compute lanes of both ends; in the source's, after mark().
 Status GpuCopyKernel::enqueue(KernelContext& c, Lane lane) {
   Gpu& gpu = worker();
   if (from_ && (from_ != &gpu || lane != Lane::kCompute)) {
-    RETURN_IF_ERROR(from_->record(*made_, Lane::kCompute));
+    if (!marked_) RETURN_IF_ERROR(from_->record(*made_, Lane::kCompute));
     RETURN_IF_ERROR(gpu.wait_for(*made_, lane));
   }
   if (to_ && lane != Lane::kCompute) {

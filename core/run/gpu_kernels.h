@@ -34,6 +34,8 @@ class GpuCopyKernel final : public Kernel {
   Status run(KernelContext& c) override;
 
   void run_beside() { beside_ = true; }
+  /// The source has been enqueued: run(), which may come much later, waits for no more than that. REQUIRES: needs_guard().
+  Status mark();
   bool needs_guard() const { return from_ != nullptr; }
   /// The result may be read, and written over.
   Status join();
@@ -41,24 +43,25 @@ class GpuCopyKernel final : public Kernel {
   Status guard();
 
  private:
+  Status make_events();
   Status enqueue(KernelContext& c, Gpu::Lane lane);
   Gpu& worker() { return to_ ? *to_ : *from_; }
 
   Gpu *from_, *to_;
-  bool beside_ = false;
+  bool beside_ = false, marked_ = false;
   uint64_t ticket_ = 0;
   std::unique_ptr<GpuEvent> made_, free_, copied_;  // source there, target free to be written; the copy is done
 };
 
-/// Runs before the first step that needs a copy's join() or guard().
-class GpuCopyWait final : public Kernel {
+/// A copy's mark(), join() or guard(), where it belongs among the launches.
+class GpuCopyCall final : public Kernel {
  public:
-  GpuCopyWait(GpuCopyKernel& copy, Status (GpuCopyKernel::*wait)()) : copy_(copy), wait_(wait) {}
-  Status run(KernelContext&) override { return (copy_.*wait_)(); }
+  GpuCopyCall(GpuCopyKernel& copy, Status (GpuCopyKernel::*call)()) : copy_(copy), call_(call) {}
+  Status run(KernelContext&) override { return (copy_.*call_)(); }
 
  private:
   GpuCopyKernel& copy_;
-  Status (GpuCopyKernel::*wait_)();
+  Status (GpuCopyKernel::*call_)();
 };
 
 /// Fills `host` from a GPU's memory, after everything enqueued so far, and returns when it is there.

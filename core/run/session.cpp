@@ -34,8 +34,7 @@ class SessionImpl final : public Session {
 
   Status prepare_steps() {
     if (options_.fetches.empty() && options_.targets.empty()) return ok_status();
-    ASSIGN_OR_RETURN(steps_, prepare({options_.fetches, options_.targets, {}, {}}, {}, threads_));
-    RETURN_IF_ERROR(memory_.check_limits({steps_.get()}, plans()));
+    ASSIGN_OR_RETURN(steps_, prepare_within_limits({options_.fetches, options_.targets, {}, {}}, {}, threads_, 0));
     return bind(*steps_, 0, own_);
   }
 
@@ -156,12 +155,13 @@ class SessionImpl final : public Session {
   }
 
   /// `feeds`: values of the request's own; those of the options come first.
-  Result<std::unique_ptr<Executor>> prepare(const StepRequest& step, const std::vector<Tensor>& feeds, StepThreads threads) {
+  Result<std::unique_ptr<Executor>> prepare(const StepRequest& step, const std::vector<Tensor>& feeds, StepThreads threads, bool early_launches = true) {
     Request request;
     request.fetches = step.fetches;
     request.targets = step.targets;
     request.guard = step.guard;
     request.num_constant_feeds = options_.feeds.size();
+    request.early_launches = early_launches;
     for (const auto& [endpoint, value] : options_.feeds) request.feeds.push_back(endpoint);
     request.feeds.insert(request.feeds.end(), step.feeds.begin(), step.feeds.end());
     std::vector<Tensor> values = feeds_;
@@ -169,6 +169,20 @@ class SessionImpl final : public Session {
     ASSIGN_OR_RETURN(Program program, partition(file_, devices_, placement_, request));
     auto executor = std::make_unique<Executor>(file_, devices_, std::move(program), runtime_, threads);
     RETURN_IF_ERROR(executor->prepare(values));
+    return executor;
+  }
+
+  /// Early launches on several GPUs are given up for memory.
+  Result<std::unique_ptr<Executor>> prepare_within_limits(const StepRequest& step, const std::vector<Tensor>& feeds, StepThreads threads, size_t lane) {
+    ASSIGN_OR_RETURN(auto executor, prepare(step, feeds, threads));
+    Status fits = memory_.check_limits({executor.get(), lane}, plans());
+    const auto gpus = std::count_if(devices_.devices.begin(), devices_.devices.end(), [](const Device& d) { return d.kind == DeviceKind::kCuda; });
+    if (!fits.ok() && gpus > 1) {
+      executor.reset();
+      ASSIGN_OR_RETURN(executor, prepare(step, feeds, threads, false));
+      fits = memory_.check_limits({executor.get(), lane}, plans());
+    }
+    RETURN_IF_ERROR(fits);
     return executor;
   }
 
@@ -184,8 +198,7 @@ class SessionImpl final : public Session {
       copy_elements(feed, room);
       plan.feeds.push_back(std::move(room));
     }
-    ASSIGN_OR_RETURN(plan.executor, prepare(k.request, plan.feeds, k.threads));
-    RETURN_IF_ERROR(memory_.check_limits({plan.executor.get(), k.lane}, plans()));
+    ASSIGN_OR_RETURN(plan.executor, prepare_within_limits(k.request, plan.feeds, k.threads, k.lane));
     if (k.plans.size() == kPlansPerKind) {
       if (last_ == k.plans.front().executor.get()) last_ = nullptr;
       k.plans.pop_front();

@@ -10,6 +10,7 @@
 namespace emplace::cuda::testing {
 namespace {
 
+using emplace::testing::f32;
 using emplace::testing::floats;
 using emplace::testing::RunCase;
 
@@ -244,6 +245,108 @@ TEST_CASE("branches take no memory that a limit does not leave") {
     if (want.ok() && got.ok()) CHECK(floats(want->at(0)) == floats(got->at(0)));
   }
   standin::set_seed(0);
+}
+
+/// Notes what one thread does to two GPUs, in its order: "run 1" for a launch on GPU:1, "mark 0" for an event in GPU:0's compute
+/// lane, "wait 0" where the host waits for a copy from GPU:0.
+class Noting final : public Gpu {
+ public:
+  Noting(std::unique_ptr<Gpu> gpu, int number, std::vector<std::string>& notes) : gpu_(std::move(gpu)), number_(number), notes_(notes) {}
+  Status activate() override { return note("run"), gpu_->activate(); }
+  Status record(GpuEvent& event, Lane lane) override {
+    if (lane == Lane::kCompute) note("mark");
+    return gpu_->record(event, lane);
+  }
+  Status finish(uint64_t ticket) override { return note("wait"), gpu_->finish(ticket); }
+
+  int64_t page_bytes() const override { return gpu_->page_bytes(); }
+  Result<std::byte*> reserve(int64_t bytes) override { return gpu_->reserve(bytes); }
+  void release(std::byte* range, int64_t bytes) override { gpu_->release(range, bytes); }
+  Status map(std::byte* at, int64_t bytes) override { return gpu_->map(at, bytes); }
+  Status unmap(std::byte* at, int64_t bytes) override { return gpu_->unmap(at, bytes); }
+  void* stream(Lane lane) override { return gpu_->stream(lane); }
+  void* kernel_state() override { return gpu_->kernel_state(); }
+  Status copy_in(void* to, const void* from, size_t bytes, Lane lane) override { return gpu_->copy_in(to, from, bytes, lane); }
+  Result<uint64_t> copy_out(void* to, const void* from, size_t bytes, Lane lane) override { return gpu_->copy_out(to, from, bytes, lane); }
+  Status copy_peer(void* to, Gpu& other, const void* from, size_t bytes, Lane lane) override {
+    return gpu_->copy_peer(to, *static_cast<Noting&>(other).gpu_, from, bytes, lane);
+  }
+  Result<std::unique_ptr<GpuEvent>> make_event() override { return gpu_->make_event(); }
+  Status wait_for(GpuEvent& event, Lane lane) override { return gpu_->wait_for(event, lane); }
+  Status wait_idle() override { return gpu_->wait_idle(); }
+  Status begin_recording() override { return gpu_->begin_recording(); }
+  Result<std::unique_ptr<GpuRecording>> end_recording() override { return gpu_->end_recording(); }
+
+ private:
+  void note(std::string what) { notes_.push_back(what + " " + std::to_string(number_)); }
+  std::unique_ptr<Gpu> gpu_;
+  int number_;
+  std::vector<std::string>& notes_;
+};
+
+class NotingBackend final : public GpuBackend {
+ public:
+  Result<std::unique_ptr<Gpu>> open(const GpuOptions& options) override {
+    ASSIGN_OR_RETURN(auto gpu, backend_.open(options));
+    return std::unique_ptr<Gpu>(std::make_unique<Noting>(std::move(gpu), opened_++, notes));
+  }
+  Result<std::vector<PhysicalGpu>> enumerate() override { return backend_.enumerate(); }
+  bool peers(int a, int b) override { return backend_.peers(a, b); }
+  GpuKernel kernel(std::string_view op, DType type) const override { return backend_.kernel(op, type); }
+  std::vector<std::pair<std::string_view, DTypeSet>> kernels() const override { return backend_.kernels(); }
+  std::vector<std::string> notes;
+
+ private:
+  CudaBackend backend_;
+  int opened_ = 0;
+};
+
+TEST_CASE("a GPU has its work before the host waits for another one's result") {
+  NotingBackend backend;
+  GpuCase g(backend);
+  Endpoint x = g.constant(f32(Shape{3}, {1, 2, 3}));
+  Endpoint a = g.binary("AddV2", x, x, kGpu0);
+  Endpoint host = g.binary("Mul", a, x, 0);             // waits for GPU:0
+  Endpoint later = g.binary("AddV2", host, x, kGpu0);
+  Endpoint beside = g.binary("Sub", x, x, kGpu0);       // nothing that `host` needs
+  Endpoint b = g.binary("AddV2", x, x, kGpu1), c = g.binary("Mul", b, b, kGpu1);
+  Endpoint sum = g.binary("AddV2", c, later, kGpu1);
+  SessionOptions options;
+  options.gpu.exec = GpuExec::kEager;
+  options.fetches = {sum, beside};
+  auto session = g.session(options);
+  REQUIRE(session.ok());
+  std::vector<Tensor> out;
+  REQUIRE((*session)->step(out).ok());
+  backend.notes.clear();
+  REQUIRE((*session)->step(out).ok());
+  CHECK(floats(out[0]) == std::vector<float>{7, 26, 57});
+
+  auto& notes = backend.notes;
+  auto first_wait = std::find(notes.begin(), notes.end(), "wait 0");
+  REQUIRE(first_wait != notes.end());
+  CHECK(std::count(notes.begin(), first_wait, "run 0") == 2);  // a, beside
+  CHECK(std::count(notes.begin(), first_wait, "run 1") == 2);  // b, c
+  // The copy waits for `a`, not for `beside`.
+  auto run_a = std::find(notes.begin(), notes.end(), "run 0"), run_beside = std::find(run_a + 1, notes.end(), "run 0");
+  CHECK(std::count(run_a, run_beside, "mark 0") == 1);
+}
+
+TEST_CASE("early launches that a limit leaves no memory for wait instead") {
+  CudaBackend backend;
+  GpuCase g(backend, int64_t{5} << 20);
+  const int64_t elements = int64_t{1} << 18;  // 1 MiB
+  Endpoint x = g.constant(Tensor::of<float>(Shape{elements}, std::vector<float>(static_cast<size_t>(elements), 1.0f)));
+  Endpoint total = g.binary("AddV2", x, x, 0);
+  // Nine values, each of which is added to what the host makes of it: all at once are too many.
+  for (int i = 0; i < 9; ++i) {
+    Endpoint a = g.binary("AddV2", x, x, i % 2 ? kGpu1 : kGpu0);
+    Endpoint host = g.binary("AddV2", total, a, 0);
+    total = g.binary("Sub", host, x, 0);
+    total = g.binary("AddV2", g.binary("AddV2", total, x, kGpu0), a, i % 2 ? kGpu1 : kGpu0);
+  }
+  auto out = g.fetch_all({total});
+  REQUIRE(out.status().message() == "");
 }
 
 TEST_CASE("a logical GPU's limit holds, whatever the card has") {
