@@ -8,6 +8,7 @@ bool writes_variable(const Graph& graph, NodeId node) {
   bool handle = is_ref(type.input_types[0]) || type.input_types[0] == DType::kResource;
   std::string_view op = type.op;
   if (op.starts_with("Resource")) op.remove_prefix(8);
+  if (op.starts_with("Sparse")) op.remove_prefix(6);
   return handle && (op.starts_with("Assign") || op.starts_with("Apply") || op.starts_with("Scatter"));
 }
 
