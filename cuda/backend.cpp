@@ -91,7 +91,7 @@ Status CudaBackend::collectives() const { return nccl_there(); }
 
 GpuKernel CudaBackend::kernel(std::string_view op, DType type) const {
   const KernelTable::Entry* entry = kernel_table().find(op, type);
-  return entry ? GpuKernel{true, entry->maker, !entry->waits} : GpuKernel{};
+  return entry ? GpuKernel{true, entry->maker, !entry->waits, entry->gives_way} : GpuKernel{};
 }
 
 std::vector<std::pair<std::string_view, DTypeSet>> CudaBackend::kernels() const {

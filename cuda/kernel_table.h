@@ -24,6 +24,12 @@
 
 namespace emplace::cuda {
 
+/// What tensors of so many bytes take of scratch together: each begins at a multiple of 256.
+template <class... N>
+constexpr int64_t scratch_bytes(N... bytes) {
+  return (((static_cast<int64_t>(bytes) + 255) / 256 * 256) + ... + 0);
+}
+
 inline cudaStream_t stream_of(const KernelContext& c) { return static_cast<cudaStream_t>(c.stream_); }
 
 class KernelTable {
@@ -32,13 +38,16 @@ class KernelTable {
     DTypeSet types;
     KernelMaker maker = nullptr;  // null: the CPU's
     bool waits = false;
+    bool gives_way = false;
   };
 
-  void add(std::string_view op, DTypeSet types, KernelMaker maker) { entries_[op].push_back({types, maker, false}); }
+  void add(std::string_view op, DTypeSet types, KernelMaker maker) { entries_[op].push_back({types, maker}); }
+  /// Its workspace is a library's: without memory for that, run() takes code of its own.
+  void add_giving_way(std::string_view op, DTypeSet types, KernelMaker maker) { entries_[op].push_back({types, maker, false, true}); }
   /// run() waits for the stream (a size that only the device finds): never part of a recorded step.
   void add_waiting(std::string_view op, DTypeSet types, KernelMaker maker) { entries_[op].push_back({types, maker, true}); }
   /// The CPU's kernel serves: it hands on buffers and handles and looks at no element in device memory.
-  void add_host_code(std::string_view op, DTypeSet types) { entries_[op].push_back({types, nullptr, false}); }
+  void add_host_code(std::string_view op, DTypeSet types) { entries_[op].push_back({types}); }
 
   /// Null: no kernel. Ops without a type attr are looked up as kInvalid, which every set of kAnyType has.
   const Entry* find(std::string_view op, DType type) const {

@@ -38,12 +38,10 @@ class LibraryConv {
  public:
   LibraryConv(const KernelInit& init, ConvPass pass) : device_(device_of(init)), pass_(pass), node_(init.node_name) {}
 
-  /// What run() takes; nothing without a plan.
-  Workspace workspace() const {
-    if (!plan_) return {};
-    return {sizes_.elements() * static_cast<int64_t>(sizeof(T)) + static_cast<int64_t>(plan_->workspace_bytes())};
+  /// What run() takes, or the own kernel, which takes `own` bytes, in its place.
+  Workspace workspace(int64_t own = 0) const {
+    return {plan_ ? scratch_bytes(sizes_.elements() * static_cast<int64_t>(sizeof(T)), plan_->workspace_bytes()) : own};
   }
-  bool has_plan() const { return plan_ != nullptr; }
 
   /// For these sizes. Without a plan run() is not to be called.
   Status choose(const ConvShape& shape, ImageLayout layout) {

@@ -13,6 +13,9 @@ struct Sorted {
   const int32_t* place() const { return order.data<int32_t>(); }
 };
 
+/// What sort_keys() takes beside the keys, and these.
+int64_t sort_scratch_bytes(int64_t n);
+
 /// Sorts n keys by their lowest `bits` bits, ascending; equal ones stay in order. `keys` (device memory) is used up.
 /// Unimplemented from 2^31 keys on.
 Result<Sorted> sort_keys(KernelContext& c, Tensor keys, int64_t n, int bits);

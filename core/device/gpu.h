@@ -72,6 +72,7 @@ struct GpuKernel {
   bool exists = false;
   KernelMaker maker = nullptr;  // null: the CPU's kernel serves, it touches no element
   bool records = true;          // run() does the same at each step and never waits
+  bool gives_way = false;       // run() does without its workspace where there is no memory for it
 };
 
 struct GpuOptions {

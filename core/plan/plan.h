@@ -41,8 +41,9 @@ enum class StepMode : uint8_t {
 /// The block of one device, and what kernels take beside it.
 struct DevicePlan {
   int64_t bytes = 0;
-  int64_t scratch = 0;  // at one time
-  int64_t kept = 0;     // from the first step on
+  int64_t scratch = 0;   // at one time
+  int64_t optional = 0;  // of it: what the step does without
+  int64_t kept = 0;      // from the first step on
   std::vector<std::pair<ValueId, int64_t>> live_at_peak;  // largest first
 };
 

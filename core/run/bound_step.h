@@ -15,6 +15,7 @@ struct BoundStep {
   bool prepared = false;
   bool rehearsed = false;           // prepare() has seen the shapes, and will be called again with the inputs
   bool records = false;             // a GPU's, and does the same at each step: may be part of a recording
+  bool gives_way = false;           // a GPU's, and does without its workspace where there is no memory for it
 };
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
@@ -28,7 +29,7 @@ Status Executor::prepare(const std::vector<Tensor>& feeds) {
     if (id == guard) bound_[id].kernel = std::make_unique<FiniteCheck>(std::move(bound_[id].kernel));
     wire(id);
     if (plan_.modes[id] == StepMode::kDirect) RETURN_IF_ERROR(failed(prepare_kernel(id), id));
-    if (plan_.modes[id] == StepMode::kPlanned) rehearse(id);
+    else rehearse(id);
   }
   if (!runtime_.observer) plan_.groups = find_groups(program_, plan_, bound_);
   lay_out_memory();
@@ -238,10 +239,18 @@ Status Executor::prepare_kernel(StepId id) {
   return b.kernel->prepare(b.context);
 }
 
+bool Executor::inputs_known(const Step& s) const {
+  const NodeType& type = graph_.type(s.node);
+  auto inputs = program_.inputs(s);
+  return type.def && type.def->value_input_list().empty() &&
+         std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) { return v != kNoValue && plan_.values[v].shape.fully_known(); });
+}
+
 // Steps whose inputs are found anew each time (variables, mostly) prepare when they run, but shapes are known by now, and a
-// kernel's workspace hangs on nothing else.
+// kernel's workspace hangs on nothing else. On a GPU that goes for outputs that only their elements size, too.
 void Executor::rehearse(StepId id) {
   const Step& s = program_.steps[id];
+  if (plan_.modes[id] == StepMode::kDynamic && !(s.kind == StepKind::kNode && on_cuda(s.device) && inputs_known(s))) return;
   if (s.kind != StepKind::kNode || s.may_be_dead || s.in_loop) return;
   const NodeType& type = graph_.type(s.node);
   if (!type.signature || type.signature->is_stateful) return;
@@ -250,7 +259,8 @@ void Executor::rehearse(StepId id) {
   auto show = [&](std::span<const ValueId> values, std::span<const DType> types, std::span<Tensor> operands) {
     for (size_t i = 0; i < values.size(); ++i) {
       numbers &= !is_ref(types[i]) && kNumbersAndBool.has(types[i]);
-      if (numbers) operands[i] = values_[values[i]].valid() ? values_[values[i]] : Tensor::wrap(types[i], plan_.values[values[i]].shape, nullptr);
+      const Shape& shape = plan_.values[values[i]].shape;
+      if (numbers) operands[i] = values_[values[i]].valid() ? values_[values[i]] : Tensor::wrap(types[i], shape.fully_known() ? shape : Shape{0}, nullptr);
     }
   };
   show(program_.inputs(s), type.input_types, c.inputs_);
@@ -262,18 +272,25 @@ void Executor::rehearse(StepId id) {
 
 // Scratch of as many steps as run at one time, if the largest of them meet.
 void Executor::count_workspaces() {
-  std::vector<std::vector<int64_t>> scratch(devices_.size());
+  std::vector<std::vector<int64_t>> scratch(devices_.size()), needed(devices_.size());
   for (StepId id = 0; id < program_.steps.size(); ++id) {
     if (!bound_[id].kernel || !(bound_[id].prepared || bound_[id].rehearsed)) continue;
     const Workspace w = bound_[id].kernel->workspace();
-    plan_.devices[program_.steps[id].device].kept += w.kept;
-    if (w.scratch > 0) scratch[program_.steps[id].device].push_back(w.scratch);
+    const DeviceId d = program_.steps[id].device;
+    plan_.devices[d].kept += w.kept;
+    if (w.scratch > 0) scratch[d].push_back(w.scratch);
+    if (w.scratch > 0 && !bound_[id].gives_way) needed[d].push_back(w.scratch);
   }
   const size_t at_once = schedule_ ? static_cast<size_t>(threads_.inter_op) : 1;
+  auto largest = [&](std::vector<int64_t>& sizes) {
+    std::sort(sizes.begin(), sizes.end(), std::greater<>());
+    return std::accumulate(sizes.begin(), sizes.begin() + static_cast<ptrdiff_t>(std::min(at_once, sizes.size())), int64_t{0});
+  };
   for (DeviceId d = 0; d < devices_.size(); ++d) {
-    std::sort(scratch[d].begin(), scratch[d].end(), std::greater<>());
-    for (size_t i = 0; i < std::min(at_once, scratch[d].size()); ++i) plan_.devices[d].scratch += scratch[d][i];
+    plan_.devices[d].scratch = largest(scratch[d]);
+    plan_.devices[d].optional = plan_.devices[d].scratch - largest(needed[d]);
   }
+  count_recorded_scratch();
 }
 
 // After the last thread has stopped: what is live does not change any more.

@@ -60,6 +60,8 @@ class Executor {
   std::vector<std::vector<StepId>> gpu_steps() const;
   void run_copies_beside();
   void record_runs();
+  size_t recorded_lane(StepId id) const { return branches_.empty() ? 0 : branches_[id]; }
+  RecordedScratch* recorded_scratch(StepId id);
   void find_branches(size_t first_launch, std::vector<RecordedRun::Part>& parts) const;
   bool records_runs() const;
   GpuNodeKernel* recordable(const Launch& launch) const;
@@ -72,6 +74,8 @@ class Executor {
   Status prepare_kernel(StepId id);
   void rehearse(StepId id);
   void count_workspaces();
+  void count_recorded_scratch();
+  bool inputs_known(const Step& s) const;
   void count_settled_copies();
   void place_in_blocks(const std::vector<std::byte*>& blocks);
   Status check_bound() const;
@@ -119,6 +123,8 @@ class Executor {
   std::vector<Tensor> operands_;
   std::vector<std::unique_ptr<FusedKernel>> fused_;
   std::vector<std::unique_ptr<Kernel>> copy_calls_;
+  std::vector<std::array<int64_t, Gpu::kNumBranches>> recorded_bytes_;  // by DeviceId and lane: the most that a launch takes
+  std::vector<RecordedScratch::Lanes> recorded_scratch_;                // by DeviceId; outlives what is recorded
   std::vector<std::unique_ptr<RecordedRun>> recorded_;
   std::vector<uint8_t> branches_;  // by StepId; empty: recordings are one chain
   MemoryGuard guard_;

@@ -51,6 +51,7 @@ Result<std::unique_ptr<Kernel>> Executor::make_gpu_kernel(StepId id, KernelInit 
   init.cpu_maker = cpu_kernel(type);
   ASSIGN_OR_RETURN(auto kernel, found.maker(init));
   bound_[id].records = found.records;
+  bound_[id].gives_way = found.gives_way && !runtime_.gpu_options.deterministic;
   return std::unique_ptr<Kernel>(std::make_unique<GpuNodeKernel>(std::move(kernel), *gpu, runtime_.gpu_options.sync_every_node));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 
 #include "core/run/executor.h"
 #include "core/run/gpu_kernels.h"
@@ -102,6 +103,9 @@ GpuNodeKernel* Executor::recordable(const Launch& launch) const {
   for (ValueId v : program_.inputs(s)) {
     if (program_.values[v].home == program_.host && plan_.values[v].storage != Storage::kFixed) return nullptr;
   }
+  for (ValueId v : program_.outputs(s)) {
+    if (program_.values[v].home == program_.host) return nullptr;  // made by host code
+  }
   return dynamic_cast<GpuNodeKernel*>(launch.kernel);
 }
 
@@ -160,8 +164,38 @@ void Executor::find_branches(size_t first_launch, std::vector<RecordedRun::Part>
   }
 }
 
+// What recordings keep, and the most that a launch beside them takes, count as scratch; a step does without recordings.
+void Executor::count_recorded_scratch() {
+  recorded_bytes_.assign(devices_.size(), {});
+  if (!uses_gpus_ || !records_runs()) return;
+  std::vector<int64_t> others(devices_.size());
+  for (StepId id = 0; id < program_.steps.size(); ++id) {
+    const BoundStep& b = bound_[id];
+    const DeviceId d = program_.steps[id].device;
+    if (!b.kernel || !on_cuda(d) || !(b.prepared || b.rehearsed)) continue;
+    const bool recorded = b.records && plan_.modes[id] == StepMode::kDirect;
+    int64_t& most = recorded ? recorded_bytes_[d][recorded_lane(id)] : others[d];
+    most = std::max(most, b.kernel->workspace().scratch);
+  }
+  for (DeviceId d = 0; d < devices_.size(); ++d) {
+    const auto& lanes = recorded_bytes_[d];
+    const int64_t more = std::accumulate(lanes.begin(), lanes.end(), others[d]) - plan_.devices[d].scratch;
+    if (more <= 0) continue;
+    plan_.devices[d].scratch += more;
+    plan_.devices[d].optional += more;
+  }
+}
+
+RecordedScratch* Executor::recorded_scratch(StepId id) {
+  const DeviceId device = program_.steps[id].device;
+  std::unique_ptr<RecordedScratch>& scratch = recorded_scratch_[device][recorded_lane(id)];
+  if (!scratch) scratch = std::make_unique<RecordedScratch>(*runtime_.pools[device], recorded_bytes_[device][recorded_lane(id)]);
+  return scratch.get();
+}
+
 void Executor::record_runs() {
   std::vector<Launch> shorter;
+  recorded_scratch_.resize(devices_.size());
   for (size_t i = 0; i < launches_.size();) {
     GpuNodeKernel* first = recordable(launches_[i]);
     std::vector<RecordedRun::Part> parts;
@@ -169,7 +203,7 @@ void Executor::record_runs() {
     for (; first && end < launches_.size(); ++end) {
       GpuNodeKernel* kernel = recordable(launches_[end]);
       if (!kernel || &kernel->gpu() != &first->gpu()) break;
-      parts.push_back({kernel, launches_[end].context});
+      parts.push_back({kernel, launches_[end].context, recorded_scratch(launches_[end].step)});
     }
     if (parts.size() < 2) {
       shorter.push_back(launches_[i++]);

@@ -4,32 +4,37 @@
 #include <utility>
 
 namespace emplace {
-
-/// One branch's. A launch may have what an earlier one of its branch has finished with.
-class RecordedRun::Keeper final : public Allocator {
- public:
-  void set_pool(Allocator& pool) { pool_ = &pool; }
-  Result<Tensor> allocate(DType dtype, const Shape& shape) override {
-    const size_t bytes = static_cast<size_t>(shape.num_elements()) * storage_size(dtype);
-    for (const Tensor& t : kept_) {
-      if (t.buffer().use_count() == 1 && t.buffer()->size() >= bytes) return Tensor::wrap(dtype, shape, t.raw(), t.buffer());
-    }
-    ASSIGN_OR_RETURN(Tensor t, pool_->allocate(dtype, shape));
-    if (t.buffer()) kept_.push_back(t);
-    return t;
-  }
-  Result<Tensor> allocate_persistent(DType dtype, const Shape& shape) override { return pool_->allocate_persistent(dtype, shape); }
-
- private:
-  Allocator* pool_ = nullptr;
-  std::vector<Tensor> kept_;
-};
-
 namespace {
 
+constexpr int64_t kScratchAlignment = 256;
+
+int64_t scratch_bytes(int64_t bytes) { return (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment; }
 Gpu::Lane lane_of(uint8_t branch) { return static_cast<Gpu::Lane>(static_cast<uint8_t>(Gpu::Lane::kCompute) + branch); }
 
 }  // namespace
+
+Status RecordedScratch::reserve() {
+  if (bytes_ == 0 || room_.valid()) return ok_status();
+  ASSIGN_OR_RETURN(room_, pool_.allocate(DType::kUInt8, Shape{scratch_bytes(bytes_)}));
+  return ok_status();
+}
+
+// Launches that have finished with theirs leave it to the next.
+Result<Tensor> RecordedScratch::allocate(DType dtype, const Shape& shape) {
+  const int64_t bytes = scratch_bytes(shape.num_elements() * static_cast<int64_t>(storage_size(dtype)));
+  if (room_.valid() && room_.buffer().use_count() == 1) taken_ = 0;
+  if (room_.valid() && taken_ + bytes <= room_.num_elements()) {
+    Tensor t = Tensor::wrap(dtype, shape, room_.data<uint8_t>() + taken_, room_.buffer());
+    taken_ += bytes;
+    return t;
+  }
+  for (const Tensor& t : more_) {
+    if (t.buffer().use_count() == 1 && t.buffer()->size() >= static_cast<size_t>(bytes)) return Tensor::wrap(dtype, shape, t.raw(), t.buffer());
+  }
+  ASSIGN_OR_RETURN(Tensor more, pool_.allocate(DType::kUInt8, Shape{bytes}));
+  if (more.buffer()) more_.push_back(more);
+  return Tensor::wrap(dtype, shape, more.raw(), more.buffer());
+}
 
 RecordedRun::RecordedRun(std::vector<Part> parts, Gpu& gpu, bool must_record)
     : parts_(std::move(parts)), gpu_(gpu), must_record_(must_record) {}
@@ -61,8 +66,7 @@ Status RecordedRun::run_parts(int64_t step) {
 }
 
 Status RecordedRun::record(int64_t step) {
-  keepers_.clear();
-  for (int i = 0; i < Gpu::kNumBranches; ++i) keepers_.push_back(std::make_unique<Keeper>());
+  for (const Part& p : parts_) RETURN_IF_ERROR(p.scratch->reserve());
   RETURN_IF_ERROR(gpu_.begin_recording());
   Status status = record_parts(step);
   Result<std::unique_ptr<GpuRecording>> recording = gpu_.end_recording();
@@ -107,10 +111,7 @@ Status RecordedRun::record_parts(int64_t step) {
 
 Status RecordedRun::record_part(const Part& part, int64_t step) {
   KernelContext& c = *part.context;
-  Allocator* pool = c.allocator_;
-  Keeper& keeper = *keepers_[part.branch];
-  keeper.set_pool(*pool);
-  c.allocator_ = &keeper;
+  Allocator* pool = std::exchange(c.allocator_, part.scratch);
   c.step_ = step;
   void* stream = std::exchange(c.stream_, gpu_.stream(lane_of(part.branch)));
   Status status = part.kernel->run(c);

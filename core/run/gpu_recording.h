@@ -3,6 +3,7 @@
 /// other.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -11,11 +12,32 @@
 
 namespace emplace {
 
+/// Scratch of recorded launches, which is part of the recordings: nobody else may get it as long as there are replays. The
+/// launches of one lane run one after the other, in whichever recording of the step they are, so they share it.
+class RecordedScratch final : public Allocator {
+ public:
+  using Lanes = std::array<std::unique_ptr<RecordedScratch>, Gpu::kNumBranches>;
+
+  /// `bytes`: the most that a launch says it takes.
+  RecordedScratch(Allocator& pool, int64_t bytes) : pool_(pool), bytes_(bytes) {}
+  /// Before a recording begins: what a pool does to make room may wait for the lanes.
+  Status reserve();
+  Result<Tensor> allocate(DType dtype, const Shape& shape) override;
+  Result<Tensor> allocate_persistent(DType dtype, const Shape& shape) override { return pool_.allocate_persistent(dtype, shape); }
+
+ private:
+  Allocator& pool_;
+  int64_t bytes_, taken_ = 0;
+  Tensor room_;
+  std::vector<Tensor> more_;  // what did not fit, which nobody had said
+};
+
 class RecordedRun final : public Kernel {
  public:
   struct Part {
     Kernel* kernel;
     KernelContext* context;
+    RecordedScratch* scratch;
     uint8_t branch = 0;                 // below Gpu::kNumBranches
     std::vector<uint32_t> after = {};   // parts of other branches that come before this one
   };
@@ -25,8 +47,6 @@ class RecordedRun final : public Kernel {
   Status run(KernelContext& c) override;
 
  private:
-  /// Scratch of a recorded launch is part of the recording: nobody else may get it as long as there are replays.
-  class Keeper;
   enum class State { kFirst, kRecord, kReplay, kEager };
   Status run_parts(int64_t step);
   Status record(int64_t step);
@@ -37,9 +57,8 @@ class RecordedRun final : public Kernel {
   Gpu& gpu_;
   bool must_record_;
   State state_ = State::kFirst;
-  std::vector<std::unique_ptr<Keeper>> keepers_;   // by branch
   std::vector<std::unique_ptr<GpuEvent>> events_;  // of the recording in the making
-  std::unique_ptr<GpuRecording> recording_;  // uses what keepers_ keep
+  std::unique_ptr<GpuRecording> recording_;
 };
 
 }  // namespace emplace

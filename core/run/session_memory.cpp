@@ -62,8 +62,7 @@ Status SessionMemory::check_limits(const LanePlan& added, const std::vector<Lane
     int64_t variables = declared_variable_bytes(file_.graph, e.program(), d);
     for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) variables -= bytes;
     variables = std::max<int64_t>(variables, 0);
-    // A GPU's library that finds no scratch gives way to the plug-in's own kernel.
-    const int64_t kernels = plan.kept + (devices_.at(d).kind == DeviceKind::kCuda ? 0 : plan.scratch);
+    const int64_t kernels = plan.kept + plan.scratch - plan.optional;
     if (variables <= limit && kernels <= limit && plan.bytes <= limit - present - variables - beside - kernels) continue;
     std::string text = cat(devices_.at(d).name, " needs ", bytes_text(plan.bytes), ", its limit is ", bytes_text(limit));
     if (present > 0) append(text, ", ", bytes_text(present), " of it taken by constants and variables");

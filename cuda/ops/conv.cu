@@ -197,7 +197,7 @@ class FilterGradient final : public Kernel {
     return library_.choose(shape_, layout_);
   }
   Workspace workspace() const override {
-    return library_.has_plan() ? library_.workspace() : Workspace{partial_elements() * static_cast<int64_t>(sizeof(Wide<T>))};
+    return library_.workspace(partial_elements() * static_cast<int64_t>(sizeof(Wide<T>)));
   }
   Status run(KernelContext& c) override {
     using W = Wide<T>;
@@ -232,10 +232,10 @@ class FilterGradient final : public Kernel {
 
 void add_conv(KernelTable& table) {
   constexpr DTypeSet kInt32{DType::kInt32};
-  table.add("Conv2D", kFloating | kInt32, by_input<0, Conv2D, float, double, half, bfloat16, int32_t>);
-  table.add("_FusedConv2D", kFloating, by_input<0, Conv2D, float, double, half, bfloat16>);
-  table.add("Conv2DBackpropInput", kFloating | kInt32, by_output<InputGradient, float, double, half, bfloat16, int32_t>);
-  table.add("Conv2DBackpropFilter", kFloating, by_output<FilterGradient, float, double, half, bfloat16>);
+  table.add_giving_way("Conv2D", kFloating | kInt32, by_input<0, Conv2D, float, double, half, bfloat16, int32_t>);
+  table.add_giving_way("_FusedConv2D", kFloating, by_input<0, Conv2D, float, double, half, bfloat16>);
+  table.add_giving_way("Conv2DBackpropInput", kFloating | kInt32, by_output<InputGradient, float, double, half, bfloat16, int32_t>);
+  table.add_giving_way("Conv2DBackpropFilter", kFloating, by_output<FilterGradient, float, double, half, bfloat16>);
 }
 
 }  // namespace emplace::cuda

@@ -38,6 +38,11 @@ template <class T>
 class Where final : public Kernel {
  public:
   explicit Where(const KernelInit&) {}
+  Status prepare(KernelContext& c) override {
+    elements_ = c.input(0).num_elements();
+    return ok_status();
+  }
+  Workspace workspace() const override { return {scratch_bytes(4 * (elements_ + 1))}; }
   Status run(KernelContext& c) override {
     const Shape& shape = c.input(0).shape();
     const int64_t n = shape.num_elements();
@@ -52,6 +57,9 @@ class Where final : public Kernel {
     for (int d = 0; d < shape.rank(); ++d) sizes.size[d] = shape.dim(d);
     return launch(Barriers::kNone, coordinates_kernel, grid_for(n), kThreads, 0, stream_of(c), flags.data<uint32_t>(), n, sizes, c.out<int64_t>(0));
   }
+
+ private:
+  int64_t elements_ = 0;
 };
 
 /// Bits whose order, as unsigned numbers, is that of the values: NaN behind all.
@@ -125,6 +133,12 @@ template <class T>
 class Unique final : public Kernel {
  public:
   explicit Unique(const KernelInit&) {}
+  Status prepare(KernelContext& c) override {
+    elements_ = c.input(0).num_elements();
+    return ok_status();
+  }
+  /// What sorting leaves behind is less than what it takes.
+  Workspace workspace() const override { return {sort_scratch_bytes(elements_)}; }
   Status run(KernelContext& c) override {
     const Shape& shape = c.input(0).shape();
     if (shape.rank() != 1) return invalid_argument("unique expects a 1D vector.");
@@ -150,6 +164,7 @@ class Unique final : public Kernel {
     return launch(Barriers::kNone, unique_kernel<T, Index>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), heads.data<int32_t>(),
                   firsts.data<uint32_t>(), c.out<T>(0), c.out<Index>(1), n);
   }
+  int64_t elements_ = 0;
 };
 
 __global__ void partition_keys_kernel(const int32_t* partitions, uint64_t* keys, int64_t n) {
@@ -266,6 +281,13 @@ template <class T>
 class TopK final : public Kernel {
  public:
   explicit TopK(const KernelInit&) {}
+  Status prepare(KernelContext& c) override {
+    const Shape &in = c.input(0).shape(), &out = c.output(0).shape();
+    const bool sorts = in.rank() > 0 && out.rank() == in.rank() && out.dim_from_end(1) > kFewest;
+    sorted_ = sorts ? in.dim_from_end(1) : 0;
+    return ok_status();
+  }
+  Workspace workspace() const override { return {sorted_ > 0 ? sort_scratch_bytes(sorted_) : 0}; }
   Status run(KernelContext& c) override {
     const Tensor &in = c.input(0), &wanted = c.input(1);
     if (in.shape().rank() < 1) return invalid_argument("input must be >= 1-D, got shape []");
@@ -304,6 +326,7 @@ class TopK final : public Kernel {
     }
     return ok_status();
   }
+  int64_t sorted_ = 0;  // elements at one time
 };
 
 }  // namespace

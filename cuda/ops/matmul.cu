@@ -81,7 +81,10 @@ class MatMul final : public Kernel {
         ASSIGN_OR_RETURN(store.epilogue, ChannelEpilogue<T>::of(c, *fused_, 2, s.n));
       }
     }
-    if (library_) return run_library(c, store.epilogue);
+    if (library_) {
+      ASSIGN_OR_RETURN(const bool done, run_library(c, store.epilogue));
+      if (done) return ok_status();
+    }
     const LoadMatrix<T, 0> a{c.in<T>(0), batches_, s.m * s.k, s.transpose_a ? s.m : s.k, s.transpose_a, s.conjugate_a};
     const LoadMatrix<T, 1> b{c.in<T>(1), batches_, s.k * s.n, s.transpose_b ? s.k : s.n, s.transpose_b, s.conjugate_b};
     return gemm<Wide<T>>(stream_of(c), {batches_.elements, s.m, s.n, s.k}, a, b, store);
@@ -99,19 +102,22 @@ class MatMul final : public Kernel {
     if (made.ok()) library_ = made.take();
     return made.ok() || made.status().code() == Code::kUnavailable ? ok_status() : made.take_status();
   }
-  Status run_library(KernelContext& c, const ChannelEpilogue<T>& epilogue) {
+  /// False: take the own kernel, now and from now on.
+  Result<bool> run_library(KernelContext& c, const ChannelEpilogue<T>& epilogue) {
     Tensor workspace;
     if (library_->workspace_bytes() > 0) {
-      ASSIGN_OR_RETURN(workspace, c.allocate_scratch(DType::kUInt8, Shape{static_cast<int64_t>(library_->workspace_bytes())}));
+      Result<Tensor> got = c.allocate_scratch(DType::kUInt8, Shape{static_cast<int64_t>(library_->workspace_bytes())});
+      if (!got.ok() && !device_.deterministic && got.status().code() == Code::kResourceExhausted) return library_.reset(), false;
+      ASSIGN_OR_RETURN(workspace, std::move(got));
     }
     RETURN_IF_ERROR(library_->run(stream_of(c), c.input(0).raw(), c.input(1).raw(), c.output(0).raw(), workspace.raw()));
     if constexpr (!kIsComplex<T>) {
       const int64_t n = c.output(0).num_elements();
       if (has_epilogue_) {
-        return launch(Barriers::kNone, epilogue_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.out<T>(0), epilogue, int64_t{1}, shape_.n, n);
+        RETURN_IF_ERROR(launch(Barriers::kNone, epilogue_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.out<T>(0), epilogue, int64_t{1}, shape_.n, n));
       }
     }
-    return ok_status();
+    return true;
   }
 
   const DeviceState& device_;
@@ -146,9 +152,9 @@ Status enqueue_product(cudaStream_t stream, DType type, const ProductShape& shap
 
 void add_matmul(KernelTable& table) {
   for (auto op : {"MatMul", "BatchMatMul", "BatchMatMulV2"}) {
-    table.add(op, kFloating | kComplexes, by_input<0, MatMul, float, double, half, bfloat16, complex64, complex128>);
+    table.add_giving_way(op, kFloating | kComplexes, by_input<0, MatMul, float, double, half, bfloat16, complex64, complex128>);
   }
-  table.add("_FusedMatMul", kFloating, by_input<0, MatMul, float, double, half, bfloat16>);
+  table.add_giving_way("_FusedMatMul", kFloating, by_input<0, MatMul, float, double, half, bfloat16>);
 }
 
 }  // namespace emplace::cuda

@@ -163,6 +163,11 @@ template <class T>
 class Multinomial final : public Kernel {
  public:
   explicit Multinomial(const KernelInit& init) : state_(init) {}
+  Status prepare(KernelContext& c) override {
+    running_bytes_ = c.input(0).num_elements() * static_cast<int64_t>(sizeof(double));
+    return ok_status();
+  }
+  Workspace workspace() const override { return {running_bytes_}; }
   Status run(KernelContext& c) override {
     const Shape& shape = c.input(0).shape();
     const int64_t rows = shape.dim(0), classes = shape.dim(1), samples = int_at(c.input(1), 0);
@@ -182,6 +187,7 @@ class Multinomial final : public Kernel {
                   running.data<double>(), stream, c.out<Index>(0), shape.dim(1), out.dim(1));
   }
   RandomState state_;
+  int64_t running_bytes_ = 0;
 };
 
 }  // namespace

@@ -160,6 +160,13 @@ struct Cut {
   }
 };
 
+/// What reduce() takes for the time of its launches.
+template <class R, class T>
+int64_t partial_bytes(const Layout& at) {
+  const int64_t pieces = Cut(at).pieces;
+  return pieces > 1 ? at.kept.elements * pieces * static_cast<int64_t>(sizeof(Accumulator<R, T>)) : 0;
+}
+
 template <class R, class T>
 Status reduce(KernelContext& c, Layout at) {
   using A = Accumulator<R, T>;
@@ -219,10 +226,7 @@ struct Over {
       ASSIGN_OR_RETURN(at_, layout_of(shape, named));
       return ok_status();
     }
-    Workspace workspace() const override {
-      const int64_t pieces = Cut(at_).pieces;
-      return {pieces > 1 ? at_.kept.elements * pieces * static_cast<int64_t>(sizeof(Accumulator<R, T>)) : 0};
-    }
+    Workspace workspace() const override { return {partial_bytes<R, T>(at_)}; }
     Status run(KernelContext& c) override {
       // Of a single element each: nothing is computed, as in TensorFlow, so that -0 stays what it is.
       if (c.num_inputs() > 1 && at_.reduced.elements == 1 && at_.kept.elements > 0) {
@@ -247,20 +251,25 @@ class BiasGrad final : public Kernel {
     const AttrValue* format = init.attrs.find("data_format");
     first_ = format != nullptr && format->get<std::string>() == "NCHW";
   }
-  Status run(KernelContext& c) override {
+  Status prepare(KernelContext& c) override {
     const Shape& shape = c.input(0).shape();
     if (shape.rank() < 2) return invalid_argument("Input tensor must be at least 2D: " + shape.to_string());
     if (first_ && shape.rank() < 3) return invalid_argument("Input tensor must be at least 3D for NCHW: " + shape.to_string());
     const int channels = first_ ? 1 : shape.rank() - 1;
-    if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, Shape{shape.dim(channels)}));
     std::vector<bool> reduced(static_cast<size_t>(shape.rank()), true);
     reduced[static_cast<size_t>(channels)] = false;
-    ASSIGN_OR_RETURN(Layout at, layout_of(shape, reduced));
-    return reduce<Sum, T>(c, at);
+    ASSIGN_OR_RETURN(at_, layout_of(shape, reduced));
+    return ok_status();
+  }
+  Workspace workspace() const override { return {partial_bytes<Sum, T>(at_)}; }
+  Status run(KernelContext& c) override {
+    if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, Shape{at_.kept.elements}));
+    return reduce<Sum, T>(c, at_);
   }
 
  private:
   bool first_;
+  Layout at_;
 };
 
 }  // namespace

@@ -112,6 +112,13 @@ class ScatterNd final : public Kernel {
       : into_zeros_(init.op == "ScatterNd"),
         combine_(init.op == "TensorScatterUpdate" ? Combine::kAssign : init.op == "TensorScatterSub" ? Combine::kSubtract : Combine::kAdd) {}
 
+  Status prepare(KernelContext& c) override {
+    const Shape& indices = c.input(into_zeros_ ? 0 : 1).shape();
+    const int64_t depth = indices.rank() > 0 ? indices.dim_from_end(1) : 1;
+    tuples_ = depth > 0 ? indices.num_elements() / depth : 0;
+    return ok_status();
+  }
+  Workspace workspace() const override { return {sort_scratch_bytes(tuples_)}; }
   Status run(KernelContext& c) override {
     const Tensor &indices = c.input(into_zeros_ ? 0 : 1), &updates = c.input(into_zeros_ ? 1 : 2);
     Shape shape = c.input(0).shape();
@@ -151,6 +158,7 @@ class ScatterNd final : public Kernel {
 
   bool into_zeros_;
   Combine combine_;
+  int64_t tuples_ = 0;
 };
 
 /// ScatterAdd, ScatterSub, ScatterUpdate and the Resource forms: rows of a variable.
@@ -203,6 +211,11 @@ template <class T>
 class Segment final : public Kernel {
  public:
   explicit Segment(const KernelInit& init) : sorted_(init.op.starts_with("Segment")), combine_(combination_of(init.op)) {}
+  Status prepare(KernelContext& c) override {
+    ids_ = c.input(1).num_elements();
+    return ok_status();
+  }
+  Workspace workspace() const override { return {sort_scratch_bytes(ids_)}; }
   Status run(KernelContext& c) override {
     const Tensor &data = c.input(0), &ids = c.input(1);
     ASSIGN_OR_RETURN(const Shape shape, sorted_ ? sorted_shape(c) : unsorted_shape(c));
@@ -255,6 +268,7 @@ class Segment final : public Kernel {
   }
   bool sorted_;
   Combine combine_;
+  int64_t ids_ = 0;
 };
 
 /// Places are checked for nothing: one out of range, out of order or repeated is no error here.
@@ -262,6 +276,12 @@ template <class E>
 class SparseToDense final : public Kernel {
  public:
   explicit SparseToDense(const KernelInit&) {}
+  Status prepare(KernelContext& c) override {
+    const Shape& indices = c.input(0).shape();
+    places_ = indices.rank() > 0 ? indices.dim(0) : 1;
+    return ok_status();
+  }
+  Workspace workspace() const override { return {sort_scratch_bytes(places_)}; }
   Status run(KernelContext& c) override {
     const Tensor &indices = c.input(0), &values = c.input(2), &rest = c.input(3);
     const Shape& s = indices.shape();
@@ -288,6 +308,9 @@ class SparseToDense final : public Kernel {
     rows.one_value = one_value;
     return combine_rows(c, rows, values.data<E>(), c.out<E>(0), Combine::kAssign);
   }
+
+ private:
+  int64_t places_ = 0;
 };
 
 }  // namespace

@@ -86,6 +86,11 @@ Status exclusive_sums(KernelContext& c, uint32_t* counts, int64_t n) {
   return launch(Barriers::kBlock, sums_kernel, dim3(1), kThreads, 0, stream_of(c), counts, n);
 }
 
+int64_t sort_scratch_bytes(int64_t n) {
+  const int64_t tiles = (n + kTile - 1) / kTile;
+  return scratch_bytes(8 * n, 4 * n, 8 * n, 4 * n, 4 * (kDigits * tiles + 1));
+}
+
 Result<Sorted> sort_keys(KernelContext& c, Tensor keys, int64_t n, int bits) {
   if (n >= int64_t{1} << 31) return unimplemented("sorting so many elements on a GPU");
   const int64_t tiles = (n + kTile - 1) / kTile;

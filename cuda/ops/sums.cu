@@ -72,6 +72,11 @@ template <class T>
 class AddN final : public Kernel {
  public:
   explicit AddN(const KernelInit&) {}
+  Status prepare(KernelContext& c) override {
+    partial_bytes_ = c.num_inputs() > kMaxTerms ? c.output(0).num_elements() * static_cast<int64_t>(sizeof(T)) : 0;
+    return ok_status();
+  }
+  Workspace workspace() const override { return {partial_bytes_}; }
   Status run(KernelContext& c) override {
     const int64_t n = c.output(0).num_elements();
     T* sum = c.out<T>(0);
@@ -88,6 +93,9 @@ class AddN final : public Kernel {
     }
     return ok_status();
   }
+
+ private:
+  int64_t partial_bytes_ = 0;
 };
 
 template <class T>
