@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <mutex>
+#include <numeric>
 #include <string>
 
 #include "core/base/cat.h"
@@ -23,7 +24,7 @@ Result<std::unique_ptr<LtProduct>> LtProduct::make(const LtShape&, const DeviceS
 namespace {
 
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what cuBLAS advises for Hopper
-constexpr uint32_t kAlignment = 16;                   // of every matrix: the planner's buffers, and batches inside them
+constexpr uint64_t kAlignment = 16;                   // of every buffer; a batch's matrices may lie less evenly
 
 struct Functions {
   decltype(&cublasLtCreate) create = nullptr;
@@ -125,7 +126,9 @@ class Product final : public LtProduct {
     RETURN_IF_ERROR(layout(out_, types.data, p.m, p.n, shape.batches, p.m * p.n));
     cublasLtMatmulPreference_t preference = nullptr;
     LT_TRY(f_.preference_create(&preference));
-    Status chosen = choose_algorithm(preference, device.deterministic);
+    const auto bytes = static_cast<int64_t>(storage_size(shape.type));
+    Status chosen = choose_algorithm(preference, device.deterministic,
+                                     {alignment(shape.b_step * bytes), alignment(shape.a_step * bytes), alignment(shape.batches > 1 ? p.m * p.n * bytes : 0)});
     f_.preference_destroy(preference);
     return chosen;
   }
@@ -156,12 +159,17 @@ class Product final : public LtProduct {
     LT_TRY(f_.layout_set(to, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step, sizeof step));
     return ok_status();
   }
-  Status choose_algorithm(cublasLtMatmulPreference_t preference, bool deterministic) {
+  /// Of matrices so many bytes apart.
+  static uint32_t alignment(int64_t step) { return static_cast<uint32_t>(std::gcd(kAlignment, static_cast<uint64_t>(step))); }
+  struct Alignments {
+    uint32_t left, right, out;
+  };
+  Status choose_algorithm(cublasLtMatmulPreference_t preference, bool deterministic, const Alignments& at) {
     LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspaceBytes, sizeof kWorkspaceBytes));
-    for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-      LT_TRY(f_.preference_set(preference, attribute, &kAlignment, sizeof kAlignment));
-    }
+    LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &at.left, sizeof at.left));
+    LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &at.right, sizeof at.right));
+    LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &at.out, sizeof at.out));
+    LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &at.out, sizeof at.out));
     const uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     if (deterministic) LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes));
     cublasLtMatmulHeuristicResult_t found{};

@@ -26,13 +26,18 @@ struct GemmSize {
 
 inline constexpr int kGemmTile = 64, kGemmDepth = 16, kGemmOwn = 4;  // a thread has 4 x 4 results
 
+/// What a block keeps of both operands for kGemmDepth steps of the sums.
+template <class W>
+using GemmSlab = W[kGemmDepth][kGemmTile + 1];
+
+/// A block's tile of piece `slot % pieces` of batch `slot / pieces`.
 template <class W, class A, class B, class Store>
-__global__ void gemm_kernel(A a, B b, Store store, GemmSize size) {
-  __shared__ W left[kGemmDepth][kGemmTile + 1], right[kGemmDepth][kGemmTile + 1];
+__device__ __forceinline__ void gemm_tile(const A& a, const B& b, const Store& store, const GemmSize& size, int64_t slot, GemmSlab<W>& left,
+                                          GemmSlab<W>& right) {
   const int64_t column_tiles = (size.n + kGemmTile - 1) / kGemmTile;
   const int64_t row0 = blockIdx.x / column_tiles * kGemmTile, column0 = blockIdx.x % column_tiles * kGemmTile;
-  const int64_t batch = blockIdx.y / size.pieces, piece = (size.k + size.pieces - 1) / size.pieces;
-  const int64_t begin = blockIdx.y % size.pieces * piece, end = begin + piece < size.k ? begin + piece : size.k;
+  const int64_t batch = slot / size.pieces, piece = (size.k + size.pieces - 1) / size.pieces;
+  const int64_t begin = slot % size.pieces * piece, end = begin + piece < size.k ? begin + piece : size.k;
   const unsigned own_row = threadIdx.x / 16, own_column = threadIdx.x % 16;
   W sums[kGemmOwn][kGemmOwn];
   EMPLACE_UNROLL for (int i = 0; i < kGemmOwn; ++i) {
@@ -57,18 +62,25 @@ __global__ void gemm_kernel(A a, B b, Store store, GemmSize size) {
   EMPLACE_UNROLL for (int i = 0; i < kGemmOwn; ++i) {
     EMPLACE_UNROLL for (int j = 0; j < kGemmOwn; ++j) {
       const int64_t row = row0 + own_row + 16 * i, column = column0 + own_column + 16 * j;
-      if (row < size.m && column < size.n) store(blockIdx.y, row, column, sums[i][j]);
+      if (row < size.m && column < size.n) store(slot, row, column, sums[i][j]);
     }
   }
 }
 
+/// The grid's second dimension goes over the slots, of which there may be more than a grid can have.
+template <class W, class A, class B, class Store>
+__global__ void gemm_kernel(A a, B b, Store store, GemmSize size) {
+  __shared__ GemmSlab<W> left, right;
+  for (int64_t slot = blockIdx.y; slot < size.batches * size.pieces; slot += gridDim.y) gemm_tile<W>(a, b, store, size, slot, left, right);
+}
+
 template <class W, class A, class B, class Store>
 Status gemm(cudaStream_t stream, const GemmSize& size, const A& a, const B& b, const Store& store) {
-  constexpr int64_t kMaxBatches = 65535;
+  constexpr int64_t kMaxRows = 65535;  // of a grid
   const int64_t tiles = ((size.m + kGemmTile - 1) / kGemmTile) * ((size.n + kGemmTile - 1) / kGemmTile);
-  if (tiles > kMaxBlocks || size.batches * size.pieces > kMaxBatches) return unimplemented("matrix products of this size on a GPU without cuBLASLt");
-  return launch(Barriers::kBlock, gemm_kernel<W, A, B, Store>, dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(size.batches * size.pieces)),
-                kThreads, 0, stream, a, b, store, size);
+  if (tiles > kMaxBlocks) return unimplemented("matrix products of this size on a GPU without cuBLASLt");
+  const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(std::min(size.batches * size.pieces, kMaxRows)));
+  return launch(Barriers::kBlock, gemm_kernel<W, A, B, Store>, grid, kThreads, 0, stream, a, b, store, size);
 }
 
 }  // namespace emplace::cuda

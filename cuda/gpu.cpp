@@ -35,6 +35,17 @@ constexpr int64_t kMostWorkspace = int64_t{4} << 30;  // TensorFlow's, for cuDNN
 // What this thread's calls go to; the runtime's own answer costs a call.
 thread_local int current_device = -1;
 
+/// While a step is recorded, calls that might wait for what is recorded are errors, and end it. Memory functions may be among
+/// them, but what they do has nothing to do with any stream.
+class NotCapturing {
+ public:
+  NotCapturing() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~NotCapturing() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 }  // namespace
 
 CudaGpu::CudaGpu(const GpuOptions& options, Pages pages, bool first_on_card)
@@ -74,12 +85,14 @@ void CudaGpu::release(std::byte* range, int64_t bytes) {
 }
 Status CudaGpu::map(std::byte* at, int64_t bytes) {
   RETURN_IF_ERROR(activate());
+  const NotCapturing now;
   RETURN_IF_ERROR(pages_.map(at, bytes));
   count_pages(state_.device, bytes);
   return ok_status();
 }
 Status CudaGpu::unmap(std::byte* at, int64_t bytes) {
   RETURN_IF_ERROR(activate());
+  const NotCapturing now;
   RETURN_IF_ERROR(pages_.unmap(at, bytes));
   count_pages(state_.device, -bytes);
   return ok_status();

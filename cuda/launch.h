@@ -5,7 +5,7 @@
 /// - a __global__ function template takes plain values and pointers; its mathematics are functors marked EMPLACE_HD;
 /// - it reads threadIdx, blockIdx, blockDim, gridDim, and no other hardware state; blocks never wait for each other;
 /// - `__shared__ T name[N];` for fixed shared memory, dynamic_shared<T>() for memory whose size the launch gives;
-/// - __syncthreads(), warp shuffles and votes only in kernels that are launched with Barriers::kBlock;
+/// - __syncthreads() only in kernels that are launched with Barriers::kBlock, nothing that is a warp's;
 /// - no floating-point atomics, and grids that follow from shapes alone: the same bytes on every run.
 #pragma once
 

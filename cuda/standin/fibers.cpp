@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "cuda/standin/standin.h"
@@ -20,7 +21,6 @@ namespace {
 
 constexpr size_t kStackBytes = size_t{64} << 10;
 constexpr unsigned kMaxThreads = 1024;
-constexpr unsigned kWarp = 32;
 
 [[noreturn]] void fail(const char* why) {
   std::fprintf(stderr, "CUDA stand-in: %s (block %u, thread %u)\n", why, blockIdx.x, threadIdx.x);
@@ -53,7 +53,7 @@ emplace_standin_switch:
 )");
 #endif
 
-enum class State : uint8_t { kReady, kAtBlock, kAtWarp, kEnded };
+enum class State : uint8_t { kReady, kAtBlock, kEnded };
 
 /// One block's threads. One per CPU thread, reused.
 class Block {
@@ -73,21 +73,16 @@ class Block {
     fibers_.resize(kMaxThreads);
     for (unsigned t = 0; t < count_; ++t) prepare(t);
     active_ = this;
-    while (run_ready(size) || release()) {}
+    while (run_ready(size)) release();
     active_ = nullptr;
   }
 
-  void wait(State state) {
-    states_[current_] = state;
+  void wait() {
+    states_[current_] = State::kAtBlock;
     switch_to_scheduler(false);
   }
 
   static Block* active() { return active_; }
-  bool alive(unsigned lane) const {
-    unsigned t = current_ / kWarp * kWarp + lane;
-    return t < count_ && states_[t] != State::kEnded;
-  }
-  void* slot(unsigned lane) { return slots_ + (current_ / kWarp * kWarp + lane) * 16; }
 
  private:
   struct Fiber {
@@ -111,30 +106,11 @@ class Block {
     return any;
   }
 
-  /// Lets go who waits for a full warp or block. Was there anybody?
-  bool release() {
-    bool any = false, all_at_block = true, ended = true;
-    for (unsigned first = 0; first < count_; first += kWarp) {
-      bool all_at_warp = true, some = false;
-      unsigned end = first + kWarp < count_ ? first + kWarp : count_;
-      for (unsigned t = first; t < end; ++t) {
-        ended &= states_[t] == State::kEnded;
-        all_at_block &= states_[t] == State::kEnded || states_[t] == State::kAtBlock;
-        all_at_warp &= states_[t] == State::kEnded || states_[t] == State::kAtWarp;
-        some |= states_[t] == State::kAtWarp;
-      }
-      if (!all_at_warp || !some) continue;
-      for (unsigned t = first; t < end; ++t) {
-        if (states_[t] == State::kAtWarp) states_[t] = State::kReady;
-      }
-      any = true;
-    }
-    if (any || ended) return any;
-    if (!all_at_block) fail("threads wait for each other at different barriers");
+  /// Nobody is ready: all who have not ended wait for each other.
+  void release() {
     for (State& s : states_) {
       if (s == State::kAtBlock) s = State::kReady;
     }
-    return true;
   }
 
   static void entry() {
@@ -202,7 +178,6 @@ class Block {
   Fiber scheduler_;
   [[maybe_unused]] const void* scheduler_bottom_ = nullptr;
   [[maybe_unused]] size_t scheduler_size_ = 0;
-  alignas(16) unsigned char slots_[kMaxThreads * 16];
 };
 constinit thread_local Block* Block::active_ = nullptr;
 
@@ -218,14 +193,8 @@ void spoil_shared(size_t bytes) {
 
 void wait_for_block() {
   if (!Block::active()) fail("__syncthreads() in a kernel launched without barriers");
-  Block::active()->wait(State::kAtBlock);
+  Block::active()->wait();
 }
-void wait_for_warp() {
-  if (!Block::active()) fail("a warp operation in a kernel launched without barriers");
-  Block::active()->wait(State::kAtWarp);
-}
-void* warp_slot(unsigned lane) { return Block::active()->slot(lane); }
-bool lane_alive(unsigned lane) { return Block::active()->alive(lane); }
 void* dynamic_shared() { return shared_memory.data(); }
 
 void run_grid(bool barriers, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()>& body) {

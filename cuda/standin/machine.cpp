@@ -169,6 +169,8 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return cudaSuccess;
 }
 
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) { return valid(peer) && peer != current ? cudaSuccess : cudaErrorInvalidDevice; }
+
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   if (!valid(current)) return cudaErrorInvalidDevice;
   *total = static_cast<size_t>(gpu(current).facts.memory);
@@ -187,7 +189,6 @@ const char* cudaGetErrorName(cudaError_t error) {
     case cudaErrorInsufficientDriver: return "cudaErrorInsufficientDriver";
     case cudaErrorNoDevice: return "cudaErrorNoDevice";
     case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
-    case cudaErrorNotReady: return "cudaErrorNotReady";
     case cudaErrorStreamCaptureUnsupported: return "cudaErrorStreamCaptureUnsupported";
     case cudaErrorStreamCaptureInvalidated: return "cudaErrorStreamCaptureInvalidated";
     case cudaErrorStreamCaptureUnjoined: return "cudaErrorStreamCaptureUnjoined";

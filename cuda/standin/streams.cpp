@@ -1,6 +1,5 @@
 #include "cuda/standin/streams.h"
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -29,10 +28,6 @@ struct State {
 State& state() {
   static State* const kState = new State;  // outlives whoever synchronises at exit
   return *kState;
-}
-
-double now_ms() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /// Every node after those it depends on, in drawn order.
@@ -196,23 +191,12 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   uint64_t version = ++event->recorded;
   return enqueue(stream, {[event, version] {
     event->reached = version;
-    event->reached_ms = emplace::standin::now_ms();
   }});
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (event->graph) return cudaErrorStreamCaptureUnsupported;
   emplace::standin::run_until([&] { return event->reached >= event->recorded; });
-  return cudaSuccess;
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-  std::lock_guard lock(state().mutex);
-  return event->reached >= event->recorded ? cudaSuccess : cudaErrorNotReady;
-}
-
-cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
-  *ms = static_cast<float>(end->reached_ms - begin->reached_ms);
   return cudaSuccess;
 }
 
@@ -224,6 +208,9 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   stream->last_nodes.clear();
   return cudaSuccess;
 }
+
+// Nothing is unsafe here, whatever the mode.
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   std::lock_guard lock(state().mutex);

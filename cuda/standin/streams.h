@@ -30,7 +30,6 @@ void run_until(const std::function<bool()>& done);
 
 struct CUevent_st {
   uint64_t recorded = 0, reached = 0;
-  double reached_ms = 0;
   // While captured: the nodes that stand before the recording.
   struct CUgraph_st* graph = nullptr;
   std::vector<size_t> nodes;
