@@ -25,8 +25,8 @@ class HostWaitCounter {
     }
     for (const Endpoint& e : graph_.controls(node)) n = std::max(n, waits_[e.node]);
     if (kernel_waits(node)) ++n;
-    if (writes_variable(graph_, node)) n = users_ = writers_ = std::max({n, users_, writers_});
-    else if (uses_variable(node)) users_ = std::max(users_, n = std::max(n, writers_));
+    if (changes_state(node)) n = users_ = writers_ = std::max({n, users_, writers_});
+    else if (uses_state(node)) users_ = std::max(users_, n = std::max(n, writers_));
     else if (has_effect(node)) n = effects_ = std::max(n, effects_);
     waits_[node] = n;
   }
@@ -49,9 +49,16 @@ class HostWaitCounter {
     const NodeType& type = graph_.type(node);
     return on_cuda(node) && devices_.gpus && !is_collective(graph_, node) && !devices_.gpus->kernel(type.op, kernel_type(type)).records;
   }
-  bool uses_variable(NodeId node) const {
+  /// Of variables and stacks.
+  bool uses_state(NodeId node) const {
     auto types = graph_.type(node).input_types;
     return std::any_of(types.begin(), types.end(), [](DType t) { return is_ref(t) || t == DType::kResource; });
+  }
+  bool changes_state(NodeId node) const {
+    if (writes_variable(graph_, node)) return true;
+    const NodeType& type = graph_.type(node);
+    if (!uses_state(node) || !type.signature || !type.signature->is_stateful) return false;
+    return !type.op.starts_with("Read") && !type.op.starts_with("ResourceGather") && type.op.find("IsInitialized") == std::string_view::npos;
   }
   /// Random numbers follow from the node's own count.
   bool has_effect(NodeId node) const {
