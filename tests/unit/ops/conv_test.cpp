@@ -150,6 +150,11 @@ TEST_CASE("images of many rows are read band by band, their filters' gradients b
   }
 }
 
+TEST_CASE("a batch that no cache holds has a filter's gradient") {
+  for (int64_t stride : {1, 3}) CHECK(error<double>(shape(2, 250, 18, 2, stride, 1, 1, "SAME"), What::kFilter) < 1e-9);
+  CHECK(error<double>(shape(2, 250, 18, 2, 1, 2, 1, "VALID"), What::kFilter) < 1e-9);
+}
+
 TEST_CASE("images whose sizes are powers of two are taken together, fewer at a time") {
   for (int64_t stride : {1, 2}) CHECK(error<double>(shape(8, 6, 9, 256, stride, 1, 1, "SAME"), What::kInput) < 1e-10);
 }
