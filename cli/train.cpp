@@ -88,7 +88,7 @@ class TrainCommand {
     if (Status status = apply_train_flags(flags, request_, data_request_); !status.ok()) return usage_error(std::move(status));
     check_train_request(file, request_, problems);
     if (!problems.empty()) return ok_status();
-    RETURN_IF_ERROR(find_replicas());
+    RETURN_IF_ERROR(find_replicas(file.graph));
     add_training(file, request_, graph_, problems);
     if (!problems.empty()) return ok_status();
     RETURN_IF_ERROR(write_graph_out(file));
@@ -98,7 +98,7 @@ class TrainCommand {
     return make_request(file, request);
   }
 
-  Status find_replicas() {
+  Status find_replicas(const Graph& graph) {
     request_.colocate_gradients = options_.pipeline.run.colocate_gradients;
     request_.replication = options_.train.replication;
     if (Status status = check_replication(request_.replication); !status.ok()) return usage_error(std::move(status));
@@ -114,6 +114,7 @@ class TrainCommand {
     Result<DeviceSet> devices = make_device_set(pipeline_.options().devices, [](const char* name) -> const char* { return std::getenv(name); }, warnings);
     if (!devices.ok()) return usage_error(devices.take_status());
     if (Status status = resolve_replication(*devices, request_.replication, notes); !status.ok()) return usage_error(std::move(status));
+    avoid_collectives(graph, request_.replication, notes);
     for (const std::string& note : notes) log_.warning(note);
     return ok_status();
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/device/device.h"
+#include "core/graph/graph.h"
 
 namespace emplace {
 
@@ -35,5 +36,8 @@ Status check_replication(const Replication& replication);
 /// stands twice, fewer than one replica. Several replicas of kMirrored, each on a card of its own, use NCCL where it is there;
 /// else `notes` gets what TensorFlow's MirroredStrategy warns of.
 Status resolve_replication(const DeviceSet& devices, Replication& replication, std::vector<std::string>& notes);
+
+/// A step with loops has no place for NcclAllReduce (core/partition/meetings.h): then the gradients meet on one device, and a note says so.
+void avoid_collectives(const Graph& graph, Replication& replication, std::vector<std::string>& notes);
 
 }  // namespace emplace

@@ -66,5 +66,19 @@ TEST_CASE("where NCCL cannot be used, TensorFlow's lines say why") {
         Lines{"Nccl kernel is not found, not using nccl allreduce. (cannot load libnccl.so.2: no such file)"});
 }
 
+TEST_CASE("replicas with loops meet on one device, and a line says why") {
+  for (const char* op : {"Enter", "Exit"}) {
+    Graph graph;
+    graph.nodes_.emplace_back().op = graph.intern(op);
+    Replication replication;
+    replication.nccl = true;
+    Lines notes;
+    avoid_collectives(graph, replication, notes);
+    const bool loop = std::string_view(op) == "Enter";
+    CHECK(replication.nccl == !loop);
+    CHECK(notes == (loop ? Lines{"NCCL is not supported in a step with loops, falling back to reduction to one device"} : Lines{}));
+  }
+}
+
 }  // namespace
 }  // namespace emplace
