@@ -1,5 +1,6 @@
 #include "core/partition/control_flow.h"
 
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -40,6 +41,29 @@ std::unordered_map<NodeId, NodeId> first_consumers(const Graph& graph, const std
   return forward;
 }
 
+// The order in which TensorFlow looks at the nodes (DFS() of graph/algorithm.cc, from the source node): depth first, of a
+// node's edges the last one first. Of a node with more than eight edges its own order is that of a hash table.
+std::vector<NodeId> visiting_order(const Graph& graph) {
+  const Consumers consumers(graph);
+  std::vector<NodeId> order, stack;
+  std::vector<char> seen(graph.num_nodes());
+  for (NodeId node = 0; node < graph.num_nodes(); ++node) {
+    if (graph.inputs(node).empty() && graph.controls(node).empty()) stack.push_back(node);
+  }
+  while (!stack.empty()) {
+    const NodeId node = stack.back();
+    stack.pop_back();
+    if (std::exchange(seen[node], 1)) continue;
+    order.push_back(node);
+    for (const bool back : {false, true}) {  // back edges come last
+      for (const Consumers::Edge& e : consumers.of(node)) {
+        if ((e.node < node) == back && !seen[e.node]) stack.push_back(e.node);
+      }
+    }
+  }
+  return order;
+}
+
 // By frame; kNoNode where a loop has none.
 std::vector<NodeId> loop_conds(const Graph& graph, const FrameMap& frames) {
   std::vector<NodeId> conds(frames.size(), kNoNode);
@@ -56,7 +80,7 @@ std::vector<Move> move_control_flow(const Graph& graph, std::vector<DeviceId>& d
   std::vector<Move> moves;
   if (control.empty()) return moves;
   const auto consumers = first_consumers(graph, control);
-  for (NodeId node = 0; node < graph.num_nodes(); ++node) {
+  for (NodeId node : visiting_order(graph)) {
     NodeId neighbour = kNoNode;
     switch (control[graph.node(node).type]) {
       case Control::kSwitch:
@@ -71,6 +95,7 @@ std::vector<Move> move_control_flow(const Graph& graph, std::vector<DeviceId>& d
     device[node] = device[neighbour];
     moves.push_back({node, device[node]});
   }
+  std::sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.node < b.node; });
   return moves;
 }
 

@@ -8,8 +8,9 @@
 
 namespace emplace {
 
-/// Switch and Exit go where their data input is, Enter and NextIteration where their first data consumer is. Changes
-/// `device` (by node), and says which nodes are elsewhere than before.
+/// Switch and Exit go where their data input is, Enter and NextIteration where their first data consumer is, each when
+/// TensorFlow looks at it: one that moves later is still where it was. Changes `device` (by node), and says which nodes
+/// are elsewhere than before, by id.
 std::vector<Move> move_control_flow(const Graph& graph, std::vector<DeviceId>& device);
 
 /// A device that runs iterations of a loop it does not own: the value of LoopCond is sent to it.

@@ -183,6 +183,8 @@ TEST_CASE("random graphs are placed as TensorFlow places them") { check_file("ra
 
 TEST_CASE("calls of functions that return resources are placed as TensorFlow places them") { check_file("calls.jsonl.gz"); }
 
+TEST_CASE("control flow that moves in chains goes where TensorFlow moves it") { check_file("control_flow.jsonl.gz"); }
+
 TEST_CASE("graphs that cannot be placed get TensorFlow's words") { check_file("errors.jsonl.gz"); }
 
 TEST_CASE("a ResNet-50 training step without its devices gets them back") {
