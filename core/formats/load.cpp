@@ -32,6 +32,8 @@ constexpr std::string_view kKeys[] = {
     "node", "fetch", "target", "init", "feed", "config", "op_def", "kernel_def", "library", "cluster", "train", "data", "versions", "version",
     "debug_info", "model_topology", "weights_manifest", "signature", "user_defined_metadata", "format", "generated_by", "converted_by",
     "model_initializer", "initializer_signature"};
+constexpr std::string_view kAboutKeys =
+    "there are node, fetch, target, init, feed, config, op_def, kernel_def, library, cluster, train, data, versions";
 
 class Loader {
  public:
@@ -44,7 +46,7 @@ class Loader {
     c_.reader.peek();
     size_t start = c_.reader.position();
     c_.read_declarations = [this, start] { look_for_declarations(start); };
-    if (!c_.reader.failed()) read_top("a graph file");
+    if (!c_.reader.failed()) read_top("a graph file", kAboutKeys);
     c_.reader.finish();
     if (c_.reader.failed()) return;
     check_kernel_ops();
@@ -57,8 +59,8 @@ class Loader {
   }
 
  private:
-  void read_top(const char* what) {
-    for (ObjectReader object(c_.reader, kKeys, what); object.next();) read_member(object.field());
+  void read_top(const char* what, std::string_view about_keys = {}) {
+    for (ObjectReader object(c_.reader, kKeys, what, about_keys); object.next();) read_member(object.field());
   }
 
   void read_member(int field) {

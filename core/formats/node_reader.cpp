@@ -61,7 +61,7 @@ void NodeReader::expect_as_before() {
 
 void NodeReader::read_item(const Block& block) {
   Item item;
-  ObjectReader object(c_.reader, kKeys, "a node");
+  ObjectReader object(c_.reader, kKeys, "a node", "attrs of the op stand in \"attr\": {...}");
   if (!object.open()) return;
   while (object.next()) read_member(item, object.field(), block);
   if (c_.reader.failed()) return builder_.drop_inputs();

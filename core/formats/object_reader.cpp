@@ -28,8 +28,8 @@ bool expect(JsonReader& reader, JsonReader::Kind kind, std::string_view what) {
   return false;
 }
 
-ObjectReader::ObjectReader(JsonReader& reader, std::span<const std::string_view> keys, const char* what)
-    : reader_(reader), keys_(keys), what_(what) {
+ObjectReader::ObjectReader(JsonReader& reader, std::span<const std::string_view> keys, const char* what, std::string_view about_keys)
+    : reader_(reader), keys_(keys), what_(what), about_keys_(about_keys) {
   open_ = expect(reader, JsonReader::Kind::kObject, what);
   start_ = reader.position();
   if (open_) reader.enter_object();
@@ -50,11 +50,12 @@ int ObjectReader::find(std::string_view key) {
 
 void ObjectReader::unknown_key() {
   constexpr size_t kListed = 12;
-  std::string hint = did_you_mean(key_, keys_), known;
-  for (size_t i = 0; hint.empty() && i < keys_.size() && keys_.size() <= kListed; ++i) append(known, i ? ", " : "there are ", keys_[i]);
-  if (std::string_view(what_) == "a graph file") known = "there are node, fetch, target, init, feed, config, op_def, kernel_def, library, cluster, train, data, versions";
-  if (std::string_view(what_) == "a node") known = "attrs of the op stand in \"attr\": {...}";
-  reader_.problem(key_position_, cat("unknown key '", key_, "' in ", what_), hint.empty() ? std::move(known) : std::move(hint));
+  std::string hint = did_you_mean(key_, keys_);
+  if (hint.empty()) hint = about_keys_;
+  if (hint.empty() && keys_.size() <= kListed) {
+    for (std::string_view key : keys_) append(hint, hint.empty() ? "there are " : ", ", key);
+  }
+  reader_.problem(key_position_, cat("unknown key '", key_, "' in ", what_), std::move(hint));
 }
 
 bool ObjectReader::next() {

@@ -22,8 +22,9 @@ bool same_key(std::string_view key, std::string_view field);
 class ObjectReader {
  public:
   /// If the next value is no object, that is a problem, the value is skipped, and next() is false. `what` goes into
-  /// messages. REQUIRES: at most 64 keys.
-  ObjectReader(JsonReader& reader, std::span<const std::string_view> keys, const char* what);
+  /// messages. `about_keys` helps with an unknown key that is like none; empty: a list of the keys, if they are few.
+  /// REQUIRES: at most 64 keys.
+  ObjectReader(JsonReader& reader, std::span<const std::string_view> keys, const char* what, std::string_view about_keys = {});
 
   bool next();
   /// Is there an object at all?
@@ -44,6 +45,7 @@ class ObjectReader {
   JsonReader& reader_;
   std::span<const std::string_view> keys_;
   const char* what_;
+  std::string_view about_keys_;
   size_t start_ = 0;
   std::string_view key_;
   size_t key_position_ = 0;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/json_walker.h"
+
 namespace emplace {
 namespace {
 
@@ -23,11 +25,10 @@ class Removable {
     size_t begin = 0, end = 0;
   };
 
+  explicit Removable(std::string_view text) : walker_(text, 0) {}
+
   /// False: no JSON.
-  bool scan(std::string_view text) {
-    text_ = text;
-    return skip_space() && value(0, true, false) && (skip_space(), at_ == text_.size());
-  }
+  bool scan() { return value(0, true, false) && walker_.peek() == '\0'; }
 
   /// The smallest one around a position.
   std::optional<Range> around(size_t position) const {
@@ -41,47 +42,12 @@ class Removable {
  private:
   static constexpr int kDeepest = 200;
 
-  bool skip_space() {
-    for (; at_ < text_.size(); ++at_) {
-      if (text_.substr(at_, 2) == "//") {
-        at_ = std::min(text_.find('\n', at_), text_.size() - 1);
-      } else if (text_.substr(at_, 2) == "/*") {
-        at_ = text_.find("*/", at_);
-        if (at_ == std::string_view::npos) return at_ = text_.size(), false;
-        ++at_;
-      } else if (!is_space(text_[at_])) {
-        return true;
-      }
-    }
-    return true;
-  }
-
-  bool take(char c) {
-    skip_space();
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-
-  bool string(std::string_view& out) {
-    if (!take('"')) return false;
-    const size_t begin = at_;
-    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
-    if (at_ >= text_.size()) return false;
-    out = text_.substr(begin, at_ - begin);
-    ++at_;
-    return true;
-  }
-
   bool value(int depth, bool whole, bool of_nodes) {
-    if (depth > kDeepest || !skip_space() || at_ >= text_.size()) return false;
-    if (text_[at_] == '{') return object(depth, whole);
-    if (text_[at_] == '[') return list(depth, of_nodes);
-    std::string_view text;
-    if (text_[at_] == '"') return string(text);
-    const size_t begin = at_;
-    while (at_ < text_.size() && !is_space(text_[at_]) && std::string_view(",]}").find(text_[at_]) == std::string_view::npos) ++at_;
-    return at_ > begin;
+    const char c = walker_.peek();
+    if (depth > kDeepest || c == '\0' || std::string_view("}],:").find(c) != std::string_view::npos) return false;
+    if (c == '{') return object(depth, whole);
+    if (c == '[') return list(depth, of_nodes);
+    return walker_.skip_value(), true;
   }
 
   /// Without these the rest would have other problems.
@@ -91,38 +57,38 @@ class Removable {
   }
 
   bool object(int depth, bool whole) {
-    return entries('}', [&](bool& removable) {
-      std::string_view key;
-      if (!string(key) || !take(':') || !value(depth + 1, false, key == "node")) return false;
+    return entries('{', '}', [&](bool& removable) {
+      if (walker_.peek() != '"') return false;
+      const std::string_view key = walker_.take_string();
+      if (!walker_.take(':') || !value(depth + 1, false, key == "node")) return false;
       removable = whole && !declares(key);
       return true;
     });
   }
 
   bool list(int depth, bool of_nodes) {
-    return entries(']', [&](bool& removable) {
+    return entries('[', ']', [&](bool& removable) {
       removable = of_nodes;
       return value(depth + 1, false, false);
     });
   }
 
-  /// From a bracket on. `entry` takes one, and says whether it can be taken out.
+  /// `entry` takes one, and says whether it can be taken out.
   template <class F>
-  bool entries(char close, const F& entry) {
-    ++at_;
-    if (take(close)) return true;
+  bool entries(char open, char close, const F& entry) {
+    walker_.take(open);
+    if (walker_.take(close)) return true;
     do {
-      skip_space();
-      const size_t begin = at_;
+      walker_.peek();
+      const size_t begin = walker_.position();
       bool removable = false;
       if (!entry(removable)) return false;
-      if (removable) ranges_.push_back({begin, at_});
-    } while (take(','));
-    return take(close);
+      if (removable) ranges_.push_back({begin, walker_.position()});
+    } while (walker_.take(','));
+    return walker_.take(close);
   }
 
-  std::string_view text_;
-  size_t at_ = 0;
+  JsonWalker walker_;
   std::vector<Range> ranges_;
 };
 
@@ -142,8 +108,8 @@ void blank(std::string& text, Removable::Range r) {
 
 /// False: nothing could be taken out.
 bool take_out(const Problems& problems, std::string& text) {
-  Removable parts;
-  if (!parts.scan(text)) return false;
+  Removable parts(text);
+  if (!parts.scan()) return false;
   std::vector<Removable::Range> ranges;
   for (const Problem& p : problems.list()) {
     auto range = p.position == kNoPosition ? std::nullopt : parts.around(static_cast<size_t>(p.position));
