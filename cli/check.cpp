@@ -1,4 +1,6 @@
 // emplace check: load and validate only; all problems of a file in one pass.
+#include <algorithm>
+
 #include "cli/command.h"
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
@@ -14,7 +16,6 @@ int64_t count_edges(const Graph& g, bool control) {
   for (NodeId id = 0; id < g.num_nodes(); ++id) n += control ? g.node(id).num_controls : g.node(id).num_inputs;
   return n;
 }
-
 
 /// What a sound file holds.
 std::string check_text(const Pipeline& p) {
@@ -34,7 +35,9 @@ std::string check_json(const Pipeline& p, const Status& status, int code) {
     json.member("control_inputs", count_edges(g, true)).member("functions", p.file()->library.size()).end_object();
   }
   json.key("problems").begin_array();
-  for (const Problem& problem : p.problems().list()) {
+  std::vector<Problem> problems = p.problems().list();
+  std::stable_sort(problems.begin(), problems.end(), [](const Problem& a, const Problem& b) { return a.position < b.position; });
+  for (const Problem& problem : problems) {
     json.begin_object();
     if (problem.position != kNoPosition) {
       Source::LineColumn at = p.source()->locate(static_cast<size_t>(problem.position));

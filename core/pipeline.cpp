@@ -114,32 +114,19 @@ Status Pipeline::load_file() {
   if (const size_t size = source_->text().size(); size >= kLargeFile) reserve_heap(std::min(size * kHeapPerByte, kMostHeap));
   file_ = load(source_, options_.load, problems_);
   if (on_checked && !problems_.empty()) {
-    check_sound_part(*file_, options_.load, problems_);
+    const std::unique_ptr<GraphFile> rest = check_sound_part(*file_, options_.load, problems_);
+    if (rest) check_request_names(*rest, &file_->graph, problems_);
+    if (check_ops) check_all_runnable(*file_, rest ? &rest->graph : nullptr, problems_);
     static_cast<void>(on_checked(*file_, problems_));
   }
   return first_problem();
 }
 
 Status Pipeline::validate_file() {
-  // What TensorFlow notices only in a run keeps nobody from planning.
-  Problems misfits;
-  validate(*file_, problems_, must_run || last_ == Stage::kValidate ? nullptr : &misfits);
-  if (!problems_.empty()) check_request_names(*file_, false, problems_);
-  const Status checked = on_checked ? on_checked(*file_, problems_) : ok_status();
+  const Status checked = check_file();
+  if (check_ops) check_all_runnable(*file_, &file_->graph, problems_);
   RETURN_IF_ERROR(first_problem());
-  RETURN_IF_ERROR(checked);
-  if (!file_->warnings.empty()) log_.warning(file_->warnings.to_string(*source_));
-  if (!misfits.empty()) log_.warning(misfits.to_string(*source_));
-  for (const std::string& name : apply_file_config(file_->config, options_)) {
-    if (log_.shows(LogLevel::kDebug)) log_.debug(cat("option --", name, ": config of ", source_->name()));
-  }
-  check_request_names(*file_, true, problems_);
-  RETURN_IF_ERROR(first_problem());
-  gradients_ = add_fetched_gradients(*file_, fetch_names(*file_, options_.run), options_.run.colocate_gradients, problems_,
-                                     must_run || last_ == Stage::kValidate ? nullptr : &misfits);
-  RETURN_IF_ERROR(first_problem());
-  if (check_ops) check_runnable(*file_, nullptr, problems_);
-  if (!must_run) return first_problem();
+  if (!checked.ok() || !must_run) return checked;
   if (on_validated) {
     RETURN_IF_ERROR(on_validated(*file_, problems_, request_));
     RETURN_IF_ERROR(first_problem());
@@ -148,8 +135,28 @@ Status Pipeline::validate_file() {
     if (!request.ok()) return usage_error(request.take_status());
     request_ = request.take();
   }
-  check_runnable(*file_, &request_, problems_);
+  check_runnable(*file_, request_, problems_);
   return first_problem();
+}
+
+/// Types, shapes and names: what is wrong is in problems_; an error is one of something beside the file.
+Status Pipeline::check_file() {
+  // What TensorFlow notices only in a run keeps nobody from planning.
+  Problems misfits;
+  Problems* const contradictions = must_run || last_ == Stage::kValidate ? nullptr : &misfits;
+  validate(*file_, problems_, contradictions);
+  if (!problems_.empty()) check_request_names(*file_, &file_->graph, problems_);
+  Status checked = on_checked ? on_checked(*file_, problems_) : ok_status();
+  if (!problems_.empty() || !checked.ok()) return checked;
+  if (!file_->warnings.empty()) log_.warning(file_->warnings.to_string(*source_));
+  if (!misfits.empty()) log_.warning(misfits.to_string(*source_));
+  for (const std::string& name : apply_file_config(file_->config, options_)) {
+    if (log_.shows(LogLevel::kDebug)) log_.debug(cat("option --", name, ": config of ", source_->name()));
+  }
+  check_request_names(*file_, nullptr, problems_);
+  if (!problems_.empty()) return ok_status();
+  gradients_ = add_fetched_gradients(*file_, fetch_names(*file_, options_.run), options_.run.colocate_gradients, problems_, contradictions);
+  return ok_status();
 }
 
 Status Pipeline::place_nodes() {

@@ -89,6 +89,7 @@ class Pipeline {
  private:
   Status load_file();
   Status validate_file();
+  Status check_file();
   Status place_nodes();
   Status find_copies();
   Status plan_run();

@@ -1,11 +1,13 @@
 #include "core/run_request.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "core/base/cat.h"
 #include "core/graph/lookup.h"
 #include "core/graph/node_kernel.h"
+#include "core/graph/type_table.h"
 #include "core/graph/variables.h"
 #include "core/tensor/feed.h"
 
@@ -72,6 +74,34 @@ const std::string& tensor_name(const GraphFile& file, const std::string& name) {
   return alias != file.signature_names.end() && file.graph.find(name) == kNoNode ? alias->second : name;
 }
 
+/// How often a text holds this name, whole.
+int count_name(std::string_view text, std::string_view name) {
+  const auto continues = [&](size_t at) { return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_'); };
+  int count = 0;
+  for (size_t at = 0; !name.empty() && (at = text.find(name, at)) != std::string_view::npos; at += name.size()) {
+    count += !(at > 0 && continues(at - 1)) && !continues(at + name.size());
+  }
+  return count;
+}
+
+/// May there be a node of that name in what could not be read? One of a variable in short form has its name before a '/'; one
+/// that is no node here may be spelled there.
+bool may_stand_in(const Graph& unsound, const Graph& sound, std::string_view name) {
+  const bool begins = std::any_of(unsound.nodes_.begin(), unsound.nodes_.end(), [&](const Node& node) {
+    return name.starts_with(node.name) && (name.size() == node.name.size() || name[node.name.size()] == '/');
+  });
+  return begins || (&unsound != &sound && count_name(unsound.source_->text(), name) > 1);
+}
+
+/// See check_request_names().
+bool is_tensor(const Graph& g, const Graph* unsound, std::string_view name, NameError& error) {
+  if (unsound) {
+    const std::string_view node = name.substr(0, name.rfind(':'));
+    if (g.find(node) != kNoNode || may_stand_in(*unsound, g, node)) return true;
+  }
+  return find_tensor(g, name, error).node != kNoNode;
+}
+
 /// Of a resource variable, what reads its value; any other tensor is itself. A variable that nobody reads stays a handle.
 Endpoint value_of_variable(const GraphFile& file, Endpoint tensor) {
   const Graph& g = file.graph;
@@ -108,6 +138,36 @@ std::vector<char> needed_nodes(const Graph& g, const RunRequest& request) {
   }
   return needed;
 }
+
+std::string what_cannot_run(std::string_view op) { return cat("op '", op, "'"); }
+
+std::string what_cannot_run(const NodeType& type) {
+  return type.def ? cat(what_cannot_run(type.op), " for ", dtype_tf_name(kernel_type(type))) : what_cannot_run(type.op);
+}
+
+/// By type.
+std::vector<char> runnable_types(const Graph& g) {
+  std::vector<char> runnable;
+  for (const NodeType& type : g.types()) runnable.push_back(cpu_kernel(type) != nullptr);
+  return runnable;
+}
+
+/// What cannot be run, each once: its first node, and how many there are.
+class Unrunnable {
+ public:
+  void add(NodeId id, std::string what) { ++nodes_.try_emplace(std::move(what), id, 0).first->second.second; }
+
+  void report(const Graph& g, Problems& problems) const {
+    for (const auto& [what, nodes] : nodes_) {
+      std::string others = nodes.second > 1 ? cat(" (and ", nodes.second - 1, " more)") : "";
+      problems.add(g.node(nodes.first).position, cat("emplace cannot run ", what, ", of node '", g.name(nodes.first), "'", others),
+                   "'emplace ops' lists what it runs; 'emplace place' needs no kernels", Code::kUnimplemented);
+    }
+  }
+
+ private:
+  std::map<std::string, std::pair<NodeId, int64_t>> nodes_;
+};
 
 }  // namespace
 
@@ -150,26 +210,29 @@ Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunReques
   return ok_status();
 }
 
-void check_request_names(const GraphFile& file, bool whole, Problems& problems) {
+void check_request_names(const GraphFile& file, const Graph* unsound, Problems& problems) {
   const Graph& g = file.graph;
   NameError error;
   for (const NamedRef& ref : file.fetch) {
-    if (!whole) break;
     auto gradient = parse_gradient_name(ref.name);
-    const bool known = gradient ? find_tensor(g, gradient->loss, error).node != kNoNode && find_tensor(g, gradient->x, error).node != kNoNode
-                                : find_tensor(g, tensor_name(file, ref.name), error).node != kNoNode;
+    const bool known = gradient ? is_tensor(g, unsound, gradient->loss, error) && is_tensor(g, unsound, gradient->x, error)
+                                : is_tensor(g, unsound, tensor_name(file, ref.name), error);
     if (!known) problems.add(ref.position, cat("fetch: ", error.message), error.hint);
   }
   for (const auto* list : {&file.target, &file.init}) {
     for (const NamedRef& ref : *list) {
-      if (find_node(g, ref.name, error) == kNoNode) {
+      if (find_node(g, ref.name, error) == kNoNode && !(unsound && may_stand_in(*unsound, g, ref.name))) {
         problems.add(ref.position, cat(list == &file.target ? "target: " : "init: ", error.message), error.hint);
       }
     }
   }
   for (const auto& [ref, value] : file.feed) {
-    if (!whole) break;
-    Endpoint tensor = find_fed_tensor(g, tensor_name(file, ref.name), error);
+    const std::string& name = tensor_name(file, ref.name);
+    if (unsound) {
+      if (!is_tensor(g, unsound, name, error)) problems.add(ref.position, cat("feed: ", error.message), error.hint);
+      continue;
+    }
+    const Endpoint tensor = find_fed_tensor(g, name, error);
     if (tensor.node == kNoNode) {
       problems.add(ref.position, cat("feed: ", error.message), error.hint);
     } else if (Status status = check_feed(g, ref.name, tensor, value); !status.ok()) {
@@ -238,23 +301,31 @@ std::vector<NodeId> unfed_placeholders(const GraphFile& file, const RunRequest& 
   return unfed;
 }
 
-void check_runnable(const GraphFile& file, const RunRequest* request, Problems& problems) {
+void check_runnable(const GraphFile& file, const RunRequest& request, Problems& problems) {
   const Graph& g = file.graph;
-  const std::vector<char> needed = request ? needed_nodes(g, *request) : std::vector<char>(g.num_nodes(), 1);
-  std::vector<char> runnable;  // by type
-  for (const NodeType& type : g.types()) runnable.push_back(cpu_kernel(type) != nullptr);
-  std::map<std::string, std::pair<NodeId, int64_t>> missing;  // what cannot be run -> its first node, how many
+  const std::vector<char> needed = needed_nodes(g, request), runnable = runnable_types(g);
+  Unrunnable found;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (!needed[id] || runnable[g.node(id).type]) continue;
-    const NodeType& type = g.type(id);
-    std::string what = cat("op '", g.op(id), "'", type.def ? cat(" for ", dtype_tf_name(kernel_type(type))) : "");
-    ++missing.try_emplace(std::move(what), id, 0).first->second.second;
+    if (needed[id] && !runnable[g.node(id).type]) found.add(id, what_cannot_run(g.type(id)));
   }
-  for (const auto& [what, nodes] : missing) {
-    std::string others = nodes.second > 1 ? cat(" (and ", nodes.second - 1, " more)") : "";
-    problems.add(g.node(nodes.first).position, cat("emplace cannot run ", what, ", of node '", g.name(nodes.first), "'", others),
-                 "'emplace ops' lists what it runs; 'emplace place' needs no kernels", Code::kUnimplemented);
+  found.report(g, problems);
+}
+
+void check_all_runnable(const GraphFile& file, const Graph* typed, Problems& problems) {
+  const Graph& g = file.graph;
+  const std::vector<char> runnable = typed ? runnable_types(*typed) : std::vector<char>();
+  Unrunnable found;
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    const NodeId known = typed == &g ? id : typed ? typed->find(g.name(id)) : kNoNode;
+    const uint32_t type = known == kNoNode ? TypeTable::kNone : typed->node(known).type;
+    const std::string_view op = g.op(id);
+    if (type != TypeTable::kNone) {
+      if (!runnable[type]) found.add(id, what_cannot_run(typed->type(known)));
+    } else if ((file.ops->find(op) || file.library.contains(std::string(op))) && !OpLibrary::find(op)) {
+      found.add(id, what_cannot_run(op));
+    }
   }
+  found.report(g, problems);
 }
 
 }  // namespace emplace

@@ -128,8 +128,8 @@ void add_once(const Problem& p, Problems& problems) {
 
 }  // namespace
 
-void check_sound_part(const GraphFile& file, const LoadOptions& options, Problems& problems) {
-  if (!file.source || file.source->text().empty()) return;
+std::unique_ptr<GraphFile> check_sound_part(const GraphFile& file, const LoadOptions& options, Problems& problems) {
+  if (!file.source || file.source->text().empty()) return nullptr;
   std::string text(file.source->text());
   const size_t rounds = std::min(kMostRounds, kMostText / text.size());
   Problems left = problems;
@@ -140,8 +140,9 @@ void check_sound_part(const GraphFile& file, const LoadOptions& options, Problem
     Problems found;
     validate(*rest, found);
     for (const Problem& p : found.list()) add_once(p, problems);
-    return;
+    return rest;
   }
+  return nullptr;
 }
 
 }  // namespace emplace
