@@ -11,7 +11,6 @@
 #include "core/base/heap.h"
 #include "core/base/text_file.h"
 #include "core/base/units.h"
-#include "core/device/growth.h"
 #include "core/formats/sound_part.h"
 #include "core/place/isolate_calls.h"
 #include "core/report/placement_log.h"
@@ -335,9 +334,7 @@ Result<DeviceSet> find_devices(const DeviceOptions& options, Log& log) {
   std::vector<std::string> warnings;
   Result<DeviceSet> devices = make_device_set(options, environment, warnings);
   for (const std::string& warning : warnings) log.warning(warning);
-  if (!devices.ok() || devices->physical_gpus.empty()) return devices;
-  Growth growth = settle_growth(options.allow_growth, environment("TF_FORCE_GPU_ALLOW_GROWTH"));
-  if (!growth.error.empty()) log.error(growth.error);
+  if (devices.ok() && !devices->growth_error.empty()) log.error(devices->growth_error);
   return devices;
 }
 

@@ -43,6 +43,7 @@ std::vector<std::string> apply_file_config(const FileConfig& config, PipelineOpt
   std::vector<DeviceOptions::VirtualDevices> virtual_devices;
   for (const auto& v : config.virtual_devices) virtual_devices.push_back({v.memory_limit_mb, v.priority, v.device_ordinal});
   overlay.take("logical-gpus", unless_empty(virtual_devices), options.devices.virtual_devices);
+  overlay.take("logical-gpus", config.num_virtual_devices_per_gpu, options.devices.virtual_devices_per_gpu);
   return taken;
 }
 

@@ -166,10 +166,11 @@ class SetMaker {
 
   int64_t limit_of(const LogicalGpu& gpu, const PhysicalGpu& card) {
     const int64_t available = card.free_memory >= 0 ? card.free_memory : card.memory;
-    if (!gpu.whole || available == 0) return gpu.memory_limit;
+    if (gpu.share_of == 0) return gpu.memory_limit;
+    if (available == 0) return gpu.memory_limit / gpu.share_of;
     SystemMemory left = leave_system_memory(gpu.memory_limit, available, environment_("TF_DEVICE_MIN_SYS_MEMORY_IN_MB"));
     if (!left.warning.empty() && (warnings_.empty() || warnings_.back() != left.warning)) warnings_.push_back(std::move(left.warning));
-    return options_.memory_limit > 0 ? std::min(left.limit, options_.memory_limit) : left.limit;
+    return (options_.memory_limit > 0 ? std::min(left.limit, options_.memory_limit) : left.limit) / gpu.share_of;
   }
 
   std::vector<DeviceLink> links_of(size_t id, const std::vector<LogicalGpu>& gpus) const {
@@ -196,10 +197,10 @@ class SetMaker {
     }
   }
 
-  /// What is no more than an error on the log is the caller's to say (core/device/growth.h).
   void apply_growth() {
     Growth growth = settle_growth(options_.allow_growth, environment_("TF_FORCE_GPU_ALLOW_GROWTH"));
     set_.allow_growth = growth.allowed;
+    set_.growth_error = std::move(growth.error);
     if (!growth.warning.empty()) warnings_.push_back(std::move(growth.warning));
   }
 

@@ -66,6 +66,8 @@ struct DeviceSet {
   bool runnable = true;
   /// The option, or what TF_FORCE_GPU_ALLOW_GROWTH makes of it.
   bool allow_growth = true;
+  /// TensorFlow's words if that variable cannot be read: an error on the log, and no more.
+  std::string growth_error;
 
   const Device& at(DeviceId id) const { return devices[id]; }
   DeviceId size() const { return static_cast<DeviceId>(devices.size()); }
@@ -86,6 +88,7 @@ struct DeviceOptions {
     std::vector<int> priority, device_ordinal;
   };
   std::vector<VirtualDevices> virtual_devices;
+  int virtual_devices_per_gpu = 0;  // equal parts of each GPU without limits above, as config.num_virtual_devices_per_gpu; < 2: whole
   double memory_fraction = 0;       // 0: not set
   int64_t memory_limit = 0;         // bytes, 0: not set
   bool allow_growth = true;

@@ -136,7 +136,12 @@ struct Part {
 Status add_parts(const DeviceOptions& options, const VirtualDevices& wanted, const PhysicalGpu& gpu, std::vector<Part>& parts) {
   if (wanted.memory_limit_mb.empty()) {
     ASSIGN_OR_RETURN(int64_t limit, whole_limit(options, gpu));
-    parts.push_back({{gpu.platform_id, limit, 0, true}, 0});
+    const int count = std::max(options.virtual_devices_per_gpu, 1);
+    if (count > 1 && limit > 0 && limit / count < kMiB) {
+      return invalid_argument(cat("num_virtual_devices_per_gpu: ", count, " parts of GPU ", gpu.platform_id, " (", size_text(limit),
+                                  ") are less than 1 MiB each"));
+    }
+    parts.insert(parts.end(), static_cast<size_t>(count), {{gpu.platform_id, limit, 0, count}, 0});
     return ok_status();
   }
   if (options.memory_limit > 0) {
@@ -146,7 +151,7 @@ Status add_parts(const DeviceOptions& options, const VirtualDevices& wanted, con
   for (size_t i = 0; i < wanted.memory_limit_mb.size(); ++i) {
     ASSIGN_OR_RETURN(int64_t limit, limit_bytes(wanted.memory_limit_mb[i], gpu.platform_id));
     if (__builtin_add_overflow(sum, limit, &sum)) sum = std::numeric_limits<int64_t>::max();
-    parts.push_back({{gpu.platform_id, limit, wanted.priority.empty() ? 0 : wanted.priority[i], false},
+    parts.push_back({{gpu.platform_id, limit, wanted.priority.empty() ? 0 : wanted.priority[i], 0},
                      wanted.device_ordinal.empty() ? 0 : wanted.device_ordinal[i]});
   }
   if (gpu.free_memory >= 0 && sum > gpu.free_memory) {

@@ -14,7 +14,7 @@ struct LogicalGpu {
   int platform_id = 0;
   int64_t memory_limit = 0;  // bytes; 0: not known
   int priority = 0;
-  bool whole = false;        // the card is not split
+  int share_of = 0;          // > 0: one of so many equal parts of what the card gives, `memory_limit` in all; 0: the limit is its own
 };
 
 /// '0:1024,1024;1:2048': index of a GPU in use, then a limit in MiB per logical GPU. GPUs without an entry stay whole.

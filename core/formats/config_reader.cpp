@@ -11,6 +11,8 @@ namespace {
 
 using Kind = JsonReader::Kind;
 
+constexpr int64_t kMaxPartsOfGpu = 1024;
+
 std::optional<int> read_int32(LoadContext& c, std::string_view what) {
   auto value = read_integer(c.reader, what, INT32_MIN, INT32_MAX);
   if (!value) return std::nullopt;
@@ -50,13 +52,15 @@ void read_virtual_devices(LoadContext& c) {
   }
 }
 
-/// Of the options that are read over: those with which TensorFlow's devices would be others.
-bool changes_memory(std::string_view key) {
-  return key == "num_virtual_devices_per_gpu" || key == "use_unified_memory" || key == "gpu_system_memory_size_in_mb";
+/// Of the options that are read over: what to do instead of those with which TensorFlow's devices would be others; else empty.
+std::string_view instead_of(std::string_view key) {
+  if (key == "use_unified_memory") return "a GPU never takes more than it has; per_process_gpu_memory_fraction and flags say how much";
+  if (key == "gpu_system_memory_size_in_mb") return "the environment variable TF_DEVICE_MIN_SYS_MEMORY_IN_MB has one";
+  return {};
 }
 
 void read_gpu_experimental(LoadContext& c) {
-  enum { kVirtualDevices };
+  enum { kVirtualDevices, kVirtualDevicesPerGpu };
   static constexpr std::string_view kKeys[] = {
       "virtual_devices", "num_virtual_devices_per_gpu", "use_unified_memory", "num_dev_to_dev_copy_streams", "collective_ring_order",
       "timestamped_allocator", "kernel_tracker_max_interval", "kernel_tracker_max_bytes", "kernel_tracker_max_pending",
@@ -66,8 +70,12 @@ void read_gpu_experimental(LoadContext& c) {
   for (ObjectReader object(c.reader, kKeys, "gpu_options.experimental"); object.next();) {
     if (object.field() == kVirtualDevices) {
       read_virtual_devices(c);
-    } else if (std::string_view key = kKeys[object.field()]; changes_memory(key)) {
-      c.file.warnings.add(static_cast<int64_t>(object.key_position()), cat("gpu_options.experimental: ", key, " has no effect"), "say it with virtual_devices, or flags");
+    } else if (object.field() == kVirtualDevicesPerGpu) {
+      auto count = read_integer(c.reader, "num_virtual_devices_per_gpu", INT32_MIN, kMaxPartsOfGpu);
+      if (count) c.file.config.num_virtual_devices_per_gpu = static_cast<int>(*count);
+    } else if (std::string_view hint = instead_of(kKeys[object.field()]); !hint.empty()) {
+      c.file.warnings.add(static_cast<int64_t>(object.key_position()),
+                          cat("gpu_options.experimental: ", kKeys[object.field()], " has no effect"), std::string(hint));
     }
   }
 }

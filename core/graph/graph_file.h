@@ -25,6 +25,7 @@ struct FileConfig {
     std::vector<int> priority, device_ordinal;
   };
   std::vector<VirtualDevices> virtual_devices;
+  std::optional<int> num_virtual_devices_per_gpu;
 };
 
 /// A name as written in `fetch`, `feed`, ...: resolved against the graph later, with its place for messages.
