@@ -175,7 +175,9 @@ Status Pipeline::place_nodes() {
   // What the run needs has kernels (validate saw to it): what else the graph holds need not stop it.
   if (must_run && !nodes_without_available_kernel(*file_).empty()) place_options_.available_kernels_only = false;
   isolate_calls(*file_->ops, file_->graph);
-  if (Status status = resolve_requests(file_->graph, o.rules, place_options_); !status.ok()) return usage_error(std::move(status));
+  std::vector<std::string> warnings;
+  if (Status status = resolve_requests(file_->graph, o.rules, place_options_, warnings); !status.ok()) return usage_error(std::move(status));
+  for (const std::string& warning : warnings) log_.warning(warning);
   if (!o.placement_in.empty()) {
     Result<std::vector<std::pair<NodeId, std::string>>> saved = read_placement(file_->graph, o.placement_in);
     if (!saved.ok()) return usage_error(saved.take_status());

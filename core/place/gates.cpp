@@ -73,7 +73,7 @@ Status GateKeeper::fail_on(std::string_view word) {
 }
 
 void GateKeeper::max_copies(int64_t limit) {
-  if (limit >= 0 && copies_ > limit) add(cat("--max-copies ", limit, ": ", copies_, " tensors cross devices"));
+  if (limit >= 0 && copies_ > limit) add(cat("--max-copies ", limit, ": ", counted(copies_, "tensor"), copies_ == 1 ? " crosses devices" : " cross devices"));
 }
 
 // "GPU=95%", "GPU:0=50%", "CPU=3".

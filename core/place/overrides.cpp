@@ -81,18 +81,49 @@ Result<Rule> split_rule(std::string_view flag, const std::string& text) {
 
 using Requests = std::map<NodeId, std::string>;
 
-// The fields of the new device replace those of the old one; what else a request names stays.
-Status map_devices(const Graph& graph, const std::vector<std::string>& rules, Requests& requests) {
-  struct Mapping {
-    DeviceName from, to;
-  };
+/// A --map-device rule, and whether a request names its left side.
+struct Mapping {
+  std::string rule, left;
+  DeviceName from, to;
+  bool asked = false, applied = false;
+};
+
+Result<std::vector<Mapping>> read_mappings(const std::vector<std::string>& rules) {
   std::vector<Mapping> mappings;
   for (const std::string& text : rules) {
-    ASSIGN_OR_RETURN(const Rule rule, split_rule("--map-device", text));
+    ASSIGN_OR_RETURN(Rule rule, split_rule("--map-device", text));
     Result<std::string> from = device_text(rule.left);
     if (!from.ok()) return from.status().with_context(cat("--map-device '", text, '\''));
-    mappings.push_back({*DeviceName::parse(*from), *DeviceName::parse(rule.device)});
+    mappings.push_back({text, std::move(rule.left), *DeviceName::parse(*from), *DeviceName::parse(rule.device)});
   }
+  return mappings;
+}
+
+/// What the file's nodes ask for, each once, in their order.
+std::string requested_devices(const Graph& graph) {
+  constexpr size_t kListed = 8;
+  std::vector<std::string_view> devices;
+  for (NodeId node = 0; node < graph.num_nodes() && devices.size() <= kListed; ++node) {
+    const std::string_view device = graph.requested_device(node);
+    if (!device.empty() && std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
+  }
+  if (devices.empty()) return "none asks for a device";
+  std::string out = "they ask for ";
+  for (size_t i = 0; i < std::min(kListed, devices.size()); ++i) append(out, i ? ", " : "", devices[i]);
+  return devices.size() > kListed ? out + ", ..." : out;
+}
+
+void warn_of_unused(const Graph& graph, const std::vector<Mapping>& mappings, std::vector<std::string>& warnings) {
+  for (const Mapping& m : mappings) {
+    if (m.applied) continue;
+    warnings.push_back(cat("--map-device '", m.rule, "' changes nothing: ",
+                           m.asked ? cat("a --map-device before it takes every request for ", m.left)
+                                   : cat("no node asks for ", m.left, "; ", requested_devices(graph))));
+  }
+}
+
+// The fields of the new device replace those of the old one; what else a request names stays. The first rule that fits counts.
+void map_devices(const Graph& graph, std::vector<Mapping>& mappings, Requests& requests) {
   std::map<std::string_view, std::optional<std::string>> mapped;  // by request as written
   for (NodeId node = 0; node < graph.num_nodes(); ++node) {
     const std::string_view written = graph.requested_device(node);
@@ -100,17 +131,18 @@ Status map_devices(const Graph& graph, const std::vector<std::string>& rules, Re
     auto [it, is_new] = mapped.try_emplace(written);
     const std::optional<DeviceName> name = is_new ? DeviceName::parse(written) : std::nullopt;
     if (name) {
-      for (const Mapping& m : mappings) {
+      for (Mapping& m : mappings) {
         if (!m.from.is_specification_of(*name)) continue;
+        m.asked = true;
+        if (it->second) continue;
+        m.applied = true;
         DeviceName changed = *name;
         changed.ensure_specification(m.to);
         it->second = changed.to_string();
-        break;
       }
     }
     if (it->second) requests[node] = *it->second;
   }
-  return ok_status();
 }
 
 Status place_by_name(const Graph& graph, const std::vector<std::string>& rules, Requests& requests) {
@@ -136,10 +168,16 @@ Status place_by_name(const Graph& graph, const std::vector<std::string>& rules, 
 
 }  // namespace
 
-Status resolve_requests(const Graph& graph, const RequestRules& rules, PlaceOptions& options) {
+Status resolve_requests(const Graph& graph, const RequestRules& rules, PlaceOptions& options, std::vector<std::string>& warnings) {
   Requests requests;
   options.clear_devices = rules.clear_devices;
-  if (!rules.clear_devices) RETURN_IF_ERROR(map_devices(graph, rules.map_device, requests));
+  ASSIGN_OR_RETURN(std::vector<Mapping> mappings, read_mappings(rules.map_device));
+  if (!rules.clear_devices) {
+    map_devices(graph, mappings, requests);
+    warn_of_unused(graph, mappings, warnings);
+  } else if (!mappings.empty()) {
+    warnings.push_back("--map-device changes nothing: --clear-devices drops every request");
+  }
   RETURN_IF_ERROR(place_by_name(graph, rules.place, requests));
   options.overrides.assign(requests.begin(), requests.end());
   return ok_status();

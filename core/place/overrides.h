@@ -16,8 +16,8 @@ struct RequestRules {
 };
 
 /// Fills options.overrides and options.clear_devices. InvalidArgument: no '=', a malformed regex or device, and a
-/// --place rule that matches no node.
-Status resolve_requests(const Graph& graph, const RequestRules& rules, PlaceOptions& options);
+/// --place rule that matches no node. A --map-device rule that changes nothing is a warning.
+Status resolve_requests(const Graph& graph, const RequestRules& rules, PlaceOptions& options, std::vector<std::string>& warnings);
 
 /// Reads a saved placement: what save_placement() wrote, or the document of `place --format json`. Node and device
 /// of each entry, in the document's order. InvalidArgument lists everything wrong with it: nodes that the graph lacks too.

@@ -24,7 +24,7 @@ TEST_CASE("gates name what breaks them") {
   CHECK(broken(g, {.fail_on = {"soft-placement"}}) ==
         "gate: --fail-on soft-placement: 1 node moved by soft placement: y (soft_no_device, GPU:0)");
   CHECK(broken(g, {.fail_on = {"moved"}}) == "gate: --fail-on moved: 1 node not where requested: y (soft_no_device, GPU:0)");
-  CHECK(broken(g, {.max_copies = 0}) == "gate: --max-copies 0: 1 tensors cross devices");
+  CHECK(broken(g, {.max_copies = 0}) == "gate: --max-copies 0: 1 tensor crosses devices");
   CHECK(broken(g, {.min_on = {"GPU=95%"}}) == "gate: --min-on GPU=95%: 1 of 2 nodes are on GPU");
   CHECK(broken(g, {.fail_on = {"soft-placement,moved"}, .max_copies = 0}).find('\n') != std::string::npos);
 }

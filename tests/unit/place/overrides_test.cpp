@@ -19,7 +19,10 @@ constexpr const char* kTower = R"(
     {"name": "tower_1/a", "op": "NoOp", "device": "/job:localhost/gpu:1"},
     {"name": "sum", "op": "NoOp"})";
 
-Status resolve(PlacedGraph& g, const RequestRules& rules) { return resolve_requests(g.file->graph, rules, g.options); }
+Status resolve(PlacedGraph& g, const RequestRules& rules) {
+  std::vector<std::string> warnings;
+  return resolve_requests(g.file->graph, rules, g.options, warnings);
+}
 
 std::string request(const PlacedGraph& g, std::string_view node) {
   return std::string(requested_device(g.file->graph, g.options, g.id(node)));
