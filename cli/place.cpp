@@ -33,7 +33,8 @@ void say_memory(const std::string& form, const DeviceSet& devices, std::vector<P
     row.device = d;
     row.limit = promised_memory(devices.at(d));
     row.planned = m.block;
-    row.variables = m.fixed;
+    row.variables = m.variables;
+    row.constants = m.constants;
     row.pool = m.scratch;
     row.peak = m.peak();
     row.live_at_peak = std::move(m.live_at_peak);
@@ -41,6 +42,15 @@ void say_memory(const std::string& form, const DeviceSet& devices, std::vector<P
   }
   if (planned.empty() && !form.empty()) log.warning("no memory report: the graph cannot be planned");
   if (!memory.empty()) report_memory(form, devices, memory, log);
+}
+
+/// Of GPUs that are not there, or not asked, nobody knows what their kernels take for their work.
+void say_what_peaks_leave_out(const DeviceSet& devices, const std::vector<PlannedMemory>& planned, Log& log) {
+  std::string names;
+  for (DeviceId d = 0; d < planned.size(); ++d) {
+    if (planned[d].known && !planned[d].workspaces && planned[d].peak() > 0) append(names, names.empty() ? "" : ", ", short_device_name(devices, d));
+  }
+  if (!names.empty()) log.info(cat("the peak of ", names, " is without what kernels take there for their work"));
 }
 
 int place_graph(const Options& options, const std::string& path, Log& log) {
@@ -61,7 +71,10 @@ int place_graph(const Options& options, const std::string& path, Log& log) {
     if (!planned.ok()) return report_failure(p, planned.status(), log);
     memory = planned.take();
   }
-  for (const PlannedMemory& m : memory) report.peak_bytes.push_back(m.known ? std::optional(m.peak()) : std::nullopt);
+  for (const PlannedMemory& m : memory) {
+    report.peak_bytes.push_back(m.known ? std::optional(m.peak()) : std::nullopt);
+    report.without_workspaces.push_back(m.known && !m.workspaces);
+  }
   const Status fits = check_peaks(report);
   report.error = status.ok() ? fits : status;
   report.drain = [](std::string& text) { print(text), text.clear(); };
@@ -79,6 +92,7 @@ int place_graph(const Options& options, const std::string& path, Log& log) {
   if (!status.ok()) return code;
   if (!only_log) {
     say_kernel_difference(p, log);
+    say_what_peaks_leave_out(p.devices(), memory, log);
     say_memory(options.memory_report, p.devices(), memory, log);
   }
   return fits.ok() ? code : report_failure(p, fits, log);

@@ -62,12 +62,16 @@ class MemoryCounter {
   }
 
   std::vector<PlannedMemory> count() {
-    for (const DeclaredVariable& v : declared_variables(graph_, program_)) add(v.device, v.dtype, v.shape);
+    for (const DeclaredVariable& v : declared_variables(graph_, program_)) add(&PlannedMemory::variables, v.device, v.dtype, v.shape);
     for (StepId id = 0; id < program_.steps.size(); ++id) {
       const Step& s = program_.steps[id];
       if (s.kind == StepKind::kLoop) continue;
       for (ValueId v : program_.outputs(s)) add_value(s, v);
-      if (runs_cpu_kernels(devices_.at(s.device))) add_workspace(s.device, workspace_of(graph_, program_, plan_, id));
+      if (runs_cpu_kernels(devices_.at(s.device))) {
+        add_workspace(s.device, workspace_of(graph_, program_, plan_, id));
+      } else if (s.kind == StepKind::kNode) {
+        memory_[s.device].workspaces = false;
+      }
     }
     return std::move(memory_);
   }
@@ -80,7 +84,7 @@ class MemoryCounter {
       case Storage::kBlock:
       case Storage::kTile: return;
       case Storage::kFixed:
-        if (value.home != program_.host) add(value.home, value.dtype, planned.shape);
+        if (value.home != program_.host) add(&PlannedMemory::constants, value.home, value.dtype, planned.shape);
         return;
       case Storage::kSlot: break;
     }
@@ -88,28 +92,23 @@ class MemoryCounter {
     memory_[value.home].known = false;
   }
 
-  void add(DeviceId device, DType dtype, const Shape& shape) {
+  // The peak is a number at any time.
+  void add(int64_t PlannedMemory::*column, DeviceId device, DType dtype, const Shape& shape) {
     if (weightless(dtype)) return;
     PlannedMemory& memory = memory_[device];
     const std::optional<int64_t> bytes = footprint(dtype, shape);
-    int64_t fixed = 0, peak = 0;
-    if (bytes && !__builtin_add_overflow(memory.fixed, *bytes, &fixed) && !__builtin_add_overflow(memory.block, fixed, &peak) &&
-        !__builtin_add_overflow(peak, memory.scratch, &peak)) {
-      memory.fixed = fixed;
-    } else {
-      memory.known = false;
-    }
+    int64_t peak = 0;
+    if (!bytes || __builtin_add_overflow(memory.peak(), *bytes, &peak)) return void(memory.known = false);
+    memory.*column += *bytes;
   }
 
   void add_workspace(DeviceId device, const Workspace& w) {
     PlannedMemory& memory = memory_[device];
-    const int64_t scratch = std::max(memory.scratch, w.scratch);
-    int64_t fixed = 0, peak = 0;
-    bool counted = !__builtin_add_overflow(memory.fixed, w.kept, &fixed) && !__builtin_add_overflow(memory.block, fixed, &peak) &&
-                   !__builtin_add_overflow(peak, scratch, &peak);
-    if (!counted) return void(memory.known = false);
-    memory.fixed = fixed;
-    memory.scratch = scratch;
+    const int64_t more = std::max<int64_t>(w.scratch - memory.scratch, 0);
+    int64_t peak = 0;
+    if (__builtin_add_overflow(memory.peak(), more, &peak) || __builtin_add_overflow(peak, w.kept, &peak)) return void(memory.known = false);
+    memory.constants += w.kept;
+    memory.scratch += more;
   }
 
   const Graph& graph_;

@@ -13,12 +13,14 @@ namespace emplace {
 /// Bytes on one device.
 struct PlannedMemory {
   int64_t block = 0;    // that planned tensors share
-  int64_t fixed = 0;    // variables, constants in a GPU's memory, and what kernels keep from their first run on
+  int64_t variables = 0;
+  int64_t constants = 0;  // in a GPU's memory; and as kernels keep them, from their first run on
   int64_t scratch = 0;  // the most that one kernel takes for the time of its run
   bool known = true;    // false: some tensor's shape, or a variable's, is known to a run only, and not counted
+  bool workspaces = true;  // false: nobody knows here what the device's kernels keep and take for their work, and it is not counted
   std::vector<std::pair<std::string, int64_t>> live_at_peak;  // of the block: producer, bytes; largest first
 
-  int64_t peak() const { return block + fixed + scratch; }
+  int64_t peak() const { return block + variables + constants + scratch; }
 };
 
 /// By DeviceId. The plan of nodes that run one after the other, each by itself: a run that fuses some takes less, one that runs some beside each other may take more. What kernels take

@@ -17,6 +17,7 @@ void write_devices(const PlaceReport& r, JsonWriter& json) {
     json.begin_object().member("name", r.devices->at(d).name).member("memory_limit", r.devices->at(d).memory_limit);
     json.key("peak");
     d < r.peak_bytes.size() && r.peak_bytes[d] ? json.value(*r.peak_bytes[d]) : json.null();
+    if (d < r.without_workspaces.size() && r.without_workspaces[d]) json.member("peak_without_workspaces", true);
     json.end_object();
   }
   json.end_array();

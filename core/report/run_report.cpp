@@ -18,9 +18,10 @@ std::vector<const DeviceMemory*> by_interest(const DeviceSet& devices, const std
   return rows;
 }
 
-using MemoryRow = std::array<std::string, 7>;
+constexpr size_t kMemoryColumns = 8;
+using MemoryRow = std::array<std::string, kMemoryColumns>;
 
-void append_row(std::string& out, const MemoryRow& row, const std::array<size_t, 7>& width, size_t columns) {
+void append_row(std::string& out, const MemoryRow& row, const std::array<size_t, kMemoryColumns>& width, size_t columns) {
   for (size_t i = 0; i < columns; ++i) {
     std::string space(width[i] - row[i].size(), ' ');
     append(out, i ? "  " : "", i ? space : "", row[i], i ? "" : space);
@@ -50,19 +51,19 @@ std::string peak_text(const DeviceSet& devices, const std::vector<DeviceMemory>&
 }
 
 std::string memory_table(const DeviceSet& devices, const std::vector<DeviceMemory>& memory) {
-  std::vector<MemoryRow> rows = {{"device", "limit", "planned", "variables", "pool", "peak", "overhead"}};
+  std::vector<MemoryRow> rows = {{"device", "cap", "planned", "variables", "constants", "pool", "peak", "context"}};
   for (const DeviceMemory* m : by_interest(devices, memory)) {
     rows.push_back({short_device_name(devices, m->device), m->limit > 0 ? size_text(m->limit) : "none", size_text(m->planned),
-                    size_text(m->variables), size_text(m->pool), size_text(m->peak), m->overhead ? size_text(*m->overhead) : "-"});
+                    size_text(m->variables), size_text(m->constants), size_text(m->pool), size_text(m->peak), m->context ? size_text(*m->context) : "-"});
   }
   // Only where there is a CUDA GPU.
-  const bool overhead = std::any_of(memory.begin(), memory.end(), [](const DeviceMemory& m) { return m.overhead.has_value(); });
-  std::array<size_t, 7> width{};
+  const bool context = std::any_of(memory.begin(), memory.end(), [](const DeviceMemory& m) { return m.context.has_value(); });
+  std::array<size_t, kMemoryColumns> width{};
   for (const MemoryRow& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
   }
   std::string out;
-  for (const MemoryRow& row : rows) append_row(out, row, width, overhead ? 7 : 6);
+  for (const MemoryRow& row : rows) append_row(out, row, width, kMemoryColumns - (context ? 0 : 1));
   for (const DeviceMemory* m : by_interest(devices, memory)) {
     if (m->live_at_peak.empty()) continue;
     append(out, "live at the peak of ", short_device_name(devices, m->device), ":\n");
@@ -76,9 +77,9 @@ std::string memory_json(const DeviceSet& devices, const std::vector<DeviceMemory
   JsonWriter json(out);
   json.begin_object().member("schema_version", 1).key("memory").begin_array();
   for (const DeviceMemory& m : memory) {
-    json.begin_object().member("device", devices.at(m.device).name).member("limit", m.limit).member("planned", m.planned);
-    json.member("variables", m.variables).member("pool", m.pool).member("peak", m.peak);
-    if (m.overhead) json.member("overhead", *m.overhead);
+    json.begin_object().member("device", devices.at(m.device).name).member("cap", m.limit).member("planned", m.planned);
+    json.member("variables", m.variables).member("constants", m.constants).member("pool", m.pool).member("peak", m.peak);
+    if (m.context) json.member("context", *m.context);
     json.key("live_at_peak").begin_array();
     for (const auto& [producer, bytes] : m.live_at_peak) {
       json.begin_object().member("producer", producer).member("bytes", bytes).end_object();

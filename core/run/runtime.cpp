@@ -29,6 +29,7 @@ std::vector<std::pair<std::string, int64_t>> VariableTable::sizes() const {
   std::lock_guard lock(mutex_);
   std::vector<std::pair<std::string, int64_t>> out;
   for (const auto& [key, v] : variables_) {
+    if (v->dtype == DType::kString) continue;
     if (v->value.valid() && v->value.buffer()) out.emplace_back(v->name, static_cast<int64_t>(v->value.buffer()->size()));
   }
   return out;

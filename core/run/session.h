@@ -48,9 +48,10 @@ struct DeviceMemory {
   int64_t limit = 0;      // 0: none
   int64_t planned = 0;    // the block that static shapes share
   int64_t variables = 0;
+  int64_t constants = 0;  // in a GPU's memory; and as kernels keep them from their first run on
   int64_t pool = 0;       // largest use by dynamic shapes and scratch
   int64_t peak = 0;
-  std::optional<int64_t> overhead;  // of a CUDA GPU that was used: what its card holds beside, outside the limit (Gpu::overhead_bytes())
+  std::optional<int64_t> context;  // of a CUDA GPU that was used: what its card holds beside, outside the limit (Gpu::overhead_bytes())
   std::vector<std::pair<std::string, int64_t>> live_at_peak;  // producer, bytes; largest first
 };
 

@@ -138,11 +138,14 @@ std::vector<DeviceMemory> SessionMemory::report(const std::vector<LanePlan>& pla
     m.limit = pool.limit();
     m.planned = std::max(alone, together);
     const Workspace to_come = workspaces_to_come(plans, d);
-    m.variables = pool.persistent_bytes() + bytes_to_come(plans, d) + to_come.kept;
-    const int64_t left = m.limit == 0 ? to_come.scratch : std::max<int64_t>(0, m.limit - m.planned - m.variables);
+    int64_t there = 0;
+    for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) there += bytes;
+    m.variables = there + bytes_to_come(plans, d);
+    m.constants = pool.persistent_bytes() - there + to_come.kept;
+    const int64_t left = m.limit == 0 ? to_come.scratch : std::max<int64_t>(0, m.limit - m.planned - m.variables - m.constants);
     m.pool = std::max(pool.peak_transient_bytes(), std::min(to_come.scratch, left));
-    m.peak = m.planned + m.variables + m.pool;
-    if (Gpu* gpu = runtime_.gpus[d].get()) m.overhead = gpu->overhead_bytes();
+    m.peak = m.planned + m.variables + m.constants + m.pool;
+    if (Gpu* gpu = runtime_.gpus[d].get()) m.context = gpu->overhead_bytes();
     if (alone > together) list_live(*by_lane[0], d, m.live_at_peak);
     for (size_t lane = 1; alone <= together && lane < by_lane.size(); ++lane) {
       if (by_lane[lane]) list_live(*by_lane[lane], d, m.live_at_peak);
