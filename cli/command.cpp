@@ -56,6 +56,7 @@ int report_failure(const Pipeline& p, const Status& status, Log& log) {
   };
   bool missed = std::any_of(p.offenders().begin(), p.offenders().end(), misses_gpu);
   if (code == 4 && missed && p.stage() == Stage::kPlace && !p.devices().no_gpu_cause.empty()) log.problem(cat("no GPU: ", p.devices().no_gpu_cause));
+  if (p.soft_placement_helps()) log.problem("hint: --allow-soft-placement runs elsewhere what cannot be where it is asked for");
   return code;
 }
 

@@ -113,7 +113,8 @@ class TrainCommand {
     std::vector<std::string> warnings, notes;
     Result<DeviceSet> devices = make_device_set(pipeline_.options().devices, [](const char* name) -> const char* { return std::getenv(name); }, warnings);
     if (!devices.ok()) return usage_error(devices.take_status());
-    if (Status status = resolve_replication(*devices, request_.replication, notes); !status.ok()) return usage_error(std::move(status));
+    const bool soft = pipeline_.options().placing.allow_soft_placement;
+    if (Status status = resolve_replication(*devices, soft, request_.replication, notes); !status.ok()) return usage_error(std::move(status));
     avoid_collectives(graph, request_.replication, notes);
     for (const std::string& note : notes) log_.warning(note);
     return ok_status();

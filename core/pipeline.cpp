@@ -186,7 +186,14 @@ Status Pipeline::place_nodes() {
   RETURN_IF_ERROR(log_placement(device_mapping(devices_)));
   Placement before_failure;
   Result<Placement> placement = place(*file_, devices_, place_options_, offenders_, &before_failure);
-  if (placement.ok()) placement_ = placement.take();
+  if (placement.ok()) {
+    placement_ = placement.take();
+  } else if (!place_options_.allow_soft_placement) {
+    PlaceOptions soft = place_options_;
+    soft.allow_soft_placement = true;
+    std::vector<std::string> none;
+    soft_placement_helps_ = place(*file_, devices_, soft, none, nullptr).ok();
+  }
   const Placement& made = placement_ ? *placement_ : before_failure;
   for (const auto& [severity, note] : made.notes) severity == 0 ? log_.info(note) : log_.warning(note);
   constexpr size_t kLines = 1000;  // at a time: those of a large graph are many megabytes

@@ -71,6 +71,7 @@ class Pipeline {
   const PlaceOptions& place_options() const { return place_options_; }
   const Placement* placement() const { return placement_ ? &*placement_ : nullptr; }
   const std::vector<std::string>& offenders() const { return offenders_; }  // when place failed
+  bool soft_placement_helps() const { return soft_placement_helps_; }       // when place failed: with it, it would not have
   const CopyPlan* copies() const { return copies_ ? &*copies_ : nullptr; }
   const RunRequest& request() const { return request_; }
   /// What a run would take of each device's memory, by DeviceId; empty if the graph cannot be
@@ -120,6 +121,7 @@ class Pipeline {
   PlaceOptions place_options_;
   std::optional<Placement> placement_;
   std::vector<std::string> offenders_;
+  bool soft_placement_helps_ = false;
   std::optional<CopyPlan> copies_;
   NamedTensors gradients_;  // that fetches ask for
   RunRequest request_;

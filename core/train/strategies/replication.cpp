@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kNames = {"none", "mirrored", "ps-sync", "ps-async"};
 
-/// The request and, in `found`, the device that it means.
-Result<std::string> resolve(const DeviceSet& devices, std::string_view name, std::string_view flag, DeviceId& found) {
+/// The request and, in `found`, the device that it means: kNoDevice if it is missing and may be.
+Result<std::string> resolve(const DeviceSet& devices, std::string_view name, std::string_view flag, bool may_be_missing, DeviceId& found) {
   const bool legacy = name.starts_with("cpu:") || name.starts_with("gpu:");
   std::string request = name.starts_with('/') ? std::string(name) : cat(legacy ? "/" : "/device:", name);
   auto parsed = DeviceName::parse(request);
@@ -29,7 +29,8 @@ Result<std::string> resolve(const DeviceSet& devices, std::string_view name, std
     }
     append(have, have.empty() ? "" : ", ", *device.type, ":", *device.id);
   }
-  return invalid_argument(cat("--", flag, ": there is no device '", name, "'; there are ", have));
+  if (may_be_missing) return found = kNoDevice, request;
+  return invalid_argument(cat("--", flag, ": there is no device '", name, "'; there are ", have, "; --allow-soft-placement runs its nodes elsewhere"));
 }
 
 /// What cross_device_ops.select_cross_device_ops() decides for these devices: NcclAllReduce or not, and what it warns of.
@@ -42,7 +43,7 @@ bool choose_collectives(const DeviceSet& devices, const std::vector<DeviceId>& r
   if (std::any_of(logical.begin(), logical.end(), shares_card)) {
     notes.push_back("NCCL is not supported when using virtual GPUs, fallingback to reduction to one device");
   }
-  if (std::any_of(replicas.begin(), replicas.end(), [&](DeviceId d) { return devices.at(d).type != "GPU"; })) {
+  if (std::any_of(replicas.begin(), replicas.end(), [&](DeviceId d) { return d == kNoDevice || devices.at(d).type != "GPU"; })) {
     notes.push_back("There are non-GPU devices in `tf.distribute.Strategy`, not using nccl allreduce.");
   }
   if (!notes.empty()) return false;
@@ -73,7 +74,7 @@ Status check_replication(const Replication& replication) {
   return ok_status();
 }
 
-Status resolve_replication(const DeviceSet& devices, Replication& replication, std::vector<std::string>& notes) {
+Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, Replication& replication, std::vector<std::string>& notes) {
   if (replication.strategy == Strategy::kNone) return ok_status();
   if (replication.replicas.empty()) {
     for (const Device& d : devices.devices) {
@@ -84,13 +85,17 @@ Status resolve_replication(const DeviceSet& devices, Replication& replication, s
   std::vector<DeviceId> found;
   for (std::string& name : replication.replicas) {
     DeviceId device = kNoDevice;
-    ASSIGN_OR_RETURN(name, resolve(devices, std::string(name), "replicas", device));
-    if (std::find(found.begin(), found.end(), device) != found.end()) return invalid_argument(cat("--replicas: '", name, "' stands twice"));
+    ASSIGN_OR_RETURN(std::string request, resolve(devices, name, "replicas", allow_soft_placement, device));
+    const auto same = [&](const std::string& other) { return DeviceName::parse(other) == DeviceName::parse(request); };
+    const bool twice = device == kNoDevice ? std::any_of(replication.replicas.data(), replication.replicas.data() + found.size(), same)
+                                           : std::find(found.begin(), found.end(), device) != found.end();
+    if (twice) return invalid_argument(cat("--replicas: '", request, "' stands twice"));
+    name = std::move(request);
     found.push_back(device);
   }
   DeviceId ps = kNoDevice;
   const std::string ps_name = replication.ps.empty() ? "CPU:0" : replication.ps;
-  ASSIGN_OR_RETURN(replication.ps, resolve(devices, ps_name, "ps", ps));
+  ASSIGN_OR_RETURN(replication.ps, resolve(devices, ps_name, "ps", allow_soft_placement, ps));
   if (replication.strategy == Strategy::kMirrored && found.size() > 1) replication.nccl = choose_collectives(devices, found, notes);
   return ok_status();
 }

@@ -33,9 +33,9 @@ Result<Strategy> parse_strategy(std::string_view name);
 Status check_replication(const Replication& replication);
 
 /// Names become requests ("/device:GPU:0"), no replicas become all GPUs. InvalidArgument: a name that is no device or
-/// stands twice, fewer than one replica. Several replicas of kMirrored, each on a card of its own, use NCCL where it is there;
+/// stands twice, fewer than one replica. With `allow_soft_placement` a device may be missing: nodes that ask for it go elsewhere. Several replicas of kMirrored, each on a card of its own, use NCCL where it is there;
 /// else `notes` gets what TensorFlow's MirroredStrategy warns of.
-Status resolve_replication(const DeviceSet& devices, Replication& replication, std::vector<std::string>& notes);
+Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, Replication& replication, std::vector<std::string>& notes);
 
 /// A step with loops has no place for NcclAllReduce (core/partition/meetings.h): then the gradients meet on one device, and a note says so.
 void avoid_collectives(const Graph& graph, Replication& replication, std::vector<std::string>& notes);

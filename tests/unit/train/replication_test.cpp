@@ -43,7 +43,7 @@ std::vector<std::string> chosen(const std::vector<int>& cards, std::vector<std::
   replication.strategy = Strategy::kMirrored;
   replication.replicas = std::move(replicas);
   std::vector<std::string> notes;
-  CHECK(resolve_replication(set, replication, notes).message() == "");
+  CHECK(resolve_replication(set, false, replication, notes).message() == "");
   if (replication.nccl) notes.insert(notes.begin(), "nccl");
   return notes;
 }

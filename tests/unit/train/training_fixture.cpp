@@ -74,7 +74,7 @@ Training::Training(const Setup& setup) {
   REQUIRE(devices.status().message() == "");
   devices_ = devices.take();
   request.replication.strategy = setup.strategy;
-  REQUIRE(resolve_replication(devices_, request.replication, notes).message() == "");
+  REQUIRE(resolve_replication(devices_, false, request.replication, notes).message() == "");
   add_training(*file_, request, training_, problems);
   REQUIRE(problems.to_string(*source_) == "");
 
