@@ -146,6 +146,9 @@ Status Pipeline::check_file() {
   validate(*file_, problems_, contradictions);
   if (!problems_.empty()) check_request_names(*file_, &file_->graph, problems_);
   Status checked = on_checked ? on_checked(*file_, problems_) : ok_status();
+  if (!must_run && last_ != Stage::kValidate && file_->graph.num_nodes() == 0) {
+    problems_.add(kNoPosition, "the graph has no node, so there is nothing to place");
+  }
   if (!problems_.empty() || !checked.ok()) return checked;
   if (!file_->warnings.empty()) log_.warning(file_->warnings.to_string(*source_));
   if (!misfits.empty()) log_.warning(misfits.to_string(*source_));
