@@ -10,6 +10,7 @@
 #include "core/train/gradient_path.h"
 #include "core/train/loops/loop_gradients.h"
 #include "core/train/loops/loop_shapes.h"
+#include "core/train/needed_nodes.h"
 
 namespace emplace {
 namespace {
@@ -44,7 +45,9 @@ class Backprop {
       out.why_not.push_back(gradient.valid() ? "" : path.why_not(x));
     }
     RETURN_IF_ERROR(Status(edit_.status()));
-    drop_unneeded(out);
+    std::vector<NodeId> results;
+    for (size_t i = 0; i < xs_.size(); ++i) results.insert(results.end(), {out.of[i].node, out.indices[i].node});
+    drop_unneeded(edit_, num_forward_, results, loops_ ? &loops_->places() : nullptr);
     return out;
   }
 
@@ -265,41 +268,6 @@ class Backprop {
       if (results[i].valid()) put(graph_.inputs(id)[i], results[i]);
     }
     return ok_status();
-  }
-
-  // Gradient functions make gradients for all inputs, zeros for all outputs; only what the xs need stays.
-  void drop_unneeded(const Gradients& results) {
-    std::vector<bool> needed(graph_.num_nodes(), false);
-    std::vector<NodeId> stack;
-    auto need = [&](NodeId id) {
-      if (id == kNoNode || id < num_forward_ || needed[id]) return;
-      needed[id] = true;
-      stack.push_back(id);
-    };
-    for (Endpoint e : results.of) need(e.node);
-    for (Endpoint e : results.indices) need(e.node);
-    auto follow = [&] {
-      while (!stack.empty()) {
-        const NodeId id = stack.back();
-        stack.pop_back();
-        for (const Endpoint& e : graph_.inputs(id)) need(e.node);
-        for (const Endpoint& e : graph_.controls(id)) {
-          if (!loops_ || !loops_->places().only_orders(e.node)) need(e.node);
-        }
-        if (loops_) need(loops_->places().push_of(id));
-      }
-    };
-    follow();
-    if (loops_) {
-      for (NodeId trigger : loops_->places().triggers()) {
-        auto sources = graph_.controls(trigger);
-        if (std::any_of(sources.begin(), sources.end(), [&](const Endpoint& e) { return needed[e.node]; })) need(trigger);
-      }
-      follow();
-    }
-    for (NodeId id = num_forward_; id < graph_.num_nodes(); ++id) {
-      if (!needed[id]) edit_.remove(id);
-    }
   }
 
   // control_flow_ops.tuple(): none of an op's gradients is there before all of them are.

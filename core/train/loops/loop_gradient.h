@@ -3,65 +3,13 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "core/graph/graph_editor.h"
-#include "core/train/loops/forward_loops.h"
+#include "core/train/loops/loop_places.h"
 
 namespace emplace {
-
-class LoopGradient;
-
-/// Where a node runs: outside of all loops, in a forward loop, or in the loop of its gradients.
-struct Place {
-  FrameId forward = kRootFrame;
-  CondId side = kNoCond;                  // in a forward loop
-  const LoopGradient* gradient = nullptr;
-};
-
-/// Where names begin, and with whom nodes are colocated.
-struct Site {
-  std::string scope;
-  std::vector<NodeId> colocate_with;
-};
-
-/// The graph in work: adds nodes and remembers where they run.
-class LoopPlaces {
- public:
-  LoopPlaces(GraphEditor& editor, ForwardLoops found) : edit(editor), loops(std::move(found)), num_forward_(editor.graph().num_nodes()) {}
-
-  GraphEditor& edit;
-  const ForwardLoops loops;
-
-  Endpoint add(NewNode node, const Place& place);
-  /// Named below the site's scope, colocated as it says.
-  Endpoint add(const Site& site, std::string_view name, std::string_view op, std::vector<Endpoint> inputs, const Place& place,
-               std::vector<std::pair<std::string, AttrValue>> attrs = {}, std::vector<NodeId> controls = {});
-  /// Of the output.
-  Place of(Endpoint tensor) const;
-  /// What cannot be done; the first is kept.
-  void fail(Status status);
-  Status take_status() { return std::move(status_); }
-  bool ok() const { return status_.ok(); }
-
-  /// `push` keeps what `pop` needs, and other nodes only wait for the two: whose values nobody needs may go.
-  void add_stack(NodeId push, NodeId pop);
-  bool only_orders(NodeId node) const { return orders_.contains(node); }
-  NodeId push_of(NodeId pop) const;
-  /// A trigger that the next iteration waits for; without anything that it waits for, it may go.
-  void add_trigger(NodeId trigger);
-  const std::vector<NodeId>& triggers() const { return triggers_; }
-
- private:
-  std::map<NodeId, NodeId> push_of_;
-  std::set<NodeId> orders_;
-  std::vector<NodeId> triggers_;
-  const NodeId num_forward_;
-  std::map<NodeId, Place> places_;  // of what was added inside of loops
-  Status status_;
-};
 
 /// What a loop variable of the gradients' loop begins with, and what each iteration makes of it.
 struct LoopSum {

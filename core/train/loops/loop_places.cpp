@@ -1,6 +1,6 @@
-// LoopPlaces: where nodes of a growing graph run.
+#include "core/train/loops/loop_places.h"
+
 #include "core/base/cat.h"
-#include "core/train/loops/loop_gradient.h"
 
 namespace emplace {
 

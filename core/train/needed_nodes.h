@@ -1,0 +1,14 @@
+/// What of the nodes that gradients add stays: gradient functions make gradients for all inputs, zeros for all outputs.
+#pragma once
+
+#include <span>
+
+#include "core/train/loops/loop_places.h"
+
+namespace emplace {
+
+/// Removes the nodes from `num_forward` on that no node of `results` (kNoNode: none) needs. `loops`: null if there are none. What only keeps
+/// a stack in order for others is not needed.
+void drop_unneeded(GraphEditor& edit, NodeId num_forward, std::span<const NodeId> results, const LoopPlaces* loops);
+
+}  // namespace emplace
