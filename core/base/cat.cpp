@@ -4,10 +4,27 @@
 
 namespace emplace::cat_detail {
 
-void add_double(std::string& out, double v) {
-  char text[32];
-  auto end = std::to_chars(text, text + sizeof text, v).ptr;
-  out.append(text, end);
+void Piece::append_to(std::string& out) const {
+  char digits[32];
+  auto end = digits;
+  switch (kind_) {
+    case kText: out += text_; return;
+    case kChar: out += char_; return;
+    case kSigned: end = std::to_chars(digits, digits + sizeof digits, signed_).ptr; break;
+    case kUnsigned: end = std::to_chars(digits, digits + sizeof digits, unsigned_).ptr; break;
+    case kDouble: end = std::to_chars(digits, digits + sizeof digits, double_).ptr; break;
+  }
+  out.append(digits, end);
+}
+
+std::string join(std::initializer_list<Piece> pieces) {
+  std::string out;
+  append(out, pieces);
+  return out;
+}
+
+void append(std::string& out, std::initializer_list<Piece> pieces) {
+  for (const Piece& piece : pieces) piece.append_to(out);
 }
 
 }  // namespace emplace::cat_detail

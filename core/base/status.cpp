@@ -12,12 +12,14 @@ std::string_view code_name(Code code) {
   return kNames[static_cast<size_t>(code)];
 }
 
-Status::Status(Code code, std::string message) : failure_(std::make_unique<Failure>(Failure{code, std::move(message)})) {}
+void Status::Free::operator()(Failure* failure) const noexcept { delete failure; }
 
-Status::Status(const Status& other) : failure_(other.failure_ ? std::make_unique<Failure>(*other.failure_) : nullptr) {}
+Status::Status(Code code, std::string message) : failure_(new Failure{code, std::move(message)}) {}
+
+Status::Status(const Status& other) : failure_(other.failure_ ? new Failure(*other.failure_) : nullptr) {}
 
 Status& Status::operator=(const Status& other) {
-  if (this != &other) failure_ = other.failure_ ? std::make_unique<Failure>(*other.failure_) : nullptr;
+  if (this != &other) failure_.reset(other.failure_ ? new Failure(*other.failure_) : nullptr);
   return *this;
 }
 

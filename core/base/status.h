@@ -55,7 +55,10 @@ class [[nodiscard]] Status {
     Code code;
     std::string message;
   };
-  std::unique_ptr<Failure> failure_;
+  struct Free {  // not inline: every place that returns early would free the message by itself
+    void operator()(Failure* failure) const noexcept;
+  };
+  std::unique_ptr<Failure, Free> failure_;
 };
 
 inline Status ok_status() { return {}; }

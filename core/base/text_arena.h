@@ -22,12 +22,7 @@ class TextArena {
 
  private:
   static constexpr size_t kBlock = 16384;
-  void grow(size_t size) {
-    size_t block = size > kBlock / 4 ? size : kBlock;
-    blocks_.push_back(std::make_unique_for_overwrite<char[]>(block));
-    next_ = blocks_.back().get();
-    left_ = block;
-  }
+  void grow(size_t size);
 
   std::vector<std::unique_ptr<char[]>> blocks_;
   char* next_ = nullptr;

@@ -4,6 +4,13 @@
 
 namespace emplace {
 
+Graph::Graph() : texts_{std::string_view{}}, attr_sets_{{}}, shapes_{Shape::unknown()}, arena_(std::make_shared<TextArena>()) {}
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+
+std::span<const Attrs::Entry> Graph::written_attrs(NodeId id) const { return attr_sets_[nodes_[id].attr_set]; }
+
 NodeId Graph::find(std::string_view name) const {
   return name_index_.find(name, [this](uint32_t id) { return nodes_[id].name; });
 }

@@ -73,6 +73,12 @@ struct Literal {
 
 class Graph {
  public:
+  // Not inline, nor are the members' first values: nearly every file includes this one, and each would instantiate them.
+  Graph();
+  Graph(Graph&&) noexcept;
+  Graph& operator=(Graph&&) noexcept;
+  ~Graph();
+
   // --- reading; any number of threads, once built ---
   uint32_t num_nodes() const { return static_cast<uint32_t>(nodes_.size()); }
   const Node& node(NodeId id) const { return nodes_[id]; }
@@ -100,7 +106,7 @@ class Graph {
   const Shape& output_shape(Endpoint e) const { return shapes_[output_shapes_[nodes_[e.node].first_output + e.slot]]; }
 
   /// Attrs as written, before validate.
-  std::span<const Attrs::Entry> written_attrs(NodeId id) const { return attr_sets_[nodes_[id].attr_set]; }
+  std::span<const Attrs::Entry> written_attrs(NodeId id) const;
 
   // --- building: load, validate and transformations (see graph.cpp for the invariants) ---
 
@@ -113,19 +119,19 @@ class Graph {
 
   std::vector<Node> nodes_;
   std::vector<Endpoint> edges_;
-  std::deque<std::string_view> texts_{std::string_view{}};  // id 0: ""
-  std::deque<std::vector<Attrs::Entry>> attr_sets_{{}};     // id 0: no attrs
+  std::deque<std::string_view> texts_;                      // id 0: ""
+  std::deque<std::vector<Attrs::Entry>> attr_sets_;         // id 0: no attrs
   std::deque<AttrValue> attr_values_;                       // owns what attr sets and types point to
   std::deque<NodeType> types_;
   std::deque<std::vector<Attrs::Entry>> type_attrs_;        // what the types' lists point into
   std::deque<std::vector<DType>> dtype_lists_;
   std::deque<std::vector<uint16_t>> arg_lists_;
   std::vector<uint32_t> output_shapes_;                     // per output: index into shapes_
-  std::deque<Shape> shapes_{Shape::unknown()};              // distinct shapes; 0: unknown
+  std::deque<Shape> shapes_;                                // distinct shapes; 0: unknown
   std::vector<Literal> literals_;
   NameIndex name_index_;                                    // node names
   NameIndex text_index_;                                    // texts_
-  std::shared_ptr<TextArena> arena_ = std::make_shared<TextArena>();  // texts that are not in the source
+  std::shared_ptr<TextArena> arena_;                        // texts that are not in the source
   std::shared_ptr<const Source> source_;
 };
 

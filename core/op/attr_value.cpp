@@ -51,6 +51,13 @@ const AttrValue& Attrs::at(std::string_view name) const {
   return *value;
 }
 
+int64_t Attrs::integer(std::string_view name) const { return at(name).get<int64_t>(); }
+float Attrs::number(std::string_view name) const { return at(name).get<float>(); }
+bool Attrs::flag(std::string_view name) const { return at(name).get<bool>(); }
+DType Attrs::type(std::string_view name) const { return at(name).get<DType>(); }
+const std::string& Attrs::text(std::string_view name) const { return at(name).get<std::string>(); }
+const Shape& Attrs::shape(std::string_view name) const { return at(name).get<Shape>(); }
+const Tensor& Attrs::tensor(std::string_view name) const { return at(name).get<Tensor>(); }
 const std::vector<int64_t>& Attrs::integers(std::string_view name) const { return list_of<int64_t>(at(name)); }
 const std::vector<float>& Attrs::numbers(std::string_view name) const { return list_of<float>(at(name)); }
 const std::vector<std::string>& Attrs::texts(std::string_view name) const { return list_of<std::string>(at(name)); }

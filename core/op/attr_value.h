@@ -87,13 +87,13 @@ class Attrs {
   const AttrValue* find(std::string_view name) const;
 
   // For validated nodes: the attr exists and has that type.
-  int64_t integer(std::string_view name) const { return at(name).get<int64_t>(); }
-  float number(std::string_view name) const { return at(name).get<float>(); }
-  bool flag(std::string_view name) const { return at(name).get<bool>(); }
-  DType type(std::string_view name) const { return at(name).get<DType>(); }
-  const std::string& text(std::string_view name) const { return at(name).get<std::string>(); }
-  const Shape& shape(std::string_view name) const { return at(name).get<Shape>(); }
-  const Tensor& tensor(std::string_view name) const { return at(name).get<Tensor>(); }
+  int64_t integer(std::string_view name) const;
+  float number(std::string_view name) const;
+  bool flag(std::string_view name) const;
+  DType type(std::string_view name) const;
+  const std::string& text(std::string_view name) const;
+  const Shape& shape(std::string_view name) const;
+  const Tensor& tensor(std::string_view name) const;
   const std::vector<int64_t>& integers(std::string_view name) const;
   const std::vector<float>& numbers(std::string_view name) const;
   const std::vector<std::string>& texts(std::string_view name) const;

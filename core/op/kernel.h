@@ -34,7 +34,7 @@ struct Variable {
 
 /// What a VariableV2 or VarHandleOp hands on: a scalar of type `dtype` (reference or resource) whose element is the
 /// Variable*. An input argument that is no reference (Identity of a VariableV2) gets read_reference() of it instead.
-inline Tensor variable_handle(DType dtype, Variable** variable) { return Tensor::wrap(dtype, Shape{}, variable); }
+Tensor variable_handle(DType dtype, Variable** variable);
 /// The value now, sharing its buffer. FailedPrecondition "Attempting to use uninitialized value NAME".
 Result<Tensor> read_reference(Variable& variable);
 
@@ -45,7 +45,7 @@ class Allocator {
   /// ResourceExhausted when the device's limit does not allow it.
   virtual Result<Tensor> allocate(DType dtype, const Shape& shape) = 0;
   /// The same for what outlives the step: the values of variables and constants.
-  virtual Result<Tensor> allocate_persistent(DType dtype, const Shape& shape) { return allocate(dtype, shape); }
+  virtual Result<Tensor> allocate_persistent(DType dtype, const Shape& shape);
 };
 
 /// Finds or makes the variables of one device. Thread-safe.
@@ -87,15 +87,13 @@ class KernelContext {
   /// Gives output `i` storage (and its shape, where the shape rule could not).
   Status allocate_output(int i, const Shape& shape);
   /// Output `i` is `value` itself: no copy. For outputs that share an input's or a variable's buffer.
-  void forward_output(int i, Tensor value) { outputs_[static_cast<size_t>(i)] = std::move(value); }
+  void forward_output(int i, Tensor value);
   /// Output `i` has no value in this step (Switch): whoever reads it is not run. The output is left invalid, and so
   /// is the input of a Merge that nobody wrote.
-  void mark_dead(int i) { outputs_[static_cast<size_t>(i)] = Tensor(); }
+  void mark_dead(int i);
   /// Scratch in the device's memory, gone after run().
-  Result<Tensor> allocate_scratch(DType dtype, const Shape& shape) { return allocator_->allocate(dtype, shape); }
-  Result<Tensor> allocate_persistent(DType dtype, const Shape& shape) {
-    return allocator_->allocate_persistent(dtype, shape);
-  }
+  Result<Tensor> allocate_scratch(DType dtype, const Shape& shape);
+  Result<Tensor> allocate_persistent(DType dtype, const Shape& shape);
 
   /// Calls body(begin, end) for pieces of [0, n), beside each other when workers are idle. `cost_ns`: of one item.
   /// The pieces never depend on the number of threads, so sums that follow them are reproducible.
@@ -130,7 +128,7 @@ struct Workspace {
 
 class Kernel {
  public:
-  virtual ~Kernel() = default;
+  virtual ~Kernel();
   /// Input and output shapes are known and stay so until the next prepare(); the values of the op's `value_inputs`
   /// are there too. Chooses code, sizes scratch. Not every kernel needs it.
   virtual Status prepare(KernelContext&) { return ok_status(); }
