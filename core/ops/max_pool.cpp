@@ -272,9 +272,10 @@ EMPLACE_TARGET_V4 void route_row_v4(const PoolWindow& p, const T* image, const T
 }
 template <class T>
 using RouteRow = void (*)(const PoolWindow&, const T*, const T*, T*, int64_t);
+// Null: such types are pooled too seldom to be worth a second way.
 template <class T>
 RouteRow<T> route_row() {
-  if constexpr (!std::is_floating_point_v<T>) return route_row_base<T>;
+  if constexpr (!std::is_floating_point_v<T>) return nullptr;
   else return for_isa<RouteRow<T>>(route_row_base<T>, route_row_v3<T>, route_row_v4<T>);
 }
 
@@ -298,7 +299,7 @@ class MaxPoolGrad final : public Kernel {
     const T* grad = c.in<T>(2);
     T* out = c.out<T>(0);
     int64_t cells = p.h.size * p.w.size * p.channels, row = p.w.out * p.channels, windows = p.h.out * row;
-    if (windows > 0 && p.h.stride >= p.h.window && p.w.stride >= p.w.window) {
+    if (route_row_ && windows > 0 && p.h.stride >= p.h.window && p.w.stride >= p.w.window) {
       double cost = 0.5 * static_cast<double>(cells) / static_cast<double>(p.h.out);
       c.parallel_for(p.batch * p.h.out, cost, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) {

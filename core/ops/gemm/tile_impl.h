@@ -3,6 +3,7 @@
 // namespace: a function compiled for AVX-512 must never be the one that the linker keeps for all.
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "core/ops/gemm/tile.h"
@@ -177,25 +178,32 @@ void tile_columns(const TileArgs<T>& t) {
 template <class T>
 using TileFunction = void (*)(const TileArgs<T>&);
 
-template <class T, int V, bool kPointers, bool kAhead, class Rows>
+// For tiles of more than kFewer rows.
+template <class T, int V, bool kPointers, bool kAhead, class Rows, int kFewer = 0>
 struct TileFunctions;
-template <class T, int V, bool kPointers, bool kAhead, size_t... R>
-struct TileFunctions<T, V, kPointers, kAhead, std::index_sequence<R...>> {
-  static constexpr TileFunction<T> kOf[] = {(kPointers ? &tile_pointers<T, R + 1, V, kAhead> : &tile_columns<T, R + 1, V, kAhead>)...};
+template <class T, int V, bool kPointers, bool kAhead, size_t... R, int kFewer>
+struct TileFunctions<T, V, kPointers, kAhead, std::index_sequence<R...>, kFewer> {
+  static constexpr TileFunction<T> kOf[] = {
+      (kPointers ? &tile_pointers<T, kFewer + R + 1, V, kAhead> : &tile_columns<T, kFewer + R + 1, V, kAhead>)...};
 };
 
-// By rows. What is ahead is of interest only to tiles of full width.
+// By rows. Asking ahead is worth its code only in what models spend their time on: floats, in tiles of full width and of more
+// than half the rows (equal tiles have so many). Elsewhere what is ahead is left to come when it is read.
 template <class T, bool kPointers>
-const TileFunction<T>* tile_functions(bool narrow, bool ahead) {
+TileFunction<T> tile_function(int rows, bool narrow, bool ahead) {
   using Rows = std::make_index_sequence<kMaxRows>;
-  if (narrow) return TileFunctions<T, 1, kPointers, false, Rows>::kOf;
-  return ahead ? TileFunctions<T, 2, kPointers, true, Rows>::kOf : TileFunctions<T, 2, kPointers, false, Rows>::kOf;
+  if (narrow) return TileFunctions<T, 1, kPointers, false, Rows>::kOf[rows - 1];
+  if constexpr (std::is_same_v<T, float>) {
+    using Most = std::make_index_sequence<kMaxRows - kMaxRows / 2>;
+    if (ahead && rows > kMaxRows / 2) return TileFunctions<T, 2, kPointers, true, Most, kMaxRows / 2>::kOf[rows - 1 - kMaxRows / 2];
+  }
+  return TileFunctions<T, 2, kPointers, false, Rows>::kOf[rows - 1];
 }
 
 template <class T>
 void tile(const TileArgs<T>& t) {
   const bool narrow = t.cols <= kLanes<T>, ahead = t.ahead[0].count > 0;
-  (t.row_pointers ? tile_functions<T, true>(narrow, ahead) : tile_functions<T, false>(narrow, ahead))[t.rows - 1](t);
+  (t.row_pointers ? tile_function<T, true>(t.rows, narrow, ahead) : tile_function<T, false>(t.rows, narrow, ahead))(t);
 }
 
 // Eight rows of b at a time, so that y is read and written once for eight products.
