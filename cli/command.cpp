@@ -13,21 +13,21 @@ namespace {
 
 constexpr int kClosedPipe = 128 + 13;  // SIGPIPE: the reader has seen enough
 
-int write_error = 0;  // errno of the first write to standard output that failed
+int stdout_error = 0;  // errno of the first write to standard output that failed
 
-int output_code() { return write_error == 0 ? 0 : write_error == EPIPE ? kClosedPipe : 1; }
+int output_code() { return stdout_error == 0 ? 0 : stdout_error == EPIPE ? kClosedPipe : 1; }
 
 }  // namespace
 
 void print(std::string_view text) {
-  if (write_error == 0 && std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) write_error = errno;
+  if (stdout_error == 0 && std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) stdout_error = errno;
 }
 
-bool output_failed() { return write_error != 0; }
+bool output_failed() { return stdout_error != 0; }
 
 int finish_output(Log& log) {
-  if (std::fflush(stdout) != 0 && write_error == 0) write_error = errno;
-  if (write_error != 0 && write_error != EPIPE) log.error(cat("cannot write to standard output: ", std::strerror(write_error)));
+  if (std::fflush(stdout) != 0 && stdout_error == 0) stdout_error = errno;
+  if (stdout_error != 0 && stdout_error != EPIPE) log.error(cat("cannot write to standard output: ", std::strerror(stdout_error)));
   return output_code();
 }
 

@@ -9,6 +9,8 @@
 
 namespace emplace {
 
+inline constexpr int64_t kMiB = int64_t{1} << 20;
+
 /// "4GiB", "512 MiB", "1.5GiB", "64KiB", "4096", "4096B" in bytes; decimal units (kB, MB, GB) are powers of 1000.
 /// InvalidArgument for anything else, negative sizes and sizes beyond int64.
 Result<int64_t> parse_size(std::string_view text);

@@ -15,7 +15,6 @@ namespace {
 
 using VirtualDevices = DeviceOptions::VirtualDevices;
 
-constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr double kMaxLimitMib = 0x1p42;  // keeps sums of limits in bytes within int64
 constexpr int kMaxGpuIndex = 1023;
 // NVIDIA's stream priorities; lower is more urgent.

@@ -8,11 +8,10 @@
 #include <string_view>
 
 #include "core/base/cat.h"
+#include "core/base/units.h"
 
 namespace emplace {
 namespace {
-
-constexpr int64_t kMiB = int64_t{1} << 20;
 
 /// "225.00MiB", as TensorFlow writes sizes.
 std::string tensorflow_size(int64_t bytes) {

@@ -11,7 +11,7 @@
 namespace emplace {
 namespace {
 
-constexpr std::string_view kEllipsis = "...";
+constexpr std::string_view kDots = "...";
 
 /// The operands' letters, then the output's; nothing if the equation has no "->".
 std::vector<std::string> split_equation(const std::string& equation) {
@@ -28,7 +28,7 @@ std::vector<std::string> split_equation(const std::string& equation) {
 }
 
 bool has(std::string_view letters, char c) { return letters.find(c) != std::string_view::npos; }
-bool has_ellipsis(std::string_view letters) { return letters.find(kEllipsis) != std::string_view::npos; }
+bool has_ellipsis(std::string_view letters) { return letters.find(kDots) != std::string_view::npos; }
 
 bool repeats(std::string letters) {
   std::sort(letters.begin(), letters.end());
@@ -48,7 +48,7 @@ std::pair<std::string, std::string> summed_and_kept(std::string_view of, std::st
 /// The axis of a letter's first place; behind the dots from the end, as they stand for any number of axes.
 int64_t axis_of(std::string_view letters, char c) {
   const auto at = static_cast<int64_t>(letters.find(c));
-  const auto dots = letters.find(kEllipsis);
+  const auto dots = letters.find(kDots);
   return dots == std::string_view::npos || at < static_cast<int64_t>(dots) ? at : at - static_cast<int64_t>(letters.size());
 }
 
@@ -88,7 +88,7 @@ Value wanted_by(GradientContext& g, int i, const std::string& own, const std::st
 struct DotAxes {
   int64_t begin, behind;
   explicit DotAxes(const std::string& letters)
-      : begin(static_cast<int64_t>(letters.find(kEllipsis))), behind(static_cast<int64_t>(letters.size() - kEllipsis.size()) - begin) {}
+      : begin(static_cast<int64_t>(letters.find(kDots))), behind(static_cast<int64_t>(letters.size() - kDots.size()) - begin) {}
   Value of(GradientContext& g, Value shape) const { return g.slice(shape, begin, behind > 0 ? std::optional<int64_t>(-behind) : std::nullopt); }
   Shape of(const Shape& shape) const {
     Shape dots;
@@ -123,7 +123,7 @@ Status einsum_gradient(GradientContext& g) {
   }
   const bool dots = has_ellipsis(output);
   for (size_t i = 0; i < 2; ++i) {
-    if (dots && !has_ellipsis(parts[i])) parts[i] += kEllipsis;  // of no axis, but the gradient's equation needs them
+    if (dots && !has_ellipsis(parts[i])) parts[i] += kDots;  // of no axis, but the gradient's equation needs them
   }
   Value gradients[] = {wanted_by(g, 0, parts[0], parts[1], output), wanted_by(g, 1, parts[1], parts[0], output)};
   if (dots) sum_over_dots(g, parts, gradients);
