@@ -60,12 +60,14 @@ TEST_CASE("two simulated GPUs work beside each other, where there are two free c
   RunCase one(1), two(2);
   Endpoint alone = chain(one, 1);
   std::vector<Endpoint> both = {chain(two, 1), chain(two, 2)};
-  double gain = 0, possible = 0;
-  for (int attempt = 0; attempt < 20 && gain < 1.7; ++attempt) {
+  constexpr int kAttempts = 20;
+  double gain = 0;
+  int free_attempts = 0, attempt = 0;
+  for (; attempt < kAttempts && gain < 1.7; ++attempt) {
     gain = std::max(gain, 2 * step_seconds(one, {alone}, 1) / step_seconds(two, both, 2));
-    possible = std::max(possible, two_threads_gain());
+    free_attempts += two_threads_gain() >= 1.8;
   }
-  INFO("two threads that only compute: " << possible);
-  if (possible >= 1.8) CHECK(gain >= 1.4);
+  // Both cores were free most of the time, not only while the yardstick was read.
+  if (2 * free_attempts >= attempt) CHECK(gain >= 1.4);
   else WARN("no two free cores: gain " << gain);
 }
