@@ -50,6 +50,7 @@ void* ScratchBlocks::take(size_t bytes) {
 
 void ScratchBlocks::give_back(void* block, size_t bytes) noexcept {
   if (bytes > kLargest || t_free.ended) return ::operator delete(block);
+  t_at_thread_end.armed = true;  // this thread may never have taken one
   FreeBlock*& first = t_free.first[static_cast<size_t>(index_of(bytes))];
   first = new (block) FreeBlock{first};
 }
