@@ -1,5 +1,6 @@
 // The Apply... ops and their Resource forms: the CPU's formulas (core/ops/update_formulas.h) over a variable and its slots.
 // Scalars are in device memory; every thread reads them.
+#include <span>
 #include <vector>
 
 #include "core/base/cat.h"
@@ -20,6 +21,30 @@ struct UpdateArgs {
   int64_t n = 0;
   int scalars = 0;
   bool flag = false;
+
+  /// The scalars among inputs [first, end); that of the gradient is none.
+  Status take_scalars(const KernelContext& c, int first, int end, int gradient_input, std::span<const char* const> names) {
+    for (int i = first; i < end; ++i) {
+      if (i == gradient_input) continue;
+      if (c.input(i).shape().rank() != 0) {
+        return invalid_argument(cat(names[static_cast<size_t>(i)], " is not a scalar: ", c.input(i).shape().to_string()));
+      }
+      scalar[scalars++] = c.in<T>(i);
+    }
+    return ok_status();
+  }
+
+  /// The first `count` variables, made writable, and the gradient for them.
+  Status take_operands(KernelContext& c, const LockedVariables& variables, int count, int gradient_input) {
+    for (int k = 0; k < count; ++k) {
+      Variable& v = variables[static_cast<size_t>(k)];
+      RETURN_IF_ERROR(own_variable(c, v));
+      variable[k] = v.value.data<T>();
+    }
+    gradient = c.in<T>(gradient_input);
+    n = c.input(gradient_input).num_elements();
+    return ok_status();
+  }
 };
 
 template <template <class> class Formula, class T>
@@ -53,22 +78,10 @@ struct By {
     Status run(KernelContext& c) override {
       UpdateArgs<T> args;
       args.flag = flag_;
-      for (int i = F::kVariables; i < c.num_inputs(); ++i) {
-        if (i == F::kGradient) continue;
-        if (c.input(i).shape().rank() != 0) {
-          return invalid_argument(cat(F::kInputs[static_cast<size_t>(i)], " is not a scalar: ", c.input(i).shape().to_string()));
-        }
-        args.scalar[args.scalars++] = c.in<T>(i);
-      }
+      RETURN_IF_ERROR(args.take_scalars(c, F::kVariables, c.num_inputs(), F::kGradient, F::kInputs));
       LockedVariables variables(c, F::kVariables);
       RETURN_IF_ERROR(variables.check(c, F::kGradient, F::kInputs));
-      for (int k = 0; k < F::kVariables; ++k) {
-        Variable& v = variables[static_cast<size_t>(k)];
-        RETURN_IF_ERROR(own_variable(c, v));
-        args.variable[k] = v.value.data<T>();
-      }
-      args.gradient = c.in<T>(F::kGradient);
-      args.n = c.input(F::kGradient).num_elements();
+      RETURN_IF_ERROR(args.take_operands(c, variables, F::kVariables, F::kGradient));
       RETURN_IF_ERROR(launch(Barriers::kNone, update_kernel<Formula, T>, grid_for(args.n), kThreads, 0, stream_of(c), args));
       if (c.num_outputs() > 0) c.forward_output(0, c.input(0));
       return ok_status();
@@ -118,22 +131,12 @@ struct RowsBy {
       const int last = c.num_inputs() - 1;
       UpdateArgs<T> args;
       args.flag = flag_;
-      for (int i = F::kVariables; i < last; ++i) {
-        if (i == F::kGradient) continue;
-        if (c.input(i).shape().rank() != 0) return invalid_argument(cat(inputs_[static_cast<size_t>(i)], " is not a scalar: ", c.input(i).shape().to_string()));
-        args.scalar[args.scalars++] = c.in<T>(i);
-      }
+      RETURN_IF_ERROR(args.take_scalars(c, F::kVariables, last, F::kGradient, inputs_));
       LockedVariables variables(c, F::kVariables);
       RETURN_IF_ERROR(variables.check(c, F::kGradient, inputs_, false));
       const Shape shape = variables[0].value.shape();
       RETURN_IF_ERROR(check_gradient_rows(shape, c.input(F::kGradient).shape(), c.input(last).shape()));
-      for (int k = 0; k < F::kVariables; ++k) {
-        Variable& v = variables[static_cast<size_t>(k)];
-        RETURN_IF_ERROR(own_variable(c, v));
-        args.variable[k] = v.value.data<T>();
-      }
-      args.gradient = c.in<T>(F::kGradient);
-      args.n = c.input(F::kGradient).num_elements();
+      RETURN_IF_ERROR(args.take_operands(c, variables, F::kVariables, F::kGradient));
       RETURN_IF_ERROR(c.input(last).dtype() == DType::kInt32 ? enqueue<int32_t>(c, args, last, shape) : enqueue<int64_t>(c, args, last, shape));
       if (c.num_outputs() > 0) c.forward_output(0, c.input(0));
       return ok_status();
