@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/base/dtype.h"
-#include "cuda/launch.h"
+#include "cuda/device_code.h"
 
 namespace emplace {
 namespace cuda {
@@ -78,9 +78,11 @@ EMPLACE_HD Complex<T> tan_of(Complex<T> x) {
 
 }  // namespace cuda
 
+#ifndef __CUDACC_RTC__
 template <>
 inline constexpr DType dtype_of<cuda::complex64> = DType::kComplex64;
 template <>
 inline constexpr DType dtype_of<cuda::complex128> = DType::kComplex128;
+#endif
 
 }  // namespace emplace

@@ -22,77 +22,12 @@
 
 #include "cuda/broadcast.h"
 #include "cuda/complex.h"
+#include "cuda/element_code.h"
 #include "cuda/kernel_table.h"
 #include "cuda/launch.h"
 #include "cuda/narrow.h"
 
 namespace emplace::cuda {
-
-template <class F, class T, class... W>
-EMPLACE_HD auto call(const F& f, W... operands) {
-  if constexpr (requires { f.template apply_as<T>(operands...); }) return f.template apply_as<T>(operands...);
-  else return f.apply(operands...);
-}
-
-template <class F, class T>
-constexpr int arity() {
-  using W = Wide<T>;
-  if constexpr (requires(const F& f, W a) { f.apply(a); } || requires(const F& f, W a) { f.template apply_as<T>(a); }) return 1;
-  else if constexpr (requires(const F& f, W a) { f.apply(a, a); } || requires(const F& f, W a) { f.template apply_as<T>(a, a); }) return 2;
-  else return 3;
-}
-
-template <class T, int N>
-struct alignas(sizeof(T) * N) Pack {
-  T at[N];
-};
-
-/// Elements of the widest of the types in 16 bytes.
-template <class... Ts>
-inline constexpr int kPackSize = [] {
-  size_t widest = 1;
-  ((widest = sizeof(Ts) > widest ? sizeof(Ts) : widest), ...);
-  return static_cast<int>(16 / widest);
-}();
-
-template <class F, class T>
-auto result_of(const F& f, Wide<T> x) {
-  if constexpr (arity<F, T>() == 1) return call<F, T>(f, x);
-  else if constexpr (arity<F, T>() == 2) return call<F, T>(f, x, x);
-  else return call<F, T>(f, x, x, x);
-}
-
-/// F for elements of T: from elements to an element.
-template <class F, class T>
-struct ElementCode {
-  using R = decltype(result_of<F, T>(std::declval<const F&>(), std::declval<Wide<T>>()));
-  using Out = std::conditional_t<std::is_same_v<R, Wide<T>>, T, R>;
-
-  template <class... U>
-  EMPLACE_HD static Out of(const F& f, U... x) {
-    if constexpr (std::is_same_v<Out, T>) return narrow<T>(call<F, T>(f, widen(x)...));
-    else return call<F, T>(f, widen(x)...);
-  }
-};
-
-/// What a function's members hold, as an argument of kernels.
-struct FunctionState {
-  alignas(8) unsigned char bytes[8] = {};
-
-  template <class F>
-  static FunctionState of(const F& f) {
-    static_assert(std::is_empty_v<F> || (sizeof(F) <= sizeof(bytes) && std::is_trivially_copyable_v<F>), "a function is a number or two");
-    FunctionState state;
-    if constexpr (!std::is_empty_v<F>) std::memcpy(state.bytes, &f, sizeof(F));
-    return state;
-  }
-};
-template <class F>
-EMPLACE_HD F function_in(const FunctionState& state) {
-  F f{};
-  if constexpr (!std::is_empty_v<F>) memcpy(&f, state.bytes, sizeof(F));
-  return f;
-}
 
 /// A launch for operands that lie as the result does, or are one element for all (`single`).
 struct FlatWork {
@@ -111,22 +46,6 @@ struct BroadcastWork {
   Broadcast<kOperands> plan = {};
 };
 
-/// Elements [first, first + N) of operand k; in place of those behind the last, the first of them.
-template <class T, int N>
-EMPLACE_HD Pack<T, N> load_pack(const FlatWork& work, int k, int64_t first) {
-  const T* x = static_cast<const T*>(work.in[k]);
-  Pack<T, N> pack;
-  if (work.single[k]) {
-    const T only = *x;
-    for (int i = 0; i < N; ++i) pack.at[i] = only;
-  } else if (first + N <= work.elements) {
-    pack = *reinterpret_cast<const Pack<T, N>*>(x + first);
-  } else {
-    for (int i = 0; i < N; ++i) pack.at[i] = x[first + i < work.elements ? first + i : first];
-  }
-  return pack;
-}
-
 /// A thread makes one pack of N elements. A grid has a thread for each.
 template <class F, class T, int N>
 __global__ void flat_kernel(FlatWork work) {
@@ -136,21 +55,15 @@ __global__ void flat_kernel(FlatWork work) {
   if (first >= work.elements) return;
   const F f = function_in<F>(work.function);
   Pack<Out, N> out;
-  const Pack<T, N> a = load_pack<T, N>(work, 0, first);
+  auto operand = [&](int k) { return work.single[k] ? filled_pack<T, N>(work.in[k]) : load_pack<T, N>(work.in[k], work.elements, first); };
+  const Pack<T, N> a = operand(0);
   if constexpr (arity<F, T>() == 1) {
     for (int i = 0; i < N; ++i) out.at[i] = Code::of(f, a.at[i]);
   } else {
-    const Pack<T, N> b = load_pack<T, N>(work, 1, first);
+    const Pack<T, N> b = operand(1);
     for (int i = 0; i < N; ++i) out.at[i] = Code::of(f, a.at[i], b.at[i]);
   }
-  Out* y = static_cast<Out*>(work.out) + first;
-  if (first + N <= work.elements) {
-    *reinterpret_cast<Pack<Out, N>*>(y) = out;
-  } else {
-    for (int i = 0; i < N; ++i) {
-      if (first + i < work.elements) y[i] = out.at[i];
-    }
-  }
+  store_pack(work.out, work.elements, first, out);
 }
 
 /// A thread makes one element.

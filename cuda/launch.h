@@ -16,12 +16,11 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "cuda/device_code.h"
 #include "cuda/error.h"
 #ifndef __CUDACC__
 #include "cuda/standin/standin.h"
 #endif
-
-#define EMPLACE_HD __host__ __device__ __forceinline__
 
 namespace emplace::cuda {
 
@@ -54,10 +53,6 @@ inline constexpr int64_t kMaxBlocks = (int64_t{1} << 31) - 1;
 inline dim3 grid_for(int64_t items, int64_t per_block = kThreads) {
   return dim3(static_cast<unsigned>(std::min(kMaxBlocks, (items + per_block - 1) / per_block)));
 }
-
-/// This thread's number in a one-dimensional grid, and the number of threads: for loops whose stride is the grid.
-__device__ __forceinline__ int64_t thread_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-__device__ __forceinline__ int64_t thread_count() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
 
 template <class T>
 __device__ __forceinline__ T* dynamic_shared() {

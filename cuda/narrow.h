@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "core/base/dtype.h"
-#include "cuda/launch.h"
+#include "cuda/device_code.h"
 
 namespace emplace::cuda {
 

@@ -3,6 +3,7 @@
 
 #include "cuda/arithmetic.h"
 #include "cuda/kernel_table.h"
+#include "cuda/launch.h"
 
 namespace emplace::cuda {
 
