@@ -52,7 +52,7 @@ StepId Executor::guarded_step() const {
 // In lanes where steps will run beside each other, unless a limit leaves no room for them.
 void Executor::lay_out_memory() {
   // One thread enqueues on GPUs, which run beside it and each other as it is; branches of one run beside each other in recordings.
-  if (uses_gpus_) return lay_out_branches();
+  if (!gpus_.empty()) return lay_out_branches();
   if (threads_.inter_op > 1 && !program_.has_loops) {
     auto schedule = std::make_unique<Schedule>(graph_, program_, plan_);
     if (schedule->worth_it()) schedule_ = std::move(schedule);

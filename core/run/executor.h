@@ -52,6 +52,7 @@ class Executor {
   Status make_kernel(StepId id);
   Result<std::unique_ptr<Kernel>> make_copy_kernel(const Step& s);
   Result<std::unique_ptr<Kernel>> make_gpu_kernel(StepId id, KernelInit init);
+  Result<Gpu*> use_gpu(DeviceId device);
   /// The GPU in whose memory a value is (a reference: its variable); null: host memory, or a simulated GPU's.
   Result<Gpu*> gpu_of(ValueId v);
   /// Has a step on a GPU an input or output in that GPU's memory?
@@ -127,6 +128,7 @@ class Executor {
   std::vector<RecordedScratch::Lanes> recorded_scratch_;                // by DeviceId; outlives what is recorded
   std::vector<std::unique_ptr<RecordedRun>> recorded_;
   std::vector<uint8_t> branches_;  // by StepId; empty: recordings are one chain
+  std::vector<DeviceId> gpus_;     // of kind kCuda that steps enqueue on, ascending
   MemoryGuard guard_;
   std::vector<Launch> launches_;  // of the program outside of loops
   // Where independent steps are worth running beside each other.
@@ -147,7 +149,6 @@ class Executor {
   std::atomic<int64_t> copy_bytes_{0};  // of the last step
   std::atomic<bool> has_run_{false};
   mutable std::atomic<StepId> exhausted_{kNoStep};  // the first step that found no memory
-  bool uses_gpus_ = false;              // of kind kCuda
 };
 
 }  // namespace emplace

@@ -1,4 +1,6 @@
 // What the executor does differently for devices of kind kCuda: kernels from the plug-in, copies through its lanes.
+#include <algorithm>
+
 #include "core/base/cat.h"
 #include "core/graph/node_kernel.h"
 #include "core/run/copy_kernel.h"
@@ -7,12 +9,17 @@
 
 namespace emplace {
 
+Result<Gpu*> Executor::use_gpu(DeviceId device) {
+  auto at = std::lower_bound(gpus_.begin(), gpus_.end(), device);
+  if (at == gpus_.end() || *at != device) gpus_.insert(at, device);
+  return runtime_.gpu(device);
+}
+
 Result<Gpu*> Executor::gpu_of(ValueId v) {
   const PlacedValue& value = program_.values[v];
   DeviceId home = is_ref(value.dtype) ? value.device : value.home;
   if (!on_cuda(home)) return static_cast<Gpu*>(nullptr);
-  uses_gpus_ = true;
-  return runtime_.gpu(home);
+  return use_gpu(home);
 }
 
 Result<std::unique_ptr<Kernel>> Executor::make_copy_kernel(const Step& s) {
@@ -40,8 +47,7 @@ Result<std::unique_ptr<Kernel>> Executor::make_gpu_kernel(StepId id, KernelInit 
   const Step& s = program_.steps[id];
   const NodeType& type = graph_.type(s.node);
   if (!uses_device_memory(id)) return cpu_kernel(type)(init);
-  uses_gpus_ = true;
-  ASSIGN_OR_RETURN(Gpu * gpu, runtime_.gpu(s.device));
+  ASSIGN_OR_RETURN(Gpu * gpu, use_gpu(s.device));
   GpuKernel found = devices_.gpus->kernel(type.op, kernel_type(type));
   if (!found.exists) {
     return unimplemented(cat("the CUDA plug-in has no kernel of ", type.op, "(", dtype_tf_name(kernel_type(type)), ")"));

@@ -167,7 +167,7 @@ void Executor::find_branches(size_t first_launch, std::vector<RecordedRun::Part>
 // What recordings keep, and the most that a launch beside them takes, count as scratch; a step does without recordings.
 void Executor::count_recorded_scratch() {
   recorded_bytes_.assign(devices_.size(), {});
-  if (!uses_gpus_ || !records_runs()) return;
+  if (gpus_.empty() || !records_runs()) return;
   std::vector<int64_t> others(devices_.size());
   for (StepId id = 0; id < program_.steps.size(); ++id) {
     const BoundStep& b = bound_[id];
@@ -218,7 +218,7 @@ void Executor::record_runs() {
 }
 
 void Executor::order_gpu_launches() {
-  if (!uses_gpus_ || runtime_.observer || runtime_.gpu_options.sync_every_node) return;
+  if (gpus_.empty() || runtime_.observer || runtime_.gpu_options.sync_every_node) return;
   run_copies_beside();
   if (records_runs()) record_runs();
 }

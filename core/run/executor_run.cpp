@@ -16,11 +16,12 @@ namespace emplace {
 
 Status Executor::run(int64_t step) {
   FlushDenormals flush;
+  const GpuTurn turn(runtime_, gpus_);
   has_run_ = true;
   copy_bytes_ = settled_copy_bytes_;
   Status status = parallel_run_ ? run_in_parallel(step) : run_in_order(step);
   if (!status.ok()) return with_live_set(std::move(status));
-  if (uses_gpus_) RETURN_IF_ERROR(runtime_.wait_for_gpus());
+  RETURN_IF_ERROR(runtime_.wait_for_gpus(gpus_));
   return runtime_.stop.status();
 }
 
@@ -58,7 +59,7 @@ Status Executor::run_observed(const Launch& launch, int64_t step) {
 
 // The members of a collective, which are done together, are shown when the last has run.
 Status Executor::show(const ObservedStep& what, StepId id, std::span<const Tensor> outputs) {
-  if (!uses_gpus_) return runtime_.observer->finished(what, outputs);
+  if (gpus_.empty()) return runtime_.observer->finished(what, outputs);
   const Step& s = program_.steps[id];
   if (s.kind != StepKind::kNode || !is_collective(graph_, s.node)) return show_device(what, id, {outputs.begin(), outputs.end()});
   met_.push_back({what, id, {outputs.begin(), outputs.end()}});
@@ -331,7 +332,10 @@ Status Executor::fetch(size_t i, Tensor& out) {
     ASSIGN_OR_RETURN(out, Tensor::allocate(value.dtype(), value.shape()));
   }
   ASSIGN_OR_RETURN(Gpu * gpu, gpu_of(v));
-  if (gpu) return copy_to_host(*gpu, value.raw(), out);
+  if (gpu) {
+    const GpuTurn turn(runtime_, gpus_);
+    return copy_to_host(*gpu, value.raw(), out);
+  }
   if (value.dtype() == DType::kString) std::copy(value.flat<std::string>().begin(), value.flat<std::string>().end(), out.data<std::string>());
   else if (value.size_bytes() > 0) std::memcpy(out.raw(), value.raw(), value.size_bytes());
   return ok_status();

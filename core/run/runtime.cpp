@@ -50,7 +50,7 @@ std::vector<std::pair<uint32_t, uint64_t>> RandomCounters::drawn() const {
 }
 
 Runtime::Runtime(const DeviceSet& set, uint64_t wanted_seed, const GpuRunOptions& wanted_gpu)
-    : devices(set), gpu_options(wanted_gpu), gpus(set.size()), seed(wanted_seed) {
+    : devices(set), gpu_options(wanted_gpu), gpus(set.size()), gpu_turns(set.size()), seed(wanted_seed) {
   if (seed == 0) seed = (uint64_t{std::random_device{}()} << 32) | std::random_device{}();
   for (DeviceId id = 0; id < set.size(); ++id) {
     const Device& d = set.at(id);
@@ -82,9 +82,15 @@ Result<Gpu*> Runtime::gpu(DeviceId device) {
   return gpus[device].get();
 }
 
-Status Runtime::wait_for_gpus() {
-  for (DeviceId id = 0; id < devices.size(); ++id) {
-    if (!gpus[id]) continue;
+GpuTurn::GpuTurn(Runtime& runtime, std::span<const DeviceId> gpus) : runtime_(runtime), gpus_(gpus) {
+  for (DeviceId id : gpus_) runtime_.gpu_turns[id].lock();
+}
+GpuTurn::~GpuTurn() {
+  for (DeviceId id : gpus_) runtime_.gpu_turns[id].unlock();
+}
+
+Status Runtime::wait_for_gpus(std::span<const DeviceId> which) {
+  for (DeviceId id : which) {
     Status status = gpus[id]->finish(~uint64_t{0});
     if (status.ok()) status = gpus[id]->wait_idle();
     if (!status.ok()) {

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/fair_mutex.h"
 #include "core/device/device.h"
 #include "core/device/device_pool.h"
 #include "core/device/gpu.h"
@@ -55,8 +58,8 @@ struct Runtime {
 
   /// The GPU of kind kCuda, opened at the first call. One thread at a time.
   Result<Gpu*> gpu(DeviceId device);
-  /// Everything that was enqueued on GPUs is done, or has failed.
-  Status wait_for_gpus();
+  /// Everything that was enqueued on these GPUs is done, or has failed.
+  Status wait_for_gpus(std::span<const DeviceId> which);
 
   /// For a node whose own seeds are 0.
   uint64_t seed_of(uint32_t node) const;
@@ -64,6 +67,7 @@ struct Runtime {
   const DeviceSet& devices;
   const GpuRunOptions gpu_options;
   std::vector<std::unique_ptr<Gpu>> gpus;                  // by DeviceId; null: not opened, or none
+  std::deque<FairMutex> gpu_turns;                         // by DeviceId: GpuTurn's
   std::vector<std::unique_ptr<DevicePool>> pools;          // by DeviceId
   std::vector<std::unique_ptr<VariableTable>> variables;   // by DeviceId
   RandomCounters random;
@@ -71,6 +75,21 @@ struct Runtime {
   StepObserver* observer = nullptr;  // may be null
   uint64_t seed;
   StopSignal stop;
+};
+
+/// While alive, no other thread enqueues on these GPUs (ascending), or waits for them: steps of several threads may share one, and
+/// what one of them enqueued would become part of what another records.
+class GpuTurn {
+ public:
+  GpuTurn(Runtime& runtime, std::span<const DeviceId> gpus);
+  ~GpuTurn();
+  GpuTurn(const GpuTurn&) = delete;
+  GpuTurn& operator=(const GpuTurn&) = delete;
+  bool empty() const { return gpus_.empty(); }
+
+ private:
+  Runtime& runtime_;
+  const std::span<const DeviceId> gpus_;
 };
 
 /// While alive, this thread treats denormal floats as zero, as TensorFlow's threads do.

@@ -102,19 +102,21 @@ class SessionImpl final : public Session {
 
   Result<Tensor> variable(NodeId node) override {
     Variable& v = state_of(node);
-    std::lock_guard lock(v.mutex);
     const DeviceId device = placement_.device(node);
-    if (!v.value.valid() || devices_.at(device).kind != DeviceKind::kCuda) return v.value;
+    const GpuTurn turn(runtime_, gpus_of(device));
+    std::lock_guard lock(v.mutex);
+    if (!v.value.valid() || turn.empty()) return v.value;
     ASSIGN_OR_RETURN(Gpu * gpu, runtime_.gpu(device));
     return copy_to_host(*gpu, v.value);
   }
 
   Status set_variable(NodeId node, const Tensor& value) override {
     Variable& v = state_of(node);
-    std::lock_guard lock(v.mutex);
     const DeviceId device = placement_.device(node);
+    const GpuTurn turn(runtime_, gpus_of(device));
+    std::lock_guard lock(v.mutex);
     ASSIGN_OR_RETURN(v.value, runtime_.pools[device]->allocate_persistent(value.dtype(), value.shape()));
-    if (devices_.at(device).kind != DeviceKind::kCuda) return copy_elements(value, v.value), ok_status();
+    if (turn.empty()) return copy_elements(value, v.value), ok_status();
     ASSIGN_OR_RETURN(Gpu * gpu, runtime_.gpu(device));
     return gpu->copy_in(v.value.raw(), value.raw(), value.size_bytes(), Gpu::Lane::kCompute);
   }
@@ -145,6 +147,11 @@ class SessionImpl final : public Session {
     StepThreads threads;
     std::deque<Planned> plans;  // the oldest first
   };
+
+  /// What a variable's turn is of.
+  std::span<const DeviceId> gpus_of(const DeviceId& device) const {
+    return {&device, devices_.at(device).kind == DeviceKind::kCuda ? size_t{1} : 0};
+  }
 
   static void copy_elements(const Tensor& from, Tensor& to) {
     if (from.dtype() == DType::kString) {

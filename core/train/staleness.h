@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "core/train/fair_mutex.h"
+#include "core/base/fair_mutex.h"
 
 namespace emplace {
 

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <thread>
 
-#include "core/train/fair_mutex.h"
+#include "core/base/fair_mutex.h"
 
 namespace emplace {
 

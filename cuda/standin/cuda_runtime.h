@@ -55,6 +55,7 @@ enum cudaError_t {
   cudaErrorStreamCaptureUnsupported = 900,
   cudaErrorStreamCaptureInvalidated = 901,
   cudaErrorStreamCaptureUnjoined = 904,
+  cudaErrorStreamCaptureWrongThread = 908,
 };
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;

@@ -134,6 +134,7 @@ using namespace emplace::standin;
 
 cudaError_t cudaMalloc(void** pointer, size_t bytes) {
   *pointer = nullptr;
+  if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   if (bytes == 0) return cudaSuccess;
   if (!take_memory(bytes)) return cudaErrorMemoryAllocation;
   *pointer = std::malloc(bytes);
@@ -144,7 +145,7 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
 
 cudaError_t cudaFree(void* pointer) {
   if (!pointer) return cudaSuccess;
-  cudaDeviceSynchronize();
+  if (cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) return error;
   size_t bytes = device_memory().remove(pointer);
   if (bytes == 0) return cudaErrorInvalidValue;
   give_back_memory(bytes);
@@ -153,6 +154,7 @@ cudaError_t cudaFree(void* pointer) {
 }
 
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
+  if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   bytes = bytes > 0 ? bytes : 1;
   *pointer = bytes < kLargeBytes ? std::malloc(bytes) : map_large(bytes);
   if (!*pointer) return cudaErrorMemoryAllocation;
@@ -163,7 +165,7 @@ cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
 
 cudaError_t cudaFreeHost(void* pointer) {
   if (!pointer) return cudaSuccess;
-  cudaDeviceSynchronize();
+  if (cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) return error;
   const size_t bytes = page_locked().remove(pointer);
   if (bytes == 0) return cudaErrorInvalidValue;
   if (bytes < kLargeBytes) std::free(pointer);
@@ -171,7 +173,7 @@ cudaError_t cudaFreeHost(void* pointer) {
   return cudaSuccess;
 }
 
-// As the driver does it: pageable memory is read before the call returns, and written before it returns.
+// As the driver does it: pageable memory is read before the call returns, and written before it returns, but for a captured copy.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   if (bytes == 0) return cudaSuccess;
   if (has_device_memory()) {
@@ -181,12 +183,12 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   }
   bool pageable_source = kind == cudaMemcpyHostToDevice && !is_page_locked(from);
   bool pageable_target = kind == cudaMemcpyDeviceToHost && !is_page_locked(to);
-  if (pageable_source) {
+  if (pageable_source && !is_captured(stream)) {
     auto held = std::make_shared<std::vector<char>>(static_cast<const char*>(from), static_cast<const char*>(from) + bytes);
     return enqueue(stream, {[=] { std::memcpy(to, held->data(), bytes); }});
   }
   cudaError_t error = enqueue(stream, {[=] { std::memmove(to, from, bytes); }});
-  return error == cudaSuccess && pageable_target ? cudaStreamSynchronize(stream) : error;
+  return error == cudaSuccess && pageable_target && !is_captured(stream) ? cudaStreamSynchronize(stream) : error;
 }
 
 cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t stream) {

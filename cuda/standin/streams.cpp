@@ -51,6 +51,8 @@ void run_graph(const CUgraph_st& graph) {
   }
 }
 
+thread_local cudaStreamCaptureMode mode_of_thread = cudaStreamCaptureModeGlobal;
+
 void capture_operation(cudaStream_t stream, Operation operation) {
   stream->capture->nodes.push_back({std::move(operation.run), stream->last_nodes});
   stream->last_nodes = {stream->capture->nodes.size() - 1};
@@ -95,12 +97,33 @@ void run_until(const std::function<bool()>& done) {
   }
 }
 
+bool is_captured(cudaStream_t stream) {
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  return s.streams.contains(stream) && stream->capture;
+}
+
+bool breaks_capture() {
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  bool broken = false;
+  for (cudaStream_t stream : s.streams) {
+    if (!stream->capture || mode_of_thread == cudaStreamCaptureModeRelaxed) continue;
+    const bool own = stream->capture->owner == std::this_thread::get_id() && stream->capture->mode != cudaStreamCaptureModeRelaxed;
+    const bool others = stream->capture->mode == cudaStreamCaptureModeGlobal && mode_of_thread == cudaStreamCaptureModeGlobal;
+    if (own || others) stream->capture_broken = broken = true;
+  }
+  return broken;
+}
+
 cudaError_t enqueue(cudaStream_t stream, Operation operation) {
   State& s = state();
   std::lock_guard lock(s.mutex);
   if (!s.streams.contains(stream)) return cudaErrorInvalidValue;  // the legacy stream is not for us
   if (stream->capture_broken) return cudaErrorStreamCaptureInvalidated;
   if (stream->capture) {
+    // CUDA captures it; but nobody wants another thread's work in a recording.
+    if (stream->capture->owner != std::this_thread::get_id()) return cudaErrorStreamCaptureWrongThread;
     capture_operation(stream, std::move(operation));
     return cudaSuccess;
   }
@@ -142,16 +165,15 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   std::lock_guard lock(state().mutex);
   if (!state().streams.contains(stream)) return cudaErrorInvalidValue;
-  if (stream->capture) {
-    stream->capture_broken = true;
-    return cudaErrorStreamCaptureUnsupported;
-  }
+  if (stream->capture) stream->capture_broken = true;
+  if (stream->capture || emplace::standin::breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   emplace::standin::run_until([&] { return stream->queue.empty(); });
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSynchronize() {
   std::lock_guard lock(state().mutex);
+  if (emplace::standin::breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   emplace::standin::run_until([] { return !emplace::standin::any_queued(); });
   return cudaSuccess;
 }
@@ -195,28 +217,33 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  if (event->graph) return cudaErrorStreamCaptureUnsupported;
+  if (event->graph || emplace::standin::breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   emplace::standin::run_until([&] { return event->reached >= event->recorded; });
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   std::lock_guard lock(state().mutex);
   if (stream->capture) return cudaErrorStreamCaptureUnsupported;
   stream->capture = new CUgraph_st;
+  stream->capture->owner = std::this_thread::get_id();
+  stream->capture->mode = mode;
   stream->capture_origin = true;
   stream->last_nodes.clear();
   return cudaSuccess;
 }
 
-// Nothing is unsafe here, whatever the mode.
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  std::swap(*mode, emplace::standin::mode_of_thread);
+  return cudaSuccess;
+}
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   std::lock_guard lock(state().mutex);
   *graph = nullptr;
   if (!stream->capture || !stream->capture_origin) return cudaErrorInvalidValue;
   CUgraph_st* captured = stream->capture;
+  if (captured->mode != cudaStreamCaptureModeRelaxed && captured->owner != std::this_thread::get_id()) return cudaErrorStreamCaptureWrongThread;
   bool broken = false, joined = true;
   // Whatever a stream did last must come before the end of the origin.
   std::vector<uint8_t> before(captured->nodes.size());

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace emplace::standin {
@@ -23,6 +24,10 @@ struct Operation {
 /// Runs or queues an operation, or notes it in the graph that the stream is captured into. InvalidValue for the
 /// stream of a broken capture.
 cudaError_t enqueue(cudaStream_t stream, Operation operation);
+bool is_captured(cudaStream_t stream);
+/// Must this thread not make calls that might wait for what is captured? As CUDA has it: while it captures itself, or another thread
+/// does in the global mode, unless it says that its calls are relaxed. One that it makes all the same breaks the capture.
+bool breaks_capture();
 /// Runs whatever is ready, in drawn order, until `done`. Deadlock ends the process with a message.
 void run_until(const std::function<bool()>& done);
 
@@ -41,6 +46,8 @@ struct CUgraph_st {
     std::vector<size_t> after;
   };
   std::vector<Node> nodes;
+  std::thread::id owner;
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
 };
 
 struct CUgraphExec_st {

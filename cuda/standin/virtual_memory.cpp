@@ -10,6 +10,7 @@
 #include "cuda/standin/cuda.h"
 #include "cuda/standin/machine.h"
 #include "cuda/standin/memory.h"
+#include "cuda/standin/streams.h"
 #include "cuda/standin/standin.h"
 
 namespace {
@@ -82,7 +83,7 @@ CUresult cuMemAddressFree(CUdeviceptr range, size_t bytes) {
 }
 
 CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const CUmemAllocationProp*, unsigned long long) {
-  if (bytes == 0 || bytes % kPage != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (bytes == 0 || bytes % kPage != 0 || emplace::standin::breaks_capture()) return CUDA_ERROR_INVALID_VALUE;
   if (!emplace::standin::take_memory(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   std::lock_guard lock(mutex);
   *handle = next_handle++;
@@ -100,6 +101,7 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
 }
 
 CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t, CUmemGenericAllocationHandle, unsigned long long) {
+  if (emplace::standin::breaks_capture()) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard lock(mutex);
   if (!emplace::standin::map_spoiled(pointer(at), bytes)) return CUDA_ERROR_INVALID_VALUE;
   note_mapped(at, at + bytes);
@@ -107,6 +109,7 @@ CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t, CUmemGenericAllocationHa
 }
 
 CUresult cuMemUnmap(CUdeviceptr at, size_t bytes) {
+  if (emplace::standin::breaks_capture()) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard lock(mutex);
   note_unmapped(at, at + bytes);
   void* gone = mmap(pointer(at), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);

@@ -5,81 +5,33 @@
 
 #include "cuda/backend.h"
 #include "cuda/standin/standin.h"
-#include "tests/unit/run/run_case.h"
+#include "tests/cuda/gpu_case.h"
 
 namespace emplace::cuda::testing {
 namespace {
 
 using emplace::testing::f32;
 using emplace::testing::floats;
-using emplace::testing::RunCase;
-
-constexpr DeviceId kGpu0 = 1, kGpu1 = 2;
 
 /// A GPU that forgets to wait in one lane, but for the first `kept` times.
-class Forgetful final : public Gpu {
+class Forgetful final : public ForwardingGpu {
  public:
-  Forgetful(std::unique_ptr<Gpu> gpu, Lane lane, int kept) : gpu_(std::move(gpu)), lane_(lane), kept_(kept) {}
+  Forgetful(std::unique_ptr<Gpu> gpu, Lane lane, int kept) : ForwardingGpu(std::move(gpu)), lane_(lane), kept_(kept) {}
   Status wait_for(GpuEvent& event, Lane lane) override { return lane == lane_ && kept_-- <= 0 ? ok_status() : gpu_->wait_for(event, lane); }
-  Status copy_peer(void* to, Gpu& other, const void* from, size_t bytes, Lane lane) override {
-    return gpu_->copy_peer(to, *static_cast<Forgetful&>(other).gpu_, from, bytes, lane);
-  }
-
-  int64_t page_bytes() const override { return gpu_->page_bytes(); }
-  Result<std::byte*> reserve(int64_t bytes) override { return gpu_->reserve(bytes); }
-  void release(std::byte* range, int64_t bytes) override { gpu_->release(range, bytes); }
-  Status map(std::byte* at, int64_t bytes) override { return gpu_->map(at, bytes); }
-  Status unmap(std::byte* at, int64_t bytes) override { return gpu_->unmap(at, bytes); }
-  Status activate() override { return gpu_->activate(); }
-  void* stream(Lane lane) override { return gpu_->stream(lane); }
-  void* kernel_state() override { return gpu_->kernel_state(); }
-  Status copy_in(void* to, const void* from, size_t bytes, Lane lane) override { return gpu_->copy_in(to, from, bytes, lane); }
-  Result<uint64_t> copy_out(void* to, const void* from, size_t bytes, Lane lane) override { return gpu_->copy_out(to, from, bytes, lane); }
-  Status finish(uint64_t ticket) override { return gpu_->finish(ticket); }
-  Result<std::unique_ptr<GpuEvent>> make_event() override { return gpu_->make_event(); }
-  Status record(GpuEvent& event, Lane lane) override { return gpu_->record(event, lane); }
-  Status wait_idle() override { return gpu_->wait_idle(); }
-  Status begin_recording() override { return gpu_->begin_recording(); }
-  Result<std::unique_ptr<GpuRecording>> end_recording() override { return gpu_->end_recording(); }
 
  private:
-  std::unique_ptr<Gpu> gpu_;
   Lane lane_;
   int kept_;
 };
 
-class ForgetfulBackend final : public GpuBackend {
+class ForgetfulBackend final : public ForwardingBackend {
  public:
   explicit ForgetfulBackend(Gpu::Lane lane, int kept = 0) : lane_(lane), kept_(kept) {}
-  Result<std::unique_ptr<Gpu>> open(const GpuOptions& options) override {
-    ASSIGN_OR_RETURN(auto gpu, backend_.open(options));
-    return std::unique_ptr<Gpu>(std::make_unique<Forgetful>(std::move(gpu), lane_, kept_));
-  }
-  Result<std::vector<PhysicalGpu>> enumerate() override { return backend_.enumerate(); }
-  bool peers(int a, int b) override { return backend_.peers(a, b); }
-  GpuKernel kernel(std::string_view op, DType type) const override { return backend_.kernel(op, type); }
-  std::vector<std::pair<std::string_view, DTypeSet>> kernels() const override { return backend_.kernels(); }
 
  private:
-  CudaBackend backend_;
+  std::unique_ptr<Gpu> wrap(std::unique_ptr<Gpu> gpu) override { return std::make_unique<Forgetful>(std::move(gpu), lane_, kept_); }
   Gpu::Lane lane_;
   int kept_;
-};
-
-/// Two logical GPUs on the stand-in's card.
-struct GpuCase : RunCase {
-  explicit GpuCase(GpuBackend& backend, int64_t memory = int64_t{64} << 20) : RunCase(2, memory) {
-    devices.gpus = &backend;
-    devices.physical_gpus = backend.enumerate().take();
-    for (Device& d : devices.devices) {
-      if (d.type != "GPU") continue;
-      d.kind = DeviceKind::kCuda;
-      d.physical_gpu = 0;
-    }
-  }
-  Endpoint binary(std::string op, Endpoint a, Endpoint b, DeviceId device) {
-    return add({std::move(op), {a, b}, {}, {DType::kFloat}, {}, {}, device});
-  }
 };
 
 /// Values that go to and fro between both GPUs and the host, in memory that is used again and again.
@@ -249,9 +201,9 @@ TEST_CASE("branches take no memory that a limit does not leave") {
 
 /// Notes what one thread does to two GPUs, in its order: "run 1" for a launch on GPU:1, "mark 0" for an event in GPU:0's compute
 /// lane, "wait 0" where the host waits for a copy from GPU:0.
-class Noting final : public Gpu {
+class Noting final : public ForwardingGpu {
  public:
-  Noting(std::unique_ptr<Gpu> gpu, int number, std::vector<std::string>& notes) : gpu_(std::move(gpu)), number_(number), notes_(notes) {}
+  Noting(std::unique_ptr<Gpu> gpu, int number, std::vector<std::string>& notes) : ForwardingGpu(std::move(gpu)), number_(number), notes_(notes) {}
   Status activate() override { return note("run"), gpu_->activate(); }
   Status record(GpuEvent& event, Lane lane) override {
     if (lane == Lane::kCompute) note("mark");
@@ -259,45 +211,18 @@ class Noting final : public Gpu {
   }
   Status finish(uint64_t ticket) override { return note("wait"), gpu_->finish(ticket); }
 
-  int64_t page_bytes() const override { return gpu_->page_bytes(); }
-  Result<std::byte*> reserve(int64_t bytes) override { return gpu_->reserve(bytes); }
-  void release(std::byte* range, int64_t bytes) override { gpu_->release(range, bytes); }
-  Status map(std::byte* at, int64_t bytes) override { return gpu_->map(at, bytes); }
-  Status unmap(std::byte* at, int64_t bytes) override { return gpu_->unmap(at, bytes); }
-  void* stream(Lane lane) override { return gpu_->stream(lane); }
-  void* kernel_state() override { return gpu_->kernel_state(); }
-  Status copy_in(void* to, const void* from, size_t bytes, Lane lane) override { return gpu_->copy_in(to, from, bytes, lane); }
-  Result<uint64_t> copy_out(void* to, const void* from, size_t bytes, Lane lane) override { return gpu_->copy_out(to, from, bytes, lane); }
-  Status copy_peer(void* to, Gpu& other, const void* from, size_t bytes, Lane lane) override {
-    return gpu_->copy_peer(to, *static_cast<Noting&>(other).gpu_, from, bytes, lane);
-  }
-  Result<std::unique_ptr<GpuEvent>> make_event() override { return gpu_->make_event(); }
-  Status wait_for(GpuEvent& event, Lane lane) override { return gpu_->wait_for(event, lane); }
-  Status wait_idle() override { return gpu_->wait_idle(); }
-  Status begin_recording() override { return gpu_->begin_recording(); }
-  Result<std::unique_ptr<GpuRecording>> end_recording() override { return gpu_->end_recording(); }
-
  private:
   void note(std::string what) { notes_.push_back(what + " " + std::to_string(number_)); }
-  std::unique_ptr<Gpu> gpu_;
   int number_;
   std::vector<std::string>& notes_;
 };
 
-class NotingBackend final : public GpuBackend {
+class NotingBackend final : public ForwardingBackend {
  public:
-  Result<std::unique_ptr<Gpu>> open(const GpuOptions& options) override {
-    ASSIGN_OR_RETURN(auto gpu, backend_.open(options));
-    return std::unique_ptr<Gpu>(std::make_unique<Noting>(std::move(gpu), opened_++, notes));
-  }
-  Result<std::vector<PhysicalGpu>> enumerate() override { return backend_.enumerate(); }
-  bool peers(int a, int b) override { return backend_.peers(a, b); }
-  GpuKernel kernel(std::string_view op, DType type) const override { return backend_.kernel(op, type); }
-  std::vector<std::pair<std::string_view, DTypeSet>> kernels() const override { return backend_.kernels(); }
   std::vector<std::string> notes;
 
  private:
-  CudaBackend backend_;
+  std::unique_ptr<Gpu> wrap(std::unique_ptr<Gpu> gpu) override { return std::make_unique<Noting>(std::move(gpu), opened_++, notes); }
   int opened_ = 0;
 };
 

@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/train/fair_mutex.h"
+#include "core/base/fair_mutex.h"
 
 namespace emplace {
 
