@@ -1,9 +1,12 @@
 #include "core/device/gpu_plugin.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
+#include <fstream>
 #include <mutex>
 
 #include "core/base/cat.h"
@@ -31,7 +34,24 @@ std::string file_beside_program() {
   return {};
 }
 
+/// dlopen() looks at no more than the beginning; the process dies of what a file that was cut off lacks.
+bool is_cut_off(const std::string& file) {
+  std::ifstream in(file, std::ios::binary | std::ios::ate);
+  const auto size = static_cast<uint64_t>(std::max<std::streamoff>(0, in.tellg()));
+  Elf64_Ehdr header{};
+  in.seekg(0);
+  if (!in.read(reinterpret_cast<char*>(&header), sizeof header) || !std::equal(ELFMAG, ELFMAG + SELFMAG, header.e_ident)) return false;
+  for (uint64_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr part{};
+    in.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof part));
+    if (!in.read(reinterpret_cast<char*>(&part), sizeof part)) return true;
+    if (part.p_type == PT_LOAD && (part.p_offset > size || part.p_filesz > size - part.p_offset)) return true;
+  }
+  return false;
+}
+
 Result<GpuBackend*> open_plugin(const std::string& file) {
+  if (is_cut_off(file)) return unavailable(cat("the CUDA plug-in cannot be loaded: ", file, " is cut off"));
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) return unavailable(cat("the CUDA plug-in cannot be loaded: ", dlerror()));
   auto info_of = reinterpret_cast<const GpuPluginInfo* (*)()>(dlsym(library, kGpuPluginSymbol));
@@ -55,6 +75,7 @@ Result<GpuBackend*> load_gpu_plugin(const char* (*environment)(const char*)) {
     return unavailable(cat("no NVIDIA driver on this machine", file.empty() ? cat(" and no CUDA plug-in (", kGpuPluginFile, ") beside emplace") : ""));
   }
   if (file.empty()) return unavailable(cat("no CUDA plug-in (", kGpuPluginFile, ") beside emplace"));
+  if (file.find('/') == std::string::npos) file.insert(0, "./");  // else dlopen() looks for it elsewhere
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   return open_plugin(file);
