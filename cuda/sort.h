@@ -13,12 +13,15 @@ struct Sorted {
   const int32_t* place() const { return order.data<int32_t>(); }
 };
 
-/// What sort_keys() takes beside the keys, and these.
+/// What sort_keys() takes beside the keys, and these. What is sorted is no more than half of it.
 int64_t sort_scratch_bytes(int64_t n);
 
 /// Sorts n keys by their lowest `bits` bits, ascending; equal ones stay in order. `keys` (device memory) is used up.
 /// Unimplemented from 2^31 keys on.
 Result<Sorted> sort_keys(KernelContext& c, Tensor keys, int64_t n, int bits);
+
+/// Sorts indices of rows, each of which takes the place of a key; those out of range become `rows`, behind all others.
+Result<Sorted> sort_rows(KernelContext& c, const Tensor& indices, int64_t rows);
 
 /// counts[i] becomes the sum of those before it; the sum of all is written behind the last: counts has n + 1 entries.
 Status exclusive_sums(KernelContext& c, uint32_t* counts, int64_t n);

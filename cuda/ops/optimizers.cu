@@ -7,6 +7,7 @@
 #include "core/ops/locked_variables.h"
 #include "core/ops/update_formulas.h"
 #include "cuda/moving.h"
+#include "cuda/sort.h"
 #include "cuda/typed.h"
 
 namespace emplace::cuda {
@@ -93,23 +94,21 @@ struct By {
 };
 
 /// A thread makes one element of a row, for all slices of that row, in their order; that of the row's first slice does it.
-template <template <class> class Formula, class T, class Index>
-__global__ void update_rows_kernel(UpdateArgs<T> args, const Index* indices, int64_t slices, int64_t rows, int64_t row) {
+template <template <class> class Formula, class T>
+__global__ void update_rows_kernel(UpdateArgs<T> args, const uint64_t* keys, const int32_t* places, int64_t slices, int64_t rows, int64_t row) {
   using W = Wide<T>;
   W scalars[kMaxScalars];
   for (int i = 0; i < kMaxScalars; ++i) scalars[i] = i < args.scalars ? widen(*args.scalar[i]) : W(0);
   const Formula<W> formula(scalars, args.flag);
   for (int64_t i = thread_index(); i < args.n; i += thread_count()) {
-    const int64_t slice = i / row, at = int64_t{indices[slice]};
-    bool first = at >= 0 && at < rows;
-    for (int64_t s = 0; s < slice && first; ++s) first = int64_t{indices[s]} != at;
-    if (!first) continue;
-    T* const var = args.variable[0] + at * row + i % row;
-    T* const accum = args.variable[1] + at * row + i % row;
-    for (int64_t s = slice; s < slices; ++s) {
-      if (int64_t{indices[s]} != at) continue;
+    const int64_t first = i / row, column = i % row;
+    const uint64_t key = keys[first];
+    if (key >= static_cast<uint64_t>(rows) || (first > 0 && keys[first - 1] == key)) continue;
+    T* const var = args.variable[0] + static_cast<int64_t>(key) * row + column;
+    T* const accum = args.variable[1] + static_cast<int64_t>(key) * row + column;
+    for (int64_t s = first; s < slices && keys[s] == key; ++s) {
       W v = widen(*var), a = widen(*accum);
-      formula(widen(args.gradient[s * row + i % row]), v, a);
+      formula(widen(args.gradient[places[s] * row + column]), v, a);
       *var = narrow<T>(v);
       *accum = narrow<T>(a);
     }
@@ -127,6 +126,11 @@ struct RowsBy {
       inputs_.assign(F::kInputs.begin(), F::kInputs.end());
       inputs_.push_back("indices");
     }
+    Status prepare(KernelContext& c) override {
+      slices_ = c.input(c.num_inputs() - 1).num_elements();
+      return ok_status();
+    }
+    Workspace workspace() const override { return {sort_scratch_bytes(slices_)}; }
     Status run(KernelContext& c) override {
       const int last = c.num_inputs() - 1;
       UpdateArgs<T> args;
@@ -137,22 +141,23 @@ struct RowsBy {
       const Shape shape = variables[0].value.shape();
       RETURN_IF_ERROR(check_gradient_rows(shape, c.input(F::kGradient).shape(), c.input(last).shape()));
       RETURN_IF_ERROR(args.take_operands(c, variables, F::kVariables, F::kGradient));
-      RETURN_IF_ERROR(c.input(last).dtype() == DType::kInt32 ? enqueue<int32_t>(c, args, last, shape) : enqueue<int64_t>(c, args, last, shape));
+      RETURN_IF_ERROR(enqueue(c, args, c.input(last), shape));
       if (c.num_outputs() > 0) c.forward_output(0, c.input(0));
       return ok_status();
     }
 
    private:
-    template <class Index>
-    static Status enqueue(KernelContext& c, const UpdateArgs<T>& args, int last, const Shape& shape) {
+    static Status enqueue(KernelContext& c, const UpdateArgs<T>& args, const Tensor& indices, const Shape& shape) {
+      const int64_t slices = indices.num_elements(), rows = shape.dim(0);
       if (args.n == 0) return ok_status();
-      const int64_t slices = c.input(last).num_elements();
-      return launch(Barriers::kNone, update_rows_kernel<Formula, T, Index>, grid_for(args.n), kThreads, 0, stream_of(c), args, c.in<Index>(last), slices,
-                    shape.dim(0), args.n / slices);
+      ASSIGN_OR_RETURN(const Sorted sorted, sort_rows(c, indices, rows));
+      return launch(Barriers::kNone, update_rows_kernel<Formula, T>, grid_for(args.n), kThreads, 0, stream_of(c), args, sorted.key(), sorted.place(),
+                    slices, rows, args.n / slices);
     }
 
     bool flag_;
     std::vector<const char*> inputs_;
+    int64_t slices_ = 0;
   };
 };
 

@@ -49,12 +49,6 @@ __global__ void tuple_keys_kernel(Tuples tuples, uint64_t* keys, int64_t n, uint
     keys[t] = at < 0 ? none : static_cast<uint64_t>(at / tuples.slice);
   }
 }
-__global__ void index_keys_kernel(Indices indices, uint64_t* keys, int64_t n, uint64_t none) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    const int64_t at = indices.at(i);
-    keys[i] = at < 0 || static_cast<uint64_t>(at) >= none ? none : static_cast<uint64_t>(at);
-  }
-}
 
 /// Rows of `updates`, to be combined into rows of an output.
 struct Rows {
@@ -97,10 +91,7 @@ Result<Rows> rows_at(KernelContext& c, const NdIndex& index, int64_t elements) {
 }
 Result<Rows> rows_at(KernelContext& c, const Tensor& indices, int64_t rows, int64_t slice) {
   Rows r{{}, indices.num_elements(), rows, slice};
-  ASSIGN_OR_RETURN(Tensor keys, c.allocate_scratch(DType::kUInt64, Shape{r.count}));
-  RETURN_IF_ERROR(launch(Barriers::kNone, index_keys_kernel, grid_for(r.count), kThreads, 0, stream_of(c), Indices(indices), keys.data<uint64_t>(),
-                         r.count, static_cast<uint64_t>(rows)));
-  ASSIGN_OR_RETURN(r.sorted, sort_keys(c, std::move(keys), r.count, bits_below(static_cast<uint64_t>(rows) + 1)));
+  ASSIGN_OR_RETURN(r.sorted, sort_rows(c, indices, rows));
   return r;
 }
 
@@ -167,6 +158,12 @@ class ScatterRows final : public Kernel {
  public:
   explicit ScatterRows(const KernelInit& init)
       : combine_(init.op.ends_with("ScatterUpdate") ? Combine::kAssign : init.op.ends_with("ScatterSub") ? Combine::kSubtract : Combine::kAdd) {}
+  /// The variable may not be known yet, how many rows of it change is.
+  Status prepare(KernelContext& c) override {
+    indices_ = c.input(1).num_elements();
+    return ok_status();
+  }
+  Workspace workspace() const override { return {sort_scratch_bytes(indices_)}; }
   Status run(KernelContext& c) override {
     Variable& v = c.variable(0);
     const Tensor &indices = c.input(1), &updates = c.input(2);
@@ -197,6 +194,7 @@ class ScatterRows final : public Kernel {
 
  private:
   Combine combine_;
+  int64_t indices_ = 0;
 };
 
 Combine combination_of(std::string_view op) {
