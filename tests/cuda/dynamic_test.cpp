@@ -29,7 +29,7 @@ TEST_CASE("places of what is not zero") {
 
 TEST_CASE("distinct values: all equal, all different, more than a tile") {
   for (DType t : types_of("Unique")) {
-    for (int64_t n : {0, 1, 257, 2049}) {
+    for (int64_t n : {0, 1, 257, 2048, 2049}) {
       for (double reach : {0.4, 3.0, 100.0}) {
         for (DType index : {DType::kInt32, DType::kInt64}) {
           INFO(dtype_name(t) << ", " << n << " within " << reach);
