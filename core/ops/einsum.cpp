@@ -1,6 +1,8 @@
 // Einsum of one or two operands: each is brought into the order that one matrix product per batch entry wants, the
 // product into the order that the output wants.
 #include <algorithm>
+#include <initializer_list>
+#include <optional>
 
 #include "core/base/cat.h"
 #include "core/base/scratch_vector.h"
@@ -51,10 +53,32 @@ int64_t stride_of(const Labels& labels, const Shape& shape, Label label, int64_t
   return sum;
 }
 
+/// Every label once. With one operand, what the output has is `left`, the rest `summed`; with two, the labels of both and the
+/// output number the products, and the others of both are summed in them.
+struct Parts {
+  explicit Parts(const EinsumDims& dims);
+  Labels batch, left, right, summed;
+};
+
+Parts::Parts(const EinsumDims& dims) {
+  const bool two = dims.inputs.size() == 2;
+  auto sort_in = [&](const Labels& mine, const Labels* other, Labels& own) {
+    for (Label label : mine) {
+      const bool kept = has(dims.output, label), shared = other && has(*other, label);
+      Labels& list = !kept ? summed : shared ? batch : own;
+      if (!has(list, label)) list.push_back(label);
+    }
+  };
+  sort_in(dims.inputs[0], two ? &dims.inputs[1] : nullptr, left);
+  if (two) sort_in(dims.inputs[1], &dims.inputs[0], right);
+}
+
 class Einsum final : public Kernel {
  public:
   explicit Einsum(const KernelInit& init)
       : type_(init.attrs.type("T")), equation_(EinsumEquation::parse(init.attrs.text("equation"))) {}
+  Status prepare(KernelContext& c) override;
+  Workspace workspace() const override { return workspace_; }
   Status run(KernelContext& c) override;
 
  private:
@@ -67,7 +91,50 @@ class Einsum final : public Kernel {
   DType type_;
   Result<EinsumEquation> equation_;
   MatrixProduct product_;
+  Workspace workspace_;
 };
+
+Result<EinsumDims> dims_of(const KernelContext& c, const EinsumEquation& equation) {
+  ScratchVector<Shape> operands;
+  for (int i = 0; i < c.num_inputs(); ++i) operands.push_back(c.input(i).shape());
+  return EinsumDims::of(equation, operands);
+}
+
+Status Einsum::prepare(KernelContext& c) {
+  workspace_ = {};
+  if (!equation_.ok()) return equation_.status();
+  ASSIGN_OR_RETURN(EinsumDims dims, dims_of(c, *equation_));
+  const Parts parts(dims);
+  bool countable = true;
+  auto elements = [&](std::initializer_list<const Labels*> lists) {
+    Labels all;
+    for (const Labels* list : lists) add_all(all, *list);
+    const std::optional<int64_t> count = dims.shape(all).checked_num_elements();
+    countable &= count.has_value();
+    return count.value_or(0);
+  };
+  auto add = [&](int64_t count) {
+    constexpr int64_t kUnit = 256;  // pools hand out multiples of it
+    workspace_.scratch += (std::max<int64_t>(count * static_cast<int64_t>(storage_size(type_)), 1) + kUnit - 1) / kUnit * kUnit;
+  };
+  const int64_t m = elements({&parts.left}), n = elements({&parts.right}), k = elements({&parts.summed});
+  if (c.num_inputs() == 2) {
+    add(elements({&parts.batch, &parts.left, &parts.summed}));
+    add(elements({&parts.batch, &parts.summed, &parts.right}));
+    add(elements({&parts.batch, &parts.left, &parts.right}));
+    product_.prepare(type_, {m, n, k, false, false, false, false});
+  } else {
+    add(elements({&parts.summed, &parts.left}));
+    if (!parts.summed.empty()) add(k), add(m);
+    product_.prepare(type_, {1, m, k, false, false, false, false});
+  }
+  if (!countable) workspace_ = {};  // run() says so
+  if (!countable || (c.num_inputs() == 1 && parts.summed.empty()) || (c.parallel_ && c.parallel_->mover())) return ok_status();
+  const Workspace product = product_.workspace();
+  workspace_.scratch += product.scratch;
+  workspace_.kept = product.kept;
+  return ok_status();
+}
 
 Result<Tensor> Einsum::arrange(KernelContext& c, const EinsumDims& dims, const Tensor& tensor, const Labels& labels, const Labels& order) {
   Shape shape = dims.shape(order);
@@ -86,37 +153,24 @@ Result<Tensor> Einsum::arrange(KernelContext& c, const EinsumDims& dims, const T
 
 // One operand: what the output does not have is summed, as a product with a row of ones.
 Status Einsum::sum_alone(KernelContext& c, const EinsumDims& dims, Tensor& sum, Labels& order) {
-  Labels summed, kept;
-  for (Label label : dims.inputs[0]) {
-    Labels& list = has(dims.output, label) ? kept : summed;
-    if (!has(list, label)) list.push_back(label);
-  }
+  const Parts parts(dims);
+  const Labels &summed = parts.summed, &kept = parts.left;
   Labels all = summed;
   add_all(all, kept);
   ASSIGN_OR_RETURN(sum, arrange(c, dims, c.input(0), dims.inputs[0], all));
   order = kept;
   if (summed.empty()) return ok_status();
-  int64_t n = dims.shape(kept).num_elements(), k = dims.shape(summed).num_elements();
-  ASSIGN_OR_RETURN(Tensor ones, c.allocate_scratch(type_, Shape{k}));
+  ASSIGN_OR_RETURN(Tensor ones, c.allocate_scratch(type_, Shape{dims.shape(summed).num_elements()}));
   fill_ones(c, ones);
   ASSIGN_OR_RETURN(Tensor result, c.allocate_scratch(type_, dims.shape(kept)));
-  product_.prepare(type_, {1, n, k, false, false, false, false});
   RETURN_IF_ERROR(product_.run(c, ones.raw(), sum.raw(), result.raw()));
   sum = result;
   return ok_status();
 }
 
-// Two operands: the labels of both and the output number the products, the others of both are summed in them.
 Status Einsum::multiply(KernelContext& c, const EinsumDims& dims, Tensor& product, Labels& order) {
-  Labels batch, summed, left, right;
-  auto sort_in = [&](const Labels& mine, const Labels& other, Labels& own) {
-    for (Label label : mine) {
-      Labels& list = has(other, label) || !has(dims.output, label) ? (has(dims.output, label) ? batch : summed) : own;
-      if (!has(list, label)) list.push_back(label);
-    }
-  };
-  sort_in(dims.inputs[0], dims.inputs[1], left);
-  sort_in(dims.inputs[1], dims.inputs[0], right);
+  const Parts parts(dims);
+  const Labels &batch = parts.batch, &left = parts.left, &right = parts.right, &summed = parts.summed;
   Labels a_order = batch, b_order = batch;
   add_all(a_order, left), add_all(a_order, summed);
   add_all(b_order, summed), add_all(b_order, right);
@@ -126,7 +180,6 @@ Status Einsum::multiply(KernelContext& c, const EinsumDims& dims, Tensor& produc
   ASSIGN_OR_RETURN(Tensor b, arrange(c, dims, c.input(1), dims.inputs[1], b_order));
   ASSIGN_OR_RETURN(product, c.allocate_scratch(type_, dims.shape(order)));
   int64_t m = dims.shape(left).num_elements(), n = dims.shape(right).num_elements(), k = dims.shape(summed).num_elements();
-  product_.prepare(type_, {m, n, k, false, false, false, false});
   for (int64_t i = 0; product.num_elements() > 0 && i < dims.shape(batch).num_elements(); ++i) {
     RETURN_IF_ERROR(product_.run(c, element_at(a, i * m * k), element_at(b, i * k * n), element_at(product, i * m * n)));
   }
@@ -150,9 +203,7 @@ Status Einsum::write(KernelContext& c, const EinsumDims& dims, const Tensor& pro
 
 Status Einsum::run(KernelContext& c) {
   if (!equation_.ok()) return equation_.status();
-  ScratchVector<Shape> operands;
-  for (int i = 0; i < c.num_inputs(); ++i) operands.push_back(c.input(i).shape());
-  ASSIGN_OR_RETURN(EinsumDims dims, EinsumDims::of(*equation_, operands));
+  ASSIGN_OR_RETURN(EinsumDims dims, dims_of(c, *equation_));
   RETURN_IF_ERROR(ensure_output(c, 0, dims.shape(dims.output)));
   Tensor product;
   Labels order;

@@ -219,6 +219,13 @@ class MirrorPadGrad final : public Kernel {
  public:
   explicit MirrorPadGrad(const KernelInit& init) : skip_(init.attrs.text("mode") == "REFLECT" ? 1 : 0) {}
 
+  Status prepare(KernelContext& c) override {
+    constexpr int64_t kUnit = 256;  // pools hand out multiples of it
+    const int64_t bytes = c.input(0).num_elements() * static_cast<int64_t>(storage_size(c.input(0).dtype()));
+    folded_bytes_ = (bytes + kUnit - 1) / kUnit * kUnit;
+    return ok_status();
+  }
+  Workspace workspace() const override { return {folded_bytes_}; }
   Status run(KernelContext& c) override {
     const Tensor &in = c.input(0), &paddings = c.input(1);
     ASSIGN_OR_RETURN(Shape shape, unpadded_shape(in.shape(), paddings));
@@ -242,7 +249,7 @@ class MirrorPadGrad final : public Kernel {
   }
 
  private:
-  int64_t skip_;
+  int64_t skip_, folded_bytes_ = 0;
 };
 
 // dx is the inside of dy; the value of the border has no gradient.

@@ -247,18 +247,21 @@ bool Executor::inputs_known(const Step& s) const {
 }
 
 // Steps whose inputs are found anew each time (variables, mostly) prepare when they run, but shapes are known by now, and a
-// kernel's workspace hangs on nothing else. On a GPU that goes for outputs that only their elements size, too.
+// kernel's workspace hangs on nothing else. On a GPU that goes for outputs that only their elements size, too, and for updates of
+// variables, whose handles are not there yet.
 void Executor::rehearse(StepId id) {
   const Step& s = program_.steps[id];
   if (plan_.modes[id] == StepMode::kDynamic && !(s.kind == StepKind::kNode && on_cuda(s.device) && inputs_known(s))) return;
   if (s.kind != StepKind::kNode || s.may_be_dead || s.in_loop) return;
   const NodeType& type = graph_.type(s.node);
-  if (!type.signature || type.signature->is_stateful) return;
+  if (!type.signature || (type.signature->is_stateful && !on_cuda(s.device))) return;
   KernelContext& c = bound_[id].context;
   bool numbers = true;
   auto show = [&](std::span<const ValueId> values, std::span<const DType> types, std::span<Tensor> operands) {
     for (size_t i = 0; i < values.size(); ++i) {
-      numbers &= !is_ref(types[i]) && kNumbersAndBool.has(types[i]);
+      const bool handle = is_ref(types[i]) || types[i] == DType::kResource;
+      if (handle && on_cuda(s.device)) continue;
+      numbers &= !handle && kNumbersAndBool.has(types[i]);
       const Shape& shape = plan_.values[values[i]].shape;
       if (numbers) operands[i] = values_[values[i]].valid() ? values_[values[i]] : Tensor::wrap(types[i], shape.fully_known() ? shape : Shape{0}, nullptr);
     }

@@ -197,7 +197,7 @@ class FilterGradient final : public Kernel {
     return library_.choose(shape_, layout_);
   }
   Workspace workspace() const override {
-    return library_.workspace(partial_elements() * static_cast<int64_t>(sizeof(Wide<T>)));
+    return library_.workspace(scratch_bytes(partial_elements() * static_cast<int64_t>(sizeof(Wide<T>))));
   }
   Status run(KernelContext& c) override {
     using W = Wide<T>;

@@ -192,6 +192,12 @@ template <class E>
 class DynamicPartition final : public Kernel {
  public:
   explicit DynamicPartition(const KernelInit&) {}
+  Status prepare(KernelContext& c) override {
+    const int64_t n = c.input(1).num_elements();
+    workspace_ = std::max(sort_scratch_bytes(n), scratch_bytes(8 * n, 4 * n, 8 * (c.num_outputs() + 1)));
+    return ok_status();
+  }
+  Workspace workspace() const override { return {workspace_}; }
   Status run(KernelContext& c) override {
     const Tensor &data = c.input(0), &partitions = c.input(1);
     ASSIGN_OR_RETURN(const Shape slice, partition_slice(data.shape(), partitions.shape()));
@@ -226,6 +232,7 @@ class DynamicPartition final : public Kernel {
     CUDA_TRY(cudaStreamSynchronize(stream_of(c)));
     return ok_status();
   }
+  int64_t workspace_ = 0;
 };
 
 /// Largest first, NaN last.

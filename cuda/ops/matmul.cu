@@ -70,7 +70,7 @@ class MatMul final : public Kernel {
     ASSIGN_OR_RETURN(batches_, plan_broadcast<2>({&a, &b}, all));
     return choose_library();
   }
-  Workspace workspace() const override { return {library_ ? static_cast<int64_t>(library_->workspace_bytes()) : 0}; }
+  Workspace workspace() const override { return {library_ ? scratch_bytes(library_->workspace_bytes()) : 0}; }
 
   Status run(KernelContext& c) override {
     if (c.output(0).num_elements() == 0) return ok_status();

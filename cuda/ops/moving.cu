@@ -162,7 +162,10 @@ Status with_mover(KernelContext& c, const F& f) {
 class Moving final : public Kernel {
  public:
   explicit Moving(std::unique_ptr<Kernel> moves) : moves_(std::move(moves)) {}
-  Status prepare(KernelContext& c) override { return moves_->prepare(c); }
+  Status prepare(KernelContext& c) override {
+    return with_mover(c, [&] { return moves_->prepare(c); });
+  }
+  Workspace workspace() const override { return moves_->workspace(); }
   Status run(KernelContext& c) override {
     return with_mover(c, [&] { return moves_->run(c); });
   }

@@ -164,7 +164,7 @@ class Multinomial final : public Kernel {
  public:
   explicit Multinomial(const KernelInit& init) : state_(init) {}
   Status prepare(KernelContext& c) override {
-    running_bytes_ = c.input(0).num_elements() * static_cast<int64_t>(sizeof(double));
+    running_bytes_ = scratch_bytes(c.input(0).num_elements() * static_cast<int64_t>(sizeof(double)));
     return ok_status();
   }
   Workspace workspace() const override { return {running_bytes_}; }

@@ -164,7 +164,7 @@ struct Cut {
 template <class R, class T>
 int64_t partial_bytes(const Layout& at) {
   const int64_t pieces = Cut(at).pieces;
-  return pieces > 1 ? at.kept.elements * pieces * static_cast<int64_t>(sizeof(Accumulator<R, T>)) : 0;
+  return pieces > 1 ? scratch_bytes(at.kept.elements * pieces * static_cast<int64_t>(sizeof(Accumulator<R, T>))) : 0;
 }
 
 template <class R, class T>

@@ -73,7 +73,7 @@ class AddN final : public Kernel {
  public:
   explicit AddN(const KernelInit&) {}
   Status prepare(KernelContext& c) override {
-    partial_bytes_ = c.num_inputs() > kMaxTerms ? c.output(0).num_elements() * static_cast<int64_t>(sizeof(T)) : 0;
+    partial_bytes_ = c.num_inputs() > kMaxTerms ? scratch_bytes(c.output(0).num_elements() * static_cast<int64_t>(sizeof(T))) : 0;
     return ok_status();
   }
   Workspace workspace() const override { return {partial_bytes_}; }

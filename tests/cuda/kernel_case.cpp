@@ -19,23 +19,40 @@
 namespace emplace::cuda::testing {
 namespace {
 
+/// Bytes that a GPU's pool would have given out.
+struct Taken {
+  int64_t now = 0, most = 0;
+  void add(int64_t bytes) { most = std::max(most, now += bytes); }
+};
+
 /// As large as the elements: Tensor::allocate() rounds up, which hides what a kernel does behind the end from sanitizers.
 class ExactBuffer final : public Buffer {
  public:
-  static Result<Tensor> make(DType dtype, const Shape& shape) {
+  static Result<Tensor> make(DType dtype, const Shape& shape, Taken* taken = nullptr) {
     if (dtype == DType::kString) return Tensor::allocate(dtype, shape);
     const size_t bytes = static_cast<size_t>(shape.num_elements()) * storage_size(dtype);
     void* data = nullptr;
     if (posix_memalign(&data, 64, bytes) != 0) return resource_exhausted("no memory for a test");
-    return Tensor::wrap(dtype, shape, data, std::make_shared<ExactBuffer>(data, bytes));
+    return Tensor::wrap(dtype, shape, data, std::make_shared<ExactBuffer>(data, bytes, taken));
   }
-  ExactBuffer(void* data, size_t bytes) : Buffer(data, bytes) {}
-  ~ExactBuffer() override { std::free(data_); }
+  ExactBuffer(void* data, size_t bytes, Taken* taken) : Buffer(data, bytes), taken_(taken) {
+    if (taken_) taken_->add(pooled());
+  }
+  ~ExactBuffer() override {
+    if (taken_) taken_->add(-pooled());
+    std::free(data_);
+  }
+
+ private:
+  int64_t pooled() const { return scratch_bytes(size_); }
+  Taken* taken_;
 };
 
 class ExactAllocator final : public Allocator {
  public:
-  Result<Tensor> allocate(DType dtype, const Shape& shape) override { return ExactBuffer::make(dtype, shape); }
+  Result<Tensor> allocate(DType dtype, const Shape& shape) override { return ExactBuffer::make(dtype, shape, &taken); }
+  Result<Tensor> allocate_persistent(DType dtype, const Shape& shape) override { return ExactBuffer::make(dtype, shape); }
+  Taken taken;  // by what is not persistent
 };
 
 struct Stream {
@@ -107,8 +124,9 @@ struct Inputs {
   std::vector<Tensor> all;
 };
 
-/// With outputs as they are to be: what a shape rule says of a variable's shape is not known here.
-Status run_kernel(KernelMaker maker, const KernelInit& init, std::span<Tensor> inputs, std::span<Tensor> outputs) {
+/// With outputs as they are to be: what a shape rule says of a variable's shape is not known here. `told`: what the kernel takes
+/// beside them must be what it says.
+Status run_kernel(KernelMaker maker, const KernelInit& init, std::span<Tensor> inputs, std::span<Tensor> outputs, bool told = false) {
   ExactAllocator allocator;
   Sequential parallel;
   Stream stream;
@@ -122,6 +140,9 @@ Status run_kernel(KernelMaker maker, const KernelInit& init, std::span<Tensor> i
   ASSIGN_OR_RETURN(auto kernel, maker(init));
   RETURN_IF_ERROR(kernel->prepare(context));
   RETURN_IF_ERROR(kernel->run(context));
+  if (const int64_t said = kernel->workspace().scratch; told && allocator.taken.most > said) {
+    return internal_error(cat(init.op, " takes ", allocator.taken.most, " bytes of scratch, and says ", said));
+  }
   return cudaStreamSynchronize(stream.handle) == cudaSuccess ? ok_status() : internal_error("the stream failed");
 }
 
@@ -167,7 +188,7 @@ Result<Answers> run(const KernelCase& c) {
     answers.gpu.push_back(std::move(out));
   }
   init.cpu_maker = cpu;
-  RETURN_IF_ERROR(run_kernel(gpu->maker, init, on_gpu.all, answers.gpu));
+  RETURN_IF_ERROR(run_kernel(gpu->maker, init, on_gpu.all, answers.gpu, true));
   on_cpu.hand_over(answers.cpu);
   on_gpu.hand_over(answers.gpu);
   return answers;
