@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <mutex>
-#include <numeric>
 #include <string>
 
 #include "core/base/cat.h"
@@ -24,7 +23,6 @@ Result<std::unique_ptr<LtProduct>> LtProduct::make(const LtShape&, const DeviceS
 namespace {
 
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what cuBLAS advises for Hopper
-constexpr uint64_t kAlignment = 16;                   // of every buffer; a batch's matrices may lie less evenly
 
 struct Functions {
   decltype(&cublasLtCreate) create = nullptr;
@@ -128,7 +126,7 @@ class Product final : public LtProduct {
     LT_TRY(f_.preference_create(&preference));
     const auto bytes = static_cast<int64_t>(storage_size(shape.type));
     Status chosen = choose_algorithm(preference, device.deterministic,
-                                     {alignment(shape.b_step * bytes), alignment(shape.a_step * bytes), alignment(shape.batches > 1 ? p.m * p.n * bytes : 0)});
+                                     {matrix_alignment(shape.b_step * bytes), matrix_alignment(shape.a_step * bytes), matrix_alignment(shape.batches > 1 ? p.m * p.n * bytes : 0)});
     f_.preference_destroy(preference);
     return chosen;
   }
@@ -159,8 +157,6 @@ class Product final : public LtProduct {
     LT_TRY(f_.layout_set(to, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step, sizeof step));
     return ok_status();
   }
-  /// Of matrices so many bytes apart.
-  static uint32_t alignment(int64_t step) { return static_cast<uint32_t>(std::gcd(kAlignment, static_cast<uint64_t>(step))); }
   struct Alignments {
     uint32_t left, right, out;
   };

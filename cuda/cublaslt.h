@@ -4,7 +4,9 @@
 
 #include <cuda_runtime.h>
 
+#include <cstdint>
 #include <memory>
+#include <numeric>
 
 #include "core/op/kernel.h"
 #include "core/ops/matrix_product.h"
@@ -18,6 +20,11 @@ struct LtShape {
   int64_t batches = 1;
   int64_t a_step = 0, b_step = 0;  // elements from one batch to the next; 0: the same for all
 };
+
+inline constexpr uint64_t kBufferAlignment = 16;  // what every tensor has at least
+
+/// Of matrices so many bytes apart, the first of which lies as evenly as a tensor.
+inline uint32_t matrix_alignment(int64_t step_bytes) { return static_cast<uint32_t>(std::gcd(kBufferAlignment, static_cast<uint64_t>(step_bytes))); }
 
 class LtProduct {
  public:

@@ -74,12 +74,18 @@ __global__ void gemm_kernel(A a, B b, Store store, GemmSize size) {
   for (int64_t slot = blockIdx.y; slot < size.batches * size.pieces; slot += gridDim.y) gemm_tile<W>(a, b, store, size, slot, left, right);
 }
 
-template <class W, class A, class B, class Store>
-Status gemm(cudaStream_t stream, const GemmSize& size, const A& a, const B& b, const Store& store) {
-  constexpr int64_t kMaxRows = 65535;  // of a grid
+inline constexpr int64_t kMaxGridRows = 65535;
+
+/// Unimplemented: more tiles than a grid can have.
+inline Result<dim3> gemm_grid(const GemmSize& size) {
   const int64_t tiles = ((size.m + kGemmTile - 1) / kGemmTile) * ((size.n + kGemmTile - 1) / kGemmTile);
   if (tiles > kMaxBlocks) return unimplemented("matrix products of this size on a GPU without cuBLASLt");
-  const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(std::min(size.batches * size.pieces, kMaxRows)));
+  return dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(std::min(size.batches * size.pieces, kMaxGridRows)));
+}
+
+template <class W, class A, class B, class Store>
+Status gemm(cudaStream_t stream, const GemmSize& size, const A& a, const B& b, const Store& store) {
+  ASSIGN_OR_RETURN(const dim3 grid, gemm_grid(size));
   return launch(Barriers::kBlock, gemm_kernel<W, A, B, Store>, grid, kThreads, 0, stream, a, b, store, size);
 }
 

@@ -115,6 +115,8 @@ TEST_CASE("recorded steps give the bytes of eager ones") {
 
 TEST_CASE("a wait that is missing shows in some order of the streams") {
   const std::vector<float> want = zigzag_on_cpu();
+  ForgetfulBackend remembers(Gpu::Lane::kCompute, 1 << 30);
+  for (uint64_t seed = 1; seed <= 60; ++seed) CHECK(run_zigzag(remembers, seed, GpuExec::kEager) == want);
   for (Gpu::Lane lane : {Gpu::Lane::kCompute, Gpu::Lane::kToDevice, Gpu::Lane::kToHost, Gpu::Lane::kPeer}) {
     ForgetfulBackend backend(lane);
     int caught = 0;
@@ -255,6 +257,29 @@ TEST_CASE("a GPU has its work before the host waits for another one's result") {
   // The copy waits for `a`, not for `beside`.
   auto run_a = std::find(notes.begin(), notes.end(), "run 0"), run_beside = std::find(run_a + 1, notes.end(), "run 0");
   CHECK(std::count(run_a, run_beside, "mark 0") == 1);
+}
+
+TEST_CASE("a GPU that only gets and gives copies") {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    standin::set_seed(seed);
+    for (GpuExec exec : {GpuExec::kEager, GpuExec::kGraph}) {
+      INFO("seed " << seed << (exec == GpuExec::kGraph ? ", recorded" : ""));
+      CudaBackend backend;
+      GpuCase g(backend);
+      Endpoint x = g.constant(f32(Shape{3}, {1, 2, 3}));
+      Endpoint a = g.binary("AddV2", x, x, kGpu0);
+      Endpoint there = g.add({"Identity", {a}, {}, {DType::kFloat}, {}, {}, kGpu1});
+      Endpoint back = g.binary("AddV2", there, x, kGpu0), late = g.binary("Sub", back, x, kGpu0);
+      SessionOptions options;
+      options.gpu.exec = exec;
+      auto out = g.fetch_all({there, back, late}, options, 3);
+      REQUIRE(out.status().message() == "");
+      CHECK(floats(out->at(0)) == std::vector<float>{2, 4, 6});
+      CHECK(floats(out->at(1)) == std::vector<float>{3, 6, 9});
+      CHECK(floats(out->at(2)) == std::vector<float>{2, 4, 6});
+    }
+  }
+  standin::set_seed(0);
 }
 
 TEST_CASE("early launches that a limit leaves no memory for wait instead") {
