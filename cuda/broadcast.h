@@ -49,6 +49,27 @@ struct Broadcast {
     return out;
   }
 
+  /// Makes it a plan of packs of n elements, each beginning at a multiple of n in every operand that has them side by side.
+  /// False, and nothing changes: they are not whole.
+  bool pack(int64_t n) {
+    if (n == 1 || dims == 0 || size[0] % n != 0) return false;
+    for (int k = 0; k < kOperands; ++k) {
+      for (int d = 1; d < dims; ++d) {
+        if (stride[k][0] != 0 && stride[k][d] % n != 0) return false;
+      }
+    }
+    size[0] /= n;
+    elements /= n;
+    for (int k = 0; k < kOperands; ++k) stride[k][0] *= n;
+    set_divisors();
+    return true;
+  }
+  void set_divisors() {
+    for (int d = 0; d < dims; ++d) {
+      if (size[d] > 0 && size[d] < (int64_t{1} << 31)) divisor[d] = FastDivisor(static_cast<uint32_t>(size[d]));
+    }
+  }
+
   /// Does operand k lie as the result does? Is it one element?
   bool flat(int k) const { return dims == 0 || (dims == 1 && stride[k][0] == 1); }
   bool single(int k) const {
@@ -89,9 +110,7 @@ Result<Broadcast<kOperands>> plan_broadcast(const std::array<const Shape*, kOper
     for (int k = 0; k < kOperands; ++k) plan.stride[k][plan.dims] = stride[static_cast<size_t>(k)];
     ++plan.dims;
   }
-  for (int d = 0; d < plan.dims; ++d) {
-    if (plan.size[d] > 0 && plan.size[d] < (int64_t{1} << 31)) plan.divisor[d] = FastDivisor(static_cast<uint32_t>(plan.size[d]));
-  }
+  plan.set_divisors();
   return plan;
 }
 

@@ -26,6 +26,7 @@ constexpr int arity() {
   else return 3;
 }
 
+/// Loaded and stored at once: begins at a multiple of its size, as every tensor does.
 template <class T, int N>
 struct alignas(sizeof(T) * N) Pack {
   T at[N];
@@ -77,11 +78,15 @@ EMPLACE_HD F function_in(const FunctionState& state) {
   return f;
 }
 
+template <int N, class T>
+EMPLACE_HD Pack<T, N> load_pack(const T* x) { return *reinterpret_cast<const Pack<T, N>*>(x); }
+template <class T, int N>
+EMPLACE_HD void store_pack(T* y, const Pack<T, N>& pack) { *reinterpret_cast<Pack<T, N>*>(y) = pack; }
 /// Elements [first, first + N) of `elements` at x; in place of those behind the last, the first of them.
 template <class T, int N>
 EMPLACE_HD Pack<T, N> load_pack(const void* from, int64_t elements, int64_t first) {
   const T* x = static_cast<const T*>(from) + first;
-  if (first + N <= elements) return *reinterpret_cast<const Pack<T, N>*>(x);
+  if (first + N <= elements) return load_pack<N>(x);
   Pack<T, N> pack;
   for (int i = 0; i < N; ++i) pack.at[i] = x[first + i < elements ? i : 0];
   return pack;
@@ -97,7 +102,7 @@ template <class T, int N>
 EMPLACE_HD void store_pack(void* to, int64_t elements, int64_t first, const Pack<T, N>& pack) {
   T* y = static_cast<T*>(to) + first;
   if (first + N <= elements) {
-    *reinterpret_cast<Pack<T, N>*>(y) = pack;
+    store_pack(y, pack);
   } else {
     for (int i = 0; i < N; ++i) {
       if (first + i < elements) y[i] = pack.at[i];

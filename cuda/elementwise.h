@@ -10,8 +10,8 @@
 /// `static std::optional<bool> if_incompatible(const KernelInit&)` is the one answer where operands do not broadcast and the op
 /// lets that pass; `static Status check(const KernelContext&)` refuses shapes that would broadcast.
 /// Only the kernels are templates: what the host does is in cuda/ops/elementwise.cu.
-/// 16 bytes are loaded and stored at once where operands lie side by side; rows, columns and other broadcasts go element
-/// by element.
+/// 16 bytes are loaded and stored at once where operands lie side by side or are repeated, unless what is broadcast leaves no
+/// whole packs in the innermost dimension: then they go element by element.
 #pragma once
 
 #include <algorithm>
@@ -44,6 +44,7 @@ struct BroadcastWork {
   const void* in[kOperands] = {};
   void* out = nullptr;
   Broadcast<kOperands> plan = {};
+  bool packs = false;  // the plan is one of packs
 };
 
 /// A thread makes one pack of N elements. A grid has a thread for each.
@@ -66,18 +67,33 @@ __global__ void flat_kernel(FlatWork work) {
   store_pack(work.out, work.elements, first, out);
 }
 
-/// A thread makes one element.
-template <class F, class T, int kOperands>
+/// A thread makes one element, or one pack of N.
+template <class F, class T, int N, int kOperands>
 __global__ void broadcast_kernel(BroadcastWork<kOperands> work) {
   using Code = ElementCode<F, T>;
+  using Out = typename Code::Out;
   const int64_t i = thread_index();
   if (i >= work.plan.elements) return;
   const F f = function_in<F>(work.function);
   const auto from = work.plan.offsets(i);
-  auto operand = [&](int k) { return static_cast<const T*>(work.in[k])[from.at[k]]; };
-  auto& y = static_cast<typename Code::Out*>(work.out)[i];
-  if constexpr (kOperands == 2) y = Code::of(f, operand(0), operand(1));
-  else y = Code::of(f, operand(0), operand(1), operand(2));
+  auto operand = [&](int k) { return static_cast<const T*>(work.in[k]) + from.at[k]; };
+  Out* y = static_cast<Out*>(work.out);
+  if (work.packs) {
+    auto pack = [&](int k) { return work.plan.stride[k][0] == 0 ? filled_pack<T, N>(operand(k)) : load_pack<N>(operand(k)); };
+    const Pack<T, N> a = pack(0), b = pack(1);
+    Pack<Out, N> out;
+    if constexpr (kOperands == 2) {
+      for (int j = 0; j < N; ++j) out.at[j] = Code::of(f, a.at[j], b.at[j]);
+    } else {
+      const Pack<T, N> c = pack(2);
+      for (int j = 0; j < N; ++j) out.at[j] = Code::of(f, a.at[j], b.at[j], c.at[j]);
+    }
+    store_pack(y + i * N, out);
+  } else if constexpr (kOperands == 2) {
+    y[i] = Code::of(f, *operand(0), *operand(1));
+  } else {
+    y[i] = Code::of(f, *operand(0), *operand(1), *operand(2));
+  }
 }
 
 /// A function's kernels for one type.
@@ -93,8 +109,8 @@ ElementKernels element_kernels() {
   constexpr int N = kPackSize<T, typename ElementCode<F, T>::Out>;
   ElementKernels kernels{dtype_of<T>, N};
   if constexpr (arity<F, T>() < 3) kernels.flat = flat_kernel<F, T, N>;
-  if constexpr (arity<F, T>() == 2) kernels.broadcast = broadcast_kernel<F, T, 2>;
-  if constexpr (arity<F, T>() == 3) kernels.broadcast_of_three = broadcast_kernel<F, T, 3>;
+  if constexpr (arity<F, T>() == 2) kernels.broadcast = broadcast_kernel<F, T, N, 2>;
+  if constexpr (arity<F, T>() == 3) kernels.broadcast_of_three = broadcast_kernel<F, T, N, 3>;
   return kernels;
 }
 

@@ -38,6 +38,12 @@ class Elementwise final : public Kernel {
       incompatible_ = rules_.if_incompatible && !broadcastable(*shapes[0], *shapes[1]);
       if (incompatible_) return ok_status();
       ASSIGN_OR_RETURN(plan_, plan_broadcast<kOperands>(shapes, c.output(0).shape()));
+      flat_ = kOperands == 2;
+      for (int k = 0; k < kOperands; ++k) {
+        single_[static_cast<size_t>(k)] = plan_.single(k) && !plan_.flat(k);
+        flat_ &= plan_.single(k) || plan_.flat(k);
+      }
+      packs_ = !flat_ && plan_.pack(kernels_.pack);
       return ok_status();
     }
   }
@@ -48,23 +54,17 @@ class Elementwise final : public Kernel {
       CUDA_TRY(cudaMemsetAsync(c.output(0).raw(), *rules_.if_incompatible ? 1 : 0, sizeof(bool), stream_of(c)));
       return ok_status();
     }
-    if constexpr (kOperands == 1) {
-      return run_flat(c, {});
-    } else if constexpr (kOperands == 2) {
-      const bool a_single = plan_.single(0) && !plan_.flat(0), b_single = plan_.single(1) && !plan_.flat(1);
-      if ((a_single || plan_.flat(0)) && (b_single || plan_.flat(1))) return run_flat(c, {a_single, b_single});
-      return run_broadcast(c, kernels_.broadcast);
-    } else {
-      return run_broadcast(c, kernels_.broadcast_of_three);
-    }
+    if constexpr (kOperands == 1) return run_flat(c);
+    else if constexpr (kOperands == 2) return flat_ ? run_flat(c) : run_broadcast(c, kernels_.broadcast);
+    else return run_broadcast(c, kernels_.broadcast_of_three);
   }
 
  private:
-  Status run_flat(KernelContext& c, std::array<bool, 2> single) {
+  Status run_flat(KernelContext& c) {
     FlatWork work{function_};
     for (int k = 0; k < kOperands; ++k) {
       work.in[k] = c.input(k).raw();
-      work.single[k] = single[static_cast<size_t>(k)];
+      work.single[k] = single_[static_cast<size_t>(k)];
     }
     work.out = c.output(0).raw();
     work.elements = c.output(0).num_elements();
@@ -75,6 +75,7 @@ class Elementwise final : public Kernel {
     for (int k = 0; k < kOperands; ++k) work.in[k] = c.input(k).raw();
     work.out = c.output(0).raw();
     work.plan = plan_;
+    work.packs = packs_;
     return launch(Barriers::kNone, kernel, grid_for(plan_.elements), kThreads, 0, stream_of(c), work);
   }
 
@@ -82,7 +83,8 @@ class Elementwise final : public Kernel {
   FunctionState function_;
   FunctionRules rules_;
   Broadcast<kOperands> plan_;
-  bool incompatible_ = false;
+  std::array<bool, kOperands> single_{};
+  bool incompatible_ = false, flat_ = true, packs_ = false;
 };
 
 }  // namespace

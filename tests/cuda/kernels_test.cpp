@@ -34,6 +34,22 @@ TEST_CASE("two operands are broadcast over each other") {
   }
 }
 
+TEST_CASE("what is broadcast goes by packs where the innermost dimension has whole ones") {
+  std::pair<Shape, Shape> shapes[] = {{{5, 16}, {16}}, {{5, 16}, {5, 1}}, {{5, 1}, {1, 48}}, {{3, 1, 4, 8}, {2, 1, 8}}, {{3, 5, 16}, {3, 1, 1}},
+                                      {{2, 3, 8}, {3, 1}}, {{5, 16}, {1, 1, 1, 1}}, {{7, 17}, {7, 1}}, {{4, 130}, {130}}};
+  for (DType t : {DType::kFloat, DType::kHalf, DType::kInt64, DType::kUInt8, DType::kComplex128}) {
+    for (const auto& [a, b] : shapes) {
+      INFO(a.to_string() << " and " << b.to_string() << " " << dtype_name(t));
+      CHECK(check({"Sub", {uniform(t, a, 0, 9), uniform(t, b, 0, 9, 2)}}) == "");
+      CHECK(check({"Sub", {uniform(t, b, 0, 9), uniform(t, a, 0, 9, 2)}}) == "");
+      CHECK(check({"NotEqual", {uniform(t, a, 0, 3), uniform(t, b, 0, 3, 2)}, {{"incompatible_shape_error", AttrValue::of(true)}}, {DType::kBool}}) == "");
+    }
+    if (t == DType::kComplex128) continue;
+    CHECK(check({"ClipByValue", {uniform(t, Shape{3, 64}, 0, 99), uniform(t, Shape{}, 20, 30), uniform(t, Shape{3, 64}, 40, 50, 2)}}) == "");
+    CHECK(check({"ClipByValue", {uniform(t, Shape{67}, 0, 99), uniform(t, Shape{}, 20, 30), uniform(t, Shape{}, 40, 50, 2)}}) == "");
+  }
+}
+
 TEST_CASE("reductions over rows, columns, everything and nothing") {
   struct Row {
     Shape shape;
