@@ -22,6 +22,37 @@ TEST_CASE("transpositions go through squares, also of narrow and wide elements")
   }
 }
 
+TEST_CASE("transpositions of whole squares, of one element more and one less") {
+  for (DType t : {DType::kUInt8, DType::kHalf, DType::kFloat, DType::kDouble, DType::kComplex128}) {
+    for (int64_t rows : {63, 64, 129}) {
+      for (int64_t columns : {32, 65, 128}) CHECK(check({"Transpose", {uniform(t, Shape{2, rows, columns}, -9, 9), ints({0, 2, 1})}}) == "");
+    }
+  }
+}
+
+TEST_CASE("sums of runs that begin and end anywhere in a pack") {
+  const std::vector<Attr> attrs{{"keep_dims", AttrValue::of(false)}};
+  for (DType t : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBFloat16, DType::kComplex128, DType::kInt64}) {
+    for (int64_t n : {513, 1023, 1027, 4096, 8200, 40001}) {
+      INFO(dtype_name(t) << " " << n);
+      const Tensor x = uniform(t, Shape{3, n}, 0, 1);
+      CHECK(check({"Sum", {x, ints({1})}, attrs}, 16) == "");
+      CHECK(check({"Sum", {x, ints({0, 1})}, attrs}, 16) == "");
+      if (t != DType::kComplex128) CHECK(check({"Max", {x, ints({1})}, attrs}) == "");
+    }
+  }
+}
+
+TEST_CASE("softmax of rows that a block can keep, and of others") {
+  for (DType t : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBFloat16}) {
+    for (int64_t n : {8, 15, 16, 1000, 4096, 4104, 8192, 8200}) {
+      INFO(dtype_name(t) << " " << n);
+      CHECK(check({"Softmax", {uniform(t, Shape{3, n}, -4, 4)}}, 64) == "");
+      CHECK(check({"LogSoftmax", {uniform(t, Shape{3, n}, -4, 4)}}, 64) == "");
+    }
+  }
+}
+
 TEST_CASE("sums over columns and over everything are made in pieces") {
   const std::vector<Attr> attrs{{"keep_dims", AttrValue::of(false)}};
   const Tensor positive = uniform(DType::kFloat, Shape{6000, 40}, 0, 1);
