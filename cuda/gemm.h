@@ -18,12 +18,6 @@ struct GemmSize {
   int64_t pieces = 1;  // of k, each for a block of its own, which stores it as batch `batch * pieces + piece`
 };
 
-#ifdef __CUDACC__
-#define EMPLACE_UNROLL _Pragma("unroll")  // so that sums stay in registers
-#else
-#define EMPLACE_UNROLL
-#endif
-
 inline constexpr int kGemmTile = 64, kGemmDepth = 16, kGemmOwn = 4;  // a thread has 4 x 4 results
 
 /// What a block keeps of both operands for kGemmDepth steps of the sums.

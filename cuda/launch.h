@@ -22,6 +22,14 @@
 #include "cuda/standin/standin.h"
 #endif
 
+#ifdef __CUDACC__
+#define EMPLACE_UNROLL _Pragma("unroll")     // for arrays that stay in registers
+#define EMPLACE_UNROLL_4 _Pragma("unroll 4")  // so that several loads are under way
+#else
+#define EMPLACE_UNROLL
+#define EMPLACE_UNROLL_4
+#endif
+
 namespace emplace::cuda {
 
 enum class Barriers : bool { kNone, kBlock };

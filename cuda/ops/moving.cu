@@ -16,7 +16,6 @@ struct alignas(16) Bytes16 {
 };
 
 constexpr int kMaxAxes = 12;
-constexpr int kSquare = 32;
 
 /// Innermost axis first. Strides in elements.
 struct Box {
@@ -54,24 +53,43 @@ __global__ void copy_kernel(const E* in, E* out, Box box) {
   }
 }
 
-/// A plane whose rows are consecutive in `in` and whose columns are consecutive in `out`, once per element of `outer`:
-/// squares go through shared memory, so that both sides use whole cache lines.
+/// A side of the squares that a plane is cut into, and the elements beside each row of one that keep columns out of each other's
+/// banks of shared memory.
 template <class E>
-__global__ void transpose_kernel(const E* in, E* out, Mover::Axis along_in, Mover::Axis along_out, Box outer, int64_t squares_in,
-                                 int64_t squares_out) {
-  __shared__ E square[kSquare][kSquare + 1];
-  const int64_t plane = blockIdx.x / (squares_in * squares_out), rest = blockIdx.x % (squares_in * squares_out);
-  const int64_t i0 = rest % squares_in * kSquare, o0 = rest / squares_in * kSquare;
+inline constexpr int kSquare = sizeof(E) <= 4 ? 64 : 32;
+template <class E>
+inline constexpr int kBeside = sizeof(E) < 4 ? 4 / static_cast<int>(sizeof(E)) : 1;
+
+/// A plane whose rows are consecutive in `in` and whose columns are consecutive in `out`.
+struct Plane {
+  Mover::Axis along_in, along_out;
+  FastDivisor squares_in, squares_out;  // of its axes
+};
+
+/// Once per element of `outer`. Squares go through shared memory, so that both sides use whole cache lines. A thread loads all that
+/// it moves before it stores any.
+template <class E>
+__global__ void transpose_kernel(const E* in, E* out, Plane plane, Box outer) {
+  constexpr int kSide = kSquare<E>, kStep = static_cast<int>(kThreads) / kSide, kOwn = kSide / kStep;
+  __shared__ E square[kSide][kSide + kBeside<E>];
+  const int column = static_cast<int>(threadIdx.x) % kSide, row = static_cast<int>(threadIdx.x) / kSide;
+  const uint32_t line = plane.squares_in.divide(blockIdx.x), number = plane.squares_out.divide(line);
+  const int64_t i0 = int64_t{blockIdx.x - line * plane.squares_in.divisor} * kSide, o0 = int64_t{line - number * plane.squares_out.divisor} * kSide;
   int64_t from = 0, to = 0;
-  outer.offsets(plane, from, to);
-  for (unsigned r = threadIdx.y; r < kSquare; r += blockDim.y) {
-    const int64_t i = i0 + threadIdx.x, o = o0 + r;
-    if (i < along_in.size && o < along_out.size) square[r][threadIdx.x] = in[from + i + o * along_out.in_stride];
+  outer.offsets(number, from, to);
+  const E* source = in + from + i0 + column + (o0 + row) * plane.along_out.in_stride;
+  E* target = out + to + o0 + column + (i0 + row) * plane.along_in.out_stride;
+  E own[kOwn] = {};
+  if (i0 + column < plane.along_in.size) {
+    EMPLACE_UNROLL for (int k = 0; k < kOwn; ++k) {
+      if (o0 + row + k * kStep < plane.along_out.size) own[k] = source[k * kStep * plane.along_out.in_stride];
+    }
   }
+  EMPLACE_UNROLL for (int k = 0; k < kOwn; ++k) square[row + k * kStep][column] = own[k];
   __syncthreads();
-  for (unsigned r = threadIdx.y; r < kSquare; r += blockDim.y) {
-    const int64_t i = i0 + r, o = o0 + threadIdx.x;
-    if (i < along_in.size && o < along_out.size) out[to + i * along_in.out_stride + o] = square[threadIdx.x][r];
+  if (o0 + column >= plane.along_out.size) return;
+  EMPLACE_UNROLL for (int k = 0; k < kOwn; ++k) {
+    if (i0 + row + k * kStep < plane.along_in.size) target[k * kStep * plane.along_in.out_stride] = square[column][row + k * kStep];
   }
 }
 
@@ -130,11 +148,12 @@ Status copy_box(cudaStream_t stream, const std::vector<Mover::Axis>& axes, const
   auto* to = static_cast<E*>(out);
   if (plane < 0) return launch(Barriers::kNone, copy_kernel<E>, grid_for(box.elements), kThreads, 0, stream, from, to, box);
   const Mover::Axis along_in = axes[static_cast<size_t>(plane)], along_out = axes.back();
-  const int64_t squares_in = (along_in.size + kSquare - 1) / kSquare, squares_out = (along_out.size + kSquare - 1) / kSquare;
+  constexpr int64_t kSide = kSquare<E>;
+  const int64_t squares_in = (along_in.size + kSide - 1) / kSide, squares_out = (along_out.size + kSide - 1) / kSide;
   const int64_t blocks = box.elements * squares_in * squares_out;
   if (blocks > kMaxBlocks) return unimplemented("a transposition of so many elements on a GPU");
-  return launch(Barriers::kBlock, transpose_kernel<E>, dim3(static_cast<unsigned>(blocks)), dim3(kSquare, 8), 0, stream, from, to,
-                along_in, along_out, box, squares_in, squares_out);
+  const Plane work{along_in, along_out, FastDivisor(static_cast<uint32_t>(squares_in)), FastDivisor(static_cast<uint32_t>(squares_out))};
+  return launch(Barriers::kBlock, transpose_kernel<E>, dim3(static_cast<unsigned>(blocks)), kThreads, 0, stream, from, to, work, box);
 }
 
 template <class F>
