@@ -9,6 +9,7 @@
 
 #include "core/base/cat.h"
 #include "cuda/dims.h"
+#include "cuda/element_code.h"
 #include "cuda/moving.h"
 #include "cuda/typed.h"
 
@@ -96,6 +97,47 @@ struct Layout {
   int64_t piece = 0;  // elements that one block (row of blocks) takes of an output
 };
 
+/// Elements begin, begin + step, ... before `end`, of those that the dimensions walk over.
+template <class R, class T>
+__device__ Accumulator<R, T> combine_elements(const T* from, const Dims& along, int64_t begin, int64_t end, int64_t step) {
+  using A = Accumulator<R, T>;
+  A all = R::template start<A>();
+  if (along.count == 1) {
+    const int64_t stride = along.stride[0];
+    EMPLACE_UNROLL_4 for (int64_t i = begin; i < end; i += step) all = R::combine(all, R::map(static_cast<A>(widen(from[i * stride]))));
+  } else {
+    for (int64_t i = begin; i < end; i += step) all = R::combine(all, R::map(static_cast<A>(widen(from[along.offset(i)]))));
+  }
+  return all;
+}
+
+/// This thread's part of n elements side by side: packs, and of what stands before the first and behind the last whole one an
+/// element. Four packs are under way at a time.
+template <class R, class T>
+__device__ Accumulator<R, T> combine_run(const T* from, int64_t n) {
+  using A = Accumulator<R, T>;
+  constexpr int N = kPackSize<T>, kAtOnce = 4;
+  A all = R::template start<A>();
+  auto take = [&](T x) { all = R::combine(all, R::map(static_cast<A>(widen(x)))); };
+  const int64_t past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(from) / sizeof(T) % N), ahead = past == 0 ? 0 : N - past;
+  if (threadIdx.x < ahead && threadIdx.x < n) take(from[threadIdx.x]);
+  const int64_t packs = n > ahead ? (n - ahead) / N : 0;
+  int64_t p = threadIdx.x;
+  for (; p + (kAtOnce - 1) * kThreads < packs; p += kAtOnce * kThreads) {
+    Pack<T, N> held[kAtOnce];
+    EMPLACE_UNROLL for (int k = 0; k < kAtOnce; ++k) held[k] = load_pack<N>(from + ahead + (p + k * kThreads) * N);
+    EMPLACE_UNROLL for (int k = 0; k < kAtOnce; ++k) {
+      EMPLACE_UNROLL for (int i = 0; i < N; ++i) take(held[k].at[i]);
+    }
+  }
+  for (; p < packs; p += kThreads) {
+    const Pack<T, N> held = load_pack<N>(from + ahead + p * N);
+    EMPLACE_UNROLL for (int i = 0; i < N; ++i) take(held.at[i]);
+  }
+  for (int64_t i = ahead + packs * N + threadIdx.x; i < n; i += kThreads) take(from[i]);
+  return all;
+}
+
 /// Block (o, p): piece p of output o. `partial` takes what one piece gives; without it there is one piece.
 template <class R, class T>
 __global__ void rows_kernel(const T* x, T* y, Accumulator<R, T>* partial, Layout at) {
@@ -104,10 +146,7 @@ __global__ void rows_kernel(const T* x, T* y, Accumulator<R, T>* partial, Layout
   const int64_t output = blockIdx.x, begin = blockIdx.y * at.piece, n = at.reduced.elements;
   const int64_t end = begin + at.piece < n ? begin + at.piece : n;
   const T* from = x + at.kept.offset(output);
-  A all = R::template start<A>();
-  for (int64_t i = begin + threadIdx.x; i < end; i += kThreads) {
-    all = R::combine(all, R::map(static_cast<A>(widen(from[at.reduced.offset(i)]))));
-  }
+  A all = at.reduced.count == 1 ? combine_run<R>(from + begin, end - begin) : combine_elements<R>(from, at.reduced, begin + threadIdx.x, end, kThreads);
   all = combine_block(all, slots, [](A a, A b) { return R::combine(a, b); });
   if (threadIdx.x != 0) return;
   if (partial) partial[output * gridDim.y + blockIdx.y] = all;
@@ -123,8 +162,7 @@ __global__ void columns_kernel(const T* x, T* y, Accumulator<R, T>* partial, Lay
   const int64_t end = begin + at.piece < n ? begin + at.piece : n;
   A all = R::template start<A>();
   if (output < at.kept.elements) {
-    const T* from = x + at.kept.offset(output);
-    for (int64_t i = begin + row; i < end; i += kRows) all = R::combine(all, R::map(static_cast<A>(widen(from[at.reduced.offset(i)]))));
+    all = combine_elements<R>(x + at.kept.offset(output), at.reduced, begin + row, end, kRows);
   }
   slots[threadIdx.x] = all;
   __syncthreads();
@@ -142,7 +180,7 @@ __global__ void finish_kernel(const Accumulator<R, T>* partial, T* y, int64_t pi
   using A = Accumulator<R, T>;
   __shared__ A slots[kThreads];
   A all = R::template start<A>();
-  for (int64_t p = threadIdx.x; p < pieces; p += kThreads) all = R::combine(all, partial[blockIdx.x * pieces + p]);
+  EMPLACE_UNROLL_4 for (int64_t p = threadIdx.x; p < pieces; p += kThreads) all = R::combine(all, partial[blockIdx.x * pieces + p]);
   all = combine_block(all, slots, [](A a, A b) { return R::combine(a, b); });
   if (threadIdx.x == 0) y[blockIdx.x] = finished<R, T>(all, n);
 }

@@ -62,7 +62,9 @@ template <class T>
 __global__ void add_n_kernel(Terms<T> terms, T* y, int64_t n) {
   for (int64_t i = thread_index(); i < n; i += thread_count()) {
     Wide<T> sum = widen(terms.at[0][i]);
-    for (int t = 1; t < terms.count; ++t) sum = add(sum, widen(terms.at[t][i]));
+    EMPLACE_UNROLL for (int t = 1; t < kMaxTerms; ++t) {
+      if (t < terms.count) sum = add(sum, widen(terms.at[t][i]));
+    }
     y[i] = narrow<T>(sum);
   }
 }
