@@ -1,5 +1,6 @@
 // Softmax, LogSoftmax and the cross entropies: a row is a block's work.
 #include "cuda/dims.h"
+#include "cuda/element_code.h"
 #include "cuda/typed.h"
 
 namespace emplace::cuda {
@@ -38,6 +39,51 @@ __global__ void softmax_kernel(const T* x, T* y, int64_t n, bool log) {
   }
 }
 
+/// Elements of a row that a thread can keep, and the longest row that a block can.
+template <class T>
+inline constexpr int kKept = sizeof(T) == 8 ? 16 : 32;
+template <class T>
+inline constexpr int64_t kLongestKept = int64_t{kKept<T>} * kThreads;
+
+/// The same for rows of whole packs that the block's threads keep between them: every element is read once.
+template <class T>
+__global__ void kept_softmax_kernel(const T* x, T* y, int64_t n, bool log) {
+  using W = Wide<T>;
+  constexpr int N = kPackSize<T>, kPacks = kKept<T> / N;
+  __shared__ W slots[kThreads];
+  x += blockIdx.x * n;
+  y += blockIdx.x * n;
+  auto first = [](int p) { return (p * static_cast<int>(kThreads) + static_cast<int>(threadIdx.x)) * N; };
+  Pack<T, N> packs[kPacks] = {};
+  EMPLACE_UNROLL for (int p = 0; p < kPacks; ++p) {
+    if (first(p) < n) packs[p] = load_pack<N>(x + first(p));
+  }
+  W own[kPacks][N], top = -std::numeric_limits<W>::infinity();
+  EMPLACE_UNROLL for (int p = 0; p < kPacks; ++p) {
+    EMPLACE_UNROLL for (int i = 0; i < N; ++i) {
+      own[p][i] = first(p) < n ? widen(packs[p].at[i]) : -std::numeric_limits<W>::infinity();
+      top = std::fmax(top, own[p][i]);  // which passes by a NaN: it spoils the sum
+    }
+  }
+  top = combine_block(top, slots, [](W a, W b) { return std::fmax(a, b); });
+  W sum = 0;
+  EMPLACE_UNROLL for (int p = 0; p < kPacks; ++p) {
+    EMPLACE_UNROLL for (int i = 0; i < N; ++i) {
+      own[p][i] -= top;
+      const W power = std::exp(own[p][i]);
+      sum += power;
+      if (!log) own[p][i] = power;
+    }
+  }
+  sum = combine_block(sum, slots, [](W a, W b) { return a + b; });
+  const W scale = log ? W(1) : W(1) / sum, beyond = log ? std::log(sum) : W(0);
+  EMPLACE_UNROLL for (int p = 0; p < kPacks; ++p) {
+    if (first(p) >= n) break;
+    EMPLACE_UNROLL for (int i = 0; i < N; ++i) packs[p].at[i] = narrow<T>((own[p][i] - beyond) * scale);
+    store_pack(y + first(p), packs[p]);
+  }
+}
+
 template <class T>
 class Softmax final : public Kernel {
  public:
@@ -47,8 +93,9 @@ class Softmax final : public Kernel {
     if (total == 0) return ok_status();
     const int64_t n = c.input(0).shape().dim_from_end(1);
     if (total / n > kMaxRows) return unimplemented("softmax of so many rows on a GPU");
-    return launch(Barriers::kBlock, softmax_kernel<T>, dim3(static_cast<unsigned>(total / n)), kThreads, 0, stream_of(c), c.in<T>(0),
-                  c.out<T>(0), n, log_);
+    const bool kept = n % kPackSize<T> == 0 && n <= kLongestKept<T>;
+    return launch(Barriers::kBlock, kept ? kept_softmax_kernel<T> : softmax_kernel<T>, dim3(static_cast<unsigned>(total / n)), kThreads, 0,
+                  stream_of(c), c.in<T>(0), c.out<T>(0), n, log_);
   }
 
  private:
