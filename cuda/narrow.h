@@ -59,11 +59,16 @@ EMPLACE_HD Wide<T> widen(T x) {
 template <class T>
 EMPLACE_HD T narrow(Wide<T> x) {
   if constexpr (std::is_same_v<T, bfloat16>) {
-    const uint32_t bits = bits_of_float(x);
     T out;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out.bits) : "f"(x));
+    return out;
+#else
+    const uint32_t bits = bits_of_float(x);
     if ((bits & 0x7fffffffu) > 0x7f800000u) out.bits = static_cast<uint16_t>((bits >> 16) | 0x40u);  // NaN stays NaN
     else out.bits = static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
     return out;
+#endif
   } else if constexpr (std::is_same_v<T, half>) {
 #ifdef __CUDA_ARCH__
     T out;
