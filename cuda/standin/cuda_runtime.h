@@ -48,6 +48,7 @@ enum cudaError_t {
   cudaErrorInsufficientDriver = 35,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
+  cudaErrorInvalidResourceHandle = 400,
   cudaErrorPeerAccessAlreadyEnabled = 704,
   cudaErrorIllegalAddress = 700,
   cudaErrorLaunchFailure = 719,

@@ -98,16 +98,16 @@ Gpu& gpu(int device) { return *machine().gpus[static_cast<size_t>(device)]; }
 
 }  // namespace
 
-bool take_memory(size_t bytes) {
-  if (!valid(current)) return false;
-  Gpu& g = gpu(current);
+bool take_memory(int device, size_t bytes) {
+  if (!valid(device)) return false;
+  Gpu& g = gpu(device);
   if (g.used + bytes > static_cast<size_t>(g.facts.memory)) return false;
   g.used += bytes;
   return true;
 }
 
-void give_back_memory(size_t bytes) {
-  if (valid(current)) gpu(current).used -= bytes;
+void give_back_memory(int device, size_t bytes) {
+  if (valid(device)) gpu(device).used -= bytes;
 }
 
 }  // namespace emplace::standin
@@ -189,6 +189,7 @@ const char* cudaGetErrorName(cudaError_t error) {
     case cudaErrorInsufficientDriver: return "cudaErrorInsufficientDriver";
     case cudaErrorNoDevice: return "cudaErrorNoDevice";
     case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
+    case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
     case cudaErrorStreamCaptureUnsupported: return "cudaErrorStreamCaptureUnsupported";
     case cudaErrorStreamCaptureInvalidated: return "cudaErrorStreamCaptureInvalidated";
     case cudaErrorStreamCaptureWrongThread: return "cudaErrorStreamCaptureWrongThread";

@@ -20,25 +20,29 @@ namespace {
 /// Pieces of memory by address.
 class Pieces {
  public:
-  void add(void* data, size_t bytes) {
+  struct Piece {
+    size_t bytes = 0;
+    int device = 0;  // of device memory
+  };
+  void add(void* data, Piece piece) {
     std::lock_guard lock(mutex_);
-    pieces_[static_cast<char*>(data)] = bytes;
+    pieces_[static_cast<char*>(data)] = piece;
   }
-  /// Its size; 0 if there is no such piece.
-  size_t remove(void* data) {
+  /// Without bytes if there is none.
+  Piece remove(void* data) {
     std::lock_guard lock(mutex_);
     auto found = pieces_.find(static_cast<char*>(data));
-    if (found == pieces_.end()) return 0;
-    size_t bytes = found->second;
+    if (found == pieces_.end()) return {};
+    Piece piece = found->second;
     pieces_.erase(found);
-    return bytes;
+    return piece;
   }
   bool holds(const void* p) const {
     std::lock_guard lock(mutex_);
     auto next = pieces_.upper_bound(static_cast<char*>(const_cast<void*>(p)));
     if (next == pieces_.begin()) return false;
-    const auto& [data, bytes] = *std::prev(next);
-    return static_cast<const char*>(p) < data + bytes;
+    const auto& [data, piece] = *std::prev(next);
+    return static_cast<const char*>(p) < data + piece.bytes;
   }
   bool empty() const {
     std::lock_guard lock(mutex_);
@@ -47,7 +51,7 @@ class Pieces {
 
  private:
   mutable std::mutex mutex_;
-  std::map<char*, size_t> pieces_;  // guarded by mutex_
+  std::map<char*, Piece> pieces_;  // guarded by mutex_
 };
 
 Pieces& device_memory() {
@@ -125,7 +129,7 @@ void check_addresses(const void* argument, size_t bytes) {
   }
 }
 
-void note_device_memory(void* data, size_t bytes) { device_memory().add(data, bytes); }
+void note_device_memory(void* data, size_t bytes) { device_memory().add(data, {bytes}); }
 void forget_device_memory(void* data) { device_memory().remove(data); }
 
 }  // namespace emplace::standin
@@ -136,19 +140,21 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
   *pointer = nullptr;
   if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   if (bytes == 0) return cudaSuccess;
-  if (!take_memory(bytes)) return cudaErrorMemoryAllocation;
+  int device = 0;
+  cudaGetDevice(&device);
+  if (!take_memory(device, bytes)) return cudaErrorMemoryAllocation;
   *pointer = std::malloc(bytes);
   spoil(*pointer, bytes);
-  device_memory().add(*pointer, bytes);
+  device_memory().add(*pointer, {bytes, device});
   return cudaSuccess;
 }
 
 cudaError_t cudaFree(void* pointer) {
   if (!pointer) return cudaSuccess;
   if (cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) return error;
-  size_t bytes = device_memory().remove(pointer);
+  const auto [bytes, device] = device_memory().remove(pointer);
   if (bytes == 0) return cudaErrorInvalidValue;
-  give_back_memory(bytes);
+  give_back_memory(device, bytes);
   std::free(pointer);
   return cudaSuccess;
 }
@@ -159,14 +165,14 @@ cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
   *pointer = bytes < kLargeBytes ? std::malloc(bytes) : map_large(bytes);
   if (!*pointer) return cudaErrorMemoryAllocation;
   if (bytes < kLargeBytes) spoil(*pointer, bytes);
-  page_locked().add(*pointer, bytes);
+  page_locked().add(*pointer, {bytes});
   return cudaSuccess;
 }
 
 cudaError_t cudaFreeHost(void* pointer) {
   if (!pointer) return cudaSuccess;
   if (cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) return error;
-  const size_t bytes = page_locked().remove(pointer);
+  const size_t bytes = page_locked().remove(pointer).bytes;
   if (bytes == 0) return cudaErrorInvalidValue;
   if (bytes < kLargeBytes) std::free(pointer);
   else unmap_large(pointer, bytes);

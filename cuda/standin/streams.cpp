@@ -137,6 +137,9 @@ cudaError_t launch(bool barriers, dim3 grid, dim3 block, size_t shared_bytes, cu
   bool fits = threads > 0 && threads <= 1024 && block.z <= 64 && grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535 &&
               shared_bytes <= (size_t{48} << 10);
   if (!fits) return cudaErrorInvalidConfiguration;
+  int current = 0;
+  cudaGetDevice(&current);
+  if (std::lock_guard lock(state().mutex); !state().streams.contains(stream) || stream->device != current) return cudaErrorInvalidResourceHandle;
   return enqueue(stream, {[=, body = std::move(body)] { run_grid(barriers, grid, block, shared_bytes, body); }});
 }
 
@@ -192,6 +195,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   *event = new CUevent_st;
+  cudaGetDevice(&(*event)->device);
   return cudaSuccess;
 }
 
@@ -204,7 +208,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   std::lock_guard lock(state().mutex);
-  if (!state().streams.contains(stream)) return cudaErrorInvalidValue;
+  if (!state().streams.contains(stream) || event->device != stream->device) return cudaErrorInvalidResourceHandle;
   event->graph = stream->capture;
   if (stream->capture) {
     event->nodes = stream->last_nodes;

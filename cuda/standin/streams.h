@@ -34,6 +34,7 @@ void run_until(const std::function<bool()>& done);
 }  // namespace emplace::standin
 
 struct CUevent_st {
+  int device = 0;
   uint64_t recorded = 0, reached = 0;
   // While captured: the nodes that stand before the recording.
   struct CUgraph_st* graph = nullptr;

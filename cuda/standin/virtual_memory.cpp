@@ -20,37 +20,42 @@ namespace {
 constexpr size_t kPage = size_t{2} << 20;
 
 std::mutex mutex;
-std::map<CUmemGenericAllocationHandle, size_t> handles;  // guarded by mutex
+struct Allocation {
+  int device;
+  size_t bytes;
+};
+std::map<CUmemGenericAllocationHandle, Allocation> handles;  // guarded by mutex
 CUmemGenericAllocationHandle next_handle = 1;            // guarded by mutex
-std::map<CUdeviceptr, CUdeviceptr> mapped;               // guarded by mutex: begin -> end; no two touch
+std::map<CUdeviceptr, CUdeviceptr> open_to_kernels;      // guarded by mutex: begin -> end; no two touch
 
 void* pointer(CUdeviceptr p) { return reinterpret_cast<void*>(p); }
 
 /// REQUIRES: the mutex is held.
-void note_mapped(CUdeviceptr begin, CUdeviceptr end) {
-  auto after = mapped.upper_bound(begin);
-  if (after != mapped.end() && after->first == end) {
+void note_open(CUdeviceptr begin, CUdeviceptr end) {
+  auto after = open_to_kernels.upper_bound(begin);
+  if (after != open_to_kernels.end() && after->first == end) {
     end = after->second;
-    after = mapped.erase(after);
+    after = open_to_kernels.erase(after);
   }
-  if (after != mapped.begin() && std::prev(after)->second == begin) std::prev(after)->second = end;
-  else mapped[begin] = end;
+  if (after != open_to_kernels.begin() && std::prev(after)->second == begin) std::prev(after)->second = end;
+  else open_to_kernels[begin] = end;
 }
-void note_unmapped(CUdeviceptr begin, CUdeviceptr end) {
-  auto piece = mapped.upper_bound(begin);
-  if (piece == mapped.begin()) return;
+void note_closed(CUdeviceptr begin, CUdeviceptr end) {
+  auto piece = open_to_kernels.upper_bound(begin);
+  if (piece == open_to_kernels.begin()) return;
   --piece;
+  if (piece->second <= begin) return;
   const CUdeviceptr rest = piece->second;
-  if (piece->first == begin) mapped.erase(piece);
+  if (piece->first == begin) open_to_kernels.erase(piece);
   else piece->second = begin;
-  if (rest > end) mapped[end] = rest;
+  if (rest > end) open_to_kernels[end] = rest;
 }
 
 const int kBetween = std::getenv("EMPLACE_STANDIN_OPEN") ? PROT_READ | PROT_WRITE : PROT_NONE;  // access of the host's code
 
 void allow(int access) {
   if (kBetween != PROT_NONE) return;
-  for (const auto& [begin, end] : mapped) mprotect(pointer(begin), end - begin, access);
+  for (const auto& [begin, end] : open_to_kernels) mprotect(pointer(begin), end - begin, access);
 }
 
 }  // namespace
@@ -87,12 +92,12 @@ CUresult cuMemAddressFree(CUdeviceptr range, size_t bytes) {
   return munmap(pointer(range), bytes) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const CUmemAllocationProp*, unsigned long long) {
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const CUmemAllocationProp* wanted, unsigned long long) {
   if (bytes == 0 || bytes % kPage != 0 || emplace::standin::breaks_capture()) return CUDA_ERROR_INVALID_VALUE;
-  if (!emplace::standin::take_memory(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!emplace::standin::take_memory(wanted->location.id, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   std::lock_guard lock(mutex);
   *handle = next_handle++;
-  handles[*handle] = bytes;
+  handles[*handle] = {wanted->location.id, bytes};
   return CUDA_SUCCESS;
 }
 
@@ -100,28 +105,37 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   std::lock_guard lock(mutex);
   auto found = handles.find(handle);
   if (found == handles.end()) return CUDA_ERROR_INVALID_VALUE;
-  emplace::standin::give_back_memory(found->second);
+  emplace::standin::give_back_memory(found->second.device, found->second.bytes);
   handles.erase(found);
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t, CUmemGenericAllocationHandle, unsigned long long) {
+CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long) {
   if (emplace::standin::breaks_capture()) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard lock(mutex);
+  auto found = handles.find(handle);
+  if (offset != 0 || found == handles.end() || found->second.bytes != bytes) return CUDA_ERROR_INVALID_VALUE;
   if (!emplace::standin::map_spoiled(pointer(at), bytes)) return CUDA_ERROR_INVALID_VALUE;
-  note_mapped(at, at + bytes);
   return mprotect(pointer(at), bytes, kBetween) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemUnmap(CUdeviceptr at, size_t bytes) {
   if (emplace::standin::breaks_capture()) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard lock(mutex);
-  note_unmapped(at, at + bytes);
+  note_closed(at, at + bytes);
   void* gone = mmap(pointer(at), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   return gone != MAP_FAILED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemSetAccess(CUdeviceptr, size_t, const CUmemAccessDesc*, size_t) { return CUDA_SUCCESS; }
+// Until then nothing reaches what is mapped.
+CUresult cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAccessDesc* access, size_t count) {
+  std::lock_guard lock(mutex);
+  for (size_t i = 0; i < count; ++i) {
+    if (access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE || access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (count > 0) note_open(at, at + bytes);
+  return CUDA_SUCCESS;
+}
 
 cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long,
                                              cudaDriverEntryPointQueryResult* result) {
