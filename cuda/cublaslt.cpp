@@ -69,7 +69,7 @@ const Result<Functions>& functions() {
 
 Status try_lt(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return ok_status();
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return unavailable(cat(call, ": not supported for this product"));
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return unavailable("cuBLASLt does not support this product");
   return internal_error(cat(call, ": cuBLAS status ", static_cast<int>(status)));
 }
 #define LT_TRY(call) RETURN_IF_ERROR(try_lt((call), #call))
@@ -116,7 +116,9 @@ class Product final : public LtProduct {
     const ProductShape& p = shape.product;
     const Types types = types_of(shape.type, device.tf32);
     LT_TRY(f_.desc_create(&desc_, types.compute, types.scale));
-    const cublasOperation_t left_op = operation(p.transpose_b, p.conjugate_b), right_op = operation(p.transpose_a, p.conjugate_a);
+    // A real matrix is its own conjugate; that products of real ones take OP_C is nowhere said.
+    const bool complex = types.data == CUDA_C_32F || types.data == CUDA_C_64F;
+    const cublasOperation_t left_op = operation(p.transpose_b, complex && p.conjugate_b), right_op = operation(p.transpose_a, complex && p.conjugate_a);
     LT_TRY(f_.desc_set(desc_, CUBLASLT_MATMUL_DESC_TRANSA, &left_op, sizeof left_op));
     LT_TRY(f_.desc_set(desc_, CUBLASLT_MATMUL_DESC_TRANSB, &right_op, sizeof right_op));
     RETURN_IF_ERROR(layout(left_, types.data, p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n, shape.batches, shape.b_step));
@@ -171,7 +173,7 @@ class Product final : public LtProduct {
     cublasLtMatmulHeuristicResult_t found{};
     int count = 0;
     LT_TRY(f_.heuristic(handle_, desc_, left_, right_, out_, out_, preference, 1, &found, &count));
-    if (count == 0) return unavailable("cuBLASLt has no algorithm for this product");
+    if (count == 0 || found.state != CUBLAS_STATUS_SUCCESS) return unavailable("cuBLASLt has no algorithm for this product");
     algorithm_ = found.algo;
     workspace_bytes_ = found.workspaceSize;
     return ok_status();
@@ -191,9 +193,10 @@ Result<std::unique_ptr<LtProduct>> LtProduct::make(const LtShape& shape, const D
   RETURN_IF_ERROR(functions().status());
   const Functions& f = *functions();
   if (shape.batches > INT32_MAX) return unavailable("so many matrix products");
-  ASSIGN_OR_RETURN(cublasLtHandle_t handle, handle_of(f, device.device));
-  auto product = std::make_unique<Product>(f, handle);
-  RETURN_IF_ERROR(product->choose(shape, device));
+  const Result<cublasLtHandle_t> handle = handle_of(f, device.device);
+  if (!handle.ok()) return unavailable(handle.status().message());
+  auto product = std::make_unique<Product>(f, *handle);
+  if (Status chosen = product->choose(shape, device); !chosen.ok()) return unavailable(chosen.message());
   return std::unique_ptr<LtProduct>(std::move(product));
 }
 

@@ -33,7 +33,7 @@ class LtProduct {
   virtual size_t workspace_bytes() const = 0;
   virtual Status run(cudaStream_t stream, const void* a, const void* b, void* out, void* workspace) = 0;
 
-  /// Unavailable: no library, or no algorithm for this shape; said once in a warning.
+  /// Unavailable: no library, which is said once in a warning, or it has nothing for this shape.
   static Result<std::unique_ptr<LtProduct>> make(const LtShape& shape, const DeviceState& device);
 };
 

@@ -1,5 +1,8 @@
 // MatMul, BatchMatMul, BatchMatMulV2, _FusedMatMul: by cuBLASLt, or by the tiled product of cuda/gemm.h where that is
 // missing or has no algorithm.
+#include <cstdio>
+
+#include "core/base/cat.h"
 #include "core/ops/matrix_product.h"
 #include "cuda/broadcast.h"
 #include "cuda/cublaslt.h"
@@ -46,7 +49,7 @@ Shape batch_of(const Shape& s) { return Shape(s.dims().first(static_cast<size_t>
 template <class T>
 class MatMul final : public Kernel {
  public:
-  explicit MatMul(const KernelInit& init) : device_(device_of(init)), fused_(FusedOps{}) {
+  explicit MatMul(const KernelInit& init) : device_(device_of(init)), node_(init.node_name), fused_(FusedOps{}) {
     const bool batch = init.op.starts_with("Batch");
     shape_.transpose_a = init.attrs.flag(batch ? "adj_x" : "transpose_a");
     shape_.transpose_b = init.attrs.flag(batch ? "adj_y" : "transpose_b");
@@ -100,6 +103,7 @@ class MatMul final : public Kernel {
     const LtShape shape{dtype_of<T>, s, batches_.elements, many ? batches_.stride[0][0] * s.m * s.k : 0, many ? batches_.stride[1][0] * s.k * s.n : 0};
     Result<std::unique_ptr<LtProduct>> made = LtProduct::make(shape, device_);
     if (made.ok()) library_ = made.take();
+    say(library_ ? cat("cuBLASLt, ", library_->workspace_bytes(), " bytes of workspace") : cat("emplace's own kernel: ", made.status().message()));
     return made.ok() || made.status().code() == Code::kUnavailable ? ok_status() : made.take_status();
   }
   /// False: take the own kernel, now and from now on.
@@ -107,7 +111,11 @@ class MatMul final : public Kernel {
     Tensor workspace;
     if (library_->workspace_bytes() > 0) {
       Result<Tensor> got = c.allocate_scratch(DType::kUInt8, Shape{static_cast<int64_t>(library_->workspace_bytes())});
-      if (!got.ok() && !device_.deterministic && got.status().code() == Code::kResourceExhausted) return library_.reset(), false;
+      if (!got.ok() && !device_.deterministic && got.status().code() == Code::kResourceExhausted) {
+        library_.reset();
+        say(cat("emplace's own kernel: ", got.status().message()));
+        return false;
+      }
       ASSIGN_OR_RETURN(workspace, std::move(got));
     }
     RETURN_IF_ERROR(library_->run(stream_of(c), c.input(0).raw(), c.input(1).raw(), c.output(0).raw(), workspace.raw()));
@@ -119,8 +127,13 @@ class MatMul final : public Kernel {
     }
     return true;
   }
+  void say(const std::string& what) {
+    if (device_.verbose && what != said_) std::fprintf(stderr, "%s: matrix product by %s\n", node_.c_str(), what.c_str());
+    said_ = what;
+  }
 
   const DeviceState& device_;
+  std::string node_, said_;
   std::unique_ptr<LtProduct> library_;
   ProductShape shape_;
   Broadcast<2> batches_;
