@@ -26,6 +26,9 @@ static_assert(same(Type::kHandle, CUDNN_TYPE_HANDLE) && same(Type::kData, CUDNN_
               same(Type::kFloat, CUDNN_TYPE_FLOAT) && same(Type::kDouble, CUDNN_TYPE_DOUBLE) && same(Type::kPointer, CUDNN_TYPE_VOID_PTR) &&
               same(Type::kConvolutionMode, CUDNN_TYPE_CONVOLUTION_MODE) && same(Type::kHeuristicMode, CUDNN_TYPE_HEUR_MODE) &&
               same(Type::kNote, CUDNN_TYPE_NUMERICAL_NOTE) && same(Type::kDescriptor, CUDNN_TYPE_BACKEND_DESCRIPTOR));
+static_assert(same(Kind::kCard, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR) && same(Type::kChar, CUDNN_TYPE_CHAR) &&
+              same(Attribute::kHeuristicCard, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP) && same(Attribute::kPlanCard, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP) &&
+              same(Attribute::kCardJson, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION));
 static_assert(same(Mode::kCrossCorrelation, CUDNN_CROSS_CORRELATION) && same(Heuristic::kFallback, CUDNN_HEUR_MODE_FALLBACK) &&
               same(Heuristic::kA, CUDNN_HEUR_MODE_A));
 static_assert(same(Note::kTensorCore, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) && same(Note::kDownConvert, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) &&

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/base/cat.h"
@@ -32,10 +33,9 @@ Result<CardHandle*> handle_of(const Functions& f, int device) {
 
 class Plan final : public ConvPlan {
  public:
-  Plan(const Functions& f, CardHandle& card, ConvGraph graph, Descriptor plan, int64_t workspace_bytes)
-      : f_(f), card_(card), graph_(std::move(graph)), plan_(std::move(plan)), workspace_bytes_(workspace_bytes) {}
+  Plan(const Functions& f, CardHandle& card, Choice choice) : f_(f), card_(card), choice_(std::move(choice)) {}
 
-  size_t workspace_bytes() const override { return static_cast<size_t>(workspace_bytes_); }
+  size_t workspace_bytes() const override { return static_cast<size_t>(choice_.workspace_bytes); }
 
   Status run(cudaStream_t stream, const ConvTensors& tensors, void* workspace) const override {
     void* const pointers[3] = {tensors.image, tensors.filter, tensors.out};
@@ -46,19 +46,22 @@ class Plan final : public ConvPlan {
     RETURN_IF_ERROR(pack.finalize());
     std::lock_guard lock(card_.mutex);
     RETURN_IF_ERROR(status_of(f_, f_.set_stream(card_.handle, stream), "cudnnSetStream"));
-    return status_of(f_, f_.execute(card_.handle, plan_.handle(), pack.handle()), "cudnnBackendExecute");
+    return status_of(f_, f_.execute(card_.handle, choice_.plan.handle(), pack.handle()), "cudnnBackendExecute");
   }
 
  private:
   const Functions& f_;
   CardHandle& card_;
-  ConvGraph graph_;
-  Descriptor plan_;
-  int64_t workspace_bytes_;
+  Choice choice_;
+};
+
+struct Promises {
+  bool in_order;  // sums in one order, hence the same bytes on every run
+  bool exact;     // inputs as they are
 };
 
 /// Does the engine do what nobody allowed?
-Result<bool> breaks_promise(const Functions& f, const Descriptor& config, const ConvProblem& problem, const DeviceState& device) {
+Result<bool> breaks(const Promises& promises, const Functions& f, const Descriptor& config) {
   ASSIGN_OR_RETURN(Descriptor engine, Descriptor::make(f, Kind::kEngine));
   DescriptorHandle handle = engine.handle();
   int64_t count = 0;
@@ -66,17 +69,18 @@ Result<bool> breaks_promise(const Functions& f, const Descriptor& config, const 
   std::array<Note, static_cast<size_t>(Note::kCount)> notes{};
   RETURN_IF_ERROR(engine.get(Attribute::kEngineNotes, Type::kNote, static_cast<int64_t>(notes.size()), count, notes.data()));
   return std::any_of(notes.begin(), notes.begin() + std::min<int64_t>(count, static_cast<int64_t>(notes.size())), [&](Note note) {
-    return note == Note::kDownConvert || note == Note::kReducedReduction || (note == Note::kNondeterministic && device.deterministic) ||
-           (note == Note::kTensorCore && problem.type == DType::kFloat && !device.tf32);
+    return note == Note::kDownConvert || note == Note::kReducedReduction || (note == Note::kNondeterministic && promises.in_order) ||
+           (note == Note::kTensorCore && promises.exact);
   });
 }
 
 /// In cuDNN's order, the best first.
-Result<std::vector<Descriptor>> engine_configs(const Functions& f, const ConvGraph& graph, Heuristic mode) {
+Result<std::vector<Descriptor>> engine_configs(const Functions& f, const ConvGraph& graph, Heuristic mode, const Target& target) {
   constexpr int64_t kMost = 32;
   ASSIGN_OR_RETURN(Descriptor heuristics, Descriptor::make(f, Kind::kHeuristics));
   RETURN_IF_ERROR(heuristics.set(Attribute::kHeuristicGraph, graph.graph));
   RETURN_IF_ERROR(heuristics.set(Attribute::kHeuristicMode, Type::kHeuristicMode, mode));
+  if (!target.handle) RETURN_IF_ERROR(heuristics.set(Attribute::kHeuristicCard, *target.described));
   RETURN_IF_ERROR(heuristics.finalize());
   std::vector<Descriptor> configs;
   std::array<DescriptorHandle, kMost> handles{};
@@ -91,9 +95,9 @@ Result<std::vector<Descriptor>> engine_configs(const Functions& f, const ConvGra
   return configs;
 }
 
-Result<Descriptor> plan_of(const Functions& f, Handle handle, const Descriptor& config, int64_t& workspace_bytes) {
+Result<Descriptor> plan_of(const Functions& f, const Target& target, const Descriptor& config, int64_t& workspace_bytes) {
   ASSIGN_OR_RETURN(Descriptor plan, Descriptor::make(f, Kind::kPlan));
-  RETURN_IF_ERROR(plan.set(Attribute::kPlanHandle, Type::kHandle, handle));
+  RETURN_IF_ERROR(target.handle ? plan.set(Attribute::kPlanHandle, Type::kHandle, target.handle) : plan.set(Attribute::kPlanCard, *target.described));
   RETURN_IF_ERROR(plan.set(Attribute::kPlanConfig, config));
   RETURN_IF_ERROR(plan.finalize());
   int64_t count = 0;
@@ -101,7 +105,52 @@ Result<Descriptor> plan_of(const Functions& f, Handle handle, const Descriptor& 
   return plan;
 }
 
+/// By one list of proposals. `refused` becomes why not.
+std::optional<Choice> choose_from(std::vector<Descriptor> configs, const Functions& f, const Promises& promises, const Target& target, int64_t workspace_limit,
+                                  std::string& refused) {
+  for (Descriptor& config : configs) {
+    auto broken = breaks(promises, f, config);
+    if (!broken.ok() || *broken) {
+      refused = broken.ok() ? "every engine of cuDNN's would round inputs, or give other bytes on every run" : broken.status().message();
+      continue;
+    }
+    int64_t workspace_bytes = 0;
+    auto plan = plan_of(f, target, config, workspace_bytes);
+    if (!plan.ok()) {
+      refused = plan.status().message();
+    } else if (workspace_bytes > workspace_limit) {
+      refused = cat("cuDNN wants ", workspace_bytes, " bytes of workspace, a kernel gets ", workspace_limit);
+    } else {
+      return Choice{{}, std::move(config), plan.take(), workspace_bytes};
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+// Sums of atomic additions only where cuDNN has nothing else: recorded steps shall give the bytes of eager ones.
+Result<Choice> choose(const Functions& f, const ConvProblem& problem, const DeviceState& device, const Target& target) {
+  auto graph = conv_graph(f, problem, target.handle);
+  if (!graph.ok()) return unavailable(graph.status().message());
+  std::string refused = "cuDNN proposes no engine";
+  for (bool in_order : {true, false}) {
+    if (!in_order && device.deterministic) break;
+    const Promises promises{in_order, problem.type == DType::kFloat && !device.tf32};
+    for (Heuristic mode : {Heuristic::kA, Heuristic::kFallback}) {
+      auto configs = engine_configs(f, *graph, mode, target);
+      if (!configs.ok()) {
+        refused = configs.status().message();
+        continue;
+      }
+      if (auto choice = choose_from(configs.take(), f, promises, target, device.workspace_limit, refused)) {
+        choice->graph = graph.take();
+        return std::move(*choice);
+      }
+    }
+  }
+  return unavailable(std::move(refused));
+}
 
 Result<std::shared_ptr<const ConvPlan>> make_plan(const ConvProblem& problem, const DeviceState& device) {
   const Result<Functions>& loaded = functions();
@@ -110,35 +159,9 @@ Result<std::shared_ptr<const ConvPlan>> make_plan(const ConvProblem& problem, co
     std::call_once(said, [&] { std::fprintf(stderr, "warning: %s; convolutions run on emplace's own kernel\n", loaded.status().message().c_str()); });
     return loaded.status();
   }
-  const Functions& f = *loaded;
-  ASSIGN_OR_RETURN(CardHandle* const card, handle_of(f, device.device));
-  auto graph = conv_graph(f, problem, card->handle);
-  if (!graph.ok()) return unavailable(graph.status().message());
-  std::string refused = "cuDNN proposes no engine";
-  for (Heuristic mode : {Heuristic::kA, Heuristic::kFallback}) {
-    auto configs = engine_configs(f, *graph, mode);
-    if (!configs.ok()) {
-      refused = configs.status().message();
-      continue;
-    }
-    for (const Descriptor& config : *configs) {
-      auto breaks = breaks_promise(f, config, problem, device);
-      if (!breaks.ok() || *breaks) {
-        refused = breaks.ok() ? "every engine of cuDNN's would round inputs, or give other bytes on every run" : breaks.status().message();
-        continue;
-      }
-      int64_t workspace_bytes = 0;
-      auto plan = plan_of(f, card->handle, config, workspace_bytes);
-      if (!plan.ok()) {
-        refused = plan.status().message();
-      } else if (workspace_bytes > device.workspace_limit) {
-        refused = cat("cuDNN wants ", workspace_bytes, " bytes of workspace, a kernel gets ", device.workspace_limit);
-      } else {
-        return std::shared_ptr<const ConvPlan>(std::make_shared<Plan>(f, *card, graph.take(), plan.take(), workspace_bytes));
-      }
-    }
-  }
-  return unavailable(std::move(refused));
+  ASSIGN_OR_RETURN(CardHandle* const card, handle_of(*loaded, device.device));
+  ASSIGN_OR_RETURN(Choice choice, choose(*loaded, problem, device, {card->handle}));
+  return std::shared_ptr<const ConvPlan>(std::make_shared<Plan>(*loaded, *card, std::move(choice)));
 }
 
 }  // namespace emplace::cuda::cudnn

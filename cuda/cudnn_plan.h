@@ -2,11 +2,27 @@
 #pragma once
 
 #include "cuda/convolution.h"
+#include "cuda/cudnn.h"
 
 namespace emplace::cuda::cudnn {
 
-/// The first engine that cuDNN's heuristics propose and that keeps the device's promises: --deterministic, --matmul-precision,
-/// and sums of half and bfloat16 in float.
+/// What a plan is made for: a card, or one that is only described and where nothing can be run.
+struct Target {
+  Handle handle = nullptr;
+  const Descriptor* described = nullptr;  // in place of a handle
+};
+
+struct Choice {
+  ConvGraph graph;
+  Descriptor config, plan;  // nowhere is said that a plan does without what it was made of
+  int64_t workspace_bytes = 0;
+};
+
+/// The first engine that cuDNN's heuristics propose and that keeps the device's promises: --matmul-precision, sums of half and
+/// bfloat16 in float, and the same bytes on every run; that last one, if there is no such engine, only with --deterministic.
+/// Unavailable: there is none, or cuDNN refuses the sizes.
+Result<Choice> choose(const Functions& f, const ConvProblem& problem, const DeviceState& device, const Target& target);
+
 Result<std::shared_ptr<const ConvPlan>> make_plan(const ConvProblem& problem, const DeviceState& device);
 
 }  // namespace emplace::cuda::cudnn

@@ -1,11 +1,12 @@
-// cuDNN's descriptors of convolutions, which need no GPU: are the sizes that our shape rule gives those that cuDNN expects? Skipped
-// where libcudnn.so.9 is not installed.
+// cuDNN's descriptors of convolutions, which need no GPU: are the sizes that our shape rule gives those that cuDNN expects? And its
+// choice of engines and their plans, for which the description of a card will do. Skipped where libcudnn.so.9 is not installed.
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
+#include <set>
 
 #include "core/base/cat.h"
-#include "cuda/cudnn.h"
+#include "cuda/cudnn_plan.h"
 
 namespace emplace::cuda::testing {
 namespace {
@@ -102,6 +103,88 @@ TEST_CASE("what cuDNN refuses is said in its words") {
   p.shape.out_h = 3;
   const Status refused = cudnn::conv_graph(*f, p).status();
   CHECK(refused.message().find("cudnnBackendFinalize: CUDNN_STATUS_BAD_PARAM") == 0);
+}
+
+/// An H200 as cuDNN describes cards (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION).
+constexpr std::string_view kH200 = R"({"cudaDeviceId": 0, "deviceVer": 900, "driverVer": 13000, "maxGridSize": [2147483647, 65535, 65535],
+  "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536, "multiProcessorCount": 132, "warpSize": 32, "maxSharedMemoryPerBlock": 49152,
+  "maxSharedMemoryPerBlockOptin": 232448, "reservedSharedMemoryPerBlock": 1024, "maxRegistersPerSM": 65536, "maxCtasPerSM": 32,
+  "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "pciDeviceId": 0, "isTccDriver": 0, "supportCoopLaunch": 1, "smClockRateKHz": 1980000,
+  "memClockRateKHz": 3201000, "l2CacheSize": 62914560, "totalGlobalMem": 150754820096, "deviceName": "NVIDIA H200"})";
+
+cudnn::Descriptor h200(const cudnn::Functions& f) {
+  cudnn::Descriptor card = cudnn::Descriptor::make(f, cudnn::Kind::kCard).take();
+  REQUIRE(card.set(cudnn::Attribute::kCardJson, cudnn::Type::kChar, static_cast<int64_t>(kH200.size()), kH200.data()).ok());
+  REQUIRE(card.finalize().message() == "");
+  return card;
+}
+
+std::set<cudnn::Note> notes_of(const cudnn::Functions& f, const cudnn::Descriptor& config) {
+  const cudnn::Descriptor engine = cudnn::Descriptor::make(f, cudnn::Kind::kEngine).take();
+  cudnn::DescriptorHandle handle = engine.handle();
+  int64_t count = 0;
+  REQUIRE(config.get(cudnn::Attribute::kConfigEngine, cudnn::Type::kDescriptor, 1, count, &handle).ok());
+  std::array<cudnn::Note, static_cast<size_t>(cudnn::Note::kCount)> notes{};
+  REQUIRE(engine.get(cudnn::Attribute::kEngineNotes, cudnn::Type::kNote, static_cast<int64_t>(notes.size()), count, notes.data()).ok());
+  return {notes.begin(), notes.begin() + count};
+}
+
+/// Of SAME and VALID convolutions, with strides, dilations, groups, and padding that is not the same on both sides.
+std::vector<ConvShape> shapes() {
+  std::vector<ConvShape> all;
+  for (const Axis& axis : {Axis{56, 3, 1, 1}, Axis{29, 3, 2, 1}, Axis{32, 3, 2, 1}, Axis{30, 3, 1, 2}, Axis{14, 1, 1, 1}, Axis{35, 7, 2, 1}}) {
+    for (std::string_view padding : {"SAME", "VALID", "EXPLICIT"}) {
+      for (int64_t groups : {1, 4}) {
+        const bool given = padding == "EXPLICIT" && axis.window > 1;
+        if (padding == "EXPLICIT" && !given) continue;
+        all.push_back(*shape_of(axis, axis, 16, groups, padding, 0, given ? 2 : 0));
+        all.back().out_c = 32 * groups;
+      }
+    }
+  }
+  return all;
+}
+
+TEST_CASE("on an H200 cuDNN has a plan for every convolution that keeps the promises") {
+  const cudnn::Functions* f = library();
+  if (!f) return;
+  const cudnn::Descriptor card = h200(*f);
+  for (const ConvShape& shape : shapes()) {
+    for (DType type : {DType::kFloat, DType::kHalf, DType::kBFloat16, DType::kDouble}) {
+      for (int way = 0; way < 3 * 2 * (type == DType::kFloat ? 2 : 1); ++way) {
+        DeviceState device;
+        device.tf32 = way / 6 == 1;
+        const ConvProblem p = ConvProblem::of(kPasses[way % 3], type, shape, way / 3 % 2 == 0);
+        INFO(text(p) << " tf32 " << device.tf32);
+        const auto choice = cudnn::choose(*f, p, device, {nullptr, &card});
+        CHECK(choice.status().message() == "");
+        if (!choice.ok()) continue;
+        const std::set<cudnn::Note> notes = notes_of(*f, choice->config);
+        CHECK(notes.count(cudnn::Note::kDownConvert) == 0);
+        CHECK(notes.count(cudnn::Note::kReducedReduction) == 0);
+        CHECK(notes.count(cudnn::Note::kNondeterministic) == 0);
+        if (type == DType::kFloat && !device.tf32) CHECK(notes.count(cudnn::Note::kTensorCore) == 0);
+        if (type == DType::kBFloat16 && p.channels_last && p.pass == ConvPass::kForward && shape.groups() == 1) CHECK(notes.count(cudnn::Note::kTensorCore) == 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("a plan that wants more workspace than a kernel gets is not taken") {
+  const cudnn::Functions* f = library();
+  if (!f) return;
+  const cudnn::Descriptor card = h200(*f);
+  ConvShape shape = *shape_of({56, 3, 1, 1}, {56, 3, 1, 1}, 64, 1, "SAME");
+  shape.batch = shape.out_c = 64;
+  const ConvProblem p = ConvProblem::of(ConvPass::kForward, DType::kFloat, shape, true);
+  DeviceState device;
+  const auto free = cudnn::choose(*f, p, device, {nullptr, &card});
+  REQUIRE(free.ok());
+  REQUIRE(free->workspace_bytes > 0);
+  device.workspace_limit = free->workspace_bytes - 1;
+  const auto bounded = cudnn::choose(*f, p, device, {nullptr, &card});
+  if (bounded.ok()) CHECK(bounded->workspace_bytes < free->workspace_bytes);
+  else CHECK(bounded.status().code() == Code::kUnavailable);
 }
 
 }  // namespace
