@@ -30,7 +30,6 @@ struct ProcessInfo {
 
 struct Nvml {
   int (*init)() = nullptr;
-  int (*shutdown)() = nullptr;
   int (*count)(unsigned*) = nullptr;
   int (*by_index)(unsigned, Handle*) = nullptr;
   int (*name)(Handle, char*, unsigned) = nullptr;
@@ -44,7 +43,6 @@ struct Nvml {
 
 Status find_functions(const Library& library, Nvml& nvml) {
   RETURN_IF_ERROR(library.find("nvmlInit_v2", nvml.init));
-  RETURN_IF_ERROR(library.find("nvmlShutdown", nvml.shutdown));
   RETURN_IF_ERROR(library.find("nvmlDeviceGetCount_v2", nvml.count));
   RETURN_IF_ERROR(library.find("nvmlDeviceGetHandleByIndex_v2", nvml.by_index));
   RETURN_IF_ERROR(library.find("nvmlDeviceGetName", nvml.name));
@@ -79,13 +77,18 @@ PhysicalGpu card(const Nvml& nvml, unsigned index) {
   return gpu;
 }
 
-/// Initialised: the caller shuts it down.
 Result<Nvml> open() {
   ASSIGN_OR_RETURN(Library library, Library::open("libnvidia-ml.so.1"));
   Nvml nvml;
   RETURN_IF_ERROR(find_functions(library, nvml));
   if (int error = nvml.init(); error != 0) return unavailable(cat("nvmlInit failed with error ", error));
   return nvml;
+}
+
+/// Initialised at the first call, for as long as the process lives: that takes longer than whatever is asked of it.
+const Result<Nvml>& opened() {
+  static const Result<Nvml> kOpened = open();
+  return kOpened;
 }
 
 int64_t used_by_this_process(const Nvml& nvml, Handle handle) {
@@ -102,24 +105,24 @@ int64_t used_by_this_process(const Nvml& nvml, Handle handle) {
 }  // namespace
 
 Result<CardUse> nvml_use(const std::string& uuid) {
-  ASSIGN_OR_RETURN(const Nvml nvml, open());
+  RETURN_IF_ERROR(opened().status());
+  const Nvml& nvml = *opened();
   Handle handle = nullptr;
   MemoryInfo memory = {};
   const int error = nvml.by_uuid(uuid.c_str(), &handle) != 0 ? 1 : nvml.memory(handle, &memory);
   const CardUse use{static_cast<int64_t>(memory.free), error ? 0 : used_by_this_process(nvml, handle)};
-  nvml.shutdown();
   if (error != 0) return unavailable("NVML does not know the card");
   return use;
 }
 
 Result<std::vector<PhysicalGpu>> nvml_cards() {
-  ASSIGN_OR_RETURN(const Nvml nvml, open());
+  RETURN_IF_ERROR(opened().status());
+  const Nvml& nvml = *opened();
   unsigned count = 0;
   std::vector<PhysicalGpu> cards;
   if (nvml.count(&count) == 0) {
     for (unsigned i = 0; i < count; ++i) cards.push_back(card(nvml, i));
   }
-  nvml.shutdown();
   return cards;
 }
 
