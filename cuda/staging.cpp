@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "cuda/error.h"
 
@@ -33,13 +34,22 @@ Status Staging::retire_oldest() {
   return ok_status();
 }
 
+Status Staging::make_room(size_t bytes) {
+  const size_t wanted = bytes > kSmallRing / 2 ? kRing : kSmallRing;
+  if (ring_bytes_ >= wanted) return ok_status();
+  while (!in_flight_.empty()) RETURN_IF_ERROR(retire_oldest());
+  ring_bytes_ = head_ = 0;
+  CUDA_TRY(cudaFreeHost(std::exchange(ring_, nullptr)));
+  void* memory = nullptr;
+  CUDA_TRY(cudaHostAlloc(&memory, wanted, cudaHostAllocPortable));
+  ring_ = static_cast<std::byte*>(memory);
+  ring_bytes_ = wanted;
+  return ok_status();
+}
+
 Result<Staging::Piece*> Staging::take(size_t bytes) {
-  if (!ring_) {
-    void* memory = nullptr;
-    CUDA_TRY(cudaHostAlloc(&memory, kRing, cudaHostAllocPortable));
-    ring_ = static_cast<std::byte*>(memory);
-  }
-  size_t begin = head_ + bytes <= kRing ? head_ : 0, end = begin + bytes;
+  RETURN_IF_ERROR(make_room(bytes));
+  size_t begin = head_ + bytes <= ring_bytes_ ? head_ : 0, end = begin + bytes;
   auto overlaps = [&](const Piece& p) { return p.begin < end && begin < p.end; };
   while (std::any_of(in_flight_.begin(), in_flight_.end(), overlaps)) RETURN_IF_ERROR(retire_oldest());
   ASSIGN_OR_RETURN(cudaEvent_t done, event());

@@ -1,0 +1,65 @@
+// Copies through page-locked memory: small ones, large ones that make its ring grow, and both in turns.
+#include <catch2/catch.hpp>
+
+#include <numeric>
+#include <vector>
+
+#include "cuda/staging.h"
+
+namespace emplace::cuda::testing {
+namespace {
+
+struct Device {
+  Device() {
+    REQUIRE(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0) == cudaSuccess);
+    REQUIRE(cudaMalloc(&memory, size_t{64} << 20) == cudaSuccess);
+  }
+  ~Device() {
+    (void)cudaFree(memory);
+    (void)cudaStreamDestroy(stream);
+  }
+  cudaStream_t stream = nullptr;
+  void* memory = nullptr;
+};
+
+std::vector<uint32_t> numbers(size_t count, uint32_t first) {
+  std::vector<uint32_t> all(count);
+  std::iota(all.begin(), all.end(), first);
+  return all;
+}
+
+TEST_CASE("what goes through the staging ring arrives, whatever the sizes before") {
+  Device device;
+  Staging staging;
+  uint32_t first = 1;
+  for (size_t count : {size_t{1}, size_t{100'000}, size_t{131'072}, size_t{131'073}, size_t{7}, size_t{5'000'000}, size_t{3}, size_t{14'000'000}}) {
+    INFO(count << " numbers");
+    const std::vector<uint32_t> sent = numbers(count, first += 17);
+    std::vector<uint32_t> received(count), again(count);
+    REQUIRE(staging.copy_in(device.memory, sent.data(), count * 4, device.stream).ok());
+    const Result<uint64_t> ticket = staging.copy_out(received.data(), device.memory, count * 4, device.stream);
+    REQUIRE(ticket.ok());
+    // The first is still under way when the ring is asked for more.
+    const Result<uint64_t> later = staging.copy_out(again.data(), device.memory, count * 4, device.stream);
+    REQUIRE(later.ok());
+    REQUIRE(staging.finish(*later).ok());
+    CHECK(received == sent);
+    CHECK(again == sent);
+  }
+}
+
+TEST_CASE("a copy under way survives the growth of the ring") {
+  Device device;
+  Staging staging;
+  const std::vector<uint32_t> few = numbers(10, 5), many = numbers(1'000'000, 9);
+  std::vector<uint32_t> received(10);
+  REQUIRE(staging.copy_in(device.memory, few.data(), few.size() * 4, device.stream).ok());
+  const Result<uint64_t> ticket = staging.copy_out(received.data(), device.memory, few.size() * 4, device.stream);
+  REQUIRE(ticket.ok());
+  REQUIRE(staging.copy_in(device.memory, many.data(), many.size() * 4, device.stream).ok());
+  REQUIRE(staging.finish(*ticket).ok());
+  CHECK(received == few);
+}
+
+}  // namespace
+}  // namespace emplace::cuda::testing
