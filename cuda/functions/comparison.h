@@ -58,7 +58,8 @@ struct Invert {
 template <class T>
 EMPLACE_HD T shift_amount(T b) {
   constexpr T kMost = static_cast<T>(8 * sizeof(T) - 1);
-  return b < T(0) ? T(0) : b < kMost ? b : kMost;
+  if constexpr (std::is_signed_v<T>) b = b < T(0) ? T(0) : b;
+  return b < kMost ? b : kMost;
 }
 struct ShiftBits {
   bool left;
