@@ -2,9 +2,10 @@
 """Times emplace on a GPU: a graph per metric, operands random and on the device, several equal nodes per step, the
 median step divided by them. Writes one JSON object after every metric: metric -> value (GB/s, TFLOP/s, microseconds).
 
-  tests/gpu/bench.py --binary build/emplace --out FILE [--small] [METRIC...]
+  tests/gpu/bench.py --binary build/emplace --out FILE [--small] [--bare COMMAND] [METRIC...]
 
---small: sizes for trying the script out on any device.
+--small: sizes for trying the script out on any device. --bare: a program that does nothing but make a context, timed for
+bare_start_ms.
 """
 import argparse
 import json
@@ -44,9 +45,19 @@ def run(binary, nodes, init, steps, flags=()):
     return document["timing"]["step_us"]["p50"]
 
 
+def process_ms(command):
+    """From start to end: the median of seven."""
+    times = []
+    for _ in range(7):
+        begin = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        times.append((time.perf_counter() - begin) * 1e3)
+    return sorted(times)[3]
+
+
 class Bench:
-    def __init__(self, binary, small):
-        self.binary, self.small = binary, small
+    def __init__(self, binary, small, bare):
+        self.binary, self.small, self.bare = binary, small, bare
 
     def run(self, nodes, init, flags=()):
         """Microseconds of a step."""
@@ -137,18 +148,13 @@ class Bench:
         return 4 * n / self.run(nodes, ["a/init"]) / 1e3
 
     def start_ms(self, op="AddV2"):
-        """A process that adds or multiplies two small matrices on the GPU: the median of seven."""
+        """A process that adds or multiplies two small matrices on the GPU."""
         graph = {"node": [{"name": "c", "op": op, "input": ["a", "a"], "device": "/gpu:0"},
                           {"name": "a", "op": "Const", "attr": {"value": [[1.5, 2], [3, 4]]}}], "fetch": ["c"]}
-        times = []
         with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
             json.dump(graph, f)
             f.flush()
-            for _ in range(7):
-                begin = time.perf_counter()
-                subprocess.run([self.binary, "run", f.name, "-q"], check=True, capture_output=True, timeout=60)
-                times.append((time.perf_counter() - begin) * 1e3)
-        return sorted(times)[3]
+            return process_ms([self.binary, "run", f.name, "-q"])
 
 
 METRICS = {
@@ -171,6 +177,7 @@ METRICS = {
     "chain8_us": lambda b: b.elementwise_chain(),
     "h2d_gb_s": lambda b: b.copy("/cpu:0", "/gpu:0"),
     "d2h_gb_s": lambda b: b.copy("/gpu:0", "/cpu:0"),
+    "bare_start_ms": lambda b: process_ms(b.bare.split()),
     "start_ms": lambda b: b.start_ms(),
     "matmul_start_ms": lambda b: b.start_ms("MatMul"),
 }
@@ -181,12 +188,13 @@ def main():
     parser.add_argument("--binary", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--bare", default="")
     parser.add_argument("metrics", nargs="*")
     args = parser.parse_args()
-    bench = Bench(os.path.abspath(args.binary), args.small)
+    bench = Bench(os.path.abspath(args.binary), args.small, args.bare)
     results = {}
     for name, measure in METRICS.items():
-        if args.metrics and name not in args.metrics:
+        if args.metrics and name not in args.metrics or name == "bare_start_ms" and not args.bare:
             continue
         try:
             results[name] = round(measure(bench), 3)

@@ -8,7 +8,7 @@ try:
     import jax.numpy as jnp
 except ImportError:
     sys.exit(print("{}"))
-if not any(d.platform == "gpu" for d in jax.devices()):
+if not any(d.platform in ("gpu", "cuda") for d in jax.devices()):
     sys.exit(print("{}"))
 
 
