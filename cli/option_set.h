@@ -2,6 +2,7 @@
 /// from a configuration file, in this order of precedence. It remembers where each value came from.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

@@ -1,6 +1,7 @@
 /// The device names of one placement, each kept once, so that names are compared as numbers and merges are cheap.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
