@@ -31,8 +31,8 @@ class Executor {
 
   /// One step.
   Status run(int64_t step);
-  /// Fetch `i` in host memory. `out` is written over where it fits and nobody else holds it.
-  Status fetch(size_t i, Tensor& out);
+  /// The program's fetches in host memory. A tensor of `outputs` is written over where it fits and nobody else holds it.
+  Status fetch(std::vector<Tensor>& outputs);
 
   const Program& program() const { return program_; }
   const Plan& plan() const { return plan_; }
@@ -89,6 +89,7 @@ class Executor {
   bool conflict(StepId earlier, StepId later) const;
   void schedule();
 
+  Status start_fetch(size_t i, Tensor& out);
   Status run_launch(const Launch& launch, int64_t step);
   Status run_in_order(int64_t step);
   Status run_in_parallel(int64_t step);
@@ -143,6 +144,7 @@ class Executor {
     std::vector<Tensor> outputs;
   };
   std::vector<Met> met_;  // members of a collective that have run before the observer, but not the last
+  std::vector<std::pair<Gpu*, uint64_t>> fetches_under_way_;  // copies out of a GPU, not waited for yet
   std::vector<uint8_t> value_dead_, step_dead_;
   std::vector<std::vector<ValueId>> releases_;  // by StepId: slots that nobody reads afterwards
   int64_t settled_copy_bytes_ = 0;  // of copies that take the same bytes each step

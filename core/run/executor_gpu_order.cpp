@@ -201,9 +201,10 @@ void Executor::record_runs() {
     std::vector<RecordedRun::Part> parts;
     size_t end = i;
     for (; first && end < launches_.size(); ++end) {
-      GpuNodeKernel* kernel = recordable(launches_[end]);
+      const Launch& launch = launches_[end];
+      GpuNodeKernel* kernel = recordable(launch);
       if (!kernel || &kernel->gpu() != &first->gpu()) break;
-      parts.push_back({kernel, launches_[end].context, recorded_scratch(launches_[end].step)});
+      parts.push_back({kernel, launch.context, recorded_scratch(launch.step), launch.step});
     }
     if (parts.size() < 2) {
       shorter.push_back(launches_[i++]);

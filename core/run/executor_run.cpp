@@ -29,7 +29,9 @@ Status Executor::run_launch(const Launch& launch, int64_t step) {
   if (!launch.kernel) return run_step(launch.step);
   launch.context->step_ = step;
   Status status = launch.kernel->run(*launch.context);
-  return status.ok() ? ok_status() : failed(std::move(status), launch.step);
+  if (status.ok()) return ok_status();
+  const auto* recorded = dynamic_cast<const RecordedRun*>(launch.kernel);
+  return failed(std::move(status), recorded && recorded->failed_step() != kNoStep ? recorded->failed_step() : launch.step);
 }
 
 Status Executor::run_in_order(int64_t step) {
@@ -307,7 +309,20 @@ void Executor::release(StepId id) {
   for (ValueId v : releases_[id]) values_[v] = Tensor();
 }
 
-Status Executor::fetch(size_t i, Tensor& out) {
+// Copies from GPUs are enqueued first, all of them, then waited for, also if there is no going on.
+Status Executor::fetch(std::vector<Tensor>& outputs) {
+  outputs.resize(program_.fetches.size());
+  const GpuTurn turn(runtime_, gpus_);
+  Status status;
+  for (size_t i = 0; i < outputs.size() && status.ok(); ++i) status = start_fetch(i, outputs[i]);
+  for (const auto& [gpu, ticket] : fetches_under_way_) {
+    if (Status done = gpu->finish(ticket); status.ok()) status = std::move(done);
+  }
+  fetches_under_way_.clear();
+  return status;
+}
+
+Status Executor::start_fetch(size_t i, Tensor& out) {
   ValueId v = program_.fetches[i];
   StepId producer = program_.values[v].producer;
   if (producer != kNoStep && program_.steps[producer].may_be_dead && value_dead_[v]) {
@@ -333,8 +348,10 @@ Status Executor::fetch(size_t i, Tensor& out) {
   }
   ASSIGN_OR_RETURN(Gpu * gpu, gpu_of(v));
   if (gpu) {
-    const GpuTurn turn(runtime_, gpus_);
-    return copy_to_host(*gpu, value.raw(), out);
+    if (out.size_bytes() == 0) return ok_status();
+    ASSIGN_OR_RETURN(const uint64_t ticket, gpu->copy_out(out.raw(), value.raw(), out.size_bytes(), Gpu::Lane::kCompute));
+    fetches_under_way_.emplace_back(gpu, ticket);
+    return ok_status();
   }
   if (value.dtype() == DType::kString) std::copy(value.flat<std::string>().begin(), value.flat<std::string>().end(), out.data<std::string>());
   else if (value.size_bytes() > 0) std::memcpy(out.raw(), value.raw(), value.size_bytes());

@@ -60,8 +60,10 @@ Status RecordedRun::run(KernelContext& c) {
 Status RecordedRun::run_parts(int64_t step) {
   for (const Part& p : parts_) {
     p.context->step_ = step;
+    failed_step_ = p.step;
     RETURN_IF_ERROR(p.kernel->run(*p.context));
   }
+  failed_step_ = kNoStep;
   return ok_status();
 }
 
@@ -115,6 +117,7 @@ Status RecordedRun::record_part(const Part& part, int64_t step) {
   c.step_ = step;
   void* stream = std::exchange(c.stream_, gpu_.stream(lane_of(part.branch)));
   Status status = part.kernel->run(c);
+  if (!status.ok()) failed_step_ = part.step;
   c.stream_ = stream;
   c.allocator_ = pool;
   return status;

@@ -9,6 +9,7 @@
 
 #include "core/device/gpu.h"
 #include "core/op/kernel.h"
+#include "core/partition/program.h"
 
 namespace emplace {
 
@@ -38,6 +39,7 @@ class RecordedRun final : public Kernel {
     Kernel* kernel;
     KernelContext* context;
     RecordedScratch* scratch;
+    StepId step;
     uint8_t branch = 0;                 // below Gpu::kNumBranches
     std::vector<uint32_t> after = {};   // parts of other branches that come before this one
   };
@@ -45,6 +47,8 @@ class RecordedRun final : public Kernel {
   RecordedRun(std::vector<Part> parts, Gpu& gpu, bool must_record);
   ~RecordedRun() override;
   Status run(KernelContext& c) override;
+  /// The part that failed in the last run(); kNoStep: none did by itself.
+  StepId failed_step() const { return failed_step_; }
 
  private:
   enum class State { kFirst, kRecord, kReplay, kEager };
@@ -57,6 +61,7 @@ class RecordedRun final : public Kernel {
   Gpu& gpu_;
   bool must_record_;
   State state_ = State::kFirst;
+  StepId failed_step_ = kNoStep;
   std::vector<std::unique_ptr<GpuEvent>> events_;  // of the recording in the making
   std::unique_ptr<GpuRecording> recording_;
 };

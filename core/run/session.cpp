@@ -49,9 +49,7 @@ class SessionImpl final : public Session {
   Status step(std::vector<Tensor>& outputs) override {
     runtime_.stop.start();
     RETURN_IF_ERROR(steps_->run(step_++));
-    outputs.resize(options_.fetches.size());
-    for (size_t i = 0; i < outputs.size(); ++i) RETURN_IF_ERROR(steps_->fetch(i, outputs[i]));
-    return ok_status();
+    return steps_->fetch(outputs);
   }
 
   int add_step(StepRequest request) override {
@@ -81,9 +79,7 @@ class SessionImpl final : public Session {
     last_ = &executor;
     if (k.lane == 0) runtime_.stop.start();
     RETURN_IF_ERROR(executor.run(step_++));
-    outputs.resize(k.request.fetches.size());
-    for (size_t i = 0; i < outputs.size(); ++i) RETURN_IF_ERROR(executor.fetch(i, outputs[i]));
-    return ok_status();
+    return executor.fetch(outputs);
   }
 
   Status run_observed(int kind, const std::vector<Tensor>& feeds, StepObserver& observer) override {
