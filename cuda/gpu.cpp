@@ -100,11 +100,11 @@ Status CudaGpu::unmap(std::byte* at, int64_t bytes) {
 
 Status CudaGpu::copy_in(void* to, const void* from, size_t bytes, Lane lane) {
   RETURN_IF_ERROR(activate());
-  return staging_.copy_in(to, from, bytes, of(lane));
+  return staging_.copy_in(to, from, bytes, use(lane));
 }
 Result<uint64_t> CudaGpu::copy_out(void* to, const void* from, size_t bytes, Lane lane) {
   RETURN_IF_ERROR(activate());
-  return staging_.copy_out(to, from, bytes, of(lane));
+  return staging_.copy_out(to, from, bytes, use(lane));
 }
 Status CudaGpu::finish(uint64_t ticket) {
   RETURN_IF_ERROR(activate());
@@ -115,10 +115,10 @@ Status CudaGpu::copy_peer(void* to, Gpu& other, const void* from, size_t bytes, 
   RETURN_IF_ERROR(activate());
   int source = static_cast<CudaGpu&>(other).state_.device;
   if (source == state_.device) {
-    return status_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, of(lane)), "cudaMemcpyAsync");
+    return status_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, use(lane)), "cudaMemcpyAsync");
   }
-  ASSIGN_OR_RETURN(bool direct, peer_copies_arrive(source, state_.device, of(Lane::kPeer)));
-  if (direct) return status_of(cudaMemcpyPeerAsync(to, state_.device, from, source, bytes, of(lane)), "cudaMemcpyPeerAsync");
+  ASSIGN_OR_RETURN(bool direct, peer_copies_arrive(source, state_.device, use(Lane::kPeer)));
+  if (direct) return status_of(cudaMemcpyPeerAsync(to, state_.device, from, source, bytes, use(lane)), "cudaMemcpyPeerAsync");
   // Through the host. What `from` holds is there once the other GPU is idle.
   std::vector<std::byte> held(bytes);
   RETURN_IF_ERROR(other.wait_idle());
@@ -141,10 +141,12 @@ Status CudaGpu::wait_for(GpuEvent& event, Lane lane) {
   RETURN_IF_ERROR(activate());
   return status_of(cudaStreamWaitEvent(of(lane), handle_of(event), 0), "cudaStreamWaitEvent");
 }
+// Each wait is a call of the driver. Kernels are handed the compute lane once and for all.
 Status CudaGpu::wait_idle() {
   RETURN_IF_ERROR(activate());
-  for (cudaStream_t s : streams_) {
-    if (s) CUDA_TRY(cudaStreamSynchronize(s));
+  const uint32_t used = used_.exchange(0) | 1u << static_cast<unsigned>(Lane::kCompute);
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i] && (used >> i & 1u) != 0) CUDA_TRY(cudaStreamSynchronize(streams_[i]));
   }
   return ok_status();
 }

@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <array>
+#include <atomic>
 
 #include "core/device/gpu.h"
 #include "cuda/device_state.h"
@@ -18,7 +19,7 @@ class CudaGpu final : public Gpu {
   ~CudaGpu() override;
 
   Status activate() override;
-  void* stream(Lane lane) override { return of(lane); }
+  void* stream(Lane lane) override { return use(lane); }
   void* kernel_state() override { return &state_; }
 
   int64_t page_bytes() const override { return pages_.page_bytes(); }
@@ -45,12 +46,18 @@ class CudaGpu final : public Gpu {
  private:
   CudaGpu(const GpuOptions& options, Pages pages, bool first_on_card);
   cudaStream_t of(Lane lane) const { return streams_[static_cast<size_t>(lane)]; }
+  /// To enqueue work in it.
+  cudaStream_t use(Lane lane) {
+    used_ |= 1u << static_cast<unsigned>(lane);
+    return of(lane);
+  }
 
   DeviceState state_;
   bool first_on_card_;
   Pages pages_;
   Staging staging_;
   std::array<cudaStream_t, kNumLanes> streams_{};
+  std::atomic<uint32_t> used_{0};  // a bit for each lane that may have work since the last wait_idle()
 };
 
 }  // namespace emplace::cuda
