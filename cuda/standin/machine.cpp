@@ -1,6 +1,7 @@
 // EMPLACE_STANDIN_MACHINE names a file with one GPU per line: "name | UUID | PCI bus id | memory in MiB | capability".
 // The current mask, CUDA_VISIBLE_DEVICES, is applied as the driver does it. Without a file: EMPLACE_STANDIN_GPUS cards
-// (default 1) of 16 GiB. EMPLACE_STANDIN_PEERS: "none" of them reach each other, or they seem to and what is sent is "lost".
+// (default 1) of 16 GiB. EMPLACE_STANDIN_PEERS: "none" of them reach each other, or they seem to and what is sent is
+// "lost" or a byte "short".
 #include "cuda/standin/machine.h"
 
 #include <atomic>

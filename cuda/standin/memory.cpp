@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "cuda/standin/machine.h"
@@ -198,9 +199,10 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 }
 
 cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t stream) {
-  const char* peers = std::getenv("EMPLACE_STANDIN_PEERS");
-  if (peers && std::strcmp(peers, "lost") == 0) return cudaSuccess;
-  return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
+  const char* given = std::getenv("EMPLACE_STANDIN_PEERS");
+  const std::string_view peers = given ? given : "";
+  if (peers == "lost") return cudaSuccess;
+  return cudaMemcpyAsync(to, from, peers == "short" ? bytes - 1 : bytes, cudaMemcpyDeviceToDevice, stream);
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {

@@ -1,0 +1,103 @@
+// Copies between cards are tried before they are trusted. This program's stand-in has four cards.
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+
+#include "cuda/gpu.h"
+#include "cuda/peer.h"
+
+namespace emplace::cuda::testing {
+namespace {
+
+[[maybe_unused]] const bool kFourCards = setenv("EMPLACE_STANDIN_GPUS", "4", 0) == 0;  // before the first call
+
+/// How cards reach each other, for as long as this lives.
+struct Peers {
+  explicit Peers(const char* how) { setenv("EMPLACE_STANDIN_PEERS", how, 1); }
+  ~Peers() { unsetenv("EMPLACE_STANDIN_PEERS"); }
+};
+
+size_t free_on(int device) {
+  size_t free = 0, total = 0;
+  REQUIRE(cudaSetDevice(device) == cudaSuccess);
+  REQUIRE(cudaMemGetInfo(&free, &total) == cudaSuccess);
+  return free;
+}
+
+struct Card {
+  explicit Card(int device) : gpu(CudaGpu::open({device, 0, int64_t{64} << 20}).take()) {}
+  bool trusts(int from) { return peer_copies_arrive(from, static_cast<DeviceState*>(gpu->kernel_state())->device, stream()).take(); }
+  cudaStream_t stream() { return static_cast<cudaStream_t>(gpu->stream(Gpu::Lane::kPeer)); }
+  std::unique_ptr<Gpu> gpu;
+};
+
+TEST_CASE("a copy between cards that arrives is trusted from then on, one that does not never") {
+  Card one(1), two(2), three(3);
+  const size_t before = free_on(0), at_one = free_on(1);
+  CHECK(one.trusts(0));
+  int current = -1;
+  CHECK((cudaGetDevice(&current) == cudaSuccess && current == 1));
+  CHECK(free_on(0) == before);
+  CHECK(free_on(1) == at_one);
+  {
+    const Peers none("none");
+    CHECK(peers_of(0).empty());
+    CHECK_FALSE(two.trusts(0));
+    CHECK(one.trusts(0));
+  }
+  {
+    const Peers lost("lost");
+    CHECK_FALSE(three.trusts(0));
+  }
+  {
+    const Peers shortened("short");
+    CHECK_FALSE(one.trusts(2));
+  }
+  CHECK_FALSE(one.trusts(2));
+  CHECK_FALSE(two.trusts(0));
+  CHECK(peers_of(1) == std::vector<int>{0, 2, 3});
+  CHECK(two.trusts(1));
+}
+
+TEST_CASE("without memory for the trial nothing is trusted") {
+  Card two(2);
+  void* all = nullptr;
+  REQUIRE(cudaSetDevice(3) == cudaSuccess);
+  REQUIRE(cudaMalloc(&all, 1) == cudaSuccess);
+  REQUIRE(cudaFree(all) == cudaSuccess);
+  REQUIRE(cudaMalloc(&all, free_on(3)) == cudaSuccess);
+  CHECK_FALSE(two.trusts(3));
+  CHECK(cudaFree(all) == cudaSuccess);
+}
+
+TEST_CASE("bytes go from card to card directly, or by the host where cards do not reach each other") {
+  struct Way {
+    const char* peers;
+    int from, to;
+  };
+  for (const Way& way : {Way{"all", 3, 0}, Way{"none", 1, 3}, Way{"lost", 2, 3}}) {
+    INFO(way.peers);
+    const Peers peers(way.peers);
+    Card from(way.from), to(way.to);
+    const int64_t page = from.gpu->page_bytes();
+    std::byte *source = from.gpu->reserve(page).take(), *target = to.gpu->reserve(page).take();
+    REQUIRE(from.gpu->map(source, page).ok());
+    REQUIRE(to.gpu->map(target, page).ok());
+    const std::string sent = "some bytes that are sent";
+    std::string received(sent.size(), ' ');
+    REQUIRE(from.gpu->copy_in(source, sent.data(), sent.size(), Gpu::Lane::kCompute).ok());
+    REQUIRE(from.gpu->wait_idle().ok());
+    REQUIRE(to.gpu->copy_peer(target, *from.gpu, source, sent.size(), Gpu::Lane::kPeer).message() == "");
+    REQUIRE(to.gpu->wait_idle().ok());
+    const uint64_t ticket = to.gpu->copy_out(received.data(), target, sent.size(), Gpu::Lane::kToHost).take();
+    REQUIRE(to.gpu->finish(ticket).ok());
+    CHECK(received == sent);
+    REQUIRE(from.gpu->unmap(source, page).ok());
+    REQUIRE(to.gpu->unmap(target, page).ok());
+    from.gpu->release(source, page);
+    to.gpu->release(target, page);
+  }
+}
+
+}  // namespace
+}  // namespace emplace::cuda::testing

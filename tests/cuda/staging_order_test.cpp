@@ -1,0 +1,94 @@
+// Copies between pageable memory and a GPU go by a ring of page-locked memory: sizes around its chunks, rounds of the ring, streams
+// in any order.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <random>
+
+#include "cuda/gpu.h"
+#include "cuda/standin/standin.h"
+
+namespace emplace::cuda::testing {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+constexpr size_t kRoom = 72 * kMiB;
+
+/// Device memory, and what is in it.
+struct Card {
+  Card() : gpu(CudaGpu::open({0, 0, int64_t{256} << 20}).take()), known(kRoom) {
+    memory = gpu->reserve(kRoom).take();
+    REQUIRE(gpu->map(memory, kRoom).ok());
+    REQUIRE(gpu->copy_in(memory, known.data(), kRoom, Gpu::Lane::kCompute).ok());
+  }
+  ~Card() {
+    CHECK(gpu->wait_idle().ok());
+    CHECK(gpu->unmap(memory, kRoom).ok());
+    gpu->release(memory, kRoom);
+  }
+  void put(size_t at, size_t bytes, uint8_t first) {
+    std::vector<uint8_t> given(bytes);
+    for (size_t i = 0; i < bytes; ++i) given[i] = known[at + i] = static_cast<uint8_t>(first + i / 7);
+    REQUIRE(gpu->copy_in(memory + at, given.data(), bytes, Gpu::Lane::kCompute).ok());
+    std::fill(given.begin(), given.end(), uint8_t{0xee});  // has been read
+  }
+
+  std::unique_ptr<Gpu> gpu;
+  std::byte* memory;
+  std::vector<uint8_t> known;
+};
+
+/// What is copied out, between two bytes that stay.
+struct Taken {
+  Taken(Card& card, size_t begin, size_t bytes) : at(begin), want(card.known.begin() + static_cast<ptrdiff_t>(begin), card.known.begin() + static_cast<ptrdiff_t>(begin + bytes)), got(bytes + 2, 0xaa) {
+    ticket = card.gpu->copy_out(got.data() + 1, card.memory + at, bytes, Gpu::Lane::kCompute).take();
+  }
+  bool right() const { return got.front() == 0xaa && got.back() == 0xaa && std::equal(want.begin(), want.end(), got.begin() + 1); }
+  size_t at;
+  std::vector<uint8_t> want, got;
+  uint64_t ticket = 0;
+};
+
+TEST_CASE("bytes go in and come out, however many") {
+  for (uint64_t seed : {0, 5}) {
+    standin::set_seed(seed);
+    Card card;
+    for (size_t bytes : {size_t{0}, size_t{1}, size_t{63}, size_t{65}, 16 * kMiB - 1, 16 * kMiB, 16 * kMiB + 1, 50 * kMiB + 13}) {
+      INFO("seed " << seed << ", " << bytes << " bytes");
+      card.put(3, bytes, static_cast<uint8_t>(bytes));
+      const Taken all(card, 0, bytes + 6);  // and what lies beside
+      REQUIRE(card.gpu->finish(all.ticket).ok());
+      CHECK(all.right());
+    }
+  }
+  standin::set_seed(0);
+}
+
+TEST_CASE("many copies are under way at once, and the ring goes round") {
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    INFO("seed " << seed);
+    standin::set_seed(seed);
+    Card card;
+    std::mt19937_64 random(seed);
+    std::deque<Taken> open;
+    for (int i = 0; i < 60; ++i) {
+      const size_t bytes = random() % (random() % 4 ? 3 * kMiB : 20 * kMiB), at = random() % (kRoom - bytes);
+      if (random() % 2) card.put(at, bytes, static_cast<uint8_t>(random()));
+      else open.emplace_back(card, at, bytes);
+      while (open.size() > 6) {
+        REQUIRE(card.gpu->finish(open.front().ticket).ok());
+        REQUIRE(open.front().right());
+        open.pop_front();
+      }
+    }
+    for (; !open.empty(); open.pop_front()) {
+      REQUIRE(card.gpu->finish(open.front().ticket).ok());
+      REQUIRE(open.front().right());
+    }
+  }
+  standin::set_seed(0);
+}
+
+}  // namespace
+}  // namespace emplace::cuda::testing
