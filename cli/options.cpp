@@ -158,6 +158,8 @@ void declare_watching(OptionSet& set, Options& o) {
   set.value("gpu-exec", "HOW", "Steps on GPUs: auto (recorded after the first), eager or graph", [&run](const std::string& text) {
     return set_choice(run.gpu_exec, {"auto", "eager", "graph"})(text);
   });
+  set.value("gpu-fuse", "HOW", "Elementwise nodes on GPUs as one kernel: auto (where it saves more time than compiling takes), always or never",
+            [&run](const std::string& text) { return set_choice(run.gpu_fuse, {"auto", "always", "never"})(text); });
   set.value("matmul-precision", "P", "Products of float32 matrices on GPUs: highest (default) or tf32", [&run](const std::string& text) -> Status {
     int index = 0;
     RETURN_IF_ERROR(set_choice(index, {"highest", "tf32"})(text));

@@ -294,7 +294,9 @@ Status Pipeline::plan_run() {
   session.timeout_s = o.timeout_s;
   session.stop = stop;
   session.observer = make_observer();
-  session.gpu = {static_cast<GpuExec>(o.gpu_exec), o.deterministic, o.tf32, o.sync_every_node, log_.shows(LogLevel::kDebug)};
+  constexpr int64_t kStepsOfTraining = 1000;
+  session.gpu = {static_cast<GpuExec>(o.gpu_exec), o.deterministic, o.tf32, o.sync_every_node, log_.shows(LogLevel::kDebug),
+                 static_cast<GpuFuse>(o.gpu_fuse), on_validated ? kStepsOfTraining : o.warmup + o.steps};
   ASSIGN_OR_RETURN(session_, Session::create(*file_, devices_, *placement_, std::move(session)));
   return ok_status();
 }

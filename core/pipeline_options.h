@@ -37,6 +37,7 @@ struct RunOptions {
   int64_t inter_op_threads = 0, intra_op_threads = 0;
   std::string restore;  // a checkpoint: its file or folder; empty: none
   int gpu_exec = 0;              // a GpuExec
+  int gpu_fuse = 0;              // a GpuFuse
   bool tf32 = false;             // --matmul-precision
   bool sync_every_node = false;
 };

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 #include "cuda/broadcast.h"
@@ -100,19 +101,44 @@ __global__ void broadcast_kernel(BroadcastWork<kOperands> work) {
 struct ElementKernels {
   DType type;
   int pack;
+  std::string_view function;                             // its name, by which chains are compiled (cuda/chain_source.h)
+  bool gives_bool;
   void (*flat)(FlatWork) = nullptr;                      // of 1 and 2 operands
   void (*broadcast)(BroadcastWork<2>) = nullptr;
   void (*broadcast_of_three)(BroadcastWork<3>) = nullptr;
 };
+/// "fn::Tanh"; nothing for a function that is not in cuda/functions.
+template <class F>
+constexpr std::string_view function_name() {
+  constexpr std::string_view kText = __PRETTY_FUNCTION__;  // "... [with F = fn::Tanh; ...]", with more or fewer namespaces
+  constexpr size_t kFrom = kText.find("fn::");
+  if constexpr (kFrom == std::string_view::npos) return {};
+  else return kText.substr(kFrom, kText.find_first_of(";]", kFrom) - kFrom);
+}
 template <class F, class T>
 ElementKernels element_kernels() {
   constexpr int N = kPackSize<T, typename ElementCode<F, T>::Out>;
-  ElementKernels kernels{dtype_of<T>, N};
+  ElementKernels kernels{dtype_of<T>, N, function_name<F>(), std::is_same_v<typename ElementCode<F, T>::Out, bool>};
   if constexpr (arity<F, T>() < 3) kernels.flat = flat_kernel<F, T, N>;
   if constexpr (arity<F, T>() == 2) kernels.broadcast = broadcast_kernel<F, T, N, 2>;
   if constexpr (arity<F, T>() == 3) kernels.broadcast_of_three = broadcast_kernel<F, T, N, 3>;
   return kernels;
 }
+
+/// A node's function as text.
+struct FunctionText {
+  std::string_view name;
+  DType type;          // of its operands
+  DType result;
+  FunctionState state;
+};
+/// An elementwise kernel, as a part of chains.
+class ChainableKernel : public Kernel {
+ public:
+  /// Nothing: for the shapes that it was prepared for it can be none. (A chain sees to it itself that operands have the result's
+  /// elements, or one.)
+  virtual std::optional<FunctionText> function() const = 0;
+};
 
 /// What a function says of its operands.
 struct FunctionRules {

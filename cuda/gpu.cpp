@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cuda/card_memory.h"
+#include "cuda/chain_kernel.h"
 #include "cuda/error.h"
 #include "cuda/peer.h"
 
@@ -149,6 +150,13 @@ Status CudaGpu::wait_idle() {
     if (streams_[i] && (used >> i & 1u) != 0) CUDA_TRY(cudaStreamSynchronize(streams_[i]));
   }
   return ok_status();
+}
+
+bool CudaGpu::chains(const Kernel& kernel) const { return is_chainable(kernel); }
+
+Result<std::unique_ptr<Kernel>> CudaGpu::compile(const GpuChain& chain) {
+  RETURN_IF_ERROR(activate());
+  return compile_chain(chain, state_);
 }
 
 std::optional<int64_t> CudaGpu::overhead_bytes() {

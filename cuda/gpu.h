@@ -38,6 +38,9 @@ class CudaGpu final : public Gpu {
   Status wait_for(GpuEvent& event, Lane lane) override;
   Status wait_idle() override;
 
+  bool chains(const Kernel& kernel) const override;
+  Result<std::unique_ptr<Kernel>> compile(const GpuChain& chain) override;
+
   std::optional<int64_t> overhead_bytes() override;
 
   Status begin_recording() override;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,23 @@ class GpuRecording {
  public:
   virtual ~GpuRecording() = default;
   virtual Status replay() = 0;
+};
+
+/// Nodes of one GPU that follow each other, elementwise over equally many elements: one kernel, compiled for them, can do them
+/// all, so that what only they read stays in registers. It gives the bytes that the nodes' own kernels give.
+struct GpuChain {
+  static constexpr size_t kMostOps = 16, kMostInputs = 16;
+
+  struct Op {
+    const Kernel* kernel;       // prepared
+    std::vector<int> operands;  // an input of the chain, or ~k: what op k makes
+    bool stored;                // an output of the chain; they are in the order of the ops
+  };
+  std::vector<Op> ops;
+  std::vector<bool> single;     // by input: one element for all
+  int64_t elements = 0;
+  std::string name;             // for messages
+  double saved_ns = 0;          // in all steps to come, as far as they are known; infinite: whatever compiling takes
 };
 
 /// One logical GPU. Its lanes are streams: what is enqueued in one runs in order, lanes run beside each other unless an
@@ -57,6 +75,11 @@ class Gpu : public PageSource {
   virtual Status wait_for(GpuEvent& event, Lane lane) = 0;
   /// The caller waits until everything enqueued in all lanes is done.
   Status wait_idle() override = 0;
+
+  /// Can this kernel, prepared for its shapes, be part of a chain?
+  virtual bool chains(const Kernel&) const { return false; }
+  /// A kernel with the chain's inputs and outputs. Unavailable: it cannot be compiled, or that takes longer than it saves.
+  virtual Result<std::unique_ptr<Kernel>> compile(const GpuChain&) { return unavailable("this device compiles nothing"); }
 
   /// What the card holds for this process beside the pools: context, code, libraries' own memory. One of the logical GPUs of a
   /// card tells, the others have 0. Nothing: it cannot be told.

@@ -32,6 +32,7 @@ Status Executor::prepare(const std::vector<Tensor>& feeds) {
     else rehearse(id);
   }
   if (!runtime_.observer) plan_.groups = find_groups(program_, plan_, bound_);
+  fuse_on_gpus();
   lay_out_memory();
   count_workspaces();
   count_settled_copies();
@@ -92,7 +93,10 @@ Status Executor::bind(std::vector<std::byte*> blocks) {
   place_in_blocks(blocks);
   guard_.set_blocks(blocks, plan_.devices);
   if (guard_.needed()) RETURN_IF_ERROR(check_bound());
-  for (const FusedGroup& g : plan_.groups) fused_.push_back(std::make_unique<FusedKernel>(g, program_, plan_, bound_));
+  for (const FusedGroup& g : plan_.groups) {
+    auto chain = chains_.find(g.first());
+    fused_.push_back(chain != chains_.end() ? bind_chain(chain->second) : std::make_unique<FusedKernel>(g, program_, plan_, bound_));
+  }
   list_releases();
   list_launches();
   order_gpu_launches();

@@ -5,12 +5,14 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "core/plan/plan.h"
 #include "core/run/bound_step.h"
 #include "core/run/fused_kernel.h"
+#include "core/run/gpu_chains.h"
 #include "core/run/gpu_kernels.h"
 #include "core/run/gpu_recording.h"
 #include "core/run/memory_guard.h"
@@ -48,6 +50,8 @@ class Executor {
     StepId step;
   };
 
+  class ChainKernel;
+
   Status place_fixed();
   Status make_kernel(StepId id);
   Result<std::unique_ptr<Kernel>> make_copy_kernel(const Step& s);
@@ -57,6 +61,12 @@ class Executor {
   Result<Gpu*> gpu_of(ValueId v);
   /// Has a step on a GPU an input or output in that GPU's memory?
   bool uses_device_memory(StepId id) const;
+  bool fuses_on_gpus() const;
+  double saved_ns(const FoundChain& found) const;
+  void fuse_on_gpus();
+  std::unique_ptr<Kernel> bind_chain(BoundChain& chain);
+  Status run_chain(BoundChain& chain, const KernelContext& c);
+  const FusedGroup* group_at(StepId id) const;
   void order_gpu_launches();
   std::vector<std::vector<StepId>> gpu_steps() const;
   void run_copies_beside();
@@ -87,6 +97,7 @@ class Executor {
   void lay_out_branches();
   bool fits(const Plan& plan, int64_t times = 1) const;
   bool conflict(StepId earlier, StepId later) const;
+  bool steps_conflict(StepId earlier, StepId later) const;
   void schedule();
 
   Status start_fetch(size_t i, Tensor& out);
@@ -123,7 +134,8 @@ class Executor {
   std::vector<BoundStep> bound_;
   std::vector<Tensor> values_;
   std::vector<Tensor> operands_;
-  std::vector<std::unique_ptr<FusedKernel>> fused_;
+  std::vector<std::unique_ptr<Kernel>> fused_;           // by the plan's groups
+  std::map<StepId, BoundChain> chains_;                  // those of them that are a GPU's, by their first step
   std::vector<std::unique_ptr<Kernel>> copy_calls_;
   std::vector<std::array<int64_t, Gpu::kNumBranches>> recorded_bytes_;  // by DeviceId and lane: the most that a launch takes
   std::vector<RecordedScratch::Lanes> recorded_scratch_;                // by DeviceId; outlives what is recorded

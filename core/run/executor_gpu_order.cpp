@@ -70,6 +70,7 @@ void Executor::run_copies_beside() {
     copy->run_beside();
     auto call = [&](StepId at, Status (GpuCopyKernel::*what)()) {
       if (at == end) return;  // the end of the step waits for everything
+      if (const FusedGroup* group = group_at(at)) at = group->first();
       copy_calls_.push_back(std::make_unique<GpuCopyCall>(*copy, what));
       before[at].push_back({copy_calls_.back().get(), launch.context, launch.step});
     };
@@ -81,7 +82,8 @@ void Executor::run_copies_beside() {
     if (!several || source.producer == kNoStep) continue;
     const std::vector<StepId>& steps = on_gpus[source.home];
     auto next = std::upper_bound(steps.begin(), steps.end(), source.producer);
-    if (next != steps.end() && *next < launch.step) call(source.producer + 1, &GpuCopyKernel::mark);
+    const FusedGroup* group = group_at(source.producer);
+    if (next != steps.end() && *next < launch.step) call((group ? group->last() : source.producer) + 1, &GpuCopyKernel::mark);
   }
   if (before.empty()) return;
   std::vector<Launch> ordered;
@@ -97,6 +99,9 @@ void Executor::run_copies_beside() {
 
 // A node whose work is the same at each step: its addresses are fixed, and so is what it reads in host memory.
 GpuNodeKernel* Executor::recordable(const Launch& launch) const {
+  if (auto chain = chains_.find(launch.step); chain != chains_.end()) {
+    return chain->second.found.reads.empty() ? dynamic_cast<GpuNodeKernel*>(launch.kernel) : nullptr;
+  }
   if (!launch.kernel || !bound_[launch.step].records) return nullptr;
   const Step& s = program_.steps[launch.step];
   if (launch.kernel != bound_[launch.step].kernel.get() || graph_.type(s.node).signature->is_stateful) return nullptr;
@@ -130,12 +135,25 @@ void Executor::lay_out_branches() {
   branches_ = std::move(branches);
 }
 
-// Must `later` wait for `earlier`? If one of them writes what the other reads or writes, under any name.
+// Must `later` wait for `earlier`? If a step of one launch writes what one of the other reads or writes, under any name.
 bool Executor::conflict(StepId earlier, StepId later) const {
+  const FusedGroup *before = group_at(earlier), *after = group_at(later);
+  if (!before && !after) return steps_conflict(earlier, later);
+  auto steps_of = [](const FusedGroup* group, const StepId& id) { return group ? std::span<const StepId>(group->steps) : std::span<const StepId>(&id, 1); };
+  for (StepId a : steps_of(before, earlier)) {
+    for (StepId b : steps_of(after, later)) {
+      if (steps_conflict(a, b)) return true;
+    }
+  }
+  return false;
+}
+
+bool Executor::steps_conflict(StepId earlier, StepId later) const {
   const Step &a = program_.steps[earlier], &b = program_.steps[later];
   auto same = [&](ValueId v, ValueId w) {
-    const bool placed = plan_.values[v].storage == Storage::kBlock || plan_.values[v].storage == Storage::kFixed;
-    return v == w || !placed || overlap(v, w);
+    const Storage storage = plan_.values[v].storage;
+    if (storage == Storage::kTile || plan_.values[w].storage == Storage::kTile) return false;  // a group's own
+    return v == w || storage == Storage::kSlot || overlap(v, w);
   };
   auto any = [&](std::span<const ValueId> written, std::span<const ValueId> used) {
     return std::any_of(written.begin(), written.end(), [&](ValueId v) { return std::any_of(used.begin(), used.end(), [&](ValueId w) { return same(v, w); }); });

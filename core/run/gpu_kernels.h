@@ -15,7 +15,8 @@ class GpuNodeKernel final : public Kernel {
   Status prepare(KernelContext& c) override;
   Status run(KernelContext& c) override;
   Workspace workspace() const override { return kernel_->workspace(); }
-  Gpu& gpu() { return gpu_; }
+  Gpu& gpu() const { return gpu_; }
+  const Kernel& kernel() const { return *kernel_; }
 
  private:
   std::unique_ptr<Kernel> kernel_;

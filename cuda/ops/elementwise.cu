@@ -16,7 +16,7 @@ bool broadcastable(const Shape& a, const Shape& b) {
 }
 
 template <int kOperands>
-class Elementwise final : public Kernel {
+class Elementwise final : public ChainableKernel {
  public:
   Elementwise(const ElementKernels& kernels, const FunctionState& function, const FunctionRules& rules)
       : kernels_(kernels), function_(function), rules_(rules) {}
@@ -46,6 +46,11 @@ class Elementwise final : public Kernel {
       packs_ = !flat_ && plan_.pack(kernels_.pack);
       return ok_status();
     }
+  }
+
+  std::optional<FunctionText> function() const override {
+    if (incompatible_ || kernels_.function.empty()) return {};
+    return FunctionText{kernels_.function, kernels_.type, kernels_.gives_bool ? DType::kBool : kernels_.type, function_};
   }
 
   Status run(KernelContext& c) override {

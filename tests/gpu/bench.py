@@ -138,7 +138,10 @@ class Bench:
         nodes = variable("x0", "float", (1 << (12 if self.small else 28),))
         for i in range(4):
             nodes += [{"name": f"t{i}", "op": "Tanh", "input": [f"x{i}"]}, {"name": f"x{i + 1}", "op": "AddV2", "input": [f"t{i}", f"x{i}"]}]
-        return self.run(nodes + [{"name": "all", "op": "NoOp", "input": ["^x4"]}], ["x0/init"])
+        # Somebody reads the result, or it would not have to be written.
+        begin = [{"name": name, "op": "Const", "attr": {"dtype": "int32", "value": [value]}} for name, value in (("from", 0), ("one", 1))]
+        nodes += begin + [{"name": "some", "op": "Slice", "input": ["x4", "from", "one"]}]
+        return self.run(nodes + [{"name": "all", "op": "NoOp", "input": ["^some"]}], ["x0/init"])
 
     def copy(self, source, target):
         """GB/s from device to device, of a variable that is read in every step."""

@@ -1,0 +1,41 @@
+/// Which nodes on GPUs form chains (GpuChain): elementwise over equally many elements, neighbours in launch order, each
+/// reading what another of them made.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/device/gpu.h"
+#include "core/plan/plan.h"
+#include "core/run/bound_step.h"
+
+namespace emplace {
+
+struct FoundChain {
+  struct Input {
+    ValueId value;
+    StepId step;     // the first that reads it, as its input `index`
+    uint32_t index;
+  };
+  FusedGroup group;
+  GpuChain chain;
+  std::vector<Input> inputs;   // by the chain's input
+  std::vector<StepId> reads;   // steps with an input that each run finds anew
+};
+
+/// Compiled, and bound to memory.
+struct BoundChain {
+  FoundChain found;
+  std::unique_ptr<Kernel> kernel;
+  KernelContext context;
+  std::vector<Tensor> inputs, outputs;  // of the context
+};
+
+/// REQUIRES: every step with settled shapes is prepared or rehearsed. Which results are stored is not known yet.
+std::vector<FoundChain> find_gpu_chains(const Graph& graph, const Program& program, const Plan& plan, const DeviceSet& devices,
+                                        const std::vector<BoundStep>& steps);
+
+/// Bytes that the nodes' own kernels read and write, beyond what the chain does.
+int64_t bytes_saved(const FoundChain& found, const Program& program);
+
+}  // namespace emplace
