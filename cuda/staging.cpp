@@ -1,10 +1,10 @@
 #include "cuda/staging.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "cuda/error.h"
+#include "cuda/host_copy.h"
 
 namespace emplace::cuda {
 
@@ -30,7 +30,7 @@ Status Staging::retire_oldest() {
   in_flight_.pop_front();
   spare_.push_back(p.done);
   CUDA_TRY(cudaEventSynchronize(p.done));
-  if (p.target) std::memcpy(p.target, ring_ + p.begin, p.end - p.begin);
+  if (p.target) copy_on_host(p.target, ring_ + p.begin, p.end - p.begin);
   return ok_status();
 }
 
@@ -62,7 +62,7 @@ Status Staging::copy_in(void* to, const void* from, size_t bytes, cudaStream_t s
   for (size_t at = 0; at < bytes; at += kChunk) {
     size_t size = std::min(kChunk, bytes - at);
     ASSIGN_OR_RETURN(Piece * piece, take(size));
-    std::memcpy(ring_ + piece->begin, static_cast<const std::byte*>(from) + at, size);
+    copy_on_host(ring_ + piece->begin, static_cast<const std::byte*>(from) + at, size);
     CUDA_TRY(cudaMemcpyAsync(static_cast<std::byte*>(to) + at, ring_ + piece->begin, size, cudaMemcpyHostToDevice, stream));
     CUDA_TRY(cudaEventRecord(piece->done, stream));
   }

@@ -1,9 +1,12 @@
 // Copies through page-locked memory: small ones, large ones that make its ring grow, and both in turns.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <numeric>
+#include <thread>
 #include <vector>
 
+#include "cuda/host_copy.h"
 #include "cuda/staging.h"
 
 namespace emplace::cuda::testing {
@@ -59,6 +62,26 @@ TEST_CASE("a copy under way survives the growth of the ring") {
   REQUIRE(staging.copy_in(device.memory, many.data(), many.size() * 4, device.stream).ok());
   REQUIRE(staging.finish(*ticket).ok());
   CHECK(received == few);
+}
+
+TEST_CASE("large copies on the host are whole, whoever else copies") {
+  constexpr size_t kCount = 3'000'001;
+  auto copy_often = [](uint32_t first) {
+    bool right = true;
+    for (uint32_t i = 0; i < 20; ++i) {
+      const std::vector<uint32_t> from = numbers(kCount - i, first + i);
+      std::vector<uint32_t> to(from.size() + 1, 7);
+      copy_on_host(to.data(), from.data(), from.size() * 4);
+      right &= std::equal(from.begin(), from.end(), to.begin()) && to.back() == 7;
+    }
+    return right;
+  };
+  bool first = false, second = false;
+  std::thread other([&] { first = copy_often(100); });
+  second = copy_often(900);
+  other.join();
+  CHECK(first);
+  CHECK(second);
 }
 
 }  // namespace
