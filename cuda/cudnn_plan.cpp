@@ -76,7 +76,7 @@ Result<bool> breaks(const Promises& promises, const Functions& f, const Descript
 
 /// In cuDNN's order, the best first.
 Result<std::vector<Descriptor>> engine_configs(const Functions& f, const ConvGraph& graph, Heuristic mode, const Target& target) {
-  constexpr int64_t kMost = 32;
+  constexpr int64_t kMost = 64;  // cuDNN 9.19 has up to 40; those for exact floats come late
   ASSIGN_OR_RETURN(Descriptor heuristics, Descriptor::make(f, Kind::kHeuristics));
   RETURN_IF_ERROR(heuristics.set(Attribute::kHeuristicGraph, graph.graph));
   RETURN_IF_ERROR(heuristics.set(Attribute::kHeuristicMode, Type::kHeuristicMode, mode));
