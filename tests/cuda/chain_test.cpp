@@ -234,8 +234,9 @@ TEST_CASE("without NVRTC, and where it refuses a text, the message says so") {
   const Result<std::string> code = nvrtc_compile({"int broken(", chain_headers(), kChainPrelude, "sm_90"});
   REQUIRE_FALSE(code.ok());
   CHECK(code.status().code() == Code::kUnavailable);
-  CHECK(code.status().message().find("NVRTC: NVRTC_ERROR_COMPILATION") == 0);
-  CHECK(code.status().message().find("chain.cu(1): error") != std::string::npos);
+  INFO(code.status().message());
+  CHECK(code.status().message().find("NVRTC: NVRTC_ERROR_COMPILATION: chain.cu(") == 0);
+  CHECK(code.status().message().find("error") != std::string::npos);
 }
 
 }  // namespace
