@@ -47,15 +47,15 @@ EMPLACE_HD Wide<T> lowest_finite() {
   else return -highest_finite<T>();
 }
 
-/// A product that no addition is fused with, where that would change many digits.
+/// sum + a * b, in one instruction where the hardware has one: for long sums of products.
 template <class T>
-EMPLACE_HD T rounded_product(T a, T b) {
+EMPLACE_HD T accumulate(T sum, T a, T b) {
 #ifdef __CUDA_ARCH__
-  if constexpr (std::is_same_v<T, float>) return __fmul_rn(a, b);
-  else if constexpr (std::is_same_v<T, double>) return __dmul_rn(a, b);
-  else return a * b;
+  if constexpr (std::is_same_v<T, float>) return __fmaf_rn(a, b, sum);
+  else if constexpr (std::is_same_v<T, double>) return __fma_rn(a, b, sum);
+  else return add(sum, multiply(a, b));
 #else
-  return a * b;
+  return add(sum, multiply(a, b));
 #endif
 }
 

@@ -48,7 +48,7 @@ __device__ __forceinline__ void gemm_tile(const A& a, const B& b, const Store& s
     for (int d = 0; d < kGemmDepth; ++d) {
       EMPLACE_UNROLL for (int i = 0; i < kGemmOwn; ++i) {
         const W x = left[d][own_row + 16 * static_cast<unsigned>(i)];
-        EMPLACE_UNROLL for (int j = 0; j < kGemmOwn; ++j) sums[i][j] = add(sums[i][j], multiply(x, right[d][own_column + 16 * static_cast<unsigned>(j)]));
+        EMPLACE_UNROLL for (int j = 0; j < kGemmOwn; ++j) sums[i][j] = accumulate(sums[i][j], x, right[d][own_column + 16 * static_cast<unsigned>(j)]);
       }
     }
     __syncthreads();

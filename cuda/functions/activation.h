@@ -100,7 +100,7 @@ EMPLACE_GRADIENT(SoftsignGrad, dy / ((T(1) + std::fabs(x)) * (T(1) + std::fabs(x
     EMPLACE_HD static T apply(T y, T dy) { return expression; }    \
   };
 EMPLACE_GRADIENT(SigmoidGrad, dy * y * (T(1) - y))
-EMPLACE_GRADIENT(TanhGrad, dy * (T(1) - rounded_product(y, y)))
+EMPLACE_GRADIENT(TanhGrad, dy * (T(1) - y * y))
 EMPLACE_GRADIENT(SqrtGrad, dy == T(0) ? dy * T(0.5) : dy * T(0.5) / y)
 EMPLACE_GRADIENT(RsqrtGrad, dy == T(0) ? T(0) : (dy * T(-0.5)) * y * (y * y))
 EMPLACE_GRADIENT(ReciprocalGrad, dy == T(0) ? T(0) : dy * (-y) * y)

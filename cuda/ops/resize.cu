@@ -17,7 +17,7 @@ struct Scale {
     return {in, out, attrs.scale(in, out), attrs.half_pixel_centers, attrs.align_corners};
   }
   __device__ int64_t nearest(int64_t i) const {
-    const float at = rounded_product(static_cast<float>(i) + (half_pixel ? 0.5f : 0.0f), factor);
+    const float at = (static_cast<float>(i) + (half_pixel ? 0.5f : 0.0f)) * factor;
     const auto pixel = static_cast<int64_t>(align ? std::round(at) : std::floor(at));
     return pixel < in ? pixel : in - 1;
   }
@@ -27,7 +27,7 @@ struct Scale {
     float part;
   };
   __device__ Between between(int64_t i) const {
-    const float at = half_pixel ? rounded_product(static_cast<float>(i) + 0.5f, factor) - 0.5f : rounded_product(static_cast<float>(i), factor);
+    const float at = half_pixel ? (static_cast<float>(i) + 0.5f) * factor - 0.5f : static_cast<float>(i) * factor;
     const float floor = std::floor(at);
     auto lower = static_cast<int64_t>(floor), upper = static_cast<int64_t>(std::ceil(at));
     lower = lower < 0 ? 0 : lower < in ? lower : in - 1;

@@ -132,7 +132,7 @@ __global__ void range_kernel(T start, T delta, T* y, int64_t n) {
   using W = Wide<T>;
   for (int64_t i = thread_index(); i < n; i += thread_count()) {
     if constexpr (std::is_integral_v<T>) y[i] = add(start, multiply(static_cast<T>(i), delta));
-    else y[i] = narrow<T>(widen(start) + rounded<T>(rounded_product(rounded<T>(static_cast<W>(i)), widen(delta))));
+    else y[i] = narrow<T>(widen(start) + rounded<T>(multiply(rounded<T>(static_cast<W>(i)), widen(delta))));
   }
 }
 
