@@ -36,6 +36,7 @@ Status Executor::prepare(const std::vector<Tensor>& feeds) {
   lay_out_memory();
   count_workspaces();
   count_settled_copies();
+  for (ValueId v : program_.fetches) RETURN_IF_ERROR(gpu_of(v).status());  // a variable's, of whose GPU there is no step
   return ok_status();
 }
 
