@@ -7,10 +7,10 @@
 #include "core/base/cat.h"
 #include "cuda/chain.h"
 #include "cuda/chain_source.h"
-#include "cuda/elementwise.h"
+#include "cuda/chainable.h"
 #include "cuda/error.h"
 #include "cuda/kernel_cache.h"
-#include "cuda/launch.h"
+#include "cuda/kernel_table.h"
 #include "cuda/nvrtc.h"
 #ifdef EMPLACE_STANDIN
 #include "cuda/standin/compiler.h"
@@ -23,6 +23,7 @@ static_assert(GpuChain::kMostInputs <= kMaxChainInputs && GpuChain::kMostOps <= 
 
 // What must be saved for it, with some reserve: NVRTC takes 60 to 90 ms for such a text, a driver less than one for loading it.
 constexpr double kCompileNs = 100e6, kLoadNs = 1e6;
+constexpr int64_t kThreads = 256;  // of a block
 
 #ifdef EMPLACE_STANDIN
 Result<std::string> compiler_version() { return standin::compiler_version(); }
@@ -80,9 +81,9 @@ class ChainKernel final : public Kernel {
     for (int i = 0; i < c.num_outputs(); ++i) work.out[i] = c.output(i).raw();
     work.elements = elements_;
     void* arguments[] = {&work};
-    return status_of(cudaLaunchKernel(reinterpret_cast<const void*>(kernel_), grid_for(elements_, int64_t{kThreads} * pack_), dim3(kThreads), arguments, 0,
-                                      stream_of(c)),
-                     "cudaLaunchKernel");
+    const int64_t per_block = kThreads * pack_;
+    const dim3 grid(static_cast<unsigned>((elements_ + per_block - 1) / per_block)), block(kThreads);
+    return status_of(cudaLaunchKernel(reinterpret_cast<const void*>(kernel_), grid, block, arguments, 0, stream_of(c)), "cudaLaunchKernel");
   }
 
  private:

@@ -4,7 +4,7 @@
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
-#include "cuda/elementwise.h"
+#include "cuda/chainable.h"
 
 namespace emplace::cuda {
 namespace {
@@ -55,9 +55,9 @@ std::string_view type_text(DType type) {
   return {};
 }
 
-std::string state_text(const FunctionState& state) {
+std::string state_text(const std::array<unsigned char, 8>& state) {
   std::string text;
-  for (unsigned char byte : state.bytes) append(text, text.empty() ? "" : ", ", static_cast<int>(byte));
+  for (unsigned char byte : state) append(text, text.empty() ? "" : ", ", static_cast<int>(byte));
   return cat("FunctionState{{", text, "}}");
 }
 

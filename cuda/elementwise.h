@@ -125,21 +125,6 @@ ElementKernels element_kernels() {
   return kernels;
 }
 
-/// A node's function as text.
-struct FunctionText {
-  std::string_view name;
-  DType type;          // of its operands
-  DType result;
-  FunctionState state;
-};
-/// An elementwise kernel, as a part of chains.
-class ChainableKernel : public Kernel {
- public:
-  /// Nothing: for the shapes that it was prepared for it can be none. (A chain sees to it itself that operands have the result's
-  /// elements, or one.)
-  virtual std::optional<FunctionText> function() const = 0;
-};
-
 /// What a function says of its operands.
 struct FunctionRules {
   int arity;

@@ -1,7 +1,10 @@
 // What every elementwise kernel does on the host (cuda/elementwise.h).
 #include "cuda/elementwise.h"
 
+#include <array>
+
 #include "core/base/cat.h"
+#include "cuda/chainable.h"
 
 namespace emplace::cuda {
 namespace {
@@ -50,7 +53,7 @@ class Elementwise final : public ChainableKernel {
 
   std::optional<FunctionText> function() const override {
     if (incompatible_ || kernels_.function.empty()) return {};
-    return FunctionText{kernels_.function, kernels_.type, kernels_.gives_bool ? DType::kBool : kernels_.type, function_};
+    return FunctionText{kernels_.function, kernels_.type, kernels_.gives_bool ? DType::kBool : kernels_.type, std::to_array(function_.bytes)};
   }
 
   Status run(KernelContext& c) override {
