@@ -60,7 +60,7 @@ Status GpuPool::start() {
   page_ = page;
   reserved_ = reserved;
   pieces_[0] = {reserved_, State::kUnmapped};
-  int64_t all = options_.limit / page_ * page_;
+  int64_t all = whole_pages();
   if (options_.grows || all == 0) return ok_status();
   RETURN_IF_ERROR(source_->map(base_, all));
   mapped_ = all;
@@ -80,8 +80,8 @@ Result<Tensor> GpuPool::allocate(DType dtype, const Shape& shape, bool persisten
   if (!offset.ok() && offset.status().code() != Code::kResourceExhausted) return offset.take_status();
   if (!offset.ok()) {
     return resource_exhausted(cat("OOM when allocating tensor with shape", shape.to_string(), " and type ", dtype_tf_name(dtype), " on ",
-                                  options_.device_name, " by allocator ", options_.allocator_name, ": limit ", options_.limit,
-                                  " bytes, in use ", persistent_ + transient_ + block_bytes_, ", largest free piece ", largest_free()));
+                                  options_.device_name, " by allocator ", options_.allocator_name, ": asked for ", bytes,
+                                  " bytes, ", refusal(offset.status())));
   }
   int64_t size = rounded(bytes, kUnit);
   (persistent ? persistent_ : transient_) += size;
@@ -96,10 +96,26 @@ Status GpuPool::map_block(int64_t bytes) {
   EMPLACE_ASSERT(!block_, "one block for all planned tensors of a device");
   RETURN_IF_ERROR(start());
   Result<int64_t> offset = take(rounded(bytes, kUnit));
-  if (!offset.ok()) return offset.status().with_context(cat(bytes, " bytes for the planned tensors of ", options_.device_name));
+  if (!offset.ok() && offset.status().code() != Code::kResourceExhausted) return offset.take_status();
+  if (!offset.ok()) {
+    return resource_exhausted(cat(bytes, " bytes for the planned tensors of ", options_.device_name, ": ", refusal(offset.status())));
+  }
   block_ = base_ + *offset;
   block_bytes_ = rounded(bytes, kUnit);
   return ok_status();
+}
+
+// Limit, use, and what could be had at once, once free pages have moved. `why`: take()'s.
+std::string GpuPool::refusal(const Status& why) const {
+  int64_t largest = free_.empty() ? 0 : free_.rbegin()->first, left = whole_pages() - mapped_;
+  for (const auto& [bytes, offset] : free_) left += std::max<int64_t>((offset + bytes) / page_ * page_ - rounded(offset, page_), 0);
+  for (auto p = pieces_.begin(); p != pieces_.end() && why.message().empty(); ++p) {
+    if (p->second.state != State::kUnmapped) continue;
+    const bool behind_free = p != pieces_.begin() && std::prev(p)->second.state == State::kFree;
+    largest = std::max(largest, std::min(left, p->second.bytes) + (behind_free ? std::prev(p)->second.bytes % page_ : 0));
+  }
+  std::string pages = whole_pages() < options_.limit ? cat(" (", whole_pages(), " in whole pages)") : std::string();
+  return cat("limit ", options_.limit, pages, ", in use ", persistent_ + transient_ + block_bytes_, ", largest free piece ", largest, why.message());
 }
 
 Result<int64_t> GpuPool::take(int64_t bytes) {
@@ -133,7 +149,7 @@ Status GpuPool::grow(int64_t bytes) {
       }
       if (best == pieces_.end() || need < least) best = p, least = need;
     }
-    int64_t left = options_.limit / page_ * page_ - mapped_;
+    int64_t left = whole_pages() - mapped_;
     if (best != pieces_.end() && least <= left) {
       int64_t ahead = std::clamp(rounded(std::min(mapped_, kLargestStep), page_), least, std::min(left, best->second.bytes));
       Status mapped = source_->map(base_ + best->first, ahead);
@@ -144,8 +160,9 @@ Status GpuPool::grow(int64_t bytes) {
         return ok_status();
       }
       if (mapped.code() != Code::kResourceExhausted) return mapped;
+      if (attempt > 0) return resource_exhausted(cat("; the card has no more (", mapped.message(), ")"));
     }
-    if (attempt > 0) return resource_exhausted("no memory left below the limit");
+    if (attempt > 0) return resource_exhausted("");
     RETURN_IF_ERROR(move_free_pages());
   }
 }
@@ -197,6 +214,10 @@ GpuPool::Pieces::iterator GpuPool::set_state(Pieces::iterator piece, State state
   return piece;
 }
 
+int64_t GpuPool::usable() const {
+  std::lock_guard lock(mutex_);
+  return whole_pages();
+}
 int64_t GpuPool::persistent_bytes() const {
   std::lock_guard lock(mutex_);
   return persistent_;

@@ -35,6 +35,7 @@ class GpuPool final : public DevicePool {
   std::byte* block() const override { return block_; }
   int64_t block_bytes() const override { return block_bytes_; }
   int64_t limit() const override { return options_.limit; }
+  int64_t usable() const override;
   int64_t persistent_bytes() const override;
   int64_t peak_transient_bytes() const override;
   const std::string& device_name() const override { return options_.device_name; }
@@ -60,7 +61,8 @@ class GpuPool final : public DevicePool {
   Status move_free_pages();
   void cut(Pieces::iterator piece, int64_t offset, int64_t bytes, State state);
   Pieces::iterator set_state(Pieces::iterator piece, State state);
-  int64_t largest_free() const { return free_.empty() ? 0 : free_.rbegin()->first; }
+  int64_t whole_pages() const { return page_ > 0 ? options_.limit / page_ * page_ : options_.limit; }
+  std::string refusal(const Status& why) const;
 
   // Constant after construction.
   const Options options_;

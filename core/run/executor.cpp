@@ -70,8 +70,8 @@ void Executor::lay_out_memory() {
 // Beside the variables, which may not be there yet.
 bool Executor::fits(const Plan& plan, int64_t times) const {
   for (DeviceId d = 0; d < devices_.size(); ++d) {
-    const int64_t limit = runtime_.pools[d]->limit();
-    if (limit == 0) continue;
+    const int64_t limit = runtime_.pools[d]->usable();
+    if (runtime_.pools[d]->limit() == 0) continue;
     int64_t to_come = declared_variable_bytes(graph_, program_, d);
     for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) to_come -= bytes;
     const int64_t room = limit - runtime_.pools[d]->persistent_bytes() - std::max<int64_t>(0, to_come);

@@ -56,7 +56,7 @@ Status SessionMemory::check_limits(const LanePlan& added, const std::vector<Lane
   const Executor& e = *added.executor;
   for (DeviceId d = 0; d < devices_.size(); ++d) {
     const DevicePlan& plan = e.plan().devices[d];
-    const int64_t limit = runtime_.pools[d]->limit() ? runtime_.pools[d]->limit() : machine_memory_bytes();
+    const int64_t asked = runtime_.pools[d]->limit(), limit = asked ? runtime_.pools[d]->usable() : machine_memory_bytes();
     // Constants are there already, and perhaps some of the variables.
     const int64_t present = runtime_.pools[d]->persistent_bytes(), beside = bytes_beside(largest(plans, d), added.lane, d);
     int64_t variables = declared_variable_bytes(file_.graph, e.program(), d);
@@ -64,7 +64,8 @@ Status SessionMemory::check_limits(const LanePlan& added, const std::vector<Lane
     variables = std::max<int64_t>(variables, 0);
     const int64_t kernels = plan.kept + plan.scratch - plan.optional;
     if (variables <= limit && kernels <= limit && plan.bytes <= limit - present - variables - beside - kernels) continue;
-    std::string text = cat(devices_.at(d).name, " needs ", bytes_text(plan.bytes), ", its limit is ", bytes_text(limit));
+    std::string text = cat(devices_.at(d).name, " needs ", bytes_text(plan.bytes), ", its limit is ", bytes_text(std::max(asked, limit)));
+    if (limit < asked) append(text, " (", limit, " in whole pages)");
     if (present > 0) append(text, ", ", bytes_text(present), " of it taken by constants and variables");
     if (variables > 0) append(text, ", and ", bytes_text(variables), " are for variables");
     if (beside > 0) append(text, ", and ", bytes_text(beside), " for the steps beside");
@@ -142,7 +143,7 @@ std::vector<DeviceMemory> SessionMemory::report(const std::vector<LanePlan>& pla
     for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) there += bytes;
     m.variables = there + bytes_to_come(plans, d);
     m.constants = pool.persistent_bytes() - there + to_come.kept;
-    const int64_t left = m.limit == 0 ? to_come.scratch : std::max<int64_t>(0, m.limit - m.planned - m.variables - m.constants);
+    const int64_t left = m.limit == 0 ? to_come.scratch : std::max<int64_t>(0, pool.usable() - m.planned - m.variables - m.constants);
     m.pool = std::max(pool.peak_transient_bytes(), std::min(to_come.scratch, left));
     m.peak = m.planned + m.variables + m.constants + m.pool;
     if (Gpu* gpu = runtime_.gpus[d].get()) m.context = gpu->overhead_bytes();

@@ -1,9 +1,11 @@
 // EMPLACE_STANDIN_MACHINE names a file with one GPU per line: "name | UUID | PCI bus id | memory in MiB | capability".
 // The current mask, CUDA_VISIBLE_DEVICES, is applied as the driver does it. Without a file: EMPLACE_STANDIN_GPUS cards
-// (default 1) of 16 GiB. EMPLACE_STANDIN_PEERS: "none" of them reach each other, or they seem to and what is sent is
-// "lost" or a byte "short".
+// (default 1) of 16 GiB. EMPLACE_STANDIN_TAKEN: bytes of each card that other processes have. EMPLACE_STANDIN_REPORT: the most that
+// each gave this process beside its context is said at the end. EMPLACE_STANDIN_PEERS: "none" of them reach each other, or they seem
+// to and what is sent is "lost" or a byte "short".
 #include "cuda/standin/machine.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +23,8 @@ namespace {
 
 struct Gpu {
   PhysicalGpu facts;
-  std::atomic<size_t> used{0};
+  std::atomic<size_t> used{0};   // with what others have
+  std::atomic<size_t> given{0}, most_given{0};
   std::atomic<bool> has_context{false};
 };
 
@@ -49,9 +52,12 @@ struct Machine {
     for (int i : cuda_visible_devices(std::getenv("CUDA_VISIBLE_DEVICES"), all)) {
       gpus.push_back(new Gpu);
       gpus.back()->facts = all[static_cast<size_t>(i)];
+      if (const char* taken = std::getenv("EMPLACE_STANDIN_TAKEN")) gpus.back()->used = static_cast<size_t>(std::atoll(taken));
     }
+    if (std::getenv("EMPLACE_STANDIN_REPORT")) std::atexit(report);
   }
 
+  static void report();
   static PhysicalGpu card(int i) {
     PhysicalGpu gpu;
     char text[64];
@@ -92,6 +98,10 @@ Machine& machine() {
   return *kMachine;
 }
 
+void Machine::report() {
+  for (const Gpu* g : machine().gpus) std::fprintf(stderr, "CUDA stand-in: at most %zu bytes of %s\n", g->most_given.load(), g->facts.pci_bus_id.c_str());
+}
+
 thread_local int current = 0;
 
 bool valid(int device) { return device >= 0 && static_cast<size_t>(device) < machine().gpus.size(); }
@@ -104,11 +114,15 @@ bool take_memory(int device, size_t bytes) {
   Gpu& g = gpu(device);
   if (g.used + bytes > static_cast<size_t>(g.facts.memory)) return false;
   g.used += bytes;
+  g.given += bytes;
+  g.most_given = std::max(g.most_given.load(), g.given.load());
   return true;
 }
 
 void give_back_memory(int device, size_t bytes) {
-  if (valid(device)) gpu(device).used -= bytes;
+  if (!valid(device)) return;
+  gpu(device).used -= bytes;
+  gpu(device).given -= bytes;
 }
 
 }  // namespace emplace::standin

@@ -79,8 +79,20 @@ TEST_CASE("what does not fit says limit, use and largest free piece") {
   REQUIRE(!refused.ok());
   CHECK(refused.status().code() == Code::kResourceExhausted);
   CHECK(refused.status().message() == "OOM when allocating tensor with shape[4194304] and type int8 on /device:GPU:0 by allocator "
-                                      "GPU_0_bfc: limit 8388608 bytes, in use 5242880, largest free piece 1048576");
+                                      "GPU_0_bfc: asked for 4194304 bytes, limit 8388608, in use 5242880, largest free piece 3145728");
   CHECK(f.take(3 * kMiB).ok());
+}
+
+TEST_CASE("a limit is used in whole pages, and that is said") {
+  Fixture f(9 * kMiB);
+  CHECK(f.pool.usable() == 9 * kMiB);  // pages are known from the first use on
+  auto held = f.take(5 * kMiB), between = f.take(kMiB), behind = f.take(kMiB);
+  held = Tensor();
+  CHECK(f.pool.limit() == 9 * kMiB);
+  CHECK(f.pool.usable() == 8 * kMiB);
+  const std::string text = f.take(8 * kMiB).status().message();
+  CHECK(text.find(": asked for 8388608 bytes, limit 9437184 (8388608 in whole pages), in use 2097152, largest free piece 5242880") != std::string::npos);
+  CHECK(f.take(5 * kMiB).ok());
 }
 
 TEST_CASE("pages move from where they are free to where they are needed") {
@@ -101,7 +113,9 @@ TEST_CASE("a full card is an error like a full limit, and steps back to what is 
   auto first = f.take(6 * kMiB);
   REQUIRE(first.ok());
   CHECK(f.take(4 * kMiB).ok());  // growth ahead would be 6 MiB
-  CHECK(f.take(11 * kMiB).status().code() == Code::kResourceExhausted);
+  const Status refused = f.take(11 * kMiB).status();
+  CHECK(refused.code() == Code::kResourceExhausted);
+  CHECK(refused.message().ends_with("in use 6291456, largest free piece 0; the card has no more (the card is full)"));
 }
 
 TEST_CASE("random lives: a limit of 1.03 times the largest live bytes suffices") {
