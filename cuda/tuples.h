@@ -22,7 +22,8 @@ struct Tuples {
   /// Where tuple t's slice starts; -1 if it leaves the tensor.
   __device__ __forceinline__ int64_t offset(int64_t t) const {
     int64_t at = 0;
-    for (int d = 0; d < depth; ++d) {
+    EMPLACE_UNROLL for (int d = 0; d < kMaxDims; ++d) {
+      if (d == depth) break;
       const int64_t i = indices.at(t * depth + d);
       if (i < 0 || i >= size[d]) return -1;
       at = at * size[d] + i;

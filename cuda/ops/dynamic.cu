@@ -23,7 +23,11 @@ __global__ void coordinates_kernel(const uint32_t* firsts, int64_t n, Sizes shap
   for (int64_t i = thread_index(); i < n; i += thread_count()) {
     if (firsts[i] == firsts[i + 1]) continue;
     int64_t rest = i;
-    for (int d = shape.rank; d-- > 0; rest /= shape.size[d]) out[int64_t{firsts[i]} * shape.rank + d] = rest % shape.size[d];
+    EMPLACE_UNROLL for (int d = kMaxDims - 1; d >= 0; --d) {
+      if (d >= shape.rank) continue;
+      out[int64_t{firsts[i]} * shape.rank + d] = rest % shape.size[d];
+      rest /= shape.size[d];
+    }
   }
 }
 
