@@ -60,7 +60,7 @@ void check(const cudnn::Functions& f, const ConvProblem& p) {
   }
 }
 
-TEST_CASE("cuDNN expects the sizes that our shape rule gives") {
+TEST_CASE("cuDNN expects the sizes that our shape rule gives", "[host]") {
   const cudnn::Functions* f = library();
   if (!f) return;
   int checked = 0, turn = 0;
@@ -81,7 +81,7 @@ TEST_CASE("cuDNN expects the sizes that our shape rule gives") {
   CHECK(checked > 100);
 }
 
-TEST_CASE("padding that is not the same on both sides reaches cuDNN as it is") {
+TEST_CASE("padding that is not the same on both sides reaches cuDNN as it is", "[host]") {
   const cudnn::Functions* f = library();
   if (!f) return;
   // SAME of 8 with window 3 and stride 2: nothing before, one cell after. Without that cell cuDNN expects 3, not 4.
@@ -96,7 +96,7 @@ TEST_CASE("padding that is not the same on both sides reaches cuDNN as it is") {
   CHECK_FALSE(cudnn::conv_graph(*f, p).ok());
 }
 
-TEST_CASE("what cuDNN refuses is said in its words") {
+TEST_CASE("what cuDNN refuses is said in its words", "[host]") {
   const cudnn::Functions* f = library();
   if (!f) return;
   ConvProblem p = ConvProblem::of(ConvPass::kForward, DType::kFloat, *shape_of({8, 3, 1, 1}, {8, 3, 1, 1}, 2, 1, "SAME"), true);
@@ -145,7 +145,7 @@ std::vector<ConvShape> shapes() {
   return all;
 }
 
-TEST_CASE("on an H200 cuDNN has a plan for every convolution that keeps the promises") {
+TEST_CASE("on an H200 cuDNN has a plan for every convolution that keeps the promises", "[host]") {
   const cudnn::Functions* f = library();
   if (!f) return;
   const cudnn::Descriptor card = h200(*f);
@@ -170,7 +170,7 @@ TEST_CASE("on an H200 cuDNN has a plan for every convolution that keeps the prom
   }
 }
 
-TEST_CASE("a plan that wants more workspace than a kernel gets is not taken") {
+TEST_CASE("a plan that wants more workspace than a kernel gets is not taken", "[host]") {
   const cudnn::Functions* f = library();
   if (!f) return;
   const cudnn::Descriptor card = h200(*f);

@@ -31,7 +31,7 @@ struct Card {
   std::unique_ptr<Gpu> gpu;
 };
 
-TEST_CASE("a copy between cards that arrives is trusted from then on, one that does not never") {
+TEST_CASE("a copy between cards that arrives is trusted from then on, one that does not never", "[host]") {
   Card one(1), two(2), three(3);
   const size_t before = free_on(0), at_one = free_on(1);
   CHECK(one.trusts(0));
@@ -59,7 +59,7 @@ TEST_CASE("a copy between cards that arrives is trusted from then on, one that d
   CHECK(two.trusts(1));
 }
 
-TEST_CASE("without memory for the trial nothing is trusted") {
+TEST_CASE("without memory for the trial nothing is trusted", "[host]") {
   Card two(2), three(3);
   const auto all = static_cast<int64_t>(free_on(3));  // in pages, which cost nothing before they are written
   std::byte* range = three.gpu->reserve(all).take();
@@ -70,7 +70,7 @@ TEST_CASE("without memory for the trial nothing is trusted") {
   three.gpu->release(range, all);
 }
 
-TEST_CASE("bytes go from card to card directly, or by the host where cards do not reach each other") {
+TEST_CASE("bytes go from card to card directly, or by the host where cards do not reach each other", "[host]") {
   struct Way {
     const char* peers;
     int from, to;

@@ -95,7 +95,7 @@ std::vector<float> zigzag_on_cpu() {
   return all;
 }
 
-TEST_CASE("whatever order streams run in, results are the CPU's") {
+TEST_CASE("whatever order streams run in, results are the CPU's", "[host]") {
   CudaBackend backend;
   const std::vector<float> want = zigzag_on_cpu();
   for (uint64_t seed = 0; seed < 40; ++seed) {
@@ -104,7 +104,7 @@ TEST_CASE("whatever order streams run in, results are the CPU's") {
   }
 }
 
-TEST_CASE("recorded steps give the bytes of eager ones") {
+TEST_CASE("recorded steps give the bytes of eager ones", "[host]") {
   CudaBackend backend;
   const std::vector<float> want = zigzag_on_cpu();
   for (uint64_t seed = 0; seed < 10; ++seed) {
@@ -113,7 +113,7 @@ TEST_CASE("recorded steps give the bytes of eager ones") {
   }
 }
 
-TEST_CASE("a wait that is missing shows in some order of the streams") {
+TEST_CASE("a wait that is missing shows in some order of the streams", "[host]") {
   const std::vector<float> want = zigzag_on_cpu();
   ForgetfulBackend remembers(Gpu::Lane::kCompute, 1 << 30);
   for (uint64_t seed = 1; seed <= 60; ++seed) CHECK(run_zigzag(remembers, seed, GpuExec::kEager) == want);
@@ -163,7 +163,7 @@ std::vector<float> run_branches(GpuBackend& backend, uint64_t seed, GpuExec exec
   return all;
 }
 
-TEST_CASE("branches of a recorded step give the bytes of one chain, in whatever order they run") {
+TEST_CASE("branches of a recorded step give the bytes of one chain, in whatever order they run", "[host]") {
   CudaBackend backend;
   const std::vector<float> want = run_branches(backend, 0, GpuExec::kEager);
   REQUIRE(want.size() == 1400);
@@ -173,7 +173,7 @@ TEST_CASE("branches of a recorded step give the bytes of one chain, in whatever 
   }
 }
 
-TEST_CASE("a wait between branches that is missing shows in some order") {
+TEST_CASE("a wait between branches that is missing shows in some order", "[host]") {
   CudaBackend honest;
   const std::vector<float> want = run_branches(honest, 0, GpuExec::kEager);
   for (Gpu::Lane lane : {Gpu::Lane::kCompute, Gpu::Lane::kBranch1, Gpu::Lane::kBranch2, Gpu::Lane::kBranch3}) {
@@ -185,7 +185,7 @@ TEST_CASE("a wait between branches that is missing shows in some order") {
   }
 }
 
-TEST_CASE("branches take no memory that a limit does not leave") {
+TEST_CASE("branches take no memory that a limit does not leave", "[host]") {
   CudaBackend backend;
   standin::set_seed(3);
   for (int64_t limit : {int64_t{16} << 20, int64_t{6} << 20, int64_t{4} << 20, int64_t{2} << 20}) {
@@ -228,7 +228,7 @@ class NotingBackend final : public ForwardingBackend {
   int opened_ = 0;
 };
 
-TEST_CASE("a GPU has its work before the host waits for another one's result") {
+TEST_CASE("a GPU has its work before the host waits for another one's result", "[host]") {
   NotingBackend backend;
   GpuCase g(backend);
   Endpoint x = g.constant(f32(Shape{3}, {1, 2, 3}));
@@ -259,7 +259,7 @@ TEST_CASE("a GPU has its work before the host waits for another one's result") {
   CHECK(std::count(run_a, run_beside, "mark 0") == 1);
 }
 
-TEST_CASE("a GPU that only gets and gives copies") {
+TEST_CASE("a GPU that only gets and gives copies", "[host]") {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     standin::set_seed(seed);
     for (GpuExec exec : {GpuExec::kEager, GpuExec::kGraph}) {
@@ -282,7 +282,7 @@ TEST_CASE("a GPU that only gets and gives copies") {
   standin::set_seed(0);
 }
 
-TEST_CASE("early launches that a limit leaves no memory for wait instead") {
+TEST_CASE("early launches that a limit leaves no memory for wait instead", "[host]") {
   CudaBackend backend;
   GpuCase g(backend, int64_t{5} << 20);
   const int64_t elements = int64_t{1} << 18;  // 1 MiB
@@ -299,7 +299,7 @@ TEST_CASE("early launches that a limit leaves no memory for wait instead") {
   REQUIRE(out.status().message() == "");
 }
 
-TEST_CASE("a logical GPU's limit holds, whatever the card has") {
+TEST_CASE("a logical GPU's limit holds, whatever the card has", "[host]") {
   CudaBackend backend;
   GpuCase g(backend, int64_t{3} << 20);
   Endpoint x = g.constant(Tensor::allocate(DType::kFloat, Shape{1 << 19}).take());

@@ -13,7 +13,7 @@ namespace emplace::cuda::testing {
 namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
-constexpr size_t kRoom = 72 * kMiB;
+constexpr size_t kRoom = 40 * kMiB;
 
 /// Device memory, and what is in it.
 struct Card {
@@ -50,11 +50,11 @@ struct Taken {
   uint64_t ticket = 0;
 };
 
-TEST_CASE("bytes go in and come out, however many") {
+TEST_CASE("bytes go in and come out, however many", "[host]") {
   for (uint64_t seed : {0, 5}) {
     standin::set_seed(seed);
     Card card;
-    for (size_t bytes : {size_t{0}, size_t{1}, size_t{63}, size_t{65}, 16 * kMiB - 1, 16 * kMiB, 16 * kMiB + 1, 50 * kMiB + 13}) {
+    for (size_t bytes : {size_t{0}, size_t{1}, size_t{63}, size_t{65}, 16 * kMiB, 16 * kMiB + 1, 33 * kMiB + 13}) {
       INFO("seed " << seed << ", " << bytes << " bytes");
       card.put(3, bytes, static_cast<uint8_t>(bytes));
       const Taken all(card, 0, bytes + 6);  // and what lies beside
@@ -65,15 +65,15 @@ TEST_CASE("bytes go in and come out, however many") {
   standin::set_seed(0);
 }
 
-TEST_CASE("many copies are under way at once, and the ring goes round") {
-  for (uint64_t seed = 1; seed <= 4; ++seed) {
+TEST_CASE("many copies are under way at once, and the ring goes round", "[host]") {
+  for (uint64_t seed = 1; seed <= 2; ++seed) {
     INFO("seed " << seed);
     standin::set_seed(seed);
     Card card;
     std::mt19937_64 random(seed);
     std::deque<Taken> open;
-    for (int i = 0; i < 60; ++i) {
-      const size_t bytes = random() % (random() % 4 ? 3 * kMiB : 20 * kMiB), at = random() % (kRoom - bytes);
+    for (int i = 0; i < 50; ++i) {
+      const size_t bytes = random() % (random() % 8 ? 2 * kMiB : 20 * kMiB), at = random() % (kRoom - bytes);
       if (random() % 2) card.put(at, bytes, static_cast<uint8_t>(random()));
       else open.emplace_back(card, at, bytes);
       while (open.size() > 6) {

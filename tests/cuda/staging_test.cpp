@@ -31,7 +31,7 @@ std::vector<uint32_t> numbers(size_t count, uint32_t first) {
   return all;
 }
 
-TEST_CASE("what goes through the staging ring arrives, whatever the sizes before") {
+TEST_CASE("what goes through the staging ring arrives, whatever the sizes before", "[host]") {
   Device device;
   Staging staging;
   uint32_t first = 1;
@@ -51,7 +51,7 @@ TEST_CASE("what goes through the staging ring arrives, whatever the sizes before
   }
 }
 
-TEST_CASE("a copy under way survives the growth of the ring") {
+TEST_CASE("a copy under way survives the growth of the ring", "[host]") {
   Device device;
   Staging staging;
   const std::vector<uint32_t> few = numbers(10, 5), many = numbers(1'000'000, 9);
@@ -64,7 +64,7 @@ TEST_CASE("a copy under way survives the growth of the ring") {
   CHECK(received == few);
 }
 
-TEST_CASE("large copies on the host are whole, whoever else copies") {
+TEST_CASE("large copies on the host are whole, whoever else copies", "[host]") {
   constexpr size_t kCount = 3'000'001;
   auto copy_often = [](uint32_t first) {
     bool right = true;

@@ -30,7 +30,7 @@ bool is_deadly(const std::function<void()>& deed) {
 
 __global__ void add_one_kernel(float* x) { x[threadIdx.x] += 1; }
 
-TEST_CASE("host code does not touch device memory, kernels and copies do") {
+TEST_CASE("host code does not touch device memory, kernels and copies do", "[host]") {
   CudaBackend backend;
   auto gpu = backend.open({}).take();
   const int64_t page = gpu->page_bytes();

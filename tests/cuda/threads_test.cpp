@@ -89,7 +89,7 @@ void check_two(DeviceId first, DeviceId second, GpuExec exec) {
   CHECK(backend.strangers == 0);
 }
 
-TEST_CASE("steps of two threads, each on a GPU of its own or both on one") {
+TEST_CASE("steps of two threads, each on a GPU of its own or both on one", "[host]") {
   for (GpuExec exec : {GpuExec::kEager, GpuExec::kGraph}) {
     for (uint64_t seed : {0, 3}) {
       standin::set_seed(seed);
@@ -101,7 +101,7 @@ TEST_CASE("steps of two threads, each on a GPU of its own or both on one") {
   standin::set_seed(0);
 }
 
-TEST_CASE("what another thread enqueues while a step is recorded is an error, and so are calls that might wait") {
+TEST_CASE("what another thread enqueues while a step is recorded is an error, and so are calls that might wait", "[host]") {
   auto gpu = CudaGpu::open({0, 0, int64_t{64} << 20}).take();
   auto compute = static_cast<cudaStream_t>(gpu->stream());
   auto beside = [](const auto& deed) {
