@@ -70,10 +70,13 @@ class Executor {
   void order_gpu_launches();
   std::vector<std::vector<StepId>> gpu_steps() const;
   void run_copies_beside();
+  class FoundInputs;
   void record_runs();
+  bool finds_inputs(StepId id) const;
+  bool only_reads(const Launch& launch) const;
   size_t recorded_lane(StepId id) const { return branches_.empty() ? 0 : branches_[id]; }
   RecordedScratch* recorded_scratch(StepId id);
-  void find_branches(size_t first_launch, std::vector<RecordedRun::Part>& parts) const;
+  void find_branches(std::vector<RecordedRun::Part>& parts) const;
   bool records_runs() const;
   GpuNodeKernel* recordable(const Launch& launch) const;
   StepId next_use(StepId copy, ValueId v, bool reads) const;

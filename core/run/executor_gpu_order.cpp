@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "core/run/executor.h"
 #include "core/run/gpu_kernels.h"
@@ -97,22 +98,77 @@ void Executor::run_copies_beside() {
   launches_ = std::move(ordered);
 }
 
-// A node whose work is the same at each step: its addresses are fixed, and so is what it reads in host memory.
+// A node on a GPU whose outputs have a fixed place, but not its inputs: they are variables, or what only hands them on.
+bool Executor::finds_inputs(StepId id) const {
+  const Step& s = program_.steps[id];
+  if (plan_.modes[id] != StepMode::kPlanned || s.kind != StepKind::kNode || s.may_be_dead || s.in_loop || s.control != Control::kNone) return false;
+  if (!bound_[id].rehearsed) return false;
+  const NodeType& type = graph_.type(s.node);
+  const bool writes = std::any_of(type.input_types.begin(), type.input_types.end(), [](DType t) { return is_ref(t) || t == DType::kResource; });
+  auto outputs = program_.outputs(s);
+  return !writes && std::all_of(outputs.begin(), outputs.end(), [&](ValueId v) { return plan_.values[v].storage == Storage::kBlock; });
+}
+
+// The node of a launch whose work is the same at each step, but perhaps for the addresses of what it reads in the GPU's memory.
 GpuNodeKernel* Executor::recordable(const Launch& launch) const {
-  if (auto chain = chains_.find(launch.step); chain != chains_.end()) {
-    return chain->second.found.reads.empty() ? dynamic_cast<GpuNodeKernel*>(launch.kernel) : nullptr;
-  }
-  if (!launch.kernel || !bound_[launch.step].records) return nullptr;
+  if (chains_.contains(launch.step)) return dynamic_cast<GpuNodeKernel*>(launch.kernel);
+  const BoundStep& b = bound_[launch.step];
+  const bool direct = launch.kernel && launch.kernel == b.kernel.get();
+  if (!b.records || !(direct || (!launch.kernel && finds_inputs(launch.step)))) return nullptr;
   const Step& s = program_.steps[launch.step];
-  if (launch.kernel != bound_[launch.step].kernel.get() || graph_.type(s.node).signature->is_stateful) return nullptr;
+  if (graph_.type(s.node).signature->is_stateful) return nullptr;
   for (ValueId v : program_.inputs(s)) {
-    if (program_.values[v].home == program_.host && plan_.values[v].storage != Storage::kFixed) return nullptr;
+    const PlacedValue& value = program_.values[v];
+    if (!is_ref(value.dtype) && value.home == program_.host && plan_.values[v].storage != Storage::kFixed) return nullptr;
   }
   for (ValueId v : program_.outputs(s)) {
     if (program_.values[v].home == program_.host) return nullptr;  // made by host code
   }
-  return dynamic_cast<GpuNodeKernel*>(launch.kernel);
+  return dynamic_cast<GpuNodeKernel*>(b.kernel.get());
 }
+
+// Host code that finds a variable or its value for others. Among launches that write no variable it may as well come first.
+bool Executor::only_reads(const Launch& launch) const {
+  const Step& s = program_.steps[launch.step];
+  if (launch.kernel || s.kind != StepKind::kNode || s.may_be_dead || s.in_loop || s.control != Control::kNone) return false;
+  const std::string_view op = graph_.type(s.node).op;
+  auto inputs = program_.inputs(s);
+  const bool hands_on = op == "Identity" && std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) { return plan_.values[v].storage == Storage::kSlot; });
+  return hands_on || op == "VariableV2" || op == "Variable" || op == "VarHandleOp" || op == "ReadVariableOp";
+}
+
+/// Of one run of launches.
+class Executor::FoundInputs final : public RunInputs {
+ public:
+  explicit FoundInputs(Executor& executor) : executor_(executor) {}
+  void add_read(StepId id) { reads_.push_back(id); }
+  void add_part(StepId id) {
+    auto chain = executor_.chains_.find(id);
+    if (chain != executor_.chains_.end()) parts_.insert(parts_.end(), chain->second.found.reads.begin(), chain->second.found.reads.end());
+    else if (executor_.plan_.modes[id] == StepMode::kPlanned) parts_.push_back(id);
+  }
+  bool empty() const { return reads_.empty() && parts_.empty(); }
+
+  Status find(std::vector<const void*>& addresses) override {
+    for (StepId id : reads_) RETURN_IF_ERROR(executor_.run_step(id));
+    for (StepId id : parts_) {
+      RETURN_IF_ERROR(executor_.failed(executor_.gather(id), id));
+      for (const Tensor& t : executor_.bound_[id].context.inputs_) addresses.push_back(t.raw());
+      if (!executor_.group_at(id)) RETURN_IF_ERROR(executor_.failed(executor_.settle_outputs(id), id));
+    }
+    return ok_status();
+  }
+  void let_go() override {
+    for (StepId id : parts_) {
+      for (Tensor& t : executor_.bound_[id].context.inputs_) t = Tensor();
+      executor_.release(id);
+    }
+  }
+
+ private:
+  Executor& executor_;
+  std::vector<StepId> reads_, parts_;
+};
 
 bool Executor::records_runs() const {
   return !runtime_.observer && !runtime_.gpu_options.sync_every_node && runtime_.gpu_options.exec != GpuExec::kEager;
@@ -162,20 +218,19 @@ bool Executor::steps_conflict(StepId earlier, StepId later) const {
 }
 
 // Each part waits for the last one of every other branch that it conflicts with: that one waits for the ones before it.
-void Executor::find_branches(size_t first_launch, std::vector<RecordedRun::Part>& parts) const {
+void Executor::find_branches(std::vector<RecordedRun::Part>& parts) const {
   if (branches_.empty() || parts.size() > kMostBranched) return;
   std::array<int, Schedule::kLanes> number{};  // of a lane of the schedule, by first use; 0: not used yet
   static_assert(Schedule::kLanes <= Gpu::kNumBranches);
   int used = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
-    const StepId step = launches_[first_launch + i].step;
-    int& n = number[branches_[step]];
+    int& n = number[branches_[parts[i].step]];
     if (n == 0) n = ++used;
     parts[i].branch = static_cast<uint8_t>(n - 1);
     std::array<bool, Gpu::kNumBranches> found{};
     found[parts[i].branch] = true;
     for (size_t j = i; j-- > 0;) {
-      if (found[parts[j].branch] || !conflict(launches_[first_launch + j].step, step)) continue;
+      if (found[parts[j].branch] || !conflict(parts[j].step, parts[i].step)) continue;
       found[parts[j].branch] = true;
       parts[i].after.push_back(static_cast<uint32_t>(j));
     }
@@ -191,7 +246,7 @@ void Executor::count_recorded_scratch() {
     const BoundStep& b = bound_[id];
     const DeviceId d = program_.steps[id].device;
     if (!b.kernel || !on_cuda(d) || !(b.prepared || b.rehearsed)) continue;
-    const bool recorded = b.records && plan_.modes[id] == StepMode::kDirect;
+    const bool recorded = b.records && (plan_.modes[id] == StepMode::kDirect || finds_inputs(id));
     int64_t& most = recorded ? recorded_bytes_[d][recorded_lane(id)] : others[d];
     most = std::max(most, b.kernel->workspace().scratch);
   }
@@ -217,19 +272,30 @@ void Executor::record_runs() {
   for (size_t i = 0; i < launches_.size();) {
     GpuNodeKernel* first = recordable(launches_[i]);
     std::vector<RecordedRun::Part> parts;
+    auto inputs = std::make_unique<FoundInputs>(*this);
+    std::vector<StepId> reads;  // since the last part
     size_t end = i;
-    for (; first && end < launches_.size(); ++end) {
-      const Launch& launch = launches_[end];
+    for (size_t at = i; first && at < launches_.size(); ++at) {
+      const Launch& launch = launches_[at];
+      if (only_reads(launch)) {
+        reads.push_back(launch.step);
+        continue;
+      }
       GpuNodeKernel* kernel = recordable(launch);
       if (!kernel || &kernel->gpu() != &first->gpu()) break;
+      for (StepId id : std::exchange(reads, {})) inputs->add_read(id);
+      inputs->add_part(launch.step);
       parts.push_back({kernel, launch.context, recorded_scratch(launch.step), launch.step});
+      end = at + 1;
     }
     if (parts.size() < 2) {
       shorter.push_back(launches_[i++]);
       continue;
     }
-    find_branches(i, parts);
-    recorded_.push_back(std::make_unique<RecordedRun>(std::move(parts), first->gpu(), runtime_.gpu_options.exec == GpuExec::kGraph));
+    find_branches(parts);
+    std::unique_ptr<RunInputs> found;
+    if (!inputs->empty()) found = std::move(inputs);
+    recorded_.push_back(std::make_unique<RecordedRun>(std::move(parts), std::move(found), first->gpu(), runtime_.gpu_options.exec == GpuExec::kGraph));
     shorter.push_back({recorded_.back().get(), launches_[i].context, launches_[i].step});
     i = end;
   }

@@ -7,6 +7,7 @@ namespace emplace {
 namespace {
 
 constexpr int64_t kScratchAlignment = 256;
+constexpr int kMostMoves = 8;  // then recording is given up
 
 int64_t scratch_bytes(int64_t bytes) { return (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment; }
 Gpu::Lane lane_of(uint8_t branch) { return static_cast<Gpu::Lane>(static_cast<uint8_t>(Gpu::Lane::kCompute) + branch); }
@@ -36,25 +37,38 @@ Result<Tensor> RecordedScratch::allocate(DType dtype, const Shape& shape) {
   return Tensor::wrap(dtype, shape, more.raw(), more.buffer());
 }
 
-RecordedRun::RecordedRun(std::vector<Part> parts, Gpu& gpu, bool must_record)
-    : parts_(std::move(parts)), gpu_(gpu), must_record_(must_record) {}
+RecordedRun::RecordedRun(std::vector<Part> parts, std::unique_ptr<RunInputs> inputs, Gpu& gpu, bool must_record)
+    : parts_(std::move(parts)), inputs_(std::move(inputs)), gpu_(gpu), must_record_(must_record) {}
 RecordedRun::~RecordedRun() = default;
 
 Status RecordedRun::run(KernelContext& c) {
+  if (!inputs_) return run_found(c.step_);
+  addresses_.clear();
+  failed_step_ = kNoStep;
+  Status status = inputs_->find(addresses_);
+  if (status.ok() && state_ == State::kReplay && addresses_ != recorded_addresses_) {
+    state_ = ++moves_ > kMostMoves ? State::kEager : State::kRecord;
+  }
+  if (status.ok()) status = run_found(c.step_);
+  inputs_->let_go();
+  return status;
+}
+
+Status RecordedRun::run_found(int64_t step) {
   switch (state_) {
     case State::kFirst:
       state_ = State::kRecord;
-      return run_parts(c.step_);
+      return run_parts(step);
     case State::kRecord: {
-      Status recorded = record(c.step_);
+      Status recorded = record(step);
       if (!recorded.ok() && must_record_) return recorded.with_context("recording a step");
       state_ = recorded.ok() ? State::kReplay : State::kEager;
-      return recorded.ok() ? recording_->replay() : run_parts(c.step_);
+      return recorded.ok() ? recording_->replay() : run_parts(step);
     }
     case State::kReplay: return recording_->replay();
     case State::kEager: break;
   }
-  return run_parts(c.step_);
+  return run_parts(step);
 }
 
 Status RecordedRun::run_parts(int64_t step) {
@@ -68,7 +82,10 @@ Status RecordedRun::run_parts(int64_t step) {
 }
 
 Status RecordedRun::record(int64_t step) {
-  for (const Part& p : parts_) RETURN_IF_ERROR(p.scratch->reserve());
+  for (const Part& p : parts_) {
+    if (p.scratch) RETURN_IF_ERROR(p.scratch->reserve());
+  }
+  recorded_addresses_ = addresses_;
   RETURN_IF_ERROR(gpu_.begin_recording());
   Status status = record_parts(step);
   Result<std::unique_ptr<GpuRecording>> recording = gpu_.end_recording();

@@ -1,6 +1,6 @@
 /// RecordedRun: launches on one GPU that follow each other and do the same at each step. They are run once as they are
 /// (which loads their code and fills caches), then recorded, then replayed as one. In the recording, branches run beside each
-/// other.
+/// other. Where something that is read has another place than it had, they are recorded again.
 #pragma once
 
 #include <array>
@@ -33,18 +33,28 @@ class RecordedScratch final : public Allocator {
   std::vector<Tensor> more_;  // what did not fit, which nobody had said
 };
 
+/// What parts of a recorded run read where each step finds it anew (variables, mostly).
+class RunInputs {
+ public:
+  virtual ~RunInputs() = default;
+  /// Before the parts run, in each step. Adds where everything lies.
+  virtual Status find(std::vector<const void*>& addresses) = 0;
+  /// When their work is enqueued: whoever writes comes later.
+  virtual void let_go() = 0;
+};
+
 class RecordedRun final : public Kernel {
  public:
   struct Part {
     Kernel* kernel;
     KernelContext* context;
-    RecordedScratch* scratch;
+    RecordedScratch* scratch;           // null: it takes none
     StepId step;
     uint8_t branch = 0;                 // below Gpu::kNumBranches
     std::vector<uint32_t> after = {};   // parts of other branches that come before this one
   };
   /// `must_record`: what cannot be recorded is an error; else it runs launch by launch for good.
-  RecordedRun(std::vector<Part> parts, Gpu& gpu, bool must_record);
+  RecordedRun(std::vector<Part> parts, std::unique_ptr<RunInputs> inputs, Gpu& gpu, bool must_record);
   ~RecordedRun() override;
   Status run(KernelContext& c) override;
   /// The part that failed in the last run(); kNoStep: none did by itself.
@@ -52,12 +62,16 @@ class RecordedRun final : public Kernel {
 
  private:
   enum class State { kFirst, kRecord, kReplay, kEager };
+  Status run_found(int64_t step);
   Status run_parts(int64_t step);
   Status record(int64_t step);
   Status record_parts(int64_t step);
   Status record_part(const Part& part, int64_t step);
 
   std::vector<Part> parts_;
+  std::unique_ptr<RunInputs> inputs_;  // null: everything has a place for good
+  std::vector<const void*> addresses_, recorded_addresses_;
+  int moves_ = 0;                      // how often they were others
   Gpu& gpu_;
   bool must_record_;
   State state_ = State::kFirst;
