@@ -114,14 +114,14 @@ class Bench:
         return 2 * n * 56 * 56 * 9 * c * c / us / 1e6
 
     def chains(self, count, length, size, flags):
-        """Microseconds of so many chains of additions, each from a variable of its own."""
+        """Microseconds of so many chains of additions, each from a variable of its own. Every node has a launch."""
         nodes, init, ends = [], [], []
         for c in range(count):
             nodes += variable(f"a{c}", "float", (size,))
             nodes += [{"name": f"y{c}_{i}", "op": "AddV2", "input": [f"y{c}_{i - 1}" if i else f"a{c}", f"a{c}"]} for i in range(length)]
             init.append(f"a{c}/init")
             ends.append(f"^y{c}_{length - 1}")
-        return self.run(nodes + [{"name": "all", "op": "NoOp", "input": ends}], init, flags)
+        return self.run(nodes + [{"name": "all", "op": "NoOp", "input": ends}], init, ["--gpu-fuse", "never", *flags])
 
     def chain(self, flags):
         """Microseconds per node of one long chain."""
