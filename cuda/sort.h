@@ -36,10 +36,6 @@ Result<T> read_back(const KernelContext& c, const T* device) {
 }
 
 /// Bits that numbers below `limit` take.
-inline int bits_below(uint64_t limit) {
-  int bits = 0;
-  while (bits < 64 && (limit - 1) >> bits != 0) ++bits;
-  return bits;
-}
+int bits_below(uint64_t limit);
 
 }  // namespace emplace::cuda

@@ -162,6 +162,12 @@ Result<Sorted> sort_keys(KernelContext& c, Tensor keys, int64_t n, int bits) {
   return now;
 }
 
+int bits_below(uint64_t limit) {
+  int bits = 0;
+  while (bits < 64 && (limit - 1) >> bits != 0) ++bits;
+  return bits;
+}
+
 Result<Sorted> sort_rows(KernelContext& c, const Tensor& indices, int64_t rows) {
   const int64_t n = indices.num_elements();
   ASSIGN_OR_RETURN(Tensor keys, c.allocate_scratch(DType::kUInt64, Shape{n}));

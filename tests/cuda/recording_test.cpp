@@ -108,6 +108,43 @@ TEST_CASE("what reads variables is recorded once and replayed in each step", "[h
   CHECK(want[0] == 0.75f);
 }
 
+/// Memory without a limit, and how much of it was asked for.
+class CountingPool final : public Allocator {
+ public:
+  Result<Tensor> allocate(DType dtype, const Shape& shape) override {
+    bytes += shape.num_elements() * static_cast<int64_t>(dtype_size(dtype));
+    return Tensor::allocate(dtype, shape);
+  }
+  int64_t bytes = 0;
+};
+
+TEST_CASE("scratch of a recording is handed on from launch to launch, and never to two at once", "[host]") {
+  CountingPool pool;
+  RecordedScratch scratch(pool, 1000);
+  REQUIRE(scratch.reserve().ok());
+  REQUIRE(scratch.reserve().ok());
+  CHECK(pool.bytes == 1024);
+  const void* first_place = nullptr;
+  for (int launch = 0; launch < 3; ++launch) {
+    Tensor a = scratch.allocate(DType::kFloat, Shape{65}).take(), b = scratch.allocate(DType::kUInt8, Shape{300}).take();
+    const auto distance = static_cast<const char*>(b.raw()) - static_cast<const char*>(a.raw());
+    CHECK(distance == 512);  // 260 bytes in whole pieces of 256
+    if (launch == 0) first_place = a.raw();
+    CHECK(a.raw() == first_place);
+    CHECK(pool.bytes == 1024);
+  }
+  {
+    // More than was said comes from the pool, and is kept for the next.
+    Tensor a = scratch.allocate(DType::kUInt8, Shape{900}).take(), b = scratch.allocate(DType::kUInt8, Shape{200}).take(), c = scratch.allocate(DType::kUInt8, Shape{200}).take();
+    CHECK(a.raw() == first_place);
+    CHECK(b.raw() != c.raw());
+    CHECK(pool.bytes == 1024 + 2 * 256);
+  }
+  Tensor a = scratch.allocate(DType::kUInt8, Shape{1000}).take(), b = scratch.allocate(DType::kUInt8, Shape{256}).take();
+  CHECK(a.raw() == first_place);
+  CHECK(pool.bytes == 1024 + 2 * 256);
+}
+
 /// Copies what an input says to an output.
 class CopyOf final : public Kernel {
  public:
