@@ -1,5 +1,6 @@
 // Which steps can be fused.
 #include "core/run/fused_kernel.h"
+#include "core/run/group_walk.h"
 
 namespace emplace {
 namespace {
@@ -15,15 +16,7 @@ class Finder {
       : program_(program), plan_(plan), steps_(steps), made_by_(program.values.size(), 0) {}
 
   std::vector<FusedGroup> find() {
-    for (StepId id = 0; id < program_.steps.size(); ++id) {
-      if (program_.steps[id].kind == StepKind::kLoop) {
-        close();
-        id = program_.steps[id].body_end - 1;
-      } else if (plan_.modes[id] != StepMode::kSkip) {
-        visit(id);
-      }
-    }
-    close();
+    walk_groups(program_, plan_, [this](StepId id) { visit(id); }, [this] { close(); });
     return std::move(groups_);
   }
 

@@ -4,6 +4,7 @@
 
 #include "core/base/cat.h"
 #include "core/run/gpu_kernels.h"
+#include "core/run/group_walk.h"
 
 namespace emplace {
 namespace {
@@ -14,15 +15,7 @@ class ChainFinder {
       : graph_(graph), program_(program), plan_(plan), devices_(devices), steps_(steps) {}
 
   std::vector<FoundChain> find() {
-    for (StepId id = 0; id < program_.steps.size(); ++id) {
-      if (program_.steps[id].kind == StepKind::kLoop) {
-        close();
-        id = program_.steps[id].body_end - 1;
-      } else if (plan_.modes[id] != StepMode::kSkip) {
-        visit(id);
-      }
-    }
-    close();
+    walk_groups(program_, plan_, [this](StepId id) { visit(id); }, [this] { close(); });
     return std::move(found_);
   }
 
