@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <future>
 
 #include "core/base/cat.h"
 #include "cuda/card_memory.h"
@@ -58,13 +59,15 @@ Result<PhysicalGpu> card(int device) {
 Result<std::vector<PhysicalGpu>> CudaBackend::enumerate() {
   // So that CUDA's numbers are nvidia-smi's; whoever set it otherwise keeps it.
   setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
+  // NVML starts while the driver does, by a thread of its own if there is one to be had.
+  std::future<Result<std::vector<PhysicalGpu>>> by_nvml = std::async(std::launch::async | std::launch::deferred, nvml_cards);
   int count = 0;
   if (cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) return no_device(error);
   // A process that was given a MIG instance sees it as a device of its own, with the instance's memory and UUID.
   const char* mask = std::getenv("CUDA_VISIBLE_DEVICES");
   const bool instances = mask && std::string_view(mask).starts_with("MIG-");
   std::vector<PhysicalGpu> cards;
-  if (Result<std::vector<PhysicalGpu>> all = nvml_cards(); all.ok()) cards = all.take();
+  if (Result<std::vector<PhysicalGpu>> all = by_nvml.get(); all.ok()) cards = all.take();
   for (int device = 0; device < count; ++device) {
     ASSIGN_OR_RETURN(PhysicalGpu visible, card(device));
     if (instances) visible.uuid.replace(0, 3, "MIG");
