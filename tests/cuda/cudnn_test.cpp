@@ -8,6 +8,10 @@
 #include "core/base/cat.h"
 #include "cuda/cudnn_plan.h"
 
+// What NVIDIA's libraries do not free when they find no driver is not ours to free.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() { return "leak:libcublasLt\nleak:libcudnn\nleak:libnvrtc\n"; }
+
 namespace emplace::cuda::testing {
 namespace {
 
