@@ -1,6 +1,7 @@
 #include "cuda/backend.h"
 
 #include <cuda_runtime.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -59,8 +60,9 @@ Result<PhysicalGpu> card(int device) {
 Result<std::vector<PhysicalGpu>> CudaBackend::enumerate() {
   // So that CUDA's numbers are nvidia-smi's; whoever set it otherwise keeps it.
   setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
-  // NVML starts while the driver does, by a thread of its own if there is one to be had.
-  std::future<Result<std::vector<PhysicalGpu>>> by_nvml = std::async(std::launch::async | std::launch::deferred, nvml_cards);
+  // NVML starts while the driver does, by a thread of its own if there is one to be had; where there is no driver, not at all.
+  const bool driver = access("/dev/nvidiactl", F_OK) == 0;
+  std::future<Result<std::vector<PhysicalGpu>>> by_nvml = std::async(driver ? std::launch::async | std::launch::deferred : std::launch::deferred, nvml_cards);
   int count = 0;
   if (cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) return no_device(error);
   // A process that was given a MIG instance sees it as a device of its own, with the instance's memory and UUID.
