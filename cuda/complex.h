@@ -1,5 +1,5 @@
 /// Complex numbers for kernels: laid out as std::complex, whose functions a GPU has not. Products and quotients by the
-/// plain formulas, as the CPU's (core/ops/numeric.h).
+/// plain formulas, as the CPU's (core/ops/kit/numeric.h).
 #pragma once
 
 #include <cmath>

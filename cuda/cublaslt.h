@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "core/op/kernel.h"
-#include "core/ops/matrix_product.h"
+#include "core/ops/linear/matrix_product.h"
 #include "cuda/device_state.h"
 
 namespace emplace::cuda {

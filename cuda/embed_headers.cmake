@@ -1,5 +1,5 @@
 # What cuda/chain_source.cpp hands to NVRTC: the headers of elementwise functions as string literals, in chain_headers.inc.
-set(headers cuda/rtc/std.h cuda/rtc/dtype.h core/ops/selu_constants.h cuda/arithmetic.h cuda/chain.h cuda/complex.h cuda/device_code.h
+set(headers cuda/rtc/std.h cuda/rtc/dtype.h core/ops/math/selu_constants.h cuda/arithmetic.h cuda/chain.h cuda/complex.h cuda/device_code.h
     cuda/element_code.h cuda/functions/activation.h cuda/functions/arithmetic.h cuda/functions/comparison.h cuda/functions/division.h
     cuda/functions/exponential.h cuda/functions/unary.h cuda/narrow.h)
 set(text "")

@@ -5,7 +5,7 @@
 
 #include "core/base/mover.h"
 #include "core/base/parallel.h"
-#include "core/ops/matrix_product.h"
+#include "core/ops/linear/matrix_product.h"
 #include "cuda/kernel_table.h"
 
 namespace emplace::cuda {

@@ -1,7 +1,7 @@
-/// Index tuples in device memory: core/ops/nd_index.h for kernels.
+/// Index tuples in device memory: core/ops/kit/nd_index.h for kernels.
 #pragma once
 
-#include "core/ops/nd_index.h"
+#include "core/ops/kit/nd_index.h"
 #include "cuda/dims.h"
 #include "cuda/typed.h"
 

@@ -1,5 +1,5 @@
 /// Mover: copies, fills, and what few kernels need besides, in memory that the CPU's code cannot touch (a GPU's). Kernels that
-/// only move elements do so through Parallel (core/ops/element.h, core/ops/strided_copy.h), which hands on to its mover: they
+/// only move elements do so through Parallel (core/ops/kit/element.h, core/ops/kit/strided_copy.h), which hands on to its mover: they
 /// run for any memory.
 #pragma once
 

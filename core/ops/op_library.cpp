@@ -8,7 +8,7 @@
 
 namespace emplace {
 
-#define EMPLACE_OP(name, function) OpDef function();
+#define EMPLACE_OP(name, function, file) OpDef function();
 #include "core/ops/op_list.inc"
 #undef EMPLACE_OP
 
@@ -20,7 +20,7 @@ struct Entry {
 };
 
 constexpr Entry kEntries[] = {
-#define EMPLACE_OP(name, function) {#name, function},
+#define EMPLACE_OP(name, function, file) {#name, function},
 #include "core/ops/op_list.inc"
 #undef EMPLACE_OP
 };

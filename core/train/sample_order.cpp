@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/ops/philox.h"
+#include "core/ops/random/philox.h"
 
 namespace emplace {
 namespace {

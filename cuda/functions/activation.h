@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "core/ops/selu_constants.h"
+#include "core/ops/math/selu_constants.h"
 #include "cuda/arithmetic.h"
 #ifndef __CUDACC_RTC__
 #include "cuda/kernel_table.h"

@@ -1,7 +1,7 @@
 // FusedBatchNorm and its gradient, all versions. A channel's statistics are a block's work, in double and in two passes; then
 // a thread makes an element.
 #include "core/base/cat.h"
-#include "core/ops/batch_norm.h"
+#include "core/ops/nn/batch_norm.h"
 #include "cuda/dims.h"
 #include "cuda/typed.h"
 

@@ -2,7 +2,7 @@
 // device has counted them: they wait.
 #include "core/base/cat.h"
 #include "core/base/scratch_vector.h"
-#include "core/ops/partition_slice.h"
+#include "core/ops/array/partition_slice.h"
 #include "cuda/dims.h"
 #include "cuda/sort.h"
 #include "cuda/typed.h"

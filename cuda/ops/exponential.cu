@@ -1,5 +1,5 @@
 // Exponential, logarithmic, circular and hyperbolic functions, and those of the gamma function.
-#include "core/ops/gamma_functions.h"
+#include "core/ops/math/gamma_functions.h"
 #include "cuda/elementwise.h"
 #include "cuda/functions/exponential.h"
 

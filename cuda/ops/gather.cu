@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "core/base/cat.h"
-#include "core/ops/gather_geometry.h"
-#include "core/ops/sequence_layout.h"
-#include "core/ops/variable_state.h"
+#include "core/ops/array/gather_geometry.h"
+#include "core/ops/array/sequence_layout.h"
+#include "core/ops/state/variable_state.h"
 #include "cuda/tuples.h"
 
 namespace emplace::cuda {

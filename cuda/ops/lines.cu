@@ -45,7 +45,7 @@ struct Smallest {
   EMPLACE_HD static bool beyond(T a, T b) { return a < b; }
 };
 /// Of elements [begin, size), `step` apart in number: the first of the best. What is not beyond the last finite number on the
-/// other side is never found, nor is NaN (core/ops/arg_reduce.cpp): then it is place 0.
+/// other side is never found, nor is NaN (core/ops/reduce/arg_reduce.cpp): then it is place 0.
 template <class F, class T>
 __device__ Candidate<T> best_of(const T* line, int64_t begin, int64_t step, Lines lines) {
   Candidate<T> best{F::template start<T>(), 0};

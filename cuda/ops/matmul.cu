@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "core/base/cat.h"
-#include "core/ops/matrix_product.h"
+#include "core/ops/linear/matrix_product.h"
 #include "cuda/broadcast.h"
 #include "cuda/cublaslt.h"
 #include "cuda/epilogue.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/ops/variable_state.h"
+#include "core/ops/state/variable_state.h"
 #include "cuda/broadcast.h"
 #include "cuda/launch.h"
 

@@ -1,11 +1,11 @@
-// The Apply... ops and their Resource forms: the CPU's formulas (core/ops/update_formulas.h) over a variable and its slots.
+// The Apply... ops and their Resource forms: the CPU's formulas (core/ops/state/update_formulas.h) over a variable and its slots.
 // Scalars are in device memory; every thread reads them.
 #include <span>
 #include <vector>
 
 #include "core/base/cat.h"
-#include "core/ops/locked_variables.h"
-#include "core/ops/update_formulas.h"
+#include "core/ops/state/locked_variables.h"
+#include "core/ops/state/update_formulas.h"
 #include "cuda/moving.h"
 #include "cuda/sort.h"
 #include "cuda/typed.h"

@@ -1,8 +1,8 @@
 // MaxPool, AvgPool and their gradients. A thread makes one element: of a gradient, by going over the windows that an image's
 // cell lies in, in their order.
 #include "core/base/cat.h"
-#include "core/ops/pool_window.h"
-#include "core/ops/shape_math.h"
+#include "core/ops/nn/pool_window.h"
+#include "core/ops/kit/shape_math.h"
 #include "cuda/typed.h"
 
 namespace emplace::cuda {

@@ -1,7 +1,7 @@
-// Random numbers from the CPU's own functions (core/ops/philox.h): those of a uniform distribution are the same bits.
+// Random numbers from the CPU's own functions (core/ops/random/philox.h): those of a uniform distribution are the same bits.
 #include "core/base/cat.h"
-#include "core/ops/random_state.h"
-#include "core/ops/shape_math.h"
+#include "core/ops/random/random_state.h"
+#include "core/ops/kit/shape_math.h"
 #include "cuda/dims.h"
 #include "cuda/typed.h"
 

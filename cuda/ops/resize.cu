@@ -1,7 +1,7 @@
 // ResizeBilinear, ResizeNearestNeighbor and their gradients. A thread makes an element; of a gradient, by going over all
 // output pixels that an input pixel can have gone into, in their order.
 #include "core/base/cat.h"
-#include "core/ops/resize.h"
+#include "core/ops/image/resize.h"
 #include "cuda/typed.h"
 
 namespace emplace::cuda {

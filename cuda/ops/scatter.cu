@@ -4,8 +4,8 @@
 #include <mutex>
 
 #include "core/base/cat.h"
-#include "core/ops/shape_math.h"
-#include "core/ops/variable_state.h"
+#include "core/ops/kit/shape_math.h"
+#include "core/ops/state/variable_state.h"
 #include "cuda/moving.h"
 #include "cuda/sort.h"
 #include "cuda/tuples.h"

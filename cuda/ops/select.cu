@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "core/base/cat.h"
-#include "core/ops/strided_copy.h"
+#include "core/ops/kit/strided_copy.h"
 #include "cuda/broadcast.h"
 #include "cuda/elementwise.h"
 #include "cuda/moving.h"

@@ -2,7 +2,7 @@
 #include <mutex>
 
 #include "core/base/cat.h"
-#include "core/ops/variable_state.h"
+#include "core/ops/state/variable_state.h"
 #include "cuda/dims.h"
 #include "cuda/moving.h"
 #include "cuda/typed.h"

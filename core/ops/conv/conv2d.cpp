@@ -2,7 +2,7 @@
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
-#include "core/ops/shape_math.h"
+#include "core/ops/kit/shape_math.h"
 #include "core/ops/conv/direct_conv.h"
 #include "core/ops/conv/epilogue.h"
 #include "core/ops/conv/filter_gradient.h"

@@ -5,7 +5,7 @@
 #include "core/ops/conv/depthwise_loops.h"
 #include "core/ops/conv/epilogue.h"
 #include "core/ops/conv/image.h"
-#include "core/ops/shape_math.h"
+#include "core/ops/kit/shape_math.h"
 
 namespace emplace {
 namespace {

@@ -1,6 +1,6 @@
 #include "core/ops/gemm/tile.h"
 
-#include "core/ops/isa.h"
+#include "core/ops/kit/isa.h"
 
 namespace emplace::gemm {
 namespace {

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "core/ops/philox.h"
+#include "core/ops/random/philox.h"
 #include "tests/unit/ops/op_case.h"
 
 using namespace emplace;

@@ -1,0 +1,54 @@
+// Identity and the ops that only differ from it in what they mean to somebody else (gradients, optimizers).
+#include "core/base/cat.h"
+#include "core/op/gradient_context.h"
+#include "core/op/op_def.h"
+#include "core/ops/kit/element.h"
+
+namespace emplace {
+namespace {
+
+Status forwarded_shapes(ShapeContext& c) {
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    c.set_output(i, c.input(i));
+    if (const HandleInfo* handle = c.input_handle(i)) c.set_output_handle(i, *handle);
+  }
+  return ok_status();
+}
+
+Status forward_all(KernelContext& c) {
+  for (int i = 0; i < c.num_outputs(); ++i) c.forward_output(i, c.input(i));
+  return ok_status();
+}
+
+OpDef forwarding(std::string_view name, std::string_view doc) {
+  return OpDef(name).doc(doc).shape(forwarded_shapes).cpu(kMovable, stateless<forward_all>).forwards_input();
+}
+
+Status identity_n_gradient(GradientContext& g) {
+  for (int i = 0; i < g.num_inputs(); ++i) g.pass_on(i, i);
+  return g.status();
+}
+
+Status prevented_gradient(GradientContext& g) {
+  return failed_precondition(cat("Gradient explicitly disabled. Reason: ", g.attrs().text("message")));
+}
+
+}  // namespace
+
+OpDef identity_op() { return forwarding("Identity", "Its input.").gradient(identity_gradient); }
+OpDef stop_gradient_op() { return forwarding("StopGradient", "Its input, through which no gradient flows.").not_differentiable(); }
+OpDef prevent_gradient_op() {
+  return forwarding("PreventGradient", "Its input, whose gradient must not be asked for.")
+      .gradient(prevented_gradient);
+}
+OpDef snapshot_op() { return forwarding("Snapshot", "Its input."); }
+
+OpDef identity_n_op() {
+  return OpDef("IdentityN")
+      .doc("All its inputs, in order.")
+      .shape(forwarded_shapes)
+      .cpu(stateless<forward_all>)
+      .provides_outputs().gradient(identity_n_gradient);
+}
+
+}  // namespace emplace

@@ -1,0 +1,83 @@
+// AddN: the sum of any number of tensors of one shape, from the first to the last.
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/op/gradient_context.h"
+#include "core/ops/kit/elementwise.h"
+#include "core/ops/kit/numeric.h"
+
+namespace emplace {
+namespace {
+
+struct Add {
+  template <class T>
+  EMPLACE_INLINE static T apply(T a, T b) { return add(a, b); }
+};
+
+/// Adds the inputs one after the other, a block at a time, so that the partial sums stay in the cache. They stay out
+/// of the output until the last addition, because the output may be any of the inputs.
+class AddN final : public Kernel {
+ public:
+  explicit AddN(const KernelInit& init)
+      : add_(elementwise_code<Add, float, double, int32_t, int64_t, uint64_t, complex64, complex128>(init.output_types[0]),
+             init.output_types[0], init.output_types[0], 2) {}
+
+  Status run(KernelContext& c) override {
+    Tensor& out = c.output(0);
+    if (c.num_inputs() == 1) {
+      if (out.raw() != c.input(0).raw()) std::copy_n(c.in<char>(0), out.size_bytes(), out.data<char>());
+      return ok_status();
+    }
+    const int64_t bytes = static_cast<int64_t>(dtype_size(out.dtype()));
+    c.parallel_for(out.num_elements(), add_.get().cost_ns * c.num_inputs(), [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin; at < end; at += kBlock) add_block(c, at * bytes, std::min(kBlock, end - at));
+    });
+    return ok_status();
+  }
+
+ private:
+  static constexpr int64_t kBlock = 1024;
+
+  void add_block(KernelContext& c, int64_t offset, int64_t n) const {
+    static constexpr int64_t kAdvance[] = {1, 1};
+    alignas(64) char partial[kBlock * sizeof(complex128)];
+    const void* left = c.in<char>(0) + offset;
+    for (int i = 1; i < c.num_inputs(); ++i) {
+      void* sum = i + 1 == c.num_inputs() ? c.out<char>(0) + offset : partial;
+      const void* operands[] = {left, c.in<char>(i) + offset};
+      add_.get().function(operands, kAdvance, sum, n, add_.get().params);
+      left = sum;
+    }
+  }
+
+  BoundTile add_;
+};
+
+Status add_n_shape(ShapeContext& c) {
+  Shape all = c.input(c.num_inputs() - 1);
+  for (int i = c.num_inputs() - 2; i >= 0; --i) {
+    auto merged = ShapeContext::merge(c.input(i), all);
+    if (!merged.ok()) {
+      return invalid_argument(cat(merged.status().message(), "\n\tFrom merging shape ", i, " with other shapes."));
+    }
+    all = merged.take();
+  }
+  c.set_output(0, std::move(all));
+  return ok_status();
+}
+
+Status add_n_gradient(GradientContext& g) {
+  for (int i = 0; i < g.num_inputs(); ++i) g.pass_on(0, i);
+  return g.status();
+}
+
+}  // namespace
+
+OpDef add_n_op() {
+  return OpDef("AddN").doc("The sum of all inputs, which have one shape.").shape(add_n_shape).may_overwrite_input()
+      .cpu(kNumbers, make<AddN>)
+      .sample("inputs=f32[2,3] uniform(-2,2),f32[2,3] uniform(-2,2),f32[2,3] uniform(-2,2); N=3")
+      .gradient(add_n_gradient);
+}
+
+}  // namespace emplace

@@ -1,0 +1,205 @@
+// Div, RealDiv, DivNoNan, MulNoNan, FloorDiv, FloorMod, Mod, TruncateDiv, TruncateMod, Xdivy. Integer division by zero is an
+// error; the smallest integer divided by -1 wraps.
+#include <algorithm>
+
+#include "core/op/gradient_context.h"
+#include "core/ops/kit/element.h"
+#include "core/ops/kit/elementwise.h"
+#include "core/ops/kit/numeric.h"
+
+namespace emplace {
+namespace {
+
+template <class T>
+bool any_zero(const Tensor& t) {
+  auto all = t.flat<T>();
+  return std::find(all.begin(), all.end(), T(0)) != all.end();
+}
+
+/// Base of functions that divide integers; of no effect for the other types.
+struct Division {
+  static constexpr double kCostNs = 1;
+  template <class T>
+  static constexpr bool kScalarOnly = std::is_integral_v<T>;
+
+  static Status check(const KernelContext& c) {
+    const Tensor& divisor = c.input(1);
+    if (!kIntegers.has(divisor.dtype())) return ok_status();
+    const bool zero = with_element(divisor.dtype(), [&]<class E>(const E&) {
+      if constexpr (std::is_integral_v<E>) return any_zero<E>(divisor);
+      else return false;
+    });
+    return zero ? invalid_argument("Integer division by zero") : ok_status();
+  }
+};
+
+template <class T>
+T quotient(T a, T b) {
+  if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) {
+    if (b == T(-1)) return subtract(T(0), a);
+  }
+  return a / b;
+}
+template <class T>
+T remainder_of(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::fmod(a, b);
+  } else {
+    if constexpr (std::is_signed_v<T>) {
+      if (b == T(-1)) return 0;
+    }
+    return a % b;
+  }
+}
+
+struct IntegerDiv : Division {
+  template <class T>
+  static T apply(T a, T b) { return quotient(a, b); }
+};
+struct RealDiv {
+  template <class T>
+  EMPLACE_INLINE static T apply(T a, T b) { return divide(a, b); }
+};
+struct DivNoNan {
+  template <class T>
+  EMPLACE_INLINE static T apply(T a, T b) { return b == T(0) ? T(0) : divide(a, b); }
+};
+struct MulNoNan {
+  template <class T>
+  EMPLACE_INLINE static T apply(T a, T b) { return b == T(0) ? T(0) : multiply(a, b); }
+};
+struct Xdivy {
+  template <class T>
+  EMPLACE_INLINE static T apply(T a, T b) {
+    if constexpr (kIsComplex<T>) return a == T(0) ? T(0) : divide(a, b);
+    else return a == T(0) ? std::copysign(T(0), a) : a / b;
+  }
+};
+struct IntegerFloorDiv : Division {
+  template <class T>
+  static T apply(T a, T b) {
+    T q = quotient(a, b);
+    if constexpr (std::is_signed_v<T>) {
+      if ((a < 0) != (b < 0) && remainder_of(a, b) != 0) --q;
+    }
+    return q;
+  }
+};
+// Halves round the quotient before it is cut.
+struct FloorDiv {
+  template <class T>
+  EMPLACE_INLINE static T apply(T a, T b) {
+    if constexpr (kIsHalf<T>) return T(std::floor(static_cast<float>(a / b)));
+    else return std::floor(a / b);
+  }
+};
+struct TruncateDiv {
+  template <class T>
+  EMPLACE_INLINE static T apply(T a, T b) {
+    if constexpr (kIsHalf<T>) return T(std::trunc(static_cast<float>(a / b)));
+    else return std::trunc(a / b);
+  }
+};
+struct TruncateMod : Division {
+  template <class T>
+  static constexpr bool kScalarOnly = true;
+  template <class T>
+  static T apply(T a, T b) { return remainder_of(a, b); }
+};
+/// The remainder with the divisor's sign.
+struct FloorMod : TruncateMod {
+  template <class T>
+  static T apply(T a, T b) {
+    T r = remainder_of(a, b);
+    if constexpr (std::is_signed_v<T>) {
+      if (r != 0 && (r < 0) != (b < 0)) r += b;
+    }
+    return r;
+  }
+};
+
+template <class F>
+constexpr KernelMaker kInteger = elementwise<F, int32_t, int64_t, uint64_t>;
+template <class F>
+constexpr KernelMaker kFloatingOnly = elementwise<F, float, double, half, bfloat16>;
+template <class F>
+constexpr KernelMaker kWithComplex = elementwise<F, float, double, complex64, complex128>;
+template <class F>
+constexpr KernelMaker kRemainder = elementwise<F, float, double, int32_t, int64_t, uint64_t>;
+
+constexpr DTypeSet kFloatingAndComplex = kFloating | kComplexes;
+constexpr DTypeSet kModTypes = kFloatDouble | DTypeSet{DType::kInt32, DType::kInt64};
+
+// dx = dy / y, dy = dy * (-x / y / y), with the quotients that `op` makes.
+Status quotient_gradient(GradientContext& g, std::string_view op, std::string_view name) {
+  Value y = g.input(1);
+  Value minus = g.neg(g.input(0));
+  Value gx = g.add(op, {g.grad(0), y}, {}, name);
+  Value quotient = g.add(op, {minus, y}, {}, name);
+  g.set_binary(gx, g.mul(g.grad(0), g.add(op, {quotient, y}, {}, name)));
+  return g.status();
+}
+Status real_div_gradient(GradientContext& g) { return quotient_gradient(g, "RealDiv", "RealDiv"); }
+Status div_gradient(GradientContext& g) { return quotient_gradient(g, "RealDiv", "truediv"); }
+Status div_no_nan_gradient(GradientContext& g) { return quotient_gradient(g, "DivNoNan", "div_no_nan"); }
+
+Status mul_no_nan_gradient(GradientContext& g) {
+  Value gx = g.add("MulNoNan", {g.grad(0), g.input(1)});
+  g.set_binary(gx, g.add("MulNoNan", {g.input(0), g.grad(0)}));
+  return g.status();
+}
+
+Status xdivy_gradient(GradientContext& g) {
+  Value x = g.input(0), y = g.input(1);
+  const DType type = g.type(x);
+  g.wait_for(g.grad(0));
+  Value not_zero = g.cast(g.add("NotEqual", {x, g.scalar(type, 0, "Cast/x")}), type);
+  Value partial_x = g.add("Xdivy", {not_zero, y});
+  Value square = g.add("Pow", {y, g.scalar(type, 2, "pow/y")}, {}, "pow");
+  Value partial_y = g.add("Xdivy", {g.neg(x), square});
+  Value gx = g.mul(partial_x, g.grad(0));
+  g.set_binary(gx, g.mul(partial_y, g.grad(0)));
+  return g.status();
+}
+
+// x - y * floor(x / y): the quotient counts as constant.
+Status floor_mod_gradient(GradientContext& g) {
+  Value quotient = g.add("FloorDiv", {g.input(0), g.input(1)});
+  g.set_binary(g.grad(0), g.mul(g.grad(0), g.neg(quotient)));
+  return g.status();
+}
+
+}  // namespace
+
+OpDef div_op() {
+  return binary_op("Div", "x / y; integers are cut towards zero.")
+      .cpu(kFloatingAndComplex, kWithComplex<RealDiv>).cpu(kIntegers, kInteger<IntegerDiv>).gradient(div_gradient);
+}
+OpDef real_div_op() { return binary_op("RealDiv", "x / y.").cpu(kFloatingAndComplex, kWithComplex<RealDiv>).gradient(real_div_gradient); }
+OpDef div_no_nan_op() {
+  return binary_op("DivNoNan", "x / y, but 0 where y is 0.").cpu(kFloatingAndComplex, kWithComplex<DivNoNan>)
+      .gradient(div_no_nan_gradient);
+}
+OpDef mul_no_nan_op() {
+  return binary_op("MulNoNan", "x * y, but 0 where y is 0.").cpu(kFloatingAndComplex, kWithComplex<MulNoNan>)
+      .gradient(mul_no_nan_gradient);
+}
+OpDef xdivy_op() { return binary_op("Xdivy", "x / y, but 0 where x is 0.").cpu(kFloatingAndComplex, kWithComplex<Xdivy>).gradient(xdivy_gradient); }
+OpDef floor_div_op() {
+  return binary_op("FloorDiv", "x / y, cut towards minus infinity.")
+      .cpu(kFloating, kFloatingOnly<FloorDiv>).cpu(kIntegers, kInteger<IntegerFloorDiv>).not_differentiable();
+}
+OpDef truncate_div_op() {
+  return binary_op("TruncateDiv", "x / y, cut towards zero.")
+      .cpu(kFloating, kFloatingOnly<TruncateDiv>).cpu(kIntegers, kInteger<IntegerDiv>).not_differentiable();
+}
+OpDef floor_mod_op() {
+  return binary_op("FloorMod", "The remainder of x / y with the sign of y.").cpu(kRealNumbers, kRemainder<FloorMod>)
+      .gradient(floor_mod_gradient);
+}
+OpDef mod_op() { return binary_op("Mod", "The remainder of x / y with the sign of x.").cpu(kModTypes, kRemainder<TruncateMod>); }
+OpDef truncate_mod_op() {
+  return binary_op("TruncateMod", "The remainder of x / y with the sign of x.").cpu(kModTypes, kRemainder<TruncateMod>);
+}
+
+}  // namespace emplace

@@ -1,0 +1,157 @@
+// AvgPool, AvgPoolGrad: the mean of each window's real cells.
+
+#include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
+#include "core/op/gradient_context.h"
+#include "core/op/op_def.h"
+#include "core/ops/kit/element.h"
+#include "core/ops/nn/pool_window.h"
+#include "core/ops/kit/shape_math.h"
+
+namespace emplace {
+namespace {
+
+Status avg_pool_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape out, pooled_shape(PoolAttrs::of(c.attrs()), c.input(0), "AvgPool"));
+  c.set_output(0, out);
+  return ok_status();
+}
+
+Status avg_pool_grad_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape image, shape_from_input(c, 0));
+  ASSIGN_OR_RETURN(image, require_rank(image, 4));
+  c.set_output(0, image);
+  return ok_status();
+}
+
+// Halves are summed in float.
+template <class T>
+using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+template <class F>
+void for_cells(const PoolWindow& p, int64_t oh, int64_t ow, const F& f) {
+  for (int64_t y = p.h.begin(oh); y < p.h.end(oh); ++y) {
+    for (int64_t x = p.w.begin(ow); x < p.w.end(ow); ++x) f((y * p.w.size + x) * p.channels);
+  }
+}
+
+int64_t cells(const PoolWindow& p, int64_t oh, int64_t ow) {
+  return std::max<int64_t>(p.h.end(oh) - p.h.begin(oh), 0) * std::max<int64_t>(p.w.end(ow) - p.w.begin(ow), 0);
+}
+
+template <class T>
+class AvgPool final : public Kernel {
+ public:
+  explicit AvgPool(const KernelInit& init) : attrs_(PoolAttrs::of(init.attrs)) {}
+  Status run(KernelContext& c) override {
+    ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(attrs_, c.input(0).shape(), "AvgPool"));
+    if (p.depth_window > 1) return unimplemented("Non-spatial pooling is not yet supported.");
+    RETURN_IF_ERROR(ensure_output(c, 0, p.out));
+    if (c.output(0).num_elements() == 0) return ok_status();
+    int64_t image = p.h.size * p.w.size * p.channels, row = p.w.out * p.channels;
+    double window =
+        static_cast<double>(std::min(p.h.window, p.h.size)) * static_cast<double>(std::min(p.w.window, p.w.size));
+    c.parallel_for(p.batch * p.h.out, 0.3 * window * static_cast<double>(row), [&](int64_t begin, int64_t end) {
+      ScratchVector<Sum<T>> sums(static_cast<size_t>(p.channels));
+      for (int64_t r = begin; r < end; ++r) {
+        pool_row(p, c.in<T>(0) + r / p.h.out * image, c.out<T>(0) + r * row, r % p.h.out, sums);
+      }
+    });
+    return ok_status();
+  }
+
+ private:
+  static void pool_row(const PoolWindow& p, const T* image, T* out, int64_t oh, ScratchVector<Sum<T>>& sums) {
+    for (int64_t ow = 0; ow < p.w.out; ++ow, out += p.channels) {
+      std::fill(sums.begin(), sums.end(), Sum<T>(0));
+      for_cells(p, oh, ow, [&](int64_t cell) {
+        for (size_t k = 0; k < sums.size(); ++k) sums[k] += static_cast<Sum<T>>(image[cell + static_cast<int64_t>(k)]);
+      });
+      Sum<T> count = static_cast<Sum<T>>(cells(p, oh, ow));
+      for (size_t k = 0; k < sums.size(); ++k) out[k] = T(sums[k] / count);
+    }
+  }
+
+  PoolAttrs attrs_;
+};
+
+template <class T>
+class AvgPoolGrad final : public Kernel {
+ public:
+  explicit AvgPoolGrad(const KernelInit& init) : attrs_(PoolAttrs::of(init.attrs)) {}
+  Status run(KernelContext& c) override {
+    ASSIGN_OR_RETURN(Shape image, shape_of_values(c.input(0)));
+    ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(attrs_, image, "AvgPoolGrad"));
+    if (p.depth_window > 1) return unimplemented("Non-spatial pooling is not yet supported.");
+    if (!(c.input(1).shape() == p.out)) {
+      return invalid_argument(
+          cat("Expected grad shape to be ", p.out.to_string(), ", but got ", c.input(1).shape().to_string()));
+    }
+    RETURN_IF_ERROR(ensure_output(c, 0, image));
+    if (c.output(0).num_elements() == 0) return ok_status();
+    int64_t size = p.h.size * p.w.size * p.channels, windows = p.h.out * p.w.out * p.channels;
+    c.parallel_for(p.batch, 3.0 * static_cast<double>(size), [&](int64_t begin, int64_t end) {
+      ScratchVector<Sum<T>> sums(static_cast<size_t>(size));
+      for (int64_t b = begin; b < end; ++b) {
+        spread(p, c.in<T>(1) + b * windows, sums);
+        T* out = c.out<T>(0) + b * size;
+        for (size_t i = 0; i < sums.size(); ++i) out[i] = T(sums[i]);
+      }
+    });
+    return ok_status();
+  }
+
+ private:
+  // One image: each window's gradient in equal shares to its cells.
+  static void spread(const PoolWindow& p, const T* grad, ScratchVector<Sum<T>>& sums) {
+    std::fill(sums.begin(), sums.end(), Sum<T>(0));
+    for (int64_t oh = 0; oh < p.h.out; ++oh) {
+      for (int64_t ow = 0; ow < p.w.out; ++ow, grad += p.channels) {
+        Sum<T> share = Sum<T>(1) / static_cast<Sum<T>>(cells(p, oh, ow));
+        for_cells(p, oh, ow, [&](int64_t cell) {
+          for (int64_t k = 0; k < p.channels; ++k)
+            sums[static_cast<size_t>(cell + k)] += static_cast<Sum<T>>(grad[k]) * share;
+        });
+      }
+    }
+  }
+
+  PoolAttrs attrs_;
+};
+
+template <template <class> class K>
+OpDef with_kernels(OpDef def) {
+  return std::move(def)
+      .template cpu<float>(make<K<float>>)
+      .template cpu<double>(make<K<double>>)
+      .template cpu<half>(make<K<half>>)
+      .template cpu<bfloat16>(make<K<bfloat16>>);
+}
+
+Status avg_pool_gradient(GradientContext& g) {
+  g.set(0, g.add("AvgPoolGrad", {g.shape_of(g.input(0)), g.grad(0)}, g.copy_attrs({"ksize", "strides", "padding", "data_format"})));
+  return g.status();
+}
+
+// Spreading is linear, and its transpose is the mean again.
+Status avg_pool_grad_gradient(GradientContext& g) {
+  g.set(1, g.add("AvgPool", {g.grad(0)}, g.copy_attrs({"ksize", "strides", "padding", "data_format"})));
+  return g.status();
+}
+
+}  // namespace
+
+OpDef avg_pool_op() {
+  return with_kernels<AvgPool>(
+      OpDef("AvgPool").doc("The mean of each window; cells of the padding do not count.").shape(avg_pool_shape))
+      .gradient(avg_pool_gradient);
+}
+OpDef avg_pool_grad_op() {
+  return with_kernels<AvgPoolGrad>(OpDef("AvgPoolGrad")
+                                       .doc("The gradient of each window in equal shares to its cells.")
+                                       .shape(avg_pool_grad_shape)
+                                       .value_inputs({0})
+                                       .gradient(avg_pool_grad_gradient));
+}
+
+}  // namespace emplace

@@ -1,0 +1,30 @@
+/// The stream of a node that draws random numbers: kept from step to step, each step takes what it reserves. Where the
+/// session keeps the position, all kernels of the node draw from one stream, and a checkpoint can save it.
+#pragma once
+
+#include <atomic>
+
+#include "core/op/kernel.h"
+#include "core/ops/random/philox.h"
+
+namespace emplace {
+
+class RandomState {
+ public:
+  /// From attrs `seed` and `seed2`; if both are 0, from the run's own seed and the node's name.
+  explicit RandomState(const KernelInit& init);
+
+  /// The stream as it stands; then it moves on by `blocks`.
+  PhiloxStream reserve(uint64_t blocks);
+
+ private:
+  const PhiloxStream start_;
+  std::atomic<uint64_t> own_{0};
+  std::atomic<uint64_t>& drawn_;  // in blocks
+};
+
+/// The stream of the stateless ops: the 128 bits of `seed` (two integers) are ciphered once, so that near seeds give
+/// unlike streams.
+Result<PhiloxStream> philox_from_seed(const Tensor& seed);
+
+}  // namespace emplace

@@ -1,0 +1,85 @@
+// StatelessRandomUniform, StatelessRandomNormal, StatelessTruncatedNormal and their V2 forms: the stream is an input.
+#include "core/base/cat.h"
+#include "core/op/op_def.h"
+#include "core/ops/kit/element.h"
+#include "core/ops/random/random_state.h"
+#include "core/ops/kit/shape_math.h"
+
+namespace emplace {
+namespace {
+
+constexpr int64_t kPhilox = 1, kAutomatic = 3;  // values of `alg`
+
+Status from_seed_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape seed, c.with_rank(1, 1));
+  RETURN_IF_ERROR(require_dim(seed.dim(0), 2).take_status());
+  ASSIGN_OR_RETURN(Shape out, shape_from_input(c, 0));
+  c.set_output(0, std::move(out));
+  return ok_status();
+}
+
+Status from_counter_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape key, c.with_rank(1, 1));
+  RETURN_IF_ERROR(c.with_rank(2, 1).take_status());
+  RETURN_IF_ERROR(c.with_rank(3, 0).take_status());
+  RETURN_IF_ERROR(require_dim(key.dim(0), 1).take_status());
+  ASSIGN_OR_RETURN(Shape out, shape_from_input(c, 0));
+  c.set_output(0, std::move(out));
+  return ok_status();
+}
+
+Result<PhiloxStream> stream_from_seed(const KernelContext& c) { return philox_from_seed(c.input(1)); }
+
+Result<PhiloxStream> stream_from_counter(const KernelContext& c) {
+  const Tensor &key = c.input(1), &counter = c.input(2);
+  const int64_t alg = int_at(c.input(3), 0);
+  if (alg != kPhilox && alg != kAutomatic) return invalid_argument(cat("Unsupported algorithm id: ", alg));
+  if (counter.num_elements() < 2) {
+    return invalid_argument(cat("counter must be a vector with at least 2 elements; got shape: ", counter.shape().to_string()));
+  }
+  return PhiloxStream(key.data<uint64_t>()[0], counter.data<uint64_t>()[0], counter.data<uint64_t>()[1]);
+}
+
+template <Distribution kDistribution, Result<PhiloxStream> (*kStream)(const KernelContext&)>
+Status fill(KernelContext& c) {
+  ASSIGN_OR_RETURN(Shape shape, shape_of_values(c.input(0)));
+  ASSIGN_OR_RETURN(const PhiloxStream stream, kStream(c));
+  RETURN_IF_ERROR(ensure_output(c, 0, shape));
+  fill_random(*c.parallel_, stream, kDistribution, c.output(0).dtype(), c.output(0).raw(), c.output(0).num_elements());
+  return ok_status();
+}
+
+template <Distribution kDistribution>
+OpDef from_seed(std::string_view name, std::string_view doc) {
+  return OpDef(name).doc(doc).shape(from_seed_shape).kernel_attr("dtype").value_inputs({0})
+      .cpu(kFloating, stateless<fill<kDistribution, stream_from_seed>>).sample("shape=[2,3]; seed=[5,7]");
+}
+template <Distribution kDistribution>
+OpDef from_counter(std::string_view name, std::string_view doc) {
+  return OpDef(name).doc(doc).shape(from_counter_shape).kernel_attr("dtype").value_inputs({0})
+      .cpu(kFloating, stateless<fill<kDistribution, stream_from_counter>>)
+      .sample("shape=[2,3]; key=u64[1] 5; counter=u64[2] 7; alg=1");
+}
+
+}  // namespace
+
+OpDef stateless_random_uniform_op() {
+  return from_seed<Distribution::kUniform>("StatelessRandomUniform", "Uniform numbers in [0, 1) that depend on the seed alone.").not_differentiable();
+}
+OpDef stateless_random_normal_op() {
+  return from_seed<Distribution::kNormal>("StatelessRandomNormal", "Normal numbers that depend on the seed alone.").not_differentiable();
+}
+OpDef stateless_truncated_normal_op() {
+  return from_seed<Distribution::kTruncatedNormal>("StatelessTruncatedNormal", "Truncated normal numbers that depend on the seed alone.").not_differentiable();
+}
+OpDef stateless_random_uniform_v2_op() {
+  return from_counter<Distribution::kUniform>("StatelessRandomUniformV2", "Uniform numbers in [0, 1) of a given stream.").not_differentiable();
+}
+OpDef stateless_random_normal_v2_op() {
+  return from_counter<Distribution::kNormal>("StatelessRandomNormalV2", "Normal numbers of a given stream.").not_differentiable();
+}
+OpDef stateless_truncated_normal_v2_op() {
+  return from_counter<Distribution::kTruncatedNormal>("StatelessTruncatedNormalV2", "Truncated normal numbers of a given stream.").not_differentiable();
+}
+
+}  // namespace emplace

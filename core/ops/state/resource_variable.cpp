@@ -1,0 +1,150 @@
+// Resource variables: VarHandleOp hands out a handle, the others read and write what is behind it.
+#include "core/base/cat.h"
+#include "core/op/gradient_context.h"
+#include "core/op/op_def.h"
+#include "core/ops/kit/element.h"
+#include "core/ops/state/variable_state.h"
+
+namespace emplace {
+namespace {
+
+Status handle_shape(ShapeContext& c) {
+  c.set_output(0, Shape{});
+  c.set_output_handle(0, {c.attrs().type("dtype"), c.attrs().shape("shape")});
+  return ok_status();
+}
+
+// The declared shape behind handle input 0; unknown if nobody said.
+Result<Shape> declared_shape(const ShapeContext& c) {
+  const HandleInfo* handle = c.input_handle(0);
+  if (handle == nullptr) return Shape::unknown();
+  DType wanted = c.attrs().type("dtype");
+  if (handle->dtype != wanted) {
+    return invalid_argument(cat("Trying to read variable with wrong dtype. Expected ", dtype_tf_name(handle->dtype),
+                                " got ", dtype_tf_name(wanted)));
+  }
+  return handle->shape;
+}
+
+Status read_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape shape, declared_shape(c));
+  c.set_output(0, shape);
+  return ok_status();
+}
+
+Status write_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape shape, declared_shape(c));
+  return ShapeContext::merge(shape, c.input(1)).take_status();
+}
+
+class VarHandle final : public Kernel {
+ public:
+  explicit VarHandle(Variable* variable) : variable_(variable) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelInit& init) {
+    ASSIGN_OR_RETURN(Variable * variable, find_variable(init));
+    return std::unique_ptr<Kernel>(std::make_unique<VarHandle>(variable));
+  }
+  Status run(KernelContext& c) override {
+    c.forward_output(0, variable_handle(DType::kResource, &variable_));
+    return ok_status();
+  }
+
+ private:
+  Variable* variable_;
+};
+
+Status read_cpu(KernelContext& c) {
+  ASSIGN_OR_RETURN(Tensor value, value_behind_handle(c.variable(0), c.output(0).dtype()));
+  c.forward_output(0, value);
+  return ok_status();
+}
+
+class AssignVariable final : public Kernel {
+ public:
+  explicit AssignVariable(const KernelInit& init) : validate_(init.attrs.flag("validate_shape")) {}
+  Status run(KernelContext& c) override {
+    Variable& v = c.variable(0);
+    const Tensor& value = c.input(1);
+    std::lock_guard lock(v.mutex);
+    if (v.dtype != value.dtype()) return wrong_type(v, "assign", value.dtype());
+    if (validate_ && v.value.valid() && !(v.value.shape() == value.shape())) {
+      return invalid_argument(cat("Trying to assign to variable with tensor with wrong shape. Expected ",
+                                  v.value.shape().to_string(), " got ", value.shape().to_string()));
+    }
+    return store_value(c, v, value);
+  }
+
+ private:
+  bool validate_;
+};
+
+Status update(KernelContext& c, RowOp op) {
+  Variable& v = c.variable(0);
+  const Tensor& value = c.input(1);
+  std::lock_guard lock(v.mutex);
+  if (!v.value.valid()) return no_such_variable(v);
+  if (v.dtype != value.dtype()) return wrong_type(v, "assign", value.dtype());
+  if (!(v.value.shape() == value.shape())) {
+    return invalid_argument(cat("Cannot update variable with shape ", v.value.shape().to_string(),
+                                " using a Tensor with shape ", value.shape().to_string(), ", shapes must be equal."));
+  }
+  return update_value(c, v, value, op);
+}
+
+Status assign_add_cpu(KernelContext& c) { return update(c, row_add(c.input(1).dtype())); }
+Status assign_sub_cpu(KernelContext& c) { return update(c, row_subtract(c.input(1).dtype())); }
+
+Status is_initialized_cpu(KernelContext& c) {
+  Variable& v = c.variable(0);
+  std::lock_guard lock(v.mutex);
+  *c.out<bool>(0) = v.value.valid();
+  return ok_status();
+}
+
+}  // namespace
+
+OpDef var_handle_op() {
+  return OpDef("VarHandleOp")
+      .doc("A handle to a tensor that persists over steps.")
+      .shape(handle_shape)
+      .kernel_attr("dtype")
+      .cpu(kMovable, VarHandle::create)
+      .provides_outputs();
+}
+OpDef read_variable_op() {
+  return OpDef("ReadVariableOp")
+      .doc("The value behind the handle.")
+      .shape(read_shape)
+      .kernel_attr("dtype")
+      .cpu(kMovable, stateless<read_cpu>)
+      .provides_outputs().gradient(identity_gradient);
+}
+OpDef assign_variable_op() {
+  return OpDef("AssignVariableOp")
+      .doc("Sets the value behind the handle.")
+      .shape(write_shape)
+      .kernel_attr("dtype")
+      .cpu(kMovable, make<AssignVariable>);
+}
+OpDef assign_add_variable_op() {
+  return OpDef("AssignAddVariableOp")
+      .doc("Adds to the value behind the handle.")
+      .shape(write_shape)
+      .kernel_attr("dtype")
+      .cpu(kNumbers, stateless<assign_add_cpu>);
+}
+OpDef assign_sub_variable_op() {
+  return OpDef("AssignSubVariableOp")
+      .doc("Subtracts from the value behind the handle.")
+      .shape(write_shape)
+      .kernel_attr("dtype")
+      .cpu(kNumbers, stateless<assign_sub_cpu>);
+}
+OpDef var_is_initialized_op() {
+  return OpDef("VarIsInitializedOp")
+      .doc("Has the variable behind the handle been assigned?")
+      .shape(shape_scalar)
+      .cpu(stateless<is_initialized_cpu>).not_differentiable();
+}
+
+}  // namespace emplace

@@ -1,0 +1,81 @@
+#include "core/ops/state/variable_state.h"
+
+#include "core/base/cat.h"
+#include "core/ops/kit/element.h"
+
+namespace emplace {
+namespace {
+
+/// Does nobody else hold the buffer? Then what others did with it has happened before: use_count() alone orders nothing, but
+/// letting go of it does.
+bool owned(const Variable& v) {
+  auto mine = v.value.buffer();
+  if (mine == nullptr || mine.use_count() != 2) return false;
+  mine.reset();
+  return true;
+}
+
+}  // namespace
+
+Status store_value(KernelContext& c, Variable& variable, const Tensor& value) {
+  bool fits = variable.value.valid() && owned(variable) && variable.value.shape() == value.shape();
+  if (!fits) {
+    ASSIGN_OR_RETURN(variable.value, c.allocate_persistent(variable.dtype, value.shape()));
+  }
+  copy_elements(*c.parallel_, value.dtype(), value.raw(), variable.value.raw(), value.num_elements());
+  return ok_status();
+}
+
+Status own_value(KernelContext& c, Variable& variable) {
+  if (owned(variable)) return ok_status();
+  Tensor shared = variable.value;
+  ASSIGN_OR_RETURN(variable.value, c.allocate_persistent(variable.dtype, shared.shape()));
+  copy_elements(*c.parallel_, shared.dtype(), shared.raw(), variable.value.raw(), shared.num_elements());
+  return ok_status();
+}
+
+Status update_value(KernelContext& c, Variable& variable, const Tensor& value, RowOp op) {
+  RETURN_IF_ERROR(own_value(c, variable));
+  Tensor target = variable.value;
+  c.parallel_for(value.num_elements(), 0.5, [&](int64_t begin, int64_t end) {
+    op(element_at(target, begin), element_at(value, begin), end - begin);
+  });
+  return ok_status();
+}
+
+Result<Variable*> find_variable(const KernelInit& init) {
+  const std::string& shared = init.attrs.text("shared_name");
+  DType dtype = init.attrs.type("dtype");
+  std::string name = shared.empty() ? std::string(init.node_name) : shared;
+  Variable& found =
+      init.variables->find_or_create(init.attrs.text("container"), name, dtype, init.attrs.shape("shape"));
+  if (found.dtype != dtype) {
+    return invalid_argument(cat("Variable ", name, " holds ", dtype_tf_name(found.dtype), ", but node ", init.node_name,
+                                " wants ", dtype_tf_name(dtype)));
+  }
+  return &found;
+}
+
+Status uninitialized(const Variable& v) {
+  return failed_precondition(cat("Attempting to use uninitialized value ", v.name));
+}
+
+Status no_such_variable(const Variable& v) {
+  return failed_precondition(cat(
+      "Could not find variable ", v.name, ". This could mean that the variable has been deleted. ",
+      "In TF1, it can also mean the variable is uninitialized. Debug info: container=localhost, ",
+      "status error message=Container localhost does not exist. (Could not find resource: localhost/", v.name, ")"));
+}
+
+Status wrong_type(const Variable& v, std::string_view verb, DType got) {
+  return invalid_argument(cat("Trying to ", verb, " variable with wrong dtype. Expected ", dtype_tf_name(v.dtype), " got ", dtype_tf_name(got)));
+}
+
+Result<Tensor> value_behind_handle(Variable& v, DType type) {
+  std::lock_guard lock(v.mutex);
+  if (!v.value.valid()) return no_such_variable(v);
+  if (v.dtype != type) return wrong_type(v, "read", type);
+  return v.value;
+}
+
+}  // namespace emplace
