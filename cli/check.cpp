@@ -21,8 +21,9 @@ int64_t count_edges(const Graph& g, bool control) {
 std::string check_text(const Pipeline& p) {
   const Graph& g = p.file()->graph;
   const auto functions = static_cast<int64_t>(p.file()->library.size());
-  return cat(p.source()->name(), ": ", counted(g.num_nodes(), "node"), ", ", counted(count_edges(g, false), "data input"), ", ",
-             counted(count_edges(g, true), "control input"), functions > 0 ? ", " + counted(functions, "function") : "", "\n");
+  return cat(p.source()->name(), ": ", counted(g.num_nodes(), "node"), ", ",
+             counted(count_edges(g, false), "data input"), ", ", counted(count_edges(g, true), "control input"),
+             functions > 0 ? ", " + counted(functions, "function") : "", "\n");
 }
 
 std::string check_json(const Pipeline& p, const Status& status, int code) {
@@ -36,14 +37,18 @@ std::string check_json(const Pipeline& p, const Status& status, int code) {
   }
   json.key("problems").begin_array();
   std::vector<Problem> problems = p.problems().list();
-  std::stable_sort(problems.begin(), problems.end(), [](const Problem& a, const Problem& b) { return a.position < b.position; });
+  std::stable_sort(problems.begin(), problems.end(),
+                   [](const Problem& a, const Problem& b) { return a.position < b.position; });
   for (const Problem& problem : problems) {
     json.begin_object();
     if (problem.position != kNoPosition) {
       Source::LineColumn at = p.source()->locate(static_cast<size_t>(problem.position));
       json.member("line", at.line).member("column", at.column);
     }
-    json.member("code", code_name(problem.code)).member("message", problem.message).member("hint", problem.hint).end_object();
+    json.member("code", code_name(problem.code))
+        .member("message", problem.message)
+        .member("hint", problem.hint)
+        .end_object();
   }
   json.end_array().member("problem_count", p.problems().count()).member("exit", code).key("error");
   write_error(json, status);

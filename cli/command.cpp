@@ -27,7 +27,8 @@ bool output_failed() { return stdout_error != 0; }
 
 int finish_output(Log& log) {
   if (std::fflush(stdout) != 0 && stdout_error == 0) stdout_error = errno;
-  if (stdout_error != 0 && stdout_error != EPIPE) log.error(cat("cannot write to standard output: ", std::strerror(stdout_error)));
+  if (stdout_error != 0 && stdout_error != EPIPE)
+    log.error(cat("cannot write to standard output: ", std::strerror(stdout_error)));
   return output_code();
 }
 
@@ -52,17 +53,21 @@ int report_failure(const Pipeline& p, const Status& status, Log& log) {
   // A GPU may be what is missed.
   auto misses_gpu = [](const std::string& line) {
     const size_t begin = std::min(line.find("): "), line.size());  // behind the names of file, node and op
-    return line.find("gpu", begin) != line.npos || line.find("GPU", begin) != line.npos || line.find("no kernel", begin) != line.npos;
+    return line.find("gpu", begin) != line.npos || line.find("GPU", begin) != line.npos ||
+           line.find("no kernel", begin) != line.npos;
   };
   bool missed = std::any_of(p.offenders().begin(), p.offenders().end(), misses_gpu);
-  if (code == 4 && missed && p.stage() == Stage::kPlace && !p.devices().no_gpu_cause.empty()) log.problem(cat("no GPU: ", p.devices().no_gpu_cause));
-  if (p.soft_placement_helps()) log.problem("hint: --allow-soft-placement runs elsewhere what cannot be where it is asked for");
+  if (code == 4 && missed && p.stage() == Stage::kPlace && !p.devices().no_gpu_cause.empty())
+    log.problem(cat("no GPU: ", p.devices().no_gpu_cause));
+  if (p.soft_placement_helps())
+    log.problem("hint: --allow-soft-placement runs elsewhere what cannot be where it is asked for");
   return code;
 }
 
 int for_each_graph(const Options& options, Log& log, const std::function<int(const std::string& path)>& one) {
   if (options.arguments.empty()) return usage(log, "no graph file given");
-  if (std::count(options.arguments.begin(), options.arguments.end(), "-") > 1) return usage(log, "'-' (standard input) can be read once only");
+  if (std::count(options.arguments.begin(), options.arguments.end(), "-") > 1)
+    return usage(log, "'-' (standard input) can be read once only");
   if (std::count(options.arguments.begin(), options.arguments.end(), "") > 0) return usage(log, "'' is no file name");
   int passed = 0, failed = 0, first = 0;
   for (const std::string& path : options.arguments) {

@@ -48,6 +48,7 @@ std::string summary_line(const Pipeline& pipeline);
 /// The document's member "summary". REQUIRES: a session.
 void write_summary(JsonWriter& json, const Pipeline& pipeline);
 /// --memory-report; `form` "": nothing.
-void report_memory(const std::string& form, const DeviceSet& devices, const std::vector<DeviceMemory>& memory, Log& log);
+void report_memory(const std::string& form, const DeviceSet& devices, const std::vector<DeviceMemory>& memory,
+                   Log& log);
 
 }  // namespace emplace

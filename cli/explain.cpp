@@ -1,7 +1,7 @@
 // emplace explain: why nodes are where they are.
+#include "core/report/explain.h"
 #include "cli/command.h"
 #include "core/base/json_writer.h"
-#include "core/report/explain.h"
 #include "core/report/run_report.h"
 
 namespace emplace {
@@ -11,7 +11,13 @@ namespace {
 std::string failure_json(const Pipeline& p, const Status& status) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object().member("schema_version", 1).key("graph").begin_object().member("file", p.path()).end_object().key("error");
+  json.begin_object()
+      .member("schema_version", 1)
+      .key("graph")
+      .begin_object()
+      .member("file", p.path())
+      .end_object()
+      .key("error");
   write_error(json, status);
   json.end_object();
   return out + "\n";

@@ -19,7 +19,8 @@ Difference compare(const Pipeline& p, const Placement& other) {
   Difference d;
   const Graph& g = p.file()->graph;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (other.device(id) != p.placement()->device(id) && ++d.nodes <= kShown) append(d.ops, d.ops.empty() ? "" : ", ", g.op(id));
+    if (other.device(id) != p.placement()->device(id) && ++d.nodes <= kShown)
+      append(d.ops, d.ops.empty() ? "" : ", ", g.op(id));
   }
   if (d.nodes > kShown) d.ops += ", ...";
   return d;
@@ -29,8 +30,8 @@ bool say_missing(const Pipeline& p, Log& log) {
   std::vector<NodeId> missing = nodes_without_available_kernel(*p.file());
   if (missing.empty()) return false;
   const Graph& g = p.file()->graph;
-  log.info(cat(counted(static_cast<int64_t>(missing.size()), "node"), " cannot run here, the first is '", g.name(missing.front()), "' (",
-               g.op(missing.front()), ")"));
+  log.info(cat(counted(static_cast<int64_t>(missing.size()), "node"), " cannot run here, the first is '",
+               g.name(missing.front()), "' (", g.op(missing.front()), ")"));
   return true;
 }
 
@@ -46,14 +47,17 @@ void say_kernel_difference(const Pipeline& p, Log& log) {
   std::vector<std::string> offenders;
   Result<Placement> other = place(*p.file(), p.devices(), options, offenders);
   if (!other.ok()) {
-    if (!available && !p.must_run) log.info("with the kernels that emplace has this cannot be placed: 'emplace place --kernels available' says why");
+    if (!available && !p.must_run)
+      log.info("with the kernels that emplace has this cannot be placed: 'emplace place --kernels available' says why");
     return;
   }
   const Difference d = compare(p, *other);
   if (d.nodes == 0) return;
   const std::string nodes = counted(d.nodes, "node");
-  log.info(available ? cat(nodes, " placed elsewhere than TensorFlow would, for want of a kernel here: ", d.ops, "; --kernels tensorflow places as TensorFlow")
-                     : cat(nodes, " would run elsewhere here, for want of a kernel: ", d.ops, "; --kernels available places so"));
+  log.info(available ? cat(nodes, " placed elsewhere than TensorFlow would, for want of a kernel here: ", d.ops,
+                           "; --kernels tensorflow places as TensorFlow")
+                     : cat(nodes, " would run elsewhere here, for want of a kernel: ", d.ops,
+                           "; --kernels available places so"));
 }
 
 }  // namespace emplace

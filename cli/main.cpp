@@ -42,8 +42,9 @@ constexpr ComingCommand kComing[] = {
 };
 
 std::string overview() {
-  std::string out = "Runs text graph files on CPUs and GPUs the way TensorFlow places them, and explains every decision.\n\n"
-                    "usage: emplace COMMAND [OPTIONS] [GRAPH...]\n\n";
+  std::string out =
+      "Runs text graph files on CPUs and GPUs the way TensorFlow places them, and explains every decision.\n\n"
+      "usage: emplace COMMAND [OPTIONS] [GRAPH...]\n\n";
   for (const Command& command : kCommands) {
     append(out, "  ", command.name, std::string(10 - command.name.size(), ' '), command.summary, "\n");
   }
@@ -58,12 +59,15 @@ const Command* find_command(std::string_view name) {
 }
 
 int unknown_command(const char* name, Log& log) {
-  if (*name == '-') return usage(log, "the command comes first: emplace COMMAND [OPTIONS]; 'emplace --help' lists the commands");
-  if (access(name, R_OK) == 0) return usage(log, cat("'", name, "' is no command; did you mean 'emplace run ", name, "'?"));
+  if (*name == '-')
+    return usage(log, "the command comes first: emplace COMMAND [OPTIONS]; 'emplace --help' lists the commands");
+  if (access(name, R_OK) == 0)
+    return usage(log, cat("'", name, "' is no command; did you mean 'emplace run ", name, "'?"));
   for (const ComingCommand& coming : kComing) {
     if (coming.name == name) return usage(log, cat("'emplace ", name, "' is not there yet; ", coming.instead));
   }
-  if (std::string_view(name) == "version") return usage(log, "unknown subcommand 'version'; did you mean 'emplace --version'?");
+  if (std::string_view(name) == "version")
+    return usage(log, "unknown subcommand 'version'; did you mean 'emplace --version'?");
   Suggestion suggestion(name);
   for (const Command& command : kCommands) suggestion.offer(command.name);
   std::string hint = suggestion.text();
@@ -92,7 +96,8 @@ int run_main(int argc, char** argv, Log& log) {
 
   Options options;
   // Placing looks at TensorFlow's kernels, running and the check before it at those that are there.
-  options.pipeline.placing.available_kernels_only = command->name == "run" || command->name == "train" || command->name == "check";
+  options.pipeline.placing.available_kernels_only =
+      command->name == "run" || command->name == "train" || command->name == "check";
   OptionSet set(command->name, command->summary);
   std::vector<std::string_view> names;
   for (const Command& c : kCommands) names.push_back(c.name);

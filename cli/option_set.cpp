@@ -61,7 +61,8 @@ struct OptionSet::Impl {
   std::vector<OptionSource> sources;
   std::string config_file;
 
-  Entry& declare(std::string_view names, std::string_view suffix, bool is_flag, std::string_view usage, std::string_view help, Setter set);
+  Entry& declare(std::string_view names, std::string_view suffix, bool is_flag, std::string_view usage,
+                 std::string_view help, Setter set);
   const Entry* find(std::string_view name) const;
   std::string help_text() const;
   std::string suggest(std::string_view option) const;
@@ -93,7 +94,8 @@ OptionSet::Impl::Entry& OptionSet::Impl::declare(std::string_view names, std::st
 }
 
 std::string OptionSet::Impl::help_text() const {
-  std::string out = cat(summary, "\n\nusage: emplace ", command, " [OPTIONS]", arguments_name.empty() ? "" : " ", arguments_name, "\n");
+  std::string out = cat(summary, "\n\nusage: emplace ", command, " [OPTIONS]", arguments_name.empty() ? "" : " ",
+                        arguments_name, "\n");
   if (!arguments_help.empty()) append(out, "\n", arguments_help, "\n");
   std::string_view last;
   for (const Entry& entry : entries) {
@@ -101,7 +103,8 @@ std::string OptionSet::Impl::help_text() const {
     if (entry.heading != last) append(out, "\n", entry.heading, ":\n");
     last = entry.heading;
     constexpr size_t kColumn = 30;
-    std::string gap = entry.usage.size() + 3 <= kColumn ? std::string(kColumn - entry.usage.size() - 2, ' ') : "\n" + std::string(kColumn, ' ');
+    std::string gap = entry.usage.size() + 3 <= kColumn ? std::string(kColumn - entry.usage.size() - 2, ' ')
+                                                        : "\n" + std::string(kColumn, ' ');
     append(out, "  ", entry.usage, gap, entry.help, "\n");
   }
   return out;
@@ -124,10 +127,13 @@ std::string OptionSet::Impl::suggest(std::string_view option) const {
 }
 
 Status OptionSet::Impl::unknown(const std::string& argument) const {
-  if (argument.rfind('-', 0) != 0 || argument == "-") return invalid_argument(cat("unexpected argument '", argument, "'"));
-  std::string name = argument.substr(argument.find_first_not_of('-') == std::string::npos ? 0 : argument.find_first_not_of('-'));
+  if (argument.rfind('-', 0) != 0 || argument == "-")
+    return invalid_argument(cat("unexpected argument '", argument, "'"));
+  std::string name =
+      argument.substr(argument.find_first_not_of('-') == std::string::npos ? 0 : argument.find_first_not_of('-'));
   name = name.substr(0, name.find('='));
-  if (const Entry* entry = name.starts_with("no-") ? find(std::string_view(name).substr(3)) : nullptr; entry && entry->is_flag && entry->option) {
+  if (const Entry* entry = name.starts_with("no-") ? find(std::string_view(name).substr(3)) : nullptr;
+      entry && entry->is_flag && entry->option) {
     return invalid_argument(cat("unknown option '--", name, "'; write --", entry->name, "=false"));
   }
   if (find(name)) return invalid_argument(cat("'emplace ", command, "' has no option '--", name, "'"));
@@ -136,12 +142,14 @@ Status OptionSet::Impl::unknown(const std::string& argument) const {
 
 /// "--check-numerics report", "--log-device-placement stdout": such a word would be taken for a graph file.
 Status OptionSet::Impl::check_flag_values(int argc, char** argv) const {
-  static constexpr std::string_view kWords[] = {"true", "false", "on", "off", "yes", "no", "stderr", "stdout", "stop", "report", "text", "json"};
+  static constexpr std::string_view kWords[] = {"true",   "false",  "on",   "off",    "yes",  "no",
+                                                "stderr", "stdout", "stop", "report", "text", "json"};
   for (int i = 0; i + 1 < argc; ++i) {
     const std::string option = with_dashes(argv[i]), value = argv[i + 1];
     if (option == "--") break;
     const Entry* entry = option.starts_with("--") ? find(std::string_view(option).substr(2)) : nullptr;
-    if (!entry || !entry->is_flag || std::find(std::begin(kWords), std::end(kWords), value) == std::end(kWords)) continue;
+    if (!entry || !entry->is_flag || std::find(std::begin(kWords), std::end(kWords), value) == std::end(kWords))
+      continue;
     if (std::error_code error; std::filesystem::exists(value, error)) continue;
     return invalid_argument(cat(option, " takes its value behind '=': ", option, "=", value));
   }
@@ -152,7 +160,8 @@ Status OptionSet::Impl::apply(const Entry& entry, std::vector<std::string> value
   if (!entry.is_list) values.erase(values.begin(), values.end() - 1);
   for (const std::string& value : values) {
     Status status = entry.set(value);
-    if (!status.ok()) return status.with_context(source == "command line" ? cat("--", entry.name) : cat(source, ": ", entry.name));
+    if (!status.ok())
+      return status.with_context(source == "command line" ? cat("--", entry.name) : cat(source, ": ", entry.name));
   }
   sources.push_back({entry.name, std::move(values), std::move(source)});
   return ok_status();
@@ -163,17 +172,20 @@ Status OptionSet::Impl::read_config(std::vector<CLI::ConfigItem>& items) const {
   if (config_file.empty()) return ok_status();
   std::ifstream in(config_file);
   if (!in || in.peek() == std::ifstream::traits_type::eof()) {
-    if (std::error_code error; in && std::filesystem::is_regular_file(config_file, error)) return ok_status();  // an empty one
+    if (std::error_code error; in && std::filesystem::is_regular_file(config_file, error))
+      return ok_status();  // an empty one
     return invalid_argument(cat("--config: ", unreadable_text(config_file)));
   }
   for (CLI::ConfigItem& item : CLI::ConfigTOML().from_config(in)) {
     if (item.name == "++" || item.name == "--") continue;  // where a section begins and ends
     if (!item.parents.empty() && std::find(sections.begin(), sections.end(), item.parents.front()) == sections.end()) {
       std::string hint = did_you_mean(item.parents.front(), sections);
-      return invalid_argument(cat(config_file, ": section '", item.parents.front(), "' is no subcommand", hint.empty() ? "" : "; ", hint));
+      return invalid_argument(
+          cat(config_file, ": section '", item.parents.front(), "' is no subcommand", hint.empty() ? "" : "; ", hint));
     }
     std::replace(item.name.begin(), item.name.end(), '_', '-');
-    if (!find(item.name)) return invalid_argument(cat(config_file, ": unknown option '", item.name, "'", suggest(item.name)));
+    if (!find(item.name))
+      return invalid_argument(cat(config_file, ": unknown option '", item.name, "'", suggest(item.name)));
     if (item.parents.empty() || item.parents.front() == command) items.push_back(std::move(item));
   }
   return ok_status();
@@ -203,10 +215,11 @@ void OptionSet::flag(std::string_view name, std::string_view help, bool& target)
 }
 
 void OptionSet::switchable(std::string_view name, std::string_view help, bool& target) {
-  impl_->declare(name, cat(",!--no-", name), true, cat(", --no-", name), help, [&target](const std::string& text) -> Status {
-    ASSIGN_OR_RETURN(target, read_bool(text));
-    return ok_status();
-  });
+  impl_->declare(name, cat(",!--no-", name), true, cat(", --no-", name), help,
+                 [&target](const std::string& text) -> Status {
+                   ASSIGN_OR_RETURN(target, read_bool(text));
+                   return ok_status();
+                 });
 }
 
 void OptionSet::optional_value(std::string_view name, std::string_view value, std::string_view placeholder,
@@ -298,7 +311,8 @@ OptionSet::Setter set_number(double& target) {
   return [&target](const std::string& text) -> Status {
     double value = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size()) return invalid_argument(cat("'", text, "' is no number"));
+    if (error != std::errc{} || end != text.data() + text.size())
+      return invalid_argument(cat("'", text, "' is no number"));
     target = value;
     return ok_status();
   };

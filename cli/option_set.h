@@ -15,7 +15,7 @@ namespace emplace {
 
 /// Where the value of an option came from, for -v and --dump-config.
 struct OptionSource {
-  std::string name;    // without dashes
+  std::string name;  // without dashes
   std::vector<std::string> values;
   std::string source;  // "command line", "EMPLACE_SEED", the configuration file's name
 };
@@ -42,13 +42,14 @@ class OptionSet {
   /// --name sets true, --no-name false.
   void switchable(std::string_view name, std::string_view help, bool& target);
   /// --name means `value`; --name=other is allowed.
-  void optional_value(std::string_view name, std::string_view value, std::string_view placeholder, std::string_view help,
-                      Setter set);
+  void optional_value(std::string_view name, std::string_view value, std::string_view placeholder,
+                      std::string_view help, Setter set);
   /// The last one wins.
   void value(std::string_view name, std::string_view placeholder, std::string_view help, Setter set);
   void text(std::string_view name, std::string_view placeholder, std::string_view help, std::string& target);
   /// May be repeated; every value counts.
-  void list(std::string_view name, std::string_view placeholder, std::string_view help, std::vector<std::string>& target);
+  void list(std::string_view name, std::string_view placeholder, std::string_view help,
+            std::vector<std::string>& target);
   /// What stands without a flag, all of it.
   void positional(std::string_view name, std::string_view help, std::vector<std::string>& target);
 

@@ -82,13 +82,16 @@ OptionSet::Setter set_format(std::string& target, std::vector<std::string_view> 
 
 void declare_placing(OptionSet& set, Options& o) {
   PlacingOptions& placing = o.pipeline.placing;
-  set.flag("allow-soft-placement", "Run a node elsewhere if its device or kernel is missing", placing.allow_soft_placement);
-  set.optional_value("log-device-placement", "stderr", "WHERE", "Print TensorFlow's placement lines, to stderr, stdout or FILE",
+  set.flag("allow-soft-placement", "Run a node elsewhere if its device or kernel is missing",
+           placing.allow_soft_placement);
+  set.optional_value("log-device-placement", "stderr", "WHERE",
+                     "Print TensorFlow's placement lines, to stderr, stdout or FILE",
                      [&placing](const std::string& text) {
                        placing.log_device_placement = text == "true" ? "stderr" : text == "false" ? "" : text;
                        return ok_status();
                      });
-  set.list("place", "REGEX=DEVICE", "Ask for a device for the nodes whose name matches; the last match wins", placing.rules.place);
+  set.list("place", "REGEX=DEVICE", "Ask for a device for the nodes whose name matches; the last match wins",
+           placing.rules.place);
   set.flag("clear-devices", "Drop all requested devices of the file", placing.rules.clear_devices);
   set.list("map-device", "FROM=TO", "Read requests for one device as requests for another", placing.rules.map_device);
   set.text("placement-in", "FILE", "Place as a saved placement says", placing.placement_in);
@@ -112,35 +115,46 @@ void declare_kernels(OptionSet& set, PlacingOptions& placing) {
 
 void declare_devices(OptionSet& set, Options& o) {
   DeviceOptions& devices = o.pipeline.devices;
-  set.value("devices", "SPEC", "Plan for described devices: 'CPU,2xGPU:16GiB', @devices.json", [&devices](const std::string& text) {
-    devices.devices = text;
-    return text.empty() ? invalid_argument("'' describes no device; write for instance 'CPU,2xGPU:16GiB'") : ok_status();
-  });
+  set.value("devices", "SPEC", "Plan for described devices: 'CPU,2xGPU:16GiB', @devices.json",
+            [&devices](const std::string& text) {
+              devices.devices = text;
+              return text.empty() ? invalid_argument("'' describes no device; write for instance 'CPU,2xGPU:16GiB'")
+                                  : ok_status();
+            });
   set.value("simulate-gpus", "N[:MEMORY]", "Simulate N GPUs with this much memory each (default 16GiB)",
             [&devices](const std::string& text) { return set_simulated_gpus(devices, text); });
   set.text("visible-devices", "LIST", "GPUs to use, in this order: 1,0", devices.visible_device_list);
   set.value("device-count", "TYPE=N", "Use at most N devices of a type",
             [&devices](const std::string& text) { return set_device_count(devices.device_count, text); });
   set.text("logical-gpus", "LIST", "Split GPUs, limits in MiB: '0:1024,1024;1:2048'", devices.logical_gpus);
-  set.value("memory-fraction", "F", "Share of each GPU's memory to use, 0 < F <= 1", [&devices](const std::string& text) -> Status {
-    RETURN_IF_ERROR(set_number(devices.memory_fraction)(text));
-    bool in_range = devices.memory_fraction > 0 && devices.memory_fraction <= 1;
-    return in_range ? ok_status() : invalid_argument(cat("'", text, "' must be greater than 0 and at most 1"));
-  });
+  set.value("memory-fraction", "F", "Share of each GPU's memory to use, 0 < F <= 1",
+            [&devices](const std::string& text) -> Status {
+              RETURN_IF_ERROR(set_number(devices.memory_fraction)(text));
+              bool in_range = devices.memory_fraction > 0 && devices.memory_fraction <= 1;
+              return in_range ? ok_status()
+                              : invalid_argument(cat("'", text, "' must be greater than 0 and at most 1"));
+            });
   set.value("memory-limit", "SIZE", "Memory of each GPU to use: 4GiB", set_size(devices.memory_limit));
-  set.switchable("allow-growth", "Take GPU memory on demand (default), or all of it at the start", devices.allow_growth);
+  set.switchable("allow-growth", "Take GPU memory on demand (default), or all of it at the start",
+                 devices.allow_growth);
 }
 
 /// What a run is about: place plans its memory, and its devices.
 void declare_request(OptionSet& set, RunOptions& run, bool train) {
-  set.list("fetch", "NAME", train ? "Print this tensor after the last step, of its batch: 'node' or 'node:output'"
-                                  : "Print this tensor: 'node', 'node:output' or 'gradients(LOSS,X)'", run.fetch);
-  set.switchable("colocate-gradients", "Place gradients with the nodes they belong to (default), or as any other nodes", run.colocate_gradients);
+  set.list("fetch", "NAME",
+           train ? "Print this tensor after the last step, of its batch: 'node' or 'node:output'"
+                 : "Print this tensor: 'node', 'node:output' or 'gradients(LOSS,X)'",
+           run.fetch);
+  set.switchable("colocate-gradients", "Place gradients with the nodes they belong to (default), or as any other nodes",
+                 run.colocate_gradients);
 }
 
 void declare_targets(OptionSet& set, RunOptions& run, bool train) {
-  set.list("target", "NAME", train ? "Run this node in every step: the graph's own update" : "Run this node", run.target);
-  set.list("feed", "NAME=VALUE", "Feed a tensor: 3.5, '2x3xf32=1 2 3 4 5 6', @x.npy, @b.npz:key, @x.json, @-, random:SEED, zeros, ones", run.feed);
+  set.list("target", "NAME", train ? "Run this node in every step: the graph's own update" : "Run this node",
+           run.target);
+  set.list("feed", "NAME=VALUE",
+           "Feed a tensor: 3.5, '2x3xf32=1 2 3 4 5 6', @x.npy, @b.npz:key, @x.json, @-, random:SEED, zeros, ones",
+           run.feed);
 }
 
 /// What becomes of fetched tensors beside being printed.
@@ -154,50 +168,70 @@ void declare_outputs(OptionSet& set, Options& o) {
 /// How steps are bounded and watched.
 void declare_watching(OptionSet& set, Options& o) {
   RunOptions& run = o.pipeline.run;
-  set.flag("deterministic", "The same numbers every time: random ops without a seed, and whatever a GPU computes", run.deterministic);
-  set.value("gpu-exec", "HOW", "Steps on GPUs: auto (recorded after the first), eager or graph", [&run](const std::string& text) {
-    return set_choice(run.gpu_exec, {"auto", "eager", "graph"})(text);
-  });
-  set.value("gpu-fuse", "HOW", "Elementwise nodes on GPUs as one kernel: auto (where it saves more time than compiling takes), always or never",
-            [&run](const std::string& text) { return set_choice(run.gpu_fuse, {"auto", "always", "never"})(text); });
-  set.value("matmul-precision", "P", "Products of float32 matrices on GPUs: highest (default) or tf32", [&run](const std::string& text) -> Status {
-    int index = 0;
-    RETURN_IF_ERROR(set_choice(index, {"highest", "tf32"})(text));
-    return run.tf32 = index == 1, ok_status();
-  });
+  set.flag("deterministic", "The same numbers every time: random ops without a seed, and whatever a GPU computes",
+           run.deterministic);
+  set.value("gpu-exec", "HOW", "Steps on GPUs: auto (recorded after the first), eager or graph",
+            [&run](const std::string& text) {
+              return set_choice(run.gpu_exec, {"auto", "eager", "graph"})(text);
+            });
+  set.value(
+      "gpu-fuse", "HOW",
+      "Elementwise nodes on GPUs as one kernel: auto (where it saves more time than compiling takes), always or never",
+      [&run](const std::string& text) {
+        return set_choice(run.gpu_fuse, {"auto", "always", "never"})(text);
+      });
+  set.value("matmul-precision", "P", "Products of float32 matrices on GPUs: highest (default) or tf32",
+            [&run](const std::string& text) -> Status {
+              int index = 0;
+              RETURN_IF_ERROR(set_choice(index, {"highest", "tf32"})(text));
+              return run.tf32 = index == 1, ok_status();
+            });
   set.flag("sync-every-node", "Wait for every node on a GPU, so that a failure names it", run.sync_every_node);
   set.value("timeout", "SECONDS", "Give up after this long (exit 8)", [&run](const std::string& text) -> Status {
     RETURN_IF_ERROR(set_number(run.timeout_s)(text));
     return run.timeout_s > 0 ? ok_status() : invalid_argument(cat("'", text, "' must be greater than 0"));
   });
-  set.value("log-style", "STYLE", "Of --log-device-placement: session, or eager: a line as each op starts", [&o](const std::string& text) {
-    int index = 0;
-    RETURN_IF_ERROR(set_choice(index, {"session", "eager"})(text));
-    return o.pipeline.placing.log_eagerly = index == 1, ok_status();
-  });
-  set.optional_value("check-numerics", "stop", "report", "Fail (exit 7) at the first node with NaN or infinite elements, or report all", set_word(run.check_numerics, {"stop", "report"}));
+  set.value("log-style", "STYLE", "Of --log-device-placement: session, or eager: a line as each op starts",
+            [&o](const std::string& text) {
+              int index = 0;
+              RETURN_IF_ERROR(set_choice(index, {"session", "eager"})(text));
+              return o.pipeline.placing.log_eagerly = index == 1, ok_status();
+            });
+  set.optional_value("check-numerics", "stop", "report",
+                     "Fail (exit 7) at the first node with NaN or infinite elements, or report all",
+                     set_word(run.check_numerics, {"stop", "report"}));
   set.text("trace", "FILE", "Write a Chrome trace: when each node and copy ran, one at a time", run.trace);
 }
 
 /// What every execution takes, one step or many.
 void declare_execution(OptionSet& set, Options& o, bool train) {
   RunOptions& run = o.pipeline.run;
-  set.value("steps", "N", train ? "Steps to train (default: the graph file's, else one epoch)" : "Steps to run (default 1)", set_integer(run.steps, 1));
-  set.value("warmup", "N", train ? "Steps to leave out of the times" : "Steps to run before those", set_integer(run.warmup, 0));
-  set.value("seed", "N", train ? "Seed of the order of samples and of random ops that have none" : "Seed of random ops that have none", set_integer(run.seed, 0));
-  set.value("inter-op-threads", "N", "Nodes that run beside each other (0: one per core)", set_integer(run.inter_op_threads, 0));
+  set.value("steps", "N",
+            train ? "Steps to train (default: the graph file's, else one epoch)" : "Steps to run (default 1)",
+            set_integer(run.steps, 1));
+  set.value("warmup", "N", train ? "Steps to leave out of the times" : "Steps to run before those",
+            set_integer(run.warmup, 0));
+  set.value(
+      "seed", "N",
+      train ? "Seed of the order of samples and of random ops that have none" : "Seed of random ops that have none",
+      set_integer(run.seed, 0));
+  set.value("inter-op-threads", "N", "Nodes that run beside each other (0: one per core)",
+            set_integer(run.inter_op_threads, 0));
   set.value("intra-op-threads", "N", "Threads of one op (0: one per core)", set_integer(run.intra_op_threads, 0));
-  set.text("restore", train ? "latest|FILE" : "DIR|FILE", train ? "Go on from a checkpoint" : "Use the variables of a checkpoint", run.restore);
+  set.text("restore", train ? "latest|FILE" : "DIR|FILE",
+           train ? "Go on from a checkpoint" : "Use the variables of a checkpoint", run.restore);
 }
 
 void declare_memory_report(OptionSet& set, Options& o) {
-  set.optional_value("memory-report", "text", "json", "Memory of each device and what was live at its peak", set_word(o.memory_report, {"text", "json"}));
+  set.optional_value("memory-report", "text", "json", "Memory of each device and what was live at its peak",
+                     set_word(o.memory_report, {"text", "json"}));
 }
 
 void declare_talk(OptionSet& set, Options& o) {
   set.flag("quiet,-q", "Errors only", o.quiet);
   set.flag("verbose,-v", "Times of the stages, and where each option came from", o.verbose);
-  set.value("log-level", "LEVEL", "debug, info, warning, error or off", set_choice(o.log_level, {std::begin(kLevels), std::end(kLevels)}));
+  set.value("log-level", "LEVEL", "debug, info, warning, error or off",
+            set_choice(o.log_level, {std::begin(kLevels), std::end(kLevels)}));
   set.text("log-file", "FILE", "Append what is said beside results to a file", o.log_file);
   set.value("color", "WHEN", "auto, always or never", set_choice(o.color, {"auto", "always", "never"}));
   set.flag("dump-config", "Print the given options as a TOML file and stop", o.dump_config);
@@ -245,8 +279,10 @@ void declare_options(OptionSet& set, std::string_view command, Options& o) {
   set.group("Files and output", devices);
   set.text("parse", "NAME", "Read a device name", o.parse_name);
   set.group("Files and output", reads_graph);
-  set.list("allow-path", "DIR", "A folder outside the graph's own that it may read from", o.pipeline.load.allowed_paths);
-  set.value("dump", "STAGE", "Print what a stage made", [&o](const std::string& text) { return set_stage(o.pipeline.dump, text); });
+  set.list("allow-path", "DIR", "A folder outside the graph's own that it may read from",
+           o.pipeline.load.allowed_paths);
+  set.value("dump", "STAGE", "Print what a stage made",
+            [&o](const std::string& text) { return set_stage(o.pipeline.dump, text); });
   set.group("Files and output", run || place || check);
   set.flag("keep-going", "Go on with the next file after a failure", o.keep_going);
   std::vector<std::string_view> formats = {"text", "json"};
@@ -275,7 +311,9 @@ Status set_up_log(const Options& o, Log& log) {
 
 std::string config_text(const OptionSet& set) {
   std::string out;
-  auto quote = [](const std::string& text) { return text.find('"') == std::string::npos ? cat('"', text, '"') : cat("'", text, "'"); };
+  auto quote = [](const std::string& text) {
+    return text.find('"') == std::string::npos ? cat('"', text, '"') : cat("'", text, "'");
+  };
   for (const OptionSource& option : set.sources()) {
     if (option.name == "config" || option.name == "dump-config") continue;
     append(out, "# ", option.source, "\n", option.name, " = ");

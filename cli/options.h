@@ -18,12 +18,12 @@ enum class Format { kText, kJson, kJsonl };
 struct TrainOptions {
   TrainFlags flags;
   std::string checkpoint, log_csv, plot;
-  int64_t save_every_steps = 0;      // neither of these: at the end only
+  int64_t save_every_steps = 0;  // neither of these: at the end only
   double save_every_s = 0;
-  int64_t keep = 5;                  // checkpoints; 0: all
-  int64_t log_every = 0;             // steps; 0: a line per epoch
+  int64_t keep = 5;       // checkpoints; 0: all
+  int64_t log_every = 0;  // steps; 0: a line per epoch
   Replication replication;
-  std::string graph_out;             // --graph-out: the graph that trains
+  std::string graph_out;  // --graph-out: the graph that trains
   bool dry_run = false;
 };
 
@@ -35,8 +35,8 @@ struct Options {
 
   // run
   std::vector<std::string> save, expect;
-  double rtol = 1e-5, atol = 1e-8;     // NumPy's allclose
-  std::string memory_report;           // "", "text" or "json"
+  double rtol = 1e-5, atol = 1e-8;  // NumPy's allclose
+  std::string memory_report;        // "", "text" or "json"
 
   TrainOptions train;
 
@@ -44,9 +44,9 @@ struct Options {
   std::string on_device, parse_name;
 
   bool quiet = false, verbose = false, dump_config = false;
-  int log_level = -1;                  // of --log-level, -1: not given
+  int log_level = -1;  // of --log-level, -1: not given
   std::string log_file;
-  int color = 0;                       // a ColorMode
+  int color = 0;  // a ColorMode
 };
 
 /// Declares what `command` takes.

@@ -41,7 +41,8 @@ Status save_folder(const std::string& folder, const Arrays& arrays) {
   for (const auto& [name, array] : arrays) {
     std::string file = name;
     std::replace(file.begin(), file.end(), '/', '.');
-    if (!used.insert(file).second) return invalid_argument(cat("--save: two outputs would be '", file, ".npy'; save to a .npz file"));
+    if (!used.insert(file).second)
+      return invalid_argument(cat("--save: two outputs would be '", file, ".npy'; save to a .npz file"));
     RETURN_IF_ERROR(write_npy((std::filesystem::path(folder) / (file + ".npy")).string(), array));
   }
   return ok_status();
@@ -51,7 +52,8 @@ Status save(const std::string& target, const Arrays& arrays) {
   if (target.ends_with(".npz")) return write_npz(target, arrays);
   if (!target.ends_with(".npy")) return save_folder(target, arrays);
   if (arrays.size() == 1) return write_npy(target, arrays[0].second);
-  return invalid_argument(cat("--save: '", target, "' holds one array, there are ", arrays.size(), "; save to a .npz file or a folder"));
+  return invalid_argument(
+      cat("--save: '", target, "' holds one array, there are ", arrays.size(), "; save to a .npz file or a folder"));
 }
 
 bool same_tensor(const std::string& a, const std::string& b) {
@@ -60,23 +62,26 @@ bool same_tensor(const std::string& a, const std::string& b) {
 }
 
 /// Each of `targets` is a file of one kind, or a folder.
-Status save_outputs(const std::vector<std::string>& targets, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
+Status save_outputs(const std::vector<std::string>& targets, const std::vector<Fetch>& fetches,
+                    const std::vector<Tensor>& outputs) {
   const Arrays arrays = distinct(fetches, outputs);
   for (const std::string& target : targets) {
-    if (Status status = save(target, arrays); !status.ok()) return status.message().starts_with("--save") ? status : status.with_context("--save");
+    if (Status status = save(target, arrays); !status.ok())
+      return status.message().starts_with("--save") ? status : status.with_context("--save");
   }
   return ok_status();
 }
 
-/// FailedPrecondition with a line per output that differs; InvalidArgument or NotFound if an expectation cannot be read or
-/// names what is not fetched.
+/// FailedPrecondition with a line per output that differs; InvalidArgument or NotFound if an expectation cannot be read
+/// or names what is not fetched.
 Status check_expectations(const std::vector<std::string>& expectations, double rtol, double atol,
                           const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
   std::string differences;
   for (const std::string& expectation : expectations) {
     auto equals = expectation.find('=');
     std::string name = expectation.substr(0, equals);
-    auto fetch = std::find_if(fetches.begin(), fetches.end(), [&](const Fetch& f) { return same_tensor(f.name, name); });
+    auto fetch =
+        std::find_if(fetches.begin(), fetches.end(), [&](const Fetch& f) { return same_tensor(f.name, name); });
     if (fetch == fetches.end()) return not_found(cat("--expect: '", name, "' is not fetched; add --fetch ", name));
     const Tensor& output = outputs[static_cast<size_t>(fetch - fetches.begin())];
     std::string value = expectation.substr(equals + 1);
@@ -84,7 +89,8 @@ Status check_expectations(const std::vector<std::string>& expectations, double r
     bool shaped = value.starts_with('@') || value.starts_with('[') || value.find('=') != std::string::npos;
     Result<Tensor> wanted = parse_feed(value, output.dtype(), shaped ? Shape::unknown() : output.shape());
     if (!wanted.ok()) return wanted.take_status().with_context(cat("--expect ", name));
-    if (Status same = compare(output, *wanted, rtol, atol); !same.ok()) append(differences, differences.empty() ? "" : "\n", name, ": ", same.message());
+    if (Status same = compare(output, *wanted, rtol, atol); !same.ok())
+      append(differences, differences.empty() ? "" : "\n", name, ": ", same.message());
   }
   return differences.empty() ? ok_status() : failed_precondition(std::move(differences));
 }
@@ -98,7 +104,8 @@ void print_outputs(const std::vector<Fetch>& fetches, const std::vector<Tensor>&
   }
 }
 
-void write_outputs(JsonWriter& json, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs, const std::function<void()>& drain) {
+void write_outputs(JsonWriter& json, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs,
+                   const std::function<void()>& drain) {
   json.key("outputs").begin_array();
   for (size_t i = 0; i < outputs.size(); ++i) write_tensor(json, full_name(fetches[i].name), outputs[i], drain);
   json.end_array();
@@ -109,16 +116,20 @@ Status check_output_flags(const std::vector<std::string>& save, const std::vecto
     const std::string ending = std::filesystem::path(target).extension().string();
     std::error_code error;
     if (target.empty()) return invalid_argument("--save: '' names no file; wanted FILE.npy, FILE.npz or a folder");
-    if (ending.empty() || ending == ".npy" || ending == ".npz" || std::filesystem::is_directory(target, error)) continue;
-    return invalid_argument(cat("--save: cannot write '", ending, "' files; wanted FILE.npy, FILE.npz or a folder ('", target, "/' is one)"));
+    if (ending.empty() || ending == ".npy" || ending == ".npz" || std::filesystem::is_directory(target, error))
+      continue;
+    return invalid_argument(cat("--save: cannot write '", ending, "' files; wanted FILE.npy, FILE.npz or a folder ('",
+                                target, "/' is one)"));
   }
   for (const std::string& expectation : expect) {
-    if (expectation.find('=') == std::string::npos) return invalid_argument(cat("--expect: '", expectation, "' has no '='; write NAME=@FILE"));
+    if (expectation.find('=') == std::string::npos)
+      return invalid_argument(cat("--expect: '", expectation, "' has no '='; write NAME=@FILE"));
   }
   return ok_status();
 }
 
-Status use_outputs(const Options& options, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs, int& code) {
+Status use_outputs(const Options& options, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs,
+                   int& code) {
   code = 1;
   RETURN_IF_ERROR(save_outputs(options.save, fetches, outputs));
   Status same = check_expectations(options.expect, options.rtol, options.atol, fetches, outputs);

@@ -17,14 +17,17 @@ namespace emplace {
 void print_outputs(const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs);
 
 /// The document's member "outputs". `drain` as in write_json_elements().
-void write_outputs(JsonWriter& json, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs, const std::function<void()>& drain);
+void write_outputs(JsonWriter& json, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs,
+                   const std::function<void()>& drain);
 
-/// Flags that no run can satisfy: --save to a name that is neither an array file nor a folder, --expect without a value.
+/// Flags that no run can satisfy: --save to a name that is neither an array file nor a folder, --expect without a
+/// value.
 Status check_output_flags(const std::vector<std::string>& save, const std::vector<std::string>& expect);
 
-/// --save: FILE.npz (all outputs by name), FILE.npy (the one output) or a folder (a .npy each), and --expect NAME=@FILE.
-/// `code` is the exit code of a failure: 7 for outputs that differ, a line each, 2 for an expectation that cannot be
-/// read, 1 for a file that cannot be written.
-Status use_outputs(const Options& options, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs, int& code);
+/// --save: FILE.npz (all outputs by name), FILE.npy (the one output) or a folder (a .npy each), and --expect
+/// NAME=@FILE. `code` is the exit code of a failure: 7 for outputs that differ, a line each, 2 for an expectation that
+/// cannot be read, 1 for a file that cannot be written.
+Status use_outputs(const Options& options, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs,
+                   int& code);
 
 }  // namespace emplace

@@ -19,7 +19,8 @@ Status check_peaks(const PlaceReport& r) {
     const Device& device = r.devices->at(d);
     const int64_t limit = promised_memory(device);
     if (!r.peak_bytes[d] || limit == 0 || *r.peak_bytes[d] <= limit) continue;
-    append(text, text.empty() ? "a run will not fit: it needs " : ", and ", size_text(*r.peak_bytes[d]), " of ", device.name, ", whose limit is ", size_text(limit));
+    append(text, text.empty() ? "a run will not fit: it needs " : ", and ", size_text(*r.peak_bytes[d]), " of ",
+           device.name, ", whose limit is ", size_text(limit));
   }
   return text.empty() ? ok_status() : resource_exhausted(std::move(text));
 }
@@ -38,7 +39,8 @@ void say_memory(const std::string& form, const DeviceSet& devices, std::vector<P
     row.pool = m.scratch;
     row.peak = m.peak();
     row.live_at_peak = std::move(m.live_at_peak);
-    if (!m.known && !form.empty()) log.warning(cat("the memory report leaves out what only a run can know the size of, on ", devices.at(d).name));
+    if (!m.known && !form.empty())
+      log.warning(cat("the memory report leaves out what only a run can know the size of, on ", devices.at(d).name));
   }
   if (planned.empty() && !form.empty()) log.warning("no memory report: the graph cannot be planned");
   if (!memory.empty()) report_memory(form, devices, memory, log);
@@ -48,7 +50,8 @@ void say_memory(const std::string& form, const DeviceSet& devices, std::vector<P
 void say_what_peaks_leave_out(const DeviceSet& devices, const std::vector<PlannedMemory>& planned, Log& log) {
   std::string names;
   for (DeviceId d = 0; d < planned.size(); ++d) {
-    if (planned[d].known && !planned[d].workspaces && planned[d].peak() > 0) append(names, names.empty() ? "" : ", ", short_device_name(devices, d));
+    if (planned[d].known && !planned[d].workspaces && planned[d].peak() > 0)
+      append(names, names.empty() ? "" : ", ", short_device_name(devices, d));
   }
   if (!names.empty()) log.info(cat("the peak of ", names, " is without what kernels take there for their work"));
 }
@@ -83,7 +86,8 @@ int place_graph(const Options& options, const std::string& path, Log& log) {
   report.place_ms = p.timings().place_ms;
   // A gate that fails leaves a placement to show.
   if (!status.ok() && options.format != "json" && !p.copies()) return code;
-  const bool only_log = status.ok() && options.pipeline.placing.log_device_placement == "stdout" && options.format == "text";
+  const bool only_log =
+      status.ok() && options.pipeline.placing.log_device_placement == "stdout" && options.format == "text";
   if (!only_log) {
     Result<std::string> document = place_document(report, options.format);
     if (!document.ok()) return usage(log, document.status().message());
@@ -101,7 +105,8 @@ int place_graph(const Options& options, const std::string& path, Log& log) {
 }  // namespace
 
 int place_command(const Options& options, Log& log) {
-  if (options.arguments.size() > 1 && !options.pipeline.placing.placement_out.empty()) return usage(log, "--placement-out takes one graph");
+  if (options.arguments.size() > 1 && !options.pipeline.placing.placement_out.empty())
+    return usage(log, "--placement-out takes one graph");
   return for_each_graph(options, log, [&](const std::string& path) { return place_graph(options, path, log); });
 }
 

@@ -101,7 +101,8 @@ void hint_at_feeds(const Pipeline& p, Log& log) {
     for (int d = 0; shape.rank_known() && d < shape.rank(); ++d) append(dims, shape.dim(d) < 0 ? 1 : shape.dim(d), "x");
     append(flags, " --feed ", g.name(unfed[i]), "=", dims, dtype_name(g.output_type({unfed[i], 0})), "=VALUES");
   }
-  if (!flags.empty()) log.problem(cat("  hint:", flags, unfed.size() > kShown ? " ..." : "", " (or @FILE, zeros, random:SEED)"));
+  if (!flags.empty())
+    log.problem(cat("  hint:", flags, unfed.size() > kShown ? " ..." : "", " (or @FILE, zeros, random:SEED)"));
 }
 
 int run_graph(const Options& options, const std::string& path, Log& log) {
@@ -133,10 +134,12 @@ int run_command(const Options& options, Log& log) {
     if (!options.pipeline.run.trace.empty()) return usage(log, "--trace takes one graph");
     if (!options.pipeline.placing.placement_out.empty()) return usage(log, "--placement-out takes one graph");
     for (const std::string& target : options.save) {
-      if (target.ends_with(".npz") || target.ends_with(".npy")) return usage(log, cat("--save ", target, " takes one graph; a folder takes several"));
+      if (target.ends_with(".npz") || target.ends_with(".npy"))
+        return usage(log, cat("--save ", target, " takes one graph; a folder takes several"));
     }
   }
-  if (Status status = check_output_flags(options.save, options.expect); !status.ok()) return usage(log, status.message());
+  if (Status status = check_output_flags(options.save, options.expect); !status.ok())
+    return usage(log, status.message());
   return for_each_graph(options, log, [&](const std::string& path) { return run_graph(options, path, log); });
 }
 

@@ -5,7 +5,8 @@
 
 namespace emplace {
 
-/// Installs the handlers; SIGPIPE and SIGXFSZ become failed writes. A second SIGINT or SIGTERM ends the process at once.
+/// Installs the handlers; SIGPIPE and SIGXFSZ become failed writes. A second SIGINT or SIGTERM ends the process at
+/// once.
 void catch_signals();
 /// Set by the first signal.
 const std::atomic<bool>& stop_flag();

@@ -38,7 +38,8 @@ class StepWatch final : public TrainListener {
   StepWatch(Pipeline& pipeline, double timeout_s) : pipeline_(pipeline), timeout_s_(timeout_s) {}
   Status step(const StepRecord& record) override {
     pipeline_.begin_step(record.step + 1);
-    if (timeout_s_ == 0 || std::chrono::steady_clock::now() - start_ < std::chrono::duration<double>(timeout_s_)) return ok_status();
+    if (timeout_s_ == 0 || std::chrono::steady_clock::now() - start_ < std::chrono::duration<double>(timeout_s_))
+      return ok_status();
     return {Code::kDeadlineExceeded, cat("timed out after ", timeout_s_, " s and ", record.step, " steps")};
   }
 
@@ -55,12 +56,15 @@ class TrainCommand {
 
   int run() {
     pipeline_.must_run = true;
-    pipeline_.on_validated = [this](GraphFile& file, Problems& problems, RunRequest& request) { return set_up(file, problems, request); };
+    pipeline_.on_validated = [this](GraphFile& file, Problems& problems, RunRequest& request) {
+      return set_up(file, problems, request);
+    };
     printer_.begin();
     const bool dry = options_.train.dry_run;
     Status status = pipeline_.run(dry ? Stage::kPartition : Stage::kPlan);
     int code = status.ok() ? 0 : report(status);
-    if (status.ok() && dry) log_.info(placement_summary(pipeline_.devices(), *pipeline_.placement(), *pipeline_.copies()));
+    if (status.ok() && dry)
+      log_.info(placement_summary(pipeline_.devices(), *pipeline_.placement(), *pipeline_.copies()));
     if (status.ok() && !dry) {
       status = train();
       code = status.ok() ? 0 : report_training(status);
@@ -85,7 +89,8 @@ class TrainCommand {
     if (given.contains("seed")) flags.seed = options_.pipeline.run.seed;
     read_train_keys(file, options_.pipeline.load, request_, data_request_, problems);
     if (!problems.empty()) return ok_status();
-    if (Status status = apply_train_flags(flags, request_, data_request_); !status.ok()) return usage_error(std::move(status));
+    if (Status status = apply_train_flags(flags, request_, data_request_); !status.ok())
+      return usage_error(std::move(status));
     check_train_request(file, request_, problems);
     if (!problems.empty()) return ok_status();
     RETURN_IF_ERROR(find_replicas(file.graph));
@@ -103,18 +108,25 @@ class TrainCommand {
     request_.replication = options_.train.replication;
     if (Status status = check_replication(request_.replication); !status.ok()) return usage_error(std::move(status));
     if (request_.replication.strategy == Strategy::kNone) return ok_status();
-    if (!request_.colocate_gradients) return usage_error(invalid_argument("--no-colocate-gradients: the gradients of a replica belong on its device; leave out --strategy"));
+    if (!request_.colocate_gradients)
+      return usage_error(invalid_argument(
+          "--no-colocate-gradients: the gradients of a replica belong on its device; leave out --strategy"));
     const RunOptions& run = options_.pipeline.run;
     const bool watched = !run.check_numerics.empty() || !run.trace.empty() || options_.pipeline.placing.log_eagerly;
     if (watched && request_.replication.strategy == Strategy::kPsAsync) {
-      return usage_error(invalid_argument("--check-numerics, --trace and --log-style eager watch one node at a time; the towers of ps-async run beside each other"));
+      return usage_error(
+          invalid_argument("--check-numerics, --trace and --log-style eager watch one node at a time; the towers of "
+                           "ps-async run beside each other"));
     }
-    if (request_.optimizer.empty()) return usage_error(invalid_argument("--strategy: the graph brings its own update; name an optimizer"));
+    if (request_.optimizer.empty())
+      return usage_error(invalid_argument("--strategy: the graph brings its own update; name an optimizer"));
     std::vector<std::string> warnings, notes;
-    Result<DeviceSet> devices = make_device_set(pipeline_.options().devices, [](const char* name) -> const char* { return std::getenv(name); }, warnings);
+    Result<DeviceSet> devices = make_device_set(
+        pipeline_.options().devices, [](const char* name) -> const char* { return std::getenv(name); }, warnings);
     if (!devices.ok()) return usage_error(devices.take_status());
     const bool soft = pipeline_.options().placing.allow_soft_placement;
-    if (Status status = resolve_replication(*devices, soft, request_.replication, notes); !status.ok()) return usage_error(std::move(status));
+    if (Status status = resolve_replication(*devices, soft, request_.replication, notes); !status.ok())
+      return usage_error(std::move(status));
     avoid_collectives(graph, request_.replication, notes);
     for (const std::string& note : notes) log_.warning(note);
     return ok_status();
@@ -151,14 +163,17 @@ class TrainCommand {
   }
 
   void check_batch(const Dataset& data, bool train, DataProblems& found) {
-    int64_t batch = request_.batch > 0 ? std::min(request_.batch, data.rows()) : data.rows(), fixed = data.fixed_batch();
+    int64_t batch = request_.batch > 0 ? std::min(request_.batch, data.rows()) : data.rows(),
+            fixed = data.fixed_batch();
     if (train && request_.drop_remainder && request_.batch > data.rows()) {
-      found.graph.add(kNoPosition, cat("a batch of ", request_.batch, " without remainder of ", data.rows(), " samples: no step is left"));
+      found.graph.add(kNoPosition, cat("a batch of ", request_.batch, " without remainder of ", data.rows(),
+                                       " samples: no step is left"));
     }
     bool rest = data.rows() % batch != 0 && !(train && request_.drop_remainder);
     if (fixed == 0 || (batch == fixed && !rest)) return;
-    found.graph.add(kNoPosition, cat("a placeholder takes batches of ", fixed, " samples only; found batches of ", batch,
-                                     rest ? cat(" and a rest of ", data.rows() % batch) : ""),
+    found.graph.add(kNoPosition,
+                    cat("a placeholder takes batches of ", fixed, " samples only; found batches of ", batch,
+                        rest ? cat(" and a rest of ", data.rows() % batch) : ""),
                     rest && train ? "\"drop_remainder\": true leaves the rest out" : "");
   }
 
@@ -172,12 +187,15 @@ class TrainCommand {
     for (NodeId id : graph_.init) {
       if (std::find(request.init.begin(), request.init.end(), id) == request.init.end()) request.init.push_back(id);
     }
-    if (Status status = resolve_feeds(file, options_.pipeline.run, request); !status.ok()) return usage_error(std::move(status));
+    if (Status status = resolve_feeds(file, options_.pipeline.run, request); !status.ok())
+      return usage_error(std::move(status));
     if (train_) request.fed_anew = train_->placeholders();
     std::erase_if(request.feeds, [&](const auto& feed) {
       return std::find(request.fed_anew.begin(), request.fed_anew.end(), feed.first) != request.fed_anew.end();
     });
-    if (!train_ && request_.steps == 0) return usage_error(invalid_argument("no data: give --steps N, or say in the graph file what to train on (\"data\")"));
+    if (!train_ && request_.steps == 0)
+      return usage_error(
+          invalid_argument("no data: give --steps N, or say in the graph file what to train on (\"data\")"));
     RETURN_IF_ERROR(open_checkpoints());
     pipeline_.set_seed(request_.seed == 0 ? 1 : request_.seed);
     return ok_status();
@@ -186,8 +204,10 @@ class TrainCommand {
   /// --fetch, in the graph that trains.
   Status find_fetches(const GraphFile& file) {
     const bool wanted = !options_.pipeline.run.fetch.empty();
-    if (wanted && !graph_.towers.empty()) return usage_error(invalid_argument("--fetch: the towers of ps-async have no last step in common"));
-    if (!wanted && !(options_.save.empty() && options_.expect.empty())) return usage_error(invalid_argument("--save and --expect are about fetched tensors: give --fetch NAME, too"));
+    if (wanted && !graph_.towers.empty())
+      return usage_error(invalid_argument("--fetch: the towers of ps-async have no last step in common"));
+    if (!wanted && !(options_.save.empty() && options_.expect.empty()))
+      return usage_error(invalid_argument("--save and --expect are about fetched tensors: give --fetch NAME, too"));
     if (!wanted) return ok_status();
     Result<std::vector<Fetch>> found = resolve_fetches(file, fetch_names(file, options_.pipeline.run), {});
     if (!found.ok()) return usage_error(found.take_status());
@@ -198,7 +218,8 @@ class TrainCommand {
   Status open_checkpoints() {
     const TrainOptions& o = options_.train;
     const std::string& restore = options_.pipeline.run.restore;
-    if (o.checkpoint.empty() && (o.save_every_steps > 0 || o.save_every_s > 0)) return usage_error(invalid_argument("--save-every: give --checkpoint DIR, too"));
+    if (o.checkpoint.empty() && (o.save_every_steps > 0 || o.save_every_s > 0))
+      return usage_error(invalid_argument("--save-every: give --checkpoint DIR, too"));
     if (!o.checkpoint.empty()) {
       Result<CheckpointFolder> folder = CheckpointFolder::open(o.checkpoint, o.keep);
       if (!folder.ok()) return usage_error(folder.status().with_context("--checkpoint"));
@@ -240,8 +261,9 @@ class TrainCommand {
   Status train() {
     const TrainOptions& o = options_.train;
     bool has_test = test_ && !graph_.metrics.empty();
-    ProgressReport progress({metric_names(), request_.epochs, request_.steps, o.log_every, terminal_columns(log_), " (test)"},
-                            [this](const std::string& line) { log_.info(line); }, [this](const std::string& text) { log_.warning(text); });
+    ProgressReport progress(
+        {metric_names(), request_.epochs, request_.steps, o.log_every, terminal_columns(log_), " (test)"},
+        [this](const std::string& line) { log_.info(line); }, [this](const std::string& text) { log_.warning(text); });
     CsvLog csv;
     CurveRecorder curves(metric_names(), has_test);
     ListenerList listeners;
@@ -251,7 +273,8 @@ class TrainCommand {
     listeners.add(&watch);
     if (!o.plot.empty()) listeners.add(&curves);
     if (!o.log_csv.empty()) {
-      if (Status status = csv.open(o.log_csv, metric_names(), has_test); !status.ok()) return usage_error(status.with_context("--log-csv"));
+      if (Status status = csv.open(o.log_csv, metric_names(), has_test); !status.ok())
+        return usage_error(status.with_context("--log-csv"));
       listeners.add(&csv);
     }
     if (Status status = check_plot(); !status.ok()) return usage_error(std::move(status));
@@ -271,7 +294,8 @@ class TrainCommand {
     setup.graph_sha256 = sha256();
     TrainLoop loop(std::move(setup), listeners, stop_flag());
     RETURN_IF_ERROR(loop.prepare(*pipeline_.session()));
-    log_.info(cat(summary_line(pipeline_), train_ ? cat(" | ", train_->rows(), test_ ? cat(" + ", test_->rows()) : "", " samples") : ""));
+    log_.info(cat(summary_line(pipeline_),
+                  train_ ? cat(" | ", train_->rows(), test_ ? cat(" + ", test_->rows()) : "", " samples") : ""));
     pipeline_.begin_step(1);
     Status status = pipeline_.end_steps(loop.run(*pipeline_.session(), result_));
     progress.clear();
@@ -323,9 +347,12 @@ class TrainCommand {
     log_.error(status.message());
     if (usage_error_) return 2;
     switch (status.code()) {
-      case Code::kDataLoss: return 7;
-      case Code::kUnavailable: return 1;  // a file cannot be written
-      default: return pipeline_.exit_code(status);
+      case Code::kDataLoss:
+        return 7;
+      case Code::kUnavailable:
+        return 1;  // a file cannot be written
+      default:
+        return pipeline_.exit_code(status);
     }
   }
 
@@ -347,8 +374,10 @@ class TrainCommand {
 }  // namespace
 
 int train_command(const Options& options, Log& log) {
-  if (options.arguments.size() != 1) return usage(log, options.arguments.empty() ? "no graph file given" : "train takes one graph file");
-  if (Status status = check_output_flags(options.save, options.expect); !status.ok()) return usage(log, status.message());
+  if (options.arguments.size() != 1)
+    return usage(log, options.arguments.empty() ? "no graph file given" : "train takes one graph file");
+  if (Status status = check_output_flags(options.save, options.expect); !status.ok())
+    return usage(log, status.message());
   return TrainCommand(options, options.arguments.front(), log).run();
 }
 

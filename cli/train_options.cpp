@@ -52,33 +52,38 @@ void declare_train_options(OptionSet& set, Options& o) {
   set.list("metric", "[NAME=]TENSOR", "A metric", flags.metric);
   set.text("optimizer", "NAME", "sgd, momentum, adam, adagrad, rmsprop or adamw", flags.optimizer);
   set.text("learning-rate", "X", "A number, or a scalar tensor of the graph", flags.learning_rate);
-  set.value("clip-norm", "X", "Scale the gradients down to this norm of all together", [&flags](const std::string& text) -> Status {
-    double norm = 0;
-    RETURN_IF_ERROR(set_number(norm)(text));
-    if (!(norm > 0)) return invalid_argument(cat("'", text, "' must be greater than 0"));
-    return flags.clip_norm = norm, ok_status();
-  });
+  set.value("clip-norm", "X", "Scale the gradients down to this norm of all together",
+            [&flags](const std::string& text) -> Status {
+              double norm = 0;
+              RETURN_IF_ERROR(set_number(norm)(text));
+              if (!(norm > 0)) return invalid_argument(cat("'", text, "' must be greater than 0"));
+              return flags.clip_norm = norm, ok_status();
+            });
   set.list("data", "train=FILE", "Read this file in place of the graph file's; also test=FILE", flags.data);
   set.value("batch", "N", "Samples of a step", set_optional_integer(flags.batch, 1));
   set.value("epochs", "N", "How often to go through the data", set_optional_integer(flags.epochs, 1));
-  set.optional_value("shuffle", "true", "BOOL", "A new order of the samples in each epoch (default), or the file's: =false",
+  set.optional_value("shuffle", "true", "BOOL",
+                     "A new order of the samples in each epoch (default), or the file's: =false",
                      [&flags](const std::string& text) { return set_switch(flags.shuffle, text); });
   set.optional_value("drop-remainder", "true", "BOOL", "Leave out the last, smaller batch of an epoch",
                      [&flags](const std::string& text) { return set_switch(flags.drop_remainder, text); });
-  set.value("strategy", "NAME", "Train on several devices: mirrored, ps-sync or ps-async", [&train](const std::string& text) -> Status {
-    ASSIGN_OR_RETURN(train.replication.strategy, parse_strategy(text));
-    return ok_status();
-  });
+  set.value("strategy", "NAME", "Train on several devices: mirrored, ps-sync or ps-async",
+            [&train](const std::string& text) -> Status {
+              ASSIGN_OR_RETURN(train.replication.strategy, parse_strategy(text));
+              return ok_status();
+            });
   set.value("replicas", "LIST", "Those devices: GPU:0,GPU:1 (default: every GPU)", [&train](const std::string& text) {
     train.replication.replicas = split_list(text);
     return ok_status();
   });
   set.text("ps", "DEVICE", "Where ps-sync and ps-async keep variables (default CPU:0)", train.replication.ps);
-  set.value("max-staleness", "N", "ps-async: updates by others that a step may miss", set_integer(train.replication.max_staleness, 0));
+  set.value("max-staleness", "N", "ps-async: updates by others that a step may miss",
+            set_integer(train.replication.max_staleness, 0));
   set.text("graph-out", "FILE", "Write the graph that trains: gradients, updates and replicas in it", train.graph_out);
   set.flag("dry-run", "Stop before the first step", train.dry_run);
   set.text("checkpoint", "DIR", "Save variables and position there, at least at the end", train.checkpoint);
-  set.value("save-every", "N|60s", "Save every N steps, or after so much time", [&train](const std::string& text) { return set_save_every(train, text); });
+  set.value("save-every", "N|60s", "Save every N steps, or after so much time",
+            [&train](const std::string& text) { return set_save_every(train, text); });
   set.value("keep", "N", "Checkpoints to keep (default 5; 0: all)", set_integer(train.keep, 0));
   set.value("log-every", "N", "A line every N steps (default: one per epoch)", set_integer(train.log_every, 1));
   set.text("log-csv", "FILE", "Loss and metrics of every step as CSV", train.log_csv);

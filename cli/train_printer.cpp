@@ -40,7 +40,8 @@ void write_metrics(JsonWriter& json, const Pipeline& p, const std::vector<double
 
 void TrainPrinter::begin() {
   if (format_ != "jsonl") return;
-  record([&](JsonWriter& json) { json.member("event", "begin").member("schema_version", 1).member("file", p_.path()); });
+  record(
+      [&](JsonWriter& json) { json.member("event", "begin").member("schema_version", 1).member("file", p_.path()); });
 }
 
 Status TrainPrinter::step(const StepRecord& r) {
@@ -61,7 +62,8 @@ Status TrainPrinter::epoch(const EpochRecord& r) {
   return ok_status();
 }
 
-void TrainPrinter::end(const Status& status, int code, const std::vector<std::string>& metrics, const std::vector<Fetch>& fetches, const TrainResult& result) {
+void TrainPrinter::end(const Status& status, int code, const std::vector<std::string>& metrics,
+                       const std::vector<Fetch>& fetches, const TrainResult& result) {
   if (format_ == "text") {
     if (result.steps > 0) print_text(metrics, result);
     print_outputs(fetches, result.outputs);
@@ -97,10 +99,12 @@ void TrainPrinter::end(const Status& status, int code, const std::vector<std::st
 }
 
 void TrainPrinter::print_text(const std::vector<std::string>& metrics, const TrainResult& r) {
-  std::string line = cat("trained ", counted(r.epochs, "epoch"), ", ", counted(r.steps, "step"), " in ", time_text(r.total_s), ": loss ", short_number(r.loss));
+  std::string line = cat("trained ", counted(r.epochs, "epoch"), ", ", counted(r.steps, "step"), " in ",
+                         time_text(r.total_s), ": loss ", short_number(r.loss));
   for (size_t i = 0; i < r.metrics.size(); ++i) append(line, ", ", metrics[i], " ", short_number(r.metrics[i]));
   if (!r.metrics.empty()) line += r.has_test ? " (test)" : " (last batch)";
-  print(cat(line, " | compute ", time_text(r.compute_s), ", copies ", time_text(r.copy_s), ", waiting for data ", time_text(r.waiting_s), "\n"));
+  print(cat(line, " | compute ", time_text(r.compute_s), ", copies ", time_text(r.copy_s), ", waiting for data ",
+            time_text(r.waiting_s), "\n"));
 }
 
 }  // namespace emplace

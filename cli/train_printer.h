@@ -17,7 +17,8 @@ class TrainPrinter final : public TrainListener {
   void begin();
   Status step(const StepRecord& record) override;
   Status epoch(const EpochRecord& record) override;
-  void end(const Status& status, int code, const std::vector<std::string>& metrics, const std::vector<Fetch>& fetches, const TrainResult& result);
+  void end(const Status& status, int code, const std::vector<std::string>& metrics, const std::vector<Fetch>& fetches,
+           const TrainResult& result);
 
  private:
   void print_text(const std::vector<std::string>& metrics, const TrainResult& result);

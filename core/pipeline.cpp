@@ -43,10 +43,14 @@ std::optional<Stage> parse_stage(std::string_view name) {
 int exit_code(Stage stage, const Status& status) {
   if (status.ok()) return 0;
   switch (status.code()) {
-    case Code::kResourceExhausted: return stage < Stage::kPlace ? 3 : 6;
-    case Code::kUnavailable: return 5;
-    case Code::kDeadlineExceeded: return 8;
-    default: break;
+    case Code::kResourceExhausted:
+      return stage < Stage::kPlace ? 3 : 6;
+    case Code::kUnavailable:
+      return 5;
+    case Code::kDeadlineExceeded:
+      return 8;
+    default:
+      break;
   }
   if (stage <= Stage::kValidate) return 3;
   if (stage <= Stage::kPartition) return 4;
@@ -68,9 +72,9 @@ Status Pipeline::run(Stage last) {
     Status (Pipeline::*run)();
   };
   static constexpr Row kStages[] = {
-      {Stage::kLoad, &Pipeline::load_file},        {Stage::kValidate, &Pipeline::validate_file},
-      {Stage::kPlace, &Pipeline::place_nodes},     {Stage::kPartition, &Pipeline::find_copies},
-      {Stage::kPlan, &Pipeline::plan_run},         {Stage::kExecute, &Pipeline::execute},
+      {Stage::kLoad, &Pipeline::load_file},    {Stage::kValidate, &Pipeline::validate_file},
+      {Stage::kPlace, &Pipeline::place_nodes}, {Stage::kPartition, &Pipeline::find_copies},
+      {Stage::kPlan, &Pipeline::plan_run},     {Stage::kExecute, &Pipeline::execute},
   };
   for (const Row& row : kStages) {
     stage_ = row.stage;
@@ -88,11 +92,18 @@ void Pipeline::count_time(double seconds) {
   if (log_.shows(LogLevel::kDebug)) log_.debug(cat(stage_name(stage_), ": ", time_text(seconds)));
   switch (stage_) {
     case Stage::kLoad:
-    case Stage::kValidate: timings_.load_ms += seconds * 1e3; break;
-    case Stage::kPlace: timings_.place_ms += seconds * 1e3; break;
+    case Stage::kValidate:
+      timings_.load_ms += seconds * 1e3;
+      break;
+    case Stage::kPlace:
+      timings_.place_ms += seconds * 1e3;
+      break;
     case Stage::kPartition:
-    case Stage::kPlan: timings_.plan_ms += seconds * 1e3; break;
-    case Stage::kExecute: break;  // counted step by step
+    case Stage::kPlan:
+      timings_.plan_ms += seconds * 1e3;
+      break;
+    case Stage::kExecute:
+      break;  // counted step by step
   }
 }
 
@@ -110,7 +121,8 @@ Status Pipeline::load_file() {
     return near.empty() ? opened.take_status() : not_found(cat(opened.status().message(), "; ", near));
   }
   source_ = opened.take();
-  if (const size_t size = source_->text().size(); size >= kLargeFile) reserve_heap(std::min(size * kHeapPerByte, kMostHeap));
+  if (const size_t size = source_->text().size(); size >= kLargeFile)
+    reserve_heap(std::min(size * kHeapPerByte, kMostHeap));
   file_ = load(source_, options_.load, problems_);
   if (on_checked && !problems_.empty()) {
     const std::unique_ptr<GraphFile> rest = check_sound_part(*file_, options_.load, problems_);
@@ -157,7 +169,8 @@ Status Pipeline::check_file() {
   }
   check_request_names(*file_, nullptr, problems_);
   if (!problems_.empty()) return ok_status();
-  gradients_ = add_fetched_gradients(*file_, fetch_names(*file_, options_.run), options_.run.colocate_gradients, problems_, contradictions);
+  gradients_ = add_fetched_gradients(*file_, fetch_names(*file_, options_.run), options_.run.colocate_gradients,
+                                     problems_, contradictions);
   return ok_status();
 }
 
@@ -169,7 +182,8 @@ Status Pipeline::place_nodes() {
   }
   devices_ = devices.take();
   if (must_run && !devices_.runnable) {
-    return usage_error(invalid_argument("described devices can be planned for, not run on; use --simulate-gpus to run"));
+    return usage_error(
+        invalid_argument("described devices can be planned for, not run on; use --simulate-gpus to run"));
   }
 
   place_options_.allow_soft_placement = o.allow_soft_placement;
@@ -179,7 +193,8 @@ Status Pipeline::place_nodes() {
   if (must_run && !nodes_without_available_kernel(*file_).empty()) place_options_.available_kernels_only = false;
   isolate_calls(*file_->ops, file_->graph);
   std::vector<std::string> warnings;
-  if (Status status = resolve_requests(file_->graph, o.rules, place_options_, warnings); !status.ok()) return usage_error(std::move(status));
+  if (Status status = resolve_requests(file_->graph, o.rules, place_options_, warnings); !status.ok())
+    return usage_error(std::move(status));
   for (const std::string& warning : warnings) log_.warning(warning);
   if (!o.placement_in.empty()) {
     Result<std::vector<std::pair<NodeId, std::string>>> saved = read_placement(file_->graph, o.placement_in);
@@ -214,7 +229,8 @@ Status Pipeline::written(Status status, std::string_view option) {
 
 /// The session's lines, unless ops will start and the eager ones take their place.
 Status Pipeline::log_placement(const std::string& text) {
-  bool wanted = !options_.placing.log_device_placement.empty() && !(options_.placing.log_eagerly && last_ > Stage::kPartition);
+  bool wanted =
+      !options_.placing.log_device_placement.empty() && !(options_.placing.log_eagerly && last_ > Stage::kPartition);
   return wanted ? write_log_lines(text) : ok_status();
 }
 
@@ -235,7 +251,8 @@ Status Pipeline::find_copies() {
   if (gates.code() == Code::kInvalidArgument) return usage_error(std::move(gates));
   RETURN_IF_ERROR(std::move(gates));
   if (o.placement_out.empty()) return ok_status();
-  return written(write_text_file(o.placement_out, save_placement(file_->graph, devices_, *placement_)), "--placement-out");
+  return written(write_text_file(o.placement_out, save_placement(file_->graph, devices_, *placement_)),
+                 "--placement-out");
 }
 
 Result<std::vector<PlannedMemory>> Pipeline::planned_memory() {
@@ -260,11 +277,13 @@ Result<std::vector<PlannedMemory>> Pipeline::planned_memory() {
 StepObserver* Pipeline::make_observer() {
   const Graph& g = file_->graph;
   if (options_.placing.log_eagerly) {
-    eager_log_ = std::make_unique<EagerLog>(g, devices_, [this](const std::string& line) { static_cast<void>(write_log_lines(line + "\n")); });
+    eager_log_ = std::make_unique<EagerLog>(
+        g, devices_, [this](const std::string& line) { static_cast<void>(write_log_lines(line + "\n")); });
     observers_.add(eager_log_.get());
   }
   if (const std::string& mode = options_.run.check_numerics; !mode.empty()) {
-    numerics_ = std::make_unique<NumericsCheck>(g, devices_, mode == "stop", [this](const std::string& text) { log_.error(text); });
+    numerics_ = std::make_unique<NumericsCheck>(g, devices_, mode == "stop",
+                                                [this](const std::string& text) { log_.error(text); });
     observers_.add(numerics_.get());
   }
   if (!options_.run.trace.empty()) {
@@ -295,8 +314,13 @@ Status Pipeline::plan_run() {
   session.stop = stop;
   session.observer = make_observer();
   constexpr int64_t kStepsOfTraining = 1000;
-  session.gpu = {static_cast<GpuExec>(o.gpu_exec), o.deterministic, o.tf32, o.sync_every_node, log_.shows(LogLevel::kDebug),
-                 static_cast<GpuFuse>(o.gpu_fuse), on_validated ? kStepsOfTraining : o.warmup + o.steps};
+  session.gpu = {static_cast<GpuExec>(o.gpu_exec),
+                 o.deterministic,
+                 o.tf32,
+                 o.sync_every_node,
+                 log_.shows(LogLevel::kDebug),
+                 static_cast<GpuFuse>(o.gpu_fuse),
+                 on_validated ? kStepsOfTraining : o.warmup + o.steps};
   ASSIGN_OR_RETURN(session_, Session::create(*file_, devices_, *placement_, std::move(session)));
   return ok_status();
 }

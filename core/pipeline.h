@@ -38,7 +38,8 @@ struct Timings {
 class Pipeline {
  public:
   /// `path` "-": standard input. `log` must outlive the pipeline.
-  Pipeline(PipelineOptions options, std::string path, Log& log) : options_(std::move(options)), path_(std::move(path)), log_(log) {}
+  Pipeline(PipelineOptions options, std::string path, Log& log)
+      : options_(std::move(options)), path_(std::move(path)), log_(log) {}
 
   /// Runs the stages from the first up to and including `last`. On an error, stage() tells which one failed.
   Status run(Stage last);
@@ -63,7 +64,7 @@ class Pipeline {
 
   // What the stages made; in this order, as far as they came.
   const std::string& path() const { return path_; }
-  const PipelineOptions& options() const { return options_; }  // with the file's config, after validate
+  const PipelineOptions& options() const { return options_; }              // with the file's config, after validate
   const std::shared_ptr<const Source>& source() const { return source_; }  // null: could not be read
   const Problems& problems() const { return problems_; }
   const GraphFile* file() const { return file_.get(); }
@@ -71,7 +72,7 @@ class Pipeline {
   const PlaceOptions& place_options() const { return place_options_; }
   const Placement* placement() const { return placement_ ? &*placement_ : nullptr; }
   const std::vector<std::string>& offenders() const { return offenders_; }  // when place failed
-  bool soft_placement_helps() const { return soft_placement_helps_; }       // when place failed: with it, it would not have
+  bool soft_placement_helps() const { return soft_placement_helps_; }  // when place failed: with it, it would not have
   const CopyPlan* copies() const { return copies_ ? &*copies_ : nullptr; }
   const RunRequest& request() const { return request_; }
   /// What a run would take of each device's memory, by DeviceId; empty if the graph cannot be
@@ -83,7 +84,7 @@ class Pipeline {
   /// which writes the trace and makes what --check-numerics=report found the status. `ran`: of the steps.
   void begin_step(int64_t step);
   Status end_steps(Status ran);
-  void set_seed(int64_t seed) { options_.run.seed = seed; }  // before plan
+  void set_seed(int64_t seed) { options_.run.seed = seed; }        // before plan
   const std::vector<Tensor>& outputs() const { return outputs_; }  // of the last step, in fetch order
   const Timings& timings() const { return timings_; }
 
@@ -112,7 +113,7 @@ class Pipeline {
   Log& log_;
   Stage last_ = Stage::kExecute;
   Stage stage_ = Stage::kLoad;
-  bool usage_error_ = false;  // what failed was an option
+  bool usage_error_ = false;   // what failed was an option
   bool write_failed_ = false;  // or a file that an option names took no more
   std::shared_ptr<const Source> source_;
   Problems problems_;

@@ -30,8 +30,9 @@ std::string nodes_text(const Graph& g) {
 std::string copies_text(const Pipeline& p) {
   std::string out;
   for (const Copy& copy : p.copies()->copies) {
-    append(out, copy.control ? "^" : "", endpoint_text(p.file()->graph, copy.tensor), ": ", p.devices().at(copy.from).name,
-           " -> ", p.devices().at(copy.to).name, copy.received_in == MemoryKind::kHost ? " (host memory)" : "",
+    append(out, copy.control ? "^" : "", endpoint_text(p.file()->graph, copy.tensor), ": ",
+           p.devices().at(copy.from).name, " -> ", p.devices().at(copy.to).name,
+           copy.received_in == MemoryKind::kHost ? " (host memory)" : "",
            copy.bytes ? cat(", ", size_text(*copy.bytes)) : "", "\n");
   }
   return out.empty() ? "no copies\n" : out;
@@ -41,8 +42,10 @@ std::string copies_text(const Pipeline& p) {
 
 std::string dump_text(const Pipeline& p) {
   switch (p.stage()) {
-    case Stage::kLoad: return nodes_text(p.file()->graph);
-    case Stage::kValidate: return dump_typed_graph(p.file()->graph);
+    case Stage::kLoad:
+      return nodes_text(p.file()->graph);
+    case Stage::kValidate:
+      return dump_typed_graph(p.file()->graph);
     case Stage::kPlace: {
       CopyPlan none;
       PlaceReport report;
@@ -53,9 +56,11 @@ std::string dump_text(const Pipeline& p) {
       report.copies = &none;
       return place_table(report);
     }
-    case Stage::kPartition: return copies_text(p);
+    case Stage::kPartition:
+      return copies_text(p);
     case Stage::kPlan:
-    case Stage::kExecute: return memory_table(p.devices(), p.session()->memory());
+    case Stage::kExecute:
+      return memory_table(p.devices(), p.session()->memory());
   }
   return {};
 }

@@ -41,7 +41,8 @@ std::vector<std::string> apply_file_config(const FileConfig& config, PipelineOpt
   overlay.take("allow-growth", config.allow_growth, options.devices.allow_growth);
   overlay.take("visible-devices", config.visible_device_list, options.devices.visible_device_list);
   std::vector<DeviceOptions::VirtualDevices> virtual_devices;
-  for (const auto& v : config.virtual_devices) virtual_devices.push_back({v.memory_limit_mb, v.priority, v.device_ordinal});
+  for (const auto& v : config.virtual_devices)
+    virtual_devices.push_back({v.memory_limit_mb, v.priority, v.device_ordinal});
   overlay.take("logical-gpus", unless_empty(virtual_devices), options.devices.virtual_devices);
   overlay.take("logical-gpus", config.num_virtual_devices_per_gpu, options.devices.virtual_devices_per_gpu);
   return taken;

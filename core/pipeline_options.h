@@ -26,7 +26,7 @@ struct PlacingOptions {
 
 struct RunOptions {
   std::vector<std::string> fetch, target;
-  std::vector<std::string> feed;  // NAME=SPEC
+  std::vector<std::string> feed;   // NAME=SPEC
   bool colocate_gradients = true;  // of "gradients(LOSS,X)" with their forward nodes
   int64_t steps = 1, warmup = 0;
   int64_t seed = 0;
@@ -36,9 +36,9 @@ struct RunOptions {
   std::string trace;           // a file for the trace, or ""
   int64_t inter_op_threads = 0, intra_op_threads = 0;
   std::string restore;  // a checkpoint: its file or folder; empty: none
-  int gpu_exec = 0;              // a GpuExec
-  int gpu_fuse = 0;              // a GpuFuse
-  bool tf32 = false;             // --matmul-precision
+  int gpu_exec = 0;     // a GpuExec
+  int gpu_fuse = 0;     // a GpuFuse
+  bool tf32 = false;    // --matmul-precision
   bool sync_every_node = false;
 };
 

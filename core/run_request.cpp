@@ -50,7 +50,8 @@ std::vector<Fetch> default_fetches(const Graph& g, const std::vector<NodeId>& in
   Consumers consumers(g);
   std::vector<NodeId> order(g.num_nodes());
   for (NodeId id = 0; id < g.num_nodes(); ++id) order[id] = id;
-  std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return g.node(a).position < g.node(b).position; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](NodeId a, NodeId b) { return g.node(a).position < g.node(b).position; });
   std::vector<Fetch> fetches;
   std::vector<char> consumed;
   for (NodeId id : order) {
@@ -76,7 +77,9 @@ const std::string& tensor_name(const GraphFile& file, const std::string& name) {
 
 /// How often a text holds this name, whole.
 int count_name(std::string_view text, std::string_view name) {
-  const auto continues = [&](size_t at) { return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_'); };
+  const auto continues = [&](size_t at) {
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_');
+  };
   int count = 0;
   for (size_t at = 0; !name.empty() && (at = text.find(name, at)) != std::string_view::npos; at += name.size()) {
     count += !(at > 0 && continues(at - 1)) && !continues(at + name.size());
@@ -84,8 +87,8 @@ int count_name(std::string_view text, std::string_view name) {
   return count;
 }
 
-/// May there be a node of that name in what could not be read? One of a variable in short form has its name before a '/'; one
-/// that is no node here may be spelled there.
+/// May there be a node of that name in what could not be read? One of a variable in short form has its name before a
+/// '/'; one that is no node here may be spelled there.
 bool may_stand_in(const Graph& unsound, const Graph& sound, std::string_view name) {
   const bool begins = std::any_of(unsound.nodes_.begin(), unsound.nodes_.end(), [&](const Node& node) {
     return name.starts_with(node.name) && (name.size() == node.name.size() || name[node.name.size()] == '/');
@@ -102,7 +105,8 @@ bool is_tensor(const Graph& g, const Graph* unsound, std::string_view name, Name
   return find_tensor(g, name, error).node != kNoNode;
 }
 
-/// Of a resource variable, what reads its value; any other tensor is itself. A variable that nobody reads stays a handle.
+/// Of a resource variable, what reads its value; any other tensor is itself. A variable that nobody reads stays a
+/// handle.
 Endpoint value_of_variable(const GraphFile& file, Endpoint tensor) {
   const Graph& g = file.graph;
   if (g.output_type(tensor) != DType::kResource) return tensor;
@@ -160,7 +164,8 @@ class Unrunnable {
   void report(const Graph& g, Problems& problems) const {
     for (const auto& [what, nodes] : nodes_) {
       std::string others = nodes.second > 1 ? cat(" (and ", nodes.second - 1, " more)") : "";
-      problems.add(g.node(nodes.first).position, cat("emplace cannot run ", what, ", of node '", g.name(nodes.first), "'", others),
+      problems.add(g.node(nodes.first).position,
+                   cat("emplace cannot run ", what, ", of node '", g.name(nodes.first), "'", others),
                    "'emplace ops' lists what it runs; 'emplace place' needs no kernels", Code::kUnimplemented);
     }
   }
@@ -202,7 +207,8 @@ Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunReques
     std::string name = feed.substr(0, equals);
     Endpoint tensor = find_fed_tensor(g, tensor_name(file, name), error);
     if (tensor.node == kNoNode) return flag_error("feed", error);
-    Result<Tensor> value = parse_feed(feed.substr(equals + 1), base_type(g.output_type(tensor)), g.output_shape(tensor));
+    Result<Tensor> value =
+        parse_feed(feed.substr(equals + 1), base_type(g.output_type(tensor)), g.output_shape(tensor));
     if (!value.ok()) return value.take_status().with_context(cat("--feed ", name));
     RETURN_IF_ERROR(check_feed(g, name, tensor, *value).with_context("--feed"));
     put(tensor, value.take());
@@ -215,8 +221,9 @@ void check_request_names(const GraphFile& file, const Graph* unsound, Problems& 
   NameError error;
   for (const NamedRef& ref : file.fetch) {
     auto gradient = parse_gradient_name(ref.name);
-    const bool known = gradient ? is_tensor(g, unsound, gradient->loss, error) && is_tensor(g, unsound, gradient->x, error)
-                                : is_tensor(g, unsound, tensor_name(file, ref.name), error);
+    const bool known = gradient
+                           ? is_tensor(g, unsound, gradient->loss, error) && is_tensor(g, unsound, gradient->x, error)
+                           : is_tensor(g, unsound, tensor_name(file, ref.name), error);
     if (!known) problems.add(ref.position, cat("fetch: ", error.message), error.hint);
   }
   for (const auto* list : {&file.target, &file.init}) {
@@ -248,17 +255,20 @@ std::vector<NamedRef> fetch_names(const GraphFile& file, const RunOptions& optio
   return names;
 }
 
-Result<std::vector<Fetch>> resolve_fetches(const GraphFile& file, const std::vector<NamedRef>& names, const NamedTensors& gradients) {
+Result<std::vector<Fetch>> resolve_fetches(const GraphFile& file, const std::vector<NamedRef>& names,
+                                           const NamedTensors& gradients) {
   const Graph& g = file.graph;
   std::vector<Fetch> fetches;
   for (const NamedRef& ref : names) {
     NameError error;
     auto gradient = gradients.find(ref.name);
-    Endpoint tensor = gradient != gradients.end() ? gradient->second : find_tensor(g, tensor_name(file, ref.name), error);
+    Endpoint tensor =
+        gradient != gradients.end() ? gradient->second : find_tensor(g, tensor_name(file, ref.name), error);
     if (tensor.node == kNoNode) return flag_error("fetch", error);
     tensor = value_of_variable(file, tensor);
     if (!printable(g.output_type(tensor))) {
-      return invalid_argument(cat("'", ref.name, "' is a ", dtype_tf_name(g.output_type(tensor)), " handle, which cannot be fetched"));
+      return invalid_argument(
+          cat("'", ref.name, "' is a ", dtype_tf_name(g.output_type(tensor)), " handle, which cannot be fetched"));
     }
     fetches.push_back({ref.name, tensor});
   }
@@ -285,7 +295,9 @@ Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& opti
   }
   if (request.fetches.empty() && request.targets.empty()) {
     return invalid_argument(cat("Must specify at least one target to fetch or execute.",
-                                g.num_nodes() == 0 ? " The graph has no node." : " No node has an output to print; name one to run: --target NODE"));
+                                g.num_nodes() == 0
+                                    ? " The graph has no node."
+                                    : " No node has an output to print; name one to run: --target NODE"));
   }
   RETURN_IF_ERROR(resolve_feeds(file, options, request));
   return request;

@@ -27,8 +27,9 @@ struct RunRequest {
 };
 
 /// The names in the file's `fetch`, `target`, `init` and `feed`, and the fed values: adds a problem for each that does
-/// not fit the graph. REQUIRES: a validated file. `unsound` not null: the graph has problems, so that outputs and types are not
-/// all known, or it is the graph of a file of which `file` is only a part; then only nodes that cannot be in either are told.
+/// not fit the graph. REQUIRES: a validated file. `unsound` not null: the graph has problems, so that outputs and types
+/// are not all known, or it is the graph of a file of which `file` is only a part; then only nodes that cannot be in
+/// either are told.
 void check_request_names(const GraphFile& file, const Graph* unsound, Problems& problems);
 
 /// The fetches that count: the flags', else the file's.
@@ -39,7 +40,8 @@ std::vector<NamedRef> fetch_names(const GraphFile& file, const RunOptions& optio
 Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients);
 
 /// Those tensors. An error is a flag's.
-Result<std::vector<Fetch>> resolve_fetches(const GraphFile& file, const std::vector<NamedRef>& names, const NamedTensors& gradients);
+Result<std::vector<Fetch>> resolve_fetches(const GraphFile& file, const std::vector<NamedRef>& names,
+                                           const NamedTensors& gradients);
 
 /// The nodes that give variables their first values: the file's `init`, or what stands for it.
 std::vector<NodeId> initializers(const GraphFile& file);
@@ -53,8 +55,9 @@ std::vector<NodeId> unfed_placeholders(const GraphFile& file, const RunRequest& 
 /// Adds a problem for every op that emplace cannot run, of the nodes that `request` needs. REQUIRES: a validated file.
 void check_runnable(const GraphFile& file, const RunRequest& request, Problems& problems);
 
-/// The same for all nodes, also of a file with problems. `typed` has the types of those nodes which have one, under the same
-/// names; may be null. A node without a type counts if its op cannot be run whatever the type, and does not if nobody knows the op.
+/// The same for all nodes, also of a file with problems. `typed` has the types of those nodes which have one, under the
+/// same names; may be null. A node without a type counts if its op cannot be run whatever the type, and does not if
+/// nobody knows the op.
 void check_all_runnable(const GraphFile& file, const Graph* typed, Problems& problems);
 
 }  // namespace emplace

@@ -27,12 +27,14 @@ Status no_device(cudaError_t error) {
   (void)cudaRuntimeGetVersion(&runtime);
   if (driver == 0) return unavailable("no NVIDIA driver on this machine");
   if (error == cudaErrorInsufficientDriver) {
-    return unavailable(cat("the NVIDIA driver is too old: it runs CUDA ", version_text(driver), ", the plug-in needs ", version_text(runtime)));
+    return unavailable(cat("the NVIDIA driver is too old: it runs CUDA ", version_text(driver), ", the plug-in needs ",
+                           version_text(runtime)));
   }
   const char* mask = std::getenv("CUDA_VISIBLE_DEVICES");
   if (error == cudaErrorNoDevice && mask) {
     Result<std::vector<PhysicalGpu>> cards = nvml_cards();
-    std::string all = cards.ok() && !cards->empty() ? cat("all ", cards->size(), cards->size() == 1 ? " GPU" : " GPUs") : "every GPU";
+    std::string all =
+        cards.ok() && !cards->empty() ? cat("all ", cards->size(), cards->size() == 1 ? " GPU" : " GPUs") : "every GPU";
     return unavailable(cat("CUDA_VISIBLE_DEVICES=", mask, " hides ", all));
   }
   if (error == cudaErrorNoDevice) return unavailable("the NVIDIA driver finds no GPU");
@@ -60,9 +62,11 @@ Result<PhysicalGpu> card(int device) {
 Result<std::vector<PhysicalGpu>> CudaBackend::enumerate() {
   // So that CUDA's numbers are nvidia-smi's; whoever set it otherwise keeps it.
   setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
-  // NVML starts while the driver does, by a thread of its own if there is one to be had; where there is no driver, not at all.
+  // NVML starts while the driver does, by a thread of its own if there is one to be had; where there is no driver, not
+  // at all.
   const bool driver = access("/dev/nvidiactl", F_OK) == 0;
-  std::future<Result<std::vector<PhysicalGpu>>> by_nvml = std::async(driver ? std::launch::async | std::launch::deferred : std::launch::deferred, nvml_cards);
+  std::future<Result<std::vector<PhysicalGpu>>> by_nvml =
+      std::async(driver ? std::launch::async | std::launch::deferred : std::launch::deferred, nvml_cards);
   int count = 0;
   if (cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) return no_device(error);
   // A process that was given a MIG instance sees it as a device of its own, with the instance's memory and UUID.

@@ -49,8 +49,8 @@ struct Broadcast {
     return out;
   }
 
-  /// Makes it a plan of packs of n elements, each beginning at a multiple of n in every operand that has them side by side.
-  /// False, and nothing changes: they are not whole.
+  /// Makes it a plan of packs of n elements, each beginning at a multiple of n in every operand that has them side by
+  /// side. False, and nothing changes: they are not whole.
   bool pack(int64_t n) {
     if (n == 1 || dims == 0 || size[0] % n != 0) return false;
     for (int k = 0; k < kOperands; ++k) {

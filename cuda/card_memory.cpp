@@ -52,7 +52,8 @@ std::optional<int64_t> card_overhead(int device) {
   std::lock_guard lock(mutex);
   const Card& card = cards[device];
   Result<std::string> uuid = card_uuid(device);
-  if (Result<CardUse> use = uuid.ok() ? nvml_use(*uuid) : Result<CardUse>(uuid.status()); use.ok() && use->this_process > 0) {
+  if (Result<CardUse> use = uuid.ok() ? nvml_use(*uuid) : Result<CardUse>(uuid.status());
+      use.ok() && use->this_process > 0) {
     return std::max<int64_t>(0, use->this_process - card.pages);
   }
   size_t free = 0, total = 0;

@@ -1,4 +1,5 @@
-/// What a card holds for this process: pages of pools, and the rest (context, code, memory of libraries), which no limit bounds.
+/// What a card holds for this process: pages of pools, and the rest (context, code, memory of libraries), which no
+/// limit bounds.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ namespace emplace::cuda {
 bool begin_card(int device);
 /// Pages were mapped behind a pool's addresses, or (negative) unmapped.
 void count_pages(int device, int64_t bytes);
-/// By NVML's count for this process, else by how much less is free than before. Nothing: neither can be had. REQUIRES: the
-/// device is current.
+/// By NVML's count for this process, else by how much less is free than before. Nothing: neither can be had. REQUIRES:
+/// the device is current.
 std::optional<int64_t> card_overhead(int device);
 
 /// "GPU-0123..."

@@ -21,7 +21,8 @@ namespace {
 
 static_assert(GpuChain::kMostInputs <= kMaxChainInputs && GpuChain::kMostOps <= kMaxChainOutputs);
 
-// What must be saved for it, with some reserve: NVRTC takes 60 to 90 ms for such a text, a driver less than one for loading it.
+// What must be saved for it, with some reserve: NVRTC takes 60 to 90 ms for such a text, a driver less than one for
+// loading it.
 constexpr double kCompileNs = 100e6, kLoadNs = 1e6;
 constexpr int64_t kThreads = 256;  // of a block
 
@@ -59,7 +60,8 @@ Result<cudaKernel_t> make(const CompileRequest& request, const std::string& key,
   return kernel;
 }
 
-/// Kernels stay loaded as long as the process runs: the same chain is often in several kinds of steps, and on several GPUs.
+/// Kernels stay loaded as long as the process runs: the same chain is often in several kinds of steps, and on several
+/// GPUs.
 Result<cudaKernel_t> find_or_make(const CompileRequest& request, double saved_ns) {
   static std::mutex mutex;
   static auto* const kLoaded = new std::map<std::string, cudaKernel_t>;
@@ -83,7 +85,8 @@ class ChainKernel final : public Kernel {
     void* arguments[] = {&work};
     const int64_t per_block = kThreads * pack_;
     const dim3 grid(static_cast<unsigned>((elements_ + per_block - 1) / per_block)), block(kThreads);
-    return status_of(cudaLaunchKernel(reinterpret_cast<const void*>(kernel_), grid, block, arguments, 0, stream_of(c)), "cudaLaunchKernel");
+    return status_of(cudaLaunchKernel(reinterpret_cast<const void*>(kernel_), grid, block, arguments, 0, stream_of(c)),
+                     "cudaLaunchKernel");
   }
 
  private:
@@ -103,11 +106,13 @@ Result<std::unique_ptr<Kernel>> compile_chain(const GpuChain& chain, const Devic
   cudaDeviceProp card;
   CUDA_TRY(cudaGetDeviceProperties(&card, device.device));
   ChainSource source = chain_source(chain);
-  const CompileRequest request{std::move(source.text), chain_headers(), kChainPrelude, cat("sm_", card.major, card.minor)};
+  const CompileRequest request{std::move(source.text), chain_headers(), kChainPrelude,
+                               cat("sm_", card.major, card.minor)};
   Result<cudaKernel_t> kernel = find_or_make(request, chain.saved_ns);
   if (device.verbose) {
-    std::fprintf(stderr, "%s: %zu nodes as %s%s\n", chain.name.c_str(), chain.ops.size(), kernel.ok() ? "one kernel" : "kernels of their own: ",
-                 kernel.ok() ? "" : kernel.status().message().c_str());
+    std::fprintf(
+        stderr, "%s: %zu nodes as %s%s\n", chain.name.c_str(), chain.ops.size(),
+        kernel.ok() ? "one kernel" : "kernels of their own: ", kernel.ok() ? "" : kernel.status().message().c_str());
   }
   if (!kernel.ok()) return kernel.take_status();
   return std::unique_ptr<Kernel>(std::make_unique<ChainKernel>(*kernel, chain.elements, source.pack));

@@ -34,22 +34,38 @@ namespace emplace::cuda {
 
 std::string_view type_text(DType type) {
   switch (type) {
-    case DType::kFloat: return "float";
-    case DType::kDouble: return "double";
-    case DType::kHalf: return "half";
-    case DType::kBFloat16: return "bfloat16";
-    case DType::kInt8: return "int8_t";
-    case DType::kInt16: return "int16_t";
-    case DType::kInt32: return "int32_t";
-    case DType::kInt64: return "int64_t";
-    case DType::kUInt8: return "uint8_t";
-    case DType::kUInt16: return "uint16_t";
-    case DType::kUInt32: return "uint32_t";
-    case DType::kUInt64: return "uint64_t";
-    case DType::kBool: return "bool";
-    case DType::kComplex64: return "complex64";
-    case DType::kComplex128: return "complex128";
-    default: break;
+    case DType::kFloat:
+      return "float";
+    case DType::kDouble:
+      return "double";
+    case DType::kHalf:
+      return "half";
+    case DType::kBFloat16:
+      return "bfloat16";
+    case DType::kInt8:
+      return "int8_t";
+    case DType::kInt16:
+      return "int16_t";
+    case DType::kInt32:
+      return "int32_t";
+    case DType::kInt64:
+      return "int64_t";
+    case DType::kUInt8:
+      return "uint8_t";
+    case DType::kUInt16:
+      return "uint16_t";
+    case DType::kUInt32:
+      return "uint32_t";
+    case DType::kUInt64:
+      return "uint64_t";
+    case DType::kBool:
+      return "bool";
+    case DType::kComplex64:
+      return "complex64";
+    case DType::kComplex128:
+      return "complex128";
+    default:
+      break;
   }
   EMPLACE_ASSERT(false, "elementwise kernels are of numbers and bool");
   return {};
@@ -64,7 +80,8 @@ std::string state_text(const std::array<unsigned char, 8>& state) {
 class Writer {
  public:
   explicit Writer(const GpuChain& chain) : chain_(chain) {
-    for (const GpuChain::Op& op : chain.ops) functions_.push_back(*dynamic_cast<const ChainableKernel&>(*op.kernel).function());
+    for (const GpuChain::Op& op : chain.ops)
+      functions_.push_back(*dynamic_cast<const ChainableKernel&>(*op.kernel).function());
     input_types_.resize(chain.single.size(), DType::kInvalid);
     for (size_t k = 0; k < chain.ops.size(); ++k) {
       for (int operand : chain.ops[k].operands) {
@@ -78,8 +95,9 @@ class Writer {
     for (const FunctionText& f : functions_) widest = std::max({widest, dtype_size(f.type), dtype_size(f.result)});
     ChainSource source{kIncludes, static_cast<int>(16 / widest)};
     n_ = cat(source.pack);
-    append(source.text, "extern \"C\" __global__ void emplace_chain(ChainWork work) {\n  const int64_t first = thread_index() * ", n_,
-           ";\n  if (first >= work.elements) return;\n");
+    append(source.text,
+           "extern \"C\" __global__ void emplace_chain(ChainWork work) {\n  const int64_t first = thread_index() * ",
+           n_, ";\n  if (first >= work.elements) return;\n");
     load(source.text);
     append(source.text, "  for (int i = 0; i < ", n_, "; ++i) {\n");
     compute(source.text);
@@ -92,11 +110,13 @@ class Writer {
  private:
   void load(std::string& text) {
     for (size_t i = 0; i < chain_.single.size(); ++i) {
-      append(text, "  const auto a", i, " = ", chain_.single[i] ? "filled_pack<" : "load_pack<", type_text(input_types_[i]), ", ", n_, ">(work.in[", i,
+      append(text, "  const auto a", i, " = ", chain_.single[i] ? "filled_pack<" : "load_pack<",
+             type_text(input_types_[i]), ", ", n_, ">(work.in[", i,
              chain_.single[i] ? "]);\n" : "], work.elements, first);\n");
     }
     for (size_t k = 0; k < functions_.size(); ++k) {
-      append(text, "  const auto f", k, " = function_in<", functions_[k].name, ">(", state_text(functions_[k].state), ");\n");
+      append(text, "  const auto f", k, " = function_in<", functions_[k].name, ">(", state_text(functions_[k].state),
+             ");\n");
       if (chain_.ops[k].stored) append(text, "  Pack<", type_text(functions_[k].result), ", ", n_, "> y", k, ";\n");
     }
   }
@@ -105,9 +125,11 @@ class Writer {
   void compute(std::string& text) {
     for (size_t k = 0; k < functions_.size(); ++k) {
       const FunctionText& f = functions_[k];
-      append(text, "    const ", type_text(f.result), " v", k, " = ElementCode<", f.name, ", ", type_text(f.type), ">::of(f", k);
+      append(text, "    const ", type_text(f.result), " v", k, " = ElementCode<", f.name, ", ", type_text(f.type),
+             ">::of(f", k);
       for (int operand : chain_.ops[k].operands) {
-        const DType from = operand >= 0 ? input_types_[static_cast<size_t>(operand)] : functions_[static_cast<size_t>(~operand)].result;
+        const DType from = operand >= 0 ? input_types_[static_cast<size_t>(operand)]
+                                        : functions_[static_cast<size_t>(~operand)].result;
         const std::string value = operand >= 0 ? cat("a", operand, ".at[i]") : cat("v", ~operand);
         append(text, ", ", from == f.type ? value : cat("static_cast<", type_text(f.type), ">(", value, ")"));
       }
@@ -119,7 +141,8 @@ class Writer {
   void store(std::string& text) {
     int output = 0;
     for (size_t k = 0; k < functions_.size(); ++k) {
-      if (chain_.ops[k].stored) append(text, "  store_pack(work.out[", output++, "], work.elements, first, y", k, ");\n");
+      if (chain_.ops[k].stored)
+        append(text, "  store_pack(work.out[", output++, "], work.elements, first, y", k, ");\n");
     }
   }
 

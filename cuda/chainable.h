@@ -18,8 +18,8 @@ struct FunctionText {
 
 class ChainableKernel : public Kernel {
  public:
-  /// Nothing: for the shapes that it was prepared for it can be none. (A chain sees to it itself that operands have the result's
-  /// elements, or one.)
+  /// Nothing: for the shapes that it was prepared for it can be none. (A chain sees to it itself that operands have the
+  /// result's elements, or one.)
   virtual std::optional<FunctionText> function() const = 0;
 };
 

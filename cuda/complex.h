@@ -19,7 +19,9 @@ struct alignas(2 * sizeof(T)) Complex {
   EMPLACE_HD Complex operator-() const { return {-re, -im}; }
   EMPLACE_HD friend Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
   EMPLACE_HD friend Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
-  EMPLACE_HD friend Complex operator*(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+  EMPLACE_HD friend Complex operator*(Complex a, Complex b) {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  }
   EMPLACE_HD friend Complex operator/(Complex a, Complex b) {
     const T scale = std::fabs(b.re) > std::fabs(b.im) ? std::fabs(b.re) : std::fabs(b.im);
     const T c = b.re / scale, d = b.im / scale, norm = c * c + d * d;
@@ -39,11 +41,17 @@ template <class T>
 inline constexpr bool kIsComplex<Complex<T>> = true;
 
 template <class T>
-EMPLACE_HD Complex<T> conjugate(Complex<T> x) { return {x.re, -x.im}; }
+EMPLACE_HD Complex<T> conjugate(Complex<T> x) {
+  return {x.re, -x.im};
+}
 template <class T>
-EMPLACE_HD T conjugate(T x) { return x; }
+EMPLACE_HD T conjugate(T x) {
+  return x;
+}
 template <class T>
-EMPLACE_HD T magnitude(Complex<T> x) { return std::hypot(x.re, x.im); }
+EMPLACE_HD T magnitude(Complex<T> x) {
+  return std::hypot(x.re, x.im);
+}
 
 /// The root whose real part is not negative.
 template <class T>
@@ -59,15 +67,25 @@ EMPLACE_HD Complex<T> exp_of(Complex<T> x) {
   return x.im == T(0) ? Complex<T>(scale, x.im) : Complex<T>(scale * std::cos(x.im), scale * std::sin(x.im));
 }
 template <class T>
-EMPLACE_HD Complex<T> log_of(Complex<T> x) { return {std::log(magnitude(x)), std::atan2(x.im, x.re)}; }
+EMPLACE_HD Complex<T> log_of(Complex<T> x) {
+  return {std::log(magnitude(x)), std::atan2(x.im, x.re)};
+}
 template <class T>
-EMPLACE_HD Complex<T> sin_of(Complex<T> x) { return {std::sin(x.re) * std::cosh(x.im), std::cos(x.re) * std::sinh(x.im)}; }
+EMPLACE_HD Complex<T> sin_of(Complex<T> x) {
+  return {std::sin(x.re) * std::cosh(x.im), std::cos(x.re) * std::sinh(x.im)};
+}
 template <class T>
-EMPLACE_HD Complex<T> cos_of(Complex<T> x) { return {std::cos(x.re) * std::cosh(x.im), -(std::sin(x.re) * std::sinh(x.im))}; }
+EMPLACE_HD Complex<T> cos_of(Complex<T> x) {
+  return {std::cos(x.re) * std::cosh(x.im), -(std::sin(x.re) * std::sinh(x.im))};
+}
 template <class T>
-EMPLACE_HD Complex<T> sinh_of(Complex<T> x) { return {std::sinh(x.re) * std::cos(x.im), std::cosh(x.re) * std::sin(x.im)}; }
+EMPLACE_HD Complex<T> sinh_of(Complex<T> x) {
+  return {std::sinh(x.re) * std::cos(x.im), std::cosh(x.re) * std::sin(x.im)};
+}
 template <class T>
-EMPLACE_HD Complex<T> cosh_of(Complex<T> x) { return {std::cosh(x.re) * std::cos(x.im), std::sinh(x.re) * std::sin(x.im)}; }
+EMPLACE_HD Complex<T> cosh_of(Complex<T> x) {
+  return {std::cosh(x.re) * std::cos(x.im), std::sinh(x.re) * std::sin(x.im)};
+}
 /// (sin 2a + i sinh 2b) / (cos 2a + cosh 2b), which is i's sign where sinh would overflow.
 template <class T>
 EMPLACE_HD Complex<T> tan_of(Complex<T> x) {

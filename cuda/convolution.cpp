@@ -22,16 +22,41 @@ int64_t pad_after(int64_t in, int64_t window, int64_t dilation, int64_t stride, 
 
 auto key_of(const ConvProblem& p, const DeviceState& d) {
   const ConvShape& s = p.shape;
-  return std::array{static_cast<int64_t>(p.pass), static_cast<int64_t>(p.type), int64_t{p.channels_last}, p.pad_bottom, p.pad_right,
-                    s.batch, s.in_h, s.in_w, s.in_c, s.window_h, s.window_w, s.filter_c, s.out_h, s.out_w, s.out_c, s.stride_h, s.stride_w,
-                    s.dilation_h, s.dilation_w, s.pad_top, s.pad_left,
-                    int64_t{d.device}, int64_t{d.deterministic}, int64_t{d.tf32}, d.workspace_limit};
+  return std::array{static_cast<int64_t>(p.pass),
+                    static_cast<int64_t>(p.type),
+                    int64_t{p.channels_last},
+                    p.pad_bottom,
+                    p.pad_right,
+                    s.batch,
+                    s.in_h,
+                    s.in_w,
+                    s.in_c,
+                    s.window_h,
+                    s.window_w,
+                    s.filter_c,
+                    s.out_h,
+                    s.out_w,
+                    s.out_c,
+                    s.stride_h,
+                    s.stride_w,
+                    s.dilation_h,
+                    s.dilation_w,
+                    s.pad_top,
+                    s.pad_left,
+                    int64_t{d.device},
+                    int64_t{d.deterministic},
+                    int64_t{d.tf32},
+                    d.workspace_limit};
 }
 
 }  // namespace
 
 ConvProblem ConvProblem::of(ConvPass pass, DType type, const ConvShape& s, bool channels_last) {
-  return {pass, type, s, channels_last, pad_after(s.in_h, s.window_h, s.dilation_h, s.stride_h, s.pad_top, s.out_h),
+  return {pass,
+          type,
+          s,
+          channels_last,
+          pad_after(s.in_h, s.window_h, s.dilation_h, s.stride_h, s.pad_top, s.out_h),
           pad_after(s.in_w, s.window_w, s.dilation_w, s.stride_w, s.pad_left, s.out_w)};
 }
 
@@ -39,7 +64,8 @@ Result<std::shared_ptr<const ConvPlan>> ConvPlan::find(const ConvProblem& proble
   using Plan = std::shared_ptr<const ConvPlan>;
   constexpr size_t kMostKept = 4096;
   static std::mutex mutex;
-  static auto* const kKept = new std::map<decltype(key_of(problem, device)), Result<Plan>>;  // lives as long as the library
+  static auto* const kKept =
+      new std::map<decltype(key_of(problem, device)), Result<Plan>>;  // lives as long as the library
   const auto key = key_of(problem, device);
   std::lock_guard lock(mutex);
   if (auto found = kKept->find(key); found != kKept->end()) return found->second;

@@ -16,7 +16,9 @@ namespace emplace::cuda {
 
 #ifdef EMPLACE_STANDIN
 
-Result<std::unique_ptr<LtProduct>> LtProduct::make(const LtShape&, const DeviceState&) { return unavailable("no cuBLASLt on the stand-in"); }
+Result<std::unique_ptr<LtProduct>> LtProduct::make(const LtShape&, const DeviceState&) {
+  return unavailable("no cuBLASLt on the stand-in");
+}
 
 #else
 
@@ -92,12 +94,18 @@ struct Types {
 Types types_of(DType type, bool tf32) {
   const cublasComputeType_t single = tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   switch (type) {
-    case DType::kDouble: return {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
-    case DType::kHalf: return {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case DType::kBFloat16: return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case DType::kComplex64: return {CUDA_C_32F, CUDA_C_32F, single};
-    case DType::kComplex128: return {CUDA_C_64F, CUDA_C_64F, CUBLAS_COMPUTE_64F};
-    default: return {CUDA_R_32F, CUDA_R_32F, single};
+    case DType::kDouble:
+      return {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
+    case DType::kHalf:
+      return {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case DType::kBFloat16:
+      return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case DType::kComplex64:
+      return {CUDA_C_32F, CUDA_C_32F, single};
+    case DType::kComplex128:
+      return {CUDA_C_64F, CUDA_C_64F, CUBLAS_COMPUTE_64F};
+    default:
+      return {CUDA_R_32F, CUDA_R_32F, single};
   }
 }
 
@@ -118,17 +126,21 @@ class Product final : public LtProduct {
     LT_TRY(f_.desc_create(&desc_, types.compute, types.scale));
     // A real matrix is its own conjugate; that products of real ones take OP_C is nowhere said.
     const bool complex = types.data == CUDA_C_32F || types.data == CUDA_C_64F;
-    const cublasOperation_t left_op = operation(p.transpose_b, complex && p.conjugate_b), right_op = operation(p.transpose_a, complex && p.conjugate_a);
+    const cublasOperation_t left_op = operation(p.transpose_b, complex && p.conjugate_b),
+                            right_op = operation(p.transpose_a, complex && p.conjugate_a);
     LT_TRY(f_.desc_set(desc_, CUBLASLT_MATMUL_DESC_TRANSA, &left_op, sizeof left_op));
     LT_TRY(f_.desc_set(desc_, CUBLASLT_MATMUL_DESC_TRANSB, &right_op, sizeof right_op));
-    RETURN_IF_ERROR(layout(left_, types.data, p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n, shape.batches, shape.b_step));
-    RETURN_IF_ERROR(layout(right_, types.data, p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k, shape.batches, shape.a_step));
+    RETURN_IF_ERROR(
+        layout(left_, types.data, p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n, shape.batches, shape.b_step));
+    RETURN_IF_ERROR(
+        layout(right_, types.data, p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k, shape.batches, shape.a_step));
     RETURN_IF_ERROR(layout(out_, types.data, p.m, p.n, shape.batches, p.m * p.n));
     cublasLtMatmulPreference_t preference = nullptr;
     LT_TRY(f_.preference_create(&preference));
     const auto bytes = static_cast<int64_t>(storage_size(shape.type));
     Status chosen = choose_algorithm(preference, device.deterministic,
-                                     {matrix_alignment(shape.b_step * bytes), matrix_alignment(shape.a_step * bytes), matrix_alignment(shape.batches > 1 ? p.m * p.n * bytes : 0)});
+                                     {matrix_alignment(shape.b_step * bytes), matrix_alignment(shape.a_step * bytes),
+                                      matrix_alignment(shape.batches > 1 ? p.m * p.n * bytes : 0)});
     f_.preference_destroy(preference);
     return chosen;
   }
@@ -136,7 +148,8 @@ class Product final : public LtProduct {
   size_t workspace_bytes() const override { return workspace_bytes_; }
 
   Status run(cudaStream_t stream, const void* a, const void* b, void* out, void* workspace) override {
-    LT_TRY(f_.matmul(handle_, desc_, kOne, b, left_, a, right_, kZero, out, out_, out, out_, &algorithm_, workspace, workspace_bytes_, stream));
+    LT_TRY(f_.matmul(handle_, desc_, kOne, b, left_, a, right_, kZero, out, out_, out, out_, &algorithm_, workspace,
+                     workspace_bytes_, stream));
     return ok_status();
   }
 
@@ -150,7 +163,8 @@ class Product final : public LtProduct {
     return conjugated ? CUBLAS_OP_C : transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
   }
   /// Of a row-major matrix.
-  Status layout(cublasLtMatrixLayout_t& to, cudaDataType_t type, int64_t rows, int64_t columns, int64_t batches, int64_t step) {
+  Status layout(cublasLtMatrixLayout_t& to, cudaDataType_t type, int64_t rows, int64_t columns, int64_t batches,
+                int64_t step) {
     if (type == CUDA_R_64F || type == CUDA_C_64F) kOne = kDoubles, kZero = kDoubles + 2;
     LT_TRY(f_.layout_create(&to, type, static_cast<uint64_t>(columns), static_cast<uint64_t>(rows), columns));
     if (batches == 1) return ok_status();
@@ -163,17 +177,20 @@ class Product final : public LtProduct {
     uint32_t left, right, out;
   };
   Status choose_algorithm(cublasLtMatmulPreference_t preference, bool deterministic, const Alignments& at) {
-    LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspaceBytes, sizeof kWorkspaceBytes));
+    LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspaceBytes,
+                             sizeof kWorkspaceBytes));
     LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &at.left, sizeof at.left));
     LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &at.right, sizeof at.right));
     LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &at.out, sizeof at.out));
     LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &at.out, sizeof at.out));
     const uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-    if (deterministic) LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes));
+    if (deterministic)
+      LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes));
     cublasLtMatmulHeuristicResult_t found{};
     int count = 0;
     LT_TRY(f_.heuristic(handle_, desc_, left_, right_, out_, out_, preference, 1, &found, &count));
-    if (count == 0 || found.state != CUBLAS_STATUS_SUCCESS) return unavailable("cuBLASLt has no algorithm for this product");
+    if (count == 0 || found.state != CUBLAS_STATUS_SUCCESS)
+      return unavailable("cuBLASLt has no algorithm for this product");
     algorithm_ = found.algo;
     workspace_bytes_ = found.workspaceSize;
     return ok_status();

@@ -1,5 +1,5 @@
-/// Matrix products by cuBLASLt, which is loaded at the first one. One LtProduct is one shape: its algorithm is chosen once,
-/// so every run gives the same bytes.
+/// Matrix products by cuBLASLt, which is loaded at the first one. One LtProduct is one shape: its algorithm is chosen
+/// once, so every run gives the same bytes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -24,7 +24,9 @@ struct LtShape {
 inline constexpr uint64_t kBufferAlignment = 16;  // what every tensor has at least
 
 /// Of matrices so many bytes apart, the first of which lies as evenly as a tensor.
-inline uint32_t matrix_alignment(int64_t step_bytes) { return static_cast<uint32_t>(std::gcd(kBufferAlignment, static_cast<uint64_t>(step_bytes))); }
+inline uint32_t matrix_alignment(int64_t step_bytes) {
+  return static_cast<uint32_t>(std::gcd(kBufferAlignment, static_cast<uint64_t>(step_bytes)));
+}
 
 class LtProduct {
  public:

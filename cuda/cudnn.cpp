@@ -26,10 +26,14 @@ Status load(Functions& f) {
 
 Data data_type(DType type) {
   switch (type) {
-    case DType::kDouble: return Data::kDouble;
-    case DType::kHalf: return Data::kHalf;
-    case DType::kBFloat16: return Data::kBFloat16;
-    default: return Data::kFloat;
+    case DType::kDouble:
+      return Data::kDouble;
+    case DType::kHalf:
+      return Data::kHalf;
+    case DType::kBFloat16:
+      return Data::kBFloat16;
+    default:
+      return Data::kFloat;
   }
 }
 
@@ -73,7 +77,9 @@ Result<Descriptor> convolution(const Functions& f, const ConvProblem& problem) {
 }
 
 Kind operation_kind(ConvPass pass) {
-  return pass == ConvPass::kForward ? Kind::kForward : pass == ConvPass::kInputGradient ? Kind::kBackwardData : Kind::kBackwardFilter;
+  return pass == ConvPass::kForward         ? Kind::kForward
+         : pass == ConvPass::kInputGradient ? Kind::kBackwardData
+                                            : Kind::kBackwardFilter;
 }
 
 /// All three operations have six attributes in the same order: alpha, beta, convolution, filter, image, output.

@@ -12,7 +12,8 @@ namespace emplace::cuda::cudnn {
 /// Loaded at the first call. Unavailable says what is missing.
 const Result<Functions>& functions();
 
-/// Sets attributes until finalize(). Failed calls give Unavailable if cuDNN does not support what was asked, else Internal.
+/// Sets attributes until finalize(). Failed calls give Unavailable if cuDNN does not support what was asked, else
+/// Internal.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -27,7 +28,9 @@ class Descriptor {
 
   Status set(Attribute attribute, Type type, int64_t count, const void* values);
   template <class T>
-  Status set(Attribute attribute, Type type, const T& value) { return set(attribute, type, 1, &value); }
+  Status set(Attribute attribute, Type type, const T& value) {
+    return set(attribute, type, 1, &value);
+  }
   Status set(Attribute attribute, const Descriptor& other) { return set(attribute, Type::kDescriptor, other.handle_); }
   Status get(Attribute attribute, Type type, int64_t room, int64_t& count, void* values) const;
   Status finalize();

@@ -67,15 +67,18 @@ Result<bool> breaks(const Promises& promises, const Functions& f, const Descript
   int64_t count = 0;
   RETURN_IF_ERROR(config.get(Attribute::kConfigEngine, Type::kDescriptor, 1, count, &handle));
   std::array<Note, static_cast<size_t>(Note::kCount)> notes{};
-  RETURN_IF_ERROR(engine.get(Attribute::kEngineNotes, Type::kNote, static_cast<int64_t>(notes.size()), count, notes.data()));
-  return std::any_of(notes.begin(), notes.begin() + std::min<int64_t>(count, static_cast<int64_t>(notes.size())), [&](Note note) {
-    return note == Note::kDownConvert || note == Note::kReducedReduction || (note == Note::kNondeterministic && promises.in_order) ||
-           (note == Note::kTensorCore && promises.exact);
-  });
+  RETURN_IF_ERROR(
+      engine.get(Attribute::kEngineNotes, Type::kNote, static_cast<int64_t>(notes.size()), count, notes.data()));
+  return std::any_of(
+      notes.begin(), notes.begin() + std::min<int64_t>(count, static_cast<int64_t>(notes.size())), [&](Note note) {
+        return note == Note::kDownConvert || note == Note::kReducedReduction ||
+               (note == Note::kNondeterministic && promises.in_order) || (note == Note::kTensorCore && promises.exact);
+      });
 }
 
 /// In cuDNN's order, the best first.
-Result<std::vector<Descriptor>> engine_configs(const Functions& f, const ConvGraph& graph, Heuristic mode, const Target& target) {
+Result<std::vector<Descriptor>> engine_configs(const Functions& f, const ConvGraph& graph, Heuristic mode,
+                                               const Target& target) {
   constexpr int64_t kMost = 64;  // cuDNN 9.19 has up to 40; those for exact floats come late
   ASSIGN_OR_RETURN(Descriptor heuristics, Descriptor::make(f, Kind::kHeuristics));
   RETURN_IF_ERROR(heuristics.set(Attribute::kHeuristicGraph, graph.graph));
@@ -95,9 +98,11 @@ Result<std::vector<Descriptor>> engine_configs(const Functions& f, const ConvGra
   return configs;
 }
 
-Result<Descriptor> plan_of(const Functions& f, const Target& target, const Descriptor& config, int64_t& workspace_bytes) {
+Result<Descriptor> plan_of(const Functions& f, const Target& target, const Descriptor& config,
+                           int64_t& workspace_bytes) {
   ASSIGN_OR_RETURN(Descriptor plan, Descriptor::make(f, Kind::kPlan));
-  RETURN_IF_ERROR(target.handle ? plan.set(Attribute::kPlanHandle, Type::kHandle, target.handle) : plan.set(Attribute::kPlanCard, *target.described));
+  RETURN_IF_ERROR(target.handle ? plan.set(Attribute::kPlanHandle, Type::kHandle, target.handle)
+                                : plan.set(Attribute::kPlanCard, *target.described));
   RETURN_IF_ERROR(plan.set(Attribute::kPlanConfig, config));
   RETURN_IF_ERROR(plan.finalize());
   int64_t count = 0;
@@ -106,12 +111,13 @@ Result<Descriptor> plan_of(const Functions& f, const Target& target, const Descr
 }
 
 /// By one list of proposals. `refused` becomes why not.
-std::optional<Choice> choose_from(std::vector<Descriptor> configs, const Functions& f, const Promises& promises, const Target& target, int64_t workspace_limit,
-                                  std::string& refused) {
+std::optional<Choice> choose_from(std::vector<Descriptor> configs, const Functions& f, const Promises& promises,
+                                  const Target& target, int64_t workspace_limit, std::string& refused) {
   for (Descriptor& config : configs) {
     auto broken = breaks(promises, f, config);
     if (!broken.ok() || *broken) {
-      refused = broken.ok() ? "every engine of cuDNN's would round inputs, or give other bytes on every run" : broken.status().message();
+      refused = broken.ok() ? "every engine of cuDNN's would round inputs, or give other bytes on every run"
+                            : broken.status().message();
       continue;
     }
     int64_t workspace_bytes = 0;
@@ -156,7 +162,10 @@ Result<std::shared_ptr<const ConvPlan>> make_plan(const ConvProblem& problem, co
   const Result<Functions>& loaded = functions();
   if (!loaded.ok()) {
     static std::once_flag said;
-    std::call_once(said, [&] { std::fprintf(stderr, "warning: %s; convolutions run on emplace's own kernel\n", loaded.status().message().c_str()); });
+    std::call_once(said, [&] {
+      std::fprintf(stderr, "warning: %s; convolutions run on emplace's own kernel\n",
+                   loaded.status().message().c_str());
+    });
     return loaded.status();
   }
   ASSIGN_OR_RETURN(CardHandle* const card, handle_of(*loaded, device.device));

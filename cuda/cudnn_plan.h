@@ -18,9 +18,9 @@ struct Choice {
   int64_t workspace_bytes = 0;
 };
 
-/// The first engine that cuDNN's heuristics propose and that keeps the device's promises: --matmul-precision, sums of half and
-/// bfloat16 in float, and the same bytes on every run; that last one, if there is no such engine, only with --deterministic.
-/// Unavailable: there is none, or cuDNN refuses the sizes.
+/// The first engine that cuDNN's heuristics propose and that keeps the device's promises: --matmul-precision, sums of
+/// half and bfloat16 in float, and the same bytes on every run; that last one, if there is no such engine, only with
+/// --deterministic. Unavailable: there is none, or cuDNN refuses the sizes.
 Result<Choice> choose(const Functions& f, const ConvProblem& problem, const DeviceState& device, const Target& target);
 
 Result<std::shared_ptr<const ConvPlan>> make_plan(const ConvProblem& problem, const DeviceState& device);

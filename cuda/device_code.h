@@ -1,4 +1,5 @@
-/// What all device code needs: the mark of a function for both sides, and a thread's number. NVRTC reads it too (cuda/chain.h).
+/// What all device code needs: the mark of a function for both sides, and a thread's number. NVRTC reads it too
+/// (cuda/chain.h).
 #pragma once
 
 #ifndef __CUDACC_RTC__
@@ -19,7 +20,9 @@
 namespace emplace::cuda {
 
 /// This thread's number in a one-dimensional grid, and the number of threads: for loops whose stride is the grid.
-__device__ __forceinline__ int64_t thread_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ __forceinline__ int64_t thread_index() {
+  return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
 __device__ __forceinline__ int64_t thread_count() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
 
 }  // namespace emplace::cuda

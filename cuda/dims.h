@@ -40,8 +40,8 @@ struct Dims {
   }
 };
 
-/// All of a block's values combined in a fixed tree; every thread gets the result. `slots` is shared memory, one for each
-/// of kThreads threads.
+/// All of a block's values combined in a fixed tree; every thread gets the result. `slots` is shared memory, one for
+/// each of kThreads threads.
 template <class A, class F>
 __device__ A combine_block(A value, A* slots, const F& combine) {
   __syncthreads();

@@ -1,5 +1,5 @@
-/// A one-line function of elements (cuda/elementwise.h) as device code: for elements of a type, and for packs of them that are
-/// loaded and stored at once.
+/// A one-line function of elements (cuda/elementwise.h) as device code: for elements of a type, and for packs of them
+/// that are loaded and stored at once.
 #pragma once
 
 #ifndef __CUDACC_RTC__
@@ -14,16 +14,23 @@ namespace emplace::cuda {
 
 template <class F, class T, class... W>
 EMPLACE_HD auto call(const F& f, W... operands) {
-  if constexpr (requires { f.template apply_as<T>(operands...); }) return f.template apply_as<T>(operands...);
-  else return f.apply(operands...);
+  if constexpr (requires { f.template apply_as<T>(operands...); })
+    return f.template apply_as<T>(operands...);
+  else
+    return f.apply(operands...);
 }
 
 template <class F, class T>
 constexpr int arity() {
   using W = Wide<T>;
-  if constexpr (requires(const F& f, W a) { f.apply(a); } || requires(const F& f, W a) { f.template apply_as<T>(a); }) return 1;
-  else if constexpr (requires(const F& f, W a) { f.apply(a, a); } || requires(const F& f, W a) { f.template apply_as<T>(a, a); }) return 2;
-  else return 3;
+  if constexpr (
+      requires(const F& f, W a) { f.apply(a); } || requires(const F& f, W a) { f.template apply_as<T>(a); })
+    return 1;
+  else if constexpr (
+      requires(const F& f, W a) { f.apply(a, a); } || requires(const F& f, W a) { f.template apply_as<T>(a, a); })
+    return 2;
+  else
+    return 3;
 }
 
 /// Loaded and stored at once: begins at a multiple of its size, as every tensor does.
@@ -42,9 +49,12 @@ inline constexpr int kPackSize = [] {
 
 template <class F, class T>
 auto result_of(const F& f, Wide<T> x) {
-  if constexpr (arity<F, T>() == 1) return call<F, T>(f, x);
-  else if constexpr (arity<F, T>() == 2) return call<F, T>(f, x, x);
-  else return call<F, T>(f, x, x, x);
+  if constexpr (arity<F, T>() == 1)
+    return call<F, T>(f, x);
+  else if constexpr (arity<F, T>() == 2)
+    return call<F, T>(f, x, x);
+  else
+    return call<F, T>(f, x, x, x);
 }
 
 /// F for elements of T: from elements to an element.
@@ -55,8 +65,10 @@ struct ElementCode {
 
   template <class... U>
   EMPLACE_HD static Out of(const F& f, U... x) {
-    if constexpr (std::is_same_v<Out, T>) return narrow<T>(call<F, T>(f, widen(x)...));
-    else return call<F, T>(f, widen(x)...);
+    if constexpr (std::is_same_v<Out, T>)
+      return narrow<T>(call<F, T>(f, widen(x)...));
+    else
+      return call<F, T>(f, widen(x)...);
   }
 };
 
@@ -65,7 +77,8 @@ struct FunctionState {
   alignas(8) unsigned char bytes[8] = {};
 
   EMPLACE_HOST_ONLY(template <class F> static FunctionState of(const F& f) {
-    static_assert(std::is_empty_v<F> || (sizeof(F) <= sizeof(bytes) && std::is_trivially_copyable_v<F>), "a function is a number or two");
+    static_assert(std::is_empty_v<F> || (sizeof(F) <= sizeof(bytes) && std::is_trivially_copyable_v<F>),
+                  "a function is a number or two");
     FunctionState state;
     if constexpr (!std::is_empty_v<F>) memcpy(state.bytes, &f, sizeof(F));
     return state;
@@ -79,9 +92,13 @@ EMPLACE_HD F function_in(const FunctionState& state) {
 }
 
 template <int N, class T>
-EMPLACE_HD Pack<T, N> load_pack(const T* x) { return *reinterpret_cast<const Pack<T, N>*>(x); }
+EMPLACE_HD Pack<T, N> load_pack(const T* x) {
+  return *reinterpret_cast<const Pack<T, N>*>(x);
+}
 template <class T, int N>
-EMPLACE_HD void store_pack(T* y, const Pack<T, N>& pack) { *reinterpret_cast<Pack<T, N>*>(y) = pack; }
+EMPLACE_HD void store_pack(T* y, const Pack<T, N>& pack) {
+  *reinterpret_cast<Pack<T, N>*>(y) = pack;
+}
 /// Elements [first, first + N) of `elements` at x; in place of those behind the last, the first of them.
 template <class T, int N>
 EMPLACE_HD Pack<T, N> load_pack(const void* from, int64_t elements, int64_t first) {

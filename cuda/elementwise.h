@@ -1,17 +1,17 @@
-/// Elementwise kernels from one-line functions, for a GPU. A function is a struct with an `apply` of 1 to 3 wide elements
-/// (cuda/narrow.h); what it returns is the output's wide element, or bool:
+/// Elementwise kernels from one-line functions, for a GPU. A function is a struct with an `apply` of 1 to 3 wide
+/// elements (cuda/narrow.h); what it returns is the output's wide element, or bool:
 ///
 ///   struct Add { template <class T> EMPLACE_HD static T apply(T a, T b) { return a + b; } };
 ///   table.add("AddV2", kFloating, elementwise<Add, float, double, half, bfloat16>);
 ///
-/// Where the element's own type matters it is `template <class T> apply_as(Wide<T>...)`. A function with parameters is made
-/// by `static F of(const KernelInit&)`; ops that differ by so little that a kernel can decide it as it runs share one
-/// (comparisons: cuda/ops/comparison.cu). With `kSameSize`, operands only need equally many elements;
-/// `static std::optional<bool> if_incompatible(const KernelInit&)` is the one answer where operands do not broadcast and the op
+/// Where the element's own type matters it is `template <class T> apply_as(Wide<T>...)`. A function with parameters is
+/// made by `static F of(const KernelInit&)`; ops that differ by so little that a kernel can decide it as it runs share
+/// one (comparisons: cuda/ops/comparison.cu). With `kSameSize`, operands only need equally many elements; `static
+/// std::optional<bool> if_incompatible(const KernelInit&)` is the one answer where operands do not broadcast and the op
 /// lets that pass; `static Status check(const KernelContext&)` refuses shapes that would broadcast.
 /// Only the kernels are templates: what the host does is in cuda/ops/elementwise.cu.
-/// 16 bytes are loaded and stored at once where operands lie side by side or are repeated, unless what is broadcast leaves no
-/// whole packs in the innermost dimension: then they go element by element.
+/// 16 bytes are loaded and stored at once where operands lie side by side or are repeated, unless what is broadcast
+/// leaves no whole packs in the innermost dimension: then they go element by element.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +57,9 @@ __global__ void flat_kernel(FlatWork work) {
   if (first >= work.elements) return;
   const F f = function_in<F>(work.function);
   Pack<Out, N> out;
-  auto operand = [&](int k) { return work.single[k] ? filled_pack<T, N>(work.in[k]) : load_pack<T, N>(work.in[k], work.elements, first); };
+  auto operand = [&](int k) {
+    return work.single[k] ? filled_pack<T, N>(work.in[k]) : load_pack<T, N>(work.in[k], work.elements, first);
+  };
   const Pack<T, N> a = operand(0);
   if constexpr (arity<F, T>() == 1) {
     for (int i = 0; i < N; ++i) out.at[i] = Code::of(f, a.at[i]);
@@ -80,7 +82,9 @@ __global__ void broadcast_kernel(BroadcastWork<kOperands> work) {
   auto operand = [&](int k) { return static_cast<const T*>(work.in[k]) + from.at[k]; };
   Out* y = static_cast<Out*>(work.out);
   if (work.packs) {
-    auto pack = [&](int k) { return work.plan.stride[k][0] == 0 ? filled_pack<T, N>(operand(k)) : load_pack<N>(operand(k)); };
+    auto pack = [&](int k) {
+      return work.plan.stride[k][0] == 0 ? filled_pack<T, N>(operand(k)) : load_pack<N>(operand(k));
+    };
     const Pack<T, N> a = pack(0), b = pack(1);
     Pack<Out, N> out;
     if constexpr (kOperands == 2) {
@@ -101,19 +105,22 @@ __global__ void broadcast_kernel(BroadcastWork<kOperands> work) {
 struct ElementKernels {
   DType type;
   int pack;
-  std::string_view function;                             // its name, by which chains are compiled (cuda/chain_source.h)
+  std::string_view function;  // its name, by which chains are compiled (cuda/chain_source.h)
   bool gives_bool;
-  void (*flat)(FlatWork) = nullptr;                      // of 1 and 2 operands
+  void (*flat)(FlatWork) = nullptr;  // of 1 and 2 operands
   void (*broadcast)(BroadcastWork<2>) = nullptr;
   void (*broadcast_of_three)(BroadcastWork<3>) = nullptr;
 };
 /// "fn::Tanh"; nothing for a function that is not in cuda/functions.
 template <class F>
 constexpr std::string_view function_name() {
-  constexpr std::string_view kText = __PRETTY_FUNCTION__;  // "... [with F = fn::Tanh; ...]", with more or fewer namespaces
+  constexpr std::string_view kText =
+      __PRETTY_FUNCTION__;  // "... [with F = fn::Tanh; ...]", with more or fewer namespaces
   constexpr size_t kFrom = kText.find("fn::");
-  if constexpr (kFrom == std::string_view::npos) return {};
-  else return kText.substr(kFrom, kText.find_first_of(";]", kFrom) - kFrom);
+  if constexpr (kFrom == std::string_view::npos)
+    return {};
+  else
+    return kText.substr(kFrom, kText.find_first_of(";]", kFrom) - kFrom);
 }
 template <class F, class T>
 ElementKernels element_kernels() {
@@ -134,8 +141,8 @@ struct FunctionRules {
 };
 
 /// The kernel for `type`, by that of `kernels` that has it.
-Result<std::unique_ptr<Kernel>> make_elementwise(DType type, std::span<const ElementKernels> kernels, const FunctionState& function,
-                                                 const FunctionRules& rules);
+Result<std::unique_ptr<Kernel>> make_elementwise(DType type, std::span<const ElementKernels> kernels,
+                                                 const FunctionState& function, const FunctionRules& rules);
 
 template <class F, class... Ts>
 Result<std::unique_ptr<Kernel>> elementwise_of(DType type, const KernelInit& init) {
@@ -157,15 +164,20 @@ Result<std::unique_ptr<Kernel>> elementwise(const KernelInit& init) {
 
 constexpr DType unsigned_of(DType t) {
   switch (t) {
-    case DType::kInt8: return DType::kUInt8;
-    case DType::kInt16: return DType::kUInt16;
-    case DType::kInt32: return DType::kUInt32;
-    case DType::kInt64: return DType::kUInt64;
-    default: return t;
+    case DType::kInt8:
+      return DType::kUInt8;
+    case DType::kInt16:
+      return DType::kUInt16;
+    case DType::kInt32:
+      return DType::kUInt32;
+    case DType::kInt64:
+      return DType::kUInt64;
+    default:
+      return t;
   }
 }
-/// The same for functions that do not see an integer's sign (sums and products wrap, bits are bits): signed integers are
-/// taken as unsigned ones.
+/// The same for functions that do not see an integer's sign (sums and products wrap, bits are bits): signed integers
+/// are taken as unsigned ones.
 template <class F, class... Ts>
 Result<std::unique_ptr<Kernel>> elementwise_unsigned(const KernelInit& init) {
   return elementwise_of<F, Ts...>(unsigned_of(base_type(init.input_types.back())), init);
@@ -177,9 +189,11 @@ inline constexpr KernelMaker kOfFloating = elementwise<F, float, double, half, b
 template <class F>
 inline constexpr KernelMaker kOfFractions = elementwise<F, float, double, half, bfloat16, complex64, complex128>;
 template <class F>
-inline constexpr KernelMaker kOfReals = elementwise<F, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+inline constexpr KernelMaker kOfReals =
+    elementwise<F, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 template <class F>
-inline constexpr KernelMaker kOfIntegers = elementwise<F, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+inline constexpr KernelMaker kOfIntegers =
+    elementwise<F, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 
 inline constexpr DTypeSet kHostInt32{DType::kInt32};  // where int32 is for shapes, and stays in host memory
 

@@ -23,8 +23,8 @@ struct ChannelEpilogue {
     e.epsilon = ops.epsilon;
     for (int i = first; i < first + ops.num_args(); ++i) {
       if (c.input(i).num_elements() == channels) continue;
-      return invalid_argument(cat("argument ", i, " of a fused op must have one element per channel, ", channels, ", but has shape ",
-                                  c.input(i).shape().to_string()));
+      return invalid_argument(cat("argument ", i, " of a fused op must have one element per channel, ", channels,
+                                  ", but has shape ", c.input(i).shape().to_string()));
     }
     auto next = [&] { return c.in<T>(first++); };
     if (ops.bias) e.bias = next();
@@ -46,14 +46,22 @@ struct ChannelEpilogue {
         x = x * factor + (widen(offset[channel]) - widen(mean[channel]) * factor);
       }
       switch (activation) {
-        case Activation::kNone: break;
-        case Activation::kRelu: return x < W(0) ? W(0) : x;
-        case Activation::kRelu6: return x < W(0) ? W(0) : x > W(6) ? W(6) : x;
-        case Activation::kElu: return x < W(0) ? std::exp(x) - W(1) : x;
-        case Activation::kLeakyRelu: return x > W(0) ? x : x * W(leaky_alpha);
-        case Activation::kPrelu: return x < W(0) ? x * widen(alpha[channel]) : x;
-        case Activation::kSigmoid: return W(1) / (W(1) + std::exp(-x));
-        case Activation::kTanh: return std::tanh(x);
+        case Activation::kNone:
+          break;
+        case Activation::kRelu:
+          return x < W(0) ? W(0) : x;
+        case Activation::kRelu6:
+          return x < W(0) ? W(0) : x > W(6) ? W(6) : x;
+        case Activation::kElu:
+          return x < W(0) ? std::exp(x) - W(1) : x;
+        case Activation::kLeakyRelu:
+          return x > W(0) ? x : x * W(leaky_alpha);
+        case Activation::kPrelu:
+          return x < W(0) ? x * widen(alpha[channel]) : x;
+        case Activation::kSigmoid:
+          return W(1) / (W(1) + std::exp(-x));
+        case Activation::kTanh:
+          return std::tanh(x);
       }
     }
     return x;
@@ -63,7 +71,8 @@ struct ChannelEpilogue {
 /// Applied to what is there already. `inner`: elements of a channel that lie together.
 template <class T>
 __global__ void epilogue_kernel(T* y, ChannelEpilogue<T> epilogue, int64_t inner, int64_t channels, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) y[i] = narrow<T>(epilogue.apply(widen(y[i]), i / inner % channels));
+  for (int64_t i = thread_index(); i < n; i += thread_count())
+    y[i] = narrow<T>(epilogue.apply(widen(y[i]), i / inner % channels));
 }
 
 }  // namespace emplace::cuda

@@ -14,9 +14,9 @@ Status status_of(cudaError_t error, const char* call);
 }  // namespace emplace::cuda
 
 /// Returns a failed call's status: CUDA_TRY(cudaSetDevice(0)).
-#define CUDA_TRY(call)                                                                     \
-  do {                                                                                     \
-    if (cudaError_t cuda_error_ = (call); cuda_error_ != cudaSuccess) {                    \
-      return ::emplace::cuda::status_of(cuda_error_, #call);                               \
-    }                                                                                      \
+#define CUDA_TRY(call)                                                  \
+  do {                                                                  \
+    if (cudaError_t cuda_error_ = (call); cuda_error_ != cudaSuccess) { \
+      return ::emplace::cuda::status_of(cuda_error_, #call);            \
+    }                                                                   \
   } while (false)

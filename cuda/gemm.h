@@ -1,5 +1,5 @@
-/// A tiled matrix product whose operands are functions of row and column: what serves MatMul, and convolutions as products
-/// with an image seen as a matrix, wherever no library does. Sums are made in the order of k.
+/// A tiled matrix product whose operands are functions of row and column: what serves MatMul, and convolutions as
+/// products with an image seen as a matrix, wherever no library does. Sums are made in the order of k.
 ///
 ///   struct Load { __device__ W operator()(int64_t batch, int64_t row, int64_t column) const; };   // W: Wide<T>
 ///   struct Store { __device__ void operator()(int64_t batch, int64_t row, int64_t column, W value) const; };
@@ -26,8 +26,8 @@ using GemmSlab = W[kGemmDepth][kGemmTile + 1];
 
 /// A block's tile of piece `slot % pieces` of batch `slot / pieces`.
 template <class W, class A, class B, class Store>
-__device__ __forceinline__ void gemm_tile(const A& a, const B& b, const Store& store, const GemmSize& size, int64_t slot, GemmSlab<W>& left,
-                                          GemmSlab<W>& right) {
+__device__ __forceinline__ void gemm_tile(const A& a, const B& b, const Store& store, const GemmSize& size,
+                                          int64_t slot, GemmSlab<W>& left, GemmSlab<W>& right) {
   const int64_t column_tiles = (size.n + kGemmTile - 1) / kGemmTile;
   const int64_t row0 = blockIdx.x / column_tiles * kGemmTile, column0 = blockIdx.x % column_tiles * kGemmTile;
   const int64_t batch = slot / size.pieces, piece = (size.k + size.pieces - 1) / size.pieces;
@@ -40,15 +40,18 @@ __device__ __forceinline__ void gemm_tile(const A& a, const B& b, const Store& s
   for (int64_t k0 = begin; k0 < end; k0 += kGemmDepth) {
     for (int part = 0; part < kGemmTile * kGemmDepth / static_cast<int>(kThreads); ++part) {
       const unsigned at = threadIdx.x + static_cast<unsigned>(part) * kThreads;
-      const unsigned depth_a = at % kGemmDepth, row = at / kGemmDepth, column = at % kGemmTile, depth_b = at / kGemmTile;
+      const unsigned depth_a = at % kGemmDepth, row = at / kGemmDepth, column = at % kGemmTile,
+                     depth_b = at / kGemmTile;
       left[depth_a][row] = row0 + row < size.m && k0 + depth_a < end ? a(batch, row0 + row, k0 + depth_a) : W(0);
-      right[depth_b][column] = column0 + column < size.n && k0 + depth_b < end ? b(batch, k0 + depth_b, column0 + column) : W(0);
+      right[depth_b][column] =
+          column0 + column < size.n && k0 + depth_b < end ? b(batch, k0 + depth_b, column0 + column) : W(0);
     }
     __syncthreads();
     for (int d = 0; d < kGemmDepth; ++d) {
       EMPLACE_UNROLL for (int i = 0; i < kGemmOwn; ++i) {
         const W x = left[d][own_row + 16 * static_cast<unsigned>(i)];
-        EMPLACE_UNROLL for (int j = 0; j < kGemmOwn; ++j) sums[i][j] = accumulate(sums[i][j], x, right[d][own_column + 16 * static_cast<unsigned>(j)]);
+        EMPLACE_UNROLL for (int j = 0; j < kGemmOwn; ++j) sums[i][j] =
+            accumulate(sums[i][j], x, right[d][own_column + 16 * static_cast<unsigned>(j)]);
       }
     }
     __syncthreads();
@@ -65,7 +68,8 @@ __device__ __forceinline__ void gemm_tile(const A& a, const B& b, const Store& s
 template <class W, class A, class B, class Store>
 __global__ void gemm_kernel(A a, B b, Store store, GemmSize size) {
   __shared__ GemmSlab<W> left, right;
-  for (int64_t slot = blockIdx.y; slot < size.batches * size.pieces; slot += gridDim.y) gemm_tile<W>(a, b, store, size, slot, left, right);
+  for (int64_t slot = blockIdx.y; slot < size.batches * size.pieces; slot += gridDim.y)
+    gemm_tile<W>(a, b, store, size, slot, left, right);
 }
 
 inline constexpr int64_t kMaxGridRows = 65535;

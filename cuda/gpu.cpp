@@ -36,8 +36,8 @@ constexpr int64_t kMostWorkspace = int64_t{4} << 30;  // TensorFlow's, for cuDNN
 // What this thread's calls go to; the runtime's own answer costs a call.
 thread_local int current_device = -1;
 
-/// While a step is recorded, calls that might wait for what is recorded are errors, and end it. Memory functions may be among
-/// them, but what they do has nothing to do with any stream.
+/// While a step is recorded, calls that might wait for what is recorded are errors, and end it. Memory functions may be
+/// among them, but what they do has nothing to do with any stream.
 class NotCapturing {
  public:
   NotCapturing() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
@@ -50,8 +50,10 @@ class NotCapturing {
 }  // namespace
 
 CudaGpu::CudaGpu(const GpuOptions& options, Pages pages, bool first_on_card)
-    : state_{options.platform_id, options.deterministic, options.tf32, options.verbose, std::min(kMostWorkspace, options.memory_limit / 4)},
-      first_on_card_(first_on_card), pages_(std::move(pages)) {}
+    : state_{options.platform_id, options.deterministic, options.tf32, options.verbose,
+             std::min(kMostWorkspace, options.memory_limit / 4)},
+      first_on_card_(first_on_card),
+      pages_(std::move(pages)) {}
 
 Result<std::unique_ptr<Gpu>> CudaGpu::open(const GpuOptions& options) {
   const bool first_on_card = begin_card(options.platform_id);
@@ -59,7 +61,8 @@ Result<std::unique_ptr<Gpu>> CudaGpu::open(const GpuOptions& options) {
   current_device = options.platform_id;
   ASSIGN_OR_RETURN(Pages pages, Pages::make(options.platform_id, options.memory_limit));
   std::unique_ptr<CudaGpu> gpu(new CudaGpu(options, std::move(pages), first_on_card));
-  for (cudaStream_t& s : gpu->streams_) CUDA_TRY(cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, options.stream_priority));
+  for (cudaStream_t& s : gpu->streams_)
+    CUDA_TRY(cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, options.stream_priority));
   return std::unique_ptr<Gpu>(std::move(gpu));
 }
 
@@ -119,7 +122,8 @@ Status CudaGpu::copy_peer(void* to, Gpu& other, const void* from, size_t bytes, 
     return status_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, use(lane)), "cudaMemcpyAsync");
   }
   ASSIGN_OR_RETURN(bool direct, peer_copies_arrive(source, state_.device, use(Lane::kPeer)));
-  if (direct) return status_of(cudaMemcpyPeerAsync(to, state_.device, from, source, bytes, use(lane)), "cudaMemcpyPeerAsync");
+  if (direct)
+    return status_of(cudaMemcpyPeerAsync(to, state_.device, from, source, bytes, use(lane)), "cudaMemcpyPeerAsync");
   // Through the host. What `from` holds is there once the other GPU is idle.
   std::vector<std::byte> held(bytes);
   RETURN_IF_ERROR(other.wait_idle());
@@ -166,7 +170,8 @@ std::optional<int64_t> CudaGpu::overhead_bytes() {
 
 Status CudaGpu::begin_recording() {
   RETURN_IF_ERROR(activate());
-  return status_of(cudaStreamBeginCapture(of(Lane::kCompute), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  return status_of(cudaStreamBeginCapture(of(Lane::kCompute), cudaStreamCaptureModeThreadLocal),
+                   "cudaStreamBeginCapture");
 }
 
 Result<std::unique_ptr<GpuRecording>> CudaGpu::end_recording() {

@@ -22,11 +22,15 @@ std::string hash(std::string_view text, uint64_t start) {
   std::snprintf(hex, sizeof hex, "%016" PRIx64, start);
   return hex;
 }
-std::string long_hash(std::string_view text) { return hash(text, 0xcbf29ce484222325u) + hash(text, 0x9e3779b97f4a7c15u); }
+std::string long_hash(std::string_view text) {
+  return hash(text, 0xcbf29ce484222325u) + hash(text, 0x9e3779b97f4a7c15u);
+}
 
 std::optional<std::filesystem::path> folder() {
-  if (const char* own = std::getenv("EMPLACE_CACHE_DIR")) return *own ? std::optional<std::filesystem::path>(own) : std::nullopt;
-  if (const char* caches = std::getenv("XDG_CACHE_HOME"); caches && *caches) return std::filesystem::path(caches) / "emplace";
+  if (const char* own = std::getenv("EMPLACE_CACHE_DIR"))
+    return *own ? std::optional<std::filesystem::path>(own) : std::nullopt;
+  if (const char* caches = std::getenv("XDG_CACHE_HOME"); caches && *caches)
+    return std::filesystem::path(caches) / "emplace";
   if (const char* home = std::getenv("HOME"); home && *home) return std::filesystem::path(home) / ".cache" / "emplace";
   return {};
 }
@@ -49,7 +53,8 @@ void keep_kernel(std::string_view key, std::string_view code) {
   if (!where) return;
   std::error_code error;
   std::filesystem::create_directories(*where, error);
-  const std::filesystem::path path = *where / (long_hash(key) + ".cubin"), part = *where / cat(long_hash(key), ".", getpid());
+  const std::filesystem::path path = *where / (long_hash(key) + ".cubin"),
+                              part = *where / cat(long_hash(key), ".", getpid());
   {
     std::ofstream file(part, std::ios::binary);
     file << long_hash(code) << code;

@@ -1,5 +1,6 @@
 /// Compiled kernels on disk, so that a second run need not compile them: in $EMPLACE_CACHE_DIR (empty: nowhere), else
-/// $XDG_CACHE_HOME/emplace, else ~/.cache/emplace. What cannot be read or written there is as if it had never been there.
+/// $XDG_CACHE_HOME/emplace, else ~/.cache/emplace. What cannot be read or written there is as if it had never been
+/// there.
 #pragma once
 
 #include <optional>

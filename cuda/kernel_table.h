@@ -43,9 +43,13 @@ class KernelTable {
 
   void add(std::string_view op, DTypeSet types, KernelMaker maker) { entries_[op].push_back({types, maker}); }
   /// Its workspace is a library's: without memory for that, run() takes code of its own.
-  void add_giving_way(std::string_view op, DTypeSet types, KernelMaker maker) { entries_[op].push_back({types, maker, false, true}); }
+  void add_giving_way(std::string_view op, DTypeSet types, KernelMaker maker) {
+    entries_[op].push_back({types, maker, false, true});
+  }
   /// run() waits for the stream (a size that only the device finds): never part of a recorded step.
-  void add_waiting(std::string_view op, DTypeSet types, KernelMaker maker) { entries_[op].push_back({types, maker, true}); }
+  void add_waiting(std::string_view op, DTypeSet types, KernelMaker maker) {
+    entries_[op].push_back({types, maker, true});
+  }
   /// The CPU's kernel serves: it hands on buffers and handles and looks at no element in device memory.
   void add_host_code(std::string_view op, DTypeSet types) { entries_[op].push_back({types}); }
 

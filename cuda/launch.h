@@ -23,7 +23,7 @@
 #endif
 
 #ifdef __CUDACC__
-#define EMPLACE_UNROLL _Pragma("unroll")     // for arrays that stay in registers
+#define EMPLACE_UNROLL _Pragma("unroll")      // for arrays that stay in registers
 #define EMPLACE_UNROLL_4 _Pragma("unroll 4")  // so that several loads are under way
 #else
 #define EMPLACE_UNROLL
@@ -36,7 +36,8 @@ enum class Barriers : bool { kNone, kBlock };
 
 /// Enqueues kernel(args...) on `stream`. A grid without blocks is nothing to do.
 template <class... P, class... A>
-Status launch(Barriers barriers, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, A... args) {
+Status launch(Barriers barriers, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
+              A... args) {
   static_assert(sizeof...(P) == sizeof...(A), "one argument for each parameter");
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return ok_status();
 #ifdef __CUDACC__

@@ -28,7 +28,8 @@ Result<Library> Library::open(std::string_view file) {
   std::string name(file);
   if (is_left_out(file)) return unavailable(cat(name, " is left out by EMPLACE_CUDA_WITHOUT"));
   if (const char* folder = std::getenv("EMPLACE_CUDA_LIB_DIR")) {
-    if (void* handle = dlopen(cat(folder, "/", name).c_str(), RTLD_NOW | RTLD_LOCAL)) return Library(std::move(name), handle);
+    if (void* handle = dlopen(cat(folder, "/", name).c_str(), RTLD_NOW | RTLD_LOCAL))
+      return Library(std::move(name), handle);
   }
   if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return Library(std::move(name), handle);
   return unavailable(cat("cannot load ", name, ": ", dlerror(), "; EMPLACE_CUDA_LIB_DIR names a folder that has it"));

@@ -11,8 +11,8 @@ namespace emplace::cuda {
 class Library {
  public:
   /// `file` is a file name with version ("libcublasLt.so.13"). Looked for in $EMPLACE_CUDA_LIB_DIR, then where the
-  /// loader looks. Unavailable names the file and why: not found, or named in $EMPLACE_CUDA_WITHOUT ("cudnn,cublasLt,nccl"),
-  /// which shows what the plug-in does without a library. Never unloaded.
+  /// loader looks. Unavailable names the file and why: not found, or named in $EMPLACE_CUDA_WITHOUT
+  /// ("cudnn,cublasLt,nccl"), which shows what the plug-in does without a library. Never unloaded.
   static Result<Library> open(std::string_view file);
 
   /// The table of functions that `load` fills in, or why it could not.

@@ -1,4 +1,5 @@
-/// LibraryConv: the part of a convolution kernel that takes a library's plan where there is one, and brings TensorFlow's filters
+/// LibraryConv: the part of a convolution kernel that takes a library's plan where there is one, and brings
+/// TensorFlow's filters
 /// ([h, w, in, out]) into the layout that libraries want, or back.
 #pragma once
 
@@ -19,7 +20,8 @@ struct FilterSizes {
   int64_t elements() const { return taps * in * out; }
   /// Of the library's element `i` in TensorFlow's filter.
   __device__ __forceinline__ int64_t tensorflow(int64_t i) const {
-    const int64_t rest = i % (taps * in), channel = last ? rest % in : rest / taps, tap = last ? rest / in : rest % taps;
+    const int64_t rest = i % (taps * in), channel = last ? rest % in : rest / taps,
+                  tap = last ? rest / in : rest % taps;
     return (tap * in + channel) * out + i / (taps * in);
   }
 };
@@ -47,10 +49,13 @@ class LibraryConv {
   Status choose(const ConvShape& shape, ImageLayout layout) {
     plan_.reset();
     sizes_ = {shape.taps(), shape.filter_c, shape.out_c, layout.c == 3};
-    if (std::is_integral_v<T> || shape.batch * shape.in_h * shape.in_w * shape.in_c == 0 || shape.pixels() * sizes_.elements() == 0) return ok_status();
+    if (std::is_integral_v<T> || shape.batch * shape.in_h * shape.in_w * shape.in_c == 0 ||
+        shape.pixels() * sizes_.elements() == 0)
+      return ok_status();
     auto found = ConvPlan::find(ConvProblem::of(pass_, dtype_of<T>, shape, sizes_.last), device_);
     if (found.ok()) plan_ = found.take();
-    say(plan_ ? cat("cuDNN, ", plan_->workspace_bytes(), " bytes of workspace") : cat("emplace's own kernel: ", found.status().message()));
+    say(plan_ ? cat("cuDNN, ", plan_->workspace_bytes(), " bytes of workspace")
+              : cat("emplace's own kernel: ", found.status().message()));
     return plan_ || found.status().code() == Code::kUnavailable ? ok_status() : found.take_status();
   }
 
@@ -86,8 +91,10 @@ class LibraryConv {
     return ok_status();
   }
   void say(const std::string& what) {
-    constexpr const char* kPasses[] = {"convolution", "gradient of a convolution's input", "gradient of a convolution's filter"};
-    if (device_.verbose && what != said_) std::fprintf(stderr, "%s: %s by %s\n", node_.c_str(), kPasses[static_cast<int>(pass_)], what.c_str());
+    constexpr const char* kPasses[] = {"convolution", "gradient of a convolution's input",
+                                       "gradient of a convolution's filter"};
+    if (device_.verbose && what != said_)
+      std::fprintf(stderr, "%s: %s by %s\n", node_.c_str(), kPasses[static_cast<int>(pass_)], what.c_str());
     said_ = what;
   }
 

@@ -36,11 +36,13 @@ Status enqueue_copy(cudaStream_t stream, DType type, std::span<const Mover::Axis
 /// The same with += for floating types (cuda/ops/sums.cu).
 Status enqueue_sum(cudaStream_t stream, DType type, std::span<const Mover::Axis> axes, const void* in, void* out);
 /// out[m, n] = a[m, k] * b[k, n] (cuda/ops/matmul.cu).
-Status enqueue_product(cudaStream_t stream, DType type, const ProductShape& shape, const void* a, const void* b, void* out);
+Status enqueue_product(cudaStream_t stream, DType type, const ProductShape& shape, const void* a, const void* b,
+                       void* out);
 /// n elements of zero bytes.
 Status enqueue_zeros(cudaStream_t stream, DType type, void* out, int64_t n);
 
-/// Makes the variable's buffer one that nobody else holds, with the same elements. REQUIRES: the caller holds its mutex.
+/// Makes the variable's buffer one that nobody else holds, with the same elements. REQUIRES: the caller holds its
+/// mutex.
 Status own_variable(KernelContext& c, Variable& variable);
 
 /// KernelMaker: the CPU's kernel of the node, with a StreamMover.

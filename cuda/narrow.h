@@ -48,7 +48,8 @@ EMPLACE_HD Wide<T> widen(T x) {
       const float tiny = static_cast<float>(rest) * 0x1p-24f;
       return float_of_bits(bits_of_float(tiny) | sign);
     }
-    const uint32_t exponent = rest >= 0x7c00u ? 0x7f800000u | ((rest & 0x3ffu) << 13) : (rest << 13) + ((127u - 15u) << 23);
+    const uint32_t exponent =
+        rest >= 0x7c00u ? 0x7f800000u | ((rest & 0x3ffu) << 13) : (rest << 13) + ((127u - 15u) << 23);
     return float_of_bits(exponent | sign);
 #endif
   } else {
@@ -65,8 +66,10 @@ EMPLACE_HD T narrow(Wide<T> x) {
     return out;
 #else
     const uint32_t bits = bits_of_float(x);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) out.bits = static_cast<uint16_t>((bits >> 16) | 0x40u);  // NaN stays NaN
-    else out.bits = static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+      out.bits = static_cast<uint16_t>((bits >> 16) | 0x40u);  // NaN stays NaN
+    else
+      out.bits = static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
     return out;
 #endif
   } else if constexpr (std::is_same_v<T, half>) {

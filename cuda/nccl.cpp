@@ -18,11 +18,15 @@ namespace nccl {
 
 #ifndef EMPLACE_STANDIN
 #if __has_include(<nccl.h>)
-static_assert(NCCL_MAJOR == 2 && static_cast<int>(ncclInt32) == static_cast<int>(Data::kInt32) && static_cast<int>(ncclInt64) == static_cast<int>(Data::kInt64) &&
-              static_cast<int>(ncclFloat16) == static_cast<int>(Data::kHalf) && static_cast<int>(ncclFloat32) == static_cast<int>(Data::kFloat) &&
+static_assert(NCCL_MAJOR == 2 && static_cast<int>(ncclInt32) == static_cast<int>(Data::kInt32) &&
+              static_cast<int>(ncclInt64) == static_cast<int>(Data::kInt64) &&
+              static_cast<int>(ncclFloat16) == static_cast<int>(Data::kHalf) &&
+              static_cast<int>(ncclFloat32) == static_cast<int>(Data::kFloat) &&
               static_cast<int>(ncclFloat64) == static_cast<int>(Data::kDouble));
-static_assert(static_cast<int>(ncclSum) == static_cast<int>(Reduction::kSum) && static_cast<int>(ncclProd) == static_cast<int>(Reduction::kProduct) &&
-              static_cast<int>(ncclMax) == static_cast<int>(Reduction::kMax) && static_cast<int>(ncclMin) == static_cast<int>(Reduction::kMin));
+static_assert(static_cast<int>(ncclSum) == static_cast<int>(Reduction::kSum) &&
+              static_cast<int>(ncclProd) == static_cast<int>(Reduction::kProduct) &&
+              static_cast<int>(ncclMax) == static_cast<int>(Reduction::kMax) &&
+              static_cast<int>(ncclMin) == static_cast<int>(Reduction::kMin));
 #endif
 
 Status load(Functions& f) {
@@ -46,16 +50,22 @@ const Result<Functions>& functions() {
 Status status_of(const Functions& f, int error, const char* call) {
   if (error == 0) return ok_status();
   const char* more = f.last_error(nullptr);
-  return internal_error(cat(call, ": error ", error, " (", f.error_text(error), ")", more && *more ? ": " : "", more ? more : ""));
+  return internal_error(
+      cat(call, ": error ", error, " (", f.error_text(error), ")", more && *more ? ": " : "", more ? more : ""));
 }
 
 Data data_type(DType type) {
   switch (type) {
-    case DType::kHalf: return Data::kHalf;
-    case DType::kDouble: return Data::kDouble;
-    case DType::kInt32: return Data::kInt32;
-    case DType::kInt64: return Data::kInt64;
-    default: return Data::kFloat;
+    case DType::kHalf:
+      return Data::kHalf;
+    case DType::kDouble:
+      return Data::kDouble;
+    case DType::kInt32:
+      return Data::kInt32;
+    case DType::kInt64:
+      return Data::kInt64;
+    default:
+      return Data::kFloat;
   }
 }
 
@@ -66,7 +76,8 @@ class Cards final : public Communicator {
   Status init(const std::vector<int>& devices) {
     int current = 0;
     (void)cudaGetDevice(&current);
-    Status made = status_of(f_, f_.init_all(comms_.data(), static_cast<int>(comms_.size()), devices.data()), "ncclCommInitAll");
+    Status made =
+        status_of(f_, f_.init_all(comms_.data(), static_cast<int>(comms_.size()), devices.data()), "ncclCommInitAll");
     (void)cudaSetDevice(current);
     return made;
   }
@@ -76,7 +87,9 @@ class Cards final : public Communicator {
     Status all;
     for (size_t rank = 0; rank < parts.size() && all.ok(); ++rank) {
       const Part& p = parts[rank];
-      all = status_of(f_, f_.all_reduce(p.from, p.to, static_cast<size_t>(count), data_type(type), static_cast<int>(reduction), comms_[rank], p.stream),
+      all = status_of(f_,
+                      f_.all_reduce(p.from, p.to, static_cast<size_t>(count), data_type(type),
+                                    static_cast<int>(reduction), comms_[rank], p.stream),
                       "ncclAllReduce");
     }
     Status ended = status_of(f_, f_.group_end(), "ncclGroupEnd");
@@ -97,8 +110,11 @@ Result<Communicator*> Communicator::of(const std::vector<int>& devices, bool det
   static std::mutex mutex;
   static auto* const kKept = new std::map<std::vector<int>, std::unique_ptr<nccl::Cards>>;
   for (size_t i = 0; i < devices.size(); ++i) {
-    if (std::find(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(i), devices[i]) == devices.begin() + static_cast<std::ptrdiff_t>(i)) continue;
-    return invalid_argument(cat("two members of the collective are on CUDA device ", devices[i], "; NCCL wants each on a card of its own"));
+    if (std::find(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(i), devices[i]) ==
+        devices.begin() + static_cast<std::ptrdiff_t>(i))
+      continue;
+    return invalid_argument(
+        cat("two members of the collective are on CUDA device ", devices[i], "; NCCL wants each on a card of its own"));
   }
   RETURN_IF_ERROR(nccl_there());
   std::lock_guard lock(mutex);

@@ -27,8 +27,9 @@ class Communicator {
   /// Enqueues: every part's `to` becomes the reduction of all `from`, once all streams have come so far. By rank.
   virtual Status all_reduce(std::span<const Part> parts, int64_t count, DType type, Reduction reduction) = 0;
 
-  /// The same for the same cards (CUDA's ordinals, by rank). Unavailable: no library. InvalidArgument: a card stands twice.
-  /// `deterministic`: one ring and one protocol, whatever the sizes; decided by the first communicator of the process.
+  /// The same for the same cards (CUDA's ordinals, by rank). Unavailable: no library. InvalidArgument: a card stands
+  /// twice. `deterministic`: one ring and one protocol, whatever the sizes; decided by the first communicator of the
+  /// process.
   static Result<Communicator*> of(const std::vector<int>& devices, bool deterministic);
 };
 

@@ -1,4 +1,5 @@
-/// The part of NCCL 2 that is called, with its names and values; nccl.cpp holds it to the library's header where there is one.
+/// The part of NCCL 2 that is called, with its names and values; nccl.cpp holds it to the library's header where there
+/// is one.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,7 +15,8 @@ enum class Data : int { kInt32 = 2, kInt64 = 4, kHalf = 6, kFloat = 7, kDouble =
 
 struct Functions {
   int (*init_all)(Comm* comms, int count, const int* devices) = nullptr;
-  int (*all_reduce)(const void* from, void* to, size_t count, Data type, int reduction, Comm comm, cudaStream_t stream) = nullptr;
+  int (*all_reduce)(const void* from, void* to, size_t count, Data type, int reduction, Comm comm,
+                    cudaStream_t stream) = nullptr;
   int (*group_start)() = nullptr;
   int (*group_end)() = nullptr;
   const char* (*error_text)(int error) = nullptr;

@@ -1,4 +1,5 @@
-// The library has no header in the toolkit: its few functions and types are declared here, as NVML's documentation has them.
+// The library has no header in the toolkit: its few functions and types are declared here, as NVML's documentation has
+// them.
 #include "cuda/nvml.h"
 
 #include <unistd.h>

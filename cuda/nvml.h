@@ -1,4 +1,5 @@
-/// NVML: what it tells about the machine's cards without creating a context: also of those that the process's mask hides.
+/// NVML: what it tells about the machine's cards without creating a context: also of those that the process's mask
+/// hides.
 #pragma once
 
 #include <string>

@@ -16,7 +16,8 @@ using Program = struct NvrtcProgram*;
 
 struct NvrtcFunctions {
   int (*version)(int* major, int* minor) = nullptr;
-  int (*create)(Program* program, const char* text, const char* name, int num_headers, const char* const* headers, const char* const* names) = nullptr;
+  int (*create)(Program* program, const char* text, const char* name, int num_headers, const char* const* headers,
+                const char* const* names) = nullptr;
   int (*compile)(Program program, int num_options, const char* const* options) = nullptr;
   int (*code_size)(Program program, size_t* bytes) = nullptr;
   int (*code)(Program program, char* code) = nullptr;
@@ -34,9 +35,11 @@ constexpr bool alike(int (*)(Ours...), nvrtcResult (*)(Theirs...)) {
 static_assert(sizeof(nvrtcResult) == sizeof(int) && NVRTC_SUCCESS == 0);
 static_assert(alike(decltype(NvrtcFunctions::create){}, decltype(&nvrtcCreateProgram){}) &&
               alike(decltype(NvrtcFunctions::compile){}, decltype(&nvrtcCompileProgram){}) &&
-              alike(decltype(NvrtcFunctions::code_size){}, decltype(&nvrtcGetCUBINSize){}) && alike(decltype(NvrtcFunctions::code){}, decltype(&nvrtcGetCUBIN){}) &&
+              alike(decltype(NvrtcFunctions::code_size){}, decltype(&nvrtcGetCUBINSize){}) &&
+              alike(decltype(NvrtcFunctions::code){}, decltype(&nvrtcGetCUBIN){}) &&
               alike(decltype(NvrtcFunctions::log_size){}, decltype(&nvrtcGetProgramLogSize){}) &&
-              alike(decltype(NvrtcFunctions::log){}, decltype(&nvrtcGetProgramLog){}) && alike(decltype(NvrtcFunctions::destroy){}, decltype(&nvrtcDestroyProgram){}) &&
+              alike(decltype(NvrtcFunctions::log){}, decltype(&nvrtcGetProgramLog){}) &&
+              alike(decltype(NvrtcFunctions::destroy){}, decltype(&nvrtcDestroyProgram){}) &&
               alike(decltype(NvrtcFunctions::version){}, decltype(&nvrtcVersion){}));
 #endif
 
@@ -73,7 +76,8 @@ std::string log_of(const NvrtcFunctions& f, Program program) {
 Result<std::string> nvrtc_version() {
   if (!functions().ok()) return functions().status();
   int major = 0, minor = 0;
-  if (int error = functions()->version(&major, &minor); error != 0) return unavailable(cat("nvrtcVersion: ", functions()->error_text(error)));
+  if (int error = functions()->version(&major, &minor); error != 0)
+    return unavailable(cat("nvrtcVersion: ", functions()->error_text(error)));
   return cat("NVRTC ", major, ".", minor);
 }
 
@@ -86,21 +90,27 @@ Result<std::string> nvrtc_compile(const CompileRequest& request) {
     names.push_back(header.name);
   }
   Program made = nullptr;
-  if (int error = f.create(&made, request.text.c_str(), "chain.cu", static_cast<int>(texts.size()), texts.data(), names.data()); error != 0) {
+  if (int error =
+          f.create(&made, request.text.c_str(), "chain.cu", static_cast<int>(texts.size()), texts.data(), names.data());
+      error != 0) {
     return unavailable(cat("nvrtcCreateProgram: ", f.error_text(error)));
   }
   const auto destroy = [&f](Program program) { (void)f.destroy(&program); };
   const std::unique_ptr<NvrtcProgram, decltype(destroy)> program(made, destroy);
-  const std::string architecture = "--gpu-architecture=" + request.architecture, prelude = cat("--pre-include=", request.prelude);
+  const std::string architecture = "--gpu-architecture=" + request.architecture,
+                    prelude = cat("--pre-include=", request.prelude);
   // As nvcc compiles the plug-in: no sum is fused with a product unless the text says so.
-  const char* const options[] = {"--std=c++20", "--fmad=false", "--device-as-default-execution-space", architecture.c_str(), prelude.c_str()};
+  const char* const options[] = {"--std=c++20", "--fmad=false", "--device-as-default-execution-space",
+                                 architecture.c_str(), prelude.c_str()};
   if (int error = f.compile(made, static_cast<int>(std::size(options)), options); error != 0) {
     return unavailable(cat("NVRTC: ", f.error_text(error), log_of(f, made)));
   }
   size_t bytes = 0;
-  if (int error = f.code_size(made, &bytes); error != 0) return unavailable(cat("nvrtcGetCUBINSize: ", f.error_text(error)));
+  if (int error = f.code_size(made, &bytes); error != 0)
+    return unavailable(cat("nvrtcGetCUBINSize: ", f.error_text(error)));
   std::string code(bytes, '\0');
-  if (int error = f.code(made, code.data()); error != 0) return unavailable(cat("nvrtcGetCUBIN: ", f.error_text(error)));
+  if (int error = f.code(made, code.data()); error != 0)
+    return unavailable(cat("nvrtcGetCUBIN: ", f.error_text(error)));
   return code;
 }
 

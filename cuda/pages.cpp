@@ -24,7 +24,8 @@ Status find_function(const char* name, F& function) {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult result;
   CUDA_TRY(cudaGetDriverEntryPointByVersion(name, &found, kDriverInterface, cudaEnableDefault, &result));
-  if (result != cudaDriverEntryPointSuccess || !found) return unavailable(cat("the NVIDIA driver has no function ", name));
+  if (result != cudaDriverEntryPointSuccess || !found)
+    return unavailable(cat("the NVIDIA driver has no function ", name));
   function = reinterpret_cast<F>(found);
   return ok_status();
 }
@@ -51,7 +52,8 @@ Result<Pages> Pages::make(int device, int64_t limit) {
   Pages pages(driver, device, 0);
   size_t least = 0;
   CUmemAllocationProp wanted = pages.properties();
-  RETURN_IF_ERROR(driver_status(driver.granularity(&least, &wanted, CU_MEM_ALLOC_GRANULARITY_MINIMUM), "cuMemGetAllocationGranularity"));
+  RETURN_IF_ERROR(driver_status(driver.granularity(&least, &wanted, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+                                "cuMemGetAllocationGranularity"));
   pages.page_ = static_cast<int64_t>(least) * (limit > kManyBytes ? kPagesInLarge : 1);
   std::vector<int> readers = peers_of(device);
   readers.insert(readers.begin(), device);
@@ -75,11 +77,14 @@ CUmemAllocationProp Pages::properties() const {
 
 Result<std::byte*> Pages::reserve(int64_t bytes) {
   CUdeviceptr range = 0;
-  RETURN_IF_ERROR(driver_status(driver_.reserve(&range, static_cast<size_t>(bytes), static_cast<size_t>(page_), 0, 0), "cuMemAddressReserve"));
+  RETURN_IF_ERROR(driver_status(driver_.reserve(&range, static_cast<size_t>(bytes), static_cast<size_t>(page_), 0, 0),
+                                "cuMemAddressReserve"));
   return reinterpret_cast<std::byte*>(range);
 }
 
-void Pages::release(std::byte* range, int64_t bytes) { (void)driver_.release(address(range), static_cast<size_t>(bytes)); }
+void Pages::release(std::byte* range, int64_t bytes) {
+  (void)driver_.release(address(range), static_cast<size_t>(bytes));
+}
 
 Status Pages::map_page(CUdeviceptr at) {
   CUmemAllocationProp wanted = properties();
@@ -103,7 +108,8 @@ Status Pages::map(std::byte* at, int64_t bytes) {
     if (status.ok()) done += page_;
   }
   if (status.ok()) {
-    status = driver_status(driver_.set_access(address(at), static_cast<size_t>(bytes), access_.data(), access_.size()), "cuMemSetAccess");
+    status = driver_status(driver_.set_access(address(at), static_cast<size_t>(bytes), access_.data(), access_.size()),
+                           "cuMemSetAccess");
   }
   if (!status.ok() && done > 0) (void)unmap(at, done);
   return status;

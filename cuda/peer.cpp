@@ -54,7 +54,8 @@ std::vector<int> peers_of(int device) {
   if (cudaGetDeviceCount(&count) != cudaSuccess) return peers;
   for (int other = 0; other < count; ++other) {
     int can = 0;
-    if (other != device && cudaDeviceCanAccessPeer(&can, other, device) == cudaSuccess && can != 0) peers.push_back(other);
+    if (other != device && cudaDeviceCanAccessPeer(&can, other, device) == cudaSuccess && can != 0)
+      peers.push_back(other);
   }
   return peers;
 }

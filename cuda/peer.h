@@ -12,8 +12,8 @@ namespace emplace::cuda {
 /// Cards that the driver lets reach `device`'s memory.
 std::vector<int> peers_of(int device);
 
-/// May copies from `from` to `to` go straight across? Answered once per pair: a pattern is sent, read back and compared.
-/// `stream` belongs to `to`, which is the current device, and stays so.
+/// May copies from `from` to `to` go straight across? Answered once per pair: a pattern is sent, read back and
+/// compared. `stream` belongs to `to`, which is the current device, and stays so.
 Result<bool> peer_copies_arrive(int from, int to, cudaStream_t stream);
 
 }  // namespace emplace::cuda

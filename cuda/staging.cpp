@@ -63,7 +63,8 @@ Status Staging::copy_in(void* to, const void* from, size_t bytes, cudaStream_t s
     size_t size = std::min(kChunk, bytes - at);
     ASSIGN_OR_RETURN(Piece * piece, take(size));
     copy_on_host(ring_ + piece->begin, static_cast<const std::byte*>(from) + at, size);
-    CUDA_TRY(cudaMemcpyAsync(static_cast<std::byte*>(to) + at, ring_ + piece->begin, size, cudaMemcpyHostToDevice, stream));
+    CUDA_TRY(
+        cudaMemcpyAsync(static_cast<std::byte*>(to) + at, ring_ + piece->begin, size, cudaMemcpyHostToDevice, stream));
     CUDA_TRY(cudaEventRecord(piece->done, stream));
   }
   return ok_status();
@@ -76,7 +77,8 @@ Result<uint64_t> Staging::copy_out(void* to, const void* from, size_t bytes, cud
     ASSIGN_OR_RETURN(Piece * piece, take(size));
     piece->target = static_cast<std::byte*>(to) + at;
     last = piece->ticket;
-    CUDA_TRY(cudaMemcpyAsync(ring_ + piece->begin, static_cast<const std::byte*>(from) + at, size, cudaMemcpyDeviceToHost, stream));
+    CUDA_TRY(cudaMemcpyAsync(ring_ + piece->begin, static_cast<const std::byte*>(from) + at, size,
+                             cudaMemcpyDeviceToHost, stream));
     CUDA_TRY(cudaEventRecord(piece->done, stream));
   }
   return last;

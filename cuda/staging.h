@@ -1,6 +1,6 @@
 /// Staging: page-locked host memory through which copies to and from pageable memory go, so that they run beside the
-/// host's work. A ring: a piece is free again when the copy that used it is done. It is small until something large is copied:
-/// to lock pages takes the longer the more there are, and many processes copy only a few numbers.
+/// host's work. A ring: a piece is free again when the copy that used it is done. It is small until something large is
+/// copied: to lock pages takes the longer the more there are, and many processes copy only a few numbers.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -29,7 +29,8 @@ Result<std::unique_ptr<Kernel>> by_output(const KernelInit& init) {
 /// Storage and shape for output `i`, where the shape rule could not say them before the run.
 inline Status ensure_output(KernelContext& c, int i, const Shape& shape) {
   const Tensor& t = c.output(i);
-  return t.shape() == shape && (t.raw() != nullptr || t.num_elements() == 0) ? ok_status() : c.allocate_output(i, shape);
+  return t.shape() == shape && (t.raw() != nullptr || t.num_elements() == 0) ? ok_status()
+                                                                             : c.allocate_output(i, shape);
 }
 
 /// Elements by size alone, for kernels that move them. The last is 16 bytes.
@@ -39,23 +40,36 @@ using Bytes16 = complex128;
 template <template <class> class K>
 Result<std::unique_ptr<Kernel>> make_sized(DType type, const KernelInit& init) {
   switch (storage_size(base_type(type))) {
-    case 1: return make<K<uint8_t>>(init);
-    case 2: return make<K<uint16_t>>(init);
-    case 4: return make<K<uint32_t>>(init);
-    case 8: return make<K<uint64_t>>(init);
-    default: return make<K<Bytes16>>(init);
+    case 1:
+      return make<K<uint8_t>>(init);
+    case 2:
+      return make<K<uint16_t>>(init);
+    case 4:
+      return make<K<uint32_t>>(init);
+    case 8:
+      return make<K<uint64_t>>(init);
+    default:
+      return make<K<Bytes16>>(init);
   }
 }
 template <int kInput, template <class> class K>
-Result<std::unique_ptr<Kernel>> sized_by_input(const KernelInit& init) { return make_sized<K>(init.input_types[kInput], init); }
+Result<std::unique_ptr<Kernel>> sized_by_input(const KernelInit& init) {
+  return make_sized<K>(init.input_types[kInput], init);
+}
 template <template <class> class K>
-Result<std::unique_ptr<Kernel>> sized_by_output(const KernelInit& init) { return make_sized<K>(init.output_types[0], init); }
+Result<std::unique_ptr<Kernel>> sized_by_output(const KernelInit& init) {
+  return make_sized<K>(init.output_types[0], init);
+}
 
 /// An index tensor in device memory, int16, int32 or int64.
 struct Indices {
   const void* data;
   int bytes;  // of an index
-  explicit Indices(const Tensor& t) : data(t.raw()), bytes(t.dtype() == DType::kInt16 ? 2 : t.dtype() == DType::kInt32 ? 4 : 8) {}
+  explicit Indices(const Tensor& t)
+      : data(t.raw()),
+        bytes(t.dtype() == DType::kInt16   ? 2
+              : t.dtype() == DType::kInt32 ? 4
+                                           : 8) {}
   __device__ __forceinline__ int64_t at(int64_t i) const {
     if (bytes == 8) return static_cast<const int64_t*>(data)[i];
     return bytes == 4 ? static_cast<const int32_t*>(data)[i] : static_cast<const int16_t*>(data)[i];

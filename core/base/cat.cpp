@@ -8,11 +8,21 @@ void Piece::append_to(std::string& out) const {
   char digits[32];
   auto end = digits;
   switch (kind_) {
-    case kText: out += text_; return;
-    case kChar: out += char_; return;
-    case kSigned: end = std::to_chars(digits, digits + sizeof digits, signed_).ptr; break;
-    case kUnsigned: end = std::to_chars(digits, digits + sizeof digits, unsigned_).ptr; break;
-    case kDouble: end = std::to_chars(digits, digits + sizeof digits, double_).ptr; break;
+    case kText:
+      out += text_;
+      return;
+    case kChar:
+      out += char_;
+      return;
+    case kSigned:
+      end = std::to_chars(digits, digits + sizeof digits, signed_).ptr;
+      break;
+    case kUnsigned:
+      end = std::to_chars(digits, digits + sizeof digits, unsigned_).ptr;
+      break;
+    case kDouble:
+      end = std::to_chars(digits, digits + sizeof digits, double_).ptr;
+      break;
   }
   out.append(digits, end);
 }

@@ -52,7 +52,7 @@ constexpr std::array<Names, kDTypeCount> kTable = {{
 
 const Names& names(DType t) { return kTable[static_cast<size_t>(base_type(t))]; }
 
-constexpr DTypeSet kTinyFloats{DType::kFloat8E5M2, DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ,
+constexpr DTypeSet kTinyFloats{DType::kFloat8E5M2,        DType::kFloat8E4M3FN,   DType::kFloat8E4M3FNUZ,
                                DType::kFloat8E4M3B11FNUZ, DType::kFloat8E5M2FNUZ, DType::kFloat4E2M1FN};
 constexpr DTypeSet kTinyInts{DType::kInt4, DType::kUInt4, DType::kInt2, DType::kUInt2};
 constexpr DTypeSet kQuantized{DType::kQInt8, DType::kQUInt8, DType::kQInt16, DType::kQUInt16, DType::kQInt32};
@@ -103,7 +103,7 @@ half::half(float v) {
     bits = static_cast<uint16_t>(sign | 0x7c00 | (u > 0x7f800000 ? 0x200 | ((u >> 13) & 0x3ff) : 0));
   } else if (u >= 0x477ff000) {  // rounds to infinity
     bits = static_cast<uint16_t>(sign | 0x7c00);
-  } else if (u < 0x38800000) {  // subnormal or zero: let the float unit round
+  } else if (u < 0x38800000) {                        // subnormal or zero: let the float unit round
     float magic = std::bit_cast<float>(0x3f000000u);  // 0.5: its last bit is 2^-24, half's smallest step
     float shifted = std::bit_cast<float>(u) + magic;
     bits = static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));

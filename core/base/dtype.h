@@ -128,21 +128,37 @@ struct bfloat16 {
 /// The DType of a C++ type, as dtype_of<float>.
 template <class T>
 inline constexpr DType dtype_of = DType::kInvalid;
-template <> inline constexpr DType dtype_of<float> = DType::kFloat;
-template <> inline constexpr DType dtype_of<double> = DType::kDouble;
-template <> inline constexpr DType dtype_of<int8_t> = DType::kInt8;
-template <> inline constexpr DType dtype_of<int16_t> = DType::kInt16;
-template <> inline constexpr DType dtype_of<int32_t> = DType::kInt32;
-template <> inline constexpr DType dtype_of<int64_t> = DType::kInt64;
-template <> inline constexpr DType dtype_of<uint8_t> = DType::kUInt8;
-template <> inline constexpr DType dtype_of<uint16_t> = DType::kUInt16;
-template <> inline constexpr DType dtype_of<uint32_t> = DType::kUInt32;
-template <> inline constexpr DType dtype_of<uint64_t> = DType::kUInt64;
-template <> inline constexpr DType dtype_of<bool> = DType::kBool;
-template <> inline constexpr DType dtype_of<half> = DType::kHalf;
-template <> inline constexpr DType dtype_of<bfloat16> = DType::kBFloat16;
-template <> inline constexpr DType dtype_of<std::complex<float>> = DType::kComplex64;
-template <> inline constexpr DType dtype_of<std::complex<double>> = DType::kComplex128;
-template <> inline constexpr DType dtype_of<std::string> = DType::kString;
+template <>
+inline constexpr DType dtype_of<float> = DType::kFloat;
+template <>
+inline constexpr DType dtype_of<double> = DType::kDouble;
+template <>
+inline constexpr DType dtype_of<int8_t> = DType::kInt8;
+template <>
+inline constexpr DType dtype_of<int16_t> = DType::kInt16;
+template <>
+inline constexpr DType dtype_of<int32_t> = DType::kInt32;
+template <>
+inline constexpr DType dtype_of<int64_t> = DType::kInt64;
+template <>
+inline constexpr DType dtype_of<uint8_t> = DType::kUInt8;
+template <>
+inline constexpr DType dtype_of<uint16_t> = DType::kUInt16;
+template <>
+inline constexpr DType dtype_of<uint32_t> = DType::kUInt32;
+template <>
+inline constexpr DType dtype_of<uint64_t> = DType::kUInt64;
+template <>
+inline constexpr DType dtype_of<bool> = DType::kBool;
+template <>
+inline constexpr DType dtype_of<half> = DType::kHalf;
+template <>
+inline constexpr DType dtype_of<bfloat16> = DType::kBFloat16;
+template <>
+inline constexpr DType dtype_of<std::complex<float>> = DType::kComplex64;
+template <>
+inline constexpr DType dtype_of<std::complex<double>> = DType::kComplex128;
+template <>
+inline constexpr DType dtype_of<std::string> = DType::kString;
 
 }  // namespace emplace

@@ -13,7 +13,9 @@
 namespace emplace {
 namespace {
 
-Status failure(const std::string& path) { return unavailable(cat("cannot write '", path, "': ", std::strerror(errno))); }
+Status failure(const std::string& path) {
+  return unavailable(cat("cannot write '", path, "': ", std::strerror(errno)));
+}
 
 /// 0, or -1 with errno.
 int write_all(int file, std::string_view bytes) {
@@ -42,7 +44,8 @@ Status write_durably(const std::string& path, const std::function<Status(const B
   const std::string part = cat(path, kPartEnding);
   int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return failure(path);
-  Status status = content([&](std::string_view bytes) { return write_all(file, bytes) == 0 ? ok_status() : failure(path); });
+  Status status =
+      content([&](std::string_view bytes) { return write_all(file, bytes) == 0 ? ok_status() : failure(path); });
   if (status.ok() && ::fsync(file) != 0) status = failure(path);
   if (::close(file) != 0 && status.ok()) status = failure(path);
   if (status.ok() && std::rename(part.c_str(), path.c_str()) != 0) status = failure(path);

@@ -27,7 +27,8 @@ std::string near_file(const std::string& path) {
   const fs::path folder = wanted.has_parent_path() ? wanted.parent_path() : fs::path(".");
   std::error_code error;
   std::vector<std::string> names;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end && names.size() < kMost; entry.increment(error)) {
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end && names.size() < kMost;
+       entry.increment(error)) {
     if (entry->is_regular_file(error)) names.push_back(entry->path().filename().string());
   }
   std::sort(names.begin(), names.end());
@@ -35,7 +36,8 @@ std::string near_file(const std::string& path) {
   Suggestion near(name);
   for (const std::string& n : names) near.offer(n);
   if (near.best().empty()) return {};
-  return cat("did you mean '", (wanted.has_parent_path() ? folder / near.best() : fs::path(near.best())).string(), "'?");
+  return cat("did you mean '", (wanted.has_parent_path() ? folder / near.best() : fs::path(near.best())).string(),
+             "'?");
 }
 
 }  // namespace emplace

@@ -23,7 +23,8 @@ void reserve_heap([[maybe_unused]] size_t bytes) {
   std::free(first);
   mallopt(M_TOP_PAD, static_cast<int>(step));
   const auto end = reinterpret_cast<uintptr_t>(sbrk(0));
-  if (begin < end && end - begin < 2 * (bytes + step)) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  if (begin < end && end - begin < 2 * (bytes + step))
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 #endif
 }
 

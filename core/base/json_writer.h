@@ -27,15 +27,16 @@ class JsonWriter {
   JsonWriter& value(double v);
   JsonWriter& value(float v);
   template <class T>
-    requires std::is_integral_v<T>
-  JsonWriter& value(T v) { return raw(std::to_string(v)); }
+  requires std::is_integral_v<T> JsonWriter& value(T v) { return raw(std::to_string(v)); }
   JsonWriter& null() { return raw("null"); }
   /// Text that is JSON already.
   JsonWriter& raw(std::string_view json);
 
   /// key(name), then value(v).
   template <class T>
-  JsonWriter& member(std::string_view name, const T& v) { return key(name).value(v); }
+  JsonWriter& member(std::string_view name, const T& v) {
+    return key(name).value(v);
+  }
 
   /// From here to the end of the current object or array: all on one line.
   JsonWriter& compact() {
@@ -53,7 +54,7 @@ class JsonWriter {
   int indent_;
   int depth_ = 0;
   int compact_from_ = -1;
-  bool first_ = true;      // nothing stands in the current object or array yet
+  bool first_ = true;  // nothing stands in the current object or array yet
   bool after_key_ = false;
 };
 

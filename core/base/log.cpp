@@ -13,10 +13,14 @@ namespace {
 
 std::string_view color_of(LogLevel level) {
   switch (level) {
-    case LogLevel::kError: return "\033[1;31m";
-    case LogLevel::kWarning: return "\033[1;33m";
-    case LogLevel::kDebug: return "\033[2m";
-    default: return "";
+    case LogLevel::kError:
+      return "\033[1;31m";
+    case LogLevel::kWarning:
+      return "\033[1;33m";
+    case LogLevel::kDebug:
+      return "\033[2m";
+    default:
+      return "";
   }
 }
 

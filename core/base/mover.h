@@ -1,6 +1,6 @@
-/// Mover: copies, fills, and what few kernels need besides, in memory that the CPU's code cannot touch (a GPU's). Kernels that
-/// only move elements do so through Parallel (core/ops/kit/element.h, core/ops/kit/strided_copy.h), which hands on to its mover: they
-/// run for any memory.
+/// Mover: copies, fills, and what few kernels need besides, in memory that the CPU's code cannot touch (a GPU's).
+/// Kernels that only move elements do so through Parallel (core/ops/kit/element.h, core/ops/kit/strided_copy.h), which
+/// hands on to its mover: they run for any memory.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ class Mover {
   };
   virtual ~Mover() = default;
 
-  /// out[i, j, ...] = in[i, j, ...], outermost axis first; no axis is empty. Calls may return before it is done, and fail
-  /// late: whoever made the mover asks it.
+  /// out[i, j, ...] = in[i, j, ...], outermost axis first; no axis is empty. Calls may return before it is done, and
+  /// fail late: whoever made the mover asks it.
   virtual void copy(DType type, std::span<const Axis> axes, const void* in, void* out) = 0;
   /// n copies of the element at `value`, which is host memory and is read before the call returns.
   virtual void fill(DType type, const void* value, void* out, int64_t n) = 0;

@@ -21,7 +21,8 @@ class Parallel {
   /// and cost_ns only, never on the number of threads.
   template <class F>
   void run(int64_t n, double cost_ns, const F& body) {
-    run_erased(n, cost_ns, [](const void* f, int64_t b, int64_t e) { (*static_cast<const F*>(f))(b, e); }, &body);
+    run_erased(
+        n, cost_ns, [](const void* f, int64_t b, int64_t e) { (*static_cast<const F*>(f))(b, e); }, &body);
   }
 
  protected:

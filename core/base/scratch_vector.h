@@ -1,5 +1,5 @@
-/// ScratchVector: a std::vector for what is made anew in every call. Its memory is kept by the thread for the next one, so
-/// that a step asks nothing of the heap once steps like it have run. What is large belongs into
+/// ScratchVector: a std::vector for what is made anew in every call. Its memory is kept by the thread for the next one,
+/// so that a step asks nothing of the heap once steps like it have run. What is large belongs into
 /// KernelContext::allocate_scratch(), which counts it.
 #pragma once
 
@@ -30,7 +30,9 @@ struct ScratchAllocator {
   }
   void deallocate(T* block, size_t n) noexcept { ScratchBlocks::give_back(block, n * sizeof(T)); }
   template <class U>
-  bool operator==(const ScratchAllocator<U>&) const { return true; }
+  bool operator==(const ScratchAllocator<U>&) const {
+    return true;
+  }
 };
 
 template <class T>

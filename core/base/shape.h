@@ -24,8 +24,8 @@ class Shape {
   Shape& operator=(Shape&& other) noexcept;
   ~Shape() { clear(); }
 
-  static Shape unknown();                 ///< nothing is known
-  static Shape unknown_dims(int rank);    ///< rank known, no size known
+  static Shape unknown();               ///< nothing is known
+  static Shape unknown_dims(int rank);  ///< rank known, no size known
 
   bool rank_known() const { return rank_ >= 0; }
   /// REQUIRES: rank_known(), as for everything below except fully_known().

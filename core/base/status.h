@@ -76,8 +76,8 @@ Status internal_error(std::string message);
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}           // NOLINT: meant to convert
-  Result(Status status) : status_(std::move(status)) {}   // NOLINT: meant to convert
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: meant to convert
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT: meant to convert
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
@@ -100,15 +100,15 @@ class [[nodiscard]] Result {
 #define EMPLACE_CONCAT_(a, b) a##b
 #define EMPLACE_CONCAT(a, b) EMPLACE_CONCAT_(a, b)
 
-#define RETURN_IF_ERROR(expr)                                  \
-  do {                                                         \
-    ::emplace::Status emplace_status_ = (expr);                \
-    if (!emplace_status_.ok()) return emplace_status_;         \
+#define RETURN_IF_ERROR(expr)                          \
+  do {                                                 \
+    ::emplace::Status emplace_status_ = (expr);        \
+    if (!emplace_status_.ok()) return emplace_status_; \
   } while (false)
 
 /// ASSIGN_OR_RETURN(auto x, f()): x = f()'s value, or return f()'s status.
 #define ASSIGN_OR_RETURN(lhs, expr) ASSIGN_OR_RETURN_(EMPLACE_CONCAT(emplace_result_, __LINE__), lhs, expr)
-#define ASSIGN_OR_RETURN_(tmp, lhs, expr)   \
-  auto tmp = (expr);                        \
-  if (!tmp.ok()) return tmp.take_status();  \
+#define ASSIGN_OR_RETURN_(tmp, lhs, expr)  \
+  auto tmp = (expr);                       \
+  if (!tmp.ok()) return tmp.take_status(); \
   lhs = tmp.take()

@@ -29,7 +29,8 @@ int edit_distance(std::string_view a, std::string_view b, int limit) {
     int smallest = row[0];
     for (size_t j = 1; j <= b.size(); ++j) {
       row[j] = std::min({last[j] + 2, row[j - 1] + 2, last[j - 1] + substitution(a[i - 1], b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before_last[j - 2] + 2);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before_last[j - 2] + 2);
       smallest = std::min(smallest, row[j]);
     }
     if (smallest > limit) return limit + 1;
@@ -46,7 +47,8 @@ Suggestion::Suggestion(std::string_view word)
 void Suggestion::offer(std::string_view candidate) {
   if (limit_ < 0) return;
   constexpr size_t kPrefix = 4;
-  if (std::equal(word_.begin(), word_.end(), candidate.begin(), candidate.end(), [](char a, char b) { return lower(a) == lower(b); })) {
+  if (std::equal(word_.begin(), word_.end(), candidate.begin(), candidate.end(),
+                 [](char a, char b) { return lower(a) == lower(b); })) {
     best_ = candidate;
     limit_ = word_ == candidate ? -1 : 0;
     return;

@@ -15,8 +15,16 @@ struct Unit {
   double bytes;
 };
 
-constexpr std::array<Unit, 10> kUnits = {{{"", 1}, {"B", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
-                                          {"TiB", 0x1p40}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}};
+constexpr std::array<Unit, 10> kUnits = {{{"", 1},
+                                          {"B", 1},
+                                          {"KiB", 0x1p10},
+                                          {"MiB", 0x1p20},
+                                          {"GiB", 0x1p30},
+                                          {"TiB", 0x1p40},
+                                          {"kB", 1e3},
+                                          {"MB", 1e6},
+                                          {"GB", 1e9},
+                                          {"TB", 1e12}}};
 
 constexpr std::array<Unit, 5> kShown = {{{"B", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}}};
 
@@ -46,7 +54,8 @@ Result<int64_t> parse_size(std::string_view text) {
       if (bytes >= 0 && bytes < 0x1p63) return static_cast<int64_t>(std::llround(bytes));
     }
   }
-  return invalid_argument(cat("'", text, "' is no size; write a number and one of B, KiB, MiB, GiB, TiB, such as 512MiB"));
+  return invalid_argument(
+      cat("'", text, "' is no size; write a number and one of B, KiB, MiB, GiB, TiB, such as 512MiB"));
 }
 
 std::string size_text(int64_t bytes) {

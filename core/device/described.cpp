@@ -13,7 +13,8 @@ namespace emplace {
 namespace {
 
 constexpr int kMaxCount = 65000;  // DeviceId has 16 bits
-constexpr std::string_view kForms = "write '2xGPU:16GiB', 'CPU', 'GPU:0' or '/job:worker/replica:0/task:0/device:GPU:0:8GiB'";
+constexpr std::string_view kForms =
+    "write '2xGPU:16GiB', 'CPU', 'GPU:0' or '/job:worker/replica:0/task:0/device:GPU:0:8GiB'";
 
 Status bad_entry(std::string_view entry, std::string_view why) {
   return invalid_argument(cat("--devices: '", entry, "' ", why, "; ", kForms));
@@ -33,7 +34,9 @@ struct Short {
   int64_t memory = 0;
 };
 
-bool all_digits(std::string_view s) { return !s.empty() && s.find_first_not_of("0123456789") == std::string_view::npos; }
+bool all_digits(std::string_view s) {
+  return !s.empty() && s.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 /// "/job:a/task:1/gpu:0", "GPU:0", each perhaps with ":8GiB".
 bool is_named(std::string_view entry) {
@@ -49,7 +52,8 @@ Result<Short> parse_short(std::string_view entry) {
   std::string_view rest = entry;
   if (size_t x = rest.find('x'); x != std::string_view::npos && all_digits(rest.substr(0, x))) {
     auto error = std::from_chars(rest.data(), rest.data() + x, out.count).ec;
-    if (error != std::errc() || out.count < 1 || out.count > kMaxCount) return bad_entry(entry, cat("has a count outside 1 to ", kMaxCount));
+    if (error != std::errc() || out.count < 1 || out.count > kMaxCount)
+      return bad_entry(entry, cat("has a count outside 1 to ", kMaxCount));
     rest.remove_prefix(x + 1);
   }
   size_t colon = rest.find(':');
@@ -66,7 +70,9 @@ Result<Short> parse_short(std::string_view entry) {
 
 Result<Device> parse_named(std::string_view entry) {
   // "GPU:0" is "/device:GPU:0"; "cpu:0" and "gpu:0" are the legacy spelling.
-  std::string text = entry.starts_with('/') ? std::string(entry) : cat(entry.starts_with("cpu:") || entry.starts_with("gpu:") ? "/" : "/device:", entry);
+  std::string text = entry.starts_with('/')
+                         ? std::string(entry)
+                         : cat(entry.starts_with("cpu:") || entry.starts_with("gpu:") ? "/" : "/device:", entry);
   int64_t memory = 0;
   auto name = DeviceName::parse(text);
   if (size_t colon = text.rfind(':'); !name && colon != std::string::npos) {
@@ -85,13 +91,15 @@ Status check_unique(const std::vector<Device>& devices) {
   for (const Device& d : devices) {
     if (!names.insert(d.name).second) return invalid_argument(cat("--devices: ", d.name, " is described twice"));
   }
-  if (devices.size() > kMaxCount) return invalid_argument(cat("--devices: ", devices.size(), " devices; at most ", kMaxCount));
+  if (devices.size() > kMaxCount)
+    return invalid_argument(cat("--devices: ", devices.size(), " devices; at most ", kMaxCount));
   return ok_status();
 }
 
 Result<DescribedDevices> read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in || in.peek() == std::ifstream::traits_type::eof()) return not_found(cat("--devices: ", unreadable_text(path)));
+  if (!in || in.peek() == std::ifstream::traits_type::eof())
+    return not_found(cat("--devices: ", unreadable_text(path)));
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   DescribedDevices out;
   ASSIGN_OR_RETURN(out.devices, parse_device_attributes(text, path));

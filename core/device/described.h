@@ -1,4 +1,5 @@
-/// --devices: devices that are described, not found: a machine in short form, full names, or a file of DeviceAttributes.
+/// --devices: devices that are described, not found: a machine in short form, full names, or a file of
+/// DeviceAttributes.
 #pragma once
 
 #include <string>

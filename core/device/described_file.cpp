@@ -32,14 +32,16 @@ class AttributesReader {
   Status error(std::string_view wanted, const Json& found) const {
     std::string text = found.dump(-1, ' ', false, Json::error_handler_t::replace);
     if (text.size() > 60) text = cat(std::string_view(text).substr(0, 60), "...");
-    return invalid_argument(cat(origin_, ": ", where_, where_.empty() ? "" : ": ", "found ", text, ", wanted ", wanted));
+    return invalid_argument(
+        cat(origin_, ": ", where_, where_.empty() ? "" : ": ", "found ", text, ", wanted ", wanted));
   }
 
   Result<Device> read_device(const Json& item) {
     if (!item.is_object() || !item.contains("name")) return error("an object with a \"name\"", item);
     if (!item["name"].is_string()) return error("a device name", item["name"]);
     auto name = DeviceName::parse(item["name"].get_ref<const std::string&>());
-    if (!name || !name->complete()) return error("a full device name such as /job:localhost/replica:0/task:0/device:GPU:0", item["name"]);
+    if (!name || !name->complete())
+      return error("a full device name such as /job:localhost/replica:0/task:0/device:GPU:0", item["name"]);
     Device device = described_device(*name, 0);
     where_ = device.name;
     for (const auto& [key, value] : item.items()) RETURN_IF_ERROR(read_member(key, value, device));
@@ -51,12 +53,15 @@ class AttributesReader {
     if (key == "device_type" || key == "deviceType") {
       return value == device.type ? ok_status() : error(cat("\"", device.type, "\", the type in its name"), value);
     }
-    if (key == "memory_limit" || key == "memoryLimit") return read_int(value, device.memory_limit, 0, std::numeric_limits<int64_t>::max());
-    if (key == "physical_device_desc" || key == "physicalDeviceDesc") return read_text(value, device.physical_description);
+    if (key == "memory_limit" || key == "memoryLimit")
+      return read_int(value, device.memory_limit, 0, std::numeric_limits<int64_t>::max());
+    if (key == "physical_device_desc" || key == "physicalDeviceDesc")
+      return read_text(value, device.physical_description);
     if (key == "locality") return read_locality(value, device);
     if (key == "capability") return read_capability(value, "", device);
-    return invalid_argument(cat(origin_, ": ", where_, ": unknown key \"", key,
-                                "\"; a device has name, device_type, memory_limit, locality, physical_device_desc, capability"));
+    return invalid_argument(
+        cat(origin_, ": ", where_, ": unknown key \"", key,
+            "\"; a device has name, device_type, memory_limit, locality, physical_device_desc, capability"));
   }
 
   Status read_text(const Json& value, std::string& text) const {

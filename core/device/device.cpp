@@ -45,7 +45,8 @@ class SetMaker {
     } else {
       RETURN_IF_ERROR(add_machine());
     }
-    if (set_.devices.size() > kMaxDevices) return invalid_argument(cat(set_.devices.size(), " devices; at most ", kMaxDevices, " are possible"));
+    if (set_.devices.size() > kMaxDevices)
+      return invalid_argument(cat(set_.devices.size(), " devices; at most ", kMaxDevices, " are possible"));
     return std::move(set_);
   }
 
@@ -64,8 +65,10 @@ class SetMaker {
       return invalid_argument("--devices describes a machine and --simulate-gpus simulates one; give one of them");
     }
     for (const auto& [type, count] : o.device_count) {
-      if (count < 0 || count > kMaxDevices) return invalid_argument(cat("device count ", type, "=", count, " must be from 0 to ", kMaxDevices));
-      if (type == "CPU" && count == 0) return invalid_argument("device count CPU=0: a graph needs a CPU; write CPU=1 or leave it out");
+      if (count < 0 || count > kMaxDevices)
+        return invalid_argument(cat("device count ", type, "=", count, " must be from 0 to ", kMaxDevices));
+      if (type == "CPU" && count == 0)
+        return invalid_argument("device count CPU=0: a graph needs a CPU; write CPU=1 or leave it out");
     }
     return ok_status();
   }
@@ -85,7 +88,9 @@ class SetMaker {
       for (Device& d : rest) set_.devices.push_back(std::move(d));
     } else if (!options_.logical_gpus.empty() || !options_.visible_device_list.empty() || options_.memory_limit > 0 ||
                options_.memory_fraction > 0 || options_.device_count.contains("GPU")) {
-      warnings_.push_back(cat("--devices ", options_.devices, " names finished devices: visible devices, counts, logical GPUs and memory caps do not act on them"));
+      warnings_.push_back(
+          cat("--devices ", options_.devices,
+              " names finished devices: visible devices, counts, logical GPUs and memory caps do not act on them"));
     }
     bool has_gpu = false;
     for (const Device& d : set_.devices) has_gpu |= d.type == "GPU";
@@ -130,14 +135,16 @@ class SetMaker {
     std::vector<int> cards;
     if (kind != DeviceKind::kCuda) {
       cards = cuda_visible_devices(mask, set_.physical_gpus);
-      for (size_t p = 0; p < cards.size(); ++p) set_.physical_gpus[static_cast<size_t>(cards[p])].platform_id = static_cast<int>(p);
+      for (size_t p = 0; p < cards.size(); ++p)
+        set_.physical_gpus[static_cast<size_t>(cards[p])].platform_id = static_cast<int>(p);
       return cards;
     }
     for (size_t i = 0; i < set_.physical_gpus.size(); ++i) {
       if (set_.physical_gpus[i].platform_id >= 0) cards.push_back(static_cast<int>(i));
     }
     std::sort(cards.begin(), cards.end(), [&](int a, int b) {
-      return set_.physical_gpus[static_cast<size_t>(a)].platform_id < set_.physical_gpus[static_cast<size_t>(b)].platform_id;
+      return set_.physical_gpus[static_cast<size_t>(a)].platform_id <
+             set_.physical_gpus[static_cast<size_t>(b)].platform_id;
     });
     return cards;
   }
@@ -149,7 +156,8 @@ class SetMaker {
     ASSIGN_OR_RETURN(std::vector<LogicalGpu> logical, make_logical_gpus(options_, visible));
     note_absence(cuda_visible, visible.size(), logical.size());
     if (logical.empty()) return ok_status();
-    if (logical.size() > kMaxDevices) return invalid_argument(cat(logical.size(), " logical GPUs; at most ", kMaxDevices, " are possible"));
+    if (logical.size() > kMaxDevices)
+      return invalid_argument(cat(logical.size(), " logical GPUs; at most ", kMaxDevices, " are possible"));
     apply_growth();
     for (size_t id = 0; id < logical.size(); ++id) {
       const PhysicalGpu& card = *visible[static_cast<size_t>(logical[id].platform_id)];
@@ -168,8 +176,10 @@ class SetMaker {
     const int64_t available = card.free_memory >= 0 ? card.free_memory : card.memory;
     if (gpu.share_of == 0) return gpu.memory_limit;
     if (available == 0) return gpu.memory_limit / gpu.share_of;
-    SystemMemory left = leave_system_memory(gpu.memory_limit, available, environment_("TF_DEVICE_MIN_SYS_MEMORY_IN_MB"));
-    if (!left.warning.empty() && (warnings_.empty() || warnings_.back() != left.warning)) warnings_.push_back(std::move(left.warning));
+    SystemMemory left =
+        leave_system_memory(gpu.memory_limit, available, environment_("TF_DEVICE_MIN_SYS_MEMORY_IN_MB"));
+    if (!left.warning.empty() && (warnings_.empty() || warnings_.back() != left.warning))
+      warnings_.push_back(std::move(left.warning));
     return (options_.memory_limit > 0 ? std::min(left.limit, options_.memory_limit) : left.limit) / gpu.share_of;
   }
 
@@ -179,7 +189,8 @@ class SetMaker {
       if (other == id) continue;
       bool same = gpus[other].platform_id == gpus[id].platform_id;
       if (!same && set_.gpus && !set_.gpus->peers(gpus[id].platform_id, gpus[other].platform_id)) continue;
-      links.push_back({static_cast<int>(other), same ? "SAME_DEVICE" : "StreamExecutor", same ? kSameCardStrength : kPeerStrength});
+      links.push_back(
+          {static_cast<int>(other), same ? "SAME_DEVICE" : "StreamExecutor", same ? kSameCardStrength : kPeerStrength});
     }
     return links;
   }
@@ -187,7 +198,8 @@ class SetMaker {
   void note_absence(const char* cuda_visible, size_t visible, size_t used) {
     size_t cards = set_.physical_gpus.size();
     if (cards > 0 && visible == 0) {
-      set_.no_gpu_cause = cat("CUDA_VISIBLE_DEVICES=", cuda_visible, " hides ", cards == 1 ? "the only GPU" : cat("all ", cards, " GPUs"));
+      set_.no_gpu_cause = cat("CUDA_VISIBLE_DEVICES=", cuda_visible, " hides ",
+                              cards == 1 ? "the only GPU" : cat("all ", cards, " GPUs"));
     } else if (visible > 0 && used == 0) {
       set_.no_gpu_cause = "device count GPU=0";
     }
@@ -224,7 +236,8 @@ DeviceId DeviceSet::find(std::string_view full_name) const {
   return kNoDevice;
 }
 
-Result<DeviceSet> make_device_set(const DeviceOptions& options, const char* (*environment)(const char*), std::vector<std::string>& warnings) {
+Result<DeviceSet> make_device_set(const DeviceOptions& options, const char* (*environment)(const char*),
+                                  std::vector<std::string>& warnings) {
   return SetMaker(options, environment, warnings).make();
 }
 

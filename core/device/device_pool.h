@@ -19,7 +19,8 @@ class DevicePool : public Allocator {
 
   /// In bytes; 0: none but what the machine has.
   virtual int64_t limit() const = 0;
-  /// Of the limit, what there can be used: a GPU's memory comes in whole pages, whose size is known from its first use on.
+  /// Of the limit, what there can be used: a GPU's memory comes in whole pages, whose size is known from its first use
+  /// on.
   virtual int64_t usable() const { return limit(); }
   /// In tensors that outlive a step; and the most there ever was in others. Without the block.
   virtual int64_t persistent_bytes() const = 0;

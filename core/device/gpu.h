@@ -1,5 +1,5 @@
-/// What the CUDA plug-in offers to the rest of the program: GPUs to be found, opened, and given work. The interfaces are
-/// here, without a CUDA type; cuda/ implements them in a library of its own, core/device/gpu_plugin.h loads it.
+/// What the CUDA plug-in offers to the rest of the program: GPUs to be found, opened, and given work. The interfaces
+/// are here, without a CUDA type; cuda/ implements them in a library of its own, core/device/gpu_plugin.h loads it.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ class GpuRecording {
   virtual Status replay() = 0;
 };
 
-/// Nodes of one GPU that follow each other, elementwise over equally many elements: one kernel, compiled for them, can do them
-/// all, so that what only they read stays in registers. It gives the bytes that the nodes' own kernels give.
+/// Nodes of one GPU that follow each other, elementwise over equally many elements: one kernel, compiled for them, can
+/// do them all, so that what only they read stays in registers. It gives the bytes that the nodes' own kernels give.
 struct GpuChain {
   static constexpr size_t kMostOps = 16, kMostInputs = 16;
 
@@ -40,10 +40,10 @@ struct GpuChain {
     bool stored;                // an output of the chain; they are in the order of the ops
   };
   std::vector<Op> ops;
-  std::vector<bool> single;     // by input: one element for all
+  std::vector<bool> single;  // by input: one element for all
   int64_t elements = 0;
-  std::string name;             // for messages
-  double saved_ns = 0;          // in all steps to come, as far as they are known; infinite: whatever compiling takes
+  std::string name;     // for messages
+  double saved_ns = 0;  // in all steps to come, as far as they are known; infinite: whatever compiling takes
 };
 
 /// One logical GPU. Its lanes are streams: what is enqueued in one runs in order, lanes run beside each other unless an
@@ -52,7 +52,8 @@ struct GpuChain {
 class Gpu : public PageSource {
  public:
   enum class Lane : uint8_t { kCompute, kBranch1, kBranch2, kBranch3, kToDevice, kToHost, kPeer };
-  static constexpr int kNumLanes = 7, kNumBranches = 4;  // kernels run in kCompute, and while it is recorded in branches of it
+  static constexpr int kNumLanes = 7,
+                       kNumBranches = 4;  // kernels run in kCompute, and while it is recorded in branches of it
 
   /// Before a kernel of this GPU runs on the calling thread.
   virtual Status activate() = 0;
@@ -78,15 +79,18 @@ class Gpu : public PageSource {
 
   /// Can this kernel, prepared for its shapes, be part of a chain?
   virtual bool chains(const Kernel&) const { return false; }
-  /// A kernel with the chain's inputs and outputs. Unavailable: it cannot be compiled, or that takes longer than it saves.
-  virtual Result<std::unique_ptr<Kernel>> compile(const GpuChain&) { return unavailable("this device compiles nothing"); }
+  /// A kernel with the chain's inputs and outputs. Unavailable: it cannot be compiled, or that takes longer than it
+  /// saves.
+  virtual Result<std::unique_ptr<Kernel>> compile(const GpuChain&) {
+    return unavailable("this device compiles nothing");
+  }
 
-  /// What the card holds for this process beside the pools: context, code, libraries' own memory. One of the logical GPUs of a
-  /// card tells, the others have 0. Nothing: it cannot be told.
+  /// What the card holds for this process beside the pools: context, code, libraries' own memory. One of the logical
+  /// GPUs of a card tells, the others have 0. Nothing: it cannot be told.
   virtual std::optional<int64_t> overhead_bytes() { return {}; }
 
-  /// What is enqueued in the compute lane until end_recording() is noted, not run, and likewise what is enqueued in a branch
-  /// that has waited for it. The compute lane waits for all of them before the end.
+  /// What is enqueued in the compute lane until end_recording() is noted, not run, and likewise what is enqueued in a
+  /// branch that has waited for it. The compute lane waits for all of them before the end.
   virtual Status begin_recording() = 0;
   virtual Result<std::unique_ptr<GpuRecording>> end_recording() = 0;
 };
@@ -103,7 +107,7 @@ struct GpuOptions {
   int stream_priority = 0;
   int64_t memory_limit = 0;
   bool deterministic = false;
-  bool tf32 = false;  // matrix products of float may round their inputs to 10 bits
+  bool tf32 = false;     // matrix products of float may round their inputs to 10 bits
   bool verbose = false;  // kernels say on stderr which library they take, and why
 };
 

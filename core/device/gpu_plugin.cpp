@@ -18,7 +18,8 @@ bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 // The kernel module's files, those of a container, and WSL's.
 bool has_nvidia_driver() {
-  return exists("/proc/driver/nvidia/version") || exists("/dev/nvidiactl") || exists("/dev/nvidia0") || exists("/dev/dxg");
+  return exists("/proc/driver/nvidia/version") || exists("/dev/nvidiactl") || exists("/dev/nvidia0") ||
+         exists("/dev/dxg");
 }
 
 /// Empty if there is no plug-in where one belongs.
@@ -40,7 +41,9 @@ bool is_cut_off(const std::string& file) {
   const auto size = static_cast<uint64_t>(std::max<std::streamoff>(0, in.tellg()));
   Elf64_Ehdr header{};
   in.seekg(0);
-  if (!in.read(reinterpret_cast<char*>(&header), sizeof header) || !std::equal(ELFMAG, ELFMAG + SELFMAG, header.e_ident)) return false;
+  if (!in.read(reinterpret_cast<char*>(&header), sizeof header) ||
+      !std::equal(ELFMAG, ELFMAG + SELFMAG, header.e_ident))
+    return false;
   for (uint64_t i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr part{};
     in.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof part));
@@ -58,10 +61,11 @@ Result<GpuBackend*> open_plugin(const std::string& file) {
   if (!info_of) return unavailable(cat("the CUDA plug-in ", file, " has no symbol ", kGpuPluginSymbol));
   const GpuPluginInfo* info = info_of();
   if (info->abi != kGpuPluginAbi) {
-    return unavailable(cat("the CUDA plug-in ", file, " has interface ", info->abi, ", this program has ", kGpuPluginAbi,
-                           "; build both together"));
+    return unavailable(cat("the CUDA plug-in ", file, " has interface ", info->abi, ", this program has ",
+                           kGpuPluginAbi, "; build both together"));
   }
-  if (!info->fits(GpuPluginInfo())) return unavailable(cat("the CUDA plug-in ", file, " is of another build; build both together"));
+  if (!info->fits(GpuPluginInfo()))
+    return unavailable(cat("the CUDA plug-in ", file, " is of another build; build both together"));
   return info->backend();
 }
 
@@ -72,7 +76,8 @@ Result<GpuBackend*> load_gpu_plugin(const char* (*environment)(const char*)) {
   std::string file = named ? named : file_beside_program();
   if (named && !exists(file)) return unavailable(cat("no CUDA plug-in at EMPLACE_CUDA_PLUGIN=", file));
   if (!named && !has_nvidia_driver()) {
-    return unavailable(cat("no NVIDIA driver on this machine", file.empty() ? cat(" and no CUDA plug-in (", kGpuPluginFile, ") beside emplace") : ""));
+    return unavailable(cat("no NVIDIA driver on this machine",
+                           file.empty() ? cat(" and no CUDA plug-in (", kGpuPluginFile, ") beside emplace") : ""));
   }
   if (file.empty()) return unavailable(cat("no CUDA plug-in (", kGpuPluginFile, ") beside emplace"));
   if (file.find('/') == std::string::npos) file.insert(0, "./");  // else dlopen() looks for it elsewhere

@@ -8,9 +8,9 @@
 namespace emplace {
 namespace {
 
-constexpr int64_t kUnit = 256;                         // blocks are multiples of it
-constexpr int64_t kLargestStep = int64_t{1} << 30;     // of growth ahead of need
-constexpr int64_t kReservedPerLimit = 4;               // addresses are free; room for pages to move to
+constexpr int64_t kUnit = 256;                      // blocks are multiples of it
+constexpr int64_t kLargestStep = int64_t{1} << 30;  // of growth ahead of need
+constexpr int64_t kReservedPerLimit = 4;            // addresses are free; room for pages to move to
 
 int64_t rounded(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
@@ -32,7 +32,8 @@ class GpuPool::PooledBuffer final : public Buffer {
   bool persistent_;
 };
 
-GpuPool::GpuPool(Options options, std::function<Result<PageSource*>()> open) : options_(std::move(options)), open_(std::move(open)) {}
+GpuPool::GpuPool(Options options, std::function<Result<PageSource*>()> open)
+    : options_(std::move(options)), open_(std::move(open)) {}
 
 GpuPool::~GpuPool() {
   if (!source_) return;
@@ -72,16 +73,18 @@ Result<Tensor> GpuPool::allocate(DType dtype, const Shape& shape, bool persisten
   if (dtype == DType::kString || dtype_size(dtype) == 0) return Tensor::allocate(dtype, shape);
   auto count = shape.checked_num_elements();
   int64_t bytes = 0;
-  bool fits = count && !__builtin_mul_overflow(*count, static_cast<int64_t>(dtype_size(dtype)), &bytes) && bytes <= options_.limit;
+  bool fits = count && !__builtin_mul_overflow(*count, static_cast<int64_t>(dtype_size(dtype)), &bytes) &&
+              bytes <= options_.limit;
   std::lock_guard lock(mutex_);
   RETURN_IF_ERROR(start());
   bytes = std::max<int64_t>(bytes, 1);
   Result<int64_t> offset = fits ? take(rounded(bytes, kUnit)) : resource_exhausted("");
   if (!offset.ok() && offset.status().code() != Code::kResourceExhausted) return offset.take_status();
   if (!offset.ok()) {
-    return resource_exhausted(cat("OOM when allocating tensor with shape", shape.to_string(), " and type ", dtype_tf_name(dtype), " on ",
-                                  options_.device_name, " by allocator ", options_.allocator_name, ": asked for ", bytes,
-                                  " bytes, ", refusal(offset.status())));
+    return resource_exhausted(cat("OOM when allocating tensor with shape", shape.to_string(), " and type ",
+                                  dtype_tf_name(dtype), " on ", options_.device_name, " by allocator ",
+                                  options_.allocator_name, ": asked for ", bytes, " bytes, ",
+                                  refusal(offset.status())));
   }
   int64_t size = rounded(bytes, kUnit);
   (persistent ? persistent_ : transient_) += size;
@@ -98,7 +101,8 @@ Status GpuPool::map_block(int64_t bytes) {
   Result<int64_t> offset = take(rounded(bytes, kUnit));
   if (!offset.ok() && offset.status().code() != Code::kResourceExhausted) return offset.take_status();
   if (!offset.ok()) {
-    return resource_exhausted(cat(bytes, " bytes for the planned tensors of ", options_.device_name, ": ", refusal(offset.status())));
+    return resource_exhausted(
+        cat(bytes, " bytes for the planned tensors of ", options_.device_name, ": ", refusal(offset.status())));
   }
   block_ = base_ + *offset;
   block_bytes_ = rounded(bytes, kUnit);
@@ -108,14 +112,17 @@ Status GpuPool::map_block(int64_t bytes) {
 // Limit, use, and what could be had at once, once free pages have moved. `why`: take()'s.
 std::string GpuPool::refusal(const Status& why) const {
   int64_t largest = free_.empty() ? 0 : free_.rbegin()->first, left = whole_pages() - mapped_;
-  for (const auto& [bytes, offset] : free_) left += std::max<int64_t>((offset + bytes) / page_ * page_ - rounded(offset, page_), 0);
+  for (const auto& [bytes, offset] : free_)
+    left += std::max<int64_t>((offset + bytes) / page_ * page_ - rounded(offset, page_), 0);
   for (auto p = pieces_.begin(); p != pieces_.end() && why.message().empty(); ++p) {
     if (p->second.state != State::kUnmapped) continue;
     const bool behind_free = p != pieces_.begin() && std::prev(p)->second.state == State::kFree;
-    largest = std::max(largest, std::min(left, p->second.bytes) + (behind_free ? std::prev(p)->second.bytes % page_ : 0));
+    largest =
+        std::max(largest, std::min(left, p->second.bytes) + (behind_free ? std::prev(p)->second.bytes % page_ : 0));
   }
   std::string pages = whole_pages() < options_.limit ? cat(" (", whole_pages(), " in whole pages)") : std::string();
-  return cat("limit ", options_.limit, pages, ", in use ", persistent_ + transient_ + block_bytes_, ", largest free piece ", largest, why.message());
+  return cat("limit ", options_.limit, pages, ", in use ", persistent_ + transient_ + block_bytes_,
+             ", largest free piece ", largest, why.message());
 }
 
 Result<int64_t> GpuPool::take(int64_t bytes) {
@@ -139,7 +146,8 @@ Status GpuPool::grow(int64_t bytes) {
     int64_t least = 0;
     for (auto p = pieces_.begin(); p != pieces_.end(); ++p) {
       if (p->second.state != State::kUnmapped) continue;
-      int64_t before = p != pieces_.begin() && std::prev(p)->second.state == State::kFree ? std::prev(p)->second.bytes : 0;
+      int64_t before =
+          p != pieces_.begin() && std::prev(p)->second.state == State::kFree ? std::prev(p)->second.bytes : 0;
       auto after = std::next(p);
       int64_t behind = after != pieces_.end() && after->second.state == State::kFree ? after->second.bytes : 0;
       int64_t need = rounded(std::max<int64_t>(bytes - before, 1), page_);
@@ -151,7 +159,8 @@ Status GpuPool::grow(int64_t bytes) {
     }
     int64_t left = whole_pages() - mapped_;
     if (best != pieces_.end() && least <= left) {
-      int64_t ahead = std::clamp(rounded(std::min(mapped_, kLargestStep), page_), least, std::min(left, best->second.bytes));
+      int64_t ahead =
+          std::clamp(rounded(std::min(mapped_, kLargestStep), page_), least, std::min(left, best->second.bytes));
       Status mapped = source_->map(base_ + best->first, ahead);
       if (!mapped.ok() && ahead > least) mapped = source_->map(base_ + best->first, ahead = least);
       if (mapped.ok()) {

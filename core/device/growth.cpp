@@ -18,8 +18,10 @@ Growth settle_growth(bool asked, const char* forced) {
   }
   growth.allowed = text == "true";
   if (growth.allowed != asked) {
-    growth.warning = cat("Overriding allow_growth setting because the TF_FORCE_GPU_ALLOW_GROWTH environment variable is set. "
-                         "Original config value was ", original, ".");
+    growth.warning =
+        cat("Overriding allow_growth setting because the TF_FORCE_GPU_ALLOW_GROWTH environment variable is set. "
+            "Original config value was ",
+            original, ".");
   }
   return growth;
 }

@@ -120,7 +120,9 @@ struct MemoryPool::FreeNodes {
       nodes->free.push_back(p);
     }
     template <class U>
-    bool operator==(const Allocator<U>& other) const { return nodes == other.nodes; }
+    bool operator==(const Allocator<U>& other) const {
+      return nodes == other.nodes;
+    }
     std::shared_ptr<FreeNodes> nodes;
   };
 };
@@ -143,7 +145,9 @@ MemoryPool::MemoryPool(std::string device_name, std::string allocator_name, int6
       limit_(limit),
       nodes_(std::make_shared<FreeNodes>()) {}
 
-int64_t MemoryPool::footprint(int64_t bytes) { return static_cast<int64_t>(class_bytes(class_of(static_cast<size_t>(bytes)))); }
+int64_t MemoryPool::footprint(int64_t bytes) {
+  return static_cast<int64_t>(class_bytes(class_of(static_cast<size_t>(bytes))));
+}
 
 MemoryPool::~MemoryPool() { EMPLACE_ASSERT(transient_ + persistent_ == 0, "a pool outlives its tensors"); }
 
@@ -160,9 +164,9 @@ Result<Tensor> MemoryPool::allocate(DType dtype, const Shape& shape, bool persis
     std::lock_guard lock(mutex_);
     const int64_t in_use = transient_ + persistent_ + block_bytes();
     return resource_exhausted(cat("OOM when allocating tensor with shape", shape.to_string(), " and type ",
-                                  dtype_tf_name(dtype), " on ", device_name_, " by allocator ", allocator_name_, ": asked for ", bytes,
-                                  " bytes, limit ", bytes_allowed(), ", in use ", in_use, ", largest free piece ",
-                                  std::max<int64_t>(bytes_allowed() - in_use, 0)));
+                                  dtype_tf_name(dtype), " on ", device_name_, " by allocator ", allocator_name_,
+                                  ": asked for ", bytes, " bytes, limit ", bytes_allowed(), ", in use ", in_use,
+                                  ", largest free piece ", std::max<int64_t>(bytes_allowed() - in_use, 0)));
   }
   auto buffer = std::allocate_shared<PooledBuffer>(FreeNodes::Allocator<PooledBuffer>(nodes_), *this, data, size_class,
                                                    persistent);

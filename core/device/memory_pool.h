@@ -80,11 +80,11 @@ class MemoryPool final : public DevicePool {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::array<std::vector<void*>, kClasses> free_;
-  std::vector<Mapping> large_;   // one block each
-  std::vector<Mapping> slabs_;   // many small blocks each
-  size_t slab_used_ = 0;         // of the last slab
+  std::vector<Mapping> large_;                                   // one block each
+  std::vector<Mapping> slabs_;                                   // many small blocks each
+  size_t slab_used_ = 0;                                         // of the last slab
   int64_t transient_ = 0, persistent_ = 0, peak_transient_ = 0;  // in use
-  int64_t mapped_ = 0;           // in large_
+  int64_t mapped_ = 0;                                           // in large_
   std::shared_ptr<FreeNodes> nodes_;
 };
 

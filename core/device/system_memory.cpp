@@ -35,10 +35,12 @@ SystemMemory leave_system_memory(int64_t limit, int64_t available, const char* a
   if (error != std::errc() || end != text.data() + text.size() || mib < 0) {
     return {limit, cat("The requested reserved device memory ", text, " is invalid. The request will be ignored.")};
   }
-  const int64_t bytes = mib <= std::numeric_limits<int64_t>::max() / kMiB ? mib * kMiB : std::numeric_limits<int64_t>::max();
+  const int64_t bytes =
+      mib <= std::numeric_limits<int64_t>::max() / kMiB ? mib * kMiB : std::numeric_limits<int64_t>::max();
   if (bytes <= available) return {std::max(available - bytes, kMiB), {}};  // 0 would mean no limit
-  return {limit, cat("The requested reserved device memory ", tensorflow_size(bytes), " is larger than the available memory of ",
-                     tensorflow_size(available), ". The request is ignored.")};
+  return {limit,
+          cat("The requested reserved device memory ", tensorflow_size(bytes),
+              " is larger than the available memory of ", tensorflow_size(available), ". The request is ignored.")};
 }
 
 }  // namespace emplace

@@ -12,7 +12,8 @@ struct SystemMemory {
   std::string warning;  // TensorFlow's words: the request is ignored
 };
 
-/// `limit` is what options make of the card, `available` its free bytes; `asked` the variable's value, null or empty: not set.
+/// `limit` is what options make of the card, `available` its free bytes; `asked` the variable's value, null or empty:
+/// not set.
 SystemMemory leave_system_memory(int64_t limit, int64_t available, const char* asked);
 
 }  // namespace emplace

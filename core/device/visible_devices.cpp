@@ -96,7 +96,8 @@ Result<std::vector<int>> parse_visible_device_list(std::string_view list, int vi
   for_each_entry(list, [&](std::string_view entry) {
     auto number = leading_number(trimmed(entry));
     if (!number || !number->rest.empty()) {
-      status = invalid_argument(cat("Could not parse entry in 'visible_device_list': '", entry, "'. visible_device_list = ", list));
+      status = invalid_argument(
+          cat("Could not parse entry in 'visible_device_list': '", entry, "'. visible_device_list = ", list));
     } else if (number->value < 0 || number->value >= visible_count) {
       status = invalid_argument(cat("'visible_device_list' listed an invalid Device id '", number->value,
                                     "' but visible device count is ", visible_count));

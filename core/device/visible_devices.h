@@ -11,8 +11,8 @@ namespace emplace {
 
 /// The GPUs that CUDA_VISIBLE_DEVICES leaves visible: indices into `gpus` in the order of the process's own numbers.
 /// Read as the CUDA driver reads it (indices, or unique leading parts of UUIDs): the list ends at the first entry that
-/// names no GPU, and a GPU that is named twice empties it. Of MIG instances ("MIG-...") a process sees one, the first. `value`
-/// null: not set, so all.
+/// names no GPU, and a GPU that is named twice empties it. Of MIG instances ("MIG-...") a process sees one, the first.
+/// `value` null: not set, so all.
 std::vector<int> cuda_visible_devices(const char* value, std::span<const PhysicalGpu> gpus);
 
 /// visible_device_list: ids below `visible_count` in the order of TensorFlow's GPU numbers. Empty list: all.

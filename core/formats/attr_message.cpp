@@ -46,14 +46,22 @@ std::optional<AttrValue> wrap(AttrKind kind, std::optional<T> value) {
 
 std::optional<AttrValue> read_scalar(LoadContext& c, int member, std::string_view what) {
   switch (member) {
-    case kS: return wrap(AttrKind::kString, read_bytes(c.reader, what));
-    case kI: return wrap(AttrKind::kInt, read_integer(c.reader, what));
-    case kF: return wrap(AttrKind::kFloat, read_float(c.reader, what));
-    case kB: return wrap(AttrKind::kBool, read_bool(c.reader, what));
-    case kType: return wrap(AttrKind::kType, read_dtype(c.reader, what));
-    case kShape: return wrap(AttrKind::kShape, read_shape(c.reader, what));
-    case kTensor: return wrap(AttrKind::kTensor, read_tensor_proto(c));
-    case kFunc: return wrap(AttrKind::kFunc, read_function_name(c, what));
+    case kS:
+      return wrap(AttrKind::kString, read_bytes(c.reader, what));
+    case kI:
+      return wrap(AttrKind::kInt, read_integer(c.reader, what));
+    case kF:
+      return wrap(AttrKind::kFloat, read_float(c.reader, what));
+    case kB:
+      return wrap(AttrKind::kBool, read_bool(c.reader, what));
+    case kType:
+      return wrap(AttrKind::kType, read_dtype(c.reader, what));
+    case kShape:
+      return wrap(AttrKind::kShape, read_shape(c.reader, what));
+    case kTensor:
+      return wrap(AttrKind::kTensor, read_tensor_proto(c));
+    case kFunc:
+      return wrap(AttrKind::kFunc, read_function_name(c, what));
     default: {
       auto name = read_text(c.reader, what);
       if (!name) return std::nullopt;
@@ -83,14 +91,22 @@ std::optional<AttrValue> read_members(LoadContext& c, int member, std::string_vi
 std::optional<AttrValue> read_members_of(LoadContext& c, int member, std::string_view what) {
   if (!expect(c.reader, Kind::kArray, what)) return std::nullopt;
   switch (member) {
-    case kS: return read_members<std::string>(c, member, what);
-    case kI: return read_members<int64_t>(c, member, what);
-    case kF: return read_members<float>(c, member, what);
-    case kB: return read_members<bool>(c, member, what);
-    case kType: return read_members<DType>(c, member, what);
-    case kShape: return read_members<Shape>(c, member, what);
-    case kTensor: return read_members<Tensor>(c, member, what);
-    default: return read_members<FuncValue>(c, member, what);
+    case kS:
+      return read_members<std::string>(c, member, what);
+    case kI:
+      return read_members<int64_t>(c, member, what);
+    case kF:
+      return read_members<float>(c, member, what);
+    case kB:
+      return read_members<bool>(c, member, what);
+    case kType:
+      return read_members<DType>(c, member, what);
+    case kShape:
+      return read_members<Shape>(c, member, what);
+    case kTensor:
+      return read_members<Tensor>(c, member, what);
+    default:
+      return read_members<FuncValue>(c, member, what);
   }
 }
 
@@ -119,12 +135,18 @@ std::optional<AttrValue> read_list(LoadContext& c, std::string_view what) {
 AttrValue zero_of(AttrType type) {
   if (type.list) return empty_list();
   switch (type.kind) {
-    case AttrKind::kString: return AttrValue::of(std::string());
-    case AttrKind::kInt: return AttrValue::of(int64_t{0});
-    case AttrKind::kFloat: return AttrValue::of(0.0f);
-    case AttrKind::kBool: return AttrValue::of(false);
-    case AttrKind::kShape: return AttrValue::of(Shape{});
-    default: return {};
+    case AttrKind::kString:
+      return AttrValue::of(std::string());
+    case AttrKind::kInt:
+      return AttrValue::of(int64_t{0});
+    case AttrKind::kFloat:
+      return AttrValue::of(0.0f);
+    case AttrKind::kBool:
+      return AttrValue::of(false);
+    case AttrKind::kShape:
+      return AttrValue::of(Shape{});
+    default:
+      return {};
   }
 }
 

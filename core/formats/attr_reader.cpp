@@ -85,21 +85,32 @@ std::optional<AttrValue> read_kind(LoadContext& c, std::string_view what, AttrTy
 
 std::optional<AttrValue> read_plain(LoadContext& c, std::string_view what, AttrType type, DType tensor_type) {
   switch (type.kind) {
-    case AttrKind::kString: return read_kind<std::string>(c, what, type, tensor_type);
-    case AttrKind::kInt: return read_kind<int64_t>(c, what, type, tensor_type);
-    case AttrKind::kFloat: return read_kind<float>(c, what, type, tensor_type);
-    case AttrKind::kBool: return read_kind<bool>(c, what, type, tensor_type);
-    case AttrKind::kType: return read_kind<DType>(c, what, type, tensor_type);
-    case AttrKind::kShape: return read_kind<Shape>(c, what, type, tensor_type);
-    case AttrKind::kTensor: return read_kind<Tensor>(c, what, type, tensor_type);
-    case AttrKind::kFunc: return read_kind<FuncValue>(c, what, type, tensor_type);
-    default: c.reader.skip(); return std::nullopt;
+    case AttrKind::kString:
+      return read_kind<std::string>(c, what, type, tensor_type);
+    case AttrKind::kInt:
+      return read_kind<int64_t>(c, what, type, tensor_type);
+    case AttrKind::kFloat:
+      return read_kind<float>(c, what, type, tensor_type);
+    case AttrKind::kBool:
+      return read_kind<bool>(c, what, type, tensor_type);
+    case AttrKind::kType:
+      return read_kind<DType>(c, what, type, tensor_type);
+    case AttrKind::kShape:
+      return read_kind<Shape>(c, what, type, tensor_type);
+    case AttrKind::kTensor:
+      return read_kind<Tensor>(c, what, type, tensor_type);
+    case AttrKind::kFunc:
+      return read_kind<FuncValue>(c, what, type, tensor_type);
+    default:
+      c.reader.skip();
+      return std::nullopt;
   }
 }
 
 // TensorFlow's own habit of naming type attrs: T, Tidx, SrcT, dtype, out_type, Tin ...
 bool sounds_like_type(std::string_view name) {
-  return name.starts_with('T') || name.ends_with("dtype") || name.ends_with("type") || name.ends_with("types") || name.ends_with('T');
+  return name.starts_with('T') || name.ends_with("dtype") || name.ends_with("type") || name.ends_with("types") ||
+         name.ends_with('T');
 }
 
 AttrKind kind_of_text(std::string_view name, std::string_view text) {
@@ -122,16 +133,29 @@ AttrType guess_type(JsonReader& reader, std::string_view name) {
     if (!look.next_element()) return {AttrKind::kInt, true};
   }
   switch (look.peek()) {
-    case Kind::kNumber: type.kind = kind_of_number(look.take_number()); break;
-    case Kind::kBool: type.kind = AttrKind::kBool; break;
-    case Kind::kString: type.kind = kind_of_text(name, look.take_string()); break;
-    case Kind::kArray: type = name.ends_with("shapes") ? AttrType{AttrKind::kShape, true} : AttrType{AttrKind::kTensor, false}; break;
-    case Kind::kNull: type.kind = AttrKind::kShape; break;
-    default: type.kind = AttrKind::kTensor; break;
+    case Kind::kNumber:
+      type.kind = kind_of_number(look.take_number());
+      break;
+    case Kind::kBool:
+      type.kind = AttrKind::kBool;
+      break;
+    case Kind::kString:
+      type.kind = kind_of_text(name, look.take_string());
+      break;
+    case Kind::kArray:
+      type = name.ends_with("shapes") ? AttrType{AttrKind::kShape, true} : AttrType{AttrKind::kTensor, false};
+      break;
+    case Kind::kNull:
+      type.kind = AttrKind::kShape;
+      break;
+    default:
+      type.kind = AttrKind::kTensor;
+      break;
   }
   // A list is of floats if any member is one.
   while (type == AttrType{AttrKind::kInt, true} && look.next_element()) {
-    if (look.peek() == Kind::kNumber && kind_of_number(look.take_number()) == AttrKind::kFloat) type.kind = AttrKind::kFloat;
+    if (look.peek() == Kind::kNumber && kind_of_number(look.take_number()) == AttrKind::kFloat)
+      type.kind = AttrKind::kFloat;
     if (look.failed()) break;
   }
   return type;
@@ -159,8 +183,8 @@ std::optional<AttrType> parse_attr_type(std::string_view text) {
     type.list = true;
     text = text.substr(5, text.size() - 6);
   }
-  for (auto kind : {AttrKind::kString, AttrKind::kInt, AttrKind::kFloat, AttrKind::kBool, AttrKind::kType, AttrKind::kShape,
-                    AttrKind::kTensor, AttrKind::kFunc}) {
+  for (auto kind : {AttrKind::kString, AttrKind::kInt, AttrKind::kFloat, AttrKind::kBool, AttrKind::kType,
+                    AttrKind::kShape, AttrKind::kTensor, AttrKind::kFunc}) {
     type.kind = kind;
     if (attr_type_name({kind, false}) == text) return type;
   }

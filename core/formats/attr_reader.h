@@ -11,7 +11,8 @@ namespace emplace {
 
 /// Takes the next value. `declared` kNone: nobody knows, the value's own form decides. `tensor_type`: the type of a
 /// plain tensor that states none. Nothing if there was a problem.
-std::optional<AttrValue> read_attr(LoadContext& c, std::string_view name, AttrType declared, DType tensor_type = DType::kInvalid);
+std::optional<AttrValue> read_attr(LoadContext& c, std::string_view name, AttrType declared,
+                                   DType tensor_type = DType::kInvalid);
 
 /// Takes the next value, an AttrValue message (attr_value.proto). An empty message is the zero of `declared`.
 std::optional<AttrValue> read_attr_message(LoadContext& c, std::string_view what, AttrType declared);

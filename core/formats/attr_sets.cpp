@@ -114,11 +114,13 @@ std::vector<Attrs::Entry> AttrSets::read_object(const OpSignature* signature) {
     const DType* type = stated ? stated->get_if<DType>() : nullptr;
     for (const Late& l : late) {
       reader.seek(l.position);
-      attrs[l.entry].second = read_value(attrs[l.entry].first, {AttrKind::kTensor, false}, type ? *type : DType::kInvalid);
+      attrs[l.entry].second =
+          read_value(attrs[l.entry].first, {AttrKind::kTensor, false}, type ? *type : DType::kInvalid);
     }
     reader.seek(after);
   }
-  if (std::string_view twice = repeated_name(attrs); !twice.empty()) reader.problem(start, cat("attr '", twice, "' stands twice"));
+  if (std::string_view twice = repeated_name(attrs); !twice.empty())
+    reader.problem(start, cat("attr '", twice, "' stands twice"));
   std::erase_if(attrs, [](const Attrs::Entry& e) { return e.second == nullptr; });
   return attrs;
 }

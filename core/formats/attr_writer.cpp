@@ -8,15 +8,24 @@ namespace {
 
 std::string_view member_of(AttrKind kind) {
   switch (kind) {
-    case AttrKind::kString: return "s";
-    case AttrKind::kInt: return "i";
-    case AttrKind::kFloat: return "f";
-    case AttrKind::kBool: return "b";
-    case AttrKind::kType: return "type";
-    case AttrKind::kShape: return "shape";
-    case AttrKind::kTensor: return "tensor";
-    case AttrKind::kFunc: return "func";
-    default: return "placeholder";
+    case AttrKind::kString:
+      return "s";
+    case AttrKind::kInt:
+      return "i";
+    case AttrKind::kFloat:
+      return "f";
+    case AttrKind::kBool:
+      return "b";
+    case AttrKind::kType:
+      return "type";
+    case AttrKind::kShape:
+      return "shape";
+    case AttrKind::kTensor:
+      return "tensor";
+    case AttrKind::kFunc:
+      return "func";
+    default:
+      return "placeholder";
   }
 }
 
@@ -26,7 +35,9 @@ void write_value(JsonWriter& json, AttrKind kind, const std::string& v) {
 void write_value(JsonWriter& json, AttrKind, int64_t v) { json.value(std::to_string(v)); }
 void write_value(JsonWriter& json, AttrKind, float v) { json.value(v); }
 void write_value(JsonWriter& json, AttrKind, bool v) { json.value(v); }
-void write_value(JsonWriter& json, AttrKind, DType v) { json.value(v == DType::kInvalid ? std::string_view("DT_INVALID") : dtype_enum_name(v)); }
+void write_value(JsonWriter& json, AttrKind, DType v) {
+  json.value(v == DType::kInvalid ? std::string_view("DT_INVALID") : dtype_enum_name(v));
+}
 void write_value(JsonWriter& json, AttrKind, const Shape& v) { write_shape_proto(json, v); }
 void write_value(JsonWriter& json, AttrKind, const Tensor& v) { write_tensor_proto(json, v); }
 void write_value(JsonWriter& json, AttrKind, const FuncValue& v) {
@@ -55,7 +66,11 @@ void write_attr_message(JsonWriter& json, const AttrValue& value) {
   }
   json.key("list").begin_object();
   value.visit([&]<class T>(const T& list) {
-    if constexpr (requires { list.empty(); list.begin(); } && !std::is_same_v<T, std::string>) {
+    if constexpr (requires {
+                    list.empty();
+                    list.begin();
+                  } &&
+                  !std::is_same_v<T, std::string>) {
       if (list.empty()) return;
       json.key(member_of(type.kind)).begin_array();
       for (const auto& v : list) write_value(json, type.kind, v);

@@ -43,30 +43,50 @@ void read_virtual_devices(LoadContext& c) {
     FileConfig::VirtualDevices devices;
     for (ObjectReader object(c.reader, kKeys, "virtual_devices"); object.next();) {
       switch (object.field()) {
-        case kMemory: devices.memory_limit_mb = read_numbers<double>(c, "memory_limit_mb"); break;
-        case kPriority: devices.priority = read_numbers<int>(c, "priority"); break;
-        default: devices.device_ordinal = read_numbers<int>(c, "device_ordinal"); break;
+        case kMemory:
+          devices.memory_limit_mb = read_numbers<double>(c, "memory_limit_mb");
+          break;
+        case kPriority:
+          devices.priority = read_numbers<int>(c, "priority");
+          break;
+        default:
+          devices.device_ordinal = read_numbers<int>(c, "device_ordinal");
+          break;
       }
     }
     c.file.config.virtual_devices.push_back(std::move(devices));
   }
 }
 
-/// Of the options that are read over: what to do instead of those with which TensorFlow's devices would be others; else empty.
+/// Of the options that are read over: what to do instead of those with which TensorFlow's devices would be others; else
+/// empty.
 std::string_view instead_of(std::string_view key) {
-  if (key == "use_unified_memory") return "a GPU never takes more than it has; per_process_gpu_memory_fraction and flags say how much";
+  if (key == "use_unified_memory")
+    return "a GPU never takes more than it has; per_process_gpu_memory_fraction and flags say how much";
   if (key == "gpu_system_memory_size_in_mb") return "the environment variable TF_DEVICE_MIN_SYS_MEMORY_IN_MB has one";
   return {};
 }
 
 void read_gpu_experimental(LoadContext& c) {
   enum { kVirtualDevices, kVirtualDevicesPerGpu };
-  static constexpr std::string_view kKeys[] = {
-      "virtual_devices", "num_virtual_devices_per_gpu", "use_unified_memory", "num_dev_to_dev_copy_streams", "collective_ring_order",
-      "timestamped_allocator", "kernel_tracker_max_interval", "kernel_tracker_max_bytes", "kernel_tracker_max_pending",
-      "internal_fragmentation_fraction", "use_cuda_malloc_async", "disallow_retry_on_allocation_failure",
-      "gpu_host_mem_limit_in_mb", "gpu_host_mem_disallow_growth", "gpu_system_memory_size_in_mb",
-      "populate_pjrt_gpu_client_creation_info", "node_id", "stream_merge_options"};
+  static constexpr std::string_view kKeys[] = {"virtual_devices",
+                                               "num_virtual_devices_per_gpu",
+                                               "use_unified_memory",
+                                               "num_dev_to_dev_copy_streams",
+                                               "collective_ring_order",
+                                               "timestamped_allocator",
+                                               "kernel_tracker_max_interval",
+                                               "kernel_tracker_max_bytes",
+                                               "kernel_tracker_max_pending",
+                                               "internal_fragmentation_fraction",
+                                               "use_cuda_malloc_async",
+                                               "disallow_retry_on_allocation_failure",
+                                               "gpu_host_mem_limit_in_mb",
+                                               "gpu_host_mem_disallow_growth",
+                                               "gpu_system_memory_size_in_mb",
+                                               "populate_pjrt_gpu_client_creation_info",
+                                               "node_id",
+                                               "stream_merge_options"};
   for (ObjectReader object(c.reader, kKeys, "gpu_options.experimental"); object.next();) {
     if (object.field() == kVirtualDevices) {
       read_virtual_devices(c);
@@ -75,7 +95,8 @@ void read_gpu_experimental(LoadContext& c) {
       if (count) c.file.config.num_virtual_devices_per_gpu = static_cast<int>(*count);
     } else if (std::string_view hint = instead_of(kKeys[object.field()]); !hint.empty()) {
       c.file.warnings.add(static_cast<int64_t>(object.key_position()),
-                          cat("gpu_options.experimental: ", kKeys[object.field()], " has no effect"), std::string(hint));
+                          cat("gpu_options.experimental: ", kKeys[object.field()], " has no effect"),
+                          std::string(hint));
     }
   }
 }
@@ -86,25 +107,39 @@ std::optional<double> read_fraction(JsonReader& reader) {
   const size_t at = reader.position();
   const std::optional<double> fraction = read_double(reader, "per_process_gpu_memory_fraction");
   if (!fraction || (*fraction >= 0 && *fraction <= 1)) return fraction;
-  reader.problem(at, cat("per_process_gpu_memory_fraction: found ", *fraction, ", wanted greater than 0 and at most 1"));
+  reader.problem(at,
+                 cat("per_process_gpu_memory_fraction: found ", *fraction, ", wanted greater than 0 and at most 1"));
   return std::nullopt;
 }
 
 void read_gpu_options(LoadContext& c) {
   enum { kFraction, kGrowth, kVisible, kExperimental };
-  static constexpr std::string_view kKeys[] = {
-      "per_process_gpu_memory_fraction", "allow_growth", "visible_device_list", "experimental", "allocator_type", "deferred_deletion_bytes",
-      "polling_active_delay_usecs", "polling_inactive_delay_msecs", "force_gpu_compatible"};
+  static constexpr std::string_view kKeys[] = {"per_process_gpu_memory_fraction",
+                                               "allow_growth",
+                                               "visible_device_list",
+                                               "experimental",
+                                               "allocator_type",
+                                               "deferred_deletion_bytes",
+                                               "polling_active_delay_usecs",
+                                               "polling_inactive_delay_msecs",
+                                               "force_gpu_compatible"};
   FileConfig& config = c.file.config;
   for (ObjectReader object(c.reader, kKeys, "gpu_options"); object.next();) {
     switch (object.field()) {
-      case kFraction: config.per_process_gpu_memory_fraction = read_fraction(c.reader); break;
-      case kGrowth: config.allow_growth = read_bool(c.reader, "allow_growth"); break;
+      case kFraction:
+        config.per_process_gpu_memory_fraction = read_fraction(c.reader);
+        break;
+      case kGrowth:
+        config.allow_growth = read_bool(c.reader, "allow_growth");
+        break;
       case kVisible:
         if (auto list = read_text(c.reader, "visible_device_list")) config.visible_device_list = std::string(*list);
         break;
-      case kExperimental: read_gpu_experimental(c); break;
-      default: break;
+      case kExperimental:
+        read_gpu_experimental(c);
+        break;
+      default:
+        break;
     }
   }
 }
@@ -113,7 +148,8 @@ void read_device_count(LoadContext& c) {
   if (!expect(c.reader, Kind::kObject, "device_count")) return;
   c.reader.enter_object();
   for (std::string_view type; c.reader.next_key(type);) {
-    if (auto count = read_integer(c.reader, "device_count", 0, INT32_MAX)) c.file.config.device_count[std::string(type)] = static_cast<int>(*count);
+    if (auto count = read_integer(c.reader, "device_count", 0, INT32_MAX))
+      c.file.config.device_count[std::string(type)] = static_cast<int>(*count);
   }
 }
 
@@ -126,7 +162,8 @@ std::map<int, std::string> read_tasks(LoadContext& c) {
       size_t at = c.reader.position();
       int task = 0;
       auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), task);
-      if (error != std::errc() || end != key.data() + key.size() || task < 0) c.reader.problem(at, cat("task '", key, "' is no number"));
+      if (error != std::errc() || end != key.data() + key.size() || task < 0)
+        c.reader.problem(at, cat("task '", key, "' is no number"));
       if (auto address = read_text(c.reader, "task")) tasks[task] = *address;
     }
   } else if (expect(c.reader, Kind::kArray, "tasks")) {
@@ -169,21 +206,47 @@ void read_jobs(LoadContext& c) {
 
 void read_config(LoadContext& c) {
   enum { kSoft, kLog, kCount, kInter, kIntra, kGpu };
-  static constexpr std::string_view kKeys[] = {
-      "allow_soft_placement", "log_device_placement", "device_count", "inter_op_parallelism_threads", "intra_op_parallelism_threads",
-      "gpu_options", "pluggable_device_options", "use_per_session_threads", "session_inter_op_thread_pool", "placement_period",
-      "device_filters", "graph_options", "operation_timeout_in_ms", "rpc_options", "cluster_def", "isolate_session_state",
-      "share_cluster_devices_in_session", "experimental"};
+  static constexpr std::string_view kKeys[] = {"allow_soft_placement",
+                                               "log_device_placement",
+                                               "device_count",
+                                               "inter_op_parallelism_threads",
+                                               "intra_op_parallelism_threads",
+                                               "gpu_options",
+                                               "pluggable_device_options",
+                                               "use_per_session_threads",
+                                               "session_inter_op_thread_pool",
+                                               "placement_period",
+                                               "device_filters",
+                                               "graph_options",
+                                               "operation_timeout_in_ms",
+                                               "rpc_options",
+                                               "cluster_def",
+                                               "isolate_session_state",
+                                               "share_cluster_devices_in_session",
+                                               "experimental"};
   FileConfig& config = c.file.config;
   for (ObjectReader object(c.reader, kKeys, "config"); object.next();) {
     switch (object.field()) {
-      case kSoft: config.allow_soft_placement = read_bool(c.reader, "allow_soft_placement"); break;
-      case kLog: config.log_device_placement = read_bool(c.reader, "log_device_placement"); break;
-      case kCount: read_device_count(c); break;
-      case kInter: config.inter_op_parallelism_threads = read_int32(c, "inter_op_parallelism_threads"); break;
-      case kIntra: config.intra_op_parallelism_threads = read_int32(c, "intra_op_parallelism_threads"); break;
-      case kGpu: read_gpu_options(c); break;
-      default: break;
+      case kSoft:
+        config.allow_soft_placement = read_bool(c.reader, "allow_soft_placement");
+        break;
+      case kLog:
+        config.log_device_placement = read_bool(c.reader, "log_device_placement");
+        break;
+      case kCount:
+        read_device_count(c);
+        break;
+      case kInter:
+        config.inter_op_parallelism_threads = read_int32(c, "inter_op_parallelism_threads");
+        break;
+      case kIntra:
+        config.intra_op_parallelism_threads = read_int32(c, "intra_op_parallelism_threads");
+        break;
+      case kGpu:
+        read_gpu_options(c);
+        break;
+      default:
+        break;
     }
   }
 }

@@ -19,30 +19,44 @@ template <class F>
 Status with_storage(DType t, const F& f) {
   switch (t) {
     case DType::kFloat:
-    case DType::kComplex64: return f(float{});
+    case DType::kComplex64:
+      return f(float{});
     case DType::kDouble:
-    case DType::kComplex128: return f(double{});
-    case DType::kHalf: return f(half{});
-    case DType::kBFloat16: return f(bfloat16{});
+    case DType::kComplex128:
+      return f(double{});
+    case DType::kHalf:
+      return f(half{});
+    case DType::kBFloat16:
+      return f(bfloat16{});
     case DType::kInt8:
     case DType::kInt4:
     case DType::kInt2:
-    case DType::kQInt8: return f(int8_t{});
+    case DType::kQInt8:
+      return f(int8_t{});
     case DType::kUInt8:
     case DType::kUInt4:
     case DType::kUInt2:
-    case DType::kQUInt8: return f(uint8_t{});
+    case DType::kQUInt8:
+      return f(uint8_t{});
     case DType::kInt16:
-    case DType::kQInt16: return f(int16_t{});
+    case DType::kQInt16:
+      return f(int16_t{});
     case DType::kUInt16:
-    case DType::kQUInt16: return f(uint16_t{});
+    case DType::kQUInt16:
+      return f(uint16_t{});
     case DType::kInt32:
-    case DType::kQInt32: return f(int32_t{});
-    case DType::kUInt32: return f(uint32_t{});
-    case DType::kInt64: return f(int64_t{});
-    case DType::kUInt64: return f(uint64_t{});
-    case DType::kBool: return f(bool{});
-    default: return invalid_argument(cat("values of type ", dtype_tf_name(t), " cannot be written in a graph file"));
+    case DType::kQInt32:
+      return f(int32_t{});
+    case DType::kUInt32:
+      return f(uint32_t{});
+    case DType::kInt64:
+      return f(int64_t{});
+    case DType::kUInt64:
+      return f(uint64_t{});
+    case DType::kBool:
+      return f(bool{});
+    default:
+      return invalid_argument(cat("values of type ", dtype_tf_name(t), " cannot be written in a graph file"));
   }
 }
 
@@ -88,10 +102,14 @@ Result<int64_t> number_as_int64(std::string_view number) {
 }
 
 bool parse_non_finite(std::string_view text, double& value) {
-  if (text == "NaN") value = std::numeric_limits<double>::quiet_NaN();
-  else if (text == "Infinity") value = std::numeric_limits<double>::infinity();
-  else if (text == "-Infinity") value = -std::numeric_limits<double>::infinity();
-  else return false;
+  if (text == "NaN")
+    value = std::numeric_limits<double>::quiet_NaN();
+  else if (text == "Infinity")
+    value = std::numeric_limits<double>::infinity();
+  else if (text == "-Infinity")
+    value = -std::numeric_limits<double>::infinity();
+  else
+    return false;
   return true;
 }
 
@@ -110,7 +128,8 @@ Status ElementBuffer::add_double(double value, std::string_view shown) {
       if (value != std::floor(value)) return wrong_kind(shown, dtype_);
       // The bounds are powers of two (or zero), so they are exact in double.
       constexpr double kAbove = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
-      if (!(value >= static_cast<double>(std::numeric_limits<T>::min()) && value < kAbove)) return out_of_range_of(shown, dtype_);
+      if (!(value >= static_cast<double>(std::numeric_limits<T>::min()) && value < kAbove))
+        return out_of_range_of(shown, dtype_);
       return put(static_cast<T>(value));
     } else {
       float narrow = static_cast<float>(value);
@@ -126,7 +145,8 @@ Status ElementBuffer::add_integer(int64_t value, std::string_view shown) {
   return with_storage(dtype_, [&]<class T>(T) -> Status {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       if constexpr (sizeof(T) < 8) {
-        if (value < static_cast<int64_t>(std::numeric_limits<T>::min()) || value > static_cast<int64_t>(std::numeric_limits<T>::max())) {
+        if (value < static_cast<int64_t>(std::numeric_limits<T>::min()) ||
+            value > static_cast<int64_t>(std::numeric_limits<T>::max())) {
           return out_of_range_of(shown, dtype_);
         }
       } else if (std::is_unsigned_v<T> && value < 0) {
@@ -153,7 +173,8 @@ void ElementBuffer::widen_to_double() {
 Status ElementBuffer::add_number(std::string_view number) {
   if (open_ && (dtype_ == DType::kInvalid || dtype_ == DType::kInt64)) {
     int64_t whole = 0;
-    bool fits = is_whole(number) && std::from_chars(number.data(), number.data() + number.size(), whole).ec == std::errc();
+    bool fits =
+        is_whole(number) && std::from_chars(number.data(), number.data() + number.size(), whole).ec == std::errc();
     if (dtype_ == DType::kInvalid) dtype_ = fits ? DType::kInt64 : DType::kDouble;
     if (!fits && dtype_ == DType::kInt64) widen_to_double();
   }
@@ -167,7 +188,8 @@ Status ElementBuffer::add_number(std::string_view number) {
     int64_t whole = 0;
     auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), whole);
     if (error == std::errc() && end == number.data() + number.size()) return add_integer(whole, number);
-    if (error == std::errc::result_out_of_range && is_whole(number)) return out_of_range_of(number.substr(0, 40), dtype_);
+    if (error == std::errc::result_out_of_range && is_whole(number))
+      return out_of_range_of(number.substr(0, 40), dtype_);
   }
   ASSIGN_OR_RETURN(double value, number_as_double(number));
   return add_double(value, number.substr(0, 40));
@@ -206,7 +228,8 @@ Result<Tensor> ElementBuffer::to_tensor(const Shape& shape) const {
   if (t.num_elements() == 0) return t;
   EMPLACE_ASSERT(size_ > 0, "the caller has at least one element");
   if (dtype_ == DType::kString) {
-    for (int64_t i = 0; i < t.num_elements(); ++i) t.data<std::string>()[i] = texts_[static_cast<size_t>(std::min(i, size_ - 1))];
+    for (int64_t i = 0; i < t.num_elements(); ++i)
+      t.data<std::string>()[i] = texts_[static_cast<size_t>(std::min(i, size_ - 1))];
     return t;
   }
   size_t element = dtype_size(dtype_);

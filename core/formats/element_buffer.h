@@ -47,7 +47,7 @@ class ElementBuffer {
 
   DType dtype_;
   bool open_;
-  int64_t size_ = 0;        // entries
+  int64_t size_ = 0;  // entries
   std::string bytes_;
   std::vector<std::string> texts_;
 };

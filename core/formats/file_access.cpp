@@ -50,10 +50,11 @@ std::optional<std::string> allowed_file(const Source& source, const LoadOptions&
     }
   }
   if (exists) {
-    problems.add(position, cat("file '", name, "' lies outside the graph file's folder"), "allow its folder: --allow-path DIR",
-                 Code::kPermissionDenied);
+    problems.add(position, cat("file '", name, "' lies outside the graph file's folder"),
+                 "allow its folder: --allow-path DIR", Code::kPermissionDenied);
   } else {
-    problems.add(position, cat("no file '", name, "'"), "names are relative to the graph file's folder", Code::kNotFound);
+    problems.add(position, cat("no file '", name, "'"), "names are relative to the graph file's folder",
+                 Code::kNotFound);
   }
   return std::nullopt;
 }

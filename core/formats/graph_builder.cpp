@@ -12,7 +12,7 @@
 namespace emplace {
 namespace {
 
-constexpr int kSuggestFor = 20;               // unknown names; each suggestion compares with every name
+constexpr int kSuggestFor = 20;  // unknown names; each suggestion compares with every name
 constexpr std::string_view kColocate = "loc:@";
 
 bool parse_slot(std::string_view text, uint32_t& slot) {
@@ -85,7 +85,9 @@ NodeId GraphBuilder::define(const NewNode& n) {
     if (!c_.problems.full()) {
       auto first = graph_.nodes_[name.node].position;
       c_.problems.add(n.position, cat("a second node named '", n.name, "'"),
-                      first == kNoPosition ? std::string() : cat("the first is in line ", c_.source.locate(static_cast<size_t>(first)).line));
+                      first == kNoPosition
+                          ? std::string()
+                          : cat("the first is in line ", c_.source.locate(static_cast<size_t>(first)).line));
     } else {
       c_.problems.add(n.position, {});
     }
@@ -234,7 +236,8 @@ void GraphBuilder::resolve_outputs() {
     if (slot) {
       e.slot = *slot;
     } else {
-      c_.problems.add(position_of(input.name, e.node), cat("op '", graph_.op(e.node), "' has no output '", input.output, "'"));
+      c_.problems.add(position_of(input.name, e.node),
+                      cat("op '", graph_.op(e.node), "' has no output '", input.output, "'"));
     }
   }
 }
@@ -275,7 +278,8 @@ void GraphBuilder::merge_duplicate_controls() {
     Node& node = graph_.nodes_[id];
     if (node.num_controls < 2) continue;
     auto first = graph_.edges_.begin() + node.first_input + node.num_inputs;
-    auto end = std::remove_if(first, first + node.num_controls, [&](const Endpoint& e) { return std::exchange(seen_by[e.node], id) == id; });
+    auto end = std::remove_if(first, first + node.num_controls,
+                              [&](const Endpoint& e) { return std::exchange(seen_by[e.node], id) == id; });
     node.num_controls = static_cast<uint32_t>(end - first);
   }
 }
@@ -302,7 +306,8 @@ void GraphBuilder::put_in_order() {
       }
       append(path, graph_.name(cycle[i]), " -> ");
     }
-    c_.problems.add(graph_.node(cycle[0]).position, cat("these nodes wait for each other: ", path, graph_.name(cycle[0])),
+    c_.problems.add(graph_.node(cycle[0]).position,
+                    cat("these nodes wait for each other: ", path, graph_.name(cycle[0])),
                     "only a loop may go back, by a NextIteration into a Merge");
   }
   if (order.new_id.empty() || !order.cycles.empty()) return;

@@ -57,7 +57,9 @@ class GraphBuilder {
   };
   void add_variable(VariableNodes v) { variables_.push_back(v); }
   /// `after` is built after the node named `before`, as if it read it. REQUIRES: ascending `after`.
-  void add_order(std::string_view before, std::string_view scope, NodeId after) { orders_.push_back({before, scope, after}); }
+  void add_order(std::string_view before, std::string_view scope, NodeId after) {
+    orders_.push_back({before, scope, after});
+  }
   /// The `_class` of `node` names nodes as its inputs do. For nodes inside a scope.
   void add_scoped_class(NodeId node, std::string_view scope) { scoped_classes_.push_back({node, scope}); }
 
@@ -75,7 +77,7 @@ class GraphBuilder {
     NodeId node;  // kNoNode: no node of that name so far
     std::string_view view() const { return {text, size}; }
   };
-  struct Pending {  // an input of the next node; looked up when the node is added, and prefetched until then
+  struct Pending {          // an input of the next node; looked up when the node is added, and prefetched until then
     std::string_view name;  // empty: settled later
     uint32_t tag = 0, slot = 0;
   };

@@ -45,16 +45,22 @@ std::string_view binary_kind(std::string_view text) {
 }  // namespace
 
 std::string_view kind_name(Kind kind) {
-  static constexpr std::string_view kNames[] = {"null", "true or false", "a number", "text", "a list", "an object", "nothing"};
+  static constexpr std::string_view kNames[] = {"null",   "true or false", "a number", "text",
+                                                "a list", "an object",     "nothing"};
   return kNames[static_cast<size_t>(kind)];
 }
 
 JsonReader::JsonReader(std::string_view text, Problems& problems, TextArena& arena)
-    : begin_(text.data()), p_(begin_), end_(begin_ + text.size()), problems_(problems), arena_(arena),
+    : begin_(text.data()),
+      p_(begin_),
+      end_(begin_ + text.size()),
+      problems_(problems),
+      arena_(arena),
       opened_(std::make_unique_for_overwrite<const char*[]>(kMaxDepth)) {
   if (text.starts_with("\xef\xbb\xbf")) p_ += 3;
   if (std::string_view what = binary_kind(text); !what.empty()) {
-    fail(p_, cat("the file is ", what, "; wanted JSON"), what == kCompressed ? "decompress it: gunzip" : kMessageToJson);
+    fail(p_, cat("the file is ", what, "; wanted JSON"),
+         what == kCompressed ? "decompress it: gunzip" : kMessageToJson);
   } else if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
     fail(p_, "the file is UTF-16; wanted UTF-8", "convert it: iconv -f UTF-16 -t UTF-8");
   }
@@ -127,7 +133,8 @@ bool JsonReader::separator(char close, const char* inside) {
     return true;
   }
   if (*p_ != ',') {
-    fail(p_, cat("found ", shown_character(p_, end_), " where ", inside, " should go on with ',' or end with '", close, "'"));
+    fail(p_, cat("found ", shown_character(p_, end_), " where ", inside, " should go on with ',' or end with '", close,
+                 "'"));
     return false;
   }
   const char* comma = p_++;
@@ -148,7 +155,8 @@ bool JsonReader::read_key(std::string_view& key, bool decode) {
     return false;
   }
   if (*p_ != '"') {
-    fail(p_, cat("found ", shown_character(p_, end_), " where a key should begin"), *p_ == '#' ? kCommentHint : "keys are written in double quotes");
+    fail(p_, cat("found ", shown_character(p_, end_), " where a key should begin"),
+         *p_ == '#' ? kCommentHint : "keys are written in double quotes");
     return false;
   }
   key = string_text(decode);
@@ -167,16 +175,15 @@ bool JsonReader::read_key(std::string_view& key, bool decode) {
   return true;
 }
 
-bool JsonReader::next_element() {
-  return !failed_ && separator(']', "a list");
-}
+bool JsonReader::next_element() { return !failed_ && separator(']', "a list"); }
 
 void JsonReader::bad_value() {
   static constexpr std::string_view kNonFinite[] = {"NaN", "Infinity", "-Infinity", "nan", "inf", "-inf"};
   std::string hint;
   std::string_view rest(p_, static_cast<size_t>(end_ - p_));
   for (std::string_view word : kNonFinite) {
-    if (rest.starts_with(word)) hint = "numbers that are not finite are written \"NaN\", \"Infinity\", \"-Infinity\", in quotes";
+    if (rest.starts_with(word))
+      hint = "numbers that are not finite are written \"NaN\", \"Infinity\", \"-Infinity\", in quotes";
   }
   if (rest.starts_with('\'')) hint = "text is written in double quotes";
   if (rest.starts_with("True") || rest.starts_with("False")) hint = "true and false are written in small letters";
@@ -243,13 +250,25 @@ std::string_view JsonReader::skip() {
   const int base = depth_;
   for (;;) {
     switch (peek()) {
-      case Kind::kNull: take_null(); break;
-      case Kind::kBool: take_bool(); break;
-      case Kind::kNumber: take_number(); break;
-      case Kind::kString: string_text(false); break;
+      case Kind::kNull:
+        take_null();
+        break;
+      case Kind::kBool:
+        take_bool();
+        break;
+      case Kind::kNumber:
+        take_number();
+        break;
+      case Kind::kString:
+        string_text(false);
+        break;
       case Kind::kArray:
-      case Kind::kObject: enter(); break;
-      case Kind::kError: bad_value(); break;
+      case Kind::kObject:
+        enter();
+        break;
+      case Kind::kError:
+        bad_value();
+        break;
     }
     while (depth_ > base && !failed_) {
       bool in_object = *opened_[static_cast<size_t>(depth_ - 1)] == '{';
@@ -267,18 +286,22 @@ std::string_view JsonReader::glance(size_t limit) const {
   for (size_t i = 0; i < text.size(); ++i) {
     switch (text[i]) {
       case '{':
-      case '[': ++open; break;
+      case '[':
+        ++open;
+        break;
       case '}':
       case ']':
         if (--open == 0) return text.substr(0, i + 1);
         break;
-      case '/': return {};
+      case '/':
+        return {};
       case '"':
         for (++i; i < text.size() && text[i] != '"'; ++i) {
           if (text[i] == '\\') ++i;
         }
         break;
-      default: break;
+      default:
+        break;
     }
   }
   return {};

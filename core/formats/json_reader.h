@@ -55,7 +55,9 @@ class JsonReader {
   /// has been neither taken nor checked. Else empty.
   std::string_view glance(size_t limit) const;
   /// Does the next value begin with this text? Of an object's whole text: is that the value?
-  bool begins_with(std::string_view text) const { return std::string_view(p_, static_cast<size_t>(end_ - p_)).starts_with(text); }
+  bool begins_with(std::string_view text) const {
+    return std::string_view(p_, static_cast<size_t>(end_ - p_)).starts_with(text);
+  }
   /// Takes what glance() showed. REQUIRES: the same text was read before without an error.
   void take_glanced(std::string_view text) { p_ = text.data() + text.size(), fresh_ = false; }
 

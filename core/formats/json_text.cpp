@@ -23,7 +23,8 @@ std::string_view JsonReader::string_text(bool decode) {
       if (!escape(p, nullptr)) return {};
     } else if (static_cast<uint8_t>(*p) < 0x20) {
       fail(p, cat("found ", shown_character(p, end_), " in a text"),
-           *p == '\n' || *p == '\r' ? "close the text with a double quote, or write the line break as \\n" : "write it as an escape");
+           *p == '\n' || *p == '\r' ? "close the text with a double quote, or write the line break as \\n"
+                                    : "write it as an escape");
       return {};
     } else if (size_t n = utf8_sequence(p, end_)) {
       p += n;
@@ -89,7 +90,10 @@ const char* JsonReader::unicode_escape(const char* p, std::string* out) {
     int value = 0;
     for (int i = 2; i < 6; ++i) {
       char c = at[i];
-      int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+      int digit = c >= '0' && c <= '9'   ? c - '0'
+                  : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                  : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                         : -1;
       if (digit < 0) return -1;
       value = value * 16 + digit;
     }
@@ -106,7 +110,8 @@ const char* JsonReader::unicode_escape(const char* p, std::string* out) {
     code = -1;
   }
   if (code < 0) {
-    fail(at, "a \\u escape that is no character", "wanted four hexadecimal digits; beyond U+FFFF, a pair of surrogates");
+    fail(at, "a \\u escape that is no character",
+         "wanted four hexadecimal digits; beyond U+FFFF, a pair of surrogates");
     return nullptr;
   }
   if (out) append_utf8(*out, static_cast<uint32_t>(code));

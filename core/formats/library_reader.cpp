@@ -14,8 +14,8 @@ namespace {
 using Kind = JsonReader::Kind;
 
 enum FunctionKey { kSignature, kNodeDef, kRet, kControlRet, kAttr };
-constexpr std::string_view kFunctionKeys[] = {"signature", "node_def", "ret",      "control_ret",
-                                              "attr",      "arg_attr", "resource_arg_unique_id"};
+constexpr std::string_view kFunctionKeys[] = {
+    "signature", "node_def", "ret", "control_ret", "attr", "arg_attr", "resource_arg_unique_id"};
 constexpr std::string_view kLibraryKeys[] = {"function", "gradient", "registered_gradients"};
 
 // Visits the functions of the library, which is the next value.
@@ -36,7 +36,8 @@ void check_gradients(LoadContext& c) {
       for (ObjectReader gradient(c.reader, kKeys, "a gradient"); gradient.next();) {
         size_t at = c.reader.position();
         auto name = read_text(c.reader, kKeys[gradient.field()]);
-        bool known = !name || c.file.library.contains(std::string(*name)) || (gradient.field() == 0 && c.file.ops->find(*name));
+        bool known =
+            !name || c.file.library.contains(std::string(*name)) || (gradient.field() == 0 && c.file.ops->find(*name));
         if (!known) c.reader.problem(at, cat("gradient: there is no function '", *name, "'"));
       }
     }
@@ -52,7 +53,8 @@ void check_control_results(LoadContext& c, const Graph& body, size_t position) {
     for (std::string_view key; c.reader.next_key(key);) {
       size_t at = c.reader.position();
       auto node = read_text(c.reader, "control_ret");
-      if (node && body.find(*node) == kNoNode) c.reader.problem(at, cat("control_ret: there is no node '", *node, "' in the function"));
+      if (node && body.find(*node) == kNoNode)
+        c.reader.problem(at, cat("control_ret: there is no node '", *node, "' in the function"));
     }
   }
   c.reader.seek(after);
@@ -118,12 +120,14 @@ class BodyReader {
     for (const ArgSignature& arg : function_.signature.outputs) {
       auto found = tensors.find(arg.name);
       if (found == tensors.end()) {
-        c_.reader.problem(position, cat("function '", function_.signature.name, "' says no tensor for its result '", arg.name, "'"));
+        c_.reader.problem(
+            position, cat("function '", function_.signature.name, "' says no tensor for its result '", arg.name, "'"));
         continue;
       }
       auto [tensor, at] = found->second;
       if (!builder.add_input(tensor, {})) c_.reader.problem(at, cat("'", tensor, "' names no tensor"));
-      builder.add_node({g.keep(cat(arg.name, "_RetVal")), static_cast<int64_t>(at), g.intern("_Retval"), 0, end_attrs(attrs, arg, index++)});
+      builder.add_node({g.keep(cat(arg.name, "_RetVal")), static_cast<int64_t>(at), g.intern("_Retval"), 0,
+                        end_attrs(attrs, arg, index++)});
     }
   }
 
@@ -181,7 +185,8 @@ void read_library_bodies(LoadContext& c, size_t position) {
       function->second.body = std::make_unique<Graph>();
     }
     // A body with problems of its own has no names to look up.
-    if (control_results && function != c.file.library.end() && c.problems.empty()) check_control_results(c, *function->second.body, *control_results);
+    if (control_results && function != c.file.library.end() && c.problems.empty())
+      check_control_results(c, *function->second.body, *control_results);
   });
   c.reader.seek(position);
   check_gradients(c);

@@ -25,13 +25,51 @@ using Kind = JsonReader::Kind;
 constexpr int kGraphDefVersion = 2474;
 
 enum Key {
-  kNode, kFetch, kTarget, kInit, kFeed, kConfig, kOpDef, kKernelDef, kLibrary, kCluster, kTrain, kData, kVersions, kVersion, kDebugInfo,
-  kModelTopology, kWeightsManifest, kSignature, kUserDefinedMetadata, kFormat
+  kNode,
+  kFetch,
+  kTarget,
+  kInit,
+  kFeed,
+  kConfig,
+  kOpDef,
+  kKernelDef,
+  kLibrary,
+  kCluster,
+  kTrain,
+  kData,
+  kVersions,
+  kVersion,
+  kDebugInfo,
+  kModelTopology,
+  kWeightsManifest,
+  kSignature,
+  kUserDefinedMetadata,
+  kFormat
 };
-constexpr std::string_view kKeys[] = {
-    "node", "fetch", "target", "init", "feed", "config", "op_def", "kernel_def", "library", "cluster", "train", "data", "versions", "version",
-    "debug_info", "model_topology", "weights_manifest", "signature", "user_defined_metadata", "format", "generated_by", "converted_by",
-    "model_initializer", "initializer_signature"};
+constexpr std::string_view kKeys[] = {"node",
+                                      "fetch",
+                                      "target",
+                                      "init",
+                                      "feed",
+                                      "config",
+                                      "op_def",
+                                      "kernel_def",
+                                      "library",
+                                      "cluster",
+                                      "train",
+                                      "data",
+                                      "versions",
+                                      "version",
+                                      "debug_info",
+                                      "model_topology",
+                                      "weights_manifest",
+                                      "signature",
+                                      "user_defined_metadata",
+                                      "format",
+                                      "generated_by",
+                                      "converted_by",
+                                      "model_initializer",
+                                      "initializer_signature"};
 constexpr std::string_view kAboutKeys =
     "there are node, fetch, target, init, feed, config, op_def, kernel_def, library, cluster, train, data, versions";
 
@@ -41,7 +79,8 @@ class Loader {
 
   void load() {
     if (c_.source.text().find_first_not_of(" \t\r\n") == std::string_view::npos) {
-      return c_.problems.add(kNoPosition, "the file is empty; wanted a graph", "{\"node\": [{\"name\": \"a\", \"op\": \"Const\", \"attr\": {\"value\": 1}}]} is one");
+      return c_.problems.add(kNoPosition, "the file is empty; wanted a graph",
+                             "{\"node\": [{\"name\": \"a\", \"op\": \"Const\", \"attr\": {\"value\": 1}}]} is one");
     }
     c_.reader.peek();
     size_t start = c_.reader.position();
@@ -65,32 +104,66 @@ class Loader {
 
   void read_member(int field) {
     GraphFile& file = c_.file;
-    if (field == kConfig || field == kOpDef || field == kKernelDef || field == kLibrary || field == kCluster) keep_text(kKeys[field]);
+    if (field == kConfig || field == kOpDef || field == kKernelDef || field == kLibrary || field == kCluster)
+      keep_text(kKeys[field]);
     switch (field) {
-      case kNode: nodes_.read_list(); break;
-      case kFetch: file.has_fetch = true, file.fetch = read_names("fetch"); break;
-      case kTarget: file.target = read_names("target"); break;
-      case kInit: file.has_init = true, file.init = read_names("init"); break;
-      case kFeed: feed_at_ = c_.reader.position(); break;
-      case kConfig: read_config(c_); break;
+      case kNode:
+        nodes_.read_list();
+        break;
+      case kFetch:
+        file.has_fetch = true, file.fetch = read_names("fetch");
+        break;
+      case kTarget:
+        file.target = read_names("target");
+        break;
+      case kInit:
+        file.has_init = true, file.init = read_names("init");
+        break;
+      case kFeed:
+        feed_at_ = c_.reader.position();
+        break;
+      case kConfig:
+        read_config(c_);
+        break;
       case kOpDef:
         if (!std::exchange(op_defs_read_, true)) read_op_defs(c_);
         break;
-      case kKernelDef: read_kernel_defs(c_); break;
+      case kKernelDef:
+        read_kernel_defs(c_);
+        break;
       case kLibrary:
         library_at_ = c_.reader.position();
         if (!std::exchange(signatures_read_, true)) read_library_signatures(c_);
         break;
-      case kCluster: read_cluster(c_); break;
-      case kTrain: file.train_json = c_.reader.skip(); break;
-      case kData: file.data_json = c_.reader.skip(); break;
-      case kVersions: read_versions(); break;
-      case kModelTopology: read_topology(); break;
-      case kWeightsManifest: weights_at_ = c_.reader.position(); break;
-      case kSignature: read_signature(c_); break;
-      case kUserDefinedMetadata: read_metadata(); break;
-      case kFormat: check_format(); break;
-      default: break;
+      case kCluster:
+        read_cluster(c_);
+        break;
+      case kTrain:
+        file.train_json = c_.reader.skip();
+        break;
+      case kData:
+        file.data_json = c_.reader.skip();
+        break;
+      case kVersions:
+        read_versions();
+        break;
+      case kModelTopology:
+        read_topology();
+        break;
+      case kWeightsManifest:
+        weights_at_ = c_.reader.position();
+        break;
+      case kSignature:
+        read_signature(c_);
+        break;
+      case kUserDefinedMetadata:
+        read_metadata();
+        break;
+      case kFormat:
+        check_format();
+        break;
+      default:
+        break;
     }
   }
 
@@ -103,7 +176,8 @@ class Loader {
   void check_kernel_ops() {
     for (const NamedRef& op : c_.kernel_ops) {
       if (c_.signature(op.name)) continue;
-      c_.problems.add(op.position, cat("a kernel of the unknown op '", op.name, "'"), op_hint(op.name), Code::kNotFound);
+      c_.problems.add(op.position, cat("a kernel of the unknown op '", op.name, "'"), op_hint(op.name),
+                      Code::kNotFound);
     }
   }
 
@@ -120,7 +194,9 @@ class Loader {
     if (std::any_of(c_.problems.list().begin(), c_.problems.list().end(), inside)) return;
     std::set<std::string_view> told;
     for (NodeId id = 0; id < g.num_nodes() && !c_.problems.full(); ++id) {
-      if (!c_.signature(g.op(id)) && told.insert(g.op(id)).second) c_.problems.add(op_position(c_.source.text(), g.node(id).position), cat("unknown op '", g.op(id), "'"), op_hint(g.op(id)), Code::kNotFound);
+      if (!c_.signature(g.op(id)) && told.insert(g.op(id)).second)
+        c_.problems.add(op_position(c_.source.text(), g.node(id).position), cat("unknown op '", g.op(id), "'"),
+                        op_hint(g.op(id)), Code::kNotFound);
     }
   }
 
@@ -165,24 +241,31 @@ class Loader {
     for (ObjectReader object(c_.reader, kVersionKeys, "versions"); object.next();) {
       size_t at = c_.reader.position();
       switch (object.field()) {
-        case kProducer: file.producer = read_version("producer"); break;
+        case kProducer:
+          file.producer = read_version("producer");
+          break;
         case kMinConsumer:
           file.min_consumer = read_version("min_consumer");
           if (file.min_consumer > kGraphDefVersion) {
-            c_.reader.problem(at, cat("the graph wants a reader of GraphDef version ", file.min_consumer, "; this one reads up to ", kGraphDefVersion, ", as TensorFlow 2.21"));
+            c_.reader.problem(at, cat("the graph wants a reader of GraphDef version ", file.min_consumer,
+                                      "; this one reads up to ", kGraphDefVersion, ", as TensorFlow 2.21"));
           }
           break;
         default:
           if (!expect(c_.reader, Kind::kArray, "bad_consumers")) break;
           for (c_.reader.enter_array(); c_.reader.next_element();) {
             file.bad_consumers.push_back(read_version("bad_consumers"));
-            if (file.bad_consumers.back() == kGraphDefVersion) c_.reader.problem(at, cat("the graph refuses readers of GraphDef version ", kGraphDefVersion, ", which this one is"));
+            if (file.bad_consumers.back() == kGraphDefVersion)
+              c_.reader.problem(
+                  at, cat("the graph refuses readers of GraphDef version ", kGraphDefVersion, ", which this one is"));
           }
       }
     }
   }
 
-  int read_version(std::string_view what) { return static_cast<int>(read_integer(c_.reader, what, INT32_MIN, INT32_MAX).value_or(0)); }
+  int read_version(std::string_view what) {
+    return static_cast<int>(read_integer(c_.reader, what, INT32_MIN, INT32_MAX).value_or(0));
+  }
 
   // A placeholder's own type is the one its value is read as.
   void read_feed() {
@@ -222,7 +305,8 @@ class Loader {
     size_t at = c_.reader.position();
     auto format = read_text(c_.reader, "format");
     if (format && *format != "graph-model") {
-      c_.reader.problem(at, cat("a TF.js model of format '", *format, "'; wanted 'graph-model'"), "a layers model can be converted: tensorflowjs_converter --output_format=tfjs_graph_model");
+      c_.reader.problem(at, cat("a TF.js model of format '", *format, "'; wanted 'graph-model'"),
+                        "a layers model can be converted: tensorflowjs_converter --output_format=tfjs_graph_model");
     }
   }
 

@@ -18,17 +18,38 @@ constexpr int kMaxBlockDepth = 64;
 constexpr NodeId kSample = 2048;  // nodes after which the size of the graph is estimated
 
 enum Field {
-  kName, kOp, kInput, kDevice, kAttr, kInitialValue, kResource, kTrainable, kScope, kNode, kDebugInfo, kType
+  kName,
+  kOp,
+  kInput,
+  kDevice,
+  kAttr,
+  kInitialValue,
+  kResource,
+  kTrainable,
+  kScope,
+  kNode,
+  kDebugInfo,
+  kType
 };
-constexpr std::string_view kKeys[] = {"name",     "op",        "input", "device", "attr",                    "initial_value",
-                                      "resource", "trainable", "scope", "node",   "experimental_debug_info", "experimental_type"};
+constexpr std::string_view kKeys[] = {"name",
+                                      "op",
+                                      "input",
+                                      "device",
+                                      "attr",
+                                      "initial_value",
+                                      "resource",
+                                      "trainable",
+                                      "scope",
+                                      "node",
+                                      "experimental_debug_info",
+                                      "experimental_type"};
 
 // [A-Za-z0-9.][A-Za-z0-9_./>-]*; names of TensorFlow's own additions begin with '_'.
 constexpr std::array<bool, 256> kNameCharacter = [] {
   std::array<bool, 256> good{};
   for (int c = 0; c < 256; ++c) {
-    good[static_cast<size_t>(c)] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-                                   c == '/' || c == '>' || c == '-';
+    good[static_cast<size_t>(c)] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                                   c == '_' || c == '.' || c == '/' || c == '>' || c == '-';
   }
   return good;
 }();
@@ -67,7 +88,9 @@ void NodeReader::read_item(const Block& block) {
   if (c_.reader.failed()) return builder_.drop_inputs();
   if (!item.nodes) return add_node(item, block, object.position());
   for (int field : {kName, kOp, kInput, kAttr, kInitialValue}) {
-    if (object.has(field)) c_.reader.problem(object.position(), cat("a block of nodes with the key '", kKeys[field], "'"), "a block has device, scope and node");
+    if (object.has(field))
+      c_.reader.problem(object.position(), cat("a block of nodes with the key '", kKeys[field], "'"),
+                        "a block has device, scope and node");
   }
   builder_.drop_inputs();
   literals_.clear();
@@ -88,7 +111,9 @@ void NodeReader::read_member(Item& item, int field, const Block& block) {
       item.name = text_member(item, "name");
       builder_.announce(item.name);
       break;
-    case kOp: item.op = text_member(item, "op"); break;
+    case kOp:
+      item.op = text_member(item, "op");
+      break;
     case kInput:
       item.has_inputs = true;
       read_inputs(block);
@@ -102,12 +127,23 @@ void NodeReader::read_member(Item& item, int field, const Block& block) {
       // Values are read by the op's declared types; a Variable's belong to several ops.
       if (!item.op.empty() && item.op != "Variable") item.attr_set = attrs_.read(op_id(item.op)), item.attr.reset();
       break;
-    case kInitialValue: item.initial_value = reader.position(); break;
-    case kResource: item.resource = read_bool(reader, "resource").value_or(false); break;
-    case kTrainable: item.trainable = read_bool(reader, "trainable").value_or(true); break;
-    case kScope: item.scope = read_text(reader, "scope").value_or(""); break;
-    case kNode: item.nodes = reader.position(); break;
-    default: break;
+    case kInitialValue:
+      item.initial_value = reader.position();
+      break;
+    case kResource:
+      item.resource = read_bool(reader, "resource").value_or(false);
+      break;
+    case kTrainable:
+      item.trainable = read_bool(reader, "trainable").value_or(true);
+      break;
+    case kScope:
+      item.scope = read_text(reader, "scope").value_or("");
+      break;
+    case kNode:
+      item.nodes = reader.position();
+      break;
+    default:
+      break;
   }
 }
 
@@ -123,7 +159,9 @@ void NodeReader::read_inputs(const Block& block) {
       std::string_view text = reader.take_string();
       control = text.starts_with('^');
       if (!reader.failed() && !builder_.add_input(text, block.scope)) {
-        reader.problem(at, cat("input '", text, "' names no tensor"), "wanted 'node', 'node:1' or '^node'; a text value is written {\"dtype\": \"string\", \"data\": \"...\"}");
+        reader.problem(
+            at, cat("input '", text, "' names no tensor"),
+            "wanted 'node', 'node:1' or '^node'; a text value is written {\"dtype\": \"string\", \"data\": \"...\"}");
       }
     } else if (kind == Kind::kNull || kind == Kind::kError) {
       reader.skip();
@@ -164,7 +202,9 @@ static size_t character_size(std::string_view text, size_t at) {
 bool NodeReader::check_name(std::string_view name, size_t position) {
   size_t bad = first_bad_character(name);
   if (bad == std::string_view::npos) return true;
-  c_.reader.problem(position, cat("name '", name, "' has a character that names cannot have there: '", name.substr(bad, character_size(name, bad)), "'"),
+  c_.reader.problem(position,
+                    cat("name '", name, "' has a character that names cannot have there: '",
+                        name.substr(bad, character_size(name, bad)), "'"),
                     "names are letters, digits and _ . / > -, and begin with a letter, a digit or a dot");
   return false;
 }
@@ -191,15 +231,16 @@ uint32_t NodeReader::device_id(std::string_view device, size_t position, const B
   return last_device_id_;
 }
 
-// As `with tf.device(outer): with tf.device(device):`: every field that `device` names replaces the outer one. A request
-// that does not parse stays as it is: placement has TensorFlow's words for it.
+// As `with tf.device(outer): with tf.device(device):`: every field that `device` names replaces the outer one. A
+// request that does not parse stays as it is: placement has TensorFlow's words for it.
 std::string_view NodeReader::merged_device(std::string_view device, size_t position, std::string_view outer) {
   if (outer.empty()) return device;
   if (device.empty()) return outer;
   auto merged = DeviceName::parse(outer);
   auto inner = DeviceName::parse(device);
   if (!merged) {
-    c_.reader.problem(position, cat("device '", device, "' inside a block whose device '", outer, "' is no device name"));
+    c_.reader.problem(position,
+                      cat("device '", device, "' inside a block whose device '", outer, "' is no device name"));
     return device;
   }
   if (!inner) return device;
@@ -256,7 +297,8 @@ std::string NodeReader::literal_name(const GraphBuilder::NewNode& node, const In
   const OpSignature* op = c_.signature(g.text(node.op));
   ArgumentPlace at;
   if (op) {
-    at = argument_of_input(*op, Attrs(g.attr_sets_[node.attr_set]), static_cast<int>(builder_.num_inputs()), static_cast<int>(literal.input));
+    at = argument_of_input(*op, Attrs(g.attr_sets_[node.attr_set]), static_cast<int>(builder_.num_inputs()),
+                           static_cast<int>(literal.input));
   }
   if (at.argument < 0) return cat(node.name, "/input_", literal.input);
   const ArgSignature& arg = op->inputs[static_cast<size_t>(at.argument)];

@@ -64,7 +64,7 @@ class NodeReader {
   LoadContext& c_;
   GraphBuilder& builder_;
   AttrSets attrs_;
-  std::vector<InputLiteral> literals_;  // of the node being read
+  std::vector<InputLiteral> literals_;   // of the node being read
   std::vector<FileVariable> variables_;  // by place
   std::vector<bool> from_tensor_;        // of each: does another node make its initial value?
   // The last op and device, which the next node often shares.

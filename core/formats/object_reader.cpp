@@ -28,7 +28,8 @@ bool expect(JsonReader& reader, JsonReader::Kind kind, std::string_view what) {
   return false;
 }
 
-ObjectReader::ObjectReader(JsonReader& reader, std::span<const std::string_view> keys, const char* what, std::string_view about_keys)
+ObjectReader::ObjectReader(JsonReader& reader, std::span<const std::string_view> keys, const char* what,
+                           std::string_view about_keys)
     : reader_(reader), keys_(keys), what_(what), about_keys_(about_keys) {
   open_ = expect(reader, JsonReader::Kind::kObject, what);
   start_ = reader.position();

@@ -24,7 +24,8 @@ class ObjectReader {
   /// If the next value is no object, that is a problem, the value is skipped, and next() is false. `what` goes into
   /// messages. `about_keys` helps with an unknown key that is like none; empty: a list of the keys, if they are few.
   /// REQUIRES: at most 64 keys.
-  ObjectReader(JsonReader& reader, std::span<const std::string_view> keys, const char* what, std::string_view about_keys = {});
+  ObjectReader(JsonReader& reader, std::span<const std::string_view> keys, const char* what,
+               std::string_view about_keys = {});
 
   bool next();
   /// Is there an object at all?

@@ -1,8 +1,8 @@
 // Tensors as a person writes them.
 #include <optional>
 
-#include "core/base/cat.h"
 #include "core/base/base64.h"
+#include "core/base/cat.h"
 #include "core/base/units.h"
 #include "core/formats/element_buffer.h"
 #include "core/formats/file_access.h"
@@ -18,7 +18,8 @@ using Kind = JsonReader::Kind;
 // Reads nested lists into a buffer and finds their shape.
 class NestedReader {
  public:
-  NestedReader(JsonReader& reader, ElementBuffer& out, Untyped untyped) : reader_(reader), out_(out), untyped_(untyped) {}
+  NestedReader(JsonReader& reader, ElementBuffer& out, Untyped untyped)
+      : reader_(reader), out_(out), untyped_(untyped) {}
 
   bool read() {
     read_level(0);
@@ -49,21 +50,30 @@ class NestedReader {
     int64_t count = 0;
     for (reader_.enter_array(); reader_.next_element(); ++count) read_level(level + 1);
     if (shape_.dim(dim) == kOpen) shape_.dim(dim) = count;
-    if (shape_.dim(dim) != count) problem(at, cat("this list has ", count, count == 1 ? " entry" : " entries", ", the first beside it has ", shape_.dim(dim)));
+    if (shape_.dim(dim) != count)
+      problem(at, cat("this list has ", count, count == 1 ? " entry" : " entries", ", the first beside it has ",
+                      shape_.dim(dim)));
   }
 
   void read_scalar(Kind kind, size_t level, size_t at) {
     if (!scalar_level_) scalar_level_ = level;
-    if (level != *scalar_level_ || level < static_cast<size_t>(shape_.rank())) problem(at, cat("found ", kind_name(kind), " beside lists"));
+    if (level != *scalar_level_ || level < static_cast<size_t>(shape_.rank()))
+      problem(at, cat("found ", kind_name(kind), " beside lists"));
     Status status;
     switch (kind) {
       case Kind::kNumber:
         if (out_.dtype() == DType::kInvalid && untyped_ == Untyped::kFloat) out_ = ElementBuffer(DType::kFloat);
         status = out_.add_number(reader_.take_number());
         break;
-      case Kind::kBool: status = out_.add_bool(reader_.take_bool()); break;
-      case Kind::kString: status = out_.add_text(reader_.take_string()); break;
-      case Kind::kObject: status = read_base64(); break;
+      case Kind::kBool:
+        status = out_.add_bool(reader_.take_bool());
+        break;
+      case Kind::kString:
+        status = out_.add_text(reader_.take_string());
+        break;
+      case Kind::kObject:
+        status = read_base64();
+        break;
       default:
         reader_.skip();
         status = invalid_argument(cat("found ", kind_name(kind), ", wanted a value"));
@@ -77,7 +87,8 @@ class NestedReader {
     std::optional<std::string> bytes;
     for (ObjectReader object(reader_, kKeys, "a string element"); object.next();) bytes = read_bytes(reader_, "base64");
     if (!bytes) return invalid_argument("found an object, wanted {\"base64\": \"...\"}");
-    if (out_.dtype() != DType::kInvalid && out_.dtype() != DType::kString) return invalid_argument("found bytes among numbers");
+    if (out_.dtype() != DType::kInvalid && out_.dtype() != DType::kString)
+      return invalid_argument("found bytes among numbers");
     return out_.add_text(*bytes);
   }
 
@@ -99,7 +110,8 @@ std::optional<Written> read_values(JsonReader& reader, DType dtype, Untyped unty
   NestedReader nested(reader, out.elements, untyped);
   if (!nested.read()) return std::nullopt;
   out.shape = nested.shape();
-  if (out.elements.dtype() == DType::kInvalid) out.elements = ElementBuffer(DType::kFloat);  // as NumPy: [] is a float array
+  if (out.elements.dtype() == DType::kInvalid)
+    out.elements = ElementBuffer(DType::kFloat);  // as NumPy: [] is a float array
   return out;
 }
 
@@ -129,17 +141,28 @@ Parts read_parts(LoadContext& c) {
   Parts parts;
   for (ObjectReader object(c.reader, kKeys, "a tensor"); object.next();) {
     switch (object.field()) {
-      case kDType: parts.good &= (parts.dtype = read_dtype(c.reader, "dtype")).has_value(); break;
-      case kShape: parts.good &= (parts.shape = read_shape(c.reader, "shape")).has_value(); break;
-      case kData: parts.data = c.reader.position(); break;
-      case kFill: parts.fill = c.reader.position(); break;
+      case kDType:
+        parts.good &= (parts.dtype = read_dtype(c.reader, "dtype")).has_value();
+        break;
+      case kShape:
+        parts.good &= (parts.shape = read_shape(c.reader, "shape")).has_value();
+        break;
+      case kData:
+        parts.data = c.reader.position();
+        break;
+      case kFill:
+        parts.fill = c.reader.position();
+        break;
       case kFile:
         parts.file_position = c.reader.position();
         parts.file = read_text(c.reader, "file").value_or("");
         parts.good &= !parts.file.empty();
         break;
-      case kKey: parts.key = read_text(c.reader, "key").value_or(""); break;
-      default: break;
+      case kKey:
+        parts.key = read_text(c.reader, "key").value_or("");
+        break;
+      default:
+        break;
     }
   }
   parts.good &= !c.reader.failed();
@@ -150,11 +173,13 @@ std::optional<Tensor> from_file(LoadContext& c, const Parts& parts) {
   std::optional<Tensor> value = read_tensor_file(c, parts.file_position, parts.file, parts.key);
   if (!value) return std::nullopt;
   if (parts.dtype && *parts.dtype != value->dtype()) {
-    c.reader.problem(parts.file_position, cat("the file holds ", dtype_name(value->dtype()), ", dtype says ", dtype_name(*parts.dtype)));
+    c.reader.problem(parts.file_position,
+                     cat("the file holds ", dtype_name(value->dtype()), ", dtype says ", dtype_name(*parts.dtype)));
     return std::nullopt;
   }
   if (parts.shape && !parts.shape->compatible_with(value->shape())) {
-    c.reader.problem(parts.file_position, cat("the file holds shape ", value->shape().to_string(), ", shape says ", parts.shape->to_string()));
+    c.reader.problem(parts.file_position, cat("the file holds shape ", value->shape().to_string(), ", shape says ",
+                                              parts.shape->to_string()));
     return std::nullopt;
   }
   return value;
@@ -173,9 +198,12 @@ std::optional<Tensor> shaped(LoadContext& c, size_t at, const Shape& shape, cons
   int64_t count = written.elements.size();
   auto wanted = shape.checked_num_elements();
   int64_t entries = 0;
-  bool fits = wanted && !__builtin_mul_overflow(*wanted, written.elements.entries_per_element(), &entries) && entries == count;
+  bool fits =
+      wanted && !__builtin_mul_overflow(*wanted, written.elements.entries_per_element(), &entries) && entries == count;
   if (fits) return to_tensor(c, at, written.elements, shape);
-  c.reader.problem(at, cat("found ", counted(count, "value"), " for shape ", shape.to_string(), ", wanted ", wanted ? std::to_string(entries) : "fewer than 2^63"),
+  c.reader.problem(at,
+                   cat("found ", counted(count, "value"), " for shape ", shape.to_string(), ", wanted ",
+                       wanted ? std::to_string(entries) : "fewer than 2^63"),
                    count == 1 ? "to repeat one value, write \"fill\" instead of \"data\"" : "");
   return std::nullopt;
 }
@@ -222,10 +250,11 @@ bool charge_fill(LoadContext& c, size_t at, DType dtype, const Shape& shape, int
     c.fill_bytes_left -= bytes;
     return true;
   }
-  c.problems.add(static_cast<int64_t>(at),
-                 cat("a value of shape ", shape.to_string(), " and type ", dtype_name(dtype), " that is not written out is too large: a graph file may take ",
-                     c.options.max_fill_bytes, " bytes that way"),
-                 "let a Fill node make it", Code::kResourceExhausted);
+  c.problems.add(
+      static_cast<int64_t>(at),
+      cat("a value of shape ", shape.to_string(), " and type ", dtype_name(dtype),
+          " that is not written out is too large: a graph file may take ", c.options.max_fill_bytes, " bytes that way"),
+      "let a Fill node make it", Code::kResourceExhausted);
   return false;
 }
 

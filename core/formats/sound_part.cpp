@@ -17,8 +17,8 @@ constexpr size_t kMostRounds = 50;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-/// What can be taken out of a graph file without breaking its JSON: members of the whole but for declarations, and entries of
-/// lists called `node`.
+/// What can be taken out of a graph file without breaking its JSON: members of the whole but for declarations, and
+/// entries of lists called `node`.
 class Removable {
  public:
   struct Range {
@@ -94,8 +94,9 @@ class Removable {
 
 /// Overwrites with blanks, and one of the commas beside, so that all else keeps its position.
 void blank(std::string& text, Removable::Range r) {
-  std::replace_if(text.begin() + static_cast<std::ptrdiff_t>(r.begin), text.begin() + static_cast<std::ptrdiff_t>(r.end),
-                  [](char c) { return c != '\n'; }, ' ');
+  std::replace_if(
+      text.begin() + static_cast<std::ptrdiff_t>(r.begin), text.begin() + static_cast<std::ptrdiff_t>(r.end),
+      [](char c) { return c != '\n'; }, ' ');
   size_t after = r.end, before = r.begin;
   while (after < text.size() && is_space(text[after])) ++after;
   if (after < text.size() && text[after] == ',') {
@@ -123,7 +124,8 @@ bool take_out(const Problems& problems, std::string& text) {
 
 void add_once(const Problem& p, Problems& problems) {
   auto same = [&](const Problem& known) { return known.position == p.position && known.message == p.message; };
-  if (std::none_of(problems.list().begin(), problems.list().end(), same)) problems.add(p.position, p.message, p.hint, p.code);
+  if (std::none_of(problems.list().begin(), problems.list().end(), same))
+    problems.add(p.position, p.message, p.hint, p.code);
 }
 
 }  // namespace

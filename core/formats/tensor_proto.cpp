@@ -15,32 +15,73 @@ namespace {
 using Kind = JsonReader::Kind;
 
 enum Field {
-  kDType, kTensorShape, kVersionNumber, kTensorContent,
-  kHalfVal, kFloatVal, kDoubleVal, kIntVal, kStringVal, kScomplexVal, kInt64Val, kBoolVal,
-  kResourceHandleVal, kDcomplexVal, kVariantVal, kUint32Val, kUint64Val, kFloat8Val,
+  kDType,
+  kTensorShape,
+  kVersionNumber,
+  kTensorContent,
+  kHalfVal,
+  kFloatVal,
+  kDoubleVal,
+  kIntVal,
+  kStringVal,
+  kScomplexVal,
+  kInt64Val,
+  kBoolVal,
+  kResourceHandleVal,
+  kDcomplexVal,
+  kVariantVal,
+  kUint32Val,
+  kUint64Val,
+  kFloat8Val,
   kFieldCount
 };
-constexpr std::string_view kKeys[kFieldCount] = {
-    "dtype", "tensor_shape", "version_number", "tensor_content",
-    "half_val", "float_val", "double_val", "int_val", "string_val", "scomplex_val", "int64_val", "bool_val",
-    "resource_handle_val", "dcomplex_val", "variant_val", "uint32_val", "uint64_val", "float8_val"};
+constexpr std::string_view kKeys[kFieldCount] = {"dtype",
+                                                 "tensor_shape",
+                                                 "version_number",
+                                                 "tensor_content",
+                                                 "half_val",
+                                                 "float_val",
+                                                 "double_val",
+                                                 "int_val",
+                                                 "string_val",
+                                                 "scomplex_val",
+                                                 "int64_val",
+                                                 "bool_val",
+                                                 "resource_handle_val",
+                                                 "dcomplex_val",
+                                                 "variant_val",
+                                                 "uint32_val",
+                                                 "uint64_val",
+                                                 "float8_val"};
 
 // The field that holds values of a type; -1: none can.
 int value_field(DType t) {
   switch (t) {
     case DType::kHalf:
-    case DType::kBFloat16: return kHalfVal;
-    case DType::kFloat: return kFloatVal;
-    case DType::kDouble: return kDoubleVal;
-    case DType::kString: return kStringVal;
-    case DType::kComplex64: return kScomplexVal;
-    case DType::kComplex128: return kDcomplexVal;
-    case DType::kInt64: return kInt64Val;
-    case DType::kBool: return kBoolVal;
-    case DType::kUInt32: return kUint32Val;
-    case DType::kUInt64: return kUint64Val;
-    case DType::kResource: return kResourceHandleVal;
-    case DType::kVariant: return kVariantVal;
+    case DType::kBFloat16:
+      return kHalfVal;
+    case DType::kFloat:
+      return kFloatVal;
+    case DType::kDouble:
+      return kDoubleVal;
+    case DType::kString:
+      return kStringVal;
+    case DType::kComplex64:
+      return kScomplexVal;
+    case DType::kComplex128:
+      return kDcomplexVal;
+    case DType::kInt64:
+      return kInt64Val;
+    case DType::kBool:
+      return kBoolVal;
+    case DType::kUInt32:
+      return kUint32Val;
+    case DType::kUInt64:
+      return kUint64Val;
+    case DType::kResource:
+      return kResourceHandleVal;
+    case DType::kVariant:
+      return kVariantVal;
     case DType::kInt32:
     case DType::kInt16:
     case DType::kInt8:
@@ -54,13 +95,16 @@ int value_field(DType t) {
     case DType::kInt4:
     case DType::kUInt4:
     case DType::kInt2:
-    case DType::kUInt2: return kIntVal;
+    case DType::kUInt2:
+      return kIntVal;
     case DType::kFloat8E5M2:
     case DType::kFloat8E4M3FN:
     case DType::kFloat8E4M3FNUZ:
     case DType::kFloat8E4M3B11FNUZ:
-    case DType::kFloat8E5M2FNUZ: return kFloat8Val;
-    default: return -1;
+    case DType::kFloat8E5M2FNUZ:
+      return kFloat8Val;
+    default:
+      return -1;
   }
 }
 
@@ -75,10 +119,15 @@ Status add_value(JsonReader& reader, int field, ElementBuffer& out) {
     return bits ? out.add_bits(static_cast<uint16_t>(*bits)) : ok_status();
   }
   switch (kind) {
-    case Kind::kNumber: return out.add_number(reader.take_number());
-    case Kind::kBool: return out.add_bool(reader.take_bool());
-    case Kind::kString: return out.add_quoted_number(reader.take_string());
-    default: reader.skip(); return invalid_argument(cat("found ", kind_name(kind), ", wanted a value"));
+    case Kind::kNumber:
+      return out.add_number(reader.take_number());
+    case Kind::kBool:
+      return out.add_bool(reader.take_bool());
+    case Kind::kString:
+      return out.add_quoted_number(reader.take_string());
+    default:
+      reader.skip();
+      return invalid_argument(cat("found ", kind_name(kind), ", wanted a value"));
   }
 }
 
@@ -153,7 +202,8 @@ std::optional<Tensor> from_content(LoadContext& c, const Parts& parts, size_t at
   size_t element = parts.dtype == DType::kString ? 1 : dtype_size(parts.dtype);
   bool strings = parts.dtype == DType::kString;
   bool plausible = count && (strings ? static_cast<uint64_t>(*count) <= content.size()
-                                     : element > 0 && static_cast<uint64_t>(*count) == content.size() / element && content.size() % element == 0);
+                                     : element > 0 && static_cast<uint64_t>(*count) == content.size() / element &&
+                                           content.size() % element == 0);
   if (plausible) {
     Result<Tensor> t = Tensor::allocate(parts.dtype, parts.shape);
     if (!t.ok()) {
@@ -166,8 +216,8 @@ std::optional<Tensor> from_content(LoadContext& c, const Parts& parts, size_t at
     }
     if (unpack_strings(content, t->data<std::string>(), static_cast<size_t>(*count))) return *t;
   }
-  c.reader.problem(at, cat("tensor_content holds ", content.size(), " bytes, which is not what shape ", parts.shape.to_string(), " of ",
-                           dtype_name(parts.dtype), " takes"));
+  c.reader.problem(at, cat("tensor_content holds ", content.size(), " bytes, which is not what shape ",
+                           parts.shape.to_string(), " of ", dtype_name(parts.dtype), " takes"));
   return std::nullopt;
 }
 
@@ -212,7 +262,8 @@ bool other_fields_empty(LoadContext& c, const Parts& parts, int own) {
 std::optional<Tensor> read_value(LoadContext& c, const Parts& parts, size_t at) {
   int own = value_field(parts.dtype);
   if (parts.dtype == DType::kResource || parts.dtype == DType::kVariant) {
-    if (parts.shape.checked_num_elements()) return Tensor::wrap(parts.dtype, parts.shape, nullptr);  // a handle has no value in a file
+    if (parts.shape.checked_num_elements())
+      return Tensor::wrap(parts.dtype, parts.shape, nullptr);  // a handle has no value in a file
   }
   if (own < 0 || !other_fields_empty(c, parts, own)) {
     if (own < 0) c.reader.problem(at, cat("a tensor of type ", dtype_enum_name(parts.dtype)), "state its \"dtype\"");

@@ -97,7 +97,8 @@ void write_tensor_proto(JsonWriter& json, const Tensor& tensor) {
   write_shape_proto(json, tensor.shape());
   bool written = tensor.raw() == nullptr;  // a handle has no value in a file
   with_type(tensor.dtype(), [&]<class T>() { written = written || write_values<T>(json, tensor.flat<T>()); });
-  if (!written) json.member("tensor_content", encode_base64({static_cast<const char*>(tensor.raw()), tensor.size_bytes()}));
+  if (!written)
+    json.member("tensor_content", encode_base64({static_cast<const char*>(tensor.raw()), tensor.size_bytes()}));
   json.end_object();
 }
 

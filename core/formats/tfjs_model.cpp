@@ -35,15 +35,20 @@ Quantization read_quantization(LoadContext& c) {
   for (ObjectReader object(c.reader, kKeys, "quantization"); object.next();) {
     size_t at = c.reader.position();
     switch (object.field()) {
-      case kScale: q.scale = read_double(c.reader, "scale").value_or(1); break;
-      case kMin: q.min = read_double(c.reader, "min").value_or(0); break;
+      case kScale:
+        q.scale = read_double(c.reader, "scale").value_or(1);
+        break;
+      case kMin:
+        q.min = read_double(c.reader, "min").value_or(0);
+        break;
       case kDType:
         q.stored = read_dtype(c.reader, "quantization").value_or(DType::kInvalid);
         if (q.stored != DType::kUInt8 && q.stored != DType::kUInt16 && q.stored != DType::kHalf) {
           c.reader.problem(at, cat("weights quantised to ", dtype_name(q.stored)), "wanted uint8, uint16 or float16");
         }
         break;
-      default: break;
+      default:
+        break;
     }
   }
   return q;
@@ -58,19 +63,29 @@ Weight read_weight(LoadContext& c) {
   w.position = object.position();
   while (object.next()) {
     switch (object.field()) {
-      case kName: w.name = read_text(c.reader, "name").value_or(""); break;
-      case kShape: w.shape = read_shape(c.reader, "shape").value_or(Shape{}); break;
-      case kDType: w.dtype = read_dtype(c.reader, "dtype").value_or(DType::kInvalid); break;
-      default: quantised = true, w.quantization = read_quantization(c); break;
+      case kName:
+        w.name = read_text(c.reader, "name").value_or("");
+        break;
+      case kShape:
+        w.shape = read_shape(c.reader, "shape").value_or(Shape{});
+        break;
+      case kDType:
+        w.dtype = read_dtype(c.reader, "dtype").value_or(DType::kInvalid);
+        break;
+      default:
+        quantised = true, w.quantization = read_quantization(c);
+        break;
     }
   }
   if (c.reader.failed()) return w;
-  bool good = w.dtype == DType::kFloat || w.dtype == DType::kInt32 || w.dtype == DType::kBool || w.dtype == DType::kString ||
-              w.dtype == DType::kComplex64;
+  bool good = w.dtype == DType::kFloat || w.dtype == DType::kInt32 || w.dtype == DType::kBool ||
+              w.dtype == DType::kString || w.dtype == DType::kComplex64;
   if (w.name.empty() || !good || !w.shape.fully_known() || !w.shape.checked_num_elements()) {
-    c.reader.problem(w.position, "a weight needs a name, a known shape and a dtype of float32, int32, bool, string and complex64");
+    c.reader.problem(w.position,
+                     "a weight needs a name, a known shape and a dtype of float32, int32, bool, string and complex64");
   } else if (quantised && w.dtype != DType::kFloat && w.dtype != DType::kInt32) {
-    c.reader.problem(w.position, cat("weight '", w.name, "' of type ", dtype_name(w.dtype), " is quantised; only float32 and int32 can be"));
+    c.reader.problem(w.position, cat("weight '", w.name, "' of type ", dtype_name(w.dtype),
+                                     " is quantised; only float32 and int32 can be"));
   }
   return w;
 }
@@ -137,10 +152,18 @@ std::optional<Tensor> take_weight(LoadContext& c, const Weight& w, Shards& shard
   if (strings || count == 0) return *t;
   const char* bytes = shards.take(static_cast<size_t>(count) * element);
   switch (q.stored) {
-    case DType::kUInt8: dequantise<uint8_t>(bytes, q, *t); break;
-    case DType::kUInt16: dequantise<uint16_t>(bytes, q, *t); break;
-    case DType::kHalf: dequantise<half>(bytes, Quantization{}, *t); break;
-    default: std::memcpy(t->raw(), bytes, t->size_bytes()); break;
+    case DType::kUInt8:
+      dequantise<uint8_t>(bytes, q, *t);
+      break;
+    case DType::kUInt16:
+      dequantise<uint16_t>(bytes, q, *t);
+      break;
+    case DType::kHalf:
+      dequantise<half>(bytes, Quantization{}, *t);
+      break;
+    default:
+      std::memcpy(t->raw(), bytes, t->size_bytes());
+      break;
   }
   return *t;
 }
@@ -162,8 +185,8 @@ void set_value(LoadContext& c, const Weight& w, Tensor value) {
   const Tensor* declared = entry == attrs.end() ? nullptr : entry->second->get_if<Tensor>();
   if (declared && declared->dtype() == DType::kInt64 && value.dtype() == DType::kInt32) value = widened(value);
   if (declared && (declared->dtype() != value.dtype() || !(declared->shape() == value.shape()))) {
-    c.reader.problem(w.position, cat("weight '", w.name, "' is ", dtype_name(value.dtype()), value.shape().to_string(), "; its node says ",
-                                     dtype_name(declared->dtype()), declared->shape().to_string()));
+    c.reader.problem(w.position, cat("weight '", w.name, "' is ", dtype_name(value.dtype()), value.shape().to_string(),
+                                     "; its node says ", dtype_name(declared->dtype()), declared->shape().to_string()));
     return;
   }
   const AttrValue* kept = &g.attr_values_.emplace_back(AttrValue::of(std::move(value)));
@@ -217,7 +240,8 @@ void read_group(LoadContext& c) {
     set_value(c, w, std::move(*value));
   }
   if (shards->left() > 0 && !weights.empty()) {
-    c.reader.problem(weights.back().position, cat("the weight files hold ", shards->left(), " bytes more than the manifest says"));
+    c.reader.problem(weights.back().position,
+                     cat("the weight files hold ", shards->left(), " bytes more than the manifest says"));
   }
 }
 

@@ -15,7 +15,10 @@ size_t utf8_sequence(const char* p, const char* end) {
   auto byte = [&](size_t i) { return static_cast<uint8_t>(p[i]); };
   uint8_t lead = byte(0);
   if (lead < 0x80) return 1;
-  size_t length = lead >= 0xc2 && lead <= 0xdf ? 2 : lead >= 0xe0 && lead <= 0xef ? 3 : lead >= 0xf0 && lead <= 0xf4 ? 4 : 0;
+  size_t length = lead >= 0xc2 && lead <= 0xdf   ? 2
+                  : lead >= 0xe0 && lead <= 0xef ? 3
+                  : lead >= 0xf0 && lead <= 0xf4 ? 4
+                                                 : 0;
   if (length == 0 || static_cast<size_t>(end - p) < length) return 0;
   uint8_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
   uint8_t high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
@@ -58,7 +61,8 @@ const char* plain_ascii_end(const char* p, const char* end) {
   for (; end - p >= 16; p += 16) {
     __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     // A signed comparison: control characters and bytes from 0x80 on are both below a space.
-    __m128i stop = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, backslash)), _mm_cmplt_epi8(v, space));
+    __m128i stop =
+        _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, backslash)), _mm_cmplt_epi8(v, space));
     if (auto mask = static_cast<unsigned>(_mm_movemask_epi8(stop))) return p + std::countr_zero(mask);
   }
 #endif

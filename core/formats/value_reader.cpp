@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/base64.h"
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
-#include "core/base/base64.h"
 #include "core/formats/element_buffer.h"
 #include "core/formats/object_reader.h"
 
@@ -28,7 +28,9 @@ void add_problem(JsonReader& reader, size_t at, std::string_view what, const Sta
 void unknown_dtype(JsonReader& reader, size_t at, std::string_view what, std::string_view text) {
   Suggestion suggestion(text);
   for (int i = 1; i < kDTypeCount; ++i) suggestion.offer(dtype_name(static_cast<DType>(i)));
-  std::string offered = text == "int" || text == "integer" ? "did you mean 'int32' or 'int64'?" : suggestion.text();  // names of the next loop live no longer than their turn
+  std::string offered = text == "int" || text == "integer"
+                            ? "did you mean 'int32' or 'int64'?"
+                            : suggestion.text();  // names of the next loop live no longer than their turn
   if (offered.empty()) {
     for (int i = 1; i < kDTypeCount && offered.empty(); ++i) {
       Suggestion one(text);
@@ -198,10 +200,16 @@ std::optional<DType> read_dtype(JsonReader& reader, std::string_view what) {
 
 std::optional<Shape> read_shape(JsonReader& reader, std::string_view what) {
   switch (reader.peek()) {
-    case Kind::kNull: reader.take_null(); return Shape::unknown();
-    case Kind::kArray: return read_dims(reader, what);
-    case Kind::kObject: return read_shape_proto(reader, what);
-    default: expect(reader, Kind::kArray, what); return std::nullopt;
+    case Kind::kNull:
+      reader.take_null();
+      return Shape::unknown();
+    case Kind::kArray:
+      return read_dims(reader, what);
+    case Kind::kObject:
+      return read_shape_proto(reader, what);
+    default:
+      expect(reader, Kind::kArray, what);
+      return std::nullopt;
   }
 }
 

@@ -16,7 +16,8 @@ namespace emplace {
 std::optional<std::string_view> read_text(JsonReader& reader, std::string_view what);
 std::optional<bool> read_bool(JsonReader& reader, std::string_view what);
 /// A whole number in [low, high], perhaps in quotes.
-std::optional<int64_t> read_integer(JsonReader& reader, std::string_view what, int64_t low = INT64_MIN, int64_t high = INT64_MAX);
+std::optional<int64_t> read_integer(JsonReader& reader, std::string_view what, int64_t low = INT64_MIN,
+                                    int64_t high = INT64_MAX);
 /// A number, perhaps in quotes, "NaN", "Infinity", "-Infinity".
 std::optional<double> read_double(JsonReader& reader, std::string_view what);
 /// The same, finite ones within the range of float32.

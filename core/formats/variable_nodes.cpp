@@ -21,8 +21,16 @@ bool has(const std::vector<Attrs::Entry>& attrs, std::string_view name) {
 /// Adds the nodes of one variable, in the order in which tf.Variable makes them.
 class VariableBuilder {
  public:
-  VariableBuilder(LoadContext& c, GraphBuilder& builder, AttrSets& attrs, const GraphBuilder::NewNode& node, std::string_view scope, bool handle)
-      : c_(c), builder_(builder), graph_(builder.graph()), attrs_(attrs), node_(node), name_(node.name), scope_(scope), handle_(handle) {
+  VariableBuilder(LoadContext& c, GraphBuilder& builder, AttrSets& attrs, const GraphBuilder::NewNode& node,
+                  std::string_view scope, bool handle)
+      : c_(c),
+        builder_(builder),
+        graph_(builder.graph()),
+        attrs_(attrs),
+        node_(node),
+        name_(node.name),
+        scope_(scope),
+        handle_(handle) {
     node_.op = graph_.intern(handle ? "VarHandleOp" : "VariableV2");
   }
 
@@ -64,7 +72,8 @@ class VariableBuilder {
     }
     const NodeId assign = add_assign(nodes.variable, initial);
     builder_.add_input(nodes.variable);
-    nodes.read = add_part(handle_ ? "/Read/ReadVariableOp" : "/read", handle_ ? "ReadVariableOp" : "Identity", typed_attrs());
+    nodes.read =
+        add_part(handle_ ? "/Read/ReadVariableOp" : "/read", handle_ ? "ReadVariableOp" : "Identity", typed_attrs());
     if (assign == kNoNode || nodes.read == kNoNode) return std::nullopt;
     nodes.end_own = builder_.num_nodes();
     builder_.add_variable(nodes);
@@ -83,14 +92,16 @@ class VariableBuilder {
     constant.position = static_cast<int64_t>(value_at_);
     constant.op = graph_.intern("Const");
     constant.device = handle_ ? 0 : node_.device;
-    std::vector<Attrs::Entry> attrs{{"dtype", attrs_.type_value(dtype_)}, {"value", attrs_.keep(AttrValue::of(std::move(value_->value)))}};
+    std::vector<Attrs::Entry> attrs{{"dtype", attrs_.type_value(dtype_)},
+                                    {"value", attrs_.keep(AttrValue::of(std::move(value_->value)))}};
     if (handle_) attrs.push_back({"_class", colocated_});
     constant.attr_set = attrs_.add(std::move(attrs));
     return builder_.add_source(constant);
   }
 
   NodeId add_handle() {
-    if (handle_ && !has(own_attrs_, "shared_name")) own_attrs_.push_back({"shared_name", attrs_.keep(AttrValue::of(name_))});
+    if (handle_ && !has(own_attrs_, "shared_name"))
+      own_attrs_.push_back({"shared_name", attrs_.keep(AttrValue::of(name_))});
     if (handle_ && !has(own_attrs_, "_class")) own_attrs_.push_back({"_class", colocated_});
     node_.attr_set = attrs_.add(std::move(own_attrs_));
     return builder_.add_node(node_);
@@ -101,7 +112,8 @@ class VariableBuilder {
     if (!from_tensor()) {
       builder_.add_input(initial);
     } else if (tensor_.starts_with('^') || !builder_.add_input(tensor_, scope_)) {
-      c_.reader.problem(value_at_, cat("initial_value '", tensor_, "' names no tensor"), "a text value is written {\"dtype\": \"string\", \"data\": \"...\"}");
+      c_.reader.problem(value_at_, cat("initial_value '", tensor_, "' names no tensor"),
+                        "a text value is written {\"dtype\": \"string\", \"data\": \"...\"}");
     }
     return add_part("/Assign", handle_ ? "AssignVariableOp" : "Assign", typed_attrs());
   }
@@ -131,9 +143,9 @@ class VariableBuilder {
   const std::string name_;
   const std::string_view scope_;
   const bool handle_;
-  std::vector<Attrs::Entry> own_attrs_;   // of the variable itself
-  DType dtype_ = DType::kInvalid;         // kInvalid: that of another node's output
-  std::string_view tensor_;               // the initial value, if it is another node's output
+  std::vector<Attrs::Entry> own_attrs_;  // of the variable itself
+  DType dtype_ = DType::kInvalid;        // kInvalid: that of another node's output
+  std::string_view tensor_;              // the initial value, if it is another node's output
   std::optional<PlainTensor> value_;
   size_t value_at_ = 0;
   const AttrValue* colocated_ = nullptr;  // ["loc:@NAME"]
@@ -143,9 +155,11 @@ class VariableBuilder {
 
 void NodeReader::add_variable(const Item& item, const Block& block, const GraphBuilder::NewNode& node) {
   if (item.op != "Variable") {
-    c_.reader.problem(*item.initial_value, cat("initial_value on a node of op '", item.op, "'"), "only op 'Variable' has one");
+    c_.reader.problem(*item.initial_value, cat("initial_value on a node of op '", item.op, "'"),
+                      "only op 'Variable' has one");
   }
-  if (item.has_inputs) c_.reader.problem(item.name_position, "a variable with initial_value and inputs", "it has no inputs");
+  if (item.has_inputs)
+    c_.reader.problem(item.name_position, "a variable with initial_value and inputs", "it has no inputs");
   builder_.drop_inputs();
   literals_.clear();
   VariableBuilder variable(c_, builder_, attrs_, node, block.scope, item.resource);

@@ -11,7 +11,8 @@ namespace emplace {
 namespace {
 
 std::string type_problem(const AttrSignature& attr, DType t) {
-  if (is_ref(t)) return cat("AttrValue must not have reference type value of ", dtype_tf_name(t), " for attr '", attr.name, "'");
+  if (is_ref(t))
+    return cat("AttrValue must not have reference type value of ", dtype_tf_name(t), " for attr '", attr.name, "'");
   if (t == DType::kInvalid) return cat("AttrValue has invalid DataType for attr '", attr.name, "'");
   return {};
 }
@@ -32,8 +33,8 @@ template <class T>
 std::string not_allowed(const AttrSignature& attr, const T& value, auto text) {
   const auto* allowed = attr.allowed_values->get_if<std::vector<T>>();
   if (!allowed || std::find(allowed->begin(), allowed->end(), value) != allowed->end()) return {};
-  return cat("Value for attr '", attr.name, "' of ", text(value), " is not in the list of allowed values: ",
-             allowed_text(*attr.allowed_values));
+  return cat("Value for attr '", attr.name, "' of ", text(value),
+             " is not in the list of allowed values: ", allowed_text(*attr.allowed_values));
 }
 
 // Calls `check` for the value, or for each member of a list of them, until it finds something.
@@ -54,15 +55,24 @@ int64_t list_length(const AttrValue& value) {
     return list ? static_cast<int64_t>(list->size()) : 0;
   };
   switch (value.type().kind) {
-    case AttrKind::kString: return length(std::in_place_type<std::string>);
-    case AttrKind::kInt: return length(std::in_place_type<int64_t>);
-    case AttrKind::kFloat: return length(std::in_place_type<float>);
-    case AttrKind::kBool: return length(std::in_place_type<bool>);
-    case AttrKind::kType: return length(std::in_place_type<DType>);
-    case AttrKind::kShape: return length(std::in_place_type<Shape>);
-    case AttrKind::kTensor: return length(std::in_place_type<Tensor>);
-    case AttrKind::kFunc: return length(std::in_place_type<FuncValue>);
-    default: return 0;
+    case AttrKind::kString:
+      return length(std::in_place_type<std::string>);
+    case AttrKind::kInt:
+      return length(std::in_place_type<int64_t>);
+    case AttrKind::kFloat:
+      return length(std::in_place_type<float>);
+    case AttrKind::kBool:
+      return length(std::in_place_type<bool>);
+    case AttrKind::kType:
+      return length(std::in_place_type<DType>);
+    case AttrKind::kShape:
+      return length(std::in_place_type<Shape>);
+    case AttrKind::kTensor:
+      return length(std::in_place_type<Tensor>);
+    case AttrKind::kFunc:
+      return length(std::in_place_type<FuncValue>);
+    default:
+      return 0;
   }
 }
 

@@ -26,12 +26,15 @@ Tensor integers(DType dtype, const Shape& shape, std::span<const int64_t> values
 
 // Ops whose value is a matter of the step, not of their inputs alone.
 bool depends_on_step(const NodeType& type) {
-  static constexpr std::string_view kOps[] = {"Enter", "Exit", "LoopCond", "Merge", "NextIteration", "Placeholder",
-                                              "PlaceholderWithDefault", "PlaceholderV2", "Switch"};
+  static constexpr std::string_view kOps[] = {
+      "Enter",         "Exit",  "LoopCond", "Merge", "NextIteration", "Placeholder", "PlaceholderWithDefault",
+      "PlaceholderV2", "Switch"};
   return type.signature->is_stateful || std::find(std::begin(kOps), std::end(kOps), type.op) != std::end(kOps);
 }
 
-bool has_value_type(DType t) { return !is_ref(t) && t != DType::kInvalid && t != DType::kResource && t != DType::kVariant; }
+bool has_value_type(DType t) {
+  return !is_ref(t) && t != DType::kInvalid && t != DType::kResource && t != DType::kVariant;
+}
 
 }  // namespace
 
@@ -184,8 +187,10 @@ Shape ConstantValues::slice_as_shape(NodeId node, int depth) {
   }
   if (stride == 0 || stride < -size - 1 || stride > size + 1) return Shape::unknown();
   const int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? size : size - 1;
-  int64_t begin = attrs.integer("begin_mask") & 1 ? (stride > 0 ? low : high) : std::clamp(from_start(int_at(*ends[0], 0)), low, high);
-  int64_t end = attrs.integer("end_mask") & 1 ? (stride > 0 ? high : low) : std::clamp(from_start(int_at(*ends[1], 0)), low, high);
+  int64_t begin = attrs.integer("begin_mask") & 1 ? (stride > 0 ? low : high)
+                                                  : std::clamp(from_start(int_at(*ends[0], 0)), low, high);
+  int64_t end = attrs.integer("end_mask") & 1 ? (stride > 0 ? high : low)
+                                              : std::clamp(from_start(int_at(*ends[1], 0)), low, high);
   Shape shape;
   for (int64_t i = begin; stride > 0 ? i < end : i > end; i += stride) shape.add_dim(whole.dim(static_cast<int>(i)));
   return shape;

@@ -27,7 +27,9 @@ class ConstantValues {
   static constexpr int kMaxDepth = 200;
 
   bool has_type(Endpoint e) const { return graph_.node(e.node).type < graph_.types().size(); }
-  const Shape& shape_of(Endpoint e) const { return graph_.shapes_[has_type(e) ? graph_.output_shapes_[graph_.node(e.node).first_output + e.slot] : 0]; }
+  const Shape& shape_of(Endpoint e) const {
+    return graph_.shapes_[has_type(e) ? graph_.output_shapes_[graph_.node(e.node).first_output + e.slot] : 0];
+  }
   const Tensor* value_at(Endpoint e, int depth);
   Tensor compute(Endpoint e, int depth);
   Tensor from_shapes(Endpoint e, int depth);
@@ -42,7 +44,7 @@ class ConstantValues {
   const Graph& graph_;
   std::unordered_map<uint64_t, Tensor> values_;  // no dtype: known to be unknown
   std::unordered_map<uint64_t, Shape> shapes_;
-  int64_t budget_ = int64_t{1} << 22;            // elements that may still be computed
+  int64_t budget_ = int64_t{1} << 22;  // elements that may still be computed
 };
 
 }  // namespace emplace

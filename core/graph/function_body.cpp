@@ -35,7 +35,8 @@ class Instantiator {
 
  private:
   static bool open(const AttrValue& value) {
-    return value.type().kind == AttrKind::kPlaceholder || value.get_if<FuncValue>() || value.get_if<std::vector<FuncValue>>();
+    return value.type().kind == AttrKind::kPlaceholder || value.get_if<FuncValue>() ||
+           value.get_if<std::vector<FuncValue>>();
   }
 
   FuncValue filled(const FuncValue& f) {
@@ -70,7 +71,8 @@ std::unique_ptr<Graph> untyped_copy(const Graph& body) {
 
 }  // namespace
 
-Result<std::unique_ptr<Graph>> instantiate_body(const GraphFile& file, const Function& function, const FuncValue& call) {
+Result<std::unique_ptr<Graph>> instantiate_body(const GraphFile& file, const Function& function,
+                                                const FuncValue& call) {
   std::unique_ptr<Graph> body = untyped_copy(*function.body);
   Instantiator instantiator(call, *body);
   for (std::vector<Attrs::Entry>& attrs : body->attr_sets_) instantiator.fill(attrs);

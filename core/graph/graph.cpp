@@ -4,7 +4,8 @@
 
 namespace emplace {
 
-Graph::Graph() : texts_{std::string_view{}}, attr_sets_{{}}, shapes_{Shape::unknown()}, arena_(std::make_shared<TextArena>()) {}
+Graph::Graph()
+    : texts_{std::string_view{}}, attr_sets_{{}}, shapes_{Shape::unknown()}, arena_(std::make_shared<TextArena>()) {}
 Graph::Graph(Graph&&) noexcept = default;
 Graph& Graph::operator=(Graph&&) noexcept = default;
 Graph::~Graph() = default;

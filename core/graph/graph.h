@@ -45,7 +45,7 @@ struct Node {
   uint32_t first_input = 0;        // into the edge array: data inputs, then control inputs
   uint32_t num_inputs = 0;
   uint32_t num_controls = 0;
-  uint32_t first_output = 0;       // after validate: into the output shape array
+  uint32_t first_output = 0;  // after validate: into the output shape array
 };
 
 /// What all nodes with the same op, attrs and input types have in common; made once by validate, shared by them.
@@ -57,7 +57,7 @@ struct NodeType {
   std::span<const Attrs::Entry> attrs;     // as written, then what could be inferred, then defaults
   std::span<const DType> input_types;      // expected by the op, reference types included
   std::span<const DType> output_types;
-  std::span<const uint16_t> input_args;    // for each input slot: index in signature->inputs
+  std::span<const uint16_t> input_args;  // for each input slot: index in signature->inputs
   std::span<const uint16_t> output_args;
   Attrs view() const { return Attrs(attrs); }
 };
@@ -66,14 +66,15 @@ struct NodeType {
 struct Literal {
   NodeId constant = kNoNode;  // the Const node that stands for it
   NodeId consumer = kNoNode;
-  uint32_t input = 0;         // which input of the consumer
-  Tensor value;               // float64, int64, bool or string as written, or the stated dtype
-  bool typed = false;         // the object form stated a dtype
+  uint32_t input = 0;  // which input of the consumer
+  Tensor value;        // float64, int64, bool or string as written, or the stated dtype
+  bool typed = false;  // the object form stated a dtype
 };
 
 class Graph {
  public:
-  // Not inline, nor are the members' first values: nearly every file includes this one, and each would instantiate them.
+  // Not inline, nor are the members' first values: nearly every file includes this one, and each would instantiate
+  // them.
   Graph();
   Graph(Graph&&) noexcept;
   Graph& operator=(Graph&&) noexcept;
@@ -119,19 +120,19 @@ class Graph {
 
   std::vector<Node> nodes_;
   std::vector<Endpoint> edges_;
-  std::deque<std::string_view> texts_;                      // id 0: ""
-  std::deque<std::vector<Attrs::Entry>> attr_sets_;         // id 0: no attrs
-  std::deque<AttrValue> attr_values_;                       // owns what attr sets and types point to
+  std::deque<std::string_view> texts_;               // id 0: ""
+  std::deque<std::vector<Attrs::Entry>> attr_sets_;  // id 0: no attrs
+  std::deque<AttrValue> attr_values_;                // owns what attr sets and types point to
   std::deque<NodeType> types_;
-  std::deque<std::vector<Attrs::Entry>> type_attrs_;        // what the types' lists point into
+  std::deque<std::vector<Attrs::Entry>> type_attrs_;  // what the types' lists point into
   std::deque<std::vector<DType>> dtype_lists_;
   std::deque<std::vector<uint16_t>> arg_lists_;
-  std::vector<uint32_t> output_shapes_;                     // per output: index into shapes_
-  std::deque<Shape> shapes_;                                // distinct shapes; 0: unknown
+  std::vector<uint32_t> output_shapes_;  // per output: index into shapes_
+  std::deque<Shape> shapes_;             // distinct shapes; 0: unknown
   std::vector<Literal> literals_;
-  NameIndex name_index_;                                    // node names
-  NameIndex text_index_;                                    // texts_
-  std::shared_ptr<TextArena> arena_;                        // texts that are not in the source
+  NameIndex name_index_;              // node names
+  NameIndex text_index_;              // texts_
+  std::shared_ptr<TextArena> arena_;  // texts that are not in the source
   std::shared_ptr<const Source> source_;
 };
 
@@ -139,9 +140,9 @@ class Graph {
 class Consumers {
  public:
   struct Edge {
-    NodeId node;       // the consumer
-    int32_t input;     // its input slot, -1: control
-    uint32_t slot;     // output slot of the source (0 for control)
+    NodeId node;    // the consumer
+    int32_t input;  // its input slot, -1: control
+    uint32_t slot;  // output slot of the source (0 for control)
   };
   explicit Consumers(const Graph& g);
   /// By consumer id, then input slot; control edges after the data edges of a consumer.

@@ -20,13 +20,16 @@ void GraphEditor::add_control(NodeId id, NodeId before) {
   Node& node = graph_.nodes_[id];
   const size_t first = graph_.edges_.size(), count = size_t{node.num_inputs} + node.num_controls;
   graph_.edges_.resize(first + count + 1);
-  std::copy_n(graph_.edges_.begin() + node.first_input, count, graph_.edges_.begin() + static_cast<std::ptrdiff_t>(first));
+  std::copy_n(graph_.edges_.begin() + node.first_input, count,
+              graph_.edges_.begin() + static_cast<std::ptrdiff_t>(first));
   graph_.edges_.back() = {before, 0};
   node.first_input = static_cast<uint32_t>(first);
   ++node.num_controls;
 }
 
-void GraphEditor::set_device(NodeId node, std::string_view device) { graph_.nodes_[node].device = graph_.intern(device); }
+void GraphEditor::set_device(NodeId node, std::string_view device) {
+  graph_.nodes_[node].device = graph_.intern(device);
+}
 
 void GraphEditor::set_attr(NodeId node, std::string_view name, AttrValue value) {
   std::vector<Attrs::Entry> attrs(graph_.written_attrs(node).begin(), graph_.written_attrs(node).end());
@@ -64,7 +67,8 @@ std::vector<NodeId> GraphEditor::drop_removed(Problems& problems) {
     node.first_input = static_cast<uint32_t>(edges.size());
     for (const Endpoint& e : graph_.inputs(id)) {
       if (ids[e.node] == kNoNode) {
-        problems.add(node.position, cat("node '", node.name, "' reads '", graph_.name(e.node), "', which was removed"), {}, Code::kInternal);
+        problems.add(node.position, cat("node '", node.name, "' reads '", graph_.name(e.node), "', which was removed"),
+                     {}, Code::kInternal);
       }
       edges.push_back({ids[e.node], e.slot});
     }
@@ -88,7 +92,8 @@ bool GraphEditor::put_in_order(Problems& problems) {
   for (const std::vector<NodeId>& cycle : order.cycles) {
     std::string path;
     for (NodeId id : cycle) emplace::append(path, graph_.name(id), " -> ");
-    problems.add(graph_.node(cycle[0]).position, cat("these nodes wait for each other: ", path, graph_.name(cycle[0])), {}, Code::kInternal);
+    problems.add(graph_.node(cycle[0]).position, cat("these nodes wait for each other: ", path, graph_.name(cycle[0])),
+                 {}, Code::kInternal);
   }
   if (!order.cycles.empty()) return false;
   if (order.new_id.empty()) return true;

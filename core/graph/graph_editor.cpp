@@ -40,7 +40,8 @@ GraphEditor::GraphEditor(GraphFile& file) : file_(file), graph_(file.graph) {
 GraphEditor::~GraphEditor() = default;
 
 bool GraphEditor::typed(Endpoint e) const {
-  return e.node < graph_.num_nodes() && graph_.node(e.node).type < graph_.types().size() && e.slot < graph_.num_outputs(e.node);
+  return e.node < graph_.num_nodes() && graph_.node(e.node).type < graph_.types().size() &&
+         e.slot < graph_.num_outputs(e.node);
 }
 
 DType GraphEditor::type(Endpoint e) const { return typed(e) ? graph_.output_type(e) : DType::kInvalid; }
@@ -103,7 +104,8 @@ NodeId GraphEditor::append(std::string_view name, uint32_t op, uint32_t device, 
   types_->add(id);
   if (graph_.node(id).type == TypeTable::kNone) {
     const auto& found = type_problems_.list();
-    fail(found.empty() ? internal_error(cat("node '", name, "' has no type")) : Status{found.front().code, found.front().message});
+    fail(found.empty() ? internal_error(cat("node '", name, "' has no type"))
+                       : Status{found.front().code, found.front().message});
   }
   shapes_->add(id);
   return id;
@@ -135,18 +137,21 @@ NodeId GraphEditor::add(NewNode node) {
 }
 
 Endpoint GraphEditor::constant(std::string name, Tensor value, std::vector<NodeId> colocate_with, std::string device) {
-  NewNode node{.name = std::move(name), .op = "Const", .device = std::move(device), .colocate_with = std::move(colocate_with)};
+  NewNode node{
+      .name = std::move(name), .op = "Const", .device = std::move(device), .colocate_with = std::move(colocate_with)};
   node.attrs.emplace_back("dtype", AttrValue::of(value.dtype()));
   node.attrs.emplace_back("value", AttrValue::of(std::move(value)));
   return add_output(std::move(node));
 }
 
-uint32_t GraphEditor::cloned_attrs(NodeId node, std::string_view name, const std::unordered_map<std::string_view, std::string>& names,
+uint32_t GraphEditor::cloned_attrs(NodeId node, std::string_view name,
+                                   const std::unordered_map<std::string_view, std::string>& names,
                                    const std::function<std::string(std::string_view)>& rename) {
   std::vector<Attrs::Entry> attrs(graph_.written_attrs(node).begin(), graph_.written_attrs(node).end());
   bool changed = false;
   for (Attrs::Entry& entry : attrs) {
-    if (const auto* text = entry.second->get_if<std::string>(); entry.first == "shared_name" && text && *text == graph_.name(node)) {
+    if (const auto* text = entry.second->get_if<std::string>();
+        entry.first == "shared_name" && text && *text == graph_.name(node)) {
       entry = attr("shared_name", AttrValue::of(std::string(name)));
       changed = true;
     } else if (text && entry.first == "frame_name") {
@@ -169,7 +174,8 @@ uint32_t GraphEditor::cloned_attrs(NodeId node, std::string_view name, const std
   return changed ? add_attrs(std::move(attrs)) : graph_.node(node).attr_set;
 }
 
-std::vector<NodeId> GraphEditor::clone(std::span<const NodeId> nodes, const std::function<std::string(std::string_view)>& rename) {
+std::vector<NodeId> GraphEditor::clone(std::span<const NodeId> nodes,
+                                       const std::function<std::string(std::string_view)>& rename) {
   std::unordered_map<std::string_view, std::string> names;
   for (NodeId node : nodes) names.emplace(graph_.name(node), rename(graph_.name(node)));
   // In node order, so that the copies' inputs exist; a loop's back edge is closed at the end.
@@ -188,7 +194,8 @@ std::vector<NodeId> GraphEditor::clone(std::span<const NodeId> nodes, const std:
     };
     const uint32_t attrs = cloned_attrs(node, name, names, rename);
     const Node original = graph_.node(node);
-    copies[node] = append(name, original.op, original.device, attrs, copy_of(graph_.inputs(node)), copy_of(graph_.controls(node)));
+    copies[node] =
+        append(name, original.op, original.device, attrs, copy_of(graph_.inputs(node)), copy_of(graph_.controls(node)));
   }
   for (NodeId node : in_order) {
     const Node& copy = graph_.node(copies[node]);

@@ -50,10 +50,10 @@ class GraphEditor {
 
   // --- what is known; also of kNoNode, of which nothing is ---
 
-  DType type(Endpoint e) const;          // kInvalid: not known
+  DType type(Endpoint e) const;  // kInvalid: not known
   const Shape& shape(Endpoint e) const;
-  /// Until finish(): the shape that an output has, where more is known than the ops tell; and the shapes of a node's outputs from
-  /// those that its inputs have by then. False: they do not fit.
+  /// Until finish(): the shape that an output has, where more is known than the ops tell; and the shapes of a node's
+  /// outputs from those that its inputs have by then. False: they do not fit.
   void set_shape(Endpoint e, const Shape& shape) { shapes_->set(e, shape); }
   bool infer_again(NodeId node) { return shapes_->again(node); }
   /// Null if the value is not known before the run. Valid as long as this object.
@@ -74,8 +74,8 @@ class GraphEditor {
   Endpoint add_output(NewNode node) { return {add(std::move(node)), 0}; }
   /// A Const.
   Endpoint constant(std::string name, Tensor value, std::vector<NodeId> colocate_with = {}, std::string device = {});
-  /// Copies of `nodes`, in that order, each named `rename(name)`: a tower is `[](auto n) { return cat("tower_0/", n); }`.
-  /// Edges among them connect the copies; the others come from where they came. `loc:@x` and the own name as
+  /// Copies of `nodes`, in that order, each named `rename(name)`: a tower is `[](auto n) { return cat("tower_0/", n);
+  /// }`. Edges among them connect the copies; the others come from where they came. `loc:@x` and the own name as
   /// `shared_name` follow the new names, and loops are loops of their own (`frame_name`). The names must be free.
   std::vector<NodeId> clone(std::span<const NodeId> nodes, const std::function<std::string(std::string_view)>& rename);
 
@@ -103,11 +103,12 @@ class GraphEditor {
 
  private:
   bool typed(Endpoint e) const;
-  NodeId append(std::string_view name, uint32_t op, uint32_t device, uint32_t attr_set, std::span<const Endpoint> inputs,
-                std::span<const Endpoint> controls);
+  NodeId append(std::string_view name, uint32_t op, uint32_t device, uint32_t attr_set,
+                std::span<const Endpoint> inputs, std::span<const Endpoint> controls);
   uint32_t add_attrs(std::vector<Attrs::Entry> attrs);
   Attrs::Entry attr(std::string_view name, AttrValue value);
-  uint32_t cloned_attrs(NodeId node, std::string_view name, const std::unordered_map<std::string_view, std::string>& names,
+  uint32_t cloned_attrs(NodeId node, std::string_view name,
+                        const std::unordered_map<std::string_view, std::string>& names,
                         const std::function<std::string(std::string_view)>& rename);
   void take_name(std::string_view name);
   void fail(Status status);

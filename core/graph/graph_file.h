@@ -58,16 +58,18 @@ struct GraphFile {
   std::vector<NamedRef> fetch, target, init;
   bool has_fetch = false, has_init = false;
   std::vector<std::pair<NamedRef, Tensor>> feed;
-  std::map<std::string, std::string> signature_names;  // of a TF.js model: what it calls its inputs and outputs -> tensor
+  std::map<std::string, std::string>
+      signature_names;  // of a TF.js model: what it calls its inputs and outputs -> tensor
   std::vector<FileVariable> variables;
   FileConfig config;
   std::map<std::string, Function> library;
   std::map<std::string, std::map<int, std::string>> cluster;  // job -> task -> host:port
   int producer = 0, min_consumer = 0;
   std::vector<int> bad_consumers;
-  Problems warnings;  // what validate() found odd, though TensorFlow accepts it
+  Problems warnings;                       // what validate() found odd, though TensorFlow accepts it
   std::string_view train_json, data_json;  // the text of `train` and `data`, in the source: for the training stage
-  /// `config`, `op_def`, `kernel_def`, `library` and `cluster` as the source spells them, for whoever writes the file again.
+  /// `config`, `op_def`, `kernel_def`, `library` and `cluster` as the source spells them, for whoever writes the file
+  /// again.
   std::vector<std::pair<std::string_view, std::string_view>> declared_text;
 };
 
@@ -84,9 +86,10 @@ struct LoadOptions {
 std::unique_ptr<GraphFile> load(std::shared_ptr<const Source> source, const LoadOptions& options, Problems& problems);
 
 /// Ops known, arity and attrs right, types and shapes inferred, no cycle; literals get their element types. Adds
-/// every problem it finds, and to file.warnings what is none to TensorFlow. Afterwards Graph::type() and Graph::output_shape() may be used.
-/// `contradictions` gets what TensorFlow notices only when it runs a graph, and what therefore keeps nobody from
-/// placing it: shapes that do not fit, constants whose value is not of the type that they say. Null: `problems` does.
+/// every problem it finds, and to file.warnings what is none to TensorFlow. Afterwards Graph::type() and
+/// Graph::output_shape() may be used. `contradictions` gets what TensorFlow notices only when it runs a graph, and what
+/// therefore keeps nobody from placing it: shapes that do not fit, constants whose value is not of the type that they
+/// say. Null: `problems` does.
 void validate(GraphFile& file, Problems& problems, Problems* contradictions = nullptr);
 
 }  // namespace emplace

@@ -75,21 +75,36 @@ Result<Tensor> convert_literal(const Tensor& written, DType type) {
   if (written.dtype() == DType::kString) return no_fit("text", type);
   if (written.dtype() == DType::kBool) return no_fit("truth value", type);
   switch (type) {
-    case DType::kFloat: return convert_numbers<float>(written);
-    case DType::kDouble: return convert_numbers<double>(written);
-    case DType::kHalf: return convert_numbers<half>(written);
-    case DType::kBFloat16: return convert_numbers<bfloat16>(written);
-    case DType::kInt8: return convert_numbers<int8_t>(written);
-    case DType::kInt16: return convert_numbers<int16_t>(written);
-    case DType::kInt32: return convert_numbers<int32_t>(written);
-    case DType::kInt64: return convert_numbers<int64_t>(written);
-    case DType::kUInt8: return convert_numbers<uint8_t>(written);
-    case DType::kUInt16: return convert_numbers<uint16_t>(written);
-    case DType::kUInt32: return convert_numbers<uint32_t>(written);
-    case DType::kUInt64: return convert_numbers<uint64_t>(written);
-    case DType::kComplex64: return convert_numbers<std::complex<float>>(written);
-    case DType::kComplex128: return convert_numbers<std::complex<double>>(written);
-    default: return invalid_argument(cat("a literal cannot be written where ", dtype_name(type), " is wanted"));
+    case DType::kFloat:
+      return convert_numbers<float>(written);
+    case DType::kDouble:
+      return convert_numbers<double>(written);
+    case DType::kHalf:
+      return convert_numbers<half>(written);
+    case DType::kBFloat16:
+      return convert_numbers<bfloat16>(written);
+    case DType::kInt8:
+      return convert_numbers<int8_t>(written);
+    case DType::kInt16:
+      return convert_numbers<int16_t>(written);
+    case DType::kInt32:
+      return convert_numbers<int32_t>(written);
+    case DType::kInt64:
+      return convert_numbers<int64_t>(written);
+    case DType::kUInt8:
+      return convert_numbers<uint8_t>(written);
+    case DType::kUInt16:
+      return convert_numbers<uint16_t>(written);
+    case DType::kUInt32:
+      return convert_numbers<uint32_t>(written);
+    case DType::kUInt64:
+      return convert_numbers<uint64_t>(written);
+    case DType::kComplex64:
+      return convert_numbers<std::complex<float>>(written);
+    case DType::kComplex128:
+      return convert_numbers<std::complex<double>>(written);
+    default:
+      return invalid_argument(cat("a literal cannot be written where ", dtype_name(type), " is wanted"));
   }
 }
 

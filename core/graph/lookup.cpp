@@ -39,7 +39,8 @@ Endpoint find_tensor(const Graph& g, std::string_view name, NameError& error) {
     }
   }
   if (slot >= g.num_outputs(node)) {
-    error = {cat("node '", node_name, "' (", g.op(node), ") has ", counted(g.num_outputs(node), "output"), ", '", name, "' names output ", slot),
+    error = {cat("node '", node_name, "' (", g.op(node), ") has ", counted(g.num_outputs(node), "output"), ", '", name,
+                 "' names output ", slot),
              g.num_outputs(node) == 0 ? "name it as a target to run it" : ""};
     return {};
   }
@@ -61,7 +62,9 @@ NodeId find_node(const Graph& g, std::string_view name, NameError& error) {
   NodeId node = g.find(name);
   if (node != kNoNode) return node;
   std::string_view owner = name.substr(0, name.rfind(':'));
-  error = {cat("there is no node '", name, "'"), owner != name && g.find(owner) != kNoNode ? cat("write the node alone: '", owner, "'") : suggest_node(g, name)};
+  error = {cat("there is no node '", name, "'"), owner != name && g.find(owner) != kNoNode
+                                                     ? cat("write the node alone: '", owner, "'")
+                                                     : suggest_node(g, name)};
   return node;
 }
 

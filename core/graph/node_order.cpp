@@ -19,7 +19,8 @@ std::span<const Endpoint> all_inputs(const Graph& g, NodeId id) {
 class InputCounts {
  public:
   explicit InputCounts(const Graph& g) : g_(g), loop_ops_(g.num_texts()) {
-    for (uint32_t t = 0; t < g.num_texts(); ++t) loop_ops_[t] = is_merge(g.text(t)) ? kMerge : is_next_iteration(g.text(t)) ? kNext : 0;
+    for (uint32_t t = 0; t < g.num_texts(); ++t)
+      loop_ops_[t] = is_merge(g.text(t)) ? kMerge : is_next_iteration(g.text(t)) ? kNext : 0;
   }
   uint32_t of(NodeId id) const {
     const Node& n = g_.node(id);
@@ -31,7 +32,8 @@ class InputCounts {
   enum : uint8_t { kMerge = 1, kNext = 2 };
   bool has_back_edge(NodeId id) const {
     auto inputs = g_.inputs(id);
-    return std::any_of(inputs.begin(), inputs.end(), [&](const Endpoint& e) { return loop_ops_[g_.node(e.node).op] == kNext; });
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const Endpoint& e) { return loop_ops_[g_.node(e.node).op] == kNext; });
   }
   const Graph& g_;
   std::vector<uint8_t> loop_ops_;  // by text id
@@ -40,7 +42,8 @@ class InputCounts {
 bool in_order(const Graph& g, const InputCounts& counts, std::span<const std::pair<NodeId, NodeId>> also) {
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
     auto inputs = all_inputs(g, id);
-    auto built = static_cast<uint32_t>(std::count_if(inputs.begin(), inputs.end(), [id](const Endpoint& e) { return e.node < id; }));
+    auto built = static_cast<uint32_t>(
+        std::count_if(inputs.begin(), inputs.end(), [id](const Endpoint& e) { return e.node < id; }));
     if (built < inputs.size() && built < counts.of(id)) return false;
   }
   return std::all_of(also.begin(), also.end(), [](const auto& pair) { return pair.first < pair.second; });

@@ -12,8 +12,8 @@
 namespace emplace {
 
 struct NodeOrder {
-  std::vector<NodeId> new_id;              // by the node's place in the file; empty: the file is in order
-  std::vector<std::vector<NodeId>> cycles; // if there are any, new_id means nothing; each in the direction of the data
+  std::vector<NodeId> new_id;               // by the node's place in the file; empty: the file is in order
+  std::vector<std::vector<NodeId>> cycles;  // if there are any, new_id means nothing; each in the direction of the data
 };
 
 /// `also`: pairs (before, after) that order nodes as an edge would, sorted by `after`.

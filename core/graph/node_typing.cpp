@@ -98,7 +98,8 @@ void TypeBuilder::match_attrs() {
     int at = op_->find_attr(name);
     if (at >= 0) {
       const AttrSignature& attr = op_->attrs[static_cast<size_t>(at)];
-      if (std::string problem = attr_mismatch(attr, *value); !problem.empty()) add(std::move(problem), attr_hint(attr, *value), name);
+      if (std::string problem = attr_mismatch(attr, *value); !problem.empty())
+        add(std::move(problem), attr_hint(attr, *value), name);
       values_[static_cast<size_t>(at)] = value;
       is_written_[static_cast<size_t>(at)] = true;
     } else if (!name.starts_with('_')) {
@@ -117,7 +118,8 @@ void TypeBuilder::check_lengths() {
       const AttrValue* value = arg.number_attr >= 0 ? values_[static_cast<size_t>(arg.number_attr)] : nullptr;
       const int64_t* length = value ? value->get_if<int64_t>() : nullptr;
       const AttrSignature* attr = length ? &op_->attrs[static_cast<size_t>(arg.number_attr)] : nullptr;
-      if (attr && *length < 0 && !attr->minimum) add(cat("Value for attr '", attr->name, "' of ", *length, " is negative"), {}, attr->name);
+      if (attr && *length < 0 && !attr->minimum)
+        add(cat("Value for attr '", attr->name, "' of ", *length, " is negative"), {}, attr->name);
     }
   }
 }
@@ -137,7 +139,8 @@ bool TypeBuilder::solve_lengths(InferredAttrs& made) {
       open = attr;
       ++factor;
     } else {
-      add(cat("attr '", op_->attrs[static_cast<size_t>(attr)].name, "' must be given: the inputs alone do not tell it"));
+      add(cat("attr '", op_->attrs[static_cast<size_t>(attr)].name,
+              "' must be given: the inputs alone do not tell it"));
       return false;
     }
   }
@@ -187,7 +190,8 @@ void TypeBuilder::report_input_count() {
   for (const ArgSignature& arg : op_->inputs) {
     int64_t length = arg_length(arg);
     open |= length < 0;
-    if (__builtin_add_overflow(wanted, std::max<int64_t>(length, 0), &wanted)) wanted = std::numeric_limits<int64_t>::max();
+    if (__builtin_add_overflow(wanted, std::max<int64_t>(length, 0), &wanted))
+      wanted = std::numeric_limits<int64_t>::max();
   }
   std::string has = cat("has ", actual_.size(), actual_.size() == 1 ? " input, " : " inputs, ");
   if (open) {
@@ -224,7 +228,8 @@ DType TypeBuilder::wanted_type(size_t slot) const {
   }
   const AttrValue* value = effective(arg.type_list_attr);
   const auto* types = value ? value->get_if<std::vector<DType>>() : nullptr;
-  auto first = static_cast<size_t>(std::find(input_args_.begin(), input_args_.end(), input_args_[slot]) - input_args_.begin());
+  auto first =
+      static_cast<size_t>(std::find(input_args_.begin(), input_args_.end(), input_args_[slot]) - input_args_.begin());
   return types && slot - first < types->size() ? (*types)[slot - first] : DType::kInvalid;
 }
 
@@ -278,7 +283,8 @@ bool TypeBuilder::make_types(const std::vector<ArgSignature>& args, std::vector<
       const DType* value = effective(arg.type_attr)->get_if<DType>();
       type = value ? *value : DType::kInvalid;
     }
-    types.insert(types.end(), static_cast<size_t>(length), arg.is_ref && type != DType::kInvalid ? make_ref(type) : type);
+    types.insert(types.end(), static_cast<size_t>(length),
+                 arg.is_ref && type != DType::kInvalid ? make_ref(type) : type);
   }
   return true;
 }

@@ -85,9 +85,9 @@ class TypeBuilder {
   const OpSignature* op_ = nullptr;
   std::span<const Attrs::Entry> written_;
   std::span<const DType> actual_;
-  std::vector<const AttrValue*> values_;    // by attr: written or inferred
-  std::vector<bool> is_written_;            // by attr
-  std::vector<int64_t> list_lengths_;       // by attr: of a list of types that the inputs must tell; else -1
+  std::vector<const AttrValue*> values_;  // by attr: written or inferred
+  std::vector<bool> is_written_;          // by attr
+  std::vector<int64_t> list_lengths_;     // by attr: of a list of types that the inputs must tell; else -1
   std::vector<uint16_t> input_args_, output_args_;
   std::vector<DType> input_types_, output_types_;
   std::vector<Problem> problems_, unknown_attrs_;

@@ -63,7 +63,8 @@ class NodeShapeContext final : public ShapeContext {
       constexpr int64_t kShown = 256;
       if (asked == Asked::kValue) {
         const Tensor* value = input_value(i);
-        if (value) append(values, values.empty() ? "" : ", ", "input[", i, "] = <", summarize_values(*value, kShown), ">");
+        if (value)
+          append(values, values.empty() ? "" : ", ", "input[", i, "] = <", summarize_values(*value, kShown), ">");
       } else if (asked == Asked::kShape) {
         Shape shape = input_as_shape(i);
         if (shape.rank_known()) append(shapes, shapes.empty() ? "" : ", ", "input[", i, "] = ", shape.to_string());
@@ -89,8 +90,13 @@ class NodeShapeContext final : public ShapeContext {
 };
 
 ShapePass::ShapePass(Graph& graph, Problems& problems)
-    : graph_(graph), problems_(problems), values_(graph), distinct_(16, ShapeHash{&graph}, ShapeEqual{&graph}),
-      known_(64), rules_(graph.types_.size(), 0), context_(std::make_unique<NodeShapeContext>(*this)) {
+    : graph_(graph),
+      problems_(problems),
+      values_(graph),
+      distinct_(16, ShapeHash{&graph}, ShapeEqual{&graph}),
+      known_(64),
+      rules_(graph.types_.size(), 0),
+      context_(std::make_unique<NodeShapeContext>(*this)) {
   for (uint32_t i = 0; i < graph.shapes_.size(); ++i) distinct_.insert(i);
 }
 
@@ -109,7 +115,9 @@ void ShapePass::add(NodeId id) {
   if (type < graph_.types_.size() && has_rule(type)) infer(id);
 }
 
-void ShapePass::set(Endpoint output, const Shape& shape) { graph_.output_shapes_[graph_.nodes_[output.node].first_output + output.slot] = intern(shape); }
+void ShapePass::set(Endpoint output, const Shape& shape) {
+  graph_.output_shapes_[graph_.nodes_[output.node].first_output + output.slot] = intern(shape);
+}
 
 bool ShapePass::again(NodeId id) { return !has_rule(graph_.nodes_[id].type) || infer(id, false); }
 
@@ -118,9 +126,8 @@ bool ShapePass::has_rule(uint32_t type) {
   uint8_t& rule = rules_[type];
   if (rule == 0) {
     const NodeType& t = graph_.types_[type];
-    bool open = std::any_of(t.attrs.begin(), t.attrs.end(), [](const Attrs::Entry& a) {
-      return a.second->type().kind == AttrKind::kPlaceholder;
-    });
+    bool open = std::any_of(t.attrs.begin(), t.attrs.end(),
+                            [](const Attrs::Entry& a) { return a.second->type().kind == AttrKind::kPlaceholder; });
     rule = t.def && t.def->shape_rule() && !open ? 2 : 1;
   }
   return rule == 2;
@@ -209,9 +216,10 @@ void ShapePass::report(NodeId id, const Status& status, const NodeShapeContext& 
   std::string shapes;
   for (uint32_t shape : in_ids_) append(shapes, shapes.empty() ? "" : ", ", graph_.shapes_[shape].to_string());
   std::string knowledge = context.knowledge();
-  problems_.add(graph_.nodes_[id].position,
-                cat(status.message(), " for '", summarize_node(graph_, id), "' with input shapes: ", shapes, knowledge, "."),
-                {}, status.code());
+  problems_.add(
+      graph_.nodes_[id].position,
+      cat(status.message(), " for '", summarize_node(graph_, id), "' with input shapes: ", shapes, knowledge, "."), {},
+      status.code());
 }
 
 }  // namespace emplace

@@ -29,7 +29,8 @@ class ShapePass {
   void add(NodeId id);
   /// After run(): the shape of an output, known from elsewhere. What reads it keeps its shapes.
   void set(Endpoint output, const Shape& shape);
-  /// The shapes of a node's outputs again, from those that its inputs have now. False, and the shapes from before, if its rule refuses them.
+  /// The shapes of a node's outputs again, from those that its inputs have now. False, and the shapes from before, if
+  /// its rule refuses them.
   bool again(NodeId id);
 
   /// What is known about values.
@@ -73,11 +74,11 @@ class ShapePass {
   ConstantValues values_;
   std::unordered_map<uint64_t, HandleInfo> handles_;  // by endpoint
   std::unordered_set<uint32_t, ShapeHash, ShapeEqual> distinct_;
-  std::vector<Known> known_;       // open addressing, a power of two, at most half full
+  std::vector<Known> known_;  // open addressing, a power of two, at most half full
   size_t num_known_ = 0;
   std::vector<uint32_t> ids_;
-  std::vector<uint8_t> rules_;     // by type: 0 not looked at, 1 none, 2 there is one
-  std::vector<uint32_t> in_ids_;   // of the node in work
+  std::vector<uint8_t> rules_;    // by type: 0 not looked at, 1 none, 2 there is one
+  std::vector<uint32_t> in_ids_;  // of the node in work
   std::unique_ptr<NodeShapeContext> context_;
 };
 

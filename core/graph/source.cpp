@@ -83,7 +83,8 @@ Result<std::shared_ptr<const Source>> Source::open(const std::string& path) {
   size_t size = S_ISREG(info.st_mode) ? static_cast<size_t>(info.st_size) : 0;
   if (size >= kMapFrom && path != "-") {
     void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.fd, 0);
-    if (data != MAP_FAILED) return std::shared_ptr<const Source>(std::make_shared<MappedText>(std::move(name), data, size));
+    if (data != MAP_FAILED)
+      return std::shared_ptr<const Source>(std::make_shared<MappedText>(std::move(name), data, size));
   }
   ASSIGN_OR_RETURN(std::string text, read_all(file.fd, size, name));
   return from_text(std::move(name), std::move(text));

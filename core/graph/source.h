@@ -43,8 +43,8 @@ inline constexpr int64_t kNoPosition = -1;
 struct Problem {
   int64_t position = kNoPosition;  // byte offset in the source
   Code code = Code::kInvalidArgument;
-  std::string message;             // found, wanted
-  std::string hint;                // what to do; may be empty
+  std::string message;  // found, wanted
+  std::string hint;     // what to do; may be empty
 };
 
 /// Everything wrong with one file. Keeps the first 100 and counts the rest.

@@ -19,7 +19,13 @@ bool may_close_loop(std::string_view op) { return op == "Merge" || op == "RefMer
 }  // namespace
 
 TypePass::TypePass(const GraphFile& file, Graph& graph, Problems& problems, Problems& warnings)
-    : file_(file), graph_(graph), problems_(problems), warnings_(warnings), table_(graph), inferred_(graph), ops_(graph.num_texts()) {
+    : file_(file),
+      graph_(graph),
+      problems_(problems),
+      warnings_(warnings),
+      table_(graph),
+      inferred_(graph),
+      ops_(graph.num_texts()) {
   for (Literal& literal : graph.literals_) literals_.emplace(literal.constant, &literal);
 }
 
@@ -32,7 +38,8 @@ void TypePass::run(const std::function<void(NodeId)>& before_node) {
     if (before_node) before_node(id);
     type_node(id);
     too_many = output_types_.size() > kMaxOutputsInAll;
-    if (too_many) report(id, cat("the outputs up to here are more than ", kMaxOutputsInAll), {}, Code::kResourceExhausted);
+    if (too_many)
+      report(id, cat("the outputs up to here are more than ", kMaxOutputsInAll), {}, Code::kResourceExhausted);
   }
   check_back_edges();
   graph_.output_shapes_.assign(output_types_.size(), 0);
@@ -79,7 +86,8 @@ bool TypePass::gather_inputs(NodeId id) {
     const Endpoint& e = inputs[i];
     if (e.node >= id) {
       if (!may_close_loop(graph_.op(id))) {
-        report(id, cat("input '", graph_.name(e.node), "' closes a cycle"), "only a Merge may read what comes after it");
+        report(id, cat("input '", graph_.name(e.node), "' closes a cycle"),
+               "only a Merge may read what comes after it");
         good = false;
       }
       back_edges_.push_back({id, i});
@@ -128,7 +136,8 @@ void TypePass::report_unknown_op(NodeId id) {
   }
   const bool shown = graph_.source_ && !problems_.full();
   const int64_t at = graph_.nodes_[id].position;
-  problems_.add(shown ? op_position(graph_.source_->text(), at) : at, cat("unknown op '", graph_.op(id), "'"), std::move(hint), Code::kNotFound);
+  problems_.add(shown ? op_position(graph_.source_->text(), at) : at, cat("unknown op '", graph_.op(id), "'"),
+                std::move(hint), Code::kNotFound);
 }
 
 int64_t TypePass::position_of_input(NodeId id, uint32_t input) const {
@@ -145,8 +154,9 @@ void TypePass::set_type(NodeId id, uint32_t type) {
 uint32_t TypePass::make_type(NodeId id, const OpInfo& op, const TypeTable::Key& key) {
   const OpSignature& signature = *op.signature;
   if (signature.deprecated_since > 0 && file_.producer >= signature.deprecated_since) {
-    report(id, cat("Op ", signature.name, " is not available in GraphDef version ", file_.producer,
-                   ". It has been removed in version ", signature.deprecated_since, ". ", signature.deprecation, "."),
+    report(id,
+           cat("Op ", signature.name, " is not available in GraphDef version ", file_.producer,
+               ". It has been removed in version ", signature.deprecated_since, ". ", signature.deprecation, "."),
            {}, Code::kUnimplemented);
     return TypeTable::kNone;
   }
@@ -237,8 +247,8 @@ void TypePass::check_back_edges() {
     auto outputs = graph_.types_[source].output_types;
     if (e.slot >= outputs.size()) {
       problems_.add(position_of_input(edge.node, edge.input),
-                    cat("Node '", graph_.name(edge.node), "': Connecting to invalid output ", e.slot, " of source node ",
-                        graph_.name(e.node), " which has ", outputs.size(), " outputs."));
+                    cat("Node '", graph_.name(edge.node), "': Connecting to invalid output ", e.slot,
+                        " of source node ", graph_.name(e.node), " which has ", outputs.size(), " outputs."));
       continue;
     }
     DType got = outputs[e.slot], wanted = graph_.types_[consumer].input_types[edge.input];
@@ -254,7 +264,8 @@ void TypePass::report(NodeId id, std::string_view what, std::string hint, Code c
 // At the attr that is to blame, if one is.
 void TypePass::report(NodeId id, const TypeBuilder::Problem& problem, Problems& to) {
   int64_t at = graph_.nodes_[id].position;
-  if (!problem.attr.empty() && graph_.source_ && !to.full()) at = attr_position(graph_.source_->text(), at, problem.attr);
+  if (!problem.attr.empty() && graph_.source_ && !to.full())
+    at = attr_position(graph_.source_->text(), at, problem.attr);
   to.add(at, cat("node '", graph_.name(id), "' (", graph_.op(id), "): ", problem.message), problem.hint);
 }
 

@@ -58,12 +58,12 @@ class TypePass {
   TypeTable table_;
   InferredAttrs inferred_;
   TypeBuilder builder_, literal_builder_;
-  std::vector<OpInfo> ops_;              // by text id
-  std::vector<DType> actual_;            // of the inputs of the node in work
-  std::vector<DType> output_types_;      // of all outputs, by Node::first_output
+  std::vector<OpInfo> ops_;          // by text id
+  std::vector<DType> actual_;        // of the inputs of the node in work
+  std::vector<DType> output_types_;  // of all outputs, by Node::first_output
   std::vector<BackEdge> back_edges_;
   std::unordered_map<NodeId, Literal*> literals_;  // by constant
-  bool has_open_literal_ = false;        // among the inputs of the node in work
+  bool has_open_literal_ = false;                  // among the inputs of the node in work
 };
 
 }  // namespace emplace

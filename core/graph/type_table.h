@@ -16,7 +16,7 @@ class TypeTable {
   static constexpr uint32_t kNone = ~uint32_t{0};
 
   struct Key {
-    uint32_t op = 0;        // text id
+    uint32_t op = 0;  // text id
     uint32_t attr_set = 0;
     std::span<const DType> inputs;
   };
@@ -57,7 +57,7 @@ class TypeTable {
   Graph& graph_;
   std::vector<Slot> slots_;  // open addressing, a power of two, at most half full
   std::vector<Key> keys_;    // by type
-  std::unordered_map<std::string_view, std::span<const DType>> dtype_lists_;      // by their bytes
+  std::unordered_map<std::string_view, std::span<const DType>> dtype_lists_;  // by their bytes
   std::unordered_map<std::string_view, std::span<const uint16_t>> arg_lists_;
 };
 

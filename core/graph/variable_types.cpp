@@ -35,7 +35,9 @@ class VariableSettler {
     AttrValue* shape;  // the attr to fill in; null: the file says it
   };
 
-  bool has_attr(NodeId id, std::string_view name) const { return Attrs(graph_.written_attrs(id)).find(name) != nullptr; }
+  bool has_attr(NodeId id, std::string_view name) const {
+    return Attrs(graph_.written_attrs(id)).find(name) != nullptr;
+  }
 
   // The node gets an attr set of its own. Null if it has the attr.
   AttrValue* add_attr(NodeId id, std::string_view name, AttrValue value) {
@@ -48,7 +50,9 @@ class VariableSettler {
     return kept;
   }
 
-  bool is_typed(Endpoint e) const { return graph_.node(e.node).type < graph_.types_.size() && e.slot < graph_.num_outputs(e.node); }
+  bool is_typed(Endpoint e) const {
+    return graph_.node(e.node).type < graph_.types_.size() && e.slot < graph_.num_outputs(e.node);
+  }
 
   void settle_type(NodeId id) {
     auto found = open_.find(id);

@@ -5,6 +5,8 @@
 
 namespace emplace {
 
-inline bool is_variable_op(std::string_view op) { return op == "VariableV2" || op == "Variable" || op == "VarHandleOp"; }
+inline bool is_variable_op(std::string_view op) {
+  return op == "VariableV2" || op == "Variable" || op == "VarHandleOp";
+}
 
 }  // namespace emplace

@@ -30,10 +30,21 @@ std::string escaped(std::string_view text) {
   for (char c : text) {
     auto byte = static_cast<unsigned char>(c);
     switch (c) {
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      case '"': case '\'': case '\\': out += '\\'; out += c; break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '"':
+      case '\'':
+      case '\\':
+        out += '\\';
+        out += c;
+        break;
       default:
         if (byte < 0x20 || byte >= 0x7f) {
           char octal[8];
@@ -56,21 +67,41 @@ std::string string_text(std::string_view text) {
 
 std::string element_text(const Tensor& t, int64_t i) {
   switch (t.dtype()) {
-    case DType::kFloat: return message_number(t.data<float>()[i]);
-    case DType::kDouble: return number_text(t.data<double>()[i], 15, 17);
-    case DType::kHalf: return message_number(static_cast<float>(t.data<half>()[i]));
-    case DType::kBFloat16: return message_number(static_cast<float>(t.data<bfloat16>()[i]));
-    case DType::kInt8: case DType::kQInt8: return std::to_string(t.data<int8_t>()[i]);
-    case DType::kUInt8: case DType::kQUInt8: return std::to_string(t.data<uint8_t>()[i]);
-    case DType::kInt16: case DType::kQInt16: return std::to_string(t.data<int16_t>()[i]);
-    case DType::kUInt16: case DType::kQUInt16: return std::to_string(t.data<uint16_t>()[i]);
-    case DType::kInt32: case DType::kQInt32: return std::to_string(t.data<int32_t>()[i]);
-    case DType::kUInt32: return std::to_string(t.data<uint32_t>()[i]);
-    case DType::kInt64: return std::to_string(t.data<int64_t>()[i]);
-    case DType::kUInt64: return std::to_string(t.data<uint64_t>()[i]);
-    case DType::kBool: return t.data<bool>()[i] ? "1" : "0";
-    case DType::kString: return escaped(t.data<std::string>()[i]);
-    default: return "?";
+    case DType::kFloat:
+      return message_number(t.data<float>()[i]);
+    case DType::kDouble:
+      return number_text(t.data<double>()[i], 15, 17);
+    case DType::kHalf:
+      return message_number(static_cast<float>(t.data<half>()[i]));
+    case DType::kBFloat16:
+      return message_number(static_cast<float>(t.data<bfloat16>()[i]));
+    case DType::kInt8:
+    case DType::kQInt8:
+      return std::to_string(t.data<int8_t>()[i]);
+    case DType::kUInt8:
+    case DType::kQUInt8:
+      return std::to_string(t.data<uint8_t>()[i]);
+    case DType::kInt16:
+    case DType::kQInt16:
+      return std::to_string(t.data<int16_t>()[i]);
+    case DType::kUInt16:
+    case DType::kQUInt16:
+      return std::to_string(t.data<uint16_t>()[i]);
+    case DType::kInt32:
+    case DType::kQInt32:
+      return std::to_string(t.data<int32_t>()[i]);
+    case DType::kUInt32:
+      return std::to_string(t.data<uint32_t>()[i]);
+    case DType::kInt64:
+      return std::to_string(t.data<int64_t>()[i]);
+    case DType::kUInt64:
+      return std::to_string(t.data<uint64_t>()[i]);
+    case DType::kBool:
+      return t.data<bool>()[i] ? "1" : "0";
+    case DType::kString:
+      return escaped(t.data<std::string>()[i]);
+    default:
+      return "?";
   }
 }
 
@@ -119,8 +150,8 @@ bool add_list(const AttrValue& value, std::string& out, auto text) {
 
 std::string tensor_text(const Tensor& t) {
   constexpr int64_t kShown = 3;
-  return cat("Tensor<type: ", dtype_tf_name(t.dtype()), " shape: ", t.shape().to_string(), " values: ",
-             summarize_values(t, kShown), ">");
+  return cat("Tensor<type: ", dtype_tf_name(t.dtype()), " shape: ", t.shape().to_string(),
+             " values: ", summarize_values(t, kShown), ">");
 }
 
 std::string func_text(const FuncValue& f) {
@@ -176,16 +207,26 @@ std::string summarize_attr(const AttrValue& value) {
     return out;
   }
   switch (value.type().kind) {
-    case AttrKind::kString: return string_text(value.get<std::string>());
-    case AttrKind::kInt: return std::to_string(value.get<int64_t>());
-    case AttrKind::kFloat: return message_number(value.get<float>());
-    case AttrKind::kBool: return value.get<bool>() ? "true" : "false";
-    case AttrKind::kType: return dtype_enum_name(value.get<DType>());
-    case AttrKind::kShape: return value.get<Shape>().to_string();
-    case AttrKind::kTensor: return tensor_text(value.get<Tensor>());
-    case AttrKind::kFunc: return func_text(value.get<FuncValue>());
-    case AttrKind::kPlaceholder: return cat("$", value.get<std::string>());
-    case AttrKind::kNone: break;
+    case AttrKind::kString:
+      return string_text(value.get<std::string>());
+    case AttrKind::kInt:
+      return std::to_string(value.get<int64_t>());
+    case AttrKind::kFloat:
+      return message_number(value.get<float>());
+    case AttrKind::kBool:
+      return value.get<bool>() ? "true" : "false";
+    case AttrKind::kType:
+      return dtype_enum_name(value.get<DType>());
+    case AttrKind::kShape:
+      return value.get<Shape>().to_string();
+    case AttrKind::kTensor:
+      return tensor_text(value.get<Tensor>());
+    case AttrKind::kFunc:
+      return func_text(value.get<FuncValue>());
+    case AttrKind::kPlaceholder:
+      return cat("$", value.get<std::string>());
+    case AttrKind::kNone:
+      break;
   }
   return "<Unknown AttrValue type>";
 }
@@ -199,7 +240,8 @@ std::string summarize_attrs(Attrs attrs) {
 }
 
 std::string summarize_op(const OpSignature& op) {
-  std::string out = cat("Op<name=", op.name, "; signature=", args_text(op.inputs, op), " -> ", args_text(op.outputs, op));
+  std::string out =
+      cat("Op<name=", op.name, "; signature=", args_text(op.inputs, op), " -> ", args_text(op.outputs, op));
   for (const AttrSignature& a : op.attrs) {
     append(out, "; attr=", a.name, ":", attr_type_name(a.type));
     if (a.default_value) append(out, ",default=", summarize_attr(*a.default_value));

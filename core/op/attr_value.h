@@ -57,18 +57,26 @@ class AttrValue {
   static AttrValue of(Shape v);
   static AttrValue of(Tensor v);
   template <class T>
-  static AttrValue list_of(AttrKind kind, std::vector<T> v) { return {{kind, true}, std::move(v)}; }
+  static AttrValue list_of(AttrKind kind, std::vector<T> v) {
+    return {{kind, true}, std::move(v)};
+  }
 
   /// kNone for a list without members whose kind nobody stated ({"list": {}}): it fits every list type.
   AttrType type() const { return type_; }
   /// REQUIRES: the value is of that kind.
   template <class T>
-  const T& get() const { return std::get<T>(value_); }
+  const T& get() const {
+    return std::get<T>(value_);
+  }
   template <class T>
-  const T* get_if() const { return std::get_if<T>(&value_); }
+  const T* get_if() const {
+    return std::get_if<T>(&value_);
+  }
   /// Calls f with the value as the type that it has.
   template <class F>
-  decltype(auto) visit(F&& f) const { return std::visit(std::forward<F>(f), value_); }
+  decltype(auto) visit(F&& f) const {
+    return std::visit(std::forward<F>(f), value_);
+  }
 
  private:
   AttrType type_;

@@ -12,7 +12,8 @@ class BoundedHost final : public Allocator {
   Result<Tensor> allocate(DType dtype, const Shape& shape) override {
     auto count = shape.checked_num_elements();
     if (!count || *count > max_elements_) {
-      return resource_exhausted(cat("a constant of shape ", shape.to_string(), " is too large to be computed ahead of the run"));
+      return resource_exhausted(
+          cat("a constant of shape ", shape.to_string(), " is too large to be computed ahead of the run"));
     }
     return Tensor::allocate(dtype, shape);
   }

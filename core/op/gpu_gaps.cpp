@@ -15,7 +15,8 @@ constexpr GpuGap kGaps[] = {
 std::span<const GpuGap> gpu_gaps() { return kGaps; }
 
 const GpuGap* find_gpu_gap(std::string_view op, DType type) {
-  auto gap = std::find_if(std::begin(kGaps), std::end(kGaps), [&](const GpuGap& g) { return g.op == op && g.type == type; });
+  auto gap =
+      std::find_if(std::begin(kGaps), std::end(kGaps), [&](const GpuGap& g) { return g.op == op && g.type == type; });
   return gap == std::end(kGaps) ? nullptr : gap;
 }
 

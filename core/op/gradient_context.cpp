@@ -101,9 +101,13 @@ Value GradientContext::cast(Value v, DType to) {
   return base_type(type(v)) == to ? v : add("Cast", {v}, {{"DstT", AttrValue::of(to)}});
 }
 
-Value GradientContext::reshape(Value v, const std::vector<int64_t>& dims) { return reshape(v, ints(dims, "Reshape/shape")); }
+Value GradientContext::reshape(Value v, const std::vector<int64_t>& dims) {
+  return reshape(v, ints(dims, "Reshape/shape"));
+}
 
-Value GradientContext::expand_dims(Value v, int64_t axis) { return add("ExpandDims", {v, index(axis, "ExpandDims/dim")}); }
+Value GradientContext::expand_dims(Value v, int64_t axis) {
+  return add("ExpandDims", {v, index(axis, "ExpandDims/dim")});
+}
 
 Value GradientContext::concat(const std::vector<Value>& parts) {
   std::vector<Value> inputs = parts;
@@ -123,14 +127,18 @@ Value GradientContext::slice(Value v, int64_t begin, std::optional<int64_t> end)
   AttrList masks;
   if (begin == 0) masks.emplace_back("begin_mask", AttrValue::of(int64_t{1}));
   if (!end) masks.emplace_back("end_mask", AttrValue::of(int64_t{1}));
-  return add("StridedSlice", {v, ints({begin}, "strided_slice/stack"), ints({end.value_or(0)}, "strided_slice/stack_1"),
-                              ints({1}, "strided_slice/stack_2")}, std::move(masks), "strided_slice");
+  return add("StridedSlice",
+             {v, ints({begin}, "strided_slice/stack"), ints({end.value_or(0)}, "strided_slice/stack_1"),
+              ints({1}, "strided_slice/stack_2")},
+             std::move(masks), "strided_slice");
 }
 
 Value GradientContext::element(Value v, int64_t at) {
-  return add("StridedSlice", {v, ints({at}, "strided_slice/stack"), ints({at + 1}, "strided_slice/stack_1"),
-                              ints({1}, "strided_slice/stack_2")},
-             {{"shrink_axis_mask", AttrValue::of(int64_t{1})}, {"end_mask", AttrValue::of(int64_t{at == -1})}}, "strided_slice");
+  return add("StridedSlice",
+             {v, ints({at}, "strided_slice/stack"), ints({at + 1}, "strided_slice/stack_1"),
+              ints({1}, "strided_slice/stack_2")},
+             {{"shrink_axis_mask", AttrValue::of(int64_t{1})}, {"end_mask", AttrValue::of(int64_t{at == -1})}},
+             "strided_slice");
 }
 
 Value GradientContext::sum(Value v, Value axes, bool keep_dims) {
@@ -150,7 +158,9 @@ Value GradientContext::reduced_shape(Value input_shape, Value axes) {
   }
   Value rank = size_of(input_shape);
   Value positive = add("FloorMod", {add("AddV2", {cast(axes, DType::kInt32), rank}, {}, "add"), rank}, {}, "mod");
-  return add("DynamicStitch", {range(index(0, "range/start"), rank, index(1, "range/delta")), positive, input_shape, ones(shape_of(positive), DType::kInt32)},
+  return add("DynamicStitch",
+             {range(index(0, "range/start"), rank, index(1, "range/delta")), positive, input_shape,
+              ones(shape_of(positive), DType::kInt32)},
              {{"N", AttrValue::of(int64_t{2})}});
 }
 

@@ -63,14 +63,15 @@ class GradientContext {
   // --- building; an input that is no value makes none ---
 
   /// Output 0 of a new node. What the inputs tell about attrs may be left out. Empty name: the op's.
-  virtual Value add(std::string_view op, const std::vector<Value>& inputs, AttrList attrs = {}, std::string_view name = {}) = 0;
+  virtual Value add(std::string_view op, const std::vector<Value>& inputs, AttrList attrs = {},
+                    std::string_view name = {}) = 0;
   virtual Value constant(Tensor value, std::string_view name = "Const") = 0;
   /// What is built from here on waits for `v`, unless it depends on it anyway (with tf.control_dependencies). Not a
   /// value: nothing waits any more.
   virtual void wait_for(Value v) = 0;
 
-  /// As tf.GradientTape in a gradient function: the gradients of the sum of `targets`, built here from `sources`, for these,
-  /// by the gradient functions of what was built. `seeds`: what arrives at the targets. No value: no path.
+  /// As tf.GradientTape in a gradient function: the gradients of the sum of `targets`, built here from `sources`, for
+  /// these, by the gradient functions of what was built. `seeds`: what arrives at the targets. No value: no path.
   virtual Result<std::vector<Value>> tape_gradient(const std::vector<Value>& targets, const std::vector<Value>& sources,
                                                    const std::vector<Value>& seeds) = 0;
 
@@ -117,8 +118,8 @@ class GradientContext {
   Value neg(Value v) { return add("Neg", {v}); }
   /// The shape of a reduction's input with the reduced dimensions 1 (math_ops.reduced_shape).
   Value reduced_shape(Value input_shape, Value axes);
-  /// Sums what broadcasting spread: the gradients `gx`, `gy` of a binary op's result in the shapes of x and y. Nothing is
-  /// built where static shapes say that nothing was spread.
+  /// Sums what broadcasting spread: the gradients `gx`, `gy` of a binary op's result in the shapes of x and y. Nothing
+  /// is built where static shapes say that nothing was spread.
   std::pair<Value, Value> reduce_to(Value x, Value y, Value gx, Value gy);
   /// The same for a binary op whose inputs are its first two.
   void set_binary(Value gx, Value gy);

@@ -25,7 +25,9 @@ Status KernelContext::allocate_output(int i, const Shape& shape) {
 void KernelContext::forward_output(int i, Tensor value) { outputs_[static_cast<size_t>(i)] = std::move(value); }
 void KernelContext::mark_dead(int i) { outputs_[static_cast<size_t>(i)] = Tensor(); }
 
-Result<Tensor> KernelContext::allocate_scratch(DType dtype, const Shape& shape) { return allocator_->allocate(dtype, shape); }
+Result<Tensor> KernelContext::allocate_scratch(DType dtype, const Shape& shape) {
+  return allocator_->allocate(dtype, shape);
+}
 Result<Tensor> KernelContext::allocate_persistent(DType dtype, const Shape& shape) {
   return allocator_->allocate_persistent(dtype, shape);
 }

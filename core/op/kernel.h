@@ -52,7 +52,8 @@ class Allocator {
 class VariableStore {
  public:
   virtual ~VariableStore() = default;
-  virtual Variable& find_or_create(const std::string& container, const std::string& name, DType dtype, const Shape& shape) = 0;
+  virtual Variable& find_or_create(const std::string& container, const std::string& name, DType dtype,
+                                   const Shape& shape) = 0;
 };
 
 /// What a node is, for the maker of its kernel. Valid only during the call; what `attrs` shows outlives the kernel.
@@ -63,9 +64,9 @@ struct KernelInit {
   std::span<const DType> input_types;
   std::span<const DType> output_types;
   VariableStore* variables = nullptr;
-  uint64_t random_seed = 0;  // for ops whose seed attrs are both 0
+  uint64_t random_seed = 0;                        // for ops whose seed attrs are both 0
   std::atomic<uint64_t>* random_blocks = nullptr;  // what the node has drawn so far, kept by the session; may be null
-  void* gpu = nullptr;       // of a GPU's kernel: its device, as the plug-in knows it
+  void* gpu = nullptr;                             // of a GPU's kernel: its device, as the plug-in knows it
   Result<std::unique_ptr<class Kernel>> (*cpu_maker)(const KernelInit&) = nullptr;  // of a GPU's kernel: the CPU's
 };
 
@@ -77,9 +78,13 @@ class KernelContext {
   /// Shape and dtype are set before prepare(); storage before run(), unless the shape rule left the shape open.
   Tensor& output(int i) { return outputs_[static_cast<size_t>(i)]; }
   template <class T>
-  const T* in(int i) const { return input(i).data<T>(); }
+  const T* in(int i) const {
+    return input(i).data<T>();
+  }
   template <class T>
-  T* out(int i) { return output(i).data<T>(); }
+  T* out(int i) {
+    return output(i).data<T>();
+  }
 
   /// The variable behind a reference or resource input. FailedPrecondition-free: the handle always exists.
   Variable& variable(int i) const { return **input(i).data<Variable*>(); }
@@ -98,7 +103,9 @@ class KernelContext {
   /// Calls body(begin, end) for pieces of [0, n), beside each other when workers are idle. `cost_ns`: of one item.
   /// The pieces never depend on the number of threads, so sums that follow them are reproducible.
   template <class F>
-  void parallel_for(int64_t n, double cost_ns, const F& body) { parallel_->run(n, cost_ns, body); }
+  void parallel_for(int64_t n, double cost_ns, const F& body) {
+    parallel_->run(n, cost_ns, body);
+  }
 
   /// Does input `i` hold the same value in every step? Then what is derived from it may be kept.
   bool input_is_constant(int i) const { return i < 64 && ((constant_inputs_ >> i) & 1) != 0; }

@@ -23,29 +23,55 @@ class OpDef {
   ~OpDef();
 
   /// What the op computes, in one or two sentences.
-  OpDef&& doc(std::string_view text) && { doc_ = text; return std::move(*this); }
-  OpDef&& shape(ShapeRule rule) && { shape_ = rule; return std::move(*this); }
+  OpDef&& doc(std::string_view text) && {
+    doc_ = text;
+    return std::move(*this);
+  }
+  OpDef&& shape(ShapeRule rule) && {
+    shape_ = rule;
+    return std::move(*this);
+  }
   /// The attr whose type chooses the kernel (default: "T" if the op has it, else its first type attr).
-  OpDef&& kernel_attr(std::string_view attr) && { kernel_attr_ = attr; return std::move(*this); }
+  OpDef&& kernel_attr(std::string_view attr) && {
+    kernel_attr_ = attr;
+    return std::move(*this);
+  }
   /// The same CPU kernel for these types. The simulated GPUs use it too.
   OpDef&& cpu(DTypeSet types, KernelMaker maker) &&;
   template <class T>
-  OpDef&& cpu(KernelMaker maker) && { return std::move(*this).cpu(DTypeSet{dtype_of<T>}, maker); }
+  OpDef&& cpu(KernelMaker maker) && {
+    return std::move(*this).cpu(DTypeSet{dtype_of<T>}, maker);
+  }
   /// For ops without a type attr (NoOp).
   OpDef&& cpu(KernelMaker maker) && { return std::move(*this).cpu(DTypeSet::from_bits(~uint64_t{0}), maker); }
   /// Inputs whose values the shape rule (or prepare) needs: Reshape's shape, Sum's axes. -1: the last input.
   OpDef&& value_inputs(std::initializer_list<int> inputs) &&;
   /// Output 0 shares the buffer of input 0 (Identity, Reshape): planned as no work at all.
-  OpDef&& forwards_input() && { forwards_input_ = true; return std::move(*this); }
+  OpDef&& forwards_input() && {
+    forwards_input_ = true;
+    return std::move(*this);
+  }
   /// run() itself gives the outputs their storage, by forward_output() (a constant, a variable's value, an input's
   /// buffer) or allocate_output() (a size that only run() finds): the planner reserves nothing for them, and what the
   /// inputs hold stays alive and unchanged as long as the outputs do.
-  OpDef&& provides_outputs() && { provides_outputs_ = true; return std::move(*this); }
+  OpDef&& provides_outputs() && {
+    provides_outputs_ = true;
+    return std::move(*this);
+  }
   /// Output 0 may be written over an input of the same shape and type that nobody else reads (elementwise ops).
-  OpDef&& may_overwrite_input() && { may_overwrite_ = true; return std::move(*this); }
-  OpDef&& gradient(GradientFunction f) && { gradient_ = f; return std::move(*this); }
+  OpDef&& may_overwrite_input() && {
+    may_overwrite_ = true;
+    return std::move(*this);
+  }
+  OpDef&& gradient(GradientFunction f) && {
+    gradient_ = f;
+    return std::move(*this);
+  }
   /// TensorFlow registers the op as not differentiable: what it makes is a constant to every loss.
-  OpDef&& not_differentiable() && { not_differentiable_ = true; return std::move(*this); }
+  OpDef&& not_differentiable() && {
+    not_differentiable_ = true;
+    return std::move(*this);
+  }
   /// A node to try the op's gradient on: inputs and attrs in a short text form, "x=f32[2,3] uniform(-2,2); axis=[1]".
   OpDef&& sample(std::string_view text) &&;
 

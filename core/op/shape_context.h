@@ -59,11 +59,11 @@ Shape values_as_shape(const Tensor& t);
 using ShapeRule = Status (*)(ShapeContext&);
 
 // Rules that many ops share.
-Status shape_unchanged(ShapeContext& c);   ///< every output: the shape of input 0
-Status shape_scalar(ShapeContext& c);      ///< every output: []
-Status shape_unknown(ShapeContext& c);     ///< nothing is known before the run
-Status shape_none(ShapeContext& c);        ///< no outputs
-Status shape_broadcast(ShapeContext& c);   ///< output 0: inputs 0 and 1 broadcast
+Status shape_unchanged(ShapeContext& c);  ///< every output: the shape of input 0
+Status shape_scalar(ShapeContext& c);     ///< every output: []
+Status shape_unknown(ShapeContext& c);    ///< nothing is known before the run
+Status shape_none(ShapeContext& c);       ///< no outputs
+Status shape_broadcast(ShapeContext& c);  ///< output 0: inputs 0 and 1 broadcast
 
 /// NumPy broadcasting of two (partly known) shapes; TensorFlow's BroadcastBinaryOpOutputShapeFn.
 Result<Shape> broadcast_shapes(const Shape& a, const Shape& b);

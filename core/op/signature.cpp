@@ -44,8 +44,9 @@ bool same_args(const std::vector<ArgSignature>& a, const std::vector<ArgSignatur
 // Allowed values and minima may differ between versions of TensorFlow; what a node looks like may not.
 bool same_signature(const OpSignature& a, const OpSignature& b) {
   return same_args(a.inputs, b.inputs) && same_args(a.outputs, b.outputs) &&
-         std::equal(a.attrs.begin(), a.attrs.end(), b.attrs.begin(), b.attrs.end(),
-                    [](const AttrSignature& x, const AttrSignature& y) { return x.name == y.name && x.type == y.type; });
+         std::equal(
+             a.attrs.begin(), a.attrs.end(), b.attrs.begin(), b.attrs.end(),
+             [](const AttrSignature& x, const AttrSignature& y) { return x.name == y.name && x.type == y.type; });
 }
 
 }  // namespace
@@ -65,11 +66,21 @@ Result<bool> kernel_matches(const KernelSignature& kernel, const Attrs& attrs) {
     }
     Result<bool> matches = false;
     switch (constraint.allowed_values.type().kind) {
-      case AttrKind::kType: matches = constraint_matches<DType>(constraint, *value); break;
-      case AttrKind::kInt: matches = constraint_matches<int64_t>(constraint, *value); break;
-      case AttrKind::kBool: matches = constraint_matches<bool>(constraint, *value); break;
-      case AttrKind::kString: matches = constraint_matches<std::string>(constraint, *value); break;
-      default: return invalid_argument(cat("the kernel's constraint on attr '", constraint.attr, "' is of a kind that has no meaning"));
+      case AttrKind::kType:
+        matches = constraint_matches<DType>(constraint, *value);
+        break;
+      case AttrKind::kInt:
+        matches = constraint_matches<int64_t>(constraint, *value);
+        break;
+      case AttrKind::kBool:
+        matches = constraint_matches<bool>(constraint, *value);
+        break;
+      case AttrKind::kString:
+        matches = constraint_matches<std::string>(constraint, *value);
+        break;
+      default:
+        return invalid_argument(
+            cat("the kernel's constraint on attr '", constraint.attr, "' is of a kind that has no meaning"));
     }
     if (!matches.ok() || !*matches) return matches;
   }
@@ -84,9 +95,9 @@ struct OpTable::Impl {
   template <class T>
   using ByName = std::unordered_map<std::string, T, Hash, std::equal_to<>>;
 
-  ByName<OpSignature> ops;                            // read so far
-  ByName<std::vector<KernelSignature>> kernels;       // read so far
-  ByName<bool> declared_kernels;                      // ops whose kernels come from the graph file
+  ByName<OpSignature> ops;                       // read so far
+  ByName<std::vector<KernelSignature>> kernels;  // read so far
+  ByName<bool> declared_kernels;                 // ops whose kernels come from the graph file
 };
 
 OpTable::OpTable() : impl_(std::make_unique<Impl>()) {}

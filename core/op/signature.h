@@ -22,7 +22,7 @@ namespace emplace {
 struct ArgSignature {
   std::string name;
   DType type = DType::kInvalid;
-  int type_attr = -1;       // index into OpSignature::attrs, -1: none
+  int type_attr = -1;  // index into OpSignature::attrs, -1: none
   int number_attr = -1;
   int type_list_attr = -1;
   bool is_ref = false;

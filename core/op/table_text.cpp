@@ -120,27 +120,45 @@ Tensor read_tensor(Reader& r) {
 AttrValue read_list(Reader& r, AttrKind kind) {
   r.expect("[");
   switch (kind) {
-    case AttrKind::kString: return AttrValue::list_of(kind, r.list(']', [&] { return r.quoted(); }));
-    case AttrKind::kInt: return AttrValue::list_of(kind, r.list(']', [&] { return r.integer(); }));
-    case AttrKind::kFloat: return AttrValue::list_of(kind, r.list(']', [&] { return r.number(); }));
-    case AttrKind::kType: return AttrValue::list_of(kind, r.list(']', [&] { return r.letter(); }));
-    case AttrKind::kShape: return AttrValue::list_of(kind, r.list(']', [&] { return read_shape(r); }));
-    case AttrKind::kFunc: r.expect("]"); return AttrValue::list_of(kind, std::vector<FuncValue>{});
-    default: EMPLACE_ASSERT(false, "no op has a default of another list type"); return {};
+    case AttrKind::kString:
+      return AttrValue::list_of(kind, r.list(']', [&] { return r.quoted(); }));
+    case AttrKind::kInt:
+      return AttrValue::list_of(kind, r.list(']', [&] { return r.integer(); }));
+    case AttrKind::kFloat:
+      return AttrValue::list_of(kind, r.list(']', [&] { return r.number(); }));
+    case AttrKind::kType:
+      return AttrValue::list_of(kind, r.list(']', [&] { return r.letter(); }));
+    case AttrKind::kShape:
+      return AttrValue::list_of(kind, r.list(']', [&] { return read_shape(r); }));
+    case AttrKind::kFunc:
+      r.expect("]");
+      return AttrValue::list_of(kind, std::vector<FuncValue>{});
+    default:
+      EMPLACE_ASSERT(false, "no op has a default of another list type");
+      return {};
   }
 }
 
 AttrValue read_value(Reader& r, AttrType type) {
   if (type.list) return read_list(r, type.kind);
   switch (type.kind) {
-    case AttrKind::kString: return AttrValue::of(r.quoted());
-    case AttrKind::kInt: return AttrValue::of(r.integer());
-    case AttrKind::kFloat: return AttrValue::of(r.number());
-    case AttrKind::kBool: return AttrValue::of(r.word() == "true");
-    case AttrKind::kType: return AttrValue::of(r.letter());
-    case AttrKind::kShape: return AttrValue::of(read_shape(r));
-    case AttrKind::kTensor: return AttrValue::of(read_tensor(r));
-    default: EMPLACE_ASSERT(false, "no op has a default of another type"); return {};
+    case AttrKind::kString:
+      return AttrValue::of(r.quoted());
+    case AttrKind::kInt:
+      return AttrValue::of(r.integer());
+    case AttrKind::kFloat:
+      return AttrValue::of(r.number());
+    case AttrKind::kBool:
+      return AttrValue::of(r.word() == "true");
+    case AttrKind::kType:
+      return AttrValue::of(r.letter());
+    case AttrKind::kShape:
+      return AttrValue::of(read_shape(r));
+    case AttrKind::kTensor:
+      return AttrValue::of(read_tensor(r));
+    default:
+      EMPLACE_ASSERT(false, "no op has a default of another type");
+      return {};
   }
 }
 

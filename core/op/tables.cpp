@@ -1,11 +1,11 @@
 // The files of core/op/tables, put into the binary as they are: read-only pages that cost nothing until touched.
 #include "core/op/table_text.h"
 
-#define EMPLACE_EMBED(symbol, file)                                   \
-  __asm__(".pushsection .rodata." #symbol ",\"a\"\n" #symbol ":\n"    \
-          ".incbin \"" EMPLACE_TABLES_DIR "/" file "\"\n" #symbol     \
-          "_end:\n.popsection\n");                                    \
-  extern "C" const char symbol[] __attribute__((visibility("hidden"))); \
+#define EMPLACE_EMBED(symbol, file)                                                        \
+  __asm__(".pushsection .rodata." #symbol ",\"a\"\n" #symbol                               \
+          ":\n"                                                                            \
+          ".incbin \"" EMPLACE_TABLES_DIR "/" file "\"\n" #symbol "_end:\n.popsection\n"); \
+  extern "C" const char symbol[] __attribute__((visibility("hidden")));                    \
   extern "C" const char symbol##_end[] __attribute__((visibility("hidden")))
 
 EMPLACE_EMBED(emplace_ops, "ops.txt");

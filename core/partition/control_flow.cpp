@@ -34,15 +34,16 @@ std::unordered_map<NodeId, NodeId> first_consumers(const Graph& graph, const std
   for (NodeId node = 0; node < graph.num_nodes(); ++node) {
     for (Endpoint e : graph.inputs(node)) {
       const Control c = control[graph.node(e.node).type];
-      if (c == Control::kEnter || c == Control::kNextIteration) (e.node < node ? forward : back).try_emplace(e.node, node);
+      if (c == Control::kEnter || c == Control::kNextIteration)
+        (e.node < node ? forward : back).try_emplace(e.node, node);
     }
   }
   forward.merge(back);
   return forward;
 }
 
-// The order in which TensorFlow looks at the nodes (DFS() of graph/algorithm.cc, from the source node): depth first, of a
-// node's edges the last one first. Of a node with more than eight edges its own order is that of a hash table.
+// The order in which TensorFlow looks at the nodes (DFS() of graph/algorithm.cc, from the source node): depth first, of
+// a node's edges the last one first. Of a node with more than eight edges its own order is that of a hash table.
 std::vector<NodeId> visiting_order(const Graph& graph) {
   const Consumers consumers(graph);
   std::vector<NodeId> order, stack;
@@ -84,12 +85,15 @@ std::vector<Move> move_control_flow(const Graph& graph, std::vector<DeviceId>& d
     NodeId neighbour = kNoNode;
     switch (control[graph.node(node).type]) {
       case Control::kSwitch:
-      case Control::kExit: neighbour = graph.inputs(node)[0].node; break;
+      case Control::kExit:
+        neighbour = graph.inputs(node)[0].node;
+        break;
       case Control::kEnter:
       case Control::kNextIteration:
         if (auto it = consumers.find(node); it != consumers.end()) neighbour = it->second;
         break;
-      default: break;
+      default:
+        break;
     }
     if (neighbour == kNoNode || device[node] == device[neighbour]) continue;
     device[node] = device[neighbour];

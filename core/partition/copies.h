@@ -14,10 +14,10 @@ struct Copy {
   Endpoint tensor;
   DeviceId from = kNoDevice, to = kNoDevice;
   MemoryKind received_in = MemoryKind::kDevice;
-  bool control = false;              // a control edge: a dummy constant is sent
-  bool inside = false;               // between a GPU's memory and its host memory, from == to
-  std::optional<int64_t> bytes;      // of one step, where the shape is known
-  std::vector<NodeId> readers;       // empty: only a control loop reads it (the LoopCond of a loop on two devices)
+  bool control = false;          // a control edge: a dummy constant is sent
+  bool inside = false;           // between a GPU's memory and its host memory, from == to
+  std::optional<int64_t> bytes;  // of one step, where the shape is known
+  std::vector<NodeId> readers;   // empty: only a control loop reads it (the LoopCond of a loop on two devices)
 };
 
 /// Control-flow nodes that the partitioner runs elsewhere than the placement says; copies follow the move.

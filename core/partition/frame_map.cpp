@@ -24,7 +24,8 @@ Control control_of(std::string_view op) {
   return Control::kNone;
 }
 
-FrameMap::FrameMap(const Graph& graph, const Pruned* pruned) : graph_(&graph), pruned_(pruned), frame_of_(graph.num_nodes(), kRootFrame) {
+FrameMap::FrameMap(const Graph& graph, const Pruned* pruned)
+    : graph_(&graph), pruned_(pruned), frame_of_(graph.num_nodes(), kRootFrame) {
   for (const NodeType& type : graph.types()) control_.push_back(control_of(type.op));
 }
 
@@ -35,12 +36,14 @@ class FrameMap::Finder {
   Status visit(NodeId id) {
     NodeId first = kNoNode, other = kNoNode;
     map_.for_each_source(id, [&](NodeId source) {
-      if (first == kNoNode) first = source;
-      else if (map_.of_outputs(source) != map_.of_outputs(first)) other = source;
+      if (first == kNoNode)
+        first = source;
+      else if (map_.of_outputs(source) != map_.of_outputs(first))
+        other = source;
     });
     if (other != kNoNode) {
-      return invalid_argument(cat("The node '", graph_.name(id), "' has inputs from different frames: '", graph_.name(first), "' and '",
-                                  graph_.name(other), "'"));
+      return invalid_argument(cat("The node '", graph_.name(id), "' has inputs from different frames: '",
+                                  graph_.name(first), "' and '", graph_.name(other), "'"));
     }
     const FrameId around = first == kNoNode ? kRootFrame : map_.of_outputs(first);
     map_.frame_of_[id] = around;
@@ -52,7 +55,8 @@ class FrameMap::Finder {
 
  private:
   Result<FrameId> enter(NodeId id, FrameId outer) {
-    auto [it, is_new] = by_name_.try_emplace({outer, graph_.attrs(id).text("frame_name")}, static_cast<FrameId>(map_.frames_.size()));
+    auto [it, is_new] =
+        by_name_.try_emplace({outer, graph_.attrs(id).text("frame_name")}, static_cast<FrameId>(map_.frames_.size()));
     if (is_new) map_.frames_.push_back({outer, map_.frames_[outer].depth + 1});
     if (map_.frames_.back().depth > kMaxNesting) return invalid_argument("loops are nested too deeply");
     return it->second;

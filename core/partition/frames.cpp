@@ -12,7 +12,8 @@ struct Frames::Builder {
     std::vector<NodeId> outer_inputs;  // nodes outside that its Enters read
     bool done = false;
   };
-  Builder(const Graph& g, FrameMap frame_map) : graph(g), map(std::move(frame_map)), frames(map.size()), done(g.num_nodes()) {}
+  Builder(const Graph& g, FrameMap frame_map)
+      : graph(g), map(std::move(frame_map)), frames(map.size()), done(g.num_nodes()) {}
 
   const Graph& graph;
   const FrameMap map;
@@ -21,7 +22,8 @@ struct Frames::Builder {
   std::vector<Item> order;
 
   void add(NodeId id) {
-    if (map.control(id) == Control::kEnter) map.for_each_source(id, [&](NodeId source) { frames[map.of(id)].outer_inputs.push_back(source); });
+    if (map.control(id) == Control::kEnter)
+      map.for_each_source(id, [&](NodeId source) { frames[map.of(id)].outer_inputs.push_back(source); });
     for (FrameId f = map.of(id); f != kRootFrame; f = map.parent(f)) frames[f].nodes.push_back(id);
     frames[kRootFrame].nodes.push_back(id);
   }

@@ -10,9 +10,9 @@ namespace emplace {
 class Frames {
  public:
   struct Item {
-    NodeId node = kNoNode;     // kNoNode: a frame begins here
+    NodeId node = kNoNode;  // kNoNode: a frame begins here
     FrameId frame = kRootFrame;
-    uint32_t size = 0;         // of a frame: how many items follow that belong to it
+    uint32_t size = 0;  // of a frame: how many items follow that belong to it
   };
 
   /// InvalidArgument: a node with inputs of different frames, or a loop that waits for itself.

@@ -13,8 +13,14 @@ namespace {
 
 class HostWaitCounter {
  public:
-  HostWaitCounter(const Graph& graph, const DeviceSet& devices, const std::vector<DeviceId>& device_of, MemoryKinds& memory, const Pruned& pruned)
-      : graph_(graph), devices_(devices), device_of_(device_of), memory_(memory), pruned_(pruned), waits_(graph.num_nodes()) {}
+  HostWaitCounter(const Graph& graph, const DeviceSet& devices, const std::vector<DeviceId>& device_of,
+                  MemoryKinds& memory, const Pruned& pruned)
+      : graph_(graph),
+        devices_(devices),
+        device_of_(device_of),
+        memory_(memory),
+        pruned_(pruned),
+        waits_(graph.num_nodes()) {}
 
   /// REQUIRES: its inputs have been counted.
   void count(NodeId node) {
@@ -25,9 +31,12 @@ class HostWaitCounter {
     }
     for (const Endpoint& e : graph_.controls(node)) n = std::max(n, waits_[e.node]);
     if (kernel_waits(node)) ++n;
-    if (changes_state(node)) n = users_ = writers_ = std::max({n, users_, writers_});
-    else if (uses_state(node)) users_ = std::max(users_, n = std::max(n, writers_));
-    else if (has_effect(node)) n = effects_ = std::max(n, effects_);
+    if (changes_state(node))
+      n = users_ = writers_ = std::max({n, users_, writers_});
+    else if (uses_state(node))
+      users_ = std::max(users_, n = std::max(n, writers_));
+    else if (has_effect(node))
+      n = effects_ = std::max(n, effects_);
     waits_[node] = n;
   }
   uint32_t of(NodeId node) const { return waits_[node]; }
@@ -41,13 +50,16 @@ class HostWaitCounter {
     const Endpoint from = graph_.inputs(node)[i];
     const DType wanted = graph_.type(node).input_types[i], made = graph_.output_type(from);
     if (!on_cuda(from.node) || is_ref(wanted) || made == DType::kResource) return false;
-    if (!is_ref(made) && memory_.output(from.node, from.slot, devices_.at(device_of_[from.node]).type) == MemoryKind::kHost) return false;
+    if (!is_ref(made) &&
+        memory_.output(from.node, from.slot, devices_.at(device_of_[from.node]).type) == MemoryKind::kHost)
+      return false;
     return !on_cuda(node) || memory_.input(node, i, devices_.at(device_of_[node]).type) == MemoryKind::kHost;
   }
   /// Reads back what it needs to know (a size that only its elements tell).
   bool kernel_waits(NodeId node) const {
     const NodeType& type = graph_.type(node);
-    return on_cuda(node) && devices_.gpus && !is_collective(graph_, node) && !devices_.gpus->kernel(type.op, kernel_type(type)).records;
+    return on_cuda(node) && devices_.gpus && !is_collective(graph_, node) &&
+           !devices_.gpus->kernel(type.op, kernel_type(type)).records;
   }
   /// Of variables and stacks.
   bool uses_state(NodeId node) const {
@@ -58,12 +70,14 @@ class HostWaitCounter {
     if (writes_variable(graph_, node)) return true;
     const NodeType& type = graph_.type(node);
     if (!uses_state(node) || !type.signature || !type.signature->is_stateful) return false;
-    return !type.op.starts_with("Read") && !type.op.starts_with("ResourceGather") && type.op.find("IsInitialized") == std::string_view::npos;
+    return !type.op.starts_with("Read") && !type.op.starts_with("ResourceGather") &&
+           type.op.find("IsInitialized") == std::string_view::npos;
   }
   /// Random numbers follow from the node's own count.
   bool has_effect(NodeId node) const {
     const NodeType& type = graph_.type(node);
-    if (!type.signature || !type.signature->is_stateful || is_variable_op(type.op) || is_collective(graph_, node)) return false;
+    if (!type.signature || !type.signature->is_stateful || is_variable_op(type.op) || is_collective(graph_, node))
+      return false;
     return type.op.find("Random") == std::string_view::npos && !type.op.ends_with("Normal");
   }
 
@@ -72,22 +86,26 @@ class HostWaitCounter {
   const std::vector<DeviceId>& device_of_;
   MemoryKinds& memory_;
   const Pruned& pruned_;
-  std::vector<uint32_t> waits_;                       // by node
+  std::vector<uint32_t> waits_;                     // by node
   uint32_t writers_ = 0, users_ = 0, effects_ = 0;  // the most of those so far
 };
 
 }  // namespace
 
-std::vector<NodeId> order_for_host_waits(const Graph& graph, const DeviceSet& devices, const std::vector<DeviceId>& device_of, MemoryKinds& memory,
+std::vector<NodeId> order_for_host_waits(const Graph& graph, const DeviceSet& devices,
+                                         const std::vector<DeviceId>& device_of, MemoryKinds& memory,
                                          const Pruned& pruned, std::vector<NodeId> order) {
-  if (std::count_if(devices.devices.begin(), devices.devices.end(), [](const Device& d) { return d.kind == DeviceKind::kCuda; }) < 2) return order;
+  if (std::count_if(devices.devices.begin(), devices.devices.end(),
+                    [](const Device& d) { return d.kind == DeviceKind::kCuda; }) < 2)
+    return order;
   std::vector<uint8_t> used(devices.size());
   for (NodeId id : order) used[device_of[id]] = devices.at(device_of[id]).kind == DeviceKind::kCuda;
   if (std::count(used.begin(), used.end(), 1) < 2) return order;
 
   HostWaitCounter waits(graph, devices, device_of, memory, pruned);
   auto meet = [&](NodeId a, NodeId b) {
-    return is_collective(graph, a) && is_collective(graph, b) && graph.attrs(a).text("shared_name") == graph.attrs(b).text("shared_name");
+    return is_collective(graph, a) && is_collective(graph, b) &&
+           graph.attrs(a).text("shared_name") == graph.attrs(b).text("shared_name");
   };
   for (size_t i = 0, end = 0; i < order.size(); i = end) {
     uint32_t most = 0;

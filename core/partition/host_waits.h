@@ -1,5 +1,5 @@
-/// Where one thread enqueues the work of several GPUs, and has to wait for results of one of them, the others should have
-/// their work by then.
+/// Where one thread enqueues the work of several GPUs, and has to wait for results of one of them, the others should
+/// have their work by then.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,11 @@
 
 namespace emplace {
 
-/// `order` (inputs first, members of a meeting side by side) rearranged where nodes are on two real GPUs or more: by how often,
-/// on the way to a node, the host waits for a GPU; what waits equally often stays in order. So does what writes a variable
-/// with what uses one, and what has other effects. Elsewhere `order` itself. `device_of`: by node.
-std::vector<NodeId> order_for_host_waits(const Graph& graph, const DeviceSet& devices, const std::vector<DeviceId>& device_of, MemoryKinds& memory,
+/// `order` (inputs first, members of a meeting side by side) rearranged where nodes are on two real GPUs or more: by
+/// how often, on the way to a node, the host waits for a GPU; what waits equally often stays in order. So does what
+/// writes a variable with what uses one, and what has other effects. Elsewhere `order` itself. `device_of`: by node.
+std::vector<NodeId> order_for_host_waits(const Graph& graph, const DeviceSet& devices,
+                                         const std::vector<DeviceId>& device_of, MemoryKinds& memory,
                                          const Pruned& pruned, std::vector<NodeId> order);
 
 }  // namespace emplace

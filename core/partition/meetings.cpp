@@ -13,7 +13,9 @@ namespace {
 
 const std::string& meeting_of(const Graph& graph, NodeId node) { return graph.attrs(node).text("shared_name"); }
 
-std::string text_of(const Graph& graph, NodeId node) { return cat("collective '", meeting_of(graph, node), "' (node '", graph.name(node), "'): "); }
+std::string text_of(const Graph& graph, NodeId node) {
+  return cat("collective '", meeting_of(graph, node), "' (node '", graph.name(node), "'): ");
+}
 
 }  // namespace
 
@@ -26,7 +28,8 @@ std::vector<NodeId> order_for_meetings(const Graph& graph, const std::vector<Nod
     if (is_collective(graph, id)) members[meeting_of(graph, id)].push_back(id);
   }
   if (members.empty()) return nodes;
-  std::vector<NodeId> unit(graph.num_nodes(), kNoNode);  // by node: the last member of its meeting, else itself; kNoNode: not run
+  std::vector<NodeId> unit(graph.num_nodes(),
+                           kNoNode);  // by node: the last member of its meeting, else itself; kNoNode: not run
   for (NodeId id : nodes) unit[id] = id;
   for (const auto& [name, met] : members) {
     for (NodeId id : met) unit[id] = met.back();
@@ -74,7 +77,8 @@ Status check_meetings(const Graph& graph, const Program& program) {
   for (StepId id = 0; id < program.steps.size(); ++id) {
     const Step& s = program.steps[id];
     if (s.kind != StepKind::kNode || !is_collective(graph, s.node)) continue;
-    if (s.may_be_dead || s.in_loop) return unimplemented(cat(text_of(graph, s.node), "no collectives below a Switch or in a loop"));
+    if (s.may_be_dead || s.in_loop)
+      return unimplemented(cat(text_of(graph, s.node), "no collectives below a Switch or in a loop"));
     Meeting& meeting = meetings.try_emplace(meeting_of(graph, s.node), Meeting{id, id}).first->second;
     meeting.last = id;
     ++meeting.members;
@@ -83,12 +87,16 @@ Status check_meetings(const Graph& graph, const Program& program) {
     const NodeId node = program.steps[meeting.first].node;
     const int64_t wanted = graph.attrs(node).integer("num_devices");
     if (meeting.members != wanted) {
-      return invalid_argument(cat(text_of(graph, node), "a step runs ", meeting.members, " of its nodes, but num_devices is ", wanted));
+      return invalid_argument(
+          cat(text_of(graph, node), "a step runs ", meeting.members, " of its nodes, but num_devices is ", wanted));
     }
     for (StepId id = meeting.first; id < meeting.last; ++id) {
       const Step& s = program.steps[id];
-      if (s.kind == StepKind::kCopy || (s.kind == StepKind::kNode && is_collective(graph, s.node) && meeting_of(graph, s.node) == name)) continue;
-      return unimplemented(cat(text_of(graph, node), "its nodes wait for each other's results, or for one that a step's check comes before"));
+      if (s.kind == StepKind::kCopy ||
+          (s.kind == StepKind::kNode && is_collective(graph, s.node) && meeting_of(graph, s.node) == name))
+        continue;
+      return unimplemented(cat(text_of(graph, node),
+                               "its nodes wait for each other's results, or for one that a step's check comes before"));
     }
   }
   return ok_status();

@@ -1,5 +1,5 @@
-/// Collective ops: nodes of one shared_name, one on each device, that do their work together. None of them is done before the
-/// last has come, so they run one after the other, with nothing of their own devices between them.
+/// Collective ops: nodes of one shared_name, one on each device, that do their work together. None of them is done
+/// before the last has come, so they run one after the other, with nothing of their own devices between them.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,8 @@ namespace emplace {
 
 bool is_collective(const Graph& graph, NodeId node);
 
-/// `nodes` (ascending, so that inputs come first) in such an order. Nodes that cannot stand together stay where they are.
+/// `nodes` (ascending, so that inputs come first) in such an order. Nodes that cannot stand together stay where they
+/// are.
 std::vector<NodeId> order_for_meetings(const Graph& graph, const std::vector<NodeId>& nodes);
 
 /// Do the steps stand together, and are all members there? Unimplemented, InvalidArgument.

@@ -13,8 +13,8 @@ bool always_on_host(DType t) { return base_type(t) == DType::kString || t == DTy
 
 // Their bodies decide, so the kernel that they have says nothing.
 bool is_function_call(const NodeType& type) {
-  static constexpr std::string_view kCalls[] = {"PartitionedCall", "StatefulPartitionedCall", "SymbolicGradient", "While",
-                                                "StatelessWhile"};
+  static constexpr std::string_view kCalls[] = {"PartitionedCall", "StatefulPartitionedCall", "SymbolicGradient",
+                                                "While", "StatelessWhile"};
   return !type.signature || std::find(std::begin(kCalls), std::end(kCalls), type.op) != std::end(kCalls);
 }
 

@@ -30,7 +30,12 @@ struct TypeFacts {
 class Cutter {
  public:
   Cutter(const GraphFile& file, const DeviceSet& devices, const Placement& placement, const Request& request)
-      : file_(file), graph_(file.graph), devices_(devices), request_(request), pruned_(graph_, request), memory_(file),
+      : file_(file),
+        graph_(file.graph),
+        devices_(devices),
+        request_(request),
+        pruned_(graph_, request),
+        memory_(file),
         facts_(graph_.types().size()) {
     for (DeviceId d = 0; d < devices.size(); ++d) {
       is_cpu_.push_back(devices.at(d).type == "CPU");
@@ -108,7 +113,9 @@ class Cutter {
 
   std::vector<NodeId> order() {
     std::vector<NodeId> met = order_for_meetings(graph_, pruned_.nodes());
-    return request_.early_launches ? order_for_host_waits(graph_, devices_, device_of_, memory_, pruned_, std::move(met)) : met;
+    return request_.early_launches
+               ? order_for_host_waits(graph_, devices_, device_of_, memory_, pruned_, std::move(met))
+               : met;
   }
 
   // What writes variables, and what comes after it, waits for the guard, unless the guard itself waits for it.
@@ -212,13 +219,15 @@ class Cutter {
     if (step.kind == StepKind::kConstant && step.may_be_dead) step.kind = StepKind::kNode;
     auto self = static_cast<StepId>(program_.steps.size());
     step_of_[id] = self;
-    for (uint32_t slot = 0; slot < step.num_outputs; ++slot) add_output({id, slot}, type.output_types[slot], step, self);
+    for (uint32_t slot = 0; slot < step.num_outputs; ++slot)
+      add_output({id, slot}, type.output_types[slot], step, self);
     program_.steps.push_back(step);
   }
 
   void add_output(Endpoint e, DType dtype, const Step& step, StepId self) {
     DeviceId home = is_cpu_[step.device] ? host_ : step.device;
-    if (home != host_ && (is_ref(dtype) || memory_.output(e.node, e.slot, devices_.at(home).type) == MemoryKind::kHost)) {
+    if (home != host_ &&
+        (is_ref(dtype) || memory_.output(e.node, e.slot, devices_.at(home).type) == MemoryKind::kHost)) {
       home = host_;
     }
     auto id = static_cast<ValueId>(program_.values.size());
@@ -245,7 +254,8 @@ class Cutter {
     const PlacedValue source = program_.values[v];
     bool wants_host = cpu || memory_.input(node, static_cast<size_t>(i), devices_.at(device).type) == MemoryKind::kHost;
     bool on_host = source.home == host_;
-    bool wants_handle = is_ref(graph_.type(node).input_types[static_cast<size_t>(i)]) || source.dtype == DType::kResource;
+    bool wants_handle =
+        is_ref(graph_.type(node).input_types[static_cast<size_t>(i)]) || source.dtype == DType::kResource;
     if (source.device == device && (wants_handle || on_host == wants_host || is_ref(source.dtype))) return v;
     if (wants_handle && on_host == wants_host) return v;
     return copy(v, node, device, wants_host, in_loop);
@@ -268,7 +278,8 @@ class Cutter {
     step.num_inputs = step.num_outputs = 1;
     auto made = static_cast<ValueId>(program_.values.size());
     DeviceId home = to_host ? host_ : device;
-    program_.values.push_back({source.tensor, device, home, base_type(source.dtype), static_cast<StepId>(program_.steps.size())});
+    program_.values.push_back(
+        {source.tensor, device, home, base_type(source.dtype), static_cast<StepId>(program_.steps.size())});
     program_.operands.push_back(from);
     program_.operands.push_back(made);
     program_.steps.push_back(step);

@@ -23,11 +23,12 @@ struct Request {
   std::vector<Endpoint> fetches;
   std::vector<NodeId> targets;
   std::vector<Endpoint> feeds;
-  bool to_run = true;  // false: only to be planned, so that ops without a kernel are fine
+  bool to_run = true;                    // false: only to be planned, so that ops without a kernel are fine
   size_t num_constant_feeds = SIZE_MAX;  // the feeds behind them may have other values in every step
   /// A tensor that must be finite before the step writes a variable that it does not depend on; node kNoNode: none.
   Endpoint guard{};
-  /// On several GPUs: what waits for none of their results comes first (core/partition/host_waits.h). It may take more memory.
+  /// On several GPUs: what waits for none of their results comes first (core/partition/host_waits.h). It may take more
+  /// memory.
   bool early_launches = true;
 };
 
@@ -37,7 +38,7 @@ struct PlacedValue {
   DeviceId device = kNoDevice;  // the part of the graph that it belongs to
   DeviceId home = kNoDevice;    // whose memory holds it: a GPU, or `host` (CPUs, and what GPU kernels keep on the host)
   DType dtype = DType::kInvalid;  // a reference: the value is a handle
-  StepId producer = kNoStep;    // kNoStep: fed
+  StepId producer = kNoStep;      // kNoStep: fed
 };
 
 enum class StepKind : uint8_t {
@@ -62,7 +63,7 @@ struct Step {
   uint32_t num_outputs = 0;
   uint32_t first_control = 0;  // steps that come before, and whose death is this one's
   uint32_t num_controls = 0;
-  StepId body_end = kNoStep;   // of a loop: its Enters from the next step to `entered`, then the body
+  StepId body_end = kNoStep;  // of a loop: its Enters from the next step to `entered`, then the body
   StepId entered = kNoStep;
 };
 
@@ -74,16 +75,18 @@ struct Program {
   std::vector<ValueId> fetches;  // as requested
   std::vector<ValueId> feeds;    // as requested; kNoValue: nobody reads it
   size_t num_constant_feeds = SIZE_MAX;
-  StepId guard = kNoStep;        // makes the request's guard; a program with loops has none
-  DeviceId host = kNoDevice;     // the CPU whose memory stands for all host memory
+  StepId guard = kNoStep;     // makes the request's guard; a program with loops has none
+  DeviceId host = kNoDevice;  // the CPU whose memory stands for all host memory
   bool has_loops = false;
-  int64_t num_copies = 0;        // between devices or memories
+  int64_t num_copies = 0;  // between devices or memories
 
   std::span<const ValueId> inputs(const Step& s) const { return {operands.data() + s.first_operand, s.num_inputs}; }
   std::span<const ValueId> outputs(const Step& s) const {
     return {operands.data() + s.first_operand + s.num_inputs, s.num_outputs};
   }
-  std::span<const StepId> controls_of(const Step& s) const { return {controls.data() + s.first_control, s.num_controls}; }
+  std::span<const StepId> controls_of(const Step& s) const {
+    return {controls.data() + s.first_control, s.num_controls};
+  }
 };
 
 /// Unimplemented: ops or kernels that emplace does not have, all of them, of a request that is to run.

@@ -17,8 +17,14 @@ class ChangeFinder {
  public:
   ChangeFinder(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options, const Placement& placement,
                NodeId node, const DeviceName& wanted)
-      : file_(file), devices_(devices), options_(options), placement_(placement), state_(*placement.state), node_(node),
-        wanted_(wanted), request_(wanted.to_string()) {
+      : file_(file),
+        devices_(devices),
+        options_(options),
+        placement_(placement),
+        state_(*placement.state),
+        node_(node),
+        wanted_(wanted),
+        request_(wanted.to_string()) {
     const GroupTrees::Group* group = state_.trees().group_of(node);
     members_ = group ? group->members : std::vector<NodeId>{node};
   }
@@ -83,12 +89,14 @@ void ChangeFinder::find_obstacles(ChangeSearch& result) const {
   for (NodeId n : members_) {
     if (std::any_of(there.begin(), there.end(), [&](DeviceId d) { return can_run(n, d); })) continue;
     const std::string missing = missing_kernel_text(*file_.ops, file_.graph.type(n), devices_.at(there[0]).type);
-    result.obstacles.push_back(n == node_ ? missing : cat("'", file_.graph.name(n), "', which is tied to it: ", missing));
+    result.obstacles.push_back(n == node_ ? missing
+                                          : cat("'", file_.graph.name(n), "', which is tied to it: ", missing));
   }
   for (const BodyDemand& d : state_.body_demands) {
     if (state_.groups.root(d.node) != placement_.of(node_).group) continue;
     const auto fits = [&](DeviceId at) {
-      return state_.names.at(d.requested).matches(devices_.at(at).parsed) && state_.lists.has(d.types, state_.lists.type_of(at));
+      return state_.names.at(d.requested).matches(devices_.at(at).parsed) &&
+             state_.lists.has(d.types, state_.lists.type_of(at));
     };
     if (std::none_of(there.begin(), there.end(), fits)) result.obstacles.push_back(demands_text(state_, d));
   }
@@ -107,7 +115,11 @@ std::vector<NodeId> ChangeFinder::contrary() const {
 ChangeFinder::Proposal ChangeFinder::request_on(const std::vector<NodeId>& nodes) const {
   std::string names;
   for (size_t i = 0; i < nodes.size(); ++i) {
-    append(names, i == 0 ? "" : i + 1 < nodes.size() ? ", " : " and ", nodes[i] == node_ ? "it" : cat('\'', file_.graph.name(nodes[i]), '\''));
+    append(names,
+           i == 0                 ? ""
+           : i + 1 < nodes.size() ? ", "
+                                  : " and ",
+           nodes[i] == node_ ? "it" : cat('\'', file_.graph.name(nodes[i]), '\''));
   }
   return {cat("request ", request_, " on ", names), with_requests(nodes)};
 }
@@ -130,7 +142,8 @@ void ChangeFinder::propose_requests(std::vector<Proposal>& proposals) const {
   proposals.push_back(request_on({node_}));
   if (members_.size() == 1) return;
   const std::vector<NodeId> others = contrary();
-  std::vector<NodeId> singles(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(std::min(kSingles, others.size())));
+  std::vector<NodeId> singles(others.begin(),
+                              others.begin() + static_cast<std::ptrdiff_t>(std::min(kSingles, others.size())));
   // The request of what makes a handle counts for all who use it.
   const auto decides = [this](NodeId n) { return n == placement_.of(node_).because || state_.facts(n).handle_maker; };
   for (NodeId n : members_) {
@@ -148,9 +161,12 @@ void ChangeFinder::propose_requests(std::vector<Proposal>& proposals) const {
     proposals.push_back(request_on(with_node));
   }
   if (others.size() > kNamed) {
-    proposals.push_back({cat("request ", request_, " on the ", others.size(), " nodes of its group that ask for another device"), with_requests(others)});
+    proposals.push_back(
+        {cat("request ", request_, " on the ", others.size(), " nodes of its group that ask for another device"),
+         with_requests(others)});
   }
-  proposals.push_back({cat("request ", request_, " on all ", members_.size(), " nodes of its group"), with_requests(members_)});
+  proposals.push_back(
+      {cat("request ", request_, " on all ", members_.size(), " nodes of its group"), with_requests(members_)});
 }
 
 ChangeSearch ChangeFinder::find() {

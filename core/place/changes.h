@@ -9,14 +9,14 @@
 namespace emplace {
 
 struct Change {
-  std::string text;           // "request /device:CPU:0 on it"
+  std::string text;             // "request /device:CPU:0 on it"
   DeviceId device = kNoDevice;  // where the node would be then
-  std::vector<NodeId> moves;  // the other nodes that would be elsewhere than now, in id order
+  std::vector<NodeId> moves;    // the other nodes that would be elsewhere than now, in id order
 };
 
 struct ChangeSearch {
-  std::vector<Change> works;          // the smallest first; at most one
-  std::vector<std::string> obstacles; // what stands in the way, whatever is requested
+  std::vector<Change> works;           // the smallest first; at most one
+  std::vector<std::string> obstacles;  // what stands in the way, whatever is requested
 };
 
 /// Looks for the smallest change that brings `node` to a device that matches `wanted`.

@@ -14,10 +14,10 @@ namespace {
 // What one node demands of a device.
 struct Demand {
   NodeId node;
-  NameId name;   // requested or assigned
+  NameId name;  // requested or assigned
   TypesId types;
-  bool fixed;    // assigned
-  NodeId call = kNoNode;  // whose function demands it
+  bool fixed;                     // assigned
+  NodeId call = kNoNode;          // whose function demands it
   std::vector<NodeId> same = {};  // others that demand the same
 };
 
@@ -132,8 +132,9 @@ std::string text_of(const PlacerState& state, const std::vector<Demand>& demands
   const auto together = [&](NodeId a, NodeId b) { return state.groups.root(a) == state.groups.root(b); };
   for (const Demand& d : demands) {
     append(out, "\n    '", state.graph.name(d.node), "' (", state.graph.op(d.node), ") ",
-           d.call == kNoNode ? d.name == kNoName ? wishes(state, {}, d.types) : demands_text(state, d.node)
-                             : cat("stands beside a call: ", demands_text(state, BodyDemand{d.node, d.call, d.name, d.types})),
+           d.call == kNoNode
+               ? d.name == kNoName ? wishes(state, {}, d.types) : demands_text(state, d.node)
+               : cat("stands beside a call: ", demands_text(state, BodyDemand{d.node, d.call, d.name, d.types})),
            d.name == kNoName ? std::string{} : others_text(state, d.same));
     if (together(d.node, first)) {
       show(link_path(state.groups, first, d.node));
@@ -153,7 +154,8 @@ bool drop_requests(std::vector<Demand>& demands, const std::vector<Demand>& fewe
   bool any = false;
   for (Demand& d : demands) {
     const auto shown = [&d](const Demand& f) { return f.node == d.node && f.call == d.call; };
-    if (d.fixed || d.call != kNoNode || d.name == kNoName || std::none_of(fewest.begin(), fewest.end(), shown)) continue;
+    if (d.fixed || d.call != kNoNode || d.name == kNoName || std::none_of(fewest.begin(), fewest.end(), shown))
+      continue;
     d.name = kNoName;
     any = true;
   }
@@ -183,23 +185,29 @@ std::vector<Link> link_path(const Groups& groups, NodeId from, NodeId to) {
 std::string link_text(const Graph& graph, const Link& link) {
   const std::string_view a = graph.name(link.a), b = graph.name(link.b);
   switch (link.kind) {
-    case LinkKind::kReferenceEdge: return cat("a reference edge ties '", b, "' to '", a, '\'');
-    case LinkKind::kResourceEdge: return cat("a resource edge ties '", b, "' to '", a, '\'');
-    case LinkKind::kColocation: return cat("'", b, "' and '", a, "' are in one colocation group (_class)");
-    case LinkKind::kNone: break;
+    case LinkKind::kReferenceEdge:
+      return cat("a reference edge ties '", b, "' to '", a, '\'');
+    case LinkKind::kResourceEdge:
+      return cat("a resource edge ties '", b, "' to '", a, '\'');
+    case LinkKind::kColocation:
+      return cat("'", b, "' and '", a, "' are in one colocation group (_class)");
+    case LinkKind::kNone:
+      break;
   }
   return {};
 }
 
 std::string demands_text(const PlacerState& state, NodeId node) {
   const TypesId types = state.facts(node).types;
-  if (const std::string* device = assigned_device(state, node)) return wishes(state, cat("was placed on ", *device, " beforehand"), types);
+  if (const std::string* device = assigned_device(state, node))
+    return wishes(state, cat("was placed on ", *device, " beforehand"), types);
   const std::string_view request = state.requested_text(node);
   return wishes(state, request.empty() ? std::string{} : cat("asks for ", request), types);
 }
 
 std::string demands_text(const PlacerState& state, const BodyDemand& demand) {
-  const std::string asks = demand.requested == kNoName ? std::string{} : cat("asks for ", state.names.text(demand.requested));
+  const std::string asks =
+      demand.requested == kNoName ? std::string{} : cat("asks for ", state.names.text(demand.requested));
   return cat("the function that '", state.graph.name(demand.call), "' calls ", wishes(state, asks, demand.types));
 }
 

@@ -12,7 +12,8 @@ int device_type_priority(std::string_view type) {
 }
 
 bool is_xla_type(std::string_view type) {
-  return type == "XLA_CPU" || type == "XLA_GPU" || type == "TPU" || (type.starts_with("XLA_") && type.ends_with("_JIT"));
+  return type == "XLA_CPU" || type == "XLA_GPU" || type == "TPU" ||
+         (type.starts_with("XLA_") && type.ends_with("_JIT"));
 }
 
 TypeLists::TypeLists(const DeviceSet& devices) {

@@ -56,7 +56,8 @@ class EndGroups {
 
   BodyGroups::Demand demand_of(const Member& root) const {
     BodyGroups::Demand demand{state_.names.at(root.requested), state_.names.at(root.resource), {}};
-    for (const SupportedType& s : state_.lists.at(root.types)) demand.types.emplace_back(state_.lists.types()[s.type], s.priority);
+    for (const SupportedType& s : state_.lists.at(root.types))
+      demand.types.emplace_back(state_.lists.types()[s.type], s.priority);
     return demand;
   }
 
@@ -75,12 +76,14 @@ CallStack CallStack::inside(std::string_view caller, std::string_view function) 
 }
 
 bool CallStack::has(std::string_view function) const {
-  return current_ == function || std::any_of(frames_.begin(), frames_.end(), [&](const Frame& f) { return f.function == function; });
+  return current_ == function ||
+         std::any_of(frames_.begin(), frames_.end(), [&](const Frame& f) { return f.function == function; });
 }
 
 Status CallStack::recursion(std::string_view caller, std::string_view function) const {
-  std::string text = cat("Recursive function calls are not supported. Node {{node ", caller, "}} inside the body of {{function_node ",
-                         current_, "}} calls function {{function_node ", function, "}} which is already present in the call stack:");
+  std::string text =
+      cat("Recursive function calls are not supported. Node {{node ", caller, "}} inside the body of {{function_node ",
+          current_, "}} calls function {{function_node ", function, "}} which is already present in the call stack:");
   for (size_t i = 0; i < frames_.size(); ++i) {
     const Frame& frame = frames_[i];
     const std::string& called = i + 1 < frames_.size() ? frames_[i + 1].function : current_;
@@ -92,7 +95,9 @@ Status CallStack::recursion(std::string_view caller, std::string_view function) 
 }
 
 void check_called_functions(const PlacerState& state, PlaceFailures& failures) {
-  const auto calls = [](const NodeType& type) { return type.op == "PartitionedCall" || type.op == "StatefulPartitionedCall"; };
+  const auto calls = [](const NodeType& type) {
+    return type.op == "PartitionedCall" || type.op == "StatefulPartitionedCall";
+  };
   const auto& types = state.graph.types();
   if (std::none_of(types.begin(), types.end(), calls)) return;
   for (NodeId node = 0; node < state.graph.num_nodes(); ++node) {
@@ -107,7 +112,8 @@ namespace {
 
 Result<BodyGroups> look_into(const PlacerState& outer, NodeId call, const FuncValue& function, const CallStack& stack,
                              std::vector<std::string>& lines) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Graph> body, instantiate_body(outer.file, outer.file.library.at(function.name), function));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Graph> body,
+                   instantiate_body(outer.file, outer.file.library.at(function.name), function));
   isolate_calls(*outer.file.ops, *body);
   PlaceOptions options = outer.options;
   options.assigned.clear();
@@ -118,7 +124,9 @@ Result<BodyGroups> look_into(const PlacerState& outer, NodeId call, const FuncVa
   PlaceFailures failures(state, placement, lines);
   check_called_functions(state, failures);
   if (failures.any()) return failures.finish();
-  GroupBuilder(state, placement.decisions, failures, placement.notes, stack.inside(outer.graph.name(call), function.name)).build();
+  GroupBuilder(state, placement.decisions, failures, placement.notes,
+               stack.inside(outer.graph.name(call), function.name))
+      .build();
   if (failures.any()) return failures.finish();
   BodyGroups groups = EndGroups(state).find();
   groups.notes = std::move(placement.notes);
@@ -127,11 +135,13 @@ Result<BodyGroups> look_into(const PlacerState& outer, NodeId call, const FuncVa
 
 }  // namespace
 
-Result<BodyGroups> find_body_groups(const PlacerState& outer, NodeId call, const CallStack& stack, std::vector<std::string>& lines) {
+Result<BodyGroups> find_body_groups(const PlacerState& outer, NodeId call, const CallStack& stack,
+                                    std::vector<std::string>& lines) {
   const FuncValue& function = *called(outer.graph, call);
   if (stack.has(function.name)) return stack.recursion(outer.graph.name(call), function.name);
   if (stack.depth() == kMaxDepth) {
-    return invalid_argument(cat("functions that call each other, from '", function.name, "' back, are nested more than ", kMaxDepth, " deep"));
+    return invalid_argument(cat("functions that call each other, from '", function.name,
+                                "' back, are nested more than ", kMaxDepth, " deep"));
   }
   const std::string key = summarize_attr(*outer.graph.attrs(call).find("f"));
   CallStack::Bodies& known = stack.bodies();

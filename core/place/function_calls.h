@@ -20,8 +20,8 @@ struct BodyGroups {
     DeviceName requested, resource;
     std::vector<std::pair<std::string, int>> types;  // device type, kernel priority
   };
-  std::vector<size_t> of_argument, of_result;  // index of the group
-  std::vector<Demand> demands;                 // by group
+  std::vector<size_t> of_argument, of_result;      // index of the group
+  std::vector<Demand> demands;                     // by group
   std::vector<std::pair<int, std::string>> notes;  // as Placement::notes, of building the body's groups
 };
 
@@ -59,6 +59,7 @@ class PlaceFailures;
 void check_called_functions(const PlacerState& state, PlaceFailures& failures);
 
 /// Builds the groups of the body that `call` calls, bodies called in it included. `lines` gets the offenders.
-Result<BodyGroups> find_body_groups(const PlacerState& outer, NodeId call, const CallStack& stack, std::vector<std::string>& lines);
+Result<BodyGroups> find_body_groups(const PlacerState& outer, NodeId call, const CallStack& stack,
+                                    std::vector<std::string>& lines);
 
 }  // namespace emplace

@@ -73,12 +73,15 @@ Status GateKeeper::fail_on(std::string_view word) {
 }
 
 void GateKeeper::max_copies(int64_t limit) {
-  if (limit >= 0 && copies_ > limit) add(cat("--max-copies ", limit, ": ", counted(copies_, "tensor"), copies_ == 1 ? " crosses devices" : " cross devices"));
+  if (limit >= 0 && copies_ > limit)
+    add(cat("--max-copies ", limit, ": ", counted(copies_, "tensor"),
+            copies_ == 1 ? " crosses devices" : " cross devices"));
 }
 
 // "GPU=95%", "GPU:0=50%", "CPU=3".
 Status GateKeeper::min_on(const std::string& gate) {
-  const Status malformed = invalid_argument(cat("--min-on '", gate, "': wanted DEVICE=N or DEVICE=N%, as in 'GPU=95%'"));
+  const Status malformed =
+      invalid_argument(cat("--min-on '", gate, "': wanted DEVICE=N or DEVICE=N%, as in 'GPU=95%'"));
   const size_t at = gate.rfind('=');
   if (at == gate.npos || at == 0 || at + 1 == gate.size()) return malformed;
   const bool percent = gate.back() == '%';
@@ -94,7 +97,8 @@ Status GateKeeper::min_on(const std::string& gate) {
   int64_t count = 0;
   const auto all = static_cast<int64_t>(placement_.order.size());
   for (NodeId node : placement_.order) count += name->matches(devices_.at(placement_.device(node)).parsed);
-  const double have = percent && all > 0 ? 100.0 * static_cast<double>(count) / static_cast<double>(all) : static_cast<double>(count);
+  const double have =
+      percent && all > 0 ? 100.0 * static_cast<double>(count) / static_cast<double>(all) : static_cast<double>(count);
   if (have < wanted) add(cat("--min-on ", gate, ": ", count, " of ", all, " nodes are on ", text));
   return ok_status();
 }

@@ -169,10 +169,10 @@ bool GroupBuilder::ensure_compatible(NodeId source, NodeId consumer, LinkKind ki
   if (names.compatible(from.requested, to.requested)) return true;
   // The source wins, whatever the consumer asks for, with and without soft placement.
   if (state_.options.log_device_placement) {
-    notes_.emplace_back(kInfo, cat("Ignoring device specification ", names.text(to.requested), " for node '",
-                                   graph_.name(consumer), "' because the input edge from '", graph_.name(source),
-                                   "' is a reference connection and already has a device field set to ",
-                                   names.text(from.requested)));
+    notes_.emplace_back(
+        kInfo, cat("Ignoring device specification ", names.text(to.requested), " for node '", graph_.name(consumer),
+                   "' because the input edge from '", graph_.name(source),
+                   "' is a reference connection and already has a device field set to ", names.text(from.requested)));
   }
   to.requested = names.specify(names.specify(from.requested, to.assigned), to.resource);
   return true;
@@ -226,13 +226,18 @@ void GroupBuilder::apply_calls() {
 void GroupBuilder::apply_call(NodeId call, const BodyGroups& body, const std::vector<Endpoint>& readers) {
   const auto inputs = graph_.inputs(call);
   const auto differ = [&](std::string_view which, size_t of_body, std::string_view ends, size_t of_call) {
-    failures_.body_failed(call, internal_error(cat("Cannot apply input/output device constraints to node ",
-                                                   node_debug_text(graph_, call, state_.requested_text(call), ""), " because ", which,
-                                                   "_groups.size() (", of_body, ") is different from number of ", ends,
-                                                   " into the op node (", of_call, ")")), {});
+    failures_.body_failed(
+        call,
+        internal_error(cat("Cannot apply input/output device constraints to node ",
+                           node_debug_text(graph_, call, state_.requested_text(call), ""), " because ", which,
+                           "_groups.size() (", of_body, ") is different from number of ", ends, " into the op node (",
+                           of_call, ")")),
+        {});
   };
-  if (body.of_argument.size() != inputs.size()) return differ("input", body.of_argument.size(), "inputs", inputs.size());
-  if (body.of_result.size() != graph_.num_outputs(call)) return differ("output", body.of_result.size(), "outputs", graph_.num_outputs(call));
+  if (body.of_argument.size() != inputs.size())
+    return differ("input", body.of_argument.size(), "inputs", inputs.size());
+  if (body.of_result.size() != graph_.num_outputs(call))
+    return differ("output", body.of_result.size(), "outputs", graph_.num_outputs(call));
 
   std::vector<std::vector<NodeId>> sources(body.demands.size()), neighbours(body.demands.size());
   for (size_t i = 0; i < inputs.size(); ++i) sources[body.of_argument[i]].push_back(inputs[i].node);
@@ -270,7 +275,8 @@ void GroupBuilder::demand(NodeId call, NodeId first, const BodyGroups::Demand& w
   const BodyDemand demand{first, call, names.intern(wanted.requested), state_.lists.intern(std::move(types))};
   const bool limits = state_.lists.at(demand.types).size() < state_.lists.types().size();
   if (demand.requested != kNoName || limits) state_.body_demands.push_back(demand);
-  const Result<NameId> requested = names.merge(root.requested, demand.requested, soft_ ? MergeMode::kSoft : MergeMode::kStrict);
+  const Result<NameId> requested =
+      names.merge(root.requested, demand.requested, soft_ ? MergeMode::kSoft : MergeMode::kStrict);
   const Result<NameId> resource = names.merge(root.resource, names.intern(wanted.resource), MergeMode::kStrict);
   for (const Result<NameId>* merged : {&requested, &resource}) {
     if (!merged->ok()) return failures_.body_failed(call, merged->status(), {});
@@ -340,11 +346,11 @@ void GroupBuilder::join_group(NodeId node, std::string_view group, NodeId& repre
   if (!soft_) return failures_.cannot_colocate(node, representative, failure);
   if (!state_.options.log_device_placement) return;
   const std::string text = failures_.colocation_text(node, representative, failure);
-  notes_.emplace_back(kInfo, cat("Ignoring request to colocate node '", graph_.name(node),
-                                 "' with nodes in colocation group '", group,
-                                 "' because soft placement is on and an attempt at doing so resulted in the following "
-                                 "error: INVALID_ARGUMENT: ",
-                                 attach_node(text, graph_.name(node))));
+  notes_.emplace_back(
+      kInfo, cat("Ignoring request to colocate node '", graph_.name(node), "' with nodes in colocation group '", group,
+                 "' because soft placement is on and an attempt at doing so resulted in the following "
+                 "error: INVALID_ARGUMENT: ",
+                 attach_node(text, graph_.name(node))));
 }
 
 // --- XLA ---

@@ -19,9 +19,16 @@ enum NoteSeverity { kInfo = 0, kWarning = 1, kError = 2 };
 class GroupBuilder {
  public:
   /// `calls`: how the graph came to be called; empty for the file's own.
-  GroupBuilder(PlacerState& state, std::vector<Decision>& decisions, PlaceFailures& failures, PlacementNotes& notes, CallStack calls = {})
-      : state_(state), graph_(state.graph), groups_(state.groups), soft_(state.options.allow_soft_placement),
-        decisions_(decisions), failures_(failures), notes_(notes), calls_(std::move(calls)) {}
+  GroupBuilder(PlacerState& state, std::vector<Decision>& decisions, PlaceFailures& failures, PlacementNotes& notes,
+               CallStack calls = {})
+      : state_(state),
+        graph_(state.graph),
+        groups_(state.groups),
+        soft_(state.options.allow_soft_placement),
+        decisions_(decisions),
+        failures_(failures),
+        notes_(notes),
+        calls_(std::move(calls)) {}
 
   /// Goes on after a failure, so that all offenders are found; look at `failures` afterwards.
   void build();

@@ -32,7 +32,8 @@ void GroupTrees::grow(const PlacerState& state, NodeId first, Group& group) {
     const NodeId node = group.members[i];
     if (group.asks == kNoNode && asks_for(state, node, device)) group.asks = node;
     for (uint16_t t = 0; t < num_types; ++t) {
-      if (group.without_kernel[t] == kNoNode && !state.lists.has(state.facts(node).types, t)) group.without_kernel[t] = node;
+      if (group.without_kernel[t] == kNoNode && !state.lists.has(state.facts(node).types, t))
+        group.without_kernel[t] = node;
     }
     for (const Link* l : neighbours_[node]) {
       const NodeId next = l->a == node ? l->b : l->a;

@@ -17,9 +17,9 @@ class GroupTrees {
   const Link* link_of(NodeId node) const;
 
   struct Group {
-    NodeId asks = kNoNode;                // a member whose own request names the group's device
-    std::vector<NodeId> without_kernel;   // by device type: a member that has no kernel there, or kNoNode
-    std::vector<NodeId> members;          // in the order in which the tree reaches them
+    NodeId asks = kNoNode;               // a member whose own request names the group's device
+    std::vector<NodeId> without_kernel;  // by device type: a member that has no kernel there, or kNoNode
+    std::vector<NodeId> members;         // in the order in which the tree reaches them
   };
   /// Null for a lone node.
   const Group* group_of(NodeId node) const;

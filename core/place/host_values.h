@@ -29,9 +29,9 @@ class HostValues {
   ListMemory walk(NodeId node);
 
   const Graph& graph_;
-  std::vector<OpFacts> facts_;      // by type
-  std::vector<uint32_t> visited_;   // by node: the last walk that came by
-  std::vector<int8_t> known_;       // by node: result of nearest_list(), -1: not known
+  std::vector<OpFacts> facts_;     // by type
+  std::vector<uint32_t> visited_;  // by node: the last walk that came by
+  std::vector<int8_t> known_;      // by node: result of nearest_list(), -1: not known
   uint32_t walk_ = 0;
 };
 

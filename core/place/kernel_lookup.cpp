@@ -36,7 +36,8 @@ Result<bool> attrs_match(const KernelSignature& kernel, const NodeType& type) {
   for (const KernelConstraint& c : kernel.constraints) {
     if (type.view().find(c.attr)) continue;
     return invalid_argument(cat("OpKernel '", type.op, "' has constraint on attr '", c.attr, "' not in NodeDef '[",
-                                summarize_attrs(type.view()), "]', KernelDef: '", kernel_def_text(type.op, kernel), "'"));
+                                summarize_attrs(type.view()), "]', KernelDef: '", kernel_def_text(type.op, kernel),
+                                "'"));
   }
   return matches;
 }
@@ -55,8 +56,8 @@ Result<Match> match(const std::vector<KernelSignature>& kernels, const NodeType&
   Match best;
   const std::string_view label = label_of(type);
   const auto clash = [&](std::string_view what, std::string_view where, const KernelSignature& k) {
-    return invalid_argument(cat("Multiple ", what, "OpKernel registrations match NodeDef ", where, "'{{node ", node_name,
-                                "}}': '", kernel_def_text(type.op, *best.kernel), "' and '",
+    return invalid_argument(cat("Multiple ", what, "OpKernel registrations match NodeDef ", where, "'{{node ",
+                                node_name, "}}': '", kernel_def_text(type.op, *best.kernel), "' and '",
                                 kernel_def_text(type.op, k), "'"));
   };
   for (const KernelSignature& k : kernels) {

@@ -64,12 +64,14 @@ std::string op_with_types(OpTable& ops, const NodeType& type) {
 
 std::string missing_kernel_text(OpTable& ops, const NodeType& type, std::string_view device_type) {
   const GpuGap* gap = device_type == "GPU" ? find_gpu_gap(type.op, kernel_type(type)) : nullptr;
-  if (gap && find_kernel(ops, type, device_type)) return cat(op_with_types(ops, type), " has no GPU kernel here: ", gap->reason);
+  if (gap && find_kernel(ops, type, device_type))
+    return cat(op_with_types(ops, type), " has no GPU kernel here: ", gap->reason);
   const std::vector<KernelSignature>& kernels = ops.kernels(type.op);
   std::string out = cat(op_with_types(ops, type), " has no ", device_type, " kernel");
   for (std::string_view attr : type_attrs(kernels)) {
     const std::string types = allowed_types(kernels, device_type, attr);
-    if (!types.empty()) append(out, "; ", device_type, " kernels", attr == "T" || attr == "dtype" ? "" : cat(" by ", attr), ":", types);
+    if (!types.empty())
+      append(out, "; ", device_type, " kernels", attr == "T" || attr == "dtype" ? "" : cat(" by ", attr), ":", types);
   }
   return out;
 }

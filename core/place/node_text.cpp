@@ -38,7 +38,8 @@ std::string registered_kernels_text(const std::vector<KernelSignature>& kernels)
 std::string kernel_def_text(std::string_view op, const KernelSignature& k) {
   std::string out = cat("op: \"", op, "\" device_type: \"", k.device_type, '"');
   for (const KernelConstraint& c : k.constraints) {
-    append(out, " constraint { name: \"", c.attr, "\" allowed_values { list {", proto_list_text(c.allowed_values), " } } }");
+    append(out, " constraint { name: \"", c.attr, "\" allowed_values { list {", proto_list_text(c.allowed_values),
+           " } } }");
   }
   for (const std::string& arg : k.host_memory_args) append(out, " host_memory_arg: \"", arg, '"');
   if (!k.label.empty()) append(out, " label: \"", k.label, '"');
@@ -48,8 +49,8 @@ std::string kernel_def_text(std::string_view op, const KernelSignature& k) {
 
 std::string node_debug_text(const Graph& graph, NodeId node, std::string_view requested, std::string_view assigned) {
   constexpr NodeId kFirstId = 2;  // SOURCE and SINK come before
-  return cat("{name:'", graph.name(node), "' id:", node + kFirstId, " op device:{requested: '", requested, "', assigned: '",
-             assigned, "'} def:{", summarize_node(graph, node, requested), "}}");
+  return cat("{name:'", graph.name(node), "' id:", node + kFirstId, " op device:{requested: '", requested,
+             "', assigned: '", assigned, "'} def:{", summarize_node(graph, node, requested), "}}");
 }
 
 std::string attach_node(std::string message, std::string_view node_name) {

@@ -45,10 +45,22 @@ constexpr std::string_view kExempt[] = {
 };
 
 constexpr std::string_view kListOps[] = {
-    "EmptyTensorList",     "TensorListConcat",       "TensorListConcatLists", "TensorListConcatV2",
-    "TensorListFromTensor", "TensorListGather",      "TensorListGetItem",     "TensorListPopBack",
-    "TensorListPushBack",  "TensorListPushBackBatch", "TensorListReserve",    "TensorListScatter",
-    "TensorListScatterIntoExistingList", "TensorListScatterV2", "TensorListSetItem", "TensorListSplit",
+    "EmptyTensorList",
+    "TensorListConcat",
+    "TensorListConcatLists",
+    "TensorListConcatV2",
+    "TensorListFromTensor",
+    "TensorListGather",
+    "TensorListGetItem",
+    "TensorListPopBack",
+    "TensorListPushBack",
+    "TensorListPushBackBatch",
+    "TensorListReserve",
+    "TensorListScatter",
+    "TensorListScatterIntoExistingList",
+    "TensorListScatterV2",
+    "TensorListSetItem",
+    "TensorListSplit",
     "TensorListStack",
 };
 

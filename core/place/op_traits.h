@@ -25,5 +25,4 @@ enum class ListMemory { kUndecided, kHost, kDevice };
 /// What a TensorList op says about the memory of its list; kUndecided for other ops and for lists of variants.
 ListMemory tensor_list_memory(const NodeType& type);
 
-
 }  // namespace emplace

@@ -63,7 +63,8 @@ class NamePattern {
 // The text that a node would carry.
 Result<std::string> device_text(std::string_view text) {
   if (auto typed = device_as_typed(text)) return *typed;
-  return invalid_argument(cat("'", text, "' is no device name; wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it"));
+  return invalid_argument(
+      cat("'", text, "' is no device name; wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it"));
 }
 
 struct Rule {
@@ -105,7 +106,8 @@ std::string requested_devices(const Graph& graph) {
   std::vector<std::string_view> devices;
   for (NodeId node = 0; node < graph.num_nodes() && devices.size() <= kListed; ++node) {
     const std::string_view device = graph.requested_device(node);
-    if (!device.empty() && std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
+    if (!device.empty() && std::find(devices.begin(), devices.end(), device) == devices.end())
+      devices.push_back(device);
   }
   if (devices.empty()) return "none asks for a device";
   std::string out = "they ask for ";
@@ -122,7 +124,8 @@ void warn_of_unused(const Graph& graph, const std::vector<Mapping>& mappings, st
   }
 }
 
-// The fields of the new device replace those of the old one; what else a request names stays. The first rule that fits counts.
+// The fields of the new device replace those of the old one; what else a request names stays. The first rule that fits
+// counts.
 void map_devices(const Graph& graph, std::vector<Mapping>& mappings, Requests& requests) {
   std::map<std::string_view, std::optional<std::string>> mapped;  // by request as written
   for (NodeId node = 0; node < graph.num_nodes(); ++node) {
@@ -168,7 +171,8 @@ Status place_by_name(const Graph& graph, const std::vector<std::string>& rules, 
 
 }  // namespace
 
-Status resolve_requests(const Graph& graph, const RequestRules& rules, PlaceOptions& options, std::vector<std::string>& warnings) {
+Status resolve_requests(const Graph& graph, const RequestRules& rules, PlaceOptions& options,
+                        std::vector<std::string>& warnings) {
   Requests requests;
   options.clear_devices = rules.clear_devices;
   ASSIGN_OR_RETURN(std::vector<Mapping> mappings, read_mappings(rules.map_device));

@@ -10,17 +10,19 @@
 namespace emplace {
 
 struct RequestRules {
-  bool clear_devices = false;            // first: every request of the file is dropped
-  std::vector<std::string> map_device = {};   // then "GPU:1=GPU:0": a request for the left names the right
-  std::vector<std::string> place = {};        // last "REGEX=DEVICE": the last rule whose regex matches a whole node name wins
+  bool clear_devices = false;                // first: every request of the file is dropped
+  std::vector<std::string> map_device = {};  // then "GPU:1=GPU:0": a request for the left names the right
+  std::vector<std::string> place = {};  // last "REGEX=DEVICE": the last rule whose regex matches a whole node name wins
 };
 
 /// Fills options.overrides and options.clear_devices. InvalidArgument: no '=', a malformed regex or device, and a
 /// --place rule that matches no node. A --map-device rule that changes nothing is a warning.
-Status resolve_requests(const Graph& graph, const RequestRules& rules, PlaceOptions& options, std::vector<std::string>& warnings);
+Status resolve_requests(const Graph& graph, const RequestRules& rules, PlaceOptions& options,
+                        std::vector<std::string>& warnings);
 
 /// Reads a saved placement: what save_placement() wrote, or the document of `place --format json`. Node and device
-/// of each entry, in the document's order. InvalidArgument lists everything wrong with it: nodes that the graph lacks too.
+/// of each entry, in the document's order. InvalidArgument lists everything wrong with it: nodes that the graph lacks
+/// too.
 Result<std::vector<std::pair<NodeId, std::string>>> read_placement(const Graph& graph, const std::string& path);
 
 /// The text of --placement-out: a JSON document with name, op and device of every node, in assignment order.

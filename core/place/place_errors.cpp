@@ -77,11 +77,11 @@ void PlaceFailures::no_kernel(NodeId node) {
   const std::string types = join(sorted, ", ");
   add(
       [&] {
-        return invalid_argument(attach_node(
-            cat("No OpKernel was registered to support Op '", g.op(node), "' used by {{node ", g.name(node),
-                "}} with these attrs: [", summarize_attrs(g.attrs(node)), "]\nRegistered devices: [", types,
-                "]\nRegistered kernels:\n", registered_kernels_text(state_.kernels.registered(g.op(node)))),
-            g.name(node)));
+        return invalid_argument(
+            attach_node(cat("No OpKernel was registered to support Op '", g.op(node), "' used by {{node ", g.name(node),
+                            "}} with these attrs: [", summarize_attrs(g.attrs(node)), "]\nRegistered devices: [", types,
+                            "]\nRegistered kernels:\n", registered_kernels_text(state_.kernels.registered(g.op(node)))),
+                        g.name(node)));
       },
       [&] {
         const bool ours = state_.options.available_kernels_only && !is_runnable(g.type(node));
@@ -93,14 +93,15 @@ void PlaceFailures::malformed_request(NodeId node) {
   const std::string_view request = state_.requested_text(node);
   add(
       [&] {
-        return invalid_argument(attach_node(cat("Malformed device specification '", request, "' in node: ",
-                                                node_debug_text(state_.graph, node, request, "")),
+        return invalid_argument(attach_node(cat("Malformed device specification '", request,
+                                                "' in node: ", node_debug_text(state_.graph, node, request, "")),
                                             state_.graph.name(node)));
       },
       [&] {
         const std::optional<std::string> meant = device_as_typed(request);
         return cat(node_line(node), "'", request, "' is no device name; ",
-                   meant ? cat("did you mean '", *meant, "'?") : "wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it");
+                   meant ? cat("did you mean '", *meant, "'?")
+                         : "wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it");
       });
 }
 
@@ -108,20 +109,22 @@ void PlaceFailures::bad_assigned_device(NodeId node, const std::string& device, 
   const auto text = [&] {
     if (!DeviceName::parse(device)) return cat("Malformed assigned device '", device, '\'');
     if (found != kNoDevice) {
-      return cat("Assigned device '", device, "' does not have registered OpKernel support for ", state_.graph.op(node));
+      return cat("Assigned device '", device, "' does not have registered OpKernel support for ",
+                 state_.graph.op(node));
     }
-    return cat("Assigned device '", device,
-               "' does not match any device. This error can happen when one attempts to run a tf.function with resource "
-               "inputs residing on remote devices. This use case is currently not supported. Here are the devices "
-               "available on this machine: [",
-               all_devices_text(false),
-               "].If you are seeing this error when running using a tf.Session, set share_cluster_devices_in_session to "
-               "true in the tf.ConfigProto.");
+    return cat(
+        "Assigned device '", device,
+        "' does not match any device. This error can happen when one attempts to run a tf.function with resource "
+        "inputs residing on remote devices. This use case is currently not supported. Here are the devices "
+        "available on this machine: [",
+        all_devices_text(false),
+        "].If you are seeing this error when running using a tf.Session, set share_cluster_devices_in_session to "
+        "true in the tf.ConfigProto.");
   };
   add([&] { return internal_error(attach_node(text(), state_.graph.name(node))); },
       [&] {
-        return cat(node_line(node), "was placed on ", device, " beforehand: ",
-                   found == kNoDevice ? "there is no such device" : "it has no kernel there");
+        return cat(node_line(node), "was placed on ", device,
+                   " beforehand: ", found == kNoDevice ? "there is no such device" : "it has no kernel there");
       });
 }
 
@@ -131,13 +134,18 @@ void PlaceFailures::function_missing(NodeId call, std::string_view function) {
   auto status = [&] {
     std::vector<std::string> known;
     for (const auto& [name, value] : state_.file.library) known.push_back(name);
-    return invalid_argument(cat("Failed to find function \"", function, "\" in function library: [", join(known, ", "), "]"));
+    return invalid_argument(
+        cat("Failed to find function \"", function, "\" in function library: [", join(known, ", "), "]"));
   };
   add(status, [&] { return cat(node_line(call), "calls function '", function, "', which the library does not have"); });
 }
 
 void PlaceFailures::body_failed(NodeId call, Status why, const std::vector<std::string>& lines) {
-  add([&] { return why; }, [&] { return cat(node_line(call), "the function it calls cannot be placed: ", lines.empty() ? why.message() : join(lines, "\n  ")); });
+  add([&] { return why; },
+      [&] {
+        return cat(node_line(call),
+                   "the function it calls cannot be placed: ", lines.empty() ? why.message() : join(lines, "\n  "));
+      });
 }
 
 void PlaceFailures::fixed_devices_differ(NodeId source, NodeId destination, LinkKind kind, bool assigned) {
@@ -148,12 +156,12 @@ void PlaceFailures::fixed_devices_differ(NodeId source, NodeId destination, Link
   const std::string b = state_.names.text(assigned ? to.assigned : to.resource);
   add(
       [&] {
-        return invalid_argument(cat("Cannot place the graph because a reference or resource edge connects colocation "
-                                    "groups with incompatible ",
-                                    assigned ? "assigned" : "resource", " devices: ", a, " vs ", b,
-                                    ". The edge src node is name='", g.name(source), "' (op='", g.op(source),
-                                    "'), and the dst node is name='", g.name(destination), "' (op='",
-                                    g.op(destination), "')."));
+        return invalid_argument(
+            cat("Cannot place the graph because a reference or resource edge connects colocation "
+                "groups with incompatible ",
+                assigned ? "assigned" : "resource", " devices: ", a, " vs ", b, ". The edge src node is name='",
+                g.name(source), "' (op='", g.op(source), "'), and the dst node is name='", g.name(destination),
+                "' (op='", g.op(destination), "')."));
       },
       [&] {
         return cat(node_line(destination), "an edge ties it to '", g.name(source), "', which is fixed to ", a,
@@ -172,11 +180,11 @@ std::string PlaceFailures::colocation_text(NodeId x, NodeId y, const MergeFailur
 void PlaceFailures::cannot_merge_edge(NodeId source, NodeId destination, LinkKind kind, const MergeFailure& failure) {
   add(
       [&] {
-        return invalid_argument(
-            attach_node(cat("Nodes were connected by a reference or resource connection (requiring them to be on the same "
-                            "device), but the two nodes were assigned two different devices: ",
-                            colocation_text(source, destination, failure)),
-                        state_.graph.name(destination)));
+        return invalid_argument(attach_node(
+            cat("Nodes were connected by a reference or resource connection (requiring them to be on the same "
+                "device), but the two nodes were assigned two different devices: ",
+                colocation_text(source, destination, failure)),
+            state_.graph.name(destination)));
       },
       [&] {
         return cat(node_line(destination), "an edge ties it to '", state_.graph.name(source),
@@ -220,8 +228,8 @@ std::string PlaceFailures::no_candidate_text(NodeId node) const {
   }
   if (name.type) {
     return cat("Could not satisfy explicit device specification '", request, "' because no supported kernel for ",
-               *name.type, " devices is available.", debug_info(node), "\nOp: ", g.op(node), "\nNode attrs: ",
-               summarize_attrs(g.attrs(node)), "\nRegistered kernels:\n",
+               *name.type, " devices is available.", debug_info(node), "\nOp: ", g.op(node),
+               "\nNode attrs: ", summarize_attrs(g.attrs(node)), "\nRegistered kernels:\n",
                registered_kernels_text(state_.kernels.registered(g.op(node))));
   }
   return cat("Could not satisfy explicit device specification '", request, debug_info(node));
@@ -245,7 +253,8 @@ std::string PlaceFailures::no_candidate_line(NodeId node) const {
     if (state_.candidates.matching(state_.names.at(state_.groups.at(root).requested)).empty()) {
       const std::optional<std::string>& type = state_.names.at(state_.groups.at(root).requested).type;
       const bool small = type == "gpu" || type == "cpu";
-      return cat("asks for ", request, "; there is no such device", small ? cat(": wanted type '", type == "gpu" ? "GPU" : "CPU", "' in capital letters") : "");
+      return cat("asks for ", request, "; there is no such device",
+                 small ? cat(": wanted type '", type == "gpu" ? "GPU" : "CPU", "' in capital letters") : "");
     }
     const NodeType& type = state_.graph.type(node);
     const std::optional<std::string>& wanted = state_.names.at(state_.groups.at(root).requested).type;
@@ -287,12 +296,12 @@ std::string PlaceFailures::debug_info(NodeId node) const {
     const auto& used = state_.devices_in_use;
     index = static_cast<int>(std::find(used.begin(), used.end(), root.pinned) - used.begin()) + 1;
   }
-  std::string out = cat(
-      "\nColocation Debug Info:\nColocation group had the following types and supported devices: \n"
-      "Root Member(assigned_device_name_index_=",
-      index, " requested_device_name_='", state_.names.text(root.requested), "' assigned_device_name_='",
-      state_.names.text(root.assigned), "' resource_device_name_='", state_.names.text(root.resource),
-      "' supported_device_types_=[", types_text(root.types, ", "), "] possible_devices_=[]");
+  std::string out =
+      cat("\nColocation Debug Info:\nColocation group had the following types and supported devices: \n"
+          "Root Member(assigned_device_name_index_=",
+          index, " requested_device_name_='", state_.names.text(root.requested), "' assigned_device_name_='",
+          state_.names.text(root.assigned), "' resource_device_name_='", state_.names.text(root.resource),
+          "' supported_device_types_=[", types_text(root.types, ", "), "] possible_devices_=[]");
   for (const auto& [op, types] : types_of_op) {
     append(out, '\n', op, ": ", types_text(types, " "), types == kNoTypes ? "" : " ");
   }

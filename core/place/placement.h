@@ -88,8 +88,8 @@ class Placement {
   const Decision& of(NodeId id) const { return decisions[id]; }
   DeviceId device(NodeId id) const { return decisions[id].device; }
 
-  std::vector<Decision> decisions;  // by node
-  std::vector<NodeId> order;        // assignment order, which is TensorFlow's log order
+  std::vector<Decision> decisions;                 // by node
+  std::vector<NodeId> order;                       // assignment order, which is TensorFlow's log order
   std::vector<std::pair<int, std::string>> notes;  // severity (0 info, 1 warning, 2 error), text: section 4.3
   std::shared_ptr<const PlacerState> state;        // refers to the file and the devices, which must outlive it
 };

@@ -13,7 +13,8 @@ namespace {
 
 class Placer {
  public:
-  Placer(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options, std::vector<std::string>& details)
+  Placer(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
+         std::vector<std::string>& details)
       : state_(std::make_shared<PlacerState>(file, devices, options)),
         graph_(state_->graph),
         groups_(state_->groups),

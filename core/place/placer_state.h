@@ -24,12 +24,12 @@ struct TypeFacts {
   bool attr_mismatch : 1 = false;
   bool reference_input : 1 = false;  // an input of reference or resource type that ties the node to its source
   bool variant_input : 1 = false;
-  bool generator : 1 = false;        // no data input, one output, not of reference type
-  bool handle_maker : 1 = false;     // no data input, one output of reference or resource type
+  bool generator : 1 = false;     // no data input, one output, not of reference type
+  bool handle_maker : 1 = false;  // no data input, one output of reference or resource type
   bool metadata : 1 = false;
   bool identity : 1 = false;
   bool dataset : 1 = false;
-  bool inspected_call : 1 = false;   // a call of a function that returns a resource
+  bool inspected_call : 1 = false;  // a call of a function that returns a resource
 };
 
 class GroupTrees;
@@ -98,7 +98,7 @@ struct PlacerState {
   std::vector<NameId> request_names_;  // by text id
   std::unordered_map<NodeId, NameId> override_names_;
   std::unordered_map<NameId, Request> requests_;
-  std::vector<bool> in_use_;           // by device
+  std::vector<bool> in_use_;  // by device
   mutable std::once_flag trees_made_;
   mutable std::unique_ptr<GroupTrees> trees_;
 };

@@ -9,30 +9,50 @@ namespace {
 
 constexpr std::string_view code_of(Reason reason) {
   switch (reason) {  // without a default: a reason that has no code does not compile
-    case Reason::kNone: return "none";
-    case Reason::kAssigned: return "assigned";
-    case Reason::kRequested: return "requested";
-    case Reason::kPartialRequest: return "partial_request";
-    case Reason::kColocated: return "colocated";
-    case Reason::kResourceEdge: return "resource_edge";
-    case Reason::kReferenceEdge: return "reference_edge";
-    case Reason::kOnlyKernel: return "only_kernel";
-    case Reason::kKernelPriority: return "kernel_priority";
-    case Reason::kGeneratorWithConsumer: return "generator_with_consumer";
-    case Reason::kMetadataWithInput: return "metadata_with_input";
-    case Reason::kIdentityWithSource: return "identity_with_source";
-    case Reason::kHostVariant: return "host_variant";
-    case Reason::kDefault: return "default";
-    case Reason::kSoftNoKernel: return "soft_no_kernel";
-    case Reason::kSoftNoDevice: return "soft_no_device";
-    case Reason::kSoftMovedWithResource: return "soft_moved_with_resource";
-    case Reason::kOverride: return "override";
-    case Reason::kCost: return "cost";
+    case Reason::kNone:
+      return "none";
+    case Reason::kAssigned:
+      return "assigned";
+    case Reason::kRequested:
+      return "requested";
+    case Reason::kPartialRequest:
+      return "partial_request";
+    case Reason::kColocated:
+      return "colocated";
+    case Reason::kResourceEdge:
+      return "resource_edge";
+    case Reason::kReferenceEdge:
+      return "reference_edge";
+    case Reason::kOnlyKernel:
+      return "only_kernel";
+    case Reason::kKernelPriority:
+      return "kernel_priority";
+    case Reason::kGeneratorWithConsumer:
+      return "generator_with_consumer";
+    case Reason::kMetadataWithInput:
+      return "metadata_with_input";
+    case Reason::kIdentityWithSource:
+      return "identity_with_source";
+    case Reason::kHostVariant:
+      return "host_variant";
+    case Reason::kDefault:
+      return "default";
+    case Reason::kSoftNoKernel:
+      return "soft_no_kernel";
+    case Reason::kSoftNoDevice:
+      return "soft_no_device";
+    case Reason::kSoftMovedWithResource:
+      return "soft_moved_with_resource";
+    case Reason::kOverride:
+      return "override";
+    case Reason::kCost:
+      return "cost";
   }
   return {};
 }
 
-static_assert(!code_of(static_cast<Reason>(kReasonCount - 1)).empty() && code_of(static_cast<Reason>(kReasonCount)).empty(),
+static_assert(!code_of(static_cast<Reason>(kReasonCount - 1)).empty() &&
+                  code_of(static_cast<Reason>(kReasonCount)).empty(),
               "kReasonCount (placement.h) is the number of reasons");
 
 }  // namespace

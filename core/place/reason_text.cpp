@@ -52,28 +52,42 @@ class Explainer {
 
 std::string Explainer::text() const {
   switch (decision_.reason) {
-    case Reason::kNone: break;
-    case Reason::kAssigned: return cat("was placed on ", device(), " beforehand");
-    case Reason::kRequested: return cat("asks for ", request());
-    case Reason::kOverride: return cat("the command line asks for ", request());
-    case Reason::kPartialRequest: return partial_request();
+    case Reason::kNone:
+      break;
+    case Reason::kAssigned:
+      return cat("was placed on ", device(), " beforehand");
+    case Reason::kRequested:
+      return cat("asks for ", request());
+    case Reason::kOverride:
+      return cat("the command line asks for ", request());
+    case Reason::kPartialRequest:
+      return partial_request();
     case Reason::kColocated:
     case Reason::kResourceEdge:
-    case Reason::kReferenceEdge: return tied() + unmet();
-    case Reason::kOnlyKernel: return no_kernel_text(node_);
-    case Reason::kKernelPriority: return kernel_priority();
+    case Reason::kReferenceEdge:
+      return tied() + unmet();
+    case Reason::kOnlyKernel:
+      return no_kernel_text(node_);
+    case Reason::kKernelPriority:
+      return kernel_priority();
     case Reason::kGeneratorWithConsumer:
       return cat("has no inputs and goes where its consumers are: ", because(), " is on ", device());
-    case Reason::kMetadataWithInput: return cat("needs only the shape of ", because(), " and stays with it on ", device());
+    case Reason::kMetadataWithInput:
+      return cat("needs only the shape of ", because(), " and stays with it on ", device());
     case Reason::kIdentityWithSource:
       return cat("passes on ", because(), " and stays with it on ", device());
-    case Reason::kHostVariant: return "its values (a dataset, a list of strings) can live in host memory only";
-    case Reason::kDefault: return default_text();
-    case Reason::kSoftNoKernel: return cat("asks for ", request(), ", but ", no_kernel_where_asked());
-    case Reason::kSoftNoDevice: return cat("asks for ", request(), ", but there is no such device");
+    case Reason::kHostVariant:
+      return "its values (a dataset, a list of strings) can live in host memory only";
+    case Reason::kDefault:
+      return default_text();
+    case Reason::kSoftNoKernel:
+      return cat("asks for ", request(), ", but ", no_kernel_where_asked());
+    case Reason::kSoftNoDevice:
+      return cat("asks for ", request(), ", but there is no such device");
     case Reason::kSoftMovedWithResource:
       return cat("asks for ", request(), ", but ", no_kernel_where_asked(), "; the resource moved with it");
-    case Reason::kCost: return "the cheapest placement found";
+    case Reason::kCost:
+      return "the cheapest placement found";
   }
   return "is not placed";
 }
@@ -112,9 +126,12 @@ std::string Explainer::tied() const {
 std::string Explainer::link_to(const Link& link) const {
   const std::string_view other = graph_.name(link.a == node_ ? link.b : link.a);
   switch (link.kind) {
-    case LinkKind::kReferenceEdge: return cat("a reference edge ties it to '", other, '\'');
-    case LinkKind::kResourceEdge: return cat("a resource edge ties it to '", other, '\'');
-    default: return cat("is colocated (_class) with '", other, '\'');
+    case LinkKind::kReferenceEdge:
+      return cat("a reference edge ties it to '", other, '\'');
+    case LinkKind::kResourceEdge:
+      return cat("a resource edge ties it to '", other, '\'');
+    default:
+      return cat("is colocated (_class) with '", other, '\'');
   }
 }
 
@@ -150,7 +167,8 @@ std::string Explainer::no_kernel_where_asked() const {
     if (state_.groups.root(d.node) == decision_.group) return demands_text(state_, d);
   }
   if (const NodeId n = unmet_member(); n != kNoNode) {
-    return cat("'", graph_.name(n), "', which is tied to it, asks for ", state_.requested_text(n), ", and both cannot be had");
+    return cat("'", graph_.name(n), "', which is tied to it, asks for ", state_.requested_text(n),
+               ", and both cannot be had");
   }
   return "not every node that is tied to it can be there";
 }
@@ -177,7 +195,8 @@ std::string Explainer::kernel_priority() const {
 
 std::string Explainer::partial_request() const {
   const auto matching = state_.candidates.matching(state_.names.at(state_.requested_name(node_)));
-  return cat("asks for ", request(), ", which ", matching.size(), " devices match; ", device(), " is the first of them");
+  return cat("asks for ", request(), ", which ", matching.size(), " devices match; ", device(),
+             " is the first of them");
 }
 
 std::string Explainer::default_text() const {
@@ -197,7 +216,8 @@ Verdict Explainer::verdict(DeviceId d) const {
   Member before = root_;
   if (root_.pinned != kNoDevice) before.requested = root_.asked;
   before.assigned = before.resource = kNoName;
-  const DeviceName asked = root_.relaxed ? state_.candidates.relaxed_name(before, 2) : state_.names.at(before.requested);
+  const DeviceName asked =
+      root_.relaxed ? state_.candidates.relaxed_name(before, 2) : state_.names.at(before.requested);
   if (asked.matches(state_.devices.at(d).parsed)) return Verdict::kCandidate;
   const DeviceName& own = state_.names.at(state_.requested_name(node_));
   return own.matches(state_.devices.at(d).parsed) ? Verdict::kGroupRequest : Verdict::kNotRequested;
@@ -212,8 +232,6 @@ std::vector<Candidate> candidates_of(const Placement& placement, NodeId node) {
   return out;
 }
 
-std::string reason_text(const Placement& placement, NodeId node) {
-  return Explainer(placement, node).text();
-}
+std::string reason_text(const Placement& placement, NodeId node) { return Explainer(placement, node).text(); }
 
 }  // namespace emplace

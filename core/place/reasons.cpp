@@ -7,9 +7,12 @@ namespace {
 
 Reason reason_of(LinkKind kind) {
   switch (kind) {
-    case LinkKind::kReferenceEdge: return Reason::kReferenceEdge;
-    case LinkKind::kColocation: return Reason::kColocated;
-    default: return Reason::kResourceEdge;  // also to a call whose function demands something
+    case LinkKind::kReferenceEdge:
+      return Reason::kReferenceEdge;
+    case LinkKind::kColocation:
+      return Reason::kColocated;
+    default:
+      return Reason::kResourceEdge;  // also to a call whose function demands something
   }
 }
 
@@ -19,9 +22,8 @@ Reason unmet_request(const PlacerState& state, const Member& member, NameId own,
   const std::vector<DeviceId> wanted = state.candidates.matching(state.names.at(own));
   if (wanted.empty()) return Reason::kSoftNoDevice;
   if (relaxed == 2) return Reason::kSoftMovedWithResource;
-  const bool kernel_there = std::any_of(wanted.begin(), wanted.end(), [&](DeviceId d) {
-    return state.lists.has(types, state.lists.type_of(d));
-  });
+  const bool kernel_there = std::any_of(wanted.begin(), wanted.end(),
+                                        [&](DeviceId d) { return state.lists.has(types, state.lists.type_of(d)); });
   if (!kernel_there || relaxed == 1) return Reason::kSoftNoKernel;
   return reason_of(member.link);
 }
@@ -61,7 +63,9 @@ void give_reason(PlacerState& state, NodeId node, const CandidateFinder::Found& 
   } else if (state.lists.at(root.types).size() == 1 && state.lists.types().size() > 1) {
     // A lone node's types were limited by a call's function, or they are all but XLA's.
     const bool limited = member.link != LinkKind::kNone || has_body_demand(state, node);
-    decision.reason = state.lists.at(facts.types).size() == 1 ? Reason::kOnlyKernel : limited ? reason_of(member.link) : Reason::kDefault;
+    decision.reason = state.lists.at(facts.types).size() == 1 ? Reason::kOnlyKernel
+                      : limited                               ? reason_of(member.link)
+                                                              : Reason::kDefault;
   } else if (const auto& best = state.lists.at(root.types).front(); best.priority > 0 && found.devices.size() > 1) {
     const auto& all = state.lists.at(root.types);
     const bool reordered = std::any_of(all.begin(), all.end(), [&](const auto& s) { return s.type < best.type; });

@@ -26,8 +26,8 @@ class BlockLayout {
  private:
   void insert(int64_t offset, int64_t bytes);
 
-  std::map<int64_t, int64_t> by_offset_;              // free pieces
-  std::set<std::pair<int64_t, int64_t>> by_size_;     // bytes, offset
+  std::map<int64_t, int64_t> by_offset_;           // free pieces
+  std::set<std::pair<int64_t, int64_t>> by_size_;  // bytes, offset
   int64_t size_ = 0;
 };
 

@@ -46,7 +46,8 @@ class MemoryPlanner {
         for (ValueId v : program_.outputs(s)) until = std::max(until, needed_until(v));
       }
       // What a loop reads may come out of it again, at any distance, and so may what is pushed on a stack.
-      if (s.control == Control::kEnter || (s.kind == StepKind::kNode && graph_.type(s.node).op == "StackPushV2")) until = end;
+      if (s.control == Control::kEnter || (s.kind == StepKind::kNode && graph_.type(s.node).op == "StackPushV2"))
+        until = end;
       for (ValueId v : program_.inputs(s)) {
         at(v).last_use = std::max(at(v).last_use, id);
         needed_until(v) = std::max(needed_until(v), until);
@@ -120,7 +121,8 @@ class MemoryPlanner {
       }
     }
     for (ValueId v = 0; v < plan_.values.size(); ++v) {
-      if (at(v).storage == Storage::kBlock && at(v).buffer == v) at(v).offset += base[static_cast<size_t>(&layout_of(v) - layouts_.data())];
+      if (at(v).storage == Storage::kBlock && at(v).buffer == v)
+        at(v).offset += base[static_cast<size_t>(&layout_of(v) - layouts_.data())];
     }
     for (ValueId v = 0; v < plan_.values.size(); ++v) {
       if (at(v).storage == Storage::kBlock) at(v).offset = at(at(v).buffer).offset;
@@ -149,19 +151,22 @@ class MemoryPlanner {
     if (s.kind != StepKind::kNode || out != program_.outputs(s)[0]) return false;
     if (const OpDef* def = graph_.type(s.node).def; !def || !def->may_overwrite()) return false;
     for (ValueId in : program_.inputs(s)) {
-      if (at(in).storage != Storage::kBlock || at(at(in).buffer).last_use != id || !(at(in).shape == at(out).shape)) continue;
+      if (at(in).storage != Storage::kBlock || at(at(in).buffer).last_use != id || !(at(in).shape == at(out).shape))
+        continue;
       if (program_.values[in].dtype == program_.values[out].dtype && take_over(id, at(in).buffer, out)) return true;
     }
     const FusedGroup* g = group_of_[id];
     if (!g || g->head == kNoStep || id == g->head) return false;
     ValueId product = program_.outputs(program_.steps[g->head])[0];
-    bool fits = at(product).storage == Storage::kBlock && at(product).last_use <= id && bytes_of(product) == bytes_of(out) &&
+    bool fits = at(product).storage == Storage::kBlock && at(product).last_use <= id &&
+                bytes_of(product) == bytes_of(out) &&
                 storage_size(program_.values[product].dtype) == storage_size(program_.values[out].dtype);
     return fits && take_over(id, product, out);
   }
 
   bool take_over(StepId id, ValueId buffer, ValueId out) {
-    if (program_.values[buffer].home != program_.values[out].home || &layout_of(buffer) != &layout_of(out)) return false;
+    if (program_.values[buffer].home != program_.values[out].home || &layout_of(buffer) != &layout_of(out))
+      return false;
     if (taken_over_[buffer] || read_by_head(group_of_[id], buffer)) return false;
     taken_over_[buffer] = 1;
     at(out).offset = at(buffer).offset;
@@ -172,7 +177,8 @@ class MemoryPlanner {
   bool read_by_head(const FusedGroup* g, ValueId buffer) {
     if (!g || g->head == kNoStep) return false;
     auto inputs = program_.inputs(program_.steps[g->head]);
-    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) { return at(v).storage == Storage::kBlock && at(v).buffer == buffer; });
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](ValueId v) { return at(v).storage == Storage::kBlock && at(v).buffer == buffer; });
   }
 
   void take(ValueId v) {
@@ -192,7 +198,9 @@ class MemoryPlanner {
       if (p.storage != Storage::kBlock || p.buffer != v || program_.values[v].home != d) continue;
       if (birth(v) <= peak && death(v) >= peak) device.live_at_peak.emplace_back(v, BlockLayout::rounded(bytes_of(v)));
     }
-    auto largest = [](const auto& a, const auto& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; };
+    auto largest = [](const auto& a, const auto& b) {
+      return a.second != b.second ? a.second > b.second : a.first < b.first;
+    };
     constexpr size_t kShown = 20;
     size_t shown = std::min(kShown, device.live_at_peak.size());
     std::partial_sort(device.live_at_peak.begin(), device.live_at_peak.begin() + static_cast<std::ptrdiff_t>(shown),
@@ -210,13 +218,13 @@ class MemoryPlanner {
   Plan& plan_;
   const std::vector<uint8_t>& lanes_;
   size_t num_lanes_ = 1;
-  std::vector<BlockLayout> layouts_;             // by device, then lane
-  std::vector<int64_t> taken_;                   // by device
-  std::vector<std::vector<ValueId>> expiring_;   // by step: buffers free after it
-  std::vector<uint8_t> taken_over_;              // by buffer: its bytes belong to an output written over it
-  std::vector<Peak> peaks_;                      // by device
-  std::vector<const FusedGroup*> group_of_;      // by step
-  std::vector<StepId> needed_until_;             // by buffer or slot value: the last step that may look at its bytes
+  std::vector<BlockLayout> layouts_;            // by device, then lane
+  std::vector<int64_t> taken_;                  // by device
+  std::vector<std::vector<ValueId>> expiring_;  // by step: buffers free after it
+  std::vector<uint8_t> taken_over_;             // by buffer: its bytes belong to an output written over it
+  std::vector<Peak> peaks_;                     // by device
+  std::vector<const FusedGroup*> group_of_;     // by step
+  std::vector<StepId> needed_until_;            // by buffer or slot value: the last step that may look at its bytes
 };
 
 }  // namespace

@@ -26,8 +26,8 @@ struct ValuePlan {
   const Tensor* known = nullptr;  // host memory; set for every kFixed value
   bool varies = false;            // fed: its place is fixed, the elements are those of the step
   int64_t offset = 0;
-  ValueId buffer = kNoValue;      // of a kBlock value: whose bytes it shares (itself, if it has its own)
-  StepId last_use = 0;            // of a buffer: the last step that needs its bytes; of a kSlot value: its last reader
+  ValueId buffer = kNoValue;  // of a kBlock value: whose bytes it shares (itself, if it has its own)
+  StepId last_use = 0;        // of a buffer: the last step that needs its bytes; of a kSlot value: its last reader
 };
 
 /// How much of a step is left for run time.
@@ -41,9 +41,9 @@ enum class StepMode : uint8_t {
 /// The block of one device, and what kernels take beside it.
 struct DevicePlan {
   int64_t bytes = 0;
-  int64_t scratch = 0;   // at one time
-  int64_t optional = 0;  // of it: what the step does without
-  int64_t kept = 0;      // from the first step on
+  int64_t scratch = 0;                                    // at one time
+  int64_t optional = 0;                                   // of it: what the step does without
+  int64_t kept = 0;                                       // from the first step on
   std::vector<std::pair<ValueId, int64_t>> live_at_peak;  // largest first
 };
 
@@ -51,8 +51,8 @@ struct DevicePlan {
 /// reduction of all elements, or beginning with a product (MatMul, Conv2D) whose rows they take as they are finished.
 /// Shapes and registers: core/run/fused_kernel.h.
 struct FusedGroup {
-  StepId head = kNoStep;       // the product
-  std::vector<StepId> steps;   // ascending, head and reduction excluded
+  StepId head = kNoStep;      // the product
+  std::vector<StepId> steps;  // ascending, head and reduction excluded
   StepId reduction = kNoStep;
   int64_t elements = 0;
   StepId first() const { return head == kNoStep ? steps.front() : head; }
@@ -60,11 +60,11 @@ struct FusedGroup {
 };
 
 struct Plan {
-  std::vector<ValuePlan> values;   // by ValueId
-  std::vector<StepMode> modes;     // by StepId
-  std::vector<DevicePlan> devices; // by DeviceId
-  std::vector<FusedGroup> groups;  // ascending
-  std::deque<Tensor> tensors;      // owns what `known` points to
+  std::vector<ValuePlan> values;    // by ValueId
+  std::vector<StepMode> modes;      // by StepId
+  std::vector<DevicePlan> devices;  // by DeviceId
+  std::vector<FusedGroup> groups;   // ascending
+  std::deque<Tensor> tensors;       // owns what `known` points to
 };
 
 /// Shapes, known values, storage (no offsets yet) and modes. `feeds` are the request's. Errors carry a node's name.

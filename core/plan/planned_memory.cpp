@@ -33,7 +33,8 @@ std::vector<DeclaredVariable> declared_variables(const Graph& graph, const Progr
     const Attrs attrs = graph.attrs(s.node);
     const std::string& shared = attrs.text("shared_name");
     std::string name = shared.empty() ? std::string(graph.name(s.node)) : shared;
-    if (seen.emplace(s.device, attrs.text("container"), std::move(name)).second) out.push_back({s.device, attrs.type("dtype"), attrs.shape("shape")});
+    if (seen.emplace(s.device, attrs.text("container"), std::move(name)).second)
+      out.push_back({s.device, attrs.type("dtype"), attrs.shape("shape")});
   }
   return out;
 }
@@ -42,7 +43,8 @@ std::vector<DeclaredVariable> declared_variables(const Graph& graph, const Progr
 std::optional<int64_t> footprint(DType dtype, const Shape& shape) {
   const std::optional<int64_t> elements = shape.fully_known() ? shape.checked_num_elements() : std::nullopt;
   int64_t bytes = 0;
-  if (!elements || __builtin_mul_overflow(*elements, static_cast<int64_t>(storage_size(dtype)), &bytes)) return std::nullopt;
+  if (!elements || __builtin_mul_overflow(*elements, static_cast<int64_t>(storage_size(dtype)), &bytes))
+    return std::nullopt;
   return MemoryPool::footprint(bytes);
 }
 
@@ -62,7 +64,8 @@ class MemoryCounter {
   }
 
   std::vector<PlannedMemory> count() {
-    for (const DeclaredVariable& v : declared_variables(graph_, program_)) add(&PlannedMemory::variables, v.device, v.dtype, v.shape);
+    for (const DeclaredVariable& v : declared_variables(graph_, program_))
+      add(&PlannedMemory::variables, v.device, v.dtype, v.shape);
     for (StepId id = 0; id < program_.steps.size(); ++id) {
       const Step& s = program_.steps[id];
       if (s.kind == StepKind::kLoop) continue;
@@ -82,13 +85,17 @@ class MemoryCounter {
     const ValuePlan& planned = plan_.values[v];
     switch (planned.storage) {
       case Storage::kBlock:
-      case Storage::kTile: return;
+      case Storage::kTile:
+        return;
       case Storage::kFixed:
         if (value.home != program_.host) add(&PlannedMemory::constants, value.home, value.dtype, planned.shape);
         return;
-      case Storage::kSlot: break;
+      case Storage::kSlot:
+        break;
     }
-    if (weightless(value.dtype) || (s.control == Control::kNone && output_rule(graph_, program_, s) != OutputRule::kOwn)) return;
+    if (weightless(value.dtype) ||
+        (s.control == Control::kNone && output_rule(graph_, program_, s) != OutputRule::kOwn))
+      return;
     memory_[value.home].known = false;
   }
 
@@ -106,7 +113,8 @@ class MemoryCounter {
     PlannedMemory& memory = memory_[device];
     const int64_t more = std::max<int64_t>(w.scratch - memory.scratch, 0);
     int64_t peak = 0;
-    if (__builtin_add_overflow(memory.peak(), more, &peak) || __builtin_add_overflow(peak, w.kept, &peak)) return void(memory.known = false);
+    if (__builtin_add_overflow(memory.peak(), more, &peak) || __builtin_add_overflow(peak, w.kept, &peak))
+      return void(memory.known = false);
     memory.constants += w.kept;
     memory.scratch += more;
   }
@@ -130,8 +138,9 @@ int64_t declared_variable_bytes(const Graph& graph, const Program& program, Devi
   return total;
 }
 
-Result<std::vector<PlannedMemory>> planned_memory(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
-                                                  Request request, const std::vector<Tensor>& feeds) {
+Result<std::vector<PlannedMemory>> planned_memory(const GraphFile& file, const DeviceSet& devices,
+                                                  const Placement& placement, Request request,
+                                                  const std::vector<Tensor>& feeds) {
   request.to_run = false;
   ASSIGN_OR_RETURN(Program program, partition(file, devices, placement, request));
   ASSIGN_OR_RETURN(Plan plan, settle(file, devices, program, feeds));

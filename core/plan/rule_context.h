@@ -1,4 +1,5 @@
-/// RuleContext: what a shape rule sees when shapes are those of a run: before it, as far as they are settled, and in it.
+/// RuleContext: what a shape rule sees when shapes are those of a run: before it, as far as they are settled, and in
+/// it.
 #pragma once
 
 #include <span>
@@ -13,7 +14,7 @@ class RuleContext final : public ShapeContext {
  public:
   struct Input {
     const Shape* shape = nullptr;
-    const Tensor* value = nullptr;       // null: not known
+    const Tensor* value = nullptr;  // null: not known
     const HandleInfo* handle = nullptr;
   };
 

@@ -143,7 +143,8 @@ class Settler {
       size_t in = value_input(entry, inputs.size());
       if (in < inputs.size() && !constant(at(inputs[in]))) settled = false;
     }
-    if (Status status = type.def->shape_rule()(rule_); !status.ok()) return attach_node(std::move(status), graph_.name(s.node));
+    if (Status status = type.def->shape_rule()(rule_); !status.ok())
+      return attach_node(std::move(status), graph_.name(s.node));
     for (size_t i = 0; i < outputs.size(); ++i) {
       at(outputs[i]).shape = rule_.outputs[i];
       settled &= can_be_planned(rule_.outputs[i]);
@@ -178,8 +179,10 @@ class Settler {
     ValueId out = program_.outputs(s)[0];
     if (in.storage != Storage::kFixed || s.may_be_dead) return;
     if (on_host(program_.inputs(s)[0]) != on_host(out)) return;
-    if (in.shape == at(out).shape) fix_to(out, in.known);
-    else fix(out, in.known->reshaped(at(out).shape));
+    if (in.shape == at(out).shape)
+      fix_to(out, in.known);
+    else
+      fix(out, in.known->reshaped(at(out).shape));
     at(out).varies = in.varies;
     plan_.modes[id] = StepMode::kSkip;
   }
@@ -199,7 +202,8 @@ class Settler {
     if (!wanted) return;
     for (ValueId v : inputs) {
       if (!shapes_only && (!constant(at(v)) || at(v).shape.num_elements() > kMaxFoldedElements)) return;
-      in.push_back(at(v).known ? *at(v).known : Tensor::wrap(base_type(program_.values[v].dtype), at(v).shape, nullptr));
+      in.push_back(at(v).known ? *at(v).known
+                               : Tensor::wrap(base_type(program_.values[v].dtype), at(v).shape, nullptr));
     }
     for (ValueId v : outputs) {
       auto tensor = Tensor::allocate(program_.values[v].dtype, at(v).shape);

@@ -8,7 +8,8 @@ bool plain(DType t) { return t != DType::kString && t != DType::kVariant && t !=
 
 class StorageChooser {
  public:
-  StorageChooser(const Graph& graph, const Program& program, Plan& plan) : graph_(graph), program_(program), plan_(plan) {}
+  StorageChooser(const Graph& graph, const Program& program, Plan& plan)
+      : graph_(graph), program_(program), plan_(plan) {}
 
   void choose(StepId id) {
     StepMode& mode = plan_.modes[id];
@@ -19,9 +20,14 @@ class StorageChooser {
       return;
     }
     switch (output_rule(graph_, program_, s)) {
-      case OutputRule::kOwn: own(s, mode); break;
-      case OutputRule::kSharesInput: share(s, mode); break;
-      case OutputRule::kProvided: break;
+      case OutputRule::kOwn:
+        own(s, mode);
+        break;
+      case OutputRule::kSharesInput:
+        share(s, mode);
+        break;
+      case OutputRule::kProvided:
+        break;
     }
   }
 

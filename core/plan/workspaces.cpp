@@ -6,7 +6,8 @@ namespace emplace {
 namespace {
 
 bool settled(const Step& s, StepMode mode) {
-  return s.kind == StepKind::kNode && (mode == StepMode::kDirect || (mode == StepMode::kPlanned && !s.may_be_dead && !s.in_loop));
+  return s.kind == StepKind::kNode &&
+         (mode == StepMode::kDirect || (mode == StepMode::kPlanned && !s.may_be_dead && !s.in_loop));
 }
 
 }  // namespace

@@ -33,10 +33,14 @@ std::string memory_text(int64_t bytes) { return bytes > 0 ? size_text(bytes) : "
 
 std::string_view kind_text(DeviceKind kind) {
   switch (kind) {
-    case DeviceKind::kCpu: return "cpu";
-    case DeviceKind::kSimulatedGpu: return "simulated";
-    case DeviceKind::kCuda: return "cuda";
-    case DeviceKind::kDescribed: return "described";
+    case DeviceKind::kCpu:
+      return "cpu";
+    case DeviceKind::kSimulatedGpu:
+      return "simulated";
+    case DeviceKind::kCuda:
+      return "cuda";
+    case DeviceKind::kDescribed:
+      return "described";
   }
   return "";
 }
@@ -61,7 +65,8 @@ std::string or_dash(const std::string& text) { return text.empty() ? "-" : text;
 std::vector<Row> device_rows(const DeviceSet& set) {
   std::vector<Row> rows{{"device", "memory", "kind", "description"}};
   for (const Device& d : set.devices) {
-    rows.push_back({d.name, memory_text(d.memory_limit), std::string(kind_text(d.kind)), or_dash(d.physical_description)});
+    rows.push_back(
+        {d.name, memory_text(d.memory_limit), std::string(kind_text(d.kind)), or_dash(d.physical_description)});
   }
   return rows;
 }
@@ -70,8 +75,8 @@ std::vector<Row> card_rows(const DeviceSet& set) {
   std::vector<Row> rows{{"card", "CUDA", "TensorFlow", "PCI bus id", "memory", "UUID", "name"}};
   for (size_t i = 0; i < set.physical_gpus.size(); ++i) {
     const PhysicalGpu& gpu = set.physical_gpus[i];
-    rows.push_back({cat(i), gpu.platform_id < 0 ? "hidden" : cat(gpu.platform_id), joined(ids_on(set, i)), or_dash(gpu.pci_bus_id),
-                    memory_text(gpu.memory), or_dash(gpu.uuid), gpu.name});
+    rows.push_back({cat(i), gpu.platform_id < 0 ? "hidden" : cat(gpu.platform_id), joined(ids_on(set, i)),
+                    or_dash(gpu.pci_bus_id), memory_text(gpu.memory), or_dash(gpu.uuid), gpu.name});
   }
   return rows;
 }
@@ -88,9 +93,20 @@ std::vector<Row> link_rows(const DeviceSet& set) {
 
 void write_attributes(JsonWriter& json, const Device& d) {
   json.begin_object().member("name", d.name).member("device_type", d.type).member("memory_limit", d.memory_limit);
-  json.key("locality").begin_object().member("numa_node", d.numa_node).key("links").begin_object().key("link").begin_array();
+  json.key("locality")
+      .begin_object()
+      .member("numa_node", d.numa_node)
+      .key("links")
+      .begin_object()
+      .key("link")
+      .begin_array();
   for (const DeviceLink& link : d.links) {
-    json.begin_object().compact().member("device_id", link.device_id).member("type", link.type).member("strength", link.strength).end_object();
+    json.begin_object()
+        .compact()
+        .member("device_id", link.device_id)
+        .member("type", link.type)
+        .member("strength", link.strength)
+        .end_object();
   }
   json.end_array().end_object().end_object();
   json.member("physical_device_desc", d.physical_description);
@@ -105,7 +121,10 @@ void write_card(JsonWriter& json, const DeviceSet& set, size_t index) {
   gpu.platform_id < 0 ? json.null() : json.value(gpu.platform_id);
   json.key("nvml_index");
   gpu.nvml_index < 0 ? json.null() : json.value(gpu.nvml_index);
-  json.member("name", gpu.name).member("pci_bus_id", gpu.pci_bus_id).member("uuid", gpu.uuid).member("memory", gpu.memory);
+  json.member("name", gpu.name)
+      .member("pci_bus_id", gpu.pci_bus_id)
+      .member("uuid", gpu.uuid)
+      .member("memory", gpu.memory);
   json.member("compute_capability", gpu.compute_capability);
   json.key("devices").begin_array().compact();
   for (const std::string& id : ids_on(set, index)) json.value(id);

@@ -42,7 +42,8 @@ void TextWriter::add(const NodeExplanation& e) {
   const Decision& d = in_.placement.of(e.node);
   append(out_, out_.empty() ? "" : "\n", graph_.name(e.node), " (", graph_.op(e.node), ") is on ", device(d.device),
          "\n  why: ", reason_code(d.reason), ": ", e.reason, '\n');
-  if (const std::string at = node_position(graph_, in_.file.source.get(), e.node); !at.empty()) append(out_, "  at: ", at, '\n');
+  if (const std::string at = node_position(graph_, in_.file.source.get(), e.node); !at.empty())
+    append(out_, "  at: ", at, '\n');
   if (const auto request = requested_device(graph_, in_.options, e.node); !request.empty()) {
     append(out_, "  asks for: ", request, '\n');
   }
@@ -124,15 +125,23 @@ void write_node(const ExplainInput& in, const NodeExplanation& e, JsonWriter& js
   json.key("reason").begin_object().member("code", reason_code(d.reason)).member("text", e.reason).end_object();
   json.key("candidates").begin_array();
   for (const Candidate& c : e.candidates) {
-    json.begin_object().member("device", in.devices.at(c.device).name).member("verdict", verdict_code(c.verdict)).end_object();
+    json.begin_object()
+        .member("device", in.devices.at(c.device).name)
+        .member("verdict", verdict_code(c.verdict))
+        .end_object();
   }
   json.end_array().key("group").begin_array();
   for (const auto& m : e.group) {
-    json.begin_object().member("name", graph.name(m.node)).member("op", graph.op(m.node)).member("why", m.why).end_object();
+    json.begin_object()
+        .member("name", graph.name(m.node))
+        .member("op", graph.op(m.node))
+        .member("why", m.why)
+        .end_object();
   }
   json.end_array().key("copies").begin_array();
   for (const Copy* c : e.copies) {
-    json.begin_object().member("tensor", cat(c->control ? "^" : "", graph.name(c->tensor.node), c->control ? "" : cat(':', c->tensor.slot)));
+    json.begin_object().member(
+        "tensor", cat(c->control ? "^" : "", graph.name(c->tensor.node), c->control ? "" : cat(':', c->tensor.slot)));
     json.member("from", in.devices.at(c->from).name).member("to", in.devices.at(c->to).name);
     json.member("memory", c->received_in == MemoryKind::kHost ? "host" : "device").key("bytes");
     c->bytes ? json.value(*c->bytes) : json.null();
@@ -175,8 +184,7 @@ std::string summary_text(const ExplainInput& in) {
       append(out, first ? "" : ", ", short_device_name(in.devices, device), ' ', nodes);
       first = false;
     }
-    append(out, "), such as ", in.file.graph.name(c.example), ": ",
-           reason_text(in.placement, c.example), '\n');
+    append(out, "), such as ", in.file.graph.name(c.example), ": ", reason_text(in.placement, c.example), '\n');
   }
   return out;
 }
@@ -205,7 +213,8 @@ Result<std::optional<DeviceName>> wanted_device(const std::string& text) {
   if (const auto typed = device_as_typed(text)) {
     if (const auto name = DeviceName::parse(*typed); name && !name->empty()) return std::optional<DeviceName>(*name);
   }
-  return invalid_argument(cat("--on '", text, "' is no device name; wanted something like GPU:0 or /job:worker/task:1/gpu:0"));
+  return invalid_argument(
+      cat("--on '", text, "' is no device name; wanted something like GPU:0 or /job:worker/task:1/gpu:0"));
 }
 
 Result<NodeId> named_node(const Graph& graph, const std::string& name) {
@@ -221,7 +230,8 @@ Result<NodeId> named_node(const Graph& graph, const std::string& name) {
 Result<std::string> explain(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
                             const Placement& placement, const CopyPlan& copies, const ExplainRequest& request) {
   const ExplainInput in{file, devices, options, placement, copies};
-  if (request.nodes.empty() && !request.on_device.empty()) return invalid_argument("--on: name the node to move: emplace explain GRAPH NODE --on DEVICE");
+  if (request.nodes.empty() && !request.on_device.empty())
+    return invalid_argument("--on: name the node to move: emplace explain GRAPH NODE --on DEVICE");
   if (request.nodes.empty()) return request.json ? summary_json(in) : summary_text(in);
   ASSIGN_OR_RETURN(const std::optional<DeviceName> on, wanted_device(request.on_device));
   std::vector<NodeExplanation> explanations;

@@ -52,7 +52,8 @@ NodeExplanation explain_node(const ExplainInput& in, NodeId node, const std::opt
     wanted.emplace_back(on->to_string(), *on);
   } else {
     for (DeviceId d = 0; d < in.devices.size() && wanted.size() < kOtherDevices; ++d) {
-      if (d != in.placement.device(node)) wanted.emplace_back(short_device_name(in.devices, d), in.devices.at(d).parsed);
+      if (d != in.placement.device(node))
+        wanted.emplace_back(short_device_name(in.devices, d), in.devices.at(d).parsed);
     }
   }
   for (auto& [text, name] : wanted) {

@@ -50,19 +50,21 @@ Coverage coverage(OpTable& table, const OpSignature& op, const OpDef& def) {
   for (const GpuGap& gap : gpu_gaps()) {
     if (gap.op == op.name) c.gpu = c.gpu.without(DTypeSet{gap.type});
   }
-  c.on_gpu = std::any_of(kernels.begin(), kernels.end(), [](const KernelSignature& k) { return k.device_type != "CPU"; });
+  c.on_gpu =
+      std::any_of(kernels.begin(), kernels.end(), [](const KernelSignature& k) { return k.device_type != "CPU"; });
   // NcclAllReduce, which simulated GPUs refuse.
-  const bool gpus_alone = std::all_of(kernels.begin(), kernels.end(), [](const KernelSignature& k) { return k.device_type == "GPU"; });
+  const bool gpus_alone =
+      std::all_of(kernels.begin(), kernels.end(), [](const KernelSignature& k) { return k.device_type == "GPU"; });
   if (gpus_alone) c.cpu = {};
   return c;
 }
 
 // In the order in which people count: floats, integers, the rest.
 std::vector<DType> in_order(DTypeSet set) {
-  static constexpr DType kFirst[] = {DType::kHalf,  DType::kBFloat16, DType::kFloat,     DType::kDouble,    DType::kInt8,
-                                     DType::kInt16, DType::kInt32,    DType::kInt64,     DType::kUInt8,     DType::kUInt16,
-                                     DType::kUInt32, DType::kUInt64,  DType::kComplex64, DType::kComplex128, DType::kBool,
-                                     DType::kString};
+  static constexpr DType kFirst[] = {DType::kHalf,      DType::kBFloat16,   DType::kFloat,  DType::kDouble,
+                                     DType::kInt8,      DType::kInt16,      DType::kInt32,  DType::kInt64,
+                                     DType::kUInt8,     DType::kUInt16,     DType::kUInt32, DType::kUInt64,
+                                     DType::kComplex64, DType::kComplex128, DType::kBool,   DType::kString};
   std::vector<DType> out;
   for (DType t : kFirst) {
     if (set.has(t)) out.push_back(t);

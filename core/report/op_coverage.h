@@ -13,8 +13,9 @@ namespace emplace {
 struct Coverage {
   std::string_view attr;  // that chooses the kernel; empty: there is none, and the sets have no meaning
   DTypeSet cpu;           // with a kernel of ours; none where TensorFlow has kernels for GPUs alone
-  DTypeSet gpu;           // with a kernel of ours, and with a GPU or DEFAULT kernel in TensorFlow's registry: a simulated GPU runs them
-  bool on_gpu = false;    // the registry has a kernel for GPUs at all
+  DTypeSet gpu;  // with a kernel of ours, and with a GPU or DEFAULT kernel in TensorFlow's registry: a simulated GPU
+                 // runs them
+  bool on_gpu = false;  // the registry has a kernel for GPUs at all
 };
 
 Coverage coverage(OpTable& table, const OpSignature& op, const OpDef& def);

@@ -36,18 +36,30 @@ void write_attr_value(JsonWriter& w, const AttrValue& v) {
     for (int64_t d : s.dims()) w.value(d);
     w.end_array();
   };
-  if (const auto* s = v.get_if<std::string>()) w.value(*s);
-  else if (const auto* i = v.get_if<int64_t>()) w.value(*i);
-  else if (const auto* f = v.get_if<float>()) w.value(*f);
-  else if (const auto* b = v.get_if<bool>()) w.value(*b);
-  else if (const auto* t = v.get_if<DType>()) w.value(dtype_name(*t));
-  else if (const auto* shape = v.get_if<Shape>()) write_shape(*shape);
-  else if (const auto* texts = v.get_if<std::vector<std::string>>()) list(*texts, [&](const auto& x) { w.value(x); });
-  else if (const auto* numbers = v.get_if<std::vector<int64_t>>()) list(*numbers, [&](int64_t x) { w.value(x); });
-  else if (const auto* floats = v.get_if<std::vector<float>>()) list(*floats, [&](float x) { w.value(x); });
-  else if (const auto* types = v.get_if<std::vector<DType>>()) list(*types, [&](DType x) { w.value(dtype_name(x)); });
-  else if (const auto* shapes = v.get_if<std::vector<Shape>>()) list(*shapes, write_shape);
-  else w.value(summarize_attr(v));
+  if (const auto* s = v.get_if<std::string>())
+    w.value(*s);
+  else if (const auto* i = v.get_if<int64_t>())
+    w.value(*i);
+  else if (const auto* f = v.get_if<float>())
+    w.value(*f);
+  else if (const auto* b = v.get_if<bool>())
+    w.value(*b);
+  else if (const auto* t = v.get_if<DType>())
+    w.value(dtype_name(*t));
+  else if (const auto* shape = v.get_if<Shape>())
+    write_shape(*shape);
+  else if (const auto* texts = v.get_if<std::vector<std::string>>())
+    list(*texts, [&](const auto& x) { w.value(x); });
+  else if (const auto* numbers = v.get_if<std::vector<int64_t>>())
+    list(*numbers, [&](int64_t x) { w.value(x); });
+  else if (const auto* floats = v.get_if<std::vector<float>>())
+    list(*floats, [&](float x) { w.value(x); });
+  else if (const auto* types = v.get_if<std::vector<DType>>())
+    list(*types, [&](DType x) { w.value(dtype_name(x)); });
+  else if (const auto* shapes = v.get_if<std::vector<Shape>>())
+    list(*shapes, write_shape);
+  else
+    w.value(summarize_attr(v));
 }
 
 void write_args(JsonWriter& w, const OpSignature& op, std::string_view key, const std::vector<ArgSignature>& args) {

@@ -16,23 +16,40 @@ namespace {
 // f32, i64, ...: short enough for a table; empty for the types that few ops are used with.
 std::string_view short_name(DType t) {
   switch (t) {
-    case DType::kHalf: return "f16";
-    case DType::kFloat: return "f32";
-    case DType::kDouble: return "f64";
-    case DType::kBFloat16: return "bf16";
-    case DType::kInt8: return "i8";
-    case DType::kInt16: return "i16";
-    case DType::kInt32: return "i32";
-    case DType::kInt64: return "i64";
-    case DType::kUInt8: return "u8";
-    case DType::kUInt16: return "u16";
-    case DType::kUInt32: return "u32";
-    case DType::kUInt64: return "u64";
-    case DType::kComplex64: return "c64";
-    case DType::kComplex128: return "c128";
-    case DType::kString: return "str";
-    case DType::kBool: return "bool";
-    default: return {};
+    case DType::kHalf:
+      return "f16";
+    case DType::kFloat:
+      return "f32";
+    case DType::kDouble:
+      return "f64";
+    case DType::kBFloat16:
+      return "bf16";
+    case DType::kInt8:
+      return "i8";
+    case DType::kInt16:
+      return "i16";
+    case DType::kInt32:
+      return "i32";
+    case DType::kInt64:
+      return "i64";
+    case DType::kUInt8:
+      return "u8";
+    case DType::kUInt16:
+      return "u16";
+    case DType::kUInt32:
+      return "u32";
+    case DType::kUInt64:
+      return "u64";
+    case DType::kComplex64:
+      return "c64";
+    case DType::kComplex128:
+      return "c128";
+    case DType::kString:
+      return "str";
+    case DType::kBool:
+      return "bool";
+    default:
+      return {};
   }
 }
 
@@ -152,7 +169,8 @@ Result<const OpSignature*> find_named_op(OpTable& table, std::string_view name) 
   Suggestion near(name);
   for (std::string_view known : table.names()) near.offer(known);
   std::string hint = near.text();
-  return not_found(cat("unknown op '", name, "'; ", hint.empty() ? "'emplace ops' lists those that emplace runs" : hint));
+  return not_found(
+      cat("unknown op '", name, "'; ", hint.empty() ? "'emplace ops' lists those that emplace runs" : hint));
 }
 
 std::string ops_table_text() {
@@ -176,9 +194,10 @@ std::string ops_table_text() {
   for (size_t i = 0; i < names.size(); ++i) {
     append(out, padded(names[i], name_width), padded(cpu[i], cpu_width), gpu[i], "\n");
   }
-  append(out, names.size(), " ops run here; ", table.names().size(),
-         " can be placed (emplace ops OP shows each). Simulated GPUs run what GPU says, with the CPU's code. +N: N less\n"
-         "common types (quantized, float8, resource, ...).\n");
+  append(
+      out, names.size(), " ops run here; ", table.names().size(),
+      " can be placed (emplace ops OP shows each). Simulated GPUs run what GPU says, with the CPU's code. +N: N less\n"
+      "common types (quantized, float8, resource, ...).\n");
   return out;
 }
 

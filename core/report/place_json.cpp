@@ -35,7 +35,10 @@ void write_node(const PlaceReport& r, NodeId node, JsonWriter& json) {
   json.member("text", reason_text(*r.placement, node)).end_object();
   json.key("candidates").begin_array();
   for (const Candidate& c : candidates_of(*r.placement, node)) {
-    json.begin_object().member("device", r.devices->at(c.device).name).member("verdict", verdict_code(c.verdict)).end_object();
+    json.begin_object()
+        .member("device", r.devices->at(c.device).name)
+        .member("verdict", verdict_code(c.verdict))
+        .end_object();
   }
   json.end_array().end_object();
 }
@@ -57,12 +60,20 @@ void write_copies(const PlaceReport& r, JsonWriter& json) {
   json.end_array().key("control").begin_array();
   for (const Copy& c : r.copies->copies) {
     if (!c.control) continue;
-    json.begin_object().member("node", graph.name(c.tensor.node)).member("from", device(c.from)).member("to", device(c.to)).end_object();
+    json.begin_object()
+        .member("node", graph.name(c.tensor.node))
+        .member("from", device(c.from))
+        .member("to", device(c.to))
+        .end_object();
   }
   json.end_array().key("inside").begin_array();
   for (const Copy& c : r.copies->copies) {
     if (!c.inside) continue;
-    json.begin_object().member("tensor", tensor(c)).member("device", device(c.to)).member("memory", memory(c)).end_object();
+    json.begin_object()
+        .member("tensor", tensor(c))
+        .member("device", device(c.to))
+        .member("memory", memory(c))
+        .end_object();
   }
   json.end_array().key("moved").begin_array();
   for (const Move& m : r.copies->moves) {
@@ -106,7 +117,11 @@ std::string place_json(const PlaceReport& r) {
   } else {
     json.key("copies").begin_array().end_array().key("summary").null();
   }
-  json.key("timing").begin_object().member("load_ms", rounded_ms(r.load_ms)).member("place_ms", rounded_ms(r.place_ms)).end_object();
+  json.key("timing")
+      .begin_object()
+      .member("load_ms", rounded_ms(r.load_ms))
+      .member("place_ms", rounded_ms(r.place_ms))
+      .end_object();
   json.key("error");
   write_error(json, r.error);
   if (!r.offenders.empty()) {

@@ -4,8 +4,8 @@
 
 #include "core/base/cat.h"
 #include "core/device/device_text.h"
-#include "core/report/placement_log.h"
 #include "core/report/place_report.h"
+#include "core/report/placement_log.h"
 
 namespace emplace {
 namespace {
@@ -28,11 +28,20 @@ std::string html_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
@@ -46,8 +55,8 @@ std::string place_dot(const PlaceReport& r) {
   const Graph& graph = r.file->graph;
   std::map<DeviceId, std::string> clusters;
   for (NodeId node : r.placement->order) {
-    append(clusters[r.placement->device(node)], "    n", node, " [label=", dot_text(cat(graph.name(node), " (", graph.op(node), ")")),
-           "];\n");
+    append(clusters[r.placement->device(node)], "    n", node,
+           " [label=", dot_text(cat(graph.name(node), " (", graph.op(node), ")")), "];\n");
   }
   for (const auto& [device, nodes] : clusters) {
     append(out, "  subgraph cluster_", device, " {\n    label=", dot_text(short_device_name(*r.devices, device)),

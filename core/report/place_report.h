@@ -22,9 +22,9 @@ struct PlaceReport {
   const Placement* placement = nullptr;
   const CopyPlan* copies = nullptr;
   Status error;
-  std::vector<std::string> offenders;  // `details` of place()
+  std::vector<std::string> offenders;              // `details` of place()
   std::vector<std::optional<int64_t>> peak_bytes;  // planned, by device, as far as known; empty: not planned
-  std::vector<bool> without_workspaces;  // by device: the peak leaves out what kernels take for their work
+  std::vector<bool> without_workspaces;            // by device: the peak leaves out what kernels take for their work
   double load_ms = 0, place_ms = 0;
   /// If set, gets the text so far now and then and empties it: the document of a large graph is never whole in memory.
   std::function<void(std::string& text)> drain;

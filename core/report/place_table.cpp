@@ -5,8 +5,8 @@
 #include "core/base/cat.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
-#include "core/report/placement_log.h"
 #include "core/report/place_report.h"
+#include "core/report/placement_log.h"
 #include "core/report/run_report.h"
 
 namespace emplace {
@@ -89,9 +89,12 @@ std::string place_table(const PlaceReport& r) {
   if (!r.placement) return out;
   add_nodes(r, out);
   if (!r.copies) return out;
-  add_copies(r, "copies between devices, each step", [](const Copy& c) { return !c.inside && !c.control; }, out);
-  add_copies(r, "control edges between devices", [](const Copy& c) { return c.control; }, out);
-  add_copies(r, "copies within a GPU", [](const Copy& c) { return c.inside; }, out);
+  add_copies(
+      r, "copies between devices, each step", [](const Copy& c) { return !c.inside && !c.control; }, out);
+  add_copies(
+      r, "control edges between devices", [](const Copy& c) { return c.control; }, out);
+  add_copies(
+      r, "copies within a GPU", [](const Copy& c) { return c.inside; }, out);
   if (!r.copies->moves.empty()) out += "\ncontrol flow that runs beside its neighbour:\n";
   for (const Move& m : r.copies->moves) {
     append(out, "  ", r.file->graph.name(m.node), "  on ", short_device_name(*r.devices, m.device), '\n');

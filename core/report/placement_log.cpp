@@ -16,7 +16,8 @@ std::string device_mapping(const DeviceSet& devices) {
   return lines.empty() ? "Device mapping: no known devices.\n" : cat("Device mapping:\n", lines);
 }
 
-std::string placement_lines(const Graph& graph, const DeviceSet& devices, const Placement& placement, size_t first, size_t count) {
+std::string placement_lines(const Graph& graph, const DeviceSet& devices, const Placement& placement, size_t first,
+                            size_t count) {
   std::string out;
   for (size_t i = first; i < placement.order.size() && i - first < count; ++i) {
     const NodeId node = placement.order[i];
@@ -45,7 +46,8 @@ std::string placement_summary(const DeviceSet& devices, const Placement& placeme
   }
   if (soft > 0) append(out, " | ", soft, " moved by soft placement");
   const int64_t across = copies.num_across();
-  if (across > 0) append(out, " | ", across, across == 1 ? " copy" : " copies", "/step ", size_text(copies.bytes_across()));
+  if (across > 0)
+    append(out, " | ", across, across == 1 ? " copy" : " copies", "/step ", size_text(copies.bytes_across()));
   return out;
 }
 

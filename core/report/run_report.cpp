@@ -21,7 +21,8 @@ std::vector<const DeviceMemory*> by_interest(const DeviceSet& devices, const std
 constexpr size_t kMemoryColumns = 8;
 using MemoryRow = std::array<std::string, kMemoryColumns>;
 
-void append_row(std::string& out, const MemoryRow& row, const std::array<size_t, kMemoryColumns>& width, size_t columns) {
+void append_row(std::string& out, const MemoryRow& row, const std::array<size_t, kMemoryColumns>& width,
+                size_t columns) {
   for (size_t i = 0; i < columns; ++i) {
     std::string space(width[i] - row[i].size(), ' ');
     append(out, i ? "  " : "", i ? space : "", row[i], i ? "" : space);
@@ -39,7 +40,8 @@ std::string peak_text(const DeviceSet& devices, const std::vector<std::optional<
   std::stable_partition(shown.begin(), shown.end(), [&](DeviceId d) { return devices.at(d).type == "GPU"; });
   std::string out;
   for (DeviceId d : shown) {
-    append(out, out.empty() ? "peak " : ", ", short_device_name(devices, d), " ", share_text(*peaks[d], promised_memory(devices.at(d))));
+    append(out, out.empty() ? "peak " : ", ", short_device_name(devices, d), " ",
+           share_text(*peaks[d], promised_memory(devices.at(d))));
   }
   return out;
 }
@@ -53,11 +55,13 @@ std::string peak_text(const DeviceSet& devices, const std::vector<DeviceMemory>&
 std::string memory_table(const DeviceSet& devices, const std::vector<DeviceMemory>& memory) {
   std::vector<MemoryRow> rows = {{"device", "cap", "planned", "variables", "constants", "pool", "peak", "context"}};
   for (const DeviceMemory* m : by_interest(devices, memory)) {
-    rows.push_back({short_device_name(devices, m->device), m->limit > 0 ? size_text(m->limit) : "none", size_text(m->planned),
-                    size_text(m->variables), size_text(m->constants), size_text(m->pool), size_text(m->peak), m->context ? size_text(*m->context) : "-"});
+    rows.push_back({short_device_name(devices, m->device), m->limit > 0 ? size_text(m->limit) : "none",
+                    size_text(m->planned), size_text(m->variables), size_text(m->constants), size_text(m->pool),
+                    size_text(m->peak), m->context ? size_text(*m->context) : "-"});
   }
   // Only where there is a CUDA GPU.
-  const bool context = std::any_of(memory.begin(), memory.end(), [](const DeviceMemory& m) { return m.context.has_value(); });
+  const bool context =
+      std::any_of(memory.begin(), memory.end(), [](const DeviceMemory& m) { return m.context.has_value(); });
   std::array<size_t, kMemoryColumns> width{};
   for (const MemoryRow& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
@@ -78,7 +82,10 @@ std::string memory_json(const DeviceSet& devices, const std::vector<DeviceMemory
   json.begin_object().member("schema_version", 1).key("memory").begin_array();
   for (const DeviceMemory& m : memory) {
     json.begin_object().member("device", devices.at(m.device).name).member("cap", m.limit).member("planned", m.planned);
-    json.member("variables", m.variables).member("constants", m.constants).member("pool", m.pool).member("peak", m.peak);
+    json.member("variables", m.variables)
+        .member("constants", m.constants)
+        .member("pool", m.pool)
+        .member("peak", m.peak);
     if (m.context) json.member("context", *m.context);
     json.key("live_at_peak").begin_array();
     for (const auto& [producer, bytes] : m.live_at_peak) {

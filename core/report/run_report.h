@@ -26,8 +26,10 @@ std::string memory_json(const DeviceSet& devices, const std::vector<DeviceMemory
 /// {"n": ..., "min": ..., "p50": ..., ...}: microseconds of the steps that count. Nearest-rank percentiles.
 void write_step_times(JsonWriter& json, std::vector<double> step_us);
 
-/// {"name": ..., "dtype": ..., "shape": [...], "data": [...]}: data flat, in row-major order. `drain` as in write_json_elements().
-void write_tensor(JsonWriter& json, std::string_view name, const Tensor& tensor, const std::function<void()>& drain = {});
+/// {"name": ..., "dtype": ..., "shape": [...], "data": [...]}: data flat, in row-major order. `drain` as in
+/// write_json_elements().
+void write_tensor(JsonWriter& json, std::string_view name, const Tensor& tensor,
+                  const std::function<void()>& drain = {});
 
 /// {"code": "INVALID_ARGUMENT", "message": "..."}, or null for OK.
 void write_error(JsonWriter& json, const Status& status);

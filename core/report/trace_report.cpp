@@ -12,7 +12,8 @@ namespace {
 
 class TraceWriter {
  public:
-  TraceWriter(const Graph& graph, const DeviceSet& devices, const TraceRecorder& trace) : graph_(graph), devices_(devices), trace_(trace) {}
+  TraceWriter(const Graph& graph, const DeviceSet& devices, const TraceRecorder& trace)
+      : graph_(graph), devices_(devices), trace_(trace) {}
 
   std::string write() {
     out_ = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [";
@@ -47,7 +48,8 @@ class TraceWriter {
   void write_lane(const Lane& lane, int id) {
     auto name = [&](DeviceId d) { return short_device_name(devices_, d); };
     bool copies = lane.first == kNoDevice;
-    std::string text = copies ? cat("copies ", name(lane.second.first), " -> ", name(lane.second.second)) : name(lane.first);
+    std::string text =
+        copies ? cat("copies ", name(lane.second.first), " -> ", name(lane.second.second)) : name(lane.first);
     event([&](JsonWriter& json) {
       json.member("ph", "M").member("name", "thread_name").member("pid", 0).member("tid", id);
       json.key("args").begin_object().member("name", text).end_object();
@@ -57,8 +59,10 @@ class TraceWriter {
   void write_span(const Span& span) {
     event([&](JsonWriter& json) {
       json.member("ph", "X").member("pid", 0).member("tid", lanes_.at(lane_of(span)));
-      json.member("name", graph_.name(span.what.node)).member("cat", span.what.is_copy() ? "copy" : graph_.op(span.what.node));
-      json.member("ts", static_cast<double>(span.start_ns) / 1e3).member("dur", static_cast<double>(span.end_ns - span.start_ns) / 1e3);
+      json.member("name", graph_.name(span.what.node))
+          .member("cat", span.what.is_copy() ? "copy" : graph_.op(span.what.node));
+      json.member("ts", static_cast<double>(span.start_ns) / 1e3)
+          .member("dur", static_cast<double>(span.end_ns - span.start_ns) / 1e3);
       json.key("args").begin_object().key("step");
       span.step == TraceRecorder::kInitStep ? json.value("init") : json.value(span.step);
       json.member("bytes", span.bytes).end_object();

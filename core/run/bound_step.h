@@ -13,9 +13,9 @@ struct BoundStep {
   KernelContext context;            // inputs and outputs: this step's part of the executor's operands
   std::vector<Shape> prepared_for;  // input shapes of the last prepare(), where only a run knows them
   bool prepared = false;
-  bool rehearsed = false;           // prepare() has seen the shapes, and will be called again with the inputs
-  bool records = false;             // a GPU's, and does the same at each step: may be part of a recording
-  bool gives_way = false;           // a GPU's, and does without its workspace where there is no memory for it
+  bool rehearsed = false;  // prepare() has seen the shapes, and will be called again with the inputs
+  bool records = false;    // a GPU's, and does the same at each step: may be part of a recording
+  bool gives_way = false;  // a GPU's, and does without its workspace where there is no memory for it
 };
 
 }  // namespace emplace

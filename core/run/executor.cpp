@@ -14,10 +14,21 @@
 
 namespace emplace {
 
-Executor::Executor(const GraphFile& file, const DeviceSet& devices, Program program, Runtime& runtime, StepThreads threads)
-    : file_(file), graph_(file.graph), devices_(devices), program_(std::move(program)), runtime_(runtime), threads_(threads),
-      bound_(program_.steps.size()), values_(program_.values.size()), operands_(program_.operands.size()), guard_(program_, runtime),
-      value_dead_(program_.values.size()), step_dead_(program_.steps.size()), releases_(program_.steps.size()) {}
+Executor::Executor(const GraphFile& file, const DeviceSet& devices, Program program, Runtime& runtime,
+                   StepThreads threads)
+    : file_(file),
+      graph_(file.graph),
+      devices_(devices),
+      program_(std::move(program)),
+      runtime_(runtime),
+      threads_(threads),
+      bound_(program_.steps.size()),
+      values_(program_.values.size()),
+      operands_(program_.operands.size()),
+      guard_(program_, runtime),
+      value_dead_(program_.values.size()),
+      step_dead_(program_.steps.size()),
+      releases_(program_.steps.size()) {}
 
 Status Executor::prepare(const std::vector<Tensor>& feeds) {
   ASSIGN_OR_RETURN(plan_, settle(file_, devices_, program_, feeds));
@@ -28,15 +39,18 @@ Status Executor::prepare(const std::vector<Tensor>& feeds) {
     RETURN_IF_ERROR(make_kernel(id));
     if (id == guard) bound_[id].kernel = std::make_unique<FiniteCheck>(std::move(bound_[id].kernel));
     wire(id);
-    if (plan_.modes[id] == StepMode::kDirect) RETURN_IF_ERROR(failed(prepare_kernel(id), id));
-    else rehearse(id);
+    if (plan_.modes[id] == StepMode::kDirect)
+      RETURN_IF_ERROR(failed(prepare_kernel(id), id));
+    else
+      rehearse(id);
   }
   if (!runtime_.observer) plan_.groups = find_groups(program_, plan_, bound_);
   fuse_on_gpus();
   lay_out_memory();
   count_workspaces();
   count_settled_copies();
-  for (ValueId v : program_.fetches) RETURN_IF_ERROR(gpu_of(v).status());  // a variable's, of whose GPU there is no step
+  for (ValueId v : program_.fetches)
+    RETURN_IF_ERROR(gpu_of(v).status());  // a variable's, of whose GPU there is no step
   return ok_status();
 }
 
@@ -53,7 +67,8 @@ StepId Executor::guarded_step() const {
 
 // In lanes where steps will run beside each other, unless a limit leaves no room for them.
 void Executor::lay_out_memory() {
-  // One thread enqueues on GPUs, which run beside it and each other as it is; branches of one run beside each other in recordings.
+  // One thread enqueues on GPUs, which run beside it and each other as it is; branches of one run beside each other in
+  // recordings.
   if (!gpus_.empty()) return lay_out_branches();
   if (threads_.inter_op > 1 && !program_.has_loops) {
     auto schedule = std::make_unique<Schedule>(graph_, program_, plan_);
@@ -96,7 +111,8 @@ Status Executor::bind(std::vector<std::byte*> blocks) {
   if (guard_.needed()) RETURN_IF_ERROR(check_bound());
   for (const FusedGroup& g : plan_.groups) {
     auto chain = chains_.find(g.first());
-    fused_.push_back(chain != chains_.end() ? bind_chain(chain->second) : std::make_unique<FusedKernel>(g, program_, plan_, bound_));
+    fused_.push_back(chain != chains_.end() ? bind_chain(chain->second)
+                                            : std::make_unique<FusedKernel>(g, program_, plan_, bound_));
   }
   list_releases();
   list_launches();
@@ -142,7 +158,8 @@ void Executor::count_settled_copies() {
     bool settled = plan_.modes[id] == StepMode::kSkip || plan_.modes[id] == StepMode::kDirect;
     if (s.kind != StepKind::kCopy || !settled) continue;
     const PlacedValue& to = program_.values[program_.outputs(s)[0]];
-    settled_copy_bytes_ += plan_.values[program_.inputs(s)[0]].shape.num_elements() * static_cast<int64_t>(dtype_size(to.dtype));
+    settled_copy_bytes_ +=
+        plan_.values[program_.inputs(s)[0]].shape.num_elements() * static_cast<int64_t>(dtype_size(to.dtype));
   }
 }
 
@@ -174,8 +191,10 @@ Status Executor::place_fixed() {
     values_[v] = placed.take();
     if (p.known->size_bytes() == 0) continue;
     ASSIGN_OR_RETURN(Gpu * gpu, gpu_of(v));
-    if (gpu) RETURN_IF_ERROR(gpu->copy_in(values_[v].raw(), p.known->raw(), p.known->size_bytes(), Gpu::Lane::kCompute));
-    else std::memcpy(values_[v].raw(), p.known->raw(), p.known->size_bytes());
+    if (gpu)
+      RETURN_IF_ERROR(gpu->copy_in(values_[v].raw(), p.known->raw(), p.known->size_bytes(), Gpu::Lane::kCompute));
+    else
+      std::memcpy(values_[v].raw(), p.known->raw(), p.known->size_bytes());
   }
   return ok_status();
 }
@@ -204,8 +223,13 @@ Status Executor::make_kernel(StepId id) {
     return ok_status();
   }
   const NodeType& type = graph_.type(s.node);
-  KernelInit init{graph_.name(s.node), type.op,        type.view(), type.input_types, type.output_types,
-                  runtime_.variables[s.device].get(), runtime_.seed_of(s.node),
+  KernelInit init{graph_.name(s.node),
+                  type.op,
+                  type.view(),
+                  type.input_types,
+                  type.output_types,
+                  runtime_.variables[s.device].get(),
+                  runtime_.seed_of(s.node),
                   type.signature && type.signature->is_stateful ? &runtime_.random.of(s.node) : nullptr};
   auto kernel = on_cuda(s.device) ? make_gpu_kernel(id, init) : cpu_kernel(type)(init);
   if (!kernel.ok()) return attach_node(kernel.take_status(), init.node_name);
@@ -247,16 +271,18 @@ Status Executor::prepare_kernel(StepId id) {
 bool Executor::inputs_known(const Step& s) const {
   const NodeType& type = graph_.type(s.node);
   auto inputs = program_.inputs(s);
-  return type.def && type.def->value_input_list().empty() &&
-         std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) { return v != kNoValue && plan_.values[v].shape.fully_known(); });
+  return type.def && type.def->value_input_list().empty() && std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) {
+           return v != kNoValue && plan_.values[v].shape.fully_known();
+         });
 }
 
-// Steps whose inputs are found anew each time (variables, mostly) prepare when they run, but shapes are known by now, and a
-// kernel's workspace hangs on nothing else. On a GPU that goes for outputs that only their elements size, too, and for updates of
-// variables, whose handles are not there yet.
+// Steps whose inputs are found anew each time (variables, mostly) prepare when they run, but shapes are known by now,
+// and a kernel's workspace hangs on nothing else. On a GPU that goes for outputs that only their elements size, too,
+// and for updates of variables, whose handles are not there yet.
 void Executor::rehearse(StepId id) {
   const Step& s = program_.steps[id];
-  if (plan_.modes[id] == StepMode::kDynamic && !(s.kind == StepKind::kNode && on_cuda(s.device) && inputs_known(s))) return;
+  if (plan_.modes[id] == StepMode::kDynamic && !(s.kind == StepKind::kNode && on_cuda(s.device) && inputs_known(s)))
+    return;
   if (s.kind != StepKind::kNode || s.may_be_dead || s.in_loop) return;
   const NodeType& type = graph_.type(s.node);
   if (!type.signature || (type.signature->is_stateful && !on_cuda(s.device))) return;
@@ -268,7 +294,10 @@ void Executor::rehearse(StepId id) {
       if (handle && on_cuda(s.device)) continue;
       numbers &= !handle && kNumbersAndBool.has(types[i]);
       const Shape& shape = plan_.values[values[i]].shape;
-      if (numbers) operands[i] = values_[values[i]].valid() ? values_[values[i]] : Tensor::wrap(types[i], shape.fully_known() ? shape : Shape{0}, nullptr);
+      if (numbers)
+        operands[i] = values_[values[i]].valid()
+                          ? values_[values[i]]
+                          : Tensor::wrap(types[i], shape.fully_known() ? shape : Shape{0}, nullptr);
     }
   };
   show(program_.inputs(s), type.input_types, c.inputs_);
@@ -292,7 +321,8 @@ void Executor::count_workspaces() {
   const size_t at_once = schedule_ ? static_cast<size_t>(threads_.inter_op) : 1;
   auto largest = [&](std::vector<int64_t>& sizes) {
     std::sort(sizes.begin(), sizes.end(), std::greater<>());
-    return std::accumulate(sizes.begin(), sizes.begin() + static_cast<ptrdiff_t>(std::min(at_once, sizes.size())), int64_t{0});
+    return std::accumulate(sizes.begin(), sizes.begin() + static_cast<ptrdiff_t>(std::min(at_once, sizes.size())),
+                           int64_t{0});
   };
   for (DeviceId d = 0; d < devices_.size(); ++d) {
     plan_.devices[d].scratch = largest(scratch[d]);

@@ -33,7 +33,8 @@ class Executor {
 
   /// One step.
   Status run(int64_t step);
-  /// The program's fetches in host memory. A tensor of `outputs` is written over where it fits and nobody else holds it.
+  /// The program's fetches in host memory. A tensor of `outputs` is written over where it fits and nobody else holds
+  /// it.
   Status fetch(std::vector<Tensor>& outputs);
 
   const Program& program() const { return program_; }
@@ -137,11 +138,12 @@ class Executor {
   std::vector<BoundStep> bound_;
   std::vector<Tensor> values_;
   std::vector<Tensor> operands_;
-  std::vector<std::unique_ptr<Kernel>> fused_;           // by the plan's groups
-  std::map<StepId, BoundChain> chains_;                  // those of them that are a GPU's, by their first step
+  std::vector<std::unique_ptr<Kernel>> fused_;  // by the plan's groups
+  std::map<StepId, BoundChain> chains_;         // those of them that are a GPU's, by their first step
   std::vector<std::unique_ptr<Kernel>> copy_calls_;
-  std::vector<std::array<int64_t, Gpu::kNumBranches>> recorded_bytes_;  // by DeviceId and lane: the most that a launch takes
-  std::vector<RecordedScratch::Lanes> recorded_scratch_;                // by DeviceId; outlives what is recorded
+  std::vector<std::array<int64_t, Gpu::kNumBranches>>
+      recorded_bytes_;                                    // by DeviceId and lane: the most that a launch takes
+  std::vector<RecordedScratch::Lanes> recorded_scratch_;  // by DeviceId; outlives what is recorded
   std::vector<std::unique_ptr<RecordedRun>> recorded_;
   std::vector<uint8_t> branches_;  // by StepId; empty: recordings are one chain
   std::vector<DeviceId> gpus_;     // of kind kCuda that steps enqueue on, ascending
@@ -162,8 +164,8 @@ class Executor {
   std::vector<std::pair<Gpu*, uint64_t>> fetches_under_way_;  // copies out of a GPU, not waited for yet
   std::vector<uint8_t> value_dead_, step_dead_;
   std::vector<std::vector<ValueId>> releases_;  // by StepId: slots that nobody reads afterwards
-  int64_t settled_copy_bytes_ = 0;  // of copies that take the same bytes each step
-  std::atomic<int64_t> copy_bytes_{0};  // of the last step
+  int64_t settled_copy_bytes_ = 0;              // of copies that take the same bytes each step
+  std::atomic<int64_t> copy_bytes_{0};          // of the last step
   std::atomic<bool> has_run_{false};
   mutable std::atomic<StepId> exhausted_{kNoStep};  // the first step that found no memory
 };

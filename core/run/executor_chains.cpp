@@ -32,7 +32,8 @@ bool Executor::fuses_on_gpus() const {
 
 double Executor::saved_ns(const FoundChain& found) const {
   if (runtime_.gpu_options.fuse == GpuFuse::kAlways) return std::numeric_limits<double>::infinity();
-  const double a_step = kNsPerByte * static_cast<double>(bytes_saved(found, program_)) + kNsPerLaunch * static_cast<double>(found.chain.ops.size() - 1);
+  const double a_step = kNsPerByte * static_cast<double>(bytes_saved(found, program_)) +
+                        kNsPerLaunch * static_cast<double>(found.chain.ops.size() - 1);
   return a_step * static_cast<double>(runtime_.gpu_options.steps_to_come);
 }
 
@@ -50,7 +51,8 @@ void Executor::fuse_on_gpus() {
   plan_memory(file_, program_, trial);
   for (FoundChain& f : found) {
     for (size_t k = 0; k < f.chain.ops.size(); ++k) {
-      f.chain.ops[k].stored = trial.values[program_.outputs(program_.steps[f.group.steps[k]])[0]].storage != Storage::kTile;
+      f.chain.ops[k].stored =
+          trial.values[program_.outputs(program_.steps[f.group.steps[k]])[0]].storage != Storage::kTile;
     }
     f.chain.saved_ns = saved_ns(f);
     Gpu& gpu = *runtime_.gpus[program_.steps[f.group.first()].device];
@@ -66,7 +68,8 @@ std::unique_ptr<Kernel> Executor::bind_chain(BoundChain& chain) {
   auto place = [&](std::vector<Tensor>& tensors, ValueId v) { tensors.push_back(values_[v]); };
   for (const FoundChain::Input& in : chain.found.inputs) place(chain.inputs, in.value);
   for (size_t k = 0; k < chain.found.chain.ops.size(); ++k) {
-    if (chain.found.chain.ops[k].stored) place(chain.outputs, program_.outputs(program_.steps[chain.found.group.steps[k]])[0]);
+    if (chain.found.chain.ops[k].stored)
+      place(chain.outputs, program_.outputs(program_.steps[chain.found.group.steps[k]])[0]);
   }
   chain.context.inputs_ = chain.inputs;
   chain.context.outputs_ = chain.outputs;
@@ -74,7 +77,8 @@ std::unique_ptr<Kernel> Executor::bind_chain(BoundChain& chain) {
   return std::make_unique<GpuNodeKernel>(std::make_unique<ChainKernel>(*this, chain), gpu, false);
 }
 
-// What is found anew (variables, mostly) is let go when the work is enqueued: whoever writes it comes later on the same GPU.
+// What is found anew (variables, mostly) is let go when the work is enqueued: whoever writes it comes later on the same
+// GPU.
 Status Executor::run_chain(BoundChain& chain, const KernelContext& c) {
   for (StepId id : chain.found.reads) RETURN_IF_ERROR(failed(gather(id), id));
   for (size_t i = 0; i < chain.inputs.size(); ++i) {
@@ -95,7 +99,8 @@ Status Executor::run_chain(BoundChain& chain, const KernelContext& c) {
 
 // The group that a step is in.
 const FusedGroup* Executor::group_at(StepId id) const {
-  auto next = std::upper_bound(plan_.groups.begin(), plan_.groups.end(), id, [](StepId step, const FusedGroup& g) { return step < g.first(); });
+  auto next = std::upper_bound(plan_.groups.begin(), plan_.groups.end(), id,
+                               [](StepId step, const FusedGroup& g) { return step < g.first(); });
   if (next == plan_.groups.begin()) return nullptr;
   const FusedGroup& group = *std::prev(next);
   return id <= group.last() ? &group : nullptr;

@@ -50,7 +50,8 @@ Result<std::unique_ptr<Kernel>> Executor::make_gpu_kernel(StepId id, KernelInit 
   ASSIGN_OR_RETURN(Gpu * gpu, use_gpu(s.device));
   GpuKernel found = devices_.gpus->kernel(type.op, kernel_type(type));
   if (!found.exists) {
-    return unimplemented(cat("the CUDA plug-in has no kernel of ", type.op, "(", dtype_tf_name(kernel_type(type)), ")"));
+    return unimplemented(
+        cat("the CUDA plug-in has no kernel of ", type.op, "(", dtype_tf_name(kernel_type(type)), ")"));
   }
   init.gpu = gpu->kernel_state();
   if (!found.maker) return cpu_kernel(type)(init);
@@ -58,7 +59,8 @@ Result<std::unique_ptr<Kernel>> Executor::make_gpu_kernel(StepId id, KernelInit 
   ASSIGN_OR_RETURN(auto kernel, found.maker(init));
   bound_[id].records = found.records;
   bound_[id].gives_way = found.gives_way && !runtime_.gpu_options.deterministic;
-  return std::unique_ptr<Kernel>(std::make_unique<GpuNodeKernel>(std::move(kernel), *gpu, runtime_.gpu_options.sync_every_node));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<GpuNodeKernel>(std::move(kernel), *gpu, runtime_.gpu_options.sync_every_node));
 }
 
 }  // namespace emplace

@@ -13,7 +13,7 @@
 namespace emplace {
 namespace {
 
-constexpr StepId kLookAhead = 4096;  // steps; a wait that comes too early is still right
+constexpr StepId kLookAhead = 4096;     // steps; a wait that comes too early is still right
 constexpr size_t kMostBranched = 2048;  // parts of a recording whose pairs are looked at
 constexpr int64_t kMostMemory = 2;      // times what one chain needs, for branches
 
@@ -26,8 +26,11 @@ int64_t Executor::planned_bytes(ValueId v) const {
 // Do the two lie in the same bytes of one block?
 bool Executor::overlap(ValueId a, ValueId b) const {
   const ValuePlan &p = plan_.values[a], &q = plan_.values[b];
-  if (p.storage != Storage::kBlock || q.storage != Storage::kBlock || program_.values[a].home != program_.values[b].home) return false;
-  return p.offset < q.offset + std::max<int64_t>(1, planned_bytes(b)) && q.offset < p.offset + std::max<int64_t>(1, planned_bytes(a));
+  if (p.storage != Storage::kBlock || q.storage != Storage::kBlock ||
+      program_.values[a].home != program_.values[b].home)
+    return false;
+  return p.offset < q.offset + std::max<int64_t>(1, planned_bytes(b)) &&
+         q.offset < p.offset + std::max<int64_t>(1, planned_bytes(a));
 }
 
 // The first step behind `copy` that writes over `v`; with `reads`, or that reads it under any name.
@@ -60,7 +63,8 @@ std::vector<std::vector<StepId>> Executor::gpu_steps() const {
 
 void Executor::run_copies_beside() {
   const std::vector<std::vector<StepId>> on_gpus = gpu_steps();
-  const bool several = std::count_if(on_gpus.begin(), on_gpus.end(), [](const auto& steps) { return !steps.empty(); }) > 1;
+  const bool several =
+      std::count_if(on_gpus.begin(), on_gpus.end(), [](const auto& steps) { return !steps.empty(); }) > 1;
   std::map<StepId, std::vector<Launch>> before;
   auto end = static_cast<StepId>(program_.steps.size());
   for (const Launch& launch : launches_) {
@@ -84,7 +88,8 @@ void Executor::run_copies_beside() {
     const std::vector<StepId>& steps = on_gpus[source.home];
     auto next = std::upper_bound(steps.begin(), steps.end(), source.producer);
     const FusedGroup* group = group_at(source.producer);
-    if (next != steps.end() && *next < launch.step) call((group ? group->last() : source.producer) + 1, &GpuCopyKernel::mark);
+    if (next != steps.end() && *next < launch.step)
+      call((group ? group->last() : source.producer) + 1, &GpuCopyKernel::mark);
   }
   if (before.empty()) return;
   std::vector<Launch> ordered;
@@ -101,15 +106,20 @@ void Executor::run_copies_beside() {
 // A node on a GPU whose outputs have a fixed place, but not its inputs: they are variables, or what only hands them on.
 bool Executor::finds_inputs(StepId id) const {
   const Step& s = program_.steps[id];
-  if (plan_.modes[id] != StepMode::kPlanned || s.kind != StepKind::kNode || s.may_be_dead || s.in_loop || s.control != Control::kNone) return false;
+  if (plan_.modes[id] != StepMode::kPlanned || s.kind != StepKind::kNode || s.may_be_dead || s.in_loop ||
+      s.control != Control::kNone)
+    return false;
   if (!bound_[id].rehearsed) return false;
   const NodeType& type = graph_.type(s.node);
-  const bool writes = std::any_of(type.input_types.begin(), type.input_types.end(), [](DType t) { return is_ref(t) || t == DType::kResource; });
+  const bool writes = std::any_of(type.input_types.begin(), type.input_types.end(),
+                                  [](DType t) { return is_ref(t) || t == DType::kResource; });
   auto outputs = program_.outputs(s);
-  return !writes && std::all_of(outputs.begin(), outputs.end(), [&](ValueId v) { return plan_.values[v].storage == Storage::kBlock; });
+  return !writes && std::all_of(outputs.begin(), outputs.end(),
+                                [&](ValueId v) { return plan_.values[v].storage == Storage::kBlock; });
 }
 
-// The node of a launch whose work is the same at each step, but perhaps for the addresses of what it reads in the GPU's memory.
+// The node of a launch whose work is the same at each step, but perhaps for the addresses of what it reads in the GPU's
+// memory.
 GpuNodeKernel* Executor::recordable(const Launch& launch) const {
   if (chains_.contains(launch.step)) return dynamic_cast<GpuNodeKernel*>(launch.kernel);
   const BoundStep& b = bound_[launch.step];
@@ -119,7 +129,8 @@ GpuNodeKernel* Executor::recordable(const Launch& launch) const {
   if (graph_.type(s.node).signature->is_stateful) return nullptr;
   for (ValueId v : program_.inputs(s)) {
     const PlacedValue& value = program_.values[v];
-    if (!is_ref(value.dtype) && value.home == program_.host && plan_.values[v].storage != Storage::kFixed) return nullptr;
+    if (!is_ref(value.dtype) && value.home == program_.host && plan_.values[v].storage != Storage::kFixed)
+      return nullptr;
   }
   for (ValueId v : program_.outputs(s)) {
     if (program_.values[v].home == program_.host) return nullptr;  // made by host code
@@ -127,13 +138,17 @@ GpuNodeKernel* Executor::recordable(const Launch& launch) const {
   return dynamic_cast<GpuNodeKernel*>(b.kernel.get());
 }
 
-// Host code that finds a variable or its value for others. Among launches that write no variable it may as well come first.
+// Host code that finds a variable or its value for others. Among launches that write no variable it may as well come
+// first.
 bool Executor::only_reads(const Launch& launch) const {
   const Step& s = program_.steps[launch.step];
-  if (launch.kernel || s.kind != StepKind::kNode || s.may_be_dead || s.in_loop || s.control != Control::kNone) return false;
+  if (launch.kernel || s.kind != StepKind::kNode || s.may_be_dead || s.in_loop || s.control != Control::kNone)
+    return false;
   const std::string_view op = graph_.type(s.node).op;
   auto inputs = program_.inputs(s);
-  const bool hands_on = op == "Identity" && std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) { return plan_.values[v].storage == Storage::kSlot; });
+  const bool hands_on = op == "Identity" && std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) {
+                          return plan_.values[v].storage == Storage::kSlot;
+                        });
   return hands_on || op == "VariableV2" || op == "Variable" || op == "VarHandleOp" || op == "ReadVariableOp";
 }
 
@@ -144,8 +159,10 @@ class Executor::FoundInputs final : public RunInputs {
   void add_read(StepId id) { reads_.push_back(id); }
   void add_part(StepId id) {
     auto chain = executor_.chains_.find(id);
-    if (chain != executor_.chains_.end()) parts_.insert(parts_.end(), chain->second.found.reads.begin(), chain->second.found.reads.end());
-    else if (executor_.plan_.modes[id] == StepMode::kPlanned) parts_.push_back(id);
+    if (chain != executor_.chains_.end())
+      parts_.insert(parts_.end(), chain->second.found.reads.begin(), chain->second.found.reads.end());
+    else if (executor_.plan_.modes[id] == StepMode::kPlanned)
+      parts_.push_back(id);
   }
   bool empty() const { return reads_.empty() && parts_.empty(); }
 
@@ -174,8 +191,8 @@ bool Executor::records_runs() const {
   return !runtime_.observer && !runtime_.gpu_options.sync_every_node && runtime_.gpu_options.exec != GpuExec::kEager;
 }
 
-// Branches hand on memory among their own steps only, unless that takes much more of it, or leaves less than as much again (for
-// scratch, and for what other kinds of steps need).
+// Branches hand on memory among their own steps only, unless that takes much more of it, or leaves less than as much
+// again (for scratch, and for what other kinds of steps need).
 void Executor::lay_out_branches() {
   Plan in_branches = plan_;
   plan_memory(file_, program_, plan_);
@@ -191,11 +208,14 @@ void Executor::lay_out_branches() {
   branches_ = std::move(branches);
 }
 
-// Must `later` wait for `earlier`? If a step of one launch writes what one of the other reads or writes, under any name.
+// Must `later` wait for `earlier`? If a step of one launch writes what one of the other reads or writes, under any
+// name.
 bool Executor::conflict(StepId earlier, StepId later) const {
   const FusedGroup *before = group_at(earlier), *after = group_at(later);
   if (!before && !after) return steps_conflict(earlier, later);
-  auto steps_of = [](const FusedGroup* group, const StepId& id) { return group ? std::span<const StepId>(group->steps) : std::span<const StepId>(&id, 1); };
+  auto steps_of = [](const FusedGroup* group, const StepId& id) {
+    return group ? std::span<const StepId>(group->steps) : std::span<const StepId>(&id, 1);
+  };
   for (StepId a : steps_of(before, earlier)) {
     for (StepId b : steps_of(after, later)) {
       if (steps_conflict(a, b)) return true;
@@ -212,9 +232,12 @@ bool Executor::steps_conflict(StepId earlier, StepId later) const {
     return v == w || storage == Storage::kSlot || overlap(v, w);
   };
   auto any = [&](std::span<const ValueId> written, std::span<const ValueId> used) {
-    return std::any_of(written.begin(), written.end(), [&](ValueId v) { return std::any_of(used.begin(), used.end(), [&](ValueId w) { return same(v, w); }); });
+    return std::any_of(written.begin(), written.end(), [&](ValueId v) {
+      return std::any_of(used.begin(), used.end(), [&](ValueId w) { return same(v, w); });
+    });
   };
-  return any(program_.outputs(a), program_.inputs(b)) || any(program_.outputs(a), program_.outputs(b)) || any(program_.outputs(b), program_.inputs(a));
+  return any(program_.outputs(a), program_.inputs(b)) || any(program_.outputs(a), program_.outputs(b)) ||
+         any(program_.outputs(b), program_.inputs(a));
 }
 
 // Each part waits for the last one of every other branch that it conflicts with: that one waits for the ones before it.
@@ -262,7 +285,8 @@ void Executor::count_recorded_scratch() {
 RecordedScratch* Executor::recorded_scratch(StepId id) {
   const DeviceId device = program_.steps[id].device;
   std::unique_ptr<RecordedScratch>& scratch = recorded_scratch_[device][recorded_lane(id)];
-  if (!scratch) scratch = std::make_unique<RecordedScratch>(*runtime_.pools[device], recorded_bytes_[device][recorded_lane(id)]);
+  if (!scratch)
+    scratch = std::make_unique<RecordedScratch>(*runtime_.pools[device], recorded_bytes_[device][recorded_lane(id)]);
   return scratch.get();
 }
 
@@ -295,7 +319,8 @@ void Executor::record_runs() {
     find_branches(parts);
     std::unique_ptr<RunInputs> found;
     if (!inputs->empty()) found = std::move(inputs);
-    recorded_.push_back(std::make_unique<RecordedRun>(std::move(parts), std::move(found), first->gpu(), runtime_.gpu_options.exec == GpuExec::kGraph));
+    recorded_.push_back(std::make_unique<RecordedRun>(std::move(parts), std::move(found), first->gpu(),
+                                                      runtime_.gpu_options.exec == GpuExec::kGraph));
     shorter.push_back({recorded_.back().get(), launches_[i].context, launches_[i].step});
     i = end;
   }

@@ -31,7 +31,8 @@ Status Executor::run_launch(const Launch& launch, int64_t step) {
   Status status = launch.kernel->run(*launch.context);
   if (status.ok()) return ok_status();
   const auto* recorded = dynamic_cast<const RecordedRun*>(launch.kernel);
-  return failed(std::move(status), recorded && recorded->failed_step() != kNoStep ? recorded->failed_step() : launch.step);
+  return failed(std::move(status),
+                recorded && recorded->failed_step() != kNoStep ? recorded->failed_step() : launch.step);
 }
 
 Status Executor::run_in_order(int64_t step) {
@@ -63,7 +64,8 @@ Status Executor::run_observed(const Launch& launch, int64_t step) {
 Status Executor::show(const ObservedStep& what, StepId id, std::span<const Tensor> outputs) {
   if (gpus_.empty()) return runtime_.observer->finished(what, outputs);
   const Step& s = program_.steps[id];
-  if (s.kind != StepKind::kNode || !is_collective(graph_, s.node)) return show_device(what, id, {outputs.begin(), outputs.end()});
+  if (s.kind != StepKind::kNode || !is_collective(graph_, s.node))
+    return show_device(what, id, {outputs.begin(), outputs.end()});
   met_.push_back({what, id, {outputs.begin(), outputs.end()}});
   if (static_cast<int64_t>(met_.size()) < graph_.attrs(s.node).integer("num_devices")) return ok_status();
   for (Met& met : std::exchange(met_, {})) RETURN_IF_ERROR(show_device(met.what, met.step, std::move(met.outputs)));
@@ -136,15 +138,18 @@ Status Executor::run_loop(StepId id) {
   auto for_each = [&](Control control, const auto& f) {
     for (StepId b = id + 1; b < loop.body_end; ++b) {
       const Step& s = program_.steps[b];
-      if (s.kind == StepKind::kLoop) b = s.body_end - 1;
-      else if (s.control == control) f(b, program_.outputs(s)[0]);
+      if (s.kind == StepKind::kLoop)
+        b = s.body_end - 1;
+      else if (s.control == control)
+        f(b, program_.outputs(s)[0]);
     }
   };
   for_each(Control::kNextIteration, [&](StepId, ValueId v) { value_dead_[v] = 1; });
   RETURN_IF_ERROR(run_range(id + 1, loop.entered));
   std::vector<std::pair<ValueId, Tensor>> fetched;  // what an Enter gave is a result, too
   for_each(Control::kEnter, [&](StepId, ValueId v) {
-    bool wanted = !value_dead_[v] && std::find(program_.fetches.begin(), program_.fetches.end(), v) != program_.fetches.end();
+    bool wanted =
+        !value_dead_[v] && std::find(program_.fetches.begin(), program_.fetches.end(), v) != program_.fetches.end();
     if (wanted) fetched.emplace_back(v, values_[v]);
   });
   for (;;) {
@@ -213,7 +218,8 @@ Status Executor::check_inputs(StepId id) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& in = c.inputs_[i];
     bool handle = in.valid() && (is_ref(in.dtype()) || in.dtype() == DType::kResource);
-    RETURN_IF_ERROR(handle ? guard_.check_variable(s.device, c.variable(static_cast<int>(i))) : guard_.check(inputs[i], in));
+    RETURN_IF_ERROR(handle ? guard_.check_variable(s.device, c.variable(static_cast<int>(i)))
+                           : guard_.check(inputs[i], in));
   }
   return ok_status();
 }
@@ -236,9 +242,10 @@ Status Executor::gather(StepId id) {
       c.inputs_[i] = values_[v];
     }
     const Shape& planned = plan_.values[v].shape;
-    if (plan_.modes[id] == StepMode::kPlanned && s.kind == StepKind::kNode && !(c.inputs_[i].shape() == planned) && !wants_handle) {
-      return failed_precondition(cat("input ", i, " has shape ", c.inputs_[i].shape().to_string(), ", declared was ",
-                                     planned.to_string()));
+    if (plan_.modes[id] == StepMode::kPlanned && s.kind == StepKind::kNode && !(c.inputs_[i].shape() == planned) &&
+        !wants_handle) {
+      return failed_precondition(
+          cat("input ", i, " has shape ", c.inputs_[i].shape().to_string(), ", declared was ", planned.to_string()));
     }
   }
   return ok_status();
@@ -260,7 +267,8 @@ Status Executor::settle_outputs(StepId id) {
     for (size_t i = 0; i < rule.inputs.size(); ++i) {
       bool handle = c.inputs_[i].dtype() == DType::kResource || is_ref(c.inputs_[i].dtype());
       // A reference's own shape is not that of its variable, which others may be writing.
-      rule.inputs[i] = {is_ref(c.inputs_[i].dtype()) ? &unknown : &c.inputs_[i].shape(), handle ? nullptr : &c.inputs_[i], nullptr};
+      rule.inputs[i] = {is_ref(c.inputs_[i].dtype()) ? &unknown : &c.inputs_[i].shape(),
+                        handle ? nullptr : &c.inputs_[i], nullptr};
     }
     RETURN_IF_ERROR(def->shape_rule()(rule));
   }
@@ -271,10 +279,15 @@ Status Executor::settle_outputs(StepId id) {
       c.outputs_[i] = values_[outputs[i]];
       continue;
     }
-    const Shape& shape = planned ? p.shape : own_rule ? rule.outputs[i] : c.inputs_.empty() ? p.shape : c.inputs_[0].shape();
+    const Shape& shape = planned             ? p.shape
+                         : own_rule          ? rule.outputs[i]
+                         : c.inputs_.empty() ? p.shape
+                                             : c.inputs_[0].shape();
     bool settled = (planned || own_rule) && shape.fully_known();
     if (settled && def && !def->provides() && !def->forwards()) {
-      RETURN_IF_ERROR(shape.checked_num_elements() ? ok_status() : invalid_argument(cat("shape ", shape.to_string(), " has too many elements")));
+      RETURN_IF_ERROR(shape.checked_num_elements()
+                          ? ok_status()
+                          : invalid_argument(cat("shape ", shape.to_string(), " has too many elements")));
       bool on_host = value.home == program_.host;
       ASSIGN_OR_RETURN(c.outputs_[i], (on_host ? c.host_allocator_ : c.allocator_)->allocate(value.dtype, shape));
     } else {
@@ -335,26 +348,32 @@ Status Executor::start_fetch(size_t i, Tensor& out) {
     value = read.take();
   }
   EMPLACE_ASSERT(value.valid(), "a fetched value that is not dead was made by its step");
-  bool fits = out.valid() && out.dtype() == value.dtype() && out.shape() == value.shape() && out.buffer() && out.buffer().use_count() == 1;
+  bool fits = out.valid() && out.dtype() == value.dtype() && out.shape() == value.shape() && out.buffer() &&
+              out.buffer().use_count() == 1;
   if (!fits) {
     const DevicePool& host = *runtime_.pools[program_.host];
     const auto bytes = static_cast<int64_t>(value.size_bytes());
-    const int64_t left = machine_memory_bytes() - host.block_bytes() - host.persistent_bytes() - host.peak_transient_bytes();
+    const int64_t left =
+        machine_memory_bytes() - host.block_bytes() - host.persistent_bytes() - host.peak_transient_bytes();
     if (bytes > left) {
-      return failed(resource_exhausted(cat("the fetched tensor needs ", bytes, " bytes of ", host.device_name(), " beside the run, where ",
-                                           std::max<int64_t>(left, 0), " are left")), producer);
+      return failed(resource_exhausted(cat("the fetched tensor needs ", bytes, " bytes of ", host.device_name(),
+                                           " beside the run, where ", std::max<int64_t>(left, 0), " are left")),
+                    producer);
     }
     ASSIGN_OR_RETURN(out, Tensor::allocate(value.dtype(), value.shape()));
   }
   ASSIGN_OR_RETURN(Gpu * gpu, gpu_of(v));
   if (gpu) {
     if (out.size_bytes() == 0) return ok_status();
-    ASSIGN_OR_RETURN(const uint64_t ticket, gpu->copy_out(out.raw(), value.raw(), out.size_bytes(), Gpu::Lane::kCompute));
+    ASSIGN_OR_RETURN(const uint64_t ticket,
+                     gpu->copy_out(out.raw(), value.raw(), out.size_bytes(), Gpu::Lane::kCompute));
     fetches_under_way_.emplace_back(gpu, ticket);
     return ok_status();
   }
-  if (value.dtype() == DType::kString) std::copy(value.flat<std::string>().begin(), value.flat<std::string>().end(), out.data<std::string>());
-  else if (value.size_bytes() > 0) std::memcpy(out.raw(), value.raw(), value.size_bytes());
+  if (value.dtype() == DType::kString)
+    std::copy(value.flat<std::string>().begin(), value.flat<std::string>().end(), out.data<std::string>());
+  else if (value.size_bytes() > 0)
+    std::memcpy(out.raw(), value.raw(), value.size_bytes());
   return ok_status();
 }
 

@@ -16,14 +16,13 @@ class Finder {
       : program_(program), plan_(plan), steps_(steps), made_by_(program.values.size(), 0) {}
 
   std::vector<FusedGroup> find() {
-    walk_groups(program_, plan_, [this](StepId id) { visit(id); }, [this] { close(); });
+    walk_groups(
+        program_, plan_, [this](StepId id) { visit(id); }, [this] { close(); });
     return std::move(groups_);
   }
 
  private:
-  ValueId buffer(ValueId v) const {
-    return plan_.values[v].storage == Storage::kBlock ? plan_.values[v].buffer : v;
-  }
+  ValueId buffer(ValueId v) const { return plan_.values[v].storage == Storage::kBlock ? plan_.values[v].buffer : v; }
   bool reads_group(StepId id) const {
     for (ValueId v : program_.inputs(program_.steps[id])) {
       if (made_by_[buffer(v)] == serial_) return true;
@@ -88,7 +87,8 @@ class Finder {
   }
 
   void close() {
-    bool worth_it = group_.steps.size() > 1 || group_.reduction != kNoStep || (group_.head != kNoStep && !group_.steps.empty());
+    bool worth_it =
+        group_.steps.size() > 1 || group_.reduction != kNoStep || (group_.head != kNoStep && !group_.steps.empty());
     if (worth_it) groups_.push_back(std::move(group_));
     group_ = FusedGroup();
     ++serial_;

@@ -254,7 +254,8 @@ const std::byte* FusedKernel::run_elements(Scratch& scratch, int64_t first, int6
   std::byte* registers = aligned(scratch.registers);
   for (size_t i = 0; i < inputs_.size(); ++i) scratch.inputs[i] = at(inputs_[i], registers, first);
   for (const Instruction& in : instructions_) {
-    void* out = in.out_bytes ? static_cast<std::byte*>(in.out) + first * in.out_bytes : registers + reinterpret_cast<uintptr_t>(in.out);
+    void* out = in.out_bytes ? static_cast<std::byte*>(in.out) + first * in.out_bytes
+                             : registers + reinterpret_cast<uintptr_t>(in.out);
     in.function(scratch.inputs.data() + in.first_input, strides_.data() + in.first_input, out, n, in.params);
   }
   return registers;

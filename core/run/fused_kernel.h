@@ -1,6 +1,6 @@
 /// FusedKernel: elementwise steps over equally many elements, run tile by tile, so that what only they read stays in
-/// the cache and memory is read and written once; behind a product, on its rows as they are finished. The same functions
-/// in the same order as unfused: the same bytes.
+/// the cache and memory is read and written once; behind a product, on its rows as they are finished. The same
+/// functions in the same order as unfused: the same bytes.
 #pragma once
 
 #include <vector>
@@ -26,21 +26,21 @@ class FusedKernel final : public Kernel, private RowSink {
   struct Instruction {
     Tile::Function function;
     const void* params;
-    uint32_t first_input;    // in inputs_, strides_
+    uint32_t first_input;  // in inputs_, strides_
     uint32_t num_inputs;
-    void* out;               // of the first element; a register: its offset in the registers
-    int64_t out_bytes;       // of an element; 0: a register
+    void* out;          // of the first element; a register: its offset in the registers
+    int64_t out_bytes;  // of an element; 0: a register
   };
   struct Input {
-    const void* data;        // of the first element; a register: its offset
-    int64_t bytes;           // from element to element; 0: a register, or one element for all
-    int64_t period;          // > 0: after so many elements it begins anew
+    const void* data;  // of the first element; a register: its offset
+    int64_t bytes;     // from element to element; 0: a register, or one element for all
+    int64_t period;    // > 0: after so many elements it begins anew
     bool is_register;
   };
   /// An input of fewer elements, written out so often that a tile may begin anywhere in it.
   struct Repeated {
     const void* from;
-    size_t bytes;            // of one period
+    size_t bytes;  // of one period
     bool is_constant;
     bool is_written;
     std::vector<std::byte> elements;
@@ -55,7 +55,9 @@ class FusedKernel final : public Kernel, private RowSink {
   const std::byte* run_elements(Scratch& scratch, int64_t first, int64_t n);
   static const std::byte* at(const Input& in, const std::byte* registers, int64_t element);
   void finished(int64_t first_row, int64_t rows) override;
-  void* accumulator(int64_t tile) { return accumulators_.data() + static_cast<size_t>(tile) * reduction_.accumulator_bytes; }
+  void* accumulator(int64_t tile) {
+    return accumulators_.data() + static_cast<size_t>(tile) * reduction_.accumulator_bytes;
+  }
 
   int64_t elements_ = 0, tiles_ = 0;
   double tile_cost_ns_ = 0;
@@ -63,12 +65,12 @@ class FusedKernel final : public Kernel, private RowSink {
   std::vector<Input> inputs_;
   std::vector<int64_t> strides_;
   std::vector<Repeated> repeated_;
-  size_t register_bytes_ = 0;                // of all registers together
+  size_t register_bytes_ = 0;  // of all registers together
 
-  Kernel* head_ = nullptr;                   // the product whose rows are taken, if any
+  Kernel* head_ = nullptr;  // the product whose rows are taken, if any
   int64_t row_elements_ = 0;
 
-  BlockReduction reduction_;                 // partial is null: none
+  BlockReduction reduction_;  // partial is null: none
   Input reduced_{};
   void* reduction_out_ = nullptr;
   std::vector<std::byte> accumulators_;

@@ -11,11 +11,13 @@ namespace {
 
 class ChainFinder {
  public:
-  ChainFinder(const Graph& graph, const Program& program, const Plan& plan, const DeviceSet& devices, const std::vector<BoundStep>& steps)
+  ChainFinder(const Graph& graph, const Program& program, const Plan& plan, const DeviceSet& devices,
+              const std::vector<BoundStep>& steps)
       : graph_(graph), program_(program), plan_(plan), devices_(devices), steps_(steps) {}
 
   std::vector<FoundChain> find() {
-    walk_groups(program_, plan_, [this](StepId id) { visit(id); }, [this] { close(); });
+    walk_groups(
+        program_, plan_, [this](StepId id) { visit(id); }, [this] { close(); });
     return std::move(found_);
   }
 
@@ -43,11 +45,15 @@ class ChainFinder {
     const Step& s = program_.steps[id];
     const GpuNodeKernel* kernel = kernel_of(id);
     if (!kernel || s.may_be_dead || s.in_loop || s.control != Control::kNone || s.num_outputs != 1) return false;
-    const bool settled = plan_.modes[id] == StepMode::kDirect || (plan_.modes[id] == StepMode::kPlanned && steps_[id].rehearsed);
+    const bool settled =
+        plan_.modes[id] == StepMode::kDirect || (plan_.modes[id] == StepMode::kPlanned && steps_[id].rehearsed);
     const ValueId out = output(id);
-    if (!settled || plan_.values[out].storage != Storage::kBlock || plan_.values[out].buffer != out || elements(out) < 1) return false;
+    if (!settled || plan_.values[out].storage != Storage::kBlock || plan_.values[out].buffer != out ||
+        elements(out) < 1)
+      return false;
     auto inputs = program_.inputs(s);
-    if (!std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) { return is_operand(v, s.device, elements(out)); })) return false;
+    if (!std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) { return is_operand(v, s.device, elements(out)); }))
+      return false;
     return kernel->gpu().chains(kernel->kernel());
   }
 
@@ -62,8 +68,10 @@ class ChainFinder {
   bool joins(StepId id) const {
     const FusedGroup& group = found_chain_.group;
     auto inputs = program_.inputs(program_.steps[id]);
-    return !group.steps.empty() && group.steps.size() < GpuChain::kMostOps && found_chain_.inputs.size() + inputs.size() <= GpuChain::kMostInputs &&
-           program_.steps[id].device == program_.steps[group.steps[0]].device && elements(output(id)) == group.elements &&
+    return !group.steps.empty() && group.steps.size() < GpuChain::kMostOps &&
+           found_chain_.inputs.size() + inputs.size() <= GpuChain::kMostInputs &&
+           program_.steps[id].device == program_.steps[group.steps[0]].device &&
+           elements(output(id)) == group.elements &&
            std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) { return made_by(v) >= 0; });
   }
 
@@ -91,7 +99,8 @@ class ChainFinder {
 
   int input(FoundChain::Input wanted) {
     auto& inputs = found_chain_.inputs;
-    auto known = std::find_if(inputs.begin(), inputs.end(), [&](const FoundChain::Input& in) { return in.value == wanted.value; });
+    auto known = std::find_if(inputs.begin(), inputs.end(),
+                              [&](const FoundChain::Input& in) { return in.value == wanted.value; });
     if (known != inputs.end()) return static_cast<int>(known - inputs.begin());
     inputs.push_back(wanted);
     found_chain_.chain.single.push_back(elements(wanted.value) == 1);
@@ -118,8 +127,8 @@ class ChainFinder {
 
 }  // namespace
 
-std::vector<FoundChain> find_gpu_chains(const Graph& graph, const Program& program, const Plan& plan, const DeviceSet& devices,
-                                        const std::vector<BoundStep>& steps) {
+std::vector<FoundChain> find_gpu_chains(const Graph& graph, const Program& program, const Plan& plan,
+                                        const DeviceSet& devices, const std::vector<BoundStep>& steps) {
   return ChainFinder(graph, program, plan, devices, steps).find();
 }
 

@@ -14,13 +14,13 @@ namespace emplace {
 struct FoundChain {
   struct Input {
     ValueId value;
-    StepId step;     // the first that reads it, as its input `index`
+    StepId step;  // the first that reads it, as its input `index`
     uint32_t index;
   };
   FusedGroup group;
   GpuChain chain;
-  std::vector<Input> inputs;   // by the chain's input
-  std::vector<StepId> reads;   // steps with an input that each run finds anew
+  std::vector<Input> inputs;  // by the chain's input
+  std::vector<StepId> reads;  // steps with an input that each run finds anew
 };
 
 /// Compiled, and bound to memory.
@@ -32,8 +32,8 @@ struct BoundChain {
 };
 
 /// REQUIRES: every step with settled shapes is prepared or rehearsed. Which results are stored is not known yet.
-std::vector<FoundChain> find_gpu_chains(const Graph& graph, const Program& program, const Plan& plan, const DeviceSet& devices,
-                                        const std::vector<BoundStep>& steps);
+std::vector<FoundChain> find_gpu_chains(const Graph& graph, const Program& program, const Plan& plan,
+                                        const DeviceSet& devices, const std::vector<BoundStep>& steps);
 
 /// Bytes that the nodes' own kernels read and write, beyond what the chain does.
 int64_t bytes_saved(const FoundChain& found, const Program& program);

@@ -11,7 +11,8 @@ namespace emplace {
 /// A node's kernel on a GPU. With `waits` every run ends when its work is done, so that its failure is known.
 class GpuNodeKernel final : public Kernel {
  public:
-  GpuNodeKernel(std::unique_ptr<Kernel> kernel, Gpu& gpu, bool waits) : kernel_(std::move(kernel)), gpu_(gpu), waits_(waits) {}
+  GpuNodeKernel(std::unique_ptr<Kernel> kernel, Gpu& gpu, bool waits)
+      : kernel_(std::move(kernel)), gpu_(gpu), waits_(waits) {}
   Status prepare(KernelContext& c) override;
   Status run(KernelContext& c) override;
   Workspace workspace() const override { return kernel_->workspace(); }
@@ -35,7 +36,8 @@ class GpuCopyKernel final : public Kernel {
   Status run(KernelContext& c) override;
 
   void run_beside() { beside_ = true; }
-  /// The source has been enqueued: run(), which may come much later, waits for no more than that. REQUIRES: needs_guard().
+  /// The source has been enqueued: run(), which may come much later, waits for no more than that. REQUIRES:
+  /// needs_guard().
   Status mark();
   bool needs_guard() const { return from_ != nullptr; }
   /// The result may be read, and written over.

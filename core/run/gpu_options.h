@@ -12,19 +12,19 @@ enum class GpuExec : uint8_t {
 };
 
 enum class GpuFuse : uint8_t {
-  kAuto,    // elementwise nodes become one kernel where that saves more time than compiling it takes
+  kAuto,  // elementwise nodes become one kernel where that saves more time than compiling it takes
   kAlways,
   kNever,
 };
 
 struct GpuRunOptions {
   GpuExec exec = GpuExec::kAuto;
-  bool deterministic = false;     // only algorithms that give the same bytes on every run
-  bool tf32 = false;              // products of float matrices may round their inputs
-  bool sync_every_node = false;   // wait for every node, so that a failure names it
-  bool verbose = false;           // kernels say on stderr which library they take, and why
+  bool deterministic = false;    // only algorithms that give the same bytes on every run
+  bool tf32 = false;             // products of float matrices may round their inputs
+  bool sync_every_node = false;  // wait for every node, so that a failure names it
+  bool verbose = false;          // kernels say on stderr which library they take, and why
   GpuFuse fuse = GpuFuse::kAuto;
-  int64_t steps_to_come = 1;      // as far as is known
+  int64_t steps_to_come = 1;  // as far as is known
 };
 
 }  // namespace emplace

@@ -30,7 +30,8 @@ Result<Tensor> RecordedScratch::allocate(DType dtype, const Shape& shape) {
     return t;
   }
   for (const Tensor& t : more_) {
-    if (t.buffer().use_count() == 1 && t.buffer()->size() >= static_cast<size_t>(bytes)) return Tensor::wrap(dtype, shape, t.raw(), t.buffer());
+    if (t.buffer().use_count() == 1 && t.buffer()->size() >= static_cast<size_t>(bytes))
+      return Tensor::wrap(dtype, shape, t.raw(), t.buffer());
   }
   ASSIGN_OR_RETURN(Tensor more, pool_.allocate(DType::kUInt8, Shape{bytes}));
   if (more.buffer()) more_.push_back(more);
@@ -65,8 +66,10 @@ Status RecordedRun::run_found(int64_t step) {
       state_ = recorded.ok() ? State::kReplay : State::kEager;
       return recorded.ok() ? recording_->replay() : run_parts(step);
     }
-    case State::kReplay: return recording_->replay();
-    case State::kEager: break;
+    case State::kReplay:
+      return recording_->replay();
+    case State::kEager:
+      break;
   }
   return run_parts(step);
 }

@@ -1,6 +1,6 @@
 /// RecordedRun: launches on one GPU that follow each other and do the same at each step. They are run once as they are
-/// (which loads their code and fills caches), then recorded, then replayed as one. In the recording, branches run beside each
-/// other. Where something that is read has another place than it had, they are recorded again.
+/// (which loads their code and fills caches), then recorded, then replayed as one. In the recording, branches run
+/// beside each other. Where something that is read has another place than it had, they are recorded again.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace emplace {
 
-/// Scratch of recorded launches, which is part of the recordings: nobody else may get it as long as there are replays. The
-/// launches of one lane run one after the other, in whichever recording of the step they are, so they share it.
+/// Scratch of recorded launches, which is part of the recordings: nobody else may get it as long as there are replays.
+/// The launches of one lane run one after the other, in whichever recording of the step they are, so they share it.
 class RecordedScratch final : public Allocator {
  public:
   using Lanes = std::array<std::unique_ptr<RecordedScratch>, Gpu::kNumBranches>;
@@ -24,7 +24,9 @@ class RecordedScratch final : public Allocator {
   /// Before a recording begins: what a pool does to make room may wait for the lanes.
   Status reserve();
   Result<Tensor> allocate(DType dtype, const Shape& shape) override;
-  Result<Tensor> allocate_persistent(DType dtype, const Shape& shape) override { return pool_.allocate_persistent(dtype, shape); }
+  Result<Tensor> allocate_persistent(DType dtype, const Shape& shape) override {
+    return pool_.allocate_persistent(dtype, shape);
+  }
 
  private:
   Allocator& pool_;
@@ -48,10 +50,10 @@ class RecordedRun final : public Kernel {
   struct Part {
     Kernel* kernel;
     KernelContext* context;
-    RecordedScratch* scratch;           // null: it takes none
+    RecordedScratch* scratch;  // null: it takes none
     StepId step;
-    uint8_t branch = 0;                 // below Gpu::kNumBranches
-    std::vector<uint32_t> after = {};   // parts of other branches that come before this one
+    uint8_t branch = 0;                // below Gpu::kNumBranches
+    std::vector<uint32_t> after = {};  // parts of other branches that come before this one
   };
   /// `must_record`: what cannot be recorded is an error; else it runs launch by launch for good.
   RecordedRun(std::vector<Part> parts, std::unique_ptr<RunInputs> inputs, Gpu& gpu, bool must_record);
@@ -71,7 +73,7 @@ class RecordedRun final : public Kernel {
   std::vector<Part> parts_;
   std::unique_ptr<RunInputs> inputs_;  // null: everything has a place for good
   std::vector<const void*> addresses_, recorded_addresses_;
-  int moves_ = 0;                      // how often they were others
+  int moves_ = 0;  // how often they were others
   Gpu& gpu_;
   bool must_record_;
   State state_ = State::kFirst;

@@ -5,8 +5,8 @@
 
 namespace emplace {
 
-/// visit(id) for every step outside of loops that has something to run, in launch order; close() where no group goes on: at a loop, and
-/// at the end.
+/// visit(id) for every step outside of loops that has something to run, in launch order; close() where no group goes
+/// on: at a loop, and at the end.
 template <class Visit, class Close>
 void walk_groups(const Program& program, const Plan& plan, const Visit& visit, const Close& close) {
   for (StepId id = 0; id < program.steps.size(); ++id) {

@@ -5,7 +5,8 @@
 
 namespace emplace {
 
-MemoryGuard::MemoryGuard(const Program& program, const Runtime& runtime) : program_(program), runtime_(runtime), blocks_(runtime.devices.size()) {
+MemoryGuard::MemoryGuard(const Program& program, const Runtime& runtime)
+    : program_(program), runtime_(runtime), blocks_(runtime.devices.size()) {
   for (DeviceId d = 0; d < runtime.devices.size(); ++d) {
     const Device& device = runtime.devices.at(d);
     bool simulated = device.type != "CPU" && device.kind != DeviceKind::kCuda;
@@ -30,15 +31,18 @@ DeviceId MemoryGuard::owner(const void* address) const {
 
 Status MemoryGuard::check(ValueId v, const Tensor& tensor) const {
   if (tensor.raw() == nullptr || tensor.size_bytes() == 0 || tensor.dtype() == DType::kString) return ok_status();
-  if (is_ref(tensor.dtype()) || tensor.dtype() == DType::kResource || tensor.dtype() == DType::kVariant) return ok_status();
+  if (is_ref(tensor.dtype()) || tensor.dtype() == DType::kResource || tensor.dtype() == DType::kVariant)
+    return ok_status();
   const PlacedValue& value = program_.values[v];
   const DeviceId home = value.home, found = owner(tensor.raw());
   // What a reference refers to lies where its variable is; some of a GPU's variables (of int32) are in host memory.
   if (is_ref(value.dtype) && (found == kNoDevice || found == value.device)) return ok_status();
   if (found == (is_guarded(home) ? home : kNoDevice)) return ok_status();
-  auto name = [&](DeviceId d) { return d == kNoDevice ? std::string_view("host") : std::string_view(runtime_.devices.at(d).name); };
-  return internal_error(cat("a tensor that lives in ", name(is_guarded(home) ? home : kNoDevice), " memory was found in ", name(found),
-                            " memory: a copy is missing"));
+  auto name = [&](DeviceId d) {
+    return d == kNoDevice ? std::string_view("host") : std::string_view(runtime_.devices.at(d).name);
+  };
+  return internal_error(cat("a tensor that lives in ", name(is_guarded(home) ? home : kNoDevice),
+                            " memory was found in ", name(found), " memory: a copy is missing"));
 }
 
 Status MemoryGuard::check_variable(DeviceId device, Variable& variable) const {

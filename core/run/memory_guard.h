@@ -1,5 +1,6 @@
 /// MemoryGuard: whose memory an address is. With simulated GPUs, whose kernels could read every address, a step that is
-/// given one of another memory than its operand's fails before it reads: a copy that was forgotten is never a silent read.
+/// given one of another memory than its operand's fails before it reads: a copy that was forgotten is never a silent
+/// read.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,9 @@
 namespace emplace {
 
 ParallelRun::ParallelRun(const Schedule& schedule, int threads)
-    : schedule_(schedule), threads_(threads), waiting_for_(std::make_unique<std::atomic<uint32_t>[]>(schedule.num_nodes())) {
+    : schedule_(schedule),
+      threads_(threads),
+      waiting_for_(std::make_unique<std::atomic<uint32_t>[]>(schedule.num_nodes())) {
   ready_.reserve(schedule.num_nodes());
 }
 
@@ -24,7 +26,8 @@ Status ParallelRun::run_erased(RunNode run_node, const void* closure) {
   }
   auto by_rank = [this](uint32_t a, uint32_t b) { return schedule_.rank(a) < schedule_.rank(b); };
   std::make_heap(ready_.begin(), ready_.end(), by_rank);
-  ThreadPool::shared().run(threads_, threads_, true, [](void* self, int64_t) { static_cast<ParallelRun*>(self)->work(); }, this);
+  ThreadPool::shared().run(
+      threads_, threads_, true, [](void* self, int64_t) { static_cast<ParallelRun*>(self)->work(); }, this);
   return std::move(failure_);
 }
 
@@ -50,7 +53,8 @@ void ParallelRun::work() {
 bool ParallelRun::take(uint32_t& node) {
   std::lock_guard lock(mutex_);
   if (ready_.empty()) return false;
-  std::pop_heap(ready_.begin(), ready_.end(), [this](uint32_t a, uint32_t b) { return schedule_.rank(a) < schedule_.rank(b); });
+  std::pop_heap(ready_.begin(), ready_.end(),
+                [this](uint32_t a, uint32_t b) { return schedule_.rank(a) < schedule_.rank(b); });
   node = ready_.back();
   ready_.pop_back();
   return true;
@@ -65,7 +69,8 @@ void ParallelRun::complete(uint32_t node, Status status) {
   for (uint32_t target : schedule_.targets(node)) {
     if (waiting_for_[target].fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
     ready_.push_back(target);
-    std::push_heap(ready_.begin(), ready_.end(), [this](uint32_t a, uint32_t b) { return schedule_.rank(a) < schedule_.rank(b); });
+    std::push_heap(ready_.begin(), ready_.end(),
+                   [this](uint32_t a, uint32_t b) { return schedule_.rank(a) < schedule_.rank(b); });
   }
   left_.fetch_sub(1, std::memory_order_release);
 }

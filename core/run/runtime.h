@@ -66,19 +66,19 @@ struct Runtime {
 
   const DeviceSet& devices;
   const GpuRunOptions gpu_options;
-  std::vector<std::unique_ptr<Gpu>> gpus;                  // by DeviceId; null: not opened, or none
-  std::deque<FairMutex> gpu_turns;                         // by DeviceId: GpuTurn's
-  std::vector<std::unique_ptr<DevicePool>> pools;          // by DeviceId
-  std::vector<std::unique_ptr<VariableTable>> variables;   // by DeviceId
+  std::vector<std::unique_ptr<Gpu>> gpus;                 // by DeviceId; null: not opened, or none
+  std::deque<FairMutex> gpu_turns;                        // by DeviceId: GpuTurn's
+  std::vector<std::unique_ptr<DevicePool>> pools;         // by DeviceId
+  std::vector<std::unique_ptr<VariableTable>> variables;  // by DeviceId
   RandomCounters random;
-  std::atomic<int64_t> copy_ns{0};  // spent in copies between memories
+  std::atomic<int64_t> copy_ns{0};   // spent in copies between memories
   StepObserver* observer = nullptr;  // may be null
   uint64_t seed;
   StopSignal stop;
 };
 
-/// While alive, no other thread enqueues on these GPUs (ascending), or waits for them: steps of several threads may share one, and
-/// what one of them enqueued would become part of what another records.
+/// While alive, no other thread enqueues on these GPUs (ascending), or waits for them: steps of several threads may
+/// share one, and what one of them enqueued would become part of what another records.
 class GpuTurn {
  public:
   GpuTurn(Runtime& runtime, std::span<const DeviceId> gpus);

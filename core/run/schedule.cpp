@@ -28,8 +28,10 @@ void Schedule::add_steps() {
   size_t group = 0;
   for (StepId id = 0; id < program_.steps.size();) {
     StepId end = id + 1;
-    if (group < plan_.groups.size() && plan_.groups[group].first() == id) end = plan_.groups[group++].last() + 1;
-    else if (program_.steps[id].kind == StepKind::kLoop) end = program_.steps[id].body_end;
+    if (group < plan_.groups.size() && plan_.groups[group].first() == id)
+      end = plan_.groups[group++].last() + 1;
+    else if (program_.steps[id].kind == StepKind::kLoop)
+      end = program_.steps[id].body_end;
     double cost = 0;
     for (StepId s = id; s < end; ++s) {
       node_of_[s] = static_cast<uint32_t>(nodes_.size());
@@ -45,7 +47,8 @@ double Schedule::bytes(ValueId v) const {
   const Shape& shape = plan_.values[v].shape;
   if (!shape.fully_known() || plan_.values[v].storage == Storage::kTile) return 0;
   // A variable may say a shape that nothing can ever have.
-  return static_cast<double>(shape.checked_num_elements().value_or(0)) * static_cast<double>(storage_size(program_.values[v].dtype));
+  return static_cast<double>(shape.checked_num_elements().value_or(0)) *
+         static_cast<double>(storage_size(program_.values[v].dtype));
 }
 
 // From shapes alone. Only the order of magnitude matters.
@@ -115,7 +118,8 @@ bool Schedule::worth_it() const {
   size_t e = 0;
   for (uint32_t n = 0; n < nodes_.size(); ++n) {
     end[n] += cost_ns_[n];
-    for (; e < sorted.size() && sorted[e].first == n; ++e) end[sorted[e].second] = std::max(end[sorted[e].second], end[n]);
+    for (; e < sorted.size() && sorted[e].first == n; ++e)
+      end[sorted[e].second] = std::max(end[sorted[e].second], end[n]);
     total += cost_ns_[n];
     count += cost_ns_[n] > 0;
     longest = std::max(longest, end[n]);

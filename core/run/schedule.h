@@ -54,10 +54,10 @@ class Schedule {
   const Program& program_;
   const Plan& plan_;
   std::vector<StepId> nodes_;
-  std::vector<uint32_t> node_of_;                    // by StepId
-  std::vector<double> cost_ns_, rank_;               // by node
+  std::vector<uint32_t> node_of_;       // by StepId
+  std::vector<double> cost_ns_, rank_;  // by node
   std::vector<std::pair<uint32_t, uint32_t>> edges_;
-  std::vector<std::vector<uint32_t>> users_;         // by buffer: nodes that read or write it, by any name
+  std::vector<std::vector<uint32_t>> users_;  // by buffer: nodes that read or write it, by any name
   std::vector<uint32_t> first_target_, targets_, num_sources_;
 };
 

@@ -19,8 +19,12 @@ namespace {
 class SessionImpl final : public Session {
  public:
   SessionImpl(const GraphFile& file, const DeviceSet& devices, const Placement& placement, SessionOptions options)
-      : file_(file), devices_(devices), placement_(placement), options_(std::move(options)),
-        runtime_(devices, options_.seed, options_.gpu), memory_(file, devices, runtime_) {
+      : file_(file),
+        devices_(devices),
+        placement_(placement),
+        options_(std::move(options)),
+        runtime_(devices, options_.seed, options_.gpu),
+        memory_(file, devices, runtime_) {
     runtime_.stop.flag = options_.stop;
     runtime_.stop.timeout_s = options_.timeout_s;
     int all = ThreadPool::shared().size();
@@ -123,8 +127,12 @@ class SessionImpl final : public Session {
   double copy_seconds() const override { return static_cast<double>(runtime_.copy_ns) * 1e-9; }
 
   std::vector<DeviceMemory> memory() const override { return memory_.report(plans()); }
-  int64_t copies_per_step() const override { return last_ ? last_.load()->program().num_copies : steps_ ? steps_->program().num_copies : 0; }
-  int64_t copy_bytes_per_step() const override { return last_ ? last_.load()->copy_bytes() : steps_ ? steps_->copy_bytes() : 0; }
+  int64_t copies_per_step() const override {
+    return last_ ? last_.load()->program().num_copies : steps_ ? steps_->program().num_copies : 0;
+  }
+  int64_t copy_bytes_per_step() const override {
+    return last_ ? last_.load()->copy_bytes() : steps_ ? steps_->copy_bytes() : 0;
+  }
 
  private:
   static constexpr size_t kPlansPerKind = 8;
@@ -139,7 +147,7 @@ class SessionImpl final : public Session {
   struct Kind {
     StepRequest request;
     size_t lane = 0;
-    PoolParallel share;         // of the threads, where others run at the same time
+    PoolParallel share;  // of the threads, where others run at the same time
     StepThreads threads;
     std::deque<Planned> plans;  // the oldest first
   };
@@ -158,7 +166,8 @@ class SessionImpl final : public Session {
   }
 
   /// `feeds`: values of the request's own; those of the options come first.
-  Result<std::unique_ptr<Executor>> prepare(const StepRequest& step, const std::vector<Tensor>& feeds, StepThreads threads, bool early_launches = true) {
+  Result<std::unique_ptr<Executor>> prepare(const StepRequest& step, const std::vector<Tensor>& feeds,
+                                            StepThreads threads, bool early_launches = true) {
     Request request;
     request.fetches = step.fetches;
     request.targets = step.targets;
@@ -176,10 +185,12 @@ class SessionImpl final : public Session {
   }
 
   /// Early launches on several GPUs are given up for memory.
-  Result<std::unique_ptr<Executor>> prepare_within_limits(const StepRequest& step, const std::vector<Tensor>& feeds, StepThreads threads, size_t lane) {
+  Result<std::unique_ptr<Executor>> prepare_within_limits(const StepRequest& step, const std::vector<Tensor>& feeds,
+                                                          StepThreads threads, size_t lane) {
     ASSIGN_OR_RETURN(auto executor, prepare(step, feeds, threads));
     Status fits = memory_.check_limits({executor.get(), lane}, plans());
-    const auto gpus = std::count_if(devices_.devices.begin(), devices_.devices.end(), [](const Device& d) { return d.kind == DeviceKind::kCuda; });
+    const auto gpus = std::count_if(devices_.devices.begin(), devices_.devices.end(),
+                                    [](const Device& d) { return d.kind == DeviceKind::kCuda; });
     if (!fits.ok() && gpus > 1) {
       executor.reset();
       ASSIGN_OR_RETURN(executor, prepare(step, feeds, threads, false));
@@ -228,7 +239,8 @@ class SessionImpl final : public Session {
     Attrs attrs = file_.graph.attrs(node);
     const std::string& shared = attrs.text("shared_name");
     return runtime_.variables[placement_.device(node)]->find_or_create(
-        attrs.text("container"), shared.empty() ? std::string(file_.graph.name(node)) : shared, attrs.type("dtype"), attrs.shape("shape"));
+        attrs.text("container"), shared.empty() ? std::string(file_.graph.name(node)) : shared, attrs.type("dtype"),
+        attrs.shape("shape"));
   }
 
   const GraphFile& file_;
@@ -243,7 +255,7 @@ class SessionImpl final : public Session {
   SessionMemory memory_;
   std::unique_ptr<Executor> steps_;  // of the options' fetches and targets; null if there are none
   std::deque<Kind> kinds_;
-  std::atomic<Executor*> last_ = nullptr;         // that run_step() ran
+  std::atomic<Executor*> last_ = nullptr;  // that run_step() ran
   SessionMemory::Own own_;
   size_t num_lanes_ = 0;  // of kinds that run at the same time
   std::atomic<int64_t> step_ = 0;

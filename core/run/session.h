@@ -24,8 +24,8 @@ struct StepRequest {
   std::vector<Endpoint> feeds;
   /// Must be finite before the step writes a variable (see Request::guard); node kNoNode: nothing is looked at.
   Endpoint guard{};
-  /// So many kinds, this one included, may run at the same time, each on one thread, once all are planned for the shapes
-  /// of their feeds. Each has memory and an equal share of the threads to itself.
+  /// So many kinds, this one included, may run at the same time, each on one thread, once all are planned for the
+  /// shapes of their feeds. Each has memory and an equal share of the threads to itself.
   int at_once = 1;
 };
 
@@ -33,10 +33,10 @@ struct SessionOptions {
   std::vector<Endpoint> fetches;
   std::vector<NodeId> targets;
   std::vector<std::pair<Endpoint, Tensor>> feeds;
-  int inter_op_threads = 0;   // 0: as many as the affinity mask allows
-  int intra_op_threads = 0;   // likewise, for the pieces of one op
-  uint64_t seed = 0;          // 0: unpredictable where a node's own seeds are 0
-  double timeout_s = 0;       // per run; 0: none
+  int inter_op_threads = 0;                 // 0: as many as the affinity mask allows
+  int intra_op_threads = 0;                 // likewise, for the pieces of one op
+  uint64_t seed = 0;                        // 0: unpredictable where a node's own seeds are 0
+  double timeout_s = 0;                     // per run; 0: none
   const std::atomic<bool>* stop = nullptr;  // set by a signal: the step ends with CANCELLED
   StepObserver* observer = nullptr;         // must outlive the session
   GpuRunOptions gpu;
@@ -45,13 +45,14 @@ struct SessionOptions {
 /// Memory of one device, in bytes. The columns add up: planned + variables + pool = peak, which the limit bounds.
 struct DeviceMemory {
   DeviceId device = kNoDevice;
-  int64_t limit = 0;      // 0: none
-  int64_t planned = 0;    // the block that static shapes share
+  int64_t limit = 0;    // 0: none
+  int64_t planned = 0;  // the block that static shapes share
   int64_t variables = 0;
   int64_t constants = 0;  // in a GPU's memory; and as kernels keep them from their first run on
   int64_t pool = 0;       // largest use by dynamic shapes and scratch
   int64_t peak = 0;
-  std::optional<int64_t> context;  // of a CUDA GPU that was used: what its card holds beside, outside the limit (Gpu::overhead_bytes())
+  std::optional<int64_t>
+      context;  // of a CUDA GPU that was used: what its card holds beside, outside the limit (Gpu::overhead_bytes())
   std::vector<std::pair<std::string, int64_t>> live_at_peak;  // producer, bytes; largest first
 };
 

@@ -56,22 +56,27 @@ Status SessionMemory::check_limits(const LanePlan& added, const std::vector<Lane
   const Executor& e = *added.executor;
   for (DeviceId d = 0; d < devices_.size(); ++d) {
     const DevicePlan& plan = e.plan().devices[d];
-    const int64_t asked = runtime_.pools[d]->limit(), limit = asked ? runtime_.pools[d]->usable() : machine_memory_bytes();
+    const int64_t asked = runtime_.pools[d]->limit(),
+                  limit = asked ? runtime_.pools[d]->usable() : machine_memory_bytes();
     // Constants are there already, and perhaps some of the variables.
-    const int64_t present = runtime_.pools[d]->persistent_bytes(), beside = bytes_beside(largest(plans, d), added.lane, d);
+    const int64_t present = runtime_.pools[d]->persistent_bytes(),
+                  beside = bytes_beside(largest(plans, d), added.lane, d);
     int64_t variables = declared_variable_bytes(file_.graph, e.program(), d);
     for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) variables -= bytes;
     variables = std::max<int64_t>(variables, 0);
     const int64_t kernels = plan.kept + plan.scratch - plan.optional;
-    if (variables <= limit && kernels <= limit && plan.bytes <= limit - present - variables - beside - kernels) continue;
-    std::string text = cat(devices_.at(d).name, " needs ", bytes_text(plan.bytes), ", its limit is ", bytes_text(std::max(asked, limit)));
+    if (variables <= limit && kernels <= limit && plan.bytes <= limit - present - variables - beside - kernels)
+      continue;
+    std::string text = cat(devices_.at(d).name, " needs ", bytes_text(plan.bytes), ", its limit is ",
+                           bytes_text(std::max(asked, limit)));
     if (limit < asked) append(text, " (", limit, " in whole pages)");
     if (present > 0) append(text, ", ", bytes_text(present), " of it taken by constants and variables");
     if (variables > 0) append(text, ", and ", bytes_text(variables), " are for variables");
     if (beside > 0) append(text, ", and ", bytes_text(beside), " for the steps beside");
     if (kernels > 0) append(text, ", and ", bytes_text(kernels), " for the work of kernels");
     append(text, "; live at the peak:");
-    for (const auto& [v, bytes] : plan.live_at_peak) append(text, " ", file_.graph.name(e.program().values[v].tensor.node), " (", bytes_text(bytes), ")");
+    for (const auto& [v, bytes] : plan.live_at_peak)
+      append(text, " ", file_.graph.name(e.program().values[v].tensor.node), " (", bytes_text(bytes), ")");
     return resource_exhausted(std::move(text));
   }
   return ok_status();
@@ -108,13 +113,15 @@ Status SessionMemory::bind(Executor& executor, size_t lane, Own& own) {
       continue;
     }
     own.mappings.push_back(Mapping::map(static_cast<size_t>(bytes)));
-    if (!own.mappings.back().valid()) return resource_exhausted(cat("no ", bytes_text(bytes), " for ", devices_.at(d).name));
+    if (!own.mappings.back().valid())
+      return resource_exhausted(cat("no ", bytes_text(bytes), " for ", devices_.at(d).name));
     blocks.back() = own.mappings.back().data();
   }
   return executor.bind(std::move(blocks));
 }
 
-void SessionMemory::list_live(const Executor& executor, DeviceId d, std::vector<std::pair<std::string, int64_t>>& out) const {
+void SessionMemory::list_live(const Executor& executor, DeviceId d,
+                              std::vector<std::pair<std::string, int64_t>>& out) const {
   for (const auto& [v, bytes] : executor.plan().devices[d].live_at_peak) {
     out.emplace_back(file_.graph.name(executor.program().values[v].tensor.node), bytes);
   }
@@ -123,7 +130,8 @@ void SessionMemory::list_live(const Executor& executor, DeviceId d, std::vector<
 /// Of variables that have no value yet.
 int64_t SessionMemory::bytes_to_come(const std::vector<LanePlan>& plans, DeviceId d) const {
   int64_t most = 0, there = 0;
-  for (const LanePlan& plan : plans) most = std::max(most, declared_variable_bytes(file_.graph, plan.executor->program(), d));
+  for (const LanePlan& plan : plans)
+    most = std::max(most, declared_variable_bytes(file_.graph, plan.executor->program(), d));
   for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) there += bytes;
   return std::max<int64_t>(most - there, 0);
 }
@@ -143,7 +151,8 @@ std::vector<DeviceMemory> SessionMemory::report(const std::vector<LanePlan>& pla
     for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) there += bytes;
     m.variables = there + bytes_to_come(plans, d);
     m.constants = pool.persistent_bytes() - there + to_come.kept;
-    const int64_t left = m.limit == 0 ? to_come.scratch : std::max<int64_t>(0, pool.usable() - m.planned - m.variables - m.constants);
+    const int64_t left =
+        m.limit == 0 ? to_come.scratch : std::max<int64_t>(0, pool.usable() - m.planned - m.variables - m.constants);
     m.pool = std::max(pool.peak_transient_bytes(), std::min(to_come.scratch, left));
     m.peak = m.planned + m.variables + m.constants + m.pool;
     if (Gpu* gpu = runtime_.gpus[d].get()) m.context = gpu->overhead_bytes();
@@ -152,7 +161,8 @@ std::vector<DeviceMemory> SessionMemory::report(const std::vector<LanePlan>& pla
       if (by_lane[lane]) list_live(*by_lane[lane], d, m.live_at_peak);
     }
     for (auto& variable : runtime_.variables[d]->sizes()) m.live_at_peak.push_back(std::move(variable));
-    std::stable_sort(m.live_at_peak.begin(), m.live_at_peak.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::stable_sort(m.live_at_peak.begin(), m.live_at_peak.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
     all.push_back(std::move(m));
   }
   return all;

@@ -27,9 +27,11 @@ class SessionMemory {
   };
 
   /// All must outlive it.
-  SessionMemory(const GraphFile& file, const DeviceSet& devices, Runtime& runtime) : file_(file), devices_(devices), runtime_(runtime) {}
+  SessionMemory(const GraphFile& file, const DeviceSet& devices, Runtime& runtime)
+      : file_(file), devices_(devices), runtime_(runtime) {}
 
-  /// ResourceExhausted: `added` would not fit beside those of other lanes; device, need, limit, what is live at the peak.
+  /// ResourceExhausted: `added` would not fit beside those of other lanes; device, need, limit, what is live at the
+  /// peak.
   Status check_limits(const LanePlan& added, const std::vector<LanePlan>& plans) const;
   /// The first call takes a block of each device for all that is planned by now; later ones do nothing.
   Status map_blocks(const std::vector<LanePlan>& plans);

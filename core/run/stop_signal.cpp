@@ -8,7 +8,8 @@ namespace emplace {
 
 void StopSignal::start() {
   constexpr double kMaxSeconds = 1e9;  // keeps the sum in the clock's range
-  if (timeout_s > 0) deadline = Clock::now() + std::chrono::nanoseconds(static_cast<int64_t>(std::min(timeout_s, kMaxSeconds) * 1e9));
+  if (timeout_s > 0)
+    deadline = Clock::now() + std::chrono::nanoseconds(static_cast<int64_t>(std::min(timeout_s, kMaxSeconds) * 1e9));
 }
 
 Status StopSignal::status() const {

@@ -132,9 +132,13 @@ void ThreadPool::run(int64_t count, int max_threads, bool wake, Work work, void*
   take_pieces(job);
   if (!mine) return;
   mine->job.store(nullptr);
-  for (int spins = 0; job.done.load(std::memory_order_acquire) < count || mine->visitors.load(std::memory_order_acquire) > 0; ++spins) {
-    if (spins < kSpins) pause();
-    else sched_yield();
+  for (int spins = 0;
+       job.done.load(std::memory_order_acquire) < count || mine->visitors.load(std::memory_order_acquire) > 0;
+       ++spins) {
+    if (spins < kSpins)
+      pause();
+    else
+      sched_yield();
   }
 }
 

@@ -49,7 +49,7 @@ class ThreadPool {
   std::once_flag started_;
   std::vector<std::thread> threads_;
   Slot slots_[kSlots];
-  std::atomic<uint32_t> epoch_{0};   // counts jobs; sleepers wait for it to change
+  std::atomic<uint32_t> epoch_{0};  // counts jobs; sleepers wait for it to change
   std::atomic<int> sleeping_{0};
   std::atomic<bool> ending_{false};
 };

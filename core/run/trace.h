@@ -14,7 +14,7 @@ struct Span {
   int64_t step = 0;      // as given to begin_step()
   int64_t start_ns = 0;  // since the trace began
   int64_t end_ns = 0;
-  int64_t bytes = 0;     // of all outputs
+  int64_t bytes = 0;  // of all outputs
 };
 
 class TraceRecorder final : public StepObserver {

@@ -22,7 +22,10 @@ Kind kind_of(std::complex<T> v) {
 }
 
 template <class T>
-concept MayBeNonFinite = requires(T v) { kind_of(v); } && !std::is_integral_v<T>;
+concept MayBeNonFinite = requires(T v) {
+  kind_of(v);
+}
+&&!std::is_integral_v<T>;
 
 }  // namespace
 
@@ -56,7 +59,8 @@ Status NumericsCheck::finished(const ObservedStep& step, std::span<const Tensor>
     if (!outputs[i].valid() || is_ref(outputs[i].dtype())) continue;
     std::string text = non_finite_text(outputs[i]);
     if (text.empty() || !seen_.insert(step.node).second) continue;
-    std::string message = cat(graph_.name(step.node), ":", i, " (", graph_.op(step.node), " on ", devices_.at(step.device).name, "): ", text);
+    std::string message = cat(graph_.name(step.node), ":", i, " (", graph_.op(step.node), " on ",
+                              devices_.at(step.device).name, "): ", text);
     if (stop_) return failed_precondition(std::move(message));
     report_(message);
   }

@@ -14,7 +14,8 @@ namespace emplace {
 class EagerLog final : public StepObserver {
  public:
   using Write = std::function<void(const std::string& line)>;
-  EagerLog(const Graph& graph, const DeviceSet& devices, Write write) : graph_(graph), devices_(devices), write_(std::move(write)) {}
+  EagerLog(const Graph& graph, const DeviceSet& devices, Write write)
+      : graph_(graph), devices_(devices), write_(std::move(write)) {}
   void starting(const ObservedStep& step) override;
 
  private:

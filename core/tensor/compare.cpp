@@ -25,9 +25,12 @@ bool nan(std::complex<double> v) { return std::isnan(v.real()) || std::isnan(v.i
 
 template <class T>
 auto widened(T v) {
-  if constexpr (kComplexes.has(dtype_of<T>)) return std::complex<double>(v);
-  else if constexpr (kHalves.has(dtype_of<T>)) return static_cast<double>(static_cast<float>(v));
-  else return static_cast<double>(v);
+  if constexpr (kComplexes.has(dtype_of<T>))
+    return std::complex<double>(v);
+  else if constexpr (kHalves.has(dtype_of<T>))
+    return static_cast<double>(static_cast<float>(v));
+  else
+    return static_cast<double>(v);
 }
 
 template <class T>
@@ -75,24 +78,30 @@ std::string element_text(const Tensor& t, int64_t i) {
 
 Status compare(const Tensor& found, const Tensor& expected, double rtol, double atol) {
   if (found.dtype() != expected.dtype()) {
-    return failed_precondition(cat("found dtype ", dtype_name(found.dtype()), ", expected ", dtype_name(expected.dtype())));
+    return failed_precondition(
+        cat("found dtype ", dtype_name(found.dtype()), ", expected ", dtype_name(expected.dtype())));
   }
   if (!(found.shape() == expected.shape())) {
-    return failed_precondition(cat("found shape ", found.shape().to_string(), ", expected ", expected.shape().to_string()));
+    return failed_precondition(
+        cat("found shape ", found.shape().to_string(), ", expected ", expected.shape().to_string()));
   }
   Differences d;
   bool tolerant = false;
   bool known = with_type(found.dtype(), [&]<class T>() {
     tolerant = (kFloating | kComplexes).has(dtype_of<T>);
-    if constexpr ((kFloating | kComplexes).has(dtype_of<T>)) d = close<T>(found, expected, rtol, atol);
-    else d = exact<T>(found, expected);
+    if constexpr ((kFloating | kComplexes).has(dtype_of<T>))
+      d = close<T>(found, expected, rtol, atol);
+    else
+      d = exact<T>(found, expected);
   });
   if (!known) return unimplemented(cat("tensors of type ", dtype_name(found.dtype()), " cannot be compared"));
   if (d.count == 0) return ok_status();
-  std::string message = cat(d.count, " of ", found.num_elements(), " elements differ, first at ", index_text(d.first, found.shape()), ": found ",
-                            element_text(found, d.first), ", expected ", element_text(expected, d.first));
+  std::string message =
+      cat(d.count, " of ", found.num_elements(), " elements differ, first at ", index_text(d.first, found.shape()),
+          ": found ", element_text(found, d.first), ", expected ", element_text(expected, d.first));
   if (tolerant) {
-    append(message, "; largest difference ", d.largest_absolute, ", relative ", d.largest_relative, " (rtol ", rtol, ", atol ", atol, ")");
+    append(message, "; largest difference ", d.largest_absolute, ", relative ", d.largest_relative, " (rtol ", rtol,
+           ", atol ", atol, ")");
   }
   return failed_precondition(std::move(message));
 }

@@ -24,8 +24,10 @@ constexpr bool keeps_kind() {
 
 template <class T>
 double as_double(T v) {
-  if constexpr (kHalves.has(dtype_of<T>)) return static_cast<double>(static_cast<float>(v));
-  else return static_cast<double>(v);
+  if constexpr (kHalves.has(dtype_of<T>))
+    return static_cast<double>(static_cast<float>(v));
+  else
+    return static_cast<double>(v);
 }
 
 template <class From, class To>
@@ -34,7 +36,9 @@ Status convert_all(const Tensor& from, const Tensor& to) {
   To* out = to.data<To>();
   for (int64_t i = 0; i < from.num_elements(); ++i) {
     if constexpr (kInteger<From> && kInteger<To>) {
-      if (!std::in_range<To>(in[i])) return invalid_argument(cat("found ", in[i], " at position ", i, ", which does not fit ", dtype_name(to.dtype())));
+      if (!std::in_range<To>(in[i]))
+        return invalid_argument(
+            cat("found ", in[i], " at position ", i, ", which does not fit ", dtype_name(to.dtype())));
       out[i] = static_cast<To>(in[i]);
     } else if constexpr (kComplexType<From>) {
       out[i] = To(in[i]);

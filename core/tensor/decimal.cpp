@@ -134,11 +134,13 @@ std::string scientific(const Decimal& d, int precision, int min_digits, int expo
     read_scientific(text, text + n, r);
   }
   std::string fraction = r.digits.substr(1);
-  if (static_cast<int>(fraction.size()) < min_digits) fraction.append(static_cast<size_t>(min_digits) - fraction.size(), '0');
+  if (static_cast<int>(fraction.size()) < min_digits)
+    fraction.append(static_cast<size_t>(min_digits) - fraction.size(), '0');
   std::string exponent = std::to_string(std::abs(r.exponent));
   auto width = static_cast<size_t>(exponent_digits > 0 ? exponent_digits : 2);
   if (exponent.size() < width) exponent.insert(0, width - exponent.size(), '0');
-  return (d.negative ? "-" : "") + trimmed(r.digits.substr(0, 1), fraction, trim) + (r.exponent < 0 ? "e-" : "e+") + exponent;
+  return (d.negative ? "-" : "") + trimmed(r.digits.substr(0, 1), fraction, trim) + (r.exponent < 0 ? "e-" : "e+") +
+         exponent;
 }
 
 }  // namespace emplace

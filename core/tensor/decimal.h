@@ -10,10 +10,10 @@ namespace emplace {
 
 /// How trailing zeros end.
 enum class Trim {
-  kKeep,       // all of them
-  kPoint,      // "1."
-  kOneZero,    // "1.0"
-  kNothing,    // "1"
+  kKeep,     // all of them
+  kPoint,    // "1."
+  kOneZero,  // "1.0"
+  kNothing,  // "1"
 };
 
 /// A finite number. `T`: half, float or double.

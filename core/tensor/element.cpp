@@ -26,7 +26,8 @@ float rounded_to_odd(double v) {
   auto nearest = static_cast<float>(v);
   if (static_cast<double>(nearest) == v || std::isnan(v) || std::isinf(nearest)) return nearest;
   if (std::bit_cast<uint32_t>(nearest) & 1) return nearest;
-  float towards = static_cast<double>(nearest) < v ? std::numeric_limits<float>::infinity() : -std::numeric_limits<float>::infinity();
+  float towards = static_cast<double>(nearest) < v ? std::numeric_limits<float>::infinity()
+                                                   : -std::numeric_limits<float>::infinity();
   return std::nextafter(nearest, towards);
 }
 
@@ -94,11 +95,16 @@ Result<bool> parse_bool(std::string_view word) {
 
 template <class T>
 T number_as(double v) {
-  if constexpr (kIsHalf<T>) return T(rounded_to_odd(v));
-  else if constexpr (IsComplex<T>::value) return T(static_cast<typename T::value_type>(v));
-  else if constexpr (std::is_same_v<T, bool>) return v != 0;
-  else if constexpr (std::is_same_v<T, std::string>) return {};
-  else return static_cast<T>(v);
+  if constexpr (kIsHalf<T>)
+    return T(rounded_to_odd(v));
+  else if constexpr (IsComplex<T>::value)
+    return T(static_cast<typename T::value_type>(v));
+  else if constexpr (std::is_same_v<T, bool>)
+    return v != 0;
+  else if constexpr (std::is_same_v<T, std::string>)
+    return {};
+  else
+    return static_cast<T>(v);
 }
 
 template <class T>
@@ -127,13 +133,14 @@ Result<Tensor> allocate_asked(DType dtype, const Shape& shape) {
   size_t element = dtype == DType::kString ? sizeof(std::string) : dtype_size(dtype);
   auto memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   if (count && static_cast<double>(*count) * static_cast<double>(element) > memory) {
-    return resource_exhausted(cat("a ", dtype_name(dtype), " tensor of shape ", shape.to_string(), " is larger than the memory of this machine"));
+    return resource_exhausted(cat("a ", dtype_name(dtype), " tensor of shape ", shape.to_string(),
+                                  " is larger than the memory of this machine"));
   }
   return Tensor::allocate(dtype, shape);
 }
 
-#define EMPLACE_ELEMENT(T)              \
-  template T number_as<T>(double);      \
+#define EMPLACE_ELEMENT(T)         \
+  template T number_as<T>(double); \
   template Result<T> parse_element<T>(std::string_view);
 EMPLACE_ELEMENT(float)
 EMPLACE_ELEMENT(double)

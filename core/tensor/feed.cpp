@@ -35,9 +35,9 @@ std::vector<std::string_view> words_of(std::string_view text) {
 /// "f32" and the like; the long names too.
 std::optional<DType> parse_short_dtype(std::string_view text) {
   static constexpr std::pair<std::string_view, DType> kShort[] = {
-      {"f16", DType::kHalf},   {"bf16", DType::kBFloat16}, {"f32", DType::kFloat},  {"f64", DType::kDouble},
-      {"i8", DType::kInt8},    {"i16", DType::kInt16},     {"i32", DType::kInt32},  {"i64", DType::kInt64},
-      {"u8", DType::kUInt8},   {"u16", DType::kUInt16},    {"u32", DType::kUInt32}, {"u64", DType::kUInt64},
+      {"f16", DType::kHalf},      {"bf16", DType::kBFloat16},  {"f32", DType::kFloat},  {"f64", DType::kDouble},
+      {"i8", DType::kInt8},       {"i16", DType::kInt16},      {"i32", DType::kInt32},  {"i64", DType::kInt64},
+      {"u8", DType::kUInt8},      {"u16", DType::kUInt16},     {"u32", DType::kUInt32}, {"u64", DType::kUInt64},
       {"c64", DType::kComplex64}, {"c128", DType::kComplex128}};
   for (const auto& [name, dtype] : kShort) {
     if (name == text) return dtype;
@@ -99,12 +99,17 @@ uint64_t random_bits(uint64_t seed, uint64_t position) {
 
 template <class T>
 T random_element(uint64_t bits) {
-  if constexpr (std::is_same_v<T, bool>) return bits >> 63;
-  else if constexpr (std::is_integral_v<T>) return static_cast<T>((bits >> 32) % 10);
+  if constexpr (std::is_same_v<T, bool>)
+    return bits >> 63;
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>((bits >> 32) % 10);
   // 8 bits for the halves, 24 for all others: exact in the type, so never rounded up to 1.
-  else if constexpr (kHalves.has(dtype_of<T>)) return number_as<T>(static_cast<double>(bits >> 56) * 0x1p-8);
-  else if constexpr (kComplexes.has(dtype_of<T>)) return T(static_cast<float>(bits >> 40) * 0x1p-24f, static_cast<float>(bits & 0xffffff) * 0x1p-24f);
-  else return number_as<T>(static_cast<double>(bits >> 40) * 0x1p-24);
+  else if constexpr (kHalves.has(dtype_of<T>))
+    return number_as<T>(static_cast<double>(bits >> 56) * 0x1p-8);
+  else if constexpr (kComplexes.has(dtype_of<T>))
+    return T(static_cast<float>(bits >> 40) * 0x1p-24f, static_cast<float>(bits & 0xffffff) * 0x1p-24f);
+  else
+    return number_as<T>(static_cast<double>(bits >> 40) * 0x1p-24);
 }
 
 enum class Fill { kZeros, kOnes, kRandom };
@@ -122,7 +127,8 @@ std::optional<FillSpec> parse_fill(std::string_view spec) {
 
 Result<Tensor> filled(FillSpec spec, DType dtype, const Shape& shape) {
   if (!shape.fully_known()) {
-    return invalid_argument(cat("the shape is not fully known (", shape.to_string(), "); write it, as in '2x3x", dtype_name(dtype), "=zeros'"));
+    return invalid_argument(cat("the shape is not fully known (", shape.to_string(), "); write it, as in '2x3x",
+                                dtype_name(dtype), "=zeros'"));
   }
   if (dtype == DType::kString) return invalid_argument("zeros, ones and random numbers are no strings");
   ASSIGN_OR_RETURN(Tensor t, allocate_asked(dtype, shape));
@@ -141,7 +147,8 @@ Result<Tensor> from_words(const std::vector<std::string_view>& words, DType dtyp
   auto count = shape.checked_num_elements();
   if (!count) return invalid_argument(cat("shape ", shape.to_string(), " has too many elements"));
   if (words.size() != 1 && words.size() != static_cast<uint64_t>(*count)) {
-    return invalid_argument(cat("found ", words.size(), " elements, wanted ", *count, " for shape ", shape.to_string()));
+    return invalid_argument(
+        cat("found ", words.size(), " elements, wanted ", *count, " for shape ", shape.to_string()));
   }
   ASSIGN_OR_RETURN(Tensor t, allocate_asked(dtype, shape));
   Status status;
@@ -189,7 +196,9 @@ Result<Tensor> from_plain_words(std::string_view spec, DType dtype, const Shape&
       std::string dims;
       for (int d = 0; wanted.fully_known() && d < wanted.rank(); ++d) append(dims, wanted.dim(d), "x");
       Status wrong = wrong_shape(shape, wanted).with_context(cat("'", spec, "'"));
-      return count > 1 || dims.empty() ? wrong : invalid_argument(cat(wrong.message(), "; write '", dims, dtype_name(dtype), "=", spec, "' to repeat it"));
+      return count > 1 || dims.empty() ? wrong
+                                       : invalid_argument(cat(wrong.message(), "; write '", dims, dtype_name(dtype),
+                                                              "=", spec, "' to repeat it"));
     }
   }
   return from_words(words, dtype, shape);
@@ -215,7 +224,8 @@ Result<Tensor> from_npz(const std::string& path) {
   if (arrays.size() == 1) return std::move(arrays[0].second);
   std::string names;
   for (const auto& [name, array] : arrays) append(names, names.empty() ? "" : ", ", name);
-  return invalid_argument(cat(path, " holds ", arrays.size(), " arrays; choose one with '@", path, ":NAME'", names.empty() ? "" : ": ", names));
+  return invalid_argument(cat(path, " holds ", arrays.size(), " arrays; choose one with '@", path, ":NAME'",
+                              names.empty() ? "" : ": ", names));
 }
 
 Result<Tensor> from_file(std::string_view spec, DType dtype) {
@@ -248,7 +258,8 @@ Result<Tensor> from_typed(const Typed& typed, DType dtype, const Shape& wanted) 
 Result<Tensor> parse_feed(std::string_view spec, DType dtype, const Shape& shape) {
   if (auto typed = parse_typed(spec)) return from_typed(*typed, dtype, shape);
   if (spec.starts_with('@') || spec.starts_with('[')) {
-    ASSIGN_OR_RETURN(Tensor t, spec[0] == '@' ? from_file(spec.substr(1), dtype) : parse_json_tensor(spec, dtype, "the value"));
+    ASSIGN_OR_RETURN(Tensor t,
+                     spec[0] == '@' ? from_file(spec.substr(1), dtype) : parse_json_tensor(spec, dtype, "the value"));
     if (!t.shape().compatible_with(shape)) return wrong_shape(t.shape(), shape).with_context(spec);
     return t;
   }
@@ -258,9 +269,11 @@ Result<Tensor> parse_feed(std::string_view spec, DType dtype, const Shape& shape
   }
   if (auto fill = parse_fill(spec)) return filled(*fill, dtype, shape);
   if (size_t equals = spec.find('='); equals != std::string_view::npos) {
-    return invalid_argument(cat("'", spec.substr(0, equals), "' is no shape and element type; write for instance 2x3x", dtype_name(dtype), "=0"));
+    return invalid_argument(cat("'", spec.substr(0, equals), "' is no shape and element type; write for instance 2x3x",
+                                dtype_name(dtype), "=0"));
   }
-  if (spec.starts_with("random:")) return invalid_argument(cat("'", spec, "' has no whole number as its seed; write for instance random:7"));
+  if (spec.starts_with("random:"))
+    return invalid_argument(cat("'", spec, "' has no whole number as its seed; write for instance random:7"));
   return from_plain_words(spec, dtype, shape);
 }
 

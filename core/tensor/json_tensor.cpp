@@ -19,7 +19,9 @@ std::string shown(const Json& v) {
   return text.size() > 60 ? text.substr(0, 60) + "..." : text;
 }
 
-Status wanted(std::string_view what, const Json& found) { return invalid_argument(cat("found ", shown(found), ", wanted ", what)); }
+Status wanted(std::string_view what, const Json& found) {
+  return invalid_argument(cat("found ", shown(found), ", wanted ", what));
+}
 
 Status read_element(const Json& v, std::string& out) {
   if (v.is_string()) {
@@ -81,7 +83,8 @@ Status read_element(const Json& v, T& out) {
   } else {
     ASSIGN_OR_RETURN(double number, read_double(v));
     out = number_as<T>(number);
-    if (std::isfinite(number) && !std::isfinite(static_cast<float>(out)) && !std::is_same_v<T, double>) return wanted(dtype_name(dtype_of<T>), v);
+    if (std::isfinite(number) && !std::isfinite(static_cast<float>(out)) && !std::is_same_v<T, double>)
+      return wanted(dtype_name(dtype_of<T>), v);
     return ok_status();
   }
 }
@@ -113,7 +116,9 @@ Status fill_nested(const Json& v, T*& next) {
   return ok_status();
 }
 
-Status not_in_json(DType dtype) { return unimplemented(cat("a ", dtype_name(dtype), " tensor cannot be written in JSON")); }
+Status not_in_json(DType dtype) {
+  return unimplemented(cat("a ", dtype_name(dtype), " tensor cannot be written in JSON"));
+}
 
 Result<Tensor> from_nested(const Json& v, DType dtype) {
   ASSIGN_OR_RETURN(Shape shape, nested_shape(v));
@@ -134,7 +139,8 @@ Result<Shape> read_shape(const Json& v) {
   Shape shape;
   for (const Json& size : v) {
     int64_t dim = -1;
-    if (size.is_number_integer() && !(size.is_number_unsigned() && size.get<uint64_t>() > INT64_MAX)) dim = size.get<int64_t>();
+    if (size.is_number_integer() && !(size.is_number_unsigned() && size.get<uint64_t>() > INT64_MAX))
+      dim = size.get<int64_t>();
     if (dim < 0) return wanted("a size", size);
     shape.add_dim(dim);
   }
@@ -151,7 +157,8 @@ Result<Tensor> from_object(const Json& object, DType dtype) {
     const Json& text = object["dtype"];
     auto found = text.is_string() ? parse_dtype(text.get_ref<const std::string&>()) : std::nullopt;
     if (!found) return wanted("a dtype", text);
-    if (*found != dtype) return invalid_argument(cat("found dtype ", dtype_name(*found), ", wanted ", dtype_name(dtype)));
+    if (*found != dtype)
+      return invalid_argument(cat("found dtype ", dtype_name(*found), ", wanted ", dtype_name(dtype)));
   }
   if (!object.contains("data")) return invalid_argument("a tensor object lacks \"data\"");
   const Json& data = object["data"];
@@ -160,13 +167,14 @@ Result<Tensor> from_object(const Json& object, DType dtype) {
   auto count = shape.checked_num_elements();
   bool flat = data.is_array() && count && static_cast<uint64_t>(*count) == data.size();
   if (!flat) {
-    return invalid_argument(cat("found ", data.is_array() ? data.size() : 1, " data for shape ", shape.to_string(), ", wanted a flat list of ",
-                                count ? cat(*count) : "fewer than 2^63"));
+    return invalid_argument(cat("found ", data.is_array() ? data.size() : 1, " data for shape ", shape.to_string(),
+                                ", wanted a flat list of ", count ? cat(*count) : "fewer than 2^63"));
   }
   ASSIGN_OR_RETURN(Tensor t, allocate_asked(dtype, shape));
   Status status;
   bool known = with_type(dtype, [&]<class T>() {
-    for (int64_t i = 0; i < *count && status.ok(); ++i) status = read_element(data[static_cast<size_t>(i)], t.data<T>()[i]);
+    for (int64_t i = 0; i < *count && status.ok(); ++i)
+      status = read_element(data[static_cast<size_t>(i)], t.data<T>()[i]);
   });
   if (!known) return not_in_json(dtype);
   RETURN_IF_ERROR(status);

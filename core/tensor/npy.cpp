@@ -112,9 +112,9 @@ std::optional<Element> parse_descr(std::string_view descr) {
     DType dtype;
   };
   static constexpr Kind kKinds[] = {
-      {'f', 2, DType::kHalf},   {'f', 4, DType::kFloat},  {'f', 8, DType::kDouble}, {'i', 1, DType::kInt8},
-      {'i', 2, DType::kInt16},  {'i', 4, DType::kInt32},  {'i', 8, DType::kInt64},  {'u', 1, DType::kUInt8},
-      {'u', 2, DType::kUInt16}, {'u', 4, DType::kUInt32}, {'u', 8, DType::kUInt64}, {'b', 1, DType::kBool},
+      {'f', 2, DType::kHalf},      {'f', 4, DType::kFloat},       {'f', 8, DType::kDouble},  {'i', 1, DType::kInt8},
+      {'i', 2, DType::kInt16},     {'i', 4, DType::kInt32},       {'i', 8, DType::kInt64},   {'u', 1, DType::kUInt8},
+      {'u', 2, DType::kUInt16},    {'u', 4, DType::kUInt32},      {'u', 8, DType::kUInt64},  {'b', 1, DType::kBool},
       {'c', 8, DType::kComplex64}, {'c', 16, DType::kComplex128}, {'V', 2, DType::kBFloat16}};
   for (const Kind& k : kKinds) {
     if (k.kind == kind && k.size == e.size) e.dtype = k.dtype;
@@ -178,9 +178,10 @@ std::string npy_head(const Tensor& t) {
     for (const std::string& s : t.flat<std::string>()) width = std::max(width, s.size());
   }
   static constexpr std::pair<DType, std::string_view> kDescr[] = {
-      {DType::kHalf, "<f2"}, {DType::kFloat, "<f4"}, {DType::kDouble, "<f8"}, {DType::kInt8, "|i1"}, {DType::kInt16, "<i2"},
-      {DType::kInt32, "<i4"}, {DType::kInt64, "<i8"}, {DType::kUInt8, "|u1"}, {DType::kUInt16, "<u2"}, {DType::kUInt32, "<u4"},
-      {DType::kUInt64, "<u8"}, {DType::kBool, "|b1"}, {DType::kComplex64, "<c8"}, {DType::kComplex128, "<c16"}, {DType::kBFloat16, "|V2"}};
+      {DType::kHalf, "<f2"},      {DType::kFloat, "<f4"},       {DType::kDouble, "<f8"},  {DType::kInt8, "|i1"},
+      {DType::kInt16, "<i2"},     {DType::kInt32, "<i4"},       {DType::kInt64, "<i8"},   {DType::kUInt8, "|u1"},
+      {DType::kUInt16, "<u2"},    {DType::kUInt32, "<u4"},      {DType::kUInt64, "<u8"},  {DType::kBool, "|b1"},
+      {DType::kComplex64, "<c8"}, {DType::kComplex128, "<c16"}, {DType::kBFloat16, "|V2"}};
   std::string descr = cat("|S", width);
   for (const auto& [dtype, text] : kDescr) {
     if (dtype == t.dtype()) descr = text;
@@ -217,10 +218,12 @@ Result<Tensor> parse_npy(std::string_view bytes, const std::string& name) {
   auto damaged = [&](std::string_view what) { return invalid_argument(cat(name, ": ", what)); };
   if (!bytes.starts_with(kMagic) || bytes.size() < 12) return damaged("not an .npy file (no \\x93NUMPY at its start)");
   size_t length_bytes = bytes[6] == 1 ? 2 : 4, length = 0;
-  if (bytes[6] < 1 || bytes[6] > 3) return damaged(cat(".npy format version ", static_cast<int>(bytes[6]), "; 1, 2 and 3 are known"));
+  if (bytes[6] < 1 || bytes[6] > 3)
+    return damaged(cat(".npy format version ", static_cast<int>(bytes[6]), "; 1, 2 and 3 are known"));
   std::memcpy(&length, bytes.data() + 8, length_bytes);
   size_t start = 8 + length_bytes;
-  if (bytes.size() < start || bytes.size() - start < length) return damaged("the .npy header reaches past the end of the file");
+  if (bytes.size() < start || bytes.size() - start < length)
+    return damaged("the .npy header reaches past the end of the file");
   auto header = parse_header(bytes.substr(start, length));
   if (!header) return damaged("the .npy header is not {'descr': ..., 'fortran_order': ..., 'shape': (...)}");
   auto element = parse_descr(header->descr);
@@ -231,8 +234,10 @@ Result<Tensor> parse_npy(std::string_view bytes, const std::string& name) {
   auto count = shape.checked_num_elements();
   int64_t wanted = 0;
   if (!count || __builtin_mul_overflow(*count, static_cast<int64_t>(element->size), &wanted) ||
-      static_cast<uint64_t>(wanted) > data.size() || (element->size == 0 && *count > static_cast<int64_t>(bytes.size()))) {
-    return damaged(cat("shape ", shape.to_string(), " of '", header->descr, "' needs more than the ", data.size(), " bytes that are there"));
+      static_cast<uint64_t>(wanted) > data.size() ||
+      (element->size == 0 && *count > static_cast<int64_t>(bytes.size()))) {
+    return damaged(cat("shape ", shape.to_string(), " of '", header->descr, "' needs more than the ", data.size(),
+                       " bytes that are there"));
   }
   ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(element->dtype, shape));
   for (int64_t i = 0; i < *count; ++i) {
@@ -293,7 +298,9 @@ Result<Tensor> read_npz(const std::string& path, const std::string& key) {
   return not_found(cat(path, ": no array '", key, "'; it has ", there.empty() ? "none" : there));
 }
 
-Status write_npy(const std::string& path, const Tensor& tensor) { return write_file(path, npy_head(tensor).append(elements(tensor))); }
+Status write_npy(const std::string& path, const Tensor& tensor) {
+  return write_file(path, npy_head(tensor).append(elements(tensor)));
+}
 
 Status npz_to(const ByteSink& sink, const std::vector<std::pair<std::string, Tensor>>& arrays) {
   ZipWriter zip(sink);

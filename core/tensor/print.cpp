@@ -21,14 +21,18 @@ using Format = std::function<std::string(int64_t index)>;
 
 template <class T>
 double exact(T v) {
-  if constexpr (std::is_same_v<T, half>) return static_cast<double>(static_cast<float>(v));
-  else return static_cast<double>(v);
+  if constexpr (std::is_same_v<T, half>)
+    return static_cast<double>(static_cast<float>(v));
+  else
+    return static_cast<double>(v);
 }
 
 template <class T>
 T rounded(double x) {
-  if constexpr (std::is_same_v<T, half>) return half(static_cast<float>(x));
-  else return static_cast<T>(x);
+  if constexpr (std::is_same_v<T, half>)
+    return half(static_cast<float>(x));
+  else
+    return static_cast<T>(x);
 }
 
 std::string padded_left(std::string text, size_t width) {
@@ -38,7 +42,9 @@ std::string padded_left(std::string text, size_t width) {
 
 // 10 to the number of digits that the type can be sure of, at most 8 for arrays and 16 for scalars.
 template <class T>
-constexpr double kExponentialFrom = std::is_same_v<T, half> ? 1e3 : std::is_same_v<T, float> ? 1e6 : 1e8;
+constexpr double kExponentialFrom = std::is_same_v<T, half>    ? 1e3
+                                    : std::is_same_v<T, float> ? 1e6
+                                                               : 1e8;
 template <class T>
 constexpr double kExponentialScalarFrom = std::is_same_v<T, double> ? 1e16 : kExponentialFrom<T>;
 
@@ -78,8 +84,10 @@ class FloatFormat {
     double x = exact(v);
     if (!std::isfinite(x)) {
       std::string text = std::isnan(x) ? "nan" : "inf";
-      if (std::isinf(x) && x < 0) text.insert(0, "-");
-      else if (plus_) text.insert(0, "+");
+      if (std::isinf(x) && x < 0)
+        text.insert(0, "-");
+      else if (plus_)
+        text.insert(0, "+");
       return padded_left(std::move(text), static_cast<size_t>(std::max(0, left_ + right_ + 1)));
     }
     Decimal d = Decimal::shortest(v);
@@ -98,12 +106,15 @@ class FloatFormat {
  private:
   // The quotient is taken in the type itself, where a half may overflow.
   static bool ratio_is_large(double largest, double smallest) {
-    if constexpr (std::is_same_v<T, half>) return exact(rounded<half>(largest / smallest)) > 1000;
-    else return static_cast<T>(largest) / static_cast<T>(smallest) > T{1000};
+    if constexpr (std::is_same_v<T, half>)
+      return exact(rounded<half>(largest / smallest)) > 1000;
+    else
+      return static_cast<T>(largest) / static_cast<T>(smallest) > T{1000};
   }
 
   void measure(const Decimal& d) {
-    std::string text = exponential_ ? scientific(d, kPrecision, 0, 0, Trim::kPoint) : positional(d, kPrecision, Trim::kPoint);
+    std::string text =
+        exponential_ ? scientific(d, kPrecision, 0, 0, Trim::kPoint) : positional(d, kPrecision, Trim::kPoint);
     if (plus_ && !d.negative) text.insert(0, "+");
     size_t point = text.find('.'), e = text.find('e');
     left_ = std::max(left_, static_cast<int>(point));
@@ -206,28 +217,45 @@ std::string bfloat16_text(bfloat16 v) {
 
 Format format_of(const Tensor& t, const std::vector<int64_t>& shown) {
   switch (t.dtype()) {
-    case DType::kFloat: return float_format<float>(t, shown);
-    case DType::kDouble: return float_format<double>(t, shown);
-    case DType::kHalf: return float_format<half>(t, shown);
-    case DType::kBFloat16: return [&t](int64_t i) { return bfloat16_text(t.data<bfloat16>()[i]); };
-    case DType::kComplex64: return complex_format<float>(t, shown);
-    case DType::kComplex128: return complex_format<double>(t, shown);
+    case DType::kFloat:
+      return float_format<float>(t, shown);
+    case DType::kDouble:
+      return float_format<double>(t, shown);
+    case DType::kHalf:
+      return float_format<half>(t, shown);
+    case DType::kBFloat16:
+      return [&t](int64_t i) { return bfloat16_text(t.data<bfloat16>()[i]); };
+    case DType::kComplex64:
+      return complex_format<float>(t, shown);
+    case DType::kComplex128:
+      return complex_format<double>(t, shown);
     case DType::kInt8:
-    case DType::kQInt8: return integer_format<int8_t>(t, shown);
+    case DType::kQInt8:
+      return integer_format<int8_t>(t, shown);
     case DType::kInt16:
-    case DType::kQInt16: return integer_format<int16_t>(t, shown);
+    case DType::kQInt16:
+      return integer_format<int16_t>(t, shown);
     case DType::kInt32:
-    case DType::kQInt32: return integer_format<int32_t>(t, shown);
-    case DType::kInt64: return integer_format<int64_t>(t, shown);
+    case DType::kQInt32:
+      return integer_format<int32_t>(t, shown);
+    case DType::kInt64:
+      return integer_format<int64_t>(t, shown);
     case DType::kUInt8:
-    case DType::kQUInt8: return integer_format<uint8_t>(t, shown);
+    case DType::kQUInt8:
+      return integer_format<uint8_t>(t, shown);
     case DType::kUInt16:
-    case DType::kQUInt16: return integer_format<uint16_t>(t, shown);
-    case DType::kUInt32: return integer_format<uint32_t>(t, shown);
-    case DType::kUInt64: return integer_format<uint64_t>(t, shown);
-    case DType::kBool: return [&t](int64_t i) { return std::string(t.data<bool>()[i] ? " True" : "False"); };
-    case DType::kString: return [&t](int64_t i) { return bytes_text(t.data<std::string>()[i]); };
-    default: return [&t](int64_t) { return "<" + std::string(dtype_name(t.dtype())) + ">"; };
+    case DType::kQUInt16:
+      return integer_format<uint16_t>(t, shown);
+    case DType::kUInt32:
+      return integer_format<uint32_t>(t, shown);
+    case DType::kUInt64:
+      return integer_format<uint64_t>(t, shown);
+    case DType::kBool:
+      return [&t](int64_t i) { return std::string(t.data<bool>()[i] ? " True" : "False"); };
+    case DType::kString:
+      return [&t](int64_t i) { return bytes_text(t.data<std::string>()[i]); };
+    default:
+      return [&t](int64_t) { return "<" + std::string(dtype_name(t.dtype())) + ">"; };
   }
 }
 
@@ -242,7 +270,8 @@ class Layout {
     if (axis == shape_.rank()) return format_(base);
     int64_t n = shape_.dim(axis);
     bool cut = summary_ && n > 2 * kEdgeItems;
-    std::string out = axis + 1 == shape_.rank() ? row(base, n, cut, indent, width - 1) : block(axis, base, n, cut, indent, width - 1);
+    std::string out =
+        axis + 1 == shape_.rank() ? row(base, n, cut, indent, width - 1) : block(axis, base, n, cut, indent, width - 1);
     return "[" + out.substr(indent.size()) + "]";
   }
 
@@ -307,13 +336,20 @@ std::string complex_scalar(std::complex<T> z) {
 
 std::string scalar_text(const Tensor& t) {
   switch (t.dtype()) {
-    case DType::kFloat: return float_scalar(*t.data<float>(), Trim::kOneZero);
-    case DType::kDouble: return float_scalar(*t.data<double>(), Trim::kOneZero);
-    case DType::kHalf: return float_scalar(*t.data<half>(), Trim::kOneZero);
-    case DType::kComplex64: return complex_scalar(*t.data<std::complex<float>>());
-    case DType::kComplex128: return complex_scalar(*t.data<std::complex<double>>());
-    case DType::kBool: return *t.data<bool>() ? "True" : "False";
-    default: return format_of(t, {0})(0);
+    case DType::kFloat:
+      return float_scalar(*t.data<float>(), Trim::kOneZero);
+    case DType::kDouble:
+      return float_scalar(*t.data<double>(), Trim::kOneZero);
+    case DType::kHalf:
+      return float_scalar(*t.data<half>(), Trim::kOneZero);
+    case DType::kComplex64:
+      return complex_scalar(*t.data<std::complex<float>>());
+    case DType::kComplex128:
+      return complex_scalar(*t.data<std::complex<double>>());
+    case DType::kBool:
+      return *t.data<bool>() ? "True" : "False";
+    default:
+      return format_of(t, {0})(0);
   }
 }
 

@@ -91,7 +91,8 @@ std::vector<int64_t> ints_of(const Tensor& t) {
 
 bool same_bytes(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) return false;
-  if (a.dtype() == DType::kString) return std::equal(a.flat<std::string>().begin(), a.flat<std::string>().end(), b.data<std::string>());
+  if (a.dtype() == DType::kString)
+    return std::equal(a.flat<std::string>().begin(), a.flat<std::string>().end(), b.data<std::string>());
   return a.num_elements() == 0 || std::memcmp(a.raw(), b.raw(), a.size_bytes()) == 0;
 }
 

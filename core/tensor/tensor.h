@@ -55,9 +55,13 @@ class Tensor {
   const std::shared_ptr<Buffer>& buffer() const { return buffer_; }
 
   template <class T>
-  T* data() const { return static_cast<T*>(data_); }
+  T* data() const {
+    return static_cast<T*>(data_);
+  }
   template <class T>
-  std::span<T> flat() const { return {data<T>(), static_cast<size_t>(num_elements_)}; }
+  std::span<T> flat() const {
+    return {data<T>(), static_cast<size_t>(num_elements_)};
+  }
 
   /// The same elements under another shape. REQUIRES: equal number of elements.
   Tensor reshaped(const Shape& shape) const;

@@ -100,7 +100,8 @@ Result<std::vector<ZipMember>> zip_members(std::string_view archive) {
     m.compressed_size = get<uint32_t>(archive, at + 20);
     m.size = get<uint32_t>(archive, at + 24);
     m.offset = get<uint32_t>(archive, at + 42);
-    uint64_t name = get<uint16_t>(archive, at + 28), extra = get<uint16_t>(archive, at + 30), comment = get<uint16_t>(archive, at + 32);
+    uint64_t name = get<uint16_t>(archive, at + 28), extra = get<uint16_t>(archive, at + 30),
+             comment = get<uint16_t>(archive, at + 32);
     if (!holds(archive, at + 46, name + extra + comment)) return damaged("bad directory entry");
     m.name = archive.substr(at + 46, name);
     read_extra64(archive.substr(at + 46 + name, extra), m);
@@ -111,8 +112,10 @@ Result<std::vector<ZipMember>> zip_members(std::string_view archive) {
 }
 
 Result<std::string> zip_extract(std::string_view archive, const ZipMember& member) {
-  if (!holds(archive, member.offset, 30) || get<uint32_t>(archive, member.offset) != kLocalHeader) return damaged("bad member header");
-  uint64_t data = member.offset + 30 + get<uint16_t>(archive, member.offset + 26) + get<uint16_t>(archive, member.offset + 28);
+  if (!holds(archive, member.offset, 30) || get<uint32_t>(archive, member.offset) != kLocalHeader)
+    return damaged("bad member header");
+  uint64_t data =
+      member.offset + 30 + get<uint16_t>(archive, member.offset + 26) + get<uint16_t>(archive, member.offset + 28);
   if (!holds(archive, data, member.compressed_size)) return damaged("a member reaches past the end");
   std::string_view packed = archive.substr(data, member.compressed_size);
   std::string out;

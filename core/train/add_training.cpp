@@ -9,16 +9,20 @@
 namespace emplace {
 namespace {
 
-std::string tensor_name(const Graph& g, Endpoint e) { return e.slot == 0 ? std::string(g.name(e.node)) : cat(g.name(e.node), ":", e.slot); }
+std::string tensor_name(const Graph& g, Endpoint e) {
+  return e.slot == 0 ? std::string(g.name(e.node)) : cat(g.name(e.node), ":", e.slot);
+}
 
 bool is_trainable(const GraphFile& file, NodeId node) {
-  auto written = std::find_if(file.variables.begin(), file.variables.end(), [&](const FileVariable& v) { return v.variable == node; });
+  auto written = std::find_if(file.variables.begin(), file.variables.end(),
+                              [&](const FileVariable& v) { return v.variable == node; });
   return written == file.variables.end() || written->trainable;
 }
 
 void check_shape(const GraphFile& file, const TrainVariable& v, Problems& problems) {
   if (v.shape.fully_known()) return;
-  problems.add(file.graph.node(v.node).position, cat("variable '", v.name, "' has shape ", v.shape.to_string(), "; to be trained its shape must be known"));
+  problems.add(file.graph.node(v.node).position, cat("variable '", v.name, "' has shape ", v.shape.to_string(),
+                                                     "; to be trained its shape must be known"));
 }
 
 /// Those of `var_list`, or every trainable one of a floating-point type.
@@ -31,7 +35,8 @@ std::vector<TrainVariable> choose_variables(const GraphFile& file, const TrainRe
     if (node == kNoNode) {
       problems.add(ref.position, cat("var_list: ", error.message), error.hint);
     } else if (!is_variable_op(g.op(node)) || !is_floating(describe_variable(g, node).dtype)) {
-      problems.add(ref.position, cat("var_list: '", ref.name, "' (", g.op(node), ") is no variable of a floating-point type"));
+      problems.add(ref.position,
+                   cat("var_list: '", ref.name, "' (", g.op(node), ") is no variable of a floating-point type"));
     } else {
       out.push_back(describe_variable(g, node));
     }
@@ -41,17 +46,22 @@ std::vector<TrainVariable> choose_variables(const GraphFile& file, const TrainRe
     TrainVariable v = describe_variable(g, node);
     if (is_floating(v.dtype)) out.push_back(std::move(v));
   }
-  if (out.empty() && problems.empty()) problems.add(request.loss.position, "there is no variable to train", "a trainable variable has a floating-point type");
+  if (out.empty() && problems.empty())
+    problems.add(request.loss.position, "there is no variable to train",
+                 "a trainable variable has a floating-point type");
   for (const TrainVariable& v : out) check_shape(file, v, problems);
   return out;
 }
 
 Status assemble(Assembly& a) {
   switch (a.request.replication.strategy) {
-    case Strategy::kNone: return train_on_one_device(a);
-    case Strategy::kMirrored: return train_mirrored(a);
+    case Strategy::kNone:
+      return train_on_one_device(a);
+    case Strategy::kMirrored:
+      return train_mirrored(a);
     case Strategy::kPsSync:
-    case Strategy::kPsAsync: return train_with_parameter_device(a);
+    case Strategy::kPsAsync:
+      return train_with_parameter_device(a);
   }
   return internal_error("a strategy without a name");
 }
@@ -68,7 +78,8 @@ std::vector<std::string> add_init(const GraphFile& file, Assembly& a) {
     for (NodeId node = 0; node < g.num_nodes(); ++node) {
       if (!is_variable_op(g.op(node))) continue;
       NodeId assign = g.find(cat(g.name(node), "/Assign"));
-      if (assign != kNoNode && std::find(a.initializers.begin(), a.initializers.end(), assign) == a.initializers.end()) a.initializers.push_back(assign);
+      if (assign != kNoNode && std::find(a.initializers.begin(), a.initializers.end(), assign) == a.initializers.end())
+        a.initializers.push_back(assign);
     }
   }
   if (a.initializers.empty()) return names;
@@ -96,7 +107,8 @@ std::string train_text(const Graph& g, const TrainRequest& request, const TrainG
   return out;
 }
 
-void describe(GraphFile& file, const TrainRequest& request, const TrainGraph& training, const std::vector<std::string>& init) {
+void describe(GraphFile& file, const TrainRequest& request, const TrainGraph& training,
+              const std::vector<std::string>& init) {
   file.has_init = true;
   file.init.clear();
   for (const std::string& name : init) file.init.push_back({name, kNoPosition});
@@ -118,7 +130,8 @@ void add_training(GraphFile& file, const TrainRequest& request, TrainGraph& out,
   GraphEditor edit(file);
   Assembly a{edit, request, update_rule(request), std::move(variables), !request.var_list.empty(), out, {}};
   out.targets.clear();
-  if (Status status = assemble(a); !status.ok()) return problems.add(request.loss.position, status.message(), {}, status.code());
+  if (Status status = assemble(a); !status.ok())
+    return problems.add(request.loss.position, status.message(), {}, status.code());
   const std::vector<std::string> init = add_init(file, a);
   edit.finish(problems);
   if (!problems.empty()) return;

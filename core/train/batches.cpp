@@ -19,7 +19,12 @@ size_t depth(int64_t batch_bytes) {
 }  // namespace
 
 Batches::Batches(const Dataset& data, SampleOrder order, DataPosition start, int64_t count)
-    : data_(data), depth_(depth(order.batch() * data.sample_bytes())), order_(std::move(order)), position_(start), left_(count), thread_([this] { read_ahead(); }) {}
+    : data_(data),
+      depth_(depth(order.batch() * data.sample_bytes())),
+      order_(std::move(order)),
+      position_(start),
+      left_(count),
+      thread_([this] { read_ahead(); }) {}
 
 Batches::~Batches() {
   {
@@ -45,7 +50,8 @@ Batch Batches::take() {
 void Batches::read_ahead() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    if (ready_.size() >= depth_) room_.wait(lock, [this] { return stop_ || left_ == 0 || ready_.size() <= depth_ / 2; });
+    if (ready_.size() >= depth_)
+      room_.wait(lock, [this] { return stop_ || left_ == 0 || ready_.size() <= depth_ / 2; });
     if (stop_ || left_ == 0) return;
     Batch batch = take();
     reading_ = true;

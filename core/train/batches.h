@@ -13,9 +13,9 @@
 namespace emplace {
 
 struct Batch {
-  std::vector<Tensor> values;   // by placeholder of the data set
-  std::vector<int64_t> rows;    // which samples they are
-  DataPosition next;            // behind the batch
+  std::vector<Tensor> values;  // by placeholder of the data set
+  std::vector<int64_t> rows;   // which samples they are
+  DataPosition next;           // behind the batch
 };
 
 class Batches {
@@ -36,7 +36,7 @@ class Batches {
   Batch take();
 
   const Dataset& data_;
-  const size_t depth_;    // batches that may wait; when half of them are left, the thread is woken
+  const size_t depth_;  // batches that may wait; when half of them are left, the thread is woken
 
   std::mutex mutex_;
   std::condition_variable room_, ready_or_read_;

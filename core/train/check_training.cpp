@@ -27,7 +27,8 @@ void check_graph(const GraphFile& file, const LoadOptions& options, const TrainR
 void check_placeholders(const GraphFile& file, const DataSet& set, Problems& problems) {
   NameError error;
   for (const FeedRequest& feed : set.feeds) {
-    if (find_fed_tensor(file.graph, feed.placeholder.name, error).node == kNoNode) problems.add(feed.placeholder.position, cat("data: ", error.message), error.hint);
+    if (find_fed_tensor(file.graph, feed.placeholder.name, error).node == kNoNode)
+      problems.add(feed.placeholder.position, cat("data: ", error.message), error.hint);
   }
 }
 
@@ -48,9 +49,11 @@ std::string check_training(const GraphFile& file, const LoadOptions& options, bo
       if (!*set) continue;
       if (!sound) {
         check_placeholders(file, **set, of_keys);
-      } else if (auto samples = Dataset::read(file, **set, set == &data.train ? "train" : "test", of_data); samples && !request.loss.name.empty()) {
+      } else if (auto samples = Dataset::read(file, **set, set == &data.train ? "train" : "test", of_data);
+                 samples && !request.loss.name.empty()) {
         NameError error;
-        if (Endpoint loss = find_tensor(file.graph, request.loss.name, error); loss.node != kNoNode) samples->check_labels(file, loss, of_data);
+        if (Endpoint loss = find_tensor(file.graph, request.loss.name, error); loss.node != kNoNode)
+          samples->check_labels(file, loss, of_data);
       }
     }
   }

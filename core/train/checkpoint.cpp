@@ -52,8 +52,17 @@ std::vector<std::pair<int64_t, fs::path>> list_checkpoints(const std::string& fo
 std::string json_text(const Checkpoint& c, const std::string& graph_name, const std::string& npz, size_t npz_bytes) {
   std::string text;
   JsonWriter json(text, 2);
-  json.begin_object().member("schema_version", 1).member("step", c.step).member("seed", c.seed).member("batch", c.batch);
-  json.key("position").begin_object().compact().member("epoch", c.position.epoch + 1).member("row", c.position.row).end_object();
+  json.begin_object()
+      .member("schema_version", 1)
+      .member("step", c.step)
+      .member("seed", c.seed)
+      .member("batch", c.batch);
+  json.key("position")
+      .begin_object()
+      .compact()
+      .member("epoch", c.position.epoch + 1)
+      .member("row", c.position.row)
+      .end_object();
   json.key("random").begin_object();
   for (const auto& [node, blocks] : c.random) json.member(node, blocks);
   json.end_object();
@@ -70,17 +79,32 @@ class CheckpointReader {
   /// Everything but the variables; `npz` and `bytes` say where those are.
   Status read(Checkpoint& c, std::string& npz, int64_t& bytes) {
     enum { kVersion, kStep, kSeed, kBatch, kPosition, kRandom, kGraph, kVariables };
-    static constexpr std::string_view kKeys[] = {"schema_version", "step", "seed", "batch", "position", "random", "graph", "variables"};
+    static constexpr std::string_view kKeys[] = {"schema_version", "step",   "seed",  "batch",
+                                                 "position",       "random", "graph", "variables"};
     ObjectReader object(reader_, kKeys, "a checkpoint");
     while (object.next()) {
       switch (object.field()) {
-        case kStep: c.step = number("step"); break;
-        case kSeed: c.seed = static_cast<uint64_t>(number("seed")); break;
-        case kBatch: c.batch = number("batch"); break;
-        case kPosition: read_position(c.position); break;
-        case kRandom: read_random(c); break;
-        case kGraph: read_graph(c); break;
-        case kVariables: read_file(npz, bytes); break;
+        case kStep:
+          c.step = number("step");
+          break;
+        case kSeed:
+          c.seed = static_cast<uint64_t>(number("seed"));
+          break;
+        case kBatch:
+          c.batch = number("batch");
+          break;
+        case kPosition:
+          read_position(c.position);
+          break;
+        case kRandom:
+          read_random(c);
+          break;
+        case kGraph:
+          read_graph(c);
+          break;
+        case kVariables:
+          read_file(npz, bytes);
+          break;
       }
     }
     reader_.finish();
@@ -96,8 +120,10 @@ class CheckpointReader {
   void read_position(DataPosition& position) {
     static constexpr std::string_view kKeys[] = {"epoch", "row"};
     for (ObjectReader object(reader_, kKeys, "position"); object.next();) {
-      if (object.field() == 0) position.epoch = std::max<int64_t>(number("epoch"), 1) - 1;
-      else position.row = number("row");
+      if (object.field() == 0)
+        position.epoch = std::max<int64_t>(number("epoch"), 1) - 1;
+      else
+        position.row = number("row");
     }
   }
 
@@ -120,8 +146,10 @@ class CheckpointReader {
   void read_file(std::string& npz, int64_t& bytes) {
     static constexpr std::string_view kKeys[] = {"file", "bytes"};
     for (ObjectReader object(reader_, kKeys, "variables"); object.next();) {
-      if (object.field() == 0) npz = read_text(reader_, "file").value_or("");
-      else bytes = number("bytes");
+      if (object.field() == 0)
+        npz = read_text(reader_, "file").value_or("");
+      else
+        bytes = number("bytes");
     }
   }
 
@@ -141,7 +169,8 @@ Result<Checkpoint> load_json(const fs::path& path) {
   std::error_code error;
   auto size = fs::file_size(array_file, error);
   if (error) return not_found(cat(array_file.string(), ": ", error.message()));
-  if (static_cast<int64_t>(size) != bytes) return invalid_argument(cat(array_file.string(), ": found ", size, " bytes, wanted ", bytes));
+  if (static_cast<int64_t>(size) != bytes)
+    return invalid_argument(cat(array_file.string(), ": found ", size, " bytes, wanted ", bytes));
   ASSIGN_OR_RETURN(c.variables, read_npz(array_file.string()));
   return c;
 }
@@ -217,7 +246,8 @@ void CheckpointFolder::remove_old() const {
   for (fs::directory_iterator it(path_, ignored), end; !ignored && it != end; it.increment(ignored)) {
     fs::path json = fs::path(it->path()).replace_extension(".json");
     if (it->path().extension() != ".npz" || !step_of(json)) continue;
-    if (std::none_of(found.begin(), found.end(), [&](const auto& f) { return f.second == json; })) left_over.push_back(it->path());
+    if (std::none_of(found.begin(), found.end(), [&](const auto& f) { return f.second == json; }))
+      left_over.push_back(it->path());
   }
   for (const fs::path& file : left_over) fs::remove(file, ignored);
 }

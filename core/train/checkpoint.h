@@ -16,9 +16,9 @@
 namespace emplace {
 
 struct Checkpoint {
-  int64_t step = 0;          // steps done
-  DataPosition position;     // of the next batch
-  int64_t batch = 0;         // samples in it
+  int64_t step = 0;       // steps done
+  DataPosition position;  // of the next batch
+  int64_t batch = 0;      // samples in it
   uint64_t seed = 0;
   std::vector<std::pair<std::string, uint64_t>> random;  // node, blocks drawn
   std::string graph_sha256;
@@ -26,12 +26,12 @@ struct Checkpoint {
 };
 
 /// Every initialised variable of the session but `copies` (pairs of copy and original), in graph order.
-Result<std::vector<std::pair<std::string, Tensor>>> read_variables(const Graph& graph, Session& session,
-                                                                   const std::vector<std::pair<NodeId, NodeId>>& copies);
+Result<std::vector<std::pair<std::string, Tensor>>> read_variables(
+    const Graph& graph, Session& session, const std::vector<std::pair<NodeId, NodeId>>& copies);
 
 enum class Fit {
-  kExact,    // every variable of the graph and of the checkpoint has its counterpart
-  kCovers,   // every variable of the graph; the checkpoint may hold more (optimizer slots)
+  kExact,   // every variable of the graph and of the checkpoint has its counterpart
+  kCovers,  // every variable of the graph; the checkpoint may hold more (optimizer slots)
 };
 
 /// Sets the session's variables (copies with their originals) and its random streams. InvalidArgument lists the

@@ -38,8 +38,8 @@ bool is_copy(NodeId node, const std::vector<std::pair<NodeId, NodeId>>& copies) 
 
 }  // namespace
 
-Result<std::vector<std::pair<std::string, Tensor>>> read_variables(const Graph& g, Session& session,
-                                                                   const std::vector<std::pair<NodeId, NodeId>>& copies) {
+Result<std::vector<std::pair<std::string, Tensor>>> read_variables(
+    const Graph& g, Session& session, const std::vector<std::pair<NodeId, NodeId>>& copies) {
   std::vector<std::pair<std::string, Tensor>> out;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
     if (!is_variable_op(g.op(id)) || is_copy(id, copies)) continue;
@@ -66,7 +66,8 @@ Status apply_checkpoint(const Checkpoint& checkpoint, const Graph& g, Session& s
     }
     const Tensor& value = *it->second;
     if (value.dtype() != dtype || !shape.compatible_with(value.shape())) {
-      misfits.add("different", cat(g.name(id), " ", type_text(value.dtype(), value.shape()), ", the graph has ", type_text(dtype, shape)));
+      misfits.add("different", cat(g.name(id), " ", type_text(value.dtype(), value.shape()), ", the graph has ",
+                                   type_text(dtype, shape)));
     }
     found.emplace_back(id, &value);
     saved.erase(it);
@@ -74,7 +75,8 @@ Status apply_checkpoint(const Checkpoint& checkpoint, const Graph& g, Session& s
   for (const auto& [name, value] : saved) {
     if (fit == Fit::kExact) misfits.add("not in the graph", cat(name, " ", type_text(value->dtype(), value->shape())));
   }
-  if (!misfits.empty()) return invalid_argument(cat("the checkpoint does not fit the graph; variables that are", misfits.text()));
+  if (!misfits.empty())
+    return invalid_argument(cat("the checkpoint does not fit the graph; variables that are", misfits.text()));
   for (const auto& [node, value] : found) RETURN_IF_ERROR(session.set_variable(node, *value));
   for (const auto& [copy, original] : copies) {
     ASSIGN_OR_RETURN(Tensor value, session.variable(original));

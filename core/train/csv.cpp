@@ -87,7 +87,8 @@ bool parse_number(std::string_view word, double& value) {
     int64_t whole = 0;
     size_t i = word[0] == '-' ? 1 : 0;
     for (; i < word.size() && word[i] >= '0' && word[i] <= '9'; ++i) whole = whole * 10 + (word[i] - '0');
-    if (i == word.size() && i > (word[0] == '-' ? 1u : 0u)) return value = static_cast<double>(word[0] == '-' ? -whole : whole), true;
+    if (i == word.size() && i > (word[0] == '-' ? 1u : 0u))
+      return value = static_cast<double>(word[0] == '-' ? -whole : whole), true;
   }
   auto parsed = parse_element<double>(word);
   if (parsed.ok()) value = *parsed;
@@ -113,7 +114,11 @@ class TableReader {
     bool has_header = header ? *header : first_line_is_header();
     if (!has_header) {
       for (size_t i = 0; i < selections_.size(); ++i) {
-        if (by_name_[i]) return fail_at(0, cat("feed '", selections_[i].feed, "': columns by name ('", selections_[i].columns, "'), but the first line is no header"), "number them from 0");
+        if (by_name_[i])
+          return fail_at(0,
+                         cat("feed '", selections_[i].feed, "': columns by name ('", selections_[i].columns,
+                             "'), but the first line is no header"),
+                         "number them from 0");
       }
       lines_.seek(lines_.start());
     }
@@ -131,7 +136,8 @@ class TableReader {
 
   bool report_quote() {
     if (!lines_.bad()) return false;
-    problems_.add(static_cast<int64_t>(*lines_.bad()), "a quote out of place", "a quoted field ends with a quote, then a comma or the line's end");
+    problems_.add(static_cast<int64_t>(*lines_.bad()), "a quote out of place",
+                  "a quoted field ends with a quote, then a comma or the line's end");
     return true;
   }
 
@@ -187,7 +193,8 @@ class TableReader {
   }
 
   bool too_few(const CsvSelection& s, int64_t c) {
-    problems_.add(static_cast<int64_t>(lines_.start()), cat("feed '", s.feed, "': found ", width_, " columns, wanted column ", c, " (counted from 0)"));
+    problems_.add(static_cast<int64_t>(lines_.start()),
+                  cat("feed '", s.feed, "': found ", width_, " columns, wanted column ", c, " (counted from 0)"));
     return false;
   }
 
@@ -216,33 +223,40 @@ class TableReader {
     texts_.resize(selections_.size());
     while (lines_.next(fields_)) {
       if (fields_.size() != width_) {
-        problems_.add(static_cast<int64_t>(lines_.start()), cat("found ", fields_.size(), " columns, wanted ", width_, " as in the first line"));
+        problems_.add(static_cast<int64_t>(lines_.start()),
+                      cat("found ", fields_.size(), " columns, wanted ", width_, " as in the first line"));
         return false;
       }
       table_.lines.push_back(static_cast<int64_t>(lines_.start()));
       for (size_t i = 0; i < selections_.size(); ++i) {
         for (int64_t c : table_.columns[i]) {
-          if (!take(selections_[i], fields_[static_cast<size_t>(c)], c, values_[i], texts_[i]) && problems_.full()) return false;
+          if (!take(selections_[i], fields_[static_cast<size_t>(c)], c, values_[i], texts_[i]) && problems_.full())
+            return false;
         }
       }
     }
     return !report_quote() && problems_.empty();
   }
 
-  bool take(const CsvSelection& s, const Field& field, int64_t c, std::vector<double>& values, std::vector<std::string>& texts) {
+  bool take(const CsvSelection& s, const Field& field, int64_t c, std::vector<double>& values,
+            std::vector<std::string>& texts) {
     if (s.dtype == DType::kString) return texts.push_back(unquoted(field)), true;
     std::string_view word = trimmed(field.text);
     auto at = static_cast<int64_t>((word.empty() ? field.text : word).data() - text_.data());
     double value = 0;
     if (!parse_number(word, value)) {
-      problems_.add(at, word.empty() ? cat("column ", c, ": an empty field, wanted a number")
-                                     : cat("column ", c, ": found '", word.substr(0, 40), "', wanted a number"),
-                    table_.lines.size() == 1 ? "a first line with numbers is a row; \"header\": true beside the file makes it a header" : "");
+      problems_.add(at,
+                    word.empty() ? cat("column ", c, ": an empty field, wanted a number")
+                                 : cat("column ", c, ": found '", word.substr(0, 40), "', wanted a number"),
+                    table_.lines.size() == 1
+                        ? "a first line with numbers is a row; \"header\": true beside the file makes it a header"
+                        : "");
       return false;
     }
     value = value * s.scale + s.offset;
     if (is_integer(s.dtype) && !(value == std::trunc(value) && std::abs(value) <= 9007199254740992.0)) {
-      problems_.add(at, cat("column ", c, ": found ", word, ", wanted a whole number: placeholder '", s.feed, "' is ", dtype_name(s.dtype)));
+      problems_.add(at, cat("column ", c, ": found ", word, ", wanted a whole number: placeholder '", s.feed, "' is ",
+                            dtype_name(s.dtype)));
       return false;
     }
     values.push_back(value);
@@ -265,7 +279,8 @@ class TableReader {
       with_type(s.dtype, [&]<class T>() {
         if constexpr (std::is_integral_v<T>) {
           for (size_t k = 0; k < values_[i].size(); ++k) store<T>(s, i, k, *array);
-        } else if constexpr (!std::is_same_v<T, std::string> && !std::is_same_v<T, std::complex<float>> && !std::is_same_v<T, std::complex<double>>) {
+        } else if constexpr (!std::is_same_v<T, std::string> && !std::is_same_v<T, std::complex<float>> &&
+                             !std::is_same_v<T, std::complex<double>>) {
           for (size_t k = 0; k < values_[i].size(); ++k) array->data<T>()[k] = number_as<T>(values_[i][k]);
         }
       });
@@ -277,11 +292,13 @@ class TableReader {
   template <class T>
   void store(const CsvSelection& s, size_t i, size_t k, Tensor& array) {
     double v = values_[i][k];
-    if (v < static_cast<double>(std::numeric_limits<T>::min()) || v > static_cast<double>(std::numeric_limits<T>::max())) {
+    if (v < static_cast<double>(std::numeric_limits<T>::min()) ||
+        v > static_cast<double>(std::numeric_limits<T>::max())) {
       const std::vector<int64_t>& columns = table_.columns[i];
       int64_t c = columns[k % columns.size()];
-      problems_.add(csv_field_position(text_, table_.lines[k / columns.size()], c),
-                    cat("column ", c, ": ", v, " is out of the range of ", dtype_name(s.dtype), " (placeholder '", s.feed, "')"));
+      problems_.add(
+          csv_field_position(text_, table_.lines[k / columns.size()], c),
+          cat("column ", c, ": ", v, " is out of the range of ", dtype_name(s.dtype), " (placeholder '", s.feed, "')"));
       return;
     }
     array.data<T>()[k] = static_cast<T>(v);
@@ -302,7 +319,8 @@ class TableReader {
 
 }  // namespace
 
-CsvTable read_csv(const Source& source, std::optional<bool> header, const std::vector<CsvSelection>& selections, Problems& problems) {
+CsvTable read_csv(const Source& source, std::optional<bool> header, const std::vector<CsvSelection>& selections,
+                  Problems& problems) {
   return TableReader(source, selections, problems).read(header);
 }
 

@@ -14,21 +14,22 @@ namespace emplace {
 
 /// Columns of the file that become one array, and what becomes of their fields.
 struct CsvSelection {
-  std::string columns;  // "0-63", "64", "label", "a,c,7-9"; empty: all
-  std::string feed;     // for messages
+  std::string columns;          // "0-63", "64", "label", "a,c,7-9"; empty: all
+  std::string feed;             // for messages
   DType dtype = DType::kFloat;  // numbers or bool or string
   double scale = 1, offset = 0;
 };
 
 struct CsvTable {
-  std::vector<Tensor> arrays;    // per selection: [rows, columns]
+  std::vector<Tensor> arrays;                 // per selection: [rows, columns]
   std::vector<std::vector<int64_t>> columns;  // per selection: which they are
-  std::vector<int64_t> lines;    // per row: where it begins in the text
+  std::vector<int64_t> lines;                 // per row: where it begins in the text
 };
 
-/// `header`: is the first line one? Nothing: if fields of it that a selection wants as numbers are text, and none of them
-/// is a number (other than its column's own). A problem leaves the table without arrays.
-CsvTable read_csv(const Source& source, std::optional<bool> header, const std::vector<CsvSelection>& selections, Problems& problems);
+/// `header`: is the first line one? Nothing: if fields of it that a selection wants as numbers are text, and none of
+/// them is a number (other than its column's own). A problem leaves the table without arrays.
+CsvTable read_csv(const Source& source, std::optional<bool> header, const std::vector<CsvSelection>& selections,
+                  Problems& problems);
 
 /// Where field `column` of the line that begins at `line` stands.
 int64_t csv_field_position(std::string_view text, int64_t line, int64_t column);

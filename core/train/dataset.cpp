@@ -43,8 +43,10 @@ Result<std::vector<int64_t>> number_ranges(std::string_view text, int64_t width)
     auto read = std::from_chars(word.data(), end, first);
     last = first;
     if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-') read = std::from_chars(read.ptr + 1, end, last);
-    if (read.ec != std::errc() || read.ptr != end || first < 0 || last < first) return invalid_argument(cat("'", word, "' is no range of columns; write 0-63 or 64"));
-    if (last >= width) return invalid_argument(cat("found ", width, " columns, wanted column ", last, " (counted from 0)"));
+    if (read.ec != std::errc() || read.ptr != end || first < 0 || last < first)
+      return invalid_argument(cat("'", word, "' is no range of columns; write 0-63 or 64"));
+    if (last >= width)
+      return invalid_argument(cat("found ", width, " columns, wanted column ", last, " (counted from 0)"));
     for (int64_t c = first; c <= last; ++c) list.push_back(c);
   }
   return list;
@@ -91,7 +93,8 @@ class DatasetReader {
 
  private:
   void problem(const FeedRequest& feed, std::string message, std::string hint = {}) {
-    problems_.graph.add(feed.position, cat("data ", which_, ", feed '", feed.placeholder.name, "': ", message), std::move(hint));
+    problems_.graph.add(feed.position, cat("data ", which_, ", feed '", feed.placeholder.name, "': ", message),
+                        std::move(hint));
   }
 
   /// Feeds that share a file share what is wrong with it.
@@ -126,10 +129,18 @@ class DatasetReader {
     part.file = shown_name(path);
     Result<Tensor> array = Tensor();
     switch (kind_of(source->text().substr(0, 16), path)) {
-      case FileKind::kCsv: csv_files_[path].push_back(i); return true;
-      case FileKind::kNpy: array = parse_npy(source->text(), part.file); break;
-      case FileKind::kNpz: array = read_npz(path, feed.key.empty() ? feed.placeholder.name : feed.key); break;
-      case FileKind::kIdx: array = read_idx(feed, path, part); break;
+      case FileKind::kCsv:
+        csv_files_[path].push_back(i);
+        return true;
+      case FileKind::kNpy:
+        array = parse_npy(source->text(), part.file);
+        break;
+      case FileKind::kNpz:
+        array = read_npz(path, feed.key.empty() ? feed.placeholder.name : feed.key);
+        break;
+      case FileKind::kIdx:
+        array = read_idx(feed, path, part);
+        break;
     }
     if (!array.ok()) return file_problem(array.status().message()), true;
     part.samples = {array.take(), feed.scale, feed.offset, {}};
@@ -151,7 +162,8 @@ class DatasetReader {
 
   void choose_columns(const FeedRequest& feed, Dataset::Part& part) {
     const Shape& shape = part.samples.values.shape();
-    if (shape.rank() != 2) return problem(feed, cat("'columns' of an array of shape ", shape.to_string(), "; wanted a matrix"));
+    if (shape.rank() != 2)
+      return problem(feed, cat("'columns' of an array of shape ", shape.to_string(), "; wanted a matrix"));
     Result<std::vector<int64_t>> columns = number_ranges(feed.columns, shape.dim(1));
     if (!columns.ok()) return problem(feed, columns.status().message());
     part.samples.columns = columns.take();
@@ -195,10 +207,12 @@ class DatasetReader {
     const Tensor& values = part.samples.values;
     bool scaled = part.samples.scale != 1 || part.samples.offset != 0;
     if (!can_feed(values.dtype(), part.dtype, scaled)) {
-      return problem(feed, cat(part.file, " holds ", dtype_name(values.dtype()), scaled ? " (scaled)" : "", ", the placeholder is ", dtype_name(part.dtype)));
+      return problem(feed, cat(part.file, " holds ", dtype_name(values.dtype()), scaled ? " (scaled)" : "",
+                               ", the placeholder is ", dtype_name(part.dtype)));
     }
     if (values.shape().rank() == 0) return problem(feed, cat(part.file, " holds one number; wanted a row per sample"));
-    if (placeholder.rank_known() && placeholder.rank() == 0) return problem(feed, "the placeholder is a scalar: it has no room for a batch");
+    if (placeholder.rank_known() && placeholder.rank() == 0)
+      return problem(feed, "the placeholder is a scalar: it has no room for a batch");
     Shape found;
     if (!part.samples.columns.empty()) {
       found.add_dim(part.samples.elements());
@@ -212,7 +226,8 @@ class DatasetReader {
       for (int64_t d : shape->dims()) full.add_dim(d);
     }
     if (!shape || !placeholder.compatible_with(full)) {
-      return problem(feed, cat("a sample in ", part.file, " has shape ", found.to_string(), feed.shape ? cat(" (as ", feed.shape->to_string(), ")") : "",
+      return problem(feed, cat("a sample in ", part.file, " has shape ", found.to_string(),
+                               feed.shape ? cat(" (as ", feed.shape->to_string(), ")") : "",
                                ", the placeholder takes batches of shape ", placeholder.to_string()));
     }
     part.shape = *shape;
@@ -224,9 +239,11 @@ class DatasetReader {
     for (size_t i = 0; i < data.parts_.size(); ++i) {
       int64_t rows = data.parts_[i].samples.rows();
       if (rows == data.rows_) continue;
-      return problem(request_.feeds[i], cat(data.parts_[i].file, " has ", rows, " rows, ", data.parts_.front().file, " has ", data.rows_));
+      return problem(request_.feeds[i],
+                     cat(data.parts_[i].file, " has ", rows, " rows, ", data.parts_.front().file, " has ", data.rows_));
     }
-    if (data.rows_ == 0) append(problems_.files, data.parts_.empty() ? std::string(which_) : data.parts_.front().file, ": no rows\n");
+    if (data.rows_ == 0)
+      append(problems_.files, data.parts_.empty() ? std::string(which_) : data.parts_.front().file, ": no rows\n");
   }
 
   const Graph& graph_;
@@ -237,7 +254,8 @@ class DatasetReader {
   std::map<std::string, std::vector<size_t>> csv_files_;          // by path: the feeds that they hold
 };
 
-std::unique_ptr<Dataset> Dataset::read(const GraphFile& file, const DataSet& request, std::string_view which, DataProblems& problems) {
+std::unique_ptr<Dataset> Dataset::read(const GraphFile& file, const DataSet& request, std::string_view which,
+                                       DataProblems& problems) {
   return DatasetReader(file, request, which, problems).read();
 }
 
@@ -255,7 +273,8 @@ Status Dataset::gather(std::span<const int64_t> rows, std::vector<Tensor>& batch
     if (!batch[i].valid() || batch[i].shape() != shape) {
       ASSIGN_OR_RETURN(batch[i], Tensor::allocate(parts_[i].dtype, shape));
     }
-    if (Status status = parts_[i].samples.gather(rows, batch[i]); !status.ok()) return status.with_context(parts_[i].file);
+    if (Status status = parts_[i].samples.gather(rows, batch[i]); !status.ok())
+      return status.with_context(parts_[i].file);
   }
   return ok_status();
 }

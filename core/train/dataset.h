@@ -28,7 +28,8 @@ class Dataset {
  public:
   /// Reads what `request` names. `which` ("train", "test") is for messages. Null if there were problems.
   /// REQUIRES: a validated file.
-  static std::unique_ptr<Dataset> read(const GraphFile& file, const DataSet& request, std::string_view which, DataProblems& problems);
+  static std::unique_ptr<Dataset> read(const GraphFile& file, const DataSet& request, std::string_view which,
+                                       DataProblems& problems);
 
   int64_t rows() const { return rows_; }
   const std::vector<Endpoint>& placeholders() const { return placeholders_; }
@@ -49,10 +50,10 @@ class Dataset {
   friend class DatasetReader;
   struct Part {
     SampleArray samples;
-    Shape shape;                             // of a sample, as the placeholder takes it
-    DType dtype;                             // of the placeholder
+    Shape shape;  // of a sample, as the placeholder takes it
+    DType dtype;  // of the placeholder
     std::string file;
-    std::shared_ptr<const Source> source;    // of a CSV file, with
+    std::shared_ptr<const Source> source;               // of a CSV file, with
     std::shared_ptr<const std::vector<int64_t>> lines;  // where its rows begin
     int64_t first_column = 0;
   };

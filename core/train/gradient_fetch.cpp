@@ -56,8 +56,8 @@ std::optional<GradientName> parse_gradient_name(std::string_view name) {
   return GradientName{trim(name.substr(kStart.size(), comma - kStart.size())), trim(name.substr(comma + 1))};
 }
 
-NamedTensors add_fetched_gradients(GraphFile& file, std::span<const NamedRef> fetches, bool colocate, Problems& problems,
-                                   Problems* contradictions) {
+NamedTensors add_fetched_gradients(GraphFile& file, std::span<const NamedRef> fetches, bool colocate,
+                                   Problems& problems, Problems* contradictions) {
   std::vector<OfLoss> losses = by_loss(file.graph, fetches, problems);
   NamedTensors tensors;
   if (losses.empty() || !problems.empty()) return tensors;
@@ -67,7 +67,9 @@ NamedTensors add_fetched_gradients(GraphFile& file, std::span<const NamedRef> fe
     for (const Wanted& w : of.wanted) xs.push_back(w.x);
     Result<Gradients> gradients = add_gradients(edit, of.loss, xs, {.colocate = colocate});
     if (!gradients.ok()) {
-      problems.add(of.wanted.front().name->position, cat("fetch: '", of.wanted.front().name->name, "': ", gradients.status().message()), {}, gradients.status().code());
+      problems.add(of.wanted.front().name->position,
+                   cat("fetch: '", of.wanted.front().name->name, "': ", gradients.status().message()), {},
+                   gradients.status().code());
       continue;
     }
     for (size_t i = 0; i < of.wanted.size(); ++i) {

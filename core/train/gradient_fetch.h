@@ -24,7 +24,7 @@ using NamedTensors = std::map<std::string, Endpoint, std::less<>>;
 /// Adds the gradients among `fetches` to the graph, those of one loss together, as one call of tf.gradients() does, and
 /// tells which tensor has which name. Adds a problem for each that there is not. The file is validated again; see
 /// validate() for `contradictions`. REQUIRES: a validated file.
-NamedTensors add_fetched_gradients(GraphFile& file, std::span<const NamedRef> fetches, bool colocate, Problems& problems,
-                                   Problems* contradictions);
+NamedTensors add_fetched_gradients(GraphFile& file, std::span<const NamedRef> fetches, bool colocate,
+                                   Problems& problems, Problems* contradictions);
 
 }  // namespace emplace

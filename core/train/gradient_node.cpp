@@ -26,11 +26,13 @@ Value NodeGradient::add_by_device(const std::vector<Value>& tensors) {
     of_device[edit_.graph().requested_device(v.node)].push_back(v);
   }
   std::vector<Value> sums;
-  for (const auto& [device, parts] : of_device) sums.push_back(parts.size() == 1 ? parts.front() : add_at("AddN", parts, {}, {}, {parts.front().node}));
+  for (const auto& [device, parts] : of_device)
+    sums.push_back(parts.size() == 1 ? parts.front() : add_at("AddN", parts, {}, {}, {parts.front().node}));
   return sums.size() == 1 ? sums.front() : add("AddN", sums, {}, {});
 }
 
-Value NodeGradient::add_at(std::string_view op, const std::vector<Value>& inputs, AttrList attrs, std::string_view name, std::vector<NodeId> colocate_with) {
+Value NodeGradient::add_at(std::string_view op, const std::vector<Value>& inputs, AttrList attrs, std::string_view name,
+                           std::vector<NodeId> colocate_with) {
   // What belongs to a node that comes after it ("Sum/reduction_indices") is named below that node's name.
   std::string_view rest = name.empty() ? op : name;
   std::string own = in_scope("");
@@ -38,7 +40,8 @@ Value NodeGradient::add_at(std::string_view op, const std::vector<Value>& inputs
     own = cat(edit_.next_name(cat(own, rest.substr(0, slash))), "/");
   }
   own += rest;
-  NewNode node{.name = own, .op = std::string(op), .attrs = std::move(attrs), .colocate_with = std::move(colocate_with)};
+  NewNode node{
+      .name = own, .op = std::string(op), .attrs = std::move(attrs), .colocate_with = std::move(colocate_with)};
   for (Value v : inputs) {
     if (!v.valid()) return {};
     node.inputs.push_back({v.node, v.slot});

@@ -23,7 +23,12 @@ class LoopGradient;
 class NodeGradient final : public GradientContext {
  public:
   /// Nodes get names below `scope` and are colocated with `node` if `colocate`. `arrived`: by output.
-  NodeGradient(GraphEditor& edit, NodeId node, bool colocate) : edit_(edit), node_(node), colocate_(colocate), attrs_(edit.graph().attrs(node)), first_(edit.graph().num_nodes()) {}
+  NodeGradient(GraphEditor& edit, NodeId node, bool colocate)
+      : edit_(edit),
+        node_(node),
+        colocate_(colocate),
+        attrs_(edit.graph().attrs(node)),
+        first_(edit.graph().num_nodes()) {}
 
   const std::string& scope() const { return scope_; }
   NodeId id() const { return node_; }
@@ -77,8 +82,11 @@ class NodeGradient final : public GradientContext {
   }
 
  private:
-  std::string in_scope(std::string_view name) const { return scope_.empty() ? std::string(name) : cat(scope_, "/", name); }
-  Value add_at(std::string_view op, const std::vector<Value>& inputs, AttrList attrs, std::string_view name, std::vector<NodeId> colocate_with);
+  std::string in_scope(std::string_view name) const {
+    return scope_.empty() ? std::string(name) : cat(scope_, "/", name);
+  }
+  Value add_at(std::string_view op, const std::vector<Value>& inputs, AttrList attrs, std::string_view name,
+               std::vector<NodeId> colocate_with);
 
   GraphEditor& edit_;
   NodeId node_;

@@ -67,7 +67,9 @@ std::string GradientPath::loss_at(NodeId reader, uint32_t input) const {
 
 std::string GradientPath::why_not(Endpoint x) {
   const std::vector<NodeId> path = find(x.node);
-  if (path.empty()) return cat("'", graph_.name(loss_.node), "' (", graph_.op(loss_.node), ") does not depend on '", graph_.name(x.node), "'");
+  if (path.empty())
+    return cat("'", graph_.name(loss_.node), "' (", graph_.op(loss_.node), ") does not depend on '",
+               graph_.name(x.node), "'");
   for (size_t i = 0; i + 1 < path.size(); ++i) {
     const std::string lost = loss_at(path[i], steps_[path[i + 1]].input);
     if (!lost.empty()) return cat("the path ", text(x.node), " ends at '", graph_.name(path[i]), "': ", lost);

@@ -17,7 +17,8 @@ class GradientPath {
  public:
   /// `num_nodes`: of the forward graph, the nodes that were there first. `no_gradient`: inputs of nodes for which their
   /// op's gradient function had none.
-  GradientPath(const Graph& graph, Endpoint loss, NodeId num_nodes, std::span<const std::pair<NodeId, uint32_t>> no_gradient)
+  GradientPath(const Graph& graph, Endpoint loss, NodeId num_nodes,
+               std::span<const std::pair<NodeId, uint32_t>> no_gradient)
       : graph_(graph), loss_(loss), num_nodes_(num_nodes), no_gradient_(no_gradient) {}
 
   /// "loss (Sum) <- y (Floor) <- x (Placeholder)": a shortest path. Empty if there is none.

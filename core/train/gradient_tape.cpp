@@ -14,9 +14,15 @@ namespace {
 class Tape {
  public:
   Tape(GraphEditor& edit, NodeGradient& owner, bool colocate, NodeId first)
-      : edit_(edit), graph_(edit.graph()), owner_(owner), colocate_(colocate), first_(first), end_(graph_.num_nodes()) {}
+      : edit_(edit),
+        graph_(edit.graph()),
+        owner_(owner),
+        colocate_(colocate),
+        first_(first),
+        end_(graph_.num_nodes()) {}
 
-  Result<std::vector<Value>> gradient(const std::vector<Value>& targets, const std::vector<Value>& sources, const std::vector<Value>& seeds) {
+  Result<std::vector<Value>> gradient(const std::vector<Value>& targets, const std::vector<Value>& sources,
+                                      const std::vector<Value>& seeds) {
     mark_recorded(sources);
     count_pending(targets);
     for (size_t i = 0; i < targets.size(); ++i) arrived_[key(targets[i])].push_back(seeds[i]);
@@ -47,7 +53,8 @@ class Tape {
       recorded_[id - first_] = std::any_of(inputs.begin(), inputs.end(), [&](const Endpoint& e) {
         const Value read{e.node, e.slot};
         const bool on_the_way = e.node >= first_ && e.node < end_ && recorded_[e.node - first_];
-        return (on_the_way && is_floating(base_type(edit_.type(e)))) || std::find(sources.begin(), sources.end(), read) != sources.end();
+        return (on_the_way && is_floating(base_type(edit_.type(e)))) ||
+               std::find(sources.begin(), sources.end(), read) != sources.end();
       });
     }
   }
@@ -112,7 +119,8 @@ class Tape {
 
 }  // namespace
 
-Result<std::vector<Value>> NodeGradient::tape_gradient(const std::vector<Value>& targets, const std::vector<Value>& sources,
+Result<std::vector<Value>> NodeGradient::tape_gradient(const std::vector<Value>& targets,
+                                                       const std::vector<Value>& sources,
                                                        const std::vector<Value>& seeds) {
   RETURN_IF_ERROR(Status(edit_.status()));
   std::vector<Value> here = sources;  // as what was built reads them

@@ -56,11 +56,13 @@ class Backprop {
 
   Status check_types() const {
     if (!is_floating(base_type(edit_.type(loss_)))) {
-      return invalid_argument(cat("'", graph_.name(loss_.node), "' is ", dtype_name(edit_.type(loss_)), ", and only a floating-point tensor has gradients"));
+      return invalid_argument(cat("'", graph_.name(loss_.node), "' is ", dtype_name(edit_.type(loss_)),
+                                  ", and only a floating-point tensor has gradients"));
     }
     for (Endpoint x : xs_) {
       if (!carries_gradient(edit_.type(x)) || base_type(edit_.type(x)) == DType::kVariant) {
-        return invalid_argument(cat("'", graph_.name(x.node), "' is ", dtype_name(edit_.type(x)), ": a gradient is with respect to a floating-point tensor or a variable"));
+        return invalid_argument(cat("'", graph_.name(x.node), "' is ", dtype_name(edit_.type(x)),
+                                    ": a gradient is with respect to a floating-point tensor or a variable"));
       }
     }
     return ok_status();
@@ -107,7 +109,9 @@ class Backprop {
   bool is_exit(NodeId id) const { return graph_.op(id) == "Exit" || graph_.op(id) == "RefExit"; }
 
   Status find_loops() {
-    auto in_loops = [&](NodeId id) { return is_exit(id) || graph_.op(id) == "Enter" || graph_.op(id) == "RefEnter" || graph_.op(id) == "NextIteration"; };
+    auto in_loops = [&](NodeId id) {
+      return is_exit(id) || graph_.op(id) == "Enter" || graph_.op(id) == "RefEnter" || graph_.op(id) == "NextIteration";
+    };
     if (std::none_of(between_nodes_.begin(), between_nodes_.end(), in_loops)) return ok_status();
     ASSIGN_OR_RETURN(ForwardLoops loops, ForwardLoops::find(graph_));
     infer_loop_shapes(edit_, loops);
@@ -116,7 +120,9 @@ class Backprop {
     ends.push_back(loss_);
     for (Endpoint e : ends) {
       if (!loops_->is_inside(e.node)) continue;
-      return invalid_argument(cat("'", graph_.name(e.node), "' is inside of loop '", loops_->frame_name(e.node), "': a gradient is that of a tensor outside of loops, with respect to others outside"));
+      return invalid_argument(
+          cat("'", graph_.name(e.node), "' is inside of loop '", loops_->frame_name(e.node),
+              "': a gradient is that of a tensor outside of loops, with respect to others outside"));
     }
     return ok_status();
   }
@@ -136,7 +142,8 @@ class Backprop {
 
   void visit_unused_exits() {
     if (!loops_) return;
-    for (NodeId exit : loops_->unused_exits([&](NodeId id) { return pending_[id] > 0; }, loss_.node)) visit_with_zeros(exit);
+    for (NodeId exit : loops_->unused_exits([&](NodeId id) { return pending_[id] > 0; }, loss_.node))
+      visit_with_zeros(exit);
   }
 
   void visit_with_zeros(NodeId exit) {
@@ -146,7 +153,8 @@ class Backprop {
 
   bool has_gradient(NodeId id) const {
     auto found = gradients_.find(id);
-    return found != gradients_.end() && std::any_of(found->second.begin(), found->second.end(), [](const auto& parts) { return !parts.empty(); });
+    return found != gradients_.end() &&
+           std::any_of(found->second.begin(), found->second.end(), [](const auto& parts) { return !parts.empty(); });
   }
 
   // One reader less to wait for. The Exits of a loop are visited together, the Switch of a loop variable twice.
@@ -157,8 +165,10 @@ class Backprop {
     const std::vector<NodeId> exits = loops_->exit_is_ready(id, [&](NodeId exit) { return has_gradient(exit); });
     const bool any = std::any_of(exits.begin(), exits.end(), [&](NodeId exit) { return has_gradient(exit); });
     for (NodeId exit : exits) {
-      if (any && !has_gradient(exit)) visit_with_zeros(exit);
-      else ready_.push_back(exit);
+      if (any && !has_gradient(exit))
+        visit_with_zeros(exit);
+      else
+        ready_.push_back(exit);
     }
   }
 
@@ -179,7 +189,8 @@ class Backprop {
 
   PartialGradient arrived_at(Endpoint tensor) const {
     auto found = gradients_.find(tensor.node);
-    if (found == gradients_.end() || found->second.size() <= tensor.slot || found->second[tensor.slot].empty()) return {};
+    if (found == gradients_.end() || found->second.size() <= tensor.slot || found->second[tensor.slot].empty())
+      return {};
     return found->second[tensor.slot].front();
   }
 
@@ -219,7 +230,8 @@ class Backprop {
   static PartialGradient add_up(NodeGradient& node, const std::vector<PartialGradient>& parts) {
     if (std::all_of(parts.begin(), parts.end(), [](const PartialGradient& g) { return g.is_slices(); })) {
       const DType type = node.type(parts.front().indices);
-      const bool one_type = std::all_of(parts.begin(), parts.end(), [&](const PartialGradient& g) { return node.type(g.indices) == type; });
+      const bool one_type = std::all_of(parts.begin(), parts.end(),
+                                        [&](const PartialGradient& g) { return node.type(g.indices) == type; });
       std::vector<Value> values, indices;
       for (const PartialGradient& g : parts) {
         values.push_back(g.values);
@@ -230,7 +242,8 @@ class Backprop {
     }
     std::vector<Value> dense;
     for (const PartialGradient& g : parts) dense.push_back(node.densify(g));
-    const bool tensors = std::none_of(parts.begin(), parts.end(), [](const PartialGradient& g) { return g.is_slices(); });
+    const bool tensors =
+        std::none_of(parts.begin(), parts.end(), [](const PartialGradient& g) { return g.is_slices(); });
     return {tensors ? node.add_by_device(dense) : node.add("AddN", dense, {}, {}), {}, {}};
   }
 
@@ -247,7 +260,8 @@ class Backprop {
       const DType type = base_type(graph_.output_type({id, slot}));
       const bool handle = type == DType::kVariant || (type == DType::kResource && !node.loop());
       if (arrived[slot].valid() || !carries_gradient(type) || handle) continue;
-      arrived[slot].values = node.loop() ? loops_->zeros(node, id, slot, arrived) : node.add("ZerosLike", {{id, slot}}, {}, "zeros_like");
+      arrived[slot].values =
+          node.loop() ? loops_->zeros(node, id, slot, arrived) : node.add("ZerosLike", {{id, slot}}, {}, "zeros_like");
       zeros[slot] = true;
     }
     node.set_scope(edit_.unique_name(cat(scope_, "/", graph_.name(id), "_grad")));
@@ -256,7 +270,9 @@ class Backprop {
     if (node.loop()) {
       ASSIGN_OR_RETURN(done, loops_->differentiate(node, id));
     }
-    if (!done) RETURN_IF_ERROR(function(node).with_context(cat("gradient of node '", graph_.name(id), "' (", graph_.op(id), ")")));
+    if (!done)
+      RETURN_IF_ERROR(
+          function(node).with_context(cat("gradient of node '", graph_.name(id), "' (", graph_.op(id), ")")));
     std::vector<PartialGradient>& results = node.results();
     if (node.loop() && !done) RETURN_IF_ERROR(loops_->bring_in(node));
     for (uint32_t i = 0; i < results.size(); ++i) {
@@ -280,14 +296,25 @@ class Backprop {
     std::sort(sources.begin(), sources.end());
     sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
     std::string_view device = graph_.requested_device(sources.front());
-    bool one_device = std::all_of(sources.begin(), sources.end(), [&](NodeId s) { return graph_.requested_device(s) == device; });
+    bool one_device =
+        std::all_of(sources.begin(), sources.end(), [&](NodeId s) { return graph_.requested_device(s) == device; });
     const std::string scope = edit_.unique_name(cat(node.scope(), "/tuple"));
-    auto add = [&](NewNode added) { return node.loop() ? loops_->places().add(std::move(added), node.loop()->place()) : edit_.add_output(std::move(added)); };
-    NodeId gate = add({.name = cat(scope, "/group_deps"), .op = "NoOp", .controls = sources, .device = std::string(one_device ? device : "")}).node;
+    auto add = [&](NewNode added) {
+      return node.loop() ? loops_->places().add(std::move(added), node.loop()->place())
+                         : edit_.add_output(std::move(added));
+    };
+    NodeId gate = add({.name = cat(scope, "/group_deps"),
+                       .op = "NoOp",
+                       .controls = sources,
+                       .device = std::string(one_device ? device : "")})
+                      .node;
     for (PartialGradient& g : results) {
       if (!g.valid()) continue;
-      g.values = value_of(add({.name = cat(scope, "/control_dependency"), .op = "Identity", .inputs = {{g.values.node, g.values.slot}},
-                               .controls = {gate}, .colocate_with = {g.values.node}}));
+      g.values = value_of(add({.name = cat(scope, "/control_dependency"),
+                               .op = "Identity",
+                               .inputs = {{g.values.node, g.values.slot}},
+                               .controls = {gate},
+                               .colocate_with = {g.values.node}}));
     }
   }
 
@@ -311,7 +338,8 @@ class Backprop {
 
 }  // namespace
 
-Result<Gradients> add_gradients(GraphEditor& edit, Endpoint loss, std::span<const Endpoint> xs, const GradientOptions& options) {
+Result<Gradients> add_gradients(GraphEditor& edit, Endpoint loss, std::span<const Endpoint> xs,
+                                const GradientOptions& options) {
   return Backprop(edit, loss, xs, options).run();
 }
 

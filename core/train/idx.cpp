@@ -16,13 +16,20 @@ constexpr std::string_view kGzip = "\x1f\x8b";
 
 DType type_of(uint8_t code) {
   switch (code) {
-    case 0x08: return DType::kUInt8;
-    case 0x09: return DType::kInt8;
-    case 0x0b: return DType::kInt16;
-    case 0x0c: return DType::kInt32;
-    case 0x0d: return DType::kFloat;
-    case 0x0e: return DType::kDouble;
-    default: return DType::kInvalid;
+    case 0x08:
+      return DType::kUInt8;
+    case 0x09:
+      return DType::kInt8;
+    case 0x0b:
+      return DType::kInt16;
+    case 0x0c:
+      return DType::kInt32;
+    case 0x0d:
+      return DType::kFloat;
+    case 0x0e:
+      return DType::kDouble;
+    default:
+      return DType::kInvalid;
   }
 }
 
@@ -76,7 +83,8 @@ class Bytes {
 
 bool looks_like_idx(std::string_view bytes) {
   if (bytes.starts_with(kGzip)) return true;
-  return bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 && type_of(static_cast<uint8_t>(bytes[2])) != DType::kInvalid;
+  return bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 &&
+         type_of(static_cast<uint8_t>(bytes[2])) != DType::kInvalid;
 }
 
 Result<Tensor> parse_idx(std::string_view bytes, const std::string& name) {
@@ -84,10 +92,13 @@ Result<Tensor> parse_idx(std::string_view bytes, const std::string& name) {
   bool packed = bytes.starts_with(kGzip);
   Bytes in(bytes, packed);
   uint8_t magic[4] = {};
-  if (in.read(magic, 4) != 4 || magic[0] != 0 || magic[1] != 0) return damaged("not an IDX file (it begins with two zero bytes)");
+  if (in.read(magic, 4) != 4 || magic[0] != 0 || magic[1] != 0)
+    return damaged("not an IDX file (it begins with two zero bytes)");
   DType dtype = type_of(magic[2]);
-  if (dtype == DType::kInvalid) return damaged(cat("IDX elements of type ", static_cast<int>(magic[2]), "; 8, 9, 11, 12, 13 and 14 are known"));
-  if (magic[3] == 0 || magic[3] > kMaxRank) return damaged(cat("IDX data with ", static_cast<int>(magic[3]), " dimensions"));
+  if (dtype == DType::kInvalid)
+    return damaged(cat("IDX elements of type ", static_cast<int>(magic[2]), "; 8, 9, 11, 12, 13 and 14 are known"));
+  if (magic[3] == 0 || magic[3] > kMaxRank)
+    return damaged(cat("IDX data with ", static_cast<int>(magic[3]), " dimensions"));
   Shape shape;
   for (int i = 0; i < magic[3]; ++i) {
     uint8_t size[4] = {};
@@ -104,7 +115,8 @@ Result<Tensor> parse_idx(std::string_view bytes, const std::string& name) {
   }
   ASSIGN_OR_RETURN(Tensor t, allocate_asked(dtype, shape));
   size_t there = in.read(t.raw(), static_cast<size_t>(wanted));
-  if (there != static_cast<size_t>(wanted)) return damaged(cat("found ", there, " bytes of elements, wanted ", wanted, " for shape ", shape.to_string()));
+  if (there != static_cast<size_t>(wanted))
+    return damaged(cat("found ", there, " bytes of elements, wanted ", wanted, " for shape ", shape.to_string()));
   for (int64_t i = 0; width > 1 && i < *count; ++i) {
     auto* element = t.data<std::byte>() + i * width;
     std::reverse(element, element + width);

@@ -8,11 +8,12 @@ namespace emplace {
 namespace {
 
 bool hands_on(std::string_view op) {
-  return op == "Identity" || op == "Reshape" || op == "Cast" || op == "Squeeze" || op == "ExpandDims" || op == "StopGradient";
+  return op == "Identity" || op == "Reshape" || op == "Cast" || op == "Squeeze" || op == "ExpandDims" ||
+         op == "StopGradient";
 }
 
 struct Labels {
-  Endpoint source;      // the fed tensor
+  Endpoint source;  // the fed tensor
   int64_t classes = 0;
 };
 
@@ -29,7 +30,8 @@ std::vector<Labels> find_labels(const Graph& g, Endpoint loss) {
       const Shape& logits = g.output_shape(inputs[0]);
       Endpoint labels = inputs[1];
       while (hands_on(g.op(labels.node))) labels = g.inputs(labels.node)[0];
-      if (logits.rank_known() && logits.rank() > 0 && logits.dim(logits.rank() - 1) >= 0) found.push_back({labels, logits.dim(logits.rank() - 1)});
+      if (logits.rank_known() && logits.rank() > 0 && logits.dim(logits.rank() - 1) >= 0)
+        found.push_back({labels, logits.dim(logits.rank() - 1)});
     }
     for (const Endpoint& e : inputs) {
       if (seen.insert(e.node).second) open.push_back(e.node);
@@ -59,10 +61,12 @@ void Dataset::check_labels(const GraphFile& file, Endpoint loss, DataProblems& p
 }
 
 std::string Dataset::out_of_range_label(const Part& part, int64_t row, int64_t label, int64_t classes) const {
-  std::string message = cat("label out of range: found ", label, ", wanted 0 to ", classes - 1, ", as the logits have ", classes, " classes");
+  std::string message = cat("label out of range: found ", label, ", wanted 0 to ", classes - 1, ", as the logits have ",
+                            classes, " classes");
   if (!part.source) return cat(part.file, ", row ", row, ": ", message, "\n");
   Problems problems;
-  problems.add(csv_field_position(part.source->text(), (*part.lines)[static_cast<size_t>(row)], part.first_column), std::move(message));
+  problems.add(csv_field_position(part.source->text(), (*part.lines)[static_cast<size_t>(row)], part.first_column),
+               std::move(message));
   return problems.to_string(*Source::from_text(part.file, std::string(part.source->text())));
 }
 

@@ -7,8 +7,8 @@
 
 namespace emplace {
 
-/// Removes the nodes from `num_forward` on that no node of `results` (kNoNode: none) needs. `loops`: null if there are none. What only keeps
-/// a stack in order for others is not needed.
+/// Removes the nodes from `num_forward` on that no node of `results` (kNoNode: none) needs. `loops`: null if there are
+/// none. What only keeps a stack in order for others is not needed.
 void drop_unneeded(GraphEditor& edit, NodeId num_forward, std::span<const NodeId> results, const LoopPlaces* loops);
 
 }  // namespace emplace

@@ -13,12 +13,8 @@ constexpr OptimizerArgument kRmsProp[] = {{"decay", 0.9}, {"momentum", 0}, {"eps
 constexpr OptimizerArgument kAdamW[] = {{"weight_decay", 0.004}, {"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}};
 
 constexpr OptimizerRow kRows[] = {
-    {"sgd", std::nullopt, {}},
-    {"momentum", std::nullopt, kMomentum},
-    {"adam", 0.001, kAdam},
-    {"adagrad", std::nullopt, kAdagrad},
-    {"rmsprop", std::nullopt, kRmsProp},
-    {"adamw", 0.001, kAdamW},
+    {"sgd", std::nullopt, {}},           {"momentum", std::nullopt, kMomentum}, {"adam", 0.001, kAdam},
+    {"adagrad", std::nullopt, kAdagrad}, {"rmsprop", std::nullopt, kRmsProp},   {"adamw", 0.001, kAdamW},
 };
 
 }  // namespace

@@ -14,7 +14,8 @@ namespace {
 constexpr double kWidth = 960, kHeight = 540;
 constexpr double kLeft = 80, kRight = 880, kTop = 64, kBottom = 476;  // of the plotting area
 // Okabe and Ito's colours, which most colour-blind people tell apart; the loss has the first.
-constexpr std::array<const char*, 7> kColors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
+constexpr std::array<const char*, 7> kColors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                                "#e69f00", "#56b4e9", "#000000"};
 constexpr size_t kMostPoints = 800;  // of a drawn line: one per pixel
 
 std::string fixed(double v) {
@@ -33,10 +34,17 @@ std::string escaped(const std::string& text) {
   std::string out;
   for (char c : text) {
     switch (c) {
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '&': out += "&amp;"; break;
-      default: out += c;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
@@ -77,7 +85,8 @@ class Axis {
   std::vector<double> ticks(int count) const {
     std::vector<double> out;
     double step = log_ ? std::max(1.0, std::ceil((high_ - low_) / count)) : nice_step(high_ - low_, count);
-    for (double at = std::ceil(low_ / step - 1e-9) * step; at <= high_ + step * 1e-9; at += step) out.push_back(log_ ? std::pow(10.0, at) : at);
+    for (double at = std::ceil(low_ / step - 1e-9) * step; at <= high_ + step * 1e-9; at += step)
+      out.push_back(log_ ? std::pow(10.0, at) : at);
     return out;
   }
 
@@ -87,11 +96,13 @@ class Axis {
 };
 
 void text_at(std::string& svg, double x, double y, const char* anchor, const std::string& text, const char* more = "") {
-  append(svg, "<text x=\"", fixed(x), "\" y=\"", fixed(y), "\" text-anchor=\"", anchor, "\" ", more, ">", escaped(text), "</text>\n");
+  append(svg, "<text x=\"", fixed(x), "\" y=\"", fixed(y), "\" text-anchor=\"", anchor, "\" ", more, ">", escaped(text),
+         "</text>\n");
 }
 
 void line(std::string& svg, double x1, double y1, double x2, double y2, const char* style) {
-  append(svg, "<line x1=\"", fixed(x1), "\" y1=\"", fixed(y1), "\" x2=\"", fixed(x2), "\" y2=\"", fixed(y2), "\" ", style, "/>\n");
+  append(svg, "<line x1=\"", fixed(x1), "\" y1=\"", fixed(y1), "\" x2=\"", fixed(x2), "\" y2=\"", fixed(y2), "\" ",
+         style, "/>\n");
 }
 
 /// Means of neighbours, so that no line has more points than there are pixels.
@@ -116,8 +127,9 @@ std::vector<std::pair<double, double>> smoothed(const std::vector<std::pair<doub
   std::vector<std::pair<double, double>> out;
   for (std::ptrdiff_t i = 0; i < n; ++i) {
     std::ptrdiff_t begin = std::max<std::ptrdiff_t>(i - half, 0), end = std::min(i + half + 1, n);
-    out.emplace_back(points[static_cast<size_t>(i)].first,
-                     (sums[static_cast<size_t>(end)] - sums[static_cast<size_t>(begin)]) / static_cast<double>(end - begin));
+    out.emplace_back(
+        points[static_cast<size_t>(i)].first,
+        (sums[static_cast<size_t>(end)] - sums[static_cast<size_t>(begin)]) / static_cast<double>(end - begin));
   }
   return out;
 }
@@ -126,7 +138,9 @@ class Picture {
  public:
   Picture(const std::string& title, const std::vector<Curve>& curves)
       : curves_(curves), x_(x_axis()), loss_(loss_axis()), metrics_(metric_axis()) {
-    append(svg_, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 960 540\" width=\"960\" height=\"540\" font-family=\"sans-serif\" font-size=\"13\">\n",
+    append(svg_,
+           "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 960 540\" width=\"960\" height=\"540\" "
+           "font-family=\"sans-serif\" font-size=\"13\">\n",
            "<rect width=\"960\" height=\"540\" fill=\"white\"/>\n");
     text_at(svg_, (kLeft + kRight) / 2, 24, "middle", title, "font-size=\"16\" font-weight=\"bold\"");
   }
@@ -186,11 +200,14 @@ class Picture {
         text_at(svg_, kRight + 9, metrics_.place(v) + 4, "start", tick_text(v), "fill=\"#444444\"");
       }
     }
-    append(svg_, "<rect x=\"", fixed(kLeft), "\" y=\"", fixed(kTop), "\" width=\"", fixed(kRight - kLeft), "\" height=\"",
-           fixed(kBottom - kTop), "\" fill=\"none\" stroke=\"#444444\"/>\n");
+    append(svg_, "<rect x=\"", fixed(kLeft), "\" y=\"", fixed(kTop), "\" width=\"", fixed(kRight - kLeft),
+           "\" height=\"", fixed(kBottom - kTop), "\" fill=\"none\" stroke=\"#444444\"/>\n");
     text_at(svg_, (kLeft + kRight) / 2, kBottom + 46, "middle", "step");
-    text_at(svg_, 0, 0, "middle", curves_.front().name, cat("fill=\"", kColors[0], "\" transform=\"translate(22 270) rotate(-90)\"").c_str());
-    if (has_metrics()) text_at(svg_, 0, 0, "middle", curves_.size() == 2 ? curves_[1].name : "metrics", "transform=\"translate(944 270) rotate(90)\"");
+    text_at(svg_, 0, 0, "middle", curves_.front().name,
+            cat("fill=\"", kColors[0], "\" transform=\"translate(22 270) rotate(-90)\"").c_str());
+    if (has_metrics())
+      text_at(svg_, 0, 0, "middle", curves_.size() == 2 ? curves_[1].name : "metrics",
+              "transform=\"translate(944 270) rotate(90)\"");
   }
 
   void draw_curve(size_t i) {
@@ -204,11 +221,13 @@ class Picture {
     constexpr size_t kFew = 60;
     if (curve.points.size() > kFew) return;
     for (const auto& [x, y] : curve.points) {
-      append(svg_, "<circle cx=\"", fixed(x_.place(x)), "\" cy=\"", fixed(axis.place(y)), "\" r=\"2.5\" fill=\"", color(i), "\"/>\n");
+      append(svg_, "<circle cx=\"", fixed(x_.place(x)), "\" cy=\"", fixed(axis.place(y)), "\" r=\"2.5\" fill=\"",
+             color(i), "\"/>\n");
     }
   }
 
-  void polyline(const std::vector<std::pair<double, double>>& points, const Axis& axis, const char* stroke, const char* style) {
+  void polyline(const std::vector<std::pair<double, double>>& points, const Axis& axis, const char* stroke,
+                const char* style) {
     append(svg_, "<polyline fill=\"none\" stroke=\"", stroke, "\" stroke-linejoin=\"round\" ", style, " points=\"");
     for (const auto& [x, y] : points) append(svg_, fixed(x_.place(x)), ",", fixed(axis.place(y)), " ");
     svg_ += "\"/>\n";
@@ -220,7 +239,8 @@ class Picture {
     for (size_t i = 0; i < curves_.size(); ++i) {
       line(svg_, x, kTop - 16, x + 24, kTop - 16, cat("stroke=\"", color(i), "\" stroke-width=\"3\"").c_str());
       std::string label = curves_[i].name;
-      if (!curves_[i].points.empty()) append(label, " ", tick_text(std::round(curves_[i].points.back().second * 1e5) / 1e5), " at the end");
+      if (!curves_[i].points.empty())
+        append(label, " ", tick_text(std::round(curves_[i].points.back().second * 1e5) / 1e5), " at the end");
       text_at(svg_, x + 30, kTop - 12, "start", label);
       x += 56 + 7.2 * static_cast<double>(label.size());
     }
@@ -235,6 +255,8 @@ class Picture {
 
 }  // namespace
 
-std::string plot_svg(const std::string& title, const std::vector<Curve>& curves) { return Picture(title, curves).draw(); }
+std::string plot_svg(const std::string& title, const std::vector<Curve>& curves) {
+  return Picture(title, curves).draw();
+}
 
 }  // namespace emplace

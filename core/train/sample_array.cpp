@@ -12,17 +12,21 @@ namespace {
 
 template <class T>
 double as_double(T v) {
-  if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) return static_cast<double>(static_cast<float>(v));
-  else return static_cast<double>(v);
+  if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>)
+    return static_cast<double>(static_cast<float>(v));
+  else
+    return static_cast<double>(v);
 }
 
 template <class T>
-constexpr bool is_real = !std::is_same_v<T, std::string> && !std::is_same_v<T, std::complex<float>> && !std::is_same_v<T, std::complex<double>>;
+constexpr bool is_real = !std::is_same_v<T, std::string> && !std::is_same_v<T, std::complex<float>> &&
+                         !std::is_same_v<T, std::complex<double>>;
 
 template <class To>
 bool holds(double v) {
   if constexpr (std::is_integral_v<To>) {
-    return v >= static_cast<double>(std::numeric_limits<To>::min()) && v < static_cast<double>(std::numeric_limits<To>::max()) + 1.0;
+    return v >= static_cast<double>(std::numeric_limits<To>::min()) &&
+           v < static_cast<double>(std::numeric_limits<To>::max()) + 1.0;
   } else {
     return true;
   }
@@ -34,7 +38,9 @@ bool convert(const From* from, int64_t n, double scale, double offset, To* to) {
   if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
     if (scale == 1 && offset == 0) {
       for (int64_t i = 0; i < n; ++i) {
-        if (!std::in_range<std::conditional_t<std::is_same_v<To, bool>, uint8_t, To>>(static_cast<std::conditional_t<std::is_same_v<From, bool>, uint8_t, From>>(from[i]))) return false;
+        if (!std::in_range<std::conditional_t<std::is_same_v<To, bool>, uint8_t, To>>(
+                static_cast<std::conditional_t<std::is_same_v<From, bool>, uint8_t, From>>(from[i])))
+          return false;
         to[i] = static_cast<To>(from[i]);
       }
       return true;
@@ -43,8 +49,10 @@ bool convert(const From* from, int64_t n, double scale, double offset, To* to) {
   for (int64_t i = 0; i < n; ++i) {
     double v = as_double(from[i]) * scale + offset;
     if (!holds<To>(v)) return false;
-    if constexpr (std::is_integral_v<To>) to[i] = static_cast<To>(v);
-    else to[i] = number_as<To>(v);
+    if constexpr (std::is_integral_v<To>)
+      to[i] = static_cast<To>(v);
+    else
+      to[i] = number_as<To>(v);
   }
   return true;
 }
@@ -65,7 +73,8 @@ Status SampleArray::gather(std::span<const int64_t> wanted, Tensor& out) const {
   if (values.dtype() == DType::kString) {
     std::string* to = out.data<std::string>();
     for (int64_t row : wanted) {
-      for (int64_t i = 0; i < n; ++i) *to++ = values.data<std::string>()[row * stride + (columns.empty() ? i : columns[static_cast<size_t>(i)])];
+      for (int64_t i = 0; i < n; ++i)
+        *to++ = values.data<std::string>()[row * stride + (columns.empty() ? i : columns[static_cast<size_t>(i)])];
     }
     return ok_status();
   }
@@ -88,7 +97,8 @@ Status SampleArray::gather(std::span<const int64_t> wanted, Tensor& out) const {
           if (columns.empty()) {
             fits = fits && convert(sample, n, scale, offset, to);
           } else {
-            for (int64_t i = 0; i < n; ++i) fits = fits && convert(sample + columns[static_cast<size_t>(i)], 1, scale, offset, to + i);
+            for (int64_t i = 0; i < n; ++i)
+              fits = fits && convert(sample + columns[static_cast<size_t>(i)], 1, scale, offset, to + i);
           }
           to += n;
         }

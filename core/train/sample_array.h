@@ -11,9 +11,9 @@
 namespace emplace {
 
 struct SampleArray {
-  Tensor values;                   // [rows, ...]
-  double scale = 1, offset = 0;    // value * scale + offset, when a sample is read
-  std::vector<int64_t> columns;    // of a matrix: those that a sample takes; empty: all
+  Tensor values;                 // [rows, ...]
+  double scale = 1, offset = 0;  // value * scale + offset, when a sample is read
+  std::vector<int64_t> columns;  // of a matrix: those that a sample takes; empty: all
 
   int64_t rows() const { return values.shape().rank() == 0 ? 0 : values.shape().dim(0); }
   /// Of one sample.

@@ -29,8 +29,11 @@ std::vector<int64_t> permutation(uint64_t seed, int64_t epoch, int64_t rows) {
 }
 
 SampleOrder::SampleOrder(int64_t rows, int64_t batch, bool shuffle, bool drop_remainder, uint64_t seed)
-    : rows_(rows), batch_(batch > 0 ? std::min(batch, rows) : rows), used_rows_(drop_remainder ? rows - rows % batch_ : rows),
-      shuffle_(shuffle), seed_(seed) {}
+    : rows_(rows),
+      batch_(batch > 0 ? std::min(batch, rows) : rows),
+      used_rows_(drop_remainder ? rows - rows % batch_ : rows),
+      shuffle_(shuffle),
+      seed_(seed) {}
 
 std::vector<int64_t> SampleOrder::take(DataPosition& position) {
   if (position.row >= used_rows_) position = {position.epoch + 1, 0};

@@ -7,7 +7,9 @@ namespace emplace {
 // All that run may end before a new step does, and the new one before any of those.
 bool StalenessGate::may_begin() const {
   if (bound_ < 0) return true;
-  auto may_wait_for_one_more = [&](int64_t begun) { return begun == kIdle || (updates_ - begun) + (running_ - 1) + 1 <= bound_; };
+  auto may_wait_for_one_more = [&](int64_t begun) {
+    return begun == kIdle || (updates_ - begun) + (running_ - 1) + 1 <= bound_;
+  };
   return running_ <= bound_ && std::all_of(begun_.begin(), begun_.end(), may_wait_for_one_more);
 }
 

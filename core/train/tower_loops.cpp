@@ -7,7 +7,8 @@
 
 namespace emplace {
 
-Status TowerLoops::run(const std::function<Result<bool>(Batch&)>& next, const std::function<Status(const Batch&, const std::vector<Tensor>&)>& done) {
+Status TowerLoops::run(const std::function<Result<bool>(Batch&)>& next,
+                       const std::function<Status(const Batch&, const std::vector<Tensor>&)>& done) {
   FairMutex mutex;
   Status first;  // guarded by mutex, as failed_batch_ is
   auto take = [&](Batch& batch) {

@@ -53,13 +53,29 @@ constexpr Schedule kSchedules[] = {
 
 class TrainReader {
  public:
-  TrainReader(const GraphFile& file, Problems& problems) : file_(file), problems_(problems), reader_(file.source->text(), problems, *file.graph.arena_) {}
+  TrainReader(const GraphFile& file, Problems& problems)
+      : file_(file), problems_(problems), reader_(file.source->text(), problems, *file.graph.arena_) {}
 
   void read(TrainRequest& train) {
     reader_.seek(static_cast<size_t>(file_.train_json.data() - file_.source->text().data()));
-    enum { kLoss, kOptimizer, kLearningRate, kClipNorm, kMetrics, kBatch, kEpochs, kSteps, kSeed, kShuffle, kDropRemainder, kVarList, kFirstArgument };
-    std::vector<std::string_view> keys = {"loss", "optimizer", "learning_rate", "clip_norm", "metrics", "batch", "epochs",
-                                          "steps", "seed", "shuffle", "drop_remainder", "var_list"};
+    enum {
+      kLoss,
+      kOptimizer,
+      kLearningRate,
+      kClipNorm,
+      kMetrics,
+      kBatch,
+      kEpochs,
+      kSteps,
+      kSeed,
+      kShuffle,
+      kDropRemainder,
+      kVarList,
+      kFirstArgument
+    };
+    std::vector<std::string_view> keys = {"loss",    "optimizer", "learning_rate",  "clip_norm",
+                                          "metrics", "batch",     "epochs",         "steps",
+                                          "seed",    "shuffle",   "drop_remainder", "var_list"};
     for (const OptimizerRow& row : optimizer_rows()) {
       for (const OptimizerArgument& a : row.arguments) {
         if (std::find(keys.begin(), keys.end(), a.name) == keys.end()) keys.push_back(a.name);
@@ -68,21 +84,46 @@ class TrainReader {
     for (ObjectReader object(reader_, keys, "train"); object.next();) {
       std::string_view key = keys[static_cast<size_t>(object.field())];
       switch (object.field()) {
-        case kLoss: train.loss = read_ref("loss"); break;
-        case kOptimizer: read_optimizer(train); break;
-        case kLearningRate: read_rate(train.learning_rate); break;
-        case kClipNorm: train.clip_norm = read_number_above(reader_, key, 0, false); break;
-        case kMetrics: read_metrics(train); break;
-        case kBatch: train.batch = read_integer(reader_, key, 1).value_or(1); break;
-        case kEpochs: train.epochs = read_integer(reader_, key, 1).value_or(1); break;
-        case kSteps: train.steps = read_integer(reader_, key, 1).value_or(1); break;
-        case kSeed: train.seed = read_integer(reader_, key, 0).value_or(1); break;
-        case kShuffle: train.shuffle = read_bool(reader_, key).value_or(true); break;
-        case kDropRemainder: train.drop_remainder = read_bool(reader_, key).value_or(false); break;
-        case kVarList: read_names(train.var_list); break;
+        case kLoss:
+          train.loss = read_ref("loss");
+          break;
+        case kOptimizer:
+          read_optimizer(train);
+          break;
+        case kLearningRate:
+          read_rate(train.learning_rate);
+          break;
+        case kClipNorm:
+          train.clip_norm = read_number_above(reader_, key, 0, false);
+          break;
+        case kMetrics:
+          read_metrics(train);
+          break;
+        case kBatch:
+          train.batch = read_integer(reader_, key, 1).value_or(1);
+          break;
+        case kEpochs:
+          train.epochs = read_integer(reader_, key, 1).value_or(1);
+          break;
+        case kSteps:
+          train.steps = read_integer(reader_, key, 1).value_or(1);
+          break;
+        case kSeed:
+          train.seed = read_integer(reader_, key, 0).value_or(1);
+          break;
+        case kShuffle:
+          train.shuffle = read_bool(reader_, key).value_or(true);
+          break;
+        case kDropRemainder:
+          train.drop_remainder = read_bool(reader_, key).value_or(false);
+          break;
+        case kVarList:
+          read_names(train.var_list);
+          break;
         default:
           auto at = as_position(object.key_position());
-          if (auto values = read_numbers(reader_, key, false)) train.arguments.push_back({std::string(key), *values, at});
+          if (auto values = read_numbers(reader_, key, false))
+            train.arguments.push_back({std::string(key), *values, at});
       }
     }
     check_arguments(train);
@@ -133,22 +174,30 @@ class TrainReader {
       for (const OptimizerArgument& a : row ? row->arguments : std::span<const OptimizerArgument>()) {
         append(hint, hint.empty() ? "it has " : ", ", a.name);
       }
-      problems_.add(given.position, row ? cat("optimizer '", row->name, "' has no argument '", given.name, "'")
-                                        : cat("'", given.name, "' without an optimizer"), std::move(hint));
+      problems_.add(given.position,
+                    row ? cat("optimizer '", row->name, "' has no argument '", given.name, "'")
+                        : cat("'", given.name, "' without an optimizer"),
+                    std::move(hint));
     }
   }
 
   void read_rate(LearningRate& rate) {
     rate.position = reader_.peek() == Kind::kError ? kNoPosition : as_position(reader_.position());
     switch (reader_.peek()) {
-      case Kind::kString: rate.tensor = reader_.take_string(); break;
-      case Kind::kObject: read_schedule(rate); break;
-      default: rate.number = read_number_above(reader_, "learning_rate", 0, true);
+      case Kind::kString:
+        rate.tensor = reader_.take_string();
+        break;
+      case Kind::kObject:
+        read_schedule(rate);
+        break;
+      default:
+        rate.number = read_number_above(reader_, "learning_rate", 0, true);
     }
   }
 
   void read_schedule(LearningRate& rate) {
-    std::vector<std::string_view> keys = {"schedule", "learning_rate"};  // tf.compat.v1.train's word for the initial one
+    std::vector<std::string_view> keys = {"schedule",
+                                          "learning_rate"};  // tf.compat.v1.train's word for the initial one
     for (const Schedule& s : kSchedules) {
       for (std::string_view a : s.arguments) {
         if (!a.empty() && std::find(keys.begin(), keys.end(), a) == keys.end()) keys.push_back(a);
@@ -171,18 +220,24 @@ class TrainReader {
     for (const NamedNumbers& given : rate.arguments) {
       if (given.name == "boundaries") boundaries = given.values.size();
       if (given.name == "values") values = given.values.size();
-      if (given.name == "decay_steps" && !(given.values[0] > 0)) problems_.add(given.position, cat("decay_steps: found ", given.values[0], ", wanted more than 0"));
+      if (given.name == "decay_steps" && !(given.values[0] > 0))
+        problems_.add(given.position, cat("decay_steps: found ", given.values[0], ", wanted more than 0"));
     }
     if (values > 0 && values != boundaries + 1) {
-      problems_.add(rate.position, cat("schedule 'piecewise': found ", boundaries, " boundaries and ", values, " values"), "there is one value more than boundaries");
+      problems_.add(rate.position,
+                    cat("schedule 'piecewise': found ", boundaries, " boundaries and ", values, " values"),
+                    "there is one value more than boundaries");
     }
   }
 
   void check_schedule(LearningRate& rate) {
-    auto known = std::find_if(std::begin(kSchedules), std::end(kSchedules), [&](const Schedule& s) { return s.name == rate.schedule; });
+    auto known = std::find_if(std::begin(kSchedules), std::end(kSchedules),
+                              [&](const Schedule& s) { return s.name == rate.schedule; });
     if (known == std::end(kSchedules)) {
-      problems_.add(rate.position, rate.schedule.empty() ? "learning_rate: no 'schedule'" : cat("unknown schedule '", rate.schedule, "'"),
-                    "there are exponential, cosine, piecewise");
+      problems_.add(
+          rate.position,
+          rate.schedule.empty() ? "learning_rate: no 'schedule'" : cat("unknown schedule '", rate.schedule, "'"),
+          "there are exponential, cosine, piecewise");
       return;
     }
     const auto& names = known->arguments;
@@ -206,7 +261,10 @@ class TrainReader {
 class DataReader {
  public:
   DataReader(const GraphFile& file, const LoadOptions& options, Problems& problems)
-      : file_(file), options_(options), problems_(problems), reader_(file.source->text(), problems, *file.graph.arena_) {}
+      : file_(file),
+        options_(options),
+        problems_(problems),
+        reader_(file.source->text(), problems, *file.graph.arena_) {}
 
   void read(DataRequest& data) {
     reader_.seek(static_cast<size_t>(file_.data_json.data() - file_.source->text().data()));
@@ -232,12 +290,19 @@ class DataReader {
     bool has_feed = false;
     for (ObjectReader object(reader_, kKeys, "a data set"); object.next();) {
       switch (object.field()) {
-        case kFile: set.file = read_file("file"); break;
-        case kHeader: set.header = read_bool(reader_, "header"); break;
-        case kFeed: has_feed = true, read_feeds(set); break;
+        case kFile:
+          set.file = read_file("file");
+          break;
+        case kHeader:
+          set.header = read_bool(reader_, "header");
+          break;
+        case kFeed:
+          has_feed = true, read_feeds(set);
+          break;
       }
     }
-    if (!has_feed && !reader_.failed()) problems_.add(set.position, "a data set without 'feed'", "\"feed\": {\"PLACEHOLDER\": {\"columns\": \"0-63\"}}");
+    if (!has_feed && !reader_.failed())
+      problems_.add(set.position, "a data set without 'feed'", "\"feed\": {\"PLACEHOLDER\": {\"columns\": \"0-63\"}}");
   }
 
   void read_feeds(DataSet& set) {
@@ -262,12 +327,24 @@ class DataReader {
     static constexpr std::string_view kKeys[] = {"columns", "key", "scale", "offset", "shape", "file"};
     for (ObjectReader object(reader_, kKeys, "a feed"); object.next();) {
       switch (object.field()) {
-        case kColumns: feed.columns = read_columns(); break;
-        case kKey: feed.key = read_text(reader_, "key").value_or(""); break;
-        case kScale: feed.scale = read_double(reader_, "scale").value_or(1); break;
-        case kOffset: feed.offset = read_double(reader_, "offset").value_or(0); break;
-        case kShape: feed.shape = read_shape(reader_, "shape"); break;
-        case kFile: feed.file = read_file("file"); break;
+        case kColumns:
+          feed.columns = read_columns();
+          break;
+        case kKey:
+          feed.key = read_text(reader_, "key").value_or("");
+          break;
+        case kScale:
+          feed.scale = read_double(reader_, "scale").value_or(1);
+          break;
+        case kOffset:
+          feed.offset = read_double(reader_, "offset").value_or(0);
+          break;
+        case kShape:
+          feed.shape = read_shape(reader_, "shape");
+          break;
+        case kFile:
+          feed.file = read_file("file");
+          break;
       }
     }
   }
@@ -287,7 +364,8 @@ class DataReader {
 
 }  // namespace
 
-void read_train_keys(const GraphFile& file, const LoadOptions& options, TrainRequest& train, DataRequest& data, Problems& problems) {
+void read_train_keys(const GraphFile& file, const LoadOptions& options, TrainRequest& train, DataRequest& data,
+                     Problems& problems) {
   if (file.train_json.empty()) {
     train.target = file.target;
   } else {

@@ -26,7 +26,8 @@ double scalar(const Tensor& t) {
   double value = 0;
   with_type(t.dtype(), [&]<class T>() {
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) value = static_cast<double>(*t.data<T>());
-    if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) value = static_cast<double>(static_cast<float>(*t.data<T>()));
+    if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>)
+      value = static_cast<double>(static_cast<float>(*t.data<T>()));
   });
   return value;
 }
@@ -58,23 +59,24 @@ std::optional<BadSample> find_bad_sample(const Batch& batch) {
 /// Where the run is.
 struct TrainLoop::Progress {
   int64_t step = 0;
-  DataPosition position;              // of the next batch
+  DataPosition position;  // of the next batch
   int64_t steps_per_epoch = 0;
   std::optional<Batches> batches;
   Batch batch;
   std::vector<std::pair<NodeId, uint64_t>> random;  // before the step
   std::vector<Tensor> outputs;
   int64_t saved_step = -1;
-  int64_t warm_step = -1;             // the last of the warm-up
+  int64_t warm_step = -1;  // the last of the warm-up
   Clock::time_point saved_at = Clock::now(), start = saved_at, epoch_start = saved_at;
   double copy_s_before = 0;
-  double epoch_loss = 0;              // sum over samples
+  double epoch_loss = 0;  // sum over samples
   int64_t epoch_samples = 0, timed_samples = 0;
   bool at_epoch_end = false;
 };
 
 SampleOrder TrainLoop::train_order() const {
-  return {train_->rows(), request_.batch, request_.shuffle, request_.drop_remainder, static_cast<uint64_t>(request_.seed)};
+  return {train_->rows(), request_.batch, request_.shuffle, request_.drop_remainder,
+          static_cast<uint64_t>(request_.seed)};
 }
 
 Status TrainLoop::prepare(Session& session) {
@@ -88,11 +90,13 @@ Status TrainLoop::prepare(Session& session) {
     StepRequest own{{tower.loss}, {tower.update}, step.feeds, tower.loss, static_cast<int>(graph_.towers.size())};
     own.fetches.insert(own.fetches.end(), tower.metrics.begin(), tower.metrics.end());
     tower_kinds_.push_back(session.add_step(std::move(own)));
-    RETURN_IF_ERROR(train_ ? plan_batches(session, tower_kinds_.back(), *train_) : session.plan_step(tower_kinds_.back(), {}));
+    RETURN_IF_ERROR(train_ ? plan_batches(session, tower_kinds_.back(), *train_)
+                           : session.plan_step(tower_kinds_.back(), {}));
   }
   train_kind_ = tower_kinds_.empty() ? session.add_step(step) : tower_kinds_.front();
   forward_kind_ = session.add_step({{graph_.loss}, {}, step.feeds, {}});
-  if (tower_kinds_.empty()) RETURN_IF_ERROR(train_ ? plan_batches(session, train_kind_, *train_) : session.plan_step(train_kind_, {}));
+  if (tower_kinds_.empty())
+    RETURN_IF_ERROR(train_ ? plan_batches(session, train_kind_, *train_) : session.plan_step(train_kind_, {}));
   if (!setup_.fetches.empty()) {
     fetch_kind_ = session.add_step({setup_.fetches, {}, step.feeds, {}});
     RETURN_IF_ERROR(train_ ? plan_batches(session, fetch_kind_, *train_) : session.plan_step(fetch_kind_, {}));
@@ -141,11 +145,14 @@ Status TrainLoop::run(Session& session, TrainResult& result) {
   }
   if (train_) p.steps_per_epoch = train_order().batches_per_epoch();
   const int64_t count = steps_left(p);
-  if (count <= 0) return failed_precondition(cat("nothing is left to do: ", p.step, " steps are done", setup_.restored ? " by the checkpoint" : ""));
+  if (count <= 0)
+    return failed_precondition(
+        cat("nothing is left to do: ", p.step, " steps are done", setup_.restored ? " by the checkpoint" : ""));
   if (setup_.warmup_steps > 0) p.warm_step = p.step + setup_.warmup_steps;
   if (train_) p.batches.emplace(*train_, train_order(), p.position, count);
 
-  Status status = tower_kinds_.empty() ? run_in_order(session, p, result, count) : run_towers(session, p, result, count);
+  Status status =
+      tower_kinds_.empty() ? run_in_order(session, p, result, count) : run_towers(session, p, result, count);
   result.steps = p.step;
   result.has_test = test_kind_ >= 0;
   if (status.ok() && !stop_ && result.has_test && !p.at_epoch_end) status = evaluate(session, result.metrics);
@@ -178,7 +185,9 @@ Status TrainLoop::run_towers(Session& session, Progress& p, TrainResult& result,
   while (count > 0 && !stop_ && status.ok()) {
     auto start = Clock::now();
     DataPosition taken = p.position;
-    int64_t left = setup_.save_every_steps > 0 ? std::min(count, setup_.save_every_steps - p.step % setup_.save_every_steps) : count;
+    int64_t left = setup_.save_every_steps > 0
+                       ? std::min(count, setup_.save_every_steps - p.step % setup_.save_every_steps)
+                       : count;
     auto next = [&](Batch& batch) -> Result<bool> {
       if (left == 0 || stop_ || taken.epoch != p.position.epoch) return false;
       --left;
@@ -234,7 +243,8 @@ Status TrainLoop::one_step(Session& session, Progress& p, TrainResult& result) {
 }
 
 /// A step of the epoch in which `p` is has ended.
-Status TrainLoop::tell_step(const Session& session, Progress& p, const Batch& batch, const std::vector<Tensor>& outputs, TrainResult& result) {
+Status TrainLoop::tell_step(const Session& session, Progress& p, const Batch& batch, const std::vector<Tensor>& outputs,
+                            TrainResult& result) {
   StepRecord record;
   record.loss = scalar(outputs[0]);
   for (size_t i = 1; i < outputs.size(); ++i) record.metrics.push_back(scalar(outputs[i]));
@@ -310,7 +320,8 @@ void TrainLoop::warn_of_metric(size_t metric, double value, const Batch& batch) 
 
 bool TrainLoop::time_to_save(const Progress& p) const {
   if (!setup_.folder) return false;
-  return (setup_.save_every_steps > 0 && p.step % setup_.save_every_steps == 0) || (setup_.save_every_s > 0 && seconds_since(p.saved_at) >= setup_.save_every_s);
+  return (setup_.save_every_steps > 0 && p.step % setup_.save_every_steps == 0) ||
+         (setup_.save_every_s > 0 && seconds_since(p.saved_at) >= setup_.save_every_s);
 }
 
 Status TrainLoop::save(Session& session, Progress& p, TrainResult& result) {
@@ -338,12 +349,13 @@ Status TrainLoop::save(Session& session, Progress& p, TrainResult& result) {
 
 /// Computes the loss of this batch again, looking at every node. The variables are as they were before the step.
 Status TrainLoop::explain(Session& session, const Progress& p, const std::string& what) const {
-  std::string text = cat("step ", p.step + 1, train_ ? cat(", epoch ", p.position.epoch + 1) : "", ": the loss '", request_.loss.name,
-                         "' is not finite: ", what);
+  std::string text = cat("step ", p.step + 1, train_ ? cat(", epoch ", p.position.epoch + 1) : "", ": the loss '",
+                         request_.loss.name, "' is not finite: ", what);
   if (const std::optional<BadSample> bad = train_ ? find_bad_sample(p.batch) : std::nullopt) {
     const NodeId node = train_->placeholders()[bad->feed].node;
-    return {Code::kDataLoss, cat(text, "\n  the first node with such a value is '", file_.graph.name(node), "' (", file_.graph.op(node),
-                                 "): ", bad->found, " of the sample at ", train_->where(bad->feed, bad->row))};
+    return {Code::kDataLoss,
+            cat(text, "\n  the first node with such a value is '", file_.graph.name(node), "' (", file_.graph.op(node),
+                "): ", bad->found, " of the sample at ", train_->where(bad->feed, bad->row))};
   }
   for (const auto& [node, blocks] : p.random) session.set_random_counter(node, blocks);
   NumericsCheck check(file_.graph, session.devices(), true, [](const std::string&) {});

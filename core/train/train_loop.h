@@ -17,28 +17,28 @@
 namespace emplace {
 
 struct StepRecord {
-  int64_t epoch = 1, step = 1;        // both from 1; steps go on over epochs
+  int64_t epoch = 1, step = 1;                     // both from 1; steps go on over epochs
   int64_t step_in_epoch = 1, steps_per_epoch = 0;  // 0: no data, hence no epochs
   int64_t samples = 0;
-  double loss = 0;                    // of the batch before its update
-  std::vector<double> metrics;        // of the batch
+  double loss = 0;              // of the batch before its update
+  std::vector<double> metrics;  // of the batch
 };
 
 struct EpochRecord {
   int64_t epoch = 1, step = 1;
-  double mean_loss = 0;               // over the samples of the epoch's steps in this run
-  double samples_per_s = 0;           // without the warm-up
-  std::vector<double> metrics;        // on the test set; empty without one
+  double mean_loss = 0;         // over the samples of the epoch's steps in this run
+  double samples_per_s = 0;     // without the warm-up
+  std::vector<double> metrics;  // on the test set; empty without one
 };
 
 struct TrainResult {
-  int64_t epochs = 0, steps = 0;      // begun and done, those before a restored checkpoint included
-  double loss = 0;                    // of the last step
-  std::vector<double> metrics;        // on the test set at the end; without one, of the last batch
+  int64_t epochs = 0, steps = 0;  // begun and done, those before a restored checkpoint included
+  double loss = 0;                // of the last step
+  std::vector<double> metrics;    // on the test set at the end; without one, of the last batch
   bool has_test = false;
   double total_s = 0, compute_s = 0, copy_s = 0, waiting_s = 0;  // without the warm-up
-  std::string checkpoint;             // the last one written
-  std::vector<Tensor> outputs;        // of the fetches; empty if the training did not come to its end
+  std::string checkpoint;                                        // the last one written
+  std::vector<Tensor> outputs;           // of the fetches; empty if the training did not come to its end
   std::map<int64_t, int64_t> staleness;  // ps-async: steps by the updates that others made during them; else empty
   std::vector<int64_t> tower_steps;      // ps-async, in this run
 };
@@ -60,15 +60,15 @@ struct TrainSetup {
   const TrainRequest* request = nullptr;
   const TrainGraph* graph = nullptr;
   std::vector<NodeId> init;
-  const Dataset* train = nullptr;     // null: the graph needs no feeds
-  const Dataset* test = nullptr;      // null: no evaluation
-  std::vector<Endpoint> fetches;      // computed once after the last step, of its batch, which ps-async has none of
+  const Dataset* train = nullptr;  // null: the graph needs no feeds
+  const Dataset* test = nullptr;   // null: no evaluation
+  std::vector<Endpoint> fetches;   // computed once after the last step, of its batch, which ps-async has none of
 
-  int64_t warmup_steps = 0;           // the first of this run, which times leave out
+  int64_t warmup_steps = 0;  // the first of this run, which times leave out
 
-  CheckpointFolder* folder = nullptr; // null: nothing is saved
-  int64_t save_every_steps = 0;       // 0: not by steps
-  double save_every_s = 0;            // 0: not by time
+  CheckpointFolder* folder = nullptr;    // null: nothing is saved
+  int64_t save_every_steps = 0;          // 0: not by steps
+  double save_every_s = 0;               // 0: not by time
   const Checkpoint* restored = nullptr;  // null: from the beginning
   std::string graph_sha256;
 };
@@ -77,8 +77,14 @@ class TrainLoop {
  public:
   /// Once `stop` is set, the step is finished, the state saved, and run() returns CANCELLED.
   TrainLoop(TrainSetup setup, TrainListener& listener, const std::atomic<bool>& stop)
-      : setup_(std::move(setup)), file_(*setup_.file), request_(*setup_.request), graph_(*setup_.graph), train_(setup_.train),
-        test_(setup_.test), listener_(listener), stop_(stop) {}
+      : setup_(std::move(setup)),
+        file_(*setup_.file),
+        request_(*setup_.request),
+        graph_(*setup_.graph),
+        train_(setup_.train),
+        test_(setup_.test),
+        listener_(listener),
+        stop_(stop) {}
 
   /// Declares the steps to the session and plans them for all batch sizes: memory is known afterwards.
   Status prepare(Session& session);
@@ -92,7 +98,8 @@ class TrainLoop {
   Status one_step(Session& session, Progress& p, TrainResult& result);
   Status run_in_order(Session& session, Progress& p, TrainResult& result, int64_t count);
   Status run_towers(Session& session, Progress& p, TrainResult& result, int64_t count);
-  Status tell_step(const Session& session, Progress& p, const Batch& batch, const std::vector<Tensor>& outputs, TrainResult& result);
+  Status tell_step(const Session& session, Progress& p, const Batch& batch, const std::vector<Tensor>& outputs,
+                   TrainResult& result);
   Status evaluate(Session& session, std::vector<double>& metrics);
   Status end_epoch(Session& session, Progress& p, TrainResult& result);
   Status save(Session& session, Progress& p, TrainResult& result);

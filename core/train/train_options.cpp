@@ -43,7 +43,8 @@ Status set_learning_rate(const std::string& text, LearningRate& rate) {
     return ok_status();
   }
   if (error != std::errc() || !(number >= 0) || std::isinf(number)) {
-    return invalid_argument(cat("--learning-rate: found ", text, ", wanted a finite number of at least 0, or a tensor of the graph"));
+    return invalid_argument(
+        cat("--learning-rate: found ", text, ", wanted a finite number of at least 0, or a tensor of the graph"));
   }
   rate.number = number;
   return ok_status();
@@ -61,7 +62,9 @@ Status set_data(const std::string& flag, DataRequest& data) {
   if (!std::filesystem::is_regular_file(path, error)) return not_found(cat("--data: no file '", path, "'"));
   std::optional<DataSet>& set = which == "train" ? data.train : data.test;
   if (!set) {
-    if (!data.train) return invalid_argument(cat("--data ", which, ": the graph file says under 'data' what a placeholder gets; it has no 'data'"));
+    if (!data.train)
+      return invalid_argument(
+          cat("--data ", which, ": the graph file says under 'data' what a placeholder gets; it has no 'data'"));
     set = data.train;
   }
   set->file = path;
@@ -81,7 +84,8 @@ Status apply_train_flags(const TrainFlags& flags, TrainRequest& train, DataReque
   }
   for (const std::string& metric : flags.metric) {
     auto equals = metric.find('=');
-    std::string name = metric.substr(0, equals), tensor = equals == std::string::npos ? metric : metric.substr(equals + 1);
+    std::string name = metric.substr(0, equals),
+                tensor = equals == std::string::npos ? metric : metric.substr(equals + 1);
     std::erase_if(train.metrics, [&](const Metric& m) { return m.name == name; });
     train.metrics.push_back({name, {tensor, kNoPosition}});
   }
@@ -101,22 +105,28 @@ Status apply_train_flags(const TrainFlags& flags, TrainRequest& train, DataReque
 
 void check_train_request(const GraphFile& file, const TrainRequest& train, Problems& problems) {
   int64_t at = file.train_json.empty() ? kNoPosition : file.train_json.data() - file.source->text().data();
-  if (train.loss.name.empty()) problems.add(at, "nothing says what the loss is", "write \"train\": {\"loss\": \"NAME\"}, or give --loss NAME");
+  if (train.loss.name.empty())
+    problems.add(at, "nothing says what the loss is", "write \"train\": {\"loss\": \"NAME\"}, or give --loss NAME");
   const OptimizerRow* row = find_optimizer(train.optimizer);
   if (!row) {
     if (train.target.empty()) {
       problems.add(at, "neither an optimizer nor an update is named",
-                   "write \"optimizer\" into \"train\" (or give --optimizer), or name the graph's own update: \"target\", or --target");
+                   "write \"optimizer\" into \"train\" (or give --optimizer), or name the graph's own update: "
+                   "\"target\", or --target");
     }
     return;
   }
   for (const OptimizerArgument& a : row->arguments) {
-    bool given = std::any_of(train.arguments.begin(), train.arguments.end(), [&](const NamedNumbers& n) { return n.name == a.name; });
-    if (!given && !a.default_value) problems.add(train.optimizer_position, cat("optimizer '", row->name, "' needs '", a.name, "'"), "it has no default");
+    bool given = std::any_of(train.arguments.begin(), train.arguments.end(),
+                             [&](const NamedNumbers& n) { return n.name == a.name; });
+    if (!given && !a.default_value)
+      problems.add(train.optimizer_position, cat("optimizer '", row->name, "' needs '", a.name, "'"),
+                   "it has no default");
   }
   const LearningRate& rate = train.learning_rate;
   if (!rate.number && rate.tensor.empty() && rate.schedule.empty() && !row->learning_rate) {
-    problems.add(train.optimizer_position, cat("optimizer '", row->name, "' needs 'learning_rate'"), "it has no default");
+    problems.add(train.optimizer_position, cat("optimizer '", row->name, "' needs 'learning_rate'"),
+                 "it has no default");
   }
 }
 

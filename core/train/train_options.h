@@ -14,10 +14,10 @@ namespace emplace {
 /// As on the command line. Absent or empty: the file's.
 struct TrainFlags {
   std::string loss, optimizer;
-  std::string learning_rate;                 // a number, or a tensor of the graph
+  std::string learning_rate;  // a number, or a tensor of the graph
   std::vector<std::string> target;
-  std::vector<std::string> metric;           // NAME=TENSOR
-  std::vector<std::string> data;             // train=FILE, test=FILE
+  std::vector<std::string> metric;  // NAME=TENSOR
+  std::vector<std::string> data;    // train=FILE, test=FILE
   std::optional<int64_t> batch, epochs, steps, seed;
   std::optional<double> clip_norm;
   std::optional<bool> shuffle, drop_remainder;
@@ -25,7 +25,8 @@ struct TrainFlags {
 
 /// Adds a problem for everything in `train` and `data` that is not as it should be: unknown keys, wrong types, files
 /// that are not there or lie outside the allowed folders.
-void read_train_keys(const GraphFile& file, const LoadOptions& options, TrainRequest& train, DataRequest& data, Problems& problems);
+void read_train_keys(const GraphFile& file, const LoadOptions& options, TrainRequest& train, DataRequest& data,
+                     Problems& problems);
 
 /// The command line over the file. An error is a flag's.
 Status apply_train_flags(const TrainFlags& flags, TrainRequest& train, DataRequest& data);

@@ -16,8 +16,11 @@ double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::
 std::string duration_text(double seconds) {
   auto s = static_cast<int64_t>(seconds + 0.5);
   char text[32];
-  if (s >= 3600) std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", static_cast<long long>(s / 3600), static_cast<long long>(s / 60 % 60), static_cast<long long>(s % 60));
-  else std::snprintf(text, sizeof text, "%lld:%02lld", static_cast<long long>(s / 60), static_cast<long long>(s % 60));
+  if (s >= 3600)
+    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", static_cast<long long>(s / 3600),
+                  static_cast<long long>(s / 60 % 60), static_cast<long long>(s % 60));
+  else
+    std::snprintf(text, sizeof text, "%lld:%02lld", static_cast<long long>(s / 60), static_cast<long long>(s % 60));
   return text;
 }
 
@@ -61,7 +64,8 @@ std::string ProgressReport::numbers(double loss, const std::vector<double>& metr
 }
 
 std::string ProgressReport::place(int64_t epoch, int64_t step) const {
-  return cat("epoch ", epoch, options_.epochs > 0 ? cat("/", options_.epochs) : "", ", step ", step, options_.steps > 0 ? cat("/", options_.steps) : "");
+  return cat("epoch ", epoch, options_.epochs > 0 ? cat("/", options_.epochs) : "", ", step ", step,
+             options_.steps > 0 ? cat("/", options_.steps) : "");
 }
 
 Status ProgressReport::step(const StepRecord& r) {
@@ -85,10 +89,12 @@ void ProgressReport::draw(const StepRecord& r) {
   drawn_at_ = Clock::now();
   double elapsed = std::max(seconds_between(epoch_start_, drawn_at_), 1e-9);
   std::string text = cat(place(r.epoch, r.step), " ");
-  std::string facts = cat(" ", numbers(r.loss, r.metrics), ", ", short_number(static_cast<double>(epoch_samples_) / elapsed), " samples/s");
+  std::string facts = cat(" ", numbers(r.loss, r.metrics), ", ",
+                          short_number(static_cast<double>(epoch_samples_) / elapsed), " samples/s");
   if (r.steps_per_epoch > 0) {
     auto done = static_cast<double>(r.step_in_epoch - first_in_epoch_ + 1);
-    append(facts, ", ", duration_text(elapsed / done * static_cast<double>(r.steps_per_epoch - r.step_in_epoch)), " left");
+    append(facts, ", ", duration_text(elapsed / done * static_cast<double>(r.steps_per_epoch - r.step_in_epoch)),
+           " left");
     int room = std::min(30, options_.columns - static_cast<int>(text.size() + facts.size()) - 3);
     if (room >= 5) {
       auto filled = static_cast<size_t>(r.step_in_epoch * room / r.steps_per_epoch);
@@ -106,8 +112,8 @@ Status ProgressReport::epoch(const EpochRecord& r) {
   clear();
   bool due = options_.log_every == 0 || !r.metrics.empty() || options_.columns > 0;
   if (!due) return ok_status();
-  line_(cat(place(r.epoch, r.step), ": ", numbers(r.mean_loss, r.metrics), r.metrics.empty() ? "" : options_.test_metrics, ", ",
-            static_cast<int64_t>(r.samples_per_s), " samples/s"));
+  line_(cat(place(r.epoch, r.step), ": ", numbers(r.mean_loss, r.metrics),
+            r.metrics.empty() ? "" : options_.test_metrics, ", ", static_cast<int64_t>(r.samples_per_s), " samples/s"));
   return ok_status();
 }
 
@@ -179,7 +185,8 @@ CurveRecorder::CurveRecorder(std::vector<std::string> metrics, bool has_test) : 
 
 Status CurveRecorder::step(const StepRecord& r) {
   curves_[0].points.emplace_back(static_cast<double>(r.step), r.loss);
-  for (size_t i = 0; !has_test_ && i < r.metrics.size(); ++i) curves_[i + 1].points.emplace_back(static_cast<double>(r.step), r.metrics[i]);
+  for (size_t i = 0; !has_test_ && i < r.metrics.size(); ++i)
+    curves_[i + 1].points.emplace_back(static_cast<double>(r.step), r.metrics[i]);
   return ok_status();
 }
 
@@ -193,7 +200,8 @@ void CurveRecorder::end(const TrainResult& r) {
 }
 
 Status CurveRecorder::epoch(const EpochRecord& r) {
-  for (size_t i = 0; has_test_ && i < r.metrics.size(); ++i) curves_[i + 1].points.emplace_back(static_cast<double>(r.step), r.metrics[i]);
+  for (size_t i = 0; has_test_ && i < r.metrics.size(); ++i)
+    curves_[i + 1].points.emplace_back(static_cast<double>(r.step), r.metrics[i]);
   return ok_status();
 }
 

@@ -40,7 +40,8 @@ class ProgressReport final : public TrainListener {
   };
   using Talk = std::function<void(const std::string&)>;
   /// `line` gets whole lines, `warn` what is no progress; the bar goes to standard error.
-  ProgressReport(Options options, Talk line, Talk warn) : options_(std::move(options)), line_(std::move(line)), warn_(std::move(warn)) {}
+  ProgressReport(Options options, Talk line, Talk warn)
+      : options_(std::move(options)), line_(std::move(line)), warn_(std::move(warn)) {}
 
   Status step(const StepRecord& record) override;
   Status epoch(const EpochRecord& record) override;
@@ -77,7 +78,7 @@ class CsvLog final : public TrainListener {
 
   std::string path_;
   std::FILE* file_ = nullptr;
-  std::string row_;               // not written yet: its epoch may end
+  std::string row_;  // not written yet: its epoch may end
   std::vector<double> test_;
   size_t num_test_ = 0;
 };

@@ -35,21 +35,21 @@ struct Metric {
 
 struct TrainRequest {
   NamedRef loss;
-  std::string optimizer;                // a name of optimizer_rows(); empty: the graph brings its own update
+  std::string optimizer;  // a name of optimizer_rows(); empty: the graph brings its own update
   int64_t optimizer_position = kNoPosition;
   std::vector<NamedNumbers> arguments;  // of the optimizer, as far as given: all of them are its own
   LearningRate learning_rate;
-  std::optional<double> clip_norm;      // of all gradients together
-  std::vector<NamedRef> var_list;       // empty: every trainable variable that the loss depends on
-  std::vector<Metric> metrics;          // as in the file
-  std::vector<NamedRef> target;         // of the file or of --target: what a step runs beside the loss
+  std::optional<double> clip_norm;  // of all gradients together
+  std::vector<NamedRef> var_list;   // empty: every trainable variable that the loss depends on
+  std::vector<Metric> metrics;      // as in the file
+  std::vector<NamedRef> target;     // of the file or of --target: what a step runs beside the loss
 
-  int64_t batch = 0;                    // 0: all rows at once
-  int64_t epochs = 0, steps = 0;        // whichever ends first; 0: no bound. Both 0: one epoch
+  int64_t batch = 0;              // 0: all rows at once
+  int64_t epochs = 0, steps = 0;  // whichever ends first; 0: no bound. Both 0: one epoch
   int64_t seed = 1;
   bool shuffle = true;
   bool drop_remainder = false;
-  bool colocate_gradients = true;       // with the nodes they belong to
+  bool colocate_gradients = true;  // with the nodes they belong to
 
   Replication replication;
 };

@@ -17,7 +17,8 @@ Endpoint find_scalar(const Graph& g, const NamedRef& ref, std::string_view what,
   DType type = base_type(g.output_type(tensor));
   const Shape& shape = g.output_shape(tensor);
   if (!is_floating(type) || !shape.compatible_with(Shape{})) {
-    problems.add(ref.position, cat(what, ": '", ref.name, "' is ", dtype_name(type), " of shape ", shape.to_string(), ", wanted one floating-point number"));
+    problems.add(ref.position, cat(what, ": '", ref.name, "' is ", dtype_name(type), " of shape ", shape.to_string(),
+                                   ", wanted one floating-point number"));
   }
   return tensor;
 }
@@ -32,7 +33,8 @@ void find_training(const GraphFile& file, const TrainRequest& request, TrainGrap
   }
   NameError error;
   const LearningRate& rate = request.learning_rate;
-  if (!rate.tensor.empty() && find_tensor(g, rate.tensor, error).node == kNoNode) problems.add(rate.position, cat("learning_rate: ", error.message), error.hint);
+  if (!rate.tensor.empty() && find_tensor(g, rate.tensor, error).node == kNoNode)
+    problems.add(rate.position, cat("learning_rate: ", error.message), error.hint);
   for (const NamedRef& ref : request.target) {
     NodeId node = find_node(g, ref.name, error);
     if (node == kNoNode) problems.add(ref.position, cat("target: ", error.message), error.hint);

@@ -12,11 +12,11 @@ namespace emplace {
 
 /// What the loop runs.
 struct TrainGraph {
-  Endpoint loss;                      // the mean over the (global) batch
+  Endpoint loss;  // the mean over the (global) batch
   std::vector<std::pair<std::string, Endpoint>> metrics;
   std::vector<Endpoint> batch_metrics;  // the same of a step's batch; others than `metrics` where towers share a batch
-  std::vector<NodeId> targets;        // the update
-  std::vector<NodeId> init;           // what runs before the first step beside the file's own initializers
+  std::vector<NodeId> targets;          // the update
+  std::vector<NodeId> init;             // what runs before the first step beside the file's own initializers
   /// ps-async: the step of each tower, a loop of its own; then `loss` is that of the first. Else empty.
   struct TowerStep {
     Endpoint loss;
@@ -32,10 +32,10 @@ struct TrainGraph {
 /// needs. REQUIRES: a validated file.
 void find_training(const GraphFile& file, const TrainRequest& request, TrainGraph& out, Problems& problems);
 
-/// find_training(), and if the request names an optimizer: adds gradients, updates and what its strategy needs to the graph.
-/// Afterwards the file describes the graph that trains (`init`, `target`, `fetch`, `train`), so that write_graph() gives a
-/// file that trains the same without an optimizer. Ids of nodes change. REQUIRES: a validated file; a replication that
-/// resolve_replication() has seen.
+/// find_training(), and if the request names an optimizer: adds gradients, updates and what its strategy needs to the
+/// graph. Afterwards the file describes the graph that trains (`init`, `target`, `fetch`, `train`), so that
+/// write_graph() gives a file that trains the same without an optimizer. Ids of nodes change. REQUIRES: a validated
+/// file; a replication that resolve_replication() has seen.
 void add_training(GraphFile& file, const TrainRequest& request, TrainGraph& out, Problems& problems);
 
 }  // namespace emplace

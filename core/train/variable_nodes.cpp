@@ -29,14 +29,16 @@ Endpoint add_first_value(GraphEditor& edit, const NewVariable& v) {
   Tensor shape = Tensor::of<int32_t>({static_cast<int64_t>(dims.size())}, dims);
   Endpoint size = edit.constant(cat(name, "/shape_as_tensor"), std::move(shape), v.colocate_with, v.device);
   Endpoint value = edit.constant(cat(name, "/Const"), filled(v.dtype, {}, v.first.value), v.colocate_with, v.device);
-  return edit.add_output({.name = name, .op = "Fill", .inputs = {size, value}, .device = v.device, .colocate_with = v.colocate_with});
+  return edit.add_output(
+      {.name = name, .op = "Fill", .inputs = {size, value}, .device = v.device, .colocate_with = v.colocate_with});
 }
 
 }  // namespace
 
 TrainVariable describe_variable(const Graph& graph, NodeId node) {
   Attrs attrs = graph.attrs(node);
-  return {node, std::string(graph.name(node)), graph.op(node) == "VarHandleOp", attrs.type("dtype"), attrs.shape("shape")};
+  return {node, std::string(graph.name(node)), graph.op(node) == "VarHandleOp", attrs.type("dtype"),
+          attrs.shape("shape")};
 }
 
 Tensor scalar_of(DType dtype, double number) { return filled(dtype, {}, number); }
@@ -47,7 +49,10 @@ VariableNodes add_variable(GraphEditor& edit, NewVariable v) {
   const Endpoint first = add_first_value(edit, v);
   const AttrValue dtype = AttrValue::of(v.dtype);
 
-  NewNode variable{.name = v.name, .op = v.resource ? "VarHandleOp" : "VariableV2", .device = v.device, .colocate_with = v.colocate_with};
+  NewNode variable{.name = v.name,
+                   .op = v.resource ? "VarHandleOp" : "VariableV2",
+                   .device = v.device,
+                   .colocate_with = v.colocate_with};
   variable.attrs = {{"dtype", dtype}, {"shape", AttrValue::of(v.shape)}};
   if (v.resource) {
     variable.attrs.push_back({"shared_name", AttrValue::of(v.name)});
@@ -58,29 +63,57 @@ VariableNodes add_variable(GraphEditor& edit, NewVariable v) {
 
   const std::string device(edit.graph().requested_device(out.variable));
   if (v.resource) {
-    edit.add({.name = cat(v.name, "/IsInitialized/VarIsInitializedOp"), .op = "VarIsInitializedOp", .inputs = {out.handle()}, .device = device,
+    edit.add({.name = cat(v.name, "/IsInitialized/VarIsInitializedOp"),
+              .op = "VarIsInitializedOp",
+              .inputs = {out.handle()},
+              .device = device,
               .colocate_with = v.colocate_with});
-    out.assign = edit.add({.name = cat(v.name, "/Assign"), .op = "AssignVariableOp", .inputs = {out.handle(), first}, .attrs = {{"dtype", dtype}}, .device = device});
-    out.read = edit.add_output({.name = cat(v.name, "/Read/ReadVariableOp"), .op = "ReadVariableOp", .inputs = {out.handle()}, .attrs = {{"dtype", dtype}},
-                                .device = device, .colocate_with = v.colocate_with});
+    out.assign = edit.add({.name = cat(v.name, "/Assign"),
+                           .op = "AssignVariableOp",
+                           .inputs = {out.handle(), first},
+                           .attrs = {{"dtype", dtype}},
+                           .device = device});
+    out.read = edit.add_output({.name = cat(v.name, "/Read/ReadVariableOp"),
+                                .op = "ReadVariableOp",
+                                .inputs = {out.handle()},
+                                .attrs = {{"dtype", dtype}},
+                                .device = device,
+                                .colocate_with = v.colocate_with});
   } else {
-    out.assign = edit.add({.name = cat(v.name, "/Assign"), .op = "Assign", .inputs = {out.handle(), first}, .colocate_with = {out.variable}});
-    out.read = edit.add_output({.name = cat(v.name, "/read"), .op = "Identity", .inputs = {out.handle()}, .colocate_with = {out.variable}});
+    out.assign = edit.add({.name = cat(v.name, "/Assign"),
+                           .op = "Assign",
+                           .inputs = {out.handle(), first},
+                           .colocate_with = {out.variable}});
+    out.read = edit.add_output(
+        {.name = cat(v.name, "/read"), .op = "Identity", .inputs = {out.handle()}, .colocate_with = {out.variable}});
   }
   return out;
 }
 
-VariableNodes add_scalar_variable(GraphEditor& edit, std::string name, Tensor first, bool resource, std::vector<NodeId> colocate_with, std::string device) {
-  NewVariable v{.name = std::move(name), .resource = resource, .dtype = first.dtype(), .shape = {}, .first = {}, .colocate_with = std::move(colocate_with), .device = std::move(device)};
-  v.first.source = edit.constant(cat(v.name, resource ? "/Initializer/initial_value" : "/initial_value"), std::move(first), v.colocate_with, v.device);
+VariableNodes add_scalar_variable(GraphEditor& edit, std::string name, Tensor first, bool resource,
+                                  std::vector<NodeId> colocate_with, std::string device) {
+  NewVariable v{.name = std::move(name),
+                .resource = resource,
+                .dtype = first.dtype(),
+                .shape = {},
+                .first = {},
+                .colocate_with = std::move(colocate_with),
+                .device = std::move(device)};
+  v.first.source = edit.constant(cat(v.name, resource ? "/Initializer/initial_value" : "/initial_value"),
+                                 std::move(first), v.colocate_with, v.device);
   return add_variable(edit, std::move(v));
 }
 
-Endpoint read_now(GraphEditor& edit, std::string name, const Endpoint& handle, bool resource, std::vector<NodeId> controls) {
+Endpoint read_now(GraphEditor& edit, std::string name, const Endpoint& handle, bool resource,
+                  std::vector<NodeId> controls) {
   if (!resource) return handle;
   const DType dtype = edit.graph().attrs(handle.node).type("dtype");
-  return edit.add_output({.name = std::move(name), .op = "ReadVariableOp", .inputs = {handle}, .attrs = {{"dtype", AttrValue::of(dtype)}},
-                          .controls = std::move(controls), .device = std::string(edit.graph().requested_device(handle.node))});
+  return edit.add_output({.name = std::move(name),
+                          .op = "ReadVariableOp",
+                          .inputs = {handle},
+                          .attrs = {{"dtype", AttrValue::of(dtype)}},
+                          .controls = std::move(controls),
+                          .device = std::string(edit.graph().requested_device(handle.node))});
 }
 
 std::string free_name(const GraphEditor& edit, std::string_view name) {
@@ -110,7 +143,8 @@ NodeId add_group(GraphEditor& edit, const std::string& name, std::vector<NodeId>
   }
   for (auto& [device, members] : by_device) std::sort(members.begin(), members.end(), by_name);
   if (by_device.size() == 1) {
-    return edit.add({.name = name, .op = "NoOp", .controls = by_device.begin()->second, .device = by_device.begin()->first});
+    return edit.add(
+        {.name = name, .op = "NoOp", .controls = by_device.begin()->second, .device = by_device.begin()->first});
   }
   std::vector<NodeId> groups;
   for (auto& [device, members] : by_device) {

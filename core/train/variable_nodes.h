@@ -26,10 +26,10 @@ TrainVariable describe_variable(const Graph& graph, NodeId node);
 
 /// How a new variable gets its first value.
 struct FirstValue {
-  std::string name;     // of the node below the variable: "Initializer/zeros"
-  double value = 0;     // of every element
+  std::string name;       // of the node below the variable: "Initializer/zeros"
+  double value = 0;       // of every element
   bool may_fill = false;  // large ones by a Fill instead of a constant, as TensorFlow's zeros() and ones()
-  Endpoint source;      // instead: this tensor
+  Endpoint source;        // instead: this tensor
 };
 
 struct NewVariable {
@@ -52,13 +52,15 @@ struct VariableNodes {
 VariableNodes add_variable(GraphEditor& edit, NewVariable variable);
 
 /// A variable that one number initialises and that belongs to no other: beta1_power, global_step.
-VariableNodes add_scalar_variable(GraphEditor& edit, std::string name, Tensor first, bool resource, std::vector<NodeId> colocate_with, std::string device);
+VariableNodes add_scalar_variable(GraphEditor& edit, std::string name, Tensor first, bool resource,
+                                  std::vector<NodeId> colocate_with, std::string device);
 
 /// `number` as a scalar of a floating or integer type.
 Tensor scalar_of(DType dtype, double number);
 
 /// A new read of a handle, or a reference itself: what an op takes that wants the value after `controls`.
-Endpoint read_now(GraphEditor& edit, std::string name, const Endpoint& handle, bool resource, std::vector<NodeId> controls = {});
+Endpoint read_now(GraphEditor& edit, std::string name, const Endpoint& handle, bool resource,
+                  std::vector<NodeId> controls = {});
 
 /// `name`, or `name_1`, ... if nodes have it already. Takes nothing: the first node of that name gets it.
 std::string free_name(const GraphEditor& edit, std::string_view name);

@@ -10,15 +10,21 @@ namespace emplace::cuda::fn {
 
 struct Add {
   template <class T>
-  EMPLACE_HD static T apply(T a, T b) { return add(a, b); }
+  EMPLACE_HD static T apply(T a, T b) {
+    return add(a, b);
+  }
 };
 struct Sub {
   template <class T>
-  EMPLACE_HD static T apply(T a, T b) { return subtract(a, b); }
+  EMPLACE_HD static T apply(T a, T b) {
+    return subtract(a, b);
+  }
 };
 struct Mul {
   template <class T>
-  EMPLACE_HD static T apply(T a, T b) { return multiply(a, b); }
+  EMPLACE_HD static T apply(T a, T b) {
+    return multiply(a, b);
+  }
 };
 struct SquaredDifference {
   template <class T>
@@ -33,7 +39,9 @@ struct Extreme {
 
   EMPLACE_HOST_ONLY(static Extreme of(const KernelInit& init) { return {init.op == "Maximum"}; })
   template <class T>
-  EMPLACE_HD T apply(T a, T b) const { return largest ? maximum(a, b) : minimum(a, b); }
+  EMPLACE_HD T apply(T a, T b) const {
+    return largest ? maximum(a, b) : minimum(a, b);
+  }
 };
 struct Clip {
   template <class T>
@@ -45,7 +53,8 @@ struct Clip {
     for (int i = 1; i < 3; ++i) {
       const Shape& bound = c.input(i).shape();
       if (bound.rank() != 0 && bound != c.input(0).shape()) {
-        return invalid_argument("clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. ");
+        return invalid_argument(
+            "clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. ");
       }
     }
     return ok_status();

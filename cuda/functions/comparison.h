@@ -51,7 +51,9 @@ struct LogicalNot {
 };
 struct Invert {
   template <class T>
-  EMPLACE_HD static T apply(T x) { return static_cast<T>(~x); }
+  EMPLACE_HD static T apply(T x) {
+    return static_cast<T>(~x);
+  }
 };
 
 /// Shift amounts count from 0 to bits - 1; others are taken as the nearest of these.

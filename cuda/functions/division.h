@@ -1,5 +1,5 @@
-/// Quotients and remainders, powers. What an integer divided by zero gives is no error here, but all bits set (remainders: the
-/// dividend), since nobody waits for the device to find it.
+/// Quotients and remainders, powers. What an integer divided by zero gives is no error here, but all bits set
+/// (remainders: the dividend), since nobody waits for the device to find it.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,9 @@ EMPLACE_HD T quotient(T a, T b) {
 struct IntegerDivision {
   bool floor, remainder;
 
-  EMPLACE_HOST_ONLY(static IntegerDivision of(const KernelInit& init) { return {init.op.starts_with("Floor"), init.op == "FloorMod"}; })
+  EMPLACE_HOST_ONLY(static IntegerDivision of(const KernelInit& init) {
+    return {init.op.starts_with("Floor"), init.op == "FloorMod"};
+  })
   template <class T>
   EMPLACE_HD T apply(T a, T b) const {
     const T q = quotient(a, b), r = b == T(0) ? a : subtract(a, multiply(q, b));
@@ -54,7 +56,9 @@ struct FloorMod {
 };
 struct Div {
   template <class T>
-  EMPLACE_HD static T apply(T a, T b) { return a / b; }
+  EMPLACE_HD static T apply(T a, T b) {
+    return a / b;
+  }
 };
 /// DivNoNan and MulNoNan.
 struct NoNan {
@@ -62,13 +66,17 @@ struct NoNan {
 
   EMPLACE_HOST_ONLY(static NoNan of(const KernelInit& init) { return {init.op == "DivNoNan"}; })
   template <class T>
-  EMPLACE_HD T apply(T a, T b) const { return b == T(0) ? T(0) : divide ? a / b : a * b; }
+  EMPLACE_HD T apply(T a, T b) const {
+    return b == T(0) ? T(0) : divide ? a / b : a * b;
+  }
 };
 struct Xdivy {
   template <class T>
   EMPLACE_HD static T apply(T a, T b) {
-    if constexpr (kIsComplex<T>) return a == T(0) ? T(0) : a / b;
-    else return a == T(0) ? std::copysign(T(0), a) : a / b;
+    if constexpr (kIsComplex<T>)
+      return a == T(0) ? T(0) : a / b;
+    else
+      return a == T(0) ? std::copysign(T(0), a) : a / b;
   }
 };
 struct Pow {
@@ -88,13 +96,17 @@ struct Pow {
 struct Xlogy {
   template <class T>
   EMPLACE_HD static T apply(T x, T y) {
-    if constexpr (kIsComplex<T>) return x == T(0) ? T(0) : x * log_of(y);
-    else return x == T(0) ? T(0) : x * std::log(y);
+    if constexpr (kIsComplex<T>)
+      return x == T(0) ? T(0) : x * log_of(y);
+    else
+      return x == T(0) ? T(0) : x * std::log(y);
   }
 };
 struct Atan2 {
   template <class T>
-  EMPLACE_HD static T apply(T y, T x) { return std::atan2(y, x); }
+  EMPLACE_HD static T apply(T y, T x) {
+    return std::atan2(y, x);
+  }
 };
 
 }  // namespace emplace::cuda::fn

@@ -7,10 +7,12 @@
 
 namespace emplace::cuda::fn {
 
-#define EMPLACE_FUNCTION(Name, expression)                         \
-  struct Name {                                                    \
-    template <class T>                                             \
-    EMPLACE_HD static T apply(T x) { return expression; }          \
+#define EMPLACE_FUNCTION(Name, expression) \
+  struct Name {                            \
+    template <class T>                     \
+    EMPLACE_HD static T apply(T x) {       \
+      return expression;                   \
+    }                                      \
   };
 EMPLACE_FUNCTION(Expm1, std::expm1(x))
 EMPLACE_FUNCTION(Log, std::log(x))
@@ -27,13 +29,15 @@ EMPLACE_FUNCTION(Acosh, std::acosh(x))
 EMPLACE_FUNCTION(Atanh, std::atanh(x))
 #undef EMPLACE_FUNCTION
 
-#define EMPLACE_COMPLEX_FUNCTION(Name, function)                   \
-  struct Name {                                                    \
-    template <class T>                                             \
-    EMPLACE_HD static T apply(T x) {                               \
-      if constexpr (kIsComplex<T>) return function##_of(x);        \
-      else return std::function(x);                                \
-    }                                                              \
+#define EMPLACE_COMPLEX_FUNCTION(Name, function) \
+  struct Name {                                  \
+    template <class T>                           \
+    EMPLACE_HD static T apply(T x) {             \
+      if constexpr (kIsComplex<T>)               \
+        return function##_of(x);                 \
+      else                                       \
+        return std::function(x);                 \
+    }                                            \
   };
 EMPLACE_COMPLEX_FUNCTION(Exp, exp)
 EMPLACE_COMPLEX_FUNCTION(Sin, sin)

@@ -14,15 +14,19 @@ namespace emplace::cuda::fn {
 struct Abs {
   template <class T>
   EMPLACE_HD static T apply(T x) {
-    if constexpr (std::is_integral_v<T>) return x < 0 ? subtract(T(0), x) : x;
-    else return std::fabs(x);
+    if constexpr (std::is_integral_v<T>)
+      return x < 0 ? subtract(T(0), x) : x;
+    else
+      return std::fabs(x);
   }
 };
 struct Neg {
   template <class T>
   EMPLACE_HD static T apply(T x) {
-    if constexpr (std::is_integral_v<T>) return subtract(T(0), x);
-    else return -x;
+    if constexpr (std::is_integral_v<T>)
+      return subtract(T(0), x);
+    else
+      return -x;
   }
 };
 /// NaN stays.
@@ -43,31 +47,39 @@ struct Sign {
   }
 };
 
-#define EMPLACE_FUNCTION(Name, Out, expression)                    \
-  struct Name {                                                    \
-    template <class T>                                             \
-    EMPLACE_HD static Out apply(T x) { return expression; }        \
+#define EMPLACE_FUNCTION(Name, Out, expression) \
+  struct Name {                                 \
+    template <class T>                          \
+    EMPLACE_HD static Out apply(T x) {          \
+      return expression;                        \
+    }                                           \
   };
 EMPLACE_FUNCTION(Square, T, multiply(x, x))
 EMPLACE_FUNCTION(Sqrt, T, std::sqrt(x))
 EMPLACE_FUNCTION(Rsqrt, T, T(1) / std::sqrt(x))
 EMPLACE_FUNCTION(Reciprocal, T, T(1) / x)
-EMPLACE_FUNCTION(RoundInteger, T, x * T(0))  // what TensorFlow 2.21 answers for every integer
+EMPLACE_FUNCTION(RoundInteger, T, x* T(0))  // what TensorFlow 2.21 answers for every integer
 #undef EMPLACE_FUNCTION
 
 /// Floor, Ceil, and Rint and Round, which take the nearest.
 struct RoundTo {
   enum Direction { kDown, kUp, kNearest } direction;
 
-  EMPLACE_HOST_ONLY(static RoundTo of(const KernelInit& init) { return {init.op == "Floor" ? kDown : init.op == "Ceil" ? kUp : kNearest}; })
+  EMPLACE_HOST_ONLY(static RoundTo of(const KernelInit& init) {
+    return {init.op == "Floor" ? kDown : init.op == "Ceil" ? kUp : kNearest};
+  })
   template <class T>
-  EMPLACE_HD T apply(T x) const { return direction == kDown ? std::floor(x) : direction == kUp ? std::ceil(x) : std::rint(x); }
+  EMPLACE_HD T apply(T x) const {
+    return direction == kDown ? std::floor(x) : direction == kUp ? std::ceil(x) : std::rint(x);
+  }
 };
 /// IsNan, IsInf, IsFinite.
 struct IsOfKind {
   enum Kind { kNan, kInfinite, kFinite } kind;
 
-  EMPLACE_HOST_ONLY(static IsOfKind of(const KernelInit& init) { return {init.op == "IsNan" ? kNan : init.op == "IsInf" ? kInfinite : kFinite}; })
+  EMPLACE_HOST_ONLY(static IsOfKind of(const KernelInit& init) {
+    return {init.op == "IsNan" ? kNan : init.op == "IsInf" ? kInfinite : kFinite};
+  })
   template <class T>
   EMPLACE_HD bool apply(T x) const {
     constexpr T kInfinity = std::numeric_limits<T>::infinity();

@@ -6,7 +6,8 @@ namespace emplace::cuda {
 
 void add_activation(KernelTable& table) {
   table.add("Relu", kRealNumbers.without(kHostInt32),
-            elementwise<fn::Relu, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>);
+            elementwise<fn::Relu, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t,
+                        uint64_t>);
   table.add("Relu6", kFloating, kOfFloating<fn::Relu6>);
   table.add("Elu", kFloating, kOfFloating<fn::Elu>);
   table.add("Selu", kFloating, kOfFloating<fn::Selu>);

@@ -1,5 +1,5 @@
-// FusedBatchNorm and its gradient, all versions. A channel's statistics are a block's work, in double and in two passes; then
-// a thread makes an element.
+// FusedBatchNorm and its gradient, all versions. A channel's statistics are a block's work, in double and in two
+// passes; then a thread makes an element.
 #include "core/base/cat.h"
 #include "core/ops/nn/batch_norm.h"
 #include "cuda/dims.h"
@@ -50,8 +50,8 @@ __global__ void empty_statistics_kernel(Outputs out, int64_t channels) {
 }
 
 template <class T>
-__global__ void normalise_kernel(const T* x, const float* scale, const float* offset, const float* mean, const float* variance, float epsilon, T* y,
-                                 NormLayout l, int64_t n) {
+__global__ void normalise_kernel(const T* x, const float* scale, const float* offset, const float* mean,
+                                 const float* variance, float epsilon, T* y, NormLayout l, int64_t n) {
   for (int64_t i = thread_index(); i < n; i += thread_count()) {
     const int64_t k = i / l.inner % l.channels;
     const float slope = scale[k] / std::sqrt(variance[k] + epsilon);
@@ -70,7 +70,8 @@ class BatchNorm final : public Kernel {
 
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
-    if (x.shape().rank() != format_.rank) return invalid_argument("input must be 4 or 5-dimensional" + x.shape().to_string());
+    if (x.shape().rank() != format_.rank)
+      return invalid_argument("input must be 4 or 5-dimensional" + x.shape().to_string());
     const NormLayout l = format_.layout(x);
     RETURN_IF_ERROR(check_channel_vectors(c, l.channels, 1, training_ && factor_ == 1.0f ? 3 : 5));
     RETURN_IF_ERROR(ensure_output(c, 0, x.shape()));
@@ -81,21 +82,32 @@ class BatchNorm final : public Kernel {
     }
     RETURN_IF_ERROR(training_ || l.count() == 0 ? train(c, l) : hand_on(c, l));
     const int64_t n = x.num_elements();
-    return launch(Barriers::kNone, normalise_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.in<float>(1), c.in<float>(2),
-                  training_ ? c.out<float>(3) : c.in<float>(3), training_ ? c.out<float>(4) : c.in<float>(4), epsilon_, c.out<T>(0), l, n);
+    return launch(Barriers::kNone, normalise_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0),
+                  c.in<float>(1), c.in<float>(2), training_ ? c.out<float>(3) : c.in<float>(3),
+                  training_ ? c.out<float>(4) : c.in<float>(4), epsilon_, c.out<T>(0), l, n);
   }
 
  private:
   Status train(KernelContext& c, const NormLayout& l) const {
     const bool mixes = factor_ != 1.0f;
-    const Outputs out{mixes ? c.in<float>(3) : nullptr, mixes ? c.in<float>(4) : nullptr, c.out<float>(1), c.out<float>(2), c.out<float>(3), c.out<float>(4), factor_};
-    if (l.count() == 0) return launch(Barriers::kNone, empty_statistics_kernel, grid_for(l.channels), kThreads, 0, stream_of(c), out, l.channels);
-    return launch(Barriers::kBlock, statistics_kernel<T>, dim3(static_cast<unsigned>(l.channels)), kThreads, 0, stream_of(c), c.in<T>(0), l, out);
+    const Outputs out{mixes ? c.in<float>(3) : nullptr,
+                      mixes ? c.in<float>(4) : nullptr,
+                      c.out<float>(1),
+                      c.out<float>(2),
+                      c.out<float>(3),
+                      c.out<float>(4),
+                      factor_};
+    if (l.count() == 0)
+      return launch(Barriers::kNone, empty_statistics_kernel, grid_for(l.channels), kThreads, 0, stream_of(c), out,
+                    l.channels);
+    return launch(Barriers::kBlock, statistics_kernel<T>, dim3(static_cast<unsigned>(l.channels)), kThreads, 0,
+                  stream_of(c), c.in<T>(0), l, out);
   }
   static Status hand_on(KernelContext& c, const NormLayout& l) {
     for (int i = 1; i <= 4 && l.channels > 0; ++i) {
-      CUDA_TRY(cudaMemcpyAsync(c.output(i).raw(), c.input(i % 2 ? 3 : 4).raw(), static_cast<size_t>(l.channels) * sizeof(float),
-                               cudaMemcpyDeviceToDevice, stream_of(c)));
+      CUDA_TRY(cudaMemcpyAsync(c.output(i).raw(), c.input(i % 2 ? 3 : 4).raw(),
+                               static_cast<size_t>(l.channels) * sizeof(float), cudaMemcpyDeviceToDevice,
+                               stream_of(c)));
     }
     return ok_status();
   }
@@ -110,8 +122,8 @@ class BatchNorm final : public Kernel {
 //   training:  dx = scale / sqrt(variance + epsilon) (dy - mean(dy) - u mean(dy u))
 //   inference: dx = scale / sqrt(variance + epsilon) dy
 template <class T>
-__global__ void gradient_kernel(const T* dy, const T* x, const float* scale, const float* mean, const float* variance, double epsilon, bool training,
-                                T* dx, float* d_scale, float* d_offset, NormLayout l) {
+__global__ void gradient_kernel(const T* dy, const T* x, const float* scale, const float* mean, const float* variance,
+                                double epsilon, bool training, T* dx, float* d_scale, float* d_offset, NormLayout l) {
   __shared__ double slots[kThreads];
   const int64_t k = blockIdx.x, count = l.outer * l.inner;
   const double inverse = 1 / std::sqrt(static_cast<double>(variance[k]) + epsilon), centre = mean[k];
@@ -154,8 +166,9 @@ class BatchNormGrad final : public Kernel {
     RETURN_IF_ERROR(ensure_output(c, 0, x.shape()));
     for (int i : {1, 2}) RETURN_IF_ERROR(ensure_output(c, i, Shape{l.channels}));
     for (int i : {3, 4}) RETURN_IF_ERROR(ensure_output(c, i, Shape{0}));
-    return launch(Barriers::kBlock, gradient_kernel<T>, dim3(static_cast<unsigned>(l.channels)), kThreads, 0, stream_of(c), c.in<T>(0), c.in<T>(1),
-                  c.in<float>(2), c.in<float>(3), c.in<float>(4), epsilon_, training_, c.out<T>(0), c.out<float>(1), c.out<float>(2), l);
+    return launch(Barriers::kBlock, gradient_kernel<T>, dim3(static_cast<unsigned>(l.channels)), kThreads, 0,
+                  stream_of(c), c.in<T>(0), c.in<T>(1), c.in<float>(2), c.in<float>(3), c.in<float>(4), epsilon_,
+                  training_, c.out<T>(0), c.out<float>(1), c.out<float>(2), l);
   }
 
  private:
@@ -168,7 +181,8 @@ class BatchNormGrad final : public Kernel {
 
 void add_batch_norm(KernelTable& table) {
   constexpr DTypeSet kTypes = kHalves | DTypeSet{DType::kFloat};
-  for (auto op : {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"}) table.add(op, kTypes, by_input<0, BatchNorm, float, half, bfloat16>);
+  for (auto op : {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})
+    table.add(op, kTypes, by_input<0, BatchNorm, float, half, bfloat16>);
   for (auto op : {"FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"}) {
     table.add(op, kTypes, by_input<0, BatchNormGrad, float, half, bfloat16>);
   }

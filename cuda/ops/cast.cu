@@ -11,7 +11,8 @@ template <class To, class From>
 EMPLACE_HD To to_integer(From x) {
   if constexpr (std::is_same_v<To, uint64_t>) {
     constexpr From kHalfRange = static_cast<From>(0x1p63);
-    if (x >= kHalfRange && x < 2 * kHalfRange) return static_cast<uint64_t>(to_integer<int64_t>(x - kHalfRange)) ^ (uint64_t{1} << 63);
+    if (x >= kHalfRange && x < 2 * kHalfRange)
+      return static_cast<uint64_t>(to_integer<int64_t>(x - kHalfRange)) ^ (uint64_t{1} << 63);
     return static_cast<uint64_t>(to_integer<int64_t>(x));
   } else {
     constexpr From kLimit = -static_cast<From>(std::numeric_limits<To>::min());
@@ -21,19 +22,26 @@ EMPLACE_HD To to_integer(From x) {
 
 template <class To, class From>
 EMPLACE_HD To cast_one(From x) {
-  if constexpr (kIsComplex<From> && kIsComplex<To>) return To(static_cast<decltype(To().re)>(x.re), static_cast<decltype(To().re)>(x.im));
-  else if constexpr (kIsComplex<From>) return cast_one<To>(x.re);
-  else if constexpr (std::is_same_v<To, bool>) return x != From(0);
-  else if constexpr (kIsComplex<To>) return To(static_cast<decltype(To().re)>(x));
-  else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) return to_integer<To>(x);
-  else return static_cast<To>(x);
+  if constexpr (kIsComplex<From> && kIsComplex<To>)
+    return To(static_cast<decltype(To().re)>(x.re), static_cast<decltype(To().re)>(x.im));
+  else if constexpr (kIsComplex<From>)
+    return cast_one<To>(x.re);
+  else if constexpr (std::is_same_v<To, bool>)
+    return x != From(0);
+  else if constexpr (kIsComplex<To>)
+    return To(static_cast<decltype(To().re)>(x));
+  else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)
+    return to_integer<To>(x);
+  else
+    return static_cast<To>(x);
 }
 
 /// The type that elements are converted through: halves in float, integers below 32 bits in int32, uint32 in int64.
 template <class T>
-using Compute = std::conditional_t<kIsNarrow<T>, float,
-                                   std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < 4, int32_t,
-                                                      std::conditional_t<std::is_same_v<T, uint32_t>, int64_t, T>>>;
+using Compute =
+    std::conditional_t<kIsNarrow<T>, float,
+                       std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < 4, int32_t,
+                                          std::conditional_t<std::is_same_v<T, uint32_t>, int64_t, T>>>;
 
 /// Attr Truncate: mantissa bits that the result has no room for are cleared, so nothing rounds up.
 template <class W>
@@ -57,42 +65,63 @@ __device__ void cast_all(const From* x, void* out, int64_t n, int surplus_bits) 
   for (int64_t i = thread_index(); i < n; i += thread_count()) {
     auto wide = static_cast<Compute<From>>(widen(x[i]));
     if (surplus_bits != 0) wide = without_low_bits(wide, surplus_bits);
-    if constexpr (kIsNarrow<To>) y[i] = narrow<To>(cast_one<float>(wide));
-    else y[i] = static_cast<To>(cast_one<Compute<To>>(wide));
+    if constexpr (kIsNarrow<To>)
+      y[i] = narrow<To>(cast_one<float>(wide));
+    else
+      y[i] = static_cast<To>(cast_one<Compute<To>>(wide));
   }
 }
 
-/// One kernel for all results: a kernel for each pair of types would take longer to compile than all others together. What
-/// is cut to 8 or 16 bits is the same bits with and without sign.
+/// One kernel for all results: a kernel for each pair of types would take longer to compile than all others together.
+/// What is cut to 8 or 16 bits is the same bits with and without sign.
 template <class From>
 __global__ void cast_kernel(const From* x, void* y, DType to, int64_t n, int surplus_bits) {
   switch (to) {
-    case DType::kFloat: return cast_all<float>(x, y, n, surplus_bits);
-    case DType::kDouble: return cast_all<double>(x, y, n, surplus_bits);
-    case DType::kHalf: return cast_all<half>(x, y, n, surplus_bits);
-    case DType::kBFloat16: return cast_all<bfloat16>(x, y, n, surplus_bits);
+    case DType::kFloat:
+      return cast_all<float>(x, y, n, surplus_bits);
+    case DType::kDouble:
+      return cast_all<double>(x, y, n, surplus_bits);
+    case DType::kHalf:
+      return cast_all<half>(x, y, n, surplus_bits);
+    case DType::kBFloat16:
+      return cast_all<bfloat16>(x, y, n, surplus_bits);
     case DType::kInt8:
-    case DType::kUInt8: return cast_all<uint8_t>(x, y, n, surplus_bits);
+    case DType::kUInt8:
+      return cast_all<uint8_t>(x, y, n, surplus_bits);
     case DType::kInt16:
-    case DType::kUInt16: return cast_all<uint16_t>(x, y, n, surplus_bits);
-    case DType::kInt32: return cast_all<int32_t>(x, y, n, surplus_bits);
-    case DType::kInt64: return cast_all<int64_t>(x, y, n, surplus_bits);
-    case DType::kUInt32: return cast_all<uint32_t>(x, y, n, surplus_bits);
-    case DType::kUInt64: return cast_all<uint64_t>(x, y, n, surplus_bits);
-    case DType::kBool: return cast_all<bool>(x, y, n, surplus_bits);
-    case DType::kComplex64: return cast_all<complex64>(x, y, n, surplus_bits);
-    case DType::kComplex128: return cast_all<complex128>(x, y, n, surplus_bits);
-    default: return;
+    case DType::kUInt16:
+      return cast_all<uint16_t>(x, y, n, surplus_bits);
+    case DType::kInt32:
+      return cast_all<int32_t>(x, y, n, surplus_bits);
+    case DType::kInt64:
+      return cast_all<int64_t>(x, y, n, surplus_bits);
+    case DType::kUInt32:
+      return cast_all<uint32_t>(x, y, n, surplus_bits);
+    case DType::kUInt64:
+      return cast_all<uint64_t>(x, y, n, surplus_bits);
+    case DType::kBool:
+      return cast_all<bool>(x, y, n, surplus_bits);
+    case DType::kComplex64:
+      return cast_all<complex64>(x, y, n, surplus_bits);
+    case DType::kComplex128:
+      return cast_all<complex128>(x, y, n, surplus_bits);
+    default:
+      return;
   }
 }
 
 int mantissa_bits(DType t) {
   switch (t) {
-    case DType::kDouble: return 52;
-    case DType::kFloat: return 23;
-    case DType::kHalf: return 10;
-    case DType::kBFloat16: return 7;
-    default: return 0;
+    case DType::kDouble:
+      return 52;
+    case DType::kFloat:
+      return 23;
+    case DType::kHalf:
+      return 10;
+    case DType::kBFloat16:
+      return 7;
+    default:
+      return 0;
   }
 }
 /// From double to bfloat16 TensorFlow rounds all the same.
@@ -112,7 +141,8 @@ class Cast final : public Kernel {
     if (!kNumbersAndBool.has(to)) return unimplemented("Cast to " + dtype_tf_name(to) + " on a GPU");
     const int64_t n = c.output(0).num_elements();
     if (to == dtype_of<From> && c.input(0).raw() == c.output(0).raw()) return ok_status();
-    return launch(Barriers::kNone, cast_kernel<From>, grid_for(n), kThreads, 0, stream_of(c), c.in<From>(0), c.output(0).raw(), to, n, surplus_bits_);
+    return launch(Barriers::kNone, cast_kernel<From>, grid_for(n), kThreads, 0, stream_of(c), c.in<From>(0),
+                  c.output(0).raw(), to, n, surplus_bits_);
   }
 
  private:
@@ -123,8 +153,8 @@ class Cast final : public Kernel {
 
 void add_cast(KernelTable& table) {
   table.add("Cast", kNumbersAndBool,
-            by_input<0, Cast, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, bool,
-                     complex64, complex128>);
+            by_input<0, Cast, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+                     uint32_t, uint64_t, bool, complex64, complex128>);
 }
 
 }  // namespace emplace::cuda

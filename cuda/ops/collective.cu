@@ -13,7 +13,10 @@ namespace emplace::cuda {
 namespace {
 
 Reduction reduction_of(std::string_view name) {
-  return name == "prod" ? Reduction::kProduct : name == "max" ? Reduction::kMax : name == "min" ? Reduction::kMin : Reduction::kSum;
+  return name == "prod"  ? Reduction::kProduct
+         : name == "max" ? Reduction::kMax
+         : name == "min" ? Reduction::kMin
+                         : Reduction::kSum;
 }
 
 /// What the members of one name share. Used by the thread that runs them.
@@ -41,7 +44,8 @@ class Meeting {
     step_ = c.step();
     const int64_t count = c.input(0).num_elements();
     if (!parts_.empty() && count != count_) {
-      return invalid_argument(cat("the collective '", name_, "' gets ", count_, " elements of one member and ", count, " of another"));
+      return invalid_argument(
+          cat("the collective '", name_, "' gets ", count_, " elements of one member and ", count, " of another"));
     }
     count_ = count;
     parts_[rank] = {c.input(0).raw(), c.output(0).raw(), stream_of(c)};
@@ -62,7 +66,8 @@ class Meeting {
   int64_t step_ = -1, count_ = 0;
 };
 
-/// The kernels of one program are made by one thread, one after the other: a meeting that is full is not joined any more.
+/// The kernels of one program are made by one thread, one after the other: a meeting that is full is not joined any
+/// more.
 std::shared_ptr<Meeting> meeting_of(const std::string& name, int64_t wanted) {
   thread_local std::map<std::string, std::weak_ptr<Meeting>> open;
   std::weak_ptr<Meeting>& known = open[name];
@@ -74,8 +79,11 @@ std::shared_ptr<Meeting> meeting_of(const std::string& name, int64_t wanted) {
 class NcclAllReduce final : public Kernel {
  public:
   explicit NcclAllReduce(const KernelInit& init)
-      : device_(device_of(init)), type_(init.input_types[0]), reduction_(reduction_of(init.attrs.text("reduction"))),
-        meeting_(meeting_of(init.attrs.text("shared_name"), init.attrs.integer("num_devices"))), rank_(meeting_->join(device_.device)) {}
+      : device_(device_of(init)),
+        type_(init.input_types[0]),
+        reduction_(reduction_of(init.attrs.text("reduction"))),
+        meeting_(meeting_of(init.attrs.text("shared_name"), init.attrs.integer("num_devices"))),
+        rank_(meeting_->join(device_.device)) {}
 
   Status prepare(KernelContext&) override { return meeting_->prepare(device_.deterministic); }
   Status run(KernelContext& c) override { return meeting_->arrive(rank_, c, type_, reduction_); }
@@ -91,7 +99,9 @@ class NcclAllReduce final : public Kernel {
 }  // namespace
 
 void add_collective(KernelTable& table) {
-  table.add_waiting("NcclAllReduce", DTypeSet{DType::kHalf, DType::kFloat, DType::kDouble, DType::kInt32, DType::kInt64}, make<NcclAllReduce>);
+  table.add_waiting("NcclAllReduce",
+                    DTypeSet{DType::kHalf, DType::kFloat, DType::kDouble, DType::kInt32, DType::kInt64},
+                    make<NcclAllReduce>);
 }
 
 }  // namespace emplace::cuda

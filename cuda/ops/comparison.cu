@@ -17,7 +17,8 @@ void add_comparison(KernelTable& table) {
     table.add(op, kReals, kOfReals<fn::Compare>);
     table.add(op, kAll, elementwise<fn::Compare, bool, complex64, complex128>);
   }
-  for (auto op : {"Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual"}) table.add_host_code(op, kHostInt32);
+  for (auto op : {"Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual"})
+    table.add_host_code(op, kHostInt32);
 
   table.add("LogicalAnd", kAnyType, elementwise<fn::CombineBits, bool>);
   table.add("LogicalOr", kAnyType, elementwise<fn::CombineBits, bool>);

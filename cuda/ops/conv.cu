@@ -1,5 +1,5 @@
-// Conv2D, its gradients and _FusedConv2D: by cuDNN, or where that is missing or has nothing for the sizes as products in which
-// an image is read as a matrix (cuda/gemm.h); the batch of the product is the groups.
+// Conv2D, its gradients and _FusedConv2D: by cuDNN, or where that is missing or has nothing for the sizes as products
+// in which an image is read as a matrix (cuda/gemm.h); the batch of the product is the groups.
 #include "core/base/cat.h"
 #include "core/ops/conv/conv_shape.h"
 #include "cuda/epilogue.h"
@@ -39,11 +39,13 @@ struct LoadGradient {
   ImageStrides at;
   ConvShape s;
   __device__ Wide<T> operator()(int64_t group, int64_t pixel, int64_t channel) const {
-    return widen(data[at.offset(pixel / s.out_w / s.out_h, pixel / s.out_w % s.out_h, pixel % s.out_w, group * (s.out_c / s.groups()) + channel)]);
+    return widen(data[at.offset(pixel / s.out_w / s.out_h, pixel / s.out_w % s.out_h, pixel % s.out_w,
+                                group * (s.out_c / s.groups()) + channel)]);
   }
 };
 
-/// Row: a pixel of the input; column: a tap and a channel of the group's output. Taps that no output pixel reads give 0.
+/// Row: a pixel of the input; column: a tap and a channel of the group's output. Taps that no output pixel reads give
+/// 0.
 template <class T>
 struct LoadReadBy {
   const T* data;
@@ -88,7 +90,8 @@ struct StorePixels {
   ChannelEpilogue<T> epilogue;
   __device__ void operator()(int64_t group, int64_t pixel, int64_t channel, Wide<T> value) const {
     const int64_t k = group * channels + channel;
-    data[at.offset(pixel / width / height, pixel / width % height, pixel % width, k)] = narrow<T>(epilogue.apply(value, k));
+    data[at.offset(pixel / width / height, pixel / width % height, pixel % width, k)] =
+        narrow<T>(epilogue.apply(value, k));
   }
 };
 
@@ -96,12 +99,15 @@ template <class W>
 struct StorePartial {
   W* data;
   int64_t rows, columns;
-  __device__ void operator()(int64_t batch, int64_t row, int64_t column, W value) const { data[(batch * rows + row) * columns + column] = value; }
+  __device__ void operator()(int64_t batch, int64_t row, int64_t column, W value) const {
+    data[(batch * rows + row) * columns + column] = value;
+  }
 };
 
 /// The pieces of the filter's gradient, added in their order.
 template <class T>
-__global__ void add_pieces_kernel(const Wide<T>* partial, T* filter, int64_t pieces, int64_t rows, int64_t out_c, int64_t group_c) {
+__global__ void add_pieces_kernel(const Wide<T>* partial, T* filter, int64_t pieces, int64_t rows, int64_t out_c,
+                                  int64_t group_c) {
   for (int64_t i = thread_index(); i < rows * out_c; i += thread_count()) {
     const int64_t channel = i % out_c, group = channel / group_c, at = (i / out_c) * group_c + channel % group_c;
     Wide<T> sum = 0;
@@ -134,16 +140,19 @@ class Conv2D final : public Kernel {
     ASSIGN_OR_RETURN(auto epilogue, ChannelEpilogue<T>::of(c, *fused_, 2, s.out_c));
     ASSIGN_OR_RETURN(const bool done, library_.run(c, c.in<T>(0), c.in<T>(1), c.out<T>(0)));
     if (done) return finish(c, epilogue);
-    const StorePixels<T> store{c.out<T>(0), ImageStrides(c.output(0).shape(), layout_), s.out_h, s.out_w, channels, epilogue};
+    const StorePixels<T> store{c.out<T>(0), ImageStrides(c.output(0).shape(), layout_), s.out_h, s.out_w, channels,
+                               epilogue};
     const LoadWindow<T> image{c.in<T>(0), ImageStrides(c.input(0).shape(), layout_), s};
-    return gemm<Wide<T>>(stream_of(c), {s.groups(), s.pixels(), channels, s.taps() * s.filter_c}, image, LoadFilter<T>{c.in<T>(1), s}, store);
+    return gemm<Wide<T>>(stream_of(c), {s.groups(), s.pixels(), channels, s.taps() * s.filter_c}, image,
+                         LoadFilter<T>{c.in<T>(1), s}, store);
   }
 
  private:
   Status finish(KernelContext& c, const ChannelEpilogue<T>& epilogue) {
     if (!fused_args_) return ok_status();
     const int64_t n = c.output(0).num_elements(), inner = layout_.c == 3 ? 1 : shape_.out_h * shape_.out_w;
-    return launch(Barriers::kNone, epilogue_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.out<T>(0), epilogue, inner, shape_.out_c, n);
+    return launch(Barriers::kNone, epilogue_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.out<T>(0), epilogue,
+                  inner, shape_.out_c, n);
   }
 
   Attrs attrs_;
@@ -173,8 +182,9 @@ class InputGradient final : public Kernel {
     const ConvShape& s = shape_;
     const StorePixels<T> store{c.out<T>(0), ImageStrides(c.output(0).shape(), layout_), s.in_h, s.in_w, s.filter_c, {}};
     const LoadReadBy<T> gradient{c.in<T>(2), ImageStrides(c.input(2).shape(), layout_), s};
-    return gemm<Wide<T>>(stream_of(c), {s.groups(), s.batch * s.in_h * s.in_w, s.filter_c, s.taps() * (s.out_c / s.groups())}, gradient,
-                         LoadFilterForInput<T>{c.in<T>(1), s}, store);
+    return gemm<Wide<T>>(stream_of(c),
+                         {s.groups(), s.batch * s.in_h * s.in_w, s.filter_c, s.taps() * (s.out_c / s.groups())},
+                         gradient, LoadFilterForInput<T>{c.in<T>(1), s}, store);
   }
 
  private:
@@ -191,7 +201,8 @@ class FilterGradient final : public Kernel {
   explicit FilterGradient(const KernelInit& init)
       : attrs_(init.attrs), layout_(image_layout(init.attrs)), library_(init, ConvPass::kFilterGradient) {}
   Status prepare(KernelContext& c) override {
-    if (c.input(0).shape().rank() != 4) return invalid_argument("Conv2DCustomBackpropFilter: input must be 4-dimensional");
+    if (c.input(0).shape().rank() != 4)
+      return invalid_argument("Conv2DCustomBackpropFilter: input must be 4-dimensional");
     ASSIGN_OR_RETURN(shape_, conv_shape(attrs_, c.input(0).shape(), c.output(0).shape(), false));
     RETURN_IF_ERROR(check_gradient(shape_, c.input(2).shape(), layout_, "Conv2DCustomBackpropFilter"));
     return library_.choose(shape_, layout_);
@@ -211,8 +222,8 @@ class FilterGradient final : public Kernel {
     const LoadGradient<T> gradient{c.in<T>(2), ImageStrides(c.input(2).shape(), layout_), s};
     RETURN_IF_ERROR(gemm<W>(stream_of(c), {s.groups(), rows, channels, s.pixels(), pieces}, image, gradient,
                             StorePartial<W>{partial.data<W>(), rows, channels}));
-    return launch(Barriers::kNone, add_pieces_kernel<T>, grid_for(rows * s.out_c), kThreads, 0, stream_of(c), partial.data<W>(), c.out<T>(0), pieces,
-                  rows, s.out_c, channels);
+    return launch(Barriers::kNone, add_pieces_kernel<T>, grid_for(rows * s.out_c), kThreads, 0, stream_of(c),
+                  partial.data<W>(), c.out<T>(0), pieces, rows, s.out_c, channels);
   }
 
  private:
@@ -234,7 +245,8 @@ void add_conv(KernelTable& table) {
   constexpr DTypeSet kInt32{DType::kInt32};
   table.add_giving_way("Conv2D", kFloating | kInt32, by_input<0, Conv2D, float, double, half, bfloat16, int32_t>);
   table.add_giving_way("_FusedConv2D", kFloating, by_input<0, Conv2D, float, double, half, bfloat16>);
-  table.add_giving_way("Conv2DBackpropInput", kFloating | kInt32, by_output<InputGradient, float, double, half, bfloat16, int32_t>);
+  table.add_giving_way("Conv2DBackpropInput", kFloating | kInt32,
+                       by_output<InputGradient, float, double, half, bfloat16, int32_t>);
   table.add_giving_way("Conv2DBackpropFilter", kFloating, by_output<FilterGradient, float, double, half, bfloat16>);
 }
 

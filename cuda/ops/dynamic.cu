@@ -1,5 +1,5 @@
-// Where, Unique, DynamicPartition and TopKV2: sorting and counting. How many elements all but the last give is known only when the
-// device has counted them: they wait.
+// Where, Unique, DynamicPartition and TopKV2: sorting and counting. How many elements all but the last give is known
+// only when the device has counted them: they wait.
 #include "core/base/cat.h"
 #include "core/base/scratch_vector.h"
 #include "core/ops/array/partition_slice.h"
@@ -54,12 +54,14 @@ class Where final : public Kernel {
     if (shape.rank() > kMaxDims) return unimplemented("Where of so many dimensions on a GPU");
     if (n >= int64_t{1} << 32) return unimplemented("Where of so many elements on a GPU");
     ASSIGN_OR_RETURN(Tensor flags, c.allocate_scratch(DType::kUInt32, Shape{n + 1}));
-    RETURN_IF_ERROR(launch(Barriers::kNone, flag_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), flags.data<uint32_t>(), n));
+    RETURN_IF_ERROR(launch(Barriers::kNone, flag_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0),
+                           flags.data<uint32_t>(), n));
     ASSIGN_OR_RETURN(const int64_t count, count_flags(c, flags.data<uint32_t>(), n));
     RETURN_IF_ERROR(ensure_output(c, 0, Shape{count, shape.rank()}));
     Sizes sizes{shape.rank()};
     for (int d = 0; d < shape.rank(); ++d) sizes.size[d] = shape.dim(d);
-    return launch(Barriers::kNone, coordinates_kernel, grid_for(n), kThreads, 0, stream_of(c), flags.data<uint32_t>(), n, sizes, c.out<int64_t>(0));
+    return launch(Barriers::kNone, coordinates_kernel, grid_for(n), kThreads, 0, stream_of(c), flags.data<uint32_t>(),
+                  n, sizes, c.out<int64_t>(0));
   }
 
  private:
@@ -98,13 +100,17 @@ inline constexpr uint64_t kKeyMask = kKeyBits<T> == 64 ? ~uint64_t{0} : (uint64_
 // TensorFlow takes -0 for 0, but not in the halves; nothing equals a NaN.
 template <class T>
 __device__ bool same(T a, T b) {
-  if constexpr (kIsNarrow<T>) return a.bits == b.bits && widen(a) == widen(b);
-  else return a == b;
+  if constexpr (kIsNarrow<T>)
+    return a.bits == b.bits && widen(a) == widen(b);
+  else
+    return a == b;
 }
 template <class T>
 __device__ uint64_t unique_bits(T x) {
-  if constexpr (kIsNarrow<T>) return x.bits;
-  else return ascending_bits(x) & kKeyMask<T>;
+  if constexpr (kIsNarrow<T>)
+    return x.bits;
+  else
+    return ascending_bits(x) & kKeyMask<T>;
 }
 
 template <class T>
@@ -125,7 +131,8 @@ __global__ void heads_kernel(const T* x, const int32_t* places, int32_t* heads, 
   }
 }
 template <class T, class Index>
-__global__ void unique_kernel(const T* x, const int32_t* heads, const uint32_t* firsts, T* values, Index* ids, int64_t n) {
+__global__ void unique_kernel(const T* x, const int32_t* heads, const uint32_t* firsts, T* values, Index* ids,
+                              int64_t n) {
   for (int64_t i = thread_index(); i < n; i += thread_count()) {
     const uint32_t id = firsts[heads[i]];
     ids[i] = static_cast<Index>(id);
@@ -151,22 +158,24 @@ class Unique final : public Kernel {
     if (n == 0) return ensure_output(c, 0, Shape{0});
     const cudaStream_t stream = stream_of(c);
     ASSIGN_OR_RETURN(Tensor keys, c.allocate_scratch(DType::kUInt64, shape));
-    RETURN_IF_ERROR(launch(Barriers::kNone, unique_keys_kernel<T>, grid_for(n), kThreads, 0, stream, c.in<T>(0), keys.data<uint64_t>(), n));
+    RETURN_IF_ERROR(launch(Barriers::kNone, unique_keys_kernel<T>, grid_for(n), kThreads, 0, stream, c.in<T>(0),
+                           keys.data<uint64_t>(), n));
     ASSIGN_OR_RETURN(const Sorted sorted, sort_keys(c, std::move(keys), n, kIsNarrow<T> ? 16 : kKeyBits<T>));
     ASSIGN_OR_RETURN(Tensor heads, c.allocate_scratch(DType::kInt32, shape));
     ASSIGN_OR_RETURN(Tensor flags, c.allocate_scratch(DType::kUInt32, Shape{n + 1}));
-    RETURN_IF_ERROR(launch(Barriers::kNone, heads_kernel<T>, grid_for(n), kThreads, 0, stream, c.in<T>(0), sorted.place(), heads.data<int32_t>(),
-                           flags.data<uint32_t>(), n));
+    RETURN_IF_ERROR(launch(Barriers::kNone, heads_kernel<T>, grid_for(n), kThreads, 0, stream, c.in<T>(0),
+                           sorted.place(), heads.data<int32_t>(), flags.data<uint32_t>(), n));
     ASSIGN_OR_RETURN(const int64_t count, count_flags(c, flags.data<uint32_t>(), n));
     RETURN_IF_ERROR(ensure_output(c, 0, Shape{count}));
-    return c.output(1).dtype() == DType::kInt32 ? number<int32_t>(c, heads, flags, n) : number<int64_t>(c, heads, flags, n);
+    return c.output(1).dtype() == DType::kInt32 ? number<int32_t>(c, heads, flags, n)
+                                                : number<int64_t>(c, heads, flags, n);
   }
 
  private:
   template <class Index>
   static Status number(KernelContext& c, const Tensor& heads, const Tensor& firsts, int64_t n) {
-    return launch(Barriers::kNone, unique_kernel<T, Index>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), heads.data<int32_t>(),
-                  firsts.data<uint32_t>(), c.out<T>(0), c.out<Index>(1), n);
+    return launch(Barriers::kNone, unique_kernel<T, Index>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0),
+                  heads.data<int32_t>(), firsts.data<uint32_t>(), c.out<T>(0), c.out<Index>(1), n);
   }
   int64_t elements_ = 0;
 };
@@ -180,8 +189,10 @@ __global__ void starts_kernel(const uint64_t* keys, int64_t n, int64_t* starts, 
     int64_t low = 0, high = n;
     while (low < high) {
       const int64_t middle = low + (high - low) / 2;
-      if (keys[middle] < static_cast<uint64_t>(p)) low = middle + 1;
-      else high = middle;
+      if (keys[middle] < static_cast<uint64_t>(p))
+        low = middle + 1;
+      else
+        high = middle;
     }
     starts[p] = low;
   }
@@ -211,7 +222,8 @@ class DynamicPartition final : public Kernel {
     const cudaStream_t stream = stream_of(c);
     Sorted sorted;
     if (n > 0) {
-      RETURN_IF_ERROR(launch(Barriers::kNone, partition_keys_kernel, grid_for(n), kThreads, 0, stream, c.in<int32_t>(1), keys.data<uint64_t>(), n));
+      RETURN_IF_ERROR(launch(Barriers::kNone, partition_keys_kernel, grid_for(n), kThreads, 0, stream, c.in<int32_t>(1),
+                             keys.data<uint64_t>(), n));
       ASSIGN_OR_RETURN(sorted, sort_keys(c, std::move(keys), n, 32));
       RETURN_IF_ERROR(read_starts(c, sorted, n, starts));
     }
@@ -221,8 +233,8 @@ class DynamicPartition final : public Kernel {
       for (int i = 0; i < slice.rank(); ++i) shape.add_dim(slice.dim(i));
       RETURN_IF_ERROR(ensure_output(c, p, shape));
       if (count * row == 0) continue;
-      RETURN_IF_ERROR(launch(Barriers::kNone, take_rows_kernel<E>, grid_for(count * row), kThreads, 0, stream, c.in<E>(0), sorted.place() + first, c.out<E>(p),
-                             row, count * row));
+      RETURN_IF_ERROR(launch(Barriers::kNone, take_rows_kernel<E>, grid_for(count * row), kThreads, 0, stream,
+                             c.in<E>(0), sorted.place() + first, c.out<E>(p), row, count * row));
     }
     return ok_status();
   }
@@ -231,8 +243,10 @@ class DynamicPartition final : public Kernel {
   static Status read_starts(KernelContext& c, const Sorted& sorted, int64_t n, ScratchVector<int64_t>& starts) {
     const auto count = static_cast<int64_t>(starts.size());
     ASSIGN_OR_RETURN(Tensor device, c.allocate_scratch(DType::kInt64, Shape{count}));
-    RETURN_IF_ERROR(launch(Barriers::kNone, starts_kernel, grid_for(count), kThreads, 0, stream_of(c), sorted.key(), n, device.data<int64_t>(), count));
-    CUDA_TRY(cudaMemcpyAsync(starts.data(), device.raw(), starts.size() * sizeof(int64_t), cudaMemcpyDeviceToHost, stream_of(c)));
+    RETURN_IF_ERROR(launch(Barriers::kNone, starts_kernel, grid_for(count), kThreads, 0, stream_of(c), sorted.key(), n,
+                           device.data<int64_t>(), count));
+    CUDA_TRY(cudaMemcpyAsync(starts.data(), device.raw(), starts.size() * sizeof(int64_t), cudaMemcpyDeviceToHost,
+                             stream_of(c)));
     CUDA_TRY(cudaStreamSynchronize(stream_of(c)));
     return ok_status();
   }
@@ -268,7 +282,8 @@ __global__ void top_few_kernel(const T* x, T* values, Index* indices, int64_t co
       const bool behind = last.at < 0 || key > last.key || (key == last.key && i > last.at);
       if (behind && (key < best.key || (key == best.key && i < best.at))) best = {key, i};
     }
-    last = best = combine_block(best, slots, [](Found a, Found b) { return b.key < a.key || (b.key == a.key && b.at < a.at) ? b : a; });
+    last = best = combine_block(
+        best, slots, [](Found a, Found b) { return b.key < a.key || (b.key == a.key && b.at < a.at) ? b : a; });
     if (threadIdx.x == 0) {
       values[blockIdx.x * k + j] = x[best.at];
       indices[blockIdx.x * k + j] = static_cast<Index>(best.at);
@@ -302,8 +317,10 @@ class TopK final : public Kernel {
   Status run(KernelContext& c) override {
     const Tensor &in = c.input(0), &wanted = c.input(1);
     if (in.shape().rank() < 1) return invalid_argument("input must be >= 1-D, got shape []");
-    if (wanted.num_elements() != 1) return invalid_argument("k must be scalar, got shape " + wanted.shape().to_string());
-    const int64_t k = wanted.dtype() == DType::kInt16 ? *wanted.data<int16_t>() : int_at(wanted, 0), columns = in.shape().dim_from_end(1);
+    if (wanted.num_elements() != 1)
+      return invalid_argument("k must be scalar, got shape " + wanted.shape().to_string());
+    const int64_t k = wanted.dtype() == DType::kInt16 ? *wanted.data<int16_t>() : int_at(wanted, 0),
+                  columns = in.shape().dim_from_end(1);
     if (k < 0) return invalid_argument(cat("Need k >= 0, got ", k));
     if (columns < k) return invalid_argument(cat("input must have at least k columns. Had ", columns, ", needed ", k));
     Shape shape = in.shape();
@@ -313,9 +330,12 @@ class TopK final : public Kernel {
     const int64_t rows = columns == 0 ? 0 : in.num_elements() / columns;
     if (k == 0 || rows == 0) return ok_status();
     switch (c.output(1).dtype()) {
-      case DType::kInt16: return find<int16_t>(c, rows, columns, k);
-      case DType::kInt32: return find<int32_t>(c, rows, columns, k);
-      default: return find<int64_t>(c, rows, columns, k);
+      case DType::kInt16:
+        return find<int16_t>(c, rows, columns, k);
+      case DType::kInt32:
+        return find<int32_t>(c, rows, columns, k);
+      default:
+        return find<int64_t>(c, rows, columns, k);
     }
   }
 
@@ -324,16 +344,17 @@ class TopK final : public Kernel {
   static Status find(KernelContext& c, int64_t rows, int64_t columns, int64_t k) {
     const cudaStream_t stream = stream_of(c);
     if (k <= kFewest && rows <= kMaxBlocks) {
-      return launch(Barriers::kBlock, top_few_kernel<T, Index>, dim3(static_cast<unsigned>(rows)), kThreads, 0, stream, c.in<T>(0), c.out<T>(0),
-                    c.out<Index>(1), columns, k);
+      return launch(Barriers::kBlock, top_few_kernel<T, Index>, dim3(static_cast<unsigned>(rows)), kThreads, 0, stream,
+                    c.in<T>(0), c.out<T>(0), c.out<Index>(1), columns, k);
     }
     for (int64_t r = 0; r < rows; ++r) {
       const T* row = c.in<T>(0) + r * columns;
       ASSIGN_OR_RETURN(Tensor keys, c.allocate_scratch(DType::kUInt64, Shape{columns}));
-      RETURN_IF_ERROR(launch(Barriers::kNone, top_keys_kernel<T>, grid_for(columns), kThreads, 0, stream, row, keys.data<uint64_t>(), columns));
+      RETURN_IF_ERROR(launch(Barriers::kNone, top_keys_kernel<T>, grid_for(columns), kThreads, 0, stream, row,
+                             keys.data<uint64_t>(), columns));
       ASSIGN_OR_RETURN(const Sorted sorted, sort_keys(c, std::move(keys), columns, kKeyBits<T>));
-      RETURN_IF_ERROR(launch(Barriers::kNone, take_kernel<T, Index>, grid_for(k), kThreads, 0, stream, row, sorted.place(), c.out<T>(0) + r * k,
-                             c.out<Index>(1) + r * k, k));
+      RETURN_IF_ERROR(launch(Barriers::kNone, take_kernel<T, Index>, grid_for(k), kThreads, 0, stream, row,
+                             sorted.place(), c.out<T>(0) + r * k, c.out<Index>(1) + r * k, k));
     }
     return ok_status();
   }
@@ -345,14 +366,17 @@ class TopK final : public Kernel {
 void add_dynamic(KernelTable& table) {
   constexpr DTypeSet kHost{DType::kInt32};
   table.add_waiting("Where", kNumbersAndBool.without(kHost | kHalves),
-                    by_input<0, Where, bool, float, double, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, complex64, complex128>);
+                    by_input<0, Where, bool, float, double, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t,
+                             uint64_t, complex64, complex128>);
   table.add_host_code("Where", kHost);
   table.add_waiting("Unique", kRealNumbers | DTypeSet{DType::kBool},
-                    by_input<0, Unique, bool, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>);
+                    by_input<0, Unique, bool, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
+                             uint16_t, uint32_t, uint64_t>);
   table.add_waiting("DynamicPartition", kNumbersAndBool, sized_by_input<0, DynamicPartition>);
   table.add_host_code("Unique", DTypeSet{DType::kString});
   table.add("TopKV2", kRealNumbers,
-            by_input<0, TopK, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>);
+            by_input<0, TopK, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+                     uint32_t, uint64_t>);
 }
 
 }  // namespace emplace::cuda

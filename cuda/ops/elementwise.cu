@@ -34,7 +34,8 @@ class Elementwise final : public ChainableKernel {
       if (rules_.same_size) {
         const int64_t left = c.input(0).num_elements(), right = c.input(1).num_elements();
         if (left != right) {
-          return invalid_argument(cat("The two arguments to a cwise op must have same number of elements, got ", left, " and ", right));
+          return invalid_argument(
+              cat("The two arguments to a cwise op must have same number of elements, got ", left, " and ", right));
         }
         shapes[1] = shapes[0];
       }
@@ -53,7 +54,8 @@ class Elementwise final : public ChainableKernel {
 
   std::optional<FunctionText> function() const override {
     if (incompatible_ || kernels_.function.empty()) return {};
-    return FunctionText{kernels_.function, kernels_.type, kernels_.gives_bool ? DType::kBool : kernels_.type, std::to_array(function_.bytes)};
+    return FunctionText{kernels_.function, kernels_.type, kernels_.gives_bool ? DType::kBool : kernels_.type,
+                        std::to_array(function_.bytes)};
   }
 
   Status run(KernelContext& c) override {
@@ -62,9 +64,12 @@ class Elementwise final : public ChainableKernel {
       CUDA_TRY(cudaMemsetAsync(c.output(0).raw(), *rules_.if_incompatible ? 1 : 0, sizeof(bool), stream_of(c)));
       return ok_status();
     }
-    if constexpr (kOperands == 1) return run_flat(c);
-    else if constexpr (kOperands == 2) return flat_ ? run_flat(c) : run_broadcast(c, kernels_.broadcast);
-    else return run_broadcast(c, kernels_.broadcast_of_three);
+    if constexpr (kOperands == 1)
+      return run_flat(c);
+    else if constexpr (kOperands == 2)
+      return flat_ ? run_flat(c) : run_broadcast(c, kernels_.broadcast);
+    else
+      return run_broadcast(c, kernels_.broadcast_of_three);
   }
 
  private:
@@ -76,7 +81,8 @@ class Elementwise final : public ChainableKernel {
     }
     work.out = c.output(0).raw();
     work.elements = c.output(0).num_elements();
-    return launch(Barriers::kNone, kernels_.flat, grid_for(work.elements, int64_t{kThreads} * kernels_.pack), kThreads, 0, stream_of(c), work);
+    return launch(Barriers::kNone, kernels_.flat, grid_for(work.elements, int64_t{kThreads} * kernels_.pack), kThreads,
+                  0, stream_of(c), work);
   }
   Status run_broadcast(KernelContext& c, void (*kernel)(BroadcastWork<kOperands>)) {
     BroadcastWork<kOperands> work{function_};
@@ -97,14 +103,17 @@ class Elementwise final : public ChainableKernel {
 
 }  // namespace
 
-Result<std::unique_ptr<Kernel>> make_elementwise(DType type, std::span<const ElementKernels> kernels, const FunctionState& function,
-                                                 const FunctionRules& rules) {
+Result<std::unique_ptr<Kernel>> make_elementwise(DType type, std::span<const ElementKernels> kernels,
+                                                 const FunctionState& function, const FunctionRules& rules) {
   for (const ElementKernels& k : kernels) {
     if (k.type != type) continue;
     std::unique_ptr<Kernel> made;
-    if (rules.arity == 1) made = std::make_unique<Elementwise<1>>(k, function, rules);
-    else if (rules.arity == 2) made = std::make_unique<Elementwise<2>>(k, function, rules);
-    else made = std::make_unique<Elementwise<3>>(k, function, rules);
+    if (rules.arity == 1)
+      made = std::make_unique<Elementwise<1>>(k, function, rules);
+    else if (rules.arity == 2)
+      made = std::make_unique<Elementwise<2>>(k, function, rules);
+    else
+      made = std::make_unique<Elementwise<3>>(k, function, rules);
     return Result<std::unique_ptr<Kernel>>(std::move(made));
   }
   return internal_error("a family lists a type that its function was not made for");

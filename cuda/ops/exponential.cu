@@ -8,19 +8,27 @@ namespace {
 
 struct Lgamma {
   template <class T>
-  EMPLACE_HD static T apply(T x) { return static_cast<T>(lgamma_of(static_cast<double>(x))); }
+  EMPLACE_HD static T apply(T x) {
+    return static_cast<T>(lgamma_of(static_cast<double>(x)));
+  }
 };
 struct Digamma {
   template <class T>
-  EMPLACE_HD static T apply(T x) { return static_cast<T>(digamma_of(static_cast<double>(x))); }
+  EMPLACE_HD static T apply(T x) {
+    return static_cast<T>(digamma_of(static_cast<double>(x)));
+  }
 };
 struct Polygamma {
   template <class T>
-  EMPLACE_HD static T apply(T n, T x) { return static_cast<T>(polygamma_of(static_cast<double>(n), static_cast<double>(x))); }
+  EMPLACE_HD static T apply(T n, T x) {
+    return static_cast<T>(polygamma_of(static_cast<double>(n), static_cast<double>(x)));
+  }
 };
 struct Zeta {
   template <class T>
-  EMPLACE_HD static T apply(T x, T q) { return static_cast<T>(zeta_of(static_cast<double>(x), static_cast<double>(q))); }
+  EMPLACE_HD static T apply(T x, T q) {
+    return static_cast<T>(zeta_of(static_cast<double>(x), static_cast<double>(q)));
+  }
 };
 
 template <class F>

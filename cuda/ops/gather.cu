@@ -1,5 +1,5 @@
-// Gather, GatherV2, GatherNd, ResourceGather, ReverseSequence. An index out of range gives zeros, as TensorFlow's kernels for a GPU: nobody
-// waits for the device to find it.
+// Gather, GatherV2, GatherNd, ResourceGather, ReverseSequence. An index out of range gives zeros, as TensorFlow's
+// kernels for a GPU: nobody waits for the device to find it.
 #include <vector>
 
 #include "core/base/cat.h"
@@ -26,13 +26,15 @@ Status gather(KernelContext& c, const Tensor& params, int64_t axis, int64_t batc
   ASSIGN_OR_RETURN(const GatherGeometry g, GatherGeometry::make(params.shape(), c.input(1).shape(), axis, batch_dims));
   if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, g.out));
   const int64_t n = g.out.num_elements();
-  return launch(Barriers::kNone, gather_kernel<E>, grid_for(n), kThreads, 0, stream_of(c), params.data<E>(), Indices(c.input(1)), c.out<E>(0), g.sizes, n);
+  return launch(Barriers::kNone, gather_kernel<E>, grid_for(n), kThreads, 0, stream_of(c), params.data<E>(),
+                Indices(c.input(1)), c.out<E>(0), g.sizes, n);
 }
 
 template <class E>
 class Gather final : public Kernel {
  public:
-  explicit Gather(const KernelInit& init) : has_axis_(init.op == "GatherV2"), batch_dims_(has_axis_ ? init.attrs.integer("batch_dims") : 0) {}
+  explicit Gather(const KernelInit& init)
+      : has_axis_(init.op == "GatherV2"), batch_dims_(has_axis_ ? init.attrs.integer("batch_dims") : 0) {}
   Status run(KernelContext& c) override {
     if (has_axis_ && c.input(2).num_elements() != 1) return invalid_argument("axis must be scalar");
     return gather<E>(c, c.input(0), has_axis_ ? int_at(c.input(2), 0) : 0, batch_dims_);
@@ -81,7 +83,8 @@ class GatherNd final : public Kernel {
     }
     ASSIGN_OR_RETURN(const Tuples tuples, Tuples::of(index));
     const int64_t n = out.num_elements();
-    return launch(Barriers::kNone, gather_nd_kernel<E>, grid_for(n), kThreads, 0, stream_of(c), c.in<E>(0), tuples, c.out<E>(0), n);
+    return launch(Barriers::kNone, gather_nd_kernel<E>, grid_for(n), kThreads, 0, stream_of(c), c.in<E>(0), tuples,
+                  c.out<E>(0), n);
   }
 };
 
@@ -100,13 +103,15 @@ __global__ void reverse_kernel(const E* in, Indices lengths, E* out, SequenceLay
 template <class E>
 class ReverseSequence final : public Kernel {
  public:
-  explicit ReverseSequence(const KernelInit& init) : seq_dim_(init.attrs.integer("seq_dim")), batch_dim_(init.attrs.integer("batch_dim")) {}
+  explicit ReverseSequence(const KernelInit& init)
+      : seq_dim_(init.attrs.integer("seq_dim")), batch_dim_(init.attrs.integer("batch_dim")) {}
   Status run(KernelContext& c) override {
     const Shape& shape = c.input(0).shape();
     ASSIGN_OR_RETURN(const SequenceLayout l, SequenceLayout::of(shape, c.input(1).shape(), seq_dim_, batch_dim_));
     RETURN_IF_ERROR(ensure_output(c, 0, shape));
     const int64_t n = shape.num_elements();
-    return launch(Barriers::kNone, reverse_kernel<E>, grid_for(n), kThreads, 0, stream_of(c), c.in<E>(0), Indices(c.input(1)), c.out<E>(0), l, n);
+    return launch(Barriers::kNone, reverse_kernel<E>, grid_for(n), kThreads, 0, stream_of(c), c.in<E>(0),
+                  Indices(c.input(1)), c.out<E>(0), l, n);
   }
 
  private:

@@ -13,7 +13,8 @@ class Const final : public Kernel {
     if (!placed_.valid()) {
       ASSIGN_OR_RETURN(Tensor placed, c.allocate_persistent(value_.dtype(), value_.shape()));
       if (value_.size_bytes() > 0) {
-        CUDA_TRY(cudaMemcpyAsync(placed.raw(), value_.raw(), value_.size_bytes(), cudaMemcpyHostToDevice, stream_of(c)));
+        CUDA_TRY(
+            cudaMemcpyAsync(placed.raw(), value_.raw(), value_.size_bytes(), cudaMemcpyHostToDevice, stream_of(c)));
       }
       placed_ = std::move(placed);
     }
@@ -25,13 +26,35 @@ class Const final : public Kernel {
   Tensor value_, placed_;
 };
 
-constexpr const char* kHandsOn[] = {
-    "Enter",     "Exit",       "ExpandDims",      "Identity",        "IdentityN",    "LoopCond",         "Merge",    "NextIteration", "Placeholder",
-    "PlaceholderWithDefault",  "PreventGradient", "ReadVariableOp",  "RefEnter",     "RefExit",          "RefMerge", "RefNextIteration",
-    "RefSwitch", "Reshape",    "Snapshot",        "Squeeze",         "StackPopV2",   "StackPushV2",      "StackV2",  "StopGradient",  "Switch",
-    "VarHandleOp", "Variable", "VariableV2"};
-constexpr const char* kReadsHostMemory[] = {"Assert", "BroadcastGradientArgs", "ConcatOffset", "ControlTrigger", "InvertPermutation", "IsVariableInitialized", "LinSpace",
-                                            "NoOp",   "ParallelDynamicStitch", "Rank",                  "Shape",        "ShapeN",            "Size",                  "StackCloseV2", "VarIsInitializedOp"};
+constexpr const char* kHandsOn[] = {"Enter",           "Exit",
+                                    "ExpandDims",      "Identity",
+                                    "IdentityN",       "LoopCond",
+                                    "Merge",           "NextIteration",
+                                    "Placeholder",     "PlaceholderWithDefault",
+                                    "PreventGradient", "ReadVariableOp",
+                                    "RefEnter",        "RefExit",
+                                    "RefMerge",        "RefNextIteration",
+                                    "RefSwitch",       "Reshape",
+                                    "Snapshot",        "Squeeze",
+                                    "StackPopV2",      "StackPushV2",
+                                    "StackV2",         "StopGradient",
+                                    "Switch",          "VarHandleOp",
+                                    "Variable",        "VariableV2"};
+constexpr const char* kReadsHostMemory[] = {"Assert",
+                                            "BroadcastGradientArgs",
+                                            "ConcatOffset",
+                                            "ControlTrigger",
+                                            "InvertPermutation",
+                                            "IsVariableInitialized",
+                                            "LinSpace",
+                                            "NoOp",
+                                            "ParallelDynamicStitch",
+                                            "Rank",
+                                            "Shape",
+                                            "ShapeN",
+                                            "Size",
+                                            "StackCloseV2",
+                                            "VarIsInitializedOp"};
 
 }  // namespace
 

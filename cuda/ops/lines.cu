@@ -1,5 +1,5 @@
-// What goes along one axis: ArgMax, ArgMin, Cumsum, Cumprod. A line is a block's work where its elements lie side by side
-// and are many, else a thread's.
+// What goes along one axis: ArgMax, ArgMin, Cumsum, Cumprod. A line is a block's work where its elements lie side by
+// side and are many, else a thread's.
 #include "core/base/cat.h"
 #include "cuda/dims.h"
 #include "cuda/typed.h"
@@ -34,18 +34,26 @@ struct Candidate {
 };
 struct Largest {
   template <class T>
-  EMPLACE_HD static Wide<T> start() { return lowest_finite<T>(); }
+  EMPLACE_HD static Wide<T> start() {
+    return lowest_finite<T>();
+  }
   template <class T>
-  EMPLACE_HD static bool beyond(T a, T b) { return a > b; }
+  EMPLACE_HD static bool beyond(T a, T b) {
+    return a > b;
+  }
 };
 struct Smallest {
   template <class T>
-  EMPLACE_HD static Wide<T> start() { return highest_finite<T>(); }
+  EMPLACE_HD static Wide<T> start() {
+    return highest_finite<T>();
+  }
   template <class T>
-  EMPLACE_HD static bool beyond(T a, T b) { return a < b; }
+  EMPLACE_HD static bool beyond(T a, T b) {
+    return a < b;
+  }
 };
-/// Of elements [begin, size), `step` apart in number: the first of the best. What is not beyond the last finite number on the
-/// other side is never found, nor is NaN (core/ops/reduce/arg_reduce.cpp): then it is place 0.
+/// Of elements [begin, size), `step` apart in number: the first of the best. What is not beyond the last finite number
+/// on the other side is never found, nor is NaN (core/ops/reduce/arg_reduce.cpp): then it is place 0.
 template <class F, class T>
 __device__ Candidate<T> best_of(const T* line, int64_t begin, int64_t step, Lines lines) {
   Candidate<T> best{F::template start<T>(), 0};
@@ -87,22 +95,26 @@ struct Arg {
       lines_ = lines_of(c);
       const int64_t axis = int_at(c.input(1), 0);
       if (lines_.size < 0) {
-        return invalid_argument(cat("Expected dimension in the range [", -shape.rank(), ", ", shape.rank(), "), but got ", axis));
+        return invalid_argument(
+            cat("Expected dimension in the range [", -shape.rank(), ", ", shape.rank(), "), but got ", axis));
       }
-      if (lines_.size == 0) return invalid_argument(cat("Reduction axis ", axis, " is empty in shape ", shape.to_string()));
+      if (lines_.size == 0)
+        return invalid_argument(cat("Reduction axis ", axis, " is empty in shape ", shape.to_string()));
       return ok_status();
     }
-    Status run(KernelContext& c) override { return c.output(0).dtype() == DType::kInt32 ? run_as<int32_t>(c) : run_as<int64_t>(c); }
+    Status run(KernelContext& c) override {
+      return c.output(0).dtype() == DType::kInt32 ? run_as<int32_t>(c) : run_as<int64_t>(c);
+    }
 
    private:
     template <class Index>
     Status run_as(KernelContext& c) {
       if (lines_.by_block() && lines_.count <= kMaxBlocks) {
-        return launch(Barriers::kBlock, arg_block_kernel<F, T, Index>, dim3(static_cast<unsigned>(lines_.count)), kThreads, 0, stream_of(c),
-                      c.in<T>(0), c.out<Index>(0), lines_);
+        return launch(Barriers::kBlock, arg_block_kernel<F, T, Index>, dim3(static_cast<unsigned>(lines_.count)),
+                      kThreads, 0, stream_of(c), c.in<T>(0), c.out<Index>(0), lines_);
       }
-      return launch(Barriers::kNone, arg_thread_kernel<F, T, Index>, grid_for(lines_.count), kThreads, 0, stream_of(c), c.in<T>(0),
-                    c.out<Index>(0), lines_);
+      return launch(Barriers::kNone, arg_thread_kernel<F, T, Index>, grid_for(lines_.count), kThreads, 0, stream_of(c),
+                    c.in<T>(0), c.out<Index>(0), lines_);
     }
     Lines lines_;
   };
@@ -110,20 +122,29 @@ struct Arg {
 
 struct RunningSum {
   template <class A>
-  EMPLACE_HD static A start() { return A(0); }
+  EMPLACE_HD static A start() {
+    return A(0);
+  }
   template <class A>
-  EMPLACE_HD static A combine(A a, A b) { return add(a, b); }
+  EMPLACE_HD static A combine(A a, A b) {
+    return add(a, b);
+  }
 };
 struct RunningProduct {
   template <class A>
-  EMPLACE_HD static A start() { return A(1); }
+  EMPLACE_HD static A start() {
+    return A(1);
+  }
   template <class A>
-  EMPLACE_HD static A combine(A a, A b) { return multiply(a, b); }
+  EMPLACE_HD static A combine(A a, A b) {
+    return multiply(a, b);
+  }
 };
 
 /// Elements [begin, end) of a line, from what stands before them.
 template <class S, class T>
-__device__ Wide<T> scan_piece(const T* x, T* y, int64_t begin, int64_t end, Lines lines, bool exclusive, bool reverse, Wide<T> running) {
+__device__ Wide<T> scan_piece(const T* x, T* y, int64_t begin, int64_t end, Lines lines, bool exclusive, bool reverse,
+                              Wide<T> running) {
   for (int64_t i = begin; i < end; ++i) {
     const int64_t at = (reverse ? lines.size - 1 - i : i) * lines.inner;
     const Wide<T> next = S::combine(running, widen(x[at]));
@@ -148,7 +169,8 @@ __global__ void scan_block_kernel(const T* x, T* y, Lines lines, bool exclusive,
   const int64_t first = lines.begin(blockIdx.x), piece = (lines.size + kThreads - 1) / kThreads;
   const int64_t begin = threadIdx.x * piece < lines.size ? threadIdx.x * piece : lines.size;
   const int64_t end = begin + piece < lines.size ? begin + piece : lines.size;
-  totals[threadIdx.x] = scan_piece<S, T>(x + first, static_cast<T*>(nullptr), begin, end, lines, exclusive, reverse, S::template start<Wide<T>>());
+  totals[threadIdx.x] = scan_piece<S, T>(x + first, static_cast<T*>(nullptr), begin, end, lines, exclusive, reverse,
+                                         S::template start<Wide<T>>());
   __syncthreads();
   if (threadIdx.x == 0) {
     Wide<T> running = S::template start<Wide<T>>();
@@ -167,7 +189,8 @@ struct Scanning {
   template <class T>
   class Scan final : public Kernel {
    public:
-    explicit Scan(const KernelInit& init) : exclusive_(init.attrs.flag("exclusive")), reverse_(init.attrs.flag("reverse")) {}
+    explicit Scan(const KernelInit& init)
+        : exclusive_(init.attrs.flag("exclusive")), reverse_(init.attrs.flag("reverse")) {}
     Status prepare(KernelContext& c) override {
       const Shape& shape = c.input(0).shape();
       if (c.input(1).shape().rank() != 0) {
@@ -175,15 +198,16 @@ struct Scanning {
       }
       lines_ = lines_of(c);
       if (lines_.size >= 0) return ok_status();
-      return invalid_argument(cat("ScanOp: Expected scan axis in the range [", -shape.rank(), ", ", shape.rank(), "), but got ",
-                                  int_at(c.input(1), 0)));
+      return invalid_argument(cat("ScanOp: Expected scan axis in the range [", -shape.rank(), ", ", shape.rank(),
+                                  "), but got ", int_at(c.input(1), 0)));
     }
     Status run(KernelContext& c) override {
       // A block reads its line twice, so it must not write over it.
       const bool by_block = lines_.by_block() && lines_.count <= kMaxBlocks && c.input(0).raw() != c.output(0).raw();
-      return launch(by_block ? Barriers::kBlock : Barriers::kNone, by_block ? scan_block_kernel<S, T> : scan_thread_kernel<S, T>,
-                    by_block ? dim3(static_cast<unsigned>(lines_.count)) : grid_for(lines_.count), kThreads, 0, stream_of(c), c.in<T>(0),
-                    c.out<T>(0), lines_, exclusive_, reverse_);
+      return launch(by_block ? Barriers::kBlock : Barriers::kNone,
+                    by_block ? scan_block_kernel<S, T> : scan_thread_kernel<S, T>,
+                    by_block ? dim3(static_cast<unsigned>(lines_.count)) : grid_for(lines_.count), kThreads, 0,
+                    stream_of(c), c.in<T>(0), c.out<T>(0), lines_, exclusive_, reverse_);
     }
 
    private:
@@ -195,11 +219,14 @@ struct Scanning {
 }  // namespace
 
 void add_lines(KernelTable& table) {
-  constexpr DTypeSet kWithBool = kFloating | DTypeSet{DType::kBool}, kWithInts = kFloating | DTypeSet{DType::kInt32, DType::kInt64};
+  constexpr DTypeSet kWithBool = kFloating | DTypeSet{DType::kBool},
+                     kWithInts = kFloating | DTypeSet{DType::kInt32, DType::kInt64};
   table.add("ArgMax", kWithBool, by_input<0, Arg<Largest>::Reduce, float, double, half, bfloat16, bool>);
   table.add("ArgMin", kWithBool, by_input<0, Arg<Smallest>::Reduce, float, double, half, bfloat16, bool>);
-  table.add("Cumsum", kWithInts, by_input<0, Scanning<RunningSum>::Scan, float, double, half, bfloat16, int32_t, int64_t>);
-  table.add("Cumprod", kWithInts, by_input<0, Scanning<RunningProduct>::Scan, float, double, half, bfloat16, int32_t, int64_t>);
+  table.add("Cumsum", kWithInts,
+            by_input<0, Scanning<RunningSum>::Scan, float, double, half, bfloat16, int32_t, int64_t>);
+  table.add("Cumprod", kWithInts,
+            by_input<0, Scanning<RunningProduct>::Scan, float, double, half, bfloat16, int32_t, int64_t>);
 }
 
 }  // namespace emplace::cuda

@@ -24,8 +24,10 @@ struct LoadMatrix {
   __device__ Wide<T> operator()(int64_t batch, int64_t row, int64_t column) const {
     const T* matrix = data + (batches.dims > 0 ? batches.offsets(batch).at[kOperand] : 0) * elements;
     const Wide<T> x = widen(transposed ? matrix[column * columns + row] : matrix[row * columns + column]);
-    if constexpr (kIsComplex<T>) return conjugated ? conjugate(x) : x;
-    else return x;
+    if constexpr (kIsComplex<T>)
+      return conjugated ? conjugate(x) : x;
+    else
+      return x;
   }
 };
 
@@ -100,10 +102,12 @@ class MatMul final : public Kernel {
     const ProductShape& s = shape_;
     if (batches_.dims > 1 || s.m * s.n * s.k == 0 || batches_.elements == 0) return ok_status();
     const bool many = batches_.dims == 1;
-    const LtShape shape{dtype_of<T>, s, batches_.elements, many ? batches_.stride[0][0] * s.m * s.k : 0, many ? batches_.stride[1][0] * s.k * s.n : 0};
+    const LtShape shape{dtype_of<T>, s, batches_.elements, many ? batches_.stride[0][0] * s.m * s.k : 0,
+                        many ? batches_.stride[1][0] * s.k * s.n : 0};
     Result<std::unique_ptr<LtProduct>> made = LtProduct::make(shape, device_);
     if (made.ok()) library_ = made.take();
-    say(library_ ? cat("cuBLASLt, ", library_->workspace_bytes(), " bytes of workspace") : cat("emplace's own kernel: ", made.status().message()));
+    say(library_ ? cat("cuBLASLt, ", library_->workspace_bytes(), " bytes of workspace")
+                 : cat("emplace's own kernel: ", made.status().message()));
     return made.ok() || made.status().code() == Code::kUnavailable ? ok_status() : made.take_status();
   }
   /// False: take the own kernel, now and from now on.
@@ -118,17 +122,20 @@ class MatMul final : public Kernel {
       }
       ASSIGN_OR_RETURN(workspace, std::move(got));
     }
-    RETURN_IF_ERROR(library_->run(stream_of(c), c.input(0).raw(), c.input(1).raw(), c.output(0).raw(), workspace.raw()));
+    RETURN_IF_ERROR(
+        library_->run(stream_of(c), c.input(0).raw(), c.input(1).raw(), c.output(0).raw(), workspace.raw()));
     if constexpr (!kIsComplex<T>) {
       const int64_t n = c.output(0).num_elements();
       if (has_epilogue_) {
-        RETURN_IF_ERROR(launch(Barriers::kNone, epilogue_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.out<T>(0), epilogue, int64_t{1}, shape_.n, n));
+        RETURN_IF_ERROR(launch(Barriers::kNone, epilogue_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.out<T>(0),
+                               epilogue, int64_t{1}, shape_.n, n));
       }
     }
     return true;
   }
   void say(const std::string& what) {
-    if (device_.verbose && what != said_) std::fprintf(stderr, "%s: matrix product by %s\n", node_.c_str(), what.c_str());
+    if (device_.verbose && what != said_)
+      std::fprintf(stderr, "%s: matrix product by %s\n", node_.c_str(), what.c_str());
     said_ = what;
   }
 
@@ -146,26 +153,36 @@ template <class T>
 Status multiply_as(cudaStream_t stream, const ProductShape& s, const void* a, const void* b, void* out) {
   const LoadMatrix<T, 0> left{static_cast<const T*>(a), {}, s.m * s.k, s.k, false, false};
   const LoadMatrix<T, 1> right{static_cast<const T*>(b), {}, s.k * s.n, s.n, false, false};
-  return gemm<Wide<T>>(stream, {1, s.m, s.n, s.k}, left, right, StoreMatrix<T>{static_cast<T*>(out), s.m, s.n, {}, false});
+  return gemm<Wide<T>>(stream, {1, s.m, s.n, s.k}, left, right,
+                       StoreMatrix<T>{static_cast<T*>(out), s.m, s.n, {}, false});
 }
 
 }  // namespace
 
-Status enqueue_product(cudaStream_t stream, DType type, const ProductShape& shape, const void* a, const void* b, void* out) {
+Status enqueue_product(cudaStream_t stream, DType type, const ProductShape& shape, const void* a, const void* b,
+                       void* out) {
   switch (type) {
-    case DType::kFloat: return multiply_as<float>(stream, shape, a, b, out);
-    case DType::kDouble: return multiply_as<double>(stream, shape, a, b, out);
-    case DType::kHalf: return multiply_as<half>(stream, shape, a, b, out);
-    case DType::kBFloat16: return multiply_as<bfloat16>(stream, shape, a, b, out);
-    case DType::kComplex64: return multiply_as<complex64>(stream, shape, a, b, out);
-    case DType::kComplex128: return multiply_as<complex128>(stream, shape, a, b, out);
-    default: return internal_error("no products of that type on a GPU");
+    case DType::kFloat:
+      return multiply_as<float>(stream, shape, a, b, out);
+    case DType::kDouble:
+      return multiply_as<double>(stream, shape, a, b, out);
+    case DType::kHalf:
+      return multiply_as<half>(stream, shape, a, b, out);
+    case DType::kBFloat16:
+      return multiply_as<bfloat16>(stream, shape, a, b, out);
+    case DType::kComplex64:
+      return multiply_as<complex64>(stream, shape, a, b, out);
+    case DType::kComplex128:
+      return multiply_as<complex128>(stream, shape, a, b, out);
+    default:
+      return internal_error("no products of that type on a GPU");
   }
 }
 
 void add_matmul(KernelTable& table) {
   for (auto op : {"MatMul", "BatchMatMul", "BatchMatMulV2"}) {
-    table.add_giving_way(op, kFloating | kComplexes, by_input<0, MatMul, float, double, half, bfloat16, complex64, complex128>);
+    table.add_giving_way(op, kFloating | kComplexes,
+                         by_input<0, MatMul, float, double, half, bfloat16, complex64, complex128>);
   }
   table.add_giving_way("_FusedMatMul", kFloating, by_input<0, MatMul, float, double, half, bfloat16>);
 }

@@ -53,8 +53,8 @@ __global__ void copy_kernel(const E* in, E* out, Box box) {
   }
 }
 
-/// A side of the squares that a plane is cut into, and the elements beside each row of one that keep columns out of each other's
-/// banks of shared memory.
+/// A side of the squares that a plane is cut into, and the elements beside each row of one that keep columns out of
+/// each other's banks of shared memory.
 template <class E>
 inline constexpr int kSquare = sizeof(E) <= 4 ? 64 : 32;
 template <class E>
@@ -66,15 +66,16 @@ struct Plane {
   FastDivisor squares_in, squares_out;  // of its axes
 };
 
-/// Once per element of `outer`. Squares go through shared memory, so that both sides use whole cache lines. A thread loads all that
-/// it moves before it stores any.
+/// Once per element of `outer`. Squares go through shared memory, so that both sides use whole cache lines. A thread
+/// loads all that it moves before it stores any.
 template <class E>
 __global__ void transpose_kernel(const E* in, E* out, Plane plane, Box outer) {
   constexpr int kSide = kSquare<E>, kStep = static_cast<int>(kThreads) / kSide, kOwn = kSide / kStep;
   __shared__ E square[kSide][kSide + kBeside<E>];
   const int column = static_cast<int>(threadIdx.x) % kSide, row = static_cast<int>(threadIdx.x) / kSide;
   const uint32_t line = plane.squares_in.divide(blockIdx.x), number = plane.squares_out.divide(line);
-  const int64_t i0 = int64_t{blockIdx.x - line * plane.squares_in.divisor} * kSide, o0 = int64_t{line - number * plane.squares_out.divisor} * kSide;
+  const int64_t i0 = int64_t{blockIdx.x - line * plane.squares_in.divisor} * kSide,
+                o0 = int64_t{line - number * plane.squares_out.divisor} * kSide;
   int64_t from = 0, to = 0;
   outer.offsets(number, from, to);
   const E* source = in + from + i0 + column + (o0 + row) * plane.along_out.in_stride;
@@ -89,7 +90,8 @@ __global__ void transpose_kernel(const E* in, E* out, Plane plane, Box outer) {
   __syncthreads();
   if (o0 + column >= plane.along_out.size) return;
   EMPLACE_UNROLL for (int k = 0; k < kOwn; ++k) {
-    if (i0 + row + k * kStep < plane.along_in.size) target[k * kStep * plane.along_in.out_stride] = square[column][row + k * kStep];
+    if (i0 + row + k * kStep < plane.along_in.size)
+      target[k * kStep * plane.along_in.out_stride] = square[column][row + k * kStep];
   }
 }
 
@@ -103,7 +105,8 @@ std::vector<Mover::Axis> merged(std::span<const Mover::Axis> axes) {
   std::vector<Mover::Axis> out;
   for (const Mover::Axis& a : axes) {
     if (a.size == 1) continue;
-    if (!out.empty() && out.back().in_stride == a.size * a.in_stride && out.back().out_stride == a.size * a.out_stride) {
+    if (!out.empty() && out.back().in_stride == a.size * a.in_stride &&
+        out.back().out_stride == a.size * a.out_stride) {
       out.back() = {out.back().size * a.size, a.in_stride, a.out_stride};
     } else {
       out.push_back(a);
@@ -120,7 +123,8 @@ size_t widen_elements(std::vector<Mover::Axis>& axes, size_t bytes, const void* 
     bool even = places % (2 * bytes) == 0 && axes.back().size % 2 == 0;
     for (size_t i = 0; i + 1 < axes.size(); ++i) even &= axes[i].in_stride % 2 == 0 && axes[i].out_stride % 2 == 0;
     if (!even) break;
-    for (size_t i = 0; i + 1 < axes.size(); ++i) axes[i] = {axes[i].size, axes[i].in_stride / 2, axes[i].out_stride / 2};
+    for (size_t i = 0; i + 1 < axes.size(); ++i)
+      axes[i] = {axes[i].size, axes[i].in_stride / 2, axes[i].out_stride / 2};
     axes.back().size /= 2;
     bytes *= 2;
   }
@@ -146,24 +150,32 @@ Status copy_box(cudaStream_t stream, const std::vector<Mover::Axis>& axes, const
   }
   const auto* from = static_cast<const E*>(in);
   auto* to = static_cast<E*>(out);
-  if (plane < 0) return launch(Barriers::kNone, copy_kernel<E>, grid_for(box.elements), kThreads, 0, stream, from, to, box);
+  if (plane < 0)
+    return launch(Barriers::kNone, copy_kernel<E>, grid_for(box.elements), kThreads, 0, stream, from, to, box);
   const Mover::Axis along_in = axes[static_cast<size_t>(plane)], along_out = axes.back();
   constexpr int64_t kSide = kSquare<E>;
   const int64_t squares_in = (along_in.size + kSide - 1) / kSide, squares_out = (along_out.size + kSide - 1) / kSide;
   const int64_t blocks = box.elements * squares_in * squares_out;
   if (blocks > kMaxBlocks) return unimplemented("a transposition of so many elements on a GPU");
-  const Plane work{along_in, along_out, FastDivisor(static_cast<uint32_t>(squares_in)), FastDivisor(static_cast<uint32_t>(squares_out))};
-  return launch(Barriers::kBlock, transpose_kernel<E>, dim3(static_cast<unsigned>(blocks)), kThreads, 0, stream, from, to, work, box);
+  const Plane work{along_in, along_out, FastDivisor(static_cast<uint32_t>(squares_in)),
+                   FastDivisor(static_cast<uint32_t>(squares_out))};
+  return launch(Barriers::kBlock, transpose_kernel<E>, dim3(static_cast<unsigned>(blocks)), kThreads, 0, stream, from,
+                to, work, box);
 }
 
 template <class F>
 Status with_width(size_t bytes, const F& f) {
   switch (bytes) {
-    case 1: return f(uint8_t{});
-    case 2: return f(uint16_t{});
-    case 4: return f(uint32_t{});
-    case 8: return f(uint64_t{});
-    default: return f(Bytes16{});
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    case 8:
+      return f(uint64_t{});
+    default:
+      return f(Bytes16{});
   }
 }
 
@@ -204,7 +216,8 @@ Status enqueue_copy(cudaStream_t stream, DType type, std::span<const Mover::Axis
     return ok_status();
   }
   if (simple.size() > kMaxAxes) return unimplemented("moving a tensor of more than 12 dimensions on a GPU");
-  return with_width(widen_elements(simple, bytes, in, out), [&]<class E>(E) { return copy_box<E>(stream, simple, in, out); });
+  return with_width(widen_elements(simple, bytes, in, out),
+                    [&]<class E>(E) { return copy_box<E>(stream, simple, in, out); });
 }
 
 Status enqueue_zeros(cudaStream_t stream, DType type, void* out, int64_t n) {
@@ -258,9 +271,11 @@ void add_moving(KernelTable& table) {
     table.add(op, kData, moving);
     table.add_host_code(op, kHostInt32);
   }
-  for (auto op : {"BatchToSpaceND", "DepthToSpace", "Diag", "DiagPart", "DynamicStitch", "MatrixDiag", "MatrixDiagPart", "MatrixDiagPartV2",
-                  "MatrixDiagPartV3", "MatrixDiagV2", "MatrixDiagV3", "MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3", "MirrorPad",
-                  "SpaceToBatchND", "SpaceToDepth", "Split", "Tile", "Transpose"}) {
+  for (auto op : {"BatchToSpaceND",   "DepthToSpace",    "Diag",           "DiagPart",
+                  "DynamicStitch",    "MatrixDiag",      "MatrixDiagPart", "MatrixDiagPartV2",
+                  "MatrixDiagPartV3", "MatrixDiagV2",    "MatrixDiagV3",   "MatrixSetDiag",
+                  "MatrixSetDiagV2",  "MatrixSetDiagV3", "MirrorPad",      "SpaceToBatchND",
+                  "SpaceToDepth",     "Split",           "Tile",           "Transpose"}) {
     table.add(op, kTypes, moving);
   }
   for (auto op : {"OnesLike", "ZerosLike"}) {

@@ -1,5 +1,5 @@
-// The Apply... ops and their Resource forms: the CPU's formulas (core/ops/state/update_formulas.h) over a variable and its slots.
-// Scalars are in device memory; every thread reads them.
+// The Apply... ops and their Resource forms: the CPU's formulas (core/ops/state/update_formulas.h) over a variable and
+// its slots. Scalars are in device memory; every thread reads them.
 #include <span>
 #include <vector>
 
@@ -24,11 +24,13 @@ struct UpdateArgs {
   bool flag = false;
 
   /// The scalars among inputs [first, end); that of the gradient is none.
-  Status take_scalars(const KernelContext& c, int first, int end, int gradient_input, std::span<const char* const> names) {
+  Status take_scalars(const KernelContext& c, int first, int end, int gradient_input,
+                      std::span<const char* const> names) {
     for (int i = first; i < end; ++i) {
       if (i == gradient_input) continue;
       if (c.input(i).shape().rank() != 0) {
-        return invalid_argument(cat(names[static_cast<size_t>(i)], " is not a scalar: ", c.input(i).shape().to_string()));
+        return invalid_argument(
+            cat(names[static_cast<size_t>(i)], " is not a scalar: ", c.input(i).shape().to_string()));
       }
       scalar[scalars++] = c.in<T>(i);
     }
@@ -59,10 +61,14 @@ __global__ void update_kernel(UpdateArgs<T> args) {
     W v[kMaxUpdatedVariables];
     for (int k = 0; k < kCount; ++k) v[k] = widen(args.variable[k][i]);
     const W g = widen(args.gradient[i]);
-    if constexpr (kCount == 1) formula(g, v[0]);
-    else if constexpr (kCount == 2) formula(g, v[0], v[1]);
-    else if constexpr (kCount == 3) formula(g, v[0], v[1], v[2]);
-    else formula(g, v[0], v[1], v[2], v[3]);
+    if constexpr (kCount == 1)
+      formula(g, v[0]);
+    else if constexpr (kCount == 2)
+      formula(g, v[0], v[1]);
+    else if constexpr (kCount == 3)
+      formula(g, v[0], v[1], v[2]);
+    else
+      formula(g, v[0], v[1], v[2], v[3]);
     for (int k = 0; k < kCount; ++k) args.variable[k][i] = narrow<T>(v[k]);
   }
 }
@@ -83,7 +89,8 @@ struct By {
       LockedVariables variables(c, F::kVariables);
       RETURN_IF_ERROR(variables.check(c, F::kGradient, F::kInputs));
       RETURN_IF_ERROR(args.take_operands(c, variables, F::kVariables, F::kGradient));
-      RETURN_IF_ERROR(launch(Barriers::kNone, update_kernel<Formula, T>, grid_for(args.n), kThreads, 0, stream_of(c), args));
+      RETURN_IF_ERROR(
+          launch(Barriers::kNone, update_kernel<Formula, T>, grid_for(args.n), kThreads, 0, stream_of(c), args));
       if (c.num_outputs() > 0) c.forward_output(0, c.input(0));
       return ok_status();
     }
@@ -93,9 +100,11 @@ struct By {
   };
 };
 
-/// A thread makes one element of a row, for all slices of that row, in their order; that of the row's first slice does it.
+/// A thread makes one element of a row, for all slices of that row, in their order; that of the row's first slice does
+/// it.
 template <template <class> class Formula, class T>
-__global__ void update_rows_kernel(UpdateArgs<T> args, const uint64_t* keys, const int32_t* places, int64_t slices, int64_t rows, int64_t row) {
+__global__ void update_rows_kernel(UpdateArgs<T> args, const uint64_t* keys, const int32_t* places, int64_t slices,
+                                   int64_t rows, int64_t row) {
   using W = Wide<T>;
   W scalars[kMaxScalars];
   for (int i = 0; i < kMaxScalars; ++i) scalars[i] = i < args.scalars ? widen(*args.scalar[i]) : W(0);
@@ -151,8 +160,8 @@ struct RowsBy {
       const int64_t slices = indices.num_elements(), rows = shape.dim(0);
       if (args.n == 0) return ok_status();
       ASSIGN_OR_RETURN(const Sorted sorted, sort_rows(c, indices, rows));
-      return launch(Barriers::kNone, update_rows_kernel<Formula, T>, grid_for(args.n), kThreads, 0, stream_of(c), args, sorted.key(), sorted.place(),
-                    slices, rows, args.n / slices);
+      return launch(Barriers::kNone, update_rows_kernel<Formula, T>, grid_for(args.n), kThreads, 0, stream_of(c), args,
+                    sorted.key(), sorted.place(), slices, rows, args.n / slices);
     }
 
     bool flag_;
@@ -172,7 +181,8 @@ void add_rows_update(KernelTable& table, std::string_view op) {
 template <template <class> class Formula>
 void add_update(KernelTable& table, std::string_view op) {
   constexpr KernelMaker maker = [](const KernelInit& init) {
-    return make_for<By<Formula>::template Update, float, double, half, bfloat16, complex64, complex128>(init.attrs.type("T"), init);
+    return make_for<By<Formula>::template Update, float, double, half, bfloat16, complex64, complex128>(
+        init.attrs.type("T"), init);
   };
   table.add(op, kFloating | kComplexes, maker);
 }

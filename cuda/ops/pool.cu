@@ -1,8 +1,8 @@
-// MaxPool, AvgPool and their gradients. A thread makes one element: of a gradient, by going over the windows that an image's
-// cell lies in, in their order.
+// MaxPool, AvgPool and their gradients. A thread makes one element: of a gradient, by going over the windows that an
+// image's cell lies in, in their order.
 #include "core/base/cat.h"
-#include "core/ops/nn/pool_window.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/nn/pool_window.h"
 #include "cuda/typed.h"
 
 namespace emplace::cuda {
@@ -21,7 +21,9 @@ struct Axis {
     return start > size - window ? size : start + window;
   }
   /// Windows [first, last) hold cell `at`.
-  __device__ __forceinline__ int64_t first(int64_t at) const { return at + before < window ? 0 : (at + before - window) / stride + 1; }
+  __device__ __forceinline__ int64_t first(int64_t at) const {
+    return at + before < window ? 0 : (at + before - window) / stride + 1;
+  }
   __device__ __forceinline__ int64_t last(int64_t at) const {
     const int64_t beyond = (at + before) / stride + 1;
     return beyond < out ? beyond : out;
@@ -80,7 +82,8 @@ __device__ int64_t largest_cell(const T* x, const Windows& p, int64_t image, int
 template <class T>
 __global__ void max_gradient_kernel(const T* x, const T* gradient, T* y, Windows p, int64_t n) {
   for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    const int64_t channel = i % p.channels, column = i / p.channels % p.w.size, row = i / p.channels / p.w.size % p.h.size;
+    const int64_t channel = i % p.channels, column = i / p.channels % p.w.size,
+                  row = i / p.channels / p.w.size % p.h.size;
     const int64_t image = i / p.channels / p.w.size / p.h.size;
     Wide<T> sum = 0;
     for (int64_t oh = p.h.first(row); oh < p.h.last(row); ++oh) {
@@ -134,7 +137,8 @@ template <class T>
 __global__ void average_gradient_kernel(const T* gradient, T* y, Windows p, int64_t n) {
   using W = Wide<T>;
   for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    const int64_t channel = i % p.channels, column = i / p.channels % p.w.size, row = i / p.channels / p.w.size % p.h.size;
+    const int64_t channel = i % p.channels, column = i / p.channels % p.w.size,
+                  row = i / p.channels / p.w.size % p.h.size;
     const int64_t image = i / p.channels / p.w.size / p.h.size;
     W sum = 0;
     for (int64_t oh = p.h.first(row); oh < p.h.last(row); ++oh) {
@@ -157,10 +161,11 @@ class Pool final : public Kernel {
     RETURN_IF_ERROR(ensure_output(c, 0, p.out));
     const int64_t n = c.output(0).num_elements();
     if (p.depth_window > 1) {
-      return launch(Barriers::kNone, max_depth_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.out<T>(0), p.depth_window, n);
+      return launch(Barriers::kNone, max_depth_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0),
+                    c.out<T>(0), p.depth_window, n);
     }
-    return launch(Barriers::kNone, max_ ? max_kernel<T> : average_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.out<T>(0),
-                  Windows(p), n);
+    return launch(Barriers::kNone, max_ ? max_kernel<T> : average_kernel<T>, grid_for(n), kThreads, 0, stream_of(c),
+                  c.in<T>(0), c.out<T>(0), Windows(p), n);
   }
 
  private:
@@ -179,11 +184,13 @@ class MaxPoolGrad final : public Kernel {
     constexpr std::string_view kNames[] = {"orig_output", "grad"};
     for (int i : {1, 2}) {
       if (c.input(i).shape() == p.out) continue;
-      return invalid_argument(cat("Expected ", kNames[i - 1], " shape to be ", p.out.to_string(), ", but got ", c.input(i).shape().to_string()));
+      return invalid_argument(cat("Expected ", kNames[i - 1], " shape to be ", p.out.to_string(), ", but got ",
+                                  c.input(i).shape().to_string()));
     }
     RETURN_IF_ERROR(ensure_output(c, 0, image));
     const int64_t n = image.num_elements();
-    return launch(Barriers::kNone, max_gradient_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.in<T>(2), c.out<T>(0), Windows(p), n);
+    return launch(Barriers::kNone, max_gradient_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0),
+                  c.in<T>(2), c.out<T>(0), Windows(p), n);
   }
 
  private:
@@ -198,7 +205,8 @@ class MaxPoolGradGrad final : public Kernel {
     ASSIGN_OR_RETURN(const PoolWindow p, max_pool_grad_grad_window(attrs_, c));
     RETURN_IF_ERROR(ensure_output(c, 0, p.out));
     const int64_t n = c.output(0).num_elements();
-    return launch(Barriers::kNone, max_pick_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.in<T>(1), c.in<T>(2), c.out<T>(0), Windows(p), n);
+    return launch(Barriers::kNone, max_pick_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.in<T>(1),
+                  c.in<T>(2), c.out<T>(0), Windows(p), n);
   }
 
  private:
@@ -214,11 +222,13 @@ class AvgPoolGrad final : public Kernel {
     ASSIGN_OR_RETURN(const PoolWindow p, PoolWindow::of(attrs_, image, "AvgPoolGrad"));
     if (p.depth_window > 1) return unimplemented("Non-spatial pooling is not yet supported.");
     if (!(c.input(1).shape() == p.out)) {
-      return invalid_argument(cat("Expected grad shape to be ", p.out.to_string(), ", but got ", c.input(1).shape().to_string()));
+      return invalid_argument(
+          cat("Expected grad shape to be ", p.out.to_string(), ", but got ", c.input(1).shape().to_string()));
     }
     RETURN_IF_ERROR(ensure_output(c, 0, image));
     const int64_t n = image.num_elements();
-    return launch(Barriers::kNone, average_gradient_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(1), c.out<T>(0), Windows(p), n);
+    return launch(Barriers::kNone, average_gradient_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(1),
+                  c.out<T>(0), Windows(p), n);
   }
 
  private:

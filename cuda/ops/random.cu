@@ -1,7 +1,8 @@
-// Random numbers from the CPU's own functions (core/ops/random/philox.h): those of a uniform distribution are the same bits.
+// Random numbers from the CPU's own functions (core/ops/random/philox.h): those of a uniform distribution are the same
+// bits.
 #include "core/base/cat.h"
-#include "core/ops/random/random_state.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/random/random_state.h"
 #include "cuda/dims.h"
 #include "cuda/typed.h"
 
@@ -14,7 +15,9 @@ constexpr uint64_t kBlocksPerElement = 256;  // reserved by a run, whatever it u
 struct StreamSource {
   PhiloxStream known{0, 0, 0};
   const uint64_t *key = nullptr, *counter = nullptr;
-  __device__ __forceinline__ PhiloxStream get() const { return key ? PhiloxStream(key[0], counter[0], counter[1]) : known; }
+  __device__ __forceinline__ PhiloxStream get() const {
+    return key ? PhiloxStream(key[0], counter[0], counter[1]) : known;
+  }
 };
 
 template <class T>
@@ -55,8 +58,8 @@ Distribution distribution_of(std::string_view op) {
 
 template <class T>
 Status draw(KernelContext& c, const StreamSource& source, Distribution distribution, int64_t n) {
-  return launch(Barriers::kNone, random_kernel<T>, grid_for(n, int64_t{kThreads} * kPhiloxGroup<T>), kThreads, 0, stream_of(c), source,
-                distribution, c.out<T>(0), n);
+  return launch(Barriers::kNone, random_kernel<T>, grid_for(n, int64_t{kThreads} * kPhiloxGroup<T>), kThreads, 0,
+                stream_of(c), source, distribution, c.out<T>(0), n);
 }
 
 template <class T>
@@ -88,8 +91,8 @@ class RandomInteger final : public Kernel {
     const int64_t low = int_at(c.input(1), 0), high = int_at(c.input(2), 0);
     if (low >= high) return invalid_argument(cat("Need minval < maxval, got ", low, " >= ", high));
     const PhiloxStream stream = state_.reserve(kBlocksPerElement * static_cast<uint64_t>(n));
-    return launch(Barriers::kNone, integers_kernel<T>, grid_for(n, int64_t{kThreads} * kPhiloxGroup<T>), kThreads, 0, stream_of(c), stream, low,
-                  static_cast<uint64_t>(high) - static_cast<uint64_t>(low), c.out<T>(0), n);
+    return launch(Barriers::kNone, integers_kernel<T>, grid_for(n, int64_t{kThreads} * kPhiloxGroup<T>), kThreads, 0,
+                  stream_of(c), stream, low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low), c.out<T>(0), n);
   }
 
  private:
@@ -99,7 +102,8 @@ class RandomInteger final : public Kernel {
 template <class T>
 class StatelessRandom final : public Kernel {
  public:
-  explicit StatelessRandom(const KernelInit& init) : from_counter_(init.op.ends_with("V2")), distribution_(distribution_of(init.op)) {}
+  explicit StatelessRandom(const KernelInit& init)
+      : from_counter_(init.op.ends_with("V2")), distribution_(distribution_of(init.op)) {}
   Status run(KernelContext& c) override {
     StreamSource source;
     if (from_counter_) {
@@ -107,7 +111,8 @@ class StatelessRandom final : public Kernel {
       const int64_t alg = int_at(c.input(3), 0);
       if (alg != kPhilox && alg != kAutomatic) return invalid_argument(cat("Unsupported algorithm id: ", alg));
       if (c.input(2).num_elements() < 2) {
-        return invalid_argument(cat("counter must be a vector with at least 2 elements; got shape: ", c.input(2).shape().to_string()));
+        return invalid_argument(
+            cat("counter must be a vector with at least 2 elements; got shape: ", c.input(2).shape().to_string()));
       }
       source.key = c.in<uint64_t>(1);
       source.counter = c.in<uint64_t>(2);
@@ -123,9 +128,11 @@ class StatelessRandom final : public Kernel {
   Distribution distribution_;
 };
 
-/// Classes drawn with probabilities proportional to exp(logit): a block makes a row's running sums, then its threads draw.
+/// Classes drawn with probabilities proportional to exp(logit): a block makes a row's running sums, then its threads
+/// draw.
 template <class T, class Index>
-__global__ void multinomial_kernel(const T* logits, double* running, PhiloxStream stream, Index* y, int64_t classes, int64_t samples) {
+__global__ void multinomial_kernel(const T* logits, double* running, PhiloxStream stream, Index* y, int64_t classes,
+                                   int64_t samples) {
   __shared__ double slots[kThreads];
   logits += blockIdx.x * classes;
   running += blockIdx.x * classes;
@@ -152,8 +159,10 @@ __global__ void multinomial_kernel(const T* logits, double* running, PhiloxStrea
     int64_t low = 0, high = classes;  // the first class whose sum is beyond
     while (low < high) {
       const int64_t middle = (low + high) / 2;
-      if (running[middle] > wanted) high = middle;
-      else low = middle + 1;
+      if (running[middle] > wanted)
+        high = middle;
+      else
+        low = middle + 1;
     }
     y[draw] = static_cast<Index>(low);
   }
@@ -174,17 +183,20 @@ class Multinomial final : public Kernel {
     if (samples < 0) return invalid_argument(cat("num_samples should be nonnegative, got ", samples));
     if (classes <= 0) return invalid_argument(cat("num_classes should be positive, got ", classes));
     if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, Shape{rows, samples}));
-    const PhiloxStream stream = state_.reserve(2 * kBlocksPerElement * static_cast<uint64_t>(rows * ((samples + 3) / 4 * 4)));
+    const PhiloxStream stream =
+        state_.reserve(2 * kBlocksPerElement * static_cast<uint64_t>(rows * ((samples + 3) / 4 * 4)));
     ASSIGN_OR_RETURN(Tensor running, c.allocate_scratch(DType::kDouble, shape));
-    return c.output(0).dtype() == DType::kInt32 ? sample<int32_t>(c, running, stream) : sample<int64_t>(c, running, stream);
+    return c.output(0).dtype() == DType::kInt32 ? sample<int32_t>(c, running, stream)
+                                                : sample<int64_t>(c, running, stream);
   }
 
  private:
   template <class Index>
   Status sample(KernelContext& c, const Tensor& running, const PhiloxStream& stream) const {
     const Shape &shape = c.input(0).shape(), &out = c.output(0).shape();
-    return launch(Barriers::kBlock, multinomial_kernel<T, Index>, dim3(static_cast<unsigned>(shape.dim(0))), kThreads, 0, stream_of(c), c.in<T>(0),
-                  running.data<double>(), stream, c.out<Index>(0), shape.dim(1), out.dim(1));
+    return launch(Barriers::kBlock, multinomial_kernel<T, Index>, dim3(static_cast<unsigned>(shape.dim(0))), kThreads,
+                  0, stream_of(c), c.in<T>(0), running.data<double>(), stream, c.out<Index>(0), shape.dim(1),
+                  out.dim(1));
   }
   RandomState state_;
   int64_t running_bytes_ = 0;
@@ -196,8 +208,8 @@ void add_random(KernelTable& table) {
   for (auto op : {"RandomUniform", "RandomStandardNormal", "TruncatedNormal"}) {
     table.add(op, kFloating, by_output<Random, float, double, half, bfloat16>);
   }
-  for (auto op : {"StatelessRandomUniform", "StatelessRandomNormal", "StatelessTruncatedNormal", "StatelessRandomUniformV2",
-                  "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"}) {
+  for (auto op : {"StatelessRandomUniform", "StatelessRandomNormal", "StatelessTruncatedNormal",
+                  "StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"}) {
     table.add(op, kFloating, by_output<StatelessRandom, float, double, half, bfloat16>);
   }
   table.add("RandomUniformInt", DTypeSet{DType::kInt32, DType::kInt64}, by_output<RandomInteger, int32_t, int64_t>);

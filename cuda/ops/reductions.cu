@@ -1,7 +1,7 @@
 // Sum, Mean, Prod, Max, Min, All, Any, L2Loss over any axes, and BiasAddGrad. Where elements of one output lie side by
-// side, a block takes an output; else a block takes 32 outputs, eight rows of elements at a time. Where outputs are few and
-// their elements many, blocks take fixed pieces first and a second launch combines these. Every order follows from the
-// shapes alone.
+// side, a block takes an output; else a block takes 32 outputs, eight rows of elements at a time. Where outputs are few
+// and their elements many, blocks take fixed pieces first and a second launch combines these. Every order follows from
+// the shapes alone.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -18,65 +18,99 @@ namespace {
 
 template <class T>
 EMPLACE_HD T lowest() {
-  if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();
-  else return std::numeric_limits<T>::lowest();
+  if constexpr (std::numeric_limits<T>::has_infinity)
+    return -std::numeric_limits<T>::infinity();
+  else
+    return std::numeric_limits<T>::lowest();
 }
 template <class T>
 EMPLACE_HD T highest() {
-  if constexpr (std::numeric_limits<T>::has_infinity) return std::numeric_limits<T>::infinity();
-  else return std::numeric_limits<T>::max();
+  if constexpr (std::numeric_limits<T>::has_infinity)
+    return std::numeric_limits<T>::infinity();
+  else
+    return std::numeric_limits<T>::max();
 }
 
 struct Sum {
   template <class A>
-  EMPLACE_HD static A start() { return A(0); }
+  EMPLACE_HD static A start() {
+    return A(0);
+  }
   template <class A>
-  EMPLACE_HD static A map(A x) { return x; }
+  EMPLACE_HD static A map(A x) {
+    return x;
+  }
   template <class A>
-  EMPLACE_HD static A combine(A a, A b) { return add(a, b); }
+  EMPLACE_HD static A combine(A a, A b) {
+    return add(a, b);
+  }
   template <class A>
-  EMPLACE_HD static A result(A all, int64_t) { return all; }
+  EMPLACE_HD static A result(A all, int64_t) {
+    return all;
+  }
 };
 struct Mean : Sum {
   template <class A>
   EMPLACE_HD static A result(A all, int64_t n) {
-    if constexpr (kIsComplex<A>) return n == 0 ? A(0) : all / A(static_cast<decltype(all.re)>(n));
-    else return all / static_cast<A>(n);
+    if constexpr (kIsComplex<A>)
+      return n == 0 ? A(0) : all / A(static_cast<decltype(all.re)>(n));
+    else
+      return all / static_cast<A>(n);
   }
 };
 struct Prod : Sum {
   template <class A>
-  EMPLACE_HD static A start() { return A(1); }
+  EMPLACE_HD static A start() {
+    return A(1);
+  }
   template <class A>
-  EMPLACE_HD static A combine(A a, A b) { return multiply(a, b); }
+  EMPLACE_HD static A combine(A a, A b) {
+    return multiply(a, b);
+  }
 };
 struct Max : Sum {
   template <class A>
-  EMPLACE_HD static A start() { return lowest<A>(); }
+  EMPLACE_HD static A start() {
+    return lowest<A>();
+  }
   template <class A>
-  EMPLACE_HD static A combine(A a, A b) { return maximum(a, b); }
+  EMPLACE_HD static A combine(A a, A b) {
+    return maximum(a, b);
+  }
 };
 struct Min : Sum {
   template <class A>
-  EMPLACE_HD static A start() { return highest<A>(); }
+  EMPLACE_HD static A start() {
+    return highest<A>();
+  }
   template <class A>
-  EMPLACE_HD static A combine(A a, A b) { return minimum(a, b); }
+  EMPLACE_HD static A combine(A a, A b) {
+    return minimum(a, b);
+  }
 };
 struct All : Sum {
   template <class A>
-  EMPLACE_HD static A start() { return true; }
+  EMPLACE_HD static A start() {
+    return true;
+  }
   EMPLACE_HD static bool combine(bool a, bool b) { return a && b; }
 };
 struct Any : All {
   template <class A>
-  EMPLACE_HD static A start() { return false; }
+  EMPLACE_HD static A start() {
+    return false;
+  }
   EMPLACE_HD static bool combine(bool a, bool b) { return a || b; }
 };
 struct HalfSumOfSquares : Sum {
   template <class A>
-  EMPLACE_HD static A map(A x) { return x * x; }
+  EMPLACE_HD static A map(A x) {
+    return x * x;
+  }
   template <class A>
-  EMPLACE_HD static A result(A all, int64_t) { return all / 2; }
+  EMPLACE_HD static A result(A all, int64_t) {
+    return all / 2;
+  }
 };
 
 /// Sums of floats are kept in double.
@@ -99,36 +133,38 @@ struct Layout {
 
 /// Elements begin, begin + step, ... before `end`, of those that the dimensions walk over.
 template <class R, class T>
-__device__ Accumulator<R, T> combine_elements(const T* from, const Dims& along, int64_t begin, int64_t end, int64_t step) {
+__device__ Accumulator<R, T> combine_elements(const T* from, const Dims& along, int64_t begin, int64_t end,
+                                              int64_t step) {
   using A = Accumulator<R, T>;
   A all = R::template start<A>();
   if (along.count == 1) {
     const int64_t stride = along.stride[0];
-    EMPLACE_UNROLL_4 for (int64_t i = begin; i < end; i += step) all = R::combine(all, R::map(static_cast<A>(widen(from[i * stride]))));
+    EMPLACE_UNROLL_4 for (int64_t i = begin; i < end; i += step) all =
+        R::combine(all, R::map(static_cast<A>(widen(from[i * stride]))));
   } else {
-    for (int64_t i = begin; i < end; i += step) all = R::combine(all, R::map(static_cast<A>(widen(from[along.offset(i)]))));
+    for (int64_t i = begin; i < end; i += step)
+      all = R::combine(all, R::map(static_cast<A>(widen(from[along.offset(i)]))));
   }
   return all;
 }
 
-/// This thread's part of n elements side by side: packs, and of what stands before the first and behind the last whole one an
-/// element. Four packs are under way at a time.
+/// This thread's part of n elements side by side: packs, and of what stands before the first and behind the last whole
+/// one an element. Four packs are under way at a time.
 template <class R, class T>
 __device__ Accumulator<R, T> combine_run(const T* from, int64_t n) {
   using A = Accumulator<R, T>;
   constexpr int N = kPackSize<T>, kAtOnce = 4;
   A all = R::template start<A>();
   auto take = [&](T x) { all = R::combine(all, R::map(static_cast<A>(widen(x)))); };
-  const int64_t past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(from) / sizeof(T) % N), ahead = past == 0 ? 0 : N - past;
+  const int64_t past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(from) / sizeof(T) % N),
+                ahead = past == 0 ? 0 : N - past;
   if (threadIdx.x < ahead && threadIdx.x < n) take(from[threadIdx.x]);
   const int64_t packs = n > ahead ? (n - ahead) / N : 0;
   int64_t p = threadIdx.x;
   for (; p + (kAtOnce - 1) * kThreads < packs; p += kAtOnce * kThreads) {
     Pack<T, N> held[kAtOnce];
     EMPLACE_UNROLL for (int k = 0; k < kAtOnce; ++k) held[k] = load_pack<N>(from + ahead + (p + k * kThreads) * N);
-    EMPLACE_UNROLL for (int k = 0; k < kAtOnce; ++k) {
-      EMPLACE_UNROLL for (int i = 0; i < N; ++i) take(held[k].at[i]);
-    }
+    EMPLACE_UNROLL for (int k = 0; k < kAtOnce; ++k) { EMPLACE_UNROLL for (int i = 0; i < N; ++i) take(held[k].at[i]); }
   }
   for (; p < packs; p += kThreads) {
     const Pack<T, N> held = load_pack<N>(from + ahead + p * N);
@@ -146,11 +182,14 @@ __global__ void rows_kernel(const T* x, T* y, Accumulator<R, T>* partial, Layout
   const int64_t output = blockIdx.x, begin = blockIdx.y * at.piece, n = at.reduced.elements;
   const int64_t end = begin + at.piece < n ? begin + at.piece : n;
   const T* from = x + at.kept.offset(output);
-  A all = at.reduced.count == 1 ? combine_run<R>(from + begin, end - begin) : combine_elements<R>(from, at.reduced, begin + threadIdx.x, end, kThreads);
+  A all = at.reduced.count == 1 ? combine_run<R>(from + begin, end - begin)
+                                : combine_elements<R>(from, at.reduced, begin + threadIdx.x, end, kThreads);
   all = combine_block(all, slots, [](A a, A b) { return R::combine(a, b); });
   if (threadIdx.x != 0) return;
-  if (partial) partial[output * gridDim.y + blockIdx.y] = all;
-  else y[output] = finished<R, T>(all, n);
+  if (partial)
+    partial[output * gridDim.y + blockIdx.y] = all;
+  else
+    y[output] = finished<R, T>(all, n);
 }
 
 template <class R, class T>
@@ -158,7 +197,8 @@ __global__ void columns_kernel(const T* x, T* y, Accumulator<R, T>* partial, Lay
   using A = Accumulator<R, T>;
   __shared__ A slots[kThreads];
   const unsigned column = threadIdx.x % kColumns, row = threadIdx.x / kColumns;
-  const int64_t output = int64_t{blockIdx.x} * kColumns + column, begin = blockIdx.y * at.piece, n = at.reduced.elements;
+  const int64_t output = int64_t{blockIdx.x} * kColumns + column, begin = blockIdx.y * at.piece,
+                n = at.reduced.elements;
   const int64_t end = begin + at.piece < n ? begin + at.piece : n;
   A all = R::template start<A>();
   if (output < at.kept.elements) {
@@ -171,8 +211,10 @@ __global__ void columns_kernel(const T* x, T* y, Accumulator<R, T>* partial, Lay
     __syncthreads();
   }
   if (row != 0 || output >= at.kept.elements) return;
-  if (partial) partial[output * gridDim.y + blockIdx.y] = slots[column];
-  else y[output] = finished<R, T>(slots[column], n);
+  if (partial)
+    partial[output * gridDim.y + blockIdx.y] = slots[column];
+  else
+    y[output] = finished<R, T>(slots[column], n);
 }
 
 template <class R, class T>
@@ -180,7 +222,8 @@ __global__ void finish_kernel(const Accumulator<R, T>* partial, T* y, int64_t pi
   using A = Accumulator<R, T>;
   __shared__ A slots[kThreads];
   A all = R::template start<A>();
-  EMPLACE_UNROLL_4 for (int64_t p = threadIdx.x; p < pieces; p += kThreads) all = R::combine(all, partial[blockIdx.x * pieces + p]);
+  EMPLACE_UNROLL_4 for (int64_t p = threadIdx.x; p < pieces; p += kThreads) all =
+      R::combine(all, partial[blockIdx.x * pieces + p]);
   all = combine_block(all, slots, [](A a, A b) { return R::combine(a, b); });
   if (threadIdx.x == 0) y[blockIdx.x] = finished<R, T>(all, n);
 }
@@ -219,11 +262,11 @@ Status reduce(KernelContext& c, Layout at) {
   }
   auto* partials = pieces > 1 ? static_cast<A*>(partial.raw()) : nullptr;
   const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(pieces));
-  RETURN_IF_ERROR(launch(Barriers::kBlock, rows ? rows_kernel<R, T> : columns_kernel<R, T>, grid, kThreads, 0, stream_of(c), c.in<T>(0),
-                         c.out<T>(0), partials, at));
+  RETURN_IF_ERROR(launch(Barriers::kBlock, rows ? rows_kernel<R, T> : columns_kernel<R, T>, grid, kThreads, 0,
+                         stream_of(c), c.in<T>(0), c.out<T>(0), partials, at));
   if (pieces == 1) return ok_status();
-  return launch(Barriers::kBlock, finish_kernel<R, T>, dim3(static_cast<unsigned>(outputs)), kThreads, 0, stream_of(c), partials,
-                c.out<T>(0), pieces, n);
+  return launch(Barriers::kBlock, finish_kernel<R, T>, dim3(static_cast<unsigned>(outputs)), kThreads, 0, stream_of(c),
+                partials, c.out<T>(0), pieces, n);
 }
 
 Result<Layout> layout_of(const Shape& shape, const std::vector<bool>& reduced) {
@@ -268,7 +311,8 @@ struct Over {
     Status run(KernelContext& c) override {
       // Of a single element each: nothing is computed, as in TensorFlow, so that -0 stays what it is.
       if (c.num_inputs() > 1 && at_.reduced.elements == 1 && at_.kept.elements > 0) {
-        return enqueue_copy(stream_of(c), dtype_of<T>, std::array{Mover::Axis{at_.kept.elements, 1, 1}}, c.in<T>(0), c.out<T>(0));
+        return enqueue_copy(stream_of(c), dtype_of<T>, std::array{Mover::Axis{at_.kept.elements, 1, 1}}, c.in<T>(0),
+                            c.out<T>(0));
       }
       return reduce<R, T>(c, at_);
     }
@@ -292,7 +336,8 @@ class BiasGrad final : public Kernel {
   Status prepare(KernelContext& c) override {
     const Shape& shape = c.input(0).shape();
     if (shape.rank() < 2) return invalid_argument("Input tensor must be at least 2D: " + shape.to_string());
-    if (first_ && shape.rank() < 3) return invalid_argument("Input tensor must be at least 3D for NCHW: " + shape.to_string());
+    if (first_ && shape.rank() < 3)
+      return invalid_argument("Input tensor must be at least 3D for NCHW: " + shape.to_string());
     const int channels = first_ ? 1 : shape.rank() - 1;
     std::vector<bool> reduced(static_cast<size_t>(shape.rank()), true);
     reduced[static_cast<size_t>(channels)] = false;
@@ -314,9 +359,11 @@ class BiasGrad final : public Kernel {
 
 void add_reductions(KernelTable& table) {
   constexpr DTypeSet kFractions = kFloating | kComplexes, kInt64{DType::kInt64}, kInts{DType::kInt32, DType::kInt64};
-  table.add("Sum", kFractions | kInt64, Over<Sum>::kMaker<float, double, half, bfloat16, complex64, complex128, int64_t>);
+  table.add("Sum", kFractions | kInt64,
+            Over<Sum>::kMaker<float, double, half, bfloat16, complex64, complex128, int64_t>);
   table.add("Mean", kFractions, Over<Mean>::kMaker<float, double, half, bfloat16, complex64, complex128>);
-  table.add("Prod", kFractions | kInts, Over<Prod>::kMaker<float, double, half, bfloat16, complex64, complex128, int32_t, int64_t>);
+  table.add("Prod", kFractions | kInts,
+            Over<Prod>::kMaker<float, double, half, bfloat16, complex64, complex128, int32_t, int64_t>);
   table.add("Max", kFloating | kInt64, Over<Max>::kMaker<float, double, half, bfloat16, int64_t>);
   table.add("Min", kFloating, Over<Min>::kMaker<float, double, half, bfloat16>);
   for (auto op : {"Sum", "Max", "Min"}) table.add_host_code(op, DTypeSet{DType::kInt32});

@@ -1,5 +1,5 @@
-// ResizeBilinear, ResizeNearestNeighbor and their gradients. A thread makes an element; of a gradient, by going over all
-// output pixels that an input pixel can have gone into, in their order.
+// ResizeBilinear, ResizeNearestNeighbor and their gradients. A thread makes an element; of a gradient, by going over
+// all output pixels that an input pixel can have gone into, in their order.
 #include "core/base/cat.h"
 #include "core/ops/image/resize.h"
 #include "cuda/typed.h"
@@ -33,12 +33,18 @@ struct Scale {
     lower = lower < 0 ? 0 : lower < in ? lower : in - 1;
     return {lower, upper < in ? upper : in - 1, at - floor};
   }
-  /// Output pixels [first, last) hold all that can have been made from input pixel `at` or its neighbours: all of them at the
-  /// edges, and where one input pixel makes the whole axis (`factor` is 0 then).
-  __device__ int64_t first(int64_t at) const { return at <= 1 ? 0 : output_pixel((static_cast<float>(at) - 2.0f) / factor - 1.0f); }
-  __device__ int64_t last(int64_t at) const { return at + 2 >= in ? out : output_pixel((static_cast<float>(at) + 2.0f) / factor + 2.0f); }
+  /// Output pixels [first, last) hold all that can have been made from input pixel `at` or its neighbours: all of them
+  /// at the edges, and where one input pixel makes the whole axis (`factor` is 0 then).
+  __device__ int64_t first(int64_t at) const {
+    return at <= 1 ? 0 : output_pixel((static_cast<float>(at) - 2.0f) / factor - 1.0f);
+  }
+  __device__ int64_t last(int64_t at) const {
+    return at + 2 >= in ? out : output_pixel((static_cast<float>(at) + 2.0f) / factor + 2.0f);
+  }
 
-  __device__ int64_t output_pixel(float i) const { return i <= 0.0f ? 0 : i < static_cast<float>(out) ? static_cast<int64_t>(i) : out; }
+  __device__ int64_t output_pixel(float i) const {
+    return i <= 0.0f ? 0 : i < static_cast<float>(out) ? static_cast<int64_t>(i) : out;
+  }
 };
 
 struct Resizing {
@@ -52,9 +58,12 @@ __global__ void bilinear_kernel(const T* image, float* out, Resizing r, int64_t 
     const int64_t k = i % r.channels, column = i / r.channels % r.x.out, row = i / r.channels / r.x.out % r.y.out;
     const T* from = image + i / r.channels / r.x.out / r.y.out * r.y.in * r.x.in * r.channels + k;
     const auto y = r.y.between(row), x = r.x.between(column);
-    auto pixel = [&](int64_t at_y, int64_t at_x) { return static_cast<float>(widen(from[(at_y * r.x.in + at_x) * r.channels])); };
+    auto pixel = [&](int64_t at_y, int64_t at_x) {
+      return static_cast<float>(widen(from[(at_y * r.x.in + at_x) * r.channels]));
+    };
     const float top = pixel(y.lower, x.lower), bottom = pixel(y.upper, x.lower);
-    const float upper = top + (pixel(y.lower, x.upper) - top) * x.part, lower = bottom + (pixel(y.upper, x.upper) - bottom) * x.part;
+    const float upper = top + (pixel(y.lower, x.upper) - top) * x.part,
+                lower = bottom + (pixel(y.upper, x.upper) - bottom) * x.part;
     out[i] = upper + (lower - upper) * y.part;
   }
 }
@@ -110,7 +119,8 @@ __global__ void nearest_gradient_kernel(const T* gradient, T* image, Resizing r,
 template <class T>
 class Resize final : public Kernel {
  public:
-  explicit Resize(const KernelInit& init) : attrs_(ResizeAttrs::of(init.attrs)), bilinear_(init.op == "ResizeBilinear") {}
+  explicit Resize(const KernelInit& init)
+      : attrs_(ResizeAttrs::of(init.attrs)), bilinear_(init.op == "ResizeBilinear") {}
   Status run(KernelContext& c) override {
     RETURN_IF_ERROR(attrs_.check());
     const Shape& in = c.input(0).shape();
@@ -118,8 +128,11 @@ class Resize final : public Kernel {
     RETURN_IF_ERROR(ensure_output(c, 0, out));
     const int64_t n = out.num_elements();
     const Resizing r{Scale::of(attrs_, in.dim(1), out.dim(1)), Scale::of(attrs_, in.dim(2), out.dim(2)), in.dim(3)};
-    if (bilinear_) return launch(Barriers::kNone, bilinear_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.out<float>(0), r, n);
-    return launch(Barriers::kNone, nearest_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.out<T>(0), r, n);
+    if (bilinear_)
+      return launch(Barriers::kNone, bilinear_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0),
+                    c.out<float>(0), r, n);
+    return launch(Barriers::kNone, nearest_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.out<T>(0),
+                  r, n);
   }
 
  private:
@@ -130,21 +143,28 @@ class Resize final : public Kernel {
 template <class T>
 class ResizeGrad final : public Kernel {
  public:
-  explicit ResizeGrad(const KernelInit& init) : attrs_(ResizeAttrs::of(init.attrs)), bilinear_(init.op == "ResizeBilinearGrad") {}
+  explicit ResizeGrad(const KernelInit& init)
+      : attrs_(ResizeAttrs::of(init.attrs)), bilinear_(init.op == "ResizeBilinearGrad") {}
   Status run(KernelContext& c) override {
     if (bilinear_) RETURN_IF_ERROR(attrs_.check());  // the other takes both flags, as TensorFlow's does
     const Shape& from = c.input(0).shape();
-    ASSIGN_OR_RETURN(const Shape image, bilinear_ ? original_shape(from, c.input(1).shape()) : resized_shape(from, c.input(1)));
+    ASSIGN_OR_RETURN(const Shape image,
+                     bilinear_ ? original_shape(from, c.input(1).shape()) : resized_shape(from, c.input(1)));
     RETURN_IF_ERROR(ensure_output(c, 0, image));
     const int64_t n = image.num_elements();
-    const Resizing r{Scale::of(attrs_, image.dim(1), from.dim(1)), Scale::of(attrs_, image.dim(2), from.dim(2)), image.dim(3)};
-    if (bilinear_) return launch(Barriers::kNone, bilinear_gradient_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<float>(0), c.out<T>(0), r, n);
-    return launch(Barriers::kNone, nearest_gradient_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.out<T>(0), r, n);
+    const Resizing r{Scale::of(attrs_, image.dim(1), from.dim(1)), Scale::of(attrs_, image.dim(2), from.dim(2)),
+                     image.dim(3)};
+    if (bilinear_)
+      return launch(Barriers::kNone, bilinear_gradient_kernel<T>, grid_for(n), kThreads, 0, stream_of(c),
+                    c.in<float>(0), c.out<T>(0), r, n);
+    return launch(Barriers::kNone, nearest_gradient_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0),
+                  c.out<T>(0), r, n);
   }
 
  private:
   static Result<Shape> original_shape(const Shape& grads, const Shape& image) {
-    const bool fits = grads.rank() == 4 && image.rank() == 4 && grads.dim(0) == image.dim(0) && grads.dim(3) == image.dim(3);
+    const bool fits =
+        grads.rank() == 4 && image.rank() == 4 && grads.dim(0) == image.dim(0) && grads.dim(3) == image.dim(3);
     if (fits) return image;
     return invalid_argument(cat("grads ", grads.to_string(), " and original_image ", image.to_string(),
                                 " must be images with the same batch and channels"));

@@ -1,6 +1,6 @@
 // Rows put where indices say: ScatterNd, TensorScatter*, Scatter* into variables, Segment* and UnsortedSegment*,
-// SparseToDense. Rows are sorted by where they go, and those that meet are combined in their order: the same bytes on every
-// run. An index out of range counts for nothing.
+// SparseToDense. Rows are sorted by where they go, and those that meet are combined in their order: the same bytes on
+// every run. An index out of range counts for nothing.
 #include <mutex>
 
 #include "core/base/cat.h"
@@ -13,22 +13,34 @@
 namespace emplace::cuda {
 namespace {
 
-enum class Combine { kAdd, kSubtract, kAssign, kMultiply, kMaximum, kMinimum, kMean };  // of rows that are assigned, the last wins
+enum class Combine {
+  kAdd,
+  kSubtract,
+  kAssign,
+  kMultiply,
+  kMaximum,
+  kMinimum,
+  kMean
+};  // of rows that are assigned, the last wins
 
 /// A NaN gives way to the next number, as in TensorFlow.
 template <class T>
 EMPLACE_HD Wide<T> combined(Wide<T> all, Wide<T> next, Combine combine) {
   switch (combine) {
-    case Combine::kAssign: return next;
-    case Combine::kSubtract: return subtract(all, next);
-    case Combine::kMultiply: return multiply(all, next);
+    case Combine::kAssign:
+      return next;
+    case Combine::kSubtract:
+      return subtract(all, next);
+    case Combine::kMultiply:
+      return multiply(all, next);
     case Combine::kMaximum:
       if constexpr (!kIsComplex<T>) return all > next ? all : next;
       break;
     case Combine::kMinimum:
       if constexpr (!kIsComplex<T>) return all < next ? all : next;
       break;
-    default: break;
+    default:
+      break;
   }
   return add(all, next);
 }
@@ -58,8 +70,8 @@ struct Rows {
 };
 
 template <class T>
-__global__ void combine_kernel(const uint64_t* keys, const int32_t* places, int64_t count, int64_t rows, int64_t slice, const T* updates,
-                               bool one_value, T* out, Combine combine, bool starts_as_first) {
+__global__ void combine_kernel(const uint64_t* keys, const int32_t* places, int64_t count, int64_t rows, int64_t slice,
+                               const T* updates, bool one_value, T* out, Combine combine, bool starts_as_first) {
   for (int64_t i = thread_index(); i < count * slice; i += thread_count()) {
     const int64_t p = i / slice, column = i % slice;
     const uint64_t key = keys[p];
@@ -75,17 +87,19 @@ __global__ void combine_kernel(const uint64_t* keys, const int32_t* places, int6
 }
 
 template <class T>
-Status combine_rows(KernelContext& c, const Rows& r, const T* updates, T* out, Combine combine, bool starts_as_first = false) {
-  return launch(Barriers::kNone, combine_kernel<T>, grid_for(r.count * r.slice), kThreads, 0, stream_of(c), r.sorted.key(), r.sorted.place(), r.count,
-                r.rows, r.slice, updates, r.one_value, out, combine, starts_as_first);
+Status combine_rows(KernelContext& c, const Rows& r, const T* updates, T* out, Combine combine,
+                    bool starts_as_first = false) {
+  return launch(Barriers::kNone, combine_kernel<T>, grid_for(r.count * r.slice), kThreads, 0, stream_of(c),
+                r.sorted.key(), r.sorted.place(), r.count, r.rows, r.slice, updates, r.one_value, out, combine,
+                starts_as_first);
 }
 
 Result<Rows> rows_at(KernelContext& c, const NdIndex& index, int64_t elements) {
   Rows r{{}, index.tuples, index.slice > 0 ? elements / index.slice : 0, index.slice};
   ASSIGN_OR_RETURN(const Tuples tuples, Tuples::of(index));
   ASSIGN_OR_RETURN(Tensor keys, c.allocate_scratch(DType::kUInt64, Shape{r.count}));
-  RETURN_IF_ERROR(launch(Barriers::kNone, tuple_keys_kernel, grid_for(r.count), kThreads, 0, stream_of(c), tuples, keys.data<uint64_t>(), r.count,
-                         static_cast<uint64_t>(r.rows)));
+  RETURN_IF_ERROR(launch(Barriers::kNone, tuple_keys_kernel, grid_for(r.count), kThreads, 0, stream_of(c), tuples,
+                         keys.data<uint64_t>(), r.count, static_cast<uint64_t>(r.rows)));
   ASSIGN_OR_RETURN(r.sorted, sort_keys(c, std::move(keys), r.count, bits_below(static_cast<uint64_t>(r.rows) + 1)));
   return r;
 }
@@ -101,7 +115,9 @@ class ScatterNd final : public Kernel {
  public:
   explicit ScatterNd(const KernelInit& init)
       : into_zeros_(init.op == "ScatterNd"),
-        combine_(init.op == "TensorScatterUpdate" ? Combine::kAssign : init.op == "TensorScatterSub" ? Combine::kSubtract : Combine::kAdd) {}
+        combine_(init.op == "TensorScatterUpdate" ? Combine::kAssign
+                 : init.op == "TensorScatterSub"  ? Combine::kSubtract
+                                                  : Combine::kAdd) {}
 
   Status prepare(KernelContext& c) override {
     const Shape& indices = c.input(into_zeros_ ? 0 : 1).shape();
@@ -136,11 +152,12 @@ class ScatterNd final : public Kernel {
     Shape wanted = index.outer;
     for (int i = index.depth; i < shape.rank(); ++i) wanted.add_dim(shape.dim(i));
     if (!(updates.shape() == wanted)) {
-      return invalid_argument(cat("Outer dimensions of indices and update must match. Indices shape: ", indices.shape().to_string(),
-                                  ", updates shape:", updates.shape().to_string()));
+      return invalid_argument(cat("Outer dimensions of indices and update must match. Indices shape: ",
+                                  indices.shape().to_string(), ", updates shape:", updates.shape().to_string()));
     }
     if (index.depth == 0 && shape.num_elements() > 0) {
-      return invalid_argument("Only indices.shape[-1] values between 1 and 5 are currently supported.  Requested rank: 0");
+      return invalid_argument(
+          "Only indices.shape[-1] values between 1 and 5 are currently supported.  Requested rank: 0");
     }
     const bool no_indices = indices.num_elements() == 0, no_updates = updates.num_elements() == 0;
     if ((no_indices && no_updates) || (!no_indices && !no_updates && shape.num_elements() > 0)) return ok_status();
@@ -157,7 +174,9 @@ template <class T>
 class ScatterRows final : public Kernel {
  public:
   explicit ScatterRows(const KernelInit& init)
-      : combine_(init.op.ends_with("ScatterUpdate") ? Combine::kAssign : init.op.ends_with("ScatterSub") ? Combine::kSubtract : Combine::kAdd) {}
+      : combine_(init.op.ends_with("ScatterUpdate") ? Combine::kAssign
+                 : init.op.ends_with("ScatterSub")  ? Combine::kSubtract
+                                                    : Combine::kAdd) {}
   /// The variable may not be known yet, how many rows of it change is.
   Status prepare(KernelContext& c) override {
     indices_ = c.input(1).num_elements();
@@ -170,7 +189,8 @@ class ScatterRows final : public Kernel {
     std::lock_guard lock(v.mutex);
     if (!v.value.valid()) return is_ref(c.input(0).dtype()) ? uninitialized(v) : no_such_variable(v);
     if (v.dtype != updates.dtype()) {
-      return invalid_argument(cat("Trying to update variable ", v.name, " of type ", dtype_tf_name(v.dtype), " with ", dtype_tf_name(updates.dtype())));
+      return invalid_argument(cat("Trying to update variable ", v.name, " of type ", dtype_tf_name(v.dtype), " with ",
+                                  dtype_tf_name(updates.dtype())));
     }
     const Shape shape = v.value.shape();
     if (shape.rank() < 1) return invalid_argument("params must be at least 1-D, got shape []");
@@ -178,9 +198,10 @@ class ScatterRows final : public Kernel {
     for (int i = 1; i < shape.rank(); ++i) wanted.add_dim(shape.dim(i));
     const bool scalar = updates.shape().rank() == 0;
     if (!scalar && !(updates.shape() == wanted)) {
-      return invalid_argument(cat("Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape ",
-                                  updates.shape().to_string(), ", indices.shape ", indices.shape().to_string(), ", params.shape ",
-                                  shape.to_string()));
+      return invalid_argument(
+          cat("Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape ",
+              updates.shape().to_string(), ", indices.shape ", indices.shape().to_string(), ", params.shape ",
+              shape.to_string()));
     }
     RETURN_IF_ERROR(own_variable(c, v));
     if (v.value.num_elements() > 0 && indices.num_elements() > 0) {
@@ -208,7 +229,8 @@ Combine combination_of(std::string_view op) {
 template <class T>
 class Segment final : public Kernel {
  public:
-  explicit Segment(const KernelInit& init) : sorted_(init.op.starts_with("Segment")), combine_(combination_of(init.op)) {}
+  explicit Segment(const KernelInit& init)
+      : sorted_(init.op.starts_with("Segment")), combine_(combination_of(init.op)) {}
   Status prepare(KernelContext& c) override {
     ids_ = c.input(1).num_elements();
     return ok_status();
@@ -259,7 +281,9 @@ class Segment final : public Kernel {
     if (segments < 0) return invalid_argument(cat("Input num_segments == ", segments, " must not be negative."));
     bool prefix = s.rank() <= d.rank();
     for (int i = 0; prefix && i < s.rank(); ++i) prefix = s.dim(i) == d.dim(i);
-    if (!prefix) return invalid_argument(cat("data.shape = ", d.to_string(), " does not start with segment_ids.shape = ", s.to_string()));
+    if (!prefix)
+      return invalid_argument(
+          cat("data.shape = ", d.to_string(), " does not start with segment_ids.shape = ", s.to_string()));
     Shape shape{segments};
     for (int i = s.rank(); i < d.rank(); ++i) shape.add_dim(d.dim(i));
     return shape;
@@ -283,15 +307,18 @@ class SparseToDense final : public Kernel {
   Status run(KernelContext& c) override {
     const Tensor &indices = c.input(0), &values = c.input(2), &rest = c.input(3);
     const Shape& s = indices.shape();
-    if (s.rank() > 2) return invalid_argument(cat("sparse_indices should be a scalar, vector, or matrix, got shape ", s.to_string()));
+    if (s.rank() > 2)
+      return invalid_argument(cat("sparse_indices should be a scalar, vector, or matrix, got shape ", s.to_string()));
     ASSIGN_OR_RETURN(const Shape shape, shape_of_values(c.input(1)));
     const int64_t count = s.rank() > 0 ? s.dim(0) : 1, depth = s.rank() > 1 ? s.dim(1) : 1;
     if (shape.rank() != depth) {
-      return invalid_argument(cat("output_shape has incorrect number of elements: ", shape.rank(), " should be: ", depth));
+      return invalid_argument(
+          cat("output_shape has incorrect number of elements: ", shape.rank(), " should be: ", depth));
     }
     const bool one_value = values.shape().rank() == 0;
     if (!one_value && !(values.shape() == Shape{count})) {
-      return invalid_argument(cat("sparse_values has incorrect shape ", values.shape().to_string(), ", should be [] or [", count, "]"));
+      return invalid_argument(
+          cat("sparse_values has incorrect shape ", values.shape().to_string(), ", should be [] or [", count, "]"));
     }
     if (rest.shape().rank() != 0) return invalid_argument("default_value should be a scalar.");
     if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, shape));
@@ -317,22 +344,28 @@ void add_scatter(KernelTable& table) {
   constexpr DTypeSet kHost{DType::kInt32}, kWide = kFloatDouble | kComplexes | DTypeSet{DType::kInt64};
   constexpr DTypeSet kAll = kNumbers.without(kHost);
   table.add("ScatterNd", kAll,
-            by_input<1, ScatterNd, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, complex64, complex128>);
+            by_input<1, ScatterNd, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t,
+                     uint64_t, complex64, complex128>);
   for (auto op : {"TensorScatterAdd", "TensorScatterSub", "TensorScatterUpdate"}) {
     table.add(op, kWide, by_input<0, ScatterNd, float, double, int64_t, complex64, complex128>);
     table.add_host_code(op, kHost);
   }
   table.add_host_code("ScatterNd", kHost);
-  for (auto op : {"ScatterAdd", "ScatterSub", "ScatterUpdate"}) table.add(op, kFloating, by_input<2, ScatterRows, float, double, half, bfloat16>);
+  for (auto op : {"ScatterAdd", "ScatterSub", "ScatterUpdate"})
+    table.add(op, kFloating, by_input<2, ScatterRows, float, double, half, bfloat16>);
   for (auto op : {"ResourceScatterAdd", "ResourceScatterSub", "ResourceScatterUpdate"}) {
-    table.add(op, kRealNumbers, by_input<2, ScatterRows, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>);
+    table.add(op, kRealNumbers,
+              by_input<2, ScatterRows, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
+                       uint16_t, uint32_t, uint64_t>);
   }
-  table.add("ResourceScatterUpdate", DTypeSet{DType::kBool}, [](const KernelInit& init) { return make<ScatterRows<uint8_t>>(init); });
+  table.add("ResourceScatterUpdate", DTypeSet{DType::kBool},
+            [](const KernelInit& init) { return make<ScatterRows<uint8_t>>(init); });
   for (auto op : {"SegmentSum", "SegmentMean", "SegmentProd", "SegmentMax", "SegmentMin"}) {
     table.add_waiting(op, kFloating, by_input<0, Segment, float, double, half, bfloat16>);
   }
   for (auto op : {"UnsortedSegmentSum", "UnsortedSegmentProd"}) {
-    table.add(op, kFloating | kComplexes | kHost, by_input<0, Segment, float, double, half, bfloat16, int32_t, complex64, complex128>);
+    table.add(op, kFloating | kComplexes | kHost,
+              by_input<0, Segment, float, double, half, bfloat16, int32_t, complex64, complex128>);
   }
   for (auto op : {"UnsortedSegmentMax", "UnsortedSegmentMin"}) {
     table.add(op, kFloating | kHost, by_input<0, Segment, float, double, half, bfloat16, int32_t>);

@@ -33,8 +33,8 @@ class Select final : public Kernel {
     return ok_status();
   }
   Status run(KernelContext& c) override {
-    return launch(Barriers::kNone, select_kernel<E>, grid_for(plan_.elements), kThreads, 0, stream_of(c), c.in<bool>(0), c.in<E>(1), c.in<E>(2),
-                  c.out<E>(0), plan_);
+    return launch(Barriers::kNone, select_kernel<E>, grid_for(plan_.elements), kThreads, 0, stream_of(c), c.in<bool>(0),
+                  c.in<E>(1), c.in<E>(2), c.out<E>(0), plan_);
   }
 
  private:
@@ -61,22 +61,28 @@ class MatrixBandPart final : public Kernel {
     if (shape.rank() < 2) return invalid_argument("input must be at least 2-dim, received shape: " + shape.to_string());
     for (int i : {1, 2}) {
       if (c.input(i).shape().rank() == 0) continue;
-      return invalid_argument(cat(i == 1 ? "num_lower" : "num_upper", " must be scalar, got shape ", c.input(i).shape().to_string()));
+      return invalid_argument(
+          cat(i == 1 ? "num_lower" : "num_upper", " must be scalar, got shape ", c.input(i).shape().to_string()));
     }
-    const int64_t rows = shape.dim_from_end(2), columns = shape.dim_from_end(1), lower = int_at(c.input(1), 0), upper = int_at(c.input(2), 0);
+    const int64_t rows = shape.dim_from_end(2), columns = shape.dim_from_end(1), lower = int_at(c.input(1), 0),
+                  upper = int_at(c.input(2), 0);
     if (lower > rows) {
-      return invalid_argument(cat("num_lower must be negative or less or equal to number of rows (", rows, ") got: ", lower));
+      return invalid_argument(
+          cat("num_lower must be negative or less or equal to number of rows (", rows, ") got: ", lower));
     }
     if (upper > columns) {
-      return invalid_argument(cat("num_upper must be negative or less or equal to number of columns (", columns, ") got: ", upper));
+      return invalid_argument(
+          cat("num_upper must be negative or less or equal to number of columns (", columns, ") got: ", upper));
     }
     const int64_t n = shape.num_elements();
-    return launch(Barriers::kNone, band_kernel<E>, grid_for(n), kThreads, 0, stream_of(c), c.in<E>(0), c.out<E>(0), n, rows, columns, lower, upper);
+    return launch(Barriers::kNone, band_kernel<E>, grid_for(n), kThreads, 0, stream_of(c), c.in<E>(0), c.out<E>(0), n,
+                  rows, columns, lower, upper);
   }
 };
 
 template <class E, class Index>
-__global__ void one_hot_kernel(const Index* classes, const E* on, const E* off, E* y, int64_t n, int64_t depth, int64_t inner) {
+__global__ void one_hot_kernel(const Index* classes, const E* on, const E* off, E* y, int64_t n, int64_t depth,
+                               int64_t inner) {
   for (int64_t i = thread_index(); i < n; i += thread_count()) {
     const int64_t place = i / (depth * inner) * inner + i % inner;
     y[i] = static_cast<int64_t>(classes[place]) == i / inner % depth ? *on : *off;
@@ -110,10 +116,14 @@ class OneHot final : public Kernel {
     if (axis == s.rank()) shape.add_dim(depth);
     if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, shape));
     switch (c.input(0).dtype()) {
-      case DType::kInt8: return fill<int8_t>(c, depth, inner);
-      case DType::kUInt8: return fill<uint8_t>(c, depth, inner);
-      case DType::kInt32: return fill<int32_t>(c, depth, inner);
-      default: return fill<int64_t>(c, depth, inner);
+      case DType::kInt8:
+        return fill<int8_t>(c, depth, inner);
+      case DType::kUInt8:
+        return fill<uint8_t>(c, depth, inner);
+      case DType::kInt32:
+        return fill<int32_t>(c, depth, inner);
+      default:
+        return fill<int64_t>(c, depth, inner);
     }
   }
 
@@ -121,8 +131,8 @@ class OneHot final : public Kernel {
   template <class Index>
   static Status fill(KernelContext& c, int64_t depth, int64_t inner) {
     const int64_t n = c.output(0).num_elements();
-    return launch(Barriers::kNone, one_hot_kernel<E, Index>, grid_for(n), kThreads, 0, stream_of(c), c.in<Index>(0), c.in<E>(2), c.in<E>(3),
-                  c.out<E>(0), n, depth, inner);
+    return launch(Barriers::kNone, one_hot_kernel<E, Index>, grid_for(n), kThreads, 0, stream_of(c), c.in<Index>(0),
+                  c.in<E>(2), c.in<E>(3), c.out<E>(0), n, depth, inner);
   }
   int64_t axis_;
 };
@@ -131,8 +141,10 @@ template <class T>
 __global__ void range_kernel(T start, T delta, T* y, int64_t n) {
   using W = Wide<T>;
   for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    if constexpr (std::is_integral_v<T>) y[i] = add(start, multiply(static_cast<T>(i), delta));
-    else y[i] = narrow<T>(widen(start) + rounded<T>(multiply(rounded<T>(static_cast<W>(i)), widen(delta))));
+    if constexpr (std::is_integral_v<T>)
+      y[i] = add(start, multiply(static_cast<T>(i), delta));
+    else
+      y[i] = narrow<T>(widen(start) + rounded<T>(multiply(rounded<T>(static_cast<W>(i)), widen(delta))));
   }
 }
 
@@ -148,8 +160,10 @@ class Range final : public Kernel {
     }
     const T start = *c.in<T>(0), delta = *c.in<T>(2);
     ASSIGN_OR_RETURN(const int64_t n, count(widen(start), widen(*c.in<T>(1)), widen(delta)));
-    if (c.output(0).raw() == nullptr || c.output(0).num_elements() != n) RETURN_IF_ERROR(c.allocate_output(0, Shape{n}));
-    return launch(Barriers::kNone, range_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), start, delta, c.out<T>(0), n);
+    if (c.output(0).raw() == nullptr || c.output(0).num_elements() != n)
+      RETURN_IF_ERROR(c.allocate_output(0, Shape{n}));
+    return launch(Barriers::kNone, range_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), start, delta, c.out<T>(0),
+                  n);
   }
 
  private:
@@ -189,7 +203,8 @@ class ConjugateTranspose final : public Kernel {
     Shape out;
     for (int64_t d : perm) {
       const size_t at = static_cast<size_t>(d < 0 ? d + in.rank() : d);
-      if (perm.size() != strides.size() || at >= seen.size() || seen[at]) return invalid_argument("perm is no permutation of the dimensions");
+      if (perm.size() != strides.size() || at >= seen.size() || seen[at])
+        return invalid_argument("perm is no permutation of the dimensions");
       seen[at] = true;
       out.add_dim(in.dim(static_cast<int>(at)));
     }
@@ -199,7 +214,8 @@ class ConjugateTranspose final : public Kernel {
     const auto to = row_major_strides(out);
     std::vector<Mover::Axis> axes;
     for (size_t i = 0; i < perm.size(); ++i) {
-      axes.push_back({out.dim(static_cast<int>(i)), strides[static_cast<size_t>(perm[i] < 0 ? perm[i] + in.rank() : perm[i])], to[i]});
+      axes.push_back({out.dim(static_cast<int>(i)),
+                      strides[static_cast<size_t>(perm[i] < 0 ? perm[i] + in.rank() : perm[i])], to[i]});
     }
     RETURN_IF_ERROR(enqueue_copy(stream_of(c), dtype_of<T>, axes, c.input(0).raw(), c.output(0).raw()));
     return launch(Barriers::kNone, conjugate_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.out<T>(0), n);

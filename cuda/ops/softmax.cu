@@ -94,8 +94,8 @@ class Softmax final : public Kernel {
     const int64_t n = c.input(0).shape().dim_from_end(1);
     if (total / n > kMaxRows) return unimplemented("softmax of so many rows on a GPU");
     const bool kept = n % kPackSize<T> == 0 && n <= kLongestKept<T>;
-    return launch(Barriers::kBlock, kept ? kept_softmax_kernel<T> : softmax_kernel<T>, dim3(static_cast<unsigned>(total / n)), kThreads, 0,
-                  stream_of(c), c.in<T>(0), c.out<T>(0), n, log_);
+    return launch(Barriers::kBlock, kept ? kept_softmax_kernel<T> : softmax_kernel<T>,
+                  dim3(static_cast<unsigned>(total / n)), kThreads, 0, stream_of(c), c.in<T>(0), c.out<T>(0), n, log_);
   }
 
  private:
@@ -114,7 +114,9 @@ struct Operand {
     row_step = rows == 1 ? 0 : columns;
     column_step = columns == 1 && all.dim(1) != 1 ? 0 : 1;
   }
-  __device__ __forceinline__ Wide<T> at(int64_t row, int64_t column) const { return widen(data[row * row_step + column * column_step]); }
+  __device__ __forceinline__ Wide<T> at(int64_t row, int64_t column) const {
+    return widen(data[row * row_step + column * column_step]);
+  }
 };
 
 /// loss = sum of labels * (log(sum) - (x - max)), gradient = softmax - labels.
@@ -158,8 +160,9 @@ class DenseLoss final : public Kernel {
   Status run(KernelContext& c) override {
     const Shape& shape = c.output(1).shape();
     if (shape.dim(0) > kMaxRows) return unimplemented("a cross entropy of so many rows on a GPU");
-    return launch(Barriers::kBlock, dense_loss_kernel<T>, dim3(static_cast<unsigned>(shape.dim(0))), kThreads, 0, stream_of(c),
-                  Operand<T>(c.input(0), shape), Operand<T>(c.input(1), shape), c.out<T>(0), c.out<T>(1), shape.dim(1));
+    return launch(Barriers::kBlock, dense_loss_kernel<T>, dim3(static_cast<unsigned>(shape.dim(0))), kThreads, 0,
+                  stream_of(c), Operand<T>(c.input(0), shape), Operand<T>(c.input(1), shape), c.out<T>(0), c.out<T>(1),
+                  shape.dim(1));
   }
 };
 
@@ -173,8 +176,8 @@ class SparseLoss final : public Kernel {
       return invalid_argument("Must have at least one class, but got logits shape " + shape.to_string());
     }
     if (shape.dim(0) > kMaxRows) return unimplemented("a cross entropy of so many rows on a GPU");
-    return launch(Barriers::kBlock, sparse_loss_kernel<T>, dim3(static_cast<unsigned>(shape.dim(0))), kThreads, 0, stream_of(c), c.in<T>(0),
-                  Indices(c.input(1)), c.out<T>(0), c.out<T>(1), shape.dim(1));
+    return launch(Barriers::kBlock, sparse_loss_kernel<T>, dim3(static_cast<unsigned>(shape.dim(0))), kThreads, 0,
+                  stream_of(c), c.in<T>(0), Indices(c.input(1)), c.out<T>(0), c.out<T>(1), shape.dim(1));
   }
 };
 

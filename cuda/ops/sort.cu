@@ -1,5 +1,5 @@
-// A radix sort: four bits at a time, each pass stable. A block counts its tile's digits, one block sums the counts up, and
-// every block puts its tile's keys where these sums say. Keys of one tile are sorted by one launch.
+// A radix sort: four bits at a time, each pass stable. A block counts its tile's digits, one block sums the counts up,
+// and every block puts its tile's keys where these sums say. Keys of one tile are sorted by one launch.
 #include "cuda/sort.h"
 
 #include "cuda/error.h"
@@ -12,7 +12,9 @@ namespace {
 constexpr int kDigits = 16, kDigitBits = 4;
 constexpr int kPerThread = 8, kTile = static_cast<int>(kThreads) * kPerThread;
 
-__device__ __forceinline__ unsigned digit_of(uint64_t key, int shift) { return static_cast<unsigned>(key >> shift) % kDigits; }
+__device__ __forceinline__ unsigned digit_of(uint64_t key, int shift) {
+  return static_cast<unsigned>(key >> shift) % kDigits;
+}
 
 /// counts[digit * tiles + tile].
 __global__ void count_kernel(const uint64_t* keys, int64_t n, int shift, uint32_t* counts, int64_t tiles) {
@@ -27,8 +29,8 @@ __global__ void count_kernel(const uint64_t* keys, int64_t n, int shift, uint32_
   counts[threadIdx.x * tiles + blockIdx.x] = sum;
 }
 
-__global__ void place_kernel(const uint64_t* keys, const int32_t* order, int64_t n, int shift, const uint32_t* firsts, int64_t tiles,
-                             uint64_t* keys_out, int32_t* order_out) {
+__global__ void place_kernel(const uint64_t* keys, const int32_t* order, int64_t n, int shift, const uint32_t* firsts,
+                             int64_t tiles, uint64_t* keys_out, int32_t* order_out) {
   __shared__ uint16_t own[kDigits][kThreads];
   for (int d = 0; d < kDigits; ++d) own[d][threadIdx.x] = 0;
   const int64_t begin = int64_t{blockIdx.x} * kTile + threadIdx.x * kPerThread;
@@ -55,8 +57,10 @@ __global__ void number_kernel(int32_t* order, int64_t n) {
   for (int64_t i = thread_index(); i < n; i += thread_count()) order[i] = static_cast<int32_t>(i);
 }
 
-/// One block, all passes: the keys end where they were if `bits` take an even number of passes, else in the other place.
-__global__ void sort_tile_kernel(uint64_t* keys, int32_t* order, uint64_t* other_keys, int32_t* other_order, int64_t n, int bits) {
+/// One block, all passes: the keys end where they were if `bits` take an even number of passes, else in the other
+/// place.
+__global__ void sort_tile_kernel(uint64_t* keys, int32_t* order, uint64_t* other_keys, int32_t* other_order, int64_t n,
+                                 int bits) {
   __shared__ uint16_t own[kDigits][kThreads + 2];  // rows begin in different banks
   __shared__ uint16_t totals[kDigits];
   const int64_t begin = int64_t{threadIdx.x} * kPerThread, end = begin + kPerThread < n ? begin + kPerThread : n;
@@ -143,20 +147,23 @@ Result<Sorted> sort_keys(KernelContext& c, Tensor keys, int64_t n, int bits) {
   ASSIGN_OR_RETURN(next.order, c.allocate_scratch(DType::kInt32, Shape{n}));
   if (tiles <= 1) {
     const auto threads = static_cast<unsigned>((n + kPerThread - 1) / kPerThread + 31) / 32 * 32;
-    RETURN_IF_ERROR(launch(Barriers::kBlock, sort_tile_kernel, dim3(n > 0 ? 1 : 0), threads, 0, stream_of(c), now.keys.data<uint64_t>(),
-                           now.order.data<int32_t>(), next.keys.data<uint64_t>(), next.order.data<int32_t>(), n, bits));
+    RETURN_IF_ERROR(launch(Barriers::kBlock, sort_tile_kernel, dim3(n > 0 ? 1 : 0), threads, 0, stream_of(c),
+                           now.keys.data<uint64_t>(), now.order.data<int32_t>(), next.keys.data<uint64_t>(),
+                           next.order.data<int32_t>(), n, bits));
     const bool odd = (bits + kDigitBits - 1) / kDigitBits % 2 != 0;
     return odd ? next : now;
   }
   ASSIGN_OR_RETURN(Tensor counts, c.allocate_scratch(DType::kUInt32, Shape{kDigits * tiles + 1}));
-  RETURN_IF_ERROR(launch(Barriers::kNone, number_kernel, grid_for(n), kThreads, 0, stream_of(c), now.order.data<int32_t>(), n));
+  RETURN_IF_ERROR(
+      launch(Barriers::kNone, number_kernel, grid_for(n), kThreads, 0, stream_of(c), now.order.data<int32_t>(), n));
   const dim3 grid(static_cast<unsigned>(tiles));
   for (int shift = 0; shift < bits; shift += kDigitBits) {
     auto* firsts = counts.data<uint32_t>();
-    RETURN_IF_ERROR(launch(Barriers::kBlock, count_kernel, grid, kThreads, 0, stream_of(c), now.key(), n, shift, firsts, tiles));
+    RETURN_IF_ERROR(
+        launch(Barriers::kBlock, count_kernel, grid, kThreads, 0, stream_of(c), now.key(), n, shift, firsts, tiles));
     RETURN_IF_ERROR(exclusive_sums(c, firsts, kDigits * tiles));
-    RETURN_IF_ERROR(launch(Barriers::kBlock, place_kernel, grid, kThreads, 0, stream_of(c), now.key(), now.place(), n, shift, firsts, tiles,
-                           next.keys.data<uint64_t>(), next.order.data<int32_t>()));
+    RETURN_IF_ERROR(launch(Barriers::kBlock, place_kernel, grid, kThreads, 0, stream_of(c), now.key(), now.place(), n,
+                           shift, firsts, tiles, next.keys.data<uint64_t>(), next.order.data<int32_t>()));
     std::swap(now, next);
   }
   return now;
@@ -171,8 +178,8 @@ int bits_below(uint64_t limit) {
 Result<Sorted> sort_rows(KernelContext& c, const Tensor& indices, int64_t rows) {
   const int64_t n = indices.num_elements();
   ASSIGN_OR_RETURN(Tensor keys, c.allocate_scratch(DType::kUInt64, Shape{n}));
-  RETURN_IF_ERROR(launch(Barriers::kNone, index_keys_kernel, grid_for(n), kThreads, 0, stream_of(c), Indices(indices), keys.data<uint64_t>(), n,
-                         static_cast<uint64_t>(rows)));
+  RETURN_IF_ERROR(launch(Barriers::kNone, index_keys_kernel, grid_for(n), kThreads, 0, stream_of(c), Indices(indices),
+                         keys.data<uint64_t>(), n, static_cast<uint64_t>(rows)));
   return sort_keys(c, std::move(keys), n, bits_below(static_cast<uint64_t>(rows) + 1));
 }
 

@@ -11,9 +11,13 @@ namespace emplace::cuda {
 namespace {
 
 template <class T>
-EMPLACE_HD T sum_of(T a, T b) { return narrow<T>(add(widen(a), widen(b))); }
+EMPLACE_HD T sum_of(T a, T b) {
+  return narrow<T>(add(widen(a), widen(b)));
+}
 template <class T>
-EMPLACE_HD T difference_of(T a, T b) { return narrow<T>(subtract(widen(a), widen(b))); }
+EMPLACE_HD T difference_of(T a, T b) {
+  return narrow<T>(subtract(widen(a), widen(b)));
+}
 
 /// Element i belongs to channel i / inner % channels.
 template <class T>
@@ -31,19 +35,20 @@ class BiasAdd final : public Kernel {
   Status run(KernelContext& c) override {
     const Shape &shape = c.input(0).shape(), &bias = c.input(1).shape();
     if (shape.rank() < 2) return invalid_argument("Input tensor must be at least 2D: " + shape.to_string());
-    if (first_ && shape.rank() < 3) return invalid_argument("Input tensor must be at least 3D for NCHW: " + shape.to_string());
+    if (first_ && shape.rank() < 3)
+      return invalid_argument("Input tensor must be at least 3D for NCHW: " + shape.to_string());
     const int at = first_ ? 1 : shape.rank() - 1;
     if (bias.rank() != 1) return invalid_argument("Biases must be 1D: " + bias.to_string());
     if (bias.dim(0) != shape.dim(at)) {
-      return invalid_argument(cat("Must provide as many biases as the ", first_ ? "channel" : "last", " dimension of the input tensor: ",
-                                  bias.to_string(), " vs. ", shape.to_string()));
+      return invalid_argument(cat("Must provide as many biases as the ", first_ ? "channel" : "last",
+                                  " dimension of the input tensor: ", bias.to_string(), " vs. ", shape.to_string()));
     }
     if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, shape));
     int64_t inner = 1;
     for (int d = at + 1; d < shape.rank(); ++d) inner *= shape.dim(d);
     const int64_t n = shape.num_elements();
-    return launch(Barriers::kNone, bias_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.in<T>(1), c.out<T>(0), n, inner,
-                  shape.dim(at));
+    return launch(Barriers::kNone, bias_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.in<T>(1),
+                  c.out<T>(0), n, inner, shape.dim(at));
   }
 
  private:
@@ -75,7 +80,8 @@ class AddN final : public Kernel {
  public:
   explicit AddN(const KernelInit&) {}
   Status prepare(KernelContext& c) override {
-    partial_bytes_ = c.num_inputs() > kMaxTerms ? scratch_bytes(c.output(0).num_elements() * static_cast<int64_t>(sizeof(T))) : 0;
+    partial_bytes_ =
+        c.num_inputs() > kMaxTerms ? scratch_bytes(c.output(0).num_elements() * static_cast<int64_t>(sizeof(T))) : 0;
     return ok_status();
   }
   Workspace workspace() const override { return {partial_bytes_}; }
@@ -107,12 +113,14 @@ __global__ void update_kernel(T* variable, const T* value, int64_t n, bool subtr
   }
 }
 
-/// AssignAdd and AssignSub (of references and of resources). The CPU's kernel checks; what it would compute is launched.
+/// AssignAdd and AssignSub (of references and of resources). The CPU's kernel checks; what it would compute is
+/// launched.
 template <class T>
 class Update final : public Kernel {
  public:
   explicit Update(const KernelInit& init)
-      : subtracts_(init.op == "AssignSub" || init.op == "AssignSubVariableOp"), reference_(init.op == "AssignAdd" || init.op == "AssignSub") {}
+      : subtracts_(init.op == "AssignSub" || init.op == "AssignSubVariableOp"),
+        reference_(init.op == "AssignAdd" || init.op == "AssignSub") {}
   Status run(KernelContext& c) override {
     Variable& v = c.variable(0);
     const Tensor& value = c.input(1);
@@ -120,13 +128,14 @@ class Update final : public Kernel {
     if (!v.value.valid()) return reference_ ? uninitialized(v) : no_such_variable(v);
     if (!(v.value.shape() == value.shape())) {
       if (reference_) return invalid_argument("Parameters and update must be the same size");
-      return invalid_argument(cat("Cannot update variable with shape ", v.value.shape().to_string(), " using a Tensor with shape ",
-                                  value.shape().to_string(), ", shapes must be equal."));
+      return invalid_argument(cat("Cannot update variable with shape ", v.value.shape().to_string(),
+                                  " using a Tensor with shape ", value.shape().to_string(), ", shapes must be equal."));
     }
     if (v.dtype != value.dtype()) return wrong_type(v, "assign", value.dtype());
     RETURN_IF_ERROR(own_variable(c, v));
     const int64_t n = value.num_elements();
-    RETURN_IF_ERROR(launch(Barriers::kNone, update_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), v.value.data<T>(), value.data<T>(), n, subtracts_));
+    RETURN_IF_ERROR(launch(Barriers::kNone, update_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), v.value.data<T>(),
+                           value.data<T>(), n, subtracts_));
     if (reference_) c.forward_output(0, c.input(0));
     return ok_status();
   }
@@ -165,27 +174,34 @@ Status enqueue_sum(cudaStream_t stream, DType type, std::span<const Mover::Axis>
     box.elements *= axes[i].size;
   }
   auto add_as = [&]<class T>(T) {
-    return launch(Barriers::kNone, add_box_kernel<T>, grid_for(box.elements), kThreads, 0, stream, static_cast<const T*>(in), static_cast<T*>(out), box);
+    return launch(Barriers::kNone, add_box_kernel<T>, grid_for(box.elements), kThreads, 0, stream,
+                  static_cast<const T*>(in), static_cast<T*>(out), box);
   };
   switch (type) {
-    case DType::kFloat: return add_as(float{});
-    case DType::kDouble: return add_as(double{});
-    case DType::kHalf: return add_as(half{});
-    case DType::kBFloat16: return add_as(bfloat16{});
-    default: return internal_error("no sums of that type on a GPU");
+    case DType::kFloat:
+      return add_as(float{});
+    case DType::kDouble:
+      return add_as(double{});
+    case DType::kHalf:
+      return add_as(half{});
+    case DType::kBFloat16:
+      return add_as(bfloat16{});
+    default:
+      return internal_error("no sums of that type on a GPU");
   }
 }
 
 void add_sums(KernelTable& table) {
   constexpr DTypeSet kInt32{DType::kInt32};
-  for (auto op : {"BiasAdd", "BiasAddV1"}) table.add(op, kFloating | kInt32, by_input<0, BiasAdd, float, double, half, bfloat16, int32_t>);
+  for (auto op : {"BiasAdd", "BiasAddV1"})
+    table.add(op, kFloating | kInt32, by_input<0, BiasAdd, float, double, half, bfloat16, int32_t>);
   table.add("AddN", kFloating | kComplexes | DTypeSet{DType::kUInt32, DType::kInt64},
             by_output<AddN, float, double, half, bfloat16, complex64, complex128, uint32_t, int64_t>);
   table.add_host_code("AddN", kInt32);
   for (auto op : {"AssignAdd", "AssignSub", "AssignAddVariableOp", "AssignSubVariableOp"}) {
     table.add(op, kNumbers,
-              by_input<1, Update, float, double, half, bfloat16, complex64, complex128, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                       uint32_t, uint64_t>);
+              by_input<1, Update, float, double, half, bfloat16, complex64, complex128, int8_t, int16_t, int32_t,
+                       int64_t, uint8_t, uint16_t, uint32_t, uint64_t>);
   }
 }
 

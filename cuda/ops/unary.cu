@@ -7,8 +7,10 @@ namespace emplace::cuda {
 void add_unary(KernelTable& table) {
   constexpr DTypeSet kInts = kSigned.without(kHostInt32);
   table.add("Abs", kFloating | kInts, elementwise<fn::Abs, float, double, half, bfloat16, int8_t, int16_t, int64_t>);
-  table.add("Neg", kFloating | kInts | kComplexes, elementwise<fn::Neg, float, double, half, bfloat16, int8_t, int16_t, int64_t, complex64, complex128>);
-  table.add("Sign", kFloating | kInts | kComplexes, elementwise<fn::Sign, float, double, half, bfloat16, int8_t, int16_t, int64_t, complex64, complex128>);
+  table.add("Neg", kFloating | kInts | kComplexes,
+            elementwise<fn::Neg, float, double, half, bfloat16, int8_t, int16_t, int64_t, complex64, complex128>);
+  table.add("Sign", kFloating | kInts | kComplexes,
+            elementwise<fn::Sign, float, double, half, bfloat16, int8_t, int16_t, int64_t, complex64, complex128>);
   table.add("Square", kRealNumbers.without(kHostInt32),
             elementwise_unsigned<fn::Square, float, double, half, bfloat16, uint8_t, uint16_t, uint32_t, uint64_t>);
   for (auto op : {"Abs", "Neg", "Sign", "Square"}) table.add_host_code(op, kHostInt32);

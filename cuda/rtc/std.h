@@ -55,7 +55,8 @@ inline constexpr bool is_signed_v = is_one_of<T, int8_t, int16_t, int32_t, int64
 template <class T>
 inline constexpr bool is_floating_point_v = is_one_of<T, float, double>;
 template <class T>
-inline constexpr bool is_integral_v = is_one_of<T, bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+inline constexpr bool is_integral_v =
+    is_one_of<T, bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 template <class T>
 inline constexpr bool is_empty_v = __is_empty(T);
 

@@ -42,16 +42,18 @@ Result<std::string> compiler_version() {
   return cat("g++ ", __VERSION__);
 }
 
-// The headers are those of the tree: what NVRTC has in place of the C++ library would clash with it. Rounding to half is the host's
-// function (cuda/narrow.h).
+// The headers are those of the tree: what NVRTC has in place of the C++ library would clash with it. Rounding to half
+// is the host's function (cuda/narrow.h).
 Result<std::string> compile(const cuda::CompileRequest& request) {
   char name[] = "/tmp/emplace-chain-XXXXXX";
   if (!mkdtemp(name)) return unavailable("no place for a chain's text");
   const std::filesystem::path folder = name;
   std::ofstream(folder / "chain.cpp") << request.text << kAfter;
-  const std::string command = cat("g++ -std=c++20 -O1 -fPIC -shared -w -D__CUDACC_RTC__ -include cuda_runtime.h -I", EMPLACE_SOURCE_DIR, " -I", EMPLACE_SOURCE_DIR,
-                                  "/cuda/standin -o ", folder.string(), "/chain.so ", folder.string(), "/chain.cpp ",
-                                  request.text.find("half") == std::string::npos ? "" : EMPLACE_SOURCE_DIR "/core/base/dtype.cpp", " 2>", folder.string(), "/log");
+  const std::string command =
+      cat("g++ -std=c++20 -O1 -fPIC -shared -w -D__CUDACC_RTC__ -include cuda_runtime.h -I", EMPLACE_SOURCE_DIR, " -I",
+          EMPLACE_SOURCE_DIR, "/cuda/standin -o ", folder.string(), "/chain.so ", folder.string(), "/chain.cpp ",
+          request.text.find("half") == std::string::npos ? "" : EMPLACE_SOURCE_DIR "/core/base/dtype.cpp", " 2>",
+          folder.string(), "/log");
   const bool done = std::system(command.c_str()) == 0;
   std::string result = text_of(folder / (done ? "chain.so" : "log"));
   std::error_code ignored;
@@ -70,7 +72,8 @@ struct CUlib_st {
   CUkern_st kernel;
 };
 
-cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, void*, void**, unsigned, void*, void**, unsigned) {
+cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, void*, void**, unsigned, void*, void**,
+                                unsigned) {
   const auto* elf = static_cast<const unsigned char*>(code);
   if (std::memcmp(elf, "\177ELF", 4) != 0) return cudaErrorInvalidKernelImage;
   // Its end is the end of the section headers.
@@ -80,7 +83,8 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, void*,
   std::memcpy(&size, elf + 58, sizeof size);
   std::memcpy(&count, elf + 60, sizeof count);
   const size_t bytes = sections + size_t{size} * count;
-  char name[] = "/tmp/emplace-chain-XXXXXX";  // a name of its own: the loader takes what has the same for the same library
+  char name[] =
+      "/tmp/emplace-chain-XXXXXX";  // a name of its own: the loader takes what has the same for the same library
   const int file = mkstemp(name);
   if (file < 0) return cudaErrorMemoryAllocation;
   const bool written = write(file, code, bytes) == static_cast<ssize_t>(bytes);
@@ -101,11 +105,13 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, co
   return cudaSuccess;
 }
 
-cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, cudaStream_t stream) {
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                             cudaStream_t stream) {
   const CUkern_st& code = *static_cast<const CUkern_st*>(kernel);
   std::shared_ptr<unsigned char[]> argument(new unsigned char[code.argument_bytes]);
   std::memcpy(argument.get(), arguments[0], code.argument_bytes);
   emplace::standin::check_addresses(argument.get(), code.argument_bytes);
-  return emplace::standin::launch(false, grid, block, shared_bytes, stream,
-                                  [code, argument] { code.thread(blockIdx.x, threadIdx.x, blockDim.x, argument.get()); });
+  return emplace::standin::launch(false, grid, block, shared_bytes, stream, [code, argument] {
+    code.thread(blockIdx.x, threadIdx.x, blockDim.x, argument.get());
+  });
 }

@@ -1,11 +1,12 @@
-/// The stand-in's library of convolutions: a loop over all taps, in cuDNN's place. It is there where EMPLACE_STANDIN_CUDNN is
-/// set, so that the plug-in's own kernel is what runs without.
+/// The stand-in's library of convolutions: a loop over all taps, in cuDNN's place. It is there where
+/// EMPLACE_STANDIN_CUDNN is set, so that the plug-in's own kernel is what runs without.
 #pragma once
 
 #include "cuda/convolution.h"
 
 namespace emplace::standin {
 
-Result<std::shared_ptr<const cuda::ConvPlan>> conv_plan(const cuda::ConvProblem& problem, const cuda::DeviceState& device);
+Result<std::shared_ptr<const cuda::ConvPlan>> conv_plan(const cuda::ConvProblem& problem,
+                                                        const cuda::DeviceState& device);
 
 }  // namespace emplace::standin

@@ -25,12 +25,16 @@ struct CUmemAccessDesc {
 };
 
 extern "C" {
-CUresult cuMemAddressReserve(CUdeviceptr* range, size_t bytes, size_t alignment, CUdeviceptr wanted, unsigned long long flags);
+CUresult cuMemAddressReserve(CUdeviceptr* range, size_t bytes, size_t alignment, CUdeviceptr wanted,
+                             unsigned long long flags);
 CUresult cuMemAddressFree(CUdeviceptr range, size_t bytes);
-CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const CUmemAllocationProp* wanted, unsigned long long flags);
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const CUmemAllocationProp* wanted,
+                     unsigned long long flags);
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle);
-CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags);
+CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
+                  unsigned long long flags);
 CUresult cuMemUnmap(CUdeviceptr at, size_t bytes);
 CUresult cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAccessDesc* access, size_t count);
-CUresult cuMemGetAllocationGranularity(size_t* bytes, const CUmemAllocationProp* wanted, CUmemAllocationGranularity_flags which);
+CUresult cuMemGetAllocationGranularity(size_t* bytes, const CUmemAllocationProp* wanted,
+                                       CUmemAllocationGranularity_flags which);
 }

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 namespace emplace::standin {
-/// Waits until every thread of the block that has not ended is here. Ends the process with a message if the launch promised
-/// that there is no barrier.
+/// Waits until every thread of the block that has not ended is here. Ends the process with a message if the launch
+/// promised that there is no barrier.
 void wait_for_block();
 /// Dynamic shared memory of this block.
 void* dynamic_shared();

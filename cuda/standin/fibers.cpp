@@ -64,7 +64,8 @@ class Block {
 
   void run(dim3 size, const std::function<void()>& body) {
     if (!stacks_) {
-      stacks_ = static_cast<char*>(mmap(nullptr, kMaxThreads * kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+      stacks_ = static_cast<char*>(mmap(nullptr, kMaxThreads * kStackBytes, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
       if (stacks_ == MAP_FAILED) fail("no memory for stacks");
     }
     body_ = &body;

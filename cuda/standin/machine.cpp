@@ -1,8 +1,8 @@
 // EMPLACE_STANDIN_MACHINE names a file with one GPU per line: "name | UUID | PCI bus id | memory in MiB | capability".
 // The current mask, CUDA_VISIBLE_DEVICES, is applied as the driver does it. Without a file: EMPLACE_STANDIN_GPUS cards
-// (default 1) of 16 GiB. EMPLACE_STANDIN_TAKEN: bytes of each card that other processes have. EMPLACE_STANDIN_REPORT: the most that
-// each gave this process beside its context is said at the end. EMPLACE_STANDIN_PEERS: "none" of them reach each other, or they seem
-// to and what is sent is "lost" or a byte "short".
+// (default 1) of 16 GiB. EMPLACE_STANDIN_TAKEN: bytes of each card that other processes have. EMPLACE_STANDIN_REPORT:
+// the most that each gave this process beside its context is said at the end. EMPLACE_STANDIN_PEERS: "none" of them
+// reach each other, or they seem to and what is sent is "lost" or a byte "short".
 #include "cuda/standin/machine.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 struct Gpu {
   PhysicalGpu facts;
-  std::atomic<size_t> used{0};   // with what others have
+  std::atomic<size_t> used{0};  // with what others have
   std::atomic<size_t> given{0}, most_given{0};
   std::atomic<bool> has_context{false};
 };
@@ -52,7 +52,8 @@ struct Machine {
     for (int i : cuda_visible_devices(std::getenv("CUDA_VISIBLE_DEVICES"), all)) {
       gpus.push_back(new Gpu);
       gpus.back()->facts = all[static_cast<size_t>(i)];
-      if (const char* taken = std::getenv("EMPLACE_STANDIN_TAKEN")) gpus.back()->used = static_cast<size_t>(std::atoll(taken));
+      if (const char* taken = std::getenv("EMPLACE_STANDIN_TAKEN"))
+        gpus.back()->used = static_cast<size_t>(std::atoll(taken));
     }
     if (std::getenv("EMPLACE_STANDIN_REPORT")) std::atexit(report);
   }
@@ -99,7 +100,8 @@ Machine& machine() {
 }
 
 void Machine::report() {
-  for (const Gpu* g : machine().gpus) std::fprintf(stderr, "CUDA stand-in: at most %zu bytes of %s\n", g->most_given.load(), g->facts.pci_bus_id.c_str());
+  for (const Gpu* g : machine().gpus)
+    std::fprintf(stderr, "CUDA stand-in: at most %zu bytes of %s\n", g->most_given.load(), g->facts.pci_bus_id.c_str());
 }
 
 thread_local int current = 0;
@@ -164,7 +166,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     if (c != '-') digits += c;
   }
   digits.resize(32, '0');
-  for (size_t i = 0; i < 16; ++i) properties->uuid.bytes[i] = static_cast<char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
+  for (size_t i = 0; i < 16; ++i)
+    properties->uuid.bytes[i] = static_cast<char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
   properties->totalGlobalMem = static_cast<size_t>(facts.memory);
   std::sscanf(facts.compute_capability.c_str(), "%d.%d", &properties->major, &properties->minor);
   properties->multiProcessorCount = 132;
@@ -184,7 +187,9 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) { return valid(peer) && peer != current ? cudaSuccess : cudaErrorInvalidDevice; }
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  return valid(peer) && peer != current ? cudaSuccess : cudaErrorInvalidDevice;
+}
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   if (!valid(current)) return cudaErrorInvalidDevice;
@@ -197,19 +202,34 @@ cudaError_t cudaGetLastError() { return cudaSuccess; }
 
 const char* cudaGetErrorName(cudaError_t error) {
   switch (error) {
-    case cudaSuccess: return "cudaSuccess";
-    case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
-    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
-    case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
-    case cudaErrorInsufficientDriver: return "cudaErrorInsufficientDriver";
-    case cudaErrorNoDevice: return "cudaErrorNoDevice";
-    case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
-    case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
-    case cudaErrorStreamCaptureUnsupported: return "cudaErrorStreamCaptureUnsupported";
-    case cudaErrorStreamCaptureInvalidated: return "cudaErrorStreamCaptureInvalidated";
-    case cudaErrorStreamCaptureWrongThread: return "cudaErrorStreamCaptureWrongThread";
-    case cudaErrorStreamCaptureUnjoined: return "cudaErrorStreamCaptureUnjoined";
-    default: return "cudaErrorUnknown";
+    case cudaSuccess:
+      return "cudaSuccess";
+    case cudaErrorInvalidValue:
+      return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation:
+      return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidConfiguration:
+      return "cudaErrorInvalidConfiguration";
+    case cudaErrorInsufficientDriver:
+      return "cudaErrorInsufficientDriver";
+    case cudaErrorNoDevice:
+      return "cudaErrorNoDevice";
+    case cudaErrorInvalidDevice:
+      return "cudaErrorInvalidDevice";
+    case cudaErrorInvalidResourceHandle:
+      return "cudaErrorInvalidResourceHandle";
+    case cudaErrorStreamCaptureUnsupported:
+      return "cudaErrorStreamCaptureUnsupported";
+    case cudaErrorStreamCaptureInvalidated:
+      return "cudaErrorStreamCaptureInvalidated";
+    case cudaErrorStreamCaptureWrongThread:
+      return "cudaErrorStreamCaptureWrongThread";
+    case cudaErrorStreamCaptureUnjoined:
+      return "cudaErrorStreamCaptureUnjoined";
+    default:
+      return "cudaErrorUnknown";
   }
 }
-const char* cudaGetErrorString(cudaError_t error) { return error == cudaErrorMemoryAllocation ? "out of memory" : "see the name"; }
+const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaErrorMemoryAllocation ? "out of memory" : "see the name";
+}

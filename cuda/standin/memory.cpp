@@ -73,7 +73,8 @@ int pattern_file() {
     std::vector<char> part(size_t{64} << 10);
     spoil(part.data(), part.size());
     for (size_t done = 0; done < kPatternBytes; done += part.size()) {
-      if (pwrite(file, part.data(), part.size(), static_cast<off_t>(done)) != static_cast<ssize_t>(part.size())) return -1;
+      if (pwrite(file, part.data(), part.size(), static_cast<off_t>(done)) != static_cast<ssize_t>(part.size()))
+        return -1;
     }
     return file;
   }();
@@ -105,7 +106,8 @@ bool map_spoiled(void* at, size_t bytes) {
   for (size_t done = 0; done < bytes; done += kPatternBytes) {
     const size_t part = bytes - done < kPatternBytes ? bytes - done : kPatternBytes;
     void* to = static_cast<char*>(at) + done;
-    if (mmap(to, part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file, 0) == MAP_FAILED) return false;
+    if (mmap(to, part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file, 0) == MAP_FAILED)
+      return false;
   }
   return true;
 }
@@ -120,11 +122,13 @@ void check_addresses(const void* argument, size_t bytes) {
   for (size_t at = 0; at + sizeof(uintptr_t) <= bytes && has_device_memory(); at += sizeof(uintptr_t)) {
     uintptr_t word = 0;
     std::memcpy(&word, static_cast<const char*>(argument) + at, sizeof word);
-    // Memory for tensors is aligned. A flag and the padding behind it, which may hold anything, looks like an address with a
-    // low byte of 0 or 1: such words are let pass.
+    // Memory for tensors is aligned. A flag and the padding behind it, which may hold anything, looks like an address
+    // with a low byte of 0 or 1: such words are let pass.
     if (word < kLowest || word % 16 != 0 || word % 256 == 0) continue;
     unsigned char resident = 0;
-    if (is_device_memory(reinterpret_cast<void*>(word)) || mincore(reinterpret_cast<void*>(word / page * page), 1, &resident) != 0) continue;
+    if (is_device_memory(reinterpret_cast<void*>(word)) ||
+        mincore(reinterpret_cast<void*>(word / page * page), 1, &resident) != 0)
+      continue;
     std::fprintf(stderr, "CUDA stand-in: a kernel is given an address of the host's memory\n");
     std::abort();
   }
@@ -175,12 +179,15 @@ cudaError_t cudaFreeHost(void* pointer) {
   if (cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) return error;
   const size_t bytes = page_locked().remove(pointer).bytes;
   if (bytes == 0) return cudaErrorInvalidValue;
-  if (bytes < kLargeBytes) std::free(pointer);
-  else unmap_large(pointer, bytes);
+  if (bytes < kLargeBytes)
+    std::free(pointer);
+  else
+    unmap_large(pointer, bytes);
   return cudaSuccess;
 }
 
-// As the driver does it: pageable memory is read before the call returns, and written before it returns, but for a captured copy.
+// As the driver does it: pageable memory is read before the call returns, and written before it returns, but for a
+// captured copy.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   if (bytes == 0) return cudaSuccess;
   if (has_device_memory()) {
@@ -191,7 +198,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   bool pageable_source = kind == cudaMemcpyHostToDevice && !is_page_locked(from);
   bool pageable_target = kind == cudaMemcpyDeviceToHost && !is_page_locked(to);
   if (pageable_source && !is_captured(stream)) {
-    auto held = std::make_shared<std::vector<char>>(static_cast<const char*>(from), static_cast<const char*>(from) + bytes);
+    auto held =
+        std::make_shared<std::vector<char>>(static_cast<const char*>(from), static_cast<const char*>(from) + bytes);
     return enqueue(stream, {[=] { std::memcpy(to, held->data(), bytes); }});
   }
   cudaError_t error = enqueue(stream, {[=] { std::memmove(to, from, bytes); }});

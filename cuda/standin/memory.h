@@ -1,5 +1,5 @@
-/// The stand-in's memory: the heap, filled with a pattern; page-locked memory is remembered, since copies from and to it
-/// are the only ones that do not wait.
+/// The stand-in's memory: the heap, filled with a pattern; page-locked memory is remembered, since copies from and to
+/// it are the only ones that do not wait.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@ bool is_page_locked(const void* p);
 bool is_device_memory(const void* p);
 bool has_device_memory();
 
-/// Device memory that is mapped can be touched only while one of these lives: in kernels and copies, not by the host's code.
+/// Device memory that is mapped can be touched only while one of these lives: in kernels and copies, not by the host's
+/// code.
 class DeviceAccess {
  public:
   DeviceAccess();

@@ -1,5 +1,5 @@
-// NCCL on the stand-in: ranks meet in ncclGroupEnd(), and the reduction, in the order of the ranks, is one operation that waits
-// for all streams and that all streams wait for. EMPLACE_STANDIN_NCCL=none: the library is not there.
+// NCCL on the stand-in: ranks meet in ncclGroupEnd(), and the reduction, in the order of the ranks, is one operation
+// that waits for all streams and that all streams wait for. EMPLACE_STANDIN_NCCL=none: the library is not there.
 #include "cuda/nccl_api.h"
 
 #include <algorithm>
@@ -43,7 +43,8 @@ thread_local int depth = 0;
 int init_all(Comm* comms, int count, const int* devices) {
   auto all = std::make_shared<std::vector<ncclComm*>>();
   for (int i = 0; i < count; ++i) {
-    if (cudaSetDevice(devices[i]) != cudaSuccess || std::count(devices, devices + count, devices[i]) > 1) return kInvalidUsage;
+    if (cudaSetDevice(devices[i]) != cudaSuccess || std::count(devices, devices + count, devices[i]) > 1)
+      return kInvalidUsage;
     comms[i] = new ncclComm(all, devices[i]);
     if (cudaMalloc(&comms[i]->buffers, kBufferBytes) != cudaSuccess) return 1;
     (void)cudaEventCreateWithFlags(&comms[i]->arrived, cudaEventDisableTiming);
@@ -61,10 +62,18 @@ void reduce(const std::vector<Call>& group) {
     for (size_t rank = 1; rank < group.size(); ++rank) {
       const Wide<T> x = widen(static_cast<const T*>(group[rank].from)[i]);
       switch (static_cast<Reduction>(group[0].reduction)) {
-        case Reduction::kSum: sum = add(sum, x); break;
-        case Reduction::kProduct: sum = multiply(sum, x); break;
-        case Reduction::kMax: sum = maximum(sum, x); break;
-        case Reduction::kMin: sum = minimum(sum, x); break;
+        case Reduction::kSum:
+          sum = add(sum, x);
+          break;
+        case Reduction::kProduct:
+          sum = multiply(sum, x);
+          break;
+        case Reduction::kMax:
+          sum = maximum(sum, x);
+          break;
+        case Reduction::kMin:
+          sum = minimum(sum, x);
+          break;
       }
     }
     result[i] = narrow<T>(sum);
@@ -74,11 +83,16 @@ void reduce(const std::vector<Call>& group) {
 
 void reduce_group(const std::vector<Call>& group) {
   switch (group[0].type) {
-    case Data::kHalf: return reduce<half>(group);
-    case Data::kFloat: return reduce<float>(group);
-    case Data::kDouble: return reduce<double>(group);
-    case Data::kInt32: return reduce<int32_t>(group);
-    case Data::kInt64: return reduce<int64_t>(group);
+    case Data::kHalf:
+      return reduce<half>(group);
+    case Data::kFloat:
+      return reduce<float>(group);
+    case Data::kDouble:
+      return reduce<double>(group);
+    case Data::kInt32:
+      return reduce<int32_t>(group);
+    case Data::kInt64:
+      return reduce<int64_t>(group);
   }
 }
 
@@ -93,7 +107,8 @@ int group_start() { return ++depth, 0; }
 bool complete(const std::vector<Call>& group) {
   if (group.size() != group[0].comm->all->size()) return false;
   return std::all_of(group.begin(), group.end(), [&](const Call& c) {
-    return c.count == group[0].count && c.type == group[0].type && c.reduction == group[0].reduction && c.stream->device == c.comm->device;
+    return c.count == group[0].count && c.type == group[0].type && c.reduction == group[0].reduction &&
+           c.stream->device == c.comm->device;
   });
 }
 
@@ -104,7 +119,9 @@ int group_end() {
   if (!complete(group)) return kInvalidUsage;
   cudaStream_t first = group[0].stream;
   for (const Call& c : group) {
-    if (cudaEventRecord(c.comm->arrived, c.stream) != cudaSuccess || cudaStreamWaitEvent(first, c.comm->arrived) != cudaSuccess) return 1;
+    if (cudaEventRecord(c.comm->arrived, c.stream) != cudaSuccess ||
+        cudaStreamWaitEvent(first, c.comm->arrived) != cudaSuccess)
+      return 1;
   }
   if (emplace::standin::enqueue(first, {[group] { reduce_group(group); }}) != cudaSuccess) return 1;
   if (cudaEventRecord(group[0].comm->done, first) != cudaSuccess) return 1;

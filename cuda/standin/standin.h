@@ -13,10 +13,11 @@ namespace emplace::standin {
 void set_seed(uint64_t seed);
 
 /// Enqueues a kernel: `body` is called once per thread of the grid. With `barriers` the threads of a block are fibers.
-cudaError_t launch(bool barriers, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, std::function<void()> body);
+cudaError_t launch(bool barriers, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
+                   std::function<void()> body);
 
-/// Ends the process if there is an address of the host's memory in a kernel's argument: a GPU would not reach it. Only once
-/// there is device memory; tests of kernels alone have none.
+/// Ends the process if there is an address of the host's memory in a kernel's argument: a GPU would not reach it. Only
+/// once there is device memory; tests of kernels alone have none.
 void check_addresses(const void* argument, size_t bytes);
 template <class T>
 void check_argument(T value) {

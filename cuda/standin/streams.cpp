@@ -109,8 +109,10 @@ bool breaks_capture() {
   bool broken = false;
   for (cudaStream_t stream : s.streams) {
     if (!stream->capture || mode_of_thread == cudaStreamCaptureModeRelaxed) continue;
-    const bool own = stream->capture->owner == std::this_thread::get_id() && stream->capture->mode != cudaStreamCaptureModeRelaxed;
-    const bool others = stream->capture->mode == cudaStreamCaptureModeGlobal && mode_of_thread == cudaStreamCaptureModeGlobal;
+    const bool own =
+        stream->capture->owner == std::this_thread::get_id() && stream->capture->mode != cudaStreamCaptureModeRelaxed;
+    const bool others =
+        stream->capture->mode == cudaStreamCaptureModeGlobal && mode_of_thread == cudaStreamCaptureModeGlobal;
     if (own || others) stream->capture_broken = broken = true;
   }
   return broken;
@@ -132,14 +134,16 @@ cudaError_t enqueue(cudaStream_t stream, Operation operation) {
   return cudaSuccess;
 }
 
-cudaError_t launch(bool barriers, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, std::function<void()> body) {
+cudaError_t launch(bool barriers, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
+                   std::function<void()> body) {
   size_t threads = size_t{block.x} * block.y * block.z;
-  bool fits = threads > 0 && threads <= 1024 && block.z <= 64 && grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535 &&
-              shared_bytes <= (size_t{48} << 10);
+  bool fits = threads > 0 && threads <= 1024 && block.z <= 64 && grid.x <= 0x7fffffff && grid.y <= 65535 &&
+              grid.z <= 65535 && shared_bytes <= (size_t{48} << 10);
   if (!fits) return cudaErrorInvalidConfiguration;
   int current = 0;
   cudaGetDevice(&current);
-  if (std::lock_guard lock(state().mutex); !state().streams.contains(stream) || stream->device != current) return cudaErrorInvalidResourceHandle;
+  if (std::lock_guard lock(state().mutex); !state().streams.contains(stream) || stream->device != current)
+    return cudaErrorInvalidResourceHandle;
   return enqueue(stream, {[=, body = std::move(body)] { run_grid(barriers, grid, block, shared_bytes, body); }});
 }
 
@@ -215,9 +219,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     return cudaSuccess;
   }
   uint64_t version = ++event->recorded;
-  return enqueue(stream, {[event, version] {
-    event->reached = version;
-  }});
+  return enqueue(stream, {[event, version] { event->reached = version; }});
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
@@ -247,7 +249,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   *graph = nullptr;
   if (!stream->capture || !stream->capture_origin) return cudaErrorInvalidValue;
   CUgraph_st* captured = stream->capture;
-  if (captured->mode != cudaStreamCaptureModeRelaxed && captured->owner != std::this_thread::get_id()) return cudaErrorStreamCaptureWrongThread;
+  if (captured->mode != cudaStreamCaptureModeRelaxed && captured->owner != std::this_thread::get_id())
+    return cudaErrorStreamCaptureWrongThread;
   bool broken = false, joined = true;
   // Whatever a stream did last must come before the end of the origin.
   std::vector<uint8_t> before(captured->nodes.size());

@@ -25,8 +25,9 @@ struct Operation {
 /// stream of a broken capture.
 cudaError_t enqueue(cudaStream_t stream, Operation operation);
 bool is_captured(cudaStream_t stream);
-/// Must this thread not make calls that might wait for what is captured? As CUDA has it: while it captures itself, or another thread
-/// does in the global mode, unless it says that its calls are relaxed. One that it makes all the same breaks the capture.
+/// Must this thread not make calls that might wait for what is captured? As CUDA has it: while it captures itself, or
+/// another thread does in the global mode, unless it says that its calls are relaxed. One that it makes all the same
+/// breaks the capture.
 bool breaks_capture();
 /// Runs whatever is ready, in drawn order, until `done`. Deadlock ends the process with a message.
 void run_until(const std::function<bool()>& done);

@@ -1,6 +1,6 @@
-// Addresses without access, mapped page by page and accessible to what runs on streams: what is touched after its page is gone,
-// or by the host's code, ends the process. That costs time for all that is mapped at each operation: EMPLACE_STANDIN_OPEN leaves it
-// accessible, for measuring what the program itself costs.
+// Addresses without access, mapped page by page and accessible to what runs on streams: what is touched after its page
+// is gone, or by the host's code, ends the process. That costs time for all that is mapped at each operation:
+// EMPLACE_STANDIN_OPEN leaves it accessible, for measuring what the program itself costs.
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -12,8 +12,8 @@
 #include "cuda/standin/cuda.h"
 #include "cuda/standin/machine.h"
 #include "cuda/standin/memory.h"
-#include "cuda/standin/streams.h"
 #include "cuda/standin/standin.h"
+#include "cuda/standin/streams.h"
 
 namespace {
 
@@ -25,8 +25,8 @@ struct Allocation {
   size_t bytes;
 };
 std::map<CUmemGenericAllocationHandle, Allocation> handles;  // guarded by mutex
-CUmemGenericAllocationHandle next_handle = 1;            // guarded by mutex
-std::map<CUdeviceptr, CUdeviceptr> open_to_kernels;      // guarded by mutex: begin -> end; no two touch
+CUmemGenericAllocationHandle next_handle = 1;                // guarded by mutex
+std::map<CUdeviceptr, CUdeviceptr> open_to_kernels;          // guarded by mutex: begin -> end; no two touch
 
 void* pointer(CUdeviceptr p) { return reinterpret_cast<void*>(p); }
 
@@ -37,8 +37,10 @@ void note_open(CUdeviceptr begin, CUdeviceptr end) {
     end = after->second;
     after = open_to_kernels.erase(after);
   }
-  if (after != open_to_kernels.begin() && std::prev(after)->second == begin) std::prev(after)->second = end;
-  else open_to_kernels[begin] = end;
+  if (after != open_to_kernels.begin() && std::prev(after)->second == begin)
+    std::prev(after)->second = end;
+  else
+    open_to_kernels[begin] = end;
 }
 void note_closed(CUdeviceptr begin, CUdeviceptr end) {
   auto piece = open_to_kernels.upper_bound(begin);
@@ -46,12 +48,15 @@ void note_closed(CUdeviceptr begin, CUdeviceptr end) {
   --piece;
   if (piece->second <= begin) return;
   const CUdeviceptr rest = piece->second;
-  if (piece->first == begin) open_to_kernels.erase(piece);
-  else piece->second = begin;
+  if (piece->first == begin)
+    open_to_kernels.erase(piece);
+  else
+    piece->second = begin;
   if (rest > end) open_to_kernels[end] = rest;
 }
 
-const int kBetween = std::getenv("EMPLACE_STANDIN_OPEN") ? PROT_READ | PROT_WRITE : PROT_NONE;  // access of the host's code
+const int kBetween =
+    std::getenv("EMPLACE_STANDIN_OPEN") ? PROT_READ | PROT_WRITE : PROT_NONE;  // access of the host's code
 
 void allow(int access) {
   if (kBetween != PROT_NONE) return;
@@ -92,7 +97,8 @@ CUresult cuMemAddressFree(CUdeviceptr range, size_t bytes) {
   return munmap(pointer(range), bytes) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const CUmemAllocationProp* wanted, unsigned long long) {
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const CUmemAllocationProp* wanted,
+                     unsigned long long) {
   if (bytes == 0 || bytes % kPage != 0 || emplace::standin::breaks_capture()) return CUDA_ERROR_INVALID_VALUE;
   if (!emplace::standin::take_memory(wanted->location.id, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   std::lock_guard lock(mutex);
@@ -110,7 +116,8 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long) {
+CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
+                  unsigned long long) {
   if (emplace::standin::breaks_capture()) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard lock(mutex);
   auto found = handles.find(handle);
@@ -131,7 +138,8 @@ CUresult cuMemUnmap(CUdeviceptr at, size_t bytes) {
 CUresult cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAccessDesc* access, size_t count) {
   std::lock_guard lock(mutex);
   for (size_t i = 0; i < count; ++i) {
-    if (access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE || access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+    if (access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE || access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+      return CUDA_ERROR_INVALID_VALUE;
   }
   if (count > 0) note_open(at, at + bytes);
   return CUDA_SUCCESS;

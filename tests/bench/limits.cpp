@@ -19,9 +19,7 @@
 
 namespace {
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // The fastest of several tries: what is left when nobody disturbs.
 double best_of(int tries, const std::function<void()>& body) {
@@ -91,7 +89,8 @@ __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"))) fl
   return total;
 }
 
-__attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"))) void add_to(float* a, const float* b, int64_t n) {
+__attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"))) void add_to(float* a, const float* b,
+                                                                                          int64_t n) {
   for (int64_t i = 0; i < n; ++i) a[i] += b[i];
 }
 
@@ -102,8 +101,14 @@ Bandwidth bandwidth(int threads) {
   double bytes = static_cast<double>(n) * 4;
   Bandwidth r;
   r.read = bytes / best_parallel(threads, 5, [&](int t) { sink = sum_of(a.data() + t * part, part); }) * 1e-9;
-  r.copy = 2 * bytes / best_parallel(threads, 5, [&](int t) { std::memcpy(b.data() + t * part, a.data() + t * part, static_cast<size_t>(part) * 4); }) * 1e-9;
-  r.add_in_place = 3 * bytes / best_parallel(threads, 5, [&](int t) { add_to(b.data() + t * part, a.data() + t * part, part); }) * 1e-9;
+  r.copy = 2 * bytes /
+           best_parallel(
+               threads, 5,
+               [&](int t) { std::memcpy(b.data() + t * part, a.data() + t * part, static_cast<size_t>(part) * 4); }) *
+           1e-9;
+  r.add_in_place = 3 * bytes /
+                   best_parallel(threads, 5, [&](int t) { add_to(b.data() + t * part, a.data() + t * part, part); }) *
+                   1e-9;
   return r;
 }
 
@@ -111,9 +116,12 @@ Bandwidth bandwidth(int threads) {
 double topological_sort_ns(int64_t n) {
   std::mt19937_64 random(1);
   std::vector<uint32_t> first(static_cast<size_t>(n) + 1), degree(static_cast<size_t>(n));
-  std::vector<uint32_t> source(static_cast<size_t>(2 * n)), edges(static_cast<size_t>(2 * n)), ready(static_cast<size_t>(n));
+  std::vector<uint32_t> source(static_cast<size_t>(2 * n)), edges(static_cast<size_t>(2 * n)),
+      ready(static_cast<size_t>(n));
   for (int64_t i = 1; i < n; ++i) {
-    for (int k = 0; k < 2; ++k) ++first[(source[static_cast<size_t>(2 * i + k)] = static_cast<uint32_t>(random() % static_cast<uint64_t>(i))) + 1];
+    for (int k = 0; k < 2; ++k)
+      ++first[(source[static_cast<size_t>(2 * i + k)] = static_cast<uint32_t>(random() % static_cast<uint64_t>(i))) +
+              1];
   }
   for (int64_t i = 0; i < n; ++i) first[static_cast<size_t>(i) + 1] += first[static_cast<size_t>(i)];
   auto fill = first;
@@ -156,8 +164,8 @@ int main(int argc, char** argv) {
   std::printf("{");
   for (int threads : {1, 2}) {
     Bandwidth b = bandwidth(threads);
-    std::printf("\"fma_gflops_%d\": %.1f, \"read_gbs_%d\": %.2f, \"copy_gbs_%d\": %.2f, \"add_gbs_%d\": %.2f, ", threads,
-                fma_gflops(threads), threads, b.read, threads, b.copy, threads, b.add_in_place);
+    std::printf("\"fma_gflops_%d\": %.1f, \"read_gbs_%d\": %.2f, \"copy_gbs_%d\": %.2f, \"add_gbs_%d\": %.2f, ",
+                threads, fma_gflops(threads), threads, b.read, threads, b.copy, threads, b.add_in_place);
   }
   std::printf("\"sort_ns_per_node\": %.2f", topological_sort_ns(1'000'000));
   if (argc > 1) std::printf(", \"touch_ns_per_byte\": %.4f", touch_ns_per_byte(argv[1]));

@@ -1,5 +1,5 @@
-// Chains of elementwise functions: the text that NVRTC gets, compiled by it where it is installed, and run by the stand-in; and the
-// kernels that are kept on disk.
+// Chains of elementwise functions: the text that NVRTC gets, compiled by it where it is installed, and run by the
+// stand-in; and the kernels that are kept on disk.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -53,7 +53,8 @@ struct Part {
 std::unique_ptr<Part> part_of(OpTable& ops, std::string_view op, DType type, std::span<const Tensor> operands) {
   const KernelTable::Entry* entry = kernel_table().find(op, type);
   const OpSignature* signature = ops.find(op);
-  if (!entry || !entry->maker || !signature || signature->inputs.empty() || signature->inputs.size() > operands.size() || signature->outputs.size() != 1) {
+  if (!entry || !entry->maker || !signature || signature->inputs.empty() ||
+      signature->inputs.size() > operands.size() || signature->outputs.size() != 1) {
     return nullptr;
   }
   auto part = std::make_unique<Part>();
@@ -65,7 +66,8 @@ std::unique_ptr<Part> part_of(OpTable& ops, std::string_view op, DType type, std
     if (!attr.default_value && attr.type.kind != AttrKind::kType) return nullptr;
     part->entries.emplace_back(attr.name, attr.default_value ? &*attr.default_value : &part->type);
   }
-  auto kernel = entry->maker(KernelInit{"part", part->op, Attrs(part->entries), part->input_types, part->output_types, nullptr, 1});
+  auto kernel = entry->maker(
+      KernelInit{"part", part->op, Attrs(part->entries), part->input_types, part->output_types, nullptr, 1});
   if (!kernel.ok() || !is_chainable(**kernel)) return nullptr;
   part->kernel = kernel.take();
   part->inputs.assign(operands.begin(), operands.begin() + static_cast<ptrdiff_t>(signature->inputs.size()));
@@ -103,7 +105,8 @@ GpuChain chain_of(std::span<const std::unique_ptr<Part>> parts) {
 
 std::vector<Tensor> operands_of(DType type) {
   std::vector<Tensor> operands;
-  for (uint64_t seed : {1, 2, 3}) operands.push_back(uniform(type, Shape{kElements}, kIntegers.has(type) ? 0 : -3, 3, seed));
+  for (uint64_t seed : {1, 2, 3})
+    operands.push_back(uniform(type, Shape{kElements}, kIntegers.has(type) ? 0 : -3, 3, seed));
   return operands;
 }
 
@@ -118,7 +121,8 @@ void run_and_wait(Kernel& kernel, KernelContext& context) {
 }
 
 /// `inputs` may be more than the chain takes.
-std::vector<Tensor> run_chain(Kernel& kernel, std::vector<Tensor> inputs, std::span<const std::unique_ptr<Part>> parts) {
+std::vector<Tensor> run_chain(Kernel& kernel, std::vector<Tensor> inputs,
+                              std::span<const std::unique_ptr<Part>> parts) {
   std::vector<Tensor> outputs;
   for (const auto& part : parts) outputs.push_back(Tensor::allocate(part->output_types[0], Shape{kElements}).take());
   KernelContext context;
@@ -128,8 +132,9 @@ std::vector<Tensor> run_chain(Kernel& kernel, std::vector<Tensor> inputs, std::s
   return outputs;
 }
 
-constexpr DType kTypes[] = {DType::kFloat, DType::kDouble, DType::kHalf,   DType::kBFloat16, DType::kInt8,   DType::kInt16,     DType::kInt64,     DType::kUInt8,
-                            DType::kUInt16, DType::kUInt32, DType::kUInt64, DType::kBool,     DType::kComplex64, DType::kComplex128};
+constexpr DType kTypes[] = {DType::kFloat,  DType::kDouble, DType::kHalf,      DType::kBFloat16,  DType::kInt8,
+                            DType::kInt16,  DType::kInt64,  DType::kUInt8,     DType::kUInt16,    DType::kUInt32,
+                            DType::kUInt64, DType::kBool,   DType::kComplex64, DType::kComplex128};
 
 TEST_CASE("NVRTC compiles every function for every type") {
   setenv("EMPLACE_CUDA_LIB_DIR", "/usr/local/cuda/lib64", 0);
@@ -143,7 +148,8 @@ TEST_CASE("NVRTC compiles every function for every type") {
     for (const auto& parts : chains_of(type, operands)) {
       functions += parts.size();
       INFO(dtype_name(type) << ", " << parts.front()->op << " to " << parts.back()->op);
-      const Result<std::string> code = nvrtc_compile({chain_source(chain_of(parts)).text, chain_headers(), kChainPrelude, "sm_90"});
+      const Result<std::string> code =
+          nvrtc_compile({chain_source(chain_of(parts)).text, chain_headers(), kChainPrelude, "sm_90"});
       CHECK((code.ok() ? "" : code.status().message()) == "");
     }
   }
@@ -231,7 +237,8 @@ TEST_CASE("kernels on disk: whole, or not there at all") {
 TEST_CASE("without NVRTC, and where it refuses a text, the message says so") {
   setenv("EMPLACE_CUDA_LIB_DIR", "/usr/local/cuda/lib64", 0);
   if (!nvrtc_version().ok()) return;
-  const Result<std::string> code = nvrtc_compile({"__device__ int broken = nothing;\n", chain_headers(), kChainPrelude, "sm_90"});
+  const Result<std::string> code =
+      nvrtc_compile({"__device__ int broken = nothing;\n", chain_headers(), kChainPrelude, "sm_90"});
   REQUIRE_FALSE(code.ok());
   CHECK(code.status().code() == Code::kUnavailable);
   INFO(code.status().message());

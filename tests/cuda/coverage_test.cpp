@@ -1,4 +1,5 @@
-// Which of the kernels that TensorFlow registers for a GPU (or for any device) the plug-in has, for the ops that run here.
+// Which of the kernels that TensorFlow registers for a GPU (or for any device) the plug-in has, for the ops that run
+// here.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -23,7 +24,9 @@ struct Nowhere {
 };
 const Nowhere kNowhere[] = {
     {"", {DType::kVariant}, "no op here makes lists or other objects"},
-    {"", {DType::kInt2, DType::kUInt2, DType::kInt4, DType::kUInt4, DType::kFloat4E2M1FN}, "no tensor here has elements smaller than a byte"},
+    {"",
+     {DType::kInt2, DType::kUInt2, DType::kInt4, DType::kUInt4, DType::kFloat4E2M1FN},
+     "no tensor here has elements smaller than a byte"},
     {"Cast", {DType::kFloat8E5M2, DType::kFloat8E4M3FN}, "8-bit floating types are moved, not computed"},
     {"MaxPool", {DType::kQInt8}, "of four channels in a word (NCHW_VECT_C), a layout that nothing here has"},
     {"Relu", {DType::kQInt8}, "of four elements in a word"},
@@ -39,8 +42,8 @@ bool runs_nowhere(std::string_view op, DType type) {
   });
 }
 
-/// The types of the op's kernel attr that a registered kernel is for; kInvalid for an op without that attr. Where the kernel
-/// does not say, those that the op may have and that run here at all.
+/// The types of the op's kernel attr that a registered kernel is for; kInvalid for an op without that attr. Where the
+/// kernel does not say, those that the op may have and that run here at all.
 std::vector<DType> types_of(const KernelSignature& kernel, std::string_view attr, const OpDef& def) {
   if (attr.empty()) return {DType::kInvalid};
   for (const KernelConstraint& c : kernel.constraints) {
@@ -56,9 +59,11 @@ std::vector<DType> types_of(const KernelSignature& kernel, std::string_view attr
 /// Are all of the kernel's arguments in host memory?
 bool is_host_code(const KernelSignature& kernel, const OpSignature& op) {
   auto in_host_memory = [&](const ArgSignature& arg) {
-    return std::find(kernel.host_memory_args.begin(), kernel.host_memory_args.end(), arg.name) != kernel.host_memory_args.end();
+    return std::find(kernel.host_memory_args.begin(), kernel.host_memory_args.end(), arg.name) !=
+           kernel.host_memory_args.end();
   };
-  return std::all_of(op.inputs.begin(), op.inputs.end(), in_host_memory) && std::all_of(op.outputs.begin(), op.outputs.end(), in_host_memory);
+  return std::all_of(op.inputs.begin(), op.inputs.end(), in_host_memory) &&
+         std::all_of(op.outputs.begin(), op.outputs.end(), in_host_memory);
 }
 
 TEST_CASE("what has all of its arguments in host memory is the CPU's code") {
@@ -67,7 +72,8 @@ TEST_CASE("what has all of its arguments in host memory is the CPU's code") {
     const OpDef* def = OpLibrary::find(name);
     const OpSignature* op = ops.find(name);
     for (const KernelSignature& kernel : ops.kernels(name)) {
-      if (kernel.device_type == "CPU" || !is_host_code(kernel, *op) || op->inputs.empty() || name == "Unique") continue;  // Unique has both
+      if (kernel.device_type == "CPU" || !is_host_code(kernel, *op) || op->inputs.empty() || name == "Unique")
+        continue;  // Unique has both
       for (DType type : types_of(kernel, kernel_attr(*op, def), *def)) {
         const KernelTable::Entry* entry = kernel_table().find(name, type);
         INFO(name << " " << (type == DType::kInvalid ? "" : dtype_name(type)));
@@ -89,9 +95,12 @@ TEST_CASE("every kernel that TensorFlow has for a GPU, of the ops that run here,
     for (const KernelSignature& kernel : ops.kernels(name)) {
       if (kernel.device_type != "GPU" && kernel.device_type != "DEFAULT") continue;
       for (DType type : types_of(kernel, attr, *def)) {
-        if (kernel_table().find(name, type)) ++there;
-        else if (!def->cpu_kernel(type) && runs_nowhere(name, type)) ++nowhere;
-        else missing.emplace(name, type);
+        if (kernel_table().find(name, type))
+          ++there;
+        else if (!def->cpu_kernel(type) && runs_nowhere(name, type))
+          ++nowhere;
+        else
+          missing.emplace(name, type);
       }
     }
   }

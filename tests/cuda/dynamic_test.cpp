@@ -1,5 +1,5 @@
-// Kernels whose results depend on counting and sorting, and rows that are moved by number: the plug-in's against the CPU's, of every
-// type in the table.
+// Kernels whose results depend on counting and sorting, and rows that are moved by number: the plug-in's against the
+// CPU's, of every type in the table.
 #include <catch2/catch.hpp>
 
 #include <cstring>
@@ -13,13 +13,15 @@ using AttrList = std::vector<std::pair<std::string, AttrValue>>;
 
 TEST_CASE("places of what is not zero") {
   for (DType t : types_of("Where")) {
-    for (const Shape& shape : {Shape{0}, Shape{1}, Shape{256}, Shape{257}, Shape{3, 5, 7}, Shape{70, 90}, Shape{2, 1, 3, 1, 50}, Shape{4, 0, 2}}) {
+    for (const Shape& shape : {Shape{0}, Shape{1}, Shape{256}, Shape{257}, Shape{3, 5, 7}, Shape{70, 90},
+                               Shape{2, 1, 3, 1, 50}, Shape{4, 0, 2}}) {
       INFO(dtype_name(t) << " " << shape.to_string());
       Tensor x = uniform(t, shape, -2, 2);
       if (t != DType::kBool) {  // whole numbers: some are zero
         const Tensor mask = uniform(DType::kBool, shape, 0, 1, 3);
         for (int64_t i = 0; i < x.num_elements(); ++i) {
-          if (mask.data<bool>()[i]) std::memset(static_cast<char*>(x.raw()) + i * static_cast<int64_t>(dtype_size(t)), 0, dtype_size(t));
+          if (mask.data<bool>()[i])
+            std::memset(static_cast<char*>(x.raw()) + i * static_cast<int64_t>(dtype_size(t)), 0, dtype_size(t));
         }
       }
       CHECK(check({"Where", {x}, {}, {DType::kInt64}}) == "");
@@ -47,22 +49,30 @@ TEST_CASE("the largest elements, of every type") {
       for (int64_t k : {int64_t{0}, int64_t{1}, int64_t{33}, columns}) {
         if (k > columns) continue;
         INFO(dtype_name(t) << ", " << k << " of " << columns);
-        CHECK(check({"TopKV2", {uniform(t, Shape{3, columns}, -9, 9), Tensor::scalar<int32_t>(static_cast<int32_t>(k))}, sorted, {t, DType::kInt32}}) == "");
+        CHECK(check({"TopKV2",
+                     {uniform(t, Shape{3, columns}, -9, 9), Tensor::scalar<int32_t>(static_cast<int32_t>(k))},
+                     sorted,
+                     {t, DType::kInt32}}) == "");
       }
     }
   }
 }
 
 TEST_CASE("rows go where indices say, the last of several wins") {
-  const Tensor first = uniform(DType::kInt32, Shape{5, 2}, 0, 300), second = uniform(DType::kInt32, Shape{300}, 0, 300, 2);
+  const Tensor first = uniform(DType::kInt32, Shape{5, 2}, 0, 300),
+               second = uniform(DType::kInt32, Shape{300}, 0, 300, 2);
   for (std::string_view op : {"DynamicStitch", "ParallelDynamicStitch"}) {
     for (DType t : types_of(op)) {
       INFO(op << " " << dtype_name(t));
       // Every row has a place, so that none is left as it was.
       Tensor all = Tensor::allocate(DType::kInt32, Shape{300}).take();
       for (int32_t i = 0; i < 300; ++i) all.data<int32_t>()[i] = 299 - i;
-      CHECK(check({op, {all, first, second, uniform(t, Shape{300, 3}, -9, 9), uniform(t, Shape{5, 2, 3}, -9, 9, 2), uniform(t, Shape{300, 3}, -9, 9, 3)},
-                   {{"N", AttrValue::of(int64_t{3})}}, {t}, t}) == "");
+      CHECK(check({op,
+                   {all, first, second, uniform(t, Shape{300, 3}, -9, 9), uniform(t, Shape{5, 2, 3}, -9, 9, 2),
+                    uniform(t, Shape{300, 3}, -9, 9, 3)},
+                   {{"N", AttrValue::of(int64_t{3})}},
+                   {t},
+                   t}) == "");
     }
   }
 }
@@ -73,19 +83,28 @@ TEST_CASE("rows combined by number: every op and type, numbers that nobody has, 
       for (DType index : {DType::kInt32, DType::kInt64}) {
         Tensor ids = Tensor::allocate(index, Shape{520}).take();
         for (int64_t i = 0; i < 520; ++i) {
-          if (index == DType::kInt32) ids.data<int32_t>()[i] = static_cast<int32_t>(i / 3 * 2);
-          else ids.data<int64_t>()[i] = i / 3 * 2;
+          if (index == DType::kInt32)
+            ids.data<int32_t>()[i] = static_cast<int32_t>(i / 3 * 2);
+          else
+            ids.data<int64_t>()[i] = i / 3 * 2;
         }
         INFO(op << " " << dtype_name(t));
         CHECK(check({op, {uniform(t, Shape{520, 3}, 0.5, 2), ids}}, 2) == "");
       }
     }
   }
-  for (std::string_view op : {"UnsortedSegmentSum", "UnsortedSegmentProd", "UnsortedSegmentMax", "UnsortedSegmentMin"}) {
+  for (std::string_view op :
+       {"UnsortedSegmentSum", "UnsortedSegmentProd", "UnsortedSegmentMax", "UnsortedSegmentMin"}) {
     for (DType t : types_of(op)) {
       INFO(op << " " << dtype_name(t));
-      CHECK(check({op, {uniform(t, Shape{257, 3}, 1, 3), uniform(DType::kInt64, Shape{257}, -3, 90, 2), Tensor::scalar<int32_t>(90)}}, 4) == "");
-      CHECK(check({op, {uniform(t, Shape{20, 30}, 1, 3), uniform(DType::kInt32, Shape{20, 30}, 0, 500, 2), Tensor::scalar<int32_t>(500)}}, 4) == "");
+      CHECK(check({op,
+                   {uniform(t, Shape{257, 3}, 1, 3), uniform(DType::kInt64, Shape{257}, -3, 90, 2),
+                    Tensor::scalar<int32_t>(90)}},
+                  4) == "");
+      CHECK(check({op,
+                   {uniform(t, Shape{20, 30}, 1, 3), uniform(DType::kInt32, Shape{20, 30}, 0, 500, 2),
+                    Tensor::scalar<int32_t>(500)}},
+                  4) == "");
     }
   }
 }

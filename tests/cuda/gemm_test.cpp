@@ -11,12 +11,16 @@ namespace {
 
 struct Ones {
   int64_t columns;
-  __device__ float operator()(int64_t batch, int64_t row, int64_t column) const { return static_cast<float>(batch + row * columns + column); }
+  __device__ float operator()(int64_t batch, int64_t row, int64_t column) const {
+    return static_cast<float>(batch + row * columns + column);
+  }
 };
 struct Keep {
   float* to;
   int64_t rows, columns;
-  __device__ void operator()(int64_t batch, int64_t row, int64_t column, float value) const { to[(batch * rows + row) * columns + column] += value; }
+  __device__ void operator()(int64_t batch, int64_t row, int64_t column, float value) const {
+    to[(batch * rows + row) * columns + column] += value;
+  }
 };
 
 TEST_CASE("a grid has at most 65535 rows, which then take several matrices each") {
@@ -39,7 +43,9 @@ TEST_CASE("every piece of every matrix is made once, by however few rows of a gr
     INFO(rows << " rows");
     std::vector<float> sums(kSlots * kElements);
     const Keep store{sums.data(), size.m, size.n};
-    REQUIRE(launch(Barriers::kBlock, gemm_kernel<float, Ones, Ones, Keep>, dim3(1, rows), kThreads, 0, stream, a, b, store, size).ok());
+    REQUIRE(launch(Barriers::kBlock, gemm_kernel<float, Ones, Ones, Keep>, dim3(1, rows), kThreads, 0, stream, a, b,
+                   store, size)
+                .ok());
     REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
     for (int64_t batch = 0; batch < size.batches; ++batch) {
       for (int64_t i = 0; i < kElements; ++i) {

@@ -1,4 +1,5 @@
-/// GpuCase: a graph made in C++, on the plug-in's GPUs on the stand-in; ForwardingGpu: what tests put before such a GPU.
+/// GpuCase: a graph made in C++, on the plug-in's GPUs on the stand-in; ForwardingGpu: what tests put before such a
+/// GPU.
 #pragma once
 
 #include <memory>
@@ -40,8 +41,12 @@ class ForwardingGpu : public Gpu {
   Status activate() override { return gpu_->activate(); }
   void* stream(Lane lane) override { return gpu_->stream(lane); }
   void* kernel_state() override { return gpu_->kernel_state(); }
-  Status copy_in(void* to, const void* from, size_t bytes, Lane lane) override { return gpu_->copy_in(to, from, bytes, lane); }
-  Result<uint64_t> copy_out(void* to, const void* from, size_t bytes, Lane lane) override { return gpu_->copy_out(to, from, bytes, lane); }
+  Status copy_in(void* to, const void* from, size_t bytes, Lane lane) override {
+    return gpu_->copy_in(to, from, bytes, lane);
+  }
+  Result<uint64_t> copy_out(void* to, const void* from, size_t bytes, Lane lane) override {
+    return gpu_->copy_out(to, from, bytes, lane);
+  }
   Status finish(uint64_t ticket) override { return gpu_->finish(ticket); }
   Status copy_peer(void* to, Gpu& other, const void* from, size_t bytes, Lane lane) override {
     return gpu_->copy_peer(to, *static_cast<ForwardingGpu&>(other).gpu_, from, bytes, lane);

@@ -17,24 +17,33 @@ struct Window {
   int64_t height, width, stride;
 };
 // One cell, one past a block, windows larger than their stride and smaller, an empty batch.
-const Window kWindows[] = {{{1, 1, 1, 1}, 1, 1, 1}, {{1, 257, 1, 1}, 1, 1, 1}, {{2, 9, 8, 3}, 3, 2, 2}, {{1, 7, 11, 5}, 2, 3, 3}, {{3, 20, 20, 7}, 3, 3, 1}, {{0, 4, 4, 2}, 2, 2, 2}};
+const Window kWindows[] = {{{1, 1, 1, 1}, 1, 1, 1},  {{1, 257, 1, 1}, 1, 1, 1}, {{2, 9, 8, 3}, 3, 2, 2},
+                           {{1, 7, 11, 5}, 2, 3, 3}, {{3, 20, 20, 7}, 3, 3, 1}, {{0, 4, 4, 2}, 2, 2, 2}};
 
-int64_t windows(int64_t size, int64_t window, int64_t stride, bool same) { return same ? (size + stride - 1) / stride : (size - window) / stride + 1; }
+int64_t windows(int64_t size, int64_t window, int64_t stride, bool same) {
+  return same ? (size + stride - 1) / stride : (size - window) / stride + 1;
+}
 
 TEST_CASE("pooling and its gradients: every type, windows that overlap and that leave gaps") {
   for (bool same : {false, true}) {
     for (const Window& w : kWindows) {
-      const AttrList attrs{{"ksize", list({1, w.height, w.width, 1})}, {"strides", list({1, w.stride, w.stride, 1})}, {"padding", text(same ? "SAME" : "VALID")},
-                           {"explicit_paddings", list({})}, {"data_format", text("NHWC")}};
-      const Shape pooled{w.image.dim(0), windows(w.image.dim(1), w.height, w.stride, same), windows(w.image.dim(2), w.width, w.stride, same), w.image.dim(3)};
+      const AttrList attrs{{"ksize", list({1, w.height, w.width, 1})},
+                           {"strides", list({1, w.stride, w.stride, 1})},
+                           {"padding", text(same ? "SAME" : "VALID")},
+                           {"explicit_paddings", list({})},
+                           {"data_format", text("NHWC")}};
+      const Shape pooled{w.image.dim(0), windows(w.image.dim(1), w.height, w.stride, same),
+                         windows(w.image.dim(2), w.width, w.stride, same), w.image.dim(3)};
       for (DType t : types_of("MaxPoolGrad")) {
-        INFO(w.image.to_string() << " by " << w.height << " x " << w.width << ", stride " << w.stride << (same ? ", SAME " : ", VALID ") << dtype_name(t));
+        INFO(w.image.to_string() << " by " << w.height << " x " << w.width << ", stride " << w.stride
+                                 << (same ? ", SAME " : ", VALID ") << dtype_name(t));
         const Tensor cells = uniform(t, w.image, -2, 2), gradient = uniform(t, pooled, 0.5, 2, 2);
         CHECK(check({"MaxPool", {cells}, attrs}) == "");
         CHECK(check({"MaxPoolGrad", {cells, gradient, gradient}, attrs}, is_narrow(t) ? 2 : 8) == "");
         CHECK(check({"AvgPool", {uniform(t, w.image, 0.5, 2)}, attrs}, 8) == "");
-        const Tensor shape = Tensor::of<int32_t>(Shape{4}, std::vector<int32_t>{static_cast<int32_t>(w.image.dim(0)), static_cast<int32_t>(w.image.dim(1)),
-                                                                                static_cast<int32_t>(w.image.dim(2)), static_cast<int32_t>(w.image.dim(3))});
+        const Tensor shape = Tensor::of<int32_t>(
+            Shape{4}, std::vector<int32_t>{static_cast<int32_t>(w.image.dim(0)), static_cast<int32_t>(w.image.dim(1)),
+                                           static_cast<int32_t>(w.image.dim(2)), static_cast<int32_t>(w.image.dim(3))});
         CHECK(check({"AvgPoolGrad", {shape, gradient}, attrs, {t}, t}, 8) == "");
       }
     }
@@ -42,7 +51,10 @@ TEST_CASE("pooling and its gradients: every type, windows that overlap and that 
 }
 
 TEST_CASE("the first of equally large cells has the gradient") {
-  const AttrList attrs{{"ksize", list({1, 2, 2, 1})}, {"strides", list({1, 1, 1, 1})}, {"padding", text("SAME")}, {"explicit_paddings", list({})},
+  const AttrList attrs{{"ksize", list({1, 2, 2, 1})},
+                       {"strides", list({1, 1, 1, 1})},
+                       {"padding", text("SAME")},
+                       {"explicit_paddings", list({})},
                        {"data_format", text("NHWC")}};
   Tensor image = Tensor::allocate(DType::kFloat, Shape{1, 6, 6, 2}).take();
   for (int64_t i = 0; i < image.num_elements(); ++i) image.data<float>()[i] = static_cast<float>(i * 7 % 3);
@@ -51,18 +63,26 @@ TEST_CASE("the first of equally large cells has the gradient") {
 }
 
 TEST_CASE("pooling over channels") {
-  const AttrList attrs{{"ksize", list({1, 1, 1, 4})}, {"strides", list({1, 1, 1, 4})}, {"padding", text("VALID")}, {"explicit_paddings", list({})},
+  const AttrList attrs{{"ksize", list({1, 1, 1, 4})},
+                       {"strides", list({1, 1, 1, 4})},
+                       {"padding", text("VALID")},
+                       {"explicit_paddings", list({})},
                        {"data_format", text("NHWC")}};
-  for (DType t : types_of("MaxPool")) CHECK(check({"MaxPool", {uniform(t, Shape{1, 16, 16, 12}, -9, -1)}, attrs}) == "");
+  for (DType t : types_of("MaxPool"))
+    CHECK(check({"MaxPool", {uniform(t, Shape{1, 16, 16, 12}, -9, -1)}, attrs}) == "");
 }
 
 TEST_CASE("responses normalised over channels, and the gradient") {
   for (int64_t radius : {0, 1, 2, 9}) {
-    const AttrList attrs{{"depth_radius", AttrValue::of(radius)}, {"bias", AttrValue::of(1.5f)}, {"alpha", AttrValue::of(0.5f)}, {"beta", AttrValue::of(0.75f)}};
+    const AttrList attrs{{"depth_radius", AttrValue::of(radius)},
+                         {"bias", AttrValue::of(1.5f)},
+                         {"alpha", AttrValue::of(0.5f)},
+                         {"beta", AttrValue::of(0.75f)}};
     for (const Shape& shape : {Shape{2, 3, 4, 9}, Shape{1, 1, 257, 1}, Shape{1, 16, 16, 3}, Shape{0, 2, 2, 3}}) {
       for (DType t : types_of("LRNGrad")) {
         INFO(shape.to_string() << ", radius " << radius << " " << dtype_name(t));
-        const Tensor image = uniform(t, shape, 0.5, 2), response = uniform(t, shape, 0.2, 0.9, 3), gradient = uniform(t, shape, 1, 2, 2);
+        const Tensor image = uniform(t, shape, 0.5, 2), response = uniform(t, shape, 0.2, 0.9, 3),
+                     gradient = uniform(t, shape, 1, 2, 2);
         CHECK(check({"LRN", {image}, attrs}, 16) == "");
         // The difference of two sums of like size.
         CHECK(check({"LRNGrad", {gradient, image, response}, attrs}, is_narrow(t) ? 64 : 512) == "");
@@ -77,10 +97,16 @@ TEST_CASE("gradients of batch normalisation: both layouts, channels one by one a
       for (bool channels_first : {false, true}) {
         for (bool training : {false, true}) {
           for (int64_t width : {1, 7, 130}) {
-            INFO(op << " " << dtype_name(t) << (channels_first ? " NCHW" : " NHWC") << (training ? ", training, " : ", ") << width << " wide");
-            AttrList attrs{{"epsilon", AttrValue::of(0.001f)}, {"data_format", text(channels_first ? "NCHW" : "NHWC")}, {"is_training", AttrValue::of(training)}};
+            INFO(op << " " << dtype_name(t) << (channels_first ? " NCHW" : " NHWC")
+                    << (training ? ", training, " : ", ") << width << " wide");
+            AttrList attrs{{"epsilon", AttrValue::of(0.001f)},
+                           {"data_format", text(channels_first ? "NCHW" : "NHWC")},
+                           {"is_training", AttrValue::of(training)}};
             const Shape shape = channels_first ? Shape{3, 4, 2, width} : Shape{3, 2, width, 4};
-            KernelCase c{op, {uniform(t, shape, 0.5, 2), uniform(t, shape, -2, 2, 2)}, attrs, {t, DType::kFloat, DType::kFloat, DType::kFloat, DType::kFloat}};
+            KernelCase c{op,
+                         {uniform(t, shape, 0.5, 2), uniform(t, shape, -2, 2, 2)},
+                         attrs,
+                         {t, DType::kFloat, DType::kFloat, DType::kFloat, DType::kFloat}};
             for (uint64_t seed : {3, 4, 5}) c.inputs.push_back(uniform(DType::kFloat, Shape{4}, 0.5, 2, seed));
             if (op.ends_with("V3")) c.inputs.push_back(uniform(DType::kFloat, Shape{4}, 0, 1, 6));
             CHECK(check(c, is_narrow(t) ? 4 : 4096) == "");
@@ -95,7 +121,10 @@ TEST_CASE("batch normalisation: running statistics, and a batch without elements
   const std::vector<DType> five(5, DType::kFloat);
   for (float factor : {1.0f, 0.25f}) {
     for (const Shape& shape : {Shape{2, 5, 60, 3}, Shape{1, 1, 1, 3}, Shape{0, 5, 5, 3}}) {
-      const AttrList attrs{{"epsilon", AttrValue::of(0.001f)}, {"exponential_avg_factor", AttrValue::of(factor)}, {"data_format", text("NHWC")}, {"is_training", AttrValue::of(true)}};
+      const AttrList attrs{{"epsilon", AttrValue::of(0.001f)},
+                           {"exponential_avg_factor", AttrValue::of(factor)},
+                           {"data_format", text("NHWC")},
+                           {"is_training", AttrValue::of(true)}};
       KernelCase c{"FusedBatchNorm", {uniform(DType::kFloat, shape, 0.5, 2)}, attrs, five};
       for (uint64_t seed : {3, 4, 5, 6}) c.inputs.push_back(uniform(DType::kFloat, Shape{3}, 0.5, 2, seed));
       INFO(shape.to_string() << ", factor " << factor);

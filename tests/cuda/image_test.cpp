@@ -10,17 +10,25 @@ using AttrList = std::vector<std::pair<std::string, AttrValue>>;
 
 AttrValue list(std::vector<int64_t> values) { return AttrValue::list_of<int64_t>(AttrKind::kInt, std::move(values)); }
 AttrValue text(std::string value) { return AttrValue::of(std::move(value)); }
-Tensor ints(std::vector<int32_t> values) { return Tensor::of<int32_t>(Shape{static_cast<int64_t>(values.size())}, values); }
+Tensor ints(std::vector<int32_t> values) {
+  return Tensor::of<int32_t>(Shape{static_cast<int64_t>(values.size())}, values);
+}
 Tensor floats(DType t, Shape shape, uint64_t seed = 1) { return uniform(t, std::move(shape), -2, 2, seed); }
 Tensor positive(Shape shape, uint64_t seed = 1) { return uniform(DType::kFloat, std::move(shape), 0.5, 2, seed); }
 
 TEST_CASE("windows over images, and their gradients") {
   for (const char* padding : {"SAME", "VALID"}) {
     for (int64_t stride : {1, 2, 3}) {
-      const AttrList attrs{{"ksize", list({1, 3, 2, 1})}, {"strides", list({1, stride, stride, 1})}, {"padding", text(padding)},
-                           {"explicit_paddings", list({})}, {"data_format", text("NHWC")}};
-      auto pooled = [&](int64_t n, int64_t k) { return padding[0] == 'S' ? (n + stride - 1) / stride : (n - k) / stride + 1; };
-      const Tensor image = floats(DType::kFloat, Shape{2, 9, 8, 3}), gradient = positive(Shape{2, pooled(9, 3), pooled(8, 2), 3}, 2);
+      const AttrList attrs{{"ksize", list({1, 3, 2, 1})},
+                           {"strides", list({1, stride, stride, 1})},
+                           {"padding", text(padding)},
+                           {"explicit_paddings", list({})},
+                           {"data_format", text("NHWC")}};
+      auto pooled = [&](int64_t n, int64_t k) {
+        return padding[0] == 'S' ? (n + stride - 1) / stride : (n - k) / stride + 1;
+      };
+      const Tensor image = floats(DType::kFloat, Shape{2, 9, 8, 3}),
+                   gradient = positive(Shape{2, pooled(9, 3), pooled(8, 2), 3}, 2);
       INFO(padding << ", stride " << stride);
       CHECK(check({"MaxPool", {image}, attrs}) == "");
       CHECK(check({"AvgPool", {positive(Shape{2, 9, 8, 3})}, attrs}, 8) == "");
@@ -32,13 +40,18 @@ TEST_CASE("windows over images, and their gradients") {
 TEST_CASE("batch normalisation in both layouts, in training and not") {
   for (const char* format : {"NHWC", "NCHW"}) {
     for (bool training : {false, true}) {
-      const AttrList attrs{{"epsilon", AttrValue::of(0.001f)}, {"exponential_avg_factor", AttrValue::of(1.0f)}, {"data_format", text(format)},
+      const AttrList attrs{{"epsilon", AttrValue::of(0.001f)},
+                           {"exponential_avg_factor", AttrValue::of(1.0f)},
+                           {"data_format", text(format)},
                            {"is_training", AttrValue::of(training)}};
       const Shape shape = format[3] == 'C' ? Shape{3, 20, 7, 4} : Shape{3, 4, 20, 7};
       const Tensor image = positive(shape), channel = positive(Shape{4}, 3);
       const std::vector<DType> six(6, DType::kFloat), five(5, DType::kFloat);
       INFO(format << ", training " << training);
-      CHECK(check({"FusedBatchNormV3", {image, channel, positive(Shape{4}, 4), channel, positive(Shape{4}, 5)}, attrs, six}, 256) == "");
+      CHECK(
+          check(
+              {"FusedBatchNormV3", {image, channel, positive(Shape{4}, 4), channel, positive(Shape{4}, 5)}, attrs, six},
+              256) == "");
     }
   }
 }
@@ -61,14 +74,17 @@ TEST_CASE("resizing, and the way back") {
 }
 
 TEST_CASE("responses normalised over neighbouring channels") {
-  const AttrList attrs{{"depth_radius", AttrValue::of(int64_t{2})}, {"bias", AttrValue::of(1.0f)}, {"alpha", AttrValue::of(0.5f)},
+  const AttrList attrs{{"depth_radius", AttrValue::of(int64_t{2})},
+                       {"bias", AttrValue::of(1.0f)},
+                       {"alpha", AttrValue::of(0.5f)},
                        {"beta", AttrValue::of(0.75f)}};
   const Tensor image = positive(Shape{2, 3, 4, 9});
   CHECK(check({"LRN", {image}, attrs}, 16) == "");
 }
 
 TEST_CASE("rows combined by the number they carry") {
-  const Tensor data = positive(Shape{9, 4}), sorted = ints({0, 0, 1, 1, 1, 3, 3, 4, 6}), mixed = ints({5, 0, -1, 5, 2, 2, 0, 5, 3});
+  const Tensor data = positive(Shape{9, 4}), sorted = ints({0, 0, 1, 1, 1, 3, 3, 4, 6}),
+               mixed = ints({5, 0, -1, 5, 2, 2, 0, 5, 3});
   for (auto op : {"SegmentSum", "SegmentMean", "SegmentProd", "SegmentMax", "SegmentMin"}) {
     INFO(op);
     CHECK(check({op, {data, sorted}}, 4) == "");
@@ -89,8 +105,11 @@ TEST_CASE("the CPU's kernels move what a mover moves, and multiply what it multi
   }
   const Tensor band = ints({-1, 2});
   const AttrList align{{"align", text("RIGHT_LEFT")}};
-  CHECK(check({"MatrixDiagPartV3", {floats(DType::kFloat, Shape{3, 4, 5}), band, Tensor::scalar<float>(9)}, align}) == "");
-  CHECK(check({"MatrixSetDiagV3", {floats(DType::kFloat, Shape{3, 4, 5}), floats(DType::kFloat, Shape{3, 4, 4}, 2), band}, align}) == "");
+  CHECK(check({"MatrixDiagPartV3", {floats(DType::kFloat, Shape{3, 4, 5}), band, Tensor::scalar<float>(9)}, align}) ==
+        "");
+  CHECK(check({"MatrixSetDiagV3",
+               {floats(DType::kFloat, Shape{3, 4, 5}), floats(DType::kFloat, Shape{3, 4, 4}, 2), band},
+               align}) == "");
 }
 
 }  // namespace

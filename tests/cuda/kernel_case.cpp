@@ -25,7 +25,8 @@ struct Taken {
   void add(int64_t bytes) { most = std::max(most, now += bytes); }
 };
 
-/// As large as the elements: Tensor::allocate() rounds up, which hides what a kernel does behind the end from sanitizers.
+/// As large as the elements: Tensor::allocate() rounds up, which hides what a kernel does behind the end from
+/// sanitizers.
 class ExactBuffer final : public Buffer {
  public:
   static Result<Tensor> make(DType dtype, const Shape& shape, Taken* taken = nullptr) {
@@ -51,7 +52,9 @@ class ExactBuffer final : public Buffer {
 class ExactAllocator final : public Allocator {
  public:
   Result<Tensor> allocate(DType dtype, const Shape& shape) override { return ExactBuffer::make(dtype, shape, &taken); }
-  Result<Tensor> allocate_persistent(DType dtype, const Shape& shape) override { return ExactBuffer::make(dtype, shape); }
+  Result<Tensor> allocate_persistent(DType dtype, const Shape& shape) override {
+    return ExactBuffer::make(dtype, shape);
+  }
   Taken taken;  // by what is not persistent
 };
 
@@ -88,9 +91,11 @@ template <class T>
 std::string compare_complex(const Tensor& want, const Tensor& got, int64_t ulps) {
   for (int64_t i = 0; i < want.num_elements(); ++i) {
     const std::complex<T> w = want.data<std::complex<T>>()[i], g = got.data<std::complex<T>>()[i];
-    const T allowed = static_cast<T>(ulps) * std::numeric_limits<T>::epsilon() * std::max(std::abs(w.real()), std::abs(w.imag()));
+    const T allowed =
+        static_cast<T>(ulps) * std::numeric_limits<T>::epsilon() * std::max(std::abs(w.real()), std::abs(w.imag()));
     auto far = [&](T a, T b) { return std::isnan(a) != std::isnan(b) || std::abs(a - b) > allowed; };
-    if (far(w.real(), g.real()) || far(w.imag(), g.imag())) return cat("element ", i, ": ", g.real(), " + ", g.imag(), "i, the CPU has ", w.real(), " + ", w.imag(), "i");
+    if (far(w.real(), g.real()) || far(w.imag(), g.imag()))
+      return cat("element ", i, ": ", g.real(), " + ", g.imag(), "i, the CPU has ", w.real(), " + ", w.imag(), "i");
   }
   return {};
 }
@@ -124,9 +129,10 @@ struct Inputs {
   std::vector<Tensor> all;
 };
 
-/// With outputs as they are to be: what a shape rule says of a variable's shape is not known here. `told`: what the kernel takes
-/// beside them must be what it says.
-Status run_kernel(KernelMaker maker, const KernelInit& init, std::span<Tensor> inputs, std::span<Tensor> outputs, bool told = false) {
+/// With outputs as they are to be: what a shape rule says of a variable's shape is not known here. `told`: what the
+/// kernel takes beside them must be what it says.
+Status run_kernel(KernelMaker maker, const KernelInit& init, std::span<Tensor> inputs, std::span<Tensor> outputs,
+                  bool told = false) {
   ExactAllocator allocator;
   Sequential parallel;
   Stream stream;
@@ -152,7 +158,8 @@ std::vector<DType> types_of(std::string_view op) {
   std::vector<DType> types;
   for (int t = 1; t < kDTypeCount; ++t) {
     const KernelTable::Entry* entry = kernel_table().find(op, static_cast<DType>(t));
-    if (entry && entry->maker && OpLibrary::find(op)->cpu_kernel(static_cast<DType>(t))) types.push_back(static_cast<DType>(t));
+    if (entry && entry->maker && OpLibrary::find(op)->cpu_kernel(static_cast<DType>(t)))
+      types.push_back(static_cast<DType>(t));
   }
   return types;
 }
@@ -161,7 +168,9 @@ Result<Answers> run(const KernelCase& c) {
   const OpDef* def = OpLibrary::find(c.op);
   if (!def) return not_found(cat("no op ", c.op));
   Inputs on_cpu(c), on_gpu(c);
-  const DType type = c.type != DType::kInvalid ? c.type : c.variables.empty() ? c.inputs.at(0).dtype() : c.variables[0].dtype();
+  const DType type = c.type != DType::kInvalid ? c.type
+                     : c.variables.empty()     ? c.inputs.at(0).dtype()
+                                               : c.variables[0].dtype();
   std::vector<DType> input_types;
   for (const Tensor& t : on_cpu.all) input_types.push_back(t.dtype());
   std::vector<DType> output_types = c.outputs;
@@ -174,7 +183,9 @@ Result<Answers> run(const KernelCase& c) {
   if (!cpu || !gpu || !gpu->maker) return not_found(cat("no kernel of ", c.op, " for ", dtype_name(type)));
   KernelInit init{"case", c.op, Attrs(attrs), input_types, output_types, nullptr, 1};
   if (c.variables.empty()) {
-    ASSIGN_OR_RETURN(answers.cpu, evaluate(*def, cpu, {"case", Attrs(attrs), input_types, output_types, on_cpu.all, int64_t{1} << 30}));
+    ASSIGN_OR_RETURN(
+        answers.cpu,
+        evaluate(*def, cpu, {"case", Attrs(attrs), input_types, output_types, on_cpu.all, int64_t{1} << 30}));
   } else {
     for (size_t i = 0; i < c.shapes.size(); ++i) {
       ASSIGN_OR_RETURN(Tensor out, Tensor::allocate(output_types[i], c.shapes[i]));
@@ -202,14 +213,30 @@ Tensor uniform(DType dtype, Shape shape, double low, double high, uint64_t seed)
     const double v = draw();
     const auto whole = static_cast<int64_t>(std::floor(v));
     switch (dtype) {
-      case DType::kFloat: t.data<float>()[i] = static_cast<float>(v); break;
-      case DType::kDouble: t.data<double>()[i] = v; break;
-      case DType::kHalf: t.data<half>()[i] = half(static_cast<float>(v)); break;
-      case DType::kBFloat16: t.data<bfloat16>()[i] = bfloat16(static_cast<float>(v)); break;
-      case DType::kComplex64: t.data<std::complex<float>>()[i] = {static_cast<float>(v), static_cast<float>(draw())}; break;
-      case DType::kComplex128: t.data<std::complex<double>>()[i] = {v, draw()}; break;
-      case DType::kBool: t.data<bool>()[i] = v >= (low + high) / 2; break;
-      default: std::memcpy(static_cast<char*>(t.raw()) + i * static_cast<int64_t>(dtype_size(dtype)), &whole, dtype_size(dtype));
+      case DType::kFloat:
+        t.data<float>()[i] = static_cast<float>(v);
+        break;
+      case DType::kDouble:
+        t.data<double>()[i] = v;
+        break;
+      case DType::kHalf:
+        t.data<half>()[i] = half(static_cast<float>(v));
+        break;
+      case DType::kBFloat16:
+        t.data<bfloat16>()[i] = bfloat16(static_cast<float>(v));
+        break;
+      case DType::kComplex64:
+        t.data<std::complex<float>>()[i] = {static_cast<float>(v), static_cast<float>(draw())};
+        break;
+      case DType::kComplex128:
+        t.data<std::complex<double>>()[i] = {v, draw()};
+        break;
+      case DType::kBool:
+        t.data<bool>()[i] = v >= (low + high) / 2;
+        break;
+      default:
+        std::memcpy(static_cast<char*>(t.raw()) + i * static_cast<int64_t>(dtype_size(dtype)), &whole,
+                    dtype_size(dtype));
     }
   }
   return t;
@@ -217,13 +244,20 @@ Tensor uniform(DType dtype, Shape shape, double low, double high, uint64_t seed)
 
 std::string difference(const Tensor& want, const Tensor& got, int64_t ulps) {
   switch (want.dtype()) {
-    case DType::kFloat: return compare<float, uint32_t>(want, got, ulps);
-    case DType::kDouble: return compare<double, uint64_t>(want, got, ulps);
-    case DType::kHalf: return compare<half, uint16_t>(want, got, ulps);
-    case DType::kBFloat16: return compare<bfloat16, uint16_t>(want, got, ulps);
-    case DType::kComplex64: return compare_complex<float>(want, got, ulps);
-    case DType::kComplex128: return compare_complex<double>(want, got, ulps);
-    default: return same_bytes(want, got) ? std::string() : "other bytes than the CPU's";
+    case DType::kFloat:
+      return compare<float, uint32_t>(want, got, ulps);
+    case DType::kDouble:
+      return compare<double, uint64_t>(want, got, ulps);
+    case DType::kHalf:
+      return compare<half, uint16_t>(want, got, ulps);
+    case DType::kBFloat16:
+      return compare<bfloat16, uint16_t>(want, got, ulps);
+    case DType::kComplex64:
+      return compare_complex<float>(want, got, ulps);
+    case DType::kComplex128:
+      return compare_complex<double>(want, got, ulps);
+    default:
+      return same_bytes(want, got) ? std::string() : "other bytes than the CPU's";
   }
 }
 
@@ -231,7 +265,8 @@ std::string check(const KernelCase& c, int64_t ulps) {
   Result<Answers> answers = run(c);
   if (!answers.ok()) return answers.status().message();
   for (size_t i = 0; i < answers->cpu.size(); ++i) {
-    if (std::string d = difference(answers->cpu[i], answers->gpu[i], ulps); !d.empty()) return cat(c.op, " output ", i, ", ", d);
+    if (std::string d = difference(answers->cpu[i], answers->gpu[i], ulps); !d.empty())
+      return cat(c.op, " output ", i, ", ", d);
   }
   return {};
 }

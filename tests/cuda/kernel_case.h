@@ -14,17 +14,18 @@ struct KernelCase {
   std::string_view op;
   std::vector<Tensor> inputs;  // behind the variables, if there are any
   std::vector<std::pair<std::string, AttrValue>> attrs = {};
-  std::vector<DType> outputs = {};     // empty: one of input 0's type, or none of an op on variables
-  DType type = DType::kInvalid;        // of the op's kernel attr; kInvalid: that of the first tensor
-  std::vector<Tensor> variables = {};  // what the variables hold that are the first inputs; the reference that comes out is left out
-  std::vector<Shape> shapes = {};      // of the outputs of an op on variables
+  std::vector<DType> outputs = {};  // empty: one of input 0's type, or none of an op on variables
+  DType type = DType::kInvalid;     // of the op's kernel attr; kInvalid: that of the first tensor
+  std::vector<Tensor> variables =
+      {};  // what the variables hold that are the first inputs; the reference that comes out is left out
+  std::vector<Shape> shapes = {};  // of the outputs of an op on variables
 };
 
 /// The types that both have a kernel of their own for.
 std::vector<DType> types_of(std::string_view op);
 
-/// The outputs of both, by the op's shape rule, and behind them what the variables hold afterwards. Device memory is as large as a tensor and not a byte larger, so that a
-/// sanitizer sees what a kernel should not touch.
+/// The outputs of both, by the op's shape rule, and behind them what the variables hold afterwards. Device memory is as
+/// large as a tensor and not a byte larger, so that a sanitizer sees what a kernel should not touch.
 struct Answers {
   std::vector<Tensor> cpu, gpu;
 };
@@ -32,7 +33,8 @@ Result<Answers> run(const KernelCase& c);
 
 /// Numbers from a fixed sequence, uniform in [low, high).
 Tensor uniform(DType dtype, Shape shape, double low, double high, uint64_t seed = 1);
-/// Empty if every element is within `ulps` of the other (equal, for types that are not floating), else what differs first.
+/// Empty if every element is within `ulps` of the other (equal, for types that are not floating), else what differs
+/// first.
 std::string difference(const Tensor& want, const Tensor& got, int64_t ulps);
 /// run() and difference() of every output; the kernel's error, if it has one.
 std::string check(const KernelCase& c, int64_t ulps = 0);

@@ -8,7 +8,9 @@ namespace {
 
 using Attr = std::pair<std::string, AttrValue>;
 
-Tensor ints(std::vector<int32_t> values) { return Tensor::of<int32_t>(Shape{static_cast<int64_t>(values.size())}, values); }
+Tensor ints(std::vector<int32_t> values) {
+  return Tensor::of<int32_t>(Shape{static_cast<int64_t>(values.size())}, values);
+}
 Tensor scalar(int32_t value) { return Tensor::scalar<int32_t>(value); }
 std::string f32(KernelCase c, int64_t ulps = 0) { return check(c, ulps); }
 Tensor random(Shape shape, uint64_t seed = 1) { return uniform(DType::kFloat, shape, -2, 2, seed); }
@@ -25,7 +27,8 @@ TEST_CASE("transpositions go through squares, also of narrow and wide elements")
 TEST_CASE("transpositions of whole squares, of one element more and one less") {
   for (DType t : {DType::kUInt8, DType::kHalf, DType::kFloat, DType::kDouble, DType::kComplex128}) {
     for (int64_t rows : {63, 64, 129}) {
-      for (int64_t columns : {32, 65, 128}) CHECK(check({"Transpose", {uniform(t, Shape{2, rows, columns}, -9, 9), ints({0, 2, 1})}}) == "");
+      for (int64_t columns : {32, 65, 128})
+        CHECK(check({"Transpose", {uniform(t, Shape{2, rows, columns}, -9, 9), ints({0, 2, 1})}}) == "");
     }
   }
 }
@@ -65,7 +68,8 @@ TEST_CASE("sums over columns and over everything are made in pieces") {
 TEST_CASE("what goes along a line of several hundred elements") {
   CHECK(f32({"ArgMax", {random({7, 900}), scalar(1)}, {}, {DType::kInt64}}) == "");
   CHECK(f32({"ArgMin", {random({900, 7}), scalar(0)}, {}, {DType::kInt64}}) == "");
-  CHECK(check({"ArgMax", {uniform(DType::kBool, Shape{5, 900}, 0, 1), scalar(1)}, {}, {DType::kInt64}}) == "");  // the first of equals
+  CHECK(check({"ArgMax", {uniform(DType::kBool, Shape{5, 900}, 0, 1), scalar(1)}, {}, {DType::kInt64}}) ==
+        "");  // the first of equals
   const std::vector<Attr> attrs{{"exclusive", AttrValue::of(true)}, {"reverse", AttrValue::of(true)}};
   const Tensor positive = uniform(DType::kFloat, Shape{3, 1000}, 0, 1);
   CHECK(f32({"Cumsum", {positive, scalar(1)}, attrs}, 64) == "");
@@ -74,8 +78,12 @@ TEST_CASE("what goes along a line of several hundred elements") {
 
 TEST_CASE("sorting: the largest, distinct values, and rows that meet") {
   const Tensor rows = uniform(DType::kFloat, Shape{3, 5000}, -100, 100);
-  for (int32_t k : {1, 20, 100, 5000}) CHECK(f32({"TopKV2", {rows, scalar(k)}, {{"sorted", AttrValue::of(true)}}, {DType::kFloat, DType::kInt32}}) == "");
-  CHECK(check({"TopKV2", {uniform(DType::kInt16, Shape{2, 3000}, -50, 50), scalar(300)}, {{"sorted", AttrValue::of(true)}}, {DType::kInt16, DType::kInt32}}) == "");
+  for (int32_t k : {1, 20, 100, 5000})
+    CHECK(f32({"TopKV2", {rows, scalar(k)}, {{"sorted", AttrValue::of(true)}}, {DType::kFloat, DType::kInt32}}) == "");
+  CHECK(check({"TopKV2",
+               {uniform(DType::kInt16, Shape{2, 3000}, -50, 50), scalar(300)},
+               {{"sorted", AttrValue::of(true)}},
+               {DType::kInt16, DType::kInt32}}) == "");
   CHECK(check({"Unique", {uniform(DType::kInt64, Shape{7000}, -300, 300)}, {}, {DType::kInt64, DType::kInt32}}) == "");
   const Tensor ids = uniform(DType::kInt32, Shape{6000}, 0, 50);
   CHECK(f32({"UnsortedSegmentSum", {uniform(DType::kFloat, Shape{6000, 3}, 0, 1), ids, scalar(50)}}, 64) == "");
@@ -83,7 +91,8 @@ TEST_CASE("sorting: the largest, distinct values, and rows that meet") {
 
 TEST_CASE("products of matrices that are no whole tiles") {
   for (bool transposed : {false, true}) {
-    const std::vector<Attr> attrs{{"transpose_a", AttrValue::of(transposed)}, {"transpose_b", AttrValue::of(!transposed)}};
+    const std::vector<Attr> attrs{{"transpose_a", AttrValue::of(transposed)},
+                                  {"transpose_b", AttrValue::of(!transposed)}};
     const Shape a = transposed ? Shape{70, 130} : Shape{130, 70}, b = transposed ? Shape{70, 65} : Shape{65, 70};
     CHECK(f32({"MatMul", {uniform(DType::kFloat, a, 0, 1), uniform(DType::kFloat, b, 0, 1, 2)}, attrs}, 64) == "");
   }
@@ -95,7 +104,8 @@ TEST_CASE("a convolution's filter gradient is made in pieces") {
                                 {"explicit_paddings", AttrValue::list_of<int64_t>(AttrKind::kInt, {})},
                                 {"padding", AttrValue::of(std::string("SAME"))},
                                 {"data_format", AttrValue::of(std::string("NHWC"))}};
-  const Tensor image = uniform(DType::kFloat, Shape{4, 40, 40, 3}, 0, 1), gradient = uniform(DType::kFloat, Shape{4, 40, 40, 5}, 0, 1, 2);
+  const Tensor image = uniform(DType::kFloat, Shape{4, 40, 40, 3}, 0, 1),
+               gradient = uniform(DType::kFloat, Shape{4, 40, 40, 5}, 0, 1, 2);
   CHECK(f32({"Conv2DBackpropFilter", {image, ints({3, 3, 3, 5}), gradient}, attrs}, 128) == "");
 }
 

@@ -26,7 +26,9 @@ size_t free_on(int device) {
 
 struct Card {
   explicit Card(int device) : gpu(CudaGpu::open({device, 0, int64_t{64} << 20}).take()) {}
-  bool trusts(int from) { return peer_copies_arrive(from, static_cast<DeviceState*>(gpu->kernel_state())->device, stream()).take(); }
+  bool trusts(int from) {
+    return peer_copies_arrive(from, static_cast<DeviceState*>(gpu->kernel_state())->device, stream()).take();
+  }
   cudaStream_t stream() { return static_cast<cudaStream_t>(gpu->stream(Gpu::Lane::kPeer)); }
   std::unique_ptr<Gpu> gpu;
 };

@@ -23,7 +23,8 @@ struct Counts {
 
 class CountedRecording final : public GpuRecording {
  public:
-  CountedRecording(std::unique_ptr<GpuRecording> recording, Counts& counts) : recording_(std::move(recording)), counts_(counts) {}
+  CountedRecording(std::unique_ptr<GpuRecording> recording, Counts& counts)
+      : recording_(std::move(recording)), counts_(counts) {}
   Status replay() override { return ++counts_.replays, recording_->replay(); }
 
  private:
@@ -49,31 +50,44 @@ class CountingBackend final : public ForwardingBackend {
   Counts counts;
 
  private:
-  std::unique_ptr<Gpu> wrap(std::unique_ptr<Gpu> gpu) override { return std::make_unique<CountingGpu>(std::move(gpu), counts); }
+  std::unique_ptr<Gpu> wrap(std::unique_ptr<Gpu> gpu) override {
+    return std::make_unique<CountingGpu>(std::move(gpu), counts);
+  }
 };
 
-/// v = 0.75 v + 1 and the like, of a reference variable and of a resource one that is read twice; each step goes on from the last.
+/// v = 0.75 v + 1 and the like, of a reference variable and of a resource one that is read twice; each step goes on
+/// from the last.
 std::vector<float> train(GpuBackend& backend, GpuExec exec, int steps) {
   GpuCase g(backend);
   std::vector<float> numbers(kElements);
   std::iota(numbers.begin(), numbers.end(), 1.0f);
   const Shape shape{kElements};
-  const Endpoint start = g.constant(Tensor::of<float>(shape, numbers), kGpu0), half = g.constant(Tensor::of<float>(Shape{}, std::vector<float>{0.5f}), kGpu0);
-  const std::vector<std::pair<std::string, AttrValue>> attrs{{"dtype", AttrValue::of(DType::kFloat)}, {"shape", AttrValue::of(shape)},
-                                                             {"container", AttrValue::of(std::string())}, {"shared_name", AttrValue::of(std::string())}};
+  const Endpoint start = g.constant(Tensor::of<float>(shape, numbers), kGpu0),
+                 half = g.constant(Tensor::of<float>(Shape{}, std::vector<float>{0.5f}), kGpu0);
+  const std::vector<std::pair<std::string, AttrValue>> attrs{{"dtype", AttrValue::of(DType::kFloat)},
+                                                             {"shape", AttrValue::of(shape)},
+                                                             {"container", AttrValue::of(std::string())},
+                                                             {"shared_name", AttrValue::of(std::string())}};
   const Endpoint v = g.add({"VariableV2", {}, attrs, {make_ref(DType::kFloat)}, {}, {}, kGpu0});
   const Endpoint h = g.add({"VarHandleOp", {}, attrs, {DType::kResource}, {}, {}, kGpu0});
-  const std::vector<std::pair<std::string, AttrValue>> of_ref{{"validate_shape", AttrValue::of(true)}, {"use_locking", AttrValue::of(true)}};
-  const std::vector<std::pair<std::string, AttrValue>> of_float{{"dtype", AttrValue::of(DType::kFloat)}, {"validate_shape", AttrValue::of(false)}};
-  const Endpoint init_v = g.add({"Assign", {v, start}, of_ref, {make_ref(DType::kFloat)}, {}, {make_ref(DType::kFloat), DType::kFloat}, kGpu0});
+  const std::vector<std::pair<std::string, AttrValue>> of_ref{{"validate_shape", AttrValue::of(true)},
+                                                              {"use_locking", AttrValue::of(true)}};
+  const std::vector<std::pair<std::string, AttrValue>> of_float{{"dtype", AttrValue::of(DType::kFloat)},
+                                                                {"validate_shape", AttrValue::of(false)}};
+  const Endpoint init_v = g.add(
+      {"Assign", {v, start}, of_ref, {make_ref(DType::kFloat)}, {}, {make_ref(DType::kFloat), DType::kFloat}, kGpu0});
   const Endpoint init_h = g.add({"AssignVariableOp", {h, start}, of_float, {}, {}, {}, kGpu0});
 
   const Endpoint a = g.binary("Mul", v, half, kGpu0), b = g.binary("AddV2", a, v, kGpu0);
-  const Endpoint read = g.add({"ReadVariableOp", {h}, {{"dtype", AttrValue::of(DType::kFloat)}}, {DType::kFloat}, {}, {}, kGpu0});
+  const Endpoint read =
+      g.add({"ReadVariableOp", {h}, {{"dtype", AttrValue::of(DType::kFloat)}}, {DType::kFloat}, {}, {}, kGpu0});
   const Endpoint c = g.binary("Sub", b, read, kGpu0);
-  const Endpoint again = g.add({"ReadVariableOp", {h}, {{"dtype", AttrValue::of(DType::kFloat)}}, {DType::kFloat}, {c.node}, {}, kGpu0});
-  const Endpoint d = g.binary("AddV2", c, again, kGpu0), e = g.binary("Mul", d, half, kGpu0), f = g.binary("Maximum", e, half, kGpu0);
-  const Endpoint write_v = g.add({"Assign", {v, e}, of_ref, {make_ref(DType::kFloat)}, {f.node}, {make_ref(DType::kFloat), DType::kFloat}, kGpu0});
+  const Endpoint again =
+      g.add({"ReadVariableOp", {h}, {{"dtype", AttrValue::of(DType::kFloat)}}, {DType::kFloat}, {c.node}, {}, kGpu0});
+  const Endpoint d = g.binary("AddV2", c, again, kGpu0), e = g.binary("Mul", d, half, kGpu0),
+                 f = g.binary("Maximum", e, half, kGpu0);
+  const Endpoint write_v = g.add(
+      {"Assign", {v, e}, of_ref, {make_ref(DType::kFloat)}, {f.node}, {make_ref(DType::kFloat), DType::kFloat}, kGpu0});
   const Endpoint write_h = g.add({"AssignVariableOp", {h, f}, of_float, {}, {write_v.node}, {}, kGpu0});
 
   SessionOptions options;
@@ -104,7 +118,8 @@ TEST_CASE("what reads variables is recorded once and replayed in each step", "[h
   CHECK(train(backend, GpuExec::kGraph, 6) == want);
   CHECK(backend.counts.recordings == 1);
   CHECK(backend.counts.replays == 5);
-  // 0.75 of its value and no more than half of it in the next step, by hand for the first element: 1.5 - 1 + 1 = 1.5, half of it 0.75.
+  // 0.75 of its value and no more than half of it in the next step, by hand for the first element: 1.5 - 1 + 1 = 1.5,
+  // half of it 0.75.
   CHECK(want[0] == 0.75f);
 }
 
@@ -126,7 +141,8 @@ TEST_CASE("scratch of a recording is handed on from launch to launch, and never 
   CHECK(pool.bytes == 1024);
   const void* first_place = nullptr;
   for (int launch = 0; launch < 3; ++launch) {
-    Tensor a = scratch.allocate(DType::kFloat, Shape{65}).take(), b = scratch.allocate(DType::kUInt8, Shape{300}).take();
+    Tensor a = scratch.allocate(DType::kFloat, Shape{65}).take(),
+           b = scratch.allocate(DType::kUInt8, Shape{300}).take();
     const auto distance = static_cast<const char*>(b.raw()) - static_cast<const char*>(a.raw());
     CHECK(distance == 512);  // 260 bytes in whole pieces of 256
     if (launch == 0) first_place = a.raw();
@@ -135,12 +151,15 @@ TEST_CASE("scratch of a recording is handed on from launch to launch, and never 
   }
   {
     // More than was said comes from the pool, and is kept for the next.
-    Tensor a = scratch.allocate(DType::kUInt8, Shape{900}).take(), b = scratch.allocate(DType::kUInt8, Shape{200}).take(), c = scratch.allocate(DType::kUInt8, Shape{200}).take();
+    Tensor a = scratch.allocate(DType::kUInt8, Shape{900}).take(),
+           b = scratch.allocate(DType::kUInt8, Shape{200}).take(),
+           c = scratch.allocate(DType::kUInt8, Shape{200}).take();
     CHECK(a.raw() == first_place);
     CHECK(b.raw() != c.raw());
     CHECK(pool.bytes == 1024 + 2 * 256);
   }
-  Tensor a = scratch.allocate(DType::kUInt8, Shape{1000}).take(), b = scratch.allocate(DType::kUInt8, Shape{256}).take();
+  Tensor a = scratch.allocate(DType::kUInt8, Shape{1000}).take(),
+         b = scratch.allocate(DType::kUInt8, Shape{256}).take();
   CHECK(a.raw() == first_place);
   CHECK(pool.bytes == 1024 + 2 * 256);
 }
@@ -150,7 +169,9 @@ class CopyOf final : public Kernel {
  public:
   explicit CopyOf(const float* const& from) : from_(from) {}
   Status run(KernelContext& c) override {
-    return status_of(cudaMemcpyAsync(c.output(0).raw(), from_, c.output(0).size_bytes(), cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(c.stream_)), "copy");
+    return status_of(cudaMemcpyAsync(c.output(0).raw(), from_, c.output(0).size_bytes(), cudaMemcpyDeviceToDevice,
+                                     static_cast<cudaStream_t>(c.stream_)),
+                     "copy");
   }
 
  private:
@@ -167,7 +188,8 @@ class MovingInput final : public RunInputs {
   const float* const& at_;
 };
 
-TEST_CASE("a run is recorded again where its input has moved, and launched piece by piece where that never ends", "[host]") {
+TEST_CASE("a run is recorded again where its input has moved, and launched piece by piece where that never ends",
+          "[host]") {
   CountingBackend backend;
   auto gpu = backend.open({0, 0, int64_t{1} << 24}).take();
   auto device_array = [&](float value) {
@@ -184,7 +206,8 @@ TEST_CASE("a run is recorded again where its input has moved, and launched piece
   KernelContext context;
   context.outputs_ = {&out, 1};
   context.stream_ = gpu->stream();
-  RecordedRun run({{&first, &context, nullptr, 0}, {&second, &context, nullptr, 1}}, std::make_unique<MovingInput>(from), *gpu, true);
+  RecordedRun run({{&first, &context, nullptr, 0}, {&second, &context, nullptr, 1}},
+                  std::make_unique<MovingInput>(from), *gpu, true);
   auto step = [&](int place) {
     from = places[place];
     REQUIRE(run.run(context).ok());

@@ -17,7 +17,9 @@ using emplace::testing::floats;
 class Forgetful final : public ForwardingGpu {
  public:
   Forgetful(std::unique_ptr<Gpu> gpu, Lane lane, int kept) : ForwardingGpu(std::move(gpu)), lane_(lane), kept_(kept) {}
-  Status wait_for(GpuEvent& event, Lane lane) override { return lane == lane_ && kept_-- <= 0 ? ok_status() : gpu_->wait_for(event, lane); }
+  Status wait_for(GpuEvent& event, Lane lane) override {
+    return lane == lane_ && kept_-- <= 0 ? ok_status() : gpu_->wait_for(event, lane);
+  }
 
  private:
   Lane lane_;
@@ -29,7 +31,9 @@ class ForgetfulBackend final : public ForwardingBackend {
   explicit ForgetfulBackend(Gpu::Lane lane, int kept = 0) : lane_(lane), kept_(kept) {}
 
  private:
-  std::unique_ptr<Gpu> wrap(std::unique_ptr<Gpu> gpu) override { return std::make_unique<Forgetful>(std::move(gpu), lane_, kept_); }
+  std::unique_ptr<Gpu> wrap(std::unique_ptr<Gpu> gpu) override {
+    return std::make_unique<Forgetful>(std::move(gpu), lane_, kept_);
+  }
   Gpu::Lane lane_;
   int kept_;
 };
@@ -194,18 +198,20 @@ TEST_CASE("branches take no memory that a limit does not leave", "[host]") {
     SessionOptions chain, in_branches;
     chain.gpu.exec = GpuExec::kEager;
     in_branches.gpu.exec = GpuExec::kGraph;
-    auto want = eager.fetch_all(branches(eager, 100000), chain, 3), got = recorded.fetch_all(branches(recorded, 100000), in_branches, 3);
+    auto want = eager.fetch_all(branches(eager, 100000), chain, 3),
+         got = recorded.fetch_all(branches(recorded, 100000), in_branches, 3);
     CHECK(want.status().message() == got.status().message());
     if (want.ok() && got.ok()) CHECK(floats(want->at(0)) == floats(got->at(0)));
   }
   standin::set_seed(0);
 }
 
-/// Notes what one thread does to two GPUs, in its order: "run 1" for a launch on GPU:1, "mark 0" for an event in GPU:0's compute
-/// lane, "wait 0" where the host waits for a copy from GPU:0.
+/// Notes what one thread does to two GPUs, in its order: "run 1" for a launch on GPU:1, "mark 0" for an event in
+/// GPU:0's compute lane, "wait 0" where the host waits for a copy from GPU:0.
 class Noting final : public ForwardingGpu {
  public:
-  Noting(std::unique_ptr<Gpu> gpu, int number, std::vector<std::string>& notes) : ForwardingGpu(std::move(gpu)), number_(number), notes_(notes) {}
+  Noting(std::unique_ptr<Gpu> gpu, int number, std::vector<std::string>& notes)
+      : ForwardingGpu(std::move(gpu)), number_(number), notes_(notes) {}
   Status activate() override { return note("run"), gpu_->activate(); }
   Status record(GpuEvent& event, Lane lane) override {
     if (lane == Lane::kCompute) note("mark");
@@ -224,7 +230,9 @@ class NotingBackend final : public ForwardingBackend {
   std::vector<std::string> notes;
 
  private:
-  std::unique_ptr<Gpu> wrap(std::unique_ptr<Gpu> gpu) override { return std::make_unique<Noting>(std::move(gpu), opened_++, notes); }
+  std::unique_ptr<Gpu> wrap(std::unique_ptr<Gpu> gpu) override {
+    return std::make_unique<Noting>(std::move(gpu), opened_++, notes);
+  }
   int opened_ = 0;
 };
 
@@ -233,9 +241,9 @@ TEST_CASE("a GPU has its work before the host waits for another one's result", "
   GpuCase g(backend);
   Endpoint x = g.constant(f32(Shape{3}, {1, 2, 3}));
   Endpoint a = g.binary("AddV2", x, x, kGpu0);
-  Endpoint host = g.binary("Mul", a, x, 0);             // waits for GPU:0
+  Endpoint host = g.binary("Mul", a, x, 0);  // waits for GPU:0
   Endpoint later = g.binary("AddV2", host, x, kGpu0);
-  Endpoint beside = g.binary("Sub", x, x, kGpu0);       // nothing that `host` needs
+  Endpoint beside = g.binary("Sub", x, x, kGpu0);  // nothing that `host` needs
   Endpoint b = g.binary("AddV2", x, x, kGpu1), c = g.binary("Mul", b, b, kGpu1);
   Endpoint sum = g.binary("AddV2", c, later, kGpu1);
   SessionOptions options;

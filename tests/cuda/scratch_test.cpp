@@ -1,5 +1,5 @@
-// The memory plan knows what kernels of a GPU take for their work: every op sample, and ops on variables, as graphs on the
-// stand-in. (That each kernel says what it takes is checked wherever kernel_case.h runs one.)
+// The memory plan knows what kernels of a GPU take for their work: every op sample, and ops on variables, as graphs on
+// the stand-in. (That each kernel says what it takes is checked wherever kernel_case.h runs one.)
 #include <catch2/catch.hpp>
 
 #include "core/base/cat.h"
@@ -16,7 +16,8 @@ namespace {
 using emplace::testing::RunCase;
 using emplace::testing::sample_graph;
 
-/// How many elements come out only the device knows: the pool has the outputs, too, and no plan says how large they are.
+/// How many elements come out only the device knows: the pool has the outputs, too, and no plan says how large they
+/// are.
 bool sized_by_elements(std::string_view op) {
   return op == "DynamicPartition" || op == "ListDiff" || op == "Unique" || op == "Where" || op.starts_with("Segment");
 }
@@ -26,8 +27,8 @@ struct Use {
   int64_t planned = 0, taken = 0;  // of GPU:0's pool
 };
 
-/// A graph file with everything on GPU:0 that can be there: what the plan says of the pool before the first step, and what
-/// the steps took of it.
+/// A graph file with everything on GPU:0 that can be there: what the plan says of the pool before the first step, and
+/// what the steps took of it.
 Use use_of(const std::string& text, const std::vector<std::pair<std::string, Tensor>>& feeds, bool fetches_node_y) {
   Loaded loaded(text);
   Problems problems;
@@ -99,12 +100,16 @@ std::string rows_update(const std::string& op, bool by_handle) {
   const std::string rows = R"({"dtype": "float32", "shape": [3000, 3], "fill": 0.5})";
   const std::string indices = R"({"dtype": "int32", "shape": [3000], "fill": 7})";
   const std::string epsilon = op.ends_with("V2") ? ", 0.25" : "";
-  const std::string inputs = op.find("Apply") == std::string::npos ? cat(R"("v", )", indices, ", ", rows)
-                                                                    : cat(R"("v", "slot", 0.125)", epsilon, ", ", rows, ", ", indices);
+  const std::string inputs = op.find("Apply") == std::string::npos
+                                 ? cat(R"("v", )", indices, ", ", rows)
+                                 : cat(R"("v", "slot", 0.125)", epsilon, ", ", rows, ", ", indices);
   const std::string resource = by_handle ? "true" : "false";
   std::string text = R"({"node": [)";
   for (std::string_view name : {"v", "slot"}) {
-    append(text, R"({"name": ")", name, R"(", "op": "Variable", "initial_value": {"dtype": "float32", "shape": [50000, 3], "fill": 1}, "resource": )", resource, "},");
+    append(
+        text, R"({"name": ")", name,
+        R"(", "op": "Variable", "initial_value": {"dtype": "float32", "shape": [50000, 3], "fill": 1}, "resource": )",
+        resource, "},");
   }
   return cat(text, R"({"name": "y", "op": ")", op, R"(", "input": [)", inputs, "]}]}");
 }

@@ -1,5 +1,5 @@
-// Copies between pageable memory and a GPU go by a ring of page-locked memory: sizes around its chunks, rounds of the ring, streams
-// in any order.
+// Copies between pageable memory and a GPU go by a ring of page-locked memory: sizes around its chunks, rounds of the
+// ring, streams in any order.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -41,10 +41,16 @@ struct Card {
 
 /// What is copied out, between two bytes that stay.
 struct Taken {
-  Taken(Card& card, size_t begin, size_t bytes) : at(begin), want(card.known.begin() + static_cast<ptrdiff_t>(begin), card.known.begin() + static_cast<ptrdiff_t>(begin + bytes)), got(bytes + 2, 0xaa) {
+  Taken(Card& card, size_t begin, size_t bytes)
+      : at(begin),
+        want(card.known.begin() + static_cast<ptrdiff_t>(begin),
+             card.known.begin() + static_cast<ptrdiff_t>(begin + bytes)),
+        got(bytes + 2, 0xaa) {
     ticket = card.gpu->copy_out(got.data() + 1, card.memory + at, bytes, Gpu::Lane::kCompute).take();
   }
-  bool right() const { return got.front() == 0xaa && got.back() == 0xaa && std::equal(want.begin(), want.end(), got.begin() + 1); }
+  bool right() const {
+    return got.front() == 0xaa && got.back() == 0xaa && std::equal(want.begin(), want.end(), got.begin() + 1);
+  }
   size_t at;
   std::vector<uint8_t> want, got;
   uint64_t ticket = 0;
@@ -74,8 +80,10 @@ TEST_CASE("many copies are under way at once, and the ring goes round", "[host]"
     std::deque<Taken> open;
     for (int i = 0; i < 50; ++i) {
       const size_t bytes = random() % (random() % 8 ? 2 * kMiB : 20 * kMiB), at = random() % (kRoom - bytes);
-      if (random() % 2) card.put(at, bytes, static_cast<uint8_t>(random()));
-      else open.emplace_back(card, at, bytes);
+      if (random() % 2)
+        card.put(at, bytes, static_cast<uint8_t>(random()));
+      else
+        open.emplace_back(card, at, bytes);
       while (open.size() > 6) {
         REQUIRE(card.gpu->finish(open.front().ticket).ok());
         REQUIRE(open.front().right());

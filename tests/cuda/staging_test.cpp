@@ -35,7 +35,8 @@ TEST_CASE("what goes through the staging ring arrives, whatever the sizes before
   Device device;
   Staging staging;
   uint32_t first = 1;
-  for (size_t count : {size_t{1}, size_t{100'000}, size_t{131'072}, size_t{131'073}, size_t{7}, size_t{5'000'000}, size_t{3}, size_t{14'000'000}}) {
+  for (size_t count : {size_t{1}, size_t{100'000}, size_t{131'072}, size_t{131'073}, size_t{7}, size_t{5'000'000},
+                       size_t{3}, size_t{14'000'000}}) {
     INFO(count << " numbers");
     const std::vector<uint32_t> sent = numbers(count, first += 17);
     std::vector<uint32_t> received(count), again(count);

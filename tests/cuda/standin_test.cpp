@@ -50,7 +50,9 @@ TEST_CASE("host code does not touch device memory, kernels and copies do", "[hos
   CHECK(is_deadly([&] { x[0] = 1; }));
   CHECK(is_deadly([&] { host[0] = x[0]; }));
   CHECK(is_deadly([&] { (void)launch(Barriers::kNone, add_one_kernel, dim3(1), dim3(3), 0, stream, local); }));
-  CHECK(is_deadly([&] { (void)launch(Barriers::kNone, add_one_kernel, dim3(1), dim3(3), 0, stream, reinterpret_cast<float*>(memory + page)); }));
+  CHECK(is_deadly([&] {
+    (void)launch(Barriers::kNone, add_one_kernel, dim3(1), dim3(3), 0, stream, reinterpret_cast<float*>(memory + page));
+  }));
   CHECK(cudaMemcpyAsync(host, x, 4, cudaMemcpyHostToDevice, stream) == cudaErrorInvalidValue);
   CHECK(cudaMemcpyAsync(x, local, 4, cudaMemcpyDeviceToDevice, stream) == cudaErrorInvalidValue);
   CHECK(cudaMemsetAsync(host, 0, 4, stream) == cudaErrorInvalidValue);

@@ -1,4 +1,5 @@
-// Steps of several threads at the same time, as the towers of ps-async take them, on GPUs that they share or have to themselves.
+// Steps of several threads at the same time, as the towers of ps-async take them, on GPUs that they share or have to
+// themselves.
 #include <catch2/catch.hpp>
 
 #include <atomic>
@@ -15,11 +16,14 @@ namespace {
 using emplace::testing::f32;
 using emplace::testing::floats;
 
-/// A GPU that takes its time, and counts the calls of another thread than the one whose step began and has not waited for its end.
+/// A GPU that takes its time, and counts the calls of another thread than the one whose step began and has not waited
+/// for its end.
 class Owned final : public ForwardingGpu {
  public:
   Owned(std::unique_ptr<Gpu> gpu, std::atomic<int>& strangers) : ForwardingGpu(std::move(gpu)), strangers_(strangers) {}
-  Status copy_in(void* to, const void* from, size_t bytes, Lane lane) override { return enter(), gpu_->copy_in(to, from, bytes, lane); }
+  Status copy_in(void* to, const void* from, size_t bytes, Lane lane) override {
+    return enter(), gpu_->copy_in(to, from, bytes, lane);
+  }
   Status activate() override { return enter(), gpu_->activate(); }
   Status record(GpuEvent& event, Lane lane) override { return enter(), gpu_->record(event, lane); }
   Status finish(uint64_t ticket) override { return enter(), gpu_->finish(ticket); }
@@ -33,7 +37,8 @@ class Owned final : public ForwardingGpu {
  private:
   void enter() {
     std::thread::id nobody;
-    if (!owner_.compare_exchange_strong(nobody, std::this_thread::get_id()) && owner_ != std::this_thread::get_id()) ++strangers_;
+    if (!owner_.compare_exchange_strong(nobody, std::this_thread::get_id()) && owner_ != std::this_thread::get_id())
+      ++strangers_;
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
   std::atomic<std::thread::id> owner_;
@@ -45,14 +50,17 @@ class OwnedBackend final : public ForwardingBackend {
   std::atomic<int> strangers = 0;
 
  private:
-  std::unique_ptr<Gpu> wrap(std::unique_ptr<Gpu> gpu) override { return std::make_unique<Owned>(std::move(gpu), strangers); }
+  std::unique_ptr<Gpu> wrap(std::unique_ptr<Gpu> gpu) override {
+    return std::make_unique<Owned>(std::move(gpu), strangers);
+  }
 };
 
 /// 4 x by way of `device` and the host, of a feed.
 struct Tower {
   Tower(GpuCase& g, DeviceId device) {
     x = g.add({"Placeholder", {}, {{"dtype", AttrValue::of(DType::kFloat)}}, {DType::kFloat}, {}, {}, 0});
-    Endpoint a = g.binary("AddV2", x, x, device), b = g.binary("Sub", a, x, device), c = g.binary("AddV2", a, b, device);
+    Endpoint a = g.binary("AddV2", x, x, device), b = g.binary("Sub", a, x, device),
+             c = g.binary("AddV2", a, b, device);
     y = g.binary("AddV2", g.binary("Sub", c, x, 0), g.binary("AddV2", x, x, device), 0);
   }
   Endpoint x, y;
@@ -101,7 +109,8 @@ TEST_CASE("steps of two threads, each on a GPU of its own or both on one", "[hos
   standin::set_seed(0);
 }
 
-TEST_CASE("what another thread enqueues while a step is recorded is an error, and so are calls that might wait", "[host]") {
+TEST_CASE("what another thread enqueues while a step is recorded is an error, and so are calls that might wait",
+          "[host]") {
   auto gpu = CudaGpu::open({0, 0, int64_t{64} << 20}).take();
   auto compute = static_cast<cudaStream_t>(gpu->stream());
   auto beside = [](const auto& deed) {
@@ -119,7 +128,8 @@ TEST_CASE("what another thread enqueues while a step is recorded is an error, an
   CHECK(clear() == cudaSuccess);
   CHECK(gpu->end_recording().ok());
 
-  for (auto call : {+[](void** p, cudaStream_t) { return cudaMalloc(p, 64); }, +[](void** p, cudaStream_t) { return cudaHostAlloc(p, 64, 0); },
+  for (auto call : {+[](void**p, cudaStream_t) { return cudaMalloc(p, 64); },
+                    +[](void**p, cudaStream_t) { return cudaHostAlloc(p, 64, 0); },
                     +[](void**, cudaStream_t s) { return cudaStreamSynchronize(s); }}) {
     void* got = nullptr;
     REQUIRE(gpu->begin_recording().ok());

@@ -9,8 +9,9 @@
 using namespace emplace;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  constexpr DType kTypes[] = {DType::kFloat, DType::kDouble, DType::kHalf,  DType::kBFloat16,  DType::kInt8,  DType::kInt32,
-                              DType::kInt64, DType::kUInt64, DType::kBool,  DType::kComplex64, DType::kString};
+  constexpr DType kTypes[] = {DType::kFloat, DType::kDouble,    DType::kHalf,  DType::kBFloat16,
+                              DType::kInt8,  DType::kInt32,     DType::kInt64, DType::kUInt64,
+                              DType::kBool,  DType::kComplex64, DType::kString};
   if (size == 0) return 0;
   const DType dtype = kTypes[data[0] % std::size(kTypes)];
   std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);

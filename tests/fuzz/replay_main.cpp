@@ -29,7 +29,9 @@ std::vector<std::string> read_corpus(const std::string& folder) {
   return inputs;
 }
 
-void run(const std::string& input) { LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size()); }
+void run(const std::string& input) {
+  LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
+}
 
 size_t below(Random& random, size_t n) { return n == 0 ? 0 : random() % n; }
 
@@ -40,12 +42,24 @@ void mutate(std::string& text, const std::vector<std::string>& corpus, Random& r
     const std::string& other = corpus[below(random, corpus.size())];
     size_t from = below(random, other.size()), length = 1 + below(random, 16);
     switch (random() % 6) {
-      case 0: if (at < text.size()) text[at] = static_cast<char>(random()); break;
-      case 1: if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << random() % 8)); break;
-      case 2: text.erase(at, length); break;
-      case 3: text.insert(at, text.substr(below(random, text.size()), length)); break;
-      case 4: text.insert(at, other.substr(from, length)); break;
-      case 5: text.resize(at); break;
+      case 0:
+        if (at < text.size()) text[at] = static_cast<char>(random());
+        break;
+      case 1:
+        if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << random() % 8));
+        break;
+      case 2:
+        text.erase(at, length);
+        break;
+      case 3:
+        text.insert(at, text.substr(below(random, text.size()), length));
+        break;
+      case 4:
+        text.insert(at, other.substr(from, length));
+        break;
+      case 5:
+        text.resize(at);
+        break;
     }
   }
 }

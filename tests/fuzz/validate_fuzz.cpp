@@ -20,7 +20,9 @@ const DeviceSet& two_devices() {
     DeviceOptions options;
     options.devices = "CPU,2xGPU:1GiB";
     std::vector<std::string> warnings;
-    return make_device_set(options, [](const char*) -> const char* { return nullptr; }, warnings).take();
+    return make_device_set(
+               options, [](const char*) -> const char* { return nullptr; }, warnings)
+        .take();
   }();
   return devices;
 }

@@ -54,7 +54,7 @@ int main(int argc, char**) {
   double copy = median_ms([&] { CHECK(cudaMemcpyAsync(b, a, kBytes, cudaMemcpyDeviceToDevice, nullptr)); });
   double in = median_ms([&] { CHECK(cudaMemcpyAsync(a, host, kBytes, cudaMemcpyHostToDevice, nullptr)); });
   double out = median_ms([&] { CHECK(cudaMemcpyAsync(host, a, kBytes, cudaMemcpyDeviceToHost, nullptr)); });
-  std::printf("{\"context_ms\": %.3f, \"copy_gb_s\": %.1f, \"h2d_gb_s\": %.2f, \"d2h_gb_s\": %.2f}\n", context_ms, 2 * kBytes / copy / 1e6,
-              kBytes / in / 1e6, kBytes / out / 1e6);
+  std::printf("{\"context_ms\": %.3f, \"copy_gb_s\": %.1f, \"h2d_gb_s\": %.2f, \"d2h_gb_s\": %.2f}\n", context_ms,
+              2 * kBytes / copy / 1e6, kBytes / in / 1e6, kBytes / out / 1e6);
   return 0;
 }

@@ -43,8 +43,10 @@ OpDef bitcast_op() {
   return OpDef("Bitcast")
       .doc("The same bytes as elements of another type; a change of size adds or takes the last dimension.")
       .shape(bitcast_shape)
-      .cpu(kNumbers | DTypeSet{DType::kQInt8, DType::kQUInt8, DType::kQInt16, DType::kQUInt16, DType::kQInt32}, stateless<bitcast_cpu>)
-      .sample("input=f32[2,3] uniform(-2,2); type=int32").sample("input=i32[4,2]; type=int64");
+      .cpu(kNumbers | DTypeSet{DType::kQInt8, DType::kQUInt8, DType::kQInt16, DType::kQUInt16, DType::kQInt32},
+           stateless<bitcast_cpu>)
+      .sample("input=f32[2,3] uniform(-2,2); type=int32")
+      .sample("input=i32[4,2]; type=int64");
 }
 
 }  // namespace emplace

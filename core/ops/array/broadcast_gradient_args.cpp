@@ -56,9 +56,13 @@ Status gradient_args(KernelContext& c) {
 }  // namespace
 
 OpDef broadcast_gradient_args_op() {
-  return OpDef("BroadcastGradientArgs").doc("The axes to sum the gradients of two broadcast operands over.")
-      .shape(gradient_args_shape).provides_outputs().cpu(DTypeSet{DType::kInt32, DType::kInt64}, stateless<gradient_args>)
-      .sample("s0=[2,3]; s1=[3]").not_differentiable();
+  return OpDef("BroadcastGradientArgs")
+      .doc("The axes to sum the gradients of two broadcast operands over.")
+      .shape(gradient_args_shape)
+      .provides_outputs()
+      .cpu(DTypeSet{DType::kInt32, DType::kInt64}, stateless<gradient_args>)
+      .sample("s0=[2,3]; s1=[3]")
+      .not_differentiable();
 }
 
 }  // namespace emplace

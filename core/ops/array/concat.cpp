@@ -177,7 +177,8 @@ Status parts_of_gradient(GradientContext& g, int axis, int first) {
   inputs.insert(inputs.end(), sizes.begin(), sizes.end());
   Value offsets = g.add("ConcatOffset", inputs);
   for (int i = 0; i < count; ++i) {
-    g.set(first + i, g.add("Slice", {g.grad(0), offsets.output(static_cast<uint32_t>(i)), sizes[static_cast<size_t>(i)]}));
+    g.set(first + i,
+          g.add("Slice", {g.grad(0), offsets.output(static_cast<uint32_t>(i)), sizes[static_cast<size_t>(i)]}));
   }
   return g.status();
 }
@@ -191,20 +192,23 @@ OpDef concat_op() {
       .doc("Joins tensors along an axis (the first input).")
       .shape(concat_shape)
       .cpu(kMovable, stateless<concat_cpu>)
-      .value_inputs({0}).gradient(concat_gradient);
+      .value_inputs({0})
+      .gradient(concat_gradient);
 }
 OpDef concat_v2_op() {
   return OpDef("ConcatV2")
       .doc("Joins tensors along an axis (the last input).")
       .shape(concat_v2_shape)
       .cpu(kMovable, stateless<concat_v2_cpu>)
-      .value_inputs({-1}).gradient(concat_v2_gradient);
+      .value_inputs({-1})
+      .gradient(concat_v2_gradient);
 }
 OpDef concat_offset_op() {
   return OpDef("ConcatOffset")
       .doc("Where each of the shapes begins in their concatenation.")
       .shape(concat_offset_shape)
-      .cpu(stateless<concat_offset_cpu>).not_differentiable();
+      .cpu(stateless<concat_offset_cpu>)
+      .not_differentiable();
 }
 
 }  // namespace emplace

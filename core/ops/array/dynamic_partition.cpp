@@ -5,9 +5,9 @@
 #include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
+#include "core/ops/array/partition_slice.h"
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/index_text.h"
-#include "core/ops/array/partition_slice.h"
 #include "core/ops/kit/shape_math.h"
 
 namespace emplace {
@@ -20,7 +20,8 @@ Status partition_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(Shape prefix, subshape(data, 0, partitions.rank()));
   RETURN_IF_ERROR(ShapeContext::merge(prefix, partitions).status());
   ASSIGN_OR_RETURN(Shape slice, subshape(data, partitions.rank()));
-  if (slice.rank_known() && slice.rank() >= kMaxRank) return invalid_argument(cat("more than ", kMaxRank, " dimensions"));
+  if (slice.rank_known() && slice.rank() >= kMaxRank)
+    return invalid_argument(cat("more than ", kMaxRank, " dimensions"));
   for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, concat_shapes(Shape{-1}, slice));
   return ok_status();
 }
@@ -33,15 +34,18 @@ Status partition_cpu(KernelContext& c) {
   ScratchVector<int64_t> counts(static_cast<size_t>(c.num_outputs()));
   for (int64_t i = 0; i < n; ++i) {
     if (of[i] < 0 || of[i] >= c.num_outputs()) {
-      return invalid_argument(cat("partitions", place_text(partitions.shape(), partitions.shape().rank(), i), " = ", of[i], " is not in [0, ", c.num_outputs(), ")"));
+      return invalid_argument(cat("partitions", place_text(partitions.shape(), partitions.shape().rank(), i), " = ",
+                                  of[i], " is not in [0, ", c.num_outputs(), ")"));
     }
     ++counts[static_cast<size_t>(of[i])];
   }
-  for (int p = 0; p < c.num_outputs(); ++p) RETURN_IF_ERROR(ensure_output(c, p, concat_shapes(Shape{counts[static_cast<size_t>(p)]}, slice)));
+  for (int p = 0; p < c.num_outputs(); ++p)
+    RETURN_IF_ERROR(ensure_output(c, p, concat_shapes(Shape{counts[static_cast<size_t>(p)]}, slice)));
   counts.assign(counts.size(), 0);
   for (int64_t i = 0; i < n && row > 0; ++i) {
     Tensor& out = c.output(of[i]);
-    copy_elements(data.dtype(), element_at(data, i * row), element_at(out, counts[static_cast<size_t>(of[i])]++ * row), row);
+    copy_elements(data.dtype(), element_at(data, i * row), element_at(out, counts[static_cast<size_t>(of[i])]++ * row),
+                  row);
   }
   return ok_status();
 }

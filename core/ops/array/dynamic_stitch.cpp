@@ -27,7 +27,8 @@ Status stitch_shape(ShapeContext& c) {
     ASSIGN_OR_RETURN(Shape rest, subshape(data, index_shape.rank()));
     ASSIGN_OR_RETURN(slice, ShapeContext::merge(slice, rest));
   }
-  if (slice.rank_known() && slice.rank() >= kMaxRank) return invalid_argument(cat("more than ", kMaxRank, " dimensions"));
+  if (slice.rank_known() && slice.rank() >= kMaxRank)
+    return invalid_argument(cat("more than ", kMaxRank, " dimensions"));
   c.set_output(0, concat_shapes(Shape{rows_known ? rows : -1}, slice));
   return ok_status();
 }
@@ -63,7 +64,8 @@ Status stitch_cpu(KernelContext& c) {
   int64_t row = out.num_elements() / rows;
   for (int i = 0; i < n; ++i) {
     for (int64_t k = 0; k < c.input(i).num_elements(); ++k) {
-      copy_elements(*c.parallel_, out.dtype(), element_at(c.input(n + i), k * row), element_at(out, int_at(c.input(i), k) * row), row);
+      copy_elements(*c.parallel_, out.dtype(), element_at(c.input(n + i), k * row),
+                    element_at(out, int_at(c.input(i), k) * row), row);
     }
   }
   return ok_status();
@@ -80,7 +82,8 @@ OpDef stitching(std::string_view name) {
   return OpDef(name)
       .doc("merged[indices[m][i]] = data[m][i]; later ones win.")
       .shape(stitch_shape)
-      .cpu(kAllData | DTypeSet{DType::kQInt8, DType::kQUInt8, DType::kQInt32}, stateless<stitch_cpu>).gradient(stitch_gradient)
+      .cpu(kAllData | DTypeSet{DType::kQInt8, DType::kQUInt8, DType::kQInt32}, stateless<stitch_cpu>)
+      .gradient(stitch_gradient)
       .sample("indices=[0,2]; indices=[1]; data=f32[2,3] uniform(-2,2); data=f32[1,3] uniform(-2,2)");
 }
 

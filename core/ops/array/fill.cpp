@@ -89,19 +89,22 @@ OpDef fill_op() {
       .doc("A tensor of the given shape filled with one value.")
       .shape(fill_shape)
       .cpu(kMovable, stateless<fill_cpu>)
-      .value_inputs({0}).gradient(fill_gradient);
+      .value_inputs({0})
+      .gradient(fill_gradient);
 }
 OpDef zeros_like_op() {
   return OpDef("ZerosLike")
       .doc("Zeros (of strings: empty ones) in the shape of x.")
       .shape(shape_unchanged)
-      .cpu(kAllData, stateless<zeros_like_cpu>).not_differentiable();
+      .cpu(kAllData, stateless<zeros_like_cpu>)
+      .not_differentiable();
 }
 OpDef ones_like_op() {
   return OpDef("OnesLike")
       .doc("Ones in the shape of x.")
       .shape(shape_unchanged)
-      .cpu(kNumbersAndBool, stateless<ones_like_cpu>).not_differentiable();
+      .cpu(kNumbersAndBool, stateless<ones_like_cpu>)
+      .not_differentiable();
 }
 
 }  // namespace emplace

@@ -5,8 +5,8 @@
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
-#include "core/ops/kit/element.h"
 #include "core/ops/array/gather_geometry.h"
+#include "core/ops/kit/element.h"
 #include "core/ops/kit/index_text.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/state/variable_state.h"
@@ -96,15 +96,16 @@ void gather_rows(KernelContext& c, const Tensor& from_params, const GatherSizes&
 
 Status gather(KernelContext& c, const Tensor& params, int64_t axis, int64_t batch_dims) {
   const Tensor& indices = c.input(1);
-  ASSIGN_OR_RETURN(const GatherGeometry geometry, GatherGeometry::make(params.shape(), indices.shape(), axis, batch_dims));
+  ASSIGN_OR_RETURN(const GatherGeometry geometry,
+                   GatherGeometry::make(params.shape(), indices.shape(), axis, batch_dims));
   RETURN_IF_ERROR(ensure_output(c, 0, geometry.out));
   const GatherSizes& g = geometry.sizes;
   return with_index(indices.dtype(), [&]<class Index>(Index) -> Status {
     const Index* data = indices.data<Index>();
     int64_t bad = first_bad(data, indices.num_elements(), g.size);
     if (bad >= 0 && c.output(0).num_elements() > 0) {
-      return invalid_argument(
-          cat("indices", place_text(indices.shape(), indices.shape().rank(), bad), " = ", data[bad], " is not in [0, ", g.size, ")"));
+      return invalid_argument(cat("indices", place_text(indices.shape(), indices.shape().rank(), bad), " = ", data[bad],
+                                  " is not in [0, ", g.size, ")"));
     }
     if (c.output(0).num_elements() == 0) return ok_status();
     with_element(params.dtype(), [&]<class E>(E) { gather_rows<E>(c, params, g, data); });
@@ -180,7 +181,8 @@ Value flat_batch_indices(GradientContext& g, Value params_shape, Value indices, 
     Value starts = g.mul(g.range(g.index(0, "zeros", type), size, g.index(1, "ones", type)), stride);
     // The starts vary along dimension dim - 1 of the indices.
     std::vector<int64_t> before(static_cast<size_t>(dim - 1), 1);
-    Value after = g.add("Fill", {g.expand_dims(g.add("Sub", {g.rank_of(indices), g.index(dim, "sub/y")}, {}, "sub"), 0), g.index(1, "ones")});
+    Value after = g.add("Fill", {g.expand_dims(g.add("Sub", {g.rank_of(indices), g.index(dim, "sub/y")}, {}, "sub"), 0),
+                                 g.index(1, "ones")});
     Value form = g.concat({g.ints(before, "concat/values_0"), g.expand_dims(g.cast(size, DType::kInt32), 0), after});
     flat = g.add("AddV2", {flat, g.reshape(starts, form)}, {}, "add");
   }
@@ -205,7 +207,8 @@ Status gather_v2_gradient(GradientContext& g) {
   if (axis < 0) axis += params.rank();
   Value params_shape = g.shape_of(g.input(0)), indices = g.input(1), flat = g.ints({-1}, "Const");
   auto inner = g.slice(params_shape, axis + 1);
-  Value values = g.reshape(g.grad(0), axis == 0 ? g.concat({flat, inner}) : g.concat({g.slice(params_shape, 0, axis), flat, inner}));
+  Value values = g.reshape(
+      g.grad(0), axis == 0 ? g.concat({flat, inner}) : g.concat({g.slice(params_shape, 0, axis), flat, inner}));
   std::vector<int64_t> order, back;
   for (int64_t i = 0; i < batch_dims; ++i) order.push_back(i);
   order.push_back(axis);
@@ -237,7 +240,8 @@ OpDef gather_op() {
       .doc("params[indices]: slices along the first axis.")
       .shape(gather_shape)
       .kernel_attr("Tparams")
-      .cpu(kMovable, stateless<gather_cpu>).gradient(gather_gradient);
+      .cpu(kMovable, stateless<gather_cpu>)
+      .gradient(gather_gradient);
 }
 OpDef gather_v2_op() {
   return OpDef("GatherV2")
@@ -245,14 +249,17 @@ OpDef gather_v2_op() {
       .shape(gather_v2_shape)
       .kernel_attr("Tparams")
       .cpu(kMovable, make<GatherV2>)
-      .value_inputs({2}).gradient(gather_v2_gradient);
+      .value_inputs({2})
+      .gradient(gather_v2_gradient);
 }
 OpDef resource_gather_op() {
   return OpDef("ResourceGather")
-      .doc("Slices of the variable behind the handle along its first axis; the first batch_dims dimensions go together.")
+      .doc(
+          "Slices of the variable behind the handle along its first axis; the first batch_dims dimensions go together.")
       .shape(resource_gather_shape)
       .kernel_attr("dtype")
-      .cpu(kAllData | DTypeSet{DType::kQInt8, DType::kQUInt8, DType::kQInt32, DType::kResource}, make<ResourceGather>).gradient(resource_gather_gradient);
+      .cpu(kAllData | DTypeSet{DType::kQInt8, DType::kQUInt8, DType::kQInt32, DType::kResource}, make<ResourceGather>)
+      .gradient(resource_gather_gradient);
 }
 
 }  // namespace emplace

@@ -5,14 +5,17 @@
 
 namespace emplace {
 
-Result<GatherGeometry> GatherGeometry::make(const Shape& params, const Shape& indices, int64_t axis, int64_t batch_dims) {
+Result<GatherGeometry> GatherGeometry::make(const Shape& params, const Shape& indices, int64_t axis,
+                                            int64_t batch_dims) {
   if (params.rank() < 1) return invalid_argument("params must be at least 1 dimensional");
   if (axis < -params.rank() || axis >= params.rank()) {
-    return invalid_argument(cat("Shape must be at least rank ", axis < 0 ? -axis : axis + 1, " but is rank ", params.rank()));
+    return invalid_argument(
+        cat("Shape must be at least rank ", axis < 0 ? -axis : axis + 1, " but is rank ", params.rank()));
   }
   if (axis < 0) axis += params.rank();
   if (batch_dims < -indices.rank() || batch_dims > indices.rank()) {
-    return invalid_argument(cat("Expected batch_dims in the range [", -indices.rank(), ", ", indices.rank(), "], but got ", batch_dims));
+    return invalid_argument(
+        cat("Expected batch_dims in the range [", -indices.rank(), ", ", indices.rank(), "], but got ", batch_dims));
   }
   if (batch_dims < 0) batch_dims += indices.rank();
   if (batch_dims >= params.rank()) {
@@ -30,7 +33,8 @@ Result<GatherGeometry> GatherGeometry::make(const Shape& params, const Shape& in
   };
   for (int i = 0; i < axis; ++i) {
     if (i < batch_dims && params.dim(i) != indices.dim(i)) {
-      return invalid_argument(cat("params.shape[", i, "]: ", params.dim(i), " should be equal to indices.shape[", i, "]: ", indices.dim(i)));
+      return invalid_argument(cat("params.shape[", i, "]: ", params.dim(i), " should be equal to indices.shape[", i,
+                                  "]: ", indices.dim(i)));
     }
     take(i < batch_dims ? sizes.batch : sizes.outer, params.dim(i));
   }

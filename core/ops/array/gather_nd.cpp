@@ -78,7 +78,8 @@ Status gather_nd_gradient(GradientContext& g) {
   Value params_shape = g.shape_of(g.input(0), g.type(indices));
   const Shape& form = g.shape(indices);
   if (form.rank_known() && form.rank() == 2 && form.dim(1) == 1) {
-    Value rows = g.add("Squeeze", {indices}, {{"squeeze_dims", AttrValue::list_of(AttrKind::kInt, std::vector<int64_t>{-1})}});
+    Value rows =
+        g.add("Squeeze", {indices}, {{"squeeze_dims", AttrValue::list_of(AttrKind::kInt, std::vector<int64_t>{-1})}});
     g.set_slices(0, g.grad(0), rows, params_shape);
   } else {
     g.set(0, g.add("ScatterNd", {indices, g.grad(0), params_shape}));
@@ -93,7 +94,8 @@ OpDef gather_nd_op() {
       .doc("Slices of params, each named by a tuple of indices (the last dimension of indices).")
       .shape(gather_nd_shape)
       .kernel_attr("Tparams")
-      .cpu(kMovable, make<GatherNd>).gradient(gather_nd_gradient);
+      .cpu(kMovable, make<GatherNd>)
+      .gradient(gather_nd_gradient);
 }
 
 }  // namespace emplace

@@ -40,7 +40,7 @@ Status list_diff_cpu(KernelContext& c) {
   }
   auto text = [](const Tensor& t, int64_t i) { return std::optional<std::string_view>(t.data<std::string>()[i]); };
   ScratchVector<int64_t> kept = x.dtype() == DType::kString ? positions_not_in<std::string_view>(x, y, text)
-                                                          : positions_not_in<uint64_t>(x, y, element_key);
+                                                            : positions_not_in<uint64_t>(x, y, element_key);
   auto n = static_cast<int64_t>(kept.size());
   for (int i : {0, 1}) RETURN_IF_ERROR(ensure_output(c, i, Shape{n}));
   for (int64_t i = 0; i < n; ++i) {

@@ -88,7 +88,8 @@ OpDef one_hot_op() {
       .doc("A new axis of size depth: on_value at the index, off_value elsewhere.")
       .shape(one_hot_shape)
       .cpu(kMovable, make<OneHot>)
-      .value_inputs({1}).not_differentiable();
+      .value_inputs({1})
+      .not_differentiable();
 }
 
 }  // namespace emplace

@@ -110,7 +110,9 @@ class Unpack final : public Kernel {
 };
 
 Status pack_gradient(GradientContext& g) {
-  Value parts = g.add("Unpack", {g.grad(0)}, {{"num", AttrValue::of(int64_t{g.num_inputs()})}, {"axis", AttrValue::of(g.attrs().integer("axis"))}}, "unstack");
+  Value parts = g.add(
+      "Unpack", {g.grad(0)},
+      {{"num", AttrValue::of(int64_t{g.num_inputs()})}, {"axis", AttrValue::of(g.attrs().integer("axis"))}}, "unstack");
   for (int i = 0; i < g.num_inputs(); ++i) g.set(i, parts.output(static_cast<uint32_t>(i)));
   return g.status();
 }
@@ -125,11 +127,17 @@ Status unpack_gradient(GradientContext& g) {
 }  // namespace
 
 OpDef pack_op() {
-  return OpDef("Pack").doc("Joins tensors of one shape along a new axis.").shape(pack_shape).cpu(kMovable, make<Pack>)
+  return OpDef("Pack")
+      .doc("Joins tensors of one shape along a new axis.")
+      .shape(pack_shape)
+      .cpu(kMovable, make<Pack>)
       .gradient(pack_gradient);
 }
 OpDef unpack_op() {
-  return OpDef("Unpack").doc("Takes a tensor apart along an axis.").shape(unpack_shape).cpu(kMovable, make<Unpack>)
+  return OpDef("Unpack")
+      .doc("Takes a tensor apart along an axis.")
+      .shape(unpack_shape)
+      .cpu(kMovable, make<Unpack>)
       .gradient(unpack_gradient);
 }
 

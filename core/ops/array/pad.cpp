@@ -195,7 +195,8 @@ void fold(KernelContext& c, DType type, void* data, const MirrorAxis& a, int64_t
   if (Mover* mover = c.parallel_->mover()) {
     auto at_row = [&](int64_t row) { return static_cast<char*>(data) + row * a.run * stride; };
     const Mover::Axis lines{a.outer, length * a.run, length * a.run}, row{a.run, 1, 1};
-    const Mover::Axis before[] = {lines, {a.before, -a.run, a.run}, row}, after[] = {lines, {a.after, a.run, -a.run}, row};
+    const Mover::Axis before[] = {lines, {a.before, -a.run, a.run}, row},
+                      after[] = {lines, {a.after, a.run, -a.run}, row};
     if (a.before > 0) mover->add(type, before, at_row(a.before - 1), at_row(a.before + skip));
     if (a.after > 0) mover->add(type, after, at_row(a.before + a.size), at_row(a.before + a.size - 1 - skip));
     return;
@@ -204,15 +205,16 @@ void fold(KernelContext& c, DType type, void* data, const MirrorAxis& a, int64_t
   auto at = [&](int64_t line, int64_t row) {
     return static_cast<char*>(data) + (line * length + row) * a.run * stride;
   };
-  c.parallel_for(
-      a.outer, 0.2 * static_cast<double>((a.before + a.after) * a.run * stride), [&](int64_t begin, int64_t end) {
-        for (int64_t line = begin; line < end; ++line) {
-          for (int64_t i = 0; i < a.before; ++i) add(at(line, a.before + skip + i), at(line, a.before - 1 - i), a.run);
-          for (int64_t i = 0; i < a.after; ++i) {
-            add(at(line, a.before + a.size - 1 - skip - i), at(line, a.before + a.size + i), a.run);
-          }
-        }
-      });
+  c.parallel_for(a.outer, 0.2 * static_cast<double>((a.before + a.after) * a.run * stride),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t line = begin; line < end; ++line) {
+                     for (int64_t i = 0; i < a.before; ++i)
+                       add(at(line, a.before + skip + i), at(line, a.before - 1 - i), a.run);
+                     for (int64_t i = 0; i < a.after; ++i) {
+                       add(at(line, a.before + a.size - 1 - skip - i), at(line, a.before + a.size + i), a.run);
+                     }
+                   }
+                 });
 }
 
 class MirrorPadGrad final : public Kernel {
@@ -280,21 +282,24 @@ OpDef pad_op() {
       .doc("A border of zeros, as wide as paddings says before and after each dimension.")
       .shape(pad_shape)
       .cpu(kMovable, stateless<pad_cpu>)
-      .value_inputs({1}).gradient(pad_gradient);
+      .value_inputs({1})
+      .gradient(pad_gradient);
 }
 OpDef pad_v2_op() {
   return OpDef("PadV2")
       .doc("A border of the given value, as wide as paddings says before and after each dimension.")
       .shape(pad_shape)
       .cpu(kMovable, stateless<pad_v2_cpu>)
-      .value_inputs({1}).gradient(pad_gradient);
+      .value_inputs({1})
+      .gradient(pad_gradient);
 }
 OpDef mirror_pad_op() {
   return OpDef("MirrorPad")
       .doc("A border that mirrors what lies inside: REFLECT leaves out the edge itself, SYMMETRIC repeats it.")
       .shape(pad_shape)
       .cpu(kMovable, make<MirrorPad>)
-      .value_inputs({1}).gradient(mirror_pad_gradient);
+      .value_inputs({1})
+      .gradient(mirror_pad_gradient);
 }
 
 OpDef mirror_pad_grad_op() {
@@ -302,7 +307,8 @@ OpDef mirror_pad_grad_op() {
       .doc("The gradient of MirrorPad: the border is added to what it mirrors.")
       .shape(mirror_pad_grad_shape)
       .cpu(kNumbers, make<MirrorPadGrad>)
-      .value_inputs({1}).gradient(mirror_pad_grad_gradient)
+      .value_inputs({1})
+      .gradient(mirror_pad_grad_gradient)
       .sample("input=f32[4,5] uniform(-2,2); paddings=[[1,1],[0,2]]; mode='SYMMETRIC'");
 }
 

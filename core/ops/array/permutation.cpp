@@ -87,14 +87,16 @@ OpDef invert_permutation_op() {
       .doc("y[x[i]] = i.")
       .shape(vector_unchanged)
       .cpu<int32_t>(stateless<invert_cpu<int32_t>>)
-      .cpu<int64_t>(stateless<invert_cpu<int64_t>>).not_differentiable();
+      .cpu<int64_t>(stateless<invert_cpu<int64_t>>)
+      .not_differentiable();
 }
 OpDef reverse_v2_op() {
   return OpDef("ReverseV2")
       .doc("The tensor backwards along the named axes.")
       .shape(reverse_shape)
       .cpu(kMovable, stateless<reverse_cpu>)
-      .value_inputs({1}).gradient(reverse_gradient);
+      .value_inputs({1})
+      .gradient(reverse_gradient);
 }
 
 }  // namespace emplace

@@ -159,7 +159,8 @@ OpDef range_op() {
       .shape(range_shape)
       .kernel_attr("Tidx")
       .cpu(kFloating | DTypeSet{DType::kInt32, DType::kInt64}, stateless<any_range_cpu>)
-      .value_inputs({0, 1, 2}).not_differentiable();
+      .value_inputs({0, 1, 2})
+      .not_differentiable();
 }
 OpDef lin_space_op() {
   return OpDef("LinSpace")
@@ -167,7 +168,8 @@ OpDef lin_space_op() {
       .shape(lin_space_shape)
       .cpu<float>(stateless<lin_space_cpu<float>>)
       .cpu<double>(stateless<lin_space_cpu<double>>)
-      .value_inputs({2}).not_differentiable();
+      .value_inputs({2})
+      .not_differentiable();
 }
 
 }  // namespace emplace

@@ -116,7 +116,8 @@ Status reshape_back(GradientContext& g) {
   const Shape& shape = g.shape(g.input(0));
   if (!shape.rank_known() || shape.fully_known()) return reshape_gradient(g);
   auto dims = shape.dims();
-  if (std::count(dims.begin(), dims.end(), -1) != 1 || std::count(dims.begin(), dims.end(), 0) > 0) return reshape_gradient(g);
+  if (std::count(dims.begin(), dims.end(), -1) != 1 || std::count(dims.begin(), dims.end(), 0) > 0)
+    return reshape_gradient(g);
   g.set(0, g.reshape(g.grad(0), std::vector<int64_t>(dims.begin(), dims.end())));
   return g.status();
 }
@@ -129,7 +130,8 @@ OpDef reshape_op() {
       .shape(reshape_shape)
       .cpu(kMovable, stateless<reshape_cpu>)
       .value_inputs({1})
-      .forwards_input().gradient(reshape_back);
+      .forwards_input()
+      .gradient(reshape_back);
 }
 
 }  // namespace emplace

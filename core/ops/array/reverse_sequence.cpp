@@ -5,9 +5,9 @@
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
+#include "core/ops/array/sequence_layout.h"
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/index_text.h"
-#include "core/ops/array/sequence_layout.h"
 #include "core/ops/kit/shape_math.h"
 
 namespace emplace {
@@ -30,7 +30,8 @@ Status reverse_sequence_shape(ShapeContext& c) {
 
 class ReverseSequence final : public Kernel {
  public:
-  explicit ReverseSequence(const KernelInit& init) : seq_dim_(init.attrs.integer("seq_dim")), batch_dim_(init.attrs.integer("batch_dim")) {}
+  explicit ReverseSequence(const KernelInit& init)
+      : seq_dim_(init.attrs.integer("seq_dim")), batch_dim_(init.attrs.integer("batch_dim")) {}
 
   Status run(KernelContext& c) override {
     const Tensor &in = c.input(0), &lengths = c.input(1);
@@ -53,14 +54,16 @@ class ReverseSequence final : public Kernel {
     E* out = static_cast<E*>(c.output(0).raw());
     const Tensor& lengths = c.input(1);
     const int64_t step = l.sequence_first ? l.middle * l.second : 1;  // runs from one element of a sequence to the next
-    c.parallel_for(c.output(0).num_elements() / l.inner, 0.5 * static_cast<double>(l.inner), [&](int64_t begin, int64_t end) {
-      for (int64_t run = begin; run < end; ++run) {
-        const int64_t second = run % l.second, first = run / l.second / l.middle % l.first;
-        const int64_t at = l.sequence_first ? first : second, length = index_at(lengths, l.sequence_first ? second : first);
-        const int64_t from = at < length ? run + (length - 1 - 2 * at) * step : run;
-        std::copy_n(in + from * l.inner, l.inner, out + run * l.inner);
-      }
-    });
+    c.parallel_for(c.output(0).num_elements() / l.inner, 0.5 * static_cast<double>(l.inner),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t run = begin; run < end; ++run) {
+                       const int64_t second = run % l.second, first = run / l.second / l.middle % l.first;
+                       const int64_t at = l.sequence_first ? first : second,
+                                     length = index_at(lengths, l.sequence_first ? second : first);
+                       const int64_t from = at < length ? run + (length - 1 - 2 * at) * step : run;
+                       std::copy_n(in + from * l.inner, l.inner, out + run * l.inner);
+                     }
+                   });
   }
 
   int64_t seq_dim_, batch_dim_;

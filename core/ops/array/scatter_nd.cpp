@@ -85,7 +85,8 @@ Status scatter(KernelContext& c, const Tensor& indices, const Tensor& updates, R
                                 indices.shape().to_string(), ", updates shape:", updates.shape().to_string()));
   }
   if (index.depth == 0 && out.num_elements() > 0) {
-    return invalid_argument("Only indices.shape[-1] values between 1 and 5 are currently supported.  Requested rank: 0");
+    return invalid_argument(
+        "Only indices.shape[-1] values between 1 and 5 are currently supported.  Requested rank: 0");
   }
   if (indices.num_elements() == 0 && updates.num_elements() == 0) return ok_status();
   if (out.num_elements() == 0 || indices.num_elements() == 0 || updates.num_elements() == 0) {
@@ -154,25 +155,29 @@ OpDef scatter_nd_op() {
       .doc("Zeros of the given shape, the updates added at the index tuples.")
       .shape(scatter_nd_shape)
       .cpu(kAllData, stateless<scatter_nd_cpu>)
-      .value_inputs({2}).gradient(scatter_nd_gradient);
+      .value_inputs({2})
+      .gradient(scatter_nd_gradient);
 }
 OpDef tensor_scatter_add_op() {
   return OpDef("TensorScatterAdd")
       .doc("The tensor with the updates added at the index tuples.")
       .shape(tensor_scatter_shape)
-      .cpu(kNumbers, stateless<tensor_scatter_add_cpu>).gradient(tensor_scatter_add_gradient);
+      .cpu(kNumbers, stateless<tensor_scatter_add_cpu>)
+      .gradient(tensor_scatter_add_gradient);
 }
 OpDef tensor_scatter_sub_op() {
   return OpDef("TensorScatterSub")
       .doc("The tensor with the updates subtracted at the index tuples.")
       .shape(tensor_scatter_shape)
-      .cpu(kNumbers, stateless<tensor_scatter_sub_cpu>).gradient(tensor_scatter_sub_gradient);
+      .cpu(kNumbers, stateless<tensor_scatter_sub_cpu>)
+      .gradient(tensor_scatter_sub_gradient);
 }
 OpDef tensor_scatter_update_op() {
   return OpDef("TensorScatterUpdate")
       .doc("The tensor with the updates in place of what the index tuples name; the last of several wins.")
       .shape(tensor_scatter_shape)
-      .cpu(kAllData, stateless<tensor_scatter_update_cpu>).gradient(tensor_scatter_update_gradient);
+      .cpu(kAllData, stateless<tensor_scatter_update_cpu>)
+      .gradient(tensor_scatter_update_gradient);
 }
 
 }  // namespace emplace

@@ -1,5 +1,5 @@
-/// A tensor as ReverseSequence sees it: [outer, first, middle, second, inner], where the batch and the sequence are `first` and
-/// `second` in one order or the other.
+/// A tensor as ReverseSequence sees it: [outer, first, middle, second, inner], where the batch and the sequence are
+/// `first` and `second` in one order or the other.
 #pragma once
 
 #include <cstdint>

@@ -54,19 +54,31 @@ constexpr DTypeSet kAny = DTypeSet::from_bits(~uint64_t{0});
 }  // namespace
 
 OpDef shape_op() {
-  return OpDef("Shape").doc("The sizes of its input.").shape(dims_shape).cpu(kAny, stateless<shape_cpu>)
+  return OpDef("Shape")
+      .doc("The sizes of its input.")
+      .shape(dims_shape)
+      .cpu(kAny, stateless<shape_cpu>)
       .not_differentiable();
 }
 OpDef shape_n_op() {
-  return OpDef("ShapeN").doc("The sizes of each input.").shape(dims_shape).cpu(kAny, stateless<shape_cpu>)
+  return OpDef("ShapeN")
+      .doc("The sizes of each input.")
+      .shape(dims_shape)
+      .cpu(kAny, stateless<shape_cpu>)
       .not_differentiable();
 }
 OpDef size_op() {
-  return OpDef("Size").doc("The number of elements.").shape(shape_scalar).cpu(kAny, stateless<size_cpu>)
+  return OpDef("Size")
+      .doc("The number of elements.")
+      .shape(shape_scalar)
+      .cpu(kAny, stateless<size_cpu>)
       .not_differentiable();
 }
 OpDef rank_op() {
-  return OpDef("Rank").doc("The number of dimensions.").shape(shape_scalar).cpu(kAny, stateless<rank_cpu>)
+  return OpDef("Rank")
+      .doc("The number of dimensions.")
+      .shape(shape_scalar)
+      .cpu(kAny, stateless<rank_cpu>)
       .not_differentiable();
 }
 

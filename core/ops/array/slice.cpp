@@ -100,7 +100,8 @@ OpDef slice_op() {
       .doc("The box of the given sizes at the given place; a size of -1 reaches to the end.")
       .shape(slice_shape)
       .cpu(kMovable, stateless<slice_cpu>)
-      .value_inputs({1, 2}).gradient(slice_gradient);
+      .value_inputs({1, 2})
+      .gradient(slice_gradient);
 }
 
 }  // namespace emplace

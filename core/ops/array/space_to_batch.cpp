@@ -156,14 +156,16 @@ OpDef space_to_batch_nd_op() {
       .doc("Pads the image with zeros and moves the pixels of each block to batch entries of their own.")
       .shape(space_to_batch_shape)
       .cpu(kMovable, stateless<space_to_batch_cpu>)
-      .value_inputs({1, 2}).gradient(space_to_batch_gradient);
+      .value_inputs({1, 2})
+      .gradient(space_to_batch_gradient);
 }
 OpDef batch_to_space_nd_op() {
   return OpDef("BatchToSpaceND")
       .doc("Moves batch entries back to the pixels of blocks and cuts off a border.")
       .shape(batch_to_space_shape)
       .cpu(kMovable, stateless<batch_to_space_cpu>)
-      .value_inputs({1, 2}).gradient(batch_to_space_gradient);
+      .value_inputs({1, 2})
+      .gradient(batch_to_space_gradient);
 }
 
 }  // namespace emplace

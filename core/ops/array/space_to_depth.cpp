@@ -119,13 +119,15 @@ OpDef space_to_depth_op() {
   return OpDef("SpaceToDepth")
       .doc("Each square block of pixels becomes one pixel with all its channels.")
       .shape(block_shape_rule<true>)
-      .cpu(kMovable, BlockKernel<true>::create).gradient(space_to_depth_gradient);
+      .cpu(kMovable, BlockKernel<true>::create)
+      .gradient(space_to_depth_gradient);
 }
 OpDef depth_to_space_op() {
   return OpDef("DepthToSpace")
       .doc("The channels of each pixel become a square block of pixels.")
       .shape(block_shape_rule<false>)
-      .cpu(kMovable, BlockKernel<false>::create).gradient(depth_to_space_gradient);
+      .cpu(kMovable, BlockKernel<false>::create)
+      .gradient(depth_to_space_gradient);
 }
 
 }  // namespace emplace

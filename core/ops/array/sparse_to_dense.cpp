@@ -116,7 +116,8 @@ OpDef sparse_to_dense_op() {
       .doc("A tensor of the given shape with values at the indices and a default elsewhere.")
       .shape(sparse_to_dense_shape)
       .cpu(kMovable, make<SparseToDense>)
-      .value_inputs({1}).gradient(sparse_to_dense_gradient);
+      .value_inputs({1})
+      .gradient(sparse_to_dense_gradient);
 }
 
 }  // namespace emplace

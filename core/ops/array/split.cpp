@@ -31,7 +31,8 @@ Status split_shape(ShapeContext& c) {
 // SplitV's sizes are int8 in some graphs.
 ScratchVector<int64_t> piece_sizes(const Tensor& t) {
   ScratchVector<int64_t> sizes;
-  for (int64_t i = 0; i < t.num_elements(); ++i) sizes.push_back(t.dtype() == DType::kInt8 ? t.data<int8_t>()[i] : int_at(t, i));
+  for (int64_t i = 0; i < t.num_elements(); ++i)
+    sizes.push_back(t.dtype() == DType::kInt8 ? t.data<int8_t>()[i] : int_at(t, i));
   return sizes;
 }
 
@@ -171,14 +172,16 @@ OpDef split_op() {
       .doc("Cuts a tensor into equal pieces along an axis.")
       .shape(split_shape)
       .cpu(kMovable, stateless<split_cpu>)
-      .value_inputs({0}).gradient(split_gradient);
+      .value_inputs({0})
+      .gradient(split_gradient);
 }
 OpDef split_v_op() {
   return OpDef("SplitV")
       .doc("Cuts a tensor into pieces of the given sizes along an axis; one size may be -1.")
       .shape(split_v_shape)
       .cpu(kMovable, stateless<split_v_cpu>)
-      .value_inputs({1, 2}).gradient(split_v_gradient);
+      .value_inputs({1, 2})
+      .gradient(split_v_gradient);
 }
 
 }  // namespace emplace

@@ -96,7 +96,8 @@ OpDef squeeze_op() {
       .doc("Removes the named dimensions, which must have size 1; all of size 1 if none is named.")
       .shape(squeeze_shape)
       .cpu(kMovable, make<Squeeze>)
-      .forwards_input().gradient(reshape_gradient);
+      .forwards_input()
+      .gradient(reshape_gradient);
 }
 
 OpDef expand_dims_op() {
@@ -105,7 +106,8 @@ OpDef expand_dims_op() {
       .shape(expand_dims_shape)
       .cpu(kMovable, stateless<expand_dims_cpu>)
       .value_inputs({1})
-      .forwards_input().gradient(reshape_gradient);
+      .forwards_input()
+      .gradient(reshape_gradient);
 }
 
 }  // namespace emplace

@@ -3,10 +3,10 @@
 #include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
+#include "core/ops/array/strided_slice_spec.h"
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/kit/strided_copy.h"
-#include "core/ops/array/strided_slice_spec.h"
 
 namespace emplace {
 namespace {
@@ -103,14 +103,16 @@ OpDef strided_slice_op() {
       .doc("x[begin:end:stride, ...] with Python's meaning; the masks say ellipsis, new axes and single indices.")
       .shape(strided_slice_shape)
       .cpu(kMovable, make<StridedSlice>)
-      .value_inputs({1, 2, 3}).gradient(strided_slice_gradient);
+      .value_inputs({1, 2, 3})
+      .gradient(strided_slice_gradient);
 }
 OpDef strided_slice_grad_op() {
   return OpDef("StridedSliceGrad")
       .doc("Zeros of the given shape with dy where StridedSlice would have read.")
       .shape(strided_slice_grad_shape)
       .cpu(kMovable, make<StridedSliceGrad>)
-      .value_inputs({0, 1, 2, 3}).gradient(strided_slice_grad_gradient);
+      .value_inputs({0, 1, 2, 3})
+      .gradient(strided_slice_grad_gradient);
 }
 
 }  // namespace emplace

@@ -2,7 +2,6 @@
 /// begin, end and stride of every dimension, and the shape of the result.
 #pragma once
 
-
 #include "core/base/scratch_vector.h"
 #include "core/op/attr_value.h"
 
@@ -18,8 +17,8 @@ struct SliceSpec {
     int64_t begin = 0, stride = 1, size = 0;  // size -1: not known
   };
   ScratchVector<Range> ranges;  // one for each dimension of the input
-  Shape processing;           // the sizes of the ranges
-  Shape result;               // after new axes came and shrunk ones went
+  Shape processing;             // the sizes of the ranges
+  Shape result;                 // after new axes came and shrunk ones went
 };
 
 /// `in` may have unknown sizes, `begin` and `end` may be null: then sizes of the spec are unknown too.

@@ -118,14 +118,16 @@ OpDef tile_op() {
       .doc("The tensor repeated multiples[i] times along dimension i.")
       .shape(tile_shape)
       .cpu(kMovable, stateless<tile_cpu>)
-      .value_inputs({1}).gradient(tile_gradient);
+      .value_inputs({1})
+      .gradient(tile_gradient);
 }
 OpDef broadcast_to_op() {
   return OpDef("BroadcastTo")
       .doc("The tensor broadcast to the given shape.")
       .shape(broadcast_to_shape)
       .cpu(kMovable, stateless<broadcast_to_cpu>)
-      .value_inputs({1}).gradient(broadcast_to_gradient);
+      .value_inputs({1})
+      .gradient(broadcast_to_gradient);
 }
 
 }  // namespace emplace

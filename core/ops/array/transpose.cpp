@@ -108,7 +108,8 @@ OpDef transpose_op() {
       .doc("Dimension i of the result is dimension perm[i] of x.")
       .shape(transpose_shape)
       .cpu(kMovable, stateless<transpose_cpu>)
-      .value_inputs({1}).gradient(transpose_gradient);
+      .value_inputs({1})
+      .gradient(transpose_gradient);
 }
 OpDef conjugate_transpose_op() {
   return OpDef("ConjugateTranspose")
@@ -117,7 +118,8 @@ OpDef conjugate_transpose_op() {
       .cpu<std::complex<float>>(stateless<conjugate_transpose_cpu<float>>)
       .cpu<std::complex<double>>(stateless<conjugate_transpose_cpu<double>>)
       .cpu(kMovable.without(kComplexes), stateless<transpose_cpu>)
-      .value_inputs({1}).gradient(conjugate_transpose_gradient);
+      .value_inputs({1})
+      .gradient(conjugate_transpose_gradient);
 }
 
 }  // namespace emplace

@@ -20,7 +20,8 @@ Status unique_shape(ShapeContext& c) {
 // `firsts`: where each distinct value first occurs; `ids`: which of them each element is.
 template <class Key, class KeyOf>
 void number_values(int64_t n, const KeyOf& key_at, ScratchVector<int64_t>& firsts, ScratchVector<int64_t>& ids) {
-  std::unordered_map<Key, int64_t, std::hash<Key>, std::equal_to<Key>, ScratchAllocator<std::pair<const Key, int64_t>>> seen;
+  std::unordered_map<Key, int64_t, std::hash<Key>, std::equal_to<Key>, ScratchAllocator<std::pair<const Key, int64_t>>>
+      seen;
   for (int64_t i = 0; i < n; ++i) {
     int64_t next = static_cast<int64_t>(firsts.size()), id = next;
     if (std::optional<Key> key = key_at(i)) id = seen.try_emplace(*key, next).first->second;

@@ -79,7 +79,8 @@ OpDef where_op() {
   return OpDef("Where")
       .doc("The coordinates of the elements that are true or not zero, a row each, in row-major order.")
       .shape(where_shape)
-      .cpu(kNumbersAndBool, stateless<where_cpu>).not_differentiable();
+      .cpu(kNumbersAndBool, stateless<where_cpu>)
+      .not_differentiable();
 }
 
 }  // namespace emplace

@@ -2,13 +2,13 @@
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
-#include "core/ops/kit/shape_math.h"
 #include "core/ops/conv/direct_conv.h"
 #include "core/ops/conv/epilogue.h"
 #include "core/ops/conv/filter_gradient.h"
 #include "core/ops/conv/image.h"
 #include "core/ops/conv/narrow_filter_gradient.h"
 #include "core/ops/conv/narrow_input_gradient.h"
+#include "core/ops/kit/shape_math.h"
 
 namespace emplace {
 namespace {
@@ -81,7 +81,8 @@ class PackedFilter {
 template <class T>
 class Conv2D final : public Kernel {
  public:
-  Conv2D(const KernelInit& init, FusedOps fused) : attrs_(init.attrs), layout_(image_layout(init.attrs)), fused_(std::move(fused)) {}
+  Conv2D(const KernelInit& init, FusedOps fused)
+      : attrs_(init.attrs), layout_(image_layout(init.attrs)), fused_(std::move(fused)) {}
 
   Status prepare(KernelContext& c) override {
     ASSIGN_OR_RETURN(shape_, conv_shape(attrs_, c.input(0).shape(), c.input(1).shape(), false));
@@ -96,7 +97,7 @@ class Conv2D final : public Kernel {
     ASSIGN_OR_RETURN(const C* in, as_nhwc<T>(c, c.input(0), layout_, in_scratch));
     ASSIGN_OR_RETURN(const C* filter, filter_.template get<T>(c, 1, conv_, changed_));
     changed_ = false;
-    ASSIGN_OR_RETURN(C* out, nhwc_output<T>(c, c.output(0), layout_, out_scratch));
+    ASSIGN_OR_RETURN(C * out, nhwc_output<T>(c, c.output(0), layout_, out_scratch));
     ConvEpilogue<C> after;
     if constexpr (std::is_floating_point_v<C>) {
       if (fused_.num_args() > 0 || fused_.activation != Activation::kNone) {
@@ -166,7 +167,7 @@ class InputGradient final : public Kernel {
     }
     ASSIGN_OR_RETURN(const C* filter, filter_.template get<T>(c, 1, conv_, changed_));
     changed_ = false;
-    ASSIGN_OR_RETURN(C* out, nhwc_output<T>(c, c.output(0), layout_, out_scratch));
+    ASSIGN_OR_RETURN(C * out, nhwc_output<T>(c, c.output(0), layout_, out_scratch));
     conv_.run(*c.parallel_, gradient, filter, out);
     finish_output<T>(c, c.output(0), layout_, out_scratch);
     return ok_status();
@@ -186,7 +187,7 @@ class InputGradient final : public Kernel {
   Status run_narrow(KernelContext& c, const C* gradient) {
     Tensor scratch, out_scratch;
     ASSIGN_OR_RETURN(scratch, c.allocate_scratch(dtype_of<C>, Shape{narrow_.scratch_size()}));
-    ASSIGN_OR_RETURN(C* out, nhwc_output<T>(c, c.output(0), layout_, out_scratch));
+    ASSIGN_OR_RETURN(C * out, nhwc_output<T>(c, c.output(0), layout_, out_scratch));
     narrow_.run(*c.parallel_, gradient, c.in<C>(1), scratch.data<C>(), out);
     finish_output<T>(c, c.output(0), layout_, out_scratch);
     return ok_status();
@@ -207,7 +208,8 @@ class FilterGradientKernel final : public Kernel {
   explicit FilterGradientKernel(const KernelInit& init) : attrs_(init.attrs), layout_(image_layout(init.attrs)) {}
 
   Status prepare(KernelContext& c) override {
-    if (c.input(0).shape().rank() != 4) return invalid_argument("Conv2DCustomBackpropFilter: input must be 4-dimensional");
+    if (c.input(0).shape().rank() != 4)
+      return invalid_argument("Conv2DCustomBackpropFilter: input must be 4-dimensional");
     ASSIGN_OR_RETURN(shape_, conv_shape(attrs_, c.input(0).shape(), c.output(0).shape(), false));
     return check_gradient(shape_, c.input(2).shape(), layout_, "Conv2DCustomBackpropFilter");
   }
@@ -217,7 +219,7 @@ class FilterGradientKernel final : public Kernel {
     Tensor in_scratch, gradient_scratch, out_scratch;
     ASSIGN_OR_RETURN(const C* in, as_nhwc<T>(c, c.input(0), layout_, in_scratch));
     ASSIGN_OR_RETURN(const C* gradient, as_nhwc<T>(c, c.input(2), layout_, gradient_scratch));
-    ASSIGN_OR_RETURN(C* out, nhwc_output<T>(c, c.output(0), kFilterLayout, out_scratch));
+    ASSIGN_OR_RETURN(C * out, nhwc_output<T>(c, c.output(0), kFilterLayout, out_scratch));
     if (NarrowFilterGradient<C>::suits(shape_)) {
       RETURN_IF_ERROR(multiply(c, NarrowFilterGradient<C>(shape_), in, gradient, out));
     } else {
@@ -228,7 +230,8 @@ class FilterGradientKernel final : public Kernel {
   }
   Workspace workspace() const override {
     const bool narrow = NarrowFilterGradient<C>::suits(shape_);
-    const int64_t size = narrow ? NarrowFilterGradient<C>(shape_).scratch_size() : FilterGradient<C>(shape_).scratch_size();
+    const int64_t size =
+        narrow ? NarrowFilterGradient<C>(shape_).scratch_size() : FilterGradient<C>(shape_).scratch_size();
     return {rearranged_bytes<T>(shape_, layout_) + size * static_cast<int64_t>(sizeof(C)), 0};
   }
 
@@ -279,33 +282,46 @@ OpDef conv2d() {
   return OpDef("Conv2D")
       .doc("2-D convolution of images [batch, height, width, channels] with a filter [height, width, in, out].")
       .shape(conv2d_shape)
-      .cpu<float>(make_conv2d<float>).cpu<double>(make_conv2d<double>).cpu<half>(make_conv2d<half>)
-      .cpu<bfloat16>(make_conv2d<bfloat16>).cpu<int32_t>(make_conv2d<int32_t>).gradient(conv2d_gradient);
+      .cpu<float>(make_conv2d<float>)
+      .cpu<double>(make_conv2d<double>)
+      .cpu<half>(make_conv2d<half>)
+      .cpu<bfloat16>(make_conv2d<bfloat16>)
+      .cpu<int32_t>(make_conv2d<int32_t>)
+      .gradient(conv2d_gradient);
 }
 
 OpDef fused_conv2d() {
   return OpDef("_FusedConv2D")
       .doc("Conv2D, then what fused_ops lists: BiasAdd or FusedBatchNorm, and an activation.")
       .shape(conv2d_shape)
-      .cpu<float>(make_fused_conv2d<float>).cpu<double>(make_fused_conv2d<double>).cpu<half>(make_fused_conv2d<half>)
+      .cpu<float>(make_fused_conv2d<float>)
+      .cpu<double>(make_fused_conv2d<double>)
+      .cpu<half>(make_fused_conv2d<half>)
       .cpu<bfloat16>(make_fused_conv2d<bfloat16>);
 }
 
 OpDef conv2d_backprop_input() {
   return OpDef("Conv2DBackpropInput")
       .doc("Gradient of Conv2D with respect to its input; also the transposed convolution.")
-      .shape(input_gradient_shape).value_inputs({0})
-      .cpu<float>(make<InputGradient<float>>).cpu<double>(make<InputGradient<double>>)
-      .cpu<half>(make<InputGradient<half>>).cpu<bfloat16>(make<InputGradient<bfloat16>>)
-      .cpu<int32_t>(make<InputGradient<int32_t>>).gradient(conv2d_backprop_input_gradient);
+      .shape(input_gradient_shape)
+      .value_inputs({0})
+      .cpu<float>(make<InputGradient<float>>)
+      .cpu<double>(make<InputGradient<double>>)
+      .cpu<half>(make<InputGradient<half>>)
+      .cpu<bfloat16>(make<InputGradient<bfloat16>>)
+      .cpu<int32_t>(make<InputGradient<int32_t>>)
+      .gradient(conv2d_backprop_input_gradient);
 }
 
 OpDef conv2d_backprop_filter() {
   return OpDef("Conv2DBackpropFilter")
       .doc("Gradient of Conv2D with respect to its filter.")
-      .shape(filter_gradient_shape).value_inputs({1})
-      .cpu<float>(make<FilterGradientKernel<float>>).cpu<double>(make<FilterGradientKernel<double>>)
-      .cpu<half>(make<FilterGradientKernel<half>>).cpu<bfloat16>(make<FilterGradientKernel<bfloat16>>)
+      .shape(filter_gradient_shape)
+      .value_inputs({1})
+      .cpu<float>(make<FilterGradientKernel<float>>)
+      .cpu<double>(make<FilterGradientKernel<double>>)
+      .cpu<half>(make<FilterGradientKernel<half>>)
+      .cpu<bfloat16>(make<FilterGradientKernel<bfloat16>>)
       .gradient(conv2d_backprop_filter_gradient);
 }
 

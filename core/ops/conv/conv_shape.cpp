@@ -55,17 +55,21 @@ Result<WindowAxis> window_axis(int64_t in, int64_t window, int64_t dilation, int
   if (padding == "EXPLICIT") {
     axis.pad_before = explicit_before;
     axis.pad_after = explicit_after;
-    if (__builtin_add_overflow(padded, explicit_before, &padded) || __builtin_add_overflow(padded, explicit_after, &padded)) {
+    if (__builtin_add_overflow(padded, explicit_before, &padded) ||
+        __builtin_add_overflow(padded, explicit_after, &padded)) {
       return invalid_argument("explicit padding is too large");
     }
   }
-  if (padded < reach) return invalid_argument(cat("Negative dimension size caused by subtracting ", reach, " from ", padded));
+  if (padded < reach)
+    return invalid_argument(cat("Negative dimension size caused by subtracting ", reach, " from ", padded));
   axis.out = (padded - reach) / stride + 1;
   return axis;
 }
 
 Result<ConvShape> conv_shape(const Attrs& attrs, const Shape& input, const Shape& filter, bool depthwise) {
-  ASSIGN_OR_RETURN(auto strides, four_of(attrs, "strides", depthwise ? "DepthwiseConv2D requires the stride" : "Conv2D requires the stride"));
+  ASSIGN_OR_RETURN(
+      auto strides,
+      four_of(attrs, "strides", depthwise ? "DepthwiseConv2D requires the stride" : "Conv2D requires the stride"));
   ASSIGN_OR_RETURN(auto dilations, four_of(attrs, "dilations", "Conv2D requires the dilation"));
   ImageLayout at = image_layout(attrs);
   auto index = [](int i) { return static_cast<size_t>(i); };
@@ -121,16 +125,20 @@ Result<ConvShape> conv_shape(const Attrs& attrs, const Shape& input, const Shape
     if (s.in_c >= 0 && s.filter_c >= 0) {
       if (s.filter_c == 0) return invalid_argument("filter depth must not be 0");
       if (s.in_c % s.filter_c != 0) {
-        return invalid_argument(cat("Depth of input (", s.in_c, ") is not a multiple of input depth of filter (", s.filter_c, ")"));
+        return invalid_argument(
+            cat("Depth of input (", s.in_c, ") is not a multiple of input depth of filter (", s.filter_c, ")"));
       }
       int64_t groups = s.in_c / s.filter_c;
       if (groups > 0 && last >= 0 && last % groups != 0) {
-        return invalid_argument(cat("Depth of output (", last, ") is not a multiple of the number of groups (", groups, ")"));
+        return invalid_argument(
+            cat("Depth of output (", last, ") is not a multiple of the number of groups (", groups, ")"));
       }
     }
   }
-  ASSIGN_OR_RETURN(WindowAxis h, window_axis(s.in_h, s.window_h, s.dilation_h, s.stride_h, padding, pads[index(2 * at.h)], pads[index(2 * at.h + 1)]));
-  ASSIGN_OR_RETURN(WindowAxis w, window_axis(s.in_w, s.window_w, s.dilation_w, s.stride_w, padding, pads[index(2 * at.w)], pads[index(2 * at.w + 1)]));
+  ASSIGN_OR_RETURN(WindowAxis h, window_axis(s.in_h, s.window_h, s.dilation_h, s.stride_h, padding,
+                                             pads[index(2 * at.h)], pads[index(2 * at.h + 1)]));
+  ASSIGN_OR_RETURN(WindowAxis w, window_axis(s.in_w, s.window_w, s.dilation_w, s.stride_w, padding,
+                                             pads[index(2 * at.w)], pads[index(2 * at.w + 1)]));
   s.out_h = h.out;
   s.out_w = w.out;
   s.pad_top = h.pad_before;

@@ -51,14 +51,24 @@ struct ConvWalk {
 
   static ConvWalk forward(const ConvShape& s) {
     int64_t groups = s.groups();
-    return {s.batch, s.in_c, s.out_c, groups, s.filter_c, groups > 0 ? s.out_c / groups : 0,
+    return {s.batch,
+            s.in_c,
+            s.out_c,
+            groups,
+            s.filter_c,
+            groups > 0 ? s.out_c / groups : 0,
             {s.in_h, s.out_h, s.window_h, s.stride_h, s.pad_top, s.dilation_h, 1},
             {s.in_w, s.out_w, s.window_w, s.stride_w, s.pad_left, s.dilation_w, 1},
             false};
   }
   static ConvWalk input_gradient(const ConvShape& s) {
     int64_t groups = s.groups();
-    return {s.batch, s.out_c, s.in_c, groups, groups > 0 ? s.out_c / groups : 0, s.filter_c,
+    return {s.batch,
+            s.out_c,
+            s.in_c,
+            groups,
+            groups > 0 ? s.out_c / groups : 0,
+            s.filter_c,
             {s.out_h, s.in_h, s.window_h, 1, (s.window_h - 1) * s.dilation_h - s.pad_top, s.dilation_h, s.stride_h},
             {s.out_w, s.in_w, s.window_w, 1, (s.window_w - 1) * s.dilation_w - s.pad_left, s.dilation_w, s.stride_w},
             true};

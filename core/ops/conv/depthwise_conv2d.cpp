@@ -14,7 +14,8 @@ namespace {
 Result<ConvShape> depthwise_shape_of(const Attrs& attrs, const Shape& input, const Shape& filter) {
   ASSIGN_OR_RETURN(ConvShape s, conv_shape(attrs, input, filter, true));
   if (s.stride_h != s.stride_w) {
-    return invalid_argument("Current implementation only supports equal length strides in the row and column dimensions.");
+    return invalid_argument(
+        "Current implementation only supports equal length strides in the row and column dimensions.");
   }
   return s;
 }
@@ -38,7 +39,8 @@ Status shape_given(ShapeContext& c) {
 template <class T>
 class DepthwiseConv final : public Kernel {
  public:
-  DepthwiseConv(const KernelInit& init, FusedOps fused) : attrs_(init.attrs), layout_(image_layout(init.attrs)), fused_(std::move(fused)) {}
+  DepthwiseConv(const KernelInit& init, FusedOps fused)
+      : attrs_(init.attrs), layout_(image_layout(init.attrs)), fused_(std::move(fused)) {}
 
   Status prepare(KernelContext& c) override {
     ASSIGN_OR_RETURN(shape_, depthwise_shape_of(attrs_, c.input(0).shape(), c.input(1).shape()));
@@ -50,7 +52,7 @@ class DepthwiseConv final : public Kernel {
     Tensor in_scratch, filter_scratch, out_scratch;
     ASSIGN_OR_RETURN(const C* in, as_nhwc<T>(c, c.input(0), layout_, in_scratch));
     ASSIGN_OR_RETURN(const C* filter, as_compute<T>(c, c.input(1), filter_scratch));
-    ASSIGN_OR_RETURN(C* out, nhwc_output<T>(c, c.output(0), layout_, out_scratch));
+    ASSIGN_OR_RETURN(C * out, nhwc_output<T>(c, c.output(0), layout_, out_scratch));
     depthwise_conv(*c.parallel_, shape_, in, filter, out);
     if (fused_.num_args() > 0 || fused_.activation != Activation::kNone) {
       RETURN_IF_ERROR(epilogue_.template prepare<T>(c, fused_, 2, shape_.out_c));
@@ -95,7 +97,8 @@ class DepthwiseGradient final : public Kernel {
     ASSIGN_OR_RETURN(shape_, depthwise_shape_of(attrs_, input, filter));
     Shape want = image_shape(layout_, shape_.batch, shape_.out_h, shape_.out_w, shape_.out_c);
     if (!(c.input(2).shape() == want)) {
-      return invalid_argument(cat("out_backprop must have shape ", want.to_string(), ", but has ", c.input(2).shape().to_string()));
+      return invalid_argument(
+          cat("out_backprop must have shape ", want.to_string(), ", but has ", c.input(2).shape().to_string()));
     }
     return ok_status();
   }
@@ -108,7 +111,7 @@ class DepthwiseGradient final : public Kernel {
     const int other = kInput ? 1 : 0;
     ASSIGN_OR_RETURN(const C* first, as_nhwc<T>(c, c.input(other), kInput ? filter_layout : layout_, first_scratch));
     ASSIGN_OR_RETURN(const C* gradient, as_nhwc<T>(c, c.input(2), layout_, gradient_scratch));
-    ASSIGN_OR_RETURN(C* out, nhwc_output<T>(c, c.output(0), out_layout, out_scratch));
+    ASSIGN_OR_RETURN(C * out, nhwc_output<T>(c, c.output(0), out_layout, out_scratch));
     if constexpr (kInput) {
       depthwise_input_gradient(*c.parallel_, shape_, gradient, first, out);
     } else {
@@ -137,13 +140,15 @@ Status depthwise_gradient(GradientContext& g) {
 }
 
 Status backprop_input_gradient(GradientContext& g) {
-  g.set(1, g.add("DepthwiseConv2dNativeBackpropFilter", {g.grad(0), g.shape_of(g.input(1)), g.input(2)}, window_attrs(g)));
+  g.set(1,
+        g.add("DepthwiseConv2dNativeBackpropFilter", {g.grad(0), g.shape_of(g.input(1)), g.input(2)}, window_attrs(g)));
   g.set(2, g.add("DepthwiseConv2dNative", {g.grad(0), g.input(1)}, window_attrs(g)));
   return g.status();
 }
 
 Status backprop_filter_gradient(GradientContext& g) {
-  g.set(0, g.add("DepthwiseConv2dNativeBackpropInput", {g.shape_of(g.input(0)), g.grad(0), g.input(2)}, window_attrs(g)));
+  g.set(0,
+        g.add("DepthwiseConv2dNativeBackpropInput", {g.shape_of(g.input(0)), g.grad(0), g.input(2)}, window_attrs(g)));
   g.set(2, g.add("DepthwiseConv2dNative", {g.input(0), g.grad(0)}, window_attrs(g)));
   return g.status();
 }
@@ -154,32 +159,42 @@ OpDef depthwise_conv2d() {
   return OpDef("DepthwiseConv2dNative")
       .doc("2-D convolution in which every input channel has filters of its own.")
       .shape(depthwise_shape)
-      .cpu<float>(make_depthwise<float>).cpu<double>(make_depthwise<double>).cpu<half>(make_depthwise<half>)
-      .cpu<bfloat16>(make_depthwise<bfloat16>).gradient(depthwise_gradient);
+      .cpu<float>(make_depthwise<float>)
+      .cpu<double>(make_depthwise<double>)
+      .cpu<half>(make_depthwise<half>)
+      .cpu<bfloat16>(make_depthwise<bfloat16>)
+      .gradient(depthwise_gradient);
 }
 
 OpDef fused_depthwise_conv2d() {
   return OpDef("FusedDepthwiseConv2dNative")
       .doc("TF.js: DepthwiseConv2dNative, then a bias and an activation.")
       .shape(depthwise_shape)
-      .cpu<float>(make_fused_depthwise<float>).cpu<double>(make_fused_depthwise<double>);
+      .cpu<float>(make_fused_depthwise<float>)
+      .cpu<double>(make_fused_depthwise<double>);
 }
 
 OpDef depthwise_backprop_input() {
   return OpDef("DepthwiseConv2dNativeBackpropInput")
       .doc("Gradient of DepthwiseConv2dNative with respect to its input.")
-      .shape(shape_given<0>).value_inputs({0})
-      .cpu<float>(make<DepthwiseGradient<float, true>>).cpu<double>(make<DepthwiseGradient<double, true>>)
-      .cpu<half>(make<DepthwiseGradient<half, true>>).cpu<bfloat16>(make<DepthwiseGradient<bfloat16, true>>)
+      .shape(shape_given<0>)
+      .value_inputs({0})
+      .cpu<float>(make<DepthwiseGradient<float, true>>)
+      .cpu<double>(make<DepthwiseGradient<double, true>>)
+      .cpu<half>(make<DepthwiseGradient<half, true>>)
+      .cpu<bfloat16>(make<DepthwiseGradient<bfloat16, true>>)
       .gradient(backprop_input_gradient);
 }
 
 OpDef depthwise_backprop_filter() {
   return OpDef("DepthwiseConv2dNativeBackpropFilter")
       .doc("Gradient of DepthwiseConv2dNative with respect to its filter.")
-      .shape(shape_given<1>).value_inputs({1})
-      .cpu<float>(make<DepthwiseGradient<float, false>>).cpu<double>(make<DepthwiseGradient<double, false>>)
-      .cpu<half>(make<DepthwiseGradient<half, false>>).cpu<bfloat16>(make<DepthwiseGradient<bfloat16, false>>)
+      .shape(shape_given<1>)
+      .value_inputs({1})
+      .cpu<float>(make<DepthwiseGradient<float, false>>)
+      .cpu<double>(make<DepthwiseGradient<double, false>>)
+      .cpu<half>(make<DepthwiseGradient<half, false>>)
+      .cpu<bfloat16>(make<DepthwiseGradient<bfloat16, false>>)
       .gradient(backprop_filter_gradient);
 }
 

@@ -14,7 +14,8 @@ namespace {
 // y[i] += sum over up to four taps of x[t][i] * f[t][i]; one pass over y for four taps.
 EMPLACE_CLONES void add_products(const float* const* x, const float* const* f, int taps, float* y, int64_t n) {
   if (taps == 4) {
-    for (int64_t i = 0; i < n; ++i) y[i] += x[0][i] * f[0][i] + x[1][i] * f[1][i] + x[2][i] * f[2][i] + x[3][i] * f[3][i];
+    for (int64_t i = 0; i < n; ++i)
+      y[i] += x[0][i] * f[0][i] + x[1][i] * f[1][i] + x[2][i] * f[2][i] + x[3][i] * f[3][i];
     return;
   }
   for (int t = 0; t < taps; ++t) {
@@ -84,7 +85,8 @@ void depthwise_conv(Parallel& parallel, const ConvShape& s, const T* in, const T
 }
 
 template <class T>
-void depthwise_input_gradient(Parallel& parallel, const ConvShape& s, const T* out_gradient, const T* filter, T* in_gradient) {
+void depthwise_input_gradient(Parallel& parallel, const ConvShape& s, const T* out_gradient, const T* filter,
+                              T* in_gradient) {
   int64_t multiplier = s.in_c > 0 ? s.out_c / s.in_c : 0;
   parallel.run(s.batch, row_ns(s) * static_cast<double>(s.out_h), [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) {
@@ -104,7 +106,8 @@ void depthwise_input_gradient(Parallel& parallel, const ConvShape& s, const T* o
 }
 
 template <class T>
-void depthwise_filter_gradient(Parallel& parallel, const ConvShape& s, const T* in, const T* out_gradient, T* filter_gradient) {
+void depthwise_filter_gradient(Parallel& parallel, const ConvShape& s, const T* in, const T* out_gradient,
+                               T* filter_gradient) {
   int64_t multiplier = s.in_c > 0 ? s.out_c / s.in_c : 0;
   // A piece owns whole rows of the window, so every sum is made by one thread in pixel order.
   parallel.run(s.window_h, row_ns(s) * static_cast<double>(s.batch * s.out_h), [&](int64_t begin, int64_t end) {

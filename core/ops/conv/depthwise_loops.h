@@ -10,8 +10,10 @@ namespace emplace {
 template <class T>
 void depthwise_conv(Parallel& parallel, const ConvShape& s, const T* in, const T* filter, T* out);
 template <class T>
-void depthwise_input_gradient(Parallel& parallel, const ConvShape& s, const T* out_gradient, const T* filter, T* in_gradient);
+void depthwise_input_gradient(Parallel& parallel, const ConvShape& s, const T* out_gradient, const T* filter,
+                              T* in_gradient);
 template <class T>
-void depthwise_filter_gradient(Parallel& parallel, const ConvShape& s, const T* in, const T* out_gradient, T* filter_gradient);
+void depthwise_filter_gradient(Parallel& parallel, const ConvShape& s, const T* in, const T* out_gradient,
+                               T* filter_gradient);
 
 }  // namespace emplace

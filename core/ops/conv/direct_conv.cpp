@@ -20,10 +20,12 @@ constexpr int64_t kSinkElements = 2048;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Calls body(first, count, x, y, image) for those of `count` pixels from `pixel` on that lie in one row, row after row.
+/// Calls body(first, count, x, y, image) for those of `count` pixels from `pixel` on that lie in one row, row after
+/// row.
 template <class F>
 void for_each_run(const ConvWalk& walk, int64_t pixel, int count, const F& body) {
-  int64_t x = pixel % walk.horizontal.out, y = pixel / walk.horizontal.out % walk.vertical.out, image = pixel / walk.area();
+  int64_t x = pixel % walk.horizontal.out, y = pixel / walk.horizontal.out % walk.vertical.out,
+          image = pixel / walk.area();
   for (int i = 0; i < count;) {
     const int run = static_cast<int>(std::min<int64_t>(count - i, walk.horizontal.out - x));
     body(i, run, x, y, image);
@@ -70,7 +72,8 @@ DirectConv<T>::DirectConv(const ConvWalk& walk) : walk_(walk) {
     const int64_t in_row = std::max<int64_t>(1, ceil_div(h.out, h.divide));
     rows_ = static_cast<int>(ceil_div(in_row, ceil_div(in_row, rows_)));
   }
-  if (way_ == Way::kPixels || way_ == Way::kStrided) zeros_.assign(static_cast<size_t>(walk.depth * (walk.groups == 1 ? walk.horizontal.window : 1)), T(0));
+  if (way_ == Way::kPixels || way_ == Way::kStrided)
+    zeros_.assign(static_cast<size_t>(walk.depth * (walk.groups == 1 ? walk.horizontal.window : 1)), T(0));
   if (way_ == Way::kBands) {
     line_ = ceil_div(band_width_, h.step);
     const int64_t row_bytes = line_ * h.step * walk.in_c * static_cast<int64_t>(sizeof(T)) * v.step;
@@ -78,7 +81,8 @@ DirectConv<T>::DirectConv(const ConvWalk& walk) : walk_(walk) {
     rows_ = h.out > 0 ? static_cast<int>(ceil_div(h.out, ceil_div(h.out, rows_))) : 1;
     for (int64_t tap = 0; tap < walk.taps(); ++tap) {
       const int64_t row = tap / h.window * v.reach, col = tap % h.window * h.reach;
-      for (int64_t c = 0; c < walk.in_c; ++c) in_offsets_.push_back(((row * walk.in_c + c) * h.step + col % h.step) * line_ + col / h.step);
+      for (int64_t c = 0; c < walk.in_c; ++c)
+        in_offsets_.push_back(((row * walk.in_c + c) * h.step + col % h.step) * line_ + col / h.step);
     }
   }
   if (way_ == Way::kImages) {
@@ -93,7 +97,9 @@ typename DirectConv<T>::Way DirectConv<T>::choose_way() const {
   const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
   if (walk_.groups == 1 && walk_.depth <= kFewChannels && v.divide == 1 && h.divide == 1) {
     const double pixels = static_cast<double>((v.window - 1) * v.reach + 1) * static_cast<double>(band_width_);
-    const bool fits = pixels * static_cast<double>(std::max<int64_t>(1, walk_.in_c) * static_cast<int64_t>(sizeof(T))) <= kMostBandBytes;
+    const bool fits =
+        pixels * static_cast<double>(std::max<int64_t>(1, walk_.in_c) * static_cast<int64_t>(sizeof(T))) <=
+        kMostBandBytes;
     return fits ? Way::kBands : Way::kPixels;  // a dilated window or wide padding may see few pixels of a vast band
   }
   if (!walk_.backward || packed_filter_size() == 0) return Way::kPixels;
@@ -111,24 +117,25 @@ int64_t DirectConv<T>::packed_filter_size() const {
 template <class T>
 void DirectConv<T>::pack_filter(Parallel& parallel, const T* filter, T* packed) const {
   const int64_t taps = walk_.taps(), depth = walk_.depth, group_out = walk_.group_out;
-  parallel.run(walk_.groups * panels_, static_cast<double>(taps * depth * cols_) * 0.3, [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) {
-      int64_t group = p / panels_, first = p % panels_ * cols_;
-      int64_t width = std::min<int64_t>(cols_, group_out - first);
-      T* out = packed + p * cols_ * taps * depth;
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        for (int64_t k = 0; k < depth; ++k, out += cols_) {
-          if (walk_.backward) {  // out channels are the filter's input channels
-            const T* from = filter + ((taps - 1 - tap) * group_out + first) * walk_.in_c + group * depth + k;
-            for (int64_t j = 0; j < width; ++j) out[j] = from[j * walk_.in_c];
-          } else {
-            std::copy_n(filter + (tap * depth + k) * walk_.out_c + group * group_out + first, width, out);
+  parallel.run(
+      walk_.groups * panels_, static_cast<double>(taps * depth * cols_) * 0.3, [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p) {
+          int64_t group = p / panels_, first = p % panels_ * cols_;
+          int64_t width = std::min<int64_t>(cols_, group_out - first);
+          T* out = packed + p * cols_ * taps * depth;
+          for (int64_t tap = 0; tap < taps; ++tap) {
+            for (int64_t k = 0; k < depth; ++k, out += cols_) {
+              if (walk_.backward) {  // out channels are the filter's input channels
+                const T* from = filter + ((taps - 1 - tap) * group_out + first) * walk_.in_c + group * depth + k;
+                for (int64_t j = 0; j < width; ++j) out[j] = from[j * walk_.in_c];
+              } else {
+                std::copy_n(filter + (tap * depth + k) * walk_.out_c + group * group_out + first, width, out);
+              }
+              std::fill(out + width, out + cols_, T(0));
+            }
           }
-          std::fill(out + width, out + cols_, T(0));
         }
-      }
-    }
-  });
+      });
 }
 
 template <class T>
@@ -148,7 +155,8 @@ void DirectConv<T>::multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::
       t.cols = static_cast<int>(std::min<int64_t>(cols_, walk_.group_out - first));
       t.b = job.packed + (group * panels_ + panel) * panel_size;
       t.c = out + channel;
-      for (int i = 0; looks_ahead && i < 2; ++i) t.ahead[i] = gemm::part_of(ahead[i], group * panels_ + panel, walk_.groups * panels_);
+      for (int i = 0; looks_ahead && i < 2; ++i)
+        t.ahead[i] = gemm::part_of(ahead[i], group * panels_ + panel, walk_.groups * panels_);
       gemm::kernels<T>().tile(t);
       if (job.epilogue.apply) job.epilogue.apply(job.epilogue.state, t.c, t.rows, t.cols, t.c_step, channel);
     }
@@ -156,7 +164,8 @@ void DirectConv<T>::multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::
 }
 
 template <class T>
-void DirectConv<T>::point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel, std::vector<const T*>& pointers) const {
+void DirectConv<T>::point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel,
+                                    std::vector<const T*>& pointers) const {
   const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
   const int64_t in_c = walk_.in_c;
   auto sees_inside = [&](int run, int64_t x, int64_t first_tap, int64_t last_tap) {
@@ -199,9 +208,12 @@ void DirectConv<T>::look_ahead(gemm::TileArgs<T>& t, const Job& job, int64_t pix
   if (count <= 0) return;
   t.ahead[0] = gemm::ahead_of(job.out + pixel * walk_.out_c, count * walk_.out_c);
   const int64_t x = pixel % h.out, y = pixel / h.out % v.out, image = pixel / walk_.area();
-  const int64_t row = (y * v.step - v.pad + (v.window - 1) * v.reach) / v.divide, col = (x * h.step - h.pad + (h.window - 1) * h.reach) / h.divide;
-  const int64_t first = (image * v.in + row) * h.in + col, all = walk_.batch * v.in * h.in;  // below the image: the next one
-  const int64_t begin = std::clamp<int64_t>(first, 0, all), end = std::clamp<int64_t>(first + ceil_div(count * h.step, h.divide), 0, all);
+  const int64_t row = (y * v.step - v.pad + (v.window - 1) * v.reach) / v.divide,
+                col = (x * h.step - h.pad + (h.window - 1) * h.reach) / h.divide;
+  const int64_t first = (image * v.in + row) * h.in + col,
+                all = walk_.batch * v.in * h.in;  // below the image: the next one
+  const int64_t begin = std::clamp<int64_t>(first, 0, all),
+                end = std::clamp<int64_t>(first + ceil_div(count * h.step, h.divide), 0, all);
   t.ahead[1] = gemm::ahead_of(job.in + begin * walk_.in_c, (end - begin) * walk_.in_c);
 }
 
@@ -263,8 +275,10 @@ void DirectConv<T>::run_bands(const Job& job, int64_t begin, int64_t end) const 
   t.a_offsets = in_offsets_.data();
   t.c_step = out_c;
   for (int64_t index = begin; index < end; ++index) {
-    const int64_t image = index / bands, first_y = index % bands * band_rows_, rows = std::min(band_rows_, v.out - first_y);
-    copy_band(job.in + image * v.in * h.in * in_c, first_y * v.step - v.pad, (rows - 1) * v.step + window_rows, band.data());
+    const int64_t image = index / bands, first_y = index % bands * band_rows_,
+                  rows = std::min(band_rows_, v.out - first_y);
+    copy_band(job.in + image * v.in * h.in * in_c, first_y * v.step - v.pad, (rows - 1) * v.step + window_rows,
+              band.data());
     for (int64_t y = 0; y < rows; ++y) {
       for (int64_t x = 0; x < h.out; x += rows_) {
         const int64_t pixel = (image * v.out + first_y + y) * h.out + x;
@@ -307,7 +321,8 @@ void DirectConv<T>::run_images(const Job& job, int64_t begin, int64_t end) const
         if (col < 0 || (by_rows && seen++ > 0)) continue;
         add_tap(t, kh * h.window + kw, taps);
         const T* from = job.in + first * image_size + (row * h.in + col) * in_c;
-        for (int64_t i = 0; i < rows_; ++i) taps.pointers.push_back(from + std::min<int64_t>(i, t.rows - 1) * image_size);
+        for (int64_t i = 0; i < rows_; ++i)
+          taps.pointers.push_back(from + std::min<int64_t>(i, t.rows - 1) * image_size);
       }
       if (by_rows) t.depth = walk_.depth * seen;
     }
@@ -347,8 +362,8 @@ void DirectConv<T>::run_strided(const Job& job, int64_t begin, int64_t end) cons
 }
 
 template <class T>
-void DirectConv<T>::run(Parallel& parallel, const T* in, const T* packed_filter, T* out, const ConvEpilogue<T>& epilogue,
-                        RowSink* sink) const {
+void DirectConv<T>::run(Parallel& parallel, const T* in, const T* packed_filter, T* out,
+                        const ConvEpilogue<T>& epilogue, RowSink* sink) const {
   const Job job{in, packed_filter, out, epilogue, sink};
   const double pixel_ns = static_cast<double>(walk_.out_c * walk_.taps() * walk_.depth) * 0.02 + 200.0 / rows_;
   const int64_t area = walk_.area(), tiles = ceil_div(walk_.batch * area, rows_);

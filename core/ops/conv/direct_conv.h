@@ -42,11 +42,11 @@ class DirectConv {
  private:
   /// What the pixels of a tile have in common.
   enum class Way : uint8_t {
-    kPixels,  // they follow each other in the output
-    kBands,   // they follow each other in a row of it; what they read was first copied with its padding, channel by
-              // channel, because there are few channels
-    kImages,  // they have the same place in several images, hence the same taps inside
-    kStrided, // they lie a stride apart in a row, hence the same taps fall on pixels of what is read
+    kPixels,   // they follow each other in the output
+    kBands,    // they follow each other in a row of it; what they read was first copied with its padding, channel by
+               // channel, because there are few channels
+    kImages,   // they have the same place in several images, hence the same taps inside
+    kStrided,  // they lie a stride apart in a row, hence the same taps fall on pixels of what is read
   };
   struct Job {
     const T *in, *packed;
@@ -55,8 +55,8 @@ class DirectConv {
     RowSink* sink;
   };
   class Finished;
-  /// Of a tile whose pixels all see the same taps: those, by tap and pixel where what they multiply begins, and by tap where its
-  /// part of the filter does.
+  /// Of a tile whose pixels all see the same taps: those, by tap and pixel where what they multiply begins, and by tap
+  /// where its part of the filter does.
   struct SeenTaps {
     std::vector<const T*> pointers;
     std::vector<int64_t> offsets;
@@ -89,10 +89,10 @@ class DirectConv {
   int64_t panels_ = 0;  // per group
   std::vector<T> zeros_;
   // Of kBands. A row of a band holds for every channel and every remainder by the step a line of the pixels with it.
-  int64_t band_rows_ = 1;           // of the output
-  int64_t band_width_ = 0;          // pixels of a row with its padding
-  int64_t line_ = 0;                // elements of a line
-  std::vector<int64_t> in_offsets_; // by tap and channel: from where a pixel's window begins
+  int64_t band_rows_ = 1;            // of the output
+  int64_t band_width_ = 0;           // pixels of a row with its padding
+  int64_t line_ = 0;                 // elements of a line
+  std::vector<int64_t> in_offsets_;  // by tap and channel: from where a pixel's window begins
 };
 
 extern template class DirectConv<float>;

@@ -10,8 +10,9 @@ struct Name {
   Activation activation;
 };
 constexpr Name kNames[] = {
-    {"Relu", Activation::kRelu},   {"Relu6", Activation::kRelu6},     {"Elu", Activation::kElu},   {"LeakyRelu", Activation::kLeakyRelu},
-    {"Prelu", Activation::kPrelu}, {"Sigmoid", Activation::kSigmoid}, {"Tanh", Activation::kTanh},
+    {"Relu", Activation::kRelu},           {"Relu6", Activation::kRelu6}, {"Elu", Activation::kElu},
+    {"LeakyRelu", Activation::kLeakyRelu}, {"Prelu", Activation::kPrelu}, {"Sigmoid", Activation::kSigmoid},
+    {"Tanh", Activation::kTanh},
 };
 
 }  // namespace

@@ -12,13 +12,14 @@ namespace {
 constexpr int64_t kBlockPixels = 256;
 // Units are handed out in few groups: a worker reads the whole batch for each.
 constexpr int64_t kGroups = 8;
-// What is read comes from the last level of cache again and again if it is no larger: asking ahead would then cost 2 to 7 %.
+// What is read comes from the last level of cache again and again if it is no larger: asking ahead would then cost 2 to
+// 7 %.
 constexpr int64_t kNearBytes = 8 << 20;
 
 }  // namespace
 
-/// Rows [first, last) of the output, those of all images counted through; and room for where they begin. Unit `unit` of `units`
-/// that pass over it asks for its share of what the next block reads.
+/// Rows [first, last) of the output, those of all images counted through; and room for where they begin. Unit `unit` of
+/// `units` that pass over it asks for its share of what the next block reads.
 template <class T>
 struct FilterGradient<T>::Block {
   int64_t first = 0, last = 0;
@@ -93,7 +94,9 @@ void FilterGradient<T>::look_ahead(const T* in, const T* gradient, int64_t end, 
   const int64_t count = (end - block.last) * s.out_w * gradient_step_, all = s.batch * s.in_h;
   block.gradient_ahead = gemm::ahead_of(gradient + block.last * s.out_w * gradient_step_, count);
   // The lowest row of the images that a row sees.
-  auto in_row = [&](int64_t row) { return row / s.out_h * s.in_h + row % s.out_h * s.stride_h + (s.window_h - 1) * s.dilation_h - s.pad_top; };
+  auto in_row = [&](int64_t row) {
+    return row / s.out_h * s.in_h + row % s.out_h * s.stride_h + (s.window_h - 1) * s.dilation_h - s.pad_top;
+  };
   const int64_t first = count > 0 ? std::clamp<int64_t>(in_row(block.last), 0, all) : all;
   const int64_t last = count > 0 ? std::clamp<int64_t>(in_row(end), first, all) : all;
   block.in_ahead = gemm::ahead_of(in + first * s.in_w * s.in_c, (last - first) * s.in_w * s.in_c);
@@ -125,7 +128,8 @@ void FilterGradient<T>::run(Parallel& parallel, const T* in, const T* out_gradie
     do {  // once at least: without a pixel the gradient is 0
       block.last = std::min(rows, block.first + block_rows);
       if (looks_ahead_) look_ahead(in, gradient, std::min(rows, block.last + block_rows), block);
-      for (block.unit = 0; block.unit < block.units; ++block.unit) add_block(in, gradient, block, first_unit + block.unit, filter);
+      for (block.unit = 0; block.unit < block.units; ++block.unit)
+        add_block(in, gradient, block, first_unit + block.unit, filter);
       block.first = block.last;
     } while (block.first < rows);
   });

@@ -36,7 +36,8 @@ NarrowFilterGradient<T>::NarrowFilterGradient(const ConvShape& shape) : shape_(s
 
 // What `count` pixels of row (n, oh) from column `first` on see through every tap.
 template <class T>
-void NarrowFilterGradient<T>::write_run(const T* in, int64_t n, int64_t oh, int64_t first, int64_t count, T* lines) const {
+void NarrowFilterGradient<T>::write_run(const T* in, int64_t n, int64_t oh, int64_t first, int64_t count,
+                                        T* lines) const {
   const ConvShape& s = shape_;
   for (int64_t kh = 0; kh < s.window_h; ++kh) {
     int64_t ih = oh * s.stride_h - s.pad_top + kh * s.dilation_h;
@@ -81,7 +82,8 @@ void NarrowFilterGradient<T>::add_pixels(const T* in, const T* gradient, int64_t
   const int64_t out_c = shape_.out_c;
   const T* b = gradient + begin * out_c;
   if (gradient_step_ != out_c) {  // so that whole vectors can be read at the end of every pixel
-    for (int64_t p = begin; p < end; ++p) std::copy_n(gradient + p * out_c, out_c, buffers.gradient.data() + (p - begin) * gradient_step_);
+    for (int64_t p = begin; p < end; ++p)
+      std::copy_n(gradient + p * out_c, out_c, buffers.gradient.data() + (p - begin) * gradient_step_);
     b = buffers.gradient.data();
   }
   write_lines(in, begin, end, buffers.lines.data());

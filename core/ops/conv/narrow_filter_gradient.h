@@ -34,10 +34,10 @@ class NarrowFilterGradient {
   void write_run(const T* in, int64_t n, int64_t oh, int64_t first, int64_t count, T* lines) const;
 
   ConvShape shape_;
-  int64_t lines_, size_;  // taps times channels; elements of the filter
-  int64_t parts_;         // of the pixels: each has sums of its own, added at the end
-  int rows_, cols_;       // of a tile
-  int64_t gradient_step_; // elements between pixels of the gradient, padded to whole vectors
+  int64_t lines_, size_;   // taps times channels; elements of the filter
+  int64_t parts_;          // of the pixels: each has sums of its own, added at the end
+  int rows_, cols_;        // of a tile
+  int64_t gradient_step_;  // elements between pixels of the gradient, padded to whole vectors
 };
 
 extern template class NarrowFilterGradient<float>;

@@ -1,6 +1,6 @@
-/// NarrowInputGradient: the gradient of a convolution with respect to an input of few channels (a grey or colour image),
-/// NHWC. With so few, vectors across the input's channels would be nearly empty; so every pixel of the output's gradient
-/// is multiplied with all taps at once, and the products are added where the taps lie.
+/// NarrowInputGradient: the gradient of a convolution with respect to an input of few channels (a grey or colour
+/// image), NHWC. With so few, vectors across the input's channels would be nearly empty; so every pixel of the output's
+/// gradient is multiplied with all taps at once, and the products are added where the taps lie.
 #pragma once
 
 #include "core/base/parallel.h"

@@ -43,7 +43,8 @@ OpDef const_op() {
       .shape(const_shape)
       .kernel_attr("dtype")
       .cpu(kMovable, make<Const>)
-      .provides_outputs().not_differentiable();
+      .provides_outputs()
+      .not_differentiable();
 }
 
 }  // namespace emplace

@@ -76,8 +76,9 @@ Status merge_cpu(KernelContext& c) {
   return ok_status();
 }
 
-// Outside of loops (for those in loops: core/train/loops/), as TensorFlow differentiates a graph that was read from a file: which side was taken is asked of pred and value_index.
-// A variable's handle that only one side reads has no gradient from the other.
+// Outside of loops (for those in loops: core/train/loops/), as TensorFlow differentiates a graph that was read from a
+// file: which side was taken is asked of pred and value_index. A variable's handle that only one side reads has no
+// gradient from the other.
 Status switch_gradient(GradientContext& g) {
   Value sides[] = {g.grad(0), g.grad(1)};
   for (uint32_t side = 0; side < 2; ++side) {
@@ -114,7 +115,8 @@ OpDef switching(std::string_view name) {
       .doc("Passes data to output 1 if pred is true, else to output 0; the other output is dead.")
       .shape(switch_shape)
       .cpu(stateless<switch_cpu>)
-      .provides_outputs().gradient(switch_gradient);
+      .provides_outputs()
+      .gradient(switch_gradient);
 }
 
 OpDef merging(std::string_view name) {
@@ -122,7 +124,8 @@ OpDef merging(std::string_view name) {
       .doc("The first input that is not dead, and its index.")
       .shape(merge_shape)
       .cpu(stateless<merge_cpu>)
-      .provides_outputs().gradient(merge_gradient);
+      .provides_outputs()
+      .gradient(merge_gradient);
 }
 
 constexpr std::string_view kEnter = "Its input, as a value inside a loop.";
@@ -140,7 +143,9 @@ OpDef ref_enter_op() { return passing("RefEnter", kEnter, shape_unchanged).gradi
 OpDef exit_op() { return passing("Exit", kExit, shape_unchanged).gradient(identity_gradient); }
 OpDef ref_exit_op() { return passing("RefExit", kExit, shape_unchanged).gradient(identity_gradient); }
 OpDef next_iteration_op() { return passing("NextIteration", kNext, shape_unchanged).gradient(identity_gradient); }
-OpDef ref_next_iteration_op() { return passing("RefNextIteration", kNext, shape_unchanged).gradient(identity_gradient); }
+OpDef ref_next_iteration_op() {
+  return passing("RefNextIteration", kNext, shape_unchanged).gradient(identity_gradient);
+}
 OpDef loop_cond_op() { return passing("LoopCond", "The condition of a loop.", loop_cond_shape).not_differentiable(); }
 
 }  // namespace emplace

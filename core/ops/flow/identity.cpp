@@ -36,10 +36,11 @@ Status prevented_gradient(GradientContext& g) {
 }  // namespace
 
 OpDef identity_op() { return forwarding("Identity", "Its input.").gradient(identity_gradient); }
-OpDef stop_gradient_op() { return forwarding("StopGradient", "Its input, through which no gradient flows.").not_differentiable(); }
+OpDef stop_gradient_op() {
+  return forwarding("StopGradient", "Its input, through which no gradient flows.").not_differentiable();
+}
 OpDef prevent_gradient_op() {
-  return forwarding("PreventGradient", "Its input, whose gradient must not be asked for.")
-      .gradient(prevented_gradient);
+  return forwarding("PreventGradient", "Its input, whose gradient must not be asked for.").gradient(prevented_gradient);
 }
 OpDef snapshot_op() { return forwarding("Snapshot", "Its input."); }
 
@@ -48,7 +49,8 @@ OpDef identity_n_op() {
       .doc("All its inputs, in order.")
       .shape(forwarded_shapes)
       .cpu(stateless<forward_all>)
-      .provides_outputs().gradient(identity_n_gradient);
+      .provides_outputs()
+      .gradient(identity_n_gradient);
 }
 
 }  // namespace emplace

@@ -12,11 +12,14 @@ Status same_shape(ShapeContext& c) {
 }
 
 /// For simulated GPUs, on which the members would have to meet.
-Result<std::unique_ptr<Kernel>> only_on_cards(const KernelInit&) { return unimplemented("NcclAllReduce runs on CUDA GPUs only"); }
+Result<std::unique_ptr<Kernel>> only_on_cards(const KernelInit&) {
+  return unimplemented("NcclAllReduce runs on CUDA GPUs only");
+}
 
 // The members' gradients are summed, too, by a node for each.
 Status all_reduce_gradient(GradientContext& g) {
-  if (g.attrs().text("reduction") != "sum") return unimplemented("No gradient defined for NcclAllReduce except for reduction=\"sum\".");
+  if (g.attrs().text("reduction") != "sum")
+    return unimplemented("No gradient defined for NcclAllReduce except for reduction=\"sum\".");
   GradientContext::AttrList attrs = g.copy_attrs({"reduction", "num_devices"});
   attrs.emplace_back("shared_name", AttrValue::of(cat(g.attrs().text("shared_name"), "_grad")));
   g.set(0, g.add("NcclAllReduce", {g.grad(0)}, std::move(attrs)));

@@ -6,9 +6,14 @@ namespace {
 Status no_op_cpu(KernelContext&) { return ok_status(); }
 }  // namespace
 
-OpDef no_op() { return OpDef("NoOp").doc("Does nothing; groups control inputs.").shape(shape_none).cpu(stateless<no_op_cpu>); }
+OpDef no_op() {
+  return OpDef("NoOp").doc("Does nothing; groups control inputs.").shape(shape_none).cpu(stateless<no_op_cpu>);
+}
 OpDef control_trigger_op() {
-  return OpDef("ControlTrigger").doc("Does nothing; waits for its control inputs, and runs even if they are dead.").shape(shape_none).cpu(stateless<no_op_cpu>);
+  return OpDef("ControlTrigger")
+      .doc("Does nothing; waits for its control inputs, and runs even if they are dead.")
+      .shape(shape_none)
+      .cpu(stateless<no_op_cpu>);
 }
 
 }  // namespace emplace

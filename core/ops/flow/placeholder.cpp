@@ -55,7 +55,8 @@ OpDef placeholder_with_default_op() {
       .shape(placeholder_with_default_shape)
       .kernel_attr("dtype")
       .cpu(kMovable, stateless<placeholder_with_default_cpu>)
-      .provides_outputs().gradient(identity_gradient);
+      .provides_outputs()
+      .gradient(identity_gradient);
 }
 
 }  // namespace emplace

@@ -26,7 +26,8 @@ class StackBuffer final : public Buffer {
 // Only a stack has no type, so that other handles are told from it.
 Result<Stack*> stack_behind(const KernelContext& c) {
   Variable& variable = c.variable(0);
-  if (variable.dtype != DType::kInvalid) return invalid_argument(cat("resource '", variable.name, "' is a variable, and a stack is wanted"));
+  if (variable.dtype != DType::kInvalid)
+    return invalid_argument(cat("resource '", variable.name, "' is a variable, and a stack is wanted"));
   return static_cast<Stack*>(&variable);
 }
 
@@ -37,7 +38,8 @@ class MakeStack final : public Kernel {
     if (name_.empty()) name_ = init.node_name;
   }
   Status run(KernelContext& c) override {
-    if (c.input(0).shape().rank() != 0) return invalid_argument(cat("Stack size must be a scalar, but had shape: ", c.input(0).shape().to_string()));
+    if (c.input(0).shape().rank() != 0)
+      return invalid_argument(cat("Stack size must be a scalar, but had shape: ", c.input(0).shape().to_string()));
     auto buffer = std::make_shared<StackBuffer>();
     buffer->stack().name = name_;
     void* handle = buffer->data();
@@ -67,7 +69,8 @@ Status pop_cpu(KernelContext& c) {
   if (stack->elements.empty()) return invalid_argument(cat("Stack[", stack->name, "] is empty when calling Pop()."));
   const DType found = stack->elements.back().dtype(), wanted = c.output(0).dtype();
   if (found != wanted) {
-    return internal_error(cat("Output 0 of type ", dtype_tf_name(found), " does not match declared output type ", dtype_tf_name(wanted), " for node ", c.node_name()));
+    return internal_error(cat("Output 0 of type ", dtype_tf_name(found), " does not match declared output type ",
+                              dtype_tf_name(wanted), " for node ", c.node_name()));
   }
   c.forward_output(0, std::move(stack->elements.back()));
   stack->elements.pop_back();
@@ -100,19 +103,37 @@ Status popped_shape(ShapeContext& c) {
 }  // namespace
 
 OpDef stack_v2_op() {
-  return OpDef("StackV2").doc("A new stack of tensors, for one step.")
-      .shape(handle_shape).kernel_attr("elem_type").cpu(make<MakeStack>).provides_outputs().not_differentiable();
+  return OpDef("StackV2")
+      .doc("A new stack of tensors, for one step.")
+      .shape(handle_shape)
+      .kernel_attr("elem_type")
+      .cpu(make<MakeStack>)
+      .provides_outputs()
+      .not_differentiable();
 }
 OpDef stack_push_v2_op() {
-  return OpDef("StackPushV2").doc("Puts a tensor on the stack, and hands it on.")
-      .shape(pushed_shape).cpu(stateless<push_cpu>).provides_outputs().not_differentiable();
+  return OpDef("StackPushV2")
+      .doc("Puts a tensor on the stack, and hands it on.")
+      .shape(pushed_shape)
+      .cpu(stateless<push_cpu>)
+      .provides_outputs()
+      .not_differentiable();
 }
 OpDef stack_pop_v2_op() {
-  return OpDef("StackPopV2").doc("Takes the tensor that was pushed last from the stack.")
-      .shape(popped_shape).kernel_attr("elem_type").cpu(stateless<pop_cpu>).provides_outputs().not_differentiable();
+  return OpDef("StackPopV2")
+      .doc("Takes the tensor that was pushed last from the stack.")
+      .shape(popped_shape)
+      .kernel_attr("elem_type")
+      .cpu(stateless<pop_cpu>)
+      .provides_outputs()
+      .not_differentiable();
 }
 OpDef stack_close_v2_op() {
-  return OpDef("StackCloseV2").doc("Empties the stack.").shape(shape_none).cpu(stateless<close_cpu>).not_differentiable();
+  return OpDef("StackCloseV2")
+      .doc("Empties the stack.")
+      .shape(shape_none)
+      .cpu(stateless<close_cpu>)
+      .not_differentiable();
 }
 
 }  // namespace emplace

@@ -35,8 +35,8 @@ void turn_square(const T* in, int64_t in_step, T* out, int64_t out_step) {
   const Index low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
   const Four a = __builtin_shuffle(r[0], r[1], low), b = __builtin_shuffle(r[2], r[3], low);
   const Four c = __builtin_shuffle(r[0], r[1], high), d = __builtin_shuffle(r[2], r[3], high);
-  const Four columns[4] = {__builtin_shuffle(a, b, first), __builtin_shuffle(a, b, second), __builtin_shuffle(c, d, first),
-                           __builtin_shuffle(c, d, second)};
+  const Four columns[4] = {__builtin_shuffle(a, b, first), __builtin_shuffle(a, b, second),
+                           __builtin_shuffle(c, d, first), __builtin_shuffle(c, d, second)};
   for (int i = 0; i < 4; ++i) std::memcpy(out + i * out_step, &columns[i], sizeof columns[i]);
 }
 
@@ -129,18 +129,22 @@ const T* Gemm<T>::pack_rows(const T* a, int64_t row, int rows, int64_t k_begin, 
   return out;
 }
 
-// Of tile `i` of `count` that a panel passes by: its part of the next panel, and the rows of c that the next tile writes.
+// Of tile `i` of `count` that a panel passes by: its part of the next panel, and the rows of c that the next tile
+// writes.
 template <class T>
-void Gemm<T>::look_ahead(TileArgs<T>& t, const T* packed_b, int64_t k, int64_t panel, int64_t panel_end, int64_t i, int64_t count) const {
+void Gemm<T>::look_ahead(TileArgs<T>& t, const T* packed_b, int64_t k, int64_t panel, int64_t panel_end, int64_t i,
+                         int64_t count) const {
   const bool last = i + 1 == count;
   t.ahead[0] = t.ahead[1] = {};
   if (last && panel + 1 == panel_end) return;
   const T* next = last ? t.c - i * rows_ * n_ + cols_ : t.c + rows_ * n_;
   t.ahead[0] = {reinterpret_cast<const char*>(next), n_ * static_cast<int64_t>(sizeof(T)), t.rows};
-  if (panel + 1 == panel_end || count == 1) return;  // a tile alone takes b as a stream, which the processor sees by itself
+  if (panel + 1 == panel_end || count == 1)
+    return;  // a tile alone takes b as a stream, which the processor sees by itself
   const int64_t pieces = t.depth * cols_ * static_cast<int64_t>(sizeof(T)) / kAheadBytes, first = pieces * i / count;
   const T* panel_after = packed_b + ((panel + 1) * k_ + k) * cols_;
-  t.ahead[1] = {reinterpret_cast<const char*>(panel_after) + first * kAheadBytes, kAheadBytes, pieces * (i + 1) / count - first};
+  t.ahead[1] = {reinterpret_cast<const char*>(panel_after) + first * kAheadBytes, kAheadBytes,
+                pieces * (i + 1) / count - first};
 }
 
 template <class T>
@@ -197,7 +201,8 @@ void Gemm<T>::run(Parallel& parallel, const T* a, const T* b, const T* packed_b,
   const bool told = way_ == Way::kTiles && by_rows();
   multiply(parallel, a, b, packed_b, c, told ? sink : nullptr);
   if (!sink || told || m_ * n_ == 0) return;
-  parallel.run(m_, static_cast<double>(n_) * 0.1, [&](int64_t begin, int64_t end) { sink->finished(begin, end - begin); });
+  parallel.run(m_, static_cast<double>(n_) * 0.1,
+               [&](int64_t begin, int64_t end) { sink->finished(begin, end - begin); });
 }
 
 template <class T>
@@ -234,13 +239,11 @@ void Gemm<T>::multiply(Parallel& parallel, const T* a, const T* b, const T* pack
       break;
   }
   if (by_rows()) {
-    parallel.run(row_tiles_, product_ns(rows_ * n_ * k_), [&](int64_t begin, int64_t end) {
-      run_tiles(a, b, packed_b, c, begin, end, 0, panels_, sink);
-    });
+    parallel.run(row_tiles_, product_ns(rows_ * n_ * k_),
+                 [&](int64_t begin, int64_t end) { run_tiles(a, b, packed_b, c, begin, end, 0, panels_, sink); });
   } else {
-    parallel.run(panels_, product_ns(m_ * cols_ * k_), [&](int64_t begin, int64_t end) {
-      run_tiles(a, b, packed_b, c, 0, row_tiles_, begin, end, nullptr);
-    });
+    parallel.run(panels_, product_ns(m_ * cols_ * k_),
+                 [&](int64_t begin, int64_t end) { run_tiles(a, b, packed_b, c, 0, row_tiles_, begin, end, nullptr); });
   }
 }
 

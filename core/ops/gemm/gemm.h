@@ -32,7 +32,8 @@ class Gemm {
   bool by_rows() const { return row_tiles_ >= panels_; }
   void run_tiles(const T* a, const T* b, const T* packed_b, T* c, int64_t row_tile_begin, int64_t row_tile_end,
                  int64_t panel_begin, int64_t panel_end, RowSink* sink) const;
-  void look_ahead(TileArgs<T>& t, const T* packed_b, int64_t k, int64_t panel, int64_t panel_end, int64_t i, int64_t count) const;
+  void look_ahead(TileArgs<T>& t, const T* packed_b, int64_t k, int64_t panel, int64_t panel_end, int64_t i,
+                  int64_t count) const;
   const T* pack_rows(const T* a, int64_t row, int rows, int64_t k_begin, int64_t depth, T* out) const;
 
   int64_t m_ = 0, n_ = 0, k_ = 0;
@@ -41,9 +42,9 @@ class Gemm {
   bool pack_b_ = false;
   bool pack_a_ = false;
   bool looks_ahead_ = false;
-  int rows_ = 1, cols_ = 1;              // of a full tile
-  int64_t row_tiles_ = 0, panels_ = 0;   // panel: cols_ columns of b, all k
-  int64_t depth_ = 0;                    // k is cut into blocks of this depth
+  int rows_ = 1, cols_ = 1;             // of a full tile
+  int64_t row_tiles_ = 0, panels_ = 0;  // panel: cols_ columns of b, all k
+  int64_t depth_ = 0;                   // k is cut into blocks of this depth
 };
 
 extern template class Gemm<float>;

@@ -20,11 +20,12 @@ inline constexpr int64_t kAheadBytes = 128;
 
 template <class T>
 struct TileArgs {
-  int rows;           // 1 .. max_rows
-  int cols;           // 1 .. max_cols
-  int64_t taps;       // pieces of the sum; 1 for a matrix product
-  int64_t depth;      // products per tap
-  // Where a is: `row_pointers`[t * row_pointer_stride + i] + k, or if that is null: a + `a_offsets`[t] + i + k * a_step.
+  int rows;       // 1 .. max_rows
+  int cols;       // 1 .. max_cols
+  int64_t taps;   // pieces of the sum; 1 for a matrix product
+  int64_t depth;  // products per tap
+  // Where a is: `row_pointers`[t * row_pointer_stride + i] + k, or if that is null: a + `a_offsets`[t] + i + k *
+  // a_step.
   const T* const* row_pointers;
   int64_t row_pointer_stride;
   const T* a;
@@ -34,11 +35,11 @@ struct TileArgs {
   const T* b;
   const int64_t* b_offsets;  // null: tap after tap, t * depth * b_step
   int64_t b_step;
-  T* c;               // row i at c + i * c_step
+  T* c;  // row i at c + i * c_step
   int64_t c_step;
-  bool accumulate;    // add to what c holds
-  // What the tiles that follow read or write, asked for piece by piece while the products are summed: all at once would keep b
-  // waiting. If there is any, there is one in ahead[0].
+  bool accumulate;  // add to what c holds
+  // What the tiles that follow read or write, asked for piece by piece while the products are summed: all at once would
+  // keep b waiting. If there is any, there is one in ahead[0].
   Ahead ahead[2];
 };
 

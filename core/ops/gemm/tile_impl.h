@@ -149,10 +149,11 @@ void tile_pointers(const TileArgs<T>& t) {
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) a[i] = t.row_pointers[tap * t.row_pointer_stride + i];
     if (t.b_offsets) b = t.b + t.b_offsets[tap];
-    for_depth<kAhead>(t.depth, &ahead, [&](int64_t k) __attribute__((always_inline)) {
-      sums.add(b, [&](int i) { return a[i][k]; });
-      b += t.b_step;
-    });
+    for_depth<kAhead>(
+        t.depth, &ahead, [&](int64_t k) __attribute__((always_inline)) {
+          sums.add(b, [&](int i) { return a[i][k]; });
+          b += t.b_step;
+        });
   }
   sums.finish(t);
 }
@@ -167,10 +168,11 @@ void tile_columns(const TileArgs<T>& t) {
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const T* a = t.a_offsets ? t.a + t.a_offsets[tap] : t.a;
     if (t.b_offsets) b = t.b + t.b_offsets[tap];
-    for_depth<kAhead>(t.depth, &ahead, [&](int64_t) __attribute__((always_inline)) {
-      sums.add(b, [&](int i) { return a[i]; });
-      a += t.a_step, b += t.b_step;
-    });
+    for_depth<kAhead>(
+        t.depth, &ahead, [&](int64_t) __attribute__((always_inline)) {
+          sums.add(b, [&](int i) { return a[i]; });
+          a += t.a_step, b += t.b_step;
+        });
   }
   sums.finish(t);
 }
@@ -187,15 +189,16 @@ struct TileFunctions<T, V, kPointers, kAhead, std::index_sequence<R...>, kFewer>
       (kPointers ? &tile_pointers<T, kFewer + R + 1, V, kAhead> : &tile_columns<T, kFewer + R + 1, V, kAhead>)...};
 };
 
-// By rows. Asking ahead is worth its code only in what models spend their time on: floats, in tiles of full width and of more
-// than half the rows (equal tiles have so many). Elsewhere what is ahead is left to come when it is read.
+// By rows. Asking ahead is worth its code only in what models spend their time on: floats, in tiles of full width and
+// of more than half the rows (equal tiles have so many). Elsewhere what is ahead is left to come when it is read.
 template <class T, bool kPointers>
 TileFunction<T> tile_function(int rows, bool narrow, bool ahead) {
   using Rows = std::make_index_sequence<kMaxRows>;
   if (narrow) return TileFunctions<T, 1, kPointers, false, Rows>::kOf[rows - 1];
   if constexpr (std::is_same_v<T, float>) {
     using Most = std::make_index_sequence<kMaxRows - kMaxRows / 2>;
-    if (ahead && rows > kMaxRows / 2) return TileFunctions<T, 2, kPointers, true, Most, kMaxRows / 2>::kOf[rows - 1 - kMaxRows / 2];
+    if (ahead && rows > kMaxRows / 2)
+      return TileFunctions<T, 2, kPointers, true, Most, kMaxRows / 2>::kOf[rows - 1 - kMaxRows / 2];
   }
   return TileFunctions<T, 2, kPointers, false, Rows>::kOf[rows - 1];
 }

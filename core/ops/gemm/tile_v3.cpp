@@ -6,10 +6,16 @@
 namespace emplace::gemm {
 
 template <>
-const Kernels<float>& kernels_v3<float>() { return table<float>(); }
+const Kernels<float>& kernels_v3<float>() {
+  return table<float>();
+}
 template <>
-const Kernels<double>& kernels_v3<double>() { return table<double>(); }
+const Kernels<double>& kernels_v3<double>() {
+  return table<double>();
+}
 template <>
-const Kernels<uint32_t>& kernels_v3<uint32_t>() { return table<uint32_t>(); }
+const Kernels<uint32_t>& kernels_v3<uint32_t>() {
+  return table<uint32_t>();
+}
 
 }  // namespace emplace::gemm

@@ -5,8 +5,8 @@
 #include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
-#include "core/ops/kit/element.h"
 #include "core/ops/image/resize.h"
+#include "core/ops/kit/element.h"
 #include "core/ops/kit/shape_math.h"
 
 namespace emplace {
@@ -151,7 +151,8 @@ OpDef resize_bilinear_op() {
       .cpu<uint16_t>(make<ResizeBilinear<uint16_t>>)
       .cpu<uint32_t>(make<ResizeBilinear<uint32_t>>)
       .cpu<uint64_t>(make<ResizeBilinear<uint64_t>>)
-      .value_inputs({1}).gradient(resize_bilinear_gradient);
+      .value_inputs({1})
+      .gradient(resize_bilinear_gradient);
 }
 OpDef resize_bilinear_grad_op() {
   return OpDef("ResizeBilinearGrad")
@@ -160,7 +161,8 @@ OpDef resize_bilinear_grad_op() {
       .cpu<float>(make<ResizeBilinearGrad<float>>)
       .cpu<double>(make<ResizeBilinearGrad<double>>)
       .cpu<half>(make<ResizeBilinearGrad<half>>)
-      .cpu<bfloat16>(make<ResizeBilinearGrad<bfloat16>>).not_differentiable();
+      .cpu<bfloat16>(make<ResizeBilinearGrad<bfloat16>>)
+      .not_differentiable();
 }
 
 }  // namespace emplace

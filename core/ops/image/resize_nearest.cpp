@@ -4,8 +4,8 @@
 #include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
-#include "core/ops/kit/element.h"
 #include "core/ops/image/resize.h"
+#include "core/ops/kit/element.h"
 #include "core/ops/kit/row_ops.h"
 #include "core/ops/kit/shape_math.h"
 
@@ -88,7 +88,8 @@ Status resize_nearest_gradient(GradientContext& g) {
   const Shape& image = g.shape(g.input(0));
   const bool known = image.rank_known() && image.rank() == 4 && image.dim(1) >= 0 && image.dim(2) >= 0;
   Value size = known ? g.ints({image.dim(1), image.dim(2)}) : g.slice(g.shape_of(g.input(0)), 1, 3);
-  g.set(0, g.add("ResizeNearestNeighborGrad", {g.grad(0), size}, g.copy_attrs({"align_corners", "half_pixel_centers"})));
+  g.set(0,
+        g.add("ResizeNearestNeighborGrad", {g.grad(0), size}, g.copy_attrs({"align_corners", "half_pixel_centers"})));
   return g.status();
 }
 
@@ -99,7 +100,8 @@ OpDef resize_nearest_neighbor_op() {
       .doc("Images scaled to a height and width, each pixel the nearest one.")
       .shape(resize_shape)
       .cpu(kRealNumbers, make<ResizeNearest>)
-      .value_inputs({1}).gradient(resize_nearest_gradient);
+      .value_inputs({1})
+      .gradient(resize_nearest_gradient);
 }
 OpDef resize_nearest_neighbor_grad_op() {
   return OpDef("ResizeNearestNeighborGrad")

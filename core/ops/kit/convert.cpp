@@ -17,11 +17,17 @@ EMPLACE_INLINE void convert_body(const void* from, void* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = static_cast<To>(x[i]);
 }
 template <class From, class To>
-void convert_base(const void* from, void* to, int64_t n) { convert_body<From, To>(from, to, n); }
+void convert_base(const void* from, void* to, int64_t n) {
+  convert_body<From, To>(from, to, n);
+}
 template <class From, class To>
-EMPLACE_TARGET_V3 void convert_v3(const void* from, void* to, int64_t n) { convert_body<From, To>(from, to, n); }
+EMPLACE_TARGET_V3 void convert_v3(const void* from, void* to, int64_t n) {
+  convert_body<From, To>(from, to, n);
+}
 template <class From, class To>
-ConvertFunction convert() { return for_isa<ConvertFunction>(convert_base<From, To>, convert_v3<From, To>, convert_v3<From, To>); }
+ConvertFunction convert() {
+  return for_isa<ConvertFunction>(convert_base<From, To>, convert_v3<From, To>, convert_v3<From, To>);
+}
 
 EMPLACE_INLINE void bfloat16_to_float_body(const void* from, void* to, int64_t n) {
   const uint16_t* x = static_cast<const uint16_t*>(from);
@@ -30,7 +36,9 @@ EMPLACE_INLINE void bfloat16_to_float_body(const void* from, void* to, int64_t n
   for (int64_t i = 0; i < n; ++i) y[i] = static_cast<uint32_t>(x[i]) << 16;
 }
 void bfloat16_to_float_base(const void* from, void* to, int64_t n) { bfloat16_to_float_body(from, to, n); }
-EMPLACE_TARGET_V3 void bfloat16_to_float_v3(const void* from, void* to, int64_t n) { bfloat16_to_float_body(from, to, n); }
+EMPLACE_TARGET_V3 void bfloat16_to_float_v3(const void* from, void* to, int64_t n) {
+  bfloat16_to_float_body(from, to, n);
+}
 
 // Integer arithmetic only, so that it vectorises: the same result as bfloat16(float).
 EMPLACE_INLINE void float_to_bfloat16_body(const void* from, void* to, int64_t n) {
@@ -45,7 +53,9 @@ EMPLACE_INLINE void float_to_bfloat16_body(const void* from, void* to, int64_t n
   }
 }
 void float_to_bfloat16_base(const void* from, void* to, int64_t n) { float_to_bfloat16_body(from, to, n); }
-EMPLACE_TARGET_V3 void float_to_bfloat16_v3(const void* from, void* to, int64_t n) { float_to_bfloat16_body(from, to, n); }
+EMPLACE_TARGET_V3 void float_to_bfloat16_v3(const void* from, void* to, int64_t n) {
+  float_to_bfloat16_body(from, to, n);
+}
 
 EMPLACE_TARGET_V3 void half_to_float_v3(const void* from, void* to, int64_t n) {
   const half* x = static_cast<const half*>(from);
@@ -71,29 +81,43 @@ EMPLACE_TARGET_V3 void float_to_half_v3(const void* from, void* to, int64_t n) {
 
 ConvertFunction widening(DType storage) {
   switch (storage) {
-    case DType::kHalf: return for_isa<ConvertFunction>(convert_base<half, float>, half_to_float_v3, half_to_float_v3);
+    case DType::kHalf:
+      return for_isa<ConvertFunction>(convert_base<half, float>, half_to_float_v3, half_to_float_v3);
     case DType::kBFloat16:
       return for_isa<ConvertFunction>(bfloat16_to_float_base, bfloat16_to_float_v3, bfloat16_to_float_v3);
-    case DType::kInt8: return convert<int8_t, int32_t>();
-    case DType::kInt16: return convert<int16_t, int32_t>();
-    case DType::kUInt8: return convert<uint8_t, int32_t>();
-    case DType::kUInt16: return convert<uint16_t, int32_t>();
-    case DType::kUInt32: return convert<uint32_t, int64_t>();
-    default: return nullptr;
+    case DType::kInt8:
+      return convert<int8_t, int32_t>();
+    case DType::kInt16:
+      return convert<int16_t, int32_t>();
+    case DType::kUInt8:
+      return convert<uint8_t, int32_t>();
+    case DType::kUInt16:
+      return convert<uint16_t, int32_t>();
+    case DType::kUInt32:
+      return convert<uint32_t, int64_t>();
+    default:
+      return nullptr;
   }
 }
 
 ConvertFunction narrowing(DType storage) {
   switch (storage) {
-    case DType::kHalf: return for_isa<ConvertFunction>(convert_base<float, half>, float_to_half_v3, float_to_half_v3);
+    case DType::kHalf:
+      return for_isa<ConvertFunction>(convert_base<float, half>, float_to_half_v3, float_to_half_v3);
     case DType::kBFloat16:
       return for_isa<ConvertFunction>(float_to_bfloat16_base, float_to_bfloat16_v3, float_to_bfloat16_v3);
-    case DType::kInt8: return convert<int32_t, int8_t>();
-    case DType::kInt16: return convert<int32_t, int16_t>();
-    case DType::kUInt8: return convert<int32_t, uint8_t>();
-    case DType::kUInt16: return convert<int32_t, uint16_t>();
-    case DType::kUInt32: return convert<int64_t, uint32_t>();
-    default: return nullptr;
+    case DType::kInt8:
+      return convert<int32_t, int8_t>();
+    case DType::kInt16:
+      return convert<int32_t, int16_t>();
+    case DType::kUInt8:
+      return convert<int32_t, uint8_t>();
+    case DType::kUInt16:
+      return convert<int32_t, uint16_t>();
+    case DType::kUInt32:
+      return convert<int64_t, uint32_t>();
+    default:
+      return nullptr;
   }
 }
 

@@ -14,13 +14,17 @@ using ConvertFunction = void (*)(const void* from, void* to, int64_t n);
 constexpr DType compute_type(DType t) {
   switch (t) {
     case DType::kHalf:
-    case DType::kBFloat16: return DType::kFloat;
+    case DType::kBFloat16:
+      return DType::kFloat;
     case DType::kInt8:
     case DType::kInt16:
     case DType::kUInt8:
-    case DType::kUInt16: return DType::kInt32;
-    case DType::kUInt32: return DType::kInt64;
-    default: return t;
+    case DType::kUInt16:
+      return DType::kInt32;
+    case DType::kUInt32:
+      return DType::kInt64;
+    default:
+      return t;
   }
 }
 

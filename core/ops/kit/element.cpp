@@ -65,7 +65,8 @@ void fill_elements(Parallel& parallel, DType type, const void* value, void* to, 
 }
 
 void fill_zeros(Parallel& parallel, Tensor& t) {
-  with_element(t.dtype(), [&]<class E>(E zero) { fill_elements(parallel, t.dtype(), &zero, t.raw(), t.num_elements()); });
+  with_element(t.dtype(),
+               [&]<class E>(E zero) { fill_elements(parallel, t.dtype(), &zero, t.raw(), t.num_elements()); });
 }
 
 void copy_rows(Parallel& parallel, DType type, const void* from, int64_t from_pitch, void* to, int64_t to_pitch,

@@ -11,18 +11,16 @@ namespace emplace {
 namespace {
 
 constexpr int kMaxInputs = BroadcastPlan::kMaxInputs;
-constexpr int64_t kBlock = 512;         // elements handled at once where they are converted or gathered
-constexpr int64_t kShortRun = 48;       // shorter runs are gathered into blocks first
-constexpr int64_t kChunk = 32768;       // piece of a long run, the unit of splitting work
+constexpr int64_t kBlock = 512;    // elements handled at once where they are converted or gathered
+constexpr int64_t kShortRun = 48;  // shorter runs are gathered into blocks first
+constexpr int64_t kChunk = 32768;  // piece of a long run, the unit of splitting work
 constexpr double kWorthSplittingNs = 5000;
 constexpr int64_t kMaxElementBytes = 16;
 
 const char* at(const void* base, int64_t element, int64_t bytes) {
   return static_cast<const char*>(base) + element * bytes;
 }
-char* at(void* base, int64_t element, int64_t bytes) {
-  return static_cast<char*>(base) + element * bytes;
-}
+char* at(void* base, int64_t element, int64_t bytes) { return static_cast<char*>(base) + element * bytes; }
 
 template <int64_t kBytes>
 void gather_runs(const char* from, int64_t length, int64_t stride, char* to) {
@@ -33,11 +31,16 @@ void gather_runs(const char* from, int64_t length, int64_t stride, char* to) {
 using GatherFunction = void (*)(const char* from, int64_t length, int64_t stride, char* to);
 GatherFunction gather_for(int64_t bytes) {
   switch (bytes) {
-    case 1: return gather_runs<1>;
-    case 2: return gather_runs<2>;
-    case 4: return gather_runs<4>;
-    case 8: return gather_runs<8>;
-    default: return gather_runs<16>;
+    case 1:
+      return gather_runs<1>;
+    case 2:
+      return gather_runs<2>;
+    case 4:
+      return gather_runs<4>;
+    case 8:
+      return gather_runs<8>;
+    default:
+      return gather_runs<16>;
   }
 }
 
@@ -135,11 +138,13 @@ class ElementwiseKernel final : public Kernel {
     const int64_t length = plan_->run_length();
     const double run_cost = tile_.cost_ns * static_cast<double>(length);
     if (length < kShortRun && repeated_run() > 0) {
-      c.parallel_for(plan_->runs(), run_cost + 1, [&](int64_t begin, int64_t end) { repeated_runs(inputs, out, begin, end); });
+      c.parallel_for(plan_->runs(), run_cost + 1,
+                     [&](int64_t begin, int64_t end) { repeated_runs(inputs, out, begin, end); });
       return;
     }
     if (length < kShortRun && may_gather_) {
-      c.parallel_for(plan_->runs(), run_cost + 5, [&](int64_t begin, int64_t end) { short_runs(inputs, out, begin, end); });
+      c.parallel_for(plan_->runs(), run_cost + 5,
+                     [&](int64_t begin, int64_t end) { short_runs(inputs, out, begin, end); });
       return;
     }
     const int64_t chunks = (length + kChunk - 1) / kChunk;
@@ -169,7 +174,8 @@ class ElementwiseKernel final : public Kernel {
     for (size_t i = 0; i < num_inputs_; ++i) {
       if (plan_->strides[0][i] != 0 || plan_->run_strides()[i] == 0) continue;
       const auto bytes = static_cast<size_t>(length * input_bytes_[i]);
-      for (int64_t r = 0; r < std::min(per_block, end - begin); ++r) std::memcpy(at(written[i], r * length, input_bytes_[i]), inputs[i], bytes);
+      for (int64_t r = 0; r < std::min(per_block, end - begin); ++r)
+        std::memcpy(at(written[i], r * length, input_bytes_[i]), inputs[i], bytes);
       from[i] = written[i];
     }
     for (int64_t run = begin; run < end; run += per_block) {
@@ -194,7 +200,7 @@ class ElementwiseKernel final : public Kernel {
       for (int64_t r = 0; r < count; ++r, cursor.next()) {
         for (size_t i = 0; i < num_inputs_; ++i) {
           gather[i](at(inputs[i], cursor.offsets()[i], input_bytes_[i]), length, plan_->run_strides()[i],
-                 at(gathered[i], r * length, input_bytes_[i]));
+                    at(gathered[i], r * length, input_bytes_[i]));
         }
       }
       call(blocks, {1, 1, 1}, {}, 0, out, run * length, count * length);
@@ -230,8 +236,9 @@ BoundTile::BoundTile(ElementwiseCode code, DType input, DType output, int num_in
     : tile_{code.function, code.params.get(), code.cost_ns}, params_(std::move(code.params)) {
   EMPLACE_ASSERT(tile_.function, "an op lists a kernel only for types that its function was made for");
   if (input == code.computes_in) return;
-  conversion_ = std::make_shared<Conversion>(Conversion{tile_, widening(input), output == input ? narrowing(input) : nullptr,
-                                                        num_inputs, element_stride(input), element_stride(output)});
+  conversion_ =
+      std::make_shared<Conversion>(Conversion{tile_, widening(input), output == input ? narrowing(input) : nullptr,
+                                              num_inputs, element_stride(input), element_stride(output)});
   tile_ = {convert_and_compute, conversion_.get(), code.cost_ns + 0.1 * num_inputs};
 }
 
@@ -263,12 +270,21 @@ Status shape_merged(ShapeContext& c) {
 }
 
 OpDef unary_op(std::string_view name, std::string_view doc) {
-  return OpDef(name).doc(doc).shape(shape_unchanged).may_overwrite_input()
-      .sample("x=f32[2,3] uniform(-2,2)").sample("x=f32[1031] uniform(-8,8)").sample("x=f32[0,3]").sample("x=f32[]");
+  return OpDef(name)
+      .doc(doc)
+      .shape(shape_unchanged)
+      .may_overwrite_input()
+      .sample("x=f32[2,3] uniform(-2,2)")
+      .sample("x=f32[1031] uniform(-8,8)")
+      .sample("x=f32[0,3]")
+      .sample("x=f32[]");
 }
 
 OpDef binary_op(std::string_view name, std::string_view doc) {
-  return OpDef(name).doc(doc).shape(shape_broadcast).may_overwrite_input()
+  return OpDef(name)
+      .doc(doc)
+      .shape(shape_broadcast)
+      .may_overwrite_input()
       .sample("x=f32[2,3] uniform(-2,2); y=f32[2,3] uniform(-2,2)")
       .sample("x=f32[3,1,5] uniform(-2,2); y=f32[4,1] uniform(-2,2)")
       .sample("x=f32[0,3]; y=f32[3] uniform(-2,2)");

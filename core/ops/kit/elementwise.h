@@ -21,15 +21,20 @@ namespace emplace {
 /// How many elements `F::apply` takes.
 template <class F, class T>
 constexpr int arity() {
-  if constexpr (requires(const F& f, T a) { f.apply(a); }) return 1;
-  else if constexpr (requires(const F& f, T a) { f.apply(a, a); }) return 2;
-  else return 3;
+  if constexpr (requires(const F& f, T a) { f.apply(a); })
+    return 1;
+  else if constexpr (requires(const F& f, T a) { f.apply(a, a); })
+    return 2;
+  else
+    return 3;
 }
 
 template <class F>
 EMPLACE_INLINE F function_object(const void* params) {
-  if constexpr (std::is_empty_v<F>) return F{};
-  else return *static_cast<const F*>(params);
+  if constexpr (std::is_empty_v<F>)
+    return F{};
+  else
+    return *static_cast<const F*>(params);
 }
 
 /// The loop of all clones. Strides are 0 or 1; each combination that matters gets its own loop.
@@ -88,34 +93,41 @@ EMPLACE_TARGET_V4 void tile_v4(const void* const* in, const int64_t* s, void* ou
 }
 
 /// Types for which clones are worth their code. A function that they would not help (it calls the C library,
-/// divides integers, or must not fuse multiplications) says so with a member `template <class T> static constexpr bool kScalarOnly`.
+/// divides integers, or must not fuse multiplications) says so with a member `template <class T> static constexpr bool
+/// kScalarOnly`.
 template <class F, class T>
 constexpr bool has_clones() {
-  constexpr bool wide = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int32_t> ||
-                        std::is_same_v<T, int64_t>;
-  if constexpr (requires { F::template kScalarOnly<T>; }) return wide && !F::template kScalarOnly<T>;
-  else return wide;
+  constexpr bool wide =
+      std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;
+  if constexpr (requires { F::template kScalarOnly<T>; })
+    return wide && !F::template kScalarOnly<T>;
+  else
+    return wide;
 }
 
 template <class F, class T>
 Tile::Function tile_function() {
-  if constexpr (has_clones<F, T>()) return for_isa<Tile::Function>(tile_base<F, T>, tile_v3<F, T>, tile_v4<F, T>);
-  else return tile_base<F, T>;
+  if constexpr (has_clones<F, T>())
+    return for_isa<Tile::Function>(tile_base<F, T>, tile_v3<F, T>, tile_v4<F, T>);
+  else
+    return tile_base<F, T>;
 }
 
 /// Rough time of one element, as `static constexpr double kCostNs` of the function.
 template <class F>
 constexpr double cost_ns() {
-  if constexpr (requires { F::kCostNs; }) return F::kCostNs;
-  else return 0.1;
+  if constexpr (requires { F::kCostNs; })
+    return F::kCostNs;
+  else
+    return 0.1;
 }
 
 /// What ElementwiseKernel needs to know about its function.
 struct ElementwiseCode {
-  Tile::Function function = nullptr;           // for elements of type `computes_in`
-  DType computes_in = DType::kInvalid;         // the op's own type or compute_type() of it
+  Tile::Function function = nullptr;    // for elements of type `computes_in`
+  DType computes_in = DType::kInvalid;  // the op's own type or compute_type() of it
   double cost_ns = 0.1;
-  std::shared_ptr<const void> params;          // null for functions without parameters
+  std::shared_ptr<const void> params;  // null for functions without parameters
   /// What the inputs' shapes count as in broadcasting, where that is not what they are; may refuse them.
   Status (*adapt_shapes)(const KernelContext&, std::span<Shape> inputs) = nullptr;
   /// What may be refused for its values (division by zero). Kernels with a check are never fused.
@@ -130,7 +142,8 @@ class BoundTile {
 
  private:
   struct Conversion;
-  static void convert_and_compute(const void* const* inputs, const int64_t* strides, void* out, int64_t n, const void* params);
+  static void convert_and_compute(const void* const* inputs, const int64_t* strides, void* out, int64_t n,
+                                  const void* params);
 
   Tile tile_;
   std::shared_ptr<const void> params_;  // tile_.params, or those of the computing function inside a conversion

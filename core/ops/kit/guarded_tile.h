@@ -52,7 +52,9 @@ EMPLACE_INLINE void guarded_body(const void* const* inputs, const int64_t* strid
   }
 }
 template <class F>
-void guarded_base(const void* const* in, const int64_t* s, void* out, int64_t n, const void*) { guarded_body<F>(in, s, out, n); }
+void guarded_base(const void* const* in, const int64_t* s, void* out, int64_t n, const void*) {
+  guarded_body<F>(in, s, out, n);
+}
 template <class F>
 EMPLACE_TARGET_V3 void guarded_v3(const void* const* in, const int64_t* s, void* out, int64_t n, const void*) {
   guarded_body<F>(in, s, out, n);
@@ -79,8 +81,10 @@ inline constexpr double kWholeNumbers = 0x1.8p52;
 /// first + x * (second + x * ...).
 template <class... C>
 EMPLACE_INLINE double polynomial(double x, double first, C... others) {
-  if constexpr (sizeof...(others) == 0) return first;
-  else return first + x * polynomial(x, others...);
+  if constexpr (sizeof...(others) == 0)
+    return first;
+  else
+    return first + x * polynomial(x, others...);
 }
 
 }  // namespace emplace

@@ -21,9 +21,12 @@ Isa isa();
 template <class Function>
 Function for_isa(Function base, Function v3, Function v4) {
   switch (isa()) {
-    case Isa::kV4: return v4;
-    case Isa::kV3: return v3;
-    default: return base;
+    case Isa::kV4:
+      return v4;
+    case Isa::kV3:
+      return v3;
+    default:
+      return base;
   }
 }
 

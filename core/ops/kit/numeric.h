@@ -27,19 +27,22 @@ template <class T>
 inline constexpr bool kIsFloating = std::is_floating_point_v<T> || kIsHalf<T>;
 /// A vector of the compiler's vector extension with lanes of integers.
 template <class T>
-inline constexpr bool kIsIntegerVector = requires(T v) { v[0] >> 1; } && !std::is_class_v<T> && !std::is_pointer_v<T>;
+inline constexpr bool kIsIntegerVector = requires(T v) {
+  v[0] >> 1;
+}
+&&!std::is_class_v<T> && !std::is_pointer_v<T>;
 template <class T>
 inline constexpr bool kWraps = std::is_integral_v<T> || kIsIntegerVector<T>;
 
 // One rounding per operation, as TensorFlow computes in these types. For functions of several operations whose
 // results show the roundings between them; all others are computed in float (core/ops/kit/convert.h).
-#define EMPLACE_HALF_OPERATORS(H)                                                                              \
-  inline H operator+(H a, H b) { return H(static_cast<float>(a) + static_cast<float>(b)); }                    \
-  inline H operator-(H a, H b) { return H(static_cast<float>(a) - static_cast<float>(b)); }                    \
-  inline H operator*(H a, H b) { return H(static_cast<float>(a) * static_cast<float>(b)); }                    \
-  inline H operator/(H a, H b) { return H(static_cast<float>(a) / static_cast<float>(b)); }                    \
-  inline bool operator<(H a, H b) { return static_cast<float>(a) < static_cast<float>(b); }                    \
-  inline bool operator>(H a, H b) { return static_cast<float>(a) > static_cast<float>(b); }                    \
+#define EMPLACE_HALF_OPERATORS(H)                                                           \
+  inline H operator+(H a, H b) { return H(static_cast<float>(a) + static_cast<float>(b)); } \
+  inline H operator-(H a, H b) { return H(static_cast<float>(a) - static_cast<float>(b)); } \
+  inline H operator*(H a, H b) { return H(static_cast<float>(a) * static_cast<float>(b)); } \
+  inline H operator/(H a, H b) { return H(static_cast<float>(a) / static_cast<float>(b)); } \
+  inline bool operator<(H a, H b) { return static_cast<float>(a) < static_cast<float>(b); } \
+  inline bool operator>(H a, H b) { return static_cast<float>(a) > static_cast<float>(b); } \
   inline bool operator==(H a, H b) { return static_cast<float>(a) == static_cast<float>(b); }
 EMPLACE_HALF_OPERATORS(half)
 EMPLACE_HALF_OPERATORS(bfloat16)
@@ -50,7 +53,7 @@ struct UnsignedTwin {
   using Type = std::make_unsigned_t<T>;
 };
 template <class T>
-  requires kIsIntegerVector<T>
+requires kIsIntegerVector<T>
 struct UnsignedTwin<T> {
   using Lane = std::make_unsigned_t<std::remove_cvref_t<decltype(std::declval<T>()[0])>>;
   typedef Lane Type __attribute__((vector_size(sizeof(T))));
@@ -62,13 +65,17 @@ using Wrapping = typename UnsignedTwin<T>::Type;
 
 template <class T>
 EMPLACE_INLINE T add(T a, T b) {
-  if constexpr (kWraps<T>) return (T)((Wrapping<T>)a + (Wrapping<T>)b);
-  else return a + b;
+  if constexpr (kWraps<T>)
+    return (T)((Wrapping<T>)a + (Wrapping<T>)b);
+  else
+    return a + b;
 }
 template <class T>
 EMPLACE_INLINE T subtract(T a, T b) {
-  if constexpr (kWraps<T>) return (T)((Wrapping<T>)a - (Wrapping<T>)b);
-  else return a - b;
+  if constexpr (kWraps<T>)
+    return (T)((Wrapping<T>)a - (Wrapping<T>)b);
+  else
+    return a - b;
 }
 template <class T>
 EMPLACE_INLINE T multiply(T a, T b) {

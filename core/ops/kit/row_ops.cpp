@@ -13,37 +13,53 @@ namespace {
 // because narrower ones are promoted to int, which may overflow.
 template <class T>
 auto wide(T x) {
-  if constexpr (kIsHalf<T>) return static_cast<float>(x);
-  else if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(uint32_t)) return static_cast<uint32_t>(x);
-  else if constexpr (std::is_integral_v<T>) return static_cast<std::make_unsigned_t<T>>(x);
-  else return x;
+  if constexpr (kIsHalf<T>)
+    return static_cast<float>(x);
+  else if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(uint32_t))
+    return static_cast<uint32_t>(x);
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<std::make_unsigned_t<T>>(x);
+  else
+    return x;
 }
 // What is compared.
 template <class T>
 auto valued(T x) {
-  if constexpr (kIsHalf<T>) return static_cast<float>(x);
-  else return x;
+  if constexpr (kIsHalf<T>)
+    return static_cast<float>(x);
+  else
+    return x;
 }
 
 struct Add {
   template <class T>
-  static T apply(T a, T b) { return static_cast<T>(wide(a) + wide(b)); }
+  static T apply(T a, T b) {
+    return static_cast<T>(wide(a) + wide(b));
+  }
 };
 struct Subtract {
   template <class T>
-  static T apply(T a, T b) { return static_cast<T>(wide(a) - wide(b)); }
+  static T apply(T a, T b) {
+    return static_cast<T>(wide(a) - wide(b));
+  }
 };
 struct Multiply {
   template <class T>
-  static T apply(T a, T b) { return static_cast<T>(multiply(wide(a), wide(b))); }
+  static T apply(T a, T b) {
+    return static_cast<T>(multiply(wide(a), wide(b)));
+  }
 };
 struct Maximum {
   template <class T>
-  static T apply(T a, T b) { return valued(a) > valued(b) ? a : b; }
+  static T apply(T a, T b) {
+    return valued(a) > valued(b) ? a : b;
+  }
 };
 struct Minimum {
   template <class T>
-  static T apply(T a, T b) { return valued(a) < valued(b) ? a : b; }
+  static T apply(T a, T b) {
+    return valued(a) < valued(b) ? a : b;
+  }
 };
 
 template <class T, class F>

@@ -3,7 +3,6 @@
 /// output).
 #pragma once
 
-
 #include "core/base/mover.h"
 #include "core/base/parallel.h"
 #include "core/base/scratch_vector.h"

@@ -69,7 +69,8 @@ EMPLACE_INLINE float log_of_normal(float x, int32_t shift) {
   constexpr uint32_t kSqrtHalf = 0x3f3504f3;
   const uint32_t bits = std::bit_cast<uint32_t>(x);
   const int32_t e = static_cast<int32_t>(bits - kSqrtHalf) >> 23;
-  const float f = std::bit_cast<float>(bits - (static_cast<uint32_t>(e) << 23)) - 1.0f;  // x = (1 + f) 2^e, 1 + f in [sqrt(1/2), sqrt(2))
+  const float f = std::bit_cast<float>(bits - (static_cast<uint32_t>(e) << 23)) -
+                  1.0f;  // x = (1 + f) 2^e, 1 + f in [sqrt(1/2), sqrt(2))
   const float exponent = static_cast<float>(e + shift);
   float p = 7.0376836292e-2f;
   p = p * f - 1.1514610310e-1f;
@@ -152,8 +153,10 @@ EMPLACE_INLINE float sigmoid_of(float x) { return 1.0f / (1.0f + exp_of(-x)); }
 // The other types.
 template <class T>
 EMPLACE_INLINE T exp_of(T x) {
-  if constexpr (kIsHalf<T>) return T(exp_of(static_cast<float>(x)));
-  else return std::exp(x);
+  if constexpr (kIsHalf<T>)
+    return T(exp_of(static_cast<float>(x)));
+  else
+    return std::exp(x);
 }
 template <class T>
 EMPLACE_INLINE T expm1_of(T x) {
@@ -165,7 +168,9 @@ EMPLACE_INLINE T expm1_of(T x) {
   }
 }
 template <class T>
-EMPLACE_INLINE T log_of(T x) { return std::log(x); }
+EMPLACE_INLINE T log_of(T x) {
+  return std::log(x);
+}
 template <class T>
 EMPLACE_INLINE T log1p_of(T x) {
   if constexpr (kIsComplex<T>) {
@@ -177,18 +182,28 @@ EMPLACE_INLINE T log1p_of(T x) {
   }
 }
 template <class T>
-EMPLACE_INLINE T softplus_of(T x) { return (x > 0 ? x : T(0)) + std::log1p(std::exp(-std::fabs(x))); }
+EMPLACE_INLINE T softplus_of(T x) {
+  return (x > 0 ? x : T(0)) + std::log1p(std::exp(-std::fabs(x)));
+}
 template <class T>
-EMPLACE_INLINE T tanh_of(T x) { return std::tanh(x); }
+EMPLACE_INLINE T tanh_of(T x) {
+  return std::tanh(x);
+}
 template <class T>
-EMPLACE_INLINE T erf_of(T x) { return std::erf(x); }
+EMPLACE_INLINE T erf_of(T x) {
+  return std::erf(x);
+}
 template <class T>
-EMPLACE_INLINE T sigmoid_of(T x) { return T(1) / (T(1) + std::exp(-x)); }
+EMPLACE_INLINE T sigmoid_of(T x) {
+  return T(1) / (T(1) + std::exp(-x));
+}
 
 template <class T>
 EMPLACE_INLINE T magnitude(T x) {
-  if constexpr (kIsHalf<T>) return std::bit_cast<T>(static_cast<uint16_t>(x.bits & 0x7fff));
-  else return std::fabs(x);
+  if constexpr (kIsHalf<T>)
+    return std::bit_cast<T>(static_cast<uint16_t>(x.bits & 0x7fff));
+  else
+    return std::fabs(x);
 }
 
 /// For `kScalarOnly` of functions over the above.

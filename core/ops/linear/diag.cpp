@@ -204,31 +204,36 @@ OpDef diag_op() {
   return OpDef("Diag")
       .doc("Zeros with x on the diagonal: y[i, i] = x[i] for index tuples i.")
       .shape(diag_shape)
-      .cpu(kMovable, stateless<diag_cpu>).gradient(diag_gradient);
+      .cpu(kMovable, stateless<diag_cpu>)
+      .gradient(diag_gradient);
 }
 OpDef diag_part_op() {
   return OpDef("DiagPart")
       .doc("The diagonal: y[i] = x[i, i] for index tuples i.")
       .shape(diag_part_shape)
-      .cpu(kMovable, stateless<diag_part_cpu>).gradient(diag_part_gradient);
+      .cpu(kMovable, stateless<diag_part_cpu>)
+      .gradient(diag_part_gradient);
 }
 OpDef matrix_diag_op() {
   return OpDef("MatrixDiag")
       .doc("Square matrices with the rows of x on their diagonals.")
       .shape(matrix_diag_shape)
-      .cpu(kMovable, stateless<matrix_diag_cpu>).gradient(matrix_diag_gradient);
+      .cpu(kMovable, stateless<matrix_diag_cpu>)
+      .gradient(matrix_diag_gradient);
 }
 OpDef matrix_diag_part_op() {
   return OpDef("MatrixDiagPart")
       .doc("The diagonals of the innermost matrices.")
       .shape(matrix_diag_part_shape)
-      .cpu(kMovable, stateless<matrix_diag_part_cpu>).gradient(matrix_diag_part_gradient);
+      .cpu(kMovable, stateless<matrix_diag_part_cpu>)
+      .gradient(matrix_diag_part_gradient);
 }
 OpDef matrix_band_part_op() {
   return OpDef("MatrixBandPart")
       .doc("The innermost matrices with everything outside a band set to 0.")
       .shape(band_shape)
-      .cpu(kMovable, stateless<matrix_band_part_cpu>).gradient(matrix_band_part_gradient);
+      .cpu(kMovable, stateless<matrix_band_part_cpu>)
+      .gradient(matrix_band_part_gradient);
 }
 
 }  // namespace emplace

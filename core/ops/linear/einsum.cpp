@@ -8,12 +8,12 @@
 #include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
-#include "core/ops/linear/einsum_equation.h"
-#include "core/ops/linear/einsum_gradient.h"
 #include "core/ops/kit/element.h"
-#include "core/ops/linear/matrix_product.h"
 #include "core/ops/kit/numeric.h"
 #include "core/ops/kit/strided_copy.h"
+#include "core/ops/linear/einsum_equation.h"
+#include "core/ops/linear/einsum_gradient.h"
+#include "core/ops/linear/matrix_product.h"
 #include "core/tensor/element.h"
 
 namespace emplace {
@@ -53,8 +53,8 @@ int64_t stride_of(const Labels& labels, const Shape& shape, Label label, int64_t
   return sum;
 }
 
-/// Every label once. With one operand, what the output has is `left`, the rest `summed`; with two, the labels of both and the
-/// output number the products, and the others of both are summed in them.
+/// Every label once. With one operand, what the output has is `left`, the rest `summed`; with two, the labels of both
+/// and the output number the products, and the others of both are summed in them.
 struct Parts {
   explicit Parts(const EinsumDims& dims);
   Labels batch, left, right, summed;
@@ -83,7 +83,8 @@ class Einsum final : public Kernel {
 
  private:
   // `tensor` with the dimensions `order`, each label once.
-  Result<Tensor> arrange(KernelContext& c, const EinsumDims& dims, const Tensor& tensor, const Labels& labels, const Labels& order);
+  Result<Tensor> arrange(KernelContext& c, const EinsumDims& dims, const Tensor& tensor, const Labels& labels,
+                         const Labels& order);
   Status multiply(KernelContext& c, const EinsumDims& dims, Tensor& product, Labels& order);
   Status sum_alone(KernelContext& c, const EinsumDims& dims, Tensor& sum, Labels& order);
   Status write(KernelContext& c, const EinsumDims& dims, const Tensor& product, const Labels& order);
@@ -115,7 +116,8 @@ Status Einsum::prepare(KernelContext& c) {
   };
   auto add = [&](int64_t count) {
     constexpr int64_t kUnit = 256;  // pools hand out multiples of it
-    workspace_.scratch += (std::max<int64_t>(count * static_cast<int64_t>(storage_size(type_)), 1) + kUnit - 1) / kUnit * kUnit;
+    workspace_.scratch +=
+        (std::max<int64_t>(count * static_cast<int64_t>(storage_size(type_)), 1) + kUnit - 1) / kUnit * kUnit;
   };
   const int64_t m = elements({&parts.left}), n = elements({&parts.right}), k = elements({&parts.summed});
   if (c.num_inputs() == 2) {
@@ -129,16 +131,19 @@ Status Einsum::prepare(KernelContext& c) {
     product_.prepare(type_, {1, m, k, false, false, false, false});
   }
   if (!countable) workspace_ = {};  // run() says so
-  if (!countable || (c.num_inputs() == 1 && parts.summed.empty()) || (c.parallel_ && c.parallel_->mover())) return ok_status();
+  if (!countable || (c.num_inputs() == 1 && parts.summed.empty()) || (c.parallel_ && c.parallel_->mover()))
+    return ok_status();
   const Workspace product = product_.workspace();
   workspace_.scratch += product.scratch;
   workspace_.kept = product.kept;
   return ok_status();
 }
 
-Result<Tensor> Einsum::arrange(KernelContext& c, const EinsumDims& dims, const Tensor& tensor, const Labels& labels, const Labels& order) {
+Result<Tensor> Einsum::arrange(KernelContext& c, const EinsumDims& dims, const Tensor& tensor, const Labels& labels,
+                               const Labels& order) {
   Shape shape = dims.shape(order);
-  if (!shape.checked_num_elements()) return invalid_argument(cat("shape ", shape.to_string(), " has too many elements"));
+  if (!shape.checked_num_elements())
+    return invalid_argument(cat("shape ", shape.to_string(), " has too many elements"));
   ASSIGN_OR_RETURN(Tensor arranged, c.allocate_scratch(type_, shape));
   if (arranged.num_elements() == 0) return arranged;
   StridedCopy copy;
@@ -179,9 +184,11 @@ Status Einsum::multiply(KernelContext& c, const EinsumDims& dims, Tensor& produc
   ASSIGN_OR_RETURN(Tensor a, arrange(c, dims, c.input(0), dims.inputs[0], a_order));
   ASSIGN_OR_RETURN(Tensor b, arrange(c, dims, c.input(1), dims.inputs[1], b_order));
   ASSIGN_OR_RETURN(product, c.allocate_scratch(type_, dims.shape(order)));
-  int64_t m = dims.shape(left).num_elements(), n = dims.shape(right).num_elements(), k = dims.shape(summed).num_elements();
+  int64_t m = dims.shape(left).num_elements(), n = dims.shape(right).num_elements(),
+          k = dims.shape(summed).num_elements();
   for (int64_t i = 0; product.num_elements() > 0 && i < dims.shape(batch).num_elements(); ++i) {
-    RETURN_IF_ERROR(product_.run(c, element_at(a, i * m * k), element_at(b, i * k * n), element_at(product, i * m * n)));
+    RETURN_IF_ERROR(
+        product_.run(c, element_at(a, i * m * k), element_at(b, i * k * n), element_at(product, i * m * n)));
   }
   return ok_status();
 }
@@ -215,8 +222,9 @@ Status Einsum::run(KernelContext& c) {
 
 OpDef einsum_op() {
   return OpDef("Einsum")
-      .doc("Sums of products of elements by Einstein's convention: dimensions with one letter run together, those that "
-           "the output leaves out are summed.")
+      .doc(
+          "Sums of products of elements by Einstein's convention: dimensions with one letter run together, those that "
+          "the output leaves out are summed.")
       .shape(einsum_shape)
       .cpu(kFloating | kComplexes | DTypeSet{DType::kInt32, DType::kInt64}, make<Einsum>)
       .sample("inputs=f32[2,3,4] uniform(-1,1); inputs=f32[2,5,4] uniform(-1,1); equation='bqd,bkd->bqk'")
@@ -224,7 +232,8 @@ OpDef einsum_op() {
       .sample("inputs=f32[3,3,2] uniform(-1,1); equation='iij->j'")
       .sample("inputs=f32[2,3,4,5] uniform(-1,1); equation='a...bc->c...'")
       .sample("inputs=f32[2,1,3] uniform(-1,1); inputs=f32[4,2] uniform(-1,1); equation='...a,...b->...'")
-      .sample("inputs=f32[2,0] ; inputs=f32[0,3]; equation='ij,jk->ik'").gradient(einsum_gradient);
+      .sample("inputs=f32[2,0] ; inputs=f32[0,3]; equation='ij,jk->ik'")
+      .gradient(einsum_gradient);
 }
 
 }  // namespace emplace

@@ -31,8 +31,10 @@ Result<Labels> parse_labels(std::string_view text, const std::string& equation) 
 Labels spell_out(const Labels& labels, int rank) {
   Labels all;
   for (Label label : labels) {
-    if (label != kEllipsis) all.push_back(label);
-    else for (int i = rank; i-- > 0;) all.push_back(kEllipsis + i);
+    if (label != kEllipsis)
+      all.push_back(label);
+    else
+      for (int i = rank; i-- > 0;) all.push_back(kEllipsis + i);
   }
   return all;
 }
@@ -52,13 +54,16 @@ Result<EinsumEquation> EinsumEquation::parse(const std::string& text) {
     e.inputs.push_back(std::move(labels));
     begin = end + 1;
   }
-  if (e.inputs.size() > 2) return invalid_argument(cat("Expecting 1 or 2 input subscripts in equation '", text, "' but got: ", e.inputs.size()));
+  if (e.inputs.size() > 2)
+    return invalid_argument(
+        cat("Expecting 1 or 2 input subscripts in equation '", text, "' but got: ", e.inputs.size()));
   ASSIGN_OR_RETURN(e.output, parse_labels(std::string_view(text).substr(arrow + 2), text));
   for (Label label : e.output) {
     bool known = std::any_of(e.inputs.begin(), e.inputs.end(),
                              [&](const auto& in) { return std::find(in.begin(), in.end(), label) != in.end(); });
     if (!known && label != kEllipsis) {
-      return invalid_argument(cat("Label '", std::string(1, static_cast<char>(label)), "' of the output is in no input of einsum equation: ", text));
+      return invalid_argument(cat("Label '", std::string(1, static_cast<char>(label)),
+                                  "' of the output is in no input of einsum equation: ", text));
     }
   }
   return e;
@@ -66,7 +71,8 @@ Result<EinsumEquation> EinsumEquation::parse(const std::string& text) {
 
 Result<EinsumDims> EinsumDims::of(const EinsumEquation& equation, std::span<const Shape> operands) {
   if (operands.size() != equation.inputs.size()) {
-    return invalid_argument(cat("Expected ", equation.inputs.size(), " inputs for the equation but got: ", operands.size()));
+    return invalid_argument(
+        cat("Expected ", equation.inputs.size(), " inputs for the equation but got: ", operands.size()));
   }
   EinsumDims dims;
   int broadcast = 0;
@@ -75,16 +81,20 @@ Result<EinsumDims> EinsumDims::of(const EinsumEquation& equation, std::span<cons
     bool ellipsis = std::find(labels.begin(), labels.end(), kEllipsis) != labels.end();
     int named = static_cast<int>(labels.size()) - (ellipsis ? 1 : 0), rank = operands[k].rank();
     if (ellipsis ? rank < named : rank != named) {
-      return invalid_argument(cat("Expected input ", k, " to have rank ", ellipsis ? "at least " : "", named, " but got: ", rank));
+      return invalid_argument(
+          cat("Expected input ", k, " to have rank ", ellipsis ? "at least " : "", named, " but got: ", rank));
     }
     if (ellipsis) broadcast = std::max(broadcast, rank - named);
     dims.inputs.push_back(spell_out(labels, rank - named));
-    for (int i = 0; i < rank; ++i) RETURN_IF_ERROR(dims.merge(dims.inputs[k][static_cast<size_t>(i)], operands[k].dim(i)));
+    for (int i = 0; i < rank; ++i)
+      RETURN_IF_ERROR(dims.merge(dims.inputs[k][static_cast<size_t>(i)], operands[k].dim(i)));
   }
   dims.output = spell_out(equation.output, broadcast);
   bool keeps = std::find(equation.output.begin(), equation.output.end(), kEllipsis) != equation.output.end();
-  if (broadcast > 0 && !keeps) return invalid_argument("The output of an einsum equation must have the ellipsis of its inputs");
-  if (std::max(dims.output.size(), dims.sizes_.size()) > static_cast<size_t>(kMaxRank)) return invalid_argument(cat("more than ", kMaxRank, " dimensions"));
+  if (broadcast > 0 && !keeps)
+    return invalid_argument("The output of an einsum equation must have the ellipsis of its inputs");
+  if (std::max(dims.output.size(), dims.sizes_.size()) > static_cast<size_t>(kMaxRank))
+    return invalid_argument(cat("more than ", kMaxRank, " dimensions"));
   return dims;
 }
 
@@ -98,7 +108,8 @@ Status EinsumDims::merge(Label label, int64_t dim) {
     }
     if (size >= 0 && dim >= 0 && size != dim) {
       return invalid_argument(cat("Expected dimension ", size, " at axis labelled '",
-                                  label < kEllipsis ? std::string(1, static_cast<char>(label)) : "...", "', but got ", dim));
+                                  label < kEllipsis ? std::string(1, static_cast<char>(label)) : "...", "', but got ",
+                                  dim));
     }
     size = std::max(size, dim);
     return ok_status();

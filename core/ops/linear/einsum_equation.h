@@ -1,5 +1,5 @@
-/// The equation of an Einsum: "bij,bjk->bik", "...ij->...ji". Letters name dimensions; an ellipsis stands for any number
-/// of dimensions, which broadcast.
+/// The equation of an Einsum: "bij,bjk->bik", "...ij->...ji". Letters name dimensions; an ellipsis stands for any
+/// number of dimensions, which broadcast.
 #pragma once
 
 #include <span>
@@ -12,7 +12,8 @@
 
 namespace emplace {
 
-/// Letters (any character but the punctuation) are their code; the dimensions of an ellipsis are numbers from kEllipsis on, the last one kEllipsis.
+/// Letters (any character but the punctuation) are their code; the dimensions of an ellipsis are numbers from kEllipsis
+/// on, the last one kEllipsis.
 using Label = int;
 using Labels = ScratchVector<Label>;
 inline constexpr Label kEllipsis = 256;

@@ -39,8 +39,10 @@ bool repeats(std::string letters) {
 std::pair<std::string, std::string> summed_and_kept(std::string_view of, std::string_view others) {
   std::string summed, kept;
   for (char c : of) {
-    if (c == '.' || has(others, c)) kept += c;
-    else if (!has(summed, c)) summed += c;
+    if (c == '.' || has(others, c))
+      kept += c;
+    else if (!has(summed, c))
+      summed += c;
   }
   return {summed, kept};
 }
@@ -49,16 +51,18 @@ std::pair<std::string, std::string> summed_and_kept(std::string_view of, std::st
 int64_t axis_of(std::string_view letters, char c) {
   const auto at = static_cast<int64_t>(letters.find(c));
   const auto dots = letters.find(kDots);
-  return dots == std::string_view::npos || at < static_cast<int64_t>(dots) ? at : at - static_cast<int64_t>(letters.size());
+  return dots == std::string_view::npos || at < static_cast<int64_t>(dots) ? at
+                                                                           : at - static_cast<int64_t>(letters.size());
 }
 
 Value einsum(GradientContext& g, const std::vector<Value>& operands, const std::string& equation) {
   return g.add("Einsum", operands, {{"equation", AttrValue::of(equation)}});
 }
 
-/// The gradient of x in Einsum(x, "own->kept"), where `summed` are the letters that went: dy is the same all along them,
-/// on the diagonal if one stands there twice.
-Value spread(GradientContext& g, Value dy, const std::string& kept, const std::string& own, const std::string& summed, Value x) {
+/// The gradient of x in Einsum(x, "own->kept"), where `summed` are the letters that went: dy is the same all along
+/// them, on the diagonal if one stands there twice.
+Value spread(GradientContext& g, Value dy, const std::string& kept, const std::string& own, const std::string& summed,
+             Value x) {
   Value shape = g.shape_of(x);
   std::string rest;
   std::vector<int64_t> axes;
@@ -78,7 +82,8 @@ Value spread(GradientContext& g, Value dy, const std::string& kept, const std::s
 }
 
 /// Of one of two operands, in whose dots nothing was broadcast.
-Value wanted_by(GradientContext& g, int i, const std::string& own, const std::string& other, const std::string& output) {
+Value wanted_by(GradientContext& g, int i, const std::string& own, const std::string& other,
+                const std::string& output) {
   auto [summed, kept] = summed_and_kept(own, output + other);
   Value dy = einsum(g, {g.grad(0), g.input(1 - i)}, cat(output, ",", other, "->", kept));
   return summed.empty() ? dy : spread(g, dy, kept, own, summed, g.input(i));
@@ -88,8 +93,11 @@ Value wanted_by(GradientContext& g, int i, const std::string& own, const std::st
 struct DotAxes {
   int64_t begin, behind;
   explicit DotAxes(const std::string& letters)
-      : begin(static_cast<int64_t>(letters.find(kDots))), behind(static_cast<int64_t>(letters.size() - kDots.size()) - begin) {}
-  Value of(GradientContext& g, Value shape) const { return g.slice(shape, begin, behind > 0 ? std::optional<int64_t>(-behind) : std::nullopt); }
+      : begin(static_cast<int64_t>(letters.find(kDots))),
+        behind(static_cast<int64_t>(letters.size() - kDots.size()) - begin) {}
+  Value of(GradientContext& g, Value shape) const {
+    return g.slice(shape, begin, behind > 0 ? std::optional<int64_t>(-behind) : std::nullopt);
+  }
   Shape of(const Shape& shape) const {
     Shape dots;
     for (int64_t k = begin; k < shape.rank() - behind; ++k) dots.add_dim(shape.dim(static_cast<int>(k)));
@@ -97,7 +105,8 @@ struct DotAxes {
   }
 };
 
-/// Sums what broadcasting spread in the dots of two operands; nothing is built where static shapes tell that nothing was.
+/// Sums what broadcasting spread in the dots of two operands; nothing is built where static shapes tell that nothing
+/// was.
 void sum_over_dots(GradientContext& g, const std::vector<std::string>& parts, Value (&gradients)[2]) {
   const DotAxes axes[] = {DotAxes(parts[0]), DotAxes(parts[1])};
   const Shape &x = g.shape(g.input(0)), &y = g.shape(g.input(1));
@@ -114,11 +123,13 @@ void sum_over_dots(GradientContext& g, const std::vector<std::string>& parts, Va
 
 Status einsum_gradient(GradientContext& g) {
   std::vector<std::string> parts = split_equation(g.attrs().text("equation"));
-  if (static_cast<int>(parts.size()) != g.num_inputs() + 1 || g.num_inputs() > 2) return unimplemented("the gradient of Einsum wants an equation with '->'");
+  if (static_cast<int>(parts.size()) != g.num_inputs() + 1 || g.num_inputs() > 2)
+    return unimplemented("the gradient of Einsum wants an equation with '->'");
   const std::string output = parts.back();
   if (g.num_inputs() == 1) {
     auto [summed, kept] = summed_and_kept(parts[0], output);
-    g.set(0, summed.empty() ? einsum(g, {g.grad(0)}, cat(output, "->", parts[0])) : spread(g, g.grad(0), output, parts[0], summed, g.input(0)));
+    g.set(0, summed.empty() ? einsum(g, {g.grad(0)}, cat(output, "->", parts[0]))
+                            : spread(g, g.grad(0), output, parts[0], summed, g.input(0)));
     return g.status();
   }
   const bool dots = has_ellipsis(output);

@@ -1,11 +1,12 @@
-// MatMul, BatchMatMul, BatchMatMulV2, _FusedMatMul: products of matrices, one or many, over core/ops/linear/matrix_product.h.
+// MatMul, BatchMatMul, BatchMatMulV2, _FusedMatMul: products of matrices, one or many, over
+// core/ops/linear/matrix_product.h.
 
 #include "core/base/cat.h"
 #include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
-#include "core/ops/kit/broadcast.h"
 #include "core/ops/conv/epilogue.h"
+#include "core/ops/kit/broadcast.h"
 #include "core/ops/linear/matrix_product.h"
 
 namespace emplace {
@@ -162,8 +163,11 @@ std::pair<Value, Value> product_gradients(GradientContext& g, bool transposed_a,
 
 Status matmul_gradient(GradientContext& g) {
   auto matmul = [&](Value x, Value y, bool transpose_x, bool transpose_y, bool of_a) {
-    return g.add("MatMul", {x, y}, {{"transpose_a", AttrValue::of(transpose_x)}, {"transpose_b", AttrValue::of(transpose_y)},
-                                    {"grad_a", AttrValue::of(of_a)}, {"grad_b", AttrValue::of(!of_a)}});
+    return g.add("MatMul", {x, y},
+                 {{"transpose_a", AttrValue::of(transpose_x)},
+                  {"transpose_b", AttrValue::of(transpose_y)},
+                  {"grad_a", AttrValue::of(of_a)},
+                  {"grad_b", AttrValue::of(!of_a)}});
   };
   auto [da, db] = product_gradients(g, g.attrs().flag("transpose_a"), g.attrs().flag("transpose_b"), matmul);
   g.set(0, da);
@@ -205,26 +209,39 @@ Status batch_matmul_gradient(GradientContext& g) {
 }  // namespace
 
 OpDef matmul_op() {
-  return OpDef("MatMul").doc("The product of two matrices, either of them transposed if asked for.")
-      .shape(matmul_shape).cpu(kMatMulTypes, make<MatMul>)
+  return OpDef("MatMul")
+      .doc("The product of two matrices, either of them transposed if asked for.")
+      .shape(matmul_shape)
+      .cpu(kMatMulTypes, make<MatMul>)
       .sample("a=f32[2,3] uniform(-1,1); b=f32[3,4] uniform(-1,1)")
       .sample("a=f32[3,2] uniform(-1,1); b=f32[4,3] uniform(-1,1); transpose_a=true; transpose_b=true")
-      .sample("a=f32[2,0]; b=f32[0,4]").gradient(matmul_gradient);
+      .sample("a=f32[2,0]; b=f32[0,4]")
+      .gradient(matmul_gradient);
 }
 OpDef fused_matmul_op() {
-  return OpDef("_FusedMatMul").doc("MatMul, then what fused_ops lists: BiasAdd and an activation.")
-      .shape(matmul_shape).cpu<float>(make_fused_matmul<float>).cpu<double>(make_fused_matmul<double>)
-      .cpu<half>(make_fused_matmul<half>).cpu<bfloat16>(make_fused_matmul<bfloat16>);
+  return OpDef("_FusedMatMul")
+      .doc("MatMul, then what fused_ops lists: BiasAdd and an activation.")
+      .shape(matmul_shape)
+      .cpu<float>(make_fused_matmul<float>)
+      .cpu<double>(make_fused_matmul<double>)
+      .cpu<half>(make_fused_matmul<half>)
+      .cpu<bfloat16>(make_fused_matmul<bfloat16>);
 }
 OpDef batch_matmul_op() {
-  return OpDef("BatchMatMul").doc("Matrix products of the last two dimensions; the others are equal.")
-      .shape(batch_matmul_shape).cpu(kMatMulTypes, make<BatchMatMul>)
-      .sample("x=f32[5,2,3] uniform(-1,1); y=f32[5,3,4] uniform(-1,1)").gradient(batch_matmul_gradient);
+  return OpDef("BatchMatMul")
+      .doc("Matrix products of the last two dimensions; the others are equal.")
+      .shape(batch_matmul_shape)
+      .cpu(kMatMulTypes, make<BatchMatMul>)
+      .sample("x=f32[5,2,3] uniform(-1,1); y=f32[5,3,4] uniform(-1,1)")
+      .gradient(batch_matmul_gradient);
 }
 OpDef batch_matmul_v2_op() {
-  return OpDef("BatchMatMulV2").doc("Matrix products of the last two dimensions; the others are broadcast.")
-      .shape(batch_matmul_v2_shape).cpu(kMatMulTypes, make<BatchMatMul>)
-      .sample("x=f32[5,1,2,3] uniform(-1,1); y=f32[2,3,4] uniform(-1,1)").gradient(batch_matmul_gradient);
+  return OpDef("BatchMatMulV2")
+      .doc("Matrix products of the last two dimensions; the others are broadcast.")
+      .shape(batch_matmul_v2_shape)
+      .cpu(kMatMulTypes, make<BatchMatMul>)
+      .sample("x=f32[5,1,2,3] uniform(-1,1); y=f32[2,3,4] uniform(-1,1)")
+      .gradient(batch_matmul_gradient);
 }
 
 }  // namespace emplace

@@ -23,7 +23,9 @@ struct Band {
   int64_t length(int64_t diagonal) const {
     return std::min(rows + std::min<int64_t>(diagonal, 0), columns - std::max<int64_t>(diagonal, 0));
   }
-  int64_t longest() const { return std::min(rows + std::min<int64_t>(upper, 0), columns - std::max<int64_t>(lower, 0)); }
+  int64_t longest() const {
+    return std::min(rows + std::min<int64_t>(upper, 0), columns - std::max<int64_t>(lower, 0));
+  }
   // Where the diagonal starts in its packed row.
   int64_t start(int64_t diagonal) const {
     bool left = (diagonal >= 0 && left_above) || (diagonal <= 0 && left_below);
@@ -65,7 +67,8 @@ void for_diagonals(const Band& b, const F& f) {
 }
 
 // Between packed bands and matrices, `count` of each.
-void move_diagonals(KernelContext& c, const Band& b, int64_t count, const Tensor& from, Tensor& to, bool into_matrices) {
+void move_diagonals(KernelContext& c, const Band& b, int64_t count, const Tensor& from, Tensor& to,
+                    bool into_matrices) {
   for_diagonals(b, [&](int64_t in_band, int64_t in_matrix, int64_t n) {
     if (n <= 0) return;  // MatrixDiag takes diagonals beside the matrix, and drops them
     StridedCopy copy;
@@ -96,9 +99,12 @@ void fill(KernelContext& c, Tensor& t, const void* value) {
 // The batch dimensions of a packed band, whose own are one (a single diagonal) or two.
 Result<Shape> packed_batch(const Band& b, const Shape& packed) {
   int own = b.count() > 1 ? 2 : 1;
-  if (packed.rank() < own) return invalid_argument(cat("diagonal must be at least ", own, "-dim, received shape: ", packed.to_string()));
+  if (packed.rank() < own)
+    return invalid_argument(cat("diagonal must be at least ", own, "-dim, received shape: ", packed.to_string()));
   if (own == 2 && packed.dim_from_end(2) != b.count()) {
-    return invalid_argument("The number of diagonals provided in the input does not match the lower_diag_index and upper_diag_index range.");
+    return invalid_argument(
+        "The number of diagonals provided in the input does not match the lower_diag_index and upper_diag_index "
+        "range.");
   }
   return Shape(packed.dims().first(static_cast<size_t>(packed.rank() - own)));
 }
@@ -123,7 +129,8 @@ Result<Band> band_to_make(const Tensor& k, const Shape& diagonal, int64_t rows, 
   if (rows < min_rows) return invalid_argument("The number of rows is too small.");
   if (columns < min_columns) return invalid_argument("The number of columns is too small.");
   if (rows != min_rows && columns != min_columns) {
-    return invalid_argument("The number of rows or columns is not consistent with the specified d_lower, d_upper, and diagonal.");
+    return invalid_argument(
+        "The number of rows or columns is not consistent with the specified d_lower, d_upper, and diagonal.");
   }
   b.rows = rows;
   b.columns = columns;
@@ -323,18 +330,27 @@ Status set_diag_gradient(GradientContext& g) {
 constexpr DTypeSet kTypes = kNumbersAndBool;
 
 OpDef diag(std::string_view name) {
-  return OpDef(name).doc("Matrices with the given diagonals, padding_value elsewhere.")
-      .shape(banded_diag_shape).cpu(kTypes, make<MatrixDiag>).value_inputs({1, 2, 3})
+  return OpDef(name)
+      .doc("Matrices with the given diagonals, padding_value elsewhere.")
+      .shape(banded_diag_shape)
+      .cpu(kTypes, make<MatrixDiag>)
+      .value_inputs({1, 2, 3})
       .sample("diagonal=f32[2,2,3] uniform(-2,2); k=[0,1]; num_rows=3; num_cols=4; padding_value=9.0");
 }
 OpDef diag_part(std::string_view name) {
-  return OpDef(name).doc("A band of diagonals of the innermost matrices; rows are filled up with padding_value.")
-      .shape(banded_diag_part_shape).cpu(kTypes, make<MatrixDiagPart>).value_inputs({1})
+  return OpDef(name)
+      .doc("A band of diagonals of the innermost matrices; rows are filled up with padding_value.")
+      .shape(banded_diag_part_shape)
+      .cpu(kTypes, make<MatrixDiagPart>)
+      .value_inputs({1})
       .sample("input=f32[2,3,4] uniform(-2,2); k=[-1,1]; padding_value=9.0");
 }
 OpDef set_diag(std::string_view name) {
-  return OpDef(name).doc("The innermost matrices with other diagonals.")
-      .shape(matrix_set_diag_shape).gradient(set_diag_gradient).cpu(kTypes, make<MatrixSetDiag>);
+  return OpDef(name)
+      .doc("The innermost matrices with other diagonals.")
+      .shape(matrix_set_diag_shape)
+      .gradient(set_diag_gradient)
+      .cpu(kTypes, make<MatrixSetDiag>);
 }
 
 }  // namespace
@@ -343,8 +359,18 @@ OpDef matrix_diag_v2_op() { return diag("MatrixDiagV2").gradient(diag_band_gradi
 OpDef matrix_diag_v3_op() { return diag("MatrixDiagV3").gradient(diag_band_gradient); }
 OpDef matrix_diag_part_v2_op() { return diag_part("MatrixDiagPartV2").gradient(diag_part_band_gradient); }
 OpDef matrix_diag_part_v3_op() { return diag_part("MatrixDiagPartV3").gradient(diag_part_band_gradient); }
-OpDef matrix_set_diag_op() { return set_diag("MatrixSetDiag").sample("input=f32[2,3,4] uniform(-2,2); diagonal=f32[2,3] uniform(-2,2)"); }
-OpDef matrix_set_diag_v2_op() { return set_diag("MatrixSetDiagV2").value_inputs({2}).sample("input=f32[3,4] uniform(-2,2); diagonal=f32[2,3] uniform(-2,2); k=[0,1]"); }
-OpDef matrix_set_diag_v3_op() { return set_diag("MatrixSetDiagV3").value_inputs({2}).sample("input=f32[3,4] uniform(-2,2); diagonal=f32[2,3] uniform(-2,2); k=[0,1]"); }
+OpDef matrix_set_diag_op() {
+  return set_diag("MatrixSetDiag").sample("input=f32[2,3,4] uniform(-2,2); diagonal=f32[2,3] uniform(-2,2)");
+}
+OpDef matrix_set_diag_v2_op() {
+  return set_diag("MatrixSetDiagV2")
+      .value_inputs({2})
+      .sample("input=f32[3,4] uniform(-2,2); diagonal=f32[2,3] uniform(-2,2); k=[0,1]");
+}
+OpDef matrix_set_diag_v3_op() {
+  return set_diag("MatrixSetDiagV3")
+      .value_inputs({2})
+      .sample("input=f32[3,4] uniform(-2,2); diagonal=f32[2,3] uniform(-2,2); k=[0,1]");
+}
 
 }  // namespace emplace

@@ -5,8 +5,8 @@
 #include "core/base/assert.h"
 #include "core/base/cat.h"
 #include "core/base/mover.h"
-#include "core/ops/kit/convert.h"
 #include "core/ops/gemm/gemm.h"
+#include "core/ops/kit/convert.h"
 #include "core/ops/kit/numeric.h"
 
 namespace emplace {
@@ -117,13 +117,22 @@ Workspace MatrixProduct::workspace() const {
   const DType type = compute_type(type_);
   const auto size = static_cast<int64_t>(dtype_size(type));
   Workspace w;
-  auto tiled = [&]<class T>(T) { w.kept = gemm::Gemm<T>(s.m, s.n, s.k, s.transpose_a, s.transpose_b).packed_b_size() * size; };
+  auto tiled = [&]<class T>(T) {
+    w.kept = gemm::Gemm<T>(s.m, s.n, s.k, s.transpose_a, s.transpose_b).packed_b_size() * size;
+  };
   switch (type) {
-    case DType::kFloat: tiled(float{}); break;
-    case DType::kDouble: tiled(double{}); break;
-    case DType::kInt32: tiled(uint32_t{}); break;
+    case DType::kFloat:
+      tiled(float{});
+      break;
+    case DType::kDouble:
+      tiled(double{});
+      break;
+    case DType::kInt32:
+      tiled(uint32_t{});
+      break;
     default:
-      w.scratch = ((s.transpose_a || s.conjugate_a ? s.m * s.k : 0) + (s.transpose_b || s.conjugate_b ? s.k * s.n : 0)) * size;
+      w.scratch =
+          ((s.transpose_a || s.conjugate_a ? s.m * s.k : 0) + (s.transpose_b || s.conjugate_b ? s.k * s.n : 0)) * size;
       return w;
   }
   if (type != type_) w.scratch = (s.m * s.k + s.k * s.n + s.m * s.n) * size;
@@ -141,13 +150,20 @@ Status MatrixProduct::run(KernelContext& c, const void* a, const void* b, void* 
     return ok_status();
   }
   switch (compute_type(type_)) {
-    case DType::kFloat: return run_tiled<float>(c, a, b, out, same_b, sink);
-    case DType::kDouble: return run_tiled<double>(c, a, b, out, same_b, sink);
-    case DType::kInt32: return run_tiled<uint32_t>(c, a, b, out, same_b, sink);
-    case DType::kInt64: return product_in<int64_t>(c, shape_, a, b, out);
-    case DType::kComplex64: return product_in<complex64>(c, shape_, a, b, out);
-    case DType::kComplex128: return product_in<complex128>(c, shape_, a, b, out);
-    default: return internal_error(cat("no matrix multiplication for ", dtype_tf_name(type_)));
+    case DType::kFloat:
+      return run_tiled<float>(c, a, b, out, same_b, sink);
+    case DType::kDouble:
+      return run_tiled<double>(c, a, b, out, same_b, sink);
+    case DType::kInt32:
+      return run_tiled<uint32_t>(c, a, b, out, same_b, sink);
+    case DType::kInt64:
+      return product_in<int64_t>(c, shape_, a, b, out);
+    case DType::kComplex64:
+      return product_in<complex64>(c, shape_, a, b, out);
+    case DType::kComplex128:
+      return product_in<complex128>(c, shape_, a, b, out);
+    default:
+      return internal_error(cat("no matrix multiplication for ", dtype_tf_name(type_)));
   }
 }
 

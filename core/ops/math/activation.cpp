@@ -5,8 +5,8 @@
 
 #include "core/op/gradient_context.h"
 #include "core/ops/kit/elementwise.h"
-#include "core/ops/math/selu_constants.h"
 #include "core/ops/kit/vector_math.h"
+#include "core/ops/math/selu_constants.h"
 
 namespace emplace {
 namespace {
@@ -15,7 +15,8 @@ namespace {
 /// below bfloat16's normal range count as zeros.
 template <class T>
 EMPLACE_INLINE T clamped_half(T x, T most) {
-  constexpr uint16_t kSmallest = std::is_same_v<T, half> ? 1 : 0x0080, kInfinity = std::is_same_v<T, half> ? 0x7c00 : 0x7f80;
+  constexpr uint16_t kSmallest = std::is_same_v<T, half> ? 1 : 0x0080,
+                     kInfinity = std::is_same_v<T, half> ? 0x7c00 : 0x7f80;
   const uint16_t sign = x.bits & 0x8000, size = x.bits & 0x7fff;
   const uint16_t inside = sign ? 0 : std::min(size, most.bits);
   return std::bit_cast<T>(size < kSmallest ? sign : size > kInfinity ? x.bits : inside);
@@ -24,15 +25,19 @@ EMPLACE_INLINE T clamped_half(T x, T most) {
 struct Relu {
   template <class T>
   EMPLACE_INLINE static T apply(T x) {
-    if constexpr (kIsHalf<T>) return clamped_half(x, T(std::numeric_limits<float>::infinity()));
-    else return maximum(x, T(0));
+    if constexpr (kIsHalf<T>)
+      return clamped_half(x, T(std::numeric_limits<float>::infinity()));
+    else
+      return maximum(x, T(0));
   }
 };
 struct Relu6 {
   template <class T>
   EMPLACE_INLINE static T apply(T x) {
-    if constexpr (kIsHalf<T>) return clamped_half(x, T(6));
-    else return minimum(maximum(x, T(0)), T(6));
+    if constexpr (kIsHalf<T>)
+      return clamped_half(x, T(6));
+    else
+      return minimum(maximum(x, T(0)), T(6));
   }
   /// By bits: in float, TensorFlow keeps denormals here.
   EMPLACE_INLINE static float apply(float x) {
@@ -48,7 +53,9 @@ struct Exponential {
 // exp(x) - 1, not expm1(x): near 0 digits are lost, and halves round after every operation.
 struct Elu : Exponential {
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return x < T(0) ? exp_of(x) - T(1) : x; }
+  EMPLACE_INLINE static T apply(T x) {
+    return x < T(0) ? exp_of(x) - T(1) : x;
+  }
 };
 struct Selu : Exponential {
   template <class T>
@@ -62,7 +69,8 @@ struct Softplus : Exponential {
   template <class T>
   EMPLACE_INLINE static T apply(T x) {
     if constexpr (kIsHalf<T>) {
-      constexpr float kThreshold = std::is_same_v<T, half> ? 7.0109134f : 2.8520303f;  // -log(2^-13) - 2, -log(2^-7) - 2
+      constexpr float kThreshold =
+          std::is_same_v<T, half> ? 7.0109134f : 2.8520303f;  // -log(2^-13) - 2, -log(2^-7) - 2
       const float wide = static_cast<float>(x);
       if (wide > kThreshold) return x;
       const T power = exp_of(x);
@@ -74,7 +82,9 @@ struct Softplus : Exponential {
 };
 struct Softsign {
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return x / (T(1) + magnitude(x)); }
+  EMPLACE_INLINE static T apply(T x) {
+    return x / (T(1) + magnitude(x));
+  }
 };
 
 template <class F>
@@ -114,14 +124,27 @@ Status softsign_gradient(GradientContext& g) {
 
 }  // namespace
 
-OpDef relu_op() { return unary_op("Relu", "max(x, 0); NaN stays.").cpu(kRealNumbers, kReal<Relu>).gradient(relu_gradient); }
-OpDef relu6_op() { return unary_op("Relu6", "min(max(x, 0), 6); NaN stays.").cpu(kRealNumbers, kReal<Relu6>).gradient(relu6_gradient); }
-OpDef elu_op() { return unary_op("Elu", "x where x >= 0, else exp(x) - 1.").cpu(kFloating, kRoundingHalves<Elu>).gradient(elu_gradient); }
+OpDef relu_op() {
+  return unary_op("Relu", "max(x, 0); NaN stays.").cpu(kRealNumbers, kReal<Relu>).gradient(relu_gradient);
+}
+OpDef relu6_op() {
+  return unary_op("Relu6", "min(max(x, 0), 6); NaN stays.").cpu(kRealNumbers, kReal<Relu6>).gradient(relu6_gradient);
+}
+OpDef elu_op() {
+  return unary_op("Elu", "x where x >= 0, else exp(x) - 1.")
+      .cpu(kFloating, kRoundingHalves<Elu>)
+      .gradient(elu_gradient);
+}
 OpDef selu_op() {
   return unary_op("Selu", "scale * x where x >= 0, else scale * alpha * (exp(x) - 1), with the constants of the paper.")
-      .cpu(kFloating, kRoundingHalves<Selu>).gradient(selu_gradient);
+      .cpu(kFloating, kRoundingHalves<Selu>)
+      .gradient(selu_gradient);
 }
-OpDef softplus_op() { return unary_op("Softplus", "log(1 + exp(x)).").cpu(kFloating, kRoundingHalves<Softplus>).gradient(softplus_gradient); }
-OpDef softsign_op() { return unary_op("Softsign", "x / (1 + |x|).").cpu(kFloating, kRoundingHalves<Softsign>).gradient(softsign_gradient); }
+OpDef softplus_op() {
+  return unary_op("Softplus", "log(1 + exp(x)).").cpu(kFloating, kRoundingHalves<Softplus>).gradient(softplus_gradient);
+}
+OpDef softsign_op() {
+  return unary_op("Softsign", "x / (1 + |x|).").cpu(kFloating, kRoundingHalves<Softsign>).gradient(softsign_gradient);
+}
 
 }  // namespace emplace

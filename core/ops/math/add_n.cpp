@@ -11,7 +11,9 @@ namespace {
 
 struct Add {
   template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) { return add(a, b); }
+  EMPLACE_INLINE static T apply(T a, T b) {
+    return add(a, b);
+  }
 };
 
 /// Adds the inputs one after the other, a block at a time, so that the partial sums stay in the cache. They stay out
@@ -19,7 +21,8 @@ struct Add {
 class AddN final : public Kernel {
  public:
   explicit AddN(const KernelInit& init)
-      : add_(elementwise_code<Add, float, double, int32_t, int64_t, uint64_t, complex64, complex128>(init.output_types[0]),
+      : add_(elementwise_code<Add, float, double, int32_t, int64_t, uint64_t, complex64, complex128>(
+                 init.output_types[0]),
              init.output_types[0], init.output_types[0], 2) {}
 
   Status run(KernelContext& c) override {
@@ -74,7 +77,10 @@ Status add_n_gradient(GradientContext& g) {
 }  // namespace
 
 OpDef add_n_op() {
-  return OpDef("AddN").doc("The sum of all inputs, which have one shape.").shape(add_n_shape).may_overwrite_input()
+  return OpDef("AddN")
+      .doc("The sum of all inputs, which have one shape.")
+      .shape(add_n_shape)
+      .may_overwrite_input()
       .cpu(kNumbers, make<AddN>)
       .sample("inputs=f32[2,3] uniform(-2,2),f32[2,3] uniform(-2,2),f32[2,3] uniform(-2,2); N=3")
       .gradient(add_n_gradient);

@@ -8,31 +8,43 @@ namespace {
 
 struct Add {
   template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) { return add(a, b); }
+  EMPLACE_INLINE static T apply(T a, T b) {
+    return add(a, b);
+  }
 };
 struct Sub {
   template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) { return subtract(a, b); }
+  EMPLACE_INLINE static T apply(T a, T b) {
+    return subtract(a, b);
+  }
 };
 struct Mul {
   template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) { return multiply(a, b); }
+  EMPLACE_INLINE static T apply(T a, T b) {
+    return multiply(a, b);
+  }
 };
 struct SquaredDifference {
   template <class T>
   EMPLACE_INLINE static T apply(T a, T b) {
     const T difference = subtract(a, b);
-    if constexpr (kIsComplex<T>) return std::conj(difference) * difference;
-    else return multiply(difference, difference);
+    if constexpr (kIsComplex<T>)
+      return std::conj(difference) * difference;
+    else
+      return multiply(difference, difference);
   }
 };
 struct Maximum {
   template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) { return maximum(a, b); }
+  EMPLACE_INLINE static T apply(T a, T b) {
+    return maximum(a, b);
+  }
 };
 struct Minimum {
   template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) { return minimum(a, b); }
+  EMPLACE_INLINE static T apply(T a, T b) {
+    return minimum(a, b);
+  }
 };
 
 template <class F>
@@ -55,7 +67,8 @@ Status mul_gradient(GradientContext& g) {
   Value dy = g.grad(0), x = g.input(0), y = g.input(1);
   Value gx = g.add("Mul", {dy, y});
   const Shape& shape = g.shape(dy);
-  const bool same = shape.fully_known() && shape == g.shape(x) && shape == g.shape(y) && (g.type(dy) == DType::kFloat || g.type(dy) == DType::kInt32);
+  const bool same = shape.fully_known() && shape == g.shape(x) && shape == g.shape(y) &&
+                    (g.type(dy) == DType::kFloat || g.type(dy) == DType::kInt32);
   g.set_binary(gx, same ? g.add("Mul", {dy, x}) : g.add("Mul", {x, dy}));
   return g.status();
 }
@@ -85,23 +98,33 @@ Status minimum_gradient(GradientContext& g) { return choose_gradient(g, "LessEqu
 OpDef add_op() {
   return binary_op("Add", "x + y, element by element; strings are joined.")
       .cpu(kNumbers.without(DTypeSet{DType::kUInt16, DType::kUInt32, DType::kUInt64}), kAny<Add>)
-      .cpu<std::string>(elementwise<Add, std::string>).gradient(add_gradient);
+      .cpu<std::string>(elementwise<Add, std::string>)
+      .gradient(add_gradient);
 }
-OpDef add_v2_op() { return binary_op("AddV2", "x + y, element by element.").cpu(kNumbers, kAny<Add>).gradient(add_gradient); }
-OpDef sub_op() { return binary_op("Sub", "x - y, element by element.").cpu(kNumbers, kAny<Sub>).gradient(sub_gradient); }
-OpDef mul_op() { return binary_op("Mul", "x * y, element by element.").cpu(kNumbers, kAny<Mul>).gradient(mul_gradient); }
+OpDef add_v2_op() {
+  return binary_op("AddV2", "x + y, element by element.").cpu(kNumbers, kAny<Add>).gradient(add_gradient);
+}
+OpDef sub_op() {
+  return binary_op("Sub", "x - y, element by element.").cpu(kNumbers, kAny<Sub>).gradient(sub_gradient);
+}
+OpDef mul_op() {
+  return binary_op("Mul", "x * y, element by element.").cpu(kNumbers, kAny<Mul>).gradient(mul_gradient);
+}
 OpDef squared_difference_op() {
   return binary_op("SquaredDifference", "conj(x - y) * (x - y), element by element.")
       .cpu(kFloatDouble | kComplexes | DTypeSet{DType::kInt32, DType::kInt64},
            elementwise<SquaredDifference, float, double, int32_t, int64_t, complex64, complex128>)
-      .cpu(kHalves, elementwise<SquaredDifference, half, bfloat16>).gradient(squared_difference_gradient);
+      .cpu(kHalves, elementwise<SquaredDifference, half, bfloat16>)
+      .gradient(squared_difference_gradient);
 }
 OpDef maximum_op() {
-  return binary_op("Maximum", "The larger of x and y; NaN if either is.").cpu(kRealNumbers, kReal<Maximum>)
+  return binary_op("Maximum", "The larger of x and y; NaN if either is.")
+      .cpu(kRealNumbers, kReal<Maximum>)
       .gradient(maximum_gradient);
 }
 OpDef minimum_op() {
-  return binary_op("Minimum", "The smaller of x and y; NaN if either is.").cpu(kRealNumbers, kReal<Minimum>)
+  return binary_op("Minimum", "The smaller of x and y; NaN if either is.")
+      .cpu(kRealNumbers, kReal<Minimum>)
       .gradient(minimum_gradient);
 }
 

@@ -1,5 +1,5 @@
-// Cast: another element type, value by value. Narrow types go through the type they compute in (core/ops/kit/convert.h),
-// so int64 to half is rounded to float on its way, as in TensorFlow.
+// Cast: another element type, value by value. Narrow types go through the type they compute in
+// (core/ops/kit/convert.h), so int64 to half is rounded to float on its way, as in TensorFlow.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,8 @@ template <class To, class From>
 EMPLACE_INLINE To to_integer(From x) {
   if constexpr (std::is_same_v<To, uint64_t>) {
     constexpr From kHalfRange = static_cast<From>(0x1p63);
-    if (x >= kHalfRange && x < 2 * kHalfRange) return static_cast<uint64_t>(to_integer<int64_t>(x - kHalfRange)) ^ (uint64_t{1} << 63);
+    if (x >= kHalfRange && x < 2 * kHalfRange)
+      return static_cast<uint64_t>(to_integer<int64_t>(x - kHalfRange)) ^ (uint64_t{1} << 63);
     return static_cast<uint64_t>(to_integer<int64_t>(x));  // negative numbers wrap
   } else {
     constexpr From kLimit = -static_cast<From>(std::numeric_limits<To>::min());  // one more than the largest
@@ -26,12 +27,18 @@ EMPLACE_INLINE To to_integer(From x) {
 
 template <class To, class From>
 EMPLACE_INLINE To cast_one(const From& x) {
-  if constexpr (kIsComplex<From> && kIsComplex<To>) return To(x);
-  else if constexpr (kIsComplex<From>) return cast_one<To>(x.real());
-  else if constexpr (std::is_same_v<To, bool>) return x != From(0);
-  else if constexpr (kIsComplex<To>) return To(static_cast<typename To::value_type>(x));
-  else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) return to_integer<To>(x);
-  else return static_cast<To>(x);
+  if constexpr (kIsComplex<From> && kIsComplex<To>)
+    return To(x);
+  else if constexpr (kIsComplex<From>)
+    return cast_one<To>(x.real());
+  else if constexpr (std::is_same_v<To, bool>)
+    return x != From(0);
+  else if constexpr (kIsComplex<To>)
+    return To(static_cast<typename To::value_type>(x));
+  else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)
+    return to_integer<To>(x);
+  else
+    return static_cast<To>(x);
 }
 
 template <class From, class To>
@@ -42,37 +49,61 @@ EMPLACE_INLINE void cast_body(const void* from, void* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = cast_one<To>(x[i]);
 }
 template <class From, class To>
-void cast_base(const void* from, void* to, int64_t n) { cast_body<From, To>(from, to, n); }
+void cast_base(const void* from, void* to, int64_t n) {
+  cast_body<From, To>(from, to, n);
+}
 template <class From, class To>
-EMPLACE_TARGET_V3 void cast_v3(const void* from, void* to, int64_t n) { cast_body<From, To>(from, to, n); }
+EMPLACE_TARGET_V3 void cast_v3(const void* from, void* to, int64_t n) {
+  cast_body<From, To>(from, to, n);
+}
 
 /// Between compute types.
 template <class From>
 ConvertFunction cast_from(DType to) {
-  auto pick = []<class To>(const To*) { return for_isa<ConvertFunction>(cast_base<From, To>, cast_v3<From, To>, cast_v3<From, To>); };
+  auto pick = []<class To>(const To*) {
+    return for_isa<ConvertFunction>(cast_base<From, To>, cast_v3<From, To>, cast_v3<From, To>);
+  };
   switch (to) {
-    case DType::kFloat: return pick(static_cast<const float*>(nullptr));
-    case DType::kDouble: return pick(static_cast<const double*>(nullptr));
-    case DType::kInt32: return pick(static_cast<const int32_t*>(nullptr));
-    case DType::kInt64: return pick(static_cast<const int64_t*>(nullptr));
-    case DType::kUInt64: return pick(static_cast<const uint64_t*>(nullptr));
-    case DType::kBool: return pick(static_cast<const bool*>(nullptr));
-    case DType::kComplex64: return pick(static_cast<const complex64*>(nullptr));
-    case DType::kComplex128: return pick(static_cast<const complex128*>(nullptr));
-    default: return nullptr;
+    case DType::kFloat:
+      return pick(static_cast<const float*>(nullptr));
+    case DType::kDouble:
+      return pick(static_cast<const double*>(nullptr));
+    case DType::kInt32:
+      return pick(static_cast<const int32_t*>(nullptr));
+    case DType::kInt64:
+      return pick(static_cast<const int64_t*>(nullptr));
+    case DType::kUInt64:
+      return pick(static_cast<const uint64_t*>(nullptr));
+    case DType::kBool:
+      return pick(static_cast<const bool*>(nullptr));
+    case DType::kComplex64:
+      return pick(static_cast<const complex64*>(nullptr));
+    case DType::kComplex128:
+      return pick(static_cast<const complex128*>(nullptr));
+    default:
+      return nullptr;
   }
 }
 ConvertFunction cast_between(DType from, DType to) {
   switch (from) {
-    case DType::kFloat: return cast_from<float>(to);
-    case DType::kDouble: return cast_from<double>(to);
-    case DType::kInt32: return cast_from<int32_t>(to);
-    case DType::kInt64: return cast_from<int64_t>(to);
-    case DType::kUInt64: return cast_from<uint64_t>(to);
-    case DType::kBool: return cast_from<bool>(to);
-    case DType::kComplex64: return cast_from<complex64>(to);
-    case DType::kComplex128: return cast_from<complex128>(to);
-    default: return nullptr;
+    case DType::kFloat:
+      return cast_from<float>(to);
+    case DType::kDouble:
+      return cast_from<double>(to);
+    case DType::kInt32:
+      return cast_from<int32_t>(to);
+    case DType::kInt64:
+      return cast_from<int64_t>(to);
+    case DType::kUInt64:
+      return cast_from<uint64_t>(to);
+    case DType::kBool:
+      return cast_from<bool>(to);
+    case DType::kComplex64:
+      return cast_from<complex64>(to);
+    case DType::kComplex128:
+      return cast_from<complex128>(to);
+    default:
+      return nullptr;
   }
 }
 
@@ -82,11 +113,16 @@ int surplus_mantissa_bits(DType from, DType to) {
   if (from == DType::kDouble && to == DType::kBFloat16) return 0;
   auto bits = [](DType t) {
     switch (t) {
-      case DType::kDouble: return 52;
-      case DType::kFloat: return 23;
-      case DType::kHalf: return 10;
-      case DType::kBFloat16: return 7;
-      default: return 0;
+      case DType::kDouble:
+        return 52;
+      case DType::kFloat:
+        return 23;
+      case DType::kHalf:
+        return 10;
+      case DType::kBFloat16:
+        return 7;
+      default:
+        return 0;
     }
   };
   return bits(from) && bits(to) ? std::max(0, bits(from) - bits(to)) : 0;
@@ -176,9 +212,12 @@ Status cast_gradient(GradientContext& g) {
 }  // namespace
 
 OpDef cast_op() {
-  return OpDef("Cast").doc("The same values in another element type.").shape(shape_unchanged)
+  return OpDef("Cast")
+      .doc("The same values in another element type.")
+      .shape(shape_unchanged)
       .cpu(DTypeSet::from_bits(~uint64_t{0}).without(kNarrowTypes), make_cast)
-      .sample("x=f32[2,3] uniform(-8,8); DstT=int32").sample("x=i32[2,3] uniform(-8,8); DstT=float32")
+      .sample("x=f32[2,3] uniform(-8,8); DstT=int32")
+      .sample("x=i32[2,3] uniform(-8,8); DstT=float32")
       .gradient(cast_gradient);
 }
 

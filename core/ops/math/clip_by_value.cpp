@@ -40,9 +40,12 @@ Status clip_by_value_gradient(GradientContext& g) {
 }  // namespace
 
 OpDef clip_by_value_op() {
-  return OpDef("ClipByValue").doc("x, but not below clip_value_min nor above clip_value_max.")
-      .shape(shape_unchanged).may_overwrite_input()
-      .cpu(kRealNumbers.without(DTypeSet{DType::kUInt32, DType::kUInt64}), elementwise<Clip, float, double, int32_t, int64_t>)
+  return OpDef("ClipByValue")
+      .doc("x, but not below clip_value_min nor above clip_value_max.")
+      .shape(shape_unchanged)
+      .may_overwrite_input()
+      .cpu(kRealNumbers.without(DTypeSet{DType::kUInt32, DType::kUInt64}),
+           elementwise<Clip, float, double, int32_t, int64_t>)
       .sample("t=f32[2,3] uniform(-2,2); clip_value_min=f32[] uniform(-1,0); clip_value_max=f32[] uniform(0,1)")
       .gradient(clip_by_value_gradient);
 }

@@ -7,29 +7,41 @@ namespace {
 
 struct Less {
   template <class T>
-  EMPLACE_INLINE static bool apply(T a, T b) { return a < b; }
+  EMPLACE_INLINE static bool apply(T a, T b) {
+    return a < b;
+  }
 };
 struct LessEqual {
   template <class T>
-  EMPLACE_INLINE static bool apply(T a, T b) { return a <= b; }
+  EMPLACE_INLINE static bool apply(T a, T b) {
+    return a <= b;
+  }
 };
 struct Greater {
   template <class T>
-  EMPLACE_INLINE static bool apply(T a, T b) { return a > b; }
+  EMPLACE_INLINE static bool apply(T a, T b) {
+    return a > b;
+  }
 };
 struct GreaterEqual {
   template <class T>
-  EMPLACE_INLINE static bool apply(T a, T b) { return a >= b; }
+  EMPLACE_INLINE static bool apply(T a, T b) {
+    return a >= b;
+  }
 };
 struct Equal {
   static constexpr bool kOfIncompatible = false;
   template <class T>
-  EMPLACE_INLINE static bool apply(const T& a, const T& b) { return a == b; }
+  EMPLACE_INLINE static bool apply(const T& a, const T& b) {
+    return a == b;
+  }
 };
 struct NotEqual {
   static constexpr bool kOfIncompatible = true;
   template <class T>
-  EMPLACE_INLINE static bool apply(const T& a, const T& b) { return a != b; }
+  EMPLACE_INLINE static bool apply(const T& a, const T& b) {
+    return a != b;
+  }
 };
 
 /// Without incompatible_shape_error nothing is said of a shape that could still turn out incompatible.
@@ -54,8 +66,10 @@ template <class F>
 class Equality final : public Kernel {
  public:
   explicit Equality(const KernelInit& init)
-      : elementwise_(make_elementwise(init, elementwise_code<F, float, double, int32_t, int64_t, uint64_t, bool, complex64,
-                                                             complex128, std::string>(init.input_types[0]))) {}
+      : elementwise_(make_elementwise(
+            init,
+            elementwise_code<F, float, double, int32_t, int64_t, uint64_t, bool, complex64, complex128, std::string>(
+                init.input_types[0]))) {}
   Status prepare(KernelContext& c) override {
     incompatible_ = !surely_broadcast(c.input(0).shape(), c.input(1).shape());
     return incompatible_ ? ok_status() : elementwise_->prepare(c);

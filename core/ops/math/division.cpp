@@ -1,5 +1,5 @@
-// Div, RealDiv, DivNoNan, MulNoNan, FloorDiv, FloorMod, Mod, TruncateDiv, TruncateMod, Xdivy. Integer division by zero is an
-// error; the smallest integer divided by -1 wraps.
+// Div, RealDiv, DivNoNan, MulNoNan, FloorDiv, FloorMod, Mod, TruncateDiv, TruncateMod, Xdivy. Integer division by zero
+// is an error; the smallest integer divided by -1 wraps.
 #include <algorithm>
 
 #include "core/op/gradient_context.h"
@@ -26,8 +26,10 @@ struct Division {
     const Tensor& divisor = c.input(1);
     if (!kIntegers.has(divisor.dtype())) return ok_status();
     const bool zero = with_element(divisor.dtype(), [&]<class E>(const E&) {
-      if constexpr (std::is_integral_v<E>) return any_zero<E>(divisor);
-      else return false;
+      if constexpr (std::is_integral_v<E>)
+        return any_zero<E>(divisor);
+      else
+        return false;
     });
     return zero ? invalid_argument("Integer division by zero") : ok_status();
   }
@@ -54,25 +56,35 @@ T remainder_of(T a, T b) {
 
 struct IntegerDiv : Division {
   template <class T>
-  static T apply(T a, T b) { return quotient(a, b); }
+  static T apply(T a, T b) {
+    return quotient(a, b);
+  }
 };
 struct RealDiv {
   template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) { return divide(a, b); }
+  EMPLACE_INLINE static T apply(T a, T b) {
+    return divide(a, b);
+  }
 };
 struct DivNoNan {
   template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) { return b == T(0) ? T(0) : divide(a, b); }
+  EMPLACE_INLINE static T apply(T a, T b) {
+    return b == T(0) ? T(0) : divide(a, b);
+  }
 };
 struct MulNoNan {
   template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) { return b == T(0) ? T(0) : multiply(a, b); }
+  EMPLACE_INLINE static T apply(T a, T b) {
+    return b == T(0) ? T(0) : multiply(a, b);
+  }
 };
 struct Xdivy {
   template <class T>
   EMPLACE_INLINE static T apply(T a, T b) {
-    if constexpr (kIsComplex<T>) return a == T(0) ? T(0) : divide(a, b);
-    else return a == T(0) ? std::copysign(T(0), a) : a / b;
+    if constexpr (kIsComplex<T>)
+      return a == T(0) ? T(0) : divide(a, b);
+    else
+      return a == T(0) ? std::copysign(T(0), a) : a / b;
   }
 };
 struct IntegerFloorDiv : Division {
@@ -89,22 +101,28 @@ struct IntegerFloorDiv : Division {
 struct FloorDiv {
   template <class T>
   EMPLACE_INLINE static T apply(T a, T b) {
-    if constexpr (kIsHalf<T>) return T(std::floor(static_cast<float>(a / b)));
-    else return std::floor(a / b);
+    if constexpr (kIsHalf<T>)
+      return T(std::floor(static_cast<float>(a / b)));
+    else
+      return std::floor(a / b);
   }
 };
 struct TruncateDiv {
   template <class T>
   EMPLACE_INLINE static T apply(T a, T b) {
-    if constexpr (kIsHalf<T>) return T(std::trunc(static_cast<float>(a / b)));
-    else return std::trunc(a / b);
+    if constexpr (kIsHalf<T>)
+      return T(std::trunc(static_cast<float>(a / b)));
+    else
+      return std::trunc(a / b);
   }
 };
 struct TruncateMod : Division {
   template <class T>
   static constexpr bool kScalarOnly = true;
   template <class T>
-  static T apply(T a, T b) { return remainder_of(a, b); }
+  static T apply(T a, T b) {
+    return remainder_of(a, b);
+  }
 };
 /// The remainder with the divisor's sign.
 struct FloorMod : TruncateMod {
@@ -173,31 +191,48 @@ Status floor_mod_gradient(GradientContext& g) {
 
 OpDef div_op() {
   return binary_op("Div", "x / y; integers are cut towards zero.")
-      .cpu(kFloatingAndComplex, kWithComplex<RealDiv>).cpu(kIntegers, kInteger<IntegerDiv>).gradient(div_gradient);
+      .cpu(kFloatingAndComplex, kWithComplex<RealDiv>)
+      .cpu(kIntegers, kInteger<IntegerDiv>)
+      .gradient(div_gradient);
 }
-OpDef real_div_op() { return binary_op("RealDiv", "x / y.").cpu(kFloatingAndComplex, kWithComplex<RealDiv>).gradient(real_div_gradient); }
+OpDef real_div_op() {
+  return binary_op("RealDiv", "x / y.").cpu(kFloatingAndComplex, kWithComplex<RealDiv>).gradient(real_div_gradient);
+}
 OpDef div_no_nan_op() {
-  return binary_op("DivNoNan", "x / y, but 0 where y is 0.").cpu(kFloatingAndComplex, kWithComplex<DivNoNan>)
+  return binary_op("DivNoNan", "x / y, but 0 where y is 0.")
+      .cpu(kFloatingAndComplex, kWithComplex<DivNoNan>)
       .gradient(div_no_nan_gradient);
 }
 OpDef mul_no_nan_op() {
-  return binary_op("MulNoNan", "x * y, but 0 where y is 0.").cpu(kFloatingAndComplex, kWithComplex<MulNoNan>)
+  return binary_op("MulNoNan", "x * y, but 0 where y is 0.")
+      .cpu(kFloatingAndComplex, kWithComplex<MulNoNan>)
       .gradient(mul_no_nan_gradient);
 }
-OpDef xdivy_op() { return binary_op("Xdivy", "x / y, but 0 where x is 0.").cpu(kFloatingAndComplex, kWithComplex<Xdivy>).gradient(xdivy_gradient); }
+OpDef xdivy_op() {
+  return binary_op("Xdivy", "x / y, but 0 where x is 0.")
+      .cpu(kFloatingAndComplex, kWithComplex<Xdivy>)
+      .gradient(xdivy_gradient);
+}
 OpDef floor_div_op() {
   return binary_op("FloorDiv", "x / y, cut towards minus infinity.")
-      .cpu(kFloating, kFloatingOnly<FloorDiv>).cpu(kIntegers, kInteger<IntegerFloorDiv>).not_differentiable();
+      .cpu(kFloating, kFloatingOnly<FloorDiv>)
+      .cpu(kIntegers, kInteger<IntegerFloorDiv>)
+      .not_differentiable();
 }
 OpDef truncate_div_op() {
   return binary_op("TruncateDiv", "x / y, cut towards zero.")
-      .cpu(kFloating, kFloatingOnly<TruncateDiv>).cpu(kIntegers, kInteger<IntegerDiv>).not_differentiable();
+      .cpu(kFloating, kFloatingOnly<TruncateDiv>)
+      .cpu(kIntegers, kInteger<IntegerDiv>)
+      .not_differentiable();
 }
 OpDef floor_mod_op() {
-  return binary_op("FloorMod", "The remainder of x / y with the sign of y.").cpu(kRealNumbers, kRemainder<FloorMod>)
+  return binary_op("FloorMod", "The remainder of x / y with the sign of y.")
+      .cpu(kRealNumbers, kRemainder<FloorMod>)
       .gradient(floor_mod_gradient);
 }
-OpDef mod_op() { return binary_op("Mod", "The remainder of x / y with the sign of x.").cpu(kModTypes, kRemainder<TruncateMod>); }
+OpDef mod_op() {
+  return binary_op("Mod", "The remainder of x / y with the sign of x.").cpu(kModTypes, kRemainder<TruncateMod>);
+}
 OpDef truncate_mod_op() {
   return binary_op("TruncateMod", "The remainder of x / y with the sign of x.").cpu(kModTypes, kRemainder<TruncateMod>);
 }

@@ -11,23 +11,33 @@ struct Exp {
   template <class T>
   static constexpr bool kScalarOnly = kLibraryMath<T>;
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return exp_of(x); }
+  EMPLACE_INLINE static T apply(T x) {
+    return exp_of(x);
+  }
 };
 struct Expm1 : Exp {
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return expm1_of(x); }
+  EMPLACE_INLINE static T apply(T x) {
+    return expm1_of(x);
+  }
 };
 struct Log : Exp {
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return log_of(x); }
+  EMPLACE_INLINE static T apply(T x) {
+    return log_of(x);
+  }
 };
 struct Log1p : Exp {
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return log1p_of(x); }
+  EMPLACE_INLINE static T apply(T x) {
+    return log1p_of(x);
+  }
 };
 struct Tanh : Exp {
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return tanh_of(x); }
+  EMPLACE_INLINE static T apply(T x) {
+    return tanh_of(x);
+  }
 };
 struct Sigmoid : Exp {
   template <class T>
@@ -42,14 +52,18 @@ struct Sigmoid : Exp {
 };
 struct Erf : Exp {
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return erf_of(x); }
+  EMPLACE_INLINE static T apply(T x) {
+    return erf_of(x);
+  }
 };
 struct Erfc {
   static constexpr double kCostNs = 10;
   template <class T>
   static constexpr bool kScalarOnly = true;
   template <class T>
-  EMPLACE_INLINE static T apply(T x) { return std::erfc(x); }
+  EMPLACE_INLINE static T apply(T x) {
+    return std::erfc(x);
+  }
 };
 
 template <class F>
@@ -119,9 +133,14 @@ OpDef sigmoid_op() {
       .cpu(kFloating | kComplexes, elementwise<Sigmoid, float, double, half, bfloat16, complex64, complex128>)
       .gradient(sigmoid_gradient);
 }
-OpDef erf_op() { return unary_op("Erf", "The Gauss error function.").cpu(kFloating, elementwise<Erf, float, double>).gradient(erf_gradient); }
+OpDef erf_op() {
+  return unary_op("Erf", "The Gauss error function.")
+      .cpu(kFloating, elementwise<Erf, float, double>)
+      .gradient(erf_gradient);
+}
 OpDef erfc_op() {
-  return unary_op("Erfc", "1 - Erf(x), accurate for large x.").cpu(kFloating, elementwise<Erfc, float, double>)
+  return unary_op("Erfc", "1 - Erf(x), accurate for large x.")
+      .cpu(kFloating, elementwise<Erfc, float, double>)
       .gradient(erfc_gradient);
 }
 

@@ -9,12 +9,16 @@ namespace {
 struct LeakyRelu {
   float alpha;
   template <class T>
-  EMPLACE_INLINE T apply(T x) const { return x > 0 ? x : x * static_cast<T>(alpha); }
+  EMPLACE_INLINE T apply(T x) const {
+    return x > 0 ? x : x * static_cast<T>(alpha);
+  }
 };
 struct LeakyReluGrad {
   float alpha;
   template <class T>
-  EMPLACE_INLINE T apply(T dy, T x) const { return x > 0 ? dy : dy * static_cast<T>(alpha); }
+  EMPLACE_INLINE T apply(T dy, T x) const {
+    return x > 0 ? dy : dy * static_cast<T>(alpha);
+  }
 };
 
 /// With alpha as the element type holds it.
@@ -42,12 +46,17 @@ Status leaky_relu_grad_gradient(GradientContext& g) {
 }  // namespace
 
 OpDef leaky_relu_op() {
-  return unary_op("LeakyRelu", "x where x > 0, else alpha * x.").cpu(kFloating, with_alpha<LeakyRelu>)
+  return unary_op("LeakyRelu", "x where x > 0, else alpha * x.")
+      .cpu(kFloating, with_alpha<LeakyRelu>)
       .gradient(leaky_relu_gradient);
 }
 OpDef leaky_relu_grad_op() {
-  return OpDef("LeakyReluGrad").doc("The gradient where features > 0, else alpha times it.")
-      .shape(shape_merged).may_overwrite_input().cpu(kFloating, with_alpha<LeakyReluGrad>).gradient(leaky_relu_grad_gradient)
+  return OpDef("LeakyReluGrad")
+      .doc("The gradient where features > 0, else alpha times it.")
+      .shape(shape_merged)
+      .may_overwrite_input()
+      .cpu(kFloating, with_alpha<LeakyReluGrad>)
+      .gradient(leaky_relu_grad_gradient)
       .sample("gradients=f32[2,3] uniform(-2,2); features=f32[2,3] uniform(-2,2)");
 }
 

@@ -6,30 +6,51 @@ namespace {
 
 struct And {
   template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) { return a & b; }
+  EMPLACE_INLINE static T apply(T a, T b) {
+    return a & b;
+  }
 };
 struct Or {
   template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) { return a | b; }
+  EMPLACE_INLINE static T apply(T a, T b) {
+    return a | b;
+  }
 };
 struct Not {
   template <class T>
-  EMPLACE_INLINE static T apply(T a) { return !a; }
+  EMPLACE_INLINE static T apply(T a) {
+    return !a;
+  }
 };
 
 }  // namespace
 
 OpDef logical_and_op() {
-  return OpDef("LogicalAnd").doc("Are both true?").shape(shape_broadcast).may_overwrite_input().cpu(elementwise<And, bool>)
-      .sample("x=bool[2,3]; y=bool[3]").not_differentiable();
+  return OpDef("LogicalAnd")
+      .doc("Are both true?")
+      .shape(shape_broadcast)
+      .may_overwrite_input()
+      .cpu(elementwise<And, bool>)
+      .sample("x=bool[2,3]; y=bool[3]")
+      .not_differentiable();
 }
 OpDef logical_or_op() {
-  return OpDef("LogicalOr").doc("Is either true?").shape(shape_broadcast).may_overwrite_input().cpu(elementwise<Or, bool>)
-      .sample("x=bool[2,3]; y=bool[3]").not_differentiable();
+  return OpDef("LogicalOr")
+      .doc("Is either true?")
+      .shape(shape_broadcast)
+      .may_overwrite_input()
+      .cpu(elementwise<Or, bool>)
+      .sample("x=bool[2,3]; y=bool[3]")
+      .not_differentiable();
 }
 OpDef logical_not_op() {
-  return OpDef("LogicalNot").doc("Is it false?").shape(shape_unchanged).may_overwrite_input().cpu(elementwise<Not, bool>)
-      .sample("x=bool[2,3]").not_differentiable();
+  return OpDef("LogicalNot")
+      .doc("Is it false?")
+      .shape(shape_unchanged)
+      .may_overwrite_input()
+      .cpu(elementwise<Not, bool>)
+      .sample("x=bool[2,3]")
+      .not_differentiable();
 }
 
 }  // namespace emplace

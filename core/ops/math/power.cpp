@@ -19,7 +19,9 @@ struct Pow {
   template <class T>
   static constexpr bool kScalarOnly = true;
   template <class T>
-  static T apply(T base, T exponent) { return std::pow(base, exponent); }
+  static T apply(T base, T exponent) {
+    return std::pow(base, exponent);
+  }
 };
 
 /// 2^(y log2 |x|), with the sign of x where y is odd.
@@ -44,7 +46,8 @@ struct FastPow {
     const double raised = x < -200 ? -200 : x, power = raised > 200 ? 200 : raised;  // beyond any float
     const double rounded = power + kWholeNumbers;
     const double r = (power - (rounded - kWholeNumbers)) * 0.69314718055994530942;
-    const double mantissa = polynomial(r, 1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800);
+    const double mantissa = polynomial(r, 1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040,
+                                       1.0 / 40320, 1.0 / 362880, 1.0 / 3628800);
     return mantissa * std::bit_cast<double>((std::bit_cast<uint64_t>(rounded) << 52) + std::bit_cast<uint64_t>(1.0));
   }
   EMPLACE_INLINE static float apply(float x, float y) {
@@ -52,7 +55,9 @@ struct FastPow {
     const float base = good ? std::fabs(x) : 1.0f, exponent = good ? y : 1.0f;
     const float magnitude = static_cast<float>(exp2_of(static_cast<double>(exponent) * log2_of(base)));
     const int32_t whole = static_cast<int32_t>(exponent);
-    const float negative = static_cast<float>(whole) != exponent ? std::numeric_limits<float>::quiet_NaN() : whole & 1 ? -magnitude : magnitude;
+    const float negative = static_cast<float>(whole) != exponent ? std::numeric_limits<float>::quiet_NaN()
+                           : whole & 1                           ? -magnitude
+                                                                 : magnitude;
     return x < 0 ? negative : magnitude;
   }
 };
@@ -75,11 +80,20 @@ struct IntegerPow {
     const Tensor& exponent = c.input(1);
     bool negative = false;
     switch (exponent.dtype()) {
-      case DType::kInt8: negative = any_negative<int8_t>(exponent); break;
-      case DType::kInt16: negative = any_negative<int16_t>(exponent); break;
-      case DType::kInt32: negative = any_negative<int32_t>(exponent); break;
-      case DType::kInt64: negative = any_negative<int64_t>(exponent); break;
-      default: break;
+      case DType::kInt8:
+        negative = any_negative<int8_t>(exponent);
+        break;
+      case DType::kInt16:
+        negative = any_negative<int16_t>(exponent);
+        break;
+      case DType::kInt32:
+        negative = any_negative<int32_t>(exponent);
+        break;
+      case DType::kInt64:
+        negative = any_negative<int64_t>(exponent);
+        break;
+      default:
+        break;
     }
     return negative ? invalid_argument("Integers to negative integer powers are not allowed") : ok_status();
   }
@@ -127,11 +141,13 @@ Status xlogy_gradient(GradientContext& g) {
 OpDef pow_op() {
   return binary_op("Pow", "x to the power of y.")
       .cpu(kFloating | kComplexes, guarded<FastPow, float, double, complex64, complex128>)
-      .cpu(kSigned, elementwise<IntegerPow, int32_t, int64_t>).gradient(pow_gradient);
+      .cpu(kSigned, elementwise<IntegerPow, int32_t, int64_t>)
+      .gradient(pow_gradient);
 }
 OpDef xlogy_op() {
   return binary_op("Xlogy", "x * log(y), but 0 where x is 0.")
-      .cpu(kFloating | kComplexes, elementwise<Xlogy, float, double, complex64, complex128>).gradient(xlogy_gradient);
+      .cpu(kFloating | kComplexes, elementwise<Xlogy, float, double, complex64, complex128>)
+      .gradient(xlogy_gradient);
 }
 
 }  // namespace emplace

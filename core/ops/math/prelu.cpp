@@ -7,7 +7,9 @@ namespace {
 
 struct Prelu {
   template <class T>
-  EMPLACE_INLINE static T apply(T x, T alpha) { return x < 0 ? alpha * x : x; }
+  EMPLACE_INLINE static T apply(T x, T alpha) {
+    return x < 0 ? alpha * x : x;
+  }
 };
 
 }  // namespace

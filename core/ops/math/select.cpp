@@ -25,7 +25,9 @@ EMPLACE_INLINE void select_body(const void* const* inputs, const int64_t* stride
   }
 }
 template <class E>
-void select_base(const void* const* in, const int64_t* s, void* out, int64_t n, const void*) { select_body<E>(in, s, out, n); }
+void select_base(const void* const* in, const int64_t* s, void* out, int64_t n, const void*) {
+  select_body<E>(in, s, out, n);
+}
 template <class E>
 EMPLACE_TARGET_V3 void select_v3(const void* const* in, const int64_t* s, void* out, int64_t n, const void*) {
   select_body<E>(in, s, out, n);
@@ -33,9 +35,8 @@ EMPLACE_TARGET_V3 void select_v3(const void* const* in, const int64_t* s, void* 
 
 ElementwiseCode select_code(DType type) {
   ElementwiseCode code;
-  code.function = with_element(type, []<class E>(const E&) {
-    return for_isa<Tile::Function>(select_base<E>, select_v3<E>, select_v3<E>);
-  });
+  code.function = with_element(
+      type, []<class E>(const E&) { return for_isa<Tile::Function>(select_base<E>, select_v3<E>, select_v3<E>); });
   code.computes_in = type;
   return code;
 }
@@ -100,15 +101,21 @@ Status select_v2_gradient(GradientContext& g) {
 }  // namespace
 
 OpDef select_op() {
-  return OpDef("Select").doc("t where the condition holds, else e; a condition of rank 1 chooses rows.")
-      .shape(select_shape).cpu(kAllData, select)
+  return OpDef("Select")
+      .doc("t where the condition holds, else e; a condition of rank 1 chooses rows.")
+      .shape(select_shape)
+      .cpu(kAllData, select)
       .sample("condition=bool[2,3]; t=f32[2,3] uniform(-2,2); e=f32[2,3] uniform(-2,2)")
-      .sample("condition=bool[2]; t=f32[2,3] uniform(-2,2); e=f32[2,3] uniform(-2,2)").gradient(select_gradient);
+      .sample("condition=bool[2]; t=f32[2,3] uniform(-2,2); e=f32[2,3] uniform(-2,2)")
+      .gradient(select_gradient);
 }
 OpDef select_v2_op() {
-  return OpDef("SelectV2").doc("t where the condition holds, else e; all three are broadcast.")
-      .shape(select_v2_shape).cpu(kAllData, select_v2)
-      .sample("condition=bool[2,1]; t=f32[3] uniform(-2,2); e=f32[] uniform(-2,2)").gradient(select_v2_gradient);
+  return OpDef("SelectV2")
+      .doc("t where the condition holds, else e; all three are broadcast.")
+      .shape(select_v2_shape)
+      .cpu(kAllData, select_v2)
+      .sample("condition=bool[2,1]; t=f32[3] uniform(-2,2); e=f32[] uniform(-2,2)")
+      .gradient(select_v2_gradient);
 }
 
 }  // namespace emplace

@@ -12,10 +12,12 @@ struct LibraryFunction {
   static constexpr bool kScalarOnly = true;
 };
 
-#define EMPLACE_LIBRARY_FUNCTION(Name, function)      \
-  struct Name : LibraryFunction {                     \
-    template <class T>                                \
-    static T apply(T x) { return std::function(x); }  \
+#define EMPLACE_LIBRARY_FUNCTION(Name, function) \
+  struct Name : LibraryFunction {                \
+    template <class T>                           \
+    static T apply(T x) {                        \
+      return std::function(x);                   \
+    }                                            \
   };
 EMPLACE_LIBRARY_FUNCTION(Sin, sin)
 EMPLACE_LIBRARY_FUNCTION(Cos, cos)
@@ -43,8 +45,10 @@ struct FastSine {
     const double r = (wide - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34;
     const int32_t quarter = static_cast<int32_t>(static_cast<float>(n)) + turn;
     const double square = r * r;
-    const double sine = r * (1 + square * polynomial(square, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800));  // keeps -0
-    const double cosine = 1 + square * polynomial(square, -0.5, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600);
+    const double sine = r * (1 + square * polynomial(square, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880,
+                                                     -1.0 / 39916800));  // keeps -0
+    const double cosine =
+        1 + square * polynomial(square, -0.5, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600);
     const float narrow_sine = static_cast<float>(sine), narrow_cosine = static_cast<float>(cosine);
     const float value = quarter & 1 ? narrow_cosine : narrow_sine;
     return quarter & 2 ? -value : value;
@@ -53,7 +57,9 @@ struct FastSine {
 
 struct Atan2 : LibraryFunction {
   template <class T>
-  static T apply(T y, T x) { return std::atan2(y, x); }
+  static T apply(T y, T x) {
+    return std::atan2(y, x);
+  }
 };
 
 template <class F>
@@ -155,7 +161,8 @@ OpDef asinh_op() { return of<Asinh>("Asinh", "The inverse hyperbolic sine.").gra
 OpDef acosh_op() { return of<Acosh>("Acosh", "The inverse hyperbolic cosine.").gradient(acosh_gradient); }
 OpDef atanh_op() { return of<Atanh>("Atanh", "The inverse hyperbolic tangent.").gradient(atanh_gradient); }
 OpDef atan2_op() {
-  return binary_op("Atan2", "The angle of the point (x, y), between -pi and pi.").cpu(kFloating, elementwise<Atan2, float, double>)
+  return binary_op("Atan2", "The angle of the point (x, y), between -pi and pi.")
+      .cpu(kFloating, elementwise<Atan2, float, double>)
       .gradient(atan2_gradient);
 }
 

@@ -5,8 +5,8 @@
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
-#include "core/ops/nn/pool_window.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/nn/pool_window.h"
 
 namespace emplace {
 namespace {
@@ -129,7 +129,8 @@ OpDef with_kernels(OpDef def) {
 }
 
 Status avg_pool_gradient(GradientContext& g) {
-  g.set(0, g.add("AvgPoolGrad", {g.shape_of(g.input(0)), g.grad(0)}, g.copy_attrs({"ksize", "strides", "padding", "data_format"})));
+  g.set(0, g.add("AvgPoolGrad", {g.shape_of(g.input(0)), g.grad(0)},
+                 g.copy_attrs({"ksize", "strides", "padding", "data_format"})));
   return g.status();
 }
 
@@ -143,7 +144,7 @@ Status avg_pool_grad_gradient(GradientContext& g) {
 
 OpDef avg_pool_op() {
   return with_kernels<AvgPool>(
-      OpDef("AvgPool").doc("The mean of each window; cells of the padding do not count.").shape(avg_pool_shape))
+             OpDef("AvgPool").doc("The mean of each window; cells of the padding do not count.").shape(avg_pool_shape))
       .gradient(avg_pool_gradient);
 }
 OpDef avg_pool_grad_op() {

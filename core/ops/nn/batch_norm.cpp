@@ -82,7 +82,8 @@ class BatchNorm final : public Kernel {
       *c.out<float>(5) = 0;
     }
     if (l.count() == 0) {
-      for (int i = 1; i <= 4; ++i) std::fill_n(c.out<float>(i), l.channels, i <= 2 ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
+      for (int i = 1; i <= 4; ++i)
+        std::fill_n(c.out<float>(i), l.channels, i <= 2 ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
       return ok_status();
     }
     if (training_) {
@@ -145,12 +146,15 @@ Status batch_norm_gradient(GradientContext& g) {
     return turn ? g.transpose(v, g.ints(order, "transpose/perm")) : v;
   };
   Value dy = turned(g.grad(0), {0, 2, 3, 1}), x = turned(g.input(0), {0, 2, 3, 1});
-  std::vector<Value> inputs{dy, x, g.input(1), training ? g.output(3) : g.input(3), training ? g.output(4) : g.input(4)};
+  std::vector<Value> inputs{dy, x, g.input(1), training ? g.output(3) : g.input(3),
+                            training ? g.output(4) : g.input(4)};
   const bool v3 = g.op() == "FusedBatchNormV3";
   if (v3) inputs.push_back(g.output(5));
   auto attrs = g.copy_attrs({"epsilon", "is_training"});
   attrs.emplace_back("data_format", AttrValue::of(turn ? std::string("NHWC") : g.attrs().text("data_format")));
-  Value dx = g.add(v3 ? "FusedBatchNormGradV3" : g.op() == "FusedBatchNormV2" ? "FusedBatchNormGradV2" : "FusedBatchNormGrad",
+  Value dx = g.add(v3                             ? "FusedBatchNormGradV3"
+                   : g.op() == "FusedBatchNormV2" ? "FusedBatchNormGradV2"
+                                                  : "FusedBatchNormGrad",
                    inputs, std::move(attrs));
   g.set(0, turned(dx, {0, 3, 1, 2}));
   g.set(1, dx.output(1));

@@ -6,8 +6,8 @@
 #include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
-#include "core/ops/nn/batch_norm.h"
 #include "core/ops/kit/element.h"
+#include "core/ops/nn/batch_norm.h"
 
 namespace emplace {
 namespace {
@@ -92,12 +92,15 @@ class BatchNormGrad final : public Kernel {
   double epsilon_;
 };
 
-// The backward op once more, in ops that have gradients of their own (nn_fused_batch_norm_grad.py). Of half types all but
-// the image's gradient is float.
+// The backward op once more, in ops that have gradients of their own (nn_fused_batch_norm_grad.py). Of half types all
+// but the image's gradient is float.
 class BackwardInOps {
  public:
   explicit BackwardInOps(GradientContext& g)
-      : g_(g), format_(NormFormat::of(g.attrs())), channels_last_(format_.channels + 1 == format_.rank), epsilon_(g.attrs().number("epsilon")) {
+      : g_(g),
+        format_(NormFormat::of(g.attrs())),
+        channels_last_(format_.channels + 1 == format_.rank),
+        epsilon_(g.attrs().number("epsilon")) {
     for (int i = 0; i < format_.rank; ++i) {
       if (i != format_.channels) axes_.push_back(i);
     }
@@ -147,15 +150,19 @@ class BackwardInOps {
   }
 
   Value sub(Value a, Value b) { return g_.add("Sub", {a, b}, {}, "sub"); }
-  Value plus_epsilon(Value v) { return g_.add("AddV2", {v, g_.scalar(DType::kFloat, static_cast<double>(epsilon_), "add/y")}, {}, "add"); }
+  Value plus_epsilon(Value v) {
+    return g_.add("AddV2", {v, g_.scalar(DType::kFloat, static_cast<double>(epsilon_), "add/y")}, {}, "add");
+  }
   Value mean(Value v) {
-    return g_.add("Mean", {v, g_.ints(axes_, "Mean/reduction_indices")}, {{"keep_dims", AttrValue::of(!channels_last_)}});
+    return g_.add("Mean", {v, g_.ints(axes_, "Mean/reduction_indices")},
+                  {{"keep_dims", AttrValue::of(!channels_last_)}});
   }
   Value sum(Value v, bool keep_dims) { return g_.sum(v, g_.ints(axes_, "Sum/reduction_indices"), keep_dims); }
   // A vector as [1, n, 1, ...].
   Value along_channels(Value v, Value channels) {
     std::vector<Value> dims;
-    for (int i = 0; i < format_.rank; ++i) dims.push_back(i == format_.channels ? channels : g_.index(1, cat("Reshape/shape/", i)));
+    for (int i = 0; i < format_.rank; ++i)
+      dims.push_back(i == format_.channels ? channels : g_.index(1, cat("Reshape/shape/", i)));
     return g_.reshape(v, g_.add("Pack", dims, {{"axis", AttrValue::of(int64_t{0})}}, "Reshape/shape"));
   }
 
@@ -168,7 +175,8 @@ class BackwardInOps {
 
 Status batch_norm_grad_gradient(GradientContext& g) {
   const std::vector<Value> backward = BackwardInOps(g).build();
-  ASSIGN_OR_RETURN(auto gradients, g.tape_gradient(backward, {g.input(0), g.input(1), g.input(2)}, {g.grad(0), g.grad(1), g.grad(2)}));
+  ASSIGN_OR_RETURN(auto gradients,
+                   g.tape_gradient(backward, {g.input(0), g.input(1), g.input(2)}, {g.grad(0), g.grad(1), g.grad(2)}));
   for (int i = 0; i < 3; ++i) g.set(i, gradients[static_cast<size_t>(i)]);
   return g.status();
 }

@@ -192,7 +192,9 @@ class BiasAddGrad final : public Kernel {
 /// BiasAdd is an addition with broadcasting, in which the bias may stand in another dimension than the last.
 struct AddBias {
   template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) { return add(a, b); }
+  EMPLACE_INLINE static T apply(T a, T b) {
+    return add(a, b);
+  }
 };
 
 template <bool kFirst>
@@ -217,7 +219,10 @@ Result<std::unique_ptr<Kernel>> make_bias_add(const KernelInit& init) {
 }
 
 OpDef bias_add(std::string_view name) {
-  return OpDef(name).doc("Adds one bias to each channel.").shape(bias_add_shape).may_overwrite_input()
+  return OpDef(name)
+      .doc("Adds one bias to each channel.")
+      .shape(bias_add_shape)
+      .may_overwrite_input()
       .cpu(kNumbers, make_bias_add)
       .sample("value=f32[2,3,4] uniform(-2,2); bias=f32[4] uniform(-2,2)");
 }
@@ -246,14 +251,20 @@ OpDef bias_add_op() { return bias_add("BiasAdd").gradient(bias_add_gradient); }
 OpDef bias_add_v1_op() { return bias_add("BiasAddV1").gradient(bias_add_gradient); }
 OpDef bias_add_grad_op() {
   // Signed integers wrap as unsigned ones do, so one kernel serves both.
-  return OpDef("BiasAddGrad").doc("The sum of each channel.").shape(bias_add_grad_shape)
-      .cpu<float>(make<BiasAddGrad<float>>).cpu<double>(make<BiasAddGrad<double>>).cpu<half>(make<BiasAddGrad<half>>)
-      .cpu<bfloat16>(make<BiasAddGrad<bfloat16>>).cpu<complex64>(make<BiasAddGrad<complex64>>)
+  return OpDef("BiasAddGrad")
+      .doc("The sum of each channel.")
+      .shape(bias_add_grad_shape)
+      .cpu<float>(make<BiasAddGrad<float>>)
+      .cpu<double>(make<BiasAddGrad<double>>)
+      .cpu<half>(make<BiasAddGrad<half>>)
+      .cpu<bfloat16>(make<BiasAddGrad<bfloat16>>)
+      .cpu<complex64>(make<BiasAddGrad<complex64>>)
       .cpu<complex128>(make<BiasAddGrad<complex128>>)
       .cpu(DTypeSet{DType::kInt8, DType::kUInt8}, make<BiasAddGrad<uint8_t>>)
       .cpu(DTypeSet{DType::kInt16, DType::kUInt16}, make<BiasAddGrad<uint16_t>>)
       .cpu(DTypeSet{DType::kInt32, DType::kUInt32}, make<BiasAddGrad<uint32_t>>)
-      .cpu(DTypeSet{DType::kInt64, DType::kUInt64}, make<BiasAddGrad<uint64_t>>).gradient(bias_add_grad_gradient);
+      .cpu(DTypeSet{DType::kInt64, DType::kUInt64}, make<BiasAddGrad<uint64_t>>)
+      .gradient(bias_add_grad_gradient);
 }
 
 }  // namespace emplace

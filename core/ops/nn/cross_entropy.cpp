@@ -19,7 +19,9 @@ namespace {
 Status dense_shape(ShapeContext& c) {
   const Shape &logits = c.input(0), &labels = c.input(1);
   if (!logits.rank_known() || !labels.rank_known()) {
-    ASSIGN_OR_RETURN(Shape known, logits.rank_known() ? c.with_rank(0, 2) : labels.rank_known() ? c.with_rank(1, 2) : Shape::unknown());
+    ASSIGN_OR_RETURN(Shape known, logits.rank_known()   ? c.with_rank(0, 2)
+                                  : labels.rank_known() ? c.with_rank(1, 2)
+                                                        : Shape::unknown());
     c.set_output(0, Shape{-1});
     c.set_output(1, Shape{-1, -1});
     return ok_status();
@@ -55,8 +57,10 @@ class Rows {
   void read(int64_t r, T* to) const {
     const char* from = data_ + r * row_step_ * bytes_;
     const int64_t n = one_column_ ? 1 : cols_;
-    if (widen_) widen_(from, to, n);
-    else std::copy_n(reinterpret_cast<const T*>(from), n, to);
+    if (widen_)
+      widen_(from, to, n);
+    else
+      std::copy_n(reinterpret_cast<const T*>(from), n, to);
     if (one_column_) std::fill_n(to, cols_, T(to[0]));
   }
 
@@ -71,8 +75,10 @@ class Rows {
 template <class T>
 void write(Tensor& t, int64_t first, const T* from, int64_t n) {
   void* to = element_at(t, first);
-  if (ConvertFunction narrow = narrowing(t.dtype())) narrow(from, to, n);
-  else std::copy_n(from, n, static_cast<T*>(to));
+  if (ConvertFunction narrow = narrowing(t.dtype()))
+    narrow(from, to, n);
+  else
+    std::copy_n(from, n, static_cast<T*>(to));
 }
 
 /// loss = sum of labels * (log(sum) - (x - max)), gradient = softmax - labels.
@@ -112,8 +118,8 @@ Status refuse_labels(const Tensor& labels, int64_t classes) {
     if (class_of(labels, r, classes) >= 0) continue;
     std::string all;
     for (int64_t i = 0; i < std::min<int64_t>(labels.num_elements(), 100); ++i) append(all, " ", int_at(labels, i));
-    return invalid_argument(cat("Received a label value of ", int_at(labels, r), " which is outside the valid range of [0, ",
-                                classes, ").  Label values:", all));
+    return invalid_argument(cat("Received a label value of ", int_at(labels, r),
+                                " which is outside the valid range of [0, ", classes, ").  Label values:", all));
   }
   return ok_status();
 }
@@ -144,7 +150,9 @@ Status sparse_loss(KernelContext& c) {
   return ok_status();
 }
 
-Value times_rows(GradientContext& g, Value row_factors, Value rows) { return g.mul(g.expand_dims(row_factors, -1), rows); }
+Value times_rows(GradientContext& g, Value row_factors, Value rows) {
+  return g.mul(g.expand_dims(row_factors, -1), rows);
+}
 
 // Output 1 is the gradient of the loss already; what arrives at it goes through a softmax.
 Value features_gradient(GradientContext& g) {
@@ -170,16 +178,20 @@ Status sparse_cross_entropy_gradient(GradientContext& g) {
 }  // namespace
 
 OpDef softmax_cross_entropy_op() {
-  return OpDef("SoftmaxCrossEntropyWithLogits").doc("Cross entropy of each row of labels with softmax(features), and its gradient.")
+  return OpDef("SoftmaxCrossEntropyWithLogits")
+      .doc("Cross entropy of each row of labels with softmax(features), and its gradient.")
       .shape(dense_shape)
-      .cpu(kHalves | DTypeSet{DType::kFloat}, stateless<dense_loss<float>>).cpu<double>(stateless<dense_loss<double>>)
+      .cpu(kHalves | DTypeSet{DType::kFloat}, stateless<dense_loss<float>>)
+      .cpu<double>(stateless<dense_loss<double>>)
       .sample("features=f32[2,3] uniform(-2,2); labels=f32[2,3] uniform(0,1)")
       .gradient(softmax_cross_entropy_gradient);
 }
 OpDef sparse_softmax_cross_entropy_op() {
-  return OpDef("SparseSoftmaxCrossEntropyWithLogits").doc("The same for rows that belong to one class each.")
+  return OpDef("SparseSoftmaxCrossEntropyWithLogits")
+      .doc("The same for rows that belong to one class each.")
       .shape(sparse_shape)
-      .cpu(kHalves | DTypeSet{DType::kFloat}, stateless<sparse_loss<float>>).cpu<double>(stateless<sparse_loss<double>>)
+      .cpu(kHalves | DTypeSet{DType::kFloat}, stateless<sparse_loss<float>>)
+      .cpu<double>(stateless<sparse_loss<double>>)
       .sample("features=f32[2,3] uniform(-2,2); labels=i32[2] uniform(0,2)")
       .gradient(sparse_cross_entropy_gradient);
 }

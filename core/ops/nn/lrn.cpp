@@ -28,7 +28,9 @@ Status lrn_grad_shape(ShapeContext& c) {
 
 struct LrnAttrs {
   explicit LrnAttrs(const KernelInit& init)
-      : radius(init.attrs.integer("depth_radius")), bias(init.attrs.number("bias")), alpha(init.attrs.number("alpha")),
+      : radius(init.attrs.integer("depth_radius")),
+        bias(init.attrs.number("bias")),
+        alpha(init.attrs.number("alpha")),
         beta(init.attrs.number("beta")) {}
   Status check() const {
     if (radius >= 0 && radius <= INT_MAX) return ok_status();
@@ -65,12 +67,12 @@ Status for_pixels(KernelContext& c, const LrnAttrs& a, const Tensor& image, cons
   double window = static_cast<double>(std::min(2 * a.radius + 1, channels));
   c.parallel_for(image.num_elements() / channels, static_cast<double>(channels) * (20 + window),
                  [&](int64_t begin, int64_t end) {
-    ScratchVector<float> norms(static_cast<size_t>(channels));
-    for (int64_t i = begin; i < end; ++i) {
-      norms_of(a, image.data<T>() + i * channels, norms);
-      row(i * channels, norms);
-    }
-  });
+                   ScratchVector<float> norms(static_cast<size_t>(channels));
+                   for (int64_t i = begin; i < end; ++i) {
+                     norms_of(a, image.data<T>() + i * channels, norms);
+                     row(i * channels, norms);
+                   }
+                 });
   return ok_status();
 }
 
@@ -120,7 +122,8 @@ class LrnGrad final : public Kernel {
 };
 
 Status lrn_gradient(GradientContext& g) {
-  g.set(0, g.add("LRNGrad", {g.grad(0), g.input(0), g.output(0)}, g.copy_attrs({"depth_radius", "bias", "alpha", "beta"})));
+  g.set(0, g.add("LRNGrad", {g.grad(0), g.input(0), g.output(0)},
+                 g.copy_attrs({"depth_radius", "bias", "alpha", "beta"})));
   return g.status();
 }
 
@@ -130,16 +133,21 @@ OpDef lrn_op() {
   return OpDef("LRN")
       .doc("Each channel divided by (bias + alpha * sum of squares over the channels around it)^beta.")
       .shape(lrn_shape)
-      .cpu<float>(make<Lrn<float>>).cpu<half>(make<Lrn<half>>)
-      .sample("input=f32[1,2,3,7] uniform(-2,2)").sample("input=f32[0,2,3,7]").gradient(lrn_gradient);
+      .cpu<float>(make<Lrn<float>>)
+      .cpu<half>(make<Lrn<half>>)
+      .sample("input=f32[1,2,3,7] uniform(-2,2)")
+      .sample("input=f32[0,2,3,7]")
+      .gradient(lrn_gradient);
 }
 OpDef lrn_grad_op() {
   return OpDef("LRNGrad")
       .doc("The gradient of LRN, from its input and its output.")
       .shape(lrn_grad_shape)
-      .cpu<float>(make<LrnGrad<float>>).cpu<half>(make<LrnGrad<half>>)
-      .sample("input_grads=f32[1,2,3,7] uniform(-2,2); input_image=f32[1,2,3,7] uniform(-2,2); "
-              "output_image=f32[1,2,3,7] uniform(-2,2)");
+      .cpu<float>(make<LrnGrad<float>>)
+      .cpu<half>(make<LrnGrad<half>>)
+      .sample(
+          "input_grads=f32[1,2,3,7] uniform(-2,2); input_image=f32[1,2,3,7] uniform(-2,2); "
+          "output_image=f32[1,2,3,7] uniform(-2,2)");
 }
 
 }  // namespace emplace

@@ -1,4 +1,5 @@
-// MaxPool, MaxPoolGrad, MaxPoolGradGrad: the largest cell of each window, gradients back to the first largest one, and theirs.
+// MaxPool, MaxPoolGrad, MaxPoolGradGrad: the largest cell of each window, gradients back to the first largest one, and
+// theirs.
 #include <cstring>
 
 #include "core/base/cat.h"
@@ -9,8 +10,8 @@
 #include "core/ops/kit/finite.h"
 #include "core/ops/kit/isa.h"
 #include "core/ops/kit/numeric.h"
-#include "core/ops/nn/pool_window.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/nn/pool_window.h"
 
 namespace emplace {
 namespace {
@@ -38,7 +39,8 @@ Status max_pool_grad_grad_shape(ShapeContext& c) {
 // The largest cells of a window of rows [y, y_end) and columns [x, x_end); of nothing but -infinity the lowest finite
 // number, as in TensorFlow. A cell is a number or a vector of them, V.
 template <class V, class T>
-EMPLACE_INLINE void pool_window(const PoolWindow& p, const T* image, int64_t y, int64_t y_end, int64_t x, int64_t x_end, T* out) {
+EMPLACE_INLINE void pool_window(const PoolWindow& p, const T* image, int64_t y, int64_t y_end, int64_t x, int64_t x_end,
+                                T* out) {
   V best = V{} + Finite<T>::lowest();
   for (; y < y_end; ++y) {
     const T* cells = image + y * p.w.size * p.channels;
@@ -67,7 +69,9 @@ EMPLACE_INLINE void pool_row_body(const PoolWindow& p, const T* image, T* out, i
   }
 }
 template <class T>
-void pool_row_base(const PoolWindow& p, const T* image, T* out, int64_t oh) { pool_row_body(p, image, out, oh); }
+void pool_row_base(const PoolWindow& p, const T* image, T* out, int64_t oh) {
+  pool_row_body(p, image, out, oh);
+}
 template <class T>
 EMPLACE_TARGET_V3 void pool_row_v3(const PoolWindow& p, const T* image, T* out, int64_t oh) {
   pool_row_body(p, image, out, oh);
@@ -80,8 +84,10 @@ template <class T>
 using PoolRow = void (*)(const PoolWindow&, const T*, T*, int64_t);
 template <class T>
 PoolRow<T> pool_row() {
-  if constexpr (!std::is_floating_point_v<T>) return pool_row_base<T>;
-  else return for_isa<PoolRow<T>>(pool_row_base<T>, pool_row_v3<T>, pool_row_v4<T>);
+  if constexpr (!std::is_floating_point_v<T>)
+    return pool_row_base<T>;
+  else
+    return for_isa<PoolRow<T>>(pool_row_base<T>, pool_row_v3<T>, pool_row_v4<T>);
 }
 
 template <class T>
@@ -189,8 +195,10 @@ template <class T>
 using Route = void (*)(const PoolWindow&, const T*, const T*, T*, Largest<T>&);
 template <class T>
 Route<T> route_gradients() {
-  if constexpr (!std::is_floating_point_v<T>) return route_base<T>;
-  else return for_isa<Route<T>>(route_base<T>, route_v3<T>, route_v4<T>);
+  if constexpr (!std::is_floating_point_v<T>)
+    return route_base<T>;
+  else
+    return for_isa<Route<T>>(route_base<T>, route_v3<T>, route_v4<T>);
 }
 
 // Where windows do not overlap, each cell is written once: the gradient, or 0. A cell is one number or a vector of
@@ -253,7 +261,8 @@ EMPLACE_INLINE void route_row_body(const PoolWindow& p, const T* image, const T*
     clear(y, p.w.end(p.w.out - 1), p.w.size);
   }
   for (int64_t ow = 0; ow < p.w.out; ++ow, grad += p.channels) {
-    const int64_t rows = p.h.end(oh) - p.h.begin(oh), cols = p.w.end(ow) - p.w.begin(ow), row_step = p.w.size * p.channels;
+    const int64_t rows = p.h.end(oh) - p.h.begin(oh), cols = p.w.end(ow) - p.w.begin(ow),
+                  row_step = p.w.size * p.channels;
     const int64_t at = p.h.begin(oh) * row_step + p.w.begin(ow) * p.channels;
     route_channels(rows, cols, row_step, p.channels, image + at, grad, out + at);
   }
@@ -275,8 +284,10 @@ using RouteRow = void (*)(const PoolWindow&, const T*, const T*, T*, int64_t);
 // Null: such types are pooled too seldom to be worth a second way.
 template <class T>
 RouteRow<T> route_row() {
-  if constexpr (!std::is_floating_point_v<T>) return nullptr;
-  else return for_isa<RouteRow<T>>(route_row_base<T>, route_row_v3<T>, route_row_v4<T>);
+  if constexpr (!std::is_floating_point_v<T>)
+    return nullptr;
+  else
+    return for_isa<RouteRow<T>>(route_row_base<T>, route_row_v3<T>, route_row_v4<T>);
 }
 
 template <class T>
@@ -352,7 +363,8 @@ class MaxPoolGradGrad final : public Kernel {
     RETURN_IF_ERROR(ensure_output(c, 0, p.out));
     if (c.output(0).num_elements() == 0) return ok_status();
     const int64_t image = p.h.size * p.w.size * p.channels, row = p.w.out * p.channels;
-    const double cells = static_cast<double>(std::min(p.h.window, p.h.size)) * static_cast<double>(std::min(p.w.window, p.w.size));
+    const double cells =
+        static_cast<double>(std::min(p.h.window, p.h.size)) * static_cast<double>(std::min(p.w.window, p.w.size));
     c.parallel_for(p.batch * p.h.out, cells * static_cast<double>(row), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const int64_t b = r / p.h.out * image;
@@ -393,7 +405,8 @@ Status max_pool_gradient(GradientContext& g) {
 Status pooled_gradient(GradientContext& g, std::string_view op) {
   g.set(0, g.zeros_like(g.input(0)));
   g.set(1, g.zeros_like(g.input(1)));
-  g.set(2, g.add(op, {g.input(0), g.input(1), g.grad(0)}, g.copy_attrs({"ksize", "strides", "padding", "data_format"})));
+  g.set(2,
+        g.add(op, {g.input(0), g.input(1), g.grad(0)}, g.copy_attrs({"ksize", "strides", "padding", "data_format"})));
   return g.status();
 }
 Status max_pool_grad_gradient(GradientContext& g) { return pooled_gradient(g, "MaxPoolGradGrad"); }
@@ -412,9 +425,10 @@ OpDef max_pool_grad_op() {
       .gradient(max_pool_grad_gradient);
 }
 OpDef max_pool_grad_grad_op() {
-  return with_kernels<MaxPoolGradGrad>(OpDef("MaxPoolGradGrad")
-                                           .doc("Of an image's gradient, the cell that MaxPoolGrad sends each window's gradient to.")
-                                           .shape(max_pool_grad_grad_shape))
+  return with_kernels<MaxPoolGradGrad>(
+             OpDef("MaxPoolGradGrad")
+                 .doc("Of an image's gradient, the cell that MaxPoolGrad sends each window's gradient to.")
+                 .shape(max_pool_grad_grad_shape))
       .gradient(max_pool_grad_grad_gradient);
 }
 

@@ -99,10 +99,12 @@ Result<PoolWindow> max_pool_grad_grad_window(const PoolAttrs& pool, const Kernel
   ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(pool, image, "MaxPoolGradGrad"));
   if (p.depth_window > 1) return unimplemented("MaxPoolingGrad is not yet supported on the depth dimension.");
   if (!(c.input(1).shape() == p.out)) {
-    return invalid_argument(cat("Expected orig_output shape to be ", p.out.to_string(), ", but got ", c.input(1).shape().to_string()));
+    return invalid_argument(
+        cat("Expected orig_output shape to be ", p.out.to_string(), ", but got ", c.input(1).shape().to_string()));
   }
   if (!(c.input(2).shape() == image)) {
-    return invalid_argument(cat("Expected grad shape to be ", image.to_string(), ", but got ", c.input(2).shape().to_string()));
+    return invalid_argument(
+        cat("Expected grad shape to be ", image.to_string(), ", but got ", c.input(2).shape().to_string()));
   }
   return p;
 }

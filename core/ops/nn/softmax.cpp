@@ -43,7 +43,8 @@ void log_softmax_row(const T* x, T* y, int64_t n) {
 template <class T, bool kLog>
 class Softmax final : public Kernel {
  public:
-  explicit Softmax(const KernelInit& init) : widen_(widening(init.input_types[0])), narrow_(narrowing(init.input_types[0])) {}
+  explicit Softmax(const KernelInit& init)
+      : widen_(widening(init.input_types[0])), narrow_(narrowing(init.input_types[0])) {}
 
   Status run(KernelContext& c) override {
     const int64_t total = c.output(0).num_elements();
@@ -71,9 +72,14 @@ class Softmax final : public Kernel {
 
 template <bool kLog>
 OpDef softmax(std::string_view name, std::string_view doc) {
-  return OpDef(name).doc(doc).shape(softmax_shape).may_overwrite_input()
-      .cpu(kHalves | DTypeSet{DType::kFloat}, make<Softmax<float, kLog>>).template cpu<double>(make<Softmax<double, kLog>>)
-      .sample("logits=f32[2,3] uniform(-2,2)").sample("logits=f32[4,0]")
+  return OpDef(name)
+      .doc(doc)
+      .shape(softmax_shape)
+      .may_overwrite_input()
+      .cpu(kHalves | DTypeSet{DType::kFloat}, make<Softmax<float, kLog>>)
+      .template cpu<double>(make<Softmax<double, kLog>>)
+      .sample("logits=f32[2,3] uniform(-2,2)")
+      .sample("logits=f32[4,0]")
       .sample("logits=f32[1,1000] uniform(900,1000)");
 }
 
@@ -95,7 +101,11 @@ Status log_softmax_gradient(GradientContext& g) {
 
 }  // namespace
 
-OpDef softmax_op() { return softmax<false>("Softmax", "exp(x[i]) / sum_j exp(x[j]) along the last axis.").gradient(softmax_gradient); }
-OpDef log_softmax_op() { return softmax<true>("LogSoftmax", "x[i] - log(sum_j exp(x[j])) along the last axis.").gradient(log_softmax_gradient); }
+OpDef softmax_op() {
+  return softmax<false>("Softmax", "exp(x[i]) / sum_j exp(x[j]) along the last axis.").gradient(softmax_gradient);
+}
+OpDef log_softmax_op() {
+  return softmax<true>("LogSoftmax", "x[i] - log(sum_j exp(x[j])) along the last axis.").gradient(log_softmax_gradient);
+}
 
 }  // namespace emplace

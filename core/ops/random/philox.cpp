@@ -32,17 +32,22 @@ void fill_floating(Parallel& parallel, const PhiloxStream& stream, Distribution 
 
 }  // namespace
 
-void fill_random(Parallel& parallel, const PhiloxStream& stream, Distribution distribution, DType type, void* out, int64_t n) {
+void fill_random(Parallel& parallel, const PhiloxStream& stream, Distribution distribution, DType type, void* out,
+                 int64_t n) {
   switch (type) {
-    case DType::kDouble: return fill_floating(parallel, stream, distribution, static_cast<double*>(out), n);
-    case DType::kHalf: return fill_floating(parallel, stream, distribution, static_cast<half*>(out), n);
-    case DType::kBFloat16: return fill_floating(parallel, stream, distribution, static_cast<bfloat16*>(out), n);
-    default: return fill_floating(parallel, stream, distribution, static_cast<float*>(out), n);
+    case DType::kDouble:
+      return fill_floating(parallel, stream, distribution, static_cast<double*>(out), n);
+    case DType::kHalf:
+      return fill_floating(parallel, stream, distribution, static_cast<half*>(out), n);
+    case DType::kBFloat16:
+      return fill_floating(parallel, stream, distribution, static_cast<bfloat16*>(out), n);
+    default:
+      return fill_floating(parallel, stream, distribution, static_cast<float*>(out), n);
   }
 }
 
-void fill_random_integers(Parallel& parallel, const PhiloxStream& stream, DType type, int64_t low, int64_t high, void* out,
-                          int64_t n) {
+void fill_random_integers(Parallel& parallel, const PhiloxStream& stream, DType type, int64_t low, int64_t high,
+                          void* out, int64_t n) {
   const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   if (type == DType::kInt32) {
     fill_groups(parallel, static_cast<int32_t*>(out), n, kBlockNs, [&](uint64_t g, int32_t* to) {

@@ -49,7 +49,9 @@ class PhiloxStream {
 };
 
 /// Uniform in [0, 1).
-EMPLACE_SHARED inline float uniform_float(uint32_t word) { return std::bit_cast<float>((127u << 23) | (word & 0x7fffff)) - 1.0f; }
+EMPLACE_SHARED inline float uniform_float(uint32_t word) {
+  return std::bit_cast<float>((127u << 23) | (word & 0x7fffff)) - 1.0f;
+}
 EMPLACE_SHARED inline double uniform_double(uint32_t w0, uint32_t w1) {
   return std::bit_cast<double>((uint64_t{1023} << 52) | (static_cast<uint64_t>(w0 & 0xfffff) << 32) | w1) - 1.0;
 }
@@ -113,9 +115,12 @@ EMPLACE_SHARED void uniform_group(const PhiloxStream& stream, uint64_t g, Philox
     for (size_t i = 0; i < 2; ++i) out[i] = uniform_double(w[2 * i], w[2 * i + 1]);
   } else {
     for (size_t i = 0; i < 4; ++i) {
-      if constexpr (std::is_same_v<T, half>) out[i] = static_cast<float>(w[i] & 0x3ff) * 0x1p-10f;
-      else if constexpr (std::is_same_v<T, bfloat16>) out[i] = static_cast<float>(w[i] & 0x7f) * 0x1p-7f;
-      else out[i] = uniform_float(w[i]);
+      if constexpr (std::is_same_v<T, half>)
+        out[i] = static_cast<float>(w[i] & 0x3ff) * 0x1p-10f;
+      else if constexpr (std::is_same_v<T, bfloat16>)
+        out[i] = static_cast<float>(w[i] & 0x7f) * 0x1p-7f;
+      else
+        out[i] = uniform_float(w[i]);
     }
   }
 }
@@ -154,18 +159,24 @@ EMPLACE_SHARED void truncated_group(const PhiloxStream& stream, uint64_t g, Phil
   }
 }
 template <class T>
-EMPLACE_SHARED void random_group(const PhiloxStream& stream, Distribution distribution, uint64_t g, PhiloxWide<T>* out) {
+EMPLACE_SHARED void random_group(const PhiloxStream& stream, Distribution distribution, uint64_t g,
+                                 PhiloxWide<T>* out) {
   switch (distribution) {
-    case Distribution::kUniform: return uniform_group<T>(stream, g, out);
-    case Distribution::kNormal: return normal_group<T>(stream, g, out);
-    case Distribution::kTruncatedNormal: return truncated_group<T>(stream, g, out);
+    case Distribution::kUniform:
+      return uniform_group<T>(stream, g, out);
+    case Distribution::kNormal:
+      return normal_group<T>(stream, g, out);
+    case Distribution::kTruncatedNormal:
+      return truncated_group<T>(stream, g, out);
   }
 }
 
-/// n elements of a floating type from the stream's start. Pieces run beside each other; the result does not depend on it.
-void fill_random(Parallel& parallel, const PhiloxStream& stream, Distribution distribution, DType type, void* out, int64_t n);
+/// n elements of a floating type from the stream's start. Pieces run beside each other; the result does not depend on
+/// it.
+void fill_random(Parallel& parallel, const PhiloxStream& stream, Distribution distribution, DType type, void* out,
+                 int64_t n);
 /// n integers (int32 or int64) in [low, high): low + word mod (high - low). REQUIRES: low < high.
-void fill_random_integers(Parallel& parallel, const PhiloxStream& stream, DType type, int64_t low, int64_t high, void* out,
-                          int64_t n);
+void fill_random_integers(Parallel& parallel, const PhiloxStream& stream, DType type, int64_t low, int64_t high,
+                          void* out, int64_t n);
 
 }  // namespace emplace

@@ -8,8 +8,8 @@
 #include "core/op/op_def.h"
 #include "core/ops/kit/convert.h"
 #include "core/ops/kit/element.h"
-#include "core/ops/random/random_state.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/random/random_state.h"
 
 namespace emplace {
 namespace {
@@ -109,7 +109,8 @@ class Multinomial final : public Kernel {
     if (samples < 0) return invalid_argument(cat("num_samples should be nonnegative, got ", samples));
     if (classes <= 0) return invalid_argument(cat("num_classes should be positive, got ", classes));
     RETURN_IF_ERROR(ensure_output(c, 0, Shape{rows, samples}));
-    const PhiloxStream stream = state_.reserve(2 * kBlocksPerElement * static_cast<uint64_t>(rows * ((samples + 3) / 4 * 4)));
+    const PhiloxStream stream =
+        state_.reserve(2 * kBlocksPerElement * static_cast<uint64_t>(rows * ((samples + 3) / 4 * 4)));
     PhiloxWords words(stream, 0);
     ScratchVector<double> running(static_cast<size_t>(classes));
     for (int64_t r = 0; r < rows; ++r) {
@@ -150,32 +151,54 @@ class Multinomial final : public Kernel {
 
 template <Distribution kDistribution>
 OpDef random(std::string_view name, std::string_view doc) {
-  return OpDef(name).doc(doc).shape(random_shape).kernel_attr("dtype").value_inputs({0})
-      .cpu(kFloating, make<Random<kDistribution>>).sample("shape=[2,3]; dtype=float32; seed=87654321; seed2=5");
+  return OpDef(name)
+      .doc(doc)
+      .shape(random_shape)
+      .kernel_attr("dtype")
+      .value_inputs({0})
+      .cpu(kFloating, make<Random<kDistribution>>)
+      .sample("shape=[2,3]; dtype=float32; seed=87654321; seed2=5");
 }
 
 }  // namespace
 
-OpDef random_uniform_op() { return random<Distribution::kUniform>("RandomUniform", "Uniform numbers in [0, 1).").not_differentiable(); }
+OpDef random_uniform_op() {
+  return random<Distribution::kUniform>("RandomUniform", "Uniform numbers in [0, 1).").not_differentiable();
+}
 OpDef random_standard_normal_op() {
-  return random<Distribution::kNormal>("RandomStandardNormal", "Normal numbers with mean 0 and deviation 1.").not_differentiable();
+  return random<Distribution::kNormal>("RandomStandardNormal", "Normal numbers with mean 0 and deviation 1.")
+      .not_differentiable();
 }
 OpDef truncated_normal_op() {
-  return random<Distribution::kTruncatedNormal>("TruncatedNormal", "Normal numbers, those beyond two deviations drawn anew.").not_differentiable();
+  return random<Distribution::kTruncatedNormal>("TruncatedNormal",
+                                                "Normal numbers, those beyond two deviations drawn anew.")
+      .not_differentiable();
 }
 OpDef random_uniform_int_op() {
-  return OpDef("RandomUniformInt").doc("Integers in [minval, maxval).").shape(random_shape).kernel_attr("Tout").value_inputs({0})
+  return OpDef("RandomUniformInt")
+      .doc("Integers in [minval, maxval).")
+      .shape(random_shape)
+      .kernel_attr("Tout")
+      .value_inputs({0})
       .cpu(DTypeSet{DType::kInt32, DType::kInt64}, make<RandomUniformInt>)
       .sample("shape=[2,3]; minval=i32[] 3; maxval=i32[] 17; seed=7");
 }
 OpDef random_shuffle_op() {
-  return OpDef("RandomShuffle").doc("The rows of a tensor in another order.").shape(shape_unchanged)
-      .cpu(kAllData, make<RandomShuffle>).sample("value=f32[7,3] uniform(-2,2); seed=7").not_differentiable();
+  return OpDef("RandomShuffle")
+      .doc("The rows of a tensor in another order.")
+      .shape(shape_unchanged)
+      .cpu(kAllData, make<RandomShuffle>)
+      .sample("value=f32[7,3] uniform(-2,2); seed=7")
+      .not_differentiable();
 }
 OpDef multinomial_op() {
-  return OpDef("Multinomial").doc("Classes drawn with probabilities proportional to exp(logits).")
-      .shape(multinomial_shape).value_inputs({1}).cpu(kFloating, make<Multinomial>)
-      .sample("logits=f32[2,5] uniform(-2,2); num_samples=4; seed=7").not_differentiable();
+  return OpDef("Multinomial")
+      .doc("Classes drawn with probabilities proportional to exp(logits).")
+      .shape(multinomial_shape)
+      .value_inputs({1})
+      .cpu(kFloating, make<Multinomial>)
+      .sample("logits=f32[2,5] uniform(-2,2); num_samples=4; seed=7")
+      .not_differentiable();
 }
 
 }  // namespace emplace

@@ -2,8 +2,8 @@
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
-#include "core/ops/random/random_state.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/random/random_state.h"
 
 namespace emplace {
 namespace {
@@ -35,7 +35,8 @@ Result<PhiloxStream> stream_from_counter(const KernelContext& c) {
   const int64_t alg = int_at(c.input(3), 0);
   if (alg != kPhilox && alg != kAutomatic) return invalid_argument(cat("Unsupported algorithm id: ", alg));
   if (counter.num_elements() < 2) {
-    return invalid_argument(cat("counter must be a vector with at least 2 elements; got shape: ", counter.shape().to_string()));
+    return invalid_argument(
+        cat("counter must be a vector with at least 2 elements; got shape: ", counter.shape().to_string()));
   }
   return PhiloxStream(key.data<uint64_t>()[0], counter.data<uint64_t>()[0], counter.data<uint64_t>()[1]);
 }
@@ -51,12 +52,21 @@ Status fill(KernelContext& c) {
 
 template <Distribution kDistribution>
 OpDef from_seed(std::string_view name, std::string_view doc) {
-  return OpDef(name).doc(doc).shape(from_seed_shape).kernel_attr("dtype").value_inputs({0})
-      .cpu(kFloating, stateless<fill<kDistribution, stream_from_seed>>).sample("shape=[2,3]; seed=[5,7]");
+  return OpDef(name)
+      .doc(doc)
+      .shape(from_seed_shape)
+      .kernel_attr("dtype")
+      .value_inputs({0})
+      .cpu(kFloating, stateless<fill<kDistribution, stream_from_seed>>)
+      .sample("shape=[2,3]; seed=[5,7]");
 }
 template <Distribution kDistribution>
 OpDef from_counter(std::string_view name, std::string_view doc) {
-  return OpDef(name).doc(doc).shape(from_counter_shape).kernel_attr("dtype").value_inputs({0})
+  return OpDef(name)
+      .doc(doc)
+      .shape(from_counter_shape)
+      .kernel_attr("dtype")
+      .value_inputs({0})
       .cpu(kFloating, stateless<fill<kDistribution, stream_from_counter>>)
       .sample("shape=[2,3]; key=u64[1] 5; counter=u64[2] 7; alg=1");
 }
@@ -64,22 +74,32 @@ OpDef from_counter(std::string_view name, std::string_view doc) {
 }  // namespace
 
 OpDef stateless_random_uniform_op() {
-  return from_seed<Distribution::kUniform>("StatelessRandomUniform", "Uniform numbers in [0, 1) that depend on the seed alone.").not_differentiable();
+  return from_seed<Distribution::kUniform>("StatelessRandomUniform",
+                                           "Uniform numbers in [0, 1) that depend on the seed alone.")
+      .not_differentiable();
 }
 OpDef stateless_random_normal_op() {
-  return from_seed<Distribution::kNormal>("StatelessRandomNormal", "Normal numbers that depend on the seed alone.").not_differentiable();
+  return from_seed<Distribution::kNormal>("StatelessRandomNormal", "Normal numbers that depend on the seed alone.")
+      .not_differentiable();
 }
 OpDef stateless_truncated_normal_op() {
-  return from_seed<Distribution::kTruncatedNormal>("StatelessTruncatedNormal", "Truncated normal numbers that depend on the seed alone.").not_differentiable();
+  return from_seed<Distribution::kTruncatedNormal>("StatelessTruncatedNormal",
+                                                   "Truncated normal numbers that depend on the seed alone.")
+      .not_differentiable();
 }
 OpDef stateless_random_uniform_v2_op() {
-  return from_counter<Distribution::kUniform>("StatelessRandomUniformV2", "Uniform numbers in [0, 1) of a given stream.").not_differentiable();
+  return from_counter<Distribution::kUniform>("StatelessRandomUniformV2",
+                                              "Uniform numbers in [0, 1) of a given stream.")
+      .not_differentiable();
 }
 OpDef stateless_random_normal_v2_op() {
-  return from_counter<Distribution::kNormal>("StatelessRandomNormalV2", "Normal numbers of a given stream.").not_differentiable();
+  return from_counter<Distribution::kNormal>("StatelessRandomNormalV2", "Normal numbers of a given stream.")
+      .not_differentiable();
 }
 OpDef stateless_truncated_normal_v2_op() {
-  return from_counter<Distribution::kTruncatedNormal>("StatelessTruncatedNormalV2", "Truncated normal numbers of a given stream.").not_differentiable();
+  return from_counter<Distribution::kTruncatedNormal>("StatelessTruncatedNormalV2",
+                                                      "Truncated normal numbers of a given stream.")
+      .not_differentiable();
 }
 
 }  // namespace emplace

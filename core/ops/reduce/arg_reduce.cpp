@@ -36,8 +36,10 @@ Status arg_shape(ShapeContext& c) {
 
 template <class T, bool kMax>
 bool beyond(T a, T b) {
-  if constexpr (kIsHalf<T>) return beyond<float, kMax>(static_cast<float>(a), static_cast<float>(b));
-  else return kMax ? a > b : a < b;
+  if constexpr (kIsHalf<T>)
+    return beyond<float, kMax>(static_cast<float>(a), static_cast<float>(b));
+  else
+    return kMax ? a > b : a < b;
 }
 
 /// Of `size` elements that lie `step` apart. As in TensorFlow, only what is beyond the last finite number on the other
@@ -57,10 +59,18 @@ int64_t index_of_best(const T* line, int64_t size, int64_t step) {
 
 void store_index(Tensor& to, int64_t i, int64_t index) {
   switch (to.dtype()) {
-    case DType::kInt32: to.data<int32_t>()[i] = static_cast<int32_t>(index); break;
-    case DType::kInt16: to.data<int16_t>()[i] = static_cast<int16_t>(index); break;
-    case DType::kUInt16: to.data<uint16_t>()[i] = static_cast<uint16_t>(index); break;
-    default: to.data<int64_t>()[i] = index; break;
+    case DType::kInt32:
+      to.data<int32_t>()[i] = static_cast<int32_t>(index);
+      break;
+    case DType::kInt16:
+      to.data<int16_t>()[i] = static_cast<int16_t>(index);
+      break;
+    case DType::kUInt16:
+      to.data<uint16_t>()[i] = static_cast<uint16_t>(index);
+      break;
+    default:
+      to.data<int64_t>()[i] = index;
+      break;
   }
 }
 
@@ -73,7 +83,8 @@ class ArgReduce final : public Kernel {
     const Shape& shape = c.input(0).shape();
     const int64_t axis = int_at(c.input(1), 0), wrapped = axis < 0 ? axis + shape.rank() : axis;
     if (wrapped < 0 || wrapped >= shape.rank()) {
-      return invalid_argument(cat("Expected dimension in the range [", -shape.rank(), ", ", shape.rank(), "), but got ", axis));
+      return invalid_argument(
+          cat("Expected dimension in the range [", -shape.rank(), ", ", shape.rank(), "), but got ", axis));
     }
     size_ = shape.dim(static_cast<int>(wrapped));
     if (size_ == 0) return invalid_argument(cat("Reduction axis ", axis, " is empty in shape ", shape.to_string()));
@@ -100,20 +111,34 @@ class ArgReduce final : public Kernel {
 
 template <bool kMax>
 OpDef arg_op(std::string_view name, std::string_view doc) {
-  return OpDef(name).doc(doc).shape(arg_shape).value_inputs({1})
-      .template cpu<float>(make<ArgReduce<float, kMax>>).template cpu<double>(make<ArgReduce<double, kMax>>)
-      .template cpu<half>(make<ArgReduce<half, kMax>>).template cpu<bfloat16>(make<ArgReduce<bfloat16, kMax>>)
-      .template cpu<int8_t>(make<ArgReduce<int8_t, kMax>>).template cpu<int16_t>(make<ArgReduce<int16_t, kMax>>)
-      .template cpu<int32_t>(make<ArgReduce<int32_t, kMax>>).template cpu<int64_t>(make<ArgReduce<int64_t, kMax>>)
-      .template cpu<uint8_t>(make<ArgReduce<uint8_t, kMax>>).template cpu<uint16_t>(make<ArgReduce<uint16_t, kMax>>)
-      .template cpu<uint32_t>(make<ArgReduce<uint32_t, kMax>>).template cpu<uint64_t>(make<ArgReduce<uint64_t, kMax>>)
+  return OpDef(name)
+      .doc(doc)
+      .shape(arg_shape)
+      .value_inputs({1})
+      .template cpu<float>(make<ArgReduce<float, kMax>>)
+      .template cpu<double>(make<ArgReduce<double, kMax>>)
+      .template cpu<half>(make<ArgReduce<half, kMax>>)
+      .template cpu<bfloat16>(make<ArgReduce<bfloat16, kMax>>)
+      .template cpu<int8_t>(make<ArgReduce<int8_t, kMax>>)
+      .template cpu<int16_t>(make<ArgReduce<int16_t, kMax>>)
+      .template cpu<int32_t>(make<ArgReduce<int32_t, kMax>>)
+      .template cpu<int64_t>(make<ArgReduce<int64_t, kMax>>)
+      .template cpu<uint8_t>(make<ArgReduce<uint8_t, kMax>>)
+      .template cpu<uint16_t>(make<ArgReduce<uint16_t, kMax>>)
+      .template cpu<uint32_t>(make<ArgReduce<uint32_t, kMax>>)
+      .template cpu<uint64_t>(make<ArgReduce<uint64_t, kMax>>)
       .template cpu<bool>(make<ArgReduce<bool, kMax>>)
-      .sample("input=f32[3,4] uniform(-2,2); dimension=1").sample("input=f32[3,4] uniform(-2,2); dimension=0");
+      .sample("input=f32[3,4] uniform(-2,2); dimension=1")
+      .sample("input=f32[3,4] uniform(-2,2); dimension=0");
 }
 
 }  // namespace
 
-OpDef arg_max_op() { return arg_op<true>("ArgMax", "The index of the largest element along an axis.").not_differentiable(); }
-OpDef arg_min_op() { return arg_op<false>("ArgMin", "The index of the smallest element along an axis.").not_differentiable(); }
+OpDef arg_max_op() {
+  return arg_op<true>("ArgMax", "The index of the largest element along an axis.").not_differentiable();
+}
+OpDef arg_min_op() {
+  return arg_op<false>("ArgMin", "The index of the smallest element along an axis.").not_differentiable();
+}
 
 }  // namespace emplace

@@ -56,8 +56,10 @@ Layout make_layout(const Shape& shape, const ScratchVector<bool>& reduced) {
   for (int d = shape.rank() - 1; d >= 0; stride *= shape.dim(d--)) {
     if (shape.dim(d) == 1) continue;
     const bool r = reduced[static_cast<size_t>(d)];
-    if (!dims.empty() && dims.back().reduced == r) dims.back().size *= shape.dim(d);
-    else dims.push_back({shape.dim(d), stride, r});
+    if (!dims.empty() && dims.back().reduced == r)
+      dims.back().size *= shape.dim(d);
+    else
+      dims.push_back({shape.dim(d), stride, r});
   }
   Layout layout;
   if (dims.empty()) return layout;
@@ -98,15 +100,20 @@ class Reduction final : public Kernel {
   Status run(KernelContext& c) override {
     if (c.output(0).num_elements() == 0) return ok_status();
     if (whole_) return reduce_all(c);
-    if (elements_ == 0) fill_with_empty(c);
-    else if (one_each_) copy(c);
-    else if (layout_.inner.reduced) reduce_runs(c);
-    else reduce_columns(c);
+    if (elements_ == 0)
+      fill_with_empty(c);
+    else if (one_each_)
+      copy(c);
+    else if (layout_.inner.reduced)
+      reduce_runs(c);
+    else
+      reduce_columns(c);
     return ok_status();
   }
 
   BlockReduction block_reduction() const override {
-    return whole_ ? BlockReduction{code_.partial, code_.finish, code_.accumulator_bytes, code_.cost_ns} : BlockReduction{};
+    return whole_ ? BlockReduction{code_.partial, code_.finish, code_.accumulator_bytes, code_.cost_ns}
+                  : BlockReduction{};
   }
 
  private:
@@ -115,14 +122,19 @@ class Reduction final : public Kernel {
     for (int64_t i = 0; i < axes.num_elements(); ++i) {
       const int64_t axis = int_at(axes, i);
       const size_t at = static_cast<size_t>(axis < 0 ? axis + rank : axis);
-      if (seen[at]) return invalid_argument(cat("Invalid reduction arguments: Axes contains duplicate dimension: ", at));
+      if (seen[at])
+        return invalid_argument(cat("Invalid reduction arguments: Axes contains duplicate dimension: ", at));
       seen[at] = true;
     }
     return ok_status();
   }
 
-  const char* in(const KernelContext& c, int64_t element) const { return static_cast<const char*>(c.input(0).raw()) + element * input_bytes_; }
-  char* out(KernelContext& c, int64_t element) const { return static_cast<char*>(c.output(0).raw()) + element * output_bytes_; }
+  const char* in(const KernelContext& c, int64_t element) const {
+    return static_cast<const char*>(c.input(0).raw()) + element * input_bytes_;
+  }
+  char* out(KernelContext& c, int64_t element) const {
+    return static_cast<char*>(c.output(0).raw()) + element * output_bytes_;
+  }
 
   /// What block_reduction() promises, block by block.
   Status reduce_all(KernelContext& c) const {
@@ -160,22 +172,23 @@ class Reduction final : public Kernel {
   /// The innermost dimension is reduced: one output is a number of runs.
   void reduce_runs(KernelContext& c) const {
     const int64_t runs = Layout::product(layout_.reduced), length = layout_.inner.size;
-    c.parallel_for(layout_.outputs(), code_.cost_ns * static_cast<double>(runs * length) + 10, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t base = offset_of(layout_.kept, i);
-        Accumulator all, block;
-        bool first = true;
-        for (int64_t r = 0; r < runs; ++r) {
-          const int64_t start = base + (runs == 1 ? 0 : offset_of(layout_.reduced, r));
-          for (int64_t at = 0; at < length; at += kBlock) {
-            code_.partial(in(c, start + at), std::min(kBlock, length - at), first ? all.bytes : block.bytes);
-            if (!first) code_.merge(all.bytes, block.bytes);
-            first = false;
+    c.parallel_for(
+        layout_.outputs(), code_.cost_ns * static_cast<double>(runs * length) + 10, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t base = offset_of(layout_.kept, i);
+            Accumulator all, block;
+            bool first = true;
+            for (int64_t r = 0; r < runs; ++r) {
+              const int64_t start = base + (runs == 1 ? 0 : offset_of(layout_.reduced, r));
+              for (int64_t at = 0; at < length; at += kBlock) {
+                code_.partial(in(c, start + at), std::min(kBlock, length - at), first ? all.bytes : block.bytes);
+                if (!first) code_.merge(all.bytes, block.bytes);
+                first = false;
+              }
+            }
+            code_.finish(all.bytes, 1, runs * length, out(c, i));
           }
-        }
-        code_.finish(all.bytes, 1, runs * length, out(c, i));
-      }
-    });
+        });
   }
 
   /// The innermost dimension is kept: outputs are columns of matrices that lie one after the other.
@@ -230,8 +243,10 @@ Status reduction_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(ScratchVector<bool> reduced, reduced_dims(*axes, input.rank()));
   Shape out;
   for (int d = 0; d < input.rank(); ++d) {
-    if (!reduced[static_cast<size_t>(d)]) out.add_dim(input.dim(d));
-    else if (keep_dims) out.add_dim(1);
+    if (!reduced[static_cast<size_t>(d)])
+      out.add_dim(input.dim(d));
+    else if (keep_dims)
+      out.add_dim(1);
   }
   c.set_output(0, std::move(out));
   return ok_status();

@@ -25,15 +25,19 @@ namespace emplace {
 
 template <class R, class V>
 EMPLACE_INLINE V reduce_map(V x) {
-  if constexpr (requires { R::map(x); }) return R::map(x);
-  else return x;
+  if constexpr (requires { R::map(x); })
+    return R::map(x);
+  else
+    return x;
 }
 
 /// The reduction whose code makes R's partial results.
 template <class R, class T>
 constexpr auto partials_of() {
-  if constexpr (requires { typename R::template SamePartials<T>; }) return std::type_identity<typename R::template SamePartials<T>>{};
-  else return std::type_identity<R>{};
+  if constexpr (requires { typename R::template SamePartials<T>; })
+    return std::type_identity<typename R::template SamePartials<T>>{};
+  else
+    return std::type_identity<R>{};
 }
 template <class R, class T>
 using Partials = typename decltype(partials_of<R, T>())::type;
@@ -95,11 +99,17 @@ EMPLACE_INLINE void vector_partial_body(const void* in, int64_t n, void* accumul
   std::memcpy(accumulator, &all, sizeof(A));
 }
 template <class R, class T>
-void vector_partial_base(const void* in, int64_t n, void* a) { vector_partial_body<R, T>(in, n, a); }
+void vector_partial_base(const void* in, int64_t n, void* a) {
+  vector_partial_body<R, T>(in, n, a);
+}
 template <class R, class T>
-EMPLACE_TARGET_V3 void vector_partial_v3(const void* in, int64_t n, void* a) { vector_partial_body<R, T>(in, n, a); }
+EMPLACE_TARGET_V3 void vector_partial_v3(const void* in, int64_t n, void* a) {
+  vector_partial_body<R, T>(in, n, a);
+}
 template <class R, class T>
-EMPLACE_TARGET_V4 void vector_partial_v4(const void* in, int64_t n, void* a) { vector_partial_body<R, T>(in, n, a); }
+EMPLACE_TARGET_V4 void vector_partial_v4(const void* in, int64_t n, void* a) {
+  vector_partial_body<R, T>(in, n, a);
+}
 
 /// A few rows at a time into running results of the element type, these into the accumulators.
 template <class R, class T>
@@ -165,16 +175,21 @@ ReduceCode partial_code() {
   ReduceCode code;
   code.accumulator_bytes = sizeof(A);
   if constexpr (kVector && kClonedReduction<T>) {
-    code.partial = for_isa<decltype(code.partial)>(vector_partial_base<P, T>, vector_partial_v3<P, T>, vector_partial_v4<P, T>);
+    code.partial =
+        for_isa<decltype(code.partial)>(vector_partial_base<P, T>, vector_partial_v3<P, T>, vector_partial_v4<P, T>);
     code.columns = for_isa<decltype(code.columns)>(columns_base<P, T>, columns_v3<P, T>, columns_v4<P, T>);
   } else {
-    if constexpr (kVector) code.partial = vector_partial_base<P, T>;
-    else code.partial = [](const void* in, int64_t n, void* accumulator) {
-      const A all = scalar_partial<P, T>(static_cast<const T*>(in), n);
-      std::memcpy(accumulator, &all, sizeof(A));
-    };
-    if constexpr (kInElements) code.columns = columns_base<P, T>;
-    else code.columns = wide_columns<P, T>;
+    if constexpr (kVector)
+      code.partial = vector_partial_base<P, T>;
+    else
+      code.partial = [](const void* in, int64_t n, void* accumulator) {
+        const A all = scalar_partial<P, T>(static_cast<const T*>(in), n);
+        std::memcpy(accumulator, &all, sizeof(A));
+      };
+    if constexpr (kInElements)
+      code.columns = columns_base<P, T>;
+    else
+      code.columns = wide_columns<P, T>;
   }
   code.merge = [](void* into, const void* other) {
     A a, b;
@@ -225,7 +240,8 @@ const ReduceCode& converting_reduce_code() {
       alignas(64) T wide[kRows * 256];
       for (int64_t first = 0; first < rows; first += kRows) {
         const int64_t count = std::min(kRows, rows - first);
-        for (int64_t r = 0; r < count; ++r) kWiden(static_cast<const S*>(in) + (first + r) * stride, wide + r * cols, cols);
+        for (int64_t r = 0; r < count; ++r)
+          kWiden(static_cast<const S*>(in) + (first + r) * stride, wide + r * cols, cols);
         reduce_code_of<R, T>().columns(wide, count, cols, cols, accumulators);
       }
     };
@@ -244,19 +260,32 @@ const ReduceCode& converting_reduce_code() {
 template <class R>
 const ReduceCode* real_reduce_code(DType type) {
   switch (type) {
-    case DType::kFloat: return &reduce_code_of<R, float>();
-    case DType::kDouble: return &reduce_code_of<R, double>();
-    case DType::kInt32: return &reduce_code_of<R, int32_t>();
-    case DType::kInt64: return &reduce_code_of<R, int64_t>();
-    case DType::kUInt64: return &reduce_code_of<R, uint64_t>();
-    case DType::kHalf: return &converting_reduce_code<R, float, half>();
-    case DType::kBFloat16: return &converting_reduce_code<R, float, bfloat16>();
-    case DType::kInt8: return &converting_reduce_code<R, int32_t, int8_t>();
-    case DType::kInt16: return &converting_reduce_code<R, int32_t, int16_t>();
-    case DType::kUInt8: return &converting_reduce_code<R, int32_t, uint8_t>();
-    case DType::kUInt16: return &converting_reduce_code<R, int32_t, uint16_t>();
-    case DType::kUInt32: return &converting_reduce_code<R, int64_t, uint32_t>();
-    default: return nullptr;
+    case DType::kFloat:
+      return &reduce_code_of<R, float>();
+    case DType::kDouble:
+      return &reduce_code_of<R, double>();
+    case DType::kInt32:
+      return &reduce_code_of<R, int32_t>();
+    case DType::kInt64:
+      return &reduce_code_of<R, int64_t>();
+    case DType::kUInt64:
+      return &reduce_code_of<R, uint64_t>();
+    case DType::kHalf:
+      return &converting_reduce_code<R, float, half>();
+    case DType::kBFloat16:
+      return &converting_reduce_code<R, float, bfloat16>();
+    case DType::kInt8:
+      return &converting_reduce_code<R, int32_t, int8_t>();
+    case DType::kInt16:
+      return &converting_reduce_code<R, int32_t, int16_t>();
+    case DType::kUInt8:
+      return &converting_reduce_code<R, int32_t, uint8_t>();
+    case DType::kUInt16:
+      return &converting_reduce_code<R, int32_t, uint16_t>();
+    case DType::kUInt32:
+      return &converting_reduce_code<R, int64_t, uint32_t>();
+    default:
+      return nullptr;
   }
 }
 

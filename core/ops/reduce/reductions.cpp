@@ -18,11 +18,17 @@ struct Sum {
   template <class T>
   using Accumulator = SumAccumulator<T>;
   template <class A>
-  static A start() { return A(0); }
+  static A start() {
+    return A(0);
+  }
   template <class V>
-  EMPLACE_INLINE static V combine(V a, V b) { return add(a, b); }
+  EMPLACE_INLINE static V combine(V a, V b) {
+    return add(a, b);
+  }
   template <class T, class A>
-  static T result(A all, int64_t) { return static_cast<T>(all); }
+  static T result(A all, int64_t) {
+    return static_cast<T>(all);
+  }
 };
 
 /// Integers add up in 64 bits; the quotient is cut towards zero. Of nothing it is NaN, but 0 for complex numbers.
@@ -33,9 +39,12 @@ struct Mean : Sum {
   using SamePartials = std::conditional_t<std::is_same_v<T, int32_t>, Mean, Sum>;
   template <class T, class A>
   static T result(A all, int64_t n) {
-    if constexpr (std::is_integral_v<T>) return n == 0 ? T(0) : static_cast<T>(all / static_cast<A>(n));
-    else if constexpr (kIsComplex<T>) return n == 0 ? T(0) : divide(all, T(static_cast<typename T::value_type>(n)));
-    else return static_cast<T>(all / static_cast<A>(n));
+    if constexpr (std::is_integral_v<T>)
+      return n == 0 ? T(0) : static_cast<T>(all / static_cast<A>(n));
+    else if constexpr (kIsComplex<T>)
+      return n == 0 ? T(0) : divide(all, T(static_cast<typename T::value_type>(n)));
+    else
+      return static_cast<T>(all / static_cast<A>(n));
   }
 };
 
@@ -44,11 +53,17 @@ struct Prod {
   template <class T>
   using Accumulator = T;
   template <class A>
-  static A start() { return A(1); }
+  static A start() {
+    return A(1);
+  }
   template <class V>
-  EMPLACE_INLINE static V combine(V a, V b) { return multiply(a, b); }
+  EMPLACE_INLINE static V combine(V a, V b) {
+    return multiply(a, b);
+  }
   template <class T, class A>
-  static T result(A all, int64_t) { return all; }
+  static T result(A all, int64_t) {
+    return all;
+  }
 };
 
 struct Max {
@@ -57,12 +72,17 @@ struct Max {
   using Accumulator = T;
   template <class A>
   static A start() {
-    return std::numeric_limits<A>::has_infinity ? -std::numeric_limits<A>::infinity() : std::numeric_limits<A>::lowest();
+    return std::numeric_limits<A>::has_infinity ? -std::numeric_limits<A>::infinity()
+                                                : std::numeric_limits<A>::lowest();
   }
   template <class V>
-  EMPLACE_INLINE static V combine(V a, V b) { return maximum(a, b); }
+  EMPLACE_INLINE static V combine(V a, V b) {
+    return maximum(a, b);
+  }
   template <class T, class A>
-  static T result(A all, int64_t) { return all; }
+  static T result(A all, int64_t) {
+    return all;
+  }
 };
 struct Min : Max {
   template <class A>
@@ -70,29 +90,41 @@ struct Min : Max {
     return std::numeric_limits<A>::has_infinity ? std::numeric_limits<A>::infinity() : std::numeric_limits<A>::max();
   }
   template <class V>
-  EMPLACE_INLINE static V combine(V a, V b) { return minimum(a, b); }
+  EMPLACE_INLINE static V combine(V a, V b) {
+    return minimum(a, b);
+  }
 };
 
 struct All {
   template <class T>
   using Accumulator = bool;
   template <class A>
-  static A start() { return true; }
+  static A start() {
+    return true;
+  }
   static bool combine(bool a, bool b) { return a & b; }
   template <class T, class A>
-  static T result(A all, int64_t) { return all; }
+  static T result(A all, int64_t) {
+    return all;
+  }
 };
 struct Any : All {
   template <class A>
-  static A start() { return false; }
+  static A start() {
+    return false;
+  }
   static bool combine(bool a, bool b) { return a | b; }
 };
 
 struct HalfSumOfSquares : Sum {
   template <class V>
-  EMPLACE_INLINE static V map(V x) { return x * x; }
+  EMPLACE_INLINE static V map(V x) {
+    return x * x;
+  }
   template <class T, class A>
-  static T result(A all, int64_t) { return static_cast<T>(all / 2); }
+  static T result(A all, int64_t) {
+    return static_cast<T>(all / 2);
+  }
 };
 
 // The empty set of a narrow type has that type's limits, not those of the compute type.
@@ -101,8 +133,10 @@ const ReduceCode& with_own_limits(const ReduceCode& wide) {
   static const ReduceCode kCode = [&wide] {
     ReduceCode code = wide;
     code.finish = [](const void* accumulators, int64_t count, int64_t n, void* out) {
-      if (n == 0) *static_cast<S*>(out) = R::template start<S>();
-      else real_reduce_code<R>(dtype_of<S>)->finish(accumulators, count, n, out);
+      if (n == 0)
+        *static_cast<S*>(out) = R::template start<S>();
+      else
+        real_reduce_code<R>(dtype_of<S>)->finish(accumulators, count, n, out);
     };
     return code;
   }();
@@ -121,24 +155,36 @@ template <class R>
 Result<std::unique_ptr<Kernel>> extremum(const KernelInit& init) {
   const ReduceCode& code = *real_reduce_code<R>(init.input_types[0]);
   switch (init.input_types[0]) {
-    case DType::kInt8: return make_reduction(init, with_own_limits<R, int8_t>(code));
-    case DType::kInt16: return make_reduction(init, with_own_limits<R, int16_t>(code));
-    case DType::kUInt8: return make_reduction(init, with_own_limits<R, uint8_t>(code));
-    case DType::kUInt16: return make_reduction(init, with_own_limits<R, uint16_t>(code));
-    case DType::kUInt32: return make_reduction(init, with_own_limits<R, uint32_t>(code));
-    default: return make_reduction(init, code);
+    case DType::kInt8:
+      return make_reduction(init, with_own_limits<R, int8_t>(code));
+    case DType::kInt16:
+      return make_reduction(init, with_own_limits<R, int16_t>(code));
+    case DType::kUInt8:
+      return make_reduction(init, with_own_limits<R, uint8_t>(code));
+    case DType::kUInt16:
+      return make_reduction(init, with_own_limits<R, uint16_t>(code));
+    case DType::kUInt32:
+      return make_reduction(init, with_own_limits<R, uint32_t>(code));
+    default:
+      return make_reduction(init, code);
   }
 }
 
 template <class R>
-Result<std::unique_ptr<Kernel>> of_bools(const KernelInit& init) { return make_reduction(init, reduce_code_of<R, bool>()); }
+Result<std::unique_ptr<Kernel>> of_bools(const KernelInit& init) {
+  return make_reduction(init, reduce_code_of<R, bool>());
+}
 
 Result<std::unique_ptr<Kernel>> l2_loss(const KernelInit& init) {
   switch (init.input_types[0]) {
-    case DType::kDouble: return make_reduction(init, reduce_code_of<HalfSumOfSquares, double>(), true);
-    case DType::kHalf: return make_reduction(init, converting_reduce_code<HalfSumOfSquares, float, half>(), true);
-    case DType::kBFloat16: return make_reduction(init, converting_reduce_code<HalfSumOfSquares, float, bfloat16>(), true);
-    default: return make_reduction(init, reduce_code_of<HalfSumOfSquares, float>(), true);
+    case DType::kDouble:
+      return make_reduction(init, reduce_code_of<HalfSumOfSquares, double>(), true);
+    case DType::kHalf:
+      return make_reduction(init, converting_reduce_code<HalfSumOfSquares, float, half>(), true);
+    case DType::kBFloat16:
+      return make_reduction(init, converting_reduce_code<HalfSumOfSquares, float, bfloat16>(), true);
+    default:
+      return make_reduction(init, reduce_code_of<HalfSumOfSquares, float>(), true);
   }
 }
 
@@ -147,8 +193,10 @@ OpDef reduction(std::string_view name, std::string_view doc) {
 }
 OpDef numeric(std::string_view name, std::string_view doc) {
   return reduction(name, doc)
-      .sample("input=f32[2,3,4] uniform(-2,2); axis=[1]").sample("input=f32[3,5000] uniform(-2,2); axis=[1]")
-      .sample("input=f32[100,3] uniform(-2,2); axis=[0]; keep_dims=true").sample("input=f32[0,3]; axis=[0]");
+      .sample("input=f32[2,3,4] uniform(-2,2); axis=[1]")
+      .sample("input=f32[3,5000] uniform(-2,2); axis=[1]")
+      .sample("input=f32[100,3] uniform(-2,2); axis=[0]; keep_dims=true")
+      .sample("input=f32[0,3]; axis=[0]");
 }
 
 // dy with the reduced dimensions as 1.
@@ -171,7 +219,8 @@ Value spread(GradientContext& g) {
   const Tensor* axes = g.value(g.input(1));
   if (axes && shape.rank_known() && reduces_all(*axes, shape.rank())) {
     Value one = g.reshape(g.grad(0), std::vector<int64_t>(static_cast<size_t>(shape.rank()), 1));
-    return g.add("Tile", {one, shape.fully_known() ? g.ints({shape.dims().begin(), shape.dims().end()}) : g.shape_of(x)});
+    return g.add("Tile",
+                 {one, shape.fully_known() ? g.ints({shape.dims().begin(), shape.dims().end()}) : g.shape_of(x)});
   }
   if (axes && shape.fully_known()) {
     std::vector<int64_t> kept(shape.dims().begin(), shape.dims().end()), times(kept.size(), 1);
@@ -199,7 +248,8 @@ Status mean_gradient(GradientContext& g) {
     count = g.scalar(g.type(sum), static_cast<double>(*input / std::max<int64_t>(*output, 1)));
   } else {
     Value input_shape = g.shape_of(g.input(0)), rank = g.size_of(input_shape);
-    Value axes = g.add("FloorMod", {g.add("AddV2", {g.cast(g.input(1), DType::kInt32), rank}, {}, "add"), rank}, {}, "mod");
+    Value axes =
+        g.add("FloorMod", {g.add("AddV2", {g.cast(g.input(1), DType::kInt32), rank}, {}, "add"), rank}, {}, "mod");
     Value sizes = g.gather(input_shape, axes);
     count = g.cast(g.add("Prod", {sizes, g.all_axes(sizes)}), g.type(sum));
   }
@@ -244,7 +294,8 @@ Status prod_gradient(GradientContext& g) {
   Value matrix = g.reshape(permuted, g.pack({reduced_size, other_size}));
   Value axis = g.index(0, "Cumprod/axis");
   Value before = g.add("Cumprod", {matrix, axis}, {{"exclusive", AttrValue::of(true)}});
-  Value behind = g.add("Cumprod", {matrix, axis}, {{"exclusive", AttrValue::of(true)}, {"reverse", AttrValue::of(true)}});
+  Value behind =
+      g.add("Cumprod", {matrix, axis}, {{"exclusive", AttrValue::of(true)}, {"reverse", AttrValue::of(true)}});
   Value product = g.reshape(g.mul(before, behind), permuted_shape);
   Value back = g.transpose(product, g.add("InvertPermutation", {order}));
   g.set(0, g.reshape(g.mul(dy, back), input_shape));
@@ -258,28 +309,46 @@ Status l2_loss_gradient(GradientContext& g) {
 
 }  // namespace
 
-OpDef sum_op() { return numeric("Sum", "The sum over the axes; integers wrap.").cpu(kNumbers, sum_like<Sum>).gradient(sum_gradient); }
-OpDef mean_op() { return numeric("Mean", "The mean over the axes.").cpu(kNumbers, sum_like<Mean>).gradient(mean_gradient); }
-OpDef prod_op() { return numeric("Prod", "The product over the axes; integers wrap.").cpu(kNumbers, sum_like<Prod>).gradient(prod_gradient); }
+OpDef sum_op() {
+  return numeric("Sum", "The sum over the axes; integers wrap.").cpu(kNumbers, sum_like<Sum>).gradient(sum_gradient);
+}
+OpDef mean_op() {
+  return numeric("Mean", "The mean over the axes.").cpu(kNumbers, sum_like<Mean>).gradient(mean_gradient);
+}
+OpDef prod_op() {
+  return numeric("Prod", "The product over the axes; integers wrap.")
+      .cpu(kNumbers, sum_like<Prod>)
+      .gradient(prod_gradient);
+}
 OpDef max_op() {
-  return numeric("Max", "The largest element over the axes; NaN if one is.").cpu(kRealNumbers, extremum<Max>)
+  return numeric("Max", "The largest element over the axes; NaN if one is.")
+      .cpu(kRealNumbers, extremum<Max>)
       .gradient(extremum_gradient);
 }
 OpDef min_op() {
-  return numeric("Min", "The smallest element over the axes; NaN if one is.").cpu(kRealNumbers, extremum<Min>)
+  return numeric("Min", "The smallest element over the axes; NaN if one is.")
+      .cpu(kRealNumbers, extremum<Min>)
       .gradient(extremum_gradient);
 }
 OpDef all_op() {
-  return reduction("All", "Are all elements over the axes true?").cpu(of_bools<All>).sample("input=bool[2,3]; axis=[1]")
+  return reduction("All", "Are all elements over the axes true?")
+      .cpu(of_bools<All>)
+      .sample("input=bool[2,3]; axis=[1]")
       .not_differentiable();
 }
 OpDef any_op() {
-  return reduction("Any", "Is any element over the axes true?").cpu(of_bools<Any>).sample("input=bool[2,3]; axis=[1]")
+  return reduction("Any", "Is any element over the axes true?")
+      .cpu(of_bools<Any>)
+      .sample("input=bool[2,3]; axis=[1]")
       .not_differentiable();
 }
 OpDef l2_loss_op() {
-  return OpDef("L2Loss").doc("Half the sum of the squares.").shape(shape_scalar).cpu(kFloating, l2_loss)
-      .sample("t=f32[2,3] uniform(-2,2)").gradient(l2_loss_gradient);
+  return OpDef("L2Loss")
+      .doc("Half the sum of the squares.")
+      .shape(shape_scalar)
+      .cpu(kFloating, l2_loss)
+      .sample("t=f32[2,3] uniform(-2,2)")
+      .gradient(l2_loss_gradient);
 }
 
 }  // namespace emplace

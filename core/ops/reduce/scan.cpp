@@ -10,17 +10,25 @@ namespace {
 
 struct RunningSum {
   template <class T>
-  static T start() { return T(0); }
+  static T start() {
+    return T(0);
+  }
   template <class T>
-  static T combine(T a, T b) { return add(a, b); }
+  static T combine(T a, T b) {
+    return add(a, b);
+  }
 };
 struct RunningProduct {
   template <class T>
-  static T start() { return T(1); }
+  static T start() {
+    return T(1);
+  }
   template <class T>
   static T combine(T a, T b) {
-    if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(int)) return static_cast<T>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
-    else return multiply(a, b);
+    if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(int))
+      return static_cast<T>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
+    else
+      return multiply(a, b);
   }
 };
 
@@ -31,7 +39,8 @@ using Running = std::conditional_t<kIsHalf<T>, float, T>;
 template <class S, class T>
 class Scan final : public Kernel {
  public:
-  explicit Scan(const KernelInit& init) : exclusive_(init.attrs.flag("exclusive")), reverse_(init.attrs.flag("reverse")) {}
+  explicit Scan(const KernelInit& init)
+      : exclusive_(init.attrs.flag("exclusive")), reverse_(init.attrs.flag("reverse")) {}
 
   Status prepare(KernelContext& c) override {
     const Shape& shape = c.input(0).shape();
@@ -77,19 +86,31 @@ class Scan final : public Kernel {
 
 template <class S>
 OpDef scan_op(std::string_view name, std::string_view doc) {
-  return OpDef(name).doc(doc).shape(shape_unchanged).value_inputs({1})
-      .template cpu<float>(make<Scan<S, float>>).template cpu<double>(make<Scan<S, double>>)
-      .template cpu<half>(make<Scan<S, half>>).template cpu<bfloat16>(make<Scan<S, bfloat16>>)
-      .template cpu<int8_t>(make<Scan<S, int8_t>>).template cpu<int16_t>(make<Scan<S, int16_t>>)
-      .template cpu<int32_t>(make<Scan<S, int32_t>>).template cpu<int64_t>(make<Scan<S, int64_t>>)
-      .template cpu<uint8_t>(make<Scan<S, uint8_t>>).template cpu<uint16_t>(make<Scan<S, uint16_t>>)
-      .template cpu<uint32_t>(make<Scan<S, uint32_t>>).template cpu<uint64_t>(make<Scan<S, uint64_t>>)
-      .template cpu<complex64>(make<Scan<S, complex64>>).template cpu<complex128>(make<Scan<S, complex128>>)
-      .sample("x=f32[3,4] uniform(-2,2); axis=1").sample("x=f32[3,4] uniform(-2,2); axis=0; exclusive=true; reverse=true");
+  return OpDef(name)
+      .doc(doc)
+      .shape(shape_unchanged)
+      .value_inputs({1})
+      .template cpu<float>(make<Scan<S, float>>)
+      .template cpu<double>(make<Scan<S, double>>)
+      .template cpu<half>(make<Scan<S, half>>)
+      .template cpu<bfloat16>(make<Scan<S, bfloat16>>)
+      .template cpu<int8_t>(make<Scan<S, int8_t>>)
+      .template cpu<int16_t>(make<Scan<S, int16_t>>)
+      .template cpu<int32_t>(make<Scan<S, int32_t>>)
+      .template cpu<int64_t>(make<Scan<S, int64_t>>)
+      .template cpu<uint8_t>(make<Scan<S, uint8_t>>)
+      .template cpu<uint16_t>(make<Scan<S, uint16_t>>)
+      .template cpu<uint32_t>(make<Scan<S, uint32_t>>)
+      .template cpu<uint64_t>(make<Scan<S, uint64_t>>)
+      .template cpu<complex64>(make<Scan<S, complex64>>)
+      .template cpu<complex128>(make<Scan<S, complex128>>)
+      .sample("x=f32[3,4] uniform(-2,2); axis=1")
+      .sample("x=f32[3,4] uniform(-2,2); axis=0; exclusive=true; reverse=true");
 }
 
 Value scan(GradientContext& g, std::string_view op, Value x, bool reverse) {
-  return g.add(op, {x, g.input(1)}, {{"exclusive", AttrValue::of(g.attrs().flag("exclusive"))}, {"reverse", AttrValue::of(reverse)}});
+  return g.add(op, {x, g.input(1)},
+               {{"exclusive", AttrValue::of(g.attrs().flag("exclusive"))}, {"reverse", AttrValue::of(reverse)}});
 }
 
 Status cumsum_gradient(GradientContext& g) {
@@ -108,6 +129,8 @@ Status cumprod_gradient(GradientContext& g) {
 }  // namespace
 
 OpDef cumsum_op() { return scan_op<RunningSum>("Cumsum", "The running sum along an axis.").gradient(cumsum_gradient); }
-OpDef cumprod_op() { return scan_op<RunningProduct>("Cumprod", "The running product along an axis.").gradient(cumprod_gradient); }
+OpDef cumprod_op() {
+  return scan_op<RunningProduct>("Cumprod", "The running product along an axis.").gradient(cumprod_gradient);
+}
 
 }  // namespace emplace

@@ -44,31 +44,41 @@ inline constexpr bool kIsNumber = kHasOrder<T> || kIsComplex<T>;
 
 // What an integer is converted to on its way to T.
 template <class T>
-using Real = std::conditional_t<kIsHalf<T>, float, std::conditional_t<std::is_same_v<T, complex64>, float, std::conditional_t<std::is_same_v<T, complex128>, double, T>>>;
+using Real = std::conditional_t<kIsHalf<T>, float,
+                                std::conditional_t<std::is_same_v<T, complex64>, float,
+                                                   std::conditional_t<std::is_same_v<T, complex128>, double, T>>>;
 
 struct Sum {
   using OfAnyNumber = void;
   static RowOp combine(DType t) { return row_add(t); }
   template <class T>
-  static T start() { return T(0); }
+  static T start() {
+    return T(0);
+  }
 };
 struct Mean : Sum {};
 struct Prod {
   using OfAnyNumber = void;
   static RowOp combine(DType t) { return row_multiply(t); }
   template <class T>
-  static T start() { return T(1); }
+  static T start() {
+    return T(1);
+  }
 };
 // Of finite numbers, as in TensorFlow: the largest of nothing is the lowest, not -inf.
 struct Max {
   static RowOp combine(DType t) { return row_maximum(t); }
   template <class T>
-  static T start() { return Finite<T>::lowest(); }
+  static T start() {
+    return Finite<T>::lowest();
+  }
 };
 struct Min {
   static RowOp combine(DType t) { return row_minimum(t); }
   template <class T>
-  static T start() { return Finite<T>::highest(); }
+  static T start() {
+    return Finite<T>::highest();
+  }
 };
 
 // Every element is what the combination of no rows gives.
@@ -97,7 +107,7 @@ void combine_rows(KernelContext& c, RowOp combine, bool copy_first) {
       if (id < 0) continue;
       void* to = element_at(out, id * row + begin);
       const void* from = element_at(data, i * row + begin);
-      copy_first && id != last ? copy_elements(data.dtype(), from, to, end - begin) : combine(to, from, end - begin);
+      copy_first&& id != last ? copy_elements(data.dtype(), from, to, end - begin) : combine(to, from, end - begin);
       last = id;
     }
   });
@@ -182,13 +192,19 @@ Status unsorted_segment_cpu(KernelContext& c) {
 
 template <class R>
 OpDef sorted_op(std::string_view name, DTypeSet types, std::string_view doc) {
-  return OpDef(name).doc(doc).shape(segment_shape).cpu(types, stateless<segment_cpu<R>>)
+  return OpDef(name)
+      .doc(doc)
+      .shape(segment_shape)
+      .cpu(types, stateless<segment_cpu<R>>)
       .sample("data=f32[5,3] uniform(-2,2); segment_ids=[0,0,2,2,3]")
       .sample("data=f32[0,3]; segment_ids=i32[0]");
 }
 template <class R>
 OpDef unsorted_op(std::string_view name, DTypeSet types, std::string_view doc) {
-  return OpDef(name).doc(doc).shape(unsorted_segment_shape).cpu(types, stateless<unsorted_segment_cpu<R>>)
+  return OpDef(name)
+      .doc(doc)
+      .shape(unsorted_segment_shape)
+      .cpu(types, stateless<unsorted_segment_cpu<R>>)
       .value_inputs({2})
       .sample("data=f32[5,3] uniform(-2,2); segment_ids=[3,0,-1,3,1]; num_segments=5")
       .sample("data=f32[0,3]; segment_ids=i32[0]; num_segments=2");
@@ -236,7 +252,8 @@ PresentRows present_rows(GradientContext& g, Value like) {
   Value is_there = g.add("GreaterEqual", {ids, g.index(0, "GreaterEqual/y", g.type(ids))});
   Value rank = g.pack({g.add("Sub", {g.rank_of(gathered), g.rank_of(ids)}, {}, "sub")});
   Value form = g.concat({g.shape_of(ids), g.ones(rank, DType::kInt32)});
-  Value all = g.add("Fill", {g.shape_of(gathered), g.constant(Tensor::scalar<bool>(true), "ones_like/Const")}, {}, "ones_like");
+  Value all =
+      g.add("Fill", {g.shape_of(gathered), g.constant(Tensor::scalar<bool>(true), "ones_like/Const")}, {}, "ones_like");
   rows.present = g.add("LogicalAnd", {g.reshape(is_there, form), all}, {}, "and");
   return rows;
 }
@@ -279,7 +296,9 @@ Status segment_prod_gradient(GradientContext& g) {
 }
 
 Status unsorted_segment_prod_gradient(GradientContext& g) {
-  auto reduce = [&](std::string_view op, Value data) { return g.add(cat("UnsortedSegment", op), {data, g.input(1), g.input(2)}); };
+  auto reduce = [&](std::string_view op, Value data) {
+    return g.add(cat("UnsortedSegment", op), {data, g.input(1), g.input(2)});
+  };
   PresentRows rows = present_rows(g, g.grad(0));
   return product_gradient(g, reduce, rows.clipped, &rows);
 }
@@ -287,39 +306,53 @@ Status unsorted_segment_prod_gradient(GradientContext& g) {
 }  // namespace
 
 OpDef segment_sum_op() {
-  return sorted_op<Sum>("SegmentSum", kNumbers, "Row k is the sum of the rows of data whose segment id, which never falls, is k.")
+  return sorted_op<Sum>("SegmentSum", kNumbers,
+                        "Row k is the sum of the rows of data whose segment id, which never falls, is k.")
       .gradient(segment_sum_gradient);
 }
 OpDef segment_mean_op() {
-  return sorted_op<Mean>("SegmentMean", kNumbers, "Row k is the mean of the rows of data whose segment id, which never falls, is k.")
+  return sorted_op<Mean>("SegmentMean", kNumbers,
+                         "Row k is the mean of the rows of data whose segment id, which never falls, is k.")
       .gradient(segment_mean_gradient);
 }
 OpDef segment_prod_op() {
-  return sorted_op<Prod>("SegmentProd", kNumbers, "Row k is the product of the rows of data whose segment id, which never falls, is k.")
+  return sorted_op<Prod>("SegmentProd", kNumbers,
+                         "Row k is the product of the rows of data whose segment id, which never falls, is k.")
       .gradient(segment_prod_gradient);
 }
 OpDef segment_max_op() {
-  return sorted_op<Max>("SegmentMax", kRealNumbers, "Row k holds the largest elements of the rows of data whose segment id, which never falls, is k.")
+  return sorted_op<Max>(
+             "SegmentMax", kRealNumbers,
+             "Row k holds the largest elements of the rows of data whose segment id, which never falls, is k.")
       .gradient(segment_extremum_gradient);
 }
 OpDef segment_min_op() {
-  return sorted_op<Min>("SegmentMin", kRealNumbers, "Row k holds the smallest elements of the rows of data whose segment id, which never falls, is k.")
+  return sorted_op<Min>(
+             "SegmentMin", kRealNumbers,
+             "Row k holds the smallest elements of the rows of data whose segment id, which never falls, is k.")
       .gradient(segment_extremum_gradient);
 }
 OpDef unsorted_segment_sum_op() {
-  return unsorted_op<Sum>("UnsortedSegmentSum", kNumbers, "Row k is the sum of the rows of data whose segment id is k; negative ids count for nothing.")
+  return unsorted_op<Sum>("UnsortedSegmentSum", kNumbers,
+                          "Row k is the sum of the rows of data whose segment id is k; negative ids count for nothing.")
       .gradient(unsorted_segment_sum_gradient);
 }
 OpDef unsorted_segment_prod_op() {
-  return unsorted_op<Prod>("UnsortedSegmentProd", kNumbers, "Row k is the product of the rows of data whose segment id is k; negative ids count for nothing.")
+  return unsorted_op<Prod>(
+             "UnsortedSegmentProd", kNumbers,
+             "Row k is the product of the rows of data whose segment id is k; negative ids count for nothing.")
       .gradient(unsorted_segment_prod_gradient);
 }
 OpDef unsorted_segment_max_op() {
-  return unsorted_op<Max>("UnsortedSegmentMax", kRealNumbers, "Row k holds the largest elements of the rows of data whose segment id is k, the lowest number if there are none.")
+  return unsorted_op<Max>("UnsortedSegmentMax", kRealNumbers,
+                          "Row k holds the largest elements of the rows of data whose segment id is k, the lowest "
+                          "number if there are none.")
       .gradient(unsorted_segment_extremum_gradient);
 }
 OpDef unsorted_segment_min_op() {
-  return unsorted_op<Min>("UnsortedSegmentMin", kRealNumbers, "Row k holds the smallest elements of the rows of data whose segment id is k, the highest number if there are none.")
+  return unsorted_op<Min>("UnsortedSegmentMin", kRealNumbers,
+                          "Row k holds the smallest elements of the rows of data whose segment id is k, the highest "
+                          "number if there are none.")
       .gradient(unsorted_segment_extremum_gradient);
 }
 

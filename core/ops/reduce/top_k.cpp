@@ -190,7 +190,8 @@ OpDef top_k_v2_op() {
       .cpu<uint16_t>(make<TopK<uint16_t>>)
       .cpu<uint32_t>(make<TopK<uint32_t>>)
       .cpu<uint64_t>(make<TopK<uint64_t>>)
-      .value_inputs({1}).gradient(top_k_gradient);
+      .value_inputs({1})
+      .gradient(top_k_gradient);
 }
 
 }  // namespace emplace

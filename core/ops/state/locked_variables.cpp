@@ -19,7 +19,8 @@ LockedVariables::~LockedVariables() {
   std::for_each(in_order_.begin(), end_, [](Variable* v) { v->mutex.unlock(); });
 }
 
-Status LockedVariables::check(const KernelContext& c, int gradient_input, std::span<const char* const> names, bool whole) const {
+Status LockedVariables::check(const KernelContext& c, int gradient_input, std::span<const char* const> names,
+                              bool whole) const {
   const Tensor& gradient = c.input(gradient_input);
   for (int i = 0; i < count_; ++i) {
     const Variable& v = (*this)[static_cast<size_t>(i)];
@@ -32,8 +33,8 @@ Status LockedVariables::check(const KernelContext& c, int gradient_input, std::s
   const Shape& shape = (*this)[0].value.shape();
   auto same_shape = [&](int i, const Shape& other) {
     if (other == shape) return ok_status();
-    return invalid_argument(cat(names[0], " and ", names[static_cast<size_t>(i)],
-                                " do not have the same shape ", shape.to_string(), " ", other.to_string()));
+    return invalid_argument(cat(names[0], " and ", names[static_cast<size_t>(i)], " do not have the same shape ",
+                                shape.to_string(), " ", other.to_string()));
   };
   for (int i = 1; i < count_; ++i) {
     RETURN_IF_ERROR(same_shape(i, (*this)[static_cast<size_t>(i)].value.shape()));

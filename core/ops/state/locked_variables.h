@@ -1,5 +1,5 @@
-/// The variables of one update, locked. One variable given twice is locked once; the order is the same everywhere, so that
-/// steps beside each other cannot deadlock.
+/// The variables of one update, locked. One variable given twice is locked once; the order is the same everywhere, so
+/// that steps beside each other cannot deadlock.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ class LockedVariables {
   LockedVariables& operator=(const LockedVariables&) = delete;
   Variable& operator[](size_t i) const { return *variables_[i]; }
 
-  /// Are all assigned, of one shape, and of the gradient's type and (if `whole`) shape? `gradient` is an input; `names` are those
-  /// of the inputs.
+  /// Are all assigned, of one shape, and of the gradient's type and (if `whole`) shape? `gradient` is an input; `names`
+  /// are those of the inputs.
   Status check(const KernelContext& c, int gradient, std::span<const char* const> names, bool whole = true) const;
 
  private:

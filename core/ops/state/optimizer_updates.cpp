@@ -31,13 +31,19 @@ OpDef apply_adagrad_v2_op() { return update_op<AdagradV2>("ApplyAdagradV2", kAda
 OpDef apply_rms_prop_op() { return update_op<RmsProp>("ApplyRMSProp", kRmsPropDoc); }
 OpDef apply_centered_rms_prop_op() { return update_op<CenteredRmsProp>("ApplyCenteredRMSProp", kCenteredRmsPropDoc); }
 
-OpDef resource_apply_gradient_descent_op() { return update_op<GradientDescent>("ResourceApplyGradientDescent", kDescentDoc); }
+OpDef resource_apply_gradient_descent_op() {
+  return update_op<GradientDescent>("ResourceApplyGradientDescent", kDescentDoc);
+}
 OpDef resource_apply_momentum_op() { return update_op<Momentum>("ResourceApplyMomentum", kMomentumDoc); }
-OpDef resource_apply_keras_momentum_op() { return update_op<KerasMomentum>("ResourceApplyKerasMomentum", kKerasMomentumDoc); }
+OpDef resource_apply_keras_momentum_op() {
+  return update_op<KerasMomentum>("ResourceApplyKerasMomentum", kKerasMomentumDoc);
+}
 OpDef resource_apply_adam_op() { return update_op<Adam>("ResourceApplyAdam", kAdamDoc); }
 OpDef resource_apply_adagrad_op() { return update_op<Adagrad>("ResourceApplyAdagrad", kAdagradDoc); }
 OpDef resource_apply_adagrad_v2_op() { return update_op<AdagradV2>("ResourceApplyAdagradV2", kAdagradV2Doc); }
 OpDef resource_apply_rms_prop_op() { return update_op<RmsProp>("ResourceApplyRMSProp", kRmsPropDoc); }
-OpDef resource_apply_centered_rms_prop_op() { return update_op<CenteredRmsProp>("ResourceApplyCenteredRMSProp", kCenteredRmsPropDoc); }
+OpDef resource_apply_centered_rms_prop_op() {
+  return update_op<CenteredRmsProp>("ResourceApplyCenteredRMSProp", kCenteredRmsPropDoc);
+}
 
 }  // namespace emplace

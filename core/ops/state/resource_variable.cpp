@@ -117,7 +117,8 @@ OpDef read_variable_op() {
       .shape(read_shape)
       .kernel_attr("dtype")
       .cpu(kMovable, stateless<read_cpu>)
-      .provides_outputs().gradient(identity_gradient);
+      .provides_outputs()
+      .gradient(identity_gradient);
 }
 OpDef assign_variable_op() {
   return OpDef("AssignVariableOp")
@@ -144,7 +145,8 @@ OpDef var_is_initialized_op() {
   return OpDef("VarIsInitializedOp")
       .doc("Has the variable behind the handle been assigned?")
       .shape(shape_scalar)
-      .cpu(stateless<is_initialized_cpu>).not_differentiable();
+      .cpu(stateless<is_initialized_cpu>)
+      .not_differentiable();
 }
 
 }  // namespace emplace

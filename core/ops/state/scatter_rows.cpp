@@ -84,10 +84,12 @@ OpDef resource_scattering(std::string_view name, std::string_view doc, DTypeSet 
 }  // namespace
 
 OpDef scatter_add_op() {
-  return scattering("ScatterAdd", "ref[indices[i]] += updates[i]; gives ref.", kNumbers, stateless<scatter_add_cpu>).not_differentiable();
+  return scattering("ScatterAdd", "ref[indices[i]] += updates[i]; gives ref.", kNumbers, stateless<scatter_add_cpu>)
+      .not_differentiable();
 }
 OpDef scatter_sub_op() {
-  return scattering("ScatterSub", "ref[indices[i]] -= updates[i]; gives ref.", kNumbers, stateless<scatter_sub_cpu>).not_differentiable();
+  return scattering("ScatterSub", "ref[indices[i]] -= updates[i]; gives ref.", kNumbers, stateless<scatter_sub_cpu>)
+      .not_differentiable();
 }
 OpDef scatter_update_op() {
   return scattering("ScatterUpdate", "ref[indices[i]] = updates[i]; gives ref.", kMovable,

@@ -1,5 +1,5 @@
-// The SparseApply... ops of optimizers and their Resource forms: updates of the rows of a variable that a gradient in slices
-// names; other rows and their slots stay as they are.
+// The SparseApply... ops of optimizers and their Resource forms: updates of the rows of a variable that a gradient in
+// slices names; other rows and their slots stay as they are.
 #include "core/ops/state/update_formulas.h"
 #include "core/ops/state/variable_update.h"
 
@@ -42,24 +42,41 @@ struct SparseCenteredRmsProp : CenteredRmsProp<T> {
 };
 
 constexpr DTypeSet kRmsPropTypes = (kFloating | kComplexes).without(DTypeSet{DType::kBFloat16});
-constexpr std::string_view kSparseMomentumDoc = "ApplyMomentum for the rows that indices name, one after the other; the others stay.";
-constexpr std::string_view kSparseAdagradDoc = "ApplyAdagrad for the rows that indices name, one after the other; the others stay.";
-constexpr std::string_view kSparseAdagradV2Doc = "ApplyAdagradV2 for the rows that indices name, one after the other; the others stay.";
-constexpr std::string_view kSparseRmsPropDoc = "ApplyRMSProp for the rows that indices name, one after the other; the others stay.";
-constexpr std::string_view kCenteredDoc = "ApplyCenteredRMSProp for the rows that indices name, one after the other; the others stay.";
+constexpr std::string_view kSparseMomentumDoc =
+    "ApplyMomentum for the rows that indices name, one after the other; the others stay.";
+constexpr std::string_view kSparseAdagradDoc =
+    "ApplyAdagrad for the rows that indices name, one after the other; the others stay.";
+constexpr std::string_view kSparseAdagradV2Doc =
+    "ApplyAdagradV2 for the rows that indices name, one after the other; the others stay.";
+constexpr std::string_view kSparseRmsPropDoc =
+    "ApplyRMSProp for the rows that indices name, one after the other; the others stay.";
+constexpr std::string_view kCenteredDoc =
+    "ApplyCenteredRMSProp for the rows that indices name, one after the other; the others stay.";
 
 }  // namespace
 
 OpDef sparse_apply_adagrad_op() { return update_op<SparseAdagrad>("SparseApplyAdagrad", kSparseAdagradDoc); }
 OpDef sparse_apply_adagrad_v2_op() { return update_op<SparseAdagradV2>("SparseApplyAdagradV2", kSparseAdagradV2Doc); }
 OpDef sparse_apply_momentum_op() { return update_op<SparseMomentum>("SparseApplyMomentum", kSparseMomentumDoc); }
-OpDef sparse_apply_rms_prop_op() { return update_op<SparseRmsProp>("SparseApplyRMSProp", kSparseRmsPropDoc, kRmsPropTypes); }
-OpDef sparse_apply_centered_rms_prop_op() { return update_op<SparseCenteredRmsProp>("SparseApplyCenteredRMSProp", kCenteredDoc, kRmsPropTypes); }
+OpDef sparse_apply_rms_prop_op() {
+  return update_op<SparseRmsProp>("SparseApplyRMSProp", kSparseRmsPropDoc, kRmsPropTypes);
+}
+OpDef sparse_apply_centered_rms_prop_op() {
+  return update_op<SparseCenteredRmsProp>("SparseApplyCenteredRMSProp", kCenteredDoc, kRmsPropTypes);
+}
 
-OpDef resource_sparse_apply_adagrad_op() { return update_op<SparseAdagrad>("ResourceSparseApplyAdagrad", kSparseAdagradDoc); }
-OpDef resource_sparse_apply_adagrad_v2_op() { return update_op<SparseAdagradV2>("ResourceSparseApplyAdagradV2", kSparseAdagradV2Doc); }
-OpDef resource_sparse_apply_momentum_op() { return update_op<SparseMomentum>("ResourceSparseApplyMomentum", kSparseMomentumDoc); }
-OpDef resource_sparse_apply_rms_prop_op() { return update_op<SparseRmsProp>("ResourceSparseApplyRMSProp", kSparseRmsPropDoc, kRmsPropTypes); }
+OpDef resource_sparse_apply_adagrad_op() {
+  return update_op<SparseAdagrad>("ResourceSparseApplyAdagrad", kSparseAdagradDoc);
+}
+OpDef resource_sparse_apply_adagrad_v2_op() {
+  return update_op<SparseAdagradV2>("ResourceSparseApplyAdagradV2", kSparseAdagradV2Doc);
+}
+OpDef resource_sparse_apply_momentum_op() {
+  return update_op<SparseMomentum>("ResourceSparseApplyMomentum", kSparseMomentumDoc);
+}
+OpDef resource_sparse_apply_rms_prop_op() {
+  return update_op<SparseRmsProp>("ResourceSparseApplyRMSProp", kSparseRmsPropDoc, kRmsPropTypes);
+}
 OpDef resource_sparse_apply_centered_rms_prop_op() {
   return update_op<SparseCenteredRmsProp>("ResourceSparseApplyCenteredRMSProp", kCenteredDoc, kRmsPropTypes);
 }

@@ -1,5 +1,6 @@
 /// What optimizers do to one element of a variable and its slots, in TensorFlow's order of operations
-/// (tensorflow/core/kernels/training_ops.cc). The form is that of core/ops/state/variable_update.h; CPU and GPU share them.
+/// (tensorflow/core/kernels/training_ops.cc). The form is that of core/ops/state/variable_update.h; CPU and GPU share
+/// them.
 #pragma once
 
 #include <array>
@@ -12,7 +13,9 @@
 namespace emplace {
 
 template <class T>
-EMPLACE_INLINE T square_root(T x) { return std::sqrt(x); }
+EMPLACE_INLINE T square_root(T x) {
+  return std::sqrt(x);
+}
 
 template <class T>
 struct GradientDescent {
@@ -58,8 +61,12 @@ struct Adam {
   T alpha, beta1, keep1, keep2, epsilon;
   bool nesterov;
   EMPLACE_INLINE Adam(const T* s, bool flag)
-      : alpha(s[2] * square_root(T(1) - s[1]) / (T(1) - s[0])), beta1(s[3]), keep1(T(1) - s[3]), keep2(T(1) - s[4]),
-        epsilon(s[5]), nesterov(flag) {}
+      : alpha(s[2] * square_root(T(1) - s[1]) / (T(1) - s[0])),
+        beta1(s[3]),
+        keep1(T(1) - s[3]),
+        keep2(T(1) - s[4]),
+        epsilon(s[5]),
+        nesterov(flag) {}
   EMPLACE_INLINE void operator()(T g, T& var, T& m, T& v) const {
     m += (g - m) * keep1;
     v += (g * g - v) * keep2;

@@ -109,21 +109,24 @@ OpDef assign_op() {
       .doc("ref = value; gives ref.")
       .shape(assign_shape)
       .cpu(kMovable, make<Assign>)
-      .provides_outputs().not_differentiable();
+      .provides_outputs()
+      .not_differentiable();
 }
 OpDef assign_add_op() {
   return OpDef("AssignAdd")
       .doc("ref += value; gives ref.")
       .shape(merged_shape)
       .cpu(kNumbers, stateless<assign_add_reference>)
-      .provides_outputs().not_differentiable();
+      .provides_outputs()
+      .not_differentiable();
 }
 OpDef assign_sub_op() {
   return OpDef("AssignSub")
       .doc("ref -= value; gives ref.")
       .shape(merged_shape)
       .cpu(kNumbers, stateless<assign_sub_reference>)
-      .provides_outputs().not_differentiable();
+      .provides_outputs()
+      .not_differentiable();
 }
 OpDef is_variable_initialized_op() {
   return OpDef("IsVariableInitialized")

@@ -6,8 +6,8 @@
 namespace emplace {
 namespace {
 
-/// Does nobody else hold the buffer? Then what others did with it has happened before: use_count() alone orders nothing, but
-/// letting go of it does.
+/// Does nobody else hold the buffer? Then what others did with it has happened before: use_count() alone orders
+/// nothing, but letting go of it does.
 bool owned(const Variable& v) {
   auto mine = v.value.buffer();
   if (mine == nullptr || mine.use_count() != 2) return false;
@@ -68,7 +68,8 @@ Status no_such_variable(const Variable& v) {
 }
 
 Status wrong_type(const Variable& v, std::string_view verb, DType got) {
-  return invalid_argument(cat("Trying to ", verb, " variable with wrong dtype. Expected ", dtype_tf_name(v.dtype), " got ", dtype_tf_name(got)));
+  return invalid_argument(cat("Trying to ", verb, " variable with wrong dtype. Expected ", dtype_tf_name(v.dtype),
+                              " got ", dtype_tf_name(got)));
 }
 
 Result<Tensor> value_behind_handle(Variable& v, DType type) {

@@ -51,7 +51,8 @@ Status Update::check_rows(const KernelContext& c, const Shape& shape) const {
   RETURN_IF_ERROR(check_gradient_rows(shape, c.input(code_.gradient).shape(), indices.shape()));
   for (int64_t i = 0; i < indices.num_elements(); ++i) {
     const int64_t row = int_at(indices, i);
-    if (row < 0 || row >= shape.dim(0)) return invalid_argument(cat("Index ", row, " at offset ", i, " in indices is out of range"));
+    if (row < 0 || row >= shape.dim(0))
+      return invalid_argument(cat("Index ", row, " at offset ", i, " in indices is out of range"));
   }
   return ok_status();
 }

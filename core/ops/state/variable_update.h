@@ -20,13 +20,14 @@
 #include "core/op/op_def.h"
 #include "core/ops/kit/convert.h"
 #include "core/ops/kit/isa.h"
-#include "core/ops/state/locked_variables.h"
 #include "core/ops/kit/numeric.h"
+#include "core/ops/state/locked_variables.h"
 
 namespace emplace {
 
 /// `n` elements; `scalars` and all elements are of the compute type.
-using UpdateFunction = void (*)(const void* scalars, bool flag, void* const* variables, const void* gradient, int64_t n);
+using UpdateFunction = void (*)(const void* scalars, bool flag, void* const* variables, const void* gradient,
+                                int64_t n);
 
 struct UpdateCode {
   UpdateFunction function = nullptr;
@@ -40,12 +41,13 @@ struct UpdateCode {
 /// them, makes their buffers ours, widens halves, splits the work.
 std::unique_ptr<Kernel> make_update(UpdateCode code);
 
-/// Shape rule: all variables and the gradient have one shape (of a formula with kIndices, the gradient's rows have), the rest
-/// are scalars.
+/// Shape rule: all variables and the gradient have one shape (of a formula with kIndices, the gradient's rows have),
+/// the rest are scalars.
 Status update_shape(ShapeContext& c, const UpdateCode& code);
 
 template <template <class> class Formula, class T>
-EMPLACE_INLINE void update_body(const void* scalars, bool flag, void* const* variables, const void* gradient, int64_t n) {
+EMPLACE_INLINE void update_body(const void* scalars, bool flag, void* const* variables, const void* gradient,
+                                int64_t n) {
   const Formula<T> formula(static_cast<const T*>(scalars), flag);
   const T* g = static_cast<const T*>(gradient);
   constexpr int kCount = Formula<T>::kVariables;
@@ -53,10 +55,14 @@ EMPLACE_INLINE void update_body(const void* scalars, bool flag, void* const* var
   for (int k = 0; k < kCount; ++k) v[k] = static_cast<T*>(variables[k]);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
-    if constexpr (kCount == 1) formula(g[i], v[0][i]);
-    else if constexpr (kCount == 2) formula(g[i], v[0][i], v[1][i]);
-    else if constexpr (kCount == 3) formula(g[i], v[0][i], v[1][i], v[2][i]);
-    else formula(g[i], v[0][i], v[1][i], v[2][i], v[3][i]);
+    if constexpr (kCount == 1)
+      formula(g[i], v[0][i]);
+    else if constexpr (kCount == 2)
+      formula(g[i], v[0][i], v[1][i]);
+    else if constexpr (kCount == 3)
+      formula(g[i], v[0][i], v[1][i], v[2][i]);
+    else
+      formula(g[i], v[0][i], v[1][i], v[2][i], v[3][i]);
   }
 }
 template <template <class> class Formula, class T>
@@ -74,18 +80,27 @@ EMPLACE_TARGET_V4 void update_v4(const void* s, bool flag, void* const* v, const
 
 template <template <class> class Formula, class T>
 UpdateFunction update_function() {
-  if constexpr (kIsComplex<T>) return update_base<Formula, T>;
-  else return for_isa<UpdateFunction>(update_base<Formula, T>, update_v3<Formula, T>, update_v4<Formula, T>);
+  if constexpr (kIsComplex<T>)
+    return update_base<Formula, T>;
+  else
+    return for_isa<UpdateFunction>(update_base<Formula, T>, update_v3<Formula, T>, update_v4<Formula, T>);
 }
 
 template <template <class> class Formula>
 UpdateCode update_code(DType type) {
   UpdateCode code;
   switch (compute_type(type)) {
-    case DType::kDouble: code.function = update_function<Formula, double>(); break;
-    case DType::kComplex64: code.function = update_function<Formula, complex64>(); break;
-    case DType::kComplex128: code.function = update_function<Formula, complex128>(); break;
-    default: code.function = update_function<Formula, float>();
+    case DType::kDouble:
+      code.function = update_function<Formula, double>();
+      break;
+    case DType::kComplex64:
+      code.function = update_function<Formula, complex64>();
+      break;
+    case DType::kComplex128:
+      code.function = update_function<Formula, complex128>();
+      break;
+    default:
+      code.function = update_function<Formula, float>();
   }
   code.variables = Formula<float>::kVariables;
   code.gradient = Formula<float>::kGradient;
@@ -102,7 +117,8 @@ OpDef update_op(std::string_view name, std::string_view doc, DTypeSet types = kF
     if (!Formula<float>::kFlag.empty()) code.flag = init.attrs.flag(Formula<float>::kFlag);
     return make_update(code);
   };
-  return OpDef(name).doc(doc)
+  return OpDef(name)
+      .doc(doc)
       .shape([](ShapeContext& c) { return update_shape(c, update_code<Formula>(DType::kFloat)); })
       .cpu(types, maker)
       .provides_outputs();

@@ -54,14 +54,19 @@ class Print final : public Kernel {
 }  // namespace
 
 OpDef assert_op() {
-  return OpDef("Assert").doc("Fails, showing the data, if the condition is false.").shape(shape_none).cpu(make<Assert>).not_differentiable();
+  return OpDef("Assert")
+      .doc("Fails, showing the data, if the condition is false.")
+      .shape(shape_none)
+      .cpu(make<Assert>)
+      .not_differentiable();
 }
 OpDef print_op() {
   return OpDef("Print")
       .doc("Its input; shows the data on stderr.")
       .shape(shape_unchanged)
       .cpu(make<Print>)
-      .provides_outputs().gradient(identity_gradient);
+      .provides_outputs()
+      .gradient(identity_gradient);
 }
 
 }  // namespace emplace

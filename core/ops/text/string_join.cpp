@@ -58,7 +58,8 @@ OpDef string_join_op() {
   return OpDef("StringJoin")
       .doc("The inputs' texts one after the other, with a separator; scalars serve every element.")
       .shape(string_join_shape)
-      .cpu(make<StringJoin>).not_differentiable();
+      .cpu(make<StringJoin>)
+      .not_differentiable();
 }
 
 }  // namespace emplace

@@ -28,7 +28,11 @@ Result<ForwardLoops> ForwardLoops::find(const Graph& graph) {
 }
 
 ForwardLoops::ForwardLoops(const Graph& graph, FrameMap frames, std::vector<NodeId> order)
-    : graph_(&graph), frames_(std::move(frames)), order_(std::move(order)), loops_(frames_.size()), num_conds_(frames_.size()) {}
+    : graph_(&graph),
+      frames_(std::move(frames)),
+      order_(std::move(order)),
+      loops_(frames_.size()),
+      num_conds_(frames_.size()) {}
 
 bool ForwardLoops::is_loop_switch(NodeId node) const {
   return frames_.control(node) == Control::kSwitch && graph_->op(graph_->inputs(node)[1].node) == "LoopCond";
@@ -36,8 +40,9 @@ bool ForwardLoops::is_loop_switch(NodeId node) const {
 
 bool ForwardLoops::is_loop_merge(NodeId node) const {
   auto inputs = graph_->inputs(node);
-  return frames_.control(node) == Control::kMerge &&
-         std::any_of(inputs.begin(), inputs.end(), [&](const Endpoint& e) { return frames_.control(e.node) == Control::kNextIteration; });
+  return frames_.control(node) == Control::kMerge && std::any_of(inputs.begin(), inputs.end(), [&](const Endpoint& e) {
+           return frames_.control(e.node) == Control::kNextIteration;
+         });
 }
 
 void ForwardLoops::describe_loops() {
@@ -52,7 +57,8 @@ void ForwardLoops::describe_loops() {
     }
     if (frames_.control(id) == Control::kExit) loop.exits.push_back(id);
     if (is_loop_switch(id) && loop.body_value.node == kNoNode) loop.body_value = {id, 1};
-    if (graph_->op(id) == "Identity" && loop.body_start == kNoNode && graph_->inputs(id)[0] == loop.body_value) loop.body_start = id;
+    if (graph_->op(id) == "Identity" && loop.body_start == kNoNode && graph_->inputs(id)[0] == loop.body_value)
+      loop.body_start = id;
     loop.pops_stacks |= graph_->op(id) == "StackPopV2";
     if (graph_->op(id) != "LoopCond") continue;
     loop.loop_cond = id;
@@ -63,10 +69,14 @@ void ForwardLoops::describe_loops() {
 Status ForwardLoops::check(FrameId frame) const {
   const ForwardLoop& loop = loops_[frame];
   if (num_conds_[frame] != 1) {
-    return invalid_argument(cat("loop '", loop.frame_name, "' has ", num_conds_[frame], " LoopCond nodes, and only with one of them it has gradients"));
+    return invalid_argument(cat("loop '", loop.frame_name, "' has ", num_conds_[frame],
+                                " LoopCond nodes, and only with one of them it has gradients"));
   }
-  if (loop.pops_stacks) return unimplemented(cat("second-order gradient: loop '", loop.frame_name, "' computes gradients itself"));
-  if (loop.body_value.node == kNoNode) return invalid_argument(cat("loop '", loop.frame_name, "' has no Switch that its LoopCond '", graph_->name(loop.loop_cond), "' tells what to do"));
+  if (loop.pops_stacks)
+    return unimplemented(cat("second-order gradient: loop '", loop.frame_name, "' computes gradients itself"));
+  if (loop.body_value.node == kNoNode)
+    return invalid_argument(cat("loop '", loop.frame_name, "' has no Switch that its LoopCond '",
+                                graph_->name(loop.loop_cond), "' tells what to do"));
   return ok_status();
 }
 
@@ -79,7 +89,8 @@ CondId ForwardLoops::common(CondId a, CondId b) const {
 }
 
 CondId ForwardLoops::side_below(CondId outer, Endpoint pred, uint32_t branch) {
-  auto [known, is_new] = known_sides_.try_emplace({outer, pred.node, pred.slot, branch}, static_cast<CondId>(sides_.size()));
+  auto [known, is_new] =
+      known_sides_.try_emplace({outer, pred.node, pred.slot, branch}, static_cast<CondId>(sides_.size()));
   if (is_new) sides_.push_back({outer, pred, branch, sides_[outer].depth + 1});
   return known->second;
 }

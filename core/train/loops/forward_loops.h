@@ -28,10 +28,11 @@ struct ForwardLoop {
   int64_t parallel_iterations = 1;
   FrameId outer = kRootFrame;
   NodeId loop_cond = kNoNode;
-  NodeId body_start = kNoNode;  // runs once in each iteration that the condition lets begin; kNoNode: there is no such Identity
-  Endpoint body_value;          // what it reads, or would read
-  std::vector<NodeId> exits;    // ascending
-  bool pops_stacks = false;     // a loop of gradients, most likely
+  NodeId body_start =
+      kNoNode;          // runs once in each iteration that the condition lets begin; kNoNode: there is no such Identity
+  Endpoint body_value;  // what it reads, or would read
+  std::vector<NodeId> exits;  // ascending
+  bool pops_stacks = false;   // a loop of gradients, most likely
 };
 
 class ForwardLoops {
@@ -69,7 +70,7 @@ class ForwardLoops {
   std::vector<uint32_t> num_conds_;  // by frame
   std::vector<CondSide> sides_{CondSide{}};
   std::map<std::tuple<CondId, NodeId, uint32_t, uint32_t>, CondId> known_sides_;
-  std::vector<CondId> side_of_;        // by node: where it runs
+  std::vector<CondId> side_of_;                                  // by node: where it runs
   std::map<NodeId, std::pair<CondId, CondId>> sides_of_switch_;  // of a conditional: of its outputs
 };
 

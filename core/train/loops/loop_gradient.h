@@ -1,5 +1,6 @@
 /// LoopGradient: the loop in which the gradients of one forward loop are computed, backwards, iteration by iteration
-/// (python/ops/control_flow_state.py). The forward loop counts its iterations and keeps on stacks what is needed of each.
+/// (python/ops/control_flow_state.py). The forward loop counts its iterations and keeps on stacks what is needed of
+/// each.
 #pragma once
 
 #include <map>
@@ -29,11 +30,13 @@ class LoopGradient {
   Endpoint condition() const { return condition_; }
   Place place() const { return {kRootFrame, kNoCond, this}; }
 
-  /// Adds a node to the loop. Inputs from elsewhere are brought in; what only tells shapes of a forward tensor is added there.
+  /// Adds a node to the loop. Inputs from elsewhere are brought in; what only tells shapes of a forward tensor is added
+  /// there.
   Endpoint add(NewNode node);
   /// A tensor as the loop sees it: of a forward iteration, the one of the same iteration; of outside, a loop invariant.
   Endpoint bring(Endpoint tensor, const Site& site);
-  /// A tensor of the forward loop, kept on a stack. `guard`: the handle goes to the side of a conditional where the tensor is, too.
+  /// A tensor of the forward loop, kept on a stack. `guard`: the handle goes to the side of a conditional where the
+  /// tensor is, too.
   Endpoint from_stack(Endpoint tensor, const Site& site, bool guard = true);
   /// A variable of the loop: from outside, the value in the next iteration, to outside.
   Endpoint enter(const Site& site, std::string_view name, Endpoint initial);
@@ -71,6 +74,7 @@ class LoopGradient {
 };
 
 /// The attrs of an Enter.
-std::vector<std::pair<std::string, AttrValue>> enter_attrs(const std::string& frame_name, bool is_constant, int64_t parallel_iterations);
+std::vector<std::pair<std::string, AttrValue>> enter_attrs(const std::string& frame_name, bool is_constant,
+                                                           int64_t parallel_iterations);
 
 }  // namespace emplace

@@ -1,4 +1,5 @@
-// LoopGradients: which loops there are, and when their Exits are visited. Gradients of their ops: loop_op_gradients.cpp.
+// LoopGradients: which loops there are, and when their Exits are visited. Gradients of their ops:
+// loop_op_gradients.cpp.
 #include "core/train/loops/loop_gradients.h"
 
 #include <algorithm>
@@ -8,7 +9,8 @@
 namespace emplace {
 
 LoopGradients::State* LoopGradients::state_of(FrameId frame) const {
-  auto found = std::find_if(states_.begin(), states_.end(), [&](const auto& s) { return s->gradient->forward() == frame; });
+  auto found =
+      std::find_if(states_.begin(), states_.end(), [&](const auto& s) { return s->gradient->forward() == frame; });
   return found == states_.end() ? nullptr : found->get();
 }
 
@@ -18,7 +20,9 @@ LoopGradient* LoopGradients::loop_of(NodeId node, bool before) const {
   return state ? state->gradient.get() : nullptr;
 }
 
-Site LoopGradients::site(const NodeGradient& node) { return {node.scope(), node.colocates() ? std::vector<NodeId>{node.id()} : std::vector<NodeId>{}}; }
+Site LoopGradients::site(const NodeGradient& node) {
+  return {node.scope(), node.colocates() ? std::vector<NodeId>{node.id()} : std::vector<NodeId>{}};
+}
 
 Result<std::vector<NodeId>> LoopGradients::add_loop(NodeId exit, const std::string& scope) {
   const FrameId frame = places_.loops.of(exit);
@@ -26,7 +30,8 @@ Result<std::vector<NodeId>> LoopGradients::add_loop(NodeId exit, const std::stri
   RETURN_IF_ERROR(places_.loops.check(frame));
   const ForwardLoop& loop = places_.loops.loop(frame);
   State* outer = loop.outer == kRootFrame ? nullptr : state_of(loop.outer);
-  if (loop.outer != kRootFrame && !outer) return invalid_argument(cat("loop '", loop.frame_name, "' is inside of a loop that has no gradient"));
+  if (loop.outer != kRootFrame && !outer)
+    return invalid_argument(cat("loop '", loop.frame_name, "' is inside of a loop that has no gradient"));
   auto state = std::make_unique<State>();
   const Site at_exit{scope, colocate_ ? std::vector<NodeId>{exit} : std::vector<NodeId>{}};
   state->gradient = std::make_unique<LoopGradient>(places_, frame, outer ? outer->gradient.get() : nullptr, at_exit);

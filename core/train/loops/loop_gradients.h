@@ -2,12 +2,14 @@
 /// Enter, Exit, Switch, Merge and NextIteration inside of loops, and the order in which a loop's ends are visited.
 ///
 /// Where this differs from TensorFlow:
-///  - it needs what a Python program knows; here the loops are found in the graph itself, so a graph that was read from a
+///  - it needs what a Python program knows; here the loops are found in the graph itself, so a graph that was read from
+///  a
 ///    file has gradients too;
 ///  - slices of a loop variable (not of an invariant) are made dense before they enter the gradients' loop;
 ///  - the shape of slices that are summed up is asked of the variable, not carried through the loop;
 ///  - no stack is left whose values nobody needs;
-///  - the shape of a loop variable is what it enters with, as far as the body keeps it; shape_invariants of while_loop(), which may
+///  - the shape of a loop variable is what it enters with, as far as the body keeps it; shape_invariants of
+///  while_loop(), which may
 ///    say less, do not stand in a GraphDef.
 #pragma once
 
@@ -26,17 +28,20 @@ namespace emplace {
 class LoopGradients {
  public:
   /// REQUIRES: called before any node of the gradients is added.
-  LoopGradients(GraphEditor& edit, ForwardLoops loops, bool colocate) : places_(edit, std::move(loops)), colocate_(colocate) {}
+  LoopGradients(GraphEditor& edit, ForwardLoops loops, bool colocate)
+      : places_(edit, std::move(loops)), colocate_(colocate) {}
 
-  /// Adds the loop of an Exit on the way from the loss, if it is new. What else has to be visited: the loop's other Exits.
-  /// InvalidArgument: not a loop whose gradient can be built.
+  /// Adds the loop of an Exit on the way from the loss, if it is new. What else has to be visited: the loop's other
+  /// Exits. InvalidArgument: not a loop whose gradient can be built.
   Result<std::vector<NodeId>> add_loop(NodeId exit, const std::string& scope);
   /// The Exits that get nothing from the loss, of loops where no other Exit does: ready from the start.
   std::vector<NodeId> unused_exits(const std::function<bool(NodeId)>& has_readers, NodeId loss);
-  /// An Exit all of whose readers were visited: what is ready now, once all Exits of its loop are. The last of them, in the order of TensorFlow.
+  /// An Exit all of whose readers were visited: what is ready now, once all Exits of its loop are. The last of them, in
+  /// the order of TensorFlow.
   std::vector<NodeId> exit_is_ready(NodeId exit, const std::function<bool(NodeId)>& has_gradient);
 
-  /// The loop in which what arrives at a node is summed up (`before`), or in which its gradient is computed; null: none.
+  /// The loop in which what arrives at a node is summed up (`before`), or in which its gradient is computed; null:
+  /// none.
   LoopGradient* loop_of(NodeId node, bool before) const;
   bool is_loop_switch(NodeId node) const { return loop_of(node, false) && places_.loops.is_loop_switch(node); }
   /// Is a node inside of a loop (an Exit is not)?

@@ -15,7 +15,9 @@ Endpoint endpoint_of(Value v) { return {v.node, v.slot}; }
 bool is_handle(const NodeGradient& node, Value v) { return node.type(v) == DType::kResource; }
 
 // What a handle refers to.
-Value read(NodeGradient& node, Value handle, DType type) { return node.add("ReadVariableOp", {handle}, {{"dtype", AttrValue::of(type)}}, {}); }
+Value read(NodeGradient& node, Value handle, DType type) {
+  return node.add("ReadVariableOp", {handle}, {{"dtype", AttrValue::of(type)}}, {});
+}
 
 Value zeros_of_shape(NodeGradient& node, DType type, const Shape& shape, const std::string& name) {
   const int64_t count = shape.checked_num_elements().value_or(kLargeZeros);
@@ -53,7 +55,8 @@ Value LoopGradients::zeros_for_exit(NodeId exit, const std::string& scope) {
 Value LoopGradients::zeros(NodeGradient& node, NodeId id, uint32_t slot, std::span<const PartialGradient> arrived) {
   if (places_.loops.is_loop_switch(id)) return {};
   const std::string_view op = places_.edit.graph().op(id);
-  return op == "Switch" || op == "RefSwitch" ? zeros_beside(node, id, slot, arrived[1 - slot]) : zeros_of(node, {id, slot}, "Const");
+  return op == "Switch" || op == "RefSwitch" ? zeros_beside(node, id, slot, arrived[1 - slot])
+                                             : zeros_of(node, {id, slot}, "Const");
 }
 
 // The side of a conditional from which no gradient comes: zeros in the iterations that took it.
@@ -63,7 +66,9 @@ Value LoopGradients::zeros_beside(NodeGradient& node, NodeId id, uint32_t slot, 
   const Value like = handle ? read(node, value_of(input), node.type(other.values)) : value_of(input);
   if (handle || node.shape(like).fully_known()) {
     const Shape& shape = node.shape(like);
-    Value zeros = handle && shape.fully_known() ? filled_zeros(node, node.ints({shape.dims().begin(), shape.dims().end()}), node.type(like)) : zeros_of(node, like, "Const");
+    Value zeros = handle && shape.fully_known()
+                      ? filled_zeros(node, node.ints({shape.dims().begin(), shape.dims().end()}), node.type(like))
+                      : zeros_of(node, like, "Const");
     return node.add("Switch", {zeros, value_of(pred)}, {}, {}).output(slot);
   }
   // What the other side would have had, in the iterations that took it; only its shape is kept.
@@ -127,8 +132,10 @@ Status LoopGradients::of_loop_switch(NodeGradient& node, NodeId id) {
   if (merge == state.merges.end()) {
     if (!node.arrived(0).valid()) {
       const Graph& g = places_.edit.graph();
-      return invalid_argument(cat("the variable of loop '", places_.loops.loop(places_.loops.of(id)).frame_name, "' that '", g.name(id), "' (", g.op(id),
-                                  ") passes on has no Exit, so no gradient can enter there; add an Exit that reads '", g.name(id), "'"));
+      return invalid_argument(cat("the variable of loop '", places_.loops.loop(places_.loops.of(id)).frame_name,
+                                  "' that '", g.name(id), "' (", g.op(id),
+                                  ") passes on has no Exit, so no gradient can enter there; add an Exit that reads '",
+                                  g.name(id), "'"));
     }
     Value first = node.grad(0);
     node.set(0, node.add("Merge", {first, first}, {}, "b_switch"));
@@ -143,7 +150,10 @@ Status LoopGradients::of_loop_switch(NodeGradient& node, NodeId id) {
 void LoopGradients::of_loop_merge(NodeGradient& node, NodeId id) {
   const Graph& g = places_.edit.graph();
   const Endpoint arrived = endpoint_of(node.grad(0));
-  Endpoint at = node.loop()->add({.name = cat(node.scope(), "/Switch"), .op = "Switch", .inputs = {arrived, node.loop()->condition()}, .colocate_with = {arrived.node}});
+  Endpoint at = node.loop()->add({.name = cat(node.scope(), "/Switch"),
+                                  .op = "Switch",
+                                  .inputs = {arrived, node.loop()->condition()},
+                                  .colocate_with = {arrived.node}});
   auto inputs = g.inputs(id);
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     const std::string_view op = g.op(inputs[i].node);
@@ -161,7 +171,10 @@ bool LoopGradients::of_side_merge(NodeGradient& node, NodeId id) {
   if (first.outer != second.outer || !(first.pred == second.pred) || first.branch == second.branch) return false;
   const Endpoint arrived = endpoint_of(node.grad(0));
   const Endpoint pred = node.loop()->bring(first.pred, site(node));
-  Endpoint at = node.loop()->add({.name = cat(node.scope(), "/cond_grad"), .op = "Switch", .inputs = {arrived, pred}, .colocate_with = {arrived.node}});
+  Endpoint at = node.loop()->add({.name = cat(node.scope(), "/cond_grad"),
+                                  .op = "Switch",
+                                  .inputs = {arrived, pred},
+                                  .colocate_with = {arrived.node}});
   node.set(0, {at.node, first.branch});
   node.set(1, {at.node, second.branch});
   return true;
@@ -185,7 +198,8 @@ void LoopGradients::of_enter(NodeGradient& node, NodeId id) {
     zero = zeros_of(node, is_handle(node, input) ? read(node, input, node.type(step)) : input, "b_acc");
   }
   node.set_loop(inside);
-  node.set(0, value_of(inside->accumulate(here, {.initial = endpoint_of(zero), .op = "AddV2", .name = "Add", .step = endpoint_of(step)})));
+  node.set(0, value_of(inside->accumulate(
+                  here, {.initial = endpoint_of(zero), .op = "AddV2", .name = "Add", .step = endpoint_of(step)})));
 }
 
 // Of an invariant that iterations take rows of: all their slices, one behind the other, begun with a row of zeros.
@@ -204,7 +218,11 @@ void LoopGradients::sum_slices(NodeGradient& node) {
   node.set_loop(inside);
   auto join = [&](Value initial, Value next) {
     const Value axis = node.index(0, "concat/axis");
-    return value_of(inside->accumulate(here, {.initial = endpoint_of(initial), .op = "ConcatV2", .name = "concat", .step = endpoint_of(next), .last = endpoint_of(axis)}));
+    return value_of(inside->accumulate(here, {.initial = endpoint_of(initial),
+                                              .op = "ConcatV2",
+                                              .name = "concat",
+                                              .step = endpoint_of(next),
+                                              .last = endpoint_of(axis)}));
   };
   Value indices = join(first, step.indices);
   node.set_slices(0, join(row, step.values), indices, shape);

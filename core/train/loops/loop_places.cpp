@@ -10,10 +10,16 @@ Endpoint LoopPlaces::add(NewNode node, const Place& place) {
   return added;
 }
 
-Endpoint LoopPlaces::add(const Site& site, std::string_view name, std::string_view op, std::vector<Endpoint> inputs, const Place& place,
-                         std::vector<std::pair<std::string, AttrValue>> attrs, std::vector<NodeId> controls) {
-  return add({.name = cat(site.scope, "/", name), .op = std::string(op), .inputs = std::move(inputs), .attrs = std::move(attrs),
-              .controls = std::move(controls), .colocate_with = site.colocate_with}, place);
+Endpoint LoopPlaces::add(const Site& site, std::string_view name, std::string_view op, std::vector<Endpoint> inputs,
+                         const Place& place, std::vector<std::pair<std::string, AttrValue>> attrs,
+                         std::vector<NodeId> controls) {
+  return add({.name = cat(site.scope, "/", name),
+              .op = std::string(op),
+              .inputs = std::move(inputs),
+              .attrs = std::move(attrs),
+              .controls = std::move(controls),
+              .colocate_with = site.colocate_with},
+             place);
 }
 
 Place LoopPlaces::of(Endpoint tensor) const {

@@ -1,4 +1,5 @@
-/// LoopPlaces: where the nodes of a growing graph run, with and around loops; and which of them only keep stacks in order.
+/// LoopPlaces: where the nodes of a growing graph run, with and around loops; and which of them only keep stacks in
+/// order.
 #pragma once
 
 #include <map>
@@ -17,7 +18,7 @@ class LoopGradient;
 /// Where a node runs: outside of all loops, in a forward loop, or in the loop of its gradients.
 struct Place {
   FrameId forward = kRootFrame;
-  CondId side = kNoCond;                  // in a forward loop
+  CondId side = kNoCond;  // in a forward loop
   const LoopGradient* gradient = nullptr;
 };
 
@@ -30,15 +31,17 @@ struct Site {
 /// The graph in work: adds nodes and remembers where they run.
 class LoopPlaces {
  public:
-  LoopPlaces(GraphEditor& editor, ForwardLoops found) : edit(editor), loops(std::move(found)), num_forward_(editor.graph().num_nodes()) {}
+  LoopPlaces(GraphEditor& editor, ForwardLoops found)
+      : edit(editor), loops(std::move(found)), num_forward_(editor.graph().num_nodes()) {}
 
   GraphEditor& edit;
   const ForwardLoops loops;
 
   Endpoint add(NewNode node, const Place& place);
   /// Named below the site's scope, colocated as it says.
-  Endpoint add(const Site& site, std::string_view name, std::string_view op, std::vector<Endpoint> inputs, const Place& place,
-               std::vector<std::pair<std::string, AttrValue>> attrs = {}, std::vector<NodeId> controls = {});
+  Endpoint add(const Site& site, std::string_view name, std::string_view op, std::vector<Endpoint> inputs,
+               const Place& place, std::vector<std::pair<std::string, AttrValue>> attrs = {},
+               std::vector<NodeId> controls = {});
   /// Of the output.
   Place of(Endpoint tensor) const;
   /// What cannot be done; the first is kept.

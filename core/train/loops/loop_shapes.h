@@ -1,5 +1,6 @@
-/// Shapes of loop variables, which the ops do not tell: a variable has the shape that it enters with, as far as the body keeps it.
-/// (TensorFlow's Python knows the same: while_loop() holds the body to it unless shape_invariants say less.)
+/// Shapes of loop variables, which the ops do not tell: a variable has the shape that it enters with, as far as the
+/// body keeps it. (TensorFlow's Python knows the same: while_loop() holds the body to it unless shape_invariants say
+/// less.)
 #pragma once
 
 #include "core/graph/graph_editor.h"

@@ -6,8 +6,8 @@
 namespace emplace {
 namespace {
 
-// A read is where its variable is. Where the reader of the value is asked to be elsewhere (a tower's, its parameters on another
-// device), TensorFlow's stack, which belongs to both, has no place.
+// A read is where its variable is. Where the reader of the value is asked to be elsewhere (a tower's, its parameters on
+// another device), TensorFlow's stack, which belongs to both, has no place.
 bool belongs_elsewhere(const Graph& g, NodeId value, const std::vector<NodeId>& readers) {
   if (g.op(value) != "ReadVariableOp" || readers.empty()) return false;
   while (g.node(value).num_inputs > 0) value = g.inputs(value)[0].node;
@@ -21,7 +21,8 @@ Endpoint LoopGradient::from_stack(Endpoint tensor, const Site& site, bool guard)
   const DType type = base_type(places_.edit.type(tensor));
   const CondId side = places_.of(tensor).side;
   Site of_stack = site;
-  if (!belongs_elsewhere(places_.edit.graph(), tensor.node, site.colocate_with)) of_stack.colocate_with.push_back(tensor.node);
+  if (!belongs_elsewhere(places_.edit.graph(), tensor.node, site.colocate_with))
+    of_stack.colocate_with.push_back(tensor.node);
   Endpoint size = places_.edit.constant(cat(site.scope, "/Const"), Tensor::scalar<int32_t>(-1), of_stack.colocate_with);
   Endpoint stack = places_.add(of_stack, "f_acc", "StackV2", {size}, Place{}, {{"elem_type", AttrValue::of(type)}});
   const NodeId push = add_push(stack, tensor, guard, site);
@@ -29,10 +30,14 @@ Endpoint LoopGradient::from_stack(Endpoint tensor, const Site& site, bool guard)
   if (side != kNoCond) {
     const CondSide& condition = places_.loops.side(side);
     Endpoint pred = bring(condition.pred, site);
-    handle = add({.name = cat(site.scope, "/Switch"), .op = "Switch", .inputs = {stack, pred}, .colocate_with = {stack.node}});
+    handle = add(
+        {.name = cat(site.scope, "/Switch"), .op = "Switch", .inputs = {stack, pred}, .colocate_with = {stack.node}});
     handle.slot = condition.branch;
   }
-  Endpoint popped = add({.name = cat(site.scope, "/StackPopV2"), .op = "StackPopV2", .inputs = {handle}, .attrs = {{"elem_type", AttrValue::of(type)}},
+  Endpoint popped = add({.name = cat(site.scope, "/StackPopV2"),
+                         .op = "StackPopV2",
+                         .inputs = {handle},
+                         .attrs = {{"elem_type", AttrValue::of(type)}},
                          .colocate_with = site.colocate_with});
   places_.add_stack(push, popped.node);
   if (loop_.parallel_iterations > 1) places_.edit.add_control(trigger(site), popped.node);
@@ -44,9 +49,13 @@ NodeId LoopGradient::add_push(Endpoint stack, Endpoint tensor, bool guard, const
   GraphEditor& edit = places_.edit;
   const CondId side = places_.of(tensor).side;
   Endpoint handle = into_forward(stack, forward_, site);
-  NewNode push{.name = edit.unique_name(cat(site.scope, "/StackPushV2")), .op = "StackPushV2", .controls = {forward_add_},
-               .colocate_with = site.colocate_with, .has_own_name = true};
-  push.inputs = {guarded(handle, guard ? side : places_.loops.side(side).outer, {push.name, site.colocate_with}), tensor};
+  NewNode push{.name = edit.unique_name(cat(site.scope, "/StackPushV2")),
+               .op = "StackPushV2",
+               .controls = {forward_add_},
+               .colocate_with = site.colocate_with,
+               .has_own_name = true};
+  push.inputs = {guarded(handle, guard ? side : places_.loops.side(side).outer, {push.name, site.colocate_with}),
+                 tensor};
   const NodeId id = places_.add(std::move(push), forward_place(side)).node;
   if (side == kNoCond) {
     edit.add_control(forward_next_, id);
@@ -73,7 +82,8 @@ NodeId LoopGradient::trigger(const Site& site) {
 Endpoint LoopGradient::into_forward(Endpoint stack, FrameId frame, const Site& site) {
   const ForwardLoop& loop = places_.loops.loop(frame);
   if (loop.outer != kRootFrame) stack = into_forward(stack, loop.outer, site);
-  return places_.add(site, "Enter", "Enter", {stack}, {frame, kNoCond, nullptr}, enter_attrs(loop.frame_name, true, loop.parallel_iterations));
+  return places_.add(site, "Enter", "Enter", {stack}, {frame, kNoCond, nullptr},
+                     enter_attrs(loop.frame_name, true, loop.parallel_iterations));
 }
 
 Endpoint LoopGradient::guarded(Endpoint stack, CondId side, const Site& site) {

@@ -10,7 +10,8 @@ namespace {
 /// Makes the state for one set of variables.
 class StateMaker {
  public:
-  StateMaker(GraphEditor& edit, const TrainRequest& request, const UpdateRule& rule, const OptimizerState* original, std::string_view suffix)
+  StateMaker(GraphEditor& edit, const TrainRequest& request, const UpdateRule& rule, const OptimizerState* original,
+             std::string_view suffix)
       : edit_(edit), request_(request), rule_(rule), original_(original), suffix_(suffix) {}
 
   OptimizerState make(const std::vector<TrainVariable>& variables) {
@@ -18,14 +19,18 @@ class StateMaker {
     // As Python compares the names of tensors: ':' sorts after digits.
     auto by_name = [](const TrainVariable& a, const TrainVariable& b) { return cat(a.name, ":0") < cat(b.name, ":0"); };
     const TrainVariable& first = *std::min_element(variables.begin(), variables.end(), by_name);
-    if (rule_.is_keras) state.iteration = scalar("adam_w/iteration", original_ ? &original_->iteration : nullptr, scalar_of(DType::kInt64, 0), first);
+    if (rule_.is_keras)
+      state.iteration =
+          scalar("adam_w/iteration", original_ ? &original_->iteration : nullptr, scalar_of(DType::kInt64, 0), first);
     for (size_t i = 0; !rule_.is_keras && i < rule_.powers.size(); ++i) {
       Tensor start = scalar_of(DType::kFloat, argument(request_, rule_.powers[i].argument));
-      state.powers.push_back(scalar(rule_.powers[i].name, original_ ? &original_->powers[i] : nullptr, std::move(start), first));
+      state.powers.push_back(
+          scalar(rule_.powers[i].name, original_ ? &original_->powers[i] : nullptr, std::move(start), first));
     }
     for (size_t v = 0; v < variables.size(); ++v) {
       auto& slots = state.slots.emplace_back();
-      for (size_t s = 0; s < rule_.slots.size(); ++s) slots.push_back(slot(variables[v], rule_.slots[s], original_ ? &original_->slots[v][s] : nullptr));
+      for (size_t s = 0; s < rule_.slots.size(); ++s)
+        slots.push_back(slot(variables[v], rule_.slots[s], original_ ? &original_->slots[v][s] : nullptr));
     }
     return state;
   }
@@ -35,7 +40,8 @@ class StateMaker {
     return original ? cat(edit_.graph().name(original->variable), suffix_) : free_name(edit_, wanted);
   }
 
-  VariableNodes scalar(std::string_view wanted, const VariableNodes* original, Tensor start, const TrainVariable& with) {
+  VariableNodes scalar(std::string_view wanted, const VariableNodes* original, Tensor start,
+                       const TrainVariable& with) {
     return add_scalar_variable(edit_, name(wanted, original), std::move(start), with.resource, {with.node}, {});
   }
 
@@ -73,12 +79,14 @@ std::vector<VariableNodes> OptimizerState::all() const {
   return out;
 }
 
-OptimizerState add_optimizer_state(GraphEditor& edit, const TrainRequest& request, const UpdateRule& rule, const std::vector<TrainVariable>& variables) {
+OptimizerState add_optimizer_state(GraphEditor& edit, const TrainRequest& request, const UpdateRule& rule,
+                                   const std::vector<TrainVariable>& variables) {
   return StateMaker(edit, request, rule, nullptr, {}).make(variables);
 }
 
-OptimizerState copy_optimizer_state(GraphEditor& edit, const TrainRequest& request, const UpdateRule& rule, const std::vector<TrainVariable>& copies,
-                                    const OptimizerState& original, std::string_view suffix) {
+OptimizerState copy_optimizer_state(GraphEditor& edit, const TrainRequest& request, const UpdateRule& rule,
+                                    const std::vector<TrainVariable>& copies, const OptimizerState& original,
+                                    std::string_view suffix) {
   return StateMaker(edit, request, rule, &original, suffix).make(copies);
 }
 

@@ -19,10 +19,12 @@ struct OptimizerState {
 };
 
 /// The shared ones lie with the first variable by name.
-OptimizerState add_optimizer_state(GraphEditor& edit, const TrainRequest& request, const UpdateRule& rule, const std::vector<TrainVariable>& variables);
+OptimizerState add_optimizer_state(GraphEditor& edit, const TrainRequest& request, const UpdateRule& rule,
+                                   const std::vector<TrainVariable>& variables);
 
 /// The same for copies of these variables, one by one: `original`'s names with `suffix` ("/replica_1").
-OptimizerState copy_optimizer_state(GraphEditor& edit, const TrainRequest& request, const UpdateRule& rule, const std::vector<TrainVariable>& copies,
-                                    const OptimizerState& original, std::string_view suffix);
+OptimizerState copy_optimizer_state(GraphEditor& edit, const TrainRequest& request, const UpdateRule& rule,
+                                    const std::vector<TrainVariable>& copies, const OptimizerState& original,
+                                    std::string_view suffix);
 
 }  // namespace emplace

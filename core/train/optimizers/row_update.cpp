@@ -7,19 +7,29 @@
 
 namespace emplace {
 
-RowUpdate::RowUpdate(GraphEditor& edit, const UpdateRule& rule, const GradientAndVariable& g, const std::vector<VariableNodes>& slots, std::string scope,
+RowUpdate::RowUpdate(GraphEditor& edit, const UpdateRule& rule, const GradientAndVariable& g,
+                     const std::vector<VariableNodes>& slots, std::string scope,
                      std::function<Endpoint(std::string_view)> operand)
-    : edit_(edit), rule_(rule), variable_(g.variable), slots_(slots), scope_(std::move(scope)), operand_(std::move(operand)) {
+    : edit_(edit),
+      rule_(rule),
+      variable_(g.variable),
+      slots_(slots),
+      scope_(std::move(scope)),
+      operand_(std::move(operand)) {
   rows_ = op("Unique", {g.indices});
   gradient_ = op("UnsortedSegmentSum", {g.gradient, {rows_.node, 1}, op("Size", {rows_})});
 }
 
 Endpoint RowUpdate::op(std::string_view kind, std::vector<Endpoint> inputs) {
-  return edit_.add_output({.name = cat(scope_, "/", kind), .op = std::string(kind), .inputs = std::move(inputs), .colocate_with = {variable_.node}});
+  return edit_.add_output({.name = cat(scope_, "/", kind),
+                           .op = std::string(kind),
+                           .inputs = std::move(inputs),
+                           .colocate_with = {variable_.node}});
 }
 
 bool RowUpdate::flag(std::string_view name) const {
-  return std::any_of(rule_.flags.begin(), rule_.flags.end(), [&](const auto& f) { return f.first == name && f.second; });
+  return std::any_of(rule_.flags.begin(), rule_.flags.end(),
+                     [&](const auto& f) { return f.first == name && f.second; });
 }
 
 bool RowUpdate::has_slot(std::string_view key) const {
@@ -41,7 +51,8 @@ Endpoint RowUpdate::slot(std::string_view key) {
     gather.attrs = {{"dtype", AttrValue::of(variable_.dtype)}};
   } else {
     gather.op = "GatherV2";
-    gather.inputs = {slot.read, rows_, edit_.constant(cat(scope_, "/", key, "/axis"), scalar_of(DType::kInt32, 0), {slot.variable})};
+    gather.inputs = {slot.read, rows_,
+                     edit_.constant(cat(scope_, "/", key, "/axis"), scalar_of(DType::kInt32, 0), {slot.variable})};
   }
   return edit_.add_output(std::move(gather));
 }
@@ -55,10 +66,14 @@ void RowUpdate::apply(std::string_view kind) {
   const std::string op = cat(variable_.resource ? "Resource" : "", kind);
   NewNode node{.name = cat(scope_, "/", op), .op = op, .colocate_with = {variable_.node}};
   for (std::string_view operand : rule_.operands) {
-    if (operand == "variable") node.inputs.push_back(variable_.handle());
-    else if (operand == "gradient") node.inputs.push_back(gradient_);
-    else if (has_slot(operand)) node.inputs.push_back(slot_nodes(operand).handle());
-    else node.inputs.push_back(operand_(operand));
+    if (operand == "variable")
+      node.inputs.push_back(variable_.handle());
+    else if (operand == "gradient")
+      node.inputs.push_back(gradient_);
+    else if (has_slot(operand))
+      node.inputs.push_back(slot_nodes(operand).handle());
+    else
+      node.inputs.push_back(operand_(operand));
   }
   node.inputs.push_back(rows_);
   for (const auto& [flag, value] : rule_.flags) node.attrs.emplace_back(flag, AttrValue::of(value));
@@ -69,7 +84,8 @@ void RowUpdate::subtract(Endpoint step) { write("ScatterSub", variable_.handle()
 
 void RowUpdate::write(std::string_view kind, Endpoint handle, bool resource, Endpoint value) {
   const std::string op = cat(resource ? "Resource" : "", kind);
-  writes_.push_back(edit_.add({.name = cat(scope_, "/", op), .op = op, .inputs = {handle, rows_, value}, .colocate_with = {handle.node}}));
+  writes_.push_back(edit_.add(
+      {.name = cat(scope_, "/", op), .op = op, .inputs = {handle, rows_, value}, .colocate_with = {handle.node}}));
 }
 
 Endpoint momentum_rows_step(RowUpdate& u) {
@@ -99,8 +115,12 @@ Endpoint rms_prop_rows_step(RowUpdate& u) {
 
 Endpoint densify_rows(GraphEditor& edit, const GradientAndVariable& g, const std::string& scope) {
   const std::vector<NodeId> with = {g.variable.node};
-  const Endpoint count = edit.constant(cat(scope, "/rows"), scalar_of(DType::kInt64, static_cast<double>(g.variable.shape.dim(0))), with);
-  return edit.add_output({.name = cat(scope, "/UnsortedSegmentSum"), .op = "UnsortedSegmentSum", .inputs = {g.gradient, g.indices, count}, .colocate_with = with});
+  const Endpoint count =
+      edit.constant(cat(scope, "/rows"), scalar_of(DType::kInt64, static_cast<double>(g.variable.shape.dim(0))), with);
+  return edit.add_output({.name = cat(scope, "/UnsortedSegmentSum"),
+                          .op = "UnsortedSegmentSum",
+                          .inputs = {g.gradient, g.indices, count},
+                          .colocate_with = with});
 }
 
 }  // namespace emplace

@@ -1,6 +1,6 @@
-/// RowUpdate: an optimizer's step for those rows of a variable and of its slots that a gradient in slices names, in graph
-/// ops that every device has. What it computes is that of TensorFlow's SparseApply... kernels: slices of one row are
-/// added up first, and other rows stay as they are.
+/// RowUpdate: an optimizer's step for those rows of a variable and of its slots that a gradient in slices names, in
+/// graph ops that every device has. What it computes is that of TensorFlow's SparseApply... kernels: slices of one row
+/// are added up first, and other rows stay as they are.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,8 @@ namespace emplace {
 class RowUpdate {
  public:
   /// REQUIRES: `g.is_slices()`. `operand`: the learning rate or a constant of the rule, in the variable's type.
-  RowUpdate(GraphEditor& edit, const UpdateRule& rule, const GradientAndVariable& g, const std::vector<VariableNodes>& slots, std::string scope,
+  RowUpdate(GraphEditor& edit, const UpdateRule& rule, const GradientAndVariable& g,
+            const std::vector<VariableNodes>& slots, std::string scope,
             std::function<Endpoint(std::string_view)> operand);
 
   /// One slice a row.

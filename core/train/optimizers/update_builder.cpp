@@ -9,24 +9,31 @@
 namespace emplace {
 namespace {
 
-NodeId increment(GraphEditor& edit, const VariableNodes& count, const std::string& name, const std::string& constant, const std::vector<NodeId>& after) {
+NodeId increment(GraphEditor& edit, const VariableNodes& count, const std::string& name, const std::string& constant,
+                 const std::vector<NodeId>& after) {
   NewNode one{.name = constant, .op = "Const", .controls = after, .colocate_with = {count.variable}};
   one.attrs = {{"dtype", AttrValue::of(DType::kInt64)}, {"value", AttrValue::of(scalar_of(DType::kInt64, 1))}};
   const Endpoint value = edit.add_output(std::move(one));
-  return edit.add({.name = name, .op = count.resource ? "AssignAddVariableOp" : "AssignAdd", .inputs = {count.handle(), value}, .colocate_with = {count.variable}});
+  return edit.add({.name = name,
+                   .op = count.resource ? "AssignAddVariableOp" : "AssignAdd",
+                   .inputs = {count.handle(), value},
+                   .colocate_with = {count.variable}});
 }
 
 class UpdateBuilder {
  public:
-  UpdateBuilder(GraphEditor& edit, const TrainRequest& request, const UpdateRule& rule, const OptimizerState& state, const UpdatePlace& place)
+  UpdateBuilder(GraphEditor& edit, const TrainRequest& request, const UpdateRule& rule, const OptimizerState& state,
+                const UpdatePlace& place)
       : edit_(edit), request_(request), rule_(rule), state_(state), place_(place) {}
 
   NodeId build(const std::vector<GradientAndVariable>& gradients) {
     prepare();
     std::vector<NodeId> updates;
     for (size_t i = 0; i < gradients.size(); ++i) {
-      if (gradients[i].is_slices() && rule_.updates_rows()) update_rows(gradients[i], state_.slots[i], updates);
-      else updates.push_back(update(gradients[i], state_.slots[i]));
+      if (gradients[i].is_slices() && rule_.updates_rows())
+        update_rows(gradients[i], state_.slots[i], updates);
+      else
+        updates.push_back(update(gradients[i], state_.slots[i]));
     }
     const std::vector<NodeId> finished = rule_.is_keras ? count_iteration(updates) : multiply_powers(updates);
     updates.insert(updates.end(), finished.begin(), finished.end());
@@ -50,7 +57,8 @@ class UpdateBuilder {
   }
 
   void add_constant(std::string_view argument_name, double value) {
-    shared_.emplace_back(argument_name, edit_.constant(name(argument_name), scalar_of(DType::kFloat, value), {}, place_.device));
+    shared_.emplace_back(argument_name,
+                         edit_.constant(name(argument_name), scalar_of(DType::kFloat, value), {}, place_.device));
   }
 
   /// beta to the number of this step, counted from 1.
@@ -59,10 +67,18 @@ class UpdateBuilder {
     Endpoint before = count.resource ? read_now(edit_, name("ReadVariableOp"), count.handle(), true) : count.read;
     const std::vector<NodeId> with = {count.variable};
     Endpoint one = edit_.constant(name("add/y"), scalar_of(DType::kInt64, 1), with);
-    Endpoint step = edit_.add_output({.name = name("add"), .op = "AddV2", .inputs = {before, one}, .colocate_with = with});
-    Endpoint local_step = edit_.add_output({.name = name("Cast"), .op = "Cast", .inputs = {step}, .attrs = {{"DstT", AttrValue::of(DType::kFloat)}}, .colocate_with = with});
+    Endpoint step =
+        edit_.add_output({.name = name("add"), .op = "AddV2", .inputs = {before, one}, .colocate_with = with});
+    Endpoint local_step = edit_.add_output({.name = name("Cast"),
+                                            .op = "Cast",
+                                            .inputs = {step},
+                                            .attrs = {{"DstT", AttrValue::of(DType::kFloat)}},
+                                            .colocate_with = with});
     for (const PowerRule& power : rule_.powers) {
-      Endpoint raised = edit_.add_output({.name = name(power.name), .op = "Pow", .inputs = {shared(power.argument), local_step}, .colocate_with = with});
+      Endpoint raised = edit_.add_output({.name = name(power.name),
+                                          .op = "Pow",
+                                          .inputs = {shared(power.argument), local_step},
+                                          .colocate_with = with});
       shared_.emplace_back(power.name, raised);
     }
   }
@@ -74,11 +90,15 @@ class UpdateBuilder {
     return {};
   }
 
-  void update_rows(const GradientAndVariable& g, const std::vector<VariableNodes>& slots, std::vector<NodeId>& updates) {
+  void update_rows(const GradientAndVariable& g, const std::vector<VariableNodes>& slots,
+                   std::vector<NodeId>& updates) {
     const std::string scope = name(cat("update_", g.variable.name));
-    RowUpdate rows(edit_, rule_, g, slots, scope, [&](std::string_view operand) { return as_type(shared(operand), g.variable, scope); });
-    if (rule_.rows_step) rows.subtract(rule_.rows_step(rows));
-    else rows.apply(rule_.rows_op);
+    RowUpdate rows(edit_, rule_, g, slots, scope,
+                   [&](std::string_view operand) { return as_type(shared(operand), g.variable, scope); });
+    if (rule_.rows_step)
+      rows.subtract(rule_.rows_step(rows));
+    else
+      rows.apply(rule_.rows_op);
     updates.insert(updates.end(), rows.writes().begin(), rows.writes().end());
   }
 
@@ -89,12 +109,14 @@ class UpdateBuilder {
     const std::string op = cat(v.resource ? "Resource" : "", rule_.op);
     NewNode node{.name = cat(scope, "/", op), .op = op, .colocate_with = {v.node}};
     if (rule_.is_keras) node.controls = {decay_weights(g, scope)};
-    for (std::string_view operand : rule_.operands) node.inputs.push_back(find_operand(operand, g, slots, scope, node.name));
+    for (std::string_view operand : rule_.operands)
+      node.inputs.push_back(find_operand(operand, g, slots, scope, node.name));
     for (const auto& [flag, value] : rule_.flags) node.attrs.emplace_back(flag, AttrValue::of(value));
     return edit_.add(std::move(node));
   }
 
-  Endpoint find_operand(std::string_view operand, const GradientAndVariable& g, const std::vector<VariableNodes>& slots, const std::string& scope, const std::string& node) {
+  Endpoint find_operand(std::string_view operand, const GradientAndVariable& g, const std::vector<VariableNodes>& slots,
+                        const std::string& scope, const std::string& node) {
     if (operand == "variable") return g.variable.handle();
     if (operand == "gradient") return g.gradient;
     for (size_t i = 0; i < slots.size(); ++i) {
@@ -103,7 +125,8 @@ class UpdateBuilder {
     Endpoint value = shared(operand);
     for (size_t i = 0; i < state_.powers.size(); ++i) {
       const VariableNodes& power = state_.powers[i];
-      if (rule_.powers[i].name == operand) value = power.resource ? read_now(edit_, cat(node, "/ReadVariableOp"), power.handle(), true) : power.read;
+      if (rule_.powers[i].name == operand)
+        value = power.resource ? read_now(edit_, cat(node, "/ReadVariableOp"), power.handle(), true) : power.read;
     }
     return as_type(value, g.variable, scope);
   }
@@ -111,7 +134,11 @@ class UpdateBuilder {
   /// The kernels want every number in the variable's type.
   Endpoint as_type(Endpoint value, const TrainVariable& v, const std::string& scope) {
     if (edit_.type(value) == v.dtype) return value;
-    return edit_.add_output({.name = cat(scope, "/Cast"), .op = "Cast", .inputs = {value}, .attrs = {{"DstT", AttrValue::of(v.dtype)}}, .colocate_with = {v.node}});
+    return edit_.add_output({.name = cat(scope, "/Cast"),
+                             .op = "Cast",
+                             .inputs = {value},
+                             .attrs = {{"DstT", AttrValue::of(v.dtype)}},
+                             .colocate_with = {v.node}});
   }
 
   /// variable -= variable * weight_decay * learning_rate, once the gradient no longer needs what the variable was.
@@ -119,10 +146,16 @@ class UpdateBuilder {
     const TrainVariable& v = g.variable;
     Endpoint now = read_now(edit_, cat(scope, "/ReadVariableOp"), v.handle(), v.resource, {g.gradient.node});
     Endpoint decay = as_type(shared("weight_decay"), v, scope), rate = as_type(shared("learning_rate"), v, scope);
-    Endpoint part = edit_.add_output({.name = cat(scope, "/mul"), .op = "Mul", .inputs = {now, decay}, .controls = {g.gradient.node}, .colocate_with = {v.node}});
-    Endpoint loss = edit_.add_output({.name = cat(scope, "/mul"), .op = "Mul", .inputs = {part, rate}, .colocate_with = {v.node}});
+    Endpoint part = edit_.add_output({.name = cat(scope, "/mul"),
+                                      .op = "Mul",
+                                      .inputs = {now, decay},
+                                      .controls = {g.gradient.node},
+                                      .colocate_with = {v.node}});
+    Endpoint loss =
+        edit_.add_output({.name = cat(scope, "/mul"), .op = "Mul", .inputs = {part, rate}, .colocate_with = {v.node}});
     std::string_view op = v.resource ? "AssignSubVariableOp" : "AssignSub";
-    return edit_.add({.name = cat(scope, "/", op), .op = std::string(op), .inputs = {v.handle(), loss}, .colocate_with = {v.node}});
+    return edit_.add(
+        {.name = cat(scope, "/", op), .op = std::string(op), .inputs = {v.handle(), loss}, .colocate_with = {v.node}});
   }
 
   /// power *= beta, after all updates have read it.
@@ -134,15 +167,21 @@ class UpdateBuilder {
       const std::vector<NodeId> with = {power.variable};
       if (power.resource) {
         Endpoint before = read_now(edit_, name("ReadVariableOp"), power.handle(), true, updates);
-        Endpoint product = edit_.add_output({.name = name("mul"), .op = "Mul", .inputs = {before, beta}, .colocate_with = with});
-        NewNode assign{.name = name("AssignVariableOp"), .op = "AssignVariableOp", .inputs = {power.handle(), product}, .colocate_with = with};
+        Endpoint product =
+            edit_.add_output({.name = name("mul"), .op = "Mul", .inputs = {before, beta}, .colocate_with = with});
+        NewNode assign{.name = name("AssignVariableOp"),
+                       .op = "AssignVariableOp",
+                       .inputs = {power.handle(), product},
+                       .colocate_with = with};
         assign.attrs = {{"validate_shape", AttrValue::of(true)}};
         assigned.push_back(edit_.add(std::move(assign)));
         add_result(power, assigned.back(), updates);
         continue;
       }
-      Endpoint product = edit_.add_output({.name = name("mul"), .op = "Mul", .inputs = {power.read, beta}, .controls = updates, .colocate_with = with});
-      NewNode assign{.name = name("Assign"), .op = "Assign", .inputs = {power.handle(), product}, .colocate_with = with};
+      Endpoint product = edit_.add_output(
+          {.name = name("mul"), .op = "Mul", .inputs = {power.read, beta}, .controls = updates, .colocate_with = with});
+      NewNode assign{
+          .name = name("Assign"), .op = "Assign", .inputs = {power.handle(), product}, .colocate_with = with};
       assign.attrs = {{"use_locking", AttrValue::of(false)}};
       assigned.push_back(edit_.add(std::move(assign)));
     }
@@ -152,8 +191,12 @@ class UpdateBuilder {
   /// What Python's assign() returns: the value read back. Nobody needs it.
   void add_result(const VariableNodes& power, NodeId assign, std::vector<NodeId> after) {
     after.insert(after.begin(), assign);
-    edit_.add({.name = name("ReadVariableOp"), .op = "ReadVariableOp", .inputs = {power.handle()}, .attrs = {{"dtype", AttrValue::of(DType::kFloat)}},
-               .controls = std::move(after), .colocate_with = {power.variable}});
+    edit_.add({.name = name("ReadVariableOp"),
+               .op = "ReadVariableOp",
+               .inputs = {power.handle()},
+               .attrs = {{"dtype", AttrValue::of(DType::kFloat)}},
+               .controls = std::move(after),
+               .colocate_with = {power.variable}});
   }
 
   std::vector<NodeId> count_iteration(const std::vector<NodeId>& updates) {

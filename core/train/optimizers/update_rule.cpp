@@ -53,7 +53,8 @@ UpdateRule adam(const TrainRequest&) {
   r.slots = {{"m", "Adam", "zeros"}, {"v", "Adam", "zeros"}};
   r.powers = {{"beta1_power", "beta1"}, {"beta2_power", "beta2"}};
   r.constants = {"beta1", "beta2", "epsilon"};
-  r.operands = {"variable", "m", "v", "beta1_power", "beta2_power", "learning_rate", "beta1", "beta2", "epsilon", "gradient"};
+  r.operands = {"variable",      "m",     "v",     "beta1_power", "beta2_power",
+                "learning_rate", "beta1", "beta2", "epsilon",     "gradient"};
   return r;
 }
 
@@ -63,7 +64,8 @@ UpdateRule adamw(const TrainRequest&) {
   r.slots = {{"momentum", "momentum", "zeros"}, {"velocity", "velocity", "zeros"}};
   r.powers = {{"beta_1_power", "beta_1"}, {"beta_2_power", "beta_2"}};
   r.constants = {"weight_decay", "beta_1", "beta_2", "epsilon"};
-  r.operands = {"variable", "momentum", "velocity", "beta_1_power", "beta_2_power", "learning_rate", "beta_1", "beta_2", "epsilon", "gradient"};
+  r.operands = {"variable",      "momentum", "velocity", "beta_1_power", "beta_2_power",
+                "learning_rate", "beta_1",   "beta_2",   "epsilon",      "gradient"};
   r.is_keras = true;
   return r;
 }
@@ -76,7 +78,8 @@ UpdateRule update_rule(const TrainRequest& request) {
   if (request.optimizer == "adagrad") return adagrad(request);
   if (request.optimizer == "rmsprop") return rmsprop(request);
   if (request.optimizer == "adam") return adam(request);
-  EMPLACE_ASSERT(request.optimizer == "adamw", "reading the request saw to it that the optimizer is one of optimizer_rows()");
+  EMPLACE_ASSERT(request.optimizer == "adamw",
+                 "reading the request saw to it that the optimizer is one of optimizer_rows()");
   return adamw(request);
 }
 

@@ -29,8 +29,8 @@ struct PowerRule {
 class RowUpdate;
 
 struct UpdateRule {
-  std::string_view op;                      // "ApplyAdam"; of a resource variable "ResourceApplyAdam"
-  std::vector<SlotRule> slots;              // in the order in which they are made
+  std::string_view op;          // "ApplyAdam"; of a resource variable "ResourceApplyAdam"
+  std::vector<SlotRule> slots;  // in the order in which they are made
   std::vector<PowerRule> powers;
   std::vector<std::string_view> constants;  // arguments that are constants of the graph: train/beta1
   /// "variable", "gradient", "learning_rate", a slot's key, a power's name or a constant, in the kernel's order.
@@ -39,10 +39,11 @@ struct UpdateRule {
   /// Keras' way: slots are named adam_w/w_momentum, the powers follow from a count of steps (adam_w/iteration), and
   /// the variable shrinks by learning rate times weight decay before its update.
   bool is_keras = false;
-  /// What goes off the rows that have a gradient when others keep value and slots, as TensorFlow's SparseApply... kernels do
-  /// (row_update.h). Null: a row without a gradient is one whose gradient is 0.
+  /// What goes off the rows that have a gradient when others keep value and slots, as TensorFlow's SparseApply...
+  /// kernels do (row_update.h). Null: a row without a gradient is one whose gradient is 0.
   Endpoint (*rows_step)(RowUpdate&) = nullptr;
-  /// The same in one op, where that has a kernel on every device: "SparseApplyAdagrad", with `operands` and then the rows.
+  /// The same in one op, where that has a kernel on every device: "SparseApplyAdagrad", with `operands` and then the
+  /// rows.
   std::string_view rows_op = {};
   bool updates_rows() const { return rows_step != nullptr || !rows_op.empty(); }
 };

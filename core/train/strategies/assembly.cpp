@@ -9,27 +9,42 @@ namespace emplace {
 namespace {
 
 /// sqrt(2 * sum(|g|^2 / 2)) over all gradients.
-Endpoint add_global_norm(GraphEditor& edit, const std::vector<GradientAndVariable>& gradients, const std::string& device) {
+Endpoint add_global_norm(GraphEditor& edit, const std::vector<GradientAndVariable>& gradients,
+                         const std::string& device) {
   std::vector<Endpoint> halves;
   for (const GradientAndVariable& g : gradients) {
-    halves.push_back(edit.add_output({.name = "global_norm/L2Loss", .op = "L2Loss", .inputs = {g.gradient}, .device = device, .colocate_with = {g.gradient.node}}));
+    halves.push_back(edit.add_output({.name = "global_norm/L2Loss",
+                                      .op = "L2Loss",
+                                      .inputs = {g.gradient},
+                                      .device = device,
+                                      .colocate_with = {g.gradient.node}}));
   }
   const DType type = edit.type(halves.front());
-  Endpoint stack = edit.add_output({.name = "global_norm/stack", .op = "Pack", .inputs = halves, .attrs = {{"axis", AttrValue::of(int64_t{0})}}, .device = device});
+  Endpoint stack = edit.add_output({.name = "global_norm/stack",
+                                    .op = "Pack",
+                                    .inputs = halves,
+                                    .attrs = {{"axis", AttrValue::of(int64_t{0})}},
+                                    .device = device});
   Endpoint axes = edit.constant("global_norm/Const", Tensor::of<int32_t>({1}, std::vector<int32_t>{0}), {}, device);
   Endpoint half = add_op(edit, "global_norm/Sum", "Sum", {stack, axes}, device);
   Endpoint two = edit.constant("global_norm/Const", scalar_of(type, 2), {}, device);
-  return add_op(edit, "global_norm/global_norm", "Sqrt", {add_op(edit, "global_norm/mul", "Mul", {half, two}, device)}, device);
+  return add_op(edit, "global_norm/global_norm", "Sqrt", {add_op(edit, "global_norm/mul", "Mul", {half, two}, device)},
+                device);
 }
 
 }  // namespace
 
-Result<std::vector<GradientAndVariable>> gradients_of(Assembly& a, Endpoint loss, std::vector<TrainVariable>& variables, const std::string& scope) {
+Result<std::vector<GradientAndVariable>> gradients_of(Assembly& a, Endpoint loss, std::vector<TrainVariable>& variables,
+                                                      const std::string& scope) {
   std::vector<Endpoint> xs;
   for (const TrainVariable& v : variables) xs.push_back(v.handle());
   // The norm of slices is that of what they hold: a row that stands there twice counts twice.
   const bool keep_slices = a.rule.updates_rows() || a.request.clip_norm;
-  ASSIGN_OR_RETURN(Gradients made, add_gradients(a.edit, loss, xs, {.colocate = a.request.colocate_gradients, .gate = true, .keep_slices = keep_slices, .scope = cat(scope, "gradients")}));
+  ASSIGN_OR_RETURN(Gradients made, add_gradients(a.edit, loss, xs,
+                                                 {.colocate = a.request.colocate_gradients,
+                                                  .gate = true,
+                                                  .keep_slices = keep_slices,
+                                                  .scope = cat(scope, "gradients")}));
   std::vector<GradientAndVariable> out;
   std::vector<TrainVariable> reached;
   for (size_t i = 0; i < variables.size(); ++i) {
@@ -40,12 +55,14 @@ Result<std::vector<GradientAndVariable>> gradients_of(Assembly& a, Endpoint loss
     out.push_back({made.of[i], variables[i], made.indices[i]});
     reached.push_back(variables[i]);
   }
-  if (out.empty()) return invalid_argument(cat("the loss depends on no variable that can be trained: ", made.why_not[0]));
+  if (out.empty())
+    return invalid_argument(cat("the loss depends on no variable that can be trained: ", made.why_not[0]));
   variables = std::move(reached);
   return out;
 }
 
-GradientAndVariable mean_gradient(Assembly& a, const std::vector<GradientAndVariable>& parts, Endpoint total, const std::string& device) {
+GradientAndVariable mean_gradient(Assembly& a, const std::vector<GradientAndVariable>& parts, Endpoint total,
+                                  const std::string& device) {
   GradientAndVariable mean = parts.front();
   std::vector<Endpoint> values, indices;
   for (const GradientAndVariable& g : parts) values.push_back(g.gradient), indices.push_back(g.indices);
@@ -66,8 +83,12 @@ void clip_gradients(Assembly& a, std::vector<GradientAndVariable>& gradients, co
   const std::string scope = "clip_by_global_norm/";
   Endpoint norm = add_global_norm(edit, gradients, device);
   const DType type = edit.type(norm);
-  auto number = [&](std::string_view name, double value) { return edit.constant(cat(scope, name), scalar_of(type, value), {}, device); };
-  auto op = [&](std::string_view name, std::string_view kind, std::vector<Endpoint> inputs) { return add_op(edit, cat(scope, name), std::string(kind), std::move(inputs), device); };
+  auto number = [&](std::string_view name, double value) {
+    return edit.constant(cat(scope, name), scalar_of(type, value), {}, device);
+  };
+  auto op = [&](std::string_view name, std::string_view kind, std::vector<Endpoint> inputs) {
+    return add_op(edit, cat(scope, name), std::string(kind), std::move(inputs), device);
+  };
   Endpoint inverse = op("truediv", "RealDiv", {number("truediv/x", 1), norm});
   Endpoint inverse_bound = op("truediv", "RealDiv", {number("Const", 1), number("truediv_1/y", *a.request.clip_norm)});
   Endpoint least = op("Minimum", "Minimum", {inverse, inverse_bound});
@@ -77,8 +98,13 @@ void clip_gradients(Assembly& a, std::vector<GradientAndVariable>& gradients, co
   for (size_t i = 0; i < gradients.size(); ++i) {
     Endpoint& g = gradients[i].gradient;
     const std::vector<NodeId> with = {g.node};
-    Endpoint clipped = edit.add_output({.name = cat(scope, "mul"), .op = "Mul", .inputs = {g, scale}, .device = device, .colocate_with = with});
-    g = edit.add_output({.name = cat(scope, "clip_by_global_norm/_", i), .op = "Identity", .inputs = {clipped}, .device = device, .colocate_with = with});
+    Endpoint clipped = edit.add_output(
+        {.name = cat(scope, "mul"), .op = "Mul", .inputs = {g, scale}, .device = device, .colocate_with = with});
+    g = edit.add_output({.name = cat(scope, "clip_by_global_norm/_", i),
+                         .op = "Identity",
+                         .inputs = {clipped},
+                         .device = device,
+                         .colocate_with = with});
   }
 }
 
@@ -96,13 +122,16 @@ Result<Pace> set_pace(Assembly& a, const std::string& device) {
   }
   if (!needs_global_step(rate)) return pace;
   const NodeId own = a.edit.graph().find("global_step");
-  if (own != kNoNode && is_variable_op(a.edit.graph().op(own)) && a.edit.graph().attrs(own).type("dtype") == DType::kInt64) {
+  if (own != kNoNode && is_variable_op(a.edit.graph().op(own)) &&
+      a.edit.graph().attrs(own).type("dtype") == DType::kInt64) {
     pace.global_step.variable = own;
     pace.global_step.resource = a.edit.graph().op(own) == "VarHandleOp";
-    pace.global_step.read = pace.global_step.resource ? Endpoint{} : Endpoint{a.edit.graph().find("global_step/read"), 0};
+    pace.global_step.read =
+        pace.global_step.resource ? Endpoint{} : Endpoint{a.edit.graph().find("global_step/read"), 0};
     if (pace.global_step.read.node == kNoNode) pace.global_step.read = pace.global_step.handle();
   } else {
-    pace.global_step = add_scalar_variable(a.edit, free_name(a.edit, "global_step"), scalar_of(DType::kInt64, 0), a.variables.front().resource, {}, device);
+    pace.global_step = add_scalar_variable(a.edit, free_name(a.edit, "global_step"), scalar_of(DType::kInt64, 0),
+                                           a.variables.front().resource, {}, device);
     a.initializers.push_back(pace.global_step.assign);
   }
   pace.learning_rate = add_schedule(a.edit, rate, pace.global_step, device);
@@ -128,7 +157,8 @@ void mean_over_towers(Assembly& a, const std::vector<Tower>& towers, Endpoint to
     return add_mean_over_towers(a.edit, towers, values, which, total, device);
   };
   a.out.loss = mean(0, [](const Tower& t) { return t.loss; });
-  for (size_t i = 0; i < a.out.metrics.size(); ++i) a.out.batch_metrics[i] = mean(i + 1, [i](const Tower& t) { return t.metrics[i]; });
+  for (size_t i = 0; i < a.out.metrics.size(); ++i)
+    a.out.batch_metrics[i] = mean(i + 1, [i](const Tower& t) { return t.metrics[i]; });
 }
 
 Status train_on_one_device(Assembly& a) {
@@ -137,7 +167,10 @@ Status train_on_one_device(Assembly& a) {
   ASSIGN_OR_RETURN(Pace pace, set_pace(a, {}));
   OptimizerState state = add_optimizer_state(a.edit, a.request, a.rule, a.variables);
   for (const VariableNodes& v : state.all()) a.initializers.push_back(v.assign);
-  UpdatePlace place{.scope = free_name(a.edit, "train"), .device = {}, .learning_rate = pace.learning_rate, .global_step = pace.counted()};
+  UpdatePlace place{.scope = free_name(a.edit, "train"),
+                    .device = {},
+                    .learning_rate = pace.learning_rate,
+                    .global_step = pace.counted()};
   a.out.targets = {add_update(a.edit, a.request, a.rule, state, gradients, place)};
   return ok_status();
 }

@@ -6,7 +6,9 @@
 namespace emplace {
 namespace {
 
-bool is_one_of(std::string_view op, std::initializer_list<std::string_view> names) { return std::find(names.begin(), names.end(), op) != names.end(); }
+bool is_one_of(std::string_view op, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), op) != names.end();
+}
 
 /// What a tensor takes from the batch.
 enum class Takes : uint8_t { kNothing, kSize, kValues };
@@ -14,7 +16,11 @@ enum class Takes : uint8_t { kNothing, kSize, kValues };
 /// Settles all that a tensor depends on, inputs first.
 class Classifier {
  public:
-  Classifier(const Graph& g, const std::vector<Endpoint>& batch) : g_(g), entered_(g.num_nodes()), takes_(g.num_nodes(), Takes::kNothing), share_(g.num_nodes(), BatchShare::kMean) {
+  Classifier(const Graph& g, const std::vector<Endpoint>& batch)
+      : g_(g),
+        entered_(g.num_nodes()),
+        takes_(g.num_nodes(), Takes::kNothing),
+        share_(g.num_nodes(), BatchShare::kMean) {
     for (const Endpoint& e : batch) {
       takes_[e.node] = Takes::kValues;
       entered_[e.node] = true;
@@ -50,7 +56,9 @@ class Classifier {
 
   BatchShare share(std::string_view op, std::span<const Endpoint> inputs) const {
     const BatchShare first = share_[inputs[0].node];
-    if (is_one_of(op, {"Identity", "StopGradient", "Cast", "Neg", "Reshape", "Squeeze", "ExpandDims", "Print", "CheckNumerics"})) return first;
+    if (is_one_of(op, {"Identity", "StopGradient", "Cast", "Neg", "Reshape", "Squeeze", "ExpandDims", "Print",
+                       "CheckNumerics"}))
+      return first;
     if (is_one_of(op, {"Add", "AddV2", "Sub", "AddN"})) return same_for_all(inputs);
     if (op == "Mul") return of_product(inputs[0].node, inputs[1].node);
     if (is_one_of(op, {"RealDiv", "Div", "DivNoNan"})) {
@@ -58,13 +66,16 @@ class Classifier {
       return takes_[inputs[1].node] == Takes::kNothing ? first : BatchShare::kMean;
     }
     const bool reduced_already = g_.output_shape(inputs[0]).fully_known();
-    if (op == "Sum" || op == "Mean") return reduced_already ? first : op == "Sum" ? BatchShare::kSum : BatchShare::kMean;
+    if (op == "Sum" || op == "Mean")
+      return reduced_already ? first : op == "Sum" ? BatchShare::kSum : BatchShare::kMean;
     return op == "L2Loss" && !reduced_already ? BatchShare::kSum : BatchShare::kMean;
   }
 
   BatchShare same_for_all(std::span<const Endpoint> terms) const {
     const BatchShare first = share_[terms[0].node];
-    return std::all_of(terms.begin(), terms.end(), [&](const Endpoint& e) { return share_[e.node] == first; }) ? first : BatchShare::kMixed;
+    return std::all_of(terms.begin(), terms.end(), [&](const Endpoint& e) { return share_[e.node] == first; })
+               ? first
+               : BatchShare::kMixed;
   }
 
   BatchShare of_product(NodeId a, NodeId b) const {
@@ -83,6 +94,8 @@ class Classifier {
 
 }  // namespace
 
-BatchShare batch_share(const Graph& graph, Endpoint value, const std::vector<Endpoint>& batch) { return Classifier(graph, batch).of(value); }
+BatchShare batch_share(const Graph& graph, Endpoint value, const std::vector<Endpoint>& batch) {
+  return Classifier(graph, batch).of(value);
+}
 
 }  // namespace emplace

@@ -9,18 +9,26 @@ namespace emplace {
 namespace {
 
 /// The copies of all variables for one replica but the first; `instead` gets what the replica reads for the originals.
-std::vector<TrainVariable> copy_variables(Assembly& a, size_t replica, const std::string& device, Replacements& instead) {
+std::vector<TrainVariable> copy_variables(Assembly& a, size_t replica, const std::string& device,
+                                          Replacements& instead) {
   const Graph& g = a.edit.graph();
   const std::string suffix = cat("/replica_", replica);
   std::vector<TrainVariable> copies;
   for (const TrainVariable& v : a.variables) {
-    NewVariable copy{.name = cat(v.name, suffix), .resource = v.resource, .dtype = v.dtype, .shape = v.shape, .first = {}, .colocate_with = {}, .device = device};
+    NewVariable copy{.name = cat(v.name, suffix),
+                     .resource = v.resource,
+                     .dtype = v.dtype,
+                     .shape = v.shape,
+                     .first = {},
+                     .colocate_with = {},
+                     .device = device};
     copy.first.source = g.inputs(g.find(cat(v.name, "/Assign")))[1];
     const VariableNodes nodes = add_variable(a.edit, std::move(copy));
     a.initializers.push_back(nodes.assign);
     a.out.copies.emplace_back(nodes.variable, v.node);
     instead.emplace_back(v.handle(), nodes.handle());
-    if (NodeId read = g.find(cat(v.name, v.resource ? "/Read/ReadVariableOp" : "/read")); read != kNoNode) instead.emplace_back(Endpoint{read, 0}, nodes.read);
+    if (NodeId read = g.find(cat(v.name, v.resource ? "/Read/ReadVariableOp" : "/read")); read != kNoNode)
+      instead.emplace_back(Endpoint{read, 0}, nodes.read);
     copies.push_back(describe_variable(g, nodes.variable));
   }
   return copies;
@@ -31,7 +39,8 @@ Result<std::vector<Tower>> add_replicas(Assembly& a, const BatchParts& parts) {
   for (const TrainVariable& v : a.variables) {
     const NodeId assign = a.edit.graph().find(cat(v.name, "/Assign"));
     if (assign == kNoNode || a.edit.graph().node(assign).num_inputs < 2) {
-      return invalid_argument(cat("variable '", v.name, "' has no node '", v.name, "/Assign' that gives it a first value; its copies need one"));
+      return invalid_argument(cat("variable '", v.name, "' has no node '", v.name,
+                                  "/Assign' that gives it a first value; its copies need one"));
     }
     move_variable(a.edit, v, devices[0]);
   }
@@ -52,8 +61,8 @@ Result<std::vector<Tower>> add_replicas(Assembly& a, const BatchParts& parts) {
 
 using ByReplica = std::vector<std::vector<GradientAndVariable>>;  // by replica, then variable
 
-/// The mean gradient, clipped, for each replica. By all-reduce, every replica has and clips its own; otherwise, and where it is
-/// slices, it is made on one device and read across.
+/// The mean gradient, clipped, for each replica. By all-reduce, every replica has and clips its own; otherwise, and
+/// where it is slices, it is made on one device and read across.
 ByReplica mean_gradients(Assembly& a, const std::vector<Tower>& replicas, const ByReplica& by_replica, Endpoint total) {
   const bool nccl = a.request.replication.nccl;
   ByReplica means = by_replica;
@@ -62,7 +71,8 @@ ByReplica mean_gradients(Assembly& a, const std::vector<Tower>& replicas, const 
     std::vector<Endpoint> sums;
     for (const auto& of_replica : by_replica) parts.push_back(of_replica[v]), sums.push_back(of_replica[v].gradient);
     if (nccl && !parts[0].is_slices()) {
-      const std::vector<Endpoint> reduced = add_all_reduced_means(a.edit, replicas, sums, total, static_cast<int64_t>(v));
+      const std::vector<Endpoint> reduced =
+          add_all_reduced_means(a.edit, replicas, sums, total, static_cast<int64_t>(v));
       for (size_t i = 0; i < replicas.size(); ++i) means[i][v].gradient = reduced[i];
     } else {
       const GradientAndVariable mean = mean_gradient(a, parts, total, replicas[0].device);
@@ -95,8 +105,9 @@ Status train_mirrored(Assembly& a) {
   std::vector<NodeId> updates;
   for (size_t i = 0; i < replicas.size(); ++i) {
     const std::string suffix = cat("/replica_", i);
-    OptimizerState state = i == 0 ? add_optimizer_state(a.edit, a.request, a.rule, replicas[0].variables)
-                                  : copy_optimizer_state(a.edit, a.request, a.rule, replicas[i].variables, first, suffix);
+    OptimizerState state = i == 0
+                               ? add_optimizer_state(a.edit, a.request, a.rule, replicas[0].variables)
+                               : copy_optimizer_state(a.edit, a.request, a.rule, replicas[i].variables, first, suffix);
     const std::vector<VariableNodes> all = state.all();
     if (i == 0) first = state;
     const std::vector<VariableNodes> originals = first.all();
@@ -106,10 +117,15 @@ Status train_mirrored(Assembly& a) {
     }
     std::vector<GradientAndVariable> own = means[i];
     for (size_t v = 0; v < own.size(); ++v) own[v].variable = replicas[i].variables[v];
-    UpdatePlace place{.scope = cat(replicas[i].scope, "/train"), .device = replicas[i].device, .learning_rate = pace.learning_rate, .global_step = nullptr};
+    UpdatePlace place{.scope = cat(replicas[i].scope, "/train"),
+                      .device = replicas[i].device,
+                      .learning_rate = pace.learning_rate,
+                      .global_step = nullptr};
     updates.push_back(add_update(a.edit, a.request, a.rule, state, own, place));
   }
-  a.out.targets = {pace.counted() ? count_steps(a.edit, *pace.counted(), scope, add_group(a.edit, cat(scope, "/update"), updates)) : add_group(a.edit, scope, updates)};
+  a.out.targets = {pace.counted()
+                       ? count_steps(a.edit, *pace.counted(), scope, add_group(a.edit, cat(scope, "/update"), updates))
+                       : add_group(a.edit, scope, updates)};
   mean_over_towers(a, replicas, parts.total, reducer);
   return ok_status();
 }

@@ -54,7 +54,10 @@ Status update_together(Assembly& a) {
   clip_gradients(a, means, ps);
   ASSIGN_OR_RETURN(Pace pace, set_pace(a, ps));
   const OptimizerState state = add_state(a);
-  UpdatePlace place{.scope = free_name(a.edit, "train"), .device = ps, .learning_rate = pace.learning_rate, .global_step = pace.counted()};
+  UpdatePlace place{.scope = free_name(a.edit, "train"),
+                    .device = ps,
+                    .learning_rate = pace.learning_rate,
+                    .global_step = pace.counted()};
   a.out.targets = {add_update(a.edit, a.request, a.rule, state, means, place)};
   mean_over_towers(a, towers, parts.total, ps);
   return ok_status();
@@ -69,8 +72,12 @@ Status update_apart(Assembly& a) {
   const OptimizerState state = add_state(a);
   for (size_t i = 0; i < towers.size(); ++i) {
     clip_gradients(a, by_tower[i], ps);
-    UpdatePlace place{.scope = cat(towers[i].scope, "/train"), .device = ps, .learning_rate = pace.learning_rate, .global_step = pace.counted()};
-    a.out.towers.push_back({towers[i].loss, towers[i].metrics, add_update(a.edit, a.request, a.rule, state, by_tower[i], place)});
+    UpdatePlace place{.scope = cat(towers[i].scope, "/train"),
+                      .device = ps,
+                      .learning_rate = pace.learning_rate,
+                      .global_step = pace.counted()};
+    a.out.towers.push_back(
+        {towers[i].loss, towers[i].metrics, add_update(a.edit, a.request, a.rule, state, by_tower[i], place)});
     a.out.targets.push_back(a.out.towers.back().update);
   }
   a.out.loss = towers.front().loss;

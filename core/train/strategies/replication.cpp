@@ -15,11 +15,13 @@ namespace {
 constexpr std::array<std::string_view, 4> kNames = {"none", "mirrored", "ps-sync", "ps-async"};
 
 /// The request and, in `found`, the device that it means: kNoDevice if it is missing and may be.
-Result<std::string> resolve(const DeviceSet& devices, std::string_view name, std::string_view flag, bool may_be_missing, DeviceId& found) {
+Result<std::string> resolve(const DeviceSet& devices, std::string_view name, std::string_view flag, bool may_be_missing,
+                            DeviceId& found) {
   const bool legacy = name.starts_with("cpu:") || name.starts_with("gpu:");
   std::string request = name.starts_with('/') ? std::string(name) : cat(legacy ? "/" : "/device:", name);
   auto parsed = DeviceName::parse(request);
-  if (!parsed || !parsed->type || !parsed->id) return invalid_argument(cat("--", flag, ": '", name, "' is no device; write GPU:0"));
+  if (!parsed || !parsed->type || !parsed->id)
+    return invalid_argument(cat("--", flag, ": '", name, "' is no device; write GPU:0"));
   std::string have;
   for (DeviceId d = 0; d < devices.size(); ++d) {
     const DeviceName& device = devices.at(d).parsed;
@@ -30,11 +32,14 @@ Result<std::string> resolve(const DeviceSet& devices, std::string_view name, std
     append(have, have.empty() ? "" : ", ", *device.type, ":", *device.id);
   }
   if (may_be_missing) return found = kNoDevice, request;
-  return invalid_argument(cat("--", flag, ": there is no device '", name, "'; there are ", have, "; --allow-soft-placement runs its nodes elsewhere"));
+  return invalid_argument(cat("--", flag, ": there is no device '", name, "'; there are ", have,
+                              "; --allow-soft-placement runs its nodes elsewhere"));
 }
 
-/// What cross_device_ops.select_cross_device_ops() decides for these devices: NcclAllReduce or not, and what it warns of.
-bool choose_collectives(const DeviceSet& devices, const std::vector<DeviceId>& replicas, std::vector<std::string>& notes) {
+/// What cross_device_ops.select_cross_device_ops() decides for these devices: NcclAllReduce or not, and what it warns
+/// of.
+bool choose_collectives(const DeviceSet& devices, const std::vector<DeviceId>& replicas,
+                        std::vector<std::string>& notes) {
   std::map<int, int> logical;  // GPUs by card
   for (const Device& d : devices.devices) {
     if (d.type == "GPU" && d.physical_gpu >= 0) ++logical[d.physical_gpu];
@@ -43,14 +48,17 @@ bool choose_collectives(const DeviceSet& devices, const std::vector<DeviceId>& r
   if (std::any_of(logical.begin(), logical.end(), shares_card)) {
     notes.push_back("NCCL is not supported when using virtual GPUs, fallingback to reduction to one device");
   }
-  if (std::any_of(replicas.begin(), replicas.end(), [&](DeviceId d) { return d == kNoDevice || devices.at(d).type != "GPU"; })) {
+  if (std::any_of(replicas.begin(), replicas.end(),
+                  [&](DeviceId d) { return d == kNoDevice || devices.at(d).type != "GPU"; })) {
     notes.push_back("There are non-GPU devices in `tf.distribute.Strategy`, not using nccl allreduce.");
   }
   if (!notes.empty()) return false;
-  const bool cuda = std::all_of(replicas.begin(), replicas.end(), [&](DeviceId d) { return devices.at(d).kind == DeviceKind::kCuda; });
+  const bool cuda = std::all_of(replicas.begin(), replicas.end(),
+                                [&](DeviceId d) { return devices.at(d).kind == DeviceKind::kCuda; });
   const Status there = cuda ? devices.gpus->collectives() : ok_status();
   if (cuda && there.ok()) return true;
-  notes.push_back(cat("Nccl kernel is not found, not using nccl allreduce.", there.ok() ? "" : cat(" (", there.message(), ")")));
+  notes.push_back(
+      cat("Nccl kernel is not found, not using nccl allreduce.", there.ok() ? "" : cat(" (", there.message(), ")")));
   return false;
 }
 
@@ -61,34 +69,42 @@ Result<Strategy> parse_strategy(std::string_view name) {
   if (found != kNames.end()) return static_cast<Strategy>(found - kNames.begin());
   Suggestion suggestion(name);
   for (std::string_view known : kNames) suggestion.offer(known);
-  return invalid_argument(cat("unknown strategy '", name, "'; ", suggestion.text().empty() ? "there are none, mirrored, ps-sync, ps-async" : suggestion.text()));
+  return invalid_argument(
+      cat("unknown strategy '", name, "'; ",
+          suggestion.text().empty() ? "there are none, mirrored, ps-sync, ps-async" : suggestion.text()));
 }
 
 Status check_replication(const Replication& replication) {
   const bool parameter_device = replication.strategy == Strategy::kPsSync || replication.strategy == Strategy::kPsAsync;
-  if (replication.strategy == Strategy::kNone && !replication.replicas.empty()) return invalid_argument("--replicas: name a --strategy for them");
-  if (!parameter_device && !replication.ps.empty()) return invalid_argument("--ps: only --strategy ps-sync and ps-async keep variables in one place");
+  if (replication.strategy == Strategy::kNone && !replication.replicas.empty())
+    return invalid_argument("--replicas: name a --strategy for them");
+  if (!parameter_device && !replication.ps.empty())
+    return invalid_argument("--ps: only --strategy ps-sync and ps-async keep variables in one place");
   if (replication.strategy != Strategy::kPsAsync && replication.max_staleness >= 0) {
     return invalid_argument("--max-staleness: only the towers of --strategy ps-async miss updates");
   }
   return ok_status();
 }
 
-Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, Replication& replication, std::vector<std::string>& notes) {
+Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, Replication& replication,
+                           std::vector<std::string>& notes) {
   if (replication.strategy == Strategy::kNone) return ok_status();
   if (replication.replicas.empty()) {
     for (const Device& d : devices.devices) {
       if (d.type == "GPU") replication.replicas.push_back(cat("GPU:", *d.parsed.id));
     }
-    if (replication.replicas.empty()) return invalid_argument("there is no GPU to replicate on; --replicas names devices, --simulate-gpus N makes some");
+    if (replication.replicas.empty())
+      return invalid_argument(
+          "there is no GPU to replicate on; --replicas names devices, --simulate-gpus N makes some");
   }
   std::vector<DeviceId> found;
   for (std::string& name : replication.replicas) {
     DeviceId device = kNoDevice;
     ASSIGN_OR_RETURN(std::string request, resolve(devices, name, "replicas", allow_soft_placement, device));
     const auto same = [&](const std::string& other) { return DeviceName::parse(other) == DeviceName::parse(request); };
-    const bool twice = device == kNoDevice ? std::any_of(replication.replicas.data(), replication.replicas.data() + found.size(), same)
-                                           : std::find(found.begin(), found.end(), device) != found.end();
+    const bool twice = device == kNoDevice
+                           ? std::any_of(replication.replicas.data(), replication.replicas.data() + found.size(), same)
+                           : std::find(found.begin(), found.end(), device) != found.end();
     if (twice) return invalid_argument(cat("--replicas: '", request, "' stands twice"));
     name = std::move(request);
     found.push_back(device);
@@ -96,7 +112,8 @@ Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, 
   DeviceId ps = kNoDevice;
   const std::string ps_name = replication.ps.empty() ? "CPU:0" : replication.ps;
   ASSIGN_OR_RETURN(replication.ps, resolve(devices, ps_name, "ps", allow_soft_placement, ps));
-  if (replication.strategy == Strategy::kMirrored && found.size() > 1) replication.nccl = choose_collectives(devices, found, notes);
+  if (replication.strategy == Strategy::kMirrored && found.size() > 1)
+    replication.nccl = choose_collectives(devices, found, notes);
   return ok_status();
 }
 
@@ -105,7 +122,8 @@ void avoid_collectives(const Graph& graph, Replication& replication, std::vector
   for (NodeId id = 0; id < graph.num_nodes() && replication.nccl; ++id) {
     if (graph.op(id) == "Enter" || graph.op(id) == "RefEnter") replication.nccl = false;
   }
-  if (!replication.nccl) notes.push_back("NCCL is not supported in a step with loops, falling back to reduction to one device");
+  if (!replication.nccl)
+    notes.push_back("NCCL is not supported in a step with loops, falling back to reduction to one device");
 }
 
 }  // namespace emplace

@@ -20,10 +20,10 @@ enum class Strategy : uint8_t {
 
 struct Replication {
   Strategy strategy = Strategy::kNone;
-  std::vector<std::string> replicas;   // "GPU:0" or any device name; empty: every GPU
-  std::string ps;                      // where the ps strategies keep variables; empty: CPU:0
-  int64_t max_staleness = -1;          // of kPsAsync: updates by others between reading and updating; -1: no bound
-  bool nccl = false;                   // of kMirrored: the gradients meet by NcclAllReduce. Decided by resolve_replication()
+  std::vector<std::string> replicas;  // "GPU:0" or any device name; empty: every GPU
+  std::string ps;                     // where the ps strategies keep variables; empty: CPU:0
+  int64_t max_staleness = -1;         // of kPsAsync: updates by others between reading and updating; -1: no bound
+  bool nccl = false;  // of kMirrored: the gradients meet by NcclAllReduce. Decided by resolve_replication()
 };
 
 /// "none", "mirrored", "ps-sync", "ps-async".
@@ -33,11 +33,14 @@ Result<Strategy> parse_strategy(std::string_view name);
 Status check_replication(const Replication& replication);
 
 /// Names become requests ("/device:GPU:0"), no replicas become all GPUs. InvalidArgument: a name that is no device or
-/// stands twice, fewer than one replica. With `allow_soft_placement` a device may be missing: nodes that ask for it go elsewhere. Several replicas of kMirrored, each on a card of its own, use NCCL where it is there;
-/// else `notes` gets what TensorFlow's MirroredStrategy warns of.
-Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, Replication& replication, std::vector<std::string>& notes);
+/// stands twice, fewer than one replica. With `allow_soft_placement` a device may be missing: nodes that ask for it go
+/// elsewhere. Several replicas of kMirrored, each on a card of its own, use NCCL where it is there; else `notes` gets
+/// what TensorFlow's MirroredStrategy warns of.
+Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, Replication& replication,
+                           std::vector<std::string>& notes);
 
-/// A step with loops has no place for NcclAllReduce (core/partition/meetings.h): then the gradients meet on one device, and a note says so.
+/// A step with loops has no place for NcclAllReduce (core/partition/meetings.h): then the gradients meet on one device,
+/// and a note says so.
 void avoid_collectives(const Graph& graph, Replication& replication, std::vector<std::string>& notes);
 
 }  // namespace emplace

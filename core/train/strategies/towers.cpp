@@ -34,7 +34,9 @@ std::vector<NodeId> ancestors(const Graph& g, const std::vector<Endpoint>& of) {
   return out;
 }
 
-bool is_placeholder(std::string_view op) { return op == "Placeholder" || op == "PlaceholderV2" || op == "PlaceholderWithDefault"; }
+bool is_placeholder(std::string_view op) {
+  return op == "Placeholder" || op == "PlaceholderV2" || op == "PlaceholderWithDefault";
+}
 
 /// Does nothing but hand on a variable's value?
 bool reads_variable(const Graph& g, NodeId node) {
@@ -44,7 +46,8 @@ bool reads_variable(const Graph& g, NodeId node) {
 /// Must it be where a variable is? Its handle cannot be read elsewhere.
 bool takes_handle(const Graph& g, NodeId node) {
   auto inputs = g.inputs(node);
-  return std::any_of(inputs.begin(), inputs.end(), [&](const Endpoint& e) { return g.output_type(e) == DType::kResource; });
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&](const Endpoint& e) { return g.output_type(e) == DType::kResource; });
 }
 
 /// Lets a copy be where the copies of the variables are that the original was colocated with. False: it is bound to a
@@ -59,9 +62,12 @@ bool follow_colocation(GraphEditor& edit, NodeId copy, NodeId first_copy, const 
     if (!std::string_view(group).starts_with(kColocationPrefix)) continue;
     const NodeId with = g.find(std::string_view(group).substr(kColocationPrefix.size()));
     if (with == kNoNode || with >= first_copy) continue;
-    auto found = std::find_if(instead.begin(), instead.end(), [&](const auto& pair) { return pair.first.node == with; });
-    if (found == instead.end()) free = false;
-    else group = cat(kColocationPrefix, g.name(found->second.node));
+    auto found =
+        std::find_if(instead.begin(), instead.end(), [&](const auto& pair) { return pair.first.node == with; });
+    if (found == instead.end())
+      free = false;
+    else
+      group = cat(kColocationPrefix, g.name(found->second.node));
   }
   edit.set_attr(copy, "_class", AttrValue::list_of(AttrKind::kString, std::move(groups)));
   return free;
@@ -73,12 +79,20 @@ bool has_open_batch(const Graph& g, NodeId placeholder) {
 }
 
 Endpoint to_float(GraphEditor& edit, std::string name, Endpoint value) {
-  return edit.add_output({.name = std::move(name), .op = "Cast", .inputs = {value}, .attrs = {{"DstT", AttrValue::of(DType::kFloat)}}, .device = kHost});
+  return edit.add_output({.name = std::move(name),
+                          .op = "Cast",
+                          .inputs = {value},
+                          .attrs = {{"DstT", AttrValue::of(DType::kFloat)}},
+                          .device = kHost});
 }
 
 Endpoint as_type(GraphEditor& edit, Endpoint value, DType type, const std::string& scope, const std::string& device) {
   if (edit.type(value) == type) return value;
-  return edit.add_output({.name = cat(scope, "Cast"), .op = "Cast", .inputs = {value}, .attrs = {{"DstT", AttrValue::of(type)}}, .device = device});
+  return edit.add_output({.name = cat(scope, "Cast"),
+                          .op = "Cast",
+                          .inputs = {value},
+                          .attrs = {{"DstT", AttrValue::of(type)}},
+                          .device = device});
 }
 
 Endpoint integers(GraphEditor& edit, std::string name, const std::vector<int32_t>& values) {
@@ -89,7 +103,8 @@ Endpoint integers(GraphEditor& edit, std::string name, const std::vector<int32_t
 Endpoint first_dimension(GraphEditor& edit, Endpoint tensor) {
   Endpoint shape = add_op(edit, "batch/Shape", "Shape", {tensor}, kHost);
   NewNode slice{.name = "batch/strided_slice", .op = "StridedSlice", .device = kHost};
-  slice.inputs = {shape, integers(edit, "batch/strided_slice/stack", {0}), integers(edit, "batch/strided_slice/stack_1", {1}),
+  slice.inputs = {shape, integers(edit, "batch/strided_slice/stack", {0}),
+                  integers(edit, "batch/strided_slice/stack_1", {1}),
                   integers(edit, "batch/strided_slice/stack_2", {1})};
   slice.attrs = {{"shrink_axis_mask", AttrValue::of(int64_t{1})}};
   return edit.add_output(std::move(slice));
@@ -104,20 +119,31 @@ struct Bounds {
 /// A replica without rows gets the batch's last one, which counts nothing: means and normalisations of no rows are not
 /// numbers, and some ops refuse them.
 Bounds part_bounds(GraphEditor& edit, Endpoint rows, Endpoint sizes, size_t replicas) {
-  Endpoint axis = edit.constant("batch/axis", scalar_of(DType::kInt32, 0), {}, kHost), one = edit.constant("batch/one", scalar_of(DType::kInt32, 1), {}, kHost);
-  NewNode sum{.name = "batch/starts", .op = "Cumsum", .inputs = {sizes, axis}, .attrs = {{"exclusive", AttrValue::of(true)}}, .device = kHost};
+  Endpoint axis = edit.constant("batch/axis", scalar_of(DType::kInt32, 0), {}, kHost),
+           one = edit.constant("batch/one", scalar_of(DType::kInt32, 1), {}, kHost);
+  NewNode sum{.name = "batch/starts",
+              .op = "Cumsum",
+              .inputs = {sizes, axis},
+              .attrs = {{"exclusive", AttrValue::of(true)}},
+              .device = kHost};
   Endpoint last = add_op(edit, "batch/last", "Sub", {rows, one}, kHost);
   Endpoint begins = add_op(edit, "batch/begins", "Minimum", {edit.add_output(std::move(sum)), last}, kHost);
   Endpoint taken = add_op(edit, "batch/taken", "Maximum", {sizes, one}, kHost);
   auto apart = [&](Endpoint bounds) {
-    return edit.add({.name = "batch/split", .op = "Split", .inputs = {axis, bounds}, .attrs = {{"num_split", AttrValue::of(static_cast<int64_t>(replicas))}}, .device = kHost});
+    return edit.add({.name = "batch/split",
+                     .op = "Split",
+                     .inputs = {axis, bounds},
+                     .attrs = {{"num_split", AttrValue::of(static_cast<int64_t>(replicas))}},
+                     .device = kHost});
   };
-  return {apart(begins), apart(add_op(edit, "batch/ends", "AddV2", {begins, taken}, kHost)), integers(edit, "batch/strides", {1})};
+  return {apart(begins), apart(add_op(edit, "batch/ends", "AddV2", {begins, taken}, kHost)),
+          integers(edit, "batch/strides", {1})};
 }
 
 }  // namespace
 
-Endpoint add_op(GraphEditor& edit, std::string name, std::string op, std::vector<Endpoint> inputs, const std::string& device) {
+Endpoint add_op(GraphEditor& edit, std::string name, std::string op, std::vector<Endpoint> inputs,
+                const std::string& device) {
   return edit.add_output({.name = std::move(name), .op = std::move(op), .inputs = std::move(inputs), .device = device});
 }
 
@@ -126,7 +152,9 @@ Result<BatchParts> split_batch(GraphEditor& edit, const std::vector<Endpoint>& t
   for (NodeId node : ancestors(edit.graph(), tensors)) {
     if (is_placeholder(edit.graph().op(node)) && has_open_batch(edit.graph(), node)) placeholders.push_back({node, 0});
   }
-  if (placeholders.empty()) return invalid_argument("there is no batch to split: no placeholder that the loss depends on has an open first dimension (-1)");
+  if (placeholders.empty())
+    return invalid_argument(
+        "there is no batch to split: no placeholder that the loss depends on has an open first dimension (-1)");
   for (const Endpoint& p : placeholders) {
     if (edit.graph().requested_device(p.node).empty()) edit.set_device(p.node, kHost);
   }
@@ -153,26 +181,31 @@ Result<BatchParts> split_batch(GraphEditor& edit, const std::vector<Endpoint>& t
     auto& [whole, by_replica] = out.placeholders.emplace_back();
     whole = p;
     for (uint32_t i = 0; i < replicas; ++i) {
-      by_replica.push_back(add_op(edit, "split", "StridedSlice", {p, {bounds.begins, i}, {bounds.ends, i}, bounds.ones}, kHost));
+      by_replica.push_back(
+          add_op(edit, "split", "StridedSlice", {p, {bounds.begins, i}, {bounds.ends, i}, bounds.ones}, kHost));
     }
   }
   return out;
 }
 
-Result<std::vector<Endpoint>> tower_weights(const Graph& graph, const BatchParts& parts, size_t i, const std::vector<Endpoint>& tensors) {
+Result<std::vector<Endpoint>> tower_weights(const Graph& graph, const BatchParts& parts, size_t i,
+                                            const std::vector<Endpoint>& tensors) {
   std::vector<Endpoint> batch, out;
   for (const auto& [whole, by_replica] : parts.placeholders) batch.push_back(whole);
   for (const Endpoint& tensor : tensors) {
     const BatchShare share = batch_share(graph, tensor, batch);
     if (share == BatchShare::kMixed && out.empty()) {
-      return invalid_argument(cat("the loss '", graph.name(tensor.node), "' adds a sum over the samples to what is none, so that the parts of a batch do not make up the whole; take the mean over the samples"));
+      return invalid_argument(cat("the loss '", graph.name(tensor.node),
+                                  "' adds a sum over the samples to what is none, so that the parts of a batch do not "
+                                  "make up the whole; take the mean over the samples"));
     }
     out.push_back(share == BatchShare::kSum ? parts.whole[i] : parts.rows[i]);
   }
   return out;
 }
 
-std::vector<Endpoint> add_tower(GraphEditor& edit, const std::vector<Endpoint>& tensors, const std::string& scope, const std::string& device, const Replacements& instead) {
+std::vector<Endpoint> add_tower(GraphEditor& edit, const std::vector<Endpoint>& tensors, const std::string& scope,
+                                const std::string& device, const Replacements& instead) {
   const Graph& g = edit.graph();
   auto replaced = [&](const Endpoint& e) {
     auto found = std::find_if(instead.begin(), instead.end(), [&](const auto& pair) { return pair.first == e; });
@@ -182,7 +215,9 @@ std::vector<Endpoint> add_tower(GraphEditor& edit, const std::vector<Endpoint>& 
   for (NodeId node : ancestors(g, tensors)) {
     if (is_placeholder(g.op(node)) || is_variable_op(g.op(node))) continue;
     auto inputs = g.inputs(node);
-    const bool of_copy = std::any_of(inputs.begin(), inputs.end(), [&](const Endpoint& e) { return is_variable_op(g.op(e.node)) && replaced(e) != e; });
+    const bool of_copy = std::any_of(inputs.begin(), inputs.end(), [&](const Endpoint& e) {
+      return is_variable_op(g.op(e.node)) && replaced(e) != e;
+    });
     if (reads_variable(g, node) && (!of_copy || replaced({node, 0}) != Endpoint{node, 0})) continue;
     nodes.push_back(node);
   }
@@ -199,33 +234,44 @@ std::vector<Endpoint> add_tower(GraphEditor& edit, const std::vector<Endpoint>& 
   std::vector<Endpoint> out;
   for (const Endpoint& e : tensors) {
     auto place = std::find(nodes.begin(), nodes.end(), e.node);
-    out.push_back(place == nodes.end() ? replaced(e) : Endpoint{copies[static_cast<size_t>(place - nodes.begin())], e.slot});
+    out.push_back(place == nodes.end() ? replaced(e)
+                                       : Endpoint{copies[static_cast<size_t>(place - nodes.begin())], e.slot});
   }
   return out;
 }
 
 void move_variable(GraphEditor& edit, const TrainVariable& variable, const std::string& device) {
   edit.set_device(variable.node, device);
-  for (std::string_view part : {"/initial_value", "/Initializer/initial_value", "/Assign", "/read", "/IsInitialized/VarIsInitializedOp", "/Read/ReadVariableOp"}) {
+  for (std::string_view part : {"/initial_value", "/Initializer/initial_value", "/Assign", "/read",
+                                "/IsInitialized/VarIsInitializedOp", "/Read/ReadVariableOp"}) {
     if (NodeId node = edit.graph().find(cat(variable.name, part)); node != kNoNode) edit.set_device(node, device);
   }
 }
 
-Endpoint add_mean(GraphEditor& edit, const std::vector<Endpoint>& parts, Endpoint total, const std::string& scope, const std::string& device) {
-  Endpoint sum = edit.add_output({.name = cat(scope, "AddN"), .op = "AddN", .inputs = parts, .attrs = {{"N", AttrValue::of(static_cast<int64_t>(parts.size()))}}, .device = device});
-  return add_op(edit, cat(scope, "truediv"), "RealDiv", {sum, as_type(edit, total, edit.type(sum), scope, device)}, device);
+Endpoint add_mean(GraphEditor& edit, const std::vector<Endpoint>& parts, Endpoint total, const std::string& scope,
+                  const std::string& device) {
+  Endpoint sum = edit.add_output({.name = cat(scope, "AddN"),
+                                  .op = "AddN",
+                                  .inputs = parts,
+                                  .attrs = {{"N", AttrValue::of(static_cast<int64_t>(parts.size()))}},
+                                  .device = device});
+  return add_op(edit, cat(scope, "truediv"), "RealDiv", {sum, as_type(edit, total, edit.type(sum), scope, device)},
+                device);
 }
 
-std::vector<Endpoint> add_all_reduced_means(GraphEditor& edit, const std::vector<Tower>& towers, const std::vector<Endpoint>& parts, Endpoint total, int64_t number) {
+std::vector<Endpoint> add_all_reduced_means(GraphEditor& edit, const std::vector<Tower>& towers,
+                                            const std::vector<Endpoint>& parts, Endpoint total, int64_t number) {
   std::vector<Endpoint> means;
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::string scope = cat(towers[i].scope, "/");
-    NewNode reduce{.name = cat(scope, "NcclAllReduce"), .op = "NcclAllReduce", .inputs = {parts[i]}, .device = towers[i].device};
+    NewNode reduce{
+        .name = cat(scope, "NcclAllReduce"), .op = "NcclAllReduce", .inputs = {parts[i]}, .device = towers[i].device};
     reduce.attrs = {{"reduction", AttrValue::of(std::string("sum"))},
                     {"num_devices", AttrValue::of(static_cast<int64_t>(parts.size()))},
                     {"shared_name", AttrValue::of(cat("c", number))}};
     Endpoint sum = edit.add_output(std::move(reduce));
-    means.push_back(add_op(edit, cat(scope, "truediv"), "RealDiv", {sum, as_type(edit, total, edit.type(sum), scope, towers[i].device)}, towers[i].device));
+    means.push_back(add_op(edit, cat(scope, "truediv"), "RealDiv",
+                           {sum, as_type(edit, total, edit.type(sum), scope, towers[i].device)}, towers[i].device));
   }
   return means;
 }
@@ -237,7 +283,8 @@ Endpoint objective(GraphEditor& edit, const Tower& tower) {
   return add_op(edit, cat(scope, "objective"), "Mul", {tower.loss, weight}, tower.device);
 }
 
-Endpoint add_mean_over_towers(GraphEditor& edit, const std::vector<Tower>& towers, const std::vector<Endpoint>& values, size_t which, Endpoint total, const std::string& device) {
+Endpoint add_mean_over_towers(GraphEditor& edit, const std::vector<Tower>& towers, const std::vector<Endpoint>& values,
+                              size_t which, Endpoint total, const std::string& device) {
   std::vector<Endpoint> parts;
   for (size_t i = 0; i < towers.size(); ++i) {
     // The mean of no rows is NaN and counts nothing.

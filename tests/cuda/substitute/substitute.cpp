@@ -4,8 +4,8 @@
 #include <cuda_runtime.h>
 
 #include "core/op/kernel_attr.h"
-#include "core/op/signature.h"
 #include "core/op/op_def.h"
+#include "core/op/signature.h"
 #include "cuda/kernel_table.h"
 
 extern "C" emplace::KernelMaker __real__ZNK7emplace5OpDef10cpu_kernelENS_5DTypeE(const emplace::OpDef*, emplace::DType);
@@ -52,7 +52,8 @@ Result<std::unique_ptr<Kernel>> make_on_standin(const KernelInit& init) {
 }  // namespace
 }  // namespace emplace::cuda
 
-extern "C" emplace::KernelMaker __wrap__ZNK7emplace5OpDef10cpu_kernelENS_5DTypeE(const emplace::OpDef* def, emplace::DType type) {
+extern "C" emplace::KernelMaker __wrap__ZNK7emplace5OpDef10cpu_kernelENS_5DTypeE(const emplace::OpDef* def,
+                                                                                 emplace::DType type) {
   const auto* entry = emplace::cuda::kernel_table().find(def->name(), type);
   emplace::KernelMaker cpu = __real__ZNK7emplace5OpDef10cpu_kernelENS_5DTypeE(def, type);
   return cpu && entry && entry->maker ? emplace::cuda::make_on_standin : cpu;

@@ -22,11 +22,14 @@ TEST_CASE("what a scratch vector gave back is the next one's, of any type and ne
 }
 
 TEST_CASE("scratch vectors of any size keep their elements as they grow, and may end on another thread") {
-  for (size_t n : {size_t{0}, size_t{1}, size_t{8}, size_t{9}, size_t{1} << 17, (size_t{1} << 17) + 1, size_t{1} << 20}) {
+  for (size_t n :
+       {size_t{0}, size_t{1}, size_t{8}, size_t{9}, size_t{1} << 17, (size_t{1} << 17) + 1, size_t{1} << 20}) {
     ScratchVector<int64_t> numbers;
     for (size_t i = 0; i < n; ++i) numbers.push_back(static_cast<int64_t>(i));
     int64_t sum = 0;
-    std::thread([taken = std::move(numbers), &sum] { sum = std::accumulate(taken.begin(), taken.end(), int64_t{0}); }).join();
+    std::thread([taken = std::move(numbers), &sum] {
+      sum = std::accumulate(taken.begin(), taken.end(), int64_t{0});
+    }).join();
     CHECK(sum == static_cast<int64_t>(n) * (static_cast<int64_t>(n) - 1) / 2);
   }
 }

@@ -19,7 +19,8 @@ TEST_CASE("SHA-256: the processor's instructions and the portable code agree, in
   for (size_t size = 0; size < 400; ++size, text += static_cast<char>(size * 37)) {
     Sha256 plain = Sha256::portable(), pieces;
     plain.update(text);
-    for (size_t at = 0, n = 1; at < text.size(); at += n, n = n * 3 % 131) pieces.update(std::string_view(text).substr(at, n));
+    for (size_t at = 0, n = 1; at < text.size(); at += n, n = n * 3 % 131)
+      pieces.update(std::string_view(text).substr(at, n));
     const std::string want = plain.finish();
     CHECK(pieces.finish() == want);
     CHECK(sha256_hex(text) == want);

@@ -66,12 +66,40 @@ TEST_CASE("an id without a type is kept though it is not printed") {
 }
 
 TEST_CASE("malformed device names are refused") {
-  for (const char* text :
-       {"foobar", "cpu:0", "/foo:bar", "//", "/gpu", "/gpu:", "/Gpu:0", "/gpu:1a", "/device:", "/device:GPU:", "/device:GPU:-1",
-        "/device:GPU:+1", "/device:GPU:0:1", "/device:1GPU:0", "/device:GP-U:0", "/job:123/replica:1", "/job:1a", "/job:a-b",
-        "/job:", "/job:*foo", "/job:a:b", "/job:a/", "/job:_a", "/replica:", "/task:x", "/job:foo/replica:-1/task:2/gpu:3",
-        "/job:foo/replica:1/task:-2/gpu:3", "/job:foo/replica:1/task:2/bar:3", "/job:foo/replica:1/task:2/gpu:3/extra",
-        "/job:123/replica:1/task:2/gpu:3", "/gpu:0 ", " /gpu:0", "/gpu: 0", "/gpu:99999999999999999999"}) {
+  for (const char* text : {"foobar",
+                           "cpu:0",
+                           "/foo:bar",
+                           "//",
+                           "/gpu",
+                           "/gpu:",
+                           "/Gpu:0",
+                           "/gpu:1a",
+                           "/device:",
+                           "/device:GPU:",
+                           "/device:GPU:-1",
+                           "/device:GPU:+1",
+                           "/device:GPU:0:1",
+                           "/device:1GPU:0",
+                           "/device:GP-U:0",
+                           "/job:123/replica:1",
+                           "/job:1a",
+                           "/job:a-b",
+                           "/job:",
+                           "/job:*foo",
+                           "/job:a:b",
+                           "/job:a/",
+                           "/job:_a",
+                           "/replica:",
+                           "/task:x",
+                           "/job:foo/replica:-1/task:2/gpu:3",
+                           "/job:foo/replica:1/task:-2/gpu:3",
+                           "/job:foo/replica:1/task:2/bar:3",
+                           "/job:foo/replica:1/task:2/gpu:3/extra",
+                           "/job:123/replica:1/task:2/gpu:3",
+                           "/gpu:0 ",
+                           " /gpu:0",
+                           "/gpu: 0",
+                           "/gpu:99999999999999999999"}) {
     INFO(text);
     CHECK_FALSE(DeviceName::parse(text));
   }
@@ -89,7 +117,8 @@ TEST_CASE("local names are a type and a number") {
   CHECK(cpu10->type == "CPU");
   CHECK(cpu10->id == 10);
   CHECK(DeviceName::parse_local("cpu:10")->type == "cpu");
-  for (const char* text : {"cpu:abc", "abc:", "abc", "myspecialdevice", "", ":", ":1", "*:1", "CPU:*", "CPU:1x", "/CPU:1", "CPU:1/"}) {
+  for (const char* text :
+       {"cpu:abc", "abc:", "abc", "myspecialdevice", "", ":", ":1", "*:1", "CPU:*", "CPU:1x", "/CPU:1", "CPU:1/"}) {
     INFO(text);
     CHECK_FALSE(DeviceName::parse_local(text));
   }
@@ -97,7 +126,8 @@ TEST_CASE("local names are a type and a number") {
 
 TEST_CASE("every subset of the fields survives parsing and printing") {
   for (int subset = 0; subset < 8; ++subset) {
-    std::string task = std::string(subset & 1 ? "/job:foo" : "") + (subset & 2 ? "/replica:3" : "") + (subset & 4 ? "/task:2" : "");
+    std::string task =
+        std::string(subset & 1 ? "/job:foo" : "") + (subset & 2 ? "/replica:3" : "") + (subset & 4 ? "/task:2" : "");
     CHECK(canonical(task) == task);
     for (auto [device, expected] : Pairs{{"/CPU:3", "/device:CPU:3"},
                                          {"/GPU:3", "/device:GPU:3"},
@@ -128,7 +158,8 @@ TEST_CASE("a name splits into task and device") {
 TEST_CASE("address spaces are compared by job, replica and task") {
   DeviceName cpu = name("/job:foo/replica:1/task:2/cpu:3");
   CHECK(cpu.same_address_space(name("/job:foo/replica:1/task:2/device:GPU:4")));
-  for (const char* other : {"/job:foo/replica:1/task:3/cpu:3", "/job:foo/replica:10/task:2/cpu:3", "/job:bar/replica:1/task:2/cpu:3"}) {
+  for (const char* other :
+       {"/job:foo/replica:1/task:3/cpu:3", "/job:foo/replica:10/task:2/cpu:3", "/job:bar/replica:1/task:2/cpu:3"}) {
     CHECK_FALSE(cpu.same_address_space(name(other)));
     CHECK(cpu.different_address_space(name(other)));
   }
@@ -138,7 +169,8 @@ TEST_CASE("address spaces are compared by job, replica and task") {
 
 TEST_CASE("a pattern matches a complete name") {
   DeviceName full = name("/job:work/replica:1/task:2/device:GPU:3");
-  for (const char* pattern : {"", "/job:*", "/job:*/replica:*", "/job:*/task:*", "/job:*/replica:*/task:*", "/job:*/replica:*/gpu:*", "/gpu:*"}) {
+  for (const char* pattern : {"", "/job:*", "/job:*/replica:*", "/job:*/task:*", "/job:*/replica:*/task:*",
+                              "/job:*/replica:*/gpu:*", "/gpu:*"}) {
     CHECK(name(pattern).matches(full));
   }
   CHECK_FALSE(name("/cpu:*").matches(full));
@@ -192,7 +224,11 @@ TEST_CASE("fields of one name overwrite those of another") {
   CHECK(more.to_string() == "/job:a/replica:7/task:2/device:CPU:0");
 }
 
-const Pairs kFree = {{"/job:foo", "/job:foo"}, {"/replica:2", "/replica:2"}, {"/task:7", "/task:7"}, {"/device:GPU:1", "/device:GPU:1"}, {"/gpu:*", "/device:GPU:*"}};
+const Pairs kFree = {{"/job:foo", "/job:foo"},
+                     {"/replica:2", "/replica:2"},
+                     {"/task:7", "/task:7"},
+                     {"/device:GPU:1", "/device:GPU:1"},
+                     {"/gpu:*", "/device:GPU:*"}};
 
 TEST_CASE("names without a conflict merge the same way in every mode") {
   for (MergeMode mode : {MergeMode::kStrict, MergeMode::kSoft, MergeMode::kOverride}) {
@@ -202,11 +238,13 @@ TEST_CASE("names without a conflict merge the same way in every mode") {
       CHECK(merged(text, "", mode) == expected);
       CHECK(merged(text, text, mode) == expected);
     }
-    struct Case { const char *a, *b, *expected; };
-    for (auto [a, b, expected] : {Case{"/job:foo", "/task:7", "/job:foo/task:7"},
-                                  Case{"/job:foo", "/device:GPU:1", "/job:foo/device:GPU:1"},
-                                  Case{"/job:foo/replica:0", "/replica:0/task:1", "/job:foo/replica:0/task:1"},
-                                  Case{"/device:GPU:1", "/gpu:*", "/device:GPU:1"}}) {
+    struct Case {
+      const char *a, *b, *expected;
+    };
+    for (auto [a, b, expected] :
+         {Case{"/job:foo", "/task:7", "/job:foo/task:7"}, Case{"/job:foo", "/device:GPU:1", "/job:foo/device:GPU:1"},
+          Case{"/job:foo/replica:0", "/replica:0/task:1", "/job:foo/replica:0/task:1"},
+          Case{"/device:GPU:1", "/gpu:*", "/device:GPU:1"}}) {
       CHECK(merged(a, b, mode) == expected);
       CHECK(merged(b, a, mode) == expected);
     }
@@ -214,7 +252,9 @@ TEST_CASE("names without a conflict merge the same way in every mode") {
 }
 
 TEST_CASE("conflicts are errors in strict mode") {
-  struct Case { const char *a, *b, *a_text, *b_text, *what; };
+  struct Case {
+    const char *a, *b, *a_text, *b_text, *what;
+  };
   for (auto [a, b, a_text, b_text, what] : {Case{"/job:foo", "/job:bar", "/job:foo", "/job:bar", "jobs"},
                                             Case{"/replica:0", "/replica:1", "/replica:0", "/replica:1", "replicas"},
                                             Case{"/task:0", "/task:1", "/task:0", "/task:1", "tasks"},
@@ -240,28 +280,32 @@ TEST_CASE("soft placement drops conflicting types and ids, never jobs, replicas 
   CHECK(merged("/job:a/gpu:1", "/task:0/cpu:1", MergeMode::kSoft) == "/job:a/task:0");
   for (MergeMode mode : {MergeMode::kSoft, MergeMode::kOverride}) {
     CHECK(merged("/job:a", "/job:b", mode) == "Cannot merge devices with incompatible jobs: '/job:a' and '/job:b'");
-    CHECK(merged("/replica:0", "/replica:1", mode) == "Cannot merge devices with incompatible replicas: '/replica:0' and '/replica:1'");
-    CHECK(merged("/task:0", "/task:1", mode) == "Cannot merge devices with incompatible tasks: '/task:0' and '/task:1'");
+    CHECK(merged("/replica:0", "/replica:1", mode) ==
+          "Cannot merge devices with incompatible replicas: '/replica:0' and '/replica:1'");
+    CHECK(merged("/task:0", "/task:1", mode) ==
+          "Cannot merge devices with incompatible tasks: '/task:0' and '/task:1'");
   }
 }
 
 TEST_CASE("an overriding merge takes the other's type and id") {
-  struct Case { const char *target, *other, *expected; };
-  for (auto [target, other, expected] : {Case{"/gpu:0", "/cpu:1", "/device:CPU:1"},
-                                         Case{"/gpu:*", "/cpu:1", "/device:CPU:1"},
-                                         Case{"/cpu:*", "/device:GPU:1", "/device:GPU:1"},
-                                         Case{"/device:GPU:1", "/device:GPU:2", "/device:GPU:2"},
-                                         Case{"/job:foo/CPU:*", "/device:GPU:1", "/job:foo/device:GPU:1"},
-                                         Case{"/cpu:*", "/job:foo/device:GPU:1", "/job:foo/device:GPU:1"},
-                                         Case{"/task:0/cpu:*", "/device:GPU:1", "/task:0/device:GPU:1"},
-                                         Case{"/gpu:0", "/device:CPU", "/device:CPU:0"}}) {
+  struct Case {
+    const char *target, *other, *expected;
+  };
+  for (auto [target, other, expected] :
+       {Case{"/gpu:0", "/cpu:1", "/device:CPU:1"}, Case{"/gpu:*", "/cpu:1", "/device:CPU:1"},
+        Case{"/cpu:*", "/device:GPU:1", "/device:GPU:1"}, Case{"/device:GPU:1", "/device:GPU:2", "/device:GPU:2"},
+        Case{"/job:foo/CPU:*", "/device:GPU:1", "/job:foo/device:GPU:1"},
+        Case{"/cpu:*", "/job:foo/device:GPU:1", "/job:foo/device:GPU:1"},
+        Case{"/task:0/cpu:*", "/device:GPU:1", "/task:0/device:GPU:1"},
+        Case{"/gpu:0", "/device:CPU", "/device:CPU:0"}}) {
     CHECK(merged(target, other, MergeMode::kOverride) == expected);
   }
 }
 
 TEST_CASE("names are completed from a base name") {
   const char* base = "/job:foo/replica:10/task:0/device:CPU:0";
-  for (const char* text : {"/job:foo/replica:10/task:0/device:CPU:1", "/job:foo/task:0/replica:10/device:CPU:1", "/job:foo/task:0/replica:10/cpu:1"}) {
+  for (const char* text : {"/job:foo/replica:10/task:0/device:CPU:1", "/job:foo/task:0/replica:10/device:CPU:1",
+                           "/job:foo/task:0/replica:10/cpu:1"}) {
     CHECK(*canonicalize(text, base) == "/job:foo/replica:10/task:0/device:CPU:1");
   }
   CHECK(*canonicalize("CPU:0", base) == base);
@@ -272,7 +316,8 @@ TEST_CASE("names are completed from a base name") {
     REQUIRE(result.status().code() == Code::kInvalidArgument);
     return result.status().message();
   };
-  CHECK(message("/job:foo/task:0/replica/cpu:1", base) == "Could not parse /job:foo/task:0/replica/cpu:1 into a device specification.");
+  CHECK(message("/job:foo/task:0/replica/cpu:1", base) ==
+        "Could not parse /job:foo/task:0/replica/cpu:1 into a device specification.");
   CHECK(message("CPU:0", "/device:CPU:0") == "Basename: /device:CPU:0 should be fully specified.");
   CHECK(message("CPU:0", "/job:foo/task:0/replica/cpu:1") ==
         "Could not parse basename: /job:foo/task:0/replica/cpu:1 into a device specification.");

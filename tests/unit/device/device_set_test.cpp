@@ -1,6 +1,6 @@
 // Sets of devices: this machine, simulated and described ones; what the environment changes; reports that read back.
-#include <catch2/catch.hpp>
 #include <unistd.h>
+#include <catch2/catch.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -82,7 +82,8 @@ TEST_CASE("simulated GPUs come after the CPU, with a description, memory and lin
   CHECK(names(set) == Names{"CPU:0", "GPU:0", "GPU:1"});
   CHECK(set.no_gpu_cause.empty());
   CHECK(set.devices[0].physical_description.empty());
-  CHECK(set.devices[2].physical_description == "device: 1, name: Simulated GPU, pci bus id: 0000:02:00.0, compute capability: 0.0");
+  CHECK(set.devices[2].physical_description ==
+        "device: 1, name: Simulated GPU, pci bus id: 0000:02:00.0, compute capability: 0.0");
   CHECK(set.devices[1].memory_limit == 16 * kGiB);
   REQUIRE(set.devices[1].links.size() == 1);
   CHECK(set.devices[1].links[0].device_id == 1);
@@ -112,7 +113,8 @@ TEST_CASE("a masked machine says so and is no error") {
   CHECK(make(simulated(1)).set.no_gpu_cause == "CUDA_VISIBLE_DEVICES=-1 hides the only GPU");
   o = simulated(1);
   o.logical_gpus = "0:1";
-  CHECK(make(o).warnings == Names{"logical GPUs '0:1' have no effect, there is no GPU: CUDA_VISIBLE_DEVICES=-1 hides the only GPU"});
+  CHECK(make(o).warnings ==
+        Names{"logical GPUs '0:1' have no effect, there is no GPU: CUDA_VISIBLE_DEVICES=-1 hides the only GPU"});
   cuda_visible = nullptr;
 }
 
@@ -160,8 +162,9 @@ TEST_CASE("TF_FORCE_GPU_ALLOW_GROWTH beats the option") {
   force_growth = "false";
   Made made = make(o);
   CHECK_FALSE(made.set.allow_growth);
-  CHECK(made.warnings == Names{"Overriding allow_growth setting because the TF_FORCE_GPU_ALLOW_GROWTH environment variable is set. "
-                               "Original config value was 1."});
+  CHECK(made.warnings ==
+        Names{"Overriding allow_growth setting because the TF_FORCE_GPU_ALLOW_GROWTH environment variable is set. "
+              "Original config value was 1."});
   o.allow_growth = false;
   made = make(o);
   CHECK_FALSE(made.set.allow_growth);
@@ -171,8 +174,9 @@ TEST_CASE("TF_FORCE_GPU_ALLOW_GROWTH beats the option") {
     made = make(o);
     CHECK_FALSE(made.set.allow_growth);
     CHECK(made.warnings.empty());
-    CHECK(settle_growth(false, text).error == std::string("The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"") + text +
-                                                  "\". Valid values are \"true\" or \"false\". Using original config value of 0.");
+    CHECK(settle_growth(false, text).error ==
+          std::string("The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"") + text +
+              "\". Valid values are \"true\" or \"false\". Using original config value of 0.");
   }
   force_growth = nullptr;
 }
@@ -202,7 +206,8 @@ TEST_CASE("splits, lists and caps act on a described machine; the environment do
 
 TEST_CASE("devices are described by name, in the order written") {
   Made made = make(described("/job:a/task:1/replica:0/gpu:0:8GiB,CPU:0,/device:TPU:3,gpu:1:512MiB,/job:b/cpu:0"));
-  CHECK(names(made.set) == Names{"/job:a/replica:0/task:1/device:GPU:0", "CPU:0", "TPU:3", "GPU:1", "/job:b/replica:0/task:0/device:CPU:0"});
+  CHECK(names(made.set) == Names{"/job:a/replica:0/task:1/device:GPU:0", "CPU:0", "TPU:3", "GPU:1",
+                                 "/job:b/replica:0/task:0/device:CPU:0"});
   CHECK(made.set.devices[0].memory_limit == 8 * kGiB);
   CHECK(made.set.devices[3].memory_limit == kGiB / 2);
   CHECK(made.warnings.empty());
@@ -212,14 +217,18 @@ TEST_CASE("devices are described by name, in the order written") {
 }
 
 TEST_CASE("a wrong description names the entry and the forms") {
-  struct Case { const char *spec, *text; };
-  for (auto [spec, text] : {Case{"CPU,,GPU", "'CPU,,GPU' has an empty entry"}, Case{"CPU,", "has an empty entry"},
-                            Case{"2x", "'2x' names no device type"}, Case{"0xGPU", "'0xGPU' has a count outside 1 to 65000"},
-                            Case{"99999999999xGPU", "has a count outside"}, Case{"65000xGPU,CPU", "asks for 65001 devices"},
-                            Case{"2xGPU:16", "'2xGPU:16' has a memory size without a unit"}, Case{"GPU:16QiB", "'16QiB' is no size"},
-                            Case{"/job:a/gpu", "is no device name"}, Case{"/job:a", "names no device type and number"},
-                            Case{"/device:GPU", "names no device type and number"}, Case{"CPU,GPU:0", "mixes counts of a machine with device names"},
-                            Case{"GPU:0,/gpu:0", "is described twice"}, Case{"*", "names no device type"}, Case{"GP-U", "names no device type"}}) {
+  struct Case {
+    const char *spec, *text;
+  };
+  for (auto [spec, text] :
+       {Case{"CPU,,GPU", "'CPU,,GPU' has an empty entry"}, Case{"CPU,", "has an empty entry"},
+        Case{"2x", "'2x' names no device type"}, Case{"0xGPU", "'0xGPU' has a count outside 1 to 65000"},
+        Case{"99999999999xGPU", "has a count outside"}, Case{"65000xGPU,CPU", "asks for 65001 devices"},
+        Case{"2xGPU:16", "'2xGPU:16' has a memory size without a unit"}, Case{"GPU:16QiB", "'16QiB' is no size"},
+        Case{"/job:a/gpu", "is no device name"}, Case{"/job:a", "names no device type and number"},
+        Case{"/device:GPU", "names no device type and number"},
+        Case{"CPU,GPU:0", "mixes counts of a machine with device names"}, Case{"GPU:0,/gpu:0", "is described twice"},
+        Case{"*", "names no device type"}, Case{"GP-U", "names no device type"}}) {
     std::string message = failure(described(spec));
     INFO(spec << ": " << message);
     CHECK(message.find(text) != std::string::npos);
@@ -257,9 +266,11 @@ TEST_CASE("the JSON report reads back to the same devices") {
 }
 
 TEST_CASE("DeviceAttributes are read in protobuf's JSON too") {
-  auto read = parse_device_attributes(R"([{"name": "/job:localhost/replica:0/task:0/device:GPU:0", "deviceType": "GPU", "memoryLimit": "14444920832",
+  auto read = parse_device_attributes(
+      R"([{"name": "/job:localhost/replica:0/task:0/device:GPU:0", "deviceType": "GPU", "memoryLimit": "14444920832",
       "locality": {"busId": 1, "links": {}}, "incarnation": "8874316", "physicalDeviceDesc": "device: 0, name: T4", "xlaGlobalId": 4,
-      "capability": {"peak_flops": {"float32": 8e12}, "memory_bandwidth": 3e11}}])", "x");
+      "capability": {"peak_flops": {"float32": 8e12}, "memory_bandwidth": 3e11}}])",
+      "x");
   INFO(read.status().message());
   REQUIRE(read.ok());
   CHECK((*read)[0].memory_limit == 14444920832);
@@ -268,18 +279,26 @@ TEST_CASE("DeviceAttributes are read in protobuf's JSON too") {
 }
 
 TEST_CASE("a damaged devices file says what is wrong where") {
-  struct Case { const char *json, *text; };
-  for (auto [json, text] : {Case{"", "d.json:1:1: not JSON: "}, Case{"[{", "d.json:1:3: not JSON: "}, Case{"{}", "wanted a list of DeviceAttributes"}, Case{"3", "wanted a list"},
-                            Case{"[3]", "device 0: found 3, wanted an object"}, Case{R"([{"name": 3}])", "wanted a device name"},
-                            Case{R"([{"name": "/gpu:0"}])", "wanted a full device name"},
-                            Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "device_type": "CPU"}])", "wanted \"GPU\", the type in its name"},
-                            Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "memory_limit": -1}])", "found -1, wanted a whole number from 0"},
-                            Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "memory_limit": 18446744073709551615}])", "wanted a whole number"},
-                            Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "memory_limit": "x"}])", "wanted a whole number"},
-                            Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "memory": 1}])", "unknown key \"memory\""},
-                            Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "locality": {"links": [{"id": 1}]}}])", "wanted a link"},
-                            Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "capability": {"a": {"b": {"c": 1}}}}])", "in at most two levels"},
-                            Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "capability": 1}])", "numbers by name"}}) {
+  struct Case {
+    const char *json, *text;
+  };
+  for (auto [json, text] :
+       {Case{"", "d.json:1:1: not JSON: "}, Case{"[{", "d.json:1:3: not JSON: "},
+        Case{"{}", "wanted a list of DeviceAttributes"}, Case{"3", "wanted a list"},
+        Case{"[3]", "device 0: found 3, wanted an object"}, Case{R"([{"name": 3}])", "wanted a device name"},
+        Case{R"([{"name": "/gpu:0"}])", "wanted a full device name"},
+        Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "device_type": "CPU"}])",
+             "wanted \"GPU\", the type in its name"},
+        Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "memory_limit": -1}])",
+             "found -1, wanted a whole number from 0"},
+        Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "memory_limit": 18446744073709551615}])",
+             "wanted a whole number"},
+        Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "memory_limit": "x"}])", "wanted a whole number"},
+        Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "memory": 1}])", "unknown key \"memory\""},
+        Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "locality": {"links": [{"id": 1}]}}])", "wanted a link"},
+        Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "capability": {"a": {"b": {"c": 1}}}}])",
+             "in at most two levels"},
+        Case{R"([{"name": "/job:a/replica:0/task:0/gpu:0", "capability": 1}])", "numbers by name"}}) {
     auto read = parse_device_attributes(json, "d.json");
     REQUIRE(read.status().code() == Code::kInvalidArgument);
     INFO(json << ": " << read.status().message());
@@ -301,7 +320,8 @@ TEST_CASE("--devices @file reads a file") {
   CHECK(names(set) == Names{"CPU:0", "GPU:0"});
   CHECK(set.devices[1].physical_description.starts_with("device: 0, name: Simulated GPU"));
   std::vector<std::string> warnings;
-  CHECK(make_device_set(described("@" + path), environment, warnings).status().message() == "--devices: cannot read '" + path + "': No such file or directory");
+  CHECK(make_device_set(described("@" + path), environment, warnings).status().message() ==
+        "--devices: cannot read '" + path + "': No such file or directory");
 }
 
 TEST_CASE("the device table shows devices, cards and links") {
@@ -313,8 +333,10 @@ TEST_CASE("the device table shows devices, cards and links") {
   CHECK(text ==
         "device                                        memory     kind       description\n"
         "/job:localhost/replica:0/task:0/device:CPU:0  -          cpu        -\n"
-        "/job:localhost/replica:0/task:0/device:GPU:0  100.0 MiB  simulated  device: 0, name: Simulated GPU, pci bus id: 0000:02:00.0, compute capability: 0.0\n"
-        "/job:localhost/replica:0/task:0/device:GPU:1  200.0 MiB  simulated  device: 0, name: Simulated GPU, pci bus id: 0000:02:00.0, compute capability: 0.0\n"
+        "/job:localhost/replica:0/task:0/device:GPU:0  100.0 MiB  simulated  device: 0, name: Simulated GPU, pci bus "
+        "id: 0000:02:00.0, compute capability: 0.0\n"
+        "/job:localhost/replica:0/task:0/device:GPU:1  200.0 MiB  simulated  device: 0, name: Simulated GPU, pci bus "
+        "id: 0000:02:00.0, compute capability: 0.0\n"
         "\n"
         "card  CUDA    TensorFlow   PCI bus id    memory   UUID                                      name\n"
         "0     hidden  -            0000:01:00.0  1.0 GiB  GPU-00000000-73a1-4d75-8c61-74655f677075  Simulated GPU\n"

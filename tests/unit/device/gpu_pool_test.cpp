@@ -50,7 +50,8 @@ class FakePages final : public PageSource {
 
 struct Fixture {
   explicit Fixture(int64_t limit, bool grows = true)
-      : pool({"/device:GPU:0", "GPU_0_bfc", limit, grows}, [this]() -> Result<PageSource*> { return ++opened, &pages; }) {}
+      : pool({"/device:GPU:0", "GPU_0_bfc", limit, grows},
+             [this]() -> Result<PageSource*> { return ++opened, &pages; }) {}
   Result<Tensor> take(int64_t bytes) { return pool.allocate(DType::kInt8, Shape{bytes}); }
   FakePages pages;
   int opened = 0;
@@ -78,8 +79,9 @@ TEST_CASE("what does not fit says limit, use and largest free piece") {
   auto refused = f.take(4 * kMiB);
   REQUIRE(!refused.ok());
   CHECK(refused.status().code() == Code::kResourceExhausted);
-  CHECK(refused.status().message() == "OOM when allocating tensor with shape[4194304] and type int8 on /device:GPU:0 by allocator "
-                                      "GPU_0_bfc: asked for 4194304 bytes, limit 8388608, in use 5242880, largest free piece 3145728");
+  CHECK(refused.status().message() ==
+        "OOM when allocating tensor with shape[4194304] and type int8 on /device:GPU:0 by allocator "
+        "GPU_0_bfc: asked for 4194304 bytes, limit 8388608, in use 5242880, largest free piece 3145728");
   CHECK(f.take(3 * kMiB).ok());
 }
 
@@ -91,7 +93,8 @@ TEST_CASE("a limit is used in whole pages, and that is said") {
   CHECK(f.pool.limit() == 9 * kMiB);
   CHECK(f.pool.usable() == 8 * kMiB);
   const std::string text = f.take(8 * kMiB).status().message();
-  CHECK(text.find(": asked for 8388608 bytes, limit 9437184 (8388608 in whole pages), in use 2097152, largest free piece 5242880") != std::string::npos);
+  CHECK(text.find(": asked for 8388608 bytes, limit 9437184 (8388608 in whole pages), in use 2097152, largest free "
+                  "piece 5242880") != std::string::npos);
   CHECK(f.take(5 * kMiB).ok());
 }
 

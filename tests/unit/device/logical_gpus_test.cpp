@@ -56,8 +56,10 @@ using Limits = std::vector<int64_t>;
 
 TEST_CASE("bad visible lists fail before anything else") {
   CHECK(failure(options("0,abc", 0, 1), Code::kInvalidArgument).starts_with("Could not parse entry"));
-  CHECK(failure(options("100", 0, 1), Code::kInvalidArgument).starts_with("'visible_device_list' listed an invalid Device id"));
-  CHECK(failure(options("0,0", 0, 1), Code::kInvalidArgument).starts_with("visible_device_list contained a duplicate entry"));
+  CHECK(failure(options("100", 0, 1), Code::kInvalidArgument)
+            .starts_with("'visible_device_list' listed an invalid Device id"));
+  CHECK(failure(options("0,0", 0, 1), Code::kInvalidArgument)
+            .starts_with("visible_device_list contained a duplicate entry"));
 }
 
 TEST_CASE("virtual devices are checked in TensorFlow's order") {
@@ -71,7 +73,8 @@ TEST_CASE("virtual devices are checked in TensorFlow's order") {
         "The number of GPUs in visible_device_list doesn't match the number of elements in the virtual_devices list."
         " #GPUs in visible_device_list: 2 virtual_devices.size(): 1");
   CHECK(failure(options("", 0, 8, {{}}), Code::kUnknown, 2) ==
-        "The number of valid GPUs doesn't match the number of elements in the virtual_devices list. #valid GPUs: 2 virtual_devices.size(): 1");
+        "The number of valid GPUs doesn't match the number of elements in the virtual_devices list. #valid GPUs: 2 "
+        "virtual_devices.size(): 1");
 }
 
 TEST_CASE("no virtual devices, or one without a limit, is the whole GPU") {
@@ -102,18 +105,21 @@ TEST_CASE("priorities are given for all limits, within CUDA's range") {
         "Priority -9999 is outside the range of supported priorities [-5,0] for virtual device 0 on GPU# 0");
   CHECK(failure(options("0", 0, 1, {{{123, 456}, {0, 1}, {}}}), Code::kInvalidArgument) ==
         "Priority 1 is outside the range of supported priorities [-5,0] for virtual device 0 on GPU# 0");
-  CHECK(failure(options("0", 0, 1, {{{123, 456}, {0}, {}}}), Code::kInvalidArgument) ==
-        "Number of virtual device priorities specified doesn't match with number of memory_limit_mb specified for GPU# 0"
-        " memory_limit_mb size: 2 and priority size: 1");
+  CHECK(
+      failure(options("0", 0, 1, {{{123, 456}, {0}, {}}}), Code::kInvalidArgument) ==
+      "Number of virtual device priorities specified doesn't match with number of memory_limit_mb specified for GPU# 0"
+      " memory_limit_mb size: 2 and priority size: 1");
   CHECK(failure(options("", 0, 8, {{{1}, {}, {}}, {{1}, {0}, {}}}), Code::kInvalidArgument, 2) ==
-        "Priority must be set for all virtual devices or none. But the priority is specified for 1 while previous devices didn't have any set.");
+        "Priority must be set for all virtual devices or none. But the priority is specified for 1 while previous "
+        "devices didn't have any set.");
 }
 
 TEST_CASE("device ordinals reorder the logical GPUs") {
   CHECK(limits_mib(options("0", 0, 1, {{{1, 2}, {}, {2, 1}}})) == Limits{2, 1});
   CHECK(limits_mib(options("0,1", 0, 2, {{{1, 2}, {}, {1, 2}}, {{3, 4}, {}, {1, 2}}}), 2) == Limits{1, 3, 2, 4});
   CHECK(failure(options("0,1", 0, 2, {{{1}, {}, {}}, {{1}, {}, {0}}}), Code::kInvalidArgument, 2) ==
-        "Device ordinals must be set for all virtual devices or none. But the device_ordinal is specified for 1 while previous devices didn't have any set.");
+        "Device ordinals must be set for all virtual devices or none. But the device_ordinal is specified for 1 while "
+        "previous devices didn't have any set.");
   CHECK(failure(options("0", 0, 1, {{{1, 2}, {}, {1}}}), Code::kInvalidArgument) ==
         "Number of virtual device ordinals specified doesn't match with number of memory_limit_mb specified for GPU# 0"
         " memory_limit_mb size: 2 and device_ordinal size: 1");
@@ -157,12 +163,14 @@ TEST_CASE("the flag names GPUs in use and leaves the others whole") {
   DeviceOptions o = flag("0:100,200");
   o.device_count["GPU"] = 1;
   CHECK(limits_mib(o, 3) == Limits{100, 200});
-  CHECK(failure(flag("2:100"), Code::kUnknown, 2) == "Not enough GPUs to create virtual devices. num_gpus_to_use: 2 #virtual_devices: 3");
+  CHECK(failure(flag("2:100"), Code::kUnknown, 2) ==
+        "Not enough GPUs to create virtual devices. num_gpus_to_use: 2 #virtual_devices: 3");
 }
 
 TEST_CASE("the limits of a card's logical GPUs must fit it") {
   CHECK(limits_mib(flag("0:512,512")) == Limits{512, 512});
-  CHECK(failure(flag("0:1024,1024"), Code::kInvalidArgument) == "logical GPUs on GPU 0 ask for 2048 MiB together, it has 1024 MiB; lower their limits");
+  CHECK(failure(flag("0:1024,1024"), Code::kInvalidArgument) ==
+        "logical GPUs on GPU 0 ask for 2048 MiB together, it has 1024 MiB; lower their limits");
   CHECK(make(flag("0:4096,4096"), 1, 0).ok());  // the card's memory is not known
 }
 
@@ -185,7 +193,8 @@ TEST_CASE("a malformed split is explained") {
   }
   CHECK(parse_logical_gpus("0:1GiB").status().message() == "'1GiB' in logical GPUs '0:1GiB' is no number of MiB");
   CHECK_FALSE(parse_logical_gpus("0:").ok());
-  CHECK(parse_logical_gpus("0:1;0:2").status().message() == "logical GPUs '0:1;0:2' name GPU 0 twice; list all its limits after one 0:");
+  CHECK(parse_logical_gpus("0:1;0:2").status().message() ==
+        "logical GPUs '0:1;0:2' name GPU 0 twice; list all its limits after one 0:");
 }
 
 }  // namespace

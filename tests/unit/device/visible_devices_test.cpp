@@ -59,11 +59,11 @@ TEST_CASE("GPUs are named by a unique leading part of their UUID") {
   CHECK(by_uuid("GPU-8932f937") == Ids{0});
   CHECK(by_uuid("GPU-123,GPU-8932f937-d72c-4106-c12f-20bd9faed9f6") == Ids{2, 0});
   CHECK(by_uuid(" GPU-123 , GPU-8a") == Ids{2, 1});
-  CHECK(by_uuid("GPU-123, 2") == Ids{2});            // an entry of another kind
+  CHECK(by_uuid("GPU-123, 2") == Ids{2});  // an entry of another kind
   CHECK(by_uuid("0,GPU-123") == Ids{0});
-  CHECK(by_uuid("GPU-123,GPU-8").size() == 1);       // ambiguous
+  CHECK(by_uuid("GPU-123,GPU-8").size() == 1);          // ambiguous
   CHECK(by_uuid("GPU-123,GPU-ffff,GPU-8a") == Ids{2});  // unknown
-  CHECK(by_uuid("GPU-123,GPU-1230").empty());        // the same card twice
+  CHECK(by_uuid("GPU-123,GPU-1230").empty());           // the same card twice
   CHECK(by_uuid("MIG-GPU-123/0/0").empty());
   CHECK(by_uuid("MIG-12345").empty());
 }

@@ -10,7 +10,8 @@ namespace {
 
 // One node with this op and these attrs.
 struct OneNode {
-  OneNode(const char* op, const std::string& attrs) : file(cat(R"({"node": [{"name": "n", "op": ")", op, R"(", "attr": )", attrs, "}]}")) {}
+  OneNode(const char* op, const std::string& attrs)
+      : file(cat(R"({"node": [{"name": "n", "op": ")", op, R"(", "attr": )", attrs, "}]}")) {}
   Loaded file;
   const AttrValue& operator[](const char* name) const { return file.attr("n", name); }
 };
@@ -18,7 +19,9 @@ struct OneNode {
 }  // namespace
 
 TEST_CASE("every kind of AttrValue is read") {
-  OneNode n("Any", R"({"s": {"s": "TkhXQw=="}, "i": {"i": "-3"}, "j": {"i": 4}, "f": {"f": 0}, "g": {"f": "-Infinity"}, "b": {"b": true}, "t": {"type": "DT_INT32"},
+  OneNode n(
+      "Any",
+      R"({"s": {"s": "TkhXQw=="}, "i": {"i": "-3"}, "j": {"i": 4}, "f": {"f": 0}, "g": {"f": "-Infinity"}, "b": {"b": true}, "t": {"type": "DT_INT32"},
     "u": {"type": 1}, "r": {"type": "DT_FLOAT_REF"}, "shape": {"shape": {"dim": [{"size": "2"}, {"size": -1, "name": "x"}]}}, "unknown": {"shape": {"unknownRank": true}},
     "scalar": {"shape": {}}, "fn": {"func": {"name": "body", "attr": {"T": {"type": "DT_FLOAT"}}}}, "p": {"placeholder": "T"}, "nothing": {}})");
   REQUIRE(n.file.errors() == "");
@@ -40,7 +43,9 @@ TEST_CASE("every kind of AttrValue is read") {
 }
 
 TEST_CASE("lists: one kind, empty, and the dialect that writes every member and bytes as numbers") {
-  OneNode n("Any", R"({"a": {"list": {"s": ["Qmlhc0FkZA==", "UmVsdTY"]}}, "b": {"list": {}}, "c": {"list": {"s": [], "i": ["1", 2], "f": [], "b": [], "type": []}},
+  OneNode n(
+      "Any",
+      R"({"a": {"list": {"s": ["Qmlhc0FkZA==", "UmVsdTY"]}}, "b": {"list": {}}, "c": {"list": {"s": [], "i": ["1", 2], "f": [], "b": [], "type": []}},
     "d": {"list": {"type": ["DT_FLOAT", 3]}}, "e": {"s": [78, 72, 87, 67]}, "f": {"list": {"s": [[97], []]}}, "g": {"list": {"shape": [{}, [1, 2]]}}, "h": {"list": {"f": [1, "NaN"]}}})");
   REQUIRE(n.file.errors() == "");
   CHECK(n["a"].get<std::vector<std::string>>() == std::vector<std::string>{"BiasAdd", "Relu6"});
@@ -54,7 +59,9 @@ TEST_CASE("lists: one kind, empty, and the dialect that writes every member and 
 }
 
 TEST_CASE("plain values are read by the declared type") {
-  OneNode conv("Conv2D", R"({"T": "float", "strides": [1, 2, 2, 1], "padding": "SAME", "use_cudnn_on_gpu": true, "data_format": "NHWC", "explicit_paddings": []})");
+  OneNode conv(
+      "Conv2D",
+      R"({"T": "float", "strides": [1, 2, 2, 1], "padding": "SAME", "use_cudnn_on_gpu": true, "data_format": "NHWC", "explicit_paddings": []})");
   REQUIRE(conv.file.errors() == "");
   CHECK(conv["T"].get<DType>() == DType::kFloat);
   CHECK(conv["strides"].get<std::vector<int64_t>>() == std::vector<int64_t>{1, 2, 2, 1});
@@ -76,8 +83,10 @@ TEST_CASE("plain values are read by the declared type") {
 
 TEST_CASE("_class is plain text in a plain list and base64 in a message; other private attrs are kept") {
   CHECK(OneNode("Relu", R"({"_class": ["loc:@x"]})")["_class"].get<std::vector<std::string>>()[0] == "loc:@x");
-  CHECK(OneNode("Relu", R"({"_class": {"list": {"s": ["bG9jOkB4"]}}})")["_class"].get<std::vector<std::string>>()[0] == "loc:@x");
-  OneNode n("Relu", R"({"_output_shapes": {"list": {"shape": [{"dim": [{"size": "3"}]}]}}, "_hint": 3, "_text": "DT_FLOAT"})");
+  CHECK(OneNode("Relu", R"({"_class": {"list": {"s": ["bG9jOkB4"]}}})")["_class"].get<std::vector<std::string>>()[0] ==
+        "loc:@x");
+  OneNode n("Relu",
+            R"({"_output_shapes": {"list": {"shape": [{"dim": [{"size": "3"}]}]}}, "_hint": 3, "_text": "DT_FLOAT"})");
   REQUIRE(n.file.errors() == "");
   CHECK(n["_output_shapes"].get<std::vector<Shape>>()[0] == Shape{3});
   CHECK(n["_hint"].get<int64_t>() == 3);
@@ -85,7 +94,9 @@ TEST_CASE("_class is plain text in a plain list and base64 in a message; other p
 }
 
 TEST_CASE("without a declaration the value's own form decides") {
-  OneNode n("NobodyKnows", R"({"T": "float32", "n": 3, "x": 0.5, "b": false, "s": "text", "shape": [1, 2], "value": [1, 2], "l": [1, 2.5], "m": ["a"], "Tin": ["int32"]})");
+  OneNode n(
+      "NobodyKnows",
+      R"({"T": "float32", "n": 3, "x": 0.5, "b": false, "s": "text", "shape": [1, 2], "value": [1, 2], "l": [1, 2.5], "m": ["a"], "Tin": ["int32"]})");
   REQUIRE(n.file.errors() == "");
   CHECK(n["T"].get<DType>() == DType::kFloat);
   CHECK(n["n"].get<int64_t>() == 3);
@@ -100,8 +111,10 @@ TEST_CASE("without a declaration the value's own form decides") {
 }
 
 TEST_CASE("op_def declares an op's attrs, even after the nodes that use it") {
-  std::string node = R"("node": [{"name": "n", "op": "Mine", "attr": {"mode": "float32", "T": "int32"}, "input": [[1, 2]]}])";
-  std::string op = R"("op_def": [{"name": "Mine", "inputArg": [{"name": "rows", "type_attr": "T"}], "output_arg": [{"name": "y", "type": "DT_FLOAT"}],
+  std::string node =
+      R"("node": [{"name": "n", "op": "Mine", "attr": {"mode": "float32", "T": "int32"}, "input": [[1, 2]]}])";
+  std::string op =
+      R"("op_def": [{"name": "Mine", "inputArg": [{"name": "rows", "type_attr": "T"}], "output_arg": [{"name": "y", "type": "DT_FLOAT"}],
       "attr": [{"name": "mode", "type": "string", "default_value": "x", "allowed_values": ["x", "float32"]}, {"name": "T", "type": "type"}], "isStateful": true}])";
   for (const std::string& text : {cat("{", node, ",", op, "}"), cat("{", op, ",", node, "}")}) {
     Loaded f(text);
@@ -119,7 +132,8 @@ TEST_CASE("op_def declares an op's attrs, even after the nodes that use it") {
 }
 
 TEST_CASE("kernel_def replaces the kernels of an op") {
-  Loaded f(R"({"kernel_def": [{"op": "Relu", "device_type": "CPU", "constraint": [{"name": "T", "allowed_values": {"list": {"type": ["DT_FLOAT"]}}}]},
+  Loaded f(
+      R"({"kernel_def": [{"op": "Relu", "device_type": "CPU", "constraint": [{"name": "T", "allowed_values": {"list": {"type": ["DT_FLOAT"]}}}]},
                               {"op": "Relu", "deviceType": "GPU", "hostMemoryArg": ["features"], "priority": 3, "label": "l"}]})");
   REQUIRE(f.errors() == "");
   const auto& kernels = f->ops->kernels("Relu");
@@ -141,7 +155,8 @@ TEST_CASE("wrong attrs are told apart") {
   CHECK(error("Conv2D", R"({"T": {"type": 1, "i": 2}})") == "attr 'T': an attr value with two kinds");
   CHECK(error("Conv2D", R"({"T": "float32", "T": "float32"})") == "attr 'T' stands twice");
   CHECK(error("Conv2D", R"({"padding": {"s": "SAME!"}})") == "attr 'padding': not base64");
-  CHECK(error("AddN", R"({"N": {"i": "99999999999999999999"}})") == "attr 'N': 99999999999999999999 is out of the range of int64");
+  CHECK(error("AddN", R"({"N": {"i": "99999999999999999999"}})") ==
+        "attr 'N': 99999999999999999999 is out of the range of int64");
   CHECK(error("AddN", R"({"N": {"i": 1.5}})") == "attr 'N': found 1.5, wanted a whole number");
   CHECK(error("Placeholder", R"({"shape": [-2]})") == "attr 'shape': found -2, wanted at least -1");
   CHECK(error("Relu", R"({"x": {"list": {"i": [1], "f": [1]}}})") == "attr 'x': a list with members of two kinds");

@@ -26,7 +26,9 @@ struct Valid {
 
 bool same_value(const AttrValue& a, const AttrValue& b);
 
-bool same_part(const Tensor& a, const Tensor& b) { return (!a.raw() && !b.raw() && a.shape() == b.shape()) || same_bytes(a, b); }
+bool same_part(const Tensor& a, const Tensor& b) {
+  return (!a.raw() && !b.raw() && a.shape() == b.shape()) || same_bytes(a, b);
+}
 bool same_part(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b); }
 bool same_part(const FuncValue& a, const FuncValue& b) {
   if (a.name != b.name || a.attrs.size() != b.attrs.size()) return false;
@@ -176,7 +178,8 @@ TEST_CASE("what a file says beside its nodes is kept") {
 }
 
 TEST_CASE("a library is kept") {
-  Valid first(R"({"node": [{"name": "x", "op": "Const", "attr": {"value": [1]}}, {"name": "y", "op": "twice", "input": ["x"]}],
+  Valid first(
+      R"({"node": [{"name": "x", "op": "Const", "attr": {"value": [1]}}, {"name": "y", "op": "twice", "input": ["x"]}],
     "library": {"function": [{"signature": {"name": "twice", "input_arg": [{"name": "a", "type": "DT_FLOAT"}], "output_arg": [{"name": "b", "type": "DT_FLOAT"}]},
       "node_def": [{"name": "sum", "op": "AddV2", "input": ["a", "a"], "attr": {"T": {"type": "DT_FLOAT"}}}], "ret": {"b": "sum:z:0"}}]}})");
   check_round_trip(first);

@@ -15,13 +15,17 @@ namespace {
 
 json read_value(JsonReader& r) {
   switch (r.peek()) {
-    case JsonReader::Kind::kNull: r.take_null(); return nullptr;
-    case JsonReader::Kind::kBool: return r.take_bool();
+    case JsonReader::Kind::kNull:
+      r.take_null();
+      return nullptr;
+    case JsonReader::Kind::kBool:
+      return r.take_bool();
     case JsonReader::Kind::kNumber: {
       Result<double> value = number_as_double(r.take_number());
       return value.ok() ? json(*value) : json(INFINITY);
     }
-    case JsonReader::Kind::kString: return std::string(r.take_string());
+    case JsonReader::Kind::kString:
+      return std::string(r.take_string());
     case JsonReader::Kind::kArray: {
       json out = json::array();
       for (r.enter_array(); r.next_element();) out.push_back(read_value(r));
@@ -33,7 +37,9 @@ json read_value(JsonReader& r) {
       for (std::string_view key; r.next_key(key);) out[std::string(key)] = read_value(r);
       return out;
     }
-    case JsonReader::Kind::kError: r.skip(); break;
+    case JsonReader::Kind::kError:
+      r.skip();
+      break;
   }
   return nullptr;
 }
@@ -94,19 +100,98 @@ void compare(const std::string& text) {
 }  // namespace
 
 TEST_CASE("the reader accepts and rejects what another JSON reader does") {
-  const char* texts[] = {
-      "{}", "[]", "null", "true", "false", "0", "-0", "1.5e-3", "\"\"", "[1,2,3]", "[1,2,]", "[,1]", "[1 2]", "{\"a\":1,}", "{\"a\" 1}", "{a:1}",
-      "{\"a\":1 \"b\":2}", "{\"a\":1,\"b\":[{},[],{\"c\":null}]}", "01", "-01", "1.", ".5", "-", "+1", "1e", "1e+", "1e5", "1E-5", "0e0", "00", "--1", "1.2.3",
-      "nul", "nulll", "tru", "True", "NaN", "Infinity", "'a'", "\"a", "\"a\nb\"", "\"\t\"", "\"\\t\\n\\r\\b\\f\\/\\\\\\\"\"", "\"\\x\"", "\"\\u00e4\"", "\"\\u12\"",
-      "\"\\ud83d\\ude00\"", "\"\\ud83d\"", "\"\\ude00\"", "\"\\ud83d\\u0041\"", "\"\\u0000\"", "\"\xc3\xa4\"", "\"\xc3\"", "\"\xff\"", "\"\xc0\x80\"", "\"\xed\xa0\x80\"",
-      "\"\xf0\x9f\x98\x80\"", "\"\xf4\x90\x80\x80\"", "\"\xe0\x80\x80\"", "// c\n{}", "{} // c", "/* c */ [1, /* d */ 2]", "/* c", "/ 1", "[1]//", "[/**/]", "{/* a */}",
-      "[1]]", "{}}", "[1}", "{\"a\":1]", "", "   ", "\xef\xbb\xbf{}", "[1],", "{\"a\":{\"a\":{\"a\":[[[]]]}}}", "[\"a\",\"b\" ,\n\"c\"]", "\"0123456789abcdef\"",
-      "\"0123456789abcde\\u00e40123456789abcdef\"", "[1e400]", "[123456789012345678901234567890]", "{\"\":1}", "{\"a\\u0062\":1}", "[true false]", "[nulL]", "\x01"};
+  const char* texts[] = {"{}",
+                         "[]",
+                         "null",
+                         "true",
+                         "false",
+                         "0",
+                         "-0",
+                         "1.5e-3",
+                         "\"\"",
+                         "[1,2,3]",
+                         "[1,2,]",
+                         "[,1]",
+                         "[1 2]",
+                         "{\"a\":1,}",
+                         "{\"a\" 1}",
+                         "{a:1}",
+                         "{\"a\":1 \"b\":2}",
+                         "{\"a\":1,\"b\":[{},[],{\"c\":null}]}",
+                         "01",
+                         "-01",
+                         "1.",
+                         ".5",
+                         "-",
+                         "+1",
+                         "1e",
+                         "1e+",
+                         "1e5",
+                         "1E-5",
+                         "0e0",
+                         "00",
+                         "--1",
+                         "1.2.3",
+                         "nul",
+                         "nulll",
+                         "tru",
+                         "True",
+                         "NaN",
+                         "Infinity",
+                         "'a'",
+                         "\"a",
+                         "\"a\nb\"",
+                         "\"\t\"",
+                         "\"\\t\\n\\r\\b\\f\\/\\\\\\\"\"",
+                         "\"\\x\"",
+                         "\"\\u00e4\"",
+                         "\"\\u12\"",
+                         "\"\\ud83d\\ude00\"",
+                         "\"\\ud83d\"",
+                         "\"\\ude00\"",
+                         "\"\\ud83d\\u0041\"",
+                         "\"\\u0000\"",
+                         "\"\xc3\xa4\"",
+                         "\"\xc3\"",
+                         "\"\xff\"",
+                         "\"\xc0\x80\"",
+                         "\"\xed\xa0\x80\"",
+                         "\"\xf0\x9f\x98\x80\"",
+                         "\"\xf4\x90\x80\x80\"",
+                         "\"\xe0\x80\x80\"",
+                         "// c\n{}",
+                         "{} // c",
+                         "/* c */ [1, /* d */ 2]",
+                         "/* c",
+                         "/ 1",
+                         "[1]//",
+                         "[/**/]",
+                         "{/* a */}",
+                         "[1]]",
+                         "{}}",
+                         "[1}",
+                         "{\"a\":1]",
+                         "",
+                         "   ",
+                         "\xef\xbb\xbf{}",
+                         "[1],",
+                         "{\"a\":{\"a\":{\"a\":[[[]]]}}}",
+                         "[\"a\",\"b\" ,\n\"c\"]",
+                         "\"0123456789abcdef\"",
+                         "\"0123456789abcde\\u00e40123456789abcdef\"",
+                         "[1e400]",
+                         "[123456789012345678901234567890]",
+                         "{\"\":1}",
+                         "{\"a\\u0062\":1}",
+                         "[true false]",
+                         "[nulL]",
+                         "\x01"};
   for (const char* text : texts) compare(text);
 }
 
 TEST_CASE("texts with random damage are judged as another JSON reader judges them") {
-  const std::string base = R"({"node": [{"name": "a\u00e4", "op": "Const", "x": [1, -2.5e3, true, null, {"k": []}]}, /* c */ {"s": "tÄxt\\"}], "v": 0.125} // end)";
+  const std::string base =
+      R"({"node": [{"name": "a\u00e4", "op": "Const", "x": [1, -2.5e3, true, null, {"k": []}]}, /* c */ {"s": "tÄxt\\"}], "v": 0.125} // end)";
   const std::string alphabet = "{}[]\",:\\/*u0123456789eE+-.tfn \n\xc3\xa4\xff";
   std::mt19937 random(20260101);
   for (int round = 0; round < 6000; ++round) {
@@ -114,10 +199,18 @@ TEST_CASE("texts with random damage are judged as another JSON reader judges the
     for (unsigned edits = 1 + random() % 3; edits > 0; --edits) {
       size_t at = random() % text.size();
       switch (random() % 4) {
-        case 0: text[at] = alphabet[random() % alphabet.size()]; break;
-        case 1: text.erase(at, 1 + random() % 4); break;
-        case 2: text.insert(at, 1, alphabet[random() % alphabet.size()]); break;
-        default: text.resize(at + 1); break;
+        case 0:
+          text[at] = alphabet[random() % alphabet.size()];
+          break;
+        case 1:
+          text.erase(at, 1 + random() % 4);
+          break;
+        case 2:
+          text.insert(at, 1, alphabet[random() % alphabet.size()]);
+          break;
+        default:
+          text.resize(at + 1);
+          break;
       }
       if (text.empty()) text.push_back(' ');
     }

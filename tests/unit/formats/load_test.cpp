@@ -11,7 +11,8 @@ namespace {
 std::string input_names(Loaded& f, const char* node) {
   const Graph& g = f->graph;
   std::string out;
-  for (const Endpoint& e : g.inputs(g.find(node))) append(out, out.empty() ? "" : " ", g.name(e.node), e.slot ? cat(":", e.slot) : "");
+  for (const Endpoint& e : g.inputs(g.find(node)))
+    append(out, out.empty() ? "" : " ", g.name(e.node), e.slot ? cat(":", e.slot) : "");
   for (const Endpoint& e : g.controls(g.find(node))) append(out, out.empty() ? "^" : " ^", g.name(e.node));
   return out;
 }
@@ -43,7 +44,8 @@ TEST_CASE("nodes, inputs, controls, attrs and devices are read") {
 }
 
 TEST_CASE("keys are snake_case or lowerCamelCase, null is absence") {
-  Loaded f(R"({"config": {"allowSoftPlacement": true, "gpu_options": {"perProcessGpuMemoryFraction": 0.5, "allow_growth": null}}, "fetch": null, "opDef": []})");
+  Loaded f(
+      R"({"config": {"allowSoftPlacement": true, "gpu_options": {"perProcessGpuMemoryFraction": 0.5, "allow_growth": null}}, "fetch": null, "opDef": []})");
   REQUIRE(f.errors() == "");
   CHECK(f->config.allow_soft_placement == true);
   CHECK(f->config.per_process_gpu_memory_fraction == 0.5);
@@ -52,7 +54,8 @@ TEST_CASE("keys are snake_case or lowerCamelCase, null is absence") {
 }
 
 TEST_CASE("config is the part of ConfigProto that emplace knows; the rest of it is read over") {
-  Loaded f(R"({"config": {"log_device_placement": true, "device_count": {"GPU": 2, "CPU": "1"}, "inter_op_parallelism_threads": 3, "intra_op_parallelism_threads": 4,
+  Loaded f(
+      R"({"config": {"log_device_placement": true, "device_count": {"GPU": 2, "CPU": "1"}, "inter_op_parallelism_threads": 3, "intra_op_parallelism_threads": 4,
     "graph_options": {"optimizer_options": {}}, "gpu_options": {"visible_device_list": "1,0", "allow_growth": true,
     "experimental": {"virtual_devices": [{"memory_limit_mb": [1024, 2048.5], "priority": [1, 2]}, {}], "use_unified_memory": false}}}})");
   REQUIRE(f.errors() == "");
@@ -136,8 +139,10 @@ TEST_CASE("versions are read and checked") {
 }
 
 TEST_CASE("a cluster is a ClusterDef or lists of addresses") {
-  for (const char* text : {R"({"cluster": {"job": [{"name": "worker", "tasks": {"0": "a:1", "1": "b:2"}}, {"name": "ps", "tasks": {"0": "c:3"}}]}})",
-                           R"({"cluster": {"worker": ["a:1", "b:2"], "ps": ["c:3"]}})"}) {
+  for (
+      const char* text :
+      {R"({"cluster": {"job": [{"name": "worker", "tasks": {"0": "a:1", "1": "b:2"}}, {"name": "ps", "tasks": {"0": "c:3"}}]}})",
+       R"({"cluster": {"worker": ["a:1", "b:2"], "ps": ["c:3"]}})"}) {
     Loaded f(text);
     REQUIRE(f.errors() == "");
     CHECK(f->cluster.at("worker").at(1) == "b:2");

@@ -46,7 +46,8 @@ std::string name_of(int n) { return cat("n", n); }
 std::string to_file(const std::vector<PlainNode>& nodes) {
   std::string text = "{\"node\": [";
   for (size_t n = 0; n < nodes.size(); ++n) {
-    append(text, n ? ",\n" : "", "{\"name\": \"", name_of(static_cast<int>(n)), "\", \"op\": \"", nodes[n].op, "\", \"input\": [");
+    append(text, n ? ",\n" : "", "{\"name\": \"", name_of(static_cast<int>(n)), "\", \"op\": \"", nodes[n].op,
+           "\", \"input\": [");
     bool first = true;
     for (int i : nodes[n].inputs) append(text, first ? "\"" : ", \"", name_of(i), "\""), first = false;
     for (int i : nodes[n].controls) append(text, first ? "\"^" : ", \"^", name_of(i), "\""), first = false;

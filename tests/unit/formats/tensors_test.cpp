@@ -3,8 +3,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/base/cat.h"
 #include "core/base/base64.h"
+#include "core/base/cat.h"
 #include "tests/unit/formats/loading.h"
 #include "tests/unit/source_dir.h"
 
@@ -45,7 +45,8 @@ TEST_CASE("tensors as TensorFlow writes them have the bytes that TensorFlow read
     CHECK(dtype_tf_name(v->dtype()) == dtype_tf_name(*parse_dtype(c["dtype"].get<std::string>())));
     CHECK(v->shape() == Shape(std::span<const int64_t>(c["shape"].get<std::vector<int64_t>>())));
     if (c.contains("strings")) {
-      for (int64_t i = 0; i < v->num_elements(); ++i) CHECK(v->data<std::string>()[i] == decode_base64(c["strings"][static_cast<size_t>(i)].get<std::string>()));
+      for (int64_t i = 0; i < v->num_elements(); ++i)
+        CHECK(v->data<std::string>()[i] == decode_base64(c["strings"][static_cast<size_t>(i)].get<std::string>()));
     } else {
       CHECK(bytes_of(*v) == decode_base64(c["bytes"].get<std::string>()));
     }
@@ -67,18 +68,25 @@ TEST_CASE("the object form states type and shape, by data or by fill") {
   CHECK(Value(R"({"dtype": "int32", "shape": [], "data": [7]})")->shape() == Shape{});
   CHECK(Value(R"({"data": [1, 2, 3, 4, 5, 6], "shape": [3, 2], "dtype": "DT_DOUBLE"})")->shape() == Shape{3, 2});
   CHECK(elements<half>(*Value(R"({"dtype": "half", "shape": [3], "fill": 0.5})"))[2].bits == 0x3800);
-  CHECK(elements<uint64_t>(*Value(R"({"dtype": "uint64", "data": 18446744073709551615})")) == std::vector<uint64_t>{UINT64_MAX});
-  CHECK(elements<int64_t>(*Value(R"({"dtype": "int64", "data": [9223372036854775807, -9223372036854775808]})")) == std::vector<int64_t>{INT64_MAX, INT64_MIN});
-  CHECK(elements<std::string>(*Value(R"({"dtype": "string", "shape": [2], "data": ["a", {"base64": "/w=="}]})")) == std::vector<std::string>{"a", "\xff"});
+  CHECK(elements<uint64_t>(*Value(R"({"dtype": "uint64", "data": 18446744073709551615})")) ==
+        std::vector<uint64_t>{UINT64_MAX});
+  CHECK(elements<int64_t>(*Value(R"({"dtype": "int64", "data": [9223372036854775807, -9223372036854775808]})")) ==
+        std::vector<int64_t>{INT64_MAX, INT64_MIN});
+  CHECK(elements<std::string>(*Value(R"({"dtype": "string", "shape": [2], "data": ["a", {"base64": "/w=="}]})")) ==
+        std::vector<std::string>{"a", "\xff"});
   Value complex(R"({"dtype": "complex64", "data": [[1, 2], [3, -4]]})");
   CHECK(complex->shape() == Shape{2});
   CHECK(elements<std::complex<float>>(*complex)[1] == std::complex<float>(3, -4));
-  CHECK(Value(R"({"dtype": "float32", "shape": [1000000, 1000], "fill": 1})", {.allowed_paths = {}, .max_fill_bytes = 1000}).file.error() ==
-        "a value of shape [1000000,1000] and type float32 that is not written out is too large: a graph file may take 1000 bytes that way");
+  CHECK(Value(R"({"dtype": "float32", "shape": [1000000, 1000], "fill": 1})",
+              {.allowed_paths = {}, .max_fill_bytes = 1000})
+            .file.error() ==
+        "a value of shape [1000000,1000] and type float32 that is not written out is too large: a graph file may take "
+        "1000 bytes that way");
 }
 
 TEST_CASE("the attr dtype of a Const is the type of its plain value, wherever it stands") {
-  for (const char* attrs : {R"({"dtype": "int32", "value": [1, 2]})", R"({"value": [1, 2], "dtype": {"type": "DT_INT32"}})"}) {
+  for (const char* attrs :
+       {R"({"dtype": "int32", "value": [1, 2]})", R"({"value": [1, 2], "dtype": {"type": "DT_INT32"}})"}) {
     Loaded f(cat(R"({"node": [{"name": "c", "attr": )", attrs, R"(, "op": "Const"}]})"));
     REQUIRE(f.errors() == "");
     CHECK(elements<int32_t>(f.attr("c", "value").get<Tensor>()) == std::vector<int32_t>{1, 2});
@@ -100,15 +108,24 @@ TEST_CASE("wrong tensors are told apart") {
   CHECK(error(R"({"dtype": "int32", "data": 2147483648})") == "2147483648 is out of the range of int32");
   CHECK(error(R"({"dtype": "int64", "data": 1e19})") == "1e19 is out of the range of int64");
   CHECK(error(R"({"dtype": "half", "data": 70000})") == "70000 is out of the range of float16");
-  CHECK(error(R"({"dtype": "float32", "shape": [2, 2], "data": [1, 2, 3]})") == "found 3 values for shape [2,2], wanted 4");
-  CHECK(error(R"({"dtype": "float32", "shape": [2, -1], "data": [1, 2]})") == "the shape of a value must be known, found [2,?]");
+  CHECK(error(R"({"dtype": "float32", "shape": [2, 2], "data": [1, 2, 3]})") ==
+        "found 3 values for shape [2,2], wanted 4");
+  CHECK(error(R"({"dtype": "float32", "shape": [2, -1], "data": [1, 2]})") ==
+        "the shape of a value must be known, found [2,?]");
   CHECK(error(R"({"dtype": "float32"})") == "a tensor without values");
   CHECK(error(R"({"dtype": "flaot32", "data": 1})") == "dtype: unknown type 'flaot32'");
   CHECK(error(R"({"dtype": "float32", "shape": [1000000000000], "fill": 0})").starts_with("a value of shape"));
-  CHECK(error(R"({"tensor": {"dtype": "DT_FLOAT", "tensorShape": {"dim": [{"size": "1099511627776"}]}, "floatVal": [1]}})").starts_with("a value of shape"));
-  CHECK(error(R"({"tensor": {"dtype": "DT_FLOAT", "tensorShape": {"dim": [{"size": "4611686018427387904"}, {"size": "4"}]}}})").starts_with("a value of shape"));
-  CHECK(error(R"({"tensor": {"dtype": "DT_FLOAT", "tensorShape": {"dim": [{"size": "2"}]}, "tensorContent": "AAAA"}})") ==
-        "tensor_content holds 3 bytes, which is not what shape [2] of float32 takes");
+  CHECK(
+      error(
+          R"({"tensor": {"dtype": "DT_FLOAT", "tensorShape": {"dim": [{"size": "1099511627776"}]}, "floatVal": [1]}})")
+          .starts_with("a value of shape"));
+  CHECK(
+      error(
+          R"({"tensor": {"dtype": "DT_FLOAT", "tensorShape": {"dim": [{"size": "4611686018427387904"}, {"size": "4"}]}}})")
+          .starts_with("a value of shape"));
+  CHECK(
+      error(R"({"tensor": {"dtype": "DT_FLOAT", "tensorShape": {"dim": [{"size": "2"}]}, "tensorContent": "AAAA"}})") ==
+      "tensor_content holds 3 bytes, which is not what shape [2] of float32 takes");
   CHECK(error(R"({"tensor": {"dtype": "DT_FLOAT", "int_val": [1]}})") == "a tensor of type DT_FLOAT with int_val");
   CHECK(error(R"({"tensor": {"dtype": "DT_FLOAT", "tensor_content": "A"}})") == "tensor_content: not base64");
   CHECK(error(R"({"tensor": {"tensor_content": "AA=="}})") == "a tensor of type DT_INVALID");
@@ -125,8 +142,13 @@ TEST_CASE("base64 in both alphabets, padded or not") {
 }
 
 TEST_CASE("strings packed in tensor_content: lengths, then bytes") {
-  Value v(R"({"tensor": {"dtype": "DT_STRING", "tensorShape": {"dim": [{"size": "2"}]}, "tensorContent": "AQJhYmM="}})");
+  Value v(
+      R"({"tensor": {"dtype": "DT_STRING", "tensorShape": {"dim": [{"size": "2"}]}, "tensorContent": "AQJhYmM="}})");
   CHECK(v.file.errors() == "");
   CHECK(elements<std::string>(*v) == std::vector<std::string>{"a", "bc"});
-  CHECK(Value(R"({"tensor": {"dtype": "DT_STRING", "tensorShape": {"dim": [{"size": "2"}]}, "tensorContent": "AQlhYmM="}})").file.problems().count() == 1);
+  CHECK(
+      Value(
+          R"({"tensor": {"dtype": "DT_STRING", "tensorShape": {"dim": [{"size": "2"}]}, "tensorContent": "AQlhYmM="}})")
+          .file.problems()
+          .count() == 1);
 }

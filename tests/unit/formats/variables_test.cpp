@@ -1,4 +1,5 @@
-// Variables in short form stand for what tf.Variable builds (TensorFlow 2.21, tf.compat.v1, inside tf.device('/gpu:0')).
+// Variables in short form stand for what tf.Variable builds (TensorFlow 2.21, tf.compat.v1, inside
+// tf.device('/gpu:0')).
 #include <catch2/catch.hpp>
 
 #include "core/base/cat.h"
@@ -48,7 +49,8 @@ TEST_CASE("a reference variable: initial value, variable, Assign, read") {
 }
 
 TEST_CASE("a resource variable: initializer without device, handle, IsInitialized, Assign, Read") {
-  Loaded f(R"({"node": [{"name": "w", "op": "Variable", "resource": true, "trainable": false, "initial_value": {"dtype": "int32", "data": 0}, "device": "/gpu:0"},
+  Loaded f(
+      R"({"node": [{"name": "w", "op": "Variable", "resource": true, "trainable": false, "initial_value": {"dtype": "int32", "data": 0}, "device": "/gpu:0"},
                         {"name": "y", "op": "Neg", "input": ["w"]},
                         {"name": "z", "op": "AssignAddVariableOp", "input": ["w", "y"]}]})");
   REQUIRE(f.errors() == "");
@@ -67,7 +69,8 @@ TEST_CASE("a resource variable: initializer without device, handle, IsInitialize
 }
 
 TEST_CASE("another node may make the initial value; the variable comes after it") {
-  Loaded f(R"({"node": [{"scope": "s", "node": [{"name": "w", "op": "Variable", "initial_value": "t:0", "attr": {"dtype": "float32", "shape": [2]}}]},
+  Loaded f(
+      R"({"node": [{"scope": "s", "node": [{"name": "w", "op": "Variable", "initial_value": "t:0", "attr": {"dtype": "float32", "shape": [2]}}]},
                         {"name": "t", "op": "TruncatedNormal", "input": [[2]]}]})");
   REQUIRE(f.errors() == "");
   CHECK(describe(f) ==
@@ -83,8 +86,10 @@ TEST_CASE("a variable takes type and shape from the value that initialises it") 
   for (const char* resource : {"false", "true"}) {
     Loaded f(cat(R"({"node": [
       {"name": "c", "op": "Const", "attr": {"value": {"dtype": "float64", "shape": [2, 3], "fill": 1}}},
-      {"name": "v", "op": "Variable", "resource": )", resource, R"(, "initial_value": "u2"},
-      {"name": "u", "op": "Variable", "resource": )", resource, R"(, "initial_value": "c"},
+      {"name": "v", "op": "Variable", "resource": )",
+                 resource, R"(, "initial_value": "u2"},
+      {"name": "u", "op": "Variable", "resource": )",
+                 resource, R"(, "initial_value": "c"},
       {"name": "u2", "op": "Mul", "input": ["u", 2]},
       {"name": "y", "op": "Neg", "input": ["v"]}]})"));
     REQUIRE(f.errors() == "");
@@ -100,9 +105,13 @@ TEST_CASE("a variable takes type and shape from the value that initialises it") 
 TEST_CASE("wrong variables are told") {
   auto error = [](const char* node) { return Loaded(cat("{\"node\": [", node, "]}")).error(); };
   CHECK(error(R"({"name": "w", "op": "Const", "initial_value": 1})") == "initial_value on a node of op 'Const'");
-  CHECK(error(R"({"name": "w", "op": "Variable", "initial_value": "t"})") == "no node is named 't', which 'w/Assign' reads");
+  CHECK(error(R"({"name": "w", "op": "Variable", "initial_value": "t"})") ==
+        "no node is named 't', which 'w/Assign' reads");
   CHECK(error(R"({"name": "w", "op": "Variable", "initial_value": "^t"})") == "initial_value '^t' names no tensor");
-  CHECK(error(R"({"name": "w", "op": "Variable", "initial_value": "w"})").starts_with("these nodes wait for each other: w"));
-  CHECK(error(R"({"name": "w", "op": "Variable", "initial_value": 1, "input": ["^w"]})") == "a variable with initial_value and inputs");
-  CHECK(error(R"({"name": "w", "op": "Variable", "initial_value": 1}, {"name": "w/read", "op": "NoOp"})") == "a second node named 'w/read'");
+  CHECK(error(R"({"name": "w", "op": "Variable", "initial_value": "w"})")
+            .starts_with("these nodes wait for each other: w"));
+  CHECK(error(R"({"name": "w", "op": "Variable", "initial_value": 1, "input": ["^w"]})") ==
+        "a variable with initial_value and inputs");
+  CHECK(error(R"({"name": "w", "op": "Variable", "initial_value": 1}, {"name": "w/read", "op": "NoOp"})") ==
+        "a second node named 'w/read'");
 }

@@ -16,7 +16,8 @@ std::string found(const std::string& text, std::string_view attr, size_t length)
 }  // namespace
 
 TEST_CASE("an attr is found behind the name, over comments, nested values and texts that look like syntax") {
-  const std::string text = R"({"name": "n", /* "attr": {"T": 0} */ "input": ["a}", "\"{", [1, {"attr": {"T": 1}}]], // "attr"
+  const std::string text =
+      R"({"name": "n", /* "attr": {"T": 0} */ "input": ["a}", "\"{", [1, {"attr": {"T": 1}}]], // "attr"
     "op": "Neg", "attr": {"shape": {"dim": [{"size": "2"}]}, "T" : "float32", "x": null}}, {"name": "m", "attr": {"N": 1}})";
   CHECK(found(text, "T", 5) == "\"T\" :");
   CHECK(found(text, "shape", 8) == "\"shape\":");

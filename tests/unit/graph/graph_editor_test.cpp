@@ -69,7 +69,8 @@ TEST_CASE("names are made unique as TensorFlow does") {
 
 TEST_CASE("colocation takes the groups and the device of the other node") {
   Edited e(kSmall);
-  NodeId a = e.edit->add({.name = "a", .op = "Neg", .inputs = {e.at("w/read")}, .colocate_with = {e.at("w/read").node}});
+  NodeId a =
+      e.edit->add({.name = "a", .op = "Neg", .inputs = {e.at("w/read")}, .colocate_with = {e.at("w/read").node}});
   NodeId b = e.edit->add({.name = "b", .op = "Neg", .inputs = {e.at("y")}, .colocate_with = {e.at("y").node, a}});
   CHECK(e.finish() == "");
   CHECK(e.graph().attrs(e.edit->new_id(a)).texts("_class") == std::vector<std::string>{"loc:@w"});
@@ -109,7 +110,8 @@ TEST_CASE("a clone reads its own copies, and what is not copied from where it wa
   CHECK(e.finish() == "");
   CHECK(e.line("tower_1/y") == "x:0 tower_1/w/read:0");
   CHECK(e.line("tower_1/loss") == "tower_1/y:0 loss/reduction_indices:0");
-  CHECK(e.graph().attrs(e.graph().find("tower_1/w/read")).texts("_class") == std::vector<std::string>{"loc:@tower_1/w"});
+  CHECK(e.graph().attrs(e.graph().find("tower_1/w/read")).texts("_class") ==
+        std::vector<std::string>{"loc:@tower_1/w"});
 }
 
 TEST_CASE("a clone of a loop is another loop") {
@@ -133,9 +135,10 @@ TEST_CASE("a removed node is gone; who reads it is a problem") {
 
   Edited bad(kSmall);
   bad.edit->remove(bad.at("y").node);
-  CHECK(bad.finish() == "g.json:5:14: node 'loss' reads 'y', which was removed\n"
-                        "    {\"name\": \"loss\", \"op\": \"Mean\", \"input\": [\"y\", [0, 1]]}]}\n"
-                        "             ^\n");
+  CHECK(bad.finish() ==
+        "g.json:5:14: node 'loss' reads 'y', which was removed\n"
+        "    {\"name\": \"loss\", \"op\": \"Mean\", \"input\": [\"y\", [0, 1]]}]}\n"
+        "             ^\n");
 }
 
 TEST_CASE("inputs are redirected, nodes renamed, attrs and devices set") {
@@ -155,7 +158,8 @@ TEST_CASE("inputs are redirected, nodes renamed, attrs and devices set") {
 
 TEST_CASE("what cannot be added fails once and passes through") {
   Edited e(kSmall);
-  Endpoint bad = e.edit->add_output({.name = "bad", .op = "MatMul", .inputs = {e.at("y"), e.at("loss/reduction_indices")}});
+  Endpoint bad =
+      e.edit->add_output({.name = "bad", .op = "MatMul", .inputs = {e.at("y"), e.at("loss/reduction_indices")}});
   Endpoint after = e.edit->add_output({.name = "after", .op = "Neg", .inputs = {bad}});
   CHECK(e.edit->type(after) == DType::kInvalid);
   CHECK_FALSE(e.edit->status().ok());

@@ -41,7 +41,8 @@ class HandMadeGraph {
       bool control = input.starts_with('^');
       if (control) input.remove_prefix(1);
       size_t colon = input.find(':');
-      uint32_t slot = colon == std::string_view::npos ? 0 : static_cast<uint32_t>(std::stoul(std::string(input.substr(colon + 1))));
+      uint32_t slot =
+          colon == std::string_view::npos ? 0 : static_cast<uint32_t>(std::stoul(std::string(input.substr(colon + 1))));
       g.edges_.push_back({id_of(input.substr(0, colon)), slot});
       (control ? n.num_controls : n.num_inputs) += 1;
     }

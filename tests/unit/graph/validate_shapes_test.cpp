@@ -82,7 +82,8 @@ TEST_CASE("a slice of a partly known vector keeps its entries, whichever way it 
   g.placeholder("a", DType::kFloat, {-1, 3, 4, 5});
   g.node("s", "Shape", {"a"});
   g.constant("zero", Tensor::scalar(0.f));
-  auto sliced = [&](std::string_view name, int32_t begin, int32_t end, int32_t stride, int64_t begin_mask, int64_t end_mask) {
+  auto sliced = [&](std::string_view name, int32_t begin, int32_t end, int32_t stride, int64_t begin_mask,
+                    int64_t end_mask) {
     std::string b = cat(name, "/b"), e = cat(name, "/e"), s = cat(name, "/s"), cut = cat(name, "/cut");
     g.vector<int32_t>(b, {begin});
     g.vector<int32_t>(e, {end});

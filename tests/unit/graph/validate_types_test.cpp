@@ -27,7 +27,8 @@ TEST_CASE("attrs that the inputs tell are inferred, the rest gets its default, i
   CHECK(attr_names(g.type("p")) == "N=3 T=DT_DOUBLE axis=0");
   CHECK(attr_names(g.type("i")) == "T=[DT_DOUBLE, DT_DOUBLE]");
   CHECK(g.type("i").output_types.size() == 2);
-  CHECK(std::vector<uint16_t>(g.type("p").input_args.begin(), g.type("p").input_args.end()) == std::vector<uint16_t>{0, 0, 0});
+  CHECK(std::vector<uint16_t>(g.type("p").input_args.begin(), g.type("p").input_args.end()) ==
+        std::vector<uint16_t>{0, 0, 0});
 }
 
 TEST_CASE("nodes with equal op, attrs and input types share one type") {
@@ -47,7 +48,8 @@ TEST_CASE("a list of types in the middle of the arguments is inferred; a number 
   g.placeholder("a", DType::kFloat, {1, 2, 2, 1});
   g.node("c", "_FusedConv2D", {"a", "a", "a"},
          {{"strides", AttrValue::list_of<int64_t>(AttrKind::kInt, {1, 1, 1, 1})},
-          {"padding", AttrValue::of(std::string("SAME"))}, {"num_args", AttrValue::of(int64_t{1})}});
+          {"padding", AttrValue::of(std::string("SAME"))},
+          {"num_args", AttrValue::of(int64_t{1})}});
   g.problems();
   REQUIRE(g.type("c").input_args.size() == 3);
   CHECK(summarize_attr(*g.type("c").view().find("TArgs")) == "[DT_FLOAT]");
@@ -57,8 +59,9 @@ TEST_CASE("a constant says its dtype; a stated dtype that does not agree is a pr
   HandMadeGraph g;
   g.vector<int32_t>("c", {1, 2});
   g.node("d", "Const", {}, {{"dtype", type_attr(DType::kFloat)}, {"value", AttrValue::of(Tensor::scalar(int32_t{1}))}});
-  CHECK(g.problems() == "Type mismatch between value (int32) and dtype (float) for '{{node d}} = Const[dtype=DT_FLOAT, "
-                        "value=Tensor<type: int32 shape: [] values: 1>]()' with input shapes: .\n");
+  CHECK(g.problems() ==
+        "Type mismatch between value (int32) and dtype (float) for '{{node d}} = Const[dtype=DT_FLOAT, "
+        "value=Tensor<type: int32 shape: [] values: 1>]()' with input shapes: .\n");
   CHECK(g.type("c").output_types[0] == DType::kInt32);
 }
 
@@ -68,7 +71,8 @@ TEST_CASE("unknown ops and attrs are named with the nearest known one") {
   g.node("s", "Sofmax", {"a"});
   g.node("m", "MatMul", {"a", "a"}, {{"tranpose_a", AttrValue::of(true)}});
   g.node("q", "Qqqqqqqqqqqq", {"a"});
-  CHECK(g.problems() == "unknown op 'Sofmax' [did you mean 'Softmax'?]\n"
+  CHECK(g.problems() ==
+        "unknown op 'Sofmax' [did you mean 'Softmax'?]\n"
         "unknown op 'Qqqqqqqqqqqq' ['emplace ops' lists the ops that emplace runs]\n");
 }
 
@@ -113,12 +117,14 @@ TEST_CASE("attr values of another type, out of range or not allowed are refused 
   g.node("c", "Cast", {"a"});
   CHECK(g.problems() ==
         "node 'x' (Relu): AttrValue had value with type 'int' when 'type' expected for attr 'T'\n"
-        "node 'y' (Softmax): Value for attr 'T' of int32 is not in the list of allowed values: half, bfloat16, float, double "
+        "node 'y' (Softmax): Value for attr 'T' of int32 is not in the list of allowed values: half, bfloat16, float, "
+        "double "
         "['T' follows from the inputs: Softmax(logits:T) -> (softmax:T)]\n"
         "node 'z' (AddN): Value for attr 'N' of 0 must be at least minimum 1\n"
         "node 'l' (IdentityN): Length for attr 'T' of 0 must be at least minimum 1\n"
         "node 'r' (Relu): AttrValue must not have reference type value of float_ref for attr 'T'\n"
-        "node 'b' (BiasAdd): Value for attr 'data_format' of \"X\" is not in the list of allowed values: \"NHWC\", \"NCHW\"\n"
+        "node 'b' (BiasAdd): Value for attr 'data_format' of \"X\" is not in the list of allowed values: \"NHWC\", "
+        "\"NCHW\"\n"
         "node 'c' (Cast): NodeDef missing attr 'DstT' from Cast [attr 'DstT' is a type]\n");
 }
 
@@ -130,8 +136,10 @@ TEST_CASE("inputs of the wrong type, and outputs that do not exist, are refused 
   g.node("y", "Relu", {"a"}, {{"T", type_attr(DType::kDouble)}});
   g.node("z", "Relu", {"a:1"});
   CHECK(g.problems() ==
-        "Input 1 of node x was passed int32 from i:0 incompatible with expected float. [AddV2 node 'x' takes float32 here; a Cast converts]\n"
-        "Input 0 of node y was passed float from a:0 incompatible with expected double. [Relu node 'y' takes float64 here; a Cast converts]\n"
+        "Input 1 of node x was passed int32 from i:0 incompatible with expected float. [AddV2 node 'x' takes float32 "
+        "here; a Cast converts]\n"
+        "Input 0 of node y was passed float from a:0 incompatible with expected double. [Relu node 'y' takes float64 "
+        "here; a Cast converts]\n"
         "Node 'z': Connecting to invalid output 1 of source node a which has 1 outputs.\n");
 }
 
@@ -143,7 +151,8 @@ TEST_CASE("a reference feeds what wants a value; a value feeds no reference") {
   g.node("assign", "Assign", {"v", "c"});
   g.node("bad", "Assign", {"c", "c"});
   CHECK(g.problems() ==
-        "Input 0 of node bad was passed float from c:0 incompatible with expected float_ref. ['c' is no variable, so Assign cannot write to it]\n");
+        "Input 0 of node bad was passed float from c:0 incompatible with expected float_ref. ['c' is no variable, so "
+        "Assign cannot write to it]\n");
   CHECK(g.type("read").output_types[0] == DType::kFloat);
   CHECK(g.type("read").input_types[0] == DType::kFloat);
   CHECK(g.type("assign").input_types[0] == make_ref(DType::kFloat));
@@ -166,7 +175,8 @@ TEST_CASE("a loop's back edge has the type of the Merge; other cycles are refuse
   typed.node("c", "Cast", {"m"}, {{"DstT", type_attr(DType::kInt32)}});
   typed.close_loop(m, 1, typed.node("n", "NextIteration", {"c"}));
   CHECK(typed.problems() ==
-        "Input 1 of node m was passed int32 from n:0 incompatible with expected float. [Merge node 'm' takes float32 here; a Cast converts]\n");
+        "Input 1 of node m was passed int32 from n:0 incompatible with expected float. [Merge node 'm' takes float32 "
+        "here; a Cast converts]\n");
 
   HandMadeGraph cycle;
   cycle.placeholder("a", DType::kFloat, {2});
@@ -194,8 +204,9 @@ TEST_CASE("an op that its GraphDef's version no longer has is refused, an older 
   g.node("f", "BatchFFT", {"a"});
   CHECK(g.problems() == "");
   g.file.producer = 1000;
-  CHECK(g.problems() == "node 'f' (BatchFFT): Op BatchFFT is not available in GraphDef version 1000. "
-                        "It has been removed in version 15. Use FFT.\n");
+  CHECK(g.problems() ==
+        "node 'f' (BatchFFT): Op BatchFFT is not available in GraphDef version 1000. "
+        "It has been removed in version 15. Use FFT.\n");
 }
 
 TEST_CASE("a function of the library is called like an op") {

@@ -26,8 +26,10 @@ TEST_CASE("attr values are printed as TensorFlow's messages have them") {
   CHECK(summarize_attr(AttrValue::of(Shape{-1, 4})) == "[?,4]");
   CHECK(summarize_attr(AttrValue::of(Shape::unknown())) == "<unknown>");
   CHECK(summarize_attr(AttrValue::of(DType::kHalf)) == "DT_HALF");
-  CHECK(summarize_attr(AttrValue::list_of<DType>(AttrKind::kType, {DType::kFloat, DType::kInt32})) == "[DT_FLOAT, DT_INT32]");
-  CHECK(summarize_attr(AttrValue::list_of<Shape>(AttrKind::kShape, {Shape{-1}, Shape::unknown()})) == "[[?], <unknown>]");
+  CHECK(summarize_attr(AttrValue::list_of<DType>(AttrKind::kType, {DType::kFloat, DType::kInt32})) ==
+        "[DT_FLOAT, DT_INT32]");
+  CHECK(summarize_attr(AttrValue::list_of<Shape>(AttrKind::kShape, {Shape{-1}, Shape::unknown()})) ==
+        "[[?], <unknown>]");
   CHECK(summarize_attr(AttrValue::list_of<bool>(AttrKind::kBool, {true, false})) == "[true, false]");
   CHECK(summarize_attr(AttrValue({AttrKind::kNone, true}, {})) == "[]");
   CHECK(summarize_attr(AttrValue()) == "<Unknown AttrValue type>");
@@ -50,7 +52,8 @@ TEST_CASE("tensors show their first elements") {
   CHECK(summarize_attr(AttrValue::of(ints({2, 2}))) == "Tensor<type: int32 shape: [2,2] values: [1 1][1...]...>");
   CHECK(summarize_attr(AttrValue::of(ints({5, 4}))) == "Tensor<type: int32 shape: [5,4] values: [1 1 1...]...>");
   CHECK(summarize_attr(AttrValue::of(ints({20}))) == "Tensor<type: int32 shape: [20] values: 1 1 1...>");
-  CHECK(summarize_attr(AttrValue::of(Tensor::scalar(std::string("hey")))) == "Tensor<type: string shape: [] values: hey>");
+  CHECK(summarize_attr(AttrValue::of(Tensor::scalar(std::string("hey")))) ==
+        "Tensor<type: string shape: [] values: hey>");
   CHECK(summarize_values(ints({2, 2}), 10) == "[1 1][1 1]");
   CHECK(summarize_values(ints({0}), 10) == "");
 }
@@ -58,8 +61,10 @@ TEST_CASE("tensors show their first elements") {
 TEST_CASE("a signature is printed as TensorFlow's messages have it") {
   OpTable table;
   CHECK(summarize_op(*table.find("Softmax")) ==
-        "Op<name=Softmax; signature=logits:T -> softmax:T; attr=T:type,allowed=[DT_HALF, DT_BFLOAT16, DT_FLOAT, DT_DOUBLE]>");
-  CHECK(summarize_op(*table.find("IdentityN")) == "Op<name=IdentityN; signature=input: -> output:; attr=T:list(type),min=1>");
+        "Op<name=Softmax; signature=logits:T -> softmax:T; attr=T:type,allowed=[DT_HALF, DT_BFLOAT16, DT_FLOAT, "
+        "DT_DOUBLE]>");
+  CHECK(summarize_op(*table.find("IdentityN")) ==
+        "Op<name=IdentityN; signature=input: -> output:; attr=T:list(type),min=1>");
   CHECK(summarize_op(*table.find("Placeholder")) ==
         "Op<name=Placeholder; signature= -> output:dtype; attr=dtype:type; attr=shape:shape,default=<unknown>>");
   CHECK(summarize_op(*table.find("Variable")).starts_with("Op<name=Variable; signature= -> ref:Ref(dtype); "));

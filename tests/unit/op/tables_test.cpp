@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tests/unit/source_dir.h"
 #include "core/op/signature.h"
 #include "core/op/table_text.h"
+#include "tests/unit/source_dir.h"
 
 using namespace emplace;
 using nlohmann::json;
@@ -37,7 +37,8 @@ std::string base64(std::string_view bytes) {
   std::string out;
   for (size_t i = 0; i < bytes.size(); i += 3) {
     uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k) group = group << 8 | (i + k < bytes.size() ? static_cast<uint8_t>(bytes[i + k]) : 0u);
+    for (size_t k = 0; k < 3; ++k)
+      group = group << 8 | (i + k < bytes.size() ? static_cast<uint8_t>(bytes[i + k]) : 0u);
     for (size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : kDigits[(group >> (18 - 6 * k)) & 63];
   }
   return out;
@@ -66,29 +67,43 @@ json list_json(const char* key, const AttrValue& value, auto item) {
 json to_json(const AttrValue& v) {
   if (v.type().list) {
     switch (v.type().kind) {
-      case AttrKind::kString: return list_json<std::string>("s", v, [](const auto& s) { return base64(s); });
-      case AttrKind::kInt: return list_json<int64_t>("i", v, [](int64_t i) { return std::to_string(i); });
-      case AttrKind::kFloat: return list_json<float>("f", v, [](float f) { return to_json(f); });
-      case AttrKind::kBool: return list_json<bool>("b", v, [](bool b) { return b; });
-      case AttrKind::kType: return list_json<DType>("type", v, dtype_enum_name);
-      case AttrKind::kShape: return list_json<Shape>("shape", v, [](const Shape& s) { return to_json(s); });
-      default: return {{"list", json::object()}};
+      case AttrKind::kString:
+        return list_json<std::string>("s", v, [](const auto& s) { return base64(s); });
+      case AttrKind::kInt:
+        return list_json<int64_t>("i", v, [](int64_t i) { return std::to_string(i); });
+      case AttrKind::kFloat:
+        return list_json<float>("f", v, [](float f) { return to_json(f); });
+      case AttrKind::kBool:
+        return list_json<bool>("b", v, [](bool b) { return b; });
+      case AttrKind::kType:
+        return list_json<DType>("type", v, dtype_enum_name);
+      case AttrKind::kShape:
+        return list_json<Shape>("shape", v, [](const Shape& s) { return to_json(s); });
+      default:
+        return {{"list", json::object()}};
     }
   }
   switch (v.type().kind) {
-    case AttrKind::kString: return {{"s", base64(v.get<std::string>())}};
-    case AttrKind::kInt: return {{"i", std::to_string(v.get<int64_t>())}};
-    case AttrKind::kFloat: return {{"f", to_json(v.get<float>())}};
-    case AttrKind::kBool: return {{"b", v.get<bool>()}};
-    case AttrKind::kType: return {{"type", dtype_enum_name(v.get<DType>())}};
-    case AttrKind::kShape: return {{"shape", to_json(v.get<Shape>())}};
+    case AttrKind::kString:
+      return {{"s", base64(v.get<std::string>())}};
+    case AttrKind::kInt:
+      return {{"i", std::to_string(v.get<int64_t>())}};
+    case AttrKind::kFloat:
+      return {{"f", to_json(v.get<float>())}};
+    case AttrKind::kBool:
+      return {{"b", v.get<bool>()}};
+    case AttrKind::kType:
+      return {{"type", dtype_enum_name(v.get<DType>())}};
+    case AttrKind::kShape:
+      return {{"shape", to_json(v.get<Shape>())}};
     case AttrKind::kTensor: {
       const Tensor& t = v.get<Tensor>();
       json tensor = {{"dtype", dtype_enum_name(t.dtype())}, {"tensor_shape", to_json(t.shape())}};
       for (uint8_t x : t.flat<uint8_t>()) tensor["int_val"].push_back(x);
       return {{"tensor", tensor}};
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -186,7 +201,8 @@ TEST_CASE("the tables are sorted, and hold nothing but TensorFlow's kernels and 
   json ops = registry("ops")["op"];
   for (const json& op : ops) current.insert(op["name"].get<std::string>());
   std::string older = read_gz(source_dir() + "/tests/data/tensorflow/ops_1.15.pbtxt.gz");
-  for (std::string_view text : {tensorflow_tables().ops, tensorflow_tables().kernels, extra_tables().ops, extra_tables().kernels}) {
+  for (std::string_view text :
+       {tensorflow_tables().ops, tensorflow_tables().kernels, extra_tables().ops, extra_tables().kernels}) {
     std::string_view last;
     while (!text.empty()) {
       std::string_view line = text.substr(0, text.find('\n'));

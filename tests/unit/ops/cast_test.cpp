@@ -25,7 +25,8 @@ TEST_CASE("floats out of an integer's range become the smallest integer") {
 
 TEST_CASE("narrow types keep low bits, halves round once, equal types are copied") {
   CHECK(values<int8_t>(cast(ints({300, -1, -129}), DType::kInt8)) == std::vector<int8_t>{44, -1, 127});
-  CHECK(values<uint64_t>(cast(tensor<float>({2}, {0x1p63f, 3.5f}), DType::kUInt64)) == std::vector<uint64_t>{uint64_t{1} << 63, 3});
+  CHECK(values<uint64_t>(cast(tensor<float>({2}, {0x1p63f, 3.5f}), DType::kUInt64)) ==
+        std::vector<uint64_t>{uint64_t{1} << 63, 3});
   CHECK(cast(tensor<double>({1}, {65519.0}), DType::kHalf).data<half>()[0].bits == 0x7bff);
   CHECK(values<int16_t>(cast(tensor<int16_t>({2}, {-5, 7}), DType::kInt16)) == std::vector<int16_t>{-5, 7});
   Tensor truth = cast(tensor<half>({2}, {half(0.0f), half(-0.5f)}), DType::kBool);

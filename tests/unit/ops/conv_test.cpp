@@ -21,7 +21,8 @@ class Pieces final : public Parallel {
 
  protected:
   void run_erased(int64_t n, double, Body body, const void* closure) override {
-    for (int64_t begin = n > 0 ? (n - 1) / size_ * size_ : -1; begin >= 0; begin -= size_) body(closure, begin, std::min(n, begin + size_));
+    for (int64_t begin = n > 0 ? (n - 1) / size_ * size_ : -1; begin >= 0; begin -= size_)
+      body(closure, begin, std::min(n, begin + size_));
   }
 
  private:
@@ -44,12 +45,14 @@ void for_each_product(const ConvShape& s, const F& f) {
       for (int64_t ow = 0; ow < s.out_w; ++ow)
         for (int64_t kh = 0; kh < s.window_h; ++kh)
           for (int64_t kw = 0; kw < s.window_w; ++kw) {
-            const int64_t ih = oh * s.stride_h - s.pad_top + kh * s.dilation_h, iw = ow * s.stride_w - s.pad_left + kw * s.dilation_w;
+            const int64_t ih = oh * s.stride_h - s.pad_top + kh * s.dilation_h,
+                          iw = ow * s.stride_w - s.pad_left + kw * s.dilation_w;
             if (ih < 0 || iw < 0 || ih >= s.in_h || iw >= s.in_w) continue;
             for (int64_t o = 0; o < s.out_c; ++o)
               for (int64_t c = 0; c < s.filter_c; ++c)
                 f(((n * s.in_h + ih) * s.in_w + iw) * s.in_c + o / group_out * s.filter_c + c,
-                  ((kh * s.window_w + kw) * s.filter_c + c) * s.out_c + o, ((n * s.out_h + oh) * s.out_w + ow) * s.out_c + o);
+                  ((kh * s.window_w + kw) * s.filter_c + c) * s.out_c + o,
+                  ((n * s.out_h + oh) * s.out_w + ow) * s.out_c + o);
           }
 }
 
@@ -63,7 +66,8 @@ void filter_gradient(Parallel& parallel, const ConvShape& s, const T* x, const T
 }
 
 template <class T>
-Tensor compute(Parallel& parallel, const ConvShape& s, What what, const Tensor& x, const Tensor& filter, const Tensor& y, RowSink* sink = nullptr) {
+Tensor compute(Parallel& parallel, const ConvShape& s, What what, const Tensor& x, const Tensor& filter,
+               const Tensor& y, RowSink* sink = nullptr) {
   Tensor result = pattern<T>((what == What::kForward ? y : what == What::kInput ? x : filter).shape(), 5);
   if (what == What::kFilter) {
     NarrowFilterGradient<T>::suits(s)
@@ -81,7 +85,8 @@ Tensor compute(Parallel& parallel, const ConvShape& s, What what, const Tensor& 
 /// The largest distance to the sums in double; infinite if pieces change the bytes.
 template <class T>
 double error(const ConvShape& s, What what) {
-  const Tensor x = pattern<T>({s.batch, s.in_h, s.in_w, s.in_c}, 1), y = pattern<T>({s.batch, s.out_h, s.out_w, s.out_c}, 2);
+  const Tensor x = pattern<T>({s.batch, s.in_h, s.in_w, s.in_c}, 1),
+               y = pattern<T>({s.batch, s.out_h, s.out_w, s.out_c}, 2);
   const Tensor filter = pattern<T>({s.window_h, s.window_w, s.filter_c, s.out_c}, 3);
   Sequential sequential;
   const Tensor result = compute<T>(sequential, s, what, x, filter, y);
@@ -102,11 +107,13 @@ double error(const ConvShape& s, What what) {
   return worst;
 }
 
-ConvShape shape(int64_t batch, int64_t size, int64_t in_c, int64_t out_c, int64_t stride, int64_t dilation, int64_t groups, std::string_view padding) {
+ConvShape shape(int64_t batch, int64_t size, int64_t in_c, int64_t out_c, int64_t stride, int64_t dilation,
+                int64_t groups, std::string_view padding) {
   ConvShape s;
   s.batch = batch, s.in_h = size, s.in_w = size + 2, s.in_c = in_c, s.window_h = 3, s.window_w = 2;
   s.filter_c = in_c / groups, s.out_c = out_c, s.stride_h = s.stride_w = stride, s.dilation_h = dilation;
-  const WindowAxis h = window_axis(s.in_h, 3, dilation, stride, padding).take(), w = window_axis(s.in_w, 2, 1, stride, padding).take();
+  const WindowAxis h = window_axis(s.in_h, 3, dilation, stride, padding).take(),
+                   w = window_axis(s.in_w, 2, 1, stride, padding).take();
   s.out_h = h.out, s.out_w = w.out, s.pad_top = h.pad_before, s.pad_left = w.pad_before;
   return s;
 }
@@ -132,7 +139,8 @@ TEST_CASE("a convolution and its gradients equal the sums in double, in whatever
               for (int64_t groups : {1, 4}) {
                 if (channels % groups || out % groups) continue;
                 const ConvShape s = shape(batch, 7, channels, out, stride, dilation, groups, padding);
-                INFO(padding << " batch " << batch << ", " << channels << " to " << out << " stride " << stride << " dilation " << dilation << " groups " << groups);
+                INFO(padding << " batch " << batch << ", " << channels << " to " << out << " stride " << stride
+                             << " dilation " << dilation << " groups " << groups);
                 for (What what : {What::kForward, What::kInput}) {
                   CHECK(error<float>(s, what) < 1e-4);
                   CHECK(error<double>(s, what) < 1e-12);
@@ -160,7 +168,8 @@ TEST_CASE("images whose sizes are powers of two are taken together, fewer at a t
 }
 
 TEST_CASE("a stride wider than the image, and window, has gradients") {
-  for (int64_t batch : {1, 8}) CHECK(error<double>(shape(batch, 5, 9, 20, 1'000'000'000'000, 1, 1, "SAME"), What::kInput) < 1e-12);
+  for (int64_t batch : {1, 8})
+    CHECK(error<double>(shape(batch, 5, 9, 20, 1'000'000'000'000, 1, 1, "SAME"), What::kInput) < 1e-12);
   for (int64_t batch : {1, 8}) CHECK(error<double>(shape(batch, 33, 9, 20, 4, 1, 1, "VALID"), What::kInput) < 1e-12);
 }
 
@@ -184,7 +193,8 @@ TEST_CASE("without an image the gradient of a filter is zero") {
 TEST_CASE("a row sink is told of every pixel once") {
   for (int64_t channels : {1, 16}) {
     const ConvShape s = shape(3, 13, channels, 70, 1, 1, 1, "SAME");
-    const Tensor x = pattern<float>({s.batch, s.in_h, s.in_w, s.in_c}, 1), y = pattern<float>({s.batch, s.out_h, s.out_w, s.out_c}, 2);
+    const Tensor x = pattern<float>({s.batch, s.in_h, s.in_w, s.in_c}, 1),
+                 y = pattern<float>({s.batch, s.out_h, s.out_w, s.out_c}, 2);
     const Tensor filter = pattern<float>({s.window_h, s.window_w, s.filter_c, s.out_c}, 3);
     for (int64_t size : {1, 2, 1000}) {
       Told told(s.pixels());

@@ -38,10 +38,17 @@ std::vector<T> binary(std::string_view op, Tensor a, Tensor b) {
 }  // namespace
 
 TEST_CASE("broadcasting gives what indexing gives, for short and long runs and any rank") {
-  const std::pair<Shape, Shape> cases[] = {
-      {{2, 3}, {2, 3}},  {{}, {5}},           {{4, 1}, {1, 3}}, {{7, 1}, {7, 100}},
-      {{100, 3}, {3}},   {{3, 1, 5}, {4, 1}}, {{1, 1}, {1}},    {{2, 1, 3, 1, 2}, {1, 4, 1, 5, 1}},
-      {{2, 70000}, {2, 1}}, {{0, 3}, {3}},    {{2, 1, 2, 1, 2, 1, 2}, {1, 2, 1, 2, 1, 2, 1}}};
+  const std::pair<Shape, Shape> cases[] = {{{2, 3}, {2, 3}},
+                                           {{}, {5}},
+                                           {{4, 1}, {1, 3}},
+                                           {{7, 1}, {7, 100}},
+                                           {{100, 3}, {3}},
+                                           {{3, 1, 5}, {4, 1}},
+                                           {{1, 1}, {1}},
+                                           {{2, 1, 3, 1, 2}, {1, 4, 1, 5, 1}},
+                                           {{2, 70000}, {2, 1}},
+                                           {{0, 3}, {3}},
+                                           {{2, 1, 2, 1, 2, 1, 2}, {1, 2, 1, 2, 1, 2, 1}}};
   for (const auto& [a, b] : cases) {
     Tensor x = counting(a, 1), y = counting(b, -3);
     auto out = OpCase("Sub").in(x).in(y).out(DType::kFloat).run();
@@ -86,14 +93,24 @@ TEST_CASE("AddN adds from the first to the last") {
 TEST_CASE("matrix products, transposed and batched") {
   Tensor a = tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6}), b = tensor<float>({3, 2}, {1, 2, 3, 4, 5, 6});
   auto product = [](const Tensor& x, const Tensor& y, bool transpose) {
-    return OpCase("MatMul").in(x).in(y).out(DType::kFloat)
-        .attr("transpose_a", AttrValue::of(transpose)).attr("transpose_b", AttrValue::of(transpose)).run();
+    return OpCase("MatMul")
+        .in(x)
+        .in(y)
+        .out(DType::kFloat)
+        .attr("transpose_a", AttrValue::of(transpose))
+        .attr("transpose_b", AttrValue::of(transpose))
+        .run();
   };
   CHECK(values<float>((*product(a, b, false))[0]) == std::vector<float>{22, 28, 49, 64});
   CHECK(values<float>((*product(a, b, true))[0]) == std::vector<float>{9, 19, 29, 12, 26, 40, 15, 33, 51});
   CHECK_FALSE(product(a, a, false).ok());
 
-  auto batch = OpCase("BatchMatMulV2").in(tensor<int32_t>({2, 1, 2}, {1, 2, 3, 4})).in(tensor<int32_t>({2, 1}, {10, 100}))
-                   .out(DType::kInt32).attr("adj_x", AttrValue::of(false)).attr("adj_y", AttrValue::of(false)).run();
+  auto batch = OpCase("BatchMatMulV2")
+                   .in(tensor<int32_t>({2, 1, 2}, {1, 2, 3, 4}))
+                   .in(tensor<int32_t>({2, 1}, {10, 100}))
+                   .out(DType::kInt32)
+                   .attr("adj_x", AttrValue::of(false))
+                   .attr("adj_y", AttrValue::of(false))
+                   .run();
   CHECK(values<int32_t>((*batch)[0]) == std::vector<int32_t>{210, 430});
 }

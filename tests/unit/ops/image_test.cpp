@@ -55,23 +55,29 @@ TEST_CASE("where windows do not overlap, the gradient of MaxPool reaches their l
         for (int64_t stride : {window, window + 2}) {
           INFO(padding << ", " << channels << " channels, window " << window << ", stride " << stride);
           constexpr int64_t kBatch = 2, kHeight = 7, kWidth = 8;
-          const WindowAxis h = window_axis(kHeight, window, 1, stride, padding).take(), w = window_axis(kWidth, window, 1, stride, padding).take();
-          Floats cells(static_cast<size_t>(kBatch * kHeight * kWidth * channels)), top(static_cast<size_t>(kBatch * h.out * w.out * channels));
+          const WindowAxis h = window_axis(kHeight, window, 1, stride, padding).take(),
+                           w = window_axis(kWidth, window, 1, stride, padding).take();
+          Floats cells(static_cast<size_t>(kBatch * kHeight * kWidth * channels)),
+              top(static_cast<size_t>(kBatch * h.out * w.out * channels));
           for (size_t i = 0; i < cells.size(); ++i) cells[i] = static_cast<float>(i * 7919 % 13);
           for (size_t i = 0; i < top.size(); ++i) top[i] = static_cast<float>(i + 1);
           Floats want(cells.size());
           for (int64_t i = 0; i < static_cast<int64_t>(top.size()); ++i) {
-            const int64_t k = i % channels, ow = i / channels % w.out, oh = i / channels / w.out % h.out, n = i / channels / w.out / h.out;
+            const int64_t k = i % channels, ow = i / channels % w.out, oh = i / channels / w.out % h.out,
+                          n = i / channels / w.out / h.out;
             int64_t best = -1;
-            for (int64_t y = std::max<int64_t>(0, oh * stride - h.pad_before); y < std::min(kHeight, oh * stride - h.pad_before + window); ++y)
-              for (int64_t x = std::max<int64_t>(0, ow * stride - w.pad_before); x < std::min(kWidth, ow * stride - w.pad_before + window); ++x) {
+            for (int64_t y = std::max<int64_t>(0, oh * stride - h.pad_before);
+                 y < std::min(kHeight, oh * stride - h.pad_before + window); ++y)
+              for (int64_t x = std::max<int64_t>(0, ow * stride - w.pad_before);
+                   x < std::min(kWidth, ow * stride - w.pad_before + window); ++x) {
                 const int64_t at = ((n * kHeight + y) * kWidth + x) * channels + k;
                 if (best < 0 || cells[static_cast<size_t>(at)] > cells[static_cast<size_t>(best)]) best = at;
               }
             want[static_cast<size_t>(best)] += top[static_cast<size_t>(i)];
           }
           const Shape pooled{kBatch, h.out, w.out, channels};
-          OpCase grad = pool("MaxPoolGrad", padding, window, stride).in(tensor<float>({kBatch, kHeight, kWidth, channels}, cells));
+          OpCase grad = pool("MaxPoolGrad", padding, window, stride)
+                            .in(tensor<float>({kBatch, kHeight, kWidth, channels}, cells));
           grad.in(tensor<float>(pooled, top)).in(tensor<float>(pooled, top));
           CHECK(result(grad) == want);
         }
@@ -81,7 +87,8 @@ TEST_CASE("BiasAdd and BiasAddGrad of any number of channels") {
   for (int64_t channels : {1, 3, 31, 32, 40, 47, 48, 100}) {
     INFO(channels << " channels");
     constexpr int64_t kRows = 1300;
-    Floats x(static_cast<size_t>(kRows * channels)), bias(static_cast<size_t>(channels)), sum(bias.size()), shifted(x.size());
+    Floats x(static_cast<size_t>(kRows * channels)), bias(static_cast<size_t>(channels)), sum(bias.size()),
+        shifted(x.size());
     for (size_t k = 0; k < bias.size(); ++k) bias[k] = static_cast<float>(k) + 0.5f;
     for (size_t i = 0; i < x.size(); ++i) {
       x[i] = static_cast<float>(i * 7919 % 16);  // sums are exact

@@ -9,7 +9,8 @@ using namespace emplace::testing;
 TEST_CASE("Philox4x32-10 gives the known answers of its authors") {
   using Block = PhiloxStream::Block;
   CHECK(PhiloxStream(0, 0, 0).block(0) == Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
-  CHECK(PhiloxStream(~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}).block(0) == Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+  CHECK(PhiloxStream(~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}).block(0) ==
+        Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
   CHECK(PhiloxStream(0x299f31d0a4093822, 0x85a308d3243f6a88, 0x0370734413198a2e).block(0) ==
         Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
@@ -34,6 +35,9 @@ TEST_CASE("what a distribution gives does not depend on how the work is cut") {
 
 TEST_CASE("RandomUniform needs a shape without negative sizes") {
   OpCase random("RandomUniform");
-  random.in(ints({-1})).out(DType::kFloat).attr("seed", AttrValue::of(int64_t{1})).attr("seed2", AttrValue::of(int64_t{0}));
+  random.in(ints({-1}))
+      .out(DType::kFloat)
+      .attr("seed", AttrValue::of(int64_t{1}))
+      .attr("seed2", AttrValue::of(int64_t{0}));
   CHECK_FALSE(random.run().ok());
 }

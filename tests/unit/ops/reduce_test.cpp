@@ -48,7 +48,8 @@ TEST_CASE("sums over every choice of axes are what their definition says") {
       const std::vector<double> want = sums_by_definition(x, axes);
       REQUIRE(static_cast<size_t>((*y)[0].num_elements()) == want.size());
       double worst = 0;
-      for (size_t i = 0; i < want.size(); ++i) worst = std::max(worst, std::fabs(want[i] - static_cast<double>((*y)[0].data<float>()[i])));
+      for (size_t i = 0; i < want.size(); ++i)
+        worst = std::max(worst, std::fabs(want[i] - static_cast<double>((*y)[0].data<float>()[i])));
       INFO(shape.to_string() << " axes " << axes);
       CHECK(worst <= 0.25);  // whole numbers below 2^24, rounded once
     }
@@ -87,6 +88,10 @@ TEST_CASE("softmax stays finite for large logits and its rows sum to one") {
 }
 
 TEST_CASE("ArgMax passes over NaN and takes the first of equals") {
-  auto y = OpCase("ArgMax").in(tensor<float>({2, 3}, {NAN, 2, 2, NAN, NAN, NAN})).in(Tensor::scalar<int32_t>(1)).out(DType::kInt64).run();
+  auto y = OpCase("ArgMax")
+               .in(tensor<float>({2, 3}, {NAN, 2, 2, NAN, NAN, NAN}))
+               .in(Tensor::scalar<int32_t>(1))
+               .out(DType::kInt64)
+               .run();
   CHECK(values<int64_t>((*y)[0]) == std::vector<int64_t>{1, 0});
 }

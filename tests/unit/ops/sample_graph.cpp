@@ -22,14 +22,17 @@ std::vector<std::string> split(const std::string& text, char separator) {
   for (char c : text) {
     if (c == '\'') quoted = !quoted;
     depth += (c == '[' || c == '(') - (c == ']' || c == ')');
-    if (c == separator && depth == 0 && !quoted) parts.emplace_back();
-    else parts.back() += c;
+    if (c == separator && depth == 0 && !quoted)
+      parts.emplace_back();
+    else
+      parts.back() += c;
   }
   for (std::string& part : parts) part = trim(part);
   return parts;
 }
 
-const std::map<std::string, std::string> kTypes = {{"f32", "float32"}, {"f64", "float64"}, {"i32", "int32"}, {"i64", "int64"}, {"u64", "uint64"}, {"bool", "bool"}};
+const std::map<std::string, std::string> kTypes = {{"f32", "float32"}, {"f64", "float64"}, {"i32", "int32"},
+                                                   {"i64", "int64"},   {"u64", "uint64"},  {"bool", "bool"}};
 
 struct Maker {
   double low, high;
@@ -67,7 +70,8 @@ struct Maker {
       std::vector<double> data;
       for (int64_t i = 0; i < count; ++i) data.push_back(draw(from, to));
       const std::string name = cat("x", graph.inputs.size());
-      append(nodes, "{\"name\": \"", name, "\", \"op\": \"Placeholder\", \"attr\": {\"dtype\": \"float64\", \"shape\": ", dims, "}},\n");
+      append(nodes, "{\"name\": \"", name,
+             "\", \"op\": \"Placeholder\", \"attr\": {\"dtype\": \"float64\", \"shape\": ", dims, "}},\n");
       append(node_inputs, '"', name, '"');
       graph.inputs.emplace_back(name, Tensor::of<double>(shape, data));
       return;
@@ -75,15 +79,19 @@ struct Maker {
     append(node_inputs, "{\"dtype\": \"", type->second, "\", \"shape\": ", dims, ", \"data\": [");
     for (int64_t i = 0; i < count; ++i) {
       append(node_inputs, i > 0 ? ", " : "");
-      if (type->second == "bool") node_inputs += draw(0, 1) < 0.5 ? "true" : "false";
-      else append(node_inputs, static_cast<int64_t>(draw(from, to)));
+      if (type->second == "bool")
+        node_inputs += draw(0, 1) < 0.5 ? "true" : "false";
+      else
+        append(node_inputs, static_cast<int64_t>(draw(from, to)));
     }
     node_inputs += "]}";
   }
 
   void add_attr(const std::string& name, std::string value) {
-    if (value.front() == '\'') value = cat('"', value.substr(1, value.size() - 2), '"');
-    else if (value.find_first_of("0123456789[-") != 0 && value != "true" && value != "false") value = cat('"', value, '"');
+    if (value.front() == '\'')
+      value = cat('"', value.substr(1, value.size() - 2), '"');
+    else if (value.find_first_of("0123456789[-") != 0 && value != "true" && value != "false")
+      value = cat('"', value, '"');
     append(attrs, attrs.empty() ? "" : ", ", '"', name, "\": ", value);
   }
 };
@@ -103,8 +111,8 @@ SampleGraph sample_graph(const OpDef& op, const std::string& sample, double low,
       for (const std::string& part : split(value, ',')) maker.add_input(part);
     }
   }
-  maker.graph.text = cat("{\"node\": [", maker.nodes, "{\"name\": \"y\", \"op\": \"", op.name(), "\", \"input\": [", maker.node_inputs,
-                         "], \"attr\": {", maker.attrs, "}}]}");
+  maker.graph.text = cat("{\"node\": [", maker.nodes, "{\"name\": \"y\", \"op\": \"", op.name(), "\", \"input\": [",
+                         maker.node_inputs, "], \"attr\": {", maker.attrs, "}}]}");
   return std::move(maker.graph);
 }
 

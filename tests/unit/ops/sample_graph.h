@@ -15,8 +15,8 @@ struct SampleGraph {
   std::vector<std::pair<std::string, Tensor>> inputs;  // the placeholders' names and values
 };
 
-/// Values come from a generator that starts anew for each sample. `low`, `high`: the range of the values in place of the
-/// sample's own, unless low == high.
+/// Values come from a generator that starts anew for each sample. `low`, `high`: the range of the values in place of
+/// the sample's own, unless low == high.
 SampleGraph sample_graph(const OpDef& op, const std::string& sample, double low = 0, double high = 0);
 
 }  // namespace emplace::testing

@@ -10,12 +10,23 @@ using namespace emplace::testing;
 namespace {
 
 Endpoint reduce(RunCase& g, Endpoint x, DeviceId device, const char* name, int64_t members = 2) {
-  return g.add({"NcclAllReduce", {x}, {{"reduction", AttrValue::of(std::string("sum"))}, {"num_devices", AttrValue::of(members)}, {"shared_name", AttrValue::of(std::string(name))}},
-                {DType::kFloat}, {}, {}, device});
+  return g.add({"NcclAllReduce",
+                {x},
+                {{"reduction", AttrValue::of(std::string("sum"))},
+                 {"num_devices", AttrValue::of(members)},
+                 {"shared_name", AttrValue::of(std::string(name))}},
+                {DType::kFloat},
+                {},
+                {},
+                device});
 }
-Endpoint unary(RunCase& g, Endpoint x, DeviceId device) { return g.add({"Neg", {x}, {}, {DType::kFloat}, {}, {}, device}); }
+Endpoint unary(RunCase& g, Endpoint x, DeviceId device) {
+  return g.add({"Neg", {x}, {}, {DType::kFloat}, {}, {}, device});
+}
 
-Result<Program> cut(RunCase& g, std::vector<Endpoint> fetches) { return partition(g.file, g.devices, g.placement, {std::move(fetches), {}, {}}); }
+Result<Program> cut(RunCase& g, std::vector<Endpoint> fetches) {
+  return partition(g.file, g.devices, g.placement, {std::move(fetches), {}, {}});
+}
 
 StepId step_of(const Program& p, Endpoint e) {
   for (StepId id = 0; id < p.steps.size(); ++id) {
@@ -30,7 +41,7 @@ TEST_CASE("the members of a collective run one after the other, their readers be
   RunCase g(2);
   Endpoint x = g.constant(f32({2}, {1, 2}));
   Endpoint a0 = reduce(g, unary(g, x, 1), 1, "a");
-  Endpoint reader = unary(g, a0, 1);          // stands before a1 in the graph
+  Endpoint reader = unary(g, a0, 1);  // stands before a1 in the graph
   Endpoint b1 = reduce(g, unary(g, x, 2), 2, "b");
   Endpoint a1 = reduce(g, unary(g, x, 2), 2, "a");
   Endpoint b0 = reduce(g, reader, 1, "b");

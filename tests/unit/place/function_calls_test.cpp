@@ -12,26 +12,30 @@ using namespace emplace;
 namespace {
 
 std::string call(std::string_view name, std::string_view input, int function) {
-  return cat(R"({"name": ")", name, R"(", "op": "PartitionedCall", "input": [")", input,
-             R"("], "attr": {"Tin": {"list": {"type": ["DT_RESOURCE"]}}, "Tout": {"list": {"type": ["DT_RESOURCE"]}}, "f": {"func": {"name": "f)",
-             function, R"("}}}})");
+  return cat(
+      R"({"name": ")", name, R"(", "op": "PartitionedCall", "input": [")", input,
+      R"("], "attr": {"Tin": {"list": {"type": ["DT_RESOURCE"]}}, "Tout": {"list": {"type": ["DT_RESOURCE"]}}, "f": {"func": {"name": "f)",
+      function, R"("}}}})");
 }
 
 // f0 passes its argument on; every other function calls the one before, `times` times.
 std::string nested_calls(int functions, int times) {
   std::string library;
   for (int f = 0; f < functions; ++f) {
-    std::string nodes = R"({"name": "i", "op": "Identity", "input": ["x"], "attr": {"T": {"type": "DT_RESOURCE"}}})", last = "i";
+    std::string nodes = R"({"name": "i", "op": "Identity", "input": ["x"], "attr": {"T": {"type": "DT_RESOURCE"}}})",
+                last = "i";
     for (int i = 0; f > 0 && i < times; ++i) {
       append(nodes, ", ", call(cat("c", i), cat(last, ":output:0"), f - 1));
       last = cat("c", i);
     }
-    append(library, f ? ", " : "", R"({"signature": {"name": "f)", f,
-           R"(", "inputArg": [{"name": "x", "type": "DT_RESOURCE"}], "outputArg": [{"name": "y", "type": "DT_RESOURCE"}]}, "nodeDef": [)", nodes,
-           R"(], "ret": {"y": ")", last, R"(:output:0"}})");
+    append(
+        library, f ? ", " : "", R"({"signature": {"name": "f)", f,
+        R"(", "inputArg": [{"name": "x", "type": "DT_RESOURCE"}], "outputArg": [{"name": "y", "type": "DT_RESOURCE"}]}, "nodeDef": [)",
+        nodes, R"(], "ret": {"y": ")", last, R"(:output:0"}})");
   }
-  return cat(R"({"node": [{"name": "v", "op": "VarHandleOp", "attr": {"dtype": {"type": "DT_FLOAT"}, "shape": {"shape": {}}}}, )",
-             call("c", "v", functions - 1), R"(], "library": {"function": [)", library, "]}}");
+  return cat(
+      R"({"node": [{"name": "v", "op": "VarHandleOp", "attr": {"dtype": {"type": "DT_FLOAT"}, "shape": {"shape": {}}}}, )",
+      call("c", "v", functions - 1), R"(], "library": {"function": [)", library, "]}}");
 }
 
 Status place_text(const std::string& text) {

@@ -63,7 +63,8 @@ TEST_CASE("--map-device renames what requests name, --clear-devices drops them")
 TEST_CASE("a saved placement is read back, and a foreign one refused") {
   PlacedGraph g(kTower, "CPU:0 GPU:0 GPU:1");
   g.place();
-  const std::string path = (std::filesystem::temp_directory_path() / cat("emplace_placement_", getpid(), ".json")).string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / cat("emplace_placement_", getpid(), ".json")).string();
   std::ofstream(path) << save_placement(g.file->graph, g.devices, g.placement);
   const auto nodes = read_placement(g.file->graph, path);
   REQUIRE(nodes.ok());

@@ -64,9 +64,7 @@ std::string PlacedGraph::device(std::string_view node) const {
 std::string PlacedGraph::reason(std::string_view node) const {
   return std::string(reason_code(placement.of(id(node)).reason));
 }
-std::string PlacedGraph::text(std::string_view node) const {
-  return reason_text(placement, id(node));
-}
+std::string PlacedGraph::text(std::string_view node) const { return reason_text(placement, id(node)); }
 
 std::string PlacedGraph::candidates(std::string_view node) const {
   std::string out;

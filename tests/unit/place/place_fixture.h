@@ -19,8 +19,14 @@ class PlacedGraph {
   /// `nodes`: the entries of the list `node` of a graph file, hand-written form. Fails the test if they are wrong.
   explicit PlacedGraph(const std::string& nodes, std::string_view devices = "CPU:0 GPU:0");
 
-  PlacedGraph& soft() { options.allow_soft_placement = true; return *this; }
-  PlacedGraph& log() { options.log_device_placement = true; return *this; }
+  PlacedGraph& soft() {
+    options.allow_soft_placement = true;
+    return *this;
+  }
+  PlacedGraph& log() {
+    options.log_device_placement = true;
+    return *this;
+  }
   PlacedGraph& assign(std::string_view node, const std::string& device);
   /// Places now; fails the test if that fails.
   PlacedGraph& place();

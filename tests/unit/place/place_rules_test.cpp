@@ -34,9 +34,11 @@ TEST_CASE("a missing device: the error lists devices sorted as texts") {
   const Status status = g.failure();
   CHECK(status.code() == Code::kInvalidArgument);
   const std::string task = "/job:localhost/replica:0/task:0/device:";
-  CHECK(status.message() == "Cannot assign a device for operation r: {{node r}} was explicitly assigned to /cpu:30 but available "
-                            "devices are [ " + task + "CPU:0, " + task + "GPU:0, " + task + "GPU:1, " + task + "GPU:10, " +
-                            task + "GPU:2 ]. Make sure the device specification refers to a valid device.\n\t [[r]]");
+  CHECK(status.message() ==
+        "Cannot assign a device for operation r: {{node r}} was explicitly assigned to /cpu:30 but available "
+        "devices are [ " +
+            task + "CPU:0, " + task + "GPU:0, " + task + "GPU:1, " + task + "GPU:10, " + task +
+            "GPU:2 ]. Make sure the device specification refers to a valid device.\n\t [[r]]");
   REQUIRE(g.offenders.size() == 1);
   CHECK(g.offenders[0] == "r (Relu): asks for /cpu:30; there is no such device");
 }
@@ -46,9 +48,10 @@ TEST_CASE("requests that differ within a colocation group") {
                             source("b", R"(, "device": "/gpu:2", "attr": {"_class": ["loc:@a"]})");
   SECTION("are an error without soft placement") {
     PlacedGraph g(nodes, kFiveDevices);
-    CHECK(g.failure().message() ==
-          "Cannot colocate nodes {{colocation_node b}} and {{colocation_node a}}: Cannot merge devices with incompatible "
-          "ids: '/device:GPU:2' and '/device:GPU:1'\n\t [[{{node b}}]]");
+    CHECK(
+        g.failure().message() ==
+        "Cannot colocate nodes {{colocation_node b}} and {{colocation_node a}}: Cannot merge devices with incompatible "
+        "ids: '/device:GPU:2' and '/device:GPU:1'\n\t [[{{node b}}]]");
     REQUIRE(g.offenders.size() == 1);
     CHECK(g.offenders[0] ==
           "b (NoOp): asks to be colocated with 'a', but they cannot be together\n"
@@ -91,7 +94,8 @@ TEST_CASE("equal devices are taken in the order of their names as texts") {
 }
 
 TEST_CASE("a metadata op is placed before its constant, which then follows it") {
-  PlacedGraph g(R"({"name": "c", "op": "Const", "attr": {"value": [1.0]}}, {"name": "s", "op": "Shape", "input": ["c"]})");
+  PlacedGraph g(
+      R"({"name": "c", "op": "Const", "attr": {"value": [1.0]}}, {"name": "s", "op": "Shape", "input": ["c"]})");
   g.place();
   CHECK(g.order() == "s c");
   CHECK(g.device("c") == "GPU:0");
@@ -127,18 +131,21 @@ TEST_CASE("a resource ties its readers to the device of its variable") {
   g.place();
   CHECK(g.device("read") == "GPU:1");
   CHECK(g.reason("read") == "resource_edge");
-  CHECK(g.text("read") == "a resource edge ties it to 'v', which asks for /gpu:1; its own request, /cpu:0, does not count");
+  CHECK(g.text("read") ==
+        "a resource edge ties it to 'v', which asks for /gpu:1; its own request, /cpu:0, does not count");
   CHECK(g.candidates("read") ==
         "CPU:0 group_request, GPU:0 not_requested, GPU:1 chosen, GPU:2 not_requested, GPU:10 not_requested");
 }
 
 TEST_CASE("a variable without a kernel where it is asked for") {
-  const std::string nodes = R"({"name": "v", "op": "VariableV2", "device": "/gpu:0", "attr": {"dtype": "int32", "shape": []}})";
+  const std::string nodes =
+      R"({"name": "v", "op": "VariableV2", "device": "/gpu:0", "attr": {"dtype": "int32", "shape": []}})";
   SECTION("is an error") {
     PlacedGraph g(nodes);
-    CHECK(g.failure().message().starts_with("Cannot assign a device for operation v: Could not satisfy explicit device "
-                                            "specification '/gpu:0' because no supported kernel for GPU devices is "
-                                            "available.\nColocation Debug Info:\n"));
+    CHECK(
+        g.failure().message().starts_with("Cannot assign a device for operation v: Could not satisfy explicit device "
+                                          "specification '/gpu:0' because no supported kernel for GPU devices is "
+                                          "available.\nColocation Debug Info:\n"));
   }
   SECTION("moves under soft placement, and says why") {
     PlacedGraph g(nodes);
@@ -147,24 +154,27 @@ TEST_CASE("a variable without a kernel where it is asked for") {
     CHECK(g.reason("v") == "soft_moved_with_resource");
     CHECK(g.candidates("v") == "CPU:0 chosen, GPU:0 no_kernel");
     REQUIRE(g.placement.notes.size() == 1);
-    CHECK(g.placement.notes[0].second.starts_with("Failed to place the graph without changing the devices of some resources."));
+    CHECK(g.placement.notes[0].second.starts_with(
+        "Failed to place the graph without changing the devices of some resources."));
   }
 }
 
 TEST_CASE("job and task are never relaxed") {
   PlacedGraph g(source("x", R"(, "device": "/job:worker/gpu:0")"));
   g.soft();
-  CHECK(g.failure().message().find("was explicitly assigned to /job:worker/gpu:0 but available devices are") != std::string::npos);
+  CHECK(g.failure().message().find("was explicitly assigned to /job:worker/gpu:0 but available devices are") !=
+        std::string::npos);
 }
 
 TEST_CASE("a _class merge that fails under soft placement leaves the merged names behind") {
   // Rule 2.12.1: a is CPU-only on task 1, b GPU-only; the would-be root keeps the other's task.
-  PlacedGraph g(R"(
+  PlacedGraph g(
+      R"(
       {"name": "a", "op": "DecodeRaw", "input": ["s"], "device": "/job:w/task:1", "attr": {"out_type": "float32"}},
       {"name": "s", "op": "Placeholder", "attr": {"dtype": "string", "shape": []}},
       {"name": "x", "op": "Placeholder", "attr": {"dtype": "float32", "shape": []}},
       {"name": "b", "op": "Relu", "input": ["x"], "attr": {"_class": ["loc:@a"]}})",
-                "/job:w/replica:0/task:0/device:GPU:0 /job:w/replica:0/task:1/device:GPU:0 /job:w/replica:0/task:1/device:CPU:0");
+      "/job:w/replica:0/task:0/device:GPU:0 /job:w/replica:0/task:1/device:GPU:0 /job:w/replica:0/task:1/device:CPU:0");
   g.soft().place();
   CHECK(g.device("b") == "/job:w/replica:0/task:1/device:CPU:0");
 }
@@ -195,7 +205,8 @@ TEST_CASE("a plain text in _class is ignored with a note") {
 }
 
 TEST_CASE("every offender is named, and the first error is TensorFlow's") {
-  PlacedGraph g(source("a", R"(, "device": "/gpu:7")") + "," + source("b", "") + "," + source("c", R"(, "device": "/gpu:8")"));
+  PlacedGraph g(source("a", R"(, "device": "/gpu:7")") + "," + source("b", "") + "," +
+                source("c", R"(, "device": "/gpu:8")"));
   CHECK(g.failure().message().starts_with("Cannot assign a device for operation a: "));
   CHECK(g.offenders == std::vector<std::string>{"a (NoOp): asks for /gpu:7; there is no such device",
                                                 "c (NoOp): asks for /gpu:8; there is no such device"});

@@ -181,7 +181,9 @@ TEST_CASE("graphs of every placement rule and published graphs are placed as Ten
 
 TEST_CASE("random graphs are placed as TensorFlow places them") { check_file("random.jsonl.gz"); }
 
-TEST_CASE("calls of functions that return resources are placed as TensorFlow places them") { check_file("calls.jsonl.gz"); }
+TEST_CASE("calls of functions that return resources are placed as TensorFlow places them") {
+  check_file("calls.jsonl.gz");
+}
 
 TEST_CASE("control flow that moves in chains goes where TensorFlow moves it") { check_file("control_flow.jsonl.gz"); }
 

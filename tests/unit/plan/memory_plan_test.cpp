@@ -38,8 +38,11 @@ void check_no_overlap(const Planned& p) {
     if (values[a].storage != Storage::kBlock || values[a].buffer != a) continue;
     CHECK(values[a].offset + bytes(p, a) <= p.plan.devices[p.program.values[a].home].bytes);
     for (ValueId b = a + 1; b < values.size(); ++b) {
-      if (values[b].storage != Storage::kBlock || values[b].buffer != b || p.program.values[a].home != p.program.values[b].home) continue;
-      bool apart = values[a].offset + bytes(p, a) <= values[b].offset || values[b].offset + bytes(p, b) <= values[a].offset;
+      if (values[b].storage != Storage::kBlock || values[b].buffer != b ||
+          p.program.values[a].home != p.program.values[b].home)
+        continue;
+      bool apart =
+          values[a].offset + bytes(p, a) <= values[b].offset || values[b].offset + bytes(p, b) <= values[a].offset;
       StepId born_a = p.program.values[a].producer, born_b = p.program.values[b].producer;
       bool together = std::max(born_a, born_b) < std::min(values[a].last_use, values[b].last_use);
       INFO("values " << a << " and " << b);
@@ -67,9 +70,15 @@ TEST_CASE("buffers that are alive together never overlap, in one lane or several
       auto pick = [&] { return all[random() % all.size()]; };
       DeviceId device = random() % 2;
       switch (random() % 3) {
-        case 0: all.push_back(g.add({"Neg", {pick()}, {}, {DType::kFloat}, {}, {}, device})); break;
-        case 1: all.push_back(g.add({"Add", {pick(), pick()}, {}, {DType::kFloat}, {}, {}, device})); break;
-        default: all.push_back(g.add({"Tile", {g.constant(ones(64)), g.constant(i32({1}, {1}))}, {}, {DType::kFloat}, {}, {}, device}));
+        case 0:
+          all.push_back(g.add({"Neg", {pick()}, {}, {DType::kFloat}, {}, {}, device}));
+          break;
+        case 1:
+          all.push_back(g.add({"Add", {pick(), pick()}, {}, {DType::kFloat}, {}, {}, device}));
+          break;
+        default:
+          all.push_back(
+              g.add({"Tile", {g.constant(ones(64)), g.constant(i32({1}, {1}))}, {}, {DType::kFloat}, {}, {}, device}));
       }
     }
     INFO("seed " << seed);

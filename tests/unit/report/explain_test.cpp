@@ -41,15 +41,18 @@ TEST_CASE("explain: rule, devices, group, copies and what would move a node") {
         "    assign (Assign): a reference edge ties 'assign' to 'v'\n"
         "  copies, each step:\n"
         "    assign:0  GPU:0 -> CPU:0  16 B\n"
-        "  to have it on CPU:0: request /job:localhost/replica:0/task:0/device:CPU:0 on 'v', which pulls it; moves 2 other "
+        "  to have it on CPU:0: request /job:localhost/replica:0/task:0/device:CPU:0 on 'v', which pulls it; moves 2 "
+        "other "
         "nodes: v, c\n");
 }
 
 TEST_CASE("explain --on: a missing kernel or device cannot be requested away") {
   PlacedGraph g(kVariable);
   const std::string text = explained(g, {.nodes = {"hello"}, .on_device = "GPU:0"});
-  CHECK(text.find("  not on /device:GPU:0: Const(string) has no GPU kernel; GPU kernels: float32") != std::string::npos);
-  CHECK(explained(g, {.nodes = {"hello"}, .on_device = "gpu:5"}).find("not on /device:GPU:5: there is no device") != std::string::npos);
+  CHECK(text.find("  not on /device:GPU:0: Const(string) has no GPU kernel; GPU kernels: float32") !=
+        std::string::npos);
+  CHECK(explained(g, {.nodes = {"hello"}, .on_device = "gpu:5"}).find("not on /device:GPU:5: there is no device") !=
+        std::string::npos);
   CHECK(explained(g, {.nodes = {"hello"}, .on_device = "x y"}).find("is no device name") != std::string::npos);
   CHECK(explained(g, {.nodes = {"nobody"}}) == "there is no node 'nobody'");
 }
@@ -61,7 +64,8 @@ TEST_CASE("explain as JSON, and the summary by reason") {
   CHECK(document["nodes"][0]["changes"][0]["works"] == true);
   CHECK(document["nodes"][0]["group"].size() == 2);
   const std::string summary = explained(g, {});
-  CHECK(summary.starts_with("placed 5 nodes: GPU:0 3, CPU:0 2 | 1 copy/step 16 B\n  requested: 2 nodes (CPU:0 1, GPU:0 1)"));
+  CHECK(summary.starts_with(
+      "placed 5 nodes: GPU:0 3, CPU:0 2 | 1 copy/step 16 B\n  requested: 2 nodes (CPU:0 1, GPU:0 1)"));
   CHECK(nlohmann::json::parse(explained(g, {.json = true}))["reasons"].size() == 4);
 }
 
@@ -90,6 +94,7 @@ TEST_CASE("place: the document has the contract's members") {
   CHECK(place_csv(report).starts_with("name,op,requested,device,reason\nv,VariableV2,/gpu:0,/job:localhost/"));
   CHECK(place_dot(report).find("penwidth=3") != std::string::npos);
   CHECK(!place_document(report, "xml").ok());
-  CHECK(placement_lines(g.file->graph, g.devices, g.placement).starts_with("v: (VariableV2): /job:localhost/replica:0/task:0/device:GPU:0\n"));
+  CHECK(placement_lines(g.file->graph, g.devices, g.placement)
+            .starts_with("v: (VariableV2): /job:localhost/replica:0/task:0/device:GPU:0\n"));
   CHECK(device_mapping(g.devices) == "Device mapping: no known devices.\n");
 }

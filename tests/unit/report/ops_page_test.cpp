@@ -49,7 +49,8 @@ TEST_CASE("an op that emplace cannot run has a page too") {
 
 TEST_CASE("an unknown op is answered with the nearest one") {
   CHECK(ops_page_text("MatMull").status().message() == "unknown op 'MatMull'; did you mean 'MatMul'?");
-  CHECK(ops_page_json("Qqqqqqqqqqqqqq").status().message() == "unknown op 'Qqqqqqqqqqqqqq'; 'emplace ops' lists those that emplace runs");
+  CHECK(ops_page_json("Qqqqqqqqqqqqqq").status().message() ==
+        "unknown op 'Qqqqqqqqqqqqqq'; 'emplace ops' lists those that emplace runs");
 }
 
 TEST_CASE("every op's page is there in both forms, and the JSON can be read") {

@@ -18,7 +18,8 @@ std::string json_of(const Shape& shape, std::vector<T> values) {
 
 DeviceSet cpu_and_gpu() {
   DeviceSet set;
-  for (const char* name : {"/job:localhost/replica:0/task:0/device:CPU:0", "/job:localhost/replica:0/task:0/device:GPU:0"}) {
+  for (const char* name :
+       {"/job:localhost/replica:0/task:0/device:CPU:0", "/job:localhost/replica:0/task:0/device:GPU:0"}) {
     Device device;
     device.name = name;
     device.parsed = *DeviceName::parse(name);

@@ -91,18 +91,23 @@ int64_t allocations(const std::string& text, int gpus = 0, int count = 20) {
 
 /// Three convolutions, two pools and two dense layers, as a loss over 8 images.
 std::string cnn(const std::string& keys, bool resource) {
-  std::string nodes = R"({"name": "x", "op": "Const", "attr": {"value": {"dtype": "float32", "shape": [8, 28, 28, 1], "fill": 0.5}}})";
+  std::string nodes =
+      R"({"name": "x", "op": "Const", "attr": {"value": {"dtype": "float32", "shape": [8, 28, 28, 1], "fill": 0.5}}})";
   auto variable = [&](const std::string& name, const std::string& shape) {
-    append(nodes, R"(, {"name": ")", name, R"(", "op": "Variable", "initial_value": {"dtype": "float32", "shape": [)", shape,
-           R"(], "fill": 0.01}, "resource": )", resource ? "true" : "false", "}");
+    append(nodes, R"(, {"name": ")", name, R"(", "op": "Variable", "initial_value": {"dtype": "float32", "shape": [)",
+           shape, R"(], "fill": 0.01}, "resource": )", resource ? "true" : "false", "}");
   };
-  auto node = [&](const std::string& name, const std::string& op, const std::string& inputs, const std::string& attrs = "") {
-    append(nodes, R"(, {"name": ")", name, R"(", "op": ")", op, R"(", "input": [)", inputs, R"(], "attr": {)", attrs, "}}");
+  auto node = [&](const std::string& name, const std::string& op, const std::string& inputs,
+                  const std::string& attrs = "") {
+    append(nodes, R"(, {"name": ")", name, R"(", "op": ")", op, R"(", "input": [)", inputs, R"(], "attr": {)", attrs,
+           "}}");
   };
-  auto layer = [&](int i, const std::string& op, const std::string& in, const std::string& shape, const std::string& channels) {
+  auto layer = [&](int i, const std::string& op, const std::string& in, const std::string& shape,
+                   const std::string& channels) {
     variable(cat("w", i), shape);
     variable(cat("b", i), channels);
-    node(cat("p", i), op, cat('"', in, "\", \"w", i, '"'), op == "Conv2D" ? R"("strides": [1, 1, 1, 1], "padding": "VALID")" : "");
+    node(cat("p", i), op, cat('"', in, "\", \"w", i, '"'),
+         op == "Conv2D" ? R"("strides": [1, 1, 1, 1], "padding": "VALID")" : "");
     node(cat("s", i), "BiasAdd", cat("\"p", i, "\", \"b", i, '"'));
     node(cat("r", i), "Relu", cat("\"s", i, '"'));
   };
@@ -145,7 +150,8 @@ TEST_CASE("steps ask for no heap memory once they have run") {
   SECTION("a chain of small products") {
     CHECK(allocations(R"({"node": [
       {"name": "a", "op": "Const", "attr": {"value": [[1, 2], [3, 4]]}},
-      {"name": "y", "op": "MatMul", "input": ["a", "a"]}, {"name": "z", "op": "Relu", "input": ["y"]}], "fetch": ["y", "z"]})") == 0);
+      {"name": "y", "op": "MatMul", "input": ["a", "a"]}, {"name": "z", "op": "Relu", "input": ["y"]}], "fetch": ["y", "z"]})") ==
+          0);
   }
   SECTION("variables of both kinds that change") {
     CHECK(allocations(R"({"node": [
@@ -179,7 +185,8 @@ TEST_CASE("steps ask for no heap memory once they have run") {
       {"name": "a", "op": "Const", "device": "/gpu:0", "attr": {"value": [[1, 2], [3, 4]]}},
       {"name": "b", "op": "MatMul", "device": "/gpu:0", "input": ["a", "a"]},
       {"name": "c", "op": "MatMul", "device": "/gpu:1", "input": ["b", "b"]},
-      {"name": "d", "op": "AddN", "device": "/cpu:0", "input": ["b", "c"]}], "fetch": ["d"]})", 2) == 0);
+      {"name": "d", "op": "AddN", "device": "/cpu:0", "input": ["b", "c"]}], "fetch": ["d"]})",
+                      2) == 0);
   }
   SECTION("a convolutional network") { CHECK(allocations(cnn("", false), 0, 5) == 0); }
   SECTION("a training step of it") {

@@ -32,7 +32,8 @@ TEST_CASE("a fused chain gives the bytes of its steps one by one") {
     Endpoint x = g.constant(ramp(n)), b = g.constant(f32({}, {1.25f})), d = g.constant(ramp(n));
     std::vector<Endpoint> all;
     Endpoint y = chain(g, x, b, d, all);
-    Endpoint sum = g.add({"Sum", {y, g.constant(i32({1}, {0}))}, {{"keep_dims", AttrValue::of(false)}}, {DType::kFloat}});
+    Endpoint sum =
+        g.add({"Sum", {y, g.constant(i32({1}, {0}))}, {{"keep_dims", AttrValue::of(false)}}, {DType::kFloat}});
     auto fused = g.fetch_all({y, sum});
     INFO(fused.status().message());
     REQUIRE(fused.ok());

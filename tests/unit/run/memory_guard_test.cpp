@@ -36,7 +36,9 @@ TEST_CASE("an operand in another memory than its value's home is a failure") {
   }
   Status forgotten = guard.check(2, *host);
   CHECK(forgotten.code() == Code::kInternal);
-  CHECK(forgotten.message() == "a tensor that lives in /job:localhost/replica:0/task:0/device:GPU:1 memory was found in host memory: a copy is missing");
+  CHECK(forgotten.message() ==
+        "a tensor that lives in /job:localhost/replica:0/task:0/device:GPU:1 memory was found in host memory: a copy "
+        "is missing");
   CHECK(guard.check(1, Tensor::wrap(DType::kFloat, Shape{0}, nullptr)).ok());
 }
 

@@ -68,6 +68,8 @@ TEST_CASE("two simulated GPUs work beside each other, where there are two free c
     free_attempts += two_threads_gain() >= 1.8;
   }
   // Both cores were free most of the time, not only while the yardstick was read.
-  if (2 * free_attempts >= attempt) CHECK(gain >= 1.4);
-  else WARN("no two free cores: gain " << gain);
+  if (2 * free_attempts >= attempt)
+    CHECK(gain >= 1.4);
+  else
+    WARN("no two free cores: gain " << gain);
 }

@@ -65,7 +65,11 @@ TEST_CASE("of several failures the first in step order is reported") {
   std::vector<NodeId> targets;
   for (int i = 0; i < 6; ++i) {
     Endpoint m = g.add({"MatMul", {big, big}, {}, {DType::kFloat}});
-    Endpoint p = g.add({"Placeholder", {}, {{"dtype", AttrValue::of(DType::kFloat)}, {"shape", AttrValue::of(Shape{})}}, {DType::kFloat}, {m.node}});
+    Endpoint p = g.add({"Placeholder",
+                        {},
+                        {{"dtype", AttrValue::of(DType::kFloat)}, {"shape", AttrValue::of(Shape{})}},
+                        {DType::kFloat},
+                        {m.node}});
     targets.push_back(p.node);
   }
   for (int threads : {1, 4}) {

@@ -37,10 +37,12 @@ Endpoint RunCase::add(NodeSpec spec) {
     in_args.push_back(static_cast<uint16_t>(std::min(i, type.signature->inputs.size() - 1)));
   }
   auto& out_args = g.arg_lists_.emplace_back();
-  for (size_t i = 0; i < spec.outputs.size(); ++i) out_args.push_back(static_cast<uint16_t>(std::min(i, type.signature->outputs.size() - 1)));
+  for (size_t i = 0; i < spec.outputs.size(); ++i)
+    out_args.push_back(static_cast<uint16_t>(std::min(i, type.signature->outputs.size() - 1)));
   bool has_t = type.signature->find_attr("T") >= 0;
   bool given = std::any_of(attrs.begin(), attrs.end(), [](const auto& a) { return a.first == "T"; });
-  if (has_t && !given && !in.empty()) attrs.emplace_back("T", &g.attr_values_.emplace_back(AttrValue::of(base_type(in[0]))));
+  if (has_t && !given && !in.empty())
+    attrs.emplace_back("T", &g.attr_values_.emplace_back(AttrValue::of(base_type(in[0]))));
   for (const AttrSignature& a : type.signature->attrs) {
     bool has = std::any_of(attrs.begin(), attrs.end(), [&](const auto& e) { return e.first == a.name; });
     if (!has && a.default_value) attrs.emplace_back(a.name, &*a.default_value);
@@ -73,7 +75,13 @@ Endpoint RunCase::add(NodeSpec spec) {
 
 Endpoint RunCase::constant(Tensor value, DeviceId device) {
   DType dtype = value.dtype();
-  return add({"Const", {}, {{"value", AttrValue::of(std::move(value))}, {"dtype", AttrValue::of(dtype)}}, {dtype}, {}, {}, device});
+  return add({"Const",
+              {},
+              {{"value", AttrValue::of(std::move(value))}, {"dtype", AttrValue::of(dtype)}},
+              {dtype},
+              {},
+              {},
+              device});
 }
 
 void RunCase::rewire(NodeId node, size_t input, Endpoint source) {

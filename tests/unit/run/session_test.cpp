@@ -32,7 +32,8 @@ TEST_CASE("a chain of settled ops runs in its block, step after step") {
 TEST_CASE("values cross to simulated GPUs as copies, and are counted") {
   RunCase g(2);
   Endpoint a = g.constant(f32({2}, {1, 2}), 1), b = g.constant(f32({2}, {10, 20}), 2);
-  Endpoint twice = binary(g, "Add", a, a, 1), sum = binary(g, "Add", twice, b, 2), other = binary(g, "Sub", twice, b, 2);
+  Endpoint twice = binary(g, "Add", a, a, 1), sum = binary(g, "Add", twice, b, 2),
+           other = binary(g, "Sub", twice, b, 2);
   Endpoint all = binary(g, "Mul", sum, other, 0);
   SessionOptions o;
   o.fetches = {all};
@@ -47,7 +48,10 @@ TEST_CASE("values cross to simulated GPUs as copies, and are counted") {
 
 TEST_CASE("a fed tensor replaces what would compute it") {
   RunCase g;
-  Endpoint x = g.add({"Placeholder", {}, {{"dtype", AttrValue::of(DType::kFloat)}, {"shape", AttrValue::of(Shape{2})}}, {DType::kFloat}});
+  Endpoint x = g.add({"Placeholder",
+                      {},
+                      {{"dtype", AttrValue::of(DType::kFloat)}, {"shape", AttrValue::of(Shape{2})}},
+                      {DType::kFloat}});
   Endpoint y = binary(g, "Mul", x, x);
   auto unfed = g.fetch(y);
   REQUIRE_FALSE(unfed.ok());
@@ -67,10 +71,18 @@ TEST_CASE("reference variables persist over steps and must be initialised") {
     RunCase g(gpus);
     auto dev = static_cast<DeviceId>(gpus);
     DType ref = make_ref(DType::kFloat);
-    Endpoint v = g.add({"VariableV2", {}, {{"dtype", AttrValue::of(DType::kFloat)}, {"shape", AttrValue::of(Shape{2})}}, {ref}, {}, {}, dev});
+    Endpoint v = g.add({"VariableV2",
+                        {},
+                        {{"dtype", AttrValue::of(DType::kFloat)}, {"shape", AttrValue::of(Shape{2})}},
+                        {ref},
+                        {},
+                        {},
+                        dev});
     Endpoint one = g.constant(f32({2}, {1, 2}), dev);
-    Endpoint assign = g.add({"Assign", {v, one}, {{"T", AttrValue::of(DType::kFloat)}}, {ref}, {}, {ref, DType::kFloat}, dev});
-    Endpoint add = g.add({"AssignAdd", {v, one}, {{"T", AttrValue::of(DType::kFloat)}}, {ref}, {}, {ref, DType::kFloat}, dev});
+    Endpoint assign =
+        g.add({"Assign", {v, one}, {{"T", AttrValue::of(DType::kFloat)}}, {ref}, {}, {ref, DType::kFloat}, dev});
+    Endpoint add =
+        g.add({"AssignAdd", {v, one}, {{"T", AttrValue::of(DType::kFloat)}}, {ref}, {}, {ref, DType::kFloat}, dev});
     Endpoint read = g.add({"Identity", {v}, {}, {DType::kFloat}, {}, {}, dev});
     Endpoint far = binary(g, "Add", v, one, 0);
     auto unset = g.fetch(read);
@@ -141,7 +153,10 @@ TEST_CASE("ops that cannot be run are all named") {
 
 TEST_CASE("a plan that exceeds a device's limit is refused before the run") {
   RunCase g(1, 1 << 20);
-  Endpoint x = g.add({"Placeholder", {}, {{"dtype", AttrValue::of(DType::kFloat)}, {"shape", AttrValue::of(Shape{})}}, {DType::kFloat}});
+  Endpoint x = g.add({"Placeholder",
+                      {},
+                      {{"dtype", AttrValue::of(DType::kFloat)}, {"shape", AttrValue::of(Shape{})}},
+                      {DType::kFloat}});
   Endpoint y = binary(g, "Add", x, x, 1);
   SessionOptions o;
   o.feeds = {{x, f32({1024, 1024}, std::vector<float>(1 << 20))}};

@@ -10,7 +10,10 @@ using namespace emplace::testing;
 namespace {
 
 Endpoint placeholder(RunCase& g) {
-  return g.add({"Placeholder", {}, {{"dtype", AttrValue::of(DType::kFloat)}, {"shape", AttrValue::of(Shape{-1})}}, {DType::kFloat}});
+  return g.add({"Placeholder",
+                {},
+                {{"dtype", AttrValue::of(DType::kFloat)}, {"shape", AttrValue::of(Shape{-1})}},
+                {DType::kFloat}});
 }
 
 /// w, and a step that adds the sum of x to it once the sum is known to be finite.
@@ -18,13 +21,22 @@ struct Adder {
   RunCase g;
   Endpoint x = placeholder(g);
   Endpoint axes = g.constant(i32({1}, {0}));
-  Endpoint w = g.add({"VariableV2", {}, {{"dtype", AttrValue::of(DType::kFloat)}, {"shape", AttrValue::of(Shape{})}},
+  Endpoint w = g.add({"VariableV2",
+                      {},
+                      {{"dtype", AttrValue::of(DType::kFloat)}, {"shape", AttrValue::of(Shape{})}},
                       {static_cast<DType>(static_cast<int>(DType::kFloat) + kRefOffset)}});
   Endpoint zero = g.constant(f32({}, {0}));
-  Endpoint init = g.add({"Assign", {w, zero}, {{"T", AttrValue::of(DType::kFloat)}}, {w_type()}, {}, {w_type(), DType::kFloat}});
+  Endpoint init =
+      g.add({"Assign", {w, zero}, {{"T", AttrValue::of(DType::kFloat)}}, {w_type()}, {}, {w_type(), DType::kFloat}});
   // Before the sum in the file: only the guard keeps it from running first.
-  Endpoint count = g.add({"AssignAdd", {w, g.constant(f32({}, {1}))}, {{"T", AttrValue::of(DType::kFloat)}}, {w_type()}, {}, {w_type(), DType::kFloat}});
-  Endpoint sum = g.add({"Sum", {x, axes}, {{"keep_dims", AttrValue::of(false)}, {"T", AttrValue::of(DType::kFloat)}}, {DType::kFloat}});
+  Endpoint count = g.add({"AssignAdd",
+                          {w, g.constant(f32({}, {1}))},
+                          {{"T", AttrValue::of(DType::kFloat)}},
+                          {w_type()},
+                          {},
+                          {w_type(), DType::kFloat}});
+  Endpoint sum = g.add(
+      {"Sum", {x, axes}, {{"keep_dims", AttrValue::of(false)}, {"T", AttrValue::of(DType::kFloat)}}, {DType::kFloat}});
   std::unique_ptr<Session> session;
   int kind = 0;
 
@@ -89,7 +101,10 @@ TEST_CASE("kinds that run at the same time have memory of their own, others shar
     RunCase g;
     Endpoint x = placeholder(g);
     Endpoint axes = g.constant(i32({1}, {0}));
-    Endpoint sum = g.add({"Sum", {x, axes}, {{"keep_dims", AttrValue::of(false)}, {"T", AttrValue::of(DType::kFloat)}}, {DType::kFloat}});
+    Endpoint sum = g.add({"Sum",
+                          {x, axes},
+                          {{"keep_dims", AttrValue::of(false)}, {"T", AttrValue::of(DType::kFloat)}},
+                          {DType::kFloat}});
     auto session = g.session({}).take();
     const Tensor fed = f32({100}, std::vector<float>(100, 1));
     std::vector<int64_t> planned;

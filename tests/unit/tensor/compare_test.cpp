@@ -23,7 +23,8 @@ TEST_CASE("a difference is reported with count, place and size") {
   Status status = compare(Tensor::of<float>({2, 3}, found), Tensor::of<float>({2, 3}, expected), 1e-5, 1e-8);
   CHECK(status.code() == Code::kFailedPrecondition);
   CHECK(status.message() ==
-        "2 of 6 elements differ, first at [1,0]: found 4.0, expected 4.5; largest difference 1, relative 0.16666666666666666 (rtol 1e-05, atol 1e-08)");
+        "2 of 6 elements differ, first at [1,0]: found 4.0, expected 4.5; largest difference 1, relative "
+        "0.16666666666666666 (rtol 1e-05, atol 1e-08)");
 }
 
 TEST_CASE("NaN and infinities differ from everything else") {
@@ -31,7 +32,8 @@ TEST_CASE("NaN and infinities differ from everything else") {
     CHECK_FALSE(compare(floats({found}), floats({expected}), 1, 1).ok());
   }
   CHECK(compare(floats({kNan}), floats({1}), 0, 0).message() ==
-        "1 of 1 elements differ, first at [0]: found nan, expected 1.0; largest difference 0, relative 0 (rtol 0, atol 0)");
+        "1 of 1 elements differ, first at [0]: found nan, expected 1.0; largest difference 0, relative 0 (rtol 0, atol "
+        "0)");
 }
 
 TEST_CASE("integers, bools and strings must be equal exactly") {

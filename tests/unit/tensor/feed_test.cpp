@@ -24,7 +24,9 @@ Tensor fed(std::string_view spec, DType dtype, const Shape& shape = kAny) {
   return t.take();
 }
 
-std::string text(std::string_view spec, DType dtype, const Shape& shape = kAny) { return print_tensor(fed(spec, dtype, shape)); }
+std::string text(std::string_view spec, DType dtype, const Shape& shape = kAny) {
+  return print_tensor(fed(spec, dtype, shape));
+}
 
 std::string failure(std::string_view spec, DType dtype, const Shape& shape = kAny) {
   auto t = parse_feed(spec, dtype, shape);
@@ -115,7 +117,8 @@ TEST_CASE("zeros, ones and random numbers need a shape") {
   CHECK(text("ones", DType::kInt32, {2, 1}) == "[[1]\n [1]]");
   CHECK(text("ones", DType::kBool, {}) == "True");
   CHECK(text("2xf32=ones", DType::kFloat, {-1}) == "[1. 1.]");
-  CHECK(failure("zeros", DType::kFloat, {-1, 3}) == "the shape is not fully known ([?,3]); write it, as in '2x3xfloat32=zeros'");
+  CHECK(failure("zeros", DType::kFloat, {-1, 3}) ==
+        "the shape is not fully known ([?,3]); write it, as in '2x3xfloat32=zeros'");
   Tensor a = fed("random:7", DType::kFloat, {1000});
   CHECK(same_bytes(a, fed("random:7", DType::kFloat, {1000})));
   CHECK_FALSE(same_bytes(a, fed("random:8", DType::kFloat, {1000})));
@@ -156,14 +159,17 @@ TEST_CASE("a JSON file holds a list or a tensor as run prints it") {
   };
   CHECK(read("[1, 2]", DType::kFloat) == "[1. 2.]");
   CHECK(read("7", DType::kInt64) == "7");
-  CHECK(read(R"({"name": "y:0", "dtype": "float32", "shape": [2, 2], "data": [22, 28, 49, "NaN"]})", DType::kFloat) == "[[22. 28.]\n [49. nan]]");
+  CHECK(read(R"({"name": "y:0", "dtype": "float32", "shape": [2, 2], "data": [22, 28, 49, "NaN"]})", DType::kFloat) ==
+        "[[22. 28.]\n [49. nan]]");
   CHECK(read(R"({"dtype": "complex64", "shape": [1], "data": [[1, -2]]})", DType::kComplex64) == "[1.-2.j]");
   CHECK(read(R"({"shape": [2], "data": ["text", {"base64": "AP8="}]})", DType::kString) == "[b'text' b'\\x00\\xff']");
   CHECK(read(R"({"data": [[1], [2]]})", DType::kInt8) == "[[1]\n [2]]");
   CHECK(read(R"({"shape": [0, 3], "data": []})", DType::kFloat) == "[]");
   CHECK(read(R"({"dtype": "int32", "data": [1]})", DType::kFloat) == file.path + ": found dtype int32, wanted float32");
-  CHECK(read(R"({"shape": [3], "data": [1]})", DType::kFloat) == file.path + ": found 1 data for shape [3], wanted a flat list of 3");
-  CHECK(read(R"({"shape": [4611686018427387904, 4], "data": [1]})", DType::kFloat).find("wanted a flat list") != std::string::npos);
+  CHECK(read(R"({"shape": [3], "data": [1]})", DType::kFloat) ==
+        file.path + ": found 1 data for shape [3], wanted a flat list of 3");
+  CHECK(read(R"({"shape": [4611686018427387904, 4], "data": [1]})", DType::kFloat).find("wanted a flat list") !=
+        std::string::npos);
   CHECK(read(R"({"shape": [-1], "data": [1]})", DType::kFloat) == file.path + ": found -1, wanted a size");
   CHECK(read(R"({"shap": [1], "data": [1]})", DType::kFloat).find("unknown key \"shap\"") != std::string::npos);
   CHECK(read(R"({"shape": [1]})", DType::kFloat) == file.path + ": a tensor object lacks \"data\"");

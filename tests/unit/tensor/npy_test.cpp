@@ -21,7 +21,8 @@ struct TempFile {
 };
 
 std::string npy(const std::string& descr, const std::string& shape, const std::string& data, bool fortran = false) {
-  std::string header = "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }\n";
+  std::string header =
+      "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }\n";
   std::string out("\x93NUMPY\x01\x00", 8);
   out += static_cast<char>(header.size());
   out += '\0';
@@ -37,7 +38,8 @@ TEST_CASE("arrays of every type come back from a file as they were") {
     if (!kNumbersAndBool.has(dtype)) continue;
     for (const Shape& shape : {Shape{}, Shape{0}, Shape{3}, Shape{2, 3, 2}}) {
       Tensor t = Tensor::allocate(dtype, shape).take();
-      for (size_t i = 0; i < t.size_bytes(); ++i) t.data<uint8_t>()[i] = static_cast<uint8_t>(dtype == DType::kBool ? i % 2 : i * 37);
+      for (size_t i = 0; i < t.size_bytes(); ++i)
+        t.data<uint8_t>()[i] = static_cast<uint8_t>(dtype == DType::kBool ? i % 2 : i * 37);
       REQUIRE(write_npy(file.path, t).ok());
       auto back = read_npy(file.path);
       INFO(dtype_name(dtype) << shape.to_string());
@@ -60,10 +62,13 @@ TEST_CASE("an npz holds several arrays and says which") {
 }
 
 TEST_CASE("column-major, big-endian and unicode arrays are read") {
-  Tensor t = parse_npy(npy("<i2", "(2, 3)", std::string("\x00\x00\x03\x00\x01\x00\x04\x00\x02\x00\x05\x00", 12), true), "x").take();
+  Tensor t =
+      parse_npy(npy("<i2", "(2, 3)", std::string("\x00\x00\x03\x00\x01\x00\x04\x00\x02\x00\x05\x00", 12), true), "x")
+          .take();
   for (int16_t i = 0; i < 6; ++i) CHECK(t.data<int16_t>()[i] == i);
   CHECK(*parse_npy(npy(">i4", "()", std::string("\x00\x00\x01\x02", 4)), "x")->data<int32_t>() == 258);
-  CHECK(*parse_npy(npy("<U2", "(1,)", std::string("\xe9\x00\x00\x00\x00\x00\x00\x00", 8)), "x")->data<std::string>() == "\xc3\xa9");
+  CHECK(*parse_npy(npy("<U2", "(1,)", std::string("\xe9\x00\x00\x00\x00\x00\x00\x00", 8)), "x")->data<std::string>() ==
+        "\xc3\xa9");
 }
 
 TEST_CASE("damaged files are refused before anything is allocated") {

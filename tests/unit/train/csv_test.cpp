@@ -10,7 +10,8 @@ struct Read {
   std::string problems;
 };
 
-Read read(const std::string& text, const std::vector<CsvSelection>& selections, std::optional<bool> header = std::nullopt) {
+Read read(const std::string& text, const std::vector<CsvSelection>& selections,
+          std::optional<bool> header = std::nullopt) {
   auto source = Source::from_text("d.csv", text);
   Problems problems;
   Read r{read_csv(*source, header, selections, problems), {}};
@@ -69,8 +70,10 @@ TEST_CASE("CSV: what is wrong is told with line and column") {
   CHECK(read("1,2\n", {all("0-5")}).problems.starts_with("d.csv:1:1: feed 'x': found 2 columns, wanted column 5"));
   CHECK(read("left,right\n1,2\n", {all("rihgt")}).problems.find("did you mean 'right'?") != std::string::npos);
   CHECK(read("1,\n", {all()}, false).problems.starts_with("d.csv:1:3: column 1: an empty field"));
-  CHECK(read("1,2.5\n", {{"1", "n", DType::kInt64, 1, 0}}).problems.starts_with("d.csv:1:3: column 1: found 2.5, wanted a whole number"));
-  CHECK(read("300\n", {{"0", "n", DType::kUInt8, 1, 0}}).problems.starts_with("d.csv:1:1: column 0: 300 is out of the range of uint8"));
+  CHECK(read("1,2.5\n", {{"1", "n", DType::kInt64, 1, 0}})
+            .problems.starts_with("d.csv:1:3: column 1: found 2.5, wanted a whole number"));
+  CHECK(read("300\n", {{"0", "n", DType::kUInt8, 1, 0}})
+            .problems.starts_with("d.csv:1:1: column 0: 300 is out of the range of uint8"));
   CHECK(read("1,\"2\n", {all()}, false).problems.find("a quote out of place") != std::string::npos);
   CHECK(read("", {all()}).problems.starts_with("d.csv:1:1: an empty file"));
   CHECK(read("a,b\n", {all()}).problems.find("a header and no rows") != std::string::npos);

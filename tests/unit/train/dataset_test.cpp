@@ -24,12 +24,16 @@ class Case {
   ~Case() { fs::remove_all(folder_); }
 
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  void write(const std::string& name, const std::string& bytes) const { std::ofstream(path(name), std::ios::binary) << bytes; }
+  void write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path(name), std::ios::binary) << bytes;
+  }
 
   /// The data set of a file whose `data` is {"train": SET}; x is float32 [-1,2,2], n int64 [-1].
   std::unique_ptr<Dataset> read(const std::string& set) {
-    std::string text = cat(R"({"node": [{"name": "x", "op": "Placeholder", "attr": {"dtype": "float32", "shape": [-1, 2, 2]}},
-      {"name": "n", "op": "Placeholder", "attr": {"dtype": "int64", "shape": [-1]}}], "data": {"train": )", set, "}}");
+    std::string text =
+        cat(R"({"node": [{"name": "x", "op": "Placeholder", "attr": {"dtype": "float32", "shape": [-1, 2, 2]}},
+      {"name": "n", "op": "Placeholder", "attr": {"dtype": "int64", "shape": [-1]}}], "data": {"train": )",
+            set, "}}");
     Problems found;
     file_ = load(Source::from_text(path("g.json"), text), {}, found);
     validate(*file_, found);

@@ -15,11 +15,12 @@ namespace {
 
 /// Where an op is not defined or not smooth on the range of its sample: another one.
 const std::map<std::string_view, std::pair<double, double>> kRanges = {
-    {"Acos", {-0.9, 0.9}}, {"Acosh", {1.1, 3}},   {"Asin", {-0.9, 0.9}}, {"Atanh", {-0.9, 0.9}}, {"Log", {0.2, 2}},
-    {"Log1p", {-0.5, 2}},  {"Pow", {0.3, 2}},     {"Rsqrt", {0.3, 2}},   {"Sqrt", {0.3, 2}},     {"Xlogy", {0.3, 2}},
-    {"Div", {0.5, 2}},     {"RealDiv", {0.5, 2}}, {"Xdivy", {0.5, 2}},   {"DivNoNan", {0.5, 2}}, {"FloorMod", {0.55, 0.95}},
-    {"Inv", {0.3, 2}},     {"Reciprocal", {0.3, 2}}, {"Tan", {-1, 1}},   {"LogSoftmax", {-2, 2}}, {"Softmax", {-2, 2}},
-    {"Lgamma", {0.3, 2}},  {"Digamma", {0.3, 2}}, {"Polygamma", {0.5, 3}}, {"Zeta", {1.5, 3}}};
+    {"Acos", {-0.9, 0.9}},    {"Acosh", {1.1, 3}},    {"Asin", {-0.9, 0.9}},      {"Atanh", {-0.9, 0.9}},
+    {"Log", {0.2, 2}},        {"Log1p", {-0.5, 2}},   {"Pow", {0.3, 2}},          {"Rsqrt", {0.3, 2}},
+    {"Sqrt", {0.3, 2}},       {"Xlogy", {0.3, 2}},    {"Div", {0.5, 2}},          {"RealDiv", {0.5, 2}},
+    {"Xdivy", {0.5, 2}},      {"DivNoNan", {0.5, 2}}, {"FloorMod", {0.55, 0.95}}, {"Inv", {0.3, 2}},
+    {"Reciprocal", {0.3, 2}}, {"Tan", {-1, 1}},       {"LogSoftmax", {-2, 2}},    {"Softmax", {-2, 2}},
+    {"Lgamma", {0.3, 2}},     {"Digamma", {0.3, 2}},  {"Polygamma", {0.5, 3}},    {"Zeta", {1.5, 3}}};
 
 /// loss = sum of y * weight, with weights between 0.5 and 1.5, and its gradients.
 class Differentiated {
@@ -30,7 +31,8 @@ class Differentiated {
     validate(*file(), problems);
     INFO(sample.text);
     const std::string errors = problems.to_string(*file()->source);
-    if (errors.find("of double is not in the list") != std::string::npos) return;  // float32 is too coarse for differences
+    if (errors.find("of double is not in the list") != std::string::npos)
+      return;  // float32 is too coarse for differences
     REQUIRE(errors == "");
     for (const auto& [name, value] : sample.inputs) feeds_.emplace_back(Endpoint{file()->graph.find(name), 0}, value);
     const NodeType& type = file()->graph.type(y().node);
@@ -54,11 +56,14 @@ class Differentiated {
     GraphEditor edit(*file());
     const Shape shape = edit.shape(y());
     Tensor weight = Tensor::allocate(DType::kDouble, shape).take();
-    for (int64_t i = 0; i < weight.num_elements(); ++i) weight.data<double>()[i] = 0.5 + 0.37 * static_cast<double>(i % 4);
+    for (int64_t i = 0; i < weight.num_elements(); ++i)
+      weight.data<double>()[i] = 0.5 + 0.37 * static_cast<double>(i % 4);
     std::vector<int32_t> axes;
     for (int i = 0; i < shape.rank(); ++i) axes.push_back(i);
-    Endpoint weighed = edit.add_output({.name = "weighed", .op = "Mul", .inputs = {y(), edit.constant("weight", weight)}});
-    loss_ = edit.add_output({.name = "loss", .op = "Sum", .inputs = {weighed, edit.constant("axes", i32({shape.rank()}, axes))}});
+    Endpoint weighed =
+        edit.add_output({.name = "weighed", .op = "Mul", .inputs = {y(), edit.constant("weight", weight)}});
+    loss_ = edit.add_output(
+        {.name = "loss", .op = "Sum", .inputs = {weighed, edit.constant("axes", i32({shape.rank()}, axes))}});
     std::vector<Endpoint> xs;
     for (const auto& [x, value] : feeds_) xs.push_back(x);
     auto gradients = add_gradients(edit, loss_, xs);
@@ -134,7 +139,8 @@ TEST_CASE("gradients of all op samples are those of finite differences") {
     auto range = kRanges.find(name);
     for (const std::string& sample : op.samples()) {
       INFO(name << ": " << sample);
-      Differentiated d(sample_graph(op, sample, range == kRanges.end() ? 0 : range->second.first, range == kRanges.end() ? 0 : range->second.second));
+      Differentiated d(sample_graph(op, sample, range == kRanges.end() ? 0 : range->second.first,
+                                    range == kRanges.end() ? 0 : range->second.second));
       if (d.usable()) compared[std::string(name)] += compare_with_differences(d);
     }
   }

@@ -63,8 +63,10 @@ int compare_graphs(const std::string& path) {
       ++added;
       INFO(name);
       CHECK(want.contains(name));
-      // Python knows that the loss is a scalar, the shape of what comes out of the loop left open; a file does not tell.
-      if (want.contains(name) && name != "gradients/Shape") CHECK(describe_gradient_node(file.graph, id) == want[name].get<std::string>());
+      // Python knows that the loss is a scalar, the shape of what comes out of the loop left open; a file does not
+      // tell.
+      if (want.contains(name) && name != "gradients/Shape")
+        CHECK(describe_gradient_node(file.graph, id) == want[name].get<std::string>());
     }
     CHECK(added == want.size());
   }
@@ -75,7 +77,9 @@ int compare_graphs(const std::string& path) {
 
 TEST_CASE("gradients of loops are TensorFlow's nodes") { CHECK(compare_graphs("gradients/loop_graphs.jsonl.gz") == 7); }
 
-TEST_CASE("gradients of gradients of poolings and of batch normalisation, of the gamma functions and of sequences are TensorFlow's nodes") {
+TEST_CASE(
+    "gradients of gradients of poolings and of batch normalisation, of the gamma functions and of sequences are "
+    "TensorFlow's nodes") {
   CHECK(compare_graphs("gradients/op_graphs.jsonl.gz") == 42);
 }
 

@@ -12,11 +12,13 @@ namespace emplace::testing {
 namespace {
 
 /// The functions of these give nothing: what they make is a constant to every loss.
-const std::set<std::string, std::less<>> kGivesNothing = {"ArgMax", "ArgMin", "Ceil", "Floor", "FloorDiv", "LoopCond", "Rint", "Round", "TruncateDiv"};
+const std::set<std::string, std::less<>> kGivesNothing = {"ArgMax",   "ArgMin", "Ceil",  "Floor",      "FloorDiv",
+                                                          "LoopCond", "Rint",   "Round", "TruncateDiv"};
 
 }  // namespace
 
-TEST_CASE("what TensorFlow has a gradient for, and emplace runs, has one here; what has none on purpose is a constant") {
+TEST_CASE(
+    "what TensorFlow has a gradient for, and emplace runs, has one here; what has none on purpose is a constant") {
   std::ifstream file(source_dir() + "/tests/data/gradients/registry.txt");
   REQUIRE(file);
   std::map<std::string, bool, std::less<>> registered;

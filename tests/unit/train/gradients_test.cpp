@@ -10,7 +10,9 @@ namespace {
 
 /// A graph with gradients; its nodes as "name: Op(inputs)".
 struct WithGradients {
-  WithGradients(std::string text, std::string_view loss, std::vector<std::string_view> xs, const GradientOptions& options = {}) : loaded(std::move(text)) {
+  WithGradients(std::string text, std::string_view loss, std::vector<std::string_view> xs,
+                const GradientOptions& options = {})
+      : loaded(std::move(text)) {
     Problems problems;
     validate(*file(), problems);
     REQUIRE(loaded.errors() + problems.to_string(*file()->source) == "");
@@ -31,7 +33,8 @@ struct WithGradients {
     const NodeId id = g.find(name);
     if (id == kNoNode) return "none";
     std::string inputs;
-    for (const Endpoint& e : g.inputs(id)) append(inputs, inputs.empty() ? "" : " ", g.name(e.node), e.slot > 0 ? cat(":", e.slot) : "");
+    for (const Endpoint& e : g.inputs(id))
+      append(inputs, inputs.empty() ? "" : " ", g.name(e.node), e.slot > 0 ? cat(":", e.slot) : "");
     for (const Endpoint& e : g.controls(id)) append(inputs, inputs.empty() ? "^" : " ^", g.name(e.node));
     return cat(g.op(id), "(", inputs, ")");
   }
@@ -82,8 +85,10 @@ TEST_CASE("without colocation nodes carry no groups") {
 
 TEST_CASE("gated gradients of one op wait for each other") {
   WithGradients g(kMlp, "loss", {"w", "b"}, {.gate = true});
-  CHECK(g.node("gradients/add_grad/tuple/group_deps") == "NoOp(^gradients/act_grad/ReluGrad ^gradients/add_grad/BiasAddGrad)");
-  CHECK(g.node("gradients/add_grad/tuple/control_dependency") == "Identity(gradients/act_grad/ReluGrad ^gradients/add_grad/tuple/group_deps)");
+  CHECK(g.node("gradients/add_grad/tuple/group_deps") ==
+        "NoOp(^gradients/act_grad/ReluGrad ^gradients/add_grad/BiasAddGrad)");
+  CHECK(g.node("gradients/add_grad/tuple/control_dependency") ==
+        "Identity(gradients/act_grad/ReluGrad ^gradients/add_grad/tuple/group_deps)");
   CHECK(g.gradient(1) == "gradients/add_grad/tuple/control_dependency_1");
   CHECK(g.node("gradients/mul_grad/tuple/group_deps") == "none");
 }
@@ -91,7 +96,8 @@ TEST_CASE("gated gradients of one op wait for each other") {
 TEST_CASE("gradients of several readers are added up") {
   WithGradients g(R"({"node": [
       {"name": "a", "op": "Variable", "initial_value": [1, 2]},
-      {"name": "y", "op": "Mul", "input": ["a", "a"]}]})", "y", {"a"});
+      {"name": "y", "op": "Mul", "input": ["a", "a"]}]})",
+                  "y", {"a"});
   CHECK(g.node("gradients/AddN") == "AddN(gradients/y_grad/Mul gradients/y_grad/Mul_1)");
 }
 
@@ -99,7 +105,8 @@ TEST_CASE("a variable that the loss does not depend on has no gradient, and why"
   WithGradients g(R"({"node": [
       {"name": "a", "op": "Variable", "initial_value": [1, 2]},
       {"name": "b", "op": "Variable", "initial_value": [1, 2]},
-      {"name": "y", "op": "Neg", "input": ["a"]}]})", "y", {"a", "b"});
+      {"name": "y", "op": "Neg", "input": ["a"]}]})",
+                  "y", {"a", "b"});
   CHECK(g.gradients.why_not[0] == "");
   CHECK(g.gradients.of[1].node == kNoNode);
   CHECK(g.gradients.why_not[1] == "'y' (Neg) does not depend on 'b'");

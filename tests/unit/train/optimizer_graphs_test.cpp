@@ -1,4 +1,5 @@
-// What the optimizers add to a graph is what TensorFlow's Python adds: the recorded graphs lose their optimizer and get ours.
+// What the optimizers add to a graph is what TensorFlow's Python adds: the recorded graphs lose their optimizer and get
+// ours.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -46,7 +47,8 @@ struct Recorded {
     for (const auto& [key, value] : train.items()) {
       const OptimizerRow* row = find_optimizer(request.optimizer);
       if (!row->find(key)) continue;
-      request.arguments.push_back({key, {value.is_boolean() ? double(value.get<bool>()) : value.get<double>()}, kNoPosition});
+      request.arguments.push_back(
+          {key, {value.is_boolean() ? double(value.get<bool>()) : value.get<double>()}, kNoPosition});
     }
   }
 
@@ -65,7 +67,9 @@ struct Recorded {
 
   bool from_optimizer(NodeId id, const std::vector<GradientAndVariable>& gradients) const {
     std::string_view name = file->graph.name(id);
-    if (name == "init" || name == "train" || name.starts_with("train/") || name.starts_with("beta1_power") || name.starts_with("beta2_power")) return true;
+    if (name == "init" || name == "train" || name.starts_with("train/") || name.starts_with("beta1_power") ||
+        name.starts_with("beta2_power"))
+      return true;
     for (const GradientAndVariable& g : gradients) {
       for (std::string_view slot : {"/Adam", "/Adagrad", "/Momentum", "/RMSProp"}) {
         if (name.starts_with(cat(g.variable.name, slot))) return true;
@@ -104,7 +108,8 @@ TEST_CASE("optimizers add the nodes that TensorFlow's Python adds") {
     // What was renamed still counts as a taken name: the second graph starts afresh.
     edit.finish(recorded.problems);
     REQUIRE(recorded.problems.to_string(*recorded.source) == "");
-    for (GradientAndVariable& g : gradients) g.gradient = edit.new_id(g.gradient), g.variable.node = edit.new_id(g.variable.node);
+    for (GradientAndVariable& g : gradients)
+      g.gradient = edit.new_id(g.gradient), g.variable.node = edit.new_id(g.variable.node);
     for (size_t i = 0; i < variables.size(); ++i) variables[i] = gradients[i].variable;
 
     GraphEditor again(*recorded.file);

@@ -18,7 +18,8 @@ TEST_CASE("every optimizer gives TensorFlow's curve, with reference and resource
 }
 
 TEST_CASE("slots have TensorFlow's names") {
-  auto has = [](const char* optimizer, double rate, std::vector<std::string> names, nlohmann::json more = nlohmann::json::object()) {
+  auto has = [](const char* optimizer, double rate, std::vector<std::string> names,
+                nlohmann::json more = nlohmann::json::object()) {
     nlohmann::json train = more;
     train["optimizer"] = optimizer;
     train["learning_rate"] = rate;
@@ -28,7 +29,8 @@ TEST_CASE("slots have TensorFlow's names") {
       CHECK(training.graph().find(name) != kNoNode);
     }
   };
-  has("adam", 0.1, {"w/Adam", "w/Adam_1", "b/Adam", "beta1_power", "beta2_power", "train", "train/update_w/ApplyAdam", "init"});
+  has("adam", 0.1,
+      {"w/Adam", "w/Adam_1", "b/Adam", "beta1_power", "beta2_power", "train", "train/update_w/ApplyAdam", "init"});
   has("rmsprop", 0.1, {"w/RMSProp", "w/RMSProp_1", "w/RMSProp_2"}, {{"centered", true}});
   has("adamw", 0.1, {"adam_w/w_momentum", "adam_w/w_velocity", "adam_w/iteration"});
 }

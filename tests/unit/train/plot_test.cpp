@@ -27,7 +27,8 @@ TEST_CASE("a picture has axes with ticks, a legend, both curves, and no number t
 }
 
 TEST_CASE("no point, one point, equal values and a far fall can be drawn") {
-  for (const Curve& curve : {Curve{"loss", {}}, Curve{"loss", {{1, 2}}}, Curve{"loss", {{1, 0}, {2, 0}}}, Curve{"loss", {{1, 1000}, {2, 1e-6}}}}) {
+  for (const Curve& curve : {Curve{"loss", {}}, Curve{"loss", {{1, 2}}}, Curve{"loss", {{1, 0}, {2, 0}}},
+                             Curve{"loss", {{1, 1000}, {2, 1e-6}}}}) {
     std::string svg = plot_svg("t", {curve});
     CHECK_FALSE(has(svg, "nan"));
     CHECK_FALSE(has(svg, "inf"));

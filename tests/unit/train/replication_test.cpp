@@ -23,7 +23,8 @@ class Backend final : public GpuBackend {
 };
 
 /// The warnings, and in front "nccl: " if it was chosen.
-std::vector<std::string> chosen(const std::vector<int>& cards, std::vector<std::string> replicas, DeviceKind kind = DeviceKind::kCuda, Status collectives = {}) {
+std::vector<std::string> chosen(const std::vector<int>& cards, std::vector<std::string> replicas,
+                                DeviceKind kind = DeviceKind::kCuda, Status collectives = {}) {
   static std::vector<std::unique_ptr<Backend>> backends;
   backends.push_back(std::make_unique<Backend>(std::move(collectives)));
   DeviceSet set;
@@ -58,9 +59,12 @@ TEST_CASE("replicas on cards of their own meet by NCCL") {
 TEST_CASE("one replica has nobody to meet") { CHECK(chosen({0, 1}, {"GPU:1"}).empty()); }
 
 TEST_CASE("where NCCL cannot be used, TensorFlow's lines say why") {
-  CHECK(chosen({0, 0}, {}) == Lines{"NCCL is not supported when using virtual GPUs, fallingback to reduction to one device"});
-  CHECK(chosen({0, 0, 1}, {"GPU:0", "GPU:2"}) == Lines{"NCCL is not supported when using virtual GPUs, fallingback to reduction to one device"});
-  CHECK(chosen({0, 1}, {"GPU:0", "CPU:0"}) == Lines{"There are non-GPU devices in `tf.distribute.Strategy`, not using nccl allreduce."});
+  CHECK(chosen({0, 0}, {}) ==
+        Lines{"NCCL is not supported when using virtual GPUs, fallingback to reduction to one device"});
+  CHECK(chosen({0, 0, 1}, {"GPU:0", "GPU:2"}) ==
+        Lines{"NCCL is not supported when using virtual GPUs, fallingback to reduction to one device"});
+  CHECK(chosen({0, 1}, {"GPU:0", "CPU:0"}) ==
+        Lines{"There are non-GPU devices in `tf.distribute.Strategy`, not using nccl allreduce."});
   CHECK(chosen({0, 1}, {}, DeviceKind::kSimulatedGpu) == Lines{"Nccl kernel is not found, not using nccl allreduce."});
   CHECK(chosen({0, 1}, {}, DeviceKind::kCuda, unavailable("cannot load libnccl.so.2: no such file")) ==
         Lines{"Nccl kernel is not found, not using nccl allreduce. (cannot load libnccl.so.2: no such file)"});
@@ -76,7 +80,8 @@ TEST_CASE("replicas with loops meet on one device, and a line says why") {
     avoid_collectives(graph, replication, notes);
     const bool loop = std::string_view(op) == "Enter";
     CHECK(replication.nccl == !loop);
-    CHECK(notes == (loop ? Lines{"NCCL is not supported in a step with loops, falling back to reduction to one device"} : Lines{}));
+    CHECK(notes == (loop ? Lines{"NCCL is not supported in a step with loops, falling back to reduction to one device"}
+                         : Lines{}));
   }
 }
 

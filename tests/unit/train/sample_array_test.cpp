@@ -6,7 +6,9 @@ namespace emplace {
 namespace {
 
 template <class T>
-SampleArray array(const Shape& shape, std::vector<T> values) { return {Tensor::of<T>(shape, values), 1, 0, {}}; }
+SampleArray array(const Shape& shape, std::vector<T> values) {
+  return {Tensor::of<T>(shape, values), 1, 0, {}};
+}
 
 template <class T>
 std::vector<T> gathered(const SampleArray& a, std::vector<int64_t> rows, bool& ok) {

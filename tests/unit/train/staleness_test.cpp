@@ -25,7 +25,8 @@ TEST_CASE("a bound on staleness holds however fast one tower is") {
       for (int i = 0; i < 200; ++i) {
         gate.begin(tower);
         int64_t now = ++running;
-        for (int64_t seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {}
+        for (int64_t seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+        }
         if (tower == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
         --running;
         gate.end(tower);

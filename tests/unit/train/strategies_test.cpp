@@ -11,13 +11,21 @@ const nlohmann::json kAdam = {{"optimizer", "adam"}, {"learning_rate", 0.05}};
 }  // namespace
 
 TEST_CASE("synchronous replicas give the curve of one device, even with an uneven rest") {
-  for (const nlohmann::json& train : {kAdam, nlohmann::json{{"optimizer", "momentum"}, {"momentum", 0.8}, {"learning_rate", 0.05}, {"clip_norm", 0.5}},
-                                      nlohmann::json{{"optimizer", "adamw"}, {"learning_rate", {{"schedule", "exponential"}, {"initial_learning_rate", 0.1}, {"decay_steps", 20}, {"decay_rate", 0.5}}}}}) {
+  for (const nlohmann::json& train :
+       {kAdam,
+        nlohmann::json{{"optimizer", "momentum"}, {"momentum", 0.8}, {"learning_rate", 0.05}, {"clip_norm", 0.5}},
+        nlohmann::json{{"optimizer", "adamw"},
+                       {"learning_rate",
+                        {{"schedule", "exponential"},
+                         {"initial_learning_rate", 0.1},
+                         {"decay_steps", 20},
+                         {"decay_rate", 0.5}}}}}) {
     for (bool resource : {false, true}) {
       const std::vector<double> want = Training({.train = train, .resource = resource}).run(100);
       for (Strategy strategy : {Strategy::kMirrored, Strategy::kPsSync}) {
         for (int replicas : {2, 3, 9}) {  // 8 rows: 4 + 4, 3 + 3 + 2, and one replica without any
-          INFO(train << " strategy " << static_cast<int>(strategy) << " on " << replicas << (resource ? ", resource" : ""));
+          INFO(train << " strategy " << static_cast<int>(strategy) << " on " << replicas
+                     << (resource ? ", resource" : ""));
           Training training({.train = train, .resource = resource, .strategy = strategy, .gpus = replicas});
           check_close(training.run(100), want, 1e-4);
         }

@@ -22,7 +22,10 @@ json value(const std::string& dtype, std::vector<int64_t> shape, const char* key
 // mean((x w + b - y)^2)
 json regression(const Training::Setup& s) {
   auto variable = [&](const char* name, std::vector<int64_t> shape) {
-    return json{{"name", name}, {"op", "Variable"}, {"initial_value", value(s.dtype, std::move(shape), name)}, {"resource", s.resource}};
+    return json{{"name", name},
+                {"op", "Variable"},
+                {"initial_value", value(s.dtype, std::move(shape), name)},
+                {"resource", s.resource}};
   };
   json g;
   g["node"] = {node("x", "Placeholder", {}, {{"dtype", s.dtype}, {"shape", {-1, 3}}}),
@@ -44,7 +47,8 @@ json regression(const Training::Setup& s) {
 std::vector<double> numbers(const Tensor& t) {
   std::vector<double> out;
   with_type(t.dtype(), [&]<class T>() {
-    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) out.assign(t.flat<T>().begin(), t.flat<T>().end());
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
+      out.assign(t.flat<T>().begin(), t.flat<T>().end());
   });
   return out;
 }
@@ -70,7 +74,8 @@ Training::Training(const Setup& setup) {
   DeviceOptions options;
   options.simulate_gpus = setup.gpus;
   std::vector<std::string> notes;
-  Result<DeviceSet> devices = make_device_set(options, [](const char*) -> const char* { return nullptr; }, notes);
+  Result<DeviceSet> devices = make_device_set(
+      options, [](const char*) -> const char* { return nullptr; }, notes);
   REQUIRE(devices.status().message() == "");
   devices_ = devices.take();
   request.replication.strategy = setup.strategy;
@@ -85,7 +90,8 @@ Training::Training(const Setup& setup) {
   SessionOptions session;
   session.fetches = {training_.loss};
   session.targets = training_.targets;
-  for (const auto& [name, tensor] : file_->feed) session.feeds.emplace_back(Endpoint{graph().find(name.name), 0}, tensor);
+  for (const auto& [name, tensor] : file_->feed)
+    session.feeds.emplace_back(Endpoint{graph().find(name.name), 0}, tensor);
   Result<std::unique_ptr<Session>> made = Session::create(*file_, devices_, *placement_, std::move(session));
   REQUIRE(made.status().message() == "");
   session_ = made.take();

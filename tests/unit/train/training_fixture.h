@@ -18,11 +18,11 @@ const nlohmann::json& optimizer_curves();
 class Training {
  public:
   struct Setup {
-    nlohmann::json train;          // the `train` key, without `loss`
+    nlohmann::json train;  // the `train` key, without `loss`
     std::string dtype = "float32";
     bool resource = false;
     Strategy strategy = Strategy::kNone;
-    int gpus = 0;                  // simulated ones, and as many replicas
+    int gpus = 0;  // simulated ones, and as many replicas
   };
   explicit Training(const Setup& setup);
 
