@@ -111,7 +111,8 @@ typename DirectConv<T>::Way DirectConv<T>::choose_way() const {
 
 template <class T>
 int64_t DirectConv<T>::packed_filter_size() const {
-  return walk_.groups * panels_ * cols_ * walk_.taps() * walk_.depth;
+  const int64_t widest = gemm::kWidestCols<T>;
+  return walk_.groups * ceil_div(walk_.group_out, widest) * widest * walk_.taps() * walk_.depth;
 }
 
 template <class T>

@@ -75,7 +75,7 @@ Gemm<T>::Gemm(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_
   panels_ = (n + cols_ - 1) / cols_;
   depth_ = k > 0 ? (k + (k + kDepth - 1) / kDepth - 1) / ((k + kDepth - 1) / kDepth) : 0;
   auto bytes = static_cast<int64_t>(sizeof(T));
-  pack_b_ = transpose_b || n % kernel.vector != 0 || k * n * bytes > kSmallBytes;
+  pack_b_ = transpose_b || n % kWidestVector<T> != 0 || k * n * bytes > kSmallBytes;
   looks_ahead_ = pack_b_ && (m * k + k * n + m * n) * bytes > kNearBytes;
   pack_a_ = transpose_a ? n > 2 * cols_ : k * bytes % kConflictStride == 0;
   if (m == 0 || n == 0) {
@@ -93,7 +93,7 @@ Gemm<T>::Gemm(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_
 
 template <class T>
 int64_t Gemm<T>::packed_b_size() const {
-  return way_ == Way::kTiles && pack_b_ ? panels_ * cols_ * k_ : 0;
+  return way_ == Way::kTiles && pack_b_ ? (n_ + kWidestCols<T> - 1) / kWidestCols<T> * kWidestCols<T> * k_ : 0;
 }
 
 template <class T>

@@ -17,7 +17,7 @@ class Gemm {
   /// a is [m, k], or [k, m] if transpose_a; b is [k, n], or [n, k] if transpose_b.
   Gemm(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b);
 
-  /// Elements that run() needs for b rearranged into panels; 0: b is read as it lies.
+  /// Elements that run() needs for b rearranged into panels, the same on every processor; 0: b is read as it lies.
   int64_t packed_b_size() const;
   /// Rearranges b. `packed` is 64-byte aligned. A constant b needs this once.
   void pack_b(Parallel& parallel, const T* b, T* packed) const;

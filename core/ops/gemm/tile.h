@@ -64,6 +64,13 @@ struct Kernels {
   T (*dot)(const T* x, const T* y, int64_t n);
 };
 
+/// Of the widest processor that there are kernels for. What a plan counts goes by these, so that it is the same on
+/// every machine: columns of a tile, elements of a vector.
+template <class T>
+constexpr int64_t kWidestVector = 64 / static_cast<int64_t>(sizeof(T));
+template <class T>
+constexpr int64_t kWidestCols = 2 * kWidestVector<T>;
+
 /// For the CPU that runs this. T: float, double, uint32_t (integers that wrap).
 template <class T>
 const Kernels<T>& kernels();
