@@ -29,9 +29,27 @@ const std::string& Status::message() const {
   return failure_ ? failure_->message : kEmpty;
 }
 
+const std::string& Status::node() const {
+  static const std::string kNone;
+  return failure_ ? failure_->node : kNone;
+}
+
 Status Status::with_context(std::string_view context) const {
-  if (ok()) return {};
-  return {code(), std::string(context) + ": " + message()};
+  Status with = *this;
+  if (!ok()) with.failure_->message = std::string(context) + ": " + message();
+  return with;
+}
+
+Status Status::blamed(Blame blame) const {
+  Status with = *this;
+  if (!ok() && with.failure_->blame == Blame::kNone) with.failure_->blame = blame;
+  return with;
+}
+
+Status Status::at_node(std::string_view name) const {
+  Status with = *this;
+  if (!ok() && with.failure_->node.empty()) with.failure_->node = name;
+  return with;
 }
 
 Status invalid_argument(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }

@@ -2,6 +2,7 @@
 /// Codes and their numbers are TensorFlow's (tsl/protobuf/error_codes.proto).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,18 @@ enum class Code : int {
 /// "INVALID_ARGUMENT", as TensorFlow spells it.
 std::string_view code_name(Code code);
 
+/// Who has to change something for a failure to go away. Said where the failure arises; the exit code follows from it.
+enum class Blame : uint8_t {
+  kNone,       // not said: the code alone decides
+  kUsage,      // the command line, the environment or a configuration file
+  kFile,       // the graph file
+  kData,       // a file of training data
+  kPlacement,  // what the graph and the command line together ask of the devices
+  kDevice,     // a device of this machine, its driver, or a library that it needs
+  kMismatch,   // results that are not as the user wants them: unlike a reference, NaN or infinite
+  kWrite,      // a file that cannot be written
+};
+
 /// One pointer wide; OK is the null pointer, so returning OK costs nothing.
 class [[nodiscard]] Status {
  public:
@@ -46,14 +59,23 @@ class [[nodiscard]] Status {
   bool ok() const { return failure_ == nullptr; }
   Code code() const { return failure_ ? failure_->code : Code::kOk; }
   const std::string& message() const;
+  Blame blame() const { return failure_ ? failure_->blame : Blame::kNone; }
+  /// The node whose kernel failed; empty if none did.
+  const std::string& node() const;
 
-  /// The same code, with `context` and ": " before the message. OK stays OK.
+  /// The same failure, with `context` and ": " before the message. OK stays OK.
   Status with_context(std::string_view context) const;
+  /// The same failure with this blame, unless somebody closer to it has said another. OK stays OK.
+  Status blamed(Blame blame) const;
+  /// The same failure, of this node, unless one is named already. OK stays OK.
+  Status at_node(std::string_view name) const;
 
  private:
   struct Failure {
     Code code;
     std::string message;
+    Blame blame = Blame::kNone;
+    std::string node = {};
   };
   struct Free {  // not inline: every place that returns early would free the message by itself
     void operator()(Failure* failure) const noexcept;
