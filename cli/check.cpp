@@ -1,5 +1,6 @@
 // emplace check: load and validate only; all problems of a file in one pass.
 #include <algorithm>
+#include <array>
 
 #include "cli/command.h"
 #include "core/base/cat.h"
@@ -68,7 +69,7 @@ int check_graph(const Options& options, const std::string& path, Log& log) {
   Status status = p.run(Stage::kValidate);
   int code = status.ok() ? 0 : p.problems().empty() && !of_files.empty() ? 3 : report_failure(p, status, log);
   if (!of_files.empty()) log.problem(of_files);
-  if (options.format == "json") {
+  if (options.format == Format::kJson) {
     print(check_json(p, status, code));
   } else if (code == 0) {
     print(check_text(p));
@@ -76,10 +77,26 @@ int check_graph(const Options& options, const std::string& path, Log& log) {
   return code;
 }
 
+class CheckCommand final : public Command {
+ public:
+  void declare(OptionSet& set, Options& o) override {
+    o.pipeline.placing.available_kernels_only = true;
+    set.positional("GRAPH...", kGraphsHelp, o.arguments);
+    set.group("Placement");
+    declare_kernels(set, o.pipeline.placing);
+    set.group("Files and output");
+    declare_loading(set, o.pipeline);
+    declare_keep_going(set, o);
+    declare_format(set, o, std::array{Format::kText, Format::kJson});
+  }
+
+  int run(const Options& options, Log& log) override {
+    return for_each_graph(options, log, [&](const std::string& path) { return check_graph(options, path, log); });
+  }
+};
+
 }  // namespace
 
-int check_command(const Options& options, Log& log) {
-  return for_each_graph(options, log, [&](const std::string& path) { return check_graph(options, path, log); });
-}
+std::unique_ptr<Command> make_check_command() { return std::make_unique<CheckCommand>(); }
 
 }  // namespace emplace

@@ -1,10 +1,13 @@
-/// What the subcommands share: their table, and where results go.
+/// What a subcommand is, and what subcommands share beside options: where results and failures go.
+///
+/// A subcommand is a class in a file of its own in cli/, and a row in the table of cli/main.cpp. Its own options are
+/// members of the class; those that others have too are groups in cli/options.h.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cli/options.h"
 #include "core/base/json_writer.h"
@@ -13,19 +16,14 @@
 
 namespace emplace {
 
-struct Command {
-  std::string_view name, summary;
-  /// Returns the exit code.
-  int (*run)(const Options& options, Log& log);
+class Command {
+ public:
+  virtual ~Command() = default;
+  /// Declares everything that it takes, in the order of its help page. `options` and the command outlive the set.
+  virtual void declare(OptionSet& set, Options& options) = 0;
+  /// After the options were read. Returns the exit code.
+  virtual int run(const Options& options, Log& log) = 0;
 };
-
-int run_command(const Options& options, Log& log);
-int place_command(const Options& options, Log& log);
-int train_command(const Options& options, Log& log);
-int explain_command(const Options& options, Log& log);
-int check_command(const Options& options, Log& log);
-int devices_command(const Options& options, Log& log);
-int ops_command(const Options& options, Log& log);
 
 /// Standard output: results only. After a failure (a closed pipe, a full disk) further text is dropped.
 void print(std::string_view text);
@@ -47,8 +45,8 @@ int for_each_graph(const Options& options, Log& log, const std::function<int(con
 std::string summary_line(const Pipeline& pipeline);
 /// The document's member "summary". REQUIRES: a session.
 void write_summary(JsonWriter& json, const Pipeline& pipeline);
-/// --memory-report; `form` "": nothing.
-void report_memory(const std::string& form, const DeviceSet& devices, const std::vector<DeviceMemory>& memory,
+/// --memory-report, if it was asked for.
+void report_memory(std::optional<Format> form, const DeviceSet& devices, const std::vector<DeviceMemory>& memory,
                    Log& log);
 
 }  // namespace emplace

@@ -1,11 +1,12 @@
 // emplace explain: why nodes are where they are.
-#include "core/report/explain.h"
+#include <array>
+
 #include "cli/command.h"
 #include "core/base/json_writer.h"
+#include "core/report/explain.h"
 #include "core/report/run_report.h"
 
 namespace emplace {
-
 namespace {
 
 std::string failure_json(const Pipeline& p, const Status& status) {
@@ -23,24 +24,53 @@ std::string failure_json(const Pipeline& p, const Status& status) {
   return out + "\n";
 }
 
-}  // namespace
-
-int explain_command(const Options& options, Log& log) {
+int explain_graph(const Options& options, const std::string& on_device, Log& log) {
   if (options.arguments.empty()) return usage(log, "no graph file given");
   Pipeline p(options.pipeline, options.arguments.front(), log);
   Status status = p.run(Stage::kPartition);
   if (!p.copies()) {
-    if (options.format == "json") print(failure_json(p, status));
+    if (options.format == Format::kJson) print(failure_json(p, status));
     return report_failure(p, status, log);
   }
   ExplainRequest request;
   request.nodes.assign(options.arguments.begin() + 1, options.arguments.end());
-  request.on_device = options.on_device;
-  request.json = options.format == "json";
+  request.on_device = on_device;
+  request.json = options.format == Format::kJson;
   Result<std::string> text = explain(*p.file(), p.devices(), p.place_options(), *p.placement(), *p.copies(), request);
   if (!text.ok()) return usage(log, text.status().message());
   print(text->ends_with("\n") ? *text : *text + "\n");
   return status.ok() ? 0 : report_failure(p, status, log);
 }
+
+class ExplainCommand final : public Command {
+ public:
+  void declare(OptionSet& set, Options& o) override {
+    set.positional("GRAPH [NODE...]", "Without a node: a summary by reason. GRAPH '-' is standard input.", o.arguments);
+    set.group("Placement");
+    declare_placing(set, o.pipeline.placing);
+    declare_kernels(set, o.pipeline.placing);
+    set.group("Devices");
+    declare_devices(set, o.pipeline.devices);
+    set.group("Execution");
+    declare_request(set, o.pipeline.run);
+    set.group(kOfARun);
+    declare_memory_report(set, o);
+    declare_execution(set, o.pipeline);
+    declare_outputs(set, o.outputs);
+    set.group("Files and output");
+    set.text("on", "DEVICE", "What would have to change for the node to be there", on_device_);
+    declare_loading(set, o.pipeline);
+    declare_format(set, o, std::array{Format::kText, Format::kJson});
+  }
+
+  int run(const Options& options, Log& log) override { return explain_graph(options, on_device_, log); }
+
+ private:
+  std::string on_device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_explain_command() { return std::make_unique<ExplainCommand>(); }
 
 }  // namespace emplace

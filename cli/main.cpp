@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,18 +15,32 @@
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
 
+// The subcommands, as the overview lists them: `name` is made by make_name_command() in cli/name.cpp.
+#define EMPLACE_COMMANDS(ROW)                                                        \
+  ROW(run, "Execute a graph and print the fetched tensors")                          \
+  ROW(place, "Say where every node would run; no kernel runs, no device is touched") \
+  ROW(train, "Train a graph on data: steps, epochs, metrics, checkpoints")           \
+  ROW(explain, "Say why nodes are where they are, and what would move them")         \
+  ROW(check, "Load and validate; all problems in one pass")                          \
+  ROW(devices, "List physical and logical devices; read device names")               \
+  ROW(ops, "List the ops that emplace runs; one op: its page")
+
 namespace emplace {
+
+#define EMPLACE_DECLARE(name, summary) std::unique_ptr<Command> make_##name##_command();
+EMPLACE_COMMANDS(EMPLACE_DECLARE)
+#undef EMPLACE_DECLARE
+
 namespace {
 
-constexpr Command kCommands[] = {
-    {"run", "Execute a graph and print the fetched tensors", run_command},
-    {"place", "Say where every node would run; no kernel runs, no device is touched", place_command},
-    {"train", "Train a graph on data: steps, epochs, metrics, checkpoints", train_command},
-    {"explain", "Say why nodes are where they are, and what would move them", explain_command},
-    {"check", "Load and validate; all problems in one pass", check_command},
-    {"devices", "List physical and logical devices; read device names", devices_command},
-    {"ops", "List the ops that emplace runs; one op: its page", ops_command},
+struct CommandRow {
+  std::string_view name, summary;
+  std::unique_ptr<Command> (*make)();
 };
+
+#define EMPLACE_ROW(name, summary) {#name, summary, make_##name##_command},
+constexpr CommandRow kCommands[] = {EMPLACE_COMMANDS(EMPLACE_ROW)};
+#undef EMPLACE_ROW
 
 /// Commands that the command line's contract names and that are still to come, with what does their work until then.
 struct ComingCommand {
@@ -45,14 +59,14 @@ std::string overview() {
   std::string out =
       "Runs text graph files on CPUs and GPUs the way TensorFlow places them, and explains every decision.\n\n"
       "usage: emplace COMMAND [OPTIONS] [GRAPH...]\n\n";
-  for (const Command& command : kCommands) {
+  for (const CommandRow& command : kCommands) {
     append(out, "  ", command.name, std::string(10 - command.name.size(), ' '), command.summary, "\n");
   }
   return out + "\n'emplace COMMAND --help' tells a command's options; 'emplace --version' the version.\n";
 }
 
-const Command* find_command(std::string_view name) {
-  for (const Command& command : kCommands) {
+const CommandRow* find_command(std::string_view name) {
+  for (const CommandRow& command : kCommands) {
     if (command.name == name) return &command;
   }
   return nullptr;
@@ -69,7 +83,7 @@ int unknown_command(const char* name, Log& log) {
   if (std::string_view(name) == "version")
     return usage(log, "unknown subcommand 'version'; did you mean 'emplace --version'?");
   Suggestion suggestion(name);
-  for (const Command& command : kCommands) suggestion.offer(command.name);
+  for (const CommandRow& command : kCommands) suggestion.offer(command.name);
   std::string hint = suggestion.text();
   return usage(log, cat("unknown subcommand '", name, "'; ", hint.empty() ? "'emplace --help' lists them" : hint));
 }
@@ -79,6 +93,25 @@ Status start_placement_log(const std::string& file) {
   if (file.empty() || file == "stderr" || file == "stdout") return ok_status();
   if (std::FILE* f = std::fopen(file.c_str(), "w")) return std::fclose(f), ok_status();
   return invalid_argument(cat("--log-device-placement: cannot write '", file, "': ", std::strerror(errno)));
+}
+
+/// What the other subcommands take: a configuration file may hold options of all of them.
+OptionSet::Others other_commands(std::string_view name) {
+  OptionSet::Others others;
+  for (const CommandRow& row : kCommands) others.commands.push_back(row.name);
+  others.options = [name] {
+    std::vector<std::string> names;
+    for (const CommandRow& row : kCommands) {
+      if (row.name == name) continue;
+      Options unused;
+      OptionSet set(row.name, row.summary);
+      const std::unique_ptr<Command> command = row.make();
+      command->declare(set, unused);
+      for (std::string& option : set.names()) names.push_back(std::move(option));
+    }
+    return names;
+  };
+  return others;
 }
 
 int run_main(int argc, char** argv, Log& log) {
@@ -91,24 +124,22 @@ int run_main(int argc, char** argv, Log& log) {
   }
   if (first == "--help" || first == "-h" || first == "help") return print(overview()), 0;
   if (argc < 2) return usage(log, cat("no command given\n\n", overview()));
-  const Command* command = find_command(first);
-  if (!command) return unknown_command(argv[1], log);
+  const CommandRow* row = find_command(first);
+  if (!row) return unknown_command(argv[1], log);
 
   Options options;
-  // Placing looks at TensorFlow's kernels, running and the check before it at those that are there.
-  options.pipeline.placing.available_kernels_only =
-      command->name == "run" || command->name == "train" || command->name == "check";
-  OptionSet set(command->name, command->summary);
-  std::vector<std::string_view> names;
-  for (const Command& c : kCommands) names.push_back(c.name);
-  set.sections(std::move(names));
-  declare_options(set, command->name, options);
+  const std::unique_ptr<Command> command = row->make();
+  OptionSet set(row->name, row->summary);
+  set.others(other_commands(row->name));
+  command->declare(set, options);
+  set.group("Talk");
+  declare_talk(set, options.talk);
   std::string help;
   Status status = set.parse(argc - 2, argv + 2, help);
-  if (status.ok() && help.empty()) status = set_up_log(options, log);
+  if (status.ok() && help.empty()) status = set_up_log(options.talk, log);
   if (!status.ok()) return usage(log, status.message());
   if (!help.empty()) return print(help), 0;
-  if (options.dump_config) return print(config_text(set)), 0;
+  if (options.talk.dump_config) return print(config_text(set)), 0;
   for (const OptionSource& option : set.sources()) {
     options.pipeline.given.insert(option.name);
     if (!log.shows(LogLevel::kDebug)) continue;

@@ -45,7 +45,7 @@ Result<bool> read_bool(const std::string& text) {
 struct OptionSet::Impl {
   struct Entry {
     std::string name;
-    CLI::Option* option = nullptr;  // null: of another subcommand
+    CLI::Option* option = nullptr;
     bool is_list = false;
     bool is_flag = false;  // takes a value behind '=' only
     Setter set;
@@ -54,9 +54,8 @@ struct OptionSet::Impl {
 
   CLI::App app;
   std::string command, summary, heading, arguments_name, arguments_help;
-  bool accepted = true;
   bool wants_help = false;
-  std::vector<std::string_view> sections;
+  Others others;
   std::vector<Entry> entries;
   std::vector<OptionSource> sources;
   std::string config_file;
@@ -64,6 +63,7 @@ struct OptionSet::Impl {
   Entry& declare(std::string_view names, std::string_view suffix, bool is_flag, std::string_view usage,
                  std::string_view help, Setter set);
   const Entry* find(std::string_view name) const;
+  bool is_of_others(std::string_view name) const;
   std::string help_text() const;
   std::string suggest(std::string_view option) const;
   Status unknown(const std::string& argument) const;
@@ -82,7 +82,6 @@ OptionSet::Impl::Entry& OptionSet::Impl::declare(std::string_view names, std::st
   entry.name = name;
   entry.set = std::move(set);
   entry.is_flag = is_flag;
-  if (!accepted) return entry;
   std::string all = cat("--", name, suffix, short_name);
   entry.option = is_flag ? app.add_flag(all) : app.add_option(all);
   if (!is_flag) entry.option->expected(1)->allow_extra_args(false);
@@ -99,7 +98,6 @@ std::string OptionSet::Impl::help_text() const {
   if (!arguments_help.empty()) append(out, "\n", arguments_help, "\n");
   std::string_view last;
   for (const Entry& entry : entries) {
-    if (!entry.option) continue;
     if (entry.heading != last) append(out, "\n", entry.heading, ":\n");
     last = entry.heading;
     constexpr size_t kColumn = 30;
@@ -117,12 +115,16 @@ const OptionSet::Impl::Entry* OptionSet::Impl::find(std::string_view name) const
   return nullptr;
 }
 
+bool OptionSet::Impl::is_of_others(std::string_view name) const {
+  if (!others.options) return false;
+  const std::vector<std::string> known = others.options();
+  return std::find(known.begin(), known.end(), name) != known.end();
+}
+
 /// ", did you mean '--steps'?" or nothing.
 std::string OptionSet::Impl::suggest(std::string_view option) const {
   Suggestion suggestion(option);
-  for (const Entry& entry : entries) {
-    if (entry.option) suggestion.offer(entry.name);
-  }
+  for (const Entry& entry : entries) suggestion.offer(entry.name);
   return suggestion.best().empty() ? "" : cat("; did you mean '--", suggestion.best(), "'?");
 }
 
@@ -133,10 +135,10 @@ Status OptionSet::Impl::unknown(const std::string& argument) const {
       argument.substr(argument.find_first_not_of('-') == std::string::npos ? 0 : argument.find_first_not_of('-'));
   name = name.substr(0, name.find('='));
   if (const Entry* entry = name.starts_with("no-") ? find(std::string_view(name).substr(3)) : nullptr;
-      entry && entry->is_flag && entry->option) {
+      entry && entry->is_flag) {
     return invalid_argument(cat("unknown option '--", name, "'; write --", entry->name, "=false"));
   }
-  if (find(name)) return invalid_argument(cat("'emplace ", command, "' has no option '--", name, "'"));
+  if (is_of_others(name)) return invalid_argument(cat("'emplace ", command, "' has no option '--", name, "'"));
   return invalid_argument(cat("unknown option '", argument.substr(0, argument.find('=')), "'", suggest(name)));
 }
 
@@ -178,13 +180,15 @@ Status OptionSet::Impl::read_config(std::vector<CLI::ConfigItem>& items) const {
   }
   for (CLI::ConfigItem& item : CLI::ConfigTOML().from_config(in)) {
     if (item.name == "++" || item.name == "--") continue;  // where a section begins and ends
-    if (!item.parents.empty() && std::find(sections.begin(), sections.end(), item.parents.front()) == sections.end()) {
+    const auto& sections = others.commands;
+    if (!item.parents.empty() && item.parents.front() != command &&
+        std::find(sections.begin(), sections.end(), item.parents.front()) == sections.end()) {
       std::string hint = did_you_mean(item.parents.front(), sections);
       return invalid_argument(
           cat(config_file, ": section '", item.parents.front(), "' is no subcommand", hint.empty() ? "" : "; ", hint));
     }
     std::replace(item.name.begin(), item.name.end(), '_', '-');
-    if (!find(item.name))
+    if (!find(item.name) && !is_of_others(item.name))
       return invalid_argument(cat(config_file, ": unknown option '", item.name, "'", suggest(item.name)));
     if (item.parents.empty() || item.parents.front() == command) items.push_back(std::move(item));
   }
@@ -200,12 +204,9 @@ OptionSet::OptionSet(std::string_view command, std::string_view summary) : impl_
 
 OptionSet::~OptionSet() = default;
 
-void OptionSet::sections(std::vector<std::string_view> names) { impl_->sections = std::move(names); }
+void OptionSet::others(Others others) { impl_->others = std::move(others); }
 
-void OptionSet::group(std::string_view heading, bool accepted) {
-  impl_->heading = heading;
-  impl_->accepted = accepted;
-}
+void OptionSet::group(std::string_view heading) { impl_->heading = heading; }
 
 void OptionSet::flag(std::string_view name, std::string_view help, bool& target) {
   impl_->declare(name, "", true, "", help, [&target](const std::string& text) -> Status {
@@ -274,7 +275,6 @@ Status OptionSet::parse(int argc, char** argv, std::string& help) {
   std::vector<CLI::ConfigItem> items;
   RETURN_IF_ERROR(impl_->read_config(items));
   for (const auto& entry : impl_->entries) {
-    if (!entry.option) continue;
     std::string variable = environment_name(entry.name);
     const char* environment = std::getenv(variable.c_str());
     auto item = std::find_if(items.rbegin(), items.rend(), [&](const auto& i) { return i.name == entry.name; });
@@ -291,8 +291,10 @@ Status OptionSet::parse(int argc, char** argv, std::string& help) {
 
 const std::vector<OptionSource>& OptionSet::sources() const { return impl_->sources; }
 
-bool OptionSet::given(std::string_view name) const {
-  return std::any_of(impl_->sources.begin(), impl_->sources.end(), [&](const auto& s) { return s.name == name; });
+std::vector<std::string> OptionSet::names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : impl_->entries) names.push_back(entry.name);
+  return names;
 }
 
 OptionSet::Setter set_integer(int64_t& target, int64_t least) {
@@ -318,16 +320,11 @@ OptionSet::Setter set_number(double& target) {
   };
 }
 
-OptionSet::Setter set_choice(int& target, std::vector<std::string_view> words) {
-  return [&target, words = std::move(words)](const std::string& text) -> Status {
-    std::string known;
-    for (size_t i = 0; i < words.size(); ++i) {
-      if (words[i] == text) return target = static_cast<int>(i), ok_status();
-      append(known, i ? ", " : "", words[i]);
-    }
-    std::string hint = did_you_mean(text, words);
-    return invalid_argument(cat("'", text, "' is none of ", known, hint.empty() ? "" : "; ", hint));
-  };
+Status not_one_of(const std::string& text, const std::vector<std::string_view>& words) {
+  std::string known;
+  for (std::string_view word : words) append(known, known.empty() ? "" : ", ", word);
+  std::string hint = did_you_mean(text, words);
+  return invalid_argument(cat("'", text, "' is none of ", known, hint.empty() ? "" : "; ", hint));
 }
 
 }  // namespace emplace

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
@@ -30,12 +31,16 @@ class OptionSet {
   OptionSet(const OptionSet&) = delete;
   OptionSet& operator=(const OptionSet&) = delete;
 
-  /// The sections that a configuration file may have, one per subcommand.
-  void sections(std::vector<std::string_view> names);
+  /// The other subcommands. A configuration file may have a section for each, and may hold their options.
+  struct Others {
+    std::vector<std::string_view> commands;
+    /// The names of all their options, without dashes; asked for where one is met that is none of this command's.
+    std::function<std::vector<std::string>()> options;
+  };
+  void others(Others others);
 
-  /// Heading in the help for what is declared next. Options of which `accepted` is false belong to other subcommands:
-  /// a configuration file may hold them, the command line may not.
-  void group(std::string_view heading, bool accepted = true);
+  /// Heading in the help for what is declared next.
+  void group(std::string_view heading);
 
   /// Names are long names without dashes; "quiet,-q" adds a short one.
   void flag(std::string_view name, std::string_view help, bool& target);
@@ -59,7 +64,8 @@ class OptionSet {
 
   /// The options that were given, in order of declaration.
   const std::vector<OptionSource>& sources() const;
-  bool given(std::string_view name) const;
+  /// The names of all that were declared.
+  std::vector<std::string> names() const;
 
  private:
   struct Impl;
@@ -69,7 +75,19 @@ class OptionSet {
 /// Setters for common kinds of values.
 OptionSet::Setter set_integer(int64_t& target, int64_t least);
 OptionSet::Setter set_number(double& target);
-/// One of these words; `target` becomes its index.
-OptionSet::Setter set_choice(int& target, std::vector<std::string_view> words);
+/// "'x' is none of a, b, c", with the nearest of them.
+Status not_one_of(const std::string& text, const std::vector<std::string_view>& words);
+/// One of these words, each with the value that it stands for. `target` is of type T, or takes one.
+template <class T, class Target>
+OptionSet::Setter set_choice(Target& target, std::vector<std::pair<std::string_view, T>> choices) {
+  return [&target, choices = std::move(choices)](const std::string& text) -> Status {
+    std::vector<std::string_view> words;
+    for (const auto& [word, value] : choices) {
+      if (word == text) return target = value, ok_status();
+      words.push_back(word);
+    }
+    return not_one_of(text, words);
+  };
+}
 
 }  // namespace emplace

@@ -1,16 +1,12 @@
 #include "cli/options.h"
 
-#include <charconv>
 #include <limits>
 
 #include "core/base/cat.h"
 #include "core/base/units.h"
-#include "core/pipeline.h"
 
 namespace emplace {
 namespace {
-
-constexpr std::string_view kLevels[] = {"debug", "info", "warning", "error", "off"};
 
 OptionSet::Setter set_size(int64_t& target) {
   return [&target](const std::string& text) -> Status {
@@ -44,23 +40,14 @@ Status set_simulated_gpus(DeviceOptions& devices, const std::string& text) {
   return colon == std::string::npos ? ok_status() : set_size(devices.simulated_memory)(text.substr(colon + 1));
 }
 
-Status set_stage(int& dump, const std::string& text) {
-  std::optional<Stage> stage = parse_stage(text);
-  if (!stage) return invalid_argument(cat("'", text, "' is none of load, validate, place, partition, plan, execute"));
-  dump = static_cast<int>(*stage);
-  return ok_status();
-}
-
-/// A flag with an optional word: --memory-report, --memory-report=json; =false takes it back.
-OptionSet::Setter set_word(std::string& target, std::vector<std::string> words) {
-  return [&target, words = std::move(words)](const std::string& text) -> Status {
-    if (text == "false") return target.clear(), ok_status();
-    std::string known;
-    for (const std::string& word : words) {
-      if (text == word || text == "true") return target = text == "true" ? words.front() : text, ok_status();
-      append(known, known.empty() ? "" : ", ", word);
-    }
-    return invalid_argument(cat("'", text, "' is none of ", known));
+/// Of a flag with an optional word: --memory-report, --memory-report=json. "true" stands for the first choice; "false"
+/// takes the flag back.
+template <class T, class Target>
+OptionSet::Setter set_optional_choice(Target& target, std::vector<std::pair<std::string_view, T>> choices) {
+  return [&target, choices = std::move(choices)](const std::string& text) -> Status {
+    if (text == "false") return target = Target{}, ok_status();
+    if (text == "true") return target = choices.front().second, ok_status();
+    return set_choice(target, choices)(text);
   };
 }
 
@@ -71,17 +58,9 @@ OptionSet::Setter set_tolerance(double& target) {
   };
 }
 
-OptionSet::Setter set_format(std::string& target, std::vector<std::string_view> words) {
-  return [&target, words = std::move(words)](const std::string& text) -> Status {
-    int index = 0;
-    RETURN_IF_ERROR(set_choice(index, words)(text));
-    target = words[static_cast<size_t>(index)];
-    return ok_status();
-  };
-}
+}  // namespace
 
-void declare_placing(OptionSet& set, Options& o) {
-  PlacingOptions& placing = o.pipeline.placing;
+void declare_placing(OptionSet& set, PlacingOptions& placing) {
   set.flag("allow-soft-placement", "Run a node elsewhere if its device or kernel is missing",
            placing.allow_soft_placement);
   set.optional_value("log-device-placement", "stderr", "WHERE",
@@ -106,15 +85,10 @@ void declare_placing(OptionSet& set, Options& o) {
 
 void declare_kernels(OptionSet& set, PlacingOptions& placing) {
   set.value("kernels", "WHICH", "tensorflow: TensorFlow's kernels; available: those emplace can execute",
-            [&placing](const std::string& text) {
-              int index = 0;
-              RETURN_IF_ERROR(set_choice(index, {"tensorflow", "available"})(text));
-              return placing.available_kernels_only = index == 1, ok_status();
-            });
+            set_choice<bool>(placing.available_kernels_only, {{"tensorflow", false}, {"available", true}}));
 }
 
-void declare_devices(OptionSet& set, Options& o) {
-  DeviceOptions& devices = o.pipeline.devices;
+void declare_devices(OptionSet& set, DeviceOptions& devices) {
   set.value("devices", "SPEC", "Plan for described devices: 'CPU,2xGPU:16GiB', @devices.json",
             [&devices](const std::string& text) {
               devices.devices = text;
@@ -139,17 +113,14 @@ void declare_devices(OptionSet& set, Options& o) {
                  devices.allow_growth);
 }
 
-/// What a run is about: place plans its memory, and its devices.
-void declare_request(OptionSet& set, RunOptions& run, bool train) {
+void declare_request(OptionSet& set, RunOptions& run, Steps steps) {
+  const bool train = steps == Steps::kOfTraining;
   set.list("fetch", "NAME",
            train ? "Print this tensor after the last step, of its batch: 'node' or 'node:output'"
                  : "Print this tensor: 'node', 'node:output' or 'gradients(LOSS,X)'",
            run.fetch);
   set.switchable("colocate-gradients", "Place gradients with the nodes they belong to (default), or as any other nodes",
                  run.colocate_gradients);
-}
-
-void declare_targets(OptionSet& set, RunOptions& run, bool train) {
   set.list("target", "NAME", train ? "Run this node in every step: the graph's own update" : "Run this node",
            run.target);
   set.list("feed", "NAME=VALUE",
@@ -157,55 +128,49 @@ void declare_targets(OptionSet& set, RunOptions& run, bool train) {
            run.feed);
 }
 
-/// What becomes of fetched tensors beside being printed.
-void declare_outputs(OptionSet& set, Options& o) {
+void declare_outputs(OptionSet& set, OutputOptions& o) {
   set.list("save", "FILE", "Save the outputs: FILE.npy, FILE.npz or a folder", o.save);
   set.list("expect", "NAME=@FILE", "Compare an output with a reference (exit 7)", o.expect);
   set.value("rtol", "X", "Relative tolerance of --expect", set_tolerance(o.rtol));
   set.value("atol", "X", "Absolute tolerance of --expect", set_tolerance(o.atol));
 }
 
+namespace {
+
 /// How steps are bounded and watched.
-void declare_watching(OptionSet& set, Options& o) {
-  RunOptions& run = o.pipeline.run;
+void declare_watching(OptionSet& set, PipelineOptions& pipeline) {
+  RunOptions& run = pipeline.run;
   set.flag("deterministic", "The same numbers every time: random ops without a seed, and whatever a GPU computes",
            run.deterministic);
   set.value("gpu-exec", "HOW", "Steps on GPUs: auto (recorded after the first), eager or graph",
-            [&run](const std::string& text) {
-              return set_choice(run.gpu_exec, {"auto", "eager", "graph"})(text);
-            });
+            set_choice<GpuExec>(run.gpu_exec,
+                                {{"auto", GpuExec::kAuto}, {"eager", GpuExec::kEager}, {"graph", GpuExec::kGraph}}));
   set.value(
       "gpu-fuse", "HOW",
       "Elementwise nodes on GPUs as one kernel: auto (where it saves more time than compiling takes), always or never",
-      [&run](const std::string& text) {
-        return set_choice(run.gpu_fuse, {"auto", "always", "never"})(text);
-      });
+      set_choice<GpuFuse>(run.gpu_fuse,
+                          {{"auto", GpuFuse::kAuto}, {"always", GpuFuse::kAlways}, {"never", GpuFuse::kNever}}));
   set.value("matmul-precision", "P", "Products of float32 matrices on GPUs: highest (default) or tf32",
-            [&run](const std::string& text) -> Status {
-              int index = 0;
-              RETURN_IF_ERROR(set_choice(index, {"highest", "tf32"})(text));
-              return run.tf32 = index == 1, ok_status();
-            });
+            set_choice<bool>(run.tf32, {{"highest", false}, {"tf32", true}}));
   set.flag("sync-every-node", "Wait for every node on a GPU, so that a failure names it", run.sync_every_node);
   set.value("timeout", "SECONDS", "Give up after this long (exit 8)", [&run](const std::string& text) -> Status {
     RETURN_IF_ERROR(set_number(run.timeout_s)(text));
     return run.timeout_s > 0 ? ok_status() : invalid_argument(cat("'", text, "' must be greater than 0"));
   });
   set.value("log-style", "STYLE", "Of --log-device-placement: session, or eager: a line as each op starts",
-            [&o](const std::string& text) {
-              int index = 0;
-              RETURN_IF_ERROR(set_choice(index, {"session", "eager"})(text));
-              return o.pipeline.placing.log_eagerly = index == 1, ok_status();
-            });
+            set_choice<bool>(pipeline.placing.log_eagerly, {{"session", false}, {"eager", true}}));
   set.optional_value("check-numerics", "stop", "report",
                      "Fail (exit 7) at the first node with NaN or infinite elements, or report all",
-                     set_word(run.check_numerics, {"stop", "report"}));
+                     set_optional_choice<NumericsAction>(
+                         run.check_numerics, {{"stop", NumericsAction::kStop}, {"report", NumericsAction::kReport}}));
   set.text("trace", "FILE", "Write a Chrome trace: when each node and copy ran, one at a time", run.trace);
 }
 
-/// What every execution takes, one step or many.
-void declare_execution(OptionSet& set, Options& o, bool train) {
-  RunOptions& run = o.pipeline.run;
+}  // namespace
+
+void declare_execution(OptionSet& set, PipelineOptions& pipeline, Steps steps) {
+  const bool train = steps == Steps::kOfTraining;
+  RunOptions& run = pipeline.run;
   set.value("steps", "N",
             train ? "Steps to train (default: the graph file's, else one epoch)" : "Steps to run (default 1)",
             set_integer(run.steps, 1));
@@ -220,92 +185,61 @@ void declare_execution(OptionSet& set, Options& o, bool train) {
   set.value("intra-op-threads", "N", "Threads of one op (0: one per core)", set_integer(run.intra_op_threads, 0));
   set.text("restore", train ? "latest|FILE" : "DIR|FILE",
            train ? "Go on from a checkpoint" : "Use the variables of a checkpoint", run.restore);
+  declare_watching(set, pipeline);
 }
 
 void declare_memory_report(OptionSet& set, Options& o) {
   set.optional_value("memory-report", "text", "json", "Memory of each device and what was live at its peak",
-                     set_word(o.memory_report, {"text", "json"}));
+                     set_optional_choice<Format>(o.memory_report, {{"text", Format::kText}, {"json", Format::kJson}}));
 }
 
-void declare_talk(OptionSet& set, Options& o) {
+void declare_loading(OptionSet& set, PipelineOptions& pipeline) {
+  set.list("allow-path", "DIR", "A folder outside the graph's own that it may read from", pipeline.load.allowed_paths);
+  std::vector<std::pair<std::string_view, Stage>> stages;
+  for (Stage stage : kStages) stages.emplace_back(stage_name(stage), stage);
+  set.value("dump", "STAGE", "Print what a stage made", set_choice<Stage>(pipeline.dump, std::move(stages)));
+}
+
+void declare_keep_going(OptionSet& set, Options& o) {
+  set.flag("keep-going", "Go on with the next file after a failure", o.keep_going);
+}
+
+void declare_format(OptionSet& set, Options& o, std::span<const Format> formats) {
+  std::vector<std::pair<std::string_view, Format>> choices;
+  std::string forms;
+  for (Format format : formats) {
+    choices.emplace_back(format_name(format), format);
+    append(forms, forms.empty() ? "" : ", ", format_name(format));
+  }
+  set.value("format", "FORMAT", cat("Form of the output: ", forms), set_choice<Format>(o.format, std::move(choices)));
+}
+
+void declare_talk(OptionSet& set, TalkOptions& o) {
   set.flag("quiet,-q", "Errors only", o.quiet);
   set.flag("verbose,-v", "Times of the stages, and where each option came from", o.verbose);
   set.value("log-level", "LEVEL", "debug, info, warning, error or off",
-            set_choice(o.log_level, {std::begin(kLevels), std::end(kLevels)}));
-  set.text("log-file", "FILE", "Append what is said beside results to a file", o.log_file);
-  set.value("color", "WHEN", "auto, always or never", set_choice(o.color, {"auto", "always", "never"}));
+            set_choice<LogLevel>(o.level, {{"debug", LogLevel::kDebug},
+                                           {"info", LogLevel::kInfo},
+                                           {"warning", LogLevel::kWarning},
+                                           {"error", LogLevel::kError},
+                                           {"off", LogLevel::kOff}}));
+  set.text("log-file", "FILE", "Append what is said beside results to a file", o.file);
+  set.value("color", "WHEN", "auto, always or never",
+            set_choice<ColorMode>(
+                o.color, {{"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}}));
   set.flag("dump-config", "Print the given options as a TOML file and stop", o.dump_config);
 }
 
-}  // namespace
-
-void declare_options(OptionSet& set, std::string_view command, Options& o) {
-  constexpr std::string_view kOfARun = "Of a run: accepted, without effect on a placement";
-  bool run = command == "run", place = command == "place", explain = command == "explain";
-  bool train = command == "train";
-  bool check = command == "check", devices = command == "devices", ops = command == "ops";
-  bool reads_graph = run || place || explain || check || train;
-
-  if (explain) {
-    set.positional("GRAPH [NODE...]", "Without a node: a summary by reason. GRAPH '-' is standard input.", o.arguments);
-  } else if (train) {
-    set.positional("GRAPH", "GRAPH '-' is standard input.", o.arguments);
-  } else if (reads_graph) {
-    set.positional("GRAPH...", "GRAPH '-' is standard input. Several files are taken in order.", o.arguments);
-  } else if (ops) {
-    set.positional("[OP]", "Without an op: all of them.", o.arguments);
-  }
-  set.group("Placement", run || place || explain || train);
-  declare_placing(set, o);
-  set.group("Placement", run || place || explain || check || train);
-  declare_kernels(set, o.pipeline.placing);
-  set.group("Devices", run || place || explain || devices || train);
-  declare_devices(set, o);
-  set.group("Execution", run || place || explain || train);
-  declare_request(set, o.pipeline.run, train);
-  declare_targets(set, o.pipeline.run, train);
-  set.group(explain ? kOfARun : "Execution", run || place || explain || train);
-  declare_memory_report(set, o);
-  // A run's command line can be placed as it is.
-  set.group(place || explain ? kOfARun : "Execution", run || place || explain || train);
-  declare_execution(set, o, train);
-  declare_watching(set, o);
-  declare_outputs(set, o);
-  set.group("Training", train);
-  declare_train_options(set, o);
-
-  set.group("Files and output", explain);
-  set.text("on", "DEVICE", "What would have to change for the node to be there", o.on_device);
-  set.group("Files and output", devices);
-  set.text("parse", "NAME", "Read a device name", o.parse_name);
-  set.group("Files and output", reads_graph);
-  set.list("allow-path", "DIR", "A folder outside the graph's own that it may read from",
-           o.pipeline.load.allowed_paths);
-  set.value("dump", "STAGE", "Print what a stage made",
-            [&o](const std::string& text) { return set_stage(o.pipeline.dump, text); });
-  set.group("Files and output", run || place || check);
-  set.flag("keep-going", "Go on with the next file after a failure", o.keep_going);
-  std::vector<std::string_view> formats = {"text", "json"};
-  if (run || train) formats = {"text", "json", "jsonl"};
-  if (place) formats = {"text", "json", "csv", "dot", "html"};
-  std::string forms;
-  for (std::string_view form : formats) append(forms, forms.empty() ? "" : ", ", form);
-  set.group("Files and output");
-  set.value("format", "FORMAT", cat("Form of the output: ", forms), set_format(o.format, formats));
-  set.group("Talk");
-  declare_talk(set, o);
-}
-
-Status set_up_log(const Options& o, Log& log) {
-  if (o.log_level >= 0) {
-    log.set_level(static_cast<LogLevel>(o.log_level));
+Status set_up_log(const TalkOptions& o, Log& log) {
+  if (o.level) {
+    log.set_level(*o.level);
   } else if (o.quiet) {
     log.set_level(LogLevel::kError);
   } else if (o.verbose) {
     log.set_level(LogLevel::kDebug);
   }
-  if (!o.log_file.empty()) RETURN_IF_ERROR(log.open(o.log_file));
-  log.set_color(static_cast<ColorMode>(o.color));
+  if (!o.file.empty()) RETURN_IF_ERROR(log.open(o.file));
+  log.set_color(o.color);
   return ok_status();
 }
 

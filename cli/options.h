@@ -1,62 +1,72 @@
-/// The options of every subcommand as plain values, and the flags that set them.
+/// The options that several subcommands share, as plain values, and the groups of flags that set them. What only one
+/// subcommand takes is in its own file.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/option_set.h"
 #include "core/base/log.h"
 #include "core/pipeline_options.h"
-#include "core/train/train_options.h"
+#include "core/report/format.h"
 
 namespace emplace {
 
-enum class Format { kText, kJson, kJsonl };
+/// How emplace talks beside results.
+struct TalkOptions {
+  bool quiet = false, verbose = false, dump_config = false;
+  std::optional<LogLevel> level;  // --log-level
+  std::string file;
+  ColorMode color = ColorMode::kAuto;
+};
 
-/// What only `train` takes.
-struct TrainOptions {
-  TrainFlags flags;
-  std::string checkpoint, log_csv, plot;
-  int64_t save_every_steps = 0;  // neither of these: at the end only
-  double save_every_s = 0;
-  int64_t keep = 5;       // checkpoints; 0: all
-  int64_t log_every = 0;  // steps; 0: a line per epoch
-  Replication replication;
-  std::string graph_out;  // --graph-out: the graph that trains
-  bool dry_run = false;
+/// What becomes of fetched tensors beside being printed.
+struct OutputOptions {
+  std::vector<std::string> save, expect;
+  double rtol = 1e-5, atol = 1e-8;  // NumPy's allclose
 };
 
 struct Options {
   std::vector<std::string> arguments;  // graph files, nodes, an op: what stands there without a flag
   PipelineOptions pipeline;
+  OutputOptions outputs;
+  Format format = Format::kText;
+  std::optional<Format> memory_report;  // kText or kJson
   bool keep_going = false;
-  std::string format = "text";
-
-  // run
-  std::vector<std::string> save, expect;
-  double rtol = 1e-5, atol = 1e-8;  // NumPy's allclose
-  std::string memory_report;        // "", "text" or "json"
-
-  TrainOptions train;
-
-  // explain, devices
-  std::string on_device, parse_name;
-
-  bool quiet = false, verbose = false, dump_config = false;
-  int log_level = -1;  // of --log-level, -1: not given
-  std::string log_file;
-  int color = 0;  // a ColorMode
+  TalkOptions talk;
 };
 
-/// Declares what `command` takes.
-void declare_options(OptionSet& set, std::string_view command, Options& options);
+/// Some texts of help differ between a command that runs steps and one that trains.
+enum class Steps : uint8_t { kOfRun, kOfTraining };
 
-/// What only `train` takes.
-void declare_train_options(OptionSet& set, Options& options);
+// The groups. Each is declared under the heading that OptionSet::group() was given last.
+
+void declare_placing(OptionSet& set, PlacingOptions& placing);
+/// --kernels.
+void declare_kernels(OptionSet& set, PlacingOptions& placing);
+void declare_devices(OptionSet& set, DeviceOptions& devices);
+/// --fetch, --target, --feed: what a run is about. place plans its memory, and its devices.
+void declare_request(OptionSet& set, RunOptions& run, Steps steps = Steps::kOfRun);
+void declare_memory_report(OptionSet& set, Options& options);
+/// What every execution takes, one step or many: how many, their seed, threads, bounds, and how they are watched.
+void declare_execution(OptionSet& set, PipelineOptions& pipeline, Steps steps = Steps::kOfRun);
+/// --save and --expect.
+void declare_outputs(OptionSet& set, OutputOptions& outputs);
+/// What every command takes that reads a graph file.
+void declare_loading(OptionSet& set, PipelineOptions& pipeline);
+void declare_keep_going(OptionSet& set, Options& options);
+void declare_format(OptionSet& set, Options& options, std::span<const Format> formats);
+/// Under the heading "Talk"; main declares it for every command.
+void declare_talk(OptionSet& set, TalkOptions& talk);
+
+inline constexpr std::string_view kGraphsHelp = "GRAPH '-' is standard input. Several files are taken in order.";
+/// The headings under which place and explain accept what only a run uses: its command line can be placed as it is.
+inline constexpr std::string_view kOfARun = "Of a run: accepted, without effect on a placement";
 
 /// Makes the log speak as the options say.
-Status set_up_log(const Options& options, Log& log);
+Status set_up_log(const TalkOptions& talk, Log& log);
 
 /// The given options as a TOML file that --config reads.
 std::string config_text(const OptionSet& set);

@@ -111,8 +111,8 @@ void write_outputs(JsonWriter& json, const std::vector<Fetch>& fetches, const st
   json.end_array();
 }
 
-Status check_output_flags(const std::vector<std::string>& save, const std::vector<std::string>& expect) {
-  for (const std::string& target : save) {
+Status check_output_flags(const OutputOptions& options) {
+  for (const std::string& target : options.save) {
     const std::string ending = std::filesystem::path(target).extension().string();
     std::error_code error;
     if (target.empty()) return invalid_argument("--save: '' names no file; wanted FILE.npy, FILE.npz or a folder");
@@ -121,14 +121,14 @@ Status check_output_flags(const std::vector<std::string>& save, const std::vecto
     return invalid_argument(cat("--save: cannot write '", ending, "' files; wanted FILE.npy, FILE.npz or a folder ('",
                                 target, "/' is one)"));
   }
-  for (const std::string& expectation : expect) {
+  for (const std::string& expectation : options.expect) {
     if (expectation.find('=') == std::string::npos)
       return invalid_argument(cat("--expect: '", expectation, "' has no '='; write NAME=@FILE"));
   }
   return ok_status();
 }
 
-Status use_outputs(const Options& options, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs,
+Status use_outputs(const OutputOptions& options, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs,
                    int& code) {
   code = 1;
   RETURN_IF_ERROR(save_outputs(options.save, fetches, outputs));

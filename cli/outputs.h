@@ -22,12 +22,12 @@ void write_outputs(JsonWriter& json, const std::vector<Fetch>& fetches, const st
 
 /// Flags that no run can satisfy: --save to a name that is neither an array file nor a folder, --expect without a
 /// value.
-Status check_output_flags(const std::vector<std::string>& save, const std::vector<std::string>& expect);
+Status check_output_flags(const OutputOptions& options);
 
 /// --save: FILE.npz (all outputs by name), FILE.npy (the one output) or a folder (a .npy each), and --expect
 /// NAME=@FILE. `code` is the exit code of a failure: 7 for outputs that differ, a line each, 2 for an expectation that
 /// cannot be read, 1 for a file that cannot be written.
-Status use_outputs(const Options& options, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs,
+Status use_outputs(const OutputOptions& options, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs,
                    int& code);
 
 }  // namespace emplace

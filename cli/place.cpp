@@ -1,4 +1,6 @@
 // emplace place: stop after placement, print where everything would be.
+#include <array>
+
 #include "cli/command.h"
 #include "cli/kernel_difference.h"
 #include "core/base/cat.h"
@@ -26,7 +28,7 @@ Status check_peaks(const PlaceReport& r) {
 }
 
 /// --memory-report of what a run would take.
-void say_memory(const std::string& form, const DeviceSet& devices, std::vector<PlannedMemory>& planned, Log& log) {
+void say_memory(std::optional<Format> form, const DeviceSet& devices, std::vector<PlannedMemory>& planned, Log& log) {
   std::vector<DeviceMemory> memory;
   for (DeviceId d = 0; d < planned.size(); ++d) {
     PlannedMemory& m = planned[d];
@@ -39,10 +41,10 @@ void say_memory(const std::string& form, const DeviceSet& devices, std::vector<P
     row.pool = m.scratch;
     row.peak = m.peak();
     row.live_at_peak = std::move(m.live_at_peak);
-    if (!m.known && !form.empty())
+    if (!m.known && form)
       log.warning(cat("the memory report leaves out what only a run can know the size of, on ", devices.at(d).name));
   }
-  if (planned.empty() && !form.empty()) log.warning("no memory report: the graph cannot be planned");
+  if (planned.empty() && form) log.warning("no memory report: the graph cannot be planned");
   if (!memory.empty()) report_memory(form, devices, memory, log);
 }
 
@@ -69,7 +71,7 @@ int place_graph(const Options& options, const std::string& path, Log& log) {
   report.placement = p.placement();
   report.copies = p.copies();
   std::vector<PlannedMemory> memory;
-  if (p.copies() && (p.file()->graph.num_nodes() <= kMaxPlannedNodes || !options.memory_report.empty())) {
+  if (p.copies() && (p.file()->graph.num_nodes() <= kMaxPlannedNodes || options.memory_report)) {
     Result<std::vector<PlannedMemory>> planned = p.planned_memory();
     if (!planned.ok()) return report_failure(p, planned.status(), log);
     memory = planned.take();
@@ -85,14 +87,10 @@ int place_graph(const Options& options, const std::string& path, Log& log) {
   report.load_ms = p.timings().load_ms;
   report.place_ms = p.timings().place_ms;
   // A gate that fails leaves a placement to show.
-  if (!status.ok() && options.format != "json" && !p.copies()) return code;
+  if (!status.ok() && options.format != Format::kJson && !p.copies()) return code;
   const bool only_log =
-      status.ok() && options.pipeline.placing.log_device_placement == "stdout" && options.format == "text";
-  if (!only_log) {
-    Result<std::string> document = place_document(report, options.format);
-    if (!document.ok()) return usage(log, document.status().message());
-    print(*document);
-  }
+      status.ok() && options.pipeline.placing.log_device_placement == "stdout" && options.format == Format::kText;
+  if (!only_log) print(place_document(report, options.format));
   if (!status.ok()) return code;
   if (!only_log) {
     say_kernel_difference(p, log);
@@ -102,12 +100,36 @@ int place_graph(const Options& options, const std::string& path, Log& log) {
   return fits.ok() ? code : report_failure(p, fits, log);
 }
 
+class PlaceCommand final : public Command {
+ public:
+  void declare(OptionSet& set, Options& o) override {
+    set.positional("GRAPH...", kGraphsHelp, o.arguments);
+    set.group("Placement");
+    declare_placing(set, o.pipeline.placing);
+    declare_kernels(set, o.pipeline.placing);
+    set.group("Devices");
+    declare_devices(set, o.pipeline.devices);
+    set.group("Execution");
+    declare_request(set, o.pipeline.run);
+    declare_memory_report(set, o);
+    set.group(kOfARun);
+    declare_execution(set, o.pipeline);
+    declare_outputs(set, o.outputs);
+    set.group("Files and output");
+    declare_loading(set, o.pipeline);
+    declare_keep_going(set, o);
+    declare_format(set, o, std::array{Format::kText, Format::kJson, Format::kCsv, Format::kDot, Format::kHtml});
+  }
+
+  int run(const Options& options, Log& log) override {
+    if (options.arguments.size() > 1 && !options.pipeline.placing.placement_out.empty())
+      return usage(log, "--placement-out takes one graph");
+    return for_each_graph(options, log, [&](const std::string& path) { return place_graph(options, path, log); });
+  }
+};
+
 }  // namespace
 
-int place_command(const Options& options, Log& log) {
-  if (options.arguments.size() > 1 && !options.pipeline.placing.placement_out.empty())
-    return usage(log, "--placement-out takes one graph");
-  return for_each_graph(options, log, [&](const std::string& path) { return place_graph(options, path, log); });
-}
+std::unique_ptr<Command> make_place_command() { return std::make_unique<PlaceCommand>(); }
 
 }  // namespace emplace

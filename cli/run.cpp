@@ -1,5 +1,5 @@
 // emplace run: execute, print the fetched tensors; everything else goes to standard error.
-#include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 
@@ -43,10 +43,10 @@ void write_facts(JsonWriter& json, const Pipeline& p, const std::vector<Tensor>*
 /// One graph's results in the form that --format asks for.
 class Printer {
  public:
-  Printer(const std::string& format, Pipeline& pipeline) : format_(format), p_(pipeline) {}
+  Printer(Format format, Pipeline& pipeline) : format_(format), p_(pipeline) {}
 
   void begin() {
-    if (format_ != "jsonl") return;
+    if (format_ != Format::kJsonl) return;
     record([&](JsonWriter& json, const Drain&) {
       json.member("event", "begin").member("schema_version", 1).member("file", p_.path());
     });
@@ -60,15 +60,16 @@ class Printer {
   }
 
   void end(const Status& status, int code) {
-    if (format_ == "text") return code == 0 || code == 7 ? print_outputs(p_.request().fetches, p_.outputs()) : void();
+    if (format_ == Format::kText)
+      return code == 0 || code == 7 ? print_outputs(p_.request().fetches, p_.outputs()) : void();
     record([&](JsonWriter& json, const Drain& drain) {
-      if (format_ == "jsonl") {
+      if (format_ == Format::kJsonl) {
         json.member("event", "end").member("file", p_.path()).member("status", code_name(status.code()));
       } else {
         json.member("schema_version", 1);
       }
       const std::vector<Tensor> none;
-      write_facts(json, p_, format_ == "jsonl" ? nullptr : status.ok() ? &p_.outputs() : &none, drain);
+      write_facts(json, p_, format_ == Format::kJsonl ? nullptr : status.ok() ? &p_.outputs() : &none, drain);
       json.member("exit", code).key("error");
       write_error(json, status);
     });
@@ -85,7 +86,7 @@ class Printer {
     print(line + "\n");
   }
 
-  const std::string& format_;
+  const Format format_;
   Pipeline& p_;
 };
 
@@ -115,7 +116,7 @@ int run_graph(const Options& options, const std::string& path, Log& log) {
   int code = status.ok() ? 0 : report_failure(p, status, log);
   if (status.code() == Code::kInvalidArgument && p.stage() == Stage::kExecute) hint_at_feeds(p, log);
   if (code == 0) {
-    status = use_outputs(options, p.request().fetches, p.outputs(), code);
+    status = use_outputs(options.outputs, p.request().fetches, p.outputs(), code);
     if (!status.ok()) log.error(status.message());
   }
   printer.end(status, code);
@@ -127,20 +128,49 @@ int run_graph(const Options& options, const std::string& path, Log& log) {
   return code;
 }
 
+/// Of several graphs, each would replace what the one before it wrote.
+Status check_single_files(const Options& options) {
+  if (options.arguments.size() < 2) return ok_status();
+  if (!options.pipeline.run.trace.empty()) return invalid_argument("--trace takes one graph");
+  if (!options.pipeline.placing.placement_out.empty()) return invalid_argument("--placement-out takes one graph");
+  for (const std::string& target : options.outputs.save) {
+    if (target.ends_with(".npz") || target.ends_with(".npy"))
+      return invalid_argument(cat("--save ", target, " takes one graph; a folder takes several"));
+  }
+  return ok_status();
+}
+
+class RunCommand final : public Command {
+ public:
+  void declare(OptionSet& set, Options& o) override {
+    o.pipeline.placing.available_kernels_only = true;
+    set.positional("GRAPH...", kGraphsHelp, o.arguments);
+    set.group("Placement");
+    declare_placing(set, o.pipeline.placing);
+    declare_kernels(set, o.pipeline.placing);
+    set.group("Devices");
+    declare_devices(set, o.pipeline.devices);
+    set.group("Execution");
+    declare_request(set, o.pipeline.run);
+    declare_memory_report(set, o);
+    declare_execution(set, o.pipeline);
+    declare_outputs(set, o.outputs);
+    set.group("Files and output");
+    declare_loading(set, o.pipeline);
+    declare_keep_going(set, o);
+    declare_format(set, o, std::array{Format::kText, Format::kJson, Format::kJsonl});
+  }
+
+  int run(const Options& options, Log& log) override {
+    Status status = check_single_files(options);
+    if (status.ok()) status = check_output_flags(options.outputs);
+    if (!status.ok()) return usage(log, status.message());
+    return for_each_graph(options, log, [&](const std::string& path) { return run_graph(options, path, log); });
+  }
+};
+
 }  // namespace
 
-int run_command(const Options& options, Log& log) {
-  if (options.arguments.size() > 1) {  // each would replace what the one before it wrote
-    if (!options.pipeline.run.trace.empty()) return usage(log, "--trace takes one graph");
-    if (!options.pipeline.placing.placement_out.empty()) return usage(log, "--placement-out takes one graph");
-    for (const std::string& target : options.save) {
-      if (target.ends_with(".npz") || target.ends_with(".npy"))
-        return usage(log, cat("--save ", target, " takes one graph; a folder takes several"));
-    }
-  }
-  if (Status status = check_output_flags(options.save, options.expect); !status.ok())
-    return usage(log, status.message());
-  return for_each_graph(options, log, [&](const std::string& path) { return run_graph(options, path, log); });
-}
+std::unique_ptr<Command> make_run_command() { return std::make_unique<RunCommand>(); }
 
 }  // namespace emplace

@@ -27,10 +27,10 @@ std::string summary_line(const Pipeline& p) {
   return peak.empty() ? line : cat(line, " | ", peak);
 }
 
-void report_memory(const std::string& form, const DeviceSet& devices, const std::vector<DeviceMemory>& memory,
+void report_memory(std::optional<Format> form, const DeviceSet& devices, const std::vector<DeviceMemory>& memory,
                    Log& log) {
-  if (form == "json") log.problem(memory_json(devices, memory));
-  if (form == "text") log.problem(memory_table(devices, memory));
+  if (form == Format::kJson) log.problem(memory_json(devices, memory));
+  if (form == Format::kText) log.problem(memory_table(devices, memory));
 }
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include "cli/kernel_difference.h"
 #include "cli/outputs.h"
 #include "cli/signals.h"
+#include "cli/train_options.h"
 #include "cli/train_printer.h"
 #include "core/base/cat.h"
 #include "core/base/sha256.h"
@@ -49,10 +51,14 @@ class StepWatch final : public TrainListener {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-class TrainCommand {
+class Training {
  public:
-  TrainCommand(const Options& options, const std::string& path, Log& log)
-      : options_(options), log_(log), pipeline_(options.pipeline, path, log), printer_(options.format, pipeline_) {}
+  Training(const Options& options, const TrainOptions& train, Log& log)
+      : options_(options),
+        train_options_(train),
+        log_(log),
+        pipeline_(options.pipeline, options.arguments.front(), log),
+        printer_(options.format, pipeline_) {}
 
   int run() {
     pipeline_.must_run = true;
@@ -60,7 +66,7 @@ class TrainCommand {
       return set_up(file, problems, request);
     };
     printer_.begin();
-    const bool dry = options_.train.dry_run;
+    const bool dry = train_options_.dry_run;
     Status status = pipeline_.run(dry ? Stage::kPartition : Stage::kPlan);
     int code = status.ok() ? 0 : report(status);
     if (status.ok() && dry)
@@ -69,7 +75,7 @@ class TrainCommand {
       status = train();
       code = status.ok() ? 0 : report_training(status);
       if (status.ok()) {
-        status = use_outputs(options_, fetches_, result_.outputs, code);
+        status = use_outputs(options_.outputs, fetches_, result_.outputs, code);
         if (!status.ok()) log_.error(status.message());
       }
     }
@@ -82,7 +88,7 @@ class TrainCommand {
 
   /// Reads keys and flags, looks up names, reads the data.
   Status set_up(GraphFile& file, Problems& problems, RunRequest& request) {
-    TrainFlags flags = options_.train.flags;
+    TrainFlags flags = train_options_.flags;
     flags.target = options_.pipeline.run.target;
     const auto& given = options_.pipeline.given;
     if (given.contains("steps")) flags.steps = options_.pipeline.run.steps;
@@ -97,7 +103,7 @@ class TrainCommand {
     add_training(file, request_, graph_, problems);
     if (!problems.empty()) return ok_status();
     RETURN_IF_ERROR(write_graph_out(file));
-    if (options_.train.dry_run) return request.targets = graph_.targets, ok_status();
+    if (train_options_.dry_run) return request.targets = graph_.targets, ok_status();
     RETURN_IF_ERROR(read_data(file, problems));
     if (!problems.empty()) return ok_status();
     return make_request(file, request);
@@ -105,14 +111,15 @@ class TrainCommand {
 
   Status find_replicas(const Graph& graph) {
     request_.colocate_gradients = options_.pipeline.run.colocate_gradients;
-    request_.replication = options_.train.replication;
+    request_.replication = train_options_.replication;
     if (Status status = check_replication(request_.replication); !status.ok()) return usage_error(std::move(status));
     if (request_.replication.strategy == Strategy::kNone) return ok_status();
     if (!request_.colocate_gradients)
       return usage_error(invalid_argument(
           "--no-colocate-gradients: the gradients of a replica belong on its device; leave out --strategy"));
     const RunOptions& run = options_.pipeline.run;
-    const bool watched = !run.check_numerics.empty() || !run.trace.empty() || options_.pipeline.placing.log_eagerly;
+    const bool watched =
+        run.check_numerics != NumericsAction::kNone || !run.trace.empty() || options_.pipeline.placing.log_eagerly;
     if (watched && request_.replication.strategy == Strategy::kPsAsync) {
       return usage_error(
           invalid_argument("--check-numerics, --trace and --log-style eager watch one node at a time; the towers of "
@@ -133,7 +140,7 @@ class TrainCommand {
   }
 
   Status write_graph_out(const GraphFile& file) {
-    const std::string& path = options_.train.graph_out;
+    const std::string& path = train_options_.graph_out;
     if (path.empty()) return ok_status();
     Status written = write_text_file(path, write_graph(file));
     usage_error_ = written.code() == Code::kInvalidArgument;
@@ -206,7 +213,7 @@ class TrainCommand {
     const bool wanted = !options_.pipeline.run.fetch.empty();
     if (wanted && !graph_.towers.empty())
       return usage_error(invalid_argument("--fetch: the towers of ps-async have no last step in common"));
-    if (!wanted && !(options_.save.empty() && options_.expect.empty()))
+    if (!wanted && !(options_.outputs.save.empty() && options_.outputs.expect.empty()))
       return usage_error(invalid_argument("--save and --expect are about fetched tensors: give --fetch NAME, too"));
     if (!wanted) return ok_status();
     Result<std::vector<Fetch>> found = resolve_fetches(file, fetch_names(file, options_.pipeline.run), {});
@@ -216,7 +223,7 @@ class TrainCommand {
   }
 
   Status open_checkpoints() {
-    const TrainOptions& o = options_.train;
+    const TrainOptions& o = train_options_;
     const std::string& restore = options_.pipeline.run.restore;
     if (o.checkpoint.empty() && (o.save_every_steps > 0 || o.save_every_s > 0))
       return usage_error(invalid_argument("--save-every: give --checkpoint DIR, too"));
@@ -259,7 +266,7 @@ class TrainCommand {
   }
 
   Status train() {
-    const TrainOptions& o = options_.train;
+    const TrainOptions& o = train_options_;
     bool has_test = test_ && !graph_.metrics.empty();
     ProgressReport progress(
         {metric_names(), request_.epochs, request_.steps, o.log_every, terminal_columns(log_), " (test)"},
@@ -320,13 +327,13 @@ class TrainCommand {
 
   /// Before the training, which is not to be in vain; a picture from before stays until then.
   Status check_plot() const {
-    const std::string& path = options_.train.plot;
+    const std::string& path = train_options_.plot;
     if (path.empty() || std::ofstream(path, std::ios::binary | std::ios::app)) return ok_status();
     return invalid_argument(cat("--plot: cannot write '", path, "': ", std::strerror(errno)));
   }
 
   Status draw(const CurveRecorder& curves) {
-    const std::string& path = options_.train.plot;
+    const std::string& path = train_options_.plot;
     if (path.empty()) return ok_status();
     const std::string title = cat(pipeline_.path(), request_.optimizer.empty() ? "" : cat(", ", request_.optimizer));
     return write_text_file(path, plot_svg(title, curves.curves())).with_context("--plot");
@@ -357,6 +364,7 @@ class TrainCommand {
   }
 
   const Options& options_;
+  const TrainOptions& train_options_;
   Log& log_;
   Pipeline pipeline_;
   TrainPrinter printer_;
@@ -371,14 +379,41 @@ class TrainCommand {
   bool usage_error_ = false, data_problem_ = false, write_failed_ = false;
 };
 
+class TrainCommand final : public Command {
+ public:
+  void declare(OptionSet& set, Options& o) override {
+    o.pipeline.placing.available_kernels_only = true;
+    set.positional("GRAPH", "GRAPH '-' is standard input.", o.arguments);
+    set.group("Placement");
+    declare_placing(set, o.pipeline.placing);
+    declare_kernels(set, o.pipeline.placing);
+    set.group("Devices");
+    declare_devices(set, o.pipeline.devices);
+    set.group("Execution");
+    declare_request(set, o.pipeline.run, Steps::kOfTraining);
+    declare_memory_report(set, o);
+    declare_execution(set, o.pipeline, Steps::kOfTraining);
+    declare_outputs(set, o.outputs);
+    set.group("Training");
+    declare_train_options(set, train_);
+    set.group("Files and output");
+    declare_loading(set, o.pipeline);
+    declare_format(set, o, std::array{Format::kText, Format::kJson, Format::kJsonl});
+  }
+
+  int run(const Options& options, Log& log) override {
+    if (options.arguments.size() != 1)
+      return usage(log, options.arguments.empty() ? "no graph file given" : "train takes one graph file");
+    if (Status status = check_output_flags(options.outputs); !status.ok()) return usage(log, status.message());
+    return Training(options, train_, log).run();
+  }
+
+ private:
+  TrainOptions train_;
+};
+
 }  // namespace
 
-int train_command(const Options& options, Log& log) {
-  if (options.arguments.size() != 1)
-    return usage(log, options.arguments.empty() ? "no graph file given" : "train takes one graph file");
-  if (Status status = check_output_flags(options.save, options.expect); !status.ok())
-    return usage(log, status.message());
-  return TrainCommand(options, options.arguments.front(), log).run();
-}
+std::unique_ptr<Command> make_train_command() { return std::make_unique<TrainCommand>(); }
 
 }  // namespace emplace

@@ -1,8 +1,7 @@
-// The flags that only `emplace train` takes.
-#include <algorithm>
-#include <charconv>
+#include "cli/train_options.h"
 
-#include "cli/options.h"
+#include <algorithm>
+
 #include "core/base/cat.h"
 
 namespace emplace {
@@ -45,8 +44,7 @@ std::vector<std::string> split_list(const std::string& text) {
 
 }  // namespace
 
-void declare_train_options(OptionSet& set, Options& o) {
-  TrainOptions& train = o.train;
+void declare_train_options(OptionSet& set, TrainOptions& train) {
   TrainFlags& flags = train.flags;
   set.text("loss", "NAME", "The tensor to minimise", flags.loss);
   set.list("metric", "[NAME=]TENSOR", "A metric", flags.metric);

@@ -39,13 +39,13 @@ void write_metrics(JsonWriter& json, const Pipeline& p, const std::vector<double
 }  // namespace
 
 void TrainPrinter::begin() {
-  if (format_ != "jsonl") return;
+  if (format_ != Format::kJsonl) return;
   record(
       [&](JsonWriter& json) { json.member("event", "begin").member("schema_version", 1).member("file", p_.path()); });
 }
 
 Status TrainPrinter::step(const StepRecord& r) {
-  if (format_ != "jsonl") return ok_status();
+  if (format_ != Format::kJsonl) return ok_status();
   record([&](JsonWriter& json) {
     json.member("event", "step").member("epoch", r.epoch).member("step", r.step).key("loss");
     write_number(json, r.loss);
@@ -54,7 +54,7 @@ Status TrainPrinter::step(const StepRecord& r) {
 }
 
 Status TrainPrinter::epoch(const EpochRecord& r) {
-  if (format_ != "jsonl") return ok_status();
+  if (format_ != Format::kJsonl) return ok_status();
   record([&](JsonWriter& json) {
     json.member("event", "epoch").member("epoch", r.epoch).member("step", r.step);
     write_metrics(json, p_, r.metrics);
@@ -64,13 +64,13 @@ Status TrainPrinter::epoch(const EpochRecord& r) {
 
 void TrainPrinter::end(const Status& status, int code, const std::vector<std::string>& metrics,
                        const std::vector<Fetch>& fetches, const TrainResult& result) {
-  if (format_ == "text") {
+  if (format_ == Format::kText) {
     if (result.steps > 0) print_text(metrics, result);
     print_outputs(fetches, result.outputs);
     return;
   }
   record([&](JsonWriter& json) {
-    if (format_ == "jsonl") {
+    if (format_ == Format::kJsonl) {
       json.member("event", "end").member("file", p_.path()).member("status", code_name(status.code()));
     } else {
       json.member("schema_version", 1);

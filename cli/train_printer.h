@@ -5,14 +5,15 @@
 #include <vector>
 
 #include "core/pipeline.h"
+#include "core/report/format.h"
 #include "core/train/train_loop.h"
 
 namespace emplace {
 
 class TrainPrinter final : public TrainListener {
  public:
-  /// `format`: "text", "json" or "jsonl". Both must outlive it.
-  TrainPrinter(const std::string& format, const Pipeline& pipeline) : format_(format), p_(pipeline) {}
+  /// `format`: kText, kJson or kJsonl. The pipeline must outlive it.
+  TrainPrinter(Format format, const Pipeline& pipeline) : format_(format), p_(pipeline) {}
 
   void begin();
   Status step(const StepRecord& record) override;
@@ -23,7 +24,7 @@ class TrainPrinter final : public TrainListener {
  private:
   void print_text(const std::vector<std::string>& metrics, const TrainResult& result);
 
-  const std::string& format_;
+  const Format format_;
   const Pipeline& p_;
 };
 

@@ -22,7 +22,6 @@ namespace {
 
 // What the stages make of a file: about 20 bytes for each of its own.
 constexpr size_t kLargeFile = 256 << 10, kHeapPerByte = 20, kMostHeap = size_t{1} << 30;
-constexpr std::array<std::string_view, 6> kStageNames = {"load", "validate", "place", "partition", "plan", "execute"};
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -31,14 +30,6 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 const char* environment(const char* name) { return std::getenv(name); }
 
 }  // namespace
-
-std::string_view stage_name(Stage stage) { return kStageNames[static_cast<size_t>(stage)]; }
-
-std::optional<Stage> parse_stage(std::string_view name) {
-  auto found = std::find(kStageNames.begin(), kStageNames.end(), name);
-  if (found == kStageNames.end()) return std::nullopt;
-  return static_cast<Stage>(found - kStageNames.begin());
-}
 
 int exit_code(Stage stage, const Status& status) {
   if (status.ok()) return 0;
@@ -71,18 +62,18 @@ Status Pipeline::run(Stage last) {
     Stage stage;
     Status (Pipeline::*run)();
   };
-  static constexpr Row kStages[] = {
+  static constexpr Row kRows[] = {
       {Stage::kLoad, &Pipeline::load_file},    {Stage::kValidate, &Pipeline::validate_file},
       {Stage::kPlace, &Pipeline::place_nodes}, {Stage::kPartition, &Pipeline::find_copies},
       {Stage::kPlan, &Pipeline::plan_run},     {Stage::kExecute, &Pipeline::execute},
   };
-  for (const Row& row : kStages) {
+  for (const Row& row : kRows) {
     stage_ = row.stage;
     auto start = std::chrono::steady_clock::now();
     Status status = (this->*row.run)();
     count_time(seconds_since(start));
     RETURN_IF_ERROR(std::move(status));
-    if (options_.dump == static_cast<int>(stage_)) log_.info(dump_text(*this));
+    if (options_.dump == stage_) log_.info(dump_text(*this));
     if (stage_ == last) break;
   }
   return ok_status();
@@ -281,8 +272,8 @@ StepObserver* Pipeline::make_observer() {
         g, devices_, [this](const std::string& line) { static_cast<void>(write_log_lines(line + "\n")); });
     observers_.add(eager_log_.get());
   }
-  if (const std::string& mode = options_.run.check_numerics; !mode.empty()) {
-    numerics_ = std::make_unique<NumericsCheck>(g, devices_, mode == "stop",
+  if (const NumericsAction action = options_.run.check_numerics; action != NumericsAction::kNone) {
+    numerics_ = std::make_unique<NumericsCheck>(g, devices_, action == NumericsAction::kStop,
                                                 [this](const std::string& text) { log_.error(text); });
     observers_.add(numerics_.get());
   }
@@ -314,12 +305,12 @@ Status Pipeline::plan_run() {
   session.stop = stop;
   session.observer = make_observer();
   constexpr int64_t kStepsOfTraining = 1000;
-  session.gpu = {static_cast<GpuExec>(o.gpu_exec),
+  session.gpu = {o.gpu_exec,
                  o.deterministic,
                  o.tf32,
                  o.sync_every_node,
                  log_.shows(LogLevel::kDebug),
-                 static_cast<GpuFuse>(o.gpu_fuse),
+                 o.gpu_fuse,
                  on_validated ? kStepsOfTraining : o.warmup + o.steps};
   ASSIGN_OR_RETURN(session_, Session::create(*file_, devices_, *placement_, std::move(session)));
   return ok_status();

@@ -22,10 +22,6 @@
 
 namespace emplace {
 
-enum class Stage : uint8_t { kLoad, kValidate, kPlace, kPartition, kPlan, kExecute };
-std::string_view stage_name(Stage stage);
-std::optional<Stage> parse_stage(std::string_view name);
-
 /// The exit code of a failure in that stage, as the command line promises them.
 int exit_code(Stage stage, const Status& status);
 

@@ -27,6 +27,11 @@ std::optional<Container> unless_empty(const Container& c) {
 
 }  // namespace
 
+std::string_view stage_name(Stage stage) {
+  constexpr std::string_view kNames[] = {"load", "validate", "place", "partition", "plan", "execute"};
+  return kNames[static_cast<size_t>(stage)];
+}
+
 std::vector<std::string> apply_file_config(const FileConfig& config, PipelineOptions& options) {
   std::vector<std::string> taken;
   Overlay overlay(options, taken);

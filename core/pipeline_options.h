@@ -3,16 +3,29 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/device/device.h"
 #include "core/graph/graph_file.h"
 #include "core/place/gates.h"
 #include "core/place/overrides.h"
+#include "core/run/gpu_options.h"
 
 namespace emplace {
+
+/// The stages, in their order.
+enum class Stage : uint8_t { kLoad, kValidate, kPlace, kPartition, kPlan, kExecute };
+inline constexpr Stage kStages[] = {Stage::kLoad,      Stage::kValidate, Stage::kPlace,
+                                    Stage::kPartition, Stage::kPlan,     Stage::kExecute};
+/// "load", "validate", ...
+std::string_view stage_name(Stage stage);
+
+/// What --check-numerics does about NaN and infinite elements.
+enum class NumericsAction : uint8_t { kNone, kStop, kReport };
 
 struct PlacingOptions {
   bool allow_soft_placement = false;
@@ -32,13 +45,13 @@ struct RunOptions {
   int64_t seed = 0;
   bool deterministic = false;
   double timeout_s = 0;
-  std::string check_numerics;  // "", "stop" or "report"
-  std::string trace;           // a file for the trace, or ""
+  NumericsAction check_numerics = NumericsAction::kNone;
+  std::string trace;  // a file for the trace, or ""
   int64_t inter_op_threads = 0, intra_op_threads = 0;
   std::string restore;  // a checkpoint: its file or folder; empty: none
-  int gpu_exec = 0;     // a GpuExec
-  int gpu_fuse = 0;     // a GpuFuse
-  bool tf32 = false;    // --matmul-precision
+  GpuExec gpu_exec = GpuExec::kAuto;
+  GpuFuse gpu_fuse = GpuFuse::kAuto;
+  bool tf32 = false;  // --matmul-precision
   bool sync_every_node = false;
 };
 
@@ -47,7 +60,7 @@ struct PipelineOptions {
   DeviceOptions devices;
   PlacingOptions placing;
   RunOptions run;
-  int dump = -1;  // --dump: the number of a Stage; -1: nothing
+  std::optional<Stage> dump;  // --dump: what this stage made is printed
 
   /// Options that a flag, the environment or a configuration file has set: they beat the graph file. Flag names
   /// without dashes.

@@ -1,5 +1,6 @@
 #include "core/report/place_report.h"
 
+#include "core/base/assert.h"
 #include "core/base/cat.h"
 
 namespace emplace {
@@ -37,13 +38,23 @@ void drain_text(const PlaceReport& report, std::string& text) {
   if (report.drain && text.size() >= kEnough) report.drain(text);
 }
 
-Result<std::string> place_document(const PlaceReport& report, std::string_view format) {
-  if (format == "text") return place_table(report);
-  if (format == "json") return place_json(report);
-  if (format == "csv") return place_csv(report);
-  if (format == "dot") return place_dot(report);
-  if (format == "html") return place_html(report);
-  return invalid_argument(cat("--format '", format, "': wanted text, json, csv, dot or html"));
+std::string place_document(const PlaceReport& report, Format format) {
+  switch (format) {
+    case Format::kText:
+      return place_table(report);
+    case Format::kJson:
+      return place_json(report);
+    case Format::kCsv:
+      return place_csv(report);
+    case Format::kDot:
+      return place_dot(report);
+    case Format::kHtml:
+      return place_html(report);
+    case Format::kJsonl:
+      break;
+  }
+  EMPLACE_ASSERT(false, "a placement is one document");
+  return {};
 }
 
 }  // namespace emplace

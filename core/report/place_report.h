@@ -9,6 +9,7 @@
 
 #include "core/partition/copies.h"
 #include "core/place/placement.h"
+#include "core/report/format.h"
 
 namespace emplace {
 
@@ -43,7 +44,7 @@ std::string place_dot(const PlaceReport& report);
 std::string place_html(const PlaceReport& report);
 /// Between two nodes or lines: drains the text if there is enough of it.
 void drain_text(const PlaceReport& report, std::string& text);
-/// "text", "json", "csv", "dot" or "html".
-Result<std::string> place_document(const PlaceReport& report, std::string_view format);
+/// REQUIRES: not kJsonl.
+std::string place_document(const PlaceReport& report, Format format);
 
 }  // namespace emplace
