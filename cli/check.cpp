@@ -4,10 +4,10 @@
 
 #include "cli/command.h"
 #include "core/base/cat.h"
+#include "core/base/exit_code.h"
 #include "core/base/json_writer.h"
 #include "core/base/units.h"
 #include "core/report/run_report.h"
-#include "core/train/check_training.h"
 
 namespace emplace {
 namespace {
@@ -19,31 +19,31 @@ int64_t count_edges(const Graph& g, bool control) {
 }
 
 /// What a sound file holds.
-std::string check_text(const Pipeline& p) {
-  const Graph& g = p.file()->graph;
-  const auto functions = static_cast<int64_t>(p.file()->library.size());
-  return cat(p.source()->name(), ": ", counted(g.num_nodes(), "node"), ", ",
+std::string check_text(const StageContext& c, const Validated& validated) {
+  const Graph& g = validated.file->graph;
+  const auto functions = static_cast<int64_t>(validated.file->library.size());
+  return cat(c.found.source->name(), ": ", counted(g.num_nodes(), "node"), ", ",
              counted(count_edges(g, false), "data input"), ", ", counted(count_edges(g, true), "control input"),
              functions > 0 ? ", " + counted(functions, "function") : "", "\n");
 }
 
-std::string check_json(const Pipeline& p, const Status& status, int code) {
+std::string check_json(const StageContext& c, const Result<Validated>& checked, int code) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object().member("schema_version", 1).key("graph").begin_object().member("file", p.path()).end_object();
-  if (status.ok()) {
-    const Graph& g = p.file()->graph;
+  json.begin_object().member("schema_version", 1).key("graph").begin_object().member("file", c.path).end_object();
+  if (checked.ok()) {
+    const Graph& g = checked->file->graph;
     json.key("summary").begin_object().member("nodes", g.num_nodes()).member("data_inputs", count_edges(g, false));
-    json.member("control_inputs", count_edges(g, true)).member("functions", p.file()->library.size()).end_object();
+    json.member("control_inputs", count_edges(g, true)).member("functions", checked->file->library.size()).end_object();
   }
   json.key("problems").begin_array();
-  std::vector<Problem> problems = p.problems().list();
+  std::vector<Problem> problems = c.found.problems.list();
   std::stable_sort(problems.begin(), problems.end(),
                    [](const Problem& a, const Problem& b) { return a.position < b.position; });
   for (const Problem& problem : problems) {
     json.begin_object();
     if (problem.position != kNoPosition) {
-      Source::LineColumn at = p.source()->locate(static_cast<size_t>(problem.position));
+      Source::LineColumn at = c.found.source->locate(static_cast<size_t>(problem.position));
       json.member("line", at.line).member("column", at.column);
     }
     json.member("code", code_name(problem.code))
@@ -51,28 +51,23 @@ std::string check_json(const Pipeline& p, const Status& status, int code) {
         .member("hint", problem.hint)
         .end_object();
   }
-  json.end_array().member("problem_count", p.problems().count()).member("exit", code).key("error");
-  write_error(json, status);
+  json.end_array().member("problem_count", c.found.problems.count()).member("exit", code).key("error");
+  write_error(json, checked.status());
   json.end_object();
   return out + "\n";
 }
 
 int check_graph(const Options& options, const std::string& path, Log& log) {
-  Pipeline p(options.pipeline, path, log);
-  p.check_ops = options.pipeline.placing.available_kernels_only;
-  std::string of_files;
-  p.on_checked = [&](const GraphFile& file, Problems& problems) {
-    of_files = check_training(file, options.pipeline.load, problems.empty(), problems);
-    while (of_files.ends_with('\n')) of_files.pop_back();
-    return of_files.empty() ? ok_status() : invalid_argument(of_files);
-  };
-  Status status = p.run(Stage::kValidate);
-  int code = status.ok() ? 0 : p.problems().empty() && !of_files.empty() ? 3 : report_failure(p, status, log);
-  if (!of_files.empty()) log.problem(of_files);
+  StageContext c(options.pipeline, path, log);
+  const Result<Validated> checked = check_file(c, options.pipeline.placing.available_kernels_only);
+  const std::string& of_data = c.found.data_problems;
+  const bool data_only = c.found.problems.empty() && !of_data.empty();
+  const int code = checked.ok() ? 0 : data_only ? exit_code(checked.status()) : report_failure(c, checked.status());
+  if (!of_data.empty()) log.problem(of_data);
   if (options.format == Format::kJson) {
-    print(check_json(p, status, code));
+    print(check_json(c, checked, code));
   } else if (code == 0) {
-    print(check_text(p));
+    print(check_text(c, *checked));
   }
   return code;
 }

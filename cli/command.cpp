@@ -7,6 +7,7 @@
 
 #include "cli/signals.h"
 #include "core/base/cat.h"
+#include "core/base/exit_code.h"
 
 namespace emplace {
 namespace {
@@ -37,29 +38,30 @@ int usage(Log& log, std::string_view message) {
   return 2;
 }
 
-int report_failure(const Pipeline& p, const Status& status, Log& log) {
+int report_failure(const StageContext& c, const Status& status) {
+  Log& log = c.log;
   if (int signal = caught_signal(); signal != 0 && status.code() == Code::kCancelled) {
-    log.error(cat(p.path(), ": stopped by ", strsignal(signal)));
+    log.error(cat(c.path, ": stopped by ", strsignal(signal)));
     return 128 + signal;
   }
   if (output_failed() && status.code() == Code::kCancelled) return output_code();  // main says why
-  int code = p.exit_code(status);
-  if (!p.problems().empty()) {
-    log.problem(p.problems().to_string(*p.source()));
+  const int code = exit_code(status);
+  if (!c.found.problems.empty()) {
+    log.problem(c.found.problems.to_string(*c.found.source));
     return code;
   }
-  log.error(status.message());
-  for (const std::string& offender : p.offenders()) log.problem(offender);
+  status.blame() == Blame::kData ? log.problem(status.message()) : log.error(status.message());
+  for (const std::string& offender : c.found.offenders) log.problem(offender);
   // A GPU may be what is missed.
   auto misses_gpu = [](const std::string& line) {
     const size_t begin = std::min(line.find("): "), line.size());  // behind the names of file, node and op
     return line.find("gpu", begin) != line.npos || line.find("GPU", begin) != line.npos ||
            line.find("no kernel", begin) != line.npos;
   };
-  bool missed = std::any_of(p.offenders().begin(), p.offenders().end(), misses_gpu);
-  if (code == 4 && missed && p.stage() == Stage::kPlace && !p.devices().no_gpu_cause.empty())
-    log.problem(cat("no GPU: ", p.devices().no_gpu_cause));
-  if (p.soft_placement_helps())
+  bool missed = std::any_of(c.found.offenders.begin(), c.found.offenders.end(), misses_gpu);
+  if (code == 4 && missed && !c.found.devices->no_gpu_cause.empty())
+    log.problem(cat("no GPU: ", c.found.devices->no_gpu_cause));
+  if (c.found.soft_placement_helps)
     log.problem("hint: --allow-soft-placement runs elsewhere what cannot be where it is asked for");
   return code;
 }

@@ -34,17 +34,17 @@ int finish_output(Log& log);
 
 /// Usage error: says it, returns 2.
 int usage(Log& log, std::string_view message);
-/// Says why the pipeline failed, in the form of its stage; returns the exit code.
-int report_failure(const Pipeline& pipeline, const Status& status, Log& log);
+/// Says why a stage failed, with all problems of the file, or all nodes that cannot be placed; returns the exit code.
+int report_failure(const StageContext& context, const Status& status);
 
 /// Runs `one` for each graph file: until the first failure, or all with --keep-going; then the line
 /// "PASSED n, FAILED m" if there are several. Returns the first exit code that is not 0.
 int for_each_graph(const Options& options, Log& log, const std::function<int(const std::string& path)>& one);
 
-/// "placed 412 nodes: ... | peak ...". REQUIRES: a session.
-std::string summary_line(const Pipeline& pipeline);
-/// The document's member "summary". REQUIRES: a session.
-void write_summary(JsonWriter& json, const Pipeline& pipeline);
+/// "placed 412 nodes: ... | peak ...".
+std::string summary_line(const Planned& planned);
+/// The document's member "summary".
+void write_summary(JsonWriter& json, const Planned& planned);
 /// --memory-report, if it was asked for.
 void report_memory(std::optional<Format> form, const DeviceSet& devices, const std::vector<DeviceMemory>& memory,
                    Log& log);

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "cli/command.h"
+#include "core/base/exit_code.h"
 #include "core/report/devices_report.h"
 
 namespace emplace {
@@ -26,7 +27,7 @@ class DevicesCommand final : public Command {
     Result<DeviceSet> devices = find_devices(options.pipeline.devices, log);
     if (!devices.ok()) {
       log.error(devices.status().message());
-      return devices.status().code() == Code::kUnavailable ? 5 : 2;
+      return exit_code(devices.status());
     }
     print(json ? devices_json(*devices) : devices_table(*devices));
     return 0;

@@ -9,16 +9,11 @@
 namespace emplace {
 namespace {
 
-std::string failure_json(const Pipeline& p, const Status& status) {
+std::string failure_json(const std::string& path, const Status& status) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object()
-      .member("schema_version", 1)
-      .key("graph")
-      .begin_object()
-      .member("file", p.path())
-      .end_object()
-      .key("error");
+  json.begin_object().member("schema_version", 1).key("graph").begin_object().member("file", path).end_object();
+  json.key("error");
   write_error(json, status);
   json.end_object();
   return out + "\n";
@@ -26,20 +21,21 @@ std::string failure_json(const Pipeline& p, const Status& status) {
 
 int explain_graph(const Options& options, const std::string& on_device, Log& log) {
   if (options.arguments.empty()) return usage(log, "no graph file given");
-  Pipeline p(options.pipeline, options.arguments.front(), log);
-  Status status = p.run(Stage::kPartition);
-  if (!p.copies()) {
-    if (options.format == Format::kJson) print(failure_json(p, status));
-    return report_failure(p, status, log);
+  StageContext c(options.pipeline, options.arguments.front(), log);
+  const Result<Partitioned> made = partition_file(c);
+  if (!made.ok()) {
+    if (options.format == Format::kJson) print(failure_json(c.path, made.status()));
+    return report_failure(c, made.status());
   }
   ExplainRequest request;
   request.nodes.assign(options.arguments.begin() + 1, options.arguments.end());
   request.on_device = on_device;
   request.json = options.format == Format::kJson;
-  Result<std::string> text = explain(*p.file(), p.devices(), p.place_options(), *p.placement(), *p.copies(), request);
+  Result<std::string> text =
+      explain(*made->file, *made->devices, *made->options, *made->placement, *made->copies, request);
   if (!text.ok()) return usage(log, text.status().message());
   print(text->ends_with("\n") ? *text : *text + "\n");
-  return status.ok() ? 0 : report_failure(p, status, log);
+  return made->verdict.ok() ? 0 : report_failure(c, made->verdict);
 }
 
 class ExplainCommand final : public Command {

@@ -14,22 +14,22 @@ struct Difference {
   std::string ops;  // of the first few
 };
 
-Difference compare(const Pipeline& p, const Placement& other) {
+Difference compare(const Placed& p, const Placement& other) {
   constexpr int64_t kShown = 3;
   Difference d;
-  const Graph& g = p.file()->graph;
+  const Graph& g = p.file->graph;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (other.device(id) != p.placement()->device(id) && ++d.nodes <= kShown)
+    if (other.device(id) != p.placement->device(id) && ++d.nodes <= kShown)
       append(d.ops, d.ops.empty() ? "" : ", ", g.op(id));
   }
   if (d.nodes > kShown) d.ops += ", ...";
   return d;
 }
 
-bool say_missing(const Pipeline& p, Log& log) {
-  std::vector<NodeId> missing = nodes_without_available_kernel(*p.file());
+bool say_missing(const Placed& p, Log& log) {
+  std::vector<NodeId> missing = nodes_without_available_kernel(*p.file);
   if (missing.empty()) return false;
-  const Graph& g = p.file()->graph;
+  const Graph& g = p.file->graph;
   log.info(cat(counted(static_cast<int64_t>(missing.size()), "node"), " cannot run here, the first is '",
                g.name(missing.front()), "' (", g.op(missing.front()), ")"));
   return true;
@@ -37,17 +37,17 @@ bool say_missing(const Pipeline& p, Log& log) {
 
 }  // namespace
 
-void say_kernel_difference(const Pipeline& p, Log& log) {
+void say_kernel_difference(const Placed& p, bool runs, Log& log) {
   if (!log.shows(LogLevel::kInfo)) return;
-  const bool available = p.place_options().available_kernels_only;
-  if (!available && !p.must_run && say_missing(p, log)) return;
-  if (p.devices().size() < 2 || p.file()->graph.num_nodes() > kMaxCompared) return;
-  PlaceOptions options = p.place_options();
+  const bool available = p.options->available_kernels_only;
+  if (!available && !runs && say_missing(p, log)) return;
+  if (p.devices->size() < 2 || p.file->graph.num_nodes() > kMaxCompared) return;
+  PlaceOptions options = *p.options;
   options.available_kernels_only = !available;
   std::vector<std::string> offenders;
-  Result<Placement> other = place(*p.file(), p.devices(), options, offenders);
+  Result<Placement> other = place(*p.file, *p.devices, options, offenders);
   if (!other.ok()) {
-    if (!available && !p.must_run)
+    if (!available && !runs)
       log.info("with the kernels that emplace has this cannot be placed: 'emplace place --kernels available' says why");
     return;
   }

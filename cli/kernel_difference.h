@@ -7,7 +7,7 @@
 namespace emplace {
 
 /// One line on the log: which nodes the other choice of --kernels would place elsewhere, or has no kernel for; silence
-/// if there are none. REQUIRES: placed.
-void say_kernel_difference(const Pipeline& pipeline, Log& log);
+/// if there are none. `runs`: the nodes that a run needs have kernels, or it would not have come so far.
+void say_kernel_difference(const Placed& placed, bool runs, Log& log);
 
 }  // namespace emplace

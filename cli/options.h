@@ -38,10 +38,8 @@ struct Options {
   TalkOptions talk;
 };
 
-/// Some texts of help differ between a command that runs steps and one that trains.
-enum class Steps : uint8_t { kOfRun, kOfTraining };
-
-// The groups. Each is declared under the heading that OptionSet::group() was given last.
+// The groups. Each is declared under the heading that OptionSet::group() was given last. Some texts differ between a
+// command that runs steps and one that trains.
 
 void declare_placing(OptionSet& set, PlacingOptions& placing);
 /// --kernels.

@@ -92,7 +92,7 @@ Status check_expectations(const std::vector<std::string>& expectations, double r
     if (Status same = compare(output, *wanted, rtol, atol); !same.ok())
       append(differences, differences.empty() ? "" : "\n", name, ": ", same.message());
   }
-  return differences.empty() ? ok_status() : failed_precondition(std::move(differences));
+  return differences.empty() ? ok_status() : failed_precondition(std::move(differences)).blamed(Blame::kMismatch);
 }
 
 }  // namespace
@@ -128,13 +128,10 @@ Status check_output_flags(const OutputOptions& options) {
   return ok_status();
 }
 
-Status use_outputs(const OutputOptions& options, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs,
-                   int& code) {
-  code = 1;
-  RETURN_IF_ERROR(save_outputs(options.save, fetches, outputs));
-  Status same = check_expectations(options.expect, options.rtol, options.atol, fetches, outputs);
-  code = same.ok() ? 0 : same.code() == Code::kFailedPrecondition ? 7 : 2;
-  return same;
+Status use_outputs(const OutputOptions& options, const std::vector<Fetch>& fetches,
+                   const std::vector<Tensor>& outputs) {
+  RETURN_IF_ERROR(save_outputs(options.save, fetches, outputs).blamed(Blame::kWrite));
+  return check_expectations(options.expect, options.rtol, options.atol, fetches, outputs).blamed(Blame::kUsage);
 }
 
 }  // namespace emplace

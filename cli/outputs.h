@@ -25,9 +25,8 @@ void write_outputs(JsonWriter& json, const std::vector<Fetch>& fetches, const st
 Status check_output_flags(const OutputOptions& options);
 
 /// --save: FILE.npz (all outputs by name), FILE.npy (the one output) or a folder (a .npy each), and --expect
-/// NAME=@FILE. `code` is the exit code of a failure: 7 for outputs that differ, a line each, 2 for an expectation that
-/// cannot be read, 1 for a file that cannot be written.
-Status use_outputs(const OutputOptions& options, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs,
-                   int& code);
+/// NAME=@FILE. To blame are, in this order: a file that cannot be written, an expectation that cannot be read (usage),
+/// outputs that differ (a line each).
+Status use_outputs(const OutputOptions& options, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs);
 
 }  // namespace emplace

@@ -58,22 +58,34 @@ void say_what_peaks_leave_out(const DeviceSet& devices, const std::vector<Planne
   if (!names.empty()) log.info(cat("the peak of ", names, " is without what kernels take there for their work"));
 }
 
-int place_graph(const Options& options, const std::string& path, Log& log) {
-  Pipeline p(options.pipeline, path, log);
-  Status status = p.run(Stage::kPartition);
-  int code = status.ok() ? 0 : report_failure(p, status, log);
+/// What was made until a failure, or all of it.
+PlaceReport place_report(const StageContext& c, const Result<Partitioned>& made) {
   PlaceReport report;
-  report.path = p.path();
-  report.source = p.source().get();
-  report.file = p.file();
-  report.devices = &p.devices();
-  report.options = &p.place_options();
-  report.placement = p.placement();
-  report.copies = p.copies();
+  report.path = c.path;
+  report.source = c.found.source.get();
+  report.devices = c.found.devices.get();
+  report.offenders = c.found.offenders;
+  report.load_ms = c.timings.load_ms;
+  report.place_ms = c.timings.place_ms;
+  report.drain = [](std::string& text) { print(text), text.clear(); };
+  report.error = made.ok() ? made->verdict : made.status();
+  if (!made.ok()) return report;
+  report.file = made->file.get();
+  report.options = made->options.get();
+  report.placement = made->placement.get();
+  report.copies = made->copies.get();
+  return report;
+}
+
+int place_one(const Options& options, const std::string& path, Log& log) {
+  StageContext c(options.pipeline, path, log);
+  const Result<Partitioned> made = partition_file(c);
+  PlaceReport report = place_report(c, made);
+  const int code = report.error.ok() ? 0 : report_failure(c, report.error);
   std::vector<PlannedMemory> memory;
-  if (p.copies() && (p.file()->graph.num_nodes() <= kMaxPlannedNodes || options.memory_report)) {
-    Result<std::vector<PlannedMemory>> planned = p.planned_memory();
-    if (!planned.ok()) return report_failure(p, planned.status(), log);
+  if (made.ok() && (made->file->graph.num_nodes() <= kMaxPlannedNodes || options.memory_report)) {
+    Result<std::vector<PlannedMemory>> planned = predict_memory(c, *made);
+    if (!planned.ok()) return report_failure(c, planned.status());
     memory = planned.take();
   }
   for (const PlannedMemory& m : memory) {
@@ -81,23 +93,19 @@ int place_graph(const Options& options, const std::string& path, Log& log) {
     report.without_workspaces.push_back(m.known && !m.workspaces);
   }
   const Status fits = check_peaks(report);
-  report.error = status.ok() ? fits : status;
-  report.drain = [](std::string& text) { print(text), text.clear(); };
-  report.offenders = p.offenders();
-  report.load_ms = p.timings().load_ms;
-  report.place_ms = p.timings().place_ms;
+  if (report.error.ok()) report.error = fits;
   // A gate that fails leaves a placement to show.
-  if (!status.ok() && options.format != Format::kJson && !p.copies()) return code;
+  if (!made.ok() && options.format != Format::kJson) return code;
   const bool only_log =
-      status.ok() && options.pipeline.placing.log_device_placement == "stdout" && options.format == Format::kText;
+      code == 0 && options.pipeline.placing.log_device_placement == "stdout" && options.format == Format::kText;
   if (!only_log) print(place_document(report, options.format));
-  if (!status.ok()) return code;
+  if (code != 0) return code;
   if (!only_log) {
-    say_kernel_difference(p, log);
-    say_what_peaks_leave_out(p.devices(), memory, log);
-    say_memory(options.memory_report, p.devices(), memory, log);
+    say_kernel_difference(*made, false, log);
+    say_what_peaks_leave_out(*made->devices, memory, log);
+    say_memory(options.memory_report, *made->devices, memory, log);
   }
-  return fits.ok() ? code : report_failure(p, fits, log);
+  return fits.ok() ? 0 : report_failure(c, fits);
 }
 
 class PlaceCommand final : public Command {
@@ -124,7 +132,7 @@ class PlaceCommand final : public Command {
   int run(const Options& options, Log& log) override {
     if (options.arguments.size() > 1 && !options.pipeline.placing.placement_out.empty())
       return usage(log, "--placement-out takes one graph");
-    return for_each_graph(options, log, [&](const std::string& path) { return place_graph(options, path, log); });
+    return for_each_graph(options, log, [&](const std::string& path) { return place_one(options, path, log); });
   }
 };
 

@@ -8,6 +8,7 @@
 #include "cli/outputs.h"
 #include "cli/signals.h"
 #include "core/base/cat.h"
+#include "core/base/exit_code.h"
 #include "core/base/json_writer.h"
 #include "core/base/sha256.h"
 #include "core/place/overrides.h"
@@ -29,47 +30,59 @@ void write_timing(JsonWriter& json, const Timings& t) {
   json.end_object();
 }
 
+/// What the stages made, as far as they came.
+struct Made {
+  RunRequest request;
+  std::optional<Placed> placed;
+  std::optional<Planned> planned;
+  std::vector<Tensor> outputs;
+};
+
 /// The members that a document and an "end" record share; `outputs` may be null.
-void write_facts(JsonWriter& json, const Pipeline& p, const std::vector<Tensor>* outputs, const Drain& drain) {
-  json.key("graph").begin_object().member("file", p.path()).key("sha256");
-  p.source() ? json.value(sha256_hex(p.source()->text())) : json.null();
+void write_facts(JsonWriter& json, const StageContext& c, const Made& made, const std::vector<Tensor>* outputs,
+                 const Drain& drain) {
+  json.key("graph").begin_object().member("file", c.path).key("sha256");
+  c.found.source ? json.value(sha256_hex(c.found.source->text())) : json.null();
   json.end_object().key("placement_hash");
-  p.placement() ? json.value(placement_hash(p.file()->graph, p.devices(), *p.placement())) : json.null();
-  if (outputs) write_outputs(json, p.request().fetches, *outputs, drain);
-  write_timing(json, p.timings());
-  p.session() ? write_summary(json, p) : static_cast<void>(json.key("summary").null());
+  made.placed ? json.value(placement_hash(made.placed->file->graph, *made.placed->devices, *made.placed->placement))
+              : json.null();
+  if (outputs) write_outputs(json, made.request.fetches, *outputs, drain);
+  write_timing(json, c.timings);
+  made.planned ? write_summary(json, *made.planned) : static_cast<void>(json.key("summary").null());
 }
 
 /// One graph's results in the form that --format asks for.
 class Printer {
  public:
-  Printer(Format format, Pipeline& pipeline) : format_(format), p_(pipeline) {}
+  Printer(Format format, const StageContext& context, const Made& made) : format_(format), c_(context), made_(made) {}
 
-  void begin() {
+  void begin() const {
     if (format_ != Format::kJsonl) return;
     record([&](JsonWriter& json, const Drain&) {
-      json.member("event", "begin").member("schema_version", 1).member("file", p_.path());
+      json.member("event", "begin").member("schema_version", 1).member("file", c_.path);
     });
-    p_.on_step = [this](int64_t step, const std::vector<Tensor>& outputs) {
-      record([&](JsonWriter& json, const Drain& drain) {
-        json.member("event", "step").member("file", p_.path()).member("step", step);
-        write_outputs(json, p_.request().fetches, outputs, drain);
-      });
-      return output_failed() ? Status(Code::kCancelled, "nobody reads standard output") : ok_status();
-    };
   }
 
-  void end(const Status& status, int code) {
+  Status step(int64_t step, const std::vector<Tensor>& outputs) const {
+    if (format_ != Format::kJsonl) return ok_status();
+    record([&](JsonWriter& json, const Drain& drain) {
+      json.member("event", "step").member("file", c_.path).member("step", step);
+      write_outputs(json, made_.request.fetches, outputs, drain);
+    });
+    return output_failed() ? Status(Code::kCancelled, "nobody reads standard output") : ok_status();
+  }
+
+  void end(const Status& status, int code) const {
     if (format_ == Format::kText)
-      return code == 0 || code == 7 ? print_outputs(p_.request().fetches, p_.outputs()) : void();
+      return code == 0 || code == 7 ? print_outputs(made_.request.fetches, made_.outputs) : void();
     record([&](JsonWriter& json, const Drain& drain) {
       if (format_ == Format::kJsonl) {
-        json.member("event", "end").member("file", p_.path()).member("status", code_name(status.code()));
+        json.member("event", "end").member("file", c_.path).member("status", code_name(status.code()));
       } else {
         json.member("schema_version", 1);
       }
       const std::vector<Tensor> none;
-      write_facts(json, p_, format_ == Format::kJsonl ? nullptr : status.ok() ? &p_.outputs() : &none, drain);
+      write_facts(json, c_, made_, format_ == Format::kJsonl ? nullptr : status.ok() ? &made_.outputs : &none, drain);
       json.member("exit", code).key("error");
       write_error(json, status);
     });
@@ -77,7 +90,7 @@ class Printer {
 
  private:
   template <class F>
-  void record(const F& members) {
+  void record(const F& members) const {
     std::string line;
     JsonWriter json(line);
     json.begin_object();
@@ -87,16 +100,15 @@ class Printer {
   }
 
   const Format format_;
-  Pipeline& p_;
+  const StageContext& c_;
+  const Made& made_;
 };
 
 /// After a run that missed a value: what it needs, as it would be written. An open dimension stands as 1.
-void hint_at_feeds(const Pipeline& p, Log& log) {
+void hint_at_feeds(const Graph& g, const std::vector<NodeId>& unfed, Log& log) {
   constexpr size_t kShown = 8;
-  std::vector<NodeId> unfed = unfed_placeholders(*p.file(), p.request());
   std::string flags;
   for (size_t i = 0; i < unfed.size() && i < kShown; ++i) {
-    const Graph& g = p.file()->graph;
     const Shape& shape = g.output_shape({unfed[i], 0});
     std::string dims;
     for (int d = 0; shape.rank_known() && d < shape.rank(); ++d) append(dims, shape.dim(d) < 0 ? 1 : shape.dim(d), "x");
@@ -106,24 +118,37 @@ void hint_at_feeds(const Pipeline& p, Log& log) {
     log.problem(cat("  hint:", flags, unfed.size() > kShown ? " ..." : "", " (or @FILE, zeros, random:SEED)"));
 }
 
+Status run_stages(StageContext& c, const Printer& printer, Made& made) {
+  ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c));
+  ASSIGN_OR_RETURN(const Runnable runnable, validate_run(c, loaded));
+  made.request = runnable.request;
+  ASSIGN_OR_RETURN(made.placed, place_to_run(c, runnable));
+  ASSIGN_OR_RETURN(const Partitioned partitioned, partition_graph(c, *made.placed));
+  RETURN_IF_ERROR(partitioned.verdict);
+  ASSIGN_OR_RETURN(made.planned, plan_run(c, partitioned, made.request));
+  return execute(c, *made.planned, made.request, made.outputs,
+                 [&](int64_t step, const auto& outputs) { return printer.step(step, outputs); });
+}
+
 int run_graph(const Options& options, const std::string& path, Log& log) {
-  Pipeline p(options.pipeline, path, log);
-  p.must_run = true;
-  p.stop = &stop_flag();
-  Printer printer(options.format, p);
+  StageContext c(options.pipeline, path, log, &stop_flag());
+  Made made;
+  const Printer printer(options.format, c, made);
   printer.begin();
-  Status status = p.run(Stage::kExecute);
-  int code = status.ok() ? 0 : report_failure(p, status, log);
-  if (status.code() == Code::kInvalidArgument && p.stage() == Stage::kExecute) hint_at_feeds(p, log);
+  Status status = run_stages(c, printer, made);
+  int code = status.ok() ? 0 : report_failure(c, status);
+  if (status.code() == Code::kInvalidArgument && c.stage == Stage::kExecute)
+    hint_at_feeds(made.planned->file->graph, unfed_placeholders(*made.planned->file, made.request), log);
   if (code == 0) {
-    status = use_outputs(options.outputs, p.request().fetches, p.outputs(), code);
+    status = use_outputs(options.outputs, made.request.fetches, made.outputs);
+    code = exit_code(status);
     if (!status.ok()) log.error(status.message());
   }
   printer.end(status, code);
   if (code == 0 || code == 7) {
-    say_kernel_difference(p, log);
-    log.info(summary_line(p));
-    report_memory(options.memory_report, p.devices(), p.session()->memory(), log);
+    say_kernel_difference(*made.placed, true, log);
+    log.info(summary_line(*made.planned));
+    report_memory(options.memory_report, *made.planned->devices, made.planned->session->memory(), log);
   }
   return code;
 }

@@ -9,21 +9,21 @@
 
 namespace emplace {
 
-void write_summary(JsonWriter& json, const Pipeline& p) {
-  const auto& decisions = p.placement()->decisions;
+void write_summary(JsonWriter& json, const Planned& p) {
+  const auto& decisions = p.placement->decisions;
   auto soft = std::count_if(decisions.begin(), decisions.end(), [](const Decision& d) { return is_soft(d.reason); });
-  json.key("summary").begin_object().member("nodes", p.file()->graph.num_nodes()).member("soft", soft);
-  json.member("copies", p.session()->copies_per_step()).member("copy_bytes", p.session()->copy_bytes_per_step());
+  json.key("summary").begin_object().member("nodes", p.file->graph.num_nodes()).member("soft", soft);
+  json.member("copies", p.session->copies_per_step()).member("copy_bytes", p.session->copy_bytes_per_step());
   json.key("peak").begin_array();
-  for (const DeviceMemory& m : p.session()->memory()) {
-    json.begin_object().member("device", p.devices().at(m.device).name).member("bytes", m.peak).end_object();
+  for (const DeviceMemory& m : p.session->memory()) {
+    json.begin_object().member("device", p.devices->at(m.device).name).member("bytes", m.peak).end_object();
   }
   json.end_array().end_object();
 }
 
-std::string summary_line(const Pipeline& p) {
-  std::string line = placement_summary(p.devices(), *p.placement(), *p.copies());
-  std::string peak = peak_text(p.devices(), p.session()->memory());
+std::string summary_line(const Planned& p) {
+  std::string line = placement_summary(*p.devices, *p.placement, *p.copies);
+  std::string peak = peak_text(*p.devices, p.session->memory());
   return peak.empty() ? line : cat(line, " | ", peak);
 }
 

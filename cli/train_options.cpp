@@ -1,7 +1,7 @@
-#include "cli/train_options.h"
-
+// The flags that only `emplace train` takes.
 #include <algorithm>
 
+#include "cli/train_options.h"
 #include "core/base/cat.h"
 
 namespace emplace {
@@ -16,7 +16,7 @@ OptionSet::Setter set_optional_integer(std::optional<int64_t>& target, int64_t l
 }
 
 /// "100": steps; "60s": seconds.
-Status set_save_every(TrainOptions& train, const std::string& text) {
+Status set_save_every(TrainingOptions& train, const std::string& text) {
   double seconds = 0;
   if (text.ends_with('s')) {
     bool good = set_number(seconds)(text.substr(0, text.size() - 1)).ok() && seconds > 0;
@@ -44,7 +44,7 @@ std::vector<std::string> split_list(const std::string& text) {
 
 }  // namespace
 
-void declare_train_options(OptionSet& set, TrainOptions& train) {
+void declare_train_options(OptionSet& set, TrainingOptions& train) {
   TrainFlags& flags = train.flags;
   set.text("loss", "NAME", "The tensor to minimise", flags.loss);
   set.list("metric", "[NAME=]TENSOR", "A metric", flags.metric);

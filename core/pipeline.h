@@ -1,5 +1,6 @@
-/// The program: one graph on its way through the stages. Every subcommand runs them up to one of them, and prints what
-/// that one made.
+/// The stages that lead from a graph file to results: load, validate, place, partition, plan, execute. Each is a
+/// function from the value of the one before to its own; a subcommand calls them up to the one that it wants, and
+/// prints what that made. Training is core/training.h, which joins in at validate.
 #pragma once
 
 #include <atomic>
@@ -7,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/base/log.h"
@@ -16,14 +16,11 @@
 #include "core/place/placement.h"
 #include "core/plan/planned_memory.h"
 #include "core/run/session.h"
-#include "core/run/trace.h"
-#include "core/run/watchers.h"
 #include "core/run_request.h"
 
 namespace emplace {
 
-/// The exit code of a failure in that stage, as the command line promises them.
-int exit_code(Stage stage, const Status& status);
+class RunWatch;
 
 struct Timings {
   double load_ms = 0, place_ms = 0, plan_ms = 0;  // load: with validate; plan: with partition
@@ -31,110 +28,104 @@ struct Timings {
   std::vector<double> step_us;  // steps after the warm-up
 };
 
-class Pipeline {
- public:
-  /// `path` "-": standard input. `log` must outlive the pipeline.
-  Pipeline(PipelineOptions options, std::string path, Log& log)
-      : options_(std::move(options)), path_(std::move(path)), log_(log) {}
-
-  /// Runs the stages from the first up to and including `last`. On an error, stage() tells which one failed.
-  Status run(Stage last);
-
-  /// Called after every step that counts, with its number from 0. REQUIRES: set before run().
-  std::function<Status(int64_t step, const std::vector<Tensor>& outputs)> on_step;
-  /// Set by a signal: the execution ends after the current node, with CANCELLED.
-  const std::atomic<bool>* stop = nullptr;
-  /// Called in validate in place of resolving --fetch and the like: says what will be run, and may add nodes to the
-  /// graph. The caller gives the session its steps. REQUIRES: set before run().
-  std::function<Status(GraphFile& file, Problems& problems, RunRequest& request)> on_validated;
-  /// Called when a file that is only to be checked was loaded or validated, with what that found; may add to it. An
-  /// error is one of something beside the graph file. REQUIRES: set before run().
-  std::function<Status(const GraphFile& file, Problems& problems)> on_checked;
-  /// The graph is to be executed: ops that emplace cannot run are problems of the file, if a fetch needs them.
-  bool must_run = false;
-  /// Ops that emplace cannot run are problems of the file, needed or not.
-  bool check_ops = false;
-
-  Stage stage() const { return stage_; }  // the last one that ran: the one that failed, if one did
-  int exit_code(const Status& status) const;
-
-  // What the stages made; in this order, as far as they came.
-  const std::string& path() const { return path_; }
-  const PipelineOptions& options() const { return options_; }              // with the file's config, after validate
-  const std::shared_ptr<const Source>& source() const { return source_; }  // null: could not be read
-  const Problems& problems() const { return problems_; }
-  const GraphFile* file() const { return file_.get(); }
-  const DeviceSet& devices() const { return devices_; }
-  const PlaceOptions& place_options() const { return place_options_; }
-  const Placement* placement() const { return placement_ ? &*placement_ : nullptr; }
-  const std::vector<std::string>& offenders() const { return offenders_; }  // when place failed
-  bool soft_placement_helps() const { return soft_placement_helps_; }  // when place failed: with it, it would not have
-  const CopyPlan* copies() const { return copies_ ? &*copies_ : nullptr; }
-  const RunRequest& request() const { return request_; }
-  /// What a run would take of each device's memory, by DeviceId; empty if the graph cannot be
-  /// planned. An error is that of a flag which names what to run. REQUIRES: placed.
-  Result<std::vector<PlannedMemory>> planned_memory();
-  const Session* session() const { return session_.get(); }
-  Session* session() { return session_.get(); }
-  /// For whoever gives the session its steps: the number of the one that begins, for --trace; and the end of them all,
-  /// which writes the trace and makes what --check-numerics=report found the status. `ran`: of the steps.
-  void begin_step(int64_t step);
-  Status end_steps(Status ran);
-  void set_seed(int64_t seed) { options_.run.seed = seed; }        // before plan
-  const std::vector<Tensor>& outputs() const { return outputs_; }  // of the last step, in fetch order
-  const Timings& timings() const { return timings_; }
-
- private:
-  Status load_file();
-  Status validate_file();
-  Status check_file();
-  Status place_nodes();
-  Status find_copies();
-  Status plan_run();
-  Status execute();
-  Status run_steps();
-  Status restore();
-  Status first_problem() const;
-  Status usage_error(Status status) { return usage_error_ = true, status; }
-  /// What came of writing the file of an option.
-  Status written(Status status, std::string_view option);
-  Status log_placement(const std::string& text);
-  Status write_log_lines(const std::string& text);
-  StepObserver* make_observer();
-  Status numerics_status() const;
-  void count_time(double seconds);
-
-  PipelineOptions options_;
-  std::string path_;
-  Log& log_;
-  Stage last_ = Stage::kExecute;
-  Stage stage_ = Stage::kLoad;
-  bool usage_error_ = false;   // what failed was an option
-  bool write_failed_ = false;  // or a file that an option names took no more
-  std::shared_ptr<const Source> source_;
-  Problems problems_;
-  std::unique_ptr<GraphFile> file_;
-  DeviceSet devices_;
-  PlaceOptions place_options_;
-  std::optional<Placement> placement_;
-  std::vector<std::string> offenders_;
-  bool soft_placement_helps_ = false;
-  std::optional<CopyPlan> copies_;
-  NamedTensors gradients_;  // that fetches ask for
-  RunRequest request_;
-  std::unique_ptr<StepObserver> eager_log_;
-  std::unique_ptr<NumericsCheck> numerics_;
-  std::unique_ptr<TraceRecorder> trace_;
-  ObserverList observers_;
-  std::unique_ptr<Session> session_;
-  std::vector<Tensor> outputs_;
-  Timings timings_;
+/// What a report of a failure needs beside the status.
+struct Findings {
+  std::shared_ptr<const Source> source;  // null: could not be read
+  Problems problems;                     // of the graph file
+  std::string data_problems;             // check: of the files of training data, whole messages
+  std::shared_ptr<const DeviceSet> devices = std::make_shared<DeviceSet>();  // empty before the place stage
+  std::vector<std::string> offenders;                                        // nodes that cannot be placed, a line each
+  bool soft_placement_helps = false;                                         // with soft placement they could be
 };
+
+/// What the stages of one graph share: what is asked of them, where they talk, what they found out.
+struct StageContext {
+  StageContext(PipelineOptions o, std::string file, Log& l, const std::atomic<bool>* stop_flag = nullptr)
+      : options(std::move(o)), path(std::move(file)), log(l), stop(stop_flag) {}
+
+  // Constant after construction, but for what the file's `config` adds to the options in validate.
+  PipelineOptions options;
+  const std::string path;               // as on the command line; "-": standard input
+  Log& log;                             // outlives the context
+  const std::atomic<bool>* const stop;  // set by a signal: a run ends after the current node, with CANCELLED
+
+  // Written by the stages.
+  Stage stage = Stage::kLoad;  // the last one that began
+  Findings found;
+  Timings timings;
+};
+
+// The values. Copies of them share the graph and all that refers to it.
+
+struct Loaded {
+  std::shared_ptr<GraphFile> file;
+};
+
+/// Names and attributes are right, types and shapes known.
+struct Validated : Loaded {
+  NamedTensors gradients;  // that fetches ask for
+};
+
+/// Validated, and what is to be run.
+struct Runnable : Validated {
+  RunRequest request;
+};
+
+struct Placed {
+  std::shared_ptr<const GraphFile> file;
+  std::shared_ptr<const DeviceSet> devices;
+  std::shared_ptr<const PlaceOptions> options;
+  std::shared_ptr<const Placement> placement;
+  NamedTensors gradients;
+};
+
+struct Partitioned : Placed {
+  std::shared_ptr<const CopyPlan> copies;
+  /// Not OK: a gate does not hold, or --placement-out cannot be written. There is a placement to show all the same.
+  Status verdict;
+};
+
+/// Memory is planned, kernels are chosen: ready to run.
+struct Planned : Partitioned {
+  std::shared_ptr<RunWatch> watch;  // outlives the session
+  std::shared_ptr<Session> session;
+};
+
+// The stages.
+
+/// Reads the file, whatever its format.
+Result<Loaded> load_graph(StageContext& context);
+/// For a placement: what TensorFlow notices only in a run is a warning.
+Result<Validated> validate_graph(StageContext& context, const Loaded& loaded);
+/// For a run: ops that emplace cannot run are problems of the file, if a fetch needs them.
+Result<Runnable> validate_run(StageContext& context, const Loaded& loaded);
+/// For the sake of the placement; described devices will do.
+Result<Placed> place_graph(StageContext& context, const Validated& validated);
+/// On devices of this machine, or simulated ones.
+Result<Placed> place_to_run(StageContext& context, const Validated& validated);
+/// Adds the copies between devices, looks at the gates, writes --placement-out.
+Result<Partitioned> partition_graph(StageContext& context, const Placed& placed);
+/// Memory and kernels. A session for training gets its steps later.
+Result<Planned> plan_run(StageContext& context, const Partitioned& partitioned, const RunRequest& request,
+                         Steps steps = Steps::kOfRun);
+/// All steps. `outputs` are those of the last one, in fetch order, also of a run that failed after it. `on_step`, if
+/// any, is called after every step that counts, with its number from 0.
+using StepListener = std::function<Status(int64_t step, const std::vector<Tensor>& outputs)>;
+Status execute(StageContext& context, const Planned& planned, const RunRequest& request, std::vector<Tensor>& outputs,
+               const StepListener& on_step = {});
+
+/// load, validate, place, partition.
+Result<Partitioned> partition_file(StageContext& context);
+
+/// load and validate, for all problems of the file in one pass, training data included. `every_op`: ops that emplace
+/// cannot run are problems, needed or not.
+Result<Validated> check_file(StageContext& context, bool every_op);
+
+/// What a run would take of each device's memory, by DeviceId; empty if the graph cannot be planned. An error is that
+/// of a flag which names what to run.
+Result<std::vector<PlannedMemory>> predict_memory(const StageContext& context, const Placed& placed);
 
 /// make_device_set() for this process; what there is to warn of goes to `log`.
 Result<DeviceSet> find_devices(const DeviceOptions& options, Log& log);
-
-/// What the last finished stage made, for --dump.
-std::string dump_text(const Pipeline& pipeline);
 
 }  // namespace emplace

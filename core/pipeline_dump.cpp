@@ -1,6 +1,7 @@
+// What --dump prints of each stage.
 #include "core/base/cat.h"
 #include "core/base/units.h"
-#include "core/pipeline.h"
+#include "core/pipeline_stage.h"
 #include "core/report/graph_dump.h"
 #include "core/report/place_report.h"
 #include "core/report/run_report.h"
@@ -27,42 +28,33 @@ std::string nodes_text(const Graph& g) {
   return out;
 }
 
-std::string copies_text(const Pipeline& p) {
+}  // namespace
+
+std::string dump_text(const Loaded& loaded) { return nodes_text(loaded.file->graph); }
+
+std::string dump_text(const Validated& validated) { return dump_typed_graph(validated.file->graph); }
+
+std::string dump_text(const Placed& placed) {
+  const CopyPlan none;
+  PlaceReport report;
+  report.file = placed.file.get();
+  report.devices = placed.devices.get();
+  report.options = placed.options.get();
+  report.placement = placed.placement.get();
+  report.copies = &none;
+  return place_table(report);
+}
+
+std::string dump_text(const Partitioned& p) {
   std::string out;
-  for (const Copy& copy : p.copies()->copies) {
-    append(out, copy.control ? "^" : "", endpoint_text(p.file()->graph, copy.tensor), ": ",
-           p.devices().at(copy.from).name, " -> ", p.devices().at(copy.to).name,
-           copy.received_in == MemoryKind::kHost ? " (host memory)" : "",
+  for (const Copy& copy : p.copies->copies) {
+    append(out, copy.control ? "^" : "", endpoint_text(p.file->graph, copy.tensor), ": ", p.devices->at(copy.from).name,
+           " -> ", p.devices->at(copy.to).name, copy.received_in == MemoryKind::kHost ? " (host memory)" : "",
            copy.bytes ? cat(", ", size_text(*copy.bytes)) : "", "\n");
   }
   return out.empty() ? "no copies\n" : out;
 }
 
-}  // namespace
-
-std::string dump_text(const Pipeline& p) {
-  switch (p.stage()) {
-    case Stage::kLoad:
-      return nodes_text(p.file()->graph);
-    case Stage::kValidate:
-      return dump_typed_graph(p.file()->graph);
-    case Stage::kPlace: {
-      CopyPlan none;
-      PlaceReport report;
-      report.file = p.file();
-      report.devices = &p.devices();
-      report.options = &p.place_options();
-      report.placement = p.placement();
-      report.copies = &none;
-      return place_table(report);
-    }
-    case Stage::kPartition:
-      return copies_text(p);
-    case Stage::kPlan:
-    case Stage::kExecute:
-      return memory_table(p.devices(), p.session()->memory());
-  }
-  return {};
-}
+std::string dump_text(const Planned& planned) { return memory_table(*planned.devices, planned.session->memory()); }
 
 }  // namespace emplace

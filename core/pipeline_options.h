@@ -27,6 +27,9 @@ std::string_view stage_name(Stage stage);
 /// What --check-numerics does about NaN and infinite elements.
 enum class NumericsAction : uint8_t { kNone, kStop, kReport };
 
+/// A session runs the steps of one request, or gets those of a training.
+enum class Steps : uint8_t { kOfRun, kOfTraining };
+
 struct PlacingOptions {
   bool allow_soft_placement = false;
   std::string log_device_placement;  // empty: no; else "stderr", "stdout" or a file

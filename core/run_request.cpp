@@ -15,7 +15,7 @@ namespace emplace {
 namespace {
 
 Status flag_error(std::string_view flag, const NameError& error) {
-  return not_found(cat("--", flag, ": ", error.text()));
+  return not_found(cat("--", flag, ": ", error.text())).blamed(Blame::kUsage);
 }
 
 /// Does `value` fit the fed tensor? TensorFlow's words if not.
@@ -275,7 +275,9 @@ Result<std::vector<Fetch>> resolve_fetches(const GraphFile& file, const std::vec
   return fetches;
 }
 
-Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients) {
+namespace {
+
+Result<RunRequest> resolve(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients) {
   const Graph& g = file.graph;
   RunRequest request;
   request.init = initializers(file);
@@ -300,6 +302,14 @@ Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& opti
                                     : " No node has an output to print; name one to run: --target NODE"));
   }
   RETURN_IF_ERROR(resolve_feeds(file, options, request));
+  return request;
+}
+
+}  // namespace
+
+Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients) {
+  Result<RunRequest> request = resolve(file, options, gradients);
+  if (!request.ok()) return request.status().blamed(Blame::kUsage);
   return request;
 }
 

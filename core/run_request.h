@@ -36,7 +36,7 @@ void check_request_names(const GraphFile& file, const Graph* unsound, Problems& 
 std::vector<NamedRef> fetch_names(const GraphFile& file, const RunOptions& options);
 
 /// `gradients`: what add_fetched_gradients() made of fetch_names(). REQUIRES: check_request_names() found nothing. An
-/// error is a flag's.
+/// error says whether a flag or the file is to blame.
 Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients);
 
 /// Those tensors. An error is a flag's.

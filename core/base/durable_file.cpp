@@ -14,7 +14,7 @@ namespace emplace {
 namespace {
 
 Status failure(const std::string& path) {
-  return unavailable(cat("cannot write '", path, "': ", std::strerror(errno)));
+  return unavailable(cat("cannot write '", path, "': ", std::strerror(errno))).blamed(Blame::kWrite);
 }
 
 /// 0, or -1 with errno.

@@ -253,7 +253,8 @@ Result<Plan> settle(const GraphFile& file, const DeviceSet& devices, const Progr
 
 Status attach_node(Status status, std::string_view node_name) {
   if (status.ok() || status.message().find("[[{{node ") != std::string::npos) return status;
-  return {status.code(), status.message() + "\n\t [[{{node " + std::string(node_name) + "}}]]"};
+  std::string message = status.message() + "\n\t [[{{node " + std::string(node_name) + "}}]]";
+  return Status(status.code(), std::move(message)).blamed(status.blame()).at_node(node_name);
 }
 
 }  // namespace emplace

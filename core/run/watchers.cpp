@@ -61,7 +61,7 @@ Status NumericsCheck::finished(const ObservedStep& step, std::span<const Tensor>
     if (text.empty() || !seen_.insert(step.node).second) continue;
     std::string message = cat(graph_.name(step.node), ":", i, " (", graph_.op(step.node), " on ",
                               devices_.at(step.device).name, "): ", text);
-    if (stop_) return failed_precondition(std::move(message));
+    if (stop_) return failed_precondition(std::move(message)).blamed(Blame::kMismatch);
     report_(message);
   }
   return ok_status();

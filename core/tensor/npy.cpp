@@ -37,11 +37,11 @@ Result<std::string> read_file(const std::string& path) {
 
 Status write_file(const std::string& path, std::string_view bytes) {
   std::FILE* f = std::fopen(path.c_str(), "wb");
-  if (!f) return unavailable(cat(path, ": ", std::strerror(errno)));
+  if (!f) return unavailable(cat(path, ": ", std::strerror(errno))).blamed(Blame::kWrite);
   bool ok = std::fwrite(bytes.data(), 1, bytes.size(), f) == bytes.size();
   ok = std::fclose(f) == 0 && ok;
   if (ok) return ok_status();
-  Status failure = unavailable(cat(path, ": ", std::strerror(errno)));
+  Status failure = unavailable(cat(path, ": ", std::strerror(errno))).blamed(Blame::kWrite);
   std::error_code ignored;  // half an array is none; a device or a pipe stays
   if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);
   return failure;

@@ -347,21 +347,28 @@ Status TrainLoop::save(Session& session, Progress& p, TrainResult& result) {
   return ok_status();
 }
 
+namespace {
+
+/// A loss that is not finite.
+Status not_finite(std::string text) { return Status(Code::kDataLoss, std::move(text)).blamed(Blame::kMismatch); }
+
+}  // namespace
+
 /// Computes the loss of this batch again, looking at every node. The variables are as they were before the step.
 Status TrainLoop::explain(Session& session, const Progress& p, const std::string& what) const {
   std::string text = cat("step ", p.step + 1, train_ ? cat(", epoch ", p.position.epoch + 1) : "", ": the loss '",
                          request_.loss.name, "' is not finite: ", what);
   if (const std::optional<BadSample> bad = train_ ? find_bad_sample(p.batch) : std::nullopt) {
     const NodeId node = train_->placeholders()[bad->feed].node;
-    return {Code::kDataLoss,
-            cat(text, "\n  the first node with such a value is '", file_.graph.name(node), "' (", file_.graph.op(node),
-                "): ", bad->found, " of the sample at ", train_->where(bad->feed, bad->row))};
+    return not_finite(cat(text, "\n  the first node with such a value is '", file_.graph.name(node), "' (",
+                          file_.graph.op(node), "): ", bad->found, " of the sample at ",
+                          train_->where(bad->feed, bad->row)));
   }
   for (const auto& [node, blocks] : p.random) session.set_random_counter(node, blocks);
   NumericsCheck check(file_.graph, session.devices(), true, [](const std::string&) {});
   Status found = session.run_observed(forward_kind_, p.batch.values, check);
-  if (found.ok()) return {Code::kDataLoss, cat(text, "\n  computed again, it was finite")};
-  return {Code::kDataLoss, cat(text, "\n  the first node with such a value is ", without_node(found.message()))};
+  if (found.ok()) return not_finite(cat(text, "\n  computed again, it was finite"));
+  return not_finite(cat(text, "\n  the first node with such a value is ", without_node(found.message())));
 }
 
 }  // namespace emplace

@@ -1,0 +1,140 @@
+// The stages load and validate, and both of them for `check`.
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/base/file_error.h"
+#include "core/base/heap.h"
+#include "core/formats/sound_part.h"
+#include "core/pipeline_stage.h"
+#include "core/train/check_training.h"
+
+namespace emplace {
+namespace {
+
+// A graph in memory takes about 20 bytes for each of its file.
+constexpr size_t kLargeFile = 256 << 10, kHeapPerByte = 20, kMostHeap = size_t{1} << 30;
+
+/// The file with all that could be read of it; what could not is among the problems.
+Result<Loaded> read_graph(StageContext& c) {
+  Result<std::shared_ptr<const Source>> opened = Source::open(c.path);
+  if (!opened.ok()) {
+    std::string near = opened.status().code() == Code::kNotFound ? near_file(c.path) : std::string();
+    return near.empty() ? opened.take_status() : not_found(cat(opened.status().message(), "; ", near));
+  }
+  c.found.source = opened.take();
+  if (const size_t size = c.found.source->text().size(); size >= kLargeFile)
+    reserve_heap(std::min(size * kHeapPerByte, kMostHeap));
+  return Loaded{load(c.found.source, c.options.load, c.found.problems)};
+}
+
+Result<Loaded> loaded_graph(StageContext& c) {
+  ASSIGN_OR_RETURN(Loaded loaded, read_graph(c));
+  RETURN_IF_ERROR(first_problem(c.found.problems));
+  return loaded;
+}
+
+/// What is wrong with the data that a training graph names: whole messages, without a newline at the end.
+std::string data_problems(const GraphFile& file, const StageContext& c, Problems& problems) {
+  std::string text = check_training(file, c.options.load, problems.empty(), problems);
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+/// A file that cannot be read as a whole is checked as far as it can be.
+Result<Loaded> check_while_loading(StageContext& c, bool every_op) {
+  ASSIGN_OR_RETURN(Loaded loaded, read_graph(c));
+  Problems& problems = c.found.problems;
+  if (problems.empty()) return loaded;
+  const std::unique_ptr<GraphFile> rest = check_sound_part(*loaded.file, c.options.load, problems);
+  if (rest) check_request_names(*rest, &loaded.file->graph, problems);
+  if (every_op) check_all_runnable(*loaded.file, rest ? &rest->graph : nullptr, problems);
+  c.found.data_problems = data_problems(*loaded.file, c, problems);
+  return first_problem(problems);
+}
+
+Result<Validated> check_while_validating(StageContext& c, const Loaded& loaded, bool every_op) {
+  Problems& problems = c.found.problems;
+  const GraphFile& file = *loaded.file;
+  validate(*loaded.file, problems);
+  if (!problems.empty()) check_request_names(file, &file.graph, problems);
+  c.found.data_problems = data_problems(file, c, problems);
+  Validated validated;
+  Status status;
+  if (problems.empty() && c.found.data_problems.empty()) {
+    Result<Validated> made = finish_validation(c, loaded, nullptr);
+    if (made.ok()) validated = made.take();
+  }
+  if (every_op) check_all_runnable(file, &file.graph, problems);
+  RETURN_IF_ERROR(first_problem(problems));
+  if (!c.found.data_problems.empty()) return invalid_argument(c.found.data_problems).blamed(Blame::kData);
+  return validated;
+}
+
+}  // namespace
+
+Status first_problem(const Problems& problems) {
+  if (problems.empty()) return ok_status();
+  const Problem& first = problems.list().front();
+  return {first.code, first.message};
+}
+
+Result<Validated> finish_validation(StageContext& c, const Loaded& loaded, Problems* misfits) {
+  GraphFile& file = *loaded.file;
+  Problems& problems = c.found.problems;
+  if (!file.warnings.empty()) c.log.warning(file.warnings.to_string(*c.found.source));
+  if (misfits && !misfits->empty()) c.log.warning(misfits->to_string(*c.found.source));
+  for (const std::string& name : apply_file_config(file.config, c.options)) {
+    if (c.log.shows(LogLevel::kDebug)) c.log.debug(cat("option --", name, ": config of ", c.found.source->name()));
+  }
+  check_request_names(file, nullptr, problems);
+  RETURN_IF_ERROR(first_problem(problems));
+  Validated validated{loaded, {}};
+  validated.gradients = add_fetched_gradients(file, fetch_names(file, c.options.run), c.options.run.colocate_gradients,
+                                              problems, misfits);
+  RETURN_IF_ERROR(first_problem(problems));
+  return validated;
+}
+
+Result<Validated> validated_graph(StageContext& c, const Loaded& loaded, Problems* misfits) {
+  Problems& problems = c.found.problems;
+  const GraphFile& file = *loaded.file;
+  validate(*loaded.file, problems, misfits);
+  if (!problems.empty()) check_request_names(file, &file.graph, problems);
+  if (misfits && file.graph.num_nodes() == 0)
+    problems.add(kNoPosition, "the graph has no node, so there is nothing to place");
+  RETURN_IF_ERROR(first_problem(problems));
+  return finish_validation(c, loaded, misfits);
+}
+
+Result<Loaded> load_graph(StageContext& c) {
+  return run_stage(
+      c, Stage::kLoad, Blame::kFile, [&] { return loaded_graph(c); }, dump_made);
+}
+
+Result<Validated> validate_graph(StageContext& c, const Loaded& loaded) {
+  Problems misfits;
+  return run_stage(
+      c, Stage::kValidate, Blame::kFile, [&] { return validated_graph(c, loaded, &misfits); }, dump_made);
+}
+
+Result<Runnable> validate_run(StageContext& c, const Loaded& loaded) {
+  const auto body = [&]() -> Result<Runnable> {
+    Runnable runnable;
+    ASSIGN_OR_RETURN(static_cast<Validated&>(runnable), validated_graph(c, loaded, nullptr));
+    ASSIGN_OR_RETURN(runnable.request, resolve_request(*runnable.file, c.options.run, runnable.gradients));
+    check_runnable(*runnable.file, runnable.request, c.found.problems);
+    RETURN_IF_ERROR(first_problem(c.found.problems));
+    return runnable;
+  };
+  return run_stage(c, Stage::kValidate, Blame::kFile, body, dump_made);
+}
+
+Result<Validated> check_file(StageContext& c, bool every_op) {
+  ASSIGN_OR_RETURN(const Loaded loaded,
+                   run_stage(
+                       c, Stage::kLoad, Blame::kFile, [&] { return check_while_loading(c, every_op); }, dump_made));
+  return run_stage(
+      c, Stage::kValidate, Blame::kFile, [&] { return check_while_validating(c, loaded, every_op); }, dump_made);
+}
+
+}  // namespace emplace

@@ -1,0 +1,114 @@
+// The stages plan and execute, and what a plan predicts for `place`.
+#include <algorithm>
+#include <chrono>
+
+#include "core/base/cat.h"
+#include "core/pipeline_stage.h"
+#include "core/run_watch.h"
+#include "core/train/checkpoint.h"
+
+namespace emplace {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+SessionOptions session_options(const StageContext& c, const RunRequest& request, Steps steps) {
+  constexpr int64_t kStepsOfTraining = 1000;
+  const RunOptions& o = c.options.run;
+  const bool train = steps == Steps::kOfTraining;
+  SessionOptions session;
+  for (const Fetch& fetch : request.fetches) {
+    if (!train) session.fetches.push_back(fetch.tensor);
+  }
+  if (!train) session.targets = request.targets;
+  session.feeds = request.feeds;
+  session.inter_op_threads = static_cast<int>(o.inter_op_threads);
+  session.intra_op_threads = static_cast<int>(o.intra_op_threads);
+  session.seed = static_cast<uint64_t>(o.seed != 0 || !o.deterministic ? o.seed : 1);
+  session.timeout_s = o.timeout_s;
+  session.stop = train ? nullptr : c.stop;  // the loop of a training finishes its step
+  session.gpu = {o.gpu_exec,
+                 o.deterministic,
+                 o.tf32,
+                 o.sync_every_node,
+                 c.log.shows(LogLevel::kDebug),
+                 o.gpu_fuse,
+                 train ? kStepsOfTraining : o.warmup + o.steps};
+  return session;
+}
+
+/// --restore: the variables of a checkpoint, which may hold more than this graph has.
+Status restore(const StageContext& c, const Planned& planned) {
+  Result<Checkpoint> checkpoint = load_checkpoint(c.options.run.restore);
+  if (!checkpoint.ok()) return checkpoint.status().with_context("--restore").blamed(Blame::kUsage);
+  return apply_checkpoint(*checkpoint, planned.file->graph, *planned.session, {}, Fit::kCovers)
+      .with_context("--restore");
+}
+
+Status run_steps(StageContext& c, const Planned& planned, const RunRequest& request, const StepListener& on_step,
+                 std::vector<Tensor>& outputs) {
+  const RunOptions& o = c.options.run;
+  const auto begin = std::chrono::steady_clock::now();
+  if (!request.init.empty()) RETURN_IF_ERROR(planned.session->run_nodes(request.init));
+  if (!o.restore.empty()) RETURN_IF_ERROR(restore(c, planned));
+  c.timings.step_us.reserve(static_cast<size_t>(std::min<int64_t>(o.steps, 1 << 20)));
+  for (int64_t i = 0; i < o.warmup + o.steps; ++i) {
+    planned.watch->begin_step(i);
+    const auto start = std::chrono::steady_clock::now();
+    RETURN_IF_ERROR(planned.session->step(outputs));
+    const double us = seconds_since(start) * 1e6;
+    if (i == 0) c.timings.first_step_us = us;
+    if (i < o.warmup) continue;
+    c.timings.step_us.push_back(us);
+    if (on_step) RETURN_IF_ERROR(on_step(i - o.warmup, outputs));
+    if (o.timeout_s > 0 && i + 1 < o.warmup + o.steps && seconds_since(begin) > o.timeout_s) {
+      return {Code::kDeadlineExceeded, cat("timed out after ", o.timeout_s, " s and ", i + 1 - o.warmup, " steps")};
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+Result<Planned> plan_run(StageContext& c, const Partitioned& partitioned, const RunRequest& request, Steps steps) {
+  const auto body = [&]() -> Result<Planned> {
+    Planned planned{partitioned, std::make_shared<RunWatch>(c, partitioned), nullptr};
+    SessionOptions options = session_options(c, request, steps);
+    options.observer = planned.watch->observer();
+    ASSIGN_OR_RETURN(planned.session,
+                     Session::create(*planned.file, *planned.devices, *planned.placement, std::move(options)));
+    return planned;
+  };
+  return run_stage(c, Stage::kPlan, Blame::kNone, body, dump_made);
+}
+
+Status execute(StageContext& c, const Planned& planned, const RunRequest& request, std::vector<Tensor>& outputs,
+               const StepListener& on_step) {
+  const auto body = [&]() -> Result<Planned> {
+    RETURN_IF_ERROR(planned.watch->end_steps(run_steps(c, planned, request, on_step, outputs)));
+    return planned;
+  };
+  return run_stage(c, Stage::kExecute, Blame::kNone, body, dump_made).take_status();
+}
+
+Result<std::vector<PlannedMemory>> predict_memory(const StageContext& c, const Placed& placed) {
+  const RunOptions& o = c.options.run;
+  Result<RunRequest> request = resolve_request(*placed.file, o, placed.gradients);
+  const bool asked = !o.fetch.empty() || !o.target.empty() || !o.feed.empty();
+  if (!request.ok() && asked) return request.take_status();
+  if (!request.ok()) return std::vector<PlannedMemory>{};
+  Request step;
+  std::vector<Tensor> values;
+  for (const Fetch& fetch : request->fetches) step.fetches.push_back(fetch.tensor);
+  step.targets = request->targets;
+  for (auto& [tensor, value] : request->feeds) {
+    step.feeds.push_back(tensor);
+    values.push_back(std::move(value));
+  }
+  auto memory = planned_memory(*placed.file, *placed.devices, *placed.placement, std::move(step), values);
+  return memory.ok() ? memory.take() : std::vector<PlannedMemory>{};
+}
+
+}  // namespace emplace

@@ -1,0 +1,55 @@
+/// How a stage of the pipeline is run: timed, logged, its failures blamed, what it made printed if --dump asks for it.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "core/pipeline.h"
+
+namespace emplace {
+
+/// Says and counts how long a stage took.
+void end_stage(StageContext& context, double seconds);
+
+/// Calls `body`. A failure that does not say whose fault it is gets `blame`. `dump` makes text of the stage's value.
+template <class Body, class Dump>
+auto run_stage(StageContext& context, Stage stage, Blame blame, const Body& body, const Dump& dump)
+    -> decltype(body()) {
+  context.stage = stage;
+  const auto start = std::chrono::steady_clock::now();
+  auto made = body();
+  end_stage(context, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  if (!made.ok()) return made.status().blamed(blame);
+  if (context.options.dump == stage) context.log.info(dump(*made));
+  return made;
+}
+
+/// The first of the problems, for where one status has to do.
+Status first_problem(const Problems& problems);
+
+/// Of a file that an option names: with the option before the message. A name that cannot be written to is the command
+/// line's fault.
+Status written(const Status& status, std::string_view option);
+
+/// Types, shapes and names of a file that is to be run or, if `misfits` is not null, planned for; `misfits` gets what
+/// TensorFlow notices only in a run.
+Result<Validated> validated_graph(StageContext& context, const Loaded& loaded, Problems* misfits);
+/// What follows once the file itself has no problem: the file's config, fetches and gradients.
+Result<Validated> finish_validation(StageContext& context, const Loaded& loaded, Problems* misfits);
+
+/// For make_device_set(): of this process.
+const char* environment_variable(const char* name);
+
+/// Sends text to where --log-device-placement says.
+Status write_log_lines(const StageContext& context, const std::string& text);
+
+/// For --dump: what the stage made.
+std::string dump_text(const Loaded& loaded);
+std::string dump_text(const Validated& validated);
+std::string dump_text(const Placed& placed);
+std::string dump_text(const Partitioned& partitioned);
+std::string dump_text(const Planned& planned);
+
+inline constexpr auto dump_made = [](const auto& made) { return dump_text(made); };
+
+}  // namespace emplace

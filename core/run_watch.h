@@ -1,0 +1,40 @@
+/// RunWatch: what the command line wants to see of a run: the eager log, numbers that are not finite, a trace.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/pipeline.h"
+#include "core/run/trace.h"
+#include "core/run/watchers.h"
+
+namespace emplace {
+
+/// Refers to the context and the graph, which must outlive it.
+class RunWatch {
+ public:
+  RunWatch(const StageContext& context, const Placed& placed);
+  RunWatch(const RunWatch&) = delete;
+  RunWatch& operator=(const RunWatch&) = delete;
+
+  /// For the session; null if nobody watches.
+  StepObserver* observer() { return observers_.empty() ? nullptr : &observers_; }
+  /// The number of the step that begins, for the trace.
+  void begin_step(int64_t step);
+  /// After the last step, also of a run that failed: writes the trace, and makes what --check-numerics=report found the
+  /// status. `ran`: of the steps.
+  Status end_steps(Status ran) const;
+
+ private:
+  Status numerics_status() const;
+
+  // Constant after construction.
+  const StageContext& context_;
+  const Placed placed_;
+  std::unique_ptr<EagerLog> eager_log_;
+  std::unique_ptr<NumericsCheck> numerics_;
+  std::unique_ptr<TraceRecorder> trace_;
+  ObserverList observers_;
+};
+
+}  // namespace emplace

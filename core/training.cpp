@@ -1,0 +1,245 @@
+// Makes a graph trainable, within the stage validate.
+#include "core/training.h"
+
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/base/sha256.h"
+#include "core/base/text_file.h"
+#include "core/formats/graph_writer.h"
+#include "core/graph/lookup.h"
+#include "core/pipeline_stage.h"
+
+namespace emplace {
+namespace {
+
+Status usage_error(std::string message) { return invalid_argument(std::move(message)).blamed(Blame::kUsage); }
+
+/// From the keys of the file and the flags to a Trainable. Each step may add problems of the file; the next is taken
+/// only if there are none.
+class TrainableBuilder {
+ public:
+  TrainableBuilder(StageContext& context, const TrainingOptions& options, bool wants_outputs)
+      : c_(context), options_(options), wants_outputs_(wants_outputs) {}
+
+  Result<Trainable> build(const Loaded& loaded) {
+    ASSIGN_OR_RETURN(static_cast<Validated&>(made_), validated_graph(c_, loaded, nullptr));
+    made_.graph_sha256 = sha256_hex(c_.found.source->text());
+    RETURN_IF_ERROR(read_request());
+    RETURN_IF_ERROR(find_replicas());
+    add_training(*made_.file, made_.training, made_.graph, c_.found.problems);
+    RETURN_IF_ERROR(first_problem(c_.found.problems));
+    RETURN_IF_ERROR(write_graph_out());
+    if (options_.dry_run) {
+      made_.request.targets = made_.graph.targets;
+    } else {
+      RETURN_IF_ERROR(read_data());
+      RETURN_IF_ERROR(make_request());
+    }
+    check_runnable(*made_.file, made_.request, c_.found.problems);
+    RETURN_IF_ERROR(first_problem(c_.found.problems));
+    return std::move(made_);
+  }
+
+ private:
+  /// The file's keys, then the flags over them.
+  Status read_request() {
+    TrainFlags flags = options_.flags;
+    const RunOptions& run = c_.options.run;
+    flags.target = run.target;
+    if (c_.options.given.contains("steps")) flags.steps = run.steps;
+    if (c_.options.given.contains("seed")) flags.seed = run.seed;
+    read_train_keys(*made_.file, c_.options.load, made_.training, data_, c_.found.problems);
+    RETURN_IF_ERROR(first_problem(c_.found.problems));
+    if (Status status = apply_train_flags(flags, made_.training, data_); !status.ok())
+      return status.blamed(Blame::kUsage);
+    check_train_request(*made_.file, made_.training, c_.found.problems);
+    return first_problem(c_.found.problems);
+  }
+
+  /// What does not go together with a strategy.
+  Status check_strategy() const {
+    if (!made_.training.colocate_gradients)
+      return usage_error(
+          "--no-colocate-gradients: the gradients of a replica belong on its device; leave out --strategy");
+    const RunOptions& run = c_.options.run;
+    const bool watched =
+        run.check_numerics != NumericsAction::kNone || !run.trace.empty() || c_.options.placing.log_eagerly;
+    if (watched && made_.training.replication.strategy == Strategy::kPsAsync) {
+      return usage_error(
+          "--check-numerics, --trace and --log-style eager watch one node at a time; the towers of ps-async run "
+          "beside each other");
+    }
+    if (made_.training.optimizer.empty())
+      return usage_error("--strategy: the graph brings its own update; name an optimizer");
+    return ok_status();
+  }
+
+  Status find_replicas() {
+    TrainRequest& training = made_.training;
+    training.colocate_gradients = c_.options.run.colocate_gradients;
+    training.replication = options_.replication;
+    if (Status status = check_replication(training.replication); !status.ok()) return status.blamed(Blame::kUsage);
+    if (training.replication.strategy == Strategy::kNone) return ok_status();
+    RETURN_IF_ERROR(check_strategy());
+    std::vector<std::string> warnings, notes;
+    // The place stage finds them again, and says the warnings.
+    Result<DeviceSet> devices = make_device_set(c_.options.devices, environment_variable, warnings);
+    if (!devices.ok()) return devices.status().blamed(Blame::kUsage);
+    const bool soft = c_.options.placing.allow_soft_placement;
+    if (Status status = resolve_replication(*devices, soft, training.replication, notes); !status.ok())
+      return status.blamed(Blame::kUsage);
+    avoid_collectives(made_.file->graph, training.replication, notes);
+    for (const std::string& note : notes) c_.log.warning(note);
+    return ok_status();
+  }
+
+  Status write_graph_out() const {
+    if (options_.graph_out.empty()) return ok_status();
+    return written(write_text_file(options_.graph_out, write_graph(*made_.file)), "--graph-out");
+  }
+
+  /// The loss as the graph file has it: that of a step may be a mean over towers.
+  Endpoint forward_loss() const {
+    NameError error;
+    return find_tensor(made_.file->graph, made_.training.loss.name, error);
+  }
+
+  Status read_data() {
+    DataProblems found;
+    const GraphFile& file = *made_.file;
+    if (data_.train) made_.train = Dataset::read(file, *data_.train, "train", found);
+    if (data_.test) made_.test = Dataset::read(file, *data_.test, "test", found);
+    for (const Dataset* data : {made_.train.get(), made_.test.get()}) {
+      if (data) data->check_labels(file, forward_loss(), found);
+      if (data) check_batch(*data, data == made_.train.get(), found);
+    }
+    for (const Problem& p : found.graph.list()) c_.found.problems.add(p.position, p.message, p.hint, p.code);
+    if (found.files.empty()) return first_problem(c_.found.problems);
+    while (found.files.ends_with('\n')) found.files.pop_back();
+    return invalid_argument(std::move(found.files)).blamed(Blame::kData);
+  }
+
+  void check_batch(const Dataset& data, bool train, DataProblems& found) const {
+    const TrainRequest& training = made_.training;
+    const int64_t batch = training.batch > 0 ? std::min(training.batch, data.rows()) : data.rows(),
+                  fixed = data.fixed_batch();
+    if (train && training.drop_remainder && training.batch > data.rows()) {
+      found.graph.add(kNoPosition, cat("a batch of ", training.batch, " without remainder of ", data.rows(),
+                                       " samples: no step is left"));
+    }
+    const bool rest = data.rows() % batch != 0 && !(train && training.drop_remainder);
+    if (fixed == 0 || (batch == fixed && !rest)) return;
+    found.graph.add(kNoPosition,
+                    cat("a placeholder takes batches of ", fixed, " samples only; found batches of ", batch,
+                        rest ? cat(" and a rest of ", data.rows() % batch) : ""),
+                    rest && train ? "\"drop_remainder\": true leaves the rest out" : "");
+  }
+
+  Status make_request() {
+    RunRequest& request = made_.request;
+    const TrainGraph& graph = made_.graph;
+    request.fetches.push_back({made_.training.loss.name, graph.loss});
+    for (const auto& [name, tensor] : graph.metrics) request.fetches.push_back({name, tensor});
+    RETURN_IF_ERROR(find_fetches());
+    request.fetches.insert(request.fetches.end(), made_.fetches.begin(), made_.fetches.end());
+    request.targets = graph.targets;
+    request.init = initializers(*made_.file);
+    for (NodeId id : graph.init) {
+      if (std::find(request.init.begin(), request.init.end(), id) == request.init.end()) request.init.push_back(id);
+    }
+    if (Status status = resolve_feeds(*made_.file, c_.options.run, request); !status.ok())
+      return status.blamed(Blame::kUsage);
+    if (made_.train) request.fed_anew = made_.train->placeholders();
+    std::erase_if(request.feeds, [&](const auto& feed) {
+      return std::find(request.fed_anew.begin(), request.fed_anew.end(), feed.first) != request.fed_anew.end();
+    });
+    if (!made_.train && made_.training.steps == 0)
+      return usage_error("no data: give --steps N, or say in the graph file what to train on (\"data\")");
+    RETURN_IF_ERROR(open_checkpoints());
+    c_.options.run.seed = made_.training.seed == 0 ? 1 : made_.training.seed;
+    return ok_status();
+  }
+
+  /// --fetch, in the graph that trains.
+  Status find_fetches() {
+    const bool wanted = !c_.options.run.fetch.empty();
+    if (wanted && !made_.graph.towers.empty())
+      return usage_error("--fetch: the towers of ps-async have no last step in common");
+    if (!wanted && wants_outputs_)
+      return usage_error("--save and --expect are about fetched tensors: give --fetch NAME, too");
+    if (!wanted) return ok_status();
+    Result<std::vector<Fetch>> found = resolve_fetches(*made_.file, fetch_names(*made_.file, c_.options.run), {});
+    if (!found.ok()) return found.status().blamed(Blame::kUsage);
+    made_.fetches = found.take();
+    return ok_status();
+  }
+
+  Status open_checkpoints() {
+    const TrainingOptions& o = options_;
+    const std::string& restore = c_.options.run.restore;
+    if (o.checkpoint.empty() && (o.save_every_steps > 0 || o.save_every_s > 0))
+      return usage_error("--save-every: give --checkpoint DIR, too");
+    if (!o.checkpoint.empty()) {
+      Result<CheckpointFolder> folder = CheckpointFolder::open(o.checkpoint, o.keep);
+      if (!folder.ok()) return folder.status().with_context("--checkpoint").blamed(Blame::kUsage);
+      made_.folder = folder.take();
+    }
+    if (restore.empty()) return ok_status();
+    if (restore == "latest") {
+      RETURN_IF_ERROR(restore_latest());
+    } else {
+      Result<Checkpoint> checkpoint = load_checkpoint(restore);
+      if (!checkpoint.ok()) return checkpoint.status().with_context("--restore").blamed(Blame::kUsage);
+      made_.restored = checkpoint.take();
+    }
+    if (made_.restored) take_over_seed(*made_.restored);
+    return ok_status();
+  }
+
+  Status restore_latest() {
+    if (!made_.folder) return usage_error("--restore latest: give --checkpoint DIR, too");
+    std::vector<std::string> damaged;
+    made_.restored = made_.folder->newest(damaged);
+    for (const std::string& text : damaged) c_.log.warning(cat("passed over: ", text));
+    if (!made_.restored)
+      c_.log.warning(cat("no checkpoint in '", options_.checkpoint, "' yet: starting from the beginning"));
+    return ok_status();
+  }
+
+  /// What a checkpoint was begun with counts.
+  void take_over_seed(const Checkpoint& restored) {
+    if (restored.seed != 0) {
+      const auto seed = static_cast<int64_t>(restored.seed);
+      if (c_.options.given.contains("seed") && made_.training.seed != seed) {
+        c_.log.warning(cat("--seed ", made_.training.seed, " is not used: the checkpoint goes on with seed ", seed));
+      }
+      made_.training.seed = seed;
+    }
+    if (!restored.graph_sha256.empty() && restored.graph_sha256 != made_.graph_sha256)
+      c_.log.warning("the checkpoint was written by another version of this graph file");
+  }
+
+  StageContext& c_;
+  const TrainingOptions& options_;
+  const bool wants_outputs_;
+  Trainable made_;
+  DataRequest data_;
+};
+
+}  // namespace
+
+std::vector<std::string> Trainable::metric_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : graph.metrics) names.push_back(name);
+  return names;
+}
+
+Result<Trainable> validate_training(StageContext& c, const Loaded& loaded, const TrainingOptions& options,
+                                    bool wants_outputs) {
+  return run_stage(
+      c, Stage::kValidate, Blame::kFile, [&] { return TrainableBuilder(c, options, wants_outputs).build(loaded); },
+      dump_made);
+}
+
+}  // namespace emplace
