@@ -21,12 +21,12 @@ constexpr SourceHeader kHeaders[] = {
 
 constexpr const char* kIncludes = R"(#include "cuda/chain.h"
 #include "cuda/element_code.h"
-#include "cuda/functions/activation.h"
-#include "cuda/functions/arithmetic.h"
-#include "cuda/functions/comparison.h"
-#include "cuda/functions/division.h"
-#include "cuda/functions/exponential.h"
-#include "cuda/functions/unary.h"
+#include "core/ops/formulas/activation.h"
+#include "core/ops/formulas/arithmetic.h"
+#include "core/ops/formulas/comparison.h"
+#include "core/ops/formulas/division.h"
+#include "core/ops/formulas/exponential.h"
+#include "core/ops/formulas/unary.h"
 
 namespace emplace::cuda {
 

@@ -27,6 +27,7 @@ struct alignas(2 * sizeof(T)) Complex {
     const T c = b.re / scale, d = b.im / scale, norm = c * c + d * d;
     return {(a.re * c + a.im * d) / norm / scale, (a.im * c - a.re * d) / norm / scale};
   }
+  EMPLACE_HD friend Complex operator/(Complex a, T b) { return {a.re / b, a.im / b}; }
   EMPLACE_HD Complex& operator+=(Complex b) { return *this = *this + b; }
   EMPLACE_HD Complex& operator-=(Complex b) { return *this = *this - b; }
   EMPLACE_HD friend bool operator==(Complex a, Complex b) { return a.re == b.re && a.im == b.im; }

@@ -10,13 +10,6 @@
 
 #define EMPLACE_HD __host__ __device__ __forceinline__
 
-/// Members that only the host calls, which NVRTC does not see.
-#ifdef __CUDACC_RTC__
-#define EMPLACE_HOST_ONLY(...)
-#else
-#define EMPLACE_HOST_ONLY(...) __VA_ARGS__
-#endif
-
 namespace emplace::cuda {
 
 /// This thread's number in a one-dimensional grid, and the number of threads: for loops whose stride is the grid.

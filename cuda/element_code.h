@@ -8,26 +8,17 @@
 #include <type_traits>
 #include <utility>
 
+#include "cuda/formulas.h"
 #include "cuda/narrow.h"
 
 namespace emplace::cuda {
 
-template <class F, class T, class... W>
-EMPLACE_HD auto call(const F& f, W... operands) {
-  if constexpr (requires { f.template apply_as<T>(operands...); })
-    return f.template apply_as<T>(operands...);
-  else
-    return f.apply(operands...);
-}
-
 template <class F, class T>
 constexpr int arity() {
-  using W = Wide<T>;
-  if constexpr (
-      requires(const F& f, W a) { f.apply(a); } || requires(const F& f, W a) { f.template apply_as<T>(a); })
+  using W = Operand<F, T>;
+  if constexpr (requires(const F& f, W a) { f.apply(a); })
     return 1;
-  else if constexpr (
-      requires(const F& f, W a) { f.apply(a, a); } || requires(const F& f, W a) { f.template apply_as<T>(a, a); })
+  else if constexpr (requires(const F& f, W a) { f.apply(a, a); })
     return 2;
   else
     return 3;
@@ -48,27 +39,30 @@ inline constexpr int kPackSize = [] {
 }();
 
 template <class F, class T>
-auto result_of(const F& f, Wide<T> x) {
+auto result_of(const F& f, Operand<F, T> x) {
   if constexpr (arity<F, T>() == 1)
-    return call<F, T>(f, x);
+    return f.apply(x);
   else if constexpr (arity<F, T>() == 2)
-    return call<F, T>(f, x, x);
+    return f.apply(x, x);
   else
-    return call<F, T>(f, x, x, x);
+    return f.apply(x, x, x);
 }
 
 /// F for elements of T: from elements to an element.
 template <class F, class T>
 struct ElementCode {
-  using R = decltype(result_of<F, T>(std::declval<const F&>(), std::declval<Wide<T>>()));
-  using Out = std::conditional_t<std::is_same_v<R, Wide<T>>, T, R>;
+  using W = Operand<F, T>;
+  using R = decltype(result_of<F, T>(std::declval<const F&>(), std::declval<W>()));
+  using Out = std::conditional_t<std::is_same_v<R, W>, T, R>;
 
   template <class... U>
   EMPLACE_HD static Out of(const F& f, U... x) {
-    if constexpr (std::is_same_v<Out, T>)
-      return narrow<T>(call<F, T>(f, widen(x)...));
+    if constexpr (kIsHalf<W> && std::is_same_v<Out, T>)
+      return f.apply(W(x)...).stored;
+    else if constexpr (std::is_same_v<Out, T>)
+      return narrow<T>(f.apply(widen(x)...));
     else
-      return call<F, T>(f, widen(x)...);
+      return f.apply(widen(x)...);
   }
 };
 
@@ -76,13 +70,16 @@ struct ElementCode {
 struct FunctionState {
   alignas(8) unsigned char bytes[8] = {};
 
-  EMPLACE_HOST_ONLY(template <class F> static FunctionState of(const F& f) {
+#ifndef __CUDACC_RTC__
+  template <class F>
+  static FunctionState of(const F& f) {
     static_assert(std::is_empty_v<F> || (sizeof(F) <= sizeof(bytes) && std::is_trivially_copyable_v<F>),
                   "a function is a number or two");
     FunctionState state;
     if constexpr (!std::is_empty_v<F>) memcpy(state.bytes, &f, sizeof(F));
     return state;
-  })
+  }
+#endif
 };
 template <class F>
 EMPLACE_HD F function_in(const FunctionState& state) {

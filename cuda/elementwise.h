@@ -1,17 +1,14 @@
-/// Elementwise kernels from one-line functions, for a GPU. A function is a struct with an `apply` of 1 to 3 wide
-/// elements (cuda/narrow.h); what it returns is the output's wide element, or bool:
+/// Elementwise kernels from formulas, for a GPU. A formula is a struct with an `apply` of 1 to 3 wide elements
+/// (cuda/narrow.h); what it returns is the output's wide element, or bool. The CPU's are those of core/ops/formulas:
 ///
-///   struct Add { template <class T> EMPLACE_HD static T apply(T a, T b) { return a + b; } };
-///   table.add("AddV2", kFloating, elementwise<Add, float, double, half, bfloat16>);
+///   struct Add { template <class T> EMPLACE_INLINE static T apply(T a, T b) { return add(a, b); } };
+///   table.add("AddV2", kFloating, elementwise<fn::Add, float, double, half, bfloat16>);
 ///
-/// Where the element's own type matters it is `template <class T> apply_as(Wide<T>...)`. A function with parameters is
-/// made by `static F of(const KernelInit&)`; ops that differ by so little that a kernel can decide it as it runs share
-/// one (comparisons: cuda/ops/comparison.cu). With `kSameSize`, operands only need equally many elements; `static
-/// std::optional<bool> if_incompatible(const KernelInit&)` is the one answer where operands do not broadcast and the op
-/// lets that pass; `static Status check(const KernelContext&)` refuses shapes that would broadcast.
-/// Only the kernels are templates: what the host does is in cuda/ops/elementwise.cu.
-/// 16 bytes are loaded and stored at once where operands lie side by side or are repeated, unless what is broadcast
-/// leaves no whole packs in the innermost dimension: then they go element by element.
+/// A formula may have parameters as members, and FunctionRules say what else there is to know of an op
+/// (elementwise_of); ops that differ by so little that a kernel can decide it as it runs share one
+/// (elementwise_choice). Only the kernels are templates: what the host does is in cuda/ops/elementwise.cu. 16 bytes are
+/// loaded and stored at once where operands lie side by side or are repeated, unless what is broadcast leaves no whole
+/// packs in the innermost dimension: then they go element by element.
 #pragma once
 
 #include <algorithm>
@@ -111,7 +108,7 @@ struct ElementKernels {
   void (*broadcast)(BroadcastWork<2>) = nullptr;
   void (*broadcast_of_three)(BroadcastWork<3>) = nullptr;
 };
-/// "fn::Tanh"; nothing for a function that is not in cuda/functions.
+/// "fn::Tanh"; nothing for a function that is not in core/ops/formulas.
 template <class F>
 constexpr std::string_view function_name() {
   constexpr std::string_view kText =
@@ -132,34 +129,32 @@ ElementKernels element_kernels() {
   return kernels;
 }
 
-/// What a function says of its operands.
+/// What an op says of its operands.
 struct FunctionRules {
-  int arity;
-  bool same_size = false;
-  std::optional<bool> if_incompatible = {};
-  Status (*check)(const KernelContext&) = nullptr;
+  bool same_size = false;                           // they only need equally many elements
+  std::optional<bool> if_incompatible = {};         // the one answer where they do not broadcast, if that may be
+  Status (*check)(const KernelContext&) = nullptr;  // refuses shapes that would broadcast
 };
 
 /// The kernel for `type`, by that of `kernels` that has it.
-Result<std::unique_ptr<Kernel>> make_elementwise(DType type, std::span<const ElementKernels> kernels,
+Result<std::unique_ptr<Kernel>> make_elementwise(DType type, std::span<const ElementKernels> kernels, int arity,
                                                  const FunctionState& function, const FunctionRules& rules);
 
 template <class F, class... Ts>
-Result<std::unique_ptr<Kernel>> elementwise_of(DType type, const KernelInit& init) {
+Result<std::unique_ptr<Kernel>> elementwise_of(DType type, const F& f = {}, const FunctionRules& rules = {}) {
   const ElementKernels kernels[] = {element_kernels<F, Ts>()...};
-  FunctionRules rules{std::max({arity<F, Ts>()...})};
-  if constexpr (requires { F::kSameSize; }) rules.same_size = true;
-  if constexpr (requires { F::if_incompatible(init); }) rules.if_incompatible = F::if_incompatible(init);
-  if constexpr (requires(const KernelContext& c) { F::check(c); }) rules.check = F::check;
-  F f{};
-  if constexpr (requires { F::of(init); }) f = F::of(init);
-  return make_elementwise(type, kernels, FunctionState::of(f), rules);
+  return make_elementwise(type, kernels, std::max({arity<F, Ts>()...}), FunctionState::of(f), rules);
 }
 
 /// KernelMaker: F for the last input's type, one of Ts.
 template <class F, class... Ts>
 Result<std::unique_ptr<Kernel>> elementwise(const KernelInit& init) {
-  return elementwise_of<F, Ts...>(base_type(init.input_types.back()), init);
+  return elementwise_of<F, Ts...>(base_type(init.input_types.back()));
+}
+/// Number `which` of the functions of F, a fn::OneOf.
+template <int which, class F, class... Ts>
+Result<std::unique_ptr<Kernel>> elementwise_choice(const KernelInit& init) {
+  return elementwise_of<F, Ts...>(base_type(init.input_types.back()), F{which});
 }
 
 constexpr DType unsigned_of(DType t) {
@@ -180,7 +175,7 @@ constexpr DType unsigned_of(DType t) {
 /// are taken as unsigned ones.
 template <class F, class... Ts>
 Result<std::unique_ptr<Kernel>> elementwise_unsigned(const KernelInit& init) {
-  return elementwise_of<F, Ts...>(unsigned_of(base_type(init.input_types.back())), init);
+  return elementwise_of<F, Ts...>(unsigned_of(base_type(init.input_types.back())));
 }
 
 // Lists of types, as KernelMakers.
@@ -188,12 +183,8 @@ template <class F>
 inline constexpr KernelMaker kOfFloating = elementwise<F, float, double, half, bfloat16>;
 template <class F>
 inline constexpr KernelMaker kOfFractions = elementwise<F, float, double, half, bfloat16, complex64, complex128>;
-template <class F>
-inline constexpr KernelMaker kOfReals =
-    elementwise<F, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
-template <class F>
-inline constexpr KernelMaker kOfIntegers =
-    elementwise<F, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+template <int which, class F>
+inline constexpr KernelMaker kChoiceOfFloating = elementwise_choice<which, F, float, double, half, bfloat16>;
 
 inline constexpr DTypeSet kHostInt32{DType::kInt32};  // where int32 is for shapes, and stays in host memory
 

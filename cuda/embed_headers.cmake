@@ -1,7 +1,8 @@
-# What cuda/chain_source.cpp hands to NVRTC: the headers of elementwise functions as string literals, in chain_headers.inc.
-set(headers cuda/rtc/std.h cuda/rtc/dtype.h core/ops/math/selu_constants.h cuda/arithmetic.h cuda/chain.h cuda/complex.h cuda/device_code.h
-    cuda/element_code.h cuda/functions/activation.h cuda/functions/arithmetic.h cuda/functions/comparison.h cuda/functions/division.h
-    cuda/functions/exponential.h cuda/functions/unary.h cuda/narrow.h)
+# What cuda/chain_source.cpp hands to NVRTC: the headers of formulas as string literals, in chain_headers.inc.
+set(headers cuda/rtc/std.h cuda/rtc/dtype.h core/ops/math/selu_constants.h core/ops/kit/isa.h core/ops/kit/formula.h
+    core/ops/formulas/activation.h core/ops/formulas/arithmetic.h core/ops/formulas/comparison.h core/ops/formulas/division.h
+    core/ops/formulas/exponential.h core/ops/formulas/unary.h cuda/arithmetic.h cuda/chain.h cuda/complex.h cuda/device_code.h
+    cuda/element_code.h cuda/formulas.h cuda/narrow.h)
 set(text "")
 foreach(header IN LISTS headers)
   file(READ ${CMAKE_SOURCE_DIR}/${header} content)

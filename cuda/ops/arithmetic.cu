@@ -1,6 +1,7 @@
 // Add, AddV2, Sub, Mul, SquaredDifference, Maximum, Minimum, ClipByValue.
 #include "cuda/elementwise.h"
-#include "cuda/functions/arithmetic.h"
+
+#include "core/ops/formulas/arithmetic.h"
 
 namespace emplace::cuda {
 namespace {
@@ -8,6 +9,26 @@ namespace {
 template <class F>
 constexpr KernelMaker kAny = elementwise_unsigned<F, float, double, half, bfloat16, uint8_t, uint16_t, uint32_t,
                                                   uint64_t, complex64, complex128>;
+
+using Extreme = fn::OneOf<fn::Maximum, fn::Minimum>;
+template <int which>
+constexpr KernelMaker kExtreme = elementwise_choice<which, Extreme, float, double, half, bfloat16, int8_t, int16_t,
+                                                    int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+
+Status check_clip(const KernelContext& c) {
+  for (int i = 1; i < 3; ++i) {
+    const Shape& bound = c.input(i).shape();
+    if (bound.rank() != 0 && bound != c.input(0).shape()) {
+      return invalid_argument(
+          "clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. ");
+    }
+  }
+  return ok_status();
+}
+Result<std::unique_ptr<Kernel>> clip(const KernelInit& init) {
+  return elementwise_of<fn::Clip, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t>(
+      base_type(init.input_types.back()), {}, {.check = check_clip});
+}
 
 }  // namespace
 
@@ -19,9 +40,9 @@ void add_arithmetic(KernelTable& table) {
   table.add("Mul", kAll, kAny<fn::Mul>);
   table.add("SquaredDifference", kFloating | DTypeSet{DType::kInt64},
             elementwise_unsigned<fn::SquaredDifference, float, double, half, bfloat16, uint64_t>);
-  for (auto op : {"Maximum", "Minimum"}) table.add(op, kReals, kOfReals<fn::Extreme>);
-  table.add("ClipByValue", kReals.without(DTypeSet{DType::kUInt32, DType::kUInt64}),
-            elementwise<fn::Clip, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t>);
+  table.add("Maximum", kReals, kExtreme<0>);
+  table.add("Minimum", kReals, kExtreme<1>);
+  table.add("ClipByValue", kReals.without(DTypeSet{DType::kUInt32, DType::kUInt64}), clip);
   for (auto op : {"Add", "AddV2", "Sub", "Mul", "SquaredDifference", "Maximum", "Minimum", "ClipByValue"})
     table.add_host_code(op, kHostInt32);
 }

@@ -103,14 +103,14 @@ class Elementwise final : public ChainableKernel {
 
 }  // namespace
 
-Result<std::unique_ptr<Kernel>> make_elementwise(DType type, std::span<const ElementKernels> kernels,
+Result<std::unique_ptr<Kernel>> make_elementwise(DType type, std::span<const ElementKernels> kernels, int arity,
                                                  const FunctionState& function, const FunctionRules& rules) {
   for (const ElementKernels& k : kernels) {
     if (k.type != type) continue;
     std::unique_ptr<Kernel> made;
-    if (rules.arity == 1)
+    if (arity == 1)
       made = std::make_unique<Elementwise<1>>(k, function, rules);
-    else if (rules.arity == 2)
+    else if (arity == 2)
       made = std::make_unique<Elementwise<2>>(k, function, rules);
     else
       made = std::make_unique<Elementwise<3>>(k, function, rules);

@@ -1,7 +1,8 @@
 // Exponential, logarithmic, circular and hyperbolic functions, and those of the gamma function.
-#include "core/ops/math/gamma_functions.h"
 #include "cuda/elementwise.h"
-#include "cuda/functions/exponential.h"
+
+#include "core/ops/formulas/exponential.h"
+#include "core/ops/math/gamma_functions.h"
 
 namespace emplace::cuda {
 namespace {

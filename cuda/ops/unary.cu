@@ -1,6 +1,7 @@
 // Abs, Neg, Sign, Square, roots, reciprocals, and rounding to integers.
 #include "cuda/elementwise.h"
-#include "cuda/functions/unary.h"
+
+#include "core/ops/formulas/unary.h"
 
 namespace emplace::cuda {
 
@@ -18,8 +19,14 @@ void add_unary(KernelTable& table) {
   table.add("Rsqrt", kFloating, kOfFloating<fn::Rsqrt>);
   table.add("Reciprocal", kFloating | kComplexes, kOfFractions<fn::Reciprocal>);
   table.add("Inv", kFloating | kComplexes, kOfFractions<fn::Reciprocal>);
-  for (auto op : {"Floor", "Ceil", "Rint", "Round"}) table.add(op, kFloating, kOfFloating<fn::RoundTo>);
-  for (auto op : {"IsNan", "IsInf", "IsFinite"}) table.add(op, kFloating, kOfFloating<fn::IsOfKind>);
+  using Rounding = fn::OneOf<fn::Floor, fn::Ceil, fn::Rint>;
+  table.add("Floor", kFloating, kChoiceOfFloating<0, Rounding>);
+  table.add("Ceil", kFloating, kChoiceOfFloating<1, Rounding>);
+  for (auto op : {"Rint", "Round"}) table.add(op, kFloating, kChoiceOfFloating<2, Rounding>);
+  using Kind = fn::OneOf<fn::IsNan, fn::IsInf, fn::IsFinite>;
+  table.add("IsNan", kFloating, kChoiceOfFloating<0, Kind>);
+  table.add("IsInf", kFloating, kChoiceOfFloating<1, Kind>);
+  table.add("IsFinite", kFloating, kChoiceOfFloating<2, Kind>);
   table.add("Round", DTypeSet{DType::kInt32, DType::kInt64}, elementwise<fn::RoundInteger, int32_t, int64_t>);
 }
 

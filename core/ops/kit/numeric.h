@@ -22,6 +22,8 @@ using complex128 = std::complex<double>;
 template <class T>
 inline constexpr bool kIsHalf = std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
 template <class T>
+inline constexpr bool kIsBFloat16 = std::is_same_v<T, bfloat16>;
+template <class T>
 inline constexpr bool kIsComplex = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
 template <class T>
 inline constexpr bool kIsFloating = std::is_floating_point_v<T> || kIsHalf<T>;

@@ -199,9 +199,11 @@ EMPLACE_INLINE T sigmoid_of(T x) {
 }
 
 template <class T>
-EMPLACE_INLINE T magnitude(T x) {
+EMPLACE_INLINE auto magnitude(T x) {
   if constexpr (kIsHalf<T>)
     return std::bit_cast<T>(static_cast<uint16_t>(x.bits & 0x7fff));
+  else if constexpr (kIsComplex<T>)
+    return std::abs(x);
   else
     return std::fabs(x);
 }
@@ -209,5 +211,13 @@ EMPLACE_INLINE T magnitude(T x) {
 /// For `kScalarOnly` of functions over the above.
 template <class T>
 inline constexpr bool kLibraryMath = !std::is_same_v<T, float>;
+
+/// F, a formula of one of the above, with what loops over it should know.
+template <class F>
+struct Transcendental : F {
+  static constexpr double kCostNs = 0.3;
+  template <class T>
+  static constexpr bool kScalarOnly = kLibraryMath<T>;
+};
 
 }  // namespace emplace

@@ -4,9 +4,8 @@
 #include <limits>
 
 #include "core/op/gradient_context.h"
+#include "core/ops/formulas/activation.h"
 #include "core/ops/kit/elementwise.h"
-#include "core/ops/kit/vector_math.h"
-#include "core/ops/math/selu_constants.h"
 
 namespace emplace {
 namespace {
@@ -22,13 +21,14 @@ EMPLACE_INLINE T clamped_half(T x, T most) {
   return std::bit_cast<T>(size < kSmallest ? sign : size > kInfinity ? x.bits : inside);
 }
 
+// fn::Relu and fn::Relu6, which they give but for these zeros.
 struct Relu {
   template <class T>
   EMPLACE_INLINE static T apply(T x) {
     if constexpr (kIsHalf<T>)
       return clamped_half(x, T(std::numeric_limits<float>::infinity()));
     else
-      return maximum(x, T(0));
+      return fn::Relu::apply(x);
   }
 };
 struct Relu6 {
@@ -37,7 +37,7 @@ struct Relu6 {
     if constexpr (kIsHalf<T>)
       return clamped_half(x, T(6));
     else
-      return minimum(maximum(x, T(0)), T(6));
+      return fn::Relu6::apply(x);
   }
   /// By bits: in float, TensorFlow keeps denormals here.
   EMPLACE_INLINE static float apply(float x) {
@@ -45,48 +45,6 @@ struct Relu6 {
     return std::bit_cast<float>(x < 0.0f ? 0 : x > 6.0f ? std::bit_cast<int32_t>(6.0f) : bits);
   }
 };
-struct Exponential {
-  static constexpr double kCostNs = 0.3;
-  template <class T>
-  static constexpr bool kScalarOnly = kLibraryMath<T>;
-};
-// exp(x) - 1, not expm1(x): near 0 digits are lost, and halves round after every operation.
-struct Elu : Exponential {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return x < T(0) ? exp_of(x) - T(1) : x;
-  }
-};
-struct Selu : Exponential {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return x < T(0) ? T(kSeluScaleAlpha) * (exp_of(x) - T(1)) : T(kSeluScale) * x;
-  }
-};
-/// In halves TensorFlow takes x or exp(x) itself where it holds the difference for
-/// less than its rounding.
-struct Softplus : Exponential {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    if constexpr (kIsHalf<T>) {
-      constexpr float kThreshold =
-          std::is_same_v<T, half> ? 7.0109134f : 2.8520303f;  // -log(2^-13) - 2, -log(2^-7) - 2
-      const float wide = static_cast<float>(x);
-      if (wide > kThreshold) return x;
-      const T power = exp_of(x);
-      return wide < -kThreshold ? power : T(std::log1p(static_cast<float>(power)));
-    } else {
-      return softplus_of(x);
-    }
-  }
-};
-struct Softsign {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return x / (T(1) + magnitude(x));
-  }
-};
-
 template <class F>
 constexpr KernelMaker kReal = elementwise<F, float, double, half, bfloat16, int32_t, int64_t, uint64_t>;
 template <class F>
@@ -132,19 +90,23 @@ OpDef relu6_op() {
 }
 OpDef elu_op() {
   return unary_op("Elu", "x where x >= 0, else exp(x) - 1.")
-      .cpu(kFloating, kRoundingHalves<Elu>)
+      .cpu(kFloating, kRoundingHalves<Transcendental<fn::Elu>>)
       .gradient(elu_gradient);
 }
 OpDef selu_op() {
   return unary_op("Selu", "scale * x where x >= 0, else scale * alpha * (exp(x) - 1), with the constants of the paper.")
-      .cpu(kFloating, kRoundingHalves<Selu>)
+      .cpu(kFloating, kRoundingHalves<Transcendental<fn::Selu>>)
       .gradient(selu_gradient);
 }
 OpDef softplus_op() {
-  return unary_op("Softplus", "log(1 + exp(x)).").cpu(kFloating, kRoundingHalves<Softplus>).gradient(softplus_gradient);
+  return unary_op("Softplus", "log(1 + exp(x)).")
+      .cpu(kFloating, kRoundingHalves<Transcendental<fn::Softplus>>)
+      .gradient(softplus_gradient);
 }
 OpDef softsign_op() {
-  return unary_op("Softsign", "x / (1 + |x|).").cpu(kFloating, kRoundingHalves<Softsign>).gradient(softsign_gradient);
+  return unary_op("Softsign", "x / (1 + |x|).")
+      .cpu(kFloating, kRoundingHalves<fn::Softsign>)
+      .gradient(softsign_gradient);
 }
 
 }  // namespace emplace

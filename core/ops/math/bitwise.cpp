@@ -1,55 +1,9 @@
 // BitwiseAnd, BitwiseOr, BitwiseXor, Invert, LeftShift, RightShift.
-#include <algorithm>
-
+#include "core/ops/formulas/comparison.h"
 #include "core/ops/kit/elementwise.h"
 
 namespace emplace {
 namespace {
-
-struct And {
-  template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) {
-    return a & b;
-  }
-};
-struct Or {
-  template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) {
-    return a | b;
-  }
-};
-struct Xor {
-  template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) {
-    return a ^ b;
-  }
-};
-struct Invert {
-  template <class T>
-  EMPLACE_INLINE static T apply(T a) {
-    return ~a;
-  }
-};
-
-/// Shift amounts count from 0 to bits - 1; others are taken as the nearest of these. Works in the element's own type,
-/// whose width matters.
-template <class T>
-EMPLACE_INLINE T shift_amount(T b) {
-  constexpr T kMost = static_cast<T>(8 * sizeof(T) - 1);
-  return b < T(0) ? T(0) : std::min(b, kMost);
-}
-struct LeftShift {
-  template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) {
-    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) << shift_amount(b));
-  }
-};
-struct RightShift {
-  template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) {
-    return static_cast<T>(a >> shift_amount(b));
-  }
-};
 
 template <class F>
 constexpr KernelMaker kBits = elementwise<F, int32_t, int64_t, uint64_t>;
@@ -67,20 +21,20 @@ OpDef integers(std::string_view name, std::string_view doc) {
 }  // namespace
 
 OpDef bitwise_and_op() {
-  return integers("BitwiseAnd", "The bits set in both.").cpu(kIntegers, kBits<And>).not_differentiable();
+  return integers("BitwiseAnd", "The bits set in both.").cpu(kIntegers, kBits<fn::And>).not_differentiable();
 }
 OpDef bitwise_or_op() {
-  return integers("BitwiseOr", "The bits set in either.").cpu(kIntegers, kBits<Or>).not_differentiable();
+  return integers("BitwiseOr", "The bits set in either.").cpu(kIntegers, kBits<fn::Or>).not_differentiable();
 }
 OpDef bitwise_xor_op() {
-  return integers("BitwiseXor", "The bits set in one of both.").cpu(kIntegers, kBits<Xor>).not_differentiable();
+  return integers("BitwiseXor", "The bits set in one of both.").cpu(kIntegers, kBits<fn::Xor>).not_differentiable();
 }
 OpDef left_shift_op() {
-  return integers("LeftShift", "x shifted left by y bits.").cpu(kIntegers, kShift<LeftShift>).not_differentiable();
+  return integers("LeftShift", "x shifted left by y bits.").cpu(kIntegers, kShift<fn::LeftShift>).not_differentiable();
 }
 OpDef right_shift_op() {
   return integers("RightShift", "x shifted right by y bits; signed integers keep their sign.")
-      .cpu(kIntegers, kShift<RightShift>)
+      .cpu(kIntegers, kShift<fn::RightShift>)
       .not_differentiable();
 }
 OpDef invert_op() {
@@ -88,7 +42,7 @@ OpDef invert_op() {
       .doc("All bits flipped.")
       .shape(shape_unchanged)
       .may_overwrite_input()
-      .cpu(kIntegers, kBits<Invert>)
+      .cpu(kIntegers, kBits<fn::Invert>)
       .sample("x=i32[2,3] uniform(-100,100)")
       .not_differentiable();
 }

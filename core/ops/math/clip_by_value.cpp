@@ -1,18 +1,12 @@
 // ClipByValue: every element brought between two bounds.
 #include "core/op/gradient_context.h"
+#include "core/ops/formulas/arithmetic.h"
 #include "core/ops/kit/elementwise.h"
 
 namespace emplace {
 namespace {
 
-// The lower bound has the last word where it lies above the other; a bound that is NaN is none.
-struct Clip {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x, T low, T high) {
-    const T below = high < x ? high : x;
-    return below < low ? low : below;
-  }
-
+struct Clip : fn::Clip {
   static Status adapt_shapes(const KernelContext& c, std::span<Shape> inputs) {
     for (size_t i = 1; i < 3; ++i) {
       if (inputs[i] == inputs[0]) continue;

@@ -1,48 +1,9 @@
 // Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual.
+#include "core/ops/formulas/comparison.h"
 #include "core/ops/kit/elementwise.h"
-#include "core/ops/kit/numeric.h"
 
 namespace emplace {
 namespace {
-
-struct Less {
-  template <class T>
-  EMPLACE_INLINE static bool apply(T a, T b) {
-    return a < b;
-  }
-};
-struct LessEqual {
-  template <class T>
-  EMPLACE_INLINE static bool apply(T a, T b) {
-    return a <= b;
-  }
-};
-struct Greater {
-  template <class T>
-  EMPLACE_INLINE static bool apply(T a, T b) {
-    return a > b;
-  }
-};
-struct GreaterEqual {
-  template <class T>
-  EMPLACE_INLINE static bool apply(T a, T b) {
-    return a >= b;
-  }
-};
-struct Equal {
-  static constexpr bool kOfIncompatible = false;
-  template <class T>
-  EMPLACE_INLINE static bool apply(const T& a, const T& b) {
-    return a == b;
-  }
-};
-struct NotEqual {
-  static constexpr bool kOfIncompatible = true;
-  template <class T>
-  EMPLACE_INLINE static bool apply(const T& a, const T& b) {
-    return a != b;
-  }
-};
 
 /// Without incompatible_shape_error nothing is said of a shape that could still turn out incompatible.
 bool surely_broadcast(const Shape& a, const Shape& b) {
@@ -98,11 +59,11 @@ OpDef equality(std::string_view name, std::string_view doc) {
 
 }  // namespace
 
-OpDef less_op() { return ordering<Less>("Less", "x < y.").not_differentiable(); }
-OpDef less_equal_op() { return ordering<LessEqual>("LessEqual", "x <= y.").not_differentiable(); }
-OpDef greater_op() { return ordering<Greater>("Greater", "x > y.").not_differentiable(); }
-OpDef greater_equal_op() { return ordering<GreaterEqual>("GreaterEqual", "x >= y.").not_differentiable(); }
-OpDef equal_op() { return equality<Equal>("Equal", "x == y.").not_differentiable(); }
-OpDef not_equal_op() { return equality<NotEqual>("NotEqual", "x != y.").not_differentiable(); }
+OpDef less_op() { return ordering<fn::Less>("Less", "x < y.").not_differentiable(); }
+OpDef less_equal_op() { return ordering<fn::LessEqual>("LessEqual", "x <= y.").not_differentiable(); }
+OpDef greater_op() { return ordering<fn::Greater>("Greater", "x > y.").not_differentiable(); }
+OpDef greater_equal_op() { return ordering<fn::GreaterEqual>("GreaterEqual", "x >= y.").not_differentiable(); }
+OpDef equal_op() { return equality<fn::Equal>("Equal", "x == y.").not_differentiable(); }
+OpDef not_equal_op() { return equality<fn::NotEqual>("NotEqual", "x != y.").not_differentiable(); }
 
 }  // namespace emplace

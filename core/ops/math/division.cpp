@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/op/gradient_context.h"
+#include "core/ops/formulas/division.h"
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/elementwise.h"
-#include "core/ops/kit/numeric.h"
 
 namespace emplace {
 namespace {
@@ -16,8 +16,9 @@ bool any_zero(const Tensor& t) {
   return std::find(all.begin(), all.end(), T(0)) != all.end();
 }
 
-/// Base of functions that divide integers; of no effect for the other types.
-struct Division {
+/// F, which divides integers; of no effect for the other types.
+template <class F>
+struct Division : F {
   static constexpr double kCostNs = 1;
   template <class T>
   static constexpr bool kScalarOnly = std::is_integral_v<T>;
@@ -34,106 +35,10 @@ struct Division {
     return zero ? invalid_argument("Integer division by zero") : ok_status();
   }
 };
-
-template <class T>
-T quotient(T a, T b) {
-  if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) {
-    if (b == T(-1)) return subtract(T(0), a);
-  }
-  return a / b;
-}
-template <class T>
-T remainder_of(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::fmod(a, b);
-  } else {
-    if constexpr (std::is_signed_v<T>) {
-      if (b == T(-1)) return 0;
-    }
-    return a % b;
-  }
-}
-
-struct IntegerDiv : Division {
-  template <class T>
-  static T apply(T a, T b) {
-    return quotient(a, b);
-  }
-};
-struct RealDiv {
-  template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) {
-    return divide(a, b);
-  }
-};
-struct DivNoNan {
-  template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) {
-    return b == T(0) ? T(0) : divide(a, b);
-  }
-};
-struct MulNoNan {
-  template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) {
-    return b == T(0) ? T(0) : multiply(a, b);
-  }
-};
-struct Xdivy {
-  template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) {
-    if constexpr (kIsComplex<T>)
-      return a == T(0) ? T(0) : divide(a, b);
-    else
-      return a == T(0) ? std::copysign(T(0), a) : a / b;
-  }
-};
-struct IntegerFloorDiv : Division {
-  template <class T>
-  static T apply(T a, T b) {
-    T q = quotient(a, b);
-    if constexpr (std::is_signed_v<T>) {
-      if ((a < 0) != (b < 0) && remainder_of(a, b) != 0) --q;
-    }
-    return q;
-  }
-};
-// Halves round the quotient before it is cut.
-struct FloorDiv {
-  template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) {
-    if constexpr (kIsHalf<T>)
-      return T(std::floor(static_cast<float>(a / b)));
-    else
-      return std::floor(a / b);
-  }
-};
-struct TruncateDiv {
-  template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) {
-    if constexpr (kIsHalf<T>)
-      return T(std::trunc(static_cast<float>(a / b)));
-    else
-      return std::trunc(a / b);
-  }
-};
-struct TruncateMod : Division {
+template <class F>
+struct Remainder : Division<F> {
   template <class T>
   static constexpr bool kScalarOnly = true;
-  template <class T>
-  static T apply(T a, T b) {
-    return remainder_of(a, b);
-  }
-};
-/// The remainder with the divisor's sign.
-struct FloorMod : TruncateMod {
-  template <class T>
-  static T apply(T a, T b) {
-    T r = remainder_of(a, b);
-    if constexpr (std::is_signed_v<T>) {
-      if (r != 0 && (r < 0) != (b < 0)) r += b;
-    }
-    return r;
-  }
 };
 
 template <class F>
@@ -191,50 +96,52 @@ Status floor_mod_gradient(GradientContext& g) {
 
 OpDef div_op() {
   return binary_op("Div", "x / y; integers are cut towards zero.")
-      .cpu(kFloatingAndComplex, kWithComplex<RealDiv>)
-      .cpu(kIntegers, kInteger<IntegerDiv>)
+      .cpu(kFloatingAndComplex, kWithComplex<fn::RealDiv>)
+      .cpu(kIntegers, kInteger<Division<fn::IntegerDiv>>)
       .gradient(div_gradient);
 }
 OpDef real_div_op() {
-  return binary_op("RealDiv", "x / y.").cpu(kFloatingAndComplex, kWithComplex<RealDiv>).gradient(real_div_gradient);
+  return binary_op("RealDiv", "x / y.").cpu(kFloatingAndComplex, kWithComplex<fn::RealDiv>).gradient(real_div_gradient);
 }
 OpDef div_no_nan_op() {
   return binary_op("DivNoNan", "x / y, but 0 where y is 0.")
-      .cpu(kFloatingAndComplex, kWithComplex<DivNoNan>)
+      .cpu(kFloatingAndComplex, kWithComplex<fn::DivNoNan>)
       .gradient(div_no_nan_gradient);
 }
 OpDef mul_no_nan_op() {
   return binary_op("MulNoNan", "x * y, but 0 where y is 0.")
-      .cpu(kFloatingAndComplex, kWithComplex<MulNoNan>)
+      .cpu(kFloatingAndComplex, kWithComplex<fn::MulNoNan>)
       .gradient(mul_no_nan_gradient);
 }
 OpDef xdivy_op() {
   return binary_op("Xdivy", "x / y, but 0 where x is 0.")
-      .cpu(kFloatingAndComplex, kWithComplex<Xdivy>)
+      .cpu(kFloatingAndComplex, kWithComplex<fn::Xdivy>)
       .gradient(xdivy_gradient);
 }
 OpDef floor_div_op() {
   return binary_op("FloorDiv", "x / y, cut towards minus infinity.")
-      .cpu(kFloating, kFloatingOnly<FloorDiv>)
-      .cpu(kIntegers, kInteger<IntegerFloorDiv>)
+      .cpu(kFloating, kFloatingOnly<fn::FloorDiv>)
+      .cpu(kIntegers, kInteger<Division<fn::IntegerFloorDiv>>)
       .not_differentiable();
 }
 OpDef truncate_div_op() {
   return binary_op("TruncateDiv", "x / y, cut towards zero.")
-      .cpu(kFloating, kFloatingOnly<TruncateDiv>)
-      .cpu(kIntegers, kInteger<IntegerDiv>)
+      .cpu(kFloating, kFloatingOnly<fn::TruncateDiv>)
+      .cpu(kIntegers, kInteger<Division<fn::IntegerDiv>>)
       .not_differentiable();
 }
 OpDef floor_mod_op() {
   return binary_op("FloorMod", "The remainder of x / y with the sign of y.")
-      .cpu(kRealNumbers, kRemainder<FloorMod>)
+      .cpu(kRealNumbers, kRemainder<Remainder<fn::FloorMod>>)
       .gradient(floor_mod_gradient);
 }
 OpDef mod_op() {
-  return binary_op("Mod", "The remainder of x / y with the sign of x.").cpu(kModTypes, kRemainder<TruncateMod>);
+  return binary_op("Mod", "The remainder of x / y with the sign of x.")
+      .cpu(kModTypes, kRemainder<Remainder<fn::TruncateMod>>);
 }
 OpDef truncate_mod_op() {
-  return binary_op("TruncateMod", "The remainder of x / y with the sign of x.").cpu(kModTypes, kRemainder<TruncateMod>);
+  return binary_op("TruncateMod", "The remainder of x / y with the sign of x.")
+      .cpu(kModTypes, kRemainder<Remainder<fn::TruncateMod>>);
 }
 
 }  // namespace emplace

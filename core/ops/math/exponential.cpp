@@ -1,69 +1,15 @@
 // Exp, Expm1, Log, Log1p, Tanh, Sigmoid, Erf, Erfc.
+#include "core/ops/formulas/exponential.h"
 #include "core/op/gradient_context.h"
 #include "core/ops/kit/elementwise.h"
-#include "core/ops/kit/vector_math.h"
 
 namespace emplace {
 namespace {
 
-struct Exp {
-  static constexpr double kCostNs = 0.3;
-  template <class T>
-  static constexpr bool kScalarOnly = kLibraryMath<T>;
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return exp_of(x);
-  }
-};
-struct Expm1 : Exp {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return expm1_of(x);
-  }
-};
-struct Log : Exp {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return log_of(x);
-  }
-};
-struct Log1p : Exp {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return log1p_of(x);
-  }
-};
-struct Tanh : Exp {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return tanh_of(x);
-  }
-};
-struct Sigmoid : Exp {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    if constexpr (kIsHalf<T>) {  // halves round after every operation, as TensorFlow's do
-      const T power = exp_of(x);
-      return std::isinf(static_cast<float>(power)) ? T(1) : power / (T(1) + power);
-    } else {
-      return sigmoid_of(x);
-    }
-  }
-};
-struct Erf : Exp {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return erf_of(x);
-  }
-};
-struct Erfc {
+struct Erfc : fn::Erfc {
   static constexpr double kCostNs = 10;
   template <class T>
   static constexpr bool kScalarOnly = true;
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return std::erfc(x);
-  }
 };
 
 template <class F>
@@ -123,19 +69,26 @@ Status erfc_gradient(GradientContext& g) { return gaussian_gradient(g, -kTwoOver
 
 }  // namespace
 
-OpDef exp_op() { return with_complex<Exp>("Exp", "e to the power of x.").gradient(exp_gradient); }
-OpDef expm1_op() { return with_complex<Expm1>("Expm1", "exp(x) - 1, accurate near 0.").gradient(expm1_gradient); }
-OpDef log_op() { return with_complex<Log>("Log", "The natural logarithm.").gradient(log_gradient); }
-OpDef log1p_op() { return with_complex<Log1p>("Log1p", "log(1 + x), accurate near 0.").gradient(log1p_gradient); }
-OpDef tanh_op() { return with_complex<Tanh>("Tanh", "The hyperbolic tangent.").gradient(tanh_gradient); }
+OpDef exp_op() { return with_complex<Transcendental<fn::Exp>>("Exp", "e to the power of x.").gradient(exp_gradient); }
+OpDef expm1_op() {
+  return with_complex<Transcendental<fn::Expm1>>("Expm1", "exp(x) - 1, accurate near 0.").gradient(expm1_gradient);
+}
+OpDef log_op() { return with_complex<Transcendental<fn::Log>>("Log", "The natural logarithm.").gradient(log_gradient); }
+OpDef log1p_op() {
+  return with_complex<Transcendental<fn::Log1p>>("Log1p", "log(1 + x), accurate near 0.").gradient(log1p_gradient);
+}
+OpDef tanh_op() {
+  return with_complex<Transcendental<fn::Tanh>>("Tanh", "The hyperbolic tangent.").gradient(tanh_gradient);
+}
 OpDef sigmoid_op() {
   return unary_op("Sigmoid", "1 / (1 + exp(-x)).")
-      .cpu(kFloating | kComplexes, elementwise<Sigmoid, float, double, half, bfloat16, complex64, complex128>)
+      .cpu(kFloating | kComplexes,
+           elementwise<Transcendental<fn::Sigmoid>, float, double, half, bfloat16, complex64, complex128>)
       .gradient(sigmoid_gradient);
 }
 OpDef erf_op() {
   return unary_op("Erf", "The Gauss error function.")
-      .cpu(kFloating, elementwise<Erf, float, double>)
+      .cpu(kFloating, elementwise<Transcendental<fn::Erf>, float, double>)
       .gradient(erf_gradient);
 }
 OpDef erfc_op() {

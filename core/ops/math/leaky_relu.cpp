@@ -1,25 +1,10 @@
 // LeakyRelu and LeakyReluGrad: a slope of alpha where the argument is not positive, also for alpha > 1 or < 0.
 #include "core/op/gradient_context.h"
+#include "core/ops/formulas/activation.h"
 #include "core/ops/kit/elementwise.h"
-#include "core/ops/kit/numeric.h"
 
 namespace emplace {
 namespace {
-
-struct LeakyRelu {
-  float alpha;
-  template <class T>
-  EMPLACE_INLINE T apply(T x) const {
-    return x > 0 ? x : x * static_cast<T>(alpha);
-  }
-};
-struct LeakyReluGrad {
-  float alpha;
-  template <class T>
-  EMPLACE_INLINE T apply(T dy, T x) const {
-    return x > 0 ? dy : dy * static_cast<T>(alpha);
-  }
-};
 
 /// With alpha as the element type holds it.
 template <class F>
@@ -47,7 +32,7 @@ Status leaky_relu_grad_gradient(GradientContext& g) {
 
 OpDef leaky_relu_op() {
   return unary_op("LeakyRelu", "x where x > 0, else alpha * x.")
-      .cpu(kFloating, with_alpha<LeakyRelu>)
+      .cpu(kFloating, with_alpha<fn::LeakyRelu>)
       .gradient(leaky_relu_gradient);
 }
 OpDef leaky_relu_grad_op() {
@@ -55,7 +40,7 @@ OpDef leaky_relu_grad_op() {
       .doc("The gradient where features > 0, else alpha times it.")
       .shape(shape_merged)
       .may_overwrite_input()
-      .cpu(kFloating, with_alpha<LeakyReluGrad>)
+      .cpu(kFloating, with_alpha<fn::LeakyReluGrad>)
       .gradient(leaky_relu_grad_gradient)
       .sample("gradients=f32[2,3] uniform(-2,2); features=f32[2,3] uniform(-2,2)");
 }

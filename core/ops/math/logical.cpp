@@ -1,36 +1,14 @@
 // LogicalAnd, LogicalOr, LogicalNot.
+#include "core/ops/formulas/comparison.h"
 #include "core/ops/kit/elementwise.h"
 
 namespace emplace {
-namespace {
-
-struct And {
-  template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) {
-    return a & b;
-  }
-};
-struct Or {
-  template <class T>
-  EMPLACE_INLINE static T apply(T a, T b) {
-    return a | b;
-  }
-};
-struct Not {
-  template <class T>
-  EMPLACE_INLINE static T apply(T a) {
-    return !a;
-  }
-};
-
-}  // namespace
-
 OpDef logical_and_op() {
   return OpDef("LogicalAnd")
       .doc("Are both true?")
       .shape(shape_broadcast)
       .may_overwrite_input()
-      .cpu(elementwise<And, bool>)
+      .cpu(elementwise<fn::And, bool>)
       .sample("x=bool[2,3]; y=bool[3]")
       .not_differentiable();
 }
@@ -39,7 +17,7 @@ OpDef logical_or_op() {
       .doc("Is either true?")
       .shape(shape_broadcast)
       .may_overwrite_input()
-      .cpu(elementwise<Or, bool>)
+      .cpu(elementwise<fn::Or, bool>)
       .sample("x=bool[2,3]; y=bool[3]")
       .not_differentiable();
 }
@@ -48,7 +26,7 @@ OpDef logical_not_op() {
       .doc("Is it false?")
       .shape(shape_unchanged)
       .may_overwrite_input()
-      .cpu(elementwise<Not, bool>)
+      .cpu(elementwise<fn::LogicalNot, bool>)
       .sample("x=bool[2,3]")
       .not_differentiable();
 }

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "core/op/gradient_context.h"
+#include "core/ops/formulas/division.h"
 #include "core/ops/kit/guarded_tile.h"
-#include "core/ops/kit/vector_math.h"
 
 namespace emplace {
 namespace {
@@ -14,17 +14,13 @@ bool any_negative(const Tensor& t) {
   return std::any_of(all.begin(), all.end(), [](T v) { return v < 0; });
 }
 
-struct Pow {
+struct Pow : fn::Pow {
   static constexpr double kCostNs = 15;
   template <class T>
   static constexpr bool kScalarOnly = true;
-  template <class T>
-  static T apply(T base, T exponent) {
-    return std::pow(base, exponent);
-  }
 };
 
-/// 2^(y log2 |x|), with the sign of x where y is odd.
+/// fn::Pow as 2^(y log2 |x|), with the sign of x where y is odd.
 struct FastPow {
   using Library = Pow;
   static constexpr double kCostNs = 1.5;
@@ -62,19 +58,10 @@ struct FastPow {
   }
 };
 
-/// By repeated squaring, wrapping. A negative exponent has no integer result.
-struct IntegerPow {
+struct IntegerPow : fn::IntegerPow {
   static constexpr double kCostNs = 5;
   template <class T>
   static constexpr bool kScalarOnly = true;
-  template <class T>
-  static T apply(T base, T exponent) {
-    T result = 1;
-    for (; exponent > 0; exponent >>= 1, base = multiply(base, base)) {
-      if (exponent & 1) result = multiply(result, base);
-    }
-    return result;
-  }
 
   static Status check(const KernelContext& c) {
     const Tensor& exponent = c.input(1);
@@ -99,15 +86,8 @@ struct IntegerPow {
   }
 };
 
-struct Xlogy {
+struct Xlogy : Transcendental<fn::Xlogy> {
   static constexpr double kCostNs = 0.5;
-  template <class T>
-  static constexpr bool kScalarOnly = kLibraryMath<T>;
-  template <class T>
-  EMPLACE_INLINE static T apply(T x, T y) {
-    const T product = x * log_of(y);
-    return x == T(0) ? T(0) : product;
-  }
 };
 
 // d/dx = y * x^(y-1) as written; d/dy uses log(x) where x > 0 and 0 elsewhere.

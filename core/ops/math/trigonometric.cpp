@@ -1,41 +1,23 @@
 // Sine and its relatives, circular and hyperbolic, and Atan2: the C++ library's, but for Sin and Cos of float.
 #include "core/op/gradient_context.h"
+#include "core/ops/formulas/division.h"
+#include "core/ops/formulas/exponential.h"
 #include "core/ops/kit/guarded_tile.h"
-#include "core/ops/kit/numeric.h"
 
 namespace emplace {
 namespace {
 
-struct LibraryFunction {
+template <class F>
+struct LibraryFunction : F {
   static constexpr double kCostNs = 8;
   template <class T>
   static constexpr bool kScalarOnly = true;
 };
 
-#define EMPLACE_LIBRARY_FUNCTION(Name, function) \
-  struct Name : LibraryFunction {                \
-    template <class T>                           \
-    static T apply(T x) {                        \
-      return std::function(x);                   \
-    }                                            \
-  };
-EMPLACE_LIBRARY_FUNCTION(Sin, sin)
-EMPLACE_LIBRARY_FUNCTION(Cos, cos)
-EMPLACE_LIBRARY_FUNCTION(Tan, tan)
-EMPLACE_LIBRARY_FUNCTION(Sinh, sinh)
-EMPLACE_LIBRARY_FUNCTION(Cosh, cosh)
-EMPLACE_LIBRARY_FUNCTION(Asin, asin)
-EMPLACE_LIBRARY_FUNCTION(Acos, acos)
-EMPLACE_LIBRARY_FUNCTION(Atan, atan)
-EMPLACE_LIBRARY_FUNCTION(Asinh, asinh)
-EMPLACE_LIBRARY_FUNCTION(Acosh, acosh)
-EMPLACE_LIBRARY_FUNCTION(Atanh, atanh)
-#undef EMPLACE_LIBRARY_FUNCTION
-
-/// sin(x + turn pi/2): the nearest multiple of pi/2 is taken off in double, then one of two Taylor series.
+/// Function, sin(x + turn pi/2): the nearest multiple of pi/2 is taken off in double, then one of two Taylor series.
 template <class Function, int32_t turn>
 struct FastSine {
-  using Library = Function;
+  using Library = LibraryFunction<Function>;
   static constexpr double kCostNs = 1;
   static constexpr float kLimit = 0x1p20f;  // products with the first part of pi/2 stay exact
   EMPLACE_INLINE static bool ordinary(float x) { return std::fabs(x) <= kLimit; }
@@ -55,16 +37,10 @@ struct FastSine {
   }
 };
 
-struct Atan2 : LibraryFunction {
-  template <class T>
-  static T apply(T y, T x) {
-    return std::atan2(y, x);
-  }
-};
-
 template <class F>
 OpDef of(std::string_view name, std::string_view doc) {
-  return unary_op(name, doc).cpu(kFloating | kComplexes, elementwise<F, float, double, complex64, complex128>);
+  return unary_op(name, doc).cpu(kFloating | kComplexes,
+                                 elementwise<LibraryFunction<F>, float, double, complex64, complex128>);
 }
 
 template <class F>
@@ -149,20 +125,20 @@ Status atan2_gradient(GradientContext& g) {
 
 }  // namespace
 
-OpDef sin_op() { return fast<FastSine<Sin, 0>>("Sin", "The sine.").gradient(sin_gradient); }
-OpDef cos_op() { return fast<FastSine<Cos, 1>>("Cos", "The cosine.").gradient(cos_gradient); }
-OpDef tan_op() { return of<Tan>("Tan", "The tangent.").gradient(tan_gradient); }
-OpDef sinh_op() { return of<Sinh>("Sinh", "The hyperbolic sine.").gradient(sinh_gradient); }
-OpDef cosh_op() { return of<Cosh>("Cosh", "The hyperbolic cosine.").gradient(cosh_gradient); }
-OpDef asin_op() { return of<Asin>("Asin", "The inverse sine.").gradient(asin_gradient); }
-OpDef acos_op() { return of<Acos>("Acos", "The inverse cosine.").gradient(acos_gradient); }
-OpDef atan_op() { return of<Atan>("Atan", "The inverse tangent.").gradient(atan_gradient); }
-OpDef asinh_op() { return of<Asinh>("Asinh", "The inverse hyperbolic sine.").gradient(asinh_gradient); }
-OpDef acosh_op() { return of<Acosh>("Acosh", "The inverse hyperbolic cosine.").gradient(acosh_gradient); }
-OpDef atanh_op() { return of<Atanh>("Atanh", "The inverse hyperbolic tangent.").gradient(atanh_gradient); }
+OpDef sin_op() { return fast<FastSine<fn::Sin, 0>>("Sin", "The sine.").gradient(sin_gradient); }
+OpDef cos_op() { return fast<FastSine<fn::Cos, 1>>("Cos", "The cosine.").gradient(cos_gradient); }
+OpDef tan_op() { return of<fn::Tan>("Tan", "The tangent.").gradient(tan_gradient); }
+OpDef sinh_op() { return of<fn::Sinh>("Sinh", "The hyperbolic sine.").gradient(sinh_gradient); }
+OpDef cosh_op() { return of<fn::Cosh>("Cosh", "The hyperbolic cosine.").gradient(cosh_gradient); }
+OpDef asin_op() { return of<fn::Asin>("Asin", "The inverse sine.").gradient(asin_gradient); }
+OpDef acos_op() { return of<fn::Acos>("Acos", "The inverse cosine.").gradient(acos_gradient); }
+OpDef atan_op() { return of<fn::Atan>("Atan", "The inverse tangent.").gradient(atan_gradient); }
+OpDef asinh_op() { return of<fn::Asinh>("Asinh", "The inverse hyperbolic sine.").gradient(asinh_gradient); }
+OpDef acosh_op() { return of<fn::Acosh>("Acosh", "The inverse hyperbolic cosine.").gradient(acosh_gradient); }
+OpDef atanh_op() { return of<fn::Atanh>("Atanh", "The inverse hyperbolic tangent.").gradient(atanh_gradient); }
 OpDef atan2_op() {
   return binary_op("Atan2", "The angle of the point (x, y), between -pi and pi.")
-      .cpu(kFloating, elementwise<Atan2, float, double>)
+      .cpu(kFloating, elementwise<LibraryFunction<fn::Atan2>, float, double>)
       .gradient(atan2_gradient);
 }
 

@@ -1,111 +1,10 @@
 // Abs, Neg, Sign, Square, Sqrt, Rsqrt, Reciprocal, Inv, and rounding to integers.
 #include "core/op/gradient_context.h"
+#include "core/ops/formulas/unary.h"
 #include "core/ops/kit/elementwise.h"
-#include "core/ops/kit/numeric.h"
 
 namespace emplace {
 namespace {
-
-struct Abs {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    if constexpr (std::is_integral_v<T>)
-      return x < 0 ? subtract(T(0), x) : x;
-    else
-      return std::fabs(x);
-  }
-};
-struct Neg {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    if constexpr (std::is_integral_v<T>)
-      return subtract(T(0), x);
-    else
-      return -x;
-  }
-};
-/// NaN stays; so do denormals that count as zero, but in double only: as TensorFlow has it.
-struct Sign {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    if constexpr (kIsComplex<T>)
-      return x == T(0) ? T(0) : x / std::abs(x);
-    else if constexpr (std::is_integral_v<T>)
-      return static_cast<T>((x > 0) - (x < 0));
-    else if constexpr (std::is_same_v<T, double>)
-      return std::fabs(x) > 0 ? std::copysign(T(1), x) : std::fabs(x);
-    else
-      return x > 0 ? T(1) : x < 0 ? T(-1) : x != x ? x : T(0);
-  }
-};
-struct Square {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return multiply(x, x);
-  }
-};
-struct Sqrt {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return std::sqrt(x);
-  }
-};
-struct Rsqrt {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return T(1) / std::sqrt(x);
-  }
-};
-struct Reciprocal {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return divide(T(1), x);
-  }
-};
-struct Floor {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return std::floor(x);
-  }
-};
-struct Ceil {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return std::ceil(x);
-  }
-};
-/// Halfway cases to even: the rounding mode is never changed.
-struct Rint {
-  template <class T>
-  EMPLACE_INLINE static T apply(T x) {
-    return std::rint(x);
-  }
-};
-/// What TensorFlow 2.21 answers for every integer.
-struct RoundInteger {
-  template <class T>
-  EMPLACE_INLINE static T apply(T) {
-    return 0;
-  }
-};
-struct IsNan {
-  template <class T>
-  EMPLACE_INLINE static bool apply(T x) {
-    return x != x;
-  }
-};
-struct IsInf {
-  template <class T>
-  EMPLACE_INLINE static bool apply(T x) {
-    return std::fabs(x) == std::numeric_limits<T>::infinity();
-  }
-};
-struct IsFinite {
-  template <class T>
-  EMPLACE_INLINE static bool apply(T x) {
-    return std::fabs(x) < std::numeric_limits<T>::infinity();
-  }
-};
 
 constexpr DTypeSet kFloatingAndComplex = kFloating | kComplexes;
 
@@ -156,66 +55,70 @@ Status reciprocal_gradient(GradientContext& g) {
 
 OpDef abs_op() {
   return unary_op("Abs", "The absolute value.")
-      .cpu(kFloating | kSigned, elementwise<Abs, float, double, int32_t, int64_t>)
+      .cpu(kFloating | kSigned, elementwise<fn::Abs, float, double, int32_t, int64_t>)
       .gradient(abs_gradient);
 }
 OpDef neg_op() {
   return unary_op("Neg", "-x.")
-      .cpu(kFloatingAndComplex | kSigned, elementwise<Neg, float, double, int32_t, int64_t, complex64, complex128>)
+      .cpu(kFloatingAndComplex | kSigned, elementwise<fn::Neg, float, double, int32_t, int64_t, complex64, complex128>)
       .gradient(neg_gradient);
 }
 OpDef sign_op() {
   return unary_op("Sign", "-1, 0 or 1 as x is below, at or above 0; NaN stays; complex numbers: x / |x|.")
-      .cpu(kFloatingAndComplex | kSigned, elementwise<Sign, float, double, int32_t, int64_t, complex64, complex128>)
+      .cpu(kFloatingAndComplex | kSigned, elementwise<fn::Sign, float, double, int32_t, int64_t, complex64, complex128>)
       .gradient(sign_gradient);
 }
 OpDef square_op() {
   return unary_op("Square", "x * x.")
-      .cpu(kNumbers, elementwise<Square, float, double, int32_t, int64_t, uint64_t, complex64, complex128>)
+      .cpu(kNumbers, elementwise<fn::Square, float, double, int32_t, int64_t, uint64_t, complex64, complex128>)
       .gradient(square_gradient);
 }
 OpDef sqrt_op() {
-  return unary_op("Sqrt", "The square root.").cpu(kFloatingAndComplex, kWithComplex<Sqrt>).gradient(sqrt_gradient);
+  return unary_op("Sqrt", "The square root.").cpu(kFloatingAndComplex, kWithComplex<fn::Sqrt>).gradient(sqrt_gradient);
 }
 OpDef rsqrt_op() {
-  return unary_op("Rsqrt", "1 / sqrt(x).").cpu(kFloatingAndComplex, kWithComplex<Rsqrt>).gradient(rsqrt_gradient);
+  return unary_op("Rsqrt", "1 / sqrt(x).").cpu(kFloatingAndComplex, kWithComplex<fn::Rsqrt>).gradient(rsqrt_gradient);
 }
 OpDef reciprocal_op() {
   return unary_op("Reciprocal", "1 / x.")
-      .cpu(kFloatingAndComplex, kWithComplex<Reciprocal>)
+      .cpu(kFloatingAndComplex, kWithComplex<fn::Reciprocal>)
       .gradient(reciprocal_gradient);
 }
 OpDef inv_op() {
   return unary_op("Inv", "1 / x; the older name of Reciprocal.")
-      .cpu(kFloatingAndComplex, kWithComplex<Reciprocal>)
+      .cpu(kFloatingAndComplex, kWithComplex<fn::Reciprocal>)
       .gradient(reciprocal_gradient);
 }
 OpDef floor_op() {
   return unary_op("Floor", "The largest integer not above x.")
-      .cpu(kFloating, kFloatingOnly<Floor>)
+      .cpu(kFloating, kFloatingOnly<fn::Floor>)
       .not_differentiable();
 }
 OpDef ceil_op() {
-  return unary_op("Ceil", "The smallest integer not below x.").cpu(kFloating, kFloatingOnly<Ceil>).not_differentiable();
+  return unary_op("Ceil", "The smallest integer not below x.")
+      .cpu(kFloating, kFloatingOnly<fn::Ceil>)
+      .not_differentiable();
 }
 OpDef round_op() {
   return unary_op("Round", "The nearest integer, halfway cases to even; 0 for integers, as in TensorFlow 2.21.")
-      .cpu(kFloating, kFloatingOnly<Rint>)
-      .cpu(DTypeSet{DType::kInt32, DType::kInt64}, elementwise<RoundInteger, int32_t, int64_t>)
+      .cpu(kFloating, kFloatingOnly<fn::Rint>)
+      .cpu(DTypeSet{DType::kInt32, DType::kInt64}, elementwise<fn::RoundInteger, int32_t, int64_t>)
       .not_differentiable();
 }
 OpDef rint_op() {
   return unary_op("Rint", "The nearest integer, halfway cases to even.")
-      .cpu(kFloatDouble, kFloatingOnly<Rint>)
+      .cpu(kFloatDouble, kFloatingOnly<fn::Rint>)
       .not_differentiable();
 }
-OpDef is_nan_op() { return unary_op("IsNan", "Is x NaN?").cpu(kFloating, kFloatingOnly<IsNan>).not_differentiable(); }
+OpDef is_nan_op() {
+  return unary_op("IsNan", "Is x NaN?").cpu(kFloating, kFloatingOnly<fn::IsNan>).not_differentiable();
+}
 OpDef is_inf_op() {
-  return unary_op("IsInf", "Is x an infinity?").cpu(kFloating, kFloatingOnly<IsInf>).not_differentiable();
+  return unary_op("IsInf", "Is x an infinity?").cpu(kFloating, kFloatingOnly<fn::IsInf>).not_differentiable();
 }
 OpDef is_finite_op() {
   return unary_op("IsFinite", "Is x neither NaN nor an infinity?")
-      .cpu(kFloating, kFloatingOnly<IsFinite>)
+      .cpu(kFloating, kFloatingOnly<fn::IsFinite>)
       .not_differentiable();
 }
 
