@@ -67,7 +67,8 @@ __device__ __forceinline__ void gemm_tile(const A& a, const B& b, const Store& s
 /// The grid's second dimension goes over the slots, of which there may be more than a grid can have.
 template <class W, class A, class B, class Store>
 __global__ void gemm_kernel(A a, B b, Store store, GemmSize size) {
-  __shared__ GemmSlab<W> left, right;
+  EMPLACE_BLOCK_SHARED(GemmSlab<W>, left, );
+  EMPLACE_BLOCK_SHARED(GemmSlab<W>, right, );
   for (int64_t slot = blockIdx.y; slot < size.batches * size.pieces; slot += gridDim.y)
     gemm_tile<W>(a, b, store, size, slot, left, right);
 }

@@ -4,7 +4,8 @@
 /// Rules for kernels, which make both possible:
 /// - a __global__ function template takes plain values and pointers; its mathematics are functors marked EMPLACE_HD;
 /// - it reads threadIdx, blockIdx, blockDim, gridDim, and no other hardware state; blocks never wait for each other;
-/// - `__shared__ T name[N];` for fixed shared memory, dynamic_shared<T>() for memory whose size the launch gives;
+/// - `EMPLACE_BLOCK_SHARED(T, name, [N]);` for fixed shared memory, dynamic_shared<T>() for memory whose size the
+/// launch gives;
 /// - __syncthreads() only in kernels that are launched with Barriers::kBlock, nothing that is a warp's;
 /// - no floating-point atomics, and grids that follow from shapes alone: the same bytes on every run.
 #pragma once
@@ -20,6 +21,15 @@
 #include "cuda/error.h"
 #ifndef __CUDACC__
 #include "cuda/standin/standin.h"
+#endif
+
+/// EMPLACE_BLOCK_SHARED(T, name, [N]); a variable of all threads of the block, without a value at first.
+#ifdef __CUDACC__
+#define EMPLACE_BLOCK_SHARED(T, name, ...) __shared__ T name __VA_ARGS__
+#else
+#define EMPLACE_BLOCK_SHARED(T, name, ...) \
+  static thread_local T name __VA_ARGS__;  \
+  ::emplace::standin::spoil_for_block(&name, sizeof name)
 #endif
 
 #ifdef __CUDACC__
@@ -49,8 +59,8 @@ Status launch(Barriers barriers, void (*kernel)(P...), dim3 grid, dim3 block, si
   return status_of(start(static_cast<P>(args)...), "cudaLaunchKernel");
 #else
   (standin::check_argument<P>(args), ...);
-  return status_of(standin::launch(barriers == Barriers::kBlock, grid, block, shared_bytes, stream,
-                                   [=] { kernel(static_cast<P>(args)...); }),
+  return status_of(standin::launch(barriers == Barriers::kBlock, reinterpret_cast<const void*>(kernel), grid, block,
+                                   shared_bytes, stream, [=] { kernel(static_cast<P>(args)...); }),
                    "cudaLaunchKernel");
 #endif
 }

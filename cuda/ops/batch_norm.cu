@@ -22,7 +22,7 @@ struct Outputs {
 
 template <class T>
 __global__ void statistics_kernel(const T* x, NormLayout l, Outputs out) {
-  __shared__ double slots[kThreads];
+  EMPLACE_BLOCK_SHARED(double, slots, [kThreads]);
   const int64_t k = blockIdx.x, count = l.outer * l.inner;
   const auto n = static_cast<double>(count);
   double sum = 0, squares = 0;
@@ -124,7 +124,7 @@ class BatchNorm final : public Kernel {
 template <class T>
 __global__ void gradient_kernel(const T* dy, const T* x, const float* scale, const float* mean, const float* variance,
                                 double epsilon, bool training, T* dx, float* d_scale, float* d_offset, NormLayout l) {
-  __shared__ double slots[kThreads];
+  EMPLACE_BLOCK_SHARED(double, slots, [kThreads]);
   const int64_t k = blockIdx.x, count = l.outer * l.inner;
   const double inverse = 1 / std::sqrt(static_cast<double>(variance[k]) + epsilon), centre = mean[k];
   double sum = 0, sum_u = 0;

@@ -63,7 +63,7 @@ template <class T>
 __global__ void filter_gradient_kernel(const T* in, ImageStrides in_at, const T* gradient, ImageStrides gradient_at,
                                        T* filter, ConvShape s) {
   using W = Wide<T>;
-  __shared__ W slots[kThreads];
+  EMPLACE_BLOCK_SHARED(W, slots, [kThreads]);
   const int64_t tap = blockIdx.x / s.out_c, channel = blockIdx.x % s.out_c, multiplier = s.out_c / s.in_c;
   W sum = 0;
   for (int64_t i = threadIdx.x; i < s.pixels(); i += kThreads) {

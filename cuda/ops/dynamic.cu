@@ -272,7 +272,7 @@ __global__ void top_few_kernel(const T* x, T* values, Index* indices, int64_t co
     uint64_t key;
     int64_t at;
   };
-  __shared__ Found slots[kThreads];
+  EMPLACE_BLOCK_SHARED(Found, slots, [kThreads]);
   x += blockIdx.x * columns;
   Found last{0, -1};
   for (int64_t j = 0; j < k; ++j) {

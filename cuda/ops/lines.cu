@@ -72,7 +72,7 @@ EMPLACE_HD Candidate<T> better(Candidate<T> a, Candidate<T> b) {
 
 template <class F, class T, class Index>
 __global__ void arg_block_kernel(const T* x, Index* y, Lines lines) {
-  __shared__ Candidate<T> slots[kThreads];
+  EMPLACE_BLOCK_SHARED(Candidate<T>, slots, [kThreads]);
   Candidate<T> best = best_of<F, T>(x + lines.begin(blockIdx.x), threadIdx.x, kThreads, lines);
   best = combine_block(best, slots, [](Candidate<T> a, Candidate<T> b) { return better<F, T>(a, b); });
   if (threadIdx.x == 0) y[blockIdx.x] = static_cast<Index>(best.at);
@@ -165,7 +165,7 @@ __global__ void scan_thread_kernel(const T* x, T* y, Lines lines, bool exclusive
 /// Every thread first combines a piece, then scans it from what all pieces before it give.
 template <class S, class T>
 __global__ void scan_block_kernel(const T* x, T* y, Lines lines, bool exclusive, bool reverse) {
-  __shared__ Wide<T> totals[kThreads];
+  EMPLACE_BLOCK_SHARED(Wide<T>, totals, [kThreads]);
   const int64_t first = lines.begin(blockIdx.x), piece = (lines.size + kThreads - 1) / kThreads;
   const int64_t begin = threadIdx.x * piece < lines.size ? threadIdx.x * piece : lines.size;
   const int64_t end = begin + piece < lines.size ? begin + piece : lines.size;

@@ -71,7 +71,7 @@ struct Plane {
 template <class E>
 __global__ void transpose_kernel(const E* in, E* out, Plane plane, Box outer) {
   constexpr int kSide = kSquare<E>, kStep = static_cast<int>(kThreads) / kSide, kOwn = kSide / kStep;
-  __shared__ E square[kSide][kSide + kBeside<E>];
+  EMPLACE_BLOCK_SHARED(E, square, [kSide][kSide + kBeside<E>]);
   const int column = static_cast<int>(threadIdx.x) % kSide, row = static_cast<int>(threadIdx.x) / kSide;
   const uint32_t line = plane.squares_in.divide(blockIdx.x), number = plane.squares_out.divide(line);
   const int64_t i0 = int64_t{blockIdx.x - line * plane.squares_in.divisor} * kSide,

@@ -133,7 +133,7 @@ class StatelessRandom final : public Kernel {
 template <class T, class Index>
 __global__ void multinomial_kernel(const T* logits, double* running, PhiloxStream stream, Index* y, int64_t classes,
                                    int64_t samples) {
-  __shared__ double slots[kThreads];
+  EMPLACE_BLOCK_SHARED(double, slots, [kThreads]);
   logits += blockIdx.x * classes;
   running += blockIdx.x * classes;
   double top = std::numeric_limits<double>::lowest();

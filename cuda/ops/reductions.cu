@@ -178,7 +178,7 @@ __device__ Accumulator<R, T> combine_run(const T* from, int64_t n) {
 template <class R, class T>
 __global__ void rows_kernel(const T* x, T* y, Accumulator<R, T>* partial, Layout at) {
   using A = Accumulator<R, T>;
-  __shared__ A slots[kThreads];
+  EMPLACE_BLOCK_SHARED(A, slots, [kThreads]);
   const int64_t output = blockIdx.x, begin = blockIdx.y * at.piece, n = at.reduced.elements;
   const int64_t end = begin + at.piece < n ? begin + at.piece : n;
   const T* from = x + at.kept.offset(output);
@@ -195,7 +195,7 @@ __global__ void rows_kernel(const T* x, T* y, Accumulator<R, T>* partial, Layout
 template <class R, class T>
 __global__ void columns_kernel(const T* x, T* y, Accumulator<R, T>* partial, Layout at) {
   using A = Accumulator<R, T>;
-  __shared__ A slots[kThreads];
+  EMPLACE_BLOCK_SHARED(A, slots, [kThreads]);
   const unsigned column = threadIdx.x % kColumns, row = threadIdx.x / kColumns;
   const int64_t output = int64_t{blockIdx.x} * kColumns + column, begin = blockIdx.y * at.piece,
                 n = at.reduced.elements;
@@ -220,7 +220,7 @@ __global__ void columns_kernel(const T* x, T* y, Accumulator<R, T>* partial, Lay
 template <class R, class T>
 __global__ void finish_kernel(const Accumulator<R, T>* partial, T* y, int64_t pieces, int64_t n) {
   using A = Accumulator<R, T>;
-  __shared__ A slots[kThreads];
+  EMPLACE_BLOCK_SHARED(A, slots, [kThreads]);
   A all = R::template start<A>();
   EMPLACE_UNROLL_4 for (int64_t p = threadIdx.x; p < pieces; p += kThreads) all =
       R::combine(all, partial[blockIdx.x * pieces + p]);

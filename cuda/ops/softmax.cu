@@ -28,7 +28,7 @@ __device__ RowSums<Wide<T>> row_sums(const F& logit, int64_t n, Wide<T>* slots) 
 template <class T>
 __global__ void softmax_kernel(const T* x, T* y, int64_t n, bool log) {
   using W = Wide<T>;
-  __shared__ W slots[kThreads];
+  EMPLACE_BLOCK_SHARED(W, slots, [kThreads]);
   x += blockIdx.x * n;
   y += blockIdx.x * n;
   const auto [top, sum] = row_sums<T>([=](int64_t i) { return widen(x[i]); }, n, slots);
@@ -50,7 +50,7 @@ template <class T>
 __global__ void kept_softmax_kernel(const T* x, T* y, int64_t n, bool log) {
   using W = Wide<T>;
   constexpr int N = kPackSize<T>, kPacks = kKept<T> / N;
-  __shared__ W slots[kThreads];
+  EMPLACE_BLOCK_SHARED(W, slots, [kThreads]);
   x += blockIdx.x * n;
   y += blockIdx.x * n;
   auto first = [](int p) { return (p * static_cast<int>(kThreads) + static_cast<int>(threadIdx.x)) * N; };
@@ -123,7 +123,7 @@ struct Operand {
 template <class T>
 __global__ void dense_loss_kernel(Operand<T> logits, Operand<T> labels, T* loss, T* gradient, int64_t n) {
   using W = Wide<T>;
-  __shared__ W slots[kThreads];
+  EMPLACE_BLOCK_SHARED(W, slots, [kThreads]);
   const int64_t row = blockIdx.x;
   const auto [top, sum] = row_sums<T>([=](int64_t i) { return logits.at(row, i); }, n, slots);
   const W log_sum = std::log(sum);
@@ -141,7 +141,7 @@ __global__ void dense_loss_kernel(Operand<T> logits, Operand<T> labels, T* loss,
 template <class T>
 __global__ void sparse_loss_kernel(const T* logits, Indices labels, T* loss, T* gradient, int64_t n) {
   using W = Wide<T>;
-  __shared__ W slots[kThreads];
+  EMPLACE_BLOCK_SHARED(W, slots, [kThreads]);
   const int64_t row = blockIdx.x, label = labels.at(row);
   const T* x = logits + row * n;
   const auto [top, sum] = row_sums<T>([=](int64_t i) { return widen(x[i]); }, n, slots);

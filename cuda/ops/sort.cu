@@ -18,7 +18,7 @@ __device__ __forceinline__ unsigned digit_of(uint64_t key, int shift) {
 
 /// counts[digit * tiles + tile].
 __global__ void count_kernel(const uint64_t* keys, int64_t n, int shift, uint32_t* counts, int64_t tiles) {
-  __shared__ uint16_t own[kDigits][kThreads];
+  EMPLACE_BLOCK_SHARED(uint16_t, own, [kDigits][kThreads]);
   for (int d = 0; d < kDigits; ++d) own[d][threadIdx.x] = 0;
   const int64_t begin = int64_t{blockIdx.x} * kTile + threadIdx.x * kPerThread;
   for (int64_t i = begin; i < begin + kPerThread && i < n; ++i) ++own[digit_of(keys[i], shift)][threadIdx.x];
@@ -31,7 +31,7 @@ __global__ void count_kernel(const uint64_t* keys, int64_t n, int shift, uint32_
 
 __global__ void place_kernel(const uint64_t* keys, const int32_t* order, int64_t n, int shift, const uint32_t* firsts,
                              int64_t tiles, uint64_t* keys_out, int32_t* order_out) {
-  __shared__ uint16_t own[kDigits][kThreads];
+  EMPLACE_BLOCK_SHARED(uint16_t, own, [kDigits][kThreads]);
   for (int d = 0; d < kDigits; ++d) own[d][threadIdx.x] = 0;
   const int64_t begin = int64_t{blockIdx.x} * kTile + threadIdx.x * kPerThread;
   for (int64_t i = begin; i < begin + kPerThread && i < n; ++i) ++own[digit_of(keys[i], shift)][threadIdx.x];
@@ -61,8 +61,8 @@ __global__ void number_kernel(int32_t* order, int64_t n) {
 /// place.
 __global__ void sort_tile_kernel(uint64_t* keys, int32_t* order, uint64_t* other_keys, int32_t* other_order, int64_t n,
                                  int bits) {
-  __shared__ uint16_t own[kDigits][kThreads + 2];  // rows begin in different banks
-  __shared__ uint16_t totals[kDigits];
+  EMPLACE_BLOCK_SHARED(uint16_t, own, [kDigits][kThreads + 2]);  // rows begin in different banks
+  EMPLACE_BLOCK_SHARED(uint16_t, totals, [kDigits]);
   const int64_t begin = int64_t{threadIdx.x} * kPerThread, end = begin + kPerThread < n ? begin + kPerThread : n;
   for (int64_t i = begin; i < end; ++i) order[i] = static_cast<int32_t>(i);
   for (int shift = 0; shift < bits; shift += kDigitBits) {
@@ -103,7 +103,7 @@ __global__ void index_keys_kernel(Indices indices, uint64_t* keys, int64_t n, ui
 
 /// One block: each thread sums a piece, then goes over it again from what stands before.
 __global__ void sums_kernel(uint32_t* counts, int64_t n) {
-  __shared__ uint32_t totals[kThreads];
+  EMPLACE_BLOCK_SHARED(uint32_t, totals, [kThreads]);
   const int64_t piece = (n + kThreads - 1) / kThreads, begin = threadIdx.x * piece;
   uint32_t sum = 0;
   for (int64_t i = begin; i < begin + piece && i < n; ++i) sum += counts[i];

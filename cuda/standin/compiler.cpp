@@ -111,7 +111,7 @@ cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** a
   std::shared_ptr<unsigned char[]> argument(new unsigned char[code.argument_bytes]);
   std::memcpy(argument.get(), arguments[0], code.argument_bytes);
   emplace::standin::check_addresses(argument.get(), code.argument_bytes);
-  return emplace::standin::launch(false, grid, block, shared_bytes, stream, [code, argument] {
+  return emplace::standin::launch(false, kernel, grid, block, shared_bytes, stream, [code, argument] {
     code.thread(blockIdx.x, threadIdx.x, blockDim.x, argument.get());
   });
 }

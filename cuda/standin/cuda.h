@@ -35,6 +35,8 @@ CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, CUmemGenericAlloc
                   unsigned long long flags);
 CUresult cuMemUnmap(CUdeviceptr at, size_t bytes);
 CUresult cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAccessDesc* access, size_t count);
+CUresult cuGetErrorName(CUresult error, const char** name);
+CUresult cuGetErrorString(CUresult error, const char** text);
 CUresult cuMemGetAllocationGranularity(size_t* bytes, const CUmemAllocationProp* wanted,
                                        CUmemAllocationGranularity_flags which);
 }

@@ -21,7 +21,6 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
-#define __shared__ static thread_local
 
 struct uint3 {
   unsigned x, y, z;
@@ -58,6 +57,7 @@ enum cudaError_t {
   cudaErrorStreamCaptureUnsupported = 900,
   cudaErrorStreamCaptureInvalidated = 901,
   cudaErrorStreamCaptureUnjoined = 904,
+  cudaErrorStreamCaptureIsolation = 905,
   cudaErrorStreamCaptureWrongThread = 908,
 };
 using cudaStream_t = struct CUstream_st*;

@@ -2,9 +2,13 @@
 // that run until they wait.
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
+#include <string_view>
 #include <vector>
 
 #include "cuda/standin/standin.h"
@@ -53,6 +57,43 @@ emplace_standin_switch:
 )");
 #endif
 
+/// What comes when, of `count`.
+class Sequence {
+ public:
+  static Sequence of(uint64_t count) {
+    Sequence s;
+    s.count_ = std::max<uint64_t>(count, 1);
+    const Order order = order_of_all.load();
+    if (order == Order::kNormal) return s;
+    if (order == Order::kReverse) {
+      s.factor_ = s.count_ - 1;
+      s.first_ = s.count_ - 1;
+      return s;
+    }
+    uint64_t drawn = draws.fetch_add(0x9e3779b97f4a7c15u);
+    drawn = (drawn ^ (drawn >> 31)) * 0xbf58476d1ce4e5b9u;
+    s.first_ = (drawn >> 20) % s.count_;
+    s.factor_ = std::max<uint64_t>((drawn >> 40) % s.count_, 1);
+    while (std::gcd(s.factor_, s.count_) != 1) ++s.factor_;
+    return s;
+  }
+  uint64_t at(uint64_t i) const { return (first_ + factor_ * i) % count_; }
+
+  static inline std::atomic<Order> order_of_all{Order::kNormal};
+  static inline std::atomic<uint64_t> draws{1};
+
+ private:
+  uint64_t count_ = 1, first_ = 0, factor_ = 1;  // steps through all of them, since the factor divides not
+};
+
+const bool kOrderIsSet = [] {
+  const char* text = std::getenv("EMPLACE_STANDIN_ORDER");
+  if (!text || std::string_view(text) == "normal") return false;
+  const bool reverse = std::string_view(text) == "reverse";
+  set_order(reverse ? Order::kReverse : Order::kRandom, std::strtoull(text, nullptr, 10));
+  return true;
+}();
+
 enum class State : uint8_t { kReady, kAtBlock, kEnded };
 
 /// One block's threads. One per CPU thread, reused.
@@ -78,7 +119,9 @@ class Block {
     active_ = nullptr;
   }
 
-  void wait() {
+  void wait(const void* where) {
+    if (!barrier_) barrier_ = where;
+    if (barrier_ != where) fail("threads of a block wait at different barriers");
     states_[current_] = State::kAtBlock;
     switch_to_scheduler(false);
   }
@@ -97,7 +140,9 @@ class Block {
   /// Runs every thread that is ready until it waits or ends. Was there one?
   bool run_ready(dim3 size) {
     bool any = false;
-    for (unsigned t = 0; t < count_; ++t) {
+    const Sequence order = Sequence::of(count_);
+    for (unsigned i = 0; i < count_; ++i) {
+      const auto t = static_cast<unsigned>(order.at(i));
       if (states_[t] != State::kReady) continue;
       any = true;
       current_ = t;
@@ -109,6 +154,7 @@ class Block {
 
   /// Nobody is ready: all who have not ended wait for each other.
   void release() {
+    barrier_ = nullptr;
     for (State& s : states_) {
       if (s == State::kAtBlock) s = State::kReady;
     }
@@ -174,6 +220,7 @@ class Block {
   char* stacks_ = nullptr;
   const std::function<void()>* body_ = nullptr;
   unsigned count_ = 0, current_ = 0;
+  const void* barrier_ = nullptr;  // where the first of them waits
   std::vector<State> states_;
   std::vector<Fiber> fibers_;
   Fiber scheduler_;
@@ -183,6 +230,7 @@ class Block {
 constinit thread_local Block* Block::active_ = nullptr;
 
 thread_local std::vector<uint4> shared_memory;
+thread_local std::vector<const void*> spoiled;  // of this block
 
 /// The pattern that says "never written": NaN as a float and as a double, far away as an integer.
 void spoil_shared(size_t bytes) {
@@ -192,9 +240,20 @@ void spoil_shared(size_t bytes) {
 
 }  // namespace
 
+void set_order(Order order, uint64_t seed) {
+  Sequence::draws = seed;
+  Sequence::order_of_all = order;
+}
+
+void spoil_for_block(void* data, size_t bytes) {
+  if (std::find(spoiled.begin(), spoiled.end(), data) != spoiled.end()) return;
+  spoiled.push_back(data);
+  std::memset(data, 0xfb, bytes);
+}
+
 void wait_for_block() {
   if (!Block::active()) fail("__syncthreads() in a kernel launched without barriers");
-  Block::active()->wait();
+  Block::active()->wait(__builtin_return_address(0));
 }
 void* dynamic_shared() { return shared_memory.data(); }
 
@@ -202,21 +261,24 @@ void run_grid(bool barriers, dim3 grid, dim3 block, size_t shared_bytes, const s
   thread_local Block fibers;
   gridDim = grid;
   blockDim = block;
-  for (unsigned z = 0; z < grid.z; ++z) {
-    for (unsigned y = 0; y < grid.y; ++y) {
-      for (unsigned x = 0; x < grid.x; ++x) {
-        blockIdx = {x, y, z};
-        if (shared_bytes > 0) spoil_shared(shared_bytes);
-        if (barriers) {
-          fibers.run(block, body);
-          continue;
-        }
-        for (threadIdx.z = 0; threadIdx.z < block.z; ++threadIdx.z) {
-          for (threadIdx.y = 0; threadIdx.y < block.y; ++threadIdx.y) {
-            for (threadIdx.x = 0; threadIdx.x < block.x; ++threadIdx.x) body();
-          }
-        }
-      }
+  const unsigned threads = block.x * block.y * block.z;
+  const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
+  const Sequence order = Sequence::of(blocks);
+  for (uint64_t i = 0; i < blocks; ++i) {
+    const uint64_t b = order.at(i);
+    blockIdx = {static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
+                static_cast<unsigned>(b / grid.x / grid.y)};
+    spoiled.clear();
+    if (shared_bytes > 0) spoil_shared(shared_bytes);
+    if (barriers) {
+      fibers.run(block, body);
+      continue;
+    }
+    const Sequence inner = Sequence::of(threads);
+    for (unsigned k = 0; k < threads; ++k) {
+      const auto t = static_cast<unsigned>(inner.at(k));
+      threadIdx = {t % block.x, t / block.x % block.y, t / block.x / block.y};
+      body();
     }
   }
 }

@@ -1,4 +1,6 @@
 // EMPLACE_STANDIN_MACHINE names a file with one GPU per line: "name | UUID | PCI bus id | memory in MiB | capability".
+// EMPLACE_STANDIN_NVML: a file of cards that NVML lists, whole ones, of which instances may be given to this process.
+// EMPLACE_STANDIN_FAILS="cudaSetDevice=46": that call answers with that error.
 // The current mask, CUDA_VISIBLE_DEVICES, is applied as the driver does it. Without a file: EMPLACE_STANDIN_GPUS cards
 // (default 1) of 16 GiB. EMPLACE_STANDIN_TAKEN: bytes of each card that other processes have. EMPLACE_STANDIN_REPORT:
 // the most that each gave this process beside its context is said at the end. EMPLACE_STANDIN_PEERS: "none" of them
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "core/device/visible_devices.h"
+#include "cuda/standin/cuda.h"
 #include "cuda/standin/standin.h"
 
 namespace emplace::standin {
@@ -106,6 +109,26 @@ void Machine::report() {
 
 thread_local int current = 0;
 
+/// Errors that tests order, by name and text as CUDA has them.
+struct Described {
+  int error;
+  const char *name, *text;
+};
+constexpr Described kDescribed[] = {
+    {35, "cudaErrorInsufficientDriver", "CUDA driver version is insufficient for CUDA runtime version"},
+    {46, "cudaErrorDevicesUnavailable", "CUDA-capable device(s) is/are busy or unavailable"},
+    {209, "cudaErrorNoKernelImageForDevice", "no kernel image is available for execution on the device"},
+    {214, "cudaErrorECCUncorrectable", "uncorrectable ECC error encountered"},
+    {802, "cudaErrorSystemNotReady", "system not yet initialized"},
+    {803, "cudaErrorSystemDriverMismatch", "system has unsupported display driver / cuda driver combination"},
+};
+const Described* described(int error) {
+  for (const Described& d : kDescribed) {
+    if (d.error == error) return &d;
+  }
+  return nullptr;
+}
+
 bool valid(int device) { return device >= 0 && static_cast<size_t>(device) < machine().gpus.size(); }
 Gpu& gpu(int device) { return *machine().gpus[static_cast<size_t>(device)]; }
 
@@ -127,9 +150,33 @@ void give_back_memory(int device, size_t bytes) {
   gpu(device).given -= bytes;
 }
 
+std::vector<PhysicalGpu> listed_cards() {
+  std::vector<PhysicalGpu> cards;
+  if (const char* path = std::getenv("EMPLACE_STANDIN_NVML")) Machine::read(path, cards);
+  return cards;
+}
+
+cudaError_t ordered_failure(std::string_view call) {
+  const char* orders = std::getenv("EMPLACE_STANDIN_FAILS");
+  if (!orders) return cudaSuccess;
+  const std::string_view all(orders);
+  const size_t at = all.find(std::string(call) + "=");
+  if (at == all.npos) return cudaSuccess;
+  return static_cast<cudaError_t>(std::atoi(orders + at + call.size() + 1));
+}
+
 }  // namespace emplace::standin
 
 using namespace emplace::standin;
+
+CUresult cuGetErrorName(CUresult error, const char** name) {
+  *name = cudaGetErrorName(static_cast<cudaError_t>(error));
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult error, const char** text) {
+  *text = cudaGetErrorString(static_cast<cudaError_t>(error));
+  return CUDA_SUCCESS;
+}
 
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = machine().driver_version;
@@ -147,6 +194,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 }
 cudaError_t cudaSetDevice(int device) {
   if (!valid(device)) return cudaErrorInvalidDevice;
+  if (cudaError_t failure = ordered_failure("cudaSetDevice"); failure != cudaSuccess) return failure;
   current = device;
   if (!gpu(device).has_context.exchange(true)) gpu(device).used += kContextBytes;
   return cudaSuccess;
@@ -227,9 +275,10 @@ const char* cudaGetErrorName(cudaError_t error) {
     case cudaErrorStreamCaptureUnjoined:
       return "cudaErrorStreamCaptureUnjoined";
     default:
-      return "cudaErrorUnknown";
+      return described(error) ? described(error)->name : "cudaErrorUnknown";
   }
 }
 const char* cudaGetErrorString(cudaError_t error) {
-  return error == cudaErrorMemoryAllocation ? "out of memory" : "see the name";
+  if (error == cudaErrorMemoryAllocation) return "out of memory";
+  return described(error) ? described(error)->text : "see the name";
 }

@@ -12,8 +12,16 @@ namespace emplace::standin {
 /// Before the first stream, or when all are idle. At the start: what EMPLACE_STANDIN_SEED says, or 0.
 void set_seed(uint64_t seed);
 
+/// The order of a block's threads and of a grid's blocks: any is right. At the start: what EMPLACE_STANDIN_ORDER says,
+/// "normal", "reverse", or a number, from which orders are drawn.
+enum class Order { kNormal, kReverse, kRandom };
+void set_order(Order order, uint64_t seed = 1);
+
+/// Shared memory holds no value when a block begins: the first of its threads that comes by spoils it.
+void spoil_for_block(void* data, size_t bytes);
+
 /// Enqueues a kernel: `body` is called once per thread of the grid. With `barriers` the threads of a block are fibers.
-cudaError_t launch(bool barriers, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
+cudaError_t launch(bool barriers, const void* kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
                    std::function<void()> body);
 
 /// Ends the process if there is an address of the host's memory in a kernel's argument: a GPU would not reach it. Only

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "cuda/standin/machine.h"
 #include "cuda/standin/memory.h"
 #include "cuda/standin/standin.h"
 
@@ -21,6 +22,7 @@ struct State {
   std::recursive_mutex mutex;
   // Guarded by mutex.
   std::set<cudaStream_t> streams;
+  std::set<std::pair<int, const void*>> loaded;  // kernels, by device
   uint64_t seed = 0;
   std::mt19937_64 random;
 };
@@ -134,16 +136,30 @@ cudaError_t enqueue(cudaStream_t stream, Operation operation) {
   return cudaSuccess;
 }
 
-cudaError_t launch(bool barriers, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
+/// With lazy loading a kernel's code comes with its first launch, which may wait: not in a capture.
+bool loads(const void* kernel, cudaStream_t stream) {
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  if (stream->capture && !s.loaded.contains({stream->device, kernel})) {
+    stream->capture_broken = true;
+    return false;
+  }
+  s.loaded.insert({stream->device, kernel});
+  return true;
+}
+
+cudaError_t launch(bool barriers, const void* kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
                    std::function<void()> body) {
   size_t threads = size_t{block.x} * block.y * block.z;
-  bool fits = threads > 0 && threads <= 1024 && block.z <= 64 && grid.x <= 0x7fffffff && grid.y <= 65535 &&
-              grid.z <= 65535 && shared_bytes <= (size_t{48} << 10);
+  if (cudaError_t failure = ordered_failure("cudaLaunchKernel"); failure != cudaSuccess) return failure;
+  bool fits = threads > 0 && grid.x > 0 && grid.y > 0 && grid.z > 0 && threads <= 1024 && block.z <= 64 &&
+              grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535 && shared_bytes <= (size_t{48} << 10);
   if (!fits) return cudaErrorInvalidConfiguration;
   int current = 0;
   cudaGetDevice(&current);
   if (std::lock_guard lock(state().mutex); !state().streams.contains(stream) || stream->device != current)
     return cudaErrorInvalidResourceHandle;
+  if (!loads(kernel, stream)) return cudaErrorStreamCaptureUnsupported;
   return enqueue(stream, {[=, body = std::move(body)] { run_grid(barriers, grid, block, shared_bytes, body); }});
 }
 
@@ -193,7 +209,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     stream->last_nodes.insert(stream->last_nodes.end(), event->nodes.begin(), event->nodes.end());
     return cudaSuccess;
   }
-  if (stream->capture) return cudaSuccess;  // recorded before the capture: the launch of the graph comes after it
+  if (stream->capture) {  // what came before the capture is not in it
+    stream->capture_broken = true;
+    return cudaErrorStreamCaptureIsolation;
+  }
   return enqueue(stream, {nullptr, event, event->recorded});
 }
 

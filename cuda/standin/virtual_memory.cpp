@@ -1,5 +1,6 @@
 // Addresses without access, mapped page by page and accessible to what runs on streams: what is touched after its page
 // is gone, or by the host's code, ends the process. That costs time for all that is mapped at each operation:
+// EMPLACE_STANDIN_ADDRESSES: the most bytes of addresses that a reservation may have.
 // EMPLACE_STANDIN_OPEN leaves it accessible, for measuring what the program itself costs.
 #include <sys/mman.h>
 
@@ -82,6 +83,8 @@ CUresult cuMemGetAllocationGranularity(size_t* bytes, const CUmemAllocationProp*
 
 CUresult cuMemAddressReserve(CUdeviceptr* range, size_t bytes, size_t alignment, CUdeviceptr, unsigned long long) {
   if (bytes == 0 || bytes % kPage != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (const char* room = std::getenv("EMPLACE_STANDIN_ADDRESSES"); room && bytes > std::strtoull(room, nullptr, 10))
+    return CUDA_ERROR_OUT_OF_MEMORY;
   void* base = mmap(nullptr, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   auto begin = reinterpret_cast<CUdeviceptr>(base), aligned = (begin + alignment - 1) / alignment * alignment;
@@ -100,6 +103,8 @@ CUresult cuMemAddressFree(CUdeviceptr range, size_t bytes) {
 CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const CUmemAllocationProp* wanted,
                      unsigned long long) {
   if (bytes == 0 || bytes % kPage != 0 || emplace::standin::breaks_capture()) return CUDA_ERROR_INVALID_VALUE;
+  if (cudaError_t failure = emplace::standin::ordered_failure("cuMemCreate"); failure != cudaSuccess)
+    return static_cast<CUresult>(failure);
   if (!emplace::standin::take_memory(wanted->location.id, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   std::lock_guard lock(mutex);
   *handle = next_handle++;
@@ -155,6 +160,8 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
       {"cuMemMap", reinterpret_cast<void*>(&cuMemMap)},
       {"cuMemUnmap", reinterpret_cast<void*>(&cuMemUnmap)},
       {"cuMemSetAccess", reinterpret_cast<void*>(&cuMemSetAccess)},
+      {"cuGetErrorName", reinterpret_cast<void*>(&cuGetErrorName)},
+      {"cuGetErrorString", reinterpret_cast<void*>(&cuGetErrorString)},
       {"cuMemGetAllocationGranularity", reinterpret_cast<void*>(&cuMemGetAllocationGranularity)},
   };
   auto found = kFunctions.find(symbol);

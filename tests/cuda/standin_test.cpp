@@ -6,7 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
+#include <set>
+#include <vector>
 
 #include "cuda/backend.h"
 #include "cuda/launch.h"
@@ -59,6 +62,96 @@ TEST_CASE("host code does not touch device memory, kernels and copies do", "[hos
 
   REQUIRE(gpu->unmap(memory, page).ok());
   gpu->release(memory, 2 * page);
+}
+
+/// Sums the block's own numbers, which nobody may find there before they are written.
+__global__ void shared_kernel(float* out, bool writes) {
+  EMPLACE_BLOCK_SHARED(float, slots, [4]);
+  if (writes) slots[threadIdx.x] = 1;
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = slots[0] + slots[1] + slots[2] + slots[3];
+}
+/// What came last, whose order is nobody's to count on.
+__global__ void order_kernel(int* seen, int* next) { seen[(*next)++] = static_cast<int>(blockIdx.x * 4 + threadIdx.x); }
+__global__ void divergent_kernel(float* out) {
+  if (threadIdx.x < 2) {
+    __syncthreads();
+    out[0] = 1;
+  } else {
+    out[1] = 1;
+    __syncthreads();
+  }
+}
+
+cudaStream_t new_stream() {
+  cudaStream_t stream = nullptr;
+  REQUIRE(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0) == cudaSuccess);
+  return stream;
+}
+
+TEST_CASE("the stand-in refuses in a capture what CUDA refuses", "[host]") {
+  cudaStream_t stream = new_stream(), other = new_stream();
+  cudaEvent_t before = nullptr;
+  REQUIRE(cudaEventCreateWithFlags(&before, cudaEventDisableTiming) == cudaSuccess);
+  REQUIRE(cudaEventRecord(before, other) == cudaSuccess);
+  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+  CHECK(cudaStreamWaitEvent(stream, before, 0) == cudaErrorStreamCaptureIsolation);
+  cudaGraph_t graph = nullptr;
+  CHECK(cudaStreamEndCapture(stream, &graph) == cudaErrorStreamCaptureInvalidated);
+
+  // A kernel whose code comes with its first launch.
+  float* none = nullptr;
+  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+  CHECK_FALSE(launch(Barriers::kBlock, divergent_kernel, dim3(1), dim3(1), 0, stream, none).ok());
+  CHECK(cudaStreamEndCapture(stream, &graph) == cudaErrorStreamCaptureInvalidated);
+  CHECK(standin::launch(false, nullptr, dim3(0), dim3(1), 0, stream, [] {}) == cudaErrorInvalidConfiguration);
+  for (cudaStream_t s : {stream, other}) REQUIRE(cudaStreamDestroy(s) == cudaSuccess);
+  REQUIRE(cudaEventDestroy(before) == cudaSuccess);
+}
+
+TEST_CASE("shared memory holds nothing when a block begins, and barriers are everybody's", "[host]") {
+  cudaStream_t stream = new_stream();
+  float* out = nullptr;
+  REQUIRE(cudaMalloc(reinterpret_cast<void**>(&out), 64) == cudaSuccess);
+  float got[2] = {};
+  for (bool writes : {true, false}) {
+    REQUIRE(launch(Barriers::kBlock, shared_kernel, dim3(2), dim3(4), 0, stream, out, writes).ok());
+    REQUIRE(cudaMemcpyAsync(got, out, sizeof got, cudaMemcpyDeviceToHost, stream) == cudaSuccess);
+    REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
+    for (float sum : got) CHECK((writes ? sum == 4 : sum != 4));
+  }
+  CHECK(is_deadly([&] { (void)launch(Barriers::kBlock, divergent_kernel, dim3(1), dim3(4), 0, stream, out); }));
+  REQUIRE(cudaFree(out) == cudaSuccess);
+  REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
+}
+
+TEST_CASE("threads and blocks come in any order, each once", "[host]") {
+  cudaStream_t stream = new_stream();
+  int* memory = nullptr;
+  REQUIRE(cudaMalloc(reinterpret_cast<void**>(&memory), 17 * sizeof(int)) == cudaSuccess);
+  auto order = [&](standin::Order how, uint64_t seed) {
+    standin::set_order(how, seed);
+    int seen[17] = {};
+    REQUIRE(cudaMemcpyAsync(memory, seen, sizeof seen, cudaMemcpyHostToDevice, stream) == cudaSuccess);
+    REQUIRE(launch(Barriers::kNone, order_kernel, dim3(4), dim3(4), 0, stream, memory, memory + 16).ok());
+    REQUIRE(cudaMemcpyAsync(seen, memory, sizeof seen, cudaMemcpyDeviceToHost, stream) == cudaSuccess);
+    REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
+    return std::vector<int>(seen, seen + 16);
+  };
+  std::vector<int> normal = order(standin::Order::kNormal, 1), reverse = order(standin::Order::kReverse, 1);
+  CHECK(std::is_sorted(normal.begin(), normal.end()));
+  CHECK(std::is_sorted(reverse.rbegin(), reverse.rend()));
+  std::set<std::vector<int>> drawn;
+  for (uint64_t seed = 1; seed < 20; ++seed) {
+    std::vector<int> seen = order(standin::Order::kRandom, seed);
+    drawn.insert(seen);
+    std::sort(seen.begin(), seen.end());
+    CHECK(seen == normal);
+  }
+  CHECK(drawn.size() > 5);
+  standin::set_order(standin::Order::kNormal);
+  REQUIRE(cudaFree(memory) == cudaSuccess);
+  REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
 }
 
 }  // namespace
