@@ -14,6 +14,7 @@
 #include "cuda/kernel_table.h"
 #include "cuda/nccl.h"
 #include "cuda/nvml.h"
+#include "cuda/targets.h"
 
 namespace emplace::cuda {
 namespace {
@@ -69,16 +70,18 @@ Result<std::vector<PhysicalGpu>> CudaBackend::enumerate() {
       std::async(driver ? std::launch::async | std::launch::deferred : std::launch::deferred, nvml_cards);
   int count = 0;
   if (cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) return no_device(error);
-  // A process that was given a MIG instance sees it as a device of its own, with the instance's memory and UUID.
+  // A process that was given a MIG instance sees it as a device of its own, with the instance's memory and UUID: one
+  // that NVML lists for no card, or, where NVML tells nothing, that the mask calls so.
   const char* mask = std::getenv("CUDA_VISIBLE_DEVICES");
-  const bool instances = mask && std::string_view(mask).starts_with("MIG-");
+  const bool masked_instances = mask && std::string_view(mask).starts_with("MIG-");
   std::vector<PhysicalGpu> cards;
   if (Result<std::vector<PhysicalGpu>> all = by_nvml.get(); all.ok()) cards = all.take();
+  const bool listed = !cards.empty();
   for (int device = 0; device < count; ++device) {
     ASSIGN_OR_RETURN(PhysicalGpu visible, card(device));
-    if (instances) visible.uuid.replace(0, 3, "MIG");
     auto known = std::find_if(cards.begin(), cards.end(), [&](const PhysicalGpu& g) { return g.uuid == visible.uuid; });
     if (known == cards.end()) {
+      if (listed || masked_instances) visible.uuid.replace(0, 3, "MIG");
       cards.push_back(std::move(visible));
       continue;
     }
@@ -94,7 +97,16 @@ bool CudaBackend::peers(int platform_id, int other) {
   return cudaDeviceCanAccessPeer(&can, platform_id, other) == cudaSuccess && can != 0;
 }
 
-Result<std::unique_ptr<Gpu>> CudaBackend::open(const GpuOptions& options) { return CudaGpu::open(options); }
+Result<std::unique_ptr<Gpu>> CudaBackend::open(const GpuOptions& options) {
+  cudaDeviceProp properties;
+  CUDA_TRY(cudaGetDeviceProperties(&properties, options.platform_id));
+  if (!targets_fit(built_targets(), properties.major, properties.minor)) {
+    return unavailable(cat(properties.name, " cannot be used: its compute capability is ", properties.major, ".",
+                           properties.minor, ", this plug-in is built for ", targets_text(built_targets()),
+                           "; build it where the card is, or with `cmake --preset cuda`"));
+  }
+  return CudaGpu::open(options);
+}
 
 Status CudaBackend::collectives() const { return nccl_there(); }
 

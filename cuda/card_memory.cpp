@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "cuda/error.h"
 #include "cuda/nvml.h"
@@ -16,6 +17,7 @@ namespace {
 struct Card {
   std::optional<int64_t> free_before;
   int64_t pages = 0;
+  std::set<int> places;  // of living logical GPUs
 };
 std::mutex mutex;
 std::map<int, Card> cards;  // guarded by mutex
@@ -36,11 +38,27 @@ std::optional<int64_t> free_without_context(int device) {
 
 }  // namespace
 
-bool begin_card(int device) {
+void note_card(int device) {
   std::lock_guard lock(mutex);
   auto [card, first] = cards.try_emplace(device);
   if (first) card->second.free_before = free_without_context(device);
-  return first;
+}
+
+int begin_on_card(int device) {
+  std::lock_guard lock(mutex);
+  int place = 0;
+  while (!cards[device].places.insert(place).second) ++place;
+  return place;
+}
+
+void end_on_card(int device, int place) {
+  std::lock_guard lock(mutex);
+  cards[device].places.erase(place);
+}
+
+bool tells_of_card(int device, int place) {
+  std::lock_guard lock(mutex);
+  return *cards[device].places.begin() == place;
 }
 
 void count_pages(int device, int64_t bytes) {

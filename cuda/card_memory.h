@@ -10,8 +10,13 @@
 
 namespace emplace::cuda {
 
-/// Before the first context on a card (CUDA's ordinal) is made; remembers how much is free. Is it the first?
-bool begin_card(int device);
+/// Before the first context on a card (CUDA's ordinal) is made: remembers how much is free.
+void note_card(int device);
+/// A logical GPU begins on the card: the lowest place that no living one has.
+int begin_on_card(int device);
+void end_on_card(int device, int place);
+/// Of the card's living logical GPUs, one tells what the card holds.
+bool tells_of_card(int device, int place);
 /// Pages were mapped behind a pool's addresses, or (negative) unmapped.
 void count_pages(int device, int64_t bytes);
 /// By NVML's count for this process, else by how much less is free than before. Nothing: neither can be had. REQUIRES:

@@ -138,7 +138,9 @@ class Product final : public LtProduct {
     cublasLtMatmulPreference_t preference = nullptr;
     LT_TRY(f_.preference_create(&preference));
     const auto bytes = static_cast<int64_t>(storage_size(shape.type));
-    Status chosen = choose_algorithm(preference, device.deterministic,
+    // Partial sums of an algorithm may be kept in the output's type: for narrow types that would round them.
+    const bool narrow = types.data == CUDA_R_16F || types.data == CUDA_R_16BF;
+    Status chosen = choose_algorithm(preference, device.deterministic || narrow,
                                      {matrix_alignment(shape.b_step * bytes), matrix_alignment(shape.a_step * bytes),
                                       matrix_alignment(shape.batches > 1 ? p.m * p.n * bytes : 0)});
     f_.preference_destroy(preference);
@@ -176,7 +178,7 @@ class Product final : public LtProduct {
   struct Alignments {
     uint32_t left, right, out;
   };
-  Status choose_algorithm(cublasLtMatmulPreference_t preference, bool deterministic, const Alignments& at) {
+  Status choose_algorithm(cublasLtMatmulPreference_t preference, bool wide_sums, const Alignments& at) {
     LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspaceBytes,
                              sizeof kWorkspaceBytes));
     LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &at.left, sizeof at.left));
@@ -184,7 +186,7 @@ class Product final : public LtProduct {
     LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &at.out, sizeof at.out));
     LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &at.out, sizeof at.out));
     const uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-    if (deterministic)
+    if (wide_sums)
       LT_TRY(f_.preference_set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes));
     cublasLtMatmulHeuristicResult_t found{};
     int count = 0;

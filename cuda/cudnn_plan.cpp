@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -13,27 +14,27 @@
 namespace emplace::cuda::cudnn {
 namespace {
 
-/// One handle per card. Its stream is set for each call, by one thread at a time.
-struct CardHandle {
+/// One handle per logical GPU: cuDNN's own streams take the priority of the stream that was set last. Its stream is set
+/// for each call, by one thread at a time. The next GPU in a place of a card takes the handle over.
+struct GpuHandle {
   std::mutex mutex;
   Handle handle = nullptr;
 };
-Result<CardHandle*> handle_of(const Functions& f, int device) {
-  constexpr int kMaxCards = 64;
-  static std::array<CardHandle, kMaxCards> handles;
-  if (device >= kMaxCards) return unavailable("so many cards");
-  CardHandle& card = handles[static_cast<size_t>(device)];
-  std::lock_guard lock(card.mutex);
-  if (!card.handle) {
-    Status made = status_of(f, f.create(&card.handle), "cudnnCreate");
+Result<GpuHandle*> handle_of(const Functions& f, const DeviceState& device) {
+  static std::mutex mutex;
+  static auto* const kHandles = new std::map<std::array<int, 3>, GpuHandle>;
+  std::lock_guard lock(mutex);
+  GpuHandle& gpu = (*kHandles)[{device.device, device.place, device.stream_priority}];
+  if (!gpu.handle) {
+    Status made = status_of(f, f.create(&gpu.handle), "cudnnCreate");
     if (!made.ok()) return unavailable(made.message());
   }
-  return &card;
+  return &gpu;
 }
 
 class Plan final : public ConvPlan {
  public:
-  Plan(const Functions& f, CardHandle& card, Choice choice) : f_(f), card_(card), choice_(std::move(choice)) {}
+  Plan(const Functions& f, GpuHandle& gpu, Choice choice) : f_(f), gpu_(gpu), choice_(std::move(choice)) {}
 
   size_t workspace_bytes() const override { return static_cast<size_t>(choice_.workspace_bytes); }
 
@@ -44,14 +45,14 @@ class Plan final : public ConvPlan {
     RETURN_IF_ERROR(pack.set(Attribute::kPackPointers, Type::kPointer, 3, pointers));
     RETURN_IF_ERROR(pack.set(Attribute::kPackWorkspace, Type::kPointer, workspace));
     RETURN_IF_ERROR(pack.finalize());
-    std::lock_guard lock(card_.mutex);
-    RETURN_IF_ERROR(status_of(f_, f_.set_stream(card_.handle, stream), "cudnnSetStream"));
-    return status_of(f_, f_.execute(card_.handle, choice_.plan.handle(), pack.handle()), "cudnnBackendExecute");
+    std::lock_guard lock(gpu_.mutex);
+    RETURN_IF_ERROR(status_of(f_, f_.set_stream(gpu_.handle, stream), "cudnnSetStream"));
+    return status_of(f_, f_.execute(gpu_.handle, choice_.plan.handle(), pack.handle()), "cudnnBackendExecute");
   }
 
  private:
   const Functions& f_;
-  CardHandle& card_;
+  GpuHandle& gpu_;
   Choice choice_;
 };
 
@@ -168,9 +169,9 @@ Result<std::shared_ptr<const ConvPlan>> make_plan(const ConvProblem& problem, co
     });
     return loaded.status();
   }
-  ASSIGN_OR_RETURN(CardHandle* const card, handle_of(*loaded, device.device));
-  ASSIGN_OR_RETURN(Choice choice, choose(*loaded, problem, device, {card->handle}));
-  return std::shared_ptr<const ConvPlan>(std::make_shared<Plan>(*loaded, *card, std::move(choice)));
+  ASSIGN_OR_RETURN(GpuHandle* const gpu, handle_of(*loaded, device));
+  ASSIGN_OR_RETURN(Choice choice, choose(*loaded, problem, device, {gpu->handle}));
+  return std::shared_ptr<const ConvPlan>(std::make_shared<Plan>(*loaded, *gpu, std::move(choice)));
 }
 
 }  // namespace emplace::cuda::cudnn

@@ -11,6 +11,8 @@ struct DeviceState {
   bool tf32 = false;                           // --matmul-precision=tf32
   bool verbose = false;                        // say on stderr which library a kernel takes, and why
   int64_t workspace_limit = int64_t{1} << 30;  // bytes that a library's plan may ask for
+  int place = 0;                               // among the logical GPUs of the card that live at this time
+  int stream_priority = 0;
 };
 
 /// REQUIRES: a kernel of the plug-in. Outlives it. In tests of single kernels there is none: the defaults.

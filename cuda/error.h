@@ -3,13 +3,17 @@
 
 #include <cuda_runtime.h>
 
+#include <string_view>
+
 #include "core/base/status.h"
 
 namespace emplace::cuda {
 
 /// "cudaMalloc: error 2 (cudaErrorMemoryAllocation): out of memory". ResourceExhausted where memory is what is missing,
-/// Unavailable where there is no device or driver, else Internal.
+/// Unavailable, with what to do, where the card or its driver cannot be used, else Internal.
 Status status_of(cudaError_t error, const char* call);
+/// The same of an error that the driver has described; its numbers are the runtime's.
+Status status_of_code(int number, std::string_view name, std::string_view text, std::string_view call);
 
 }  // namespace emplace::cuda
 

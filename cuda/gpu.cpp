@@ -49,18 +49,22 @@ class NotCapturing {
 
 }  // namespace
 
-CudaGpu::CudaGpu(const GpuOptions& options, Pages pages, bool first_on_card)
-    : state_{options.platform_id, options.deterministic, options.tf32, options.verbose,
-             std::min(kMostWorkspace, options.memory_limit / 4)},
-      first_on_card_(first_on_card),
+CudaGpu::CudaGpu(const GpuOptions& options, Pages pages, int place)
+    : state_{options.platform_id,
+             options.deterministic,
+             options.tf32,
+             options.verbose,
+             std::min(kMostWorkspace, options.memory_limit / 4),
+             place,
+             options.stream_priority},
       pages_(std::move(pages)) {}
 
 Result<std::unique_ptr<Gpu>> CudaGpu::open(const GpuOptions& options) {
-  const bool first_on_card = begin_card(options.platform_id);
+  note_card(options.platform_id);
   CUDA_TRY(cudaSetDevice(options.platform_id));
   current_device = options.platform_id;
   ASSIGN_OR_RETURN(Pages pages, Pages::make(options.platform_id, options.memory_limit));
-  std::unique_ptr<CudaGpu> gpu(new CudaGpu(options, std::move(pages), first_on_card));
+  std::unique_ptr<CudaGpu> gpu(new CudaGpu(options, std::move(pages), begin_on_card(options.platform_id)));
   for (cudaStream_t& s : gpu->streams_)
     CUDA_TRY(cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, options.stream_priority));
   return std::unique_ptr<Gpu>(std::move(gpu));
@@ -71,6 +75,7 @@ CudaGpu::~CudaGpu() {
   for (cudaStream_t s : streams_) {
     if (s) (void)cudaStreamDestroy(s);
   }
+  end_on_card(state_.device, state_.place);
 }
 
 Status CudaGpu::activate() {
@@ -122,6 +127,10 @@ Status CudaGpu::copy_peer(void* to, Gpu& other, const void* from, size_t bytes, 
     return status_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, use(lane)), "cudaMemcpyAsync");
   }
   ASSIGN_OR_RETURN(bool direct, peer_copies_arrive(source, state_.device, use(Lane::kPeer)));
+  if (direct) {
+    const NotCapturing now;
+    RETURN_IF_ERROR(static_cast<CudaGpu&>(other).pages_.let_read(state_.device));
+  }
   if (direct)
     return status_of(cudaMemcpyPeerAsync(to, state_.device, from, source, bytes, use(lane)), "cudaMemcpyPeerAsync");
   // Through the host. What `from` holds is there once the other GPU is idle.
@@ -164,7 +173,7 @@ Result<std::unique_ptr<Kernel>> CudaGpu::compile(const GpuChain& chain) {
 }
 
 std::optional<int64_t> CudaGpu::overhead_bytes() {
-  if (!first_on_card_) return 0;
+  if (!tells_of_card(state_.device, state_.place)) return 0;
   return activate().ok() ? card_overhead(state_.device) : std::nullopt;
 }
 

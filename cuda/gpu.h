@@ -47,7 +47,7 @@ class CudaGpu final : public Gpu {
   Result<std::unique_ptr<GpuRecording>> end_recording() override;
 
  private:
-  CudaGpu(const GpuOptions& options, Pages pages, bool first_on_card);
+  CudaGpu(const GpuOptions& options, Pages pages, int place);
   cudaStream_t of(Lane lane) const { return streams_[static_cast<size_t>(lane)]; }
   /// To enqueue work in it.
   cudaStream_t use(Lane lane) {
@@ -56,7 +56,6 @@ class CudaGpu final : public Gpu {
   }
 
   DeviceState state_;
-  bool first_on_card_;
   Pages pages_;
   Staging staging_;
   std::array<cudaStream_t, kNumLanes> streams_{};

@@ -4,7 +4,6 @@
 
 #include "core/base/cat.h"
 #include "cuda/error.h"
-#include "cuda/peer.h"
 
 namespace emplace::cuda {
 namespace {
@@ -12,12 +11,6 @@ namespace {
 constexpr unsigned kDriverInterface = 12000;  // of CUDA 12.0: old enough for every driver that runs CUDA 13
 constexpr int64_t kManyBytes = int64_t{8} << 30;
 constexpr int64_t kPagesInLarge = 8;
-
-Status driver_status(CUresult result, std::string_view call) {
-  if (result == CUDA_SUCCESS) return ok_status();
-  std::string text = cat(call, ": driver error ", static_cast<int>(result));
-  return result == CUDA_ERROR_OUT_OF_MEMORY ? resource_exhausted(std::move(text)) : internal_error(std::move(text));
-}
 
 template <class F>
 Status find_function(const char* name, F& function) {
@@ -44,6 +37,8 @@ Result<MemoryDriver> MemoryDriver::find() {
   RETURN_IF_ERROR(find_function("cuMemUnmap", d.unmap));
   RETURN_IF_ERROR(find_function("cuMemSetAccess", d.set_access));
   RETURN_IF_ERROR(find_function("cuMemGetAllocationGranularity", d.granularity));
+  RETURN_IF_ERROR(find_function("cuGetErrorName", d.error_name));
+  RETURN_IF_ERROR(find_function("cuGetErrorString", d.error_text));
   return d;
 }
 
@@ -52,19 +47,28 @@ Result<Pages> Pages::make(int device, int64_t limit) {
   Pages pages(driver, device, 0);
   size_t least = 0;
   CUmemAllocationProp wanted = pages.properties();
-  RETURN_IF_ERROR(driver_status(driver.granularity(&least, &wanted, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+  RETURN_IF_ERROR(pages.failure(driver.granularity(&least, &wanted, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
                                 "cuMemGetAllocationGranularity"));
   pages.page_ = static_cast<int64_t>(least) * (limit > kManyBytes ? kPagesInLarge : 1);
-  std::vector<int> readers = peers_of(device);
-  readers.insert(readers.begin(), device);
-  for (int reader : readers) {
-    CUmemAccessDesc access = {};
-    access.location = wanted.location;
-    access.location.id = reader;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    pages.access_.push_back(access);
-  }
+  pages.access_.push_back(pages.access_of(device));
   return pages;
+}
+
+/// The driver's errors have the numbers of the runtime's.
+Status Pages::failure(CUresult result, std::string_view call) const {
+  if (result == CUDA_SUCCESS) return ok_status();
+  const char *name = nullptr, *text = nullptr;
+  if (driver_.error_name(result, &name) != CUDA_SUCCESS || !name) name = "unknown";
+  if (driver_.error_text(result, &text) != CUDA_SUCCESS || !text) text = "";
+  return status_of_code(static_cast<int>(result), name, text, call);
+}
+
+CUmemAccessDesc Pages::access_of(int device) const {
+  CUmemAccessDesc access = {};
+  access.location = properties().location;
+  access.location.id = device;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return access;
 }
 
 CUmemAllocationProp Pages::properties() const {
@@ -77,8 +81,8 @@ CUmemAllocationProp Pages::properties() const {
 
 Result<std::byte*> Pages::reserve(int64_t bytes) {
   CUdeviceptr range = 0;
-  RETURN_IF_ERROR(driver_status(driver_.reserve(&range, static_cast<size_t>(bytes), static_cast<size_t>(page_), 0, 0),
-                                "cuMemAddressReserve"));
+  RETURN_IF_ERROR(failure(driver_.reserve(&range, static_cast<size_t>(bytes), static_cast<size_t>(page_), 0, 0),
+                          "cuMemAddressReserve"));
   return reinterpret_cast<std::byte*>(range);
 }
 
@@ -90,8 +94,8 @@ Status Pages::map_page(CUdeviceptr at) {
   CUmemAllocationProp wanted = properties();
   CUmemGenericAllocationHandle handle;
   auto bytes = static_cast<size_t>(page_);
-  RETURN_IF_ERROR(driver_status(driver_.create(&handle, bytes, &wanted, 0), "cuMemCreate"));
-  Status mapped = driver_status(driver_.map(at, bytes, 0, handle, 0), "cuMemMap");
+  RETURN_IF_ERROR(failure(driver_.create(&handle, bytes, &wanted, 0), "cuMemCreate"));
+  Status mapped = failure(driver_.map(at, bytes, 0, handle, 0), "cuMemMap");
   if (!mapped.ok()) {
     (void)driver_.destroy(handle);
     return mapped;
@@ -101,6 +105,7 @@ Status Pages::map_page(CUdeviceptr at) {
 }
 
 Status Pages::map(std::byte* at, int64_t bytes) {
+  std::lock_guard lock(*mutex_);
   Status status;
   int64_t done = 0;
   while (status.ok() && done < bytes) {
@@ -108,21 +113,39 @@ Status Pages::map(std::byte* at, int64_t bytes) {
     if (status.ok()) done += page_;
   }
   if (status.ok()) {
-    status = driver_status(driver_.set_access(address(at), static_cast<size_t>(bytes), access_.data(), access_.size()),
-                           "cuMemSetAccess");
+    status = failure(driver_.set_access(address(at), static_cast<size_t>(bytes), access_.data(), access_.size()),
+                     "cuMemSetAccess");
   }
-  if (!status.ok() && done > 0) (void)unmap(at, done);
+  if (!status.ok() && done > 0) (void)unmap_pages(at, done);
   return status;
 }
 
 Status Pages::unmap(std::byte* at, int64_t bytes) {
+  std::lock_guard lock(*mutex_);
+  return unmap_pages(at, bytes);
+}
+
+Status Pages::unmap_pages(std::byte* at, int64_t bytes) {
   for (int64_t done = 0; done < bytes; done += page_) {
     CUdeviceptr page = address(at) + static_cast<CUdeviceptr>(done);
-    RETURN_IF_ERROR(driver_status(driver_.unmap(page, static_cast<size_t>(page_)), "cuMemUnmap"));
+    RETURN_IF_ERROR(failure(driver_.unmap(page, static_cast<size_t>(page_)), "cuMemUnmap"));
     auto handle = handles_.find(page);
-    RETURN_IF_ERROR(driver_status(driver_.destroy(handle->second), "cuMemRelease"));
+    RETURN_IF_ERROR(failure(driver_.destroy(handle->second), "cuMemRelease"));
     handles_.erase(handle);
   }
+  return ok_status();
+}
+
+// A page table each: only for peers that copy.
+Status Pages::let_read(int device) {
+  std::lock_guard lock(*mutex_);
+  for (const CUmemAccessDesc& known : access_) {
+    if (known.location.id == device) return ok_status();
+  }
+  const CUmemAccessDesc more = access_of(device);
+  for (const auto& [page, handle] : handles_)
+    RETURN_IF_ERROR(failure(driver_.set_access(page, static_cast<size_t>(page_), &more, 1), "cuMemSetAccess"));
+  access_.push_back(more);
   return ok_status();
 }
 

@@ -4,6 +4,8 @@
 #include <cuda.h>
 
 #include <map>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "core/device/page_source.h"
@@ -20,6 +22,8 @@ struct MemoryDriver {
   decltype(&cuMemUnmap) unmap = nullptr;
   decltype(&cuMemSetAccess) set_access = nullptr;
   decltype(&cuMemGetAllocationGranularity) granularity = nullptr;
+  decltype(&cuGetErrorName) error_name = nullptr;
+  decltype(&cuGetErrorString) error_text = nullptr;
   /// Unavailable names the function that the driver lacks.
   static Result<MemoryDriver> find();
 };
@@ -35,16 +39,23 @@ class Pages {
   void release(std::byte* range, int64_t bytes);
   Status map(std::byte* at, int64_t bytes);
   Status unmap(std::byte* at, int64_t bytes);
+  /// From now on `device`, a peer, reaches the pages too: those that are mapped, and those to come. Any thread.
+  Status let_read(int device);
 
  private:
   Pages(MemoryDriver driver, int device, int64_t page) : driver_(driver), device_(device), page_(page) {}
   Status map_page(CUdeviceptr at);
+  Status unmap_pages(std::byte* at, int64_t bytes);
+  CUmemAccessDesc access_of(int device) const;
+  Status failure(CUresult result, std::string_view call) const;
   CUmemAllocationProp properties() const;
 
   MemoryDriver driver_;
   int device_;
   int64_t page_;
-  std::vector<CUmemAccessDesc> access_;  // this device, then its peers
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  // Guarded by mutex_.
+  std::vector<CUmemAccessDesc> access_;  // this device, then those that read from it
   std::map<CUdeviceptr, CUmemGenericAllocationHandle> handles_;
 };
 

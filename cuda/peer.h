@@ -3,14 +3,9 @@
 
 #include <cuda_runtime.h>
 
-#include <vector>
-
 #include "core/base/status.h"
 
 namespace emplace::cuda {
-
-/// Cards that the driver lets reach `device`'s memory.
-std::vector<int> peers_of(int device);
 
 /// May copies from `from` to `to` go straight across? Answered once per pair: a pattern is sent, read back and
 /// compared. `stream` belongs to `to`, which is the current device, and stays so.
