@@ -2,12 +2,16 @@
 // three runs to warm up, then the median of twenty.
 //   emplace_gpu_limits            all of it
 //   emplace_gpu_limits context    makes a context and ends: what every process on a GPU takes, to be timed from outside
+//   emplace_gpu_limits mode       "exclusive" if the card takes one process at a time, else "shared"
+//   emplace_gpu_limits facts      properties, and what pages of the driver's virtual memory cost
+#include <cuda.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -38,12 +42,95 @@ double median_ms(const F& enqueue) {
   return times[times.size() / 2];
 }
 
+int attribute(cudaDeviceAttr which) {
+  int value = 0;
+  CHECK(cudaDeviceGetAttribute(&value, which, 0));
+  return value;
+}
+
+template <class F>
+F driver_function(const char* name) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result;
+  CHECK(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result));
+  if (!found) check(cudaErrorSymbolNotFound, name);
+  return reinterpret_cast<F>(found);
+}
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Milliseconds of a GiB in pages of so many bytes: create and map, set access, take away.
+void page_costs(size_t page) {
+  const auto reserve = driver_function<decltype(&cuMemAddressReserve)>("cuMemAddressReserve");
+  const auto release = driver_function<decltype(&cuMemAddressFree)>("cuMemAddressFree");
+  const auto create = driver_function<decltype(&cuMemCreate)>("cuMemCreate");
+  const auto destroy = driver_function<decltype(&cuMemRelease)>("cuMemRelease");
+  const auto map = driver_function<decltype(&cuMemMap)>("cuMemMap");
+  const auto unmap = driver_function<decltype(&cuMemUnmap)>("cuMemUnmap");
+  const auto set_access = driver_function<decltype(&cuMemSetAccess)>("cuMemSetAccess");
+  constexpr size_t kAll = size_t{1} << 30;
+  CUmemAllocationProp wanted = {};
+  wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CUmemAccessDesc access = {};
+  access.location = wanted.location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  auto ok = [](CUresult result) { check(static_cast<cudaError_t>(result), "a page call"); };
+  CUdeviceptr range = 0;
+  ok(reserve(&range, kAll, page, 0, 0));
+  std::vector<CUmemGenericAllocationHandle> handles(kAll / page);
+  const double begin = now_ms();
+  for (size_t i = 0; i < handles.size(); ++i) {
+    ok(create(&handles[i], page, &wanted, 0));
+    ok(map(range + i * page, page, 0, handles[i], 0));
+  }
+  const double mapped = now_ms();
+  ok(set_access(range, kAll, &access, 1));
+  const double open = now_ms();
+  for (size_t i = 0; i < handles.size(); ++i) {
+    ok(unmap(range + i * page, page));
+    ok(destroy(handles[i]));
+  }
+  const double gone = now_ms();
+  ok(release(range, kAll));
+  std::printf(
+      "\"pages_of_%zu_mib\": {\"create_and_map_ms_per_gib\": %.3f, \"set_access_ms_per_gib\": %.3f, "
+      "\"unmap_ms_per_gib\": %.3f}",
+      page >> 20, mapped - begin, open - mapped, gone - open);
+}
+
+void print_facts(double context_ms) {
+  cudaDeviceProp p;
+  CHECK(cudaGetDeviceProperties(&p, 0));
+  int driver = 0, runtime = 0;
+  CHECK(cudaDriverGetVersion(&driver));
+  CHECK(cudaRuntimeGetVersion(&runtime));
+  std::printf(
+      "{\"name\": \"%s\", \"compute_capability\": \"%d.%d\", \"processors\": %d, \"memory\": %zu, \"l2\": %d, "
+      "\"driver\": %d, \"runtime\": %d, \"compute_mode\": %d, \"ecc\": %d, \"context_ms\": %.3f, ",
+      p.name, p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem, p.l2CacheSize, driver, runtime,
+      attribute(cudaDevAttrComputeMode), attribute(cudaDevAttrEccEnabled), context_ms);
+  page_costs(size_t{2} << 20);
+  std::printf(", ");
+  page_costs(size_t{16} << 20);
+  std::printf("}\n");
+}
+
 }  // namespace
 
-int main(int argc, char**) {
+int main(int argc, char** argv) {
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  if (what == "mode") {
+    const int mode = attribute(cudaDevAttrComputeMode);
+    std::puts(mode == cudaComputeModeExclusiveProcess || mode == cudaComputeModeExclusive ? "exclusive" : "shared");
+    return 0;
+  }
   auto start = std::chrono::steady_clock::now();
   CHECK(cudaFree(nullptr));
   double context_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  if (what == "facts") print_facts(context_ms);
   if (argc > 1) return 0;
   constexpr size_t kBytes = size_t{1} << 30;
   void *a = nullptr, *b = nullptr, *host = nullptr;
