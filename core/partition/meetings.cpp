@@ -70,13 +70,13 @@ std::vector<NodeId> order_for_meetings(const Graph& graph, const std::vector<Nod
 
 Status check_meetings(const Graph& graph, const Program& program) {
   struct Meeting {
-    StepId first, last;
+    InstructionId first, last;
     int64_t members = 0;
   };
   std::map<std::string, Meeting> meetings;
-  for (StepId id = 0; id < program.steps.size(); ++id) {
-    const Step& s = program.steps[id];
-    if (s.kind != StepKind::kNode || !is_collective(graph, s.node)) continue;
+  for (InstructionId id = 0; id < program.instructions.size(); ++id) {
+    const Instruction& s = program.instructions[id];
+    if (s.kind != InstructionKind::kNode || !is_collective(graph, s.node)) continue;
     if (s.may_be_dead || s.in_loop)
       return unimplemented(cat(text_of(graph, s.node), "no collectives below a Switch or in a loop"));
     Meeting& meeting = meetings.try_emplace(meeting_of(graph, s.node), Meeting{id, id}).first->second;
@@ -84,16 +84,16 @@ Status check_meetings(const Graph& graph, const Program& program) {
     ++meeting.members;
   }
   for (const auto& [name, meeting] : meetings) {
-    const NodeId node = program.steps[meeting.first].node;
+    const NodeId node = program.instructions[meeting.first].node;
     const int64_t wanted = graph.attrs(node).integer("num_devices");
     if (meeting.members != wanted) {
       return invalid_argument(
           cat(text_of(graph, node), "a step runs ", meeting.members, " of its nodes, but num_devices is ", wanted));
     }
-    for (StepId id = meeting.first; id < meeting.last; ++id) {
-      const Step& s = program.steps[id];
-      if (s.kind == StepKind::kCopy ||
-          (s.kind == StepKind::kNode && is_collective(graph, s.node) && meeting_of(graph, s.node) == name))
+    for (InstructionId id = meeting.first; id < meeting.last; ++id) {
+      const Instruction& s = program.instructions[id];
+      if (s.kind == InstructionKind::kCopy ||
+          (s.kind == InstructionKind::kNode && is_collective(graph, s.node) && meeting_of(graph, s.node) == name))
         continue;
       return unimplemented(cat(text_of(graph, node),
                                "its nodes wait for each other's results, or for one that a step's check comes before"));

@@ -14,7 +14,7 @@ bool is_collective(const Graph& graph, NodeId node);
 /// are.
 std::vector<NodeId> order_for_meetings(const Graph& graph, const std::vector<NodeId>& nodes);
 
-/// Do the steps stand together, and are all members there? Unimplemented, InvalidArgument.
+/// Do the instructions stand together, and are all members there? Unimplemented, InvalidArgument.
 Status check_meetings(const Graph& graph, const Program& program);
 
 }  // namespace emplace

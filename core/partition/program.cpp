@@ -50,8 +50,8 @@ class Cutter {
     RETURN_IF_ERROR(check_kernels());
     program_.feeds.assign(request_.feeds.size(), kNoValue);
     value_of_.assign(graph_.output_shapes_.size(), kNoValue);
-    step_of_.assign(graph_.num_nodes(), kNoStep);
-    program_.steps.reserve(pruned_.nodes().size());
+    instruction_of_.assign(graph_.num_nodes(), kNoInstruction);
+    program_.instructions.reserve(pruned_.nodes().size());
     program_.values.reserve(pruned_.nodes().size());
     program_.operands.reserve(3 * pruned_.nodes().size());
     if (has_control_flow_) move_control_flow(graph_, device_of_);
@@ -124,7 +124,7 @@ class Cutter {
     for (NodeId id : nodes) {
       if (!deferred.contains(id)) add_node(id);
     }
-    program_.guard = step_of_[request_.guard.node];
+    program_.guard = instruction_of_[request_.guard.node];
     for (NodeId id : nodes) {
       if (deferred.contains(id)) add_node(id);
     }
@@ -132,7 +132,7 @@ class Cutter {
 
   Status add_frames() {
     ASSIGN_OR_RETURN(Frames frames, Frames::find(graph_, pruned_));
-    std::vector<std::pair<size_t, StepId>> open;  // item where it ends, its loop step
+    std::vector<std::pair<size_t, InstructionId>> open;  // item where it ends, its loop instruction
     const auto& order = frames.order();
     for (size_t i = 0; i < order.size(); ++i) {
       close_loops(open, i);
@@ -140,13 +140,13 @@ class Cutter {
         add_node(order[i].node, !open.empty());
         continue;
       }
-      Step loop;
-      loop.kind = StepKind::kLoop;
+      Instruction loop;
+      loop.kind = InstructionKind::kLoop;
       loop.node = i + 1 < order.size() ? order[i + 1].node : kNoNode;
       loop.device = host_;
       loop.in_loop = !open.empty();
-      open.emplace_back(i + 1 + order[i].size, static_cast<StepId>(program_.steps.size()));
-      program_.steps.push_back(loop);
+      open.emplace_back(i + 1 + order[i].size, static_cast<InstructionId>(program_.instructions.size()));
+      program_.instructions.push_back(loop);
     }
     close_loops(open, order.size());
     for (const auto& [operand, tensor] : back_edges_) program_.operands[operand] = value(tensor);
@@ -154,22 +154,22 @@ class Cutter {
     return ok_status();
   }
 
-  void close_loops(std::vector<std::pair<size_t, StepId>>& open, size_t item) {
+  void close_loops(std::vector<std::pair<size_t, InstructionId>>& open, size_t item) {
     while (!open.empty() && open.back().first == item) {
-      program_.steps[open.back().second].body_end = static_cast<StepId>(program_.steps.size());
+      program_.instructions[open.back().second].body_end = static_cast<InstructionId>(program_.instructions.size());
       open.pop_back();
     }
   }
 
-  // A loop's Enters, and the copies made for them, are the steps up to the last Enter of its own.
+  // A loop's Enters, and the copies made for them, are the instructions up to the last Enter of its own.
   void find_entered() {
-    for (StepId s = 0; s < program_.steps.size(); ++s) {
-      Step& loop = program_.steps[s];
-      if (loop.kind != StepKind::kLoop) continue;
+    for (InstructionId s = 0; s < program_.instructions.size(); ++s) {
+      Instruction& loop = program_.instructions[s];
+      if (loop.kind != InstructionKind::kLoop) continue;
       loop.entered = s + 1;
-      for (StepId b = s + 1; b < loop.body_end; ++b) {
-        if (program_.steps[b].kind == StepKind::kLoop) break;
-        if (program_.steps[b].control == Control::kEnter) loop.entered = b + 1;
+      for (InstructionId b = s + 1; b < loop.body_end; ++b) {
+        if (program_.instructions[b].kind == InstructionKind::kLoop) break;
+        if (program_.instructions[b].control == Control::kEnter) loop.entered = b + 1;
       }
     }
   }
@@ -177,61 +177,63 @@ class Cutter {
   void add_node(NodeId id, bool in_loop = false) {
     const NodeType& type = graph_.type(id);
     const TypeFacts& f = facts(id);
-    Step step;
-    step.node = id;
-    step.control = f.control;
-    step.kind = f.is_constant ? StepKind::kConstant : StepKind::kNode;
-    step.device = device_of_[id];
-    step.in_loop = in_loop;
+    Instruction instruction;
+    instruction.node = id;
+    instruction.control = f.control;
+    instruction.kind = f.is_constant ? InstructionKind::kConstant : InstructionKind::kNode;
+    instruction.device = device_of_[id];
+    instruction.in_loop = in_loop;
     auto inputs = graph_.inputs(id);
-    // Copies first: they are steps of their own, and come before.
+    // Copies first: they are instructions of their own, and come before.
     scratch_.clear();
-    bool cpu = is_cpu_[step.device];
+    bool cpu = is_cpu_[instruction.device];
     for (size_t i = 0; i < inputs.size(); ++i) {
-      bool back = f.control == Control::kMerge && pruned_.feed_of(inputs[i]) < 0 && step_of_[inputs[i].node] == kNoStep;
-      scratch_.push_back(back ? kNoValue : local_input(id, static_cast<int>(i), step.device, cpu, in_loop));
+      bool back = f.control == Control::kMerge && pruned_.feed_of(inputs[i]) < 0 &&
+                  instruction_of_[inputs[i].node] == kNoInstruction;
+      scratch_.push_back(back ? kNoValue : local_input(id, static_cast<int>(i), instruction.device, cpu, in_loop));
     }
-    step.first_operand = static_cast<uint32_t>(program_.operands.size());
-    step.num_inputs = static_cast<uint32_t>(inputs.size());
-    step.num_outputs = graph_.num_outputs(id);
+    instruction.first_operand = static_cast<uint32_t>(program_.operands.size());
+    instruction.num_inputs = static_cast<uint32_t>(inputs.size());
+    instruction.num_outputs = graph_.num_outputs(id);
     bool all_may_be_dead = !inputs.empty();
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (scratch_[i] == kNoValue) {
         back_edges_.emplace_back(program_.operands.size(), inputs[i]);
       } else {
-        StepId producer = program_.values[scratch_[i]].producer;
-        bool mortal = producer != kNoStep && program_.steps[producer].may_be_dead;
-        step.may_be_dead |= mortal;
+        InstructionId producer = program_.values[scratch_[i]].producer;
+        bool mortal = producer != kNoInstruction && program_.instructions[producer].may_be_dead;
+        instruction.may_be_dead |= mortal;
         all_may_be_dead &= mortal;
       }
       program_.operands.push_back(scratch_[i]);
     }
-    step.first_control = static_cast<uint32_t>(program_.controls.size());
+    instruction.first_control = static_cast<uint32_t>(program_.controls.size());
     for (const Endpoint& e : graph_.controls(id)) {
-      if (!pruned_.orders(e.node) || step_of_[e.node] == kNoStep) continue;
-      program_.controls.push_back(step_of_[e.node]);
-      step.may_be_dead |= program_.steps[step_of_[e.node]].may_be_dead;
+      if (!pruned_.orders(e.node) || instruction_of_[e.node] == kNoInstruction) continue;
+      program_.controls.push_back(instruction_of_[e.node]);
+      instruction.may_be_dead |= program_.instructions[instruction_of_[e.node]].may_be_dead;
     }
-    if (program_.guard != kNoStep && writes_variable(graph_, id)) program_.controls.push_back(program_.guard);
-    step.num_controls = static_cast<uint32_t>(program_.controls.size()) - step.first_control;
-    if (f.control == Control::kMerge) step.may_be_dead = all_may_be_dead || in_loop;
-    if (f.control == Control::kSwitch || in_loop) step.may_be_dead = true;
-    if (step.kind == StepKind::kConstant && step.may_be_dead) step.kind = StepKind::kNode;
-    auto self = static_cast<StepId>(program_.steps.size());
-    step_of_[id] = self;
-    for (uint32_t slot = 0; slot < step.num_outputs; ++slot)
-      add_output({id, slot}, type.output_types[slot], step, self);
-    program_.steps.push_back(step);
+    if (program_.guard != kNoInstruction && writes_variable(graph_, id)) program_.controls.push_back(program_.guard);
+    instruction.num_controls = static_cast<uint32_t>(program_.controls.size()) - instruction.first_control;
+    if (f.control == Control::kMerge) instruction.may_be_dead = all_may_be_dead || in_loop;
+    if (f.control == Control::kSwitch || in_loop) instruction.may_be_dead = true;
+    if (instruction.kind == InstructionKind::kConstant && instruction.may_be_dead)
+      instruction.kind = InstructionKind::kNode;
+    auto self = static_cast<InstructionId>(program_.instructions.size());
+    instruction_of_[id] = self;
+    for (uint32_t slot = 0; slot < instruction.num_outputs; ++slot)
+      add_output({id, slot}, type.output_types[slot], instruction, self);
+    program_.instructions.push_back(instruction);
   }
 
-  void add_output(Endpoint e, DType dtype, const Step& step, StepId self) {
-    DeviceId home = is_cpu_[step.device] ? host_ : step.device;
+  void add_output(Endpoint e, DType dtype, const Instruction& instruction, InstructionId self) {
+    DeviceId home = is_cpu_[instruction.device] ? host_ : instruction.device;
     if (home != host_ &&
         (is_ref(dtype) || memory_.output(e.node, e.slot, devices_.at(home).type) == MemoryKind::kHost)) {
       home = host_;
     }
     auto id = static_cast<ValueId>(program_.values.size());
-    program_.values.push_back({e, step.device, home, dtype, self});
+    program_.values.push_back({e, instruction.device, home, dtype, self});
     program_.operands.push_back(id);
     if (pruned_.feed_of(e) < 0) value_of_[graph_.node(e.node).first_output + e.slot] = id;
   }
@@ -242,7 +244,7 @@ class Cutter {
     int feed = v == kNoValue ? pruned_.feed_of(e) : -1;
     if (feed >= 0) {
       v = static_cast<ValueId>(program_.values.size());
-      program_.values.push_back({e, host_, host_, base_type(graph_.output_type(e)), kNoStep});
+      program_.values.push_back({e, host_, host_, base_type(graph_.output_type(e)), kNoInstruction});
       program_.feeds[static_cast<size_t>(feed)] = v;
     }
     return v;
@@ -268,22 +270,23 @@ class Cutter {
     if (shared) {
       if (auto it = copies_.find(key); it != copies_.end()) return it->second;
     }
-    Step step;
-    step.kind = StepKind::kCopy;
-    step.node = reader;
-    step.device = device;
-    step.in_loop = in_loop;
-    step.may_be_dead = in_loop || (source.producer != kNoStep && program_.steps[source.producer].may_be_dead);
-    step.first_operand = static_cast<uint32_t>(program_.operands.size());
-    step.num_inputs = step.num_outputs = 1;
+    Instruction instruction;
+    instruction.kind = InstructionKind::kCopy;
+    instruction.node = reader;
+    instruction.device = device;
+    instruction.in_loop = in_loop;
+    instruction.may_be_dead =
+        in_loop || (source.producer != kNoInstruction && program_.instructions[source.producer].may_be_dead);
+    instruction.first_operand = static_cast<uint32_t>(program_.operands.size());
+    instruction.num_inputs = instruction.num_outputs = 1;
     auto made = static_cast<ValueId>(program_.values.size());
     DeviceId home = to_host ? host_ : device;
-    program_.values.push_back(
-        {source.tensor, device, home, base_type(source.dtype), static_cast<StepId>(program_.steps.size())});
+    program_.values.push_back({source.tensor, device, home, base_type(source.dtype),
+                               static_cast<InstructionId>(program_.instructions.size())});
     program_.operands.push_back(from);
     program_.operands.push_back(made);
-    program_.steps.push_back(step);
-    if (source.producer != kNoStep) ++program_.num_copies;
+    program_.instructions.push_back(instruction);
+    if (source.producer != kNoInstruction) ++program_.num_copies;
     if (shared) copies_.emplace(key, made);
     return made;
   }
@@ -301,8 +304,8 @@ class Cutter {
   bool has_control_flow_ = false, has_frames_ = false;
 
   Program program_;
-  std::vector<ValueId> value_of_;  // by output: first_output + slot
-  std::vector<StepId> step_of_;    // by node
+  std::vector<ValueId> value_of_;              // by output: first_output + slot
+  std::vector<InstructionId> instruction_of_;  // by node
   std::vector<ValueId> scratch_;
   std::unordered_map<uint64_t, ValueId> copies_;
   std::vector<std::pair<size_t, Endpoint>> back_edges_;  // operand that waits for a NextIteration

@@ -1,5 +1,5 @@
 /// Program: the part of a graph that one step runs, cut by device: every value lies in one memory, every edge stays
-/// inside a device, and what crosses is a copy step. The launch plan is made from it.
+/// inside a device, and what crosses is a copy instruction. The launch plan is made from it.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace emplace {
 
 using ValueId = uint32_t;
 inline constexpr ValueId kNoValue = ~ValueId{0};
-using StepId = uint32_t;
-inline constexpr StepId kNoStep = ~StepId{0};
+using InstructionId = uint32_t;
+inline constexpr InstructionId kNoInstruction = ~InstructionId{0};
 
 /// What a step asks of a graph.
 struct Request {
@@ -37,22 +37,22 @@ struct PlacedValue {
   Endpoint tensor;
   DeviceId device = kNoDevice;  // the part of the graph that it belongs to
   DeviceId home = kNoDevice;    // whose memory holds it: a GPU, or `host` (CPUs, and what GPU kernels keep on the host)
-  DType dtype = DType::kInvalid;  // a reference: the value is a handle
-  StepId producer = kNoStep;      // kNoStep: fed
+  DType dtype = DType::kInvalid;            // a reference: the value is a handle
+  InstructionId producer = kNoInstruction;  // kNoInstruction: fed
 };
 
-enum class StepKind : uint8_t {
+enum class InstructionKind : uint8_t {
   kNode,
   kConstant,  // its value is known for good: never launched
   kCopy,      // one input, one output, another memory
-  kLoop,      // steps up to body_end are its frame
+  kLoop,      // instructions up to body_end are its frame
 };
 
 /// What dataflow control asks of the executor beyond running the node's kernel.
 enum class Control : uint8_t { kNone, kSwitch, kMerge, kEnter, kExit, kNextIteration, kTrigger };
 
-struct Step {
-  StepKind kind = StepKind::kNode;
+struct Instruction {
+  InstructionKind kind = InstructionKind::kNode;
   Control control = Control::kNone;
   bool may_be_dead = false;  // below a Switch: runs only if all inputs (a Merge: one) are alive
   bool in_loop = false;
@@ -61,30 +61,34 @@ struct Step {
   uint32_t first_operand = 0;  // inputs, then outputs
   uint32_t num_inputs = 0;
   uint32_t num_outputs = 0;
-  uint32_t first_control = 0;  // steps that come before, and whose death is this one's
+  uint32_t first_control = 0;  // instructions that come before, and whose death is this one's
   uint32_t num_controls = 0;
-  StepId body_end = kNoStep;  // of a loop: its Enters from the next step to `entered`, then the body
-  StepId entered = kNoStep;
+  InstructionId body_end =
+      kNoInstruction;  // of a loop: its Enters from the next instruction to `entered`, then the body
+  InstructionId entered = kNoInstruction;
 };
 
 struct Program {
   std::vector<PlacedValue> values;
-  std::vector<Step> steps;  // in an order in which they can run; the frame of a loop follows its kLoop step
+  std::vector<Instruction>
+      instructions;  // in an order in which they can run; the frame of a loop follows its kLoop instruction
   std::vector<ValueId> operands;
-  std::vector<StepId> controls;
+  std::vector<InstructionId> controls;
   std::vector<ValueId> fetches;  // as requested
   std::vector<ValueId> feeds;    // as requested; kNoValue: nobody reads it
   size_t num_constant_feeds = SIZE_MAX;
-  StepId guard = kNoStep;     // makes the request's guard; a program with loops has none
-  DeviceId host = kNoDevice;  // the CPU whose memory stands for all host memory
+  InstructionId guard = kNoInstruction;  // makes the request's guard; a program with loops has none
+  DeviceId host = kNoDevice;             // the CPU whose memory stands for all host memory
   bool has_loops = false;
   int64_t num_copies = 0;  // between devices or memories
 
-  std::span<const ValueId> inputs(const Step& s) const { return {operands.data() + s.first_operand, s.num_inputs}; }
-  std::span<const ValueId> outputs(const Step& s) const {
+  std::span<const ValueId> inputs(const Instruction& s) const {
+    return {operands.data() + s.first_operand, s.num_inputs};
+  }
+  std::span<const ValueId> outputs(const Instruction& s) const {
     return {operands.data() + s.first_operand + s.num_inputs, s.num_outputs};
   }
-  std::span<const StepId> controls_of(const Step& s) const {
+  std::span<const InstructionId> controls_of(const Instruction& s) const {
     return {controls.data() + s.first_control, s.num_controls};
   }
 };

@@ -1,4 +1,5 @@
-// Memory: how long every buffer is needed, and where it lies. Time is counted in steps; a fused group is one moment.
+// Memory: how long every buffer is needed, and where it lies. Time is counted in instructions; a fused group is one
+// moment.
 #include <algorithm>
 
 #include "core/plan/block_layout.h"
@@ -16,11 +17,11 @@ class MemoryPlanner {
   }
 
   void run() {
-    group_of_.assign(program_.steps.size(), nullptr);
+    group_of_.assign(program_.instructions.size(), nullptr);
     for (const FusedGroup& g : plan_.groups) {
-      for (StepId s : g.steps) group_of_[s] = &g;
-      if (g.head != kNoStep) group_of_[g.head] = &g;
-      if (g.reduction != kNoStep) group_of_[g.reduction] = &g;
+      for (InstructionId s : g.instructions) group_of_[s] = &g;
+      if (g.head != kNoInstruction) group_of_[g.head] = &g;
+      if (g.reduction != kNoInstruction) group_of_[g.reduction] = &g;
     }
     find_last_uses();
     drop_tile_values();
@@ -32,21 +33,21 @@ class MemoryPlanner {
 
   // Backwards: what shares or may share an input's bytes keeps them.
   void find_last_uses() {
-    auto end = static_cast<StepId>(program_.steps.size());
+    auto end = static_cast<InstructionId>(program_.instructions.size());
     needed_until_.assign(plan_.values.size(), 0);
     for (ValueId v : program_.fetches) {
       needed_until(v) = end;
       at(v).last_use = end;
     }
-    for (StepId id = end; id-- > 0;) {
-      const Step& s = program_.steps[id];
-      if (s.kind == StepKind::kLoop || s.kind == StepKind::kConstant) continue;
-      StepId until = id;
+    for (InstructionId id = end; id-- > 0;) {
+      const Instruction& s = program_.instructions[id];
+      if (s.kind == InstructionKind::kLoop || s.kind == InstructionKind::kConstant) continue;
+      InstructionId until = id;
       if (output_rule(graph_, program_, s) != OutputRule::kOwn) {
         for (ValueId v : program_.outputs(s)) until = std::max(until, needed_until(v));
       }
       // What a loop reads may come out of it again, at any distance, and so may what is pushed on a stack.
-      if (s.control == Control::kEnter || (s.kind == StepKind::kNode && graph_.type(s.node).op == "StackPushV2"))
+      if (s.control == Control::kEnter || (s.kind == InstructionKind::kNode && graph_.type(s.node).op == "StackPushV2"))
         until = end;
       for (ValueId v : program_.inputs(s)) {
         at(v).last_use = std::max(at(v).last_use, id);
@@ -57,17 +58,17 @@ class MemoryPlanner {
       if (at(v).storage == Storage::kBlock) at(v).last_use = needed_until(v);
     }
   }
-  StepId& needed_until(ValueId v) { return needed_until_[at(v).storage == Storage::kBlock ? at(v).buffer : v]; }
+  InstructionId& needed_until(ValueId v) { return needed_until_[at(v).storage == Storage::kBlock ? at(v).buffer : v]; }
 
   int64_t bytes_of(ValueId v) {
     return at(v).shape.num_elements() * static_cast<int64_t>(storage_size(program_.values[v].dtype));
   }
 
-  // What only a group's own steps read never reaches memory.
+  // What only a group's own instructions read never reaches memory.
   void drop_tile_values() {
     for (const FusedGroup& g : plan_.groups) {
-      for (StepId id : g.steps) {
-        ValueId out = program_.outputs(program_.steps[id])[0];
+      for (InstructionId id : g.instructions) {
+        ValueId out = program_.outputs(program_.instructions[id])[0];
         if (at(out).buffer == out && at(out).last_use <= g.last()) at(out).storage = Storage::kTile;
       }
     }
@@ -76,27 +77,29 @@ class MemoryPlanner {
     }
   }
 
-  // The first and the last step of the moment that a step belongs to.
-  StepId begin_of(StepId id) const { return group_of_[id] ? group_of_[id]->first() : id; }
-  StepId end_of(StepId id) const { return id < group_of_.size() && group_of_[id] ? group_of_[id]->last() : id; }
-  StepId birth(ValueId v) const { return begin_of(program_.values[v].producer); }
-  StepId death(ValueId v) { return end_of(std::max(at(v).last_use, program_.values[v].producer)); }
+  // The first and the last instruction of the moment that an instruction belongs to.
+  InstructionId begin_of(InstructionId id) const { return group_of_[id] ? group_of_[id]->first() : id; }
+  InstructionId end_of(InstructionId id) const {
+    return id < group_of_.size() && group_of_[id] ? group_of_[id]->last() : id;
+  }
+  InstructionId birth(ValueId v) const { return begin_of(program_.values[v].producer); }
+  InstructionId death(ValueId v) { return end_of(std::max(at(v).last_use, program_.values[v].producer)); }
 
   // Forwards: offsets taken when a producer's moment begins, given back when the last reader's has ended.
   void lay_out() {
-    expiring_.resize(program_.steps.size() + 1);
+    expiring_.resize(program_.instructions.size() + 1);
     peaks_.resize(plan_.devices.size());
     taken_.resize(plan_.devices.size());
     taken_over_.assign(plan_.values.size(), 0);
-    for (StepId id = 0; id < program_.steps.size(); ++id) {
+    for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
       if (begin_of(id) != id) {
         if (end_of(id) == id) expire(id);
         continue;
       }
       if (const FusedGroup* g = group_of_[id]) {
-        if (g->head != kNoStep) take_outputs(g->head);
-        for (StepId s : g->steps) take_outputs(s);
-        if (g->reduction != kNoStep) take_outputs(g->reduction);
+        if (g->head != kNoInstruction) take_outputs(g->head);
+        for (InstructionId s : g->instructions) take_outputs(s);
+        if (g->reduction != kNoInstruction) take_outputs(g->reduction);
       } else {
         take_outputs(id);
       }
@@ -129,15 +132,15 @@ class MemoryPlanner {
     }
   }
 
-  void take_outputs(StepId id) {
-    const Step& s = program_.steps[id];
-    if (s.kind == StepKind::kLoop) return;
+  void take_outputs(InstructionId id) {
+    const Instruction& s = program_.instructions[id];
+    if (s.kind == InstructionKind::kLoop) return;
     for (ValueId v : program_.outputs(s)) {
       if (at(v).storage == Storage::kBlock && at(v).buffer == v && !overwrite(id, s, v)) take(v);
     }
   }
 
-  void expire(StepId id) {
+  void expire(InstructionId id) {
     for (ValueId v : expiring_[id]) {
       if (taken_over_[v]) continue;
       layout_of(v).give_back(at(v).offset, bytes_of(v));
@@ -146,9 +149,9 @@ class MemoryPlanner {
   }
 
   // An elementwise op writes over an input that dies with it. In a group, tile by tile, only over one that no later
-  // step of the group reads. Behind a product also over the product, but not over what the product still reads.
-  bool overwrite(StepId id, const Step& s, ValueId out) {
-    if (s.kind != StepKind::kNode || out != program_.outputs(s)[0]) return false;
+  // instruction of the group reads. Behind a product also over the product, but not over what the product still reads.
+  bool overwrite(InstructionId id, const Instruction& s, ValueId out) {
+    if (s.kind != InstructionKind::kNode || out != program_.outputs(s)[0]) return false;
     if (const OpDef* def = graph_.type(s.node).def; !def || !def->may_overwrite()) return false;
     for (ValueId in : program_.inputs(s)) {
       if (at(in).storage != Storage::kBlock || at(at(in).buffer).last_use != id || !(at(in).shape == at(out).shape))
@@ -156,15 +159,15 @@ class MemoryPlanner {
       if (program_.values[in].dtype == program_.values[out].dtype && take_over(id, at(in).buffer, out)) return true;
     }
     const FusedGroup* g = group_of_[id];
-    if (!g || g->head == kNoStep || id == g->head) return false;
-    ValueId product = program_.outputs(program_.steps[g->head])[0];
+    if (!g || g->head == kNoInstruction || id == g->head) return false;
+    ValueId product = program_.outputs(program_.instructions[g->head])[0];
     bool fits = at(product).storage == Storage::kBlock && at(product).last_use <= id &&
                 bytes_of(product) == bytes_of(out) &&
                 storage_size(program_.values[product].dtype) == storage_size(program_.values[out].dtype);
     return fits && take_over(id, product, out);
   }
 
-  bool take_over(StepId id, ValueId buffer, ValueId out) {
+  bool take_over(InstructionId id, ValueId buffer, ValueId out) {
     if (program_.values[buffer].home != program_.values[out].home || &layout_of(buffer) != &layout_of(out))
       return false;
     if (taken_over_[buffer] || read_by_head(group_of_[id], buffer)) return false;
@@ -175,8 +178,8 @@ class MemoryPlanner {
   }
 
   bool read_by_head(const FusedGroup* g, ValueId buffer) {
-    if (!g || g->head == kNoStep) return false;
-    auto inputs = program_.inputs(program_.steps[g->head]);
+    if (!g || g->head == kNoInstruction) return false;
+    auto inputs = program_.inputs(program_.instructions[g->head]);
     return std::any_of(inputs.begin(), inputs.end(),
                        [&](ValueId v) { return at(v).storage == Storage::kBlock && at(v).buffer == buffer; });
   }
@@ -191,8 +194,8 @@ class MemoryPlanner {
 
   // Who was alive when most was taken.
   void report_peak(DeviceId d, DevicePlan& device) {
-    StepId peak = peaks_[d].step;
-    if (peak == kNoStep) return;
+    InstructionId peak = peaks_[d].instruction;
+    if (peak == kNoInstruction) return;
     for (ValueId v = 0; v < plan_.values.size(); ++v) {
       const ValuePlan& p = plan_.values[v];
       if (p.storage != Storage::kBlock || p.buffer != v || program_.values[v].home != d) continue;
@@ -210,7 +213,7 @@ class MemoryPlanner {
 
   struct Peak {
     int64_t bytes = 0;
-    StepId step = kNoStep;
+    InstructionId instruction = kNoInstruction;
   };
 
   const Graph& graph_;
@@ -220,11 +223,11 @@ class MemoryPlanner {
   size_t num_lanes_ = 1;
   std::vector<BlockLayout> layouts_;            // by device, then lane
   std::vector<int64_t> taken_;                  // by device
-  std::vector<std::vector<ValueId>> expiring_;  // by step: buffers free after it
+  std::vector<std::vector<ValueId>> expiring_;  // by instruction: buffers free after it
   std::vector<uint8_t> taken_over_;             // by buffer: its bytes belong to an output written over it
   std::vector<Peak> peaks_;                     // by device
-  std::vector<const FusedGroup*> group_of_;     // by step
-  std::vector<StepId> needed_until_;            // by buffer or slot value: the last step that may look at its bytes
+  std::vector<const FusedGroup*> group_of_;     // by instruction
+  std::vector<InstructionId> needed_until_;  // by buffer or slot value: the last instruction that may look at its bytes
 };
 
 }  // namespace

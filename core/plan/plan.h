@@ -27,14 +27,15 @@ struct ValuePlan {
   bool varies = false;            // fed: its place is fixed, the elements are those of the step
   int64_t offset = 0;
   ValueId buffer = kNoValue;  // of a kBlock value: whose bytes it shares (itself, if it has its own)
-  StepId last_use = 0;        // of a buffer: the last step that needs its bytes; of a kSlot value: its last reader
+  InstructionId last_use =
+      0;  // of a buffer: the last instruction that needs its bytes; of a kSlot value: its last reader
 };
 
-/// How much of a step is left for run time.
-enum class StepMode : uint8_t {
+/// How much of an instruction is left for run time.
+enum class InstructionMode : uint8_t {
   kSkip,     // nothing: constants, outputs that share an input's bytes
   kDirect,   // the kernel, on tensors that are bound once
-  kPlanned,  // shapes settled, but an input is in a slot or the step may be dead
+  kPlanned,  // shapes settled, but an input is in a slot or the instruction may be dead
   kDynamic,  // shapes from the rule, at each change
 };
 
@@ -47,24 +48,24 @@ struct DevicePlan {
   std::vector<std::pair<ValueId, int64_t>> live_at_peak;  // largest first
 };
 
-/// Elementwise steps that follow each other over equally many elements, run tile by tile; perhaps ending in a
+/// Elementwise instructions that follow each other over equally many elements, run tile by tile; perhaps ending in a
 /// reduction of all elements, or beginning with a product (MatMul, Conv2D) whose rows they take as they are finished.
 /// Shapes and registers: core/run/fused_kernel.h.
 struct FusedGroup {
-  StepId head = kNoStep;      // the product
-  std::vector<StepId> steps;  // ascending, head and reduction excluded
-  StepId reduction = kNoStep;
+  InstructionId head = kNoInstruction;      // the product
+  std::vector<InstructionId> instructions;  // ascending, head and reduction excluded
+  InstructionId reduction = kNoInstruction;
   int64_t elements = 0;
-  StepId first() const { return head == kNoStep ? steps.front() : head; }
-  StepId last() const { return reduction == kNoStep ? steps.back() : reduction; }
+  InstructionId first() const { return head == kNoInstruction ? instructions.front() : head; }
+  InstructionId last() const { return reduction == kNoInstruction ? instructions.back() : reduction; }
 };
 
 struct Plan {
-  std::vector<ValuePlan> values;    // by ValueId
-  std::vector<StepMode> modes;      // by StepId
-  std::vector<DevicePlan> devices;  // by DeviceId
-  std::vector<FusedGroup> groups;   // ascending
-  std::deque<Tensor> tensors;       // owns what `known` points to
+  std::vector<ValuePlan> values;       // by ValueId
+  std::vector<InstructionMode> modes;  // by InstructionId
+  std::vector<DevicePlan> devices;     // by DeviceId
+  std::vector<FusedGroup> groups;      // ascending
+  std::deque<Tensor> tensors;          // owns what `known` points to
 };
 
 /// Shapes, known values, storage (no offsets yet) and modes. `feeds` are the request's. Errors carry a node's name.
@@ -72,8 +73,8 @@ Result<Plan> settle(const GraphFile& file, const DeviceSet& devices, const Progr
                     const std::vector<Tensor>& feeds);
 
 /// Lifetimes and offsets, once the groups are known: a group's inputs and outputs are alive for all of it, and what
-/// nobody outside reads needs no memory. `lanes` (by StepId, or empty): memory passes from step to step of one lane
-/// only, so that lanes can run beside each other.
+/// nobody outside reads needs no memory. `lanes` (by InstructionId, or empty): memory passes from instruction to
+/// instruction of one lane only, so that lanes can run beside each other.
 void plan_memory(const GraphFile& file, const Program& program, Plan& plan, const std::vector<uint8_t>& lanes = {});
 
 /// "\n\t [[{{node NAME}}]]" behind the message, as TensorFlow does.

@@ -28,8 +28,8 @@ struct DeclaredVariable {
 std::vector<DeclaredVariable> declared_variables(const Graph& graph, const Program& program) {
   std::set<std::tuple<DeviceId, std::string, std::string>> seen;  // with container and name
   std::vector<DeclaredVariable> out;
-  for (const Step& s : program.steps) {
-    if (s.kind != StepKind::kNode || !is_variable_op(graph.op(s.node))) continue;
+  for (const Instruction& s : program.instructions) {
+    if (s.kind != InstructionKind::kNode || !is_variable_op(graph.op(s.node))) continue;
     const Attrs attrs = graph.attrs(s.node);
     const std::string& shared = attrs.text("shared_name");
     std::string name = shared.empty() ? std::string(graph.name(s.node)) : shared;
@@ -66,13 +66,13 @@ class MemoryCounter {
   std::vector<PlannedMemory> count() {
     for (const DeclaredVariable& v : declared_variables(graph_, program_))
       add(&PlannedMemory::variables, v.device, v.dtype, v.shape);
-    for (StepId id = 0; id < program_.steps.size(); ++id) {
-      const Step& s = program_.steps[id];
-      if (s.kind == StepKind::kLoop) continue;
+    for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
+      const Instruction& s = program_.instructions[id];
+      if (s.kind == InstructionKind::kLoop) continue;
       for (ValueId v : program_.outputs(s)) add_value(s, v);
       if (runs_cpu_kernels(devices_.at(s.device))) {
         add_workspace(s.device, workspace_of(graph_, program_, plan_, id));
-      } else if (s.kind == StepKind::kNode) {
+      } else if (s.kind == InstructionKind::kNode) {
         memory_[s.device].workspaces = false;
       }
     }
@@ -80,7 +80,7 @@ class MemoryCounter {
   }
 
  private:
-  void add_value(const Step& s, ValueId v) {
+  void add_value(const Instruction& s, ValueId v) {
     const PlacedValue& value = program_.values[v];
     const ValuePlan& planned = plan_.values[v];
     switch (planned.storage) {

@@ -1,5 +1,5 @@
-// Forward pass over the steps. Integer vectors that shapes depend on (axes, paddings, Shape -> Pack -> Reshape) are
-// worked out here, by the ops' own kernels; nothing else is.
+// Forward pass over the instructions. Integer vectors that shapes depend on (axes, paddings, Shape -> Pack -> Reshape)
+// are worked out here, by the ops' own kernels; nothing else is.
 #include "core/plan/settle.h"
 
 #include <algorithm>
@@ -35,14 +35,14 @@ class Settler {
 
   Status run(const std::vector<Tensor>& feeds) {
     plan_.values.resize(program_.values.size());
-    plan_.modes.assign(program_.steps.size(), StepMode::kDynamic);
+    plan_.modes.assign(program_.instructions.size(), InstructionMode::kDynamic);
     for (size_t i = 0; i < feeds.size(); ++i) {
       if (program_.feeds[i] == kNoValue) continue;
       fix(program_.feeds[i], feeds[i]);
       at(program_.feeds[i]).varies = i >= program_.num_constant_feeds;
     }
     find_wanted();
-    for (StepId s = 0; s < program_.steps.size(); ++s) RETURN_IF_ERROR(settle(s));
+    for (InstructionId s = 0; s < program_.instructions.size(); ++s) RETURN_IF_ERROR(settle(s));
     return ok_status();
   }
 
@@ -64,8 +64,8 @@ class Settler {
 
   bool on_host(ValueId v) const { return devices_.at(program_.values[v].home).type == "CPU"; }
 
-  bool foldable(const Step& s) const {
-    if (s.kind != StepKind::kNode || s.may_be_dead || s.in_loop || s.control != Control::kNone) return false;
+  bool foldable(const Instruction& s) const {
+    if (s.kind != InstructionKind::kNode || s.may_be_dead || s.in_loop || s.control != Control::kNone) return false;
     const NodeType& type = graph_.type(s.node);
     if (!type.signature || type.signature->is_stateful || !cpu_kernel(type)) return false;
     for (ValueId v : program_.outputs(s)) {
@@ -78,11 +78,11 @@ class Settler {
   // Backwards from the inputs whose values rules ask for.
   void find_wanted() {
     wanted_.assign(program_.values.size(), 0);
-    for (StepId i = static_cast<StepId>(program_.steps.size()); i-- > 0;) {
-      const Step& s = program_.steps[i];
+    for (InstructionId i = static_cast<InstructionId>(program_.instructions.size()); i-- > 0;) {
+      const Instruction& s = program_.instructions[i];
       auto inputs = program_.inputs(s);
-      if (s.kind == StepKind::kCopy) wanted_[inputs[0]] |= wanted_[program_.outputs(s)[0]];
-      if (s.kind != StepKind::kNode || s.in_loop) continue;
+      if (s.kind == InstructionKind::kCopy) wanted_[inputs[0]] |= wanted_[program_.outputs(s)[0]];
+      if (s.kind != InstructionKind::kNode || s.in_loop) continue;
       const OpDef* def = graph_.type(s.node).def;
       if (!def) continue;
       for (int entry : def->value_input_list()) {
@@ -96,37 +96,37 @@ class Settler {
     }
   }
 
-  Status settle(StepId id) {
-    const Step& s = program_.steps[id];
-    if (s.kind == StepKind::kLoop) return ok_status();
-    if (s.kind == StepKind::kConstant) {
+  Status settle(InstructionId id) {
+    const Instruction& s = program_.instructions[id];
+    if (s.kind == InstructionKind::kLoop) return ok_status();
+    if (s.kind == InstructionKind::kConstant) {
       const Tensor& value = graph_.attrs(s.node).tensor("value");
       fix_to(program_.outputs(s)[0], &value);
-      plan_.modes[id] = StepMode::kSkip;
+      plan_.modes[id] = InstructionMode::kSkip;
       return ok_status();
     }
     if (s.in_loop) return ok_status();
-    if (s.kind == StepKind::kCopy) {
+    if (s.kind == InstructionKind::kCopy) {
       settle_copy(id);
       return ok_status();
     }
     return settle_node(id);
   }
 
-  void settle_copy(StepId id) {
-    const Step& s = program_.steps[id];
+  void settle_copy(InstructionId id) {
+    const Instruction& s = program_.instructions[id];
     const ValuePlan& from = at(program_.inputs(s)[0]);
     ValueId to = program_.outputs(s)[0];
     at(to).shape = from.shape;
     at(to).known = from.known;
     at(to).varies = from.varies;
     if (from.known && on_host(to)) at(to).storage = Storage::kFixed;
-    if (from.shape.fully_known()) plan_.modes[id] = StepMode::kPlanned;
-    if (at(to).storage == Storage::kFixed && !s.may_be_dead) plan_.modes[id] = StepMode::kSkip;
+    if (from.shape.fully_known()) plan_.modes[id] = InstructionMode::kPlanned;
+    if (at(to).storage == Storage::kFixed && !s.may_be_dead) plan_.modes[id] = InstructionMode::kSkip;
   }
 
-  Status settle_node(StepId id) {
-    const Step& s = program_.steps[id];
+  Status settle_node(InstructionId id) {
+    const Instruction& s = program_.instructions[id];
     const NodeType& type = graph_.type(s.node);
     if (!type.def) return settle_unknown(id), ok_status();
     auto inputs = program_.inputs(s);
@@ -151,7 +151,7 @@ class Settler {
     }
     for (auto& [i, info] : rule_.handles) handles_[outputs[static_cast<size_t>(i)]] = std::move(info);
     if (!settled) return ok_status();
-    plan_.modes[id] = StepMode::kPlanned;
+    plan_.modes[id] = InstructionMode::kPlanned;
     forward_known(id, type);
     if (!s.may_be_dead && foldable(s)) fold(id, type);
     return ok_status();
@@ -162,18 +162,18 @@ class Settler {
   }
 
   // An op that emplace cannot run: the shapes that validate found.
-  void settle_unknown(StepId id) {
+  void settle_unknown(InstructionId id) {
     bool settled = true;
-    for (ValueId v : program_.outputs(program_.steps[id])) {
+    for (ValueId v : program_.outputs(program_.instructions[id])) {
       at(v).shape = graph_.output_shape(program_.values[v].tensor);
       settled &= can_be_planned(at(v).shape);
     }
-    if (settled) plan_.modes[id] = StepMode::kPlanned;
+    if (settled) plan_.modes[id] = InstructionMode::kPlanned;
   }
 
   // Identity or Reshape of what is known.
-  void forward_known(StepId id, const NodeType& type) {
-    const Step& s = program_.steps[id];
+  void forward_known(InstructionId id, const NodeType& type) {
+    const Instruction& s = program_.instructions[id];
     if (!type.def->forwards() || s.num_inputs == 0) return;
     const ValuePlan& in = at(program_.inputs(s)[0]);
     ValueId out = program_.outputs(s)[0];
@@ -184,12 +184,12 @@ class Settler {
     else
       fix(out, in.known->reshaped(at(out).shape));
     at(out).varies = in.varies;
-    plan_.modes[id] = StepMode::kSkip;
+    plan_.modes[id] = InstructionMode::kSkip;
   }
 
   // Runs the kernel now if somebody's shape depends on the result. A kernel that refuses will say so in the run.
-  void fold(StepId id, const NodeType& type) {
-    const Step& s = program_.steps[id];
+  void fold(InstructionId id, const NodeType& type) {
+    const Instruction& s = program_.instructions[id];
     auto inputs = program_.inputs(s);
     auto outputs = program_.outputs(s);
     bool shapes_only = reads_shapes_only(type.op);
@@ -223,7 +223,7 @@ class Settler {
     context.node_name_ = graph_.name(s.node);
     if (!(*kernel)->prepare(context).ok() || !(*kernel)->run(context).ok()) return;
     for (size_t i = 0; i < outputs.size(); ++i) fix(outputs[i], std::move(out[i]));
-    plan_.modes[id] = StepMode::kSkip;
+    plan_.modes[id] = InstructionMode::kSkip;
   }
 
   const Graph& graph_;

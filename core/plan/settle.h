@@ -12,12 +12,12 @@ Status settle_shapes(const GraphFile& file, const DeviceSet& devices, const Prog
 /// kBlock for what is settled, and the modes that follow from it.
 void choose_storage(const GraphFile& file, const Program& program, Plan& plan);
 
-/// What becomes of a step's outputs.
+/// What becomes of an instruction's outputs.
 enum class OutputRule : uint8_t {
   kOwn,          // written by the kernel into memory that is there
   kSharesInput,  // output 0 is input 0 under another name or shape
   kProvided,     // the kernel says; perhaps an input's bytes
 };
-OutputRule output_rule(const Graph& graph, const Program& program, const Step& step);
+OutputRule output_rule(const Graph& graph, const Program& program, const Instruction& instruction);
 
 }  // namespace emplace

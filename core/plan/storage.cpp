@@ -1,4 +1,4 @@
-// Which values get a place in a block, and which steps have nothing left for run time.
+// Which values get a place in a block, and which instructions have nothing left for run time.
 #include "core/plan/settle.h"
 
 namespace emplace {
@@ -11,12 +11,12 @@ class StorageChooser {
   StorageChooser(const Graph& graph, const Program& program, Plan& plan)
       : graph_(graph), program_(program), plan_(plan) {}
 
-  void choose(StepId id) {
-    StepMode& mode = plan_.modes[id];
-    const Step& s = program_.steps[id];
-    if (mode != StepMode::kPlanned) return;
-    if (s.kind == StepKind::kNode && !s.may_be_dead && graph_.type(s.node).op == "NoOp") {
-      mode = StepMode::kSkip;
+  void choose(InstructionId id) {
+    InstructionMode& mode = plan_.modes[id];
+    const Instruction& s = program_.instructions[id];
+    if (mode != InstructionMode::kPlanned) return;
+    if (s.kind == InstructionKind::kNode && !s.may_be_dead && graph_.type(s.node).op == "NoOp") {
+      mode = InstructionMode::kSkip;
       return;
     }
     switch (output_rule(graph_, program_, s)) {
@@ -34,7 +34,7 @@ class StorageChooser {
  private:
   ValuePlan& at(ValueId v) { return plan_.values[v]; }
 
-  void own(const Step& s, StepMode& mode) {
+  void own(const Instruction& s, InstructionMode& mode) {
     bool inputs_in_place = true;
     for (ValueId v : program_.inputs(s)) inputs_in_place &= at(v).storage != Storage::kSlot;
     for (ValueId v : program_.outputs(s)) {
@@ -44,10 +44,10 @@ class StorageChooser {
       at(v).storage = Storage::kBlock;
       at(v).buffer = v;
     }
-    if (inputs_in_place && !s.may_be_dead) mode = StepMode::kDirect;
+    if (inputs_in_place && !s.may_be_dead) mode = InstructionMode::kDirect;
   }
 
-  void share(const Step& s, StepMode& mode) {
+  void share(const Instruction& s, InstructionMode& mode) {
     ValueId in = program_.inputs(s)[0], out = program_.outputs(s)[0];
     bool same_memory = program_.values[in].home == program_.values[out].home;
     if (!same_memory || at(in).storage == Storage::kSlot || s.may_be_dead) return;
@@ -60,7 +60,7 @@ class StorageChooser {
       at(out).storage = Storage::kBlock;
       at(out).buffer = at(in).buffer;
     }
-    mode = StepMode::kSkip;
+    mode = InstructionMode::kSkip;
   }
 
   const Graph& graph_;
@@ -70,8 +70,8 @@ class StorageChooser {
 
 }  // namespace
 
-OutputRule output_rule(const Graph& graph, const Program& program, const Step& s) {
-  if (s.kind == StepKind::kCopy) {
+OutputRule output_rule(const Graph& graph, const Program& program, const Instruction& s) {
+  if (s.kind == InstructionKind::kCopy) {
     const PlacedValue& from = program.values[program.inputs(s)[0]];
     const PlacedValue& to = program.values[program.outputs(s)[0]];
     // A reference is read, hence provided; between CPUs nothing moves.
@@ -85,7 +85,7 @@ OutputRule output_rule(const Graph& graph, const Program& program, const Step& s
 
 void choose_storage(const GraphFile& file, const Program& program, Plan& plan) {
   StorageChooser chooser(file.graph, program, plan);
-  for (StepId s = 0; s < program.steps.size(); ++s) chooser.choose(s);
+  for (InstructionId s = 0; s < program.instructions.size(); ++s) chooser.choose(s);
 }
 
 }  // namespace emplace

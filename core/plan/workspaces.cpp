@@ -5,16 +5,16 @@
 namespace emplace {
 namespace {
 
-bool settled(const Step& s, StepMode mode) {
-  return s.kind == StepKind::kNode &&
-         (mode == StepMode::kDirect || (mode == StepMode::kPlanned && !s.may_be_dead && !s.in_loop));
+bool settled(const Instruction& s, InstructionMode mode) {
+  return s.kind == InstructionKind::kNode &&
+         (mode == InstructionMode::kDirect || (mode == InstructionMode::kPlanned && !s.may_be_dead && !s.in_loop));
 }
 
 }  // namespace
 
-Workspace workspace_of(const Graph& graph, const Program& program, const Plan& plan, StepId step) {
-  const Step& s = program.steps[step];
-  if (!settled(s, plan.modes[step])) return {};
+Workspace workspace_of(const Graph& graph, const Program& program, const Plan& plan, InstructionId instruction) {
+  const Instruction& s = program.instructions[instruction];
+  if (!settled(s, plan.modes[instruction])) return {};
   const NodeType& type = graph.type(s.node);
   const KernelMaker maker = cpu_kernel(type);
   if (!maker || !type.signature || type.signature->is_stateful) return {};

@@ -6,8 +6,8 @@
 
 namespace emplace {
 
-/// Of the step's kernel for the CPU, which a simulated GPU runs, too: it is made and prepared on shapes alone. Nothing
-/// where shapes are not settled, or memory is the business of the op (variables, random numbers, text).
-Workspace workspace_of(const Graph& graph, const Program& program, const Plan& plan, StepId step);
+/// Of the instruction's kernel for the CPU, which a simulated GPU runs, too: it is made and prepared on shapes alone.
+/// Nothing where shapes are not settled, or memory is the business of the op (variables, random numbers, text).
+Workspace workspace_of(const Graph& graph, const Program& program, const Plan& plan, InstructionId instruction);
 
 }  // namespace emplace

@@ -1,4 +1,4 @@
-/// The kernel of a copy step: the same elements in another memory.
+/// The kernel of a copy instruction: the same elements in another memory.
 #pragma once
 
 #include <atomic>

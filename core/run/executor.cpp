@@ -15,31 +15,31 @@
 namespace emplace {
 
 Executor::Executor(const GraphFile& file, const DeviceSet& devices, Program program, Runtime& runtime,
-                   StepThreads threads)
+                   ProgramThreads threads)
     : file_(file),
       graph_(file.graph),
       devices_(devices),
       program_(std::move(program)),
       runtime_(runtime),
       threads_(threads),
-      bound_(program_.steps.size()),
+      bound_(program_.instructions.size()),
       values_(program_.values.size()),
       operands_(program_.operands.size()),
       guard_(program_, runtime),
       value_dead_(program_.values.size()),
-      step_dead_(program_.steps.size()),
-      releases_(program_.steps.size()) {}
+      step_dead_(program_.instructions.size()),
+      releases_(program_.instructions.size()) {}
 
 Status Executor::prepare(const std::vector<Tensor>& feeds) {
   ASSIGN_OR_RETURN(plan_, settle(file_, devices_, program_, feeds));
   RETURN_IF_ERROR(place_fixed());
-  const StepId guard = guarded_step();
-  for (StepId id = 0; id < program_.steps.size(); ++id) {
-    if (program_.steps[id].kind == StepKind::kLoop || plan_.modes[id] == StepMode::kSkip) continue;
+  const InstructionId guard = guarded_step();
+  for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
+    if (program_.instructions[id].kind == InstructionKind::kLoop || plan_.modes[id] == InstructionMode::kSkip) continue;
     RETURN_IF_ERROR(make_kernel(id));
     if (id == guard) bound_[id].kernel = std::make_unique<FiniteCheck>(std::move(bound_[id].kernel));
     wire(id);
-    if (plan_.modes[id] == StepMode::kDirect)
+    if (plan_.modes[id] == InstructionMode::kDirect)
       RETURN_IF_ERROR(failed(prepare_kernel(id), id));
     else
       rehearse(id);
@@ -55,14 +55,14 @@ Status Executor::prepare(const std::vector<Tensor>& feeds) {
 }
 
 // The step that computes what the program's guard hands on.
-StepId Executor::guarded_step() const {
-  StepId id = program_.guard;
-  while (id != kNoStep && plan_.modes[id] == StepMode::kSkip) {
-    const Step& s = program_.steps[id];
-    id = s.num_inputs == 0 ? kNoStep : program_.values[program_.inputs(s)[0]].producer;
+InstructionId Executor::guarded_step() const {
+  InstructionId id = program_.guard;
+  while (id != kNoInstruction && plan_.modes[id] == InstructionMode::kSkip) {
+    const Instruction& s = program_.instructions[id];
+    id = s.num_inputs == 0 ? kNoInstruction : program_.values[program_.inputs(s)[0]].producer;
   }
   // A GPU's result is not there yet when its kernel has been enqueued.
-  return id != kNoStep && on_cuda(program_.steps[id].device) ? kNoStep : id;
+  return id != kNoInstruction && on_cuda(program_.instructions[id].device) ? kNoInstruction : id;
 }
 
 // In lanes where steps will run beside each other, unless a limit leaves no room for them.
@@ -100,7 +100,7 @@ void Executor::schedule() {
   schedule_->order_memory();
   schedule_->order_releases(releases_);
   schedule_->finish();
-  launch_of_.assign(program_.steps.size(), kNoStep);
+  launch_of_.assign(program_.instructions.size(), kNoInstruction);
   for (uint32_t i = 0; i < launches_.size(); ++i) launch_of_[launches_[i].step] = i;
   parallel_run_ = std::make_unique<ParallelRun>(*schedule_, threads_.inter_op);
 }
@@ -123,9 +123,9 @@ Status Executor::bind(std::vector<std::byte*> blocks) {
 
 // What is bound once is checked once.
 Status Executor::check_bound() const {
-  for (StepId id = 0; id < program_.steps.size(); ++id) {
-    const Step& s = program_.steps[id];
-    if (plan_.modes[id] != StepMode::kDirect) continue;
+  for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
+    const Instruction& s = program_.instructions[id];
+    if (plan_.modes[id] != InstructionMode::kDirect) continue;
     for (size_t i = 0; i < s.num_inputs + s.num_outputs; ++i) {
       ValueId v = program_.operands[s.first_operand + i];
       RETURN_IF_ERROR(failed(guard_.check(v, operands_[s.first_operand + i]), id));
@@ -136,27 +136,27 @@ Status Executor::check_bound() const {
 
 void Executor::list_launches() {
   size_t group = 0;
-  for (StepId id = 0; id < program_.steps.size(); ++id) {
-    const Step& s = program_.steps[id];
+  for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
+    const Instruction& s = program_.instructions[id];
     bool fused = group < plan_.groups.size() && plan_.groups[group].first() == id;
     if (fused) {
       launches_.push_back({fused_[group].get(), &bound_[id].context, id});
       id = plan_.groups[group++].last();
       continue;
     }
-    if (plan_.modes[id] != StepMode::kSkip || s.kind == StepKind::kLoop || runtime_.observer) {
-      BoundStep& b = bound_[id];
-      launches_.push_back({plan_.modes[id] == StepMode::kDirect ? b.kernel.get() : nullptr, &b.context, id});
+    if (plan_.modes[id] != InstructionMode::kSkip || s.kind == InstructionKind::kLoop || runtime_.observer) {
+      BoundInstruction& b = bound_[id];
+      launches_.push_back({plan_.modes[id] == InstructionMode::kDirect ? b.kernel.get() : nullptr, &b.context, id});
     }
-    if (s.kind == StepKind::kLoop) id = s.body_end - 1;
+    if (s.kind == InstructionKind::kLoop) id = s.body_end - 1;
   }
 }
 
 void Executor::count_settled_copies() {
-  for (StepId id = 0; id < program_.steps.size(); ++id) {
-    const Step& s = program_.steps[id];
-    bool settled = plan_.modes[id] == StepMode::kSkip || plan_.modes[id] == StepMode::kDirect;
-    if (s.kind != StepKind::kCopy || !settled) continue;
+  for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
+    const Instruction& s = program_.instructions[id];
+    bool settled = plan_.modes[id] == InstructionMode::kSkip || plan_.modes[id] == InstructionMode::kDirect;
+    if (s.kind != InstructionKind::kCopy || !settled) continue;
     const PlacedValue& to = program_.values[program_.outputs(s)[0]];
     settled_copy_bytes_ +=
         plan_.values[program_.inputs(s)[0]].shape.num_elements() * static_cast<int64_t>(dtype_size(to.dtype));
@@ -167,9 +167,10 @@ void Executor::count_settled_copies() {
 void Executor::list_releases() {
   for (ValueId v = 0; v < plan_.values.size(); ++v) {
     const ValuePlan& p = plan_.values[v];
-    StepId producer = program_.values[v].producer;
-    if (p.storage != Storage::kSlot || producer == kNoStep || p.last_use >= program_.steps.size()) continue;
-    Control control = program_.steps[producer].control;
+    InstructionId producer = program_.values[v].producer;
+    if (p.storage != Storage::kSlot || producer == kNoInstruction || p.last_use >= program_.instructions.size())
+      continue;
+    Control control = program_.instructions[producer].control;
     if (control == Control::kEnter) continue;
     bool next = control == Control::kNextIteration;  // read by a step before its producer
     releases_[next ? p.last_use : std::max(p.last_use, producer)].push_back(v);
@@ -205,9 +206,9 @@ void Executor::place_in_blocks(const std::vector<std::byte*>& blocks) {
     const ValuePlan& p = plan_.values[v];
     if (p.storage == Storage::kBlock) values_[v].rebind(blocks[program_.values[v].home] + p.offset);
   }
-  for (StepId id = 0; id < program_.steps.size(); ++id) {
-    const Step& s = program_.steps[id];
-    if (plan_.modes[id] != StepMode::kDirect) continue;
+  for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
+    const Instruction& s = program_.instructions[id];
+    if (plan_.modes[id] != InstructionMode::kDirect) continue;
     for (size_t i = 0; i < s.num_inputs + s.num_outputs; ++i) {
       ValueId v = program_.operands[s.first_operand + i];
       if (plan_.values[v].storage == Storage::kBlock) operands_[s.first_operand + i].rebind(values_[v].raw());
@@ -215,10 +216,10 @@ void Executor::place_in_blocks(const std::vector<std::byte*>& blocks) {
   }
 }
 
-Status Executor::make_kernel(StepId id) {
-  const Step& s = program_.steps[id];
-  BoundStep& b = bound_[id];
-  if (s.kind == StepKind::kCopy) {
+Status Executor::make_kernel(InstructionId id) {
+  const Instruction& s = program_.instructions[id];
+  BoundInstruction& b = bound_[id];
+  if (s.kind == InstructionKind::kCopy) {
     ASSIGN_OR_RETURN(b.kernel, make_copy_kernel(s));
     return ok_status();
   }
@@ -237,8 +238,8 @@ Status Executor::make_kernel(StepId id) {
   return ok_status();
 }
 
-void Executor::wire(StepId id) {
-  const Step& s = program_.steps[id];
+void Executor::wire(InstructionId id) {
+  const Instruction& s = program_.instructions[id];
   KernelContext& c = bound_[id].context;
   c.inputs_ = {operands_.data() + s.first_operand, s.num_inputs};
   c.outputs_ = {operands_.data() + s.first_operand + s.num_inputs, s.num_outputs};
@@ -257,18 +258,18 @@ void Executor::wire(StepId id) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (program_.values[outputs[i]].home == program_.host) c.host_outputs_ |= uint64_t{1} << (i < 63 ? i : 63);
   }
-  if (plan_.modes[id] != StepMode::kDirect) return;
+  if (plan_.modes[id] != InstructionMode::kDirect) return;
   for (size_t i = 0; i < inputs.size(); ++i) c.inputs_[i] = values_[inputs[i]];
   for (size_t i = 0; i < outputs.size(); ++i) c.outputs_[i] = values_[outputs[i]];
 }
 
-Status Executor::prepare_kernel(StepId id) {
-  BoundStep& b = bound_[id];
+Status Executor::prepare_kernel(InstructionId id) {
+  BoundInstruction& b = bound_[id];
   b.prepared = true;
   return b.kernel->prepare(b.context);
 }
 
-bool Executor::inputs_known(const Step& s) const {
+bool Executor::inputs_known(const Instruction& s) const {
   const NodeType& type = graph_.type(s.node);
   auto inputs = program_.inputs(s);
   return type.def && type.def->value_input_list().empty() && std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) {
@@ -279,11 +280,12 @@ bool Executor::inputs_known(const Step& s) const {
 // Steps whose inputs are found anew each time (variables, mostly) prepare when they run, but shapes are known by now,
 // and a kernel's workspace hangs on nothing else. On a GPU that goes for outputs that only their elements size, too,
 // and for updates of variables, whose handles are not there yet.
-void Executor::rehearse(StepId id) {
-  const Step& s = program_.steps[id];
-  if (plan_.modes[id] == StepMode::kDynamic && !(s.kind == StepKind::kNode && on_cuda(s.device) && inputs_known(s)))
+void Executor::rehearse(InstructionId id) {
+  const Instruction& s = program_.instructions[id];
+  if (plan_.modes[id] == InstructionMode::kDynamic &&
+      !(s.kind == InstructionKind::kNode && on_cuda(s.device) && inputs_known(s)))
     return;
-  if (s.kind != StepKind::kNode || s.may_be_dead || s.in_loop) return;
+  if (s.kind != InstructionKind::kNode || s.may_be_dead || s.in_loop) return;
   const NodeType& type = graph_.type(s.node);
   if (!type.signature || (type.signature->is_stateful && !on_cuda(s.device))) return;
   KernelContext& c = bound_[id].context;
@@ -310,10 +312,10 @@ void Executor::rehearse(StepId id) {
 // Scratch of as many steps as run at one time, if the largest of them meet.
 void Executor::count_workspaces() {
   std::vector<std::vector<int64_t>> scratch(devices_.size()), needed(devices_.size());
-  for (StepId id = 0; id < program_.steps.size(); ++id) {
+  for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
     if (!bound_[id].kernel || !(bound_[id].prepared || bound_[id].rehearsed)) continue;
     const Workspace w = bound_[id].kernel->workspace();
-    const DeviceId d = program_.steps[id].device;
+    const DeviceId d = program_.instructions[id].device;
     plan_.devices[d].kept += w.kept;
     if (w.scratch > 0) scratch[d].push_back(w.scratch);
     if (w.scratch > 0 && !bound_[id].gives_way) needed[d].push_back(w.scratch);
@@ -333,18 +335,18 @@ void Executor::count_workspaces() {
 
 // After the last thread has stopped: what is live does not change any more.
 Status Executor::with_live_set(Status status) const {
-  StepId at = exhausted_.exchange(kNoStep);
-  if (status.code() != Code::kResourceExhausted || at == kNoStep) return status;
+  InstructionId at = exhausted_.exchange(kNoInstruction);
+  if (status.code() != Code::kResourceExhausted || at == kNoInstruction) return status;
   return resource_exhausted(status.message() + live_set_text(graph_, program_, plan_, runtime_, at, values_));
 }
 
-Status Executor::failed(Status status, StepId id) const {
+Status Executor::failed(Status status, InstructionId id) const {
   if (status.code() == Code::kResourceExhausted) {
-    StepId none = kNoStep;
+    InstructionId none = kNoInstruction;
     exhausted_.compare_exchange_strong(none, id);
   }
   if (status.ok() || status.code() == Code::kCancelled || status.code() == Code::kDeadlineExceeded) return status;
-  return attach_node(std::move(status), graph_.name(program_.steps[id].node));
+  return attach_node(std::move(status), graph_.name(program_.instructions[id].node));
 }
 
 }  // namespace emplace

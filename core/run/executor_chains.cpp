@@ -52,14 +52,14 @@ void Executor::fuse_on_gpus() {
   for (FoundChain& f : found) {
     for (size_t k = 0; k < f.chain.ops.size(); ++k) {
       f.chain.ops[k].stored =
-          trial.values[program_.outputs(program_.steps[f.group.steps[k]])[0]].storage != Storage::kTile;
+          trial.values[program_.outputs(program_.instructions[f.group.instructions[k]])[0]].storage != Storage::kTile;
     }
     f.chain.saved_ns = saved_ns(f);
-    Gpu& gpu = *runtime_.gpus[program_.steps[f.group.first()].device];
+    Gpu& gpu = *runtime_.gpus[program_.instructions[f.group.first()].device];
     Result<std::unique_ptr<Kernel>> kernel = gpu.compile(f.chain);
     if (!kernel.ok()) continue;
     add(plan_, f.group);
-    const StepId first = f.group.first();
+    const InstructionId first = f.group.first();
     chains_[first] = {std::move(f), kernel.take(), {}, {}, {}};
   }
 }
@@ -69,25 +69,25 @@ std::unique_ptr<Kernel> Executor::bind_chain(BoundChain& chain) {
   for (const FoundChain::Input& in : chain.found.inputs) place(chain.inputs, in.value);
   for (size_t k = 0; k < chain.found.chain.ops.size(); ++k) {
     if (chain.found.chain.ops[k].stored)
-      place(chain.outputs, program_.outputs(program_.steps[chain.found.group.steps[k]])[0]);
+      place(chain.outputs, program_.outputs(program_.instructions[chain.found.group.instructions[k]])[0]);
   }
   chain.context.inputs_ = chain.inputs;
   chain.context.outputs_ = chain.outputs;
-  Gpu& gpu = *runtime_.gpus[program_.steps[chain.found.group.first()].device];
+  Gpu& gpu = *runtime_.gpus[program_.instructions[chain.found.group.first()].device];
   return std::make_unique<GpuNodeKernel>(std::make_unique<ChainKernel>(*this, chain), gpu, false);
 }
 
 // What is found anew (variables, mostly) is let go when the work is enqueued: whoever writes it comes later on the same
 // GPU.
 Status Executor::run_chain(BoundChain& chain, const KernelContext& c) {
-  for (StepId id : chain.found.reads) RETURN_IF_ERROR(failed(gather(id), id));
+  for (InstructionId id : chain.found.reads) RETURN_IF_ERROR(failed(gather(id), id));
   for (size_t i = 0; i < chain.inputs.size(); ++i) {
     const FoundChain::Input& in = chain.found.inputs[i];
-    if (plan_.values[in.value].storage == Storage::kSlot) chain.inputs[i] = bound_[in.step].context.inputs_[in.index];
+    if (plan_.values[in.value].storage == Storage::kSlot) chain.inputs[i] = bound_[in.instruction].context.inputs_[in.index];
   }
   chain.context.stream_ = c.stream_;
   RETURN_IF_ERROR(chain.kernel->run(chain.context));
-  for (StepId id : chain.found.reads) {
+  for (InstructionId id : chain.found.reads) {
     for (Tensor& t : bound_[id].context.inputs_) t = Tensor();
     release(id);
   }
@@ -98,9 +98,9 @@ Status Executor::run_chain(BoundChain& chain, const KernelContext& c) {
 }
 
 // The group that a step is in.
-const FusedGroup* Executor::group_at(StepId id) const {
+const FusedGroup* Executor::group_at(InstructionId id) const {
   auto next = std::upper_bound(plan_.groups.begin(), plan_.groups.end(), id,
-                               [](StepId step, const FusedGroup& g) { return step < g.first(); });
+                               [](InstructionId step, const FusedGroup& g) { return step < g.first(); });
   if (next == plan_.groups.begin()) return nullptr;
   const FusedGroup& group = *std::prev(next);
   return id <= group.last() ? &group : nullptr;

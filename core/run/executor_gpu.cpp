@@ -22,7 +22,7 @@ Result<Gpu*> Executor::gpu_of(ValueId v) {
   return use_gpu(home);
 }
 
-Result<std::unique_ptr<Kernel>> Executor::make_copy_kernel(const Step& s) {
+Result<std::unique_ptr<Kernel>> Executor::make_copy_kernel(const Instruction& s) {
   ValueId from = program_.inputs(s)[0], to = program_.outputs(s)[0];
   ASSIGN_OR_RETURN(Gpu * source, gpu_of(from));
   ASSIGN_OR_RETURN(Gpu * target, gpu_of(to));
@@ -31,8 +31,8 @@ Result<std::unique_ptr<Kernel>> Executor::make_copy_kernel(const Step& s) {
   return std::unique_ptr<Kernel>(std::make_unique<CopyKernel>(shares, runtime_.copy_ns));
 }
 
-bool Executor::uses_device_memory(StepId id) const {
-  const Step& s = program_.steps[id];
+bool Executor::uses_device_memory(InstructionId id) const {
+  const Instruction& s = program_.instructions[id];
   for (ValueId v : program_.inputs(s)) {
     if (program_.values[v].home == s.device) return true;
   }
@@ -43,8 +43,8 @@ bool Executor::uses_device_memory(StepId id) const {
 }
 
 // A node with nothing in device memory (shapes, handles of variables) is the CPU's kernel's, as in TensorFlow.
-Result<std::unique_ptr<Kernel>> Executor::make_gpu_kernel(StepId id, KernelInit init) {
-  const Step& s = program_.steps[id];
+Result<std::unique_ptr<Kernel>> Executor::make_gpu_kernel(InstructionId id, KernelInit init) {
+  const Instruction& s = program_.instructions[id];
   const NodeType& type = graph_.type(s.node);
   if (!uses_device_memory(id)) return cpu_kernel(type)(init);
   ASSIGN_OR_RETURN(Gpu * gpu, use_gpu(s.device));

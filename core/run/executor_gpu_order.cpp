@@ -13,9 +13,9 @@
 namespace emplace {
 namespace {
 
-constexpr StepId kLookAhead = 4096;     // steps; a wait that comes too early is still right
-constexpr size_t kMostBranched = 2048;  // parts of a recording whose pairs are looked at
-constexpr int64_t kMostMemory = 2;      // times what one chain needs, for branches
+constexpr InstructionId kLookAhead = 4096;  // steps; a wait that comes too early is still right
+constexpr size_t kMostBranched = 2048;      // parts of a recording whose pairs are looked at
+constexpr int64_t kMostMemory = 2;          // times what one chain needs, for branches
 
 }  // namespace
 
@@ -34,13 +34,14 @@ bool Executor::overlap(ValueId a, ValueId b) const {
 }
 
 // The first step behind `copy` that writes over `v`; with `reads`, or that reads it under any name.
-StepId Executor::next_use(StepId copy, ValueId v, bool reads) const {
+InstructionId Executor::next_use(InstructionId copy, ValueId v, bool reads) const {
   auto uses = [&](ValueId other) { return overlap(v, other); };
-  auto end = static_cast<StepId>(program_.steps.size());
-  for (StepId id = copy + 1; id < end; ++id) {
-    const Step& s = program_.steps[id];
-    if (id - copy > kLookAhead || plan_.modes[id] != StepMode::kDirect) {
-      if (plan_.modes[id] != StepMode::kSkip || s.kind == StepKind::kLoop) return id;  // may look anywhere
+  auto end = static_cast<InstructionId>(program_.instructions.size());
+  for (InstructionId id = copy + 1; id < end; ++id) {
+    const Instruction& s = program_.instructions[id];
+    if (id - copy > kLookAhead || plan_.modes[id] != InstructionMode::kDirect) {
+      if (plan_.modes[id] != InstructionMode::kSkip || s.kind == InstructionKind::kLoop)
+        return id;  // may look anywhere
       continue;
     }
     auto outputs = program_.outputs(s);
@@ -52,28 +53,28 @@ StepId Executor::next_use(StepId copy, ValueId v, bool reads) const {
 }
 
 // By device: the steps that are launched on a GPU.
-std::vector<std::vector<StepId>> Executor::gpu_steps() const {
-  std::vector<std::vector<StepId>> steps(devices_.size());
+std::vector<std::vector<InstructionId>> Executor::gpu_steps() const {
+  std::vector<std::vector<InstructionId>> steps(devices_.size());
   for (const Launch& launch : launches_) {
-    const Step& s = program_.steps[launch.step];
-    if (s.kind == StepKind::kNode && on_cuda(s.device)) steps[s.device].push_back(launch.step);
+    const Instruction& s = program_.instructions[launch.step];
+    if (s.kind == InstructionKind::kNode && on_cuda(s.device)) steps[s.device].push_back(launch.step);
   }
   return steps;
 }
 
 void Executor::run_copies_beside() {
-  const std::vector<std::vector<StepId>> on_gpus = gpu_steps();
+  const std::vector<std::vector<InstructionId>> on_gpus = gpu_steps();
   const bool several =
       std::count_if(on_gpus.begin(), on_gpus.end(), [](const auto& steps) { return !steps.empty(); }) > 1;
-  std::map<StepId, std::vector<Launch>> before;
-  auto end = static_cast<StepId>(program_.steps.size());
+  std::map<InstructionId, std::vector<Launch>> before;
+  auto end = static_cast<InstructionId>(program_.instructions.size());
   for (const Launch& launch : launches_) {
-    const Step& s = program_.steps[launch.step];
-    if (!launch.kernel || s.kind != StepKind::kCopy) continue;
+    const Instruction& s = program_.instructions[launch.step];
+    if (!launch.kernel || s.kind != InstructionKind::kCopy) continue;
     auto* copy = dynamic_cast<GpuCopyKernel*>(launch.kernel);
     if (!copy) continue;
     copy->run_beside();
-    auto call = [&](StepId at, Status (GpuCopyKernel::*what)()) {
+    auto call = [&](InstructionId at, Status (GpuCopyKernel::*what)()) {
       if (at == end) return;  // the end of the step waits for everything
       if (const FusedGroup* group = group_at(at)) at = group->first();
       copy_calls_.push_back(std::make_unique<GpuCopyCall>(*copy, what));
@@ -84,8 +85,8 @@ void Executor::run_copies_beside() {
     call(next_use(launch.step, program_.inputs(s)[0], false), &GpuCopyKernel::guard);
     // What the source's GPU is given in between, because other GPUs come first, is nothing that the copy waits for.
     const PlacedValue& source = program_.values[program_.inputs(s)[0]];
-    if (!several || source.producer == kNoStep) continue;
-    const std::vector<StepId>& steps = on_gpus[source.home];
+    if (!several || source.producer == kNoInstruction) continue;
+    const std::vector<InstructionId>& steps = on_gpus[source.home];
     auto next = std::upper_bound(steps.begin(), steps.end(), source.producer);
     const FusedGroup* group = group_at(source.producer);
     if (next != steps.end() && *next < launch.step)
@@ -104,9 +105,9 @@ void Executor::run_copies_beside() {
 }
 
 // A node on a GPU whose outputs have a fixed place, but not its inputs: they are variables, or what only hands them on.
-bool Executor::finds_inputs(StepId id) const {
-  const Step& s = program_.steps[id];
-  if (plan_.modes[id] != StepMode::kPlanned || s.kind != StepKind::kNode || s.may_be_dead || s.in_loop ||
+bool Executor::finds_inputs(InstructionId id) const {
+  const Instruction& s = program_.instructions[id];
+  if (plan_.modes[id] != InstructionMode::kPlanned || s.kind != InstructionKind::kNode || s.may_be_dead || s.in_loop ||
       s.control != Control::kNone)
     return false;
   if (!bound_[id].rehearsed) return false;
@@ -122,10 +123,10 @@ bool Executor::finds_inputs(StepId id) const {
 // memory.
 GpuNodeKernel* Executor::recordable(const Launch& launch) const {
   if (chains_.contains(launch.step)) return dynamic_cast<GpuNodeKernel*>(launch.kernel);
-  const BoundStep& b = bound_[launch.step];
+  const BoundInstruction& b = bound_[launch.step];
   const bool direct = launch.kernel && launch.kernel == b.kernel.get();
   if (!b.records || !(direct || (!launch.kernel && finds_inputs(launch.step)))) return nullptr;
-  const Step& s = program_.steps[launch.step];
+  const Instruction& s = program_.instructions[launch.step];
   if (graph_.type(s.node).signature->is_stateful) return nullptr;
   for (ValueId v : program_.inputs(s)) {
     const PlacedValue& value = program_.values[v];
@@ -141,8 +142,8 @@ GpuNodeKernel* Executor::recordable(const Launch& launch) const {
 // Host code that finds a variable or its value for others. Among launches that write no variable it may as well come
 // first.
 bool Executor::only_reads(const Launch& launch) const {
-  const Step& s = program_.steps[launch.step];
-  if (launch.kernel || s.kind != StepKind::kNode || s.may_be_dead || s.in_loop || s.control != Control::kNone)
+  const Instruction& s = program_.instructions[launch.step];
+  if (launch.kernel || s.kind != InstructionKind::kNode || s.may_be_dead || s.in_loop || s.control != Control::kNone)
     return false;
   const std::string_view op = graph_.type(s.node).op;
   auto inputs = program_.inputs(s);
@@ -156,19 +157,19 @@ bool Executor::only_reads(const Launch& launch) const {
 class Executor::FoundInputs final : public RunInputs {
  public:
   explicit FoundInputs(Executor& executor) : executor_(executor) {}
-  void add_read(StepId id) { reads_.push_back(id); }
-  void add_part(StepId id) {
+  void add_read(InstructionId id) { reads_.push_back(id); }
+  void add_part(InstructionId id) {
     auto chain = executor_.chains_.find(id);
     if (chain != executor_.chains_.end())
       parts_.insert(parts_.end(), chain->second.found.reads.begin(), chain->second.found.reads.end());
-    else if (executor_.plan_.modes[id] == StepMode::kPlanned)
+    else if (executor_.plan_.modes[id] == InstructionMode::kPlanned)
       parts_.push_back(id);
   }
   bool empty() const { return reads_.empty() && parts_.empty(); }
 
   Status find(std::vector<const void*>& addresses) override {
-    for (StepId id : reads_) RETURN_IF_ERROR(executor_.run_step(id));
-    for (StepId id : parts_) {
+    for (InstructionId id : reads_) RETURN_IF_ERROR(executor_.run_step(id));
+    for (InstructionId id : parts_) {
       RETURN_IF_ERROR(executor_.failed(executor_.gather(id), id));
       for (const Tensor& t : executor_.bound_[id].context.inputs_) addresses.push_back(t.raw());
       if (!executor_.group_at(id)) RETURN_IF_ERROR(executor_.failed(executor_.settle_outputs(id), id));
@@ -176,7 +177,7 @@ class Executor::FoundInputs final : public RunInputs {
     return ok_status();
   }
   void let_go() override {
-    for (StepId id : parts_) {
+    for (InstructionId id : parts_) {
       for (Tensor& t : executor_.bound_[id].context.inputs_) t = Tensor();
       executor_.release(id);
     }
@@ -184,7 +185,7 @@ class Executor::FoundInputs final : public RunInputs {
 
  private:
   Executor& executor_;
-  std::vector<StepId> reads_, parts_;
+  std::vector<InstructionId> reads_, parts_;
 };
 
 bool Executor::records_runs() const {
@@ -210,22 +211,22 @@ void Executor::lay_out_branches() {
 
 // Must `later` wait for `earlier`? If a step of one launch writes what one of the other reads or writes, under any
 // name.
-bool Executor::conflict(StepId earlier, StepId later) const {
+bool Executor::conflict(InstructionId earlier, InstructionId later) const {
   const FusedGroup *before = group_at(earlier), *after = group_at(later);
   if (!before && !after) return steps_conflict(earlier, later);
-  auto steps_of = [](const FusedGroup* group, const StepId& id) {
-    return group ? std::span<const StepId>(group->steps) : std::span<const StepId>(&id, 1);
+  auto steps_of = [](const FusedGroup* group, const InstructionId& id) {
+    return group ? std::span<const InstructionId>(group->instructions) : std::span<const InstructionId>(&id, 1);
   };
-  for (StepId a : steps_of(before, earlier)) {
-    for (StepId b : steps_of(after, later)) {
+  for (InstructionId a : steps_of(before, earlier)) {
+    for (InstructionId b : steps_of(after, later)) {
       if (steps_conflict(a, b)) return true;
     }
   }
   return false;
 }
 
-bool Executor::steps_conflict(StepId earlier, StepId later) const {
-  const Step &a = program_.steps[earlier], &b = program_.steps[later];
+bool Executor::steps_conflict(InstructionId earlier, InstructionId later) const {
+  const Instruction &a = program_.instructions[earlier], &b = program_.instructions[later];
   auto same = [&](ValueId v, ValueId w) {
     const Storage storage = plan_.values[v].storage;
     if (storage == Storage::kTile || plan_.values[w].storage == Storage::kTile) return false;  // a group's own
@@ -247,13 +248,13 @@ void Executor::find_branches(std::vector<RecordedRun::Part>& parts) const {
   static_assert(Schedule::kLanes <= Gpu::kNumBranches);
   int used = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
-    int& n = number[branches_[parts[i].step]];
+    int& n = number[branches_[parts[i].instruction]];
     if (n == 0) n = ++used;
     parts[i].branch = static_cast<uint8_t>(n - 1);
     std::array<bool, Gpu::kNumBranches> found{};
     found[parts[i].branch] = true;
     for (size_t j = i; j-- > 0;) {
-      if (found[parts[j].branch] || !conflict(parts[j].step, parts[i].step)) continue;
+      if (found[parts[j].branch] || !conflict(parts[j].instruction, parts[i].instruction)) continue;
       found[parts[j].branch] = true;
       parts[i].after.push_back(static_cast<uint32_t>(j));
     }
@@ -265,11 +266,11 @@ void Executor::count_recorded_scratch() {
   recorded_bytes_.assign(devices_.size(), {});
   if (gpus_.empty() || !records_runs()) return;
   std::vector<int64_t> others(devices_.size());
-  for (StepId id = 0; id < program_.steps.size(); ++id) {
-    const BoundStep& b = bound_[id];
-    const DeviceId d = program_.steps[id].device;
+  for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
+    const BoundInstruction& b = bound_[id];
+    const DeviceId d = program_.instructions[id].device;
     if (!b.kernel || !on_cuda(d) || !(b.prepared || b.rehearsed)) continue;
-    const bool recorded = b.records && (plan_.modes[id] == StepMode::kDirect || finds_inputs(id));
+    const bool recorded = b.records && (plan_.modes[id] == InstructionMode::kDirect || finds_inputs(id));
     int64_t& most = recorded ? recorded_bytes_[d][recorded_lane(id)] : others[d];
     most = std::max(most, b.kernel->workspace().scratch);
   }
@@ -282,8 +283,8 @@ void Executor::count_recorded_scratch() {
   }
 }
 
-RecordedScratch* Executor::recorded_scratch(StepId id) {
-  const DeviceId device = program_.steps[id].device;
+RecordedScratch* Executor::recorded_scratch(InstructionId id) {
+  const DeviceId device = program_.instructions[id].device;
   std::unique_ptr<RecordedScratch>& scratch = recorded_scratch_[device][recorded_lane(id)];
   if (!scratch)
     scratch = std::make_unique<RecordedScratch>(*runtime_.pools[device], recorded_bytes_[device][recorded_lane(id)]);
@@ -297,7 +298,7 @@ void Executor::record_runs() {
     GpuNodeKernel* first = recordable(launches_[i]);
     std::vector<RecordedRun::Part> parts;
     auto inputs = std::make_unique<FoundInputs>(*this);
-    std::vector<StepId> reads;  // since the last part
+    std::vector<InstructionId> reads;  // since the last part
     size_t end = i;
     for (size_t at = i; first && at < launches_.size(); ++at) {
       const Launch& launch = launches_[at];
@@ -307,7 +308,7 @@ void Executor::record_runs() {
       }
       GpuNodeKernel* kernel = recordable(launch);
       if (!kernel || &kernel->gpu() != &first->gpu()) break;
-      for (StepId id : std::exchange(reads, {})) inputs->add_read(id);
+      for (InstructionId id : std::exchange(reads, {})) inputs->add_read(id);
       inputs->add_part(launch.step);
       parts.push_back({kernel, launch.context, recorded_scratch(launch.step), launch.step});
       end = at + 1;

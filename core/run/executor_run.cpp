@@ -32,7 +32,7 @@ Status Executor::run_launch(const Launch& launch, int64_t step) {
   if (status.ok()) return ok_status();
   const auto* recorded = dynamic_cast<const RecordedRun*>(launch.kernel);
   return failed(std::move(status),
-                recorded && recorded->failed_step() != kNoStep ? recorded->failed_step() : launch.step);
+                recorded && recorded->failed_instruction() != kNoInstruction ? recorded->failed_instruction() : launch.step);
 }
 
 Status Executor::run_in_order(int64_t step) {
@@ -54,17 +54,17 @@ Status Executor::run_in_order(int64_t step) {
 // run_step() and run_kernel() tell the observer themselves, since loops come by there.
 Status Executor::run_observed(const Launch& launch, int64_t step) {
   if (!launch.kernel) return run_launch(launch, step);
-  ObservedStep what = observed(program_.steps[launch.step]);
+  ObservedInstruction what = observed(program_.instructions[launch.step]);
   runtime_.observer->starting(what);
   RETURN_IF_ERROR(run_launch(launch, step));
   return show(what, launch.step, launch.context->outputs_);
 }
 
 // The members of a collective, which are done together, are shown when the last has run.
-Status Executor::show(const ObservedStep& what, StepId id, std::span<const Tensor> outputs) {
+Status Executor::show(const ObservedInstruction& what, InstructionId id, std::span<const Tensor> outputs) {
   if (gpus_.empty()) return runtime_.observer->finished(what, outputs);
-  const Step& s = program_.steps[id];
-  if (s.kind != StepKind::kNode || !is_collective(graph_, s.node))
+  const Instruction& s = program_.instructions[id];
+  if (s.kind != InstructionKind::kNode || !is_collective(graph_, s.node))
     return show_device(what, id, {outputs.begin(), outputs.end()});
   met_.push_back({what, id, {outputs.begin(), outputs.end()}});
   if (static_cast<int64_t>(met_.size()) < graph_.attrs(s.node).integer("num_devices")) return ok_status();
@@ -73,8 +73,8 @@ Status Executor::show(const ObservedStep& what, StepId id, std::span<const Tenso
 }
 
 // What lies in a GPU's memory is shown as a copy.
-Status Executor::show_device(const ObservedStep& what, StepId id, std::vector<Tensor> seen) {
-  auto values = program_.outputs(program_.steps[id]);
+Status Executor::show_device(const ObservedInstruction& what, InstructionId id, std::vector<Tensor> seen) {
+  auto values = program_.outputs(program_.instructions[id]);
   for (size_t i = 0; i < seen.size(); ++i) {
     if (!seen[i].valid() || is_ref(seen[i].dtype())) continue;
     ASSIGN_OR_RETURN(Gpu * gpu, gpu_of(values[i]));
@@ -84,44 +84,44 @@ Status Executor::show_device(const ObservedStep& what, StepId id, std::vector<Te
   return runtime_.observer->finished(what, seen);
 }
 
-ObservedStep Executor::observed(const Step& s) const {
-  if (s.kind != StepKind::kCopy) return {s.node, s.device};
+ObservedInstruction Executor::observed(const Instruction& s) const {
+  if (s.kind != InstructionKind::kCopy) return {s.node, s.device};
   const PlacedValue& from = program_.values[program_.inputs(s)[0]];
   return {from.tensor.node, program_.values[program_.outputs(s)[0]].home, from.home};
 }
 
 // A constant, or a node that hands its input on. A copy of a constant was made before the first step.
-Status Executor::observe_skipped(StepId id) {
-  const Step& s = program_.steps[id];
-  if (s.kind == StepKind::kCopy) return ok_status();
-  ObservedStep what = observed(s);
-  if (s.kind == StepKind::kNode) runtime_.observer->starting(what);
+Status Executor::observe_skipped(InstructionId id) {
+  const Instruction& s = program_.instructions[id];
+  if (s.kind == InstructionKind::kCopy) return ok_status();
+  ObservedInstruction what = observed(s);
+  if (s.kind == InstructionKind::kNode) runtime_.observer->starting(what);
   std::vector<Tensor> outputs;
   for (ValueId v : program_.outputs(s)) outputs.push_back(values_[v]);
   return show(what, id, outputs);
 }
 
 Status Executor::run_in_parallel(int64_t step) {
-  return parallel_run_->run([&](StepId id) {
-    if (launch_of_[id] == kNoStep) return ok_status();
+  return parallel_run_->run([&](InstructionId id) {
+    if (launch_of_[id] == kNoInstruction) return ok_status();
     if (runtime_.stop.asked()) return runtime_.stop.status();
     return run_launch(launches_[launch_of_[id]], step);
   });
 }
 
-Status Executor::run_range(StepId begin, StepId end) {
-  for (StepId id = begin; id < end; ++id) {
+Status Executor::run_range(InstructionId begin, InstructionId end) {
+  for (InstructionId id = begin; id < end; ++id) {
     if (runtime_.stop.asked()) return runtime_.stop.status();
     RETURN_IF_ERROR(run_step(id));
-    if (program_.steps[id].kind == StepKind::kLoop) id = program_.steps[id].body_end - 1;
+    if (program_.instructions[id].kind == InstructionKind::kLoop) id = program_.instructions[id].body_end - 1;
   }
   return ok_status();
 }
 
-Status Executor::run_step(StepId id) {
-  const Step& s = program_.steps[id];
-  if (s.kind == StepKind::kLoop) return run_loop(id);
-  if (plan_.modes[id] == StepMode::kSkip) return runtime_.observer ? observe_skipped(id) : ok_status();
+Status Executor::run_step(InstructionId id) {
+  const Instruction& s = program_.instructions[id];
+  if (s.kind == InstructionKind::kLoop) return run_loop(id);
+  if (plan_.modes[id] == InstructionMode::kSkip) return runtime_.observer ? observe_skipped(id) : ok_status();
   if (s.may_be_dead && is_dead(s)) {
     mark_dead(id);
   } else {
@@ -133,21 +133,21 @@ Status Executor::run_step(StepId id) {
 
 // The Enters once, then the body as long as a NextIteration is alive. Values that a Merge took at the first
 // iteration are dead in the next.
-Status Executor::run_loop(StepId id) {
-  const Step& loop = program_.steps[id];
+Status Executor::run_loop(InstructionId id) {
+  const Instruction& loop = program_.instructions[id];
   auto for_each = [&](Control control, const auto& f) {
-    for (StepId b = id + 1; b < loop.body_end; ++b) {
-      const Step& s = program_.steps[b];
-      if (s.kind == StepKind::kLoop)
+    for (InstructionId b = id + 1; b < loop.body_end; ++b) {
+      const Instruction& s = program_.instructions[b];
+      if (s.kind == InstructionKind::kLoop)
         b = s.body_end - 1;
       else if (s.control == control)
         f(b, program_.outputs(s)[0]);
     }
   };
-  for_each(Control::kNextIteration, [&](StepId, ValueId v) { value_dead_[v] = 1; });
+  for_each(Control::kNextIteration, [&](InstructionId, ValueId v) { value_dead_[v] = 1; });
   RETURN_IF_ERROR(run_range(id + 1, loop.entered));
   std::vector<std::pair<ValueId, Tensor>> fetched;  // what an Enter gave is a result, too
-  for_each(Control::kEnter, [&](StepId, ValueId v) {
+  for_each(Control::kEnter, [&](InstructionId, ValueId v) {
     bool wanted =
         !value_dead_[v] && std::find(program_.fetches.begin(), program_.fetches.end(), v) != program_.fetches.end();
     if (wanted) fetched.emplace_back(v, values_[v]);
@@ -155,15 +155,15 @@ Status Executor::run_loop(StepId id) {
   for (;;) {
     RETURN_IF_ERROR(run_range(loop.entered, loop.body_end));
     bool again = false;
-    for_each(Control::kNextIteration, [&](StepId, ValueId v) { again |= !value_dead_[v]; });
+    for_each(Control::kNextIteration, [&](InstructionId, ValueId v) { again |= !value_dead_[v]; });
     if (!again) break;
-    for_each(Control::kEnter, [&](StepId b, ValueId v) {
-      if (graph_.attrs(program_.steps[b].node).flag("is_constant")) return;
+    for_each(Control::kEnter, [&](InstructionId b, ValueId v) {
+      if (graph_.attrs(program_.instructions[b].node).flag("is_constant")) return;
       value_dead_[v] = 1;
       values_[v] = Tensor();
     });
   }
-  for_each(Control::kEnter, [&](StepId, ValueId v) { values_[v] = Tensor(); });
+  for_each(Control::kEnter, [&](InstructionId, ValueId v) { values_[v] = Tensor(); });
   for (auto& [v, value] : fetched) {
     value_dead_[v] = 0;
     values_[v] = std::move(value);
@@ -171,9 +171,9 @@ Status Executor::run_loop(StepId id) {
   return ok_status();
 }
 
-bool Executor::is_dead(const Step& s) const {
+bool Executor::is_dead(const Instruction& s) const {
   if (s.control == Control::kTrigger) return false;
-  for (StepId c : program_.controls_of(s)) {
+  for (InstructionId c : program_.controls_of(s)) {
     if (step_dead_[c]) return true;
   }
   auto inputs = program_.inputs(s);
@@ -189,20 +189,20 @@ bool Executor::is_dead(const Step& s) const {
   return false;
 }
 
-void Executor::mark_dead(StepId id) {
+void Executor::mark_dead(InstructionId id) {
   step_dead_[id] = 1;
-  for (ValueId v : program_.outputs(program_.steps[id])) value_dead_[v] = 1;
+  for (ValueId v : program_.outputs(program_.instructions[id])) value_dead_[v] = 1;
 }
 
-Status Executor::run_kernel(StepId id) {
-  BoundStep& b = bound_[id];
+Status Executor::run_kernel(InstructionId id) {
+  BoundInstruction& b = bound_[id];
   RETURN_IF_ERROR(gather(id));
   if (guard_.needed()) RETURN_IF_ERROR(check_inputs(id));
   RETURN_IF_ERROR(settle_outputs(id));
   if (!runtime_.observer) {
     RETURN_IF_ERROR(b.kernel->run(b.context));
   } else {
-    ObservedStep what = observed(program_.steps[id]);
+    ObservedInstruction what = observed(program_.instructions[id]);
     runtime_.observer->starting(what);
     RETURN_IF_ERROR(b.kernel->run(b.context));
     RETURN_IF_ERROR(show(what, id, b.context.outputs_));
@@ -211,8 +211,8 @@ Status Executor::run_kernel(StepId id) {
   return ok_status();
 }
 
-Status Executor::check_inputs(StepId id) const {
-  const Step& s = program_.steps[id];
+Status Executor::check_inputs(InstructionId id) const {
+  const Instruction& s = program_.instructions[id];
   const KernelContext& c = bound_[id].context;
   auto inputs = program_.inputs(s);
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -225,25 +225,25 @@ Status Executor::check_inputs(StepId id) const {
 }
 
 // Inputs as they are now; a reference is read where the op wants a value.
-Status Executor::gather(StepId id) {
-  const Step& s = program_.steps[id];
+Status Executor::gather(InstructionId id) {
+  const Instruction& s = program_.instructions[id];
   KernelContext& c = bound_[id].context;
   auto inputs = program_.inputs(s);
   for (size_t i = 0; i < inputs.size(); ++i) {
     ValueId v = inputs[i];
-    if (value_dead_[v] && program_.steps[program_.values[v].producer].may_be_dead) {
+    if (value_dead_[v] && program_.instructions[program_.values[v].producer].may_be_dead) {
       c.inputs_[i] = Tensor();  // a Merge's
       continue;
     }
-    bool wants_handle = s.kind == StepKind::kNode && is_ref(graph_.type(s.node).input_types[i]);
+    bool wants_handle = s.kind == InstructionKind::kNode && is_ref(graph_.type(s.node).input_types[i]);
     if (is_ref(program_.values[v].dtype) && !wants_handle) {
       ASSIGN_OR_RETURN(c.inputs_[i], read_reference(**values_[v].data<Variable*>()));
     } else {
       c.inputs_[i] = values_[v];
     }
     const Shape& planned = plan_.values[v].shape;
-    if (plan_.modes[id] == StepMode::kPlanned && s.kind == StepKind::kNode && !(c.inputs_[i].shape() == planned) &&
-        !wants_handle) {
+    if (plan_.modes[id] == InstructionMode::kPlanned && s.kind == InstructionKind::kNode &&
+        !(c.inputs_[i].shape() == planned) && !wants_handle) {
       return failed_precondition(
           cat("input ", i, " has shape ", c.inputs_[i].shape().to_string(), ", declared was ", planned.to_string()));
     }
@@ -252,13 +252,13 @@ Status Executor::gather(StepId id) {
 }
 
 // Shapes and storage of the outputs. A planned step has both, but for what its kernel provides.
-Status Executor::settle_outputs(StepId id) {
-  const Step& s = program_.steps[id];
-  BoundStep& b = bound_[id];
+Status Executor::settle_outputs(InstructionId id) {
+  const Instruction& s = program_.instructions[id];
+  BoundInstruction& b = bound_[id];
   KernelContext& c = b.context;
   auto outputs = program_.outputs(s);
-  const OpDef* def = s.kind == StepKind::kNode ? graph_.type(s.node).def : nullptr;
-  bool planned = plan_.modes[id] == StepMode::kPlanned;
+  const OpDef* def = s.kind == InstructionKind::kNode ? graph_.type(s.node).def : nullptr;
+  bool planned = plan_.modes[id] == InstructionMode::kPlanned;
   bool own_rule = def && !planned && s.control == Control::kNone;
   thread_local RuleContext rule;
   static const Shape unknown = Shape::unknown();
@@ -303,8 +303,8 @@ Status Executor::settle_outputs(StepId id) {
   return prepare_kernel(id);
 }
 
-void Executor::scatter(StepId id) {
-  const Step& s = program_.steps[id];
+void Executor::scatter(InstructionId id) {
+  const Instruction& s = program_.instructions[id];
   KernelContext& c = bound_[id].context;
   auto outputs = program_.outputs(s);
   step_dead_[id] = 0;
@@ -314,11 +314,11 @@ void Executor::scatter(StepId id) {
     if (plan_.values[v].storage == Storage::kSlot) values_[v] = std::move(c.outputs_[i]);
     c.outputs_[i] = Tensor();
   }
-  if (s.kind == StepKind::kCopy) copy_bytes_ += static_cast<int64_t>(c.inputs_[0].size_bytes());
+  if (s.kind == InstructionKind::kCopy) copy_bytes_ += static_cast<int64_t>(c.inputs_[0].size_bytes());
   for (Tensor& t : c.inputs_) t = Tensor();
 }
 
-void Executor::release(StepId id) {
+void Executor::release(InstructionId id) {
   for (ValueId v : releases_[id]) values_[v] = Tensor();
 }
 
@@ -337,8 +337,8 @@ Status Executor::fetch(std::vector<Tensor>& outputs) {
 
 Status Executor::start_fetch(size_t i, Tensor& out) {
   ValueId v = program_.fetches[i];
-  StepId producer = program_.values[v].producer;
-  if (producer != kNoStep && program_.steps[producer].may_be_dead && value_dead_[v]) {
+  InstructionId producer = program_.values[v].producer;
+  if (producer != kNoInstruction && program_.instructions[producer].may_be_dead && value_dead_[v]) {
     return invalid_argument(cat("Retval[", i, "] does not have value"));
   }
   Tensor value = values_[v];

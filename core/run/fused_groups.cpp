@@ -1,39 +1,39 @@
-// Which steps can be fused.
+// Which instructions can be fused.
 #include "core/run/fused_kernel.h"
 #include "core/run/group_walk.h"
 
 namespace emplace {
 namespace {
 
-// Beyond one tile registers compete for the cache: only steps that hand on to each other, and not too many.
+// Beyond one tile registers compete for the cache: only instructions that hand on to each other, and not too many.
 constexpr int64_t kMaxSteps = 64;
-constexpr int64_t kMaxElements = 1 << 20;  // steps x elements of a group that fits in one tile
+constexpr int64_t kMaxElements = 1 << 20;  // instructions x elements of a group that fits in one tile
 constexpr int64_t kMaxPeriod = 1 << 14;    // elements of an input that is repeated: they are copied for it
 
 class Finder {
  public:
-  Finder(const Program& program, const Plan& plan, const std::vector<BoundStep>& steps)
-      : program_(program), plan_(plan), steps_(steps), made_by_(program.values.size(), 0) {}
+  Finder(const Program& program, const Plan& plan, const std::vector<BoundInstruction>& bound)
+      : program_(program), plan_(plan), bound_(bound), made_by_(program.values.size(), 0) {}
 
   std::vector<FusedGroup> find() {
     walk_groups(
-        program_, plan_, [this](StepId id) { visit(id); }, [this] { close(); });
+        program_, plan_, [this](InstructionId id) { visit(id); }, [this] { close(); });
     return std::move(groups_);
   }
 
  private:
   ValueId buffer(ValueId v) const { return plan_.values[v].storage == Storage::kBlock ? plan_.values[v].buffer : v; }
-  bool reads_group(StepId id) const {
-    for (ValueId v : program_.inputs(program_.steps[id])) {
+  bool reads_group(InstructionId id) const {
+    for (ValueId v : program_.inputs(program_.instructions[id])) {
       if (made_by_[buffer(v)] == serial_) return true;
     }
     return false;
   }
 
-  // Elements of an elementwise step, 0: it is none.
-  int64_t elements(StepId id) const {
-    if (plan_.modes[id] != StepMode::kDirect || program_.steps[id].num_outputs != 1) return 0;
-    const BoundStep& b = steps_[id];
+  // Elements of an elementwise instruction, 0: it is none.
+  int64_t elements(InstructionId id) const {
+    if (plan_.modes[id] != InstructionMode::kDirect || program_.instructions[id].num_outputs != 1) return 0;
+    const BoundInstruction& b = bound_[id];
     const Tile tile = b.kernel->tile();
     if (!tile.function || tile.period > kMaxPeriod) return 0;
     int64_t n = b.context.outputs_[0].num_elements();
@@ -43,30 +43,31 @@ class Finder {
     return n;
   }
 
-  bool is_reduction(StepId id) const {
-    if (plan_.modes[id] != StepMode::kDirect || group_.steps.empty() || group_.head != kNoStep) return false;
-    const BoundStep& b = steps_[id];
-    if (!b.kernel->block_reduction().partial || program_.steps[id].device != device_) return false;
+  bool is_reduction(InstructionId id) const {
+    if (plan_.modes[id] != InstructionMode::kDirect || group_.instructions.empty() || group_.head != kNoInstruction)
+      return false;
+    const BoundInstruction& b = bound_[id];
+    if (!b.kernel->block_reduction().partial || program_.instructions[id].device != device_) return false;
     if (b.context.inputs_[0].num_elements() != group_.elements) return false;
-    return made_by_[buffer(program_.inputs(program_.steps[id])[0])] == serial_;
+    return made_by_[buffer(program_.inputs(program_.instructions[id])[0])] == serial_;
   }
 
-  bool joins(StepId id, int64_t n) const {
-    bool begun = !group_.steps.empty() || group_.head != kNoStep;
-    if (!begun || n != group_.elements || program_.steps[id].device != device_) return false;
-    auto size = static_cast<int64_t>(group_.steps.size());
-    if (n > BlockReduction::kBlock || group_.head != kNoStep) return size < kMaxSteps && reads_group(id);
+  bool joins(InstructionId id, int64_t n) const {
+    bool begun = !group_.instructions.empty() || group_.head != kNoInstruction;
+    if (!begun || n != group_.elements || program_.instructions[id].device != device_) return false;
+    auto size = static_cast<int64_t>(group_.instructions.size());
+    if (n > BlockReduction::kBlock || group_.head != kNoInstruction) return size < kMaxSteps && reads_group(id);
     return size * n < kMaxElements;
   }
 
-  void visit(StepId id) {
+  void visit(InstructionId id) {
     int64_t n = elements(id);
     if (n > 0) {
       if (!joins(id, n)) close();
       group_.elements = n;
-      device_ = program_.steps[id].device;
-      group_.steps.push_back(id);
-      made_by_[buffer(program_.outputs(program_.steps[id])[0])] = serial_;
+      device_ = program_.instructions[id].device;
+      group_.instructions.push_back(id);
+      made_by_[buffer(program_.outputs(program_.instructions[id])[0])] = serial_;
       return;
     }
     if (is_reduction(id)) group_.reduction = id;
@@ -74,21 +75,21 @@ class Finder {
     if (is_product(id)) begin_with(id);
   }
 
-  bool is_product(StepId id) const {
-    const KernelContext& c = steps_[id].context;
-    return plan_.modes[id] == StepMode::kDirect && steps_[id].kernel->hands_on_rows() && !c.parallel_->mover() &&
+  bool is_product(InstructionId id) const {
+    const KernelContext& c = bound_[id].context;
+    return plan_.modes[id] == InstructionMode::kDirect && bound_[id].kernel->hands_on_rows() && !c.parallel_->mover() &&
            c.outputs_[0].num_elements() > 0;
   }
-  void begin_with(StepId product) {
+  void begin_with(InstructionId product) {
     group_.head = product;
-    group_.elements = steps_[product].context.outputs_[0].num_elements();
-    device_ = program_.steps[product].device;
-    made_by_[buffer(program_.outputs(program_.steps[product])[0])] = serial_;
+    group_.elements = bound_[product].context.outputs_[0].num_elements();
+    device_ = program_.instructions[product].device;
+    made_by_[buffer(program_.outputs(program_.instructions[product])[0])] = serial_;
   }
 
   void close() {
-    bool worth_it =
-        group_.steps.size() > 1 || group_.reduction != kNoStep || (group_.head != kNoStep && !group_.steps.empty());
+    bool worth_it = group_.instructions.size() > 1 || group_.reduction != kNoInstruction ||
+                    (group_.head != kNoInstruction && !group_.instructions.empty());
     if (worth_it) groups_.push_back(std::move(group_));
     group_ = FusedGroup();
     ++serial_;
@@ -96,7 +97,7 @@ class Finder {
 
   const Program& program_;
   const Plan& plan_;
-  const std::vector<BoundStep>& steps_;
+  const std::vector<BoundInstruction>& bound_;
   std::vector<uint32_t> made_by_;  // by buffer: serial number of the group that makes it
   uint32_t serial_ = 1;
   FusedGroup group_;
@@ -106,8 +107,9 @@ class Finder {
 
 }  // namespace
 
-std::vector<FusedGroup> find_groups(const Program& program, const Plan& plan, const std::vector<BoundStep>& steps) {
-  return Finder(program, plan, steps).find();
+std::vector<FusedGroup> find_groups(const Program& program, const Plan& plan,
+                                    const std::vector<BoundInstruction>& bound) {
+  return Finder(program, plan, bound).find();
 }
 
 }  // namespace emplace

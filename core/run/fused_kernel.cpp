@@ -32,21 +32,21 @@ struct FusedKernel::Scratch {
 class FusedKernel::Builder {
  public:
   Builder(FusedKernel& kernel, const FusedGroup& group, const Program& program, const Plan& plan,
-          const std::vector<BoundStep>& steps)
-      : k_(kernel), group_(group), program_(program), plan_(plan), steps_(steps) {}
+          const std::vector<BoundInstruction>& bound)
+      : k_(kernel), group_(group), program_(program), plan_(plan), bound_(bound) {}
 
   void build() {
     int64_t tile = std::min(group_.elements, kTileElements);
-    k_.instructions_.reserve(group_.steps.size());
+    k_.calls_.reserve(group_.instructions.size());
     number_values();
     find_last_readers();
-    if (group_.head != kNoStep) {
-      const BoundStep& head = steps_[group_.head];
+    if (group_.head != kNoInstruction) {
+      const BoundInstruction& head = bound_[group_.head];
       k_.head_ = head.kernel.get();
       k_.row_elements_ = head.context.outputs_[0].shape().dim_from_end(1);
     }
-    for (StepId id : group_.steps) add(id, tile);
-    if (group_.reduction != kNoStep) add_reduction();
+    for (InstructionId id : group_.instructions) add(id, tile);
+    if (group_.reduction != kNoInstruction) add_reduction();
     k_.register_bytes_ = num_registers_ * register_size(tile);
   }
 
@@ -59,26 +59,26 @@ class FusedKernel::Builder {
     return (static_cast<size_t>(tile) * kWidest + kAlignment - 1) / kAlignment * kAlignment;
   }
 
-  // What is in registers was made by the group's own steps, whose values lie close to each other.
+  // What is in registers was made by the group's own instructions, whose values lie close to each other.
   void number_values() {
     ValueId last = 0;
     first_value_ = kNoValue;
-    for (StepId id : group_.steps) {
-      const ValueId out = program_.outputs(program_.steps[id])[0];
+    for (InstructionId id : group_.instructions) {
+      const ValueId out = program_.outputs(program_.instructions[id])[0];
       first_value_ = std::min(first_value_, out);
       last = std::max(last, out);
     }
-    registers_of_.resize(group_.steps.empty() ? 0 : last - first_value_ + 1);
+    registers_of_.resize(group_.instructions.empty() ? 0 : last - first_value_ + 1);
   }
 
   void find_last_readers() {
-    auto look = [&](StepId id) {
-      for (ValueId v : program_.inputs(program_.steps[id])) {
+    auto look = [&](InstructionId id) {
+      for (ValueId v : program_.inputs(program_.instructions[id])) {
         if (in_register(v)) of(buffer(v)).last_reader = id;
       }
     };
-    for (StepId id : group_.steps) look(id);
-    if (group_.reduction != kNoStep) look(group_.reduction);
+    for (InstructionId id : group_.instructions) look(id);
+    if (group_.reduction != kNoInstruction) look(group_.reduction);
   }
 
   Input input(ValueId v, const Tensor& tensor, int64_t tile, bool is_constant) {
@@ -94,11 +94,11 @@ class FusedKernel::Builder {
     return {aligned(elements), bytes, count, false};
   }
 
-  void add(StepId id, int64_t tile) {
-    const Step& s = program_.steps[id];
-    const BoundStep& b = steps_[id];
+  void add(InstructionId id, int64_t tile) {
+    const Instruction& s = program_.instructions[id];
+    const BoundInstruction& b = bound_[id];
     Tile code = b.kernel->tile();
-    Instruction in{code.function, code.params, static_cast<uint32_t>(k_.inputs_.size()), s.num_inputs, nullptr, 0};
+    TileCall in{code.function, code.params, static_cast<uint32_t>(k_.inputs_.size()), s.num_inputs, nullptr, 0};
     auto values = program_.inputs(s);
     for (size_t i = 0; i < values.size(); ++i) {
       const Tensor& tensor = b.context.inputs_[i];
@@ -114,11 +114,11 @@ class FusedKernel::Builder {
       free_dead(id, values, kNoValue);
     }
     k_.tile_cost_ns_ += code.cost_ns * static_cast<double>(kTileElements);
-    k_.instructions_.push_back(in);
+    k_.calls_.push_back(in);
   }
 
   // The register of an input that dies here and has elements of the same size, else a free one.
-  size_t take_register(StepId id, std::span<const ValueId> inputs, ValueId out) {
+  size_t take_register(InstructionId id, std::span<const ValueId> inputs, ValueId out) {
     ValueId reused = kNoValue;
     for (ValueId v : inputs) {
       if (!in_register(v) || of(buffer(v)).last_reader != id) continue;
@@ -135,22 +135,22 @@ class FusedKernel::Builder {
     }
     free_dead(id, inputs, reused);
     of(out).number = reg;
-    if (of(out).last_reader == kNoStep) free_.push_back(reg);  // nobody reads it
+    if (of(out).last_reader == kNoInstruction) free_.push_back(reg);  // nobody reads it
     return reg;
   }
 
-  void free_dead(StepId id, std::span<const ValueId> inputs, ValueId kept) {
+  void free_dead(InstructionId id, std::span<const ValueId> inputs, ValueId kept) {
     for (ValueId v : inputs) {
       if (!in_register(v) || buffer(v) == kept || of(buffer(v)).last_reader != id) continue;
       free_.push_back(of(buffer(v)).number);
-      of(buffer(v)).last_reader = kNoStep;  // an input that is read twice is freed once
+      of(buffer(v)).last_reader = kNoInstruction;  // an input that is read twice is freed once
     }
   }
 
   void add_reduction() {
-    const BoundStep& b = steps_[group_.reduction];
+    const BoundInstruction& b = bound_[group_.reduction];
     k_.reduction_ = b.kernel->block_reduction();
-    k_.reduced_ = input(program_.inputs(program_.steps[group_.reduction])[0], b.context.inputs_[0],
+    k_.reduced_ = input(program_.inputs(program_.instructions[group_.reduction])[0], b.context.inputs_[0],
                         std::min(group_.elements, kTileElements), false);
     k_.reduction_out_ = b.context.outputs_[0].raw();
     k_.tile_cost_ns_ += k_.reduction_.cost_ns * static_cast<double>(kTileElements);
@@ -161,9 +161,9 @@ class FusedKernel::Builder {
   const FusedGroup& group_;
   const Program& program_;
   const Plan& plan_;
-  const std::vector<BoundStep>& steps_;
+  const std::vector<BoundInstruction>& bound_;
   struct Register {
-    StepId last_reader = kNoStep;
+    InstructionId last_reader = kNoInstruction;
     size_t number = 0;
   };
   Register& of(ValueId buffer) { return registers_of_[buffer - first_value_]; }
@@ -175,9 +175,9 @@ class FusedKernel::Builder {
 };
 
 FusedKernel::FusedKernel(const FusedGroup& group, const Program& program, const Plan& plan,
-                         const std::vector<BoundStep>& steps)
+                         const std::vector<BoundInstruction>& bound)
     : elements_(group.elements), tiles_((group.elements + kTileElements - 1) / kTileElements) {
-  Builder(*this, group, program, plan, steps).build();
+  Builder(*this, group, program, plan, bound).build();
   if (tiles_ == 1 && !head_) bind_single_tile();
 }
 
@@ -188,7 +188,7 @@ void FusedKernel::bind_single_tile() {
     return is_register ? base + reinterpret_cast<uintptr_t>(p) : p;
   };
   for (const Input& in : inputs_) bound_inputs_.push_back(resolve(in.data, in.is_register));
-  for (Instruction& in : instructions_) {
+  for (TileCall& in : calls_) {
     if (in.out_bytes == 0) in.out = base + reinterpret_cast<uintptr_t>(in.out);
   }
   reduced_.data = resolve(reduced_.data, reduced_.is_register);
@@ -215,7 +215,7 @@ Status FusedKernel::run(KernelContext& c) {
   if (tiles_ == 1) {
     const void* const* inputs = bound_inputs_.data();
     const int64_t* strides = strides_.data();
-    for (const Instruction& in : instructions_) {
+    for (const TileCall& in : calls_) {
       in.function(inputs + in.first_input, strides + in.first_input, in.out, elements_, in.params);
     }
     if (reduction_.partial) reduction_.partial(reduced_.data, elements_, accumulator(0));
@@ -253,7 +253,7 @@ const std::byte* FusedKernel::run_elements(Scratch& scratch, int64_t first, int6
   if (scratch.inputs.size() < inputs_.size()) scratch.inputs.resize(inputs_.size());
   std::byte* registers = aligned(scratch.registers);
   for (size_t i = 0; i < inputs_.size(); ++i) scratch.inputs[i] = at(inputs_[i], registers, first);
-  for (const Instruction& in : instructions_) {
+  for (const TileCall& in : calls_) {
     void* out = in.out_bytes ? static_cast<std::byte*>(in.out) + first * in.out_bytes
                              : registers + reinterpret_cast<uintptr_t>(in.out);
     in.function(scratch.inputs.data() + in.first_input, strides_.data() + in.first_input, out, n, in.params);

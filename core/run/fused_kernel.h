@@ -1,29 +1,31 @@
-/// FusedKernel: elementwise steps over equally many elements, run tile by tile, so that what only they read stays in
-/// the cache and memory is read and written once; behind a product, on its rows as they are finished. The same
+/// FusedKernel: elementwise instructions over equally many elements, run tile by tile, so that what only they read
+/// stays in the cache and memory is read and written once; behind a product, on its rows as they are finished. The same
 /// functions in the same order as unfused: the same bytes.
 #pragma once
 
 #include <vector>
 
 #include "core/plan/plan.h"
-#include "core/run/bound_step.h"
+#include "core/run/bound_instruction.h"
 
 namespace emplace {
 
-/// Which prepared steps can be fused: neighbours in launch order, on one device, over equally many elements, each
-/// reading what another of them made where that is more than a tile.
-/// REQUIRES: every kDirect step is prepared.
-std::vector<FusedGroup> find_groups(const Program& program, const Plan& plan, const std::vector<BoundStep>& steps);
+/// Which prepared instructions can be fused: neighbours in launch order, on one device, over equally many elements,
+/// each reading what another of them made where that is more than a tile. REQUIRES: every kDirect instruction is
+/// prepared.
+std::vector<FusedGroup> find_groups(const Program& program, const Plan& plan,
+                                    const std::vector<BoundInstruction>& bound);
 
 class FusedKernel final : public Kernel, private RowSink {
  public:
-  /// After the memory plan. `steps` hold the tensors as bound: block addresses for what is in memory.
-  FusedKernel(const FusedGroup& group, const Program& program, const Plan& plan, const std::vector<BoundStep>& steps);
-  /// `c`: of the group's first step.
+  /// After the memory plan. `bound` holds the tensors as bound: block addresses for what is in memory.
+  FusedKernel(const FusedGroup& group, const Program& program, const Plan& plan,
+              const std::vector<BoundInstruction>& bound);
+  /// `c`: of the group's first instruction.
   Status run(KernelContext& c) override;
 
  private:
-  struct Instruction {
+  struct TileCall {
     Tile::Function function;
     const void* params;
     uint32_t first_input;  // in inputs_, strides_
@@ -61,7 +63,7 @@ class FusedKernel final : public Kernel, private RowSink {
 
   int64_t elements_ = 0, tiles_ = 0;
   double tile_cost_ns_ = 0;
-  std::vector<Instruction> instructions_;
+  std::vector<TileCall> calls_;
   std::vector<Input> inputs_;
   std::vector<int64_t> strides_;
   std::vector<Repeated> repeated_;

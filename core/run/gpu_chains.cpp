@@ -12,26 +12,26 @@ namespace {
 class ChainFinder {
  public:
   ChainFinder(const Graph& graph, const Program& program, const Plan& plan, const DeviceSet& devices,
-              const std::vector<BoundStep>& steps)
-      : graph_(graph), program_(program), plan_(plan), devices_(devices), steps_(steps) {}
+              const std::vector<BoundInstruction>& bound)
+      : graph_(graph), program_(program), plan_(plan), devices_(devices), bound_(bound) {}
 
   std::vector<FoundChain> find() {
     walk_groups(
-        program_, plan_, [this](StepId id) { visit(id); }, [this] { close(); });
+        program_, plan_, [this](InstructionId id) { visit(id); }, [this] { close(); });
     return std::move(found_);
   }
 
  private:
-  const GpuNodeKernel* kernel_of(StepId id) const {
-    const Step& s = program_.steps[id];
-    if (s.kind != StepKind::kNode || devices_.at(s.device).kind != DeviceKind::kCuda) return nullptr;
-    return dynamic_cast<const GpuNodeKernel*>(steps_[id].kernel.get());
+  const GpuNodeKernel* kernel_of(InstructionId id) const {
+    const Instruction& s = program_.instructions[id];
+    if (s.kind != InstructionKind::kNode || devices_.at(s.device).kind != DeviceKind::kCuda) return nullptr;
+    return dynamic_cast<const GpuNodeKernel*>(bound_[id].kernel.get());
   }
   int64_t elements(ValueId v) const {
     const Shape& shape = plan_.values[v].shape;
     return shape.fully_known() ? shape.num_elements() : -1;
   }
-  ValueId output(StepId id) const { return program_.outputs(program_.steps[id])[0]; }
+  ValueId output(InstructionId id) const { return program_.outputs(program_.instructions[id])[0]; }
   ValueId buffer(ValueId v) const { return plan_.values[v].storage == Storage::kBlock ? plan_.values[v].buffer : v; }
 
   // In its GPU's memory, of n elements or one.
@@ -41,12 +41,12 @@ class ChainFinder {
     return (is_ref(value.dtype) ? value.device : value.home) == device && (own == n || own == 1);
   }
 
-  bool is_chainable(StepId id) const {
-    const Step& s = program_.steps[id];
+  bool is_chainable(InstructionId id) const {
+    const Instruction& s = program_.instructions[id];
     const GpuNodeKernel* kernel = kernel_of(id);
     if (!kernel || s.may_be_dead || s.in_loop || s.control != Control::kNone || s.num_outputs != 1) return false;
-    const bool settled =
-        plan_.modes[id] == StepMode::kDirect || (plan_.modes[id] == StepMode::kPlanned && steps_[id].rehearsed);
+    const bool settled = plan_.modes[id] == InstructionMode::kDirect ||
+                         (plan_.modes[id] == InstructionMode::kPlanned && bound_[id].rehearsed);
     const ValueId out = output(id);
     if (!settled || plan_.values[out].storage != Storage::kBlock || plan_.values[out].buffer != out ||
         elements(out) < 1)
@@ -59,40 +59,40 @@ class ChainFinder {
 
   // The number of the chain's op that made it, or -1.
   int made_by(ValueId v) const {
-    for (size_t k = 0; k < found_chain_.group.steps.size(); ++k) {
-      if (output(found_chain_.group.steps[k]) == buffer(v)) return static_cast<int>(k);
+    for (size_t k = 0; k < found_chain_.group.instructions.size(); ++k) {
+      if (output(found_chain_.group.instructions[k]) == buffer(v)) return static_cast<int>(k);
     }
     return -1;
   }
 
-  bool joins(StepId id) const {
+  bool joins(InstructionId id) const {
     const FusedGroup& group = found_chain_.group;
-    auto inputs = program_.inputs(program_.steps[id]);
-    return !group.steps.empty() && group.steps.size() < GpuChain::kMostOps &&
+    auto inputs = program_.inputs(program_.instructions[id]);
+    return !group.instructions.empty() && group.instructions.size() < GpuChain::kMostOps &&
            found_chain_.inputs.size() + inputs.size() <= GpuChain::kMostInputs &&
-           program_.steps[id].device == program_.steps[group.steps[0]].device &&
+           program_.instructions[id].device == program_.instructions[group.instructions[0]].device &&
            elements(output(id)) == group.elements &&
            std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) { return made_by(v) >= 0; });
   }
 
-  void visit(StepId id) {
+  void visit(InstructionId id) {
     const bool chainable = is_chainable(id);
     if (!chainable || !joins(id)) close();
     if (chainable) add(id);
   }
 
-  void add(StepId id) {
+  void add(InstructionId id) {
     FoundChain& f = found_chain_;
     f.group.elements = elements(output(id));
     GpuChain::Op op{&kernel_of(id)->kernel(), {}, false};
-    auto inputs = program_.inputs(program_.steps[id]);
+    auto inputs = program_.inputs(program_.instructions[id]);
     bool finds_anew = false;
     for (uint32_t i = 0; i < inputs.size(); ++i) {
       const int made = made_by(inputs[i]);
       op.operands.push_back(made >= 0 ? ~made : input({inputs[i], id, i}));
       finds_anew |= made < 0 && plan_.values[inputs[i]].storage == Storage::kSlot;
     }
-    f.group.steps.push_back(id);
+    f.group.instructions.push_back(id);
     f.chain.ops.push_back(std::move(op));
     if (finds_anew) f.reads.push_back(id);
   }
@@ -109,10 +109,10 @@ class ChainFinder {
 
   void close() {
     FoundChain f = std::exchange(found_chain_, {});
-    if (f.group.steps.size() < 2) return;
+    if (f.group.instructions.size() < 2) return;
     f.chain.elements = f.group.elements;
-    auto name = [&](StepId id) { return graph_.name(program_.steps[id].node); };
-    f.chain.name = cat(name(f.group.steps.front()), " ... ", name(f.group.steps.back()));
+    auto name = [&](InstructionId id) { return graph_.name(program_.instructions[id].node); };
+    f.chain.name = cat(name(f.group.instructions.front()), " ... ", name(f.group.instructions.back()));
     found_.push_back(std::move(f));
   }
 
@@ -120,7 +120,7 @@ class ChainFinder {
   const Program& program_;
   const Plan& plan_;
   const DeviceSet& devices_;
-  const std::vector<BoundStep>& steps_;
+  const std::vector<BoundInstruction>& bound_;
   FoundChain found_chain_;
   std::vector<FoundChain> found_;
 };
@@ -128,15 +128,15 @@ class ChainFinder {
 }  // namespace
 
 std::vector<FoundChain> find_gpu_chains(const Graph& graph, const Program& program, const Plan& plan,
-                                        const DeviceSet& devices, const std::vector<BoundStep>& steps) {
-  return ChainFinder(graph, program, plan, devices, steps).find();
+                                        const DeviceSet& devices, const std::vector<BoundInstruction>& bound) {
+  return ChainFinder(graph, program, plan, devices, bound).find();
 }
 
 int64_t bytes_saved(const FoundChain& found, const Program& program) {
   auto size = [&](ValueId v) { return static_cast<int64_t>(dtype_size(base_type(program.values[v].dtype))); };
   int64_t moved = 0;  // for each element
   for (size_t k = 0; k < found.chain.ops.size(); ++k) {
-    const Step& s = program.steps[found.group.steps[k]];
+    const Instruction& s = program.instructions[found.group.instructions[k]];
     if (!found.chain.ops[k].stored) moved += size(program.outputs(s)[0]);
     for (size_t i = 0; i < s.num_inputs; ++i) {
       const int operand = found.chain.ops[k].operands[i];

@@ -7,20 +7,20 @@
 
 #include "core/device/gpu.h"
 #include "core/plan/plan.h"
-#include "core/run/bound_step.h"
+#include "core/run/bound_instruction.h"
 
 namespace emplace {
 
 struct FoundChain {
   struct Input {
     ValueId value;
-    StepId step;  // the first that reads it, as its input `index`
+    InstructionId instruction;  // the first that reads it, as its input `index`
     uint32_t index;
   };
   FusedGroup group;
   GpuChain chain;
-  std::vector<Input> inputs;  // by the chain's input
-  std::vector<StepId> reads;  // steps with an input that each run finds anew
+  std::vector<Input> inputs;         // by the chain's input
+  std::vector<InstructionId> reads;  // instructions with an input that each run finds anew
 };
 
 /// Compiled, and bound to memory.
@@ -31,9 +31,9 @@ struct BoundChain {
   std::vector<Tensor> inputs, outputs;  // of the context
 };
 
-/// REQUIRES: every step with settled shapes is prepared or rehearsed. Which results are stored is not known yet.
+/// REQUIRES: every instruction with settled shapes is prepared or rehearsed. Which results are stored is not known yet.
 std::vector<FoundChain> find_gpu_chains(const Graph& graph, const Program& program, const Plan& plan,
-                                        const DeviceSet& devices, const std::vector<BoundStep>& steps);
+                                        const DeviceSet& devices, const std::vector<BoundInstruction>& bound);
 
 /// Bytes that the nodes' own kernels read and write, beyond what the chain does.
 int64_t bytes_saved(const FoundChain& found, const Program& program);

@@ -1,4 +1,5 @@
-/// Kernels of steps that involve a GPU: a node's own kernel with its device made current, and copies between memories.
+/// Kernels of instructions that involve a GPU: a node's own kernel with its device made current, and copies between
+/// memories.
 #pragma once
 
 #include <memory>

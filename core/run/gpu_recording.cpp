@@ -45,7 +45,7 @@ RecordedRun::~RecordedRun() = default;
 Status RecordedRun::run(KernelContext& c) {
   if (!inputs_) return run_found(c.step_);
   addresses_.clear();
-  failed_step_ = kNoStep;
+  failed_instruction_ = kNoInstruction;
   Status status = inputs_->find(addresses_);
   if (status.ok() && state_ == State::kReplay && addresses_ != recorded_addresses_) {
     state_ = ++moves_ > kMostMoves ? State::kEager : State::kRecord;
@@ -77,10 +77,10 @@ Status RecordedRun::run_found(int64_t step) {
 Status RecordedRun::run_parts(int64_t step) {
   for (const Part& p : parts_) {
     p.context->step_ = step;
-    failed_step_ = p.step;
+    failed_instruction_ = p.instruction;
     RETURN_IF_ERROR(p.kernel->run(*p.context));
   }
-  failed_step_ = kNoStep;
+  failed_instruction_ = kNoInstruction;
   return ok_status();
 }
 
@@ -137,7 +137,7 @@ Status RecordedRun::record_part(const Part& part, int64_t step) {
   c.step_ = step;
   void* stream = std::exchange(c.stream_, gpu_.stream(lane_of(part.branch)));
   Status status = part.kernel->run(c);
-  if (!status.ok()) failed_step_ = part.step;
+  if (!status.ok()) failed_instruction_ = part.instruction;
   c.stream_ = stream;
   c.allocator_ = pool;
   return status;

@@ -51,7 +51,7 @@ class RecordedRun final : public Kernel {
     Kernel* kernel;
     KernelContext* context;
     RecordedScratch* scratch;  // null: it takes none
-    StepId step;
+    InstructionId instruction;
     uint8_t branch = 0;                // below Gpu::kNumBranches
     std::vector<uint32_t> after = {};  // parts of other branches that come before this one
   };
@@ -59,8 +59,8 @@ class RecordedRun final : public Kernel {
   RecordedRun(std::vector<Part> parts, std::unique_ptr<RunInputs> inputs, Gpu& gpu, bool must_record);
   ~RecordedRun() override;
   Status run(KernelContext& c) override;
-  /// The part that failed in the last run(); kNoStep: none did by itself.
-  StepId failed_step() const { return failed_step_; }
+  /// The part that failed in the last run(); kNoInstruction: none did by itself.
+  InstructionId failed_instruction() const { return failed_instruction_; }
 
  private:
   enum class State { kFirst, kRecord, kReplay, kEager };
@@ -77,7 +77,7 @@ class RecordedRun final : public Kernel {
   Gpu& gpu_;
   bool must_record_;
   State state_ = State::kFirst;
-  StepId failed_step_ = kNoStep;
+  InstructionId failed_instruction_ = kNoInstruction;
   std::vector<std::unique_ptr<GpuEvent>> events_;  // of the recording in the making
   std::unique_ptr<GpuRecording> recording_;
 };

@@ -1,19 +1,19 @@
-/// walk_groups(): goes over a program's steps as those do who look for neighbours that one kernel can do.
+/// walk_groups(): goes over a program's instructions as those do who look for neighbours that one kernel can do.
 #pragma once
 
 #include "core/plan/plan.h"
 
 namespace emplace {
 
-/// visit(id) for every step outside of loops that has something to run, in launch order; close() where no group goes
-/// on: at a loop, and at the end.
+/// visit(id) for every instruction outside of loops that has something to run, in launch order; close() where no group
+/// goes on: at a loop, and at the end.
 template <class Visit, class Close>
 void walk_groups(const Program& program, const Plan& plan, const Visit& visit, const Close& close) {
-  for (StepId id = 0; id < program.steps.size(); ++id) {
-    if (program.steps[id].kind == StepKind::kLoop) {
+  for (InstructionId id = 0; id < program.instructions.size(); ++id) {
+    if (program.instructions[id].kind == InstructionKind::kLoop) {
       close();
-      id = program.steps[id].body_end - 1;
-    } else if (plan.modes[id] != StepMode::kSkip) {
+      id = program.instructions[id].body_end - 1;
+    } else if (plan.modes[id] != InstructionMode::kSkip) {
       visit(id);
     }
   }

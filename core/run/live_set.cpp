@@ -12,7 +12,7 @@ constexpr size_t kShown = 10;
 using Producer = std::pair<std::string, int64_t>;
 
 std::vector<Producer> live_in(DeviceId device, const Graph& graph, const Program& program, const Plan& plan,
-                              const Runtime& runtime, StepId at, std::span<const Tensor> values) {
+                              const Runtime& runtime, InstructionId at, std::span<const Tensor> values) {
   std::vector<Producer> live = runtime.variables[device]->sizes();
   for (ValueId v = 0; v < values.size(); ++v) {
     const PlacedValue& value = program.values[v];
@@ -32,8 +32,8 @@ std::vector<Producer> live_in(DeviceId device, const Graph& graph, const Program
 }  // namespace
 
 std::string live_set_text(const Graph& graph, const Program& program, const Plan& plan, const Runtime& runtime,
-                          StepId at, std::span<const Tensor> values) {
-  const DeviceId device = program.steps[at].device;
+                          InstructionId at, std::span<const Tensor> values) {
+  const DeviceId device = program.instructions[at].device;
   auto live = live_in(device, graph, program, plan, runtime, at, values);
   std::string text = cat("\nlive in ", runtime.devices.at(device).name, ":");
   for (size_t i = 0; i < std::min(kShown, live.size()); ++i)

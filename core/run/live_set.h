@@ -9,9 +9,9 @@
 
 namespace emplace {
 
-/// "\nlive in DEVICE: node (N bytes), ...", the largest first, for the device of step `at`. `values`: as the step found
-/// them. Nothing else may run.
+/// "\nlive in DEVICE: node (N bytes), ...", the largest first, for the device of instruction `at`. `values`: as the
+/// instruction found them. Nothing else may run.
 std::string live_set_text(const Graph& graph, const Program& program, const Plan& plan, const Runtime& runtime,
-                          StepId at, std::span<const Tensor> values);
+                          InstructionId at, std::span<const Tensor> values);
 
 }  // namespace emplace

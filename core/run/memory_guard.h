@@ -1,6 +1,6 @@
-/// MemoryGuard: whose memory an address is. With simulated GPUs, whose kernels could read every address, a step that is
-/// given one of another memory than its operand's fails before it reads: a copy that was forgotten is never a silent
-/// read.
+/// MemoryGuard: whose memory an address is. With simulated GPUs, whose kernels could read every address, an instruction
+/// that is given one of another memory than its operand's fails before it reads: a copy that was forgotten is never a
+/// silent read.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class MemoryGuard {
 
   /// Internal: `tensor`, which stands for the value, is in another memory than the value's home.
   Status check(ValueId v, const Tensor& tensor) const;
-  /// Internal: the variable that a step on `device` has a handle of is another device's.
+  /// Internal: the variable that an instruction on `device` has a handle of is another device's.
   Status check_variable(DeviceId device, Variable& variable) const;
 
  private:

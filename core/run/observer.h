@@ -1,4 +1,4 @@
-/// StepObserver: sees every node and every copy as it runs; for logs, checks of values, traces.
+/// RunObserver: sees every node and every copy as it runs; for logs, checks of values, traces.
 #pragma once
 
 #include <span>
@@ -10,22 +10,22 @@
 
 namespace emplace {
 
-struct ObservedStep {
+struct ObservedInstruction {
   NodeId node = kNoNode;        // of a copy: the node whose tensor is copied
   DeviceId device = kNoDevice;  // where it runs; of a copy: whose memory it goes to
   DeviceId from = kNoDevice;    // of a copy: whose memory it comes from
   bool is_copy() const { return from != kNoDevice; }
 };
 
-/// With an observer steps run one at a time, in one order, each by itself (nothing is fused).
-class StepObserver {
+/// With an observer instructions run one at a time, in one order, each by itself (nothing is fused).
+class RunObserver {
  public:
-  virtual ~StepObserver() = default;
+  virtual ~RunObserver() = default;
   /// A node, or a copy, is about to run.
-  virtual void starting(const ObservedStep&) {}
+  virtual void starting(const ObservedInstruction&) {}
   /// The outputs are there, in host memory or a simulated GPU's; an invalid tensor is a dead one. Constants are seen
   /// here only. An error ends the step with it.
-  virtual Status finished(const ObservedStep&, std::span<const Tensor>) { return ok_status(); }
+  virtual Status finished(const ObservedInstruction&, std::span<const Tensor>) { return ok_status(); }
 };
 
 }  // namespace emplace

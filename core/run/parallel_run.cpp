@@ -43,7 +43,7 @@ void ParallelRun::work() {
         std::lock_guard lock(mutex_);
         skipped = node > failed_;
       }
-      complete(node, skipped ? ok_status() : run_node_(closure_, schedule_.step(node)));
+      complete(node, skipped ? ok_status() : run_node_(closure_, schedule_.instruction(node)));
     } else if (!ThreadPool::shared().help_anyone() && ++idle > 1000) {
       sched_yield();
     }

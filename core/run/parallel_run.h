@@ -15,15 +15,16 @@ class ParallelRun {
  public:
   ParallelRun(const Schedule& schedule, int threads);
 
-  /// Calls run_node(step) for every node once its sources are done. The failure of the smallest step is returned;
-  /// everything before it has run, as in step order.
+  /// Calls run_node(instruction) for every node once its sources are done. The failure of the smallest instruction is
+  /// returned; everything before it has run, as in instruction order.
   template <class F>
   Status run(const F& run_node) {
-    return run_erased([](const void* f, StepId step) { return (*static_cast<const F*>(f))(step); }, &run_node);
+    return run_erased([](const void* f, InstructionId instruction) { return (*static_cast<const F*>(f))(instruction); },
+                      &run_node);
   }
 
  private:
-  using RunNode = Status (*)(const void* closure, StepId step);
+  using RunNode = Status (*)(const void* closure, InstructionId instruction);
   Status run_erased(RunNode run_node, const void* closure);
   void work();
   bool take(uint32_t& node);

@@ -48,7 +48,7 @@ class RandomCounters {
 };
 
 /// The threads that a program may use.
-struct StepThreads {
+struct ProgramThreads {
   Parallel* parallel = nullptr;  // for the pieces of one op
   int inter_op = 1;              // ops that run beside each other
 };
@@ -71,8 +71,8 @@ struct Runtime {
   std::vector<std::unique_ptr<DevicePool>> pools;         // by DeviceId
   std::vector<std::unique_ptr<VariableTable>> variables;  // by DeviceId
   RandomCounters random;
-  std::atomic<int64_t> copy_ns{0};   // spent in copies between memories
-  StepObserver* observer = nullptr;  // may be null
+  std::atomic<int64_t> copy_ns{0};  // spent in copies between memories
+  RunObserver* observer = nullptr;  // may be null
   uint64_t seed;
   StopSignal stop;
 };

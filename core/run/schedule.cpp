@@ -24,16 +24,16 @@ Schedule::Schedule(const Graph& graph, const Program& program, const Plan& plan)
 }
 
 void Schedule::add_steps() {
-  node_of_.assign(program_.steps.size(), 0);
+  node_of_.assign(program_.instructions.size(), 0);
   size_t group = 0;
-  for (StepId id = 0; id < program_.steps.size();) {
-    StepId end = id + 1;
+  for (InstructionId id = 0; id < program_.instructions.size();) {
+    InstructionId end = id + 1;
     if (group < plan_.groups.size() && plan_.groups[group].first() == id)
       end = plan_.groups[group++].last() + 1;
-    else if (program_.steps[id].kind == StepKind::kLoop)
-      end = program_.steps[id].body_end;
+    else if (program_.instructions[id].kind == InstructionKind::kLoop)
+      end = program_.instructions[id].body_end;
     double cost = 0;
-    for (StepId s = id; s < end; ++s) {
+    for (InstructionId s = id; s < end; ++s) {
       node_of_[s] = static_cast<uint32_t>(nodes_.size());
       cost += estimate_ns(s);
     }
@@ -52,14 +52,16 @@ double Schedule::bytes(ValueId v) const {
 }
 
 // From shapes alone. Only the order of magnitude matters.
-double Schedule::estimate_ns(StepId id) const {
-  const Step& s = program_.steps[id];
-  if (plan_.modes[id] == StepMode::kSkip || s.kind == StepKind::kConstant || s.kind == StepKind::kLoop) return 0;
+double Schedule::estimate_ns(InstructionId id) const {
+  const Instruction& s = program_.instructions[id];
+  if (plan_.modes[id] == InstructionMode::kSkip || s.kind == InstructionKind::kConstant ||
+      s.kind == InstructionKind::kLoop)
+    return 0;
   double moved = 0;
   for (ValueId v : program_.inputs(s)) moved += bytes(v);
   for (ValueId v : program_.outputs(s)) moved += bytes(v);
   double ns = moved * kNsPerByte + 20;
-  if (s.kind != StepKind::kNode || s.num_inputs < 2 || s.num_outputs < 1) return ns;
+  if (s.kind != InstructionKind::kNode || s.num_inputs < 2 || s.num_outputs < 1) return ns;
   double a = bytes(program_.inputs(s)[0]), b = bytes(program_.inputs(s)[1]), c = bytes(program_.outputs(s)[0]);
   auto element = static_cast<double>(std::max<size_t>(1, storage_size(program_.values[program_.outputs(s)[0]].dtype)));
   std::string_view op = graph_.type(s.node).op;
@@ -78,23 +80,23 @@ void Schedule::add_edge(uint32_t from, uint32_t to) {
 }
 
 void Schedule::add_data_edges() {
-  for (StepId id = 0; id < program_.steps.size(); ++id) {
-    const Step& s = program_.steps[id];
+  for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
+    const Instruction& s = program_.instructions[id];
     for (ValueId v : program_.inputs(s)) {
-      if (program_.values[v].producer != kNoStep) add_edge(node_of(program_.values[v].producer), node_of(id));
+      if (program_.values[v].producer != kNoInstruction) add_edge(node_of(program_.values[v].producer), node_of(id));
     }
-    for (StepId c : program_.controls_of(s)) add_edge(node_of(c), node_of(id));
+    for (InstructionId c : program_.controls_of(s)) add_edge(node_of(c), node_of(id));
   }
 }
 
-// Whatever touches a variable or keeps a state runs in step order.
+// Whatever touches a variable or keeps a state runs in instruction order.
 void Schedule::add_state_edges() {
   uint32_t last = ~uint32_t{0};
-  for (StepId id = 0; id < program_.steps.size(); ++id) {
-    const Step& s = program_.steps[id];
-    if (plan_.modes[id] == StepMode::kSkip) continue;
-    bool state = s.kind == StepKind::kLoop;
-    if (s.kind == StepKind::kNode) {
+  for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
+    const Instruction& s = program_.instructions[id];
+    if (plan_.modes[id] == InstructionMode::kSkip) continue;
+    bool state = s.kind == InstructionKind::kLoop;
+    if (s.kind == InstructionKind::kNode) {
       const OpSignature* signature = graph_.type(s.node).signature;
       state |= !signature || signature->is_stateful;
     }
@@ -142,8 +144,8 @@ std::vector<uint8_t> Schedule::lanes() const {
       lane_of_node[n] = static_cast<uint8_t>(next++ % kLanes);
     }
   }
-  std::vector<uint8_t> lanes(program_.steps.size());
-  for (StepId id = 0; id < lanes.size(); ++id) lanes[id] = lane_of_node[node_of(id)];
+  std::vector<uint8_t> lanes(program_.instructions.size());
+  for (InstructionId id = 0; id < lanes.size(); ++id) lanes[id] = lane_of_node[node_of(id)];
   return lanes;
 }
 
@@ -151,8 +153,8 @@ std::vector<uint8_t> Schedule::lanes() const {
 void Schedule::find_users() {
   users_.assign(program_.values.size(), {});
   std::vector<std::vector<ValueId>> held(program_.values.size());
-  for (StepId id = 0; id < program_.steps.size(); ++id) {
-    const Step& s = program_.steps[id];
+  for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
+    const Instruction& s = program_.instructions[id];
     auto use = [&](ValueId v) {
       if (plan_.values[v].storage == Storage::kBlock) users_[plan_.values[v].buffer].push_back(node_of(id));
       for (ValueId b : held[v]) users_[b].push_back(node_of(id));
@@ -204,11 +206,11 @@ void Schedule::order_memory() {
 
 void Schedule::order_releases(const std::vector<std::vector<ValueId>>& releases) {
   std::vector<uint32_t> releaser(program_.values.size(), ~uint32_t{0});
-  for (StepId id = 0; id < releases.size(); ++id) {
+  for (InstructionId id = 0; id < releases.size(); ++id) {
     for (ValueId v : releases[id]) releaser[v] = node_of(id);
   }
-  for (StepId id = 0; id < program_.steps.size(); ++id) {
-    for (ValueId v : program_.inputs(program_.steps[id])) {
+  for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
+    for (ValueId v : program_.inputs(program_.instructions[id])) {
       if (releaser[v] != ~uint32_t{0}) add_edge(node_of(id), releaser[v]);
     }
   }

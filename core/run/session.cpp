@@ -86,8 +86,8 @@ class SessionImpl final : public Session {
     return executor.fetch(outputs);
   }
 
-  Status run_observed(int kind, const std::vector<Tensor>& feeds, StepObserver& observer) override {
-    StepObserver* others = std::exchange(runtime_.observer, &observer);
+  Status run_observed(int kind, const std::vector<Tensor>& feeds, RunObserver& observer) override {
+    RunObserver* others = std::exchange(runtime_.observer, &observer);
     SessionMemory::Own own;
     Status status;
     if (auto once = prepare(kinds_[static_cast<size_t>(kind)].request, feeds, {&parallel_, 1}); once.ok()) {
@@ -148,7 +148,7 @@ class SessionImpl final : public Session {
     StepRequest request;
     size_t lane = 0;
     PoolParallel share;  // of the threads, where others run at the same time
-    StepThreads threads;
+    ProgramThreads threads;
     std::deque<Planned> plans;  // the oldest first
   };
 
@@ -167,7 +167,7 @@ class SessionImpl final : public Session {
 
   /// `feeds`: values of the request's own; those of the options come first.
   Result<std::unique_ptr<Executor>> prepare(const StepRequest& step, const std::vector<Tensor>& feeds,
-                                            StepThreads threads, bool early_launches = true) {
+                                            ProgramThreads threads, bool early_launches = true) {
     Request request;
     request.fetches = step.fetches;
     request.targets = step.targets;
@@ -186,7 +186,7 @@ class SessionImpl final : public Session {
 
   /// Early launches on several GPUs are given up for memory.
   Result<std::unique_ptr<Executor>> prepare_within_limits(const StepRequest& step, const std::vector<Tensor>& feeds,
-                                                          StepThreads threads, size_t lane) {
+                                                          ProgramThreads threads, size_t lane) {
     ASSIGN_OR_RETURN(auto executor, prepare(step, feeds, threads));
     Status fits = memory_.check_limits({executor.get(), lane}, plans());
     const auto gpus = std::count_if(devices_.devices.begin(), devices_.devices.end(),
@@ -250,7 +250,7 @@ class SessionImpl final : public Session {
   std::vector<Tensor> feeds_;
   PoolParallel parallel_;
   int intra_op_threads_ = 1;
-  StepThreads threads_;  // of a step that has all of them
+  ProgramThreads threads_;  // of a step that has all of them
   Runtime runtime_;
   SessionMemory memory_;
   std::unique_ptr<Executor> steps_;  // of the options' fetches and targets; null if there are none

@@ -38,7 +38,7 @@ struct SessionOptions {
   uint64_t seed = 0;                        // 0: unpredictable where a node's own seeds are 0
   double timeout_s = 0;                     // per run; 0: none
   const std::atomic<bool>* stop = nullptr;  // set by a signal: the step ends with CANCELLED
-  StepObserver* observer = nullptr;         // must outlive the session
+  RunObserver* observer = nullptr;          // must outlive the session
   GpuRunOptions gpu;
 };
 
@@ -79,7 +79,7 @@ class Session {
   /// no variable was written that it does not depend on.
   virtual Status run_step(int kind, const std::vector<Tensor>& feeds, std::vector<Tensor>& outputs) = 0;
   /// The same, one node at a time before this observer.
-  virtual Status run_observed(int kind, const std::vector<Tensor>& feeds, StepObserver& observer) = 0;
+  virtual Status run_observed(int kind, const std::vector<Tensor>& feeds, RunObserver& observer) = 0;
 
   /// The value of a variable (VariableV2, VarHandleOp), in memory that the host reads; invalid while there is none.
   /// Read it before the next step.

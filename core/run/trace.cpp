@@ -6,12 +6,12 @@ int64_t TraceRecorder::now_ns() const {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin_).count();
 }
 
-void TraceRecorder::starting(const ObservedStep&) {
+void TraceRecorder::starting(const ObservedInstruction&) {
   running_ = true;
   started_ns_ = now_ns();
 }
 
-Status TraceRecorder::finished(const ObservedStep& what, std::span<const Tensor> outputs) {
+Status TraceRecorder::finished(const ObservedInstruction& what, std::span<const Tensor> outputs) {
   int64_t end_ns = now_ns();
   if (!running_) return ok_status();  // a constant
   running_ = false;

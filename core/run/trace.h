@@ -10,21 +10,21 @@
 namespace emplace {
 
 struct Span {
-  ObservedStep what;
+  ObservedInstruction what;
   int64_t step = 0;      // as given to begin_step()
   int64_t start_ns = 0;  // since the trace began
   int64_t end_ns = 0;
   int64_t bytes = 0;  // of all outputs
 };
 
-class TraceRecorder final : public StepObserver {
+class TraceRecorder final : public RunObserver {
  public:
   static constexpr size_t kMaxSpans = 1'000'000;  // 56 MB; what comes later is counted only
   static constexpr int64_t kInitStep = -1;        // initializers run before step 0
 
   void begin_step(int64_t step) { step_ = step; }
-  void starting(const ObservedStep& what) override;
-  Status finished(const ObservedStep& what, std::span<const Tensor> outputs) override;
+  void starting(const ObservedInstruction& what) override;
+  Status finished(const ObservedInstruction& what, std::span<const Tensor> outputs) override;
 
   const std::vector<Span>& spans() const { return spans_; }
   int64_t left_out() const { return left_out_; }

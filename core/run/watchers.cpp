@@ -48,19 +48,19 @@ std::string non_finite_text(const Tensor& tensor) {
   return cat(what, " of ", tensor.num_elements(), " elements, first at flat index ", first);
 }
 
-void EagerLog::starting(const ObservedStep& step) {
-  if (step.is_copy()) return;
-  write_(cat("Executing op ", graph_.op(step.node), " in device ", devices_.at(step.device).name));
+void EagerLog::starting(const ObservedInstruction& what) {
+  if (what.is_copy()) return;
+  write_(cat("Executing op ", graph_.op(what.node), " in device ", devices_.at(what.device).name));
 }
 
-Status NumericsCheck::finished(const ObservedStep& step, std::span<const Tensor> outputs) {
-  if (step.is_copy()) return ok_status();
+Status NumericsCheck::finished(const ObservedInstruction& what, std::span<const Tensor> outputs) {
+  if (what.is_copy()) return ok_status();
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].valid() || is_ref(outputs[i].dtype())) continue;
     std::string text = non_finite_text(outputs[i]);
-    if (text.empty() || !seen_.insert(step.node).second) continue;
-    std::string message = cat(graph_.name(step.node), ":", i, " (", graph_.op(step.node), " on ",
-                              devices_.at(step.device).name, "): ", text);
+    if (text.empty() || !seen_.insert(what.node).second) continue;
+    std::string message = cat(graph_.name(what.node), ":", i, " (", graph_.op(what.node), " on ",
+                              devices_.at(what.device).name, "): ", text);
     if (stop_) return failed_precondition(std::move(message)).blamed(Blame::kMismatch);
     report_(message);
   }

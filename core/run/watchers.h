@@ -11,12 +11,12 @@
 namespace emplace {
 
 /// "Executing op MatMul in device /job:..." as each op starts (--log-style eager).
-class EagerLog final : public StepObserver {
+class EagerLog final : public RunObserver {
  public:
   using Write = std::function<void(const std::string& line)>;
   EagerLog(const Graph& graph, const DeviceSet& devices, Write write)
       : graph_(graph), devices_(devices), write_(std::move(write)) {}
-  void starting(const ObservedStep& step) override;
+  void starting(const ObservedInstruction& what) override;
 
  private:
   const Graph& graph_;
@@ -25,12 +25,12 @@ class EagerLog final : public StepObserver {
 };
 
 /// Looks for NaN and infinities in every output (--check-numerics).
-class NumericsCheck final : public StepObserver {
+class NumericsCheck final : public RunObserver {
  public:
   /// `stop`: the first such node ends the step with FailedPrecondition; else each is told to `report` once.
   NumericsCheck(const Graph& graph, const DeviceSet& devices, bool stop, std::function<void(const std::string&)> report)
       : graph_(graph), devices_(devices), stop_(stop), report_(std::move(report)) {}
-  Status finished(const ObservedStep& step, std::span<const Tensor> outputs) override;
+  Status finished(const ObservedInstruction& what, std::span<const Tensor> outputs) override;
   int64_t nodes_found() const { return static_cast<int64_t>(seen_.size()); }
 
  private:
@@ -42,20 +42,20 @@ class NumericsCheck final : public StepObserver {
 };
 
 /// Several of them, in order.
-class ObserverList final : public StepObserver {
+class ObserverList final : public RunObserver {
  public:
-  void add(StepObserver* observer) { observers_.push_back(observer); }
+  void add(RunObserver* observer) { observers_.push_back(observer); }
   bool empty() const { return observers_.empty(); }
-  void starting(const ObservedStep& step) override {
-    for (StepObserver* o : observers_) o->starting(step);
+  void starting(const ObservedInstruction& what) override {
+    for (RunObserver* o : observers_) o->starting(what);
   }
-  Status finished(const ObservedStep& step, std::span<const Tensor> outputs) override {
-    for (StepObserver* o : observers_) RETURN_IF_ERROR(o->finished(step, outputs));
+  Status finished(const ObservedInstruction& what, std::span<const Tensor> outputs) override {
+    for (RunObserver* o : observers_) RETURN_IF_ERROR(o->finished(what, outputs));
     return ok_status();
   }
 
  private:
-  std::vector<StepObserver*> observers_;
+  std::vector<RunObserver*> observers_;
 };
 
 /// "2 NaN and 1 infinite of 6 elements, first at flat index 3", or empty if every element is finite.

@@ -28,11 +28,11 @@ Result<Program> cut(RunCase& g, std::vector<Endpoint> fetches) {
   return partition(g.file, g.devices, g.placement, {std::move(fetches), {}, {}});
 }
 
-StepId step_of(const Program& p, Endpoint e) {
-  for (StepId id = 0; id < p.steps.size(); ++id) {
-    if (p.steps[id].kind == StepKind::kNode && p.steps[id].node == e.node) return id;
+InstructionId step_of(const Program& p, Endpoint e) {
+  for (InstructionId id = 0; id < p.instructions.size(); ++id) {
+    if (p.instructions[id].kind == InstructionKind::kNode && p.instructions[id].node == e.node) return id;
   }
-  return kNoStep;
+  return kNoInstruction;
 }
 
 }  // namespace

@@ -18,9 +18,9 @@ Endpoint unary(RunCase& g, Endpoint x, DeviceId device, std::vector<NodeId> cont
   return g.add({"Neg", {x}, {}, {DType::kFloat}, std::move(controls), {}, device});
 }
 
-const Step* copy_to(const Program& p, DeviceId home) {
-  for (const Step& s : p.steps) {
-    if (s.kind == StepKind::kCopy && p.values[p.outputs(s)[0]].home == home) return &s;
+const Instruction* copy_to(const Program& p, DeviceId home) {
+  for (const Instruction& s : p.instructions) {
+    if (s.kind == InstructionKind::kCopy && p.values[p.outputs(s)[0]].home == home) return &s;
   }
   return nullptr;
 }
@@ -33,20 +33,20 @@ TEST_CASE("readers on one device share a copy, each device has its own") {
   std::vector<Endpoint> readers = {unary(g, x, 1), unary(g, x, 1), unary(g, x, 2), unary(g, x, 0)};
   Program p = cut(g, readers);
   int to[3] = {};
-  for (const Step& s : p.steps) {
-    if (s.kind == StepKind::kCopy && p.values[p.inputs(s)[0]].tensor == x) ++to[p.values[p.outputs(s)[0]].home];
+  for (const Instruction& s : p.instructions) {
+    if (s.kind == InstructionKind::kCopy && p.values[p.inputs(s)[0]].tensor == x) ++to[p.values[p.outputs(s)[0]].home];
   }
   CHECK(to[0] == 0);
   CHECK(to[1] == 1);
   CHECK(to[2] == 1);
 }
 
-TEST_CASE("after the cut every operand of a step lies on the step's device or in host memory") {
+TEST_CASE("after the cut every operand of an instruction lies on the instruction's device or in host memory") {
   RunCase g(2);
   Endpoint a = unary(g, g.constant(f32({2}, {1, 2}), 1), 1), b = unary(g, a, 2), c = unary(g, b, 0), d = unary(g, c, 1);
   Program p = cut(g, {d, b});
-  for (const Step& s : p.steps) {
-    if (s.kind != StepKind::kNode) continue;
+  for (const Instruction& s : p.instructions) {
+    if (s.kind != InstructionKind::kNode) continue;
     for (ValueId v : p.inputs(s)) CHECK((p.values[v].home == s.device || p.values[v].home == p.host));
     for (ValueId v : p.outputs(s)) CHECK((p.values[v].home == s.device || p.values[v].home == p.host));
   }
@@ -55,19 +55,19 @@ TEST_CASE("after the cut every operand of a step lies on the step's device or in
   CHECK(p.values[p.inputs(*copy_to(p, 2))[0]].home == 1);
 }
 
-TEST_CASE("a control edge across devices orders the steps without moving a tensor") {
+TEST_CASE("a control edge across devices orders the instructions without moving a tensor") {
   RunCase g(2);
   Endpoint first = unary(g, g.constant(f32({2}, {1, 2}), 1), 1);
   Endpoint second = unary(g, g.constant(f32({2}, {3, 4}), 2), 2, {first.node});
   Program p = cut(g, {second});
-  StepId at_first = kNoStep, at_second = kNoStep;
-  for (StepId id = 0; id < p.steps.size(); ++id) {
-    if (p.steps[id].kind == StepKind::kNode && p.steps[id].node == first.node) at_first = id;
-    if (p.steps[id].kind == StepKind::kNode && p.steps[id].node == second.node) at_second = id;
+  InstructionId at_first = kNoInstruction, at_second = kNoInstruction;
+  for (InstructionId id = 0; id < p.instructions.size(); ++id) {
+    if (p.instructions[id].kind == InstructionKind::kNode && p.instructions[id].node == first.node) at_first = id;
+    if (p.instructions[id].kind == InstructionKind::kNode && p.instructions[id].node == second.node) at_second = id;
   }
-  REQUIRE(at_first != kNoStep);
-  REQUIRE(at_second != kNoStep);
+  REQUIRE(at_first != kNoInstruction);
+  REQUIRE(at_second != kNoInstruction);
   CHECK(at_first < at_second);
-  auto controls = p.controls_of(p.steps[at_second]);
+  auto controls = p.controls_of(p.instructions[at_second]);
   CHECK(std::find(controls.begin(), controls.end(), at_first) != controls.end());
 }

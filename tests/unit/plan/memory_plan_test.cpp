@@ -22,7 +22,8 @@ Planned plan_of(RunCase& g, const std::vector<Endpoint>& fetches, bool in_lanes 
   auto plan = settle(g.file, g.devices, *program, {});
   REQUIRE(plan.ok());
   std::vector<uint8_t> lanes;
-  for (StepId s = 0; in_lanes && s < program->steps.size(); ++s) lanes.push_back(static_cast<uint8_t>(s % 3));
+  for (InstructionId s = 0; in_lanes && s < program->instructions.size(); ++s)
+    lanes.push_back(static_cast<uint8_t>(s % 3));
   plan_memory(g.file, *program, *plan, lanes);
   return {program.take(), plan.take()};
 }
@@ -43,7 +44,7 @@ void check_no_overlap(const Planned& p) {
         continue;
       bool apart =
           values[a].offset + bytes(p, a) <= values[b].offset || values[b].offset + bytes(p, b) <= values[a].offset;
-      StepId born_a = p.program.values[a].producer, born_b = p.program.values[b].producer;
+      InstructionId born_a = p.program.values[a].producer, born_b = p.program.values[b].producer;
       bool together = std::max(born_a, born_b) < std::min(values[a].last_use, values[b].last_use);
       INFO("values " << a << " and " << b);
       CHECK((apart || !together));
@@ -53,7 +54,7 @@ void check_no_overlap(const Planned& p) {
 
 }  // namespace
 
-TEST_CASE("a chain of elementwise steps writes over itself") {
+TEST_CASE("a chain of elementwise instructions writes over itself") {
   RunCase g;
   Endpoint x = g.constant(ones(1000));
   for (int i = 0; i < 10; ++i) x = g.add({"Neg", {x}, {}, {DType::kFloat}});

@@ -12,7 +12,7 @@ namespace {
 // Three values: in host memory, and in that of two simulated GPUs.
 Program three_homes() {
   Program p;
-  for (DeviceId d : {0u, 1u, 2u}) p.values.push_back({{}, d, d, DType::kFloat, kNoStep});
+  for (DeviceId d : {0u, 1u, 2u}) p.values.push_back({{}, d, d, DType::kFloat, kNoInstruction});
   p.host = 0;
   return p;
 }
@@ -59,7 +59,7 @@ TEST_CASE("planned tensors are told apart by the blocks they lie in") {
   CHECK_FALSE(guard.check(0, in(1)).ok());
 }
 
-TEST_CASE("a step may use its own device's variables, and those in host memory") {
+TEST_CASE("an instruction may use its own device's variables, and those in host memory") {
   RunCase g(2);
   Runtime runtime(g.devices, 1);
   Program program = three_homes();

@@ -1,4 +1,4 @@
-/// BoundStep: a node's kernel and what it sees while it runs.
+/// BoundInstruction: a node's kernel and what it sees while it runs.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace emplace {
 
-struct BoundStep {
+struct BoundInstruction {
   std::unique_ptr<Kernel> kernel;   // null: nothing to run
-  KernelContext context;            // inputs and outputs: this step's part of the executor's operands
+  KernelContext context;            // inputs and outputs: this instruction's part of the executor's operands
   std::vector<Shape> prepared_for;  // input shapes of the last prepare(), where only a run knows them
   bool prepared = false;
   bool rehearsed = false;  // prepare() has seen the shapes, and will be called again with the inputs
