@@ -99,7 +99,7 @@ Result<std::vector<PlannedMemory>> predict_memory(const StageContext& c, const P
   const bool asked = !o.fetch.empty() || !o.target.empty() || !o.feed.empty();
   if (!request.ok() && asked) return request.take_status();
   if (!request.ok()) return std::vector<PlannedMemory>{};
-  Request step;
+  StepRequest step;
   std::vector<Tensor> values;
   for (const Fetch& fetch : request->fetches) step.fetches.push_back(fetch.tensor);
   step.targets = request->targets;

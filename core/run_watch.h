@@ -18,7 +18,7 @@ class RunWatch {
   RunWatch& operator=(const RunWatch&) = delete;
 
   /// For the session; null if nobody watches.
-  StepObserver* observer() { return observers_.empty() ? nullptr : &observers_; }
+  RunObserver* observer() { return observers_.empty() ? nullptr : &observers_; }
   /// The number of the step that begins, for the trace.
   void begin_step(int64_t step);
   /// After the last step, also of a run that failed: writes the trace, and makes what --check-numerics=report found the

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/partition/copies.h"
+#include "core/partition/move.h"
 
 namespace emplace {
 

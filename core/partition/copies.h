@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/partition/memory_kind.h"
+#include "core/partition/move.h"
 #include "core/place/placement.h"
 
 namespace emplace {
@@ -18,12 +19,6 @@ struct Copy {
   bool inside = false;           // between a GPU's memory and its host memory, from == to
   std::optional<int64_t> bytes;  // of one step, where the shape is known
   std::vector<NodeId> readers;   // empty: only a control loop reads it (the LoopCond of a loop on two devices)
-};
-
-/// Control-flow nodes that the partitioner runs elsewhere than the placement says; copies follow the move.
-struct Move {
-  NodeId node;
-  DeviceId device;
 };
 
 struct CopyPlan {

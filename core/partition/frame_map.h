@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/partition/program.h"
 #include "core/partition/prune.h"
 
 namespace emplace {

@@ -1,5 +1,6 @@
 /// Program: the part of a graph that one step runs, cut by device: every value lies in one memory, every edge stays
-/// inside a device, and what crosses is a copy instruction. The launch plan is made from it.
+/// inside a device, and what crosses is a copy instruction. Made by partition() (core/partition/partition.h); the
+/// launch plan is made from it.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +9,7 @@
 #include <vector>
 
 #include "core/device/device.h"
-#include "core/graph/graph_file.h"
-#include "core/place/placement.h"
+#include "core/graph/graph.h"
 
 namespace emplace {
 
@@ -17,20 +17,6 @@ using ValueId = uint32_t;
 inline constexpr ValueId kNoValue = ~ValueId{0};
 using InstructionId = uint32_t;
 inline constexpr InstructionId kNoInstruction = ~InstructionId{0};
-
-/// What a step asks of a graph.
-struct Request {
-  std::vector<Endpoint> fetches;
-  std::vector<NodeId> targets;
-  std::vector<Endpoint> feeds;
-  bool to_run = true;                    // false: only to be planned, so that ops without a kernel are fine
-  size_t num_constant_feeds = SIZE_MAX;  // the feeds behind them may have other values in every step
-  /// A tensor that must be finite before the step writes a variable that it does not depend on; node kNoNode: none.
-  Endpoint guard{};
-  /// On several GPUs: what waits for none of their results comes first (core/partition/host_waits.h). It may take more
-  /// memory.
-  bool early_launches = true;
-};
 
 /// A tensor in one memory.
 struct PlacedValue {
@@ -92,9 +78,5 @@ struct Program {
     return {controls.data() + s.first_control, s.num_controls};
   }
 };
-
-/// Unimplemented: ops or kernels that emplace does not have, all of them, of a request that is to run.
-Result<Program> partition(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
-                          const Request& request);
 
 }  // namespace emplace

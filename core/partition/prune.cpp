@@ -1,13 +1,22 @@
 #include "core/partition/prune.h"
 
-namespace emplace {
+#include <algorithm>
 
-Pruned::Pruned(const Graph& graph, const Request& request)
+namespace emplace {
+namespace {
+
+bool before(Endpoint a, Endpoint b) { return a.node != b.node ? a.node < b.node : a.slot < b.slot; }
+
+}  // namespace
+
+Pruned::Pruned(const Graph& graph, const StepRequest& request)
     : graph_(graph), needed_(graph.num_nodes()), fed_(graph.num_nodes()) {
   for (size_t i = 0; i < request.feeds.size(); ++i) {
-    feeds_.emplace_back(request.feeds[i], static_cast<int>(i));
+    feeds_.push_back({request.feeds[i], static_cast<int>(i)});
     fed_[request.feeds[i].node] = 1;
   }
+  std::stable_sort(feeds_.begin(), feeds_.end(),
+                   [](const Feed& a, const Feed& b) { return before(a.tensor, b.tensor); });
   std::vector<NodeId> open;
   auto need = [&](NodeId id) {
     if (needed_[id]) return;
@@ -35,10 +44,9 @@ Pruned::Pruned(const Graph& graph, const Request& request)
 
 int Pruned::feed_of(Endpoint e) const {
   if (!fed_[e.node]) return -1;
-  for (const auto& [fed, index] : feeds_) {
-    if (fed == e) return index;
-  }
-  return -1;
+  auto at = std::lower_bound(feeds_.begin(), feeds_.end(), e,
+                             [](const Feed& feed, Endpoint wanted) { return before(feed.tensor, wanted); });
+  return at != feeds_.end() && at->tensor == e ? at->index : -1;
 }
 
 bool Pruned::orders(NodeId source) const {

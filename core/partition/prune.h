@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/partition/program.h"
+#include "core/partition/step_request.h"
 
 namespace emplace {
 
 class Pruned {
  public:
-  Pruned(const Graph& graph, const Request& request);
+  Pruned(const Graph& graph, const StepRequest& request);
 
   bool needed(NodeId id) const { return needed_[id]; }
   const std::vector<NodeId>& nodes() const { return nodes_; }  // ascending
@@ -20,9 +20,13 @@ class Pruned {
   bool orders(NodeId source) const;
 
  private:
+  struct Feed {
+    Endpoint tensor;
+    int index;
+  };
   const Graph& graph_;
   std::vector<uint8_t> needed_, fed_;  // by node
-  std::vector<std::pair<Endpoint, int>> feeds_;
+  std::vector<Feed> feeds_;            // by tensor
   std::vector<NodeId> nodes_;
 };
 

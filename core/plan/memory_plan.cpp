@@ -1,9 +1,9 @@
-// Memory: how long every buffer is needed, and where it lies. Time is counted in instructions; a fused group is one
-// moment.
+#include "core/plan/memory_plan.h"
+
 #include <algorithm>
 
 #include "core/plan/block_layout.h"
-#include "core/plan/settle.h"
+#include "core/plan/storage.h"
 
 namespace emplace {
 namespace {

@@ -68,16 +68,4 @@ struct Plan {
   std::deque<Tensor> tensors;          // owns what `known` points to
 };
 
-/// Shapes, known values, storage (no offsets yet) and modes. `feeds` are the request's. Errors carry a node's name.
-Result<Plan> settle(const GraphFile& file, const DeviceSet& devices, const Program& program,
-                    const std::vector<Tensor>& feeds);
-
-/// Lifetimes and offsets, once the groups are known: a group's inputs and outputs are alive for all of it, and what
-/// nobody outside reads needs no memory. `lanes` (by InstructionId, or empty): memory passes from instruction to
-/// instruction of one lane only, so that lanes can run beside each other.
-void plan_memory(const GraphFile& file, const Program& program, Plan& plan, const std::vector<uint8_t>& lanes = {});
-
-/// "\n\t [[{{node NAME}}]]" behind the message, as TensorFlow does.
-Status attach_node(Status status, std::string_view node_name);
-
 }  // namespace emplace

@@ -9,6 +9,8 @@
 
 #include "core/device/memory_pool.h"
 #include "core/graph/variables.h"
+#include "core/partition/partition.h"
+#include "core/plan/memory_plan.h"
 #include "core/plan/settle.h"
 #include "core/plan/workspaces.h"
 
@@ -139,10 +141,9 @@ int64_t declared_variable_bytes(const Graph& graph, const Program& program, Devi
 }
 
 Result<std::vector<PlannedMemory>> planned_memory(const GraphFile& file, const DeviceSet& devices,
-                                                  const Placement& placement, Request request,
+                                                  const Placement& placement, const StepRequest& request,
                                                   const std::vector<Tensor>& feeds) {
-  request.to_run = false;
-  ASSIGN_OR_RETURN(Program program, partition(file, devices, placement, request));
+  ASSIGN_OR_RETURN(Program program, partition(file, devices, placement, request, {.to_run = false}));
   ASSIGN_OR_RETURN(Plan plan, settle(file, devices, program, feeds));
   plan_memory(file, program, plan);
   return MemoryCounter(file.graph, devices, program, plan).count();

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/partition/step_request.h"
+#include "core/place/placement.h"
 #include "core/plan/plan.h"
 
 namespace emplace {
@@ -29,7 +31,7 @@ struct PlannedMemory {
 /// simulated GPUs run, too; of real and described GPUs' nobody knows it here. Ops that emplace cannot run count with
 /// the shapes that validate found. `feeds` are the request's. An error is one that a run would end with, too.
 Result<std::vector<PlannedMemory>> planned_memory(const GraphFile& file, const DeviceSet& devices,
-                                                  const Placement& placement, Request request,
+                                                  const Placement& placement, const StepRequest& request,
                                                   const std::vector<Tensor>& feeds);
 
 /// What the variables of a device that the program names will take, as far as their shapes are known.

@@ -6,7 +6,9 @@
 #include <map>
 
 #include "core/graph/node_kernel.h"
+#include "core/plan/blamed_node.h"
 #include "core/plan/rule_context.h"
+#include "core/plan/storage.h"
 
 namespace emplace {
 namespace {
@@ -237,24 +239,13 @@ class Settler {
 
 }  // namespace
 
-Status settle_shapes(const GraphFile& file, const DeviceSet& devices, const Program& program,
-                     const std::vector<Tensor>& feeds, Plan& plan) {
-  return Settler(file, devices, program, plan).run(feeds);
-}
-
 Result<Plan> settle(const GraphFile& file, const DeviceSet& devices, const Program& program,
                     const std::vector<Tensor>& feeds) {
   Plan plan;
   plan.devices.resize(devices.size());
-  RETURN_IF_ERROR(settle_shapes(file, devices, program, feeds, plan));
+  RETURN_IF_ERROR(Settler(file, devices, program, plan).run(feeds));
   choose_storage(file, program, plan);
   return plan;
-}
-
-Status attach_node(Status status, std::string_view node_name) {
-  if (status.ok() || status.message().find("[[{{node ") != std::string::npos) return status;
-  std::string message = status.message() + "\n\t [[{{node " + std::string(node_name) + "}}]]";
-  return Status(status.code(), std::move(message)).blamed(status.blame()).at_node(node_name);
 }
 
 }  // namespace emplace

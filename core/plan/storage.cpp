@@ -1,5 +1,4 @@
-// Which values get a place in a block, and which instructions have nothing left for run time.
-#include "core/plan/settle.h"
+#include "core/plan/storage.h"
 
 namespace emplace {
 namespace {

@@ -1,12 +1,12 @@
-// Which instructions can be fused.
-#include "core/run/fused_kernel.h"
+#include "core/run/fused_groups.h"
+
 #include "core/run/group_walk.h"
 
 namespace emplace {
 namespace {
 
 // Beyond one tile registers compete for the cache: only instructions that hand on to each other, and not too many.
-constexpr int64_t kMaxSteps = 64;
+constexpr int64_t kMaxInstructions = 64;
 constexpr int64_t kMaxElements = 1 << 20;  // instructions x elements of a group that fits in one tile
 constexpr int64_t kMaxPeriod = 1 << 14;    // elements of an input that is repeated: they are copied for it
 
@@ -56,7 +56,7 @@ class Finder {
     bool begun = !group_.instructions.empty() || group_.head != kNoInstruction;
     if (!begun || n != group_.elements || program_.instructions[id].device != device_) return false;
     auto size = static_cast<int64_t>(group_.instructions.size());
-    if (n > BlockReduction::kBlock || group_.head != kNoInstruction) return size < kMaxSteps && reads_group(id);
+    if (n > BlockReduction::kBlock || group_.head != kNoInstruction) return size < kMaxInstructions && reads_group(id);
     return size * n < kMaxElements;
   }
 

@@ -10,12 +10,6 @@
 
 namespace emplace {
 
-/// Which prepared instructions can be fused: neighbours in launch order, on one device, over equally many elements,
-/// each reading what another of them made where that is more than a tile. REQUIRES: every kDirect instruction is
-/// prepared.
-std::vector<FusedGroup> find_groups(const Program& program, const Plan& plan,
-                                    const std::vector<BoundInstruction>& bound);
-
 class FusedKernel final : public Kernel, private RowSink {
  public:
   /// After the memory plan. `bound` holds the tensors as bound: block addresses for what is in memory.

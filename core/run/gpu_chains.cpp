@@ -11,9 +11,8 @@ namespace {
 
 class ChainFinder {
  public:
-  ChainFinder(const Graph& graph, const Program& program, const Plan& plan, const DeviceSet& devices,
-              const std::vector<BoundInstruction>& bound)
-      : graph_(graph), program_(program), plan_(plan), devices_(devices), bound_(bound) {}
+  ChainFinder(const Graph& graph, const Program& program, const Plan& plan, const std::vector<BoundInstruction>& bound)
+      : graph_(graph), program_(program), plan_(plan), bound_(bound) {}
 
   std::vector<FoundChain> find() {
     walk_groups(
@@ -22,11 +21,7 @@ class ChainFinder {
   }
 
  private:
-  const GpuNodeKernel* kernel_of(InstructionId id) const {
-    const Instruction& s = program_.instructions[id];
-    if (s.kind != InstructionKind::kNode || devices_.at(s.device).kind != DeviceKind::kCuda) return nullptr;
-    return dynamic_cast<const GpuNodeKernel*>(bound_[id].kernel.get());
-  }
+  const GpuNodeKernel* kernel_of(InstructionId id) const { return bound_[id].gpu_node; }
   int64_t elements(ValueId v) const {
     const Shape& shape = plan_.values[v].shape;
     return shape.fully_known() ? shape.num_elements() : -1;
@@ -119,7 +114,6 @@ class ChainFinder {
   const Graph& graph_;
   const Program& program_;
   const Plan& plan_;
-  const DeviceSet& devices_;
   const std::vector<BoundInstruction>& bound_;
   FoundChain found_chain_;
   std::vector<FoundChain> found_;
@@ -128,8 +122,8 @@ class ChainFinder {
 }  // namespace
 
 std::vector<FoundChain> find_gpu_chains(const Graph& graph, const Program& program, const Plan& plan,
-                                        const DeviceSet& devices, const std::vector<BoundInstruction>& bound) {
-  return ChainFinder(graph, program, plan, devices, bound).find();
+                                        const std::vector<BoundInstruction>& bound) {
+  return ChainFinder(graph, program, plan, bound).find();
 }
 
 int64_t bytes_saved(const FoundChain& found, const Program& program) {

@@ -2,7 +2,6 @@
 /// reading what another of them made.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "core/device/gpu.h"
@@ -23,17 +22,9 @@ struct FoundChain {
   std::vector<InstructionId> reads;  // instructions with an input that each run finds anew
 };
 
-/// Compiled, and bound to memory.
-struct BoundChain {
-  FoundChain found;
-  std::unique_ptr<Kernel> kernel;
-  KernelContext context;
-  std::vector<Tensor> inputs, outputs;  // of the context
-};
-
 /// REQUIRES: every instruction with settled shapes is prepared or rehearsed. Which results are stored is not known yet.
 std::vector<FoundChain> find_gpu_chains(const Graph& graph, const Program& program, const Plan& plan,
-                                        const DeviceSet& devices, const std::vector<BoundInstruction>& bound);
+                                        const std::vector<BoundInstruction>& bound);
 
 /// Bytes that the nodes' own kernels read and write, beyond what the chain does.
 int64_t bytes_saved(const FoundChain& found, const Program& program);

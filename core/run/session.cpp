@@ -6,8 +6,7 @@
 #include <deque>
 #include <utility>
 
-#include "core/partition/program.h"
-#include "core/plan/plan.h"
+#include "core/partition/partition.h"
 #include "core/run/executor.h"
 #include "core/run/gpu_kernels.h"
 #include "core/run/session_memory.h"
@@ -56,41 +55,43 @@ class SessionImpl final : public Session {
     return steps_->fetch(outputs);
   }
 
-  int add_step(StepRequest request) override {
-    Kind& kind = kinds_.emplace_back();
-    kind.threads = threads_;
-    if (request.at_once > 1) {
-      kind.lane = ++num_lanes_;
-      kind.share.configure(std::max(1, intra_op_threads_ / request.at_once), &runtime_.stop);
-      kind.threads = {&kind.share, std::max(1, threads_.inter_op / request.at_once)};
+  int add_step(StepRequest request, int at_once) override {
+    Callable& callable = callables_.emplace_back();
+    callable.request = std::move(request);
+    callable.threads = threads_;
+    if (at_once > 1) {
+      callable.lane = ++num_lanes_;
+      callable.share.configure(std::max(1, intra_op_threads_ / at_once), &runtime_.stop);
+      callable.threads = {&callable.share, std::max(1, threads_.inter_op / at_once)};
     }
-    kind.request = std::move(request);
-    return static_cast<int>(kinds_.size()) - 1;
+    return static_cast<int>(callables_.size()) - 1;
   }
 
-  Status plan_step(int kind, const std::vector<Tensor>& feeds) override { return planned(kind, feeds).take_status(); }
+  Status plan_step(int callable, const std::vector<Tensor>& feeds) override {
+    return planned(callable, feeds).take_status();
+  }
 
-  Status run_step(int kind, const std::vector<Tensor>& feeds, std::vector<Tensor>& outputs) override {
-    ASSIGN_OR_RETURN(Planned * plan, planned(kind, feeds));
-    const Kind& k = kinds_[static_cast<size_t>(kind)];
+  Status run_step(int callable, const std::vector<Tensor>& feeds, std::vector<Tensor>& outputs) override {
+    ASSIGN_OR_RETURN(Planned * plan, planned(callable, feeds));
+    const Callable& c = callables_[static_cast<size_t>(callable)];
     if (!plan->bound) {
       std::lock_guard lock(binding_);
-      RETURN_IF_ERROR(bind(*plan->executor, k.lane, plan->own));
+      RETURN_IF_ERROR(bind(*plan->executor, c.lane, plan->own));
       plan->bound = true;
     }
     for (size_t i = 0; i < feeds.size(); ++i) copy_elements(feeds[i], plan->feeds[i]);
     Executor& executor = *plan->executor;
     last_ = &executor;
-    if (k.lane == 0) runtime_.stop.start();
+    if (c.lane == 0) runtime_.stop.start();
     RETURN_IF_ERROR(executor.run(step_++));
     return executor.fetch(outputs);
   }
 
-  Status run_observed(int kind, const std::vector<Tensor>& feeds, RunObserver& observer) override {
+  Status run_observed(int callable, const std::vector<Tensor>& feeds, RunObserver& observer) override {
     RunObserver* others = std::exchange(runtime_.observer, &observer);
     SessionMemory::Own own;
     Status status;
-    if (auto once = prepare(kinds_[static_cast<size_t>(kind)].request, feeds, {&parallel_, 1}); once.ok()) {
+    if (auto once = prepare(callables_[static_cast<size_t>(callable)].request, feeds, {&parallel_, 1}); once.ok()) {
       status = bind(**once, 0, own);
       if (status.ok()) status = (*once)->run(step_);
     } else {
@@ -135,16 +136,16 @@ class SessionImpl final : public Session {
   }
 
  private:
-  static constexpr size_t kPlansPerKind = 8;
+  static constexpr size_t kPlansPerCallable = 8;
 
-  /// One kind of step, planned for feeds of certain shapes.
+  /// A callable, planned for feeds of certain shapes.
   struct Planned {
     std::vector<Tensor> feeds;  // what the executor reads; written over before each step
     std::unique_ptr<Executor> executor;
     SessionMemory::Own own;
     bool bound = false;
   };
-  struct Kind {
+  struct Callable {
     StepRequest request;
     size_t lane = 0;
     PoolParallel share;  // of the threads, where others run at the same time
@@ -168,17 +169,14 @@ class SessionImpl final : public Session {
   /// `feeds`: values of the request's own; those of the options come first.
   Result<std::unique_ptr<Executor>> prepare(const StepRequest& step, const std::vector<Tensor>& feeds,
                                             ProgramThreads threads, bool early_launches = true) {
-    Request request;
-    request.fetches = step.fetches;
-    request.targets = step.targets;
-    request.guard = step.guard;
-    request.num_constant_feeds = options_.feeds.size();
-    request.early_launches = early_launches;
+    StepRequest request = step;
+    request.feeds.clear();
     for (const auto& [endpoint, value] : options_.feeds) request.feeds.push_back(endpoint);
     request.feeds.insert(request.feeds.end(), step.feeds.begin(), step.feeds.end());
+    const PartitionOptions how{.num_constant_feeds = options_.feeds.size(), .early_launches = early_launches};
     std::vector<Tensor> values = feeds_;
     values.insert(values.end(), feeds.begin(), feeds.end());
-    ASSIGN_OR_RETURN(Program program, partition(file_, devices_, placement_, request));
+    ASSIGN_OR_RETURN(Program program, partition(file_, devices_, placement_, request, how));
     auto executor = std::make_unique<Executor>(file_, devices_, std::move(program), runtime_, threads);
     RETURN_IF_ERROR(executor->prepare(values));
     return executor;
@@ -200,9 +198,9 @@ class SessionImpl final : public Session {
     return executor;
   }
 
-  Result<Planned*> planned(int kind, const std::vector<Tensor>& feeds) {
-    Kind& k = kinds_[static_cast<size_t>(kind)];
-    for (Planned& plan : k.plans) {
+  Result<Planned*> planned(int callable, const std::vector<Tensor>& feeds) {
+    Callable& c = callables_[static_cast<size_t>(callable)];
+    for (Planned& plan : c.plans) {
       auto same = [](const Tensor& a, const Tensor& b) { return a.shape() == b.shape(); };
       if (std::equal(feeds.begin(), feeds.end(), plan.feeds.begin(), plan.feeds.end(), same)) return &plan;
     }
@@ -212,13 +210,13 @@ class SessionImpl final : public Session {
       copy_elements(feed, room);
       plan.feeds.push_back(std::move(room));
     }
-    ASSIGN_OR_RETURN(plan.executor, prepare_within_limits(k.request, plan.feeds, k.threads, k.lane));
-    if (k.plans.size() == kPlansPerKind) {
-      if (last_ == k.plans.front().executor.get()) last_ = nullptr;
-      k.plans.pop_front();
+    ASSIGN_OR_RETURN(plan.executor, prepare_within_limits(c.request, plan.feeds, c.threads, c.lane));
+    if (c.plans.size() == kPlansPerCallable) {
+      if (last_ == c.plans.front().executor.get()) last_ = nullptr;
+      c.plans.pop_front();
     }
-    k.plans.push_back(std::move(plan));
-    return &k.plans.back();
+    c.plans.push_back(std::move(plan));
+    return &c.plans.back();
   }
 
   Status bind(Executor& executor, size_t lane, SessionMemory::Own& own) {
@@ -229,8 +227,8 @@ class SessionImpl final : public Session {
   std::vector<LanePlan> plans() const {
     std::vector<LanePlan> out;
     if (steps_) out.push_back({steps_.get(), 0});
-    for (const Kind& kind : kinds_) {
-      for (const Planned& plan : kind.plans) out.push_back({plan.executor.get(), kind.lane});
+    for (const Callable& callable : callables_) {
+      for (const Planned& plan : callable.plans) out.push_back({plan.executor.get(), callable.lane});
     }
     return out;
   }
@@ -254,10 +252,10 @@ class SessionImpl final : public Session {
   Runtime runtime_;
   SessionMemory memory_;
   std::unique_ptr<Executor> steps_;  // of the options' fetches and targets; null if there are none
-  std::deque<Kind> kinds_;
+  std::deque<Callable> callables_;
   std::atomic<Executor*> last_ = nullptr;  // that run_step() ran
   SessionMemory::Own own_;
-  size_t num_lanes_ = 0;  // of kinds that run at the same time
+  size_t num_lanes_ = 0;  // of callables that run at the same time
   std::atomic<int64_t> step_ = 0;
   std::mutex binding_;
 };

@@ -10,24 +10,13 @@
 
 #include "core/device/device.h"
 #include "core/graph/graph_file.h"
+#include "core/partition/step_request.h"
 #include "core/place/placement.h"
+#include "core/run/device_memory.h"
 #include "core/run/gpu_options.h"
 #include "core/run/observer.h"
 
 namespace emplace {
-
-/// A kind of step: what it fetches and runs. Values of `feeds` are given anew for each step, whatever their first
-/// dimension.
-struct StepRequest {
-  std::vector<Endpoint> fetches;
-  std::vector<NodeId> targets;
-  std::vector<Endpoint> feeds;
-  /// Must be finite before the step writes a variable (see Request::guard); node kNoNode: nothing is looked at.
-  Endpoint guard{};
-  /// So many kinds, this one included, may run at the same time, each on one thread, once all are planned for the
-  /// shapes of their feeds. Each has memory and an equal share of the threads to itself.
-  int at_once = 1;
-};
 
 struct SessionOptions {
   std::vector<Endpoint> fetches;
@@ -42,26 +31,12 @@ struct SessionOptions {
   GpuRunOptions gpu;
 };
 
-/// Memory of one device, in bytes. The columns add up: planned + variables + pool = peak, which the limit bounds.
-struct DeviceMemory {
-  DeviceId device = kNoDevice;
-  int64_t limit = 0;    // 0: none
-  int64_t planned = 0;  // the block that static shapes share
-  int64_t variables = 0;
-  int64_t constants = 0;  // in a GPU's memory; and as kernels keep them from their first run on
-  int64_t pool = 0;       // largest use by dynamic shapes and scratch
-  int64_t peak = 0;
-  std::optional<int64_t>
-      context;  // of a CUDA GPU that was used: what its card holds beside, outside the limit (Gpu::overhead_bytes())
-  std::vector<std::pair<std::string, int64_t>> live_at_peak;  // producer, bytes; largest first
-};
-
-/// Not thread-safe: one step at a time, but see StepRequest::at_once. Steps share variables and random streams.
+/// Not thread-safe: one step at a time, but see add_step(). Steps share variables and random streams.
 class Session {
  public:
   /// `files`' graph, devices and placement must outlive the session. Unimplemented: ops that emplace does not run,
   /// all of them. ResourceExhausted: will not fit (device, need, limit, what is live at the peak). Without fetches and
-  /// targets only the kinds of add_step() can be run.
+  /// targets only what add_step() declares can be run.
   static Result<std::unique_ptr<Session>> create(const GraphFile& file, const DeviceSet& devices,
                                                  const Placement& placement, SessionOptions options);
   virtual ~Session() = default;
@@ -71,15 +46,18 @@ class Session {
   /// One step. `outputs` gets the fetched values, in fetch order, in host memory.
   virtual Status step(std::vector<Tensor>& outputs) = 0;
 
-  /// Declares a kind of step beside the one of the options; returns its number.
-  virtual int add_step(StepRequest request) = 0;
-  /// Plans that kind for feeds of these types and shapes, so that memory() knows it. ResourceExhausted as create().
-  virtual Status plan_step(int kind, const std::vector<Tensor>& feeds) = 0;
-  /// One step of that kind. Plans are kept for the last few combinations of shapes. DataLoss: the guard is not finite;
+  /// Declares another step that may be run: a callable, whose number this returns. Its feeds have new values in each
+  /// step, whatever their first dimension. `at_once`: so many callables, this one included, may run at the same time,
+  /// each on one thread, once all are planned for the shapes of their feeds. Each has memory and an equal share of the
+  /// threads to itself.
+  virtual int add_step(StepRequest request, int at_once = 1) = 0;
+  /// Plans a callable for feeds of these types and shapes, so that memory() knows it. ResourceExhausted as create().
+  virtual Status plan_step(int callable, const std::vector<Tensor>& feeds) = 0;
+  /// One step of a callable. Plans are kept for the last few combinations of shapes. DataLoss: the guard is not finite;
   /// no variable was written that it does not depend on.
-  virtual Status run_step(int kind, const std::vector<Tensor>& feeds, std::vector<Tensor>& outputs) = 0;
+  virtual Status run_step(int callable, const std::vector<Tensor>& feeds, std::vector<Tensor>& outputs) = 0;
   /// The same, one node at a time before this observer.
-  virtual Status run_observed(int kind, const std::vector<Tensor>& feeds, RunObserver& observer) = 0;
+  virtual Status run_observed(int callable, const std::vector<Tensor>& feeds, RunObserver& observer) = 0;
 
   /// The value of a variable (VariableV2, VarHandleOp), in memory that the host reads; invalid while there is none.
   /// Read it before the next step.

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/device/memory_pool.h"
+#include "core/run/device_memory.h"
 #include "core/run/executor.h"
-#include "core/run/session.h"
 
 namespace emplace {
 

@@ -9,21 +9,23 @@
 namespace emplace {
 namespace {
 
-enum class Kind { kFinite, kNan, kInfinite };
+enum class Finiteness { kFinite, kNan, kInfinite };
 
-Kind kind_of(double v) { return std::isfinite(v) ? Kind::kFinite : std::isnan(v) ? Kind::kNan : Kind::kInfinite; }
-Kind kind_of(float v) { return kind_of(static_cast<double>(v)); }
-Kind kind_of(half v) { return kind_of(static_cast<float>(v)); }
-Kind kind_of(bfloat16 v) { return kind_of(static_cast<float>(v)); }
+Finiteness finiteness(double v) {
+  return std::isfinite(v) ? Finiteness::kFinite : std::isnan(v) ? Finiteness::kNan : Finiteness::kInfinite;
+}
+Finiteness finiteness(float v) { return finiteness(static_cast<double>(v)); }
+Finiteness finiteness(half v) { return finiteness(static_cast<float>(v)); }
+Finiteness finiteness(bfloat16 v) { return finiteness(static_cast<float>(v)); }
 template <class T>
-Kind kind_of(std::complex<T> v) {
-  Kind real = kind_of(v.real());
-  return real == Kind::kFinite ? kind_of(v.imag()) : real;
+Finiteness finiteness(std::complex<T> v) {
+  Finiteness real = finiteness(v.real());
+  return real == Finiteness::kFinite ? finiteness(v.imag()) : real;
 }
 
 template <class T>
 concept MayBeNonFinite = requires(T v) {
-  kind_of(v);
+  finiteness(v);
 }
 &&!std::is_integral_v<T>;
 
@@ -35,9 +37,9 @@ std::string non_finite_text(const Tensor& tensor) {
     if constexpr (MayBeNonFinite<T>) {
       const T* data = tensor.data<T>();
       for (int64_t i = 0; i < tensor.num_elements(); ++i) {
-        Kind kind = kind_of(data[i]);
-        if (kind == Kind::kFinite) continue;
-        ++(kind == Kind::kNan ? nans : infinities);
+        Finiteness found = finiteness(data[i]);
+        if (found == Finiteness::kFinite) continue;
+        ++(found == Finiteness::kNan ? nans : infinities);
         if (first < 0) first = i;
       }
     }

@@ -13,7 +13,7 @@ namespace emplace {
 
 class TowerLoops {
  public:
-  /// `kinds`: the step of each tower, one that may run apart (StepRequest::at_once). Both must outlive this.
+  /// `kinds`: the step of each tower, one that may run apart (Session::add_step()). Both must outlive this.
   TowerLoops(Session& session, std::vector<int> kinds, StalenessGate& gate)
       : session_(session), kinds_(std::move(kinds)), gate_(gate) {}
 

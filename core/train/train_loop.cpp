@@ -87,9 +87,9 @@ Status TrainLoop::prepare(Session& session) {
   if (train_) step.feeds = train_->placeholders();
   step.guard = graph_.loss;
   for (const TrainGraph::TowerStep& tower : graph_.towers) {
-    StepRequest own{{tower.loss}, {tower.update}, step.feeds, tower.loss, static_cast<int>(graph_.towers.size())};
+    StepRequest own{{tower.loss}, {tower.update}, step.feeds, tower.loss};
     own.fetches.insert(own.fetches.end(), tower.metrics.begin(), tower.metrics.end());
-    tower_kinds_.push_back(session.add_step(std::move(own)));
+    tower_kinds_.push_back(session.add_step(std::move(own), static_cast<int>(graph_.towers.size())));
     RETURN_IF_ERROR(train_ ? plan_batches(session, tower_kinds_.back(), *train_)
                            : session.plan_step(tower_kinds_.back(), {}));
   }

@@ -1,7 +1,7 @@
 // Collective ops in a program: side by side, all of them, or an error.
 #include <catch2/catch.hpp>
 
-#include "core/partition/program.h"
+#include "core/partition/partition.h"
 #include "tests/unit/run/run_case.h"
 
 using namespace emplace;

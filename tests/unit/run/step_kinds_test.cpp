@@ -109,7 +109,7 @@ TEST_CASE("kinds that run at the same time have memory of their own, others shar
     const Tensor fed = f32({100}, std::vector<float>(100, 1));
     std::vector<int64_t> planned;
     for (int kind = 0; kind < 3; ++kind) {
-      REQUIRE(session->add_step({{sum}, {}, {x}, {}, at_once}) == kind);
+      REQUIRE(session->add_step({{sum}, {}, {x}, {}}, at_once) == kind);
       REQUIRE(session->plan_step(kind, {fed}).ok());
       planned.push_back(session->memory()[0].planned);
     }

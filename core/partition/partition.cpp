@@ -1,5 +1,5 @@
-// Cuts the needed part of a graph: one pass in running order, copies made before their first reader.
-#include "core/partition/program.h"
+// One pass in running order, copies made before their first reader.
+#include "core/partition/partition.h"
 
 #include <algorithm>
 #include <map>
@@ -29,11 +29,13 @@ struct TypeFacts {
 
 class Cutter {
  public:
-  Cutter(const GraphFile& file, const DeviceSet& devices, const Placement& placement, const Request& request)
+  Cutter(const GraphFile& file, const DeviceSet& devices, const Placement& placement, const StepRequest& request,
+         const PartitionOptions& options)
       : file_(file),
         graph_(file.graph),
         devices_(devices),
         request_(request),
+        options_(options),
         pruned_(graph_, request),
         memory_(file),
         facts_(graph_.types().size()) {
@@ -62,9 +64,9 @@ class Cutter {
     } else {
       for (NodeId id : order()) add_node(id);
     }
-    if (request_.to_run) RETURN_IF_ERROR(check_meetings(graph_, program_));
+    if (options_.to_run) RETURN_IF_ERROR(check_meetings(graph_, program_));
     for (const Endpoint& e : request_.fetches) program_.fetches.push_back(value(e));
-    program_.num_constant_feeds = request_.num_constant_feeds;
+    program_.num_constant_feeds = options_.num_constant_feeds;
     program_.has_loops = has_frames_;
     program_.host = host_;
     return std::move(program_);
@@ -93,7 +95,7 @@ class Cutter {
       if (ok) continue;
       const NodeType& type = graph_.type(id);
       DType dtype = kernel_type(type);
-      ok = !request_.to_run ? !is_inspected_call(type) : (type.def && (facts(id).is_constant || cpu_kernel(type)));
+      ok = !options_.to_run ? !is_inspected_call(type) : (type.def && (facts(id).is_constant || cpu_kernel(type)));
       if (ok) continue;
       std::string what(type.op);
       if (type.def && dtype != DType::kInvalid) append(what, "(", dtype_tf_name(dtype), ")");
@@ -113,7 +115,7 @@ class Cutter {
 
   std::vector<NodeId> order() {
     std::vector<NodeId> met = order_for_meetings(graph_, pruned_.nodes());
-    return request_.early_launches
+    return options_.early_launches
                ? order_for_host_waits(graph_, devices_, device_of_, memory_, pruned_, std::move(met))
                : met;
   }
@@ -294,7 +296,8 @@ class Cutter {
   const GraphFile& file_;
   const Graph& graph_;
   const DeviceSet& devices_;
-  const Request& request_;
+  const StepRequest& request_;
+  const PartitionOptions& options_;
   Pruned pruned_;
   MemoryKinds memory_;
   std::vector<TypeFacts> facts_;
@@ -314,8 +317,8 @@ class Cutter {
 }  // namespace
 
 Result<Program> partition(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
-                          const Request& request) {
-  return Cutter(file, devices, placement, request).cut();
+                          const StepRequest& request, const PartitionOptions& options) {
+  return Cutter(file, devices, placement, request, options).cut();
 }
 
 }  // namespace emplace

@@ -1,0 +1,20 @@
+/// Which values get a place in a block, and which instructions have nothing left for run time.
+#pragma once
+
+#include "core/graph/graph_file.h"
+#include "core/plan/plan.h"
+
+namespace emplace {
+
+/// kBlock for what is settled, and the modes that follow from it. REQUIRES: shapes are settled.
+void choose_storage(const GraphFile& file, const Program& program, Plan& plan);
+
+/// What becomes of an instruction's outputs.
+enum class OutputRule : uint8_t {
+  kOwn,          // written by the kernel into memory that is there
+  kSharesInput,  // output 0 is input 0 under another name or shape
+  kProvided,     // the kernel says; perhaps an input's bytes
+};
+OutputRule output_rule(const Graph& graph, const Program& program, const Instruction& instruction);
+
+}  // namespace emplace

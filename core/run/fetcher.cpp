@@ -1,0 +1,77 @@
+#include "core/run/fetcher.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/assert.h"
+#include "core/base/cat.h"
+#include "core/device/memory_pool.h"
+
+namespace emplace {
+
+// Copies from GPUs are enqueued first, all of them, then waited for, also if there is no going on.
+Status Fetcher::fetch(std::vector<Tensor>& outputs) {
+  outputs.resize(p_.program.fetches.size());
+  const GpuTurn turn(p_.runtime, p_.gpus);
+  Status status;
+  for (size_t i = 0; i < outputs.size() && status.ok(); ++i) status = start(i, outputs[i]);
+  for (const auto& [gpu, ticket] : under_way_) {
+    if (Status done = gpu->finish(ticket); status.ok()) status = std::move(done);
+  }
+  under_way_.clear();
+  return status;
+}
+
+// The value; of a reference what it refers to.
+Result<Tensor> Fetcher::result(size_t i) const {
+  const ValueId v = p_.program.fetches[i];
+  const InstructionId producer = p_.program.values[v].producer;
+  if (producer != kNoInstruction && p_.program.instructions[producer].may_be_dead && operands_.is_dead(v))
+    return invalid_argument(cat("Retval[", i, "] does not have value"));
+  Tensor value = p_.values[v];
+  if (is_ref(value.dtype())) {
+    auto read = read_reference(**value.data<Variable*>());
+    if (!read.ok()) return p_.blame(read.take_status(), producer);
+    value = read.take();
+  }
+  EMPLACE_ASSERT(value.valid(), "a fetched value that is not dead was made by its instruction");
+  return value;
+}
+
+Status Fetcher::make_room(const Tensor& value, InstructionId producer, Tensor& out) const {
+  const bool fits = out.valid() && out.dtype() == value.dtype() && out.shape() == value.shape() && out.buffer() &&
+                    out.buffer().use_count() == 1;
+  if (fits) return ok_status();
+  const DevicePool& host = *p_.runtime.pools[p_.program.host];
+  const auto bytes = static_cast<int64_t>(value.size_bytes());
+  const int64_t left =
+      machine_memory_bytes() - host.block_bytes() - host.persistent_bytes() - host.peak_transient_bytes();
+  if (bytes > left) {
+    return p_.blame(resource_exhausted(cat("the fetched tensor needs ", bytes, " bytes of ", host.device_name(),
+                                           " beside the run, where ", std::max<int64_t>(left, 0), " are left")),
+                    producer);
+  }
+  ASSIGN_OR_RETURN(out, Tensor::allocate(value.dtype(), value.shape()));
+  return ok_status();
+}
+
+Status Fetcher::start(size_t i, Tensor& out) {
+  const ValueId v = p_.program.fetches[i];
+  ASSIGN_OR_RETURN(const Tensor value, result(i));
+  RETURN_IF_ERROR(make_room(value, p_.program.values[v].producer, out));
+  ASSIGN_OR_RETURN(Gpu * gpu, p_.gpu_of(v));
+  if (gpu) {
+    if (out.size_bytes() == 0) return ok_status();
+    ASSIGN_OR_RETURN(const uint64_t ticket,
+                     gpu->copy_out(out.raw(), value.raw(), out.size_bytes(), Gpu::Lane::kCompute));
+    under_way_.emplace_back(gpu, ticket);
+    return ok_status();
+  }
+  if (value.dtype() == DType::kString)
+    std::copy(value.flat<std::string>().begin(), value.flat<std::string>().end(), out.data<std::string>());
+  else if (value.size_bytes() > 0)
+    std::memcpy(out.raw(), value.raw(), value.size_bytes());
+  return ok_status();
+}
+
+}  // namespace emplace

@@ -1,0 +1,122 @@
+#include "core/run/frame_interpreter.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace emplace {
+
+FrameInterpreter::FrameInterpreter(PreparedProgram& p, SlotOperands& operands, ObserverFeed* feed)
+    : p_(p), operands_(operands), feed_(feed), dead_(p.program.instructions.size()) {
+  list_loops();
+}
+
+Status FrameInterpreter::run(InstructionId id) {
+  const Instruction& s = p_.program.instructions[id];
+  if (s.kind == InstructionKind::kLoop) return run_loop(id);
+  if (p_.plan.modes[id] == InstructionMode::kSkip) return feed_ ? feed_->skipped(id) : ok_status();
+  if (s.may_be_dead && is_dead(s)) {
+    mark_dead(id);
+  } else {
+    RETURN_IF_ERROR(p_.blame(run_kernel(id), id));
+  }
+  operands_.release(id);
+  return ok_status();
+}
+
+Status FrameInterpreter::run_range(InstructionId begin, InstructionId end) {
+  for (InstructionId id = begin; id < end; ++id) {
+    if (p_.runtime.stop.asked()) return p_.runtime.stop.status();
+    RETURN_IF_ERROR(run(id));
+    if (p_.program.instructions[id].kind == InstructionKind::kLoop) id = p_.program.instructions[id].body_end - 1;
+  }
+  return ok_status();
+}
+
+void FrameInterpreter::list_loops() {
+  const Program& program = p_.program;
+  for (InstructionId id = 0; id < program.instructions.size(); ++id) {
+    if (program.instructions[id].kind != InstructionKind::kLoop) continue;
+    Loop loop{id, {}, {}, {}, {}};
+    for (InstructionId inner = id + 1; inner < program.instructions[id].body_end; ++inner) {
+      const Instruction& s = program.instructions[inner];
+      if (s.kind == InstructionKind::kLoop) {
+        inner = s.body_end - 1;
+        continue;
+      }
+      if (s.control != Control::kEnter && s.control != Control::kNextIteration) continue;
+      const ValueId v = program.outputs(s)[0];
+      (s.control == Control::kEnter ? loop.entered : loop.next).push_back(v);
+      if (s.control != Control::kEnter) continue;
+      if (!p_.file.graph.attrs(s.node).flag("is_constant")) loop.first_only.push_back(v);
+      if (std::find(program.fetches.begin(), program.fetches.end(), v) != program.fetches.end())
+        loop.fetched.push_back(v);
+    }
+    loops_.push_back(std::move(loop));
+  }
+}
+
+// The Enters once, then the body as long as a NextIteration is alive. Values that a Merge took at the first iteration
+// are dead in the next.
+Status FrameInterpreter::run_loop(InstructionId id) {
+  const Loop& loop = *std::lower_bound(loops_.begin(), loops_.end(), id,
+                                       [](const Loop& l, InstructionId wanted) { return l.instruction < wanted; });
+  const auto [body, end] = std::pair(p_.program.instructions[id].entered, p_.program.instructions[id].body_end);
+  for (ValueId v : loop.next) operands_.set_dead(v, true);
+  RETURN_IF_ERROR(run_range(id + 1, body));
+  std::vector<std::pair<ValueId, Tensor>> results;
+  for (ValueId v : loop.fetched) {
+    if (!operands_.is_dead(v)) results.emplace_back(v, p_.values[v]);
+  }
+  for (;;) {
+    RETURN_IF_ERROR(run_range(body, end));
+    if (std::all_of(loop.next.begin(), loop.next.end(), [&](ValueId v) { return operands_.is_dead(v); })) break;
+    for (ValueId v : loop.first_only) {
+      operands_.set_dead(v, true);
+      p_.values[v] = Tensor();
+    }
+  }
+  for (ValueId v : loop.entered) p_.values[v] = Tensor();
+  for (auto& [v, value] : results) {
+    operands_.set_dead(v, false);
+    p_.values[v] = std::move(value);
+  }
+  return ok_status();
+}
+
+bool FrameInterpreter::is_dead(const Instruction& s) const {
+  if (s.control == Control::kTrigger) return false;
+  for (InstructionId c : p_.program.controls_of(s)) {
+    if (dead_[c]) return true;
+  }
+  auto inputs = p_.program.inputs(s);
+  auto dead = [&](ValueId v) { return operands_.is_dead(v); };
+  if (s.control == Control::kMerge) return std::all_of(inputs.begin(), inputs.end(), dead);
+  return std::any_of(inputs.begin(), inputs.end(), dead);
+}
+
+void FrameInterpreter::mark_dead(InstructionId id) {
+  dead_[id] = 1;
+  for (ValueId v : p_.program.outputs(p_.program.instructions[id])) operands_.set_dead(v, true);
+}
+
+Status FrameInterpreter::run_kernel(InstructionId id) {
+  BoundInstruction& b = p_.bound[id];
+  RETURN_IF_ERROR(operands_.gather(id));
+  RETURN_IF_ERROR(operands_.check_inputs(id));
+  RETURN_IF_ERROR(operands_.settle_outputs(id));
+  if (!feed_) {
+    RETURN_IF_ERROR(b.kernel->run(b.context));
+  } else {
+    feed_->starting(id);
+    RETURN_IF_ERROR(b.kernel->run(b.context));
+    RETURN_IF_ERROR(feed_->finished(id, b.context.outputs_));
+  }
+  dead_[id] = 0;
+  operands_.scatter(id);
+  if (p_.program.instructions[id].kind == InstructionKind::kCopy)
+    copy_bytes += static_cast<int64_t>(b.context.inputs_[0].size_bytes());
+  operands_.let_go_of_inputs(id);
+  return ok_status();
+}
+
+}  // namespace emplace

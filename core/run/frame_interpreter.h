@@ -1,0 +1,52 @@
+/// FrameInterpreter: runs what only a run knows: instructions whose operands have no fixed place or whose shapes the
+/// step settles, branches that are not taken (dead tensors), and loops.
+///
+/// A frame is a range of instructions: the program's own, or a loop's body, which is run again as long as a
+/// NextIteration is alive. A call whose body stays a graph of its own would be one more kind of frame: see run_loop().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "core/run/observer_feed.h"
+#include "core/run/prepared_program.h"
+#include "core/run/slot_operands.h"
+
+namespace emplace {
+
+/// Of one step at a time; instructions that do not depend on each other may be run by several threads.
+class FrameInterpreter {
+ public:
+  /// All must outlive it. `feed` null: nobody watches.
+  FrameInterpreter(PreparedProgram& p, SlotOperands& operands, ObserverFeed* feed);
+
+  /// One instruction; a loop with all its body.
+  Status run(InstructionId id);
+
+  /// Of copies that were made here since this was set to 0.
+  std::atomic<int64_t> copy_bytes{0};
+
+ private:
+  struct Loop {
+    InstructionId instruction;
+    std::vector<ValueId> entered;     // by its own Enters, not those of a loop inside it
+    std::vector<ValueId> first_only;  // those of them that the body sees in its first iteration only
+    std::vector<ValueId> fetched;     // and those that are results, too
+    std::vector<ValueId> next;        // by NextIterations
+  };
+  void list_loops();
+  Status run_range(InstructionId begin, InstructionId end);
+  Status run_loop(InstructionId id);
+  Status run_kernel(InstructionId id);
+  bool is_dead(const Instruction& s) const;
+  void mark_dead(InstructionId id);
+
+  PreparedProgram& p_;
+  SlotOperands& operands_;
+  ObserverFeed* feed_;
+  std::vector<Loop> loops_;    // ascending
+  std::vector<uint8_t> dead_;  // by InstructionId: did not run in this step
+};
+
+}  // namespace emplace

@@ -1,0 +1,17 @@
+/// Which instructions become one fused kernel (core/run/fused_kernel.h).
+#pragma once
+
+#include <vector>
+
+#include "core/plan/plan.h"
+#include "core/run/bound_instruction.h"
+
+namespace emplace {
+
+/// Which prepared instructions can be fused: neighbours in launch order, on one device, over equally many elements,
+/// each reading what another of them made where that is more than a tile. REQUIRES: every kDirect instruction is
+/// prepared.
+std::vector<FusedGroup> find_groups(const Program& program, const Plan& plan,
+                                    const std::vector<BoundInstruction>& bound);
+
+}  // namespace emplace

@@ -1,0 +1,55 @@
+/// LaunchList: what a step launches of a prepared program, in a flat list that is run from front to back, or by several
+/// threads where enough of it is independent. Kernels whose operands are bound for good are called directly; the frame
+/// interpreter has the rest.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/run/frame_interpreter.h"
+#include "core/run/fused_kernel.h"
+#include "core/run/gpu_launcher.h"
+#include "core/run/launch.h"
+#include "core/run/parallel_run.h"
+
+namespace emplace {
+
+class LaunchList {
+ public:
+  /// All must outlive it. `feed` null: nobody watches.
+  LaunchList(PreparedProgram& p, FrameInterpreter& interpreter, ObserverFeed* feed)
+      : p_(p), interpreter_(interpreter), feed_(feed) {}
+
+  /// Finds what is worth running in parallel, and lays out memory for it, unless a limit leaves no room for that.
+  /// REQUIRES: the program uses no GPU; one thread enqueues on those.
+  void lay_out();
+  /// How many instructions may be at work at one time.
+  size_t at_once() const { return schedule_ ? static_cast<size_t>(p_.threads.inter_op) : 1; }
+
+  /// Lists the launches. `gpu` has the kernels of chains, and puts in order what GPUs do; `operands` knows when slots
+  /// are emptied. After bind_memory().
+  void fill(GpuLauncher& gpu, const SlotOperands& operands);
+
+  /// One step. On failure everything before the failing instruction has run.
+  Status run(int64_t step);
+
+ private:
+  void list(GpuLauncher& gpu);
+  Status run_in_order(int64_t step);
+  Status run_watched(int64_t step);
+  Status run_in_parallel(int64_t step);
+  Status run_launch(const Launch& launch, int64_t step);
+
+  PreparedProgram& p_;
+  FrameInterpreter& interpreter_;
+  ObserverFeed* const feed_;
+  std::vector<Launch> launches_;  // of the program outside of loops
+  std::vector<std::unique_ptr<Kernel>> fused_;
+  // Where independent instructions are worth running beside each other.
+  std::unique_ptr<Schedule> schedule_;
+  std::unique_ptr<ParallelRun> parallel_run_;
+  std::vector<uint32_t> launch_of_;  // by InstructionId of a schedule's node; ~0: nothing to launch
+};
+
+}  // namespace emplace

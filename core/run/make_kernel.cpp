@@ -1,0 +1,90 @@
+#include "core/run/make_kernel.h"
+
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/graph/node_kernel.h"
+#include "core/plan/blamed_node.h"
+#include "core/run/copy_kernel.h"
+#include "core/run/gpu_kernels.h"
+
+namespace emplace {
+namespace {
+
+Status make_copy_kernel(PreparedProgram& p, InstructionId id) {
+  const Instruction& s = p.program.instructions[id];
+  BoundInstruction& b = p.bound[id];
+  const ValueId from = p.program.inputs(s)[0], to = p.program.outputs(s)[0];
+  ASSIGN_OR_RETURN(Gpu * source, p.gpu_of(from));
+  ASSIGN_OR_RETURN(Gpu * target, p.gpu_of(to));
+  if (source || target) {
+    auto copy = std::make_unique<GpuCopyKernel>(source, target);
+    b.gpu_copy = copy.get();
+    b.kernel = std::move(copy);
+    return ok_status();
+  }
+  const PlacedValue& value = p.program.values[from];
+  const bool shares = value.home == p.program.values[to].home && !is_ref(value.dtype);
+  b.kernel = std::make_unique<CopyKernel>(shares, p.runtime.copy_ns);
+  return ok_status();
+}
+
+Status make_gpu_kernel(PreparedProgram& p, InstructionId id, KernelInit init) {
+  const Instruction& s = p.program.instructions[id];
+  BoundInstruction& b = p.bound[id];
+  const NodeType& type = p.file.graph.type(s.node);
+  const KernelMaker cpu_maker = cpu_kernel(type);
+  if (!uses_device_memory(p.program, id)) {
+    ASSIGN_OR_RETURN(b.kernel, cpu_maker(init));
+    return ok_status();
+  }
+  ASSIGN_OR_RETURN(Gpu * gpu, p.use_gpu(s.device));
+  const GpuKernel found = p.devices.gpus->kernel(type.op, kernel_type(type));
+  if (!found.exists) {
+    return unimplemented(
+        cat("the CUDA plug-in has no kernel of ", type.op, "(", dtype_tf_name(kernel_type(type)), ")"));
+  }
+  init.gpu = gpu->kernel_state();
+  if (!found.maker) {
+    ASSIGN_OR_RETURN(b.kernel, cpu_maker(init));
+    return ok_status();
+  }
+  init.cpu_maker = cpu_maker;
+  ASSIGN_OR_RETURN(auto kernel, found.maker(init));
+  b.records = found.records;
+  b.gives_way = found.gives_way && !p.runtime.gpu_options.deterministic;
+  auto node = std::make_unique<GpuNodeKernel>(std::move(kernel), *gpu, p.runtime.gpu_options.sync_every_node);
+  b.gpu_node = node.get();
+  b.kernel = std::move(node);
+  return ok_status();
+}
+
+}  // namespace
+
+bool uses_device_memory(const Program& program, InstructionId id) {
+  const Instruction& s = program.instructions[id];
+  auto there = [&](ValueId v) { return program.values[v].home == s.device; };
+  auto inputs = program.inputs(s), outputs = program.outputs(s);
+  return std::any_of(inputs.begin(), inputs.end(), there) || std::any_of(outputs.begin(), outputs.end(), there);
+}
+
+Status make_kernel(PreparedProgram& p, InstructionId id) {
+  const Instruction& s = p.program.instructions[id];
+  if (s.kind == InstructionKind::kCopy) return make_copy_kernel(p, id);
+  const NodeType& type = p.file.graph.type(s.node);
+  const KernelInit init{p.file.graph.name(s.node),
+                        type.op,
+                        type.view(),
+                        type.input_types,
+                        type.output_types,
+                        p.runtime.variables[s.device].get(),
+                        p.runtime.seed_of(s.node),
+                        type.signature && type.signature->is_stateful ? &p.runtime.random.of(s.node) : nullptr};
+  if (p.on_cuda(s.device)) return attach_node(make_gpu_kernel(p, id, init), init.node_name);
+  auto kernel = cpu_kernel(type)(init);
+  if (!kernel.ok()) return attach_node(kernel.take_status(), init.node_name);
+  p.bound[id].kernel = kernel.take();
+  return ok_status();
+}
+
+}  // namespace emplace

@@ -1,0 +1,51 @@
+#include "core/run/observer_feed.h"
+
+#include <utility>
+
+#include "core/partition/meetings.h"
+#include "core/run/gpu_kernels.h"
+
+namespace emplace {
+
+ObservedInstruction ObserverFeed::observed(InstructionId id) const {
+  const Instruction& s = p_.program.instructions[id];
+  if (s.kind != InstructionKind::kCopy) return {s.node, s.device};
+  const PlacedValue& from = p_.program.values[p_.program.inputs(s)[0]];
+  return {from.tensor.node, p_.program.values[p_.program.outputs(s)[0]].home, from.home};
+}
+
+Status ObserverFeed::finished(InstructionId id, std::span<const Tensor> outputs) {
+  if (p_.gpus.empty()) return observer_.finished(observed(id), outputs);
+  const Instruction& s = p_.program.instructions[id];
+  const Graph& graph = p_.file.graph;
+  std::vector<Tensor> seen(outputs.begin(), outputs.end());
+  if (s.kind != InstructionKind::kNode || !is_collective(graph, s.node)) return show(id, std::move(seen));
+  met_.push_back({id, std::move(seen)});
+  if (static_cast<int64_t>(met_.size()) < graph.attrs(s.node).integer("num_devices")) return ok_status();
+  for (Met& met : std::exchange(met_, {})) RETURN_IF_ERROR(show(met.instruction, std::move(met.outputs)));
+  return ok_status();
+}
+
+// What lies in a GPU's memory is shown as a copy.
+Status ObserverFeed::show(InstructionId id, std::vector<Tensor> outputs) {
+  auto values = p_.program.outputs(p_.program.instructions[id]);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].valid() || is_ref(outputs[i].dtype())) continue;
+    ASSIGN_OR_RETURN(Gpu * gpu, p_.gpu_of(values[i]));
+    if (!gpu) continue;
+    ASSIGN_OR_RETURN(outputs[i], copy_to_host(*gpu, outputs[i]));
+  }
+  return observer_.finished(observed(id), outputs);
+}
+
+// A copy of a constant was made before the first step.
+Status ObserverFeed::skipped(InstructionId id) {
+  const Instruction& s = p_.program.instructions[id];
+  if (s.kind == InstructionKind::kCopy) return ok_status();
+  if (s.kind == InstructionKind::kNode) starting(id);
+  std::vector<Tensor> outputs;
+  for (ValueId v : p_.program.outputs(s)) outputs.push_back(p_.values[v]);
+  return finished(id, outputs);
+}
+
+}  // namespace emplace

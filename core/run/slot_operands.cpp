@@ -1,0 +1,159 @@
+#include "core/run/slot_operands.h"
+
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/plan/rule_context.h"
+
+namespace emplace {
+namespace {
+
+// Of the thread's current instruction: what its shape rule says.
+RuleContext& rule_of_thread() {
+  thread_local RuleContext rule;
+  return rule;
+}
+
+bool is_handle(const Tensor& t) { return is_ref(t.dtype()) || t.dtype() == DType::kResource; }
+
+}  // namespace
+
+SlotOperands::SlotOperands(PreparedProgram& p)
+    : p_(p), dead_(p.program.values.size()), releases_(p.program.instructions.size()) {}
+
+// Slots are emptied after their last reader. What enters a loop stays until the loop has ended.
+void SlotOperands::list_releases() {
+  const Program& program = p_.program;
+  for (ValueId v = 0; v < p_.plan.values.size(); ++v) {
+    const ValuePlan& plan = p_.plan.values[v];
+    const InstructionId producer = program.values[v].producer;
+    if (plan.storage != Storage::kSlot || producer == kNoInstruction || plan.last_use >= program.instructions.size())
+      continue;
+    const Control control = program.instructions[producer].control;
+    if (control == Control::kEnter) continue;
+    const bool next = control == Control::kNextIteration;  // read by an instruction before its producer
+    releases_[next ? plan.last_use : std::max(plan.last_use, producer)].push_back(v);
+  }
+}
+
+Status SlotOperands::gather(InstructionId id) {
+  const Instruction& s = p_.program.instructions[id];
+  KernelContext& c = p_.bound[id].context;
+  auto inputs = p_.program.inputs(s);
+  const bool is_node = s.kind == InstructionKind::kNode;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValueId v = inputs[i];
+    if (dead_[v] && p_.program.instructions[p_.program.values[v].producer].may_be_dead) {
+      c.inputs_[i] = Tensor();  // a Merge's
+      continue;
+    }
+    const bool wants_handle = is_node && is_ref(p_.file.graph.type(s.node).input_types[i]);
+    if (is_ref(p_.program.values[v].dtype) && !wants_handle) {
+      ASSIGN_OR_RETURN(c.inputs_[i], read_reference(**p_.values[v].data<Variable*>()));
+    } else {
+      c.inputs_[i] = p_.values[v];
+    }
+    const Shape& planned = p_.plan.values[v].shape;
+    if (p_.plan.modes[id] == InstructionMode::kPlanned && is_node && !(c.inputs_[i].shape() == planned) &&
+        !wants_handle) {
+      return failed_precondition(
+          cat("input ", i, " has shape ", c.inputs_[i].shape().to_string(), ", declared was ", planned.to_string()));
+    }
+  }
+  return ok_status();
+}
+
+Status SlotOperands::check_inputs(InstructionId id) const {
+  if (!p_.guard.needed()) return ok_status();
+  const Instruction& s = p_.program.instructions[id];
+  const KernelContext& c = p_.bound[id].context;
+  auto inputs = p_.program.inputs(s);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& in = c.inputs_[i];
+    RETURN_IF_ERROR(in.valid() && is_handle(in) ? p_.guard.check_variable(s.device, c.variable(static_cast<int>(i)))
+                                                : p_.guard.check(inputs[i], in));
+  }
+  return ok_status();
+}
+
+// A reference's own shape is not that of its variable, which others may be writing.
+Status SlotOperands::infer_shapes(InstructionId id, const NodeType& type) {
+  static const Shape unknown = Shape::unknown();
+  const KernelContext& c = p_.bound[id].context;
+  RuleContext& rule = rule_of_thread();
+  rule.begin(type);
+  for (size_t i = 0; i < rule.inputs.size(); ++i) {
+    const Tensor& in = c.inputs_[i];
+    rule.inputs[i] = {is_ref(in.dtype()) ? &unknown : &in.shape(), is_handle(in) ? nullptr : &in, nullptr};
+  }
+  return type.def->shape_rule()(rule);
+}
+
+// Room for an output whose shape is known before the kernel runs.
+Status SlotOperands::allocate_output(InstructionId id, size_t i, const PlacedValue& value, const Shape& shape) {
+  if (!shape.checked_num_elements())
+    return invalid_argument(cat("shape ", shape.to_string(), " has too many elements"));
+  KernelContext& c = p_.bound[id].context;
+  Allocator* allocator = value.home == p_.program.host ? c.host_allocator_ : c.allocator_;
+  ASSIGN_OR_RETURN(c.outputs_[i], allocator->allocate(value.dtype, shape));
+  return ok_status();
+}
+
+Status SlotOperands::settle_outputs(InstructionId id) {
+  const Instruction& s = p_.program.instructions[id];
+  KernelContext& c = p_.bound[id].context;
+  const OpDef* def = s.kind == InstructionKind::kNode ? p_.file.graph.type(s.node).def : nullptr;
+  const bool planned = p_.plan.modes[id] == InstructionMode::kPlanned;
+  const bool own_rule = def && !planned && s.control == Control::kNone;
+  if (own_rule) RETURN_IF_ERROR(infer_shapes(id, p_.file.graph.type(s.node)));
+  const RuleContext& rule = rule_of_thread();
+  auto outputs = p_.program.outputs(s);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const PlacedValue& value = p_.program.values[outputs[i]];
+    const ValuePlan& plan = p_.plan.values[outputs[i]];
+    if (plan.storage == Storage::kBlock) {
+      c.outputs_[i] = p_.values[outputs[i]];
+      continue;
+    }
+    const Shape& shape = planned             ? plan.shape
+                         : own_rule          ? rule.outputs[i]
+                         : c.inputs_.empty() ? plan.shape
+                                             : c.inputs_[0].shape();
+    const bool settled = (planned || own_rule) && shape.fully_known();
+    if (settled && def && !def->provides() && !def->forwards())
+      RETURN_IF_ERROR(allocate_output(id, i, value, shape));
+    else
+      c.outputs_[i] = Tensor::wrap(value.dtype, settled ? shape : Shape{0}, nullptr);
+  }
+  return prepare_for_inputs(id, def);
+}
+
+// Anew where shapes are others than before, or values that it looks at may be.
+Status SlotOperands::prepare_for_inputs(InstructionId id, const OpDef* def) {
+  BoundInstruction& b = p_.bound[id];
+  std::span<const Tensor> inputs = b.context.inputs_;
+  if (p_.plan.modes[id] == InstructionMode::kPlanned) return b.prepared ? ok_status() : p_.prepare_kernel(id);
+  const bool same = b.prepared && std::equal(inputs.begin(), inputs.end(), b.prepared_for.begin(), b.prepared_for.end(),
+                                             [](const Tensor& in, const Shape& shape) { return in.shape() == shape; });
+  if (same && (!def || def->value_input_list().empty())) return ok_status();
+  b.prepared_for.clear();
+  for (const Tensor& in : inputs) b.prepared_for.push_back(in.shape());
+  return p_.prepare_kernel(id);
+}
+
+void SlotOperands::scatter(InstructionId id) {
+  KernelContext& c = p_.bound[id].context;
+  auto outputs = p_.program.outputs(p_.program.instructions[id]);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const ValueId v = outputs[i];
+    dead_[v] = !c.outputs_[i].valid();
+    if (p_.plan.values[v].storage == Storage::kSlot) p_.values[v] = std::move(c.outputs_[i]);
+    c.outputs_[i] = Tensor();
+  }
+}
+
+void SlotOperands::let_go_of_inputs(InstructionId id) {
+  for (Tensor& t : p_.bound[id].context.inputs_) t = Tensor();
+}
+
+}  // namespace emplace
