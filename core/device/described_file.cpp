@@ -4,6 +4,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/json_error.h"
+#include "core/base/schema.h"
 #include "core/device/described.h"
 
 namespace emplace {
@@ -17,6 +18,10 @@ class AttributesReader {
 
   Result<std::vector<Device>> read(const Json& document) {
     const Json* list = &document;
+    if (document.is_object() && document.contains("schema_version")) {
+      Status known = check_schema(Document::kDevices, document["schema_version"].dump());
+      if (!known.ok()) return known.with_context(origin_);
+    }
     if (document.is_object() && document.contains("devices")) list = &document["devices"];
     if (!list->is_array()) return error("a list of DeviceAttributes, or an object with \"devices\"", *list);
     std::vector<Device> devices;

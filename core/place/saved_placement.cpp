@@ -1,6 +1,7 @@
 // --placement-out and --placement-in: a placement as a JSON document.
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
+#include "core/base/schema.h"
 #include "core/formats/json_reader.h"
 #include "core/place/overrides.h"
 
@@ -54,7 +55,13 @@ class PlacementReader {
     bool found = false;
     json_.enter_object();
     for (std::string_view key; json_.next_key(key);) {
-      if (key == "placement" && json_.peek() == Kind::kArray) {
+      if (key == "schema_version") {
+        const Kind kind = json_.peek();
+        const size_t position = json_.position();
+        Status known = check_schema(Document::kSavedPlacement, json_.skip());
+        if (kind != Kind::kError && !known.ok())
+          json_.problem(position, known.message(), "write it again with --placement-out");
+      } else if (key == "placement" && json_.peek() == Kind::kArray) {
         found = true;
         json_.enter_array();
         while (json_.next_element()) add(read_entry(json_));
@@ -104,7 +111,8 @@ Result<std::vector<std::pair<NodeId, std::string>>> read_placement(const Graph& 
 std::string save_placement(const Graph& graph, const DeviceSet& devices, const Placement& placement) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object().member("schema_version", 1).member("placement_hash", placement_hash(graph, devices, placement));
+  write_schema(json.begin_object(), Document::kSavedPlacement)
+      .member("placement_hash", placement_hash(graph, devices, placement));
   json.key("placement").begin_array();
   for (NodeId node : placement.order) {
     json.begin_object().member("name", graph.name(node)).member("op", graph.op(node));

@@ -4,12 +4,11 @@
 
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
+#include "core/base/schema.h"
 #include "core/base/units.h"
 
 namespace emplace {
 namespace {
-
-constexpr int kSchemaVersion = 1;
 
 using Row = std::vector<std::string>;
 
@@ -145,7 +144,7 @@ std::string devices_table(const DeviceSet& set) {
 std::string devices_json(const DeviceSet& set) {
   std::string out;
   JsonWriter json(out, 2);
-  json.begin_object().member("schema_version", kSchemaVersion).key("devices").begin_array();
+  write_schema(json.begin_object(), Document::kDevices).key("devices").begin_array();
   for (const Device& d : set.devices) write_attributes(json, d);
   json.end_array().key("physical_gpus").begin_array();
   for (size_t i = 0; i < set.physical_gpus.size(); ++i) write_card(json, set, i);
@@ -160,7 +159,7 @@ std::string parse_name_json(std::string_view name) {
   std::string out;
   JsonWriter json(out);
   auto parsed = DeviceName::parse(name);
-  json.begin_object().member("valid", parsed.has_value());
+  write_schema(json.begin_object(), Document::kDeviceName).member("valid", parsed.has_value());
   if (parsed) json.member("canonical", parsed->to_string());
   json.end_object();
   out += '\n';

@@ -6,6 +6,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
+#include "core/base/schema.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
 #include "core/graph/lookup.h"
@@ -192,7 +193,7 @@ std::string summary_text(const ExplainInput& in) {
 std::string summary_json(const ExplainInput& in) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object().member("schema_version", 1).key("reasons").begin_array();
+  write_schema(json.begin_object(), Document::kExplanation).key("reasons").begin_array();
   const auto counts = count_reasons(in.placement);
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i].nodes == 0) continue;
@@ -246,7 +247,7 @@ Result<std::string> explain(const GraphFile& file, const DeviceSet& devices, con
   }
   std::string out;
   JsonWriter json(out);
-  json.begin_object().member("schema_version", 1).key("nodes").begin_array();
+  write_schema(json.begin_object(), Document::kExplanation).key("nodes").begin_array();
   for (const NodeExplanation& e : explanations) write_node(in, e, json);
   json.end_array().end_object();
   return out + '\n';

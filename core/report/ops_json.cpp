@@ -1,5 +1,6 @@
 // The JSON forms of `emplace ops`.
 #include "core/base/json_writer.h"
+#include "core/base/schema.h"
 #include "core/op/attr_text.h"
 #include "core/report/kernel_rows.h"
 #include "core/report/op_coverage.h"
@@ -7,8 +8,6 @@
 
 namespace emplace {
 namespace {
-
-constexpr int kSchemaVersion = 1;
 
 void write_types(JsonWriter& w, std::string_view key, const Coverage& c, DTypeSet set, bool any) {
   w.key(key);
@@ -114,7 +113,7 @@ std::string ops_table_json() {
   OpTable table;
   std::string out;
   JsonWriter w(out, 2);
-  w.begin_object().member("schema_version", kSchemaVersion).key("ops").begin_array();
+  write_schema(w.begin_object(), Document::kOps).key("ops").begin_array();
   for (std::string_view name : OpLibrary::names()) {
     const OpDef& def = *OpLibrary::find(name);
     Coverage c = coverage(table, *table.find(name), def);
@@ -133,7 +132,7 @@ Result<std::string> ops_page_json(std::string_view name) {
   const OpDef* def = OpLibrary::find(name);
   std::string out;
   JsonWriter w(out, 2);
-  w.begin_object().member("schema_version", kSchemaVersion).member("name", op->name).member("runs", def != nullptr);
+  write_schema(w.begin_object(), Document::kOp).member("name", op->name).member("runs", def != nullptr);
   if (def) {
     Coverage c = coverage(table, *op, *def);
     w.member("doc", def->doc_text());

@@ -3,6 +3,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
+#include "core/base/schema.h"
 #include "core/base/sha256.h"
 #include "core/place/overrides.h"
 #include "core/report/place_report.h"
@@ -97,7 +98,7 @@ void write_summary(const PlaceReport& r, JsonWriter& json) {
 std::string place_json(const PlaceReport& r) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object().member("schema_version", 1);
+  write_schema(json.begin_object(), Document::kPlacement);
   json.key("graph").begin_object().member("file", r.path).key("sha256");
   r.source ? json.value(sha256_hex(r.source->text())) : json.null();
   json.end_object().key("placement_hash");

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/base/cat.h"
+#include "core/base/schema.h"
 #include "core/base/units.h"
 
 namespace emplace {
@@ -79,7 +80,7 @@ std::string memory_table(const DeviceSet& devices, const std::vector<DeviceMemor
 std::string memory_json(const DeviceSet& devices, const std::vector<DeviceMemory>& memory) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object().member("schema_version", 1).key("memory").begin_array();
+  write_schema(json.begin_object(), Document::kMemory).key("memory").begin_array();
   for (const DeviceMemory& m : memory) {
     json.begin_object().member("device", devices.at(m.device).name).member("cap", m.limit).member("planned", m.planned);
     json.member("variables", m.variables)

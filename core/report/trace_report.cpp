@@ -5,6 +5,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
+#include "core/base/schema.h"
 #include "core/device/device_text.h"
 
 namespace emplace {
@@ -16,7 +17,8 @@ class TraceWriter {
       : graph_(graph), devices_(devices), trace_(trace) {}
 
   std::string write() {
-    out_ = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [";
+    out_ = cat("{\"schema_version\": ", schema_version(Document::kTrace),
+               ", \"displayTimeUnit\": \"ns\", \"traceEvents\": [");
     for (const Span& span : trace_.spans()) lanes_.try_emplace(lane_of(span), 0);
     int lane = 0;
     for (auto& [key, id] : lanes_) write_lane(key, id = lane++);

@@ -10,6 +10,7 @@
 #include "core/base/cat.h"
 #include "core/base/durable_file.h"
 #include "core/base/json_writer.h"
+#include "core/base/schema.h"
 #include "core/formats/object_reader.h"
 #include "core/formats/value_reader.h"
 #include "core/tensor/npy.h"
@@ -52,8 +53,7 @@ std::vector<std::pair<int64_t, fs::path>> list_checkpoints(const std::string& fo
 std::string json_text(const Checkpoint& c, const std::string& graph_name, const std::string& npz, size_t npz_bytes) {
   std::string text;
   JsonWriter json(text, 2);
-  json.begin_object()
-      .member("schema_version", 1)
+  write_schema(json.begin_object(), Document::kCheckpoint)
       .member("step", c.step)
       .member("seed", c.seed)
       .member("batch", c.batch);
@@ -84,6 +84,9 @@ class CheckpointReader {
     ObjectReader object(reader_, kKeys, "a checkpoint");
     while (object.next()) {
       switch (object.field()) {
+        case kVersion:
+          check_version();
+          break;
         case kStep:
           c.step = number("step");
           break;
@@ -115,6 +118,13 @@ class CheckpointReader {
   }
 
  private:
+  void check_version() {
+    reader_.peek();
+    const size_t position = reader_.position();
+    const Status known = check_schema(Document::kCheckpoint, reader_.skip());
+    if (!reader_.failed() && !known.ok()) reader_.problem(position, known.message());
+  }
+
   int64_t number(std::string_view what) { return read_integer(reader_, what, 0).value_or(0); }
 
   void read_position(DataPosition& position) {

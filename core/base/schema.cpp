@@ -1,0 +1,53 @@
+#include "core/base/schema.h"
+
+#include <string>
+
+#include "core/base/cat.h"
+
+namespace emplace {
+namespace {
+
+struct Schema {
+  std::string_view name;  // with its article, for messages
+  int version;
+};
+
+constexpr Schema kSchemas[kDocumentCount] = {
+    {"the result of a run", 1},
+    {"the records of a run", 1},
+    {"the result of a training", 1},
+    {"the records of a training", 1},
+    {"a placement", 1},
+    {"a saved placement", 1},
+    {"an explanation", 1},
+    {"the result of a check", 1},
+    {"a list of devices", 1},
+    {"a device name", 1},
+    {"a list of ops", 1},
+    {"an op", 1},
+    {"a memory report", 1},
+    {"a trace", 1},
+    {"a checkpoint", 1},
+    {"an error", 1},
+};
+
+const Schema& schema_of(Document document) { return kSchemas[static_cast<int>(document)]; }
+
+}  // namespace
+
+int schema_version(Document document) { return schema_of(document).version; }
+
+JsonWriter& write_schema(JsonWriter& json, Document document) {
+  return json.member("schema_version", schema_version(document));
+}
+
+Status check_schema(Document document, std::string_view found) {
+  const Schema& schema = schema_of(document);
+  if (found == std::to_string(schema.version)) return ok_status();
+  constexpr size_t kShown = 20;
+  if (found.size() > kShown) found = found.substr(0, kShown);
+  return invalid_argument(
+      cat(schema.name, " has schema_version ", found, ", this emplace reads schema_version ", schema.version));
+}
+
+}  // namespace emplace
