@@ -6,6 +6,7 @@
 #include "core/base/cat.h"
 #include "core/base/exit_code.h"
 #include "core/base/json_writer.h"
+#include "core/base/schema.h"
 #include "core/base/units.h"
 #include "core/report/run_report.h"
 
@@ -30,7 +31,7 @@ std::string check_text(const StageContext& c, const Validated& validated) {
 std::string check_json(const StageContext& c, const Result<Validated>& checked, int code) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object().member("schema_version", 1).key("graph").begin_object().member("file", c.path).end_object();
+  write_schema(json.begin_object(), Document::kCheck).key("graph").begin_object().member("file", c.path).end_object();
   if (checked.ok()) {
     const Graph& g = checked->file->graph;
     json.key("summary").begin_object().member("nodes", g.num_nodes()).member("data_inputs", count_edges(g, false));

@@ -8,6 +8,8 @@
 #include "cli/signals.h"
 #include "core/base/cat.h"
 #include "core/base/exit_code.h"
+#include "core/base/schema.h"
+#include "core/report/run_report.h"
 
 namespace emplace {
 namespace {
@@ -15,6 +17,7 @@ namespace {
 constexpr int kClosedPipe = 128 + 13;  // SIGPIPE: the reader has seen enough
 
 int stdout_error = 0;  // errno of the first write to standard output that failed
+Format document_format = Format::kText;
 
 int output_code() { return stdout_error == 0 ? 0 : stdout_error == EPIPE ? kClosedPipe : 1; }
 
@@ -33,9 +36,27 @@ int finish_output(Log& log) {
   return output_code();
 }
 
+void set_document_format(Format format) { document_format = format; }
+
+int report_error(const Status& status, Log& log) {
+  log.error(status.message());
+  const int code = exit_code(status);
+  if (document_format != Format::kJson && document_format != Format::kJsonl) return code;
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  if (document_format == Format::kJsonl) json.member("event", "end");
+  write_schema(json, Document::kError);
+  if (document_format == Format::kJsonl) json.member("status", code_name(status.code()));
+  json.member("exit", code).key("error");
+  write_error(json, status);
+  json.end_object();
+  print(out + "\n");
+  return code;
+}
+
 int usage(Log& log, std::string_view message) {
-  log.error(message);
-  return 2;
+  return report_error(invalid_argument(std::string(message)).blamed(Blame::kUsage), log);
 }
 
 int report_failure(const StageContext& c, const Status& status) {
@@ -72,13 +93,16 @@ int for_each_graph(const Options& options, Log& log, const std::function<int(con
     return usage(log, "'-' (standard input) can be read once only");
   if (std::count(options.arguments.begin(), options.arguments.end(), "") > 0) return usage(log, "'' is no file name");
   int passed = 0, failed = 0, first = 0;
+  const bool several = options.arguments.size() > 1;
   for (const std::string& path : options.arguments) {
-    int code = one(path);
+    if (several) log.set_subject(path == "-" ? "<stdin>" : path);
+    const int code = one(path);
+    log.set_subject({});
     code == 0 ? ++passed : ++failed;
     if (first == 0) first = code;
     if (code > 128 || (code != 0 && !options.keep_going)) break;
   }
-  if (options.arguments.size() > 1) log.info(cat("PASSED ", passed, ", FAILED ", failed));
+  if (several) log.info(cat("PASSED ", passed, ", FAILED ", failed));
   return first;
 }
 

@@ -32,7 +32,11 @@ bool output_failed();
 /// Flushes. 0, or the exit code of what kept results from being written: 141 for a closed pipe, else 1.
 int finish_output(Log& log);
 
-/// Usage error: says it, returns 2.
+/// The form of the document that a failure before any other document gives: kJson, kJsonl, or none.
+void set_document_format(Format format);
+/// Says what failed before there was a graph, as a document too if one is wanted; returns the exit code.
+int report_error(const Status& status, Log& log);
+/// The same of a usage error.
 int usage(Log& log, std::string_view message);
 /// Says why a stage failed, with all problems of the file, or all nodes that cannot be placed; returns the exit code.
 int report_failure(const StageContext& context, const Status& status);

@@ -2,7 +2,6 @@
 #include <array>
 
 #include "cli/command.h"
-#include "core/base/exit_code.h"
 #include "core/report/devices_report.h"
 
 namespace emplace {
@@ -12,7 +11,7 @@ class DevicesCommand final : public Command {
  public:
   void declare(OptionSet& set, Options& o) override {
     set.group("Devices");
-    declare_devices(set, o.pipeline.devices);
+    declare_devices(set, o.pipeline);
     set.group("Files and output");
     set.text("parse", "NAME", "Read a device name", name_);
     declare_format(set, o, std::array{Format::kText, Format::kJson});
@@ -22,13 +21,10 @@ class DevicesCommand final : public Command {
     const bool json = options.format == Format::kJson;
     if (options.pipeline.given.contains("parse")) {
       print(json ? parse_name_json(name_) : parse_name_text(name_));
-      return 0;
+      return DeviceName::parse(name_) ? 0 : 2;
     }
-    Result<DeviceSet> devices = find_devices(options.pipeline.devices, log);
-    if (!devices.ok()) {
-      log.error(devices.status().message());
-      return exit_code(devices.status());
-    }
+    Result<DeviceSet> devices = find_devices(options.pipeline, log);
+    if (!devices.ok()) return report_error(devices.status(), log);
     print(json ? devices_json(*devices) : devices_table(*devices));
     return 0;
   }

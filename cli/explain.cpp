@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "core/base/json_writer.h"
+#include "core/base/schema.h"
 #include "core/report/explain.h"
 #include "core/report/run_report.h"
 
@@ -12,7 +13,11 @@ namespace {
 std::string failure_json(const std::string& path, const Status& status) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object().member("schema_version", 1).key("graph").begin_object().member("file", path).end_object();
+  write_schema(json.begin_object(), Document::kExplanation)
+      .key("graph")
+      .begin_object()
+      .member("file", path)
+      .end_object();
   json.key("error");
   write_error(json, status);
   json.end_object();
@@ -46,7 +51,7 @@ class ExplainCommand final : public Command {
     declare_placing(set, o.pipeline.placing);
     declare_kernels(set, o.pipeline.placing);
     set.group("Devices");
-    declare_devices(set, o.pipeline.devices);
+    declare_devices(set, o.pipeline);
     set.group("Execution");
     declare_request(set, o.pipeline.run);
     set.group(kOfARun);

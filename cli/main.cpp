@@ -1,8 +1,10 @@
 // emplace: the command line. Finds the subcommand, reads its options, runs it.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -95,6 +97,53 @@ Status start_placement_log(const std::string& file) {
   return invalid_argument(cat("--log-device-placement: cannot write '", file, "': ", std::strerror(errno)));
 }
 
+/// The last --format of the command line, known before the options are read: failures to read them are documents, too.
+Format wanted_format(int argc, char** argv) {
+  std::string_view wanted;
+  if (const char* environment = std::getenv("EMPLACE_FORMAT")) wanted = environment;
+  for (int i = 2; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--format" && i + 1 < argc) wanted = argv[i + 1];
+    if (argument.starts_with("--format=")) wanted = argument.substr(argument.find('=') + 1);
+  }
+  return wanted == "json" ? Format::kJson : wanted == "jsonl" ? Format::kJsonl : Format::kText;
+}
+
+/// Results and placement lines on one stream would be neither.
+Status check_streams(const Options& options) {
+  if (options.format == Format::kText || options.pipeline.placing.log_device_placement != "stdout") return ok_status();
+  return invalid_argument(cat("--log-device-placement=stdout would stand among the ", format_name(options.format),
+                              " that --format writes there; write it to stderr or a file"));
+}
+
+/// Is there a variable of emplace at all? To know the names of all options takes a moment.
+bool environ_has_ours() {
+  for (char** entry = environ; *entry; ++entry) {
+    if (std::string_view(*entry).starts_with("EMPLACE_")) return true;
+  }
+  return false;
+}
+
+/// A misspelt variable is without effect: says so.
+void warn_of_environment(const OptionSet& set, const std::vector<std::string>& of_others, Log& log) {
+  static constexpr std::string_view kBesideOptions[] = {
+      "EMPLACE_CACHE_DIR",   "EMPLACE_CONFIG",       "EMPLACE_CUDA", "EMPLACE_CUDA_LIB_DIR",
+      "EMPLACE_CUDA_PLUGIN", "EMPLACE_CUDA_WITHOUT", "EMPLACE_ISA"};
+  std::vector<std::string> known(std::begin(kBesideOptions), std::end(kBesideOptions));
+  for (const std::string& name : set.names()) known.push_back(environment_name(name));
+  for (const std::string& name : of_others) known.push_back(environment_name(name));
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view variable = std::string_view(*entry).substr(0, std::string_view(*entry).find('='));
+    // Those of the stand-in of CUDA are the plug-in's own.
+    if (!variable.starts_with("EMPLACE_") || variable.starts_with("EMPLACE_STANDIN_")) continue;
+    if (std::find(known.begin(), known.end(), variable) != known.end()) continue;
+    Suggestion suggestion(variable);
+    for (const std::string& name : known) suggestion.offer(name);
+    const std::string hint = suggestion.text();
+    log.warning(cat("unknown environment variable ", variable, hint.empty() ? "" : "; ", hint));
+  }
+}
+
 /// What the other subcommands take: a configuration file may hold options of all of them.
 OptionSet::Others other_commands(std::string_view name) {
   OptionSet::Others others;
@@ -130,7 +179,9 @@ int run_main(int argc, char** argv, Log& log) {
   Options options;
   const std::unique_ptr<Command> command = row->make();
   OptionSet set(row->name, row->summary);
-  set.others(other_commands(row->name));
+  const OptionSet::Others others = other_commands(row->name);
+  set.others(others);
+  set_document_format(wanted_format(argc, argv));
   command->declare(set, options);
   set.group("Talk");
   declare_talk(set, options.talk);
@@ -139,6 +190,7 @@ int run_main(int argc, char** argv, Log& log) {
   if (status.ok() && help.empty()) status = set_up_log(options.talk, log);
   if (!status.ok()) return usage(log, status.message());
   if (!help.empty()) return print(help), 0;
+  if (environ_has_ours()) warn_of_environment(set, others.options(), log);
   if (options.talk.dump_config) return print(config_text(set)), 0;
   for (const OptionSource& option : set.sources()) {
     options.pipeline.given.insert(option.name);
@@ -147,6 +199,8 @@ int run_main(int argc, char** argv, Log& log) {
     for (const std::string& value : option.values) append(values, " ", value);
     log.debug(cat("option --", option.name, values, ": ", option.source));
   }
+  status = check_streams(options);
+  if (!status.ok()) return usage(log, status.message());
   status = start_placement_log(options.pipeline.placing.log_device_placement);
   if (!status.ok()) return usage(log, status.message());
   catch_signals();

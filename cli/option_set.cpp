@@ -24,12 +24,6 @@ std::string with_dashes(std::string argument) {
   return argument;
 }
 
-std::string environment_name(std::string_view option) {
-  std::string name = "EMPLACE_";
-  for (char c : option) name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return name;
-}
-
 Result<bool> read_bool(const std::string& text) {
   for (const char* word : {"true", "1", "on", "yes"}) {
     if (text == word) return true;
@@ -41,6 +35,12 @@ Result<bool> read_bool(const std::string& text) {
 }
 
 }  // namespace
+
+std::string environment_name(std::string_view option) {
+  std::string name = "EMPLACE_";
+  for (char c : option) name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
 
 struct OptionSet::Impl {
   struct Entry {

@@ -72,6 +72,9 @@ class OptionSet {
   std::unique_ptr<Impl> impl_;
 };
 
+/// The variable that sets an option: "EMPLACE_SEED" of "seed".
+std::string environment_name(std::string_view option);
+
 /// Setters for common kinds of values.
 OptionSet::Setter set_integer(int64_t& target, int64_t least);
 OptionSet::Setter set_number(double& target);

@@ -37,7 +37,11 @@ Status set_simulated_gpus(DeviceOptions& devices, const std::string& text) {
   RETURN_IF_ERROR(set_integer(count, 0)(text.substr(0, colon)));
   if (count > 1024) return invalid_argument(cat("'", text, "': at most 1024 GPUs can be simulated"));
   devices.simulate_gpus = static_cast<int>(count);
-  return colon == std::string::npos ? ok_status() : set_size(devices.simulated_memory)(text.substr(colon + 1));
+  if (colon == std::string::npos) return ok_status();
+  const std::string memory = text.substr(colon + 1);
+  if (!memory.empty() && memory.find_first_not_of("0123456789") == std::string::npos)
+    return invalid_argument(cat("'", text, "' has a memory size without a unit; write for instance ", text, "GiB"));
+  return set_size(devices.simulated_memory)(memory);
 }
 
 /// Of a flag with an optional word: --memory-report, --memory-report=json. "true" stands for the first choice; "false"
@@ -60,7 +64,7 @@ OptionSet::Setter set_tolerance(double& target) {
 
 }  // namespace
 
-void declare_placing(OptionSet& set, PlacingOptions& placing) {
+void declare_placing(OptionSet& set, PlaceFlags& placing) {
   set.flag("allow-soft-placement", "Run a node elsewhere if its device or kernel is missing",
            placing.allow_soft_placement);
   set.optional_value("log-device-placement", "stderr", "WHERE",
@@ -83,12 +87,13 @@ void declare_placing(OptionSet& set, PlacingOptions& placing) {
   });
 }
 
-void declare_kernels(OptionSet& set, PlacingOptions& placing) {
+void declare_kernels(OptionSet& set, PlaceFlags& placing) {
   set.value("kernels", "WHICH", "tensorflow: TensorFlow's kernels; available: those emplace can execute",
             set_choice<bool>(placing.available_kernels_only, {{"tensorflow", false}, {"available", true}}));
 }
 
-void declare_devices(OptionSet& set, DeviceOptions& devices) {
+void declare_devices(OptionSet& set, PipelineOptions& pipeline) {
+  DeviceOptions& devices = pipeline.devices;
   set.value("devices", "SPEC", "Plan for described devices: 'CPU,2xGPU:16GiB', @devices.json",
             [&devices](const std::string& text) {
               devices.devices = text;
@@ -109,6 +114,7 @@ void declare_devices(OptionSet& set, DeviceOptions& devices) {
                               : invalid_argument(cat("'", text, "' must be greater than 0 and at most 1"));
             });
   set.value("memory-limit", "SIZE", "Memory of each GPU to use: 4GiB", set_size(devices.memory_limit));
+  set.flag("require-gpu", "Fail (exit 5) where no GPU can be used, and say why", pipeline.require_gpu);
   set.switchable("allow-growth", "Take GPU memory on demand (default), or all of it at the start",
                  devices.allow_growth);
 }

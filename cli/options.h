@@ -41,10 +41,10 @@ struct Options {
 // The groups. Each is declared under the heading that OptionSet::group() was given last. Some texts differ between a
 // command that runs steps and one that trains.
 
-void declare_placing(OptionSet& set, PlacingOptions& placing);
+void declare_placing(OptionSet& set, PlaceFlags& placing);
 /// --kernels.
-void declare_kernels(OptionSet& set, PlacingOptions& placing);
-void declare_devices(OptionSet& set, DeviceOptions& devices);
+void declare_kernels(OptionSet& set, PlaceFlags& placing);
+void declare_devices(OptionSet& set, PipelineOptions& pipeline);
 /// --fetch, --target, --feed: what a run is about. place plans its memory, and its devices.
 void declare_request(OptionSet& set, RunOptions& run, Steps steps = Steps::kOfRun);
 void declare_memory_report(OptionSet& set, Options& options);

@@ -98,6 +98,7 @@ int place_one(const Options& options, const std::string& path, Log& log) {
   if (!made.ok() && options.format != Format::kJson) return code;
   const bool only_log =
       code == 0 && options.pipeline.placing.log_device_placement == "stdout" && options.format == Format::kText;
+  if (!only_log && options.format == Format::kText && options.arguments.size() > 1) print(path + ":\n");
   if (!only_log) print(place_document(report, options.format));
   if (code != 0) return code;
   if (!only_log) {
@@ -116,7 +117,7 @@ class PlaceCommand final : public Command {
     declare_placing(set, o.pipeline.placing);
     declare_kernels(set, o.pipeline.placing);
     set.group("Devices");
-    declare_devices(set, o.pipeline.devices);
+    declare_devices(set, o.pipeline);
     set.group("Execution");
     declare_request(set, o.pipeline.run);
     declare_memory_report(set, o);

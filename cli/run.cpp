@@ -10,6 +10,7 @@
 #include "core/base/cat.h"
 #include "core/base/exit_code.h"
 #include "core/base/json_writer.h"
+#include "core/base/schema.h"
 #include "core/base/sha256.h"
 #include "core/place/overrides.h"
 #include "core/report/placement_log.h"
@@ -54,12 +55,14 @@ void write_facts(JsonWriter& json, const StageContext& c, const Made& made, cons
 /// One graph's results in the form that --format asks for.
 class Printer {
  public:
-  Printer(Format format, const StageContext& context, const Made& made) : format_(format), c_(context), made_(made) {}
+  /// `several`: text names the graph.
+  Printer(Format format, bool several, const StageContext& context, const Made& made)
+      : format_(format), several_(several), c_(context), made_(made) {}
 
   void begin() const {
     if (format_ != Format::kJsonl) return;
     record([&](JsonWriter& json, const Drain&) {
-      json.member("event", "begin").member("schema_version", 1).member("file", c_.path);
+      write_schema(json.member("event", "begin"), Document::kRunRecords).member("file", c_.path);
     });
   }
 
@@ -73,13 +76,16 @@ class Printer {
   }
 
   void end(const Status& status, int code) const {
-    if (format_ == Format::kText)
-      return code == 0 || code == 7 ? print_outputs(made_.request.fetches, made_.outputs) : void();
+    if (format_ == Format::kText) {
+      if (code != 0 && code != 7) return;
+      if (several_) print(c_.path + ":\n");
+      return print_outputs(made_.request.fetches, made_.outputs);
+    }
     record([&](JsonWriter& json, const Drain& drain) {
       if (format_ == Format::kJsonl) {
         json.member("event", "end").member("file", c_.path).member("status", code_name(status.code()));
       } else {
-        json.member("schema_version", 1);
+        write_schema(json, Document::kRun);
       }
       const std::vector<Tensor> none;
       write_facts(json, c_, made_, format_ == Format::kJsonl ? nullptr : status.ok() ? &made_.outputs : &none, drain);
@@ -100,6 +106,7 @@ class Printer {
   }
 
   const Format format_;
+  const bool several_;
   const StageContext& c_;
   const Made& made_;
 };
@@ -133,7 +140,7 @@ Status run_stages(StageContext& c, const Printer& printer, Made& made) {
 int run_graph(const Options& options, const std::string& path, Log& log) {
   StageContext c(options.pipeline, path, log, &stop_flag());
   Made made;
-  const Printer printer(options.format, c, made);
+  const Printer printer(options.format, options.arguments.size() > 1, c, made);
   printer.begin();
   Status status = run_stages(c, printer, made);
   int code = status.ok() ? 0 : report_failure(c, status);
@@ -174,7 +181,7 @@ class RunCommand final : public Command {
     declare_placing(set, o.pipeline.placing);
     declare_kernels(set, o.pipeline.placing);
     set.group("Devices");
-    declare_devices(set, o.pipeline.devices);
+    declare_devices(set, o.pipeline);
     set.group("Execution");
     declare_request(set, o.pipeline.run);
     declare_memory_report(set, o);

@@ -181,7 +181,7 @@ class TrainCommand final : public Command {
     declare_placing(set, o.pipeline.placing);
     declare_kernels(set, o.pipeline.placing);
     set.group("Devices");
-    declare_devices(set, o.pipeline.devices);
+    declare_devices(set, o.pipeline);
     set.group("Execution");
     declare_request(set, o.pipeline.run, Steps::kOfTraining);
     declare_memory_report(set, o);

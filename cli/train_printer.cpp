@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "core/base/cat.h"
+#include "core/base/schema.h"
 #include "core/base/sha256.h"
 #include "core/base/units.h"
 #include "core/report/run_report.h"
@@ -52,7 +53,9 @@ std::vector<std::string> TrainPrinter::metric_names() const {
 
 void TrainPrinter::begin() {
   if (format_ != Format::kJsonl) return;
-  record([&](JsonWriter& json) { json.member("event", "begin").member("schema_version", 1).member("file", c_.path); });
+  record([&](JsonWriter& json) {
+    write_schema(json.member("event", "begin"), Document::kTrainingRecords).member("file", c_.path);
+  });
 }
 
 Status TrainPrinter::step(const StepRecord& r) {
@@ -84,7 +87,7 @@ void TrainPrinter::write_document(JsonWriter& json, const Status& status, int co
   if (format_ == Format::kJsonl) {
     json.member("event", "end").member("file", c_.path).member("status", code_name(status.code()));
   } else {
-    json.member("schema_version", 1);
+    write_schema(json, Document::kTraining);
   }
   json.key("graph").begin_object().member("file", c_.path).key("sha256");
   c_.found.source ? json.value(sha256_hex(c_.found.source->text())) : json.null();

@@ -1,6 +1,7 @@
 // What all stages share, and the stages place and partition.
 #include "core/pipeline.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -14,14 +15,29 @@
 namespace emplace {
 namespace {
 
+/// The options and variables that are about GPUs of this machine: "--visible-devices, --gpu-exec"; empty: none is
+/// given.
+std::string who_asks_for_gpus(const PipelineOptions& o) {
+  std::string names;
+  const auto add = [&](std::string_view name) { append(names, names.empty() ? "" : ", ", name); };
+  const auto count = o.devices.device_count.find("GPU");
+  const bool none_wanted = count != o.devices.device_count.end() && count->second == 0;
+  if (none_wanted || !o.devices.devices.empty()) return {};
+  if (!o.devices.visible_device_list.empty()) add("--visible-devices");
+  if (count != o.devices.device_count.end()) add("--device-count");
+  if (o.given.contains("gpu-exec")) add("--gpu-exec");
+  if (const char* plugin = std::getenv("EMPLACE_CUDA_PLUGIN"); plugin && *plugin) add("EMPLACE_CUDA_PLUGIN");
+  return names;
+}
+
 /// The session's lines, unless ops will start and the eager ones take their place.
 Status log_placement(const StageContext& c, bool runs, const std::string& text) {
-  const PlacingOptions& o = c.options.placing;
+  const PlaceFlags& o = c.options.placing;
   return o.log_device_placement.empty() || (o.log_eagerly && runs) ? ok_status() : write_log_lines(c, text);
 }
 
 Result<PlaceOptions> resolve_placing(StageContext& c, const GraphFile& file, bool runs) {
-  const PlacingOptions& o = c.options.placing;
+  const PlaceFlags& o = c.options.placing;
   PlaceOptions place;
   place.allow_soft_placement = o.allow_soft_placement;
   place.log_device_placement = !o.log_device_placement.empty();
@@ -49,7 +65,7 @@ Status log_placed(const StageContext& c, bool runs, const GraphFile& file, const
 
 Result<Placed> placed_graph(StageContext& c, const Validated& validated, bool runs) {
   GraphFile& file = *validated.file;
-  ASSIGN_OR_RETURN(DeviceSet found, find_devices(c.options.devices, c.log));
+  ASSIGN_OR_RETURN(DeviceSet found, find_devices(c.options, c.log));
   c.found.devices = std::make_shared<const DeviceSet>(std::move(found));
   const DeviceSet& devices = *c.found.devices;
   if (runs && !devices.runnable) {
@@ -75,7 +91,7 @@ Result<Placed> placed_graph(StageContext& c, const Validated& validated, bool ru
 }
 
 Result<Partitioned> partitioned_graph(const StageContext& c, const Placed& placed) {
-  const PlacingOptions& o = c.options.placing;
+  const PlaceFlags& o = c.options.placing;
   auto copies = std::make_shared<const CopyPlan>(plan_copies(*placed.file, *placed.devices, *placed.placement));
   Partitioned made{placed, copies, {}};
   made.verdict =
@@ -146,13 +162,20 @@ Result<Partitioned> partition_file(StageContext& c) {
   return partition_graph(c, placed);
 }
 
-Result<DeviceSet> find_devices(const DeviceOptions& options, Log& log) {
+Result<DeviceSet> find_devices(const PipelineOptions& options, Log& log) {
   std::vector<std::string> warnings;
-  Result<DeviceSet> devices = make_device_set(options, environment_variable, warnings);
+  Result<DeviceSet> devices = make_device_set(options.devices, environment_variable, warnings);
   for (const std::string& warning : warnings) log.warning(warning);
-  if (devices.ok() && !devices->growth_error.empty()) log.error(devices->growth_error);
-  if (devices.ok()) return devices;
-  return devices.status().blamed(devices.status().code() == Code::kUnavailable ? Blame::kDevice : Blame::kUsage);
+  if (!devices.ok())
+    return devices.status().blamed(devices.status().code() == Code::kUnavailable ? Blame::kDevice : Blame::kUsage);
+  if (!devices->growth_error.empty()) log.error(devices->growth_error);
+  const auto& all = devices->devices;
+  if (std::any_of(all.begin(), all.end(), [](const Device& d) { return d.type == "GPU"; })) return devices;
+  if (options.require_gpu)
+    return unavailable(cat("--require-gpu: no GPU can be used: ", devices->no_gpu_cause)).blamed(Blame::kDevice);
+  if (const std::string asking = who_asks_for_gpus(options); !asking.empty())
+    log.warning(cat("no GPU, though asked for (", asking, "): ", devices->no_gpu_cause));
+  return devices;
 }
 
 }  // namespace emplace

@@ -125,7 +125,8 @@ Result<Validated> check_file(StageContext& context, bool every_op);
 /// of a flag which names what to run.
 Result<std::vector<PlannedMemory>> predict_memory(const StageContext& context, const Placed& placed);
 
-/// make_device_set() for this process; what there is to warn of goes to `log`.
-Result<DeviceSet> find_devices(const DeviceOptions& options, Log& log);
+/// make_device_set() for this process; what there is to warn of goes to `log`: also a GPU that was asked for and is not
+/// there. Unavailable: one is required.
+Result<DeviceSet> find_devices(const PipelineOptions& options, Log& log);
 
 }  // namespace emplace

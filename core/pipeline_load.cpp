@@ -4,6 +4,7 @@
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
 #include "core/base/heap.h"
+#include "core/device/device_name.h"
 #include "core/formats/sound_part.h"
 #include "core/pipeline_stage.h"
 #include "core/train/check_training.h"
@@ -33,6 +34,21 @@ Result<Loaded> loaded_graph(StageContext& c) {
   return loaded;
 }
 
+/// Also of a file with problems: a misspelt attribute is the cause of many of them.
+void warn_of_oddities(const StageContext& c, const GraphFile& file) {
+  if (!file.warnings.empty()) c.log.warning(file.warnings.to_string(*c.found.source));
+}
+
+/// Requests that no placement can read. Placing says so in TensorFlow's words, and ends there.
+void check_requested_devices(const Graph& g, Problems& problems) {
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    const std::string_view device = g.requested_device(id);
+    if (!device.empty() && !DeviceName::parse(device))
+      problems.add(g.node(id).position, cat("Malformed device specification '", device, "' in node '", g.name(id), "'"),
+                   "write for instance \"/device:GPU:0\" or \"/job:worker/task:1/device:CPU:0\"");
+  }
+}
+
 /// What is wrong with the data that a training graph names: whole messages, without a newline at the end.
 std::string data_problems(const GraphFile& file, const StageContext& c, Problems& problems) {
   std::string text = check_training(file, c.options.load, problems.empty(), problems);
@@ -48,6 +64,7 @@ Result<Loaded> check_while_loading(StageContext& c, bool every_op) {
   const std::unique_ptr<GraphFile> rest = check_sound_part(*loaded.file, c.options.load, problems);
   if (rest) check_request_names(*rest, &loaded.file->graph, problems);
   if (every_op) check_all_runnable(*loaded.file, rest ? &rest->graph : nullptr, problems);
+  check_requested_devices(loaded.file->graph, problems);
   c.found.data_problems = data_problems(*loaded.file, c, problems);
   return first_problem(problems);
 }
@@ -56,6 +73,7 @@ Result<Validated> check_while_validating(StageContext& c, const Loaded& loaded, 
   Problems& problems = c.found.problems;
   const GraphFile& file = *loaded.file;
   validate(*loaded.file, problems);
+  warn_of_oddities(c, file);
   if (!problems.empty()) check_request_names(file, &file.graph, problems);
   c.found.data_problems = data_problems(file, c, problems);
   Validated validated;
@@ -65,6 +83,7 @@ Result<Validated> check_while_validating(StageContext& c, const Loaded& loaded, 
     if (made.ok()) validated = made.take();
   }
   if (every_op) check_all_runnable(file, &file.graph, problems);
+  check_requested_devices(file.graph, problems);
   RETURN_IF_ERROR(first_problem(problems));
   if (!c.found.data_problems.empty()) return invalid_argument(c.found.data_problems).blamed(Blame::kData);
   return validated;
@@ -81,7 +100,8 @@ Status first_problem(const Problems& problems) {
 Result<Validated> finish_validation(StageContext& c, const Loaded& loaded, Problems* misfits) {
   GraphFile& file = *loaded.file;
   Problems& problems = c.found.problems;
-  if (!file.warnings.empty()) c.log.warning(file.warnings.to_string(*c.found.source));
+  if (!file.cluster.empty())
+    c.log.warning(cat(c.found.source->name(), ": 'cluster' is not used: one process runs the graph, on its own devices"));
   if (misfits && !misfits->empty()) c.log.warning(misfits->to_string(*c.found.source));
   for (const std::string& name : apply_file_config(file.config, c.options)) {
     if (c.log.shows(LogLevel::kDebug)) c.log.debug(cat("option --", name, ": config of ", c.found.source->name()));
@@ -99,6 +119,7 @@ Result<Validated> validated_graph(StageContext& c, const Loaded& loaded, Problem
   Problems& problems = c.found.problems;
   const GraphFile& file = *loaded.file;
   validate(*loaded.file, problems, misfits);
+  warn_of_oddities(c, file);
   if (!problems.empty()) check_request_names(file, &file.graph, problems);
   if (misfits && file.graph.num_nodes() == 0)
     problems.add(kNoPosition, "the graph has no node, so there is nothing to place");
@@ -121,7 +142,8 @@ Result<Runnable> validate_run(StageContext& c, const Loaded& loaded) {
   const auto body = [&]() -> Result<Runnable> {
     Runnable runnable;
     ASSIGN_OR_RETURN(static_cast<Validated&>(runnable), validated_graph(c, loaded, nullptr));
-    ASSIGN_OR_RETURN(runnable.request, resolve_request(*runnable.file, c.options.run, runnable.gradients));
+    ASSIGN_OR_RETURN(runnable.request,
+                     resolve_request(*runnable.file, c.options.run, runnable.gradients, c.found.problems));
     check_runnable(*runnable.file, runnable.request, c.found.problems);
     RETURN_IF_ERROR(first_problem(c.found.problems));
     return runnable;

@@ -30,7 +30,8 @@ enum class NumericsAction : uint8_t { kNone, kStop, kReport };
 /// A session runs the steps of one request, or gets those of a training.
 enum class Steps : uint8_t { kOfRun, kOfTraining };
 
-struct PlacingOptions {
+/// What the command line and the file say of placing. The placer takes what the pipeline makes of it (PlaceOptions).
+struct PlaceFlags {
   bool allow_soft_placement = false;
   std::string log_device_placement;  // empty: no; else "stderr", "stdout" or a file
   bool log_eagerly = false;          // a line as each op starts, in place of the placement lines
@@ -61,8 +62,9 @@ struct RunOptions {
 struct PipelineOptions {
   LoadOptions load;
   DeviceOptions devices;
-  PlacingOptions placing;
+  PlaceFlags placing;
   RunOptions run;
+  bool require_gpu = false;   // fail where no GPU can be used
   std::optional<Stage> dump;  // --dump: what this stage made is printed
 
   /// Options that a flag, the environment or a configuration file has set: they beat the graph file. Flag names

@@ -95,7 +95,8 @@ Status execute(StageContext& c, const Planned& planned, const RunRequest& reques
 
 Result<std::vector<PlannedMemory>> predict_memory(const StageContext& c, const Placed& placed) {
   const RunOptions& o = c.options.run;
-  Result<RunRequest> request = resolve_request(*placed.file, o, placed.gradients);
+  Problems only_of_a_run;
+  Result<RunRequest> request = resolve_request(*placed.file, o, placed.gradients, only_of_a_run);
   const bool asked = !o.fetch.empty() || !o.target.empty() || !o.feed.empty();
   if (!request.ok() && asked) return request.take_status();
   if (!request.ok()) return std::vector<PlannedMemory>{};

@@ -256,7 +256,7 @@ std::vector<NamedRef> fetch_names(const GraphFile& file, const RunOptions& optio
 }
 
 Result<std::vector<Fetch>> resolve_fetches(const GraphFile& file, const std::vector<NamedRef>& names,
-                                           const NamedTensors& gradients) {
+                                           const NamedTensors& gradients, Problems& problems) {
   const Graph& g = file.graph;
   std::vector<Fetch> fetches;
   for (const NamedRef& ref : names) {
@@ -267,8 +267,11 @@ Result<std::vector<Fetch>> resolve_fetches(const GraphFile& file, const std::vec
     if (tensor.node == kNoNode) return flag_error("fetch", error);
     tensor = value_of_variable(file, tensor);
     if (!printable(g.output_type(tensor))) {
-      return invalid_argument(
-          cat("'", ref.name, "' is a ", dtype_tf_name(g.output_type(tensor)), " handle, which cannot be fetched"));
+      const std::string text =
+          cat("'", ref.name, "' is a ", dtype_tf_name(g.output_type(tensor)), " handle, which cannot be fetched");
+      const bool of_file = ref.position != kNoPosition;
+      if (of_file) problems.add(ref.position, cat("fetch: ", text));
+      return invalid_argument(text).blamed(of_file ? Blame::kFile : Blame::kUsage);
     }
     fetches.push_back({ref.name, tensor});
   }
@@ -277,13 +280,14 @@ Result<std::vector<Fetch>> resolve_fetches(const GraphFile& file, const std::vec
 
 namespace {
 
-Result<RunRequest> resolve(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients) {
+Result<RunRequest> resolve(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients,
+                           Problems& problems) {
   const Graph& g = file.graph;
   RunRequest request;
   request.init = initializers(file);
   NameError error;
   if (!options.fetch.empty() || file.has_fetch) {
-    ASSIGN_OR_RETURN(request.fetches, resolve_fetches(file, fetch_names(file, options), gradients));
+    ASSIGN_OR_RETURN(request.fetches, resolve_fetches(file, fetch_names(file, options), gradients, problems));
   } else if (options.target.empty() && file.target.empty()) {
     request.fetches = default_fetches(g, request.init);
   }
@@ -307,8 +311,9 @@ Result<RunRequest> resolve(const GraphFile& file, const RunOptions& options, con
 
 }  // namespace
 
-Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients) {
-  Result<RunRequest> request = resolve(file, options, gradients);
+Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients,
+                                   Problems& problems) {
+  Result<RunRequest> request = resolve(file, options, gradients, problems);
   if (!request.ok()) return request.status().blamed(Blame::kUsage);
   return request;
 }

@@ -36,12 +36,13 @@ void check_request_names(const GraphFile& file, const Graph* unsound, Problems& 
 std::vector<NamedRef> fetch_names(const GraphFile& file, const RunOptions& options);
 
 /// `gradients`: what add_fetched_gradients() made of fetch_names(). REQUIRES: check_request_names() found nothing. An
-/// error says whether a flag or the file is to blame.
-Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients);
+/// error says whether a flag or the file is to blame. `problems` gets what is wrong with the file's own fetches.
+Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients,
+                                   Problems& problems);
 
-/// Those tensors. An error is a flag's.
+/// Those tensors. An error is a flag's, or, of names that have a position in the file, the file's and a problem, too.
 Result<std::vector<Fetch>> resolve_fetches(const GraphFile& file, const std::vector<NamedRef>& names,
-                                           const NamedTensors& gradients);
+                                           const NamedTensors& gradients, Problems& problems);
 
 /// The nodes that give variables their first values: the file's `init`, or what stands for it.
 std::vector<NodeId> initializers(const GraphFile& file);

@@ -169,7 +169,8 @@ class TrainableBuilder {
     if (!wanted && wants_outputs_)
       return usage_error("--save and --expect are about fetched tensors: give --fetch NAME, too");
     if (!wanted) return ok_status();
-    Result<std::vector<Fetch>> found = resolve_fetches(*made_.file, fetch_names(*made_.file, c_.options.run), {});
+    Result<std::vector<Fetch>> found =
+        resolve_fetches(*made_.file, fetch_names(*made_.file, c_.options.run), {}, c_.found.problems);
     if (!found.ok()) return found.status().blamed(Blame::kUsage);
     made_.fetches = found.take();
     return ok_status();

@@ -44,8 +44,12 @@ void Log::set_color(ColorMode mode) {
   color_ = mode == ColorMode::kAlways || (mode == ColorMode::kAuto && !refused && !file_ && isatty(STDERR_FILENO));
 }
 
-void Log::write(LogLevel level, std::string_view prefix, std::string_view text) {
+void Log::write(LogLevel level, std::string_view prefix, std::string_view message) {
   if (!shows(level)) return;
+  const bool named = subject_.empty() || message.starts_with(subject_) || message.starts_with(' ');
+  // Of a table, the subject is a line of its own.
+  const bool table = prefix.empty() && message.substr(0, message.size() - 1).find('\n') != message.npos;
+  const std::string text = named ? std::string(message) : cat(subject_, table ? ":\n" : ": ", message);
   std::string line;
   std::string_view painted = prefix.empty() && level == LogLevel::kDebug ? text : prefix;
   if (color_ && !painted.empty()) {

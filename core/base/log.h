@@ -28,6 +28,9 @@ class Log {
   /// kAuto: on a terminal, unless NO_COLOR is set and not empty.
   void set_color(ColorMode mode);
 
+  /// What the next lines are about, such as the graph file at hand: stands before each that does not begin with it.
+  void set_subject(std::string subject) { subject_ = std::move(subject); }
+
   bool shows(LogLevel level) const { return level >= level_; }
   void debug(std::string_view text) { write(LogLevel::kDebug, "", text); }
   void info(std::string_view text) { write(LogLevel::kInfo, "", text); }
@@ -43,6 +46,7 @@ class Log {
   LogLevel level_ = LogLevel::kInfo;
   std::FILE* file_ = nullptr;  // null: standard error
   bool color_ = false;
+  std::string subject_;
 };
 
 }  // namespace emplace

@@ -275,7 +275,9 @@ void TypePass::report_wrong_input(NodeId id, uint32_t input, DType got, DType wa
   if (is_ref(wanted)) {
     hint = cat("'", graph_.name(e.node), "' is no variable, so ", graph_.op(id), " cannot write to it");
   } else {
-    hint = cat(graph_.op(id), " node '", graph_.name(id), "' takes ", dtype_name(wanted), " here; a Cast converts");
+    const bool numbers = kNumbersAndBool.has(base_type(got)) && kNumbersAndBool.has(wanted);
+    hint = cat(graph_.op(id), " node '", graph_.name(id), "' takes ", dtype_name(wanted), " here",
+               numbers ? "; a Cast converts" : "");
   }
   problems_.add(position_of_input(id, input),
                 cat("Input ", input, " of node ", graph_.name(id), " was passed ", dtype_tf_name(got), " from ",

@@ -63,7 +63,9 @@ void GateKeeper::forbid(std::string_view word, std::string_view what, const F& b
 
 Status GateKeeper::fail_on(std::string_view word) {
   if (word == "soft-placement") {
-    forbid(word, "moved by soft placement", [&](NodeId n) { return is_soft(placement_.of(n).reason); });
+    // A node may follow others to where they are: its own request is unmet all the same.
+    forbid(word, "moved by soft placement",
+           [&](NodeId n) { return is_soft(placement_.of(n).reason) || (options_.allow_soft_placement && moved(n)); });
   } else if (word == "moved") {
     forbid(word, "not where requested", [&](NodeId n) { return moved(n); });
   } else {
