@@ -101,7 +101,8 @@ Result<Validated> finish_validation(StageContext& c, const Loaded& loaded, Probl
   GraphFile& file = *loaded.file;
   Problems& problems = c.found.problems;
   if (!file.cluster.empty())
-    c.log.warning(cat(c.found.source->name(), ": 'cluster' is not used: one process runs the graph, on its own devices"));
+    c.log.warning(
+        cat(c.found.source->name(), ": 'cluster' is not used: one process runs the graph, on its own devices"));
   if (misfits && !misfits->empty()) c.log.warning(misfits->to_string(*c.found.source));
   for (const std::string& name : apply_file_config(file.config, c.options)) {
     if (c.log.shows(LogLevel::kDebug)) c.log.debug(cat("option --", name, ": config of ", c.found.source->name()));
