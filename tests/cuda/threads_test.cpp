@@ -78,7 +78,7 @@ void check_two(DeviceId first, DeviceId second, GpuExec exec) {
     auto session = g.session(options).take();
     auto fed = [](int step) { return f32(Shape{3}, {static_cast<float>(step), 1, -2}); };
     for (const Tower& t : towers) {
-      const int kind = session->add_step({{t.y}, {}, {t.x}, {}, 2});
+      const int kind = session->add_step({{t.y}, {}, {t.x}, {}}, 2);
       REQUIRE(session->plan_step(kind, {fed(0)}).ok());
     }
     auto run = [&](int kind, int begin, int end) {
