@@ -91,7 +91,8 @@ int for_each_graph(const Options& options, Log& log, const std::function<int(con
   if (options.arguments.empty()) return usage(log, "no graph file given");
   if (std::count(options.arguments.begin(), options.arguments.end(), "-") > 1)
     return usage(log, "'-' (standard input) can be read once only");
-  if (std::count(options.arguments.begin(), options.arguments.end(), "") > 0) return usage(log, "'' is no file name");
+  if (std::count(options.arguments.begin(), options.arguments.end(), "") > 0)
+    return usage(log, "'' is not a file name");
   int passed = 0, failed = 0, first = 0;
   const bool several = options.arguments.size() > 1;
   for (const std::string& path : options.arguments) {

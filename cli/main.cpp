@@ -78,7 +78,7 @@ int unknown_command(const char* name, Log& log) {
   if (*name == '-')
     return usage(log, "the command comes first: emplace COMMAND [OPTIONS]; 'emplace --help' lists the commands");
   if (access(name, R_OK) == 0)
-    return usage(log, cat("'", name, "' is no command; did you mean 'emplace run ", name, "'?"));
+    return usage(log, cat("'", name, "' is not a command; did you mean 'emplace run ", name, "'?"));
   for (const ComingCommand& coming : kComing) {
     if (coming.name == name) return usage(log, cat("'emplace ", name, "' is not there yet; ", coming.instead));
   }

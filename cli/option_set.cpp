@@ -184,8 +184,8 @@ Status OptionSet::Impl::read_config(std::vector<CLI::ConfigItem>& items) const {
     if (!item.parents.empty() && item.parents.front() != command &&
         std::find(sections.begin(), sections.end(), item.parents.front()) == sections.end()) {
       std::string hint = did_you_mean(item.parents.front(), sections);
-      return invalid_argument(
-          cat(config_file, ": section '", item.parents.front(), "' is no subcommand", hint.empty() ? "" : "; ", hint));
+      return invalid_argument(cat(config_file, ": section '", item.parents.front(), "' is not a subcommand",
+                                  hint.empty() ? "" : "; ", hint));
     }
     std::replace(item.name.begin(), item.name.end(), '_', '-');
     if (!find(item.name) && !is_of_others(item.name))
@@ -302,7 +302,7 @@ OptionSet::Setter set_integer(int64_t& target, int64_t least) {
     int64_t value = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size() || value < least) {
-      return invalid_argument(cat("'", text, "' is no whole number of at least ", least));
+      return invalid_argument(cat("'", text, "' is not a whole number of at least ", least));
     }
     target = value;
     return ok_status();
@@ -314,7 +314,7 @@ OptionSet::Setter set_number(double& target) {
     double value = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size())
-      return invalid_argument(cat("'", text, "' is no number"));
+      return invalid_argument(cat("'", text, "' is not a number"));
     target = value;
     return ok_status();
   };

@@ -21,10 +21,10 @@ Status set_device_count(std::map<std::string, int>& counts, const std::string& t
   int64_t count = 0;
   if (equals == std::string::npos || equals == 0 || !set_integer(count, 0)(text.substr(equals + 1)).ok() ||
       count > std::numeric_limits<int>::max()) {
-    return invalid_argument(cat("'", text, "' is no device count; write TYPE=NUMBER, such as GPU=2"));
+    return invalid_argument(cat("'", text, "' is not a device count; write TYPE=NUMBER, such as GPU=2"));
   }
   if (std::string type = text.substr(0, equals); type != "CPU" && type != "GPU") {
-    return invalid_argument(cat("'", type, "' is no type of device of a machine; there are CPU and GPU"));
+    return invalid_argument(cat("'", type, "' is not a type of device of a machine; there are CPU and GPU"));
   }
   counts[text.substr(0, equals)] = static_cast<int>(count);
   return ok_status();

@@ -55,7 +55,7 @@ Result<int64_t> parse_size(std::string_view text) {
     }
   }
   return invalid_argument(
-      cat("'", text, "' is no size; write a number and one of B, KiB, MiB, GiB, TiB, such as 512MiB"));
+      cat("'", text, "' is not a size; write a number and one of B, KiB, MiB, GiB, TiB, such as 512MiB"));
 }
 
 std::string size_text(int64_t bytes) {

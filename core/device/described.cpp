@@ -79,7 +79,7 @@ Result<Device> parse_named(std::string_view entry) {
     name = DeviceName::parse(std::string_view(text).substr(0, colon));
     if (name) RETURN_IF_ERROR(read_memory(entry, std::string_view(text).substr(colon + 1), memory));
   }
-  if (!name) return bad_entry(entry, "is no device name");
+  if (!name) return bad_entry(entry, "is not a device name");
   if (!name->type || !name->id) return bad_entry(entry, "names no device type and number");
   DeviceName full = *DeviceName::parse(kLocalTask);
   full.ensure_specification(*name);

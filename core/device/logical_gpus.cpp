@@ -204,7 +204,7 @@ Result<std::vector<VirtualDevices>> parse_logical_gpus(std::string_view text) {
     for (std::string_view limit : split(entry.substr(colon + 1), ',')) {
       double mib = 0;
       if (!read_whole(limit, mib)) {
-        return invalid_argument(cat("'", limit, "' in logical GPUs '", text, "' is no number of MiB"));
+        return invalid_argument(cat("'", limit, "' in logical GPUs '", text, "' is not a number of MiB"));
       }
       virtuals[static_cast<size_t>(index)].memory_limit_mb.push_back(mib);
     }

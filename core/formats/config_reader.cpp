@@ -163,7 +163,7 @@ std::map<int, std::string> read_tasks(LoadContext& c) {
       int task = 0;
       auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), task);
       if (error != std::errc() || end != key.data() + key.size() || task < 0)
-        c.reader.problem(at, cat("task '", key, "' is no number"));
+        c.reader.problem(at, cat("task '", key, "' is not a number"));
       if (auto address = read_text(c.reader, "task")) tasks[task] = *address;
     }
   } else if (expect(c.reader, Kind::kArray, "tasks")) {

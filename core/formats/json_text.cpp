@@ -110,7 +110,7 @@ const char* JsonReader::unicode_escape(const char* p, std::string* out) {
     code = -1;
   }
   if (code < 0) {
-    fail(at, "a \\u escape that is no character",
+    fail(at, "a \\u escape that is not a character",
          "wanted four hexadecimal digits; beyond U+FFFF, a pair of surrogates");
     return nullptr;
   }

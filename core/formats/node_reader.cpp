@@ -240,7 +240,7 @@ std::string_view NodeReader::merged_device(std::string_view device, size_t posit
   auto inner = DeviceName::parse(device);
   if (!merged) {
     c_.reader.problem(position,
-                      cat("device '", device, "' inside a block whose device '", outer, "' is no device name"));
+                      cat("device '", device, "' inside a block whose device '", outer, "' is not a device name"));
     return device;
   }
   if (!inner) return device;

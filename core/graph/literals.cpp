@@ -11,7 +11,7 @@ namespace emplace {
 namespace {
 
 Status no_fit(const std::string& value, DType type) {
-  return invalid_argument(cat("the literal ", value, " is no ", dtype_name(type)));
+  return invalid_argument(cat("the literal ", value, " is not of type ", dtype_name(type)));
 }
 
 template <class T>

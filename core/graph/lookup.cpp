@@ -34,7 +34,7 @@ Endpoint find_tensor(const Graph& g, std::string_view name, NameError& error) {
     const char* end = name.data() + name.size();
     auto parsed = std::from_chars(name.data() + colon + 1, end, slot);
     if (parsed.ec != std::errc{} || parsed.ptr != end) {
-      error = {cat("'", name, "' is no tensor name"), "write 'node' or 'node:output'"};
+      error = {cat("'", name, "' is not a tensor name"), "write 'node' or 'node:output'"};
       return {};
     }
   }

@@ -273,7 +273,7 @@ void TypePass::report_wrong_input(NodeId id, uint32_t input, DType got, DType wa
   const Endpoint e = graph_.inputs(id)[input];
   std::string hint;
   if (is_ref(wanted)) {
-    hint = cat("'", graph_.name(e.node), "' is no variable, so ", graph_.op(id), " cannot write to it");
+    hint = cat("'", graph_.name(e.node), "' is not a variable, so ", graph_.op(id), " cannot write to it");
   } else {
     const bool numbers = kNumbersAndBool.has(base_type(got)) && kNumbersAndBool.has(wanted);
     hint = cat(graph_.op(id), " node '", graph_.name(id), "' takes ", dtype_name(wanted), " here",

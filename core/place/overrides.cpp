@@ -24,7 +24,7 @@ class NamePattern {
     if (const int code = regcomp(&result->regex_, whole.c_str(), REG_EXTENDED | REG_NOSUB); code != 0) {
       char why[200];
       regerror(code, &result->regex_, why, sizeof why);
-      return invalid_argument(cat("'", pattern, "' is no regular expression: ", why));
+      return invalid_argument(cat("'", pattern, "' is not a regular expression: ", why));
     }
     result->compiled_ = true;
     return result;
@@ -64,7 +64,7 @@ class NamePattern {
 Result<std::string> device_text(std::string_view text) {
   if (auto typed = device_as_typed(text)) return *typed;
   return invalid_argument(
-      cat("'", text, "' is no device name; wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it"));
+      cat("'", text, "' is not a device name; wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it"));
 }
 
 struct Rule {

@@ -99,7 +99,7 @@ void PlaceFailures::malformed_request(NodeId node) {
       },
       [&] {
         const std::optional<std::string> meant = device_as_typed(request);
-        return cat(node_line(node), "'", request, "' is no device name; ",
+        return cat(node_line(node), "'", request, "' is not a device name; ",
                    meant ? cat("did you mean '", *meant, "'?")
                          : "wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it");
       });

@@ -215,7 +215,7 @@ Result<std::optional<DeviceName>> wanted_device(const std::string& text) {
     if (const auto name = DeviceName::parse(*typed); name && !name->empty()) return std::optional<DeviceName>(*name);
   }
   return invalid_argument(
-      cat("--on '", text, "' is no device name; wanted something like GPU:0 or /job:worker/task:1/gpu:0"));
+      cat("--on '", text, "' is not a device name; wanted something like GPU:0 or /job:worker/task:1/gpu:0"));
 }
 
 Result<NodeId> named_node(const Graph& graph, const std::string& name) {

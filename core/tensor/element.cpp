@@ -33,7 +33,7 @@ float rounded_to_odd(double v) {
 
 template <class T>
 Status wrong(std::string_view word) {
-  return invalid_argument(cat("'", word, "' is no ", dtype_name(dtype_of<T>)));
+  return invalid_argument(cat("'", word, "' is not of type ", dtype_name(dtype_of<T>)));
 }
 template <class T>
 Status too_large(std::string_view word) {

@@ -269,8 +269,8 @@ Result<Tensor> parse_feed(std::string_view spec, DType dtype, const Shape& shape
   }
   if (auto fill = parse_fill(spec)) return filled(*fill, dtype, shape);
   if (size_t equals = spec.find('='); equals != std::string_view::npos) {
-    return invalid_argument(cat("'", spec.substr(0, equals), "' is no shape and element type; write for instance 2x3x",
-                                dtype_name(dtype), "=0"));
+    return invalid_argument(cat("'", spec.substr(0, equals),
+                                "' is not a shape and element type; write for instance 2x3x", dtype_name(dtype), "=0"));
   }
   if (spec.starts_with("random:"))
     return invalid_argument(cat("'", spec, "' has no whole number as its seed; write for instance random:7"));

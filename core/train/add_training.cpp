@@ -36,7 +36,7 @@ std::vector<TrainVariable> choose_variables(const GraphFile& file, const TrainRe
       problems.add(ref.position, cat("var_list: ", error.message), error.hint);
     } else if (!is_variable_op(g.op(node)) || !is_floating(describe_variable(g, node).dtype)) {
       problems.add(ref.position,
-                   cat("var_list: '", ref.name, "' (", g.op(node), ") is no variable of a floating-point type"));
+                   cat("var_list: '", ref.name, "' (", g.op(node), ") is not a variable of a floating-point type"));
     } else {
       out.push_back(describe_variable(g, node));
     }

@@ -117,7 +117,7 @@ class TableReader {
         if (by_name_[i])
           return fail_at(0,
                          cat("feed '", selections_[i].feed, "': columns by name ('", selections_[i].columns,
-                             "'), but the first line is no header"),
+                             "'), but the first line is not a header"),
                          "number them from 0");
       }
       lines_.seek(lines_.start());

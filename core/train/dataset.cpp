@@ -44,7 +44,7 @@ Result<std::vector<int64_t>> number_ranges(std::string_view text, int64_t width)
     last = first;
     if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-') read = std::from_chars(read.ptr + 1, end, last);
     if (read.ec != std::errc() || read.ptr != end || first < 0 || last < first)
-      return invalid_argument(cat("'", word, "' is no range of columns; write 0-63 or 64"));
+      return invalid_argument(cat("'", word, "' is not a range of columns; write 0-63 or 64"));
     if (last >= width)
       return invalid_argument(cat("found ", width, " columns, wanted column ", last, " (counted from 0)"));
     for (int64_t c = first; c <= last; ++c) list.push_back(c);

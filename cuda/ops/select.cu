@@ -204,7 +204,7 @@ class ConjugateTranspose final : public Kernel {
     for (int64_t d : perm) {
       const size_t at = static_cast<size_t>(d < 0 ? d + in.rank() : d);
       if (perm.size() != strides.size() || at >= seen.size() || seen[at])
-        return invalid_argument("perm is no permutation of the dimensions");
+        return invalid_argument("perm is not a permutation of the dimensions");
       seen[at] = true;
       out.add_dim(in.dim(static_cast<int>(at)));
     }

@@ -117,7 +117,7 @@ Result<Pace> set_pace(Assembly& a, const std::string& device) {
     if (pace.learning_rate.node == kNoNode) return invalid_argument(cat("learning_rate: ", error.text()));
     const Shape& shape = a.edit.shape(pace.learning_rate);
     if (!is_floating(base_type(a.edit.type(pace.learning_rate))) || !shape.compatible_with(Shape{})) {
-      return invalid_argument(cat("learning_rate: '", rate.tensor, "' is no floating-point number"));
+      return invalid_argument(cat("learning_rate: '", rate.tensor, "' is not a floating-point number"));
     }
   }
   if (!needs_global_step(rate)) return pace;

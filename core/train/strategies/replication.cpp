@@ -21,7 +21,7 @@ Result<std::string> resolve(const DeviceSet& devices, std::string_view name, std
   std::string request = name.starts_with('/') ? std::string(name) : cat(legacy ? "/" : "/device:", name);
   auto parsed = DeviceName::parse(request);
   if (!parsed || !parsed->type || !parsed->id)
-    return invalid_argument(cat("--", flag, ": '", name, "' is no device; write GPU:0"));
+    return invalid_argument(cat("--", flag, ": '", name, "' is not a device; write GPU:0"));
   std::string have;
   for (DeviceId d = 0; d < devices.size(); ++d) {
     const DeviceName& device = devices.at(d).parsed;

@@ -13,7 +13,7 @@ TEST_CASE("sizes are read in binary and decimal units") {
   CHECK(*parse_size("0") == 0);
 }
 
-TEST_CASE("what is no size is refused") {
+TEST_CASE("what is not a size is refused") {
   for (const char* text : {"", "GiB", "-1MiB", "4 gib", "1e3", "nan", "99999999TiB", "4GiBx"}) {
     INFO(text);
     CHECK_FALSE(parse_size(text).ok());

@@ -104,7 +104,7 @@ TEST_CASE("CUDA_VISIBLE_DEVICES and the visible list remap simulated GPUs one af
   CHECK(set.physical_gpus[0].platform_id == -1);
 }
 
-TEST_CASE("a masked machine says so and is no error") {
+TEST_CASE("a masked machine says so and is not an error") {
   cuda_visible = "";
   DeviceOptions o = simulated(2);
   o.visible_device_list = "7";
@@ -224,8 +224,8 @@ TEST_CASE("a wrong description names the entry and the forms") {
        {Case{"CPU,,GPU", "'CPU,,GPU' has an empty entry"}, Case{"CPU,", "has an empty entry"},
         Case{"2x", "'2x' names no device type"}, Case{"0xGPU", "'0xGPU' has a count outside 1 to 65000"},
         Case{"99999999999xGPU", "has a count outside"}, Case{"65000xGPU,CPU", "asks for 65001 devices"},
-        Case{"2xGPU:16", "'2xGPU:16' has a memory size without a unit"}, Case{"GPU:16QiB", "'16QiB' is no size"},
-        Case{"/job:a/gpu", "is no device name"}, Case{"/job:a", "names no device type and number"},
+        Case{"2xGPU:16", "'2xGPU:16' has a memory size without a unit"}, Case{"GPU:16QiB", "'16QiB' is not a size"},
+        Case{"/job:a/gpu", "is not a device name"}, Case{"/job:a", "names no device type and number"},
         Case{"/device:GPU", "names no device type and number"},
         Case{"CPU,GPU:0", "mixes counts of a machine with device names"}, Case{"GPU:0,/gpu:0", "is described twice"},
         Case{"*", "names no device type"}, Case{"GP-U", "names no device type"}}) {

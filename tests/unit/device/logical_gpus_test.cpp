@@ -191,7 +191,7 @@ TEST_CASE("a malformed split is explained") {
     REQUIRE_FALSE(result.ok());
     CHECK(result.status().message().find("INDEX:MIB") != std::string::npos);
   }
-  CHECK(parse_logical_gpus("0:1GiB").status().message() == "'1GiB' in logical GPUs '0:1GiB' is no number of MiB");
+  CHECK(parse_logical_gpus("0:1GiB").status().message() == "'1GiB' in logical GPUs '0:1GiB' is not a number of MiB");
   CHECK_FALSE(parse_logical_gpus("0:").ok());
   CHECK(parse_logical_gpus("0:1;0:2").status().message() ==
         "logical GPUs '0:1;0:2' name GPU 0 twice; list all its limits after one 0:");

@@ -40,7 +40,7 @@ TEST_CASE("all problems of a file are found in one pass") {
                                  "no node is named 'z', which 'c' reads"});
 }
 
-TEST_CASE("text that is no JSON ends in one problem at its place") {
+TEST_CASE("text that is not JSON ends in one problem at its place") {
   CHECK(error("") == "the file is empty; wanted a graph");
   CHECK(error(" // nothing\n") == "the file ends where a value should begin");
   CHECK(error("[]") == "a graph file: found a list, wanted an object");
@@ -83,7 +83,7 @@ TEST_CASE("names, inputs and keys are checked") {
   CHECK(node_error(R"({"name": 1, "op": "NoOp"})") == "name: found a number, wanted text");
   CHECK(node_error(R"({"node": [], "op": "NoOp"})") == "a block of nodes with the key 'op'");
   CHECK(node_error(R"({"device": "nonsense", "node": [{"name": "a", "op": "NoOp", "device": "/cpu:0"}]})") ==
-        "device '/cpu:0' inside a block whose device 'nonsense' is no device name");
+        "device '/cpu:0' inside a block whose device 'nonsense' is not a device name");
 }
 
 TEST_CASE("what goes deep ends in a message") {

@@ -150,9 +150,10 @@ TEST_CASE("a reference feeds what wants a value; a value feeds no reference") {
   g.node("read", "Identity", {"v"});
   g.node("assign", "Assign", {"v", "c"});
   g.node("bad", "Assign", {"c", "c"});
-  CHECK(g.problems() ==
-        "Input 0 of node bad was passed float from c:0 incompatible with expected float_ref. ['c' is no variable, so "
-        "Assign cannot write to it]\n");
+  CHECK(
+      g.problems() ==
+      "Input 0 of node bad was passed float from c:0 incompatible with expected float_ref. ['c' is not a variable, so "
+      "Assign cannot write to it]\n");
   CHECK(g.type("read").output_types[0] == DType::kFloat);
   CHECK(g.type("read").input_types[0] == DType::kFloat);
   CHECK(g.type("assign").input_types[0] == make_ref(DType::kFloat));
@@ -280,16 +281,16 @@ TEST_CASE("literals take the type that their argument asks for") {
             g.placeholder("a", DType::kInt32, {2});
             g.literal("l", 1, half_one);
             g.node("x", "AddV2", {"a", "l"});
-          }) == "node 'x' (AddV2): input 1: the literal 0.5 is no int32\n");
+          }) == "node 'x' (AddV2): input 1: the literal 0.5 is not of type int32\n");
     CHECK(settled([&](HandMadeGraph& g) {
             g.placeholder("a", DType::kInt8, {2});
             g.literal("l", 1, Tensor::scalar(int64_t{128}));
             g.node("x", "AddV2", {"a", "l"});
-          }) == "node 'x' (AddV2): input 1: the literal 128 is no int8\n");
+          }) == "node 'x' (AddV2): input 1: the literal 128 is not of type int8\n");
     CHECK(settled([&](HandMadeGraph& g) {
             g.placeholder("a", DType::kFloat, {2});
             g.literal("l", 1, Tensor::scalar(std::string("x")));
             g.node("x", "AddV2", {"a", "l"});
-          }) == "node 'x' (AddV2): input 1: the literal text is no float32\n");
+          }) == "node 'x' (AddV2): input 1: the literal text is not of type float32\n");
   }
 }

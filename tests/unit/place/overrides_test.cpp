@@ -43,8 +43,8 @@ TEST_CASE("--place: the last rule that matches the whole name wins") {
 TEST_CASE("--place: a rule without a match, a bad regex and a bad device are errors") {
   PlacedGraph g(kTower);
   CHECK(resolve(g, {.place = {"tower=/cpu:0"}}).message().find("no node's name is 'tower'") != std::string::npos);
-  CHECK(resolve(g, {.place = {"tower(=/cpu:0"}}).message().find("is no regular expression") != std::string::npos);
-  CHECK(resolve(g, {.place = {"sum=/foo:0"}}).message().find("is no device name") != std::string::npos);
+  CHECK(resolve(g, {.place = {"tower(=/cpu:0"}}).message().find("is not a regular expression") != std::string::npos);
+  CHECK(resolve(g, {.place = {"sum=/foo:0"}}).message().find("is not a device name") != std::string::npos);
   CHECK(resolve(g, {.place = {"sum"}}).code() == Code::kInvalidArgument);
 }
 

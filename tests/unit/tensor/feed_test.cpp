@@ -78,22 +78,22 @@ TEST_CASE("a fed value may say its shape and type") {
 }
 
 TEST_CASE("fed numbers must be of the type and fit it") {
-  CHECK(failure("abc", DType::kFloat) == "'abc' is no float32");
-  CHECK(failure("1.5", DType::kInt32) == "'1.5' is no int32");
+  CHECK(failure("abc", DType::kFloat) == "'abc' is not of type float32");
+  CHECK(failure("1.5", DType::kInt32) == "'1.5' is not of type int32");
   CHECK(failure("300", DType::kUInt8) == "300 does not fit uint8");
   CHECK(failure("-1", DType::kUInt8) == "-1 does not fit uint8");
   CHECK(failure("-129", DType::kInt8) == "-129 does not fit int8");
   CHECK(failure("1e39", DType::kFloat) == "1e39 does not fit float32");
   CHECK(failure("70000", DType::kHalf) == "70000 does not fit float16");
-  CHECK(failure("2", DType::kBool) == "'2' is no bool");
-  CHECK(failure("+-1", DType::kInt32) == "'+-1' is no int32");
+  CHECK(failure("2", DType::kBool) == "'2' is not of type bool");
+  CHECK(failure("+-1", DType::kInt32) == "'+-1' is not of type int32");
   CHECK(text("+5", DType::kInt32) == "5");
   CHECK(text("18446744073709551615", DType::kUInt64) == "18446744073709551615");
   CHECK(text("nan inf -Infinity", DType::kFloat) == "[ nan  inf -inf]");
   CHECK(text("1e-50", DType::kFloat) == "0.0");
   CHECK(text("1e-45", DType::kFloat) == "1e-45");
   CHECK(text("1+2j -3j 4 1e-1-infj", DType::kComplex64) == "[1.  +2.j 0.  -3.j 4.  +0.j 0.1-infj]");
-  CHECK(failure("1+2", DType::kComplex128) == "'1+2' is no complex128");
+  CHECK(failure("1+2", DType::kComplex128) == "'1+2' is not of type complex128");
 }
 
 TEST_CASE("halves are rounded once from the decimal text") {

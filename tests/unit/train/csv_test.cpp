@@ -34,7 +34,7 @@ TEST_CASE("CSV: ranges, single columns and names; a header line is noticed") {
   CHECK(floats(r.table.arrays[2]) == std::vector<float>{3, 1, 7, 5});
 }
 
-TEST_CASE("CSV: a first row with a bad field is no header") {
+TEST_CASE("CSV: a first row with a bad field is not a header") {
   CHECK(read("1,x\n3,4\n", {all()}).problems.starts_with("d.csv:1:3: column 1: found 'x', wanted a number"));
   CHECK(read("1,,0\n3,4,1\n", {all()}).problems.starts_with("d.csv:1:3: column 1: an empty field"));
   CHECK(read("1e999,2\n3,4\n", {all()}).problems.starts_with("d.csv:1:1: column 0: found '1e999'"));
