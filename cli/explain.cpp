@@ -35,6 +35,7 @@ int explain_graph(const Options& options, const std::string& on_device, Log& log
   ExplainRequest request;
   request.nodes.assign(options.arguments.begin() + 1, options.arguments.end());
   request.on_device = on_device;
+  if (made->lowering) request.origins = &made->lowering->origins;
   request.json = options.format == Format::kJson;
   Result<std::string> text =
       explain(*made->file, *made->devices, *made->options, *made->placement, *made->copies, request);
@@ -49,6 +50,7 @@ class ExplainCommand final : public Command {
     set.positional("GRAPH [NODE...]", "Without a node: a summary by reason. GRAPH '-' is standard input.", o.arguments);
     set.group("Placement");
     declare_placing(set, o.pipeline.placing);
+    declare_functions(set, o.pipeline.functions);
     declare_kernels(set, o.pipeline.placing);
     set.group("Devices");
     declare_devices(set, o.pipeline);

@@ -2,6 +2,8 @@
 
 #include "core/base/cat.h"
 #include "core/base/units.h"
+#include "core/place/place_in_order.h"
+#include "core/place/placer_state.h"
 
 namespace emplace {
 namespace {
@@ -45,7 +47,8 @@ void say_kernel_difference(const Placed& p, bool runs, Log& log) {
   PlaceOptions options = *p.options;
   options.available_kernels_only = !available;
   std::vector<std::string> offenders;
-  Result<Placement> other = place(*p.file, *p.devices, options, offenders);
+  Result<Placement> other =
+      place_in_order(*p.file, *p.devices, options, p.placement->state->order(), offenders, nullptr);
   if (!other.ok()) {
     if (!available && !runs)
       log.info("with the kernels that emplace has this cannot be placed: 'emplace place --kernels available' says why");

@@ -87,6 +87,16 @@ void declare_placing(OptionSet& set, PlaceFlags& placing) {
   });
 }
 
+void declare_functions(OptionSet& set, FunctionOptions& functions) {
+  set.value("functions", "HOW",
+            "What becomes of calls: auto (kept where the graph is placed, inlined in what runs), keep or inline",
+            set_choice<FunctionMode>(
+                functions.mode,
+                {{"auto", FunctionMode::kAuto}, {"keep", FunctionMode::kKeep}, {"inline", FunctionMode::kInline}}));
+  set.value("max-nodes", "N", "Fail (exit 3) if functions make a graph larger than this (default 16777216)",
+            set_integer(functions.max_nodes, 1));
+}
+
 void declare_kernels(OptionSet& set, PlaceFlags& placing) {
   set.value("kernels", "WHICH", "tensorflow: TensorFlow's kernels; available: those emplace can execute",
             set_choice<bool>(placing.available_kernels_only, {{"tensorflow", false}, {"available", true}}));

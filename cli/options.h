@@ -42,6 +42,8 @@ struct Options {
 // command that runs steps and one that trains.
 
 void declare_placing(OptionSet& set, PlaceFlags& placing);
+/// --functions, --max-nodes.
+void declare_functions(OptionSet& set, FunctionOptions& functions);
 /// --kernels.
 void declare_kernels(OptionSet& set, PlaceFlags& placing);
 void declare_devices(OptionSet& set, PipelineOptions& pipeline);

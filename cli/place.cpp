@@ -74,13 +74,30 @@ PlaceReport place_report(const StageContext& c, const Result<Partitioned>& made)
   report.options = made->options.get();
   report.placement = made->placement.get();
   report.copies = made->copies.get();
+  if (made->lowering) report.origins = &made->lowering->origins;
+  return report;
+}
+
+/// Of the graph that a run would make.
+PlaceReport step_report(const Partitioned& made) {
+  PlaceReport report;
+  report.file = made.step->file.get();
+  report.devices = made.devices.get();
+  report.options = &made.step->options;
+  report.placement = &made.step->placement;
+  report.copies = &made.step->copies;
+  report.origins = &made.step->origins;
   return report;
 }
 
 int place_one(const Options& options, const std::string& path, Log& log) {
   StageContext c(options.pipeline, path, log);
   const Result<Partitioned> made = partition_file(c);
-  PlaceReport report = place_report(c, made);
+  PlaceReport report = place_report(c, made), step;
+  if (made.ok() && made->step) {
+    step = step_report(*made);
+    report.step = &step;
+  }
   const int code = report.error.ok() ? 0 : report_failure(c, report.error);
   std::vector<PlannedMemory> memory;
   if (made.ok() && (made->file->graph.num_nodes() <= kMaxPlannedNodes || options.memory_report)) {
@@ -115,6 +132,7 @@ class PlaceCommand final : public Command {
     set.positional("GRAPH...", kGraphsHelp, o.arguments);
     set.group("Placement");
     declare_placing(set, o.pipeline.placing);
+    declare_functions(set, o.pipeline.functions);
     declare_kernels(set, o.pipeline.placing);
     set.group("Devices");
     declare_devices(set, o.pipeline);

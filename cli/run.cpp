@@ -179,6 +179,7 @@ class RunCommand final : public Command {
     set.positional("GRAPH...", kGraphsHelp, o.arguments);
     set.group("Placement");
     declare_placing(set, o.pipeline.placing);
+    declare_functions(set, o.pipeline.functions);
     declare_kernels(set, o.pipeline.placing);
     set.group("Devices");
     declare_devices(set, o.pipeline);

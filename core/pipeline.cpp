@@ -10,6 +10,7 @@
 #include "core/base/units.h"
 #include "core/pipeline_stage.h"
 #include "core/place/isolate_calls.h"
+#include "core/place/place_in_order.h"
 #include "core/report/placement_log.h"
 
 namespace emplace {
@@ -63,7 +64,30 @@ Status log_placed(const StageContext& c, bool runs, const GraphFile& file, const
   return ok_status();
 }
 
+/// TensorFlow's order of ids; nodes that came in behind it keep theirs.
+std::vector<NodeId> order_of(const Validated& validated) {
+  if (!validated.lowering || validated.lowering->order.empty()) return {};
+  std::vector<NodeId> order = validated.lowering->order;
+  for (auto node = static_cast<NodeId>(order.size()); node < validated.file->graph.num_nodes(); ++node)
+    order.push_back(node);
+  return order;
+}
+
+/// The graph of a step, whose nodes ask for what they got where the whole graph was placed.
+Result<Placed> placed_step(StageContext& c, const Validated& validated) {
+  const StepOrigin& from = *validated.lowering->step;
+  auto options = std::make_shared<const PlaceOptions>(step_place_options(*from.options));
+  ASSIGN_OR_RETURN(Placement placement, place_in_order(*validated.file, *c.found.devices, *options, order_of(validated),
+                                                       c.found.offenders, nullptr));
+  return Placed{
+      validated.file,      c.found.devices,   options, std::make_shared<const Placement>(std::move(placement)),
+      validated.gradients, validated.lowering};
+}
+
+}  // namespace
+
 Result<Placed> placed_graph(StageContext& c, const Validated& validated, bool runs) {
+  if (validated.lowering && validated.lowering->step) return placed_step(c, validated);
   GraphFile& file = *validated.file;
   ASSIGN_OR_RETURN(DeviceSet found, find_devices(c.options, c.log));
   c.found.devices = std::make_shared<const DeviceSet>(std::move(found));
@@ -77,18 +101,25 @@ Result<Placed> placed_graph(StageContext& c, const Validated& validated, bool ru
   if (!options.ok()) return options.status().blamed(Blame::kUsage);
   RETURN_IF_ERROR(log_placement(c, runs, device_mapping(devices)));
   Placement before_failure;
-  Result<Placement> placement = place(file, devices, *options, c.found.offenders, &before_failure);
+  const std::vector<NodeId> order = order_of(validated);
+  Result<Placement> placement = place_in_order(file, devices, *options, order, c.found.offenders, &before_failure);
   if (!placement.ok() && !options->allow_soft_placement) {
     PlaceOptions soft = *options;
     soft.allow_soft_placement = true;
     std::vector<std::string> none;
-    c.found.soft_placement_helps = place(file, devices, soft, none, nullptr).ok();
+    c.found.soft_placement_helps = place_in_order(file, devices, soft, order, none, nullptr).ok();
   }
   RETURN_IF_ERROR(log_placed(c, runs, file, devices, placement.ok() ? *placement : before_failure));
   if (!placement.ok()) return placement.take_status();
-  return Placed{validated.file, c.found.devices, std::make_shared<const PlaceOptions>(options.take()),
-                std::make_shared<const Placement>(placement.take()), validated.gradients};
+  return Placed{validated.file,
+                c.found.devices,
+                std::make_shared<const PlaceOptions>(options.take()),
+                std::make_shared<const Placement>(placement.take()),
+                validated.gradients,
+                validated.lowering};
 }
+
+namespace {
 
 Result<Partitioned> partitioned_graph(const StageContext& c, const Placed& placed) {
   const PlaceFlags& o = c.options.placing;
@@ -115,6 +146,7 @@ void end_stage(StageContext& c, double seconds) {
     case Stage::kValidate:
       c.timings.load_ms += seconds * 1e3;
       break;
+    case Stage::kLower:
     case Stage::kPlace:
       c.timings.place_ms += seconds * 1e3;
       break;
@@ -141,8 +173,11 @@ Status write_log_lines(const StageContext& c, const std::string& text) {
 }
 
 Result<Placed> place_graph(StageContext& c, const Validated& validated) {
-  return run_stage(
-      c, Stage::kPlace, Blame::kPlacement, [&] { return placed_graph(c, validated, false); }, dump_made);
+  ASSIGN_OR_RETURN(Placed placed, run_stage(
+                                      c, Stage::kPlace, Blame::kPlacement,
+                                      [&] { return placed_graph(c, validated, false); }, dump_made));
+  RETURN_IF_ERROR(add_step(c, placed));
+  return placed;
 }
 
 Result<Placed> place_to_run(StageContext& c, const Validated& validated) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/log.h"
+#include "core/function_stage.h"
 #include "core/partition/copies.h"
 #include "core/pipeline_options.h"
 #include "core/place/placement.h"
@@ -57,8 +58,18 @@ struct StageContext {
 
 // The values. Copies of them share the graph and all that refers to it.
 
+/// What a graph was made of whose functions were lowered.
+struct LoweringFacts {
+  std::shared_ptr<const GraphFile> loaded;  // the file as it was read
+  std::vector<NodeId> order;                // TensorFlow's order of ids; empty: the graph's own
+  Origins origins;
+  /// The graph is that of a step, made from a placed graph.
+  std::shared_ptr<const StepOrigin> step = nullptr;
+};
+
 struct Loaded {
   std::shared_ptr<GraphFile> file;
+  std::shared_ptr<const LoweringFacts> lowering = nullptr;  // null: the graph is the file's
 };
 
 /// Names and attributes are right, types and shapes known.
@@ -77,6 +88,8 @@ struct Placed {
   std::shared_ptr<const PlaceOptions> options;
   std::shared_ptr<const Placement> placement;
   NamedTensors gradients;
+  std::shared_ptr<const LoweringFacts> lowering = nullptr;  // null: the graph is the file's
+  std::shared_ptr<const StepGraph> step = nullptr;          // what a run would make of it; null: nothing else
 };
 
 struct Partitioned : Placed {

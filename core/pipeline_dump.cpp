@@ -13,8 +13,8 @@ std::string endpoint_text(const Graph& g, Endpoint e) {
   return e.slot == 0 ? std::string(g.name(e.node)) : cat(g.name(e.node), ":", e.slot);
 }
 
-/// "name: Op(inputs, ^controls) @device" per node.
-std::string nodes_text(const Graph& g) {
+/// "name: Op(inputs, ^controls) @device" per node, and what it was made of.
+std::string nodes_text(const Graph& g, const Origins& origins = {}) {
   std::string out;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
     append(out, g.name(id), ": ", g.op(id), "(");
@@ -23,6 +23,7 @@ std::string nodes_text(const Graph& g) {
     for (Endpoint control : g.controls(id)) append(out, comma, "^", g.name(control.node)), comma = ", ";
     out += ")";
     if (!g.requested_device(id).empty()) append(out, " @", g.requested_device(id));
+    if (origins.of(id) != Origins::kFile) append(out, "  # ", origins.text(id));
     out += "\n";
   }
   return out;
@@ -33,6 +34,10 @@ std::string nodes_text(const Graph& g) {
 std::string dump_text(const Loaded& loaded) { return nodes_text(loaded.file->graph); }
 
 std::string dump_text(const Validated& validated) { return dump_typed_graph(validated.file->graph); }
+
+std::string dump_lowered(const Validated& validated) {
+  return nodes_text(validated.file->graph, validated.lowering->origins);
+}
 
 std::string dump_text(const Placed& placed) {
   const CopyPlan none;

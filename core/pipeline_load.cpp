@@ -110,6 +110,7 @@ Result<Validated> finish_validation(StageContext& c, const Loaded& loaded, Probl
   check_request_names(file, nullptr, problems);
   RETURN_IF_ERROR(first_problem(problems));
   Validated validated{loaded, {}};
+  if (has_functions(loaded)) return validated;
   validated.gradients = add_fetched_gradients(file, fetch_names(file, c.options.run), c.options.run.colocate_gradients,
                                               problems, misfits);
   RETURN_IF_ERROR(first_problem(problems));
@@ -135,21 +136,29 @@ Result<Loaded> load_graph(StageContext& c) {
 
 Result<Validated> validate_graph(StageContext& c, const Loaded& loaded) {
   Problems misfits;
-  return run_stage(
-      c, Stage::kValidate, Blame::kFile, [&] { return validated_graph(c, loaded, &misfits); }, dump_made);
+  ASSIGN_OR_RETURN(const Validated validated, run_stage(
+                                                  c, Stage::kValidate, Blame::kFile,
+                                                  [&] { return validated_graph(c, loaded, &misfits); }, dump_made));
+  return lower_graph(c, validated);
 }
 
 Result<Runnable> validate_run(StageContext& c, const Loaded& loaded) {
   const auto body = [&]() -> Result<Runnable> {
     Runnable runnable;
     ASSIGN_OR_RETURN(static_cast<Validated&>(runnable), validated_graph(c, loaded, nullptr));
+    if (has_functions(loaded)) {
+      ASSIGN_OR_RETURN(runnable.request, resolve_before_gradients(*runnable.file, c.options.run, c.found.problems));
+      return runnable;
+    }
     ASSIGN_OR_RETURN(runnable.request,
                      resolve_request(*runnable.file, c.options.run, runnable.gradients, c.found.problems));
     check_runnable(*runnable.file, runnable.request, c.found.problems);
     RETURN_IF_ERROR(first_problem(c.found.problems));
     return runnable;
   };
-  return run_stage(c, Stage::kValidate, Blame::kFile, body, dump_made);
+  ASSIGN_OR_RETURN(Runnable runnable, run_stage(c, Stage::kValidate, Blame::kFile, body, dump_made));
+  if (!has_functions(loaded)) return runnable;
+  return lower_to_run(c, runnable, runnable.request);
 }
 
 Result<Validated> check_file(StageContext& c, bool every_op) {

@@ -28,7 +28,7 @@ std::optional<Container> unless_empty(const Container& c) {
 }  // namespace
 
 std::string_view stage_name(Stage stage) {
-  constexpr std::string_view kNames[] = {"load", "validate", "place", "partition", "plan", "execute"};
+  constexpr std::string_view kNames[] = {"load", "validate", "lower", "place", "partition", "plan", "execute"};
   return kNames[static_cast<size_t>(stage)];
 }
 

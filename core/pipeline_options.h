@@ -18,8 +18,8 @@
 namespace emplace {
 
 /// The stages, in their order.
-enum class Stage : uint8_t { kLoad, kValidate, kPlace, kPartition, kPlan, kExecute };
-inline constexpr Stage kStages[] = {Stage::kLoad,      Stage::kValidate, Stage::kPlace,
+enum class Stage : uint8_t { kLoad, kValidate, kLower, kPlace, kPartition, kPlan, kExecute };
+inline constexpr Stage kStages[] = {Stage::kLoad,      Stage::kValidate, Stage::kLower,  Stage::kPlace,
                                     Stage::kPartition, Stage::kPlan,     Stage::kExecute};
 /// "load", "validate", ...
 std::string_view stage_name(Stage stage);
@@ -39,6 +39,14 @@ struct PlaceFlags {
   std::string placement_in, placement_out;
   Gates gates;
   bool available_kernels_only = false;
+};
+
+/// --functions: which graph is placed, and which one runs (core/function_stage.h).
+enum class FunctionMode : uint8_t { kAuto, kKeep, kInline };
+
+struct FunctionOptions {
+  FunctionMode mode = FunctionMode::kAuto;
+  int64_t max_nodes = int64_t{16} << 20;  // of the graph once functions are lowered
 };
 
 struct RunOptions {
@@ -63,6 +71,7 @@ struct PipelineOptions {
   LoadOptions load;
   DeviceOptions devices;
   PlaceFlags placing;
+  FunctionOptions functions;
   RunOptions run;
   bool require_gpu = false;   // fail where no GPU can be used
   std::optional<Stage> dump;  // --dump: what this stage made is printed

@@ -95,8 +95,10 @@ Status execute(StageContext& c, const Planned& planned, const RunRequest& reques
 
 Result<std::vector<PlannedMemory>> predict_memory(const StageContext& c, const Placed& placed) {
   const RunOptions& o = c.options.run;
+  if (placed.lowering && !placed.step) return std::vector<PlannedMemory>{};
   Problems only_of_a_run;
-  Result<RunRequest> request = resolve_request(*placed.file, o, placed.gradients, only_of_a_run);
+  Result<RunRequest> request =
+      placed.step ? placed.step->request : resolve_request(*placed.file, o, placed.gradients, only_of_a_run);
   const bool asked = !o.fetch.empty() || !o.target.empty() || !o.feed.empty();
   if (!request.ok() && asked) return request.take_status();
   if (!request.ok()) return std::vector<PlannedMemory>{};
@@ -108,7 +110,9 @@ Result<std::vector<PlannedMemory>> predict_memory(const StageContext& c, const P
     step.feeds.push_back(tensor);
     values.push_back(std::move(value));
   }
-  auto memory = planned_memory(*placed.file, *placed.devices, *placed.placement, std::move(step), values);
+  const GraphFile& file = placed.step ? *placed.step->file : *placed.file;
+  const Placement& placement = placed.step ? placed.step->placement : *placed.placement;
+  auto memory = planned_memory(file, *placed.devices, placement, std::move(step), values);
   return memory.ok() ? memory.take() : std::vector<PlannedMemory>{};
 }
 

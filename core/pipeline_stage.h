@@ -37,6 +37,20 @@ Result<Validated> validated_graph(StageContext& context, const Loaded& loaded, P
 /// What follows once the file itself has no problem: the file's config, fetches and gradients.
 Result<Validated> finish_validation(StageContext& context, const Loaded& loaded, Problems* misfits);
 
+/// The stage place, for the whole graph or a step's.
+Result<Placed> placed_graph(StageContext& context, const Validated& validated, bool runs);
+
+/// Are there functions to lower? Then what runs, gradients too, is known only once that is done.
+bool has_functions(const Loaded& loaded);
+/// The stage lower, for a placement: control flow becomes nodes, calls as --functions says. Nothing if there is none.
+Result<Validated> lower_graph(StageContext& context, const Validated& validated);
+/// For a run: lowers, places, and makes the step of it. `request` is that of the file, without gradients.
+Result<Runnable> lower_to_run(StageContext& context, const Validated& validated, const RunRequest& request);
+/// The same for the whole graph, to be trained.
+Result<Validated> lower_to_train(StageContext& context, const Validated& validated);
+/// Beside a placed graph whose functions were lowered: the step that the fetches ask for.
+Status add_step(StageContext& context, Placed& placed);
+
 /// For make_device_set(): of this process.
 const char* environment_variable(const char* name);
 
@@ -46,6 +60,7 @@ Status write_log_lines(const StageContext& context, const std::string& text);
 /// For --dump: what the stage made.
 std::string dump_text(const Loaded& loaded);
 std::string dump_text(const Validated& validated);
+std::string dump_lowered(const Validated& validated);
 std::string dump_text(const Placed& placed);
 std::string dump_text(const Partitioned& partitioned);
 std::string dump_text(const Planned& planned);

@@ -6,6 +6,7 @@
 
 #include "core/base/cat.h"
 #include "core/graph/lookup.h"
+#include "core/graph/lower/lower.h"
 #include "core/graph/node_kernel.h"
 #include "core/graph/type_table.h"
 #include "core/graph/variables.h"
@@ -346,6 +347,7 @@ void check_all_runnable(const GraphFile& file, const Graph* typed, Problems& pro
     const NodeId known = typed == &g ? id : typed ? typed->find(g.name(id)) : kNoNode;
     const uint32_t type = known == kNoNode ? TypeTable::kNone : typed->node(known).type;
     const std::string_view op = g.op(id);
+    if (is_functional_op(file, op)) continue;  // what it is replaced by may run
     if (type != TypeTable::kNone) {
       if (!runnable[type]) found.add(id, what_cannot_run(typed->type(known)));
     } else if ((file.ops->find(op) || file.library.contains(std::string(op))) && !OpLibrary::find(op)) {

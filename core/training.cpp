@@ -24,6 +24,9 @@ class TrainableBuilder {
 
   Result<Trainable> build(const Loaded& loaded) {
     ASSIGN_OR_RETURN(static_cast<Validated&>(made_), validated_graph(c_, loaded, nullptr));
+    if (has_functions(loaded)) {
+      ASSIGN_OR_RETURN(static_cast<Validated&>(made_), lower_to_train(c_, made_));
+    }
     made_.graph_sha256 = sha256_hex(c_.found.source->text());
     RETURN_IF_ERROR(read_request());
     RETURN_IF_ERROR(find_replicas());

@@ -7,6 +7,7 @@
 #include "core/formats/node_reader.h"
 #include "core/formats/object_reader.h"
 #include "core/formats/value_reader.h"
+#include "core/graph/function_attrs.h"
 
 namespace emplace {
 namespace {
@@ -45,7 +46,8 @@ void check_gradients(LoadContext& c) {
 }
 
 // {"name": "node"}: nodes that run whenever the function is called.
-void check_control_results(LoadContext& c, const Graph& body, size_t position) {
+std::vector<std::string> read_control_results(LoadContext& c, const Graph& body, size_t position) {
+  std::vector<std::string> nodes;
   size_t after = c.reader.position();
   c.reader.seek(position);
   if (expect(c.reader, Kind::kObject, "control_ret")) {
@@ -55,16 +57,23 @@ void check_control_results(LoadContext& c, const Graph& body, size_t position) {
       auto node = read_text(c.reader, "control_ret");
       if (node && body.find(*node) == kNoNode)
         c.reader.problem(at, cat("control_ret: there is no node '", *node, "' in the function"));
+      if (node) nodes.emplace_back(*node);
     }
   }
   c.reader.seek(after);
+  return nodes;
 }
 
-// The function's own attrs: read for their form.
-void check_attrs(LoadContext& c) {
-  if (!expect(c.reader, Kind::kObject, "attr")) return;
+OwnAttrs read_own_attrs(LoadContext& c) {
+  OwnAttrs attrs;
+  if (!expect(c.reader, Kind::kObject, "attr")) return attrs;
   c.reader.enter_object();
-  for (std::string_view key; c.reader.next_key(key);) read_attr(c, key, {}, DType::kInvalid);
+  for (std::string_view key; c.reader.next_key(key);) {
+    std::string name(key);
+    if (std::optional<AttrValue> value = read_attr(c, name, {}, DType::kInvalid))
+      attrs.emplace_back(std::move(name), std::move(*value));
+  }
+  return attrs;
 }
 
 // The body of one function while it is read.
@@ -158,6 +167,7 @@ void read_library_bodies(LoadContext& c, size_t position) {
   for_each_function(c, [&] {
     std::string_view name;
     std::optional<size_t> nodes, results, control_results;
+    OwnAttrs attrs;
     size_t at = c.reader.position();
     for (ObjectReader object(c.reader, kFunctionKeys, "a function"); object.next();) {
       if (object.field() == kSignature) {
@@ -174,7 +184,7 @@ void read_library_bodies(LoadContext& c, size_t position) {
       if (object.field() == kNodeDef) nodes = c.reader.position();
       if (object.field() == kRet) results = c.reader.position();
       if (object.field() == kControlRet) control_results = c.reader.position();
-      if (object.field() == kAttr) check_attrs(c);
+      if (object.field() == kAttr) attrs = read_own_attrs(c);
     }
     auto function = c.file.library.find(std::string(name));
     if (function == c.file.library.end()) {
@@ -184,9 +194,14 @@ void read_library_bodies(LoadContext& c, size_t position) {
     } else {
       function->second.body = std::make_unique<Graph>();
     }
+    if (function == c.file.library.end()) return;
     // A body with problems of its own has no names to look up.
-    if (control_results && function != c.file.library.end() && c.problems.empty())
-      check_control_results(c, *function->second.body, *control_results);
+    if (control_results && c.problems.empty()) {
+      attrs.emplace_back(
+          kControlResults,
+          AttrValue::list_of(AttrKind::kString, read_control_results(c, *function->second.body, *control_results)));
+    }
+    keep_own_attrs(*function->second.body, std::move(attrs));
   });
   c.reader.seek(position);
   check_gradients(c);

@@ -8,6 +8,7 @@
 #include "core/place/conflicts.h"
 #include "core/place/group_tree.h"
 #include "core/place/kernel_text.h"
+#include "core/place/place_in_order.h"
 #include "core/place/placer_state.h"
 
 namespace emplace {
@@ -66,7 +67,7 @@ PlaceOptions ChangeFinder::with_requests(const std::vector<NodeId>& nodes) const
 std::optional<Change> ChangeFinder::attempt(std::string text, PlaceOptions options) const {
   std::vector<std::string> details;
   options.log_device_placement = false;
-  const Result<Placement> other = place(file_, devices_, options, details);
+  const Result<Placement> other = place_in_order(file_, devices_, options, state_.order(), details, nullptr);
   if (!other.ok() || !wanted_.matches(devices_.at(other->device(node_)).parsed)) return std::nullopt;
   Change change{std::move(text), other->device(node_), {}};
   for (NodeId n = 0; n < file_.graph.num_nodes(); ++n) {

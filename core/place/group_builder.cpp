@@ -38,18 +38,17 @@ void GroupBuilder::add_members() {
     decisions_[node] = {find_device(state_.devices, device), Reason::kAssigned, 0, kNoNode};
     state_.use_device(decisions_[node].device);
   }
-  size_t next = 0;
-  for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
+  for (NodeId i = 0; i < graph_.num_nodes(); ++i) {
+    const NodeId node = state_.in_order(i);
     const TypeFacts& facts = state_.facts(node);
     any_reference_input_ |= facts.reference_input;
     any_variant_input_ |= facts.variant_input;
     if (facts.inspected_call) inspected_calls_.push_back(node);
-    bool good;
-    if (next < assigned.size() && assigned[next].first == node) {
-      good = add_assigned_member(node, assigned[next++].second);
-    } else {
-      good = add_member(node);
-    }
+    const auto given = assigned.empty() ? assigned.end()
+                                        : std::lower_bound(assigned.begin(), assigned.end(), node,
+                                                           [](const auto& a, NodeId n) { return a.first < n; });
+    const bool is_given = given != assigned.end() && given->first == node;
+    const bool good = is_given ? add_assigned_member(node, given->second) : add_member(node);
     if (!good) groups_.at(node).broken = true;
   }
 }
@@ -115,12 +114,13 @@ bool GroupBuilder::assume_remote_kernel(NodeId node) {
 
 void GroupBuilder::tie_edges() {
   std::vector<std::pair<NodeId, size_t>> back_edges;  // they have the last edge numbers
-  for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
+  for (NodeId n = 0; n < graph_.num_nodes(); ++n) {
+    const NodeId node = state_.in_order(n);
     const TypeFacts& facts = state_.facts(node);
     if (!facts.reference_input && !(facts.variant_input && facts.dataset)) continue;
     const auto inputs = graph_.inputs(node);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].node >= node) {
+      if (!state_.is_before(inputs[i].node, node)) {
         back_edges.emplace_back(node, i);
       } else {
         tie_edge(inputs[i].node, node, edge_kind(inputs[i], node, i));
@@ -184,7 +184,8 @@ void GroupBuilder::limit_host_values() {
   HostValues values(graph_);
   const int cpu = state_.lists.find("CPU");
   const TypesId cpu_only = cpu < 0 ? kNoTypes : state_.lists.intern({{static_cast<uint16_t>(cpu), 0}});
-  for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
+  for (NodeId i = 0; i < graph_.num_nodes(); ++i) {
+    const NodeId node = state_.in_order(i);
     if (!state_.facts(node).variant_input || broken(node)) continue;
     Member& root = groups_.at(groups_.root(node));
     const auto& types = state_.lists.at(root.types);
@@ -203,7 +204,8 @@ void GroupBuilder::limit_host_values() {
 void GroupBuilder::apply_calls() {
   std::unordered_map<NodeId, std::vector<Endpoint>> readers;  // by call: reader and the slot it reads
   for (NodeId call : inspected_calls_) readers[call];
-  for (NodeId node = inspected_calls_.front(); node < graph_.num_nodes(); ++node) {
+  for (NodeId i = 0; i < graph_.num_nodes(); ++i) {
+    const NodeId node = state_.in_order(i);
     for (Endpoint e : graph_.inputs(node)) {
       if (auto call = readers.find(e.node); call != readers.end()) call->second.push_back({node, e.slot});
     }
@@ -304,17 +306,16 @@ GroupBuilder::Representatives GroupBuilder::named_groups() {
 
 void GroupBuilder::colocate() {
   Representatives groups = named_groups();
-  std::vector<NodeId> own_name;  // nodes whose name is a group's
+  std::vector<bool> names_group(graph_.num_nodes());  // by node: its name is a group's
   for (const auto& [name, none] : groups) {
-    if (const NodeId node = graph_.find(name); node != kNoNode) own_name.push_back(node);
+    if (const NodeId node = graph_.find(name); node != kNoNode) names_group[node] = true;
   }
-  std::sort(own_name.begin(), own_name.end());
-  auto next_named = own_name.begin();
 
   std::vector<const AttrValue*> class_of_type;
   for (const NodeType& type : graph_.types()) class_of_type.push_back(type.view().find(kClassAttr));
 
-  for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
+  for (NodeId i = 0; i < graph_.num_nodes(); ++i) {
+    const NodeId node = state_.in_order(i);
     if (const AttrValue* value = class_of_type[graph_.node(node).type]) {
       if (const auto* list = value->get_if<std::vector<std::string>>()) {
         for (const std::string& entry : *list) {
@@ -328,10 +329,7 @@ void GroupBuilder::colocate() {
                                         node_debug_text(graph_, node, state_.requested_text(node), "")));
       }
     }
-    if (next_named != own_name.end() && *next_named == node) {
-      ++next_named;
-      join_group(node, graph_.name(node), groups[graph_.name(node)]);
-    }
+    if (names_group[node]) join_group(node, graph_.name(node), groups[graph_.name(node)]);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "core/base/cat.h"
 #include "core/place/group_builder.h"
 #include "core/place/place_errors.h"
+#include "core/place/place_in_order.h"
 #include "core/place/placer_state.h"
 #include "core/place/reasons.h"
 
@@ -13,9 +14,9 @@ namespace {
 
 class Placer {
  public:
-  Placer(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
+  Placer(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options, std::span<const NodeId> order,
          std::vector<std::string>& details)
-      : state_(std::make_shared<PlacerState>(file, devices, options)),
+      : state_(std::make_shared<PlacerState>(file, devices, options, order)),
         graph_(state_->graph),
         groups_(state_->groups),
         failures_(*state_, placement_, details) {
@@ -94,7 +95,8 @@ void Placer::count_consumers() {
 }
 
 void Placer::first_pass() {
-  for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
+  for (NodeId i = 0; i < graph_.num_nodes(); ++i) {
+    const NodeId node = state_->in_order(i);
     const TypeFacts& facts = state_->facts(node);
     if (placement_.decisions[node].reason == Reason::kAssigned) {
       if (!groups_.at(groups_.root(node)).broken && pin(node, device(node))) placement_.order.push_back(node);
@@ -225,10 +227,16 @@ void Placer::warn_moved_resources(NodeId node, const CandidateFinder::Found& fou
 
 }  // namespace
 
+Result<Placement> place_in_order(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
+                                 std::span<const NodeId> order, std::vector<std::string>& details,
+                                 Placement* before_failure) {
+  if (devices.devices.empty()) return failed_precondition("No devices are registered");
+  return Placer(file, devices, options, order, details).run(before_failure);
+}
+
 Result<Placement> place(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
                         std::vector<std::string>& details, Placement* before_failure) {
-  if (devices.devices.empty()) return failed_precondition("No devices are registered");
-  return Placer(file, devices, options, details).run(before_failure);
+  return place_in_order(file, devices, options, {}, details, before_failure);
 }
 
 }  // namespace emplace

@@ -34,6 +34,12 @@ std::vector<NameId> names_of(const DeviceSet& devices, NameTable& names) {
   return ids;
 }
 
+std::vector<NodeId> ranks_of(std::span<const NodeId> order) {
+  std::vector<NodeId> ranks(order.size());
+  for (NodeId i = 0; i < order.size(); ++i) ranks[order[i]] = i;
+  return ranks;
+}
+
 }  // namespace
 
 std::string_view requested_device(const Graph& graph, const PlaceOptions& options, NodeId node) {
@@ -43,7 +49,8 @@ std::string_view requested_device(const Graph& graph, const PlaceOptions& option
   return options.clear_devices ? std::string_view{} : graph.requested_device(node);
 }
 
-PlacerState::PlacerState(const GraphFile& f, const Graph& g, const DeviceSet& d, const PlaceOptions& o)
+PlacerState::PlacerState(const GraphFile& f, const Graph& g, const DeviceSet& d, const PlaceOptions& o,
+                         std::span<const NodeId> ids)
     : file(f),
       graph(g),
       devices(d),
@@ -54,6 +61,8 @@ PlacerState::PlacerState(const GraphFile& f, const Graph& g, const DeviceSet& d,
       candidates(d, names, lists),
       device_names(names_of(d, names)),
       facts_(g.types().size()),
+      order_(ids.begin(), ids.end()),
+      ranks_(ranks_of(ids)),
       request_names_(g.num_texts(), kUnread),
       in_use_(d.devices.size()) {}
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -43,9 +44,11 @@ struct BodyDemand {
 };
 
 struct PlacerState {
-  PlacerState(const GraphFile& f, const DeviceSet& d, const PlaceOptions& o) : PlacerState(f, f.graph, d, o) {}
-  /// `graph`: the file's, or the body of a function of its library.
-  PlacerState(const GraphFile& file, const Graph& graph, const DeviceSet& devices, const PlaceOptions& options);
+  PlacerState(const GraphFile& f, const DeviceSet& d, const PlaceOptions& o, std::span<const NodeId> ids = {})
+      : PlacerState(f, f.graph, d, o, ids) {}
+  /// `graph`: the file's, or the body of a function of its library. `order`: see place_in_order().
+  PlacerState(const GraphFile& file, const Graph& graph, const DeviceSet& devices, const PlaceOptions& options,
+              std::span<const NodeId> order = {});
   ~PlacerState();
 
   const TypeFacts& facts(NodeId node) {
@@ -55,6 +58,12 @@ struct PlacerState {
   }
   /// REQUIRES: facts() was called for a node of the type.
   const TypeFacts& facts(NodeId node) const { return facts_[graph.node(node).type]; }
+
+  /// The node whose id TensorFlow has as its i-th.
+  NodeId in_order(NodeId i) const { return order_.empty() ? i : order_[i]; }
+  std::span<const NodeId> order() const { return order_; }
+  /// Has `a` a smaller id there than `b`?
+  bool is_before(NodeId a, NodeId b) const { return ranks_.empty() ? a < b : ranks_[a] < ranks_[b]; }
 
   std::string_view requested_text(NodeId node) const { return requested_device(graph, options, node); }
   /// The parsed request; nothing if it is malformed.
@@ -95,6 +104,8 @@ struct PlacerState {
   void find_facts(const NodeType& type, TypeFacts& facts);
 
   std::vector<TypeFacts> facts_;       // by type
+  std::vector<NodeId> order_;          // empty: that of the ids
+  std::vector<NodeId> ranks_;          // by node: place in order_
   std::vector<NameId> request_names_;  // by text id
   std::unordered_map<NodeId, NameId> override_names_;
   std::unordered_map<NameId, Request> requests_;

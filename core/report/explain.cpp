@@ -45,6 +45,7 @@ void TextWriter::add(const NodeExplanation& e) {
          "\n  why: ", reason_code(d.reason), ": ", e.reason, '\n');
   if (const std::string at = node_position(graph_, in_.file.source.get(), e.node); !at.empty())
     append(out_, "  at: ", at, '\n');
+  if (!e.origin.empty()) append(out_, "  from: ", e.origin, '\n');
   if (const auto request = requested_device(graph_, in_.options, e.node); !request.empty()) {
     append(out_, "  asks for: ", request, '\n');
   }
@@ -122,6 +123,7 @@ void write_node(const ExplainInput& in, const NodeExplanation& e, JsonWriter& js
   const Decision& d = in.placement.of(e.node);
   json.begin_object().member("name", graph.name(e.node)).member("op", graph.op(e.node));
   if (const std::string at = node_position(graph, in.file.source.get(), e.node); !at.empty()) json.member("at", at);
+  if (!e.origin.empty()) json.member("origin", e.origin);
   json.member("requested", requested_device(graph, in.options, e.node)).member("device", in.devices.at(d.device).name);
   json.key("reason").begin_object().member("code", reason_code(d.reason)).member("text", e.reason).end_object();
   json.key("candidates").begin_array();
@@ -239,6 +241,7 @@ Result<std::string> explain(const GraphFile& file, const DeviceSet& devices, con
   for (const std::string& name : request.nodes) {
     ASSIGN_OR_RETURN(const NodeId node, named_node(file.graph, name));
     explanations.push_back(explain_node(in, node, on));
+    if (request.origins) explanations.back().origin = request.origins->text(node);
   }
   if (!request.json) {
     TextWriter writer(in);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/lower/origins.h"
 #include "core/partition/copies.h"
 #include "core/place/placement.h"
 
@@ -13,6 +14,7 @@ struct ExplainRequest {
   std::vector<std::string> nodes = {};  // empty: a summary of all nodes by reason
   std::string on_device = {};           // --on: "GPU:0", "/cpu:0", ...; empty: any other device
   bool json = false;
+  const Origins* origins = nullptr;  // of nodes that are not the file's own; null: all are
 };
 
 /// The text or the JSON document. NotFound for a node that the graph lacks, InvalidArgument for a malformed

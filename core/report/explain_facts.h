@@ -15,6 +15,7 @@ namespace emplace {
 struct NodeExplanation {
   NodeId node = kNoNode;
   std::string reason;
+  std::string origin;  // what lowering made it of; empty: the file has it
   std::vector<Candidate> candidates;
   struct GroupMember {
     NodeId node;

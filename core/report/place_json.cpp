@@ -1,4 +1,5 @@
 // `emplace place --format json`: the document of the command-line contract.
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/cat.h"
@@ -24,16 +25,27 @@ void write_devices(const PlaceReport& r, JsonWriter& json) {
   json.end_array();
 }
 
+/// As in a GraphDef; controls sorted.
+void write_inputs(const Graph& graph, NodeId node, JsonWriter& json) {
+  json.key("input").begin_array();
+  for (const Endpoint& e : graph.inputs(node))
+    json.value(e.slot == 0 ? std::string(graph.name(e.node)) : cat(graph.name(e.node), ':', e.slot));
+  std::vector<std::string_view> controls;
+  for (const Endpoint& e : graph.controls(node)) controls.push_back(graph.name(e.node));
+  std::sort(controls.begin(), controls.end());
+  for (const std::string_view control : controls) json.value(cat('^', control));
+  json.end_array();
+}
+
 void write_node(const PlaceReport& r, NodeId node, JsonWriter& json) {
   const Graph& graph = r.file->graph;
   const Decision& d = r.placement->of(node);
-  json.begin_object()
-      .member("name", graph.name(node))
-      .member("op", graph.op(node))
-      .member("requested", requested_device(graph, *r.options, node))
-      .member("device", r.devices->at(d.device).name);
+  json.begin_object().member("name", graph.name(node)).member("op", graph.op(node));
+  write_inputs(graph, node, json);
+  json.member("requested", requested_device(graph, *r.options, node)).member("device", r.devices->at(d.device).name);
   json.key("reason").begin_object().member("code", reason_code(d.reason));
   json.member("text", reason_text(*r.placement, node)).end_object();
+  if (r.origins && r.origins->of(node) != Origins::kFile) json.member("origin", r.origins->text(node));
   json.key("candidates").begin_array();
   for (const Candidate& c : candidates_of(*r.placement, node)) {
     json.begin_object()
@@ -117,6 +129,16 @@ std::string place_json(const PlaceReport& r) {
     write_summary(r, json);
   } else {
     json.key("copies").begin_array().end_array().key("summary").null();
+  }
+  if (r.step) {
+    json.key("step").begin_object().key("placement").begin_array();
+    for (NodeId node : r.step->placement->order) {
+      write_node(*r.step, node, json);
+      drain_text(r, out);
+    }
+    json.end_array();
+    write_copies(*r.step, json);
+    json.end_object();
   }
   json.key("timing")
       .begin_object()

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/graph/lower/origins.h"
 #include "core/partition/copies.h"
 #include "core/place/placement.h"
 #include "core/report/format.h"
@@ -22,6 +23,8 @@ struct PlaceReport {
   const PlaceOptions* options = nullptr;
   const Placement* placement = nullptr;
   const CopyPlan* copies = nullptr;
+  const Origins* origins = nullptr;   // of nodes that are not the file's own; null: all are
+  const PlaceReport* step = nullptr;  // of the graph that a run would make of it; null: that is this one
   Status error;
   std::vector<std::string> offenders;              // `details` of place()
   std::vector<std::optional<int64_t>> peak_bytes;  // planned, by device, as far as known; empty: not planned
