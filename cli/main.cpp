@@ -127,8 +127,8 @@ bool environ_has_ours() {
 /// A misspelt variable is without effect: says so.
 void warn_of_environment(const OptionSet& set, const std::vector<std::string>& of_others, Log& log) {
   static constexpr std::string_view kBesideOptions[] = {
-      "EMPLACE_CACHE_DIR",   "EMPLACE_CONFIG",       "EMPLACE_CUDA", "EMPLACE_CUDA_LIB_DIR",
-      "EMPLACE_CUDA_PLUGIN", "EMPLACE_CUDA_WITHOUT", "EMPLACE_ISA"};
+      "EMPLACE_CACHE_DIR",   "EMPLACE_CONFIG",       "EMPLACE_CUDA",      "EMPLACE_CUDA_LIB_DIR",
+      "EMPLACE_CUDA_PLUGIN", "EMPLACE_CUDA_WITHOUT", "EMPLACE_GPU_GUARD", "EMPLACE_ISA"};
   std::vector<std::string> known(std::begin(kBesideOptions), std::end(kBesideOptions));
   for (const std::string& name : set.names()) known.push_back(environment_name(name));
   for (const std::string& name : of_others) known.push_back(environment_name(name));

@@ -204,6 +204,7 @@ Result<DeviceSet> find_devices(const PipelineOptions& options, Log& log) {
   if (!devices.ok())
     return devices.status().blamed(devices.status().code() == Code::kUnavailable ? Blame::kDevice : Blame::kUsage);
   if (!devices->growth_error.empty()) log.error(devices->growth_error);
+  if (devices->gpus) devices->gpus->speak_to(gpu_log(log));
   const auto& all = devices->devices;
   if (std::any_of(all.begin(), all.end(), [](const Device& d) { return d.type == "GPU"; })) return devices;
   if (options.require_gpu)

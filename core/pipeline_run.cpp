@@ -33,7 +33,7 @@ SessionOptions session_options(const StageContext& c, const RunRequest& request,
                  o.deterministic,
                  o.tf32,
                  o.sync_every_node,
-                 c.log.shows(LogLevel::kDebug),
+                 gpu_log(c.log),
                  o.gpu_fuse,
                  train ? kStepsOfTraining : o.warmup + o.steps};
   return session;

@@ -54,7 +54,11 @@ Result<PhysicalGpu> card(int device) {
   gpu.compute_capability = cat(properties.major, ".", properties.minor);
   gpu.memory = static_cast<int64_t>(properties.totalGlobalMem);
   gpu.free_memory = gpu.memory;
-  gpu.platform_id = device;
+  if (targets_fit(built_targets(), properties.major, properties.minor))
+    gpu.platform_id = device;
+  else
+    gpu.unusable = cat("its compute capability is ", gpu.compute_capability, ", this plug-in is built for ",
+                       targets_text(built_targets()), "; build it where the card is, or with `cmake --preset cuda`");
   return gpu;
 }
 
@@ -97,16 +101,7 @@ bool CudaBackend::peers(int platform_id, int other) {
   return cudaDeviceCanAccessPeer(&can, platform_id, other) == cudaSuccess && can != 0;
 }
 
-Result<std::unique_ptr<Gpu>> CudaBackend::open(const GpuOptions& options) {
-  cudaDeviceProp properties;
-  CUDA_TRY(cudaGetDeviceProperties(&properties, options.platform_id));
-  if (!targets_fit(built_targets(), properties.major, properties.minor)) {
-    return unavailable(cat(properties.name, " cannot be used: its compute capability is ", properties.major, ".",
-                           properties.minor, ", this plug-in is built for ", targets_text(built_targets()),
-                           "; build it where the card is, or with `cmake --preset cuda`"));
-  }
-  return CudaGpu::open(options);
-}
+Result<std::unique_ptr<Gpu>> CudaBackend::open(const GpuOptions& options) { return CudaGpu::open(options); }
 
 Status CudaBackend::collectives() const { return nccl_there(); }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "core/device/gpu.h"
+#include "cuda/log.h"
 
 namespace emplace::cuda {
 
 class CudaBackend final : public GpuBackend {
  public:
+  void speak_to(GpuLog log) override { cuda::speak_to(log); }
   Result<std::vector<PhysicalGpu>> enumerate() override;
   bool peers(int platform_id, int other) override;
   Result<std::unique_ptr<Gpu>> open(const GpuOptions& options) override;

@@ -1,6 +1,5 @@
 #include "cuda/chain_kernel.h"
 
-#include <cstdio>
 #include <map>
 #include <mutex>
 
@@ -11,6 +10,7 @@
 #include "cuda/error.h"
 #include "cuda/kernel_cache.h"
 #include "cuda/kernel_table.h"
+#include "cuda/log.h"
 #include "cuda/nvrtc.h"
 #ifdef EMPLACE_STANDIN
 #include "cuda/standin/compiler.h"
@@ -109,11 +109,8 @@ Result<std::unique_ptr<Kernel>> compile_chain(const GpuChain& chain, const Devic
   const CompileRequest request{std::move(source.text), chain_headers(), kChainPrelude,
                                cat("sm_", card.major, card.minor)};
   Result<cudaKernel_t> kernel = find_or_make(request, chain.saved_ns);
-  if (device.verbose) {
-    std::fprintf(
-        stderr, "%s: %zu nodes as %s%s\n", chain.name.c_str(), chain.ops.size(),
-        kernel.ok() ? "one kernel" : "kernels of their own: ", kernel.ok() ? "" : kernel.status().message().c_str());
-  }
+  say(LogLevel::kDebug, cat(chain.name, ": ", chain.ops.size(), " nodes as ",
+                            kernel.ok() ? "one kernel" : cat("kernels of their own: ", kernel.status().message())));
   if (!kernel.ok()) return kernel.take_status();
   return std::unique_ptr<Kernel>(std::make_unique<ChainKernel>(*kernel, chain.elements, source.pack));
 }

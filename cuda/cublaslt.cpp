@@ -1,12 +1,12 @@
 #include "cuda/cublaslt.h"
 
 #include <cstdint>
-#include <cstdio>
 #include <mutex>
 #include <string>
 
 #include "core/base/cat.h"
 #include "cuda/library.h"
+#include "cuda/log.h"
 
 #ifndef EMPLACE_STANDIN
 #include <cublasLt.h>
@@ -63,7 +63,7 @@ const Result<Functions>& functions() {
     Functions f;
     Status loaded = f.load();
     if (loaded.ok()) return Result<Functions>(f);
-    std::fprintf(stderr, "warning: %s; matrix products run on emplace's own kernel\n", loaded.message().c_str());
+    say(LogLevel::kWarning, cat(loaded.message(), "; matrix products run on emplace's own kernel"));
     return Result<Functions>(loaded);
   }();
   return kFunctions;

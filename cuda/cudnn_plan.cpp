@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -10,6 +9,7 @@
 
 #include "core/base/cat.h"
 #include "cuda/cudnn.h"
+#include "cuda/log.h"
 
 namespace emplace::cuda::cudnn {
 namespace {
@@ -164,8 +164,7 @@ Result<std::shared_ptr<const ConvPlan>> make_plan(const ConvProblem& problem, co
   if (!loaded.ok()) {
     static std::once_flag said;
     std::call_once(said, [&] {
-      std::fprintf(stderr, "warning: %s; convolutions run on emplace's own kernel\n",
-                   loaded.status().message().c_str());
+      say(LogLevel::kWarning, cat(loaded.status().message(), "; convolutions run on emplace's own kernel"));
     });
     return loaded.status();
   }

@@ -9,7 +9,6 @@ struct DeviceState {
   int device = 0;                              // CUDA's ordinal
   bool deterministic = false;                  // only algorithms that give the same bytes on every run
   bool tf32 = false;                           // --matmul-precision=tf32
-  bool verbose = false;                        // say on stderr which library a kernel takes, and why
   int64_t workspace_limit = int64_t{1} << 30;  // bytes that a library's plan may ask for
   int place = 0;                               // among the logical GPUs of the card that live at this time
   int stream_priority = 0;

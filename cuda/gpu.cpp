@@ -53,7 +53,6 @@ CudaGpu::CudaGpu(const GpuOptions& options, Pages pages, int place)
     : state_{options.platform_id,
              options.deterministic,
              options.tf32,
-             options.verbose,
              std::min(kMostWorkspace, options.memory_limit / 4),
              place,
              options.stream_priority},

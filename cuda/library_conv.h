@@ -3,12 +3,11 @@
 /// ([h, w, in, out]) into the layout that libraries want, or back.
 #pragma once
 
-#include <cstdio>
-
 #include "core/base/cat.h"
 #include "cuda/convolution.h"
 #include "cuda/kernel_table.h"
 #include "cuda/launch.h"
+#include "cuda/log.h"
 #include "cuda/narrow.h"
 
 namespace emplace::cuda {
@@ -93,8 +92,7 @@ class LibraryConv {
   void say(const std::string& what) {
     constexpr const char* kPasses[] = {"convolution", "gradient of a convolution's input",
                                        "gradient of a convolution's filter"};
-    if (device_.verbose && what != said_)
-      std::fprintf(stderr, "%s: %s by %s\n", node_.c_str(), kPasses[static_cast<int>(pass_)], what.c_str());
+    if (what != said_) cuda::say(LogLevel::kDebug, cat(node_, ": ", kPasses[static_cast<int>(pass_)], " by ", what));
     said_ = what;
   }
 

@@ -44,6 +44,10 @@ void Log::set_color(ColorMode mode) {
   color_ = mode == ColorMode::kAlways || (mode == ColorMode::kAuto && !refused && !file_ && isatty(STDERR_FILENO));
 }
 
+void Log::say(LogLevel level, std::string_view text) {
+  write(level, level == LogLevel::kWarning ? "warning: " : level == LogLevel::kError ? "error: " : "", text);
+}
+
 void Log::write(LogLevel level, std::string_view prefix, std::string_view message) {
   if (!shows(level)) return;
   const bool named = subject_.empty() || message.starts_with(subject_) || message.starts_with(' ');

@@ -36,6 +36,7 @@ class Log {
   void info(std::string_view text) { write(LogLevel::kInfo, "", text); }
   void warning(std::string_view text) { write(LogLevel::kWarning, "warning: ", text); }
   void error(std::string_view text) { write(LogLevel::kError, "error: ", text); }
+  void say(LogLevel level, std::string_view text);
   /// An error that is a whole message already, such as one with file, line and column.
   void problem(std::string_view text) { write(LogLevel::kError, "", text); }
 

@@ -122,7 +122,11 @@ class SetMaker {
       return add_gpus(DeviceKind::kCuda, mask);
     };
     Result<GpuBackend*> plugin = load_gpu_plugin(environment_);
-    if (!plugin.ok()) return none(plugin.status());
+    if (!plugin.ok()) {
+      if (!environment_("EMPLACE_CUDA_PLUGIN") && has_nvidia_driver())
+        warnings_.push_back(cat("no GPU is used: ", plugin.status().message()));
+      return none(plugin.status());
+    }
     Result<std::vector<PhysicalGpu>> cards = (*plugin)->enumerate();
     if (!cards.ok()) return none(cards.status());
     set_.gpus = *plugin;
@@ -197,7 +201,13 @@ class SetMaker {
 
   void note_absence(const char* cuda_visible, size_t visible, size_t used) {
     size_t cards = set_.physical_gpus.size();
-    if (cards > 0 && visible == 0) {
+    for (const PhysicalGpu& gpu : set_.physical_gpus) {
+      if (gpu.unusable.empty()) continue;
+      warnings_.push_back(cat(gpu.name, " (", gpu.pci_bus_id, ") is not used: ", gpu.unusable));
+      set_.no_gpu_cause = cat(gpu.name, ": ", gpu.unusable);
+    }
+    if (visible > 0 && used > 0) set_.no_gpu_cause.clear();
+    if (cards > 0 && visible == 0 && set_.no_gpu_cause.empty()) {
       set_.no_gpu_cause = cat("CUDA_VISIBLE_DEVICES=", cuda_visible, " hides ",
                               cards == 1 ? "the only GPU" : cat("all ", cards, " GPUs"));
     } else if (visible > 0 && used == 0) {
@@ -212,6 +222,8 @@ class SetMaker {
   void apply_growth() {
     Growth growth = settle_growth(options_.allow_growth, environment_("TF_FORCE_GPU_ALLOW_GROWTH"));
     set_.allow_growth = growth.allowed;
+    const char* guard = environment_("EMPLACE_GPU_GUARD");
+    set_.guards_tensors = guard && std::string_view(guard) == "1";
     set_.growth_error = std::move(growth.error);
     if (!growth.warning.empty()) warnings_.push_back(std::move(growth.warning));
   }

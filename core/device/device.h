@@ -33,6 +33,7 @@ struct PhysicalGpu {
   int64_t free_memory = -1;        // bytes; -1: not known, or not a real card
   int platform_id = -1;            // CUDA's ordinal after CUDA_VISIBLE_DEVICES; -1: hidden
   int nvml_index = -1;             // nvidia-smi's number; -1: not known
+  std::string unusable;            // why the plug-in cannot use it; empty: it can
 };
 
 /// TensorFlow's DeviceAttributes (device_attributes.proto) and what emplace adds.
@@ -67,6 +68,9 @@ struct DeviceSet {
   bool runnable = true;
   /// The option, or what TF_FORCE_GPU_ALLOW_GROWTH makes of it.
   bool allow_growth = true;
+  /// EMPLACE_GPU_GUARD=1: a tensor in a real GPU's memory ends where its pages do, so that whoever runs over it fails
+  /// (core/device/gpu_pool.h). For looking for such errors: each tensor takes a page, and nothing is planned ahead.
+  bool guards_tensors = false;
   /// TensorFlow's words if that variable cannot be read: an error on the log, and no more.
   std::string growth_error;
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/log.h"
 #include "core/device/device.h"
 #include "core/device/page_source.h"
 #include "core/op/kernel.h"
@@ -107,15 +108,31 @@ struct GpuOptions {
   int stream_priority = 0;
   int64_t memory_limit = 0;
   bool deterministic = false;
-  bool tf32 = false;     // matrix products of float may round their inputs to 10 bits
-  bool verbose = false;  // kernels say on stderr which library they take, and why
+  bool tf32 = false;  // matrix products of float may round their inputs to 10 bits
 };
+
+/// Where GPUs say what is no status: which library a kernel takes and why, what works without one that is missing. Any
+/// thread may.
+struct GpuLog {
+  void (*say)(void* to, LogLevel level, std::string_view text) = nullptr;  // null: nobody listens
+  void* to = nullptr;
+
+  void operator()(LogLevel level, std::string_view text) const {
+    if (say) say(to, level, text);
+  }
+};
+/// REQUIRES: the log outlives whoever speaks.
+inline GpuLog gpu_log(Log& log) {
+  return {[](void* to, LogLevel level, std::string_view text) { static_cast<Log*>(to)->say(level, text); }, &log};
+}
 
 /// All GPUs of the machine. Thread-safe.
 class GpuBackend {
  public:
   virtual ~GpuBackend() = default;
 
+  /// From now on. The plug-in prints nothing by itself.
+  virtual void speak_to(GpuLog) {}
   /// Visible cards have their platform id, in CUDA's order; hidden ones (where NVML tells of them) have -1. Creates no
   /// context. Unavailable says why there is none: driver missing, driver too old, no device, all masked.
   virtual Result<std::vector<PhysicalGpu>> enumerate() = 0;

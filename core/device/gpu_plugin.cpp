@@ -16,12 +16,6 @@ namespace {
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-// The kernel module's files, those of a container, and WSL's.
-bool has_nvidia_driver() {
-  return exists("/proc/driver/nvidia/version") || exists("/dev/nvidiactl") || exists("/dev/nvidia0") ||
-         exists("/dev/dxg");
-}
-
 /// Empty if there is no plug-in where one belongs.
 std::string file_beside_program() {
   char path[PATH_MAX];
@@ -70,6 +64,11 @@ Result<GpuBackend*> open_plugin(const std::string& file) {
 }
 
 }  // namespace
+
+bool has_nvidia_driver() {
+  return exists("/proc/driver/nvidia/version") || exists("/dev/nvidiactl") || exists("/dev/nvidia0") ||
+         exists("/dev/dxg");
+}
 
 Result<GpuBackend*> load_gpu_plugin(const char* (*environment)(const char*)) {
   const char* named = environment("EMPLACE_CUDA_PLUGIN");

@@ -13,7 +13,7 @@ namespace emplace {
 inline constexpr char kGpuPluginSymbol[] = "emplace_cuda_plugin";
 inline constexpr char kGpuPluginFile[] = "libemplace_cuda.so";
 /// Counts changes of the interfaces between program and plug-in (core/device/gpu.h, core/op/kernel.h, core/tensor).
-inline constexpr uint32_t kGpuPluginAbi = 5;
+inline constexpr uint32_t kGpuPluginAbi = 6;
 
 /// Sizes of what crosses the border: a plug-in of another build is refused, not run.
 struct GpuPluginInfo {
@@ -27,6 +27,9 @@ struct GpuPluginInfo {
            init_bytes == other.init_bytes && card_bytes == other.card_bytes && variable_bytes == other.variable_bytes;
   }
 };
+
+/// Its files, those of a container, or WSL's.
+bool has_nvidia_driver();
 
 /// The plug-in that EMPLACE_CUDA_PLUGIN names, else the one beside the program. Unavailable: no driver (then nothing
 /// is loaded), no such file, a file that cannot be loaded, or one of another build. It stays loaded.

@@ -9,8 +9,8 @@ namespace emplace {
 namespace {
 
 constexpr int64_t kUnit = 256;                      // blocks are multiples of it
+constexpr int64_t kGuardedUnit = 16;                // where tensors begin in guard mode; what kernels load at once
 constexpr int64_t kLargestStep = int64_t{1} << 30;  // of growth ahead of need
-constexpr int64_t kReservedPerLimit = 4;            // addresses are free; room for pages to move to
 
 int64_t rounded(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
@@ -55,14 +55,21 @@ Status GpuPool::start() {
   if (base_) return ok_status();
   ASSIGN_OR_RETURN(PageSource * source, open_());
   int64_t page = source->page_bytes();
-  int64_t reserved = rounded(options_.limit, page) * kReservedPerLimit;
-  ASSIGN_OR_RETURN(base_, source->reserve(reserved));
+  // Addresses are free, and room for pages to move to; but `ulimit -v` may leave few of them.
+  const int64_t least = rounded(options_.limit, page);
+  int64_t reserved = 4 * least;
+  Result<std::byte*> range = source->reserve(reserved);
+  for (int64_t fewer : {2 * least, rounded(least + least / 8, page), least}) {
+    if (range.ok()) break;
+    range = source->reserve(reserved = fewer);
+  }
+  ASSIGN_OR_RETURN(base_, std::move(range));
   source_ = source;
   page_ = page;
   reserved_ = reserved;
   pieces_[0] = {reserved_, State::kUnmapped};
   int64_t all = whole_pages();
-  if (options_.grows || all == 0) return ok_status();
+  if (options_.grows || options_.guards || all == 0) return ok_status();
   RETURN_IF_ERROR(source_->map(base_, all));
   mapped_ = all;
   cut(pieces_.begin(), 0, all, State::kFree);
@@ -78,7 +85,9 @@ Result<Tensor> GpuPool::allocate(DType dtype, const Shape& shape, bool persisten
   std::lock_guard lock(mutex_);
   RETURN_IF_ERROR(start());
   bytes = std::max<int64_t>(bytes, 1);
-  Result<int64_t> offset = fits ? take(rounded(bytes, kUnit)) : resource_exhausted("");
+  Result<int64_t> offset = !fits             ? resource_exhausted("")
+                           : options_.guards ? take_guarded(bytes)
+                                             : take(rounded(bytes, kUnit));
   if (!offset.ok() && offset.status().code() != Code::kResourceExhausted) return offset.take_status();
   if (!offset.ok()) {
     return resource_exhausted(cat("OOM when allocating tensor with shape", shape.to_string(), " and type ",
@@ -90,6 +99,7 @@ Result<Tensor> GpuPool::allocate(DType dtype, const Shape& shape, bool persisten
   (persistent ? persistent_ : transient_) += size;
   peak_transient_ = std::max(peak_transient_, transient_);
   std::byte* data = base_ + *offset;
+  if (options_.guards) data += rounded(bytes, page_) - rounded(bytes, kGuardedUnit);
   return Tensor::wrap(dtype, shape, data, std::make_shared<PooledBuffer>(*this, data, *offset, size, persistent));
 }
 
@@ -137,7 +147,34 @@ Result<int64_t> GpuPool::take(int64_t bytes) {
   return offset;
 }
 
-void GpuPool::give_back(int64_t offset) { set_state(pieces_.find(offset), State::kFree); }
+void GpuPool::give_back(int64_t offset) {
+  if (options_.guards) return give_back_guarded(offset);
+  set_state(pieces_.find(offset), State::kFree);
+}
+
+// Pages, and addresses of one more.
+Result<int64_t> GpuPool::take_guarded(int64_t bytes) {
+  const int64_t pages = rounded(bytes, page_);
+  if (mapped_ + pages > whole_pages()) return resource_exhausted("");
+  for (auto p = pieces_.begin(); p != pieces_.end(); ++p) {
+    if (p->second.state != State::kUnmapped || p->second.bytes < pages + page_) continue;
+    const int64_t offset = p->first;
+    RETURN_IF_ERROR(source_->map(base_ + offset, pages));
+    mapped_ += pages;
+    cut(p, offset, pages + page_, State::kUsed);
+    return offset;
+  }
+  return resource_exhausted("; no addresses are left");
+}
+
+void GpuPool::give_back_guarded(int64_t offset) {
+  const auto piece = pieces_.find(offset);
+  const int64_t pages = piece->second.bytes - page_;
+  (void)source_->wait_idle();
+  (void)source_->unmap(base_ + offset, pages);
+  mapped_ -= pages;
+  set_state(piece, State::kUnmapped);
+}
 
 // Maps pages so that some free piece has `bytes`: behind a free piece if there is one, so that little is mapped anew.
 Status GpuPool::grow(int64_t bytes) {

@@ -23,6 +23,10 @@ class GpuPool final : public DevicePool {
     std::string device_name, allocator_name;
     int64_t limit = 0;
     bool grows = true;  // else the whole limit is mapped at the first use
+    /// Each tensor ends where its pages end, and behind them there are none: what a kernel reads or writes behind it is
+    /// an error of the hardware. (Tensors begin at multiples of 16 bytes: up to 15 bytes are behind some.) Pages go
+    /// when the tensor does, which waits for the device.
+    bool guards = false;
   };
   /// `open` gives the device at the first use of its memory: a GPU that nobody uses is never touched.
   GpuPool(Options options, std::function<Result<PageSource*>()> open);
@@ -56,7 +60,9 @@ class GpuPool final : public DevicePool {
   // With mutex_ held.
   Status start();
   Result<int64_t> take(int64_t bytes);
+  Result<int64_t> take_guarded(int64_t bytes);
   void give_back(int64_t offset);
+  void give_back_guarded(int64_t offset);
   Status grow(int64_t bytes);
   Status move_free_pages();
   void cut(Pieces::iterator piece, int64_t offset, int64_t bytes, State state);

@@ -244,7 +244,7 @@ Result<Plan> settle(const GraphFile& file, const DeviceSet& devices, const Progr
   Plan plan;
   plan.devices.resize(devices.size());
   RETURN_IF_ERROR(Settler(file, devices, program, plan).run(feeds));
-  choose_storage(file, program, plan);
+  choose_storage(file, devices, program, plan);
   return plan;
 }
 

@@ -7,8 +7,8 @@ bool plain(DType t) { return t != DType::kString && t != DType::kVariant && t !=
 
 class StorageChooser {
  public:
-  StorageChooser(const Graph& graph, const Program& program, Plan& plan)
-      : graph_(graph), program_(program), plan_(plan) {}
+  StorageChooser(const Graph& graph, const DeviceSet& devices, const Program& program, Plan& plan)
+      : graph_(graph), devices_(devices), program_(program), plan_(plan) {}
 
   void choose(InstructionId id) {
     InstructionMode& mode = plan_.modes[id];
@@ -37,7 +37,7 @@ class StorageChooser {
     bool inputs_in_place = true;
     for (ValueId v : program_.inputs(s)) inputs_in_place &= at(v).storage != Storage::kSlot;
     for (ValueId v : program_.outputs(s)) {
-      if (!plain(program_.values[v].dtype)) return;
+      if (!plain(program_.values[v].dtype) || guarded(v)) return;
     }
     for (ValueId v : program_.outputs(s)) {
       at(v).storage = Storage::kBlock;
@@ -62,7 +62,13 @@ class StorageChooser {
     mode = InstructionMode::kSkip;
   }
 
+  /// Each tensor has pages of its own then, which a block has not.
+  bool guarded(ValueId v) const {
+    return devices_.guards_tensors && devices_.at(program_.values[v].home).kind == DeviceKind::kCuda;
+  }
+
   const Graph& graph_;
+  const DeviceSet& devices_;
   const Program& program_;
   Plan& plan_;
 };
@@ -82,8 +88,8 @@ OutputRule output_rule(const Graph& graph, const Program& program, const Instruc
   return def->forwards() ? OutputRule::kSharesInput : def->provides() ? OutputRule::kProvided : OutputRule::kOwn;
 }
 
-void choose_storage(const GraphFile& file, const Program& program, Plan& plan) {
-  StorageChooser chooser(file.graph, program, plan);
+void choose_storage(const GraphFile& file, const DeviceSet& devices, const Program& program, Plan& plan) {
+  StorageChooser chooser(file.graph, devices, program, plan);
   for (InstructionId s = 0; s < program.instructions.size(); ++s) chooser.choose(s);
 }
 

@@ -7,7 +7,7 @@
 namespace emplace {
 
 /// kBlock for what is settled, and the modes that follow from it. REQUIRES: shapes are settled.
-void choose_storage(const GraphFile& file, const Program& program, Plan& plan);
+void choose_storage(const GraphFile& file, const DeviceSet& devices, const Program& program, Plan& plan);
 
 /// What becomes of an instruction's outputs.
 enum class OutputRule : uint8_t {

@@ -74,8 +74,12 @@ std::vector<Row> card_rows(const DeviceSet& set) {
   std::vector<Row> rows{{"card", "CUDA", "TensorFlow", "PCI bus id", "memory", "UUID", "name"}};
   for (size_t i = 0; i < set.physical_gpus.size(); ++i) {
     const PhysicalGpu& gpu = set.physical_gpus[i];
-    rows.push_back({cat(i), gpu.platform_id < 0 ? "hidden" : cat(gpu.platform_id), joined(ids_on(set, i)),
-                    or_dash(gpu.pci_bus_id), memory_text(gpu.memory), or_dash(gpu.uuid), gpu.name});
+    rows.push_back({cat(i),
+                    !gpu.unusable.empty() ? "not used"
+                    : gpu.platform_id < 0 ? "hidden"
+                                          : cat(gpu.platform_id),
+                    joined(ids_on(set, i)), or_dash(gpu.pci_bus_id), memory_text(gpu.memory), or_dash(gpu.uuid),
+                    gpu.name});
   }
   return rows;
 }
@@ -125,6 +129,7 @@ void write_card(JsonWriter& json, const DeviceSet& set, size_t index) {
       .member("uuid", gpu.uuid)
       .member("memory", gpu.memory);
   json.member("compute_capability", gpu.compute_capability);
+  if (!gpu.unusable.empty()) json.member("unusable", gpu.unusable);
   json.key("devices").begin_array().compact();
   for (const std::string& id : ids_on(set, index)) json.value(id);
   json.end_array().end_object();

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "core/device/gpu.h"
+
 namespace emplace {
 
 enum class GpuExec : uint8_t {
@@ -22,7 +24,7 @@ struct GpuRunOptions {
   bool deterministic = false;    // only algorithms that give the same bytes on every run
   bool tf32 = false;             // products of float matrices may round their inputs
   bool sync_every_node = false;  // wait for every node, so that a failure names it
-  bool verbose = false;          // kernels say on stderr which library they take, and why
+  GpuLog log;                    // for what is no error: a step that could not be recorded
   GpuFuse fuse = GpuFuse::kAuto;
   int64_t steps_to_come = 1;  // as far as is known
 };

@@ -59,7 +59,9 @@ class GpuRecorder::RecordedLaunch final : public Kernel {
  public:
   RecordedLaunch(const PreparedProgram& p, std::vector<RecordedRun::Part> parts, std::unique_ptr<RunInputs> inputs,
                  Gpu& gpu)
-      : p_(p), run_(std::move(parts), std::move(inputs), gpu, p.runtime.gpu_options.exec == GpuExec::kGraph) {}
+      : p_(p),
+        run_(std::move(parts), std::move(inputs), gpu, p.runtime.gpu_options.exec == GpuExec::kGraph,
+             p.runtime.gpu_options.log) {}
   Status run(KernelContext& c) override {
     Status status = run_.run(c);
     const InstructionId failed = run_.failed_instruction();

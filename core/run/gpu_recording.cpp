@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/cat.h"
+
 namespace emplace {
 namespace {
 
@@ -38,8 +40,9 @@ Result<Tensor> RecordedScratch::allocate(DType dtype, const Shape& shape) {
   return Tensor::wrap(dtype, shape, more.raw(), more.buffer());
 }
 
-RecordedRun::RecordedRun(std::vector<Part> parts, std::unique_ptr<RunInputs> inputs, Gpu& gpu, bool must_record)
-    : parts_(std::move(parts)), inputs_(std::move(inputs)), gpu_(gpu), must_record_(must_record) {}
+RecordedRun::RecordedRun(std::vector<Part> parts, std::unique_ptr<RunInputs> inputs, Gpu& gpu, bool must_record,
+                         GpuLog log)
+    : parts_(std::move(parts)), inputs_(std::move(inputs)), gpu_(gpu), must_record_(must_record), log_(log) {}
 RecordedRun::~RecordedRun() = default;
 
 Status RecordedRun::run(KernelContext& c) {
@@ -49,6 +52,7 @@ Status RecordedRun::run(KernelContext& c) {
   Status status = inputs_->find(addresses_);
   if (status.ok() && state_ == State::kReplay && addresses_ != recorded_addresses_) {
     state_ = ++moves_ > kMostMoves ? State::kEager : State::kRecord;
+    if (state_ == State::kEager) say_eager("variables move at every step");
   }
   if (status.ok()) status = run_found(c.step_);
   inputs_->let_go();
@@ -64,6 +68,7 @@ Status RecordedRun::run_found(int64_t step) {
       Status recorded = record(step);
       if (!recorded.ok() && must_record_) return recorded.with_context("recording a step");
       state_ = recorded.ok() ? State::kReplay : State::kEager;
+      say_state(recorded);
       return recorded.ok() ? recording_->replay() : run_parts(step);
     }
     case State::kReplay:
@@ -72,6 +77,25 @@ Status RecordedRun::run_found(int64_t step) {
       break;
   }
   return run_parts(step);
+}
+
+void RecordedRun::say_state(const Status& recorded) {
+  if (recorded.ok()) {
+    log_(LogLevel::kDebug, cat(parts_.size(), " nodes from ", parts_.front().context->node_name(), " to ",
+                               parts_.back().context->node_name(), " are recorded"));
+    return;
+  }
+  const auto failed =
+      std::find_if(parts_.begin(), parts_.end(), [&](const Part& p) { return p.instruction == failed_instruction_; });
+  const bool by_a_node = failed_instruction_ != kNoInstruction && failed != parts_.end();
+  say_eager(cat(recorded.message(), by_a_node ? cat(" (node ", failed->context->node_name(), ")") : ""));
+  failed_instruction_ = kNoInstruction;
+}
+
+void RecordedRun::say_eager(std::string_view why) {
+  log_(LogLevel::kDebug,
+       cat(parts_.size(), " nodes from ", parts_.front().context->node_name(), " to ",
+           parts_.back().context->node_name(), " are not recorded, they run launch by launch: ", why));
 }
 
 Status RecordedRun::run_parts(int64_t step) {

@@ -55,8 +55,8 @@ class RecordedRun final : public Kernel {
     uint8_t branch = 0;                // below Gpu::kNumBranches
     std::vector<uint32_t> after = {};  // parts of other branches that come before this one
   };
-  /// `must_record`: what cannot be recorded is an error; else it runs launch by launch for good.
-  RecordedRun(std::vector<Part> parts, std::unique_ptr<RunInputs> inputs, Gpu& gpu, bool must_record);
+  /// `must_record`: what cannot be recorded is an error; else it runs launch by launch for good, and `log` is told why.
+  RecordedRun(std::vector<Part> parts, std::unique_ptr<RunInputs> inputs, Gpu& gpu, bool must_record, GpuLog log = {});
   ~RecordedRun() override;
   Status run(KernelContext& c) override;
   /// The part that failed in the last run(); kNoInstruction: none did by itself.
@@ -67,6 +67,8 @@ class RecordedRun final : public Kernel {
   Status run_found(int64_t step);
   Status run_parts(int64_t step);
   Status record(int64_t step);
+  void say_state(const Status& recorded);
+  void say_eager(std::string_view why);
   Status record_parts(int64_t step);
   Status record_part(const Part& part, int64_t step);
 
@@ -76,6 +78,7 @@ class RecordedRun final : public Kernel {
   int moves_ = 0;  // how often they were others
   Gpu& gpu_;
   bool must_record_;
+  GpuLog log_;
   State state_ = State::kFirst;
   InstructionId failed_instruction_ = kNoInstruction;
   std::vector<std::unique_ptr<GpuEvent>> events_;  // of the recording in the making

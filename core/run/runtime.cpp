@@ -58,12 +58,12 @@ Runtime::Runtime(const DeviceSet& set, uint64_t wanted_seed, const GpuRunOptions
     bool is_gpu = d.type != "CPU";
     std::string allocator = is_gpu ? cat("GPU_", d.parsed.id.value_or(0), "_bfc") : "cpu";
     if (d.kind == DeviceKind::kCuda) {
-      pools.push_back(
-          std::make_unique<GpuPool>(GpuPool::Options{d.name, std::move(allocator), d.memory_limit, set.allow_growth},
-                                    [this, id]() -> Result<PageSource*> {
-                                      ASSIGN_OR_RETURN(Gpu * opened, gpu(id));
-                                      return opened;
-                                    }));
+      pools.push_back(std::make_unique<GpuPool>(
+          GpuPool::Options{d.name, std::move(allocator), d.memory_limit, set.allow_growth, set.guards_tensors},
+          [this, id]() -> Result<PageSource*> {
+            ASSIGN_OR_RETURN(Gpu * opened, gpu(id));
+            return opened;
+          }));
     } else {
       // A CPU's memory_limit is TensorFlow's placeholder (256 MiB), no limit.
       pools.push_back(std::make_unique<MemoryPool>(d.name, std::move(allocator), is_gpu ? d.memory_limit : 0));
@@ -76,8 +76,7 @@ Result<Gpu*> Runtime::gpu(DeviceId device) {
   if (!gpus[device]) {
     const Device& d = devices.at(device);
     int card = devices.physical_gpus[static_cast<size_t>(d.physical_gpu)].platform_id;
-    GpuOptions options{
-        card, d.stream_priority, d.memory_limit, gpu_options.deterministic, gpu_options.tf32, gpu_options.verbose};
+    GpuOptions options{card, d.stream_priority, d.memory_limit, gpu_options.deterministic, gpu_options.tf32};
     auto opened = devices.gpus->open(options);
     if (!opened.ok()) return opened.status().with_context(d.name);
     gpus[device] = opened.take();

@@ -1,13 +1,12 @@
 // MatMul, BatchMatMul, BatchMatMulV2, _FusedMatMul: by cuBLASLt, or by the tiled product of cuda/gemm.h where that is
 // missing or has no algorithm.
-#include <cstdio>
-
 #include "core/base/cat.h"
 #include "core/ops/linear/matrix_product.h"
 #include "cuda/broadcast.h"
 #include "cuda/cublaslt.h"
 #include "cuda/epilogue.h"
 #include "cuda/gemm.h"
+#include "cuda/log.h"
 #include "cuda/moving.h"
 #include "cuda/typed.h"
 
@@ -134,8 +133,7 @@ class MatMul final : public Kernel {
     return true;
   }
   void say(const std::string& what) {
-    if (device_.verbose && what != said_)
-      std::fprintf(stderr, "%s: matrix product by %s\n", node_.c_str(), what.c_str());
+    if (what != said_) cuda::say(LogLevel::kDebug, cat(node_, ": matrix product by ", what));
     said_ = what;
   }
 
