@@ -24,6 +24,7 @@
   ROW(train, "Train a graph on data: steps, epochs, metrics, checkpoints")           \
   ROW(explain, "Say why nodes are where they are, and what would move them")         \
   ROW(check, "Load and validate; all problems in one pass")                          \
+  ROW(convert, "Write a graph file in another format")                               \
   ROW(devices, "List physical and logical devices; read device names")               \
   ROW(ops, "List the ops that emplace runs; one op: its page")
 
@@ -53,7 +54,6 @@ constexpr ComingCommand kComing[] = {
     {"bench", "'emplace run GRAPH --warmup 10 --steps 100 --format json' tells the times of the steps"},
     {"compare", "'emplace run GRAPH --save a.npz', then '--expect NAME=@a.npz:NAME' with other flags, compares"},
     {"diff", "compare the files of two 'emplace place GRAPH --format csv'"},
-    {"convert", "'emplace train GRAPH --graph-out FILE --dry-run' writes a graph that trains"},
     {"serve", "one process runs all devices of a graph"},
 };
 

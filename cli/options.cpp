@@ -211,6 +211,12 @@ void declare_memory_report(OptionSet& set, Options& o) {
 
 void declare_loading(OptionSet& set, PipelineOptions& pipeline) {
   set.list("allow-path", "DIR", "A folder outside the graph's own that it may read from", pipeline.load.allowed_paths);
+  set.value("input-format", "FORMAT", "What the file is, in place of a look: json, graphdef, metagraph or savedmodel",
+            [&pipeline](const std::string& text) {
+              pipeline.input_format = parse_graph_format(text);
+              return pipeline.input_format ? ok_status()
+                                           : invalid_argument("wanted json, graphdef, metagraph or savedmodel");
+            });
   std::vector<std::pair<std::string_view, Stage>> stages;
   for (Stage stage : kStages) stages.emplace_back(stage_name(stage), stage);
   set.value("dump", "STAGE", "Print what a stage made", set_choice<Stage>(pipeline.dump, std::move(stages)));

@@ -5,6 +5,7 @@
 #include "core/base/file_error.h"
 #include "core/base/heap.h"
 #include "core/device/device_name.h"
+#include "core/formats/open_graph.h"
 #include "core/formats/sound_part.h"
 #include "core/pipeline_stage.h"
 #include "core/train/check_training.h"
@@ -17,13 +18,13 @@ constexpr size_t kLargeFile = 256 << 10, kHeapPerByte = 20, kMostHeap = size_t{1
 
 /// The file with all that could be read of it; what could not is among the problems.
 Result<Loaded> read_graph(StageContext& c) {
-  Result<std::shared_ptr<const Source>> opened = Source::open(c.path);
+  Result<std::shared_ptr<const Source>> opened = open_graph(c.path, c.options.input_format);
   if (!opened.ok()) {
     std::string near = opened.status().code() == Code::kNotFound ? near_file(c.path) : std::string();
     return near.empty() ? opened.take_status() : not_found(cat(opened.status().message(), "; ", near));
   }
   c.found.source = opened.take();
-  if (const size_t size = c.found.source->text().size(); size >= kLargeFile)
+  if (const size_t size = c.found.source->text().size(); size >= kLargeFile && !c.found.source->binary())
     reserve_heap(std::min(size * kHeapPerByte, kMostHeap));
   return Loaded{load(c.found.source, c.options.load, c.found.problems)};
 }

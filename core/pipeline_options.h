@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/device/device.h"
+#include "core/formats/graph_format.h"
 #include "core/graph/graph_file.h"
 #include "core/place/gates.h"
 #include "core/place/overrides.h"
@@ -69,6 +70,7 @@ struct RunOptions {
 
 struct PipelineOptions {
   LoadOptions load;
+  std::optional<GraphFormat> input_format;  // --input-format; else the file's content tells
   DeviceOptions devices;
   PlaceFlags placing;
   FunctionOptions functions;

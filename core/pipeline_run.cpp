@@ -41,8 +41,11 @@ SessionOptions session_options(const StageContext& c, const RunRequest& request,
 
 /// --restore: the variables of a checkpoint, which may hold more than this graph has.
 Status restore(const StageContext& c, const Planned& planned) {
-  Result<Checkpoint> checkpoint = load_checkpoint(c.options.run.restore);
-  if (!checkpoint.ok()) return checkpoint.status().with_context("--restore").blamed(Blame::kUsage);
+  Result<Checkpoint> checkpoint = load_checkpoint(c.options.run.restore, &planned.file->graph);
+  if (!checkpoint.ok()) {
+    const bool damaged = checkpoint.status().code() == Code::kDataLoss;
+    return checkpoint.status().with_context("--restore").blamed(damaged ? Blame::kData : Blame::kUsage);
+  }
   return apply_checkpoint(*checkpoint, planned.file->graph, *planned.session, {}, Fit::kCovers)
       .with_context("--restore");
 }

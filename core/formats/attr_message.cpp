@@ -131,8 +131,9 @@ std::optional<AttrValue> read_list(LoadContext& c, std::string_view what) {
   return out ? std::move(*out) : empty_list();
 }
 
-// What protobuf's printers leave out: false, 0, "", a scalar's shape.
-AttrValue zero_of(AttrType type) {
+}  // namespace
+
+AttrValue zero_attr(AttrType type) {
   if (type.list) return empty_list();
   switch (type.kind) {
     case AttrKind::kString:
@@ -150,8 +151,6 @@ AttrValue zero_of(AttrType type) {
   }
 }
 
-}  // namespace
-
 std::optional<AttrValue> read_attr_message(LoadContext& c, std::string_view what, AttrType declared) {
   std::optional<AttrValue> out;
   bool seen = false, good = true;
@@ -165,7 +164,7 @@ std::optional<AttrValue> read_attr_message(LoadContext& c, std::string_view what
     out = object.field() == kList ? read_list(c, what) : read_scalar(c, object.field(), what);
   }
   if (!good || c.reader.failed()) return std::nullopt;
-  return seen ? std::move(out) : zero_of(declared);
+  return seen ? std::move(out) : zero_attr(declared);
 }
 
 bool is_attr_message(JsonReader& reader) {

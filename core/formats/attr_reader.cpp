@@ -177,6 +177,13 @@ std::optional<AttrValue> read_attr(LoadContext& c, std::string_view name, AttrTy
   return read_plain(c, what, declared, tensor_type);
 }
 
+AttrType declared_attr_type(const OpSignature* signature, std::string_view name) {
+  if (name == "_class") return {AttrKind::kString, true};
+  if (name == "_output_shapes") return {AttrKind::kShape, true};
+  int attr = signature ? signature->find_attr(name) : -1;
+  return attr < 0 ? AttrType{} : signature->attrs[static_cast<size_t>(attr)].type;
+}
+
 std::optional<AttrType> parse_attr_type(std::string_view text) {
   AttrType type;
   if (text.starts_with("list(") && text.ends_with(')')) {

@@ -20,6 +20,12 @@ std::optional<AttrValue> read_attr_message(LoadContext& c, std::string_view what
 /// Is the next value, an object, an AttrValue message (and no tensor of the form {"dtype", "shape", "data"})?
 bool is_attr_message(JsonReader& reader);
 
+/// What protobuf's printers leave out of a value of that type: false, 0, "", a scalar's shape.
+AttrValue zero_attr(AttrType type);
+
+/// What the op, or TensorFlow's habit, says of an attr; kNone: nobody knows. `signature` may be null.
+AttrType declared_attr_type(const OpSignature* signature, std::string_view name);
+
 /// "int", "list(type)": as in OpDef. Nothing if it is no attr type.
 std::optional<AttrType> parse_attr_type(std::string_view text);
 

@@ -14,13 +14,6 @@ using Kind = JsonReader::Kind;
 constexpr size_t kLongestShared = 1024;  // of an attr object's text: longer ones are read every time
 constexpr size_t kLongestValue = 64;     // of a value's text
 
-AttrType declared_type(const OpSignature* signature, std::string_view name) {
-  if (name == "_class") return {AttrKind::kString, true};
-  if (name == "_output_shapes") return {AttrKind::kShape, true};
-  int attr = signature ? signature->find_attr(name) : -1;
-  return attr < 0 ? AttrType{} : signature->attrs[static_cast<size_t>(attr)].type;
-}
-
 bool is_plain(JsonReader& reader) { return reader.peek() != Kind::kObject || !is_attr_message(reader); }
 
 // The first name that stands twice, if any.
@@ -95,11 +88,11 @@ std::vector<Attrs::Entry> AttrSets::read_object(const OpSignature* signature) {
   size_t start = reader.position();
   reader.enter_object();
   for (std::string_view name; reader.next_key(name);) {
-    if (reader.peek() == Kind::kNull && declared_type(signature, name).kind != AttrKind::kShape) {
+    if (reader.peek() == Kind::kNull && declared_attr_type(signature, name).kind != AttrKind::kShape) {
       reader.take_null();
       continue;
     }
-    AttrType declared = declared_type(signature, name);
+    AttrType declared = declared_attr_type(signature, name);
     if (declared == AttrType{AttrKind::kTensor, false} && is_plain(reader)) {
       late.push_back({attrs.size(), reader.position()});
       attrs.push_back({name, nullptr});

@@ -87,7 +87,8 @@ NodeId GraphBuilder::define(const NewNode& n) {
       c_.problems.add(n.position, cat("a second node named '", n.name, "'"),
                       first == kNoPosition
                           ? std::string()
-                          : cat("the first is in line ", c_.source.locate(static_cast<size_t>(first)).line));
+                          : cat("the first is ", c_.source.binary() ? "at byte " : "in line ",
+                                c_.source.binary() ? first : c_.source.locate(static_cast<size_t>(first)).line));
     } else {
       c_.problems.add(n.position, {});
     }

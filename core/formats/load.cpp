@@ -8,7 +8,9 @@
 #include "core/formats/config_reader.h"
 #include "core/formats/declarations.h"
 #include "core/formats/graph_builder.h"
+#include "core/formats/graph_versions.h"
 #include "core/formats/library_reader.h"
+#include "core/formats/load_proto.h"
 #include "core/formats/node_reader.h"
 #include "core/formats/object_reader.h"
 #include "core/formats/tfjs_model.h"
@@ -20,9 +22,6 @@ namespace emplace {
 namespace {
 
 using Kind = JsonReader::Kind;
-
-// tf.version.GRAPH_DEF_VERSION of TensorFlow 2.21, as which emplace reads.
-constexpr int kGraphDefVersion = 2474;
 
 enum Key {
   kNode,
@@ -246,18 +245,14 @@ class Loader {
           break;
         case kMinConsumer:
           file.min_consumer = read_version("min_consumer");
-          if (file.min_consumer > kGraphDefVersion) {
-            c_.reader.problem(at, cat("the graph wants a reader of GraphDef version ", file.min_consumer,
-                                      "; this one reads up to ", kGraphDefVersion, ", as TensorFlow 2.21"));
-          }
+          if (std::string wrong = min_consumer_problem(file.min_consumer); !wrong.empty()) c_.reader.problem(at, wrong);
           break;
         default:
           if (!expect(c_.reader, Kind::kArray, "bad_consumers")) break;
           for (c_.reader.enter_array(); c_.reader.next_element();) {
             file.bad_consumers.push_back(read_version("bad_consumers"));
-            if (file.bad_consumers.back() == kGraphDefVersion)
-              c_.reader.problem(
-                  at, cat("the graph refuses readers of GraphDef version ", kGraphDefVersion, ", which this one is"));
+            if (std::string wrong = bad_consumer_problem(file.bad_consumers.back()); !wrong.empty())
+              c_.reader.problem(at, wrong);
           }
       }
     }
@@ -341,6 +336,8 @@ const OpSignature* LoadContext::signature(std::string_view op) {
 }
 
 std::unique_ptr<GraphFile> load(std::shared_ptr<const Source> source, const LoadOptions& options, Problems& problems) {
+  if (auto proto = std::dynamic_pointer_cast<const ProtoSource>(source))
+    return load_proto(std::move(proto), options, problems);
   auto file = std::make_unique<GraphFile>();
   file->source = source;
   file->ops = std::make_unique<OpTable>();

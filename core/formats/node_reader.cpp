@@ -1,11 +1,11 @@
 #include "core/formats/node_reader.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/base/cat.h"
 #include "core/device/device_name.h"
 #include "core/formats/arguments.h"
+#include "core/formats/node_name.h"
 #include "core/formats/object_reader.h"
 #include "core/formats/value_reader.h"
 
@@ -43,23 +43,6 @@ constexpr std::string_view kKeys[] = {"name",
                                       "node",
                                       "experimental_debug_info",
                                       "experimental_type"};
-
-// [A-Za-z0-9.][A-Za-z0-9_./>-]*; names of TensorFlow's own additions begin with '_'.
-constexpr std::array<bool, 256> kNameCharacter = [] {
-  std::array<bool, 256> good{};
-  for (int c = 0; c < 256; ++c) {
-    good[static_cast<size_t>(c)] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                                   c == '_' || c == '.' || c == '/' || c == '>' || c == '-';
-  }
-  return good;
-}();
-
-size_t first_bad_character(std::string_view name) {
-  for (size_t i = 0; i < name.size(); ++i) {
-    if (!kNameCharacter[static_cast<uint8_t>(name[i])]) return i;
-  }
-  return name.find_first_of("/>-") == 0 ? 0 : std::string_view::npos;
-}
 
 }  // namespace
 
@@ -192,20 +175,10 @@ void NodeReader::read_block(const Item& item, const Block& outer) {
   c_.reader.seek(after);
 }
 
-/// Of the UTF-8 character that begins there.
-static size_t character_size(std::string_view text, size_t at) {
-  size_t size = 1;
-  while (at + size < text.size() && (static_cast<uint8_t>(text[at + size]) & 0xc0) == 0x80) ++size;
-  return size;
-}
-
 bool NodeReader::check_name(std::string_view name, size_t position) {
   size_t bad = first_bad_character(name);
   if (bad == std::string_view::npos) return true;
-  c_.reader.problem(position,
-                    cat("name '", name, "' has a character that names cannot have there: '",
-                        name.substr(bad, character_size(name, bad)), "'"),
-                    "names are letters, digits and _ . / > -, and begin with a letter, a digit or a dot");
+  c_.reader.problem(position, bad_name_message(name, bad), std::string(kNameRule));
   return false;
 }
 

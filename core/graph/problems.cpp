@@ -57,6 +57,8 @@ std::string Problems::to_string(const Source& source) const {
   for (const Problem* p : by_position) {
     if (p->position == kNoPosition) {
       append(out, source.name(), ": ", p->message, "\n");
+    } else if (source.binary()) {
+      append(out, source.where(static_cast<size_t>(p->position)), ": ", p->message, "\n");
     } else {
       Source::LineColumn at = source.locate(static_cast<size_t>(p->position));
       append(out, source.name(), ":", at.line, ":", at.column, ": ", p->message, "\n");

@@ -70,6 +70,14 @@ Result<std::string> read_all(int fd, size_t size_hint, const std::string& name) 
   return text;
 }
 
+bool begins_as_json(int fd) {
+  char head[256];
+  const ssize_t n = ::pread(fd, head, sizeof head, 0);
+  const std::string_view text(head, n > 0 ? static_cast<size_t>(n) : 0);
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  return first != text.npos && (text[first] == '{' || text[first] == '/');
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Source>> Source::open(const std::string& path) {
@@ -82,7 +90,9 @@ Result<std::shared_ptr<const Source>> Source::open(const std::string& path) {
   if (S_ISDIR(info.st_mode)) return system_error(name, EISDIR);
   size_t size = S_ISREG(info.st_mode) ? static_cast<size_t>(info.st_size) : 0;
   if (size >= kMapFrom && path != "-") {
-    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.fd, 0);
+    // A text is read from end to end; of a binary file, the weights that a run asks for.
+    const int populate = begins_as_json(file.fd) ? MAP_POPULATE : 0;
+    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | populate, file.fd, 0);
     if (data != MAP_FAILED)
       return std::shared_ptr<const Source>(std::make_shared<MappedText>(std::move(name), data, size));
   }
@@ -102,6 +112,15 @@ Source::LineColumn Source::locate(size_t offset) const {
   std::string_view line = text_.substr(start, text_.find('\n', offset) - start);
   if (line.ends_with('\r')) line.remove_suffix(1);
   return {1 + std::count(before.begin(), before.end(), '\n'), 1 + static_cast<int64_t>(offset - start), line};
+}
+
+std::string Source::where(size_t offset) const {
+  if (binary()) {
+    const std::string around = context(offset);
+    return cat(name_, ": byte ", offset, around.empty() ? "" : ", ", around);
+  }
+  const LineColumn at = locate(offset);
+  return cat(name_, ":", at.line, ":", at.column);
 }
 
 }  // namespace emplace

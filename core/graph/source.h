@@ -13,7 +13,7 @@
 
 namespace emplace {
 
-/// The whole text of one file (mapped) or of standard input (read). Immutable; any thread may read it.
+/// The whole content of one file (mapped) or of standard input (read). Immutable; any thread may read it.
 class Source {
  public:
   /// `path` "-" is standard input. NotFound or PermissionDenied with the system's own words.
@@ -32,6 +32,13 @@ class Source {
   };
   /// Walks the text from its start: for messages only.
   LineColumn locate(size_t offset) const;
+
+  /// A file without lines, in which places are byte offsets.
+  virtual bool binary() const { return false; }
+  /// Of a binary file, the names of what stands around a byte: "node 'conv1' (number 17)". May be empty.
+  virtual std::string context(size_t) const { return {}; }
+  /// "model.json:12:24", "model.pb: byte 18234, node 'conv1' (number 17)": for messages.
+  std::string where(size_t offset) const;
 
  protected:
   std::string name_;

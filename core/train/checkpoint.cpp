@@ -14,6 +14,7 @@
 #include "core/formats/object_reader.h"
 #include "core/formats/value_reader.h"
 #include "core/tensor/npy.h"
+#include "core/train/bundle_checkpoint.h"
 
 namespace emplace {
 namespace {
@@ -187,7 +188,9 @@ Result<Checkpoint> load_json(const fs::path& path) {
 
 }  // namespace
 
-Result<Checkpoint> load_checkpoint(const std::string& name) {
+Result<Checkpoint> load_checkpoint(const std::string& name, const Graph* graph) {
+  ASSIGN_OR_RETURN(std::optional<Checkpoint> bundle, load_bundle(name, graph));
+  if (bundle) return std::move(*bundle);
   std::error_code error;
   fs::path path(name);
   if (fs::is_directory(path, error)) {

@@ -40,8 +40,8 @@ Status apply_checkpoint(const Checkpoint& checkpoint, const Graph& graph, Sessio
                         const std::vector<std::pair<NodeId, NodeId>>& copies, Fit fit);
 
 /// The checkpoint `name`: its .json, or an .npz (with a .json beside it or without: then only variables), or a folder
-/// (its newest). NotFound, or InvalidArgument for a damaged one.
-Result<Checkpoint> load_checkpoint(const std::string& name);
+/// (its newest), or one of TensorFlow's: see load_bundle(). NotFound, or InvalidArgument for a damaged one.
+Result<Checkpoint> load_checkpoint(const std::string& name, const Graph* graph = nullptr);
 
 /// The folder that a run saves to.
 class CheckpointFolder {

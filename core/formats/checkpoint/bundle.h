@@ -1,0 +1,69 @@
+/// TensorBundle: a checkpoint of TensorFlow: tensors by key. Version 2 (PREFIX.index and PREFIX.data-00000-of-00001)
+/// and version 1 (one file).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/graph/source.h"
+#include "core/tensor/tensor.h"
+
+namespace emplace {
+
+/// A part of a tensor: of each dimension where it begins and how long it is; -1: all of it. No dimension: the whole.
+struct TensorSlice {
+  std::vector<int64_t> start, length;
+  auto operator<=>(const TensorSlice&) const = default;
+  /// The shape of that part. Nothing if it does not lie in `whole`.
+  std::optional<Shape> shape_in(const Shape& whole) const;
+};
+
+class TensorBundle {
+ public:
+  /// `name`: PREFIX, PREFIX.index, a file of version 1, or a folder whose file `checkpoint` names one. Nothing if there
+  /// is no such checkpoint; an error if it is damaged.
+  static Result<std::optional<TensorBundle>> find(const std::string& name);
+
+  struct Entry {
+    DType dtype = DType::kInvalid;
+    Shape shape;
+    int32_t shard = 0;
+    int64_t offset = 0, size = 0;
+    uint32_t crc = 0;
+    std::vector<TensorSlice> slices;  // of a tensor in parts: those that there are
+    std::string message;              // of version 1: the TensorProto
+  };
+  /// By key, sorted.
+  const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
+
+  /// The whole tensor, its checksum checked. Where memory can hold the file's bytes as they are, they stay there.
+  /// NotFound; DATA_LOSS: "variables.data-00000-of-00001: tensor 'v' is damaged (checksum)".
+  Result<Tensor> read(std::string_view key);
+  /// A part of it.
+  Result<Tensor> read(std::string_view key, const TensorSlice& slice);
+
+  const std::string& prefix() const { return prefix_; }
+
+ private:
+  Status read_index(const std::string& index);
+  Status read_version_1(const Source& file);
+  Status add_header(std::string_view value);
+  Status add_entry(std::string_view key, std::string_view value);
+  Result<Tensor> read_entry(std::string_view key, const Entry& entry);
+  Result<Tensor> assemble(std::string_view key, const Entry& entry);
+  Result<std::shared_ptr<const Source>> shard(int32_t number);
+  std::string shard_name(int32_t number) const;
+
+  std::string prefix_;
+  int32_t num_shards_ = 0;
+  std::map<std::string, Entry, std::less<>> entries_;
+  std::map<std::pair<std::string, TensorSlice>, Entry> parts_;
+  std::map<int32_t, std::shared_ptr<const Source>> shards_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,82 @@
+#include "core/formats/checkpoint/crc32c.h"
+
+#include <array>
+#include <cstring>
+
+namespace emplace {
+namespace {
+
+constexpr uint32_t kPolynomial = 0x82f63b78;  // bits reversed
+
+constexpr std::array<uint32_t, 256> kTable = [] {
+  std::array<uint32_t, 256> table{};
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? kPolynomial : 0);
+    table[byte] = crc;
+  }
+  return table;
+}();
+
+uint32_t by_table(const char* p, size_t size, uint32_t crc) {
+  for (; size > 0; ++p, --size) crc = crc >> 8 ^ kTable[(crc ^ static_cast<uint8_t>(*p)) & 0xff];
+  return crc;
+}
+
+#if defined(__x86_64__)
+// The sum of `zeros` zero bytes behind a sum is linear in it: a table per byte of the sum.
+using Shift = std::array<std::array<uint32_t, 256>, 4>;
+constexpr size_t kStripe = 1024;  // bytes that each of three sums takes at a time: the instruction waits for 3 cycles
+
+Shift shift_by(size_t zeros) {
+  Shift shift{};
+  for (size_t byte = 0; byte < 4; ++byte) {
+    for (uint32_t value = 0; value < 256; ++value) {
+      uint32_t crc = value << (8 * byte);
+      for (size_t i = 0; i < zeros; ++i) crc = crc >> 8 ^ kTable[crc & 0xff];
+      shift[byte][value] = crc;
+    }
+  }
+  return shift;
+}
+
+uint32_t shifted(const Shift& shift, uint32_t crc) {
+  return shift[0][crc & 0xff] ^ shift[1][crc >> 8 & 0xff] ^ shift[2][crc >> 16 & 0xff] ^ shift[3][crc >> 24];
+}
+
+uint64_t word_at(const char* p) {
+  uint64_t word = 0;
+  std::memcpy(&word, p, 8);
+  return word;
+}
+
+[[gnu::target("sse4.2")]] uint32_t by_instruction(const char* p, size_t size, uint32_t start) {
+  uint64_t a = start;
+  if (size >= 3 * kStripe) {
+    static const Shift kOne = shift_by(kStripe);
+    for (; size >= 3 * kStripe; p += 3 * kStripe, size -= 3 * kStripe) {
+      uint64_t b = 0, c = 0;
+      for (size_t i = 0; i < kStripe; i += 8) {
+        a = __builtin_ia32_crc32di(a, word_at(p + i));
+        b = __builtin_ia32_crc32di(b, word_at(p + i + kStripe));
+        c = __builtin_ia32_crc32di(c, word_at(p + i + 2 * kStripe));
+      }
+      a = shifted(kOne, shifted(kOne, static_cast<uint32_t>(a)) ^ static_cast<uint32_t>(b)) ^ c;
+    }
+  }
+  for (; size >= 8; p += 8, size -= 8) a = __builtin_ia32_crc32di(a, word_at(p));
+  return by_table(p, size, static_cast<uint32_t>(a));
+}
+#endif
+
+}  // namespace
+
+uint32_t crc32c(std::string_view bytes, uint32_t crc) {
+#if defined(__x86_64__)
+  static const bool kHasInstruction = __builtin_cpu_supports("sse4.2");
+  if (kHasInstruction) return ~by_instruction(bytes.data(), bytes.size(), ~crc);
+#endif
+  return ~by_table(bytes.data(), bytes.size(), ~crc);
+}
+
+}  // namespace emplace

@@ -1,0 +1,15 @@
+/// What a graph's VersionDef asks of its readers.
+#pragma once
+
+#include <string>
+
+namespace emplace {
+
+/// tf.version.GRAPH_DEF_VERSION of TensorFlow 2.21, as which emplace reads.
+inline constexpr int kGraphDefVersion = 2474;
+
+/// What to say of a graph with these demands; empty: it may be read.
+std::string min_consumer_problem(int min_consumer);
+std::string bad_consumer_problem(int bad_consumer);
+
+}  // namespace emplace

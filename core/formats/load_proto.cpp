@@ -1,0 +1,140 @@
+#include "core/formats/load_proto.h"
+
+#include "core/base/cat.h"
+#include "core/base/suggest.h"
+#include "core/formats/graph_builder.h"
+#include "core/formats/graph_versions.h"
+#include "core/formats/library_reader.h"
+#include "core/formats/main_graph.h"
+#include "core/formats/proto/field_tables.h"
+#include "core/formats/proto/json_writer.h"
+#include "core/formats/wire_nodes.h"
+
+namespace emplace {
+namespace {
+
+using proto::kGraphDefFields;
+using proto::number;
+using proto::WireReader;
+using proto::WireType;
+
+/// The parts of a GraphDef.
+struct GraphParts {
+  size_t num_nodes = 0;
+  std::string library, versions;  // all pieces of each
+  const char* versions_at = nullptr;
+};
+
+class ProtoLoader {
+ public:
+  ProtoLoader(LoadContext& c, const ProtoSource& source)
+      : c_(c), w_{c, source}, builder_(c, c.file.graph), nodes_(w_, builder_) {}
+
+  void load(std::string_view graph) {
+    GraphParts parts = scan(graph);
+    if (!w_.sound()) return;
+    read_library(parts.library);
+    read_graph_versions(parts);
+    builder_.expect(parts.num_nodes, parts.num_nodes * 2);
+    for (WireReader reader(graph, w_.error); reader.next();) {
+      if (reader.is(number(kGraphDefFields, "node"), WireType::kBytes)) nodes_.read(reader.bytes());
+    }
+    builder_.finish();
+    if (c_.problems.empty()) read_bodies();
+  }
+
+ private:
+  GraphParts scan(std::string_view graph) {
+    GraphParts parts;
+    for (WireReader reader(graph, w_.error); reader.next();) {
+      if (reader.type() != WireType::kBytes) continue;
+      if (reader.field() == number(kGraphDefFields, "node")) ++parts.num_nodes;
+      if (reader.field() == number(kGraphDefFields, "library")) parts.library += reader.bytes();
+      if (reader.field() == number(kGraphDefFields, "versions")) {
+        parts.versions += reader.bytes();
+        parts.versions_at = reader.tag_at();
+      }
+    }
+    return parts;
+  }
+
+  // Functions are read from JSON, as those of any other file: their own text, made here.
+  void read_library(std::string_view library) {
+    if (library.empty()) return;
+    std::string json;
+    JsonWriter writer(json);
+    proto::WireError error;
+    proto::write_json(writer, proto::Message::kFunctionDefLibrary, library, error);
+    if (error.failed()) return c_.problems.add(kNoPosition, cat("the function library: ", error.message));
+    library_text_ = Source::from_text(c_.source.name(), std::move(json));
+    w_.source.keep(library_text_);  // names and texts of functions stand in it
+    c_.file.declared_text.push_back({"library", library_text_->text()});
+    with_library([](LoadContext& l) { read_library_signatures(l); });
+  }
+
+  void read_bodies() {
+    if (!library_text_) return;
+    with_library([](LoadContext& l) { read_library_bodies(l, 0); });
+    for (auto& [name, function] : c_.file.library) {
+      if (!function.body) continue;
+      for (Node& node : function.body->nodes_) node.position = kNoPosition;
+    }
+  }
+
+  // What is wrong in the library has no place in the file that the reader of JSON knows.
+  template <class F>
+  void with_library(const F& read) {
+    Problems found;
+    JsonReader reader(library_text_->text(), found, *c_.file.graph.arena_);
+    LoadContext l{*library_text_, c_.options, found, c_.file, reader, c_.fill_bytes_left, false, false, nullptr};
+    read(l);
+    for (const Problem& p : found.list())
+      c_.problems.add(kNoPosition, cat("the function library: ", p.message), p.hint, p.code);
+    c_.fill_bytes_left = l.fill_bytes_left;
+  }
+
+  void read_graph_versions(const GraphParts& parts) {
+    using proto::kVersionDefFields;
+    GraphFile& file = c_.file;
+    for (WireReader reader(parts.versions, w_.error); reader.next();) {
+      if (reader.is(number(kVersionDefFields, "producer"), WireType::kVarint)) {
+        file.producer = proto::as_int32(reader.number());
+      } else if (reader.is(number(kVersionDefFields, "min_consumer"), WireType::kVarint)) {
+        file.min_consumer = proto::as_int32(reader.number());
+      } else if (reader.field() == number(kVersionDefFields, "bad_consumers")) {
+        reader.numbers(WireType::kVarint, [&](uint64_t n) { file.bad_consumers.push_back(proto::as_int32(n)); });
+      }
+    }
+    if (!w_.sound()) return;
+    if (std::string wrong = min_consumer_problem(file.min_consumer); !wrong.empty())
+      w_.problem(parts.versions_at, wrong);
+    for (int version : file.bad_consumers) {
+      if (std::string wrong = bad_consumer_problem(version); !wrong.empty()) w_.problem(parts.versions_at, wrong);
+    }
+  }
+
+  LoadContext& c_;
+  WireContext w_;
+  GraphBuilder builder_;
+  WireNodes nodes_;
+  std::shared_ptr<const Source> library_text_;
+};
+
+}  // namespace
+
+std::unique_ptr<GraphFile> load_proto(std::shared_ptr<const ProtoSource> source, const LoadOptions& options,
+                                      Problems& problems) {
+  auto file = std::make_unique<GraphFile>();
+  file->source = source;
+  file->ops = std::make_unique<OpTable>();
+  file->graph.source_ = source;
+  for (const Problem& p : source->text_problems().list()) problems.add(p.position, p.message, p.hint, p.code);
+  if (!problems.empty()) return file;
+  JsonReader no_json({}, problems, *file->graph.arena_);
+  LoadContext context{*source, options, problems, *file, no_json, options.max_fill_bytes, false, false, nullptr};
+  const std::string_view graph = main_graph(*source, problems);
+  if (problems.empty()) ProtoLoader(context, *source).load(graph);
+  return file;
+}
+
+}  // namespace emplace
