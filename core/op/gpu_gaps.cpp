@@ -8,15 +8,40 @@ namespace {
 constexpr GpuGap kGaps[] = {
     {"AssignVariableOp", DType::kResource, "handles are kept in host memory"},
     {"AssignVariableOp", DType::kString, "strings are kept in host memory"},
+    {"", DType::kVariant, "lists of tensors are made and read by the CPU's kernels"},
+    {"EmptyTensorList", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListConcatLists", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListConcatV2", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListElementShape", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListFromTensor", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListGather", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListGetItem", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListLength", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListPopBack", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListPushBack", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListReserve", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListResize", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListScatter", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListScatterIntoExistingList", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListScatterV2", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListSetItem", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListSplit", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"TensorListStack", DType::kInvalid, "lists of tensors are made and read by the CPU's kernels"},
+    {"_SwitchN", DType::kInvalid, "a Case runs on the CPU"},
+    {"VariableShape", DType::kInvalid, "shapes are kept in host memory"},
+    {"DisableCopyOnRead", DType::kInvalid, "there is nothing to do"},
 };
 
 }  // namespace
 
 std::span<const GpuGap> gpu_gaps() { return kGaps; }
 
+bool covers(const GpuGap& gap, std::string_view op, DType type) {
+  return (gap.op.empty() || gap.op == op) && (gap.type == DType::kInvalid || gap.type == type);
+}
+
 const GpuGap* find_gpu_gap(std::string_view op, DType type) {
-  auto gap =
-      std::find_if(std::begin(kGaps), std::end(kGaps), [&](const GpuGap& g) { return g.op == op && g.type == type; });
+  auto gap = std::find_if(std::begin(kGaps), std::end(kGaps), [&](const GpuGap& g) { return covers(g, op, type); });
   return gap == std::end(kGaps) ? nullptr : gap;
 }
 

@@ -10,7 +10,7 @@
 namespace emplace {
 
 /// TensorFlow has this kernel for a GPU, emplace for the CPU only. `type` is that of the op's kernel attr
-/// (core/op/kernel_attr.h).
+/// (core/op/kernel_attr.h), kInvalid: all of them, or the op has no such attr. An empty `op` is any.
 struct GpuGap {
   std::string_view op;
   DType type;
@@ -20,5 +20,6 @@ struct GpuGap {
 std::span<const GpuGap> gpu_gaps();
 /// Null: there is such a kernel, or TensorFlow has none.
 const GpuGap* find_gpu_gap(std::string_view op, DType type);
+bool covers(const GpuGap& gap, std::string_view op, DType type);
 
 }  // namespace emplace

@@ -46,9 +46,8 @@ class MemoryPlanner {
       if (output_rule(graph_, program_, s) != OutputRule::kOwn) {
         for (ValueId v : program_.outputs(s)) until = std::max(until, needed_until(v));
       }
-      // What a loop reads may come out of it again, at any distance, and so may what is pushed on a stack.
-      if (s.control == Control::kEnter || (s.kind == InstructionKind::kNode && graph_.type(s.node).op == "StackPushV2"))
-        until = end;
+      // What a loop reads may come out of it again, at any distance, and so may what is kept in a stack or a list.
+      if (s.control == Control::kEnter || keeps_inputs(s)) until = end;
       for (ValueId v : program_.inputs(s)) {
         at(v).last_use = std::max(at(v).last_use, id);
         needed_until(v) = std::max(needed_until(v), until);
@@ -57,6 +56,12 @@ class MemoryPlanner {
     for (ValueId v = 0; v < plan_.values.size(); ++v) {
       if (at(v).storage == Storage::kBlock) at(v).last_use = needed_until(v);
     }
+  }
+  bool keeps_inputs(const Instruction& s) const {
+    if (s.kind == InstructionKind::kNode && graph_.type(s.node).op == "StackPushV2") return true;
+    const auto outputs = program_.outputs(s);
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [&](ValueId v) { return program_.values[v].dtype == DType::kVariant; });
   }
   InstructionId& needed_until(ValueId v) { return needed_until_[at(v).storage == Storage::kBlock ? at(v).buffer : v]; }
 

@@ -48,7 +48,8 @@ Coverage coverage(OpTable& table, const OpSignature& op, const OpDef& def) {
   const auto& kernels = table.kernels(op.name);
   c.gpu = covered_types(op, c.attr, kernels, false) & c.cpu;
   for (const GpuGap& gap : gpu_gaps()) {
-    if (gap.op == op.name) c.gpu = c.gpu.without(DTypeSet{gap.type});
+    if (!covers(gap, op.name, gap.type)) continue;
+    c.gpu = gap.type == DType::kInvalid ? DTypeSet() : c.gpu.without(DTypeSet{gap.type});
   }
   c.on_gpu =
       std::any_of(kernels.begin(), kernels.end(), [](const KernelSignature& k) { return k.device_type != "CPU"; });

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include "core/op/tensor_list.h"
+
 namespace emplace {
 
 Status CopyKernel::run(KernelContext& c) {
@@ -13,6 +15,7 @@ Status CopyKernel::run(KernelContext& c) {
     c.forward_output(0, from);
     return ok_status();
   }
+  if (from.dtype() == DType::kVariant) return copy_list(c);
   auto start = std::chrono::steady_clock::now();
   if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, from.shape()));
   if (from.dtype() == DType::kString) {  // what a reference of strings held
@@ -26,6 +29,26 @@ Status CopyKernel::run(KernelContext& c) {
     std::memcpy(target + begin, source + begin, static_cast<size_t>(end - begin));
   });
   spent_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  return ok_status();
+}
+
+// A list lies where its elements do.
+Status CopyKernel::copy_list(KernelContext& c) {
+  ASSIGN_OR_RETURN(const TensorList* list, list_in(c.input(0)));
+  Allocator& memory = (c.host_outputs_ & 1) != 0 ? *c.host_allocator_ : *c.allocator_;
+  TensorList copy{list->dtype, list->element_shape, list->max_num_elements, {}};
+  for (const Tensor& element : list->elements) {
+    Tensor& to = copy.elements.emplace_back();
+    if (!element.valid()) continue;
+    if (list->dtype == DType::kVariant) return unimplemented("lists of lists stay on their device");
+    ASSIGN_OR_RETURN(to, memory.allocate(element.dtype(), element.shape()));
+    if (element.dtype() == DType::kString) {
+      std::copy(element.flat<std::string>().begin(), element.flat<std::string>().end(), to.data<std::string>());
+    } else if (element.size_bytes() > 0) {
+      std::memcpy(to.raw(), element.raw(), element.size_bytes());
+    }
+  }
+  c.forward_output(0, list_tensor(std::move(copy)));
   return ok_status();
 }
 

@@ -14,6 +14,8 @@ class CopyKernel final : public Kernel {
   Status run(KernelContext& c) override;
 
  private:
+  Status copy_list(KernelContext& c);
+
   bool shares_;
   std::atomic<int64_t>& spent_ns_;
 };

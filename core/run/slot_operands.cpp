@@ -1,6 +1,7 @@
 #include "core/run/slot_operands.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/cat.h"
 #include "core/plan/rule_context.h"
@@ -36,6 +37,14 @@ void SlotOperands::list_releases() {
   }
 }
 
+// Is this the last instruction that reads the value, and does it read it once?
+bool SlotOperands::is_released(ValueId v, InstructionId id) const {
+  const auto inputs = p_.program.inputs(p_.program.instructions[id]);
+  const auto& released = releases_[id];
+  return std::find(released.begin(), released.end(), v) != released.end() &&
+         std::count(inputs.begin(), inputs.end(), v) == 1;
+}
+
 Status SlotOperands::gather(InstructionId id) {
   const Instruction& s = p_.program.instructions[id];
   KernelContext& c = p_.bound[id].context;
@@ -50,6 +59,8 @@ Status SlotOperands::gather(InstructionId id) {
     const bool wants_handle = is_node && is_ref(p_.file.graph.type(s.node).input_types[i]);
     if (is_ref(p_.program.values[v].dtype) && !wants_handle) {
       ASSIGN_OR_RETURN(c.inputs_[i], read_reference(**p_.values[v].data<Variable*>()));
+    } else if (p_.program.values[v].dtype == DType::kVariant && is_released(v, id)) {
+      c.inputs_[i] = std::exchange(p_.values[v], Tensor());  // who has a list to itself changes it in place
     } else {
       c.inputs_[i] = p_.values[v];
     }

@@ -40,6 +40,8 @@ class SlotOperands {
   const std::vector<std::vector<ValueId>>& releases() const { return releases_; }
 
  private:
+  bool is_released(ValueId v, InstructionId id) const;
+
   Status infer_shapes(InstructionId id, const NodeType& type);
   Status allocate_output(InstructionId id, size_t i, const PlacedValue& value, const Shape& shape);
   Status prepare_for_inputs(InstructionId id, const OpDef* def);

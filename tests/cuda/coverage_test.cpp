@@ -23,7 +23,7 @@ struct Nowhere {
   std::string_view reason;
 };
 const Nowhere kNowhere[] = {
-    {"", {DType::kVariant}, "no op here makes lists or other objects"},
+    {"", {DType::kVariant}, "the only variants here are lists of tensors"},
     {"",
      {DType::kInt2, DType::kUInt2, DType::kInt4, DType::kUInt4, DType::kFloat4E2M1FN},
      "no tensor here has elements smaller than a byte"},
@@ -112,7 +112,8 @@ TEST_CASE("every kernel that TensorFlow has for a GPU, of the ops that run here,
   }
   for (const GpuGap& gap : gpu_gaps()) {
     INFO(gap.op << " " << dtype_name(gap.type) << " is there: " << gap.reason);
-    CHECK(missing.contains({gap.op, gap.type}));
+    CHECK(std::any_of(missing.begin(), missing.end(),
+                      [&](const auto& kernel) { return covers(gap, kernel.first, kernel.second); }));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/kit/strided_copy.h"
+#include "core/ops/list/elements.h"
 
 namespace emplace {
 namespace {
@@ -70,6 +71,20 @@ Status zeros_like_cpu(KernelContext& c) {
   return ok_status();
 }
 
+// Of a list: element by element; what is not set stays so.
+Status zero_list_cpu(KernelContext& c) {
+  ASSIGN_OR_RETURN(const TensorList* list, list_in(c.input(0)));
+  TensorList zeros{list->dtype, list->element_shape, list->max_num_elements, {}};
+  for (const Tensor& element : list->elements) {
+    Tensor& zero = zeros.elements.emplace_back();
+    if (element.valid() && list->dtype != DType::kVariant) {
+      ASSIGN_OR_RETURN(zero, list_zeros(c, list->dtype, element.shape()));
+    }
+  }
+  c.forward_output(0, list_tensor(std::move(zeros)));
+  return ok_status();
+}
+
 Status ones_like_cpu(KernelContext& c) {
   Tensor& out = c.output(0);
   One one = one_of(out.dtype());
@@ -97,6 +112,7 @@ OpDef zeros_like_op() {
       .doc("Zeros (of strings: empty ones) in the shape of x.")
       .shape(shape_unchanged)
       .cpu(kAllData, stateless<zeros_like_cpu>)
+      .cpu(DTypeSet{DType::kVariant}, stateless<zero_list_cpu>)
       .not_differentiable();
 }
 OpDef ones_like_op() {

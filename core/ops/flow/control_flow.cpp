@@ -63,6 +63,27 @@ Status switch_cpu(KernelContext& c) {
   return ok_status();
 }
 
+Status switch_n_shape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.with_rank(1, 0).take_status());
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    c.set_output(i, c.input(0));
+    pass_handle(c, i);
+  }
+  return ok_status();
+}
+
+Status switch_n_cpu(KernelContext& c) {
+  if (c.input(1).num_elements() != 1) {
+    return invalid_argument("The second input must be a scalar, but it has shape " + c.input(1).shape().to_string());
+  }
+  const int last = c.num_outputs() - 1;
+  const int64_t index = int_at(c.input(1), 0);
+  const int live = index < 0 || index > last ? last : static_cast<int>(index);
+  const Tensor data = c.input(0);
+  for (int i = 0; i <= last; ++i) i == live ? c.forward_output(i, data) : c.mark_dead(i);
+  return ok_status();
+}
+
 Status merge_cpu(KernelContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) {
     if (!c.input(i).valid()) continue;
@@ -101,6 +122,20 @@ Status merge_gradient(GradientContext& g) {
   return g.status();
 }
 
+// As Switch: the side that was taken is asked of the index; no gradient comes from the others.
+Status switch_n_gradient(GradientContext& g) {
+  const auto outputs = static_cast<uint32_t>(g.attrs().integer("num_outs"));
+  const AttrValue count = AttrValue::of(static_cast<int64_t>(outputs));
+  std::vector<Value> sides;
+  for (uint32_t i = 0; i < outputs; ++i) {
+    const Value gradient = g.grad(static_cast<int>(i));
+    if (!gradient.valid()) return g.status();
+    sides.push_back(g.add("_SwitchN", {gradient, g.input(1)}, {{"num_outs", count}}).output(i));
+  }
+  g.set(0, g.add("Merge", sides));
+  return g.status();
+}
+
 Status pass_cpu(KernelContext& c) {
   c.forward_output(0, c.input(0));
   return ok_status();
@@ -134,6 +169,14 @@ constexpr std::string_view kNext = "Its input, for the next iteration.";
 
 }  // namespace
 
+OpDef switch_n_op() {
+  return OpDef("_SwitchN")
+      .doc("Passes data to output output_index, or to the last one if there is none such; the others are dead.")
+      .shape(switch_n_shape)
+      .cpu(stateless<switch_n_cpu>)
+      .provides_outputs()
+      .gradient(switch_n_gradient);
+}
 OpDef switch_op() { return switching("Switch"); }
 OpDef ref_switch_op() { return switching("RefSwitch"); }
 OpDef merge_op() { return merging("Merge"); }

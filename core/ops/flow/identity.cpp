@@ -21,7 +21,8 @@ Status forward_all(KernelContext& c) {
 }
 
 OpDef forwarding(std::string_view name, std::string_view doc) {
-  return OpDef(name).doc(doc).shape(forwarded_shapes).cpu(kMovable, stateless<forward_all>).forwards_input();
+  constexpr DTypeSet kAny = kMovable | DTypeSet{DType::kVariant};
+  return OpDef(name).doc(doc).shape(forwarded_shapes).cpu(kAny, stateless<forward_all>).forwards_input();
 }
 
 Status identity_n_gradient(GradientContext& g) {

@@ -1,10 +1,12 @@
 // AddN: the sum of any number of tensors of one shape, from the first to the last.
 #include <algorithm>
+#include <optional>
 
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
 #include "core/ops/kit/elementwise.h"
 #include "core/ops/kit/numeric.h"
+#include "core/ops/list/elements.h"
 
 namespace emplace {
 namespace {
@@ -56,6 +58,56 @@ class AddN final : public Kernel {
   BoundTile add_;
 };
 
+/// Lists: element by element. One that is not set counts as zeros, and stays so if it is set in none.
+class AddLists final : public Kernel {
+ public:
+  explicit AddLists(const KernelInit&) {}
+
+  Status run(KernelContext& c) override {
+    ASSIGN_OR_RETURN(const TensorList* first, list_in(c.input(0)));
+    TensorList sum{first->dtype, first->element_shape, first->max_num_elements, first->elements};
+    for (int i = 1; i < c.num_inputs(); ++i) {
+      ASSIGN_OR_RETURN(const TensorList* other, list_in(c.input(i)));
+      RETURN_IF_ERROR(check_list_dtype(*other, sum.dtype));
+      if (other->size() != sum.size()) {
+        return invalid_argument(cat("Trying to add two lists of tensors of different lengths. One is ", sum.size(),
+                                    " and the other is ", other->size()));
+      }
+      ASSIGN_OR_RETURN(sum.element_shape, ShapeContext::merge(sum.element_shape, other->element_shape));
+      for (size_t e = 0; e < sum.elements.size(); ++e)
+        RETURN_IF_ERROR(add_element(c, sum.dtype, sum.elements[e], other->elements[e]));
+    }
+    c.forward_output(0, list_tensor(std::move(sum)));
+    return ok_status();
+  }
+
+ private:
+  Status add_element(KernelContext& c, DType type, Tensor& to, const Tensor& more) {
+    if (!more.valid()) return ok_status();
+    if (!to.valid()) return to = more, ok_status();
+    if (!kNumbers.has(type)) return unimplemented(cat("lists of ", dtype_tf_name(type), " cannot be added"));
+    if (!(to.shape() == more.shape())) {
+      return invalid_argument(cat("elements of lists that are added have the shapes ", to.shape().to_string(), " and ",
+                                  more.shape().to_string()));
+    }
+    if (!add_ || type_ != type) {
+      add_.emplace(elementwise_code<Add, float, double, int32_t, int64_t, uint64_t, complex64, complex128>(type), type,
+                   type, 2);
+      type_ = type;
+    }
+    static constexpr int64_t kAdvance[] = {1, 1};
+    ASSIGN_OR_RETURN(Tensor total, list_zeros(c, type, to.shape()));
+    const void* operands[] = {to.raw(), more.raw()};
+    const auto& code = add_->get();
+    code.function(operands, kAdvance, total.raw(), total.num_elements(), code.params);
+    to = std::move(total);
+    return ok_status();
+  }
+
+  std::optional<BoundTile> add_;
+  DType type_ = DType::kInvalid;
+};
+
 Status add_n_shape(ShapeContext& c) {
   Shape all = c.input(c.num_inputs() - 1);
   for (int i = c.num_inputs() - 2; i >= 0; --i) {
@@ -82,6 +134,7 @@ OpDef add_n_op() {
       .shape(add_n_shape)
       .may_overwrite_input()
       .cpu(kNumbers, make<AddN>)
+      .cpu(DTypeSet{DType::kVariant}, make<AddLists>)
       .sample("inputs=f32[2,3] uniform(-2,2),f32[2,3] uniform(-2,2),f32[2,3] uniform(-2,2); N=3")
       .gradient(add_n_gradient);
 }

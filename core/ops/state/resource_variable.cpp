@@ -101,8 +101,48 @@ Status is_initialized_cpu(KernelContext& c) {
   return ok_status();
 }
 
+Status shape_cpu(KernelContext& c) {
+  Variable& v = c.variable(0);
+  std::lock_guard lock(v.mutex);
+  if (!v.value.valid()) return no_such_variable(v);
+  const Shape& shape = v.value.shape();
+  RETURN_IF_ERROR(ensure_output(c, 0, Shape{shape.rank()}));
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (c.output(0).dtype() == DType::kInt64) {
+      c.out<int64_t>(0)[d] = shape.dim(d);
+    } else {
+      c.out<int32_t>(0)[d] = static_cast<int32_t>(shape.dim(d));
+    }
+  }
+  return ok_status();
+}
+
+Status variable_shape_shape(ShapeContext& c) {
+  const HandleInfo* handle = c.input_handle(0);
+  const bool known = handle && handle->shape.rank_known();
+  c.set_output(0, known ? Shape{handle->shape.rank()} : Shape::unknown_dims(1));
+  return ok_status();
+}
+
+Status nothing_cpu(KernelContext&) { return ok_status(); }
+
 }  // namespace
 
+OpDef variable_shape_op() {
+  return OpDef("VariableShape")
+      .doc("The shape of the value behind the handle.")
+      .shape(variable_shape_shape)
+      .kernel_attr("out_type")
+      .cpu(DTypeSet{DType::kInt32, DType::kInt64}, stateless<shape_cpu>)
+      .not_differentiable();
+}
+OpDef disable_copy_on_read_op() {
+  return OpDef("DisableCopyOnRead")
+      .doc("Nothing: a variable's value is shared by its readers as it is.")
+      .shape(shape_none)
+      .cpu(stateless<nothing_cpu>)
+      .not_differentiable();
+}
 OpDef var_handle_op() {
   return OpDef("VarHandleOp")
       .doc("A handle to a tensor that persists over steps.")
