@@ -1,9 +1,11 @@
-#include "core/plan/plan.h"
+#include "core/plan/memory_plan.h"
 
 #include <catch2/catch.hpp>
 
 #include <random>
 
+#include "core/partition/partition.h"
+#include "core/plan/settle.h"
 #include "tests/unit/run/run_case.h"
 
 using namespace emplace;
