@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "core/base/cat.h"
 #include "core/graph/lookup.h"
@@ -120,13 +122,24 @@ Endpoint value_of_variable(const GraphFile& file, Endpoint tensor) {
   return tensor;
 }
 
-bool is_fed(const RunRequest& request, Endpoint e) {
-  return std::any_of(request.feeds.begin(), request.feeds.end(), [&](const auto& f) { return f.first == e; }) ||
-         std::find(request.fed_anew.begin(), request.fed_anew.end(), e) != request.fed_anew.end();
-}
+uint64_t key_of(Endpoint e) { return uint64_t{e.node} << 32 | e.slot; }
+
+/// The fed tensors of a request.
+class FedTensors {
+ public:
+  explicit FedTensors(const RunRequest& request) {
+    for (const auto& [tensor, value] : request.feeds) keys_.insert(key_of(tensor));
+    for (Endpoint tensor : request.fed_anew) keys_.insert(key_of(tensor));
+  }
+  bool contains(Endpoint e) const { return keys_.contains(key_of(e)); }
+
+ private:
+  std::unordered_set<uint64_t> keys_;
+};
 
 /// By node: does the request run it?
 std::vector<char> needed_nodes(const Graph& g, const RunRequest& request) {
+  const FedTensors fed(request);
   std::vector<char> needed(g.num_nodes());
   std::vector<NodeId> stack = request.init;
   stack.insert(stack.end(), request.targets.begin(), request.targets.end());
@@ -137,7 +150,7 @@ std::vector<char> needed_nodes(const Graph& g, const RunRequest& request) {
     if (needed[id]) continue;
     needed[id] = 1;
     for (Endpoint input : g.inputs(id)) {
-      if (!is_fed(request, input)) stack.push_back(input.node);
+      if (!fed.contains(input)) stack.push_back(input.node);
     }
     for (Endpoint control : g.controls(id)) stack.push_back(control.node);
   }
@@ -194,11 +207,13 @@ std::vector<NodeId> initializers(const GraphFile& file) {
 
 Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunRequest& request) {
   const Graph& g = file.graph;
+  std::unordered_map<uint64_t, size_t> numbers;  // of the feeds, by tensor
   auto put = [&](Endpoint tensor, Tensor value) {
-    for (auto& [known, old] : request.feeds) {
-      if (known == tensor) return void(old = std::move(value));
-    }
-    request.feeds.emplace_back(tensor, std::move(value));
+    auto [at, is_new] = numbers.try_emplace(key_of(tensor), request.feeds.size());
+    if (is_new)
+      request.feeds.emplace_back(tensor, std::move(value));
+    else
+      request.feeds[at->second].second = std::move(value);
   };
   NameError error;
   for (const auto& [ref, value] : file.feed) put(find_tensor(g, tensor_name(file, ref.name), error), value);
@@ -322,9 +337,10 @@ Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& opti
 std::vector<NodeId> unfed_placeholders(const GraphFile& file, const RunRequest& request) {
   const Graph& g = file.graph;
   const std::vector<char> needed = needed_nodes(g, request);
+  const FedTensors fed(request);
   std::vector<NodeId> unfed;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (needed[id] && g.op(id) == "Placeholder" && !is_fed(request, {id, 0})) unfed.push_back(id);
+    if (needed[id] && g.op(id) == "Placeholder" && !fed.contains({id, 0})) unfed.push_back(id);
   }
   return unfed;
 }
