@@ -88,10 +88,11 @@ bool FrameInterpreter::is_dead(const Instruction& s) const {
   for (InstructionId c : p_.program.controls_of(s)) {
     if (dead_[c]) return true;
   }
-  auto inputs = p_.program.inputs(s);
-  auto dead = [&](ValueId v) { return operands_.is_dead(v); };
-  if (s.control == Control::kMerge) return std::all_of(inputs.begin(), inputs.end(), dead);
-  return std::any_of(inputs.begin(), inputs.end(), dead);
+  const bool is_merge = s.control == Control::kMerge;
+  for (ValueId v : p_.program.inputs(s)) {
+    if (operands_.is_dead(v) != is_merge) return !is_merge;
+  }
+  return is_merge;
 }
 
 void FrameInterpreter::mark_dead(InstructionId id) {
@@ -102,7 +103,7 @@ void FrameInterpreter::mark_dead(InstructionId id) {
 Status FrameInterpreter::run_kernel(InstructionId id) {
   BoundInstruction& b = p_.bound[id];
   RETURN_IF_ERROR(operands_.gather(id));
-  RETURN_IF_ERROR(operands_.check_inputs(id));
+  if (p_.guard.needed()) RETURN_IF_ERROR(operands_.check_inputs(id));
   RETURN_IF_ERROR(operands_.settle_outputs(id));
   if (!feed_) {
     RETURN_IF_ERROR(b.kernel->run(b.context));

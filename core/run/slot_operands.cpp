@@ -75,7 +75,6 @@ Status SlotOperands::gather(InstructionId id) {
 }
 
 Status SlotOperands::check_inputs(InstructionId id) const {
-  if (!p_.guard.needed()) return ok_status();
   const Instruction& s = p_.program.instructions[id];
   const KernelContext& c = p_.bound[id].context;
   auto inputs = p_.program.inputs(s);
@@ -117,7 +116,7 @@ Status SlotOperands::settle_outputs(InstructionId id) {
   const bool planned = p_.plan.modes[id] == InstructionMode::kPlanned;
   const bool own_rule = def && !planned && s.control == Control::kNone;
   if (own_rule) RETURN_IF_ERROR(infer_shapes(id, p_.file.graph.type(s.node)));
-  const RuleContext& rule = rule_of_thread();
+  const RuleContext* rule = own_rule ? &rule_of_thread() : nullptr;
   auto outputs = p_.program.outputs(s);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const PlacedValue& value = p_.program.values[outputs[i]];
@@ -127,7 +126,7 @@ Status SlotOperands::settle_outputs(InstructionId id) {
       continue;
     }
     const Shape& shape = planned             ? plan.shape
-                         : own_rule          ? rule.outputs[i]
+                         : rule              ? rule->outputs[i]
                          : c.inputs_.empty() ? plan.shape
                                              : c.inputs_[0].shape();
     const bool settled = (planned || own_rule) && shape.fully_known();
@@ -161,10 +160,6 @@ void SlotOperands::scatter(InstructionId id) {
     if (p_.plan.values[v].storage == Storage::kSlot) p_.values[v] = std::move(c.outputs_[i]);
     c.outputs_[i] = Tensor();
   }
-}
-
-void SlotOperands::let_go_of_inputs(InstructionId id) {
-  for (Tensor& t : p_.bound[id].context.inputs_) t = Tensor();
 }
 
 }  // namespace emplace

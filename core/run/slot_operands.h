@@ -26,7 +26,9 @@ class SlotOperands {
   Status settle_outputs(InstructionId id);
   /// After the kernel: its outputs are the values now.
   void scatter(InstructionId id);
-  void let_go_of_inputs(InstructionId id);
+  void let_go_of_inputs(InstructionId id) {
+    for (Tensor& t : p_.bound[id].context.inputs_) t = Tensor();
+  }
   /// Empties the slots that nobody reads behind this instruction.
   void release(InstructionId id) {
     for (ValueId v : releases_[id]) p_.values[v] = Tensor();
