@@ -1,12 +1,14 @@
 #include "cli/command.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "cli/signals.h"
 #include "core/base/cat.h"
+#include "core/base/descriptor.h"
 #include "core/base/exit_code.h"
 #include "core/base/schema.h"
 #include "core/report/run_report.h"
@@ -24,13 +26,12 @@ int output_code() { return stdout_error == 0 ? 0 : stdout_error == EPIPE ? kClos
 }  // namespace
 
 void print(std::string_view text) {
-  if (stdout_error == 0 && std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) stdout_error = errno;
+  if (stdout_error == 0) stdout_error = write_console(STDOUT_FILENO, text);
 }
 
 bool output_failed() { return stdout_error != 0; }
 
 int finish_output(Log& log) {
-  if (std::fflush(stdout) != 0 && stdout_error == 0) stdout_error = errno;
   if (stdout_error != 0 && stdout_error != EPIPE)
     log.error(cat("cannot write to standard output: ", std::strerror(stdout_error)));
   return output_code();

@@ -25,11 +25,12 @@ class Command {
   virtual int run(const Options& options, Log& log) = 0;
 };
 
-/// Standard output: results only. After a failure (a closed pipe, a full disk) further text is dropped.
+/// Standard output: results only, at once: what was printed is there after kill -9. A call writes a line or a record
+/// whole. After a failure (a closed pipe, a full disk) further text is dropped.
 void print(std::string_view text);
 /// Results can no longer be written: what is under way may stop.
 bool output_failed();
-/// Flushes. 0, or the exit code of what kept results from being written: 141 for a closed pipe, else 1.
+/// 0, or the exit code of what kept results from being written: 141 for a closed pipe, else 1.
 int finish_output(Log& log);
 
 /// The form of the document that a failure before any other document gives: kJson, kJsonl, or none.

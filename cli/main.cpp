@@ -2,10 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
@@ -91,10 +88,23 @@ int unknown_command(const char* name, Log& log) {
 }
 
 /// --log-device-placement=FILE: the file begins anew with each run of emplace; all its graphs write to it.
-Status start_placement_log(const std::string& file) {
-  if (file.empty() || file == "stderr" || file == "stdout") return ok_status();
-  if (std::FILE* f = std::fopen(file.c_str(), "w")) return std::fclose(f), ok_status();
-  return invalid_argument(cat("--log-device-placement: cannot write '", file, "': ", std::strerror(errno)));
+Status start_placement_log(PlacingOptions& placing, OutputFile& file) {
+  const std::string& to = placing.log_device_placement;
+  if (to.empty() || to == "stderr" || to == "stdout") return ok_status();
+  Result<OutputFile> opened = OutputFile::open(to, OutputFile::Growth::kSeen);
+  if (!opened.ok()) return opened.status().with_context("--log-device-placement");
+  file = opened.take();
+  placing.placement_log = &file;
+  return ok_status();
+}
+
+/// Also after a failure: its lines say how far the placer came. A write that failed was told.
+int end_placement_log(OutputFile& file, int code, Log& log) {
+  if (!file.is_open() || file.failed()) return code;
+  const Status status = file.commit();
+  if (status.ok()) return code;
+  log.error(status.with_context("--log-device-placement").message());
+  return code != 0 ? code : 1;
 }
 
 /// The last --format of the command line, known before the options are read: failures to read them are documents, too.
@@ -201,10 +211,11 @@ int run_main(int argc, char** argv, Log& log) {
   }
   status = check_streams(options);
   if (!status.ok()) return usage(log, status.message());
-  status = start_placement_log(options.pipeline.placing.log_device_placement);
+  OutputFile placement_log;
+  status = start_placement_log(options.pipeline.placing, placement_log);
   if (!status.ok()) return usage(log, status.message());
   catch_signals();
-  return command->run(options, log);
+  return end_placement_log(placement_log, command->run(options, log), log);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <csignal>
 
+#include "core/base/stop.h"
+
 namespace emplace {
 namespace {
 
@@ -9,19 +11,30 @@ std::atomic<bool> stop{false};
 std::atomic<int> caught{0};
 
 void handle(int signal) {
-  caught = signal;
+  if (caught.exchange(signal) != 0) {  // the second one
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+    return;
+  }
   stop = true;
+  request_stop();
+}
+
+void catch_signal(int signal) {
+  struct sigaction action = {};
+  action.sa_handler = handle;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, &action, nullptr);
 }
 
 }  // namespace
 
 void catch_signals() {
-  struct sigaction action = {};
-  action.sa_handler = handle;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // the next one is not caught
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  catch_signal(SIGINT);
+  catch_signal(SIGTERM);
+  struct sigaction before = {};
+  sigaction(SIGHUP, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) catch_signal(SIGHUP);  // nohup wants it ignored
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is a failed write
 }

@@ -3,9 +3,7 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 
 #include "cli/command.h"
 #include "cli/outputs.h"
@@ -14,7 +12,7 @@
 #include "cli/train_printer.h"
 #include "core/base/cat.h"
 #include "core/base/exit_code.h"
-#include "core/base/text_file.h"
+#include "core/base/output_file.h"
 #include "core/report/placement_log.h"
 #include "core/train/train_reports.h"
 
@@ -52,11 +50,11 @@ class CurveFiles final : public TrainListener {
   Status open(const std::vector<std::string>& metrics) {
     Status status;
     if (!options_.log_csv.empty()) status = csv_.open(options_.log_csv, metrics, has_test_).with_context("--log-csv");
-    // A picture from before stays until the new one is drawn.
-    const std::string& plot = options_.plot;
-    if (status.ok() && !plot.empty() && !std::ofstream(plot, std::ios::binary | std::ios::app))
-      status = invalid_argument(cat("--plot: cannot write '", plot, "': ", std::strerror(errno)));
-    return status.blamed(Blame::kUsage);
+    if (!status.ok() || options_.plot.empty()) return status;
+    Result<OutputFile> plot = OutputFile::open(options_.plot);
+    if (!plot.ok()) return plot.status().with_context("--plot");
+    plot_ = plot.take();
+    return ok_status();
   }
 
   Status step(const StepRecord& record) override { return listeners_.step(record); }
@@ -65,10 +63,11 @@ class CurveFiles final : public TrainListener {
   /// Writes what is left. `result` of a training that came to its end, else null.
   Status close(const TrainResult* result, const std::string& title) {
     if (result) curves_.end(*result);
-    Status status = csv_.close().blamed(Blame::kWrite);
-    if (options_.plot.empty()) return status;
-    Status drawn = write_text_file(options_.plot, plot_svg(title, curves_.curves()));
-    return status.ok() ? drawn.with_context("--plot").blamed(Blame::kWrite) : status;
+    Status status = csv_.close();
+    if (!plot_.is_open()) return status;
+    Status drawn = plot_.write(plot_svg(title, curves_.curves()));
+    if (drawn.ok()) drawn = plot_.commit();
+    return status.ok() ? drawn.with_context("--plot") : status;
   }
 
  private:
@@ -76,6 +75,7 @@ class CurveFiles final : public TrainListener {
   const bool has_test_;
   CsvLog csv_;
   CurveRecorder curves_;
+  OutputFile plot_;
   ListenerList listeners_;
 };
 

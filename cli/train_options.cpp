@@ -83,6 +83,7 @@ void declare_train_options(OptionSet& set, TrainingOptions& train) {
   set.value("save-every", "N|60s", "Save every N steps, or after so much time",
             [&train](const std::string& text) { return set_save_every(train, text); });
   set.value("keep", "N", "Checkpoints to keep (default 5; 0: all)", set_integer(train.keep, 0));
+  set.flag("overwrite", "Let this run's checkpoints replace those of another one", train.overwrite);
   set.value("log-every", "N", "A line every N steps (default: one per epoch)", set_integer(train.log_every, 1));
   set.text("log-csv", "FILE", "Loss and metrics of every step as CSV", train.log_csv);
   set.text("plot", "FILE.svg", "A picture of loss and metrics over steps", train.plot);

@@ -1,11 +1,13 @@
 // What all stages share, and the stages place and partition.
 #include "core/pipeline.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 
 #include "core/base/cat.h"
+#include "core/base/descriptor.h"
 #include "core/base/text_file.h"
 #include "core/base/units.h"
 #include "core/pipeline_stage.h"
@@ -166,10 +168,10 @@ Status written(const Status& status, std::string_view option) {
 Status write_log_lines(const StageContext& c, const std::string& text) {
   const std::string& to = c.options.placing.log_device_placement;
   if (to.empty() || to == "stderr" || to == "stdout") {
-    std::fputs(text.c_str(), to == "stdout" ? stdout : stderr);
+    static_cast<void>(write_console(to == "stdout" ? STDOUT_FILENO : STDERR_FILENO, text));
     return ok_status();
   }
-  return written(write_text_file(to, text, true), "--log-device-placement");
+  return written(c.options.placing.placement_log->write(text), "--log-device-placement");
 }
 
 Result<Placed> place_graph(StageContext& c, const Validated& validated) {

@@ -4,6 +4,7 @@
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
 #include "core/base/heap.h"
+#include "core/base/stop.h"
 #include "core/device/device_name.h"
 #include "core/formats/open_graph.h"
 #include "core/formats/sound_part.h"
@@ -131,6 +132,7 @@ Result<Validated> validated_graph(StageContext& c, const Loaded& loaded, Problem
 }
 
 Result<Loaded> load_graph(StageContext& c) {
+  set_deadline(c.options.run.timeout_s);
   return run_stage(
       c, Stage::kLoad, Blame::kFile, [&] { return loaded_graph(c); }, dump_made);
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/output_file.h"
 #include "core/device/device.h"
 #include "core/formats/graph_format.h"
 #include "core/graph/graph_file.h"
@@ -34,8 +35,9 @@ enum class Steps : uint8_t { kOfRun, kOfTraining };
 /// What the command line and the file say of placing. The placer takes what the pipeline makes of it (PlaceOptions).
 struct PlaceFlags {
   bool allow_soft_placement = false;
-  std::string log_device_placement;  // empty: no; else "stderr", "stdout" or a file
-  bool log_eagerly = false;          // a line as each op starts, in place of the placement lines
+  std::string log_device_placement;     // empty: no; else "stderr", "stdout" or a file
+  OutputFile* placement_log = nullptr;  // that file; all graphs of a command write to it
+  bool log_eagerly = false;             // a line as each op starts, in place of the placement lines
   RequestRules rules;
   std::string placement_in, placement_out;
   Gates gates;

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "core/base/cat.h"
+#include "core/base/stop.h"
 #include "core/pipeline_stage.h"
 #include "core/run_watch.h"
 #include "core/train/checkpoint.h"
@@ -53,7 +54,6 @@ Status restore(const StageContext& c, const Planned& planned) {
 Status run_steps(StageContext& c, const Planned& planned, const RunRequest& request, const StepListener& on_step,
                  std::vector<Tensor>& outputs) {
   const RunOptions& o = c.options.run;
-  const auto begin = std::chrono::steady_clock::now();
   if (!request.init.empty()) RETURN_IF_ERROR(planned.session->run_nodes(request.init));
   if (!o.restore.empty()) RETURN_IF_ERROR(restore(c, planned));
   c.timings.step_us.reserve(static_cast<size_t>(std::min<int64_t>(o.steps, 1 << 20)));
@@ -66,9 +66,8 @@ Status run_steps(StageContext& c, const Planned& planned, const RunRequest& requ
     if (i < o.warmup) continue;
     c.timings.step_us.push_back(us);
     if (on_step) RETURN_IF_ERROR(on_step(i - o.warmup, outputs));
-    if (o.timeout_s > 0 && i + 1 < o.warmup + o.steps && seconds_since(begin) > o.timeout_s) {
-      return {Code::kDeadlineExceeded, cat("timed out after ", o.timeout_s, " s and ", i + 1 - o.warmup, " steps")};
-    }
+    if (const Status stopped = stop_status(); i + 1 < o.warmup + o.steps && stopped.code() == Code::kDeadlineExceeded)
+      return {stopped.code(), cat(stopped.message(), " and ", i + 1 - o.warmup, " steps")};
   }
   return ok_status();
 }
@@ -78,6 +77,7 @@ Status run_steps(StageContext& c, const Planned& planned, const RunRequest& requ
 Result<Planned> plan_run(StageContext& c, const Partitioned& partitioned, const RunRequest& request, Steps steps) {
   const auto body = [&]() -> Result<Planned> {
     Planned planned{partitioned, std::make_shared<RunWatch>(c, partitioned), nullptr};
+    RETURN_IF_ERROR(planned.watch->open_files());
     SessionOptions options = session_options(c, request, steps);
     options.observer = planned.watch->observer();
     ASSIGN_OR_RETURN(planned.session,

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include "core/base/stop.h"
 #include "core/pipeline.h"
 
 namespace emplace {
@@ -19,6 +20,11 @@ auto run_stage(StageContext& context, Stage stage, Blame blame, const Body& body
   const auto start = std::chrono::steady_clock::now();
   auto made = body();
   end_stage(context, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  // What a stage made is of no use once it was asked to stop, and neither is what it complained of.
+  if (Status stopped = stop_status(); stage != Stage::kExecute && !stopped.ok()) {
+    context.found.problems = {};
+    return stopped;
+  }
   if (!made.ok()) return made.status().blamed(blame);
   if (context.options.dump == stage) context.log.info(dump(*made));
   return made;

@@ -1,7 +1,6 @@
 #include "core/run_watch.h"
 
 #include "core/base/cat.h"
-#include "core/base/text_file.h"
 #include "core/pipeline_stage.h"
 #include "core/report/trace_report.h"
 
@@ -27,6 +26,14 @@ RunWatch::RunWatch(const StageContext& context, const Placed& placed) : context_
   }
 }
 
+Status RunWatch::open_files() {
+  if (!trace_) return ok_status();
+  Result<OutputFile> opened = OutputFile::open(context_.options.run.trace);
+  if (!opened.ok()) return written(opened.status(), "--trace");
+  trace_file_ = opened.take();
+  return ok_status();
+}
+
 void RunWatch::begin_step(int64_t step) {
   if (trace_) trace_->begin_step(step);
 }
@@ -37,11 +44,11 @@ Status RunWatch::numerics_status() const {
       .blamed(Blame::kMismatch);
 }
 
-Status RunWatch::end_steps(Status ran) const {
+Status RunWatch::end_steps(Status ran) {
   if (ran.ok()) ran = numerics_status();
   if (!trace_) return ran;
-  const std::string text = trace_json(placed_.file->graph, *placed_.devices, *trace_);
-  const Status saved = write_text_file(context_.options.run.trace, text);
+  Status saved = trace_file_.write(trace_json(placed_.file->graph, *placed_.devices, *trace_));
+  if (saved.ok()) saved = trace_file_.commit();
   return ran.ok() ? written(saved, "--trace") : ran;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/output_file.h"
 #include "core/pipeline.h"
 #include "core/run/trace.h"
 #include "core/run/watchers.h"
@@ -17,13 +18,15 @@ class RunWatch {
   RunWatch(const RunWatch&) = delete;
   RunWatch& operator=(const RunWatch&) = delete;
 
+  /// What is written at the end is begun: what cannot be is told before the first step.
+  Status open_files();
   /// For the session; null if nobody watches.
   RunObserver* observer() { return observers_.empty() ? nullptr : &observers_; }
   /// The number of the step that begins, for the trace.
   void begin_step(int64_t step);
   /// After the last step, also of a run that failed: writes the trace, and makes what --check-numerics=report found the
   /// status. `ran`: of the steps.
-  Status end_steps(Status ran) const;
+  Status end_steps(Status ran);
 
  private:
   Status numerics_status() const;
@@ -35,6 +38,7 @@ class RunWatch {
   std::unique_ptr<NumericsCheck> numerics_;
   std::unique_ptr<TraceRecorder> trace_;
   ObserverList observers_;
+  OutputFile trace_file_;  // open from open_files() to end_steps()
 };
 
 }  // namespace emplace

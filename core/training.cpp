@@ -5,10 +5,12 @@
 
 #include "core/base/cat.h"
 #include "core/base/sha256.h"
+#include "core/base/stop.h"
 #include "core/base/text_file.h"
 #include "core/formats/graph_writer.h"
 #include "core/graph/lookup.h"
 #include "core/pipeline_stage.h"
+#include "core/train/data_fingerprint.h"
 
 namespace emplace {
 namespace {
@@ -27,8 +29,9 @@ class TrainableBuilder {
     if (has_functions(loaded)) {
       ASSIGN_OR_RETURN(static_cast<Validated&>(made_), lower_to_train(c_, made_));
     }
-    made_.graph_sha256 = sha256_hex(c_.found.source->text());
+    made_.identity.graph_sha256 = sha256_hex(c_.found.source->text());
     RETURN_IF_ERROR(read_request());
+    RETURN_IF_ERROR(name_files().blamed(Blame::kUsage));
     RETURN_IF_ERROR(find_replicas());
     add_training(*made_.file, made_.training, made_.graph, c_.found.problems);
     RETURN_IF_ERROR(first_problem(c_.found.problems));
@@ -58,6 +61,21 @@ class TrainableBuilder {
       return status.blamed(Blame::kUsage);
     check_train_request(*made_.file, made_.training, c_.found.problems);
     return first_problem(c_.found.problems);
+  }
+
+  /// What only a training reads and writes.
+  Status name_files() const {
+    NamedFiles files = c_.options.files;
+    for (const auto& data : {data_.train, data_.test}) {
+      if (!data) continue;
+      files.reads(data->file, "\"data\"");
+      for (const FeedRequest& feed : data->feeds) files.reads(feed.file, "\"data\"");
+    }
+    files.reads_checkpoints(options_.checkpoint, "--checkpoint");
+    RETURN_IF_ERROR(files.writes(options_.graph_out, "--graph-out"));
+    RETURN_IF_ERROR(files.writes(options_.log_csv, "--log-csv"));
+    RETURN_IF_ERROR(files.writes(options_.plot, "--plot"));
+    return files.clash();
   }
 
   /// What does not go together with a strategy.
@@ -112,7 +130,9 @@ class TrainableBuilder {
     DataProblems found;
     const GraphFile& file = *made_.file;
     if (data_.train) made_.train = Dataset::read(file, *data_.train, "train", found);
+    RETURN_IF_ERROR(stop_status());
     if (data_.test) made_.test = Dataset::read(file, *data_.test, "test", found);
+    RETURN_IF_ERROR(stop_status());
     for (const Dataset* data : {made_.train.get(), made_.test.get()}) {
       if (data) data->check_labels(file, forward_loss(), found);
       if (data) check_batch(*data, data == made_.train.get(), found);
@@ -184,21 +204,31 @@ class TrainableBuilder {
     const std::string& restore = c_.options.run.restore;
     if (o.checkpoint.empty() && (o.save_every_steps > 0 || o.save_every_s > 0))
       return usage_error("--save-every: give --checkpoint DIR, too");
+    if (o.overwrite && o.checkpoint.empty()) return usage_error("--overwrite: give --checkpoint DIR, too");
+    if (o.overwrite && restore == "latest")
+      return usage_error("--overwrite begins anew, --restore latest goes on: give one of them");
     if (!o.checkpoint.empty()) {
       Result<CheckpointFolder> folder = CheckpointFolder::open(o.checkpoint, o.keep);
       if (!folder.ok()) return folder.status().with_context("--checkpoint").blamed(Blame::kUsage);
       made_.folder = folder.take();
     }
-    if (restore.empty()) return ok_status();
     if (restore == "latest") {
       RETURN_IF_ERROR(restore_latest());
-    } else {
+    } else if (!restore.empty()) {
       Result<Checkpoint> checkpoint = load_checkpoint(restore);
       if (!checkpoint.ok()) return checkpoint.status().with_context("--restore").blamed(Blame::kUsage);
       made_.restored = checkpoint.take();
     }
     if (made_.restored) take_over_seed(*made_.restored);
-    return ok_status();
+    return made_.folder ? claim_folder().with_context("--checkpoint").blamed(Blame::kUsage) : ok_status();
+  }
+
+  Status claim_folder() {
+    made_.identity.seed = static_cast<uint64_t>(made_.training.seed);
+    if (data_.train) {
+      ASSIGN_OR_RETURN(made_.identity.data, data_fingerprint(*data_.train));
+    }
+    return made_.folder->claim(made_.identity, made_.restored ? &*made_.restored : nullptr, options_.overwrite);
   }
 
   Status restore_latest() {
@@ -220,7 +250,7 @@ class TrainableBuilder {
       }
       made_.training.seed = seed;
     }
-    if (!restored.graph_sha256.empty() && restored.graph_sha256 != made_.graph_sha256)
+    if (!restored.graph_sha256.empty() && restored.graph_sha256 != made_.identity.graph_sha256)
       c_.log.warning("the checkpoint was written by another version of this graph file");
   }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/pipeline.h"
-#include "core/train/checkpoint.h"
+#include "core/train/checkpoint_folder.h"
 #include "core/train/dataset.h"
 #include "core/train/train_loop.h"
 #include "core/train/train_options.h"
@@ -22,8 +22,9 @@ struct TrainingOptions {
   std::string checkpoint, log_csv, plot;
   int64_t save_every_steps = 0;  // neither of these: at the end only
   double save_every_s = 0;
-  int64_t keep = 5;       // checkpoints; 0: all
-  int64_t log_every = 0;  // steps; 0: a line per epoch
+  int64_t keep = 5;        // checkpoints; 0: all
+  bool overwrite = false;  // of the folder's
+  int64_t log_every = 0;   // steps; 0: a line per epoch
   Replication replication;
   std::string graph_out;  // --graph-out: the graph that trains
   bool dry_run = false;   // no step is run, and no data read
@@ -37,7 +38,7 @@ struct Trainable : Runnable {
   std::unique_ptr<Dataset> train, test;  // null: there are none
   std::optional<CheckpointFolder> folder;
   std::optional<Checkpoint> restored;
-  std::string graph_sha256;  // of the file
+  RunIdentity identity;
 
   std::vector<std::string> metric_names() const;
 };

@@ -1,5 +1,6 @@
 #include "core/base/log.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -7,6 +8,7 @@
 #include <cstring>
 
 #include "core/base/cat.h"
+#include "core/base/descriptor.h"
 
 namespace emplace {
 namespace {
@@ -27,13 +29,13 @@ std::string_view color_of(LogLevel level) {
 }  // namespace
 
 Log::~Log() {
-  if (file_) std::fclose(file_);
+  if (file_ != STDERR_FILENO) ::close(file_);
 }
 
 Status Log::open(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "ae");
-  if (!file) return invalid_argument(cat("cannot write to log file '", path, "': ", std::strerror(errno)));
-  if (file_) std::fclose(file_);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) return invalid_argument(cat("cannot write to log file '", path, "': ", std::strerror(errno)));
+  if (file_ != STDERR_FILENO) ::close(file_);
   file_ = file;
   return ok_status();
 }
@@ -41,7 +43,8 @@ Status Log::open(const std::string& path) {
 void Log::set_color(ColorMode mode) {
   const char* no_color = std::getenv("NO_COLOR");
   bool refused = no_color && *no_color;
-  color_ = mode == ColorMode::kAlways || (mode == ColorMode::kAuto && !refused && !file_ && isatty(STDERR_FILENO));
+  color_ = mode == ColorMode::kAlways ||
+           (mode == ColorMode::kAuto && !refused && file_ == STDERR_FILENO && isatty(STDERR_FILENO));
 }
 
 void Log::say(LogLevel level, std::string_view text) {
@@ -62,10 +65,7 @@ void Log::write(LogLevel level, std::string_view prefix, std::string_view messag
     append(line, prefix, text);
   }
   if (line.empty() || line.back() != '\n') line += '\n';
-  std::FILE* out = file_ ? file_ : stderr;
-  std::lock_guard lock(mutex_);
-  std::fwrite(line.data(), 1, line.size(), out);
-  std::fflush(out);
+  static_cast<void>(write_console(file_, line));  // there is nobody to tell
 }
 
 }  // namespace emplace

@@ -1,10 +1,10 @@
 /// Log: what emplace says beside its results: errors, warnings, the summary line, times. To standard error, or to a
-/// file; coloured on a terminal only. One object, made by main and handed down.
+/// file; coloured on a terminal only. One object, made by main and handed down. Any thread may write: a line is one
+/// write(2), whole at once.
 #pragma once
 
-#include <cstdio>
-#include <memory>
-#include <mutex>
+#include <unistd.h>
+
 #include <string>
 #include <string_view>
 
@@ -43,9 +43,8 @@ class Log {
  private:
   void write(LogLevel level, std::string_view prefix, std::string_view text);
 
-  std::mutex mutex_;
   LogLevel level_ = LogLevel::kInfo;
-  std::FILE* file_ = nullptr;  // null: standard error
+  int file_ = STDERR_FILENO;
   bool color_ = false;
   std::string subject_;
 };

@@ -1,4 +1,4 @@
-/// Writing a text into a file that a person named, with the system's words where that fails.
+/// Writing a text into a file that a person named.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace emplace {
 
-/// InvalidArgument if there can be no such file, Unavailable if it takes no more: the disk is full.
-Status write_text_file(const std::string& path, std::string_view text, bool append = false);
+/// As OutputFile does: the name stands for the old content or the new one. InvalidArgument if there can be no such
+/// file, Unavailable if the disk is full or the like.
+Status write_text_file(const std::string& path, std::string_view text);
 
 }  // namespace emplace

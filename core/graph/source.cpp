@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/base/cat.h"
+#include "core/base/stop.h"
 
 namespace emplace {
 namespace {
@@ -59,9 +60,10 @@ Result<std::string> read_all(int fd, size_t size_hint, const std::string& name) 
   std::string text;
   size_t used = 0;
   for (;;) {
+    RETURN_IF_ERROR(stop_status());
     if (used == text.size()) text.resize(std::max({size_hint + 1, used * 2, size_t{65536}}));
     ssize_t n = ::read(fd, text.data() + used, text.size() - used);
-    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EINTR) continue;  // a signal, perhaps
     if (n < 0) return system_error(name, errno);
     if (n == 0) break;
     used += static_cast<size_t>(n);

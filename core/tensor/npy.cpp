@@ -5,10 +5,11 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 
 #include "core/base/cat.h"
+#include "core/base/output_file.h"
+#include "core/base/stop.h"
 #include "core/tensor/zip.h"
 
 namespace emplace {
@@ -28,23 +29,12 @@ Result<std::string> read_file(const std::string& path) {
   std::string out;
   char block[1 << 16];
   size_t n = 0;
-  while ((n = std::fread(block, 1, sizeof block, f)) > 0) out.append(block, n);
+  while ((n = std::fread(block, 1, sizeof block, f)) > 0 && !stop_requested()) out.append(block, n);
   bool failed = std::ferror(f) != 0;
   std::fclose(f);
+  RETURN_IF_ERROR(stop_status());
   if (failed) return unavailable(cat(path, ": ", std::strerror(errno)));
   return out;
-}
-
-Status write_file(const std::string& path, std::string_view bytes) {
-  std::FILE* f = std::fopen(path.c_str(), "wb");
-  if (!f) return unavailable(cat(path, ": ", std::strerror(errno))).blamed(Blame::kWrite);
-  bool ok = std::fwrite(bytes.data(), 1, bytes.size(), f) == bytes.size();
-  ok = std::fclose(f) == 0 && ok;
-  if (ok) return ok_status();
-  Status failure = unavailable(cat(path, ": ", std::strerror(errno))).blamed(Blame::kWrite);
-  std::error_code ignored;  // half an array is none; a device or a pipe stays
-  if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);
-  return failure;
 }
 
 // What stands behind 'key': in the header's Python dictionary.
@@ -298,8 +288,15 @@ Result<Tensor> read_npz(const std::string& path, const std::string& key) {
   return not_found(cat(path, ": no array '", key, "'; it has ", there.empty() ? "none" : there));
 }
 
+Status npy_to(const ByteSink& sink, const Tensor& tensor) {
+  RETURN_IF_ERROR(sink(npy_head(tensor)));
+  return sink(elements(tensor));
+}
+
 Status write_npy(const std::string& path, const Tensor& tensor) {
-  return write_file(path, npy_head(tensor).append(elements(tensor)));
+  ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(path));
+  RETURN_IF_ERROR(npy_to([&file](std::string_view bytes) { return file.write(bytes); }, tensor));
+  return file.commit();
 }
 
 Status npz_to(const ByteSink& sink, const std::vector<std::pair<std::string, Tensor>>& arrays) {
@@ -312,9 +309,9 @@ Status npz_to(const ByteSink& sink, const std::vector<std::pair<std::string, Ten
 }
 
 Status write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays) {
-  std::string archive;
-  RETURN_IF_ERROR(npz_to([&](std::string_view bytes) { return archive += bytes, ok_status(); }, arrays));
-  return write_file(path, archive);
+  ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(path));
+  RETURN_IF_ERROR(npz_to([&file](std::string_view bytes) { return file.write(bytes); }, arrays));
+  return file.commit();
 }
 
 }  // namespace emplace

@@ -24,9 +24,10 @@ Result<Tensor> read_npz(const std::string& path, const std::string& key);
 /// All of them, in the file's order.
 Result<std::vector<std::pair<std::string, Tensor>>> read_npz(const std::string& path);
 
-/// REQUIRES: host memory. Errors of the file system come with the system's own words.
+/// REQUIRES: host memory. Files are written as OutputFile does.
 Status write_npy(const std::string& path, const Tensor& tensor);
-/// What write_npz() writes.
+/// What write_npy() and write_npz() write.
+Status npy_to(const ByteSink& sink, const Tensor& tensor);
 Status npz_to(const ByteSink& sink, const std::vector<std::pair<std::string, Tensor>>& arrays);
 Status write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays);
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/base/cat.h"
+#include "core/base/stop.h"
 
 namespace emplace {
 namespace {
@@ -53,11 +54,13 @@ void read_extra64(std::string_view extra, ZipMember& m) {
 /// Unpacks to exactly `size` bytes. The memory grows with what really unpacks: the size is only what a header claims.
 Status inflate_to(std::string& out, std::string_view packed, uint64_t size) {
   constexpr uint64_t kChunk = std::numeric_limits<uInt>::max(), kFirst = uint64_t{1} << 20;
+  constexpr uint64_t kPiece = uint64_t{4} << 20;  // between two looks at whether to stop
   z_stream z{};
   if (inflateInit2(&z, -MAX_WBITS) != Z_OK) return resource_exhausted("no memory to unpack a zip member");
   int result = Z_OK;
   uint64_t in = 0, done = 0;
-  while (result == Z_OK) {
+  Status stopped;
+  while (result == Z_OK && (stopped = stop_status()).ok()) {
     if (z.avail_in == 0) {
       z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data() + in));
       z.avail_in = static_cast<uInt>(std::min(kChunk, packed.size() - in));
@@ -65,13 +68,15 @@ Status inflate_to(std::string& out, std::string_view packed, uint64_t size) {
     }
     if (done == out.size()) out.resize(std::min(size, std::max(kFirst, 2 * done)));
     z.next_out = reinterpret_cast<Bytef*>(out.data() + done);
-    auto room = static_cast<uInt>(std::min<uint64_t>(kChunk, out.size() - done));
+    auto room = static_cast<uInt>(std::min<uint64_t>(kPiece, out.size() - done));
     z.avail_out = room;
-    result = inflate(&z, in == packed.size() && out.size() == size ? Z_FINISH : Z_NO_FLUSH);
+    const bool last = in == packed.size() && out.size() == size && size - done <= kPiece;
+    result = inflate(&z, last ? Z_FINISH : Z_NO_FLUSH);
     done += room - z.avail_out;
     if (result == Z_BUF_ERROR && room > z.avail_out) result = Z_OK;
   }
   inflateEnd(&z);
+  if (!stopped.ok()) return stopped;
   return result == Z_STREAM_END && done == size ? ok_status() : damaged("a member does not unpack");
 }
 

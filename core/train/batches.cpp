@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "core/base/stop.h"
+
 namespace emplace {
 namespace {
 
+/// Once a stop is requested, nothing: the order of its rows may be unfinished.
 Result<Batch> read(const Dataset& data, Batch batch) {
+  RETURN_IF_ERROR(stop_status());
   RETURN_IF_ERROR(data.gather(batch.rows, batch.values));
   return batch;
 }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +20,10 @@ struct Checkpoint {
   int64_t batch = 0;      // samples in it
   uint64_t seed = 0;
   std::vector<std::pair<std::string, uint64_t>> random;  // node, blocks drawn
+  std::string graph_file;                                // as the run was told it
   std::string graph_sha256;
+  std::string data;        // data_fingerprint(); empty: none, or from before there was one
+  int64_t run_number = 1;  // in its folder: a run that replaces others has a higher one
   std::vector<std::pair<std::string, Tensor>> variables;
 };
 
@@ -40,26 +42,8 @@ Status apply_checkpoint(const Checkpoint& checkpoint, const Graph& graph, Sessio
                         const std::vector<std::pair<NodeId, NodeId>>& copies, Fit fit);
 
 /// The checkpoint `name`: its .json, or an .npz (with a .json beside it or without: then only variables), or a folder
-/// (its newest), or one of TensorFlow's: see load_bundle(). NotFound, or InvalidArgument for a damaged one.
+/// (its newest whole one, also while a run is writing there), or one of TensorFlow's: see load_bundle(). NotFound, or
+/// InvalidArgument for a damaged one.
 Result<Checkpoint> load_checkpoint(const std::string& name, const Graph* graph = nullptr);
-
-/// The folder that a run saves to.
-class CheckpointFolder {
- public:
-  /// Makes the folder; removes what an interrupted write left. Keeps the `keep` newest (0: all).
-  static Result<CheckpointFolder> open(std::string path, int64_t keep);
-
-  /// The newest whole one; nothing if there is none. `damaged` gets a line for each that had to be passed over.
-  std::optional<Checkpoint> newest(std::vector<std::string>& damaged) const;
-  /// Returns the path of the .npz. On an error the older ones are as they were.
-  Result<std::string> save(const Checkpoint& checkpoint, const std::string& graph_name);
-
- private:
-  CheckpointFolder(std::string path, int64_t keep) : path_(std::move(path)), keep_(keep) {}
-  void remove_old() const;
-
-  std::string path_;
-  int64_t keep_;
-};
 
 }  // namespace emplace

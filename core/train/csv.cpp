@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/base/cat.h"
+#include "core/base/stop.h"
 #include "core/base/suggest.h"
 #include "core/tensor/element.h"
 
@@ -221,7 +222,9 @@ class TableReader {
   bool read_rows() {
     values_.resize(selections_.size());
     texts_.resize(selections_.size());
+    constexpr size_t kLookEvery = 4096;  // rows
     while (lines_.next(fields_)) {
+      if (table_.lines.size() % kLookEvery == 0 && stop_requested()) return false;
       if (fields_.size() != width_) {
         problems_.add(static_cast<int64_t>(lines_.start()),
                       cat("found ", fields_.size(), " columns, wanted ", width_, " as in the first line"));

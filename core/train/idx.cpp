@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/base/cat.h"
+#include "core/base/stop.h"
 #include "core/tensor/element.h"
 
 namespace emplace {
@@ -59,7 +60,8 @@ class Bytes {
     auto* out = static_cast<Bytef*>(to);
     size_t done = 0;
     while (open_ && done < n) {
-      constexpr size_t kPiece = 1 << 30;  // zlib counts in 32 bits
+      constexpr size_t kPiece = 4 << 20;  // between two looks at whether to stop
+      if (stop_requested()) break;
       stream_.avail_in = static_cast<uInt>(std::min(kPiece, bytes_.size() - at_));
       stream_.avail_out = static_cast<uInt>(std::min(kPiece, n - done));
       stream_.next_out = out + done;

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "core/base/cat.h"
+#include "core/base/stop.h"
 #include "core/train/dataset.h"
 
 namespace emplace {
@@ -49,7 +50,9 @@ void Dataset::check_labels(const GraphFile& file, Endpoint loss, DataProblems& p
       if (!(placeholders_[i] == labels.source) || !is_integer(part.dtype) || part.shape.num_elements() != 1) continue;
       Result<Tensor> label = Tensor::allocate(DType::kInt64, Shape{1});
       if (!label.ok()) return;
+      constexpr int64_t kLookEvery = 4096;
       for (int64_t row = 0; row < rows_; ++row) {
+        if (row % kLookEvery == 0 && stop_requested()) return;
         bool fits = part.samples.gather({&row, 1}, *label).ok();
         int64_t value = *label->data<int64_t>();
         if (fits && value >= 0 && value < labels.classes) continue;

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/stop.h"
 #include "core/ops/random/philox.h"
 
 namespace emplace {
@@ -18,7 +19,9 @@ std::vector<int64_t> permutation(uint64_t seed, int64_t epoch, int64_t rows) {
   std::iota(order.begin(), order.end(), 0);
   const PhiloxStream stream(seed, 0, static_cast<uint64_t>(epoch));
   PhiloxWords words(stream, 0);
+  constexpr uint64_t kLookEvery = 1 << 16;
   for (uint64_t left = static_cast<uint64_t>(rows); left > 1; --left) {
+    if (left % kLookEvery == 0 && stop_requested()) break;
     // A 64-bit word scaled to [0, left): the bias is below left / 2^64.
     uint64_t high = words.next();
     uint64_t word = high << 32 | words.next();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/cat.h"
+#include "core/base/stop.h"
 #include "core/run/watchers.h"
 #include "core/tensor/element.h"
 #include "core/train/tower_loops.h"
@@ -72,6 +73,7 @@ struct TrainLoop::Progress {
   double epoch_loss = 0;  // sum over samples
   int64_t epoch_samples = 0, timed_samples = 0;
   bool at_epoch_end = false;
+  bool whole = true;  // no step is under way: variables, step and position belong together
 };
 
 SampleOrder TrainLoop::train_order() const {
@@ -155,21 +157,34 @@ Status TrainLoop::run(Session& session, TrainResult& result) {
       tower_kinds_.empty() ? run_in_order(session, p, result, count) : run_towers(session, p, result, count);
   result.steps = p.step;
   result.has_test = test_kind_ >= 0;
-  if (status.ok() && !stop_ && result.has_test && !p.at_epoch_end) status = evaluate(session, result.metrics);
+  status = finish(session, p, result, std::move(status));
+  result.total_s = seconds_since(p.start);
+  result.copy_s = session.copy_seconds() - p.copy_s_before;
+  return status;
+}
+
+/// The last evaluation, checkpoint and fetches; after a stop, the checkpoint only. `status` is that of the steps.
+Status TrainLoop::finish(Session& session, Progress& p, TrainResult& result, Status status) {
+  if (status.ok() && !stop_requested() && result.has_test && !p.at_epoch_end)
+    status = evaluate(session, result.metrics);
+  Status stopped = stop_status();
+  if (p.whole && !status.ok() && status.code() == stopped.code()) status = ok_status();
+  const bool in_time = stopped.code() == Code::kDeadlineExceeded && status.ok() && steps_left(p) <= 0;
+  if (in_time) stopped = ok_status();
   // A full disk is not tried again.
   if (setup_.folder && p.step != p.saved_step && (status.ok() || status.code() == Code::kDataLoss)) {
     Status saved = save(session, p, result);
     if (status.ok()) status = std::move(saved);
   }
-  if (status.ok() && !stop_ && fetch_kind_ >= 0) status = session.run_step(fetch_kind_, p.batch.values, result.outputs);
-  result.total_s = seconds_since(p.start);
-  result.copy_s = session.copy_seconds() - p.copy_s_before;
-  if (status.ok() && stop_) return {Code::kCancelled, "interrupted"};
-  return status;
+  if (!status.ok()) return status;
+  if (stopped.code() == Code::kDeadlineExceeded)
+    return {stopped.code(), cat(stopped.message(), " and ", p.step, " steps")};
+  if (!stopped.ok() || fetch_kind_ < 0) return stopped;
+  return session.run_step(fetch_kind_, p.batch.values, result.outputs);
 }
 
 Status TrainLoop::run_in_order(Session& session, Progress& p, TrainResult& result, int64_t count) {
-  for (int64_t i = 0; i < count && !stop_; ++i) {
+  for (int64_t i = 0; i < count && !stop_requested(); ++i) {
     RETURN_IF_ERROR(one_step(session, p, result));
     if (p.at_epoch_end) RETURN_IF_ERROR(end_epoch(session, p, result));
     if (time_to_save(p)) RETURN_IF_ERROR(save(session, p, result));
@@ -182,23 +197,27 @@ Status TrainLoop::run_towers(Session& session, Progress& p, TrainResult& result,
   StalenessGate gate(tower_kinds_.size(), request_.replication.max_staleness);
   TowerLoops loops(session, tower_kinds_, gate);
   Status status;
-  while (count > 0 && !stop_ && status.ok()) {
+  while (count > 0 && !stop_requested() && status.ok()) {
     auto start = Clock::now();
     DataPosition taken = p.position;
     int64_t left = setup_.save_every_steps > 0
                        ? std::min(count, setup_.save_every_steps - p.step % setup_.save_every_steps)
                        : count;
     auto next = [&](Batch& batch) -> Result<bool> {
-      if (left == 0 || stop_ || taken.epoch != p.position.epoch) return false;
+      if (left == 0 || stop_requested() || taken.epoch != p.position.epoch) return false;
       --left;
       --count;
       if (!train_) return true;
       auto asked = Clock::now();
-      ASSIGN_OR_RETURN(batch, p.batches->next(std::move(batch)));
+      Result<Batch> read = p.batches->next(std::move(batch));
+      if (!read.ok() && stop_requested()) return false;
+      if (!read.ok()) return read.take_status();
+      batch = read.take();
       result.waiting_s += seconds_since(asked);
       taken = batch.next;
       return true;
     };
+    p.whole = false;
     status = loops.run(next, [&](const Batch& batch, const std::vector<Tensor>& outputs) {
       const double loss = scalar(outputs[0]);
       if (!(loss - loss == 0)) return Status(Code::kDataLoss, cat(loss));  // a program with loops has no guard
@@ -211,6 +230,7 @@ Status TrainLoop::run_towers(Session& session, Progress& p, TrainResult& result,
     }
     p.at_epoch_end = train_ && taken.epoch != p.position.epoch;
     p.position = taken;
+    p.whole = status.ok();
     if (status.ok() && p.at_epoch_end) status = end_epoch(session, p, result);
     if (status.ok() && time_to_save(p)) status = save(session, p, result);
   }
@@ -227,6 +247,7 @@ Status TrainLoop::one_step(Session& session, Progress& p, TrainResult& result) {
   auto ready = Clock::now();
   result.waiting_s += std::chrono::duration<double>(ready - start).count();
   p.random = session.random_counters();
+  p.whole = false;
   Status status = session.run_step(train_kind_, p.batch.values, p.outputs);
   result.compute_s += seconds_since(ready);
   if (status.code() == Code::kDataLoss) return explain(session, p, without_node(status.message()));
@@ -239,6 +260,7 @@ Status TrainLoop::one_step(Session& session, Progress& p, TrainResult& result) {
     p.at_epoch_end = p.batch.next.epoch != p.position.epoch;
     p.position = p.batch.next;
   }
+  p.whole = true;
   return ok_status();
 }
 
@@ -297,6 +319,7 @@ Status TrainLoop::evaluate(Session& session, std::vector<double>& metrics) {
   Batch batch;
   std::vector<Tensor> outputs;
   while (position.epoch == 0) {
+    RETURN_IF_ERROR(stop_status());
     batch.rows = order.take(position);
     RETURN_IF_ERROR(test_->gather(batch.rows, batch.values));
     RETURN_IF_ERROR(session.run_step(test_kind_, batch.values, outputs));
@@ -330,7 +353,9 @@ Status TrainLoop::save(Session& session, Progress& p, TrainResult& result) {
   c.position = p.position;
   c.batch = request_.batch;
   c.seed = static_cast<uint64_t>(request_.seed);
-  c.graph_sha256 = setup_.graph_sha256;
+  c.graph_file = file_.source->name();
+  c.graph_sha256 = setup_.identity.graph_sha256;
+  c.data = setup_.identity.data;
   for (const auto& [node, blocks] : session.random_counters()) c.random.emplace_back(file_.graph.name(node), blocks);
   ASSIGN_OR_RETURN(c.variables, read_variables(file_.graph, session, graph_.copies));
   for (const auto& [name, value] : c.variables) {
@@ -340,7 +365,7 @@ Status TrainLoop::save(Session& session, Progress& p, TrainResult& result) {
     listener_.warning(cat("step ", p.step, " is not saved: variable '", name, "' is not finite: ", found));
     return ok_status();
   }
-  ASSIGN_OR_RETURN(result.checkpoint, setup_.folder->save(c, file_.source->name()));
+  ASSIGN_OR_RETURN(result.checkpoint, setup_.folder->save(std::move(c)));
   p.saved_step = p.step;
   p.saved_at = Clock::now();
   listener_.saved(result.checkpoint);

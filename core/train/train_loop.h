@@ -1,7 +1,6 @@
 /// The training loop: batches in, steps, evaluation after each epoch, checkpoints; told to a listener as it happens.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -9,7 +8,7 @@
 
 #include "core/run/session.h"
 #include "core/train/batches.h"
-#include "core/train/checkpoint.h"
+#include "core/train/checkpoint_folder.h"
 #include "core/train/dataset.h"
 #include "core/train/train_request.h"
 #include "core/train/training_graph.h"
@@ -70,21 +69,20 @@ struct TrainSetup {
   int64_t save_every_steps = 0;          // 0: not by steps
   double save_every_s = 0;               // 0: not by time
   const Checkpoint* restored = nullptr;  // null: from the beginning
-  std::string graph_sha256;
+  RunIdentity identity;                  // what checkpoints say of this run
 };
 
 class TrainLoop {
  public:
-  /// Once `stop` is set, the step is finished, the state saved, and run() returns CANCELLED.
-  TrainLoop(TrainSetup setup, TrainListener& listener, const std::atomic<bool>& stop)
+  /// Once stop_requested(), the step is finished, the state saved, and run() returns what stop_status() says.
+  TrainLoop(TrainSetup setup, TrainListener& listener)
       : setup_(std::move(setup)),
         file_(*setup_.file),
         request_(*setup_.request),
         graph_(*setup_.graph),
         train_(setup_.train),
         test_(setup_.test),
-        listener_(listener),
-        stop_(stop) {}
+        listener_(listener) {}
 
   /// Declares the steps to the session and plans them for all batch sizes: memory is known afterwards.
   Status prepare(Session& session);
@@ -100,6 +98,7 @@ class TrainLoop {
   Status run_towers(Session& session, Progress& p, TrainResult& result, int64_t count);
   Status tell_step(const Session& session, Progress& p, const Batch& batch, const std::vector<Tensor>& outputs,
                    TrainResult& result);
+  Status finish(Session& session, Progress& p, TrainResult& result, Status status);
   Status evaluate(Session& session, std::vector<double>& metrics);
   Status end_epoch(Session& session, Progress& p, TrainResult& result);
   Status save(Session& session, Progress& p, TrainResult& result);
@@ -116,7 +115,6 @@ class TrainLoop {
   const Dataset* train_;
   const Dataset* test_;
   TrainListener& listener_;
-  const std::atomic<bool>& stop_;
   std::vector<int> tower_kinds_;  // ps-async
   bool warned_of_metric_ = false;
   int train_kind_ = -1, test_kind_ = -1, forward_kind_ = -1, fetch_kind_ = -1;

@@ -1,10 +1,12 @@
 #include "core/train/train_reports.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <cstdio>
 
 #include "core/base/cat.h"
+#include "core/base/descriptor.h"
 
 namespace emplace {
 namespace {
@@ -103,8 +105,7 @@ void ProgressReport::draw(const StepRecord& r) {
   }
   text += facts;
   if (text.size() >= static_cast<size_t>(options_.columns)) text.resize(static_cast<size_t>(options_.columns) - 1);
-  std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
-  std::fflush(stderr);
+  static_cast<void>(write_console(STDERR_FILENO, cat("\r", text, "\x1b[K")));
   bar_shown_ = true;
 }
 
@@ -124,25 +125,17 @@ void ProgressReport::warning(const std::string& text) {
 
 void ProgressReport::clear() {
   if (!bar_shown_) return;
-  std::fputs("\r\x1b[K", stderr);
+  static_cast<void>(write_console(STDERR_FILENO, "\r\x1b[K"));
   bar_shown_ = false;
 }
 
-CsvLog::~CsvLog() {
-  if (file_) std::fclose(file_);
-}
-
-Status CsvLog::failure() const { return unavailable(cat("cannot write '", path_, "': ", std::strerror(errno))); }
-
 Status CsvLog::open(const std::string& path, const std::vector<std::string>& metrics, bool has_test) {
-  path_ = path;
-  file_ = std::fopen(path.c_str(), "w");
-  if (!file_) return failure();
+  ASSIGN_OR_RETURN(file_, OutputFile::open(path, OutputFile::Growth::kSeen));
   num_test_ = has_test ? metrics.size() : 0;
   std::string header = "step,epoch,loss";
   for (const std::string& m : metrics) append(header, ",", m);
   for (size_t i = 0; i < num_test_; ++i) append(header, ",test_", metrics[i]);
-  return std::fprintf(file_, "%s\n", header.c_str()) < 0 ? failure() : ok_status();
+  return file_.write(header + "\n");
 }
 
 Status CsvLog::flush_row() {
@@ -152,10 +145,10 @@ Status CsvLog::flush_row() {
     if (i < test_.size()) row_ += nine_digits(test_[i]);
   }
   row_ += '\n';
-  bool written = std::fputs(row_.c_str(), file_) >= 0;
+  Status written = file_.write(row_);
   row_.clear();
   test_.clear();
-  return written ? ok_status() : failure();
+  return written;
 }
 
 Status CsvLog::step(const StepRecord& r) {
@@ -171,11 +164,9 @@ Status CsvLog::epoch(const EpochRecord& r) {
 }
 
 Status CsvLog::close() {
-  if (!file_) return ok_status();
-  Status status = flush_row();
-  bool closed = std::fclose(file_) == 0;
-  file_ = nullptr;
-  return status.ok() && !closed ? failure() : status;
+  if (!file_.is_open()) return ok_status();
+  RETURN_IF_ERROR(flush_row());
+  return file_.commit();
 }
 
 CurveRecorder::CurveRecorder(std::vector<std::string> metrics, bool has_test) : has_test_(has_test) {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <chrono>
-#include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "core/base/output_file.h"
 #include "core/train/plot.h"
 #include "core/train/train_loop.h"
 
@@ -62,22 +62,20 @@ class ProgressReport final : public TrainListener {
   bool bar_shown_ = false;
 };
 
-/// "step,epoch,loss,accuracy,test_accuracy": a row per step; test columns are filled where an epoch ends.
+/// "step,epoch,loss,accuracy,test_accuracy": a row per step; test columns are filled where an epoch ends. Until close()
+/// the rows stand in FILE.part, each whole and at once.
 class CsvLog final : public TrainListener {
  public:
-  ~CsvLog() override;
   Status open(const std::string& path, const std::vector<std::string>& metrics, bool has_test);
   Status step(const StepRecord& record) override;
   Status epoch(const EpochRecord& record) override;
-  /// Writes what is left.
+  /// Writes what is left, and gives the file its name.
   Status close();
 
  private:
   Status flush_row();
-  Status failure() const;
 
-  std::string path_;
-  std::FILE* file_ = nullptr;
+  OutputFile file_;
   std::string row_;  // not written yet: its epoch may end
   std::vector<double> test_;
   size_t num_test_ = 0;

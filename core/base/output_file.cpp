@@ -1,0 +1,195 @@
+#include "core/base/output_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "core/base/cat.h"
+#include "core/base/descriptor.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kLeftoverPrefix = ".emplace-";
+
+std::string folder_of(const std::string& path) {
+  auto slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+/// Where symbolic links lead, also to a file that is not there yet.
+std::string behind_links(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the system has it
+  fs::path at(path);
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(at, error); ++i) {
+    fs::path to = fs::read_symlink(at, error);
+    if (error) break;
+    at = to.is_absolute() ? to : at.parent_path() / to;
+  }
+  return at.string();
+}
+
+/// "/dev/stdout" may lead to a regular file, whose name would then stand for another one than the shell's.
+bool names_descriptor(const std::string& path) {
+  return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
+}
+
+std::string leftover_name(const std::string& folder) {
+  static std::atomic<int> count{0};
+  return cat(folder, folder.ends_with('/') ? "" : "/", kLeftoverPrefix, ::getpid(), "-", count++, kPartEnding);
+}
+
+/// Without it, what has no name can get none.
+bool sees_descriptors() { return ::access("/proc/self/fd", X_OK) == 0; }
+
+void sync_folder(const std::string& folder) {
+  int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) return;
+  ::fsync(file);  // not every file system can; the rename has happened
+  ::close(file);
+}
+
+bool same_file(int file, const std::string& path) {
+  struct stat opened = {}, named = {};
+  return ::fstat(file, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+         opened.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+bool is_leftover_name(std::string_view file_name) {
+  return file_name.starts_with(kLeftoverPrefix) && file_name.ends_with(kPartEnding);
+}
+
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  if (this == &other) return *this;
+  abandon();
+  path_ = std::move(other.path_);
+  target_ = std::move(other.target_);
+  part_ = std::move(other.part_);
+  file_ = std::exchange(other.file_, -1);
+  in_place_ = other.in_place_;
+  settled_ = other.settled_;
+  error_ = other.error_;
+  return *this;
+}
+
+/// Of what was open.
+Status OutputFile::failure(int error) const {
+  return unavailable(cat("cannot write '", path_, "': ", std::strerror(error))).blamed(Blame::kWrite);
+}
+
+Status OutputFile::refusal(int error) const {
+  if (error == EWOULDBLOCK)
+    return failed_precondition(cat("cannot write '", path_, "': another process is writing it")).blamed(Blame::kUsage);
+  if (error == ENOSPC || error == EDQUOT || error == EIO) return failure(error);
+  return invalid_argument(failure(error).message()).blamed(Blame::kUsage);
+}
+
+Result<OutputFile> OutputFile::open(std::string path, Growth growth) {
+  OutputFile out;
+  out.path_ = std::move(path);
+  out.target_ = behind_links(out.path_);
+  struct stat there = {};
+  const bool exists = ::stat(out.path_.c_str(), &there) == 0;
+  if (!exists && errno != ENOENT) return out.refusal(errno);
+  if (out.path_.empty() || (exists && S_ISDIR(there.st_mode))) return out.refusal(exists ? EISDIR : ENOENT);
+  out.in_place_ = exists && (!S_ISREG(there.st_mode) || names_descriptor(out.path_));
+  if (exists && !out.in_place_ && ::access(out.path_.c_str(), W_OK) != 0) return out.refusal(errno);
+  out.file_ =
+      out.in_place_ ? ::open(out.path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY) : out.open_aside(growth);
+  if (out.file_ < 0) return out.refusal(errno);
+  if (exists && !out.in_place_) ::fchmod(out.file_, there.st_mode & 07777);
+  return out;
+}
+
+/// A descriptor, or -1 with errno.
+int OutputFile::open_aside(Growth growth) {
+  const std::string folder = folder_of(target_);
+  if (growth == Growth::kSeen) return take_part();
+  int file = sees_descriptors() ? ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
+  if (file >= 0) return file;
+  part_ = leftover_name(folder);
+  return ::open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+/// NAME.part, locked. What another process left there is written over, what one is writing is not.
+int OutputFile::take_part() {
+  const std::string part = cat(target_, kPartEnding);
+  for (;;) {
+    int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0) return -1;
+    if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+      const int error = errno;
+      ::close(file);
+      errno = error;
+      return -1;
+    }
+    if (!same_file(file, part)) {  // its writer has renamed it in between
+      ::close(file);
+      continue;
+    }
+    part_ = part;
+    if (::ftruncate(file, 0) == 0) return file;
+    ::close(file);
+    return -1;
+  }
+}
+
+Status OutputFile::write(std::string_view bytes) {
+  if (error_ == 0) error_ = write_all(file_, bytes);
+  return error_ == 0 ? ok_status() : failure(error_);
+}
+
+/// 0 or an errno.
+int OutputFile::give_name() {
+  if (!part_.empty()) return 0;
+  const std::string name = leftover_name(folder_of(target_)), self = cat("/proc/self/fd/", file_);
+  if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) return errno;
+  part_ = name;
+  return 0;
+}
+
+int OutputFile::settle_or_error() {
+  if (error_ != 0 || in_place_ || settled_) return error_;
+  settled_ = true;
+  return ::fsync(file_) != 0 ? errno : give_name();
+}
+
+Status OutputFile::settle() {
+  error_ = settle_or_error();
+  return error_ == 0 ? ok_status() : failure(error_);
+}
+
+Status OutputFile::commit() {
+  int error = settle_or_error();
+  if (error == 0 && !in_place_ && std::rename(part_.c_str(), target_.c_str()) != 0) error = errno;
+  if (error != 0) {
+    abandon();
+    return failure(error);
+  }
+  part_.clear();
+  const bool closed = ::close(std::exchange(file_, -1)) == 0;
+  if (!in_place_) sync_folder(folder_of(target_));
+  return closed ? ok_status() : failure(errno);
+}
+
+void OutputFile::abandon() {
+  if (file_ < 0) return;
+  if (!part_.empty()) ::unlink(part_.c_str());
+  part_.clear();
+  ::close(std::exchange(file_, -1));
+}
+
+}  // namespace emplace
