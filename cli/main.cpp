@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/files.h"
 #include "cli/option_set.h"
 #include "cli/signals.h"
 #include "core/base/cat.h"
@@ -88,7 +89,7 @@ int unknown_command(const char* name, Log& log) {
 }
 
 /// --log-device-placement=FILE: the file begins anew with each run of emplace; all its graphs write to it.
-Status start_placement_log(PlacingOptions& placing, OutputFile& file) {
+Status start_placement_log(PlaceFlags& placing, OutputFile& file) {
   const std::string& to = placing.log_device_placement;
   if (to.empty() || to == "stderr" || to == "stdout") return ok_status();
   Result<OutputFile> opened = OutputFile::open(to, OutputFile::Growth::kSeen);
@@ -197,6 +198,7 @@ int run_main(int argc, char** argv, Log& log) {
   declare_talk(set, options.talk);
   std::string help;
   Status status = set.parse(argc - 2, argv + 2, help);
+  if (status.ok() && help.empty()) status = name_files(options, set.sources());
   if (status.ok() && help.empty()) status = set_up_log(options.talk, log);
   if (!status.ok()) return usage(log, status.message());
   if (!help.empty()) return print(help), 0;

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "cli/command.h"
 #include "core/base/cat.h"
 #include "core/report/run_report.h"
 #include "core/tensor/compare.h"
 #include "core/tensor/feed.h"
-#include "core/tensor/npy.h"
 #include "core/tensor/print.h"
 
 namespace emplace {
@@ -20,56 +18,9 @@ std::string full_name(const std::string& name) {
   return name.find(':') == std::string::npos && !parse_gradient_name(name) ? name + ":0" : name;
 }
 
-using Arrays = std::vector<std::pair<std::string, Tensor>>;
-
-/// What is fetched twice by one name is one array.
-Arrays distinct(const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
-  Arrays arrays;
-  std::set<std::string> names;
-  for (size_t i = 0; i < fetches.size(); ++i) {
-    if (names.insert(fetches[i].name).second) arrays.emplace_back(fetches[i].name, outputs[i]);
-  }
-  return arrays;
-}
-
-/// A file for each array; a name's slashes become dots, so that no name leads out of the folder.
-Status save_folder(const std::string& folder, const Arrays& arrays) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return invalid_argument(cat("--save: cannot make folder '", folder, "': ", error.message()));
-  std::set<std::string> used;
-  for (const auto& [name, array] : arrays) {
-    std::string file = name;
-    std::replace(file.begin(), file.end(), '/', '.');
-    if (!used.insert(file).second)
-      return invalid_argument(cat("--save: two outputs would be '", file, ".npy'; save to a .npz file"));
-    RETURN_IF_ERROR(write_npy((std::filesystem::path(folder) / (file + ".npy")).string(), array));
-  }
-  return ok_status();
-}
-
-Status save(const std::string& target, const Arrays& arrays) {
-  if (target.ends_with(".npz")) return write_npz(target, arrays);
-  if (!target.ends_with(".npy")) return save_folder(target, arrays);
-  if (arrays.size() == 1) return write_npy(target, arrays[0].second);
-  return invalid_argument(
-      cat("--save: '", target, "' holds one array, there are ", arrays.size(), "; save to a .npz file or a folder"));
-}
-
 bool same_tensor(const std::string& a, const std::string& b) {
   auto with_slot = [](const std::string& name) { return name.find(':') == std::string::npos ? name + ":0" : name; };
   return with_slot(a) == with_slot(b);
-}
-
-/// Each of `targets` is a file of one kind, or a folder.
-Status save_outputs(const std::vector<std::string>& targets, const std::vector<Fetch>& fetches,
-                    const std::vector<Tensor>& outputs) {
-  const Arrays arrays = distinct(fetches, outputs);
-  for (const std::string& target : targets) {
-    if (Status status = save(target, arrays); !status.ok())
-      return status.message().starts_with("--save") ? status : status.with_context("--save");
-  }
-  return ok_status();
 }
 
 /// FailedPrecondition with a line per output that differs; InvalidArgument or NotFound if an expectation cannot be read
@@ -128,9 +79,9 @@ Status check_output_flags(const OutputOptions& options) {
   return ok_status();
 }
 
-Status use_outputs(const OutputOptions& options, const std::vector<Fetch>& fetches,
+Status use_outputs(const OutputOptions& options, SavedOutputs& saved, const std::vector<Fetch>& fetches,
                    const std::vector<Tensor>& outputs) {
-  RETURN_IF_ERROR(save_outputs(options.save, fetches, outputs).blamed(Blame::kWrite));
+  RETURN_IF_ERROR(saved.write(fetches, outputs));
   return check_expectations(options.expect, options.rtol, options.atol, fetches, outputs).blamed(Blame::kUsage);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/options.h"
+#include "cli/saved_outputs.h"
 #include "core/base/json_writer.h"
 #include "core/base/status.h"
 #include "core/run_request.h"
@@ -24,9 +25,9 @@ void write_outputs(JsonWriter& json, const std::vector<Fetch>& fetches, const st
 /// value.
 Status check_output_flags(const OutputOptions& options);
 
-/// --save: FILE.npz (all outputs by name), FILE.npy (the one output) or a folder (a .npy each), and --expect
-/// NAME=@FILE. To blame are, in this order: a file that cannot be written, an expectation that cannot be read (usage),
-/// outputs that differ (a line each).
-Status use_outputs(const OutputOptions& options, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs);
+/// --save, and --expect NAME=@FILE. To blame are, in this order: a file that cannot be written, an expectation that
+/// cannot be read (usage), outputs that differ (a line each).
+Status use_outputs(const OutputOptions& options, SavedOutputs& saved, const std::vector<Fetch>& fetches,
+                   const std::vector<Tensor>& outputs);
 
 }  // namespace emplace

@@ -137,17 +137,18 @@ Status run_stages(StageContext& c, const Printer& printer, Made& made) {
                  [&](int64_t step, const auto& outputs) { return printer.step(step, outputs); });
 }
 
-int run_graph(const Options& options, const std::string& path, Log& log) {
+int run_graph(const Options& options, const std::string& path, const std::string& label, NamedFiles& files, Log& log) {
   StageContext c(options.pipeline, path, log, &stop_flag());
   Made made;
   const Printer printer(options.format, options.arguments.size() > 1, c, made);
   printer.begin();
-  Status status = run_stages(c, printer, made);
+  Result<SavedOutputs> saved = SavedOutputs::open(options.outputs.save, label, files);
+  Status status = saved.ok() ? run_stages(c, printer, made) : saved.status();
   int code = status.ok() ? 0 : report_failure(c, status);
   if (status.code() == Code::kInvalidArgument && c.stage == Stage::kExecute)
     hint_at_feeds(made.planned->file->graph, unfed_placeholders(*made.planned->file, made.request), log);
   if (code == 0) {
-    status = use_outputs(options.outputs, made.request.fetches, made.outputs);
+    status = use_outputs(options.outputs, *saved, made.request.fetches, made.outputs);
     code = exit_code(status);
     if (!status.ok()) log.error(status.message());
   }
@@ -198,7 +199,11 @@ class RunCommand final : public Command {
     Status status = check_single_files(options);
     if (status.ok()) status = check_output_flags(options.outputs);
     if (!status.ok()) return usage(log, status.message());
-    return for_each_graph(options, log, [&](const std::string& path) { return run_graph(options, path, log); });
+    NamedFiles files = options.pipeline.files;
+    const std::vector<std::string> labels = graph_labels(options.arguments);
+    size_t graph = 0;
+    return for_each_graph(
+        options, log, [&](const std::string& path) { return run_graph(options, path, labels[graph++], files, log); });
   }
 };
 

@@ -94,7 +94,7 @@ class TrainingRun {
     Status status = run_stages();
     int code = status.ok() ? 0 : report(status);
     if (status.ok() && !train_options_.dry_run) {
-      status = use_outputs(options_.outputs, made_.trainable->fetches, made_.result.outputs);
+      status = use_outputs(options_.outputs, saved_, made_.trainable->fetches, made_.result.outputs);
       code = exit_code(status);
       if (!status.ok()) log_.error(status.message());
     }
@@ -129,6 +129,7 @@ class TrainingRun {
         {metrics, trainable.training.epochs, trainable.training.steps, train_options_.log_every, terminal_columns(log_),
          " (test)"},
         [this](const std::string& line) { log_.info(line); }, [this](const std::string& text) { log_.warning(text); });
+    ASSIGN_OR_RETURN(saved_, SavedOutputs::open(options_.outputs.save, {}, files_));
     CurveFiles files(train_options_, trainable);
     RETURN_IF_ERROR(files.open(metrics));
     ListenerList listeners;
@@ -169,6 +170,8 @@ class TrainingRun {
   Log& log_;
   StageContext c_;
   Trained made_;
+  NamedFiles files_ = options_.pipeline.files;
+  SavedOutputs saved_;
   TrainPrinter printer_;
 };
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/named_files.h"
 #include "core/base/output_file.h"
 #include "core/device/device.h"
 #include "core/formats/graph_format.h"
@@ -77,6 +78,7 @@ struct PipelineOptions {
   PlaceFlags placing;
   FunctionOptions functions;
   RunOptions run;
+  NamedFiles files;           // what the options of all commands read and write
   bool require_gpu = false;   // fail where no GPU can be used
   std::optional<Stage> dump;  // --dump: what this stage made is printed
 

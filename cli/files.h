@@ -1,0 +1,18 @@
+/// Which files a command reads and writes, as its options name them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+
+namespace emplace {
+
+/// Fills options.pipeline.files; those in a folder of --save are known at the end only. InvalidArgument: an output is
+/// an input, too, or two outputs are one file.
+Status name_files(Options& options, const std::vector<OptionSource>& sources);
+
+/// Does --save mean a folder?
+bool saves_to_folder(const std::string& target);
+
+}  // namespace emplace
