@@ -91,15 +91,18 @@ Status SavedOutputs::write(const std::vector<Fetch>& fetches, const std::vector<
 std::vector<std::string> graph_labels(const std::vector<std::string>& paths) {
   std::vector<std::string> labels(paths.size());
   if (paths.size() < 2) return labels;
-  auto unique = [&labels](const std::string& label) { return std::count(labels.begin(), labels.end(), label) == 1; };
+  const auto unique = [](const std::vector<std::string>& all, const std::string& label) {
+    return std::count(all.begin(), all.end(), label) == 1;
+  };
   for (size_t i = 0; i < paths.size(); ++i) labels[i] = paths[i] == "-" ? "stdin" : fs::path(paths[i]).stem().string();
   std::vector<std::string> longer = labels;
   for (size_t i = 0; i < paths.size(); ++i) {
-    if (!unique(labels[i])) longer[i] = with_dots(fs::path(paths[i]).replace_extension().lexically_normal().string());
+    if (!unique(labels, labels[i]))
+      longer[i] = with_dots(fs::path(paths[i]).replace_extension().lexically_normal().string());
   }
   labels = longer;
   for (size_t i = 0; i < paths.size(); ++i) {
-    if (!unique(longer[i])) labels[i] = cat(longer[i], ".", i + 1);
+    if (!unique(longer, longer[i])) labels[i] = cat(longer[i], ".", i + 1);
   }
   return labels;
 }

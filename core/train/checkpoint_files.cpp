@@ -130,6 +130,10 @@ class CheckpointReader {
   const Source& source_;
 };
 
+std::string variables_path(const CheckpointHead& head) {
+  return (fs::path(head.path).parent_path() / fs::path(head.variables.name).filename()).string();
+}
+
 Status check_variables_file(const std::string& path, const VariablesFile& file) {
   std::error_code error;
   const auto size = fs::file_size(path, error);
@@ -207,10 +211,13 @@ Result<CheckpointHead> read_checkpoint_head(const std::string& path) {
   return head;
 }
 
+Status check_variables(const CheckpointHead& head) {
+  return check_variables_file(variables_path(head), head.variables);
+}
+
 Result<Checkpoint> read_checkpoint(CheckpointHead head) {
-  const std::string arrays = (fs::path(head.path).parent_path() / fs::path(head.variables.name).filename()).string();
-  RETURN_IF_ERROR(check_variables_file(arrays, head.variables));
-  ASSIGN_OR_RETURN(head.checkpoint.variables, read_npz(arrays));
+  RETURN_IF_ERROR(check_variables(head));
+  ASSIGN_OR_RETURN(head.checkpoint.variables, read_npz(variables_path(head)));
   return std::move(head.checkpoint);
 }
 

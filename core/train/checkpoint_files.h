@@ -31,6 +31,8 @@ std::string crc32_text(uint32_t crc);
 std::string checkpoint_json(const Checkpoint& checkpoint, const VariablesFile& variables);
 
 Result<CheckpointHead> read_checkpoint_head(const std::string& json);
+/// InvalidArgument or NotFound if the variables' file is not the one that was written.
+Status check_variables(const CheckpointHead& head);
 /// With the variables, whose file is checked.
 Result<Checkpoint> read_checkpoint(CheckpointHead head);
 /// Of a folder, the newest first: those of the run with the highest number, and of these that of the highest step.

@@ -96,6 +96,7 @@ Status CheckpointFolder::claim(const RunIdentity& run, const Checkpoint* restore
       if (c.run_number == run_number_) own_.push_back(c.step);
       continue;
     }
+    if (!check_variables(head).ok()) continue;  // passed over, too, by whoever wants the newest
     if (!overwrite) return refuse(c, there.front().checkpoint.step, run, restored);
     others_.push_back(c.step);
   }

@@ -165,6 +165,22 @@ TEST_CASE("a pair of two runs is no checkpoint") {
   CHECK(load_checkpoint(folder.path).status().message().find("found the checksum") != std::string::npos);
 }
 
+TEST_CASE("a damaged checkpoint is in nobody's way, and does not count") {
+  Folder folder;
+  save_all(folder, {10, 20, 30});
+  std::ofstream(folder.path + "/step-00000030.npz") << "half";
+  CheckpointFolder f = folder.open(2);
+  std::vector<std::string> damaged;
+  const std::optional<Checkpoint> newest = f.newest(damaged);
+  REQUIRE(newest);
+  CHECK(newest->step == 20);
+  REQUIRE(f.claim(kRun, &*newest, false).ok());
+  REQUIRE(f.save(at_step(25)).ok());
+  CHECK(folder.files() == pairs({"20", "25", "30"}));
+  REQUIRE(f.save(at_step(30)).ok());
+  CHECK(folder.files() == pairs({"25", "30"}));
+}
+
 TEST_CASE("a folder is one process's at a time") {
   Folder folder;
   CheckpointFolder f = folder.open();
