@@ -10,6 +10,7 @@
 #include "core/base/descriptor.h"
 #include "core/base/text_file.h"
 #include "core/base/units.h"
+#include "core/device/make_device_set.h"
 #include "core/pipeline_stage.h"
 #include "core/place/isolate_calls.h"
 #include "core/place/place_in_order.h"

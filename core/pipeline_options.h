@@ -11,7 +11,7 @@
 
 #include "core/base/named_files.h"
 #include "core/base/output_file.h"
-#include "core/device/device.h"
+#include "core/device/device_options.h"
 #include "core/formats/graph_format.h"
 #include "core/graph/graph_file.h"
 #include "core/place/gates.h"

@@ -7,6 +7,7 @@
 #include "core/base/sha256.h"
 #include "core/base/stop.h"
 #include "core/base/text_file.h"
+#include "core/device/make_device_set.h"
 #include "core/formats/graph_writer.h"
 #include "core/graph/lookup.h"
 #include "core/pipeline_stage.h"

@@ -80,31 +80,4 @@ struct DeviceSet {
   DeviceId find(std::string_view full_name) const;
 };
 
-/// What the command line, the environment and the graph file say about devices.
-struct DeviceOptions {
-  std::string devices;           // --devices; empty: this machine
-  int simulate_gpus = 0;         // --simulate-gpus N
-  int64_t simulated_memory = 0;  //   [:MEM]; 0: 16 GiB
-  std::map<std::string, int> device_count;
-  std::string visible_device_list;
-  std::string logical_gpus;  // '0:1024,1024;1:2048'; or from config.virtual_devices:
-  struct VirtualDevices {
-    std::vector<double> memory_limit_mb;
-    std::vector<int> priority, device_ordinal;
-  };
-  std::vector<VirtualDevices> virtual_devices;
-  int virtual_devices_per_gpu =
-      0;  // equal parts of each GPU without limits above, as config.num_virtual_devices_per_gpu; < 2: whole
-  double memory_fraction = 0;  // 0: not set
-  int64_t memory_limit = 0;    // bytes, 0: not set
-  bool allow_growth = true;
-};
-
-/// Makes the set: CPUs first, then GPUs by id; full names and files in the order in which they are written.
-/// `environment` looks up CUDA_VISIBLE_DEVICES, EMPLACE_CUDA_PLUGIN and TensorFlow's variables for memory (null: not
-/// set). Warnings, in TensorFlow's words where it has them, go to `warnings`. Errors have TensorFlow's codes and texts;
-/// those that only emplace gives (a memory share outside (0, 1], limits that do not fit) are InvalidArgument.
-Result<DeviceSet> make_device_set(const DeviceOptions& options, const char* (*environment)(const char*),
-                                  std::vector<std::string>& warnings);
-
 }  // namespace emplace

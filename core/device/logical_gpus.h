@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/device/device.h"
+#include "core/device/device_options.h"
 
 namespace emplace {
 

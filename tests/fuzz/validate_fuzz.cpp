@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/device/device.h"
+#include "core/device/make_device_set.h"
 #include "core/partition/copies.h"
 #include "core/place/placement.h"
 

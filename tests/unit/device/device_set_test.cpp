@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "core/device/described.h"
-#include "core/device/device.h"
 #include "core/device/growth.h"
+#include "core/device/make_device_set.h"
 #include "core/report/devices_report.h"
 
 namespace emplace {

@@ -1,6 +1,7 @@
 #include "tests/unit/train/training_fixture.h"
 
 #include "core/base/cat.h"
+#include "core/device/make_device_set.h"
 #include "core/place/placement.h"
 #include "core/tensor/element.h"
 #include "core/train/train_options.h"
