@@ -12,48 +12,9 @@
 #include "core/base/status.h"
 #include "core/device/device.h"
 #include "core/graph/graph_file.h"
+#include "core/place/reason.h"
 
 namespace emplace {
-
-/// Why a node is where it is; a closed list that follows the placer step by step.
-enum class Reason : uint8_t {
-  kNone,  // not decided yet: never in a finished placement
-  kAssigned,
-  kRequested,
-  kPartialRequest,
-  kColocated,
-  kResourceEdge,
-  kReferenceEdge,
-  kOnlyKernel,
-  kKernelPriority,
-  kGeneratorWithConsumer,
-  kMetadataWithInput,
-  kIdentityWithSource,
-  kHostVariant,
-  kDefault,
-  kSoftNoKernel,
-  kSoftNoDevice,
-  kSoftMovedWithResource,
-  kOverride,
-  kCost,
-};
-inline constexpr int kReasonCount = 19;
-/// "generator_with_consumer".
-std::string_view reason_code(Reason reason);
-/// soft_no_kernel, soft_no_device, soft_moved_with_resource.
-bool is_soft(Reason reason);
-
-enum class Verdict : uint8_t {
-  kChosen,
-  kCandidate,      // would have been possible, another came first
-  kNoKernel,       // no kernel of this node for that device type
-  kGroupNoKernel,  // a node it is colocated with has none
-  kNotRequested,   // does not match the requested device
-  kGroupRequest,   // does not match what the group asks for
-  kHostOnly,       // the value can live in host memory only
-};
-/// "group_no_kernel".
-std::string_view verdict_code(Verdict verdict);
 
 struct Decision {
   DeviceId device = kNoDevice;
