@@ -11,7 +11,6 @@
 #include "core/graph/lower/lower.h"
 #include "core/graph/node_kernel.h"
 #include "core/graph/type_table.h"
-#include "core/graph/variables.h"
 #include "core/tensor/feed.h"
 
 namespace emplace {
@@ -41,7 +40,7 @@ bool serves_variable(const Graph& g, NodeId node) {
   for (std::string_view suffix : {"/Assign", "/IsInitialized/VarIsInitializedOp"}) {
     if (!name.ends_with(suffix)) continue;
     NodeId variable = g.find(name.substr(0, name.size() - suffix.size()));
-    if (variable != kNoNode && is_variable_op(g.op(variable))) return true;
+    if (variable != kNoNode && g.traits(variable).variable) return true;
   }
   return false;
 }
@@ -117,7 +116,7 @@ Endpoint value_of_variable(const GraphFile& file, Endpoint tensor) {
     if (v.variable == tensor.node) return {v.read, 0};
   }
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (g.op(id) == "ReadVariableOp" && g.inputs(id)[0] == tensor && g.controls(id).empty()) return {id, 0};
+    if (g.traits(id).reads_variable && g.inputs(id)[0] == tensor && g.controls(id).empty()) return {id, 0};
   }
   return tensor;
 }
@@ -199,7 +198,7 @@ std::vector<NodeId> initializers(const GraphFile& file) {
   }
   if (NodeId init = g.find("init"); init != kNoNode) return {init};
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (!is_variable_op(g.op(id))) continue;
+    if (!g.traits(id).variable) continue;
     if (NodeId assign = g.find(cat(g.name(id), "/Assign")); assign != kNoNode) nodes.push_back(assign);
   }
   return nodes;
@@ -340,7 +339,7 @@ std::vector<NodeId> unfed_placeholders(const GraphFile& file, const RunRequest& 
   const FedTensors fed(request);
   std::vector<NodeId> unfed;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (needed[id] && g.op(id) == "Placeholder" && !fed.contains({id, 0})) unfed.push_back(id);
+    if (needed[id] && g.traits(id).placeholder && !fed.contains({id, 0})) unfed.push_back(id);
   }
   return unfed;
 }

@@ -26,10 +26,9 @@ Tensor integers(DType dtype, const Shape& shape, std::span<const int64_t> values
 
 // Ops whose value is a matter of the step, not of their inputs alone.
 bool depends_on_step(const NodeType& type) {
-  static constexpr std::string_view kOps[] = {
-      "Enter",         "Exit",  "LoopCond", "Merge", "NextIteration", "Placeholder", "PlaceholderWithDefault",
-      "PlaceholderV2", "Switch"};
-  return type.signature->is_stateful || std::find(std::begin(kOps), std::end(kOps), type.op) != std::end(kOps);
+  const OpTraits& op = *type.traits;
+  return type.signature->is_stateful || op.control != Control::kNone || op.loop_condition || op.placeholder ||
+         op.placeholder_with_default;
 }
 
 bool has_value_type(DType t) {
@@ -44,7 +43,7 @@ Shape ConstantValues::as_shape(Endpoint e) { return as_shape_at(e, 0); }
 const Tensor* ConstantValues::value_at(Endpoint e, int depth) {
   if (!has_type(e) || depth > kMaxDepth) return nullptr;
   const NodeType& type = graph_.type(e.node);
-  if (type.op == "Const") {
+  if (type.traits->constant) {
     const Tensor* value = type.view().find("value")->get_if<Tensor>();
     return value && value->dtype() == type.output_types[0] ? value : nullptr;
   }
@@ -67,23 +66,34 @@ Tensor ConstantValues::from_shapes(Endpoint e, int depth) {
   const NodeType& type = graph_.type(e.node);
   DType dtype = type.output_types[e.slot];
   auto inputs = graph_.inputs(e.node);
-  if (type.op == "Shape" || type.op == "ShapeN") {
-    const Shape& shape = shape_of(inputs[e.slot]);
-    if (shape.fully_known()) return integers(dtype, {shape.rank()}, shape.dims());
-  } else if (type.op == "Rank") {
-    const Shape& shape = shape_of(inputs[0]);
-    int64_t rank = shape.rank_known() ? shape.rank() : 0;
-    if (shape.rank_known()) return integers(dtype, {}, {&rank, 1});
-  } else if (type.op == "Size") {
-    const Shape& shape = shape_of(inputs[0]);
-    auto count = shape.fully_known() ? shape.checked_num_elements() : std::nullopt;
-    if (count) return integers(dtype, {}, {&*count, 1});
-  } else if (type.op == "StridedSlice" && is_integer_index(dtype)) {
-    Shape shape = slice_as_shape(e.node, depth + 1);
-    const Shape& form = shape_of(e);
-    if (shape.fully_known() && form.rank_known() && form.rank() <= 1 && (form.rank() == 1 || shape.rank() == 1)) {
-      return integers(dtype, form.rank() == 0 ? Shape{} : Shape{shape.rank()}, shape.dims());
+  switch (type.traits->partial_value) {
+    case PartialValue::kShape: {
+      const Shape& shape = shape_of(inputs[e.slot]);
+      return shape.fully_known() ? integers(dtype, {shape.rank()}, shape.dims()) : Tensor();
     }
+    case PartialValue::kRank: {
+      const Shape& shape = shape_of(inputs[0]);
+      int64_t rank = shape.rank_known() ? shape.rank() : 0;
+      return shape.rank_known() ? integers(dtype, {}, {&rank, 1}) : Tensor();
+    }
+    case PartialValue::kSize: {
+      const Shape& shape = shape_of(inputs[0]);
+      auto count = shape.fully_known() ? shape.checked_num_elements() : std::nullopt;
+      return count ? integers(dtype, {}, {&*count, 1}) : Tensor();
+    }
+    case PartialValue::kSlice:
+      return is_integer_index(dtype) ? whole_slice(e, depth) : Tensor();
+    default:
+      return {};
+  }
+}
+
+Tensor ConstantValues::whole_slice(Endpoint e, int depth) {
+  const DType dtype = graph_.output_type(e);
+  Shape shape = slice_as_shape(e.node, depth + 1);
+  const Shape& form = shape_of(e);
+  if (shape.fully_known() && form.rank_known() && form.rank() <= 1 && (form.rank() == 1 || shape.rank() == 1)) {
+    return integers(dtype, form.rank() == 0 ? Shape{} : Shape{shape.rank()}, shape.dims());
   }
   return {};
 }
@@ -132,18 +142,27 @@ Shape ConstantValues::partial_shape(Endpoint e, int depth) {
   const NodeType& type = graph_.type(e.node);
   auto inputs = graph_.inputs(e.node);
   Shape shape = Shape::unknown();
-  if (type.op == "Shape" || type.op == "ShapeN") {
-    shape = shape_of(inputs[e.slot]);
-  } else if (type.op == "Pack") {
-    shape = pack_as_shape(e.node, depth + 1);
-  } else if (type.op == "Concat") {
-    shape = concat_as_shape(inputs.subspan(1), depth + 1);
-  } else if (type.op == "ConcatV2") {
-    shape = concat_as_shape(inputs.first(inputs.size() - 1), depth + 1);
-  } else if (type.op == "StridedSlice") {
-    shape = slice_as_shape(e.node, depth + 1);
-  } else if (type.op == "Identity" || (type.op == "Cast" && is_integer_index(type.input_types[0]))) {
-    shape = as_shape_at(inputs[0], depth + 1);
+  switch (type.traits->partial_value) {
+    case PartialValue::kShape:
+      shape = shape_of(inputs[e.slot]);
+      break;
+    case PartialValue::kPack:
+      shape = pack_as_shape(e.node, depth + 1);
+      break;
+    case PartialValue::kConcatAfterAxis:
+      shape = concat_as_shape(inputs.subspan(1), depth + 1);
+      break;
+    case PartialValue::kConcatBeforeAxis:
+      shape = concat_as_shape(inputs.first(inputs.size() - 1), depth + 1);
+      break;
+    case PartialValue::kSlice:
+      shape = slice_as_shape(e.node, depth + 1);
+      break;
+    case PartialValue::kInput:
+      if (is_integer_index(type.input_types[0])) shape = as_shape_at(inputs[0], depth + 1);
+      break;
+    default:
+      break;
   }
   if (shape.rank_known() || form.dim(0) < 0 || form.dim(0) > kMaxRank) return shape;
   return Shape::unknown_dims(static_cast<int>(form.dim(0)));

@@ -38,6 +38,7 @@ class ConstantValues {
   Shape partial_shape(Endpoint e, int depth);
   Shape pack_as_shape(NodeId node, int depth);
   Shape concat_as_shape(std::span<const Endpoint> parts, int depth);
+  Tensor whole_slice(Endpoint e, int depth);
   Shape slice_as_shape(NodeId node, int depth);
   int64_t scalar(Endpoint e, int depth);
 

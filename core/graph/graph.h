@@ -54,6 +54,7 @@ struct NodeType {
   std::string_view op;
   const OpSignature* signature = nullptr;  // null: a call of a library function
   const OpDef* def = nullptr;              // null: emplace cannot run it
+  const OpTraits* traits = nullptr;        // never null once made
   std::span<const Attrs::Entry> attrs;     // as written, then what could be inferred, then defaults
   std::span<const DType> input_types;      // expected by the op, reference types included
   std::span<const DType> output_types;
@@ -101,6 +102,7 @@ class Graph {
   // After validate.
   const NodeType& type(NodeId id) const { return types_[nodes_[id].type]; }
   const std::deque<NodeType>& types() const { return types_; }
+  const OpTraits& traits(NodeId id) const { return *type(id).traits; }
   Attrs attrs(NodeId id) const { return type(id).view(); }
   uint32_t num_outputs(NodeId id) const { return static_cast<uint32_t>(type(id).output_types.size()); }
   DType output_type(Endpoint e) const { return type(e.node).output_types[e.slot]; }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/op/op_table.h"
 
 namespace emplace {
 

@@ -1,4 +1,5 @@
 #include "core/graph/node_order.h"
+#include "core/op/trait_table.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,9 +7,6 @@
 
 namespace emplace {
 namespace {
-
-bool is_merge(std::string_view op) { return op == "Merge" || op == "RefMerge" || op == "_XlaMerge"; }
-bool is_next_iteration(std::string_view op) { return op == "NextIteration" || op == "RefNextIteration"; }
 
 std::span<const Endpoint> all_inputs(const Graph& g, NodeId id) {
   const Node& n = g.node(id);
@@ -18,25 +16,23 @@ std::span<const Endpoint> all_inputs(const Graph& g, NodeId id) {
 // How many inputs must be built before the node can be.
 class InputCounts {
  public:
-  explicit InputCounts(const Graph& g) : g_(g), loop_ops_(g.num_texts()) {
-    for (uint32_t t = 0; t < g.num_texts(); ++t)
-      loop_ops_[t] = is_merge(g.text(t)) ? kMerge : is_next_iteration(g.text(t)) ? kNext : 0;
+  explicit InputCounts(const Graph& g) : g_(g), control_(g.num_texts()) {
+    for (uint32_t t = 0; t < g.num_texts(); ++t) control_[t] = traits_of(g.text(t)).control;
   }
   uint32_t of(NodeId id) const {
     const Node& n = g_.node(id);
-    if (loop_ops_[n.op] == kMerge && has_back_edge(id)) return n.num_controls + 1;
+    if (control_[n.op] == Control::kMerge && has_back_edge(id)) return n.num_controls + 1;
     return n.num_inputs + n.num_controls;
   }
 
  private:
-  enum : uint8_t { kMerge = 1, kNext = 2 };
   bool has_back_edge(NodeId id) const {
     auto inputs = g_.inputs(id);
     return std::any_of(inputs.begin(), inputs.end(),
-                       [&](const Endpoint& e) { return loop_ops_[g_.node(e.node).op] == kNext; });
+                       [&](const Endpoint& e) { return control_[g_.node(e.node).op] == Control::kNextIteration; });
   }
   const Graph& g_;
-  std::vector<uint8_t> loop_ops_;  // by text id
+  std::vector<Control> control_;  // by text id
 };
 
 bool in_order(const Graph& g, const InputCounts& counts, std::span<const std::pair<NodeId, NodeId>> also) {

@@ -7,6 +7,7 @@
 #include "core/base/suggest.h"
 #include "core/graph/attr_check.h"
 #include "core/op/attr_text.h"
+#include "core/op/trait_table.h"
 
 namespace emplace {
 namespace {
@@ -249,10 +250,10 @@ void TypeBuilder::report_missing(size_t attr) {
     }
   }
   const AttrSignature& a = op_->attrs[attr];
-  if (op_->name == "Const" && a.name == "dtype") return;  // the value, which is missing too, would tell
+  if (traits_of(op_->name).constant && a.name == "dtype") return;  // the value, which is missing too, would tell
   std::string hint = cat("attr '", a.name, "' is a ", attr_type_name(a.type));
   if (a.allowed_values) append(hint, ", one of ", summarize_attr(*a.allowed_values));
-  if (op_->name == "Variable") hint += "; \"initial_value\" gives type, shape and value at once";
+  if (traits_of(op_->name).legacy_variable) hint += "; \"initial_value\" gives type, shape and value at once";
   add(cat("NodeDef missing attr '", a.name, "' from ", op_->name), std::move(hint));
 }
 

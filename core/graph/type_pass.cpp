@@ -7,14 +7,13 @@
 #include "core/base/suggest.h"
 #include "core/graph/attr_position.h"
 #include "core/graph/literals.h"
+#include "core/op/trait_table.h"
 
 namespace emplace {
 namespace {
 
 // Outputs of all nodes together: 5 bytes each, so a small file cannot ask for more memory than this allows.
 constexpr size_t kMaxOutputsInAll = size_t{1} << 26;
-
-bool may_close_loop(std::string_view op) { return op == "Merge" || op == "RefMerge"; }
 
 }  // namespace
 
@@ -85,7 +84,7 @@ bool TypePass::gather_inputs(NodeId id) {
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     const Endpoint& e = inputs[i];
     if (e.node >= id) {
-      if (!may_close_loop(graph_.op(id))) {
+      if (op_info(graph_.node(id).op).traits->control != Control::kMerge) {
         report(id, cat("input '", graph_.name(e.node), "' closes a cycle"),
                "only a Merge may read what comes after it");
         good = false;
@@ -116,6 +115,7 @@ const TypePass::OpInfo& TypePass::op_info(uint32_t op) {
   if (info.known) return info;
   info.known = true;
   std::string_view name = graph_.text(op);
+  info.traits = &traits_of(name);
   if (auto function = file_.library.find(std::string(name)); function != file_.library.end()) {
     info.signature = &function->second.signature;
     info.is_function = true;
@@ -181,6 +181,7 @@ uint32_t TypePass::make_type(NodeId id, const OpInfo& op, const TypeTable::Key& 
   type.op = graph_.op(id);
   type.signature = op.is_function ? nullptr : op.signature;
   type.def = op.def;
+  type.traits = op.traits;
   type.attrs = written;
   if (!builder.attrs_as_written()) {
     auto& attrs = graph_.type_attrs_.emplace_back();

@@ -29,6 +29,7 @@ class TypePass {
     bool known = false;                      // looked up
     const OpSignature* signature = nullptr;  // null: no such op
     const OpDef* def = nullptr;
+    const OpTraits* traits = nullptr;
     bool is_function = false;
   };
   // A loop's back edge: its type is checked when all types are known.

@@ -5,6 +5,7 @@
 
 #include "core/graph/shape_pass.h"
 #include "core/graph/type_pass.h"
+#include "core/op/trait_table.h"
 
 namespace emplace {
 namespace {
@@ -61,7 +62,7 @@ class VariableSettler {
     const DType dtype = base_type(graph_.output_type(v.initial_value));
     found->second.shape = add_attr(id, "shape", AttrValue::of(Shape::unknown()));
     add_attr(id, "dtype", AttrValue::of(dtype));
-    if (graph_.op(v.read) == "ReadVariableOp") add_attr(v.read, "dtype", AttrValue::of(dtype));
+    if (traits_of(graph_.op(v.read)).reads_variable) add_attr(v.read, "dtype", AttrValue::of(dtype));
   }
 
   void settle_shape(NodeId id) {

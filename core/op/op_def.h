@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/op/kernel.h"
+#include "core/op/op_traits.h"
 #include "core/op/shape_context.h"
 
 namespace emplace {
@@ -29,6 +30,11 @@ class OpDef {
   }
   OpDef&& shape(ShapeRule rule) && {
     shape_ = rule;
+    return std::move(*this);
+  }
+  /// What the stages have to know to place, cut, plan and run a node of this op.
+  OpDef&& traits(const OpTraits& traits) && {
+    traits_ = traits;
     return std::move(*this);
   }
   /// The attr whose type chooses the kernel (default: "T" if the op has it, else its first type attr).
@@ -79,6 +85,7 @@ class OpDef {
   std::string_view doc_text() const { return doc_; }
   ShapeRule shape_rule() const { return shape_; }
   std::string_view kernel_attr_name() const { return kernel_attr_; }
+  const OpTraits& traits() const { return traits_; }
   const std::vector<int>& value_input_list() const { return value_inputs_; }
   bool forwards() const { return forwards_input_; }
   bool provides() const { return provides_outputs_; }
@@ -99,6 +106,7 @@ class OpDef {
   std::string_view name_, doc_, kernel_attr_;
   ShapeRule shape_ = nullptr;
   GradientFunction gradient_ = nullptr;
+  OpTraits traits_;
   std::vector<Entry> cpu_;
   std::vector<int> value_inputs_;
   std::vector<std::string> samples_;

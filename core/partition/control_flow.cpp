@@ -10,10 +10,10 @@
 namespace emplace {
 namespace {
 
-// A reference Enter stays; the internal _SwitchN is a Switch with more outputs.
-Control move_of(std::string_view op) {
-  if (op == "RefEnter") return Control::kNone;
-  return op == "_SwitchN" ? Control::kSwitch : control_of(op);
+// An Enter of a reference stays.
+Control move_of(const NodeType& type) {
+  const Control control = type.traits->control;
+  return control == Control::kEnter && is_ref(type.input_types[0]) ? Control::kNone : control;
 }
 
 // What makes a node move, by node type; empty if the graph has no control flow.
@@ -21,7 +21,7 @@ std::vector<Control> moves_of(const Graph& graph) {
   std::vector<Control> moves;
   bool any = false;
   for (const NodeType& type : graph.types()) {
-    moves.push_back(move_of(type.op));
+    moves.push_back(move_of(type));
     any |= moves.back() != Control::kNone;
   }
   if (!any) moves.clear();
@@ -69,7 +69,7 @@ std::vector<NodeId> visiting_order(const Graph& graph) {
 std::vector<NodeId> loop_conds(const Graph& graph, const FrameMap& frames) {
   std::vector<NodeId> conds(frames.size(), kNoNode);
   for (NodeId node = 0; node < graph.num_nodes(); ++node) {
-    if (graph.op(node) == "LoopCond") conds[frames.of(node)] = node;
+    if (graph.traits(node).loop_condition) conds[frames.of(node)] = node;
   }
   return conds;
 }

@@ -5,11 +5,8 @@ namespace emplace {
 bool writes_variable(const Graph& graph, NodeId node) {
   const NodeType& type = graph.type(node);
   if (type.input_types.empty()) return false;
-  bool handle = is_ref(type.input_types[0]) || type.input_types[0] == DType::kResource;
-  std::string_view op = type.op;
-  if (op.starts_with("Resource")) op.remove_prefix(8);
-  if (op.starts_with("Sparse")) op.remove_prefix(6);
-  return handle && (op.starts_with("Assign") || op.starts_with("Apply") || op.starts_with("Scatter"));
+  const bool handle = is_ref(type.input_types[0]) || type.input_types[0] == DType::kResource;
+  return handle && type.traits->writes_variable;
 }
 
 DeferredNodes::DeferredNodes(const Graph& graph, const Pruned& pruned, NodeId guard) : deferred_(graph.num_nodes()) {

@@ -13,20 +13,9 @@ constexpr size_t kMaxNesting = 200;  // loops in loops; more is no program that 
 
 }  // namespace
 
-Control control_of(std::string_view op) {
-  if (op.starts_with("Ref")) op.remove_prefix(3);
-  if (op == "Switch") return Control::kSwitch;
-  if (op == "Merge") return Control::kMerge;
-  if (op == "Enter") return Control::kEnter;
-  if (op == "Exit") return Control::kExit;
-  if (op == "NextIteration") return Control::kNextIteration;
-  if (op == "ControlTrigger") return Control::kTrigger;
-  return Control::kNone;
-}
-
 FrameMap::FrameMap(const Graph& graph, const Pruned* pruned)
     : graph_(&graph), pruned_(pruned), frame_of_(graph.num_nodes(), kRootFrame) {
-  for (const NodeType& type : graph.types()) control_.push_back(control_of(type.op));
+  for (const NodeType& type : graph.types()) control_.push_back(type.traits->control);
 }
 
 class FrameMap::Finder {

@@ -12,9 +12,6 @@
 
 namespace emplace {
 
-/// Of Switch, RefSwitch, ...; kNone for an op that is not of the control flow.
-Control control_of(std::string_view op);
-
 using FrameId = uint32_t;
 inline constexpr FrameId kRootFrame = 0;  // outside of all loops
 

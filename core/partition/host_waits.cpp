@@ -4,7 +4,6 @@
 
 #include "core/device/gpu.h"
 #include "core/graph/node_kernel.h"
-#include "core/graph/variables.h"
 #include "core/partition/deferred.h"
 #include "core/partition/meetings.h"
 
@@ -70,15 +69,13 @@ class HostWaitCounter {
     if (writes_variable(graph_, node)) return true;
     const NodeType& type = graph_.type(node);
     if (!uses_state(node) || !type.signature || !type.signature->is_stateful) return false;
-    return !type.op.starts_with("Read") && !type.op.starts_with("ResourceGather") &&
-           type.op.find("IsInitialized") == std::string_view::npos;
+    return !type.traits->leaves_state;
   }
   /// Random numbers follow from the node's own count.
   bool has_effect(NodeId node) const {
     const NodeType& type = graph_.type(node);
-    if (!type.signature || !type.signature->is_stateful || is_variable_op(type.op) || is_collective(graph_, node))
-      return false;
-    return type.op.find("Random") == std::string_view::npos && !type.op.ends_with("Normal");
+    const OpTraits& op = *type.traits;
+    return type.signature && type.signature->is_stateful && !op.variable && !op.collective && !op.random;
   }
 
   const Graph& graph_;

@@ -19,7 +19,7 @@ std::string text_of(const Graph& graph, NodeId node) {
 
 }  // namespace
 
-bool is_collective(const Graph& graph, NodeId node) { return graph.op(node) == "NcclAllReduce"; }
+bool is_collective(const Graph& graph, NodeId node) { return graph.traits(node).collective; }
 
 // Kahn's order of meetings and other nodes, of which the one that comes last in the graph's order waits.
 std::vector<NodeId> order_for_meetings(const Graph& graph, const std::vector<NodeId>& nodes) {

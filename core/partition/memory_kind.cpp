@@ -12,11 +12,7 @@ namespace {
 bool always_on_host(DType t) { return base_type(t) == DType::kString || t == DType::kResource; }
 
 // Their bodies decide, so the kernel that they have says nothing.
-bool is_function_call(const NodeType& type) {
-  static constexpr std::string_view kCalls[] = {"PartitionedCall", "StatefulPartitionedCall", "SymbolicGradient",
-                                                "While", "StatelessWhile"};
-  return !type.signature || std::find(std::begin(kCalls), std::end(kCalls), type.op) != std::end(kCalls);
-}
+bool is_function_call(const NodeType& type) { return !type.signature || type.traits->body_decides_memory; }
 
 std::vector<MemoryKind> kinds_by_dtype(std::span<const DType> types) {
   std::vector<MemoryKind> kinds;

@@ -76,8 +76,8 @@ class Cutter {
   const TypeFacts& facts(NodeId id) {
     TypeFacts& f = facts_[graph_.node(id).type];
     if (!f.known) {
-      std::string_view op = graph_.type(id).op;
-      f = {true, op == "Const", control_of(op)};
+      const OpTraits& op = graph_.traits(id);
+      f = {true, op.constant, op.control};
     }
     return f;
   }

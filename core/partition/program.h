@@ -34,9 +34,6 @@ enum class InstructionKind : uint8_t {
   kLoop,      // instructions up to body_end are its frame
 };
 
-/// What dataflow control asks of the executor beyond running the node's kernel.
-enum class Control : uint8_t { kNone, kSwitch, kMerge, kEnter, kExit, kNextIteration, kTrigger };
-
 struct Instruction {
   InstructionKind kind = InstructionKind::kNode;
   Control control = Control::kNone;

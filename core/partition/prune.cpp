@@ -49,10 +49,6 @@ int Pruned::feed_of(Endpoint e) const {
   return at != feeds_.end() && at->tensor == e ? at->index : -1;
 }
 
-bool Pruned::orders(NodeId source) const {
-  if (!fed_[source]) return true;
-  std::string_view op = graph_.op(source);
-  return op != "Placeholder" && op != "PlaceholderV2";
-}
+bool Pruned::orders(NodeId source) const { return !fed_[source] || !graph_.traits(source).placeholder; }
 
 }  // namespace emplace

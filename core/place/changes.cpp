@@ -26,7 +26,7 @@ class ChangeFinder {
         node_(node),
         wanted_(wanted),
         request_(wanted.to_string()) {
-    const GroupTrees::Group* group = state_.trees().group_of(node);
+    const GroupTrees::Group* group = trees_of(state_).group_of(node);
     members_ = group ? group->members : std::vector<NodeId>{node};
   }
 

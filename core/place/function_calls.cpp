@@ -32,16 +32,16 @@ class EndGroups {
   explicit EndGroups(PlacerState& state) : state_(state) {}
 
   BodyGroups find() {
-    add_ends("_Arg", found_.of_argument);
-    add_ends("_Retval", found_.of_result);
+    add_ends(&OpTraits::argument, found_.of_argument);
+    add_ends(&OpTraits::result, found_.of_result);
     return std::move(found_);
   }
 
  private:
-  void add_ends(std::string_view op, std::vector<size_t>& groups) {
+  void add_ends(bool OpTraits::*is_end, std::vector<size_t>& groups) {
     std::map<int64_t, NodeId> ends;
     for (NodeId id = 0; id < state_.graph.num_nodes(); ++id) {
-      const AttrValue* index = state_.graph.op(id) == op ? state_.graph.attrs(id).find("index") : nullptr;
+      const AttrValue* index = state_.graph.traits(id).*is_end ? state_.graph.attrs(id).find("index") : nullptr;
       if (const int64_t* at = index ? index->get_if<int64_t>() : nullptr) ends[*at] = id;
     }
     for (const auto& [index, node] : ends) groups.push_back(group_of(node));
@@ -68,36 +68,8 @@ class EndGroups {
 
 }  // namespace
 
-CallStack CallStack::inside(std::string_view caller, std::string_view function) const {
-  CallStack inner = *this;
-  inner.frames_.push_back({current_, std::string(caller)});
-  inner.current_ = function;
-  return inner;
-}
-
-bool CallStack::has(std::string_view function) const {
-  return current_ == function ||
-         std::any_of(frames_.begin(), frames_.end(), [&](const Frame& f) { return f.function == function; });
-}
-
-Status CallStack::recursion(std::string_view caller, std::string_view function) const {
-  std::string text =
-      cat("Recursive function calls are not supported. Node {{node ", caller, "}} inside the body of {{function_node ",
-          current_, "}} calls function {{function_node ", function, "}} which is already present in the call stack:");
-  for (size_t i = 0; i < frames_.size(); ++i) {
-    const Frame& frame = frames_[i];
-    const std::string& called = i + 1 < frames_.size() ? frames_[i + 1].function : current_;
-    append(text, "\n  ", frame.function.empty() ? "Graph" : cat("Function {{function_node ", frame.function, "}}"),
-           " contains node {{node ", frame.caller, "}}");
-    append(text, "\n  Node {{node ", frame.caller, "}} calls function {{function_node ", called, "}}");
-  }
-  return unimplemented(std::move(text));
-}
-
 void check_called_functions(const PlacerState& state, PlaceFailures& failures) {
-  const auto calls = [](const NodeType& type) {
-    return type.op == "PartitionedCall" || type.op == "StatefulPartitionedCall";
-  };
+  const auto calls = [](const NodeType& type) { return type.traits->call; };
   const auto& types = state.graph.types();
   if (std::none_of(types.begin(), types.end(), calls)) return;
   for (NodeId node = 0; node < state.graph.num_nodes(); ++node) {
@@ -124,7 +96,7 @@ Result<BodyGroups> look_into(const PlacerState& outer, NodeId call, const FuncVa
   PlaceFailures failures(state, placement, lines);
   check_called_functions(state, failures);
   if (failures.any()) return failures.finish();
-  GroupBuilder(state, placement.decisions, failures, placement.notes,
+  GroupBuilder(state, placement.decisions, failures, placement.notes, find_body_groups,
                stack.inside(outer.graph.name(call), function.name))
       .build();
   if (failures.any()) return failures.finish();

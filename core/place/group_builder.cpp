@@ -215,7 +215,7 @@ void GroupBuilder::apply_calls() {
     const NodeId call = *it;
     if (broken(call)) continue;
     std::vector<std::string> lines;
-    Result<BodyGroups> body = find_body_groups(state_, call, calls_, lines);
+    Result<BodyGroups> body = look_into_(state_, call, calls_, lines);
     if (body.ok()) {
       notes_.insert(notes_.end(), body->notes.begin(), body->notes.end());
       apply_call(call, *body, readers[call]);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/place/function_calls.h"
+#include "core/place/call_stack.h"
 #include "core/place/place_errors.h"
 
 namespace emplace {
@@ -18,9 +18,10 @@ enum NoteSeverity { kInfo = 0, kWarning = 1, kError = 2 };
 
 class GroupBuilder {
  public:
-  /// `calls`: how the graph came to be called; empty for the file's own.
+  /// `look_into`: find_body_groups() (core/place/function_calls.h), which builds groups itself. `calls`: how the graph
+  /// came to be called; empty for the file's own.
   GroupBuilder(PlacerState& state, std::vector<Decision>& decisions, PlaceFailures& failures, PlacementNotes& notes,
-               CallStack calls = {})
+               BodyGroupsFinder look_into, CallStack calls = {})
       : state_(state),
         graph_(state.graph),
         groups_(state.groups),
@@ -28,6 +29,7 @@ class GroupBuilder {
         decisions_(decisions),
         failures_(failures),
         notes_(notes),
+        look_into_(look_into),
         calls_(std::move(calls)) {}
 
   /// Goes on after a failure, so that all offenders are found; look at `failures` afterwards.
@@ -71,6 +73,7 @@ class GroupBuilder {
   std::vector<Decision>& decisions_;
   PlaceFailures& failures_;
   PlacementNotes& notes_;
+  const BodyGroupsFinder look_into_;
   const CallStack calls_;
   std::vector<NodeId> inspected_calls_;
   bool any_variant_input_ = false;

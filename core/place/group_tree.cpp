@@ -42,6 +42,11 @@ void GroupTrees::grow(const PlacerState& state, NodeId first, Group& group) {
   }
 }
 
+const GroupTrees& trees_of(const PlacerState& state) {
+  std::call_once(state.trees_made_, [&] { state.trees_ = std::make_shared<const GroupTrees>(state); });
+  return *state.trees_;
+}
+
 const Link* GroupTrees::link_of(NodeId node) const {
   const auto it = link_.find(node);
   return it == link_.end() ? nullptr : it->second;

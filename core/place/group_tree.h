@@ -33,4 +33,7 @@ class GroupTrees {
   const Groups& all_;
 };
 
+/// Made when first asked for; any thread. REQUIRES: the placement is finished.
+const GroupTrees& trees_of(const PlacerState& state);
+
 }  // namespace emplace

@@ -9,7 +9,7 @@ const HostValues::OpFacts& HostValues::facts(NodeId node) {
   OpFacts& f = facts_[graph_.node(node).type];
   if (!f.known) {
     const NodeType& type = graph_.type(node);
-    f = {true, declares_host_output(type), passes_host_memory_on(type.op), tensor_list_memory(type)};
+    f = {true, declares_host_output(type), type.traits->passes_host_memory_on, tensor_list_memory(type)};
   }
   return f;
 }

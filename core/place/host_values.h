@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "core/place/op_traits.h"
+#include "core/place/container_types.h"
 
 namespace emplace {
 

@@ -7,11 +7,12 @@
 
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
+#include "core/op/trait_table.h"
 
 namespace emplace {
 namespace {
 
-constexpr std::string_view kIdentity = "Identity";
+constexpr std::string_view kIdentity = "Identity";  // built here
 
 class Isolator {
  public:
@@ -114,6 +115,7 @@ class Isolator {
     type.op = graph_.text(graph_.intern(kIdentity));
     type.signature = ops_.find(kIdentity);
     type.def = OpLibrary::find(kIdentity);
+    type.traits = &traits_of(kIdentity);
     type.attrs = graph_.attr_sets_.emplace_back(std::vector<Attrs::Entry>{{"T", value}});
     type.input_types = type.output_types = graph_.dtype_lists_.emplace_back(1, dtype);
     type.input_args = type.output_args = graph_.arg_lists_.emplace_back(1, uint16_t{0});
@@ -130,7 +132,7 @@ class Isolator {
 }  // namespace
 
 bool is_inspected_call(const NodeType& type) {
-  if (type.op != "PartitionedCall" && type.op != "StatefulPartitionedCall") return false;
+  if (!type.traits->call) return false;
   return std::find(type.output_types.begin(), type.output_types.end(), DType::kResource) != type.output_types.end();
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/op/op_table.h"
 #include "core/place/device_types.h"
 
 namespace emplace {

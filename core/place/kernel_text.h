@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/graph/graph.h"
-#include "core/op/signature.h"
+#include "core/op/op_table.h"
 #include "core/place/device_types.h"
 
 namespace emplace {

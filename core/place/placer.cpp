@@ -1,8 +1,9 @@
-// place(): groups, then two passes over the nodes (placer.cc). Nodes are placed in id order; generators wait for
-// their consumers; the first placed member of a group pins the whole group.
+// Part of core/place/placement.h: place(): groups, then two passes over the nodes (placer.cc). Nodes are placed in id
+// order; generators wait for their consumers; the first placed member of a group pins the whole group.
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/place/function_calls.h"
 #include "core/place/group_builder.h"
 #include "core/place/place_errors.h"
 #include "core/place/place_in_order.h"
@@ -27,7 +28,7 @@ class Placer {
   Result<Placement> run(Placement* before_failure) {
     check_called_functions(*state_, failures_);
     if (failures_.any()) return failures_.finish();
-    GroupBuilder(*state_, placement_.decisions, failures_, placement_.notes).build();
+    GroupBuilder(*state_, placement_.decisions, failures_, placement_.notes, find_body_groups).build();
     count_consumers();
     first_pass();
     second_pass();

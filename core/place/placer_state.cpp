@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "core/base/assert.h"
-#include "core/place/group_tree.h"
+#include "core/place/container_types.h"
 #include "core/place/isolate_calls.h"
-#include "core/place/op_traits.h"
 
 namespace emplace {
 namespace {
@@ -68,11 +67,6 @@ PlacerState::PlacerState(const GraphFile& f, const Graph& g, const DeviceSet& d,
 
 PlacerState::~PlacerState() = default;
 
-const GroupTrees& PlacerState::trees() const {
-  std::call_once(trees_made_, [this] { trees_ = std::make_unique<GroupTrees>(*this); });
-  return *trees_;
-}
-
 std::optional<NameId> PlacerState::requested_name(NodeId node) {
   NameId* known = nullptr;
   if (!options.overrides.empty() && find_override(options, node)) {
@@ -126,7 +120,7 @@ void PlacerState::find_facts(const NodeType& type, TypeFacts& f) {
   f.types = supported.types;
   f.lookup_failed = supported.failed;
   f.attr_mismatch = supported.attr_mismatch;
-  const bool exempt = is_exempt_from_resource_colocation(type.op);
+  const bool exempt = type.traits->ignores_resource_inputs;
   for (DType t : type.input_types) {
     f.reference_input |= !exempt && (is_ref(t) || t == DType::kResource);
     f.variant_input |= t == DType::kVariant;
@@ -135,8 +129,8 @@ void PlacerState::find_facts(const NodeType& type, TypeFacts& f) {
     f.generator = !is_ref(type.output_types[0]);
     f.handle_maker = is_ref(type.output_types[0]) || type.output_types[0] == DType::kResource;
   }
-  f.metadata = is_metadata_op(type.op);
-  f.identity = is_identity_op(type.op);
+  f.metadata = type.traits->metadata;
+  f.identity = type.traits->placed_with_source;
   f.dataset = is_dataset_op(type);
   f.inspected_call = is_inspected_call(type);
 }

@@ -71,9 +71,6 @@ struct PlacerState {
   /// Likewise, once place() has read it; kNoName if it is malformed.
   NameId requested_name(NodeId node) const;
 
-  /// Made when first asked for; any thread. REQUIRES: the placement is finished.
-  const GroupTrees& trees() const;
-
   /// Notes that a node got `device`.
   void use_device(DeviceId device);
 
@@ -110,8 +107,9 @@ struct PlacerState {
   std::unordered_map<NodeId, NameId> override_names_;
   std::unordered_map<NameId, Request> requests_;
   std::vector<bool> in_use_;  // by device
+  friend const GroupTrees& trees_of(const PlacerState& state);
   mutable std::once_flag trees_made_;
-  mutable std::unique_ptr<GroupTrees> trees_;
+  mutable std::shared_ptr<const GroupTrees> trees_;
 };
 
 }  // namespace emplace

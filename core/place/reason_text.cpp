@@ -1,4 +1,4 @@
-// The sentence for every reason, and the verdict on every device.
+// Part of core/place/placement.h: The sentence for every reason, and the verdict on every device.
 #include <algorithm>
 
 #include "core/base/cat.h"
@@ -93,7 +93,7 @@ std::string Explainer::text() const {
 }
 
 std::string Explainer::tied() const {
-  const GroupTrees& trees = state_.trees();
+  const GroupTrees& trees = trees_of(state_);
   if (decision_.because != kNoNode && decision_.because != node_) {
     const Link* link = trees.link_of(node_);
     if (!link) return cat("is tied to ", because(), ", which is on ", device());
@@ -151,7 +151,7 @@ std::string Explainer::no_kernel_text(NodeId n) const {
 
 NodeId Explainer::member_without_kernel(DeviceId device) const {
   if (!supports(node_, device)) return node_;
-  const GroupTrees::Group* group = state_.trees().group_of(node_);
+  const GroupTrees::Group* group = trees_of(state_).group_of(node_);
   return group ? group->without_kernel[state_.lists.type_of(device)] : kNoNode;
 }
 
@@ -175,7 +175,7 @@ std::string Explainer::no_kernel_where_asked() const {
 
 // Another node of the group whose request was not met either.
 NodeId Explainer::unmet_member() const {
-  const GroupTrees::Group* group = state_.trees().group_of(node_);
+  const GroupTrees::Group* group = trees_of(state_).group_of(node_);
   if (!group) return kNoNode;
   for (NodeId n : group->members) {
     const DeviceName& asked = state_.names.at(state_.requested_name(n));

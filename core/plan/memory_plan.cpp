@@ -58,7 +58,7 @@ class MemoryPlanner {
     }
   }
   bool keeps_inputs(const Instruction& s) const {
-    if (s.kind == InstructionKind::kNode && graph_.type(s.node).op == "StackPushV2") return true;
+    if (s.kind == InstructionKind::kNode && graph_.traits(s.node).keeps_input) return true;
     const auto outputs = program_.outputs(s);
     return std::any_of(outputs.begin(), outputs.end(),
                        [&](ValueId v) { return program_.values[v].dtype == DType::kVariant; });

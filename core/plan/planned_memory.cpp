@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "core/device/memory_pool.h"
-#include "core/graph/variables.h"
 #include "core/partition/partition.h"
 #include "core/plan/memory_plan.h"
 #include "core/plan/settle.h"
@@ -31,7 +30,7 @@ std::vector<DeclaredVariable> declared_variables(const Graph& graph, const Progr
   std::set<std::tuple<DeviceId, std::string, std::string>> seen;  // with container and name
   std::vector<DeclaredVariable> out;
   for (const Instruction& s : program.instructions) {
-    if (s.kind != InstructionKind::kNode || !is_variable_op(graph.op(s.node))) continue;
+    if (s.kind != InstructionKind::kNode || !graph.traits(s.node).variable) continue;
     const Attrs attrs = graph.attrs(s.node);
     const std::string& shared = attrs.text("shared_name");
     std::string name = shared.empty() ? std::string(graph.name(s.node)) : shared;

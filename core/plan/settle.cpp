@@ -17,9 +17,6 @@ constexpr int64_t kMaxFoldedElements = 4096;  // of a value that a shape may dep
 // Of a planned tensor. No memory holds more, and sums of sizes stay far from overflow.
 constexpr int64_t kMaxPlannedElements = int64_t{1} << 40;
 
-// Ops that look at the shapes of their inputs only.
-bool reads_shapes_only(std::string_view op) { return op == "Shape" || op == "ShapeN" || op == "Size" || op == "Rank"; }
-
 // Input i of a value_inputs entry.
 size_t value_input(int entry, size_t num_inputs) {
   return entry < 0 ? num_inputs - static_cast<size_t>(-entry) : static_cast<size_t>(entry);
@@ -93,7 +90,7 @@ class Settler {
       }
       auto outputs = program_.outputs(s);
       bool wanted = std::any_of(outputs.begin(), outputs.end(), [&](ValueId v) { return wanted_[v]; });
-      if (!wanted || !foldable(s) || reads_shapes_only(graph_.type(s.node).op)) continue;
+      if (!wanted || !foldable(s) || graph_.traits(s.node).reads_shapes_only()) continue;
       for (ValueId v : inputs) wanted_[v] = 1;
     }
   }
@@ -194,7 +191,7 @@ class Settler {
     const Instruction& s = program_.instructions[id];
     auto inputs = program_.inputs(s);
     auto outputs = program_.outputs(s);
-    bool shapes_only = reads_shapes_only(type.op);
+    bool shapes_only = type.traits->reads_shapes_only();
     bool wanted = false;
     std::vector<Tensor> in, out;
     for (ValueId v : outputs) {

@@ -14,7 +14,7 @@ class StorageChooser {
     InstructionMode& mode = plan_.modes[id];
     const Instruction& s = program_.instructions[id];
     if (mode != InstructionMode::kPlanned) return;
-    if (s.kind == InstructionKind::kNode && !s.may_be_dead && graph_.type(s.node).op == "NoOp") {
+    if (s.kind == InstructionKind::kNode && !s.may_be_dead && graph_.traits(s.node).does_nothing) {
       mode = InstructionMode::kSkip;
       return;
     }

@@ -16,11 +16,11 @@ constexpr size_t kOtherDevices = 3;
 
 std::vector<NodeExplanation::GroupMember> group_of(const ExplainInput& in, NodeId node) {
   const PlacerState& state = *in.placement.state;
-  const GroupTrees::Group* group = state.trees().group_of(node);
+  const GroupTrees::Group* group = trees_of(state).group_of(node);
   std::vector<NodeExplanation::GroupMember> members;
   if (!group) return members;
   for (NodeId n : group->members) {
-    const Link* link = state.trees().link_of(n);
+    const Link* link = trees_of(state).link_of(n);
     std::string why = link ? link_text(in.file.graph, *link) : "placed first: its device is the group's";
     if (const std::string demands = demands_text(state, n); !demands.empty()) append(why, "; ", demands);
     members.push_back({n, std::move(why)});

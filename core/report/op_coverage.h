@@ -6,7 +6,7 @@
 
 #include "core/base/dtype.h"
 #include "core/op/op_def.h"
-#include "core/op/signature.h"
+#include "core/op/op_table.h"
 
 namespace emplace {
 

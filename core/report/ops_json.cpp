@@ -1,4 +1,4 @@
-// The JSON forms of `emplace ops`.
+// Part of core/report/ops_page.h: The JSON forms of `emplace ops`.
 #include "core/base/json_writer.h"
 #include "core/base/schema.h"
 #include "core/op/attr_text.h"

@@ -6,7 +6,7 @@
 #include "core/base/suggest.h"
 #include "core/op/attr_text.h"
 #include "core/op/op_def.h"
-#include "core/op/signature.h"
+#include "core/op/op_table.h"
 #include "core/report/kernel_rows.h"
 #include "core/report/op_coverage.h"
 

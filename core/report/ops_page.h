@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/base/status.h"
-#include "core/op/signature.h"
+#include "core/op/op_table.h"
 
 namespace emplace {
 

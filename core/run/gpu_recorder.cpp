@@ -115,12 +115,12 @@ GpuNodeKernel* GpuRecorder::recordable(const Launch& launch) const {
 bool GpuRecorder::only_reads(const Launch& launch) const {
   const Instruction& s = p_.program.instructions[launch.instruction];
   if (launch.kernel || !is_plain(s)) return false;
-  const std::string_view op = p_.file.graph.type(s.node).op;
+  const OpTraits& op = p_.file.graph.traits(s.node);
   auto inputs = p_.program.inputs(s);
-  const bool hands_on = op == "Identity" && std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) {
+  const bool hands_on = op.identity && std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) {
                           return p_.plan.values[v].storage == Storage::kSlot;
                         });
-  return hands_on || op == "VariableV2" || op == "Variable" || op == "VarHandleOp" || op == "ReadVariableOp";
+  return hands_on || op.variable || op.reads_variable;
 }
 
 // Branches hand on memory among their own instructions only, unless that takes much more of it, or leaves less than as

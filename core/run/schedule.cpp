@@ -10,10 +10,6 @@ namespace {
 constexpr double kNsPerByte = 0.05;
 constexpr double kNsPerMultiplyAdd = 0.02;
 
-bool starts_with_any(std::string_view op, std::initializer_list<std::string_view> names) {
-  return std::any_of(names.begin(), names.end(), [&](std::string_view n) { return op.starts_with(n); });
-}
-
 }  // namespace
 
 Schedule::Schedule(const Graph& graph, const Program& program, const Plan& plan)
@@ -64,10 +60,10 @@ double Schedule::estimate_ns(InstructionId id) const {
   if (s.kind != InstructionKind::kNode || s.num_inputs < 2 || s.num_outputs < 1) return ns;
   double a = bytes(program_.inputs(s)[0]), b = bytes(program_.inputs(s)[1]), c = bytes(program_.outputs(s)[0]);
   auto element = static_cast<double>(std::max<size_t>(1, storage_size(program_.values[program_.outputs(s)[0]].dtype)));
-  std::string_view op = graph_.type(s.node).op;
-  if (c > 0 && starts_with_any(op, {"MatMul", "BatchMatMul", "_FusedMatMul"})) {
+  const Work work = graph_.traits(s.node).work;
+  if (c > 0 && work == Work::kMatMul) {
     ns += std::sqrt(a * b / c / element) * (c / element) * kNsPerMultiplyAdd;
-  } else if (c > 0 && starts_with_any(op, {"Conv", "_FusedConv", "Depthwise", "FusedDepthwise"})) {
+  } else if (c > 0 && work == Work::kConvolution) {
     const Shape& out = plan_.values[program_.outputs(s)[0]].shape;
     double channels = out.rank() > 0 ? static_cast<double>(std::max<int64_t>(1, out.dim(out.rank() - 1))) : 1;
     ns += c / element * (b / element / channels) * kNsPerMultiplyAdd;

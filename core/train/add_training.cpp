@@ -1,4 +1,4 @@
-// add_training(): from a request to the finished graph.
+// Part of core/train/training_graph.h: add_training(): from a request to the finished graph.
 #include <algorithm>
 
 #include "core/base/cat.h"
@@ -34,7 +34,7 @@ std::vector<TrainVariable> choose_variables(const GraphFile& file, const TrainRe
     NodeId node = find_node(g, ref.name, error);
     if (node == kNoNode) {
       problems.add(ref.position, cat("var_list: ", error.message), error.hint);
-    } else if (!is_variable_op(g.op(node)) || !is_floating(describe_variable(g, node).dtype)) {
+    } else if (!g.traits(node).variable || !is_floating(describe_variable(g, node).dtype)) {
       problems.add(ref.position,
                    cat("var_list: '", ref.name, "' (", g.op(node), ") is not a variable of a floating-point type"));
     } else {
@@ -42,7 +42,7 @@ std::vector<TrainVariable> choose_variables(const GraphFile& file, const TrainRe
     }
   }
   for (NodeId node = 0; request.var_list.empty() && node < g.num_nodes(); ++node) {
-    if (!is_variable_op(g.op(node)) || !is_trainable(file, node)) continue;
+    if (!g.traits(node).variable || !is_trainable(file, node)) continue;
     TrainVariable v = describe_variable(g, node);
     if (is_floating(v.dtype)) out.push_back(std::move(v));
   }
@@ -76,7 +76,7 @@ std::vector<std::string> add_init(const GraphFile& file, Assembly& a) {
     names.push_back("init");
   } else {
     for (NodeId node = 0; node < g.num_nodes(); ++node) {
-      if (!is_variable_op(g.op(node))) continue;
+      if (!g.traits(node).variable) continue;
       NodeId assign = g.find(cat(g.name(node), "/Assign"));
       if (assign != kNoNode && std::find(a.initializers.begin(), a.initializers.end(), assign) == a.initializers.end())
         a.initializers.push_back(assign);

@@ -1,8 +1,7 @@
-// Between a checkpoint and a session.
+// Part of core/train/checkpoint.h: Between a checkpoint and a session.
 #include <map>
 
 #include "core/base/cat.h"
-#include "core/graph/variables.h"
 #include "core/train/checkpoint.h"
 
 namespace emplace {
@@ -42,7 +41,7 @@ Result<std::vector<std::pair<std::string, Tensor>>> read_variables(
     const Graph& g, Session& session, const std::vector<std::pair<NodeId, NodeId>>& copies) {
   std::vector<std::pair<std::string, Tensor>> out;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (!is_variable_op(g.op(id)) || is_copy(id, copies)) continue;
+    if (!g.traits(id).variable || is_copy(id, copies)) continue;
     ASSIGN_OR_RETURN(Tensor value, session.variable(id));
     if (value.valid()) out.emplace_back(g.name(id), std::move(value));
   }
@@ -56,7 +55,7 @@ Status apply_checkpoint(const Checkpoint& checkpoint, const Graph& g, Session& s
   std::vector<std::pair<NodeId, const Tensor*>> found;
   Misfits misfits;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (!is_variable_op(g.op(id)) || is_copy(id, copies)) continue;
+    if (!g.traits(id).variable || is_copy(id, copies)) continue;
     DType dtype = g.attrs(id).type("dtype");
     const Shape& shape = g.attrs(id).shape("shape");
     auto it = saved.find(g.name(id));

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/graph/graph_editor.h"
-#include "core/graph/variables.h"
 
 namespace emplace {
 
@@ -21,7 +20,7 @@ struct TrainVariable {
   Endpoint handle() const { return {node, 0}; }
 };
 
-/// REQUIRES: `node` has a variable's op (core/graph/variables.h). dtype and shape are those that its attrs declare.
+/// REQUIRES: `node` is a variable (OpTraits::variable). dtype and shape are those that its attrs declare.
 TrainVariable describe_variable(const Graph& graph, NodeId node);
 
 /// How a new variable gets its first value.

@@ -12,7 +12,7 @@
 
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
-#include "core/op/signature.h"
+#include "core/op/op_table.h"
 #include "cuda/chain_kernel.h"
 #include "cuda/chain_source.h"
 #include "cuda/kernel_cache.h"

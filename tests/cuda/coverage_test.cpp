@@ -10,7 +10,7 @@
 #include "core/op/gpu_gaps.h"
 #include "core/op/kernel_attr.h"
 #include "core/op/op_def.h"
-#include "core/op/signature.h"
+#include "core/op/op_table.h"
 #include "cuda/kernel_table.h"
 
 namespace emplace::cuda::testing {

@@ -190,6 +190,7 @@ Status concat_v2_gradient(GradientContext& g) { return parts_of_gradient(g, g.nu
 OpDef concat_op() {
   return OpDef("Concat")
       .doc("Joins tensors along an axis (the first input).")
+      .traits({.partial_value = PartialValue::kConcatAfterAxis})
       .shape(concat_shape)
       .cpu(kMovable, stateless<concat_cpu>)
       .value_inputs({0})
@@ -198,6 +199,7 @@ OpDef concat_op() {
 OpDef concat_v2_op() {
   return OpDef("ConcatV2")
       .doc("Joins tensors along an axis (the last input).")
+      .traits({.partial_value = PartialValue::kConcatBeforeAxis})
       .shape(concat_v2_shape)
       .cpu(kMovable, stateless<concat_v2_cpu>)
       .value_inputs({-1})

@@ -256,6 +256,7 @@ OpDef resource_gather_op() {
   return OpDef("ResourceGather")
       .doc(
           "Slices of the variable behind the handle along its first axis; the first batch_dims dimensions go together.")
+      .traits({.leaves_state = true})
       .shape(resource_gather_shape)
       .kernel_attr("dtype")
       .cpu(kAllData | DTypeSet{DType::kQInt8, DType::kQUInt8, DType::kQInt32, DType::kResource}, make<ResourceGather>)

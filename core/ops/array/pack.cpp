@@ -129,6 +129,7 @@ Status unpack_gradient(GradientContext& g) {
 OpDef pack_op() {
   return OpDef("Pack")
       .doc("Joins tensors of one shape along a new axis.")
+      .traits({.partial_value = PartialValue::kPack})
       .shape(pack_shape)
       .cpu(kMovable, make<Pack>)
       .gradient(pack_gradient);

@@ -56,6 +56,7 @@ constexpr DTypeSet kAny = DTypeSet::from_bits(~uint64_t{0});
 OpDef shape_op() {
   return OpDef("Shape")
       .doc("The sizes of its input.")
+      .traits({.partial_value = PartialValue::kShape, .metadata = true})
       .shape(dims_shape)
       .cpu(kAny, stateless<shape_cpu>)
       .not_differentiable();
@@ -63,6 +64,7 @@ OpDef shape_op() {
 OpDef shape_n_op() {
   return OpDef("ShapeN")
       .doc("The sizes of each input.")
+      .traits({.partial_value = PartialValue::kShape})
       .shape(dims_shape)
       .cpu(kAny, stateless<shape_cpu>)
       .not_differentiable();
@@ -70,6 +72,7 @@ OpDef shape_n_op() {
 OpDef size_op() {
   return OpDef("Size")
       .doc("The number of elements.")
+      .traits({.partial_value = PartialValue::kSize, .metadata = true})
       .shape(shape_scalar)
       .cpu(kAny, stateless<size_cpu>)
       .not_differentiable();
@@ -77,6 +80,7 @@ OpDef size_op() {
 OpDef rank_op() {
   return OpDef("Rank")
       .doc("The number of dimensions.")
+      .traits({.partial_value = PartialValue::kRank, .metadata = true})
       .shape(shape_scalar)
       .cpu(kAny, stateless<rank_cpu>)
       .not_differentiable();

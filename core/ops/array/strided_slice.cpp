@@ -101,6 +101,7 @@ Status strided_slice_grad_gradient(GradientContext& g) {
 OpDef strided_slice_op() {
   return OpDef("StridedSlice")
       .doc("x[begin:end:stride, ...] with Python's meaning; the masks say ellipsis, new axes and single indices.")
+      .traits({.partial_value = PartialValue::kSlice})
       .shape(strided_slice_shape)
       .cpu(kMovable, make<StridedSlice>)
       .value_inputs({1, 2, 3})

@@ -281,6 +281,7 @@ Status conv2d_backprop_filter_gradient(GradientContext& g) {
 OpDef conv2d() {
   return OpDef("Conv2D")
       .doc("2-D convolution of images [batch, height, width, channels] with a filter [height, width, in, out].")
+      .traits({.work = Work::kConvolution})
       .shape(conv2d_shape)
       .cpu<float>(make_conv2d<float>)
       .cpu<double>(make_conv2d<double>)
@@ -293,6 +294,7 @@ OpDef conv2d() {
 OpDef fused_conv2d() {
   return OpDef("_FusedConv2D")
       .doc("Conv2D, then what fused_ops lists: BiasAdd or FusedBatchNorm, and an activation.")
+      .traits({.work = Work::kConvolution})
       .shape(conv2d_shape)
       .cpu<float>(make_fused_conv2d<float>)
       .cpu<double>(make_fused_conv2d<double>)
@@ -303,6 +305,7 @@ OpDef fused_conv2d() {
 OpDef conv2d_backprop_input() {
   return OpDef("Conv2DBackpropInput")
       .doc("Gradient of Conv2D with respect to its input; also the transposed convolution.")
+      .traits({.work = Work::kConvolution})
       .shape(input_gradient_shape)
       .value_inputs({0})
       .cpu<float>(make<InputGradient<float>>)
@@ -316,6 +319,7 @@ OpDef conv2d_backprop_input() {
 OpDef conv2d_backprop_filter() {
   return OpDef("Conv2DBackpropFilter")
       .doc("Gradient of Conv2D with respect to its filter.")
+      .traits({.work = Work::kConvolution})
       .shape(filter_gradient_shape)
       .value_inputs({1})
       .cpu<float>(make<FilterGradientKernel<float>>)

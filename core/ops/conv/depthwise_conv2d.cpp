@@ -158,6 +158,7 @@ Status backprop_filter_gradient(GradientContext& g) {
 OpDef depthwise_conv2d() {
   return OpDef("DepthwiseConv2dNative")
       .doc("2-D convolution in which every input channel has filters of its own.")
+      .traits({.work = Work::kConvolution})
       .shape(depthwise_shape)
       .cpu<float>(make_depthwise<float>)
       .cpu<double>(make_depthwise<double>)
@@ -169,6 +170,7 @@ OpDef depthwise_conv2d() {
 OpDef fused_depthwise_conv2d() {
   return OpDef("FusedDepthwiseConv2dNative")
       .doc("TF.js: DepthwiseConv2dNative, then a bias and an activation.")
+      .traits({.work = Work::kConvolution})
       .shape(depthwise_shape)
       .cpu<float>(make_fused_depthwise<float>)
       .cpu<double>(make_fused_depthwise<double>);
@@ -177,6 +179,7 @@ OpDef fused_depthwise_conv2d() {
 OpDef depthwise_backprop_input() {
   return OpDef("DepthwiseConv2dNativeBackpropInput")
       .doc("Gradient of DepthwiseConv2dNative with respect to its input.")
+      .traits({.work = Work::kConvolution})
       .shape(shape_given<0>)
       .value_inputs({0})
       .cpu<float>(make<DepthwiseGradient<float, true>>)
@@ -189,6 +192,7 @@ OpDef depthwise_backprop_input() {
 OpDef depthwise_backprop_filter() {
   return OpDef("DepthwiseConv2dNativeBackpropFilter")
       .doc("Gradient of DepthwiseConv2dNative with respect to its filter.")
+      .traits({.work = Work::kConvolution})
       .shape(shape_given<1>)
       .value_inputs({1})
       .cpu<float>(make<DepthwiseGradient<float, false>>)

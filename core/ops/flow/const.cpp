@@ -40,6 +40,7 @@ class Const final : public Kernel {
 OpDef const_op() {
   return OpDef("Const")
       .doc("The value of its attr.")
+      .traits({.constant = true})
       .shape(const_shape)
       .kernel_attr("dtype")
       .cpu(kMovable, make<Const>)

@@ -141,22 +141,26 @@ Status pass_cpu(KernelContext& c) {
   return ok_status();
 }
 
-OpDef passing(std::string_view name, std::string_view doc, ShapeRule rule) {
-  return OpDef(name).doc(doc).shape(rule).cpu(stateless<pass_cpu>).provides_outputs();
+OpTraits of_values(Control control) { return {.control = control, .passes_host_memory_on = true}; }
+
+OpDef passing(std::string_view name, const OpTraits& traits, std::string_view doc, ShapeRule rule) {
+  return OpDef(name).doc(doc).traits(traits).shape(rule).cpu(stateless<pass_cpu>).provides_outputs();
 }
 
-OpDef switching(std::string_view name) {
+OpDef switching(std::string_view name, const OpTraits& traits) {
   return OpDef(name)
       .doc("Passes data to output 1 if pred is true, else to output 0; the other output is dead.")
+      .traits(traits)
       .shape(switch_shape)
       .cpu(stateless<switch_cpu>)
       .provides_outputs()
       .gradient(switch_gradient);
 }
 
-OpDef merging(std::string_view name) {
+OpDef merging(std::string_view name, const OpTraits& traits) {
   return OpDef(name)
       .doc("The first input that is not dead, and its index.")
+      .traits(traits)
       .shape(merge_shape)
       .cpu(stateless<merge_cpu>)
       .provides_outputs()
@@ -172,23 +176,39 @@ constexpr std::string_view kNext = "Its input, for the next iteration.";
 OpDef switch_n_op() {
   return OpDef("_SwitchN")
       .doc("Passes data to output output_index, or to the last one if there is none such; the others are dead.")
+      .traits({.control = Control::kSwitch})
       .shape(switch_n_shape)
       .cpu(stateless<switch_n_cpu>)
       .provides_outputs()
       .gradient(switch_n_gradient);
 }
-OpDef switch_op() { return switching("Switch"); }
-OpDef ref_switch_op() { return switching("RefSwitch"); }
-OpDef merge_op() { return merging("Merge"); }
-OpDef ref_merge_op() { return merging("RefMerge"); }
-OpDef enter_op() { return passing("Enter", kEnter, enter_shape).gradient(identity_gradient); }
-OpDef ref_enter_op() { return passing("RefEnter", kEnter, shape_unchanged).gradient(identity_gradient); }
-OpDef exit_op() { return passing("Exit", kExit, shape_unchanged).gradient(identity_gradient); }
-OpDef ref_exit_op() { return passing("RefExit", kExit, shape_unchanged).gradient(identity_gradient); }
-OpDef next_iteration_op() { return passing("NextIteration", kNext, shape_unchanged).gradient(identity_gradient); }
-OpDef ref_next_iteration_op() {
-  return passing("RefNextIteration", kNext, shape_unchanged).gradient(identity_gradient);
+OpDef switch_op() { return switching("Switch", of_values(Control::kSwitch)); }
+OpDef ref_switch_op() { return switching("RefSwitch", {.control = Control::kSwitch}); }
+OpDef merge_op() { return merging("Merge", of_values(Control::kMerge)); }
+OpDef ref_merge_op() { return merging("RefMerge", {.control = Control::kMerge}); }
+OpDef enter_op() {
+  return passing("Enter", of_values(Control::kEnter), kEnter, enter_shape).gradient(identity_gradient);
 }
-OpDef loop_cond_op() { return passing("LoopCond", "The condition of a loop.", loop_cond_shape).not_differentiable(); }
+OpDef ref_enter_op() {
+  return passing("RefEnter", {.control = Control::kEnter}, kEnter, shape_unchanged).gradient(identity_gradient);
+}
+OpDef exit_op() {
+  return passing("Exit", of_values(Control::kExit), kExit, shape_unchanged).gradient(identity_gradient);
+}
+OpDef ref_exit_op() {
+  return passing("RefExit", {.control = Control::kExit}, kExit, shape_unchanged).gradient(identity_gradient);
+}
+OpDef next_iteration_op() {
+  return passing("NextIteration", of_values(Control::kNextIteration), kNext, shape_unchanged)
+      .gradient(identity_gradient);
+}
+OpDef ref_next_iteration_op() {
+  return passing("RefNextIteration", {.control = Control::kNextIteration}, kNext, shape_unchanged)
+      .gradient(identity_gradient);
+}
+OpDef loop_cond_op() {
+  return passing("LoopCond", {.loop_condition = true}, "The condition of a loop.", loop_cond_shape)
+      .not_differentiable();
+}
 
 }  // namespace emplace

@@ -36,7 +36,14 @@ Status prevented_gradient(GradientContext& g) {
 
 }  // namespace
 
-OpDef identity_op() { return forwarding("Identity", "Its input.").gradient(identity_gradient); }
+OpDef identity_op() {
+  return forwarding("Identity", "Its input.")
+      .traits({.partial_value = PartialValue::kInput,
+               .identity = true,
+               .placed_with_source = true,
+               .passes_host_memory_on = true})
+      .gradient(identity_gradient);
+}
 OpDef stop_gradient_op() {
   return forwarding("StopGradient", "Its input, through which no gradient flows.").not_differentiable();
 }
@@ -48,6 +55,7 @@ OpDef snapshot_op() { return forwarding("Snapshot", "Its input."); }
 OpDef identity_n_op() {
   return OpDef("IdentityN")
       .doc("All its inputs, in order.")
+      .traits({.ignores_resource_inputs = true})
       .shape(forwarded_shapes)
       .cpu(stateless<forward_all>)
       .provides_outputs()

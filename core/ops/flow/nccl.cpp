@@ -31,6 +31,7 @@ Status all_reduce_gradient(GradientContext& g) {
 OpDef nccl_all_reduce_op() {
   return OpDef("NcclAllReduce")
       .doc("The sum (product, max, min) over all nodes of one shared_name, each of which is on a GPU of its own.")
+      .traits({.collective = true})
       .shape(same_shape)
       .gradient(all_reduce_gradient)
       .cpu(DTypeSet{DType::kHalf, DType::kFloat, DType::kDouble, DType::kInt32, DType::kInt64}, only_on_cards);

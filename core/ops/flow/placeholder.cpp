@@ -43,6 +43,7 @@ Status placeholder_with_default_cpu(KernelContext& c) {
 OpDef placeholder_op() {
   return OpDef("Placeholder")
       .doc("A value that must be fed.")
+      .traits({.placeholder = true})
       .shape(placeholder_shape)
       .kernel_attr("dtype")
       .cpu(kMovable, make<Placeholder>)
@@ -52,6 +53,7 @@ OpDef placeholder_op() {
 OpDef placeholder_with_default_op() {
   return OpDef("PlaceholderWithDefault")
       .doc("Its input, unless another value is fed.")
+      .traits({.placeholder_with_default = true})
       .shape(placeholder_with_default_shape)
       .kernel_attr("dtype")
       .cpu(kMovable, stateless<placeholder_with_default_cpu>)

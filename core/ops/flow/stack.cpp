@@ -114,6 +114,7 @@ OpDef stack_v2_op() {
 OpDef stack_push_v2_op() {
   return OpDef("StackPushV2")
       .doc("Puts a tensor on the stack, and hands it on.")
+      .traits({.keeps_input = true})
       .shape(pushed_shape)
       .cpu(stateless<push_cpu>)
       .provides_outputs()

@@ -211,6 +211,7 @@ Status batch_matmul_gradient(GradientContext& g) {
 OpDef matmul_op() {
   return OpDef("MatMul")
       .doc("The product of two matrices, either of them transposed if asked for.")
+      .traits({.work = Work::kMatMul})
       .shape(matmul_shape)
       .cpu(kMatMulTypes, make<MatMul>)
       .sample("a=f32[2,3] uniform(-1,1); b=f32[3,4] uniform(-1,1)")
@@ -221,6 +222,7 @@ OpDef matmul_op() {
 OpDef fused_matmul_op() {
   return OpDef("_FusedMatMul")
       .doc("MatMul, then what fused_ops lists: BiasAdd and an activation.")
+      .traits({.work = Work::kMatMul})
       .shape(matmul_shape)
       .cpu<float>(make_fused_matmul<float>)
       .cpu<double>(make_fused_matmul<double>)
@@ -230,6 +232,7 @@ OpDef fused_matmul_op() {
 OpDef batch_matmul_op() {
   return OpDef("BatchMatMul")
       .doc("Matrix products of the last two dimensions; the others are equal.")
+      .traits({.work = Work::kMatMul})
       .shape(batch_matmul_shape)
       .cpu(kMatMulTypes, make<BatchMatMul>)
       .sample("x=f32[5,2,3] uniform(-1,1); y=f32[5,3,4] uniform(-1,1)")
@@ -238,6 +241,7 @@ OpDef batch_matmul_op() {
 OpDef batch_matmul_v2_op() {
   return OpDef("BatchMatMulV2")
       .doc("Matrix products of the last two dimensions; the others are broadcast.")
+      .traits({.work = Work::kMatMul})
       .shape(batch_matmul_v2_shape)
       .cpu(kMatMulTypes, make<BatchMatMul>)
       .sample("x=f32[5,1,2,3] uniform(-1,1); y=f32[2,3,4] uniform(-1,1)")

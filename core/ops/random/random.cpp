@@ -153,6 +153,7 @@ template <Distribution kDistribution>
 OpDef random(std::string_view name, std::string_view doc) {
   return OpDef(name)
       .doc(doc)
+      .traits({.random = true})
       .shape(random_shape)
       .kernel_attr("dtype")
       .value_inputs({0})
@@ -177,6 +178,7 @@ OpDef truncated_normal_op() {
 OpDef random_uniform_int_op() {
   return OpDef("RandomUniformInt")
       .doc("Integers in [minval, maxval).")
+      .traits({.random = true})
       .shape(random_shape)
       .kernel_attr("Tout")
       .value_inputs({0})
@@ -186,6 +188,7 @@ OpDef random_uniform_int_op() {
 OpDef random_shuffle_op() {
   return OpDef("RandomShuffle")
       .doc("The rows of a tensor in another order.")
+      .traits({.random = true})
       .shape(shape_unchanged)
       .cpu(kAllData, make<RandomShuffle>)
       .sample("value=f32[7,3] uniform(-2,2); seed=7")
@@ -194,6 +197,7 @@ OpDef random_shuffle_op() {
 OpDef multinomial_op() {
   return OpDef("Multinomial")
       .doc("Classes drawn with probabilities proportional to exp(logits).")
+      .traits({.random = true})
       .shape(multinomial_shape)
       .value_inputs({1})
       .cpu(kFloating, make<Multinomial>)

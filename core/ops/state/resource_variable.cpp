@@ -146,6 +146,7 @@ OpDef disable_copy_on_read_op() {
 OpDef var_handle_op() {
   return OpDef("VarHandleOp")
       .doc("A handle to a tensor that persists over steps.")
+      .traits({.variable = true})
       .shape(handle_shape)
       .kernel_attr("dtype")
       .cpu(kMovable, VarHandle::create)
@@ -154,6 +155,7 @@ OpDef var_handle_op() {
 OpDef read_variable_op() {
   return OpDef("ReadVariableOp")
       .doc("The value behind the handle.")
+      .traits({.reads_variable = true, .leaves_state = true})
       .shape(read_shape)
       .kernel_attr("dtype")
       .cpu(kMovable, stateless<read_cpu>)
@@ -163,6 +165,7 @@ OpDef read_variable_op() {
 OpDef assign_variable_op() {
   return OpDef("AssignVariableOp")
       .doc("Sets the value behind the handle.")
+      .traits({.writes_variable = true})
       .shape(write_shape)
       .kernel_attr("dtype")
       .cpu(kMovable, make<AssignVariable>);
@@ -170,6 +173,7 @@ OpDef assign_variable_op() {
 OpDef assign_add_variable_op() {
   return OpDef("AssignAddVariableOp")
       .doc("Adds to the value behind the handle.")
+      .traits({.writes_variable = true})
       .shape(write_shape)
       .kernel_attr("dtype")
       .cpu(kNumbers, stateless<assign_add_cpu>);
@@ -177,6 +181,7 @@ OpDef assign_add_variable_op() {
 OpDef assign_sub_variable_op() {
   return OpDef("AssignSubVariableOp")
       .doc("Subtracts from the value behind the handle.")
+      .traits({.writes_variable = true})
       .shape(write_shape)
       .kernel_attr("dtype")
       .cpu(kNumbers, stateless<assign_sub_cpu>);
@@ -184,6 +189,7 @@ OpDef assign_sub_variable_op() {
 OpDef var_is_initialized_op() {
   return OpDef("VarIsInitializedOp")
       .doc("Has the variable behind the handle been assigned?")
+      .traits({.leaves_state = true})
       .shape(shape_scalar)
       .cpu(stateless<is_initialized_cpu>)
       .not_differentiable();

@@ -74,11 +74,21 @@ Status scatter_sub_cpu(KernelContext& c) { return scatter_rows(c, row_subtract(c
 Status scatter_update_cpu(KernelContext& c) { return scatter_rows(c, nullptr); }
 
 OpDef scattering(std::string_view name, std::string_view doc, DTypeSet types, KernelMaker maker) {
-  return OpDef(name).doc(doc).shape(scatter_rows_shape).cpu(types, maker).provides_outputs();
+  return OpDef(name)
+      .doc(doc)
+      .traits({.writes_variable = true})
+      .shape(scatter_rows_shape)
+      .cpu(types, maker)
+      .provides_outputs();
 }
 
 OpDef resource_scattering(std::string_view name, std::string_view doc, DTypeSet types, KernelMaker maker) {
-  return OpDef(name).doc(doc).shape(resource_scatter_shape).kernel_attr("dtype").cpu(types, maker);
+  return OpDef(name)
+      .doc(doc)
+      .traits({.writes_variable = true})
+      .shape(resource_scatter_shape)
+      .kernel_attr("dtype")
+      .cpu(types, maker);
 }
 
 }  // namespace

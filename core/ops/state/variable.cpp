@@ -90,9 +90,10 @@ Status is_reference_initialized(KernelContext& c) {
   return ok_status();
 }
 
-OpDef variable_node(std::string_view name, ShapeRule rule) {
+OpDef variable_node(std::string_view name, const OpTraits& traits, ShapeRule rule) {
   return OpDef(name)
       .doc("A reference to a tensor that persists over steps.")
+      .traits(traits)
       .shape(rule)
       .kernel_attr("dtype")
       .cpu(kMovable, VariableNode::create)
@@ -101,12 +102,15 @@ OpDef variable_node(std::string_view name, ShapeRule rule) {
 
 }  // namespace
 
-OpDef variable_op() { return variable_node("Variable", variable_v1_shape); }
-OpDef variable_v2_op() { return variable_node("VariableV2", variable_v2_shape); }
+OpDef variable_op() {
+  return variable_node("Variable", {.variable = true, .legacy_variable = true}, variable_v1_shape);
+}
+OpDef variable_v2_op() { return variable_node("VariableV2", {.variable = true}, variable_v2_shape); }
 
 OpDef assign_op() {
   return OpDef("Assign")
       .doc("ref = value; gives ref.")
+      .traits({.writes_variable = true})
       .shape(assign_shape)
       .cpu(kMovable, make<Assign>)
       .provides_outputs()
@@ -115,6 +119,7 @@ OpDef assign_op() {
 OpDef assign_add_op() {
   return OpDef("AssignAdd")
       .doc("ref += value; gives ref.")
+      .traits({.writes_variable = true})
       .shape(merged_shape)
       .cpu(kNumbers, stateless<assign_add_reference>)
       .provides_outputs()
@@ -123,6 +128,7 @@ OpDef assign_add_op() {
 OpDef assign_sub_op() {
   return OpDef("AssignSub")
       .doc("ref -= value; gives ref.")
+      .traits({.writes_variable = true})
       .shape(merged_shape)
       .cpu(kNumbers, stateless<assign_sub_reference>)
       .provides_outputs()

@@ -119,6 +119,7 @@ OpDef update_op(std::string_view name, std::string_view doc, DTypeSet types = kF
   };
   return OpDef(name)
       .doc(doc)
+      .traits({.writes_variable = true})
       .shape([](ShapeContext& c) { return update_shape(c, update_code<Formula>(DType::kFloat)); })
       .cpu(types, maker)
       .provides_outputs();

@@ -122,7 +122,7 @@ Result<Pace> set_pace(Assembly& a, const std::string& device) {
   }
   if (!needs_global_step(rate)) return pace;
   const NodeId own = a.edit.graph().find("global_step");
-  if (own != kNoNode && is_variable_op(a.edit.graph().op(own)) &&
+  if (own != kNoNode && a.edit.graph().traits(own).variable &&
       a.edit.graph().attrs(own).type("dtype") == DType::kInt64) {
     pace.global_step.variable = own;
     pace.global_step.resource = a.edit.graph().op(own) == "VarHandleOp";

@@ -40,7 +40,7 @@ bool is_placeholder(std::string_view op) {
 
 /// Does nothing but hand on a variable's value?
 bool reads_variable(const Graph& g, NodeId node) {
-  return (g.op(node) == "Identity" || g.op(node) == "ReadVariableOp") && is_variable_op(g.op(g.inputs(node)[0].node));
+  return (g.op(node) == "Identity" || g.op(node) == "ReadVariableOp") && g.traits(g.inputs(node)[0].node).variable;
 }
 
 /// Must it be where a variable is? Its handle cannot be read elsewhere.
@@ -213,11 +213,10 @@ std::vector<Endpoint> add_tower(GraphEditor& edit, const std::vector<Endpoint>& 
   };
   std::vector<NodeId> nodes;
   for (NodeId node : ancestors(g, tensors)) {
-    if (is_placeholder(g.op(node)) || is_variable_op(g.op(node))) continue;
+    if (is_placeholder(g.op(node)) || g.traits(node).variable) continue;
     auto inputs = g.inputs(node);
-    const bool of_copy = std::any_of(inputs.begin(), inputs.end(), [&](const Endpoint& e) {
-      return is_variable_op(g.op(e.node)) && replaced(e) != e;
-    });
+    const bool of_copy = std::any_of(inputs.begin(), inputs.end(),
+                                     [&](const Endpoint& e) { return g.traits(e.node).variable && replaced(e) != e; });
     if (reads_variable(g, node) && (!of_copy || replaced({node, 0}) != Endpoint{node, 0})) continue;
     nodes.push_back(node);
   }

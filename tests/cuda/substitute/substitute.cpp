@@ -5,7 +5,7 @@
 
 #include "core/op/kernel_attr.h"
 #include "core/op/op_def.h"
-#include "core/op/signature.h"
+#include "core/op/op_table.h"
 #include "cuda/kernel_table.h"
 
 extern "C" emplace::KernelMaker __real__ZNK7emplace5OpDef10cpu_kernelENS_5DTypeE(const emplace::OpDef*, emplace::DType);

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/op/op_table.h"
+
 using namespace emplace;
 
 TEST_CASE("numbers are printed as TensorFlow's messages have them") {

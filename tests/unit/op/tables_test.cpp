@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/op/signature.h"
+#include "core/op/op_table.h"
 #include "core/op/table_text.h"
 #include "tests/unit/source_dir.h"
 

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "core/base/cat.h"
-#include "core/op/signature.h"
+#include "core/op/op_table.h"
 
 namespace emplace::testing {
 namespace {

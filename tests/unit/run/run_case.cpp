@@ -1,6 +1,7 @@
 #include "tests/unit/run/run_case.h"
 
 #include "core/base/cat.h"
+#include "core/op/trait_table.h"
 
 namespace emplace::testing {
 
@@ -28,6 +29,7 @@ Endpoint RunCase::add(NodeSpec spec) {
   type.op = text(spec.op);
   type.signature = file.ops->find(spec.op);
   type.def = OpLibrary::find(spec.op);
+  type.traits = &traits_of(spec.op);
   auto& attrs = g.type_attrs_.emplace_back();
   for (auto& [name, value] : spec.attrs) attrs.emplace_back(text(name), &g.attr_values_.emplace_back(std::move(value)));
   auto& in = g.dtype_lists_.emplace_back(spec.input_types);
