@@ -4,6 +4,7 @@
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
 #include "core/graph/lookup.h"
+#include "core/train/optimizers/optimizer_list.h"
 #include "core/train/strategies/assembly.h"
 
 namespace emplace {

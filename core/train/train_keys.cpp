@@ -1,4 +1,4 @@
-// read_train_keys(): the objects `train` and `data` of a graph file.
+// Part of core/train/train_options.h: read_train_keys(): the objects `train` and `data` of a graph file.
 #include <algorithm>
 #include <array>
 
@@ -7,7 +7,7 @@
 #include "core/formats/file_access.h"
 #include "core/formats/object_reader.h"
 #include "core/formats/value_reader.h"
-#include "core/train/optimizer_rows.h"
+#include "core/train/optimizers/optimizer_list.h"
 #include "core/train/train_options.h"
 
 namespace emplace {
@@ -76,7 +76,7 @@ class TrainReader {
     std::vector<std::string_view> keys = {"loss",    "optimizer", "learning_rate",  "clip_norm",
                                           "metrics", "batch",     "epochs",         "steps",
                                           "seed",    "shuffle",   "drop_remainder", "var_list"};
-    for (const OptimizerRow& row : optimizer_rows()) {
+    for (const Optimizer& row : optimizers()) {
       for (const OptimizerArgument& a : row.arguments) {
         if (std::find(keys.begin(), keys.end(), a.name) == keys.end()) keys.push_back(a.name);
       }
@@ -157,7 +157,7 @@ class TrainReader {
     train.optimizer = read_text(reader_, "optimizer").value_or("");
     if (train.optimizer.empty() || find_optimizer(train.optimizer)) return;
     std::vector<std::string_view> names;
-    for (const OptimizerRow& row : optimizer_rows()) names.push_back(row.name);
+    for (const Optimizer& row : optimizers()) names.push_back(row.name);
     std::string hint = did_you_mean(train.optimizer, names);
     if (hint.empty()) {
       for (std::string_view name : names) append(hint, hint.empty() ? "there are " : ", ", name);
@@ -166,7 +166,7 @@ class TrainReader {
   }
 
   void check_arguments(const TrainRequest& train) {
-    const OptimizerRow* row = find_optimizer(train.optimizer);
+    const Optimizer* row = find_optimizer(train.optimizer);
     for (const NamedNumbers& given : train.arguments) {
       if (row && row->find(given.name)) continue;
       if (!row && !train.optimizer.empty()) continue;  // the optimizer itself is unknown

@@ -7,7 +7,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
-#include "core/train/optimizer_rows.h"
+#include "core/train/optimizers/optimizer_list.h"
 
 namespace emplace {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 std::string known_optimizers(std::string_view name) {
   Suggestion suggestion(name);
   std::string all;
-  for (const OptimizerRow& row : optimizer_rows()) {
+  for (const Optimizer& row : optimizers()) {
     suggestion.offer(row.name);
     append(all, all.empty() ? "" : ", ", row.name);
   }
@@ -25,7 +25,7 @@ std::string known_optimizers(std::string_view name) {
 
 /// Another optimizer than the file's keeps of its arguments those that both have.
 Status set_optimizer(const std::string& name, TrainRequest& train) {
-  const OptimizerRow* row = find_optimizer(name);
+  const Optimizer* row = find_optimizer(name);
   if (!row) return invalid_argument(cat("--optimizer: unknown optimizer '", name, "'; ", known_optimizers(name)));
   if (name != train.optimizer) {
     std::erase_if(train.arguments, [&](const NamedNumbers& a) { return !row->find(a.name); });
@@ -107,7 +107,7 @@ void check_train_request(const GraphFile& file, const TrainRequest& train, Probl
   int64_t at = file.train_json.empty() ? kNoPosition : file.train_json.data() - file.source->text().data();
   if (train.loss.name.empty())
     problems.add(at, "nothing says what the loss is", "write \"train\": {\"loss\": \"NAME\"}, or give --loss NAME");
-  const OptimizerRow* row = find_optimizer(train.optimizer);
+  const Optimizer* row = find_optimizer(train.optimizer);
   if (!row) {
     if (train.target.empty()) {
       problems.add(at, "neither an optimizer nor an update is named",

@@ -35,7 +35,7 @@ struct Metric {
 
 struct TrainRequest {
   NamedRef loss;
-  std::string optimizer;  // a name of optimizer_rows(); empty: the graph brings its own update
+  std::string optimizer;  // a name of optimizers(); empty: the graph brings its own update
   int64_t optimizer_position = kNoPosition;
   std::vector<NamedNumbers> arguments;  // of the optimizer, as far as given: all of them are its own
   LearningRate learning_rate;
@@ -53,8 +53,5 @@ struct TrainRequest {
 
   Replication replication;
 };
-
-/// The value of an optimizer's argument: as given, or TensorFlow's default. REQUIRES: the optimizer has it.
-double argument(const TrainRequest& request, std::string_view name);
 
 }  // namespace emplace

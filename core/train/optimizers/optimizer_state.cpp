@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/train/optimizers/optimizer_list.h"
 
 namespace emplace {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/train/optimizers/update_rule.h"
+#include "core/train/optimizers/optimizer.h"
 #include "core/train/variable_nodes.h"
 
 namespace emplace {

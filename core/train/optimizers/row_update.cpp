@@ -88,31 +88,6 @@ void RowUpdate::write(std::string_view kind, Endpoint handle, bool resource, End
       {.name = cat(scope_, "/", op), .op = op, .inputs = {handle, rows_, value}, .colocate_with = {handle.node}}));
 }
 
-Endpoint momentum_rows_step(RowUpdate& u) {
-  const Endpoint rate = u.operand("learning_rate"), momentum = u.operand("momentum");
-  const Endpoint accumulator = u.add(u.mul(u.slot("accumulator"), momentum), u.gradient());
-  u.set_slot("accumulator", accumulator);
-  if (!u.flag("use_nesterov")) return u.mul(accumulator, rate);
-  return u.add(u.mul(u.gradient(), rate), u.mul(u.mul(accumulator, momentum), rate));
-}
-
-Endpoint rms_prop_rows_step(RowUpdate& u) {
-  const Endpoint g = u.gradient();
-  const Endpoint decay = u.operand("decay");
-  auto mix = [&](std::string_view slot, Endpoint now) {
-    const Endpoint before = u.slot(slot);
-    const Endpoint after = u.add(now, u.mul(u.sub(before, now), decay));
-    u.set_slot(slot, after);
-    return after;
-  };
-  Endpoint spread = u.add(mix("mean_square", u.op("Square", {g})), u.operand("epsilon"));
-  if (u.has_slot("mean_gradient")) spread = u.sub(spread, u.op("Square", {mix("mean_gradient", g)}));
-  const Endpoint step = u.mul(u.mul(u.op("Rsqrt", {spread}), u.operand("learning_rate")), g);
-  const Endpoint moment = u.add(u.mul(u.slot("moment"), u.operand("momentum")), step);
-  u.set_slot("moment", moment);
-  return moment;
-}
-
 Endpoint densify_rows(GraphEditor& edit, const GradientAndVariable& g, const std::string& scope) {
   const std::vector<NodeId> with = {g.variable.node};
   const Endpoint count =

@@ -8,7 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/train/optimizers/update_builder.h"
+#include "core/train/optimizers/gradient_and_variable.h"
+#include "core/train/optimizers/optimizer.h"
 
 namespace emplace {
 
@@ -53,9 +54,6 @@ class RowUpdate {
   Endpoint rows_, gradient_;
   std::vector<NodeId> writes_;
 };
-
-Endpoint momentum_rows_step(RowUpdate& u);
-Endpoint rms_prop_rows_step(RowUpdate& u);
 
 /// The slices added up in a tensor of the variable's shape.
 Endpoint densify_rows(GraphEditor& edit, const GradientAndVariable& g, const std::string& scope);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
-#include "core/train/optimizer_rows.h"
+#include "core/train/optimizers/optimizer_list.h"
 #include "core/train/optimizers/row_update.h"
 
 namespace emplace {

@@ -4,16 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "core/train/optimizers/gradient_and_variable.h"
 #include "core/train/optimizers/optimizer_state.h"
 
 namespace emplace {
-
-struct GradientAndVariable {
-  Endpoint gradient;
-  TrainVariable variable;
-  Endpoint indices{};  // the gradient is these rows of the variable's; kNoNode: all of it
-  bool is_slices() const { return indices.node != kNoNode; }
-};
 
 struct UpdatePlace {
   std::string scope = "train";  // of the nodes; the update's own node has this name, which must be free

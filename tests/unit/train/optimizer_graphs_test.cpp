@@ -7,7 +7,7 @@
 
 #include "core/base/cat.h"
 #include "core/op/attr_text.h"
-#include "core/train/optimizer_rows.h"
+#include "core/train/optimizers/optimizer_list.h"
 #include "core/train/optimizers/update_builder.h"
 #include "tests/unit/read_gz.h"
 
@@ -45,7 +45,7 @@ struct Recorded {
     request.optimizer = train["optimizer"];
     request.learning_rate.number = train["learning_rate"].get<double>();
     for (const auto& [key, value] : train.items()) {
-      const OptimizerRow* row = find_optimizer(request.optimizer);
+      const Optimizer* row = find_optimizer(request.optimizer);
       if (!row->find(key)) continue;
       request.arguments.push_back(
           {key, {value.is_boolean() ? double(value.get<bool>()) : value.get<double>()}, kNoPosition});

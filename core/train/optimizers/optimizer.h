@@ -1,8 +1,10 @@
-/// UpdateRule: one optimizer as a value: the state that it keeps of a variable, the kernel that updates the variable,
-/// and what that kernel reads. Formulas are the kernels' (ApplyAdam ...); names and first values are those of
-/// tf.compat.v1.train's optimizers, for adamw those of Keras.
+/// Optimizer: all that is to say about one, as one value: its name, the arguments that it takes, and its rule: the
+/// state that it keeps of a variable, the kernel that updates the variable, and what that kernel reads. Formulas are
+/// the kernels' (ApplyAdam ...); names, defaults and first values are those of tf.compat.v1.train's optimizers, for
+/// adamw those of Keras.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -48,7 +50,34 @@ struct UpdateRule {
   bool updates_rows() const { return rows_step != nullptr || !rows_op.empty(); }
 };
 
-/// REQUIRES: the request names an optimizer.
-UpdateRule update_rule(const TrainRequest& request);
+struct OptimizerArgument {
+  std::string_view name;
+  std::optional<double> default_value;  // nothing: must be given
+  bool is_flag = false;
+};
+
+/// What a request says of an optimizer's arguments; their defaults where it says nothing.
+class OptimizerArguments {
+ public:
+  OptimizerArguments(const std::vector<OptimizerArgument>& known, const std::vector<NamedNumbers>& given)
+      : known_(known), given_(given) {}
+  /// REQUIRES: the optimizer has the argument.
+  double number(std::string_view name) const;
+  bool flag(std::string_view name) const { return number(name) != 0; }
+
+ private:
+  const std::vector<OptimizerArgument>& known_;
+  const std::vector<NamedNumbers>& given_;
+};
+
+struct Optimizer {
+  std::string_view name;
+  std::optional<double> learning_rate;  // the default
+  std::vector<OptimizerArgument> arguments;
+  UpdateRule (*rule)(const OptimizerArguments&) = nullptr;
+
+  /// Null if it has none of that name.
+  const OptimizerArgument* find(std::string_view argument) const;
+};
 
 }  // namespace emplace
