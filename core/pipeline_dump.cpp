@@ -1,4 +1,4 @@
-// What --dump prints of each stage.
+// Part of core/pipeline_stage.h: what --dump prints of each stage.
 #include "core/base/cat.h"
 #include "core/base/units.h"
 #include "core/pipeline_stage.h"

@@ -1,4 +1,5 @@
-// DeviceAttributes in JSON, as TensorFlow's protobuf mapping writes them or as `emplace devices --format json` does.
+// Part of core/device/described.h: DeviceAttributes in JSON, as TensorFlow's protobuf mapping writes them or as
+// `emplace devices --format json` does.
 #include <limits>
 #include <nlohmann/json.hpp>
 

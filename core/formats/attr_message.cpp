@@ -1,4 +1,4 @@
-// AttrValue in protobuf's JSON mapping.
+// Part of core/formats/attr_reader.h: AttrValue in protobuf's JSON mapping.
 #include <algorithm>
 
 #include "core/base/cat.h"

@@ -1,4 +1,4 @@
-// JsonReader: texts, with their escapes.
+// Part of core/formats/json_reader.h: JsonReader: texts, with their escapes.
 #include <string>
 
 #include "core/base/cat.h"

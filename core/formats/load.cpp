@@ -1,4 +1,4 @@
-// load(): the top level of a graph file.
+// Part of core/graph/graph_file.h: load(): the top level of a graph file.
 #include <algorithm>
 #include <set>
 #include <utility>

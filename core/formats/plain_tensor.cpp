@@ -1,4 +1,4 @@
-// Tensors as a person writes them.
+// Part of core/formats/tensor_reader.h: Tensors as a person writes them.
 #include <optional>
 
 #include "core/base/base64.h"

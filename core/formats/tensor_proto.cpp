@@ -1,4 +1,4 @@
-// TensorProto in protobuf's JSON mapping.
+// Part of core/formats/tensor_reader.h: TensorProto in protobuf's JSON mapping.
 #include <array>
 #include <cstring>
 #include <vector>

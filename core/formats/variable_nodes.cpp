@@ -1,5 +1,5 @@
-// The nodes that a variable in short form stands for: those that tf.Variable makes, with its names, devices and
-// colocation (tensorflow/python/ops/variables.py and resource_variable_ops.py).
+// Part of core/formats/node_reader.h: The nodes that a variable in short form stands for: those that tf.Variable makes,
+// with its names, devices and colocation (tensorflow/python/ops/variables.py and resource_variable_ops.py).
 #include <algorithm>
 
 #include "core/base/cat.h"

@@ -1,4 +1,5 @@
-// GraphEditor: changes of nodes that are there, and the way back to a validated graph.
+// Part of core/graph/graph_editor.h: GraphEditor: changes of nodes that are there, and the way back to a validated
+// graph.
 #include <algorithm>
 
 #include "core/base/assert.h"

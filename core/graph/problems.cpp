@@ -1,3 +1,4 @@
+// Part of core/graph/source.h: problems of a file, with the line and a caret.
 #include <algorithm>
 
 #include "core/base/cat.h"

@@ -1,4 +1,5 @@
-// validate(): the second stage. Types first, then values and shapes, of the graph and of every function's body.
+// Part of core/graph/graph_file.h: validate(): the second stage. Types first, then values and shapes, of the graph and
+// of every function's body.
 #include "core/graph/graph_file.h"
 #include "core/graph/shape_pass.h"
 #include "core/graph/type_pass.h"

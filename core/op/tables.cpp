@@ -1,4 +1,5 @@
-// The files of core/op/tables, put into the binary as they are: read-only pages that cost nothing until touched.
+// Part of core/op/table_text.h: The files of core/op/tables, put into the binary as they are: read-only pages that cost
+// nothing until touched.
 #include "core/op/table_text.h"
 
 #define EMPLACE_EMBED(symbol, file)                                                        \

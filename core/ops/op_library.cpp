@@ -1,4 +1,5 @@
-// OpLibrary over op_list.inc: a sorted array of names and functions, definitions made on first use.
+// Part of core/op/op_def.h: OpLibrary over op_list.inc: a sorted array of names and functions, definitions made on
+// first use.
 #include <algorithm>
 #include <array>
 #include <memory>

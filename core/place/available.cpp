@@ -1,4 +1,4 @@
-// --kernels available: which nodes it leaves without a kernel.
+// Part of core/place/placement.h: --kernels available: which nodes it leaves without a kernel.
 #include "core/place/kernel_lookup.h"
 #include "core/place/placement.h"
 

@@ -1,4 +1,4 @@
-// --placement-out and --placement-in: a placement as a JSON document.
+// Part of core/place/overrides.h: --placement-out and --placement-in: a placement as a JSON document.
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
 #include "core/base/schema.h"

@@ -1,4 +1,4 @@
-// `emplace place --format json`: the document of the command-line contract.
+// Part of core/report/place_report.h: `emplace place --format json`: the document of the command-line contract.
 #include <algorithm>
 #include <cmath>
 

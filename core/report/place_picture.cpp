@@ -1,4 +1,4 @@
-// The placement as a dot graph, and as a page that needs nothing else.
+// Part of core/report/place_report.h: The placement as a dot graph, and as a page that needs nothing else.
 #include <map>
 #include <string>
 

@@ -1,4 +1,4 @@
-// `emplace place` as text: nodes in assignment order, copies, one line of summary.
+// Part of core/report/place_report.h: `emplace place` as text: nodes in assignment order, copies, one line of summary.
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,4 @@
-// A tensor in JSON, as `run` prints it.
+// Part of core/report/run_report.h: A tensor in JSON, as `run` prints it.
 #include "core/report/run_report.h"
 #include "core/tensor/json_elements.h"
 

@@ -1,4 +1,5 @@
-// NodeGradient::tape_gradient(): reverse mode over what a gradient function itself has built.
+// Part of core/train/gradient_node.h: NodeGradient::tape_gradient(): reverse mode over what a gradient function itself
+// has built.
 #include <algorithm>
 #include <cctype>
 #include <deque>

@@ -1,4 +1,5 @@
-// Dataset::check_labels(): classes that a sparse cross entropy would refuse, found before the first step.
+// Part of core/train/dataset.h: Dataset::check_labels(): classes that a sparse cross entropy would refuse, found before
+// the first step.
 #include <set>
 
 #include "core/base/cat.h"

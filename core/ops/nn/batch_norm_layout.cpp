@@ -1,3 +1,4 @@
+// Part of core/ops/nn/batch_norm.h: which dimensions are batch, channels and pixels.
 #include "core/base/cat.h"
 #include "core/ops/nn/batch_norm.h"
 

@@ -1,4 +1,5 @@
-// LoopGradients: gradients of the ops of control flow inside of loops (control_flow_grad.py), and zeros.
+// Part of core/train/loops/loop_gradients.h: LoopGradients: gradients of the ops of control flow inside of loops
+// (control_flow_grad.py), and zeros.
 #include <algorithm>
 
 #include "core/base/cat.h"

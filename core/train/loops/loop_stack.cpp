@@ -1,5 +1,6 @@
-// LoopGradient: stacks. What a forward iteration computed is pushed there and popped when its gradients are computed;
-// where it is on one side of a conditional, only in the iterations that took it.
+// Part of core/train/loops/loop_gradient.h: LoopGradient: stacks. What a forward iteration computed is pushed there and
+// popped when its gradients are computed; where it is on one side of a conditional, only in the iterations that took
+// it.
 #include "core/base/cat.h"
 #include "core/train/loops/loop_gradient.h"
 

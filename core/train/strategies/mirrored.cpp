@@ -1,5 +1,6 @@
-// mirrored: every replica has its copy of the variables and of the optimizer's state, and updates it with the same mean
-// gradient by the same kernels, so that the copies stay equal byte for byte.
+// Part of core/train/strategies/assembly.h: mirrored: every replica has its copy of the variables and of the
+// optimizer's state, and updates it with the same mean gradient by the same kernels, so that the copies stay equal byte
+// for byte.
 #include <algorithm>
 
 #include "core/base/cat.h"

@@ -1,4 +1,5 @@
-// ps-sync and ps-async: variables and optimizer state on one device, towers on the others.
+// Part of core/train/strategies/assembly.h: ps-sync and ps-async: variables and optimizer state on one device, towers
+// on the others.
 #include "core/base/cat.h"
 #include "core/train/strategies/assembly.h"
 
