@@ -11,7 +11,9 @@ constexpr size_t kSmallest = 32, kLargest = size_t{1} << 20;  // of what is kept
 constexpr int kSizes = std::countr_zero(kLargest) - std::countr_zero(kSmallest) + 1;
 
 /// Block sizes are powers of two; 0 is kSmallest.
-int index_of(size_t bytes) { return bytes <= kSmallest ? 0 : std::bit_width(bytes - 1) - std::countr_zero(kSmallest); }
+int index_of(size_t bytes) {
+  return bytes <= kSmallest ? 0 : static_cast<int>(std::bit_width(bytes - 1)) - std::countr_zero(kSmallest);
+}
 
 struct FreeBlock {
   FreeBlock* next;

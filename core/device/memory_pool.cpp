@@ -27,7 +27,7 @@ size_t class_bytes(int c) { return (size_t{4} + static_cast<size_t>(c % 4)) * 16
 int class_of(size_t bytes) {
   if (bytes <= 64) return 0;
   size_t units = (bytes - 1) >> 4;  // 64..: at least 4
-  int shift = std::bit_width(units) - 3;
+  const int shift = static_cast<int>(std::bit_width(units)) - 3;
   return 4 * shift + static_cast<int>((units >> shift) - 4) + 1;
 }
 
