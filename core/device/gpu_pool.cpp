@@ -229,7 +229,8 @@ Status GpuPool::move_free_pages() {
 
 // Gives [offset, offset + bytes) of a piece another state; what is left before and behind keeps its own.
 void GpuPool::cut(Pieces::iterator piece, int64_t offset, int64_t bytes, State state) {
-  auto [begin, old] = *piece;
+  const int64_t begin = piece->first;
+  const auto old = piece->second;
   if (old.state == State::kFree) free_.erase({old.bytes, begin});
   int64_t rest = begin + old.bytes - offset - bytes;
   auto put = [&](int64_t at, int64_t size) {

@@ -31,8 +31,7 @@ class Cutter {
  public:
   Cutter(const GraphFile& file, const DeviceSet& devices, const Placement& placement, const StepRequest& request,
          const PartitionOptions& options)
-      : file_(file),
-        graph_(file.graph),
+      : graph_(file.graph),
         devices_(devices),
         request_(request),
         options_(options),
@@ -293,7 +292,6 @@ class Cutter {
     return made;
   }
 
-  const GraphFile& file_;
   const Graph& graph_;
   const DeviceSet& devices_;
   const StepRequest& request_;

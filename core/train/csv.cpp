@@ -58,13 +58,11 @@ class LineReader {
 
   bool quoted(Field& f) {
     size_t open = at_++;
-    size_t close = at_;
-    for (;; ++close) {
-      close = text_.find('"', close);
-      if (close == std::string_view::npos) return bad_ = open, false;
-      if (close + 1 >= text_.size() || text_[close + 1] != '"') break;
-      ++close;  // a doubled quote
-    }
+    size_t close = text_.find('"', at_);
+    // A doubled quote does not close.
+    while (close != std::string_view::npos && close + 1 < text_.size() && text_[close + 1] == '"')
+      close = text_.find('"', close + 2);
+    if (close == std::string_view::npos) return bad_ = open, false;
     f = {text_.substr(at_, close - at_), true};
     at_ = close + 1;
     if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '\r') return bad_ = at_, false;
@@ -99,7 +97,7 @@ bool parse_number(std::string_view word, double& value) {
 class TableReader {
  public:
   TableReader(const Source& source, const std::vector<CsvSelection>& selections, Problems& problems)
-      : source_(source), text_(source.text()), selections_(selections), problems_(problems), lines_(text_) {}
+      : text_(source.text()), selections_(selections), problems_(problems), lines_(text_) {}
 
   CsvTable read(std::optional<bool> header) {
     if (!lines_.next(fields_)) {
@@ -307,7 +305,6 @@ class TableReader {
     array.data<T>()[k] = static_cast<T>(v);
   }
 
-  const Source& source_;
   std::string_view text_;
   const std::vector<CsvSelection>& selections_;
   Problems& problems_;
