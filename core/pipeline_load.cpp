@@ -1,4 +1,4 @@
-// The stages load and validate, and both of them for `check`.
+// Part of core/pipeline.h: the stages load and validate, and both of them for `check`.
 #include <algorithm>
 
 #include "core/base/cat.h"

@@ -1,4 +1,4 @@
-// The stages plan and execute, and what a plan predicts for `place`.
+// Part of core/pipeline.h: the stages plan and execute, and what a plan predicts for `place`.
 #include <algorithm>
 #include <chrono>
 

@@ -1,4 +1,4 @@
-// The stage that trains.
+// Part of core/training.h: The stage that trains.
 #include "core/run_watch.h"
 #include "core/train/train_reports.h"
 #include "core/training.h"
