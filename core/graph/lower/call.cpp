@@ -1,5 +1,5 @@
-// A call becomes the nodes of the function's body, between an Identity for each argument and one for each result
-// (inline_function_utils.cc).
+// Part of core/graph/lower/lowering.h: A call becomes the nodes of the function's body, between an Identity for each
+// argument and one for each result (inline_function_utils.cc).
 #include "core/base/cat.h"
 #include "core/device/device_name.h"
 #include "core/graph/colocation.h"

@@ -1,4 +1,4 @@
-// Case: as If, with a _SwitchN in place of each Switch (lower_case_op.cc).
+// Part of core/graph/lower/lowering.h: Case: as If, with a _SwitchN in place of each Switch (lower_case_op.cc).
 #include "core/base/cat.h"
 #include "core/graph/lower/lowering.h"
 

@@ -1,4 +1,5 @@
-// If: a Switch for each input, a call for each branch, a Merge for each output (lower_if_op.cc).
+// Part of core/graph/lower/lowering.h: If: a Switch for each input, a call for each branch, a Merge for each output
+// (lower_if_op.cc).
 #include "core/base/cat.h"
 #include "core/graph/lower/lowering.h"
 

@@ -1,5 +1,5 @@
-// While: a frame of Enter, Merge, Switch, Exit and NextIteration around calls of its condition and body
-// (lower_while_op.cc). Resources are constants of the frame.
+// Part of core/graph/lower/lowering.h: While: a frame of Enter, Merge, Switch, Exit and NextIteration around calls of
+// its condition and body (lower_while_op.cc). Resources are constants of the frame.
 #include "core/base/cat.h"
 #include "core/graph/lower/lowering.h"
 
