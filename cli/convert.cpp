@@ -2,7 +2,8 @@
 #include "core/formats/convert.h"
 #include "cli/command.h"
 #include "core/base/cat.h"
-#include "core/base/durable_file.h"
+#include "core/base/named_files.h"
+#include "core/base/text_file.h"
 #include "core/formats/open_graph.h"
 #include "core/tensor/npy.h"
 
@@ -40,6 +41,9 @@ class ConvertCommand final : public Command {
     const std::string &in = options.arguments[0], &out = options.arguments[1];
     if (!out.ends_with(".pb") && !out.ends_with(".pbtxt") && !out.ends_with(".json"))
       return usage(log, cat("'", out, "': the ending tells the format: .json, .pb or .pbtxt"));
+    NamedFiles files;
+    files.reads(in, "IN");
+    if (Status status = files.writes(out, "OUT"); !status.ok()) return usage(log, status.message());
     Result<std::shared_ptr<const Source>> source = open_graph(in, options.pipeline.input_format);
     if (!source.ok()) return report_error(source.status().blamed(Blame::kFile), log);
     Problems problems;
@@ -53,7 +57,7 @@ class ConvertCommand final : public Command {
     Result<GraphText> written = written_graph(graph, change, out);
     if (!written.ok()) return report_error(written.status().with_context((*source)->name()), log);
     say_what_is_lost(in, out, graph, *written, log);
-    const Status status = write_files(out, *written).blamed(Blame::kWrite);
+    const Status status = write_files(out, *written);
     return status.ok() ? 0 : report_error(status, log);
   }
 
@@ -96,7 +100,7 @@ class ConvertCommand final : public Command {
   static Status write_files(const std::string& out, const GraphText& text) {
     const std::string folder = out.substr(0, out.size() - file_name(out).size());
     if (!text.weights.empty()) RETURN_IF_ERROR(write_npz(folder + weights_file(out), text.weights));
-    return write_durably(out, text.text);
+    return write_text_file(out, text.text);
   }
 
   WeightFiles weights_ = WeightFiles::kInline;
