@@ -22,20 +22,21 @@ Status Fetcher::fetch(std::vector<Tensor>& outputs) {
   return status;
 }
 
-// The value; of a reference what it refers to.
-Result<Tensor> Fetcher::result(size_t i) const {
+// Where the value is; of a reference what it refers to, which `referred` holds.
+Result<const Tensor*> Fetcher::result(size_t i, Tensor& referred) const {
   const ValueId v = p_.program.fetches[i];
   const InstructionId producer = p_.program.values[v].producer;
   if (producer != kNoInstruction && p_.program.instructions[producer].may_be_dead && operands_.is_dead(v))
     return invalid_argument(cat("Retval[", i, "] does not have value"));
-  Tensor value = p_.values[v];
+  const Tensor& value = p_.values[v];
   if (is_ref(value.dtype())) {
     auto read = read_reference(**value.data<Variable*>());
     if (!read.ok()) return p_.blame(read.take_status(), producer);
-    value = read.take();
+    referred = read.take();
+    return &referred;
   }
   EMPLACE_ASSERT(value.valid(), "a fetched value that is not dead was made by its instruction");
-  return value;
+  return &value;
 }
 
 Status Fetcher::make_room(const Tensor& value, InstructionId producer, Tensor& out) const {
@@ -57,7 +58,9 @@ Status Fetcher::make_room(const Tensor& value, InstructionId producer, Tensor& o
 
 Status Fetcher::start(size_t i, Tensor& out) {
   const ValueId v = p_.program.fetches[i];
-  ASSIGN_OR_RETURN(const Tensor value, result(i));
+  Tensor referred;
+  ASSIGN_OR_RETURN(const Tensor* found, result(i, referred));
+  const Tensor& value = *found;
   RETURN_IF_ERROR(make_room(value, p_.program.values[v].producer, out));
   ASSIGN_OR_RETURN(Gpu * gpu, p_.gpu_of(v));
   if (gpu) {
