@@ -272,11 +272,12 @@ Result<std::optional<TensorBundle>> TensorBundle::find(const std::string& name) 
 Status TensorBundle::read_index(const std::string& index) {
   ASSIGN_OR_RETURN(std::shared_ptr<const Source> file, Source::open(index));
   bool header = false;
-  RETURN_IF_ERROR(SsTable::read(file->text(), base_of(index), [&](std::string_view key, std::string_view value) {
+  const Status read = SsTable::read(file->text(), base_of(index), [&](std::string_view key, std::string_view value) {
     if (!key.empty()) return add_entry(key, value);
     header = true;
     return add_header(value);
-  }));
+  });
+  RETURN_IF_ERROR(read);
   if (!header) return {Code::kDataLoss, cat(base_of(index), ": a checkpoint without a header")};
   return ok_status();
 }
@@ -465,7 +466,7 @@ Status TensorBundle::read_version_1(const Source& file) {
     parts_[{key, slice}] = std::move(part);
     return ok_status();
   };
-  RETURN_IF_ERROR(SsTable::read(file.text(), name, [&](std::string_view key, std::string_view value) {
+  return SsTable::read(file.text(), name, [&](std::string_view key, std::string_view value) -> Status {
     for (WireReader reader(value, error); reader.next();) {
       if (key.empty() && reader.is(number(proto::kSavedTensorSlicesFields, "meta"), WireType::kBytes)) {
         for (WireReader meta(reader.bytes(), error); meta.next();) {
@@ -477,8 +478,7 @@ Status TensorBundle::read_version_1(const Source& file) {
       }
     }
     return error.failed() ? damaged : ok_status();
-  }));
-  return ok_status();
+  });
 }
 
 }  // namespace emplace
