@@ -74,14 +74,14 @@ ValueField field_of(DType t) {
   }
 }
 
-struct Parts {
+struct TensorParts {
   DType dtype = DType::kInvalid;
   Shape shape;
   std::string_view content;
   const char* at = nullptr;
 };
 
-Result<Tensor> from_bytes(WireContext& w, const Parts& parts, std::string_view content) {
+Result<Tensor> from_bytes(WireContext& w, const TensorParts& parts, std::string_view content) {
   const std::optional<int64_t> count = parts.shape.checked_num_elements();
   const size_t element = dtype_size(parts.dtype);
   const bool strings = parts.dtype == DType::kString;
@@ -149,7 +149,7 @@ void fill(Tensor& t, size_t written) {
 }
 
 /// How many values of that field there are, and whether another field has any, which is told.
-std::optional<size_t> count_values(WireContext& w, std::string_view message, const Parts& parts, ValueField own) {
+std::optional<size_t> count_values(WireContext& w, std::string_view message, const TensorParts& parts, ValueField own) {
   size_t values = 0;
   for (WireReader reader(message, w.error); reader.next();) {
     if (reader.field() <= number(kTensorProtoFields, "tensor_content")) continue;
@@ -166,7 +166,7 @@ std::optional<size_t> count_values(WireContext& w, std::string_view message, con
   return values;
 }
 
-Result<Tensor> from_lists(WireContext& w, std::string_view message, const Parts& parts, ValueField own) {
+Result<Tensor> from_lists(WireContext& w, std::string_view message, const TensorParts& parts, ValueField own) {
   ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(parts.dtype, parts.shape));
   size_t used = 0;
   if (own.wire == WireType::kBytes) {
@@ -187,8 +187,8 @@ Result<Tensor> from_lists(WireContext& w, std::string_view message, const Parts&
   return t;
 }
 
-std::optional<Parts> read_parts_of(WireContext& w, std::string_view message) {
-  Parts parts;
+std::optional<TensorParts> read_parts_of(WireContext& w, std::string_view message) {
+  TensorParts parts;
   parts.at = message.data();
   for (WireReader reader(message, w.error); reader.next();) {
     if (reader.is(number(kTensorProtoFields, "dtype"), WireType::kVarint)) {
@@ -212,7 +212,7 @@ std::optional<Parts> read_parts_of(WireContext& w, std::string_view message) {
 }
 
 /// A tensor, or nothing if a problem was told, or why there is none.
-Result<std::optional<Tensor>> read_values(WireContext& w, std::string_view message, const Parts& parts) {
+Result<std::optional<Tensor>> read_values(WireContext& w, std::string_view message, const TensorParts& parts) {
   if (parts.dtype == DType::kResource || parts.dtype == DType::kVariant) {
     if (!parts.shape.checked_num_elements()) return invalid_argument("a shape of more than 2^63 elements");
     return std::optional(Tensor::wrap(parts.dtype, parts.shape, nullptr));  // a handle has no value in a file
@@ -282,7 +282,7 @@ std::optional<Shape> read_wire_shape(WireContext& w, std::string_view message) {
 }
 
 std::optional<Tensor> read_wire_tensor(WireContext& w, std::string_view message) {
-  std::optional<Parts> parts = read_parts_of(w, message);
+  std::optional<TensorParts> parts = read_parts_of(w, message);
   if (!parts) return std::nullopt;
   Result<std::optional<Tensor>> tensor = read_values(w, message, *parts);
   if (tensor.ok()) return std::move(*tensor);
