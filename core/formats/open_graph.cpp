@@ -35,6 +35,7 @@ constexpr Foreign kForeign[] = {
     {".pth", "", 0, "a PyTorch file holds tensors and code, not a graph; write one with torch.onnx.export()"},
     {".safetensors", "", 0, "a safetensors file holds tensors, not a graph; take the model that they belong to"},
     {".zip", "PK\x03\x04", 0, "an archive, not a graph; unpack it"},
+    {".npy", "\x93NUMPY", 0, "an array, not a graph; --feed NAME=@FILE feeds it"},
 };
 
 Status refuse_foreign(const std::string& name, std::string_view text) {
@@ -45,6 +46,11 @@ Status refuse_foreign(const std::string& name, std::string_view text) {
     if (begins || name.ends_with(f.ending)) return invalid_argument(cat(name, ": ", f.what));
   }
   return ok_status();
+}
+
+/// Text in another encoding, or packed: the JSON reader says what to do.
+bool is_text_unlike_ours(std::string_view text) {
+  return text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") || text.starts_with("\x1f\x8b");
 }
 
 /// Bytes that no text has.
@@ -140,8 +146,8 @@ Result<std::shared_ptr<const Source>> open_graph(const std::string& path, std::o
     ASSIGN_OR_RETURN(file, model_of_folder(path));
   }
   ASSIGN_OR_RETURN(std::shared_ptr<const Source> source, Source::open(file));
-  if (wanted == GraphFormat::kJson) return source;
   const std::string_view text = source->text();
+  if (wanted == GraphFormat::kJson || is_text_unlike_ours(text)) return source;
   const bool binary = is_binary(text);
   if (wanted && binary && *wanted != GraphFormat::kSavedModel && binary_format({}, text) == GraphFormat::kSavedModel)
     return invalid_argument(cat(source->name(), ": a SavedModel, not a ",
