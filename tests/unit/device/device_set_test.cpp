@@ -351,8 +351,9 @@ TEST_CASE("the device table shows devices, cards and links") {
 }
 
 TEST_CASE("a parsed name is answered in JSON") {
-  CHECK(parse_name_json("/gpu:1/job:a") == "{\"valid\": true, \"canonical\": \"/job:a/device:GPU:1\"}\n");
-  CHECK(parse_name_json("gpu:1") == "{\"valid\": false}\n");
+  CHECK(parse_name_json("/gpu:1/job:a") ==
+        "{\"schema_version\": 1, \"valid\": true, \"canonical\": \"/job:a/device:GPU:1\"}\n");
+  CHECK(parse_name_json("gpu:1") == "{\"schema_version\": 1, \"valid\": false}\n");
   CHECK(parse_name_text("/gpu:1") == "/device:GPU:1\n");
   CHECK(parse_name_text("gpu") == "malformed\n");
 }

@@ -15,6 +15,9 @@ namespace {
 const std::set<std::string, std::less<>> kGivesNothing = {"ArgMax",   "ArgMin", "Ceil",  "Floor",      "FloorDiv",
                                                           "LoopCond", "Rint",   "Round", "TruncateDiv"};
 
+// TensorFlow stops there, but there is a gradient to be had: each list has its part of it.
+constexpr std::string_view kGivesMore = "TensorListConcatLists";
+
 }  // namespace
 
 TEST_CASE(
@@ -28,7 +31,7 @@ TEST_CASE(
   for (std::string_view name : OpLibrary::names()) {
     const OpDef& op = *OpLibrary::find(name);
     auto found = registered.find(name);
-    if (found == registered.end()) continue;
+    if (found == registered.end() || name == kGivesMore) continue;
     INFO(name);
     const bool differentiable = found->second && !kGivesNothing.contains(name);
     CHECK((op.gradient_function() != nullptr) == differentiable);
