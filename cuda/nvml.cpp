@@ -2,6 +2,7 @@
 // them.
 #include "cuda/nvml.h"
 
+#include <cuda_runtime.h>
 #include <unistd.h>
 
 #include <array>

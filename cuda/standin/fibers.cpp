@@ -119,9 +119,7 @@ class Block {
     active_ = nullptr;
   }
 
-  void wait(const void* where) {
-    if (!barrier_) barrier_ = where;
-    if (barrier_ != where) fail("threads of a block wait at different barriers");
+  void wait() {
     states_[current_] = State::kAtBlock;
     switch_to_scheduler(false);
   }
@@ -154,7 +152,6 @@ class Block {
 
   /// Nobody is ready: all who have not ended wait for each other.
   void release() {
-    barrier_ = nullptr;
     for (State& s : states_) {
       if (s == State::kAtBlock) s = State::kReady;
     }
@@ -220,7 +217,6 @@ class Block {
   char* stacks_ = nullptr;
   const std::function<void()>* body_ = nullptr;
   unsigned count_ = 0, current_ = 0;
-  const void* barrier_ = nullptr;  // where the first of them waits
   std::vector<State> states_;
   std::vector<Fiber> fibers_;
   Fiber scheduler_;
@@ -253,7 +249,7 @@ void spoil_for_block(void* data, size_t bytes) {
 
 void wait_for_block() {
   if (!Block::active()) fail("__syncthreads() in a kernel launched without barriers");
-  Block::active()->wait(__builtin_return_address(0));
+  Block::active()->wait();
 }
 void* dynamic_shared() { return shared_memory.data(); }
 
