@@ -153,10 +153,17 @@ class SetMaker {
     return cards;
   }
 
+  /// In physical_gpus, of the card that logical GPUs stand on: platform ids have gaps where a card cannot be used.
+  int position_of(int platform_id) const {
+    const auto card = std::find_if(set_.physical_gpus.begin(), set_.physical_gpus.end(),
+                                   [&](const PhysicalGpu& gpu) { return gpu.platform_id == platform_id; });
+    return static_cast<int>(card - set_.physical_gpus.begin());
+  }
+
   Status add_gpus(DeviceKind kind, const char* cuda_visible) {
     std::vector<const PhysicalGpu*> visible;
-    std::vector<int> physical_of_platform = visible_cards(kind, cuda_visible);
-    for (int physical : physical_of_platform) visible.push_back(&set_.physical_gpus[static_cast<size_t>(physical)]);
+    for (int physical : visible_cards(kind, cuda_visible))
+      visible.push_back(&set_.physical_gpus[static_cast<size_t>(physical)]);
     ASSIGN_OR_RETURN(std::vector<LogicalGpu> logical, make_logical_gpus(options_, visible));
     note_absence(cuda_visible, visible.size(), logical.size());
     if (logical.empty()) return ok_status();
@@ -164,11 +171,12 @@ class SetMaker {
       return invalid_argument(cat(logical.size(), " logical GPUs; at most ", kMaxDevices, " are possible"));
     apply_growth();
     for (size_t id = 0; id < logical.size(); ++id) {
-      const PhysicalGpu& card = *visible[static_cast<size_t>(logical[id].platform_id)];
+      const int physical = position_of(logical[id].platform_id);
+      const PhysicalGpu& card = set_.physical_gpus[static_cast<size_t>(physical)];
       Device d = local_device("GPU", static_cast<int>(id), kind);
       d.memory_limit = limit_of(logical[id], card);
       d.stream_priority = logical[id].priority;
-      d.physical_gpu = physical_of_platform[static_cast<size_t>(logical[id].platform_id)];
+      d.physical_gpu = physical;
       d.physical_description = physical_description(card);
       if (kind != DeviceKind::kDescribed && logical.size() <= kMaxLinked) d.links = links_of(id, logical);
       set_.devices.push_back(std::move(d));
