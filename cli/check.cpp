@@ -68,7 +68,7 @@ int check_graph(const Options& options, const std::string& path, Log& log) {
   if (options.format == Format::kJson) {
     print(check_json(c, checked, code));
   } else if (code == 0) {
-    print(check_text(c, *checked));
+    print_lines(check_text(c, *checked));
   }
   return code;
 }

@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "core/base/json_writer.h"
 #include "core/base/log.h"
+#include "core/base/printable.h"
 #include "core/pipeline.h"
 
 namespace emplace {
@@ -28,6 +29,8 @@ class Command {
 /// Standard output: results only, at once: what was printed is there after kill -9. A call writes a line or a record
 /// whole. After a failure (a closed pipe, a full disk) further text is dropped.
 void print(std::string_view text);
+/// The same of a text with names of others in it: what acts on a terminal is escaped.
+inline void print_lines(std::string_view text) { print(printable(text, LineEnds::kKept)); }
 /// Results can no longer be written: what is under way may stop.
 bool output_failed();
 /// 0, or the exit code of what kept results from being written: 141 for a closed pipe, else 1.

@@ -20,12 +20,12 @@ class DevicesCommand final : public Command {
   int run(const Options& options, Log& log) override {
     const bool json = options.format == Format::kJson;
     if (options.pipeline.given.contains("parse")) {
-      print(json ? parse_name_json(name_) : parse_name_text(name_));
+      json ? print(parse_name_json(name_)) : print_lines(parse_name_text(name_));
       return DeviceName::parse(name_) ? 0 : 2;
     }
     Result<DeviceSet> devices = find_devices(options.pipeline, log);
     if (!devices.ok()) return report_error(devices.status(), log);
-    print(json ? devices_json(*devices) : devices_table(*devices));
+    json ? print(devices_json(*devices)) : print_lines(devices_table(*devices));
     return 0;
   }
 

@@ -40,7 +40,8 @@ int explain_graph(const Options& options, const std::string& on_device, Log& log
   Result<std::string> text =
       explain(*made->file, *made->devices, *made->options, *made->placement, *made->copies, request);
   if (!text.ok()) return usage(log, text.status().message());
-  print(text->ends_with("\n") ? *text : *text + "\n");
+  const std::string lines = text->ends_with("\n") ? *text : *text + "\n";
+  request.json ? print(lines) : print_lines(lines);
   return made->verdict.ok() ? 0 : report_failure(c, made->verdict);
 }
 

@@ -67,7 +67,6 @@ PlaceReport place_report(const StageContext& c, const Result<Partitioned>& made)
   report.offenders = c.found.offenders;
   report.load_ms = c.timings.load_ms;
   report.place_ms = c.timings.place_ms;
-  report.drain = [](std::string& text) { print(text), text.clear(); };
   report.error = made.ok() ? made->verdict : made.status();
   if (!made.ok()) return report;
   report.file = made->file.get();
@@ -94,6 +93,8 @@ int place_one(const Options& options, const std::string& path, Log& log) {
   StageContext c(options.pipeline, path, log);
   const Result<Partitioned> made = partition_file(c);
   PlaceReport report = place_report(c, made), step;
+  const auto show = options.format == Format::kText ? print_lines : print;
+  report.drain = [show](std::string& text) { show(text), text.clear(); };
   if (made.ok() && made->step) {
     step = step_report(*made);
     report.step = &step;
@@ -115,8 +116,8 @@ int place_one(const Options& options, const std::string& path, Log& log) {
   if (!made.ok() && options.format != Format::kJson) return code;
   const bool only_log =
       code == 0 && options.pipeline.placing.log_device_placement == "stdout" && options.format == Format::kText;
-  if (!only_log && options.format == Format::kText && options.arguments.size() > 1) print(path + ":\n");
-  if (!only_log) print(place_document(report, options.format));
+  if (!only_log && options.format == Format::kText && options.arguments.size() > 1) print_lines(path + ":\n");
+  if (!only_log) show(place_document(report, options.format));
   if (code != 0) return code;
   if (!only_log) {
     say_kernel_difference(*made, false, log);

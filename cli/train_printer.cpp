@@ -113,8 +113,8 @@ void TrainPrinter::print_text() const {
                          time_text(r.total_s), ": loss ", short_number(r.loss));
   for (size_t i = 0; i < r.metrics.size(); ++i) append(line, ", ", metrics[i], " ", short_number(r.metrics[i]));
   if (!r.metrics.empty()) line += r.has_test ? " (test)" : " (last batch)";
-  print(cat(line, " | compute ", time_text(r.compute_s), ", copies ", time_text(r.copy_s), ", waiting for data ",
-            time_text(r.waiting_s), "\n"));
+  print_lines(cat(line, " | compute ", time_text(r.compute_s), ", copies ", time_text(r.copy_s), ", waiting for data ",
+                  time_text(r.waiting_s), "\n"));
 }
 
 }  // namespace emplace

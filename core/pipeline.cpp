@@ -8,6 +8,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
+#include "core/base/printable.h"
 #include "core/base/text_file.h"
 #include "core/base/units.h"
 #include "core/device/make_device_set.h"
@@ -166,7 +167,8 @@ Status written(const Status& status, std::string_view option) {
   return status.with_context(option).blamed(status.code() == Code::kInvalidArgument ? Blame::kUsage : Blame::kWrite);
 }
 
-Status write_log_lines(const StageContext& c, const std::string& text) {
+Status write_log_lines(const StageContext& c, const std::string& lines) {
+  const std::string text = printable(lines, LineEnds::kKept);
   const std::string& to = c.options.placing.log_device_placement;
   if (to.empty() || to == "stderr" || to == "stdout") {
     static_cast<void>(write_console(to == "stdout" ? STDOUT_FILENO : STDERR_FILENO, text));

@@ -9,6 +9,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
+#include "core/base/printable.h"
 
 namespace emplace {
 namespace {
@@ -56,11 +57,12 @@ void Log::write(LogLevel level, std::string_view prefix, std::string_view messag
   const bool named = subject_.empty() || message.starts_with(subject_) || message.starts_with(' ');
   // Of a table, the subject is a line of its own.
   const bool table = prefix.empty() && message.substr(0, message.size() - 1).find('\n') != message.npos;
-  const std::string text = named ? std::string(message) : cat(subject_, table ? ":\n" : ": ", message);
+  const std::string text =
+      printable(named ? std::string(message) : cat(subject_, table ? ":\n" : ": ", message), LineEnds::kKept);
   std::string line;
-  std::string_view painted = prefix.empty() && level == LogLevel::kDebug ? text : prefix;
+  std::string_view painted = prefix.empty() && level == LogLevel::kDebug ? std::string_view(text) : prefix;
   if (color_ && !painted.empty()) {
-    append(line, color_of(level), painted, "\033[0m", prefix.empty() ? std::string_view{} : text);
+    append(line, color_of(level), painted, "\033[0m", prefix.empty() ? std::string_view{} : std::string_view(text));
   } else {
     append(line, prefix, text);
   }

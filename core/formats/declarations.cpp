@@ -1,6 +1,7 @@
 #include "core/formats/declarations.h"
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/formats/attr_reader.h"
 #include "core/formats/object_reader.h"
 #include "core/formats/value_reader.h"
@@ -255,6 +256,8 @@ std::optional<OpSignature> read_op_def(LoadContext& c) {
     }
   }
   if (op.name.empty() && !c.reader.failed()) c.reader.problem(object.position(), "an op without a name");
+  if (printable(op.name) != op.name)
+    c.reader.problem(object.position(), cat("op name '", op.name, "' has a character that names cannot have"));
   op.inputs = resolve(c, op, inputs);
   op.outputs = resolve(c, op, outputs);
   if (c.problems.count() != problems) return std::nullopt;

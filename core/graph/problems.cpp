@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/graph/source.h"
 
 namespace emplace {
@@ -12,11 +13,16 @@ constexpr size_t kLongestLine = 120;  // of a source line in a message; longer o
 
 bool continues_character(char c) { return (static_cast<uint8_t>(c) & 0xc0) == 0x80; }
 
-// What a terminal may show: control characters become spaces.
-std::string printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (static_cast<uint8_t>(c) < 0x20 || c == 0x7f) c = c == '\t' ? '\t' : ' ';
+// What acts on a terminal becomes a space, so that the caret stays below what it points at.
+std::string blanked(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    size_t size = 1;
+    while (size < text.size() && continues_character(text[size])) ++size;
+    const std::string_view character = text.substr(0, size);
+    const bool shown = character == "\t" || printable(character) == character;
+    out += shown ? character : " ";
+    text.remove_prefix(size);
   }
   return out;
 }
@@ -33,7 +39,7 @@ std::string excerpt(std::string_view line, size_t column) {
   }
   std::string shown, below;
   if (begin > 0) shown = "...", below = "   ";
-  shown += printable(line.substr(begin, end - begin));
+  shown += blanked(line.substr(begin, end - begin));
   if (end < line.size()) shown += "...";
   for (char c : line.substr(begin, column - begin)) {
     if (!continues_character(c)) below += c == '\t' ? '\t' : ' ';
@@ -54,20 +60,21 @@ std::string Problems::to_string(const Source& source) const {
   for (const Problem& p : list_) by_position.push_back(&p);
   std::stable_sort(by_position.begin(), by_position.end(),
                    [](const Problem* a, const Problem* b) { return a->position < b->position; });
+  const std::string name = printable(source.name());
   std::string out;
   for (const Problem* p : by_position) {
     if (p->position == kNoPosition) {
-      append(out, source.name(), ": ", p->message, "\n");
+      append(out, name, ": ", printable(p->message), "\n");
     } else if (source.binary()) {
-      append(out, source.where(static_cast<size_t>(p->position)), ": ", p->message, "\n");
+      append(out, printable(source.where(static_cast<size_t>(p->position))), ": ", printable(p->message), "\n");
     } else {
       Source::LineColumn at = source.locate(static_cast<size_t>(p->position));
-      append(out, source.name(), ":", at.line, ":", at.column, ": ", p->message, "\n");
+      append(out, name, ":", at.line, ":", at.column, ": ", printable(p->message), "\n");
       out += excerpt(at.line_text, static_cast<size_t>(at.column - 1));
     }
-    if (!p->hint.empty()) append(out, "  hint: ", p->hint, "\n");
+    if (!p->hint.empty()) append(out, "  hint: ", printable(p->hint), "\n");
   }
-  if (count_ > kShown) append(out, source.name(), ": and ", count_ - kShown, " more problems\n");
+  if (count_ > kShown) append(out, name, ": and ", count_ - kShown, " more problems\n");
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/device/device_text.h"
 #include "core/graph/node_position.h"
 #include "core/op/attr_text.h"
@@ -90,7 +91,7 @@ void PlaceFailures::no_kernel(NodeId node) {
 }
 
 void PlaceFailures::malformed_request(NodeId node) {
-  const std::string_view request = state_.requested_text(node);
+  const std::string request = printable(state_.requested_text(node));
   add(
       [&] {
         return invalid_argument(attach_node(cat("Malformed device specification '", request,

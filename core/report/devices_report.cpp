@@ -4,6 +4,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
+#include "core/base/printable.h"
 #include "core/base/schema.h"
 #include "core/base/units.h"
 
@@ -64,8 +65,8 @@ std::string or_dash(const std::string& text) { return text.empty() ? "-" : text;
 std::vector<Row> device_rows(const DeviceSet& set) {
   std::vector<Row> rows{{"device", "memory", "kind", "description"}};
   for (const Device& d : set.devices) {
-    rows.push_back(
-        {d.name, memory_text(d.memory_limit), std::string(kind_text(d.kind)), or_dash(d.physical_description)});
+    rows.push_back({d.name, memory_text(d.memory_limit), std::string(kind_text(d.kind)),
+                    printable(or_dash(d.physical_description))});
   }
   return rows;
 }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/device/device_text.h"
 #include "core/report/place_report.h"
 #include "core/report/placement_log.h"
@@ -17,34 +18,11 @@ std::string_view color_of(DeviceId d) { return kColors[d % std::size(kColors)]; 
 
 std::string dot_text(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }
   return out + '"';
-}
-
-std::string html_text(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
 }
 
 }  // namespace

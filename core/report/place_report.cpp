@@ -2,31 +2,17 @@
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 
 namespace emplace {
-namespace {
-
-// Quoted where a comma, a quote or a line end would be misread (RFC 4180).
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
-
-}  // namespace
-
 std::string place_csv(const PlaceReport& r) {
   std::string out = "name,op,requested,device,reason\n";
   if (!r.placement) return out;
   const Graph& graph = r.file->graph;
   for (NodeId node : r.placement->order) {
     const Decision& d = r.placement->of(node);
-    append(out, csv_field(graph.name(node)), ',', csv_field(graph.op(node)), ',',
-           csv_field(requested_device(graph, *r.options, node)), ',', r.devices->at(d.device).name, ',',
+    append(out, csv_cell(graph.name(node)), ',', csv_cell(graph.op(node)), ',',
+           csv_cell(requested_device(graph, *r.options, node)), ',', csv_cell(r.devices->at(d.device).name), ',',
            reason_code(d.reason), '\n');
     drain_text(r, out);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
 
@@ -11,7 +12,7 @@ namespace emplace {
 std::string device_mapping(const DeviceSet& devices) {
   std::string lines;
   for (const Device& d : devices.devices) {
-    if (!d.physical_description.empty()) append(lines, d.name, " -> ", d.physical_description, '\n');
+    if (!d.physical_description.empty()) append(lines, d.name, " -> ", printable(d.physical_description), '\n');
   }
   return lines.empty() ? "Device mapping: no known devices.\n" : cat("Device mapping:\n", lines);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/printable.h"
 #include "core/plan/blamed_node.h"
 #include "core/plan/planned_memory.h"
 #include "core/run/live_set.h"
@@ -57,6 +58,8 @@ Status PreparedProgram::blame(Status status, InstructionId id) const {
     exhausted.compare_exchange_strong(none, id);
   }
   if (status.ok() || status.code() == Code::kCancelled || status.code() == Code::kDeadlineExceeded) return status;
+  // What a kernel says may hold names and values of the graph.
+  if (status.node().empty()) status = Status(status.code(), printable(status.message())).blamed(status.blame());
   return attach_node(std::move(status), file.graph.name(program.instructions[id].node));
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 
 namespace emplace {
 namespace {
@@ -28,26 +29,6 @@ std::string tick_text(double v) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", std::abs(v) < 1e-12 ? 0.0 : v);
   return text;
-}
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
 }
 
 /// 1, 2 or 5 times a power of ten: about `count` steps over the span.
@@ -96,8 +77,8 @@ class Axis {
 };
 
 void text_at(std::string& svg, double x, double y, const char* anchor, const std::string& text, const char* more = "") {
-  append(svg, "<text x=\"", fixed(x), "\" y=\"", fixed(y), "\" text-anchor=\"", anchor, "\" ", more, ">", escaped(text),
-         "</text>\n");
+  append(svg, "<text x=\"", fixed(x), "\" y=\"", fixed(y), "\" text-anchor=\"", anchor, "\" ", more, ">",
+         html_text(text), "</text>\n");
 }
 
 void line(std::string& svg, double x1, double y1, double x2, double y2, const char* style) {

@@ -7,6 +7,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
+#include "core/base/printable.h"
 
 namespace emplace {
 namespace {
@@ -103,7 +104,7 @@ void ProgressReport::draw(const StepRecord& r) {
       append(text, "[", std::string(filled, '#'), std::string(static_cast<size_t>(room) - filled, '.'), "]");
     }
   }
-  text += facts;
+  text += printable(facts);
   if (text.size() >= static_cast<size_t>(options_.columns)) text.resize(static_cast<size_t>(options_.columns) - 1);
   static_cast<void>(write_console(STDERR_FILENO, cat("\r", text, "\x1b[K")));
   bar_shown_ = true;
@@ -133,8 +134,8 @@ Status CsvLog::open(const std::string& path, const std::vector<std::string>& met
   ASSIGN_OR_RETURN(file_, OutputFile::open(path, OutputFile::Growth::kSeen));
   num_test_ = has_test ? metrics.size() : 0;
   std::string header = "step,epoch,loss";
-  for (const std::string& m : metrics) append(header, ",", m);
-  for (size_t i = 0; i < num_test_; ++i) append(header, ",test_", metrics[i]);
+  for (const std::string& m : metrics) append(header, ",", csv_cell(m));
+  for (size_t i = 0; i < num_test_; ++i) append(header, ",", csv_cell("test_" + metrics[i]));
   return file_.write(header + "\n");
 }
 

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
@@ -39,7 +40,7 @@ class Print final : public Kernel {
       ++printed_;
       std::string line = message_;
       for (int i = 1; i < c.num_inputs(); ++i) append(line, "[", summarize_value(c.input(i), summarize_), "]");
-      line += '\n';
+      line = printable(line) + '\n';
       std::fwrite(line.data(), 1, line.size(), stderr);
     }
     c.forward_output(0, c.input(0));
