@@ -27,6 +27,8 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
+std::string name_in_folder(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 /// Where symbolic links lead, also to a file that is not there yet.
 std::string behind_links(const std::string& path) {
   constexpr int kMostLinks = 40;  // as the system has it
@@ -45,25 +47,25 @@ bool names_descriptor(const std::string& path) {
   return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
 }
 
-std::string leftover_name(const std::string& folder) {
+std::string leftover_name() {
   static std::atomic<int> count{0};
-  return cat(folder, folder.ends_with('/') ? "" : "/", kLeftoverPrefix, ::getpid(), "-", count++, kPartEnding);
+  return cat(kLeftoverPrefix, ::getpid(), "-", count++, kPartEnding);
 }
 
 /// Without it, what has no name can get none.
 bool sees_descriptors() { return ::access("/proc/self/fd", X_OK) == 0; }
 
-void sync_folder(const std::string& folder) {
-  int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+void sync_folder(int folder) {
+  int file = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file < 0) return;
   ::fsync(file);  // not every file system can; the rename has happened
   ::close(file);
 }
 
-bool same_file(int file, const std::string& path) {
+bool same_file(int file, int folder, const std::string& name) {
   struct stat opened = {}, named = {};
-  return ::fstat(file, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
-         opened.st_dev == named.st_dev;
+  return ::fstat(file, &opened) == 0 && ::fstatat(folder, name.c_str(), &named, 0) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
 }  // namespace
@@ -78,6 +80,7 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   path_ = std::move(other.path_);
   target_ = std::move(other.target_);
   part_ = std::move(other.part_);
+  folder_ = std::exchange(other.folder_, -1);
   file_ = std::exchange(other.file_, -1);
   in_place_ = other.in_place_;
   settled_ = other.settled_;
@@ -116,19 +119,25 @@ Result<OutputFile> OutputFile::open(std::string path, Growth growth) {
 
 /// A descriptor, or -1 with errno.
 int OutputFile::open_aside(Growth growth) {
-  const std::string folder = folder_of(target_);
-  if (growth == Growth::kSeen) return take_part();
-  int file = sees_descriptors() ? ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
+  if (growth == Growth::kSeen) return enter_folder() ? take_part() : -1;
+  int file = sees_descriptors() ? ::open(folder_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
   if (file >= 0) return file;
-  part_ = leftover_name(folder);
-  return ::open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (!enter_folder()) return -1;
+  part_ = leftover_name();
+  return ::openat(folder_, part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+/// From here on what is written has a name, in this folder, wherever the folder is moved. False with errno.
+bool OutputFile::enter_folder() {
+  folder_ = ::open(folder_of(target_).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  return folder_ >= 0;
 }
 
 /// NAME.part, locked. What another process left there is written over, what one is writing is not.
 int OutputFile::take_part() {
-  const std::string part = cat(target_, kPartEnding);
+  const std::string part = cat(name_in_folder(target_), kPartEnding);
   for (;;) {
-    int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    int file = ::openat(folder_, part.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (file < 0) return -1;
     if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
       const int error = errno;
@@ -136,7 +145,7 @@ int OutputFile::take_part() {
       errno = error;
       return -1;
     }
-    if (!same_file(file, part)) {  // its writer has renamed it in between
+    if (!same_file(file, folder_, part)) {  // its writer has renamed it in between
       ::close(file);
       continue;
     }
@@ -155,8 +164,9 @@ Status OutputFile::write(std::string_view bytes) {
 /// 0 or an errno.
 int OutputFile::give_name() {
   if (!part_.empty()) return 0;
-  const std::string name = leftover_name(folder_of(target_)), self = cat("/proc/self/fd/", file_);
-  if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) return errno;
+  if (!enter_folder()) return errno;
+  const std::string name = leftover_name(), self = cat("/proc/self/fd/", file_);
+  if (::linkat(AT_FDCWD, self.c_str(), folder_, name.c_str(), AT_SYMLINK_FOLLOW) != 0) return errno;
   part_ = name;
   return 0;
 }
@@ -174,22 +184,29 @@ Status OutputFile::settle() {
 
 Status OutputFile::commit() {
   int error = settle_or_error();
-  if (error == 0 && !in_place_ && std::rename(part_.c_str(), target_.c_str()) != 0) error = errno;
+  const std::string name = name_in_folder(target_);
+  if (error == 0 && !in_place_ && ::renameat(folder_, part_.c_str(), folder_, name.c_str()) != 0) error = errno;
   if (error != 0) {
     abandon();
     return failure(error);
   }
   part_.clear();
   const bool closed = ::close(std::exchange(file_, -1)) == 0;
-  if (!in_place_) sync_folder(folder_of(target_));
+  if (!in_place_) sync_folder(folder_);
+  leave_folder();
   return closed ? ok_status() : failure(errno);
 }
 
 void OutputFile::abandon() {
-  if (file_ < 0) return;
-  if (!part_.empty()) ::unlink(part_.c_str());
+  const bool is_open = file_ >= 0;
+  if (is_open && !part_.empty()) ::unlinkat(folder_, part_.c_str(), 0);
   part_.clear();
-  ::close(std::exchange(file_, -1));
+  leave_folder();
+  if (is_open) ::close(std::exchange(file_, -1));
+}
+
+void OutputFile::leave_folder() {
+  if (folder_ >= 0) ::close(std::exchange(folder_, -1));
 }
 
 }  // namespace emplace

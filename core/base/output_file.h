@@ -55,11 +55,14 @@ class OutputFile {
   int open_aside(Growth growth);
   int take_part();
   int give_name();
+  bool enter_folder();
+  void leave_folder();
   int settle_or_error();
 
   std::string path_;    // as given
   std::string target_;  // behind symbolic links
-  std::string part_;    // the name of what is written; empty: it has none
+  std::string part_;    // the name of what is written, in folder_; empty: it has none
+  int folder_ = -1;     // of part_
   int file_ = -1;
   bool in_place_ = false;  // no file that could be replaced
   bool settled_ = false;

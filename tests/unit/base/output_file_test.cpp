@@ -105,6 +105,27 @@ TEST_CASE("an output that is watched grows under a name of its own, for one writ
   CHECK(OutputFile::open(path, OutputFile::Growth::kSeen).ok());
 }
 
+TEST_CASE("an output that has a name goes with its folder") {
+  for (auto growth : {OutputFile::Growth::kUnseen, OutputFile::Growth::kSeen}) {
+    for (bool commits : {true, false}) {
+      Folder folder;
+      const std::string before = folder.file("before"), after = folder.file("after");
+      fs::create_directory(before);
+      auto file = OutputFile::open(before + "/a", growth);
+      REQUIRE(file.ok());
+      REQUIRE(file->write("new").ok());
+      REQUIRE(file->settle().ok());
+      fs::rename(before, after);
+      if (commits)
+        CHECK(file->commit().ok());
+      else
+        file->abandon();
+      CHECK(content(after + "/a") == (commits ? "new" : ""));
+      CHECK(std::distance(fs::directory_iterator(after), {}) == (commits ? 1 : 0));
+    }
+  }
+}
+
 TEST_CASE("an output keeps its mode, and symbolic links lead to it") {
   Folder folder;
   const std::string path = folder.file("a"), link = folder.file("link"), dangling = folder.file("dangling");
