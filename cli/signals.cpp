@@ -1,7 +1,11 @@
 #include "cli/signals.h"
 
-#include <csignal>
+#include <unistd.h>
 
+#include <csignal>
+#include <string_view>
+
+#include "core/base/descriptor.h"
 #include "core/base/stop.h"
 
 namespace emplace {
@@ -27,9 +31,32 @@ void catch_signal(int signal) {
   sigaction(signal, &action, nullptr);
 }
 
+/// Files are read where they are mapped: another process has cut one, or its disk fails. No way leads back from there.
+void tell_lost_file(int signal, siginfo_t* info, void*) {
+  constexpr int kDataInvalid = 3;
+  constexpr std::string_view kText =
+      "error: a file was cut by another process, or cannot be read, while it was in use\n";
+  if (info->si_code != BUS_ADRERR) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+    return;
+  }
+  static_cast<void>(write_all(STDERR_FILENO, kText));
+  ::_exit(kDataInvalid);
+}
+
+void catch_lost_files() {
+  struct sigaction action = {};
+  action.sa_sigaction = tell_lost_file;
+  action.sa_flags = SA_SIGINFO;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGBUS, &action, nullptr);
+}
+
 }  // namespace
 
 void catch_signals() {
+  catch_lost_files();
   catch_signal(SIGINT);
   catch_signal(SIGTERM);
   struct sigaction before = {};
