@@ -19,7 +19,7 @@ struct Target {
 std::vector<Target> parse(std::string_view text) {
   std::vector<Target> targets;
   while (!text.empty()) {
-    std::string_view one = text.substr(0, text.find(';'));
+    std::string_view one = text.substr(0, text.find(','));
     text.remove_prefix(one.size());
     if (!text.empty()) text.remove_prefix(1);
     Target t;
