@@ -7,10 +7,11 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
+#include "core/base/input_file.h"
 #include "core/base/suggest.h"
 
 namespace emplace {
@@ -172,13 +173,19 @@ Status OptionSet::Impl::apply(const Entry& entry, std::vector<std::string> value
 /// The file's keys, top-level ones and those of this subcommand's section; every key must be somebody's option.
 Status OptionSet::Impl::read_config(std::vector<CLI::ConfigItem>& items) const {
   if (config_file.empty()) return ok_status();
-  std::ifstream in(config_file);
-  if (!in || in.peek() == std::ifstream::traits_type::eof()) {
-    if (std::error_code error; in && std::filesystem::is_regular_file(config_file, error))
-      return ok_status();  // an empty one
-    return invalid_argument(cat("--config: ", unreadable_text(config_file)));
+  constexpr int64_t kMostBytes = int64_t{1} << 20;
+  auto file = InputFile::open(config_file, {.most_bytes = kMostBytes});
+  if (!file.ok()) return unreadable(config_file, file.status()).with_context("--config");
+  if ((*file)->bytes().find('\0') != std::string_view::npos)
+    return invalid_argument(cat("--config: ", config_file, " is no text"));
+  std::istringstream in{std::string((*file)->bytes())};
+  std::vector<CLI::ConfigItem> all;
+  try {
+    all = CLI::ConfigTOML().from_config(in);
+  } catch (const std::exception& error) {
+    return invalid_argument(cat(config_file, ": ", error.what()));
   }
-  for (CLI::ConfigItem& item : CLI::ConfigTOML().from_config(in)) {
+  for (CLI::ConfigItem& item : all) {
     if (item.name == "++" || item.name == "--") continue;  // where a section begins and ends
     const auto& sections = others.commands;
     if (!item.parents.empty() && item.parents.front() != command &&

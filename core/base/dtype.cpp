@@ -90,10 +90,11 @@ std::optional<DType> dtype_from_number(int64_t number) {
   return static_cast<DType>(number);
 }
 
-bool is_floating(DType t) { return (kFloating | kTinyFloats).has(t); }
-bool is_integer(DType t) { return (kIntegers | kTinyInts).has(t); }
-bool is_complex(DType t) { return kComplexes.has(t); }
-bool is_quantized(DType t) { return kQuantized.has(t); }
+// A reference's number is too large for a set of base types.
+bool is_floating(DType t) { return !is_ref(t) && (kFloating | kTinyFloats).has(t); }
+bool is_integer(DType t) { return !is_ref(t) && (kIntegers | kTinyInts).has(t); }
+bool is_complex(DType t) { return !is_ref(t) && kComplexes.has(t); }
+bool is_quantized(DType t) { return !is_ref(t) && kQuantized.has(t); }
 
 half::half(float v) {
   uint32_t u = std::bit_cast<uint32_t>(v);

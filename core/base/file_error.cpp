@@ -1,24 +1,22 @@
 #include "core/base/file_error.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/base/suggest.h"
 
 namespace emplace {
 
-std::string unreadable_text(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) return cat("cannot read '", path, "': ", std::strerror(EISDIR));
-  errno = 0;
-  std::ifstream in(path);
-  return cat("cannot read '", path, "': ", !in && errno != 0 ? std::strerror(errno) : "the file is empty");
+Status unreadable(const std::string& path, const Status& why) {
+  const std::string named = printable(path) + ": ";
+  if (!why.message().starts_with(named)) return why;
+  return {why.code(), cat("cannot read '", printable(path), "': ", std::string_view(why.message()).substr(named.size()))};
 }
+
+Status empty_file(const std::string& path) { return not_found(cat("cannot read '", printable(path), "': the file is empty")); }
 
 std::string near_file(const std::string& path) {
   constexpr size_t kMost = 4096;  // a folder with more is not searched to its end

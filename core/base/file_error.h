@@ -3,10 +3,13 @@
 
 #include <string>
 
+#include "core/base/status.h"
+
 namespace emplace {
 
-/// "cannot read 'x.npy': No such file or directory", or that it is a folder, or empty.
-std::string unreadable_text(const std::string& path);
+/// What InputFile::open(path) said, as "cannot read 'x.npy': No such file or directory".
+Status unreadable(const std::string& path, const Status& why);
+Status empty_file(const std::string& path);
 
 /// "did you mean 'graphs/matmul.json'?": of the files beside one that is not there; else empty.
 std::string near_file(const std::string& path);

@@ -1,12 +1,11 @@
 #include "core/device/described.h"
 
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
+#include "core/base/input_file.h"
 #include "core/base/units.h"
 
 namespace emplace {
@@ -97,12 +96,12 @@ Status check_unique(const std::vector<Device>& devices) {
 }
 
 Result<DescribedDevices> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in || in.peek() == std::ifstream::traits_type::eof())
-    return not_found(cat("--devices: ", unreadable_text(path)));
-  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  constexpr int64_t kMostBytes = int64_t{256} << 20;  // ten times what 65,000 devices take
+  auto file = InputFile::open(path, {.most_bytes = kMostBytes});
+  if (!file.ok()) return unreadable(path, file.status()).with_context("--devices");
+  if ((*file)->bytes().empty()) return empty_file(path).with_context("--devices");
   DescribedDevices out;
-  ASSIGN_OR_RETURN(out.devices, parse_device_attributes(text, path));
+  ASSIGN_OR_RETURN(out.devices, parse_device_attributes((*file)->bytes(), path));
   RETURN_IF_ERROR(check_unique(out.devices));
   return out;
 }

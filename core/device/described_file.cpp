@@ -1,10 +1,9 @@
 // Part of core/device/described.h: DeviceAttributes in JSON, as TensorFlow's protobuf mapping writes them or as
 // `emplace devices --format json` does.
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "core/base/cat.h"
-#include "core/base/json_error.h"
+#include "core/base/json_document.h"
 #include "core/base/schema.h"
 #include "core/device/described.h"
 
@@ -148,11 +147,8 @@ class AttributesReader {
 }  // namespace
 
 Result<std::vector<Device>> parse_device_attributes(std::string_view json, std::string_view origin) {
-  try {
-    return AttributesReader(origin).read(Json::parse(json, nullptr, true, true));
-  } catch (const Json::exception& e) {
-    return invalid_argument(json_error_text(origin, e.what()));
-  }
+  ASSIGN_OR_RETURN(const Json document, parse_json(json, origin));
+  return AttributesReader(origin).read(document);
 }
 
 }  // namespace emplace

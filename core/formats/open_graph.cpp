@@ -9,6 +9,7 @@
 #include "core/base/cat.h"
 #include "core/formats/checkpoint/sstable.h"
 #include "core/formats/proto/field_tables.h"
+#include "core/graph/open_source.h"
 
 namespace emplace {
 namespace {
@@ -145,7 +146,7 @@ Result<std::shared_ptr<const Source>> open_graph(const std::string& path, std::o
   if (is_folder(path)) {
     ASSIGN_OR_RETURN(file, model_of_folder(path));
   }
-  ASSIGN_OR_RETURN(std::shared_ptr<const Source> source, Source::open(file));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Source> source, open_source(file, {.pipes = file == path}));
   const std::string_view text = source->text();
   if (wanted == GraphFormat::kJson || is_text_unlike_ours(text)) return source;
   const bool binary = is_binary(text);

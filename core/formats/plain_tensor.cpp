@@ -142,7 +142,7 @@ Parts read_parts(LoadContext& c) {
   for (ObjectReader object(c.reader, kKeys, "a tensor"); object.next();) {
     switch (object.field()) {
       case kDType:
-        parts.good &= (parts.dtype = read_dtype(c.reader, "dtype")).has_value();
+        parts.good &= (parts.dtype = read_value_dtype(c.reader, "dtype")).has_value();
         break;
       case kShape:
         parts.good &= (parts.shape = read_shape(c.reader, "shape")).has_value();

@@ -158,7 +158,7 @@ Parts read_parts(LoadContext& c) {
   for (ObjectReader object(c.reader, kKeys, "a tensor"); object.next();) {
     int field = object.field();
     if (field == kDType) {
-      auto dtype = read_dtype(c.reader, "dtype");
+      auto dtype = read_value_dtype(c.reader, "dtype");
       parts.dtype = dtype.value_or(DType::kInvalid);
       parts.good = parts.good && dtype;
     } else if (field == kTensorShape) {

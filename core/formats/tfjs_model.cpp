@@ -9,6 +9,7 @@
 #include "core/formats/object_reader.h"
 #include "core/formats/tensor_reader.h"
 #include "core/formats/value_reader.h"
+#include "core/graph/open_source.h"
 
 namespace emplace {
 namespace {
@@ -70,7 +71,7 @@ Weight read_weight(LoadContext& c) {
         w.shape = read_shape(c.reader, "shape").value_or(Shape{});
         break;
       case kDType:
-        w.dtype = read_dtype(c.reader, "dtype").value_or(DType::kInvalid);
+        w.dtype = read_value_dtype(c.reader, "dtype").value_or(DType::kInvalid);
         break;
       default:
         quantised = true, w.quantization = read_quantization(c);
@@ -204,7 +205,7 @@ std::optional<Shards> read_shards(LoadContext& c, const std::vector<std::pair<st
   for (auto [path, at] : paths) {
     auto real = allowed_file(c, at, path);
     if (!real) return std::nullopt;
-    auto file = Source::open(*real);
+    auto file = open_source(*real, {.pipes = false});
     if (!file.ok()) {
       c.reader.problem(at, file.status().message());
       return std::nullopt;

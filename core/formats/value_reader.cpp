@@ -198,6 +198,16 @@ std::optional<DType> read_dtype(JsonReader& reader, std::string_view what) {
   return type;
 }
 
+std::optional<DType> read_value_dtype(JsonReader& reader, std::string_view what) {
+  reader.peek();
+  const size_t at = reader.position();
+  const std::optional<DType> type = read_dtype(reader, what);
+  if (!type || !is_ref(*type)) return type;
+  reader.problem(at, cat(what, ": a value cannot be of the reference type ", dtype_enum_name(*type)),
+                 cat("write ", dtype_enum_name(base_type(*type))));
+  return std::nullopt;
+}
+
 std::optional<Shape> read_shape(JsonReader& reader, std::string_view what) {
   switch (reader.peek()) {
     case Kind::kNull:

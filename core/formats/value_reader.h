@@ -26,6 +26,8 @@ std::optional<float> read_float(JsonReader& reader, std::string_view what);
 std::optional<std::string> read_bytes(JsonReader& reader, std::string_view what);
 /// A name ("float32", "DT_FLOAT") or TensorFlow's number.
 std::optional<DType> read_dtype(JsonReader& reader, std::string_view what);
+/// Of a value: a reference is a problem, too.
+std::optional<DType> read_value_dtype(JsonReader& reader, std::string_view what);
 /// A list of sizes, null, or a TensorShapeProto. Sizes are at least -1 (unknown).
 std::optional<Shape> read_shape(JsonReader& reader, std::string_view what);
 

@@ -1,14 +1,12 @@
 #include "core/tensor/feed.h"
 
 #include <charconv>
-#include <fstream>
-#include <iostream>
 #include <optional>
-#include <sstream>
 #include <vector>
 
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
+#include "core/base/input_file.h"
 #include "core/base/suggest.h"
 #include "core/tensor/convert_kind.h"
 #include "core/tensor/element.h"
@@ -204,12 +202,6 @@ Result<Tensor> from_plain_words(std::string_view spec, DType dtype, const Shape&
   return from_words(words, dtype, shape);
 }
 
-std::string all_of(std::istream& in) {
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  return std::move(bytes).str();
-}
-
 Result<Tensor> from_bytes(std::string_view bytes, DType dtype, const std::string& origin) {
   if (bytes.starts_with("\x93NUMPY")) {
     ASSIGN_OR_RETURN(Tensor t, parse_npy(bytes, origin));
@@ -230,7 +222,8 @@ Result<Tensor> from_npz(const std::string& path) {
 
 Result<Tensor> from_file(std::string_view spec, DType dtype) {
   if (spec == "-") {
-    return from_bytes(all_of(std::cin), dtype, "standard input");
+    ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> input, InputFile::open("-"));
+    return from_bytes(input->bytes(), dtype, "standard input");
   }
   if (size_t ending = spec.rfind(".npz:"); ending != std::string_view::npos) {
     ASSIGN_OR_RETURN(Tensor t, read_npz(std::string(spec.substr(0, ending + 4)), std::string(spec.substr(ending + 5))));
@@ -241,9 +234,10 @@ Result<Tensor> from_file(std::string_view spec, DType dtype) {
     ASSIGN_OR_RETURN(Tensor t, from_npz(path));
     return convert_keeping_kind(t, dtype);
   }
-  std::ifstream in(path, std::ios::binary);
-  if (!in || in.peek() == std::ifstream::traits_type::eof()) return not_found(unreadable_text(path));
-  return from_bytes(all_of(in), dtype, path);
+  Result<std::shared_ptr<const InputFile>> file = InputFile::open(path);
+  if (!file.ok()) return unreadable(path, file.status());
+  if ((*file)->bytes().empty()) return empty_file(path);
+  return from_bytes((*file)->bytes(), dtype, path);
 }
 
 Result<Tensor> from_typed(const Typed& typed, DType dtype, const Shape& wanted) {

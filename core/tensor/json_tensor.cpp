@@ -2,11 +2,10 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "core/base/base64.h"
 #include "core/base/cat.h"
-#include "core/base/json_error.h"
+#include "core/base/json_document.h"
 #include "core/tensor/element.h"
 
 namespace emplace {
@@ -184,14 +183,10 @@ Result<Tensor> from_object(const Json& object, DType dtype) {
 }  // namespace
 
 Result<Tensor> parse_json_tensor(std::string_view json, DType dtype, std::string_view origin) {
-  try {
-    Json document = Json::parse(json, nullptr, true, true);
-    bool text = document.is_object() && document.contains("base64");
-    Result<Tensor> tensor = document.is_object() && !text ? from_object(document, dtype) : from_nested(document, dtype);
-    return tensor.ok() ? std::move(tensor) : Result<Tensor>(tensor.status().with_context(origin));
-  } catch (const Json::exception& e) {
-    return invalid_argument(json_error_text(origin, e.what()));
-  }
+  ASSIGN_OR_RETURN(const Json document, parse_json(json, origin));
+  const bool text = document.is_object() && document.contains("base64");
+  Result<Tensor> tensor = document.is_object() && !text ? from_object(document, dtype) : from_nested(document, dtype);
+  return tensor.ok() ? std::move(tensor) : Result<Tensor>(tensor.status().with_context(origin));
 }
 
 }  // namespace emplace

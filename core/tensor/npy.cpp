@@ -1,15 +1,13 @@
 #include "core/tensor/npy.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 
 #include "core/base/cat.h"
+#include "core/base/input_file.h"
 #include "core/base/output_file.h"
-#include "core/base/stop.h"
 #include "core/tensor/zip.h"
 
 namespace emplace {
@@ -22,20 +20,6 @@ struct Header {
   bool fortran_order = false;
   std::vector<int64_t> shape;
 };
-
-Result<std::string> read_file(const std::string& path) {
-  std::FILE* f = std::fopen(path.c_str(), "rb");
-  if (!f) return not_found(cat(path, ": ", std::strerror(errno)));
-  std::string out;
-  char block[1 << 16];
-  size_t n = 0;
-  while ((n = std::fread(block, 1, sizeof block, f)) > 0 && !stop_requested()) out.append(block, n);
-  bool failed = std::ferror(f) != 0;
-  std::fclose(f);
-  RETURN_IF_ERROR(stop_status());
-  if (failed) return unavailable(cat(path, ": ", std::strerror(errno)));
-  return out;
-}
 
 // What stands behind 'key': in the header's Python dictionary.
 std::optional<std::string_view> after_key(std::string_view dict, std::string_view key) {
@@ -253,12 +237,13 @@ Result<Tensor> parse_npy(std::string_view bytes, const std::string& name) {
 }
 
 Result<Tensor> read_npy(const std::string& path) {
-  ASSIGN_OR_RETURN(std::string bytes, read_file(path));
-  return parse_npy(bytes, path);
+  ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> file, InputFile::open(path));
+  return parse_npy(file->bytes(), path);
 }
 
 Result<std::vector<std::pair<std::string, Tensor>>> read_npz(const std::string& path) {
-  ASSIGN_OR_RETURN(std::string archive, read_file(path));
+  ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> file, InputFile::open(path));
+  const std::string_view archive = file->bytes();
   auto members = zip_members(archive);
   if (!members.ok()) return members.status().with_context(path);
   std::vector<std::pair<std::string, Tensor>> arrays;
@@ -273,7 +258,8 @@ Result<std::vector<std::pair<std::string, Tensor>>> read_npz(const std::string& 
 }
 
 Result<Tensor> read_npz(const std::string& path, const std::string& key) {
-  ASSIGN_OR_RETURN(std::string archive, read_file(path));
+  ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> file, InputFile::open(path));
+  const std::string_view archive = file->bytes();
   auto members = zip_members(archive);
   if (!members.ok()) return members.status().with_context(path);
   std::string there;

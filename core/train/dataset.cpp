@@ -8,6 +8,7 @@
 
 #include "core/base/cat.h"
 #include "core/graph/lookup.h"
+#include "core/graph/open_source.h"
 #include "core/tensor/npy.h"
 #include "core/train/idx.h"
 
@@ -105,7 +106,7 @@ class DatasetReader {
   std::shared_ptr<const Source> open(const std::string& path) {
     auto& source = sources_[path];
     if (source) return source;
-    auto opened = Source::open(path);
+    auto opened = open_source(path, kOfData);
     if (opened.ok()) return source = opened.take();
     file_problem(opened.status().message());
     return nullptr;
@@ -177,7 +178,7 @@ class DatasetReader {
         selections.push_back({f.columns, f.placeholder.name, data.parts_[i].dtype, f.scale, f.offset});
       }
       const std::string& name = data.parts_[feeds.front()].file;
-      auto source = Source::open(path);
+      auto source = open_source(path, kOfData);
       if (!source.ok()) continue;
       Problems problems;
       CsvTable table = read_csv(**source, request_.header, selections, problems);
@@ -250,6 +251,7 @@ class DatasetReader {
   const DataSet& request_;
   std::string_view which_;
   DataProblems& problems_;
+  static constexpr InputOptions kOfData{.pipes = false};  // a file is read twice: to see what it is, and in whole
   std::map<std::string, std::shared_ptr<const Source>> sources_;  // by path
   std::map<std::string, std::vector<size_t>> csv_files_;          // by path: the feeds that they hold
 };

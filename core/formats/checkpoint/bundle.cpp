@@ -14,6 +14,7 @@
 #include "core/formats/proto/wire_writer.h"
 #include "core/formats/tensor_message.h"
 #include "core/formats/wire_tensor.h"
+#include "core/graph/open_source.h"
 
 namespace emplace {
 namespace {
@@ -25,6 +26,7 @@ using proto::WireReader;
 using proto::WireType;
 
 constexpr int32_t kMostShards = 100000;
+constexpr InputOptions kOfModel{.pipes = false};  // names that stand in a SavedModel, or are made from one
 
 std::string base_of(const std::string& path) { return fs::path(path).filename().string(); }
 
@@ -216,7 +218,7 @@ void copy_box(const Tensor& from, const std::vector<int64_t>& from_start, const 
 /// The path that a folder's file `checkpoint` names.
 Result<std::string> latest_in(const std::string& folder) {
   const std::string state = (fs::path(folder) / "checkpoint").string();
-  ASSIGN_OR_RETURN(std::shared_ptr<const Source> source, Source::open(state));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Source> source, open_source(state, kOfModel));
   std::string wire;
   proto::TextPositions positions;
   Problems problems;
@@ -263,14 +265,14 @@ Result<std::optional<TensorBundle>> TensorBundle::find(const std::string& name) 
     return std::optional(std::move(bundle));
   }
   if (!exists(prefix) || fs::is_directory(prefix, error)) return std::optional<TensorBundle>();
-  ASSIGN_OR_RETURN(std::shared_ptr<const Source> file, Source::open(prefix));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Source> file, open_source(prefix, kOfModel));
   if (!SsTable::recognises(file->text())) return std::optional<TensorBundle>();
   RETURN_IF_ERROR(bundle.read_version_1(*file));
   return std::optional(std::move(bundle));
 }
 
 Status TensorBundle::read_index(const std::string& index) {
-  ASSIGN_OR_RETURN(std::shared_ptr<const Source> file, Source::open(index));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Source> file, open_source(index, kOfModel));
   bool header = false;
   const Status read = SsTable::read(file->text(), base_of(index), [&](std::string_view key, std::string_view value) {
     if (!key.empty()) return add_entry(key, value);
@@ -342,7 +344,7 @@ std::string TensorBundle::shard_name(int32_t number) const {
 Result<std::shared_ptr<const Source>> TensorBundle::shard(int32_t number) {
   std::shared_ptr<const Source>& file = shards_[number];
   if (!file) {
-    ASSIGN_OR_RETURN(file, Source::open(shard_name(number)));
+    ASSIGN_OR_RETURN(file, open_source(shard_name(number), kOfModel));
   }
   return file;
 }

@@ -1,0 +1,15 @@
+/// Reading a whole JSON text, comments allowed, whoever wrote it: what is nested too deep is refused.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "core/base/status.h"
+
+namespace emplace {
+
+/// InvalidArgument, "README.md:1:1: not JSON: invalid literal; last read: '#'", for what is no JSON or has more than
+/// 1,000 lists and objects inside each other.
+Result<nlohmann::json> parse_json(std::string_view text, std::string_view origin);
+
+}  // namespace emplace
