@@ -13,10 +13,13 @@ namespace emplace {
 Status unreadable(const std::string& path, const Status& why) {
   const std::string named = printable(path) + ": ";
   if (!why.message().starts_with(named)) return why;
-  return {why.code(), cat("cannot read '", printable(path), "': ", std::string_view(why.message()).substr(named.size()))};
+  return {why.code(),
+          cat("cannot read '", printable(path), "': ", std::string_view(why.message()).substr(named.size()))};
 }
 
-Status empty_file(const std::string& path) { return not_found(cat("cannot read '", printable(path), "': the file is empty")); }
+Status empty_file(const std::string& path) {
+  return not_found(cat("cannot read '", printable(path), "': the file is empty"));
+}
 
 std::string near_file(const std::string& path) {
   constexpr size_t kMost = 4096;  // a folder with more is not searched to its end
