@@ -66,7 +66,8 @@ Status run_steps(StageContext& c, const Planned& planned, const RunRequest& requ
     if (i < o.warmup) continue;
     c.timings.step_us.push_back(us);
     if (on_step) RETURN_IF_ERROR(on_step(i - o.warmup, outputs));
-    if (const Status stopped = stop_status(); i + 1 < o.warmup + o.steps && stopped.code() == Code::kDeadlineExceeded)
+    if (i + 1 == o.warmup + o.steps || !stop_requested()) continue;
+    if (const Status stopped = stop_status(); stopped.code() == Code::kDeadlineExceeded)
       return {stopped.code(), cat(stopped.message(), " and ", i + 1 - o.warmup, " steps")};
   }
   return ok_status();

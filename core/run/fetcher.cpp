@@ -8,6 +8,43 @@
 #include "core/device/memory_pool.h"
 
 namespace emplace {
+namespace {
+
+// Where the value is; of a reference what it refers to, which `referred` holds.
+Result<const Tensor*> result(const PreparedProgram& p, const SlotOperands& operands, size_t i, Tensor& referred) {
+  const ValueId v = p.program.fetches[i];
+  const InstructionId producer = p.program.values[v].producer;
+  if (producer != kNoInstruction && p.program.instructions[producer].may_be_dead && operands.is_dead(v))
+    return invalid_argument(cat("Retval[", i, "] does not have value"));
+  const Tensor& value = p.values[v];
+  if (is_ref(value.dtype())) {
+    auto read = read_reference(**value.data<Variable*>());
+    if (!read.ok()) return p.blame(read.take_status(), producer);
+    referred = read.take();
+    return &referred;
+  }
+  EMPLACE_ASSERT(value.valid(), "a fetched value that is not dead was made by its instruction");
+  return &value;
+}
+
+Status make_room(const PreparedProgram& p, const Tensor& value, InstructionId producer, Tensor& out) {
+  const bool fits = out.valid() && out.dtype() == value.dtype() && out.shape() == value.shape() && out.buffer() &&
+                    out.buffer().use_count() == 1;
+  if (fits) return ok_status();
+  const DevicePool& host = *p.runtime.pools[p.program.host];
+  const auto bytes = static_cast<int64_t>(value.size_bytes());
+  const int64_t left =
+      machine_memory_bytes() - host.block_bytes() - host.persistent_bytes() - host.peak_transient_bytes();
+  if (bytes > left) {
+    return p.blame(resource_exhausted(cat("the fetched tensor needs ", bytes, " bytes of ", host.device_name(),
+                                          " beside the run, where ", std::max<int64_t>(left, 0), " are left")),
+                   producer);
+  }
+  ASSIGN_OR_RETURN(out, Tensor::allocate(value.dtype(), value.shape()));
+  return ok_status();
+}
+
+}  // namespace
 
 // Copies from GPUs are enqueued first, all of them, then waited for, also if there is no going on.
 Status Fetcher::fetch(std::vector<Tensor>& outputs) {
@@ -22,46 +59,12 @@ Status Fetcher::fetch(std::vector<Tensor>& outputs) {
   return status;
 }
 
-// Where the value is; of a reference what it refers to, which `referred` holds.
-Result<const Tensor*> Fetcher::result(size_t i, Tensor& referred) const {
-  const ValueId v = p_.program.fetches[i];
-  const InstructionId producer = p_.program.values[v].producer;
-  if (producer != kNoInstruction && p_.program.instructions[producer].may_be_dead && operands_.is_dead(v))
-    return invalid_argument(cat("Retval[", i, "] does not have value"));
-  const Tensor& value = p_.values[v];
-  if (is_ref(value.dtype())) {
-    auto read = read_reference(**value.data<Variable*>());
-    if (!read.ok()) return p_.blame(read.take_status(), producer);
-    referred = read.take();
-    return &referred;
-  }
-  EMPLACE_ASSERT(value.valid(), "a fetched value that is not dead was made by its instruction");
-  return &value;
-}
-
-Status Fetcher::make_room(const Tensor& value, InstructionId producer, Tensor& out) const {
-  const bool fits = out.valid() && out.dtype() == value.dtype() && out.shape() == value.shape() && out.buffer() &&
-                    out.buffer().use_count() == 1;
-  if (fits) return ok_status();
-  const DevicePool& host = *p_.runtime.pools[p_.program.host];
-  const auto bytes = static_cast<int64_t>(value.size_bytes());
-  const int64_t left =
-      machine_memory_bytes() - host.block_bytes() - host.persistent_bytes() - host.peak_transient_bytes();
-  if (bytes > left) {
-    return p_.blame(resource_exhausted(cat("the fetched tensor needs ", bytes, " bytes of ", host.device_name(),
-                                           " beside the run, where ", std::max<int64_t>(left, 0), " are left")),
-                    producer);
-  }
-  ASSIGN_OR_RETURN(out, Tensor::allocate(value.dtype(), value.shape()));
-  return ok_status();
-}
-
 Status Fetcher::start(size_t i, Tensor& out) {
   const ValueId v = p_.program.fetches[i];
   Tensor referred;
-  ASSIGN_OR_RETURN(const Tensor* found, result(i, referred));
+  ASSIGN_OR_RETURN(const Tensor* found, result(p_, operands_, i, referred));
   const Tensor& value = *found;
-  RETURN_IF_ERROR(make_room(value, p_.program.values[v].producer, out));
+  RETURN_IF_ERROR(make_room(p_, value, p_.program.values[v].producer, out));
   ASSIGN_OR_RETURN(Gpu * gpu, p_.gpu_of(v));
   if (gpu) {
     if (out.size_bytes() == 0) return ok_status();

@@ -19,8 +19,6 @@ class Fetcher {
   Status fetch(std::vector<Tensor>& outputs);
 
  private:
-  Result<const Tensor*> result(size_t i, Tensor& referred) const;
-  Status make_room(const Tensor& value, InstructionId producer, Tensor& out) const;
   Status start(size_t i, Tensor& out);
 
   PreparedProgram& p_;

@@ -84,10 +84,11 @@ Result<Gpu*> Runtime::gpu(DeviceId device) {
   return gpus[device].get();
 }
 
-GpuTurn::GpuTurn(Runtime& runtime, std::span<const DeviceId> gpus) : runtime_(runtime), gpus_(gpus) {
+void GpuTurn::lock() {
   for (DeviceId id : gpus_) runtime_.gpu_turns[id].lock();
 }
-GpuTurn::~GpuTurn() {
+
+void GpuTurn::unlock() {
   for (DeviceId id : gpus_) runtime_.gpu_turns[id].unlock();
 }
 

@@ -81,13 +81,20 @@ struct Runtime {
 /// share one, and what one of them enqueued would become part of what another records.
 class GpuTurn {
  public:
-  GpuTurn(Runtime& runtime, std::span<const DeviceId> gpus);
-  ~GpuTurn();
+  GpuTurn(Runtime& runtime, std::span<const DeviceId> gpus) : runtime_(runtime), gpus_(gpus) {
+    if (!empty()) lock();
+  }
+  ~GpuTurn() {
+    if (!empty()) unlock();
+  }
   GpuTurn(const GpuTurn&) = delete;
   GpuTurn& operator=(const GpuTurn&) = delete;
   bool empty() const { return gpus_.empty(); }
 
  private:
+  void lock();
+  void unlock();
+
   Runtime& runtime_;
   const std::span<const DeviceId> gpus_;
 };

@@ -157,8 +157,10 @@ void SlotOperands::scatter(InstructionId id) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const ValueId v = outputs[i];
     dead_[v] = !c.outputs_[i].valid();
-    if (p_.plan.values[v].storage == Storage::kSlot) p_.values[v] = std::move(c.outputs_[i]);
-    c.outputs_[i] = Tensor();
+    if (p_.plan.values[v].storage == Storage::kSlot)
+      p_.values[v] = std::move(c.outputs_[i]);  // settle_outputs() writes over what is left here
+    else
+      c.outputs_[i] = Tensor();
   }
 }
 
