@@ -109,7 +109,8 @@ TEST_CASE("gradients of batch normalisation: both layouts, channels one by one a
                          {t, DType::kFloat, DType::kFloat, DType::kFloat, DType::kFloat}};
             for (uint64_t seed : {3, 4, 5}) c.inputs.push_back(uniform(DType::kFloat, Shape{4}, 0.5, 2, seed));
             if (op.ends_with("V3")) c.inputs.push_back(uniform(DType::kFloat, Shape{4}, 0, 1, 6));
-            CHECK(check(c, is_narrow(t) ? 4 : 4096) == "");
+            // Elements near zero are differences of numbers near one, whose last bits depend on the order of sums.
+            CHECK(check(c, is_narrow(t) ? 4 : 32768) == "");
           }
         }
       }
