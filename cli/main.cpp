@@ -21,6 +21,7 @@
   ROW(place, "Say where every node would run; no kernel runs, no device is touched") \
   ROW(train, "Train a graph on data: steps, epochs, metrics, checkpoints")           \
   ROW(explain, "Say why nodes are where they are, and what would move them")         \
+  ROW(diff, "What two placements differ in: moved nodes, reasons, copies, peaks")    \
   ROW(check, "Load and validate; all problems in one pass")                          \
   ROW(convert, "Write a graph file in another format")                               \
   ROW(devices, "List physical and logical devices; read device names")               \
@@ -51,7 +52,6 @@ constexpr ComingCommand kComing[] = {
     {"draw", "'emplace place GRAPH --format html' (or dot) draws the placement"},
     {"bench", "'emplace run GRAPH --warmup 10 --steps 100 --format json' tells the times of the steps"},
     {"compare", "'emplace run GRAPH --save a.npz', then '--expect NAME=@a.npz:NAME' with other flags, compares"},
-    {"diff", "compare the files of two 'emplace place GRAPH --format csv'"},
     {"serve", "one process runs all devices of a graph"},
 };
 

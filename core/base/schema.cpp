@@ -28,6 +28,7 @@ constexpr Schema kSchemas[kDocumentCount] = {
     {"a memory report", 1},
     {"a trace", 1},
     {"a checkpoint", 1},
+    {"a difference of placements", 1},
     {"an error", 1},
 };
 

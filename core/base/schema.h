@@ -26,6 +26,7 @@ enum class Document : uint8_t {
   kMemory,           // --memory-report=json
   kTrace,            // --trace
   kCheckpoint,       // step-N.json; --restore reads it
+  kDiff,             // diff --format json
   kError,            // of a command with --format json or jsonl that fails before it has another
 };
 inline constexpr int kDocumentCount = static_cast<int>(Document::kError) + 1;
