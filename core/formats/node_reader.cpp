@@ -108,7 +108,7 @@ void NodeReader::read_member(Item& item, int field, const Block& block) {
     case kAttr:
       item.attr = reader.position();
       // Values are read by the op's declared types; a Variable's belong to several ops.
-      if (!item.op.empty() && item.op != "Variable") item.attr_set = attrs_.read(op_id(item.op)), item.attr.reset();
+      if (!item.op.empty() && item.op != kShortVariable) item.attr_set = attrs_.read(op_id(item.op)), item.attr.reset();
       break;
     case kInitialValue:
       item.initial_value = reader.position();

@@ -13,6 +13,9 @@
 
 namespace emplace {
 
+/// The op of a variable in short form, which `initial_value` belongs to.
+inline constexpr std::string_view kShortVariable = "Variable";
+
 class NodeReader {
  public:
   NodeReader(LoadContext& c, GraphBuilder& builder) : c_(c), builder_(builder), attrs_(c, builder.graph()) {}
@@ -37,7 +40,7 @@ class NodeReader {
   struct Item {
     std::string_view name, op, device, scope;
     size_t name_position = 0, device_position = 0;
-    bool told = false;  // name or op is no text, which is told already
+    bool told = false;  // name or op is not a text, which is told already
     std::optional<size_t> attr, initial_value, nodes;
     uint32_t attr_set = 0;
     bool resource = false, trainable = true, has_inputs = false;

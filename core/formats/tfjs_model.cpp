@@ -10,6 +10,7 @@
 #include "core/formats/tensor_reader.h"
 #include "core/formats/value_reader.h"
 #include "core/graph/open_source.h"
+#include "core/op/trait_table.h"
 
 namespace emplace {
 namespace {
@@ -180,7 +181,7 @@ Tensor widened(const Tensor& t) {
 void set_value(LoadContext& c, const Weight& w, Tensor value) {
   Graph& g = c.file.graph;
   NodeId id = g.find(w.name);
-  if (id == kNoNode || g.op(id) != "Const") return;  // weights that the topology no longer uses are read over
+  if (id == kNoNode || !traits_of(g.op(id)).constant) return;  // weights that the topology no longer uses are read over
   std::vector<Attrs::Entry> attrs(g.written_attrs(id).begin(), g.written_attrs(id).end());
   auto entry = std::find_if(attrs.begin(), attrs.end(), [](const Attrs::Entry& e) { return e.first == "value"; });
   const Tensor* declared = entry == attrs.end() ? nullptr : entry->second->get_if<Tensor>();
@@ -284,7 +285,7 @@ void read_weights_manifest(LoadContext& c) {
 void fill_missing_weights(LoadContext& c) {
   Graph& g = c.file.graph;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    const AttrValue* value = g.op(id) == "Const" ? Attrs(g.written_attrs(id)).find("value") : nullptr;
+    const AttrValue* value = traits_of(g.op(id)).constant ? Attrs(g.written_attrs(id)).find("value") : nullptr;
     const Tensor* tensor = value ? value->get_if<Tensor>() : nullptr;
     if (!tensor || tensor->raw() || tensor->dtype() == DType::kResource || tensor->dtype() == DType::kVariant) continue;
     auto at = static_cast<size_t>(g.node(id).position);

@@ -154,7 +154,7 @@ class VariableBuilder {
 }  // namespace
 
 void NodeReader::add_variable(const Item& item, const Block& block, const GraphBuilder::NewNode& node) {
-  if (item.op != "Variable") {
+  if (item.op != kShortVariable) {
     c_.reader.problem(*item.initial_value, cat("initial_value on a node of op '", item.op, "'"),
                       "only op 'Variable' has one");
   }

@@ -1,6 +1,7 @@
-/// OpTraits: what the stages have to know about an op, beyond its signature, to decide something: is it control flow,
-/// does it read shapes only, does it hold or change a variable. An op that emplace runs says it in its definition
-/// (OpDef::traits); trait_table.cpp has the other ops of TensorFlow. No stage compares op names.
+/// OpTraits: what the stages and training have to know about an op, beyond its signature, to decide something: is it
+/// control flow, does it read shapes only, does it hold or change a variable, what does it do to a sum over samples. An
+/// op that emplace runs says it in its definition (OpDef::traits); trait_table.cpp has the other ops of TensorFlow.
+/// Nobody compares op names.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +25,30 @@ enum class PartialValue : uint8_t {
   kSlice,  // x[begin:end:stride]
 };
 
+/// An op that calls functions of the graph's library.
+enum class Functional : uint8_t { kNone, kIf, kCase, kWhile, kCall };
+
+/// What an op makes of sums: training on several devices asks whether a loss is a sum or a mean over the samples.
+enum class OfSums : uint8_t {
+  kNone,
+  kKeeps,       // its first input's elements, one by one, maybe under another shape or type
+  kNegates,     // these, with the other sign
+  kAdds,        // its inputs
+  kMultiplies,  // its two inputs
+  kDivides,     // its first input by its second
+  kSums,        // over axes
+  kAverages,    // over axes
+  kSumsSquares,
+};
+
 /// What the time of a run grows with.
 enum class Work : uint8_t { kElements, kMatMul, kConvolution };
 
 struct OpTraits {
   Control control = Control::kNone;
   PartialValue partial_value = PartialValue::kNone;
+  Functional functional = Functional::kNone;
+  OfSums of_sums = OfSums::kNone;
   Work work = Work::kElements;
 
   bool constant = false;                  // the value of attr `value`
@@ -38,19 +57,23 @@ struct OpTraits {
   bool placeholder = false;               // must be fed
   bool placeholder_with_default = false;  // may be fed
   bool loop_condition = false;
-  bool keeps_input = false;  // input 1 comes out of another node, at any later time
-  bool collective = false;   // waits for the nodes of the same shared_name
+  bool keeps_input = false;   // input 1 comes out of another node, at any later time
+  bool gives_kept = false;    // is such another node
+  bool collective = false;    // waits for the nodes of the same shared_name
+  bool class_labels = false;  // input 1 holds numbers of classes, for each of which input 0 has a column
+  bool restores = false;      // reads a checkpoint: input 1 has names, input 2 the slices that are wanted
+  bool python_scope = false;  // the Python function that makes it opens a name scope
 
   bool variable = false;         // holds a tensor over the steps
   bool legacy_variable = false;  // is written with a first value in a graph file only
   bool reads_variable = false;   // gives the value behind its handle
   bool writes_variable = false;  // what its first input, a reference or a handle, stands for
+  bool assigns = false;          // input 1 becomes the whole value of that
   bool leaves_state = false;     // takes a reference or a handle, but changes nothing behind it
   bool random = false;           // its only state is its own place in a row of random numbers
 
   bool argument = false;             // of a function's body
   bool result = false;               // of a function's body
-  bool call = false;                 // of a function into whose body the placer looks
   bool body_decides_memory = false;  // its kernel's host memory arguments say nothing
 
   // TensorFlow's placer (colocation_graph.cc, placer.cc) and the types that ops declare for what lives in host memory.

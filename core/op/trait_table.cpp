@@ -1,5 +1,5 @@
-// The traits of ops that placement knows although emplace does not run them, or did not when they were listed: a row
-// here comes before a definition. Those of a new op are in its definition.
+// The traits of ops that placement knows although emplace does not run them. Those of an op that it runs are in its
+// definition.
 #include "core/op/trait_table.h"
 
 #include <algorithm>
@@ -21,12 +21,13 @@ constexpr OpTraits kFunctionDataset{.ignores_resource_inputs = true, .dataset = 
 constexpr OpTraits kWriter{.writes_variable = true};
 constexpr OpTraits kOnHost{.declares_host_output = true};
 constexpr OpTraits kTensorList{.tensor_list = true, .element_attr = "element_dtype"};
-constexpr OpTraits kCall{.call = true, .body_decides_memory = true, .ignores_resource_inputs = true};
+constexpr OpTraits kWhile{.functional = Functional::kWhile, .body_decides_memory = true};
+constexpr OpTraits kCall{.functional = Functional::kCall, .body_decides_memory = true, .ignores_resource_inputs = true};
 
 constexpr NamedTraits kTraits[] = {
+    {"Case", {.functional = Functional::kCase}},
     {"DatasetFromGraph", {.dataset = true}},
     {"DeleteMultiDeviceIterator", {.ignores_resource_inputs = true}},
-    {"EmptyTensorList", kTensorList},
     {"ExperimentalGroupByReducerDataset", kFunctionDataset},
     {"ExperimentalGroupByWindowDataset", kFunctionDataset},
     {"ExperimentalMapAndBatchDataset", kFunctionDataset},
@@ -38,6 +39,7 @@ constexpr NamedTraits kTraits[] = {
     {"GeneratorDataset", kFunctionDataset},
     {"GroupByReducerDataset", kFunctionDataset},
     {"GroupByWindowDataset", kFunctionDataset},
+    {"If", {.functional = Functional::kIf}},
     {"InterleaveDataset", kFunctionDataset},
     {"IteratorGetNextAsOptional", {.element_attr = "output_types"}},
     {"LegacyParallelInterleaveDatasetV2", kFunctionDataset},
@@ -58,31 +60,20 @@ constexpr NamedTraits kTraits[] = {
     {"ReduceDataset", kFunctionDataset},
     {"RefIdentity", {.placed_with_source = true}},
     {"ResourceGatherNd", {.leaves_state = true}},
+    {"RestoreV2", {.restores = true}},
     {"RpcServerRegister", {.ignores_resource_inputs = true}},
     {"ScanDataset", kFunctionDataset},
     {"SnapshotDatasetReader", kOnHost},
     {"SnapshotNestedDatasetReader", kOnHost},
     {"StatefulPartitionedCall", kCall},
-    {"StatelessWhile", {.body_decides_memory = true}},
+    {"StatelessCase", {.functional = Functional::kCase}},
+    {"StatelessIf", {.functional = Functional::kIf}},
+    {"StatelessWhile", kWhile},
     {"SymbolicGradient", {.body_decides_memory = true, .passes_host_memory_on = true}},
     {"TakeWhileDataset", kFunctionDataset},
     {"TensorListConcat", kTensorList},
-    {"TensorListConcatLists", kTensorList},
-    {"TensorListConcatV2", kTensorList},
-    {"TensorListFromTensor", kTensorList},
-    {"TensorListGather", kTensorList},
-    {"TensorListGetItem", kTensorList},
-    {"TensorListPopBack", kTensorList},
-    {"TensorListPushBack", kTensorList},
     {"TensorListPushBackBatch", kTensorList},
-    {"TensorListReserve", kTensorList},
-    {"TensorListScatter", kTensorList},
-    {"TensorListScatterIntoExistingList", kTensorList},
-    {"TensorListScatterV2", kTensorList},
-    {"TensorListSetItem", kTensorList},
-    {"TensorListSplit", kTensorList},
-    {"TensorListStack", kTensorList},
-    {"While", {.body_decides_memory = true}},
+    {"While", kWhile},
     {"WindowOp", kOnHost},
     {"_Arg", {.argument = true}},
     {"_Retval", {.result = true}},
@@ -106,6 +97,12 @@ bool is_named_writer(std::string_view op) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> listed_traits() {
+  std::vector<std::string_view> out;
+  for (const NamedTraits& row : kTraits) out.push_back(row.op);
+  return out;
+}
 
 const OpTraits& traits_of(std::string_view op) {
   const NamedTraits* row = std::lower_bound(std::begin(kTraits), std::end(kTraits), op,

@@ -69,7 +69,7 @@ class EndGroups {
 }  // namespace
 
 void check_called_functions(const PlacerState& state, PlaceFailures& failures) {
-  const auto calls = [](const NodeType& type) { return type.traits->call; };
+  const auto calls = [](const NodeType& type) { return type.traits->functional == Functional::kCall; };
   const auto& types = state.graph.types();
   if (std::none_of(types.begin(), types.end(), calls)) return;
   for (NodeId node = 0; node < state.graph.num_nodes(); ++node) {

@@ -132,7 +132,7 @@ class Isolator {
 }  // namespace
 
 bool is_inspected_call(const NodeType& type) {
-  if (!type.traits->call) return false;
+  if (type.traits->functional != Functional::kCall) return false;
   return std::find(type.output_types.begin(), type.output_types.end(), DType::kResource) != type.output_types.end();
 }
 

@@ -46,7 +46,7 @@ std::optional<TensorSlice> parse_slice(std::string_view text) {
 
 /// Element `index` of a constant of texts.
 const std::string* text_of_constant(const Graph& g, Endpoint e, uint32_t index) {
-  if (g.op(e.node) != "Const") return nullptr;
+  if (!g.traits(e.node).constant) return nullptr;
   const AttrValue* value = g.attrs(e.node).find("value");
   const Tensor* tensor = value ? value->get_if<Tensor>() : nullptr;
   if (!tensor || tensor->dtype() != DType::kString || index >= tensor->num_elements()) return nullptr;
@@ -55,8 +55,8 @@ const std::string* text_of_constant(const Graph& g, Endpoint e, uint32_t index) 
 
 /// What the value of an assignment is restored from; nothing if it comes from elsewhere.
 std::optional<Restored> restored_value(const Graph& g, Endpoint value) {
-  while (g.op(value.node) == "Identity") value = g.inputs(value.node)[0];
-  if (g.op(value.node) != "RestoreV2") return std::nullopt;
+  while (g.traits(value.node).identity) value = g.inputs(value.node)[0];
+  if (!g.traits(value.node).restores) return std::nullopt;
   const std::string* key = text_of_constant(g, g.inputs(value.node)[1], value.slot);
   const std::string* part = text_of_constant(g, g.inputs(value.node)[2], value.slot);
   if (!key || !part) return std::nullopt;
@@ -69,7 +69,7 @@ std::optional<Restored> restored_value(const Graph& g, Endpoint value) {
 std::map<std::string, Restored> saver_of(const Graph& g) {
   std::map<std::string, Restored> out;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (g.op(id) != "Assign" && g.op(id) != "AssignVariableOp") continue;
+    if (!g.traits(id).assigns) continue;
     if (auto restored = restored_value(g, g.inputs(id)[1]))
       out.insert_or_assign(std::string(g.name(g.inputs(id)[0].node)), std::move(*restored));
   }

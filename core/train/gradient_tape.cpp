@@ -105,7 +105,7 @@ class Tape {
   bool opens_scope(NodeId id) const {
     std::string_view name = graph_.name(id);
     name = name.substr(name.rfind('/') + 1);
-    return graph_.op(id) == "Cast" || std::islower(static_cast<unsigned char>(name.front())) != 0;
+    return graph_.traits(id).python_scope || std::islower(static_cast<unsigned char>(name.front())) != 0;
   }
 
   GraphEditor& edit_;

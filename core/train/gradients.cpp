@@ -106,11 +106,12 @@ class Backprop {
     }
   }
 
-  bool is_exit(NodeId id) const { return graph_.op(id) == "Exit" || graph_.op(id) == "RefExit"; }
+  bool is_exit(NodeId id) const { return graph_.traits(id).control == Control::kExit; }
 
   Status find_loops() {
     auto in_loops = [&](NodeId id) {
-      return is_exit(id) || graph_.op(id) == "Enter" || graph_.op(id) == "RefEnter" || graph_.op(id) == "NextIteration";
+      const Control control = graph_.traits(id).control;
+      return control == Control::kExit || control == Control::kEnter || control == Control::kNextIteration;
     };
     if (std::none_of(between_nodes_.begin(), between_nodes_.end(), in_loops)) return ok_status();
     ASSIGN_OR_RETURN(ForwardLoops loops, ForwardLoops::find(graph_));

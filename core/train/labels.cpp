@@ -9,11 +9,6 @@
 namespace emplace {
 namespace {
 
-bool hands_on(std::string_view op) {
-  return op == "Identity" || op == "Reshape" || op == "Cast" || op == "Squeeze" || op == "ExpandDims" ||
-         op == "StopGradient";
-}
-
 struct Labels {
   Endpoint source;  // the fed tensor
   int64_t classes = 0;
@@ -28,10 +23,10 @@ std::vector<Labels> find_labels(const Graph& g, Endpoint loss) {
     NodeId id = open.back();
     open.pop_back();
     auto inputs = g.inputs(id);
-    if (g.op(id) == "SparseSoftmaxCrossEntropyWithLogits") {
+    if (g.traits(id).class_labels) {
       const Shape& logits = g.output_shape(inputs[0]);
       Endpoint labels = inputs[1];
-      while (hands_on(g.op(labels.node))) labels = g.inputs(labels.node)[0];
+      while (g.traits(labels.node).of_sums == OfSums::kKeeps) labels = g.inputs(labels.node)[0];
       if (logits.rank_known() && logits.rank() > 0 && logits.dim(logits.rank() - 1) >= 0)
         found.push_back({labels, logits.dim(logits.rank() - 1)});
     }

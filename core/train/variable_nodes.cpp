@@ -37,7 +37,7 @@ Endpoint add_first_value(GraphEditor& edit, const NewVariable& v) {
 
 TrainVariable describe_variable(const Graph& graph, NodeId node) {
   Attrs attrs = graph.attrs(node);
-  return {node, std::string(graph.name(node)), graph.op(node) == "VarHandleOp", attrs.type("dtype"),
+  return {node, std::string(graph.name(node)), graph.output_type({node, 0}) == DType::kResource, attrs.type("dtype"),
           attrs.shape("shape")};
 }
 

@@ -6,6 +6,7 @@
 #include "core/graph/function_attrs.h"
 #include "core/graph/function_body.h"
 #include "core/op/attr_text.h"
+#include "core/op/trait_table.h"
 
 namespace emplace {
 namespace {
@@ -44,15 +45,22 @@ bool has_open_attrs(const Graph& body) {
   return false;
 }
 
-FunctionalOp kind_of_op(std::string_view op) {
-  if (op == "If" || op == "StatelessIf") return FunctionalOp::kIf;
-  if (op == "Case" || op == "StatelessCase") return FunctionalOp::kCase;
-  if (op == "While" || op == "StatelessWhile") return FunctionalOp::kWhile;
-  if (op == "PartitionedCall" || op == "StatefulPartitionedCall") return FunctionalOp::kCall;
-  if (op == "_Arg") return FunctionalOp::kArgument;
-  if (op == "_Retval") return FunctionalOp::kResult;
-  if (op == "Enter" || op == "RefEnter") return FunctionalOp::kEnter;
-  return FunctionalOp::kNone;
+FunctionalOp kind_of_op(const OpTraits& op) {
+  switch (op.functional) {
+    case Functional::kIf:
+      return FunctionalOp::kIf;
+    case Functional::kCase:
+      return FunctionalOp::kCase;
+    case Functional::kWhile:
+      return FunctionalOp::kWhile;
+    case Functional::kCall:
+      return FunctionalOp::kCall;
+    case Functional::kNone:
+      break;
+  }
+  if (op.argument) return FunctionalOp::kArgument;
+  if (op.result) return FunctionalOp::kResult;
+  return op.control == Control::kEnter ? FunctionalOp::kEnter : FunctionalOp::kNone;
 }
 
 }  // namespace
@@ -62,7 +70,7 @@ FunctionalOp Bodies::kind_of(uint32_t op) {
   int8_t& kind = kinds_[op];
   if (kind < 0) {
     const std::string_view text = target_.text(op);
-    FunctionalOp found = kind_of_op(text);
+    FunctionalOp found = kind_of_op(traits_of(text));
     if (found == FunctionalOp::kNone && file_.library.contains(std::string(text))) found = FunctionalOp::kNativeCall;
     kind = static_cast<int8_t>(found);
   }

@@ -7,6 +7,7 @@
 #include "core/graph/node_order.h"
 #include "core/graph/shape_pass.h"
 #include "core/graph/type_pass.h"
+#include "core/op/trait_table.h"
 
 namespace emplace {
 namespace {
@@ -89,16 +90,8 @@ std::vector<NodeId> put_in_order(Graph& graph, Problems& problems) {
 }  // namespace
 
 bool is_functional_op(const GraphFile& file, std::string_view op) {
-  static constexpr std::string_view kOps[] = {"If",
-                                              "StatelessIf",
-                                              "Case",
-                                              "StatelessCase",
-                                              "While",
-                                              "StatelessWhile",
-                                              "PartitionedCall",
-                                              "StatefulPartitionedCall"};
   if (file.library.empty()) return false;
-  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps) || file.library.contains(std::string(op));
+  return traits_of(op).functional != Functional::kNone || file.library.contains(std::string(op));
 }
 
 bool has_functional_nodes(const GraphFile& file) {

@@ -127,6 +127,7 @@ Status reshape_back(GradientContext& g) {
 OpDef reshape_op() {
   return OpDef("Reshape")
       .doc("The same elements under the given shape; one size may be -1: whatever is left.")
+      .traits({.of_sums = OfSums::kKeeps})
       .shape(reshape_shape)
       .cpu(kMovable, stateless<reshape_cpu>)
       .value_inputs({1})

@@ -94,6 +94,7 @@ Status expand_dims_cpu(KernelContext& c) {
 OpDef squeeze_op() {
   return OpDef("Squeeze")
       .doc("Removes the named dimensions, which must have size 1; all of size 1 if none is named.")
+      .traits({.of_sums = OfSums::kKeeps})
       .shape(squeeze_shape)
       .cpu(kMovable, make<Squeeze>)
       .forwards_input()
@@ -103,6 +104,7 @@ OpDef squeeze_op() {
 OpDef expand_dims_op() {
   return OpDef("ExpandDims")
       .doc("Inserts a dimension of size 1 at index dim.")
+      .traits({.of_sums = OfSums::kKeeps})
       .shape(expand_dims_shape)
       .cpu(kMovable, stateless<expand_dims_cpu>)
       .value_inputs({1})

@@ -39,13 +39,16 @@ Status prevented_gradient(GradientContext& g) {
 OpDef identity_op() {
   return forwarding("Identity", "Its input.")
       .traits({.partial_value = PartialValue::kInput,
+               .of_sums = OfSums::kKeeps,
                .identity = true,
                .placed_with_source = true,
                .passes_host_memory_on = true})
       .gradient(identity_gradient);
 }
 OpDef stop_gradient_op() {
-  return forwarding("StopGradient", "Its input, through which no gradient flows.").not_differentiable();
+  return forwarding("StopGradient", "Its input, through which no gradient flows.")
+      .traits({.of_sums = OfSums::kKeeps})
+      .not_differentiable();
 }
 OpDef prevent_gradient_op() {
   return forwarding("PreventGradient", "Its input, whose gradient must not be asked for.").gradient(prevented_gradient);

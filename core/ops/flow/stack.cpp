@@ -123,6 +123,7 @@ OpDef stack_push_v2_op() {
 OpDef stack_pop_v2_op() {
   return OpDef("StackPopV2")
       .doc("Takes the tensor that was pushed last from the stack.")
+      .traits({.gives_kept = true})
       .shape(popped_shape)
       .kernel_attr("elem_type")
       .cpu(stateless<pop_cpu>)

@@ -1,6 +1,7 @@
 /// What the ops on lists share: elements and their shapes.
 #pragma once
 
+#include "core/op/op_traits.h"
 #include "core/op/shape_context.h"
 #include "core/op/tensor_list.h"
 #include "core/ops/kit/element.h"
@@ -9,6 +10,9 @@ namespace emplace {
 
 /// What the elements of lists can be.
 inline constexpr DTypeSet kListable = kMovable | DTypeSet{DType::kVariant};
+
+/// Of the ops whose output or input is a list of elements of attr `element_dtype`.
+inline constexpr OpTraits kListTraits{.tensor_list = true, .element_attr = "element_dtype"};
 
 Status check_list_dtype(const TensorList& list, DType wanted);
 /// The integer vector as a shape with -1 for unknown sizes; a scalar -1 is a shape of which nothing is known.

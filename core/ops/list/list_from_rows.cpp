@@ -122,6 +122,7 @@ Status split_gradient(GradientContext& g) {
 OpDef list_making(std::string_view name, std::string_view doc, KernelMaker maker, GradientFunction gradient) {
   return OpDef(name)
       .doc(doc)
+      .traits(kListTraits)
       .shape(list_shape)
       .kernel_attr("element_dtype")
       .cpu(kListable, maker)

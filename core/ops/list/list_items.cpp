@@ -126,6 +126,7 @@ Status pop_gradient(GradientContext& g) {
 OpDef tensor_list_get_item_op() {
   return OpDef("TensorListGetItem")
       .doc("The element at index; zeros if it is not set and its shape is known.")
+      .traits(kListTraits)
       .shape(get_shape)
       .kernel_attr("element_dtype")
       .cpu(kListable, stateless<get_cpu>)
@@ -135,6 +136,7 @@ OpDef tensor_list_get_item_op() {
 OpDef tensor_list_set_item_op() {
   return OpDef("TensorListSetItem")
       .doc("The list with item at index.")
+      .traits(kListTraits)
       .shape(list_shape)
       .kernel_attr("element_dtype")
       .cpu(kListable, make<SetItem>)
@@ -144,6 +146,7 @@ OpDef tensor_list_set_item_op() {
 OpDef tensor_list_push_back_op() {
   return OpDef("TensorListPushBack")
       .doc("The list with one more element at its end.")
+      .traits(kListTraits)
       .shape(list_shape)
       .kernel_attr("element_dtype")
       .cpu(kListable, stateless<push_back_cpu>)
@@ -153,6 +156,7 @@ OpDef tensor_list_push_back_op() {
 OpDef tensor_list_pop_back_op() {
   return OpDef("TensorListPopBack")
       .doc("The list without its last element, and that element.")
+      .traits(kListTraits)
       .shape(pop_shape)
       .kernel_attr("element_dtype")
       .cpu(kListable, stateless<pop_back_cpu>)

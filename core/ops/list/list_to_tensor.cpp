@@ -181,6 +181,7 @@ Status concat_gradient(GradientContext& g) {
 OpDef concatenating(std::string_view name) {
   return OpDef(name)
       .doc("The elements one after the other along dimension 0, and how many rows each has.")
+      .traits(kListTraits)
       .shape(concat_shape)
       .kernel_attr("element_dtype")
       .cpu(kMovable, stateless<concat_cpu>)
@@ -193,6 +194,7 @@ OpDef concatenating(std::string_view name) {
 OpDef tensor_list_stack_op() {
   return OpDef("TensorListStack")
       .doc("The elements as rows of a tensor.")
+      .traits(kListTraits)
       .shape(stack_shape)
       .kernel_attr("element_dtype")
       .cpu(kMovable, make<Stack>)
@@ -202,6 +204,7 @@ OpDef tensor_list_stack_op() {
 OpDef tensor_list_gather_op() {
   return OpDef("TensorListGather")
       .doc("The elements at indices as rows of a tensor.")
+      .traits(kListTraits)
       .shape(gather_shape)
       .kernel_attr("element_dtype")
       .cpu(kMovable, stateless<gather_cpu>)

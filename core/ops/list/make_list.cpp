@@ -79,6 +79,7 @@ Status from_tensor_gradient(GradientContext& g) {
 OpDef empty_tensor_list_op() {
   return OpDef("EmptyTensorList")
       .doc("A list without elements, of at most max_num_elements (-1: any number).")
+      .traits(kListTraits)
       .shape(list_shape)
       .kernel_attr("element_dtype")
       .cpu(kListable, make<Empty>)
@@ -88,6 +89,7 @@ OpDef empty_tensor_list_op() {
 OpDef tensor_list_reserve_op() {
   return OpDef("TensorListReserve")
       .doc("A list of num_elements elements that are not set.")
+      .traits(kListTraits)
       .shape(list_shape)
       .kernel_attr("element_dtype")
       .cpu(kListable, make<Reserve>)
@@ -97,6 +99,7 @@ OpDef tensor_list_reserve_op() {
 OpDef tensor_list_from_tensor_op() {
   return OpDef("TensorListFromTensor")
       .doc("The rows of a tensor as a list.")
+      .traits(kListTraits)
       .shape(list_shape)
       .kernel_attr("element_dtype")
       .cpu(kListable, make<FromTensor>)

@@ -131,6 +131,7 @@ Status add_n_gradient(GradientContext& g) {
 OpDef add_n_op() {
   return OpDef("AddN")
       .doc("The sum of all inputs, which have one shape.")
+      .traits({.of_sums = OfSums::kAdds})
       .shape(add_n_shape)
       .may_overwrite_input()
       .cpu(kNumbers, make<AddN>)

@@ -56,18 +56,28 @@ Status minimum_gradient(GradientContext& g) { return choose_gradient(g, "LessEqu
 
 OpDef add_op() {
   return binary_op("Add", "x + y, element by element; strings are joined.")
+      .traits({.of_sums = OfSums::kAdds})
       .cpu(kNumbers.without(DTypeSet{DType::kUInt16, DType::kUInt32, DType::kUInt64}), kAny<fn::Add>)
       .cpu<std::string>(elementwise<fn::Add, std::string>)
       .gradient(add_gradient);
 }
 OpDef add_v2_op() {
-  return binary_op("AddV2", "x + y, element by element.").cpu(kNumbers, kAny<fn::Add>).gradient(add_gradient);
+  return binary_op("AddV2", "x + y, element by element.")
+      .traits({.of_sums = OfSums::kAdds})
+      .cpu(kNumbers, kAny<fn::Add>)
+      .gradient(add_gradient);
 }
 OpDef sub_op() {
-  return binary_op("Sub", "x - y, element by element.").cpu(kNumbers, kAny<fn::Sub>).gradient(sub_gradient);
+  return binary_op("Sub", "x - y, element by element.")
+      .traits({.of_sums = OfSums::kAdds})
+      .cpu(kNumbers, kAny<fn::Sub>)
+      .gradient(sub_gradient);
 }
 OpDef mul_op() {
-  return binary_op("Mul", "x * y, element by element.").cpu(kNumbers, kAny<fn::Mul>).gradient(mul_gradient);
+  return binary_op("Mul", "x * y, element by element.")
+      .traits({.of_sums = OfSums::kMultiplies})
+      .cpu(kNumbers, kAny<fn::Mul>)
+      .gradient(mul_gradient);
 }
 OpDef squared_difference_op() {
   return binary_op("SquaredDifference", "conj(x - y) * (x - y), element by element.")

@@ -214,7 +214,7 @@ Status cast_gradient(GradientContext& g) {
 OpDef cast_op() {
   return OpDef("Cast")
       .doc("The same values in another element type.")
-      .traits({.partial_value = PartialValue::kInput})
+      .traits({.partial_value = PartialValue::kInput, .of_sums = OfSums::kKeeps, .python_scope = true})
       .shape(shape_unchanged)
       .cpu(DTypeSet::from_bits(~uint64_t{0}).without(kNarrowTypes), make_cast)
       .sample("x=f32[2,3] uniform(-8,8); DstT=int32")

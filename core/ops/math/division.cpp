@@ -96,15 +96,20 @@ Status floor_mod_gradient(GradientContext& g) {
 
 OpDef div_op() {
   return binary_op("Div", "x / y; integers are cut towards zero.")
+      .traits({.of_sums = OfSums::kDivides})
       .cpu(kFloatingAndComplex, kWithComplex<fn::RealDiv>)
       .cpu(kIntegers, kInteger<Division<fn::IntegerDiv>>)
       .gradient(div_gradient);
 }
 OpDef real_div_op() {
-  return binary_op("RealDiv", "x / y.").cpu(kFloatingAndComplex, kWithComplex<fn::RealDiv>).gradient(real_div_gradient);
+  return binary_op("RealDiv", "x / y.")
+      .traits({.of_sums = OfSums::kDivides})
+      .cpu(kFloatingAndComplex, kWithComplex<fn::RealDiv>)
+      .gradient(real_div_gradient);
 }
 OpDef div_no_nan_op() {
   return binary_op("DivNoNan", "x / y, but 0 where y is 0.")
+      .traits({.of_sums = OfSums::kDivides})
       .cpu(kFloatingAndComplex, kWithComplex<fn::DivNoNan>)
       .gradient(div_no_nan_gradient);
 }

@@ -60,6 +60,7 @@ OpDef abs_op() {
 }
 OpDef neg_op() {
   return unary_op("Neg", "-x.")
+      .traits({.of_sums = OfSums::kNegates})
       .cpu(kFloatingAndComplex | kSigned, elementwise<fn::Neg, float, double, int32_t, int64_t, complex64, complex128>)
       .gradient(neg_gradient);
 }

@@ -189,6 +189,7 @@ OpDef softmax_cross_entropy_op() {
 OpDef sparse_softmax_cross_entropy_op() {
   return OpDef("SparseSoftmaxCrossEntropyWithLogits")
       .doc("The same for rows that belong to one class each.")
+      .traits({.class_labels = true})
       .shape(sparse_shape)
       .cpu(kHalves | DTypeSet{DType::kFloat}, stateless<sparse_loss<float>>)
       .cpu<double>(stateless<sparse_loss<double>>)

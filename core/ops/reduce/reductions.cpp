@@ -310,10 +310,16 @@ Status l2_loss_gradient(GradientContext& g) {
 }  // namespace
 
 OpDef sum_op() {
-  return numeric("Sum", "The sum over the axes; integers wrap.").cpu(kNumbers, sum_like<Sum>).gradient(sum_gradient);
+  return numeric("Sum", "The sum over the axes; integers wrap.")
+      .traits({.of_sums = OfSums::kSums})
+      .cpu(kNumbers, sum_like<Sum>)
+      .gradient(sum_gradient);
 }
 OpDef mean_op() {
-  return numeric("Mean", "The mean over the axes.").cpu(kNumbers, sum_like<Mean>).gradient(mean_gradient);
+  return numeric("Mean", "The mean over the axes.")
+      .traits({.of_sums = OfSums::kAverages})
+      .cpu(kNumbers, sum_like<Mean>)
+      .gradient(mean_gradient);
 }
 OpDef prod_op() {
   return numeric("Prod", "The product over the axes; integers wrap.")
@@ -345,6 +351,7 @@ OpDef any_op() {
 OpDef l2_loss_op() {
   return OpDef("L2Loss")
       .doc("Half the sum of the squares.")
+      .traits({.of_sums = OfSums::kSumsSquares})
       .shape(shape_scalar)
       .cpu(kFloating, l2_loss)
       .sample("t=f32[2,3] uniform(-2,2)")

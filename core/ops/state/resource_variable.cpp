@@ -165,7 +165,7 @@ OpDef read_variable_op() {
 OpDef assign_variable_op() {
   return OpDef("AssignVariableOp")
       .doc("Sets the value behind the handle.")
-      .traits({.writes_variable = true})
+      .traits({.writes_variable = true, .assigns = true})
       .shape(write_shape)
       .kernel_attr("dtype")
       .cpu(kMovable, make<AssignVariable>);

@@ -110,7 +110,7 @@ OpDef variable_v2_op() { return variable_node("VariableV2", {.variable = true}, 
 OpDef assign_op() {
   return OpDef("Assign")
       .doc("ref = value; gives ref.")
-      .traits({.writes_variable = true})
+      .traits({.writes_variable = true, .assigns = true})
       .shape(assign_shape)
       .cpu(kMovable, make<Assign>)
       .provides_outputs()

@@ -64,6 +64,7 @@ OpDef assert_op() {
 OpDef print_op() {
   return OpDef("Print")
       .doc("Its input; shows the data on stderr.")
+      .traits({.of_sums = OfSums::kKeeps})
       .shape(shape_unchanged)
       .cpu(make<Print>)
       .provides_outputs()

@@ -35,7 +35,7 @@ ForwardLoops::ForwardLoops(const Graph& graph, FrameMap frames, std::vector<Node
       num_conds_(frames_.size()) {}
 
 bool ForwardLoops::is_loop_switch(NodeId node) const {
-  return frames_.control(node) == Control::kSwitch && graph_->op(graph_->inputs(node)[1].node) == "LoopCond";
+  return frames_.control(node) == Control::kSwitch && graph_->traits(graph_->inputs(node)[1].node).loop_condition;
 }
 
 bool ForwardLoops::is_loop_merge(NodeId node) const {
@@ -57,10 +57,10 @@ void ForwardLoops::describe_loops() {
     }
     if (frames_.control(id) == Control::kExit) loop.exits.push_back(id);
     if (is_loop_switch(id) && loop.body_value.node == kNoNode) loop.body_value = {id, 1};
-    if (graph_->op(id) == "Identity" && loop.body_start == kNoNode && graph_->inputs(id)[0] == loop.body_value)
-      loop.body_start = id;
-    loop.pops_stacks |= graph_->op(id) == "StackPopV2";
-    if (graph_->op(id) != "LoopCond") continue;
+    const OpTraits& op = graph_->traits(id);
+    if (op.identity && loop.body_start == kNoNode && graph_->inputs(id)[0] == loop.body_value) loop.body_start = id;
+    loop.pops_stacks |= op.gives_kept;
+    if (!op.loop_condition) continue;
     loop.loop_cond = id;
     ++num_conds_[frame];
   }

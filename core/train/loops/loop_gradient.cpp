@@ -3,14 +3,12 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/op/trait_table.h"
 
 namespace emplace {
 namespace {
 
 using LoopAttrs = std::vector<std::pair<std::string, AttrValue>>;
-
-// Of a forward tensor these are asked in the forward loop: a shape on a stack takes less than the tensor.
-bool tells_shape(std::string_view op) { return op == "Shape" || op == "Size" || op == "Rank"; }
 
 LoopAttrs int_constant(int32_t value) {
   LoopAttrs attrs;
@@ -123,7 +121,8 @@ Endpoint LoopGradient::add(NewNode node) {
   GraphEditor& edit = places_.edit;
   if (!node.has_own_name) node.name = edit.unique_name(node.name);
   node.has_own_name = true;
-  if (tells_shape(node.op)) {
+  // A shape on a stack takes less than the tensor.
+  if (traits_of(node.op).reads_shapes_only()) {
     const Place of_input = places_.of(node.inputs[0]);
     if (of_input.forward == forward_ && !of_input.gradient) {
       node.controls.clear();
@@ -143,8 +142,7 @@ Endpoint LoopGradient::add(NewNode node) {
 
 bool LoopGradient::is_constant_enter(NodeId node) const {
   const Graph& g = places_.edit.graph();
-  return node < g.num_nodes() && (g.op(node) == "Enter" || g.op(node) == "RefEnter") &&
-         g.attrs(node).flag("is_constant");
+  return node < g.num_nodes() && g.traits(node).control == Control::kEnter && g.attrs(node).flag("is_constant");
 }
 
 Endpoint LoopGradient::bring(Endpoint tensor, const Site& site) {
@@ -177,13 +175,11 @@ Endpoint LoopGradient::invariant(Endpoint tensor, const Site& site) {
 NodeId LoopGradient::constant_enter(Endpoint tensor) const {
   const Graph& g = places_.edit.graph();
   NodeId node = tensor.node;
-  for (auto op = g.op(node); op == "Identity" || op == "Switch" || op == "RefIdentity" || op == "RefSwitch";
-       op = g.op(node))
-    node = g.inputs(node)[0].node;
+  while (g.traits(node).identity || g.traits(node).control == Control::kSwitch) node = g.inputs(node)[0].node;
   return is_constant_enter(node) ? node : kNoNode;
 }
 
-// What is no variable of the loop is not kept on a stack.
+// What is not a variable of the loop is not kept on a stack.
 Endpoint LoopGradient::of_iteration(Endpoint tensor, const Site& site) {
   const Graph& g = places_.edit.graph();
   Endpoint source = tensor;
@@ -193,7 +189,7 @@ Endpoint LoopGradient::of_iteration(Endpoint tensor, const Site& site) {
     of = of->outer_;
     if (!of) return invariant(source, site);
   }
-  if (g.op(source.node) == "Const") {
+  if (g.traits(source.node).constant) {
     NewNode copy{.name = cat(site.scope, "/Const"), .op = "Const", .colocate_with = site.colocate_with};
     copy.attrs.emplace_back("dtype", AttrValue::of(g.output_type(source)));
     copy.attrs.emplace_back("value", AttrValue::of(g.attrs(source.node).tensor("value")));

@@ -72,7 +72,7 @@ class LoopGradients {
   static Site site(const NodeGradient& node);
   Value zeros_beside(NodeGradient& node, NodeId id, uint32_t slot, const PartialGradient& other);
   Value zeros_of(NodeGradient& node, Value like, std::string_view name);
-  Status of_exit(NodeGradient& node);
+  void of_exit(NodeGradient& node);
   Status of_loop_switch(NodeGradient& node, NodeId id);
   void of_loop_merge(NodeGradient& node, NodeId id);
   bool of_side_merge(NodeGradient& node, NodeId id);

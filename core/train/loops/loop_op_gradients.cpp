@@ -55,9 +55,8 @@ Value LoopGradients::zeros_for_exit(NodeId exit, const std::string& scope) {
 
 Value LoopGradients::zeros(NodeGradient& node, NodeId id, uint32_t slot, std::span<const PartialGradient> arrived) {
   if (places_.loops.is_loop_switch(id)) return {};
-  const std::string_view op = places_.edit.graph().op(id);
-  return op == "Switch" || op == "RefSwitch" ? zeros_beside(node, id, slot, arrived[1 - slot])
-                                             : zeros_of(node, {id, slot}, "Const");
+  return places_.edit.graph().traits(id).control == Control::kSwitch ? zeros_beside(node, id, slot, arrived[1 - slot])
+                                                                     : zeros_of(node, {id, slot}, "Const");
 }
 
 // The side of a conditional from which no gradient comes: zeros in the iterations that took it.
@@ -80,28 +79,33 @@ Value LoopGradients::zeros_beside(NodeGradient& node, NodeId id, uint32_t slot, 
 }
 
 Result<bool> LoopGradients::differentiate(NodeGradient& node, NodeId id) {
-  const std::string_view op = places_.edit.graph().op(id);
   bool known = true;
-  if (op == "Exit" || op == "RefExit") {
-    RETURN_IF_ERROR(of_exit(node));
-  } else if (op == "Enter" || op == "RefEnter") {
-    of_enter(node, id);
-  } else if (op == "NextIteration" || op == "RefNextIteration") {
-    node.pass_on(0, 0);
-  } else if (op == "Switch" || op == "RefSwitch") {
-    if (places_.loops.is_loop_switch(id)) {
-      RETURN_IF_ERROR(of_loop_switch(node, id));
-    } else {
-      node.set(0, node.add("Merge", {node.grad(0), node.grad(1)}, {}, "cond_grad"));
-    }
-  } else if (op == "Merge" || op == "RefMerge") {
-    if (places_.loops.is_loop_merge(id)) {
-      of_loop_merge(node, id);
-    } else {
-      known = of_side_merge(node, id);
-    }
-  } else {
-    known = false;
+  switch (places_.edit.graph().traits(id).control) {
+    case Control::kExit:
+      of_exit(node);
+      break;
+    case Control::kEnter:
+      of_enter(node, id);
+      break;
+    case Control::kNextIteration:
+      node.pass_on(0, 0);
+      break;
+    case Control::kSwitch:
+      if (places_.loops.is_loop_switch(id)) {
+        RETURN_IF_ERROR(of_loop_switch(node, id));
+      } else {
+        node.set(0, node.add("Merge", {node.grad(0), node.grad(1)}, {}, "cond_grad"));
+      }
+      break;
+    case Control::kMerge:
+      if (places_.loops.is_loop_merge(id)) {
+        of_loop_merge(node, id);
+      } else {
+        known = of_side_merge(node, id);
+      }
+      break;
+    default:
+      known = false;
   }
   RETURN_IF_ERROR(places_.take_status());
   return known;
@@ -117,13 +121,12 @@ Status LoopGradients::bring_in(NodeGradient& node) {
   return places_.take_status();
 }
 
-Status LoopGradients::of_exit(NodeGradient& node) {
+void LoopGradients::of_exit(NodeGradient& node) {
   LoopGradient* inside = node.loop();
   node.set_loop(inside->outer());
   Value gradient = node.grad(0);
   node.set_loop(inside);
   node.set(0, value_of(inside->enter(site(node), "b_exit", endpoint_of(gradient))));
-  return ok_status();
 }
 
 // Visited twice: from the Exit, and from the body of the iteration before.
@@ -157,8 +160,8 @@ void LoopGradients::of_loop_merge(NodeGradient& node, NodeId id) {
                                   .colocate_with = {arrived.node}});
   auto inputs = g.inputs(id);
   for (uint32_t i = 0; i < inputs.size(); ++i) {
-    const std::string_view op = g.op(inputs[i].node);
-    node.set(static_cast<int>(i), {at.node, op == "NextIteration" || op == "RefNextIteration" ? 1U : 0U});
+    const bool next = g.traits(inputs[i].node).control == Control::kNextIteration;
+    node.set(static_cast<int>(i), {at.node, next ? 1U : 0U});
   }
 }
 

@@ -17,7 +17,7 @@ Shape common_shape(const Shape& a, const Shape& b) {
   return out;
 }
 
-bool is_enter(const Graph& g, NodeId id) { return g.op(id) == "Enter" || g.op(id) == "RefEnter"; }
+bool is_enter(const Graph& g, NodeId id) { return g.traits(id).control == Control::kEnter; }
 
 class LoopShapes {
  public:

@@ -10,7 +10,7 @@ namespace {
 // A read is where its variable is. Where the reader of the value is asked to be elsewhere (a tower's, its parameters on
 // another device), TensorFlow's stack, which belongs to both, has no place.
 bool belongs_elsewhere(const Graph& g, NodeId value, const std::vector<NodeId>& readers) {
-  if (g.op(value) != "ReadVariableOp" || readers.empty()) return false;
+  if (!g.traits(value).reads_variable || readers.empty()) return false;
   while (g.node(value).num_inputs > 0) value = g.inputs(value)[0].node;
   const std::string_view variable = g.requested_device(value), reader = g.requested_device(readers.front());
   return !variable.empty() && !reader.empty() && variable != reader;

@@ -9,7 +9,7 @@ UpdateRule adagrad_rule(const OptimizerArguments& arguments) {
   UpdateRule r;
   r.op = "ApplyAdagrad";
   r.rows_op = "SparseApplyAdagrad";
-  r.slots = {{"accumulator", "Adagrad", "Const", arguments.number("initial_accumulator_value")}};
+  r.slots = {{"accumulator", "Adagrad", kConstantInitializer, arguments.number("initial_accumulator_value")}};
   r.operands = {"variable", "accumulator", "learning_rate", "gradient"};
   return r;
 }

@@ -14,11 +14,14 @@
 
 namespace emplace {
 
+/// How tf.constant_initializer names what it makes.
+inline constexpr std::string_view kConstantInitializer = "Const";
+
 /// A variable of the same shape beside each trained one.
 struct SlotRule {
   std::string_view key;          // how `operands` calls it
   std::string_view name;         // "Adam": the variable w/Adam, w/Adam_1 if it is the second of that name
-  std::string_view initializer;  // "zeros", "ones" or "Const": the node w/Adam/Initializer/zeros
+  std::string_view initializer;  // "zeros", "ones" or kConstantInitializer: the node w/Adam/Initializer/zeros
   double first = 0;
 };
 

@@ -52,7 +52,7 @@ class StateMaker {
     v.resource = variable.resource;
     v.dtype = variable.dtype;
     v.shape = variable.shape;
-    v.first = {cat("Initializer/", slot.initializer), slot.first, slot.initializer != "Const", {}};
+    v.first = {cat("Initializer/", slot.initializer), slot.first, slot.initializer != kConstantInitializer, {}};
     v.colocate_with = {variable.node};
     return add_variable(edit_, std::move(v));
   }

@@ -125,7 +125,7 @@ Result<Pace> set_pace(Assembly& a, const std::string& device) {
   if (own != kNoNode && a.edit.graph().traits(own).variable &&
       a.edit.graph().attrs(own).type("dtype") == DType::kInt64) {
     pace.global_step.variable = own;
-    pace.global_step.resource = a.edit.graph().op(own) == "VarHandleOp";
+    pace.global_step.resource = a.edit.graph().output_type({own, 0}) == DType::kResource;
     pace.global_step.read =
         pace.global_step.resource ? Endpoint{} : Endpoint{a.edit.graph().find("global_step/read"), 0};
     if (pace.global_step.read.node == kNoNode) pace.global_step.read = pace.global_step.handle();

@@ -1,14 +1,9 @@
 #include "core/train/strategies/batch_share.h"
 
 #include <algorithm>
-#include <string_view>
 
 namespace emplace {
 namespace {
-
-bool is_one_of(std::string_view op, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), op) != names.end();
-}
 
 /// What a tensor takes from the batch.
 enum class Takes : uint8_t { kNothing, kSize, kValues };
@@ -47,28 +42,37 @@ class Classifier {
  private:
   void settle(NodeId node) {
     if (g_.inputs(node).empty()) return;
-    const std::string_view op = g_.op(node);
+    const OpTraits& op = g_.traits(node);
     Takes most = Takes::kNothing;
     for (const Endpoint& e : g_.inputs(node)) most = std::max(most, takes_[e.node]);
-    takes_[node] = is_one_of(op, {"Shape", "ShapeN", "Size", "Rank"}) ? std::min(most, Takes::kSize) : most;
-    if (takes_[node] == Takes::kValues) share_[node] = share(op, g_.inputs(node));
+    takes_[node] = op.reads_shapes_only() ? std::min(most, Takes::kSize) : most;
+    if (takes_[node] == Takes::kValues) share_[node] = share(op.of_sums, g_.inputs(node));
   }
 
-  BatchShare share(std::string_view op, std::span<const Endpoint> inputs) const {
+  BatchShare share(OfSums op, std::span<const Endpoint> inputs) const {
     const BatchShare first = share_[inputs[0].node];
-    if (is_one_of(op, {"Identity", "StopGradient", "Cast", "Neg", "Reshape", "Squeeze", "ExpandDims", "Print",
-                       "CheckNumerics"}))
-      return first;
-    if (is_one_of(op, {"Add", "AddV2", "Sub", "AddN"})) return same_for_all(inputs);
-    if (op == "Mul") return of_product(inputs[0].node, inputs[1].node);
-    if (is_one_of(op, {"RealDiv", "Div", "DivNoNan"})) {
-      // By the number of samples, or by their weights, a sum becomes a mean.
-      return takes_[inputs[1].node] == Takes::kNothing ? first : BatchShare::kMean;
-    }
     const bool reduced_already = g_.output_shape(inputs[0]).fully_known();
-    if (op == "Sum" || op == "Mean")
-      return reduced_already ? first : op == "Sum" ? BatchShare::kSum : BatchShare::kMean;
-    return op == "L2Loss" && !reduced_already ? BatchShare::kSum : BatchShare::kMean;
+    switch (op) {
+      case OfSums::kKeeps:
+      case OfSums::kNegates:
+        return first;
+      case OfSums::kAdds:
+        return same_for_all(inputs);
+      case OfSums::kMultiplies:
+        return of_product(inputs[0].node, inputs[1].node);
+      // By the number of samples, or by their weights, a sum becomes a mean.
+      case OfSums::kDivides:
+        return takes_[inputs[1].node] == Takes::kNothing ? first : BatchShare::kMean;
+      case OfSums::kSums:
+        return reduced_already ? first : BatchShare::kSum;
+      case OfSums::kAverages:
+        return reduced_already ? first : BatchShare::kMean;
+      case OfSums::kSumsSquares:
+        return reduced_already ? BatchShare::kMean : BatchShare::kSum;
+      case OfSums::kNone:
+        break;
+    }
+    return BatchShare::kMean;
   }
 
   BatchShare same_for_all(std::span<const Endpoint> terms) const {

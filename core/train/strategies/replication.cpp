@@ -120,7 +120,7 @@ Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, 
 void avoid_collectives(const Graph& graph, Replication& replication, std::vector<std::string>& notes) {
   if (!replication.nccl) return;
   for (NodeId id = 0; id < graph.num_nodes() && replication.nccl; ++id) {
-    if (graph.op(id) == "Enter" || graph.op(id) == "RefEnter") replication.nccl = false;
+    if (graph.traits(id).control == Control::kEnter) replication.nccl = false;
   }
   if (!replication.nccl)
     notes.push_back("NCCL is not supported in a step with loops, falling back to reduction to one device");

@@ -34,13 +34,11 @@ std::vector<NodeId> ancestors(const Graph& g, const std::vector<Endpoint>& of) {
   return out;
 }
 
-bool is_placeholder(std::string_view op) {
-  return op == "Placeholder" || op == "PlaceholderV2" || op == "PlaceholderWithDefault";
-}
+bool is_placeholder(const OpTraits& op) { return op.placeholder || op.placeholder_with_default; }
 
 /// Does nothing but hand on a variable's value?
 bool reads_variable(const Graph& g, NodeId node) {
-  return (g.op(node) == "Identity" || g.op(node) == "ReadVariableOp") && g.traits(g.inputs(node)[0].node).variable;
+  return (g.traits(node).identity || g.traits(node).reads_variable) && g.traits(g.inputs(node)[0].node).variable;
 }
 
 /// Must it be where a variable is? Its handle cannot be read elsewhere.
@@ -150,7 +148,8 @@ Endpoint add_op(GraphEditor& edit, std::string name, std::string op, std::vector
 Result<BatchParts> split_batch(GraphEditor& edit, const std::vector<Endpoint>& tensors, size_t replicas) {
   std::vector<Endpoint> placeholders;
   for (NodeId node : ancestors(edit.graph(), tensors)) {
-    if (is_placeholder(edit.graph().op(node)) && has_open_batch(edit.graph(), node)) placeholders.push_back({node, 0});
+    if (is_placeholder(edit.graph().traits(node)) && has_open_batch(edit.graph(), node))
+      placeholders.push_back({node, 0});
   }
   if (placeholders.empty())
     return invalid_argument(
@@ -213,7 +212,7 @@ std::vector<Endpoint> add_tower(GraphEditor& edit, const std::vector<Endpoint>& 
   };
   std::vector<NodeId> nodes;
   for (NodeId node : ancestors(g, tensors)) {
-    if (is_placeholder(g.op(node)) || g.traits(node).variable) continue;
+    if (is_placeholder(g.traits(node)) || g.traits(node).variable) continue;
     auto inputs = g.inputs(node);
     const bool of_copy = std::any_of(inputs.begin(), inputs.end(),
                                      [&](const Endpoint& e) { return g.traits(e.node).variable && replaced(e) != e; });

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/base/cat.h"
+#include "core/op/op_def.h"
 #include "core/op/op_table.h"
 
 namespace emplace {
@@ -26,6 +27,12 @@ std::string ops_with(Control control) {
 }
 std::string ops_with(PartialValue value) {
   return ops_with([&](const OpTraits& t) { return t.partial_value == value; });
+}
+std::string ops_with(Functional functional) {
+  return ops_with([&](const OpTraits& t) { return t.functional == functional; });
+}
+std::string ops_with(OfSums of_sums) {
+  return ops_with([&](const OpTraits& t) { return t.of_sums == of_sums; });
 }
 std::string ops_with(Work work) {
   return ops_with([&](const OpTraits& t) { return t.work == work; });
@@ -84,10 +91,36 @@ TEST_CASE("traits: state") {
   }
 }
 
+TEST_CASE("traits: what training asks") {
+  CHECK(ops_with(OfSums::kKeeps) == "Cast ExpandDims Identity Print Reshape Squeeze StopGradient");
+  CHECK(ops_with(OfSums::kNegates) == "Neg");
+  CHECK(ops_with(OfSums::kAdds) == "Add AddN AddV2 Sub");
+  CHECK(ops_with(OfSums::kMultiplies) == "Mul");
+  CHECK(ops_with(OfSums::kDivides) == "Div DivNoNan RealDiv");
+  CHECK(ops_with(OfSums::kSums) == "Sum");
+  CHECK(ops_with(OfSums::kAverages) == "Mean");
+  CHECK(ops_with(OfSums::kSumsSquares) == "L2Loss");
+  CHECK(ops_with(&OpTraits::class_labels) == "SparseSoftmaxCrossEntropyWithLogits");
+  CHECK(ops_with(&OpTraits::assigns) == "Assign AssignVariableOp");
+  CHECK(ops_with(&OpTraits::restores) == "RestoreV2");
+  CHECK(ops_with(&OpTraits::gives_kept) == "StackPopV2");
+  CHECK(ops_with(&OpTraits::python_scope) == "Cast");
+}
+
+TEST_CASE("traits: no table has what a definition says") {
+  for (std::string_view op : listed_traits()) {
+    INFO(op);
+    CHECK(OpLibrary::find(op) == nullptr);
+  }
+}
+
 TEST_CASE("traits: functions") {
   CHECK(ops_with(&OpTraits::argument) == "_Arg");
   CHECK(ops_with(&OpTraits::result) == "_Retval");
-  CHECK(ops_with(&OpTraits::call) == "PartitionedCall StatefulPartitionedCall");
+  CHECK(ops_with(Functional::kCall) == "PartitionedCall StatefulPartitionedCall");
+  CHECK(ops_with(Functional::kIf) == "If StatelessIf");
+  CHECK(ops_with(Functional::kCase) == "Case StatelessCase");
+  CHECK(ops_with(Functional::kWhile) == "StatelessWhile While");
   CHECK(ops_with(&OpTraits::body_decides_memory) ==
         "PartitionedCall StatefulPartitionedCall StatelessWhile SymbolicGradient While");
 }
