@@ -1,4 +1,4 @@
-// What run and train say about a finished run beside its results.
+// Part of cli/command.h: what run and train say about a finished run beside its results.
 #include <algorithm>
 
 #include "cli/command.h"

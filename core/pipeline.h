@@ -3,108 +3,12 @@
 /// prints what that made. Training is core/training.h, which joins in at validate.
 #pragma once
 
-#include <atomic>
 #include <functional>
-#include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "core/base/log.h"
-#include "core/function_stage.h"
-#include "core/partition/copies.h"
-#include "core/pipeline_options.h"
-#include "core/place/placement.h"
-#include "core/plan/planned_memory.h"
-#include "core/run/session.h"
-#include "core/run_request.h"
+#include "core/pipeline_values.h"
 
 namespace emplace {
-
-class RunWatch;
-
-struct Timings {
-  double load_ms = 0, place_ms = 0, plan_ms = 0;  // load: with validate; plan: with partition
-  double first_step_us = 0;
-  std::vector<double> step_us;  // steps after the warm-up
-};
-
-/// What a report of a failure needs beside the status.
-struct Findings {
-  std::shared_ptr<const Source> source;  // null: could not be read
-  Problems problems;                     // of the graph file
-  std::string data_problems;             // check: of the files of training data, whole messages
-  std::shared_ptr<const DeviceSet> devices = std::make_shared<DeviceSet>();  // empty before the place stage
-  std::vector<std::string> offenders;                                        // nodes that cannot be placed, a line each
-  bool soft_placement_helps = false;                                         // with soft placement they could be
-};
-
-/// What the stages of one graph share: what is asked of them, where they talk, what they found out.
-struct StageContext {
-  StageContext(PipelineOptions o, std::string file, Log& l, const std::atomic<bool>* stop_flag = nullptr)
-      : options(std::move(o)), path(std::move(file)), log(l), stop(stop_flag) {}
-
-  // Constant after construction, but for what the file's `config` adds to the options in validate.
-  PipelineOptions options;
-  const std::string path;               // as on the command line; "-": standard input
-  Log& log;                             // outlives the context
-  const std::atomic<bool>* const stop;  // set by a signal: a run ends after the current node, with CANCELLED
-
-  // Written by the stages.
-  Stage stage = Stage::kLoad;  // the last one that began
-  Findings found;
-  Timings timings;
-};
-
-// The values. Copies of them share the graph and all that refers to it.
-
-/// What a graph was made of whose functions were lowered.
-struct LoweringFacts {
-  std::shared_ptr<const GraphFile> loaded;  // the file as it was read
-  std::vector<NodeId> order;                // TensorFlow's order of ids; empty: the graph's own
-  Origins origins;
-  /// The graph is that of a step, made from a placed graph.
-  std::shared_ptr<const StepOrigin> step = nullptr;
-};
-
-struct Loaded {
-  std::shared_ptr<GraphFile> file;
-  std::shared_ptr<const LoweringFacts> lowering = nullptr;  // null: the graph is the file's
-};
-
-/// Names and attributes are right, types and shapes known.
-struct Validated : Loaded {
-  NamedTensors gradients;  // that fetches ask for
-};
-
-/// Validated, and what is to be run.
-struct Runnable : Validated {
-  RunRequest request;
-};
-
-struct Placed {
-  std::shared_ptr<const GraphFile> file;
-  std::shared_ptr<const DeviceSet> devices;
-  std::shared_ptr<const PlaceOptions> options;
-  std::shared_ptr<const Placement> placement;
-  NamedTensors gradients;
-  std::shared_ptr<const LoweringFacts> lowering = nullptr;  // null: the graph is the file's
-  std::shared_ptr<const StepGraph> step = nullptr;          // what a run would make of it; null: nothing else
-};
-
-struct Partitioned : Placed {
-  std::shared_ptr<const CopyPlan> copies;
-  /// Not OK: a gate does not hold, or --placement-out cannot be written. There is a placement to show all the same.
-  Status verdict;
-};
-
-/// Memory is planned, kernels are chosen: ready to run.
-struct Planned : Partitioned {
-  std::shared_ptr<RunWatch> watch;  // outlives the session
-  std::shared_ptr<Session> session;
-};
-
-// The stages.
 
 /// Reads the file, whatever its format.
 Result<Loaded> load_graph(StageContext& context);

@@ -8,6 +8,7 @@
 #include "core/device/device_name.h"
 #include "core/formats/open_graph.h"
 #include "core/formats/sound_part.h"
+#include "core/pipeline.h"
 #include "core/pipeline_stage.h"
 #include "core/train/check_training.h"
 

@@ -1,6 +1,7 @@
 // Part of core/pipeline.h: The stage lower: functions and control flow become nodes, before a placement, and once more
 // for what runs.
 #include "core/function_stage.h"
+#include "core/pipeline.h"
 #include "core/pipeline_stage.h"
 #include "core/place/place_in_order.h"
 #include "core/place/placer_state.h"

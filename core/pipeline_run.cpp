@@ -4,6 +4,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/stop.h"
+#include "core/pipeline.h"
 #include "core/pipeline_stage.h"
 #include "core/run_watch.h"
 #include "core/train/checkpoint.h"

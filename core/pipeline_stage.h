@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/stop.h"
-#include "core/pipeline.h"
+#include "core/pipeline_values.h"
 
 namespace emplace {
 

@@ -1,5 +1,4 @@
-#include "cuda/convolution.h"
-
+// Part of cuda/conv_plan.h: who makes the plan of a problem, and the plans that are kept.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -7,6 +6,7 @@
 #include <utility>
 
 #include "core/base/cat.h"
+#include "cuda/conv_plan.h"
 #ifdef EMPLACE_STANDIN
 #include "cuda/standin/convolution.h"
 #else

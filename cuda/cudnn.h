@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "cuda/convolution.h"
+#include "cuda/conv_plan.h"
 #include "cuda/cudnn_api.h"
 
 namespace emplace::cuda::cudnn {

@@ -1,7 +1,7 @@
 /// ConvPlans by cuDNN.
 #pragma once
 
-#include "cuda/convolution.h"
+#include "cuda/conv_plan.h"
 #include "cuda/cudnn.h"
 
 namespace emplace::cuda::cudnn {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/base/cat.h"
-#include "cuda/convolution.h"
+#include "cuda/conv_plan.h"
 #include "cuda/kernel_table.h"
 #include "cuda/launch.h"
 #include "cuda/log.h"

@@ -1,4 +1,4 @@
-// The plug-in's one exported symbol.
+// Part of core/device/gpu_plugin.h: the one symbol that the plug-in exports.
 #include "core/device/gpu_plugin.h"
 #include "cuda/backend.h"
 

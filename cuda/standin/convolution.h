@@ -2,7 +2,7 @@
 /// EMPLACE_STANDIN_CUDNN is set, so that the plug-in's own kernel is what runs without.
 #pragma once
 
-#include "cuda/convolution.h"
+#include "cuda/conv_plan.h"
 
 namespace emplace::standin {
 

@@ -1,5 +1,5 @@
-// Grids on one CPU thread. Without barriers, threads are calls in a loop; with barriers, those of a block are fibers
-// that run until they wait.
+// Part of cuda/standin/device_functions.h: grids on one CPU thread. Without barriers, threads are calls in a loop; with
+// barriers, those of a block are fibers that run until they wait.
 #include <sys/mman.h>
 
 #include <algorithm>

@@ -15,14 +15,4 @@ bool is_page_locked(const void* p);
 bool is_device_memory(const void* p);
 bool has_device_memory();
 
-/// Device memory that is mapped can be touched only while one of these lives: in kernels and copies, not by the host's
-/// code.
-class DeviceAccess {
- public:
-  DeviceAccess();
-  ~DeviceAccess();
-  DeviceAccess(const DeviceAccess&) = delete;
-  DeviceAccess& operator=(const DeviceAccess&) = delete;
-};
-
 }  // namespace emplace::standin

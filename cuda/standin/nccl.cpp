@@ -1,5 +1,6 @@
-// NCCL on the stand-in: ranks meet in ncclGroupEnd(), and the reduction, in the order of the ranks, is one operation
-// that waits for all streams and that all streams wait for. EMPLACE_STANDIN_NCCL=none: the library is not there.
+// Part of cuda/nccl_api.h: NCCL on the stand-in: ranks meet in ncclGroupEnd(), and the reduction, in the order of the
+// ranks, is one operation that waits for all streams and that all streams wait for. EMPLACE_STANDIN_NCCL=none: the
+// library is not there.
 #include "cuda/nccl_api.h"
 
 #include <algorithm>

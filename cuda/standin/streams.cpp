@@ -7,8 +7,8 @@
 #include <random>
 #include <set>
 
+#include "cuda/standin/device_access.h"
 #include "cuda/standin/machine.h"
-#include "cuda/standin/memory.h"
 #include "cuda/standin/standin.h"
 
 namespace emplace::standin {

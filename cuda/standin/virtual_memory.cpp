@@ -1,6 +1,6 @@
-// Addresses without access, mapped page by page and accessible to what runs on streams: what is touched after its page
-// is gone, or by the host's code, ends the process. That costs time for all that is mapped at each operation:
-// EMPLACE_STANDIN_ADDRESSES: the most bytes of addresses that a reservation may have.
+// Part of cuda/standin/cuda.h: addresses without access, mapped page by page and accessible to what runs on streams:
+// what is touched after its page is gone, or by the host's code, ends the process. That costs time for all that is
+// mapped at each operation: EMPLACE_STANDIN_ADDRESSES: the most bytes of addresses that a reservation may have.
 // EMPLACE_STANDIN_OPEN leaves it accessible, for measuring what the program itself costs.
 #include <sys/mman.h>
 

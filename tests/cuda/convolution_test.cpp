@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "core/base/cat.h"
-#include "cuda/convolution.h"
+#include "cuda/conv_plan.h"
 #include "tests/cuda/kernel_case.h"
 
 namespace emplace::cuda::testing {

@@ -4,7 +4,11 @@
 /// Names and numbers are TensorFlow's; see fields.h and NOTICE.
 #pragma once
 
-#include "core/formats/proto/fields.h"
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/formats/proto/messages.h"
 
 namespace emplace::proto {
 

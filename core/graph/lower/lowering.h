@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/graph/lower/bodies.h"
-#include "core/graph/lower/lower.h"
+#include "core/graph/lower/lowered.h"
 
 namespace emplace {
 
