@@ -36,7 +36,7 @@ bool is_cut_off(const std::string& file) {
   const auto size = static_cast<uint64_t>(std::max<std::streamoff>(0, in.tellg()));
   Elf64_Ehdr header{};
   in.seekg(0);
-  if (!in.read(reinterpret_cast<char*>(&header), sizeof header) || !std::memcmp(ELFMAG, header.e_ident, SELFMAG) == 0)
+  if (!in.read(reinterpret_cast<char*>(&header), sizeof header) || std::memcmp(ELFMAG, header.e_ident, SELFMAG) != 0)
     return false;
   for (uint64_t i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr part{};

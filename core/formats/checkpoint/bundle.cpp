@@ -105,7 +105,6 @@ std::optional<int64_t> take_ordered(std::string_view& bytes) {
 
 /// 00 "name" 00 01, number of dimensions, then start and length of each.
 std::optional<std::pair<std::string, TensorSlice>> parse_slice_key(std::string_view key) {
-  std::optional<int64_t> zero;
   if (key.empty() || key.front() != '\0') return std::nullopt;
   key.remove_prefix(1);
   std::string name;

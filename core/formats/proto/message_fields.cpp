@@ -5,7 +5,7 @@
 
 namespace emplace::proto {
 
-MessageFields::MessageFields(Message message, std::string_view bytes, WireError& error) : error_(error) {
+MessageFields::MessageFields(Message message, std::string_view bytes, WireError& error) {
   const Field* last_of_oneof = nullptr;
   for (WireReader reader(bytes, error); reader.next();) {
     const Field* field = find_field(message, reader.field());

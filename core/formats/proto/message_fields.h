@@ -36,7 +36,6 @@ class MessageFields {
  private:
   Found& at(const Field& field);
 
-  WireError& error_;
   std::vector<Found> found_;
   std::deque<std::string> merged_;  // messages that stood in pieces
   int64_t unknown_ = 0;

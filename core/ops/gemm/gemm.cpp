@@ -29,14 +29,12 @@ double product_ns(int64_t products) { return static_cast<double>(products) * 0.0
 template <class T>
 void turn_square(const T* in, int64_t in_step, T* out, int64_t out_step) {
   typedef T Four __attribute__((vector_size(4 * sizeof(T))));
-  typedef std::conditional_t<sizeof(T) == 8, int64_t, int32_t> Index __attribute__((vector_size(4 * sizeof(T))));
   Four r[4];
   for (int i = 0; i < 4; ++i) std::memcpy(&r[i], in + i * in_step, sizeof r[i]);
-  const Index low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
-  const Four a = __builtin_shuffle(r[0], r[1], low), b = __builtin_shuffle(r[2], r[3], low);
-  const Four c = __builtin_shuffle(r[0], r[1], high), d = __builtin_shuffle(r[2], r[3], high);
-  const Four columns[4] = {__builtin_shuffle(a, b, first), __builtin_shuffle(a, b, second),
-                           __builtin_shuffle(c, d, first), __builtin_shuffle(c, d, second)};
+  const Four a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
+  const Four c = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+  const Four columns[4] = {__builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7),
+                           __builtin_shufflevector(c, d, 0, 1, 4, 5), __builtin_shufflevector(c, d, 2, 3, 6, 7)};
   for (int i = 0; i < 4; ++i) std::memcpy(out + i * out_step, &columns[i], sizeof columns[i]);
 }
 

@@ -111,7 +111,7 @@ EMPLACE_INLINE T maximum(T a, T b) {
     const T larger = a > b ? a : b;  // one instruction, which counts denormals as zero where that is asked for
     return a != a ? a : larger;
   } else {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
   }
 }
 template <class T>
@@ -120,7 +120,7 @@ EMPLACE_INLINE T minimum(T a, T b) {
     const T smaller = a < b ? a : b;
     return a != a ? a : smaller;
   } else {
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
   }
 }
 

@@ -99,7 +99,7 @@ EMPLACE_INLINE float log_of(float x) {
 EMPLACE_INLINE float log1p_of(float x) {
   const float u = 1.0f + x;
   const float corrected = log_of(u) * (x / (u - 1.0f));
-  return (u == 1.0f) | (x == std::numeric_limits<float>::infinity()) ? x : corrected;
+  return ((u == 1.0f) | (x == std::numeric_limits<float>::infinity())) ? x : corrected;
 }
 
 /// log(1 + exp(x)); exp(-|x|) is at most 1, so nothing overflows.
