@@ -1,4 +1,4 @@
-/// Where TensorFlow's kernels and those that emplace can execute make a difference to a placement.
+/// The notice that a placement would differ if only kernels that emplace can execute counted, or all of TensorFlow's.
 #pragma once
 
 #include "core/base/log.h"

@@ -177,7 +177,7 @@ Status OptionSet::Impl::read_config(std::vector<CLI::ConfigItem>& items) const {
   auto file = InputFile::open(config_file, {.most_bytes = kMostBytes});
   if (!file.ok()) return unreadable(config_file, file.status()).with_context("--config");
   if ((*file)->bytes().find('\0') != std::string_view::npos)
-    return invalid_argument(cat("--config: ", config_file, " is no text"));
+    return invalid_argument(cat("--config: ", config_file, " is not text"));
   std::istringstream in{std::string((*file)->bytes())};
   std::vector<CLI::ConfigItem> all;
   try {

@@ -1,5 +1,5 @@
-/// What becomes of a file's functions: the graph that is placed as a Session places it, and the graph of one step, made
-/// from it once the fetches are known (core/graph/lower/).
+/// Lowering as stages of the pipeline: the whole file with its control flow lowered, which is what gets placed, and the
+/// graph of one step, cut from the placed graph once the fetches are known (core/graph/lower/ does the work).
 #pragma once
 
 #include <memory>

@@ -90,7 +90,7 @@ int count_name(std::string_view text, std::string_view name) {
 }
 
 /// May there be a node of that name in what could not be read? One of a variable in short form has its name before a
-/// '/'; one that is no node here may be spelled there.
+/// '/'; one that is not a node here may be spelled there.
 bool may_stand_in(const Graph& unsound, const Graph& sound, std::string_view name) {
   const bool begins = std::any_of(unsound.nodes_.begin(), unsound.nodes_.end(), [&](const Node& node) {
     return name.starts_with(node.name) && (name.size() == node.name.size() || name[node.name.size()] == '/');

@@ -1,4 +1,4 @@
-/// The exit codes that the command line promises.
+/// The process's exit codes, which the command line promises (README.md), and which Status gets which.
 #pragma once
 
 #include "core/base/status.h"

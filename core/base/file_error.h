@@ -1,4 +1,4 @@
-/// Why a file gave nothing to read.
+/// Messages about files that cannot be read or are empty, with the name of a file beside them that may have been meant.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-/// The heap of the process, for programs that are about to fill it.
+/// Huge pages for the heap of the process, for commands that are about to use much of it.
 #pragma once
 
 #include <cstddef>

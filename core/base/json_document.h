@@ -8,7 +8,7 @@
 
 namespace emplace {
 
-/// InvalidArgument, "README.md:1:1: not JSON: invalid literal; last read: '#'", for what is no JSON or has more than
+/// InvalidArgument, "README.md:1:1: not JSON: invalid literal; last read: '#'", for what is not JSON or has more than
 /// 1,000 lists and objects inside each other.
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view origin);
 

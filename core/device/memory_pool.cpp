@@ -89,7 +89,7 @@ int64_t machine_memory_bytes() {
       if (std::fscanf(f, "%lld", &limit) == 1 && limit > 0) most = std::min<int64_t>(most, limit);
       std::fclose(f);
     }
-    return most - most / 16;  // the rest for what is no tensor
+    return most - most / 16;  // the rest for what is not a tensor
   }();
   return bytes;
 }

@@ -1,4 +1,4 @@
-/// The cards behind GPUs: simulated ones and described ones.
+/// Attributes of GPU cards that are not real: simulated ones and described ones.
 #pragma once
 
 #include <string>

@@ -204,7 +204,7 @@ void GraphBuilder::resolve_classes() {
   }
 }
 
-// Edges from names to nodes. A name that is no node is told once, where it is first used.
+// Edges from names to nodes. A name that is not a node is told once, where it is first used.
 void GraphBuilder::resolve_edges() {
   for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
     const Node& node = graph_.nodes_[id];

@@ -1,4 +1,4 @@
-/// What a graph's VersionDef asks of its readers.
+/// Checks a graph's VersionDef: is it too new or too old for TensorFlow's rules as emplace has them?
 #pragma once
 
 #include <string>

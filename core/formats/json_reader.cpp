@@ -32,7 +32,7 @@ constexpr std::string_view kCompressed = "compressed";
 constexpr char kMessageToJson[] = "TensorFlow writes JSON with google.protobuf.json_format.MessageToJson(graph_def)";
 constexpr char kCommentHint[] = "a comment begins with // or stands between /* and */";
 
-/// What a file that begins like this is, if it is no text at all; else empty.
+/// What a file that begins like this is, if it is not a text at all; else empty.
 std::string_view binary_kind(std::string_view text) {
   if (text.starts_with("\x1f\x8b")) return kCompressed;
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) return {};  // UTF-16

@@ -1,4 +1,4 @@
-/// The GraphDef inside a protobuf file.
+/// Which GraphDef of a protobuf file is the graph to load: a SavedModel or a MetaGraph holds more than one message.
 #pragma once
 
 #include <string>

@@ -39,7 +39,7 @@ class NestedReader {
     Kind kind = reader_.peek();
     size_t at = reader_.position();
     if (kind != Kind::kArray) return read_scalar(kind, level, at);
-    if (scalar_level_ && level >= *scalar_level_) problem(at, "found a list where the values before are no lists");
+    if (scalar_level_ && level >= *scalar_level_) problem(at, "found a list where the values before are not lists");
     if (level >= static_cast<size_t>(kMaxRank)) problem(at, cat("more than ", kMaxRank, " dimensions"));
     if (!good_) {
       reader_.skip();

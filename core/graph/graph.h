@@ -1,6 +1,6 @@
 /// Graph: nodes, edges, attributes and requested devices in flat arrays, made by load, typed by validate.
 ///
-/// Nodes are numbered in the order in which TensorFlow builds a graph (tensorflow-placement rule: among the nodes
+/// Nodes are numbered in the order in which TensorFlow builds a graph (among the nodes
 /// whose inputs exist already, the one that stands first in the file), so every input of a node has a smaller id,
 /// except for a loop's back edge (NextIteration into Merge). Strings point into the source or into the graph.
 #pragma once

@@ -67,7 +67,7 @@ class GraphEditor {
   /// What unique_name() would make of it now.
   std::string next_name(std::string_view name) const;
 
-  // --- adding; an input that is no node makes no node, so a failure passes through; status() has the first one ---
+  // --- adding; an input that is not a node makes no node, so a failure passes through; status() has the first one ---
 
   NodeId add(NewNode node);
   /// Output 0 of a new node.

@@ -1,5 +1,5 @@
 /// JsonWalker: goes over the text of a JSON value without reading numbers or escapes, for whoever wants to know where
-/// something stands. Comments count as blanks. It never goes beyond the text; of text that is no JSON it makes what it
+/// something stands. Comments count as blanks. It never goes beyond the text; of text that is not JSON it makes what it
 /// can.
 #pragma once
 

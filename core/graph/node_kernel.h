@@ -1,4 +1,4 @@
-/// Which of an op's kernels a node takes.
+/// Chooses among the kernels that emplace has for a node's op, by the node's types.
 #pragma once
 
 #include "core/graph/graph.h"

@@ -1,4 +1,4 @@
-/// Source::open() for names that others have chosen.
+/// Opens a graph file whose name came from the command line or from another file.
 #pragma once
 
 #include <memory>

@@ -61,7 +61,7 @@ struct KernelSignature {
 };
 
 /// Does the kernel accept these (filled in) attrs? Its device type, label and priority are the caller's business
-/// (tensorflow-placement rules: label attr `_kernel`, DEFAULT kernels, priorities). InvalidArgument if a constrained
+/// (core/place/kernel_lookup.h: label attr `_kernel`, DEFAULT kernels, priorities). InvalidArgument if a constrained
 /// attr is missing or of another kind.
 Result<bool> kernel_matches(const KernelSignature& kernel, const Attrs& attrs);
 

@@ -285,7 +285,7 @@ AttrValue read_constraint_value(Reader& r) {
 }  // namespace
 
 std::string_view lines_of(std::string_view table, std::string_view op) {
-  if (op.empty() || op.front() == '#') return {};  // a comment is no op
+  if (op.empty() || op.front() == '#') return {};  // a comment is not an op
   // Lines that sort before `op`: those whose first word does.
   auto starts_before = [&](size_t at) {
     std::string_view line = table.substr(at);

@@ -1,5 +1,5 @@
-/// Where one thread enqueues the work of several GPUs, and has to wait for results of one of them, the others should
-/// have their work by then.
+/// The order of nodes for several GPUs that one host thread feeds: before the thread waits for a result of one GPU, the
+/// other GPUs should have been given their work.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-/// The devices on which a group may be, best first (section 2.6 of the placement rules: colocation_graph.cc,
-/// GetDevicesForNode). Answers are kept per (names, types), so most nodes cost a look-up.
+/// The devices on which a group may be, best first (ColocationGraph::GetDevicesForNode in colocation_graph.cc). Answers
+/// are kept per (names, types), so most nodes cost a look-up.
 #pragma once
 
 #include <unordered_map>

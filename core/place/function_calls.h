@@ -1,5 +1,5 @@
 /// Calls of library functions that return resources: what their bodies demand of the nodes around the call
-/// (inspecting_placer.cc; tensorflow-placement rule 2.4.3).
+/// (InspectingPlacer in inspecting_placer.cc).
 #pragma once
 
 #include <string>

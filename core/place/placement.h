@@ -30,7 +30,7 @@ struct Candidate {
 
 struct PlaceOptions {
   bool allow_soft_placement = false;
-  bool log_device_placement = false;  // notes of section 4.3 are made
+  bool log_device_placement = false;  // make the notes that TensorFlow logs while it places
   /// Node -> full device name, placed beforehand ("assigned devices").
   std::vector<std::pair<NodeId, std::string>> assigned;
   /// Requested devices that replace those of the file, sorted by node; made by resolve_requests() (overrides.h).
@@ -51,7 +51,7 @@ class Placement {
 
   std::vector<Decision> decisions;                 // by node
   std::vector<NodeId> order;                       // assignment order, which is TensorFlow's log order
-  std::vector<std::pair<int, std::string>> notes;  // severity (0 info, 1 warning, 2 error), text: section 4.3
+  std::vector<std::pair<int, std::string>> notes;  // severity (0 info, 1 warning, 2 error), text as TensorFlow logs it
   std::shared_ptr<const PlacerState> state;        // refers to the file and the devices, which must outlive it
 };
 

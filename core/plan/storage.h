@@ -1,4 +1,4 @@
-/// Which values get a place in a block, and which instructions have nothing left for run time.
+/// Decides which values get a place in a device's planned block, and which instructions need no kernel in a step.
 #pragma once
 
 #include "core/graph/graph_file.h"

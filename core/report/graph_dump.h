@@ -1,4 +1,4 @@
-/// What validate() found out about a graph, as text.
+/// --dump validate: nodes with their types and shapes, as text.
 #pragma once
 
 #include <string>

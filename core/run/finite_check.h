@@ -1,4 +1,4 @@
-/// FiniteCheck: a kernel, and a look at what it made.
+/// FiniteCheck: wraps a kernel and fails the step if one of its outputs holds a NaN or an infinity.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-/// walk_groups(): goes over a program's instructions as those do who look for neighbours that one kernel can do.
+/// walk_groups(): the instructions of a program in the order in which neighbours may be fused into one kernel.
 #pragma once
 
 #include "core/plan/plan.h"

@@ -1,4 +1,5 @@
-/// Runtime: what the programs of one session share: memory and variables of every device, the will to stop.
+/// Runtime: what the programs of one session share: the devices' memory, the variables, the streams of random numbers,
+/// the signal to stop.
 #pragma once
 
 #include <atomic>

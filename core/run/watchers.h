@@ -1,4 +1,4 @@
-/// What a run can be watched for: TensorFlow's eager log, and numbers that are none.
+/// Observers of a run behind command line options: TensorFlow's eager log, and the search for NaN and infinities.
 #pragma once
 
 #include <functional>

@@ -128,7 +128,7 @@ Result<Tensor> filled(FillSpec spec, DType dtype, const Shape& shape) {
     return invalid_argument(cat("the shape is not fully known (", shape.to_string(), "); write it, as in '2x3x",
                                 dtype_name(dtype), "=zeros'"));
   }
-  if (dtype == DType::kString) return invalid_argument("zeros, ones and random numbers are no strings");
+  if (dtype == DType::kString) return invalid_argument("zeros, ones and random numbers are not strings");
   ASSIGN_OR_RETURN(Tensor t, allocate_asked(dtype, shape));
   bool known = with_type(dtype, [&]<class T>() {
     for (int64_t i = 0; i < t.num_elements(); ++i) {

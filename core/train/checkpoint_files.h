@@ -9,7 +9,7 @@
 
 namespace emplace {
 
-/// The variables' file: what the .json promises of it, so that a pair of two runs is no checkpoint.
+/// The variables' file: what the .json promises of it, so that a pair of two runs is not a checkpoint.
 struct VariablesFile {
   std::string name;
   int64_t bytes = 0;

@@ -137,7 +137,7 @@ Result<std::string> CheckpointFolder::save(Checkpoint checkpoint) {
   return npz;
 }
 
-/// The .json first: an .npz alone is no checkpoint.
+/// The .json first: an .npz alone is not a checkpoint.
 void CheckpointFolder::remove_old(int64_t step) {
   std::vector<int64_t> old;
   for (int64_t other : others_) {

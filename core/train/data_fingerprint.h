@@ -1,4 +1,4 @@
-/// By what a checkpoint knows the data that its run was trained on.
+/// A hash of a run's training data, by which a checkpoint recognises the data that it belongs to.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@ struct FeedRequest {
 
 struct DataSet {
   std::string file;            // a real path; empty: every feed names its own
-  std::optional<bool> header;  // of a CSV file: is its first line one? Absent: if one of its fields is no number
+  std::optional<bool> header;  // of a CSV file: is its first line one? Absent: if one of its fields is not a number
   std::vector<FeedRequest> feeds;
   int64_t position = kNoPosition;
 };

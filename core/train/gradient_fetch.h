@@ -18,7 +18,7 @@ struct GradientName {
 /// Nothing if `name` is not of that form. Blanks around the two names do not count.
 std::optional<GradientName> parse_gradient_name(std::string_view name);
 
-/// Tensors with names that are no nodes'.
+/// Tensors with names that are not those of nodes.
 using NamedTensors = std::map<std::string, Endpoint, std::less<>>;
 
 /// Adds the gradients among `fetches` to the graph, those of one loss together, as one call of tf.gradients() does, and

@@ -1,4 +1,4 @@
-/// GradientPath: the way from a loss back to a node, and where on it a gradient is lost; for messages.
+/// GradientPath: finds where between a loss and a node the gradient is lost, for messages that say so.
 #pragma once
 
 #include <span>

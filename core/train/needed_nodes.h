@@ -1,4 +1,5 @@
-/// What of the nodes that gradients add stays: gradient functions make gradients for all inputs, zeros for all outputs.
+/// Removes nodes that gradient functions added for nobody: they make gradients for all inputs and zeros for all outputs
+/// of a node, of which often only some are used.
 #pragma once
 
 #include <span>

@@ -76,7 +76,7 @@ class TableReader {
     ASSIGN_OR_RETURN(std::string_view blocks, block(*index, unpacked));
     return entries(blocks, [&](std::string_view, std::string_view value) -> Status {
       const auto handle = take_handle(value);
-      if (!handle) return damaged("an index entry that is no handle");
+      if (!handle) return damaged("an index entry that is not a handle");
       // Blocks stand one behind the other, in the order of the index.
       if (handle->offset < end_) return damaged("blocks that overlap");
       end_ = handle->offset + handle->size;

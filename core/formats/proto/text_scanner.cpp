@@ -121,7 +121,7 @@ const char* unquote(std::string_view word, std::string& out) {
       const char* digits = ++p;
       const int length = c == 'u' ? 4 : 8;
       if (!take_digits(p, end, 16, length, code) || p - digits != length || code > 0x10ffff)
-        return "an escape that is no character";
+        return "an escape that is not a character";
       append_utf8(out, code);
     } else {
       return "an escape that there is not";

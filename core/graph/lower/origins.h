@@ -1,4 +1,5 @@
-/// Origins: what of a file the nodes stand for that lowering made.
+/// Origins: for every node that lowering made, the node of the file that it stands for and the function calls around
+/// it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-/// What Gather, GatherV2 and ResourceGather take from where, on every device.
+/// Sizes of a gather (Gather, GatherV2, ResourceGather), worked out from shapes for the kernels on CPU and GPU.
 #pragma once
 
 #include "core/base/shape.h"

@@ -1,4 +1,4 @@
-/// What DynamicPartition distributes.
+/// Shape of the slices that DynamicPartition distributes, for its shape rule and its kernels on CPU and GPU.
 #pragma once
 
 #include "core/base/shape.h"

@@ -1,4 +1,4 @@
-/// Pieces of memory for TileArgs::ahead.
+/// Describes memory that a tile kernel should prefetch while it multiplies (TileArgs::ahead).
 #pragma once
 
 #include "core/ops/gemm/tile.h"

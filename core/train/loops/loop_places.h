@@ -1,5 +1,5 @@
-/// LoopPlaces: where the nodes of a growing graph run, with and around loops; and which of them only keep stacks in
-/// order.
+/// LoopPlaces: adds the nodes of a gradient's loops to the graph, and remembers in which loop each runs and which nodes
+/// are there only to keep the operations of a stack in order.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-/// A variable to be updated, and the gradient of the loss by it.
+/// GradientAndVariable: a variable that an optimizer updates, with the gradient of the loss with respect to it.
 #pragma once
 
 #include "core/train/variable_nodes.h"

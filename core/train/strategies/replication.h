@@ -32,10 +32,10 @@ Result<Strategy> parse_strategy(std::string_view name);
 /// InvalidArgument: a member is set that the strategy has no use for.
 Status check_replication(const Replication& replication);
 
-/// Names become requests ("/device:GPU:0"), no replicas become all GPUs. InvalidArgument: a name that is no device or
-/// stands twice, fewer than one replica. With `allow_soft_placement` a device may be missing: nodes that ask for it go
-/// elsewhere. Several replicas of kMirrored, each on a card of its own, use NCCL where it is there; else `notes` gets
-/// what TensorFlow's MirroredStrategy warns of.
+/// Names become requests ("/device:GPU:0"), no replicas become all GPUs. InvalidArgument: a name that is not a device
+/// or stands twice, fewer than one replica. With `allow_soft_placement` a device may be missing: nodes that ask for it
+/// go elsewhere. Several replicas of kMirrored, each on a card of its own, use NCCL where it is there; else `notes`
+/// gets what TensorFlow's MirroredStrategy warns of.
 Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, Replication& replication,
                            std::vector<std::string>& notes);
 

@@ -96,7 +96,7 @@ TEST_CASE("the attr dtype of a Const is the type of its plain value, wherever it
 TEST_CASE("wrong tensors are told apart") {
   auto error = [](const char* text) { return Value(text).file.error(); };
   CHECK(error("[[1, 2], [3]]") == "this list has 1 entry, the first beside it has 2");
-  CHECK(error("[1, [2]]") == "found a list where the values before are no lists");
+  CHECK(error("[1, [2]]") == "found a list where the values before are not lists");
   CHECK(error("[[1], 2]") == "found a number beside lists");
   CHECK(error(R"([1, "a"])") == "found \"a\" in a float32 tensor");
   CHECK(error("[1, true]") == "found true in a float32 tensor");
