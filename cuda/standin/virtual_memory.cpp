@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "cuda/standin/cuda.h"
+#include "cuda/standin/device_access.h"
 #include "cuda/standin/machine.h"
 #include "cuda/standin/memory.h"
 #include "cuda/standin/standin.h"
