@@ -9,40 +9,15 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/files.h"
 #include "cli/option_set.h"
 #include "cli/signals.h"
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
 
-// The subcommands, as the overview lists them: `name` is made by make_name_command() in cli/name.cpp.
-#define EMPLACE_COMMANDS(ROW)                                                        \
-  ROW(run, "Execute a graph and print the fetched tensors")                          \
-  ROW(place, "Say where every node would run; no kernel runs, no device is touched") \
-  ROW(train, "Train a graph on data: steps, epochs, metrics, checkpoints")           \
-  ROW(explain, "Say why nodes are where they are, and what would move them")         \
-  ROW(diff, "What two placements differ in: moved nodes, reasons, copies, peaks")    \
-  ROW(check, "Load and validate; all problems in one pass")                          \
-  ROW(convert, "Write a graph file in another format")                               \
-  ROW(devices, "List physical and logical devices; read device names")               \
-  ROW(ops, "List the ops that emplace runs; one op: its page")
-
 namespace emplace {
-
-#define EMPLACE_DECLARE(name, summary) std::unique_ptr<Command> make_##name##_command();
-EMPLACE_COMMANDS(EMPLACE_DECLARE)
-#undef EMPLACE_DECLARE
-
 namespace {
-
-struct CommandRow {
-  std::string_view name, summary;
-  std::unique_ptr<Command> (*make)();
-};
-
-#define EMPLACE_ROW(name, summary) {#name, summary, make_##name##_command},
-constexpr CommandRow kCommands[] = {EMPLACE_COMMANDS(EMPLACE_ROW)};
-#undef EMPLACE_ROW
 
 /// Commands that the command line's contract names and that are still to come, with what does their work until then.
 struct ComingCommand {
@@ -59,17 +34,10 @@ std::string overview() {
   std::string out =
       "Runs text graph files on CPUs and GPUs the way TensorFlow places them, and explains every decision.\n\n"
       "usage: emplace COMMAND [OPTIONS] [GRAPH...]\n\n";
-  for (const CommandRow& command : kCommands) {
-    append(out, "  ", command.name, std::string(10 - command.name.size(), ' '), command.summary, "\n");
+  for (const CommandRow& command : all_commands()) {
+    append(out, "  ", command.name, std::string(12 - command.name.size(), ' '), command.summary, "\n");
   }
   return out + "\n'emplace COMMAND --help' tells a command's options; 'emplace --version' the version.\n";
-}
-
-const CommandRow* find_command(std::string_view name) {
-  for (const CommandRow& command : kCommands) {
-    if (command.name == name) return &command;
-  }
-  return nullptr;
 }
 
 int unknown_command(const char* name, Log& log) {
@@ -83,7 +51,7 @@ int unknown_command(const char* name, Log& log) {
   if (std::string_view(name) == "version")
     return usage(log, "unknown subcommand 'version'; did you mean 'emplace --version'?");
   Suggestion suggestion(name);
-  for (const CommandRow& command : kCommands) suggestion.offer(command.name);
+  for (const CommandRow& command : all_commands()) suggestion.offer(command.name);
   std::string hint = suggestion.text();
   return usage(log, cat("unknown subcommand '", name, "'; ", hint.empty() ? "'emplace --help' lists them" : hint));
 }
@@ -158,10 +126,10 @@ void warn_of_environment(const OptionSet& set, const std::vector<std::string>& o
 /// What the other subcommands take: a configuration file may hold options of all of them.
 OptionSet::Others other_commands(std::string_view name) {
   OptionSet::Others others;
-  for (const CommandRow& row : kCommands) others.commands.push_back(row.name);
+  for (const CommandRow& row : all_commands()) others.commands.push_back(row.name);
   others.options = [name] {
     std::vector<std::string> names;
-    for (const CommandRow& row : kCommands) {
+    for (const CommandRow& row : all_commands()) {
       if (row.name == name) continue;
       Options unused;
       OptionSet set(row.name, row.summary);

@@ -51,6 +51,8 @@ struct OptionSet::Impl {
     bool is_flag = false;  // takes a value behind '=' only
     Setter set;
     std::string heading, usage, help;  // usage: "-q, --quiet", "--steps N"
+    std::string placeholder;           // of its value
+    bool has_opposite = false;
   };
 
   CLI::App app;
@@ -223,20 +225,22 @@ void OptionSet::flag(std::string_view name, std::string_view help, bool& target)
 }
 
 void OptionSet::switchable(std::string_view name, std::string_view help, bool& target) {
-  impl_->declare(name, cat(",!--no-", name), true, cat(", --no-", name), help,
-                 [&target](const std::string& text) -> Status {
-                   ASSIGN_OR_RETURN(target, read_bool(text));
-                   return ok_status();
-                 });
+  Impl::Entry& entry = impl_->declare(name, cat(",!--no-", name), true, cat(", --no-", name), help,
+                                      [&target](const std::string& text) -> Status {
+                                        ASSIGN_OR_RETURN(target, read_bool(text));
+                                        return ok_status();
+                                      });
+  entry.has_opposite = true;
 }
 
 void OptionSet::optional_value(std::string_view name, std::string_view value, std::string_view placeholder,
                                std::string_view help, Setter set) {
-  impl_->declare(name, cat("{", value, "}"), true, cat("[=", placeholder, "]"), help, std::move(set));
+  impl_->declare(name, cat("{", value, "}"), true, cat("[=", placeholder, "]"), help, std::move(set)).placeholder =
+      placeholder;
 }
 
 void OptionSet::value(std::string_view name, std::string_view placeholder, std::string_view help, Setter set) {
-  impl_->declare(name, "", false, cat(" ", placeholder), help, std::move(set));
+  impl_->declare(name, "", false, cat(" ", placeholder), help, std::move(set)).placeholder = placeholder;
 }
 
 void OptionSet::text(std::string_view name, std::string_view placeholder, std::string_view help, std::string& target) {
@@ -255,9 +259,13 @@ void OptionSet::positional(std::string_view name, std::string_view help, std::ve
   impl_->arguments_help = help;
 }
 
-Status OptionSet::parse(int argc, char** argv, std::string& help) {
+void OptionSet::declare_shared() {
   flag("help,-h", "Print this page", impl_->wants_help);
   text("config", "FILE", "Read options from a TOML file", impl_->config_file);
+}
+
+Status OptionSet::parse(int argc, char** argv, std::string& help) {
+  declare_shared();
   std::vector<std::string> arguments;
   for (int i = argc - 1; i >= 0; --i) arguments.push_back(with_dashes(argv[i]));
   try {
@@ -297,6 +305,17 @@ Status OptionSet::parse(int argc, char** argv, std::string& help) {
 }
 
 const std::vector<OptionSource>& OptionSet::sources() const { return impl_->sources; }
+
+std::vector<OptionRow> OptionSet::rows() const {
+  std::vector<OptionRow> rows;
+  for (const Impl::Entry& e : impl_->entries)
+    rows.push_back({e.name, e.usage, e.placeholder, e.heading, e.help, e.is_flag, e.has_opposite, e.set.words});
+  return rows;
+}
+
+std::pair<std::string_view, std::string_view> OptionSet::arguments() const {
+  return {impl_->arguments_name, impl_->arguments_help};
+}
 
 std::vector<std::string> OptionSet::names() const {
   std::vector<std::string> names;

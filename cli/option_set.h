@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,10 +23,29 @@ struct OptionSource {
   std::string source;  // "command line", "EMPLACE_SEED", the configuration file's name
 };
 
+/// What the help page, a man page and completion know of an option. Texts live until the next declaration.
+struct OptionRow {
+  std::string_view name;         // without dashes
+  std::string_view usage;        // "-q, --quiet", "--steps N"
+  std::string_view placeholder;  // "N", "FILE"; empty: a flag
+  std::string_view heading, help;
+  bool is_flag = false;                     // takes a value behind '=' only
+  bool has_opposite = false;                // --no-NAME
+  std::span<const std::string_view> words;  // the values that it takes, if they are words
+};
+
 class OptionSet {
  public:
   /// Takes the text of one value. An error's message needs no option name.
-  using Setter = std::function<Status(const std::string&)>;
+  struct Setter {
+    Setter() = default;
+    template <class F>
+    requires std::is_invocable_r_v<Status, F, const std::string&> Setter(F set) : call(std::move(set)) {}
+    Status operator()(const std::string& text) const { return call(text); }
+
+    std::function<Status(const std::string&)> call;
+    std::vector<std::string_view> words = {};  // all that it takes, if these are words
+  };
 
   OptionSet(std::string_view command, std::string_view summary);
   ~OptionSet();
@@ -64,6 +85,12 @@ class OptionSet {
 
   /// The options that were given, in order of declaration.
   const std::vector<OptionSource>& sources() const;
+  /// --help and --config, which every command has. parse() does it, too.
+  void declare_shared();
+  /// What was declared, in its order.
+  std::vector<OptionRow> rows() const;
+  /// "GRAPH...": what stands without a flag, and the sentence about it. Empty: nothing does.
+  std::pair<std::string_view, std::string_view> arguments() const;
   /// The names of all that were declared.
   std::vector<std::string> names() const;
 
@@ -83,14 +110,16 @@ Status not_one_of(const std::string& text, const std::vector<std::string_view>& 
 /// One of these words, each with the value that it stands for. `target` is of type T, or takes one.
 template <class T, class Target>
 OptionSet::Setter set_choice(Target& target, std::vector<std::pair<std::string_view, T>> choices) {
-  return [&target, choices = std::move(choices)](const std::string& text) -> Status {
-    std::vector<std::string_view> words;
+  std::vector<std::string_view> words;
+  for (const auto& choice : choices) words.push_back(choice.first);
+  OptionSet::Setter setter = [&target, words, choices = std::move(choices)](const std::string& text) -> Status {
     for (const auto& [word, value] : choices) {
       if (word == text) return target = value, ok_status();
-      words.push_back(word);
     }
     return not_one_of(text, words);
   };
+  setter.words = std::move(words);
+  return setter;
 }
 
 }  // namespace emplace

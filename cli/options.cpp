@@ -48,11 +48,15 @@ Status set_simulated_gpus(DeviceOptions& devices, const std::string& text) {
 /// takes the flag back.
 template <class T, class Target>
 OptionSet::Setter set_optional_choice(Target& target, std::vector<std::pair<std::string_view, T>> choices) {
-  return [&target, choices = std::move(choices)](const std::string& text) -> Status {
+  OptionSet::Setter one_of_them = set_choice(target, choices);
+  std::vector<std::string_view> words = one_of_them.words;
+  OptionSet::Setter setter = [&target, first = choices.front().second, one_of_them](const std::string& text) -> Status {
     if (text == "false") return target = Target{}, ok_status();
-    if (text == "true") return target = choices.front().second, ok_status();
-    return set_choice(target, choices)(text);
+    if (text == "true") return target = first, ok_status();
+    return one_of_them(text);
   };
+  setter.words = std::move(words);
+  return setter;
 }
 
 OptionSet::Setter set_tolerance(double& target) {
