@@ -13,6 +13,7 @@
 #include "cli/files.h"
 #include "cli/option_set.h"
 #include "cli/signals.h"
+#include "cli/version.h"
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
 
@@ -144,7 +145,7 @@ OptionSet::Others other_commands(std::string_view name) {
 
 int run_main(int argc, char** argv, Log& log) {
   std::string_view first = argc > 1 ? argv[1] : "";
-  if (first == "--version") return print("emplace " EMPLACE_VERSION "\n"), 0;
+  if (first == "--version") return print(version_text()), 0;
   if (first == "help" && argc > 2) {  // "help run" is "run --help"
     static char help[] = "--help";
     char* swapped[] = {argv[0], argv[2], help, nullptr};

@@ -70,9 +70,14 @@ bool has_nvidia_driver() {
          exists("/dev/dxg");
 }
 
+std::string gpu_plugin_file(const char* (*environment)(const char*)) {
+  const char* named = environment("EMPLACE_CUDA_PLUGIN");
+  return named ? named : file_beside_program();
+}
+
 Result<GpuBackend*> load_gpu_plugin(const char* (*environment)(const char*)) {
   const char* named = environment("EMPLACE_CUDA_PLUGIN");
-  std::string file = named ? named : file_beside_program();
+  std::string file = gpu_plugin_file(environment);
   if (named && !exists(file)) return unavailable(cat("no CUDA plug-in at EMPLACE_CUDA_PLUGIN=", file));
   if (!named && !has_nvidia_driver()) {
     return unavailable(cat("no NVIDIA driver on this machine",

@@ -31,7 +31,10 @@ struct GpuPluginInfo {
 /// Its files, those of a container, or WSL's.
 bool has_nvidia_driver();
 
-/// The plug-in that EMPLACE_CUDA_PLUGIN names, else the one beside the program. Unavailable: no driver (then nothing
+/// What EMPLACE_CUDA_PLUGIN names, else the plug-in beside the program; empty: there is none.
+std::string gpu_plugin_file(const char* (*environment)(const char*));
+
+/// Opens that plug-in. Unavailable: no driver (then nothing
 /// is loaded), no such file, a file that cannot be loaded, or one of another build. It stays loaded.
 Result<GpuBackend*> load_gpu_plugin(const char* (*environment)(const char*));
 
