@@ -50,6 +50,8 @@ class GradientContext {
   /// What arrives at output `i`. If nothing does: zeros where another output got something and this one is of a
   /// differentiable type, else no value.
   virtual Value grad(int i) = 0;
+  /// Which gradients() call this is: the name scope of its nodes.
+  virtual std::string source() const = 0;
   /// Is grad(i) nothing but the zeros of an output that the loss does not depend on?
   virtual bool grad_is_zero(int i) const = 0;
 

@@ -37,6 +37,7 @@ class NodeGradient final : public GradientContext {
   void set_loop(LoopGradient* loop) { loop_ = loop; }
   LoopGradient* loop() const { return loop_; }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
+  void set_source(std::string source) { source_ = std::move(source); }
   void set_arrived(std::vector<PartialGradient> arrived, std::vector<bool> zeros) {
     arrived_ = std::move(arrived);
     zeros_ = std::move(zeros);
@@ -54,8 +55,10 @@ class NodeGradient final : public GradientContext {
   Value output(int i) const override { return {node_, static_cast<uint32_t>(i)}; }
   const Attrs& attrs() const override { return attrs_; }
   Value grad(int i) override;
+  std::string source() const override { return source_; }
   bool grad_is_zero(int i) const override { return zeros_[static_cast<size_t>(i)]; }
 
+  const Graph& graph() const { return edit_.graph(); }
   DType type(Value v) const override { return base_type(edit_.type({v.node, v.slot})); }
   const Shape& shape(Value v) const override { return edit_.shape({v.node, v.slot}); }
   const Tensor* value(Value v) override { return edit_.value({v.node, v.slot}); }
@@ -94,7 +97,7 @@ class NodeGradient final : public GradientContext {
   LoopGradient* loop_ = nullptr;
   Attrs attrs_;
   NodeId first_;  // what is built here begins with it
-  std::string scope_;
+  std::string scope_, source_;
   std::vector<PartialGradient> arrived_, results_;
   std::vector<bool> zeros_;
   NodeId waits_for_ = kNoNode;

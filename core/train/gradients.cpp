@@ -10,6 +10,7 @@
 #include "core/train/gradient_path.h"
 #include "core/train/loops/loop_gradients.h"
 #include "core/train/loops/loop_shapes.h"
+#include "core/train/loops/missing_exits.h"
 #include "core/train/needed_nodes.h"
 
 namespace emplace {
@@ -17,8 +18,16 @@ namespace {
 
 class Backprop {
  public:
-  Backprop(GraphEditor& edit, Endpoint loss, std::span<const Endpoint> xs, const GradientOptions& options)
-      : edit_(edit), graph_(edit.graph()), loss_(loss), xs_(xs), options_(options), num_forward_(graph_.num_nodes()) {}
+  /// `num_given`: of nodes that stay, needed or not.
+  Backprop(GraphEditor& edit, NodeId num_given, Endpoint loss, std::span<const Endpoint> xs,
+           const GradientOptions& options)
+      : edit_(edit),
+        graph_(edit.graph()),
+        loss_(loss),
+        xs_(xs),
+        options_(options),
+        num_given_(num_given),
+        num_forward_(graph_.num_nodes()) {}
 
   Result<Gradients> run() {
     RETURN_IF_ERROR(check_types());
@@ -47,12 +56,16 @@ class Backprop {
     RETURN_IF_ERROR(Status(edit_.status()));
     std::vector<NodeId> results;
     for (size_t i = 0; i < xs_.size(); ++i) results.insert(results.end(), {out.of[i].node, out.indices[i].node});
-    drop_unneeded(edit_, num_forward_, results, loops_ ? &loops_->places() : nullptr);
+    drop_unneeded(edit_, num_given_, results, loops_ ? &loops_->places() : nullptr);
     return out;
   }
 
  private:
-  NodeGradient context(NodeId node) { return NodeGradient(edit_, node, options_.colocate); }
+  NodeGradient context(NodeId node) {
+    NodeGradient made(edit_, node, options_.colocate);
+    made.set_source(scope_);
+    return made;
+  }
 
   Status check_types() const {
     if (!is_floating(base_type(edit_.type(loss_)))) {
@@ -259,7 +272,8 @@ class Backprop {
     std::vector<bool> zeros(arrived.size(), false);
     for (uint32_t slot = 0; slot < arrived.size(); ++slot) {
       const DType type = base_type(graph_.output_type({id, slot}));
-      const bool handle = type == DType::kVariant || (type == DType::kResource && !node.loop());
+      const bool list = type == DType::kVariant && !(node.loop() && graph_.traits(id).control == Control::kSwitch);
+      const bool handle = list || (type == DType::kResource && !node.loop());
       if (arrived[slot].valid() || !carries_gradient(type) || handle) continue;
       arrived[slot].values =
           node.loop() ? loops_->zeros(node, id, slot, arrived) : node.add("ZerosLike", {{id, slot}}, {}, "zeros_like");
@@ -326,6 +340,7 @@ class Backprop {
   Endpoint loss_;
   std::span<const Endpoint> xs_;
   const GradientOptions& options_;
+  const NodeId num_given_;
   const NodeId num_forward_;
   std::string scope_;
   std::vector<bool> reached_, between_;  // by forward node
@@ -341,7 +356,9 @@ class Backprop {
 
 Result<Gradients> add_gradients(GraphEditor& edit, Endpoint loss, std::span<const Endpoint> xs,
                                 const GradientOptions& options) {
-  return Backprop(edit, loss, xs, options).run();
+  const NodeId num_given = edit.graph().num_nodes();
+  add_missing_exits(edit);
+  return Backprop(edit, num_given, loss, xs, options).run();
 }
 
 }  // namespace emplace

@@ -88,10 +88,10 @@ CondId ForwardLoops::common(CondId a, CondId b) const {
   return a;
 }
 
-CondId ForwardLoops::side_below(CondId outer, Endpoint pred, uint32_t branch) {
-  auto [known, is_new] =
-      known_sides_.try_emplace({outer, pred.node, pred.slot, branch}, static_cast<CondId>(sides_.size()));
-  if (is_new) sides_.push_back({outer, pred, branch, sides_[outer].depth + 1});
+CondId ForwardLoops::side_below(const CondSide& side) {
+  auto [known, is_new] = known_sides_.try_emplace({side.outer, side.pred.node, side.pred.slot, side.branch},
+                                                  static_cast<CondId>(sides_.size()));
+  if (is_new) sides_.push_back(side);
   return known->second;
 }
 
@@ -118,15 +118,18 @@ void ForwardLoops::find_sides() {
     }
     side_of_[id] = side;
     if (control != Control::kSwitch || is_loop_switch(id)) continue;
-    const CondId no = side_below(side, inputs[1], 0);
-    sides_of_switch_[id] = {no, side_below(side, inputs[1], 1)};
+    std::vector<CondId>& of_outputs = sides_of_switch_[id];
+    const auto branches = static_cast<uint32_t>(graph_->num_outputs(id));
+    const uint32_t numbered = graph_->output_type(inputs[1]) == DType::kBool ? 0 : branches;
+    for (uint32_t branch = 0; branch < branches; ++branch)
+      of_outputs.push_back(side_below({side, inputs[1], branch, numbered, sides_[side].depth + 1}));
   }
 }
 
 CondId ForwardLoops::side_of(Endpoint tensor) const {
   auto of_switch = sides_of_switch_.find(tensor.node);
   if (of_switch == sides_of_switch_.end()) return side_of_[tensor.node];
-  return tensor.slot == 0 ? of_switch->second.first : of_switch->second.second;
+  return of_switch->second[tensor.slot];
 }
 
 }  // namespace emplace

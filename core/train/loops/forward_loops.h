@@ -12,7 +12,8 @@
 
 namespace emplace {
 
-/// One side of a conditional: what runs only if `pred` is true (`branch` 1) or false (0).
+/// One side of a conditional: what runs only if `pred` is true (`branch` 1) or false (0), or is the number of the
+/// branch.
 using CondId = uint32_t;
 inline constexpr CondId kNoCond = 0;
 
@@ -20,6 +21,7 @@ struct CondSide {
   CondId outer = kNoCond;
   Endpoint pred;
   uint32_t branch = 0;
+  uint32_t numbered = 0;  // branches, where `pred` is a number; then the Switch is a _SwitchN
   uint32_t depth = 0;
 };
 
@@ -61,7 +63,7 @@ class ForwardLoops {
   void find_sides();
   CondId deepest(CondId a, CondId b) const { return sides_[a].depth >= sides_[b].depth ? a : b; }
   CondId common(CondId a, CondId b) const;
-  CondId side_below(CondId outer, Endpoint pred, uint32_t branch);
+  CondId side_below(const CondSide& side);
 
   const Graph* graph_;
   FrameMap frames_;
@@ -70,8 +72,8 @@ class ForwardLoops {
   std::vector<uint32_t> num_conds_;  // by frame
   std::vector<CondSide> sides_{CondSide{}};
   std::map<std::tuple<CondId, NodeId, uint32_t, uint32_t>, CondId> known_sides_;
-  std::vector<CondId> side_of_;                                  // by node: where it runs
-  std::map<NodeId, std::pair<CondId, CondId>> sides_of_switch_;  // of a conditional: of its outputs
+  std::vector<CondId> side_of_;                            // by node: where it runs
+  std::map<NodeId, std::vector<CondId>> sides_of_switch_;  // of a conditional: of its outputs
 };
 
 }  // namespace emplace

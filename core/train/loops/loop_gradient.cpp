@@ -121,8 +121,9 @@ Endpoint LoopGradient::add(NewNode node) {
   GraphEditor& edit = places_.edit;
   if (!node.has_own_name) node.name = edit.unique_name(node.name);
   node.has_own_name = true;
-  // A shape on a stack takes less than the tensor.
-  if (traits_of(node.op).reads_shapes_only()) {
+  // A shape on a stack takes less than the tensor; and a list on a stack could not be changed in place.
+  const OpTraits& op = traits_of(node.op);
+  if (op.reads_shapes_only() || op.reads_list_form) {
     const Place of_input = places_.of(node.inputs[0]);
     if (of_input.forward == forward_ && !of_input.gradient) {
       node.controls.clear();

@@ -70,10 +70,10 @@ class LoopGradients {
   };
   State* state_of(FrameId frame) const;
   static Site site(const NodeGradient& node);
-  Value zeros_beside(NodeGradient& node, NodeId id, uint32_t slot, const PartialGradient& other);
+  Value zeros_beside(NodeGradient& node, NodeId id, uint32_t slot, std::span<const PartialGradient> arrived);
   Value zeros_of(NodeGradient& node, Value like, std::string_view name);
   void of_exit(NodeGradient& node);
-  Status of_loop_switch(NodeGradient& node, NodeId id);
+  void of_loop_switch(NodeGradient& node, NodeId id);
   void of_loop_merge(NodeGradient& node, NodeId id);
   bool of_side_merge(NodeGradient& node, NodeId id);
   void of_enter(NodeGradient& node, NodeId id);

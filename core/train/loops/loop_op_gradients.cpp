@@ -1,8 +1,10 @@
 // Part of core/train/loops/loop_gradients.h: LoopGradients: gradients of the ops of control flow inside of loops
 // (control_flow_grad.py), and zeros.
 #include <algorithm>
+#include <set>
 
 #include "core/base/cat.h"
+#include "core/train/loops/list_zeros.h"
 #include "core/train/loops/loop_gradients.h"
 
 namespace emplace {
@@ -39,6 +41,7 @@ Value filled_zeros(NodeGradient& node, Value shape, DType type) {
 
 // In the loop, or outside, where `node` adds.
 Value LoopGradients::zeros_of(NodeGradient& node, Value like, std::string_view name) {
+  if (node.type(like) == DType::kVariant) return zeros_of_list(node, like);
   if (node.shape(like).fully_known()) return zeros_of_shape(node, node.type(like), node.shape(like), std::string(name));
   Value shape = node.add("Shape", {like}, {}, {});
   if (node.loop()) shape = value_of(node.loop()->bring(endpoint_of(shape), site(node)));
@@ -49,31 +52,39 @@ Value LoopGradients::zeros_for_exit(NodeId exit, const std::string& scope) {
   NodeGradient node(places_.edit, exit, false);
   node.set_scope(scope);
   node.set_loop(loop_of(exit, true));
-  if (node.loop() || node.shape({exit, 0}).fully_known()) return zeros_of(node, {exit, 0}, "zeros");
+  const bool list = node.type({exit, 0}) == DType::kVariant;
+  if (node.loop() || (!list && node.shape({exit, 0}).fully_known())) return zeros_of(node, {exit, 0}, "zeros");
   return node.add("ZerosLike", {{exit, 0}}, {}, "zeros_like");
 }
 
 Value LoopGradients::zeros(NodeGradient& node, NodeId id, uint32_t slot, std::span<const PartialGradient> arrived) {
   if (places_.loops.is_loop_switch(id)) return {};
-  return places_.edit.graph().traits(id).control == Control::kSwitch ? zeros_beside(node, id, slot, arrived[1 - slot])
+  return places_.edit.graph().traits(id).control == Control::kSwitch ? zeros_beside(node, id, slot, arrived)
                                                                      : zeros_of(node, {id, slot}, "Const");
 }
 
 // The side of a conditional from which no gradient comes: zeros in the iterations that took it.
-Value LoopGradients::zeros_beside(NodeGradient& node, NodeId id, uint32_t slot, const PartialGradient& other) {
+Value LoopGradients::zeros_beside(NodeGradient& node, NodeId id, uint32_t slot,
+                                  std::span<const PartialGradient> arrived) {
   const Endpoint input = places_.edit.graph().inputs(id)[0], pred = places_.edit.graph().inputs(id)[1];
+  const CondSide& side = places_.loops.side(places_.loops.side_of({id, slot}));
   const bool handle = is_handle(node, value_of(input));
-  const Value like = handle ? read(node, value_of(input), node.type(other.values)) : value_of(input);
-  if (handle || node.shape(like).fully_known()) {
+  const auto other = std::find_if(arrived.begin(), arrived.end(), [](const auto& g) { return g.valid(); });
+  if (handle && other == arrived.end()) return {};
+  const Value like = handle ? read(node, value_of(input), node.type(other->values)) : value_of(input);
+  if (handle || node.type(like) == DType::kVariant || node.shape(like).fully_known()) {
     const Shape& shape = node.shape(like);
     Value zeros = handle && shape.fully_known()
                       ? filled_zeros(node, node.ints({shape.dims().begin(), shape.dims().end()}), node.type(like))
                       : zeros_of(node, like, "Const");
-    return node.add("Switch", {zeros, value_of(pred)}, {}, {}).output(slot);
+    const NewNode at = switch_of(side, {}, endpoint_of(zeros), pred, {});
+    return node.add(at.op, {zeros, value_of(pred)}, at.attrs, "Switch").output(slot);
   }
   // What the other side would have had, in the iterations that took it; only its shape is kept.
   const Place there{places_.loops.of(id), places_.loops.side_of({id, slot}), nullptr};
-  const Endpoint untaken{places_.add(site(node), "Switch", "Switch", {input, pred}, there).node, slot};
+  const Site here = site(node);
+  const Endpoint untaken{
+      places_.add(switch_of(side, cat(here.scope, "/Switch"), input, pred, here.colocate_with), there).node, slot};
   const Endpoint shape = places_.add(site(node), "Shape", "Shape", {untaken}, there);
   return filled_zeros(node, value_of(node.loop()->from_stack(shape, site(node), false)), node.type(like));
 }
@@ -92,9 +103,11 @@ Result<bool> LoopGradients::differentiate(NodeGradient& node, NodeId id) {
       break;
     case Control::kSwitch:
       if (places_.loops.is_loop_switch(id)) {
-        RETURN_IF_ERROR(of_loop_switch(node, id));
+        of_loop_switch(node, id);
       } else {
-        node.set(0, node.add("Merge", {node.grad(0), node.grad(1)}, {}, "cond_grad"));
+        std::vector<Value> sides;
+        for (int i = 0; i < static_cast<int>(node.graph().num_outputs(id)); ++i) sides.push_back(node.grad(i));
+        node.set(0, node.add("Merge", sides, {}, "cond_grad"));
       }
       break;
     case Control::kMerge:
@@ -130,24 +143,16 @@ void LoopGradients::of_exit(NodeGradient& node) {
 }
 
 // Visited twice: from the Exit, and from the body of the iteration before.
-Status LoopGradients::of_loop_switch(NodeGradient& node, NodeId id) {
+void LoopGradients::of_loop_switch(NodeGradient& node, NodeId id) {
   State& state = *state_of(places_.loops.of(id));
   auto merge = state.merges.find(id);
   if (merge == state.merges.end()) {
-    if (!node.arrived(0).valid()) {
-      const Graph& g = places_.edit.graph();
-      return invalid_argument(cat("the variable of loop '", places_.loops.loop(places_.loops.of(id)).frame_name,
-                                  "' that '", g.name(id), "' (", g.op(id),
-                                  ") passes on has no Exit, so no gradient can enter there; add an Exit that reads '",
-                                  g.name(id), "'"));
-    }
     Value first = node.grad(0);
     node.set(0, node.add("Merge", {first, first}, {}, "b_switch"));
     state.merges[id] = endpoint_of(node.results()[0].values);
   } else if (node.arrived(1).valid()) {
     state.gradient->close(site(node), merge->second, endpoint_of(node.grad(1)));
   }
-  return ok_status();
 }
 
 // To the Enter after the last iteration, else to the NextIteration. Colocated with what arrives, and with nothing else.
@@ -165,22 +170,27 @@ void LoopGradients::of_loop_merge(NodeGradient& node, NodeId id) {
   }
 }
 
-// False if the inputs are not the two sides of one conditional.
+// False if the inputs are not the sides of one conditional, one from each.
 bool LoopGradients::of_side_merge(NodeGradient& node, NodeId id) {
   auto inputs = places_.edit.graph().inputs(id);
-  if (inputs.size() != 2) return false;
-  const CondId first_id = places_.loops.side_of(inputs[0]), second_id = places_.loops.side_of(inputs[1]);
-  if (first_id == kNoCond || second_id == kNoCond) return false;
-  const CondSide &first = places_.loops.side(first_id), &second = places_.loops.side(second_id);
-  if (first.outer != second.outer || !(first.pred == second.pred) || first.branch == second.branch) return false;
+  const CondSide& first = places_.loops.side(places_.loops.side_of(inputs[0]));
+  std::set<uint32_t> branches;
+  for (const Endpoint& e : inputs) {
+    const CondId id_of = places_.loops.side_of(e);
+    const CondSide& side = places_.loops.side(id_of);
+    if (id_of == kNoCond || side.outer != first.outer || !(side.pred == first.pred)) return false;
+    branches.insert(side.branch);
+  }
+  const size_t wanted = first.numbered == 0 ? 2 : first.numbered;
+  if (inputs.size() != wanted || branches.size() != wanted) return false;
   const Endpoint arrived = endpoint_of(node.grad(0));
   const Endpoint pred = node.loop()->bring(first.pred, site(node));
-  Endpoint at = node.loop()->add({.name = cat(node.scope(), "/cond_grad"),
-                                  .op = "Switch",
-                                  .inputs = {arrived, pred},
-                                  .colocate_with = {arrived.node}});
-  node.set(0, {at.node, first.branch});
-  node.set(1, {at.node, second.branch});
+  const Endpoint at =
+      node.loop()->add(switch_of(first, cat(node.scope(), "/cond_grad"), arrived, pred, {arrived.node}));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const CondSide& side = places_.loops.side(places_.loops.side_of(places_.edit.graph().inputs(id)[i]));
+    node.set(static_cast<int>(i), {at.node, side.branch});
+  }
   return true;
 }
 
@@ -194,16 +204,19 @@ void LoopGradients::of_enter(NodeGradient& node, NodeId id) {
   if (node.arrived(0).is_slices()) return sum_slices(node);
   const Value step = node.grad(0);
   node.set_loop(inside->outer());
+  const bool list = node.type(step) == DType::kVariant;
   Value zero;
-  if (node.shape(step).fully_known()) {
+  if (!list && node.shape(step).fully_known()) {
     zero = zeros_of_shape(node, node.type(step), node.shape(step), "b_acc");
   } else {
     Value input = node.input(0);
     zero = zeros_of(node, is_handle(node, input) ? read(node, input, node.type(step)) : input, "b_acc");
   }
   node.set_loop(inside);
-  node.set(0, value_of(inside->accumulate(
-                  here, {.initial = endpoint_of(zero), .op = "AddV2", .name = "Add", .step = endpoint_of(step)})));
+  node.set(
+      0, value_of(inside->accumulate(
+             here,
+             {.initial = endpoint_of(zero), .op = list ? "AddN" : "AddV2", .name = "Add", .step = endpoint_of(step)})));
 }
 
 // Of an invariant that iterations take rows of: all their slices, one behind the other, begun with a row of zeros.
@@ -241,7 +254,7 @@ void LoopGradients::finish() {
       if (!(inputs[0] == inputs[1])) continue;
       NodeGradient node(edit, merge.node, false);
       Value zeros;
-      if (node.shape(value_of(merge)).fully_known()) {
+      if (node.type(value_of(merge)) == DType::kVariant || node.shape(value_of(merge)).fully_known()) {
         node.set_loop(state->gradient.get());
         zeros = zeros_of(node, value_of(merge), "Const");
       } else {

@@ -4,6 +4,14 @@
 
 namespace emplace {
 
+NewNode switch_of(const CondSide& side, std::string name, Endpoint data, Endpoint pred,
+                  std::vector<NodeId> colocate_with) {
+  NewNode node{.name = std::move(name), .inputs = {data, pred}, .colocate_with = std::move(colocate_with)};
+  node.op = side.numbered == 0 ? "Switch" : "_SwitchN";
+  if (side.numbered != 0) node.attrs.emplace_back("num_outs", AttrValue::of(int64_t{side.numbered}));
+  return node;
+}
+
 Endpoint LoopPlaces::add(NewNode node, const Place& place) {
   const Endpoint added = edit.add_output(std::move(node));
   if (place.forward != kRootFrame || place.gradient) places_[added.node] = place;

@@ -28,6 +28,10 @@ struct Site {
   std::vector<NodeId> colocate_with;
 };
 
+/// A Switch of `data` like those of the conditional; `pred`: its condition, as it is where the node goes.
+NewNode switch_of(const CondSide& side, std::string name, Endpoint data, Endpoint pred,
+                  std::vector<NodeId> colocate_with);
+
 /// The graph in work: adds nodes and remembers where they run.
 class LoopPlaces {
  public:

@@ -31,8 +31,7 @@ Endpoint LoopGradient::from_stack(Endpoint tensor, const Site& site, bool guard)
   if (side != kNoCond) {
     const CondSide& condition = places_.loops.side(side);
     Endpoint pred = bring(condition.pred, site);
-    handle = add(
-        {.name = cat(site.scope, "/Switch"), .op = "Switch", .inputs = {stack, pred}, .colocate_with = {stack.node}});
+    handle = add(switch_of(condition, cat(site.scope, "/Switch"), stack, pred, {stack.node}));
     handle.slot = condition.branch;
   }
   Endpoint popped = add({.name = cat(site.scope, "/StackPopV2"),
@@ -91,7 +90,8 @@ Endpoint LoopGradient::guarded(Endpoint stack, CondId side, const Site& site) {
   if (side == kNoCond) return stack;
   const CondSide condition = places_.loops.side(side);
   stack = guarded(stack, condition.outer, site);
-  Endpoint guard = places_.add(site, "Switch", "Switch", {stack, condition.pred}, forward_place(side));
+  const Endpoint guard = places_.add(
+      switch_of(condition, cat(site.scope, "/Switch"), stack, condition.pred, site.colocate_with), forward_place(side));
   return {guard.node, condition.branch};
 }
 
