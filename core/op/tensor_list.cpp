@@ -1,5 +1,8 @@
 #include "core/op/tensor_list.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace emplace {
 namespace {
 
@@ -22,6 +25,28 @@ TensorList* behind(const Tensor& variant) {
 Status no_list() { return invalid_argument("Input handle is not a list. Saw: 'nothing'"); }
 
 }  // namespace
+
+const Tensor& ListElements::operator[](int64_t i) const {
+  static const Tensor not_set;
+  return i < first() || i >= last() ? not_set : window_[static_cast<size_t>(i - first_)];
+}
+
+Tensor& ListElements::at(int64_t i) {
+  if (window_.empty()) first_ = i;
+  for (; i < first_; --first_) window_.emplace_front();
+  if (i >= last()) window_.resize(static_cast<size_t>(i - first_) + 1);
+  return window_[static_cast<size_t>(i - first_)];
+}
+
+void ListElements::resize(int64_t size) {
+  size_ = size;
+  if (last() > size) window_.resize(static_cast<size_t>(std::max<int64_t>(size - first_, 0)));
+}
+
+void ListElements::push_back(Tensor element) {
+  ++size_;
+  at(size_ - 1) = std::move(element);
+}
 
 Tensor list_tensor(TensorList list) {
   auto buffer = std::make_shared<ListBuffer>(std::move(list));

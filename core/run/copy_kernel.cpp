@@ -37,16 +37,18 @@ Status CopyKernel::copy_list(KernelContext& c) {
   ASSIGN_OR_RETURN(const TensorList* list, list_in(c.input(0)));
   Allocator& memory = (c.host_outputs_ & 1) != 0 ? *c.host_allocator_ : *c.allocator_;
   TensorList copy{list->dtype, list->element_shape, list->max_num_elements, {}};
-  for (const Tensor& element : list->elements) {
-    Tensor& to = copy.elements.emplace_back();
+  copy.elements.resize(list->size());
+  for (int64_t i = list->elements.first(); i < list->elements.last(); ++i) {
+    const Tensor& element = list->elements[i];
     if (!element.valid()) continue;
     if (list->dtype == DType::kVariant) return unimplemented("lists of lists stay on their device");
-    ASSIGN_OR_RETURN(to, memory.allocate(element.dtype(), element.shape()));
+    ASSIGN_OR_RETURN(Tensor to, memory.allocate(element.dtype(), element.shape()));
     if (element.dtype() == DType::kString) {
       std::copy(element.flat<std::string>().begin(), element.flat<std::string>().end(), to.data<std::string>());
     } else if (element.size_bytes() > 0) {
       std::memcpy(to.raw(), element.raw(), element.size_bytes());
     }
+    copy.elements.at(i) = std::move(to);
   }
   c.forward_output(0, list_tensor(std::move(copy)));
   return ok_status();

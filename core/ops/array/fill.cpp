@@ -75,10 +75,11 @@ Status zeros_like_cpu(KernelContext& c) {
 Status zero_list_cpu(KernelContext& c) {
   ASSIGN_OR_RETURN(const TensorList* list, list_in(c.input(0)));
   TensorList zeros{list->dtype, list->element_shape, list->max_num_elements, {}};
-  for (const Tensor& element : list->elements) {
-    Tensor& zero = zeros.elements.emplace_back();
+  zeros.elements.resize(list->size());
+  for (int64_t i = list->elements.first(); i < list->elements.last(); ++i) {
+    const Tensor& element = list->elements[i];
     if (element.valid() && list->dtype != DType::kVariant) {
-      ASSIGN_OR_RETURN(zero, list_zeros(c, list->dtype, element.shape()));
+      ASSIGN_OR_RETURN(zeros.elements.at(i), list_zeros(c, list->dtype, element.shape()));
     }
   }
   c.forward_output(0, list_tensor(std::move(zeros)));

@@ -38,7 +38,8 @@ Result<Shape> merged_element_shape(const TensorList& list, const Shape& asked) {
         cat("Incompatible shapes during merge: ", list.element_shape.to_string(), " vs. ", asked.to_string()));
   }
   if (merged->rank_known() && merged->fully_known()) return merged;
-  for (const Tensor& element : list.elements) {
+  for (int64_t i = list.elements.first(); i < list.elements.last(); ++i) {
+    const Tensor& element = list.elements[i];
     if (!element.valid()) continue;
     merged = ShapeContext::merge(*merged, element.shape());
     if (!merged.ok()) return merged;
@@ -54,7 +55,7 @@ Result<Tensor> list_zeros(KernelContext& c, DType dtype, const Shape& shape) {
 }
 
 Result<Tensor> element_or_zeros(KernelContext& c, const TensorList& list, int64_t i, const Shape& asked) {
-  const Tensor& element = list.elements[static_cast<size_t>(i)];
+  const Tensor& element = list.elements[i];
   if (element.valid()) return element;
   ASSIGN_OR_RETURN(const Shape shape, merged_element_shape(list, asked));
   if (!shape.rank_known() || !shape.fully_known()) {
@@ -82,6 +83,12 @@ Status check_item(const TensorList& list, const Shape& item) {
   if (list.element_shape.compatible_with(item)) return ok_status();
   return invalid_argument(cat("Tried to set a tensor with incompatible shape at a list index. Item element shape: ",
                               item.to_string(), " list shape: ", list.element_shape.to_string()));
+}
+
+Status check_list_size(int64_t size) {
+  constexpr int64_t kMost = int64_t{1} << 24;  // their slots alone would take gigabytes
+  if (size <= kMost) return ok_status();
+  return resource_exhausted(cat("a list of ", size, " elements was asked for; ", kMost, " are possible"));
 }
 
 Status list_shape(ShapeContext& c) {

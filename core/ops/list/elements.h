@@ -32,6 +32,9 @@ Tensor rows_of(const Tensor& tensor, int64_t begin, int64_t n);
 /// Does a whole element fit the list? Else what TensorFlow says.
 Status check_item(const TensorList& list, const Shape& item);
 
+/// ResourceExhausted: no list can be that long.
+Status check_list_size(int64_t size);
+
 /// Output 0 is a handle.
 Status list_shape(ShapeContext& c);
 

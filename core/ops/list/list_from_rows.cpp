@@ -17,15 +17,16 @@ Status check_scatter(const Tensor& tensor, const std::vector<int64_t>& indices) 
   }
   for (const int64_t i : indices) {
     if (i < 0) return invalid_argument(cat("Indices in TensorListScatter must all be non-negative, found ", i));
+    RETURN_IF_ERROR(check_list_size(i + 1));
   }
   return ok_status();
 }
 
 void scatter_rows_into(TensorList& list, const Tensor& tensor, const std::vector<int64_t>& indices) {
   for (size_t i = 0; i < indices.size(); ++i) {
-    const auto at = static_cast<size_t>(indices[i]);
-    if (at >= list.elements.size()) list.elements.resize(at + 1);
-    list.elements[at] = row_of(tensor, static_cast<int64_t>(i));
+    const int64_t at = indices[i];
+    if (at >= list.size()) list.elements.resize(at + 1);
+    list.elements.at(at) = row_of(tensor, static_cast<int64_t>(i));
   }
 }
 
@@ -43,7 +44,8 @@ Status scatter_cpu(KernelContext& c) {
     }
   }
   RETURN_IF_ERROR(check_item(list, Shape(tensor.shape().dims().subspan(1))));
-  if (size > 0) list.elements.resize(static_cast<size_t>(size));
+  RETURN_IF_ERROR(check_list_size(size));
+  if (size > 0) list.elements.resize(size);
   scatter_rows_into(list, tensor, indices);
   c.forward_output(0, list_tensor(std::move(list)));
   return ok_status();
@@ -75,8 +77,9 @@ Status split_cpu(KernelContext& c) {
       return invalid_argument(
           cat("Attempting to slice [", at, ", ", at + length, "] from tensor with length ", tensor.shape().dim(0)));
     }
-    list.elements.push_back(rows_of(tensor, at, length));
-    RETURN_IF_ERROR(check_item(list, list.elements.back().shape()));
+    Tensor rows = rows_of(tensor, at, length);
+    RETURN_IF_ERROR(check_item(list, rows.shape()));
+    list.elements.push_back(std::move(rows));
     at += length;
   }
   if (at != tensor.shape().dim(0)) {
@@ -92,11 +95,14 @@ Status concat_lists_cpu(KernelContext& c) {
   ASSIGN_OR_RETURN(const TensorList* second, list_in(other));
   ASSIGN_OR_RETURN(const TensorList* first, list_in(c.input(0)));
   RETURN_IF_ERROR(check_list_dtype(*second, first->dtype));
+  RETURN_IF_ERROR(check_list_size(first->size() + second->size()));
   ASSIGN_OR_RETURN(Shape shape, ShapeContext::merge(first->element_shape, second->element_shape));
   ASSIGN_OR_RETURN(TensorList * list, changed_list(c, 0, 0));
   list->element_shape = std::move(shape);
-  const std::vector<Tensor> more = second->elements;  // the two may be one
-  list->elements.insert(list->elements.end(), more.begin(), more.end());
+  const ListElements more = second->elements;  // the two may be one
+  const int64_t begin = list->size();
+  list->elements.resize(begin + more.size());
+  for (int64_t i = more.first(); i < more.last(); ++i) list->elements.at(begin + i) = more[i];
   return ok_status();
 }
 

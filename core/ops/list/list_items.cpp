@@ -34,9 +34,10 @@ class SetItem final : public Kernel {
       return invalid_argument(
           cat("Trying to modify element ", index, " in a list with ", before->size(), " elements."));
     RETURN_IF_ERROR(check_item(*before, item.shape()));
+    RETURN_IF_ERROR(check_list_size(index + 1));
     ASSIGN_OR_RETURN(TensorList * list, changed_list(c, 0, 0));
-    if (index >= list->size()) list->elements.resize(static_cast<size_t>(index) + 1);
-    list->elements[static_cast<size_t>(index)] = item;
+    if (index >= list->size()) list->elements.resize(index + 1);
+    list->elements.at(index) = item;
     return ok_status();
   }
 
@@ -115,7 +116,8 @@ Status push_gradient(GradientContext& g) {
 Status pop_gradient(GradientContext& g) {
   Value list = g.grad(0);
   if (!list.valid()) {
-    list = g.add("EmptyTensorList", {element_shape_of(g, g.input(0)), g.index(-1)}, element_type(g));
+    const Value length = g.add("TensorListLength", {g.output(0)});
+    list = g.add("TensorListReserve", {element_shape_of(g, g.input(0)), length}, element_type(g));
   }
   g.set(0, g.add("TensorListPushBack", {list, g.grad(1)}));
   return g.status();

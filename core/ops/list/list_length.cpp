@@ -31,8 +31,9 @@ Status element_shape_cpu(KernelContext& c) {
 Status resize_cpu(KernelContext& c) {
   const int64_t size = int_at(c.input(1), 0);
   if (size < 0) return invalid_argument(cat("TensorListSlice expects size to be non-negative. Got: ", size));
+  RETURN_IF_ERROR(check_list_size(size));
   ASSIGN_OR_RETURN(TensorList * list, changed_list(c, 0, 0));
-  list->elements.resize(static_cast<size_t>(size));
+  list->elements.resize(size);
   return ok_status();
 }
 

@@ -23,7 +23,7 @@ Status stack_elements(KernelContext& c, const TensorList& list, std::span<const 
   Tensor& out = c.output(0);
   const int64_t row = element.num_elements();
   for (size_t i = 0; i < indices.size(); ++i) {
-    const Tensor& from = list.elements[static_cast<size_t>(indices[i])];
+    const Tensor& from = list.elements[indices[i]];
     Tensor to = row_of(out, static_cast<int64_t>(i));
     if (!from.valid()) {
       fill_zeros(*c.parallel_, to);
@@ -87,8 +87,8 @@ Status concat_cpu(KernelContext& c) {
   };
   RETURN_IF_ERROR(add(asked));
   RETURN_IF_ERROR(add(list->element_shape));
-  for (const Tensor& element : list->elements) {
-    if (element.valid()) RETURN_IF_ERROR(add(element.shape()));
+  for (int64_t i = list->elements.first(); i < list->elements.last(); ++i) {
+    if (list->elements[i].valid()) RETURN_IF_ERROR(add(list->elements[i].shape()));
   }
   if (!rest.rank_known() || !rest.fully_known()) {
     return invalid_argument(
@@ -100,9 +100,10 @@ Status concat_cpu(KernelContext& c) {
   int64_t rows = 0;
   const Shape stated = asked.rank_known() ? asked : list->element_shape;
   const int64_t usual = stated.rank_known() && stated.rank() > 0 ? stated.dim(0) : -1;
-  for (size_t i = 0; i < list->elements.size(); ++i) {
+  for (int64_t i = 0; i < list->size(); ++i) {
     const Tensor& element = list->elements[i];
-    const int64_t length = element.valid() ? element.shape().dim(0) : i < leading.size() ? leading[i] : usual;
+    const auto at = static_cast<size_t>(i);
+    const int64_t length = element.valid() ? element.shape().dim(0) : at < leading.size() ? leading[at] : usual;
     if (length < 0)
       return invalid_argument(
           cat("Concating lists with uninitialized tensors is not supported in this "
@@ -119,7 +120,7 @@ Status concat_cpu(KernelContext& c) {
   int64_t at = 0;
   for (size_t i = 0; i < lengths.size(); ++i) {
     Tensor to = rows_of(c.output(0), at, lengths[i]);
-    const Tensor& from = list->elements[i];
+    const Tensor& from = list->elements[static_cast<int64_t>(i)];
     if (from.valid()) {
       copy_elements(*c.parallel_, list->dtype, from.raw(), to.raw(), from.num_elements());
     } else {

@@ -35,15 +35,13 @@ class Reserve final : public MakeList {
  public:
   using MakeList::MakeList;
   Status run(KernelContext& c) override {
-    constexpr int64_t kMost = int64_t{1} << 28;  // slots alone would take gigabytes
     ASSIGN_OR_RETURN(const int64_t size, scalar_in(c, 1, "num_elements"));
     ASSIGN_OR_RETURN(Shape shape, element_shape_in(c.input(0)));
     if (size < 0)
       return invalid_argument(cat("The num_elements to reserve must be a non negative number, but got ", size));
-    if (size > kMost)
-      return resource_exhausted(cat("a list of ", size, " elements was asked for; ", kMost, " are possible"));
+    RETURN_IF_ERROR(check_list_size(size));
     TensorList list{dtype_, std::move(shape), -1, {}};
-    list.elements.resize(static_cast<size_t>(size));
+    list.elements.resize(size);
     c.forward_output(0, list_tensor(std::move(list)));
     return ok_status();
   }
@@ -62,6 +60,7 @@ class FromTensor final : public MakeList {
           cat("Specified a list with shape ", shape.to_string(), " from a tensor with shape ", rows.to_string()));
     }
     TensorList list{dtype_, std::move(shape), -1, {}};
+    RETURN_IF_ERROR(check_list_size(tensor.shape().dim(0)));
     for (int64_t i = 0; i < tensor.shape().dim(0); ++i) list.elements.push_back(row_of(tensor, i));
     c.forward_output(0, list_tensor(std::move(list)));
     return ok_status();

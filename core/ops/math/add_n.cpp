@@ -1,11 +1,12 @@
 // AddN: the sum of any number of tensors of one shape, from the first to the last.
 #include <algorithm>
-#include <optional>
+#include <tuple>
 
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
 #include "core/ops/kit/elementwise.h"
 #include "core/ops/kit/numeric.h"
+#include "core/ops/list/element_sum.h"
 #include "core/ops/list/elements.h"
 
 namespace emplace {
@@ -64,48 +65,39 @@ class AddLists final : public Kernel {
   explicit AddLists(const KernelInit&) {}
 
   Status run(KernelContext& c) override {
-    ASSIGN_OR_RETURN(const TensorList* first, list_in(c.input(0)));
-    TensorList sum{first->dtype, first->element_shape, first->max_num_elements, first->elements};
-    for (int i = 1; i < c.num_inputs(); ++i) {
+    ASSIGN_OR_RETURN(const int most, widest(c));
+    ASSIGN_OR_RETURN(TensorList * sum, changed_list(c, most, 0));
+    for (int i = 0; i < c.num_inputs(); ++i) {
+      if (i == most) continue;
       ASSIGN_OR_RETURN(const TensorList* other, list_in(c.input(i)));
-      RETURN_IF_ERROR(check_list_dtype(*other, sum.dtype));
-      if (other->size() != sum.size()) {
-        return invalid_argument(cat("Trying to add two lists of tensors of different lengths. One is ", sum.size(),
+      RETURN_IF_ERROR(check_list_dtype(*other, sum->dtype));
+      if (other->size() != sum->size()) {
+        return invalid_argument(cat("Trying to add two lists of tensors of different lengths. One is ", sum->size(),
                                     " and the other is ", other->size()));
       }
-      ASSIGN_OR_RETURN(sum.element_shape, ShapeContext::merge(sum.element_shape, other->element_shape));
-      for (size_t e = 0; e < sum.elements.size(); ++e)
-        RETURN_IF_ERROR(add_element(c, sum.dtype, sum.elements[e], other->elements[e]));
+      ASSIGN_OR_RETURN(sum->element_shape, ShapeContext::merge(sum->element_shape, other->element_shape));
+      for (int64_t e = other->elements.first(); e < other->elements.last(); ++e) {
+        if (other->elements[e].valid())
+          RETURN_IF_ERROR(add_.add(c, sum->dtype, sum->elements.at(e), other->elements[e]));
+      }
     }
-    c.forward_output(0, list_tensor(std::move(sum)));
     return ok_status();
   }
 
  private:
-  Status add_element(KernelContext& c, DType type, Tensor& to, const Tensor& more) {
-    if (!more.valid()) return ok_status();
-    if (!to.valid()) return to = more, ok_status();
-    if (!kNumbers.has(type)) return unimplemented(cat("lists of ", dtype_tf_name(type), " cannot be added"));
-    if (!(to.shape() == more.shape())) {
-      return invalid_argument(cat("elements of lists that are added have the shapes ", to.shape().to_string(), " and ",
-                                  more.shape().to_string()));
+  // The others are added to it: of many lists with one element each, a sum takes as many steps as there are lists.
+  static Result<int> widest(const KernelContext& c) {
+    int most = 0;
+    int64_t width = -1;
+    for (int i = 0; i < c.num_inputs(); ++i) {
+      ASSIGN_OR_RETURN(const TensorList* list, list_in(c.input(i)));
+      const int64_t here = list->elements.last() - list->elements.first();
+      if (here > width) std::tie(most, width) = std::pair(i, here);
     }
-    if (!add_ || type_ != type) {
-      add_.emplace(elementwise_code<Add, float, double, int32_t, int64_t, uint64_t, complex64, complex128>(type), type,
-                   type, 2);
-      type_ = type;
-    }
-    static constexpr int64_t kAdvance[] = {1, 1};
-    ASSIGN_OR_RETURN(Tensor total, list_zeros(c, type, to.shape()));
-    const void* operands[] = {to.raw(), more.raw()};
-    const auto& code = add_->get();
-    code.function(operands, kAdvance, total.raw(), total.num_elements(), code.params);
-    to = std::move(total);
-    return ok_status();
+    return most;
   }
 
-  std::optional<BoundTile> add_;
-  DType type_ = DType::kInvalid;
+  ElementSum add_;
 };
 
 Status add_n_shape(ShapeContext& c) {

@@ -1,0 +1,41 @@
+#include "core/ops/list/element_sum.h"
+
+#include "core/base/cat.h"
+#include "core/ops/kit/numeric.h"
+#include "core/ops/list/elements.h"
+
+namespace emplace {
+namespace {
+
+struct AddElements {
+  template <class T>
+  EMPLACE_INLINE static T apply(T a, T b) {
+    return add(a, b);
+  }
+};
+
+}  // namespace
+
+Status ElementSum::add(KernelContext& c, DType type, Tensor& to, const Tensor& more) {
+  if (!more.valid()) return ok_status();
+  if (!to.valid()) return to = more, ok_status();
+  if (!kNumbers.has(type)) return unimplemented(cat("lists of ", dtype_tf_name(type), " cannot be added"));
+  if (!(to.shape() == more.shape())) {
+    return invalid_argument(cat("elements of lists that are added have the shapes ", to.shape().to_string(), " and ",
+                                more.shape().to_string()));
+  }
+  if (!add_ || type_ != type) {
+    add_.emplace(elementwise_code<AddElements, float, double, int32_t, int64_t, uint64_t, complex64, complex128>(type),
+                 type, type, 2);
+    type_ = type;
+  }
+  static constexpr int64_t kAdvance[] = {1, 1};
+  ASSIGN_OR_RETURN(Tensor total, list_zeros(c, type, to.shape()));
+  const void* operands[] = {to.raw(), more.raw()};
+  const auto& code = add_->get();
+  code.function(operands, kAdvance, total.raw(), total.num_elements(), code.params);
+  to = std::move(total);
+  return ok_status();
+}
+
+}  // namespace emplace
