@@ -3,33 +3,17 @@
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
+#include "core/ops/kit/step_resource.h"
 
 namespace emplace {
 namespace {
 
-/// What the handle of a stack refers to. Ops that expect a variable behind it find one without type and value.
-struct Stack : Variable {
+struct Stack : StepResource {
+  static constexpr std::string_view kKind = "a stack";
+  Stack() : StepResource(kKind) {}
   std::vector<Tensor> elements;
   bool closed = false;
 };
-
-class StackBuffer final : public Buffer {
- public:
-  StackBuffer() : Buffer(nullptr, sizeof(Variable*)) { data_ = &handle_; }
-  Stack& stack() { return stack_; }
-
- private:
-  Stack stack_;
-  Variable* handle_ = &stack_;
-};
-
-// Only a stack has no type, so that other handles are told from it.
-Result<Stack*> stack_behind(const KernelContext& c) {
-  Variable& variable = c.variable(0);
-  if (variable.dtype != DType::kInvalid)
-    return invalid_argument(cat("resource '", variable.name, "' is a variable, and a stack is wanted"));
-  return static_cast<Stack*>(&variable);
-}
 
 // Neither the size nor the type of the elements is a promise that TensorFlow's kernels hold anybody to.
 class MakeStack final : public Kernel {
@@ -40,10 +24,9 @@ class MakeStack final : public Kernel {
   Status run(KernelContext& c) override {
     if (c.input(0).shape().rank() != 0)
       return invalid_argument(cat("Stack size must be a scalar, but had shape: ", c.input(0).shape().to_string()));
-    auto buffer = std::make_shared<StackBuffer>();
-    buffer->stack().name = name_;
-    void* handle = buffer->data();
-    c.forward_output(0, Tensor::wrap(DType::kResource, Shape{}, handle, std::move(buffer)));
+    auto [handle, stack] = new_step_resource<Stack>();
+    stack->name = name_;
+    c.forward_output(0, std::move(handle));
     return ok_status();
   }
 
@@ -54,7 +37,7 @@ class MakeStack final : public Kernel {
 Status closed(const Stack& stack) { return invalid_argument(cat("Stack[", stack.name, "] has already been closed.")); }
 
 Status push_cpu(KernelContext& c) {
-  ASSIGN_OR_RETURN(Stack * stack, stack_behind(c));
+  ASSIGN_OR_RETURN(Stack * stack, step_resource<Stack>(c));
   std::lock_guard lock(stack->mutex);
   if (stack->closed) return closed(*stack);
   stack->elements.push_back(c.input(1));
@@ -63,7 +46,7 @@ Status push_cpu(KernelContext& c) {
 }
 
 Status pop_cpu(KernelContext& c) {
-  ASSIGN_OR_RETURN(Stack * stack, stack_behind(c));
+  ASSIGN_OR_RETURN(Stack * stack, step_resource<Stack>(c));
   std::lock_guard lock(stack->mutex);
   if (stack->closed) return closed(*stack);
   if (stack->elements.empty()) return invalid_argument(cat("Stack[", stack->name, "] is empty when calling Pop()."));
@@ -78,7 +61,7 @@ Status pop_cpu(KernelContext& c) {
 }
 
 Status close_cpu(KernelContext& c) {
-  ASSIGN_OR_RETURN(Stack * stack, stack_behind(c));
+  ASSIGN_OR_RETURN(Stack * stack, step_resource<Stack>(c));
   std::lock_guard lock(stack->mutex);
   stack->elements.clear();
   stack->closed = true;
