@@ -47,6 +47,7 @@ Status resize_gradient(GradientContext& g) {
 OpDef tensor_list_length_op() {
   return OpDef("TensorListLength")
       .doc("How many elements the list has.")
+      .traits({.reads_list_form = true})
       .shape(shape_scalar)
       .cpu(stateless<length_cpu>)
       .not_differentiable();
@@ -54,6 +55,7 @@ OpDef tensor_list_length_op() {
 OpDef tensor_list_element_shape_op() {
   return OpDef("TensorListElementShape")
       .doc("The shape of the list's elements, -1 where it is open.")
+      .traits({.reads_list_form = true})
       .shape(shape_unknown)
       .kernel_attr("shape_type")
       .cpu(DTypeSet{DType::kInt32, DType::kInt64}, stateless<element_shape_cpu>)
