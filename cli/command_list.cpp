@@ -5,6 +5,7 @@
   ROW(run, "Execute a graph and print the fetched tensors")                          \
   ROW(place, "Say where every node would run; no kernel runs, no device is touched") \
   ROW(train, "Train a graph on data: steps, epochs, metrics, checkpoints")           \
+  ROW(draw, "Draw where every node would run: SVG, a page, dot")                     \
   ROW(explain, "Say why nodes are where they are, and what would move them")         \
   ROW(diff, "What two placements differ in: moved nodes, reasons, copies, peaks")    \
   ROW(check, "Load and validate; all problems in one pass")                          \

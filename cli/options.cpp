@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include <algorithm>
+
 #include <limits>
 
 #include "core/base/cat.h"
@@ -240,6 +242,10 @@ void declare_format(OptionSet& set, Options& o, std::span<const Format> formats)
   set.value("format", "FORMAT", cat("Form of the output: ", forms), set_choice<Format>(o.format, std::move(choices)));
 }
 
+std::vector<std::pair<std::string_view, ColorMode>> color_modes() {
+  return {{"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}};
+}
+
 void declare_talk(OptionSet& set, TalkOptions& o) {
   set.flag("quiet,-q", "Errors only", o.quiet);
   set.flag("verbose,-v", "Times of the stages, and where each option came from", o.verbose);
@@ -250,9 +256,10 @@ void declare_talk(OptionSet& set, TalkOptions& o) {
                                            {"error", LogLevel::kError},
                                            {"off", LogLevel::kOff}}));
   set.text("log-file", "FILE", "Append what is said beside results to a file", o.file);
-  set.value("color", "WHEN", "auto, always or never",
-            set_choice<ColorMode>(
-                o.color, {{"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}}));
+  const std::vector<std::string> names = set.names();
+  if (std::find(names.begin(), names.end(), "color") ==
+      names.end())  // draw has a --color of its own, which takes these too
+    set.value("color", "WHEN", "auto, always or never", set_choice<ColorMode>(o.color, color_modes()));
   set.flag("dump-config", "Print the given options as a TOML file and stop", o.dump_config);
 }
 

@@ -5,6 +5,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/option_set.h"
@@ -60,6 +62,8 @@ void declare_keep_going(OptionSet& set, Options& options);
 void declare_format(OptionSet& set, Options& options, std::span<const Format> formats);
 /// Under the heading "Talk"; main declares it for every command.
 void declare_talk(OptionSet& set, TalkOptions& talk);
+/// The values of its --color.
+std::vector<std::pair<std::string_view, ColorMode>> color_modes();
 
 inline constexpr std::string_view kGraphsHelp = "GRAPH '-' is standard input. Several files are taken in order.";
 /// The headings under which place and explain accept what only a run uses: its command line can be placed as it is.

@@ -19,12 +19,7 @@ std::vector<NodeExplanation::GroupMember> group_of(const ExplainInput& in, NodeI
   const GroupTrees::Group* group = trees_of(state).group_of(node);
   std::vector<NodeExplanation::GroupMember> members;
   if (!group) return members;
-  for (NodeId n : group->members) {
-    const Link* link = trees_of(state).link_of(n);
-    std::string why = link ? link_text(in.file.graph, *link) : "placed first: its device is the group's";
-    if (const std::string demands = demands_text(state, n); !demands.empty()) append(why, "; ", demands);
-    members.push_back({n, std::move(why)});
-  }
+  for (NodeId n : group->members) members.push_back({n, why_in_group(in.file.graph, in.placement, n)});
   return members;
 }
 
@@ -38,6 +33,15 @@ std::vector<const Copy*> copies_of(const ExplainInput& in, NodeId node) {
 }
 
 }  // namespace
+
+std::string why_in_group(const Graph& graph, const Placement& placement, NodeId node) {
+  const PlacerState& state = *placement.state;
+  if (!trees_of(state).group_of(node)) return {};
+  const Link* link = trees_of(state).link_of(node);
+  std::string why = link ? link_text(graph, *link) : "placed first: its device is the group's";
+  if (const std::string demands = demands_text(state, node); !demands.empty()) append(why, "; ", demands);
+  return why;
+}
 
 NodeExplanation explain_node(const ExplainInput& in, NodeId node, const std::optional<DeviceName>& on) {
   NodeExplanation e;

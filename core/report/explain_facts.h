@@ -42,4 +42,7 @@ struct ExplainInput {
 /// `on`: the device to look for changes to; nothing: some devices other than the node's.
 NodeExplanation explain_node(const ExplainInput& in, NodeId node, const std::optional<DeviceName>& on);
 
+/// The link that ties a node to its group, and what it asks for or lacks; empty for a lone node.
+std::string why_in_group(const Graph& graph, const Placement& placement, NodeId node);
+
 }  // namespace emplace

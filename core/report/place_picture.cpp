@@ -5,6 +5,7 @@
 #include "core/base/cat.h"
 #include "core/base/printable.h"
 #include "core/device/device_text.h"
+#include "core/report/dot_text.h"
 #include "core/report/place_report.h"
 #include "core/report/placement_log.h"
 
@@ -15,15 +16,6 @@ constexpr std::string_view kColors[] = {"#8dd3c7", "#ffffb3", "#bebada", "#fb807
                                         "#fdb462", "#b3de69", "#fccde5", "#d9d9d9", "#bc80bd"};
 
 std::string_view color_of(DeviceId d) { return kColors[d % std::size(kColors)]; }
-
-std::string dot_text(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : printable(text)) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
-}
 
 }  // namespace
 

@@ -1,0 +1,163 @@
+// emplace draw: a picture of where every node would run.
+#include "core/report/draw/draw.h"
+
+#include <charconv>
+
+#include "cli/command.h"
+#include "core/base/cat.h"
+#include "core/base/input_file.h"
+#include "core/base/text_file.h"
+#include "core/base/units.h"
+#include "core/graph/lookup.h"
+#include "core/report/trace_times.h"
+
+namespace emplace {
+namespace {
+
+/// The flags that no other command has.
+struct DrawFlags {
+  std::string output, trace, around;
+  DrawColor color = DrawColor::kDevice;
+  DrawGroup group = DrawGroup::kScopes;
+  int64_t depth = -1;
+};
+
+/// What boxes are coloured by, or when what is said beside is coloured.
+Status set_color(const std::string& text, DrawColor& boxes, ColorMode& log) {
+  static constexpr std::pair<std::string_view, DrawColor> kColors[] = {
+      {"device", DrawColor::kDevice}, {"time", DrawColor::kTime}, {"memory", DrawColor::kMemory}};
+  std::vector<std::string_view> words;
+  for (const auto& [word, color] : kColors) {
+    if (word == text) return boxes = color, ok_status();
+    words.push_back(word);
+  }
+  for (const auto& [word, mode] : color_modes()) {
+    if (word == text) return log = mode, ok_status();
+    words.push_back(word);
+  }
+  return not_one_of(text, words);
+}
+
+/// "NODE:2", or "NODE" for its neighbours.
+Status read_around(const std::string& text, const Graph& graph, DrawRequest& request) {
+  if (text.empty()) return ok_status();
+  std::string name = text;
+  request.distance = 1;
+  if (const size_t colon = text.rfind(':'); colon != std::string::npos) {
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, request.distance);
+    if (error != std::errc() || rest != end || request.distance < 0)
+      return invalid_argument(cat("--around '", text, "': wanted NODE:EDGES, such as ", text.substr(0, colon), ":2"));
+    name = text.substr(0, colon);
+  }
+  NameError error;
+  request.around = find_node(graph, name, error);
+  return request.around == kNoNode ? not_found(cat("--around: ", error.text())) : ok_status();
+}
+
+Status read_trace(const std::string& file, const Graph& graph, DrawRequest& request) {
+  if (file.empty()) return ok_status();
+  ASSIGN_OR_RETURN(const std::shared_ptr<const InputFile> trace, InputFile::open(file));
+  ASSIGN_OR_RETURN(request.node_us, node_times(graph, trace->bytes(), file));
+  return ok_status();
+}
+
+Drawing draw_as(const std::string& output, const PlaceReport& report, const DrawRequest& request) {
+  if (output.ends_with(".svg")) return draw_svg(report, request);
+  return output.ends_with(".dot") ? draw_dot(report, request) : draw_page(report, request);
+}
+
+void say_what_was_drawn(const std::string& output, const Drawing& drawing, Log& log) {
+  std::string text =
+      cat(output, ": ", counted(drawing.nodes, "node"), ", ", size_text(static_cast<int64_t>(drawing.text.size())));
+  constexpr size_t kNamed = 8;
+  const size_t folded = drawing.folded.size();
+  if (folded > 0) append(text, "; folded: ");
+  for (size_t i = 0; i < std::min(kNamed, folded); ++i) append(text, i > 0 ? ", " : "", drawing.folded[i]);
+  if (folded > kNamed) append(text, " and ", folded - kNamed, " more");
+  log.info(text);
+}
+
+int draw_graph(const Options& options, const DrawFlags& flags, Log& log) {
+  StageContext c(options.pipeline, options.arguments.front(), log);
+  const Result<Partitioned> made = partition_file(c);
+  if (!made.ok()) return report_failure(c, made.status());
+  PlaceReport report;
+  report.path = c.path;
+  report.source = c.found.source.get();
+  report.file = made->file.get();
+  report.devices = made->devices.get();
+  report.options = made->options.get();
+  report.placement = made->placement.get();
+  report.copies = made->copies.get();
+  if (made->lowering) report.origins = &made->lowering->origins;
+
+  DrawRequest request;
+  request.color = flags.color;
+  request.group = flags.group;
+  request.depth = flags.depth;
+  if (Status status = read_around(flags.around, made->file->graph, request); !status.ok())
+    return usage(log, status.message());
+  if (Status status = read_trace(flags.trace, made->file->graph, request); !status.ok())
+    return report_error(status.blamed(Blame::kFile), log);
+  const Drawing drawing = draw_as(flags.output, report, request);
+  if (Status status = write_text_file(flags.output, drawing.text); !status.ok()) return report_error(status, log);
+  say_what_was_drawn(flags.output, drawing, log);
+  return made->verdict.ok() ? 0 : report_failure(c, made->verdict);
+}
+
+class DrawCommand final : public Command {
+ public:
+  void declare(OptionSet& set, Options& o) override {
+    set.positional("GRAPH", "GRAPH '-' is standard input.", o.arguments);
+    set.group("The picture");
+    set.text("output,-o", "FILE", "Its ending tells the form: .svg, .html (one page that opens and searches) or .dot",
+             flags_.output);
+    set.value(
+        "color", "WHAT",
+        "device (default), time (of --trace) or memory (of a node's outputs); auto, always and never are about what "
+        "is said beside, as for all commands",
+        [this, &o](const std::string& text) { return set_color(text, flags_.color, o.talk.color); });
+    set.text("trace", "FILE", "The times of a run, as 'emplace run --trace FILE' wrote them", flags_.trace);
+    set.value("group", "BY", "scopes (default), device or none: what the boxes around nodes are",
+              set_choice<DrawGroup>(
+                  flags_.group,
+                  {{"scopes", DrawGroup::kScopes}, {"device", DrawGroup::kDevice}, {"none", DrawGroup::kNone}}));
+    set.text("around", "NODE:EDGES", "Only what is at most so many edges away from a node", flags_.around);
+    set.value("depth", "N", "Open scopes down to this level; without it, as many as there is room for",
+              set_integer(flags_.depth, 0));
+    set.group("Placement");
+    declare_placing(set, o.pipeline.placing);
+    declare_functions(set, o.pipeline.functions);
+    declare_kernels(set, o.pipeline.placing);
+    set.group("Devices");
+    declare_devices(set, o.pipeline);
+    set.group("Execution");
+    declare_request(set, o.pipeline.run);
+    set.group("Files and output");
+    declare_loading(set, o.pipeline);
+  }
+
+  int run(const Options& options, Log& log) override {
+    if (options.arguments.size() != 1) return usage(log, "wanted one graph: emplace draw GRAPH -o FILE.svg");
+    const std::string& out = flags_.output;
+    if (!out.ends_with(".svg") && !out.ends_with(".html") && !out.ends_with(".dot"))
+      return usage(log, out.empty() ? std::string("where to? -o FILE.svg, FILE.html or FILE.dot")
+                                    : cat("-o '", out, "': the ending tells the form: .svg, .html or .dot"));
+    if (flags_.color == DrawColor::kTime && flags_.trace.empty())
+      return usage(log, "--color time needs --trace FILE, which 'emplace run GRAPH --trace FILE' writes");
+    NamedFiles files = options.pipeline.files;
+    files.reads(flags_.trace, "--trace");
+    if (Status status = files.writes(out, "-o"); !status.ok()) return usage(log, status.message());
+    return draw_graph(options, flags_, log);
+  }
+
+ private:
+  DrawFlags flags_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_draw_command() { return std::make_unique<DrawCommand>(); }
+
+}  // namespace emplace

@@ -1,0 +1,32 @@
+/// The edges of a picture, each in the scope that has both its ends: there it leads from one child to another.
+#pragma once
+
+#include <vector>
+
+#include "core/report/draw/layered_layout.h"
+#include "core/report/draw/scope_tree.h"
+
+namespace emplace {
+
+struct ScopeEdges {
+  std::vector<LayeredEdge> edges;   // between children, by their positions; sorted, each pair once
+  std::vector<bool> enters, exits;  // by child: edges of it, or of what is inside it, that end outside the scope
+};
+
+/// By scope.
+std::vector<ScopeEdges> edges_by_scope(const Picture& picture, const ScopeTree& tree);
+
+/// A node or a scope on its way up the tree.
+struct TreePath {
+  const ScopeTree& tree;
+  ScopeChild at;
+
+  uint32_t parent() const { return at.is_scope ? tree.scopes[at.index].parent : tree.parent[at.index]; }
+  uint32_t position() const { return at.is_scope ? tree.scopes[at.index].in_parent : tree.in_parent[at.index]; }
+  void go_up() { at = {true, parent()}; }
+};
+
+/// The innermost scope that has both.
+uint32_t common_scope(TreePath a, TreePath b);
+
+}  // namespace emplace
