@@ -7,6 +7,7 @@
 #include "cuda/chain_kernel.h"
 #include "cuda/error.h"
 #include "cuda/peer.h"
+#include "cuda/waiting.h"
 
 namespace emplace::cuda {
 namespace {
@@ -159,7 +160,7 @@ Status CudaGpu::wait_idle() {
   RETURN_IF_ERROR(activate());
   const uint32_t used = used_.exchange(0) | 1u << static_cast<unsigned>(Lane::kCompute);
   for (size_t i = 0; i < streams_.size(); ++i) {
-    if (streams_[i] && (used >> i & 1u) != 0) CUDA_TRY(cudaStreamSynchronize(streams_[i]));
+    if (streams_[i] && (used >> i & 1u) != 0) RETURN_IF_ERROR(cuda::wait_for(streams_[i]));
   }
   return ok_status();
 }

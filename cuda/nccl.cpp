@@ -1,6 +1,7 @@
 #include "cuda/nccl.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -23,6 +24,7 @@ static_assert(NCCL_MAJOR == 2 && static_cast<int>(ncclInt32) == static_cast<int>
               static_cast<int>(ncclFloat16) == static_cast<int>(Data::kHalf) &&
               static_cast<int>(ncclFloat32) == static_cast<int>(Data::kFloat) &&
               static_cast<int>(ncclFloat64) == static_cast<int>(Data::kDouble));
+static_assert(static_cast<int>(ncclInProgress) == kInProgress);
 static_assert(static_cast<int>(ncclSum) == static_cast<int>(Reduction::kSum) &&
               static_cast<int>(ncclProd) == static_cast<int>(Reduction::kProduct) &&
               static_cast<int>(ncclMax) == static_cast<int>(Reduction::kMax) &&
@@ -35,6 +37,8 @@ Status load(Functions& f) {
   RETURN_IF_ERROR(library.find("ncclAllReduce", f.all_reduce));
   RETURN_IF_ERROR(library.find("ncclGroupStart", f.group_start));
   RETURN_IF_ERROR(library.find("ncclGroupEnd", f.group_end));
+  RETURN_IF_ERROR(library.find("ncclCommGetAsyncError", f.async_error));
+  RETURN_IF_ERROR(library.find("ncclCommAbort", f.abort));
   RETURN_IF_ERROR(library.find("ncclGetErrorString", f.error_text));
   return library.find("ncclGetLastError", f.last_error);
 }
@@ -76,6 +80,7 @@ class Cards final : public Communicator {
   Status init(const std::vector<int>& devices) {
     int current = 0;
     (void)cudaGetDevice(&current);
+    devices_ = devices;
     Status made =
         status_of(f_, f_.init_all(comms_.data(), static_cast<int>(comms_.size()), devices.data()), "ncclCommInitAll");
     (void)cudaSetDevice(current);
@@ -83,6 +88,8 @@ class Cards final : public Communicator {
   }
 
   Status all_reduce(std::span<const Part> parts, int64_t count, DType type, Reduction reduction) override {
+    std::lock_guard lock(mutex_);
+    RETURN_IF_ERROR(lost_);
     RETURN_IF_ERROR(status_of(f_, f_.group_start(), "ncclGroupStart"));
     Status all;
     for (size_t rank = 0; rank < parts.size() && all.ok(); ++rank) {
@@ -96,10 +103,40 @@ class Cards final : public Communicator {
     return all.ok() ? ended : all;
   }
 
+  /// Ends what is under way if a member is lost: the others would wait for it for good.
+  Status check() {
+    std::lock_guard lock(mutex_);
+    for (size_t rank = 0; rank < comms_.size() && lost_.ok(); ++rank) {
+      int error = 0;
+      const Status asked = status_of(f_, f_.async_error(comms_[rank], &error), "ncclCommGetAsyncError");
+      if (!asked.ok()) return asked;
+      if (error == 0 || error == kInProgress) continue;
+      lost_ = unavailable(cat("a collective was given up: CUDA device ", devices_[rank], " tells of error ", error,
+                              " (", f_.error_text(error), ")"));
+      for (Comm comm : comms_) (void)f_.abort(comm);
+    }
+    return lost_;
+  }
+
  private:
   const Functions& f_;
+  std::mutex mutex_;
+  // Guarded by mutex_ once init() has returned.
   std::vector<Comm> comms_;
+  std::vector<int> devices_;
+  Status lost_;
 };
+
+/// The communicators of the process, by their cards.
+struct Kept {
+  std::mutex mutex;
+  std::map<std::vector<int>, std::unique_ptr<Cards>> cards;  // guarded by mutex
+  std::atomic<bool> any{false};
+};
+Kept& kept() {
+  static auto* const kAll = new Kept;
+  return *kAll;
+}
 
 }  // namespace
 }  // namespace nccl
@@ -107,8 +144,6 @@ class Cards final : public Communicator {
 Status nccl_there() { return nccl::functions().status(); }
 
 Result<Communicator*> Communicator::of(const std::vector<int>& devices, bool deterministic) {
-  static std::mutex mutex;
-  static auto* const kKept = new std::map<std::vector<int>, std::unique_ptr<nccl::Cards>>;
   for (size_t i = 0; i < devices.size(); ++i) {
     if (std::find(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(i), devices[i]) ==
         devices.begin() + static_cast<std::ptrdiff_t>(i))
@@ -117,18 +152,31 @@ Result<Communicator*> Communicator::of(const std::vector<int>& devices, bool det
         cat("two members of the collective are on CUDA device ", devices[i], "; NCCL wants each on a card of its own"));
   }
   RETURN_IF_ERROR(nccl_there());
-  std::lock_guard lock(mutex);
-  std::unique_ptr<nccl::Cards>& kept = (*kKept)[devices];
-  if (!kept) {
+  nccl::Kept& all = nccl::kept();
+  std::lock_guard lock(all.mutex);
+  std::unique_ptr<nccl::Cards>& cards = all.cards[devices];
+  if (!cards) {
     if (deterministic) {
       setenv("NCCL_ALGO", "Ring", 0);
       setenv("NCCL_PROTO", "Simple", 0);
     }
     auto made = std::make_unique<nccl::Cards>(*nccl::functions(), devices.size());
     RETURN_IF_ERROR(made->init(devices));
-    kept = std::move(made);
+    cards = std::move(made);
+    all.any = true;
   }
-  return static_cast<Communicator*>(kept.get());
+  return static_cast<Communicator*>(cards.get());
+}
+
+bool Communicator::any() { return nccl::kept().any; }
+
+Status Communicator::check_all() {
+  nccl::Kept& all = nccl::kept();
+  std::lock_guard lock(all.mutex);
+  for (const auto& [devices, cards] : all.cards) {
+    if (cards) RETURN_IF_ERROR(cards->check());
+  }
+  return ok_status();
 }
 
 }  // namespace emplace::cuda

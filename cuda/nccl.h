@@ -31,6 +31,10 @@ class Communicator {
   /// twice. `deterministic`: one ring and one protocol, whatever the sizes; decided by the first communicator of the
   /// process.
   static Result<Communicator*> of(const std::vector<int>& devices, bool deterministic);
+  /// Is there one?
+  static bool any();
+  /// Unavailable: one has lost a member, and is given up: what waits for it goes on, with results that nobody may use.
+  static Status check_all();
 };
 
 /// Can there be communicators at all? Unavailable says why not.

@@ -13,12 +13,16 @@ namespace emplace::cuda::nccl {
 using Comm = struct ncclComm*;
 enum class Data : int { kInt32 = 2, kInt64 = 4, kHalf = 6, kFloat = 7, kDouble = 8 };
 
+inline constexpr int kInProgress = 7;  // no error
+
 struct Functions {
   int (*init_all)(Comm* comms, int count, const int* devices) = nullptr;
   int (*all_reduce)(const void* from, void* to, size_t count, Data type, int reduction, Comm comm,
                     cudaStream_t stream) = nullptr;
   int (*group_start)() = nullptr;
   int (*group_end)() = nullptr;
+  int (*async_error)(Comm comm, int* error) = nullptr;
+  int (*abort)(Comm comm) = nullptr;
   const char* (*error_text)(int error) = nullptr;
   const char* (*last_error)(Comm comm) = nullptr;
 };

@@ -5,6 +5,7 @@
 
 #include "cuda/error.h"
 #include "cuda/host_copy.h"
+#include "cuda/waiting.h"
 
 namespace emplace::cuda {
 
@@ -29,7 +30,7 @@ Status Staging::retire_oldest() {
   Piece p = in_flight_.front();
   in_flight_.pop_front();
   spare_.push_back(p.done);
-  CUDA_TRY(cudaEventSynchronize(p.done));
+  RETURN_IF_ERROR(wait_for(p.done));
   if (p.target) copy_on_host(p.target, ring_ + p.begin, p.end - p.begin);
   return ok_status();
 }

@@ -1,6 +1,6 @@
 // Part of cuda/nccl_api.h: NCCL on the stand-in: ranks meet in ncclGroupEnd(), and the reduction, in the order of the
 // ranks, is one operation that waits for all streams and that all streams wait for. EMPLACE_STANDIN_NCCL=none: the
-// library is not there.
+// library is not there; =lost: the last rank never comes, until the communicator is given up.
 #include "cuda/nccl_api.h"
 
 #include <algorithm>
@@ -21,12 +21,12 @@ struct ncclComm {
   std::shared_ptr<std::vector<ncclComm*>> all;
   int device;
   void* buffers = nullptr;
-  cudaEvent_t arrived = nullptr, done = nullptr;
+  cudaEvent_t arrived = nullptr, done = nullptr, lost = nullptr;
 };
 
 namespace {
 
-constexpr int kInvalidUsage = 5;
+constexpr int kInvalidUsage = 5, kRemoteError = 6;
 constexpr size_t kBufferBytes = size_t{4} << 20;  // what a rank takes of its card
 
 struct Call {
@@ -50,6 +50,7 @@ int init_all(Comm* comms, int count, const int* devices) {
     if (cudaMalloc(&comms[i]->buffers, kBufferBytes) != cudaSuccess) return 1;
     (void)cudaEventCreateWithFlags(&comms[i]->arrived, cudaEventDisableTiming);
     (void)cudaEventCreateWithFlags(&comms[i]->done, cudaEventDisableTiming);
+    (void)cudaEventCreateWithFlags(&comms[i]->lost, cudaEventDisableTiming);
     all->push_back(comms[i]);
   }
   return 0;
@@ -104,6 +105,21 @@ int all_reduce(const void* from, void* to, size_t count, Data type, int reductio
 }
 int group_start() { return ++depth, 0; }
 
+bool is_set_to(std::string_view value) {
+  const char* set = std::getenv("EMPLACE_STANDIN_NCCL");
+  return set && value == set;
+}
+
+/// Only who is given up is reached.
+int async_error(Comm comm, int* error) {
+  *error = comm->lost->recorded > comm->lost->reached ? kRemoteError : 0;
+  return 0;
+}
+int abort(Comm comm) {
+  comm->lost->reached = comm->lost->recorded;
+  return 0;
+}
+
 /// A rank that nobody called, or that differs from the others, would hang the real library.
 bool complete(const std::vector<Call>& group) {
   if (group.size() != group[0].comm->all->size()) return false;
@@ -124,6 +140,10 @@ int group_end() {
         cudaStreamWaitEvent(first, c.comm->arrived) != cudaSuccess)
       return 1;
   }
+  if (is_set_to("lost")) {
+    cudaEvent_t lost = group.back().comm->lost;
+    if (emplace::standin::enqueue(first, {nullptr, lost, ++lost->recorded}) != cudaSuccess) return 1;
+  }
   if (emplace::standin::enqueue(first, {[group] { reduce_group(group); }}) != cudaSuccess) return 1;
   if (cudaEventRecord(group[0].comm->done, first) != cudaSuccess) return 1;
   for (const Call& c : group) {
@@ -135,13 +155,18 @@ int group_end() {
 }  // namespace
 
 Status load(Functions& f) {
-  const char* set = std::getenv("EMPLACE_STANDIN_NCCL");
-  if (set && std::string_view(set) == "none") return unavailable("no NCCL on the stand-in");
+  if (is_set_to("none")) return unavailable("no NCCL on the stand-in");
   f.init_all = init_all;
   f.all_reduce = all_reduce;
   f.group_start = group_start;
   f.group_end = group_end;
-  f.error_text = [](int error) { return error == kInvalidUsage ? "invalid usage" : "unhandled cuda error"; };
+  f.async_error = async_error;
+  f.abort = abort;
+  f.error_text = [](int error) {
+    return error == kInvalidUsage  ? "invalid usage"
+           : error == kRemoteError ? "remote process exited"
+                                   : "unhandled error";
+  };
   f.last_error = [](Comm) { return ""; };
   return ok_status();
 }

@@ -78,24 +78,29 @@ void set_seed(uint64_t seed) {
   s.random.seed(seed);
 }
 
-void run_until(const std::function<bool()>& done) {
+bool run_one() {
   State& s = state();
   std::lock_guard lock(s.mutex);
+  std::vector<cudaStream_t> ready;
+  for (cudaStream_t stream : s.streams) {
+    if (!stream->queue.empty() && stream->queue.front().ready()) ready.push_back(stream);
+  }
+  if (ready.empty()) return false;
+  cudaStream_t stream = ready[s.random() % ready.size()];
+  Operation operation = std::move(stream->queue.front());
+  stream->queue.pop_front();
+  if (!operation.run) return true;
+  DeviceAccess access;
+  operation.run();
+  return true;
+}
+
+void run_until(const std::function<bool()>& done) {
+  std::lock_guard lock(state().mutex);
   while (!done()) {
-    std::vector<cudaStream_t> ready;
-    for (cudaStream_t stream : s.streams) {
-      if (!stream->queue.empty() && stream->queue.front().ready()) ready.push_back(stream);
-    }
-    if (ready.empty()) {
-      std::fprintf(stderr, "CUDA stand-in: streams wait for each other\n");
-      std::abort();
-    }
-    cudaStream_t stream = ready[s.random() % ready.size()];
-    Operation operation = std::move(stream->queue.front());
-    stream->queue.pop_front();
-    if (!operation.run) continue;
-    DeviceAccess access;
-    operation.run();
+    if (run_one()) continue;
+    std::fprintf(stderr, "CUDA stand-in: streams wait for each other\n");
+    std::abort();
   }
 }
 
@@ -194,6 +199,16 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return cudaSuccess;
 }
 
+// Who asks whether work is done gives it time to be.
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  std::lock_guard lock(state().mutex);
+  if (!state().streams.contains(stream)) return cudaErrorInvalidValue;
+  if (stream->capture) stream->capture_broken = true;
+  if (stream->capture || emplace::standin::breaks_capture()) return cudaErrorStreamCaptureUnsupported;
+  if (!stream->queue.empty()) emplace::standin::run_one();
+  return stream->queue.empty() ? cudaSuccess : cudaErrorNotReady;
+}
+
 cudaError_t cudaDeviceSynchronize() {
   std::lock_guard lock(state().mutex);
   if (emplace::standin::breaks_capture()) return cudaErrorStreamCaptureUnsupported;
@@ -245,6 +260,13 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (event->graph || emplace::standin::breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   emplace::standin::run_until([&] { return event->reached >= event->recorded; });
   return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  std::lock_guard lock(state().mutex);
+  if (event->graph || emplace::standin::breaks_capture()) return cudaErrorStreamCaptureUnsupported;
+  if (event->reached < event->recorded) emplace::standin::run_one();
+  return event->reached >= event->recorded ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {

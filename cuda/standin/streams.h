@@ -29,6 +29,8 @@ bool is_captured(cudaStream_t stream);
 /// another thread does in the global mode, unless it says that its calls are relaxed. One that it makes all the same
 /// breaks the capture.
 bool breaks_capture();
+/// Runs something that is ready, if there is any.
+bool run_one();
 /// Runs whatever is ready, in drawn order, until `done`. Deadlock ends the process with a message.
 void run_until(const std::function<bool()>& done);
 
