@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -96,6 +97,13 @@ const bool kOrderIsSet = [] {
 
 enum class State : uint8_t { kReady, kAtBlock, kEnded };
 
+/// A barrier in the source.
+struct Place {
+  const char* file = "";
+  unsigned line = 0;
+  bool operator==(const Place& other) const { return line == other.line && std::strcmp(file, other.file) == 0; }
+};
+
 /// One block's threads. One per CPU thread, reused.
 class Block {
  public:
@@ -112,6 +120,7 @@ class Block {
     body_ = &body;
     count_ = size.x * size.y * size.z;
     states_.assign(count_, State::kReady);
+    places_.assign(count_, {});
     fibers_.resize(kMaxThreads);
     for (unsigned t = 0; t < count_; ++t) prepare(t);
     active_ = this;
@@ -119,8 +128,9 @@ class Block {
     active_ = nullptr;
   }
 
-  void wait() {
+  void wait(Place place) {
     states_[current_] = State::kAtBlock;
+    places_[current_] = place;
     switch_to_scheduler(false);
   }
 
@@ -150,11 +160,21 @@ class Block {
     return any;
   }
 
-  /// Nobody is ready: all who have not ended wait for each other.
+  /// Nobody is ready: all wait at one barrier, or all have ended.
   void release() {
+    for (unsigned t = 1; t < count_; ++t) {
+      if (states_[t] == states_[0] && (states_[t] == State::kEnded || places_[t] == places_[0])) continue;
+      std::fprintf(stderr, "CUDA stand-in: not all threads of block %u come to a barrier: thread 0 %s, thread %u %s\n",
+                   blockIdx.x, whereabouts(0).c_str(), t, whereabouts(t).c_str());
+      std::abort();
+    }
     for (State& s : states_) {
       if (s == State::kAtBlock) s = State::kReady;
     }
+  }
+  std::string whereabouts(unsigned t) const {
+    if (states_[t] == State::kEnded) return "has ended";
+    return std::string("waits at ") + places_[t].file + ":" + std::to_string(places_[t].line);
   }
 
   static void entry() {
@@ -218,6 +238,7 @@ class Block {
   const std::function<void()>* body_ = nullptr;
   unsigned count_ = 0, current_ = 0;
   std::vector<State> states_;
+  std::vector<Place> places_;  // of those that wait
   std::vector<Fiber> fibers_;
   Fiber scheduler_;
   [[maybe_unused]] const void* scheduler_bottom_ = nullptr;
@@ -247,9 +268,9 @@ void spoil_for_block(void* data, size_t bytes) {
   std::memset(data, 0xfb, bytes);
 }
 
-void wait_for_block() {
+void wait_for_block(const char* file, unsigned line) {
   if (!Block::active()) fail("__syncthreads() in a kernel launched without barriers");
-  Block::active()->wait();
+  Block::active()->wait({file, line});
 }
 void* dynamic_shared() { return shared_memory.data(); }
 

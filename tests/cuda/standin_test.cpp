@@ -104,6 +104,29 @@ TEST_CASE("the stand-in refuses in a capture what CUDA refuses", "[host]") {
   REQUIRE(cudaEventDestroy(before) == cudaSuccess);
 }
 
+enum class Divergence { kNone, kAnotherPlace, kEnded, kOnlySome };
+__global__ void diverging_kernel(Divergence kind) {
+  if (kind == Divergence::kEnded && threadIdx.x > 2) return;
+  if (kind == Divergence::kAnotherPlace && threadIdx.x % 2 == 0)
+    __syncthreads();
+  else
+    __syncthreads();
+  if (kind == Divergence::kOnlySome && threadIdx.x == 0) return;
+  for (int i = 0; i < 2; ++i) __syncthreads();
+}
+
+TEST_CASE("a barrier that not all threads come to ends the process, one of a loop does not", "[host]") {
+  auto run = [](Divergence kind) {
+    cudaStream_t stream = new_stream();
+    (void)launch(Barriers::kBlock, diverging_kernel, dim3(2), dim3(4), 0, stream, kind);
+    (void)cudaStreamSynchronize(stream);
+    (void)cudaStreamDestroy(stream);
+  };
+  CHECK_FALSE(is_deadly([&] { run(Divergence::kNone); }));
+  for (Divergence kind : {Divergence::kAnotherPlace, Divergence::kEnded, Divergence::kOnlySome})
+    CHECK(is_deadly([&] { run(kind); }));
+}
+
 TEST_CASE("shared memory holds nothing when a block begins", "[host]") {
   cudaStream_t stream = new_stream();
   float* out = nullptr;
