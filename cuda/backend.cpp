@@ -9,6 +9,7 @@
 
 #include "core/base/cat.h"
 #include "cuda/card_memory.h"
+#include "cuda/cublaslt.h"
 #include "cuda/error.h"
 #include "cuda/gpu.h"
 #include "cuda/kernel_table.h"
@@ -99,6 +100,11 @@ Result<std::vector<PhysicalGpu>> CudaBackend::enumerate() {
 bool CudaBackend::peers(int platform_id, int other) {
   int can = 0;
   return cudaDeviceCanAccessPeer(&can, platform_id, other) == cudaSuccess && can != 0;
+}
+
+// Which takes as long as to create a context, and nothing of a context.
+void CudaBackend::will_run(std::string_view op) {
+  if (op.ends_with("MatMul") || op.ends_with("MatMulV2")) LtProduct::load_soon();
 }
 
 Result<std::unique_ptr<Gpu>> CudaBackend::open(const GpuOptions& options) { return CudaGpu::open(options); }

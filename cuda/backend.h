@@ -11,6 +11,7 @@ class CudaBackend final : public GpuBackend {
   void speak_to(GpuLog log) override { cuda::speak_to(log); }
   Result<std::vector<PhysicalGpu>> enumerate() override;
   bool peers(int platform_id, int other) override;
+  void will_run(std::string_view op) override;
   Result<std::unique_ptr<Gpu>> open(const GpuOptions& options) override;
   Status collectives() const override;
   GpuKernel kernel(std::string_view op, DType type) const override;

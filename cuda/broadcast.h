@@ -25,6 +25,29 @@ struct FastDivisor {
   __device__ __forceinline__ uint32_t divide(uint32_t n) const { return (__umulhi(n, multiplier) + n) >> shift; }
 };
 
+/// The same for any dividends below `limit`: exact, and without a division where the limit is at most 2^31.
+struct IndexDivisor {
+  int64_t divisor = 1;
+  FastDivisor fast;
+  bool is_fast = true;
+
+  IndexDivisor() = default;
+  IndexDivisor(int64_t d, int64_t limit) : divisor(d) {
+    constexpr int64_t kLargest = int64_t{1} << 31;
+    is_fast = limit <= kLargest && d < kLargest;
+    if (is_fast) fast = FastDivisor(static_cast<uint32_t>(d > 0 ? d : 1));
+  }
+  __device__ __forceinline__ int64_t divide(int64_t n) const {
+    return is_fast ? fast.divide(static_cast<uint32_t>(n)) : n / divisor;
+  }
+  /// n becomes the quotient; the rest is returned.
+  __device__ __forceinline__ int64_t split(int64_t& n) const {
+    const int64_t quotient = divide(n), rest = n - quotient * divisor;
+    n = quotient;
+    return rest;
+  }
+};
+
 template <int kOperands>
 struct Broadcast {
   int dims = 0;

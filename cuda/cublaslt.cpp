@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <system_error>
+#include <thread>
 
 #include "core/base/cat.h"
 #include "cuda/library.h"
@@ -15,6 +17,8 @@
 namespace emplace::cuda {
 
 #ifdef EMPLACE_STANDIN
+
+void LtProduct::load_soon() {}
 
 Result<std::unique_ptr<LtProduct>> LtProduct::make(const LtShape&, const DeviceState&) {
   return unavailable("no cuBLASLt on the stand-in");
@@ -134,15 +138,15 @@ class Product final : public LtProduct {
         layout(left_, types.data, p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n, shape.batches, shape.b_step));
     RETURN_IF_ERROR(
         layout(right_, types.data, p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k, shape.batches, shape.a_step));
-    RETURN_IF_ERROR(layout(out_, types.data, p.m, p.n, shape.batches, p.m * p.n));
+    RETURN_IF_ERROR(layout(out_, types.data, p.m, p.n, shape.batches, shape.out_step));
     cublasLtMatmulPreference_t preference = nullptr;
     LT_TRY(f_.preference_create(&preference));
-    const auto bytes = static_cast<int64_t>(storage_size(shape.type));
     // Partial sums of an algorithm may be kept in the output's type: for narrow types that would round them.
     const bool narrow = types.data == CUDA_R_16F || types.data == CUDA_R_16BF;
-    Status chosen = choose_algorithm(preference, device.deterministic || narrow,
-                                     {matrix_alignment(shape.b_step * bytes), matrix_alignment(shape.a_step * bytes),
-                                      matrix_alignment(shape.batches > 1 ? p.m * p.n * bytes : 0)});
+    Status chosen = choose_algorithm(
+        preference, device.deterministic || narrow,
+        {matrix_alignment(shape, shape.b_step, p.k * p.n), matrix_alignment(shape, shape.a_step, p.m * p.k),
+         matrix_alignment(shape, shape.out_step, p.m * p.n)});
     f_.preference_destroy(preference);
     return chosen;
   }
@@ -207,6 +211,17 @@ class Product final : public LtProduct {
 };
 
 }  // namespace
+
+void LtProduct::load_soon() {
+  static const bool kBegun = [] {
+    try {
+      std::thread([] { (void)functions(); }).detach();
+    } catch (const std::system_error&) {  // no thread to be had: make() loads it
+    }
+    return true;
+  }();
+  (void)kBegun;
+}
 
 Result<std::unique_ptr<LtProduct>> LtProduct::make(const LtShape& shape, const DeviceState& device) {
   RETURN_IF_ERROR(functions().status());

@@ -4,7 +4,8 @@
 #include "core/base/cat.h"
 #include "core/ops/conv/epilogue.h"
 #include "cuda/arithmetic.h"
-#include "cuda/kernel_table.h"
+#include "cuda/channels.h"
+#include "cuda/typed.h"
 
 namespace emplace::cuda {
 
@@ -68,11 +69,27 @@ struct ChannelEpilogue {
   }
 };
 
-/// Applied to what is there already. `inner`: elements of a channel that lie together.
+/// Applied to what is there already. A thread does one pack.
 template <class T>
-__global__ void epilogue_kernel(T* y, ChannelEpilogue<T> epilogue, int64_t inner, int64_t channels, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count())
-    y[i] = narrow<T>(epilogue.apply(widen(y[i]), i / inner % channels));
+__global__ void epilogue_kernel(T* y, ChannelEpilogue<T> epilogue, Channels channels, int64_t n) {
+  constexpr int N = kPackSize<T>;
+  const int64_t first = thread_index() * N;
+  if (first >= n) return;
+  ChannelWalk at(channels, first);
+  Pack<T, N> pack = load_pack<T, N>(y, n, first);
+  for (int j = 0; j < N; ++j) {
+    pack.at[j] = narrow<T>(epilogue.apply(widen(pack.at[j]), at.channel));
+    at.next(channels);
+  }
+  store_pack(y, n, first, pack);
+}
+
+/// `inner`: elements of a channel that lie together.
+template <class T>
+Status enqueue_epilogue(cudaStream_t stream, T* y, const ChannelEpilogue<T>& epilogue, int64_t inner, int64_t channels,
+                        int64_t n) {
+  return launch(Barriers::kNone, epilogue_kernel<T>, grid_for_packs<T>(n), kThreads, 0, stream, y, epilogue,
+                Channels(channels > 0 ? n / channels : 0, channels, inner), n);
 }
 
 }  // namespace emplace::cuda

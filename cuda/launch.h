@@ -35,9 +35,12 @@
 #ifdef __CUDACC__
 #define EMPLACE_UNROLL _Pragma("unroll")      // for arrays that stay in registers
 #define EMPLACE_UNROLL_4 _Pragma("unroll 4")  // so that several loads are under way
+// For loops over a grid's stride, of which a thread goes round once: unrolled, they would divide to count their rounds.
+#define EMPLACE_ROLLED _Pragma("unroll 1")
 #else
 #define EMPLACE_UNROLL
 #define EMPLACE_UNROLL_4
+#define EMPLACE_ROLLED
 #endif
 
 namespace emplace::cuda {

@@ -27,11 +27,11 @@ struct FilterSizes {
 
 template <class T>
 __global__ void to_library_kernel(const T* filter, T* packed, FilterSizes s, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) packed[i] = filter[s.tensorflow(i)];
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) packed[i] = filter[s.tensorflow(i)];
 }
 template <class T>
 __global__ void from_library_kernel(const T* packed, T* filter, FilterSizes s, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) filter[s.tensorflow(i)] = packed[i];
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) filter[s.tensorflow(i)] = packed[i];
 }
 
 template <class T>

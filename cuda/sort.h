@@ -1,8 +1,10 @@
 /// Sorting and counting on a GPU, without atomics: the same order on every run.
 #pragma once
 
+#include "cuda/device_code.h"
 #include "cuda/error.h"
 #include "cuda/kernel_table.h"
+#include "cuda/waiting.h"
 
 namespace emplace::cuda {
 
@@ -12,6 +14,19 @@ struct Sorted {
   const uint64_t* key() const { return keys.data<uint64_t>(); }
   const int32_t* place() const { return order.data<int32_t>(); }
 };
+
+/// Where the run of equal keys begins that p is in. Nearby beginnings are found in few steps.
+__device__ __forceinline__ int64_t run_begin(const uint64_t* keys, int64_t p) {
+  const uint64_t key = keys[p];
+  int64_t inside = p, step = 1;
+  for (; inside >= step && keys[inside - step] == key; step *= 2) inside -= step;
+  int64_t outside = inside >= step ? inside - step : -1;
+  while (inside - outside > 1) {
+    const int64_t middle = outside + (inside - outside) / 2;
+    (keys[middle] == key ? inside : outside) = middle;
+  }
+  return inside;
+}
 
 /// What sort_keys() takes beside the keys, and these. What is sorted is no more than half of it.
 int64_t sort_scratch_bytes(int64_t n);
@@ -31,7 +46,7 @@ template <class T>
 Result<T> read_back(const KernelContext& c, const T* device) {
   T value{};
   CUDA_TRY(cudaMemcpyAsync(&value, device, sizeof value, cudaMemcpyDeviceToHost, stream_of(c)));
-  CUDA_TRY(cudaStreamSynchronize(stream_of(c)));
+  RETURN_IF_ERROR(wait_for(stream_of(c)));
   return value;
 }
 

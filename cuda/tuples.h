@@ -19,8 +19,8 @@ struct Tuples {
     for (int d = 0; d < index.depth; ++d) t.size[d] = index.into.dim(d);
     return t;
   }
-  /// Where tuple t's slice starts; -1 if it leaves the tensor.
-  __device__ __forceinline__ int64_t offset(int64_t t) const {
+  /// Which of the slices tuple t names; -1 if it leaves the tensor.
+  __device__ __forceinline__ int64_t place(int64_t t) const {
     int64_t at = 0;
     EMPLACE_UNROLL for (int d = 0; d < kMaxDims; ++d) {
       if (d == depth) break;
@@ -28,7 +28,7 @@ struct Tuples {
       if (i < 0 || i >= size[d]) return -1;
       at = at * size[d] + i;
     }
-    return at * slice;
+    return at;
   }
 };
 

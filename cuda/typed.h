@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/arithmetic.h"
+#include "cuda/element_code.h"
 #include "cuda/kernel_table.h"
 #include "cuda/launch.h"
 
@@ -59,6 +60,29 @@ Result<std::unique_ptr<Kernel>> sized_by_input(const KernelInit& init) {
 template <template <class> class K>
 Result<std::unique_ptr<Kernel>> sized_by_output(const KernelInit& init) {
   return make_sized<K>(init.output_types[0], init);
+}
+
+/// A thread for each pack of n elements of the widest of the types.
+template <class... Ts>
+dim3 grid_for_packs(int64_t n) {
+  return grid_for(n, int64_t{kThreads} * kPackSize<Ts...>);
+}
+
+/// f(E()) for the E of so many bytes.
+template <class F>
+Status with_width(size_t bytes, const F& f) {
+  switch (bytes) {
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    case 8:
+      return f(uint64_t{});
+    default:
+      return f(Bytes16{});
+  }
 }
 
 /// An index tensor in device memory, int16, int32 or int64.

@@ -138,6 +138,8 @@ class GpuBackend {
   virtual Result<std::vector<PhysicalGpu>> enumerate() = 0;
   /// Can the two reach each other's memory?
   virtual bool peers(int platform_id, int other) = 0;
+  /// Some node of this op is about to run on a GPU: libraries that it takes may be loaded meanwhile, by other threads.
+  virtual void will_run(std::string_view) {}
   /// Creates the card's context if it is the first on it.
   virtual Result<std::unique_ptr<Gpu>> open(const GpuOptions& options) = 0;
   /// Can NcclAllReduce run? Unavailable: NCCL cannot be loaded.

@@ -96,10 +96,19 @@ void rehearse(PreparedProgram& p, InstructionId id) {
   std::fill(c.outputs_.begin(), c.outputs_.end(), Tensor());
 }
 
+// What takes long to be there begins before the first GPU is opened.
+void announce_ops(const PreparedProgram& p) {
+  if (!p.devices.gpus) return;
+  for (const Instruction& s : p.program.instructions) {
+    if (s.kind == InstructionKind::kNode && p.on_cuda(s.device)) p.devices.gpus->will_run(p.file.graph.type(s.node).op);
+  }
+}
+
 }  // namespace
 
 Status prepare(PreparedProgram& p, const std::vector<Tensor>& feeds) {
   ASSIGN_OR_RETURN(p.plan, settle(p.file, p.devices, p.program, feeds));
+  announce_ops(p);
   RETURN_IF_ERROR(place_constants(p));
   const InstructionId guarded = guarded_instruction(p);
   for (InstructionId id = 0; id < p.program.instructions.size(); ++id) {

@@ -4,7 +4,7 @@
 
 #include "core/base/cat.h"
 #include "core/ops/nn/batch_norm.h"
-#include "cuda/broadcast.h"
+#include "cuda/channels.h"
 #include "cuda/dims.h"
 #include "cuda/element_code.h"
 #include "cuda/float_pair.h"
@@ -13,43 +13,7 @@
 namespace emplace::cuda {
 namespace {
 
-/// A NormLayout for kernels.
-struct Channels {
-  int64_t count = 0, channels = 0, inner = 1;  // elements of a channel; ...
-  FastDivisor by_inner, by_channels;           // where all elements are fewer than 2^31
-  bool few = false;
-
-  Channels() = default;
-  explicit Channels(const NormLayout& l) : count(l.count()), channels(l.channels), inner(l.inner) {
-    few = count * channels < (int64_t{1} << 31) && inner > 0 && channels > 0;
-    if (few)
-      by_inner = FastDivisor(static_cast<uint32_t>(inner)), by_channels = FastDivisor(static_cast<uint32_t>(channels));
-  }
-  __device__ __forceinline__ int64_t outer_of(int64_t i) const {
-    return few ? by_inner.divide(static_cast<uint32_t>(i)) : i / inner;
-  }
-  /// Element i of a channel.
-  __device__ __forceinline__ int64_t place(int64_t channel, int64_t i) const {
-    const int64_t outer = outer_of(i);
-    return (outer * channels + channel) * inner + i - outer * inner;
-  }
-};
-
-/// Where an element of the tensor is: its channel, and how far it is in that channel's row.
-struct Walk {
-  int64_t channel, within;
-
-  __device__ __forceinline__ Walk(const Channels& c, int64_t i) {
-    const int64_t row = c.outer_of(i);
-    within = i - row * c.inner;
-    channel = row - (c.few ? c.by_channels.divide(static_cast<uint32_t>(row)) : row / c.channels) * c.channels;
-  }
-  __device__ __forceinline__ void next(const Channels& c) {
-    if (++within < c.inner) return;
-    within = 0;
-    channel = channel + 1 < c.channels ? channel + 1 : 0;
-  }
-};
+Channels channels_of(const NormLayout& l) { return {l.count(), l.channels, l.inner}; }
 
 /// How the sums are cut, from the sizes alone. Channels that lie side by side are summed in columns of a block.
 struct NormCut {
@@ -178,7 +142,7 @@ __global__ void statistics_kernel(const double* partial, int64_t pieces, const T
 
 __global__ void empty_statistics_kernel(Outputs out, int64_t channels) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (int64_t k = thread_index(); k < channels; k += thread_count()) {
+  EMPLACE_ROLLED for (int64_t k = thread_index(); k < channels; k += thread_count()) {
     out.mean[k] = out.variance[k] = nan;
     out.saved_mean[k] = out.saved_variance[k] = 0;
   }
@@ -186,8 +150,8 @@ __global__ void empty_statistics_kernel(Outputs out, int64_t channels) {
 
 __global__ void lines_kernel(const float* mean, const float* variance, const float* scale, const float* offset,
                              float epsilon, int64_t channels, Line* lines) {
-  for (int64_t k = thread_index(); k < channels; k += thread_count())
-    lines[k] = {mean[k], scale[k] / std::sqrt(variance[k] + epsilon), offset[k]};
+  EMPLACE_ROLLED for (int64_t k = thread_index(); k < channels; k += thread_count())
+      lines[k] = {mean[k], scale[k] / std::sqrt(variance[k] + epsilon), offset[k]};
 }
 
 /// A thread makes one pack.
@@ -196,7 +160,7 @@ __global__ void normalise_kernel(const T* x, const Line* lines, T* y, Channels c
   constexpr int N = kPackSize<T>;
   const int64_t first = thread_index() * N;
   if (first >= n) return;
-  Walk at(c, first);
+  ChannelWalk at(c, first);
   Pack<T, N> pack = load_pack<T, N>(x, n, first);
   EMPLACE_UNROLL for (int j = 0; j < N; ++j) {
     const Line line = lines[at.channel];
@@ -217,7 +181,7 @@ class BatchNorm final : public Kernel {
 
   Status prepare(KernelContext& c) override {
     if (c.input(0).shape().rank() != format_.rank) return ok_status();  // run() refuses it
-    channels_ = Channels(format_.layout(c.input(0)));
+    channels_ = channels_of(format_.layout(c.input(0)));
     cut_ = NormCut(channels_);
     return ok_status();
   }
@@ -318,7 +282,7 @@ __global__ void slant_kernel(const T* dy, const T* x, const Slant* slants, T* dx
   constexpr int N = kPackSize<T>;
   const int64_t first = thread_index() * N;
   if (first >= n) return;
-  Walk at(c, first);
+  ChannelWalk at(c, first);
   Pack<T, N> pack = load_pack<T, N>(dy, n, first);
   const Pack<T, N> values = load_pack<T, N>(x, n, first);
   EMPLACE_UNROLL for (int j = 0; j < N; ++j) {
@@ -339,7 +303,7 @@ class BatchNormGrad final : public Kernel {
         epsilon_(static_cast<double>(init.attrs.number("epsilon"))) {}
   Status prepare(KernelContext& c) override {
     if (c.input(1).shape().rank() != format_.rank) return ok_status();  // run() refuses it
-    channels_ = Channels(format_.layout(c.input(1)));
+    channels_ = channels_of(format_.layout(c.input(1)));
     cut_ = NormCut(channels_);
     return ok_status();
   }

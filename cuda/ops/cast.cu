@@ -1,5 +1,7 @@
 // Cast: another element type, value by value. Types that are computed in another go through that one (int64 to half is
 // rounded to float on its way), as TensorFlow has it.
+#include <algorithm>
+
 #include "cuda/elementwise.h"
 #include "cuda/typed.h"
 
@@ -59,17 +61,31 @@ EMPLACE_HD W without_low_bits(W x, int bits) {
   }
 }
 
+/// What a thread makes at once: 16 bytes of the wider type, of small ones less, to keep the code small.
 template <class To, class From>
-__device__ void cast_all(const From* x, void* out, int64_t n, int surplus_bits) {
-  To* y = static_cast<To*>(out);
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    auto wide = static_cast<Compute<From>>(widen(x[i]));
-    if (surplus_bits != 0) wide = without_low_bits(wide, surplus_bits);
-    if constexpr (kIsNarrow<To>)
-      y[i] = narrow<To>(cast_one<float>(wide));
-    else
-      y[i] = static_cast<To>(cast_one<Compute<To>>(wide));
-  }
+constexpr int cast_pack() {
+  return std::min(8, kPackSize<To, From>);
+}
+
+template <class To, class From>
+EMPLACE_HD To cast_element(From x, int surplus_bits) {
+  auto wide = static_cast<Compute<From>>(widen(x));
+  if (surplus_bits != 0) wide = without_low_bits(wide, surplus_bits);
+  if constexpr (kIsNarrow<To>)
+    return narrow<To>(cast_one<float>(wide));
+  else
+    return static_cast<To>(cast_one<Compute<To>>(wide));
+}
+
+template <class To, class From>
+__device__ __forceinline__ void cast_all(const From* x, void* out, int64_t n, int surplus_bits) {
+  constexpr int N = cast_pack<To, From>();
+  const int64_t first = thread_index() * N;
+  if (first >= n) return;
+  const Pack<From, N> from = load_pack<From, N>(x, n, first);
+  Pack<To, N> to;
+  EMPLACE_UNROLL for (int j = 0; j < N; ++j) to.at[j] = cast_element<To>(from.at[j], surplus_bits);
+  store_pack(out, n, first, to);
 }
 
 /// One kernel for all results: a kernel for each pair of types would take longer to compile than all others together.
@@ -141,8 +157,10 @@ class Cast final : public Kernel {
     if (!kNumbersAndBool.has(to)) return unimplemented("Cast to " + dtype_tf_name(to) + " on a GPU");
     const int64_t n = c.output(0).num_elements();
     if (to == dtype_of<From> && c.input(0).raw() == c.output(0).raw()) return ok_status();
-    return launch(Barriers::kNone, cast_kernel<From>, grid_for(n), kThreads, 0, stream_of(c), c.in<From>(0),
-                  c.output(0).raw(), to, n, surplus_bits_);
+    const auto widest = static_cast<int64_t>(std::max(storage_size(to), sizeof(From)));
+    const int64_t pack = std::min<int64_t>(8, 16 / widest);
+    return launch(Barriers::kNone, cast_kernel<From>, grid_for(n, kThreads * pack), kThreads, 0, stream_of(c),
+                  c.in<From>(0), c.output(0).raw(), to, n, surplus_bits_);
   }
 
  private:

@@ -108,7 +108,7 @@ struct StorePartial {
 template <class T>
 __global__ void add_pieces_kernel(const Wide<T>* partial, T* filter, int64_t pieces, int64_t rows, int64_t out_c,
                                   int64_t group_c) {
-  for (int64_t i = thread_index(); i < rows * out_c; i += thread_count()) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < rows * out_c; i += thread_count()) {
     const int64_t channel = i % out_c, group = channel / group_c, at = (i / out_c) * group_c + channel % group_c;
     Wide<T> sum = 0;
     for (int64_t p = 0; p < pieces; ++p) sum += partial[(group * pieces + p) * rows * group_c + at];
@@ -151,8 +151,7 @@ class Conv2D final : public Kernel {
   Status finish(KernelContext& c, const ChannelEpilogue<T>& epilogue) {
     if (!fused_args_) return ok_status();
     const int64_t n = c.output(0).num_elements(), inner = layout_.c == 3 ? 1 : shape_.out_h * shape_.out_w;
-    return launch(Barriers::kNone, epilogue_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.out<T>(0), epilogue,
-                  inner, shape_.out_c, n);
+    return enqueue_epilogue(stream_of(c), c.out<T>(0), epilogue, inner, shape_.out_c, n);
   }
 
   Attrs attrs_;

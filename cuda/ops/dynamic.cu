@@ -3,6 +3,7 @@
 #include "core/base/cat.h"
 #include "core/base/scratch_vector.h"
 #include "core/ops/array/partition_slice.h"
+#include "cuda/broadcast.h"
 #include "cuda/dims.h"
 #include "cuda/sort.h"
 #include "cuda/typed.h"
@@ -12,7 +13,8 @@ namespace {
 
 template <class T>
 __global__ void flag_kernel(const T* x, uint32_t* flags, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) flags[i] = widen(x[i]) != Wide<T>(0) ? 1 : 0;
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) flags[i] =
+      widen(x[i]) != Wide<T>(0) ? 1 : 0;
 }
 
 struct Sizes {
@@ -20,7 +22,7 @@ struct Sizes {
   int64_t size[kMaxDims] = {};
 };
 __global__ void coordinates_kernel(const uint32_t* firsts, int64_t n, Sizes shape, int64_t* out) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
     if (firsts[i] == firsts[i + 1]) continue;
     int64_t rest = i;
     EMPLACE_UNROLL for (int d = kMaxDims - 1; d >= 0; --d) {
@@ -115,25 +117,24 @@ __device__ uint64_t unique_bits(T x) {
 
 template <class T>
 __global__ void unique_keys_kernel(const T* x, uint64_t* keys, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) keys[i] = unique_bits(x[i]);
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) keys[i] = unique_bits(x[i]);
 }
-/// heads[i]: where the group of element i first occurs; flags[i]: is that i?
+/// heads[i]: where the group of element i first occurs; flags[i]: is that i? What equals nothing, not even itself, is a
+/// group of its own.
 template <class T>
-__global__ void heads_kernel(const T* x, const int32_t* places, int32_t* heads, uint32_t* flags, int64_t n) {
-  for (int64_t p = thread_index(); p < n; p += thread_count()) {
-    if (p > 0 && same(x[places[p - 1]], x[places[p]])) continue;
-    const int32_t head = places[p];
-    flags[head] = 1;
-    for (int64_t q = p; q < n && (q == p || same(x[places[q]], x[head])); ++q) {
-      heads[places[q]] = head;
-      if (q > p) flags[places[q]] = 0;
-    }
+__global__ void heads_kernel(const T* x, const uint64_t* keys, const int32_t* places, int32_t* heads, uint32_t* flags,
+                             int64_t n) {
+  EMPLACE_ROLLED for (int64_t p = thread_index(); p < n; p += thread_count()) {
+    const int32_t place = places[p];
+    const int32_t head = same(x[place], x[place]) ? places[run_begin(keys, p)] : place;
+    heads[place] = head;
+    flags[place] = head == place;
   }
 }
 template <class T, class Index>
 __global__ void unique_kernel(const T* x, const int32_t* heads, const uint32_t* firsts, T* values, Index* ids,
                               int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
     const uint32_t id = firsts[heads[i]];
     ids[i] = static_cast<Index>(id);
     if (heads[i] == i) values[id] = x[i];
@@ -163,7 +164,7 @@ class Unique final : public Kernel {
     ASSIGN_OR_RETURN(const Sorted sorted, sort_keys(c, std::move(keys), n, kIsNarrow<T> ? 16 : kKeyBits<T>));
     ASSIGN_OR_RETURN(Tensor heads, c.allocate_scratch(DType::kInt32, shape));
     ASSIGN_OR_RETURN(Tensor flags, c.allocate_scratch(DType::kUInt32, Shape{n + 1}));
-    RETURN_IF_ERROR(launch(Barriers::kNone, heads_kernel<T>, grid_for(n), kThreads, 0, stream, c.in<T>(0),
+    RETURN_IF_ERROR(launch(Barriers::kNone, heads_kernel<T>, grid_for(n), kThreads, 0, stream, c.in<T>(0), sorted.key(),
                            sorted.place(), heads.data<int32_t>(), flags.data<uint32_t>(), n));
     ASSIGN_OR_RETURN(const int64_t count, count_flags(c, flags.data<uint32_t>(), n));
     RETURN_IF_ERROR(ensure_output(c, 0, Shape{count}));
@@ -181,11 +182,12 @@ class Unique final : public Kernel {
 };
 
 __global__ void partition_keys_kernel(const int32_t* partitions, uint64_t* keys, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) keys[i] = static_cast<uint32_t>(partitions[i]);
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) keys[i] =
+      static_cast<uint32_t>(partitions[i]);
 }
 /// starts[p]: how many of the sorted keys are below p.
 __global__ void starts_kernel(const uint64_t* keys, int64_t n, int64_t* starts, int64_t count) {
-  for (int64_t p = thread_index(); p < count; p += thread_count()) {
+  EMPLACE_ROLLED for (int64_t p = thread_index(); p < count; p += thread_count()) {
     int64_t low = 0, high = n;
     while (low < high) {
       const int64_t middle = low + (high - low) / 2;
@@ -198,8 +200,12 @@ __global__ void starts_kernel(const uint64_t* keys, int64_t n, int64_t* starts, 
   }
 }
 template <class E>
-__global__ void take_rows_kernel(const E* x, const int32_t* places, E* out, int64_t row, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) out[i] = x[int64_t{places[i / row]} * row + i % row];
+__global__ void take_rows_kernel(const E* x, const int32_t* places, E* out, IndexDivisor row, int64_t n) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    int64_t number = i;
+    const int64_t column = row.split(number);
+    out[i] = x[places[number] * row.divisor + column];
+  }
 }
 
 /// What has a number out of range goes nowhere.
@@ -234,7 +240,8 @@ class DynamicPartition final : public Kernel {
       RETURN_IF_ERROR(ensure_output(c, p, shape));
       if (count * row == 0) continue;
       RETURN_IF_ERROR(launch(Barriers::kNone, take_rows_kernel<E>, grid_for(count * row), kThreads, 0, stream,
-                             c.in<E>(0), sorted.place() + first, c.out<E>(p), row, count * row));
+                             c.in<E>(0), sorted.place() + first, c.out<E>(p), IndexDivisor(row, count * row),
+                             count * row));
     }
     return ok_status();
   }
@@ -291,16 +298,31 @@ __global__ void top_few_kernel(const T* x, T* values, Index* indices, int64_t co
   }
 }
 
+/// Keys of several rows: what tells the rows apart stands above an element's key, where there is room for it.
 template <class T>
-__global__ void top_keys_kernel(const T* x, uint64_t* keys, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) keys[i] = top_key(x[i]);
-}
-template <class T, class Index>
-__global__ void take_kernel(const T* x, const int32_t* places, T* values, Index* indices, int64_t k) {
-  for (int64_t i = thread_index(); i < k; i += thread_count()) {
-    values[i] = x[places[i]];
-    indices[i] = static_cast<Index>(places[i]);
+__global__ void top_keys_kernel(const T* x, uint64_t* keys, IndexDivisor columns, int64_t n) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    keys[i] = top_key(x[i]);
+    if constexpr (kKeyBits<T> < 64) keys[i] |= static_cast<uint64_t>(columns.divide(i)) << kKeyBits<T>;
   }
+}
+/// The first k of each row.
+template <class T, class Index>
+__global__ void take_kernel(const T* x, const int32_t* places, T* values, Index* indices, int64_t columns,
+                            IndexDivisor k, int64_t n) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    int64_t row = i;
+    const int64_t rank = k.split(row), place = places[row * columns + rank];
+    values[i] = x[place];
+    indices[i] = static_cast<Index>(place - row * columns);
+  }
+}
+
+/// How many rows are sorted together: keys of 64 bits have no room for a row's number.
+template <class T>
+int64_t rows_at_once(int64_t rows, int64_t columns) {
+  constexpr int64_t kElements = int64_t{1} << 20;
+  return kKeyBits<T> == 64 ? 1 : std::clamp<int64_t>(kElements / columns, 1, rows);
 }
 
 template <class T>
@@ -310,7 +332,8 @@ class TopK final : public Kernel {
   Status prepare(KernelContext& c) override {
     const Shape &in = c.input(0).shape(), &out = c.output(0).shape();
     const bool sorts = in.rank() > 0 && out.rank() == in.rank() && out.dim_from_end(1) > kFewest;
-    sorted_ = sorts ? in.dim_from_end(1) : 0;
+    const int64_t columns = sorts ? in.dim_from_end(1) : 0;
+    sorted_ = columns > 0 ? columns * rows_at_once<T>(std::max<int64_t>(1, in.num_elements() / columns), columns) : 0;
     return ok_status();
   }
   Workspace workspace() const override { return {sorted_ > 0 ? sort_scratch_bytes(sorted_) : 0}; }
@@ -347,14 +370,18 @@ class TopK final : public Kernel {
       return launch(Barriers::kBlock, top_few_kernel<T, Index>, dim3(static_cast<unsigned>(rows)), kThreads, 0, stream,
                     c.in<T>(0), c.out<T>(0), c.out<Index>(1), columns, k);
     }
-    for (int64_t r = 0; r < rows; ++r) {
-      const T* row = c.in<T>(0) + r * columns;
-      ASSIGN_OR_RETURN(Tensor keys, c.allocate_scratch(DType::kUInt64, Shape{columns}));
-      RETURN_IF_ERROR(launch(Barriers::kNone, top_keys_kernel<T>, grid_for(columns), kThreads, 0, stream, row,
-                             keys.data<uint64_t>(), columns));
-      ASSIGN_OR_RETURN(const Sorted sorted, sort_keys(c, std::move(keys), columns, kKeyBits<T>));
-      RETURN_IF_ERROR(launch(Barriers::kNone, take_kernel<T, Index>, grid_for(k), kThreads, 0, stream, row,
-                             sorted.place(), c.out<T>(0) + r * k, c.out<Index>(1) + r * k, k));
+    const int64_t most = rows_at_once<T>(rows, columns);
+    for (int64_t r = 0; r < rows; r += most) {
+      const int64_t now = std::min(most, rows - r), n = now * columns;
+      const T* from = c.in<T>(0) + r * columns;
+      ASSIGN_OR_RETURN(Tensor keys, c.allocate_scratch(DType::kUInt64, Shape{n}));
+      RETURN_IF_ERROR(launch(Barriers::kNone, top_keys_kernel<T>, grid_for(n), kThreads, 0, stream, from,
+                             keys.data<uint64_t>(), IndexDivisor(columns, n), n));
+      const int bits = kKeyBits<T> + bits_below(static_cast<uint64_t>(now));
+      ASSIGN_OR_RETURN(const Sorted sorted, sort_keys(c, std::move(keys), n, bits));
+      RETURN_IF_ERROR(launch(Barriers::kNone, take_kernel<T, Index>, grid_for(now * k), kThreads, 0, stream, from,
+                             sorted.place(), c.out<T>(0) + r * k, c.out<Index>(1) + r * k, columns,
+                             IndexDivisor(k, now * k), now * k));
     }
     return ok_status();
   }

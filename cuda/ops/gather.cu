@@ -1,33 +1,53 @@
 // Gather, GatherV2, GatherNd, ResourceGather, ReverseSequence. An index out of range gives zeros, as TensorFlow's
 // kernels for a GPU: nobody waits for the device to find it.
-#include <vector>
+#include <numeric>
 
 #include "core/base/cat.h"
 #include "core/ops/array/gather_geometry.h"
 #include "core/ops/array/sequence_layout.h"
 #include "core/ops/state/variable_state.h"
+#include "cuda/broadcast.h"
 #include "cuda/tuples.h"
 
 namespace emplace::cuda {
 namespace {
 
+/// The widest type that rows of so many bytes consist of.
+int64_t width_of_rows(int64_t bytes) { return std::gcd(bytes, int64_t{sizeof(Bytes16)}); }
+
+/// GatherSizes for kernels.
+struct GatherPlan {
+  GatherSizes sizes;
+  IndexDivisor by_inner, by_chosen, by_outer;
+  GatherPlan(const GatherSizes& s, int64_t n)
+      : sizes(s), by_inner(s.inner, n), by_chosen(s.chosen, n), by_outer(s.outer, n) {}
+};
+
 template <class E>
-__global__ void gather_kernel(const E* params, Indices indices, E* out, GatherSizes g, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    const int64_t row = i / g.inner, choice = row % g.chosen, slab = row / g.chosen;
-    const int64_t index = indices.at(slab / g.outer * g.chosen + choice);
-    out[i] = index >= 0 && index < g.size ? params[(slab * g.size + index) * g.inner + i % g.inner] : E();
+__global__ void gather_kernel(const E* params, Indices indices, E* out, GatherPlan plan, int64_t n) {
+  const GatherSizes& g = plan.sizes;
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    int64_t slab = i;
+    const int64_t column = plan.by_inner.split(slab), choice = plan.by_chosen.split(slab);
+    const int64_t index = indices.at(plan.by_outer.divide(slab) * g.chosen + choice);
+    out[i] = index >= 0 && index < g.size ? params[(slab * g.size + index) * g.inner + column] : E();
   }
 }
 
 /// output 0 = params along `axis` at the indices of input 1; the first `batch_dims` dimensions go together.
 template <class E>
 Status gather(KernelContext& c, const Tensor& params, int64_t axis, int64_t batch_dims) {
-  ASSIGN_OR_RETURN(const GatherGeometry g, GatherGeometry::make(params.shape(), c.input(1).shape(), axis, batch_dims));
+  ASSIGN_OR_RETURN(GatherGeometry g, GatherGeometry::make(params.shape(), c.input(1).shape(), axis, batch_dims));
   if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, g.out));
-  const int64_t n = g.out.num_elements();
-  return launch(Barriers::kNone, gather_kernel<E>, grid_for(n), kThreads, 0, stream_of(c), params.data<E>(),
-                Indices(c.input(1)), c.out<E>(0), g.sizes, n);
+  const int64_t row_bytes = g.sizes.inner * static_cast<int64_t>(sizeof(E)), n = g.out.num_elements();
+  if (n == 0) return ok_status();
+  const int64_t width = width_of_rows(row_bytes), wide = n * static_cast<int64_t>(sizeof(E)) / width;
+  g.sizes.inner = row_bytes / width;
+  return with_width(static_cast<size_t>(width), [&]<class W>(W) {
+    return launch(Barriers::kNone, gather_kernel<W>, grid_for(wide), kThreads, 0, stream_of(c),
+                  static_cast<const W*>(params.raw()), Indices(c.input(1)), static_cast<W*>(c.output(0).raw()),
+                  GatherPlan(g.sizes, wide), wide);
+  });
 }
 
 template <class E>
@@ -59,10 +79,11 @@ class ResourceGather final : public Kernel {
 };
 
 template <class E>
-__global__ void gather_nd_kernel(const E* params, Tuples tuples, E* out, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    const int64_t from = tuples.offset(i / tuples.slice);
-    out[i] = from >= 0 ? params[from + i % tuples.slice] : E();
+__global__ void gather_nd_kernel(const E* params, Tuples tuples, E* out, IndexDivisor by_slice, int64_t n) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    int64_t tuple = i;
+    const int64_t column = by_slice.split(tuple), place = tuples.place(tuple);
+    out[i] = place >= 0 ? params[place * by_slice.divisor + column] : E();
   }
 }
 
@@ -82,9 +103,14 @@ class GatherNd final : public Kernel {
       return invalid_argument("Requested more than 0 entries, but params is empty.  Params shape: " + p.to_string());
     }
     ASSIGN_OR_RETURN(const Tuples tuples, Tuples::of(index));
-    const int64_t n = out.num_elements();
-    return launch(Barriers::kNone, gather_nd_kernel<E>, grid_for(n), kThreads, 0, stream_of(c), c.in<E>(0), tuples,
-                  c.out<E>(0), n);
+    const int64_t slice_bytes = tuples.slice * static_cast<int64_t>(sizeof(E)), n = out.num_elements();
+    if (n == 0) return ok_status();
+    const int64_t width = width_of_rows(slice_bytes), wide = n * static_cast<int64_t>(sizeof(E)) / width;
+    return with_width(static_cast<size_t>(width), [&]<class W>(W) {
+      return launch(Barriers::kNone, gather_nd_kernel<W>, grid_for(wide), kThreads, 0, stream_of(c),
+                    static_cast<const W*>(c.input(0).raw()), tuples, static_cast<W*>(c.output(0).raw()),
+                    IndexDivisor(slice_bytes / width, wide), wide);
+    });
   }
 };
 
@@ -92,7 +118,7 @@ template <class E>
 __global__ void reverse_kernel(const E* in, Indices lengths, E* out, SequenceLayout l, int64_t n) {
   const int64_t step = l.sequence_first ? l.middle * l.second : 1;
   const int64_t size = l.sequence_first ? l.first : l.second;
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
     const int64_t run = i / l.inner, second = run % l.second, first = run / l.second / l.middle % l.first;
     const int64_t at = l.sequence_first ? first : second, length = lengths.at(l.sequence_first ? second : first);
     const bool moves = at < length && length <= size;

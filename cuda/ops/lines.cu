@@ -79,7 +79,7 @@ __global__ void arg_block_kernel(const T* x, Index* y, Lines lines) {
 }
 template <class F, class T, class Index>
 __global__ void arg_thread_kernel(const T* x, Index* y, Lines lines) {
-  for (int64_t l = thread_index(); l < lines.count; l += thread_count()) {
+  EMPLACE_ROLLED for (int64_t l = thread_index(); l < lines.count; l += thread_count()) {
     y[l] = static_cast<Index>(best_of<F, T>(x + lines.begin(l), 0, 1, lines).at);
   }
 }
@@ -156,7 +156,7 @@ __device__ Wide<T> scan_piece(const T* x, T* y, int64_t begin, int64_t end, Line
 
 template <class S, class T>
 __global__ void scan_thread_kernel(const T* x, T* y, Lines lines, bool exclusive, bool reverse) {
-  for (int64_t l = thread_index(); l < lines.count; l += thread_count()) {
+  EMPLACE_ROLLED for (int64_t l = thread_index(); l < lines.count; l += thread_count()) {
     const int64_t begin = lines.begin(l);
     scan_piece<S, T>(x + begin, y + begin, 0, lines.size, lines, exclusive, reverse, S::template start<Wide<T>>());
   }

@@ -24,7 +24,7 @@ struct Response {
 
 template <class T>
 __global__ void lrn_kernel(const T* x, T* y, Response r, int64_t channels, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
     const int64_t d = i % channels;
     y[i] = narrow<T>(widen(x[i]) * std::pow(r.norm(x + (i - d), d, channels), -r.beta));
   }
@@ -34,7 +34,7 @@ __global__ void lrn_kernel(const T* x, T* y, Response r, int64_t channels, int64
 template <class T>
 __global__ void lrn_gradient_kernel(const T* dy, const T* x, const T* y, T* dx, Response r, int64_t channels,
                                     int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
     const int64_t k = i % channels, at = i - k;
     float around = 0;
     for (int64_t j = r.first(k); j < r.end(k, channels); ++j)

@@ -8,6 +8,7 @@
 #include "cuda/gemm.h"
 #include "cuda/log.h"
 #include "cuda/moving.h"
+#include "cuda/product_batches.h"
 #include "cuda/typed.h"
 
 namespace emplace::cuda {
@@ -95,14 +96,21 @@ class MatMul final : public Kernel {
   }
 
  private:
-  /// Batches that lie evenly apart, and no empty sum.
+  /// No empty sum, and batches that a few calls can go over.
   Status choose_library() {
     library_.reset();
     const ProductShape& s = shape_;
-    if (batches_.dims > 1 || s.m * s.n * s.k == 0 || batches_.elements == 0) return ok_status();
-    const bool many = batches_.dims == 1;
-    const LtShape shape{dtype_of<T>, s, batches_.elements, many ? batches_.stride[0][0] * s.m * s.k : 0,
-                        many ? batches_.stride[1][0] * s.k * s.n : 0};
+    if (s.m * s.n * s.k == 0 || batches_.elements == 0) return ok_status();
+    std::optional<ProductBatches> calls = ProductBatches::of(batches_);
+    if (!calls) return ok_status();
+    calls_ = *std::move(calls);
+    const LtShape shape{dtype_of<T>,
+                        s,
+                        calls_.count,
+                        calls_.a_step * s.m * s.k,
+                        calls_.b_step * s.k * s.n,
+                        calls_.out_step * s.m * s.n,
+                        calls_.starts.size() > 1};
     Result<std::unique_ptr<LtProduct>> made = LtProduct::make(shape, device_);
     if (made.ok()) library_ = made.take();
     say(library_ ? cat("cuBLASLt, ", library_->workspace_bytes(), " bytes of workspace")
@@ -121,13 +129,15 @@ class MatMul final : public Kernel {
       }
       ASSIGN_OR_RETURN(workspace, std::move(got));
     }
-    RETURN_IF_ERROR(
-        library_->run(stream_of(c), c.input(0).raw(), c.input(1).raw(), c.output(0).raw(), workspace.raw()));
+    const ProductShape& s = shape_;
+    for (const ProductBatches::Start& at : calls_.starts) {
+      RETURN_IF_ERROR(library_->run(stream_of(c), c.in<T>(0) + at.a * s.m * s.k, c.in<T>(1) + at.b * s.k * s.n,
+                                    c.out<T>(0) + at.out * s.m * s.n, workspace.raw()));
+    }
     if constexpr (!kIsComplex<T>) {
       const int64_t n = c.output(0).num_elements();
       if (has_epilogue_) {
-        RETURN_IF_ERROR(launch(Barriers::kNone, epilogue_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.out<T>(0),
-                               epilogue, int64_t{1}, shape_.n, n));
+        RETURN_IF_ERROR(enqueue_epilogue(stream_of(c), c.out<T>(0), epilogue, 1, shape_.n, n));
       }
     }
     return true;
@@ -142,6 +152,7 @@ class MatMul final : public Kernel {
   std::unique_ptr<LtProduct> library_;
   ProductShape shape_;
   Broadcast<2> batches_;
+  ProductBatches calls_;  // of the library
   Result<FusedOps> fused_;
   Status args_;
   bool has_epilogue_ = false;

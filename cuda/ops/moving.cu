@@ -6,14 +6,10 @@
 
 #include "core/ops/state/variable_state.h"
 #include "cuda/broadcast.h"
-#include "cuda/launch.h"
+#include "cuda/typed.h"
 
 namespace emplace::cuda {
 namespace {
-
-struct alignas(16) Bytes16 {
-  uint64_t low, high;
-};
 
 constexpr int kMaxAxes = 12;
 
@@ -46,7 +42,7 @@ struct Box {
 
 template <class E>
 __global__ void copy_kernel(const E* in, E* out, Box box) {
-  for (int64_t i = thread_index(); i < box.elements; i += thread_count()) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < box.elements; i += thread_count()) {
     int64_t from = 0, to = 0;
     box.offsets(i, from, to);
     out[to] = in[from];
@@ -95,9 +91,14 @@ __global__ void transpose_kernel(const E* in, E* out, Plane plane, Box outer) {
   }
 }
 
-template <class E>
+/// A thread makes one pack.
+template <int N, class E>
 __global__ void fill_kernel(E value, E* out, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) out[i] = value;
+  const int64_t first = thread_index() * N;
+  if (first >= n) return;
+  Pack<E, N> pack;
+  for (int j = 0; j < N; ++j) pack.at[j] = value;
+  store_pack(out, n, first, pack);
 }
 
 /// Outermost first: without axes of size 1, and with neighbours merged that are one axis on both sides.
@@ -163,22 +164,6 @@ Status copy_box(cudaStream_t stream, const std::vector<Mover::Axis>& axes, const
                 to, work, box);
 }
 
-template <class F>
-Status with_width(size_t bytes, const F& f) {
-  switch (bytes) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    case 8:
-      return f(uint64_t{});
-    default:
-      return f(Bytes16{});
-  }
-}
-
 /// Calls f while copies and fills go to the stream.
 template <class F>
 Status with_mover(KernelContext& c, const F& f) {
@@ -234,7 +219,10 @@ void StreamMover::fill(DType type, const void* value, void* out, int64_t n) {
   if (!status_.ok() || n == 0) return;
   status_ = with_width(storage_size(type), [&]<class E>(E element) {
     std::memcpy(&element, value, sizeof element);
-    return launch(Barriers::kNone, fill_kernel<E>, grid_for(n), kThreads, 0, stream_, element, static_cast<E*>(out), n);
+    constexpr int N = kPackSize<E>;
+    const bool packs = reinterpret_cast<uintptr_t>(out) % (N * sizeof(E)) == 0;
+    return launch(Barriers::kNone, packs ? fill_kernel<N, E> : fill_kernel<1, E>,
+                  grid_for(n, kThreads * (packs ? N : 1)), kThreads, 0, stream_, element, static_cast<E*>(out), n);
   });
 }
 

@@ -6,6 +6,7 @@
 #include "core/base/cat.h"
 #include "core/ops/state/locked_variables.h"
 #include "core/ops/state/update_formulas.h"
+#include "cuda/broadcast.h"
 #include "cuda/moving.h"
 #include "cuda/sort.h"
 #include "cuda/typed.h"
@@ -50,17 +51,26 @@ struct UpdateArgs {
   }
 };
 
+/// What a thread updates at once: of four variables and a gradient, more would not stay in registers.
+template <class T>
+inline constexpr int kUpdatePack = kPackSize<T> < 4 ? kPackSize<T> : 4;
+
 template <template <class> class Formula, class T>
-__global__ void update_kernel(UpdateArgs<T> args) {
+__global__ void apply_kernel(UpdateArgs<T> args) {
   using W = Wide<T>;
-  constexpr int kCount = Formula<W>::kVariables;
+  constexpr int kCount = Formula<W>::kVariables, N = kUpdatePack<T>;
+  const int64_t first = thread_index() * N;
+  if (first >= args.n) return;
   W scalars[kMaxScalars];
   for (int i = 0; i < kMaxScalars; ++i) scalars[i] = i < args.scalars ? widen(*args.scalar[i]) : W(0);
   const Formula<W> formula(scalars, args.flag);
-  for (int64_t i = thread_index(); i < args.n; i += thread_count()) {
-    W v[kMaxUpdatedVariables];
-    for (int k = 0; k < kCount; ++k) v[k] = widen(args.variable[k][i]);
-    const W g = widen(args.gradient[i]);
+  Pack<T, N> packs[kCount];
+  for (int k = 0; k < kCount; ++k) packs[k] = load_pack<T, N>(args.variable[k], args.n, first);
+  const Pack<T, N> gradient = load_pack<T, N>(args.gradient, args.n, first);
+  EMPLACE_UNROLL for (int j = 0; j < N; ++j) {
+    W v[kCount];
+    for (int k = 0; k < kCount; ++k) v[k] = widen(packs[k].at[j]);
+    const W g = widen(gradient.at[j]);
     if constexpr (kCount == 1)
       formula(g, v[0]);
     else if constexpr (kCount == 2)
@@ -69,8 +79,9 @@ __global__ void update_kernel(UpdateArgs<T> args) {
       formula(g, v[0], v[1], v[2]);
     else
       formula(g, v[0], v[1], v[2], v[3]);
-    for (int k = 0; k < kCount; ++k) args.variable[k][i] = narrow<T>(v[k]);
+    for (int k = 0; k < kCount; ++k) packs[k].at[j] = narrow<T>(v[k]);
   }
+  for (int k = 0; k < kCount; ++k) store_pack(args.variable[k], args.n, first, packs[k]);
 }
 
 template <template <class> class Formula>
@@ -89,8 +100,8 @@ struct By {
       LockedVariables variables(c, F::kVariables);
       RETURN_IF_ERROR(variables.check(c, F::kGradient, F::kInputs));
       RETURN_IF_ERROR(args.take_operands(c, variables, F::kVariables, F::kGradient));
-      RETURN_IF_ERROR(
-          launch(Barriers::kNone, update_kernel<Formula, T>, grid_for(args.n), kThreads, 0, stream_of(c), args));
+      RETURN_IF_ERROR(launch(Barriers::kNone, apply_kernel<Formula, T>,
+                             grid_for(args.n, int64_t{kThreads} * kUpdatePack<T>), kThreads, 0, stream_of(c), args));
       if (c.num_outputs() > 0) c.forward_output(0, c.input(0));
       return ok_status();
     }
@@ -104,20 +115,21 @@ struct By {
 /// it.
 template <template <class> class Formula, class T>
 __global__ void update_rows_kernel(UpdateArgs<T> args, const uint64_t* keys, const int32_t* places, int64_t slices,
-                                   int64_t rows, int64_t row) {
+                                   int64_t rows, IndexDivisor row) {
   using W = Wide<T>;
   W scalars[kMaxScalars];
   for (int i = 0; i < kMaxScalars; ++i) scalars[i] = i < args.scalars ? widen(*args.scalar[i]) : W(0);
   const Formula<W> formula(scalars, args.flag);
-  for (int64_t i = thread_index(); i < args.n; i += thread_count()) {
-    const int64_t first = i / row, column = i % row;
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < args.n; i += thread_count()) {
+    int64_t first = i;
+    const int64_t column = row.split(first);
     const uint64_t key = keys[first];
     if (key >= static_cast<uint64_t>(rows) || (first > 0 && keys[first - 1] == key)) continue;
-    T* const var = args.variable[0] + static_cast<int64_t>(key) * row + column;
-    T* const accum = args.variable[1] + static_cast<int64_t>(key) * row + column;
+    T* const var = args.variable[0] + static_cast<int64_t>(key) * row.divisor + column;
+    T* const accum = args.variable[1] + static_cast<int64_t>(key) * row.divisor + column;
     for (int64_t s = first; s < slices && keys[s] == key; ++s) {
       W v = widen(*var), a = widen(*accum);
-      formula(widen(args.gradient[places[s] * row + column]), v, a);
+      formula(widen(args.gradient[places[s] * row.divisor + column]), v, a);
       *var = narrow<T>(v);
       *accum = narrow<T>(a);
     }
@@ -161,7 +173,7 @@ struct RowsBy {
       if (args.n == 0) return ok_status();
       ASSIGN_OR_RETURN(const Sorted sorted, sort_rows(c, indices, rows));
       return launch(Barriers::kNone, update_rows_kernel<Formula, T>, grid_for(args.n), kThreads, 0, stream_of(c), args,
-                    sorted.key(), sorted.place(), slices, rows, args.n / slices);
+                    sorted.key(), sorted.place(), slices, rows, IndexDivisor(args.n / slices, args.n));
     }
 
     bool flag_;

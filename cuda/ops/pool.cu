@@ -1,17 +1,27 @@
 // MaxPool, AvgPool and their gradients. A thread makes one element: of a gradient, by going over the windows that an
-// image's cell lies in, in their order.
+// image's cell lies in, in their order. Whose gradient a maximum's is, each window says once.
 #include "core/base/cat.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/nn/pool_window.h"
+#include "cuda/broadcast.h"
 #include "cuda/typed.h"
 
 namespace emplace::cuda {
 namespace {
 
-/// PoolAxis for kernels.
+/// PoolAxis for kernels, of a tensor with so many elements.
 struct Axis {
   int64_t size, out, window, stride, before;
-  explicit Axis(const PoolAxis& a) : size(a.size), out(a.out), window(a.window), stride(a.stride), before(a.before) {}
+  IndexDivisor by_size, by_out, by_stride;
+  Axis(const PoolAxis& a, int64_t elements)
+      : size(a.size),
+        out(a.out),
+        window(a.window),
+        stride(a.stride),
+        before(a.before),
+        by_size(size, elements),
+        by_out(out, elements),
+        by_stride(stride, size + before + 1) {}
   __device__ __forceinline__ int64_t begin(int64_t o) const {
     const int64_t start = o * stride - before;
     return start > 0 ? start : 0;
@@ -22,27 +32,49 @@ struct Axis {
   }
   /// Windows [first, last) hold cell `at`.
   __device__ __forceinline__ int64_t first(int64_t at) const {
-    return at + before < window ? 0 : (at + before - window) / stride + 1;
+    return at + before < window ? 0 : by_stride.divide(at + before - window) + 1;
   }
   __device__ __forceinline__ int64_t last(int64_t at) const {
-    const int64_t beyond = (at + before) / stride + 1;
+    const int64_t beyond = by_stride.divide(at + before) + 1;
     return beyond < out ? beyond : out;
   }
 };
 struct Windows {
   Axis h, w;
   int64_t channels;
-  explicit Windows(const PoolWindow& p) : h(p.h), w(p.w), channels(p.channels) {}
+  IndexDivisor by_channels;
+  Windows(const PoolWindow& p, int64_t elements)
+      : h(p.h, elements), w(p.w, elements), channels(p.channels), by_channels(channels, elements) {}
   __device__ __forceinline__ int64_t cell(int64_t image, int64_t y, int64_t x, int64_t channel) const {
     return ((image * h.size + y) * w.size + x) * channels + channel;
+  }
+  /// Number of a window's element.
+  __device__ __forceinline__ int64_t result(int64_t image, int64_t oh, int64_t ow, int64_t channel) const {
+    return ((image * h.out + oh) * w.out + ow) * channels + channel;
+  }
+};
+
+/// Where element i is, of an image or of what is made of its windows.
+struct Spot {
+  int64_t image, y, x, channel;
+  __device__ __forceinline__ Spot(const Windows& p, int64_t i, const IndexDivisor& height, const IndexDivisor& width) {
+    channel = p.by_channels.split(i);
+    x = width.split(i);
+    y = height.split(i);
+    image = i;
+  }
+  static __device__ __forceinline__ Spot of_cell(const Windows& p, int64_t i) {
+    return {p, i, p.h.by_size, p.w.by_size};
+  }
+  static __device__ __forceinline__ Spot of_result(const Windows& p, int64_t i) {
+    return {p, i, p.h.by_out, p.w.by_out};
   }
 };
 
 template <class T>
 __global__ void max_kernel(const T* x, T* y, Windows p, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    const int64_t channel = i % p.channels, ow = i / p.channels % p.w.out, oh = i / p.channels / p.w.out % p.h.out;
-    const int64_t image = i / p.channels / p.w.out / p.h.out;
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    const auto [image, oh, ow, channel] = Spot::of_result(p, i);
     Wide<T> best = lowest_finite<T>();  // also in place of -infinity, as in TensorFlow
     for (int64_t r = p.h.begin(oh); r < p.h.end(oh); ++r) {
       for (int64_t c = p.w.begin(ow); c < p.w.end(ow); ++c) {
@@ -56,7 +88,7 @@ __global__ void max_kernel(const T* x, T* y, Windows p, int64_t n) {
 
 template <class T>
 __global__ void max_depth_kernel(const T* x, T* y, int64_t window, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
     Wide<T> best = lowest_finite<T>();
     for (int64_t k = i * window; k < (i + 1) * window; ++k) {
       const Wide<T> value = widen(x[k]);
@@ -66,30 +98,37 @@ __global__ void max_depth_kernel(const T* x, T* y, int64_t window, int64_t n) {
   }
 }
 
-/// The first of the largest cells of a window; -1 if it has none.
+/// For each window, where its first largest cell is: counted within the window.
 template <class T>
-__device__ int64_t largest_cell(const T* x, const Windows& p, int64_t image, int64_t oh, int64_t ow, int64_t channel) {
-  int64_t best = -1;
-  for (int64_t r = p.h.begin(oh); r < p.h.end(oh); ++r) {
-    for (int64_t c = p.w.begin(ow); c < p.w.end(ow); ++c) {
-      const int64_t at = p.cell(image, r, c, channel);
-      if (best < 0 || widen(x[at]) > widen(x[best])) best = at;
+__global__ void winners_kernel(const T* x, uint32_t* winners, Windows p, int64_t n) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    const auto [image, oh, ow, channel] = Spot::of_result(p, i);
+    uint32_t place = 0, winner = 0;
+    bool first = true;
+    Wide<T> best = 0;
+    for (int64_t r = p.h.begin(oh); r < p.h.end(oh); ++r) {
+      for (int64_t c = p.w.begin(ow); c < p.w.end(ow); ++c, ++place) {
+        const Wide<T> value = widen(x[p.cell(image, r, c, channel)]);
+        if (!first && !(value > best)) continue;
+        best = value;
+        winner = place;
+        first = false;
+      }
     }
+    winners[i] = winner;
   }
-  return best;
 }
 
 template <class T>
-__global__ void max_gradient_kernel(const T* x, const T* gradient, T* y, Windows p, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    const int64_t channel = i % p.channels, column = i / p.channels % p.w.size,
-                  row = i / p.channels / p.w.size % p.h.size;
-    const int64_t image = i / p.channels / p.w.size / p.h.size;
+__global__ void max_gradient_kernel(const uint32_t* winners, const T* gradient, T* y, Windows p, int64_t n) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    const auto [image, row, column, channel] = Spot::of_cell(p, i);
     Wide<T> sum = 0;
     for (int64_t oh = p.h.first(row); oh < p.h.last(row); ++oh) {
       for (int64_t ow = p.w.first(column); ow < p.w.last(column); ++ow) {
-        if (largest_cell(x, p, image, oh, ow, channel) != i) continue;
-        sum = rounded<T>(sum + widen(gradient[((image * p.h.out + oh) * p.w.out + ow) * p.channels + channel]));
+        const int64_t width = p.w.end(ow) - p.w.begin(ow), result = p.result(image, oh, ow, channel);
+        if (winners[result] != (row - p.h.begin(oh)) * width + column - p.w.begin(ow)) continue;
+        sum = rounded<T>(sum + widen(gradient[result]));
       }
     }
     y[i] = narrow<T>(sum);
@@ -99,9 +138,8 @@ __global__ void max_gradient_kernel(const T* x, const T* gradient, T* y, Windows
 /// What arrived at the first cell of a window that holds the window's result; 0 if none does.
 template <class T>
 __global__ void max_pick_kernel(const T* x, const T* pooled, const T* gradient, T* y, Windows p, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    const int64_t channel = i % p.channels, ow = i / p.channels % p.w.out, oh = i / p.channels / p.w.out % p.h.out;
-    const int64_t image = i / p.channels / p.w.out / p.h.out;
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    const auto [image, oh, ow, channel] = Spot::of_result(p, i);
     const Wide<T> wanted = widen(pooled[i]);
     int64_t found = -1;
     for (int64_t r = p.h.begin(oh); r < p.h.end(oh) && found < 0; ++r) {
@@ -122,9 +160,8 @@ __device__ __forceinline__ int64_t cells(const Windows& p, int64_t oh, int64_t o
 template <class T>
 __global__ void average_kernel(const T* x, T* y, Windows p, int64_t n) {
   using W = Wide<T>;
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    const int64_t channel = i % p.channels, ow = i / p.channels % p.w.out, oh = i / p.channels / p.w.out % p.h.out;
-    const int64_t image = i / p.channels / p.w.out / p.h.out;
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    const auto [image, oh, ow, channel] = Spot::of_result(p, i);
     W sum = 0;
     for (int64_t r = p.h.begin(oh); r < p.h.end(oh); ++r) {
       for (int64_t c = p.w.begin(ow); c < p.w.end(ow); ++c) sum += widen(x[p.cell(image, r, c, channel)]);
@@ -136,15 +173,13 @@ __global__ void average_kernel(const T* x, T* y, Windows p, int64_t n) {
 template <class T>
 __global__ void average_gradient_kernel(const T* gradient, T* y, Windows p, int64_t n) {
   using W = Wide<T>;
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    const int64_t channel = i % p.channels, column = i / p.channels % p.w.size,
-                  row = i / p.channels / p.w.size % p.h.size;
-    const int64_t image = i / p.channels / p.w.size / p.h.size;
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    const auto [image, row, column, channel] = Spot::of_cell(p, i);
     W sum = 0;
     for (int64_t oh = p.h.first(row); oh < p.h.last(row); ++oh) {
       for (int64_t ow = p.w.first(column); ow < p.w.last(column); ++ow) {
         const W share = W(1) / static_cast<W>(cells(p, oh, ow));
-        sum += widen(gradient[((image * p.h.out + oh) * p.w.out + ow) * p.channels + channel]) * share;
+        sum += widen(gradient[p.result(image, oh, ow, channel)]) * share;
       }
     }
     y[i] = narrow<T>(sum);
@@ -165,7 +200,7 @@ class Pool final : public Kernel {
                     c.out<T>(0), p.depth_window, n);
     }
     return launch(Barriers::kNone, max_ ? max_kernel<T> : average_kernel<T>, grid_for(n), kThreads, 0, stream_of(c),
-                  c.in<T>(0), c.out<T>(0), Windows(p), n);
+                  c.in<T>(0), c.out<T>(0), Windows(p, n), n);
   }
 
  private:
@@ -177,6 +212,11 @@ template <class T>
 class MaxPoolGrad final : public Kernel {
  public:
   explicit MaxPoolGrad(const KernelInit& init) : attrs_(PoolAttrs::of(init.attrs)) {}
+  Status prepare(KernelContext& c) override {
+    winners_bytes_ = scratch_bytes(c.input(2).num_elements() * static_cast<int64_t>(sizeof(uint32_t)));
+    return ok_status();
+  }
+  Workspace workspace() const override { return {winners_bytes_}; }
   Status run(KernelContext& c) override {
     const Shape& image = c.input(0).shape();
     ASSIGN_OR_RETURN(const PoolWindow p, PoolWindow::of(attrs_, image, "MaxPoolGrad"));
@@ -188,13 +228,18 @@ class MaxPoolGrad final : public Kernel {
                                   c.input(i).shape().to_string()));
     }
     RETURN_IF_ERROR(ensure_output(c, 0, image));
-    const int64_t n = image.num_elements();
-    return launch(Barriers::kNone, max_gradient_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0),
-                  c.in<T>(2), c.out<T>(0), Windows(p), n);
+    const int64_t n = image.num_elements(), windows = p.out.num_elements();
+    if (p.h.window * p.w.window >= int64_t{1} << 32) return unimplemented("windows of so many cells on a GPU");
+    ASSIGN_OR_RETURN(Tensor winners, c.allocate_scratch(DType::kUInt32, p.out));
+    RETURN_IF_ERROR(launch(Barriers::kNone, winners_kernel<T>, grid_for(windows), kThreads, 0, stream_of(c), c.in<T>(0),
+                           winners.data<uint32_t>(), Windows(p, windows), windows));
+    return launch(Barriers::kNone, max_gradient_kernel<T>, grid_for(n), kThreads, 0, stream_of(c),
+                  static_cast<const uint32_t*>(winners.raw()), c.in<T>(2), c.out<T>(0), Windows(p, n), n);
   }
 
  private:
   PoolAttrs attrs_;
+  int64_t winners_bytes_ = 0;
 };
 
 template <class T>
@@ -206,7 +251,7 @@ class MaxPoolGradGrad final : public Kernel {
     RETURN_IF_ERROR(ensure_output(c, 0, p.out));
     const int64_t n = c.output(0).num_elements();
     return launch(Barriers::kNone, max_pick_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.in<T>(1),
-                  c.in<T>(2), c.out<T>(0), Windows(p), n);
+                  c.in<T>(2), c.out<T>(0), Windows(p, n), n);
   }
 
  private:
@@ -228,7 +273,7 @@ class AvgPoolGrad final : public Kernel {
     RETURN_IF_ERROR(ensure_output(c, 0, image));
     const int64_t n = image.num_elements();
     return launch(Barriers::kNone, average_gradient_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(1),
-                  c.out<T>(0), Windows(p), n);
+                  c.out<T>(0), Windows(p, n), n);
   }
 
  private:

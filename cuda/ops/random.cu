@@ -24,7 +24,7 @@ template <class T>
 __global__ void random_kernel(StreamSource source, Distribution distribution, T* y, int64_t n) {
   constexpr int64_t kCount = kPhiloxGroup<T>;
   const PhiloxStream stream = source.get();
-  for (int64_t g = thread_index(); g * kCount < n; g += thread_count()) {
+  EMPLACE_ROLLED for (int64_t g = thread_index(); g * kCount < n; g += thread_count()) {
     PhiloxWide<T> group[kCount] = {};
     random_group<T>(stream, distribution, static_cast<uint64_t>(g), group);
     for (int64_t i = 0; i < kCount && g * kCount + i < n; ++i) y[g * kCount + i] = narrow<T>(group[i]);
@@ -34,7 +34,7 @@ __global__ void random_kernel(StreamSource source, Distribution distribution, T*
 template <class T>
 __global__ void integers_kernel(PhiloxStream stream, int64_t low, uint64_t range, T* y, int64_t n) {
   constexpr int64_t kCount = kPhiloxGroup<T>;
-  for (int64_t g = thread_index(); g * kCount < n; g += thread_count()) {
+  EMPLACE_ROLLED for (int64_t g = thread_index(); g * kCount < n; g += thread_count()) {
     const auto w = stream.block(static_cast<uint64_t>(g));
     for (int64_t i = 0; i < kCount && g * kCount + i < n; ++i) {
       const size_t k = static_cast<size_t>(i);
@@ -142,14 +142,28 @@ __global__ void multinomial_kernel(const T* logits, double* running, PhiloxStrea
     if (std::fabs(x) < std::numeric_limits<double>::infinity() && x > top) top = x;
   }
   top = combine_block(top, slots, [](double a, double b) { return a > b ? a : b; });
+  // Each thread sums some classes side by side, then what stands before them is added.
+  const int64_t piece = (classes + kThreads - 1) / kThreads, begin = threadIdx.x * piece,
+                end = begin + piece < classes ? begin + piece : classes;
+  double sum = 0;
+  for (int64_t j = begin; j < end; ++j) {
+    const double x = static_cast<double>(widen(logits[j]));
+    if (std::fabs(x) < std::numeric_limits<double>::infinity()) sum += std::exp(x - top);
+    running[j] = sum;
+  }
+  __syncthreads();
+  slots[threadIdx.x] = sum;
+  __syncthreads();
   if (threadIdx.x == 0) {
-    double total = 0;
-    for (int64_t j = 0; j < classes; ++j) {
-      const double x = static_cast<double>(widen(logits[j]));
-      if (std::fabs(x) < std::numeric_limits<double>::infinity()) total += std::exp(x - top);
-      running[j] = total;
+    double before = 0;
+    for (unsigned t = 0; t < kThreads; ++t) {
+      const double own = slots[t];
+      slots[t] = before;
+      before += own;
     }
   }
+  __syncthreads();
+  for (int64_t j = begin; j < end; ++j) running[j] += slots[threadIdx.x];
   __syncthreads();
   const double total = running[classes - 1];
   for (int64_t i = threadIdx.x; i < samples; i += kThreads) {

@@ -10,6 +10,7 @@
 #include "core/base/cat.h"
 #include "cuda/dims.h"
 #include "cuda/element_code.h"
+#include "cuda/float_pair.h"
 #include "cuda/moving.h"
 #include "cuda/typed.h"
 
@@ -113,11 +114,36 @@ struct HalfSumOfSquares : Sum {
   }
 };
 
-/// Sums of floats are kept in double.
+/// Sums of floats are kept in double, and those that a thread makes in pairs of floats.
 template <class T>
 using Partial = std::conditional_t<std::is_same_v<T, float> || kIsNarrow<T>, double, T>;
 template <class R, class T>
 using Accumulator = std::conditional_t<std::is_base_of_v<Max, R> || std::is_base_of_v<Min, R>, Wide<T>, Partial<T>>;
+
+template <class R, class T>
+inline constexpr bool kInPairs =
+    std::is_same_v<Partial<T>, double> && !std::is_same_v<T, double> &&
+    (std::is_same_v<R, Sum> || std::is_same_v<R, Mean> || std::is_same_v<R, HalfSumOfSquares>);
+
+/// What a thread makes of its elements: `walk` calls what it gets for one after the other. Sums that a pair of floats
+/// cannot hold are made again, in double.
+template <class R, class T, class Walk>
+__device__ __forceinline__ Accumulator<R, T> combined_along(const Walk& walk) {
+  using A = Accumulator<R, T>;
+  if constexpr (kInPairs<R, T>) {
+    FloatPair pair;
+    walk([&](T x) {
+      if constexpr (std::is_same_v<R, HalfSumOfSquares>)
+        pair.add_square(widen(x));
+      else
+        pair.add(widen(x));
+    });
+    if (pair.is_finite()) return pair.value();
+  }
+  A all = R::template start<A>();
+  walk([&](T x) { all = R::combine(all, R::map(static_cast<A>(widen(x)))); });
+  return all;
+}
 
 constexpr unsigned kColumns = 32, kRows = kThreads / kColumns;
 
@@ -135,43 +161,40 @@ struct Layout {
 template <class R, class T>
 __device__ Accumulator<R, T> combine_elements(const T* from, const Dims& along, int64_t begin, int64_t end,
                                               int64_t step) {
-  using A = Accumulator<R, T>;
-  A all = R::template start<A>();
-  if (along.count == 1) {
-    const int64_t stride = along.stride[0];
-    EMPLACE_UNROLL_4 for (int64_t i = begin; i < end; i += step) all =
-        R::combine(all, R::map(static_cast<A>(widen(from[i * stride]))));
-  } else {
-    for (int64_t i = begin; i < end; i += step)
-      all = R::combine(all, R::map(static_cast<A>(widen(from[along.offset(i)]))));
-  }
-  return all;
+  return combined_along<R, T>([&](const auto& take) {
+    if (along.count == 1) {
+      const int64_t stride = along.stride[0];
+      EMPLACE_UNROLL_4 for (int64_t i = begin; i < end; i += step) take(from[i * stride]);
+    } else {
+      EMPLACE_ROLLED for (int64_t i = begin; i < end; i += step) take(from[along.offset(i)]);
+    }
+  });
 }
 
 /// This thread's part of n elements side by side: packs, and of what stands before the first and behind the last whole
 /// one an element. Four packs are under way at a time.
 template <class R, class T>
 __device__ Accumulator<R, T> combine_run(const T* from, int64_t n) {
-  using A = Accumulator<R, T>;
   constexpr int N = kPackSize<T>, kAtOnce = 4;
-  A all = R::template start<A>();
-  auto take = [&](T x) { all = R::combine(all, R::map(static_cast<A>(widen(x)))); };
   const int64_t past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(from) / sizeof(T) % N),
                 ahead = past == 0 ? 0 : N - past;
-  if (threadIdx.x < ahead && threadIdx.x < n) take(from[threadIdx.x]);
   const int64_t packs = n > ahead ? (n - ahead) / N : 0;
-  int64_t p = threadIdx.x;
-  for (; p + (kAtOnce - 1) * kThreads < packs; p += kAtOnce * kThreads) {
-    Pack<T, N> held[kAtOnce];
-    EMPLACE_UNROLL for (int k = 0; k < kAtOnce; ++k) held[k] = load_pack<N>(from + ahead + (p + k * kThreads) * N);
-    EMPLACE_UNROLL for (int k = 0; k < kAtOnce; ++k) { EMPLACE_UNROLL for (int i = 0; i < N; ++i) take(held[k].at[i]); }
-  }
-  for (; p < packs; p += kThreads) {
-    const Pack<T, N> held = load_pack<N>(from + ahead + p * N);
-    EMPLACE_UNROLL for (int i = 0; i < N; ++i) take(held.at[i]);
-  }
-  for (int64_t i = ahead + packs * N + threadIdx.x; i < n; i += kThreads) take(from[i]);
-  return all;
+  return combined_along<R, T>([&](const auto& take) {
+    if (threadIdx.x < ahead && threadIdx.x < n) take(from[threadIdx.x]);
+    int64_t p = threadIdx.x;
+    for (; p + (kAtOnce - 1) * kThreads < packs; p += kAtOnce * kThreads) {
+      Pack<T, N> held[kAtOnce];
+      EMPLACE_UNROLL for (int k = 0; k < kAtOnce; ++k) held[k] = load_pack<N>(from + ahead + (p + k * kThreads) * N);
+      EMPLACE_UNROLL for (int k = 0; k < kAtOnce; ++k) {
+        EMPLACE_UNROLL for (int i = 0; i < N; ++i) take(held[k].at[i]);
+      }
+    }
+    EMPLACE_ROLLED for (; p < packs; p += kThreads) {
+      const Pack<T, N> held = load_pack<N>(from + ahead + p * N);
+      EMPLACE_UNROLL for (int i = 0; i < N; ++i) take(held.at[i]);
+    }
+    EMPLACE_ROLLED for (int64_t i = ahead + packs * N + threadIdx.x; i < n; i += kThreads) take(from[i]);
+  });
 }
 
 /// Block (o, p): piece p of output o. `partial` takes what one piece gives; without it there is one piece.

@@ -54,7 +54,7 @@ struct Resizing {
 
 template <class T>
 __global__ void bilinear_kernel(const T* image, float* out, Resizing r, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
     const int64_t k = i % r.channels, column = i / r.channels % r.x.out, row = i / r.channels / r.x.out % r.y.out;
     const T* from = image + i / r.channels / r.x.out / r.y.out * r.y.in * r.x.in * r.channels + k;
     const auto y = r.y.between(row), x = r.x.between(column);
@@ -71,7 +71,7 @@ __global__ void bilinear_kernel(const T* image, float* out, Resizing r, int64_t 
 template <class T>
 __global__ void bilinear_gradient_kernel(const float* gradient, T* image, Resizing r, int64_t n) {
   using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
     const int64_t k = i % r.channels, column = i / r.channels % r.x.in, row = i / r.channels / r.x.in % r.y.in;
     const float* from = gradient + i / r.channels / r.x.in / r.y.in * r.y.out * r.x.out * r.channels + k;
     Sum sum = 0;
@@ -93,7 +93,7 @@ __global__ void bilinear_gradient_kernel(const float* gradient, T* image, Resizi
 
 template <class T>
 __global__ void nearest_kernel(const T* image, T* out, Resizing r, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
     const int64_t k = i % r.channels, column = i / r.channels % r.x.out, row = i / r.channels / r.x.out % r.y.out;
     const int64_t batch = i / r.channels / r.x.out / r.y.out;
     out[i] = image[((batch * r.y.in + r.y.nearest(row)) * r.x.in + r.x.nearest(column)) * r.channels + k];
@@ -102,7 +102,7 @@ __global__ void nearest_kernel(const T* image, T* out, Resizing r, int64_t n) {
 
 template <class T>
 __global__ void nearest_gradient_kernel(const T* gradient, T* image, Resizing r, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
     const int64_t k = i % r.channels, column = i / r.channels % r.x.in, row = i / r.channels / r.x.in % r.y.in;
     const T* from = gradient + i / r.channels / r.x.in / r.y.in * r.y.out * r.x.out * r.channels + k;
     Wide<T> sum = 0;

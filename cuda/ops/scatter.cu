@@ -6,6 +6,7 @@
 #include "core/base/cat.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/state/variable_state.h"
+#include "cuda/broadcast.h"
 #include "cuda/moving.h"
 #include "cuda/sort.h"
 #include "cuda/tuples.h"
@@ -56,9 +57,9 @@ T start_of(Combine combine, bool sorted) {
 }
 
 __global__ void tuple_keys_kernel(Tuples tuples, uint64_t* keys, int64_t n, uint64_t none) {
-  for (int64_t t = thread_index(); t < n; t += thread_count()) {
-    const int64_t at = tuples.offset(t);
-    keys[t] = at < 0 ? none : static_cast<uint64_t>(at / tuples.slice);
+  EMPLACE_ROLLED for (int64_t t = thread_index(); t < n; t += thread_count()) {
+    const int64_t at = tuples.place(t);
+    keys[t] = at < 0 ? none : static_cast<uint64_t>(at);
   }
 }
 
@@ -69,29 +70,147 @@ struct Rows {
   bool one_value = false;                  // updates are one element for all
 };
 
+// Many rows for one place are combined in pieces of so many rows, these in pieces of so many pieces, and so on: nobody
+// goes over all of them. Which rows a piece has is counted from the first of the run, so only the run decides.
+constexpr int64_t kPiece = 64;
+
+/// Where a piece begins, and the run that it is of. Pieces that begin among the same kPiece rows are two at most: the
+/// last of a run, and the first of the next.
+struct Piece {
+  int64_t run, first;
+  __device__ __forceinline__ static int64_t slot(int64_t first, bool of_run) { return first / kPiece * 2 + of_run; }
+};
+constexpr int64_t piece_slots(int64_t rows) { return (rows + kPiece - 1) / kPiece * 2; }
+
 template <class T>
-__global__ void combine_kernel(const uint64_t* keys, const int32_t* places, int64_t count, int64_t rows, int64_t slice,
-                               const T* updates, bool one_value, T* out, Combine combine, bool starts_as_first) {
-  for (int64_t i = thread_index(); i < count * slice; i += thread_count()) {
-    const int64_t p = i / slice, column = i % slice;
-    const uint64_t key = keys[p];
-    if (key >= static_cast<uint64_t>(rows) || (p > 0 && keys[p - 1] == key)) continue;
-    T* to = out + static_cast<int64_t>(key) * slice + column;
-    auto row = [&](int64_t q) { return widen(updates[one_value ? 0 : places[q] * slice + column]); };
-    Wide<T> all = starts_as_first ? row(p) : widen(*to);
-    int64_t q = starts_as_first ? p + 1 : p;
-    for (; q < count && keys[q] == key; ++q) all = combined<T>(all, row(q), combine);
-    if (combine == Combine::kMean) all = rounded<T>(all) / Wide<T>(static_cast<float>(q - p));
+struct CombineWork {
+  const uint64_t* keys;
+  const int32_t* places;
+  int64_t count, rows;
+  IndexDivisor slice;
+  const T* updates;
+  bool one_value;
+  T* out;
+  Combine combine;
+  bool starts_as_first;
+  Piece* pieces = nullptr;     // by slot; first is negative where there is none
+  Wide<T>* partial = nullptr;  // by slot and column; of one value one column
+
+  __device__ __forceinline__ Wide<T> row(int64_t p, int64_t column) const {
+    return widen(updates[one_value ? 0 : places[p] * slice.divisor + column]);
+  }
+  __device__ __forceinline__ bool in_run(int64_t p, uint64_t key) const { return p < count && keys[p] == key; }
+  __device__ __forceinline__ Wide<T>& partial_at(int64_t slot, int64_t column) const {
+    return partial[one_value ? slot : slot * slice.divisor + column];
+  }
+  /// Of pieces: what is subtracted one after the other is subtracted as a sum.
+  __device__ __forceinline__ Wide<T> joined(Wide<T> all, Wide<T> next) const {
+    return combined<T>(all, next, combine == Combine::kSubtract ? Combine::kAdd : combine);
+  }
+  __device__ __forceinline__ T* target(uint64_t key, int64_t column) const {
+    return out + static_cast<int64_t>(key) * slice.divisor + column;
+  }
+  __device__ __forceinline__ void store(T* to, Wide<T> all, int64_t rows_of_run) const {
+    if (combine == Combine::kMean) all = rounded<T>(all) / Wide<T>(static_cast<float>(rows_of_run));
     *to = narrow<T>(all);
   }
+};
+
+/// A thread combines one column of a run, or of a piece of one that is longer.
+template <class T>
+__global__ void combine_kernel(CombineWork<T> w, int64_t n) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    int64_t p = i;
+    const int64_t column = w.slice.split(p);
+    const uint64_t key = w.keys[p];
+    if (key >= static_cast<uint64_t>(w.rows)) continue;
+    T* const to = w.target(key, column);
+    if (w.combine == Combine::kAssign) {
+      if (!w.in_run(p + 1, key)) *to = narrow<T>(w.row(p, column));
+      continue;
+    }
+    const bool head = p == 0 || w.keys[p - 1] != key;
+    if (!head && (p < kPiece || w.keys[p - kPiece] != key)) continue;
+    const int64_t run = head ? p : run_begin(w.keys, p);
+    if ((p - run) % kPiece != 0) continue;
+    const bool long_run = w.in_run(run + kPiece, key);
+    int64_t q = p;
+    Wide<T> all = long_run || w.starts_as_first ? w.row(q++, column) : widen(*to);
+    if (long_run) {
+      EMPLACE_ROLLED for (; q < p + kPiece && w.in_run(q, key); ++q) all = w.joined(all, w.row(q, column));
+      const int64_t slot = Piece::slot(p, head);
+      if (!w.one_value || column == 0) w.partial_at(slot, column) = all;
+      if (column == 0) w.pieces[slot] = {run, p};
+    } else {
+      EMPLACE_ROLLED for (; w.in_run(q, key); ++q) all = combined<T>(all, w.row(q, column), w.combine);
+      w.store(to, all, q - p);
+    }
+  }
+}
+
+/// kPiece pieces that begin `stride` pieces apart become one; who has the last of a run's finishes it.
+template <class T>
+__global__ void join_kernel(CombineWork<T> w, int64_t stride, int64_t n) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    int64_t slot = i;
+    const int64_t column = w.slice.split(slot);
+    const auto [run, first] = w.pieces[slot];
+    if (first < 0) continue;
+    const uint64_t key = w.keys[first];
+    const int64_t number = (first - run) / kPiece, step = stride * kPiece;
+    if (number % step != 0 || !w.in_run(run + step, key)) continue;  // no first of pieces, or joined already
+    const bool last = number == 0 && !w.in_run(run + step * kPiece, key);
+    if (!last && w.one_value && column > 0) continue;
+    Wide<T> all = w.partial_at(slot, column);
+    for (int64_t at = first + step; at < first + step * kPiece && w.in_run(at, key); at += step)
+      all = w.joined(all, w.partial_at(Piece::slot(at, false), column));
+    if (!last) {
+      w.partial_at(slot, column) = all;
+      continue;
+    }
+    T* const to = w.target(key, column);
+    int64_t end = run + step, jump = step;  // behind the last row: by jumps that become shorter
+    for (; jump > 0; jump /= 2) {
+      while (w.in_run(end + jump - 1, key)) end += jump;
+    }
+    w.store(to, w.starts_as_first ? all : combined<T>(widen(*to), all, w.combine), end - run);
+  }
+}
+
+bool in_pieces(int64_t rows, Combine combine) { return rows > kPiece && combine != Combine::kAssign; }
+/// What combine_rows() takes for rows of so many elements.
+template <class T>
+int64_t piece_bytes(int64_t rows, int64_t elements, Combine combine) {
+  if (!in_pieces(rows, combine)) return 0;
+  const auto slots = piece_slots(rows);
+  return scratch_bytes(slots * static_cast<int64_t>(sizeof(Piece)),
+                       slots * elements * static_cast<int64_t>(sizeof(Wide<T>)));
 }
 
 template <class T>
 Status combine_rows(KernelContext& c, const Rows& r, const T* updates, T* out, Combine combine,
                     bool starts_as_first = false) {
-  return launch(Barriers::kNone, combine_kernel<T>, grid_for(r.count * r.slice), kThreads, 0, stream_of(c),
-                r.sorted.key(), r.sorted.place(), r.count, r.rows, r.slice, updates, r.one_value, out, combine,
-                starts_as_first);
+  const int64_t n = r.count * r.slice;
+  CombineWork<T> work{r.sorted.key(), r.sorted.place(), r.count, r.rows,  IndexDivisor(r.slice, n),
+                      updates,        r.one_value,      out,     combine, starts_as_first};
+  Tensor pieces, partial;
+  const int64_t slots = piece_slots(r.count);
+  const bool cut = in_pieces(r.count, combine);
+  if (cut) {
+    const int64_t elements = slots * (r.one_value ? 1 : r.slice);
+    ASSIGN_OR_RETURN(pieces, c.allocate_scratch(DType::kUInt8, Shape{slots * static_cast<int64_t>(sizeof(Piece))}));
+    ASSIGN_OR_RETURN(partial,
+                     c.allocate_scratch(DType::kUInt8, Shape{elements * static_cast<int64_t>(sizeof(Wide<T>))}));
+    CUDA_TRY(cudaMemsetAsync(pieces.raw(), 0xff, pieces.size_bytes(), stream_of(c)));
+    work.pieces = static_cast<Piece*>(pieces.raw());
+    work.partial = static_cast<Wide<T>*>(partial.raw());
+  }
+  RETURN_IF_ERROR(launch(Barriers::kNone, combine_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), work, n));
+  for (int64_t stride = 1; cut && stride * kPiece < r.count; stride *= kPiece) {
+    RETURN_IF_ERROR(launch(Barriers::kNone, join_kernel<T>, grid_for(slots * r.slice), kThreads, 0, stream_of(c), work,
+                           stride, slots * r.slice));
+  }
+  return ok_status();
 }
 
 Result<Rows> rows_at(KernelContext& c, const NdIndex& index, int64_t elements) {
@@ -122,10 +241,12 @@ class ScatterNd final : public Kernel {
   Status prepare(KernelContext& c) override {
     const Shape& indices = c.input(into_zeros_ ? 0 : 1).shape();
     const int64_t depth = indices.rank() > 0 ? indices.dim_from_end(1) : 1;
-    tuples_ = depth > 0 ? indices.num_elements() / depth : 0;
+    const int64_t tuples = depth > 0 ? indices.num_elements() / depth : 0;
+    const int64_t slice = tuples > 0 ? c.input(into_zeros_ ? 1 : 2).num_elements() / tuples : 0;
+    workspace_ = sort_scratch_bytes(tuples) + piece_bytes<T>(tuples, slice, combine_);
     return ok_status();
   }
-  Workspace workspace() const override { return {sort_scratch_bytes(tuples_)}; }
+  Workspace workspace() const override { return {workspace_}; }
   Status run(KernelContext& c) override {
     const Tensor &indices = c.input(into_zeros_ ? 0 : 1), &updates = c.input(into_zeros_ ? 1 : 2);
     Shape shape = c.input(0).shape();
@@ -166,7 +287,7 @@ class ScatterNd final : public Kernel {
 
   bool into_zeros_;
   Combine combine_;
-  int64_t tuples_ = 0;
+  int64_t workspace_ = 0;
 };
 
 /// ScatterAdd, ScatterSub, ScatterUpdate and the Resource forms: rows of a variable.
@@ -179,10 +300,12 @@ class ScatterRows final : public Kernel {
                                                     : Combine::kAdd) {}
   /// The variable may not be known yet, how many rows of it change is.
   Status prepare(KernelContext& c) override {
-    indices_ = c.input(1).num_elements();
+    const int64_t indices = c.input(1).num_elements(), updates = c.input(2).num_elements();
+    const int64_t slice = c.input(2).shape().rank() == 0 || indices == 0 ? 1 : updates / indices;
+    workspace_ = sort_scratch_bytes(indices) + piece_bytes<T>(indices, slice, combine_);
     return ok_status();
   }
-  Workspace workspace() const override { return {sort_scratch_bytes(indices_)}; }
+  Workspace workspace() const override { return {workspace_}; }
   Status run(KernelContext& c) override {
     Variable& v = c.variable(0);
     const Tensor &indices = c.input(1), &updates = c.input(2);
@@ -215,7 +338,7 @@ class ScatterRows final : public Kernel {
 
  private:
   Combine combine_;
-  int64_t indices_ = 0;
+  int64_t workspace_ = 0;
 };
 
 Combine combination_of(std::string_view op) {
@@ -232,10 +355,11 @@ class Segment final : public Kernel {
   explicit Segment(const KernelInit& init)
       : sorted_(init.op.starts_with("Segment")), combine_(combination_of(init.op)) {}
   Status prepare(KernelContext& c) override {
-    ids_ = c.input(1).num_elements();
+    const int64_t ids = c.input(1).num_elements(), slice = ids > 0 ? c.input(0).num_elements() / ids : 0;
+    workspace_ = sort_scratch_bytes(ids) + piece_bytes<T>(ids, slice, combine_);
     return ok_status();
   }
-  Workspace workspace() const override { return {sort_scratch_bytes(ids_)}; }
+  Workspace workspace() const override { return {workspace_}; }
   Status run(KernelContext& c) override {
     const Tensor &data = c.input(0), &ids = c.input(1);
     ASSIGN_OR_RETURN(const Shape shape, sorted_ ? sorted_shape(c) : unsorted_shape(c));
@@ -290,7 +414,7 @@ class Segment final : public Kernel {
   }
   bool sorted_;
   Combine combine_;
-  int64_t ids_ = 0;
+  int64_t workspace_ = 0;
 };
 
 /// Places are checked for nothing: one out of range, out of order or repeated is no error here.

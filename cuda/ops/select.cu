@@ -11,12 +11,25 @@
 namespace emplace::cuda {
 namespace {
 
+/// A thread makes one element, or, where the plan is one of packs, a pack.
 template <class E>
-__global__ void select_kernel(const bool* condition, const E* a, const E* b, E* y, Broadcast<3> plan) {
-  for (int64_t i = thread_index(); i < plan.elements; i += thread_count()) {
-    const auto from = plan.offsets(i);
+__global__ void select_kernel(const bool* condition, const E* a, const E* b, E* y, Broadcast<3> plan, bool packs) {
+  constexpr int N = kPackSize<E>;
+  const int64_t i = thread_index();
+  if (i >= plan.elements) return;
+  const auto from = plan.offsets(i);
+  if (!packs) {
     y[i] = condition[from.at[0]] ? a[from.at[1]] : b[from.at[2]];
+    return;
   }
+  auto pack = [&]<class T>(int k, const T* x) {
+    return plan.stride[k][0] == 0 ? filled_pack<T, N>(x + from.at[k]) : load_pack<N>(x + from.at[k]);
+  };
+  const Pack<bool, N> choice = pack(0, condition);
+  const Pack<E, N> first = pack(1, a), second = pack(2, b);
+  Pack<E, N> out;
+  EMPLACE_UNROLL for (int j = 0; j < N; ++j) out.at[j] = choice.at[j] ? first.at[j] : second.at[j];
+  store_pack(y + i * N, out);
 }
 
 template <class E>
@@ -30,22 +43,25 @@ class Select final : public Kernel {
       for (int d = 1; d < data.rank(); ++d) condition.add_dim(1);
     }
     ASSIGN_OR_RETURN(plan_, plan_broadcast<3>({&condition, &data, &c.input(2).shape()}, c.output(0).shape()));
+    packs_ = plan_.pack(kPackSize<E>);
     return ok_status();
   }
   Status run(KernelContext& c) override {
     return launch(Barriers::kNone, select_kernel<E>, grid_for(plan_.elements), kThreads, 0, stream_of(c), c.in<bool>(0),
-                  c.in<E>(1), c.in<E>(2), c.out<E>(0), plan_);
+                  c.in<E>(1), c.in<E>(2), c.out<E>(0), plan_, packs_);
   }
 
  private:
-  bool by_rows_;
+  bool by_rows_, packs_ = false;
   Broadcast<3> plan_;
 };
 
 template <class E>
-__global__ void band_kernel(const E* x, E* y, int64_t n, int64_t rows, int64_t columns, int64_t lower, int64_t upper) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    const int64_t column = i % columns, row = i / columns % rows;
+__global__ void band_kernel(const E* x, E* y, int64_t n, IndexDivisor rows, IndexDivisor columns, int64_t lower,
+                            int64_t upper) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    int64_t matrix = i;
+    const int64_t column = columns.split(matrix), row = rows.split(matrix);
     const bool inside = (lower < 0 || column >= row - lower) && (upper < 0 || column <= row + upper);
     y[i] = inside ? x[i] : E();
   }
@@ -76,16 +92,17 @@ class MatrixBandPart final : public Kernel {
     }
     const int64_t n = shape.num_elements();
     return launch(Barriers::kNone, band_kernel<E>, grid_for(n), kThreads, 0, stream_of(c), c.in<E>(0), c.out<E>(0), n,
-                  rows, columns, lower, upper);
+                  IndexDivisor(rows, n), IndexDivisor(columns, n), lower, upper);
   }
 };
 
 template <class E, class Index>
-__global__ void one_hot_kernel(const Index* classes, const E* on, const E* off, E* y, int64_t n, int64_t depth,
-                               int64_t inner) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    const int64_t place = i / (depth * inner) * inner + i % inner;
-    y[i] = static_cast<int64_t>(classes[place]) == i / inner % depth ? *on : *off;
+__global__ void one_hot_kernel(const Index* classes, const E* on, const E* off, E* y, int64_t n, IndexDivisor depth,
+                               IndexDivisor inner) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    int64_t outer = i;
+    const int64_t within = inner.split(outer), wanted = depth.split(outer);
+    y[i] = static_cast<int64_t>(classes[outer * inner.divisor + within]) == wanted ? *on : *off;
   }
 }
 
@@ -132,7 +149,7 @@ class OneHot final : public Kernel {
   static Status fill(KernelContext& c, int64_t depth, int64_t inner) {
     const int64_t n = c.output(0).num_elements();
     return launch(Barriers::kNone, one_hot_kernel<E, Index>, grid_for(n), kThreads, 0, stream_of(c), c.in<Index>(0),
-                  c.in<E>(2), c.in<E>(3), c.out<E>(0), n, depth, inner);
+                  c.in<E>(2), c.in<E>(3), c.out<E>(0), n, IndexDivisor(depth, n), IndexDivisor(inner, n));
   }
   int64_t axis_;
 };
@@ -140,7 +157,7 @@ class OneHot final : public Kernel {
 template <class T>
 __global__ void range_kernel(T start, T delta, T* y, int64_t n) {
   using W = Wide<T>;
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
     if constexpr (std::is_integral_v<T>)
       y[i] = add(start, multiply(static_cast<T>(i), delta));
     else
@@ -187,7 +204,7 @@ class Range final : public Kernel {
 
 template <class T>
 __global__ void conjugate_kernel(T* y, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) y[i] = conjugate(y[i]);
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) y[i] = conjugate(y[i]);
 }
 
 /// Of complex numbers: transposed, then conjugated where it lies.

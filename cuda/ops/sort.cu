@@ -54,7 +54,7 @@ __global__ void place_kernel(const uint64_t* keys, const int32_t* order, int64_t
 }
 
 __global__ void number_kernel(int32_t* order, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) order[i] = static_cast<int32_t>(i);
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) order[i] = static_cast<int32_t>(i);
 }
 
 /// One block, all passes: the keys end where they were if `bits` take an even number of passes, else in the other
@@ -95,7 +95,7 @@ __global__ void sort_tile_kernel(uint64_t* keys, int32_t* order, uint64_t* other
 }
 
 __global__ void index_keys_kernel(Indices indices, uint64_t* keys, int64_t n, uint64_t none) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
     const int64_t at = indices.at(i);
     keys[i] = at < 0 || static_cast<uint64_t>(at) >= none ? none : static_cast<uint64_t>(at);
   }

@@ -3,7 +3,9 @@
 
 #include "core/base/cat.h"
 #include "core/ops/state/variable_state.h"
+#include "cuda/channels.h"
 #include "cuda/dims.h"
+#include "cuda/element_code.h"
 #include "cuda/moving.h"
 #include "cuda/typed.h"
 
@@ -19,10 +21,24 @@ EMPLACE_HD T difference_of(T a, T b) {
   return narrow<T>(subtract(widen(a), widen(b)));
 }
 
-/// Element i belongs to channel i / inner % channels.
+/// A thread makes one pack. `whole`: a pack's channels are a pack of the biases, too.
 template <class T>
-__global__ void bias_kernel(const T* x, const T* bias, T* y, int64_t n, int64_t inner, int64_t channels) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) y[i] = sum_of(x[i], bias[i / inner % channels]);
+__global__ void bias_kernel(const T* x, const T* bias, T* y, int64_t n, Channels channels, bool whole) {
+  constexpr int N = kPackSize<T>;
+  const int64_t first = thread_index() * N;
+  if (first >= n) return;
+  ChannelWalk at(channels, first);
+  Pack<T, N> pack = load_pack<T, N>(x, n, first);
+  if (whole) {
+    const Pack<T, N> biases = load_pack<N>(bias + at.channel);
+    EMPLACE_UNROLL for (int j = 0; j < N; ++j) pack.at[j] = sum_of(pack.at[j], biases.at[j]);
+  } else {
+    EMPLACE_UNROLL for (int j = 0; j < N; ++j) {
+      pack.at[j] = sum_of(pack.at[j], bias[at.channel]);
+      at.next(channels);
+    }
+  }
+  store_pack(y, n, first, pack);
 }
 
 template <class T>
@@ -46,9 +62,10 @@ class BiasAdd final : public Kernel {
     if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, shape));
     int64_t inner = 1;
     for (int d = at + 1; d < shape.rank(); ++d) inner *= shape.dim(d);
-    const int64_t n = shape.num_elements();
-    return launch(Barriers::kNone, bias_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0), c.in<T>(1),
-                  c.out<T>(0), n, inner, shape.dim(at));
+    const int64_t n = shape.num_elements(), channels = shape.dim(at);
+    return launch(Barriers::kNone, bias_kernel<T>, grid_for_packs<T>(n), kThreads, 0, stream_of(c), c.in<T>(0),
+                  c.in<T>(1), c.out<T>(0), n, Channels(channels > 0 ? n / channels : 0, channels, inner),
+                  inner == 1 && channels % kPackSize<T> == 0);
   }
 
  private:
@@ -62,16 +79,23 @@ struct Terms {
   int count = 0;
 };
 
-/// From the first to the last; the sum is rounded once.
+/// From the first to the last; the sum is rounded once. A thread makes one pack.
 template <class T>
 __global__ void add_n_kernel(Terms<T> terms, T* y, int64_t n) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    Wide<T> sum = widen(terms.at[0][i]);
-    EMPLACE_UNROLL for (int t = 1; t < kMaxTerms; ++t) {
-      if (t < terms.count) sum = add(sum, widen(terms.at[t][i]));
-    }
-    y[i] = narrow<T>(sum);
+  constexpr int N = kPackSize<T>;
+  const int64_t first = thread_index() * N;
+  if (first >= n) return;
+  Wide<T> sums[N];
+  const Pack<T, N> start = load_pack<T, N>(terms.at[0], n, first);
+  EMPLACE_UNROLL for (int j = 0; j < N; ++j) sums[j] = widen(start.at[j]);
+  EMPLACE_UNROLL for (int t = 1; t < kMaxTerms; ++t) {
+    if (t >= terms.count) break;
+    const Pack<T, N> term = load_pack<T, N>(terms.at[t], n, first);
+    EMPLACE_UNROLL for (int j = 0; j < N; ++j) sums[j] = add(sums[j], widen(term.at[j]));
   }
+  Pack<T, N> out;
+  EMPLACE_UNROLL for (int j = 0; j < N; ++j) out.at[j] = narrow<T>(sums[j]);
+  store_pack(y, n, first, out);
 }
 
 /// A launch adds up to eight terms; the next goes on from its result.
@@ -97,7 +121,8 @@ class AddN final : public Kernel {
         ASSIGN_OR_RETURN(partial, c.allocate_scratch(dtype_of<T>, c.output(0).shape()));
       }
       T* to = next < c.num_inputs() ? static_cast<T*>(partial.raw()) : sum;
-      RETURN_IF_ERROR(launch(Barriers::kNone, add_n_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), terms, to, n));
+      RETURN_IF_ERROR(
+          launch(Barriers::kNone, add_n_kernel<T>, grid_for_packs<T>(n), kThreads, 0, stream_of(c), terms, to, n));
     }
     return ok_status();
   }
@@ -106,11 +131,17 @@ class AddN final : public Kernel {
   int64_t partial_bytes_ = 0;
 };
 
+/// A thread makes one pack.
 template <class T>
 __global__ void update_kernel(T* variable, const T* value, int64_t n, bool subtracts) {
-  for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    variable[i] = subtracts ? difference_of(variable[i], value[i]) : sum_of(variable[i], value[i]);
-  }
+  constexpr int N = kPackSize<T>;
+  const int64_t first = thread_index() * N;
+  if (first >= n) return;
+  Pack<T, N> sum = load_pack<T, N>(variable, n, first);
+  const Pack<T, N> more = load_pack<T, N>(value, n, first);
+  EMPLACE_UNROLL for (int j = 0; j < N; ++j) sum.at[j] =
+      subtracts ? difference_of(sum.at[j], more.at[j]) : sum_of(sum.at[j], more.at[j]);
+  store_pack(variable, n, first, sum);
 }
 
 /// AssignAdd and AssignSub (of references and of resources). The CPU's kernel checks; what it would compute is
@@ -134,8 +165,8 @@ class Update final : public Kernel {
     if (v.dtype != value.dtype()) return wrong_type(v, "assign", value.dtype());
     RETURN_IF_ERROR(own_variable(c, v));
     const int64_t n = value.num_elements();
-    RETURN_IF_ERROR(launch(Barriers::kNone, update_kernel<T>, grid_for(n), kThreads, 0, stream_of(c), v.value.data<T>(),
-                           value.data<T>(), n, subtracts_));
+    RETURN_IF_ERROR(launch(Barriers::kNone, update_kernel<T>, grid_for_packs<T>(n), kThreads, 0, stream_of(c),
+                           v.value.data<T>(), value.data<T>(), n, subtracts_));
     if (reference_) c.forward_output(0, c.input(0));
     return ok_status();
   }
@@ -152,7 +183,7 @@ struct SumBox {
 };
 template <class T>
 __global__ void add_box_kernel(const T* in, T* out, SumBox box) {
-  for (int64_t i = thread_index(); i < box.elements; i += thread_count()) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < box.elements; i += thread_count()) {
     int64_t from = 0, to = 0, rest = i;
     for (int d = 0; d < box.axes; ++d) {
       const int64_t index = rest % box.axis[d].size;

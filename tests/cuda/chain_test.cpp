@@ -136,7 +136,7 @@ constexpr DType kTypes[] = {DType::kFloat,  DType::kDouble, DType::kHalf,      D
                             DType::kInt16,  DType::kInt64,  DType::kUInt8,     DType::kUInt16,    DType::kUInt32,
                             DType::kUInt64, DType::kBool,   DType::kComplex64, DType::kComplex128};
 
-TEST_CASE("NVRTC compiles every function for every type") {
+TEST_CASE("NVRTC compiles every function for every type", "[host][compiler]") {
   setenv("EMPLACE_CUDA_LIB_DIR", "/usr/local/cuda/lib64", 0);
   if (Result<std::string> version = nvrtc_version(); !version.ok()) {
     WARN("skipped: " << version.status().message());
@@ -156,7 +156,7 @@ TEST_CASE("NVRTC compiles every function for every type") {
   CHECK(functions > 400);
 }
 
-TEST_CASE("a chain gives the bytes that its nodes' own kernels give") {
+TEST_CASE("a chain gives the bytes that its nodes' own kernels give", "[host][compiler]") {
   const EmptyFolder folder;
   const WithVariable compiler("EMPLACE_STANDIN_NVRTC", "1"), cache("EMPLACE_CACHE_DIR", folder.path.c_str());
   for (DType type : {DType::kFloat, DType::kHalf, DType::kInt64, DType::kUInt8, DType::kBool, DType::kComplex64}) {
@@ -174,7 +174,7 @@ TEST_CASE("a chain gives the bytes that its nodes' own kernels give") {
   }
 }
 
-TEST_CASE("what a chain's nodes hand on is rounded to their type, and one element serves for all") {
+TEST_CASE("what a chain's nodes hand on is rounded to their type, and one element serves for all", "[host][compiler]") {
   const EmptyFolder folder;
   const WithVariable compiler("EMPLACE_STANDIN_NVRTC", "1"), cache("EMPLACE_CACHE_DIR", folder.path.c_str());
   OpTable ops;
@@ -199,7 +199,7 @@ TEST_CASE("what a chain's nodes hand on is rounded to their type, and one elemen
   }
 }
 
-TEST_CASE("a kernel that would cost more time than it saves is neither compiled nor loaded") {
+TEST_CASE("a kernel that would cost more time than it saves is neither compiled nor loaded", "[host][compiler]") {
   const EmptyFolder folder;
   const WithVariable compiler("EMPLACE_STANDIN_NVRTC", "1"), cache("EMPLACE_CACHE_DIR", folder.path.c_str());
   const std::vector<Tensor> operands = operands_of(DType::kDouble);
