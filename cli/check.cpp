@@ -3,6 +3,7 @@
 #include <array>
 
 #include "cli/command.h"
+#include "cli/model_facts.h"
 #include "core/base/cat.h"
 #include "core/base/exit_code.h"
 #include "core/base/json_writer.h"
@@ -20,18 +21,21 @@ int64_t count_edges(const Graph& g, bool control) {
 }
 
 /// What a sound file holds.
-std::string check_text(const StageContext& c, const Validated& validated) {
+std::string check_text(const StageContext& c, const Validated& validated, const std::optional<ModelFacts>& model) {
   const Graph& g = validated.file->graph;
   const auto functions = static_cast<int64_t>(validated.file->library.size());
   return cat(c.found.source->name(), ": ", counted(g.num_nodes(), "node"), ", ",
              counted(count_edges(g, false), "data input"), ", ", counted(count_edges(g, true), "control input"),
-             functions > 0 ? ", " + counted(functions, "function") : "", "\n");
+             functions > 0 ? ", " + counted(functions, "function") : "", "\n", model ? model_text(*model) : "");
 }
 
-std::string check_json(const StageContext& c, const Result<Validated>& checked, int code) {
+std::string check_json(const StageContext& c, const Result<Validated>& checked, const std::optional<ModelFacts>& model,
+                       const Status& status, int code) {
   std::string out;
   JsonWriter json(out);
-  write_schema(json.begin_object(), Document::kCheck).key("graph").begin_object().member("file", c.path).end_object();
+  write_schema(json.begin_object(), Document::kCheck);
+  if (model) write_model(json, *model);
+  json.key("graph").begin_object().member("file", c.path).end_object();
   if (checked.ok()) {
     const Graph& g = checked->file->graph;
     json.key("summary").begin_object().member("nodes", g.num_nodes()).member("data_inputs", count_edges(g, false));
@@ -53,7 +57,7 @@ std::string check_json(const StageContext& c, const Result<Validated>& checked, 
         .end_object();
   }
   json.end_array().member("problem_count", c.found.problems.count()).member("exit", code).key("error");
-  write_error(json, checked.status());
+  write_error(json, status);
   json.end_object();
   return out + "\n";
 }
@@ -63,12 +67,21 @@ int check_graph(const Options& options, const std::string& path, Log& log) {
   const Result<Validated> checked = check_file(c, options.pipeline.placing.available_kernels_only);
   const std::string& of_data = c.found.data_problems;
   const bool data_only = c.found.problems.empty() && !of_data.empty();
-  const int code = checked.ok() ? 0 : data_only ? exit_code(checked.status()) : report_failure(c, checked.status());
+  int code = checked.ok() ? 0 : data_only ? exit_code(checked.status()) : report_failure(c, checked.status());
+  Status status = checked.status();
+  std::optional<ModelFacts> model;
+  if (checked.ok()) {
+    Problems ignored;  // check has told them
+    Result<std::optional<ModelFacts>> found = model_facts(*checked->file, ignored);
+    found.ok() ? static_cast<void>(model = found.take())
+               : static_cast<void>(status = found.status().blamed(Blame::kFile));
+    if (!status.ok()) code = report_failure(c, status);
+  }
   if (!of_data.empty()) log.problem(of_data);
   if (options.format == Format::kJson) {
-    print(check_json(c, checked, code));
+    print(check_json(c, checked, model, status, code));
   } else if (code == 0) {
-    print_lines(check_text(c, *checked));
+    print_lines(check_text(c, *checked, model));
   }
   return code;
 }

@@ -145,6 +145,9 @@ void declare_request(OptionSet& set, RunOptions& run, Steps steps) {
                  run.colocate_gradients);
   set.list("target", "NAME", train ? "Run this node in every step: the graph's own update" : "Run this node",
            run.target);
+  set.text("signature", "KEY",
+           "Of a SavedModel: feeds and fetches by this signature's keys (default: serving_default, or the only one)",
+           run.signature);
   set.list("feed", "NAME=VALUE",
            "Feed a tensor: 3.5, '2x3xf32=1 2 3 4 5 6', @x.npy, @b.npz:key, @x.json, @-, random:SEED, zeros, ones",
            run.feed);
@@ -222,6 +225,16 @@ void declare_loading(OptionSet& set, PipelineOptions& pipeline) {
               pipeline.input_format = parse_graph_format(text);
               return pipeline.input_format ? ok_status()
                                            : invalid_argument("wanted json, graphdef, metagraph or savedmodel");
+            });
+  set.value("tags", "TAG,TAG", "Which graph of a SavedModel (default: serve, or the only one)",
+            [&pipeline](const std::string& text) {
+              pipeline.tags.clear();
+              for (size_t begin = 0; begin <= text.size();) {
+                const size_t end = std::min(text.find(',', begin), text.size());
+                pipeline.tags.push_back(text.substr(begin, end - begin));
+                begin = end + 1;
+              }
+              return ok_status();
             });
   std::vector<std::pair<std::string_view, Stage>> stages;
   for (Stage stage : kStages) stages.emplace_back(stage_name(stage), stage);

@@ -13,9 +13,10 @@
 namespace emplace {
 namespace {
 
-/// "y" is "y:0": documents name every output's number. A gradient is named as it was asked for.
-std::string full_name(const std::string& name) {
-  return name.find(':') == std::string::npos && !parse_gradient_name(name) ? name + ":0" : name;
+/// "y" is "y:0": documents name every output's number. A gradient and a signature's output are named as asked for.
+std::string full_name(const Fetch& fetch) {
+  const bool whole = fetch.by_key || fetch.name.find(':') != std::string::npos || parse_gradient_name(fetch.name);
+  return whole ? fetch.name : fetch.name + ":0";
 }
 
 bool same_tensor(const std::string& a, const std::string& b) {
@@ -58,7 +59,7 @@ void print_outputs(const std::vector<Fetch>& fetches, const std::vector<Tensor>&
 void write_outputs(JsonWriter& json, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs,
                    const std::function<void()>& drain) {
   json.key("outputs").begin_array();
-  for (size_t i = 0; i < outputs.size(); ++i) write_tensor(json, full_name(fetches[i].name), outputs[i], drain);
+  for (size_t i = 0; i < outputs.size(); ++i) write_tensor(json, full_name(fetches[i]), outputs[i], drain);
   json.end_array();
 }
 

@@ -20,7 +20,7 @@ constexpr size_t kLargeFile = 256 << 10, kHeapPerByte = 20, kMostHeap = size_t{1
 
 /// The file with all that could be read of it; what could not is among the problems.
 Result<Loaded> read_graph(StageContext& c) {
-  Result<std::shared_ptr<const Source>> opened = open_graph(c.path, c.options.input_format);
+  Result<std::shared_ptr<const Source>> opened = open_graph(c.path, c.options.input_format, c.options.tags);
   if (!opened.ok()) {
     std::string near = opened.status().code() == Code::kNotFound ? near_file(c.path) : std::string();
     return near.empty() ? opened.take_status() : not_found(cat(opened.status().message(), "; ", near));
@@ -31,9 +31,18 @@ Result<Loaded> read_graph(StageContext& c) {
   return Loaded{load(c.found.source, c.options.load, c.found.problems)};
 }
 
+/// Feeds and fetches by a signature's keys become the graph's.
+Status take_signature(StageContext& c, const Loaded& loaded) {
+  ASSIGN_OR_RETURN(std::optional<GraphModel> model,
+                   use_signature(*loaded.file, c.path, c.options.run, c.found.problems));
+  if (model) c.model = std::make_shared<const GraphModel>(std::move(*model));
+  return first_problem(c.found.problems);
+}
+
 Result<Loaded> loaded_graph(StageContext& c) {
   ASSIGN_OR_RETURN(Loaded loaded, read_graph(c));
   RETURN_IF_ERROR(first_problem(c.found.problems));
+  RETURN_IF_ERROR(take_signature(c, loaded));
   return loaded;
 }
 
@@ -149,6 +158,7 @@ Result<Validated> validate_graph(StageContext& c, const Loaded& loaded) {
 Result<Runnable> validate_run(StageContext& c, const Loaded& loaded) {
   const auto body = [&]() -> Result<Runnable> {
     Runnable runnable;
+    if (c.model) RETURN_IF_ERROR(check_signature_run(*c.model, c.path, *loaded.file, c.options.run));
     ASSIGN_OR_RETURN(static_cast<Validated&>(runnable), validated_graph(c, loaded, nullptr));
     if (has_functions(loaded)) {
       ASSIGN_OR_RETURN(runnable.request, resolve_before_gradients(*runnable.file, c.options.run, c.found.problems));
@@ -156,6 +166,7 @@ Result<Runnable> validate_run(StageContext& c, const Loaded& loaded) {
     }
     ASSIGN_OR_RETURN(runnable.request,
                      resolve_request(*runnable.file, c.options.run, runnable.gradients, c.found.problems));
+    name_by_keys(c.options.run, runnable.request);
     check_runnable(*runnable.file, runnable.request, c.found.problems);
     RETURN_IF_ERROR(first_problem(c.found.problems));
     return runnable;

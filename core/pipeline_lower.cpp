@@ -75,6 +75,7 @@ Result<Runnable> lower_to_run(StageContext& c, const Validated& validated, const
     made.file = step.lowered.file;
     made.request =
         request_of_step(request, from, *made.file, fetch_names(*validated.file, c.options.run), step.gradients);
+    name_by_keys(c.options.run, made.request);
     made.gradients = std::move(step.gradients);
     made.lowering = facts_of_step(placed, step.lowered);
     check_runnable(*made.file, made.request, c.found.problems);
@@ -84,11 +85,14 @@ Result<Runnable> lower_to_run(StageContext& c, const Validated& validated, const
   return run_stage(c, Stage::kLower, Blame::kFile, body, dump_lowered);
 }
 
-Result<Validated> lower_to_train(StageContext& c, const Validated& validated) {
+Result<Validated> lower_to_train(StageContext& c, const Validated& validated, const std::vector<std::string>& names) {
   ASSIGN_OR_RETURN(const Placed placed, lower_and_place(c, validated));
-  StepRoots all;
-  all.whole = true;
-  ASSIGN_OR_RETURN(MadeStep step, make_step(c, placed, all, true));
+  StepRoots roots;
+  roots.whole = names.empty();
+  for (const std::string& name : names) {
+    if (const NodeId node = placed.file->graph.find(name); node != kNoNode) roots.fetched.push_back(node);
+  }
+  ASSIGN_OR_RETURN(MadeStep step, make_step(c, placed, roots, true));
   // What training adds comes in between, so ids say nothing any more.
   step.lowered.order.clear();
   step.lowered.origins = {};

@@ -64,7 +64,9 @@ struct RunOptions {
   NumericsAction check_numerics = NumericsAction::kNone;
   std::string trace;  // a file for the trace, or ""
   int64_t inter_op_threads = 0, intra_op_threads = 0;
-  std::string restore;  // a checkpoint: its file or folder; empty: none
+  std::string restore;                  // a checkpoint: its file or folder; empty: none
+  std::string signature;                // --signature; empty: the default one
+  std::vector<std::string> fetch_keys;  // for `fetch`, by place: the keys that they were asked for by; may be shorter
   GpuExec gpu_exec = GpuExec::kAuto;
   GpuFuse gpu_fuse = GpuFuse::kAuto;
   bool tf32 = false;  // --matmul-precision
@@ -74,6 +76,7 @@ struct RunOptions {
 struct PipelineOptions {
   LoadOptions load;
   std::optional<GraphFormat> input_format;  // --input-format; else the file's content tells
+  std::vector<std::string> tags;            // --tags: which graph of a SavedModel
   DeviceOptions devices;
   PlaceFlags placing;
   FunctionOptions functions;

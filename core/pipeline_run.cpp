@@ -4,9 +4,11 @@
 
 #include "core/base/cat.h"
 #include "core/base/stop.h"
+#include "core/formats/checkpoint/graph_checkpoints.h"
 #include "core/pipeline.h"
 #include "core/pipeline_stage.h"
 #include "core/run_watch.h"
+#include "core/train/bundle_checkpoint.h"
 #include "core/train/checkpoint.h"
 
 namespace emplace {
@@ -41,9 +43,14 @@ SessionOptions session_options(const StageContext& c, const RunRequest& request,
   return session;
 }
 
+/// The file as it was read, with its saver, which no step needs.
+const GraphFile& read_file(const Planned& planned) {
+  return planned.lowering ? *planned.lowering->loaded : *planned.file;
+}
+
 /// --restore: the variables of a checkpoint, which may hold more than this graph has.
 Status restore(const StageContext& c, const Planned& planned) {
-  Result<Checkpoint> checkpoint = load_checkpoint(c.options.run.restore, &planned.file->graph);
+  Result<Checkpoint> checkpoint = load_checkpoint(c.options.run.restore, &read_file(planned), &planned.file->graph);
   if (!checkpoint.ok()) {
     const bool damaged = checkpoint.status().code() == Code::kDataLoss;
     return checkpoint.status().with_context("--restore").blamed(damaged ? Blame::kData : Blame::kUsage);
@@ -55,6 +62,7 @@ Status restore(const StageContext& c, const Planned& planned) {
 Status run_steps(StageContext& c, const Planned& planned, const RunRequest& request, const StepListener& on_step,
                  std::vector<Tensor>& outputs) {
   const RunOptions& o = c.options.run;
+  RETURN_IF_ERROR(restore_model(c, planned, request));
   if (!request.init.empty()) RETURN_IF_ERROR(planned.session->run_nodes(request.init));
   if (!o.restore.empty()) RETURN_IF_ERROR(restore(c, planned));
   c.timings.step_us.reserve(static_cast<size_t>(std::min<int64_t>(o.steps, 1 << 20)));
@@ -76,12 +84,22 @@ Status run_steps(StageContext& c, const Planned& planned, const RunRequest& requ
 
 }  // namespace
 
+Status restore_model(const StageContext& c, const Planned& planned, const RunRequest& request) {
+  if (!c.model || c.model->meta.folder.empty()) return ok_status();
+  const Graph& g = planned.file->graph;
+  return restore_saved_model(cat(c.model->meta.folder, "/variables/variables"), read_file(planned), g,
+                             needed_nodes(g, request), *planned.session)
+      .blamed(Blame::kFile);
+}
+
 Result<Planned> plan_run(StageContext& c, const Partitioned& partitioned, const RunRequest& request, Steps steps) {
   const auto body = [&]() -> Result<Planned> {
-    Planned planned{partitioned, std::make_shared<RunWatch>(c, partitioned), nullptr};
+    Planned planned{partitioned, std::make_shared<RunWatch>(c, partitioned),
+                    std::make_shared<GraphCheckpoints>(*c.found.source, c.options.load), nullptr};
     RETURN_IF_ERROR(planned.watch->open_files());
     SessionOptions options = session_options(c, request, steps);
     options.observer = planned.watch->observer();
+    options.checkpoints = planned.checkpoints.get();
     ASSIGN_OR_RETURN(planned.session,
                      Session::create(*planned.file, *planned.devices, *planned.placement, std::move(options)));
     return planned;

@@ -52,10 +52,14 @@ bool has_functions(const Loaded& loaded);
 Result<Validated> lower_graph(StageContext& context, const Validated& validated);
 /// For a run: lowers, places, and makes the step of it. `request` is that of the file, without gradients.
 Result<Runnable> lower_to_run(StageContext& context, const Validated& validated, const RunRequest& request);
-/// The same for the whole graph, to be trained.
-Result<Validated> lower_to_train(StageContext& context, const Validated& validated);
+/// The same for a graph that is to be trained: of a signature, the part that the nodes `names` need; else all of it.
+Result<Validated> lower_to_train(StageContext& context, const Validated& validated,
+                                 const std::vector<std::string>& names);
 /// Beside a placed graph whose functions were lowered: the step that the fetches ask for.
 Status add_step(StageContext& context, Placed& placed);
+
+/// Gives the variables of a SavedModel the values of its checkpoint; of any other file, does nothing.
+Status restore_model(const StageContext& context, const Planned& planned, const RunRequest& request);
 
 /// For make_device_set(): of this process.
 const char* environment_variable(const char* name);

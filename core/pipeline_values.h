@@ -10,12 +10,14 @@
 
 #include "core/base/log.h"
 #include "core/function_stage.h"
+#include "core/op/checkpoint_access.h"
 #include "core/partition/copies.h"
 #include "core/pipeline_options.h"
 #include "core/place/placement.h"
 #include "core/plan/planned_memory.h"
 #include "core/run/session.h"
 #include "core/run_request.h"
+#include "core/signature_request.h"
 
 namespace emplace {
 
@@ -52,6 +54,7 @@ struct StageContext {
   Stage stage = Stage::kLoad;  // the last one that began
   Findings found;
   Timings timings;
+  std::shared_ptr<const GraphModel> model;  // of a MetaGraph or SavedModel; null: the file is neither
 };
 
 // The values. Copies of them share the graph and all that refers to it.
@@ -98,7 +101,8 @@ struct Partitioned : Placed {
 
 /// Memory is planned, kernels are chosen: ready to run.
 struct Planned : Partitioned {
-  std::shared_ptr<RunWatch> watch;  // outlives the session
+  std::shared_ptr<RunWatch> watch;                // outlives the session
+  std::shared_ptr<CheckpointAccess> checkpoints;  // likewise
   std::shared_ptr<Session> session;
 };
 

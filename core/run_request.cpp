@@ -136,26 +136,6 @@ class FedTensors {
   std::unordered_set<uint64_t> keys_;
 };
 
-/// By node: does the request run it?
-std::vector<char> needed_nodes(const Graph& g, const RunRequest& request) {
-  const FedTensors fed(request);
-  std::vector<char> needed(g.num_nodes());
-  std::vector<NodeId> stack = request.init;
-  stack.insert(stack.end(), request.targets.begin(), request.targets.end());
-  for (const Fetch& fetch : request.fetches) stack.push_back(fetch.tensor.node);
-  while (!stack.empty()) {
-    NodeId id = stack.back();
-    stack.pop_back();
-    if (needed[id]) continue;
-    needed[id] = 1;
-    for (Endpoint input : g.inputs(id)) {
-      if (!fed.contains(input)) stack.push_back(input.node);
-    }
-    for (Endpoint control : g.controls(id)) stack.push_back(control.node);
-  }
-  return needed;
-}
-
 std::string what_cannot_run(std::string_view op) { return cat("op '", op, "'"); }
 
 std::string what_cannot_run(const NodeType& type) {
@@ -174,12 +154,19 @@ class Unrunnable {
  public:
   void add(NodeId id, std::string what) { ++nodes_.try_emplace(std::move(what), id, 0).first->second.second; }
 
+  /// What to do is said once, with the last of them.
   void report(const Graph& g, Problems& problems) const {
-    for (const auto& [what, nodes] : nodes_) {
-      std::string others = nodes.second > 1 ? cat(" (and ", nodes.second - 1, " more)") : "";
-      problems.add(g.node(nodes.first).position,
-                   cat("emplace cannot run ", what, ", of node '", g.name(nodes.first), "'", others),
-                   "'emplace ops' lists what it runs; 'emplace place' needs no kernels", Code::kUnimplemented);
+    const auto position = [&](const auto& entry) { return g.node(entry.second.first).position; };
+    const auto last = std::max_element(nodes_.begin(), nodes_.end(),
+                                       [&](const auto& a, const auto& b) { return position(a) < position(b); });
+    for (auto it = nodes_.begin(); it != nodes_.end(); ++it) {
+      const auto& [first, count] = it->second;
+      std::string others = count > 1 ? cat(" (and ", count - 1, " more)") : "";
+      problems.add(position(*it), cat("emplace cannot run ", it->first, ", of node '", g.name(first), "'", others),
+                   it == last ? "'emplace ops' lists what it runs; 'emplace place' needs no kernels; a tensor behind "
+                                "such a node can be fed"
+                              : "",
+                   Code::kUnimplemented);
     }
   }
 
@@ -331,6 +318,34 @@ Result<RunRequest> resolve_request(const GraphFile& file, const RunOptions& opti
   Result<RunRequest> request = resolve(file, options, gradients, problems);
   if (!request.ok()) return request.status().blamed(Blame::kUsage);
   return request;
+}
+
+std::vector<char> needed_nodes(const Graph& g, const RunRequest& request) {
+  const FedTensors fed(request);
+  std::vector<char> needed(g.num_nodes());
+  std::vector<NodeId> stack = request.init;
+  stack.insert(stack.end(), request.targets.begin(), request.targets.end());
+  for (const Fetch& fetch : request.fetches) stack.push_back(fetch.tensor.node);
+  while (!stack.empty()) {
+    NodeId id = stack.back();
+    stack.pop_back();
+    if (needed[id]) continue;
+    needed[id] = 1;
+    for (Endpoint input : g.inputs(id)) {
+      if (!fed.contains(input)) stack.push_back(input.node);
+    }
+    for (Endpoint control : g.controls(id)) stack.push_back(control.node);
+  }
+  return needed;
+}
+
+void name_by_keys(const RunOptions& options, RunRequest& request) {
+  const size_t count = std::min(options.fetch_keys.size(), request.fetches.size());
+  for (size_t i = 0; i < count; ++i) {
+    if (options.fetch_keys[i].empty()) continue;
+    request.fetches[i].name = options.fetch_keys[i];
+    request.fetches[i].by_key = true;
+  }
 }
 
 std::vector<NodeId> unfed_placeholders(const GraphFile& file, const RunRequest& request) {

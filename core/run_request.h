@@ -16,6 +16,7 @@ namespace emplace {
 struct Fetch {
   std::string name;
   Endpoint tensor;
+  bool by_key = false;  // the name is a signature's, not a tensor's
 };
 
 struct RunRequest {
@@ -49,6 +50,12 @@ std::vector<NodeId> initializers(const GraphFile& file);
 
 /// --feed over the file's `feed`. REQUIRES: check_request_names() found nothing. An error is a flag's.
 Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunRequest& request);
+
+/// Outputs that were asked for by a signature's key have that for a name. REQUIRES: `request` is that of the options.
+void name_by_keys(const RunOptions& options, RunRequest& request);
+
+/// By node: does the request run it?
+std::vector<char> needed_nodes(const Graph& g, const RunRequest& request);
 
 /// The placeholders that a request needs and does not feed.
 std::vector<NodeId> unfed_placeholders(const GraphFile& file, const RunRequest& request);

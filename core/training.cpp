@@ -12,6 +12,7 @@
 #include "core/graph/lookup.h"
 #include "core/pipeline_stage.h"
 #include "core/train/data_fingerprint.h"
+#include "core/training_of_model.h"
 
 namespace emplace {
 namespace {
@@ -27,8 +28,9 @@ class TrainableBuilder {
 
   Result<Trainable> build(const Loaded& loaded) {
     ASSIGN_OR_RETURN(static_cast<Validated&>(made_), validated_graph(c_, loaded, nullptr));
+    take_signature();
     if (has_functions(loaded)) {
-      ASSIGN_OR_RETURN(static_cast<Validated&>(made_), lower_to_train(c_, made_));
+      ASSIGN_OR_RETURN(static_cast<Validated&>(made_), lower_to_train(c_, made_, names_of_signature()));
     }
     made_.identity.graph_sha256 = sha256_hex(c_.found.source->text());
     RETURN_IF_ERROR(read_request());
@@ -49,15 +51,39 @@ class TrainableBuilder {
   }
 
  private:
+  /// What all outputs of a signature stand for is its loss and its metrics, not a request to print them.
+  void take_signature() {
+    if (!c_.model || !c_.model->whole) return;
+    c_.options.run.fetch.clear();
+    c_.options.run.fetch_keys.clear();
+  }
+
+  /// The nodes that a signature's training needs; empty: the whole graph is trained.
+  std::vector<std::string> names_of_signature() const {
+    std::vector<std::string> names;
+    if (!c_.model || !c_.model->signature) return names;
+    for (const auto& [key, info] : c_.model->signature->outputs) names.push_back(info.name);
+    for (const NamedRef& ref : made_.file->init) names.push_back(ref.name);
+    const TrainFlags& flags = options_.flags;
+    names.insert(names.end(), c_.options.run.fetch.begin(), c_.options.run.fetch.end());
+    names.insert(names.end(), c_.options.run.target.begin(), c_.options.run.target.end());
+    names.push_back(flags.loss);
+    for (const std::string& metric : flags.metric) names.push_back(metric.substr(metric.find('=') + 1));
+    for (std::string& name : names) name.resize(std::min(name.find(':'), name.size()));
+    return names;
+  }
+
   /// The file's keys, then the flags over them.
   Status read_request() {
     TrainFlags flags = options_.flags;
     const RunOptions& run = c_.options.run;
     flags.target = run.target;
+
     if (c_.options.given.contains("steps")) flags.steps = run.steps;
     if (c_.options.given.contains("seed")) flags.seed = run.seed;
     read_train_keys(*made_.file, c_.options.load, made_.training, data_, c_.found.problems);
     RETURN_IF_ERROR(first_problem(c_.found.problems));
+    if (c_.model) train_model(*c_.model, *made_.file, run, flags, made_.training, data_);
     if (Status status = apply_train_flags(flags, made_.training, data_); !status.ok())
       return status.blamed(Blame::kUsage);
     check_train_request(*made_.file, made_.training, c_.found.problems);
@@ -209,14 +235,14 @@ class TrainableBuilder {
     if (o.overwrite && restore == "latest")
       return usage_error("--overwrite begins anew, --restore latest goes on: give one of them");
     if (!o.checkpoint.empty()) {
-      Result<CheckpointFolder> folder = CheckpointFolder::open(o.checkpoint, o.keep);
+      Result<CheckpointFolder> folder = CheckpointFolder::open(o.checkpoint, o.keep, o.checkpoint_format);
       if (!folder.ok()) return folder.status().with_context("--checkpoint").blamed(Blame::kUsage);
       made_.folder = folder.take();
     }
     if (restore == "latest") {
       RETURN_IF_ERROR(restore_latest());
     } else if (!restore.empty()) {
-      Result<Checkpoint> checkpoint = load_checkpoint(restore);
+      Result<Checkpoint> checkpoint = load_checkpoint(restore, made_.file.get(), &made_.file->graph);
       if (!checkpoint.ok()) return checkpoint.status().with_context("--restore").blamed(Blame::kUsage);
       made_.restored = checkpoint.take();
     }

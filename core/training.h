@@ -22,6 +22,7 @@ struct TrainingOptions {
   std::string checkpoint, log_csv, plot;
   int64_t save_every_steps = 0;  // neither of these: at the end only
   double save_every_s = 0;
+  CheckpointFormat checkpoint_format = CheckpointFormat::kNpz;
   int64_t keep = 5;        // checkpoints; 0: all
   bool overwrite = false;  // of the folder's
   int64_t log_every = 0;   // steps; 0: a line per epoch

@@ -1,4 +1,5 @@
 // Part of core/training.h: The stage that trains.
+#include "core/pipeline_stage.h"
 #include "core/run_watch.h"
 #include "core/train/train_reports.h"
 #include "core/training.h"
@@ -22,6 +23,7 @@ TrainSetup train_setup(const StageContext& c, const Planned& planned, Trainable&
   setup.file = planned.file.get();
   setup.request = &trainable.training;
   setup.graph = &trainable.graph;
+  setup.first_values = [&c, &planned, &trainable](Session&) { return restore_model(c, planned, trainable.request); };
   setup.init = trainable.request.init;
   setup.train = trainable.train.get();
   setup.test = trainable.test.get();

@@ -1,5 +1,6 @@
 #include "core/formats/file_access.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -28,6 +29,16 @@ fs::path own_folder(const Source& source) {
 }
 
 }  // namespace
+
+bool lies_in_one_of(const std::string& path, std::span<const std::string> folders) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(path, error);
+  if (error) return false;
+  return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
+    const fs::path allowed = fs::canonical(folder, error);
+    return !error && lies_in(real, allowed);
+  });
+}
 
 std::optional<std::string> allowed_file(const Source& source, const LoadOptions& options, Problems& problems, size_t at,
                                         std::string_view name) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ std::optional<std::string> allowed_file(const Source& source, const LoadOptions&
 inline std::optional<std::string> allowed_file(LoadContext& c, size_t at, std::string_view name) {
   return allowed_file(c.source, c.options, c.problems, at, name);
 }
+
+/// Is the place of `path`, where links lead to, below one of these folders? There need be no such file yet.
+bool lies_in_one_of(const std::string& path, std::span<const std::string> folders);
 
 /// An array of a .npy file, or of a .npz file with its key.
 std::optional<Tensor> read_tensor_file(LoadContext& c, size_t at, std::string_view name, std::string_view key);

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "core/graph/graph.h"
+
 namespace emplace {
 
 /// tf.version.GRAPH_DEF_VERSION of TensorFlow 2.21, as which emplace reads.
@@ -11,5 +13,9 @@ inline constexpr int kGraphDefVersion = 2474;
 /// What to say of a graph with these demands; empty: it may be read.
 std::string min_consumer_problem(int min_consumer);
 std::string bad_consumer_problem(int bad_consumer);
+
+/// In graphs of before version 22 (a GraphDef that says nothing is one) a Placeholder's "shape {}" means any shape: its
+/// attr becomes the unknown shape.
+void open_placeholders(int producer, Graph& graph);
 
 }  // namespace emplace

@@ -90,6 +90,7 @@ class Loader {
     check_kernel_ops();
     builder_.finish();
     if (!c_.problems.empty()) return check_ops();
+    if (has_versions_) open_placeholders(c_.file.producer, c_.file.graph);
     c_.file.variables = nodes_.variables();
     if (c_.values_elsewhere) read_weights();
     if (library_at_) read_library_bodies(c_, *library_at_);
@@ -144,7 +145,7 @@ class Loader {
         file.data_json = c_.reader.skip();
         break;
       case kVersions:
-        read_versions();
+        has_versions_ = true, read_versions();
         break;
       case kModelTopology:
         read_topology();
@@ -316,7 +317,7 @@ class Loader {
   LoadContext& c_;
   GraphBuilder builder_;
   NodeReader nodes_;
-  bool op_defs_read_ = false, signatures_read_ = false;
+  bool op_defs_read_ = false, signatures_read_ = false, has_versions_ = false;
   std::optional<size_t> library_at_, feed_at_, weights_at_;
 };
 

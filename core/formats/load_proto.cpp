@@ -6,6 +6,7 @@
 #include "core/formats/graph_versions.h"
 #include "core/formats/library_reader.h"
 #include "core/formats/main_graph.h"
+#include "core/formats/meta_graph.h"
 #include "core/formats/proto/field_tables.h"
 #include "core/formats/proto/json_writer.h"
 #include "core/formats/wire_nodes.h"
@@ -40,7 +41,9 @@ class ProtoLoader {
       if (reader.is(number(kGraphDefFields, "node"), WireType::kBytes)) nodes_.read(reader.bytes());
     }
     builder_.finish();
+    open_placeholders(c_.file.producer, c_.file.graph);
     if (c_.problems.empty()) read_bodies();
+    if (c_.problems.empty()) read_around_graph();
   }
 
  private:
@@ -56,6 +59,34 @@ class ProtoLoader {
       }
     }
     return parts;
+  }
+
+  /// Of a SavedModel the variables come from its checkpoint: what it runs first is its main op, which finds the assets
+  /// where they are. A MetaGraph says how its variables begin.
+  void read_around_graph() {
+    const std::optional<MetaGraph> meta = read_meta_graph(w_.source, c_.problems);
+    if (!meta) return;
+    GraphFile& file = c_.file;
+    if (!meta->folder.empty()) {
+      file.has_init = true;
+      if (!meta->main_op.empty()) file.init.push_back({meta->main_op, kNoPosition});
+      for (const auto& [tensor, name] : meta->assets) feed_asset(meta->folder, tensor, name);
+      return;
+    }
+    for (const VariableInfo& v : meta->variables) {
+      if (file.graph.find(v.initializer) == kNoNode) continue;
+      file.has_init = true;
+      file.init.push_back({v.initializer, kNoPosition});
+    }
+  }
+
+  void feed_asset(const std::string& folder, const std::string& tensor, const std::string& name) {
+    if (name.empty() || name.starts_with('/') || cat("/", name, "/").find("/../") != std::string::npos)
+      return c_.problems.add(kNoPosition, cat("the asset '", name, "' does not lie in the folder assets"));
+    Result<Tensor> value = Tensor::allocate(DType::kString, Shape{});
+    if (!value.ok()) return c_.problems.add(kNoPosition, value.status().message());
+    *value->data<std::string>() = cat(folder, "/assets/", name);
+    c_.file.feed.push_back({{tensor, kNoPosition}, value.take()});
   }
 
   // Functions are read from JSON, as those of any other file: their own text, made here.

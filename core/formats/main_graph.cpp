@@ -1,6 +1,6 @@
 #include "core/formats/main_graph.h"
 
-#include <algorithm>
+#include <set>
 #include <vector>
 
 #include "core/base/cat.h"
@@ -45,8 +45,16 @@ std::string_view graph_of(const ProtoSource& source, std::string_view meta_graph
   return graph;
 }
 
-std::string_view serving_graph(const ProtoSource& source, Problems& problems) {
+std::string text_of_tags(std::vector<std::string_view> tags) {
+  std::string out;
+  for (std::string_view tag : tags) append(out, out.empty() ? "" : ",", tag);
+  return out;
+}
+
+/// The MetaGraph of a SavedModel whose tags are those wanted, or by default `serve`, or the only one.
+std::string_view chosen_meta_graph(const ProtoSource& source, Problems& problems) {
   WireError error;
+  const std::set<std::string_view> wanted(source.tags().begin(), source.tags().end());
   std::vector<std::string_view> meta_graphs;
   for (WireReader reader(source.wire(), error); reader.next();) {
     if (reader.is(number(proto::kSavedModelFields, "meta_graphs"), WireType::kBytes))
@@ -56,14 +64,16 @@ std::string_view serving_graph(const ProtoSource& source, Problems& problems) {
   std::string all;
   for (std::string_view meta_graph : meta_graphs) {
     const std::vector<std::string_view> tags = tags_of(meta_graph);
-    if (meta_graphs.size() == 1 || (tags.size() == 1 && tags[0] == "serve"))
-      return graph_of(source, meta_graph, problems);
-    all += all.empty() ? "" : "; ";
-    for (size_t i = 0; i < tags.size(); ++i) append(all, i > 0 ? "," : "", tags[i]);
+    const bool by_default = meta_graphs.size() == 1 || (tags.size() == 1 && tags[0] == "serve");
+    if (wanted.empty() ? by_default : std::set<std::string_view>(tags.begin(), tags.end()) == wanted) return meta_graph;
+    append(all, all.empty() ? "" : "; ", text_of_tags(tags));
   }
-  problems.add(kNoPosition, all.empty()
-                                ? std::string("a SavedModel without a graph")
-                                : cat("a SavedModel of several graphs and none is tagged serve; there are: ", all));
+  const std::string found = wanted.empty() ? "several graphs and none is tagged serve"
+                                           : cat("no graph tagged ", text_of_tags({wanted.begin(), wanted.end()}));
+  problems.add(
+      kNoPosition,
+      meta_graphs.empty() ? "a SavedModel without a graph" : cat("a SavedModel of ", found, "; there are: ", all),
+      meta_graphs.empty() ? "" : "choose one: --tags TAG,TAG");
   return {};
 }
 
@@ -72,12 +82,18 @@ std::string_view serving_graph(const ProtoSource& source, Problems& problems) {
 std::string_view main_graph(const ProtoSource& source, Problems& problems) {
   switch (source.format()) {
     case GraphFormat::kMetaGraph:
-      return graph_of(source, source.wire(), problems);
-    case GraphFormat::kSavedModel:
-      return serving_graph(source, problems);
+    case GraphFormat::kSavedModel: {
+      const std::string_view meta_graph = main_meta_graph(source, problems);
+      return problems.empty() ? graph_of(source, meta_graph, problems) : std::string_view();
+    }
     default:
       return source.wire();
   }
+}
+
+std::string_view main_meta_graph(const ProtoSource& source, Problems& problems) {
+  if (source.format() == GraphFormat::kSavedModel) return chosen_meta_graph(source, problems);
+  return source.format() == GraphFormat::kMetaGraph ? source.wire() : std::string_view();
 }
 
 }  // namespace emplace

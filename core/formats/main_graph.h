@@ -8,8 +8,12 @@
 
 namespace emplace {
 
-/// Of a GraphDef itself; of a MetaGraphDef its graph; of a SavedModel that of the MetaGraph tagged `serve`, or of the
-/// only one. Empty, and a problem told, if there is none.
+/// Of a GraphDef itself; of a MetaGraphDef its graph; of a SavedModel that of main_meta_graph(). Empty, and a problem
+/// told, if there is none.
 std::string_view main_graph(const ProtoSource& source, Problems& problems);
+
+/// The MetaGraphDef around that graph: of a SavedModel the one whose tags are source.tags(), else the one tagged
+/// `serve`, else the only one. Empty if there is none, with a problem told of a SavedModel.
+std::string_view main_meta_graph(const ProtoSource& source, Problems& problems);
 
 }  // namespace emplace

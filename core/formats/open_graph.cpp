@@ -141,7 +141,8 @@ Result<std::string> model_of_folder(const std::string& folder) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Source>> open_graph(const std::string& path, std::optional<GraphFormat> wanted) {
+Result<std::shared_ptr<const Source>> open_graph(const std::string& path, std::optional<GraphFormat> wanted,
+                                                 const std::vector<std::string>& tags) {
   std::string file = path;
   if (is_folder(path)) {
     ASSIGN_OR_RETURN(file, model_of_folder(path));
@@ -153,16 +154,16 @@ Result<std::shared_ptr<const Source>> open_graph(const std::string& path, std::o
   if (wanted && binary && *wanted != GraphFormat::kSavedModel && binary_format({}, text) == GraphFormat::kSavedModel)
     return invalid_argument(cat(source->name(), ": a SavedModel, not a ",
                                 *wanted == GraphFormat::kGraphDef ? "GraphDef" : "MetaGraph", "; give its folder"));
-  if (wanted) return std::shared_ptr<const Source>(std::make_shared<ProtoSource>(source, *wanted, binary));
+  if (wanted) return std::shared_ptr<const Source>(std::make_shared<ProtoSource>(source, *wanted, binary, tags));
   RETURN_IF_ERROR(refuse_foreign(source->name(), text));
   if (binary) {
     const GraphFormat format = binary_format(source->name(), text);
-    return std::shared_ptr<const Source>(std::make_shared<ProtoSource>(source, format, true));
+    return std::shared_ptr<const Source>(std::make_shared<ProtoSource>(source, format, true, tags));
   }
   if (text.empty() && (file.ends_with(".pb") || file.ends_with(".pbtxt")))
     return std::shared_ptr<const Source>(std::make_shared<ProtoSource>(source, GraphFormat::kGraphDef, false));
   if (std::optional<GraphFormat> format = text_format(source->name(), text))
-    return std::shared_ptr<const Source>(std::make_shared<ProtoSource>(source, *format, false));
+    return std::shared_ptr<const Source>(std::make_shared<ProtoSource>(source, *format, false, tags));
   return source;
 }
 

@@ -74,8 +74,9 @@ proto::Message message_of(GraphFormat format) {
   }
 }
 
-ProtoSource::ProtoSource(std::shared_ptr<const Source> file, GraphFormat format, bool binary)
-    : file_(std::move(file)), format_(format), binary_(binary) {
+ProtoSource::ProtoSource(std::shared_ptr<const Source> file, GraphFormat format, bool binary,
+                         std::vector<std::string> tags)
+    : file_(std::move(file)), format_(format), binary_(binary), tags_(std::move(tags)) {
   name_ = file_->name();
   text_ = file_->text();
   if (!binary) proto::read_text(message_of(format), text_, text_wire_, text_positions_, text_problems_);

@@ -17,9 +17,11 @@ namespace emplace {
 class ProtoSource final : public Source {
  public:
   /// Reads a text at once; what is wrong with it is in text_problems().
-  ProtoSource(std::shared_ptr<const Source> file, GraphFormat format, bool binary);
+  ProtoSource(std::shared_ptr<const Source> file, GraphFormat format, bool binary, std::vector<std::string> tags = {});
 
   GraphFormat format() const { return format_; }
+  /// Of the MetaGraph that is wanted of a SavedModel; empty: the one for serving.
+  const std::vector<std::string>& tags() const { return tags_; }
   /// The message in binary form: the file's own bytes, or what its text says.
   std::string_view wire() const { return wire_; }
   /// Where a byte of wire() stands in the file; kNoPosition for any other byte.
@@ -36,6 +38,7 @@ class ProtoSource final : public Source {
   std::shared_ptr<const Source> file_;
   GraphFormat format_;
   bool binary_;
+  std::vector<std::string> tags_;
   std::string text_wire_;
   std::string_view wire_;
   proto::TextPositions text_positions_;

@@ -170,11 +170,18 @@ std::optional<Tensor> take_weight(LoadContext& c, const Weight& w, Shards& shard
   return *t;
 }
 
-// TF.js has no int64: it stores int32 and leaves the topology as it was.
-Tensor widened(const Tensor& t) {
-  Tensor out = Tensor::allocate(DType::kInt64, t.shape()).take();
-  std::copy_n(t.data<int32_t>(), t.num_elements(), out.data<int64_t>());
+template <class From, class To>
+Tensor converted(const Tensor& t, DType type) {
+  Tensor out = Tensor::allocate(type, t.shape()).take();
+  std::copy_n(t.data<From>(), t.num_elements(), out.data<To>());
   return out;
+}
+
+// TF.js has no int64 and no float64: it stores int32 and float32 and leaves the topology as it was.
+Tensor widened(Tensor t, DType declared) {
+  if (declared == DType::kInt64 && t.dtype() == DType::kInt32) return converted<int32_t, int64_t>(t, declared);
+  if (declared == DType::kDouble && t.dtype() == DType::kFloat) return converted<float, double>(t, declared);
+  return t;
 }
 
 // Gives a Const its value. Attr sets are shared, so it gets one of its own.
@@ -185,7 +192,7 @@ void set_value(LoadContext& c, const Weight& w, Tensor value) {
   std::vector<Attrs::Entry> attrs(g.written_attrs(id).begin(), g.written_attrs(id).end());
   auto entry = std::find_if(attrs.begin(), attrs.end(), [](const Attrs::Entry& e) { return e.first == "value"; });
   const Tensor* declared = entry == attrs.end() ? nullptr : entry->second->get_if<Tensor>();
-  if (declared && declared->dtype() == DType::kInt64 && value.dtype() == DType::kInt32) value = widened(value);
+  if (declared) value = widened(std::move(value), declared->dtype());
   if (declared && (declared->dtype() != value.dtype() || !(declared->shape() == value.shape()))) {
     c.reader.problem(w.position, cat("weight '", w.name, "' is ", dtype_name(value.dtype()), value.shape().to_string(),
                                      "; its node says ", dtype_name(declared->dtype()), declared->shape().to_string()));

@@ -56,6 +56,8 @@ class VariableStore {
                                    const Shape& shape) = 0;
 };
 
+class CheckpointAccess;  // core/op/checkpoint_access.h
+
 /// What a node is, for the maker of its kernel. Valid only during the call; what `attrs` shows outlives the kernel.
 struct KernelInit {
   std::string_view node_name;
@@ -66,6 +68,7 @@ struct KernelInit {
   VariableStore* variables = nullptr;
   uint64_t random_seed = 0;                        // for ops whose seed attrs are both 0
   std::atomic<uint64_t>* random_blocks = nullptr;  // what the node has drawn so far, kept by the session; may be null
+  CheckpointAccess* checkpoints = nullptr;         // null: there are none to read and write
   void* gpu = nullptr;                             // of a GPU's kernel: its device, as the plug-in knows it
   Result<std::unique_ptr<class Kernel>> (*cpu_maker)(const KernelInit&) = nullptr;  // of a GPU's kernel: the CPU's
 };

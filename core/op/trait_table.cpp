@@ -60,7 +60,6 @@ constexpr NamedTraits kTraits[] = {
     {"ReduceDataset", kFunctionDataset},
     {"RefIdentity", {.placed_with_source = true}},
     {"ResourceGatherNd", {.leaves_state = true}},
-    {"RestoreV2", {.restores = true}},
     {"RpcServerRegister", {.ignores_resource_inputs = true}},
     {"ScanDataset", kFunctionDataset},
     {"SnapshotDatasetReader", kOnHost},

@@ -79,7 +79,8 @@ Status make_kernel(PreparedProgram& p, InstructionId id) {
                         type.output_types,
                         p.runtime.variables[s.device].get(),
                         p.runtime.seed_of(s.node),
-                        type.signature && type.signature->is_stateful ? &p.runtime.random.of(s.node) : nullptr};
+                        type.signature && type.signature->is_stateful ? &p.runtime.random.of(s.node) : nullptr,
+                        p.runtime.checkpoints};
   if (p.on_cuda(s.device)) return attach_node(make_gpu_kernel(p, id, init), init.node_name);
   auto kernel = cpu_kernel(type)(init);
   if (!kernel.ok()) return attach_node(kernel.take_status(), init.node_name);

@@ -72,8 +72,9 @@ struct Runtime {
   std::vector<std::unique_ptr<DevicePool>> pools;         // by DeviceId
   std::vector<std::unique_ptr<VariableTable>> variables;  // by DeviceId
   RandomCounters random;
-  std::atomic<int64_t> copy_ns{0};  // spent in copies between memories
-  RunObserver* observer = nullptr;  // may be null
+  std::atomic<int64_t> copy_ns{0};          // spent in copies between memories
+  RunObserver* observer = nullptr;          // may be null
+  CheckpointAccess* checkpoints = nullptr;  // may be null
   uint64_t seed;
   StopSignal stop;
 };

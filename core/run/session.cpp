@@ -32,6 +32,7 @@ class SessionImpl final : public Session {
     parallel_.configure(intra_op_threads_, &runtime_.stop);
     threads_ = {&parallel_, options_.observer ? 1 : allowed(options_.inter_op_threads)};
     runtime_.observer = options_.observer;
+    runtime_.checkpoints = options_.checkpoints;
     for (const auto& [endpoint, value] : options_.feeds) feeds_.push_back(value);
   }
 
@@ -120,6 +121,15 @@ class SessionImpl final : public Session {
     if (turn.empty()) return copy_elements(value, v.value), ok_status();
     ASSIGN_OR_RETURN(Gpu * gpu, runtime_.gpu(device));
     return gpu->copy_in(v.value.raw(), value.raw(), value.size_bytes(), Gpu::Lane::kCompute);
+  }
+
+  Status share_variable(NodeId node, const Tensor& value) override {
+    if (devices_.at(placement_.device(node)).kind != DeviceKind::kCpu) return set_variable(node, value);
+    Variable& v = state_of(node);
+    std::lock_guard lock(v.mutex);
+    v.value = value;
+    shared_.push_back(value);  // held here, too: whoever assigns to the variable does so into memory of its own
+    return ok_status();
   }
 
   std::vector<std::pair<NodeId, uint64_t>> random_counters() const override { return runtime_.random.drawn(); }
@@ -248,7 +258,8 @@ class SessionImpl final : public Session {
   std::vector<Tensor> feeds_;
   PoolParallel parallel_;
   int intra_op_threads_ = 1;
-  ProgramThreads threads_;  // of a step that has all of them
+  ProgramThreads threads_;      // of a step that has all of them
+  std::vector<Tensor> shared_;  // values of variables that lie in mapped files
   Runtime runtime_;
   SessionMemory memory_;
   std::unique_ptr<Executor> steps_;  // of the options' fetches and targets; null if there are none

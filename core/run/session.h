@@ -29,6 +29,7 @@ struct SessionOptions {
   const std::atomic<bool>* stop = nullptr;  // set by a signal: the step ends with CANCELLED
   RunObserver* observer = nullptr;          // must outlive the session
   GpuRunOptions gpu;
+  CheckpointAccess* checkpoints = nullptr;  // for nodes that read and write some; must outlive the session
 };
 
 /// Not thread-safe: one step at a time, but see add_step(). Steps share variables and random streams.
@@ -64,6 +65,9 @@ class Session {
   virtual Result<Tensor> variable(NodeId node) = 0;
   /// REQUIRES: the variable's type and a shape that it accepts.
   virtual Status set_variable(NodeId node, const Tensor& value) = 0;
+  /// The same without a copy where the variable's memory is the host's: until it is assigned, it is read from `value`,
+  /// whose memory is never written and lives as long as the session.
+  virtual Status share_variable(NodeId node, const Tensor& value) = 0;
   /// How far the nodes that draw random numbers have come: what a run needs to go on as if never stopped.
   virtual std::vector<std::pair<NodeId, uint64_t>> random_counters() const = 0;
   virtual void set_random_counter(NodeId node, uint64_t blocks) = 0;

@@ -42,8 +42,9 @@ Status apply_checkpoint(const Checkpoint& checkpoint, const Graph& graph, Sessio
                         const std::vector<std::pair<NodeId, NodeId>>& copies, Fit fit);
 
 /// The checkpoint `name`: its .json, or an .npz (with a .json beside it or without: then only variables), or a folder
-/// (its newest whole one, also while a run is writing there), or one of TensorFlow's: see load_bundle(). NotFound, or
-/// InvalidArgument for a damaged one.
-Result<Checkpoint> load_checkpoint(const std::string& name, const Graph* graph = nullptr);
+/// (its newest whole one, also while a run is writing there), or one of TensorFlow's: see load_bundle(), which also
+/// says what `file` and `wanted` do. NotFound, or InvalidArgument for a damaged one.
+Result<Checkpoint> load_checkpoint(const std::string& name, const GraphFile* file = nullptr,
+                                   const Graph* wanted = nullptr);
 
 }  // namespace emplace

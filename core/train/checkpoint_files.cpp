@@ -149,6 +149,15 @@ Status check_variables_file(const std::string& path, const VariablesFile& file) 
   return invalid_argument(cat(path, ": found the checksum ", found, ", wanted ", file.crc32));
 }
 
+/// Of a folder: is there a .json that says more than TensorFlow's files do?
+bool holds_own_checkpoints(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (checkpoint_step(it->path().filename().string(), ".json")) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string checkpoint_name(int64_t step) {
@@ -217,7 +226,14 @@ Status check_variables(const CheckpointHead& head) {
 
 Result<Checkpoint> read_checkpoint(CheckpointHead head) {
   RETURN_IF_ERROR(check_variables(head));
-  ASSIGN_OR_RETURN(head.checkpoint.variables, read_npz(variables_path(head)));
+  const std::string path = variables_path(head);
+  if (path.ends_with(".index")) {
+    ASSIGN_OR_RETURN(std::optional<Checkpoint> bundle, load_bundle(path, nullptr, nullptr));
+    if (!bundle) return not_found(cat(path, ": there is no such checkpoint"));
+    head.checkpoint.variables = std::move(bundle->variables);
+    return std::move(head.checkpoint);
+  }
+  ASSIGN_OR_RETURN(head.checkpoint.variables, read_npz(path));
   return std::move(head.checkpoint);
 }
 
@@ -235,11 +251,13 @@ std::vector<CheckpointHead> list_checkpoints(const std::string& folder, std::vec
   return found;
 }
 
-Result<Checkpoint> load_checkpoint(const std::string& name, const Graph* graph) {
-  ASSIGN_OR_RETURN(std::optional<Checkpoint> bundle, load_bundle(name, graph));
-  if (bundle) return std::move(*bundle);
+Result<Checkpoint> load_checkpoint(const std::string& name, const GraphFile* file, const Graph* wanted) {
   std::error_code error;
   fs::path path(name);
+  if (!holds_own_checkpoints(path)) {
+    ASSIGN_OR_RETURN(std::optional<Checkpoint> bundle, load_bundle(name, file, wanted));
+    if (bundle) return std::move(*bundle);
+  }
   if (fs::is_directory(path, error)) {
     // A run that writes there may take away what was just listed.
     Status first;

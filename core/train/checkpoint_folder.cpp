@@ -8,6 +8,9 @@
 
 #include "core/base/cat.h"
 #include "core/base/output_file.h"
+#include "core/base/text_file.h"
+#include "core/formats/checkpoint/bundle_writer.h"
+#include "core/graph/source.h"
 #include "core/tensor/npy.h"
 #include "core/train/checkpoint_files.h"
 
@@ -46,7 +49,7 @@ void set_aside(const std::string& npz, const std::string& json) {
 
 }  // namespace
 
-Result<CheckpointFolder> CheckpointFolder::open(std::string path, int64_t keep) {
+Result<CheckpointFolder> CheckpointFolder::open(std::string path, int64_t keep, CheckpointFormat format) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) return invalid_argument(cat("cannot make folder '", path, "': ", error.message()));
@@ -55,7 +58,7 @@ Result<CheckpointFolder> CheckpointFolder::open(std::string path, int64_t keep) 
     return failed_precondition(cat(lock.status().message(), ": wait for its end, or name another folder"));
   if (!lock.ok()) return lock.take_status();
   remove_leftovers(path);
-  return CheckpointFolder(std::move(path), keep, lock.take());
+  return CheckpointFolder(std::move(path), keep, format, lock.take());
 }
 
 std::optional<Checkpoint> CheckpointFolder::newest(std::vector<std::string>& damaged) const {
@@ -111,9 +114,34 @@ std::string CheckpointFolder::file(int64_t step, std::string_view ending) const 
   return (fs::path(path_) / cat(checkpoint_name(step), ending)).string();
 }
 
-/// Both files are whole and on the disk before the first of them gets its name.
 Result<std::string> CheckpointFolder::save(Checkpoint checkpoint) {
   checkpoint.run_number = run_number_;
+  Result<std::string> saved = format_ == CheckpointFormat::kBundle ? save_bundle(checkpoint) : save_arrays(checkpoint);
+  if (saved.ok()) remove_old(checkpoint.step);
+  return saved;
+}
+
+/// Data, index, .json: each is whole and on the disk before the next gets its name. The last is the file `checkpoint`,
+/// by which TensorFlow finds the newest.
+Result<std::string> CheckpointFolder::save_bundle(const Checkpoint& checkpoint) {
+  const std::string prefix = file(checkpoint.step, ""), index = prefix + ".index", json = prefix + ".json";
+  std::vector<TensorToSave> tensors;
+  for (const auto& [name, value] : checkpoint.variables) tensors.push_back({name, value, value.shape(), {}});
+  set_aside(index, json);
+  RETURN_IF_ERROR(write_bundle(prefix, tensors));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Source> written, Source::open(index));
+  const std::string_view text = written->text();
+  const uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
+  const VariablesFile variables{fs::path(index).filename().string(), static_cast<int64_t>(text.size()),
+                                crc32_text(static_cast<uint32_t>(crc))};
+  RETURN_IF_ERROR(write_text_file(json, checkpoint_json(checkpoint, variables)));
+  const std::string state = cat("model_checkpoint_path: \"", checkpoint_name(checkpoint.step), "\"\n");
+  RETURN_IF_ERROR(write_text_file((fs::path(path_) / "checkpoint").string(), state));
+  return index;
+}
+
+/// Both files are whole and on the disk before the first of them gets its name.
+Result<std::string> CheckpointFolder::save_arrays(const Checkpoint& checkpoint) {
   const std::string npz = file(checkpoint.step, ".npz"), json = file(checkpoint.step, ".json");
   ASSIGN_OR_RETURN(OutputFile arrays, OutputFile::open(npz));
   VariablesFile variables;
@@ -133,11 +161,10 @@ Result<std::string> CheckpointFolder::save(Checkpoint checkpoint) {
   set_aside(npz, json);
   RETURN_IF_ERROR(arrays.commit());
   RETURN_IF_ERROR(head.commit());
-  remove_old(checkpoint.step);
   return npz;
 }
 
-/// The .json first: an .npz alone is not a checkpoint.
+/// The .json first: variables alone are not a checkpoint.
 void CheckpointFolder::remove_old(int64_t step) {
   std::vector<int64_t> old;
   for (int64_t other : others_) {
@@ -154,8 +181,8 @@ void CheckpointFolder::remove_old(int64_t step) {
   std::sort(old.begin(), old.end(), std::greater<>());  // the newest first: what is left of a run is its beginning
   std::error_code ignored;
   for (int64_t s : old) {
-    fs::remove(file(s, ".json"), ignored);
-    fs::remove(file(s, ".npz"), ignored);
+    for (const char* ending : {".json", ".npz", ".index"}) fs::remove(file(s, ending), ignored);
+    fs::remove(data_file_name(file(s, ""), 0, 1), ignored);
   }
 }
 

@@ -18,11 +18,18 @@ struct RunIdentity {
   std::string data;  // data_fingerprint()
 };
 
+/// What the variables of a checkpoint are written as.
+enum class CheckpointFormat : uint8_t {
+  kNpz,     // NumPy's arrays
+  kBundle,  // TensorFlow's, version 2: what tf.train.load_checkpoint() reads
+};
+
 class CheckpointFolder {
  public:
   /// Makes the folder and locks it. FailedPrecondition: another process trains into it. Keeps the `keep` highest steps
   /// of the run that claims it (0: all).
-  static Result<CheckpointFolder> open(std::string path, int64_t keep);
+  static Result<CheckpointFolder> open(std::string path, int64_t keep,
+                                       CheckpointFormat format = CheckpointFormat::kNpz);
 
   /// The newest whole one; nothing if there is none. `damaged` gets a line for each that had to be passed over.
   std::optional<Checkpoint> newest(std::vector<std::string>& damaged) const;
@@ -31,18 +38,21 @@ class CheckpointFolder {
   /// if the folder holds another run's checkpoints, or newer ones: `overwrite` lets them go, once this run has saved.
   Status claim(const RunIdentity& run, const Checkpoint* restored, bool overwrite);
 
-  /// Returns the path of the .npz. On an error the older ones are as they were. REQUIRES: claim().
+  /// Returns the path of the .npz or the .index. On an error the older ones are as they were. REQUIRES: claim().
   Result<std::string> save(Checkpoint checkpoint);
 
  private:
-  CheckpointFolder(std::string path, int64_t keep, FolderLock lock)
-      : path_(std::move(path)), keep_(keep), lock_(std::move(lock)) {}
+  CheckpointFolder(std::string path, int64_t keep, CheckpointFormat format, FolderLock lock)
+      : path_(std::move(path)), keep_(keep), format_(format), lock_(std::move(lock)) {}
+  Result<std::string> save_arrays(const Checkpoint& checkpoint);
+  Result<std::string> save_bundle(const Checkpoint& checkpoint);
   std::string file(int64_t step, std::string_view ending) const;
   Status refuse(const Checkpoint& there, int64_t newest_step, const RunIdentity& run, const Checkpoint* restored) const;
   void remove_old(int64_t step);
 
   std::string path_;
   int64_t keep_;
+  CheckpointFormat format_;
   FolderLock lock_;
   int64_t run_number_ = 1;
   std::vector<int64_t> own_;     // steps of this run that are there

@@ -139,6 +139,7 @@ int64_t TrainLoop::steps_left(const Progress& p) const {
 
 Status TrainLoop::run(Session& session, TrainResult& result) {
   Progress p;
+  if (setup_.first_values) RETURN_IF_ERROR(setup_.first_values(session));
   if (!setup_.init.empty()) RETURN_IF_ERROR(session.run_nodes(setup_.init));
   if (setup_.restored) {
     RETURN_IF_ERROR(apply_checkpoint(*setup_.restored, file_.graph, session, graph_.copies, Fit::kExact));

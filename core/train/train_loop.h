@@ -58,6 +58,7 @@ struct TrainSetup {
   const GraphFile* file = nullptr;
   const TrainRequest* request = nullptr;
   const TrainGraph* graph = nullptr;
+  std::function<Status(Session&)> first_values;  // of variables, before `init`; may be empty
   std::vector<NodeId> init;
   const Dataset* train = nullptr;  // null: the graph needs no feeds
   const Dataset* test = nullptr;   // null: no evaluation

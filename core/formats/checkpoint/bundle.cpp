@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -80,68 +81,8 @@ std::optional<TensorSlice> slice_of_message(std::string_view message) {
   return slice;
 }
 
-/// A signed number whose bytes sort as the numbers do, off the front.
-std::optional<int64_t> take_ordered(std::string_view& bytes) {
-  if (bytes.empty()) return std::nullopt;
-  const auto first = static_cast<uint8_t>(bytes.front());
-  const bool negative = first < 0x80;
-  const auto bits = static_cast<uint8_t>(negative ? ~first : first);
-  size_t length = static_cast<size_t>(std::countl_one(bits));
-  if (length == 8 && bytes.size() > 1) {  // the row of ones goes on in the next byte
-    const auto second = static_cast<uint8_t>(negative ? ~bytes[1] : bytes[1]);
-    length += static_cast<size_t>(std::countl_one(second));
-  }
-  if (length == 0 || length > 10 || bytes.size() < length) return std::nullopt;
-  uint64_t value = negative ? ~uint64_t{0} : 0;
-  for (size_t i = 0; i < length; ++i) value = value << 8 | static_cast<uint8_t>(bytes[i]);
-  bytes.remove_prefix(length);
-  // Of n bytes the first n bits say so, and the next is the sign.
-  if (length < 10)
-    value ^= (~uint64_t{0} << (7 * length)) & (length >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * length) - 1);
-  const uint64_t sign = uint64_t{1} << (7 * length - 1 < 63 ? 7 * length - 1 : 63);
-  if (negative) value |= ~(sign - 1);
-  return static_cast<int64_t>(value);
-}
-
-/// 00 "name" 00 01, number of dimensions, then start and length of each.
-std::optional<std::pair<std::string, TensorSlice>> parse_slice_key(std::string_view key) {
-  if (key.empty() || key.front() != '\0') return std::nullopt;
-  key.remove_prefix(1);
-  std::string name;
-  for (;;) {
-    if (key.size() < 2) return std::nullopt;
-    const char c = key[0], next = key[1];
-    if (c == '\0' && next == '\1') break;
-    if (c == '\0' && next == '\xff') {
-      name += '\0', key.remove_prefix(2);
-    } else if (c == '\xff' && next == '\0') {
-      name += '\xff', key.remove_prefix(2);
-    } else if (c == '\0' || c == '\xff') {
-      return std::nullopt;
-    } else {
-      name += c, key.remove_prefix(1);
-    }
-  }
-  key.remove_prefix(2);
-  // The number of dimensions: how many bytes it takes, then those.
-  if (key.empty()) return std::nullopt;
-  const auto size = static_cast<uint8_t>(key.front());
-  if (size > 1 || key.size() < 1u + size) return std::nullopt;
-  const int dims = size == 0 ? 0 : static_cast<uint8_t>(key[1]);
-  key.remove_prefix(1 + size);
-  TensorSlice slice;
-  for (int i = 0; i < dims; ++i) {
-    const auto start = take_ordered(key), length = take_ordered(key);
-    if (!start || !length) return std::nullopt;
-    slice.start.push_back(*start);
-    slice.length.push_back(*length);
-  }
-  if (!key.empty()) return std::nullopt;
-  return std::pair(std::move(name), std::move(slice));
-}
-
 /// n lengths, a sum of them, the bytes.
-Result<Tensor> strings_of(std::string_view bytes, const Shape& shape, const std::string& what) {
+Result<Tensor> strings_of(std::string_view bytes, const Shape& shape, uint32_t crc, const std::string& what) {
   const Status damaged{Code::kDataLoss, cat(what, " is damaged (lengths of its texts)")};
   const auto count = static_cast<size_t>(shape.num_elements());
   if (count > bytes.size()) return damaged;
@@ -167,6 +108,8 @@ Result<Tensor> strings_of(std::string_view bytes, const Shape& shape, const std:
   std::memcpy(&stored, bytes.data(), 4);
   if (stored != (sum >> 15 | sum << 17) + 0xa282ead8u)
     return Status{Code::kDataLoss, cat(what, " is damaged (checksum)")};
+  sum = crc32c(bytes, sum);  // of the lengths as fixed numbers, their sum, the texts
+  if ((sum >> 15 | sum << 17) + 0xa282ead8u != crc) return Status{Code::kDataLoss, cat(what, " is damaged (checksum)")};
   bytes.remove_prefix(4);
   ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(DType::kString, shape));
   for (size_t i = 0; i < count; ++i) {
@@ -236,17 +179,10 @@ Result<std::string> latest_in(const std::string& folder) {
 
 }  // namespace
 
-std::optional<Shape> TensorSlice::shape_in(const Shape& whole) const {
-  if (start.empty()) return whole;
-  if (static_cast<int>(start.size()) != whole.rank()) return std::nullopt;
-  Shape out = whole;
-  for (int i = 0; i < whole.rank(); ++i) {
-    const auto d = static_cast<size_t>(i);
-    const int64_t size = length[d] < 0 ? whole.dim(i) : length[d];
-    if (start[d] < 0 || start[d] > whole.dim(i) || size > whole.dim(i) - start[d]) return std::nullopt;
-    out.dim(i) = size;
-  }
-  return out;
+std::string data_file_name(const std::string& prefix, size_t shard, size_t shards) {
+  char text[64];
+  std::snprintf(text, sizeof text, ".data-%05zu-of-%05zu", shard, shards);
+  return prefix + text;
 }
 
 Result<std::optional<TensorBundle>> TensorBundle::find(const std::string& name) {
@@ -333,11 +269,7 @@ Status TensorBundle::add_entry(std::string_view key, std::string_view value) {
 }
 
 std::string TensorBundle::shard_name(int32_t number) const {
-  auto five = [](int32_t n) {
-    std::string digits = std::to_string(n);
-    return std::string(digits.size() < 5 ? 5 - digits.size() : 0, '0') + digits;
-  };
-  return cat(prefix_, ".data-", five(number), "-of-", five(num_shards_));
+  return data_file_name(prefix_, static_cast<size_t>(number), static_cast<size_t>(num_shards_));
 }
 
 Result<std::shared_ptr<const Source>> TensorBundle::shard(int32_t number) {
@@ -359,7 +291,7 @@ Result<Tensor> TensorBundle::read_entry(std::string_view key, const Entry& entry
   const std::string_view bytes = all.substr(static_cast<size_t>(entry.offset), static_cast<size_t>(entry.size));
   if (entry.dtype != DType::kString && masked_crc32c(bytes) != entry.crc)
     return Status{Code::kDataLoss, cat(what, " is damaged (checksum)")};
-  if (entry.dtype == DType::kString) return strings_of(bytes, entry.shape, what);
+  if (entry.dtype == DType::kString) return strings_of(bytes, entry.shape, entry.crc, what);
   const size_t element = dtype_size(entry.dtype);
   if (element == 0) return unimplemented(cat(what, " is of type ", dtype_enum_name(entry.dtype)));
   if (bytes.size() % element != 0 || static_cast<uint64_t>(entry.shape.num_elements()) != bytes.size() / element)

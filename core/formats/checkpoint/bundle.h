@@ -10,18 +10,14 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/formats/checkpoint/tensor_slice.h"
 #include "core/graph/source.h"
 #include "core/tensor/tensor.h"
 
 namespace emplace {
 
-/// A part of a tensor: of each dimension where it begins and how long it is; -1: all of it. No dimension: the whole.
-struct TensorSlice {
-  std::vector<int64_t> start, length;
-  auto operator<=>(const TensorSlice&) const = default;
-  /// The shape of that part. Nothing if it does not lie in `whole`.
-  std::optional<Shape> shape_in(const Shape& whole) const;
-};
+/// "PREFIX.data-00000-of-00001".
+std::string data_file_name(const std::string& prefix, size_t shard, size_t shards);
 
 class TensorBundle {
  public:
@@ -48,6 +44,9 @@ class TensorBundle {
   Result<Tensor> read(std::string_view key, const TensorSlice& slice);
 
   const std::string& prefix() const { return prefix_; }
+  /// The data files, and their names. None of version 1.
+  int32_t num_shards() const { return num_shards_; }
+  std::string shard_name(int32_t number) const;
 
  private:
   Status read_index(const std::string& index);
@@ -57,7 +56,6 @@ class TensorBundle {
   Result<Tensor> read_entry(std::string_view key, const Entry& entry);
   Result<Tensor> assemble(std::string_view key, const Entry& entry);
   Result<std::shared_ptr<const Source>> shard(int32_t number);
-  std::string shard_name(int32_t number) const;
 
   std::string prefix_;
   int32_t num_shards_ = 0;

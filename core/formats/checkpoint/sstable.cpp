@@ -13,7 +13,6 @@ namespace emplace {
 namespace {
 
 constexpr size_t kFooter = 48, kTrailer = 5;  // behind the blocks: two handles and the magic; behind a block: type, sum
-constexpr uint64_t kMagic = 0xdb4775248b80fb57;
 constexpr size_t kMostBlock = size_t{1} << 30;  // bytes of a block once it is unpacked
 
 /// Takes a little-endian base-128 number off the front.

@@ -13,6 +13,8 @@ namespace emplace {
 
 class SsTable {
  public:
+  static constexpr uint64_t kMagic = 0xdb4775248b80fb57;  // its last bytes
+
   /// Is this such a file, by its last bytes?
   static bool recognises(std::string_view file);
 

@@ -1,0 +1,128 @@
+#include "core/formats/checkpoint/graph_checkpoints.h"
+
+#include <filesystem>
+
+#include "core/base/cat.h"
+#include "core/formats/checkpoint/bundle_writer.h"
+#include "core/formats/checkpoint/saver.h"
+#include "core/formats/file_access.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> folders_of(const Source& graph, const LoadOptions& options) {
+  std::vector<std::string> folders{fs::path(graph.name()).parent_path().string()};
+  if (folders.front().empty()) folders.front() = ".";
+  folders.insert(folders.end(), options.allowed_paths.begin(), options.allowed_paths.end());
+  return folders;
+}
+
+/// "5 3 0,3:-": the sizes before the last blank.
+std::optional<Shape> whole_shape(std::string_view part) {
+  Shape shape;
+  for (std::string_view rest = part.substr(0, part.rfind(' ')); !rest.empty();) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    int64_t size = 0;
+    for (char c : word) {
+      if (c < '0' || c > '9' || size > INT64_MAX / 16) return std::nullopt;
+      size = size * 10 + (c - '0');
+    }
+    if (word.empty() || shape.rank() == 254) return std::nullopt;
+    shape.add_dim(size);
+  }
+  return shape;
+}
+
+Result<TensorToSave> tensor_to_save(const CheckpointPart& part) {
+  TensorToSave t{part.key, part.value, part.value.shape(), {}};
+  if (part.part.empty()) return t;
+  const std::optional<Shape> whole = whole_shape(part.part);
+  std::optional<TensorSlice> slice = parse_slice(part.part);
+  const Status wrong = invalid_argument(cat("tensor '", part.key, "': '", part.part, "' is no part of a tensor"));
+  if (!whole || !slice || static_cast<int>(slice->start.size()) != whole->rank()) return wrong;
+  for (size_t d = 0; d < slice->length.size(); ++d) {
+    if (slice->length[d] < 0) slice->length[d] = whole->dim(static_cast<int>(d));
+  }
+  t.whole = *whole;
+  t.slice = std::move(*slice);
+  return t;
+}
+
+}  // namespace
+
+GraphCheckpoints::GraphCheckpoints(const Source& graph, const LoadOptions& options)
+    : folders_(folders_of(graph, options)) {}
+
+Status GraphCheckpoints::check_files(const std::string& name, const std::string& place) const {
+  if (lies_in_one_of(place, folders_)) return ok_status();
+  return Status(Code::kPermissionDenied,
+                cat("checkpoint '", name, "' lies outside the graph file's folder; allow its folder: --allow-path DIR"))
+      .blamed(Blame::kFile);
+}
+
+Result<std::string> GraphCheckpoints::place_of(const std::string& prefix) const {
+  if (prefix.empty() || prefix.find('\0') != std::string::npos)
+    return invalid_argument("a checkpoint without a name, or with a NUL character in it").blamed(Blame::kFile);
+  const std::string place = (fs::path(folders_.front()) / prefix).string();
+  for (const char* ending : {"", ".index", ".data-00000-of-00001"})
+    RETURN_IF_ERROR(check_files(prefix, place + ending));
+  return place;
+}
+
+Result<TensorBundle*> GraphCheckpoints::open(const std::string& prefix) {
+  if (open_ && open_prefix_ == prefix) return &*open_;
+  ASSIGN_OR_RETURN(const std::string place, place_of(prefix));
+  ASSIGN_OR_RETURN(open_, TensorBundle::find(place));
+  if (!open_)
+    return not_found(cat("Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ", prefix));
+  for (int32_t i = 0; i < open_->num_shards(); ++i) RETURN_IF_ERROR(check_files(prefix, open_->shard_name(i)));
+  open_prefix_ = prefix;
+  return &*open_;
+}
+
+Result<Tensor> GraphCheckpoints::read(const std::string& prefix, const std::string& key, const std::string& part) {
+  std::lock_guard lock(mutex_);
+  ASSIGN_OR_RETURN(TensorBundle * bundle, open(prefix));
+  if (!bundle->entries().contains(key)) return not_found(cat("Key ", key, " not found in checkpoint"));
+  const std::optional<TensorSlice> slice = parse_slice(part);
+  if (!slice) return invalid_argument(cat("tensor '", key, "': '", part, "' is no part of a tensor"));
+  return bundle->read(key, *slice);
+}
+
+Status GraphCheckpoints::write(const std::string& prefix, std::span<const CheckpointPart> tensors) {
+  std::lock_guard lock(mutex_);
+  open_.reset();
+  ASSIGN_OR_RETURN(const std::string place, place_of(prefix));
+  std::vector<TensorToSave> list;
+  for (const CheckpointPart& part : tensors) {
+    ASSIGN_OR_RETURN(TensorToSave t, tensor_to_save(part));
+    list.push_back(std::move(t));
+  }
+  std::error_code error;
+  fs::create_directories(fs::path(place).parent_path(), error);
+  return write_bundle(place, list).blamed(Blame::kWrite);
+}
+
+Status GraphCheckpoints::merge(std::span<const std::string> prefixes, const std::string& to, bool remove_folders,
+                               bool missing_ok) {
+  std::lock_guard lock(mutex_);
+  open_.reset();
+  ASSIGN_OR_RETURN(const std::string target, place_of(to));
+  std::vector<std::string> places;
+  for (const std::string& prefix : prefixes) {
+    ASSIGN_OR_RETURN(std::string place, place_of(prefix));
+    places.push_back(std::move(place));
+  }
+  RETURN_IF_ERROR(merge_bundles(places, target, missing_ok).blamed(Blame::kWrite));
+  std::error_code ignored;
+  for (const std::string& place : places) {
+    const fs::path folder = fs::path(place).parent_path();
+    if (remove_folders && folder != fs::path(target).parent_path()) fs::remove(folder, ignored);  // if it is empty
+  }
+  return ok_status();
+}
+
+}  // namespace emplace

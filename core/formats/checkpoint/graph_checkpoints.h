@@ -1,0 +1,37 @@
+/// GraphCheckpoints: the checkpoints that the nodes of one graph read and write: TensorFlow's, in the graph file's
+/// folder or where --allow-path says. Names are relative to that folder.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/formats/checkpoint/bundle.h"
+#include "core/graph/graph_file.h"
+#include "core/op/checkpoint_access.h"
+
+namespace emplace {
+
+class GraphCheckpoints final : public CheckpointAccess {
+ public:
+  GraphCheckpoints(const Source& graph, const LoadOptions& options);
+
+  Result<Tensor> read(const std::string& prefix, const std::string& key, const std::string& part) override;
+  Status write(const std::string& prefix, std::span<const CheckpointPart> tensors) override;
+  Status merge(std::span<const std::string> prefixes, const std::string& to, bool remove_folders,
+               bool missing_ok) override;
+
+ private:
+  /// Where the checkpoint lies; PermissionDenied: elsewhere than the graph may touch, or one of its files is.
+  Result<std::string> place_of(const std::string& prefix) const;
+  Status check_files(const std::string& name, const std::string& place) const;
+  Result<TensorBundle*> open(const std::string& prefix);
+
+  const std::vector<std::string> folders_;  // the graph's own is the first
+  std::mutex mutex_;
+  std::string open_prefix_;           // guarded by mutex_
+  std::optional<TensorBundle> open_;  // guarded by mutex_: the one that was read last
+};
+
+}  // namespace emplace

@@ -1,0 +1,143 @@
+#include "core/formats/checkpoint/saver.h"
+
+#include <charconv>
+
+#include "core/op/trait_table.h"
+
+namespace emplace {
+namespace {
+
+constexpr int kMostCalls = 16;  // inside each other
+
+std::optional<int64_t> whole_number(std::string_view text) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+template <class T>
+const T* written(const Graph& g, NodeId node, std::string_view attr) {
+  const AttrValue* value = Attrs(g.written_attrs(node)).find(attr);
+  return value ? value->get_if<T>() : nullptr;
+}
+
+/// Element `index` of a constant of texts.
+const std::string* text_of_constant(const Graph& g, Endpoint e, uint32_t index) {
+  if (e.node == kNoNode || !traits_of(g.op(e.node)).constant) return nullptr;
+  const Tensor* tensor = written<Tensor>(g, e.node, "value");
+  if (!tensor || tensor->dtype() != DType::kString || index >= tensor->num_elements()) return nullptr;
+  return tensor->data<std::string>() + index;
+}
+
+Endpoint behind_identities(const Graph& g, Endpoint e) {
+  while (e.node != kNoNode && traits_of(g.op(e.node)).identity && !g.inputs(e.node).empty()) e = g.inputs(e.node)[0];
+  return e;
+}
+
+/// What the value of an assignment is restored from; nothing if it comes from elsewhere.
+std::optional<SavedTensor> restored_value(const Graph& g, Endpoint value) {
+  value = behind_identities(g, value);
+  if (value.node == kNoNode || !traits_of(g.op(value.node)).restores || g.inputs(value.node).size() < 3)
+    return std::nullopt;
+  const std::string* key = text_of_constant(g, g.inputs(value.node)[1], value.slot);
+  const std::string* part = text_of_constant(g, g.inputs(value.node)[2], value.slot);
+  if (!key || !part) return std::nullopt;
+  std::optional<TensorSlice> slice = parse_slice(*part);
+  if (!slice) return std::nullopt;
+  return SavedTensor{*key, std::move(*slice)};
+}
+
+class SaverReader {
+ public:
+  explicit SaverReader(const GraphFile& file) : file_(file) {}
+
+  using Names = std::vector<std::string>;
+  /// `variables`: of a function, what its arguments are in the main graph; empty names: something else. Null: `g` is
+  /// the main graph.
+  void read(const Graph& g, const Names* variables, int depth) {
+    for (NodeId id = 0; id < g.num_nodes(); ++id) {
+      const std::string_view op = g.op(id);
+      const auto inputs = g.inputs(id);
+      if (traits_of(op).assigns && inputs.size() >= 2) {
+        const std::string variable = variable_of(g, inputs[0], variables);
+        if (variable.empty()) continue;
+        if (auto restored = restored_value(g, inputs[1])) out_.insert_or_assign(variable, std::move(*restored));
+      } else if (const Function* function = called(g, id); function && depth < kMostCalls) {
+        Names arguments;
+        for (Endpoint input : inputs) arguments.push_back(variable_of(g, input, variables));
+        read(*function->body, &arguments, depth + 1);
+      }
+    }
+  }
+
+  std::map<std::string, SavedTensor, std::less<>> take() { return std::move(out_); }
+
+ private:
+  /// The function that a node calls, if it may restore something; else null.
+  const Function* called(const Graph& g, NodeId id) const {
+    const std::string_view op = g.op(id);
+    std::string name(op);
+    if (traits_of(op).functional == Functional::kCall) {
+      const auto* f = written<FuncValue>(g, id, "f");
+      if (!f) return nullptr;
+      name = f->name;
+    }
+    auto found = file_.library.find(name);
+    if (found == file_.library.end() || !found->second.body || !restores(*found->second.body)) return nullptr;
+    return &found->second;
+  }
+
+  /// May it, by its ops? Those of a model that only computes need not be gone through.
+  static bool restores(const Graph& body) {
+    for (NodeId id = 0; id < body.num_nodes(); ++id) {
+      const OpTraits& traits = traits_of(body.op(id));
+      if (traits.restores || traits.functional == Functional::kCall) return true;
+    }
+    return false;
+  }
+
+  static std::string variable_of(const Graph& g, Endpoint e, const Names* variables) {
+    e = behind_identities(g, e);
+    if (e.node == kNoNode) return {};
+    const std::string_view op = g.op(e.node);
+    if (traits_of(op).argument) {
+      const auto* index = written<int64_t>(g, e.node, "index");
+      const bool known = index && variables && *index >= 0 && static_cast<size_t>(*index) < variables->size();
+      return known ? (*variables)[static_cast<size_t>(*index)] : std::string();
+    }
+    return traits_of(op).variable && !variables ? std::string(g.name(e.node)) : std::string();
+  }
+
+  const GraphFile& file_;
+  std::map<std::string, SavedTensor, std::less<>> out_;
+};
+
+}  // namespace
+
+std::map<std::string, SavedTensor, std::less<>> saver_of(const GraphFile& file) {
+  SaverReader reader(file);
+  reader.read(file.graph, nullptr, 0);
+  return reader.take();
+}
+
+std::optional<TensorSlice> parse_slice(std::string_view text) {
+  TensorSlice slice;
+  std::string_view parts = text.substr(text.rfind(' ') + 1);
+  while (!parts.empty()) {
+    const std::string_view part = parts.substr(0, parts.find(':'));
+    parts.remove_prefix(std::min(part.size() + 1, parts.size()));
+    if (part == "-") {
+      slice.start.push_back(0), slice.length.push_back(-1);
+      continue;
+    }
+    const size_t comma = part.find(',');
+    const auto start = whole_number(part.substr(0, comma));
+    const auto length = comma == part.npos ? std::nullopt : whole_number(part.substr(comma + 1));
+    if (!start || !length) return std::nullopt;
+    slice.start.push_back(*start), slice.length.push_back(*length);
+  }
+  return slice;
+}
+
+}  // namespace emplace

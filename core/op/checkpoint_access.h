@@ -1,0 +1,33 @@
+/// CheckpointAccess: how nodes read and write checkpoints (RestoreV2, SaveV2). What the files look like, and which of
+/// them a graph may touch, is the business of who makes one.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/base/status.h"
+#include "core/tensor/tensor.h"
+
+namespace emplace {
+
+/// A tensor to be saved. `part` is as in SaveV2: "" for the whole, or "5 3 0,3:-": the sizes of the whole, then where
+/// the part begins and how long it is, or all of that dimension.
+struct CheckpointPart {
+  std::string key, part;
+  Tensor value;
+};
+
+/// Thread-safe. A name that a graph may not touch is PermissionDenied.
+class CheckpointAccess {
+ public:
+  virtual ~CheckpointAccess() = default;
+
+  /// The tensor `key` of the checkpoint `prefix`, or a part of it. NotFound, DataLoss.
+  virtual Result<Tensor> read(const std::string& prefix, const std::string& key, const std::string& part) = 0;
+  virtual Status write(const std::string& prefix, std::span<const CheckpointPart> tensors) = 0;
+  /// Several checkpoints become one. `remove_folders`: those of `prefixes`, if nothing else is in them.
+  virtual Status merge(std::span<const std::string> prefixes, const std::string& to, bool remove_folders,
+                       bool missing_ok) = 0;
+};
+
+}  // namespace emplace

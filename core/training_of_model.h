@@ -1,0 +1,17 @@
+/// What a MetaGraph or SavedModel says of its training.
+#pragma once
+
+#include "core/pipeline_options.h"
+#include "core/signature_request.h"
+#include "core/train/data_request.h"
+#include "core/train/train_options.h"
+
+namespace emplace {
+
+/// Of a signature: its output `loss` is the loss, the others are metrics, computing them is the update, and its inputs
+/// are what data files feed; `flags` may name tensors by its keys, and name the graph's afterwards. Of a MetaGraph, the
+/// collections `train_op` and `losses` of one. REQUIRES: the file was read; `flags` come after this.
+void train_model(const GraphModel& model, const GraphFile& file, const RunOptions& run, TrainFlags& flags,
+                 TrainRequest& train, DataRequest& data);
+
+}  // namespace emplace
