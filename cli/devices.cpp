@@ -25,6 +25,7 @@ class DevicesCommand final : public Command {
     }
     Result<DeviceSet> devices = find_devices(options.pipeline, log);
     if (!devices.ok()) return report_error(devices.status(), log);
+    if (json) warn_of_missing_gpu(options.pipeline, *devices, log);  // the table says so itself
     json ? print(devices_json(*devices)) : print_lines(devices_table(*devices));
     return 0;
   }

@@ -219,6 +219,9 @@ void declare_memory_report(OptionSet& set, Options& o) {
 }
 
 void declare_loading(OptionSet& set, PipelineOptions& pipeline) {
+  set.value("host-memory-limit", "SIZE",
+            "Host memory of graph, data, feeds, constants and tensors (default: what is free, less a margin)",
+            set_size(pipeline.host_memory_limit));
   set.list("allow-path", "DIR", "A folder outside the graph's own that it may read from", pipeline.load.allowed_paths);
   set.value("input-format", "FORMAT", "What the file is, in place of a look: json, graphdef, metagraph or savedmodel",
             [&pipeline](const std::string& text) {

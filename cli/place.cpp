@@ -22,9 +22,9 @@ Status check_peaks(const PlaceReport& r) {
     const int64_t limit = promised_memory(device);
     if (!r.peak_bytes[d] || limit == 0 || *r.peak_bytes[d] <= limit) continue;
     append(text, text.empty() ? "a run will not fit: it needs " : ", and ", size_text(*r.peak_bytes[d]), " of ",
-           device.name, ", whose limit is ", size_text(limit));
+           device.name, ", whose limit is ", size_text(limit), ": ", size_text(*r.peak_bytes[d] - limit), " short");
   }
-  return text.empty() ? ok_status() : resource_exhausted(std::move(text));
+  return text.empty() ? ok_status() : resource_exhausted(text + "; a smaller batch needs less");
 }
 
 /// --memory-report of what a run would take.

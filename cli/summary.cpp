@@ -3,15 +3,14 @@
 
 #include "cli/command.h"
 #include "core/base/cat.h"
-#include "core/place/overrides.h"
+#include "core/place/moved.h"
 #include "core/report/placement_log.h"
 #include "core/report/run_report.h"
 
 namespace emplace {
 
 void write_summary(JsonWriter& json, const Planned& p) {
-  const auto& decisions = p.placement->decisions;
-  auto soft = std::count_if(decisions.begin(), decisions.end(), [](const Decision& d) { return is_soft(d.reason); });
+  const int64_t soft = count_moved_softly(p.file->graph, *p.devices, *p.options, *p.placement);
   json.key("summary").begin_object().member("nodes", p.file->graph.num_nodes()).member("soft", soft);
   json.member("copies", p.session->copies_per_step()).member("copy_bytes", p.session->copy_bytes_per_step());
   json.key("peak").begin_array();
@@ -22,7 +21,7 @@ void write_summary(JsonWriter& json, const Planned& p) {
 }
 
 std::string summary_line(const Planned& p) {
-  std::string line = placement_summary(*p.devices, *p.placement, *p.copies);
+  std::string line = placement_summary(p.file->graph, *p.devices, *p.options, *p.placement, *p.copies);
   std::string peak = peak_text(*p.devices, p.session->memory());
   return peak.empty() ? line : cat(line, " | ", peak);
 }

@@ -114,7 +114,8 @@ class TrainingRun {
     ASSIGN_OR_RETURN(const Partitioned partitioned, partition_graph(c_, placed));
     RETURN_IF_ERROR(partitioned.verdict);
     if (train_options_.dry_run) {
-      log_.info(placement_summary(*placed.devices, *placed.placement, *partitioned.copies));
+      log_.info(placement_summary(placed.file->graph, *placed.devices, *placed.options, *placed.placement,
+                                  *partitioned.copies));
       return ok_status();
     }
     ASSIGN_OR_RETURN(made_.planned, plan_run(c_, partitioned, made_.trainable->request, Steps::kOfTraining));

@@ -47,6 +47,7 @@ Result<PlaceOptions> resolve_placing(StageContext& c, const GraphFile& file, boo
   place.allow_soft_placement = o.allow_soft_placement;
   place.log_device_placement = !o.log_device_placement.empty();
   place.available_kernels_only = o.available_kernels_only;
+  place.eager_words = o.log_eagerly && runs;
   // What the run needs has kernels (validate saw to it): what else the graph holds need not stop it.
   if (runs && !nodes_without_available_kernel(file).empty()) place.available_kernels_only = false;
   std::vector<std::string> warnings;
@@ -94,6 +95,7 @@ Result<Placed> placed_graph(StageContext& c, const Validated& validated, bool ru
   if (validated.lowering && validated.lowering->step) return placed_step(c, validated);
   GraphFile& file = *validated.file;
   ASSIGN_OR_RETURN(DeviceSet found, find_devices(c.options, c.log));
+  warn_of_missing_gpu(c.options, found, c.log);
   c.found.devices = std::make_shared<const DeviceSet>(std::move(found));
   const DeviceSet& devices = *c.found.devices;
   if (runs && !devices.runnable) {
@@ -214,9 +216,14 @@ Result<DeviceSet> find_devices(const PipelineOptions& options, Log& log) {
   if (std::any_of(all.begin(), all.end(), [](const Device& d) { return d.type == "GPU"; })) return devices;
   if (options.require_gpu)
     return unavailable(cat("--require-gpu: no GPU can be used: ", devices->no_gpu_cause)).blamed(Blame::kDevice);
-  if (const std::string asking = who_asks_for_gpus(options); !asking.empty())
-    log.warning(cat("no GPU, though asked for (", asking, "): ", devices->no_gpu_cause));
   return devices;
+}
+
+void warn_of_missing_gpu(const PipelineOptions& options, const DeviceSet& devices, Log& log) {
+  const auto& all = devices.devices;
+  if (std::any_of(all.begin(), all.end(), [](const Device& d) { return d.type == "GPU"; })) return;
+  if (const std::string asking = who_asks_for_gpus(options); !asking.empty())
+    log.warning(cat("no GPU, though asked for (", asking, "): ", devices.no_gpu_cause));
 }
 
 }  // namespace emplace

@@ -42,8 +42,9 @@ Result<Validated> check_file(StageContext& context, bool every_op);
 /// of a flag which names what to run.
 Result<std::vector<PlannedMemory>> predict_memory(const StageContext& context, const Placed& placed);
 
-/// make_device_set() for this process; what there is to warn of goes to `log`: also a GPU that was asked for and is not
-/// there. Unavailable: one is required.
+/// make_device_set() for this process; what there is to warn of goes to `log`. Unavailable: a GPU is required.
 Result<DeviceSet> find_devices(const PipelineOptions& options, Log& log);
+/// One line if a GPU was asked for and is not there.
+void warn_of_missing_gpu(const PipelineOptions& options, const DeviceSet& devices, Log& log);
 
 }  // namespace emplace

@@ -4,6 +4,7 @@
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
 #include "core/base/heap.h"
+#include "core/base/host_memory.h"
 #include "core/base/stop.h"
 #include "core/device/device_name.h"
 #include "core/formats/open_graph.h"
@@ -20,6 +21,8 @@ constexpr size_t kLargeFile = 256 << 10, kHeapPerByte = 20, kMostHeap = size_t{1
 
 /// The file with all that could be read of it; what could not is among the problems.
 Result<Loaded> read_graph(StageContext& c) {
+  HostMemory::of_process().set_limit(c.options.host_memory_limit);
+  const HostUseScope use(HostUse::kConstants);
   Result<std::shared_ptr<const Source>> opened = open_graph(c.path, c.options.input_format, c.options.tags);
   if (!opened.ok()) {
     std::string near = opened.status().code() == Code::kNotFound ? near_file(c.path) : std::string();
@@ -71,6 +74,7 @@ std::string data_problems(const GraphFile& file, const StageContext& c, Problems
 /// A file that cannot be read as a whole is checked as far as it can be.
 Result<Loaded> check_while_loading(StageContext& c, bool every_op) {
   ASSIGN_OR_RETURN(Loaded loaded, read_graph(c));
+  RETURN_IF_ERROR(stop_status());
   Problems& problems = c.found.problems;
   if (problems.empty()) return loaded;
   const std::unique_ptr<GraphFile> rest = check_sound_part(*loaded.file, c.options.load, problems);
@@ -85,6 +89,7 @@ Result<Validated> check_while_validating(StageContext& c, const Loaded& loaded, 
   Problems& problems = c.found.problems;
   const GraphFile& file = *loaded.file;
   validate(*loaded.file, problems);
+  RETURN_IF_ERROR(stop_status());
   warn_of_oddities(c, file);
   if (!problems.empty()) check_request_names(file, &file.graph, problems);
   c.found.data_problems = data_problems(file, c, problems);
@@ -119,6 +124,8 @@ Result<Validated> finish_validation(StageContext& c, const Loaded& loaded, Probl
   for (const std::string& name : apply_file_config(file.config, c.options)) {
     if (c.log.shows(LogLevel::kDebug)) c.log.debug(cat("option --", name, ": config of ", c.found.source->name()));
   }
+  HostMemory::of_process().set_limit(c.options.host_memory_limit);
+  RETURN_IF_ERROR(file.memory.resize(file.graph.heap_bytes()));
   check_request_names(file, nullptr, problems);
   RETURN_IF_ERROR(first_problem(problems));
   Validated validated{loaded, {}};
@@ -133,6 +140,7 @@ Result<Validated> validated_graph(StageContext& c, const Loaded& loaded, Problem
   Problems& problems = c.found.problems;
   const GraphFile& file = *loaded.file;
   validate(*loaded.file, problems, misfits);
+  RETURN_IF_ERROR(stop_status());
   warn_of_oddities(c, file);
   if (!problems.empty()) check_request_names(file, &file.graph, problems);
   if (misfits && file.graph.num_nodes() == 0)

@@ -1,5 +1,7 @@
 #include "core/pipeline_options.h"
 
+#include "core/base/host_memory.h"
+
 namespace emplace {
 namespace {
 
@@ -44,6 +46,9 @@ std::vector<std::string> apply_file_config(const FileConfig& config, PipelineOpt
   overlay.take("intra-op-threads", config.intra_op_parallelism_threads, options.run.intra_op_threads);
   overlay.take("memory-fraction", config.per_process_gpu_memory_fraction, options.devices.memory_fraction);
   overlay.take("allow-growth", config.allow_growth, options.devices.allow_growth);
+  // A file is data: it may do with less than there is, not take more.
+  if (config.host_memory_limit.value_or(INT64_MAX) < HostMemory::of_process().limit())
+    overlay.take("host-memory-limit", config.host_memory_limit, options.host_memory_limit);
   overlay.take("visible-devices", config.visible_device_list, options.devices.visible_device_list);
   std::vector<DeviceOptions::VirtualDevices> virtual_devices;
   for (const auto& v : config.virtual_devices)

@@ -81,9 +81,10 @@ struct PipelineOptions {
   PlaceFlags placing;
   FunctionOptions functions;
   RunOptions run;
-  NamedFiles files;           // what the options of all commands read and write
-  bool require_gpu = false;   // fail where no GPU can be used
-  std::optional<Stage> dump;  // --dump: what this stage made is printed
+  NamedFiles files;               // what the options of all commands read and write
+  bool require_gpu = false;       // fail where no GPU can be used
+  std::optional<Stage> dump;      // --dump: what this stage made is printed
+  int64_t host_memory_limit = 0;  // bytes; 0: what the machine has free, less a margin
 
   /// Options that a flag, the environment or a configuration file has set: they beat the graph file. Flag names
   /// without dashes.

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "core/base/cat.h"
+#include "core/base/host_memory.h"
 #include "core/graph/lookup.h"
 #include "core/graph/lower/lower.h"
 #include "core/graph/node_kernel.h"
@@ -192,6 +193,7 @@ std::vector<NodeId> initializers(const GraphFile& file) {
 }
 
 Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunRequest& request) {
+  const HostUseScope use(HostUse::kFeeds);
   const Graph& g = file.graph;
   std::unordered_map<uint64_t, size_t> numbers;  // of the feeds, by tensor
   auto put = [&](Endpoint tensor, Tensor value) {

@@ -11,8 +11,9 @@ RunWatch::RunWatch(const StageContext& context, const Placed& placed) : context_
   const DeviceSet& devices = *placed_.devices;
   const PipelineOptions& o = context.options;
   if (o.placing.log_eagerly) {
-    eager_log_ = std::make_unique<EagerLog>(
-        g, devices, [this](const std::string& line) { static_cast<void>(write_log_lines(context_, line + "\n")); });
+    eager_log_ = std::make_unique<EagerLog>(g, devices, *placed_.options, [this](const std::string& line) {
+      static_cast<void>(write_log_lines(context_, line + "\n"));
+    });
     observers_.add(eager_log_.get());
   }
   if (o.run.check_numerics != NumericsAction::kNone) {

@@ -139,6 +139,7 @@ class TrainableBuilder {
       return status.blamed(Blame::kUsage);
     avoid_collectives(made_.file->graph, training.replication, notes);
     for (const std::string& note : notes) c_.log.warning(note);
+    for (const std::string& line : reduction_lines(*devices, training.replication)) c_.log.info(line);
     return ok_status();
   }
 
@@ -167,7 +168,7 @@ class TrainableBuilder {
     for (const Problem& p : found.graph.list()) c_.found.problems.add(p.position, p.message, p.hint, p.code);
     if (found.files.empty()) return first_problem(c_.found.problems);
     while (found.files.ends_with('\n')) found.files.pop_back();
-    return invalid_argument(std::move(found.files)).blamed(Blame::kData);
+    return Status(found.code, std::move(found.files)).blamed(Blame::kData);
   }
 
   void check_batch(const Dataset& data, bool train, DataProblems& found) const {

@@ -25,20 +25,27 @@ constexpr int kPatienceMs = 100;  // between two looks at whether to stop
 
 class CopiedFile final : public InputFile {
  public:
-  explicit CopiedFile(std::string text) : text_(std::move(text)) { bytes_ = text_; }
+  CopiedFile(std::string text, HostShare share) : text_(std::move(text)), share_(std::move(share)) { bytes_ = text_; }
 
  private:
   std::string text_;
+  HostShare share_;
 };
 
 class MappedFile final : public InputFile {
  public:
-  MappedFile(void* data, size_t size) : data_(data), size_(size) { bytes_ = {static_cast<const char*>(data), size}; }
+  MappedFile(void* data, size_t size, bool writable, HostShare share)
+      : data_(data), size_(size), share_(std::move(share)) {
+    bytes_ = {static_cast<const char*>(data), size};
+    lendable_ = writable;
+  }
   ~MappedFile() override { ::munmap(data_, size_); }
+  void forget(size_t bytes) const override { ::madvise(data_, std::min(bytes, size_) & ~size_t{4095}, MADV_DONTNEED); }
 
  private:
   void* data_;
   size_t size_;
+  HostShare share_;
 };
 
 struct OpenFile {
@@ -97,11 +104,16 @@ Status wait_for(int fd, const std::string& name) {
 
 Result<std::shared_ptr<const InputFile>> read_to_end(int fd, size_t size_hint, bool waits, const std::string& name,
                                                      const InputOptions& o) {
+  HostShare share(o.use);
   std::string text;
   size_t used = 0;
   for (;;) {
     RETURN_IF_ERROR(waits ? wait_for(fd, name) : stop_status());
-    if (used == text.size()) text.resize(std::max({size_hint + 1, used * 2, size_t{65536}}));
+    if (used == text.size()) {
+      const size_t room = std::max({size_hint + 1, used * 2, size_t{65536}});
+      if (Status status = share.resize(static_cast<int64_t>(room)); !status.ok()) return status.with_context(name);
+      text.resize(room);
+    }
     const ssize_t n = ::read(fd, text.data() + used, text.size() - used);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) return system_error(name, errno);
@@ -112,7 +124,8 @@ Result<std::shared_ptr<const InputFile>> read_to_end(int fd, size_t size_hint, b
   }
   text.resize(used);
   if (text.capacity() > 2 * used) text.shrink_to_fit();
-  return std::shared_ptr<const InputFile>(std::make_shared<CopiedFile>(std::move(text)));
+  RETURN_IF_ERROR(share.resize(static_cast<int64_t>(used)));
+  return std::shared_ptr<const InputFile>(std::make_shared<CopiedFile>(std::move(text), std::move(share)));
 }
 
 }  // namespace
@@ -134,10 +147,15 @@ Result<std::shared_ptr<const InputFile>> InputFile::open(const std::string& path
   if (static_cast<int64_t>(size) > o.most_bytes)
     return invalid_argument(cat(name, ": more than the ", size_text(o.most_bytes), " that such a file may have"));
   if (size >= kMapFrom && !standard) {
-    // A text is read from end to end; of a binary file, the weights that a run asks for.
-    const int at_once = begins_as_json(file.fd) ? MAP_POPULATE : 0;
-    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | at_once, file.fd, 0);
-    if (data != MAP_FAILED) return std::shared_ptr<const InputFile>(std::make_shared<MappedFile>(data, size));
+    HostShare share(o.use);
+    if (Status status = share.resize(o.count_mapped ? static_cast<int64_t>(size) : 0); !status.ok())
+      return status.with_context(name);
+    // A text is read from end to end; of a binary file, the weights that a run asks for, which may be written to.
+    const bool at_once = o.count_mapped && begins_as_json(file.fd);
+    void* data = ::mmap(nullptr, size, PROT_READ | (at_once ? 0 : PROT_WRITE),
+                        MAP_PRIVATE | (at_once ? MAP_POPULATE : 0), file.fd, 0);
+    if (data != MAP_FAILED)
+      return std::shared_ptr<const InputFile>(std::make_shared<MappedFile>(data, size, !at_once, std::move(share)));
   }
   return read_to_end(file.fd, size, !regular, name, o);
 }

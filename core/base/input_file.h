@@ -1,5 +1,5 @@
 /// InputFile: the bytes of a file that a person or a graph named, whatever stands behind the name: what never ends is
-/// refused or bounded.
+/// refused or bounded, and what does not fit into the host's memory is not read.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,16 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/host_memory.h"
 #include "core/base/status.h"
 
 namespace emplace {
 
 struct InputOptions {
+  HostUse use = HostUse::kGraph;  // what its bytes count as
   /// Whoever names a pipe on a command line means to write into it; a graph file is data, and may name files only.
   bool pipes = true;
+  bool count_mapped = true;        // false: whoever keeps a part of a mapped file counts it
   int64_t most_bytes = INT64_MAX;  // InvalidArgument for more
 };
 
@@ -21,15 +24,20 @@ struct InputOptions {
 class InputFile {
  public:
   /// `path` "-" is standard input. NotFound, PermissionDenied or InvalidArgument with the system's own words, "PATH:
-  /// ..."; stop_status()'s where a signal or the deadline ends the waiting for a pipe. Devices other than terminals
-  /// and /dev/null, and sockets, are refused.
+  /// ..."; stop_status()'s where a signal or the deadline ends the waiting for a pipe; ResourceExhausted if the limit
+  /// of host memory does not allow its size. Devices other than terminals and /dev/null, and sockets, are refused.
   static Result<std::shared_ptr<const InputFile>> open(const std::string& path, const InputOptions& options = {});
 
   virtual ~InputFile() = default;
   std::string_view bytes() const { return bytes_; }
+  /// The bytes are the file's own pages, which may be written to without changing the file. False: a copy, or a text.
+  bool lendable() const { return lendable_; }
+  /// The first `bytes` will hardly be read again: pages of a mapped file go back to the system.
+  virtual void forget([[maybe_unused]] size_t bytes) const {}
 
  protected:
   std::string_view bytes_;
+  bool lendable_ = false;
 };
 
 }  // namespace emplace

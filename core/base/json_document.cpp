@@ -9,7 +9,8 @@
 namespace emplace {
 namespace {
 
-constexpr int kDeepest = 1000;  // as in graph files
+constexpr int kDeepest = 1000;        // as in graph files
+constexpr int64_t kOfCharacter = 16;  // bytes of a document for one of its text: "[0,0,0" makes most of it
 
 /// Where a list or an object begins that is inside more than kDeepest others.
 std::optional<size_t> too_deep(std::string_view text) {
@@ -58,7 +59,7 @@ std::string json_error_text(std::string_view origin, std::string_view what) {
 
 }  // namespace
 
-Result<nlohmann::json> parse_json(std::string_view text, std::string_view origin) {
+Result<nlohmann::json> parse_json(std::string_view text, std::string_view origin, HostShare* memory) {
   if (std::optional<size_t> at = too_deep(text)) {
     const std::string_view before = text.substr(0, *at);
     const size_t line_start = before.rfind('\n') + 1;
@@ -66,6 +67,9 @@ Result<nlohmann::json> parse_json(std::string_view text, std::string_view origin
                                 1 + before.size() - line_start, ": more than ", kDeepest,
                                 " lists and objects inside each other"));
   }
+  HostShare own(HostUseScope::current());
+  Status fits = (memory ? *memory : own).resize(static_cast<int64_t>(text.size()) * kOfCharacter);
+  if (!fits.ok()) return fits.with_context(origin);
   try {
     return nlohmann::json::parse(text, nullptr, true, true);
   } catch (const nlohmann::json::exception& e) {

@@ -1,15 +1,17 @@
-/// Reading a whole JSON text, comments allowed, whoever wrote it: what is nested too deep is refused.
+/// Reading a whole JSON text, comments allowed, whoever wrote it: what is nested too deep or too large is refused.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "core/base/host_memory.h"
 #include "core/base/status.h"
 
 namespace emplace {
 
 /// InvalidArgument, "README.md:1:1: not JSON: invalid literal; last read: '#'", for what is not JSON or has more than
-/// 1,000 lists and objects inside each other.
-Result<nlohmann::json> parse_json(std::string_view text, std::string_view origin);
+/// 1,000 lists and objects inside each other. ResourceExhausted if the limit of host memory does not allow what the
+/// document may take; `memory`, where given, holds that as long as the document lives.
+Result<nlohmann::json> parse_json(std::string_view text, std::string_view origin, HostShare* memory = nullptr);
 
 }  // namespace emplace

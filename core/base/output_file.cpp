@@ -68,6 +68,24 @@ bool same_file(int file, int folder, const std::string& name) {
          opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
+/// What a killed process left in the folder: nobody has it locked. A folder with very many files is not searched.
+void clear_leftovers(const std::string& folder) {
+  constexpr int kMost = 4096;
+  int seen = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end && seen < kMost;
+       at.increment(error), ++seen) {
+    const std::string name = at->path().filename();
+    if (!is_leftover_name(name)) continue;
+    const int file = ::open(at->path().c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) continue;
+    struct stat info = {};
+    if (::fstat(file, &info) == 0 && S_ISREG(info.st_mode) && ::flock(file, LOCK_EX | LOCK_NB) == 0)
+      ::unlink(at->path().c_str());
+    ::close(file);
+  }
+}
+
 }  // namespace
 
 bool is_leftover_name(std::string_view file_name) {
@@ -119,12 +137,16 @@ Result<OutputFile> OutputFile::open(std::string path, Growth growth) {
 
 /// A descriptor, or -1 with errno.
 int OutputFile::open_aside(Growth growth) {
+  clear_leftovers(folder_of(target_));
   if (growth == Growth::kSeen) return enter_folder() ? take_part() : -1;
   int file = sees_descriptors() ? ::open(folder_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
-  if (file >= 0) return file;
-  if (!enter_folder()) return -1;
-  part_ = leftover_name();
-  return ::openat(folder_, part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0) {
+    if (!enter_folder()) return -1;
+    part_ = leftover_name();
+    file = ::openat(folder_, part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  }
+  if (file >= 0) ::flock(file, LOCK_EX | LOCK_NB);  // others leave it alone
+  return file;
 }
 
 /// From here on what is written has a name, in this folder, wherever the folder is moved. False with errno.

@@ -15,6 +15,15 @@ void set_deadline(double seconds);
 /// Any thread, at any rate: a few nanoseconds, with a deadline some twenty more.
 bool stop_requested() noexcept;
 
+/// For loops over nodes, rows and the like: looks every thousandth time or so.
+class OccasionalLook {
+ public:
+  bool stop_requested() noexcept { return (++turns_ & 1023U) == 0 && emplace::stop_requested(); }
+
+ private:
+  unsigned turns_ = 0;
+};
+
 /// Cancelled after request_stop(), DeadlineExceeded when the time is up, else OK.
 Status stop_status();
 

@@ -4,6 +4,7 @@
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
+#include "core/base/units.h"
 
 namespace emplace {
 namespace {
@@ -92,8 +93,7 @@ Result<Tensor> GpuPool::allocate(DType dtype, const Shape& shape, bool persisten
   if (!offset.ok()) {
     return resource_exhausted(cat("OOM when allocating tensor with shape", shape.to_string(), " and type ",
                                   dtype_tf_name(dtype), " on ", options_.device_name, " by allocator ",
-                                  options_.allocator_name, ": asked for ", bytes, " bytes, ",
-                                  refusal(offset.status())));
+                                  options_.allocator_name, ": ", refusal(fits ? bytes : INT64_MAX, offset.status())));
   }
   int64_t size = rounded(bytes, kUnit);
   (persistent ? persistent_ : transient_) += size;
@@ -112,15 +112,16 @@ Status GpuPool::map_block(int64_t bytes) {
   if (!offset.ok() && offset.status().code() != Code::kResourceExhausted) return offset.take_status();
   if (!offset.ok()) {
     return resource_exhausted(
-        cat(bytes, " bytes for the planned tensors of ", options_.device_name, ": ", refusal(offset.status())));
+        cat("no room for the planned tensors of ", options_.device_name, ": ", refusal(bytes, offset.status())));
   }
   block_ = base_ + *offset;
   block_bytes_ = rounded(bytes, kUnit);
   return ok_status();
 }
 
-// Limit, use, and what could be had at once, once free pages have moved. `why`: take()'s.
-std::string GpuPool::refusal(const Status& why) const {
+// What could be had at once, once free pages have moved; limit and use. `asked`: INT64_MAX for more than the limit, and
+// perhaps more than can be counted. `why`: take()'s.
+std::string GpuPool::refusal(int64_t asked, const Status& why) const {
   int64_t largest = free_.empty() ? 0 : free_.rbegin()->first, left = whole_pages() - mapped_;
   for (const auto& [bytes, offset] : free_)
     left += std::max<int64_t>((offset + bytes) / page_ * page_ - rounded(offset, page_), 0);
@@ -130,9 +131,13 @@ std::string GpuPool::refusal(const Status& why) const {
     largest =
         std::max(largest, std::min(left, p->second.bytes) + (behind_free ? std::prev(p)->second.bytes % page_ : 0));
   }
-  std::string pages = whole_pages() < options_.limit ? cat(" (", whole_pages(), " in whole pages)") : std::string();
-  return cat("limit ", options_.limit, pages, ", in use ", persistent_ + transient_ + block_bytes_,
-             ", largest free piece ", largest, why.message());
+  std::string pages =
+      whole_pages() < options_.limit ? cat(" (", size_text(whole_pages()), " in whole pages)") : std::string();
+  const std::string limit =
+      cat(size_text(options_.limit), pages, ", ", size_text(persistent_ + transient_ + block_bytes_), " in use");
+  if (asked == INT64_MAX) return cat("more than all of the limit of ", limit, "; a smaller batch needs less");
+  return cat("asked for ", size_text(asked), ", ", size_text(largest), " free in one piece of ", limit, ": ",
+             size_text(std::max<int64_t>(asked - largest, 0)), " short", why.message(), "; a smaller batch needs less");
 }
 
 Result<int64_t> GpuPool::take(int64_t bytes) {

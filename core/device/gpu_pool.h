@@ -68,7 +68,7 @@ class GpuPool final : public DevicePool {
   void cut(Pieces::iterator piece, int64_t offset, int64_t bytes, State state);
   Pieces::iterator set_state(Pieces::iterator piece, State state);
   int64_t whole_pages() const { return page_ > 0 ? options_.limit / page_ * page_ : options_.limit; }
-  std::string refusal(const Status& why) const;
+  std::string refusal(int64_t bytes, const Status& why) const;
 
   // Constant after construction.
   const Options options_;

@@ -207,6 +207,16 @@ class SetMaker {
     return links;
   }
 
+  /// The driver applies the mask to real cards. Where NVML does not list the hidden ones, nothing is known of them; of
+  /// instances a process sees one.
+  std::string odd_mask(const char* mask, size_t visible) const {
+    if (!mask || options_.simulate_gpus > 0) return mask_oddity(mask, set_.physical_gpus);
+    const std::string_view list = mask;
+    const auto entries = static_cast<size_t>(std::count(list.begin(), list.end(), ',')) + 1;
+    if (list.starts_with("MIG-") || visible >= entries) return {};
+    return mask_oddity(mask, set_.physical_gpus);
+  }
+
   void note_absence(const char* cuda_visible, size_t visible, size_t used) {
     size_t cards = set_.physical_gpus.size();
     for (const PhysicalGpu& gpu : set_.physical_gpus) {
@@ -214,6 +224,8 @@ class SetMaker {
       warnings_.push_back(cat(gpu.name, " (", gpu.pci_bus_id, ") is not used: ", gpu.unusable));
       set_.no_gpu_cause = cat(gpu.name, ": ", gpu.unusable);
     }
+    const std::string oddity = odd_mask(cuda_visible, visible);
+    if (!oddity.empty()) warnings_.push_back(oddity);
     if (visible > 0 && used > 0) set_.no_gpu_cause.clear();
     if (cards > 0 && visible == 0 && set_.no_gpu_cause.empty()) {
       set_.no_gpu_cause = cat("CUDA_VISIBLE_DEVICES=", cuda_visible, " hides ",

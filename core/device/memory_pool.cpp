@@ -6,11 +6,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
-#include <optional>
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
+#include "core/base/units.h"
 
 namespace emplace {
 namespace {
@@ -31,32 +30,21 @@ int class_of(size_t bytes) {
   return 4 * shift + static_cast<int>((units >> shift) - 4) + 1;
 }
 
-/// Of Linux: what can be had without taking it from other programs.
-std::optional<int64_t> available_memory() {
-  std::FILE* f = std::fopen("/proc/meminfo", "r");
-  if (!f) return std::nullopt;
-  std::optional<int64_t> found;
-  char line[128];
-  while (!found && std::fgets(line, sizeof line, f)) {
-    long long kib = 0;
-    if (std::sscanf(line, "MemAvailable: %lld kB", &kib) == 1) found = kib * 1024;
-  }
-  std::fclose(f);
-  return found;
-}
-
 }  // namespace
 
-Mapping Mapping::map(size_t bytes) {
+Mapping Mapping::map(size_t bytes, HostUse use) {
   Mapping m;
   size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   bool huge = bytes >= kHugePage;
   size_t wanted = round_up(std::max<size_t>(bytes, 1), page);
   size_t total = huge ? wanted + kHugePage : wanted;
   if (total < bytes) return m;
+  HostShare share(use);
+  if (!share.resize(static_cast<int64_t>(wanted)).ok()) return m;
   void* base = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) return m;
   auto address = reinterpret_cast<uintptr_t>(base);
+  m.share_ = std::move(share);
   m.map_base_ = base;
   m.map_size_ = total;
   m.data_ = reinterpret_cast<std::byte*>(huge ? round_up(address, kHugePage) : address);
@@ -66,6 +54,7 @@ Mapping Mapping::map(size_t bytes) {
 }
 
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  std::swap(share_, other.share_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(map_base_, other.map_base_);
@@ -75,23 +64,6 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
 
 Mapping::~Mapping() {
   if (map_base_) munmap(map_base_, map_size_);
-}
-
-int64_t machine_memory_bytes() {
-  static const int64_t bytes = [] {
-    int64_t most = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-    if (auto available = available_memory()) most = std::min(most, *available);
-    // A container's limit; the files say "max", or a number beyond every machine, where there is none.
-    for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-      std::FILE* f = std::fopen(path, "r");
-      if (!f) continue;
-      long long limit = 0;
-      if (std::fscanf(f, "%lld", &limit) == 1 && limit > 0) most = std::min<int64_t>(most, limit);
-      std::fclose(f);
-    }
-    return most - most / 16;  // the rest for what is not a tensor
-  }();
-  return bytes;
 }
 
 struct MemoryPool::FreeNodes {
@@ -161,16 +133,21 @@ Result<Tensor> MemoryPool::allocate(DType dtype, const Shape& shape, bool persis
   int size_class = class_of(static_cast<size_t>(bytes));
   void* data = size_class < kClasses ? take(size_class, persistent) : nullptr;
   if (!data) {
-    std::lock_guard lock(mutex_);
-    const int64_t in_use = transient_ + persistent_ + block_bytes();
     return resource_exhausted(cat("OOM when allocating tensor with shape", shape.to_string(), " and type ",
-                                  dtype_tf_name(dtype), " on ", device_name_, " by allocator ", allocator_name_,
-                                  ": asked for ", bytes, " bytes, limit ", bytes_allowed(), ", in use ", in_use,
-                                  ", largest free piece ", std::max<int64_t>(bytes_allowed() - in_use, 0)));
+                                  dtype_tf_name(dtype), " on ", device_name_, " by allocator ", allocator_name_, ": ",
+                                  refusal(bytes)));
   }
   auto buffer = std::allocate_shared<PooledBuffer>(FreeNodes::Allocator<PooledBuffer>(nodes_), *this, data, size_class,
                                                    persistent);
   return Tensor::wrap(dtype, shape, data, std::move(buffer));
+}
+
+std::string MemoryPool::refusal(int64_t bytes) const {
+  std::lock_guard lock(mutex_);
+  const int64_t in_use = transient_ + persistent_ + block_bytes(), left = std::max<int64_t>(limit_ - in_use, 0);
+  if (limit_ == 0 || left >= bytes) return HostMemory::of_process().refusal(HostUse::kPool, bytes);
+  return cat("asked for ", size_text(bytes), ", ", size_text(left), " free of ", size_text(limit_), ": ",
+             size_text(bytes - left), " short; a smaller batch needs less");
 }
 
 void* MemoryPool::take(int size_class, bool persistent) {
@@ -185,7 +162,11 @@ void* MemoryPool::take(int size_class, bool persistent) {
     list.pop_back();
   } else if (size >= kLargeBytes) {
     if (mapped_ + need > limit - block_bytes()) release_free_blocks();
-    Mapping m = Mapping::map(size);
+    Mapping m = Mapping::map(size, HostUse::kPool);
+    if (!m.valid()) {
+      release_free_blocks();
+      m = Mapping::map(size, HostUse::kPool);
+    }
     if (!m.valid()) return nullptr;
     data = m.data();
     mapped_ += need;
@@ -193,7 +174,7 @@ void* MemoryPool::take(int size_class, bool persistent) {
   } else {
     size_t step = round_up(size, kAlignment);
     if (slabs_.empty() || slab_used_ + step > slabs_.back().size()) {
-      Mapping m = Mapping::map(slabs_.empty() ? kLargeBytes : kSlabBytes);
+      Mapping m = Mapping::map(slabs_.empty() ? kLargeBytes : kSlabBytes, HostUse::kPool);
       if (!m.valid()) return nullptr;
       slabs_.push_back(std::move(m));
       slab_used_ = 0;
@@ -206,7 +187,7 @@ void* MemoryPool::take(int size_class, bool persistent) {
   return data;
 }
 
-int64_t MemoryPool::bytes_allowed() const { return limit_ ? limit_ : machine_memory_bytes(); }
+int64_t MemoryPool::bytes_allowed() const { return limit_ ? limit_ : HostMemory::of_process().limit(); }
 
 void MemoryPool::give_back(void* data, int size_class, bool persistent) {
   std::lock_guard lock(mutex_);
@@ -228,9 +209,9 @@ void MemoryPool::release_free_blocks() {
 Status MemoryPool::map_block(int64_t bytes) {
   EMPLACE_ASSERT(!block_.valid(), "one block for all planned tensors of a device");
   if (bytes == 0) return ok_status();
-  block_ = Mapping::map(static_cast<size_t>(bytes));
+  block_ = Mapping::map(static_cast<size_t>(bytes), HostUse::kPlanned);
   if (!block_.valid()) {
-    return resource_exhausted(cat("the system refuses ", bytes, " bytes for the planned tensors of ", device_name_));
+    return resource_exhausted(cat(device_name_, ": ", HostMemory::of_process().refusal(HostUse::kPlanned, bytes)));
   }
   return ok_status();
 }

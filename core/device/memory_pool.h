@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/host_memory.h"
 #include "core/device/device_pool.h"
 
 namespace emplace {
@@ -18,8 +19,8 @@ namespace emplace {
 class Mapping {
  public:
   Mapping() = default;
-  /// Not valid() if the system has no such memory.
-  static Mapping map(size_t bytes);
+  /// Not valid() if the limit of host memory or the system refuses it. Counts as `use` until it is gone.
+  static Mapping map(size_t bytes, HostUse use);
   Mapping(Mapping&& other) noexcept { *this = std::move(other); }
   Mapping& operator=(Mapping&& other) noexcept;
   ~Mapping();
@@ -30,6 +31,7 @@ class Mapping {
   bool contains(const void* p) const { return p >= data_ && p < data_ + size_; }
 
  private:
+  HostShare share_{HostUse::kPool};
   std::byte* data_ = nullptr;
   size_t size_ = 0;
   void* map_base_ = nullptr;  // what the system gave, alignment included
@@ -69,6 +71,7 @@ class MemoryPool final : public DevicePool {
   Result<Tensor> allocate(DType dtype, const Shape& shape, bool persistent);
   void* take(int size_class, bool persistent);
   int64_t bytes_allowed() const;
+  std::string refusal(int64_t bytes) const;  // why so many are not to be had
   void give_back(void* data, int size_class, bool persistent);
   void release_free_blocks();
 
@@ -87,8 +90,5 @@ class MemoryPool final : public DevicePool {
   int64_t mapped_ = 0;                                           // in large_
   std::shared_ptr<FreeNodes> nodes_;
 };
-
-/// What tensors may take of this machine (or its container) beside everything that runs there, in bytes; asked once.
-int64_t machine_memory_bytes();
 
 }  // namespace emplace

@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
 
 namespace emplace {
 namespace {
@@ -66,27 +68,51 @@ std::optional<int> gpu_by_uuid(std::string_view entry, std::span<const PhysicalG
   return found;
 }
 
-}  // namespace
+struct MaskReading {
+  std::vector<int> visible;
+  std::string_view last;  // the entry that ended the list; empty: its end
+  bool repeated = false;  // that one was there before
+};
 
-std::vector<int> cuda_visible_devices(const char* value, std::span<const PhysicalGpu> gpus) {
-  if (!value) return all_up_to(static_cast<int>(gpus.size()));
+MaskReading read_mask(std::string_view value, std::span<const PhysicalGpu> gpus) {
   // The start of the list says of which kind all its entries are.
-  std::string_view list = trimmed(value);
-  const std::string_view kind = list.substr(0, 4);
+  const std::string_view list = trimmed(value), kind = list.substr(0, 4);
   const bool instances = kind == "MIG-";
   auto find = [&](std::string_view entry) {
     if (!instances && kind != "GPU-") return gpu_by_index(entry, gpus);
     return entry.starts_with(kind) ? gpu_by_uuid(entry, gpus) : std::nullopt;
   };
-  std::vector<int> visible;
+  MaskReading read;
   for_each_entry(list, [&](std::string_view entry) {
-    std::optional<int> gpu = find(trimmed(entry));
-    if (!gpu) return false;
-    bool repeated = std::find(visible.begin(), visible.end(), *gpu) != visible.end();
-    repeated ? visible.clear() : visible.push_back(*gpu);
-    return !repeated && !instances;
+    entry = trimmed(entry);
+    std::optional<int> gpu = find(entry);
+    read.repeated = gpu && std::find(read.visible.begin(), read.visible.end(), *gpu) != read.visible.end();
+    if (!gpu || read.repeated) read.last = entry;
+    if (read.repeated) read.visible.clear();
+    if (!gpu || read.repeated) return false;
+    read.visible.push_back(*gpu);
+    return !instances;
   });
-  return visible;
+  return read;
+}
+
+/// What people write to say that no further GPU shall be seen.
+bool means_none(std::string_view entry) { return entry.empty() || entry.starts_with('-') || entry == "NoDevFiles"; }
+
+}  // namespace
+
+std::vector<int> cuda_visible_devices(const char* value, std::span<const PhysicalGpu> gpus) {
+  return value ? read_mask(value, gpus).visible : all_up_to(static_cast<int>(gpus.size()));
+}
+
+std::string mask_oddity(const char* value, std::span<const PhysicalGpu> gpus) {
+  if (!value || gpus.empty()) return {};
+  const MaskReading read = read_mask(value, gpus);
+  const std::string shown = cat("CUDA_VISIBLE_DEVICES=", printable(value));
+  if (read.repeated) return cat(shown, " names '", printable(read.last), "' twice, which hides every GPU");
+  if (means_none(read.last)) return {};
+  return cat(shown, ": there is no GPU '", printable(read.last), "' (",
+             counted(static_cast<int64_t>(gpus.size()), "GPU"), " here), which hides it and all that follow it");
 }
 
 Result<std::vector<int>> parse_visible_device_list(std::string_view list, int visible_count) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,10 @@ namespace emplace {
 /// names no GPU, and a GPU that is named twice empties it. Of MIG instances ("MIG-...") a process sees one, the first.
 /// `value` null: not set, so all.
 std::vector<int> cuda_visible_devices(const char* value, std::span<const PhysicalGpu> gpus);
+
+/// What such a value names that is not there, or names twice, and what that leads to; empty: nothing. "-1" and the like
+/// are how people hide GPUs.
+std::string mask_oddity(const char* value, std::span<const PhysicalGpu> gpus);
 
 /// visible_device_list: ids below `visible_count` in the order of TensorFlow's GPU numbers. Empty list: all.
 Result<std::vector<int>> parse_visible_device_list(std::string_view list, int visible_count);

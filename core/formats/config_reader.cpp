@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "core/base/cat.h"
+#include "core/base/units.h"
 #include "core/formats/object_reader.h"
 #include "core/formats/value_reader.h"
 
@@ -112,6 +113,16 @@ std::optional<double> read_fraction(JsonReader& reader) {
   return std::nullopt;
 }
 
+/// "4GiB", or a number of bytes.
+std::optional<int64_t> read_memory_size(JsonReader& reader, std::string_view what) {
+  if (reader.peek() != Kind::kString) return read_integer(reader, what, 1, INT64_MAX);
+  const size_t at = reader.position();
+  Result<int64_t> size = parse_size(reader.take_string());
+  if (size.ok() && *size > 0) return *size;
+  reader.problem(at, cat(what, ": ", size.ok() ? "must be greater than 0" : size.status().message()));
+  return std::nullopt;
+}
+
 void read_gpu_options(LoadContext& c) {
   enum { kFraction, kGrowth, kVisible, kExperimental };
   static constexpr std::string_view kKeys[] = {"per_process_gpu_memory_fraction",
@@ -205,13 +216,14 @@ void read_jobs(LoadContext& c) {
 }  // namespace
 
 void read_config(LoadContext& c) {
-  enum { kSoft, kLog, kCount, kInter, kIntra, kGpu };
+  enum { kSoft, kLog, kCount, kInter, kIntra, kGpu, kHostMemory };
   static constexpr std::string_view kKeys[] = {"allow_soft_placement",
                                                "log_device_placement",
                                                "device_count",
                                                "inter_op_parallelism_threads",
                                                "intra_op_parallelism_threads",
                                                "gpu_options",
+                                               "host_memory_limit",
                                                "pluggable_device_options",
                                                "use_per_session_threads",
                                                "session_inter_op_thread_pool",
@@ -244,6 +256,9 @@ void read_config(LoadContext& c) {
         break;
       case kGpu:
         read_gpu_options(c);
+        break;
+      case kHostMemory:
+        config.host_memory_limit = read_memory_size(c.reader, "host_memory_limit");
         break;
       default:
         break;

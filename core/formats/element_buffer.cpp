@@ -113,8 +113,17 @@ bool parse_non_finite(std::string_view text, double& value) {
   return true;
 }
 
+Status ElementBuffer::make_room(size_t more) {
+  constexpr size_t kSmall = 4096;  // not worth counting
+  const size_t room = std::max(2 * bytes_.capacity(), bytes_.size() + more);
+  if (room > kSmall) RETURN_IF_ERROR(memory_.resize(static_cast<int64_t>(room)));
+  bytes_.reserve(room);
+  return ok_status();
+}
+
 template <class T>
 Status ElementBuffer::put(T value) {
+  if (bytes_.capacity() - bytes_.size() < sizeof value) RETURN_IF_ERROR(make_room(sizeof value));
   bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
   ++size_;
   return ok_status();
@@ -204,6 +213,10 @@ Status ElementBuffer::add_bool(bool value) {
 Status ElementBuffer::add_text(std::string_view text) {
   if (dtype_ == DType::kInvalid) dtype_ = DType::kString;
   if (dtype_ == DType::kString) {
+    const auto taken = static_cast<int64_t>(sizeof(std::string) + text.size());
+    if (text.size() > 4096 || texts_.size() == texts_.capacity())
+      RETURN_IF_ERROR(
+          memory_.resize(memory_.bytes() + taken + static_cast<int64_t>(texts_.size() * sizeof(std::string))));
     texts_.emplace_back(text);
     ++size_;
     return ok_status();

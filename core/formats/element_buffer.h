@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/host_memory.h"
 #include "core/base/status.h"
 #include "core/tensor/tensor.h"
 
@@ -44,10 +45,13 @@ class ElementBuffer {
   Status add_double(double value, std::string_view shown);
   Status add_integer(int64_t value, std::string_view shown);
   void widen_to_double();
+  /// Before `more` bytes: grows by doubling, as far as the limit of host memory allows.
+  Status make_room(size_t more);
 
   DType dtype_;
   bool open_;
-  int64_t size_ = 0;  // entries
+  int64_t size_ = 0;                       // entries
+  HostShare memory_{HostUse::kConstants};  // of bytes_ and texts_
   std::string bytes_;
   std::vector<std::string> texts_;
 };

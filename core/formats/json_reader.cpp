@@ -74,6 +74,12 @@ void JsonReader::fail(const char* at, std::string message, std::string hint) {
   p_ = end_;
 }
 
+void JsonReader::give_up(const Status& status) {
+  if (!failed_) problems_.add(kNoPosition, status.message(), {}, status.code());
+  failed_ = true;
+  p_ = end_;
+}
+
 Kind JsonReader::end_of_text() {
   if (depth_ == 0) {
     fail(end_, "the file ends where a value should begin");

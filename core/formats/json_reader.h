@@ -74,6 +74,11 @@ class JsonReader {
   void problem(size_t at, std::string message, std::string hint = {}) {
     problems_.add(static_cast<int64_t>(at), std::move(message), std::move(hint));
   }
+  void problem(size_t at, const Status& status) {
+    problems_.add(static_cast<int64_t>(at), status.message(), {}, status.code());
+  }
+  /// Nothing more is read, for a reason that is not the text's.
+  void give_up(const Status& status);
   /// Where `text`, which this reader returned, stands; the position() now if it was decoded.
   size_t position_of(std::string_view text) const;
 

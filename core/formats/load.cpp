@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/cat.h"
+#include "core/base/stop.h"
 #include "core/base/suggest.h"
 #include "core/formats/config_reader.h"
 #include "core/formats/declarations.h"
@@ -322,6 +323,14 @@ class Loader {
 };
 
 }  // namespace
+
+bool LoadContext::may_go_on() {
+  if (reader.failed()) return false;
+  Status status = stop_status();
+  if (status.ok()) status = file.memory.resize(file.graph.heap_bytes());
+  if (!status.ok()) reader.give_up(status);
+  return status.ok();
+}
 
 const OpSignature* LoadContext::signature(std::string_view op) {
   const OpSignature* found = file.ops->find(op);

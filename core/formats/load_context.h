@@ -31,6 +31,10 @@ struct LoadContext {
   /// The ops that `kernel_def` names.
   std::vector<NamedRef> kernel_ops{};
 
+  /// Counts the heap that the graph takes by now. False where the limit of host memory does not allow it, or it is time
+  /// to stop: then a problem says so, and the reader has failed.
+  bool may_go_on();
+
   /// Of an op or of a function of the file's library; null if neither.
   const OpSignature* signature(std::string_view op);
   /// The output slot of "node:output:index"; nothing if the node's op has no such output. If nobody knows the op, the

@@ -38,7 +38,10 @@ class ProtoLoader {
     read_graph_versions(parts);
     builder_.expect(parts.num_nodes, parts.num_nodes * 2);
     for (WireReader reader(graph, w_.error); reader.next();) {
-      if (reader.is(number(kGraphDefFields, "node"), WireType::kBytes)) nodes_.read(reader.bytes());
+      if (!reader.is(number(kGraphDefFields, "node"), WireType::kBytes)) continue;
+      nodes_.read(reader.bytes());
+      constexpr NodeId kCountEvery = 4096;  // nodes between two looks at the memory that they take
+      if (builder_.num_nodes() % kCountEvery == 0 && !c_.may_go_on()) return;
     }
     builder_.finish();
     open_placeholders(c_.file.producer, c_.file.graph);

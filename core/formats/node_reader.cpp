@@ -15,7 +15,8 @@ namespace {
 using Kind = JsonReader::Kind;
 
 constexpr int kMaxBlockDepth = 64;
-constexpr NodeId kSample = 2048;  // nodes after which the size of the graph is estimated
+constexpr NodeId kCountEvery = 4096;  // nodes between two looks at the memory that they take
+constexpr NodeId kSample = 2048;      // nodes after which the size of the graph is estimated
 
 enum Field {
   kName,
@@ -52,6 +53,7 @@ void NodeReader::read_list(const Block& block) {
   while (c_.reader.next_element()) {
     read_item(block);
     if (builder_.num_nodes() == kSample) expect_as_before();
+    if (builder_.num_nodes() % kCountEvery == 0 && !c_.may_go_on()) return;
   }
 }
 

@@ -78,6 +78,7 @@ class NestedReader {
         reader_.skip();
         status = invalid_argument(cat("found ", kind_name(kind), ", wanted a value"));
     }
+    if (status.code() == Code::kResourceExhausted) return reader_.give_up(status);
     if (!status.ok() && !reader_.failed()) problem(at, status.message());
   }
 
@@ -121,7 +122,7 @@ Shape without_pairs(const Shape& shape) { return Shape(shape.dims().first(static
 std::optional<Tensor> to_tensor(LoadContext& c, size_t at, const ElementBuffer& elements, const Shape& shape) {
   Result<Tensor> t = elements.to_tensor(shape);
   if (t.ok()) return *t;
-  c.reader.problem(at, t.status().message());
+  c.reader.problem(at, t.status());
   return std::nullopt;
 }
 

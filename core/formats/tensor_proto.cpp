@@ -139,6 +139,7 @@ bool read_list(JsonReader& reader, int field, ElementBuffer& out) {
   while (reader.next_element()) {
     size_t at = reader.position();
     Status status = add_value(reader, field, out);
+    if (status.code() == Code::kResourceExhausted) reader.give_up(status);
     if (!status.ok() && !reader.failed() && reader.problems().count() == problems) {
       reader.problem(at, cat(kKeys[field], ": ", status.message()));
     }
@@ -187,7 +188,7 @@ std::optional<Tensor> from_content(LoadContext& c, const Parts& parts, size_t at
   if (plausible) {
     Result<Tensor> t = Tensor::allocate(parts.dtype, parts.shape);
     if (!t.ok()) {
-      c.reader.problem(at, t.status().message());
+      c.reader.problem(at, t.status());
       return std::nullopt;
     }
     if (!strings) {
@@ -205,7 +206,7 @@ std::optional<Tensor> zeros(LoadContext& c, const Parts& parts, size_t at) {
   if (!charge_fill(c, at, parts.dtype, parts.shape, 0)) return std::nullopt;
   Result<Tensor> t = Tensor::allocate(parts.dtype, parts.shape);
   if (!t.ok()) {
-    c.reader.problem(at, t.status().message());
+    c.reader.problem(at, t.status());
     return std::nullopt;
   }
   if (parts.dtype != DType::kString) std::memset(t->raw(), 0, t->size_bytes());
@@ -220,7 +221,7 @@ std::optional<Tensor> from_list(LoadContext& c, const Parts& parts, size_t at, c
   if (!charge_fill(c, at, parts.dtype, parts.shape, list.size() / list.entries_per_element())) return std::nullopt;
   Result<Tensor> t = list.to_tensor(parts.shape);
   if (t.ok()) return *t;
-  c.reader.problem(at, t.status().message());
+  c.reader.problem(at, t.status());
   return std::nullopt;
 }
 

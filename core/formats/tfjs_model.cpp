@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/base/cat.h"
+#include "core/base/input_file.h"
 #include "core/formats/file_access.h"
 #include "core/formats/object_reader.h"
 #include "core/formats/tensor_reader.h"
@@ -143,7 +144,7 @@ std::optional<Tensor> take_weight(LoadContext& c, const Weight& w, Shards& shard
   bool enough = count <= shards.left() / element;
   Result<Tensor> t = enough ? Tensor::allocate(w.dtype, w.shape) : Tensor();
   if (!t.ok()) {
-    c.reader.problem(w.position, t.status().message());
+    c.reader.problem(w.position, t.status());
     return std::nullopt;
   }
   if (enough && strings) enough = take_strings(shards, *t);
@@ -213,9 +214,9 @@ std::optional<Shards> read_shards(LoadContext& c, const std::vector<std::pair<st
   for (auto [path, at] : paths) {
     auto real = allowed_file(c, at, path);
     if (!real) return std::nullopt;
-    auto file = open_source(*real, {.pipes = false});
+    auto file = open_source(*real, {.use = HostUse::kConstants, .pipes = false});
     if (!file.ok()) {
-      c.reader.problem(at, file.status().message());
+      c.reader.problem(at, file.status());
       return std::nullopt;
     }
     bytes += (*file)->text();
@@ -298,7 +299,7 @@ void fill_missing_weights(LoadContext& c) {
     auto at = static_cast<size_t>(g.node(id).position);
     if (!charge_fill(c, at, tensor->dtype(), tensor->shape(), 0)) return;
     Result<Tensor> zeros = Tensor::allocate(tensor->dtype(), tensor->shape());
-    if (!zeros.ok()) return c.reader.problem(at, zeros.status().message());
+    if (!zeros.ok()) return c.reader.problem(at, zeros.status());
     if (tensor->dtype() != DType::kString) std::memset(zeros->raw(), 0, zeros->size_bytes());
     Weight w;
     w.name = g.name(id);

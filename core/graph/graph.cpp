@@ -31,6 +31,16 @@ uint32_t Graph::intern(std::string_view text) {
   return id;
 }
 
+int64_t Graph::heap_bytes() const {
+  constexpr size_t kOfAttrSet = 64, kOfType = 256, kOfName = 16;  // what lists in them take beside, names in the index
+  const size_t bytes = nodes_.capacity() * (sizeof(Node) + kOfName) + edges_.capacity() * sizeof(Endpoint) +
+                       texts_.size() * (sizeof(std::string_view) + kOfName) + attr_sets_.size() * kOfAttrSet +
+                       attr_values_.size() * sizeof(AttrValue) + types_.size() * kOfType +
+                       output_shapes_.capacity() * sizeof(uint32_t) + shapes_.size() * sizeof(Shape) +
+                       literals_.capacity() * sizeof(Literal);
+  return static_cast<int64_t>(bytes);
+}
+
 Consumers::Consumers(const Graph& g) : first_(g.num_nodes() + size_t{2}) {
   // Counts are kept one place further right, so that filling the lists moves first_ to where it belongs.
   for (NodeId id = 0; id < g.num_nodes(); ++id) {

@@ -113,6 +113,9 @@ class Graph {
 
   // --- building: load, validate and transformations (see graph.cpp for the invariants) ---
 
+  /// What nodes, edges, attrs, types and shapes take of the heap, about; a few multiplications.
+  int64_t heap_bytes() const;
+
   /// The id of a text for Node::op and Node::device; the text is copied if it is new.
   uint32_t intern(std::string_view text);
   /// A copy of `text` that lives as long as the graph.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/host_memory.h"
 #include "core/graph/graph.h"
 #include "core/op/op_table.h"
 
@@ -27,6 +28,7 @@ struct FileConfig {
   };
   std::vector<VirtualDevices> virtual_devices;
   std::optional<int> num_virtual_devices_per_gpu;
+  std::optional<int64_t> host_memory_limit;  // bytes
 };
 
 /// A name as written in `fetch`, `feed`, ...: resolved against the graph later, with its place for messages.
@@ -72,6 +74,7 @@ struct GraphFile {
   /// `config`, `op_def`, `kernel_def`, `library` and `cluster` as the source spells them, for whoever writes the file
   /// again.
   std::vector<std::pair<std::string_view, std::string_view>> declared_text;
+  HostShare memory{HostUse::kGraph};  // what the nodes take of the heap; the text counts by itself
 };
 
 /// Where files named in a graph may lie: the graph file's own folder, and what --allow-path adds.

@@ -11,6 +11,7 @@ class FileText final : public Source {
     name_ = std::move(name);
     text_ = file_->bytes();
   }
+  void forget(size_t bytes) const override { file_->forget(bytes); }
 
  private:
   std::shared_ptr<const InputFile> file_;

@@ -4,6 +4,7 @@
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
+#include "core/base/stop.h"
 #include "core/graph/node_summary.h"
 #include "core/op/attr_text.h"
 
@@ -102,8 +103,10 @@ ShapePass::ShapePass(Graph& graph, Problems& problems)
 
 ShapePass::~ShapePass() = default;
 
+// Shapes are unknown where it was stopped: who asked for that wants none.
 void ShapePass::run(const std::function<void(NodeId)>& before_node) {
-  for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+  OccasionalLook look;
+  for (NodeId id = 0; id < graph_.num_nodes() && !look.stop_requested(); ++id) {
     if (before_node) before_node(id);
     add(id);
   }

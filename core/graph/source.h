@@ -16,7 +16,7 @@ namespace emplace {
 /// The whole content of one file (mapped) or of standard input (read). Immutable; any thread may read it.
 class Source {
  public:
-  /// `path` "-" is standard input. NotFound or PermissionDenied with the system's own words.
+  /// `path` "-" is standard input. Errors are InputFile's.
   static Result<std::shared_ptr<const Source>> open(const std::string& path);
   static std::shared_ptr<const Source> from_text(std::string name, std::string text);
   virtual ~Source() = default;
@@ -24,6 +24,8 @@ class Source {
   /// As given on the command line; "<stdin>" for "-".
   const std::string& name() const { return name_; }
   std::string_view text() const { return text_; }
+  /// The first `bytes` of the text will hardly be read again.
+  virtual void forget([[maybe_unused]] size_t bytes) const {}
 
   struct LineColumn {
     int64_t line = 1;    // from 1

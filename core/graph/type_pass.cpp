@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/base/cat.h"
+#include "core/base/stop.h"
 #include "core/base/suggest.h"
 #include "core/graph/attr_position.h"
 #include "core/graph/literals.h"
@@ -30,17 +31,24 @@ TypePass::TypePass(const GraphFile& file, Graph& graph, Problems& problems, Prob
 
 void TypePass::run(const std::function<void(NodeId)>& before_node) {
   graph_.types_.clear();
-  bool too_many = false;
+  bool too_many = false, stopped = false;
+  OccasionalLook look;
   for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
     begin_node(id);
-    if (too_many) continue;
+    stopped = stopped || look.stop_requested();
+    if (too_many || stopped) continue;
     if (before_node) before_node(id);
     type_node(id);
     too_many = output_types_.size() > kMaxOutputsInAll;
     if (too_many)
       report(id, cat("the outputs up to here are more than ", kMaxOutputsInAll), {}, Code::kResourceExhausted);
   }
-  check_back_edges();
+  if (stopped) {
+    const Status why = stop_status();
+    problems_.add(kNoPosition, why.message(), {}, why.code());
+  } else {
+    check_back_edges();
+  }
   graph_.output_shapes_.assign(output_types_.size(), 0);
 }
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/base/cat.h"
+#include "core/base/stop.h"
 #include "core/graph/node_kernel.h"
 #include "core/partition/control_flow.h"
 #include "core/partition/deferred.h"
@@ -61,7 +62,11 @@ class Cutter {
     } else if (request_.guard.node != kNoNode && pruned_.needed(request_.guard.node)) {
       add_guarded(order());
     } else {
-      for (NodeId id : order()) add_node(id);
+      OccasionalLook look;
+      for (NodeId id : order()) {
+        if (look.stop_requested()) return stop_status();
+        add_node(id);
+      }
     }
     if (options_.to_run) RETURN_IF_ERROR(check_meetings(graph_, program_));
     for (const Endpoint& e : request_.fetches) program_.fetches.push_back(value(e));

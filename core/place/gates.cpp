@@ -5,6 +5,7 @@
 #include "core/base/cat.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
+#include "core/place/moved.h"
 
 namespace emplace {
 namespace {
@@ -28,7 +29,6 @@ class GateKeeper {
   /// Adds "--fail-on WORD: 3 nodes WHAT: a (soft_no_kernel, CPU:0), ..." if `breaks` holds for some node.
   template <class F>
   void forbid(std::string_view word, std::string_view what, const F& breaks);
-  bool moved(NodeId node) const;
 
   const Graph& graph_;
   const DeviceSet& devices_;
@@ -37,13 +37,6 @@ class GateKeeper {
   const int64_t copies_;
   std::string broken_;
 };
-
-bool GateKeeper::moved(NodeId node) const {
-  const std::string_view request = requested_device(graph_, options_, node);
-  if (request.empty()) return false;
-  const std::optional<DeviceName> name = DeviceName::parse(request);
-  return name && !name->matches(devices_.at(placement_.device(node)).parsed);
-}
 
 template <class F>
 void GateKeeper::forbid(std::string_view word, std::string_view what, const F& breaks) {
@@ -63,11 +56,11 @@ void GateKeeper::forbid(std::string_view word, std::string_view what, const F& b
 
 Status GateKeeper::fail_on(std::string_view word) {
   if (word == "soft-placement") {
-    // A node may follow others to where they are: its own request is unmet all the same.
     forbid(word, "moved by soft placement",
-           [&](NodeId n) { return is_soft(placement_.of(n).reason) || (options_.allow_soft_placement && moved(n)); });
+           [&](NodeId n) { return is_moved_softly(graph_, devices_, options_, placement_, n); });
   } else if (word == "moved") {
-    forbid(word, "not where requested", [&](NodeId n) { return moved(n); });
+    forbid(word, "not where requested",
+           [&](NodeId n) { return is_elsewhere(graph_, devices_, options_, placement_, n); });
   } else {
     return invalid_argument(cat("--fail-on '", word, "': wanted soft-placement or moved")).blamed(Blame::kUsage);
   }

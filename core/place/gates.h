@@ -9,8 +9,8 @@
 namespace emplace {
 
 struct Gates {
-  /// "soft-placement": a node's reason is one of the soft ones; "moved": a node is not on a device that its own
-  /// request matches. Entries may hold several words with commas.
+  /// "soft-placement": a node is not where its own request says, which soft placement allowed; "moved": the same,
+  /// whatever the cause. Entries may hold several words with commas.
   std::vector<std::string> fail_on = {};
   int64_t max_copies = -1;               // tensors that cross devices; -1: no limit
   std::vector<std::string> min_on = {};  // "GPU=95%", "GPU:0=50%", "CPU=3": a share or a number of nodes

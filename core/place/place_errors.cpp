@@ -38,7 +38,27 @@ void PlaceFailures::add(const MakeStatus& status, const MakeLine& line) {
 Status PlaceFailures::finish() {
   const int64_t more = count_ - static_cast<int64_t>(kMaxLines);
   if (more > 0) lines_.push_back(cat("and ", more, " more"));
+  if (state_.options.eager_words && first_without_device_ != kNoNode)
+    return invalid_argument(eager_text(first_without_device_));
   return std::move(first_);
+}
+
+std::string PlaceFailures::eager_text(NodeId node) const {
+  const Graph& g = state_.graph;
+  DeviceName asked = state_.devices.at(0).parsed;
+  asked.ensure_specification(state_.names.at(std::as_const(state_).requested_name(node)));
+  std::vector<std::string> types, devices;
+  for (const SupportedType& t : state_.lists.at(std::as_const(state_).facts(node).types))
+    types.push_back(state_.lists.types()[t.type]);
+  for (const std::string& type : state_.lists.types()) {
+    for (const Device& d : state_.devices.devices) {
+      if (d.type == type) devices.push_back(d.name);
+    }
+  }
+  return cat("Could not satisfy device specification '", asked.to_string(),
+             "'. enable_soft_placement=0. Supported device types [", join(types, ", "), "]. All available devices [",
+             join(devices, ", "), "].",
+             g.traits(node).constant ? std::string() : cat(" [Op:", g.op(node), "] name: ", g.name(node)));
 }
 
 Placement PlaceFailures::placed_before() const {
@@ -238,6 +258,9 @@ std::string PlaceFailures::no_candidate_text(NodeId node) const {
 
 void PlaceFailures::no_candidate(NodeId node) {
   const std::string_view name = state_.graph.name(node);
+  const std::optional<NameId> request = state_.requested_name(node);
+  if (request && state_.candidates.matching(state_.names.at(*request)).empty())
+    first_without_device_ = std::min(first_without_device_, node);
   add(
       [&] {
         return invalid_argument(

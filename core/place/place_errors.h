@@ -52,6 +52,8 @@ class PlaceFailures {
   template <class MakeStatus, class MakeLine>
   void add(const MakeStatus& status, const MakeLine& line);
   std::string no_candidate_text(NodeId node) const;
+  /// What eager execution says of a node that asks for a device which is not there (execute.cc).
+  std::string eager_text(NodeId node) const;
   std::string no_candidate_line(NodeId node) const;
   std::string all_devices_text(bool sorted) const;
   /// "file:12:24: name (Op): ", with which every line begins.
@@ -61,6 +63,7 @@ class PlaceFailures {
   const Placement& placement_;
   std::vector<std::string>& lines_;
   Status first_;
+  NodeId first_without_device_ = kNoNode;  // in running order
   int64_t count_ = 0;
   size_t placed_before_ = 0, notes_before_ = 0;
 };

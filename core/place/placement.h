@@ -39,6 +39,8 @@ struct PlaceOptions {
   bool clear_devices = false;
   /// Only kernels that this emplace can execute (--kernels available).
   bool available_kernels_only = false;
+  /// A device that is not there is told in the words of eager execution, of the first node that asks for one.
+  bool eager_words = false;
 };
 
 struct PlacerState;  // what explanations need: groups, kernels found, device names (core/place/placer_state.h)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/stop.h"
 #include "core/place/function_calls.h"
 #include "core/place/group_builder.h"
 #include "core/place/place_errors.h"
@@ -30,7 +31,9 @@ class Placer {
     if (failures_.any()) return failures_.finish();
     GroupBuilder(*state_, placement_.decisions, failures_, placement_.notes, find_body_groups).build();
     count_consumers();
+    RETURN_IF_ERROR(stop_status());
     first_pass();
+    RETURN_IF_ERROR(stop_status());
     second_pass();
     if (failures_.any()) {
       if (before_failure) *before_failure = failures_.placed_before();
@@ -96,7 +99,8 @@ void Placer::count_consumers() {
 }
 
 void Placer::first_pass() {
-  for (NodeId i = 0; i < graph_.num_nodes(); ++i) {
+  OccasionalLook look;
+  for (NodeId i = 0; i < graph_.num_nodes() && !look.stop_requested(); ++i) {
     const NodeId node = state_->in_order(i);
     const TypeFacts& facts = state_->facts(node);
     if (placement_.decisions[node].reason == Reason::kAssigned) {

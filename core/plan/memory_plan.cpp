@@ -95,7 +95,7 @@ class MemoryPlanner {
     expiring_.resize(program_.instructions.size() + 1);
     peaks_.resize(plan_.devices.size());
     taken_.resize(plan_.devices.size());
-    taken_over_.assign(plan_.values.size(), 0);
+    taken_over_.assign(plan_.values.size(), kNoValue);
     for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
       if (begin_of(id) != id) {
         if (end_of(id) == id) expire(id);
@@ -147,7 +147,7 @@ class MemoryPlanner {
 
   void expire(InstructionId id) {
     for (ValueId v : expiring_[id]) {
-      if (taken_over_[v]) continue;
+      if (taken_over_[v] != kNoValue) continue;
       layout_of(v).give_back(at(v).offset, bytes_of(v));
       taken_[program_.values[v].home] -= BlockLayout::rounded(bytes_of(v));
     }
@@ -175,8 +175,8 @@ class MemoryPlanner {
   bool take_over(InstructionId id, ValueId buffer, ValueId out) {
     if (program_.values[buffer].home != program_.values[out].home || &layout_of(buffer) != &layout_of(out))
       return false;
-    if (taken_over_[buffer] || read_by_head(group_of_[id], buffer)) return false;
-    taken_over_[buffer] = 1;
+    if (taken_over_[buffer] != kNoValue || read_by_head(group_of_[id], buffer)) return false;
+    taken_over_[buffer] = out;
     at(out).offset = at(buffer).offset;
     expiring_[death(out)].push_back(out);
     return true;
@@ -204,7 +204,9 @@ class MemoryPlanner {
     for (ValueId v = 0; v < plan_.values.size(); ++v) {
       const ValuePlan& p = plan_.values[v];
       if (p.storage != Storage::kBlock || p.buffer != v || program_.values[v].home != d) continue;
-      if (birth(v) <= peak && death(v) >= peak) device.live_at_peak.emplace_back(v, BlockLayout::rounded(bytes_of(v)));
+      const bool given_up = taken_over_[v] != kNoValue && birth(taken_over_[v]) <= peak;
+      if (birth(v) <= peak && death(v) >= peak && !given_up)
+        device.live_at_peak.emplace_back(v, BlockLayout::rounded(bytes_of(v)));
     }
     auto largest = [](const auto& a, const auto& b) {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
@@ -229,7 +231,7 @@ class MemoryPlanner {
   std::vector<BlockLayout> layouts_;            // by device, then lane
   std::vector<int64_t> taken_;                  // by device
   std::vector<std::vector<ValueId>> expiring_;  // by instruction: buffers free after it
-  std::vector<uint8_t> taken_over_;             // by buffer: its bytes belong to an output written over it
+  std::vector<ValueId> taken_over_;             // by buffer: the output that is written over it; or kNoValue
   std::vector<Peak> peaks_;                     // by device
   std::vector<const FusedGroup*> group_of_;     // by instruction
   std::vector<InstructionId> needed_until_;  // by buffer or slot value: the last instruction that may look at its bytes

@@ -9,8 +9,11 @@
 
 #include "core/device/memory_pool.h"
 #include "core/partition/partition.h"
+#include "core/plan/host_tensors.h"
+#include "core/plan/live_list.h"
 #include "core/plan/memory_plan.h"
 #include "core/plan/settle.h"
+#include "core/plan/storage.h"
 #include "core/plan/workspaces.h"
 
 namespace emplace {
@@ -23,6 +26,7 @@ struct DeclaredVariable {
   DeviceId device;
   DType dtype;
   const Shape& shape;
+  std::string name;
 };
 
 /// Those that the program's nodes name, each once.
@@ -34,8 +38,8 @@ std::vector<DeclaredVariable> declared_variables(const Graph& graph, const Progr
     const Attrs attrs = graph.attrs(s.node);
     const std::string& shared = attrs.text("shared_name");
     std::string name = shared.empty() ? std::string(graph.name(s.node)) : shared;
-    if (seen.emplace(s.device, attrs.text("container"), std::move(name)).second)
-      out.push_back({s.device, attrs.type("dtype"), attrs.shape("shape")});
+    if (seen.emplace(s.device, attrs.text("container"), name).second)
+      out.push_back({s.device, attrs.type("dtype"), attrs.shape("shape"), std::move(name)});
   }
   return out;
 }
@@ -55,18 +59,25 @@ bool runs_cpu_kernels(const Device& device) { return device.kind == DeviceKind::
 class MemoryCounter {
  public:
   MemoryCounter(const Graph& graph, const DeviceSet& devices, const Program& program, const Plan& plan)
-      : graph_(graph), devices_(devices), program_(program), plan_(plan), memory_(devices.size()) {
+      : graph_(graph),
+        devices_(devices),
+        program_(program),
+        plan_(plan),
+        memory_(devices.size()),
+        live_(devices.size()) {
     for (DeviceId d = 0; d < devices.size(); ++d) {
       memory_[d].block = plan.devices[d].bytes;
-      for (const auto& [v, bytes] : plan.devices[d].live_at_peak) {
-        memory_[d].live_at_peak.emplace_back(graph.name(program.values[v].tensor.node), bytes);
-      }
+      for (const auto& [v, bytes] : plan.devices[d].live_at_peak)
+        live_[d].add(graph.name(program.values[v].tensor.node), bytes);
     }
+    list_rests(kRestOfBlock, &PlannedMemory::block);
   }
 
   std::vector<PlannedMemory> count() {
     for (const DeclaredVariable& v : declared_variables(graph_, program_))
-      add(&PlannedMemory::variables, v.device, v.dtype, v.shape);
+      add(&PlannedMemory::variables, v.device, v.dtype, v.shape, v.name);
+    list_rests(kRestOfVariables, &PlannedMemory::variables);
+    add_host_tensors();
     for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
       const Instruction& s = program_.instructions[id];
       if (s.kind == InstructionKind::kLoop) continue;
@@ -77,10 +88,23 @@ class MemoryCounter {
         memory_[s.device].workspaces = false;
       }
     }
+    list_rests(kRestOfConstants, &PlannedMemory::constants);
+    list_rests(kRestOfPool, &PlannedMemory::scratch);
+    for (DeviceId d = 0; d < devices_.size(); ++d) memory_[d].live_at_peak = live_[d].take();
     return std::move(memory_);
   }
 
  private:
+  void list_rests(std::string_view what, int64_t PlannedMemory::*column) {
+    for (DeviceId d = 0; d < devices_.size(); ++d) live_[d].add_rest(what, memory_[d].*column);
+  }
+
+  void add_host_tensors() {
+    std::set<const void*> seen;
+    LiveList& live = live_[program_.host];
+    memory_[program_.host].constants += list_constants(graph_, live) + list_feeds(graph_, program_, plan_, seen, live);
+  }
+
   void add_value(const Instruction& s, ValueId v) {
     const PlacedValue& value = program_.values[v];
     const ValuePlan& planned = plan_.values[v];
@@ -89,7 +113,8 @@ class MemoryCounter {
       case Storage::kTile:
         return;
       case Storage::kFixed:
-        if (value.home != program_.host) add(&PlannedMemory::constants, value.home, value.dtype, planned.shape);
+        if (value.home != program_.host)
+          add(&PlannedMemory::constants, value.home, value.dtype, planned.shape, graph_.name(value.tensor.node));
         return;
       case Storage::kSlot:
         break;
@@ -101,13 +126,14 @@ class MemoryCounter {
   }
 
   // The peak is a number at any time.
-  void add(int64_t PlannedMemory::*column, DeviceId device, DType dtype, const Shape& shape) {
+  void add(int64_t PlannedMemory::*column, DeviceId device, DType dtype, const Shape& shape, std::string_view name) {
     if (weightless(dtype)) return;
     PlannedMemory& memory = memory_[device];
     const std::optional<int64_t> bytes = footprint(dtype, shape);
     int64_t peak = 0;
     if (!bytes || __builtin_add_overflow(memory.peak(), *bytes, &peak)) return void(memory.known = false);
     memory.*column += *bytes;
+    live_[device].add(name, *bytes);
   }
 
   void add_workspace(DeviceId device, const Workspace& w) {
@@ -125,6 +151,7 @@ class MemoryCounter {
   const Program& program_;
   const Plan& plan_;
   std::vector<PlannedMemory> memory_;  // by device
+  std::vector<LiveList> live_;         // by device
 };
 
 }  // namespace

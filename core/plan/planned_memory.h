@@ -16,12 +16,14 @@ namespace emplace {
 struct PlannedMemory {
   int64_t block = 0;  // that planned tensors share
   int64_t variables = 0;
-  int64_t constants = 0;  // in a GPU's memory; and as kernels keep them, from their first run on
-  int64_t scratch = 0;    // the most that one kernel takes for the time of its run
-  bool known = true;      // false: some tensor's shape, or a variable's, is known to a run only, and not counted
+  /// The graph's, and what is fed, in the host's memory; those in a GPU's; and as kernels keep them, from their first
+  /// run on.
+  int64_t constants = 0;
+  int64_t scratch = 0;  // the most that one kernel takes for the time of its run
+  bool known = true;    // false: some tensor's shape, or a variable's, is known to a run only, and not counted
   bool workspaces =
       true;  // false: nobody knows here what the device's kernels keep and take for their work, and it is not counted
-  std::vector<std::pair<std::string, int64_t>> live_at_peak;  // of the block: producer, bytes; largest first
+  std::vector<std::pair<std::string, int64_t>> live_at_peak;  // producer, bytes; largest first; they add up to peak()
 
   int64_t peak() const { return block + variables + constants + scratch; }
 };

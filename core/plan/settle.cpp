@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/stop.h"
 #include "core/graph/node_kernel.h"
 #include "core/plan/blamed_node.h"
 #include "core/plan/rule_context.h"
@@ -41,7 +42,11 @@ class Settler {
       at(program_.feeds[i]).varies = i >= program_.num_constant_feeds;
     }
     find_wanted();
-    for (InstructionId s = 0; s < program_.instructions.size(); ++s) RETURN_IF_ERROR(settle(s));
+    OccasionalLook look;
+    for (InstructionId s = 0; s < program_.instructions.size(); ++s) {
+      if (look.stop_requested()) return stop_status();
+      RETURN_IF_ERROR(settle(s));
+    }
     return ok_status();
   }
 

@@ -175,7 +175,7 @@ std::array<ReasonCount, kReasonCount> count_reasons(const Placement& placement) 
 }
 
 std::string summary_text(const ExplainInput& in) {
-  std::string out = placement_summary(in.devices, in.placement, in.copies) + '\n';
+  std::string out = placement_summary(in.file.graph, in.devices, in.options, in.placement, in.copies) + '\n';
   const auto counts = count_reasons(in.placement);
   for (size_t i = 0; i < counts.size(); ++i) {
     const ReasonCount& c = counts[i];

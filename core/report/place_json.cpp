@@ -6,6 +6,7 @@
 #include "core/base/json_writer.h"
 #include "core/base/schema.h"
 #include "core/base/sha256.h"
+#include "core/place/moved.h"
 #include "core/place/overrides.h"
 #include "core/report/place_report.h"
 #include "core/report/run_report.h"
@@ -99,8 +100,7 @@ void write_copies(const PlaceReport& r, JsonWriter& json) {
 double rounded_ms(double ms) { return std::round(ms * 1e6) / 1e6; }
 
 void write_summary(const PlaceReport& r, JsonWriter& json) {
-  int64_t soft = 0;
-  for (const Decision& d : r.placement->decisions) soft += is_soft(d.reason);
+  const int64_t soft = count_moved_softly(r.file->graph, *r.devices, *r.options, *r.placement);
   json.key("summary").begin_object().member("nodes", r.placement->decisions.size()).member("soft", soft);
   json.member("copies", r.copies->num_across()).member("copy_bytes", r.copies->bytes_across()).end_object();
 }

@@ -51,7 +51,9 @@ std::string place_html(const PlaceReport& r) {
       "border-bottom:1px solid #ccc}\n</style></head><body>\n";
   if (!r.placement) return cat(out, "<pre>", html_text(r.error.message()), "</pre>\n</body></html>\n");
   const Graph& graph = r.file->graph;
-  if (r.copies) append(out, "<p>", html_text(placement_summary(*r.devices, *r.placement, *r.copies)), "</p>\n");
+  if (r.copies)
+    append(out, "<p>", html_text(placement_summary(r.file->graph, *r.devices, *r.options, *r.placement, *r.copies)),
+           "</p>\n");
   out += "<table>\n<tr><th>node<th>op<th>requested<th>device<th>reason</tr>\n";
   for (NodeId node : r.placement->order) {
     const Decision& d = r.placement->of(node);

@@ -99,7 +99,7 @@ std::string place_table(const PlaceReport& r) {
   for (const Move& m : r.copies->moves) {
     append(out, "  ", r.file->graph.name(m.node), "  on ", short_device_name(*r.devices, m.device), '\n');
   }
-  append(out, '\n', placement_summary(*r.devices, *r.placement, *r.copies));
+  append(out, '\n', placement_summary(r.file->graph, *r.devices, *r.options, *r.placement, *r.copies));
   if (const std::string peak = peak_text(*r.devices, r.peak_bytes); !peak.empty()) append(out, " | ", peak);
   out += '\n';
   return out;

@@ -6,6 +6,7 @@
 #include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
+#include "core/place/moved.h"
 
 namespace emplace {
 
@@ -27,13 +28,11 @@ std::string placement_lines(const Graph& graph, const DeviceSet& devices, const 
   return out;
 }
 
-std::string placement_summary(const DeviceSet& devices, const Placement& placement, const CopyPlan& copies) {
+std::string placement_summary(const Graph& graph, const DeviceSet& devices, const PlaceOptions& options,
+                              const Placement& placement, const CopyPlan& copies) {
   std::vector<int64_t> nodes(devices.size());
-  int64_t soft = 0;
-  for (const Decision& d : placement.decisions) {
-    ++nodes[d.device];
-    soft += is_soft(d.reason);
-  }
+  for (const Decision& d : placement.decisions) ++nodes[d.device];
+  const int64_t soft = count_moved_softly(graph, devices, options, placement);
   std::vector<DeviceId> shown;  // GPUs first
   for (DeviceId d = 0; d < devices.size(); ++d) {
     if (nodes[d] > 0) shown.push_back(d);

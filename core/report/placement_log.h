@@ -18,6 +18,7 @@ std::string placement_lines(const Graph& graph, const DeviceSet& devices, const 
 
 /// "placed 412 nodes: GPU:0 380, CPU:0 32 | 2 moved by soft placement | 3 copies/step 14.2 MiB", without newline.
 /// Whoever runs the graph adds " | peak ...".
-std::string placement_summary(const DeviceSet& devices, const Placement& placement, const CopyPlan& copies);
+std::string placement_summary(const Graph& graph, const DeviceSet& devices, const PlaceOptions& options,
+                              const Placement& placement, const CopyPlan& copies);
 
 }  // namespace emplace

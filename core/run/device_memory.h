@@ -11,13 +11,14 @@
 
 namespace emplace {
 
-/// Memory of one device, in bytes. The columns add up: planned + variables + pool = peak, which the limit bounds.
+/// Memory of one device, in bytes. The columns add up: planned + variables + constants + pool = peak, which the
+/// limit bounds, and so do the tensors that are live then.
 struct DeviceMemory {
   DeviceId device = kNoDevice;
   int64_t limit = 0;    // 0: none
   int64_t planned = 0;  // the block that static shapes share
   int64_t variables = 0;
-  int64_t constants = 0;  // in a GPU's memory; and as kernels keep them from their first run on
+  int64_t constants = 0;  // on the host with what is fed; in a GPU's memory; and as kernels keep them
   int64_t pool = 0;       // largest use by dynamic shapes and scratch
   int64_t peak = 0;
   std::optional<int64_t>

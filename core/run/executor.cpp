@@ -1,5 +1,6 @@
 #include "core/run/executor.h"
 
+#include "core/base/stop.h"
 #include "core/run/binding.h"
 #include "core/run/fused_groups.h"
 #include "core/run/prepare.h"
@@ -35,11 +36,13 @@ Executor::Executor(const GraphFile& file, const DeviceSet& devices, Program prog
 Status Executor::prepare(const std::vector<Tensor>& feeds) {
   RETURN_IF_ERROR(emplace::prepare(prepared_, feeds));
   if (!feed_) prepared_.plan.groups = find_groups(prepared_.program, prepared_.plan, prepared_.bound);
+  RETURN_IF_ERROR(stop_status());
   gpu_.fuse();
   if (prepared_.gpus.empty())
     launches_.lay_out();
   else
     gpu_.lay_out();
+  RETURN_IF_ERROR(stop_status());
   count_workspaces(prepared_, launches_.at_once());
   gpu_.count_scratch();
   settled_copy_bytes_ = settled_copy_bytes(prepared_.program, prepared_.plan);

@@ -5,7 +5,6 @@
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
-#include "core/device/memory_pool.h"
 
 namespace emplace {
 namespace {
@@ -31,16 +30,9 @@ Status make_room(const PreparedProgram& p, const Tensor& value, InstructionId pr
   const bool fits = out.valid() && out.dtype() == value.dtype() && out.shape() == value.shape() && out.buffer() &&
                     out.buffer().use_count() == 1;
   if (fits) return ok_status();
-  const DevicePool& host = *p.runtime.pools[p.program.host];
-  const auto bytes = static_cast<int64_t>(value.size_bytes());
-  const int64_t left =
-      machine_memory_bytes() - host.block_bytes() - host.persistent_bytes() - host.peak_transient_bytes();
-  if (bytes > left) {
-    return p.blame(resource_exhausted(cat("the fetched tensor needs ", bytes, " bytes of ", host.device_name(),
-                                          " beside the run, where ", std::max<int64_t>(left, 0), " are left")),
-                   producer);
-  }
-  ASSIGN_OR_RETURN(out, Tensor::allocate(value.dtype(), value.shape()));
+  Result<Tensor> room = Tensor::allocate(value.dtype(), value.shape());
+  if (!room.ok()) return p.blame(room.take_status(), producer);
+  out = room.take();
   return ok_status();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/units.h"
 
 namespace emplace {
 namespace {
@@ -20,7 +21,7 @@ std::vector<Producer> live_in(DeviceId device, const Graph& graph, const Program
     if (value.home != device || is_ref(value.dtype) || value.dtype == DType::kResource || value.dtype == DType::kString)
       continue;
     bool planned = p.storage == Storage::kBlock && p.buffer == v && value.producer <= at && p.last_use >= at;
-    bool constant = p.storage == Storage::kFixed && device != program.host;
+    bool constant = p.storage == Storage::kFixed;
     bool dynamic = p.storage == Storage::kSlot && values[v].valid() && values[v].buffer();
     if (planned || constant || dynamic)
       live.emplace_back(graph.name(value.tensor.node), static_cast<int64_t>(values[v].size_bytes()));
@@ -37,7 +38,7 @@ std::string live_set_text(const Graph& graph, const Program& program, const Plan
   auto live = live_in(device, graph, program, plan, runtime, at, values);
   std::string text = cat("\nlive in ", runtime.devices.at(device).name, ":");
   for (size_t i = 0; i < std::min(kShown, live.size()); ++i)
-    append(text, i ? ", " : " ", live[i].first, " (", live[i].second, " bytes)");
+    append(text, i ? ", " : " ", live[i].first, " (", size_text(live[i].second), ")");
   if (live.size() > kShown) append(text, " and ", live.size() - kShown, " more");
   if (live.empty()) append(text, " nothing");
   return text;

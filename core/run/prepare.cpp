@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 
+#include "core/base/stop.h"
 #include "core/plan/blamed_node.h"
 #include "core/plan/settle.h"
 #include "core/run/binding.h"
@@ -111,7 +112,9 @@ Status prepare(PreparedProgram& p, const std::vector<Tensor>& feeds) {
   announce_ops(p);
   RETURN_IF_ERROR(place_constants(p));
   const InstructionId guarded = guarded_instruction(p);
+  OccasionalLook look;
   for (InstructionId id = 0; id < p.program.instructions.size(); ++id) {
+    if (look.stop_requested()) return stop_status();
     if (p.program.instructions[id].kind == InstructionKind::kLoop || p.plan.modes[id] == InstructionMode::kSkip)
       continue;
     RETURN_IF_ERROR(make_kernel(p, id));

@@ -6,6 +6,7 @@
 #include <deque>
 #include <utility>
 
+#include "core/base/stop.h"
 #include "core/partition/partition.h"
 #include "core/run/executor.h"
 #include "core/run/gpu_kernels.h"
@@ -187,6 +188,7 @@ class SessionImpl final : public Session {
     std::vector<Tensor> values = feeds_;
     values.insert(values.end(), feeds.begin(), feeds.end());
     ASSIGN_OR_RETURN(Program program, partition(file_, devices_, placement_, request, how));
+    RETURN_IF_ERROR(stop_status());
     auto executor = std::make_unique<Executor>(file_, devices_, std::move(program), runtime_, threads);
     RETURN_IF_ERROR(executor->prepare(values));
     return executor;

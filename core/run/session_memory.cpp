@@ -1,9 +1,13 @@
 #include "core/run/session_memory.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/base/cat.h"
+#include "core/base/host_memory.h"
+#include "core/base/units.h"
+#include "core/plan/host_tensors.h"
 #include "core/plan/planned_memory.h"
 
 namespace emplace {
@@ -39,7 +43,28 @@ int64_t bytes_beside(const std::vector<const Executor*>& largest, size_t lane, D
   return sum;
 }
 
-std::string bytes_text(int64_t bytes) { return cat(bytes, " bytes"); }
+/// What a device is to hold, against its limit; both saturate.
+class Needs {
+ public:
+  explicit Needs(int64_t limit) : limit_(limit) {}
+
+  void add(std::string_view what, int64_t bytes) {
+    if (bytes <= 0) return;
+    append(list_, list_.empty() ? "" : ", ", size_text(bytes), " ", what);
+    if (__builtin_add_overflow(sum_, bytes, &sum_)) sum_ = std::numeric_limits<int64_t>::max();
+  }
+  bool met() const { return sum_ <= limit_; }
+  /// `asked`: the limit before it was cut to whole pages; 0: the host's.
+  std::string text(int64_t asked) const {
+    const std::string pages = limit_ < asked ? cat(" (", size_text(limit_), " in whole pages)") : std::string();
+    return cat("needs ", size_text(sum_), " (", list_, "), its limit is ", size_text(std::max(asked, limit_)), pages,
+               ": ", size_text(sum_ - limit_), " short");
+  }
+
+ private:
+  int64_t limit_, sum_ = 0;
+  std::string list_;
+};
 
 }  // namespace
 
@@ -56,28 +81,26 @@ Status SessionMemory::check_limits(const LanePlan& added, const std::vector<Lane
   const Executor& e = *added.executor;
   for (DeviceId d = 0; d < devices_.size(); ++d) {
     const DevicePlan& plan = e.plan().devices[d];
-    const int64_t asked = runtime_.pools[d]->limit(),
-                  limit = asked ? runtime_.pools[d]->usable() : machine_memory_bytes();
+    const DevicePool& pool = *runtime_.pools[d];
+    const int64_t asked = pool.limit();
+    Needs needs(asked ? pool.usable() : HostMemory::of_process().limit());
+    needs.add("for planned tensors", plan.bytes);
     // Constants are there already, and perhaps some of the variables.
-    const int64_t present = runtime_.pools[d]->persistent_bytes(),
-                  beside = bytes_beside(largest(plans, d), added.lane, d);
+    needs.add("taken by constants and variables", pool.persistent_bytes());
     int64_t variables = declared_variable_bytes(file_.graph, e.program(), d);
     for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) variables -= bytes;
-    variables = std::max<int64_t>(variables, 0);
-    const int64_t kernels = plan.kept + plan.scratch - plan.optional;
-    if (variables <= limit && kernels <= limit && plan.bytes <= limit - present - variables - beside - kernels)
-      continue;
-    std::string text = cat(devices_.at(d).name, " needs ", bytes_text(plan.bytes), ", its limit is ",
-                           bytes_text(std::max(asked, limit)));
-    if (limit < asked) append(text, " (", limit, " in whole pages)");
-    if (present > 0) append(text, ", ", bytes_text(present), " of it taken by constants and variables");
-    if (variables > 0) append(text, ", and ", bytes_text(variables), " are for variables");
-    if (beside > 0) append(text, ", and ", bytes_text(beside), " for the steps beside");
-    if (kernels > 0) append(text, ", and ", bytes_text(kernels), " for the work of kernels");
-    append(text, "; live at the peak:");
-    for (const auto& [v, bytes] : plan.live_at_peak)
-      append(text, " ", file_.graph.name(e.program().values[v].tensor.node), " (", bytes_text(bytes), ")");
-    return resource_exhausted(std::move(text));
+    needs.add("for variables", variables);
+    needs.add("for the steps beside", bytes_beside(largest(plans, d), added.lane, d));
+    needs.add("for the work of kernels", plan.kept + plan.scratch - plan.optional);
+    if (asked == 0) needs.add("taken by the graph, its data and feeds", HostMemory::of_process().in_use_by_input());
+    if (needs.met()) continue;
+    std::string text = cat(devices_.at(d).name, " ", needs.text(asked), "; live at the peak:");
+    std::string_view before = " ";
+    for (const auto& [v, bytes] : plan.live_at_peak) {
+      append(text, before, file_.graph.name(e.program().values[v].tensor.node), " (", size_text(bytes), ")");
+      before = ", ";
+    }
+    return resource_exhausted(cat(text, "; a smaller batch needs less"));
   }
   return ok_status();
 }
@@ -112,19 +135,28 @@ Status SessionMemory::bind(Executor& executor, size_t lane, Own& own) {
       own.on_gpus.push_back(std::move(block));
       continue;
     }
-    own.mappings.push_back(Mapping::map(static_cast<size_t>(bytes)));
+    own.mappings.push_back(Mapping::map(static_cast<size_t>(bytes), HostUse::kPlanned));
     if (!own.mappings.back().valid())
-      return resource_exhausted(cat("no ", bytes_text(bytes), " for ", devices_.at(d).name));
+      return resource_exhausted(
+          cat(devices_.at(d).name, ": ", HostMemory::of_process().refusal(HostUse::kPlanned, bytes)));
     blocks.back() = own.mappings.back().data();
   }
   return executor.bind(std::move(blocks));
 }
 
-void SessionMemory::list_live(const Executor& executor, DeviceId d,
-                              std::vector<std::pair<std::string, int64_t>>& out) const {
-  for (const auto& [v, bytes] : executor.plan().devices[d].live_at_peak) {
-    out.emplace_back(file_.graph.name(executor.program().values[v].tensor.node), bytes);
-  }
+void SessionMemory::list_live(const Executor& executor, DeviceId d, LiveList& live) const {
+  for (const auto& [v, bytes] : executor.plan().devices[d].live_at_peak)
+    live.add(file_.graph.name(executor.program().values[v].tensor.node), bytes);
+}
+
+/// What is in the host's memory before a step begins.
+int64_t SessionMemory::list_host_tensors(const std::vector<LanePlan>& plans, DeviceId d, LiveList& live) const {
+  if (plans.empty() || plans[0].executor->program().host != d) return 0;
+  int64_t sum = list_constants(file_.graph, live);
+  std::set<const void*> seen;
+  for (const LanePlan& plan : plans)
+    sum += list_feeds(file_.graph, plan.executor->program(), plan.executor->plan(), seen, live);
+  return sum;
 }
 
 /// Of variables that have no value yet.
@@ -138,34 +170,39 @@ int64_t SessionMemory::bytes_to_come(const std::vector<LanePlan>& plans, DeviceI
 
 std::vector<DeviceMemory> SessionMemory::report(const std::vector<LanePlan>& plans) const {
   std::vector<DeviceMemory> all;
-  for (DeviceId d = 0; d < devices_.size(); ++d) {
-    const DevicePool& pool = *runtime_.pools[d];
-    const std::vector<const Executor*> by_lane = largest(plans, d);
-    const int64_t alone = bytes_on(by_lane[0], d), together = bytes_beside(by_lane, by_lane.size(), d);
-    DeviceMemory m;
-    m.device = d;
-    m.limit = pool.limit();
-    m.planned = std::max(alone, together);
-    const Workspace to_come = workspaces_to_come(plans, d);
-    int64_t there = 0;
-    for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) there += bytes;
-    m.variables = there + bytes_to_come(plans, d);
-    m.constants = pool.persistent_bytes() - there + to_come.kept;
-    const int64_t left =
-        m.limit == 0 ? to_come.scratch : std::max<int64_t>(0, pool.usable() - m.planned - m.variables - m.constants);
-    m.pool = std::max(pool.peak_transient_bytes(), std::min(to_come.scratch, left));
-    m.peak = m.planned + m.variables + m.constants + m.pool;
-    if (Gpu* gpu = runtime_.gpus[d].get()) m.context = gpu->overhead_bytes();
-    if (alone > together) list_live(*by_lane[0], d, m.live_at_peak);
-    for (size_t lane = 1; alone <= together && lane < by_lane.size(); ++lane) {
-      if (by_lane[lane]) list_live(*by_lane[lane], d, m.live_at_peak);
-    }
-    for (auto& variable : runtime_.variables[d]->sizes()) m.live_at_peak.push_back(std::move(variable));
-    std::stable_sort(m.live_at_peak.begin(), m.live_at_peak.end(),
-                     [](const auto& a, const auto& b) { return a.second > b.second; });
-    all.push_back(std::move(m));
-  }
+  for (DeviceId d = 0; d < devices_.size(); ++d) all.push_back(report_device(plans, d));
   return all;
+}
+
+DeviceMemory SessionMemory::report_device(const std::vector<LanePlan>& plans, DeviceId d) const {
+  const DevicePool& pool = *runtime_.pools[d];
+  const std::vector<const Executor*> by_lane = largest(plans, d);
+  const int64_t alone = bytes_on(by_lane[0], d), together = bytes_beside(by_lane, by_lane.size(), d);
+  LiveList live;
+  DeviceMemory m;
+  m.device = d;
+  m.limit = pool.limit();
+  m.planned = std::max(alone, together);
+  if (alone > together) list_live(*by_lane[0], d, live);
+  for (size_t lane = 1; alone <= together && lane < by_lane.size(); ++lane) {
+    if (by_lane[lane]) list_live(*by_lane[lane], d, live);
+  }
+  live.add_rest(kRestOfBlock, m.planned);
+  int64_t there = 0;
+  for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) live.add(name, bytes), there += bytes;
+  m.variables = there + bytes_to_come(plans, d);
+  live.add_rest(kRestOfVariables, m.variables);
+  const Workspace to_come = workspaces_to_come(plans, d);
+  m.constants = pool.persistent_bytes() - there + to_come.kept + list_host_tensors(plans, d, live);
+  live.add_rest(devices_.at(d).type == "CPU" ? kRestOfConstants : kRestOfConstantsThere, m.constants);
+  const int64_t left =
+      m.limit == 0 ? to_come.scratch : std::max<int64_t>(0, pool.usable() - m.planned - m.variables - m.constants);
+  m.pool = std::max(pool.peak_transient_bytes(), std::min(to_come.scratch, left));
+  live.add_rest(kRestOfPool, m.pool);
+  m.peak = m.planned + m.variables + m.constants + m.pool;
+  if (Gpu* gpu = runtime_.gpus[d].get()) m.context = gpu->overhead_bytes();
+  m.live_at_peak = live.take();
+  return m;
 }
 
 }  // namespace emplace

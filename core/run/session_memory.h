@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/device/memory_pool.h"
+#include "core/plan/live_list.h"
 #include "core/run/device_memory.h"
 #include "core/run/executor.h"
 
@@ -41,10 +42,12 @@ class SessionMemory {
   std::vector<DeviceMemory> report(const std::vector<LanePlan>& plans) const;
 
  private:
+  DeviceMemory report_device(const std::vector<LanePlan>& plans, DeviceId d) const;
   /// By lane: the plan that takes most of this device; null: none takes any.
   std::vector<const Executor*> largest(const std::vector<LanePlan>& plans, DeviceId d) const;
   int64_t bytes_to_come(const std::vector<LanePlan>& plans, DeviceId d) const;
-  void list_live(const Executor& executor, DeviceId d, std::vector<std::pair<std::string, int64_t>>& out) const;
+  int64_t list_host_tensors(const std::vector<LanePlan>& plans, DeviceId d, LiveList& live) const;
+  void list_live(const Executor& executor, DeviceId d, LiveList& live) const;
 
   const GraphFile& file_;
   const DeviceSet& devices_;

@@ -51,8 +51,18 @@ std::string non_finite_text(const Tensor& tensor) {
 }
 
 void EagerLog::starting(const ObservedInstruction& what) {
-  if (what.is_copy()) return;
-  write_(cat("Executing op ", graph_.op(what.node), " in device ", devices_.at(what.device).name));
+  if (!what.is_copy()) say(graph_.op(what.node), what.device);
+}
+
+Status EagerLog::finished(const ObservedInstruction& what, std::span<const Tensor>) {
+  if (what.is_copy() || !graph_.traits(what.node).constant || !constants_.insert(what.node).second) return ok_status();
+  const std::optional<DeviceName> asked = DeviceName::parse(requested_device(graph_, options_, what.node));
+  if (!asked || asked->type != "CPU" || asked->id.value_or(0) != 0) say("_EagerConst", what.device);
+  return ok_status();
+}
+
+void EagerLog::say(std::string_view op, DeviceId device) const {
+  write_(cat("Executing op ", op, " in device ", devices_.at(device).name));
 }
 
 Status NumericsCheck::finished(const ObservedInstruction& what, std::span<const Tensor> outputs) {

@@ -6,22 +6,29 @@
 #include <string>
 #include <vector>
 
+#include "core/place/placement.h"
 #include "core/run/observer.h"
 
 namespace emplace {
 
-/// "Executing op MatMul in device /job:..." as each op starts (--log-style eager).
+/// "Executing op MatMul in device /job:..." as each op starts (--log-style eager). A constant is made once, by
+/// _EagerConst; without a word where it was asked for on the host, on which it is to begin with.
 class EagerLog final : public RunObserver {
  public:
   using Write = std::function<void(const std::string& line)>;
-  EagerLog(const Graph& graph, const DeviceSet& devices, Write write)
-      : graph_(graph), devices_(devices), write_(std::move(write)) {}
+  EagerLog(const Graph& graph, const DeviceSet& devices, const PlaceOptions& options, Write write)
+      : graph_(graph), devices_(devices), options_(options), write_(std::move(write)) {}
   void starting(const ObservedInstruction& what) override;
+  Status finished(const ObservedInstruction& what, std::span<const Tensor> outputs) override;
 
  private:
+  void say(std::string_view op, DeviceId device) const;
+
   const Graph& graph_;
   const DeviceSet& devices_;
+  const PlaceOptions& options_;
   Write write_;
+  std::set<NodeId> constants_;  // that are made
 };
 
 /// Looks for NaN and infinities in every output (--check-numerics).

@@ -1,7 +1,5 @@
 #include "core/tensor/element.h"
 
-#include <unistd.h>
-
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -126,17 +124,6 @@ Result<T> parse_element(std::string_view word) {
   } else {
     return parse_integer<T>(word);
   }
-}
-
-Result<Tensor> allocate_asked(DType dtype, const Shape& shape) {
-  auto count = shape.checked_num_elements();
-  size_t element = dtype == DType::kString ? sizeof(std::string) : dtype_size(dtype);
-  auto memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (count && static_cast<double>(*count) * static_cast<double>(element) > memory) {
-    return resource_exhausted(cat("a ", dtype_name(dtype), " tensor of shape ", shape.to_string(),
-                                  " is larger than the memory of this machine"));
-  }
-  return Tensor::allocate(dtype, shape);
 }
 
 #define EMPLACE_ELEMENT(T)         \

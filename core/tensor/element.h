@@ -75,7 +75,4 @@ T number_as(double v);
 template <class T>
 Result<T> parse_element(std::string_view word);
 
-/// Allocates, but never more than the machine has memory: for sizes that a flag or a file dictates.
-Result<Tensor> allocate_asked(DType dtype, const Shape& shape);
-
 }  // namespace emplace

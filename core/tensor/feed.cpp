@@ -129,7 +129,7 @@ Result<Tensor> filled(FillSpec spec, DType dtype, const Shape& shape) {
                                 dtype_name(dtype), "=zeros'"));
   }
   if (dtype == DType::kString) return invalid_argument("zeros, ones and random numbers are not strings");
-  ASSIGN_OR_RETURN(Tensor t, allocate_asked(dtype, shape));
+  ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(dtype, shape));
   bool known = with_type(dtype, [&]<class T>() {
     for (int64_t i = 0; i < t.num_elements(); ++i) {
       t.data<T>()[i] = spec.fill == Fill::kRandom ? random_element<T>(random_bits(spec.seed, static_cast<uint64_t>(i)))
@@ -148,7 +148,7 @@ Result<Tensor> from_words(const std::vector<std::string_view>& words, DType dtyp
     return invalid_argument(
         cat("found ", words.size(), " elements, wanted ", *count, " for shape ", shape.to_string()));
   }
-  ASSIGN_OR_RETURN(Tensor t, allocate_asked(dtype, shape));
+  ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(dtype, shape));
   Status status;
   bool known = with_type(dtype, [&]<class T>() {
     T value{};
@@ -202,12 +202,12 @@ Result<Tensor> from_plain_words(std::string_view spec, DType dtype, const Shape&
   return from_words(words, dtype, shape);
 }
 
-Result<Tensor> from_bytes(std::string_view bytes, DType dtype, const std::string& origin) {
-  if (bytes.starts_with("\x93NUMPY")) {
-    ASSIGN_OR_RETURN(Tensor t, parse_npy(bytes, origin));
+Result<Tensor> from_file(const std::shared_ptr<const InputFile>& file, DType dtype, const std::string& origin) {
+  if (file->bytes().starts_with("\x93NUMPY")) {
+    ASSIGN_OR_RETURN(Tensor t, parse_npy(file, origin, HostUseScope::current()));
     return convert_keeping_kind(t, dtype);
   }
-  return parse_json_tensor(bytes, dtype, origin);
+  return parse_json_tensor(file->bytes(), dtype, origin);
 }
 
 /// The only array of an archive.
@@ -222,8 +222,8 @@ Result<Tensor> from_npz(const std::string& path) {
 
 Result<Tensor> from_file(std::string_view spec, DType dtype) {
   if (spec == "-") {
-    ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> input, InputFile::open("-"));
-    return from_bytes(input->bytes(), dtype, "standard input");
+    ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> input, InputFile::open("-", {.use = HostUseScope::current()}));
+    return from_file(input, dtype, "standard input");
   }
   if (size_t ending = spec.rfind(".npz:"); ending != std::string_view::npos) {
     ASSIGN_OR_RETURN(Tensor t, read_npz(std::string(spec.substr(0, ending + 4)), std::string(spec.substr(ending + 5))));
@@ -234,10 +234,10 @@ Result<Tensor> from_file(std::string_view spec, DType dtype) {
     ASSIGN_OR_RETURN(Tensor t, from_npz(path));
     return convert_keeping_kind(t, dtype);
   }
-  Result<std::shared_ptr<const InputFile>> file = InputFile::open(path);
+  Result<std::shared_ptr<const InputFile>> file = InputFile::open(path, {.use = HostUseScope::current()});
   if (!file.ok()) return unreadable(path, file.status());
   if ((*file)->bytes().empty()) return empty_file(path);
-  return from_bytes((*file)->bytes(), dtype, path);
+  return from_file(*file, dtype, path);
 }
 
 Result<Tensor> from_typed(const Typed& typed, DType dtype, const Shape& wanted) {

@@ -122,7 +122,7 @@ Status not_in_json(DType dtype) {
 Result<Tensor> from_nested(const Json& v, DType dtype) {
   ASSIGN_OR_RETURN(Shape shape, nested_shape(v));
   RETURN_IF_ERROR(check_nested(v, shape, 0));
-  ASSIGN_OR_RETURN(Tensor t, allocate_asked(dtype, shape));
+  ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(dtype, shape));
   Status status;
   bool known = with_type(dtype, [&]<class T>() {
     T* next = t.data<T>();
@@ -169,7 +169,7 @@ Result<Tensor> from_object(const Json& object, DType dtype) {
     return invalid_argument(cat("found ", data.is_array() ? data.size() : 1, " data for shape ", shape.to_string(),
                                 ", wanted a flat list of ", count ? cat(*count) : "fewer than 2^63"));
   }
-  ASSIGN_OR_RETURN(Tensor t, allocate_asked(dtype, shape));
+  ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(dtype, shape));
   Status status;
   bool known = with_type(dtype, [&]<class T>() {
     for (int64_t i = 0; i < *count && status.ok(); ++i)
@@ -183,7 +183,8 @@ Result<Tensor> from_object(const Json& object, DType dtype) {
 }  // namespace
 
 Result<Tensor> parse_json_tensor(std::string_view json, DType dtype, std::string_view origin) {
-  ASSIGN_OR_RETURN(const Json document, parse_json(json, origin));
+  HostShare memory(HostUseScope::current());
+  ASSIGN_OR_RETURN(const Json document, parse_json(json, origin, &memory));
   const bool text = document.is_object() && document.contains("base64");
   Result<Tensor> tensor = document.is_object() && !text ? from_object(document, dtype) : from_nested(document, dtype);
   return tensor.ok() ? std::move(tensor) : Result<Tensor>(tensor.status().with_context(origin));

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "core/base/byte_stream.h"
 #include "core/base/cat.h"
 #include "core/base/input_file.h"
 #include "core/base/output_file.h"
@@ -131,18 +132,186 @@ std::string string_element(const char* p, const Element& e) {
   return out;
 }
 
-// The row-major element `i` of an array stored column-major stands at this position.
-int64_t column_major_position(int64_t i, const std::vector<int64_t>& shape) {
-  int64_t position = 0, stride_from = 1;
-  for (size_t axis = 0; axis < shape.size(); ++axis) stride_from *= shape[axis];
-  int64_t column_stride = 1;
-  for (size_t axis = 0; axis < shape.size(); ++axis) {
-    stride_from /= shape[axis];
-    position += i / stride_from % shape[axis] * column_stride;
-    column_stride *= shape[axis];
+// The row-major position of the element that stands at `i` of an array stored column-major.
+int64_t row_major_position(int64_t i, const std::vector<int64_t>& shape) {
+  int64_t position = 0, stride = 1;
+  for (int64_t size : shape) stride *= size;
+  for (int64_t size : shape) {
+    stride /= size;
+    position += i % size * stride;
+    i /= size;
   }
   return position;
 }
+
+/// Elements that are a mapped file's own pages.
+class MappedElements final : public Buffer {
+ public:
+  MappedElements(std::shared_ptr<const InputFile> file, void* data, size_t size, HostShare share)
+      : Buffer(data, size), file_(std::move(file)), share_(std::move(share)) {}
+
+ private:
+  std::shared_ptr<const InputFile> file_;
+  HostShare share_;
+};
+
+class NpyReader {
+ public:
+  /// `size`: what the stream claims to hold. `file`: null, or where mapped elements may stay.
+  NpyReader(ByteStream& stream, uint64_t size, std::string name, std::shared_ptr<const InputFile> file)
+      : stream_(stream), left_(size), name_(std::move(name)), file_(std::move(file)) {}
+
+  Result<Tensor> read() {
+    RETURN_IF_ERROR(read_header());
+    RETURN_IF_ERROR(check_size());
+    if (lies_as_tensor() && file_ && file_->lendable() && element_.dtype != DType::kBool) {
+      ASSIGN_OR_RETURN(std::optional<Tensor> mapped, map());
+      if (mapped) return *mapped;
+    }
+    ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(element_.dtype, shape_));
+    if (lies_as_tensor()) {
+      if (stream_.read(t.raw(), bytes_) != bytes_) return too_short();
+    } else {
+      RETURN_IF_ERROR(read_pieces(t));
+    }
+    if (element_.dtype == DType::kBool) {  // any other byte than 0 and 1 would be no bool to C++
+      for (char *b = t.data<char>(), *end = b + count_; b != end; ++b) *b = *b != 0;
+    }
+    return t;
+  }
+
+ private:
+  Status damaged(std::string_view what) const { return invalid_argument(cat(name_, ": ", what)); }
+  Status too_short() const { return damaged("the file ends within its elements, or does not unpack"); }
+  bool lies_as_tensor() const { return !fortran_ && !element_.swapped && element_.dtype != DType::kString; }
+
+  bool take(char* to, size_t n) {
+    if (n > left_ || stream_.read(to, n) != n) return false;
+    left_ -= n;
+    return true;
+  }
+
+  Status read_header() {
+    char start[12] = {};
+    if (!take(start, 10) || !std::string_view(start, 10).starts_with(kMagic))
+      return damaged("not an .npy file (no \\x93NUMPY at its start)");
+    if (start[6] < 1 || start[6] > 3)
+      return damaged(cat(".npy format version ", static_cast<int>(start[6]), "; 1, 2 and 3 are known"));
+    const size_t length_bytes = start[6] == 1 ? 2 : 4;
+    uint32_t length = 0;
+    const bool whole = length_bytes == 2 || take(start + 10, 2);
+    std::memcpy(&length, start + 8, length_bytes);
+    if (!whole || length > left_) return damaged("the .npy header reaches past the end of the file");
+    constexpr uint32_t kLongest = 1 << 20;  // a shape and a type
+    std::string text(std::min(length, kLongest), '\0');
+    if (!take(text.data(), text.size())) return damaged("the .npy header reaches past the end of the file");
+    auto header = parse_header(text);
+    if (!header || length > kLongest)
+      return damaged("the .npy header is not {'descr': ..., 'fortran_order': ..., 'shape': (...)}");
+    auto element = parse_descr(header->descr);
+    if (!element) return damaged(cat("elements of type '", header->descr, "' are not supported"));
+    if (header->shape.size() > kMaxRank) return damaged(cat("rank ", header->shape.size(), " is above ", kMaxRank));
+    element_ = *element;
+    fortran_ = header->fortran_order && header->shape.size() > 1;
+    sizes_ = header->shape;
+    shape_ = Shape(header->shape);
+    descr_ = std::move(header->descr);
+    return ok_status();
+  }
+
+  Status check_size() {
+    const auto count = shape_.checked_num_elements();
+    int64_t wanted = 0;
+    // Elements without a byte cost memory all the same.
+    if (!count || __builtin_mul_overflow(*count, static_cast<int64_t>(element_.size), &wanted) ||
+        static_cast<uint64_t>(wanted) > left_ || (element_.size == 0 && *count > kMostEmpty)) {
+      return damaged(
+          cat("shape ", shape_.to_string(), " of '", descr_, "' needs more than the ", left_, " bytes that are there"));
+    }
+    count_ = *count;
+    bytes_ = static_cast<size_t>(wanted);
+    return ok_status();
+  }
+
+  Result<std::optional<Tensor>> map() {
+    const std::string_view rest = stream_.in_memory();
+    const auto address = reinterpret_cast<uintptr_t>(rest.data());
+    if (rest.size() < bytes_ || bytes_ == 0 || address % element_.size != 0) return std::optional<Tensor>();
+    HostShare share(HostUseScope::current());
+    if (Status status = share.resize(static_cast<int64_t>(bytes_)); !status.ok()) return status.with_context(name_);
+    void* data = const_cast<char*>(rest.data());  // a private mapping that may be written to
+    auto owner = std::make_shared<MappedElements>(file_, data, bytes_, std::move(share));
+    return std::optional<Tensor>(Tensor::wrap(element_.dtype, shape_, data, std::move(owner)));
+  }
+
+  /// Elements that lie in another order, with their bytes swapped, or as text.
+  Status read_pieces(Tensor& t) {
+    constexpr size_t kPiece = size_t{1} << 20;
+    const size_t size = std::max<size_t>(element_.size, 1), at_once = std::max<size_t>(kPiece / size, 1);
+    HostShare share(HostUseScope::current());
+    RETURN_IF_ERROR(share.resize(static_cast<int64_t>(std::min(at_once, static_cast<size_t>(count_)) * size)));
+    std::string piece(std::min(at_once, static_cast<size_t>(count_)) * size, '\0');
+    for (int64_t i = 0; i < count_;) {
+      const auto n = std::min(static_cast<int64_t>(at_once), count_ - i);
+      const size_t bytes = static_cast<size_t>(n) * element_.size;
+      if (stream_.read(piece.data(), bytes) != bytes) return too_short();
+      for (int64_t k = 0; k < n; ++k, ++i)
+        store(t, fortran_ ? row_major_position(i, sizes_) : i, piece.data() + static_cast<size_t>(k) * element_.size);
+    }
+    return ok_status();
+  }
+
+  void store(Tensor& t, int64_t at, const char* from) const {
+    if (element_.dtype == DType::kString) return void(t.data<std::string>()[at] = string_element(from, element_));
+    char* to = t.data<char>() + static_cast<size_t>(at) * element_.size;
+    std::memcpy(to, from, element_.size);
+    const size_t part = is_complex(element_.dtype) ? element_.size / 2 : element_.size;
+    for (size_t p = 0; element_.swapped && p < element_.size; p += part) std::reverse(to + p, to + p + part);
+  }
+
+  static constexpr int64_t kMostEmpty = 1 << 20;
+
+  ByteStream& stream_;
+  uint64_t left_;
+  std::string name_;
+  std::shared_ptr<const InputFile> file_;
+  Element element_;
+  bool fortran_ = false;
+  std::vector<int64_t> sizes_;
+  Shape shape_;
+  std::string descr_;
+  int64_t count_ = 0;
+  size_t bytes_ = 0;
+};
+
+/// A member of an archive that is in memory; `file`, where given, holds it.
+Result<Tensor> read_member(std::string_view archive, const ZipMember& m, const std::string& path,
+                           const std::shared_ptr<const InputFile>& file, HostUse use) {
+  auto stream = ZipMemberStream::open(archive, m, file.get());
+  if (!stream.ok()) return stream.status().with_context(path);
+  NpyReader reader(**stream, (*stream)->left(), cat(path, ":", m.name), use == HostUse::kData ? file : nullptr);
+  ASSIGN_OR_RETURN(Tensor t, reader.read());
+  if (Status whole = (*stream)->finish(); !whole.ok()) return whole.with_context(path);
+  return t;
+}
+
+Result<std::vector<std::pair<std::string, Tensor>>> read_members(std::string_view archive, const std::string& path,
+                                                                 const std::shared_ptr<const InputFile>& file,
+                                                                 HostUse use) {
+  const HostUseScope scope(use);
+  auto members = zip_members(archive);
+  if (!members.ok()) return members.status().with_context(path);
+  std::vector<std::pair<std::string, Tensor>> arrays;
+  for (const ZipMember& m : *members) {
+    if (!m.name.ends_with(".npy")) continue;
+    ASSIGN_OR_RETURN(Tensor t, read_member(archive, m, path, file, use));
+    arrays.emplace_back(m.name.substr(0, m.name.size() - 4), std::move(t));
+  }
+  return arrays;
+}
+
+/// A mapped archive's pages are the system's to take back; what is made of them counts.
+InputOptions of_archive(InputOptions options) { return options.count_mapped = false, options; }
 
 /// A file but for the elements that lie in memory as in the file: all but strings.
 std::string npy_head(const Tensor& t) {
@@ -189,86 +358,37 @@ std::string_view elements(const Tensor& t) {
 }  // namespace
 
 Result<Tensor> parse_npy(std::string_view bytes, const std::string& name) {
-  auto damaged = [&](std::string_view what) { return invalid_argument(cat(name, ": ", what)); };
-  if (!bytes.starts_with(kMagic) || bytes.size() < 12) return damaged("not an .npy file (no \\x93NUMPY at its start)");
-  size_t length_bytes = bytes[6] == 1 ? 2 : 4, length = 0;
-  if (bytes[6] < 1 || bytes[6] > 3)
-    return damaged(cat(".npy format version ", static_cast<int>(bytes[6]), "; 1, 2 and 3 are known"));
-  std::memcpy(&length, bytes.data() + 8, length_bytes);
-  size_t start = 8 + length_bytes;
-  if (bytes.size() < start || bytes.size() - start < length)
-    return damaged("the .npy header reaches past the end of the file");
-  auto header = parse_header(bytes.substr(start, length));
-  if (!header) return damaged("the .npy header is not {'descr': ..., 'fortran_order': ..., 'shape': (...)}");
-  auto element = parse_descr(header->descr);
-  if (!element) return damaged(cat("elements of type '", header->descr, "' are not supported"));
-  if (header->shape.size() > kMaxRank) return damaged(cat("rank ", header->shape.size(), " is above ", kMaxRank));
-  Shape shape(header->shape);
-  std::string_view data = bytes.substr(start + length);
-  auto count = shape.checked_num_elements();
-  int64_t wanted = 0;
-  if (!count || __builtin_mul_overflow(*count, static_cast<int64_t>(element->size), &wanted) ||
-      static_cast<uint64_t>(wanted) > data.size() ||
-      (element->size == 0 && *count > static_cast<int64_t>(bytes.size()))) {
-    return damaged(cat("shape ", shape.to_string(), " of '", header->descr, "' needs more than the ", data.size(),
-                       " bytes that are there"));
-  }
-  ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(element->dtype, shape));
-  for (int64_t i = 0; i < *count; ++i) {
-    if (!header->fortran_order && !element->swapped && element->dtype != DType::kString) {
-      std::memcpy(t.raw(), data.data(), static_cast<size_t>(wanted));
-      break;
-    }
-    int64_t at = header->fortran_order ? column_major_position(i, header->shape) : i;
-    const char* from = data.data() + static_cast<size_t>(at) * element->size;
-    if (element->dtype == DType::kString) {
-      t.data<std::string>()[i] = string_element(from, *element);
-      continue;
-    }
-    char* to = t.data<char>() + static_cast<size_t>(i) * element->size;
-    std::memcpy(to, from, element->size);
-    size_t part = is_complex(element->dtype) ? element->size / 2 : element->size;
-    for (size_t p = 0; element->swapped && p < element->size; p += part) std::reverse(to + p, to + p + part);
-  }
-  if (element->dtype == DType::kBool) {  // any other byte than 0 and 1 would be no bool to C++
-    for (char *b = t.data<char>(), *end = b + *count; b != end; ++b) *b = *b != 0;
-  }
-  return t;
+  return NpyReader(*open_stream(bytes, Packing::kNone), bytes.size(), name, nullptr).read();
 }
 
-Result<Tensor> read_npy(const std::string& path) {
-  ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> file, InputFile::open(path));
-  return parse_npy(file->bytes(), path);
+Result<Tensor> parse_npy(std::shared_ptr<const InputFile> file, const std::string& name, HostUse use) {
+  const HostUseScope scope(use);
+  const auto stream = open_stream(file->bytes(), Packing::kNone, file.get());
+  return NpyReader(*stream, file->bytes().size(), name, use == HostUse::kData ? file : nullptr).read();
 }
 
-Result<std::vector<std::pair<std::string, Tensor>>> read_npz(const std::string& path) {
-  ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> file, InputFile::open(path));
-  const std::string_view archive = file->bytes();
-  auto members = zip_members(archive);
-  if (!members.ok()) return members.status().with_context(path);
-  std::vector<std::pair<std::string, Tensor>> arrays;
-  for (const ZipMember& m : *members) {
-    if (!m.name.ends_with(".npy")) continue;
-    auto bytes = zip_extract(archive, m);
-    if (!bytes.ok()) return bytes.status().with_context(path);
-    ASSIGN_OR_RETURN(Tensor t, parse_npy(*bytes, cat(path, ":", m.name)));
-    arrays.emplace_back(m.name.substr(0, m.name.size() - 4), std::move(t));
-  }
-  return arrays;
+Result<Tensor> read_npy(const std::string& path, const InputOptions& options) {
+  ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> file, InputFile::open(path, of_archive(options)));
+  return parse_npy(std::move(file), path, options.use);
 }
 
-Result<Tensor> read_npz(const std::string& path, const std::string& key) {
-  ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> file, InputFile::open(path));
-  const std::string_view archive = file->bytes();
-  auto members = zip_members(archive);
+Result<std::vector<std::pair<std::string, Tensor>>> read_npz(const std::string& path, const InputOptions& options) {
+  ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> file, InputFile::open(path, of_archive(options)));
+  return read_members(file->bytes(), path, file, options.use);
+}
+
+Result<std::vector<std::pair<std::string, Tensor>>> parse_npz(std::string_view archive, const std::string& name) {
+  return read_members(archive, name, nullptr, HostUseScope::current());
+}
+
+Result<Tensor> read_npz(const std::string& path, const std::string& key, const InputOptions& options) {
+  const HostUseScope scope(options.use);
+  ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> file, InputFile::open(path, of_archive(options)));
+  auto members = zip_members(file->bytes());
   if (!members.ok()) return members.status().with_context(path);
   std::string there;
   for (const ZipMember& m : *members) {
-    if (m.name == key + ".npy" || m.name == key) {
-      auto bytes = zip_extract(archive, m);
-      if (!bytes.ok()) return bytes.status().with_context(path);
-      return parse_npy(*bytes, cat(path, ":", m.name));
-    }
+    if (m.name == key + ".npy" || m.name == key) return read_member(file->bytes(), m, path, file, options.use);
     append(there, there.empty() ? "" : ", ", m.name.ends_with(".npy") ? m.name.substr(0, m.name.size() - 4) : m.name);
   }
   return not_found(cat(path, ": no array '", key, "'; it has ", there.empty() ? "none" : there));

@@ -4,25 +4,32 @@
 /// written as |S: an element loses trailing NULs, as NumPy's do.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/base/byte_sink.h"
+#include "core/base/input_file.h"
 #include "core/tensor/tensor.h"
 
 namespace emplace {
 
-/// NotFound, or InvalidArgument for a damaged or foreign file: sizes are checked before anything is allocated.
-Result<Tensor> read_npy(const std::string& path);
+/// NotFound, or InvalidArgument for a damaged or foreign file: sizes are checked before anything is allocated. With
+/// HostUse::kData the elements of a large file are its own pages where they lie as a tensor's do: it must not change.
+Result<Tensor> read_npy(const std::string& path, const InputOptions& options = {});
 /// The bytes of a .npy file; `name` is for messages.
 Result<Tensor> parse_npy(std::string_view bytes, const std::string& name);
+/// The same of a file that is open.
+Result<Tensor> parse_npy(std::shared_ptr<const InputFile> file, const std::string& name, HostUse use);
 
 /// One array of an .npz. NotFound lists the names that there are.
-Result<Tensor> read_npz(const std::string& path, const std::string& key);
+Result<Tensor> read_npz(const std::string& path, const std::string& key, const InputOptions& options = {});
 /// All of them, in the file's order.
-Result<std::vector<std::pair<std::string, Tensor>>> read_npz(const std::string& path);
+Result<std::vector<std::pair<std::string, Tensor>>> read_npz(const std::string& path, const InputOptions& options = {});
+/// The same of the bytes of a file; `name` is for messages.
+Result<std::vector<std::pair<std::string, Tensor>>> parse_npz(std::string_view archive, const std::string& name);
 
 /// REQUIRES: host memory. Files are written as OutputFile does.
 Status write_npy(const std::string& path, const Tensor& tensor);

@@ -2,8 +2,8 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "core/base/cat.h"
 #include "core/base/stop.h"
@@ -51,35 +51,6 @@ void read_extra64(std::string_view extra, ZipMember& m) {
   }
 }
 
-/// Unpacks to exactly `size` bytes. The memory grows with what really unpacks: the size is only what a header claims.
-Status inflate_to(std::string& out, std::string_view packed, uint64_t size) {
-  constexpr uint64_t kChunk = std::numeric_limits<uInt>::max(), kFirst = uint64_t{1} << 20;
-  constexpr uint64_t kPiece = uint64_t{4} << 20;  // between two looks at whether to stop
-  z_stream z{};
-  if (inflateInit2(&z, -MAX_WBITS) != Z_OK) return resource_exhausted("no memory to unpack a zip member");
-  int result = Z_OK;
-  uint64_t in = 0, done = 0;
-  Status stopped;
-  while (result == Z_OK && (stopped = stop_status()).ok()) {
-    if (z.avail_in == 0) {
-      z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data() + in));
-      z.avail_in = static_cast<uInt>(std::min(kChunk, packed.size() - in));
-      in += z.avail_in;
-    }
-    if (done == out.size()) out.resize(std::min(size, std::max(kFirst, 2 * done)));
-    z.next_out = reinterpret_cast<Bytef*>(out.data() + done);
-    auto room = static_cast<uInt>(std::min<uint64_t>(kPiece, out.size() - done));
-    z.avail_out = room;
-    const bool last = in == packed.size() && out.size() == size && size - done <= kPiece;
-    result = inflate(&z, last ? Z_FINISH : Z_NO_FLUSH);
-    done += room - z.avail_out;
-    if (result == Z_BUF_ERROR && room > z.avail_out) result = Z_OK;
-  }
-  inflateEnd(&z);
-  if (!stopped.ok()) return stopped;
-  return result == Z_STREAM_END && done == size ? ok_status() : damaged("a member does not unpack");
-}
-
 }  // namespace
 
 Result<std::vector<ZipMember>> zip_members(std::string_view archive) {
@@ -116,26 +87,46 @@ Result<std::vector<ZipMember>> zip_members(std::string_view archive) {
   return members;
 }
 
-Result<std::string> zip_extract(std::string_view archive, const ZipMember& member) {
+Result<std::unique_ptr<ZipMemberStream>> ZipMemberStream::open(std::string_view archive, const ZipMember& member,
+                                                               const InputFile* file) {
   if (!holds(archive, member.offset, 30) || get<uint32_t>(archive, member.offset) != kLocalHeader)
     return damaged("bad member header");
-  uint64_t data =
+  const uint64_t data =
       member.offset + 30 + get<uint16_t>(archive, member.offset + 26) + get<uint16_t>(archive, member.offset + 28);
   if (!holds(archive, data, member.compressed_size)) return damaged("a member reaches past the end");
-  std::string_view packed = archive.substr(data, member.compressed_size);
-  std::string out;
+  const std::string_view packed = archive.substr(data, member.compressed_size);
   if (member.method == 0) {
     if (member.size != member.compressed_size) return damaged("sizes of a stored member differ");
-    out = packed;
   } else if (member.method == 8) {
     if (member.size / kLargestRatio > member.compressed_size + 1) return damaged("a member claims too large a size");
-    RETURN_IF_ERROR(inflate_to(out, packed, member.size));
   } else {
     return unimplemented(cat("zip compression method ", member.method));
   }
-  uint64_t crc = crc32_z(0, reinterpret_cast<const Bytef*>(out.data()), out.size());
-  if (crc != member.crc) return damaged(cat("checksum of '", member.name, "' is wrong"));
-  return out;
+  auto bytes = open_stream(packed, member.method == 0 ? Packing::kNone : Packing::kDeflate, file);
+  return std::unique_ptr<ZipMemberStream>(new ZipMemberStream(member, std::move(bytes)));
+}
+
+size_t ZipMemberStream::read(void* to, size_t n) {
+  constexpr size_t kPiece = size_t{1} << 20;  // summed while it is in the cache
+  size_t done = 0;
+  for (n = static_cast<size_t>(std::min<uint64_t>(n, left())); done < n;) {
+    auto* piece = static_cast<Bytef*>(to) + done;
+    const size_t got = bytes_->read(piece, std::min(kPiece, n - done));
+    if (got == 0) break;
+    crc_ = static_cast<uint32_t>(crc32_z(crc_, piece, got));
+    done += got;
+    read_ += got;
+  }
+  return done;
+}
+
+Status ZipMemberStream::finish() {
+  char rest[4096];
+  while (left() > 0 && read(rest, sizeof rest) > 0) {
+  }
+  // Packed bytes may go on behind the size that the directory tells.
+  if (left() > 0 || bytes_->read(rest, 1) > 0) return damaged("a member does not unpack");
+  return crc_ == member_.crc ? ok_status() : damaged(cat("checksum of '", member_.name, "' is wrong"));
 }
 
 Status ZipWriter::write(std::string_view bytes) {

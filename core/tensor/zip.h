@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/byte_sink.h"
+#include "core/base/byte_stream.h"
 #include "core/base/status.h"
 
 namespace emplace {
@@ -21,8 +22,31 @@ struct ZipMember {
 
 /// The central directory of an archive. InvalidArgument if it is none.
 Result<std::vector<ZipMember>> zip_members(std::string_view archive);
-/// A member's bytes, its size and checksum verified.
-Result<std::string> zip_extract(std::string_view archive, const ZipMember& member);
+
+/// A member's bytes, unpacked as they are read: what a directory claims of its size takes no memory.
+class ZipMemberStream final : public ByteStream {
+ public:
+  /// InvalidArgument if it is damaged, or claims a size that it cannot have. `file`: that of the archive, or null.
+  static Result<std::unique_ptr<ZipMemberStream>> open(std::string_view archive, const ZipMember& member,
+                                                       const InputFile* file = nullptr);
+
+  size_t read(void* to, size_t n) override;
+  /// Of a stored member.
+  std::string_view in_memory() const override { return bytes_->in_memory(); }
+  uint64_t left() const { return member_.size - read_; }
+  /// Reads what is left; InvalidArgument if size or checksum turn out wrong.
+  Status finish();
+
+ private:
+  ZipMemberStream(const ZipMember& member, std::unique_ptr<ByteStream> bytes)
+      : member_(member), bytes_(std::move(bytes)) {}
+
+  ZipMember member_;
+  std::unique_ptr<ByteStream> bytes_;
+  uint64_t read_ = 0;
+  uint32_t crc_ = 0;
+};
+
 /// An archive of stored members, as they come.
 class ZipWriter {
  public:

@@ -43,6 +43,7 @@ class LineReader {
     return true;
   }
   size_t start() const { return start_; }
+  size_t position() const { return at_; }
   void seek(size_t at) { at_ = at; }
   std::optional<size_t> bad() const { return bad_; }
 
@@ -97,7 +98,7 @@ bool parse_number(std::string_view word, double& value) {
 class TableReader {
  public:
   TableReader(const Source& source, const std::vector<CsvSelection>& selections, Problems& problems)
-      : text_(source.text()), selections_(selections), problems_(problems), lines_(text_) {}
+      : source_(source), text_(source.text()), selections_(selections), problems_(problems), lines_(text_) {}
 
   CsvTable read(std::optional<bool> header) {
     if (!lines_.next(fields_)) {
@@ -121,6 +122,7 @@ class TableReader {
       }
       lines_.seek(lines_.start());
     }
+    const HostUseScope use(HostUse::kData);
     if (!read_rows()) return {};
     if (table_.lines.empty()) return fail_at(static_cast<int64_t>(text_.size()), "a header and no rows", "");
     finish();
@@ -217,9 +219,44 @@ class TableReader {
     return text;
   }
 
+  /// No more rows than this are left: each has a line, and a comma between any two of its fields.
+  int64_t most_rows() const {
+    const std::string_view rest = text_.substr(std::min(lines_.position(), text_.size()));
+    int64_t lines = 1;
+    for (size_t at = rest.find('\n'), seen = 0; at != std::string_view::npos; at = rest.find('\n', at + 1)) {
+      lines += at + 1 < rest.size() && rest[at + 1] != '\n' && rest[at + 1] != '\r';
+      if (at - seen < kForgetEvery) continue;
+      if (stop_requested()) break;
+      seen = at;
+      source_.forget(text_.size() - rest.size() + at);
+    }
+    // A file of the old Mac has '\r' alone.
+    if (lines == 1) lines += std::count(rest.begin(), rest.end(), '\r');
+    return std::min(lines, static_cast<int64_t>(rest.size() / width_) + 1);
+  }
+
+  bool make_room() {
+    const int64_t rows = most_rows();
+    room_ = static_cast<size_t>(rows);
+    for (size_t i = 0; i < selections_.size(); ++i) {
+      const Shape shape{rows, static_cast<int64_t>(table_.columns[i].size())};
+      Result<Tensor> array = Tensor::allocate(selections_[i].dtype, shape);
+      if (!array.ok()) return refused(array.status());
+      table_.arrays.push_back(array.take());
+    }
+    if (Status status = table_.memory.resize(rows * static_cast<int64_t>(sizeof(int64_t))); !status.ok())
+      return refused(status);
+    table_.lines.reserve(static_cast<size_t>(rows));
+    return true;
+  }
+  bool refused(const Status& status) {
+    problems_.add(0, status.message(), {}, status.code());
+    return false;
+  }
+
   bool read_rows() {
-    values_.resize(selections_.size());
-    texts_.resize(selections_.size());
+    if (!make_room()) return false;
+    size_t forgotten = 0;
     constexpr size_t kLookEvery = 4096;  // rows
     while (lines_.next(fields_)) {
       if (table_.lines.size() % kLookEvery == 0 && stop_requested()) return false;
@@ -228,20 +265,29 @@ class TableReader {
                       cat("found ", fields_.size(), " columns, wanted ", width_, " as in the first line"));
         return false;
       }
+      if (table_.lines.size() == room_) {
+        problems_.add(static_cast<int64_t>(lines_.start()), "the file was changed while it was read");
+        return false;
+      }
+      const auto row = static_cast<int64_t>(table_.lines.size());
       table_.lines.push_back(static_cast<int64_t>(lines_.start()));
       for (size_t i = 0; i < selections_.size(); ++i) {
+        int64_t at = row * static_cast<int64_t>(table_.columns[i].size());
         for (int64_t c : table_.columns[i]) {
-          if (!take(selections_[i], fields_[static_cast<size_t>(c)], c, values_[i], texts_[i]) && problems_.full())
+          if (!take(selections_[i], fields_[static_cast<size_t>(c)], c, table_.arrays[i], at++) && problems_.full())
             return false;
         }
       }
+      if (lines_.start() - forgotten < kForgetEvery) continue;
+      forgotten = lines_.start();
+      source_.forget(forgotten);
     }
     return !report_quote() && problems_.empty();
   }
 
-  bool take(const CsvSelection& s, const Field& field, int64_t c, std::vector<double>& values,
-            std::vector<std::string>& texts) {
-    if (s.dtype == DType::kString) return texts.push_back(unquoted(field)), true;
+  /// A field, converted: element `to` of the array.
+  bool take(const CsvSelection& s, const Field& field, int64_t c, Tensor& array, int64_t to) {
+    if (s.dtype == DType::kString) return take_text(field, array.data<std::string>()[to]);
     std::string_view word = trimmed(field.text);
     auto at = static_cast<int64_t>((word.empty() ? field.text : word).data() - text_.data());
     double value = 0;
@@ -260,51 +306,46 @@ class TableReader {
                             dtype_name(s.dtype)));
       return false;
     }
-    values.push_back(value);
+    return store(s, value, c, at, array, to);
+  }
+
+  /// A text that is too long for the string object itself takes memory beside.
+  bool take_text(const Field& field, std::string& to) {
+    const auto more = static_cast<int64_t>(field.text.size() > sizeof(std::string) / 2 ? field.text.size() : 0);
+    if (Status status = table_.memory.resize(table_.memory.bytes() + more); !status.ok()) return refused(status);
+    to = unquoted(field);
     return true;
   }
 
+  bool store(const CsvSelection& s, double value, int64_t c, int64_t position, Tensor& array, int64_t to) {
+    bool fits = true;
+    with_type(s.dtype, [&]<class T>() {
+      if constexpr (std::is_integral_v<T>) {
+        fits = value >= static_cast<double>(std::numeric_limits<T>::min()) &&
+               value <= static_cast<double>(std::numeric_limits<T>::max());
+        if (fits) array.data<T>()[to] = static_cast<T>(value);
+      } else if constexpr (!std::is_same_v<T, std::string> && !std::is_same_v<T, std::complex<float>> &&
+                           !std::is_same_v<T, std::complex<double>>) {
+        array.data<T>()[to] = number_as<T>(value);
+      }
+    });
+    if (!fits) {
+      problems_.add(position, cat("column ", c, ": ", value, " is out of the range of ", dtype_name(s.dtype),
+                                  " (placeholder '", s.feed, "')"));
+    }
+    return fits;
+  }
+
+  /// There was room for more rows than there are.
   void finish() {
-    for (size_t i = 0; i < selections_.size(); ++i) {
-      Shape shape{static_cast<int64_t>(table_.lines.size()), static_cast<int64_t>(table_.columns[i].size())};
-      const CsvSelection& s = selections_[i];
-      if (s.dtype == DType::kString) {
-        table_.arrays.push_back(Tensor::of<std::string>(shape, texts_[i]));
-        continue;
-      }
-      Result<Tensor> array = allocate_asked(s.dtype, shape);
-      if (!array.ok()) {
-        problems_.add(0, array.status().message(), {}, array.status().code());
-        return;
-      }
-      with_type(s.dtype, [&]<class T>() {
-        if constexpr (std::is_integral_v<T>) {
-          for (size_t k = 0; k < values_[i].size(); ++k) store<T>(s, i, k, *array);
-        } else if constexpr (!std::is_same_v<T, std::string> && !std::is_same_v<T, std::complex<float>> &&
-                             !std::is_same_v<T, std::complex<double>>) {
-          for (size_t k = 0; k < values_[i].size(); ++k) array->data<T>()[k] = number_as<T>(values_[i][k]);
-        }
-      });
-      table_.arrays.push_back(array.take());
-    }
-    if (!problems_.empty()) table_.arrays.clear();
+    const auto rows = static_cast<int64_t>(table_.lines.size());
+    for (Tensor& array : table_.arrays) array = array.reshaped(Shape{rows, array.shape().dim(1)});
   }
 
-  template <class T>
-  void store(const CsvSelection& s, size_t i, size_t k, Tensor& array) {
-    double v = values_[i][k];
-    if (v < static_cast<double>(std::numeric_limits<T>::min()) ||
-        v > static_cast<double>(std::numeric_limits<T>::max())) {
-      const std::vector<int64_t>& columns = table_.columns[i];
-      int64_t c = columns[k % columns.size()];
-      problems_.add(
-          csv_field_position(text_, table_.lines[k / columns.size()], c),
-          cat("column ", c, ": ", v, " is out of the range of ", dtype_name(s.dtype), " (placeholder '", s.feed, "')"));
-      return;
-    }
-    array.data<T>()[k] = static_cast<T>(v);
-  }
+  static constexpr size_t kForgetEvery = size_t{16} << 20;  // bytes
+  size_t room_ = 0;                                         // rows that the arrays have
 
+  const Source& source_;
   std::string_view text_;
   const std::vector<CsvSelection>& selections_;
   Problems& problems_;
@@ -312,8 +353,6 @@ class TableReader {
   std::vector<Field> fields_;
   size_t width_ = 0;
   std::vector<bool> by_name_;
-  std::vector<std::vector<double>> values_;
-  std::vector<std::vector<std::string>> texts_;
   CsvTable table_;
 };
 

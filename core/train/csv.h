@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/host_memory.h"
 #include "core/graph/source.h"
 #include "core/tensor/tensor.h"
 
@@ -20,10 +21,26 @@ struct CsvSelection {
   double scale = 1, offset = 0;
 };
 
+/// Where its rows begin in the text.
+struct CsvLines {
+  std::vector<int64_t> starts;
+  HostShare memory;
+};
+
+/// A text by the name that people know its file by. REQUIRES: the text stays.
+class NamedText final : public Source {
+ public:
+  NamedText(std::string name, std::string_view text) {
+    name_ = std::move(name);
+    text_ = text;
+  }
+};
+
 struct CsvTable {
   std::vector<Tensor> arrays;                 // per selection: [rows, columns]
   std::vector<std::vector<int64_t>> columns;  // per selection: which they are
   std::vector<int64_t> lines;                 // per row: where it begins in the text
+  HostShare memory{HostUse::kData};           // of `lines`, and of long texts
 };
 
 /// `header`: is the first line one? Nothing: if fields of it that a selection wants as numbers are text, and none of

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/base/cat.h"
+#include "core/base/input_file.h"
 #include "core/graph/lookup.h"
 #include "core/graph/open_source.h"
 #include "core/tensor/npy.h"
@@ -99,8 +100,10 @@ class DatasetReader {
   }
 
   /// Feeds that share a file share what is wrong with it.
-  void file_problem(const std::string& message) {
+  void file_problem(const Status& status) {
+    const std::string& message = status.message();
     if (problems_.files.find(message) == std::string::npos) append(problems_.files, message, "\n");
+    if (status.code() == Code::kResourceExhausted) problems_.code = status.code();
   }
 
   std::shared_ptr<const Source> open(const std::string& path) {
@@ -108,7 +111,7 @@ class DatasetReader {
     if (source) return source;
     auto opened = open_source(path, kOfData);
     if (opened.ok()) return source = opened.take();
-    file_problem(opened.status().message());
+    file_problem(opened.status());
     return nullptr;
   }
 
@@ -134,16 +137,16 @@ class DatasetReader {
         csv_files_[path].push_back(i);
         return true;
       case FileKind::kNpy:
-        array = parse_npy(source->text(), part.file);
+        array = read_npy(path, kOfData);
         break;
       case FileKind::kNpz:
-        array = read_npz(path, feed.key.empty() ? feed.placeholder.name : feed.key);
+        array = read_npz(path, feed.key.empty() ? feed.placeholder.name : feed.key, kOfData);
         break;
       case FileKind::kIdx:
         array = read_idx(feed, path, part);
         break;
     }
-    if (!array.ok()) return file_problem(array.status().message()), true;
+    if (!array.ok()) return file_problem(array.status()), true;
     part.samples = {array.take(), feed.scale, feed.offset, {}};
     if (feed.key.empty() && !feed.columns.empty()) choose_columns(feed, part);
     return true;
@@ -155,10 +158,9 @@ class DatasetReader {
     static constexpr std::string_view kImages = "-images-idx3-", kLabels = "-labels-idx1-";
     size_t at = path.rfind(key == "labels" ? kImages : key == "images" ? kLabels : "\n");
     if (at != std::string::npos) path.replace(at, kImages.size(), key == "labels" ? kLabels : kImages);
-    auto source = open(path);
-    if (!source) return Tensor();
+    ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> file, InputFile::open(path, kOfData));
     part.file = shown_name(path);
-    return parse_idx(source->text(), part.file);
+    return parse_idx(file->bytes(), part.file, file.get());
   }
 
   void choose_columns(const FeedRequest& feed, Dataset::Part& part) {
@@ -178,26 +180,24 @@ class DatasetReader {
         selections.push_back({f.columns, f.placeholder.name, data.parts_[i].dtype, f.scale, f.offset});
       }
       const std::string& name = data.parts_[feeds.front()].file;
-      auto source = open_source(path, kOfData);
-      if (!source.ok()) continue;
+      const auto source = open(path);
+      if (!source) continue;
       Problems problems;
-      CsvTable table = read_csv(**source, request_.header, selections, problems);
-      if (!problems.empty()) append(problems_.files, renamed(problems, **source, name));
-      if (table.arrays.empty()) continue;
-      auto lines = std::make_shared<const std::vector<int64_t>>(std::move(table.lines));
+      CsvTable table = read_csv(*source, request_.header, selections, problems);
+      if (!problems.empty()) append(problems_.files, problems.to_string(NamedText(name, source->text())));
+      for (const Problem& p : problems.list()) {
+        if (p.code == Code::kResourceExhausted) problems_.code = p.code;
+      }
+      if (!problems.empty() || table.arrays.empty()) continue;
+      auto lines = std::make_shared<const CsvLines>(CsvLines{std::move(table.lines), std::move(table.memory)});
       for (size_t k = 0; k < feeds.size(); ++k) {
         Dataset::Part& part = data.parts_[feeds[k]];
         part.samples.values = std::move(table.arrays[k]);
-        part.source = *source;
+        part.source = source;
         part.lines = lines;
         part.first_column = table.columns[k].front();
       }
     }
-  }
-
-  /// The problems' text with the name that people know the file by.
-  static std::string renamed(const Problems& problems, const Source& source, const std::string& name) {
-    return problems.to_string(*Source::from_text(name, std::string(source.text())));
   }
 
   /// Do the samples fit the placeholder?
@@ -251,7 +251,8 @@ class DatasetReader {
   const DataSet& request_;
   std::string_view which_;
   DataProblems& problems_;
-  static constexpr InputOptions kOfData{.pipes = false};  // a file is read twice: to see what it is, and in whole
+  /// A file that a graph names is no pipe; of mapped pages those count that are kept as samples.
+  static constexpr InputOptions kOfData{.use = HostUse::kData, .pipes = false, .count_mapped = false};
   std::map<std::string, std::shared_ptr<const Source>> sources_;  // by path
   std::map<std::string, std::vector<size_t>> csv_files_;          // by path: the feeds that they hold
 };
@@ -268,6 +269,7 @@ int64_t Dataset::sample_bytes() const {
 }
 
 Status Dataset::gather(std::span<const int64_t> rows, std::vector<Tensor>& batch) const {
+  const HostUseScope use(HostUse::kData);
   batch.resize(parts_.size());
   for (size_t i = 0; i < parts_.size(); ++i) {
     Shape shape{static_cast<int64_t>(rows.size())};
@@ -284,7 +286,8 @@ Status Dataset::gather(std::span<const int64_t> rows, std::vector<Tensor>& batch
 std::string Dataset::where(size_t placeholder, int64_t row) const {
   const Part& part = parts_[placeholder];
   if (!part.source) return cat(part.file, ", row ", row);
-  return cat(part.file, ":", part.source->locate(static_cast<size_t>((*part.lines)[static_cast<size_t>(row)])).line);
+  return cat(part.file, ":",
+             part.source->locate(static_cast<size_t>(part.lines->starts[static_cast<size_t>(row)])).line);
 }
 
 }  // namespace emplace

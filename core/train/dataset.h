@@ -20,6 +20,7 @@ namespace emplace {
 struct DataProblems {
   Problems graph;
   std::string files;
+  Code code = Code::kInvalidArgument;  // ResourceExhausted if files were too large for the host's memory
   bool empty() const { return graph.empty() && files.empty(); }
 };
 
@@ -53,8 +54,8 @@ class Dataset {
     Shape shape;  // of a sample, as the placeholder takes it
     DType dtype;  // of the placeholder
     std::string file;
-    std::shared_ptr<const Source> source;               // of a CSV file, with
-    std::shared_ptr<const std::vector<int64_t>> lines;  // where its rows begin
+    std::shared_ptr<const Source> source;  // of a CSV file, with
+    std::shared_ptr<const CsvLines> lines;
     int64_t first_column = 0;
   };
 

@@ -1,11 +1,8 @@
 #include "core/train/idx.h"
 
-#include <zlib.h>
-
 #include <algorithm>
-#include <cstring>
-#include <memory>
 
+#include "core/base/byte_stream.h"
 #include "core/base/cat.h"
 #include "core/base/stop.h"
 #include "core/tensor/element.h"
@@ -34,53 +31,6 @@ DType type_of(uint8_t code) {
   }
 }
 
-/// The bytes of a file, unpacked on the way if it is compressed.
-class Bytes {
- public:
-  Bytes(std::string_view bytes, bool packed) : bytes_(bytes), packed_(packed) {
-    if (!packed_) return;
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    constexpr int kGzipWindow = 16 + MAX_WBITS;
-    open_ = inflateInit2(&stream_, kGzipWindow) == Z_OK;
-  }
-  ~Bytes() {
-    if (open_) inflateEnd(&stream_);
-  }
-  Bytes(const Bytes&) = delete;
-  Bytes& operator=(const Bytes&) = delete;
-
-  /// The next n bytes; fewer at the end or where the file is damaged.
-  size_t read(void* to, size_t n) {
-    if (!packed_) {
-      size_t there = std::min(n, bytes_.size() - at_);
-      std::memcpy(to, bytes_.data() + at_, there);
-      at_ += there;
-      return there;
-    }
-    auto* out = static_cast<Bytef*>(to);
-    size_t done = 0;
-    while (open_ && done < n) {
-      constexpr size_t kPiece = 4 << 20;  // between two looks at whether to stop
-      if (stop_requested()) break;
-      stream_.avail_in = static_cast<uInt>(std::min(kPiece, bytes_.size() - at_));
-      stream_.avail_out = static_cast<uInt>(std::min(kPiece, n - done));
-      stream_.next_out = out + done;
-      uInt in = stream_.avail_in, room = stream_.avail_out;
-      int result = inflate(&stream_, Z_NO_FLUSH);
-      at_ += in - stream_.avail_in;
-      done += room - stream_.avail_out;
-      if (result != Z_OK || (in == stream_.avail_in && room == stream_.avail_out)) break;
-    }
-    return done;
-  }
-
- private:
-  std::string_view bytes_;
-  bool packed_, open_ = false;
-  size_t at_ = 0;
-  z_stream stream_{};
-};
-
 }  // namespace
 
 bool looks_like_idx(std::string_view bytes) {
@@ -89,10 +39,11 @@ bool looks_like_idx(std::string_view bytes) {
          type_of(static_cast<uint8_t>(bytes[2])) != DType::kInvalid;
 }
 
-Result<Tensor> parse_idx(std::string_view bytes, const std::string& name) {
+Result<Tensor> parse_idx(std::string_view bytes, const std::string& name, const InputFile* file) {
   auto damaged = [&](std::string_view what) { return invalid_argument(cat(name, ": ", what)); };
   bool packed = bytes.starts_with(kGzip);
-  Bytes in(bytes, packed);
+  const auto stream = open_stream(bytes, packed ? Packing::kGzip : Packing::kNone, file);
+  ByteStream& in = *stream;
   uint8_t magic[4] = {};
   if (in.read(magic, 4) != 4 || magic[0] != 0 || magic[1] != 0)
     return damaged("not an IDX file (it begins with two zero bytes)");
@@ -115,7 +66,9 @@ Result<Tensor> parse_idx(std::string_view bytes, const std::string& name) {
   if (!count || __builtin_mul_overflow(*count, width, &wanted) || wanted > most) {
     return damaged(cat("shape ", shape.to_string(), " of ", dtype_name(dtype), " needs more bytes than the file has"));
   }
-  ASSIGN_OR_RETURN(Tensor t, allocate_asked(dtype, shape));
+  Result<Tensor> room = Tensor::allocate(dtype, shape);
+  if (!room.ok()) return room.take_status().with_context(name);
+  Tensor t = room.take();
   size_t there = in.read(t.raw(), static_cast<size_t>(wanted));
   if (there != static_cast<size_t>(wanted))
     return damaged(cat("found ", there, " bytes of elements, wanted ", wanted, " for shape ", shape.to_string()));

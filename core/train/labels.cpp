@@ -64,9 +64,9 @@ std::string Dataset::out_of_range_label(const Part& part, int64_t row, int64_t l
                             classes, " classes");
   if (!part.source) return cat(part.file, ", row ", row, ": ", message, "\n");
   Problems problems;
-  problems.add(csv_field_position(part.source->text(), (*part.lines)[static_cast<size_t>(row)], part.first_column),
+  problems.add(csv_field_position(part.source->text(), part.lines->starts[static_cast<size_t>(row)], part.first_column),
                std::move(message));
-  return problems.to_string(*Source::from_text(part.file, std::string(part.source->text())));
+  return problems.to_string(NamedText(part.file, part.source->text()));
 }
 
 }  // namespace emplace

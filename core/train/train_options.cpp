@@ -59,7 +59,16 @@ Status set_data(const std::string& flag, DataRequest& data) {
   }
   std::string path = flag.substr(equals + 1);
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return not_found(cat("--data: no file '", path, "'"));
+  const auto kind = std::filesystem::status(path, error).type();
+  if (kind == std::filesystem::file_type::not_found || kind == std::filesystem::file_type::none)
+    return not_found(cat("--data: no file '", path, "'"));
+  if (kind != std::filesystem::file_type::regular) {
+    return invalid_argument(cat("--data: '", path, "' is a ",
+                                kind == std::filesystem::file_type::directory ? "folder"
+                                : kind == std::filesystem::file_type::fifo    ? "pipe"
+                                                                              : "device",
+                                "; samples are read in a new order each epoch, which takes a file"));
+  }
   std::optional<DataSet>& set = which == "train" ? data.train : data.test;
   if (!set) {
     if (!data.train)

@@ -36,16 +36,20 @@ Result<std::string> resolve(const DeviceSet& devices, std::string_view name, std
                               "; --allow-soft-placement runs its nodes elsewhere"));
 }
 
-/// What cross_device_ops.select_cross_device_ops() decides for these devices: NcclAllReduce or not, and what it warns
-/// of.
-bool choose_collectives(const DeviceSet& devices, const std::vector<DeviceId>& replicas,
-                        std::vector<std::string>& notes) {
+/// Do some stand on one card?
+bool has_logical_gpus(const DeviceSet& devices) {
   std::map<int, int> logical;  // GPUs by card
   for (const Device& d : devices.devices) {
     if (d.type == "GPU" && d.physical_gpu >= 0) ++logical[d.physical_gpu];
   }
-  auto shares_card = [](const auto& entry) { return entry.second > 1; };
-  if (std::any_of(logical.begin(), logical.end(), shares_card)) {
+  return std::any_of(logical.begin(), logical.end(), [](const auto& entry) { return entry.second > 1; });
+}
+
+/// What cross_device_ops.select_cross_device_ops() decides for these devices: NcclAllReduce or not, and what it warns
+/// of.
+bool choose_collectives(const DeviceSet& devices, const std::vector<DeviceId>& replicas,
+                        std::vector<std::string>& notes) {
+  if (has_logical_gpus(devices)) {
     notes.push_back("NCCL is not supported when using virtual GPUs, fallingback to reduction to one device");
   }
   if (std::any_of(replicas.begin(), replicas.end(),
@@ -115,6 +119,20 @@ Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, 
   if (replication.strategy == Strategy::kMirrored && found.size() > 1)
     replication.nccl = choose_collectives(devices, found, notes);
   return ok_status();
+}
+
+std::vector<std::string> reduction_lines(const DeviceSet& devices, const Replication& replication) {
+  if (replication.strategy != Strategy::kMirrored || replication.replicas.size() < 2 || !has_logical_gpus(devices))
+    return {};
+  std::string first, all;
+  for (const std::string& replica : replication.replicas) {
+    DeviceName name = devices.at(0).parsed;
+    name.ensure_specification(*DeviceName::parse(replica));
+    if (first.empty()) first = name.to_string();
+    append(all, all.empty() ? "'" : ", '", name.to_string(), "'");
+  }
+  return {cat("Using MirroredStrategy with devices (", all, ")"),
+          cat("Reduce to ", first, " then broadcast to (", all, ").")};
 }
 
 void avoid_collectives(const Graph& graph, Replication& replication, std::vector<std::string>& notes) {

@@ -39,6 +39,10 @@ Status check_replication(const Replication& replication);
 Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, Replication& replication,
                            std::vector<std::string>& notes);
 
+/// What MirroredStrategy tells beside that warning where several replicas are logical GPUs of one card; else nothing.
+/// After resolve_replication().
+std::vector<std::string> reduction_lines(const DeviceSet& devices, const Replication& replication);
+
 /// A step with loops has no place for NcclAllReduce (core/partition/meetings.h): then the gradients meet on one device,
 /// and a note says so.
 void avoid_collectives(const Graph& graph, Replication& replication, std::vector<std::string>& notes);

@@ -81,7 +81,8 @@ TEST_CASE("what does not fit says limit, use and largest free piece") {
   CHECK(refused.status().code() == Code::kResourceExhausted);
   CHECK(refused.status().message() ==
         "OOM when allocating tensor with shape[4194304] and type int8 on /device:GPU:0 by allocator "
-        "GPU_0_bfc: asked for 4194304 bytes, limit 8388608, in use 5242880, largest free piece 3145728");
+        "GPU_0_bfc: asked for 4.0 MiB, 3.0 MiB free in one piece of 8.0 MiB, 5.0 MiB in use: 1.0 MiB short; a smaller "
+        "batch needs less");
   CHECK(f.take(3 * kMiB).ok());
 }
 
@@ -93,8 +94,9 @@ TEST_CASE("a limit is used in whole pages, and that is said") {
   CHECK(f.pool.limit() == 9 * kMiB);
   CHECK(f.pool.usable() == 8 * kMiB);
   const std::string text = f.take(8 * kMiB).status().message();
-  CHECK(text.find(": asked for 8388608 bytes, limit 9437184 (8388608 in whole pages), in use 2097152, largest free "
-                  "piece 5242880") != std::string::npos);
+  CHECK(text.find(": asked for 8.0 MiB, 5.0 MiB free in one piece of 9.0 MiB (8.0 MiB in whole pages), 2.0 MiB in use: "
+                  "3.0 MiB short") != std::string::npos);
+  CHECK(f.take(10 * kMiB).status().message().find("more than all of the limit of 9.0 MiB") != std::string::npos);
   CHECK(f.take(5 * kMiB).ok());
 }
 
@@ -118,7 +120,8 @@ TEST_CASE("a full card is an error like a full limit, and steps back to what is 
   CHECK(f.take(4 * kMiB).ok());  // growth ahead would be 6 MiB
   const Status refused = f.take(11 * kMiB).status();
   CHECK(refused.code() == Code::kResourceExhausted);
-  CHECK(refused.message().ends_with("in use 6291456, largest free piece 0; the card has no more (the card is full)"));
+  CHECK(refused.message().ends_with("6.0 MiB in use: 11.0 MiB short; the card has no more (the card is full); a smaller "
+                                    "batch needs less"));
 }
 
 TEST_CASE("random lives: a limit of 1.03 times the largest live bytes suffices") {

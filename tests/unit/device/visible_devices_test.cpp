@@ -43,6 +43,17 @@ TEST_CASE("a GPU named twice empties the list") {
   CHECK(visible("1,+1", 3).empty());
 }
 
+TEST_CASE("a mask that names what is not there, or something twice, is told") {
+  const auto oddity = [](const char* value, int count) { return mask_oddity(value, cards(count)); };
+  CHECK(oddity("0,7,1", 2) ==
+        "CUDA_VISIBLE_DEVICES=0,7,1: there is no GPU '7' (2 GPUs here), which hides it and all that follow it");
+  CHECK(oddity("one", 1) == "CUDA_VISIBLE_DEVICES=one: there is no GPU 'one' (1 GPU here), which hides it and all that follow it");
+  CHECK(oddity("1,0,1", 2) == "CUDA_VISIBLE_DEVICES=1,0,1 names '1' twice, which hides every GPU");
+  for (const char* plain : {"", "0", "1,0", "-1", "0,-1,1", "NoDevFiles", "1,,0"}) CHECK(oddity(plain, 2).empty());
+  CHECK(oddity(nullptr, 2).empty());
+  CHECK(oddity("7", 0).empty());
+}
+
 TEST_CASE("indices are read as strtoul reads them") {
   CHECK(visible(" 0 , 1", 3) == Ids{0, 1});
   CHECK(visible("1gpu2,2ampere", 3) == Ids{1, 2});

@@ -95,8 +95,7 @@ TEST_CASE("damaged files are refused before anything is allocated") {
     CHECK_FALSE(members.ok());
     std::string bent = archive;
     bent[n] = static_cast<char>(bent[n] ^ 0x55);
-    auto bent_members = zip_members(bent);
-    if (bent_members.ok() && !bent_members->empty()) (void)zip_extract(bent, (*bent_members)[0]).ok();
+    (void)parse_npz(bent, "x").ok();
   }
 }
 
