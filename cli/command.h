@@ -1,7 +1,7 @@
 /// What a subcommand is, and what subcommands share beside options: where results and failures go.
 ///
-/// A subcommand is a class in a file of its own in cli/, and a row in the table of cli/command_list.cpp. Its own options are
-/// members of the class; those that others have too are groups in cli/options.h.
+/// A subcommand is a class in a file of its own in cli/, and a row in the table of cli/command_list.cpp. Its own
+/// options are members of the class; those that others have too are groups in cli/options.h.
 #pragma once
 
 #include <functional>

@@ -31,8 +31,8 @@ std::string plugin_text() {
 
 std::string version_text() {
   const std::string_view commit = EMPLACE_COMMIT;
-  return cat("emplace ", EMPLACE_VERSION, commit.empty() ? "" : cat(" (commit ", commit, ")"), "\nkernels for ", isa_name(),
-             "\nCUDA plug-in: ", plugin_text(), "\n");
+  return cat("emplace ", EMPLACE_VERSION, commit.empty() ? "" : cat(" (commit ", commit, ")"), "\nkernels for ",
+             isa_name(), "\nCUDA plug-in: ", plugin_text(), "\n");
 }
 
 }  // namespace emplace

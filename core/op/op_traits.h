@@ -84,7 +84,7 @@ struct OpTraits {
   bool passes_host_memory_on = false;    // its output lives where its input does
   bool declares_host_output = false;
   bool tensor_list = false;
-  bool reads_list_form = false;  // its length, or what its elements are
+  bool reads_list_form = false;        // its length, or what its elements are
   std::string_view element_attr = {};  // which has the types of what the output, a container, holds
 
   bool reads_shapes_only() const {

@@ -20,9 +20,8 @@ bool is_moved_softly(const Graph& graph, const DeviceSet& devices, const PlaceOp
 
 int64_t count_moved_softly(const Graph& graph, const DeviceSet& devices, const PlaceOptions& options,
                            const Placement& placement) {
-  return std::count_if(placement.order.begin(), placement.order.end(), [&](NodeId node) {
-    return is_moved_softly(graph, devices, options, placement, node);
-  });
+  return std::count_if(placement.order.begin(), placement.order.end(),
+                       [&](NodeId node) { return is_moved_softly(graph, devices, options, placement, node); });
 }
 
 }  // namespace emplace

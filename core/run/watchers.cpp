@@ -50,6 +50,8 @@ std::string non_finite_text(const Tensor& tensor) {
   return cat(what, " of ", tensor.num_elements(), " elements, first at flat index ", first);
 }
 
+constexpr std::string_view kEagerConst = "_EagerConst";  // built here, by TensorFlow: a constant that goes to a device
+
 void EagerLog::starting(const ObservedInstruction& what) {
   if (!what.is_copy()) say(graph_.op(what.node), what.device);
 }
@@ -57,7 +59,7 @@ void EagerLog::starting(const ObservedInstruction& what) {
 Status EagerLog::finished(const ObservedInstruction& what, std::span<const Tensor>) {
   if (what.is_copy() || !graph_.traits(what.node).constant || !constants_.insert(what.node).second) return ok_status();
   const std::optional<DeviceName> asked = DeviceName::parse(requested_device(graph_, options_, what.node));
-  if (!asked || asked->type != "CPU" || asked->id.value_or(0) != 0) say("_EagerConst", what.device);
+  if (!asked || asked->type != "CPU" || asked->id.value_or(0) != 0) say(kEagerConst, what.device);
   return ok_status();
 }
 

@@ -40,8 +40,9 @@ class SvgWriter {
     SvgMarks legend;
     const double head = add_svg_legend(legend, picture_, color_, folded, width);
     const double height = std::ceil(all.height) + head + kSvgMargin;
-    const std::string title =
-        cat(report_.path, ": ", placement_summary(*report_.devices, *report_.placement, *report_.copies));
+    const std::string title = cat(report_.path, ": ",
+                                  placement_summary(report_.file->graph, *report_.devices, *report_.options,
+                                                    *report_.placement, *report_.copies));
     append(svg_.out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", svg_whole(width), "\" height=\"",
            svg_whole(height), "\" viewBox=\"0 0 ", svg_whole(width), ' ', svg_whole(height),
            "\" role=\"img\" aria-labelledby=\"title\">\n", "<title id=\"title\">", html_text(title), "</title>\n",

@@ -44,7 +44,8 @@ class PageData {
   std::string write(const std::vector<bool>& open, DrawColor color) {
     json_.begin_object();
     json_.member("file", printable(report_.path)).member("part", printable(picture_.part));
-    json_.member("summary", placement_summary(*report_.devices, *report_.placement, *report_.copies));
+    json_.member("summary", placement_summary(report_.file->graph, *report_.devices, *report_.options,
+                                              *report_.placement, *report_.copies));
     json_.member("color", color == DrawColor::kTime ? "time" : color == DrawColor::kMemory ? "memory" : "device");
     write_devices();
     json_.key("open").begin_array();

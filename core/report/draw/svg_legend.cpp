@@ -97,8 +97,9 @@ std::string svg_style(DrawColor color) {
 double add_svg_legend(SvgMarks& svg, const Picture& picture, DrawColor color, const std::vector<std::string>& folded,
                       double width) {
   const PlaceReport& report = *picture.report;
-  const std::string title = cat(report.path.substr(report.path.rfind('/') + 1), ": ",
-                                placement_summary(*report.devices, *report.placement, *report.copies));
+  const std::string title =
+      cat(report.path.substr(report.path.rfind('/') + 1), ": ",
+          placement_summary(report.file->graph, *report.devices, *report.options, *report.placement, *report.copies));
   svg.text("name", kSvgMargin, kSvgMargin + 10, short_text(title, static_cast<size_t>((width - 2 * kSvgMargin) / 7.2)));
   svg.out += '\n';
   Swatches swatches(svg, kSvgMargin + 22, width);

@@ -120,8 +120,9 @@ TEST_CASE("a full card is an error like a full limit, and steps back to what is 
   CHECK(f.take(4 * kMiB).ok());  // growth ahead would be 6 MiB
   const Status refused = f.take(11 * kMiB).status();
   CHECK(refused.code() == Code::kResourceExhausted);
-  CHECK(refused.message().ends_with("6.0 MiB in use: 11.0 MiB short; the card has no more (the card is full); a smaller "
-                                    "batch needs less"));
+  CHECK(
+      refused.message().ends_with("6.0 MiB in use: 11.0 MiB short; the card has no more (the card is full); a smaller "
+                                  "batch needs less"));
 }
 
 TEST_CASE("random lives: a limit of 1.03 times the largest live bytes suffices") {

@@ -47,7 +47,8 @@ TEST_CASE("a mask that names what is not there, or something twice, is told") {
   const auto oddity = [](const char* value, int count) { return mask_oddity(value, cards(count)); };
   CHECK(oddity("0,7,1", 2) ==
         "CUDA_VISIBLE_DEVICES=0,7,1: there is no GPU '7' (2 GPUs here), which hides it and all that follow it");
-  CHECK(oddity("one", 1) == "CUDA_VISIBLE_DEVICES=one: there is no GPU 'one' (1 GPU here), which hides it and all that follow it");
+  CHECK(oddity("one", 1) ==
+        "CUDA_VISIBLE_DEVICES=one: there is no GPU 'one' (1 GPU here), which hides it and all that follow it");
   CHECK(oddity("1,0,1", 2) == "CUDA_VISIBLE_DEVICES=1,0,1 names '1' twice, which hides every GPU");
   for (const char* plain : {"", "0", "1,0", "-1", "0,-1,1", "NoDevFiles", "1,,0"}) CHECK(oddity(plain, 2).empty());
   CHECK(oddity(nullptr, 2).empty());

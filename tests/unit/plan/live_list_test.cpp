@@ -33,7 +33,8 @@ TEST_CASE("the list adds up also where it is too long to be shown") {
   live.add_rest("gaps", 6000);
   const Lines lines = live.take();
   CHECK(lines.size() == 21);
-  CHECK(lines.back() == std::pair<std::string, int64_t>{"(81 more)", 6000 - sum(Lines(lines.begin(), lines.end() - 1))});
+  CHECK(lines.back() ==
+        std::pair<std::string, int64_t>{"(81 more)", 6000 - sum(Lines(lines.begin(), lines.end() - 1))});
   CHECK(lines[0] == std::pair<std::string, int64_t>{"(gaps)", 950});
   CHECK(sum(lines) == 6000);
 }

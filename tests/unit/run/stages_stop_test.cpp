@@ -55,7 +55,8 @@ TEST_CASE("loading, validating, placing, partitioning and planning end with the 
   REQUIRE(problems.empty());
 
   std::vector<std::string> warnings, details;
-  auto devices = make_device_set({}, [](const char*) -> const char* { return nullptr; }, warnings);
+  auto devices = make_device_set(
+      {}, [](const char*) -> const char* { return nullptr; }, warnings);
   REQUIRE(devices.ok());
   {
     const Late late;
