@@ -66,6 +66,7 @@ Result<Side> read_side(std::string_view command, const std::string& text, const 
     arguments.insert(arguments.end(), words.begin(), words.end());
   }
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size());
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   OptionSet set(command, "");
   set.positional("GRAPH", "", side.options.arguments);

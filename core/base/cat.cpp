@@ -6,7 +6,7 @@ namespace emplace::cat_detail {
 
 void Piece::append_to(std::string& out) const {
   char digits[32];
-  auto end = digits;
+  char* end = nullptr;
   switch (kind_) {
     case kText:
       out += text_;

@@ -18,7 +18,7 @@ std::string owner_of(int file) {
   char text[32] = {};
   const ssize_t n = ::pread(file, text, sizeof text - 1, 0);
   std::string number(text, n > 0 ? static_cast<size_t>(n) : 0);
-  number.erase(number.find_last_not_of("\n") + 1);
+  number.erase(number.find_last_not_of('\n') + 1);
   const bool is_number = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
   return is_number ? cat("process ", number) : "another process";
 }

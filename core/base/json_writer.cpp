@@ -91,7 +91,7 @@ void append_json_string(std::string& out, std::string_view text) {
 void JsonWriter::new_line() {
   if (indent_ == 0 || (compact_from_ >= 0 && depth_ >= compact_from_)) return;
   out_ += '\n';
-  out_.append(static_cast<size_t>(indent_ * depth_), ' ');
+  out_.append(static_cast<size_t>(indent_) * static_cast<size_t>(depth_), ' ');
 }
 
 void JsonWriter::separate() {

@@ -241,6 +241,7 @@ Result<std::vector<LogicalGpu>> make_logical_gpus(const DeviceOptions& options,
   }
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.ordinal < b.ordinal; });
   std::vector<LogicalGpu> out;
+  out.reserve(parts.size());
   for (const Part& part : parts) out.push_back(part.gpu);
   return out;
 }

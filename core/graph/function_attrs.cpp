@@ -10,8 +10,8 @@ constexpr std::string_view kMark = "(function)";  // first of the set; no attr h
 void keep_own_attrs(Graph& body, OwnAttrs attrs) {
   static const AttrValue kNothing;
   std::vector<Attrs::Entry> entries{{kMark, &kNothing}};
-  for (auto& [name, value] : attrs)
-    entries.emplace_back(body.keep(name), &body.attr_values_.emplace_back(std::move(value)));
+  for (auto& attr : attrs)
+    entries.emplace_back(body.keep(attr.first), &body.attr_values_.emplace_back(std::move(attr.second)));
   body.attr_sets_.push_back(std::move(entries));
 }
 

@@ -75,8 +75,8 @@ void GateKeeper::max_copies(int64_t limit) {
 
 // "GPU=95%", "GPU:0=50%", "CPU=3".
 Status GateKeeper::min_on(const std::string& gate) {
-  const Status malformed = invalid_argument(cat("--min-on '", gate, "': wanted DEVICE=N or DEVICE=N%, as in 'GPU=95%'"))
-                               .blamed(Blame::kUsage);
+  Status malformed = invalid_argument(cat("--min-on '", gate, "': wanted DEVICE=N or DEVICE=N%, as in 'GPU=95%'"))
+                         .blamed(Blame::kUsage);
   const size_t at = gate.rfind('=');
   if (at == gate.npos || at == 0 || at + 1 == gate.size()) return malformed;
   const bool percent = gate.back() == '%';

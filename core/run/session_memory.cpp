@@ -141,7 +141,7 @@ Status SessionMemory::bind(Executor& executor, size_t lane, Own& own) {
           cat(devices_.at(d).name, ": ", HostMemory::of_process().refusal(HostUse::kPlanned, bytes)));
     blocks.back() = own.mappings.back().data();
   }
-  return executor.bind(std::move(blocks));
+  return executor.bind(blocks);
 }
 
 void SessionMemory::list_live(const Executor& executor, DeviceId d, LiveList& live) const {

@@ -300,10 +300,10 @@ class Layout {
     std::string out, separator(static_cast<size_t>(shape_.rank() - axis - 1), '\n');
     for (int64_t i = 0; i < n; ++i) {
       if (cut && i == kEdgeItems) {
-        out += indent + "..." + separator;
+        out.append(indent).append("...").append(separator);
         i = n - kEdgeItems;
       }
-      out += indent + nested(axis + 1, base * n + i, indent + " ", width);
+      out.append(indent).append(nested(axis + 1, base * n + i, indent + " ", width));
       if (i + 1 < n) out += separator;
     }
     return out;
