@@ -19,6 +19,7 @@ bool is_plain(JsonReader& reader) { return reader.peek() != Kind::kObject || !is
 // The first name that stands twice, if any.
 std::string_view repeated_name(const std::vector<Attrs::Entry>& attrs) {
   std::vector<std::string_view> names;
+  names.reserve(attrs.size());
   for (const auto& entry : attrs) names.push_back(entry.first);
   std::sort(names.begin(), names.end());
   auto twice = std::adjacent_find(names.begin(), names.end());

@@ -136,7 +136,8 @@ Status ElementBuffer::add_double(double value, std::string_view shown) {
     } else if constexpr (std::is_integral_v<T>) {
       if (value != std::floor(value)) return wrong_kind(shown, dtype_);
       // The bounds are powers of two (or zero), so they are exact in double.
-      constexpr double kAbove = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+      constexpr T kHalf = std::numeric_limits<T>::max() / 2 + 1;
+      constexpr double kAbove = static_cast<double>(kHalf) * 2;
       if (!(value >= static_cast<double>(std::numeric_limits<T>::min()) && value < kAbove))
         return out_of_range_of(shown, dtype_);
       return put(static_cast<T>(value));

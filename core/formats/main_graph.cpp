@@ -45,7 +45,7 @@ std::string_view graph_of(const ProtoSource& source, std::string_view meta_graph
   return graph;
 }
 
-std::string text_of_tags(std::vector<std::string_view> tags) {
+std::string text_of_tags(const std::vector<std::string_view>& tags) {
   std::string out;
   for (std::string_view tag : tags) append(out, out.empty() ? "" : ",", tag);
   return out;

@@ -38,7 +38,7 @@ ObjectReader::ObjectReader(JsonReader& reader, std::span<const std::string_view>
 
 // Writers keep the order of the fields, mostly: the one after the last found is tried first.
 int ObjectReader::find(std::string_view key) {
-  auto expected = static_cast<size_t>(field_ + 1);
+  auto expected = static_cast<size_t>(field_) + 1;
   if (expected < keys_.size() && keys_[expected] == key) return static_cast<int>(expected);
   for (size_t i = 0; i < keys_.size(); ++i) {
     if (keys_[i] == key) return static_cast<int>(i);

@@ -1,6 +1,7 @@
 #include "core/op/gradient_context.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/base/cat.h"
 #include "core/tensor/element.h"
@@ -92,8 +93,8 @@ Value GradientContext::zeros_like(Value v) {
 
 Value GradientContext::all_axes(Value v) {
   if (!shape(v).rank_known()) return range(index(0, "range/start"), rank_of(v), index(1, "range/delta"));
-  std::vector<int64_t> axes;
-  for (int i = 0; i < shape(v).rank(); ++i) axes.push_back(i);
+  std::vector<int64_t> axes(static_cast<size_t>(shape(v).rank()));
+  std::iota(axes.begin(), axes.end(), 0);
   return ints(axes);
 }
 

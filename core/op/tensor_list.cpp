@@ -8,9 +8,7 @@ namespace {
 
 class ListBuffer final : public Buffer {
  public:
-  explicit ListBuffer(TensorList list) : Buffer(nullptr, sizeof(TensorList*)), list_(std::move(list)) {
-    data_ = &handle_;
-  }
+  explicit ListBuffer(TensorList list) : Buffer(nullptr, sizeof(void*)), list_(std::move(list)) { data_ = &handle_; }
   TensorList& list() { return list_; }
 
  private:

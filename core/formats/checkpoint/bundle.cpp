@@ -83,7 +83,7 @@ std::optional<TensorSlice> slice_of_message(std::string_view message) {
 
 /// n lengths, a sum of them, the bytes.
 Result<Tensor> strings_of(std::string_view bytes, const Shape& shape, uint32_t crc, const std::string& what) {
-  const Status damaged{Code::kDataLoss, cat(what, " is damaged (lengths of its texts)")};
+  Status damaged{Code::kDataLoss, cat(what, " is damaged (lengths of its texts)")};
   const auto count = static_cast<size_t>(shape.num_elements());
   if (count > bytes.size()) return damaged;
   std::vector<uint64_t> lengths(count);
@@ -342,7 +342,7 @@ Result<Tensor> TensorBundle::read(std::string_view key, const TensorSlice& slice
 
 Status TensorBundle::read_version_1(const Source& file) {
   const std::string name = base_of(prefix_);
-  const Status damaged{Code::kDataLoss, cat(name, ": a damaged table of tensors")};
+  Status damaged{Code::kDataLoss, cat(name, ": a damaged table of tensors")};
   WireError error;
   auto add_meta = [&](std::string_view meta) {
     using proto::kSavedSliceMetaFields;
