@@ -94,7 +94,7 @@ class DatasetReader {
   }
 
  private:
-  void problem(const FeedRequest& feed, std::string message, std::string hint = {}) {
+  void problem(const FeedRequest& feed, const std::string& message, std::string hint = {}) {
     problems_.graph.add(feed.position, cat("data ", which_, ", feed '", feed.placeholder.name, "': ", message),
                         std::move(hint));
   }

@@ -26,6 +26,7 @@ Value NodeGradient::add_by_device(const std::vector<Value>& tensors) {
     of_device[edit_.graph().requested_device(v.node)].push_back(v);
   }
   std::vector<Value> sums;
+  sums.reserve(of_device.size());
   for (const auto& [device, parts] : of_device)
     sums.push_back(parts.size() == 1 ? parts.front() : add_at("AddN", parts, {}, {}, {parts.front().node}));
   return sums.size() == 1 ? sums.front() : add("AddN", sums, {}, {});

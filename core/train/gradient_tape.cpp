@@ -38,6 +38,7 @@ class Tape {
       }
     }
     std::vector<Value> out;
+    out.reserve(sources.size());
     for (Value source : sources) out.push_back(sum(source));
     return out;
   }

@@ -255,6 +255,7 @@ class Backprop {
       return {all, node.concat(indices), parts.front().dense_shape};
     }
     std::vector<Value> dense;
+    dense.reserve(parts.size());
     for (const PartialGradient& g : parts) dense.push_back(node.densify(g));
     const bool tensors =
         std::none_of(parts.begin(), parts.end(), [](const PartialGradient& g) { return g.is_slices(); });

@@ -1,6 +1,7 @@
 #include "core/train/train_reports.h"
 
 #include <unistd.h>
+#include <cmath>
 
 #include <algorithm>
 #include <cstdio>
@@ -17,7 +18,7 @@ double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::
 }
 
 std::string duration_text(double seconds) {
-  auto s = static_cast<int64_t>(seconds + 0.5);
+  auto s = static_cast<int64_t>(std::llround(seconds));
   char text[32];
   if (s >= 3600)
     std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", static_cast<long long>(s / 3600),

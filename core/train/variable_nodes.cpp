@@ -43,7 +43,7 @@ TrainVariable describe_variable(const Graph& graph, NodeId node) {
 
 Tensor scalar_of(DType dtype, double number) { return filled(dtype, {}, number); }
 
-VariableNodes add_variable(GraphEditor& edit, NewVariable v) {
+VariableNodes add_variable(GraphEditor& edit, const NewVariable& v) {
   VariableNodes out;
   out.resource = v.resource;
   const Endpoint first = add_first_value(edit, v);
@@ -101,7 +101,7 @@ VariableNodes add_scalar_variable(GraphEditor& edit, std::string name, Tensor fi
                 .device = std::move(device)};
   v.first.source = edit.constant(cat(v.name, resource ? "/Initializer/initial_value" : "/initial_value"),
                                  std::move(first), v.colocate_with, v.device);
-  return add_variable(edit, std::move(v));
+  return add_variable(edit, v);
 }
 
 Endpoint read_now(GraphEditor& edit, std::string name, const Endpoint& handle, bool resource,
@@ -134,7 +134,7 @@ std::string free_scope(const GraphEditor& edit, std::string_view scope) {
   return out;
 }
 
-NodeId add_group(GraphEditor& edit, const std::string& name, std::vector<NodeId> nodes) {
+NodeId add_group(GraphEditor& edit, const std::string& name, const std::vector<NodeId>& nodes) {
   std::map<std::string, std::vector<NodeId>> by_device;
   auto by_name = [&](NodeId a, NodeId b) { return edit.graph().name(a) < edit.graph().name(b); };
   for (NodeId node : nodes) {
@@ -147,6 +147,7 @@ NodeId add_group(GraphEditor& edit, const std::string& name, std::vector<NodeId>
         {.name = name, .op = "NoOp", .controls = by_device.begin()->second, .device = by_device.begin()->first});
   }
   std::vector<NodeId> groups;
+  groups.reserve(by_device.size());
   for (auto& [device, members] : by_device) {
     groups.push_back(edit.add({.name = cat(name, "/NoOp"), .op = "NoOp", .controls = members, .device = device}));
   }

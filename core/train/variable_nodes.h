@@ -48,7 +48,7 @@ struct VariableNodes {
   Endpoint handle() const { return {variable, 0}; }
 };
 
-VariableNodes add_variable(GraphEditor& edit, NewVariable variable);
+VariableNodes add_variable(GraphEditor& edit, const NewVariable& variable);
 
 /// A variable that one number initialises and that belongs to no other: beta1_power, global_step.
 VariableNodes add_scalar_variable(GraphEditor& edit, std::string name, Tensor first, bool resource,
@@ -68,6 +68,6 @@ std::string free_name(const GraphEditor& edit, std::string_view name);
 std::string free_scope(const GraphEditor& edit, std::string_view scope);
 
 /// tf.group(): one NoOp, or a NoOp a device and one over them. `name` must be free.
-NodeId add_group(GraphEditor& edit, const std::string& name, std::vector<NodeId> nodes);
+NodeId add_group(GraphEditor& edit, const std::string& name, const std::vector<NodeId>& nodes);
 
 }  // namespace emplace

@@ -87,6 +87,7 @@ class SaveV2 final : public Kernel {
     if (c.input(1).num_elements() != count) return wrong_sizes("tensor names", c.input(1).num_elements(), count);
     if (c.input(2).num_elements() != count) return wrong_sizes("shapes and slices", c.input(2).num_elements(), count);
     std::vector<CheckpointPart> parts;
+    parts.reserve(static_cast<size_t>(count));
     for (int i = 0; i < count; ++i) parts.push_back({c.in<std::string>(1)[i], c.in<std::string>(2)[i], c.input(i + 3)});
     return access_->write(scalar_text(c, 0), parts);
   }

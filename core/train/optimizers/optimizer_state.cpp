@@ -54,7 +54,7 @@ class StateMaker {
     v.shape = variable.shape;
     v.first = {cat("Initializer/", slot.initializer), slot.first, slot.initializer != kConstantInitializer, {}};
     v.colocate_with = {variable.node};
-    return add_variable(edit_, std::move(v));
+    return add_variable(edit_, v);
   }
 
   std::string slot_name(const TrainVariable& variable, const SlotRule& slot) const {

@@ -37,8 +37,8 @@ class UpdateBuilder {
     }
     const std::vector<NodeId> finished = rule_.is_keras ? count_iteration(updates) : multiply_powers(updates);
     updates.insert(updates.end(), finished.begin(), finished.end());
-    if (!place_.global_step) return add_group(edit_, place_.scope, std::move(updates));
-    return count_steps(edit_, *place_.global_step, place_.scope, add_group(edit_, name("update"), std::move(updates)));
+    if (!place_.global_step) return add_group(edit_, place_.scope, updates);
+    return count_steps(edit_, *place_.global_step, place_.scope, add_group(edit_, name("update"), updates));
   }
 
  private:

@@ -24,7 +24,7 @@ std::vector<TrainVariable> copy_variables(Assembly& a, size_t replica, const std
                      .colocate_with = {},
                      .device = device};
     copy.first.source = g.inputs(g.find(cat(v.name, "/Assign")))[1];
-    const VariableNodes nodes = add_variable(a.edit, std::move(copy));
+    const VariableNodes nodes = add_variable(a.edit, copy);
     a.initializers.push_back(nodes.assign);
     a.out.copies.emplace_back(nodes.variable, v.node);
     instead.emplace_back(v.handle(), nodes.handle());
