@@ -28,6 +28,13 @@ DataSet data_of(const Signature& signature, const GraphFile& file, const RunOpti
   return set;
 }
 
+/// One floating-point number. Other outputs, such as a count of steps, are computed only.
+bool is_metric(const TensorInfo& info) {
+  const bool floating = info.dtype == DType::kFloat || info.dtype == DType::kDouble || info.dtype == DType::kHalf ||
+                        info.dtype == DType::kBFloat16;
+  return floating && info.shape.rank_known() && info.shape.rank() == 0;
+}
+
 void train_signature(const Signature& signature, TrainFlags& flags, TrainRequest& train) {
   name_tensor(signature, flags.loss);
   for (std::string& metric : flags.metric) {
@@ -41,7 +48,7 @@ void train_signature(const Signature& signature, TrainFlags& flags, TrainRequest
   for (const auto& [key, info] : signature.outputs) {
     if (key == loss || info.name == loss) {
       train.loss.name = info.name;
-    } else if (flags.metric.empty() && flags.optimizer.empty() && info.shape.rank_known() && info.shape.rank() == 0) {
+    } else if (flags.metric.empty() && flags.optimizer.empty() && is_metric(info)) {
       train.metrics.push_back({key, {info.name, kNoPosition}});
     }
     if (flags.optimizer.empty()) train.target.push_back({node_name(info.name), kNoPosition});
