@@ -37,6 +37,19 @@ bool is_open(const AttrValue& value) {
   return list && std::any_of(list->begin(), list->end(), any_open);
 }
 
+// What is a result leads nowhere: it has no copy where the body is inlined.
+Status check_sources(const Body& body, NodeId id) {
+  const auto is_result = [&](const Endpoint& e) { return body.items[e.node].kind == FunctionalOp::kResult; };
+  const auto inputs = body.graph->inputs(id), controls = body.graph->controls(id);
+  const auto waited_for = std::find(body.control_results.begin(), body.control_results.end(), id);
+  if (std::none_of(inputs.begin(), inputs.end(), is_result) &&
+      std::none_of(controls.begin(), controls.end(), is_result) &&
+      (waited_for == body.control_results.end() || !is_result({id, 0})))
+    return ok_status();
+  return invalid_argument(cat("function '", body.function, "': node '", body.graph->name(id), "' (", body.graph->op(id),
+                              ") reads or waits for a result of the function"));
+}
+
 bool has_open_attrs(const Graph& body) {
   for (const auto& set : body.attr_sets_) {
     if (std::any_of(set.begin(), set.end(), [](const Attrs::Entry& entry) { return is_open(*entry.second); }))
@@ -136,6 +149,9 @@ Result<std::unique_ptr<Body>> Bodies::read(const FuncValue& call) {
     if (ends.size() <= static_cast<size_t>(*at)) ends.resize(static_cast<size_t>(*at) + 1, kNoNode);
     ends[static_cast<size_t>(*at)] = id;
     body->ends[id] = static_cast<uint32_t>(*at);
+  }
+  for (NodeId id = 0; id < graph->num_nodes(); ++id) {
+    RETURN_IF_ERROR(check_sources(*body, id));
   }
   for (const auto* ends : {&body->arguments, &body->results}) {
     if (std::find(ends->begin(), ends->end(), kNoNode) != ends->end())

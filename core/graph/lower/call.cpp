@@ -49,8 +49,13 @@ Result<const Body*> Lowering::body_to_inline(NodeId node, FunctionalOp kind) {
     return failure(open_site(node), body.status().code(), body.status().message());
   }
   const Node& call = graph_.node(node);
-  const size_t num_outputs = facts.type ? facts.type->output_types.size() : (*body)->results.size();
+  const size_t num_outputs = facts.type ? facts.type->output_types.size() : facts.call_outputs;
   const bool fits = (*body)->arguments.size() == call.num_inputs && (*body)->results.size() == num_outputs;
+  if (!fits && facts.call) {
+    return failure(open_site(node), Code::kInvalidArgument,
+                   cat("function '", (*body)->function, "' has ", (*body)->arguments.size(), " arguments and ",
+                       (*body)->results.size(), " results; wanted are ", call.num_inputs, " and ", num_outputs));
+  }
   return ((*body)->stays_call && !options_.all) || !fits ? nullptr : *body;
 }
 

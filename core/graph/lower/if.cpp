@@ -40,7 +40,8 @@ void Lowering::join_branches(Site& site, std::span<const Branch> branches, std::
     const uint32_t slot = two_way ? 1 - b : b;  // of a Switch, true is output 1, and `then` is first
     inputs.clear();
     for (NodeId s : switches) inputs.push_back({s, slot});
-    calls.push_back(add_call(branches[b].call_name, site, *branches[b].function, inputs, {&branches[b].pivot, 1}));
+    calls.push_back(add_call(branches[b].call_name, site, *branches[b].function, site.type->output_types.size(), inputs,
+                             {&branches[b].pivot, 1}));
   }
   const NewOp merge{merge_, site.device, 0, site.origin};
   std::vector<Endpoint> outputs;

@@ -186,7 +186,7 @@ NodeId Lowering::add(std::string_view name, const NewOp& what, std::span<const E
 }
 
 // The op is the function's name; what it is called with are attrs of the node.
-NodeId Lowering::add_call(std::string_view name, const Site& site, const FuncValue& function,
+NodeId Lowering::add_call(std::string_view name, const Site& site, const FuncValue& function, size_t num_outputs,
                           std::span<const Endpoint> inputs, std::span<const NodeId> controls) {
   static const AttrValue kTrue = AttrValue::of(true);
   std::vector<Attrs::Entry> entries;
@@ -195,6 +195,7 @@ NodeId Lowering::add_call(std::string_view name, const Site& site, const FuncVal
   const NodeId call =
       add(name, {op_id(function.name), site.device, attrs(std::move(entries)), site.origin}, inputs, controls);
   facts_[call].call = &function;
+  facts_[call].call_outputs = static_cast<uint32_t>(num_outputs);
   facts_[call].kept = false;
   return call;
 }

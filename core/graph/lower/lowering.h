@@ -33,6 +33,7 @@ class Lowering {
     const FuncValue* call = nullptr;  // a branch, condition or body as a call
     uint32_t origin = Origins::kFile;
     uint32_t signpost = kNone;
+    uint32_t call_outputs = 0;    // of such a call: how many results are read
     bool waited_for : 1 = false;  // some node has a control edge from it
     bool constant_enter : 1 = false;
     bool left_alone : 1 = false;
@@ -88,8 +89,8 @@ class Lowering {
     graph_.edges_[graph_.node(node).first_input + input] = source;
   }
   uint32_t device_of(NodeId node) const { return graph_.node(node).device; }
-  NodeId add_call(std::string_view name, const Site& site, const FuncValue& function, std::span<const Endpoint> inputs,
-                  std::span<const NodeId> controls);
+  NodeId add_call(std::string_view name, const Site& site, const FuncValue& function, size_t num_outputs,
+                  std::span<const Endpoint> inputs, std::span<const NodeId> controls);
 
   uint32_t op_id(std::string_view op) { return graph_.intern(op); }
   const AttrValue* value(AttrValue v) { return &graph_.attr_values_.emplace_back(std::move(v)); }

@@ -41,7 +41,7 @@ Status Lowering::lower_while(Site& site) {
     loop_values.back().node = merges.back();
   }
   if (merges.empty()) return failure(site, Code::kInvalidArgument, "a loop needs a loop variable");
-  const Endpoint decided{add_call(cond_name, site, *cond, loop_values, {merges.data(), 1}), 0};
+  const Endpoint decided{add_call(cond_name, site, *cond, 1, loop_values, {merges.data(), 1}), 0};
   const Endpoint going_on{add(new_name(site.name, "LoopCond"), made(op_id("LoopCond"), site.device), {&decided, 1}), 0};
 
   for (size_t i = 0; i < n; ++i) {
@@ -52,7 +52,7 @@ Status Lowering::lower_while(Site& site) {
     loop_values[i] = {switches.back(), 1};
   }
   const NodeId start = next_id() + 1;
-  const NodeId body_call = add_call(body_name, site, *body, loop_values, {&start, 1});
+  const NodeId body_call = add_call(body_name, site, *body, n, loop_values, {&start, 1});
   const Endpoint first{switches.front(), 1};
   add(new_name(site.name, "loop_body_control"), made(identity_, site.device), {&first, 1});
 
