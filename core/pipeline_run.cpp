@@ -82,6 +82,17 @@ Status run_steps(StageContext& c, const Planned& planned, const RunRequest& requ
   return ok_status();
 }
 
+/// Also where a node comes from that the file does not have.
+Status told_with_origin(const Status& status, const Placed& placed) {
+  if (status.ok() || status.node().empty() || !placed.lowering) return status;
+  const NodeId node = placed.file->graph.find(status.node());
+  const std::string origin = node == kNoNode ? std::string() : placed.lowering->origins.text(node);
+  if (origin.empty()) return status;
+  return Status(status.code(), cat(status.message(), "\n\t ", origin))
+      .blamed(status.blame())
+      .at_node(status.node());
+}
+
 }  // namespace
 
 Status restore_model(const StageContext& c, const Planned& planned, const RunRequest& request) {
@@ -110,7 +121,8 @@ Result<Planned> plan_run(StageContext& c, const Partitioned& partitioned, const 
 Status execute(StageContext& c, const Planned& planned, const RunRequest& request, std::vector<Tensor>& outputs,
                const StepListener& on_step) {
   const auto body = [&]() -> Result<Planned> {
-    RETURN_IF_ERROR(planned.watch->end_steps(run_steps(c, planned, request, on_step, outputs)));
+    const Status ran = planned.watch->end_steps(run_steps(c, planned, request, on_step, outputs));
+    RETURN_IF_ERROR(told_with_origin(ran, planned));
     return planned;
   };
   return run_stage(c, Stage::kExecute, Blame::kNone, body, dump_made).take_status();

@@ -48,7 +48,8 @@ Status RunWatch::numerics_status() const {
 Status RunWatch::end_steps(Status ran) {
   if (ran.ok()) ran = numerics_status();
   if (!trace_) return ran;
-  Status saved = trace_file_.write(trace_json(placed_.file->graph, *placed_.devices, *trace_));
+  const Origins* origins = placed_.lowering ? &placed_.lowering->origins : nullptr;
+  Status saved = trace_file_.write(trace_json(placed_.file->graph, *placed_.devices, *trace_, origins));
   if (saved.ok()) saved = trace_file_.commit();
   return ran.ok() ? written(saved, "--trace") : ran;
 }

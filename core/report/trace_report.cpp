@@ -13,8 +13,8 @@ namespace {
 
 class TraceWriter {
  public:
-  TraceWriter(const Graph& graph, const DeviceSet& devices, const TraceRecorder& trace)
-      : graph_(graph), devices_(devices), trace_(trace) {}
+  TraceWriter(const Graph& graph, const DeviceSet& devices, const TraceRecorder& trace, const Origins* origins)
+      : graph_(graph), devices_(devices), trace_(trace), origins_(origins) {}
 
   std::string write() {
     out_ = cat("{\"schema_version\": ", schema_version(Document::kTrace),
@@ -67,13 +67,17 @@ class TraceWriter {
           .member("dur", static_cast<double>(span.end_ns - span.start_ns) / 1e3);
       json.key("args").begin_object().key("step");
       span.step == TraceRecorder::kInitStep ? json.value("init") : json.value(span.step);
-      json.member("bytes", span.bytes).end_object();
+      json.member("bytes", span.bytes);
+      if (origins_ && origins_->of(span.what.node) != Origins::kFile)
+        json.member("origin", origins_->text(span.what.node));
+      json.end_object();
     });
   }
 
   const Graph& graph_;
   const DeviceSet& devices_;
   const TraceRecorder& trace_;
+  const Origins* const origins_;
   std::map<Lane, int> lanes_;
   std::string out_;
   bool first_ = true;
@@ -81,8 +85,9 @@ class TraceWriter {
 
 }  // namespace
 
-std::string trace_json(const Graph& graph, const DeviceSet& devices, const TraceRecorder& trace) {
-  return TraceWriter(graph, devices, trace).write();
+std::string trace_json(const Graph& graph, const DeviceSet& devices, const TraceRecorder& trace,
+                       const Origins* origins) {
+  return TraceWriter(graph, devices, trace, origins).write();
 }
 
 }  // namespace emplace
