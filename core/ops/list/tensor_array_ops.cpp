@@ -334,6 +334,8 @@ Status array_concat_shape(ShapeContext& c) {
   return ok_status();
 }
 
+// A handle or a list in a tensor of several would lose its owner.
+constexpr DTypeSet kStackable = kMovable.without(DTypeSet{DType::kResource});
 constexpr OpTraits kKeepsWhatIsWritten{.keeps_input = true};
 
 OpDef array_writing(std::string_view name, std::string_view doc, KernelMaker maker, GradientFunction gradient) {
@@ -342,20 +344,14 @@ OpDef array_writing(std::string_view name, std::string_view doc, KernelMaker mak
       .traits(kKeepsWhatIsWritten)
       .shape(list_shape)
       .kernel_attr("T")
-      .cpu(kMovable, maker)
+      .cpu(kListable, maker)
       .provides_outputs()
       .gradient(gradient);
 }
 
-OpDef array_reading(std::string_view name, std::string_view doc, ShapeRule rule, KernelMaker maker,
-                    GradientFunction gradient) {
-  return OpDef(name)
-      .doc(doc)
-      .shape(rule)
-      .kernel_attr("dtype")
-      .cpu(kMovable, maker)
-      .provides_outputs()
-      .gradient(gradient);
+OpDef array_reading(std::string_view name, std::string_view doc, ShapeRule rule, const DTypeSet& types,
+                    KernelMaker maker, GradientFunction gradient) {
+  return OpDef(name).doc(doc).shape(rule).kernel_attr("dtype").cpu(types, maker).provides_outputs().gradient(gradient);
 }
 
 OpDef of_gradients(std::string_view name, std::string_view doc) {
@@ -374,7 +370,7 @@ OpDef tensor_array_v3_op() {
       .doc("A new array of tensors, for one step.")
       .shape(array_shape)
       .kernel_attr("dtype")
-      .cpu(kMovable, make<MakeTensorArray>)
+      .cpu(kListable, make<MakeTensorArray>)
       .provides_outputs()
       .not_differentiable();
 }
@@ -397,17 +393,17 @@ OpDef tensor_array_split_v3_op() {
                        array_split_gradient);
 }
 OpDef tensor_array_read_v3_op() {
-  return array_reading("TensorArrayReadV3", "Element index.", array_read_shape, stateless<array_read_cpu>,
+  return array_reading("TensorArrayReadV3", "Element index.", array_read_shape, kListable, stateless<array_read_cpu>,
                        array_read_gradient);
 }
 OpDef tensor_array_gather_v3_op() {
   return array_reading("TensorArrayGatherV3", "The elements at indices as rows of a tensor.", array_gather_shape,
-                       make<ArrayGather>, array_gather_gradient);
+                       kStackable, make<ArrayGather>, array_gather_gradient);
 }
 OpDef tensor_array_concat_v3_op() {
   return array_reading("TensorArrayConcatV3",
                        "The elements one after the other along dimension 0, and how many rows each has.",
-                       array_concat_shape, make<ArrayConcat>, array_concat_gradient);
+                       array_concat_shape, kStackable, make<ArrayConcat>, array_concat_gradient);
 }
 OpDef tensor_array_size_v3_op() {
   return OpDef("TensorArraySizeV3")

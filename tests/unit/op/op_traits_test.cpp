@@ -48,7 +48,8 @@ TEST_CASE("traits: control flow") {
   CHECK(ops_with(Control::kNextIteration) == "NextIteration RefNextIteration");
   CHECK(ops_with(Control::kTrigger) == "ControlTrigger");
   CHECK(ops_with(&OpTraits::loop_condition) == "LoopCond");
-  CHECK(ops_with(&OpTraits::keeps_input) == "StackPushV2");
+  CHECK(ops_with(&OpTraits::keeps_input) == "StackPushV2 TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3");
+  CHECK(ops_with(&OpTraits::reads_list_form) == "TensorListElementShape TensorListLength");
 }
 
 TEST_CASE("traits: what is known of values before a run") {
