@@ -88,9 +88,7 @@ Status told_with_origin(const Status& status, const Placed& placed) {
   const NodeId node = placed.file->graph.find(status.node());
   const std::string origin = node == kNoNode ? std::string() : placed.lowering->origins.text(node);
   if (origin.empty()) return status;
-  return Status(status.code(), cat(status.message(), "\n\t ", origin))
-      .blamed(status.blame())
-      .at_node(status.node());
+  return Status(status.code(), cat(status.message(), "\n\t ", origin)).blamed(status.blame()).at_node(status.node());
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 namespace emplace {
 
 /// Chrome's trace event format: a lane (thread) per device and one per pair of memories that copies go between; a
-/// complete event per node or copy, times in microseconds, with its op, step and bytes, and with its origin if `origins`
-/// (null: all nodes are the file's own) has one.
+/// complete event per node or copy, times in microseconds, with its op, step and bytes, and with its origin if
+/// `origins` (null: all nodes are the file's own) has one.
 std::string trace_json(const Graph& graph, const DeviceSet& devices, const TraceRecorder& trace,
                        const Origins* origins = nullptr);
 
