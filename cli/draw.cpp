@@ -83,7 +83,7 @@ int draw_graph(const Options& options, const DrawFlags& flags, Log& log) {
   const Result<Partitioned> made = partition_file(c);
   if (!made.ok()) return report_failure(c, made.status());
   PlaceReport report;
-  report.path = c.path;
+  report.path = c.path == "-" ? "<stdin>" : c.path;
   report.source = c.found.source.get();
   report.file = made->file.get();
   report.devices = made->devices.get();

@@ -58,7 +58,7 @@ class DotWriter {
     const Fill fill =
         by_device ? kDeviceFills[node.device % std::size(kDeviceFills)] : kHeatFills[heat_level(heat, hottest_)];
     append(out_, indent, id_of(box), " [label=", dot_text(tree_.labels[box.index]), "+\"\\n\"+",
-           dot_text(cat(graph.op(node.node), ' ', tensor_text(graph, node.node))), "+\"\\n\"+",
+           dot_text(op_line(graph, node.node, std::string::npos)), "+\"\\n\"+",
            dot_text(by_device ? device : cat(device, ' ', heat_text(heat, color_))), ", fillcolor=\"", fill.light,
            "\", tooltip=",
            dot_text(cat(graph.name(node.node), ": ", reason_text(*picture_.report->placement, node.node))), "];\n");

@@ -155,7 +155,7 @@ class SvgWriter {
   void add_node(ScopeChild box) {
     const PictureNode& node = picture_.nodes[box.index];
     const Frame& f = where_.node[box.index];
-    const std::string what = cat(graph_.op(node.node), ' ', tensor_text(graph_, node.node));
+    const std::string what = op_line(graph_, node.node, std::string::npos);
     append(svg_.out, "<g class=\"box\"><title>",
            html_text(cat(graph_.name(node.node), " (", what, ") on ", short_device_name(*report_.devices, node.device),
                          ": ", reason_text(*report_.placement, node.node))),

@@ -211,7 +211,7 @@ function badgeOf(sum) {
   const all = D.devices.map((d, i) => sum.on[i] ? d.badge : '').filter(x => x);
   return all.slice(0, 3).join(' ') + (all.length > 3 ? ' +' + (all.length - 3) : '');
 }
-const what = i => t('op', i) + ' ' + t('tensor', i);
+const what = i => (t('op', i) + ' ' + t('tensor', i)).trim();
 
 function drawBox(box, sum, most) {
   const {id, w, h} = box, opened = isOpen(id), scope = id < 0;
