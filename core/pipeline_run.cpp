@@ -145,7 +145,7 @@ Result<std::vector<PlannedMemory>> predict_memory(const StageContext& c, const P
   }
   const GraphFile& file = placed.step ? *placed.step->file : *placed.file;
   const Placement& placement = placed.step ? placed.step->placement : *placed.placement;
-  auto memory = planned_memory(file, *placed.devices, placement, std::move(step), values);
+  auto memory = planned_memory(file, *placed.devices, placement, step, values);
   return memory.ok() ? memory.take() : std::vector<PlannedMemory>{};
 }
 

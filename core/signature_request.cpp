@@ -21,7 +21,7 @@ std::string default_signature(const MetaGraph& meta) {
 /// "x" of "x=1,2" if the signature has such an input; a lone input need not be named: "@x.npy".
 std::string fed_key(const Signature& signature, std::string_view feed) {
   const size_t equals = feed.find('=');
-  const std::string name(feed.substr(0, equals));
+  std::string name(feed.substr(0, equals));
   if (equals != std::string_view::npos && signature.inputs.contains(name)) return name;
   const bool unnamed = equals == std::string_view::npos || feed.starts_with('@');
   return unnamed && signature.inputs.size() == 1 ? signature.inputs.begin()->first : std::string();

@@ -59,6 +59,7 @@ Status partition_gradient(GradientContext& g) {
   const int n = static_cast<int>(g.attrs().integer("num_partitions"));
   Value parts = g.add("DynamicPartition", {numbers, partitions}, g.copy_attrs({"num_partitions"}));
   std::vector<Value> inputs;
+  inputs.reserve(static_cast<size_t>(n) * 2);
   for (int i = 0; i < n; ++i) inputs.push_back(parts.output(static_cast<uint32_t>(i)));
   for (int i = 0; i < n; ++i) inputs.push_back(g.grad(i));
   Value stitched = g.add("ParallelDynamicStitch", inputs, {{"N", AttrValue::of(int64_t{n})}});

@@ -28,10 +28,17 @@ struct Elu : RoundsEachStep {
     return x < T(0) ? exp_of(x) - T(1) : x;
   }
 };
+/// As elements of type T are made of them: halves are made of floats.
+template <class T>
+struct SeluScales {
+  using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  static constexpr Wide kScale = static_cast<Wide>(kSeluScale), kScaleAlpha = static_cast<Wide>(kSeluScaleAlpha);
+};
 struct Selu : RoundsEachStep {
   template <class T>
   EMPLACE_INLINE static T apply(T x) {
-    return x < T(0) ? T(kSeluScaleAlpha) * (exp_of(x) - T(1)) : T(kSeluScale) * x;
+    using Scales = SeluScales<T>;
+    return x < T(0) ? T(Scales::kScaleAlpha) * (exp_of(x) - T(1)) : T(Scales::kScale) * x;
   }
 };
 /// In halves TensorFlow takes x or exp(x) itself where it holds the difference for less than its rounding.
@@ -102,7 +109,7 @@ struct EluGrad {
 struct SeluGrad : RoundsEachStep {
   template <class T>
   EMPLACE_INLINE static T apply(T dy, T y) {
-    return y < T(0) ? dy * (y + T(kSeluScaleAlpha)) : dy * T(kSeluScale);
+    return y < T(0) ? dy * (y + T(SeluScales<T>::kScaleAlpha)) : dy * T(SeluScales<T>::kScale);
   }
 };
 struct SoftplusGrad : RoundsEachStep {

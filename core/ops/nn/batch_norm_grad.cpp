@@ -161,6 +161,7 @@ class BackwardInOps {
   // A vector as [1, n, 1, ...].
   Value along_channels(Value v, Value channels) {
     std::vector<Value> dims;
+    dims.reserve(static_cast<size_t>(format_.rank));
     for (int i = 0; i < format_.rank; ++i)
       dims.push_back(i == format_.channels ? channels : g_.index(1, cat("Reshape/shape/", i)));
     return g_.reshape(v, g_.add("Pack", dims, {{"axis", AttrValue::of(int64_t{0})}}, "Reshape/shape"));
