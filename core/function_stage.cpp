@@ -35,7 +35,9 @@ Lowered lower_step(const std::shared_ptr<const GraphFile>& placed, const Placeme
   o.keep_all = roots.whole;
   o.wait_for_sources = true;
   o.max_nodes = static_cast<uint64_t>(functions.max_nodes);
-  for (NodeId node : roots.fetched) o.kept.push_back(same_node(placed->graph, node, part->graph));
+  for (const auto* nodes : {&roots.fetched, &roots.run}) {
+    for (NodeId node : *nodes) o.kept.push_back(same_node(placed->graph, node, part->graph));
+  }
   for (const Endpoint& e : roots.fed) {
     const NodeId node = same_node(placed->graph, e.node, part->graph);
     if (node != kNoNode) o.left_alone.push_back(node);

@@ -85,10 +85,11 @@ Status FrameInterpreter::run_loop(InstructionId id) {
 
 bool FrameInterpreter::is_dead(const Instruction& s) const {
   if (s.control == Control::kTrigger) return false;
-  for (InstructionId c : p_.program.controls_of(s)) {
+  const bool is_merge = s.control == Control::kMerge;
+  // Whom a Merge waits for says when it runs, not whether: a branch that is not taken may be among them.
+  for (InstructionId c : is_merge ? std::span<const InstructionId>() : p_.program.controls_of(s)) {
     if (dead_[c]) return true;
   }
-  const bool is_merge = s.control == Control::kMerge;
   for (ValueId v : p_.program.inputs(s)) {
     if (operands_.is_dead(v) != is_merge) return !is_merge;
   }
