@@ -3,6 +3,7 @@
 
 #include "core/base/cat.h"
 #include "core/device/gpu.h"
+#include "core/op/trait_table.h"
 #include "core/train/strategies/replication.h"
 
 namespace emplace {
@@ -73,7 +74,8 @@ TEST_CASE("where NCCL cannot be used, TensorFlow's lines say why") {
 TEST_CASE("replicas with loops meet on one device, and a line says why") {
   for (const char* op : {"Enter", "Exit"}) {
     Graph graph;
-    graph.nodes_.emplace_back().op = graph.intern(op);
+    graph.types_.emplace_back().traits = &traits_of(op);
+    graph.nodes_.emplace_back().type = static_cast<uint32_t>(graph.types_.size() - 1);
     Replication replication;
     replication.nccl = true;
     Lines notes;
