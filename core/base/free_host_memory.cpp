@@ -1,5 +1,5 @@
-// Part of core/base/host_memory.h: what Linux says about memory that can be had: /proc/meminfo, and the control group's limit
-// (version 2, and 1).
+// Part of core/base/host_memory.h: what Linux says about memory that can be had: /proc/meminfo, and the control group's
+// limit (version 2, and 1).
 #include <unistd.h>
 
 #include <algorithm>
