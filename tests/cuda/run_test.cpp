@@ -316,7 +316,8 @@ TEST_CASE("a logical GPU's limit holds, whatever the card has", "[host]") {
   auto refused = g.fetch_all({z, y});
   REQUIRE(!refused.ok());
   CHECK(refused.status().code() == Code::kResourceExhausted);
-  CHECK(refused.status().message().find("(4.0 MiB for planned tensors, ") != std::string::npos);
+  CHECK(refused.status().message().find("(4.0 MiB for planned tensors), its limit is 3.0 MiB: 1.0 MiB short") !=
+        std::string::npos);
 }
 
 }  // namespace
