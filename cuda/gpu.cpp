@@ -50,31 +50,28 @@ class NotCapturing {
 
 }  // namespace
 
-CudaGpu::CudaGpu(const GpuOptions& options, Pages pages, int place)
+CudaGpu::CudaGpu(const GpuOptions& options, Pages pages, std::unique_ptr<Lanes> lanes)
     : state_{options.platform_id,
              options.deterministic,
              options.tf32,
              std::min(kMostWorkspace, options.memory_limit / 4),
-             place,
+             begin_on_card(options.platform_id),
              options.stream_priority},
-      pages_(std::move(pages)) {}
+      pages_(std::move(pages)),
+      lanes_(std::move(lanes)) {}
 
 Result<std::unique_ptr<Gpu>> CudaGpu::open(const GpuOptions& options) {
   note_card(options.platform_id);
   CUDA_TRY(cudaSetDevice(options.platform_id));
   current_device = options.platform_id;
   ASSIGN_OR_RETURN(Pages pages, Pages::make(options.platform_id, options.memory_limit));
-  std::unique_ptr<CudaGpu> gpu(new CudaGpu(options, std::move(pages), begin_on_card(options.platform_id)));
-  for (cudaStream_t& s : gpu->streams_)
-    CUDA_TRY(cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, options.stream_priority));
-  return std::unique_ptr<Gpu>(std::move(gpu));
+  ASSIGN_OR_RETURN(std::unique_ptr<Lanes> lanes, Lanes::take(options.platform_id, options.stream_priority));
+  return std::unique_ptr<Gpu>(new CudaGpu(options, std::move(pages), std::move(lanes)));
 }
 
 CudaGpu::~CudaGpu() {
-  (void)wait_idle();
-  for (cudaStream_t s : streams_) {
-    if (s) (void)cudaStreamDestroy(s);
-  }
+  const bool idle = wait_idle().ok() && lanes_->staging.finish(~uint64_t{0}).ok();
+  if (idle) Lanes::keep(std::move(lanes_));
   end_on_card(state_.device, state_.place);
 }
 
@@ -107,17 +104,18 @@ Status CudaGpu::unmap(std::byte* at, int64_t bytes) {
   return ok_status();
 }
 
-Status CudaGpu::copy_in(void* to, const void* from, size_t bytes, Lane lane) {
+Result<uint64_t> CudaGpu::copy_in(void* to, const void* from, size_t bytes, Lane lane,
+                                  std::shared_ptr<const void> keeps) {
   RETURN_IF_ERROR(activate());
-  return staging_.copy_in(to, from, bytes, use(lane));
+  return lanes_->staging.copy_in(to, from, bytes, use(lane), std::move(keeps));
 }
 Result<uint64_t> CudaGpu::copy_out(void* to, const void* from, size_t bytes, Lane lane) {
   RETURN_IF_ERROR(activate());
-  return staging_.copy_out(to, from, bytes, use(lane));
+  return lanes_->staging.copy_out(to, from, bytes, use(lane));
 }
 Status CudaGpu::finish(uint64_t ticket) {
   RETURN_IF_ERROR(activate());
-  return staging_.finish(ticket);
+  return lanes_->staging.finish(ticket);
 }
 
 Status CudaGpu::copy_peer(void* to, Gpu& other, const void* from, size_t bytes, Lane lane) {
@@ -138,7 +136,8 @@ Status CudaGpu::copy_peer(void* to, Gpu& other, const void* from, size_t bytes, 
   RETURN_IF_ERROR(other.wait_idle());
   ASSIGN_OR_RETURN(uint64_t ticket, other.copy_out(held.data(), from, bytes, Lane::kToHost));
   RETURN_IF_ERROR(other.finish(ticket));
-  return copy_in(to, held.data(), bytes, lane);
+  ASSIGN_OR_RETURN(ticket, copy_in(to, held.data(), bytes, lane, nullptr));
+  return finish(ticket);
 }
 
 Result<std::unique_ptr<GpuEvent>> CudaGpu::make_event() {
@@ -159,8 +158,8 @@ Status CudaGpu::wait_for(GpuEvent& event, Lane lane) {
 Status CudaGpu::wait_idle() {
   RETURN_IF_ERROR(activate());
   const uint32_t used = used_.exchange(0) | 1u << static_cast<unsigned>(Lane::kCompute);
-  for (size_t i = 0; i < streams_.size(); ++i) {
-    if (streams_[i] && (used >> i & 1u) != 0) RETURN_IF_ERROR(cuda::wait_for(streams_[i]));
+  for (size_t i = 0; i < lanes_->streams.size(); ++i) {
+    if ((used >> i & 1u) != 0) RETURN_IF_ERROR(cuda::wait_for(lanes_->streams[i]));
   }
   return ok_status();
 }

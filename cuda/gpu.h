@@ -3,13 +3,13 @@
 
 #include <cuda_runtime.h>
 
-#include <array>
 #include <atomic>
+#include <memory>
 
 #include "core/device/gpu.h"
 #include "cuda/device_state.h"
+#include "cuda/lanes.h"
 #include "cuda/pages.h"
-#include "cuda/staging.h"
 
 namespace emplace::cuda {
 
@@ -28,7 +28,8 @@ class CudaGpu final : public Gpu {
   Status map(std::byte* at, int64_t bytes) override;
   Status unmap(std::byte* at, int64_t bytes) override;
 
-  Status copy_in(void* to, const void* from, size_t bytes, Lane lane) override;
+  Result<uint64_t> copy_in(void* to, const void* from, size_t bytes, Lane lane,
+                           std::shared_ptr<const void> keeps) override;
   Result<uint64_t> copy_out(void* to, const void* from, size_t bytes, Lane lane) override;
   Status finish(uint64_t ticket) override;
   Status copy_peer(void* to, Gpu& other, const void* from, size_t bytes, Lane lane) override;
@@ -47,8 +48,8 @@ class CudaGpu final : public Gpu {
   Result<std::unique_ptr<GpuRecording>> end_recording() override;
 
  private:
-  CudaGpu(const GpuOptions& options, Pages pages, int place);
-  cudaStream_t of(Lane lane) const { return streams_[static_cast<size_t>(lane)]; }
+  CudaGpu(const GpuOptions& options, Pages pages, std::unique_ptr<Lanes> lanes);
+  cudaStream_t of(Lane lane) const { return lanes_->streams[static_cast<size_t>(lane)]; }
   /// To enqueue work in it.
   cudaStream_t use(Lane lane) {
     used_ |= 1u << static_cast<unsigned>(lane);
@@ -57,8 +58,7 @@ class CudaGpu final : public Gpu {
 
   DeviceState state_;
   Pages pages_;
-  Staging staging_;
-  std::array<cudaStream_t, kNumLanes> streams_{};
+  std::unique_ptr<Lanes> lanes_;
   std::atomic<uint32_t> used_{0};  // a bit for each lane that may have work since the last wait_idle()
 };
 

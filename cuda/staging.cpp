@@ -1,10 +1,10 @@
 #include "cuda/staging.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "cuda/error.h"
-#include "cuda/host_copy.h"
 #include "cuda/waiting.h"
 
 namespace emplace::cuda {
@@ -26,68 +26,80 @@ Result<cudaEvent_t> Staging::event() {
   return e;
 }
 
-Status Staging::retire_oldest() {
-  Piece p = in_flight_.front();
+// REQUIRES: its copy is done.
+void Staging::retire_oldest() {
+  const Piece p = in_flight_.front();
   in_flight_.pop_front();
   spare_.push_back(p.done);
-  RETURN_IF_ERROR(wait_for(p.done));
-  if (p.target) copy_on_host(p.target, ring_ + p.begin, p.end - p.begin);
-  return ok_status();
+  if (p.target) std::memcpy(p.target, ring_ + p.begin, p.end - p.begin);
 }
 
-Status Staging::make_room(size_t bytes) {
-  const size_t wanted = bytes > kSmallRing / 2 ? kRing : kSmallRing;
-  if (ring_bytes_ >= wanted) return ok_status();
-  while (!in_flight_.empty()) RETURN_IF_ERROR(retire_oldest());
-  ring_bytes_ = head_ = 0;
-  CUDA_TRY(cudaFreeHost(std::exchange(ring_, nullptr)));
-  void* memory = nullptr;
-  CUDA_TRY(cudaHostAlloc(&memory, wanted, cudaHostAllocPortable));
-  ring_ = static_cast<std::byte*>(memory);
-  ring_bytes_ = wanted;
+Status Staging::retire_those_done() {
+  while (!in_flight_.empty()) {
+    const cudaError_t now = cudaEventQuery(in_flight_.front().done);
+    if (now == cudaErrorNotReady) break;
+    CUDA_TRY(now);
+    retire_oldest();
+  }
   return ok_status();
 }
 
 Result<Staging::Piece*> Staging::take(size_t bytes) {
-  RETURN_IF_ERROR(make_room(bytes));
-  size_t begin = head_ + bytes <= ring_bytes_ ? head_ : 0, end = begin + bytes;
+  Piece* const none = nullptr;
+  if (bytes > kAtOnce) return none;
+  if (!ring_) {
+    void* memory = nullptr;
+    CUDA_TRY(cudaHostAlloc(&memory, kRing, cudaHostAllocPortable));
+    ring_ = static_cast<std::byte*>(memory);
+  }
+  const size_t begin = head_ + bytes <= kRing ? head_ : 0, end = begin + bytes;
   auto overlaps = [&](const Piece& p) { return p.begin < end && begin < p.end; };
-  while (std::any_of(in_flight_.begin(), in_flight_.end(), overlaps)) RETURN_IF_ERROR(retire_oldest());
+  auto taken = [&] { return std::any_of(in_flight_.begin(), in_flight_.end(), overlaps); };
+  if (taken()) RETURN_IF_ERROR(retire_those_done());
+  if (taken()) return none;
   ASSIGN_OR_RETURN(cudaEvent_t done, event());
   head_ = (end + 63) / 64 * 64;
   in_flight_.push_back({begin, end, done, nullptr, next_ticket_++});
   return &in_flight_.back();
 }
 
-Status Staging::copy_in(void* to, const void* from, size_t bytes, cudaStream_t stream) {
-  for (size_t at = 0; at < bytes; at += kChunk) {
-    size_t size = std::min(kChunk, bytes - at);
-    ASSIGN_OR_RETURN(Piece * piece, take(size));
-    copy_on_host(ring_ + piece->begin, static_cast<const std::byte*>(from) + at, size);
-    CUDA_TRY(
-        cudaMemcpyAsync(static_cast<std::byte*>(to) + at, ring_ + piece->begin, size, cudaMemcpyHostToDevice, stream));
-    CUDA_TRY(cudaEventRecord(piece->done, stream));
+Result<uint64_t> Staging::copy_in(void* to, const void* from, size_t bytes, cudaStream_t stream,
+                                  std::shared_ptr<const void> keeps) {
+  if (bytes == 0) return uint64_t{0};
+  ASSIGN_OR_RETURN(Piece * piece, take(bytes));
+  if (!piece) {
+    const uint64_t ticket = next_ticket_++;
+    RETURN_IF_ERROR(in_.enqueue({to, from, bytes, ticket, std::move(keeps)}, stream));
+    return ticket;
   }
-  return ok_status();
+  std::memcpy(ring_ + piece->begin, from, bytes);
+  CUDA_TRY(cudaMemcpyAsync(to, ring_ + piece->begin, bytes, cudaMemcpyHostToDevice, stream));
+  CUDA_TRY(cudaEventRecord(piece->done, stream));
+  return uint64_t{0};
 }
 
 Result<uint64_t> Staging::copy_out(void* to, const void* from, size_t bytes, cudaStream_t stream) {
-  uint64_t last = 0;
-  for (size_t at = 0; at < bytes; at += kChunk) {
-    size_t size = std::min(kChunk, bytes - at);
-    ASSIGN_OR_RETURN(Piece * piece, take(size));
-    piece->target = static_cast<std::byte*>(to) + at;
-    last = piece->ticket;
-    CUDA_TRY(cudaMemcpyAsync(ring_ + piece->begin, static_cast<const std::byte*>(from) + at, size,
-                             cudaMemcpyDeviceToHost, stream));
-    CUDA_TRY(cudaEventRecord(piece->done, stream));
+  if (bytes == 0) return uint64_t{0};
+  ASSIGN_OR_RETURN(Piece * piece, take(bytes));
+  if (!piece) {
+    const uint64_t ticket = next_ticket_++;
+    RETURN_IF_ERROR(out_.enqueue({to, from, bytes, ticket, nullptr}, stream));
+    return ticket;
   }
-  return last;
+  CUDA_TRY(cudaMemcpyAsync(ring_ + piece->begin, from, bytes, cudaMemcpyDeviceToHost, stream));
+  CUDA_TRY(cudaEventRecord(piece->done, stream));
+  piece->target = to;
+  return piece->ticket;
 }
 
 Status Staging::finish(uint64_t ticket) {
-  while (!in_flight_.empty() && in_flight_.front().ticket <= ticket) RETURN_IF_ERROR(retire_oldest());
-  return ok_status();
+  Status ring;
+  while (ring.ok() && !in_flight_.empty() && in_flight_.front().ticket <= ticket) {
+    ring = wait_for(in_flight_.front().done);
+    if (ring.ok()) retire_oldest();
+  }
+  const Status in = in_.finish(ticket), out = out_.finish(ticket);
+  return !ring.ok() ? ring : !in.ok() ? in : out;
 }
 
 }  // namespace emplace::cuda

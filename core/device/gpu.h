@@ -63,10 +63,13 @@ class Gpu : public PageSource {
   void* stream() { return stream(Lane::kCompute); }
   virtual void* kernel_state() = 0;
 
-  /// The bytes at `from` (host) are read before the call returns.
-  virtual Status copy_in(void* to, const void* from, size_t bytes, Lane lane) = 0;
+  /// The caller waits for no other work, whatever the size. The bytes at `from` (host) have been read when finish() has
+  /// returned for this ticket or a later one; 0: they are read already. Until then `keeps` is held.
+  virtual Result<uint64_t> copy_in(void* to, const void* from, size_t bytes, Lane lane,
+                                   std::shared_ptr<const void> keeps) = 0;
   /// `to` (host) is written when finish() has returned for this ticket or a later one.
   virtual Result<uint64_t> copy_out(void* to, const void* from, size_t bytes, Lane lane) = 0;
+  /// After a failure nothing of the host's memory is read or written any more.
   virtual Status finish(uint64_t ticket) = 0;
   /// From another GPU's memory, or this one's, in this one's lane. The caller orders the lanes of both.
   virtual Status copy_peer(void* to, Gpu& other, const void* from, size_t bytes, Lane lane) = 0;

@@ -63,7 +63,11 @@ Status Executor::run(int64_t step) {
   const GpuTurn turn(prepared_.runtime, prepared_.gpus);
   has_run_ = true;
   interpreter_.copy_bytes = 0;
-  if (Status status = launches_.run(step); !status.ok()) return prepared_.with_live_set(std::move(status));
+  if (Status status = launches_.run(step); !status.ok()) {
+    status = prepared_.with_live_set(std::move(status));
+    (void)prepared_.runtime.wait_for_gpus(prepared_.gpus);  // copies under way use memory that may go now
+    return status;
+  }
   RETURN_IF_ERROR(prepared_.runtime.wait_for_gpus(prepared_.gpus));
   return prepared_.runtime.stop.status();
 }

@@ -31,11 +31,12 @@ void GpuCopyOrder::order(std::vector<Launch>& launches) {
       before[at].push_back({waits_.back().get(), launch.context, launch.instruction});
     };
     call(conflicts_.next_use(launch.instruction, p_.program.outputs(s)[0], true), &GpuCopyKernel::join);
-    if (!copy->needs_guard()) continue;
-    call(conflicts_.next_use(launch.instruction, p_.program.inputs(s)[0], false), &GpuCopyKernel::guard);
+    const ValueId from = p_.program.inputs(s)[0];
+    if (copy->from_host() && p_.plan.values[from].storage != Storage::kBlock) continue;  // nobody writes over it
+    call(conflicts_.next_use(launch.instruction, from, false), &GpuCopyKernel::guard);
     // What the source's GPU is given in between, because other GPUs come first, is nothing that the copy waits for.
-    const PlacedValue& source = p_.program.values[p_.program.inputs(s)[0]];
-    if (!several || source.producer == kNoInstruction) continue;
+    const PlacedValue& source = p_.program.values[from];
+    if (copy->from_host() || !several || source.producer == kNoInstruction) continue;
     const std::vector<InstructionId>& beside = on_gpus[source.home];
     auto next = std::upper_bound(beside.begin(), beside.end(), source.producer);
     const FusedGroup* group = conflicts_.group_at(source.producer);

@@ -22,8 +22,8 @@ Status GpuCopyKernel::run(KernelContext& c) {
   RETURN_IF_ERROR(make_events());
   if (beside_) return enqueue(c, !to_ ? Lane::kToHost : from_ ? Lane::kPeer : Lane::kToDevice);
   RETURN_IF_ERROR(enqueue(c, Lane::kCompute));
-  if (from_ && to_) RETURN_IF_ERROR(guard());
-  return to_ ? ok_status() : join();
+  if (!to_) return join();
+  return !from_ && c.input(0).buffer() ? ok_status() : guard();  // who owns it shares it with the copy
 }
 
 Status GpuCopyKernel::make_events() {
@@ -57,7 +57,7 @@ Status GpuCopyKernel::enqueue(KernelContext& c, Lane lane) {
   if (!to_) {
     ASSIGN_OR_RETURN(ticket_, gpu.copy_out(target, source, bytes, lane));
   } else if (!from_) {
-    RETURN_IF_ERROR(gpu.copy_in(target, source, bytes, lane));
+    ASSIGN_OR_RETURN(ticket_, gpu.copy_in(target, source, bytes, lane, c.input(0).buffer()));
   } else {
     RETURN_IF_ERROR(gpu.copy_peer(target, *from_, source, bytes, lane));
   }
@@ -66,7 +66,7 @@ Status GpuCopyKernel::enqueue(KernelContext& c, Lane lane) {
 
 Status GpuCopyKernel::join() { return to_ ? to_->wait_for(*copied_, Lane::kCompute) : from_->finish(ticket_); }
 
-Status GpuCopyKernel::guard() { return from_->wait_for(*copied_, Lane::kCompute); }
+Status GpuCopyKernel::guard() { return from_ ? from_->wait_for(*copied_, Lane::kCompute) : to_->finish(ticket_); }
 
 Status copy_to_host(Gpu& gpu, const void* from, Tensor& host) {
   if (host.size_bytes() == 0) return ok_status();

@@ -29,21 +29,22 @@ class GpuNodeKernel final : public Kernel {
 /// The same elements in another memory, one of them a GPU's (null: the host's).
 ///
 /// Until run_beside() is called the copy is ordered with all other work: later work of either GPU comes after it, and
-/// what is in host memory is there when run() returns. Afterwards it runs in a lane of its own, after what was enqueued
-/// before, and whoever uses the result or overwrites the source calls join() or guard() first.
+/// what is in host memory is there when run() returns, and may be written over if nobody owns it. Afterwards it runs in
+/// a lane of its own, after what was enqueued before, and whoever uses the result or overwrites the source calls join()
+/// or guard() first.
 class GpuCopyKernel final : public Kernel {
  public:
   GpuCopyKernel(Gpu* from, Gpu* to) : from_(from), to_(to) {}
   Status run(KernelContext& c) override;
 
   void run_beside() { beside_ = true; }
-  /// The source has been enqueued: run(), which may come much later, waits for no more than that. REQUIRES:
-  /// needs_guard().
+  bool from_host() const { return from_ == nullptr; }
+  /// The source has been enqueued: run(), which may come much later, waits for no more than that. REQUIRES: not
+  /// from_host().
   Status mark();
-  bool needs_guard() const { return from_ != nullptr; }
   /// The result may be read, and written over.
   Status join();
-  /// The source may be written over. REQUIRES: needs_guard(); a source in host memory is read at once.
+  /// The source may be written over.
   Status guard();
 
  private:

@@ -31,10 +31,12 @@ Status place_constants(PreparedProgram& p) {
     const size_t bytes = plan.known->size_bytes();
     if (bytes == 0) continue;
     ASSIGN_OR_RETURN(Gpu * gpu, p.gpu_of(v));
-    if (gpu)
-      RETURN_IF_ERROR(gpu->copy_in(p.values[v].raw(), plan.known->raw(), bytes, Gpu::Lane::kCompute));
-    else
+    if (!gpu) {
       std::memcpy(p.values[v].raw(), plan.known->raw(), bytes);
+      continue;
+    }
+    RETURN_IF_ERROR(
+        gpu->copy_in(p.values[v].raw(), plan.known->raw(), bytes, Gpu::Lane::kCompute, plan.known->buffer()).status());
   }
   return ok_status();
 }

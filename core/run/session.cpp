@@ -121,7 +121,9 @@ class SessionImpl final : public Session {
     ASSIGN_OR_RETURN(v.value, runtime_.pools[device]->allocate_persistent(value.dtype(), value.shape()));
     if (turn.empty()) return copy_elements(value, v.value), ok_status();
     ASSIGN_OR_RETURN(Gpu * gpu, runtime_.gpu(device));
-    return gpu->copy_in(v.value.raw(), value.raw(), value.size_bytes(), Gpu::Lane::kCompute);
+    ASSIGN_OR_RETURN(const uint64_t ticket,
+                     gpu->copy_in(v.value.raw(), value.raw(), value.size_bytes(), Gpu::Lane::kCompute, nullptr));
+    return gpu->finish(ticket);  // the value is the caller's
   }
 
   Status share_variable(NodeId node, const Tensor& value) override {

@@ -171,6 +171,7 @@ cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
   if (!*pointer) return cudaErrorMemoryAllocation;
   if (bytes < kLargeBytes) spoil(*pointer, bytes);
   page_locked().add(*pointer, {bytes});
+  count_page_locked();
   return cudaSuccess;
 }
 

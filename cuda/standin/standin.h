@@ -17,6 +17,16 @@ void set_seed(uint64_t seed);
 enum class Order { kNormal, kReverse, kRandom };
 void set_order(Order order, uint64_t seed = 1);
 
+/// How often something was done that takes a driver its time, since the process began.
+struct Counts {
+  uint64_t waits = 0;            // of the host, for work that was not done
+  uint64_t launches = 0;         // of kernels
+  uint64_t waits_at_launch = 0;  // when the last kernel was launched
+  uint64_t streams = 0;          // made
+  uint64_t page_locked = 0;      // pieces of memory made
+};
+Counts counts();
+
 /// Shared memory holds no value when a block begins: the first of its threads that comes by spoils it.
 void spoil_for_block(void* data, size_t bytes);
 

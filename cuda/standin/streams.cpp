@@ -23,6 +23,7 @@ struct State {
   // Guarded by mutex.
   std::set<cudaStream_t> streams;
   std::set<std::pair<int, const void*>> loaded;  // kernels, by device
+  Counts counts;
   uint64_t seed = 0;
   std::mt19937_64 random;
 };
@@ -54,6 +55,7 @@ void run_graph(const CUgraph_st& graph) {
 }
 
 thread_local cudaStreamCaptureMode mode_of_thread = cudaStreamCaptureModeGlobal;
+thread_local bool in_host_function = false;
 
 void capture_operation(cudaStream_t stream, Operation operation) {
   stream->capture->nodes.push_back({std::move(operation.run), stream->last_nodes});
@@ -67,7 +69,31 @@ bool any_queued() {
   return false;
 }
 
+/// run_until() where the host waits.
+void wait_until(const std::function<bool()>& done) {
+  refuse_in_host_function("waits");
+  std::lock_guard lock(state().mutex);
+  if (!done()) ++state().counts.waits;
+  run_until(done);
+}
+
 }  // namespace
+
+Counts counts() {
+  std::lock_guard lock(state().mutex);
+  return state().counts;
+}
+
+void count_page_locked() {
+  std::lock_guard lock(state().mutex);
+  ++state().counts.page_locked;
+}
+
+void refuse_in_host_function(const char* what) {
+  if (!in_host_function) return;
+  std::fprintf(stderr, "CUDA stand-in: a host function %s\n", what);
+  std::abort();
+}
 
 bool Operation::ready() const { return !event || event->reached >= version; }
 
@@ -90,6 +116,12 @@ bool run_one() {
   Operation operation = std::move(stream->queue.front());
   stream->queue.pop_front();
   if (!operation.run) return true;
+  if (operation.on_host) {
+    in_host_function = true;
+    operation.run();
+    in_host_function = false;
+    return true;
+  }
   DeviceAccess access;
   operation.run();
   return true;
@@ -127,6 +159,7 @@ bool breaks_capture() {
 
 cudaError_t enqueue(cudaStream_t stream, Operation operation) {
   State& s = state();
+  refuse_in_host_function("enqueues work");
   std::lock_guard lock(s.mutex);
   if (!s.streams.contains(stream)) return cudaErrorInvalidValue;  // the legacy stream is not for us
   if (stream->capture_broken) return cudaErrorStreamCaptureInvalidated;
@@ -153,6 +186,12 @@ bool loads(const void* kernel, cudaStream_t stream) {
   return true;
 }
 
+void count_launch() {
+  std::lock_guard lock(state().mutex);
+  ++state().counts.launches;
+  state().counts.waits_at_launch = state().counts.waits;
+}
+
 cudaError_t launch(bool barriers, const void* kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
                    std::function<void()> body) {
   size_t threads = size_t{block.x} * block.y * block.z;
@@ -165,6 +204,7 @@ cudaError_t launch(bool barriers, const void* kernel, dim3 grid, dim3 block, siz
   if (std::lock_guard lock(state().mutex); !state().streams.contains(stream) || stream->device != current)
     return cudaErrorInvalidResourceHandle;
   if (!loads(kernel, stream)) return cudaErrorStreamCaptureUnsupported;
+  count_launch();
   return enqueue(stream, {[=, body = std::move(body)] { run_grid(barriers, grid, block, shared_bytes, body); }});
 }
 
@@ -178,6 +218,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
   *stream = new CUstream_st;
   cudaGetDevice(&(*stream)->device);
   state().streams.insert(*stream);
+  ++state().counts.streams;
   return cudaSuccess;
 }
 
@@ -195,7 +236,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (!state().streams.contains(stream)) return cudaErrorInvalidValue;
   if (stream->capture) stream->capture_broken = true;
   if (stream->capture || emplace::standin::breaks_capture()) return cudaErrorStreamCaptureUnsupported;
-  emplace::standin::run_until([&] { return stream->queue.empty(); });
+  emplace::standin::wait_until([&] { return stream->queue.empty(); });
   return cudaSuccess;
 }
 
@@ -212,8 +253,12 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 cudaError_t cudaDeviceSynchronize() {
   std::lock_guard lock(state().mutex);
   if (emplace::standin::breaks_capture()) return cudaErrorStreamCaptureUnsupported;
-  emplace::standin::run_until([] { return !emplace::standin::any_queued(); });
+  emplace::standin::wait_until([] { return !emplace::standin::any_queued(); });
   return cudaSuccess;
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  return enqueue(stream, {[=] { function(data); }, nullptr, 0, true});
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
@@ -258,7 +303,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (event->graph || emplace::standin::breaks_capture()) return cudaErrorStreamCaptureUnsupported;
-  emplace::standin::run_until([&] { return event->reached >= event->recorded; });
+  if (cudaError_t failure = emplace::standin::ordered_failure("cudaEventSynchronize"); failure != cudaSuccess)
+    return failure;
+  emplace::standin::wait_until([&] { return event->reached >= event->recorded; });
   return cudaSuccess;
 }
 

@@ -17,6 +17,7 @@ struct Operation {
   std::function<void()> run;           // empty: only waits
   struct CUevent_st* event = nullptr;  // waits for ...
   uint64_t version = 0;                // ... this recording of it
+  bool on_host = false;                // a host function, which reaches no device memory and makes no calls of CUDA
 
   bool ready() const;
 };
@@ -29,6 +30,10 @@ bool is_captured(cudaStream_t stream);
 /// another thread does in the global mode, unless it says that its calls are relaxed. One that it makes all the same
 /// breaks the capture.
 bool breaks_capture();
+/// Ends the process, with a message, in a host function: those must not.
+void refuse_in_host_function(const char* what);
+/// For counts().
+void count_page_locked();
 /// Runs something that is ready, if there is any.
 bool run_one();
 /// Runs whatever is ready, in drawn order, until `done`. Deadlock ends the process with a message.

@@ -41,8 +41,9 @@ class ForwardingGpu : public Gpu {
   Status activate() override { return gpu_->activate(); }
   void* stream(Lane lane) override { return gpu_->stream(lane); }
   void* kernel_state() override { return gpu_->kernel_state(); }
-  Status copy_in(void* to, const void* from, size_t bytes, Lane lane) override {
-    return gpu_->copy_in(to, from, bytes, lane);
+  Result<uint64_t> copy_in(void* to, const void* from, size_t bytes, Lane lane,
+                           std::shared_ptr<const void> keeps) override {
+    return gpu_->copy_in(to, from, bytes, lane, std::move(keeps));
   }
   Result<uint64_t> copy_out(void* to, const void* from, size_t bytes, Lane lane) override {
     return gpu_->copy_out(to, from, bytes, lane);

@@ -85,7 +85,7 @@ TEST_CASE("bytes go from card to card directly, or by the host where cards do no
     REQUIRE(to.gpu->map(target, page).ok());
     const std::string sent = "some bytes that are sent";
     std::string received(sent.size(), ' ');
-    REQUIRE(from.gpu->copy_in(source, sent.data(), sent.size(), Gpu::Lane::kCompute).ok());
+    REQUIRE(from.gpu->copy_in(source, sent.data(), sent.size(), Gpu::Lane::kCompute, nullptr).ok());
     REQUIRE(from.gpu->wait_idle().ok());
     REQUIRE(to.gpu->copy_peer(target, *from.gpu, source, sent.size(), Gpu::Lane::kPeer).message() == "");
     REQUIRE(to.gpu->wait_idle().ok());

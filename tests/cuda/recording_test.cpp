@@ -195,7 +195,7 @@ TEST_CASE("a run is recorded again where its input has moved, and launched piece
   auto device_array = [&](float value) {
     void* p = nullptr;
     REQUIRE(cudaMalloc(&p, 4) == cudaSuccess);
-    REQUIRE(gpu->copy_in(p, &value, 4, Gpu::Lane::kCompute).ok());
+    REQUIRE(gpu->copy_in(p, &value, 4, Gpu::Lane::kCompute, nullptr).ok());
     return static_cast<float*>(p);
   };
   float* const places[] = {device_array(1), device_array(2)};

@@ -1,5 +1,5 @@
-// Copies between pageable memory and a GPU go by a ring of page-locked memory: sizes around its chunks, rounds of the
-// ring, streams in any order.
+// Copies between pageable memory and a GPU go through page-locked memory: sizes around its pieces, rounds of the ring,
+// streams in any order.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -20,7 +20,9 @@ struct Card {
   Card() : gpu(CudaGpu::open({0, 0, int64_t{256} << 20}).take()), known(kRoom) {
     memory = gpu->reserve(kRoom).take();
     REQUIRE(gpu->map(memory, kRoom).ok());
-    REQUIRE(gpu->copy_in(memory, known.data(), kRoom, Gpu::Lane::kCompute).ok());
+    const Result<uint64_t> read = gpu->copy_in(memory, known.data(), kRoom, Gpu::Lane::kCompute, nullptr);
+    REQUIRE(read.ok());
+    REQUIRE(gpu->finish(*read).ok());
   }
   ~Card() {
     CHECK(gpu->wait_idle().ok());
@@ -30,8 +32,15 @@ struct Card {
   void put(size_t at, size_t bytes, uint8_t first) {
     std::vector<uint8_t> given(bytes);
     for (size_t i = 0; i < bytes; ++i) given[i] = known[at + i] = static_cast<uint8_t>(first + i / 7);
-    REQUIRE(gpu->copy_in(memory + at, given.data(), bytes, Gpu::Lane::kCompute).ok());
-    std::fill(given.begin(), given.end(), uint8_t{0xee});  // has been read
+    // Of two that are given, one is kept by the copy as long as it takes, the other overwritten once it is read.
+    const bool shares = first % 2 != 0;
+    auto kept = std::make_shared<std::vector<uint8_t>>(std::move(given));
+    const Result<uint64_t> read = gpu->copy_in(memory + at, kept->data(), bytes, Gpu::Lane::kCompute,
+                                               shares ? std::shared_ptr<void>(kept) : nullptr);
+    REQUIRE(read.ok());
+    if (shares) return;
+    REQUIRE(gpu->finish(*read).ok());
+    std::fill(kept->begin(), kept->end(), uint8_t{0xee});
   }
 
   std::unique_ptr<Gpu> gpu;
@@ -60,7 +69,8 @@ TEST_CASE("bytes go in and come out, however many", "[host]") {
   for (uint64_t seed : {0, 5}) {
     standin::set_seed(seed);
     Card card;
-    for (size_t bytes : {size_t{0}, size_t{1}, size_t{63}, size_t{65}, 16 * kMiB, 16 * kMiB + 1, 33 * kMiB + 13}) {
+    for (size_t bytes : {size_t{0}, size_t{1}, size_t{63}, size_t{65}, kMiB / 2, kMiB / 2 + 1, 8 * kMiB, 8 * kMiB + 1,
+                         16 * kMiB, 16 * kMiB + 1, 33 * kMiB + 13}) {
       INFO("seed " << seed << ", " << bytes << " bytes");
       card.put(3, bytes, static_cast<uint8_t>(bytes));
       const Taken all(card, 0, bytes + 6);  // and what lies beside

@@ -1,4 +1,4 @@
-// Copies through page-locked memory: small ones, large ones that make its ring grow, and both in turns.
+// Copies through page-locked memory: small ones by its ring, large ones by turns, and both beside each other.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ TEST_CASE("what goes through the staging ring arrives, whatever the sizes before
   }
 }
 
-TEST_CASE("a copy under way survives the growth of the ring", "[host]") {
+TEST_CASE("small copies and large ones are under way at once", "[host]") {
   Device device;
   Staging staging;
   const std::vector<uint32_t> few = numbers(10, 5), many = numbers(1'000'000, 9);

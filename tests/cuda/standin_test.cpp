@@ -44,7 +44,7 @@ TEST_CASE("host code does not touch device memory, kernels and copies do", "[hos
   alignas(64) float host[64] = {1, 2, 3};
   float* const local = host + 4;
 
-  REQUIRE(gpu->copy_in(x, host, sizeof host, Gpu::Lane::kCompute).ok());
+  REQUIRE(gpu->copy_in(x, host, sizeof host, Gpu::Lane::kCompute, nullptr).ok());
   REQUIRE(launch(Barriers::kNone, add_one_kernel, dim3(1), dim3(3), 0, stream, x).ok());
   REQUIRE(cudaMemcpyAsync(host, x, sizeof host, cudaMemcpyDeviceToHost, stream) == cudaSuccess);
   REQUIRE(gpu->wait_idle().ok());

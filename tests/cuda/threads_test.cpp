@@ -21,8 +21,9 @@ using emplace::testing::floats;
 class Owned final : public ForwardingGpu {
  public:
   Owned(std::unique_ptr<Gpu> gpu, std::atomic<int>& strangers) : ForwardingGpu(std::move(gpu)), strangers_(strangers) {}
-  Status copy_in(void* to, const void* from, size_t bytes, Lane lane) override {
-    return enter(), gpu_->copy_in(to, from, bytes, lane);
+  Result<uint64_t> copy_in(void* to, const void* from, size_t bytes, Lane lane,
+                           std::shared_ptr<const void> keeps) override {
+    return enter(), gpu_->copy_in(to, from, bytes, lane, std::move(keeps));
   }
   Status activate() override { return enter(), gpu_->activate(); }
   Status record(GpuEvent& event, Lane lane) override { return enter(), gpu_->record(event, lane); }
