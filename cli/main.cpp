@@ -16,6 +16,7 @@
 #include "cli/version.h"
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
+#include "core/device/gpu_environment.h"
 
 namespace emplace {
 namespace {
@@ -184,6 +185,7 @@ int run_main(int argc, char** argv, Log& log) {
   OutputFile placement_log;
   status = start_placement_log(options.pipeline.placing, placement_log);
   if (!status.ok()) return usage(log, status.message());
+  set_gpu_environment(options.pipeline.run.deterministic);
   catch_signals();
   return end_placement_log(placement_log, command->run(options, log), log);
 }

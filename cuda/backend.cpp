@@ -66,8 +66,6 @@ Result<PhysicalGpu> card(int device) {
 }  // namespace
 
 Result<std::vector<PhysicalGpu>> CudaBackend::enumerate() {
-  // So that CUDA's numbers are nvidia-smi's; whoever set it otherwise keeps it.
-  setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
   // NVML starts while the driver does, by a thread of its own if there is one to be had; where there is no driver, not
   // at all.
   const bool driver = access("/dev/nvidiactl", F_OK) == 0;

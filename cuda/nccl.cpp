@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -143,7 +142,7 @@ Kept& kept() {
 
 Status nccl_there() { return nccl::functions().status(); }
 
-Result<Communicator*> Communicator::of(const std::vector<int>& devices, bool deterministic) {
+Result<Communicator*> Communicator::of(const std::vector<int>& devices) {
   for (size_t i = 0; i < devices.size(); ++i) {
     if (std::find(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(i), devices[i]) ==
         devices.begin() + static_cast<std::ptrdiff_t>(i))
@@ -156,10 +155,6 @@ Result<Communicator*> Communicator::of(const std::vector<int>& devices, bool det
   std::lock_guard lock(all.mutex);
   std::unique_ptr<nccl::Cards>& cards = all.cards[devices];
   if (!cards) {
-    if (deterministic) {
-      setenv("NCCL_ALGO", "Ring", 0);
-      setenv("NCCL_PROTO", "Simple", 0);
-    }
     auto made = std::make_unique<nccl::Cards>(*nccl::functions(), devices.size());
     RETURN_IF_ERROR(made->init(devices));
     cards = std::move(made);

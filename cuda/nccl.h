@@ -28,9 +28,8 @@ class Communicator {
   virtual Status all_reduce(std::span<const Part> parts, int64_t count, DType type, Reduction reduction) = 0;
 
   /// The same for the same cards (CUDA's ordinals, by rank). Unavailable: no library. InvalidArgument: a card stands
-  /// twice. `deterministic`: one ring and one protocol, whatever the sizes; decided by the first communicator of the
-  /// process.
-  static Result<Communicator*> of(const std::vector<int>& devices, bool deterministic);
+  /// twice. Its algorithms are those of the environment (core/device/gpu_environment.h).
+  static Result<Communicator*> of(const std::vector<int>& devices);
   /// Is there one?
   static bool any();
   /// Unavailable: one has lost a member, and is given up: what waits for it goes on, with results that nobody may use.

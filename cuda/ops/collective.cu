@@ -31,9 +31,9 @@ class Meeting {
     return devices_.size() - 1;
   }
   /// Once the last has joined: their communicator.
-  Status prepare(bool deterministic) {
+  Status prepare() {
     if (!full() || communicator_) return ok_status();
-    Result<Communicator*> made = Communicator::of(devices_, deterministic);
+    Result<Communicator*> made = Communicator::of(devices_);
     if (!made.ok()) return made.status().with_context(cat("the collective '", name_, "'"));
     communicator_ = made.take();
     return ok_status();
@@ -79,17 +79,15 @@ std::shared_ptr<Meeting> meeting_of(const std::string& name, int64_t wanted) {
 class NcclAllReduce final : public Kernel {
  public:
   explicit NcclAllReduce(const KernelInit& init)
-      : device_(device_of(init)),
-        type_(init.input_types[0]),
+      : type_(init.input_types[0]),
         reduction_(reduction_of(init.attrs.text("reduction"))),
         meeting_(meeting_of(init.attrs.text("shared_name"), init.attrs.integer("num_devices"))),
-        rank_(meeting_->join(device_.device)) {}
+        rank_(meeting_->join(device_of(init).device)) {}
 
-  Status prepare(KernelContext&) override { return meeting_->prepare(device_.deterministic); }
+  Status prepare(KernelContext&) override { return meeting_->prepare(); }
   Status run(KernelContext& c) override { return meeting_->arrive(rank_, c, type_, reduction_); }
 
  private:
-  const DeviceState& device_;
   DType type_;
   Reduction reduction_;
   std::shared_ptr<Meeting> meeting_;

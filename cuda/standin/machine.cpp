@@ -1,11 +1,16 @@
 // EMPLACE_STANDIN_MACHINE names a file with one GPU per line: "name | UUID | PCI bus id | memory in MiB | capability".
 // EMPLACE_STANDIN_NVML: a file of cards that NVML lists, whole ones, of which instances may be given to this process.
-// EMPLACE_STANDIN_FAILS="cudaSetDevice=46": that call answers with that error.
+// EMPLACE_STANDIN_FAILS="cudaSetDevice=46": that call answers with that error. EMPLACE_STANDIN_EXCLUSIVE: a file whose
+// lock is the cards': in exclusive mode they take one process at a time, others get error 46.
+// They are numbered as in the file, or, unless CUDA_DEVICE_ORDER says PCI_BUS_ID, fastest first: by their memory.
 // The current mask, CUDA_VISIBLE_DEVICES, is applied as the driver does it. Without a file: EMPLACE_STANDIN_GPUS cards
 // (default 1) of 16 GiB. EMPLACE_STANDIN_TAKEN: bytes of each card that other processes have. EMPLACE_STANDIN_REPORT:
 // the most that each gave this process beside its context is said at the end. EMPLACE_STANDIN_PEERS: "none" of them
 // reach each other, or they seem to and what is sent is "lost" or a byte "short".
 #include "cuda/standin/machine.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <atomic>
@@ -51,6 +56,11 @@ struct Machine {
     } else {
       const char* count = std::getenv("EMPLACE_STANDIN_GPUS");
       for (int i = 0; i < (count ? std::atoi(count) : 1); ++i) all.push_back(card(i));
+    }
+    const char* order = std::getenv("CUDA_DEVICE_ORDER");
+    if (!order || std::string_view(order) != "PCI_BUS_ID") {
+      std::stable_sort(all.begin(), all.end(),
+                       [](const PhysicalGpu& a, const PhysicalGpu& b) { return a.memory > b.memory; });
     }
     for (int i : cuda_visible_devices(std::getenv("CUDA_VISIBLE_DEVICES"), all)) {
       gpus.push_back(new Gpu);
@@ -129,6 +139,17 @@ const Described* described(int error) {
   return nullptr;
 }
 
+/// Until this process ends the cards are its own. False: they are another's.
+bool has_cards() {
+  static const bool kHas = [] {
+    const char* path = std::getenv("EMPLACE_STANDIN_EXCLUSIVE");
+    if (!path) return true;
+    const int file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    return file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0;
+  }();
+  return kHas;
+}
+
 bool valid(int device) { return device >= 0 && static_cast<size_t>(device) < machine().gpus.size(); }
 Gpu& gpu(int device) { return *machine().gpus[static_cast<size_t>(device)]; }
 
@@ -195,6 +216,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaSetDevice(int device) {
   if (!valid(device)) return cudaErrorInvalidDevice;
   if (cudaError_t failure = ordered_failure("cudaSetDevice"); failure != cudaSuccess) return failure;
+  if (!has_cards()) return static_cast<cudaError_t>(46);
   current = device;
   if (!gpu(device).has_context.exchange(true)) gpu(device).used += kContextBytes;
   return cudaSuccess;

@@ -1,6 +1,7 @@
 // Part of cuda/nccl_api.h: NCCL on the stand-in: ranks meet in ncclGroupEnd(), and the reduction, in the order of the
 // ranks, is one operation that waits for all streams and that all streams wait for. EMPLACE_STANDIN_NCCL=none: the
-// library is not there; =lost: the last rank never comes, until the communicator is given up.
+// library is not there; =lost: the last rank never comes, until the communicator is given up; =ordered: it is refused
+// unless the environment asks for one ring and one protocol.
 #include "cuda/nccl_api.h"
 
 #include <algorithm>
@@ -41,7 +42,14 @@ struct Call {
 thread_local std::vector<Call> calls;
 thread_local int depth = 0;
 
+bool is_set_to(std::string_view value, const char* variable = "EMPLACE_STANDIN_NCCL") {
+  const char* set = std::getenv(variable);
+  return set && value == set;
+}
+
 int init_all(Comm* comms, int count, const int* devices) {
+  if (is_set_to("ordered") && !(is_set_to("Ring", "NCCL_ALGO") && is_set_to("Simple", "NCCL_PROTO")))
+    return kInvalidUsage;
   auto all = std::make_shared<std::vector<ncclComm*>>();
   for (int i = 0; i < count; ++i) {
     if (cudaSetDevice(devices[i]) != cudaSuccess || std::count(devices, devices + count, devices[i]) > 1)
@@ -104,11 +112,6 @@ int all_reduce(const void* from, void* to, size_t count, Data type, int reductio
   return 0;
 }
 int group_start() { return ++depth, 0; }
-
-bool is_set_to(std::string_view value) {
-  const char* set = std::getenv("EMPLACE_STANDIN_NCCL");
-  return set && value == set;
-}
 
 /// Only who is given up is reached.
 int async_error(Comm comm, int* error) {
