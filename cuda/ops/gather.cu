@@ -34,6 +34,36 @@ __global__ void gather_kernel(const E* params, Indices indices, E* out, GatherPl
   }
 }
 
+/// Rows that are no whole packs: a thread makes a pack of the output, from wherever its elements are. It divides once.
+template <class E>
+__global__ void gather_pieces_kernel(const E* params, Indices indices, E* out, GatherPlan plan, int64_t n) {
+  constexpr int N = kPackSize<E>;
+  const GatherSizes& g = plan.sizes;
+  const int64_t first = thread_index() * N;
+  if (first >= n) return;
+  int64_t slab = first;
+  int64_t column = plan.by_inner.split(slab), choice = plan.by_chosen.split(slab);
+  int64_t batch = plan.by_outer.divide(slab), outer = slab - batch * g.outer;
+  int64_t index = indices.at(batch * g.chosen + choice);
+  Pack<E, N> pack;
+  EMPLACE_UNROLL for (int k = 0; k < N; ++k) {
+    const bool inside = index >= 0 && index < g.size;
+    pack.at[k] = inside ? params[((batch * g.outer + outer) * g.size + index) * g.inner + column] : E();
+    if (first + k + 1 >= n) break;
+    if (++column < g.inner) continue;
+    column = 0;
+    if (++choice == g.chosen) {
+      choice = 0;
+      if (++outer == g.outer) {
+        outer = 0;
+        ++batch;
+      }
+    }
+    index = indices.at(batch * g.chosen + choice);
+  }
+  store_pack(out, n, first, pack);
+}
+
 /// output 0 = params along `axis` at the indices of input 1; the first `batch_dims` dimensions go together.
 template <class E>
 Status gather(KernelContext& c, const Tensor& params, int64_t axis, int64_t batch_dims) {
@@ -44,9 +74,14 @@ Status gather(KernelContext& c, const Tensor& params, int64_t axis, int64_t batc
   const int64_t width = width_of_rows(row_bytes), wide = n * static_cast<int64_t>(sizeof(E)) / width;
   g.sizes.inner = row_bytes / width;
   return with_width(static_cast<size_t>(width), [&]<class W>(W) {
-    return launch(Barriers::kNone, gather_kernel<W>, grid_for(wide), kThreads, 0, stream_of(c),
-                  static_cast<const W*>(params.raw()), Indices(c.input(1)), static_cast<W*>(c.output(0).raw()),
-                  GatherPlan(g.sizes, wide), wide);
+    auto enqueue = [&](auto kernel, dim3 grid) {
+      return launch(Barriers::kNone, kernel, grid, kThreads, 0, stream_of(c), static_cast<const W*>(params.raw()),
+                    Indices(c.input(1)), static_cast<W*>(c.output(0).raw()), GatherPlan(g.sizes, wide), wide);
+    };
+    if constexpr (sizeof(W) == sizeof(Bytes16))
+      return enqueue(gather_kernel<W>, grid_for(wide));
+    else
+      return enqueue(gather_pieces_kernel<W>, grid_for_packs<W>(wide));
   });
 }
 

@@ -206,6 +206,10 @@ TEST_CASE("rows of any number of bytes are taken") {
     for (int64_t row : {1, 2, 3, 4, 6, 8, 16, 24}) {
       INFO(dtype_name(t) << ", " << row << " elements");
       CHECK(check({"GatherV2",
+                   {uniform(t, Shape{3, 2, 7, row}, -9, 9), uniform(DType::kInt32, Shape{3, 5}, 0, 7),
+                    Tensor::scalar<int32_t>(2)},
+                   {{"batch_dims", AttrValue::of(int64_t{1})}}}) == "");
+      CHECK(check({"GatherV2",
                    {uniform(t, Shape{2, 7, row}, -9, 9), picks, Tensor::scalar<int32_t>(1)},
                    {{"batch_dims", AttrValue::of(int64_t{0})}}}) == "");
       CHECK(check({"GatherNd", {uniform(t, Shape{7, row}, -9, 9), picks.reshaped(Shape{5, 1})}}) == "");
