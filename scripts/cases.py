@@ -16,12 +16,15 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 NPY_CODES = {"<f4": "f", "<f8": "d", "<i4": "i", "<i8": "q"}
 
 
-def argument_parser(doc, flags=True):
-    """The options that all of them take; `flags`: further ones of `emplace`, see flags_of()."""
+def argument_parser(doc, flags=True, jobs=None):
+    """The options that all of them take; `flags`: further ones of `emplace`, see flags_of(); `jobs`: so many processes at once, unless
+    --jobs says otherwise."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", type=os.path.abspath, default=str(TOP / "build/emplace"))
     if flags:
         parser.add_argument("--flags", type=shlex.split, default=[], help="further flags of emplace, in one word")
+    if jobs:
+        parser.add_argument("--jobs", type=int, default=jobs, help="so many processes at once")
     return parser
 
 

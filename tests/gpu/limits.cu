@@ -4,13 +4,16 @@
 //   emplace_gpu_limits context    makes a context and ends: what every process on a GPU takes, to be timed from outside
 //   emplace_gpu_limits mode       "exclusive" if the card takes one process at a time, else "shared"
 //   emplace_gpu_limits facts      properties, and what pages of the driver's virtual memory cost
+//   emplace_gpu_limits cudnn      the card as cuDNN describes it: with that, tests/cuda/cudnn_test.cpp plans for it
 #include <cuda.h>
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -118,6 +121,40 @@ void print_facts(double context_ms) {
   std::printf("}\n");
 }
 
+template <class F>
+F function_of(void* library, const char* name) {
+  void* found = dlsym(library, name);
+  if (!found) std::fprintf(stderr, "cuDNN lacks %s\n", name), std::exit(1);
+  return reinterpret_cast<F>(found);
+}
+
+/// By cuDNN's backend, without its headers: the values are cudnn_graph.h's.
+void print_cudnn_card() {
+  constexpr int kCard = 38, kDeviceId = 2700, kJson = 2702, kInt32 = 23, kChar = 24;
+  const char* folder = std::getenv("EMPLACE_CUDA_LIB_DIR");
+  const std::string name = "libcudnn.so.9";
+  void* library = folder ? dlopen((std::string(folder) + "/" + name).c_str(), RTLD_NOW) : nullptr;
+  if (!library) library = dlopen(name.c_str(), RTLD_NOW);
+  if (!library) std::fprintf(stderr, "%s\n", dlerror()), std::exit(1);
+  const auto make = function_of<int (*)(int, void**)>(library, "cudnnBackendCreateDescriptor");
+  const auto set = function_of<int (*)(void*, int, int, int64_t, const void*)>(library, "cudnnBackendSetAttribute");
+  const auto finalize = function_of<int (*)(void*)>(library, "cudnnBackendFinalize");
+  const auto get = function_of<int (*)(void*, int, int, int64_t, int64_t*, void*)>(library, "cudnnBackendGetAttribute");
+  auto ok = [](int status, const char* call) {
+    if (status != 0) std::fprintf(stderr, "cuDNN, %s: status %d\n", call, status), std::exit(1);
+  };
+  void* card = nullptr;
+  const int32_t device = 0;
+  int64_t length = 0;
+  ok(make(kCard, &card), "create");
+  ok(set(card, kDeviceId, kInt32, 1, &device), "set");
+  ok(finalize(card), "finalize");
+  ok(get(card, kJson, kChar, 0, &length, nullptr), "get the length");
+  std::string text(static_cast<size_t>(length), ' ');
+  ok(get(card, kJson, kChar, length, &length, text.data()), "get");
+  std::puts(text.c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -131,6 +168,7 @@ int main(int argc, char** argv) {
   CHECK(cudaFree(nullptr));
   double context_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   if (what == "facts") print_facts(context_ms);
+  if (what == "cudnn") print_cudnn_card();
   if (argc > 1) return 0;
   constexpr size_t kBytes = size_t{1} << 30;
   void *a = nullptr, *b = nullptr, *host = nullptr;
