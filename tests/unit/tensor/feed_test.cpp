@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 
@@ -44,7 +45,7 @@ class TempFile {
     folder_ = folder;
     path = folder_ + "/" + std::move(name);
   }
-  ~TempFile() { std::system(("rm -r " + folder_).c_str()); }
+  ~TempFile() { std::filesystem::remove_all(folder_); }
   std::string path;
 
  private:
