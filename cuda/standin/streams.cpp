@@ -319,6 +319,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   std::lock_guard lock(state().mutex);
   if (stream->capture) return cudaErrorStreamCaptureUnsupported;
+  if (cudaError_t failure = emplace::standin::ordered_failure("cudaStreamBeginCapture"); failure != cudaSuccess)
+    return failure;
   stream->capture = new CUgraph_st;
   stream->capture->owner = std::this_thread::get_id();
   stream->capture->mode = mode;
