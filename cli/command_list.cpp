@@ -1,17 +1,18 @@
 #include "cli/command_list.h"
 
 // The subcommands, as the overview lists them: `name` is made by make_name_command() in cli/name.cpp.
-#define EMPLACE_COMMANDS(ROW)                                                        \
-  ROW(run, "Execute a graph and print the fetched tensors")                          \
-  ROW(place, "Say where every node would run; no kernel runs, no device is touched") \
-  ROW(train, "Train a graph on data: steps, epochs, metrics, checkpoints")           \
-  ROW(draw, "Draw where every node would run: SVG, a page, dot")                     \
-  ROW(explain, "Say why nodes are where they are, and what would move them")         \
-  ROW(diff, "What two placements differ in: moved nodes, reasons, copies, peaks")    \
-  ROW(check, "Load and validate; all problems in one pass")                          \
-  ROW(convert, "Write a graph file in another format")                               \
-  ROW(devices, "List physical and logical devices; read device names")               \
-  ROW(ops, "List the ops that emplace runs; one op: its page")                       \
+#define EMPLACE_COMMANDS(ROW)                                                                 \
+  ROW(run, "Execute a graph and print the fetched tensors")                                   \
+  ROW(place, "Say where every node would run; no kernel runs, no device is touched")          \
+  ROW(train, "Train a graph on data: steps, epochs, metrics, checkpoints")                    \
+  ROW(draw, "Draw where every node would run: SVG, a page, dot")                              \
+  ROW(explain, "Say why nodes are where they are, and what would move them")                  \
+  ROW(diff, "What two placements differ in: moved nodes, reasons, copies, peaks")             \
+  ROW(copies, "List what moves bytes in a step: between devices, feeds, fetches")             \
+  ROW(check, "Load and validate; all problems in one pass")                                   \
+  ROW(convert, "Write a graph file in another format")                                        \
+  ROW(devices, "List physical and logical devices; read device names")                        \
+  ROW(ops, "List the ops that emplace runs; one op: its page")                                \
   ROW(completion, "Completion of the command line for bash, zsh or fish; man pages")
 
 namespace emplace {

@@ -17,6 +17,16 @@ OptionSet::Setter set_size(int64_t& target) {
   };
 }
 
+/// "3-5", "3".
+Status set_steps(const std::string& text, std::pair<int64_t, int64_t>& steps) {
+  const size_t dash = text.find('-');
+  const std::string first = text.substr(0, dash), last = dash == std::string::npos ? first : text.substr(dash + 1);
+  if (!set_integer(steps.first, 0)(first).ok() || !set_integer(steps.second, 0)(last).ok() ||
+      steps.first > steps.second)
+    return invalid_argument(cat("'", text, "' are no steps; write FIRST-LAST, such as 3-5"));
+  return ok_status();
+}
+
 /// "GPU=2".
 Status set_device_count(std::map<std::string, int>& counts, const std::string& text) {
   auto equals = text.find('=');
@@ -61,14 +71,14 @@ OptionSet::Setter set_optional_choice(Target& target, std::vector<std::pair<std:
   return setter;
 }
 
+}  // namespace
+
 OptionSet::Setter set_tolerance(double& target) {
   return [&target](const std::string& text) -> Status {
     RETURN_IF_ERROR(set_number(target)(text));
     return target >= 0 ? ok_status() : invalid_argument(cat("'", text, "' must be at least 0"));
   };
 }
-
-}  // namespace
 
 void declare_placing(OptionSet& set, PlaceFlags& placing) {
   set.flag("allow-soft-placement", "Run a node elsewhere if its device or kernel is missing",
@@ -87,6 +97,11 @@ void declare_placing(OptionSet& set, PlaceFlags& placing) {
   set.text("placement-out", "FILE", "Save the placement", placing.placement_out);
   set.list("fail-on", "WHAT", "Fail (exit 4) on soft-placement or moved nodes", placing.gates.fail_on);
   set.value("max-copies", "N", "Fail (exit 4) if more tensors cross devices", set_integer(placing.gates.max_copies, 0));
+  set.value("max-copy-bytes", "SIZE", "Fail (exit 4) if more bytes cross devices: 64MiB",
+            [&placing](const std::string& text) -> Status {
+              ASSIGN_OR_RETURN(placing.gates.max_copy_bytes, parse_size(text));
+              return ok_status();
+            });
   set.list("min-on", "DEVICE=SHARE", "Fail (exit 4) if fewer nodes are on it: GPU=95%", placing.gates.min_on);
   set.value("policy", "tf", "How to choose devices: TensorFlow's rule", [](const std::string& text) {
     return text == "tf" ? ok_status() : invalid_argument(cat("'", text, "' is unknown; there is tf"));
@@ -188,7 +203,9 @@ void declare_watching(OptionSet& set, PipelineOptions& pipeline) {
                      "Fail (exit 7) at the first node with NaN or infinite elements, or report all",
                      set_optional_choice<NumericsAction>(
                          run.check_numerics, {{"stop", NumericsAction::kStop}, {"report", NumericsAction::kReport}}));
-  set.text("trace", "FILE", "Write a Chrome trace: when each node and copy ran, one at a time", run.trace);
+  set.text("trace", "FILE", "Write a Chrome trace: what ran when, on which thread, with its copies", run.trace);
+  set.value("trace-steps", "FIRST-LAST", "Of these steps only, from 0 on: 3-5, or 3",
+            [&run](const std::string& text) { return set_steps(text, run.trace_steps); });
 }
 
 }  // namespace

@@ -69,6 +69,9 @@ inline constexpr std::string_view kGraphsHelp = "GRAPH '-' is standard input. Se
 /// The headings under which place and explain accept what only a run uses: its command line can be placed as it is.
 inline constexpr std::string_view kOfARun = "Of a run: accepted, without effect on a placement";
 
+/// A number that is not negative.
+OptionSet::Setter set_tolerance(double& target);
+
 /// Makes the log speak as the options say.
 Status set_up_log(const TalkOptions& talk, Log& log);
 

@@ -132,7 +132,8 @@ Result<Partitioned> partitioned_graph(const StageContext& c, const Placed& place
   auto copies = std::make_shared<const CopyPlan>(plan_copies(*placed.file, *placed.devices, *placed.placement));
   Partitioned made{placed, copies, {}};
   made.verdict =
-      check_gates(*placed.file, *placed.devices, *placed.options, *placed.placement, copies->num_across(), o.gates)
+      check_gates(*placed.file, *placed.devices, *placed.options, *placed.placement,
+                  {copies->num_across(), copies->bytes_across()}, o.gates)
           .blamed(Blame::kPlacement);
   if (made.verdict.ok() && !o.placement_out.empty()) {
     const std::string text = save_placement(placed.file->graph, *placed.devices, *placed.placement);

@@ -31,6 +31,9 @@ using StepListener = std::function<Status(int64_t step, const std::vector<Tensor
 Status execute(StageContext& context, const Planned& planned, const RunRequest& request, std::vector<Tensor>& outputs,
                const StepListener& on_step = {});
 
+/// What execute() does before the first step: variables get their first values, or a checkpoint's.
+Status start_state(const StageContext& context, const Planned& planned, const RunRequest& request);
+
 /// load, validate, place, partition.
 Result<Partitioned> partition_file(StageContext& context);
 

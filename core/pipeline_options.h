@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/named_files.h"
@@ -62,7 +63,8 @@ struct RunOptions {
   bool deterministic = false;
   double timeout_s = 0;
   NumericsAction check_numerics = NumericsAction::kNone;
-  std::string trace;  // a file for the trace, or ""
+  std::string trace;                                       // a file for the trace, or ""
+  std::pair<int64_t, int64_t> trace_steps{-1, INT64_MAX};  // which steps it has; -1: initializers, too
   int64_t inter_op_threads = 0, intra_op_threads = 0;
   std::string restore;                  // a checkpoint: its file or folder; empty: none
   std::string signature;                // --signature; empty: the default one

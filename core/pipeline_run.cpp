@@ -62,9 +62,7 @@ Status restore(const StageContext& c, const Planned& planned) {
 Status run_steps(StageContext& c, const Planned& planned, const RunRequest& request, const StepListener& on_step,
                  std::vector<Tensor>& outputs) {
   const RunOptions& o = c.options.run;
-  RETURN_IF_ERROR(restore_model(c, planned, request));
-  if (!request.init.empty()) RETURN_IF_ERROR(planned.session->run_nodes(request.init));
-  if (!o.restore.empty()) RETURN_IF_ERROR(restore(c, planned));
+  RETURN_IF_ERROR(start_state(c, planned, request));
   c.timings.step_us.reserve(static_cast<size_t>(std::min<int64_t>(o.steps, 1 << 20)));
   for (int64_t i = 0; i < o.warmup + o.steps; ++i) {
     planned.watch->begin_step(i);
@@ -101,6 +99,12 @@ Status restore_model(const StageContext& c, const Planned& planned, const RunReq
       .blamed(Blame::kFile);
 }
 
+Status start_state(const StageContext& c, const Planned& planned, const RunRequest& request) {
+  RETURN_IF_ERROR(restore_model(c, planned, request));
+  if (!request.init.empty()) RETURN_IF_ERROR(planned.session->run_nodes(request.init));
+  return c.options.run.restore.empty() ? ok_status() : restore(c, planned);
+}
+
 Result<Planned> plan_run(StageContext& c, const Partitioned& partitioned, const RunRequest& request, Steps steps) {
   const auto body = [&]() -> Result<Planned> {
     Planned planned{partitioned, std::make_shared<RunWatch>(c, partitioned),
@@ -108,6 +112,7 @@ Result<Planned> plan_run(StageContext& c, const Partitioned& partitioned, const 
     RETURN_IF_ERROR(planned.watch->open_files());
     SessionOptions options = session_options(c, request, steps);
     options.observer = planned.watch->observer();
+    options.trace = planned.watch->launch_trace();
     options.checkpoints = planned.checkpoints.get();
     ASSIGN_OR_RETURN(planned.session,
                      Session::create(*planned.file, *planned.devices, *planned.placement, std::move(options)));

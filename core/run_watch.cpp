@@ -1,5 +1,7 @@
 #include "core/run_watch.h"
 
+#include <algorithm>
+
 #include "core/base/cat.h"
 #include "core/pipeline_stage.h"
 #include "core/report/trace_report.h"
@@ -21,14 +23,21 @@ RunWatch::RunWatch(const StageContext& context, const Placed& placed) : context_
                                                 [this](const std::string& text) { context_.log.error(text); });
     observers_.add(numerics_.get());
   }
-  if (!o.run.trace.empty()) {
+  if (context.observer) observers_.add(context.observer);
+  if (o.run.trace.empty()) return;
+  const bool on_gpus = std::any_of(devices.devices.begin(), devices.devices.end(),
+                                   [](const Device& d) { return d.kind == DeviceKind::kCuda; });
+  if (observers_.empty() && !on_gpus) {
+    launches_ = std::make_unique<LaunchTrace>();
+    launches_->limit_steps(o.run.trace_steps.first, o.run.trace_steps.second);
+  } else {
     trace_ = std::make_unique<TraceRecorder>();
     observers_.add(trace_.get());
   }
 }
 
 Status RunWatch::open_files() {
-  if (!trace_) return ok_status();
+  if (!traces()) return ok_status();
   Result<OutputFile> opened = OutputFile::open(context_.options.run.trace);
   if (!opened.ok()) return written(opened.status(), "--trace");
   trace_file_ = opened.take();
@@ -37,6 +46,7 @@ Status RunWatch::open_files() {
 
 void RunWatch::begin_step(int64_t step) {
   if (trace_) trace_->begin_step(step);
+  if (launches_) launches_->begin_step(step);
 }
 
 Status RunWatch::numerics_status() const {
@@ -45,11 +55,23 @@ Status RunWatch::numerics_status() const {
       .blamed(Blame::kMismatch);
 }
 
+std::string RunWatch::trace_text() const {
+  TraceFacts facts{&placed_.file->graph, placed_.devices.get(), placed_.placement.get(), nullptr, 0};
+  if (placed_.lowering) facts.origins = &placed_.lowering->origins;
+  if (launches_) {
+    facts.left_out = launches_->left_out();
+    return trace_json(facts, slices_of(*launches_, launches_->spans()));
+  }
+  facts.left_out = trace_->left_out();
+  std::vector<LaunchedWork> work;
+  const std::vector<TraceSlice> slices = slices_of(*trace_, work);
+  return trace_json(facts, slices);
+}
+
 Status RunWatch::end_steps(Status ran) {
   if (ran.ok()) ran = numerics_status();
-  if (!trace_) return ran;
-  const Origins* origins = placed_.lowering ? &placed_.lowering->origins : nullptr;
-  Status saved = trace_file_.write(trace_json(placed_.file->graph, *placed_.devices, *trace_, origins));
+  if (!traces()) return ran;
+  Status saved = trace_file_.write(trace_text());
   if (saved.ok()) saved = trace_file_.commit();
   return ran.ok() ? written(saved, "--trace") : ran;
 }

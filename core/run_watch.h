@@ -6,6 +6,7 @@
 
 #include "core/base/output_file.h"
 #include "core/pipeline.h"
+#include "core/run/launch_trace.h"
 #include "core/run/trace.h"
 #include "core/run/watchers.h"
 
@@ -22,6 +23,8 @@ class RunWatch {
   Status open_files();
   /// For the session; null if nobody watches.
   RunObserver* observer() { return observers_.empty() ? nullptr : &observers_; }
+  /// Likewise; it sees the run as it is.
+  LaunchTrace* launch_trace() { return launches_.get(); }
   /// The number of the step that begins, for the trace.
   void begin_step(int64_t step);
   /// After the last step, also of a run that failed: writes the trace, and makes what --check-numerics=report found the
@@ -29,14 +32,17 @@ class RunWatch {
   Status end_steps(Status ran);
 
  private:
+  bool traces() const { return trace_ || launches_; }
   Status numerics_status() const;
+  std::string trace_text() const;
 
   // Constant after construction.
   const StageContext& context_;
   const Placed placed_;
   std::unique_ptr<EagerLog> eager_log_;
   std::unique_ptr<NumericsCheck> numerics_;
-  std::unique_ptr<TraceRecorder> trace_;
+  std::unique_ptr<TraceRecorder> trace_;   // of runs that are observed node by node, and of those on real GPUs
+  std::unique_ptr<LaunchTrace> launches_;  // of all others
   ObserverList observers_;
   OutputFile trace_file_;  // open from open_files() to end_steps()
 };

@@ -29,6 +29,11 @@ constexpr Schema kSchemas[kDocumentCount] = {
     {"a trace", 1},
     {"a checkpoint", 1},
     {"a difference of placements", 1},
+    {"a comparison of runs", 1},
+    {"a list of copies", 1},
+    {"a measurement of steps", 1},
+    {"a table of costs", 1},
+    {"a reduction", 1},
     {"an error", 1},
 };
 

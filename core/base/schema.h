@@ -27,6 +27,11 @@ enum class Document : uint8_t {
   kTrace,            // --trace
   kCheckpoint,       // step-N.json; --restore reads it
   kDiff,             // diff --format json
+  kCompare,          // compare --format json
+  kCopies,           // copies --format json
+  kBench,            // bench --format json, -o; --baseline reads it
+  kCosts,            // --save-costs; --costs reads it
+  kReduction,        // reduce --format json
   kError,            // of a command with --format json or jsonl that fails before it has another
 };
 inline constexpr int kDocumentCount = static_cast<int>(Document::kError) + 1;

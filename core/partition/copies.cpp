@@ -72,11 +72,13 @@ class CopyPlanner {
     if (reader != kNoNode && (readers.empty() || readers.back() != reader)) readers.push_back(reader);
   }
 
-  Copy make(const Key& key) const {
+  Copy make(const Key& key) {
     Copy copy;
     copy.tensor = key.tensor;
     copy.from = device_[key.tensor.node];
     copy.to = key.to;
+    copy.sent_from =
+        key.control ? key.received_in : memory_.output(key.tensor.node, key.tensor.slot, devices_.at(copy.from).type);
     copy.received_in = key.received_in;
     copy.control = key.control;
     copy.inside = copy.from == copy.to;

@@ -14,7 +14,7 @@ namespace emplace {
 struct Copy {
   Endpoint tensor;
   DeviceId from = kNoDevice, to = kNoDevice;
-  MemoryKind received_in = MemoryKind::kDevice;
+  MemoryKind sent_from = MemoryKind::kDevice, received_in = MemoryKind::kDevice;
   bool control = false;          // a control edge: a dummy constant is sent
   bool inside = false;           // between a GPU's memory and its host memory, from == to
   std::optional<int64_t> bytes;  // of one step, where the shape is known

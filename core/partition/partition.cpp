@@ -10,6 +10,7 @@
 #include "core/base/stop.h"
 #include "core/graph/node_kernel.h"
 #include "core/partition/control_flow.h"
+#include "core/partition/copy_kind.h"
 #include "core/partition/deferred.h"
 #include "core/partition/frames.h"
 #include "core/partition/host_waits.h"
@@ -292,7 +293,7 @@ class Cutter {
     program_.operands.push_back(from);
     program_.operands.push_back(made);
     program_.instructions.push_back(instruction);
-    if (source.producer != kNoInstruction) ++program_.num_copies;
+    if (copy_kind(program_, instruction) == CopyKind::kEdge) ++program_.num_copies;
     if (shared) copies_.emplace(key, made);
     return made;
   }

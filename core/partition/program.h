@@ -63,7 +63,7 @@ struct Program {
   InstructionId guard = kNoInstruction;  // makes the request's guard; a program with loops has none
   DeviceId host = kNoDevice;             // the CPU whose memory stands for all host memory
   bool has_loops = false;
-  int64_t num_copies = 0;  // between devices or memories
+  int64_t num_copies = 0;  // between devices (copy_kind.h)
 
   std::span<const ValueId> inputs(const Instruction& s) const {
     return {operands.data() + s.first_operand, s.num_inputs};

@@ -15,11 +15,12 @@ constexpr size_t kNamedNodes = 5;
 class GateKeeper {
  public:
   GateKeeper(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options, const Placement& placement,
-             int64_t copies)
+             const EdgeCopies& copies)
       : graph_(file.graph), devices_(devices), options_(options), placement_(placement), copies_(copies) {}
 
   Status fail_on(std::string_view word);
   void max_copies(int64_t limit);
+  void max_copy_bytes(int64_t limit);
   Status min_on(const std::string& gate);
 
   Status result() const { return broken_.empty() ? ok_status() : failed_precondition(broken_); }
@@ -34,7 +35,7 @@ class GateKeeper {
   const DeviceSet& devices_;
   const PlaceOptions& options_;
   const Placement& placement_;
-  const int64_t copies_;
+  const EdgeCopies copies_;
   std::string broken_;
 };
 
@@ -68,9 +69,15 @@ Status GateKeeper::fail_on(std::string_view word) {
 }
 
 void GateKeeper::max_copies(int64_t limit) {
-  if (limit >= 0 && copies_ > limit)
-    add(cat("--max-copies ", limit, ": ", counted(copies_, "tensor"),
-            copies_ == 1 ? " crosses devices" : " cross devices"));
+  if (limit >= 0 && copies_.count > limit)
+    add(cat("--max-copies ", limit, ": ", counted(copies_.count, "tensor"),
+            copies_.count == 1 ? " crosses devices" : " cross devices"));
+}
+
+void GateKeeper::max_copy_bytes(int64_t limit) {
+  if (limit >= 0 && copies_.bytes > limit)
+    add(cat("--max-copy-bytes ", size_text(limit), ": ", size_text(copies_.bytes),
+            copies_.count == 1 ? " crosses" : " cross", " devices"));
 }
 
 // "GPU=95%", "GPU:0=50%", "CPU=3".
@@ -101,7 +108,7 @@ Status GateKeeper::min_on(const std::string& gate) {
 }  // namespace
 
 Status check_gates(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
-                   const Placement& placement, int64_t copies, const Gates& gates) {
+                   const Placement& placement, const EdgeCopies& copies, const Gates& gates) {
   GateKeeper keeper(file, devices, options, placement, copies);
   for (const std::string& entry : gates.fail_on) {
     for (size_t begin = 0; begin <= entry.size();) {
@@ -111,6 +118,7 @@ Status check_gates(const GraphFile& file, const DeviceSet& devices, const PlaceO
     }
   }
   keeper.max_copies(gates.max_copies);
+  keeper.max_copy_bytes(gates.max_copy_bytes);
   for (const std::string& gate : gates.min_on) RETURN_IF_ERROR(keeper.min_on(gate));
   return keeper.result();
 }

@@ -13,12 +13,19 @@ struct Gates {
   /// whatever the cause. Entries may hold several words with commas.
   std::vector<std::string> fail_on = {};
   int64_t max_copies = -1;               // tensors that cross devices; -1: no limit
+  int64_t max_copy_bytes = -1;           // of these, where they are known
   std::vector<std::string> min_on = {};  // "GPU=95%", "GPU:0=50%", "CPU=3": a share or a number of nodes
 };
 
-/// `copies`: how many tensors cross devices. FailedPrecondition with a line per gate that does not hold (and the nodes
+/// The tensors that cross devices in a step.
+struct EdgeCopies {
+  int64_t count = 0;
+  int64_t bytes = 0;  // as far as they are known
+};
+
+/// FailedPrecondition with a line per gate that does not hold (and the nodes
 /// that break it); InvalidArgument for a gate that cannot be read.
 Status check_gates(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
-                   const Placement& placement, int64_t copies, const Gates& gates);
+                   const Placement& placement, const EdgeCopies& copies, const Gates& gates);
 
 }  // namespace emplace

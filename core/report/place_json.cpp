@@ -6,6 +6,7 @@
 #include "core/base/json_writer.h"
 #include "core/base/schema.h"
 #include "core/base/sha256.h"
+#include "core/partition/copy_kind.h"
 #include "core/place/moved.h"
 #include "core/place/overrides.h"
 #include "core/report/place_report.h"
@@ -60,16 +61,17 @@ void write_node(const PlaceReport& r, NodeId node, JsonWriter& json) {
 void write_copies(const PlaceReport& r, JsonWriter& json) {
   const Graph& graph = r.file->graph;
   const auto device = [&](DeviceId d) -> const std::string& { return r.devices->at(d).name; };
-  const auto memory = [](const Copy& c) { return c.received_in == MemoryKind::kHost ? "host" : "device"; };
+  const auto memory = [](MemoryKind kind) { return kind == MemoryKind::kHost ? "host" : "device"; };
   const auto tensor = [&](const Copy& c) { return cat(graph.name(c.tensor.node), ':', c.tensor.slot); };
 
   json.key("copies").begin_array();
   for (const Copy& c : r.copies->copies) {
     if (c.control || c.inside) continue;
     json.begin_object().member("tensor", tensor(c)).member("from", device(c.from)).member("to", device(c.to));
-    json.member("memory", memory(c)).key("bytes");
+    json.member("memory", memory(c.received_in)).key("bytes");
     c.bytes ? json.value(*c.bytes) : json.null();
-    json.end_object();
+    json.member("kind", copy_kind_name(CopyKind::kEdge)).member("from_memory", memory(c.sent_from));
+    json.member("to_memory", memory(c.received_in)).end_object();
   }
   json.end_array().key("control").begin_array();
   for (const Copy& c : r.copies->copies) {
@@ -86,8 +88,11 @@ void write_copies(const PlaceReport& r, JsonWriter& json) {
     json.begin_object()
         .member("tensor", tensor(c))
         .member("device", device(c.to))
-        .member("memory", memory(c))
-        .end_object();
+        .member("memory", memory(c.received_in))
+        .key("bytes");
+    c.bytes ? json.value(*c.bytes) : json.null();
+    json.member("kind", copy_kind_name(CopyKind::kInside)).member("from_memory", memory(c.sent_from));
+    json.member("to_memory", memory(c.received_in)).end_object();
   }
   json.end_array().key("moved").begin_array();
   for (const Move& m : r.copies->moves) {

@@ -1,6 +1,8 @@
 #include "core/report/trace_report.h"
 
+#include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "core/base/cat.h"
@@ -13,29 +15,38 @@ namespace {
 
 class TraceWriter {
  public:
-  TraceWriter(const Graph& graph, const DeviceSet& devices, const TraceRecorder& trace, const Origins* origins)
-      : graph_(graph), devices_(devices), trace_(trace), origins_(origins) {}
+  TraceWriter(const TraceFacts& facts, const std::vector<TraceSlice>& slices)
+      : f_(facts), g_(*facts.graph), slices_(slices) {}
 
   std::string write() {
     out_ = cat("{\"schema_version\": ", schema_version(Document::kTrace),
                ", \"displayTimeUnit\": \"ns\", \"traceEvents\": [");
-    for (const Span& span : trace_.spans()) lanes_.try_emplace(lane_of(span), 0);
-    int lane = 0;
-    for (auto& [key, id] : lanes_) write_lane(key, id = lane++);
-    for (const Span& span : trace_.spans()) write_span(span);
+    name_lanes();
+    for (const TraceSlice& slice : slices_) write_slice(slice);
+    write_flows();
+    write_counters();
     out_ += "\n]";
-    if (trace_.left_out() > 0) append(out_, ", \"otherData\": {\"spans_left_out\": ", trace_.left_out(), "}");
+    if (f_.left_out > 0) append(out_, ", \"otherData\": {\"spans_left_out\": ", f_.left_out, "}");
     return out_ + "}\n";
   }
 
  private:
-  /// Copies' lanes come after the devices': kNoDevice is greater than all.
-  using Lane = std::pair<DeviceId, std::pair<DeviceId, DeviceId>>;
+  /// A device's process; in it, threads, then memories that it copies to.
+  struct Lane {
+    DeviceId process = kNoDevice;
+    DeviceId to = kNoDevice;  // kNoDevice: nodes, not copies
+    uint32_t thread = 0;
+    auto operator<=>(const Lane&) const = default;
+  };
 
-  static Lane lane_of(const Span& span) {
-    if (!span.what.is_copy()) return {span.what.device, {}};
-    return {kNoDevice, {span.what.from, span.what.device}};
+  static bool is_copy(const TraceSlice& slice) { return slice.work->from != kNoDevice; }
+  static Lane lane_of(const TraceSlice& slice) {
+    if (is_copy(slice)) return {slice.work->from, slice.work->device, slice.thread};
+    return {slice.work->device, kNoDevice, slice.thread};
   }
+
+  std::string device_name(DeviceId device) const { return short_device_name(*f_.devices, device); }
+  static double us(int64_t ns) { return static_cast<double>(ns) / 1e3; }
 
   template <class F>
   void event(const F& members) {
@@ -47,37 +58,140 @@ class TraceWriter {
     json.end_object();
   }
 
-  void write_lane(const Lane& lane, int id) {
-    auto name = [&](DeviceId d) { return short_device_name(devices_, d); };
-    bool copies = lane.first == kNoDevice;
-    std::string text =
-        copies ? cat("copies ", name(lane.second.first), " -> ", name(lane.second.second)) : name(lane.first);
+  void write_name(std::string_view what, DeviceId process, int lane, const std::string& name) {
     event([&](JsonWriter& json) {
-      json.member("ph", "M").member("name", "thread_name").member("pid", 0).member("tid", id);
-      json.key("args").begin_object().member("name", text).end_object();
+      json.member("ph", "M").member("name", what).member("pid", process).member("tid", lane);
+      json.key("args").begin_object().member("name", name).end_object();
     });
   }
 
-  void write_span(const Span& span) {
+  void name_lanes() {
+    std::map<uint32_t, int> threads;  // numbered in the order of their first slice
+    for (const TraceSlice& slice : slices_) {
+      threads.try_emplace(slice.thread, static_cast<int>(threads.size()));
+      lanes_.try_emplace(lane_of(slice), 0);
+    }
+    int id = 0;
+    DeviceId process = kNoDevice;
+    for (auto& [lane, number] : lanes_) {
+      if (std::exchange(process, lane.process) != lane.process)
+        write_name("process_name", lane.process, 0, device_name(lane.process));
+      number = id++;
+      const std::string beside = threads[lane.thread] == 0 ? "" : cat(" ", threads[lane.thread] + 1);
+      write_name("thread_name", lane.process, number,
+                 lane.to == kNoDevice ? cat("thread ", threads[lane.thread] + 1)
+                                      : cat("copies to ", device_name(lane.to), beside));
+    }
+  }
+
+  std::string label_of(const LaunchedWork& work) const {
+    if (work.nodes.empty()) return "loop";
+    const std::string first(g_.name(work.nodes.front()));
+    if (work.is_loop) return cat("loop with ", first);
+    return work.nodes.size() == 1 ? first : cat(first, " and ", work.nodes.size() - 1, " more");
+  }
+
+  std::string_view category_of(const LaunchedWork& work) const {
+    if (work.from != kNoDevice) return "copy";
+    if (work.is_loop) return "loop";
+    return work.nodes.size() == 1 ? g_.op(work.nodes.front()) : "fused";
+  }
+
+  void write_slice(const TraceSlice& slice) {
+    const LaunchedWork& work = *slice.work;
+    const Lane lane = lane_of(slice);
     event([&](JsonWriter& json) {
-      json.member("ph", "X").member("pid", 0).member("tid", lanes_.at(lane_of(span)));
-      json.member("name", graph_.name(span.what.node))
-          .member("cat", span.what.is_copy() ? "copy" : graph_.op(span.what.node));
-      json.member("ts", static_cast<double>(span.start_ns) / 1e3)
-          .member("dur", static_cast<double>(span.end_ns - span.start_ns) / 1e3);
+      json.member("ph", "X").member("pid", lane.process).member("tid", lanes_.at(lane));
+      json.member("name", label_of(work)).member("cat", category_of(work));
+      json.member("ts", us(slice.start_ns)).member("dur", us(slice.end_ns - slice.start_ns));
       json.key("args").begin_object().key("step");
-      span.step == TraceRecorder::kInitStep ? json.value("init") : json.value(span.step);
-      json.member("bytes", span.bytes);
-      if (origins_ && origins_->of(span.what.node) != Origins::kFile)
-        json.member("origin", origins_->text(span.what.node));
+      slice.step < 0 ? json.value("init") : json.value(slice.step);
+      json.member("bytes", work.bytes);
+      if (work.nodes.size() == 1) write_node_args(json, work);
+      if (work.nodes.size() > 1) write_members(json, work);
       json.end_object();
     });
   }
 
-  const Graph& graph_;
-  const DeviceSet& devices_;
-  const TraceRecorder& trace_;
-  const Origins* const origins_;
+  void write_node_args(JsonWriter& json, const LaunchedWork& work) {
+    const NodeId node = work.nodes.front();
+    std::string shapes;
+    for (uint32_t slot = 0; slot < g_.num_outputs(node); ++slot)
+      append(shapes, slot > 0 ? " " : "", g_.output_shape({node, slot}).to_string());
+    json.member("shapes", shapes);
+    if (f_.placement && !is_remote(work)) json.member("reason", reason_code(f_.placement->of(node).reason));
+    if (f_.origins && f_.origins->of(node) != Origins::kFile) json.member("origin", f_.origins->text(node));
+  }
+  static bool is_remote(const LaunchedWork& work) { return work.from != kNoDevice; }
+
+  void write_members(JsonWriter& json, const LaunchedWork& work) {
+    json.key("nodes").begin_array();
+    for (const NodeId node : work.nodes) json.value(g_.name(node));
+    json.end_array();
+  }
+
+  void write_flow(std::string_view phase, int64_t id, const TraceSlice& at, int64_t ns) {
+    const Lane lane = lane_of(at);
+    event([&](JsonWriter& json) {
+      json.member("ph", phase).member("pid", lane.process).member("tid", lanes_.at(lane)).member("id", id);
+      json.member("name", "copy").member("cat", "flow").member("ts", us(ns)).member("bp", "e");
+    });
+  }
+
+  /// From the maker's slice through the copy to the first reader's, of copies with both in the same step.
+  void write_flows() {
+    std::map<NodeId, const TraceSlice*> made;  // of the step at hand, so far
+    std::multimap<std::pair<int64_t, NodeId>, std::pair<const TraceSlice*, const TraceSlice*>> waiting;
+    int64_t id = 0, step = INT64_MIN;
+    for (const TraceSlice& slice : slices_) {
+      if (std::exchange(step, slice.step) != slice.step) made.clear();
+      if (is_copy(slice)) {
+        const auto source = made.find(slice.work->nodes.front());
+        if (source != made.end() && slice.work->reader != kNoNode)
+          waiting.emplace(std::pair(slice.step, slice.work->reader), std::pair(source->second, &slice));
+        continue;
+      }
+      for (const NodeId node : slice.work->nodes) {
+        made[node] = &slice;
+        const auto [begin, end] = waiting.equal_range({slice.step, node});
+        for (auto it = begin; it != end; ++it) {
+          const auto& [source, copy] = it->second;
+          write_flow("s", id, *source, source->start_ns);
+          write_flow("t", id, *copy, copy->start_ns);
+          write_flow("f", id++, slice, slice.start_ns);
+        }
+        waiting.erase(begin, end);
+      }
+    }
+  }
+
+  void write_counters() {
+    struct Change {
+      int64_t ns, bytes;
+      DeviceId from, to;
+    };
+    std::vector<Change> changes;
+    for (const TraceSlice& slice : slices_) {
+      if (!is_copy(slice)) continue;
+      changes.push_back({slice.start_ns, slice.work->bytes, slice.work->from, slice.work->device});
+      changes.push_back({slice.end_ns, -slice.work->bytes, slice.work->from, slice.work->device});
+    }
+    std::stable_sort(changes.begin(), changes.end(), [](const Change& x, const Change& y) { return x.ns < y.ns; });
+    std::map<std::pair<DeviceId, DeviceId>, int64_t> under_way;
+    for (const Change& change : changes) {
+      const int64_t bytes = under_way[{change.from, change.to}] += change.bytes;
+      event([&](JsonWriter& json) {
+        json.member("ph", "C")
+            .member("pid", change.from)
+            .member("name", cat("bytes under way to ", device_name(change.to)));
+        json.member("ts", us(change.ns)).key("args").begin_object().member("bytes", bytes).end_object();
+      });
+    }
+  }
+
+  const TraceFacts& f_;
+  const Graph& g_;
+  const std::vector<TraceSlice>& slices_;
   std::map<Lane, int> lanes_;
   std::string out_;
   bool first_ = true;
@@ -85,9 +199,30 @@ class TraceWriter {
 
 }  // namespace
 
-std::string trace_json(const Graph& graph, const DeviceSet& devices, const TraceRecorder& trace,
-                       const Origins* origins) {
-  return TraceWriter(graph, devices, trace, origins).write();
+std::string trace_json(const TraceFacts& facts, const std::vector<TraceSlice>& slices) {
+  return TraceWriter(facts, slices).write();
+}
+
+std::vector<TraceSlice> slices_of(const LaunchTrace& trace, const std::vector<LaunchSpan>& spans) {
+  std::vector<TraceSlice> slices;
+  slices.reserve(spans.size());
+  for (const LaunchSpan& span : spans)
+    slices.push_back({&trace.work()[span.work], span.thread, span.step, span.start_ns, span.end_ns});
+  return slices;
+}
+
+std::vector<TraceSlice> slices_of(const TraceRecorder& trace, std::vector<LaunchedWork>& work) {
+  work.reserve(trace.spans().size());
+  std::vector<TraceSlice> slices;
+  for (const Span& span : trace.spans()) {
+    LaunchedWork& one = work.emplace_back();
+    one.nodes = {span.what.node};
+    one.device = span.what.device;
+    one.from = span.what.from;
+    one.bytes = span.bytes;
+    slices.push_back({&one, 0, span.step, span.start_ns, span.end_ns});
+  }
+  return slices;
 }
 
 }  // namespace emplace

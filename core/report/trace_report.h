@@ -1,19 +1,42 @@
 /// A trace as a file that chrome://tracing and ui.perfetto.dev open.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
-#include "core/device/device.h"
-#include "core/graph/graph.h"
 #include "core/graph/lower/origins.h"
+#include "core/place/placement.h"
+#include "core/run/launch_trace.h"
 #include "core/run/trace.h"
 
 namespace emplace {
 
-/// Chrome's trace event format: a lane (thread) per device and one per pair of memories that copies go between; a
-/// complete event per node or copy, times in microseconds, with its op, step and bytes, and with its origin if
-/// `origins` (null: all nodes are the file's own) has one.
-std::string trace_json(const Graph& graph, const DeviceSet& devices, const TraceRecorder& trace,
-                       const Origins* origins = nullptr);
+/// What ran, as one, from when to when.
+struct TraceSlice {
+  const LaunchedWork* work = nullptr;
+  uint32_t thread = 0;
+  int64_t step = 0;  // -1: before the first one
+  int64_t start_ns = 0, end_ns = 0;
+};
+
+/// All outlive the text's making.
+struct TraceFacts {
+  const Graph* graph = nullptr;
+  const DeviceSet* devices = nullptr;
+  const Placement* placement = nullptr;  // for reasons
+  const Origins* origins = nullptr;      // null: all nodes are the file's own
+  int64_t left_out = 0;                  // slices that there was no room for
+};
+
+/// Chrome's trace event format: a process per device; a thread per thread that ran its nodes, and per memory that it
+/// copies to; a complete event per launch, times in microseconds, nodes that ran as one in `args`; arrows from what
+/// made a tensor through its copy to its first reader; a counter of bytes under way per pair of memories. Slices are
+/// ascending by their start.
+std::string trace_json(const TraceFacts& facts, const std::vector<TraceSlice>& slices);
+
+std::vector<TraceSlice> slices_of(const LaunchTrace& trace, const std::vector<LaunchSpan>& spans);
+/// Of a run that was observed node by node; `work` gets what the slices point to.
+std::vector<TraceSlice> slices_of(const TraceRecorder& trace, std::vector<LaunchedWork>& work);
 
 }  // namespace emplace

@@ -1,6 +1,7 @@
 #include "core/run/executor.h"
 
 #include "core/base/stop.h"
+#include "core/partition/copy_kind.h"
 #include "core/run/binding.h"
 #include "core/run/fused_groups.h"
 #include "core/run/prepare.h"
@@ -8,13 +9,13 @@
 namespace emplace {
 namespace {
 
-// Of copies whose shapes are settled: the interpreter counts the others.
+// Of copies between devices whose shapes are settled: the interpreter counts the others.
 int64_t settled_copy_bytes(const Program& program, const Plan& plan) {
   int64_t bytes = 0;
   for (InstructionId id = 0; id < program.instructions.size(); ++id) {
     const Instruction& s = program.instructions[id];
     const bool settled = plan.modes[id] == InstructionMode::kSkip || plan.modes[id] == InstructionMode::kDirect;
-    if (s.kind != InstructionKind::kCopy || !settled) continue;
+    if (s.kind != InstructionKind::kCopy || !settled || copy_kind(program, s) != CopyKind::kEdge) continue;
     const size_t element = dtype_size(program.values[program.outputs(s)[0]].dtype);
     bytes += plan.values[program.inputs(s)[0]].shape.num_elements() * static_cast<int64_t>(element);
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/partition/copy_kind.h"
+
 namespace emplace {
 
 FrameInterpreter::FrameInterpreter(PreparedProgram& p, SlotOperands& operands, ObserverFeed* feed)
@@ -115,7 +117,8 @@ Status FrameInterpreter::run_kernel(InstructionId id) {
   }
   dead_[id] = 0;
   operands_.scatter(id);
-  if (p_.program.instructions[id].kind == InstructionKind::kCopy)
+  const Instruction& s = p_.program.instructions[id];
+  if (s.kind == InstructionKind::kCopy && copy_kind(p_.program, s) == CopyKind::kEdge)
     copy_bytes += static_cast<int64_t>(b.context.inputs_[0].size_bytes());
   operands_.let_go_of_inputs(id);
   return ok_status();

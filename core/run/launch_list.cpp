@@ -3,12 +3,55 @@
 #include <utility>
 
 #include "core/plan/memory_plan.h"
+#include "core/run/launch_trace.h"
 #include "core/run/schedule.h"
 
 namespace emplace {
 namespace {
 
 constexpr uint32_t kNoLaunch = ~uint32_t{0};
+
+int64_t planned_bytes(const PreparedProgram& p, const Instruction& s) {
+  int64_t bytes = 0;
+  for (const ValueId v : p.program.outputs(s)) {
+    const Shape& shape = p.plan.values[v].shape;
+    if (shape.fully_known())
+      bytes += shape.checked_num_elements().value_or(0) * static_cast<int64_t>(dtype_size(p.program.values[v].dtype));
+  }
+  return bytes;
+}
+
+/// Of an instruction by itself; a loop has its body's nodes.
+LaunchedWork work_of(const PreparedProgram& p, InstructionId id) {
+  const Instruction& s = p.program.instructions[id];
+  LaunchedWork work;
+  work.device = s.device;
+  if (s.kind == InstructionKind::kCopy) {
+    const PlacedValue& from = p.program.values[p.program.inputs(s)[0]];
+    work.nodes = {from.tensor.node};
+    work.from = from.home;
+    work.device = p.program.values[p.program.outputs(s)[0]].home;
+    work.reader = s.node;
+  } else if (s.kind == InstructionKind::kLoop) {
+    work.is_loop = true;
+    for (InstructionId in = id + 1; in < s.body_end; ++in) {
+      if (p.program.instructions[in].kind == InstructionKind::kNode)
+        work.nodes.push_back(p.program.instructions[in].node);
+    }
+  } else {
+    work.nodes = {s.node};
+  }
+  work.bytes = planned_bytes(p, s);
+  return work;
+}
+
+void add_group(const PreparedProgram& p, const FusedGroup& group, LaunchedWork& work) {
+  for (const InstructionId id : group.instructions) {
+    if (id != group.first()) work.nodes.push_back(p.program.instructions[id].node);
+  }
+  if (group.reduction != kNoInstruction) work.nodes.push_back(p.program.instructions[group.reduction].node);
+  work.bytes = planned_bytes(p, p.program.instructions[group.last()]);
+}
 
 }  // namespace
 
@@ -28,6 +71,7 @@ void LaunchList::lay_out() {
 void LaunchList::fill(GpuLauncher& gpu, const SlotOperands& operands) {
   list(gpu);
   gpu.order(launches_);
+  if (p_.runtime.trace && !feed_ && p_.gpus.empty()) describe();
   if (!schedule_) return;
   schedule_->order_memory();
   schedule_->order_releases(operands.releases());
@@ -60,6 +104,7 @@ void LaunchList::list(GpuLauncher& gpu) {
 }
 
 Status LaunchList::run(int64_t step) {
+  if (!traced_.empty() && p_.runtime.trace->records()) return run_traced(step);
   if (parallel_run_) return run_in_parallel(step);
   return feed_ ? run_watched(step) : run_in_order(step);
 }
@@ -98,6 +143,39 @@ Status LaunchList::run_in_parallel(int64_t step) {
     if (p_.runtime.stop.asked()) return p_.runtime.stop.status();
     return run_launch(launches_[launch_of_[id]], step);
   });
+}
+
+Status LaunchList::run_traced(int64_t step) {
+  LaunchTrace& trace = *p_.runtime.trace;
+  // In order, a launch begins when the one before it has ended.
+  const auto timed = [&](uint32_t i, int64_t& now) {
+    if (p_.runtime.stop.asked()) return p_.runtime.stop.status();
+    const int64_t start = now;
+    Status status = run_launch(launches_[i], step);
+    now = trace.now_ns();
+    if (status.ok()) trace.add(traced_[i], start, now);
+    return status;
+  };
+  if (parallel_run_)
+    return parallel_run_->run([&](InstructionId id) {
+      int64_t now = trace.now_ns();
+      return launch_of_[id] == kNoLaunch ? ok_status() : timed(launch_of_[id], now);
+    });
+  int64_t now = trace.now_ns();
+  for (uint32_t i = 0; i < launches_.size(); ++i) {
+    if (Status status = timed(i, now); !status.ok()) return status;
+  }
+  return ok_status();
+}
+
+void LaunchList::describe() {
+  auto group = p_.plan.groups.begin();
+  for (const Launch& launch : launches_) {
+    LaunchedWork work = work_of(p_, launch.instruction);
+    while (group != p_.plan.groups.end() && group->first() < launch.instruction) ++group;
+    if (group != p_.plan.groups.end() && group->first() == launch.instruction) add_group(p_, *group, work);
+    traced_.push_back(p_.runtime.trace->add_work(std::move(work)));
+  }
 }
 
 }  // namespace emplace

@@ -39,6 +39,9 @@ class LaunchList {
   Status run_in_order(int64_t step);
   Status run_watched(int64_t step);
   Status run_in_parallel(int64_t step);
+  Status run_traced(int64_t step);
+  /// For the trace: what each launch does.
+  void describe();
   Status run_launch(const Launch& launch, int64_t step);
 
   PreparedProgram& p_;
@@ -46,6 +49,7 @@ class LaunchList {
   ObserverFeed* const feed_;
   std::vector<Launch> launches_;  // of the program outside of loops
   std::vector<std::unique_ptr<Kernel>> fused_;
+  std::vector<uint32_t> traced_;  // by launch: its number in the trace; empty: there is none
   // Where independent instructions are worth running beside each other.
   std::unique_ptr<Schedule> schedule_;
   std::unique_ptr<ParallelRun> parallel_run_;

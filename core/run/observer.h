@@ -26,6 +26,8 @@ class RunObserver {
   /// The outputs are there, in host memory or a simulated GPU's; an invalid tensor is a dead one. Constants are seen
   /// here only. An error ends the step with it.
   virtual Status finished(const ObservedInstruction&, std::span<const Tensor>) { return ok_status(); }
+  /// Asked after finished(): did it write other elements into the outputs? Then readers of a GPU get these, too.
+  virtual bool has_replaced() { return false; }
 };
 
 }  // namespace emplace

@@ -26,16 +26,25 @@ Status ObserverFeed::finished(InstructionId id, std::span<const Tensor> outputs)
   return ok_status();
 }
 
-// What lies in a GPU's memory is shown as a copy.
+// What lies in a GPU's memory is shown as a copy; what the observer makes of that goes back.
 Status ObserverFeed::show(InstructionId id, std::vector<Tensor> outputs) {
   auto values = p_.program.outputs(p_.program.instructions[id]);
+  std::vector<Tensor> on_gpu(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].valid() || is_ref(outputs[i].dtype())) continue;
     ASSIGN_OR_RETURN(Gpu * gpu, p_.gpu_of(values[i]));
     if (!gpu) continue;
+    on_gpu[i] = outputs[i];
     ASSIGN_OR_RETURN(outputs[i], copy_to_host(*gpu, outputs[i]));
   }
-  return observer_.finished(observed(id), outputs);
+  RETURN_IF_ERROR(observer_.finished(observed(id), outputs));
+  if (!observer_.has_replaced()) return ok_status();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!on_gpu[i].valid() || outputs[i].size_bytes() == 0) continue;
+    ASSIGN_OR_RETURN(Gpu * gpu, p_.gpu_of(values[i]));
+    RETURN_IF_ERROR(gpu->copy_in(on_gpu[i].raw(), outputs[i].raw(), outputs[i].size_bytes(), Gpu::Lane::kCompute));
+  }
+  return ok_status();
 }
 
 // A copy of a constant was made before the first step.

@@ -23,6 +23,8 @@
 
 namespace emplace {
 
+class LaunchTrace;
+
 /// The variables of one device, by container and name.
 class VariableTable final : public VariableStore {
  public:
@@ -74,6 +76,7 @@ struct Runtime {
   RandomCounters random;
   std::atomic<int64_t> copy_ns{0};          // spent in copies between memories
   RunObserver* observer = nullptr;          // may be null
+  LaunchTrace* trace = nullptr;             // of programs without GPUs that nobody observes; may be null
   CheckpointAccess* checkpoints = nullptr;  // may be null
   uint64_t seed;
   StopSignal stop;

@@ -33,6 +33,7 @@ class SessionImpl final : public Session {
     parallel_.configure(intra_op_threads_, &runtime_.stop);
     threads_ = {&parallel_, options_.observer ? 1 : allowed(options_.inter_op_threads)};
     runtime_.observer = options_.observer;
+    runtime_.trace = options_.trace;
     runtime_.checkpoints = options_.checkpoints;
     for (const auto& [endpoint, value] : options_.feeds) feeds_.push_back(value);
   }

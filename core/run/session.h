@@ -18,6 +18,8 @@
 
 namespace emplace {
 
+class LaunchTrace;
+
 struct SessionOptions {
   std::vector<Endpoint> fetches;
   std::vector<NodeId> targets;
@@ -28,6 +30,7 @@ struct SessionOptions {
   double timeout_s = 0;                     // per run; 0: none
   const std::atomic<bool>* stop = nullptr;  // set by a signal: the step ends with CANCELLED
   RunObserver* observer = nullptr;          // must outlive the session
+  LaunchTrace* trace = nullptr;             // likewise; of sessions without observer and GPUs
   GpuRunOptions gpu;
   CheckpointAccess* checkpoints = nullptr;  // for nodes that read and write some; must outlive the session
 };

@@ -60,6 +60,11 @@ class ObserverList final : public RunObserver {
     for (RunObserver* o : observers_) RETURN_IF_ERROR(o->finished(what, outputs));
     return ok_status();
   }
+  bool has_replaced() override {
+    bool any = false;
+    for (RunObserver* o : observers_) any |= o->has_replaced();
+    return any;
+  }
 
  private:
   std::vector<RunObserver*> observers_;

@@ -13,7 +13,7 @@ constexpr const char* kNodes = R"(
     {"name": "y", "op": "Relu", "input": ["x"], "device": "/gpu:7"})";
 
 std::string broken(PlacedGraph& g, const Gates& gates) {
-  return check_gates(*g.file, g.devices, g.options, g.placement, g.copies().num_across(), gates).message();
+  return check_gates(*g.file, g.devices, g.options, g.placement, {g.copies().num_across()}, gates).message();
 }
 
 }  // namespace
@@ -43,9 +43,9 @@ TEST_CASE("gates that cannot be read are refused") {
   g.place();
   for (const char* gate : {"GPU", "GPU=", "GPU=x", "GPU=-1", "GPU=101%", "=3", "/foo:0=1", "GPU=5%%"}) {
     INFO(gate);
-    CHECK(check_gates(*g.file, g.devices, g.options, g.placement, g.copies().num_across(), {.min_on = {gate}}).code() ==
+    CHECK(check_gates(*g.file, g.devices, g.options, g.placement, {g.copies().num_across()}, {.min_on = {gate}}).code() ==
           Code::kInvalidArgument);
   }
-  CHECK(check_gates(*g.file, g.devices, g.options, g.placement, g.copies().num_across(), {.fail_on = {"bad"}}).code() ==
+  CHECK(check_gates(*g.file, g.devices, g.options, g.placement, {g.copies().num_across()}, {.fail_on = {"bad"}}).code() ==
         Code::kInvalidArgument);
 }

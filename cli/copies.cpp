@@ -1,0 +1,120 @@
+// emplace copies: everything that moves bytes in a step.
+#include "cli/command.h"
+
+#include <array>
+#include <chrono>
+
+#include "cli/signals.h"
+#include "core/base/cat.h"
+#include "core/base/input_file.h"
+#include "core/report/copies/copies_report.h"
+
+namespace emplace {
+namespace {
+
+/// Its steps, before a tracer.
+Result<double> measure_copies(StageContext& c, const Partitioned& made, const RunRequest& request, Ledger& ledger) {
+  constexpr int64_t kSteps = 10;
+  TraceRecorder recorder;
+  c.observer = &recorder;
+  ASSIGN_OR_RETURN(const Planned planned, plan_run(c, made, request));
+  RETURN_IF_ERROR(start_state(c, planned, request));
+  std::vector<Tensor> outputs;
+  RETURN_IF_ERROR(planned.session->step(outputs));  // warms up
+  const int64_t steps = c.options.run.steps > 1 ? c.options.run.steps : kSteps;
+  const auto start = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < steps; ++i) {
+    recorder.begin_step(i);
+    RETURN_IF_ERROR(planned.session->step(outputs));
+  }
+  const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  add_measured(recorder, ledger);
+  return us / static_cast<double>(steps);
+}
+
+Result<Ledger> ledger_of(const Partitioned& made, const RunRequest& request) {
+  StepRequest step;
+  for (const Fetch& fetch : request.fetches) step.fetches.push_back(fetch.tensor);
+  step.targets = request.targets;
+  for (const auto& [tensor, value] : request.feeds) step.feeds.push_back(tensor);
+  return step_ledger(*made.file, *made.devices, *made.placement, step, request.init);
+}
+
+class CopiesCommand final : public Command {
+ public:
+  void declare(OptionSet& set, Options& o) override {
+    o.pipeline.placing.available_kernels_only = true;
+    set.positional("GRAPH", "Lists what moves bytes in a step: between devices, into and out of GPUs.", o.arguments);
+    set.group("The list");
+    set.flag("measure", "Run steps and say how long copies take", measure_);
+    set.list("costs", "FILE", "Predict from a table that 'emplace bench --save-costs FILE' wrote", costs_);
+    set.value("top", "N", "Show at most N rows (20)", set_integer(top_, 1));
+    set.group("Placement");
+    declare_placing(set, o.pipeline.placing);
+    declare_functions(set, o.pipeline.functions);
+    declare_kernels(set, o.pipeline.placing);
+    set.group("Devices");
+    declare_devices(set, o.pipeline);
+    set.group("Execution");
+    declare_request(set, o.pipeline.run);
+    declare_execution(set, o.pipeline);
+    set.group("Files and output");
+    declare_loading(set, o.pipeline);
+    declare_format(set, o, std::array{Format::kText, Format::kJson});
+  }
+
+  int run(const Options& options, Log& log) override {
+    if (options.arguments.size() != 1) return usage(log, "wanted one graph: emplace copies GRAPH");
+    if (!options.pipeline.run.trace.empty()) return usage(log, "--trace is of run, train and bench, not of copies");
+    StageContext c(options.pipeline, options.arguments.front(), log, &stop_flag());
+    std::optional<Partitioned> made;
+    Ledger ledger;
+    double step_us = 0;
+    Status gate;
+    if (const Status status = make(c, made, ledger, step_us, gate); !status.ok()) return report_failure(c, status);
+    if (const Status status = predict(*made->devices, ledger); !status.ok()) return usage(log, status.message());
+    CopiesReport report{c.path,
+                        &made->file->graph,
+                        made->devices.get(),
+                        made->placement.get(),
+                        &ledger,
+                        static_cast<size_t>(top_),
+                        step_us,
+                        {}};
+    options.format == Format::kJson ? print(copies_json(report)) : print_lines(copies_text(report));
+    return gate.ok() ? 0 : report_failure(c, gate);
+  }
+
+ private:
+  Status make(StageContext& c, std::optional<Partitioned>& made, Ledger& ledger, double& step_us, Status& gate) const {
+    ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c));
+    ASSIGN_OR_RETURN(const Runnable runnable, validate_run(c, loaded));
+    ASSIGN_OR_RETURN(const Placed placed, measure_ ? place_to_run(c, runnable) : place_graph(c, runnable));
+    ASSIGN_OR_RETURN(made, partition_graph(c, placed));
+    gate = made->verdict;
+    ASSIGN_OR_RETURN(ledger, ledger_of(*made, runnable.request));
+    if (measure_) {
+      ASSIGN_OR_RETURN(step_us, measure_copies(c, *made, runnable.request, ledger));
+    }
+    return ok_status();
+  }
+
+  Status predict(const DeviceSet& devices, Ledger& ledger) const {
+    for (const std::string& name : costs_) {
+      ASSIGN_OR_RETURN(const std::shared_ptr<const InputFile> file, InputFile::open(name));
+      ASSIGN_OR_RETURN(const CostTable costs, read_costs(file->bytes(), name));
+      add_predicted(costs, devices, ledger);
+    }
+    return ok_status();
+  }
+
+  bool measure_ = false;
+  int64_t top_ = 20;
+  std::vector<std::string> costs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_copies_command() { return std::make_unique<CopiesCommand>(); }
+
+}  // namespace emplace

@@ -1,0 +1,53 @@
+/// The copy ledger: everything that moves bytes in a step, and before the first one, a row for each (tensor,
+/// destination, memory).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph_file.h"
+#include "core/partition/copy_kind.h"
+#include "core/partition/memory_kind.h"
+#include "core/partition/step_request.h"
+#include "core/place/placement.h"
+#include "core/report/bench/cost_table.h"
+#include "core/run/trace.h"
+
+namespace emplace {
+
+struct LedgerRow {
+  CopyKind kind = CopyKind::kEdge;
+  Endpoint tensor;
+  DeviceId from = kNoDevice, to = kNoDevice;  // devices; kNoDevice: the host
+  MemoryKind from_memory = MemoryKind::kHost, to_memory = MemoryKind::kHost;
+  DeviceId from_home = kNoDevice, to_home = kNoDevice;  // whose memory, as a trace says it
+  std::optional<int64_t> bytes;                         // of one time, where the shape is known
+  double times = 1;                                     // of a step; of a variable's row: before the first one
+  std::optional<double> predicted_us, measured_us;      // of one time
+  std::string path;                                     // "direct", "via CPU:0"; empty: there is only one
+  std::vector<NodeId> readers;
+};
+
+struct Ledger {
+  std::vector<LedgerRow> rows;  // edges first, then by kind; of a kind the largest first
+  /// Of the rows of a kind.
+  int64_t count(CopyKind kind) const;
+  /// Of the rows that a step has: all but kVariable.
+  int64_t count_of_step() const;
+  int64_t bytes_of_step() const;  // where they are known
+  int64_t unknown_bytes() const;  // rows of a step without
+};
+
+/// As a run would make them. `init`: the nodes that give variables their first values. An error is one that a run would
+/// end with, too.
+Result<Ledger> step_ledger(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
+                           const StepRequest& request, const std::vector<NodeId>& init);
+
+/// What a traced run took: times, bytes and us of rows that it has.
+void add_measured(const TraceRecorder& trace, Ledger& ledger);
+void add_predicted(const CostTable& costs, const DeviceSet& devices, Ledger& ledger);
+
+}  // namespace emplace

@@ -1,0 +1,21 @@
+#include "core/run/launch_trace.h"
+
+#include <algorithm>
+
+namespace emplace {
+
+uint32_t LaunchTrace::thread_number() {
+  static std::atomic<uint32_t> numbers{0};
+  thread_local const uint32_t kNumber = numbers.fetch_add(1);
+  return kNumber;
+}
+
+std::vector<LaunchSpan> LaunchTrace::spans() const {
+  const size_t count = std::min<size_t>(next_, kMaxSpans);
+  std::vector<LaunchSpan> out(spans_.get(), spans_.get() + count);
+  std::stable_sort(out.begin(), out.end(),
+                   [](const LaunchSpan& x, const LaunchSpan& y) { return x.start_ns < y.start_ns; });
+  return out;
+}
+
+}  // namespace emplace

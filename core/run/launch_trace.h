@@ -1,0 +1,81 @@
+/// LaunchTrace: when each launch of a run began and ended, and on which thread: the run as it is, fused and in
+/// parallel. Unlike an observer it changes nothing about the run, and costs two looks at the clock a launch.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "core/run/observer.h"
+
+namespace emplace {
+
+/// What a launch does.
+struct LaunchedWork {
+  std::vector<NodeId> nodes;  // several: fused, or a loop with its body; of a copy: whose tensor it is
+  DeviceId device = kNoDevice;
+  DeviceId from = kNoDevice;  // of a copy: whose memory it comes from
+  NodeId reader = kNoNode;    // of a copy: the first
+  int64_t bytes = 0;          // of its outputs, as far as their shapes are planned
+  bool is_loop = false;
+};
+
+struct LaunchSpan {
+  uint32_t work = 0;    // index in LaunchTrace::work()
+  uint32_t thread = 0;  // numbered as they come
+  int64_t step = 0;
+  int64_t start_ns = 0, end_ns = 0;  // since the trace began
+};
+
+class LaunchTrace {
+ public:
+  static constexpr size_t kMaxSpans = 1'000'000;  // 32 MB; the oldest go
+  static constexpr int64_t kBeforeSteps = -1;     // initializers run before step 0
+
+  LaunchTrace() : spans_(std::make_unique_for_overwrite<LaunchSpan[]>(kMaxSpans)) {}
+  LaunchTrace(const LaunchTrace&) = delete;
+  LaunchTrace& operator=(const LaunchTrace&) = delete;
+
+  /// Between steps. Steps outside of these are not recorded.
+  void limit_steps(int64_t first, int64_t last) { first_ = first, last_ = last, begin_step(step_); }
+  void begin_step(int64_t step) {
+    step_ = step;
+    records_ = step >= first_ && step <= last_;
+  }
+  bool records() const { return records_; }
+
+  /// While a program is prepared.
+  uint32_t add_work(LaunchedWork work) {
+    work_.push_back(std::move(work));
+    return static_cast<uint32_t>(work_.size() - 1);
+  }
+  const std::deque<LaunchedWork>& work() const { return work_; }
+
+  int64_t now_ns() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin_).count();
+  }
+  /// Any thread.
+  void add(uint32_t work, int64_t start_ns, int64_t end_ns) {
+    const size_t i = next_.fetch_add(1, std::memory_order_relaxed);
+    spans_[i % kMaxSpans] = {work, thread_number(), step_, start_ns, end_ns};
+  }
+
+  /// After the run, by their start.
+  std::vector<LaunchSpan> spans() const;
+  int64_t left_out() const { return next_ > kMaxSpans ? static_cast<int64_t>(next_ - kMaxSpans) : 0; }
+
+ private:
+  static uint32_t thread_number();
+
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const std::unique_ptr<LaunchSpan[]> spans_;
+  std::atomic<size_t> next_{0};
+  std::deque<LaunchedWork> work_;
+  int64_t step_ = kBeforeSteps, first_ = kBeforeSteps, last_ = INT64_MAX;
+  bool records_ = true;
+};
+
+}  // namespace emplace
