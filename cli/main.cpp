@@ -26,8 +26,6 @@ struct ComingCommand {
   std::string_view name, instead;
 };
 constexpr ComingCommand kComing[] = {
-    {"bench", "'emplace run GRAPH --warmup 10 --steps 100 --format json' tells the times of the steps"},
-    {"compare", "'emplace run GRAPH --save a.npz', then '--expect NAME=@a.npz:NAME' with other flags, compares"},
     {"serve", "one process runs all devices of a graph"},
 };
 

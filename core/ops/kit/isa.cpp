@@ -1,7 +1,10 @@
 #include "core/ops/kit/isa.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
+
+#include "core/ops/kit/isa_limit.h"
 
 namespace emplace {
 namespace {
@@ -30,11 +33,22 @@ Isa detect() {
   return Isa::kV4;
 }
 
+thread_local std::optional<Isa> thread_limit;
+
 }  // namespace
 
 Isa isa() {
   static const Isa kFound = detect();
-  return kFound;
+  return thread_limit ? std::min(*thread_limit, kFound) : kFound;
 }
+
+std::optional<Isa> named_isa(std::string_view word) {
+  if (word == "base") return Isa::kBase;
+  if (word == "v3") return Isa::kV3;
+  return {};
+}
+
+IsaLimit::IsaLimit(std::optional<Isa> limit) : before_(thread_limit) { thread_limit = limit; }
+IsaLimit::~IsaLimit() { thread_limit = before_; }
 
 }  // namespace emplace

@@ -1,0 +1,213 @@
+#include "core/formats/graph_cut.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+#include "core/base/cat.h"
+#include "core/base/json_writer.h"
+#include "core/formats/graph_writer.h"
+#include "core/tensor/json_elements.h"
+
+namespace emplace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Larger values go into a file beside the graph.
+constexpr int64_t kMostInline = 1024;
+
+/// A handle, or what lives behind one: it can be read from its maker only.
+bool is_handle(DType type) { return is_ref(type) || type == DType::kResource || type == DType::kVariant; }
+
+Json shape_json(const Shape& shape) {
+  Json dims = Json::array();
+  if (!shape.rank_known()) return {{"unknown_rank", true}};
+  for (int64_t size : shape.dims()) dims.push_back({{"size", std::to_string(size)}});
+  return {{"dim", dims}};
+}
+
+Json placeholder(const std::string& name, DType type, const Shape& shape) {
+  Json node;
+  node["name"] = name;
+  node["op"] = "Placeholder";
+  node["attr"] = {{"dtype", {{"type", dtype_enum_name(type)}}}, {"shape", {{"shape", shape_json(shape)}}}};
+  return node;
+}
+
+/// Of a shape with open dimensions, these are 1.
+Tensor zeros(DType type, const Shape& shape) {
+  std::vector<int64_t> sizes;
+  for (int d = 0; shape.rank_known() && d < shape.rank(); ++d) sizes.push_back(std::max<int64_t>(1, shape.dim(d)));
+  Result<Tensor> made = Tensor::allocate(type, Shape(sizes));
+  if (!made.ok()) return {};
+  Tensor value = made.take();
+  if (type != DType::kString && value.size_bytes() > 0) std::memset(value.raw(), 0, value.size_bytes());
+  return value;
+}
+
+Json inline_value(const Tensor& value) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object().member("dtype", dtype_name(value.dtype())).key("shape").begin_array();
+  for (int64_t size : value.shape().dims()) json.value(size);
+  json.end_array().key("data");
+  write_json_elements(json, value);
+  json.end_object();
+  return Json::parse(text);
+}
+
+std::string tensor_text(const Graph& g, const Endpoint& e) {
+  return e.slot == 0 ? std::string(g.name(e.node)) : cat(g.name(e.node), ':', e.slot);
+}
+
+std::string name_of_cut(const Graph& g, const Endpoint& e) {
+  std::string name(g.name(e.node));
+  if (e.slot == 0) return name;
+  append(name, '_', e.slot);
+  while (g.find(name) != kNoNode) name += '_';
+  return name;
+}
+
+/// One cut.
+class Cutting {
+ public:
+  Cutting(const GraphFile& file, const Json& whole, const CutRequest& request)
+      : file_(file), g_(file.graph), whole_(whole), request_(request) {}
+
+  CutGraph made() {
+    for (NodeId id = 0; id < g_.num_nodes(); ++id) {
+      if (request_.kept[id]) add_node(id);
+    }
+    keep_feeds();
+    write();
+    return std::move(made_);
+  }
+
+ private:
+  bool keeps(const std::string& tensor) const {
+    const NodeId node = g_.find(tensor.substr(0, tensor.find(':')));
+    return node != kNoNode && request_.kept[node];
+  }
+
+  void add_node(NodeId id) {
+    Json node = whole_["node"][id];
+    Json inputs = Json::array();
+    for (const Endpoint& e : g_.inputs(id)) inputs.push_back(request_.kept[e.node] ? tensor_text(g_, e) : feed_cut(e));
+    for (const Endpoint& e : g_.controls(id)) {
+      if (request_.kept[e.node] && !request_.drop_controls) inputs.push_back(cat('^', g_.name(e.node)));
+    }
+    node.erase("input");
+    if (!inputs.empty()) node["input"] = std::move(inputs);
+    if (request_.drop_devices) node.erase("device");
+    if (request_.drop_colocation && node.contains("attr")) node["attr"].erase("_class");
+    nodes_.push_back(std::move(node));
+  }
+
+  /// What stands for a tensor that is cut off.
+  std::string feed_cut(const Endpoint& e) {
+    std::string name = name_of_cut(g_, e);
+    if (!fed_.insert(name).second) return name;
+    Tensor value = request_.value ? request_.value(e) : Tensor();
+    if (!value.valid()) value = zeros(g_.output_type(e), g_.output_shape(e));
+    nodes_.push_back(placeholder(name, g_.output_type(e), value.valid() ? value.shape() : g_.output_shape(e)));
+    if (!value.valid()) return name;
+    if (value.num_elements() <= kMostInline || request_.values_file.empty()) {
+      feed_[name] = inline_value(value);
+    } else {
+      feed_[name] = cat('@', request_.values_file, ':', name);
+      made_.values.emplace_back(name, std::move(value));
+    }
+    return name;
+  }
+
+  /// The file's own.
+  void keep_feeds() {
+    for (const auto& [ref, value] : file_.feed) {
+      if (keeps(ref.name) && !feed_.contains(ref.name)) feed_[ref.name] = whole_["feed"][ref.name];
+    }
+  }
+
+  /// The members beside `node`.
+  Json members() const {
+    static const std::set<std::string_view> kOfTheWhole = {"node", "feed", "fetch", "target", "init", "train", "data"};
+    Json out = Json::object(), fetch = Json::array(), target = Json::array(), init = Json::array();
+    for (const auto& [key, value] : whole_.items()) {
+      if (kOfTheWhole.find(key) == kOfTheWhole.end()) out[key] = value;
+    }
+    for (const NamedRef& ref : file_.init) {
+      if (keeps(ref.name)) init.push_back(ref.name);
+    }
+    if (file_.has_init) out["init"] = std::move(init);
+    if (!feed_.empty()) out["feed"] = feed_;
+    for (const Endpoint& e : request_.fetch) fetch.push_back(tensor_text(g_, e));
+    for (const NodeId node : request_.target) target.push_back(std::string(g_.name(node)));
+    out["fetch"] = std::move(fetch);
+    if (!target.empty()) out["target"] = std::move(target);
+    return out;
+  }
+
+  /// A node a line.
+  void write() {
+    std::string& text = made_.text;
+    text = "{\n  \"node\": [";
+    for (size_t i = 0; i < nodes_.size(); ++i) append(text, i > 0 ? ",\n    " : "\n    ", nodes_[i].dump());
+    text += "\n  ]";
+    const Json rest = members();
+    for (const auto& [key, value] : rest.items()) append(text, ",\n  \"", key, "\": ", value.dump());
+    text += "\n}\n";
+  }
+
+  const GraphFile& file_;
+  const Graph& g_;
+  const Json& whole_;
+  const CutRequest& request_;
+  Json nodes_ = Json::array(), feed_ = Json::object();
+  std::set<std::string> fed_;
+  CutGraph made_;
+};
+
+}  // namespace
+
+struct GraphCut::Document {
+  Json whole;
+};
+
+GraphCut::GraphCut(const GraphFile& file)
+    : file_(file),
+      document_(std::make_unique<Document>(Document{Json::parse(write_graph(file))})),
+      first_values_(file.graph.num_nodes()) {
+  const Graph& g = file_.graph;
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (!g.traits(id).assigns || g.inputs(id).empty()) continue;
+    const NodeId variable = g.inputs(id)[0].node;
+    if (g.traits(variable).variable) first_values_[variable].push_back(id);
+  }
+}
+
+GraphCut::~GraphCut() = default;
+
+void GraphCut::close(std::vector<char>& kept) const {
+  const Graph& g = file_.graph;
+  std::vector<NodeId> todo;
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (kept[id]) todo.push_back(id);
+  }
+  const auto keep = [&](NodeId id) {
+    if (!kept[id]) kept[id] = 1, todo.push_back(id);
+  };
+  while (!todo.empty()) {
+    const NodeId id = todo.back();
+    todo.pop_back();
+    for (const Endpoint& e : g.inputs(id)) {
+      if (is_handle(g.output_type(e))) keep(e.node);
+    }
+    for (const NodeId assign : first_values_[id]) keep(assign);
+  }
+}
+
+CutGraph GraphCut::cut(const CutRequest& request) const { return Cutting(file_, document_->whole, request).made(); }
+
+}  // namespace emplace

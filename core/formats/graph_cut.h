@@ -1,0 +1,49 @@
+/// GraphCut: some nodes of a graph as a graph file of their own, for reproductions. What they read from nodes that are
+/// left out is fed: a Placeholder with the value that was seen there, or zeros.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/graph/graph_file.h"
+
+namespace emplace {
+
+struct CutRequest {
+  std::vector<char> kept;                        // by node
+  std::vector<Endpoint> fetch;                   // of kept nodes
+  std::vector<NodeId> target;                    // likewise
+  std::function<Tensor(const Endpoint&)> value;  // of a tensor that is cut off; an invalid one: zeros. May be null.
+  std::string values_file;                       // the name that the text gives to the file of large values
+  bool drop_devices = false, drop_controls = false, drop_colocation = false;
+};
+
+struct CutGraph {
+  std::string text;                                    // the graph file
+  std::vector<std::pair<std::string, Tensor>> values;  // for an .npz beside it, if not empty
+};
+
+/// Not thread-safe.
+class GraphCut {
+ public:
+  /// `file` must outlive it. REQUIRES: it was validated and has no problem.
+  explicit GraphCut(const GraphFile& file);
+  ~GraphCut();
+
+  CutGraph cut(const CutRequest& request) const;
+  /// Adds what the kept nodes cannot do without: whatever makes handles and references that they read, and what gives
+  /// those variables their first values.
+  void close(std::vector<char>& kept) const;
+
+ private:
+  struct Document;
+
+  const GraphFile& file_;
+  std::unique_ptr<const Document> document_;       // all of the graph as JSON
+  std::vector<std::vector<NodeId>> first_values_;  // by variable: the nodes that assign to it
+};
+
+}  // namespace emplace
