@@ -9,6 +9,7 @@
   ROW(explain, "Say why nodes are where they are, and what would move them")                  \
   ROW(diff, "What two placements differ in: moved nodes, reasons, copies, peaks")             \
   ROW(copies, "List what moves bytes in a step: between devices, feeds, fetches")             \
+  ROW(bench, "Measure steps: percentiles, what takes the time, faster or slower than before") \
   ROW(compare, "Run a graph on two configurations, node by node: the first divergence")       \
   ROW(check, "Load and validate; all problems in one pass")                                   \
   ROW(convert, "Write a graph file in another format")                                        \

@@ -156,6 +156,7 @@ int run_graph(const Options& options, const std::string& path, const std::string
   if (code == 0 || code == 7) {
     say_kernel_difference(*made.placed, true, log);
     log.info(summary_line(*made.planned));
+    if (options.format == Format::kText && c.timings.step_us.size() > 1) log.info(step_times_text(c.timings.step_us));
     report_memory(options.memory_report, *made.planned->devices, made.planned->session->memory(), log);
   }
   return code;

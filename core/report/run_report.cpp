@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 
 #include "core/base/cat.h"
 #include "core/base/schema.h"
@@ -111,6 +112,16 @@ void write_step_times(JsonWriter& json, std::vector<double> step_us) {
     json.member("p99", nearest_rank(0.99)).member("max", step_us.back());
   }
   json.end_object();
+}
+
+std::string step_times_text(std::vector<double> step_us) {
+  std::sort(step_us.begin(), step_us.end());
+  const auto nearest = [&](size_t percent) { return step_us[(step_us.size() * percent + 99) / 100 - 1]; };
+  const double p50 = nearest(50), scale = p50 >= 1e3 ? 1e3 : 1;
+  char text[64];
+  std::snprintf(text, sizeof(text), "step %.3g %s p50, %.3g p90", p50 / scale, scale > 1 ? "ms" : "us",
+                nearest(90) / scale);
+  return text;
 }
 
 void write_error(JsonWriter& json, const Status& status) {

@@ -26,6 +26,9 @@ std::string memory_json(const DeviceSet& devices, const std::vector<DeviceMemory
 /// {"n": ..., "min": ..., "p50": ..., ...}: microseconds of the steps that count. Nearest-rank percentiles.
 void write_step_times(JsonWriter& json, std::vector<double> step_us);
 
+/// "step 3.3 us p50, 3.6 p90": the same in short. REQUIRES: there is one.
+std::string step_times_text(std::vector<double> step_us);
+
 /// {"name": ..., "dtype": ..., "shape": [...], "data": [...]}: data flat, in row-major order. `drain` as in
 /// write_json_elements().
 void write_tensor(JsonWriter& json, std::string_view name, const Tensor& tensor,

@@ -1,0 +1,196 @@
+// emplace bench: how long a step takes, and what takes it.
+#include <array>
+#include <ctime>
+
+#include "cli/bench_run.h"
+#include "cli/command.h"
+#include "cli/machine_peaks.h"
+#include "cli/signals.h"
+#include "cli/version.h"
+#include "core/base/cat.h"
+#include "core/base/input_file.h"
+#include "core/base/sha256.h"
+#include "core/base/text_file.h"
+#include "core/device/device_text.h"
+#include "core/place/overrides.h"
+#include "core/run/thread_pool.h"
+
+namespace emplace {
+namespace {
+
+constexpr int kSlower = 7;
+
+struct BenchFlags {
+  std::string baseline, output, save_costs;
+  double min_time_s = 1;
+  bool no_nodes = false;
+  int64_t top = 20;
+};
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  char text[32];
+  gmtime_r(&now, &parts);
+  return {text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+/// "slower", or "slower=2%": from which share on; nothing if it is not that.
+std::optional<double> slower_gate(const std::string& text) {
+  if (text == "slower") return 0;
+  if (!text.starts_with("slower=")) return {};
+  double percent = 0;
+  const std::string number = text.substr(7, text.size() - 7 - (text.back() == '%' ? 1 : 0));
+  return set_number(percent)(number).ok() && percent >= 0 ? std::optional(percent / 100) : std::nullopt;
+}
+
+class BenchCommand final : public Command {
+ public:
+  void declare(OptionSet& set, Options& o) override {
+    o.pipeline.placing.available_kernels_only = true;
+    set.positional("GRAPH", "Warms up until steps take equally long, then measures at least 20 steps and 1 s.",
+                   o.arguments);
+    set.group("Measurement");
+    set.value("min-time", "S",
+              "Measure for at least so many seconds (1); --steps N measures N steps, --warmup N warms up for at most N",
+              [this](const std::string& text) -> Status {
+                RETURN_IF_ERROR(set_number(flags_.min_time_s)(text));
+                return flags_.min_time_s >= 0 ? ok_status() : invalid_argument(cat("'", text, "' is no time"));
+              });
+    set.text("baseline", "FILE", "Compare with what -o wrote; --fail-on slower[=2%] makes exit code 7 of it",
+             flags_.baseline);
+    set.text("output,-o", "FILE", "Keep all samples, flags, versions, devices and hashes", flags_.output);
+    set.text("save-costs", "FILE", "Write what nodes, kernels and links cost, for --costs", flags_.save_costs);
+    set.flag("no-nodes", "Leave out the second pass, which times each node", flags_.no_nodes);
+    set.value("top", "N", "Show at most N nodes (20)", set_integer(flags_.top, 1));
+    set.group("Placement");
+    declare_placing(set, o.pipeline.placing);
+    declare_functions(set, o.pipeline.functions);
+    declare_kernels(set, o.pipeline.placing);
+    set.group("Devices");
+    declare_devices(set, o.pipeline);
+    set.group("Execution");
+    declare_request(set, o.pipeline.run);
+    declare_execution(set, o.pipeline);
+    set.group("Files and output");
+    declare_loading(set, o.pipeline);
+    declare_format(set, o, std::array{Format::kText, Format::kJson});
+    set_ = &set;
+  }
+
+  int run(const Options& options, Log& log) override {
+    if (options.arguments.size() != 1) return usage(log, "wanted one graph: emplace bench GRAPH");
+    if (flags_.no_nodes && !flags_.save_costs.empty())
+      return usage(log, "--save-costs needs the pass that --no-nodes leaves out");
+    Options o = options;
+    std::optional<double> gate;
+    if (Status status = take_gate(o.pipeline.placing.gates.fail_on, gate); !status.ok())
+      return usage(log, status.message());
+    NamedFiles files = options.pipeline.files;
+    files.reads(flags_.baseline, "--baseline");
+    for (const auto& [file, option] :
+         {std::pair<const std::string&, const char*>(flags_.output, "-o"), {flags_.save_costs, "--save-costs"}}) {
+      if (file.empty()) continue;
+      if (Status status = files.writes(file, option); !status.ok()) return usage(log, status.message());
+    }
+    std::optional<Baseline> baseline;
+    if (!flags_.baseline.empty()) {
+      Result<Baseline> read = open_baseline();
+      if (!read.ok()) return usage(log, read.status().message());
+      baseline = read.take();
+    }
+    return bench(o, baseline ? &*baseline : nullptr, gate, log);
+  }
+
+ private:
+  /// Takes "slower" out of the gates of the placement.
+  Status take_gate(std::vector<std::string>& fail_on, std::optional<double>& gate) const {
+    for (auto it = fail_on.begin(); it != fail_on.end();) {
+      if (!it->starts_with("slower")) {
+        ++it;
+        continue;
+      }
+      gate = slower_gate(*it);
+      if (!gate) return invalid_argument(cat("--fail-on '", *it, "': wanted slower or slower=2%"));
+      if (flags_.baseline.empty()) return invalid_argument("--fail-on slower needs --baseline FILE");
+      it = fail_on.erase(it);
+    }
+    return ok_status();
+  }
+
+  Result<Baseline> open_baseline() const {
+    ASSIGN_OR_RETURN(const std::shared_ptr<const InputFile> file, InputFile::open(flags_.baseline));
+    return read_baseline(file->bytes(), flags_.baseline);
+  }
+
+  BenchFacts facts_of(const StageContext& c, const Partitioned& made) const {
+    BenchFacts facts;
+    facts.file = c.path;
+    facts.graph_hash = sha256_hex(c.found.source->text());
+    facts.placement_hash = placement_hash(made.file->graph, *made.devices, *made.placement);
+    facts.machine = machine_name();
+    facts.version = version_text().substr(0, version_text().find('\n'));
+    facts.threads = c.options.run.intra_op_threads > 0 ? c.options.run.intra_op_threads : ThreadPool::shared().size();
+    for (DeviceId d = 0; d < made.devices->size(); ++d) facts.devices.push_back(short_device_name(*made.devices, d));
+    constexpr std::string_view kOwn[] = {"baseline", "output",   "save-costs", "top",    "format",
+                                         "fail-on",  "min-time", "steps",      "warmup", "no-nodes"};
+    for (const OptionSource& option : set_->sources()) {
+      if (std::find(std::begin(kOwn), std::end(kOwn), option.name) != std::end(kOwn)) continue;
+      for (const std::string& value : option.values) facts.flags.push_back(cat("--", option.name, "=", value));
+    }
+    return facts;
+  }
+
+  BenchPlan plan_of(const Options& o) const {
+    BenchPlan plan;
+    plan.min_time_s = flags_.min_time_s;
+    plan.trace_nodes = !flags_.no_nodes;
+    if (o.pipeline.given.count("steps") > 0) plan.max_steps = o.pipeline.run.steps;
+    if (o.pipeline.given.count("warmup") > 0) plan.max_warmup = o.pipeline.run.warmup;
+    return plan;
+  }
+
+  int bench(const Options& o, const Baseline* baseline, std::optional<double> gate, Log& log) const {
+    StageContext c(o.pipeline, o.arguments.front(), log, &stop_flag());
+    BenchResult result;
+    std::optional<Partitioned> made;
+    const Status status = measure(c, plan_of(o), made, result);
+    if (!status.ok()) return report_failure(c, status);
+    result.facts = facts_of(c, *made);
+    if (!flags_.no_nodes) result.peaks = measure_peaks(static_cast<int>(result.facts.threads));
+    BenchReport report{&made->file->graph, made->devices.get(), &result, baseline, {}, static_cast<size_t>(flags_.top)};
+    if (baseline) report.change = time_change(baseline->step_us, result.step_us);
+    for (const auto& [file, text] :
+         {std::pair(flags_.output, flags_.output.empty() ? "" : bench_json(report)),
+          {flags_.save_costs, flags_.save_costs.empty() ? "" : costs_json(report, today())}}) {
+      if (file.empty()) continue;
+      if (Status written = write_text_file(file, text); !written.ok()) return report_error(written, log);
+    }
+    o.format == Format::kJson ? print(bench_json(report)) : print_lines(bench_text(report));
+    const bool slower = gate && report.change->seen && report.change->change > *gate;
+    if (slower)
+      log.error(cat("gate: --fail-on slower: the step takes ",
+                    static_cast<int64_t>(report.change->change * 1000 + 0.5) / 10.0, " % longer than in ",
+                    flags_.baseline));
+    return slower ? kSlower : 0;
+  }
+
+  static Status measure(StageContext& c, const BenchPlan& plan, std::optional<Partitioned>& made, BenchResult& result) {
+    ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c));
+    ASSIGN_OR_RETURN(const Runnable runnable, validate_run(c, loaded));
+    ASSIGN_OR_RETURN(const Placed placed, place_to_run(c, runnable));
+    ASSIGN_OR_RETURN(made, partition_graph(c, placed));
+    RETURN_IF_ERROR(made->verdict);
+    if (c.options.run.seed == 0) c.options.run.seed = 1;
+    return measure_steps({c, *made, runnable.request}, plan, result);
+  }
+
+  BenchFlags flags_;
+  const OptionSet* set_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_bench_command() { return std::make_unique<BenchCommand>(); }
+
+}  // namespace emplace

@@ -1,0 +1,145 @@
+#include "cli/bench_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/base/stop.h"
+#include "core/run/trace.h"
+#include "core/run_watch.h"
+
+namespace emplace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double us_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+Result<double> timed_step(Session& session, std::vector<Tensor>& outputs) {
+  const auto start = Clock::now();
+  RETURN_IF_ERROR(session.step(outputs));
+  const double us = us_since(start);
+  RETURN_IF_ERROR(stop_status());
+  return us;
+}
+
+/// Until five steps in a row are within 5 % of each other.
+Status warm_up(Session& session, const BenchPlan& plan, BenchResult& result) {
+  constexpr size_t kLikeSteps = 5;
+  constexpr double kAlike = 1.05, kMostSeconds = 2;
+  constexpr int64_t kLeastSteps = 3;
+  std::vector<Tensor> outputs;
+  std::vector<double> last;
+  const auto start = Clock::now();
+  for (int64_t i = 0;; ++i) {
+    if (plan.max_warmup >= 0 && i >= plan.max_warmup) return ok_status();
+    if (plan.max_warmup < 0 && i >= kLeastSteps && us_since(start) > kMostSeconds * 1e6) return ok_status();
+    ASSIGN_OR_RETURN(const double us, timed_step(session, outputs));
+    if (result.rounds == 0 && i == 0) result.first_step_us = us;
+    ++result.warmup;
+    last.push_back(us);
+    if (last.size() > kLikeSteps) last.erase(last.begin());
+    const auto [least, most] = std::minmax_element(last.begin(), last.end());
+    if (last.size() == kLikeSteps && *most <= kAlike * *least) return ok_status();
+  }
+}
+
+/// All of them, or, of very short steps, every n-th.
+struct Samples {
+  static constexpr size_t kMost = 20'000;
+  std::vector<double> kept;
+  int64_t every = 1;
+
+  void add(int64_t i, double us) {
+    if (i % every != 0) return;
+    kept.push_back(us);
+    if (kept.size() < 2 * kMost) return;
+    every *= 2;
+    for (size_t k = 0; k < kMost; ++k) kept[k] = kept[2 * k];
+    kept.resize(kMost);
+  }
+};
+
+/// Planned anew each round, since where memory happens to lie is worth some percent. The first one sets `rounds`: one
+/// where planning takes long.
+Status run_round(const BenchedGraph& graph, const BenchPlan& plan, int64_t& rounds, BenchResult& result) {
+  constexpr double kMostPlanningMs = 200;
+  const double before = graph.context.timings.plan_ms;
+  ASSIGN_OR_RETURN(const Planned planned, plan_run(graph.context, graph.partitioned, graph.request));
+  if (result.rounds == 0 && graph.context.timings.plan_ms - before > kMostPlanningMs) rounds = 1;
+  RETURN_IF_ERROR(start_state(graph.context, planned, graph.request));
+  Session& session = *planned.session;
+  RETURN_IF_ERROR(warm_up(session, plan, result));
+  const auto share = [&](int64_t all) { return (all + rounds - 1) / rounds; };
+  const int64_t most = plan.max_steps > 0 ? share(plan.max_steps) : INT64_MAX;
+  const int64_t least = std::min(share(plan.min_steps), most);
+  std::vector<Tensor> outputs;
+  Samples samples;
+  const auto start = Clock::now();
+  for (int64_t i = 0; i < most; ++i) {
+    if (plan.max_steps == 0 && i >= least && us_since(start) >= plan.min_time_s * 1e6 / static_cast<double>(rounds))
+      break;
+    if (plan.max_steps > 0 && static_cast<int64_t>(result.step_us.size()) + i >= plan.max_steps) break;
+    ASSIGN_OR_RETURN(const double us, timed_step(session, outputs));
+    samples.add(i, us);
+  }
+  result.step_us.insert(result.step_us.end(), samples.kept.begin(), samples.kept.end());
+  if (result.rounds == 0 && result.first_step_us == 0) result.first_step_us = result.step_us.front();
+  ++result.rounds;
+  result.memory = session.memory();
+  return ok_status();
+}
+
+/// At least 10 steps, and 0.3 s of them; fewer where there are too many nodes to keep.
+Status trace_steps(const BenchedGraph& graph, BenchResult& result) {
+  constexpr double kSeconds = 0.3;
+  constexpr int64_t kLeast = 10, kMost = 2000;
+  TraceRecorder recorder;
+  graph.context.observer = &recorder;
+  Result<Planned> planned = plan_run(graph.context, graph.partitioned, graph.request);
+  graph.context.observer = nullptr;
+  RETURN_IF_ERROR(planned.ok() ? start_state(graph.context, *planned, graph.request) : planned.status());
+  std::vector<Tensor> outputs;
+  RETURN_IF_ERROR(planned->session->step(outputs));  // as step -1: it warms up
+  std::vector<double> us;
+  const auto start = Clock::now();
+  for (int64_t i = 0; i < kMost && (i < kLeast || us_since(start) < kSeconds * 1e6); ++i) {
+    if (recorder.left_out() > 0 && i > 0) break;
+    recorder.begin_step(i);
+    ASSIGN_OR_RETURN(const double step, timed_step(*planned->session, outputs));
+    us.push_back(step);
+  }
+  result.traced_step_us = median_of(us);
+  result.costs = step_costs(graph.partitioned.file->graph, recorder);
+  return ok_status();
+}
+
+/// --trace: a few steps more, which no time counts of.
+Status write_trace(const BenchedGraph& graph, const std::string& file) {
+  constexpr int64_t kSteps = 20;
+  StageContext& c = graph.context;
+  c.options.run.trace = file;
+  ASSIGN_OR_RETURN(const Planned planned, plan_run(c, graph.partitioned, graph.request));
+  RETURN_IF_ERROR(start_state(c, planned, graph.request));
+  std::vector<Tensor> outputs;
+  Status ran;
+  for (int64_t i = 0; i < kSteps && ran.ok(); ++i) {
+    planned.watch->begin_step(i);
+    ran = planned.session->step(outputs);
+  }
+  return planned.watch->end_steps(std::move(ran));
+}
+
+}  // namespace
+
+Status measure_steps(const BenchedGraph& graph, const BenchPlan& plan, BenchResult& result) {
+  int64_t rounds = 5;
+  const std::string trace = std::exchange(graph.context.options.run.trace, {});
+  for (int64_t round = 0; round < rounds; ++round) RETURN_IF_ERROR(run_round(graph, plan, rounds, result));
+  if (plan.trace_nodes) RETURN_IF_ERROR(trace_steps(graph, result));
+  return trace.empty() ? ok_status() : write_trace(graph, trace);
+}
+
+}  // namespace emplace

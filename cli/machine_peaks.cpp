@@ -1,0 +1,97 @@
+#include "cli/machine_peaks.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "core/base/cat.h"
+#include "core/ops/kit/isa.h"
+
+namespace emplace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_of(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
+
+constexpr int kSums = 12, kRounds = 2'000'000;
+
+typedef float Floats4 __attribute__((vector_size(16)));   // NOLINT: aliases do not take the attribute
+typedef float Floats8 __attribute__((vector_size(32)));   // NOLINT
+typedef float Floats16 __attribute__((vector_size(64)));  // NOLINT
+
+/// Products and sums that do not wait for each other.
+template <class Row>
+EMPLACE_INLINE float multiply_add(int rounds) {
+  Row sums[kSums] = {};
+  Row factor = sums[0] + 0.999F;
+  for (int i = 0; i < rounds; ++i) {
+    for (Row& sum : sums) sum = sum * factor + factor;
+  }
+  for (int i = 1; i < kSums; ++i) sums[0] += sums[i];
+  return sums[0][0];
+}
+float multiply_add_base(int rounds) { return multiply_add<Floats4>(rounds); }
+EMPLACE_TARGET_V3 float multiply_add_v3(int rounds) { return multiply_add<Floats8>(rounds); }
+EMPLACE_TARGET_V4 float multiply_add_v4(int rounds) { return multiply_add<Floats16>(rounds); }
+
+template <class F>
+double in_parallel(int threads, const F& work) {
+  const auto start = Clock::now();
+  std::vector<std::thread> others;
+  for (int t = 1; t < threads; ++t) others.emplace_back(work, t);
+  work(0);
+  for (std::thread& other : others) other.join();
+  return seconds_of(Clock::now() - start);
+}
+
+double peak_flops(int threads) {
+  const auto function = for_isa(multiply_add_base, multiply_add_v3, multiply_add_v4);
+  const int floats = for_isa(4, 8, 16), rounds = kRounds / floats;
+  std::vector<float> results(static_cast<size_t>(threads));
+  const double s = in_parallel(threads, [&](int t) { results[static_cast<size_t>(t)] = function(rounds); });
+  const double all = 2.0 * kSums * floats * rounds * threads;
+  return results[0] >= 0 ? all / s : 0;
+}
+
+double copy_bandwidth(int threads) {
+  constexpr size_t kBytes = size_t{32} << 20;
+  const size_t share = kBytes / static_cast<size_t>(threads);
+  const auto from = std::make_unique<char[]>(kBytes), to = std::make_unique<char[]>(kBytes);
+  double best = 0;
+  for (int i = 0; i < 3; ++i) {
+    const double s = in_parallel(threads, [&](int t) {
+      const size_t at = share * static_cast<size_t>(t);
+      std::memcpy(to.get() + at, from.get() + at, share);
+    });
+    best = std::max(best, 2.0 * static_cast<double>(share) * threads / s);
+  }
+  return best;
+}
+
+}  // namespace
+
+MachinePeaks measure_peaks(int threads) { return {peak_flops(threads), copy_bandwidth(threads)}; }
+
+std::string machine_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line, model = "unknown processor";
+  while (std::getline(file, line)) {
+    const size_t colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) {
+      model = line.substr(colon + 2);
+      break;
+    }
+  }
+  cpu_set_t allowed;
+  const int count = sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+  return cat(model, ", ", count, count == 1 ? " processor" : " processors");
+}
+
+}  // namespace emplace

@@ -1,0 +1,131 @@
+#include "core/report/bench/node_costs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "core/base/cat.h"
+#include "core/op/attr_text.h"
+#include "core/report/bench/statistics.h"
+
+namespace emplace {
+namespace {
+
+struct Samples {
+  std::map<int64_t, double> by_step;  // us
+  std::vector<double> each;           // us
+  int64_t bytes = 0;
+};
+
+double relative_spread(const std::vector<double>& values) {
+  const double median = median_of(values);
+  return median > 0 ? median_deviation(values) / median : 0;
+}
+
+std::optional<int64_t> tensor_bytes(const Graph& g, const Endpoint& e) {
+  const std::optional<int64_t> elements = g.output_shape(e).checked_num_elements();
+  const size_t size = dtype_size(base_type(g.output_type(e)));
+  if (!elements || size == 0 || *elements > INT64_MAX / 16) return {};
+  return *elements * static_cast<int64_t>(size);
+}
+
+NodeCost cost_of_node(const Graph& g, NodeId node, DeviceId device, const Samples& samples) {
+  NodeCost cost{node, device};
+  std::vector<double> of_steps;
+  for (const auto& [step, us] : samples.by_step) of_steps.push_back(us);
+  cost.us = median_of(of_steps);
+  cost.spread = relative_spread(of_steps);
+  cost.steps = static_cast<int64_t>(of_steps.size());
+  cost.calls = static_cast<double>(samples.each.size()) / static_cast<double>(of_steps.size());
+  cost.bytes_out = samples.bytes;
+  cost.bytes_in = input_bytes(g, node);
+  cost.flops = flops_of(g, node);
+  return cost;
+}
+
+}  // namespace
+
+std::optional<int64_t> input_bytes(const Graph& g, NodeId node) {
+  int64_t bytes = 0;
+  for (const Endpoint& e : g.inputs(node)) {
+    const std::optional<int64_t> of_one = tensor_bytes(g, e);
+    if (!of_one) return {};
+    bytes += *of_one;
+  }
+  return bytes;
+}
+
+std::optional<int64_t> output_bytes(const Graph& g, NodeId node) {
+  int64_t bytes = 0;
+  for (uint32_t slot = 0; slot < g.num_outputs(node); ++slot) {
+    const std::optional<int64_t> of_one = tensor_bytes(g, {node, slot});
+    if (!of_one) return {};
+    bytes += *of_one;
+  }
+  return bytes;
+}
+
+std::optional<int64_t> flops_of(const Graph& g, NodeId node) {
+  if (g.num_outputs(node) == 0) return {};
+  const std::optional<int64_t> out = g.output_shape({node, 0}).checked_num_elements();
+  if (!out) return {};
+  const Work work = g.traits(node).work;
+  if (work == Work::kElements || g.inputs(node).size() < 2) return *out;
+  const std::optional<int64_t> a = g.output_shape(g.inputs(node)[0]).checked_num_elements();
+  const std::optional<int64_t> b = g.output_shape(g.inputs(node)[1]).checked_num_elements();
+  if (!a || !b || *out == 0) return {};
+  const auto x = static_cast<double>(*a), y = static_cast<double>(*b), z = static_cast<double>(*out);
+  // [m,k] x [k,n] = [m,n]: mk * kn / mn is k squared. The window of a convolution has filter / channels elements.
+  if (work == Work::kMatMul) return static_cast<int64_t>(std::llround(2 * z * std::sqrt(x * y / z)));
+  const Shape& shape = g.output_shape({node, 0});
+  const auto channels = static_cast<double>(std::max<int64_t>(1, shape.rank() > 0 ? shape.dim(shape.rank() - 1) : 1));
+  return static_cast<int64_t>(std::llround(2 * z * y / channels));
+}
+
+std::string cost_key(const Graph& g, NodeId node) {
+  std::string key;
+  for (const Endpoint& e : g.inputs(node)) {
+    const Shape& shape = g.output_shape(e);
+    if (!shape.fully_known()) return {};
+    append(key, key.empty() ? "" : " ", dtype_name(g.output_type(e)), shape.to_string());
+  }
+  for (const auto& [name, value] : g.attrs(node).entries()) {
+    if (name.starts_with('_') || value->get_if<DType>() != nullptr) continue;
+    append(key, key.empty() ? "" : " ", name, "=", summarize_attr(*value));
+  }
+  return key;
+}
+
+StepCosts step_costs(const Graph& g, const TraceRecorder& trace) {
+  std::map<std::pair<NodeId, DeviceId>, Samples> nodes;
+  std::map<std::tuple<NodeId, DeviceId, DeviceId>, Samples> copies;
+  std::map<int64_t, char> steps;
+  for (const Span& span : trace.spans()) {
+    if (span.step < 0) continue;
+    steps[span.step] = 1;
+    Samples& of = span.what.is_copy() ? copies[{span.what.node, span.what.from, span.what.device}]
+                                      : nodes[{span.what.node, span.what.device}];
+    const double us = static_cast<double>(span.end_ns - span.start_ns) / 1e3;
+    of.by_step[span.step] += us;
+    of.each.push_back(us);
+    of.bytes = span.bytes;
+  }
+  StepCosts costs;
+  costs.steps = static_cast<int64_t>(steps.size());
+  for (const auto& [what, samples] : nodes) costs.nodes.push_back(cost_of_node(g, what.first, what.second, samples));
+  for (const auto& [what, samples] : copies) {
+    const auto& [node, from, to] = what;
+    costs.copies.push_back(
+        {node, from, to, median_of(samples.each), relative_spread(samples.each), samples.bytes,
+         static_cast<double>(samples.each.size()) / static_cast<double>(std::max<size_t>(1, steps.size())),
+         static_cast<int64_t>(samples.each.size())});
+  }
+  const auto by_time = [](const auto& x, const auto& y) { return x.us * x.calls > y.us * y.calls; };
+  std::stable_sort(costs.nodes.begin(), costs.nodes.end(),
+                   [](const NodeCost& x, const NodeCost& y) { return x.us > y.us; });
+  std::stable_sort(costs.copies.begin(), costs.copies.end(), by_time);
+  return costs;
+}
+
+}  // namespace emplace

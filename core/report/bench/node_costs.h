@@ -1,0 +1,53 @@
+/// What nodes and copies of a run cost, summed up from what a TraceRecorder saw.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/device/device.h"
+#include "core/graph/graph.h"
+#include "core/run/trace.h"
+
+namespace emplace {
+
+struct NodeCost {
+  NodeId node = kNoNode;
+  DeviceId device = kNoDevice;
+  double us = 0, spread = 0;               // of a step: median over the steps; median distance from it, as a share
+  int64_t steps = 0;                       // that it ran in
+  double calls = 0;                        // of a step
+  int64_t bytes_out = 0;                   // of a call, of the last step
+  std::optional<int64_t> bytes_in = {}, flops = {};  // of a call, where shapes are known
+};
+
+struct CopyCost {
+  NodeId node = kNoNode;  // whose tensor it is
+  DeviceId from = kNoDevice, to = kNoDevice;
+  double us = 0, spread = 0;  // of a copy
+  int64_t bytes = 0;          // of the last one
+  double calls = 0;           // of a step
+  int64_t samples = 0;
+};
+
+struct StepCosts {
+  std::vector<NodeCost> nodes;   // by us, the largest first
+  std::vector<CopyCost> copies;  // likewise
+  int64_t steps = 0;
+};
+
+/// Of steps from 0 on.
+StepCosts step_costs(const Graph& graph, const TraceRecorder& trace);
+
+/// Multiplications and additions, where shapes are known: exact for products of matrices and convolutions, one for each
+/// element of the result of everything else.
+std::optional<int64_t> flops_of(const Graph& graph, NodeId node);
+/// Bytes of what a node reads or makes, where shapes and types are known.
+std::optional<int64_t> input_bytes(const Graph& graph, NodeId node);
+std::optional<int64_t> output_bytes(const Graph& graph, NodeId node);
+
+/// "float32[512,512] float32[512,512] transpose_b=false": what a kernel's time depends on; "" if shapes are open.
+std::string cost_key(const Graph& graph, NodeId node);
+
+}  // namespace emplace
