@@ -11,6 +11,7 @@
   ROW(copies, "List what moves bytes in a step: between devices, feeds, fetches")             \
   ROW(bench, "Measure steps: percentiles, what takes the time, faster or slower than before") \
   ROW(compare, "Run a graph on two configurations, node by node: the first divergence")       \
+  ROW(reduce, "Of a graph that fails, the part that fails: a smaller graph")                  \
   ROW(check, "Load and validate; all problems in one pass")                                   \
   ROW(convert, "Write a graph file in another format")                                        \
   ROW(devices, "List physical and logical devices; read device names")                        \

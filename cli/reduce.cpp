@@ -1,0 +1,218 @@
+// emplace reduce: of a graph that fails, the part that fails.
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/command.h"
+#include "cli/reduce_graph.h"
+#include "cli/signals.h"
+#include "core/base/cat.h"
+#include "core/base/schema.h"
+#include "core/base/units.h"
+
+namespace emplace {
+namespace {
+
+/// A folder that is gone at the end.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "emplace-reduce-XXXXXX").string();
+    if (mkdtemp(name.data())) path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code error;
+    if (!path_.empty()) std::filesystem::remove_all(path_, error);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+struct ReduceFlags {
+  std::string output, check, condition, record, a, b;
+  double timeout_s = 60;
+};
+
+struct Reduced {
+  int64_t nodes_before = 0, nodes = 0, variables_before = 0, variables = 0, tries = 0, cached = 0;
+  double seconds = 0;
+};
+
+class ReduceCommand final : public Command {
+ public:
+  void declare(OptionSet& set, Options& o) override {
+    o.pipeline.placing.available_kernels_only = true;
+    set.positional(
+        "GRAPH",
+        "Leaves out of GRAPH what is not needed for it to fail; the file of -o always has the smallest so far.",
+        o.arguments);
+    set.group("The failure");
+    set.text("output,-o", "FILE", "Where the smaller graph goes", flags_.output);
+    set.text("check", "COMMAND", "Ends with exit code 0 while the failure is there; {} stands for the graph's file",
+             flags_.check);
+    set.text("while", "CONDITION",
+             "Instead: exits=N, says=REGEX, diverges (with --a, --b), places=NODE@DEVICE, of emplace with the flags "
+             "given here",
+             flags_.condition);
+    set.text("a", "FLAGS", "Of 'diverges': side A of emplace compare", flags_.a);
+    set.text("b", "FLAGS", "Of 'diverges': side B", flags_.b);
+    set.value("try-timeout", "S", "End a try after so many seconds (60)", set_number(flags_.timeout_s));
+    set.text("record", "DIR", "Only run GRAPH, and write every tensor to DIR, which is made", flags_.record);
+    set.group("Placement");
+    declare_placing(set, o.pipeline.placing);
+    declare_functions(set, o.pipeline.functions);
+    declare_kernels(set, o.pipeline.placing);
+    set.group("Devices");
+    declare_devices(set, o.pipeline);
+    set.group("Execution");
+    declare_request(set, o.pipeline.run);
+    declare_execution(set, o.pipeline);
+    set.group("Files and output");
+    declare_loading(set, o.pipeline);
+    declare_format(set, o, std::array{Format::kText, Format::kJson});
+    set_ = &set;
+  }
+
+  int run(const Options& options, Log& log) override {
+    if (options.arguments.size() != 1 || options.arguments[0] == "-")
+      return usage(log, "wanted one graph file: emplace reduce GRAPH -o MIN.json --while exits=139");
+    if (!options.pipeline.run.trace.empty()) return usage(log, "--trace is of run, train and bench, not of reduce");
+    if (!flags_.record.empty()) return record(options, log);
+    if (!flags_.output.ends_with(".json")) return usage(log, cat("-o '", flags_.output, "': wanted a .json file"));
+    NamedFiles files = options.pipeline.files;
+    if (Status status = files.writes(flags_.output, "-o"); !status.ok()) return usage(log, status.message());
+    Result<ReduceCheck> check = ReduceCheck::make(flags_.check, flags_.condition, flags_of_tries(), flags_.timeout_s);
+    if (!check.ok()) return usage(log, check.status().message());
+    return reduce(options, *check, log);
+  }
+
+ private:
+  static std::string word(std::string_view name, const std::string& value) { return cat("--", name, "=", value); }
+
+  /// What is said of runs and sides, without what is this command's own and without what a candidate says itself.
+  std::vector<std::string> flags_of_tries() const {
+    constexpr std::string_view kOwn[] = {"output", "check",     "while",    "a",      "b",           "try-timeout",
+                                         "record", "fetch",     "target",   "feed",   "format",      "verbose",
+                                         "quiet",  "log-level", "log-file", "config", "dump-config", "color"};
+    std::vector<std::string> flags;
+    for (const OptionSource& option : set_->sources()) {
+      if (option.source != "command line" || std::find(std::begin(kOwn), std::end(kOwn), option.name) != std::end(kOwn))
+        continue;
+      for (const std::string& value : option.values) flags.push_back(word(option.name, value));
+    }
+    if (!flags_.a.empty()) flags.push_back(word("a", flags_.a));
+    if (!flags_.b.empty()) flags.push_back(word("b", flags_.b));
+    return flags;
+  }
+
+  int record(const Options& options, Log& log) const {
+    std::error_code error;
+    std::filesystem::create_directories(flags_.record, error);
+    if (error) return usage(log, cat("--record: cannot make folder '", flags_.record, "': ", error.message()));
+    StageContext c(options.pipeline, options.arguments[0], log, &stop_flag());
+    const Status status = record_values(c, flags_.record);
+    return status.ok() ? 0 : report_failure(c, status);
+  }
+
+  /// In a process of its own, which may crash.
+  Status record_apart(const Options& options, const std::string& folder) const {
+    if (folder.empty()) return ok_status();
+    std::vector<std::string> words = {"/proc/self/exe", "reduce", options.arguments[0], word("record", folder)};
+    for (const OptionSource& option : set_->sources()) {
+      if (option.source != "command line" || option.name == "a" || option.name == "b" || option.name == "check" ||
+          option.name == "while" || option.name == "output" || option.name == "try-timeout" || option.name == "format")
+        continue;
+      for (const std::string& value : option.values) words.push_back(word(option.name, value));
+    }
+    return run_process(words, flags_.timeout_s).take_status();
+  }
+
+  int reduce(const Options& options, const ReduceCheck& check, Log& log) const {
+    const auto start = std::chrono::steady_clock::now();
+    StageContext c(options.pipeline, options.arguments[0], log, &stop_flag());
+    const Result<Loaded> loaded = load_graph(c);
+    if (!loaded.ok()) return report_failure(c, loaded.status());
+    const Result<Runnable> runnable = validate_run(c, *loaded);
+    if (!runnable.ok()) return report_failure(c, runnable.status());
+    const ScratchFolder values;
+    if (Status status = record_apart(options, values.path()); !status.ok()) return report_error(status, log);
+    ReduceGraph graph(*runnable->file, runnable->request, check, values.path(), flags_.output);
+    const Shrink::Nodes all = graph.all();
+    if (const int code = see_failure(graph, all, check, log); code != 0) return code;
+    Shrink shrink(
+        [&](const Shrink::Nodes& kept) {
+          return stop_flag() ? Result<bool>(Status(Code::kCancelled, "stopped")) : graph.fails(kept);
+        },
+        [&](Shrink::Nodes& kept) { graph.close(kept); });
+    const Result<Shrink::Nodes> smallest = shrink.smallest(all);
+    if (!smallest.ok()) return report_failure(c, smallest.status());
+    if (Status status = graph.drop_rest(*smallest); !status.ok()) return report_error(status, log);
+    Reduced reduced = counts(runnable->file->graph, all, *smallest);
+    reduced.tries = graph.tries() + shrink.counts().cached;
+    reduced.cached = graph.cached() + shrink.counts().cached;
+    reduced.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    say(options, check, reduced);
+    return 0;
+  }
+
+  /// Three times, of the whole graph.
+  static int see_failure(ReduceGraph& graph, const Shrink::Nodes& all, const ReduceCheck& check, Log& log) {
+    constexpr int kTimes = 3;
+    int failures = 0;
+    for (int i = 0; i < kTimes; ++i) {
+      const Result<bool> failed = graph.fails_anew(all);
+      if (!failed.ok()) return report_error(failed.status(), log);
+      failures += *failed;
+    }
+    if (failures == kTimes) return 0;
+    return usage(
+        log, failures == 0
+                 ? cat("the whole graph does not fail: not ", check.what().substr(0, check.what().rfind(" as before")))
+                 : cat("the whole graph fails ", failures, " of ", kTimes, " times: such a check leads anywhere"));
+  }
+
+  static Reduced counts(const Graph& g, const Shrink::Nodes& all, const Shrink::Nodes& kept) {
+    Reduced r;
+    for (NodeId id = 0; id < g.num_nodes(); ++id) {
+      r.nodes_before += all[id];
+      r.nodes += kept[id];
+      r.variables_before += all[id] && g.traits(id).variable;
+      r.variables += kept[id] && g.traits(id).variable;
+    }
+    return r;
+  }
+
+  void say(const Options& options, const ReduceCheck& check, const Reduced& r) const {
+    if (options.format == Format::kText)
+      return print_lines(cat(r.nodes_before, " -> ", counted(r.nodes, "node"), ", ", r.variables_before, " -> ",
+                             counted(r.variables, "variable"), ", ", r.tries, " tries (", r.cached, " cached), ",
+                             time_text(r.seconds), ": ", flags_.output, "\n  ", check.command_for(flags_.output),
+                             "        # ", check.what(), "\n"));
+    std::string out;
+    JsonWriter json(out);
+    write_schema(json.begin_object(), Document::kReduction)
+        .member("file", options.arguments[0])
+        .member("output", flags_.output);
+    json.member("nodes_before", r.nodes_before).member("nodes", r.nodes).member("variables_before", r.variables_before);
+    json.member("variables", r.variables)
+        .member("tries", r.tries)
+        .member("cached", r.cached)
+        .member("seconds", r.seconds);
+    json.member("command", check.command_for(flags_.output)).key("error").null().end_object();
+    print(out + "\n");
+  }
+
+  ReduceFlags flags_;
+  const OptionSet* set_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_reduce_command() { return std::make_unique<ReduceCommand>(); }
+
+}  // namespace emplace

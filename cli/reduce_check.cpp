@@ -1,0 +1,197 @@
+#include "cli/reduce_check.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <regex>
+
+#include "core/base/cat.h"
+
+extern char** environ;
+
+namespace emplace {
+namespace {
+
+constexpr size_t kMostSaid = size_t{1} << 20;
+constexpr int kTookTooLong = 124;
+
+std::string shell_word(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) c == '\'' ? out += "'\\''" : out += c;
+  return out + "'";
+}
+
+/// Reads until the end of the process or the deadline.
+bool listen_to(int from, double timeout_s, std::string& said) {
+  const auto start = std::chrono::steady_clock::now();
+  char buffer[1 << 14];
+  for (;;) {
+    int wait_ms = -1;
+    if (timeout_s > 0) {
+      const double left = timeout_s - std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (left <= 0) return false;
+      wait_ms = static_cast<int>(left * 1000) + 1;
+    }
+    pollfd ready{from, POLLIN, 0};
+    if (poll(&ready, 1, wait_ms) <= 0) continue;
+    const ssize_t n = read(from, buffer, sizeof(buffer));
+    if (n == 0 || (n < 0 && errno != EINTR)) return true;
+    if (n > 0) said.append(buffer, static_cast<size_t>(n));
+    if (said.size() > 2 * kMostSaid) said.erase(0, said.size() - kMostSaid);
+  }
+}
+
+/// In one of its lines: the library's search goes as deep as a text is long.
+bool says(const std::string& said, const std::regex& wanted) {
+  constexpr size_t kMostOfALine = 4096;
+  for (size_t at = 0; at < said.size();) {
+    const size_t end = std::min(said.find('\n', at), said.size());
+    if (std::regex_search(said.substr(at, std::min(end - at, kMostOfALine)), wanted)) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<ProcessEnd> run_process(const std::vector<std::string>& words, double timeout_s) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return unavailable(cat("no pipe: ", std::strerror(errno)));
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, ends[1], 1);
+  posix_spawn_file_actions_adddup2(&files, ends[1], 2);
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_t child = 0;
+  const int failed = posix_spawn(&child, words[0].c_str(), &files, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
+  close(ends[1]);
+  ProcessEnd end;
+  if (failed != 0) {
+    close(ends[0]);
+    return unavailable(cat("cannot start ", words[0], ": ", std::strerror(failed)));
+  }
+  const bool ended = listen_to(ends[0], timeout_s, end.said);
+  close(ends[0]);
+  if (!ended) kill(child, SIGKILL);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  end.code = !ended ? kTookTooLong : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return end;
+}
+
+Result<ReduceCheck> ReduceCheck::make(const std::string& command, const std::string& condition,
+                                      std::vector<std::string> flags, double timeout_s) {
+  if (command.empty() == condition.empty())
+    return invalid_argument("wanted --check 'CMD {}' or --while exits=N|says=REGEX|diverges|places=NODE@DEVICE");
+  ReduceCheck check;
+  check.flags_ = std::move(flags);
+  check.timeout_s_ = timeout_s;
+  check.command_ = command;
+  if (!command.empty()) {
+    if (command.find("{}") == std::string::npos)
+      return invalid_argument(cat("--check '", command, "': {} stands for the graph's file"));
+    return check;
+  }
+  const size_t equals = condition.find('=');
+  const std::string word = condition.substr(0, equals);
+  check.text_ = equals == std::string::npos ? "" : condition.substr(equals + 1);
+  const char* end = check.text_.data() + check.text_.size();
+  const size_t at = check.text_.rfind('@');
+  if (word == "diverges" && check.text_.empty()) {
+    check.kind_ = Kind::kDiverges;
+  } else if (word == "exits" && std::from_chars(check.text_.data(), end, check.code_).ptr == end && check.code_ > 0) {
+    check.kind_ = Kind::kExits;
+  } else if (word == "says" && !check.text_.empty()) {
+    check.kind_ = Kind::kSays;
+    try {
+      const std::regex tried(check.text_);
+    } catch (const std::regex_error&) {
+      return invalid_argument(cat("--while says: '", check.text_, "' is no regular expression"));
+    }
+  } else if (word == "places" && at != std::string::npos && at > 0) {
+    check.kind_ = Kind::kPlaces;
+    check.node_ = check.text_.substr(0, at);
+    check.device_ = check.text_.substr(at + 1);
+  } else {
+    return invalid_argument(
+        cat("--while '", condition, "': wanted exits=N, says=REGEX, diverges or places=NODE@DEVICE"));
+  }
+  return check;
+}
+
+std::vector<std::string> ReduceCheck::words_for(const std::string& file) const {
+  if (kind_ == Kind::kCommand) {
+    std::string line = command_;
+    for (size_t at = line.find("{}"); at != std::string::npos; at = line.find("{}", at + file.size()))
+      line.replace(at, 2, file);
+    return {"/bin/sh", "-c", line};
+  }
+  const char* command = kind_ == Kind::kDiverges ? "compare" : kind_ == Kind::kPlaces ? "place" : "run";
+  std::vector<std::string> words = {"/proc/self/exe", command, file};
+  words.insert(words.end(), flags_.begin(), flags_.end());
+  if (kind_ == Kind::kDiverges) words.emplace_back("--save-to=");
+  if (kind_ == Kind::kPlaces) words.emplace_back("--format=csv");
+  return words;
+}
+
+Result<bool> ReduceCheck::fails(const std::string& file) const {
+  ASSIGN_OR_RETURN(const ProcessEnd end, run_process(words_for(file), timeout_s_));
+  switch (kind_) {
+    case Kind::kCommand:
+      return end.code == 0;
+    case Kind::kExits:
+      return end.code == code_;
+    case Kind::kSays:
+      return says(end.said, std::regex(text_));
+    case Kind::kDiverges:
+      return end.code == 7;
+    case Kind::kPlaces:
+      break;
+  }
+  // "name,op,requested,device,reason"
+  for (size_t at = end.said.find('\n' + node_ + ','); at != std::string::npos;
+       at = end.said.find('\n' + node_ + ',', at + 1)) {
+    const std::string line = end.said.substr(at + 1, end.said.find('\n', at + 1) - at - 1);
+    if (line.find(device_ + ',') != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::string ReduceCheck::what() const {
+  switch (kind_) {
+    case Kind::kCommand:
+      return "the check passes as before";
+    case Kind::kExits:
+      return cat("exit ", code_, " as before");
+    case Kind::kSays:
+      return cat("says '", text_, "' as before");
+    case Kind::kDiverges:
+      return "diverges as before";
+    case Kind::kPlaces:
+      break;
+  }
+  return cat(node_, " on ", device_, " as before");
+}
+
+std::string ReduceCheck::command_for(const std::string& file) const {
+  std::vector<std::string> words = words_for(file);
+  if (kind_ == Kind::kCommand) return words[2];
+  std::string line = cat("emplace ", words[1], " ", file);
+  for (const std::string& flag : flags_)
+    append(line, " ", flag.find_first_of(" '*|;&$") == std::string::npos ? flag : shell_word(flag));
+  return line;
+}
+
+}  // namespace emplace

@@ -1,0 +1,43 @@
+/// Whether a graph file still fails: a command of the user's, or emplace itself with the flags at hand.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace emplace {
+
+/// What ended a process, and what it said.
+struct ProcessEnd {
+  int code = 0;      // 128 + n: signal n; 124: took too long
+  std::string said;  // both streams, the last 1 MiB
+};
+/// Runs a program. Unavailable: it cannot be started.
+Result<ProcessEnd> run_process(const std::vector<std::string>& words, double timeout_s);
+
+class ReduceCheck {
+ public:
+  /// `command`: "CMD {}", which ends with 0 while the failure is there. Or `condition`: "exits=139", "says=REGEX",
+  /// "diverges", "places=NODE@DEVICE", of emplace with `flags`. InvalidArgument: neither, both, or no such condition.
+  static Result<ReduceCheck> make(const std::string& command, const std::string& condition,
+                                  std::vector<std::string> flags, double timeout_s);
+
+  Result<bool> fails(const std::string& file) const;
+  /// "exit 139 as before"
+  std::string what() const;
+  /// The command that shows it, for a person.
+  std::string command_for(const std::string& file) const;
+
+ private:
+  enum class Kind { kCommand, kExits, kSays, kDiverges, kPlaces };
+  std::vector<std::string> words_for(const std::string& file) const;
+
+  Kind kind_ = Kind::kCommand;
+  std::string command_, text_, node_, device_;
+  int code_ = 0;
+  std::vector<std::string> flags_;
+  double timeout_s_ = 0;
+};
+
+}  // namespace emplace

@@ -1,0 +1,155 @@
+#include "cli/reduce_graph.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/cat.h"
+#include "core/base/sha256.h"
+#include "core/base/text_file.h"
+#include "core/tensor/npy.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string value_file(const std::string& folder, NodeId node, size_t slot) {
+  return cat(folder, '/', node, '_', slot, ".npy");
+}
+
+/// Keeps what each node made first.
+class ValueRecorder final : public RunObserver {
+ public:
+  explicit ValueRecorder(const std::string& folder) : folder_(folder) {}
+
+  Status finished(const ObservedInstruction& what, std::span<const Tensor> outputs) override {
+    constexpr int64_t kMostBytes = int64_t{1} << 30;
+    if (what.is_copy()) return ok_status();
+    for (size_t slot = 0; slot < outputs.size(); ++slot) {
+      const Tensor& t = outputs[slot];
+      if (!t.valid() || is_ref(t.dtype()) || t.dtype() == DType::kResource || t.dtype() == DType::kVariant) continue;
+      const std::string file = value_file(folder_, what.node, slot);
+      if (bytes_ > kMostBytes || fs::exists(file)) continue;
+      bytes_ += static_cast<int64_t>(t.size_bytes());
+      RETURN_IF_ERROR(write_npy(file, t));
+    }
+    return ok_status();
+  }
+
+ private:
+  const std::string& folder_;
+  int64_t bytes_ = 0;
+};
+
+std::string file_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool makes_handles_only(const Graph& g, NodeId node) {
+  for (uint32_t slot = 0; slot < g.num_outputs(node); ++slot) {
+    const DType type = g.output_type({node, slot});
+    if (!is_ref(type) && type != DType::kResource && type != DType::kVariant) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Status record_values(StageContext& c, const std::string& folder) {
+  ValueRecorder recorder(folder);
+  c.observer = &recorder;
+  ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c));
+  ASSIGN_OR_RETURN(const Runnable runnable, validate_run(c, loaded));
+  ASSIGN_OR_RETURN(const Placed placed, place_to_run(c, runnable));
+  ASSIGN_OR_RETURN(const Partitioned partitioned, partition_graph(c, placed));
+  ASSIGN_OR_RETURN(const Planned planned, plan_run(c, partitioned, runnable.request));
+  std::vector<Tensor> outputs;
+  return execute(c, planned, runnable.request, outputs);
+}
+
+ReduceGraph::ReduceGraph(const GraphFile& file, const RunRequest& request, const ReduceCheck& check, std::string values,
+                         std::string output)
+    : file_(file), asked_(request), check_(check), values_(std::move(values)), output_(std::move(output)), cut_(file) {}
+
+Shrink::Nodes ReduceGraph::all() const {
+  Shrink::Nodes kept = needed_nodes(file_.graph, asked_);
+  cut_.close(kept);
+  return kept;
+}
+
+Tensor ReduceGraph::value_of(const Endpoint& tensor) const {
+  for (const auto& [fed, value] : asked_.feeds) {
+    if (fed == tensor) return value;
+  }
+  if (zeros_ || values_.empty()) return {};
+  const std::string file = value_file(values_, tensor.node, tensor.slot);
+  if (!fs::exists(file)) return {};
+  Result<Tensor> value = read_npy(file);
+  return value.ok() ? value.take() : Tensor();
+}
+
+CutRequest ReduceGraph::request_for(const Shrink::Nodes& kept) const {
+  const Graph& g = file_.graph;
+  CutRequest request = dropped_;
+  request.kept = kept;
+  request.values_file = file_part(output_) + ".npz";
+  request.value = [this](const Endpoint& e) { return value_of(e); };
+  std::vector<char> read(g.num_nodes(), 0);
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (!kept[id]) continue;
+    for (const Endpoint& e : g.inputs(id)) read[e.node] = 1;
+    for (const Endpoint& e : g.controls(id)) read[e.node] = 1;
+  }
+  // What nobody reads, and what was asked for.
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (!kept[id] || read[id]) continue;
+    if (g.num_outputs(id) == 0 || makes_handles_only(g, id)) {
+      if (!g.traits(id).variable && std::find(asked_.init.begin(), asked_.init.end(), id) == asked_.init.end())
+        request.target.push_back(id);
+      continue;
+    }
+    for (uint32_t slot = 0; slot < g.num_outputs(id); ++slot) request.fetch.push_back({id, slot});
+  }
+  for (const Fetch& fetch : asked_.fetches) {
+    if (kept[fetch.tensor.node] && read[fetch.tensor.node] && !is_ref(g.output_type(fetch.tensor)))
+      request.fetch.push_back(fetch.tensor);
+  }
+  return request;
+}
+
+Result<bool> ReduceGraph::try_cut(const CutRequest& request) {
+  ++tries_;
+  const CutGraph cut = cut_.cut(request);
+  const std::string hash = sha256_hex(cut.text);
+  if (const auto known = known_.find(hash); known != known_.end()) return ++cached_, known->second;
+  const std::string candidate = cat(output_, ".try.json");
+  RETURN_IF_ERROR(write_text_file(candidate, cut.text));
+  if (!cut.values.empty()) RETURN_IF_ERROR(write_npz(output_ + ".npz", cut.values));
+  Result<bool> failed = check_.fails(candidate);
+  std::error_code error;
+  fs::remove(candidate, error);
+  RETURN_IF_ERROR(failed.status());
+  known_[hash] = *failed;
+  if (*failed) RETURN_IF_ERROR(write_text_file(output_, cut.text));
+  return failed;
+}
+
+Result<bool> ReduceGraph::fails(const Shrink::Nodes& kept) { return try_cut(request_for(kept)); }
+
+Status ReduceGraph::drop_rest(const Shrink::Nodes& kept) {
+  for (bool CutRequest::*what : {&CutRequest::drop_controls, &CutRequest::drop_colocation, &CutRequest::drop_devices}) {
+    dropped_.*what = true;
+    ASSIGN_OR_RETURN(const bool failed, fails(kept));
+    dropped_.*what = failed;
+  }
+  zeros_ = true;
+  ASSIGN_OR_RETURN(zeros_, fails(kept));
+  // The last one that failed, with its values.
+  const CutGraph cut = cut_.cut(request_for(kept));
+  std::error_code error;
+  if (cut.values.empty())
+    fs::remove(output_ + ".npz", error);
+  else
+    RETURN_IF_ERROR(write_npz(output_ + ".npz", cut.values));
+  return write_text_file(output_, cut.text);
+}
+
+}  // namespace emplace

@@ -1,0 +1,58 @@
+/// The candidates of `emplace reduce`: parts of a graph as files, what they are fed with, and their tries.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "cli/reduce_check.h"
+#include "core/formats/graph_cut.h"
+#include "core/pipeline.h"
+#include "core/report/reduce/shrink.h"
+
+namespace emplace {
+
+/// Writes the value of every tensor of a run into a folder, NODE_SLOT.npy by number, as it is made: what was made
+/// before a crash is there.
+Status record_values(StageContext& context, const std::string& folder);
+
+/// Not thread-safe.
+class ReduceGraph {
+ public:
+  /// All must outlive it. `values`: a folder that record_values() filled; empty: zeros are fed. `output`: where the
+  /// smallest so far is always found.
+  ReduceGraph(const GraphFile& file, const RunRequest& request, const ReduceCheck& check, std::string values,
+              std::string output);
+
+  /// Of the nodes that the request needs.
+  Shrink::Nodes all() const;
+  void close(Shrink::Nodes& kept) const { cut_.close(kept); }
+  /// A candidate that fails is written to `output`.
+  Result<bool> fails(const Shrink::Nodes& kept);
+  /// The same, never from what is known already.
+  Result<bool> fails_anew(const Shrink::Nodes& kept) {
+    known_.clear();
+    return fails(kept);
+  }
+  /// Requests, control edges, colocation, values: what of these can go while the failure stays.
+  Status drop_rest(const Shrink::Nodes& kept);
+  int64_t tries() const { return tries_; }
+  int64_t cached() const { return cached_; }
+
+ private:
+  CutRequest request_for(const Shrink::Nodes& kept) const;
+  Result<bool> try_cut(const CutRequest& request);
+  Tensor value_of(const Endpoint& tensor) const;
+
+  const GraphFile& file_;
+  const RunRequest& asked_;
+  const ReduceCheck& check_;
+  const std::string values_, output_;
+  const GraphCut cut_;
+  CutRequest dropped_;  // what candidates leave out beside nodes
+  bool zeros_ = false;
+  std::map<std::string, bool> known_;  // by hash
+  int64_t tries_ = 0, cached_ = 0;
+};
+
+}  // namespace emplace
