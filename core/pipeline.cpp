@@ -131,10 +131,9 @@ Result<Partitioned> partitioned_graph(const StageContext& c, const Placed& place
   const PlaceFlags& o = c.options.placing;
   auto copies = std::make_shared<const CopyPlan>(plan_copies(*placed.file, *placed.devices, *placed.placement));
   Partitioned made{placed, copies, {}};
-  made.verdict =
-      check_gates(*placed.file, *placed.devices, *placed.options, *placed.placement,
-                  {copies->num_across(), copies->bytes_across()}, o.gates)
-          .blamed(Blame::kPlacement);
+  made.verdict = check_gates(*placed.file, *placed.devices, *placed.options, *placed.placement,
+                             {copies->num_across(), copies->bytes_across()}, o.gates)
+                     .blamed(Blame::kPlacement);
   if (made.verdict.ok() && !o.placement_out.empty()) {
     const std::string text = save_placement(placed.file->graph, *placed.devices, *placed.placement);
     made.verdict = written(write_text_file(o.placement_out, text), "--placement-out");

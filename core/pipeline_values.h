@@ -49,7 +49,7 @@ struct StageContext {
   const std::string path;               // as on the command line; "-": standard input
   Log& log;                             // outlives the context
   const std::atomic<bool>* const stop;  // set by a signal: a run ends after the current node, with CANCELLED
-  RunObserver* observer = nullptr;      // of the run, beside what options ask for; set before plan, outlives the session
+  RunObserver* observer = nullptr;  // of the run, beside what options ask for; set before plan, outlives the session
 
   // Written by the stages.
   Stage stage = Stage::kLoad;  // the last one that began

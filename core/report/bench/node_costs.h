@@ -15,10 +15,10 @@ namespace emplace {
 struct NodeCost {
   NodeId node = kNoNode;
   DeviceId device = kNoDevice;
-  double us = 0, spread = 0;               // of a step: median over the steps; median distance from it, as a share
-  int64_t steps = 0;                       // that it ran in
-  double calls = 0;                        // of a step
-  int64_t bytes_out = 0;                   // of a call, of the last step
+  double us = 0, spread = 0;  // of a step: median over the steps; median distance from it, as a share
+  int64_t steps = 0;          // that it ran in
+  double calls = 0;           // of a step
+  int64_t bytes_out = 0;      // of a call, of the last step
   std::optional<int64_t> bytes_in = {}, flops = {};  // of a call, where shapes are known
 };
 

@@ -43,9 +43,11 @@ TEST_CASE("gates that cannot be read are refused") {
   g.place();
   for (const char* gate : {"GPU", "GPU=", "GPU=x", "GPU=-1", "GPU=101%", "=3", "/foo:0=1", "GPU=5%%"}) {
     INFO(gate);
-    CHECK(check_gates(*g.file, g.devices, g.options, g.placement, {g.copies().num_across()}, {.min_on = {gate}}).code() ==
-          Code::kInvalidArgument);
-  }
-  CHECK(check_gates(*g.file, g.devices, g.options, g.placement, {g.copies().num_across()}, {.fail_on = {"bad"}}).code() ==
+    CHECK(
+        check_gates(*g.file, g.devices, g.options, g.placement, {g.copies().num_across()}, {.min_on = {gate}}).code() ==
         Code::kInvalidArgument);
+  }
+  CHECK(
+      check_gates(*g.file, g.devices, g.options, g.placement, {g.copies().num_across()}, {.fail_on = {"bad"}}).code() ==
+      Code::kInvalidArgument);
 }
