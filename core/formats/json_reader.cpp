@@ -184,6 +184,7 @@ bool JsonReader::read_key(std::string_view& key, bool decode) {
 bool JsonReader::next_element() { return !failed_ && separator(']', "a list"); }
 
 void JsonReader::bad_value() {
+  if (p_ >= end_) return static_cast<void>(end_of_text());  // after a failure, too: nothing may be read there
   static constexpr std::string_view kNonFinite[] = {"NaN", "Infinity", "-Infinity", "nan", "inf", "-inf"};
   std::string hint;
   std::string_view rest(p_, static_cast<size_t>(end_ - p_));

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/train/csv.h"
+#include "tests/fuzz/exact_source.h"
 
 using namespace emplace;
 
@@ -14,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const size_t line = std::min(bytes.find('\n'), size);
   const std::string columns(bytes.substr(0, line));
-  const auto source = Source::from_text("fuzz", std::string(bytes.substr(std::min(line + 1, size))));
+  const auto source = std::make_shared<ExactSource>(bytes.substr(std::min(line + 1, size)));
   for (const auto& header : {std::optional<bool>(), std::optional(true), std::optional(false)}) {
     Problems problems;
     const CsvTable table = read_csv(*source, header,

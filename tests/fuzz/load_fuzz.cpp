@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/graph/graph_file.h"
+#include "tests/fuzz/exact_source.h"
 
 using namespace emplace;
 
@@ -25,7 +26,7 @@ void check(const Graph& g) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  auto source = Source::from_text("fuzz", std::string(reinterpret_cast<const char*>(data), size));
+  const auto source = std::make_shared<ExactSource>(data, size);
   Problems problems;
   LoadOptions options;
   options.max_fill_bytes = 1 << 20;

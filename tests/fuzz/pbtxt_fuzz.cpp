@@ -6,6 +6,7 @@
 
 #include "core/formats/meta_graph.h"
 #include "core/graph/graph_file.h"
+#include "tests/fuzz/exact_source.h"
 
 using namespace emplace;
 
@@ -23,7 +24,7 @@ void check(const Graph& g) {
 }
 
 void load_as(const std::shared_ptr<const Source>& bytes, GraphFormat format, bool binary) {
-  auto source = std::make_shared<ProtoSource>(bytes, format, binary);
+  const auto source = std::make_shared<ProtoSource>(bytes, format, binary);
   Problems problems;
   LoadOptions options;
   options.max_fill_bytes = 1 << 20;
@@ -38,7 +39,7 @@ void load_as(const std::shared_ptr<const Source>& bytes, GraphFormat format, boo
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto source = Source::from_text("fuzz", std::string(reinterpret_cast<const char*>(data), size));
+  const auto source = std::make_shared<ExactSource>(data, size);
   for (GraphFormat format : {GraphFormat::kGraphDef, GraphFormat::kMetaGraph, GraphFormat::kSavedModel})
     load_as(source, format, false);
   return 0;

@@ -6,6 +6,7 @@
 #include "core/device/make_device_set.h"
 #include "core/partition/copies.h"
 #include "core/place/placement.h"
+#include "tests/fuzz/exact_source.h"
 
 using namespace emplace;
 
@@ -48,7 +49,7 @@ void check_place(const GraphFile& file, bool soft) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  auto source = Source::from_text("fuzz", std::string(reinterpret_cast<const char*>(data), size));
+  const auto source = std::make_shared<ExactSource>(data, size);
   LoadOptions options;
   options.max_fill_bytes = 1 << 20;
   Problems problems, contradictions;
