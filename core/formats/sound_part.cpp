@@ -132,8 +132,9 @@ void add_once(const Problem& p, Problems& problems) {
 
 std::unique_ptr<GraphFile> check_sound_part(const GraphFile& file, const LoadOptions& options, Problems& problems) {
   if (!file.source || file.source->text().empty()) return nullptr;
+  const size_t rounds = std::min(kMostRounds, kMostText / file.source->text().size());
+  if (rounds == 0) return nullptr;
   std::string text(file.source->text());
-  const size_t rounds = std::min(kMostRounds, kMostText / text.size());
   Problems left = problems;
   for (size_t round = 0; round < rounds && take_out(left, text); ++round) {
     left = Problems();

@@ -94,8 +94,8 @@ Status SessionMemory::check_limits(const LanePlan& added, const std::vector<Lane
     needs.add("for the work of kernels", plan.kept + plan.scratch - plan.optional);
     if (asked == 0) needs.add("taken by the graph, its data and feeds", HostMemory::of_process().in_use_by_input());
     if (needs.met()) continue;
-    std::string text = cat(devices_.at(d).name, " ", needs.text(asked), "; live at the peak:");
-    std::string_view before = " ";
+    std::string text = cat(devices_.at(d).name, " ", needs.text(asked));
+    std::string_view before = "; live at the peak: ";
     for (const auto& [v, bytes] : plan.live_at_peak) {
       append(text, before, file_.graph.name(e.program().values[v].tensor.node), " (", size_text(bytes), ")");
       before = ", ";

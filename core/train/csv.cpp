@@ -36,6 +36,7 @@ class LineReader {
     start_ = at_;
     fields.clear();
     for (;;) {
+      if (fields.size() == fields.capacity() && !has_room(2 * fields.size())) return false;
       if (!field(fields.emplace_back())) return false;
       if (at_ >= text_.size() || text_[at_] != ',') break;
       ++at_;
@@ -46,8 +47,17 @@ class LineReader {
   size_t position() const { return at_; }
   void seek(size_t at) { at_ = at; }
   std::optional<size_t> bad() const { return bad_; }
+  /// Not OK: the line has more fields than the host's memory allows.
+  const Status& refused() const { return refused_; }
 
  private:
+  /// For so many fields, in one of the longest lines.
+  bool has_room(size_t fields) {
+    constexpr size_t kNoMatter = 4096;
+    if (fields > kNoMatter) refused_ = memory_.resize(static_cast<int64_t>(fields * sizeof(Field)));
+    return refused_.ok();
+  }
+
   bool field(Field& f) {
     if (at_ < text_.size() && text_[at_] == '"') return quoted(f);
     size_t end = text_.find_first_of(",\r\n", at_);
@@ -73,12 +83,16 @@ class LineReader {
   std::string_view text_;
   size_t at_ = 0, start_ = 0;
   std::optional<size_t> bad_;
+  HostShare memory_{HostUse::kData};
+  Status refused_;
 };
 
 std::string unquoted(const Field& f) {
-  std::string out(f.text);
-  for (size_t at = 0; f.quoted && (at = out.find("\"\"", at)) != std::string::npos; ++at) out.erase(at, 1);
-  return out;
+  std::string out;
+  std::string_view rest = f.text;
+  for (size_t at = 0; f.quoted && (at = rest.find("\"\"")) != std::string_view::npos; rest.remove_prefix(at + 2))
+    out += rest.substr(0, at + 1);
+  return out += rest;
 }
 
 /// Whole numbers are quick to read, and most fields are short ones.
@@ -106,6 +120,9 @@ class TableReader {
       return {};
     }
     width_ = fields_.size();
+    HostShare of_names(HostUse::kData);
+    const size_t bytes = lines_.position() - lines_.start() + width_ * sizeof(std::string);
+    if (Status status = of_names.resize(static_cast<int64_t>(bytes)); !status.ok()) return refused(status), CsvTable();
     std::vector<std::string> names;
     for (const Field& f : fields_) names.emplace_back(unquoted({trimmed(f.text), f.quoted}));
     for (const CsvSelection& s : selections_) {
@@ -136,6 +153,7 @@ class TableReader {
   }
 
   bool report_quote() {
+    if (!lines_.refused().ok()) return !refused(lines_.refused());
     if (!lines_.bad()) return false;
     problems_.add(static_cast<int64_t>(*lines_.bad()), "a quote out of place",
                   "a quoted field ends with a quote, then a comma or the line's end");

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "core/base/cat.h"
+#include "core/base/stop.h"
 #include "core/formats/checkpoint/crc32c.h"
 #include "core/formats/checkpoint/sstable.h"
 #include "core/formats/proto/field_tables.h"
@@ -81,27 +82,35 @@ std::optional<TensorSlice> slice_of_message(std::string_view message) {
   return slice;
 }
 
+std::optional<uint64_t> take_length(std::string_view& bytes) {
+  uint64_t length = 0;
+  for (int shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+    const auto byte = static_cast<uint8_t>(bytes.front());
+    bytes.remove_prefix(1);
+    length |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return length;
+  }
+  return std::nullopt;
+}
+
 /// n lengths, a sum of them, the bytes.
 Result<Tensor> strings_of(std::string_view bytes, const Shape& shape, uint32_t crc, const std::string& what) {
   Status damaged{Code::kDataLoss, cat(what, " is damaged (lengths of its texts)")};
   const auto count = static_cast<size_t>(shape.num_elements());
   if (count > bytes.size()) return damaged;
-  std::vector<uint64_t> lengths(count);
+  std::string_view lengths = bytes;  // read again where the texts are cut
   uint32_t sum = 0;
   uint64_t total = 0;
-  for (uint64_t& length : lengths) {
-    for (int shift = 0;; shift += 7) {
-      if (bytes.empty() || shift > 63) return damaged;
-      const auto byte = static_cast<uint8_t>(bytes.front());
-      bytes.remove_prefix(1);
-      length |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) break;
-    }
+  OccasionalLook look;
+  for (size_t i = 0; i < count; ++i) {
+    if (look.stop_requested()) return stop_status();
+    const std::optional<uint64_t> length = take_length(bytes);
+    if (!length || *length > bytes.size()) return damaged;
     // Each length enters the sum in the width that it needs.
-    const size_t width = length <= UINT32_MAX ? 4 : 8;
-    sum = crc32c({reinterpret_cast<const char*>(&length), width}, sum);
-    total += length;
-    if (length > bytes.size() || total > bytes.size()) return damaged;
+    const size_t width = *length <= UINT32_MAX ? 4 : 8;
+    sum = crc32c({reinterpret_cast<const char*>(&*length), width}, sum);
+    total += *length;
+    if (total > bytes.size()) return damaged;
   }
   uint32_t stored = 0;
   if (bytes.size() < 4 || bytes.size() - 4 != total) return damaged;
@@ -113,8 +122,9 @@ Result<Tensor> strings_of(std::string_view bytes, const Shape& shape, uint32_t c
   bytes.remove_prefix(4);
   ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(DType::kString, shape));
   for (size_t i = 0; i < count; ++i) {
-    t.data<std::string>()[i] = bytes.substr(0, lengths[i]);
-    bytes.remove_prefix(lengths[i]);
+    const uint64_t length = *take_length(lengths);
+    t.data<std::string>()[i] = bytes.substr(0, length);
+    bytes.remove_prefix(length);
   }
   return t;
 }

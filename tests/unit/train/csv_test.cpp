@@ -34,6 +34,19 @@ TEST_CASE("CSV: ranges, single columns and names; a header line is noticed") {
   CHECK(floats(r.table.arrays[2]) == std::vector<float>{3, 1, 7, 5});
 }
 
+TEST_CASE("CSV: doubled quotes, also very many of them") {
+  const std::string quotes(2'000'000, '"');
+  CsvSelection text{"0", "x", DType::kString, 1, 0};
+  Read r = read("\"a\"\"b\"\n\"\"\"\"\n\"" + quotes + "\"\n\"\"\nc\"\"\n", {text}, false);
+  REQUIRE(r.problems.empty());
+  const std::string* texts = r.table.arrays[0].data<std::string>();
+  CHECK(texts[0] == "a\"b");
+  CHECK(texts[1] == "\"");
+  CHECK(texts[2] == std::string(1'000'000, '"'));
+  CHECK(texts[3].empty());
+  CHECK(texts[4] == "c\"\"");
+}
+
 TEST_CASE("CSV: a first row with a bad field is not a header") {
   CHECK(read("1,x\n3,4\n", {all()}).problems.starts_with("d.csv:1:3: column 1: found 'x', wanted a number"));
   CHECK(read("1,,0\n3,4,1\n", {all()}).problems.starts_with("d.csv:1:3: column 1: an empty field"));
