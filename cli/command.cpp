@@ -40,8 +40,9 @@ int finish_output(Log& log) {
 void set_document_format(Format format) { document_format = format; }
 
 int report_error(const Status& status, Log& log) {
-  log.error(status.message());
-  const int code = exit_code(status);
+  const int signal = status.code() == Code::kCancelled ? caught_signal() : 0;
+  log.error(signal != 0 ? cat("stopped by ", strsignal(signal)) : status.message());
+  const int code = signal != 0 ? 128 + signal : exit_code(status);
   if (document_format != Format::kJson && document_format != Format::kJsonl) return code;
   std::string out;
   JsonWriter json(out);

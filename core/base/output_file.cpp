@@ -14,6 +14,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
+#include "core/base/stop.h"
 
 namespace emplace {
 namespace {
@@ -112,6 +113,7 @@ Status OutputFile::failure(int error) const {
 }
 
 Status OutputFile::refusal(int error) const {
+  if (error == EINTR && stop_requested()) return stop_status();  // a pipe that nobody reads
   if (error == EWOULDBLOCK)
     return failed_precondition(cat("cannot write '", path_, "': another process is writing it")).blamed(Blame::kUsage);
   if (error == ENOSPC || error == EDQUOT || error == EIO) return failure(error);

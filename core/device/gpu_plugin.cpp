@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,6 +49,9 @@ bool is_cut_off(const std::string& file) {
 }
 
 Result<GpuBackend*> open_plugin(const std::string& file) {
+  struct stat kind = {};  // opening a pipe or a device may last for ever
+  if (::stat(file.c_str(), &kind) == 0 && !S_ISREG(kind.st_mode))
+    return unavailable(cat("the CUDA plug-in cannot be loaded: ", file, " is not a file"));
   if (is_cut_off(file)) return unavailable(cat("the CUDA plug-in cannot be loaded: ", file, " is cut off"));
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) return unavailable(cat("the CUDA plug-in cannot be loaded: ", dlerror()));
