@@ -9,8 +9,17 @@
 
 namespace emplace {
 
+namespace {
+
+/// Nodes that moved where the whole graph was placed, before a step was made of it.
+int64_t moved_before_step(const Planned& p) {
+  return p.lowering && p.lowering->step ? count_moved(*p.lowering->step, p.file->graph, *p.devices) : 0;
+}
+
+}  // namespace
+
 void write_summary(JsonWriter& json, const Planned& p) {
-  const int64_t soft = count_moved_softly(p.file->graph, *p.devices, *p.options, *p.placement);
+  const int64_t soft = moved_before_step(p) + count_moved_softly(p.file->graph, *p.devices, *p.options, *p.placement);
   json.key("summary").begin_object().member("nodes", p.file->graph.num_nodes()).member("soft", soft);
   json.member("copies", p.session->copies_per_step()).member("copy_bytes", p.session->copy_bytes_per_step());
   json.key("peak").begin_array();
@@ -21,7 +30,8 @@ void write_summary(JsonWriter& json, const Planned& p) {
 }
 
 std::string summary_line(const Planned& p) {
-  std::string line = placement_summary(p.file->graph, *p.devices, *p.options, *p.placement, *p.copies);
+  std::string line =
+      placement_summary(p.file->graph, *p.devices, *p.options, *p.placement, *p.copies, moved_before_step(p));
   std::string peak = peak_text(*p.devices, p.session->memory());
   return peak.empty() ? line : cat(line, " | ", peak);
 }

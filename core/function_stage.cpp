@@ -1,5 +1,9 @@
 #include "core/function_stage.h"
 
+#include <algorithm>
+
+#include "core/place/moved.h"
+
 namespace emplace {
 namespace {
 
@@ -50,6 +54,15 @@ PlaceOptions step_place_options(const PlaceOptions& options) {
   o.allow_soft_placement = true;
   o.available_kernels_only = options.available_kernels_only;
   return o;
+}
+
+int64_t count_moved(const StepOrigin& origin, const Graph& step, const DeviceSet& devices) {
+  const Graph& graph = origin.file->graph;
+  const std::vector<NodeId>& order = origin.placement->order;
+  return std::count_if(order.begin(), order.end(), [&](NodeId node) {
+    return is_moved_softly(graph, devices, *origin.options, *origin.placement, node) &&
+           step.find(graph.name(node)) != kNoNode;
+  });
 }
 
 Result<RunRequest> resolve_before_gradients(const GraphFile& file, const RunOptions& options, Problems& problems) {

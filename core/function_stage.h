@@ -33,8 +33,14 @@ struct StepGraph {
 
 /// Where the graph of a step comes from.
 struct StepOrigin {
-  std::shared_ptr<const PlaceOptions> options;  // of the placed graph
+  std::shared_ptr<const GraphFile> file;  // the placed graph
+  std::shared_ptr<const PlaceOptions> options;
+  std::shared_ptr<const Placement> placement;
 };
+
+/// Nodes of the step that soft placement moved where the whole graph was placed: in the step they ask for what they
+/// got.
+int64_t count_moved(const StepOrigin& origin, const Graph& step, const DeviceSet& devices);
 
 /// The whole file, control flow lowered, calls kept or (mode kInline) inlined.
 Lowered lower_file(std::shared_ptr<const GraphFile> file, const FunctionOptions& options, Problems& problems);

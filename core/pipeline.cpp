@@ -127,13 +127,26 @@ Result<Placed> placed_graph(StageContext& c, const Validated& validated, bool ru
 
 namespace {
 
+/// Of what was placed; and for nodes that are not where they ask to be, of the whole graph that a step was made from,
+/// or of the step that a run will make.
+Status check_every_gate(const Placed& placed, const CopyPlan& copies, const Gates& gates) {
+  const DeviceSet& devices = *placed.devices;
+  RETURN_IF_ERROR(check_gates(*placed.file, devices, *placed.options, *placed.placement,
+                              {copies.num_across(), copies.bytes_across()}, gates));
+  if (placed.lowering && placed.lowering->step) {
+    const StepOrigin& whole = *placed.lowering->step;
+    return check_gates(*whole.file, devices, *whole.options, *whole.placement, {}, {.fail_on = gates.fail_on});
+  }
+  if (!placed.step) return ok_status();
+  const StepGraph& step = *placed.step;
+  return check_gates(*step.file, devices, step.options, step.placement, {}, {.fail_on = gates.fail_on});
+}
+
 Result<Partitioned> partitioned_graph(const StageContext& c, const Placed& placed) {
   const PlaceFlags& o = c.options.placing;
   auto copies = std::make_shared<const CopyPlan>(plan_copies(*placed.file, *placed.devices, *placed.placement));
   Partitioned made{placed, copies, {}};
-  made.verdict = check_gates(*placed.file, *placed.devices, *placed.options, *placed.placement,
-                             {copies->num_across(), copies->bytes_across()}, o.gates)
-                     .blamed(Blame::kPlacement);
+  made.verdict = check_every_gate(placed, *copies, o.gates).blamed(Blame::kPlacement);
   if (made.verdict.ok() && !o.placement_out.empty()) {
     const std::string text = save_placement(placed.file->graph, *placed.devices, *placed.placement);
     made.verdict = written(write_text_file(o.placement_out, text), "--placement-out");

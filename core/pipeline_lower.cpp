@@ -46,7 +46,7 @@ Result<MadeStep> make_step(StageContext& c, const Placed& placed, const StepRoot
 std::shared_ptr<const LoweringFacts> facts_of_step(const Placed& placed, Lowered& lowered) {
   auto facts = std::make_shared<LoweringFacts>(
       LoweringFacts{placed.lowering->loaded, std::move(lowered.order), std::move(lowered.origins)});
-  facts->step = std::make_shared<const StepOrigin>(StepOrigin{placed.options});
+  facts->step = std::make_shared<const StepOrigin>(StepOrigin{placed.file, placed.options, placed.placement});
   return facts;
 }
 

@@ -143,6 +143,7 @@ std::string place_json(const PlaceReport& r) {
     }
     json.end_array();
     write_copies(*r.step, json);
+    write_summary(*r.step, json);
     json.end_object();
   }
   json.key("timing")

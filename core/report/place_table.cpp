@@ -5,6 +5,7 @@
 #include "core/base/cat.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
+#include "core/place/moved.h"
 #include "core/report/place_report.h"
 #include "core/report/placement_log.h"
 #include "core/report/run_report.h"
@@ -99,7 +100,10 @@ std::string place_table(const PlaceReport& r) {
   for (const Move& m : r.copies->moves) {
     append(out, "  ", r.file->graph.name(m.node), "  on ", short_device_name(*r.devices, m.device), '\n');
   }
-  append(out, '\n', placement_summary(r.file->graph, *r.devices, *r.options, *r.placement, *r.copies));
+  const PlaceReport* step = r.step;
+  const int64_t moved =
+      step ? count_moved_softly(step->file->graph, *step->devices, *step->options, *step->placement) : 0;
+  append(out, '\n', placement_summary(r.file->graph, *r.devices, *r.options, *r.placement, *r.copies, moved));
   if (const std::string peak = peak_text(*r.devices, r.peak_bytes); !peak.empty()) append(out, " | ", peak);
   out += '\n';
   return out;

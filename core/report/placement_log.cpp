@@ -29,10 +29,10 @@ std::string placement_lines(const Graph& graph, const DeviceSet& devices, const 
 }
 
 std::string placement_summary(const Graph& graph, const DeviceSet& devices, const PlaceOptions& options,
-                              const Placement& placement, const CopyPlan& copies) {
+                              const Placement& placement, const CopyPlan& copies, int64_t moved_beside) {
   std::vector<int64_t> nodes(devices.size());
   for (const Decision& d : placement.decisions) ++nodes[d.device];
-  const int64_t soft = count_moved_softly(graph, devices, options, placement);
+  const int64_t soft = moved_beside + count_moved_softly(graph, devices, options, placement);
   std::vector<DeviceId> shown;  // GPUs first
   for (DeviceId d = 0; d < devices.size(); ++d) {
     if (nodes[d] > 0) shown.push_back(d);

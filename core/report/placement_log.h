@@ -17,8 +17,9 @@ std::string placement_lines(const Graph& graph, const DeviceSet& devices, const 
                             size_t count = SIZE_MAX);
 
 /// "placed 412 nodes: GPU:0 380, CPU:0 32 | 2 moved by soft placement | 3 copies/step 14.2 MiB", without newline.
-/// Whoever runs the graph adds " | peak ...".
+/// Whoever runs the graph adds " | peak ...". `moved_beside`: nodes that moved where another graph was placed which
+/// this one was made from, or from which it will be made.
 std::string placement_summary(const Graph& graph, const DeviceSet& devices, const PlaceOptions& options,
-                              const Placement& placement, const CopyPlan& copies);
+                              const Placement& placement, const CopyPlan& copies, int64_t moved_beside = 0);
 
 }  // namespace emplace
