@@ -244,7 +244,12 @@ void OptionSet::value(std::string_view name, std::string_view placeholder, std::
 }
 
 void OptionSet::text(std::string_view name, std::string_view placeholder, std::string_view help, std::string& target) {
-  value(name, placeholder, help, [&target](const std::string& text) { return target = text, ok_status(); });
+  const bool file = placeholder.find("FILE") != placeholder.npos || placeholder.find("DIR") != placeholder.npos;
+  value(name, placeholder, help, [file, &target](const std::string& text) -> Status {
+    if (file && text.empty()) return invalid_argument("'' names no file");  // a variable of a script that is not set
+    target = text;
+    return ok_status();
+  });
 }
 
 void OptionSet::list(std::string_view name, std::string_view placeholder, std::string_view help,

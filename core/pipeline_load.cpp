@@ -38,6 +38,8 @@ Result<Loaded> read_graph(StageContext& c) {
 Status take_signature(StageContext& c, const Loaded& loaded) {
   ASSIGN_OR_RETURN(std::optional<GraphModel> model,
                    use_signature(*loaded.file, c.path, c.options.run, c.found.problems));
+  if (!c.options.tags.empty() && (!model || model->meta.folder.empty()))
+    return invalid_argument(cat("--tags: ", c.path, " is no SavedModel")).blamed(Blame::kUsage);
   if (model) c.model = std::make_shared<const GraphModel>(std::move(*model));
   return first_problem(c.found.problems);
 }
@@ -130,6 +132,7 @@ Result<Validated> finish_validation(StageContext& c, const Loaded& loaded, Probl
   RETURN_IF_ERROR(first_problem(problems));
   Validated validated{loaded, {}};
   if (has_functions(loaded)) return validated;
+  RETURN_IF_ERROR(check_flag_gradients(file, c.options.run));
   validated.gradients = add_fetched_gradients(file, fetch_names(file, c.options.run), c.options.run.colocate_gradients,
                                               problems, misfits);
   RETURN_IF_ERROR(first_problem(problems));

@@ -33,6 +33,7 @@ Result<MadeStep> make_step(StageContext& c, const Placed& placed, const StepRoot
   if (roots.whole) return made;
   GraphFile& file = *made.lowered.file;
   const std::vector<std::string> names = names_of_nodes(file.graph);
+  RETURN_IF_ERROR(check_flag_gradients(file, c.options.run));
   made.gradients = add_fetched_gradients(file, fetch_names(*placed.lowering->loaded, c.options.run),
                                          c.options.run.colocate_gradients, c.found.problems, nullptr);
   RETURN_IF_ERROR(first_problem(c.found.problems));

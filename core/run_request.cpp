@@ -205,6 +205,7 @@ Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunReques
   };
   NameError error;
   for (const auto& [ref, value] : file.feed) put(find_tensor(g, tensor_name(file, ref.name), error), value);
+  std::unordered_set<uint64_t> fed;  // by flags, which go before the file
   for (const std::string& feed : options.feed) {
     auto equals = feed.find('=');
     if (equals == std::string::npos) return invalid_argument(cat("--feed: '", feed, "' has no '='; write NAME=VALUE"));
@@ -215,6 +216,7 @@ Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunReques
         parse_feed(feed.substr(equals + 1), base_type(g.output_type(tensor)), g.output_shape(tensor));
     if (!value.ok()) return value.take_status().with_context(cat("--feed ", name));
     RETURN_IF_ERROR(check_feed(g, name, tensor, *value).with_context("--feed"));
+    if (!fed.insert(key_of(tensor)).second) return invalid_argument(cat("--feed: '", name, "' is fed twice"));
     put(tensor, value.take());
   }
   return ok_status();
@@ -250,6 +252,17 @@ void check_request_names(const GraphFile& file, const Graph* unsound, Problems& 
       problems.add(ref.position, cat("feed: ", status.message()));
     }
   }
+}
+
+Status check_flag_gradients(const GraphFile& file, const RunOptions& options) {
+  for (const std::string& name : options.fetch) {
+    const auto gradient = parse_gradient_name(name);
+    NameError error;
+    if (gradient && (find_tensor(file.graph, gradient->loss, error).node == kNoNode ||
+                     find_tensor(file.graph, gradient->x, error).node == kNoNode))
+      return not_found(cat("--fetch '", name, "': ", error.text())).blamed(Blame::kUsage);
+  }
+  return ok_status();
 }
 
 std::vector<NamedRef> fetch_names(const GraphFile& file, const RunOptions& options) {

@@ -33,6 +33,9 @@ struct RunRequest {
 /// either are told.
 void check_request_names(const GraphFile& file, const Graph* unsound, Problems& problems);
 
+/// Tensors that gradients(LOSS,X) of the flags name: the file's own were checked with it.
+Status check_flag_gradients(const GraphFile& file, const RunOptions& options);
+
 /// The fetches that count: the flags', else the file's.
 std::vector<NamedRef> fetch_names(const GraphFile& file, const RunOptions& options);
 

@@ -41,16 +41,17 @@ void NamedFiles::reads_checkpoints(const std::string& folder, const std::string&
 Status NamedFiles::writes(const std::string& path, const std::string& option) {
   const std::string id = path.empty() ? std::string() : identity(path);
   if (id.empty()) return ok_status();
-  const auto [it, is_new] = written_.emplace(id, Written{option, path});
-  if (!is_new && it->second.option != option)
-    return invalid_argument(
-        cat(option, ": '", path, "' is what ", it->second.option, " writes, too; name another file"));
+  for (const Written& other : written_) {  // which may be there by now
+    if (other.option != option && identity(other.path) == id)
+      return invalid_argument(cat(option, ": '", path, "' is what ", other.option, " writes, too; name another file"));
+  }
+  written_.push_back({option, path});
   return clash();
 }
 
 Status NamedFiles::clash() const {
-  for (const auto& [id, written] : written_) {
-    if (auto reader = read_.find(id); reader != read_.end())
+  for (const Written& written : written_) {
+    if (auto reader = read_.find(identity(written.path)); reader != read_.end())
       return invalid_argument(
           cat(written.option, ": '", written.path, "' is what ", reader->second, " reads; name another file"));
   }

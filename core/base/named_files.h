@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/base/status.h"
 
@@ -25,7 +26,7 @@ class NamedFiles {
     std::string option, path;
   };
   std::map<std::string, std::string> read_;  // who, by identity
-  std::map<std::string, Written> written_;
+  std::vector<Written> written_;
 };
 
 }  // namespace emplace

@@ -2,6 +2,7 @@
 // write.
 #include "core/base/cat.h"
 #include "core/base/json_document.h"
+#include "core/base/printable.h"
 #include "core/base/schema.h"
 #include "core/report/diff/placement_view.h"
 
@@ -10,10 +11,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-const std::string& text_of(const Json& object, const char* key) {
-  static const std::string kNone;
+/// A name of a graph has no line breaks and the like; here anybody may have written one.
+std::string text_of(const Json& object, const char* key) {
   const auto member = object.find(key);
-  return member != object.end() && member->is_string() ? member->get_ref<const std::string&>() : kNone;
+  return member != object.end() && member->is_string() ? printable(member->get_ref<const std::string&>())
+                                                       : std::string();
 }
 
 std::optional<int64_t> size_of(const Json& object, const char* key) {
