@@ -232,6 +232,8 @@ class TrainableBuilder {
     const std::string& restore = c_.options.run.restore;
     if (o.checkpoint.empty() && (o.save_every_steps > 0 || o.save_every_s > 0))
       return usage_error("--save-every: give --checkpoint DIR, too");
+    if (o.checkpoint_format != CheckpointFormat::kNpz && o.checkpoint.empty())
+      return usage_error("--checkpoint-format: give --checkpoint DIR, too");
     if (o.overwrite && o.checkpoint.empty()) return usage_error("--overwrite: give --checkpoint DIR, too");
     if (o.overwrite && restore == "latest")
       return usage_error("--overwrite begins anew, --restore latest goes on: give one of them");

@@ -38,13 +38,27 @@ void remove_leftovers(const std::string& folder) {
   for (const fs::path& file : leftovers) fs::remove(file, error);
 }
 
-/// An .npz that no .json speaks of may be anybody's: it gets another name.
-void set_aside(const std::string& npz, const std::string& json) {
+/// A file that may be anybody's gets another name.
+void set_aside(const std::string& file) {
   std::error_code error;
-  if (!fs::exists(npz, error) || fs::exists(json, error)) return;
   std::string to;
-  for (int i = 1; to.empty() || fs::exists(to, error); ++i) to = cat(npz, ".~", i, "~");
-  fs::rename(npz, to, error);
+  for (int i = 1; to.empty() || fs::exists(to, error); ++i) to = cat(file, ".~", i, "~");
+  fs::rename(file, to, error);
+}
+
+/// A .json that is no checkpoint's, and variables that no .json speaks of.
+void set_foreign_aside(const std::string& json, std::initializer_list<std::string> variables) {
+  std::error_code error;
+  if (fs::exists(json, error) && !read_checkpoint_head(json).ok()) set_aside(json);
+  for (const std::string& file : variables) {
+    if (fs::exists(file, error) && !fs::exists(json, error)) set_aside(file);
+  }
+}
+
+/// The file `checkpoint` of a folder in which TensorFlow has saved names its own.
+void set_foreign_state_aside(const std::string& state) {
+  const Result<std::shared_ptr<const Source>> there = Source::open(state);
+  if (there.ok() && !(*there)->text().starts_with("model_checkpoint_path: \"step-")) set_aside(state);
 }
 
 }  // namespace
@@ -127,7 +141,7 @@ Result<std::string> CheckpointFolder::save_bundle(const Checkpoint& checkpoint) 
   const std::string prefix = file(checkpoint.step, ""), index = prefix + ".index", json = prefix + ".json";
   std::vector<TensorToSave> tensors;
   for (const auto& [name, value] : checkpoint.variables) tensors.push_back({name, value, value.shape(), {}});
-  set_aside(index, json);
+  set_foreign_aside(json, {index, data_file_name(prefix, 0, 1)});
   RETURN_IF_ERROR(write_bundle(prefix, tensors));
   ASSIGN_OR_RETURN(std::shared_ptr<const Source> written, Source::open(index));
   const std::string_view text = written->text();
@@ -135,8 +149,9 @@ Result<std::string> CheckpointFolder::save_bundle(const Checkpoint& checkpoint) 
   const VariablesFile variables{fs::path(index).filename().string(), static_cast<int64_t>(text.size()),
                                 crc32_text(static_cast<uint32_t>(crc))};
   RETURN_IF_ERROR(write_text_file(json, checkpoint_json(checkpoint, variables)));
-  const std::string state = cat("model_checkpoint_path: \"", checkpoint_name(checkpoint.step), "\"\n");
-  RETURN_IF_ERROR(write_text_file((fs::path(path_) / "checkpoint").string(), state));
+  const std::string state = (fs::path(path_) / "checkpoint").string();
+  set_foreign_state_aside(state);
+  RETURN_IF_ERROR(write_text_file(state, cat("model_checkpoint_path: \"", checkpoint_name(checkpoint.step), "\"\n")));
   return index;
 }
 
@@ -158,7 +173,7 @@ Result<std::string> CheckpointFolder::save_arrays(const Checkpoint& checkpoint) 
   RETURN_IF_ERROR(head.write(checkpoint_json(checkpoint, variables)));
   RETURN_IF_ERROR(arrays.settle());
   RETURN_IF_ERROR(head.settle());
-  set_aside(npz, json);
+  set_foreign_aside(json, {npz});
   RETURN_IF_ERROR(arrays.commit());
   RETURN_IF_ERROR(head.commit());
   return npz;
