@@ -154,12 +154,17 @@ class BenchCommand final : public Command {
     StageContext c(o.pipeline, o.arguments.front(), log, &stop_flag());
     BenchResult result;
     std::optional<Partitioned> made;
+    const BusyMeter meter;
     const Status status = measure(c, plan_of(o), made, result);
     if (!status.ok()) return report_failure(c, status);
     result.facts = facts_of(c, *made);
+    result.facts.others = meter.others();
     if (!flags_.no_nodes) result.peaks = measure_peaks(static_cast<int>(result.facts.threads));
     BenchReport report{&made->file->graph, made->devices.get(), &result, baseline, {}, static_cast<size_t>(flags_.top)};
-    if (baseline) report.change = time_change(baseline->step_us, result.step_us);
+    if (baseline) {
+      report.change = with_others(time_change(baseline->step_us, result.step_us),
+                                  std::max(baseline->facts.others, result.facts.others));
+    }
     for (const auto& [file, text] :
          {std::pair(flags_.output, flags_.output.empty() ? "" : bench_json(report)),
           {flags_.save_costs, flags_.save_costs.empty() ? "" : costs_json(report, today())}}) {

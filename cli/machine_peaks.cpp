@@ -1,6 +1,8 @@
 #include "cli/machine_peaks.h"
 
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -75,7 +77,35 @@ double copy_bandwidth(int threads) {
   return best;
 }
 
+/// That all processors were at work since the machine started; of /proc/stat, whose lines count in hundredths.
+double busy_seconds() {
+  std::ifstream file("/proc/stat");
+  std::string name;
+  double user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0;
+  file >> name >> user >> nice >> system >> idle >> wait >> irq >> soft;
+  return (user + nice + system + irq + soft) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+double own_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double now_seconds() { return seconds_of(Clock::now().time_since_epoch()); }
+
 }  // namespace
+
+BusyMeter::BusyMeter() : start_s_(now_seconds()), busy_s_(busy_seconds()), own_s_(own_seconds()) {}
+
+double BusyMeter::others() const {
+  const double all = (now_seconds() - start_s_) * static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+  const double used = (busy_seconds() - busy_s_) - (own_seconds() - own_s_);
+  return all > 0 ? std::clamp(used / all, 0.0, 1.0) : 0;
+}
 
 MachinePeaks measure_peaks(int threads) { return {peak_flops(threads), copy_bandwidth(threads)}; }
 

@@ -25,7 +25,7 @@ void write_optional(JsonWriter& json, std::string_view key, const std::optional<
 void write_bench_facts(JsonWriter& json, const BenchFacts& f) {
   json.key("graph").begin_object().member("file", f.file).member("sha256", f.graph_hash).end_object();
   json.member("placement_hash", f.placement_hash).member("machine", f.machine).member("version", f.version);
-  json.member("threads", f.threads);
+  json.member("threads", f.threads).member("others", f.others);
   write_texts(json, "flags", f.flags);
   write_texts(json, "devices", f.devices);
 }
@@ -141,6 +141,8 @@ Result<Baseline> read_baseline(std::string_view text, std::string_view origin) {
   f.version = text_at(json, "version");
   if (const auto threads = json.find("threads"); threads != json.end() && threads->is_number_integer())
     f.threads = threads->get<int64_t>();
+  if (const auto others = json.find("others"); others != json.end() && others->is_number())
+    f.others = others->get<double>();
   f.flags = texts_at(json, "flags");
   f.devices = texts_at(json, "devices");
   for (const Json& node : json.value("nodes", Json::array())) {

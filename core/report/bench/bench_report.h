@@ -25,6 +25,7 @@ struct BenchFacts {
   std::string file, graph_hash, placement_hash, machine, version;
   std::vector<std::string> flags, devices;
   int64_t threads = 0;
+  double others = 0;  // share of the machine's processors that other processes used meanwhile
 };
 
 struct BenchResult {

@@ -67,6 +67,7 @@ std::string change_line(const BenchReport& r) {
            interval(c.change < 0 ? -1 : 1), " (");
   if (!c.seen) text += "; ";
   append(text, c.p < 0.001 ? "p < 0.001" : cat("p = ", three(c.p)), ", Mann-Whitney");
+  if (c.busy) text += ", others used the processors: a factor of 4 would be seen";
   const std::vector<std::string> other = different_facts(r.baseline->facts, r.result->facts);
   if (other.empty()) return cat(text, "; same graph, placement, machine, flags)\n");
   text += ")\n";

@@ -106,4 +106,11 @@ TimeChange time_change(const std::vector<double>& before, const std::vector<doub
   return found;
 }
 
+TimeChange with_others(TimeChange change, double share) {
+  constexpr double kBusy = 0.1, kSlower = 3, kFaster = -0.75;
+  change.busy = share > kBusy;
+  if (change.busy) change.seen = change.seen && (change.low > kSlower || change.high < kFaster);
+  return change;
+}
+
 }  // namespace emplace

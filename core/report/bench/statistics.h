@@ -31,9 +31,13 @@ struct TimeChange {
   double low = 0, high = 0;  // 95 % interval of that, by bootstrap
   double p = 1;
   bool seen = false;  // at least 1 %, p at most 0.05, and the interval does not hold 0
+  bool busy = false;  // others used the processors meanwhile: only a factor of four counts as seen
 };
 
 /// Deterministic. REQUIRES: both have a value.
 TimeChange time_change(const std::vector<double>& before, const std::vector<double>& after);
+/// The same where others used so much of the machine's processors meanwhile (0 to 1, the larger of both times): from a
+/// tenth on, what they do is a difference, too, which no test can tell from one of the program.
+TimeChange with_others(TimeChange change, double share);
 
 }  // namespace emplace

@@ -52,3 +52,12 @@ TEST_CASE("the same distribution is rarely called a difference, another one alwa
   CHECK(slower.high > slower.change);
   CHECK_FALSE(time_change(times(1000, 0.0001, 200, 1), times(1005, 0.0001, 200, 2)).seen);  // under 1 %
 }
+
+TEST_CASE("where others use the processors, only a factor of four is a difference", "[bench]") {
+  const TimeChange slower = time_change(times(1000, 0.02, 200, 1), times(1500, 0.02, 200, 2));
+  CHECK(with_others(slower, 0.05).seen);
+  CHECK_FALSE(with_others(slower, 0.5).seen);
+  CHECK(with_others(slower, 0.5).busy);
+  CHECK(with_others(time_change(times(1000, 0.02, 200, 1), times(5000, 0.02, 200, 2)), 0.5).seen);
+  CHECK(with_others(time_change(times(5000, 0.02, 200, 1), times(1000, 0.02, 200, 2)), 0.5).seen);
+}
