@@ -15,14 +15,7 @@ namespace {
 constexpr int kDifferent = 4;
 
 void declare_side(OptionSet& set, Options& o) {
-  set.group("Placement");
-  declare_placing(set, o.pipeline.placing);
-  declare_functions(set, o.pipeline.functions);
-  declare_kernels(set, o.pipeline.placing);
-  set.group("Devices");
-  declare_devices(set, o.pipeline);
-  set.group("Execution");
-  declare_request(set, o.pipeline.run);
+  declare_placed_run(set, o.pipeline);
   set.group("Files and output");
   declare_loading(set, o.pipeline);
 }

@@ -126,14 +126,7 @@ class DrawCommand final : public Command {
     set.text("around", "NODE:EDGES", "Only what is at most so many edges away from a node", flags_.around);
     set.value("depth", "N", "Open scopes down to this level; without it, as many as there is room for",
               set_integer(flags_.depth, 0));
-    set.group("Placement");
-    declare_placing(set, o.pipeline.placing);
-    declare_functions(set, o.pipeline.functions);
-    declare_kernels(set, o.pipeline.placing);
-    set.group("Devices");
-    declare_devices(set, o.pipeline);
-    set.group("Execution");
-    declare_request(set, o.pipeline.run);
+    declare_placed_run(set, o.pipeline);
     set.group("Files and output");
     declare_loading(set, o.pipeline);
   }

@@ -49,14 +49,7 @@ class ExplainCommand final : public Command {
  public:
   void declare(OptionSet& set, Options& o) override {
     set.positional("GRAPH [NODE...]", "Without a node: a summary by reason. GRAPH '-' is standard input.", o.arguments);
-    set.group("Placement");
-    declare_placing(set, o.pipeline.placing);
-    declare_functions(set, o.pipeline.functions);
-    declare_kernels(set, o.pipeline.placing);
-    set.group("Devices");
-    declare_devices(set, o.pipeline);
-    set.group("Execution");
-    declare_request(set, o.pipeline.run);
+    declare_placed_run(set, o.pipeline);
     set.group(kOfARun);
     declare_memory_report(set, o);
     declare_execution(set, o.pipeline);

@@ -168,6 +168,17 @@ void declare_request(OptionSet& set, RunOptions& run, Steps steps) {
            run.feed);
 }
 
+void declare_placed_run(OptionSet& set, PipelineOptions& pipeline, Steps steps) {
+  set.group("Placement");
+  declare_placing(set, pipeline.placing);
+  declare_functions(set, pipeline.functions);
+  declare_kernels(set, pipeline.placing);
+  set.group("Devices");
+  declare_devices(set, pipeline);
+  set.group("Execution");
+  declare_request(set, pipeline.run, steps);
+}
+
 void declare_outputs(OptionSet& set, OutputOptions& o) {
   set.list("save", "FILE", "Save the outputs: FILE.npy, FILE.npz or a folder", o.save);
   set.list("expect", "NAME=@FILE", "Compare an output with a reference (exit 7)", o.expect);

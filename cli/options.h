@@ -51,6 +51,9 @@ void declare_kernels(OptionSet& set, PlaceFlags& placing);
 void declare_devices(OptionSet& set, PipelineOptions& pipeline);
 /// --fetch, --target, --feed: what a run is about. place plans its memory, and its devices.
 void declare_request(OptionSet& set, RunOptions& run, Steps steps = Steps::kOfRun);
+/// The groups Placement, Devices and Execution of a command that places a graph, with the flags above; who has more
+/// flags about execution goes on with them.
+void declare_placed_run(OptionSet& set, PipelineOptions& pipeline, Steps steps = Steps::kOfRun);
 void declare_memory_report(OptionSet& set, Options& options);
 /// What every execution takes, one step or many: how many, their seed, threads, bounds, and how they are watched.
 void declare_execution(OptionSet& set, PipelineOptions& pipeline, Steps steps = Steps::kOfRun);

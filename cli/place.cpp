@@ -131,14 +131,7 @@ class PlaceCommand final : public Command {
  public:
   void declare(OptionSet& set, Options& o) override {
     set.positional("GRAPH...", kGraphsHelp, o.arguments);
-    set.group("Placement");
-    declare_placing(set, o.pipeline.placing);
-    declare_functions(set, o.pipeline.functions);
-    declare_kernels(set, o.pipeline.placing);
-    set.group("Devices");
-    declare_devices(set, o.pipeline);
-    set.group("Execution");
-    declare_request(set, o.pipeline.run);
+    declare_placed_run(set, o.pipeline);
     declare_memory_report(set, o);
     set.group(kOfARun);
     declare_execution(set, o.pipeline);
