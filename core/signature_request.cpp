@@ -90,7 +90,7 @@ Result<std::optional<GraphModel>> use_signature(GraphFile& file, const std::stri
                                                 Problems& problems) {
   std::optional<MetaGraph> meta = read_meta_graph(*file.source, problems);
   if (!meta && options.signature.empty()) return std::optional<GraphModel>();
-  if (!meta) return usage_problem(cat("--signature: ", path, " is no SavedModel and no MetaGraph"));
+  if (!meta) return usage_problem(cat("--signature: ", path, " is neither a SavedModel nor a MetaGraph"));
   GraphModel model{std::move(*meta), options.signature, {}};
   if (model.key.empty()) model.key = default_signature(model.meta);
   if (model.key.empty()) return std::optional(std::move(model));

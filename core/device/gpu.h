@@ -86,7 +86,7 @@ class Gpu : public PageSource {
   /// A kernel with the chain's inputs and outputs. Unavailable: it cannot be compiled, or that takes longer than it
   /// saves.
   virtual Result<std::unique_ptr<Kernel>> compile(const GpuChain&) {
-    return unavailable("this device compiles nothing");
+    return unavailable("this device has no compiler for chains");
   }
 
   /// What the card holds for this process beside the pools: context, code, libraries' own memory. One of the logical

@@ -194,7 +194,7 @@ void JsonReader::bad_value() {
   }
   if (rest.starts_with('\'')) hint = "text is written in double quotes";
   if (rest.starts_with("True") || rest.starts_with("False")) hint = "true and false are written in small letters";
-  if (rest.starts_with("None")) hint = "nothing is written null";
+  if (rest.starts_with("None")) hint = "write null for a value that is not there";
   if (rest.starts_with('#')) hint = kCommentHint;
   if (depth_ == 0 && rest.starts_with("node")) hint = kMessageToJson;  // protobuf's text form
   if (depth_ == 0 && hint.empty()) hint = "JSON begins with {";

@@ -36,12 +36,17 @@ std::optional<Shape> whole_shape(std::string_view part) {
   return shape;
 }
 
+Status bad_part(std::string_view key, std::string_view part) {
+  return invalid_argument(
+      cat("tensor '", key, "': '", part, "' is not a part of a tensor; write for instance '5 3 0,3:-'"));
+}
+
 Result<TensorToSave> tensor_to_save(const CheckpointPart& part) {
   TensorToSave t{part.key, part.value, part.value.shape(), {}};
   if (part.part.empty()) return t;
   const std::optional<Shape> whole = whole_shape(part.part);
   std::optional<TensorSlice> slice = parse_slice(part.part);
-  const Status wrong = invalid_argument(cat("tensor '", part.key, "': '", part.part, "' is no part of a tensor"));
+  const Status wrong = bad_part(part.key, part.part);
   if (!whole || !slice || static_cast<int>(slice->start.size()) != whole->rank()) return wrong;
   for (size_t d = 0; d < slice->length.size(); ++d) {
     if (slice->length[d] < 0) slice->length[d] = whole->dim(static_cast<int>(d));
@@ -88,7 +93,7 @@ Result<Tensor> GraphCheckpoints::read(const std::string& prefix, const std::stri
   ASSIGN_OR_RETURN(TensorBundle * bundle, open(prefix));
   if (!bundle->entries().contains(key)) return not_found(cat("Key ", key, " not found in checkpoint"));
   const std::optional<TensorSlice> slice = parse_slice(part);
-  if (!slice) return invalid_argument(cat("tensor '", key, "': '", part, "' is no part of a tensor"));
+  if (!slice) return bad_part(key, part);
   return bundle->read(key, *slice);
 }
 

@@ -414,7 +414,7 @@ OpDef tensor_array_size_v3_op() {
 }
 OpDef tensor_array_close_v3_op() {
   return OpDef("TensorArrayCloseV3")
-      .doc("Empties the array, which is of no use then.")
+      .doc("Empties the array; afterwards it cannot be used.")
       .shape(shape_none)
       .cpu(stateless<close_array_cpu>)
       .not_differentiable();
