@@ -37,6 +37,7 @@ Endpoint add_global_norm(GraphEditor& edit, const std::vector<GradientAndVariabl
 Result<std::vector<GradientAndVariable>> gradients_of(Assembly& a, Endpoint loss, std::vector<TrainVariable>& variables,
                                                       const std::string& scope) {
   std::vector<Endpoint> xs;
+  xs.reserve(variables.size());
   for (const TrainVariable& v : variables) xs.push_back(v.handle());
   // The norm of slices is that of what they hold: a row that stands there twice counts twice.
   const bool keep_slices = a.rule.updates_rows() || a.request.clip_norm;
@@ -153,6 +154,7 @@ void add_tower_tensors(Assembly& a, Tower& tower, const Replacements& instead) {
 void mean_over_towers(Assembly& a, const std::vector<Tower>& towers, Endpoint total, const std::string& device) {
   auto mean = [&](size_t which, auto value_of) {
     std::vector<Endpoint> values;
+    values.reserve(towers.size());
     for (const Tower& t : towers) values.push_back(value_of(t));
     return add_mean_over_towers(a.edit, towers, values, which, total, device);
   };

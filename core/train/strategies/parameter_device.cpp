@@ -47,8 +47,10 @@ Status update_together(Assembly& a) {
   ASSIGN_OR_RETURN(const std::vector<Tower> towers, add_towers(a, &parts));
   ASSIGN_OR_RETURN(auto by_tower, tower_gradients(a, towers));
   std::vector<GradientAndVariable> means;
+  means.reserve(a.variables.size());
   for (size_t v = 0; v < a.variables.size(); ++v) {
     std::vector<GradientAndVariable> sums;
+    sums.reserve(by_tower.size());
     for (const auto& of_tower : by_tower) sums.push_back(of_tower[v]);
     means.push_back(mean_gradient(a, sums, parts.total, ps));
   }
