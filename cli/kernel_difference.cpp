@@ -8,7 +8,7 @@
 namespace emplace {
 namespace {
 
-/// A larger graph is not placed a second time: that would cost more than the line tells.
+/// Larger graphs are not compared: the second placement would cost more time than the notice is worth.
 constexpr uint32_t kMaxCompared = 50'000;
 
 struct Difference {

@@ -21,7 +21,7 @@ std::string with_dots(std::string name) {
   return name;
 }
 
-/// Makes it, and tries whether it takes a file.
+/// Makes the folder, and begins a file in it to see that it is writable.
 Status open_folder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);

@@ -31,7 +31,8 @@ void catch_signal(int signal) {
   sigaction(signal, &action, nullptr);
 }
 
-/// Files are read where they are mapped: another process has cut one, or its disk fails. No way leads back from there.
+/// SIGBUS: a mapped file was truncated by another process, or its disk fails. The read cannot be resumed: say so and
+/// exit.
 void tell_lost_file(int signal, siginfo_t* info, void*) {
   constexpr int kDataInvalid = 3;
   constexpr std::string_view kText =

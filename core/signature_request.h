@@ -1,4 +1,4 @@
-/// What a signature makes of a request: feeds and fetches by its keys become those of the graph's tensors.
+/// Translates a request whose feeds and fetches are a signature's keys into one that names the graph's tensors.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-/// What a MetaGraph or SavedModel says of its training.
+/// How to train a MetaGraph or SavedModel: its loss, metrics and train op, read from signatures and collections.
 #pragma once
 
 #include "core/pipeline_options.h"

@@ -22,7 +22,7 @@ struct Card {
 std::mutex mutex;
 std::map<int, Card> cards;  // guarded by mutex
 
-/// Without a context, which would take memory itself.
+/// Free memory of a card that this process has no context on: making one would take some of it.
 std::optional<int64_t> free_without_context(int device) {
 #ifdef EMPLACE_STANDIN
   cudaDeviceProp properties;

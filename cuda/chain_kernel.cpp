@@ -21,8 +21,8 @@ namespace {
 
 static_assert(GpuChain::kMostInputs <= kMaxChainInputs && GpuChain::kMostOps <= kMaxChainOutputs);
 
-// What must be saved for it, with some reserve: NVRTC takes 60 to 90 ms for such a text, a driver less than one for
-// loading it.
+// What a chain must save to be worth compiling or loading, with some reserve: NVRTC takes 60 to 90 ms for such a text,
+// loading a cached cubin less than one.
 constexpr double kCompileNs = 100e6, kLoadNs = 1e6;
 constexpr int64_t kThreads = 256;  // of a block
 

@@ -1,5 +1,5 @@
-/// Waiting for what streams do. Where there are communicators, a card that is lost would let the others wait for good:
-/// then it is asked for, and the wait ends with its failure.
+/// Waiting for streams. With NCCL communicators, a lost card would make the others wait for ever: so the wait polls the
+/// communicators, too, and ends with their failure.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -90,7 +90,7 @@ std::optional<DType> dtype_from_number(int64_t number) {
   return static_cast<DType>(number);
 }
 
-// A reference's number is too large for a set of base types.
+// DTypeSet holds base types only; the number of a reference type (base + 100) is outside its range.
 bool is_floating(DType t) { return !is_ref(t) && (kFloating | kTinyFloats).has(t); }
 bool is_integer(DType t) { return !is_ref(t) && (kIntegers | kTinyInts).has(t); }
 bool is_complex(DType t) { return !is_ref(t) && kComplexes.has(t); }

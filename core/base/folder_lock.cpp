@@ -13,7 +13,7 @@
 namespace emplace {
 namespace {
 
-/// The process that wrote its number there.
+/// The process id that the lock's owner wrote into the file, for the message.
 std::string owner_of(int file) {
   char text[32] = {};
   const ssize_t n = ::pread(file, text, sizeof text - 1, 0);

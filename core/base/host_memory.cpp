@@ -16,7 +16,8 @@ constexpr std::array<std::string_view, 6> kRemedies = {
     "a smaller batch needs less",     "a smaller batch needs less",
 };
 
-/// Of what was free at the start: for what is no tensor, and for others.
+/// The default limit: what was free at the start, less 1/16 for memory that is not counted here and for other
+/// processes.
 int64_t less_a_margin(int64_t free) { return free - free / 16; }
 
 }  // namespace

@@ -1,5 +1,5 @@
-/// Asking what is under way to end: a signal has come, or the time is up. One for the process, as signals are. Work
-/// that may take longer than a tenth of a second looks here every few thousand rows or few million bytes.
+/// The request to stop, one for the process: set when a signal arrives or the time is up. Work that may take longer
+/// than a tenth of a second checks it every few thousand rows or few million bytes.
 #pragma once
 
 #include "core/base/status.h"

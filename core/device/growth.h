@@ -1,4 +1,4 @@
-/// What TF_FORCE_GPU_ALLOW_GROWTH makes of the option allow_growth, in TensorFlow's words (gpu_bfc_allocator.cc).
+/// The option allow_growth, as TF_FORCE_GPU_ALLOW_GROWTH overrides it; messages as in gpu_bfc_allocator.cc.
 #pragma once
 
 #include <string>

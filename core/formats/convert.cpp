@@ -24,7 +24,7 @@ using proto::WireWriter;
 
 constexpr size_t kBesideFrom = 1024;  // bytes of a tensor, for --weights auto
 
-/// False if the text says anything as only emplace's files do.
+/// False if the text uses a form of emplace's own (literals, short variables) that a GraphDef does not have.
 bool read_as_message(std::string_view text, GraphMessage& out) {
   Problems ignored;
   TextArena arena;

@@ -11,7 +11,7 @@
 namespace emplace {
 namespace {
 
-// Each round takes out what reads the nodes of the one before; together they may read so much text.
+// Each round removes the nodes that read nodes removed in the round before. Bounds on text read in all, and on rounds.
 constexpr size_t kMostText = size_t{16} << 20;
 constexpr size_t kMostRounds = 50;
 

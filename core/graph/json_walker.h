@@ -1,6 +1,6 @@
 /// JsonWalker: goes over the text of a JSON value without reading numbers or escapes, for whoever wants to know where
-/// something stands. Comments count as blanks. It never goes beyond the text; of text that is not JSON it makes what it
-/// can.
+/// something stands. Comments count as blanks. It never reads beyond the text; where that is not JSON, positions are a
+/// best guess.
 #pragma once
 
 #include <cstddef>

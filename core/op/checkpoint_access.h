@@ -1,5 +1,5 @@
-/// CheckpointAccess: how nodes read and write checkpoints (RestoreV2, SaveV2). What the files look like, and which of
-/// them a graph may touch, is the business of who makes one.
+/// CheckpointAccess: how nodes read and write checkpoints (RestoreV2, SaveV2). File format, and which files a graph may
+/// touch, are decided by the implementation (core/formats/checkpoint/graph_checkpoints.h).
 #pragma once
 
 #include <span>

@@ -25,7 +25,7 @@ bool same_args(const std::vector<ArgSignature>& a, const std::vector<ArgSignatur
   });
 }
 
-// Allowed values and minima may differ between versions of TensorFlow; what a node looks like may not.
+// Equal but for allowed values and minima of attrs, which may differ between versions of TensorFlow.
 bool same_signature(const OpSignature& a, const OpSignature& b) {
   return same_args(a.inputs, b.inputs) && same_args(a.outputs, b.outputs) &&
          std::equal(

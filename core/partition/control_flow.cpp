@@ -10,7 +10,7 @@
 namespace emplace {
 namespace {
 
-// An Enter of a reference stays.
+// Nodes of control flow run on a neighbour's device, but for an Enter of a reference, which stays with its variable.
 Control move_of(const NodeType& type) {
   const Control control = type.traits->control;
   return control == Control::kEnter && is_ref(type.input_types[0]) ? Control::kNone : control;

@@ -1,4 +1,5 @@
-/// DeferredNodes: what a step puts off until it knows that a tensor is good: writing variables, and all that follows.
+/// DeferredNodes: what a step runs only once its guard (the loss) is known to be finite: updates of variables, and what
+/// depends on them.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace {
 
 bool always_on_host(DType t) { return base_type(t) == DType::kString || t == DType::kResource; }
 
-// Their bodies decide, so the kernel that they have says nothing.
+// A call's memory kinds follow from the types of the function's arguments and results, not from the kernel of the call.
 bool is_function_call(const NodeType& type) { return !type.signature || type.traits->body_decides_memory; }
 
 std::vector<MemoryKind> kinds_by_dtype(std::span<const DType> types) {

@@ -29,7 +29,8 @@ bool HostValues::any_source_declares_host(NodeId node) {
   return false;
 }
 
-// Where only one variant comes in, the answer is that of its source: long chains are walked once.
+// A node with a single variant input has the answer of its source; answers are kept, so that long chains are walked
+// once.
 ListMemory HostValues::nearest_list(NodeId node) {
   std::vector<NodeId> chain;
   NodeId at = node;

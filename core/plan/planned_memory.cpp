@@ -19,7 +19,7 @@
 namespace emplace {
 namespace {
 
-/// Has no bytes of its own in a device's memory: a handle, or text on the heap.
+/// Elements are host objects (handles, strings) and take no bytes in a device's memory.
 bool weightless(DType t) { return is_ref(t) || t == DType::kResource || t == DType::kString; }
 
 struct DeclaredVariable {

@@ -32,7 +32,7 @@ Status CopyKernel::run(KernelContext& c) {
   return ok_status();
 }
 
-// A list lies where its elements do.
+// The list itself is a host object; only its elements lie in device memory and are copied.
 Status CopyKernel::copy_list(KernelContext& c) {
   ASSIGN_OR_RETURN(const TensorList* list, list_in(c.input(0)));
   Allocator& memory = (c.host_outputs_ & 1) != 0 ? *c.host_allocator_ : *c.allocator_;

@@ -9,7 +9,8 @@
 namespace emplace {
 namespace {
 
-// Of copies between devices whose shapes are settled: the interpreter counts the others.
+// Bytes per step of the copies between devices whose shapes are known before the run; the interpreter counts the
+// others.
 int64_t settled_copy_bytes(const Program& program, const Plan& plan) {
   int64_t bytes = 0;
   for (InstructionId id = 0; id < program.instructions.size(); ++id) {

@@ -22,7 +22,7 @@ Status RecordedScratch::reserve() {
   return ok_status();
 }
 
-// Launches that have finished with theirs leave it to the next.
+// Launches run one after the other, so the memory that one has given back serves the next.
 Result<Tensor> RecordedScratch::allocate(DType dtype, const Shape& shape) {
   const int64_t bytes = scratch_bytes(shape.num_elements() * static_cast<int64_t>(storage_size(dtype)));
   if (room_.valid() && room_.buffer().use_count() == 1) taken_ = 0;

@@ -125,7 +125,7 @@ Status LaunchList::run_in_order(int64_t step) {
   return ok_status();
 }
 
-// The interpreter tells the observer itself, since loops come by there.
+// Only direct launches are reported here: the interpreter reports its own, which loops repeat.
 Status LaunchList::run_watched(int64_t step) {
   feed_->begin();
   for (const Launch& launch : launches_) {

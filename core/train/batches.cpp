@@ -7,7 +7,7 @@
 namespace emplace {
 namespace {
 
-/// Once a stop is requested, nothing: the order of its rows may be unfinished.
+/// Cancelled once a stop is requested: `batch.rows` may be incomplete then.
 Result<Batch> read(const Dataset& data, Batch batch) {
   RETURN_IF_ERROR(stop_status());
   RETURN_IF_ERROR(data.gather(batch.rows, batch.values));

@@ -10,7 +10,8 @@
 namespace emplace {
 namespace {
 
-/// Under this key stands no tensor of the graph, but which object of a Python program has which.
+/// The key under which object-based checkpoints keep the map from a program's objects to tensors; not a variable
+/// itself.
 constexpr std::string_view kObjects = "_CHECKPOINTABLE_OBJECT_GRAPH";
 
 Status set_checked(Session& session, const Graph& g, NodeId id, const std::string& key, const Tensor& value) {

@@ -11,7 +11,7 @@
 namespace emplace {
 namespace {
 
-/// Names and gradients. They are added to a second copy of the graph, which nobody keeps.
+/// Checks names and gradients: training nodes are added to a copy of the graph, which is then thrown away.
 void check_graph(const GraphFile& file, const LoadOptions& options, const TrainRequest& request, Problems& problems) {
   if (request.loss.name.empty()) return;
   TrainGraph training;

@@ -4,7 +4,7 @@
 
 namespace emplace {
 
-// All that run may end before a new step does, and the new one before any of those.
+// The worst cases: every running step updates before the new one does, or the new one updates before each of them.
 bool StalenessGate::may_begin() const {
   if (bound_ < 0) return true;
   auto may_wait_for_one_more = [&](int64_t begun) {

@@ -1,5 +1,5 @@
-/// The stand-in's NVRTC: the C++ compiler, which gives a shared library in place of a cubin. It is there where
-/// EMPLACE_STANDIN_NVRTC is set, since it takes its time; the text is the one that NVRTC gets.
+/// The stand-in's NVRTC: compiles the text that NVRTC would get with the C++ compiler, into a shared library in place
+/// of a cubin. Slow, hence only where EMPLACE_STANDIN_NVRTC is set.
 #pragma once
 
 #include "cuda/nvrtc.h"

@@ -1,5 +1,5 @@
-/// The stand-in's library of convolutions: a loop over all taps, in cuDNN's place. It is there where
-/// EMPLACE_STANDIN_CUDNN is set, so that the plug-in's own kernel is what runs without.
+/// The stand-in's library of convolutions: a loop over all taps, in cuDNN's place. Only where EMPLACE_STANDIN_CUDNN is
+/// set; without it the plug-in's own convolution kernels run.
 #pragma once
 
 #include "cuda/conv_plan.h"

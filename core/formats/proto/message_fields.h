@@ -1,6 +1,6 @@
-/// MessageFields: what one binary message says, by field: for those who write any message again and need all of a
-/// field at once. Messages that stand twice are one, of numbers and texts that may stand once the last counts, of the
-/// members of a oneof the last.
+/// MessageFields: the contents of one binary message, grouped by field, for writers of other forms. Repeats follow
+/// protobuf's rules: a singular message given twice is merged, of a singular number or text the last one counts, of a
+/// oneof the last member.
 #pragma once
 
 #include <deque>

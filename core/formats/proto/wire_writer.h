@@ -1,5 +1,5 @@
 /// WireWriter: protobuf's binary form, appended to a string. A message's length is known when it ends: five bytes are
-/// kept for it, which every reader takes for a number as good as a short one; compact_wire() makes them short.
+/// reserved for it, a valid if not the shortest varint; compact_wire() rewrites them as the shortest.
 #pragma once
 
 #include <cstdint>

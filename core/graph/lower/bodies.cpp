@@ -17,7 +17,7 @@ bool is_true(const AttrValue& value) {
   return !text || !text->empty();
 }
 
-// Marks of functions that TensorFlow leaves to others: they are not inlined.
+// Attrs by which a function asks not to be inlined, or is left to a compiler (XLA, TPU).
 bool is_marked(const Attrs& own) {
   static constexpr std::string_view kMarks[] = {"_noinline", "api_implements", "_xla_compile_id", "_tpu_replicate",
                                                 "_XlaMustCompile"};

@@ -12,8 +12,8 @@
 namespace emplace {
 namespace {
 
-/// What a file borrows that was made of another one: it has that one's ops and functions, and its graph points to
-/// attr values there, and in bodies made for calls.
+/// What a lowered file keeps alive: the file that it was made of, whose ops, functions and attr values it points to,
+/// and the function bodies that were made for calls.
 struct Loan {
   std::shared_ptr<const GraphFile> file;
   std::vector<std::unique_ptr<Graph>> bodies;

@@ -14,7 +14,7 @@ bool flag_set(const NodeType& type, std::string_view name) {
   return flag && *flag;
 }
 
-// Marks of nodes that are compiled, not lowered.
+// Attrs of nodes that XLA or a TPU compiles: TensorFlow does not lower these.
 bool is_compiled(const NodeType& type) {
   const auto text = [&](std::string_view name) {
     const AttrValue* value = type.view().find(name);

@@ -6,8 +6,8 @@
 namespace emplace {
 namespace {
 
-/// Does nobody else hold the buffer? Then what others did with it has happened before: use_count() alone orders
-/// nothing, but letting go of it does.
+/// Is this the only owner of the buffer? Then the accesses of former owners happened before: reading use_count() alone
+/// does not synchronise with them, but releasing a reference does.
 bool owned(const Variable& v) {
   auto mine = v.value.buffer();
   if (mine == nullptr || mine.use_count() != 2) return false;

@@ -11,7 +11,7 @@
 namespace emplace {
 namespace {
 
-/// Deeper names are no deeper scopes: whoever opens them one by one has had enough, and recursions end.
+/// The most levels of scopes; the rest of a deeper name counts as the node's own. Bounds recursion over the tree.
 constexpr size_t kMostDepth = 48;
 /// Parts of a scope that has too many children: as many as one can look through.
 constexpr size_t kMostParts = 100;

@@ -1,4 +1,4 @@
-/// What can be seen of a picture while some scopes are open and others closed.
+/// The boxes and edges that a picture shows when some scopes are open and others closed.
 #pragma once
 
 #include <utility>

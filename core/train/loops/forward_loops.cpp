@@ -8,7 +8,7 @@
 namespace emplace {
 namespace {
 
-// A graph in work has nodes that read later ones.
+// While a graph is edited, a node may read one with a larger id: so ids do not give the order.
 std::vector<NodeId> in_order(const Graph& graph) {
   const NodeOrder found = tensorflow_order(graph, {});
   std::vector<NodeId> order(graph.num_nodes());

@@ -5,7 +5,7 @@
 namespace emplace {
 namespace {
 
-// The list comes from an op that says what its elements are; those between only pass it on.
+// Follows the list back to the op that made it, which has the attr element_dtype; ops between only pass it on.
 DType element_type(const Graph& g, Endpoint list) {
   for (NodeId steps = 0; steps < g.num_nodes(); ++steps) {
     const AttrValue* type = g.attrs(list.node).find("element_dtype");

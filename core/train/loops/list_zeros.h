@@ -1,4 +1,4 @@
-/// Zeros for a list of tensors: as long as that, and nothing in it set.
+/// The zero gradient of a TensorList: a list of the same length whose elements are not set (TensorListReserve).
 #pragma once
 
 #include "core/train/gradient_node.h"

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kMaxRounds = 8;  // a variable may take its shape from another that has just been found to change
 
-// What both are.
+// A shape that both agree with: a dimension in which they differ is unknown.
 Shape common_shape(const Shape& a, const Shape& b) {
   if (!a.rank_known() || !b.rank_known() || a.rank() != b.rank()) return Shape::unknown();
   Shape out = a;

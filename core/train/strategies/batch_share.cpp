@@ -5,7 +5,7 @@
 namespace emplace {
 namespace {
 
-/// What a tensor takes from the batch.
+/// What a tensor's value depends on: nothing of the batch, its size only, or its samples.
 enum class Takes : uint8_t { kNothing, kSize, kValues };
 
 /// Settles all that a tensor depends on, inputs first.

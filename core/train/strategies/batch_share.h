@@ -1,4 +1,4 @@
-/// BatchShare: how a value of the whole batch comes from those of its parts.
+/// BatchShare: how the value of a tensor for the whole batch is computed from its values for the parts: sum, mean, ...
 #pragma once
 
 #include <vector>
