@@ -107,7 +107,7 @@ class Cards final : public Communicator {
     std::lock_guard lock(mutex_);
     for (size_t rank = 0; rank < comms_.size() && lost_.ok(); ++rank) {
       int error = 0;
-      const Status asked = status_of(f_, f_.async_error(comms_[rank], &error), "ncclCommGetAsyncError");
+      Status asked = status_of(f_, f_.async_error(comms_[rank], &error), "ncclCommGetAsyncError");
       if (!asked.ok()) return asked;
       if (error == 0 || error == kInProgress) continue;
       lost_ = unavailable(cat("a collective was given up: CUDA device ", devices_[rank], " tells of error ", error,

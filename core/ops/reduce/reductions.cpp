@@ -245,7 +245,8 @@ Status mean_gradient(GradientContext& g) {
   const auto input = g.shape(g.input(0)).checked_num_elements(), output = g.shape(g.output(0)).checked_num_elements();
   Value count;
   if (input && output && g.shape(g.input(0)).fully_known() && g.shape(g.output(0)).fully_known()) {
-    count = g.scalar(g.type(sum), static_cast<double>(*input / std::max<int64_t>(*output, 1)));
+    const int64_t summands = *input / std::max<int64_t>(*output, 1);
+    count = g.scalar(g.type(sum), static_cast<double>(summands));
   } else {
     Value input_shape = g.shape_of(g.input(0)), rank = g.size_of(input_shape);
     Value axes =

@@ -12,6 +12,7 @@ namespace {
 Endpoint add_global_norm(GraphEditor& edit, const std::vector<GradientAndVariable>& gradients,
                          const std::string& device) {
   std::vector<Endpoint> halves;
+  halves.reserve(gradients.size());
   for (const GradientAndVariable& g : gradients) {
     halves.push_back(edit.add_output({.name = "global_norm/L2Loss",
                                       .op = "L2Loss",
