@@ -148,6 +148,13 @@ class Loader {
       case kVersions:
         has_versions_ = true, read_versions();
         break;
+      default:
+        read_tfjs_member(field);
+    }
+  }
+
+  void read_tfjs_member(int field) {
+    switch (field) {
       case kModelTopology:
         read_topology();
         break;

@@ -58,29 +58,7 @@ class TrainReader {
 
   void read(TrainRequest& train) {
     reader_.seek(static_cast<size_t>(file_.train_json.data() - file_.source->text().data()));
-    enum {
-      kLoss,
-      kOptimizer,
-      kLearningRate,
-      kClipNorm,
-      kMetrics,
-      kBatch,
-      kEpochs,
-      kSteps,
-      kSeed,
-      kShuffle,
-      kDropRemainder,
-      kVarList,
-      kFirstArgument
-    };
-    std::vector<std::string_view> keys = {"loss",    "optimizer", "learning_rate",  "clip_norm",
-                                          "metrics", "batch",     "epochs",         "steps",
-                                          "seed",    "shuffle",   "drop_remainder", "var_list"};
-    for (const Optimizer& row : optimizers()) {
-      for (const OptimizerArgument& a : row.arguments) {
-        if (std::find(keys.begin(), keys.end(), a.name) == keys.end()) keys.push_back(a.name);
-      }
-    }
+    const std::vector<std::string_view> keys = train_keys();
     for (ObjectReader object(reader_, keys, "train"); object.next();) {
       std::string_view key = keys[static_cast<size_t>(object.field())];
       switch (object.field()) {
@@ -131,6 +109,33 @@ class TrainReader {
   }
 
  private:
+  enum {
+    kLoss,
+    kOptimizer,
+    kLearningRate,
+    kClipNorm,
+    kMetrics,
+    kBatch,
+    kEpochs,
+    kSteps,
+    kSeed,
+    kShuffle,
+    kDropRemainder,
+    kVarList
+  };
+  /// Those of every training by number, then the arguments of all optimizers.
+  static std::vector<std::string_view> train_keys() {
+    std::vector<std::string_view> keys = {"loss",    "optimizer", "learning_rate",  "clip_norm",
+                                          "metrics", "batch",     "epochs",         "steps",
+                                          "seed",    "shuffle",   "drop_remainder", "var_list"};
+    for (const Optimizer& row : optimizers()) {
+      for (const OptimizerArgument& a : row.arguments) {
+        if (std::find(keys.begin(), keys.end(), a.name) == keys.end()) keys.push_back(a.name);
+      }
+    }
+    return keys;
+  }
+
   NamedRef read_ref(std::string_view what) {
     reader_.peek();
     auto at = as_position(reader_.position());

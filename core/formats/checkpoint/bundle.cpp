@@ -350,30 +350,56 @@ Result<Tensor> TensorBundle::read(std::string_view key, const TensorSlice& slice
   return out;
 }
 
+namespace {
+
+/// The beginning of a TensorProto: dtype and shape.
+std::string tensor_head(DType dtype, const Shape& shape) {
+  std::string head;
+  proto::WireWriter writer(head);
+  writer.varint(number(proto::kTensorProtoFields, "dtype"), static_cast<uint64_t>(dtype));
+  const size_t begin = writer.begin(number(proto::kTensorProtoFields, "tensor_shape"));
+  for (int64_t size : shape.dims()) {
+    const size_t dim = writer.begin(number(proto::kTensorShapeProtoFields, "dim"));
+    writer.varint(number(proto::kTensorShapeProtoDimFields, "size"), static_cast<uint64_t>(size));
+    writer.end(dim);
+  }
+  writer.end(begin);
+  return head;
+}
+
+/// A SavedSliceMeta: a tensor of version 1 in the table of contents. Nothing if it is damaged.
+std::optional<TensorBundle::Entry> read_slice_meta(std::string_view meta, WireError& error, std::string& key) {
+  using proto::kSavedSliceMetaFields;
+  TensorBundle::Entry entry;
+  for (WireReader reader(meta, error); reader.next();) {
+    if (reader.is(number(kSavedSliceMetaFields, "name"), WireType::kBytes)) {
+      key = reader.bytes();
+    } else if (reader.is(number(kSavedSliceMetaFields, "shape"), WireType::kBytes)) {
+      std::optional<Shape> shape = shape_of_message(reader.bytes());
+      if (!shape) return std::nullopt;
+      entry.shape = std::move(*shape);
+    } else if (reader.is(number(kSavedSliceMetaFields, "type"), WireType::kVarint)) {
+      entry.dtype = dtype_from_number(proto::as_int32(reader.number())).value_or(DType::kInvalid);
+    } else if (reader.is(number(kSavedSliceMetaFields, "slice"), WireType::kBytes)) {
+      std::optional<TensorSlice> slice = slice_of_message(reader.bytes());
+      if (!slice) return std::nullopt;
+      entry.slices.push_back(std::move(*slice));
+    }
+  }
+  return entry;
+}
+
+}  // namespace
+
 Status TensorBundle::read_version_1(const Source& file) {
   const std::string name = base_of(prefix_);
   Status damaged{Code::kDataLoss, cat(name, ": a damaged table of tensors")};
   WireError error;
   auto add_meta = [&](std::string_view meta) {
-    using proto::kSavedSliceMetaFields;
-    Entry entry;
     std::string key;
-    for (WireReader reader(meta, error); reader.next();) {
-      if (reader.is(number(kSavedSliceMetaFields, "name"), WireType::kBytes)) {
-        key = reader.bytes();
-      } else if (reader.is(number(kSavedSliceMetaFields, "shape"), WireType::kBytes)) {
-        std::optional<Shape> shape = shape_of_message(reader.bytes());
-        if (!shape) return damaged;
-        entry.shape = std::move(*shape);
-      } else if (reader.is(number(kSavedSliceMetaFields, "type"), WireType::kVarint)) {
-        entry.dtype = dtype_from_number(proto::as_int32(reader.number())).value_or(DType::kInvalid);
-      } else if (reader.is(number(kSavedSliceMetaFields, "slice"), WireType::kBytes)) {
-        std::optional<TensorSlice> slice = slice_of_message(reader.bytes());
-        if (!slice) return damaged;
-        entry.slices.push_back(std::move(*slice));
-      }
-    }
-    entries_[key] = std::move(entry);
+    std::optional<Entry> entry = read_slice_meta(meta, error, key);
+    if (!entry) return damaged;
+    entries_[key] = std::move(*entry);
     return ok_status();
   };
   auto add_data = [&](std::string_view data) {
@@ -393,17 +419,7 @@ Status TensorBundle::read_version_1(const Source& file) {
     const std::optional<Shape> shape = whole == entries_.end() ? std::nullopt : slice.shape_in(whole->second.shape);
     if (!shape) return damaged;
     // Shape and type stand in the table of contents only.
-    std::string head;
-    proto::WireWriter writer(head);
-    writer.varint(number(proto::kTensorProtoFields, "dtype"), static_cast<uint64_t>(whole->second.dtype));
-    const size_t begin = writer.begin(number(proto::kTensorProtoFields, "tensor_shape"));
-    for (int64_t size : shape->dims()) {
-      const size_t dim = writer.begin(number(proto::kTensorShapeProtoFields, "dim"));
-      writer.varint(number(proto::kTensorShapeProtoDimFields, "size"), static_cast<uint64_t>(size));
-      writer.end(dim);
-    }
-    writer.end(begin);
-    part.message = head + part.message;
+    part.message = tensor_head(whole->second.dtype, *shape) + part.message;
     part.dtype = whole->second.dtype;
     part.shape = *shape;
     parts_[{key, slice}] = std::move(part);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/graph/lower/bodies.h"
@@ -106,6 +107,8 @@ class Lowering {
 
   // while.cpp
   Status lower_while(Site& site);
+  std::pair<uint32_t, uint32_t> enter_attrs(const Site& site);
+  void add_back_edges(const Site& site, NodeId body_call, std::span<const NodeId> merges);
 
   // call.cpp
   Status inline_call(NodeId node, FunctionalOp kind, const Body& body);

@@ -5,6 +5,16 @@
 
 namespace emplace {
 
+// Of the Enters of loop variables, and of constants of the loop.
+std::pair<uint32_t, uint32_t> Lowering::enter_attrs(const Site& site) {
+  std::vector<Attrs::Entry> frame{{"frame_name", value(AttrValue::of(std::string(site.name)))}};
+  if (const AttrValue* parallel = site.type->view().find("parallel_iterations"))
+    frame.emplace_back("parallel_iterations", parallel);
+  const uint32_t varying = attrs(frame);
+  frame.emplace_back("is_constant", value(AttrValue::of(true)));
+  return {varying, attrs(std::move(frame))};
+}
+
 Status Lowering::lower_while(Site& site) {
   const FuncValue* cond = function_attr(*site.type, "cond");
   const FuncValue* body = function_attr(*site.type, "body");
@@ -14,13 +24,7 @@ Status Lowering::lower_while(Site& site) {
   const auto is_resource = [&](size_t i) { return site.type->input_types[i] == DType::kResource; };
   const auto made = [&](uint32_t op, uint32_t device) { return NewOp{op, device, 0, site.origin}; };
 
-  std::vector<Attrs::Entry> frame{{"frame_name", value(AttrValue::of(std::string(site.name)))}};
-  if (const AttrValue* parallel = site.type->view().find("parallel_iterations"))
-    frame.emplace_back("parallel_iterations", parallel);
-  const uint32_t varying = attrs(frame);
-  frame.emplace_back("is_constant", value(AttrValue::of(true)));
-  const uint32_t constant = attrs(std::move(frame));
-
+  const auto [varying, constant] = enter_attrs(site);
   std::vector<NodeId> enters, merges, switches, waits;
   if (!site.controls.empty()) waits.push_back(next_id() + static_cast<NodeId>(n));
   for (size_t i = 0; i < n; ++i) {
@@ -68,16 +72,20 @@ Status Lowering::lower_while(Site& site) {
   replace(site, outputs, executed);
   keep_name(site, outputs, executed, false);
 
+  add_back_edges(site, body_call, merges);
+  return ok_status();
+}
+
+void Lowering::add_back_edges(const Site& site, NodeId body_call, std::span<const NodeId> merges) {
   const uint32_t next_iteration = op_id("NextIteration");
-  for (size_t i = 0, next = 0; i < n; ++i) {
-    if (is_resource(i)) continue;
+  for (size_t i = 0, next = 0; i < site.inputs.size(); ++i) {
+    if (site.type->input_types[i] == DType::kResource) continue;
     const NodeId merge = merges[next++];
     const Endpoint again{body_call, static_cast<uint32_t>(i)};
-    const NodeId back = add(new_name(site.name, "next_iteration"), made(next_iteration, device_of(merge)), {&again, 1},
-                            {&body_call, 1});
+    const NodeId back = add(new_name(site.name, "next_iteration"),
+                            NewOp{next_iteration, device_of(merge), 0, site.origin}, {&again, 1}, {&body_call, 1});
     set_input(merge, 1, {back, 0});
   }
-  return ok_status();
 }
 
 }  // namespace emplace

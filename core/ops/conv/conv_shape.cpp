@@ -16,6 +16,53 @@ Result<std::vector<int64_t>> four_of(const Attrs& attrs, std::string_view name, 
   return given;
 }
 
+/// Before and after each of the four dimensions; all 0 if padding is not explicit.
+Result<std::vector<int64_t>> explicit_pads(const Attrs& attrs, ImageLayout at, bool is_explicit) {
+  if (!is_explicit) {
+    if (attrs.find("explicit_paddings") && !attrs.integers("explicit_paddings").empty())
+      return invalid_argument("explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT");
+    return std::vector<int64_t>(8, 0);
+  }
+  const std::vector<int64_t>& given = attrs.integers("explicit_paddings");
+  if (given.size() != 8) {
+    return invalid_argument(cat("explicit_paddings attribute must contain 8 values, but got: ", given.size()));
+  }
+  if (std::any_of(given.begin(), given.end(), [](int64_t p) { return p < 0; })) {
+    return invalid_argument("All elements of explicit_paddings must be nonnegative");
+  }
+  for (int axis : {at.n, at.c}) {
+    if (given[static_cast<size_t>(2 * axis)] || given[static_cast<size_t>(2 * axis + 1)]) {
+      return invalid_argument("Nonzero explicit padding in the batch or depth dimensions is not supported");
+    }
+  }
+  return given;
+}
+
+/// Sets out_c. `last`: the last dimension of the filter.
+Status match_channels(ConvShape& s, int64_t last, bool depthwise) {
+  if (depthwise) {
+    const int64_t channels = s.in_c >= 0 ? s.in_c : s.filter_c;
+    s.out_c = channels >= 0 && last >= 0 ? channels * last : -1;
+    if (s.in_c >= 0 && s.filter_c >= 0 && s.in_c != s.filter_c) {
+      return invalid_argument(cat("Dimensions must be equal, but are ", s.in_c, " and ", s.filter_c));
+    }
+    return ok_status();
+  }
+  s.out_c = last;
+  if (s.in_c < 0 || s.filter_c < 0) return ok_status();
+  if (s.filter_c == 0) return invalid_argument("filter depth must not be 0");
+  if (s.in_c % s.filter_c != 0) {
+    return invalid_argument(
+        cat("Depth of input (", s.in_c, ") is not a multiple of input depth of filter (", s.filter_c, ")"));
+  }
+  const int64_t groups = s.in_c / s.filter_c;
+  if (groups > 0 && last >= 0 && last % groups != 0) {
+    return invalid_argument(
+        cat("Depth of output (", last, ") is not a multiple of the number of groups (", groups, ")"));
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 ImageLayout image_layout(const Attrs& attrs) {
@@ -81,24 +128,7 @@ Result<ConvShape> conv_shape(const Attrs& attrs, const Shape& input, const Shape
   }
   const AttrValue* padding_attr = attrs.find("padding");
   const std::string& padding = padding_attr->get<std::string>();
-  std::vector<int64_t> pads(8, 0);
-  if (padding == "EXPLICIT") {
-    const std::vector<int64_t>& given = attrs.integers("explicit_paddings");
-    if (given.size() != 8) {
-      return invalid_argument(cat("explicit_paddings attribute must contain 8 values, but got: ", given.size()));
-    }
-    pads = given;
-    if (std::any_of(pads.begin(), pads.end(), [](int64_t p) { return p < 0; })) {
-      return invalid_argument("All elements of explicit_paddings must be nonnegative");
-    }
-    for (int axis : {at.n, at.c}) {
-      if (pads[index(2 * axis)] || pads[index(2 * axis + 1)]) {
-        return invalid_argument("Nonzero explicit padding in the batch or depth dimensions is not supported");
-      }
-    }
-  } else if (attrs.find("explicit_paddings") && !attrs.integers("explicit_paddings").empty()) {
-    return invalid_argument("explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT");
-  }
+  ASSIGN_OR_RETURN(const std::vector<int64_t> pads, explicit_pads(attrs, at, padding == "EXPLICIT"));
 
   ConvShape s;
   auto size = [](const Shape& shape, int axis) { return shape.rank_known() ? shape.dim(axis) : int64_t{-1}; };
@@ -114,27 +144,7 @@ Result<ConvShape> conv_shape(const Attrs& attrs, const Shape& input, const Shape
   s.stride_w = strides[index(at.w)];
   s.dilation_h = dilations[index(at.h)];
   s.dilation_w = dilations[index(at.w)];
-  if (depthwise) {
-    const int64_t channels = s.in_c >= 0 ? s.in_c : s.filter_c;
-    s.out_c = channels >= 0 && last >= 0 ? channels * last : -1;
-    if (s.in_c >= 0 && s.filter_c >= 0 && s.in_c != s.filter_c) {
-      return invalid_argument(cat("Dimensions must be equal, but are ", s.in_c, " and ", s.filter_c));
-    }
-  } else {
-    s.out_c = last;
-    if (s.in_c >= 0 && s.filter_c >= 0) {
-      if (s.filter_c == 0) return invalid_argument("filter depth must not be 0");
-      if (s.in_c % s.filter_c != 0) {
-        return invalid_argument(
-            cat("Depth of input (", s.in_c, ") is not a multiple of input depth of filter (", s.filter_c, ")"));
-      }
-      int64_t groups = s.in_c / s.filter_c;
-      if (groups > 0 && last >= 0 && last % groups != 0) {
-        return invalid_argument(
-            cat("Depth of output (", last, ") is not a multiple of the number of groups (", groups, ")"));
-      }
-    }
-  }
+  RETURN_IF_ERROR(match_channels(s, last, depthwise));
   ASSIGN_OR_RETURN(WindowAxis h, window_axis(s.in_h, s.window_h, s.dilation_h, s.stride_h, padding,
                                              pads[index(2 * at.h)], pads[index(2 * at.h + 1)]));
   ASSIGN_OR_RETURN(WindowAxis w, window_axis(s.in_w, s.window_w, s.dilation_w, s.stride_w, padding,
