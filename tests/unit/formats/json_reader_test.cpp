@@ -196,7 +196,7 @@ TEST_CASE("texts with random damage are judged as another JSON reader judges the
   std::mt19937 random(20260101);
   for (int round = 0; round < 6000; ++round) {
     std::string text = base;
-    for (unsigned edits = 1 + random() % 3; edits > 0; --edits) {
+    for (uint64_t edits = 1 + random() % 3; edits > 0; --edits) {
       size_t at = random() % text.size();
       switch (random() % 4) {
         case 0:

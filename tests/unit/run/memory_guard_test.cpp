@@ -12,7 +12,7 @@ namespace {
 // Three values: in host memory, and in that of two simulated GPUs.
 Program three_homes() {
   Program p;
-  for (DeviceId d : {0u, 1u, 2u}) p.values.push_back({{}, d, d, DType::kFloat, kNoInstruction});
+  for (DeviceId d = 0; d < 3; ++d) p.values.push_back({{}, d, d, DType::kFloat, kNoInstruction});
   p.host = 0;
   return p;
 }

@@ -90,7 +90,8 @@ TEST_CASE("layout: random graphs: boxes apart, edges down, lines beside boxes", 
     const size_t n = 2 + random() % 60;
     LayeredGraph g;
     for (size_t i = 0; i < n; ++i)
-      g.boxes.push_back({20.0 + random() % 300, 20.0 + random() % 200, random() % 4 == 0, random() % 4 == 0});
+      g.boxes.push_back({20.0 + static_cast<double>(random() % 300), 20.0 + static_cast<double>(random() % 200),
+                         random() % 4 == 0, random() % 4 == 0});
     const bool cycles = seed % 3 == 0;
     for (size_t i = 0; i < 2 * n; ++i) {
       const auto a = static_cast<uint32_t>(random() % n), b = static_cast<uint32_t>(random() % n);
