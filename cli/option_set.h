@@ -111,6 +111,7 @@ Status not_one_of(const std::string& text, const std::vector<std::string_view>& 
 template <class T, class Target>
 OptionSet::Setter set_choice(Target& target, std::vector<std::pair<std::string_view, T>> choices) {
   std::vector<std::string_view> words;
+  words.reserve(choices.size());
   for (const auto& choice : choices) words.push_back(choice.first);
   OptionSet::Setter setter = [&target, words, choices = std::move(choices)](const std::string& text) -> Status {
     for (const auto& [word, value] : choices) {

@@ -128,9 +128,10 @@ class Writer {
       append(text, "    const ", type_text(f.result), " v", k, " = ElementCode<", f.name, ", ", type_text(f.type),
              ">::of(f", k);
       for (int operand : chain_.ops[k].operands) {
-        const DType from = operand >= 0 ? input_types_[static_cast<size_t>(operand)]
-                                        : functions_[static_cast<size_t>(~operand)].result;
-        const std::string value = operand >= 0 ? cat("a", operand, ".at[i]") : cat("v", ~operand);
+        const int made = ~operand;  // by this function of the chain, if it is no input
+        const DType from =
+            operand >= 0 ? input_types_[static_cast<size_t>(operand)] : functions_[static_cast<size_t>(made)].result;
+        const std::string value = operand >= 0 ? cat("a", operand, ".at[i]") : cat("v", made);
         append(text, ", ", from == f.type ? value : cat("static_cast<", type_text(f.type), ">(", value, ")"));
       }
       text += ");\n";
