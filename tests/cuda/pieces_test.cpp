@@ -120,31 +120,39 @@ TEST_CASE("the largest of rows that are sorted together, and of more than go tog
                {DType::kInt8, DType::kInt32}}) == "");
 }
 
+/// Of images of size x size pixels; "" if it is the CPU's.
+std::string depthwise_filter_gradient(const std::string& format, int64_t size, int64_t stride, int64_t channels,
+                                      int64_t multiplier) {
+  const int64_t n = 2, out = channels * multiplier, rows = (size + stride - 1) / stride;
+  const bool last = format == "NHWC";
+  const Shape image = last ? Shape{n, size, size, channels} : Shape{n, channels, size, size},
+              gradient = last ? Shape{n, rows, rows, out} : Shape{n, out, rows, rows};
+  Tensor sizes = Tensor::allocate(DType::kInt32, Shape{4}).take();
+  const int64_t filter[4] = {3, 3, channels, multiplier};
+  for (int i = 0; i < 4; ++i) sizes.data<int32_t>()[i] = static_cast<int32_t>(filter[i]);
+  const std::vector<int64_t> strides =
+      last ? std::vector<int64_t>{1, stride, stride, 1} : std::vector<int64_t>{1, 1, stride, stride};
+  return check({"DepthwiseConv2dNativeBackpropFilter",
+                {whole(DType::kFloat, image), sizes, whole(DType::kFloat, gradient)},
+                {{"strides", AttrValue::list_of(AttrKind::kInt, strides)},
+                 {"padding", AttrValue::of(std::string("SAME"))},
+                 {"data_format", AttrValue::of(format)}},
+                {},
+                DType::kFloat});
+}
+
 TEST_CASE("a depthwise filter's gradient is made in pieces, of many channels side by side or one") {
   for (std::string format : {"NHWC", "NCHW"}) {
     for (int64_t channels : {1, 31, 33}) {
       for (int64_t multiplier : {1, 2}) {
-        const int64_t n = 2, size = 37, out = channels * multiplier;
-        const bool last = format == "NHWC";
-        const Shape image = last ? Shape{n, size, size, channels} : Shape{n, channels, size, size},
-                    gradient = last ? Shape{n, 19, 19, out} : Shape{n, out, 19, 19};
-        Tensor sizes = Tensor::allocate(DType::kInt32, Shape{4}).take();
-        const int64_t filter[4] = {3, 3, channels, multiplier};
-        for (int i = 0; i < 4; ++i) sizes.data<int32_t>()[i] = static_cast<int32_t>(filter[i]);
-        const AttrList attrs{{"strides", AttrValue::list_of(AttrKind::kInt, std::vector<int64_t>{1, 2, 2, 1})},
-                             {"padding", AttrValue::of(std::string("SAME"))},
-                             {"data_format", AttrValue::of(format)}};
-        AttrList own = attrs;
-        if (!last) own[0].second = AttrValue::list_of(AttrKind::kInt, std::vector<int64_t>{1, 1, 2, 2});
-        INFO(format << ", " << channels << " channels times " << multiplier);
-        CHECK(check({"DepthwiseConv2dNativeBackpropFilter",
-                     {whole(DType::kFloat, image), sizes, whole(DType::kFloat, gradient)},
-                     own,
-                     {},
-                     DType::kFloat}) == "");
+        for (int64_t stride : {1, 2}) {  // five pieces, one piece, where channels lie side by side
+          INFO(format << ", " << channels << " channels times " << multiplier << ", stride " << stride);
+          CHECK(depthwise_filter_gradient(format, 37, stride, channels, multiplier) == "");
+        }
       }
     }
   }
+  CHECK(depthwise_filter_gradient("NCHW", 131, 1, 1, 1) == "");  // two pieces
 }
 
 TEST_CASE("sums that are too large for floats, and infinite ones, are those of doubles") {
