@@ -23,11 +23,12 @@ struct LaunchedWork {
   bool is_loop = false;
 };
 
+/// Without first values: memory that no span was written to is never touched.
 struct LaunchSpan {
-  uint32_t work = 0;    // index in LaunchTrace::work()
-  uint32_t thread = 0;  // numbered as they come
-  int64_t step = 0;
-  int64_t start_ns = 0, end_ns = 0;  // since the trace began
+  uint32_t work;    // index in LaunchTrace::work()
+  uint32_t thread;  // numbered as they come
+  int64_t step;
+  int64_t start_ns, end_ns;  // since the trace began
 };
 
 class LaunchTrace {

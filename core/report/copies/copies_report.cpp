@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <set>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -111,10 +111,6 @@ std::string summary_words(const CopiesReport& r) {
 std::string move_hint(const CopiesReport& r) {
   const Graph& g = *r.graph;
   std::map<std::pair<NodeId, DeviceId>, std::pair<int64_t, int64_t>> gain;  // node to device: copies, bytes
-  std::map<Endpoint, std::set<DeviceId>, decltype([](const Endpoint& x, const Endpoint& y) {
-             return std::pair(x.node, x.slot) < std::pair(y.node, y.slot);
-           })>
-      leaves;
   for (const LedgerRow& row : r.ledger->rows) {
     if (row.kind != CopyKind::kEdge || !row.bytes) continue;
     if (row.readers.size() == 1) {
