@@ -1,10 +1,15 @@
-// emplace convert: a graph file in another format.
+// emplace convert: a graph file in another format, whole or a part of it.
 #include "core/formats/convert.h"
+
+#include <filesystem>
+
 #include "cli/command.h"
+#include "cli/signals.h"
 #include "core/base/cat.h"
 #include "core/base/named_files.h"
 #include "core/base/text_file.h"
 #include "core/formats/open_graph.h"
+#include "core/model_conversion.h"
 #include "core/tensor/npy.h"
 
 namespace emplace {
@@ -14,10 +19,23 @@ constexpr size_t kMostBinary = (size_t{2} << 30) - 1;  // protobuf's own limit
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+enum class OutKind : uint8_t { kJson, kBinary, kText, kFolder };
+
+/// By its ending; what has none is a folder. Nothing: an ending that we do not know.
+std::optional<OutKind> kind_of(std::string_view out) {
+  if (out.ends_with(".json")) return OutKind::kJson;
+  if (out.ends_with(".pb")) return OutKind::kBinary;
+  if (out.ends_with(".pbtxt")) return OutKind::kText;
+  const bool folder = out.ends_with('/') || file_name(out).find('.') == out.npos || std::filesystem::is_directory(out);
+  return folder ? std::optional(OutKind::kFolder) : std::nullopt;
+}
+
 class ConvertCommand final : public Command {
  public:
   void declare(OptionSet& set, Options& o) override {
-    set.positional("IN OUT", "OUT's ending tells its format: .json, .pb or .pbtxt. IN '-' is standard input.",
+    set.positional("IN OUT",
+                   "OUT's ending tells its format: .json, .pb, .pbtxt; none: the folder of a SavedModel. IN '-' is "
+                   "standard input.",
                    o.arguments);
     set.group("Conversion");
     set.value("weights", "WHERE",
@@ -27,6 +45,16 @@ class ConvertCommand final : public Command {
                   {{"inline", WeightFiles::kInline}, {"beside", WeightFiles::kBeside}, {"auto", WeightFiles::kAuto}}));
     set.flag("strip", "Leave out attrs that begin with '_', but _class", strip_);
     set.flag("placed", "Fill in the device of every node", placed_);
+    set.flag("force", "Replace a folder that is there", force_);
+    set.group("Part of the graph");
+    set.text("signature", "KEY", "Of a MetaGraph or SavedModel: only what this signature needs",
+             o.pipeline.run.signature);
+    set.list("fetch", "NAME", "Only what these tensors need (repeat or a,b)", o.pipeline.run.fetch);
+    set.flag("freeze", "Variables that the rest does not write become constants; functions are inlined", freeze_);
+    set.value("functions", "HOW", "What becomes of calls and control flow: keep (default) or inline",
+              set_choice<FunctionMode>(o.pipeline.functions.mode,
+                                       {{"keep", FunctionMode::kKeep}, {"inline", FunctionMode::kInline}}));
+    set.text("restore", "DIR|FILE", "The variables' values: a checkpoint", o.pipeline.run.restore);
     set.group("Placement");
     declare_placing(set, o.pipeline.placing);
     declare_kernels(set, o.pipeline.placing);
@@ -39,29 +67,80 @@ class ConvertCommand final : public Command {
   int run(const Options& options, Log& log) override {
     if (options.arguments.size() != 2) return usage(log, "wanted two files: emplace convert IN OUT");
     const std::string &in = options.arguments[0], &out = options.arguments[1];
-    if (!out.ends_with(".pb") && !out.ends_with(".pbtxt") && !out.ends_with(".json"))
-      return usage(log, cat("'", out, "': the ending tells the format: .json, .pb or .pbtxt"));
+    const std::optional<OutKind> kind = kind_of(out);
+    if (!kind)
+      return usage(log, cat("'", out, "': the ending tells the format: .json, .pb or .pbtxt, none a SavedModel"));
+    if (*kind == OutKind::kFolder && !force_ && std::filesystem::exists(out))
+      return usage(log, cat("'", out, "' is there; --force replaces it"));
     NamedFiles files;
     files.reads(in, "IN");
     if (Status status = files.writes(out, "OUT"); !status.ok()) return usage(log, status.message());
-    Result<std::shared_ptr<const Source>> source = open_graph(in, options.pipeline.input_format);
+    Result<std::shared_ptr<const Source>> source = open_graph(in, options.pipeline.input_format, options.pipeline.tags);
     if (!source.ok()) return report_error(source.status().blamed(Blame::kFile), log);
     Problems problems;
     GraphMessage graph = read_graph_message(*source, options.pipeline.load, problems);
     if (!problems.empty()) return log.problem(problems.to_string(**source)), 3;
+    const RunOptions& part = options.pipeline.run;
+    const bool whole = part.signature.empty() && part.fetch.empty() && !freeze_ &&
+                       options.pipeline.functions.mode != FunctionMode::kInline;
+    if (!whole || *kind == OutKind::kFolder) return convert_part(options, in, out, *kind, graph, log);
+    return write(options, in, out, *kind, graph, log);
+  }
+
+ private:
+  /// What the graph computes goes through the stages.
+  int convert_part(const Options& options, const std::string& in, const std::string& out, OutKind kind,
+                   GraphMessage& graph, Log& log) {
+    if (in == "-") return usage(log, "what changes the graph reads it twice: IN cannot be standard input");
+    StageContext c(options.pipeline, in, log, &stop_flag());
+    if (freeze_) c.options.functions.mode = FunctionMode::kInline;
+    Result<ConvertedModel> model = convert_model(c, graph, {freeze_, kind == OutKind::kFolder});
+    if (!model.ok()) return report_failure(c, model.status());
+    for (const std::string& kept : model->left_over) log.warning(cat(in, ": not frozen: ", kept));
+    graph.bytes = std::move(model->graph);
+    if (kind != OutKind::kFolder) {
+      std::erase_if(graph.own_keys, [](const auto& key) { return key.first != "config"; });
+      if (kind == OutKind::kJson) graph.own_keys.emplace_back("fetch", json_list(model->outputs));
+      return write(options, in, out, kind, graph, log);
+    }
+    if (int code = change(options, in, log, graph); code != 0) return code;
+    const Status written =
+        write_saved_model(out, {graph.bytes, model->key, model->signature, model->variables}, force_);
+    return written.ok() ? 0 : report_error(written, log);
+  }
+
+  static std::string json_list(const std::vector<std::string>& texts) {
+    std::string out;
+    JsonWriter json(out);
+    json.begin_array();
+    for (const std::string& text : texts) json.value(text);
+    json.end_array();
+    return out;
+  }
+
+  int write(const Options& options, const std::string& in, const std::string& out, OutKind kind, GraphMessage& graph,
+            Log& log) {
+    if (int code = change(options, in, log, graph); code != 0) return code;
+    Result<GraphText> written = written_graph(graph, kind, out);
+    if (!written.ok()) return report_error(written.status().with_context(in), log);
+    say_what_is_lost(in, kind, graph, *written, log);
+    const Status status = write_files(out, *written);
+    return status.ok() ? 0 : report_error(status, log);
+  }
+
+  /// --strip and --placed.
+  int change(const Options& options, const std::string& in, Log& log, GraphMessage& graph) const {
     ConvertOptions change;
     change.strip = strip_;
     if (placed_) {
       if (int code = place_nodes(options, in, log, change); code != 0) return code;
     }
-    Result<GraphText> written = written_graph(graph, change, out);
-    if (!written.ok()) return report_error(written.status().with_context((*source)->name()), log);
-    say_what_is_lost(in, out, graph, *written, log);
-    const Status status = write_files(out, *written);
-    return status.ok() ? 0 : report_error(status, log);
+    proto::WireError error;
+    if (change.strip || !change.devices.empty()) graph.bytes = changed_graph(graph.bytes, change, error);
+    return error.failed() ? report_error(invalid_argument(error.message).with_context(in).blamed(Blame::kFile), log)
+                          : 0;
   }
 
- private:
   /// The devices that place() gives the nodes, for --placed.
   static int place_nodes(const Options& options, const std::string& path, Log& log, ConvertOptions& change) {
     StageContext c(options.pipeline, path, log);
@@ -73,25 +152,24 @@ class ConvertCommand final : public Command {
     return 0;
   }
 
-  Result<GraphText> written_graph(GraphMessage& graph, const ConvertOptions& change, const std::string& out) const {
+  Result<GraphText> written_graph(const GraphMessage& graph, OutKind kind, const std::string& out) const {
     proto::WireError error;
-    if (change.strip || !change.devices.empty()) graph.bytes = changed_graph(graph.bytes, change, error);
-    GraphText text = out.ends_with(".pb")      ? write_graph_binary(graph, error)
-                     : out.ends_with(".pbtxt") ? write_graph_text(graph, error)
-                                               : write_graph_json(graph, weights_, weights_file(out), error);
+    GraphText text = kind == OutKind::kBinary ? write_graph_binary(graph, error)
+                     : kind == OutKind::kText ? write_graph_text(graph, error)
+                                              : write_graph_json(graph, weights_, weights_file(out), error);
     if (error.failed()) return invalid_argument(error.message).blamed(Blame::kFile);
-    if (out.ends_with(".pb") && text.text.size() > kMostBinary)
-      return resource_exhausted("a GraphDef ends at 2 GiB; write JSON with --weights beside").blamed(Blame::kWrite);
+    if (kind == OutKind::kBinary && text.text.size() > kMostBinary)
+      return resource_exhausted("a GraphDef ends at 2 GiB; write a SavedModel folder").blamed(Blame::kWrite);
     return text;
   }
 
   static std::string weights_file(const std::string& out) { return cat(file_name(out), ".weights.npz"); }
 
-  static void say_what_is_lost(const std::string& in, const std::string& out, const GraphMessage& graph,
-                               const GraphText& text, Log& log) {
+  static void say_what_is_lost(const std::string& in, OutKind kind, const GraphMessage& graph, const GraphText& text,
+                               Log& log) {
     if (text.unknown_fields > 0)
       log.warning(cat(in, ": ", text.unknown_fields, " fields that TensorFlow 2.21 does not know are left out"));
-    if (out.ends_with(".json") || graph.own_keys.empty()) return;
+    if (kind == OutKind::kJson || graph.own_keys.empty()) return;
     std::string keys;
     for (const auto& [key, value] : graph.own_keys) append(keys, keys.empty() ? "" : ", ", key);
     log.warning(cat(in, ": a GraphDef has no place for ", keys, ": left out"));
@@ -104,7 +182,7 @@ class ConvertCommand final : public Command {
   }
 
   WeightFiles weights_ = WeightFiles::kInline;
-  bool strip_ = false, placed_ = false;
+  bool strip_ = false, placed_ = false, force_ = false, freeze_ = false;
 };
 
 }  // namespace

@@ -1,0 +1,142 @@
+#include "core/formats/saved_model_writer.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "core/base/cat.h"
+#include "core/base/text_file.h"
+#include "core/formats/checkpoint/bundle_writer.h"
+#include "core/formats/node_message.h"
+#include "core/formats/proto/field_tables.h"
+#include "core/formats/saver_nodes.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+using proto::Message;
+using proto::number;
+using proto::WireError;
+using proto::WireWriter;
+
+constexpr size_t kMostBinary = (size_t{2} << 30) - 1;  // protobuf's own limit
+
+void write_tensors(WireWriter& writer, uint32_t field, const std::map<std::string, TensorInfo>& tensors) {
+  for (const auto& [key, info] : tensors) {
+    const size_t entry = writer.begin(field);
+    writer.bytes(number(proto::kSignatureDefInputsEntryFields, "key"), key);
+    const size_t value = writer.begin(number(proto::kSignatureDefInputsEntryFields, "value"));
+    writer.bytes(number(proto::kTensorInfoFields, "name"), info.name);
+    writer.varint(number(proto::kTensorInfoFields, "dtype"), static_cast<uint64_t>(info.dtype));
+    write_shape_message(writer, number(proto::kTensorInfoFields, "tensor_shape"), info.shape);
+    writer.end(value);
+    writer.end(entry);
+  }
+}
+
+void write_signature(WireWriter& writer, uint32_t field, const std::string& key, const Signature& signature) {
+  const size_t entry = writer.begin(field);
+  writer.bytes(number(proto::kMetaGraphDefSignatureDefEntryFields, "key"), key);
+  const size_t value = writer.begin(number(proto::kMetaGraphDefSignatureDefEntryFields, "value"));
+  write_tensors(writer, number(proto::kSignatureDefFields, "inputs"), signature.inputs);
+  write_tensors(writer, number(proto::kSignatureDefFields, "outputs"), signature.outputs);
+  writer.bytes(number(proto::kSignatureDefFields, "method_name"), signature.method);
+  for (const auto& [input, tensor] : signature.defaults) {
+    const size_t one = writer.begin(number(proto::kSignatureDefFields, "defaults"));
+    writer.bytes(number(proto::kSignatureDefDefaultsEntryFields, "key"), input);
+    write_tensor_message(writer, number(proto::kSignatureDefDefaultsEntryFields, "value"), tensor);
+    writer.end(one);
+  }
+  writer.end(value);
+  writer.end(entry);
+}
+
+void write_collection(WireWriter& writer, uint32_t field, std::string_view name,
+                      const std::vector<std::string>& messages) {
+  const size_t entry = writer.begin(field);
+  writer.bytes(number(proto::kMetaGraphDefCollectionDefEntryFields, "key"), name);
+  const size_t value = writer.begin(number(proto::kMetaGraphDefCollectionDefEntryFields, "value"));
+  const size_t list = writer.begin(number(proto::kCollectionDefFields, "bytes_list"));
+  for (const std::string& message : messages)
+    writer.bytes(number(proto::kCollectionDefBytesListFields, "value"), message);
+  writer.end(list);
+  writer.end(value);
+  writer.end(entry);
+}
+
+Result<std::string> saved_model_message(const ModelToWrite& model) {
+  using proto::kMetaGraphDefFields;
+  ASSIGN_OR_RETURN(const GraphWithSaver graph, add_saver(model.graph, model.variables));
+  std::string wire;
+  WireWriter writer(wire);
+  writer.varint(number(proto::kSavedModelFields, "saved_model_schema_version"), 1);
+  const size_t meta_graph = writer.begin(number(proto::kSavedModelFields, "meta_graphs"));
+  const size_t info = writer.begin(number(kMetaGraphDefFields, "meta_info_def"));
+  writer.bytes(number(proto::kMetaGraphDefMetaInfoDefFields, "tags"), "serve");
+  writer.end(info);
+  writer.bytes(number(kMetaGraphDefFields, "graph_def"), graph.bytes);
+  if (!graph.variables.empty()) {
+    write_saver(writer, number(kMetaGraphDefFields, "saver_def"), graph);
+    for (std::string_view name : {"trainable_variables", "variables"})
+      write_collection(writer, number(kMetaGraphDefFields, "collection_def"), name, graph.variables);
+  }
+  write_signature(writer, number(kMetaGraphDefFields, "signature_def"), model.key, model.signature);
+  writer.end(meta_graph);
+  std::string out;
+  WireError error;
+  proto::compact_wire(Message::kSavedModel, wire, out, error);
+  if (error.failed()) return invalid_argument(error.message).blamed(Blame::kFile);
+  if (out.size() > kMostBinary)
+    return resource_exhausted("a SavedModel's graph ends at 2 GiB; its constants would have to be variables")
+        .blamed(Blame::kWrite);
+  return out;
+}
+
+Status write_into(const std::string& folder, const ModelToWrite& model) {
+  ASSIGN_OR_RETURN(const std::string message, saved_model_message(model));
+  RETURN_IF_ERROR(write_text_file(folder + "/saved_model.pb", message));
+  if (model.variables.empty()) return ok_status();
+  std::vector<TensorToSave> tensors;
+  tensors.reserve(model.variables.size());
+  for (const ModelVariable& v : model.variables) tensors.push_back({v.node, v.value});
+  return write_bundle(folder + "/variables/variables", tensors);
+}
+
+/// The new folder takes the old one's name, and only then is that gone.
+std::error_code take_name(const std::string& made, const std::string& name, bool replace) {
+  std::error_code error;
+  const std::string old = cat(made, ".old");
+  if (replace) fs::rename(name, old, error);
+  if (error) return error;
+  fs::rename(made, name, error);
+  if (error && replace) fs::rename(old, name);
+  std::error_code ignored;
+  if (!error && replace) fs::remove_all(old, ignored);
+  return error;
+}
+
+Status cannot_write(const std::string& folder, const std::error_code& error) {
+  return invalid_argument(cat("cannot write '", folder, "': ", error.message())).blamed(Blame::kWrite);
+}
+
+}  // namespace
+
+Status write_saved_model(const std::string& folder, const ModelToWrite& model, bool replace) {
+  std::string target = folder;
+  while (target.size() > 1 && target.ends_with('/')) target.pop_back();
+  const std::string aside = cat(target, ".part", getpid());
+  std::error_code error;
+  fs::remove_all(aside, error);
+  fs::create_directories(aside + (model.variables.empty() ? "" : "/variables"), error);
+  if (error) return cannot_write(target, error);
+  Status status = write_into(aside, model);
+  if (status.ok()) {
+    error = take_name(aside, target, replace && fs::exists(target, error));
+    if (error) status = cannot_write(target, error);
+  }
+  if (!status.ok()) fs::remove_all(aside, error);
+  return status;
+}
+
+}  // namespace emplace

@@ -1,0 +1,17 @@
+/// The ops that read what is behind a variable's handle, and those that do the same with a tensor.
+#pragma once
+
+#include <string_view>
+
+namespace emplace {
+
+struct VariableReader {
+  std::string_view of_handle, of_tensor;
+  std::string_view params;  // the attr of the second that has the tensor's type
+  bool axis = false;        // the second has one more input, which the first says by its attr batch_dims
+};
+
+/// Null: the op is none of these.
+const VariableReader* variable_reader(std::string_view op);
+
+}  // namespace emplace
