@@ -42,7 +42,9 @@ Status ObserverFeed::show(InstructionId id, std::vector<Tensor> outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!on_gpu[i].valid() || outputs[i].size_bytes() == 0) continue;
     ASSIGN_OR_RETURN(Gpu * gpu, p_.gpu_of(values[i]));
-    RETURN_IF_ERROR(gpu->copy_in(on_gpu[i].raw(), outputs[i].raw(), outputs[i].size_bytes(), Gpu::Lane::kCompute));
+    ASSIGN_OR_RETURN(const uint64_t ticket, gpu->copy_in(on_gpu[i].raw(), outputs[i].raw(), outputs[i].size_bytes(),
+                                                         Gpu::Lane::kCompute, outputs[i].buffer()));
+    RETURN_IF_ERROR(gpu->finish(ticket));
   }
   return ok_status();
 }
