@@ -21,7 +21,7 @@ void declare_side(OptionSet& set, Options& o) {
 }
 
 /// A graph larger than this is placed only: its memory plan would take longer than its placement.
-constexpr uint32_t kMaxPlannedNodes = 50'000;
+constexpr uint32_t kMaxPlannedOfASide = 50'000;
 
 /// Also what failed was told then.
 Result<PlacementView> place_side(const Side& side, Log& log, int& code) {
@@ -32,7 +32,7 @@ Result<PlacementView> place_side(const Side& side, Log& log, int& code) {
     return made.status();
   }
   PlacementView view = view_placement(*made->file, *made->devices, *made->options, *made->placement, *made->copies);
-  if (made->file->graph.num_nodes() > kMaxPlannedNodes) return view;
+  if (made->file->graph.num_nodes() > kMaxPlannedOfASide) return view;
   Result<std::vector<PlannedMemory>> planned = predict_memory(context, *made);
   if (!planned.ok()) {
     code = report_failure(context, planned.status());
