@@ -109,8 +109,8 @@ class CompareCommand final : public Command {
              flags_.all);
     set.flag("as-it-runs", "A runs node by node, B fused and in parallel, as by itself; what is fetched is compared",
              flags_.as_it_runs);
-    set.text("save-to", "DIR", "Where a graph with the first such node alone goes (default diverge; '': nowhere)",
-             flags_.save);
+    set.text("save-to", "DIR", "Where a graph with the first such node alone goes (default diverge)", flags_.save);
+    set.flag("no-save", "Write no such graph", no_save_);
     set.value("top", "N", "List at most N nodes (20)", set_integer(flags_.top, 1));
     set.value("rtol", "R", "Allowed difference, as a share of A's size (1e-05)", set_tolerance(o.outputs.rtol));
     set.value("atol", "A", "And the allowed difference beside (1e-08)", set_tolerance(o.outputs.atol));
@@ -124,14 +124,15 @@ class CompareCommand final : public Command {
       return usage(log, "wanted one graph file: emplace compare GRAPH --a FLAGS --b FLAGS");
     if (!options.pipeline.run.trace.empty()) return usage(log, "--trace is of run, train and bench, not of compare");
     tolerance_ = {options.outputs.rtol, options.outputs.atol};
+    if (no_save_) flags_.save.clear();
     return flags_.b.starts_with('@') ? against_arrays(options, log) : against_run(options, log);
   }
 
  private:
   std::vector<OptionSource> common() const {
-    constexpr std::string_view kOwn[] = {"a",         "b",        "flow",  "all",    "as-it-runs", "save-to",
-                                         "top",       "rtol",     "atol",  "format", "quiet",      "verbose",
-                                         "log-level", "log-file", "color", "config", "dump-config"};
+    constexpr std::string_view kOwn[] = {"a",       "b",         "flow",     "all",   "as-it-runs", "save-to",
+                                         "no-save", "top",       "rtol",     "atol",  "format",     "quiet",
+                                         "verbose", "log-level", "log-file", "color", "config",     "dump-config"};
     std::vector<OptionSource> out;
     for (const OptionSource& option : set_->sources()) {
       if (std::find(std::begin(kOwn), std::end(kOwn), option.name) == std::end(kOwn)) out.push_back(option);
@@ -251,6 +252,7 @@ class CompareCommand final : public Command {
 
   CompareFlags flags_;
   Tolerance tolerance_;
+  bool no_save_ = false;
   const OptionSet* set_ = nullptr;
 };
 

@@ -141,7 +141,7 @@ std::vector<std::string> ReduceCheck::words_for(const std::string& file) const {
   const char* command = kind_ == Kind::kDiverges ? "compare" : kind_ == Kind::kPlaces ? "place" : "run";
   std::vector<std::string> words = {"/proc/self/exe", command, file};
   words.insert(words.end(), flags_.begin(), flags_.end());
-  if (kind_ == Kind::kDiverges) words.emplace_back("--save-to=");
+  if (kind_ == Kind::kDiverges) words.emplace_back("--no-save");
   if (kind_ == Kind::kPlaces) words.emplace_back("--format=csv");
   return words;
 }
