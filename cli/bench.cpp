@@ -63,14 +63,7 @@ class BenchCommand final : public Command {
     set.text("save-costs", "FILE", "Write what nodes, kernels and links cost, for --costs", flags_.save_costs);
     set.flag("no-nodes", "Leave out the second pass, which times each node", flags_.no_nodes);
     set.value("top", "N", "Show at most N nodes (20)", set_integer(flags_.top, 1));
-    set.group("Placement");
-    declare_placing(set, o.pipeline.placing);
-    declare_functions(set, o.pipeline.functions);
-    declare_kernels(set, o.pipeline.placing);
-    set.group("Devices");
-    declare_devices(set, o.pipeline);
-    set.group("Execution");
-    declare_request(set, o.pipeline.run);
+    declare_placed_run(set, o.pipeline);
     declare_execution(set, o.pipeline);
     set.group("Files and output");
     declare_loading(set, o.pipeline);

@@ -26,14 +26,7 @@ struct CompareFlags {
 
 void declare_compared(OptionSet& set, Options& o) {
   o.pipeline.placing.available_kernels_only = true;
-  set.group("Placement");
-  declare_placing(set, o.pipeline.placing);
-  declare_functions(set, o.pipeline.functions);
-  declare_kernels(set, o.pipeline.placing);
-  set.group("Devices");
-  declare_devices(set, o.pipeline);
-  set.group("Execution");
-  declare_request(set, o.pipeline.run);
+  declare_placed_run(set, o.pipeline);
   declare_execution(set, o.pipeline);
   set.group("Files and output");
   declare_loading(set, o.pipeline);

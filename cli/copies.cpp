@@ -49,14 +49,7 @@ class CopiesCommand final : public Command {
     set.flag("measure", "Run steps and say how long copies take", measure_);
     set.list("costs", "FILE", "Predict from a table that 'emplace bench --save-costs FILE' wrote", costs_);
     set.value("top", "N", "Show at most N rows (20)", set_integer(top_, 1));
-    set.group("Placement");
-    declare_placing(set, o.pipeline.placing);
-    declare_functions(set, o.pipeline.functions);
-    declare_kernels(set, o.pipeline.placing);
-    set.group("Devices");
-    declare_devices(set, o.pipeline);
-    set.group("Execution");
-    declare_request(set, o.pipeline.run);
+    declare_placed_run(set, o.pipeline);
     declare_execution(set, o.pipeline);
     set.group("Files and output");
     declare_loading(set, o.pipeline);

@@ -63,14 +63,7 @@ class ReduceCommand final : public Command {
     set.text("b", "FLAGS", "Of 'diverges': side B", flags_.b);
     set.value("try-timeout", "S", "End a try after so many seconds (60)", set_number(flags_.timeout_s));
     set.text("record", "DIR", "Only run GRAPH, and write every tensor to DIR, which is made", flags_.record);
-    set.group("Placement");
-    declare_placing(set, o.pipeline.placing);
-    declare_functions(set, o.pipeline.functions);
-    declare_kernels(set, o.pipeline.placing);
-    set.group("Devices");
-    declare_devices(set, o.pipeline);
-    set.group("Execution");
-    declare_request(set, o.pipeline.run);
+    declare_placed_run(set, o.pipeline);
     declare_execution(set, o.pipeline);
     set.group("Files and output");
     declare_loading(set, o.pipeline);
