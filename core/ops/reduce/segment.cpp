@@ -128,7 +128,13 @@ Status divide_by_counts(KernelContext& c) {
         if (std::is_integral_v<T> && count == T(0)) status = invalid_argument("Integer division by zero");
         if (!status.ok()) return;
         T* to = out.data<T>() + id * row;
-        for (int64_t k = 0; k < row; ++k) to[k] = static_cast<T>(divide(to[k], count));
+        for (int64_t k = 0; k < row; ++k) {
+          if constexpr (std::is_integral_v<T>) {
+            to[k] = static_cast<T>(to[k] / count);
+          } else {
+            to[k] = divide(to[k], count);
+          }
+        }
       }
     }
   });
