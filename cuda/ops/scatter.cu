@@ -111,7 +111,8 @@ struct CombineWork {
     return out + static_cast<int64_t>(key) * slice.divisor + column;
   }
   __device__ __forceinline__ void store(T* to, Wide<T> all, int64_t rows_of_run) const {
-    if (combine == Combine::kMean) all = rounded<T>(all) / Wide<T>(static_cast<float>(rows_of_run));
+    if (combine == Combine::kMean)
+      all = static_cast<Wide<T>>(rounded<T>(all) / Wide<T>(static_cast<float>(rows_of_run)));
     *to = narrow<T>(all);
   }
 };
