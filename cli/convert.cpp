@@ -1,6 +1,7 @@
 // emplace convert: a graph file in another format, whole or a part of it.
 #include "core/formats/convert.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/command.h"
@@ -28,6 +29,14 @@ std::optional<OutKind> kind_of(std::string_view out) {
   if (out.ends_with(".pbtxt")) return OutKind::kText;
   const bool folder = out.ends_with('/') || file_name(out).find('.') == out.npos || std::filesystem::is_directory(out);
   return folder ? std::optional(OutKind::kFolder) : std::nullopt;
+}
+
+/// Is it that folder, or in it?
+bool lies_in(const std::string& path, const std::string& folder) {
+  std::error_code unknown;
+  const std::filesystem::path inner = std::filesystem::weakly_canonical(path, unknown);
+  const std::filesystem::path outer = std::filesystem::weakly_canonical(folder, unknown);
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
 }
 
 class ConvertCommand final : public Command {
@@ -72,6 +81,12 @@ class ConvertCommand final : public Command {
       return usage(log, cat("'", out, "': the ending tells the format: .json, .pb or .pbtxt, none a SavedModel"));
     if (*kind == OutKind::kFolder && !force_ && std::filesystem::exists(out))
       return usage(log, cat("'", out, "' is there; --force replaces it"));
+    if (*kind == OutKind::kFolder) {
+      for (const std::string& read : {in, options.pipeline.run.restore}) {
+        if (!read.empty() && read != "-" && lies_in(read, out))
+          return usage(log, cat("'", out, "' has what is read, '", read, "', and would be replaced"));
+      }
+    }
     NamedFiles files;
     files.reads(in, "IN");
     if (Status status = files.writes(out, "OUT"); !status.ok()) return usage(log, status.message());
