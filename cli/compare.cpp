@@ -6,6 +6,7 @@
 #include "cli/compare_sides.h"
 #include "core/base/cat.h"
 #include "core/device/device_text.h"
+#include "core/formats/graph_cut.h"
 #include "core/report/compare/compare_report.h"
 #include "core/report/compare/lockstep.h"
 #include "core/tensor/npy.h"
@@ -35,8 +36,7 @@ void declare_compared(OptionSet& set, Options& o) {
 bool makes_tensors(const Graph& g, NodeId node) {
   if (g.traits(node).variable) return true;
   for (uint32_t slot = 0; slot < g.num_outputs(node); ++slot) {
-    const DType type = g.output_type({node, slot});
-    if (!is_ref(type) && type != DType::kResource && type != DType::kVariant) return true;
+    if (!is_handle(g.output_type({node, slot}))) return true;
   }
   return false;
 }

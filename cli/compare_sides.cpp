@@ -13,12 +13,6 @@
 namespace emplace {
 namespace {
 
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) c == '\'' ? out += "'\\''" : out += c;
-  return out + "'";
-}
-
 /// Takes "NAME=VALUE" from the front of the flags, as a shell would.
 Status take_variables(std::string& flags, std::optional<Isa>& isa) {
   constexpr std::string_view kIsa = "EMPLACE_ISA=";
@@ -37,10 +31,8 @@ Status take_variables(std::string& flags, std::optional<Isa>& isa) {
 
 bool stands_alone(const Graph& g, NodeId node) {
   if (g.traits(node).control != Control::kNone || g.inputs(node).empty()) return false;
-  return std::none_of(g.inputs(node).begin(), g.inputs(node).end(), [&](const Endpoint& e) {
-    const DType type = g.output_type(e);
-    return is_ref(type) || type == DType::kResource || type == DType::kVariant;
-  });
+  return std::none_of(g.inputs(node).begin(), g.inputs(node).end(),
+                      [&](const Endpoint& e) { return is_handle(g.output_type(e)); });
 }
 
 std::string file_name_of(std::string_view node) {
@@ -59,7 +51,8 @@ Result<ComparedRun> read_compared_run(const std::string& path, const std::string
   ComparedRun run;
   std::string rest = flags;
   RETURN_IF_ERROR(take_variables(rest, run.isa));
-  ASSIGN_OR_RETURN(run.side, read_side("compare", rest.empty() ? path : cat(quoted(path), ' ', rest), common, declare));
+  ASSIGN_OR_RETURN(run.side,
+                   read_side("compare", rest.empty() ? path : cat(shell_word(path), ' ', rest), common, declare));
   run.side.path = path;
   return run;
 }

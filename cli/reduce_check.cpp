@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <regex.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,7 +12,9 @@
 #include <csignal>
 #include <cstring>
 
+#include "cli/side.h"
 #include "core/base/cat.h"
+#include "core/base/expression.h"
 
 extern char** environ;
 
@@ -22,12 +23,6 @@ namespace {
 
 constexpr size_t kMostSaid = size_t{1} << 20;
 constexpr int kTookTooLong = 124;
-
-std::string shell_word(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) c == '\'' ? out += "'\\''" : out += c;
-  return out + "'";
-}
 
 /// Reads until the end of the process or the deadline.
 bool listen_to(int from, double timeout_s, std::string& said) {
@@ -48,28 +43,6 @@ bool listen_to(int from, double timeout_s, std::string& said) {
     if (said.size() > 2 * kMostSaid) said.erase(0, said.size() - kMostSaid);
   }
 }
-
-/// An extended regular expression of POSIX, as in --place.
-class Expression {
- public:
-  explicit Expression(const std::string& text)
-      : sound_(regcomp(&regex_, text.c_str(), REG_EXTENDED | REG_NOSUB | REG_NEWLINE) == 0) {}
-  Expression(const Expression&) = delete;
-  ~Expression() {
-    if (sound_) regfree(&regex_);
-  }
-
-  bool sound() const { return sound_; }
-  /// Does a line of the text match? REQUIRES: sound().
-  bool is_in(std::string text) const {
-    std::replace(text.begin(), text.end(), '\0', ' ');
-    return regexec(&regex_, text.c_str(), 0, nullptr, 0) == 0;
-  }
-
- private:
-  regex_t regex_{};
-  bool sound_;
-};
 
 }  // namespace
 
@@ -127,7 +100,7 @@ Result<ReduceCheck> ReduceCheck::make(const std::string& command, const std::str
     check.kind_ = Kind::kExits;
   } else if (word == "says" && !check.text_.empty()) {
     check.kind_ = Kind::kSays;
-    if (!Expression(check.text_).sound())
+    if (!Expression(check.text_, Expression::Match::kLine).sound())
       return invalid_argument(cat("--while says: '", check.text_, "' is not a regular expression"));
   } else if (word == "places" && at != std::string::npos && at > 0) {
     check.kind_ = Kind::kPlaces;
@@ -156,14 +129,15 @@ std::vector<std::string> ReduceCheck::words_for(const std::string& file) const {
 }
 
 Result<bool> ReduceCheck::fails(const std::string& file) const {
-  ASSIGN_OR_RETURN(const ProcessEnd end, run_process(words_for(file), timeout_s_));
+  ASSIGN_OR_RETURN(ProcessEnd end, run_process(words_for(file), timeout_s_));
   switch (kind_) {
     case Kind::kCommand:
       return end.code == 0;
     case Kind::kExits:
       return end.code == code_;
     case Kind::kSays:
-      return Expression(text_).is_in(end.said);
+      std::replace(end.said.begin(), end.said.end(), '\0', ' ');
+      return Expression(text_, Expression::Match::kLine).matches(end.said);
     case Kind::kDiverges:
       return end.code == 7;
     case Kind::kPlaces:

@@ -27,7 +27,7 @@ class ValueRecorder final : public RunObserver {
     if (what.is_copy()) return ok_status();
     for (size_t slot = 0; slot < outputs.size(); ++slot) {
       const Tensor& t = outputs[slot];
-      if (!t.valid() || is_ref(t.dtype()) || t.dtype() == DType::kResource || t.dtype() == DType::kVariant) continue;
+      if (!t.valid() || is_handle(t.dtype())) continue;
       const std::string file = value_file(folder_, what.node, slot);
       if (bytes_ > kMostBytes || fs::exists(file)) continue;
       bytes_ += static_cast<int64_t>(t.size_bytes());
@@ -45,8 +45,7 @@ std::string file_part(const std::string& path) { return path.substr(path.rfind('
 
 bool makes_handles_only(const Graph& g, NodeId node) {
   for (uint32_t slot = 0; slot < g.num_outputs(node); ++slot) {
-    const DType type = g.output_type({node, slot});
-    if (!is_ref(type) && type != DType::kResource && type != DType::kVariant) return false;
+    if (!is_handle(g.output_type({node, slot}))) return false;
   }
   return true;
 }

@@ -28,6 +28,12 @@ std::string values_text(const std::vector<std::string>& values) {
 
 }  // namespace
 
+std::string shell_word(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) c == '\'' ? out += "'\\''" : out += c;
+  return out + "'";
+}
+
 Result<std::vector<std::string>> shell_words(std::string_view text) {
   std::vector<std::string> words;
   bool in_word = false;

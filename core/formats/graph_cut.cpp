@@ -19,9 +19,6 @@ using Json = nlohmann::ordered_json;
 /// Larger values go into a file beside the graph.
 constexpr int64_t kMostInline = 1024;
 
-/// A handle, or what lives behind one: it can be read from its maker only.
-bool is_handle(DType type) { return is_ref(type) || type == DType::kResource || type == DType::kVariant; }
-
 Json shape_json(const Shape& shape) {
   Json dims = Json::array();
   if (!shape.rank_known()) return {{"unknown_rank", true}};
@@ -171,6 +168,8 @@ class Cutting {
 
 }  // namespace
 
+bool is_handle(DType type) { return is_ref(type) || type == DType::kResource || type == DType::kVariant; }
+
 struct GraphCut::Document {
   Json whole;
 };
@@ -191,16 +190,16 @@ GraphCut::~GraphCut() = default;
 
 void GraphCut::close(std::vector<char>& kept) const {
   const Graph& g = file_.graph;
-  std::vector<NodeId> todo;
+  std::vector<NodeId> left;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (kept[id]) todo.push_back(id);
+    if (kept[id]) left.push_back(id);
   }
   const auto keep = [&](NodeId id) {
-    if (!kept[id]) kept[id] = 1, todo.push_back(id);
+    if (!kept[id]) kept[id] = 1, left.push_back(id);
   };
-  while (!todo.empty()) {
-    const NodeId id = todo.back();
-    todo.pop_back();
+  while (!left.empty()) {
+    const NodeId id = left.back();
+    left.pop_back();
     for (const Endpoint& e : g.inputs(id)) {
       if (is_handle(g.output_type(e))) keep(e.node);
     }

@@ -12,6 +12,9 @@
 
 namespace emplace {
 
+/// A handle, or what lives behind one: it can be read from its maker only.
+bool is_handle(DType type);
+
 struct CutRequest {
   std::vector<char> kept;                        // by node
   std::vector<Endpoint> fetch;                   // of kept nodes

@@ -1,64 +1,42 @@
 #include "core/place/overrides.h"
 
-#include <regex.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "core/base/cat.h"
+#include "core/base/expression.h"
 #include "core/base/sha256.h"
 #include "core/device/device_text.h"
 
 namespace emplace {
 namespace {
 
-// A POSIX extended regex over whole names, with \d for a digit. glibc matches without recursion, so that a long
-// name cannot exhaust the stack.
-class NamePattern {
- public:
-  static Result<std::unique_ptr<NamePattern>> compile(std::string_view pattern) {
-    auto result = std::make_unique<NamePattern>();
-    const std::string whole = cat("^(", with_digits(pattern), ")$");
-    if (const int code = regcomp(&result->regex_, whole.c_str(), REG_EXTENDED | REG_NOSUB); code != 0) {
-      char why[200];
-      regerror(code, &result->regex_, why, sizeof why);
-      return invalid_argument(cat("'", pattern, "' is not a regular expression: ", why));
-    }
-    result->compiled_ = true;
-    return result;
-  }
-  NamePattern() = default;
-  NamePattern(const NamePattern&) = delete;
-  NamePattern& operator=(const NamePattern&) = delete;
-  ~NamePattern() {
-    if (compiled_) regfree(&regex_);
-  }
-
-  bool matches(const std::string& name) const { return regexec(&regex_, name.c_str(), 0, nullptr, 0) == 0; }
-
- private:
-  static std::string with_digits(std::string_view pattern) {
-    std::string out;
-    for (size_t i = 0; i < pattern.size(); ++i) {
-      if (pattern[i] == '\\' && i + 1 < pattern.size()) {
-        ++i;
-        if (pattern[i] == 'd') {
-          out += "[0-9]";
-        } else {
-          append(out, '\\', pattern[i]);
-        }
+/// Of --place, with \d for a digit.
+std::string with_digits(std::string_view pattern) {
+  std::string out;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\' && i + 1 < pattern.size()) {
+      ++i;
+      if (pattern[i] == 'd') {
+        out += "[0-9]";
       } else {
-        out += pattern[i];
+        append(out, '\\', pattern[i]);
       }
+    } else {
+      out += pattern[i];
     }
-    return out;
   }
+  return out;
+}
 
-  regex_t regex_;
-  bool compiled_ = false;
-};
+/// Over whole names.
+Result<std::unique_ptr<Expression>> name_pattern(std::string_view pattern) {
+  auto made = std::make_unique<Expression>(with_digits(pattern), Expression::Match::kWhole);
+  if (made->sound()) return made;
+  return invalid_argument(cat("'", pattern, "' is not a regular expression: ", made->what_is_wrong()));
+}
 
 // The text that a node would carry.
 Result<std::string> device_text(std::string_view text) {
@@ -151,7 +129,7 @@ void map_devices(const Graph& graph, std::vector<Mapping>& mappings, Requests& r
 Status place_by_name(const Graph& graph, const std::vector<std::string>& rules, Requests& requests) {
   for (const std::string& text : rules) {
     ASSIGN_OR_RETURN(const Rule rule, split_rule("--place", text));
-    Result<std::unique_ptr<NamePattern>> pattern = NamePattern::compile(rule.left);
+    Result<std::unique_ptr<Expression>> pattern = name_pattern(rule.left);
     if (!pattern.ok()) return pattern.status().with_context(cat("--place '", text, '\''));
     int64_t matches = 0;
     std::string name;

@@ -1,9 +1,8 @@
 // Names of files, as savers make them: ShardedFilename; and StaticRegexFullMatch, by which they tell local ones.
-#include <regex.h>
-
 #include <cstdio>
 
 #include "core/base/cat.h"
+#include "core/base/expression.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
 
@@ -35,26 +34,21 @@ Status sharded_filename_cpu(KernelContext& c) {
 /// Of the system's extended regular expressions, which are RE2's as far as savers use them.
 class StaticRegexFullMatch final : public Kernel {
  public:
-  explicit StaticRegexFullMatch(const KernelInit& init) : pattern_(init.attrs.text("pattern")) {
-    code_ = regcomp(&expression_, cat("^(", pattern_, ")$").c_str(), REG_EXTENDED | REG_NOSUB);
-  }
-  ~StaticRegexFullMatch() override {
-    if (code_ == 0) regfree(&expression_);
-  }
+  explicit StaticRegexFullMatch(const KernelInit& init)
+      : pattern_(init.attrs.text("pattern")), expression_(pattern_, Expression::Match::kWhole) {}
 
   Status run(KernelContext& c) override {
     // What begins with a backslash or (? means other things in RE2.
-    if (code_ != 0 || pattern_.find('\\') != std::string::npos || pattern_.find("(?") != std::string::npos)
+    if (!expression_.sound() || pattern_.find('\\') != std::string::npos || pattern_.find("(?") != std::string::npos)
       return unimplemented(cat("the pattern '", pattern_, "'"));
     for (int64_t i = 0; i < c.input(0).num_elements(); ++i)
-      c.out<bool>(0)[i] = regexec(&expression_, c.in<std::string>(0)[i].c_str(), 0, nullptr, 0) == 0;
+      c.out<bool>(0)[i] = expression_.matches(c.in<std::string>(0)[i]);
     return ok_status();
   }
 
  private:
   std::string pattern_;
-  regex_t expression_{};
-  int code_ = 0;
+  Expression expression_;
 };
 
 }  // namespace
