@@ -16,8 +16,6 @@
 namespace emplace {
 namespace {
 
-constexpr size_t kMostBinary = (size_t{2} << 30) - 1;  // protobuf's own limit
-
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 enum class OutKind : uint8_t { kJson, kBinary, kText, kFolder };
@@ -173,7 +171,7 @@ class ConvertCommand final : public Command {
                      : kind == OutKind::kText ? write_graph_text(graph, error)
                                               : write_graph_json(graph, weights_, weights_file(out), error);
     if (error.failed()) return invalid_argument(error.message).blamed(Blame::kFile);
-    if (kind == OutKind::kBinary && text.text.size() > kMostBinary)
+    if (kind == OutKind::kBinary && text.text.size() > proto::kMostBytes)
       return resource_exhausted("a GraphDef ends at 2 GiB; write a SavedModel folder").blamed(Blame::kWrite);
     return text;
   }

@@ -42,25 +42,17 @@ bool read_as_message(std::string_view text, GraphMessage& out) {
   return ignored.empty();
 }
 
-void copy_field(const WireReader& reader, std::string& out) {
-  out.append(reader.tag_at(), static_cast<size_t>(reader.end_at() - reader.tag_at()));
-}
-
 std::string changed_node(std::string_view node, const ConvertOptions& options, WireError& error) {
   std::string out;
   WireWriter writer(out);
-  std::string_view name;
-  for (WireReader reader(node, error); reader.next();) {
-    if (reader.is(number(kNodeDefFields, "name"), WireType::kBytes)) name = reader.bytes();
-  }
-  const auto device = options.devices.find(name);
+  const auto device = options.devices.find(proto::text_field(node, number(kNodeDefFields, "name")));
   for (WireReader reader(node, error); reader.next();) {
     if (reader.is(number(kNodeDefFields, "device"), WireType::kBytes) && device != options.devices.end()) continue;
     if (options.strip && reader.is(number(kNodeDefFields, "attr"), WireType::kBytes)) {
       const std::string_view key = proto::entry_key(reader.bytes());
       if (key.starts_with('_') && key != "_class") continue;
     }
-    copy_field(reader, out);
+    out += reader.whole();
   }
   if (device != options.devices.end()) writer.bytes(number(kNodeDefFields, "device"), device->second);
   return out;
@@ -86,21 +78,12 @@ class WeightsBeside {
   proto::WriteInstead writer() {
     if (where_ == WeightFiles::kInline) return {};
     return [this](JsonWriter& json, Message message, std::string_view bytes) {
-      if (message == Message::kNodeDef) node_ = name_of_node(bytes);
+      if (message == Message::kNodeDef) node_ = proto::text_field(bytes, number(kNodeDefFields, "name"));
       return message == Message::kAttrValue && write(json, tensor_of(bytes));
     };
   }
 
  private:
-  static std::string name_of_node(std::string_view node) {
-    WireError ignored;
-    std::string name;
-    for (WireReader reader(node, ignored); reader.next();) {
-      if (reader.is(number(kNodeDefFields, "name"), WireType::kBytes)) name = reader.bytes();
-    }
-    return name;
-  }
-
   bool write(JsonWriter& json, std::string_view tensor) {
     if (tensor.empty()) return false;
     Result<Tensor> value = tensor_of_message(tensor);
@@ -142,7 +125,7 @@ std::string changed_graph(std::string_view graph, const ConvertOptions& options,
     if (reader.is(number(proto::kGraphDefFields, "node"), WireType::kBytes)) {
       writer.bytes(reader.field(), changed_node(reader.bytes(), options, error));
     } else {
-      copy_field(reader, out);
+      out += reader.whole();
     }
   }
   return out;

@@ -34,12 +34,7 @@ std::map<std::string_view, std::string_view> attr_entries(const MessageNode& nod
 }
 
 std::string_view device_of(const MessageNode& node) {
-  WireError ignored;
-  std::string_view device;
-  for (WireReader reader(node.bytes, ignored); reader.next();) {
-    if (reader.is(number(proto::kNodeDefFields, "device"), WireType::kBytes)) device = reader.bytes();
-  }
-  return device;
+  return proto::text_field(node.bytes, number(proto::kNodeDefFields, "device"));
 }
 
 int64_t integer_attr(const MessageNode& node, std::string_view name) {
@@ -101,8 +96,7 @@ class Freezer {
   void freeze_variable(const MessageNode& variable) {
     auto value = values_.find(variable.name);
     if (value == values_.end()) return keep(variable, "it has no value");
-    const OpSignature* op = ops_.find(variable.op);
-    const bool handle = op && !op->outputs.empty() && op->outputs[0].type == DType::kResource;
+    const bool handle = gives_handle(ops_, variable.op);
     std::vector<const MessageNode*> way{&variable};
     for (size_t i = 0; i < way.size(); ++i) {
       for (const Use& use : uses_[way[i]->name]) {

@@ -110,7 +110,7 @@ class PartTaker {
       if (reader.is(kInput, proto::WireType::kBytes) && is_renamed(reader.bytes())) {
         writer.bytes(kInput, fed_as(parse_input(reader.bytes()))->placeholder);
       } else {
-        out.append(reader.tag_at(), static_cast<size_t>(reader.end_at() - reader.tag_at()));
+        out += reader.whole();
       }
     }
     return out;

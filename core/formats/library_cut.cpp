@@ -12,6 +12,7 @@ namespace emplace {
 namespace {
 
 using proto::number;
+using proto::text_field;
 using proto::WireError;
 using proto::WireReader;
 using proto::WireType;
@@ -38,18 +39,9 @@ class UsedFunctions {
 
   bool has(std::string_view function) const { return used_.contains(function); }
 
-  static std::string_view text_of(std::string_view message, uint32_t field) {
-    WireError ignored;
-    std::string_view text;
-    for (WireReader reader(message, ignored); reader.next();) {
-      if (reader.is(field, WireType::kBytes)) text = reader.bytes();
-    }
-    return text;
-  }
-
   static std::string_view name_of(std::string_view function) {
-    return text_of(text_of(function, number(proto::kFunctionDefFields, "signature")),
-                   number(proto::kOpDefFields, "name"));
+    return text_field(text_field(function, number(proto::kFunctionDefFields, "signature")),
+                      number(proto::kOpDefFields, "name"));
   }
 
  private:
@@ -59,8 +51,8 @@ class UsedFunctions {
       if (reader.is(number(kFunctionDefLibraryFields, "function"), WireType::kBytes))
         bodies_[name_of(reader.bytes())] = reader.bytes();
       if (reader.is(number(kFunctionDefLibraryFields, "gradient"), WireType::kBytes))
-        gradients_[text_of(reader.bytes(), number(proto::kGradientDefFields, "function_name"))] =
-            text_of(reader.bytes(), number(proto::kGradientDefFields, "gradient_func"));
+        gradients_[text_field(reader.bytes(), number(proto::kGradientDefFields, "function_name"))] =
+            text_field(reader.bytes(), number(proto::kGradientDefFields, "gradient_func"));
     }
   }
 
@@ -77,7 +69,7 @@ class UsedFunctions {
 
   /// Of a map from names to AttrValues.
   void use_of_entry(std::string_view entry, int depth) {
-    const std::string_view value = text_of(entry, number(proto::kNodeDefAttrEntryFields, "value"));
+    const std::string_view value = text_field(entry, number(proto::kNodeDefAttrEntryFields, "value"));
     for (WireReader reader(value, error_); reader.next() && depth < proto::kMaxDepth;) {
       if (reader.is(number(proto::kAttrValueFields, "func"), WireType::kBytes)) use_of_list(reader.bytes(), depth);
       if (!reader.is(number(proto::kAttrValueFields, "list"), WireType::kBytes)) continue;
@@ -103,10 +95,6 @@ class UsedFunctions {
   std::vector<std::string_view> left_;
 };
 
-void copy_to(std::string& out, const WireReader& reader) {
-  out.append(reader.tag_at(), static_cast<size_t>(reader.end_at() - reader.tag_at()));
-}
-
 std::string used_part(std::string_view library, const UsedFunctions& used, WireError& error) {
   using proto::kFunctionDefLibraryFields;
   std::string out;
@@ -114,10 +102,8 @@ std::string used_part(std::string_view library, const UsedFunctions& used, WireE
     const bool function = reader.is(number(kFunctionDefLibraryFields, "function"), WireType::kBytes);
     const bool gradient = reader.is(number(kFunctionDefLibraryFields, "gradient"), WireType::kBytes);
     if (function && !used.has(UsedFunctions::name_of(reader.bytes()))) continue;
-    if (gradient &&
-        !used.has(UsedFunctions::text_of(reader.bytes(), number(proto::kGradientDefFields, "function_name"))))
-      continue;
-    copy_to(out, reader);
+    if (gradient && !used.has(text_field(reader.bytes(), number(proto::kGradientDefFields, "function_name")))) continue;
+    out += reader.whole();
   }
   return out;
 }
@@ -130,7 +116,7 @@ std::string without_unused_functions(std::string_view graph, WireError& error) {
   WireWriter writer(out);
   for (WireReader reader(graph, error); reader.next();) {
     if (!reader.is(number(proto::kGraphDefFields, "library"), WireType::kBytes)) {
-      copy_to(out, reader);
+      out += reader.whole();
     } else if (const std::string library = used_part(reader.bytes(), used, error); !library.empty()) {
       writer.bytes(reader.field(), library);
     }

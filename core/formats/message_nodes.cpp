@@ -61,7 +61,7 @@ std::string with_nodes(std::string_view graph, const std::function<std::string(c
   proto::WireWriter writer(nodes);
   for (WireReader reader(graph, error); reader.next();) {
     if (!reader.is(kNode, WireType::kBytes)) {
-      rest.append(reader.tag_at(), static_cast<size_t>(reader.end_at() - reader.tag_at()));
+      rest += reader.whole();
     } else if (const std::string node = changed(node_of_message(reader.bytes(), error)); !node.empty()) {
       writer.bytes(kNode, node);
     }

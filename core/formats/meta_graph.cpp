@@ -6,12 +6,14 @@
 #include "core/base/cat.h"
 #include "core/formats/main_graph.h"
 #include "core/formats/proto/field_tables.h"
+#include "core/formats/proto/message_fields.h"
 #include "core/formats/tensor_message.h"
 
 namespace emplace {
 namespace {
 
 using proto::number;
+using proto::text_field;
 using proto::WireError;
 using proto::WireReader;
 using proto::WireType;
@@ -27,13 +29,6 @@ void for_each_field(std::string_view message, uint32_t field, const F& take) {
   for (WireReader reader(message, ignored); reader.next();) {
     if (reader.is(field, WireType::kBytes)) take(reader.bytes());
   }
-}
-
-/// The last text of field `field`.
-std::string text_field(std::string_view message, uint32_t field) {
-  std::string text;
-  for_each_field(message, field, [&](std::string_view bytes) { text = bytes; });
-  return text;
 }
 
 /// Key and value of a map's entry.
@@ -138,8 +133,8 @@ class MetaGraphReader {
   }
 
   static VariableInfo variable_info(std::string_view message) {
-    const std::string name = text_field(message, number(proto::kVariableDefFields, "variable_name"));
-    const std::string initializer = text_field(message, number(proto::kVariableDefFields, "initializer_name"));
+    const std::string_view name = text_field(message, number(proto::kVariableDefFields, "variable_name"));
+    const std::string_view initializer = text_field(message, number(proto::kVariableDefFields, "initializer_name"));
     return {std::string(node_of(name)), std::string(node_of(initializer))};
   }
 

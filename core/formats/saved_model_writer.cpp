@@ -20,8 +20,6 @@ using proto::number;
 using proto::WireError;
 using proto::WireWriter;
 
-constexpr size_t kMostBinary = (size_t{2} << 30) - 1;  // protobuf's own limit
-
 void write_tensors(WireWriter& writer, uint32_t field, const std::map<std::string, TensorInfo>& tensors) {
   for (const auto& [key, info] : tensors) {
     const size_t entry = writer.begin(field);
@@ -87,7 +85,7 @@ Result<std::string> saved_model_message(const ModelToWrite& model) {
   WireError error;
   proto::compact_wire(Message::kSavedModel, wire, out, error);
   if (error.failed()) return invalid_argument(error.message).blamed(Blame::kFile);
-  if (out.size() > kMostBinary)
+  if (out.size() > proto::kMostBytes)
     return resource_exhausted("a SavedModel's graph ends at 2 GiB; its constants would have to be variables")
         .blamed(Blame::kWrite);
   return out;

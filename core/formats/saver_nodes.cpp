@@ -4,7 +4,7 @@
 #include "core/formats/message_nodes.h"
 #include "core/formats/node_message.h"
 #include "core/formats/proto/field_tables.h"
-#include "core/op/op_table.h"
+#include "core/op/variable_reader.h"
 
 namespace emplace {
 namespace {
@@ -62,8 +62,7 @@ class SaverBuilder {
 
   void add_variable(const ModelVariable& variable) {
     const MessageNode& node = *nodes_.find(variable.node);
-    const OpSignature* op = ops_.find(node.op);
-    const bool handle = op && !op->outputs.empty() && op->outputs[0].type == DType::kResource;
+    const bool handle = gives_handle(ops_, node.op);
     SavedVariable saved{&variable, handle, cat(variable.node, handle ? "/Read/ReadVariableOp" : "/read"), {}};
     const DType type = variable.value.dtype();
     if (!nodes_.find(saved.read)) {

@@ -5,6 +5,11 @@
 
 namespace emplace {
 
+bool gives_handle(OpTable& ops, std::string_view op) {
+  const OpSignature* known = ops.find(op);
+  return known && !known->outputs.empty() && known->outputs[0].type == DType::kResource;
+}
+
 const VariableReader* variable_reader(std::string_view op) {
   static constexpr VariableReader kReaders[] = {{"ReadVariableOp", "Identity", "T"},
                                                 {"ResourceGather", "GatherV2", "Tparams", true},

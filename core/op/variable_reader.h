@@ -1,9 +1,15 @@
-/// The ops that read what is behind a variable's handle, and those that do the same with a tensor.
+/// Handles of variables: the ops that give one out, those that read what is behind it, and those that do the same with
+/// a tensor.
 #pragma once
 
 #include <string_view>
 
+#include "core/op/op_table.h"
+
 namespace emplace {
+
+/// Is the first output a handle, not a reference or a value?
+bool gives_handle(OpTable& ops, std::string_view op);
 
 struct VariableReader {
   std::string_view of_handle, of_tensor;

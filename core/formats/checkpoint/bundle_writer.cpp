@@ -176,7 +176,7 @@ std::string with_shard(std::string_view message, uint64_t first) {
     if (reader.is(number(kBundleEntryProtoFields, "shard_id"), WireType::kVarint)) {
       shard = reader.number();
     } else {
-      wire.append(reader.tag_at(), reader.end_at());
+      wire += reader.whole();
     }
   }
   if (shard + first != 0) writer.varint(number(kBundleEntryProtoFields, "shard_id"), shard + first);

@@ -67,16 +67,21 @@ std::vector<std::string_view> MessageFields::entries(const Found& f) const {
   return out;
 }
 
+std::string_view text_field(std::string_view message, uint32_t field) {
+  WireError ignored;
+  std::string_view text;
+  for (WireReader reader(message, ignored); reader.next();) {
+    if (reader.is(field, WireType::kBytes)) text = reader.bytes();
+  }
+  return text;
+}
+
 std::string_view entry_key(std::string_view entry) {
   WireError ignored;
   std::string_view key;
-  const char* number_at = nullptr;
   for (WireReader reader(entry, ignored); reader.next();) {
     if (reader.field() != 1) continue;
-    number_at = reader.tag_at();
-    key = reader.type() == WireType::kBytes
-              ? reader.bytes()
-              : std::string_view(number_at, static_cast<size_t>(reader.end_at() - number_at));
+    key = reader.type() == WireType::kBytes ? reader.bytes() : reader.whole();
   }
   return key;
 }

@@ -41,6 +41,8 @@ class MessageFields {
   int64_t unknown_ = 0;
 };
 
+/// The last text, or message, of that field; empty: there is none.
+std::string_view text_field(std::string_view message, uint32_t field);
 /// The text of a map entry's key (numbers as their bytes on the wire).
 std::string_view entry_key(std::string_view entry);
 

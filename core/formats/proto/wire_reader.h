@@ -44,6 +44,8 @@ class WireReader {
   const char* tag_at() const { return tag_at_; }
   /// Behind the field.
   const char* end_at() const { return p_; }
+  /// The field as it stands, tag and all.
+  std::string_view whole() const { return {tag_at_, static_cast<size_t>(p_ - tag_at_)}; }
 
   /// REQUIRES: type() is not kBytes.
   uint64_t number() const { return number_; }

@@ -11,6 +11,9 @@
 
 namespace emplace::proto {
 
+/// What protobuf reads of one message.
+inline constexpr size_t kMostBytes = (size_t{2} << 30) - 1;
+
 class WireWriter {
  public:
   explicit WireWriter(std::string& out) : out_(out) {}
