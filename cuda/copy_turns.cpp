@@ -18,8 +18,7 @@ CopyTurns::~CopyTurns() {
     for (std::unique_ptr<Flight>& f : flights_) (void)f.release();
     return;
   }
-  for (const std::unique_ptr<Flight>& f : flights_) spare_.insert(spare_.end(), f->done.begin(), f->done.end());
-  for (cudaEvent_t e : spare_) (void)cudaEventDestroy(e);
+  for (const std::unique_ptr<Flight>& f : flights_) give_back(*f);
   if (begin_) (void)cudaEventDestroy(begin_);
   for (const Turn& t : turns_) {
     if (t.passed) (void)cudaEventDestroy(t.passed);
@@ -35,6 +34,10 @@ void CUDART_CB CopyTurns::run_on_host(void* step) {
   if (copy.gate->open) copy_on_host(copy.to, copy.from, copy.bytes);
 }
 
+void CopyTurns::give_back(const Flight& flight) {
+  for (cudaEvent_t e : flight.done) spare_.give(e);
+}
+
 Status CopyTurns::make() {
   for (Turn& t : turns_) {
     if (!t.stream) CUDA_TRY(cudaStreamCreateWithPriority(&t.stream, cudaStreamNonBlocking, priority_));
@@ -46,17 +49,6 @@ Status CopyTurns::make() {
   }
   if (!begin_) CUDA_TRY(cudaEventCreateWithFlags(&begin_, cudaEventDisableTiming));
   return ok_status();
-}
-
-Result<cudaEvent_t> CopyTurns::event() {
-  cudaEvent_t e = nullptr;
-  if (spare_.empty()) {
-    CUDA_TRY(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
-  } else {
-    e = spare_.back();
-    spare_.pop_back();
-  }
-  return e;
 }
 
 Status CopyTurns::fail(Status status) {
@@ -116,7 +108,7 @@ Status CopyTurns::enqueue_piece(const Turn& turn, const Copy& copy, size_t at, H
 // The lane goes on when the card is done with its memory; a copy out is done when the host's functions are.
 Status CopyTurns::end(const Turn& turn, Flight& flight, cudaStream_t lane) {
   CUDA_TRY(cudaStreamWaitEvent(lane, turn.passed, 0));
-  ASSIGN_OR_RETURN(cudaEvent_t done, event());
+  ASSIGN_OR_RETURN(cudaEvent_t done, spare_.take());
   flight.done.push_back(done);
   return status_of(cudaEventRecord(done, turn.stream), "cudaEventRecord");
 }
@@ -128,7 +120,7 @@ Status CopyTurns::finish(uint64_t ticket) {
     for (cudaEvent_t e : flight.done) {
       if (Status status = wait_for(e); !status.ok()) return fail(std::move(status));
     }
-    spare_.insert(spare_.end(), flight.done.begin(), flight.done.end());
+    give_back(flight);
     flights_.pop_front();
   }
   return failed_;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "cuda/spare_events.h"
 
 namespace emplace::cuda {
 
@@ -74,7 +75,7 @@ class CopyTurns {
   Status enqueue_pieces(const Copy& copy, Flight& flight, cudaStream_t lane);
   Status enqueue_piece(const Turn& turn, const Copy& copy, size_t at, HostCopy& step);
   Status end(const Turn& turn, Flight& flight, cudaStream_t lane);
-  Result<cudaEvent_t> event();
+  void give_back(const Flight& flight);
   Status fail(Status status);
 
   const Direction direction_;
@@ -84,7 +85,7 @@ class CopyTurns {
   cudaEvent_t begin_ = nullptr;  // the lane has come so far; null: nothing is made yet
   std::unique_ptr<Gate> gate_ = std::make_unique<Gate>();
   std::deque<std::unique_ptr<Flight>> flights_;  // oldest first
-  std::vector<cudaEvent_t> spare_;
+  SpareEvents spare_;
   Status failed_;
 };
 

@@ -10,27 +10,15 @@
 namespace emplace::cuda {
 
 Staging::~Staging() {
-  for (const Piece& p : in_flight_) spare_.push_back(p.done);
-  for (cudaEvent_t e : spare_) (void)cudaEventDestroy(e);
+  for (const Piece& p : in_flight_) spare_.give(p.done);
   if (ring_) (void)cudaFreeHost(ring_);
-}
-
-Result<cudaEvent_t> Staging::event() {
-  cudaEvent_t e = nullptr;
-  if (spare_.empty()) {
-    CUDA_TRY(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
-  } else {
-    e = spare_.back();
-    spare_.pop_back();
-  }
-  return e;
 }
 
 // REQUIRES: its copy is done.
 void Staging::retire_oldest() {
   const Piece p = in_flight_.front();
   in_flight_.pop_front();
-  spare_.push_back(p.done);
+  spare_.give(p.done);
   if (p.target) std::memcpy(p.target, ring_ + p.begin, p.end - p.begin);
 }
 
@@ -57,7 +45,7 @@ Result<Staging::Piece*> Staging::take(size_t bytes) {
   auto taken = [&] { return std::any_of(in_flight_.begin(), in_flight_.end(), overlaps); };
   if (taken()) RETURN_IF_ERROR(retire_those_done());
   if (taken()) return none;
-  ASSIGN_OR_RETURN(cudaEvent_t done, event());
+  ASSIGN_OR_RETURN(cudaEvent_t done, spare_.take());
   head_ = (end + 63) / 64 * 64;
   in_flight_.push_back({begin, end, done, nullptr, next_ticket_++});
   return &in_flight_.back();

@@ -11,6 +11,7 @@
 
 #include "core/base/status.h"
 #include "cuda/copy_turns.h"
+#include "cuda/spare_events.h"
 
 namespace emplace::cuda {
 
@@ -44,12 +45,11 @@ class Staging {
   Result<Piece*> take(size_t bytes);
   Status retire_those_done();
   void retire_oldest();
-  Result<cudaEvent_t> event();
 
   std::byte* ring_ = nullptr;
   size_t head_ = 0;
   std::deque<Piece> in_flight_;  // oldest first
-  std::deque<cudaEvent_t> spare_;
+  SpareEvents spare_;
   uint64_t next_ticket_ = 1;
   CopyTurns in_, out_;
 };
