@@ -43,6 +43,11 @@ class ValueRecorder final : public RunObserver {
 
 std::string file_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+void remove_file(const std::string& file) {
+  std::error_code missing;
+  fs::remove(file, missing);
+}
+
 bool makes_handles_only(const Graph& g, NodeId node) {
   for (uint32_t slot = 0; slot < g.num_outputs(node); ++slot) {
     if (!is_handle(g.output_type({node, slot}))) return false;
@@ -114,20 +119,41 @@ CutRequest ReduceGraph::request_for(const Shrink::Nodes& kept) const {
   return request;
 }
 
+Status ReduceGraph::write(const CutGraph& cut, const std::string& file, const std::string& values_file) {
+  if (!cut.values.empty()) RETURN_IF_ERROR(write_npz(values_file, cut.values));
+  return write_text_file(file, cut.text);
+}
+
+void ReduceGraph::keep_values(std::string file) {
+  if (!kept_values_.empty() && kept_values_ != file) remove_file(kept_values_);
+  kept_values_ = std::move(file);
+}
+
 Result<bool> ReduceGraph::try_cut(const CutRequest& request) {
   ++tries_;
-  const CutGraph cut = cut_.cut(request);
-  const std::string hash = sha256_hex(cut.text);
+  CutGraph cut = cut_.cut(request);
+  const std::string hash = sha256_hex(cut.text) + (zeros_ ? "0" : "");
   if (const auto known = known_.find(hash); known != known_.end()) return ++cached_, known->second;
   const std::string candidate = cat(output_, ".try.json");
-  RETURN_IF_ERROR(write_text_file(candidate, cut.text));
-  if (!cut.values.empty()) RETURN_IF_ERROR(write_npz(output_ + ".npz", cut.values));
-  Result<bool> failed = check_.fails(candidate);
-  std::error_code error;
-  fs::remove(candidate, error);
-  RETURN_IF_ERROR(failed.status());
+  std::string values;
+  if (!cut.values.empty()) {
+    values = cat(output_, '.', tries_, ".npz");
+    CutRequest numbered = request;
+    numbered.values_file = file_part(values);
+    cut = cut_.cut(numbered);
+  }
+  Status written = write(cut, candidate, values);
+  Result<bool> failed = written.ok() ? check_.fails(candidate) : Result<bool>(written);
+  remove_file(candidate);
+  if (failed.ok() && *failed) written = write_text_file(output_, cut.text);
+  if (!failed.ok() || !*failed || !written.ok()) {
+    if (!values.empty()) remove_file(values);
+    RETURN_IF_ERROR(failed.status());
+    RETURN_IF_ERROR(written);
+  } else {
+    keep_values(values);
+  }
   known_[hash] = *failed;
-  if (*failed) RETURN_IF_ERROR(write_text_file(output_, cut.text));
   return failed;
 }
 
@@ -141,14 +167,12 @@ Status ReduceGraph::drop_rest(const Shrink::Nodes& kept) {
   }
   zeros_ = true;
   ASSIGN_OR_RETURN(zeros_, fails(kept));
-  // The last one that failed, with its values.
+  // The last one that failed; its values get the name that stays.
   const CutGraph cut = cut_.cut(request_for(kept));
-  std::error_code error;
-  if (cut.values.empty())
-    fs::remove(output_ + ".npz", error);
-  else
-    RETURN_IF_ERROR(write_npz(output_ + ".npz", cut.values));
-  return write_text_file(output_, cut.text);
+  const std::string values = output_ + ".npz";
+  RETURN_IF_ERROR(write(cut, output_, values));
+  keep_values(cut.values.empty() ? "" : values);
+  return ok_status();
 }
 
 }  // namespace emplace

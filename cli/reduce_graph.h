@@ -20,7 +20,7 @@ Status record_values(StageContext& context, const std::string& folder);
 class ReduceGraph {
  public:
   /// All must outlive it. `values`: a folder that record_values() filled; empty: zeros are fed. `output`: where the
-  /// smallest so far is always found.
+  /// smallest so far is always found, with its large values in a file of its own: whenever this ends, the two agree.
   ReduceGraph(const GraphFile& file, const RunRequest& request, const ReduceCheck& check, std::string values,
               std::string output);
 
@@ -42,6 +42,10 @@ class ReduceGraph {
  private:
   CutRequest request_for(const Shrink::Nodes& kept) const;
   Result<bool> try_cut(const CutRequest& request);
+  /// Writes what was cut, its large values first, into `values_file`.
+  static Status write(const CutGraph& cut, const std::string& file, const std::string& values_file);
+  /// The values of the smallest so far are in `file` now; where they were before is removed.
+  void keep_values(std::string file);
   Tensor value_of(const Endpoint& tensor) const;
 
   const GraphFile& file_;
@@ -52,6 +56,7 @@ class ReduceGraph {
   CutRequest dropped_;  // what candidates leave out beside nodes
   bool zeros_ = false;
   std::map<std::string, bool> known_;  // by hash
+  std::string kept_values_;            // the file of values of the smallest so far; empty: it has none
   int64_t tries_ = 0, cached_ = 0;
 };
 

@@ -114,7 +114,7 @@ class Cutting {
     if (value.num_elements() <= kMostInline || request_.values_file.empty()) {
       feed_[name] = inline_value(value);
     } else {
-      feed_[name] = cat('@', request_.values_file, ':', name);
+      feed_[name] = {{"file", request_.values_file}, {"key", name}};
       made_.values.emplace_back(name, std::move(value));
     }
     return name;
