@@ -1,0 +1,141 @@
+#include "core/place/auto/solve.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/place/auto/contiguous.h"
+#include "core/place/auto/exact.h"
+#include "core/place/auto/list_schedule.h"
+
+namespace emplace::autoplace {
+namespace {
+
+constexpr int64_t kSchedules = 20'000, kLoads = 2'000'000;
+constexpr double kNoGain = 0.02;
+
+class Solver {
+ public:
+  Solver(const Problem& p, const SolveOptions& o)
+      : p_(p), o_(o), budget_(evaluations(), o.time_limit_s, o.stop), dice_(o.seed) {}
+
+  Solution run() {
+    orders_ = group_orders(p_, 20, o_.seed);
+    find_starts();
+    made_.bound = lower_bound(p_);
+    bool exact = false;
+    if (o_.exact && p_.free_groups.size() <= kMostExactGroups) exact = find_exact(p_, budget_, best_);
+    if (!exact) search();
+    conclude(exact);
+    return std::move(made_);
+  }
+
+ private:
+  int64_t evaluations() const {
+    if (o_.evaluations > 0) return o_.evaluations;
+    return p_.goal == Goal::kLatency ? kSchedules : kLoads;
+  }
+
+  void add_start(Start::Kind kind, Assignment at, uint16_t device = 0) {
+    Start start{kind, device, {std::move(at), kNever}, true, 0};
+    for (auto d = static_cast<uint16_t>(p_.devices()); d-- > 0;) {
+      const double limit = p_.machine.units[d].memory;
+      if (limit > 0 && p_.memory_used(start.found.at, d) > limit) start.fits = false, start.over = d;
+    }
+    budget_.take();
+    start.found.us = value_of(p_, start.found.at);
+    if (start.fits && start.found.us < best_.us) best_ = start.found;
+    made_.starts.push_back(std::move(start));
+  }
+
+  void find_starts() {
+    add_start(Start::Kind::kOriginal, p_.original);
+    Assignment at(p_.num_groups);
+    for (uint32_t g = 0; g < p_.num_groups; ++g) at[g] = fallback_of(p_, g);
+    add_start(Start::Kind::kHost, at);
+    for (uint16_t d = 0; d < p_.devices(); ++d) {
+      if (d == p_.machine.host) continue;
+      for (uint32_t g = 0; g < p_.num_groups; ++g) at[g] = p_.can_be(g, d) ? d : fallback_of(p_, g);
+      add_start(Start::Kind::kDevice, at, d);
+    }
+    if (p_.free_groups.empty() || budget_.look()) return;
+    if (p_.goal == Goal::kLatency) {
+      add_start(Start::Kind::kHeft, list_schedule(p_, ListRule::kHeft));
+      add_start(Start::Kind::kPeft, list_schedule(p_, ListRule::kPeft));
+    }
+    add_start(Start::Kind::kFilled, filled_in_order(p_, orders_.front()));
+    find_contiguous();
+  }
+
+  void find_contiguous() {
+    Found best;
+    for (const GroupOrder& order : orders_) {
+      for (bool host_first : {false, true}) {
+        if (budget_.look() || (host_first && p_.goal == Goal::kLatency)) break;
+        std::optional<Assignment> at = contiguous(p_, order, host_first);
+        if (!at || !budget_.take()) continue;
+        const double us = value_of(p_, *at);
+        if (us < best.us) best = {std::move(*at), us};
+      }
+    }
+    if (best.us < kNever) add_start(Start::Kind::kContiguous, std::move(best.at));
+  }
+
+  void search() {
+    std::vector<Found> from;
+    for (const Start& s : made_.starts) {
+      const bool known = std::any_of(from.begin(), from.end(), [&](const Found& f) { return f.at == s.found.at; });
+      if (s.fits && s.found.us < kNever && !known) from.push_back(s.found);
+    }
+    std::stable_sort(from.begin(), from.end(), [](const Found& a, const Found& b) { return a.us < b.us; });
+    if (from.empty()) return;
+    from.resize(std::min<size_t>(3, from.size()));
+    const int64_t leg = budget_.left() * 3 / 4 / static_cast<int64_t>(3 * from.size());
+    for (double temperature : {0.01, 0.03, 0.10}) {
+      for (const Found& start : from) improve(start, temperature, leg);
+    }
+    for (int64_t last = budget_.left() / 2; last > 0 && budget_.left() > 0 && !stuck_;)
+      improve(best_, 0.03, std::min(last, budget_.left()));
+  }
+
+  void improve(const Found& start, double temperature, int64_t evaluations) {
+    const int64_t before = budget_.done();
+    Found found = anneal(p_, orders_, start, temperature, evaluations, budget_, dice_);
+    if (found.us < best_.us) best_ = std::move(found);
+    stuck_ = budget_.done() == before;
+  }
+
+  void conclude(bool exact) {
+    const Start& original = made_.starts.front();
+    made_.fits = best_.us < kNever;
+    made_.best_us = best_.us;
+    if (!made_.fits) {
+      made_.found = original.found;
+    } else if (original.fits && original.found.us <= best_.us * (1 + kNoGain)) {
+      made_.found = original.found;
+      made_.kept_original = true;
+    } else {
+      made_.found = best_;
+    }
+    const bool best_kept = made_.fits && made_.found.us <= best_.us;
+    made_.optimal = best_kept && (exact || made_.found.us <= made_.bound.us * (1 + 1e-9));
+    if (made_.fits && exact && best_.us > made_.bound.us) made_.bound = {best_.us, "exact"};
+    made_.evaluations = budget_.done();
+    made_.cut = budget_.cut();
+    made_.seconds = budget_.seconds();
+  }
+
+  const Problem& p_;
+  const SolveOptions& o_;
+  Budget budget_;
+  Dice dice_;
+  std::vector<GroupOrder> orders_;
+  Found best_;
+  Solution made_;
+  bool stuck_ = false;  // no move is left to make
+};
+
+}  // namespace
+
+Solution solve(const Problem& problem, const SolveOptions& options) { return Solver(problem, options).run(); }
+
+}  // namespace emplace::autoplace

@@ -1,0 +1,186 @@
+// core/place/auto/: the simulator by hand, loads against a count from scratch, and the search against every assignment.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "core/place/auto/loads.h"
+#include "core/place/auto/simulator.h"
+#include "core/place/auto/solve.h"
+
+namespace emplace::autoplace {
+namespace {
+
+/// A CPU and GPUs, every copy `latency` + bytes microseconds, none between GPUs.
+Machine machine_of(size_t gpus, bool overlap, double memory = 0, double latency = 0) {
+  Machine m;
+  m.units.push_back({false, 1, true, 0});
+  for (size_t i = 0; i < gpus; ++i) m.units.push_back({true, 1, overlap, memory});
+  for (size_t a = 0; a <= gpus; ++a) {
+    for (size_t b = 0; b <= gpus; ++b)
+      m.lines.push_back({a == b ? 0 : latency, a == b ? 0.0 : 1.0, a == b || a == 0 || b == 0});
+  }
+  return m;
+}
+
+/// Each node a group of its own, with one output that `edges` lead from.
+Problem problem_of(Machine machine, const std::vector<std::vector<double>>& us,
+                   const std::vector<std::pair<uint32_t, uint32_t>>& edges, double bytes) {
+  Problem p;
+  p.machine = std::move(machine);
+  p.num_nodes = p.num_groups = static_cast<uint32_t>(us.size());
+  for (uint32_t n = 0; n < p.num_nodes; ++n) {
+    p.group.push_back(n);
+    p.us.insert(p.us.end(), us[n].begin(), us[n].end());
+    p.tensors.push_back({n, bytes, false});
+  }
+  for (const auto& [from, to] : edges) p.uses.push_back({to, from, false});
+  p.memory.assign(p.num_groups * p.devices(), 1);
+  p.candidates.assign(p.num_groups, (uint64_t{1} << p.devices()) - 1);
+  p.original.assign(p.num_groups, 1);
+  p.finish();
+  return p;
+}
+
+Problem random_problem(Dice& dice) {
+  const uint32_t groups = 2 + dice.below(7), nodes = groups + dice.below(6);
+  Problem p;
+  p.machine = machine_of(1 + dice.below(3), dice.below(2) == 0, dice.below(2) == 0 ? 0 : 2 + groups / 2, dice.below(3));
+  if (dice.below(3) == 0) {
+    for (Machine::Line& line : p.machine.lines) line.direct = true;
+  }
+  p.machine.units[0].lanes = static_cast<int>(dice.below(3));
+  p.num_nodes = nodes, p.num_groups = groups;
+  for (uint32_t n = 0; n < nodes; ++n) {
+    p.group.push_back(n < groups ? n : dice.below(groups));
+    for (size_t d = 0; d < p.devices(); ++d) p.us.push_back(1 + dice.below(d == 0 ? 60 : 20));
+    p.tensors.push_back({n, static_cast<double>(dice.below(10)), dice.below(5) == 0});
+    for (uint32_t before = 0; before < n; ++before) {
+      if (dice.below(nodes) < 2) p.uses.push_back({n, before, dice.below(5) == 0});
+    }
+  }
+  for (size_t i = 0; i < groups * p.devices(); ++i) p.memory.push_back(i % p.devices() == 0 ? 0 : 1 + dice.below(2));
+  for (uint32_t g = 0; g < groups; ++g) {
+    const uint64_t all = (uint64_t{1} << p.devices()) - 1;
+    p.candidates.push_back(dice.below(5) == 0 ? all & ~uint64_t{2} : all);
+    p.original.push_back(0);
+  }
+  p.goal = dice.below(2) == 0 ? Goal::kLatency : Goal::kThroughput;
+  p.finish();
+  return p;
+}
+
+double best_of_all(const Problem& p) {
+  Assignment at(p.num_groups, 0);
+  double best = kNever;
+  for (;;) {
+    bool legal = p.fits(at);
+    for (uint32_t g = 0; g < p.num_groups; ++g) legal = legal && p.can_be(g, at[g]);
+    if (legal) best = std::min(best, value_of(p, at));
+    uint32_t g = 0;
+    while (g < p.num_groups && ++at[g] == p.devices()) at[g++] = 0;
+    if (g == p.num_groups) return best;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a copy beside compute hides, a copy on the lane does not", "[auto]") {
+  // 0 -> 1 on the GPU, 0 -> 2 on the CPU: the copy of 5 runs beside node 1 only where it has an engine of its own.
+  const std::vector<std::vector<double>> us{{100, 10}, {100, 10}, {7, 100}};
+  const Problem beside = problem_of(machine_of(1, true), us, {{0, 1}, {0, 2}}, 5);
+  const Problem on_lane = problem_of(machine_of(1, false), us, {{0, 1}, {0, 2}}, 5);
+  CHECK(Simulator(beside).run({1, 1, 0}) == 22);   // 10 + 5 + 7
+  CHECK(Simulator(on_lane).run({1, 1, 0}) == 25);  // 10 + 5, then node 1
+}
+
+TEST_CASE("a tensor goes out once, and once to each device", "[auto]") {
+  const Problem p =
+      problem_of(machine_of(2, true), {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, {{0, 1}, {0, 2}, {0, 3}}, 8);
+  std::vector<Slot> rows;
+  CHECK(Simulator(p).schedule({1, 2, 2, 0}, rows) == 1 + 8 + 8 + 1 + 1);
+  CHECK(std::count_if(rows.begin(), rows.end(), [](const Slot& r) { return r.copy; }) == 2);
+  CHECK(Loads(p, {1, 2, 2, 0}).of(1).out_us == 8);
+  CHECK(Loads(p, {1, 2, 2, 0}).of(2).in_us == 8);
+}
+
+TEST_CASE("host results of a GPU kernel are free to read for the CPU, and cost a copy on the GPU", "[auto]") {
+  Problem p = problem_of(machine_of(1, true), {{1, 1}, {1, 1}, {1, 1}}, {{0, 1}, {0, 2}}, 6);
+  p.tensors[0].host_on_gpu = true;
+  p.finish();
+  CHECK(Simulator(p).run({1, 0, 0}) == 3);          // one lane
+  CHECK(Simulator(p).run({1, 1, 0}) == 1 + 6 + 1);  // the copy inside
+}
+
+TEST_CASE("loads that were moved are those of a count from scratch", "[auto]") {
+  Dice dice(7);
+  for (int i = 0; i < 200; ++i) {
+    Problem p = random_problem(dice);
+    Loads loads(p, p.original);
+    for (int move = 0; move < 20; ++move) {
+      loads.move(dice.below(p.num_groups), static_cast<uint16_t>(dice.below(static_cast<uint32_t>(p.devices()))));
+      const Loads again(p, loads.at());
+      for (uint16_t d = 0; d < p.devices(); ++d) REQUIRE(std::abs(loads.busiest(d) - again.busiest(d)) < 1e-9);
+    }
+  }
+}
+
+TEST_CASE("a schedule keeps to lanes, engines and inputs", "[auto]") {
+  Dice dice(11);
+  for (int i = 0; i < 300; ++i) {
+    const Problem p = random_problem(dice);
+    Assignment at(p.num_groups);
+    for (uint16_t& d : at) d = static_cast<uint16_t>(dice.below(static_cast<uint32_t>(p.devices())));
+    Simulator simulator(p);
+    std::vector<Slot> rows;
+    const double end = simulator.schedule(at, rows);
+    REQUIRE(simulator.run(at) == end);
+    REQUIRE(simulator.run(at, end / 2) >= end / 2);
+    std::vector<double> ended(p.num_nodes);
+    for (const Slot& r : rows) {
+      if (!r.copy) ended[r.what] = r.end_us;
+    }
+    for (const Slot& r : rows) {
+      if (r.copy) REQUIRE(r.start_us >= ended[p.tensors[r.what].node]);
+      for (const Use& use : p.inputs.of(r.copy ? 0 : r.what)) {
+        if (!r.copy) REQUIRE(r.start_us >= ended[p.tensors[use.tensor].node]);
+      }
+      const auto beside = std::count_if(rows.begin(), rows.end(), [&](const Slot& o) {
+        return !o.copy && !r.copy && o.from == r.from && o.start_us <= r.start_us && r.start_us < o.end_us;
+      });
+      const int lanes = p.machine.units[r.from].lanes;
+      REQUIRE((lanes == 0 || r.copy || beside <= lanes));
+    }
+  }
+}
+
+TEST_CASE("search and exact search find the best of all assignments, and no bound passes it", "[auto]") {
+  Dice dice(2024);
+  int searched = 0;
+  constexpr int kProblems = 300;
+  for (int i = 0; i < kProblems; ++i) {
+    const Problem p = random_problem(dice);
+    const double best = best_of_all(p);
+    CAPTURE(i, best, p.goal == Goal::kLatency);
+    REQUIRE(lower_bound(p).us <= best);
+    SolveOptions options;
+    options.evaluations = 2'000'000;
+    REQUIRE(solve(p, options).best_us == best);
+    options.exact = false, options.evaluations = 4000;
+    const Solution found = solve(p, options);
+    REQUIRE(found.best_us >= best);
+    if (best == kNever) continue;
+    REQUIRE(p.fits(found.found.at));
+    searched += found.best_us > best * (1 + 1e-12) ? 1 : 0;
+  }
+  CHECK(searched * 100 <= kProblems);
+}
+
+TEST_CASE("one seed gives one answer", "[auto]") {
+  Dice dice(5);
+  const Problem p = random_problem(dice);
+  SolveOptions options;
+  options.exact = false;
+  CHECK(solve(p, options).found.at == solve(p, options).found.at);
+}
+
+}  // namespace emplace::autoplace
