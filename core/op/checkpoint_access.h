@@ -1,5 +1,6 @@
-/// CheckpointAccess: how nodes read and write checkpoints (RestoreV2, SaveV2). File format, and which files a graph may
-/// touch, are decided by the implementation (core/formats/checkpoint/graph_checkpoints.h).
+/// CheckpointAccess: how nodes read and write checkpoints (RestoreV2, SaveV2), and read the files of a model's assets.
+/// File format, and which files a graph may touch, are decided by the implementation
+/// (core/formats/checkpoint/graph_checkpoints.h).
 #pragma once
 
 #include <span>
@@ -28,6 +29,8 @@ class CheckpointAccess {
   /// Several checkpoints become one. `remove_folders`: those of `prefixes`, if nothing else is in them.
   virtual Status merge(std::span<const std::string> prefixes, const std::string& to, bool remove_folders,
                        bool missing_ok) = 0;
+  /// All of a file that is no checkpoint. NotFound.
+  virtual Result<std::string> read_file(const std::string& name) = 0;
 };
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/base/cat.h"
+#include "core/base/input_file.h"
 #include "core/formats/checkpoint/bundle_writer.h"
 #include "core/formats/checkpoint/saver.h"
 #include "core/formats/file_access.h"
@@ -61,19 +62,23 @@ Result<TensorToSave> tensor_to_save(const CheckpointPart& part) {
 GraphCheckpoints::GraphCheckpoints(const Source& graph, const LoadOptions& options)
     : folders_(folders_of(graph, options)) {}
 
-Status GraphCheckpoints::check_files(const std::string& name, const std::string& place) const {
+std::string GraphCheckpoints::in_folder(const std::string& name) const {
+  return name.starts_with(folders_.front() + "/") ? name : (fs::path(folders_.front()) / name).string();
+}
+
+Status GraphCheckpoints::check_files(std::string_view what, const std::string& name, const std::string& place) const {
   if (lies_in_one_of(place, folders_)) return ok_status();
   return Status(Code::kPermissionDenied,
-                cat("checkpoint '", name, "' lies outside the graph file's folder; allow its folder: --allow-path DIR"))
+                cat(what, " '", name, "' lies outside the graph file's folder; allow its folder: --allow-path DIR"))
       .blamed(Blame::kFile);
 }
 
 Result<std::string> GraphCheckpoints::place_of(const std::string& prefix) const {
   if (prefix.empty() || prefix.find('\0') != std::string::npos)
     return invalid_argument("a checkpoint without a name, or with a NUL character in it").blamed(Blame::kFile);
-  const std::string place = (fs::path(folders_.front()) / prefix).string();
+  const std::string place = in_folder(prefix);
   for (const char* ending : {"", ".index", ".data-00000-of-00001"})
-    RETURN_IF_ERROR(check_files(prefix, place + ending));
+    RETURN_IF_ERROR(check_files("checkpoint", prefix, place + ending));
   return place;
 }
 
@@ -83,7 +88,8 @@ Result<TensorBundle*> GraphCheckpoints::open(const std::string& prefix) {
   ASSIGN_OR_RETURN(open_, TensorBundle::find(place));
   if (!open_)
     return not_found(cat("Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ", prefix));
-  for (int32_t i = 0; i < open_->num_shards(); ++i) RETURN_IF_ERROR(check_files(prefix, open_->shard_name(i)));
+  for (int32_t i = 0; i < open_->num_shards(); ++i)
+    RETURN_IF_ERROR(check_files("checkpoint", prefix, open_->shard_name(i)));
   open_prefix_ = prefix;
   return &*open_;
 }
@@ -95,6 +101,17 @@ Result<Tensor> GraphCheckpoints::read(const std::string& prefix, const std::stri
   const std::optional<TensorSlice> slice = parse_slice(part);
   if (!slice) return bad_part(key, part);
   return bundle->read(key, *slice);
+}
+
+Result<std::string> GraphCheckpoints::read_file(const std::string& name) {
+  if (name.find('\0') != std::string::npos)
+    return invalid_argument("a file name with a NUL character").blamed(Blame::kFile);
+  const std::string place = in_folder(name);
+  RETURN_IF_ERROR(check_files("file", name, place));
+  std::error_code error;
+  if (!fs::exists(place, error)) return not_found(cat(name, "; No such file or directory"));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const InputFile> file, InputFile::open(place, {.pipes = false}));
+  return std::string(file->bytes());
 }
 
 Status GraphCheckpoints::write(const std::string& prefix, std::span<const CheckpointPart> tensors) {

@@ -1,10 +1,12 @@
 /// GraphCheckpoints: the checkpoints that the nodes of one graph read and write: TensorFlow's, in the graph file's
-/// folder or where --allow-path says. Names are relative to that folder.
+/// folder or where --allow-path says. Names are relative to that folder, or begin with it. And the other files that
+/// they read, by the same rule.
 #pragma once
 
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/formats/checkpoint/bundle.h"
@@ -21,11 +23,13 @@ class GraphCheckpoints final : public CheckpointAccess {
   Status write(const std::string& prefix, std::span<const CheckpointPart> tensors) override;
   Status merge(std::span<const std::string> prefixes, const std::string& to, bool remove_folders,
                bool missing_ok) override;
+  Result<std::string> read_file(const std::string& name) override;
 
  private:
   /// Where the checkpoint lies; PermissionDenied: elsewhere than the graph may touch, or one of its files is.
   Result<std::string> place_of(const std::string& prefix) const;
-  Status check_files(const std::string& name, const std::string& place) const;
+  std::string in_folder(const std::string& name) const;
+  Status check_files(std::string_view what, const std::string& name, const std::string& place) const;
   Result<TensorBundle*> open(const std::string& prefix);
 
   const std::vector<std::string> folders_;  // the graph's own is the first
