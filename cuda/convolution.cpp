@@ -44,6 +44,8 @@ auto key_of(const ConvProblem& p, const DeviceState& d) {
                     s.pad_top,
                     s.pad_left,
                     int64_t{d.device},
+                    int64_t{d.place},
+                    int64_t{d.stream_priority},
                     int64_t{d.deterministic},
                     int64_t{d.tf32},
                     d.workspace_limit};

@@ -159,6 +159,13 @@ Result<Choice> choose(const Functions& f, const ConvProblem& problem, const Devi
   return unavailable(std::move(refused));
 }
 
+Result<std::shared_ptr<const ConvPlan>> make_plan(const Functions& f, const ConvProblem& problem,
+                                                  const DeviceState& device) {
+  ASSIGN_OR_RETURN(GpuHandle* const gpu, handle_of(f, device));
+  ASSIGN_OR_RETURN(Choice choice, choose(f, problem, device, {gpu->handle}));
+  return std::shared_ptr<const ConvPlan>(std::make_shared<Plan>(f, *gpu, std::move(choice)));
+}
+
 Result<std::shared_ptr<const ConvPlan>> make_plan(const ConvProblem& problem, const DeviceState& device) {
   const Result<Functions>& loaded = functions();
   if (!loaded.ok()) {
@@ -168,9 +175,7 @@ Result<std::shared_ptr<const ConvPlan>> make_plan(const ConvProblem& problem, co
     });
     return loaded.status();
   }
-  ASSIGN_OR_RETURN(GpuHandle* const gpu, handle_of(*loaded, device));
-  ASSIGN_OR_RETURN(Choice choice, choose(*loaded, problem, device, {gpu->handle}));
-  return std::shared_ptr<const ConvPlan>(std::make_shared<Plan>(*loaded, *gpu, std::move(choice)));
+  return make_plan(*loaded, problem, device);
 }
 
 }  // namespace emplace::cuda::cudnn

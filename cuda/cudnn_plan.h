@@ -23,6 +23,9 @@ struct Choice {
 /// --deterministic. Unavailable: there is none, or cuDNN refuses the sizes.
 Result<Choice> choose(const Functions& f, const ConvProblem& problem, const DeviceState& device, const Target& target);
 
+/// On the device's own handle.
+Result<std::shared_ptr<const ConvPlan>> make_plan(const Functions& f, const ConvProblem& problem,
+                                                  const DeviceState& device);
 Result<std::shared_ptr<const ConvPlan>> make_plan(const ConvProblem& problem, const DeviceState& device);
 
 }  // namespace emplace::cuda::cudnn
