@@ -10,6 +10,7 @@
 
 #include "core/op/kernel.h"
 #include "core/ops/linear/matrix_product.h"
+#include "cuda/cublaslt_api.h"
 #include "cuda/device_state.h"
 
 namespace emplace::cuda {
@@ -45,6 +46,9 @@ class LtProduct {
   static void load_soon();
   /// Unavailable: no library, which is said once in a warning, or it has nothing for this shape.
   static Result<std::unique_ptr<LtProduct>> make(const LtShape& shape, const DeviceState& device);
+  /// By these functions, which outlive it.
+  static Result<std::unique_ptr<LtProduct>> make(const lt::Functions& functions, const LtShape& shape,
+                                                 const DeviceState& device);
 };
 
 }  // namespace emplace::cuda
