@@ -1,7 +1,6 @@
 #include "cuda/gpu.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "cuda/card_memory.h"
 #include "cuda/chain_kernel.h"
@@ -120,24 +119,18 @@ Status CudaGpu::finish(uint64_t ticket) {
 
 Status CudaGpu::copy_peer(void* to, Gpu& other, const void* from, size_t bytes, Lane lane) {
   RETURN_IF_ERROR(activate());
-  int source = static_cast<CudaGpu&>(other).state_.device;
-  if (source == state_.device) {
+  auto& source = static_cast<CudaGpu&>(other);
+  const int sender = source.state_.device;
+  if (sender == state_.device) {
     return status_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, use(lane)), "cudaMemcpyAsync");
   }
-  ASSIGN_OR_RETURN(bool direct, peer_copies_arrive(source, state_.device, use(Lane::kPeer)));
-  if (direct) {
+  ASSIGN_OR_RETURN(bool direct, peer_copies_arrive(sender, state_.device, use(Lane::kPeer)));
+  if (!direct) return lanes_->bridge.enqueue(to, use(lane), from, {sender, source.use(Lane::kToHost)}, bytes);
+  {
     const NotCapturing now;
-    RETURN_IF_ERROR(static_cast<CudaGpu&>(other).pages_.let_read(state_.device));
+    RETURN_IF_ERROR(source.pages_.let_read(state_.device));
   }
-  if (direct)
-    return status_of(cudaMemcpyPeerAsync(to, state_.device, from, source, bytes, use(lane)), "cudaMemcpyPeerAsync");
-  // Through the host. What `from` holds is there once the other GPU is idle.
-  std::vector<std::byte> held(bytes);
-  RETURN_IF_ERROR(other.wait_idle());
-  ASSIGN_OR_RETURN(uint64_t ticket, other.copy_out(held.data(), from, bytes, Lane::kToHost));
-  RETURN_IF_ERROR(other.finish(ticket));
-  ASSIGN_OR_RETURN(ticket, copy_in(to, held.data(), bytes, lane, nullptr));
-  return finish(ticket);
+  return status_of(cudaMemcpyPeerAsync(to, state_.device, from, sender, bytes, use(lane)), "cudaMemcpyPeerAsync");
 }
 
 Result<std::unique_ptr<GpuEvent>> CudaGpu::make_event() {

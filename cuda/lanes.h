@@ -8,12 +8,13 @@
 #include <memory>
 
 #include "core/device/gpu.h"
+#include "cuda/host_bridge.h"
 #include "cuda/staging.h"
 
 namespace emplace::cuda {
 
 struct Lanes {
-  Lanes(int on_card, int of_priority) : device(on_card), priority(of_priority), staging(of_priority) {}
+  Lanes(int on_card, int of_priority) : device(on_card), priority(of_priority), staging(of_priority), bridge(on_card) {}
   ~Lanes();
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
@@ -26,6 +27,7 @@ struct Lanes {
   const int device, priority;
   std::array<cudaStream_t, Gpu::kNumLanes> streams{};
   Staging staging;
+  HostBridge bridge;
 };
 
 }  // namespace emplace::cuda

@@ -2,9 +2,12 @@
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
+#include <numeric>
+#include <vector>
 
 #include "cuda/gpu.h"
 #include "cuda/peer.h"
+#include "cuda/standin/standin.h"
 
 namespace emplace::cuda::testing {
 namespace {
@@ -97,6 +100,55 @@ TEST_CASE("bytes go from card to card directly, or by the host where cards do no
     from.gpu->release(source, page);
     to.gpu->release(target, page);
   }
+}
+
+/// A GPU and numbers in its memory.
+struct Filled {
+  Filled(int device, uint32_t first, size_t count) : card(device), numbers(count) {
+    std::iota(numbers.begin(), numbers.end(), first);
+    room = (bytes() + card.gpu->page_bytes() - 1) / card.gpu->page_bytes() * card.gpu->page_bytes();
+    memory = card.gpu->reserve(room).take();
+    REQUIRE(card.gpu->map(memory, room).ok());
+    REQUIRE(card.gpu->copy_in(memory, numbers.data(), numbers.size() * 4, Gpu::Lane::kCompute, nullptr).ok());
+    REQUIRE(card.gpu->finish(~uint64_t{0}).ok());
+    REQUIRE(card.gpu->wait_idle().ok());
+  }
+  ~Filled() {
+    CHECK(card.gpu->wait_idle().ok());
+    CHECK(card.gpu->unmap(memory, room).ok());
+    card.gpu->release(memory, room);
+  }
+  int64_t bytes() const { return static_cast<int64_t>(numbers.size() * 4); }
+
+  Card card;
+  std::vector<uint32_t> numbers;
+  int64_t room = 0;
+  std::byte* memory = nullptr;
+};
+
+TEST_CASE("copies by the host between cards are in order and keep nobody waiting, whatever their size", "[host]") {
+  const Peers none("none");
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    for (size_t count : {size_t{1}, size_t{2} << 20, (size_t{2} << 20) + 1, size_t{5} << 20}) {
+      INFO("seed " << seed << ", " << count << " numbers");
+      standin::set_seed(seed);
+      Filled to(3, 0, count), one(0, 1000, count), two(1, 7, count);
+      const auto bytes = static_cast<size_t>(to.bytes());
+      std::vector<uint32_t> first(count), second(count);
+      (void)to.card.trusts(0), (void)to.card.trusts(1);
+      const uint64_t waits = standin::counts().waits;
+      Gpu& gpu = *to.card.gpu;
+      REQUIRE(gpu.copy_peer(to.memory, *one.card.gpu, one.memory, bytes, Gpu::Lane::kPeer).ok());
+      REQUIRE(gpu.copy_out(first.data(), to.memory, bytes, Gpu::Lane::kPeer).ok());
+      REQUIRE(gpu.copy_peer(to.memory, *two.card.gpu, two.memory, bytes, Gpu::Lane::kPeer).ok());
+      REQUIRE(gpu.copy_out(second.data(), to.memory, bytes, Gpu::Lane::kPeer).ok());
+      CHECK(standin::counts().waits == waits);
+      REQUIRE(gpu.finish(~uint64_t{0}).ok());
+      CHECK(first == one.numbers);
+      CHECK(second == two.numbers);
+    }
+  }
+  standin::set_seed(0);
 }
 
 }  // namespace
