@@ -22,14 +22,20 @@ void GpuCopyOrder::order(std::vector<Launch>& launches) {
   for (const Launch& launch : launches) {
     const Instruction& s = p_.program.instructions[launch.instruction];
     GpuCopyKernel* copy = p_.bound[launch.instruction].gpu_copy;
-    if (!launch.kernel || !copy) continue;
-    copy->run_beside();
+    if (!copy) continue;
     auto call = [&](InstructionId at, Status (GpuCopyKernel::*what)()) {
       if (at == end) return;  // the end of the step waits for everything
       if (const FusedGroup* group = conflicts_.group_at(at)) at = group->first();
       waits_.push_back(std::make_unique<GpuCopyCall>(*copy, what));
       before[at].push_back({waits_.back().get(), launch.context, launch.instruction});
     };
+    if (!launch.kernel) {  // by the interpreter: whose memory its source is in, only a run knows
+      if (!copy->from_host()) continue;
+      copy->guard_later();
+      call(conflicts_.next_write(launch.instruction, p_.program.host), &GpuCopyKernel::guard);
+      continue;
+    }
+    copy->run_beside();
     call(conflicts_.next_use(launch.instruction, p_.program.outputs(s)[0], true), &GpuCopyKernel::join);
     const ValueId from = p_.program.inputs(s)[0];
     if (copy->from_host() && p_.plan.values[from].storage != Storage::kBlock) continue;  // nobody writes over it

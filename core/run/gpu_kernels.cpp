@@ -23,7 +23,8 @@ Status GpuCopyKernel::run(KernelContext& c) {
   if (beside_) return enqueue(c, !to_ ? Lane::kToHost : from_ ? Lane::kPeer : Lane::kToDevice);
   RETURN_IF_ERROR(enqueue(c, Lane::kCompute));
   if (!to_) return join();
-  return !from_ && c.input(0).buffer() ? ok_status() : guard();  // who owns it shares it with the copy
+  if (!from_ && c.input(0).buffer()) ticket_ = 0;  // who owns it shares it with the copy
+  return guarded_ ? ok_status() : guard();
 }
 
 Status GpuCopyKernel::make_events() {

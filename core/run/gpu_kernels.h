@@ -38,6 +38,8 @@ class GpuCopyKernel final : public Kernel {
   Status run(KernelContext& c) override;
 
   void run_beside() { beside_ = true; }
+  /// As before run_beside(), but somebody calls guard() before what is in host memory is written over.
+  void guard_later() { guarded_ = true; }
   bool from_host() const { return from_ == nullptr; }
   /// The source has been enqueued: run(), which may come much later, waits for no more than that. REQUIRES: not
   /// from_host().
@@ -53,7 +55,7 @@ class GpuCopyKernel final : public Kernel {
   Gpu& worker() { return to_ ? *to_ : *from_; }
 
   Gpu *from_, *to_;
-  bool beside_ = false, marked_ = false;
+  bool beside_ = false, guarded_ = false, marked_ = false;
   uint64_t ticket_ = 0;
   std::unique_ptr<GpuEvent> made_, free_, copied_;  // source there, target free to be written; the copy is done
 };

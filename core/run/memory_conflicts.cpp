@@ -41,6 +41,19 @@ InstructionId MemoryConflicts::next_use(InstructionId copy, ValueId v, bool read
   return end;
 }
 
+InstructionId MemoryConflicts::next_write(InstructionId id, DeviceId home) const {
+  const auto end = static_cast<InstructionId>(program_.instructions.size());
+  while (++id < end) {
+    const Instruction& s = program_.instructions[id];
+    if (s.kind == InstructionKind::kLoop) break;
+    auto outputs = program_.outputs(s);
+    const bool writes =
+        std::any_of(outputs.begin(), outputs.end(), [&](ValueId v) { return program_.values[v].home == home; });
+    if (writes && plan_.modes[id] != InstructionMode::kSkip) break;
+  }
+  return id;
+}
+
 const FusedGroup* MemoryConflicts::group_at(InstructionId id) const {
   auto next = std::upper_bound(plan_.groups.begin(), plan_.groups.end(), id,
                                [](InstructionId wanted, const FusedGroup& g) { return wanted < g.first(); });

@@ -18,6 +18,8 @@ class MemoryConflicts {
   /// The first instruction behind `copy` that writes over `v`; with `reads`, or that reads it. The number of
   /// instructions: there is none.
   InstructionId next_use(InstructionId copy, ValueId v, bool reads) const;
+  /// The first instruction behind `id` that may write to any memory of this device's; the number of instructions: none.
+  InstructionId next_write(InstructionId id, DeviceId home) const;
   /// The fused group that an instruction is in; null: none.
   const FusedGroup* group_at(InstructionId id) const;
 

@@ -123,8 +123,8 @@ class SessionImpl final : public Session {
     if (turn.empty()) return copy_elements(value, v.value), ok_status();
     ASSIGN_OR_RETURN(Gpu * gpu, runtime_.gpu(device));
     ASSIGN_OR_RETURN(const uint64_t ticket,
-                     gpu->copy_in(v.value.raw(), value.raw(), value.size_bytes(), Gpu::Lane::kCompute, nullptr));
-    return gpu->finish(ticket);  // the value is the caller's
+                     gpu->copy_in(v.value.raw(), value.raw(), value.size_bytes(), Gpu::Lane::kCompute, value.buffer()));
+    return value.buffer() ? ok_status() : gpu->finish(ticket);  // who owns it shares it with the copy
   }
 
   Status share_variable(NodeId node, const Tensor& value) override {

@@ -142,6 +142,36 @@ TEST_CASE("a step launches its kernels while what they wait for is still on its 
   CHECK(outputs[1].data<float>()[7] == 35);
 }
 
+TEST_CASE("a copy below a Switch keeps nobody waiting, and its source stays as it is", "[host]") {
+  CudaBackend backend;
+  auto run = [&](uint64_t seed) {
+    const Seed order(seed);
+    GpuCase g(backend, 512 * kMiB);
+    Endpoint x = many_numbers(g, kMiB), yes = g.constant(Tensor::of<bool>(Shape{}, std::array{true}));
+    Endpoint sum = g.binary("AddV2", x, x, 0);  // in the host's block, where later sums are, too
+    Endpoint s = g.add({"Switch", {sum, yes}, {}, {DType::kFloat, DType::kFloat}});
+    Endpoint taken = g.binary("Mul", {s.node, 1}, {s.node, 1}, kGpu0);
+    Endpoint more = g.binary("AddV2", taken, taken, kGpu0);
+    Endpoint after = g.add({"AddV2", {x, x}, {}, {DType::kFloat}, {s.node}});
+    for (int i = 0; i < 4; ++i) after = g.binary("AddV2", after, x, 0);
+    SessionOptions options;
+    options.gpu.exec = GpuExec::kEager;
+    options.fetches = {more, after};
+    auto session = g.session(options);
+    REQUIRE(session.ok());
+    std::vector<Tensor> outputs;
+    REQUIRE((*session)->step(outputs).ok());
+    const standin::Counts before = standin::counts();
+    REQUIRE((*session)->step(outputs).message() == "");
+    CHECK(standin::counts().waits_at_launch == before.waits);
+    for (int64_t i = 0; i < kMiB; ++i) {
+      const auto v = static_cast<float>(i % 101);
+      if (outputs[0].data<float>()[i] != 8 * v * v || outputs[1].data<float>()[i] != 6 * v) FAIL("number " << i);
+    }
+  };
+  for (uint64_t seed = 1; seed <= 10; ++seed) run(seed);
+}
+
 /// A GPU that says that it has read what it is still to read, or does not hold what it is to hold.
 class Hasty final : public ForwardingGpu {
  public:
