@@ -62,6 +62,25 @@ TEST_CASE("the first of equally large cells has the gradient") {
   CHECK(check({"MaxPoolGrad", {image, gradient, gradient}, attrs}, 4) == "");
 }
 
+TEST_CASE("the second gradient of max pooling: the first of equal cells, and none that lies beyond the window") {
+  const AttrList attrs{{"ksize", list({1, 2, 2, 1})},
+                       {"strides", list({1, 2, 2, 1})},
+                       {"padding", text("VALID")},
+                       {"data_format", text("NHWC")}};
+  const Shape shape{1, 4, 4, 1};
+  // The 9 is below the second window and to the right of the third.
+  const float cells[] = {5, 5, 1, 1, 1, 1, 1, 1, 1, 1, 9, 1, 1, 1, 1, 1}, results[] = {5, 9, 9, 9};
+  const KernelCase c{"MaxPoolGradGrad",
+                     {Tensor::of<float>(shape, cells), Tensor::of<float>(Shape{1, 2, 2, 1}, results),
+                      uniform(DType::kFloat, shape, 1, 2)},
+                     attrs};
+  const auto answers = run(c);
+  REQUIRE(answers.ok());
+  const float *got = answers->gpu[0].data<float>(), *arrived = c.inputs[2].data<float>();
+  CHECK(std::vector(got, got + 4) == std::vector<float>{arrived[0], 0, 0, arrived[10]});
+  CHECK(check(c) == "");
+}
+
 TEST_CASE("pooling over channels") {
   const AttrList attrs{{"ksize", list({1, 1, 1, 4})},
                        {"strides", list({1, 1, 1, 4})},
@@ -96,13 +115,14 @@ TEST_CASE("gradients of batch normalisation: both layouts, channels one by one a
     for (DType t : types_of(op)) {
       for (bool channels_first : {false, true}) {
         for (bool training : {false, true}) {
-          for (int64_t width : {1, 7, 130}) {
+          for (const auto [images, height, width] :
+               std::initializer_list<std::array<int64_t, 3>>{{1, 1, 1}, {3, 2, 1}, {3, 2, 7}, {3, 2, 130}}) {
             INFO(op << " " << dtype_name(t) << (channels_first ? " NCHW" : " NHWC")
-                    << (training ? ", training, " : ", ") << width << " wide");
+                    << (training ? ", training, " : ", ") << images << " of " << width << " wide");
             AttrList attrs{{"epsilon", AttrValue::of(0.001f)},
                            {"data_format", text(channels_first ? "NCHW" : "NHWC")},
                            {"is_training", AttrValue::of(training)}};
-            const Shape shape = channels_first ? Shape{3, 4, 2, width} : Shape{3, 2, width, 4};
+            const Shape shape = channels_first ? Shape{images, 4, height, width} : Shape{images, height, width, 4};
             KernelCase c{op,
                          {uniform(t, shape, 0.5, 2), uniform(t, shape, -2, 2, 2)},
                          attrs,
