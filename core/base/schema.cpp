@@ -25,6 +25,7 @@ constexpr Schema kSchemas[kDocumentCount] = {
     {"a device name", 1},
     {"a list of ops", 1},
     {"an op", 1},
+    {"a count of missing ops", 1},
     {"a memory report", 1},
     {"a trace", 1},
     {"a checkpoint", 1},

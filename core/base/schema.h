@@ -23,6 +23,7 @@ enum class Document : uint8_t {
   kDeviceName,       // devices --parse NAME --format json
   kOps,              // ops --format json
   kOp,               // ops OP --format json
+  kMissingOps,       // ops --missing --format json
   kMemory,           // --memory-report=json
   kTrace,            // --trace
   kCheckpoint,       // step-N.json; --restore reads it
