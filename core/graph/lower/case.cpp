@@ -1,36 +1,39 @@
-// Part of core/graph/lower/lowering.h: Case: as If, with a _SwitchN in place of each Switch (lower_case_op.cc).
+// Part of core/graph/lower/control_flow.h: Case: as If, with a _SwitchN in place of each Switch (lower_case_op.cc).
 #include "core/base/cat.h"
-#include "core/graph/lower/lowering.h"
+#include "core/graph/lower/attr_reading.h"
+#include "core/graph/lower/control_flow.h"
 
 namespace emplace {
 
-Status Lowering::lower_case(Site& site) {
+Status lower_case(GrowingGraph& grown, const FunctionalSite& site) {
   const AttrValue* written = site.type->view().find("branches");
   const auto* functions = written ? written->get_if<std::vector<FuncValue>>() : nullptr;
   if (!functions || functions->empty() || site.inputs.empty())
-    return failure(site, Code::kInvalidArgument, "says no functions for its branches");
+    return grown.failure(site, Code::kInvalidArgument, "says no functions for its branches");
   std::vector<Branch> branches;
   for (size_t b = 0; b < functions->size(); ++b)
-    branches.push_back({&(*functions)[b], new_name(site.name, cat("branch", b)), kNoNode});
-  const AttrValue* num_outs = value(AttrValue::of(static_cast<int64_t>(branches.size())));
+    branches.push_back({&(*functions)[b], grown.new_name(site.name, cat("branch", b)), kNoNode});
+  const AttrValue* num_outs = add_value(grown.graph, AttrValue::of(static_cast<int64_t>(branches.size())));
   const Endpoint index = site.inputs[0], indices[] = {index, index};
   const NodeId decision =
-      add(new_name(site.name, "branch_index"), {switch_n_, site.device, attrs({{"num_outs", num_outs}}), site.origin},
-          indices, site.controls);
+      grown.add(grown.new_name(site.name, "branch_index"),
+                {grown.ops.switch_n, site.device, add_attrs(grown.graph, {{"num_outs", num_outs}}), site.origin},
+                indices, site.controls);
   for (uint32_t b = 0; b < branches.size(); ++b) {
     const Endpoint taken{decision, b};
-    branches[b].pivot =
-        add(new_name(site.name, cat("pivot_", b)), {identity_, site.device, 0, site.origin}, {&taken, 1});
+    branches[b].pivot = grown.add(grown.new_name(site.name, cat("pivot_", b)),
+                                  {grown.ops.identity, site.device, 0, site.origin}, {&taken, 1});
   }
   std::vector<NodeId> switches;
   for (size_t i = 1; i < site.inputs.size(); ++i) {
     const Endpoint source = site.inputs[i], inputs[] = {source, index};
-    const std::string_view name = graph_.name(source.node);
-    const uint32_t set = colocated_with(name);
-    graph_.attr_sets_[set].emplace_back("num_outs", num_outs);
-    switches.push_back(add(new_name(site.name, name), {switch_n_, device_of(source.node), set, site.origin}, inputs));
+    const std::string_view name = grown.graph.name(source.node);
+    const uint32_t set = add_colocation(grown.graph, name);
+    grown.graph.attr_sets_[set].emplace_back("num_outs", num_outs);
+    switches.push_back(grown.add(grown.new_name(site.name, name),
+                                 {grown.ops.switch_n, grown.device_of(source.node), set, site.origin}, inputs));
   }
-  join_branches(site, branches, switches, false, "merge");
+  join_branches(grown, site, branches, switches, false, "merge");
   return ok_status();
 }
 

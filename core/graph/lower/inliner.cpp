@@ -1,25 +1,22 @@
-// Part of core/graph/lower/lowering.h: A call becomes the nodes of the function's body, between an Identity for each
-// argument and one for each result (inline_function_utils.cc).
+#include "core/graph/lower/inliner.h"
+
+#include <optional>
+#include <utility>
+
 #include "core/base/cat.h"
 #include "core/device/device_name.h"
 #include "core/graph/colocation.h"
-#include "core/graph/lower/lowering.h"
+#include "core/graph/lower/attr_reading.h"
 
 namespace emplace {
 namespace {
 
 constexpr uint32_t kMaxDepth = 200;  // calls in calls; more is no program that anybody wrote
 
-bool is_multi_device(const NodeType& type) {
-  const AttrValue* mark = type.view().find("_lower_as_multi_device_function");
-  const bool* flag = mark ? mark->get_if<bool>() : nullptr;
-  return flag && *flag;
-}
-
 }  // namespace
 
 /// A call that is being inlined.
-struct Lowering::Inlining {
+struct Inliner::Inlining {
   const Body& body;
   bool multi_device;
   uint32_t origin;                // of the body's nodes
@@ -30,9 +27,8 @@ struct Lowering::Inlining {
   Endpoint at(Endpoint e) const { return {copies[e.node], e.slot}; }
 };
 
-// Null: the call stays.
-Result<const Body*> Lowering::body_to_inline(NodeId node, FunctionalOp kind) {
-  const Facts& facts = facts_[node];
+Result<const Body*> Inliner::body_to_inline(NodeId node, FunctionalOp kind) {
+  const NodeFacts& facts = grown_.facts(node);
   const FuncValue* function = facts.call;
   FuncValue native;
   if (!function && kind == FunctionalOp::kCall) function = function_attr(*facts.type, "f");
@@ -41,62 +37,64 @@ Result<const Body*> Lowering::body_to_inline(NodeId node, FunctionalOp kind) {
     for (const auto& [name, of_call] : facts.type->attrs) native.attrs.emplace_back(name, *of_call);
     function = &native_calls_.emplace_back(std::move(native));
   }
-  if (!function) return failure(open_site(node), Code::kInvalidArgument, "says no function to call");
+  if (!function) return grown_.failure(grown_.open_site(node), Code::kInvalidArgument, "says no function to call");
   Result<const Body*> body = bodies_.find(*function);
   if (!body.ok()) {
     // What is not there and need not run is the placer's business.
     if (!facts.call && facts.type && !options_.inline_calls) return nullptr;
-    return failure(open_site(node), body.status().code(), body.status().message());
+    return grown_.failure(grown_.open_site(node), body.status().code(), body.status().message());
   }
   const Node& call = graph_.node(node);
   const size_t num_outputs = facts.type ? facts.type->output_types.size() : facts.call_outputs;
   const bool fits = (*body)->arguments.size() == call.num_inputs && (*body)->results.size() == num_outputs;
   if (!fits && facts.call) {
-    return failure(open_site(node), Code::kInvalidArgument,
-                   cat("function '", (*body)->function, "' has ", (*body)->arguments.size(), " arguments and ",
-                       (*body)->results.size(), " results; wanted are ", call.num_inputs, " and ", num_outputs));
+    return grown_.failure(grown_.open_site(node), Code::kInvalidArgument,
+                          cat("function '", (*body)->function, "' has ", (*body)->arguments.size(), " arguments and ",
+                              (*body)->results.size(), " results; wanted are ", call.num_inputs, " and ", num_outputs));
   }
   return ((*body)->stays_call && !options_.all) || !fits ? nullptr : *body;
 }
 
-Status Lowering::check_growth(const Site& site, const Body& body) {
+Status Inliner::check_growth(const FunctionalSite& site, const Body& body) {
   std::string path;
-  if (origins_.is_inside(site.caller, body.function, path)) {
-    return failure(site, Code::kInvalidArgument,
-                   cat("function '", body.function, "' calls itself: ", path,
-                       "; calls are replaced by their bodies before placement"));
+  if (grown_.origins.is_inside(site.caller, body.function, path)) {
+    return grown_.failure(site, Code::kInvalidArgument,
+                          cat("function '", body.function, "' calls itself: ", path,
+                              "; calls are replaced by their bodies before placement"));
   }
-  if (origins_.at(site.caller).depth >= kMaxDepth) {
-    return failure(site, Code::kInvalidArgument,
-                   cat("functions that call each other are nested more than ", kMaxDepth, " deep"));
+  if (grown_.origins.at(site.caller).depth >= kMaxDepth) {
+    return grown_.failure(site, Code::kInvalidArgument,
+                          cat("functions that call each other are nested more than ", kMaxDepth, " deep"));
   }
-  if (next_id() + uint64_t{body.graph->num_nodes()} > options_.max_nodes) {
-    return failure(site, Code::kResourceExhausted,
-                   cat("with the body of function '", body.function, "' the graph would have more than ",
-                       options_.max_nodes, " nodes; --max-nodes allows more"));
+  if (grown_.next_id() + uint64_t{body.graph->num_nodes()} > options_.max_nodes) {
+    return grown_.failure(site, Code::kResourceExhausted,
+                          cat("with the body of function '", body.function, "' the graph would have more than ",
+                              options_.max_nodes, " nodes; --max-nodes allows more"));
   }
   return ok_status();
 }
 
-Status Lowering::inline_call(NodeId node, FunctionalOp kind, const Body& body) {
-  Site site = open_site(node);
+Status Inliner::inline_call(NodeId node, FunctionalOp kind, const Body& body) {
+  FunctionalSite site = grown_.open_site(node);
   RETURN_IF_ERROR(check_growth(site, body));
-  const uint32_t depth = origins_.at(site.caller).depth + 1;
-  site.origin = origins_.add({site.name, {}, site.caller, depth - 1});
-  const bool multi_device = kind == FunctionalOp::kCall || facts_[node].call || is_multi_device(*site.type);
-  Inlining in{body, multi_device, origins_.add({site.name, body.function, site.caller, depth}), kNoNode, {}, {}};
+  const uint32_t depth = grown_.origins.at(site.caller).depth + 1;
+  site.origin = grown_.origins.add({site.name, {}, site.caller, depth - 1});
+  const bool multi_device =
+      kind == FunctionalOp::kCall || grown_.facts(node).call || flag_set(*site.type, "_lower_as_multi_device_function");
+  Inlining in{body, multi_device, grown_.origins.add({site.name, body.function, site.caller, depth}), kNoNode, {}, {}};
 
   const std::string prefix = cat("Func/", site.name);
-  const NewOp no_op{no_op_, site.device, 0, site.origin};
-  if (!site.controls.empty()) in.start = add(new_name(prefix, "input_control_node"), no_op, {}, site.controls);
+  const MadeNode no_op{grown_.ops.no_op, site.device, 0, site.origin};
+  if (!site.controls.empty())
+    in.start = grown_.add(grown_.new_name(prefix, "input_control_node"), no_op, {}, site.controls);
   const std::span<const NodeId> start{&in.start, in.start == kNoNode ? size_t{0} : size_t{1}};
   for (const Endpoint& source : site.inputs) {
-    NewOp identity{identity_, site.device, 0, site.origin};
+    MadeNode identity{grown_.ops.identity, site.device, 0, site.origin};
     if (in.multi_device) {
-      identity.device = device_of(source.node);
-      identity.attr_set = colocated_with(graph_.name(source.node));
+      identity.device = grown_.device_of(source.node);
+      identity.attr_set = add_colocation(graph_, graph_.name(source.node));
     }
-    in.arguments.push_back(add(new_name(prefix, "input"), identity, {&source, 1}, start));
+    in.arguments.push_back(grown_.add(grown_.new_name(prefix, "input"), identity, {&source, 1}, start));
   }
   copy_body(site, in);
 
@@ -106,12 +104,12 @@ Status Lowering::inline_call(NodeId node, FunctionalOp kind, const Body& body) {
     const Endpoint value = in.at(body.graph->inputs(result)[0]);
     controls.clear();
     for (const Endpoint& e : body.graph->controls(result)) controls.push_back(in.copies[e.node]);
-    NewOp identity{identity_, in.multi_device ? 0 : site.device, 0, site.origin};
-    if (in.multi_device) identity.attr_set = colocated_with(graph_.name(value.node));
-    outputs.push_back({add(new_name(prefix, "output"), identity, {&value, 1}, controls), 0});
+    MadeNode identity{grown_.ops.identity, in.multi_device ? 0 : site.device, 0, site.origin};
+    if (in.multi_device) identity.attr_set = add_colocation(graph_, graph_.name(value.node));
+    outputs.push_back({grown_.add(grown_.new_name(prefix, "output"), identity, {&value, 1}, controls), 0});
   }
   NodeId end = kNoNode;
-  if (facts_[node].waited_for || site.kept) {
+  if (grown_.facts(node).waited_for || site.kept) {
     controls.clear();
     if (in.multi_device) {
       for (NodeId result : body.control_results) controls.push_back(in.copies[result]);
@@ -119,17 +117,17 @@ Status Lowering::inline_call(NodeId node, FunctionalOp kind, const Body& body) {
       for (const Endpoint& output : outputs) controls.push_back(output.node);
     }
     if (controls.empty() && in.start != kNoNode) controls.push_back(in.start);
-    end = add(new_name(prefix, "output_control_node"), no_op, {}, controls);
+    end = grown_.add(grown_.new_name(prefix, "output_control_node"), no_op, {}, controls);
   }
-  replace(site, outputs, end);
-  if (site.kept) keep_name(site, outputs, end);
+  grown_.replace(site, outputs, end);
+  if (site.kept) grown_.keep_name(site, outputs, end);
   return ok_status();
 }
 
-void Lowering::copy_body(const Site& site, Inlining& in) {
+void Inliner::copy_body(const FunctionalSite& site, Inlining& in) {
   const Graph& body = *in.body.graph;
   in.copies.resize(body.num_nodes(), kNoNode);
-  NodeId next = next_id();
+  NodeId next = grown_.next_id();
   for (NodeId id = 0; id < body.num_nodes(); ++id) {
     const FunctionalOp kind = in.body.items[id].kind;
     if (kind == FunctionalOp::kArgument) {
@@ -148,7 +146,7 @@ void Lowering::copy_body(const Site& site, Inlining& in) {
     for (const Endpoint& e : body.inputs(id)) inputs.push_back(in.at(e));
     for (const Endpoint& e : body.controls(id)) {
       controls.push_back(in.copies[e.node]);
-      if (controls.back() >= facts_.size()) later_.push_back(controls.back());
+      if (controls.back() >= graph_.num_nodes()) later_.push_back(controls.back());
     }
     // What would run whether or not the call does waits for the call's turn; a call in it hands that on.
     const bool calls = item.kind == FunctionalOp::kCall || item.kind == FunctionalOp::kNativeCall;
@@ -156,25 +154,25 @@ void Lowering::copy_body(const Site& site, Inlining& in) {
     const uint32_t device = in.multi_device ? merged_device(item.device, site.device) : site.device;
     const bool own_attrs = item.has_class || item.kind == FunctionalOp::kEnter;
     const uint32_t attr_set = own_attrs ? body_attrs(site, in, item) : item.attr_set;
-    const NodeId copy =
-        add(graph_.keep(cat(site.name, "/", body.name(id))), {item.op, device, attr_set, in.origin}, inputs, controls);
+    const NodeId copy = grown_.add(graph_.keep(cat(site.name, "/", body.name(id))),
+                                   {item.op, device, attr_set, in.origin}, inputs, controls);
     graph_.nodes_[copy].position = body.node(id).position;
-    facts_[copy].type = &body.type(id);
+    grown_.facts(copy).type = &body.type(id);
     if (item.kind == FunctionalOp::kEnter) {
       const AttrValue* constant = body.attrs(id).find("is_constant");
-      facts_[copy].constant_enter = constant && constant->get_if<bool>() && constant->get<bool>();
+      grown_.facts(copy).constant_enter = constant && constant->get_if<bool>() && constant->get<bool>();
     }
   }
-  for (NodeId node : later_) facts_[node].waited_for = true;
+  for (NodeId node : later_) grown_.facts(node).waited_for = true;
   later_.clear();
 }
 
 // Names in `_class` and of frames are those of the copies.
-uint32_t Lowering::body_attrs(const Site& site, const Inlining& in, const Body::Item& item) {
+uint32_t Inliner::body_attrs(const FunctionalSite& site, const Inlining& in, const Body::Item& item) {
   std::vector<Attrs::Entry> entries = graph_.attr_sets_[item.attr_set];
   for (Attrs::Entry& entry : entries) {
     if (const auto* frame = entry.second->get_if<std::string>(); frame && entry.first == "frame_name") {
-      entry.second = value(AttrValue::of(cat(site.name, "/", *frame)));
+      entry.second = add_value(graph_, AttrValue::of(cat(site.name, "/", *frame)));
     }
     const auto* groups = entry.first == "_class" ? entry.second->get_if<std::vector<std::string>>() : nullptr;
     if (!groups) continue;
@@ -187,13 +185,13 @@ uint32_t Lowering::body_attrs(const Site& site, const Inlining& in, const Body::
       group = in.body.items[node].kind == FunctionalOp::kArgument ? cat(kColocationPrefix, graph_.name(in.copies[node]))
                                                                   : cat(kColocationPrefix, site.name, "/", member);
     }
-    entry.second = value(AttrValue::list_of(AttrKind::kString, std::move(renamed)));
+    entry.second = add_value(graph_, AttrValue::list_of(AttrKind::kString, std::move(renamed)));
   }
-  return attrs(std::move(entries));
+  return add_attrs(graph_, std::move(entries));
 }
 
 // The body's own request, with the fields that it lacks from the call's.
-uint32_t Lowering::merged_device(uint32_t own, uint32_t callers) {
+uint32_t Inliner::merged_device(uint32_t own, uint32_t callers) {
   if (own == 0) return callers;
   auto [known, is_new] = merged_devices_.try_emplace(uint64_t{own} << 32 | callers, own);
   if (!is_new) return known->second;

@@ -1,0 +1,182 @@
+#include "core/graph/lower/growing_graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/cat.h"
+#include "core/graph/colocation.h"
+#include "core/graph/lower/attr_reading.h"
+
+namespace emplace {
+namespace {
+
+void add_once(std::vector<NodeId>& nodes, NodeId node) {
+  if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
+}
+
+}  // namespace
+
+MadeOps::MadeOps(Graph& graph)
+    : identity(graph.intern("Identity")),
+      identity_n(graph.intern("IdentityN")),
+      no_op(graph.intern("NoOp")),
+      merge(graph.intern("Merge")),
+      switch_(graph.intern("Switch")),
+      switch_n(graph.intern("_SwitchN")),
+      enter(graph.intern("Enter")),
+      placeholder(graph.intern("Placeholder")) {}
+
+const AttrValue* add_value(Graph& graph, AttrValue value) { return &graph.attr_values_.emplace_back(std::move(value)); }
+
+uint32_t add_attrs(Graph& graph, std::vector<Attrs::Entry> entries) {
+  graph.attr_sets_.push_back(std::move(entries));
+  return static_cast<uint32_t>(graph.attr_sets_.size() - 1);
+}
+
+uint32_t add_colocation(Graph& graph, std::string_view with) {
+  std::vector<std::string> groups{cat(kColocationPrefix, with)};
+  return add_attrs(graph, {{"_class", add_value(graph, AttrValue::list_of(AttrKind::kString, std::move(groups)))}});
+}
+
+GrowingGraph::GrowingGraph(const GraphFile& file, const LowerOptions& options, Graph& target, Origins& origins_of,
+                           Bodies& bodies)
+    : graph(target), origins(origins_of), ops(target), options_(options) {
+  const Graph& from = file.graph;
+  graph.nodes_ = from.nodes_;
+  graph.edges_ = from.edges_;
+  num_of_file_ = from.num_nodes();
+  facts_.resize(num_of_file_);
+  for (NodeId id = 0; id < num_of_file_; ++id) {
+    facts_[id].type = &from.type(id);
+    for (const Endpoint& e : from.controls(id)) facts_[e.node].waited_for = true;
+    const FunctionalOp kind = bodies.kind_of(from.node(id).op);
+    if (kind == FunctionalOp::kArgument || kind == FunctionalOp::kResult) is_function_ = true;
+    if (kind == FunctionalOp::kEnter) facts_[id].constant_enter = flag_set(from.type(id), "is_constant");
+  }
+  for (NodeId id : options_.left_alone) facts_[id].left_alone = true;
+  for (NodeId id : options_.kept) facts_[id].kept = true;
+}
+
+NodeId GrowingGraph::add(std::string_view name, const MadeNode& what, std::span<const Endpoint> inputs,
+                         std::span<const NodeId> controls) {
+  Node node;
+  node.name = name;
+  node.op = what.op;
+  node.device = what.device;
+  node.attr_set = what.attr_set;
+  node.first_input = static_cast<uint32_t>(graph.edges_.size());
+  node.num_inputs = static_cast<uint32_t>(inputs.size());
+  node.num_controls = static_cast<uint32_t>(controls.size());
+  graph.edges_.insert(graph.edges_.end(), inputs.begin(), inputs.end());
+  for (NodeId control : controls) {
+    graph.edges_.push_back({control, 0});
+    if (control < facts_.size()) facts_[control].waited_for = true;
+  }
+  const NodeId id = next_id();
+  graph.nodes_.push_back(node);
+  facts_.emplace_back().origin = what.origin;
+  return id;
+}
+
+// The op is the function's name; what it is called with are attrs of the node.
+NodeId GrowingGraph::add_call(std::string_view name, const FunctionalSite& site, const FuncValue& function,
+                              size_t num_outputs, std::span<const Endpoint> inputs, std::span<const NodeId> controls) {
+  static const AttrValue kTrue = AttrValue::of(true);
+  std::vector<Attrs::Entry> entries;
+  for (const auto& [attr, of_function] : function.attrs) entries.emplace_back(attr, &of_function);
+  entries.emplace_back("_lower_as_multi_device_function", &kTrue);
+  const uint32_t op = graph.intern(function.name);
+  const NodeId call = add(name, {op, site.device, add_attrs(graph, std::move(entries)), site.origin}, inputs, controls);
+  facts_[call].call = &function;
+  facts_[call].call_outputs = static_cast<uint32_t>(num_outputs);
+  facts_[call].kept = false;
+  return call;
+}
+
+void GrowingGraph::set_input(NodeId node, uint32_t input, Endpoint source) {
+  graph.edges_[graph.node(node).first_input + input] = source;
+}
+
+std::string_view GrowingGraph::new_name(std::string_view prefix, std::string_view infix) {
+  return graph.keep(cat(prefix, "/", infix, "/_", num_names_++));
+}
+
+FunctionalSite GrowingGraph::open_site(NodeId node) {
+  const NodeFacts& facts = facts_[node];
+  const bool kept = options_.keep_all || facts.kept;
+  FunctionalSite site{node, graph.name(node), device_of(node), facts.type, facts.origin, facts.origin, {}, {}, kept};
+  for (const Endpoint& e : graph.inputs(node)) site.inputs.push_back(signposts_.follow(e));
+  for (const Endpoint& e : graph.controls(node)) add_once(site.controls, signposts_.follow_control(e.node));
+  if (options_.wait_for_sources) wait_for_sources(site);
+  return site;
+}
+
+// What such a node is replaced by may run before all that it read is there: TensorFlow's function optimizer sees to
+// that.
+void GrowingGraph::wait_for_sources(FunctionalSite& site) {
+  if (!site.controls.empty() || !site.type) return;
+  const auto& types = site.type->input_types;
+  const bool resource = std::find(types.begin(), types.end(), DType::kResource) != types.end();
+  const bool constant = std::any_of(site.inputs.begin(), site.inputs.end(),
+                                    [&](const Endpoint& e) { return facts_[e.node].constant_enter; });
+  if (!resource && !constant) return;
+  for (const Endpoint& e : site.inputs) {
+    if (graph.node(e.node).op == ops.placeholder) continue;
+    add_once(site.controls, e.node);
+    facts_[e.node].waited_for = true;
+  }
+}
+
+void GrowingGraph::keep_name(const FunctionalSite& site, std::span<const Endpoint> outputs, NodeId control,
+                             bool outputs_wait) {
+  const NodeId controls[] = {control};
+  const bool fetchable = site.kept && !is_function_ && !outputs.empty();
+  const std::span<const NodeId> waits(controls, outputs_wait ? 1 : 0);
+  const NodeId node = fetchable ? add(site.name, {ops.identity_n, site.device, 0, site.origin}, outputs, waits)
+                                : add(site.name, {ops.no_op, site.device, 0, site.origin}, {}, controls);
+  facts_[node].origin = site.caller;
+}
+
+Status GrowingGraph::failure(const FunctionalSite& site, Code code, std::string_view what) {
+  failed_at_ = graph.node(site.node).position;
+  std::string where = origins.chain_text(site.caller);
+  return {code, cat("node '", site.name, "'", where.empty() ? "" : cat(", ", where), ": ", what)};
+}
+
+std::vector<uint32_t> GrowingGraph::finish() {
+  std::vector<NodeId> new_id(graph.num_nodes(), kNoNode);
+  NodeId next = 0;
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    if (!is_replaced(id)) new_id[id] = next++;
+  }
+  std::vector<Node> nodes;
+  std::vector<Endpoint> edges;
+  std::vector<uint32_t> origins_left;
+  std::vector<NodeId> controls;
+  nodes.reserve(next);
+  origins_left.reserve(next);
+  edges.reserve(graph.edges_.size());
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    if (new_id[id] == kNoNode) continue;
+    Node node = graph.node(id);
+    node.first_input = static_cast<uint32_t>(edges.size());
+    for (const Endpoint& e : graph.inputs(id)) {
+      const Endpoint source = signposts_.follow(e);
+      edges.push_back({new_id[source.node], source.slot});
+    }
+    controls.clear();
+    for (const Endpoint& e : graph.controls(id)) add_once(controls, new_id[signposts_.follow_control(e.node)]);
+    for (NodeId control : controls) edges.push_back({control, 0});
+    node.num_controls = static_cast<uint32_t>(controls.size());
+    nodes.push_back(node);
+    origins_left.push_back(facts_[id].origin);
+  }
+  graph.nodes_ = std::move(nodes);
+  graph.edges_ = std::move(edges);
+  graph.name_index_ = NameIndex();
+  graph.name_index_.reserve(graph.nodes_.size());
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) graph.index_name(id);
+  return origins_left;
+}
+
+}  // namespace emplace
