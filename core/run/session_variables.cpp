@@ -1,0 +1,63 @@
+#include "core/run/session_variables.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "core/run/gpu_kernels.h"
+
+namespace emplace {
+
+void write_over(Tensor& to, const Tensor& from) {
+  if (from.dtype() == DType::kString) {
+    std::copy(from.flat<std::string>().begin(), from.flat<std::string>().end(), to.data<std::string>());
+  } else if (from.size_bytes() > 0) {
+    std::memcpy(to.raw(), from.raw(), from.size_bytes());
+  }
+}
+
+Result<Tensor> SessionVariables::read(NodeId node) {
+  Variable& v = state_of(node);
+  const DeviceId device = placement_.device(node);
+  const GpuTurn turn(runtime_, gpus_of(device));
+  std::lock_guard lock(v.mutex);
+  if (!v.value.valid() || turn.empty()) return v.value;
+  ASSIGN_OR_RETURN(Gpu * gpu, runtime_.gpu(device));
+  return copy_to_host(*gpu, v.value);
+}
+
+Status SessionVariables::set(NodeId node, const Tensor& value) {
+  Variable& v = state_of(node);
+  const DeviceId device = placement_.device(node);
+  const GpuTurn turn(runtime_, gpus_of(device));
+  std::lock_guard lock(v.mutex);
+  ASSIGN_OR_RETURN(v.value, runtime_.pools[device]->allocate_persistent(value.dtype(), value.shape()));
+  if (turn.empty()) return write_over(v.value, value), ok_status();
+  ASSIGN_OR_RETURN(Gpu * gpu, runtime_.gpu(device));
+  ASSIGN_OR_RETURN(const uint64_t ticket,
+                   gpu->copy_in(v.value.raw(), value.raw(), value.size_bytes(), Gpu::Lane::kCompute, value.buffer()));
+  return value.buffer() ? ok_status() : gpu->finish(ticket);  // who owns it shares it with the copy
+}
+
+Status SessionVariables::share(NodeId node, const Tensor& value) {
+  if (devices_.at(placement_.device(node)).kind != DeviceKind::kCpu) return set(node, value);
+  Variable& v = state_of(node);
+  std::lock_guard lock(v.mutex);
+  v.value = value;
+  shared_.push_back(value);  // held here, too: whoever assigns to the variable does so into memory of its own
+  return ok_status();
+}
+
+std::span<const DeviceId> SessionVariables::gpus_of(const DeviceId& device) const {
+  return {&device, devices_.at(device).kind == DeviceKind::kCuda ? size_t{1} : 0};
+}
+
+Variable& SessionVariables::state_of(NodeId node) const {
+  Attrs attrs = file_.graph.attrs(node);
+  const std::string& shared = attrs.text("shared_name");
+  return runtime_.variables[placement_.device(node)]->find_or_create(
+      attrs.text("container"), shared.empty() ? std::string(file_.graph.name(node)) : shared, attrs.type("dtype"),
+      attrs.shape("shape"));
+}
+
+}  // namespace emplace

@@ -1,0 +1,40 @@
+/// SessionVariables: the values of a session's variables, read and set from outside of its steps.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/device/device.h"
+#include "core/graph/graph_file.h"
+#include "core/place/placement.h"
+#include "core/run/runtime.h"
+
+namespace emplace {
+
+/// Writes the elements of `from` over those of `to`; both are in the host's memory, of one type and shape.
+void write_over(Tensor& to, const Tensor& from);
+
+/// The functions are those of Session; not while a step runs.
+class SessionVariables {
+ public:
+  /// All must outlive it.
+  SessionVariables(const GraphFile& file, const DeviceSet& devices, const Placement& placement, Runtime& runtime)
+      : file_(file), devices_(devices), placement_(placement), runtime_(runtime) {}
+
+  Result<Tensor> read(NodeId node);
+  Status set(NodeId node, const Tensor& value);
+  Status share(NodeId node, const Tensor& value);
+
+ private:
+  Variable& state_of(NodeId node) const;
+  /// The device as a list of GPUs whose turn is to be taken: empty unless it is one.
+  std::span<const DeviceId> gpus_of(const DeviceId& device) const;
+
+  const GraphFile& file_;
+  const DeviceSet& devices_;
+  const Placement& placement_;
+  Runtime& runtime_;
+  std::vector<Tensor> shared_;  // values of variables that lie in mapped files
+};
+
+}  // namespace emplace
