@@ -75,7 +75,7 @@ int report_failure(const StageContext& c, const Status& status) {
   }
   status.blame() == Blame::kData ? log.problem(status.message()) : log.error(status.message());
   for (const std::string& offender : c.found.offenders) log.problem(offender);
-  // A GPU may be what is missed.
+  // Perhaps what is missing is a GPU: say why there is none.
   auto misses_gpu = [](const std::string& line) {
     const size_t begin = std::min(line.find("): "), line.size());  // behind the names of file, node and op
     return line.find("gpu", begin) != line.npos || line.find("GPU", begin) != line.npos ||

@@ -37,7 +37,7 @@ Status check_expectations(const std::vector<std::string>& expectations, double r
     if (fetch == fetches.end()) return not_found(cat("--expect: '", name, "' is not fetched; add --fetch ", name));
     const Tensor& output = outputs[static_cast<size_t>(fetch - fetches.begin())];
     std::string value = expectation.substr(equals + 1);
-    // What has a shape of its own may have another one: that is a difference.
+    // A value that states its shape may state another one: a difference, not a bad flag.
     bool shaped = value.starts_with('@') || value.starts_with('[') || value.find('=') != std::string::npos;
     Result<Tensor> wanted = parse_feed(value, output.dtype(), shaped ? Shape::unknown() : output.shape());
     if (!wanted.ok()) return wanted.take_status().with_context(cat("--expect ", name));

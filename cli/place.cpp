@@ -112,7 +112,7 @@ int place_one(const Options& options, const std::string& path, Log& log) {
   }
   const Status fits = check_peaks(report);
   if (report.error.ok()) report.error = fits;
-  // A gate that fails leaves a placement to show.
+  // A failed gate is reported after the placement, which is shown all the same.
   if (!made.ok() && options.format != Format::kJson) return code;
   const bool only_log =
       code == 0 && options.pipeline.placing.log_device_placement == "stdout" && options.format == Format::kText;

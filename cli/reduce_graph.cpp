@@ -102,7 +102,7 @@ CutRequest ReduceGraph::request_for(const Shrink::Nodes& kept) const {
     for (const Endpoint& e : g.inputs(id)) read[e.node] = 1;
     for (const Endpoint& e : g.controls(id)) read[e.node] = 1;
   }
-  // What nobody reads, and what was asked for.
+  // Nodes that nobody reads, and those that were asked for.
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
     if (!kept[id] || read[id]) continue;
     if (g.num_outputs(id) == 0 || makes_handles_only(g, id)) {

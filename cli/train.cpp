@@ -105,7 +105,7 @@ class TrainingRun {
  private:
   Status run_stages() {
     const OutputOptions& outputs = options_.outputs;
-    // Of a dry run, no op starts.
+    // A dry run starts no op.
     if (train_options_.dry_run) c_.options.placing.log_eagerly = false;
     ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c_));
     ASSIGN_OR_RETURN(made_.trainable,

@@ -26,7 +26,7 @@ std::vector<Endpoint> control_edges(std::span<const NodeId> nodes) {
 
 }  // namespace
 
-// The passes run again so that they know the graph; literals are Const nodes with a type by now.
+// Types and shapes are inferred again for the edited graph; literals are typed Const nodes by now.
 GraphEditor::GraphEditor(GraphFile& file) : file_(file), graph_(file.graph) {
   graph_.literals_.clear();
   types_.emplace(file_, graph_, type_problems_, ignored_attrs_);

@@ -197,7 +197,7 @@ class MemoryPlanner {
     if (taken_[home] > peaks_[home].bytes) peaks_[home] = {taken_[home], birth(v)};
   }
 
-  // Who was alive when most was taken.
+  // The tensors that were live when most memory was taken.
   void report_peak(DeviceId d, DevicePlan& device) {
     InstructionId peak = peaks_[d].instruction;
     if (peak == kNoInstruction) return;

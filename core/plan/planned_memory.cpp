@@ -125,7 +125,7 @@ class MemoryCounter {
     memory_[value.home].known = false;
   }
 
-  // The peak is a number at any time.
+  // What would make the peak overflow counts as unknown.
   void add(int64_t PlannedMemory::*column, DeviceId device, DType dtype, const Shape& shape, std::string_view name) {
     if (weightless(dtype)) return;
     PlannedMemory& memory = memory_[device];

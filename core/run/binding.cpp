@@ -26,7 +26,7 @@ void place_in_blocks(PreparedProgram& p, const std::vector<std::byte*>& blocks) 
   }
 }
 
-// What is bound once is checked once.
+// Operands of direct instructions never change: they are checked here, once, instead of at each run.
 Status check_bound(const PreparedProgram& p) {
   for (InstructionId id = 0; id < p.program.instructions.size(); ++id) {
     if (p.plan.modes[id] != InstructionMode::kDirect) continue;

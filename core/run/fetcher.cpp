@@ -38,7 +38,7 @@ Status make_room(const PreparedProgram& p, const Tensor& value, InstructionId pr
 
 }  // namespace
 
-// Copies from GPUs are enqueued first, all of them, then waited for, also if there is no going on.
+// All copies from GPUs are enqueued first, then each is waited for, even after one has failed.
 Status Fetcher::fetch(std::vector<Tensor>& outputs) {
   outputs.resize(p_.program.fetches.size());
   const GpuTurn turn(p_.runtime, p_.gpus);

@@ -88,7 +88,7 @@ Status FrameInterpreter::run_loop(InstructionId id) {
 bool FrameInterpreter::is_dead(const Instruction& s) const {
   if (s.control == Control::kTrigger) return false;
   const bool is_merge = s.control == Control::kMerge;
-  // Whom a Merge waits for says when it runs, not whether: a branch that is not taken may be among them.
+  // A Merge's control inputs say when it runs, not whether: they may be of a branch that is not taken.
   for (InstructionId c : is_merge ? std::span<const InstructionId>() : p_.program.controls_of(s)) {
     if (dead_[c]) return true;
   }

@@ -8,7 +8,7 @@
 namespace emplace {
 namespace {
 
-// What a kernel spares: rough figures of a current card.
+// Time that one kernel less saves: rough figures of a current card.
 constexpr double kSavedNsPerByte = 1 / 3000.0, kSavedNsPerLaunch = 2000;
 
 void add_group(Plan& plan, const FusedGroup& group) {
@@ -45,7 +45,7 @@ void GpuFusion::fuse() {
   if (!may_fuse()) return;
   std::vector<FoundChain> found = find_gpu_chains(p_.file.graph, p_.program, p_.plan, p_.bound);
   if (found.empty()) return;
-  // Who else reads a result is what a memory plan finds out.
+  // Whether others read the result, too, is left to the memory plan.
   Plan trial = p_.plan;
   for (const FoundChain& f : found) add_group(trial, f.group);
   plan_memory(p_.file, p_.program, trial);

@@ -110,7 +110,7 @@ GpuNodeKernel* GpuRecorder::recordable(const Launch& launch) const {
   return b.gpu_node;
 }
 
-// Host code that finds a variable or its value for others. Among launches that write no variable it may as well come
+// Host code that finds a variable or its value for others. Among launches that write no variable it may come
 // first.
 bool GpuRecorder::only_reads(const Launch& launch) const {
   const Instruction& s = p_.program.instructions[launch.instruction];

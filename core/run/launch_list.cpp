@@ -125,7 +125,7 @@ Status LaunchList::run_in_order(int64_t step) {
   return ok_status();
 }
 
-// Only direct launches are reported here: the interpreter reports its own, which loops repeat.
+// Only direct launches are reported here; the frame interpreter reports its instructions, which loops repeat.
 Status LaunchList::run_watched(int64_t step) {
   feed_->begin();
   for (const Launch& launch : launches_) {
@@ -147,7 +147,7 @@ Status LaunchList::run_in_parallel(int64_t step) {
 
 Status LaunchList::run_traced(int64_t step) {
   LaunchTrace& trace = *p_.runtime.trace;
-  // In order, a launch begins when the one before it has ended.
+  // Run one after the other, a launch begins when the one before it has ended.
   const auto timed = [&](uint32_t i, int64_t& now) {
     if (p_.runtime.stop.asked()) return p_.runtime.stop.status();
     const int64_t start = now;

@@ -26,7 +26,7 @@ Status ObserverFeed::finished(InstructionId id, std::span<const Tensor> outputs)
   return ok_status();
 }
 
-// What lies in a GPU's memory is shown as a copy; what the observer makes of that goes back.
+// A tensor in a GPU's memory is shown as a copy; changes that the observer makes to it are copied back.
 Status ObserverFeed::show(InstructionId id, std::vector<Tensor> outputs) {
   auto values = p_.program.outputs(p_.program.instructions[id]);
   std::vector<Tensor> on_gpu(outputs.size());

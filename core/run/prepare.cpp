@@ -48,11 +48,11 @@ InstructionId guarded_instruction(const PreparedProgram& p) {
     const Instruction& s = p.program.instructions[id];
     id = s.num_inputs == 0 ? kNoInstruction : p.program.values[p.program.inputs(s)[0]].producer;
   }
-  // A GPU's result is not there yet when its kernel has been enqueued.
+  // On a GPU the kernel has only been enqueued: its result may not exist yet.
   return id != kNoInstruction && p.on_cuda(p.program.instructions[id].device) ? kNoInstruction : id;
 }
 
-// A copy that is looked at has to be there when its kernel returns.
+// The values are looked at when the kernel returns: such a copy must not run beside other work.
 void check_result(BoundInstruction& b) {
   b.kernel = std::make_unique<FiniteCheck>(std::move(b.kernel));
   b.gpu_copy = nullptr;
@@ -99,7 +99,7 @@ void rehearse(PreparedProgram& p, InstructionId id) {
   std::fill(c.outputs_.begin(), c.outputs_.end(), Tensor());
 }
 
-// What takes long to be there begins before the first GPU is opened.
+// Libraries that these ops need take long to load: that begins before the first GPU is opened.
 void announce_ops(const PreparedProgram& p) {
   if (!p.devices.gpus) return;
   for (const Instruction& s : p.program.instructions) {

@@ -192,7 +192,7 @@ void Schedule::order_memory() {
       const Occupant old = it->second;
       for (uint32_t user : users_[old.buffer]) add_edge(user, writer);
       it = memory.erase(it);
-      // What is not written over is still the old one's.
+      // The old tensor keeps the bytes at either end that the new one does not take.
       if (old_begin < begin) memory[{home, old_begin}] = {begin, old.buffer};
       if (old.end > end) it = memory.insert_or_assign({home, end}, Occupant{old.end, old.buffer}).first;
     }

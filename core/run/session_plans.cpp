@@ -89,7 +89,7 @@ Result<std::unique_ptr<Executor>> SessionPlans::prepare(const StepRequest& step,
   return executor;
 }
 
-// Early launches on several GPUs are given up for memory.
+// On several GPUs, launches ahead of their order take memory: planned again without them if it does not fit.
 Result<std::unique_ptr<Executor>> SessionPlans::prepare_within_limits(const StepRequest& step,
                                                                       const std::vector<Tensor>& feeds,
                                                                       ProgramThreads threads, size_t lane) {

@@ -22,7 +22,7 @@ bool is_handle(const Tensor& t) { return is_ref(t.dtype()) || t.dtype() == DType
 SlotOperands::SlotOperands(PreparedProgram& p)
     : p_(p), dead_(p.program.values.size()), releases_(p.program.instructions.size()) {}
 
-// Slots are emptied after their last reader. What enters a loop stays until the loop has ended.
+// A slot is emptied after its last reader; values that enter a loop are kept until the loop has ended.
 void SlotOperands::list_releases() {
   const Program& program = p_.program;
   for (ValueId v = 0; v < p_.plan.values.size(); ++v) {
@@ -138,7 +138,7 @@ Status SlotOperands::settle_outputs(InstructionId id) {
   return prepare_for_inputs(id, def);
 }
 
-// Anew where shapes are others than before, or values that it looks at may be.
+// Prepares again where shapes differ from the last run, or values that the kernel reads may.
 Status SlotOperands::prepare_for_inputs(InstructionId id, const OpDef* def) {
   BoundInstruction& b = p_.bound[id];
   std::span<const Tensor> inputs = b.context.inputs_;

@@ -259,7 +259,7 @@ Result<Checkpoint> load_checkpoint(const std::string& name, const GraphFile* fil
     if (bundle) return std::move(*bundle);
   }
   if (fs::is_directory(path, error)) {
-    // A run that writes there may take away what was just listed.
+    // Another run that writes there may remove files that were just listed.
     Status first;
     for (int attempt = 0; attempt < 3; ++attempt) {
       std::vector<std::string> damaged;

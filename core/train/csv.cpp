@@ -70,7 +70,7 @@ class LineReader {
   bool quoted(Field& f) {
     size_t open = at_++;
     size_t close = text_.find('"', at_);
-    // A doubled quote does not close.
+    // A doubled quote stands for one quote and does not end the field.
     while (close != std::string_view::npos && close + 1 < text_.size() && text_[close + 1] == '"')
       close = text_.find('"', close + 2);
     if (close == std::string_view::npos) return bad_ = open, false;

@@ -21,7 +21,7 @@ struct Wanted {
   Endpoint x;
 };
 
-// What is wanted of one loss.
+// All gradients that are asked for of one loss.
 struct OfLoss {
   Endpoint loss;
   std::vector<Wanted> wanted;

@@ -47,7 +47,7 @@ class Tape {
   static std::pair<uint32_t, uint32_t> key(Value v) { return {v.node, v.slot}; }
   bool is_between(NodeId id) const { return id >= first_ && id < end_ && between_[id - first_]; }
 
-  // What depends on the sources. Nodes come after what they read.
+  // Nodes that depend on the sources. Every node comes after those that it reads.
   void mark_recorded(const std::vector<Value>& sources) {
     recorded_.assign(end_ - first_, false);
     for (NodeId id = first_; id < end_; ++id) {
@@ -77,7 +77,7 @@ class Tape {
     }
   }
 
-  // All that arrived at a tensor.
+  // The sum of all gradients that arrived at a tensor.
   Value sum(Value v) {
     auto& parts = arrived_[key(v)];
     if (parts.size() > 1) parts = {owner_.add("AddN", parts, {}, {})};

@@ -111,7 +111,7 @@ class Backprop {
     }
   }
 
-  // How many of their readers must have told their gradients first.
+  // How many of their readers' gradients are still missing.
   void count_pending() {
     pending_.assign(num_forward_, 0);
     for (NodeId id : between_nodes_) {

@@ -26,7 +26,7 @@ class NeededNodes {
     }
   }
 
-  // Those that have something to wait for.
+  // Triggers of which some source is needed.
   void add_triggers() {
     for (NodeId trigger : loops_->triggers()) {
       auto sources = graph_.controls(trigger);

@@ -362,7 +362,7 @@ Status TrainLoop::save(Session& session, Progress& p, TrainResult& result) {
   for (const auto& [name, value] : c.variables) {
     const std::string found = non_finite_text(value);
     if (found.empty()) continue;
-    // Not worth going on from; the last good one stays.
+    // Nothing to go on from: the last good checkpoint stays.
     listener_.warning(cat("step ", p.step, " is not saved: variable '", name, "' is not finite: ", found));
     return ok_status();
   }

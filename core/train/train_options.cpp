@@ -101,7 +101,7 @@ Status apply_train_flags(const TrainFlags& flags, TrainRequest& train, DataReque
   for (const std::string& flag : flags.data) RETURN_IF_ERROR(set_data(flag, data));
   train.batch = flags.batch.value_or(train.batch);
   train.epochs = flags.epochs.value_or(train.epochs);
-  // A bound given on the command line is the only one.
+  // If only one of epochs and steps is given on the command line, the file's other one does not count.
   if (flags.steps && !flags.epochs) train.epochs = 0;
   if (flags.epochs && !flags.steps) train.steps = 0;
   train.steps = flags.steps.value_or(train.steps);

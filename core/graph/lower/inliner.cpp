@@ -40,7 +40,7 @@ Result<const Body*> Inliner::body_to_inline(NodeId node, FunctionalOp kind) {
   if (!function) return grown_.failure(grown_.open_site(node), Code::kInvalidArgument, "says no function to call");
   Result<const Body*> body = bodies_.find(*function);
   if (!body.ok()) {
-    // What is not there and need not run is the placer's business.
+    // A missing function that does not have to run is reported by the placer.
     if (!facts.call && facts.type && !options_.inline_calls) return nullptr;
     return grown_.failure(grown_.open_site(node), body.status().code(), body.status().message());
   }
@@ -148,7 +148,7 @@ void Inliner::copy_body(const FunctionalSite& site, Inlining& in) {
       controls.push_back(in.copies[e.node]);
       if (controls.back() >= graph_.num_nodes()) later_.push_back(controls.back());
     }
-    // What would run whether or not the call does waits for the call's turn; a call in it hands that on.
+    // Nodes without inputs would run whether or not the call does: they wait for its start. Inner calls hand that on.
     const bool calls = item.kind == FunctionalOp::kCall || item.kind == FunctionalOp::kNativeCall;
     if (in.start != kNoNode && controls.empty() && (calls || inputs.empty())) controls.push_back(in.start);
     const uint32_t device = in.multi_device ? merged_device(item.device, site.device) : site.device;

@@ -140,7 +140,7 @@ std::shared_ptr<GraphFile> cut_to_step(std::shared_ptr<const GraphFile> of, cons
   const auto is_fed = [&](const Endpoint& e) {
     return std::find(options.feeds.begin(), options.feeds.end(), e) != options.feeds.end();
   };
-  // What is fed stays, with what it needs, so that it can be told apart from what reads it.
+  // Fed nodes stay, with their inputs: a feed replaces one output, not the node.
   for (const Endpoint& feed : options.roots.empty() ? std::vector<Endpoint>() : options.feeds)
     open.push_back(feed.node);
   while (!open.empty()) {

@@ -45,7 +45,7 @@ class BranchAndBound {
   void put(uint32_t g, uint16_t d) { at_[g] = d, used_[d] += p_.group_memory(g, d), ++groups_[d]; }
   void lift(uint32_t g) { used_[at_[g]] -= p_.group_memory(g, at_[g]), --groups_[at_[g]], at_[g] = kOpen; }
 
-  // What is decided costs what it costs, the rest what it costs at least.
+  // Decided groups count with their cost, the others with the least that they can cost.
   double least_us() { return p_.goal == Goal::kLatency ? least_latency() : least_load(); }
 
   double node_least(uint32_t node) const {

@@ -17,7 +17,7 @@ Endpoint endpoint_of(Value v) { return {v.node, v.slot}; }
 
 bool is_handle(const NodeGradient& node, Value v) { return node.type(v) == DType::kResource; }
 
-// What a handle refers to.
+// The tensor that a handle refers to.
 Value read(NodeGradient& node, Value handle, DType type) {
   return node.add("ReadVariableOp", {handle}, {{"dtype", AttrValue::of(type)}}, {});
 }
@@ -39,7 +39,7 @@ Value filled_zeros(NodeGradient& node, Value shape, DType type) {
 
 }  // namespace
 
-// In the loop, or outside, where `node` adds.
+// In the loop, or outside of it, wherever `node` adds.
 Value LoopGradients::zeros_of(NodeGradient& node, Value like, std::string_view name) {
   if (node.type(like) == DType::kVariant) return zeros_of_list(node, like);
   if (node.shape(like).fully_known()) return zeros_of_shape(node, node.type(like), node.shape(like), std::string(name));
