@@ -9,6 +9,7 @@
 #include "cli/version.h"
 #include "core/base/cat.h"
 #include "core/base/input_file.h"
+#include "core/base/machine_name.h"
 #include "core/base/sha256.h"
 #include "core/base/text_file.h"
 #include "core/device/device_text.h"

@@ -1,8 +1,6 @@
 /// What this machine's processor can do at most, measured in some 30 ms: the measure of `emplace bench`'s "bound by".
 #pragma once
 
-#include <string>
-
 #include "core/report/bench/bench_report.h"
 
 namespace emplace {
@@ -20,8 +18,5 @@ class BusyMeter {
  private:
   const double start_s_, busy_s_, own_s_;
 };
-
-/// "Intel(R) Xeon(R) ..., 2 processors": tells machines apart.
-std::string machine_name();
 
 }  // namespace emplace
