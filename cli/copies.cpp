@@ -47,7 +47,6 @@ class CopiesCommand final : public Command {
     set.positional("GRAPH", "Lists what moves bytes in a step: between devices, into and out of GPUs.", o.arguments);
     set.group("The list");
     set.flag("measure", "Run steps and say how long copies take", measure_);
-    set.list("costs", "FILE", "Predict from a table that 'emplace bench --save-costs FILE' wrote", costs_);
     set.value("top", "N", "Show at most N rows (20)", set_integer(top_, 1));
     declare_placed_run(set, o.pipeline);
     declare_execution(set, o.pipeline);
@@ -65,7 +64,8 @@ class CopiesCommand final : public Command {
     double step_us = 0;
     Status gate;
     if (const Status status = make(c, made, ledger, step_us, gate); !status.ok()) return report_failure(c, status);
-    if (const Status status = predict(*made->devices, ledger); !status.ok()) return usage(log, status.message());
+    if (const Status status = predict(options.pipeline.placing.automatic.costs, *made->devices, ledger); !status.ok())
+      return usage(log, status.message());
     CopiesReport report{c.path,
                         &made->file->graph,
                         made->devices.get(),
@@ -92,8 +92,9 @@ class CopiesCommand final : public Command {
     return ok_status();
   }
 
-  Status predict(const DeviceSet& devices, Ledger& ledger) const {
-    for (const std::string& name : costs_) {
+  /// From tables that 'emplace bench --save-costs' wrote.
+  static Status predict(const std::vector<std::string>& files, const DeviceSet& devices, Ledger& ledger) {
+    for (const std::string& name : files) {
       ASSIGN_OR_RETURN(const std::shared_ptr<const InputFile> file, InputFile::open(name));
       ASSIGN_OR_RETURN(const CostTable costs, read_costs(file->bytes(), name));
       add_predicted(costs, devices, ledger);
@@ -103,7 +104,6 @@ class CopiesCommand final : public Command {
 
   bool measure_ = false;
   int64_t top_ = 20;
-  std::vector<std::string> costs_;
 };
 
 }  // namespace

@@ -27,6 +27,19 @@ Status set_steps(const std::string& text, std::pair<int64_t, int64_t>& steps) {
   return ok_status();
 }
 
+/// "10s", "500ms", "2min"; a number alone is seconds.
+OptionSet::Setter set_time(double& seconds) {
+  return [&seconds](const std::string& text) -> Status {
+    const size_t unit = text.find_first_not_of("0123456789.");
+    const std::string name = unit == std::string::npos ? "s" : text.substr(unit);
+    const double scale = name == "s" ? 1 : name == "ms" ? 1e-3 : name == "min" ? 60 : 0;
+    if (scale == 0 || !set_number(seconds)(text.substr(0, unit)).ok() || seconds <= 0)
+      return invalid_argument(cat("'", text, "' is no time; write for instance 10s or 500ms"));
+    seconds *= scale;
+    return ok_status();
+  };
+}
+
 /// "GPU=2".
 Status set_device_count(std::map<std::string, int>& counts, const std::string& text) {
   auto equals = text.find('=');
@@ -103,9 +116,23 @@ void declare_placing(OptionSet& set, PlaceFlags& placing) {
               return ok_status();
             });
   set.list("min-on", "DEVICE=SHARE", "Fail (exit 4) if fewer nodes are on it: GPU=95%", placing.gates.min_on);
-  set.value("policy", "tf", "How to choose devices: TensorFlow's rule", [](const std::string& text) {
-    return text == "tf" ? ok_status() : invalid_argument(cat("'", text, "' is unknown; there is tf"));
-  });
+  set.value("policy", "tf", "How to choose devices: tf (TensorFlow's rule) or cost (--auto latency)",
+            [&placing](const std::string& text) {
+              if (text == "cost" && !placing.automatic.goal) placing.automatic.goal = autoplace::Goal::kLatency;
+              return text == "tf" || text == "cost"
+                         ? ok_status()
+                         : invalid_argument(cat("'", text, "' is unknown; there are tf and cost"));
+            });
+}
+
+void declare_auto(OptionSet& set, AutoFlags& automatic) {
+  set.value("auto", "GOAL", "Choose devices by measured costs, for the latency of a step or the throughput of many",
+            set_choice<autoplace::Goal>(automatic.goal, {{"latency", autoplace::Goal::kLatency},
+                                                         {"throughput", autoplace::Goal::kThroughput}}));
+  set.list("costs", "FILE", "Costs that 'emplace bench --save-costs FILE' wrote; of several, the later wins",
+           automatic.costs);
+  set.value("time-limit", "TIME", "End the search of --auto after this long: 10s, 500ms",
+            set_time(automatic.time_limit_s));
 }
 
 void declare_functions(OptionSet& set, FunctionOptions& functions) {
@@ -171,6 +198,7 @@ void declare_request(OptionSet& set, RunOptions& run, Steps steps) {
 void declare_placed_run(OptionSet& set, PipelineOptions& pipeline, Steps steps) {
   set.group("Placement");
   declare_placing(set, pipeline.placing);
+  declare_auto(set, pipeline.placing.automatic);
   declare_functions(set, pipeline.functions);
   declare_kernels(set, pipeline.placing);
   set.group("Devices");

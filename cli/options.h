@@ -44,6 +44,8 @@ struct Options {
 // command that runs steps and one that trains.
 
 void declare_placing(OptionSet& set, PlaceFlags& placing);
+/// --auto and what it takes.
+void declare_auto(OptionSet& set, AutoFlags& automatic);
 /// --functions, --max-nodes.
 void declare_functions(OptionSet& set, FunctionOptions& functions);
 /// --kernels.

@@ -68,6 +68,7 @@ PlaceReport place_report(const StageContext& c, const Result<Partitioned>& made)
   report.load_ms = c.timings.load_ms;
   report.place_ms = c.timings.place_ms;
   report.error = made.ok() ? made->verdict : made.status();
+  report.automatic = c.found.automatic.get();
   if (!made.ok()) return report;
   report.file = made->file.get();
   report.options = made->options.get();

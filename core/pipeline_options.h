@@ -15,6 +15,7 @@
 #include "core/device/device_options.h"
 #include "core/formats/graph_format.h"
 #include "core/graph/graph_file.h"
+#include "core/place/auto/problem.h"
 #include "core/place/gates.h"
 #include "core/place/overrides.h"
 #include "core/run/gpu_options.h"
@@ -34,6 +35,13 @@ enum class NumericsAction : uint8_t { kNone, kStop, kReport };
 /// A session runs the steps of one request, or gets those of a training.
 enum class Steps : uint8_t { kOfRun, kOfTraining };
 
+/// --auto: devices by measured costs.
+struct AutoFlags {
+  std::optional<autoplace::Goal> goal;  // nothing: TensorFlow's rule
+  std::vector<std::string> costs;       // files; empty: that of this machine
+  double time_limit_s = 0;              // 0: the search ends by its own budget
+};
+
 /// What the command line and the file say of placing. The placer takes what the pipeline makes of it (PlaceOptions).
 struct PlaceFlags {
   bool allow_soft_placement = false;
@@ -44,6 +52,7 @@ struct PlaceFlags {
   std::string placement_in, placement_out;
   Gates gates;
   bool available_kernels_only = false;
+  AutoFlags automatic;
 };
 
 /// --functions: which graph is placed, and which one runs (core/function_stage.h).

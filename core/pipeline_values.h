@@ -15,6 +15,7 @@
 #include "core/pipeline_options.h"
 #include "core/place/placement.h"
 #include "core/plan/planned_memory.h"
+#include "core/report/auto_report.h"
 #include "core/run/session.h"
 #include "core/run_request.h"
 #include "core/signature_request.h"
@@ -36,6 +37,7 @@ struct Findings {
   std::string data_problems;             // check: of the files of training data, whole messages
   std::shared_ptr<const DeviceSet> devices = std::make_shared<DeviceSet>();  // empty before the place stage
   std::vector<std::string> offenders;                                        // nodes that cannot be placed, a line each
+  std::shared_ptr<const AutoReport> automatic;                               // null: no --auto
   bool soft_placement_helps = false;                                         // with soft placement they could be
 };
 

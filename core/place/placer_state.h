@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -96,6 +97,7 @@ struct PlacerState {
   std::vector<NameId> device_names;      // by device
   std::vector<DeviceId> devices_in_use;  // in the order in which nodes got them
   std::vector<BodyDemand> body_demands;
+  std::unordered_map<NodeId, std::string> cost_texts;  // by group: why it is where costs put it (by_cost.h)
 
  private:
   void find_facts(const NodeType& type, TypeFacts& facts);

@@ -87,7 +87,7 @@ std::string Explainer::text() const {
     case Reason::kSoftMovedWithResource:
       return cat("asks for ", request(), ", but ", no_kernel_where_asked(), "; the resource moved with it");
     case Reason::kCost:
-      return "the cheapest placement found";
+      return state_.cost_texts.at(decision_.group);
   }
   return "is not placed";
 }

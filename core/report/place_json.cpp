@@ -9,6 +9,7 @@
 #include "core/partition/copy_kind.h"
 #include "core/place/moved.h"
 #include "core/place/overrides.h"
+#include "core/report/auto_report.h"
 #include "core/report/place_report.h"
 #include "core/report/run_report.h"
 
@@ -145,6 +146,10 @@ std::string place_json(const PlaceReport& r) {
     write_copies(*r.step, json);
     write_summary(*r.step, json);
     json.end_object();
+  }
+  if (r.automatic) {
+    json.key("auto");
+    write_auto(json, *r.automatic);
   }
   json.key("timing")
       .begin_object()

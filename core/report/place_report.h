@@ -14,6 +14,8 @@
 
 namespace emplace {
 
+struct AutoReport;
+
 /// Pointers outlive the report. On failure `error` is set; where nothing is placed, placement and copies are null.
 struct PlaceReport {
   std::string path;                // as on the command line
@@ -23,8 +25,9 @@ struct PlaceReport {
   const PlaceOptions* options = nullptr;
   const Placement* placement = nullptr;
   const CopyPlan* copies = nullptr;
-  const Origins* origins = nullptr;   // of nodes that are not the file's own; null: all are
-  const PlaceReport* step = nullptr;  // of the graph that a run would make of it; null: that is this one
+  const Origins* origins = nullptr;       // of nodes that are not the file's own; null: all are
+  const AutoReport* automatic = nullptr;  // null: no --auto
+  const PlaceReport* step = nullptr;      // of the graph that a run would make of it; null: that is this one
   Status error;
   std::vector<std::string> offenders;              // `details` of place()
   std::vector<std::optional<int64_t>> peak_bytes;  // planned, by device, as far as known; empty: not planned

@@ -6,6 +6,7 @@
 #include "core/base/units.h"
 #include "core/device/device_text.h"
 #include "core/place/moved.h"
+#include "core/report/auto_report.h"
 #include "core/report/place_report.h"
 #include "core/report/placement_log.h"
 #include "core/report/run_report.h"
@@ -106,6 +107,7 @@ std::string place_table(const PlaceReport& r) {
   append(out, '\n', placement_summary(r.file->graph, *r.devices, *r.options, *r.placement, *r.copies, moved));
   if (const std::string peak = peak_text(*r.devices, r.peak_bytes); !peak.empty()) append(out, " | ", peak);
   out += '\n';
+  if (r.automatic) out += auto_text(*r.automatic);
   return out;
 }
 

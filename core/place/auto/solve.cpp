@@ -6,6 +6,7 @@
 #include "core/place/auto/contiguous.h"
 #include "core/place/auto/exact.h"
 #include "core/place/auto/list_schedule.h"
+#include "core/place/auto/loads.h"
 
 namespace emplace::autoplace {
 namespace {
@@ -25,6 +26,7 @@ class Solver {
     bool exact = false;
     if (o_.exact && p_.free_groups.size() <= kMostExactGroups) exact = find_exact(p_, budget_, best_);
     if (!exact) search();
+    drop_needless_work();
     conclude(exact);
     return std::move(made_);
   }
@@ -53,7 +55,7 @@ class Solver {
     for (uint32_t g = 0; g < p_.num_groups; ++g) at[g] = fallback_of(p_, g);
     add_start(Start::Kind::kHost, at);
     for (uint16_t d = 0; d < p_.devices(); ++d) {
-      if (d == p_.machine.host) continue;
+      if (d == p_.machine.host || p_.device_class[d] != d) continue;
       for (uint32_t g = 0; g < p_.num_groups; ++g) at[g] = p_.can_be(g, d) ? d : fallback_of(p_, g);
       add_start(Start::Kind::kDevice, at, d);
     }
@@ -102,6 +104,47 @@ class Solver {
     Found found = anneal(p_, orders_, start, temperature, evaluations, budget_, dice_);
     if (found.us < best_.us) best_ = std::move(found);
     stuck_ = budget_.done() == before;
+  }
+
+  /// Edges of a group that leave its device, were it on `device`.
+  size_t leaving(uint32_t g, uint16_t device) const {
+    size_t edges = 0;
+    for (const uint32_t other : p_.neighbours.of(g)) edges += best_.at[other] != device ? 1 : 0;
+    return edges;
+  }
+
+  static double all_work(const Loads& loads, size_t devices) {
+    double sum = 0;
+    for (uint16_t d = 0; d < devices; ++d) sum += loads.of(d).compute_us + loads.of(d).in_us + loads.of(d).out_us;
+    return sum;
+  }
+
+  // Of assignments that take as long, one with less to do, then with fewer edges between devices: nothing goes far for
+  // no gain.
+  void drop_needless_work() {
+    constexpr double kMostSteps = 4e6;
+    if (best_.us == kNever) return;
+    if (static_cast<double>(p_.free_groups.size() * p_.devices()) * p_.num_nodes > kMostSteps) return;
+    Loads loads(p_, best_.at);
+    double least = all_work(loads, p_.devices());
+    for (const uint32_t g : p_.free_groups) {
+      for (uint16_t d = 0; d < p_.devices(); ++d) {
+        const uint16_t before = best_.at[g];
+        if (d == before || !p_.can_be(g, d)) continue;
+        const bool nearer = leaving(g, d) < leaving(g, before);
+        loads.move(g, d);
+        best_.at[g] = d;
+        const double work = all_work(loads, p_.devices());
+        const bool less = work < least * (1 - 1e-12) || (nearer && work <= least * (1 + 1e-12));
+        const double us = less && p_.fits(best_.at) ? value_of(p_, best_.at) : kNever;
+        if (us <= best_.us) {
+          best_.us = us, least = work;
+        } else {
+          loads.move(g, before);
+          best_.at[g] = before;
+        }
+      }
+    }
   }
 
   void conclude(bool exact) {

@@ -1,0 +1,183 @@
+// Part of core/pipeline_stage.h: --auto in the stage place: tables of costs, the search, what is made of its answer.
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <unordered_map>
+
+#include "core/auto_problem.h"
+#include "core/auto_reporter.h"
+#include "core/base/cat.h"
+#include "core/base/input_file.h"
+#include "core/base/machine_name.h"
+#include "core/base/stop.h"
+#include "core/base/suggest.h"
+#include "core/base/units.h"
+#include "core/device/device_text.h"
+#include "core/pipeline.h"
+#include "core/pipeline_stage.h"
+#include "core/place/by_cost.h"
+#include "core/run/thread_pool.h"
+
+namespace emplace {
+namespace {
+
+constexpr int64_t kLargestTable = 64 * kMiB;
+
+/// "$EMPLACE_CACHE_DIR/costs/<machine>.json"; empty: there is no such folder.
+std::string costs_of_this_machine() {
+  const char* own = environment_variable("EMPLACE_CACHE_DIR");
+  const char* home = environment_variable("HOME");
+  if (own && !*own) return {};
+  if (!own && (!home || !*home)) return {};
+  std::string id;
+  for (const char c : machine_name()) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (plain || (!id.empty() && id.back() != '-')) id += plain ? c : '-';
+  }
+  return cat(own ? std::string(own) : cat(home, "/.cache/emplace"), "/costs/", id, ".json");
+}
+
+/// Every node that the table names is in the graph.
+Status check_names(const CostTable& table, const Graph& graph, const std::string& origin) {
+  for (const auto& [name, row] : table.nodes) {
+    if (graph.find(name) != kNoNode) continue;
+    Suggestion near(name);
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) near.offer(graph.name(n));
+    const std::string hint = near.text();
+    return invalid_argument(
+        cat(origin, ": nodes: the graph has no node '", name, '\'', hint.empty() ? "" : "; ", hint));
+  }
+  return ok_status();
+}
+
+Result<CostTable> read_table(const std::string& path) {
+  InputOptions options;
+  options.most_bytes = kLargestTable;
+  Result<std::shared_ptr<const InputFile>> file = InputFile::open(path, options);
+  if (!file.ok()) {
+    const Blame blame = file.status().code() == Code::kInvalidArgument ? Blame::kFile : Blame::kUsage;
+    return file.status().with_context("--costs").blamed(blame);
+  }
+  Result<CostTable> table = read_costs((*file)->bytes(), path);
+  if (!table.ok()) return table.status().blamed(Blame::kFile);
+  return table;
+}
+
+/// Of the files that --costs names, or of this machine's; `files` gets which.
+Result<CostTable> read_tables(const StageContext& c, const Validated& validated, std::vector<std::string>& files) {
+  const Graph& graph = validated.file->graph;
+  const AutoFlags& o = c.options.placing.automatic;
+  CostTable all;
+  for (const std::string& path : o.costs) {
+    ASSIGN_OR_RETURN(CostTable table, read_table(path));
+    // Lowering renames nodes, and what a step adds has names that the graph of the placement lacks.
+    if (!validated.lowering) RETURN_IF_ERROR(check_names(table, graph, path).blamed(Blame::kFile));
+    all.merge(std::move(table));
+    files.push_back(path);
+  }
+  if (!o.costs.empty()) return all;
+  const std::string own = costs_of_this_machine();
+  if (own.empty() || !std::filesystem::exists(own)) return all;
+  ASSIGN_OR_RETURN(CostTable table, read_table(own));
+  if (table.machine != machine_name())
+    return unavailable(cat(own, ": measured on ", table.machine.empty() ? "an unknown machine" : table.machine,
+                           ", this is ", machine_name(), "; --costs ", own, " uses it all the same"))
+        .blamed(Blame::kDevice);
+  files.push_back(own);
+  return table;
+}
+
+Status with_hint(const StageContext& c, const Status& status) {
+  if (status.code() != Code::kUnavailable) return status.blamed(Blame::kUsage);
+  const std::string own = costs_of_this_machine();
+  const std::string file = own.empty() ? "costs.json" : own;
+  return unavailable(cat("--auto: ", status.message(), "; measure: emplace bench ", c.path, " --save-costs ", file,
+                         own.empty() ? ", then --costs costs.json" : ""))
+      .blamed(Blame::kDevice);
+}
+
+/// Beyond the promised memory of the devices, as far as a plan knows, in bytes by device; empty: nothing is.
+std::vector<double> memory_short(const StageContext& c, const Validated& validated,
+                                 const std::shared_ptr<const PlaceOptions>& options, const Placement& placement) {
+  constexpr uint32_t kMostNodes = 50'000;  // a plan of more takes longer than the search
+  const DeviceSet& devices = *c.found.devices;
+  if (validated.file->graph.num_nodes() > kMostNodes || validated.lowering) return {};
+  const Placed placed{validated.file,      c.found.devices,   options, std::make_shared<const Placement>(placement),
+                      validated.gradients, validated.lowering};
+  const Result<std::vector<PlannedMemory>> planned = predict_memory(c, placed);
+  if (!planned.ok()) return {};
+  std::vector<double> lacks(devices.size());
+  bool any = false;
+  for (DeviceId d = 0; d < planned->size(); ++d) {
+    const int64_t limit = promised_memory(devices.at(d));
+    if (limit <= 0 || !(*planned)[d].known || (*planned)[d].peak() <= limit) continue;
+    lacks[d] = static_cast<double>((*planned)[d].peak() - limit), any = true;
+  }
+  return any ? lacks : std::vector<double>{};
+}
+
+void move_groups(const AutoProblem& made, const autoplace::Solution& solution, const std::vector<std::string>& texts,
+                 Placement& placement) {
+  std::unordered_map<uint32_t, CostChoice> choices;
+  for (const uint32_t g : made.problem.free_groups)
+    choices[made.groups[g]] = {solution.found.at[g], texts.empty() ? "" : texts[g]};
+  choose_by_cost(placement, [&](uint32_t group) -> const CostChoice* {
+    const auto at = choices.find(group);
+    return at == choices.end() ? nullptr : &at->second;
+  });
+}
+
+/// Searches until the plan of what was found fits, too: the search knows of variables and constants only.
+Status solve_to_fit(const StageContext& c, const Validated& validated,
+                    const std::shared_ptr<const PlaceOptions>& options, const Placement& original, AutoProblem& made,
+                    autoplace::Solution& solution) {
+  autoplace::SolveOptions o;
+  o.time_limit_s = c.options.placing.automatic.time_limit_s;
+  o.seed = static_cast<uint64_t>(c.options.run.seed);
+  o.stop = stop_requested;
+  constexpr int kRounds = 4;
+  for (int round = 0; round < kRounds; ++round) {
+    solution = autoplace::solve(made.problem, o);
+    RETURN_IF_ERROR(stop_status());
+    if (!solution.fits || solution.kept_original) return ok_status();
+    Placement moved = original;
+    for (size_t i = 0; i < made.nodes.size(); ++i)
+      moved.decisions[made.nodes[i]].device = solution.found.at[made.problem.group[i]];
+    const std::vector<double> lacks = memory_short(c, validated, options, moved);
+    if (lacks.empty()) return ok_status();
+    for (uint16_t d = 0; d < lacks.size(); ++d) {
+      if (lacks[d] <= 0) continue;
+      const double used = made.problem.memory_used(solution.found.at, d);
+      made.problem.machine.units[d].memory = std::max(1.0, used - lacks[d]);
+    }
+  }
+  solution.fits = false;
+  return ok_status();
+}
+
+}  // namespace
+
+Status place_by_cost(StageContext& c, const Validated& validated, const std::shared_ptr<const PlaceOptions>& options,
+                     Placement& placement) {
+  const AutoFlags& flags = c.options.placing.automatic;
+  if (!flags.goal) return ok_status();
+  std::vector<std::string> files;
+  ASSIGN_OR_RETURN(const CostTable table, read_tables(c, validated, files));
+  AutoMachine machine;
+  machine.processors = ThreadPool::shared().size();
+  machine.given = c.options.run.inter_op_threads > 0;
+  machine.cpu_lanes = machine.given ? static_cast<int>(c.options.run.inter_op_threads) : machine.processors;
+  Result<AutoProblem> made = auto_problem(*validated.file, *c.found.devices, placement, table, machine, *flags.goal);
+  if (!made.ok()) return with_hint(c, made.status());
+  for (const std::string& doubt : made->doubts) c.log.warning(cat("--auto: ", doubt));
+  autoplace::Solution solution;
+  RETURN_IF_ERROR(solve_to_fit(c, validated, options, placement, *made, solution));
+  if (!solution.fits)
+    return resource_exhausted("--auto: no placement was found whose memory fits the devices").blamed(Blame::kPlacement);
+  AutoReporter reporter(validated.file->graph, *c.found.devices, *made, solution);
+  if (!solution.kept_original) move_groups(*made, solution, reporter.reasons(), placement);
+  c.found.automatic = std::make_shared<const AutoReport>(reporter.report(files, c.options.run.seed));
+  return ok_status();
+}
+
+}  // namespace emplace
