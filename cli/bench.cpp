@@ -150,7 +150,7 @@ class BenchCommand final : public Command {
     std::optional<Partitioned> made;
     const BusyMeter meter;
     const Status status = measure(c, plan_of(o), made, result);
-    if (!status.ok()) return report_failure(c, status);
+    if (!status.ok()) return fail(c, status);
     result.facts = facts_of(c, *made);
     result.facts.others = meter.others();
     if (!flags_.no_nodes) result.peaks = measure_peaks(static_cast<int>(result.facts.threads));

@@ -21,6 +21,22 @@ constexpr int kClosedPipe = 128 + 13;  // SIGPIPE: the reader has seen enough
 int stdout_error = 0;  // errno of the first write to standard output that failed
 Format document_format = Format::kText;
 
+/// The document of a failure, if one is wanted. `path`: the graph's, if there is one.
+void print_error(const Status& status, int code, std::string_view path) {
+  if (document_format != Format::kJson && document_format != Format::kJsonl) return;
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  if (document_format == Format::kJsonl) json.member("event", "end");
+  write_schema(json, Document::kError);
+  if (!path.empty()) json.key("graph").begin_object().member("file", path).end_object();
+  if (document_format == Format::kJsonl) json.member("status", code_name(status.code()));
+  json.member("exit", code).key("error");
+  write_error(json, status);
+  json.end_object();
+  print(out + "\n");
+}
+
 int output_code() { return stdout_error == 0 ? 0 : stdout_error == EPIPE ? kClosedPipe : 1; }
 
 }  // namespace
@@ -43,17 +59,7 @@ int report_error(const Status& status, Log& log) {
   const int signal = status.code() == Code::kCancelled ? caught_signal() : 0;
   log.error(signal != 0 ? cat("stopped by ", strsignal(signal)) : status.message());
   const int code = signal != 0 ? 128 + signal : exit_code(status);
-  if (document_format != Format::kJson && document_format != Format::kJsonl) return code;
-  std::string out;
-  JsonWriter json(out);
-  json.begin_object();
-  if (document_format == Format::kJsonl) json.member("event", "end");
-  write_schema(json, Document::kError);
-  if (document_format == Format::kJsonl) json.member("status", code_name(status.code()));
-  json.member("exit", code).key("error");
-  write_error(json, status);
-  json.end_object();
-  print(out + "\n");
+  print_error(status, code, {});
   return code;
 }
 
@@ -86,6 +92,12 @@ int report_failure(const StageContext& c, const Status& status) {
     log.problem(cat("no GPU: ", c.found.devices->no_gpu_cause));
   if (c.found.soft_placement_helps)
     log.problem("hint: --allow-soft-placement runs elsewhere what cannot be where it is asked for");
+  return code;
+}
+
+int fail(const StageContext& c, const Status& status) {
+  const int code = report_failure(c, status);
+  print_error(status, code, c.path);
   return code;
 }
 

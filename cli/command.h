@@ -44,6 +44,8 @@ int report_error(const Status& status, Log& log);
 int usage(Log& log, std::string_view message);
 /// Says why a stage failed, with all problems of the file, or all nodes that cannot be placed; returns the exit code.
 int report_failure(const StageContext& context, const Status& status);
+/// The same, and a document of the failure if one is wanted: of commands whose own document tells of results only.
+int fail(const StageContext& context, const Status& status);
 
 /// Runs `one` for each graph file: until the first failure, or all with --keep-going; then the line
 /// "PASSED n, FAILED m" if there are several. Returns the first exit code that is not 0.

@@ -141,7 +141,7 @@ class CompareCommand final : public Command {
     if (!read.ok()) return usage(log, read.status().message());
     run = read.take();
     const Status placed = place_compared_run(run, log);
-    return placed.ok() ? 0 : report_failure(*run.context, placed);
+    return placed.ok() ? 0 : fail(*run.context, placed);
   }
 
   CompareReport report_of(const Options& options, const ComparedRun& a) const {
@@ -176,7 +176,7 @@ class CompareCommand final : public Command {
     AgainstArrays observer(a.graph(), *arrays, tolerance_, flags_.all);
     const Status ran = execute_compared_run(a, &observer);
     const bool stopped = ran.code() == Code::kCancelled && !observer.found().different.empty();
-    if (!ran.ok() && !stopped) return report_failure(*a.context, ran);
+    if (!ran.ok() && !stopped) return fail(*a.context, ran);
     CompareReport report = report_of(options, a);
     report.found = &observer.found();
     if (!stopped) report.left_over = observer.left_over();
@@ -213,8 +213,8 @@ class CompareCommand final : public Command {
     lockstep.ended_a();
     other.join();
     if (lockstep.stopped()) return 0;
-    if (!ran_a.ok()) return report_failure(*a.context, ran_a);
-    return ran_b.ok() ? 0 : report_failure(*b.context, ran_b);
+    if (!ran_a.ok()) return fail(*a.context, ran_a);
+    return ran_b.ok() ? 0 : fail(*b.context, ran_b);
   }
 
   /// The first node that is different, by itself.

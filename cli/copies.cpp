@@ -63,7 +63,7 @@ class CopiesCommand final : public Command {
     Ledger ledger;
     double step_us = 0;
     Status gate;
-    if (const Status status = make(c, made, ledger, step_us, gate); !status.ok()) return report_failure(c, status);
+    if (const Status status = make(c, made, ledger, step_us, gate); !status.ok()) return fail(c, status);
     if (const Status status = predict(options.pipeline.placing.automatic.costs, *made->devices, ledger); !status.ok())
       return usage(log, status.message());
     CopiesReport report{c.path,

@@ -28,14 +28,14 @@ Result<PlacementView> place_side(const Side& side, Log& log, int& code) {
   StageContext context(side.options.pipeline, side.path, log);
   const Result<Partitioned> made = partition_file(context);
   if (!made.ok()) {
-    code = report_failure(context, made.status());
+    code = fail(context, made.status());
     return made.status();
   }
   PlacementView view = view_placement(*made->file, *made->devices, *made->options, *made->placement, *made->copies);
   if (made->file->graph.num_nodes() > kMaxPlannedOfASide) return view;
   Result<std::vector<PlannedMemory>> planned = predict_memory(context, *made);
   if (!planned.ok()) {
-    code = report_failure(context, planned.status());
+    code = fail(context, planned.status());
     return planned.status();
   }
   for (DeviceId d = 0; d < planned->size(); ++d) {

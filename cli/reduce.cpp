@@ -129,9 +129,9 @@ class ReduceCommand final : public Command {
     const auto start = std::chrono::steady_clock::now();
     StageContext c(options.pipeline, options.arguments[0], log, &stop_flag());
     const Result<Loaded> loaded = load_graph(c);
-    if (!loaded.ok()) return report_failure(c, loaded.status());
+    if (!loaded.ok()) return fail(c, loaded.status());
     const Result<Runnable> runnable = validate_run(c, *loaded);
-    if (!runnable.ok()) return report_failure(c, runnable.status());
+    if (!runnable.ok()) return fail(c, runnable.status());
     const ScratchFolder values;
     if (Status status = record_apart(options, values.path()); !status.ok()) return report_error(status, log);
     ReduceGraph graph(*runnable->file, runnable->request, check, values.path(), flags_.output);
@@ -143,7 +143,7 @@ class ReduceCommand final : public Command {
         },
         [&](Shrink::Nodes& kept) { graph.close(kept); });
     const Result<Shrink::Nodes> smallest = shrink.smallest(all);
-    if (!smallest.ok()) return report_failure(c, smallest.status());
+    if (!smallest.ok()) return fail(c, smallest.status());
     if (Status status = graph.drop_rest(*smallest); !status.ok()) return report_error(status, log);
     Reduced reduced = counts(runnable->file->graph, all, *smallest);
     reduced.tries = graph.tries() + shrink.counts().cached;
