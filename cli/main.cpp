@@ -167,6 +167,7 @@ int run_main(int argc, char** argv, Log& log) {
   Status status = set.parse(argc - 2, argv + 2, help);
   if (status.ok() && help.empty()) status = name_files(options, set.sources());
   if (status.ok() && help.empty()) status = set_up_log(options.talk, log);
+  if (status.code() == Code::kDeadlineExceeded) return report_error(status, log);
   if (!status.ok()) return usage(log, status.message());
   if (!help.empty()) return print(help), 0;
   if (environ_has_ours()) warn_of_environment(set, others.options(), log);

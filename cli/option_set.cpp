@@ -12,6 +12,7 @@
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
 #include "core/base/input_file.h"
+#include "core/base/stop.h"
 #include "core/base/suggest.h"
 
 namespace emplace {
@@ -72,6 +73,7 @@ struct OptionSet::Impl {
   Status unknown(const std::string& argument) const;
   Status check_flag_values(int argc, char** argv) const;
   Status apply(const Entry& entry, std::vector<std::string> values, std::string source);
+  void allow_time() const;
   Status read_config(std::vector<CLI::ConfigItem>& items) const;
 };
 
@@ -172,10 +174,23 @@ Status OptionSet::Impl::apply(const Entry& entry, std::vector<std::string> value
   return ok_status();
 }
 
+/// The file may be a pipe that nobody writes into: waiting for it ends with the time allowed.
+void OptionSet::Impl::allow_time() const {
+  const Entry* timeout = find("timeout");
+  if (!timeout) return;
+  const char* environment = std::getenv(environment_name("timeout").c_str());
+  if (timeout->option->count() > 0) {
+    set_deadline(std::strtod(timeout->option->results().back().c_str(), nullptr));
+  } else if (environment) {
+    set_deadline(std::strtod(environment, nullptr));
+  }
+}
+
 /// The file's keys, top-level ones and those of this subcommand's section; every key must be somebody's option.
 Status OptionSet::Impl::read_config(std::vector<CLI::ConfigItem>& items) const {
   if (config_file.empty()) return ok_status();
   constexpr int64_t kMostBytes = int64_t{1} << 20;
+  allow_time();
   auto file = InputFile::open(config_file, {.most_bytes = kMostBytes});
   if (!file.ok()) return unreadable(config_file, file.status()).with_context("--config");
   if ((*file)->bytes().find('\0') != std::string_view::npos)
