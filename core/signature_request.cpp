@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/suggest.h"
 
 namespace emplace {
 namespace {
@@ -71,9 +72,12 @@ void feed_defaults(const Signature& signature, GraphFile& file) {
 }
 
 Status no_such_signature(const MetaGraph& meta, const std::string& path, const std::string& key) {
-  std::string there = cat("; there are: ", describe(meta.signatures));
-  return usage_problem(
-      cat("no signature '", key, "' in ", path, meta.signatures.empty() ? "; it has none" : std::move(there)));
+  if (meta.signatures.empty()) return usage_problem(cat("no signature '", key, "' in ", path, "; it has none"));
+  Suggestion suggestion(key);
+  for (const auto& [known, signature] : meta.signatures) suggestion.offer(known);
+  const std::string hint = suggestion.text();
+  return usage_problem(cat("no signature '", key, "' in ", path, "; ", hint, hint.empty() ? "" : " ",
+                           "there are: ", describe(meta.signatures)));
 }
 
 }  // namespace
