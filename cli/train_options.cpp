@@ -42,6 +42,14 @@ std::vector<std::string> split_list(const std::string& text) {
   return out;
 }
 
+Status set_plot(TrainingOptions& train, const std::string& text) {
+  for (const std::string_view other : {".png", ".jpg", ".jpeg", ".gif", ".pdf", ".html"}) {
+    if (text.ends_with(other)) return invalid_argument(cat("'", text, "': an SVG is written; wanted FILE.svg"));
+  }
+  train.plot = text;
+  return text.empty() ? invalid_argument("'' names no file") : ok_status();
+}
+
 }  // namespace
 
 void declare_train_options(OptionSet& set, TrainingOptions& train) {
@@ -89,7 +97,8 @@ void declare_train_options(OptionSet& set, TrainingOptions& train) {
   set.flag("overwrite", "Let this run's checkpoints replace those of another one", train.overwrite);
   set.value("log-every", "N", "A line every N steps (default: one per epoch)", set_integer(train.log_every, 1));
   set.text("log-csv", "FILE", "Loss and metrics of every step as CSV", train.log_csv);
-  set.text("plot", "FILE.svg", "A picture of loss and metrics over steps", train.plot);
+  set.value("plot", "FILE.svg", "A picture of loss and metrics over steps",
+            [&train](const std::string& text) { return set_plot(train, text); });
 }
 
 }  // namespace emplace

@@ -86,8 +86,23 @@ class TrainableBuilder {
     if (c_.model) train_model(*c_.model, *made_.file, run, flags, made_.training, data_);
     if (Status status = apply_train_flags(flags, made_.training, data_); !status.ok())
       return status.blamed(Blame::kUsage);
+    RETURN_IF_ERROR(find_tensors(flags));
     check_train_request(*made_.file, made_.training, c_.found.problems);
     return first_problem(c_.found.problems);
+  }
+
+  /// A name on the command line that is not there is the command's fault, not the file's.
+  Status find_tensors(const TrainFlags& flags) const {
+    const auto find = [this](std::string_view flag, const std::string& name) -> Status {
+      NameError error;
+      if (name.empty() || find_tensor(made_.file->graph, name, error).node != kNoNode) return ok_status();
+      return usage_error(cat(flag, ": ", error.text()));
+    };
+    RETURN_IF_ERROR(find("--loss", flags.loss));
+    if (!flags.learning_rate.empty()) RETURN_IF_ERROR(find("--learning-rate", made_.training.learning_rate.tensor));
+    for (const std::string& metric : flags.metric)
+      RETURN_IF_ERROR(find("--metric", metric.substr(metric.find('=') + 1)));
+    return ok_status();
   }
 
   /// What only a training reads and writes.
