@@ -1,0 +1,33 @@
+# Fuzz targets: one program per file tests/fuzz/*_fuzz.cpp. Beside ASan they replay their corpus and mutate it a bounded number of times;
+# with libFuzzer (EMPLACE_LIBFUZZER, Clang: `cmake --preset fuzz`) they search.
+file(GLOB FUZZ_SOURCES CONFIGURE_DEPENDS tests/fuzz/*_fuzz.cpp)
+if(EMPLACE_LIBFUZZER)
+  # What reads is compiled for libFuzzer, with sanitizers; all else (kernels, planning, running) is the release build's, which
+  # scripts/fuzz sees to. The objects with sanitizers come first: of what is there twice the linker takes theirs.
+  file(GLOB_RECURSE FUZZED_SOURCES CONFIGURE_DEPENDS core/base/*.cpp core/device/*.cpp core/formats/*.cpp core/graph/*.cpp
+       core/tensor/*.cpp)
+  list(FILTER FUZZED_SOURCES EXCLUDE REGEX /graph/lower/)
+  list(APPEND FUZZED_SOURCES ${CMAKE_SOURCE_DIR}/core/train/csv.cpp ${CMAKE_SOURCE_DIR}/core/train/idx.cpp)
+  add_library(emplace_fuzzed OBJECT EXCLUDE_FROM_ALL ${FUZZED_SOURCES})
+  target_link_libraries(emplace_fuzzed PRIVATE emplace_flags)
+  # Checks of every pointer double the time to compile and find what ASan finds.
+  target_compile_options(emplace_fuzzed PRIVATE -fsanitize=fuzzer-no-link -fno-sanitize=null,alignment,object-size,vptr)
+  target_precompile_headers(emplace_fuzzed PRIVATE ${EMPLACE_STL_HEADERS} <core/op/op_def.h> <core/graph/graph_file.h>)
+  set_target_properties(emplace_fuzzed PROPERTIES UNITY_BUILD ${EMPLACE_UNITY} UNITY_BUILD_MODE GROUP)
+  add_library(emplace_released STATIC IMPORTED)
+  set_target_properties(emplace_released PROPERTIES IMPORTED_LOCATION ${CMAKE_SOURCE_DIR}/build/libemplace_core.a
+                        INTERFACE_LINK_LIBRARIES "ZLIB::ZLIB;Threads::Threads;${CMAKE_DL_LIBS}")
+endif()
+foreach(source ${FUZZ_SOURCES})
+  get_filename_component(name ${source} NAME_WE)
+  string(REPLACE "_fuzz" "" corpus ${name})
+  if(EMPLACE_LIBFUZZER)
+    add_executable(emplace_${name} ${source} $<TARGET_OBJECTS:emplace_fuzzed>)
+    target_link_libraries(emplace_${name} PRIVATE emplace_flags emplace_released)
+    target_link_options(emplace_${name} PRIVATE -fsanitize=fuzzer -Wl,-z,muldefs)
+  elseif(EMPLACE_SANITIZE MATCHES "address")
+    add_executable(emplace_${name} ${source} tests/fuzz/replay_main.cpp)
+    target_link_libraries(emplace_${name} PRIVATE emplace_core)
+    target_compile_definitions(emplace_${name} PRIVATE EMPLACE_CORPUS="${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${corpus}")
+  endif()
+endforeach()
