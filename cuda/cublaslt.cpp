@@ -21,7 +21,7 @@ const Result<Functions>& functions() {
     Functions f;
     Status loaded = load(f);
     if (loaded.ok()) return Result<Functions>(f);
-    if (kMissed) say(LogLevel::kWarning, cat(loaded.message(), "; matrix products run on emplace's own kernel"));
+    if (kReal) say(LogLevel::kWarning, cat(loaded.message(), "; matrix products run on emplace's own kernel"));
     return Result<Functions>(loaded);
   }();
   return kFunctions;
@@ -165,6 +165,7 @@ class Product final : public LtProduct {
 }  // namespace
 
 void LtProduct::load_soon() {
+  if (!kReal) return;
   static const bool kBegun = [] {
     try {
       std::thread([] { (void)functions(); }).detach();

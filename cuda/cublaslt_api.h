@@ -69,10 +69,11 @@ struct Functions {
 /// Unavailable: no library, or one without a function. The stand-in has one where EMPLACE_STANDIN_CUBLASLT is set.
 Status load(Functions& functions);
 
+// Does it take long to load, and is whoever has a GPU told where there is none?
 #ifdef EMPLACE_STANDIN
-inline constexpr bool kMissed = false;
+inline constexpr bool kReal = false;
 #else
-inline constexpr bool kMissed = true;  // who has a GPU is told that there is no library
+inline constexpr bool kReal = true;
 #endif
 
 }  // namespace emplace::cuda::lt
