@@ -10,8 +10,6 @@
 namespace emplace {
 namespace {
 
-constexpr DTypeSet kKeyTypesToFill{DType::kString, DType::kInt64, DType::kInt32};
-
 Status initialize_shape(ShapeContext& c) {
   RETURN_IF_ERROR(handle_input(c));
   RETURN_IF_ERROR(c.with_rank(1, 1).take_status());
@@ -72,7 +70,7 @@ OpDef initialize(std::string_view name) {
   return OpDef(name)
       .doc("Fills the table with keys and values.")
       .shape(initialize_shape)
-      .cpu(kKeyTypesToFill, stateless<initialize_cpu>)
+      .cpu(stateless<initialize_cpu>)
       .not_differentiable();
 }
 

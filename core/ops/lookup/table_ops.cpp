@@ -59,8 +59,6 @@ Status handle_input(const ShapeContext& c) {
 
 namespace {
 
-constexpr DTypeSet kKeyTypes{DType::kString, DType::kInt64, DType::kInt32};
-
 Status find_shape(ShapeContext& c) {
   RETURN_IF_ERROR(handle_input(c));
   const HandleInfo* handle = c.input_handle(0);
@@ -162,7 +160,7 @@ OpDef find_node(std::string_view name) {
       .doc("The value of each key in the table; what is not there gets the default.")
       .traits({.leaves_state = true})
       .shape(find_shape)
-      .cpu(kKeyTypes, stateless<find_cpu>)
+      .cpu(stateless<find_cpu>)
       .not_differentiable();
 }
 
@@ -185,20 +183,20 @@ OpDef lookup_table_insert_v2_op() {
   return OpDef("LookupTableInsertV2")
       .doc("Gives keys of a table that may change their values.")
       .shape(insert_shape)
-      .cpu(kKeyTypes, stateless<insert_cpu>)
+      .cpu(stateless<insert_cpu>)
       .not_differentiable();
 }
 OpDef lookup_table_remove_v2_op() {
   return OpDef("LookupTableRemoveV2")
       .doc("Takes keys out of a table that may change.")
       .shape(insert_shape)
-      .cpu(kKeyTypes, stateless<remove_cpu>);
+      .cpu(stateless<remove_cpu>);
 }
 OpDef lookup_table_import_v2_op() {
   return OpDef("LookupTableImportV2")
       .doc("Makes these keys and values all that the table has.")
       .shape(import_shape)
-      .cpu(kKeyTypes, stateless<import_cpu>);
+      .cpu(stateless<import_cpu>);
 }
 OpDef lookup_table_export_v2_op() {
   return OpDef("LookupTableExportV2")
@@ -206,7 +204,7 @@ OpDef lookup_table_export_v2_op() {
       .traits({.leaves_state = true})
       .shape(export_shape)
       .kernel_attr("Tkeys")
-      .cpu(kKeyTypes, stateless<export_cpu>);
+      .cpu(stateless<export_cpu>);
 }
 
 }  // namespace emplace

@@ -101,7 +101,8 @@ OpDef check_numerics(std::string_view name, std::string_view doc) {
       .template cpu<half>(make<CheckNumerics<half, with_signs>>)
       .template cpu<bfloat16>(make<CheckNumerics<bfloat16, with_signs>>)
       .provides_outputs()
-      .gradient(check_numerics_gradient);
+      .gradient(check_numerics_gradient)
+      .sample("tensor=f32[2,3] uniform(-2,2); message='here'");
 }
 
 }  // namespace

@@ -79,7 +79,10 @@ TEST_CASE("traits: state") {
   CHECK(ops_with(&OpTraits::variable) == "VarHandleOp Variable VariableV2");
   CHECK(ops_with(&OpTraits::legacy_variable) == "Variable");
   CHECK(ops_with(&OpTraits::reads_variable) == "ReadVariableOp");
-  CHECK(ops_with(&OpTraits::leaves_state) == "ReadVariableOp ResourceGather ResourceGatherNd VarIsInitializedOp");
+  CHECK(ops_with(&OpTraits::leaves_state) ==
+        "LookupTableExportV2 LookupTableFind LookupTableFindV2 LookupTableSize LookupTableSizeV2 ReadVariableOp "
+        "ResourceGather "
+        "ResourceGatherNd VarIsInitializedOp");
   CHECK(ops_with(&OpTraits::random) ==
         "Multinomial RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal");
   CHECK(ops_with(&OpTraits::collective) == "NcclAllReduce");
@@ -93,7 +96,8 @@ TEST_CASE("traits: state") {
 }
 
 TEST_CASE("traits: what training asks") {
-  CHECK(ops_with(OfSums::kKeeps) == "Cast ExpandDims Identity Print Reshape Squeeze StopGradient");
+  CHECK(ops_with(OfSums::kKeeps) ==
+        "Cast CheckNumerics CheckNumericsV2 ExpandDims Identity Print Reshape Squeeze StopGradient");
   CHECK(ops_with(OfSums::kNegates) == "Neg");
   CHECK(ops_with(OfSums::kAdds) == "Add AddN AddV2 Sub");
   CHECK(ops_with(OfSums::kMultiplies) == "Mul");
