@@ -21,6 +21,16 @@ bool too_small(std::string_view text) {
   return text.substr(0, 2) == "0." || text.starts_with('.');
 }
 
+template <class T>
+std::optional<T> hexadecimal(std::string_view digits, bool negative) {
+  T value{};
+  if (digits.starts_with('-')) return std::nullopt;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::hex);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return negative ? -value : value;
+}
+
 }  // namespace
 
 template <class T>
@@ -33,6 +43,9 @@ std::optional<T> parse_number(std::string_view text) {
   if (negative && std::is_unsigned_v<T>) return std::nullopt;
   const char* begin = text.data() - (negative ? 1 : 0);
   T value{};
+  if constexpr (std::is_floating_point_v<T>) {
+    if (text.starts_with("0x") || text.starts_with("0X")) return hexadecimal<T>(text.substr(2), negative);
+  }
   const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
   if (end != text.data() + text.size()) return std::nullopt;
   if constexpr (std::is_floating_point_v<T>) {
