@@ -186,12 +186,12 @@ void ProblemMaker::add_costs(NodeId node) {
     made_.described = made_.described || cost->source == CostSource::kDescribed;
   }
   made_.spreads.push_back(spread);
-  any_cost_ = any_cost_ || any;
+  const bool no_time = takes_no_time(graph_.traits(node));
+  any_cost_ = any_cost_ || (any && !no_time);
   if (any) return;
   // What no measurement saw takes no time there: constants, what nobody fetches, what was fused into others.
   std::fill(p_.us.begin() + static_cast<ptrdiff_t>(first), p_.us.end(), 0);
-  const OpTraits& traits = graph_.traits(node);
-  if (!traits.constant && !traits.placeholder && !traits.variable && !traits.does_nothing) ++nodes_without_cost_;
+  if (!no_time) ++nodes_without_cost_;
 }
 
 void ProblemMaker::add_tensors() {

@@ -116,7 +116,9 @@ class SegmentBound {
   }
 
   double cut_at_best() {
+    constexpr size_t kLongest = 3000;  // the work grows with the square
     const size_t length = path_.size(), kinds = kinds_.firsts.size();
+    if (length > kLongest) return 0;
     // enter[i * kinds + c]: the least until node i of the path may start on a device of kind c that it enters there.
     std::vector<double> enter(length * kinds, kNever), leave(length * kinds, kNever);
     std::vector<uint32_t> seen(p_.num_groups, 0);

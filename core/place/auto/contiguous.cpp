@@ -5,7 +5,11 @@
 namespace emplace::autoplace {
 namespace {
 
-constexpr size_t kMostCuts = 600;
+/// Places where an order may be cut: fewer in large graphs, for each of which the whole order is walked through.
+size_t most_cuts(const Problem& p) {
+  constexpr size_t kMost = 600, kLeast = 50, kSteps = 30'000'000;
+  return std::clamp(kSteps / (p.uses.size() + p.num_groups + 1), kLeast, kMost);
+}
 
 /// What runs of an order cost on one device, for all of its cuts.
 class RunCosts {
@@ -41,7 +45,7 @@ class RunCosts {
         const uint32_t g = order_[i];
         if (!p_.can_be(g, device_)) continue;  // is elsewhere in any case
         us += p_.group_us_on(g, device_), bytes += p_.group_memory(g, device_);
-        add_group(g);
+        if (p_.machine.units[device_].gpu) add_group(g);
       }
       if (limit > 0 && bytes > limit) return;
       us_[from * cuts_ + to] = us + copies_;
@@ -77,9 +81,9 @@ class RunCosts {
   double copies_ = 0;
 };
 
-std::vector<size_t> cuts_of(size_t groups) {
+std::vector<size_t> cuts_of(size_t groups, size_t most) {
   std::vector<size_t> cuts;
-  const size_t step = (groups + kMostCuts - 1) / kMostCuts;
+  const size_t step = (groups + most - 1) / most;
   for (size_t i = 0; i < groups; i += step) cuts.push_back(i);
   cuts.push_back(groups);
   return cuts;
@@ -88,7 +92,7 @@ std::vector<size_t> cuts_of(size_t groups) {
 class Cutter {
  public:
   Cutter(const Problem& p, const GroupOrder& order, bool host_first)
-      : p_(p), order_(order), cuts_(cuts_of(order.size())), sums_(p.goal == Goal::kLatency) {
+      : p_(p), order_(order), cuts_(cuts_of(order.size(), most_cuts(p))), sums_(p.goal == Goal::kLatency) {
     for (uint16_t d = 0; d < p.devices(); ++d) {
       if (p.machine.units[d].gpu) sequence_.push_back(d);
     }

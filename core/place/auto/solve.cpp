@@ -20,7 +20,7 @@ class Solver {
       : p_(p), o_(o), budget_(evaluations(), o.time_limit_s, o.stop), dice_(o.seed) {}
 
   Solution run() {
-    orders_ = group_orders(p_, 20, o_.seed);
+    orders_ = group_orders(p_, random_orders(), o_.seed);
     find_starts();
     made_.bound = lower_bound(p_);
     bool exact = false;
@@ -34,7 +34,17 @@ class Solver {
  private:
   int64_t evaluations() const {
     if (o_.evaluations > 0) return o_.evaluations;
-    return p_.goal == Goal::kLatency ? kSchedules : kLoads;
+    if (p_.goal == Goal::kThroughput) return kLoads;
+    // Of large graphs a schedule takes longer, and fewer of them show something new.
+    const double size = std::max(1.0, p_.num_nodes / 1000.0);
+    return std::max<int64_t>(200, static_cast<int64_t>(kSchedules / (size * size)));
+  }
+
+  /// Linear orders to cut: so many that the cuts take seconds at most.
+  int random_orders() const {
+    constexpr double kMostSteps = 1.5e8;
+    const double steps = static_cast<double>(p_.uses.size() + p_.num_nodes) * std::min<double>(600, p_.num_groups);
+    return std::clamp(static_cast<int>(kMostSteps / std::max(1.0, steps)), 0, 20);
   }
 
   void add_start(Start::Kind kind, Assignment at, uint16_t device = 0) {

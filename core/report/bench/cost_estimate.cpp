@@ -71,6 +71,10 @@ std::string_view cost_source_name(CostSource source) {
   return "described";
 }
 
+bool takes_no_time(const OpTraits& traits) {
+  return traits.constant || traits.placeholder || traits.variable || traits.does_nothing;
+}
+
 CostEstimates::CostEstimates(const CostTable& table, const Graph& graph, const DeviceSet& devices)
     : table_(table), graph_(graph), devices_(devices) {}
 
@@ -80,14 +84,25 @@ std::optional<CostEstimate> CostEstimates::of(NodeId node, DeviceId device) cons
     return CostEstimate{*us, table_.nodes.find(name)->second.spread, CostSource::kMeasured};
   const Device& d = devices_.at(device);
   if (const auto cost = of_kernel(node, d.type)) return cost;
-  if (d.kind != DeviceKind::kSimulatedGpu) return by_roofline(node, device);
-  // A simulated GPU runs the CPU's kernels.
-  const auto row = table_.nodes.find(name);
+  if (takes_no_time(graph_.traits(node))) return CostEstimate{};
+  if (const auto cost = of_other_simulated(node, d)) return cost;
+  return by_roofline(node, device);
+}
+
+// Simulated GPUs run the CPU's kernels: where there are some, what was measured of one is true of the other.
+std::optional<CostEstimate> CostEstimates::of_other_simulated(NodeId node, const Device& device) const {
+  bool simulated = false;
+  for (const Device& d : devices_.devices) simulated = simulated || d.kind == DeviceKind::kSimulatedGpu;
+  if (!simulated || device.kind == DeviceKind::kCuda) return {};
+  const std::string other = device.type == "GPU" ? "CPU" : "GPU";
+  const auto row = table_.nodes.find(graph_.name(node));
   if (row != table_.nodes.end()) {
-    if (const auto us = row->second.us.find("CPU"); us != row->second.us.end())
-      return CostEstimate{us->second, row->second.spread, CostSource::kMeasured};
+    for (const std::string& where : {other, other + ":0"}) {
+      if (const auto us = row->second.us.find(where); us != row->second.us.end())
+        return CostEstimate{us->second, row->second.spread, CostSource::kMeasured};
+    }
   }
-  return of_kernel(node, "CPU");
+  return of_kernel(node, other);
 }
 
 std::optional<CostEstimate> CostEstimates::of_kernel(NodeId node, std::string_view type) const {
@@ -108,15 +123,15 @@ std::optional<CostEstimate> CostEstimates::of_kernel(NodeId node, std::string_vi
 std::optional<CostEstimate> CostEstimates::by_roofline(NodeId node, DeviceId device) const {
   const Device& d = devices_.at(device);
   double peak = capability_of(d, "peak_flops.float32"), memory = capability_of(d, "memory_bytes_per_s");
-  if (d.type == "CPU" && peak <= 0 && memory <= 0) peak = table_.flops_per_s, memory = table_.bytes_per_s;
+  CostSource source = CostSource::kDescribed;
+  if (d.type == "CPU" && peak <= 0 && memory <= 0) {
+    peak = table_.flops_per_s, memory = table_.bytes_per_s;
+    source = CostSource::kInterpolated;
+  }
   if (peak <= 0 && memory <= 0) return {};
-  const OpTraits& traits = graph_.traits(node);
-  if (traits.constant || traits.placeholder || traits.variable || traits.does_nothing)
-    return CostEstimate{0, 0, CostSource::kDescribed};
   const auto flops = static_cast<double>(flops_of(graph_, node).value_or(0));
   const double seconds = std::max(peak > 0 ? flops / peak : 0, memory > 0 ? bytes_of(graph_, node) / memory : 0);
-  return CostEstimate{capability_of(d, "launch_us") + std::min(seconds * 1e6, 1e15), kGuessSpread,
-                      CostSource::kDescribed};
+  return CostEstimate{capability_of(d, "launch_us") + std::min(seconds * 1e6, 1e15), kGuessSpread, source};
 }
 
 std::optional<double> CostEstimates::output_bytes(Endpoint output) const {

@@ -18,6 +18,9 @@ struct CostEstimate {
   CostSource source = CostSource::kMeasured;
 };
 
+/// Constants, variables, what is fed: there before a step, or handed over.
+bool takes_no_time(const OpTraits& traits);
+
 class CostEstimates {
  public:
   /// All outlive it.
@@ -32,6 +35,7 @@ class CostEstimates {
 
  private:
   std::optional<CostEstimate> of_kernel(NodeId node, std::string_view type) const;
+  std::optional<CostEstimate> of_other_simulated(NodeId node, const Device& device) const;
   std::optional<CostEstimate> by_roofline(NodeId node, DeviceId device) const;
 
   const CostTable& table_;
