@@ -318,6 +318,9 @@ Status OptionSet::parse(int argc, char** argv, std::string& help) {
     } else if (environment && *environment) {
       RETURN_IF_ERROR(impl_->apply(entry, {environment}, variable));
     } else if (item != items.rend() && !item->inputs.empty()) {
+      if (!entry.is_list && item->inputs.size() > 1)
+        return invalid_argument(
+            cat(impl_->config_file, ": ", entry.name, ": found ", item->inputs.size(), " values, wanted one"));
       RETURN_IF_ERROR(impl_->apply(entry, item->inputs, impl_->config_file));
     }
   }
