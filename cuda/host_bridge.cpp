@@ -31,7 +31,7 @@ Status HostBridge::make() {
     RETURN_IF_ERROR(make_event(t.read));
     if (t.piece) continue;
     void* memory = nullptr;
-    CUDA_TRY(cudaHostAlloc(&memory, kChunk, cudaHostAllocPortable));
+    CUDA_TRY(cudaHostAlloc(&memory, chunk_, cudaHostAllocPortable));
     t.piece = static_cast<std::byte*>(memory);
   }
   return make_event(begin_);
@@ -56,10 +56,10 @@ Status HostBridge::enqueue(void* to, cudaStream_t lane, const void* from, const 
   ASSIGN_OR_RETURN(Filled * filled, filled_by(sender.device));
   CUDA_TRY(cudaEventRecord(begin_, lane));
   CUDA_TRY(cudaStreamWaitEvent(sender.stream, begin_, 0));
-  for (size_t at = 0; at < bytes; at += kChunk) {
+  for (size_t at = 0; at < bytes; at += chunk_) {
     const Turn& turn = turns_[next_turn_];
     const cudaEvent_t here = (*filled)[next_turn_];
-    const size_t size = std::min(kChunk, bytes - at);
+    const size_t size = std::min(chunk_, bytes - at);
     CUDA_TRY(cudaStreamWaitEvent(sender.stream, turn.read, 0));
     CUDA_TRY(cudaMemcpyAsync(turn.piece, static_cast<const std::byte*>(from) + at, size, cudaMemcpyDeviceToHost,
                              sender.stream));

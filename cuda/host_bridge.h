@@ -23,7 +23,7 @@ class HostBridge {
     cudaStream_t stream;
   };
 
-  explicit HostBridge(int device) : device_(device) {}
+  explicit HostBridge(int device, size_t chunk = kChunk) : device_(device), chunk_(chunk) {}
   ~HostBridge();
   HostBridge(const HostBridge&) = delete;
   HostBridge& operator=(const HostBridge&) = delete;
@@ -43,6 +43,7 @@ class HostBridge {
   Result<Filled*> filled_by(int sender);
 
   const int device_;
+  const size_t chunk_;  // bytes of a piece
   std::array<Turn, kTurns> turns_;
   cudaEvent_t begin_ = nullptr;
   std::map<int, Filled> filled_;

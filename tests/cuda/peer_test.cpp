@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/gpu.h"
+#include "cuda/host_bridge.h"
 #include "cuda/peer.h"
 #include "cuda/standin/standin.h"
 
@@ -125,6 +126,24 @@ struct Filled {
   int64_t room = 0;
   std::byte* memory = nullptr;
 };
+
+TEST_CASE("a piece of the host's memory is not filled again before it is read", "[host]") {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    standin::set_seed(seed);
+    Filled to(3, 0, 1000), from(0, 1000, 1000);
+    HostBridge bridge(3, 256);
+    std::vector<uint32_t> received(1000);
+    REQUIRE(to.card.gpu->activate().ok());
+    const HostBridge::Sender sender{0, static_cast<cudaStream_t>(from.card.gpu->stream(Gpu::Lane::kToHost))};
+    REQUIRE(bridge.enqueue(to.memory, to.card.stream(), from.memory, sender, 4000).ok());
+    REQUIRE(to.card.gpu->copy_out(received.data(), to.memory, 4000, Gpu::Lane::kPeer).ok());
+    REQUIRE(to.card.gpu->finish(~uint64_t{0}).ok());
+    CHECK(received == from.numbers);
+    CHECK((from.card.gpu->wait_idle().ok() && to.card.gpu->wait_idle().ok()));
+  }
+  standin::set_seed(0);
+}
 
 TEST_CASE("copies by the host between cards are in order and keep nobody waiting, whatever their size", "[host]") {
   const Peers none("none");
