@@ -95,6 +95,9 @@ class MetaGraphReader {
         case number(kMetaGraphDefFields, "signature_def"):
           read_signature(map_entry(reader.bytes()));
           break;
+        case number(kMetaGraphDefFields, "object_graph_def"):
+          out_.objects = ObjectGraph(reader.bytes());
+          break;
         case number(kMetaGraphDefFields, "asset_file_def"):
           read_asset(reader.bytes());
           break;

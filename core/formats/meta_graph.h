@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/shape.h"
+#include "core/formats/object_graph.h"
 #include "core/formats/proto_source.h"
 #include "core/tensor/tensor.h"
 
@@ -40,7 +41,8 @@ struct MetaGraph {
   std::string main_op;                          // the node that runs once all variables are restored; empty: none
   std::string restore_op;                       // of the saver
   std::vector<std::pair<std::string, std::string>> assets;  // tensor, name of a file in assets/
-  std::vector<VariableInfo> variables;
+  std::vector<VariableInfo> variables;                      // of TensorFlow 1
+  ObjectGraph objects;                                      // of TensorFlow 2
   std::vector<std::string> train_op, losses;  // nodes or tensors
   std::string folder;                         // of a SavedModel; empty: of none
 };

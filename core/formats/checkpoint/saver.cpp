@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "core/formats/meta_graph.h"
 #include "core/op/trait_table.h"
 
 namespace emplace {
@@ -71,6 +72,27 @@ class SaverReader {
     }
   }
 
+  /// Variables that no node restores, but that stand for one of `objects` which one restores: functions of the main
+  /// graph get them behind their arguments (tensorflow/python/saved_model/load.py binds them so).
+  void add_bound(const ObjectGraph& objects) {
+    std::map<size_t, const SavedTensor*> by_object;
+    for (const auto& [variable, saved] : out_) {
+      if (const std::optional<size_t> object = objects.object(saved.key)) by_object.emplace(*object, &saved);
+    }
+    const Graph& g = file_.graph;
+    for (NodeId id = 0; id < g.num_nodes() && !by_object.empty(); ++id) {
+      const auto* f = traits_of(g.op(id)).functional == Functional::kCall ? written<FuncValue>(g, id, "f") : nullptr;
+      const std::vector<size_t>* bound = f ? objects.bound_inputs(f->name) : nullptr;
+      const auto inputs = g.inputs(id);
+      if (!bound || bound->size() > inputs.size()) continue;
+      for (size_t i = 0; i < bound->size(); ++i) {
+        const std::string variable = variable_of(g, inputs[inputs.size() - bound->size() + i], nullptr);
+        const auto saved = by_object.find((*bound)[i]);
+        if (!variable.empty() && saved != by_object.end()) out_.emplace(variable, *saved->second);
+      }
+    }
+  }
+
   std::map<std::string, SavedTensor, std::less<>> take() { return std::move(out_); }
 
  private:
@@ -118,6 +140,9 @@ class SaverReader {
 std::map<std::string, SavedTensor, std::less<>> saver_of(const GraphFile& file) {
   SaverReader reader(file);
   reader.read(file.graph, nullptr, 0);
+  Problems ignored;
+  const std::optional<MetaGraph> meta = file.source ? read_meta_graph(*file.source, ignored) : std::nullopt;
+  if (meta) reader.add_bound(meta->objects);
   return reader.take();
 }
 

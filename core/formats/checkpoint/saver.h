@@ -17,7 +17,7 @@ struct SavedTensor {
 };
 
 /// Variables that an assignment of what RestoreV2 reads sets, by their nodes' names: in the graph itself (TF1) or in
-/// the function that one of its nodes calls (TF2).
+/// the function that one of its nodes calls (TF2); and what stands for the same object of Python.
 std::map<std::string, SavedTensor, std::less<>> saver_of(const GraphFile& file);
 
 /// "5 3 0,3:-": the sizes of the whole, then of each dimension where the part begins and how long it is, or all of it.
