@@ -117,8 +117,10 @@ class ConvertCommand final : public Command {
       return write(options, in, out, kind, graph, log);
     }
     if (int code = change(options, in, log, graph); code != 0) return code;
-    const Status written =
-        write_saved_model(out, {graph.bytes, model->key, model->signature, model->variables}, force_);
+    const Status written = write_saved_model(out,
+                                             {graph.bytes, model->signatures, model->variables, model->main_op,
+                                              model->assets, c.model ? c.model->meta.folder : std::string()},
+                                             force_);
     return written.ok() ? 0 : report_error(written, log);
   }
 

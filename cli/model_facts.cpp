@@ -5,6 +5,7 @@
 #include "core/base/cat.h"
 #include "core/base/units.h"
 #include "core/formats/checkpoint/saver.h"
+#include "core/formats/trainable.h"
 
 namespace emplace {
 namespace {
@@ -20,14 +21,15 @@ Status read_variables_of(const GraphFile& file, ModelFacts& facts) {
   ASSIGN_OR_RETURN(std::optional<TensorBundle> bundle,
                    TensorBundle::find(cat(facts.meta.folder, "/variables/variables")));
   if (!bundle) return not_found(cat(facts.meta.folder, "/variables/variables.index: there is no such file"));
+  const VariableNames fixed = not_trainable(&facts.meta, file);
   for (const auto& [variable, saved] : saver) {
     auto entry = bundle->entries().find(saved.key);
     if (entry == bundle->entries().end())
       return not_found(cat(facts.meta.folder, "/variables/variables.index: no tensor '", saved.key,
                            "', which variable '", variable, "' gets"));
     const std::optional<Shape> shape = saved.slice.shape_in(entry->second.shape);
-    facts.variables.push_back(
-        {variable, entry->second.dtype, shape.value_or(entry->second.shape), bytes_of(entry->second)});
+    facts.variables.push_back({variable, entry->second.dtype, shape.value_or(entry->second.shape),
+                               bytes_of(entry->second), !fixed.contains(variable)});
   }
   return ok_status();
 }
@@ -89,7 +91,7 @@ void write_model(JsonWriter& json, const ModelFacts& facts) {
   for (const ModelFacts::Variable& v : facts.variables) {
     json.begin_object().compact().member("name", v.name).member("dtype", dtype_name(v.dtype));
     write_dims(json, v.shape);
-    json.member("bytes", v.bytes).end_object();
+    json.member("bytes", v.bytes).member("trainable", v.trainable).end_object();
   }
   json.end_array().key("assets").begin_array();
   for (const auto& [tensor, file] : facts.meta.assets) json.value(file);

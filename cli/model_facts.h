@@ -19,6 +19,7 @@ struct ModelFacts {
     DType dtype = DType::kInvalid;
     Shape shape;
     int64_t bytes = 0;
+    bool trainable = true;
   };
   std::vector<Variable> variables;  // of the SavedModel's checkpoint, by name
 };

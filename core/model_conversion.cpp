@@ -4,11 +4,13 @@
 #include <array>
 
 #include "core/base/cat.h"
+#include "core/formats/checkpoint/saver.h"
 #include "core/formats/freeze.h"
 #include "core/formats/graph_part.h"
 #include "core/formats/graph_writer.h"
 #include "core/formats/library_cut.h"
 #include "core/formats/message_nodes.h"
+#include "core/formats/trainable.h"
 #include "core/op/trait_table.h"
 #include "core/pipeline.h"
 #include "core/pipeline_stage.h"
@@ -20,19 +22,57 @@ using Values = std::map<std::string, Tensor, std::less<>>;
 
 std::string tensor_text(const Graph& g, Endpoint e) { return cat(g.name(e.node), ":", e.slot); }
 
-/// What the variables hold when a run of `fetches` begins.
-Result<Values> initial_values(const StageContext& c, const std::vector<std::string>& fetches) {
-  StageContext run(c.options, c.path, c.log, c.stop);
+/// The variables of a graph.
+std::vector<std::string> variable_names(std::string_view message) {
+  std::vector<std::string> names;
+  proto::WireError ignored;
+  const MessageNodes nodes(message, ignored);
+  for (const MessageNode& node : nodes.all()) {
+    if (traits_of(node.op).variable) names.emplace_back(node.name);
+  }
+  return names;
+}
+
+/// What the checkpoint of a SavedModel has for them.
+Result<Values> saved_values(const MetaGraph& meta, const GraphFile& file, const std::vector<std::string>& names) {
+  const auto saver = saver_of(file);
+  Values values;
+  ASSIGN_OR_RETURN(std::optional<TensorBundle> bundle, TensorBundle::find(cat(meta.folder, "/variables/variables")));
+  if (!bundle) return values;
+  for (const std::string& name : names) {
+    const auto saved = saver.find(name);
+    if (saved == saver.end() || !bundle->entries().contains(saved->second.key)) continue;
+    ASSIGN_OR_RETURN(Tensor value, bundle->read(saved->second.key, saved->second.slice));
+    values.emplace(name, std::move(value));
+  }
+  return values;
+}
+
+struct BegunRun {
+  StageContext context;
+  Planned planned = {};
+};
+
+/// A run of `fetches` that is about to begin; `init`: after the nodes that run first.
+Result<std::shared_ptr<const BegunRun>> begun_run(const StageContext& c, const std::vector<std::string>& fetches,
+                                                  bool init) {
+  auto made = std::make_shared<BegunRun>(BegunRun{StageContext(c.options, c.path, c.log, c.stop)});
+  StageContext& run = made->context;
   run.options.run.fetch = fetches;
   run.options.run.fetch_keys.clear();
   run.options.functions.mode = FunctionMode::kAuto;
   ASSIGN_OR_RETURN(const Loaded loaded, load_graph(run));
+  if (!init) loaded.file->init.clear();
   ASSIGN_OR_RETURN(const Runnable runnable, validate_run(run, loaded));
   ASSIGN_OR_RETURN(const Placed placed, place_to_run(run, runnable));
   ASSIGN_OR_RETURN(const Partitioned partitioned, partition_graph(run, placed));
   RETURN_IF_ERROR(partitioned.verdict);
-  ASSIGN_OR_RETURN(const Planned planned, plan_run(run, partitioned, runnable.request));
-  RETURN_IF_ERROR(start_state(run, planned, runnable.request));
+  ASSIGN_OR_RETURN(made->planned, plan_run(run, partitioned, runnable.request));
+  RETURN_IF_ERROR(start_state(run, made->planned, runnable.request));
+  return std::shared_ptr<const BegunRun>(std::move(made));
+}
+
+Values values_in(const Planned& planned) {
   Values values;
   const Graph& g = planned.file->graph;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
@@ -64,17 +104,15 @@ Signature signature_of(const Graph& g, std::string_view message, const std::vect
   return made;
 }
 
-/// Variables of the graph, each with its value.
-Result<std::vector<ModelVariable>> variables_of(std::string_view message, const Values& values) {
+/// Variables of the graph, each with its value; `every`: they need one.
+Result<std::vector<ModelVariable>> variables_of(const std::vector<std::string>& names, const Values& values,
+                                                const VariableNames& fixed, bool every) {
   std::vector<ModelVariable> variables;
-  proto::WireError ignored;
-  const MessageNodes nodes(message, ignored);
-  for (const MessageNode& node : nodes.all()) {
-    if (!traits_of(node.op).variable) continue;
-    auto value = values.find(node.name);
-    if (value == values.end())
-      return invalid_argument(cat("variable '", node.name, "' has no value")).blamed(Blame::kFile);
-    variables.push_back({std::string(node.name), value->second});
+  for (const std::string& name : names) {
+    auto value = values.find(name);
+    if (value == values.end() && !every) continue;
+    if (value == values.end()) return invalid_argument(cat("variable '", name, "' has no value")).blamed(Blame::kFile);
+    variables.push_back({name, value->second, !fixed.contains(name)});
   }
   return variables;
 }
@@ -88,45 +126,129 @@ Result<std::string> message_of(const GraphMessage& graph, const Validated& valid
   return std::move(made.bytes);
 }
 
+class ModelConverter {
+ public:
+  ModelConverter(StageContext& context, const ModelChange& change) : c_(context), change_(change) {}
+
+  Result<ConvertedModel> convert(const GraphMessage& graph) {
+    ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c_));
+    ASSIGN_OR_RETURN(Validated validated, validate_graph(c_, loaded));
+    const FunctionMode mode = c_.options.functions.mode;
+    if (mode == FunctionMode::kInline) {
+      ASSIGN_OR_RETURN(validated, lower_graph(c_, validated));
+    }
+    ASSIGN_OR_RETURN(const std::string message, message_of(graph, validated, mode));
+    choose_main_op(message);
+    RETURN_IF_ERROR(choose_signatures(validated));
+    RETURN_IF_ERROR(take_part(message));
+    if (made_.signatures.empty())
+      made_.signatures["serving_default"] = signature_of(validated.file->graph, made_.graph, fetches_);
+    RETURN_IF_ERROR(take_values(*loaded.file));
+    proto::WireError error;
+    made_.graph = without_unused_functions(made_.graph, error);
+    if (error.failed()) return invalid_argument(error.message).blamed(Blame::kFile);
+    return std::move(made_);
+  }
+
+ private:
+  /// The node that makes a SavedModel ready, if it does anything. Constants instead of variables are ready.
+  void choose_main_op(std::string_view message) {
+    if (!c_.model || c_.model->meta.folder.empty() || !change_.with_values) return;
+    const MetaGraph& meta = c_.model->meta;
+    if (change_.freeze && meta.assets.empty()) return;
+    proto::WireError ignored;
+    const MessageNodes nodes(message, ignored);
+    const MessageNode* node = nodes.find(meta.main_op);
+    if (!node || (node->inputs.empty() && traits_of(node->op).functional == Functional::kNone)) return;
+    made_.main_op = meta.main_op;
+    for (const auto& asset : meta.assets) {
+      if (nodes.find(parse_input(asset.first).node)) made_.assets.push_back(asset);
+    }
+  }
+
+  /// The one that the options name, or all of the model if they leave that open.
+  Status choose_signatures(const Validated& validated) {
+    const GraphModel* model = c_.model.get();
+    const bool open =
+        c_.options.run.signature.empty() && model && (model->signature ? model->whole : c_.options.run.fetch.empty());
+    whole_ = change_.with_values && open && !model->meta.signatures.empty();
+    if (whole_) {
+      made_.signatures = model->meta.signatures;
+      for (const auto& [key, signature] : made_.signatures) {
+        for (const auto& [output, info] : signature.outputs) made_.outputs.push_back(info.name);
+      }
+      return ok_status();
+    }
+    ASSIGN_OR_RETURN(RunRequest request,
+                     resolve_request(*validated.file, c_.options.run, validated.gradients, c_.found.problems));
+    fetches_ = std::move(request.fetches);
+    for (const Fetch& fetch : fetches_) made_.outputs.push_back(tensor_text(validated.file->graph, fetch.tensor));
+    if (model && model->signature) made_.signatures[model->key] = *model->signature;
+    return ok_status();
+  }
+
+  /// The inputs of one signature are cut off; those of several may be what others compute.
+  Status take_part(std::string_view message) {
+    std::vector<std::string> needed = made_.outputs;
+    if (!made_.main_op.empty()) needed.push_back(made_.main_op);
+    for (const auto& [tensor, file] : made_.assets) needed.push_back(tensor);
+    const bool cut = !whole_ && !made_.signatures.empty();
+    for (const auto& [key, signature] : made_.signatures) {
+      for (const auto& [input, info] : signature.inputs) {
+        if (!cut) needed.push_back(info.name);
+      }
+    }
+    const auto inputs = cut ? made_.signatures.begin()->second.inputs : std::map<std::string, TensorInfo>();
+    ASSIGN_OR_RETURN(GraphPart part, part_of_graph(message, needed, inputs));
+    made_.graph = std::move(part.bytes);
+    if (!cut) return ok_status();
+    for (auto& [key, info] : made_.signatures.begin()->second.inputs) {
+      if (auto renamed = part.renamed.find(info.name); renamed != part.renamed.end())
+        info.name = renamed->second + ":0";
+    }
+    return ok_status();
+  }
+
+  /// Of a SavedModel what is saved; the main op, if there is one, gives the others theirs.
+  Result<Values> values_of(const GraphFile& file, const std::vector<std::string>& names) {
+    Values values;
+    if (names.empty()) return values;
+    const bool before_init = !made_.main_op.empty();
+    const bool saved = c_.model && !c_.model->meta.folder.empty() && c_.options.run.restore.empty();
+    if (saved && (before_init || file.init.empty())) {
+      ASSIGN_OR_RETURN(values, saved_values(c_.model->meta, file, names));
+    }
+    if ((saved && before_init) || values.size() == names.size()) return values;
+    ASSIGN_OR_RETURN(const std::shared_ptr<const BegunRun> run, begun_run(c_, made_.outputs, !before_init));
+    made_.run = run;
+    return values_in(run->planned);
+  }
+
+  Status take_values(const GraphFile& file) {
+    if (!change_.freeze && !change_.with_values) return ok_status();
+    ASSIGN_OR_RETURN(const Values values, values_of(file, variable_names(made_.graph)));
+    if (change_.freeze) {
+      ASSIGN_OR_RETURN(Frozen frozen, freeze(made_.graph, values));
+      made_.graph = std::move(frozen.bytes);
+      made_.left_over = std::move(frozen.left_over);
+    }
+    if (!change_.with_values) return ok_status();
+    const VariableNames fixed = not_trainable(c_.model ? &c_.model->meta : nullptr, file);
+    ASSIGN_OR_RETURN(made_.variables, variables_of(variable_names(made_.graph), values, fixed, made_.main_op.empty()));
+    return ok_status();
+  }
+
+  StageContext& c_;
+  const ModelChange change_;
+  bool whole_ = false;  // all signatures
+  std::vector<Fetch> fetches_;
+  ConvertedModel made_;
+};
+
 }  // namespace
 
 Result<ConvertedModel> convert_model(StageContext& c, const GraphMessage& graph, const ModelChange& change) {
-  ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c));
-  ASSIGN_OR_RETURN(Validated validated, validate_graph(c, loaded));
-  const FunctionMode mode = c.options.functions.mode;
-  if (mode == FunctionMode::kInline) {
-    ASSIGN_OR_RETURN(validated, lower_graph(c, validated));
-  }
-  ASSIGN_OR_RETURN(const RunRequest request,
-                   resolve_request(*validated.file, c.options.run, validated.gradients, c.found.problems));
-  const Graph& g = validated.file->graph;
-  ConvertedModel made;
-  std::vector<std::string> names;
-  for (const Fetch& fetch : request.fetches) made.outputs.push_back(tensor_text(g, fetch.tensor));
-  ASSIGN_OR_RETURN(const std::string message, message_of(graph, validated, mode));
-  const bool signed_ = c.model && c.model->signature;
-  if (signed_) made.key = c.model->key, made.signature = *c.model->signature;
-  ASSIGN_OR_RETURN(GraphPart part, part_of_graph(message, made.outputs, made.signature.inputs));
-  for (auto& [key, info] : made.signature.inputs) {
-    if (auto renamed = part.renamed.find(info.name); renamed != part.renamed.end()) info.name = renamed->second + ":0";
-  }
-  if (!signed_) made.key = "serving_default", made.signature = signature_of(g, part.bytes, request.fetches);
-  Values values;
-  if (change.freeze || change.with_values) {
-    ASSIGN_OR_RETURN(values, initial_values(c, made.outputs));
-  }
-  if (change.freeze) {
-    ASSIGN_OR_RETURN(Frozen frozen, freeze(part.bytes, values));
-    part.bytes = std::move(frozen.bytes);
-    made.left_over = std::move(frozen.left_over);
-  }
-  if (change.with_values) {
-    ASSIGN_OR_RETURN(made.variables, variables_of(part.bytes, values));
-  }
-  proto::WireError error;
-  made.graph = without_unused_functions(part.bytes, error);
-  if (error.failed()) return invalid_argument(error.message).blamed(Blame::kFile);
-  return made;
+  return ModelConverter(c, change).convert(graph);
 }
 
 }  // namespace emplace

@@ -31,7 +31,10 @@ class PartTaker {
       const InputName name = parse_input(info.name);
       const MessageNode* node = nodes_.find(name.node);
       if (!node) return invalid_argument(cat("input '", key, "': there is no node '", name.node, "'"));
-      if (traits_of(node->op).placeholder) continue;
+      if (traits_of(node->op).placeholder) {
+        needed_[nodes_.index_of(*node)] = true;
+        continue;
+      }
       const std::string placeholder = name.slot == 0 ? std::string(name.node) : free_name(name);
       if (name.slot != 0) renamed_[info.name] = placeholder;
       fed_.emplace(name.node, FedTensor{&info, name.slot, placeholder});

@@ -7,6 +7,7 @@
 #include "core/base/cat.h"
 #include "core/base/text_file.h"
 #include "core/formats/checkpoint/bundle_writer.h"
+#include "core/formats/file_access.h"
 #include "core/formats/node_message.h"
 #include "core/formats/proto/field_tables.h"
 #include "core/formats/saver_nodes.h"
@@ -19,6 +20,8 @@ using proto::Message;
 using proto::number;
 using proto::WireError;
 using proto::WireWriter;
+
+constexpr std::string_view kMainOp = "__saved_model_init_op";
 
 void write_tensors(WireWriter& writer, uint32_t field, const std::map<std::string, TensorInfo>& tensors) {
   for (const auto& [key, info] : tensors) {
@@ -33,8 +36,8 @@ void write_tensors(WireWriter& writer, uint32_t field, const std::map<std::strin
   }
 }
 
-void write_signature(WireWriter& writer, uint32_t field, const std::string& key, const Signature& signature) {
-  const size_t entry = writer.begin(field);
+void write_signature(WireWriter& writer, std::string_view key, const Signature& signature) {
+  const size_t entry = writer.begin(number(proto::kMetaGraphDefFields, "signature_def"));
   writer.bytes(number(proto::kMetaGraphDefSignatureDefEntryFields, "key"), key);
   const size_t value = writer.begin(number(proto::kMetaGraphDefSignatureDefEntryFields, "value"));
   write_tensors(writer, number(proto::kSignatureDefFields, "inputs"), signature.inputs);
@@ -48,6 +51,22 @@ void write_signature(WireWriter& writer, uint32_t field, const std::string& key,
   }
   writer.end(value);
   writer.end(entry);
+}
+
+/// As builder_impl.py writes it: a signature whose output is the node, without a type.
+void write_main_op(WireWriter& writer, const std::string& node) {
+  Signature signature;
+  signature.outputs[std::string(kMainOp)].name = node;
+  write_signature(writer, kMainOp, signature);
+}
+
+void write_asset(WireWriter& writer, const std::string& tensor, const std::string& file) {
+  const size_t asset = writer.begin(number(proto::kMetaGraphDefFields, "asset_file_def"));
+  const size_t info = writer.begin(number(proto::kAssetFileDefFields, "tensor_info"));
+  writer.bytes(number(proto::kTensorInfoFields, "name"), tensor);
+  writer.end(info);
+  writer.bytes(number(proto::kAssetFileDefFields, "filename"), file);
+  writer.end(asset);
 }
 
 void write_collection(WireWriter& writer, uint32_t field, std::string_view name,
@@ -76,10 +95,13 @@ Result<std::string> saved_model_message(const ModelToWrite& model) {
   writer.bytes(number(kMetaGraphDefFields, "graph_def"), graph.bytes);
   if (!graph.variables.empty()) {
     write_saver(writer, number(kMetaGraphDefFields, "saver_def"), graph);
-    for (std::string_view name : {"trainable_variables", "variables"})
-      write_collection(writer, number(kMetaGraphDefFields, "collection_def"), name, graph.variables);
+    constexpr uint32_t kCollection = number(kMetaGraphDefFields, "collection_def");
+    if (!graph.trainable.empty()) write_collection(writer, kCollection, "trainable_variables", graph.trainable);
+    write_collection(writer, kCollection, "variables", graph.variables);
   }
-  write_signature(writer, number(kMetaGraphDefFields, "signature_def"), model.key, model.signature);
+  for (const auto& [tensor, file] : model.assets) write_asset(writer, tensor, file);
+  for (const auto& [key, signature] : model.signatures) write_signature(writer, key, signature);
+  if (!model.main_op.empty()) write_main_op(writer, model.main_op);
   writer.end(meta_graph);
   std::string out;
   WireError error;
@@ -91,9 +113,28 @@ Result<std::string> saved_model_message(const ModelToWrite& model) {
   return out;
 }
 
+/// Those that lie in the other's folder, and in no folder beside or above it.
+Status copy_assets(const std::string& folder, const ModelToWrite& model) {
+  std::error_code error;
+  if (!model.assets.empty()) fs::create_directory(folder + "/assets", error);
+  const std::string assets = model.from + "/assets";
+  for (const auto& [tensor, file] : model.assets) {
+    const std::string from = cat(assets, "/", file);
+    if (!lies_in_one_of(from, std::vector{assets}) || !fs::is_regular_file(from, error))
+      return invalid_argument(cat("the asset '", file, "' is no file in ", assets)).blamed(Blame::kFile);
+    const fs::path to = fs::path(folder) / "assets" / file;
+    fs::create_directories(to.parent_path(), error);
+    fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
+    if (error)
+      return invalid_argument(cat("cannot write '", to.string(), "': ", error.message())).blamed(Blame::kWrite);
+  }
+  return ok_status();
+}
+
 Status write_into(const std::string& folder, const ModelToWrite& model) {
   ASSIGN_OR_RETURN(const std::string message, saved_model_message(model));
   RETURN_IF_ERROR(write_text_file(folder + "/saved_model.pb", message));
+  RETURN_IF_ERROR(copy_assets(folder, model));
   if (model.variables.empty()) return ok_status();
   std::vector<TensorToSave> tensors;
   tensors.reserve(model.variables.size());

@@ -1,9 +1,11 @@
-/// Writing SavedModels: one MetaGraph tagged `serve`, one signature, the variables in a checkpoint of version 2, and
-/// the nodes of a saver by which TensorFlow's loaders restore them (tensorflow/python/training/saver.py, version 2).
+/// Writing SavedModels: one MetaGraph tagged `serve`, its signatures, the variables in a checkpoint of version 2, the
+/// nodes of a saver by which TensorFlow's loaders restore them (tensorflow/python/training/saver.py, version 2), assets.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/formats/meta_graph.h"
@@ -13,9 +15,12 @@ namespace emplace {
 
 struct ModelToWrite {
   std::string_view graph;  // GraphDef
-  std::string key;         // of the signature
-  Signature signature;
+  std::map<std::string, Signature> signatures;
   std::vector<ModelVariable> variables;
+  std::string main_op;  // a node that makes the model ready; empty: nothing has to
+  /// Tensors that get the names of files, and these files' names in the folder `assets` of the folder `from`.
+  std::vector<std::pair<std::string, std::string>> assets;
+  std::string from;
 };
 
 /// The folder is made under another name and renamed when it is whole; `replace`: one of that name goes.

@@ -39,7 +39,10 @@ class SaverBuilder {
     add_filename();
     add_save();
     add_restore();
-    for (const SavedVariable& v : saved_) out.variables.push_back(definition(v));
+    for (const SavedVariable& v : saved_) {
+      out.variables.push_back(definition(v));
+      if (v.variable->trainable) out.trainable.push_back(out.variables.back());
+    }
     out.bytes = with_nodes(
         graph_, [](const MessageNode& node) { return std::string(node.bytes); }, more_, error_);
     if (error_.failed()) return invalid_argument(error_.message);
@@ -145,7 +148,7 @@ class SaverBuilder {
     writer.bytes(number(kVariableDefFields, "snapshot_name"), cat(v.read, ":0"));
     if (v.handle) writer.varint(number(kVariableDefFields, "is_resource"), 1);
     writer.bytes(number(kVariableDefFields, "initial_value_name"), cat(v.read, ":0"));
-    writer.varint(number(kVariableDefFields, "trainable"), 1);
+    if (v.variable->trainable) writer.varint(number(kVariableDefFields, "trainable"), 1);
     return out;
   }
 
@@ -161,7 +164,7 @@ class SaverBuilder {
 }  // namespace
 
 Result<GraphWithSaver> add_saver(std::string_view graph, const std::vector<ModelVariable>& variables) {
-  if (variables.empty()) return GraphWithSaver{std::string(graph), {}, {}, {}, {}};
+  if (variables.empty()) return GraphWithSaver{std::string(graph), {}, {}, {}, {}, {}};
   return SaverBuilder(graph, variables).build();
 }
 

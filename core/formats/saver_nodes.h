@@ -14,6 +14,7 @@ namespace emplace {
 struct ModelVariable {
   std::string node;  // of the graph
   Tensor value;
+  bool trainable = true;
 };
 
 /// GraphDef with a saver of `variables` in it.
@@ -21,6 +22,7 @@ struct GraphWithSaver {
   std::string bytes;
   std::string filename, save, restore;  // tensor, tensor, node: as a SaverDef has them
   std::vector<std::string> variables;   // VariableDefs
+  std::vector<std::string> trainable;   // those of them that may be trained
 };
 
 /// Without variables the graph stays as it is. REQUIRES: each of `variables` is a node of the graph. Names that are
