@@ -9,6 +9,8 @@
 #include "core/base/text_file.h"
 #include "core/device/make_device_set.h"
 #include "core/formats/graph_writer.h"
+#include "core/formats/trainable.h"
+#include "core/function_stage.h"
 #include "core/graph/lookup.h"
 #include "core/pipeline_stage.h"
 #include "core/train/data_fingerprint.h"
@@ -29,6 +31,8 @@ class TrainableBuilder {
   Result<Trainable> build(const Loaded& loaded) {
     ASSIGN_OR_RETURN(static_cast<Validated&>(made_), validated_graph(c_, loaded, nullptr));
     take_signature();
+    if (c_.model) made_.training.not_trainable = not_trainable(&c_.model->meta, *made_.file);
+    made_.training.has_values = c_.model && !c_.model->meta.folder.empty();
     if (has_functions(loaded)) {
       ASSIGN_OR_RETURN(static_cast<Validated&>(made_), lower_to_train(c_, made_, names_of_signature()));
     }
@@ -36,7 +40,7 @@ class TrainableBuilder {
     RETURN_IF_ERROR(read_request());
     RETURN_IF_ERROR(name_files().blamed(Blame::kUsage));
     RETURN_IF_ERROR(find_replicas());
-    add_training(*made_.file, made_.training, made_.graph, c_.found.problems);
+    add_update();
     RETURN_IF_ERROR(first_problem(c_.found.problems));
     RETURN_IF_ERROR(write_graph_out());
     if (options_.dry_run) {
@@ -51,6 +55,17 @@ class TrainableBuilder {
   }
 
  private:
+  /// Gradients and updates come in between the nodes, which keep their names.
+  void add_update() {
+    const std::vector<std::string> names =
+        made_.lowering ? names_of_nodes(made_.file->graph) : std::vector<std::string>();
+    add_training(*made_.file, made_.training, made_.graph, c_.found.problems);
+    if (!made_.lowering) return;
+    LoweringFacts facts = *made_.lowering;
+    facts.origins = origins_by_name(facts.origins, names, made_.file->graph);
+    made_.lowering = std::make_shared<const LoweringFacts>(std::move(facts));
+  }
+
   /// What all outputs of a signature stand for is its loss and its metrics, not a request to print them.
   void take_signature() {
     if (!c_.model || !c_.model->whole) return;
@@ -87,6 +102,8 @@ class TrainableBuilder {
     if (Status status = apply_train_flags(flags, made_.training, data_); !status.ok())
       return status.blamed(Blame::kUsage);
     RETURN_IF_ERROR(find_tensors(flags));
+    if (made_.lowering && !made_.training.optimizer.empty())
+      leave_own_update_out(*made_.lowering->loaded, *made_.file, made_.training);
     check_train_request(*made_.file, made_.training, c_.found.problems);
     return first_problem(c_.found.problems);
   }

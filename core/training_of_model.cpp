@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/graph/lookup.h"
+#include "core/op/trait_table.h"
+#include "core/train/variable_nodes.h"
 
 namespace emplace {
 namespace {
@@ -55,7 +58,61 @@ void train_signature(const Signature& signature, TrainFlags& flags, TrainRequest
   }
 }
 
+/// The variable behind a handle or reference that is passed on; kNoNode: behind none.
+NodeId variable_behind(const Graph& g, Endpoint e) {
+  for (uint32_t steps = 0; steps < g.num_nodes() && !g.traits(e.node).variable; ++steps) {
+    const OpTraits& traits = g.traits(e.node);
+    const bool passes = traits.identity || traits.control != Control::kNone;
+    if (!passes || g.inputs(e.node).empty()) return kNoNode;
+    e = g.inputs(e.node)[0];
+  }
+  return e.node;
+}
+
+bool updates_trained(const Graph& g, NodeId node, const TrainRequest& train) {
+  if (!g.traits(node).writes_variable || g.inputs(node).empty()) return false;
+  const NodeId variable = variable_behind(g, g.inputs(node)[0]);
+  return variable != kNoNode && g.traits(variable).variable && is_floating(describe_variable(g, variable).dtype) &&
+         !train.not_trainable.contains(g.name(variable));
+}
+
+/// Does one of the nodes that `node` waits for, but whose values it does not take, update a trained variable?
+bool has_own_update(const Graph& g, NodeId node, const TrainRequest& train) {
+  std::vector<NodeId> left;
+  std::vector<bool> seen(g.num_nodes());
+  const auto add = [&](NodeId id) {
+    if (!seen[id]) left.push_back(id);
+    seen[id] = true;
+  };
+  for (Endpoint control : g.controls(node)) add(control.node);
+  while (!left.empty()) {
+    const NodeId id = left.back();
+    left.pop_back();
+    if (updates_trained(g, id, train)) return true;
+    for (Endpoint input : g.inputs(id)) add(input.node);
+    for (Endpoint control : g.controls(id)) add(control.node);
+  }
+  return false;
+}
+
+/// The tensor that a call gives, where it stands in the lowered graph for more than its value.
+void take_value_alone(const GraphFile& loaded, const GraphFile& file, const TrainRequest& train, std::string& name) {
+  NameError ignored;
+  const Graph& g = file.graph;
+  const Endpoint e = find_tensor(g, name, ignored);
+  const NodeId call = loaded.graph.find(node_name(name));
+  if (e.node == kNoNode || call == kNoNode || traits_of(loaded.graph.op(call)).functional == Functional::kNone) return;
+  if (e.slot >= g.inputs(e.node).size() || !has_own_update(g, e.node, train)) return;
+  const Endpoint value = g.inputs(e.node)[e.slot];
+  name = cat(g.name(value.node), ":", value.slot);
+}
+
 }  // namespace
+
+void leave_own_update_out(const GraphFile& loaded, const GraphFile& file, TrainRequest& train) {
+  take_value_alone(loaded, file, train, train.loss.name);
+  for (Metric& metric : train.metrics) take_value_alone(loaded, file, train, metric.tensor.name);
+}
 
 void train_model(const GraphModel& model, const GraphFile& file, const RunOptions& run, TrainFlags& flags,
                  TrainRequest& train, DataRequest& data) {

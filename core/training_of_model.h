@@ -14,4 +14,8 @@ namespace emplace {
 void train_model(const GraphModel& model, const GraphFile& file, const RunOptions& run, TrainFlags& flags,
                  TrainRequest& train, DataRequest& data);
 
+/// For an optimizer: where loss and metrics are outputs of a call that updates variables of a floating-point type which
+/// may be trained, they become what the call computes, without its own update. `file` is lowered from `loaded`.
+void leave_own_update_out(const GraphFile& loaded, const GraphFile& file, TrainRequest& train);
+
 }  // namespace emplace

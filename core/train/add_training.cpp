@@ -14,7 +14,8 @@ std::string tensor_name(const Graph& g, Endpoint e) {
   return e.slot == 0 ? std::string(g.name(e.node)) : cat(g.name(e.node), ":", e.slot);
 }
 
-bool is_trainable(const GraphFile& file, NodeId node) {
+bool is_trainable(const GraphFile& file, const TrainRequest& request, NodeId node) {
+  if (request.not_trainable.contains(file.graph.name(node))) return false;
   auto written = std::find_if(file.variables.begin(), file.variables.end(),
                               [&](const FileVariable& v) { return v.variable == node; });
   return written == file.variables.end() || written->trainable;
@@ -43,7 +44,7 @@ std::vector<TrainVariable> choose_variables(const GraphFile& file, const TrainRe
     }
   }
   for (NodeId node = 0; request.var_list.empty() && node < g.num_nodes(); ++node) {
-    if (!g.traits(node).variable || !is_trainable(file, node)) continue;
+    if (!g.traits(node).variable || !is_trainable(file, request, node)) continue;
     TrainVariable v = describe_variable(g, node);
     if (is_floating(v.dtype)) out.push_back(std::move(v));
   }

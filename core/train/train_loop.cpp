@@ -394,7 +394,8 @@ Status TrainLoop::explain(Session& session, const Progress& p, const std::string
   NumericsCheck check(file_.graph, session.devices(), true, [](const std::string&) {});
   Status found = session.run_observed(forward_kind_, p.batch.values, check);
   if (found.ok()) return not_finite(cat(text, "\n  computed again, it was finite"));
-  return not_finite(cat(text, "\n  the first node with such a value is ", without_node(found.message())));
+  return not_finite(cat(text, "\n  the first node with such a value is ", without_node(found.message())))
+      .at_node(found.node());
 }
 
 }  // namespace emplace

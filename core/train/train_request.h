@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct TrainRequest {
   LearningRate learning_rate;
   std::optional<double> clip_norm;  // of all gradients together
   std::vector<NamedRef> var_list;   // empty: every trainable variable that the loss depends on
+  std::set<std::string, std::less<>> not_trainable;  // what an empty var_list leaves out, by a model's collections
+  bool has_values = false;          // variables have their values before the initializers run
   std::vector<Metric> metrics;      // as in the file
   std::vector<NamedRef> target;     // of the file or of --target: what a step runs beside the loss
 

@@ -23,7 +23,10 @@ std::vector<TrainVariable> copy_variables(Assembly& a, size_t replica, const std
                      .first = {},
                      .colocate_with = {},
                      .device = device};
-    copy.first.source = g.inputs(g.find(cat(v.name, "/Assign")))[1];
+    const NodeId assign = g.find(cat(v.name, "/Assign"));
+    copy.first.source = assign != kNoNode && g.node(assign).num_inputs >= 2
+                            ? g.inputs(assign)[1]
+                            : read_now(a.edit, cat(copy.name, "/initial_value"), v.handle(), v.resource);
     const VariableNodes nodes = add_variable(a.edit, copy);
     a.initializers.push_back(nodes.assign);
     a.out.copies.emplace_back(nodes.variable, v.node);
@@ -39,7 +42,8 @@ Result<std::vector<Tower>> add_replicas(Assembly& a, const BatchParts& parts) {
   const auto& devices = a.request.replication.replicas;
   for (const TrainVariable& v : a.variables) {
     const NodeId assign = a.edit.graph().find(cat(v.name, "/Assign"));
-    if (assign == kNoNode || a.edit.graph().node(assign).num_inputs < 2) {
+    const bool assigned = assign != kNoNode && a.edit.graph().node(assign).num_inputs >= 2;
+    if (!assigned && !a.request.has_values) {
       return invalid_argument(cat("variable '", v.name, "' has no node '", v.name,
                                   "/Assign' that gives it a first value; its copies need one"));
     }
