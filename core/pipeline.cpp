@@ -81,7 +81,8 @@ std::vector<NodeId> order_of(const Validated& validated) {
 /// The graph of a step, whose nodes ask for what they got where the whole graph was placed.
 Result<Placed> placed_step(StageContext& c, const Validated& validated) {
   const StepOrigin& from = *validated.lowering->step;
-  auto options = std::make_shared<const PlaceOptions>(step_place_options(*from.options));
+  auto options = std::make_shared<PlaceOptions>(step_place_options(*from.options));
+  options->origins = &validated.lowering->origins;
   ASSIGN_OR_RETURN(Placement placement, place_in_order(*validated.file, *c.found.devices, *options, order_of(validated),
                                                        c.found.offenders, nullptr));
   return Placed{
@@ -105,6 +106,7 @@ Result<Placed> placed_graph(StageContext& c, const Validated& validated, bool ru
   isolate_calls(*file.ops, file.graph);
   Result<PlaceOptions> options = resolve_placing(c, file, runs);
   if (!options.ok()) return options.status().blamed(Blame::kUsage);
+  if (validated.lowering) options->origins = &validated.lowering->origins;
   RETURN_IF_ERROR(log_placement(c, runs, device_mapping(devices)));
   Placement before_failure;
   const std::vector<NodeId> order = order_of(validated);

@@ -94,9 +94,7 @@ Result<Validated> lower_to_train(StageContext& c, const Validated& validated, co
     if (const NodeId node = placed.file->graph.find(name); node != kNoNode) roots.fetched.push_back(node);
   }
   ASSIGN_OR_RETURN(MadeStep step, make_step(c, placed, roots, true));
-  // What training adds comes in between, so ids say nothing any more.
-  step.lowered.order.clear();
-  step.lowered.origins = {};
+  step.lowered.order.clear();  // what training adds comes in between
   Validated made;
   made.file = step.lowered.file;
   made.lowering = facts_of_step(placed, step.lowered);

@@ -80,7 +80,8 @@ Status run_steps(StageContext& c, const Planned& planned, const RunRequest& requ
   return ok_status();
 }
 
-/// Also where a node comes from that the file does not have.
+}  // namespace
+
 Status told_with_origin(const Status& status, const Placed& placed) {
   if (status.ok() || status.node().empty() || !placed.lowering) return status;
   const NodeId node = placed.file->graph.find(status.node());
@@ -88,8 +89,6 @@ Status told_with_origin(const Status& status, const Placed& placed) {
   if (origin.empty()) return status;
   return Status(status.code(), cat(status.message(), "\n\t ", origin)).blamed(status.blame()).at_node(status.node());
 }
-
-}  // namespace
 
 Status restore_model(const StageContext& c, const Planned& planned, const RunRequest& request) {
   if (!c.model || c.model->meta.folder.empty()) return ok_status();

@@ -46,10 +46,10 @@ Status train(StageContext& c, const Planned& planned, Trainable& trainable, cons
   StepWatch watch(*planned.watch);
   listeners.add(&watch);
   TrainLoop loop(train_setup(c, planned, trainable, options), listeners);
-  RETURN_IF_ERROR(loop.prepare(*planned.session));
+  RETURN_IF_ERROR(told_with_origin(loop.prepare(*planned.session), planned));
   begins();
   planned.watch->begin_step(1);
-  return planned.watch->end_steps(loop.run(*planned.session, result));
+  return told_with_origin(planned.watch->end_steps(loop.run(*planned.session, result)), planned);
 }
 
 }  // namespace emplace

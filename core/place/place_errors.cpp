@@ -71,7 +71,11 @@ Placement PlaceFailures::placed_before() const {
 
 std::string PlaceFailures::node_line(NodeId node) const {
   const std::string position = node_position(state_.graph, state_.file.source.get(), node);
-  return cat(position, position.empty() ? "" : ": ", state_.graph.name(node), " (", state_.graph.op(node), "): ");
+  const bool in_body = &state_.graph != &state_.file.graph;
+  const Origins* origins = in_body ? nullptr : state_.options.origins;
+  const std::string origin = origins ? origins->text(node) : std::string();
+  return cat(position, position.empty() ? "" : ": ", state_.graph.name(node), " (", state_.graph.op(node),
+             origin.empty() ? "" : ", ", origin, "): ");
 }
 
 std::string PlaceFailures::all_devices_text(bool sorted) const {

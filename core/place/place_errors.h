@@ -56,7 +56,7 @@ class PlaceFailures {
   std::string eager_text(NodeId node) const;
   std::string no_candidate_line(NodeId node) const;
   std::string all_devices_text(bool sorted) const;
-  /// "file:12:24: name (Op): ", with which every line begins.
+  /// "file:12:24: name (Op): ", with which every line begins; "name (Op, in function 'f', called by 'n'): ".
   std::string node_line(NodeId node) const;
 
   PlacerState& state_;

@@ -12,6 +12,7 @@
 #include "core/base/status.h"
 #include "core/device/device.h"
 #include "core/graph/graph_file.h"
+#include "core/graph/lower/origins.h"
 #include "core/place/reason.h"
 
 namespace emplace {
@@ -41,6 +42,8 @@ struct PlaceOptions {
   bool available_kernels_only = false;
   /// A device that is not there is told in the words of eager execution, of the first node that asks for one.
   bool eager_words = false;
+  /// Of the nodes that lowering made, for the table of offenders; null: all nodes are the file's. Must outlive place().
+  const Origins* origins = nullptr;
 };
 
 struct PlacerState;  // what explanations need: groups, kernels found, device names (core/place/placer_state.h)
