@@ -8,6 +8,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/host_memory.h"
+#include "core/formats/proto_source.h"
 #include "core/graph/lookup.h"
 #include "core/graph/lower/lower.h"
 #include "core/graph/node_kernel.h"
@@ -297,6 +298,12 @@ Result<std::vector<Fetch>> resolve_fetches(const GraphFile& file, const std::vec
 
 namespace {
 
+/// Then its variables have values, and what would give them their first ones may read some that have none.
+bool restores_meta_graph(const GraphFile& file, const RunOptions& options) {
+  const auto* source = dynamic_cast<const ProtoSource*>(file.source.get());
+  return source && source->format() == GraphFormat::kMetaGraph && !options.restore.empty();
+}
+
 Result<RunRequest> resolve(const GraphFile& file, const RunOptions& options, const NamedTensors& gradients,
                            Problems& problems) {
   const Graph& g = file.graph;
@@ -323,6 +330,8 @@ Result<RunRequest> resolve(const GraphFile& file, const RunOptions& options, con
                                     : " No node has an output to print; name one to run: --target NODE"));
   }
   RETURN_IF_ERROR(resolve_feeds(file, options, request));
+  if (restores_meta_graph(file, options))
+    std::erase_if(request.init, [&](NodeId node) { return g.traits(node).assigns; });
   return request;
 }
 
