@@ -81,7 +81,7 @@ class CopiesCommand final : public Command {
  private:
   Status make(StageContext& c, std::optional<Partitioned>& made, Ledger& ledger, double& step_us, Status& gate) const {
     ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c));
-    ASSIGN_OR_RETURN(const Runnable runnable, validate_run(c, loaded));
+    ASSIGN_OR_RETURN(const Runnable runnable, validate_run(c, loaded, measure_ ? Inputs::kFed : Inputs::kOpen));
     ASSIGN_OR_RETURN(const Placed placed, measure_ ? place_to_run(c, runnable) : place_graph(c, runnable));
     ASSIGN_OR_RETURN(made, partition_graph(c, placed));
     gate = made->verdict;

@@ -130,7 +130,7 @@ class ReduceCommand final : public Command {
     StageContext c(options.pipeline, options.arguments[0], log, &stop_flag());
     const Result<Loaded> loaded = load_graph(c);
     if (!loaded.ok()) return fail(c, loaded.status());
-    const Result<Runnable> runnable = validate_run(c, *loaded);
+    const Result<Runnable> runnable = validate_run(c, *loaded, Inputs::kOpen);
     if (!runnable.ok()) return fail(c, runnable.status());
     const ScratchFolder values;
     if (Status status = record_apart(options, values.path()); !status.ok()) return report_error(status, log);

@@ -166,10 +166,11 @@ Result<Validated> validate_graph(StageContext& c, const Loaded& loaded) {
   return lower_graph(c, validated);
 }
 
-Result<Runnable> validate_run(StageContext& c, const Loaded& loaded) {
+Result<Runnable> validate_run(StageContext& c, const Loaded& loaded, Inputs inputs) {
   const auto body = [&]() -> Result<Runnable> {
     Runnable runnable;
-    if (c.model) RETURN_IF_ERROR(check_signature_run(*c.model, c.path, *loaded.file, c.options.run));
+    if (c.model && inputs == Inputs::kFed)
+      RETURN_IF_ERROR(check_signature_run(*c.model, c.path, *loaded.file, c.options.run));
     ASSIGN_OR_RETURN(static_cast<Validated&>(runnable), validated_graph(c, loaded, nullptr));
     if (has_functions(loaded)) {
       ASSIGN_OR_RETURN(runnable.request, resolve_before_gradients(*runnable.file, c.options.run, c.found.problems));
