@@ -14,8 +14,8 @@ namespace emplace {
 Result<Loaded> load_graph(StageContext& context);
 /// For a placement: what TensorFlow notices only in a run is a warning.
 Result<Validated> validate_graph(StageContext& context, const Loaded& loaded);
-/// For a run: ops that emplace cannot run are problems of the file, if a fetch needs them. `inputs`: of a signature that
-/// is only looked at, they need not be fed.
+/// For a run: ops that emplace cannot run are problems of the file, if a fetch needs them. `inputs`: of a signature
+/// that is only looked at, they need not be fed.
 enum class Inputs : uint8_t { kFed, kOpen };
 Result<Runnable> validate_run(StageContext& context, const Loaded& loaded, Inputs inputs = Inputs::kFed);
 /// For the sake of the placement; described devices will do.

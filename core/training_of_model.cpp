@@ -102,9 +102,14 @@ void take_value_alone(const GraphFile& loaded, const GraphFile& file, const Trai
   const Endpoint e = find_tensor(g, name, ignored);
   const NodeId call = loaded.graph.find(node_name(name));
   if (e.node == kNoNode || call == kNoNode || traits_of(loaded.graph.op(call)).functional == Functional::kNone) return;
-  if (e.slot >= g.inputs(e.node).size() || !has_own_update(g, e.node, train)) return;
-  const Endpoint value = g.inputs(e.node)[e.slot];
-  name = cat(g.name(value.node), ":", value.slot);
+  Endpoint value = e;
+  for (Endpoint at = e; at.slot < g.inputs(at.node).size();) {
+    const Endpoint input = g.inputs(at.node)[at.slot];
+    if (has_own_update(g, at.node, train)) value = input;
+    if (!g.traits(input.node).identity) break;
+    at = input;
+  }
+  if (value != e) name = cat(g.name(value.node), ":", value.slot);
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ struct MetaGraph {
   std::vector<std::pair<std::string, std::string>> assets;  // tensor, name of a file in assets/
   std::vector<VariableInfo> variables;                      // of TensorFlow 1
   ObjectGraph objects;                                      // of TensorFlow 2
-  std::vector<std::string> train_op, losses;  // nodes or tensors
-  std::string folder;                         // of a SavedModel; empty: of none
+  std::vector<std::string> train_op, losses;                // nodes or tensors
+  std::string folder;                                       // of a SavedModel; empty: of none
 };
 
 /// Nothing if the file holds a graph alone. REQUIRES: main_graph() found no problem in it. What is wrong with a

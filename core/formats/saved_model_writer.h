@@ -1,5 +1,6 @@
 /// Writing SavedModels: one MetaGraph tagged `serve`, its signatures, the variables in a checkpoint of version 2, the
-/// nodes of a saver by which TensorFlow's loaders restore them (tensorflow/python/training/saver.py, version 2), assets.
+/// nodes of a saver by which TensorFlow's loaders restore them (tensorflow/python/training/saver.py, version 2),
+/// assets.
 #pragma once
 
 #include <map>

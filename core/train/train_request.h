@@ -40,12 +40,12 @@ struct TrainRequest {
   int64_t optimizer_position = kNoPosition;
   std::vector<NamedNumbers> arguments;  // of the optimizer, as far as given: all of them are its own
   LearningRate learning_rate;
-  std::optional<double> clip_norm;  // of all gradients together
-  std::vector<NamedRef> var_list;   // empty: every trainable variable that the loss depends on
+  std::optional<double> clip_norm;                   // of all gradients together
+  std::vector<NamedRef> var_list;                    // empty: every trainable variable that the loss depends on
   std::set<std::string, std::less<>> not_trainable;  // what an empty var_list leaves out, by a model's collections
-  bool has_values = false;          // variables have their values before the initializers run
-  std::vector<Metric> metrics;      // as in the file
-  std::vector<NamedRef> target;     // of the file or of --target: what a step runs beside the loss
+  bool has_values = false;                           // variables have their values before the initializers run
+  std::vector<Metric> metrics;                       // as in the file
+  std::vector<NamedRef> target;                      // of the file or of --target: what a step runs beside the loss
 
   int64_t batch = 0;              // 0: all rows at once
   int64_t epochs = 0, steps = 0;  // whichever ends first; 0: no bound. Both 0: one epoch
