@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,6 +44,12 @@ int output_code() { return stdout_error == 0 ? 0 : stdout_error == EPIPE ? kClos
 
 void print(std::string_view text) {
   if (stdout_error == 0) stdout_error = write_console(STDOUT_FILENO, text);
+}
+
+size_t output_width() {
+  winsize size{};
+  const bool terminal = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return terminal ? size.ws_col : 0;
 }
 
 bool output_failed() { return stdout_error != 0; }

@@ -48,6 +48,7 @@ class CopiesCommand final : public Command {
     set.group("The list");
     set.flag("measure", "Run steps and say how long copies take", measure_);
     set.value("top", "N", "Show at most N rows (20)", set_integer(top_, 1));
+    declare_filter(set, filter_);
     declare_placed_run(set, o.pipeline);
     declare_execution(set, o.pipeline);
     set.group("Files and output");
@@ -74,6 +75,14 @@ class CopiesCommand final : public Command {
                         static_cast<size_t>(top_),
                         step_us,
                         {}};
+    std::vector<char> shown;
+    if (filter_.any()) {
+      Result<std::vector<char>> found = filter_.shown(made->file->graph, *made->devices, *made->placement);
+      if (!found.ok()) return usage(log, found.status().message());
+      shown = found.take();
+      report.matches = [&](NodeId node) { return shown[node] != 0; };
+    }
+    report.line_width = output_width();
     options.format == Format::kJson ? print(copies_json(report)) : print_lines(copies_text(report));
     return gate.ok() ? 0 : report_failure(c, gate);
   }
@@ -104,6 +113,7 @@ class CopiesCommand final : public Command {
 
   bool measure_ = false;
   int64_t top_ = 20;
+  NodeFilter filter_;
 };
 
 }  // namespace

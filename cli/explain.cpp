@@ -24,7 +24,7 @@ std::string failure_json(const std::string& path, const Status& status) {
   return out + "\n";
 }
 
-int explain_graph(const Options& options, const std::string& on_device, Log& log) {
+int explain_graph(const Options& options, const std::string& on_device, const NodeFilter& filter, Log& log) {
   if (options.arguments.empty()) return usage(log, "no graph file given");
   StageContext c(options.pipeline, options.arguments.front(), log);
   const Result<Partitioned> made = partition_file(c);
@@ -34,6 +34,13 @@ int explain_graph(const Options& options, const std::string& on_device, Log& log
   }
   ExplainRequest request;
   request.nodes.assign(options.arguments.begin() + 1, options.arguments.end());
+  if (filter.any()) {
+    const Result<std::vector<char>> shown = filter.shown(made->file->graph, *made->devices, *made->placement);
+    if (!shown.ok()) return usage(log, shown.status().message());
+    for (const NodeId node : made->placement->order) {
+      if ((*shown)[node]) request.nodes.emplace_back(made->file->graph.name(node));
+    }
+  }
   request.on_device = on_device;
   if (made->lowering) request.origins = &made->lowering->origins;
   request.json = options.format == Format::kJson;
@@ -55,15 +62,17 @@ class ExplainCommand final : public Command {
     declare_execution(set, o.pipeline);
     declare_outputs(set, o.outputs);
     set.group("Files and output");
+    declare_filter(set, filter_);
     set.text("on", "DEVICE", "What would have to change for the node to be there", on_device_);
     declare_loading(set, o.pipeline);
     declare_format(set, o, std::array{Format::kText, Format::kJson});
   }
 
-  int run(const Options& options, Log& log) override { return explain_graph(options, on_device_, log); }
+  int run(const Options& options, Log& log) override { return explain_graph(options, on_device_, filter_, log); }
 
  private:
   std::string on_device_;
+  NodeFilter filter_;
 };
 
 }  // namespace

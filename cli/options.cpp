@@ -274,6 +274,12 @@ void declare_memory_report(OptionSet& set, Options& o) {
                      set_optional_choice<Format>(o.memory_report, {{"text", Format::kText}, {"json", Format::kJson}}));
 }
 
+void declare_filter(OptionSet& set, NodeFilter& filter) {
+  set.text("nodes", "REGEX", "Only nodes whose whole name matches", filter.nodes);
+  set.text("device", "DEVICE", "Only nodes on it: GPU:0, or GPU for all of that type", filter.device);
+  set.text("op", "OP", "Only nodes of this op", filter.op);
+}
+
 void declare_loading(OptionSet& set, PipelineOptions& pipeline) {
   set.value("host-memory-limit", "SIZE",
             "Host memory of graph, data, feeds, constants and tensors (default: what is free, less a margin)",

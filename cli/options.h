@@ -12,6 +12,7 @@
 #include "cli/option_set.h"
 #include "core/base/log.h"
 #include "core/pipeline_options.h"
+#include "core/place/node_filter.h"
 #include "core/report/format.h"
 
 namespace emplace {
@@ -70,6 +71,8 @@ void declare_talk(OptionSet& set, TalkOptions& talk);
 /// The values of its --color.
 std::vector<std::pair<std::string_view, ColorMode>> color_modes();
 
+/// What a listing of nodes shows.
+void declare_filter(OptionSet& set, NodeFilter& filter);
 inline constexpr std::string_view kGraphsHelp = "GRAPH '-' is standard input. Several files are taken in order.";
 /// The headings under which place and explain accept what only a run uses: its command line can be placed as it is.
 inline constexpr std::string_view kOfARun = "Of a run: accepted, without effect on a placement";

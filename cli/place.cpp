@@ -90,7 +90,17 @@ PlaceReport step_report(const Partitioned& made) {
   return report;
 }
 
-int place_one(const Options& options, const std::string& path, Log& log) {
+/// An error of usage: nothing is left to show.
+Status filter_report(const NodeFilter& filter, PlaceReport& report, PlaceReport& step) {
+  if (!filter.any() || !report.placement) return ok_status();
+  ASSIGN_OR_RETURN(report.shown, filter.shown(report.file->graph, *report.devices, *report.placement));
+  if (!report.step) return ok_status();
+  Result<std::vector<char>> of_step = filter.shown(step.file->graph, *step.devices, *step.placement);
+  step.shown = of_step.ok() ? of_step.take() : std::vector<char>(step.file->graph.num_nodes(), 0);
+  return ok_status();
+}
+
+int place_one(const Options& options, const NodeFilter& filter, const std::string& path, Log& log) {
   StageContext c(options.pipeline, path, log);
   const Result<Partitioned> made = partition_file(c);
   PlaceReport report = place_report(c, made), step;
@@ -100,6 +110,8 @@ int place_one(const Options& options, const std::string& path, Log& log) {
     step = step_report(*made);
     report.step = &step;
   }
+  report.line_width = options.format == Format::kText ? output_width() : 0;
+  if (Status status = filter_report(filter, report, step); !status.ok()) return usage(log, status.message());
   const int code = report.error.ok() ? 0 : report_failure(c, report.error);
   std::vector<PlannedMemory> memory;
   if (made.ok() && (made->file->graph.num_nodes() <= kMaxPlannedNodes || options.memory_report)) {
@@ -134,6 +146,8 @@ class PlaceCommand final : public Command {
     set.positional("GRAPH...", kGraphsHelp, o.arguments);
     declare_placed_run(set, o.pipeline);
     declare_memory_report(set, o);
+    set.group("The list");
+    declare_filter(set, filter_);
     set.group(kOfARun);
     declare_execution(set, o.pipeline);
     declare_outputs(set, o.outputs);
@@ -146,8 +160,15 @@ class PlaceCommand final : public Command {
   int run(const Options& options, Log& log) override {
     if (options.arguments.size() > 1 && !options.pipeline.placing.placement_out.empty())
       return usage(log, "--placement-out takes one graph");
-    return for_each_graph(options, log, [&](const std::string& path) { return place_one(options, path, log); });
+    if (filter_.any() && (options.format == Format::kDot || options.format == Format::kHtml))
+      return usage(
+          log, "--nodes, --device and --op are of text, json and csv; a part of a picture: emplace draw --around NODE");
+    return for_each_graph(options, log,
+                          [&](const std::string& path) { return place_one(options, filter_, path, log); });
   }
+
+ private:
+  NodeFilter filter_;
 };
 
 }  // namespace

@@ -6,37 +6,12 @@
 #include <utility>
 
 #include "core/base/cat.h"
-#include "core/base/expression.h"
 #include "core/base/sha256.h"
 #include "core/device/device_text.h"
+#include "core/place/node_filter.h"
 
 namespace emplace {
 namespace {
-
-/// Of --place, with \d for a digit.
-std::string with_digits(std::string_view pattern) {
-  std::string out;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] == '\\' && i + 1 < pattern.size()) {
-      ++i;
-      if (pattern[i] == 'd') {
-        out += "[0-9]";
-      } else {
-        append(out, '\\', pattern[i]);
-      }
-    } else {
-      out += pattern[i];
-    }
-  }
-  return out;
-}
-
-/// Over whole names.
-Result<std::unique_ptr<Expression>> name_pattern(std::string_view pattern) {
-  auto made = std::make_unique<Expression>(with_digits(pattern), Expression::Match::kWhole);
-  if (made->sound()) return made;
-  return invalid_argument(cat("'", pattern, "' is not a regular expression: ", made->what_is_wrong()));
-}
 
 // The text that a node would carry.
 Result<std::string> device_text(std::string_view text) {

@@ -67,7 +67,7 @@ void write_copies(const PlaceReport& r, JsonWriter& json) {
 
   json.key("copies").begin_array();
   for (const Copy& c : r.copies->copies) {
-    if (c.control || c.inside) continue;
+    if (c.control || c.inside || !shows(r, c)) continue;
     json.begin_object().member("tensor", tensor(c)).member("from", device(c.from)).member("to", device(c.to));
     json.member("memory", memory(c.received_in)).key("bytes");
     c.bytes ? json.value(*c.bytes) : json.null();
@@ -76,7 +76,7 @@ void write_copies(const PlaceReport& r, JsonWriter& json) {
   }
   json.end_array().key("control").begin_array();
   for (const Copy& c : r.copies->copies) {
-    if (!c.control) continue;
+    if (!c.control || !shows(r, c)) continue;
     json.begin_object()
         .member("node", graph.name(c.tensor.node))
         .member("from", device(c.from))
@@ -85,7 +85,7 @@ void write_copies(const PlaceReport& r, JsonWriter& json) {
   }
   json.end_array().key("inside").begin_array();
   for (const Copy& c : r.copies->copies) {
-    if (!c.inside) continue;
+    if (!c.inside || !shows(r, c)) continue;
     json.begin_object()
         .member("tensor", tensor(c))
         .member("device", device(c.to))
@@ -125,6 +125,7 @@ std::string place_json(const PlaceReport& r) {
   json.key("placement").begin_array();
   if (r.placement) {
     for (NodeId node : r.placement->order) {
+      if (!shows(r, node)) continue;
       write_node(r, node, json);
       drain_text(r, out);
     }

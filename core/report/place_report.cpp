@@ -10,6 +10,7 @@ std::string place_csv(const PlaceReport& r) {
   if (!r.placement) return out;
   const Graph& graph = r.file->graph;
   for (NodeId node : r.placement->order) {
+    if (!shows(r, node)) continue;
     const Decision& d = r.placement->of(node);
     append(out, csv_cell(graph.name(node)), ',', csv_cell(graph.op(node)), ',',
            csv_cell(requested_device(graph, *r.options, node)), ',', csv_cell(r.devices->at(d.device).name), ',',

@@ -33,11 +33,17 @@ struct PlaceReport {
   std::vector<std::optional<int64_t>> peak_bytes;  // planned, by device, as far as known; empty: not planned
   std::vector<bool> without_workspaces;            // by device: the peak leaves out what kernels take for their work
   double load_ms = 0, place_ms = 0;
+  std::vector<char> shown = {};  // by node: is it listed, and copies that it makes or reads; empty: all
+  size_t line_width = 0;         // of the terminal that shows the table; 0: none does
   /// If set, gets the text so far now and then and empties it: the document of a large graph is never whole in memory.
   std::function<void(std::string& text)> drain;
 };
 
 // Each returns the document, or what of it was not drained.
+
+/// Is it listed?
+bool shows(const PlaceReport& report, NodeId node);
+bool shows(const PlaceReport& report, const Copy& copy);
 
 /// Nodes with device, reason and text; then the copies; then the summary line.
 std::string place_table(const PlaceReport& report);

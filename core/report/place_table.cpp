@@ -1,8 +1,8 @@
 // Part of core/report/place_report.h: `emplace place` as text: nodes in assignment order, copies, one line of summary.
 #include <algorithm>
-#include <array>
 
 #include "core/base/cat.h"
+#include "core/base/columns.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
 #include "core/place/moved.h"
@@ -14,41 +14,39 @@
 namespace emplace {
 namespace {
 
-constexpr size_t kMaxWidth = 40;  // wider cells push their row, not the column
-
-using Row = std::array<std::string, 4>;
-
-void add_row(std::string& out, const Row& row, const std::array<size_t, 4>& width) {
-  for (size_t i = 0; i < row.size(); ++i) {
-    out += row[i];
-    if (i + 1 == row.size()) break;
-    out.append(width[i] > row[i].size() ? width[i] - row[i].size() + 2 : 2, ' ');
-  }
-  out += '\n';
-}
-
 // Two walks over the nodes: the widths first, so that no table has to be kept.
 void add_nodes(const PlaceReport& r, std::string& out) {
   const Graph& graph = r.file->graph;
   std::vector<std::string> names;
   for (DeviceId d = 0; d < r.devices->size(); ++d) names.push_back(short_device_name(*r.devices, d));
-  const Row header = {"node", "op", "device", "reason"};
-  std::array<size_t, 4> width{};
-  for (size_t i = 0; i < header.size(); ++i) width[i] = header[i].size();
+  const bool requests = std::any_of(r.placement->order.begin(), r.placement->order.end(), [&](NodeId node) {
+    return shows(r, node) && !requested_device(graph, *r.options, node).empty();
+  });
+  Columns columns(requests ? std::vector<std::string>{"node", "op", "requested", "device", "reason"}
+                           : std::vector<std::string>{"node", "op", "device", "reason"},
+                  r.line_width);
+  const size_t device = requests ? 3 : 2;
   for (NodeId node : r.placement->order) {
-    width[0] = std::max(width[0], std::min(kMaxWidth, graph.name(node).size()));
-    width[1] = std::max(width[1], std::min(kMaxWidth, graph.op(node).size()));
-    width[2] = std::max(width[2], names[r.placement->device(node)].size());
+    if (!shows(r, node)) continue;
+    columns.see(0, graph.name(node));
+    columns.see(1, graph.op(node));
+    if (requests) columns.see(2, requested_device(graph, *r.options, node));
+    columns.see(device, names[r.placement->device(node)]);
   }
-  add_row(out, header, width);
+  columns.add_header(out);
+  std::vector<std::string> cells;
   for (NodeId node : r.placement->order) {
+    if (!shows(r, node)) continue;
     const Decision& d = r.placement->of(node);
-    add_row(out,
-            {std::string(graph.name(node)), std::string(graph.op(node)), names[d.device],
-             cat(reason_code(d.reason), ": ", reason_text(*r.placement, node))},
-            width);
+    cells = {std::string(graph.name(node)), std::string(graph.op(node))};
+    if (requests) cells.emplace_back(requested_device(graph, *r.options, node));
+    cells.push_back(names[d.device]);
+    cells.push_back(cat(reason_code(d.reason), ": ", reason_text(*r.placement, node)));
+    columns.add(out, cells);
     drain_text(r, out);
   }
+  const auto shown = std::count(r.shown.begin(), r.shown.end(), 1);
+  if (!r.shown.empty()) append(out, shown, " of ", graph.num_nodes(), " nodes\n");
 }
 
 std::string copy_text(const PlaceReport& r, const Copy& c) {
@@ -76,7 +74,7 @@ template <class F>
 void add_copies(const PlaceReport& r, std::string_view title, const F& is_shown, std::string& out) {
   bool any = false;
   for (const Copy& c : r.copies->copies) {
-    if (!is_shown(c)) continue;
+    if (!is_shown(c) || !shows(r, c)) continue;
     if (!any) append(out, '\n', title, ":\n");
     any = true;
     out += copy_text(r, c);
@@ -85,6 +83,13 @@ void add_copies(const PlaceReport& r, std::string_view title, const F& is_shown,
 }
 
 }  // namespace
+
+bool shows(const PlaceReport& r, NodeId node) { return r.shown.empty() || r.shown[node]; }
+
+bool shows(const PlaceReport& r, const Copy& copy) {
+  return shows(r, copy.tensor.node) ||
+         std::any_of(copy.readers.begin(), copy.readers.end(), [&](NodeId reader) { return shows(r, reader); });
+}
 
 std::string place_table(const PlaceReport& r) {
   std::string out;

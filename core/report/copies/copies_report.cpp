@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/columns.h"
 #include "core/base/json_writer.h"
 #include "core/base/schema.h"
 #include "core/base/units.h"
@@ -63,19 +64,14 @@ std::vector<const LedgerRow*> rows_of(const CopiesReport& r) {
   return rows;
 }
 
-/// Left-aligned columns; the last one as it is.
-std::string table_of(const std::vector<std::vector<std::string>>& lines) {
-  std::vector<size_t> widths(lines.front().size());
+std::string table_of(const std::vector<std::vector<std::string>>& lines, size_t line_width) {
+  Columns columns(lines.front(), line_width);
   for (const auto& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+    for (size_t i = 0; i < line.size(); ++i) columns.see(i, line[i]);
   }
   std::string text;
-  for (const auto& line : lines) {
-    std::string row;
-    for (size_t i = 0; i < line.size(); ++i) append(row, line[i], std::string(widths[i] - line[i].size() + 2, ' '));
-    row.erase(row.find_last_not_of(' ') + 1);
-    append(text, row, "\n");
-  }
+  columns.add_header(text);
+  for (size_t i = 1; i < lines.size(); ++i) columns.add(text, lines[i]);
   return text;
 }
 
@@ -198,7 +194,7 @@ std::string copies_text(const CopiesReport& r) {
                      row.bytes ? size_text(*row.bytes) : "?", times_words(row.times), time_words(row.predicted_us),
                      time_words(row.measured_us), row.path, readers_words(r, row)});
   }
-  std::string text = rows.empty() ? std::string() : table_of(lines);
+  std::string text = rows.empty() ? std::string() : table_of(lines, r.line_width);
   if (rows.size() > r.top) append(text, "... ", rows.size() - r.top, " more (--top N)\n");
   return cat(text, summary_words(r), copy_hints(r));
 }

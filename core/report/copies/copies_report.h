@@ -17,6 +17,7 @@ struct CopiesReport {
   size_t top = 20;                           // rows of the table
   double step_us = 0;                        // measured; 0: not
   std::function<bool(NodeId node)> matches;  // of the tensor's node, or a reader; null: all
+  size_t line_width = 0;                     // of the terminal that shows the table; 0: none does
 };
 
 std::string copies_text(const CopiesReport& report);
