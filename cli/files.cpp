@@ -22,6 +22,7 @@ void name_inputs(const Options& o, const std::vector<OptionSource>& sources, Nam
     if (source.name == "devices" && !source.values.empty()) reads_value(source.values.front(), "--devices", files);
   }
   files.reads(o.pipeline.placing.placement_in, "--placement-in");
+  for (const std::string& table : o.pipeline.placing.automatic.costs) files.reads(table, "--costs");
   for (const std::string& feed : run.feed) reads_value(feed, "--feed", files);
   for (const std::string& expect : o.outputs.expect) reads_value(expect, "--expect", files);
   files.reads(run.restore, "--restore");

@@ -4,8 +4,10 @@
 #include "cli/command.h"
 #include "cli/kernel_difference.h"
 #include "core/base/cat.h"
+#include "core/base/text_file.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
+#include "core/report/auto_report.h"
 #include "core/report/place_report.h"
 
 namespace emplace {
@@ -100,7 +102,19 @@ Status filter_report(const NodeFilter& filter, PlaceReport& report, PlaceReport&
   return ok_status();
 }
 
-int place_one(const Options& options, const NodeFilter& filter, const std::string& path, Log& log) {
+/// --gantt.
+Status write_gantt(const StageContext& c, const std::string& file) {
+  if (file.empty() || !c.found.automatic) return ok_status();
+  return write_text_file(file, gantt_svg(*c.found.automatic)).with_context("--gantt").blamed(Blame::kWrite);
+}
+
+/// What the command has beside the options.
+struct PlaceOwnFlags {
+  NodeFilter filter;
+  std::string gantt;
+};
+
+int place_one(const Options& options, const PlaceOwnFlags& own, const std::string& path, Log& log) {
   StageContext c(options.pipeline, path, log);
   const Result<Partitioned> made = partition_file(c);
   PlaceReport report = place_report(c, made), step;
@@ -111,7 +125,7 @@ int place_one(const Options& options, const NodeFilter& filter, const std::strin
     report.step = &step;
   }
   report.line_width = options.format == Format::kText ? output_width() : 0;
-  if (Status status = filter_report(filter, report, step); !status.ok()) return usage(log, status.message());
+  if (Status status = filter_report(own.filter, report, step); !status.ok()) return usage(log, status.message());
   const int code = report.error.ok() ? 0 : report_failure(c, report.error);
   std::vector<PlannedMemory> memory;
   if (made.ok() && (made->file->graph.num_nodes() <= kMaxPlannedNodes || options.memory_report)) {
@@ -137,6 +151,7 @@ int place_one(const Options& options, const NodeFilter& filter, const std::strin
     say_what_peaks_leave_out(*made->devices, memory, log);
     say_memory(options.memory_report, *made->devices, memory, log);
   }
+  if (const Status drawn = write_gantt(c, own.gantt); !drawn.ok()) return report_failure(c, drawn);
   return fits.ok() ? 0 : report_failure(c, fits);
 }
 
@@ -145,9 +160,10 @@ class PlaceCommand final : public Command {
   void declare(OptionSet& set, Options& o) override {
     set.positional("GRAPH...", kGraphsHelp, o.arguments);
     declare_placed_run(set, o.pipeline);
+    set.text("gantt", "FILE", "Write the schedule of --auto as a picture: FILE.svg", own_.gantt);
     declare_memory_report(set, o);
     set.group("The list");
-    declare_filter(set, filter_);
+    declare_filter(set, own_.filter);
     set.group(kOfARun);
     declare_execution(set, o.pipeline);
     declare_outputs(set, o.outputs);
@@ -160,15 +176,20 @@ class PlaceCommand final : public Command {
   int run(const Options& options, Log& log) override {
     if (options.arguments.size() > 1 && !options.pipeline.placing.placement_out.empty())
       return usage(log, "--placement-out takes one graph");
-    if (filter_.any() && (options.format == Format::kDot || options.format == Format::kHtml))
+    if (own_.filter.any() && (options.format == Format::kDot || options.format == Format::kHtml))
       return usage(
           log, "--nodes, --device and --op are of text, json and csv; a part of a picture: emplace draw --around NODE");
-    return for_each_graph(options, log,
-                          [&](const std::string& path) { return place_one(options, filter_, path, log); });
+    if (!own_.gantt.empty() && !options.pipeline.placing.automatic.goal)
+      return usage(log, "--gantt draws what --auto found");
+    if (!own_.gantt.empty() && options.arguments.size() > 1) return usage(log, "--gantt takes one graph");
+    NamedFiles files = options.pipeline.files;
+    if (Status status = files.writes(own_.gantt, "--gantt"); !own_.gantt.empty() && !status.ok())
+      return usage(log, status.message());
+    return for_each_graph(options, log, [&](const std::string& path) { return place_one(options, own_, path, log); });
   }
 
  private:
-  NodeFilter filter_;
+  PlaceOwnFlags own_;
 };
 
 }  // namespace

@@ -21,6 +21,9 @@ std::string step_text(double us) { return time_text(us / 1e6); }
 /// About as many steps of a simulation as take a second.
 constexpr double kMostWork = 4e6;
 
+/// How much slower a device or a link is supposed to be, to see what then were better.
+constexpr double kFragileChange = 0.2;
+
 }  // namespace
 
 AutoReporter::AutoReporter(const Graph& graph, const DeviceSet& devices, const AutoProblem& made,
@@ -165,6 +168,38 @@ void AutoReporter::add_spread(AutoReport& r) const {
   r.high_us = std::max(r.predicted_us, steps[steps.size() * 9 / 10]);
 }
 
+// Would one of the starts, which were found beside, be better if `changed` were true?
+void AutoReporter::add_if_fragile(const autoplace::Problem& changed, const std::string& what, AutoReport& r) const {
+  constexpr double kWorthTelling = 0.01;
+  const double own = autoplace::value_of(changed, solution_.found.at);
+  double best = own;
+  for (const Start& s : solution_.starts) {
+    if (s.fits && s.found.at != solution_.found.at) best = std::min(best, autoplace::value_of(changed, s.found.at));
+  }
+  if (own > 0 && best < own * (1 - kWorthTelling)) r.sensitivity.push_back({what, kFragileChange, 1 - best / own});
+}
+
+void AutoReporter::add_sensitivity(AutoReport& r) const {
+  const size_t n = p_.devices();
+  const double work = static_cast<double>(n * n * solution_.starts.size()) * p_.num_nodes;
+  if (work > kMostWork) return;
+  autoplace::Problem changed = p_;
+  for (uint16_t a = 0; a < n; ++a) {
+    const std::string name = short_device_name(devices_, a);
+    for (uint32_t node = 0; node < p_.num_nodes; ++node) changed.us[node * n + a] *= 1 + kFragileChange;
+    for (uint32_t g = 0; g < p_.num_groups; ++g) changed.group_us[g * n + a] *= 1 + kFragileChange;
+    add_if_fragile(changed, name, r);
+    changed.us = p_.us, changed.group_us = p_.group_us;
+    for (uint16_t b = 0; b < n; ++b) {
+      autoplace::Machine::Line& line = changed.machine.lines[a * n + b];
+      if (a == b || !line.direct || (line.latency_us <= 0 && line.us_per_byte <= 0)) continue;
+      line.latency_us *= 1 + kFragileChange, line.us_per_byte *= 1 + kFragileChange;
+      add_if_fragile(changed, cat("link ", name, ' ', short_device_name(devices_, b)), r);
+      line = p_.machine.line(a, b);
+    }
+  }
+}
+
 AutoReport AutoReporter::report(const std::vector<std::string>& costs, int64_t seed) const {
   AutoReport r;
   r.latency = p_.goal == Goal::kLatency;
@@ -178,6 +213,7 @@ AutoReport AutoReporter::report(const std::vector<std::string>& costs, int64_t s
   add_loads(r);
   if (p_.num_nodes > 0) add_spread(r);
   add_schedule(r);
+  add_sensitivity(r);
   return r;
 }
 

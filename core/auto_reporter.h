@@ -26,6 +26,8 @@ class AutoReporter {
   void add_loads(AutoReport& r) const;
   void add_spread(AutoReport& r) const;
   void add_schedule(AutoReport& r) const;
+  void add_sensitivity(AutoReport& r) const;
+  void add_if_fragile(const autoplace::Problem& changed, const std::string& what, AutoReport& r) const;
   AutoReport::Row row_of(const autoplace::Slot& slot) const;
   std::string over_text(const autoplace::Assignment& at, uint16_t device) const;
 

@@ -55,5 +55,7 @@ struct AutoReport {
 std::string auto_text(const AutoReport& report);
 /// The member "auto".
 void write_auto(JsonWriter& json, const AutoReport& report);
+/// The schedule as a picture: a band for each device, and for each way of copies.
+std::string gantt_svg(const AutoReport& report);
 
 }  // namespace emplace
