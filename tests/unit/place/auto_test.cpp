@@ -156,7 +156,7 @@ TEST_CASE("a schedule keeps to lanes, engines and inputs", "[auto]") {
 TEST_CASE("search and exact search find the best of all assignments, and no bound passes it", "[auto]") {
   Dice dice(2024);
   int searched = 0;
-  constexpr int kProblems = 150;
+  constexpr int kProblems = 200;
   for (int i = 0; i < kProblems; ++i) {
     const Problem p = random_problem(dice);
     const double best = best_of_all(p);
@@ -165,7 +165,7 @@ TEST_CASE("search and exact search find the best of all assignments, and no boun
     SolveOptions options;
     options.evaluations = 2'000'000;
     REQUIRE(solve(p, options).best_us == best);
-    options.exact = false, options.evaluations = 2000;
+    options.exact = false, options.evaluations = 8000;
     const Solution found = solve(p, options);
     REQUIRE(found.best_us >= best);
     if (best == kNever) continue;
