@@ -90,6 +90,11 @@ class GraphEditor {
   void rename(NodeId node, std::string_view name);
   /// Nobody may read it at finish(); nodes that only wait for it no longer do.
   void remove(NodeId node);
+  bool is_removed(NodeId node) const { return node < removed_.size() && removed_[node]; }
+  /// It was removed, and stays after all.
+  void restore(NodeId node) {
+    if (node < removed_.size()) removed_[node] = false;
+  }
 
   /// What went wrong in adding, first of all.
   const Status& status() const { return status_; }

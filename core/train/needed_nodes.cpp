@@ -8,8 +8,12 @@ namespace {
 
 class NeededNodes {
  public:
-  NeededNodes(const Graph& graph, NodeId num_forward, const LoopPlaces* loops)
-      : graph_(graph), num_forward_(num_forward), loops_(loops), needed_(graph.num_nodes(), false) {}
+  NeededNodes(const GraphEditor& edit, NodeId num_forward, const LoopPlaces* loops)
+      : edit_(edit),
+        graph_(edit.graph()),
+        num_forward_(num_forward),
+        loops_(loops),
+        needed_(graph_.num_nodes(), false) {}
 
   bool contains(NodeId id) const { return needed_[id]; }
 
@@ -36,11 +40,12 @@ class NeededNodes {
 
  private:
   void need(NodeId id) {
-    if (id == kNoNode || id < num_forward_ || needed_[id]) return;
+    if (id == kNoNode || needed_[id] || (id < num_forward_ && !edit_.is_removed(id))) return;
     needed_[id] = true;
     open_.push_back(id);
   }
 
+  const GraphEditor& edit_;
   const Graph& graph_;
   const NodeId num_forward_;
   const LoopPlaces* loops_;
@@ -51,11 +56,14 @@ class NeededNodes {
 }  // namespace
 
 void drop_unneeded(GraphEditor& edit, NodeId num_forward, std::span<const NodeId> results, const LoopPlaces* loops) {
-  NeededNodes needed(edit.graph(), num_forward, loops);
+  NeededNodes needed(edit, num_forward, loops);
   for (NodeId id : results) needed.add(id);
   if (loops) needed.add_triggers();
   for (NodeId id = num_forward; id < edit.graph().num_nodes(); ++id) {
     if (!needed.contains(id)) edit.remove(id);
+  }
+  for (NodeId id = 0; id < num_forward; ++id) {
+    if (needed.contains(id)) edit.restore(id);
   }
 }
 

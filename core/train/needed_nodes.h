@@ -9,7 +9,8 @@
 namespace emplace {
 
 /// Removes the nodes from `num_forward` on that no node of `results` (kNoNode: none) needs. `loops`: null if there are
-/// none. What only keeps a stack in order for others is not needed.
+/// none. What only keeps a stack in order for others is not needed. What other gradients had no need of, such as exits
+/// of loops, comes back if these need it.
 void drop_unneeded(GraphEditor& edit, NodeId num_forward, std::span<const NodeId> results, const LoopPlaces* loops);
 
 }  // namespace emplace
