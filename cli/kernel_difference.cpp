@@ -1,5 +1,7 @@
 #include "cli/kernel_difference.h"
 
+#include <algorithm>
+
 #include "core/base/cat.h"
 #include "core/base/units.h"
 #include "core/place/place_in_order.h"
@@ -28,6 +30,12 @@ Difference compare(const Placed& p, const Placement& other) {
   return d;
 }
 
+/// Then what differs from TensorFlow's rule need not be for want of a kernel.
+bool chosen_by_cost(const Placement& placement) {
+  return std::any_of(placement.decisions.begin(), placement.decisions.end(),
+                     [](const Decision& d) { return d.reason == Reason::kCost; });
+}
+
 bool say_missing(const Placed& p, Log& log) {
   std::vector<NodeId> missing = nodes_without_available_kernel(*p.file);
   if (missing.empty()) return false;
@@ -43,7 +51,7 @@ void say_kernel_difference(const Placed& p, bool runs, Log& log) {
   if (!log.shows(LogLevel::kInfo)) return;
   const bool available = p.options->available_kernels_only;
   if (!available && !runs && say_missing(p, log)) return;
-  if (p.devices->size() < 2 || p.file->graph.num_nodes() > kMaxCompared) return;
+  if (p.devices->size() < 2 || p.file->graph.num_nodes() > kMaxCompared || chosen_by_cost(*p.placement)) return;
   PlaceOptions options = *p.options;
   options.available_kernels_only = !available;
   std::vector<std::string> offenders;
