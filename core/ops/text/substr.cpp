@@ -59,6 +59,7 @@ class Substr final : public Kernel {
           cat("pos and len should have the same shape, got: ", pos.to_string(), " vs. ", len.to_string()));
     }
     ASSIGN_OR_RETURN(const Shape shape, broadcast_shapes(in, pos));
+    // TensorFlow refuses these, and so does a graph that shall run there, too.
     if (shape.rank() > 2 && !(in == pos) && pos.rank() != 0)
       return unimplemented(cat("Substr broadcast not implemented for ", shape.rank(), " dimensions"));
     RETURN_IF_ERROR(ensure_output(c, 0, shape));
