@@ -44,6 +44,7 @@ class CopiesCommand final : public Command {
  public:
   void declare(OptionSet& set, Options& o) override {
     o.pipeline.placing.available_kernels_only = true;
+    o.predicts = true;
     set.positional("GRAPH", "Lists what moves bytes in a step: between devices, into and out of GPUs.", o.arguments);
     set.group("The list");
     set.flag("measure", "Run steps and say how long copies take", measure_);

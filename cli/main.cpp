@@ -94,6 +94,17 @@ Status check_streams(const Options& options) {
                               " that --format writes there; write it to stderr or a file"));
 }
 
+/// What the command line says of a search that nobody asked for.
+Status check_search(const Options& options, const std::vector<OptionSource>& sources) {
+  if (options.pipeline.placing.automatic.goal) return ok_status();
+  for (const OptionSource& option : sources) {
+    const bool idle = option.name == "time-limit" || (option.name == "costs" && !options.predicts);
+    if (idle && option.source == "command line")
+      return invalid_argument(cat("--", option.name, " is of --auto: add --auto latency or --auto throughput"));
+  }
+  return ok_status();
+}
+
 /// Is there a variable of emplace at all? To know the names of all options takes a moment.
 bool environ_has_ours() {
   for (char** entry = environ; *entry; ++entry) {
@@ -180,6 +191,7 @@ int run_main(int argc, char** argv, Log& log) {
     log.debug(cat("option --", option.name, values, ": ", option.source));
   }
   status = check_streams(options);
+  if (status.ok()) status = check_search(options, set.sources());
   if (!status.ok()) return usage(log, status.message());
   OutputFile placement_log;
   status = start_placement_log(options.pipeline.placing, placement_log);

@@ -116,7 +116,7 @@ void declare_placing(OptionSet& set, PlaceFlags& placing) {
               return ok_status();
             });
   set.list("min-on", "DEVICE=SHARE", "Fail (exit 4) if fewer nodes are on it: GPU=95%", placing.gates.min_on);
-  set.value("policy", "tf", "How to choose devices: tf (TensorFlow's rule) or cost (--auto latency)",
+  set.value("policy", "RULE", "How to choose devices: tf (TensorFlow's rule) or cost (--auto latency)",
             [&placing](const std::string& text) {
               if (text == "cost" && !placing.automatic.goal) placing.automatic.goal = autoplace::Goal::kLatency;
               return text == "tf" || text == "cost"

@@ -38,6 +38,7 @@ struct Options {
   Format format = Format::kText;
   std::optional<Format> memory_report;  // kText or kJson
   bool keep_going = false;
+  bool predicts = false;  // the command reads --costs without --auto, too
   TalkOptions talk;
 };
 
