@@ -47,12 +47,12 @@ class SegmentBound {
     for (double us : edge_us_) total_edges_ += us;
   }
 
-  double best() {
+  double best(Budget& budget) {
     constexpr int kPaths = 400;
-    constexpr double kMostSteps = 3e8;
+    constexpr double kMostSteps = 8e7;
     Dice dice(400);
     double most = 0, steps = 0;
-    for (int i = 0; i < kPaths && steps < kMostSteps; ++i) {
+    for (int i = 0; i < kPaths && steps < kMostSteps && !budget.look(); ++i) {
       // Time alone, then with copies, with memory, then mixtures.
       const double time = i < 3 ? 1 : dice.share(), edges = i == 1 ? 1 : i < 3 ? 0 : std::pow(dice.share(), 3);
       const double bytes = i == 2 ? 1 : i < 3 ? 0 : std::pow(dice.share(), 3);
@@ -181,7 +181,9 @@ double critical_path_us(const Problem& p) {
   return longest;
 }
 
-double segment_bound_us(const Problem& p) { return p.num_nodes == 0 ? 0 : SegmentBound(p).best(); }
+double segment_bound_us(const Problem& p, Budget& budget) {
+  return p.num_nodes == 0 ? 0 : SegmentBound(p).best(budget);
+}
 
 double largest_group_us(const Problem& p) {
   double most = 0;
@@ -231,14 +233,14 @@ double fractional_us(const Problem& p) {
   return most;
 }
 
-Bound lower_bound(const Problem& p) {
+Bound lower_bound(const Problem& p, Budget& budget) {
   Bound best;
   const auto raise = [&](double us, const char* name) {
     if (us > best.us) best = {us, name};
   };
   if (p.goal == Goal::kLatency) {
     raise(critical_path_us(p), "critical path");
-    raise(segment_bound_us(p), "segments");
+    raise(segment_bound_us(p, budget), "segments");
   } else {
     raise(largest_group_us(p), "largest group");
   }

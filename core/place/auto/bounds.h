@@ -1,6 +1,7 @@
 /// What no assignment can beat: the gap that is printed is measured from here.
 #pragma once
 
+#include "core/place/auto/budget.h"
 #include "core/place/auto/problem.h"
 
 namespace emplace::autoplace {
@@ -10,8 +11,9 @@ struct Bound {
   const char* name = "none";  // "critical path", "segments", "largest group", "fractional"
 };
 
-/// The largest of those that hold for the goal. Deterministic.
-Bound lower_bound(const Problem& problem);
+/// The largest of those that hold for the goal. Deterministic, unless the time of `budget` ends it; no evaluations of
+/// it are taken.
+Bound lower_bound(const Problem& problem, Budget& budget);
 
 // The parts.
 
@@ -19,7 +21,7 @@ Bound lower_bound(const Problem& problem);
 double critical_path_us(const Problem& problem);
 /// The largest over many heavy paths: a path cut at best into runs that each fit one device's memory, with the copies
 /// between them.
-double segment_bound_us(const Problem& problem);
+double segment_bound_us(const Problem& problem, Budget& budget);
 /// The busiest lane, had each group its fastest device.
 double largest_group_us(const Problem& problem);
 /// Of the busiest lane if groups could be split: by weights on devices, under which no assignment has less work.

@@ -7,7 +7,7 @@ namespace {
 
 /// Places where an order may be cut: fewer in large graphs, for each of which the whole order is walked through.
 size_t most_cuts(const Problem& p) {
-  constexpr size_t kMost = 600, kLeast = 50, kSteps = 30'000'000;
+  constexpr size_t kMost = 600, kLeast = 50, kSteps = 10'000'000;
   return std::clamp(kSteps / (p.uses.size() + p.num_groups + 1), kLeast, kMost);
 }
 

@@ -9,6 +9,7 @@ namespace emplace::autoplace {
 
 using GroupOrder = std::vector<uint32_t>;
 
+inline constexpr int kPlainOrders = 5;
 /// Depth first from both ends, by levels, by bottom rank, as numbered, then `random` others, no two alike.
 std::vector<GroupOrder> group_orders(const Problem& problem, int random, uint64_t seed);
 

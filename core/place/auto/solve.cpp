@@ -12,6 +12,7 @@ namespace emplace::autoplace {
 namespace {
 
 constexpr int64_t kSchedules = 20'000, kLoads = 2'000'000;
+constexpr int64_t kFewestSchedules = 200, kFewestLoads = 4'000;
 constexpr double kNoGain = 0.02;
 
 class Solver {
@@ -20,9 +21,9 @@ class Solver {
       : p_(p), o_(o), budget_(evaluations(), o.time_limit_s, o.stop), dice_(o.seed) {}
 
   Solution run() {
-    orders_ = group_orders(p_, random_orders(), o_.seed);
+    orders_ = group_orders(p_, std::max(0, orders_to_cut() - kPlainOrders), o_.seed);
     find_starts();
-    made_.bound = lower_bound(p_);
+    made_.bound = lower_bound(p_, budget_);
     bool exact = false;
     if (o_.exact && p_.free_groups.size() <= kMostExactGroups) exact = find_exact(p_, budget_, best_);
     if (!exact) search();
@@ -32,19 +33,22 @@ class Solver {
   }
 
  private:
+  // Of large graphs an evaluation takes longer, and fewer of them show something new: a second for 2,000 nodes.
   int64_t evaluations() const {
     if (o_.evaluations > 0) return o_.evaluations;
-    if (p_.goal == Goal::kThroughput) return kLoads;
-    // Of large graphs a schedule takes longer, and fewer of them show something new.
-    const double size = std::max(1.0, p_.num_nodes / 1000.0);
-    return std::max<int64_t>(200, static_cast<int64_t>(kSchedules / (size * size)));
+    const bool loads = p_.goal == Goal::kThroughput;
+    const double size = std::pow(std::max(1.0, p_.num_nodes / 1000.0), 5);
+    const int64_t scaled = static_cast<int64_t>(static_cast<double>(loads ? kLoads : kSchedules) / size);
+    return std::max<int64_t>(loads ? kFewestLoads : kFewestSchedules, scaled);
   }
 
   /// Linear orders to cut: so many that the cuts take seconds at most.
-  int random_orders() const {
-    constexpr double kMostSteps = 1.5e8;
-    const double steps = static_cast<double>(p_.uses.size() + p_.num_nodes) * std::min<double>(600, p_.num_groups);
-    return std::clamp(static_cast<int>(kMostSteps / std::max(1.0, steps)), 0, 20);
+  int orders_to_cut() const {
+    constexpr double kMostSteps = 2e7;
+    constexpr int kFewest = 2, kMost = 25;
+    const double cuts = std::min<double>(600, p_.num_groups);
+    const double steps = std::max(1.0, static_cast<double>(p_.uses.size() + p_.num_nodes) * cuts);
+    return static_cast<int>(std::clamp<double>(kMostSteps / steps, kFewest, kMost));
   }
 
   void add_start(Start::Kind kind, Assignment at, uint16_t device = 0) {
@@ -80,10 +84,11 @@ class Solver {
 
   void find_contiguous() {
     Found best;
-    for (const GroupOrder& order : orders_) {
+    const auto most = std::min(orders_.size(), static_cast<size_t>(orders_to_cut()));
+    for (size_t i = 0; i < most; ++i) {
       for (bool host_first : {false, true}) {
         if (budget_.look() || (host_first && p_.goal == Goal::kLatency)) break;
-        std::optional<Assignment> at = contiguous(p_, order, host_first);
+        std::optional<Assignment> at = contiguous(p_, orders_[i], host_first);
         if (!at || !budget_.take()) continue;
         const double us = value_of(p_, *at);
         if (us < best.us) best = {std::move(*at), us};

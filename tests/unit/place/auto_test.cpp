@@ -161,7 +161,8 @@ TEST_CASE("search and exact search find the best of all assignments, and no boun
     const Problem p = random_problem(dice);
     const double best = best_of_all(p);
     CAPTURE(i, best, p.goal == Goal::kLatency);
-    REQUIRE(lower_bound(p).us <= best);
+    Budget all(1, 0, nullptr);
+    REQUIRE(lower_bound(p, all).us <= best);
     SolveOptions options;
     options.evaluations = 2'000'000;
     REQUIRE(solve(p, options).best_us == best);
