@@ -285,11 +285,12 @@ void declare_loading(OptionSet& set, PipelineOptions& pipeline) {
             "Host memory of graph, data, feeds, constants and tensors (default: what is free, less a margin)",
             set_size(pipeline.host_memory_limit));
   set.list("allow-path", "DIR", "A folder outside the graph's own that it may read from", pipeline.load.allowed_paths);
-  set.value("input-format", "FORMAT", "What the file is, in place of a look: json, graphdef, metagraph or savedmodel",
+  set.value("input-format", "FORMAT",
+            "What the file is, in place of a look: json, graphdef, metagraph, savedmodel or onnx",
             [&pipeline](const std::string& text) {
               pipeline.input_format = parse_graph_format(text);
               return pipeline.input_format ? ok_status()
-                                           : invalid_argument("wanted json, graphdef, metagraph or savedmodel");
+                                           : invalid_argument("wanted json, graphdef, metagraph, savedmodel or onnx");
             });
   set.value("tags", "TAG,TAG", "Which graph of a SavedModel (default: serve, or the only one)",
             [&pipeline](const std::string& text) {

@@ -104,12 +104,14 @@ class WeightsBeside {
 
 GraphMessage read_graph_message(std::shared_ptr<const Source> source, const LoadOptions& options, Problems& problems) {
   GraphMessage out;
-  if (auto proto = std::dynamic_pointer_cast<const ProtoSource>(source)) {
+  const auto proto = std::dynamic_pointer_cast<const ProtoSource>(source);
+  const bool onnx = proto && proto->format() == GraphFormat::kOnnx;
+  if (proto && !onnx) {
     for (const Problem& p : proto->text_problems().list()) problems.add(p.position, p.message, p.hint, p.code);
     if (problems.empty()) out.bytes = main_graph(*proto, problems);
     return out;
   }
-  if (read_as_message(source->text(), out)) return out;
+  if (!onnx && read_as_message(source->text(), out)) return out;
   out = {};
   std::unique_ptr<GraphFile> file = load(source, options, problems);
   if (problems.empty()) validate(*file, problems);

@@ -10,7 +10,8 @@ struct NamedFormat {
 constexpr NamedFormat kFormats[] = {{"json", GraphFormat::kJson},
                                     {"graphdef", GraphFormat::kGraphDef},
                                     {"metagraph", GraphFormat::kMetaGraph},
-                                    {"savedmodel", GraphFormat::kSavedModel}};
+                                    {"savedmodel", GraphFormat::kSavedModel},
+                                    {"onnx", GraphFormat::kOnnx}};
 
 }  // namespace
 

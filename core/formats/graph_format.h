@@ -7,9 +7,9 @@
 
 namespace emplace {
 
-enum class GraphFormat : uint8_t { kJson, kGraphDef, kMetaGraph, kSavedModel };
+enum class GraphFormat : uint8_t { kJson, kGraphDef, kMetaGraph, kSavedModel, kOnnx };
 
-/// "json", "graphdef", "metagraph", "savedmodel".
+/// "json", "graphdef", "metagraph", "savedmodel", "onnx".
 std::optional<GraphFormat> parse_graph_format(std::string_view name);
 std::string_view graph_format_name(GraphFormat format);
 

@@ -14,6 +14,7 @@
 #include "core/formats/load_proto.h"
 #include "core/formats/node_reader.h"
 #include "core/formats/object_reader.h"
+#include "core/formats/onnx/load_onnx.h"
 #include "core/formats/tfjs_model.h"
 #include "core/formats/value_reader.h"
 #include "core/graph/attr_position.h"
@@ -354,7 +355,8 @@ const OpSignature* LoadContext::signature(std::string_view op) {
 
 std::unique_ptr<GraphFile> load(std::shared_ptr<const Source> source, const LoadOptions& options, Problems& problems) {
   if (auto proto = std::dynamic_pointer_cast<const ProtoSource>(source))
-    return load_proto(std::move(proto), options, problems);
+    return proto->format() == GraphFormat::kOnnx ? load_onnx(std::move(proto), options, problems)
+                                                 : load_proto(std::move(proto), options, problems);
   auto file = std::make_unique<GraphFile>();
   file->source = source;
   file->ops = std::make_unique<OpTable>();

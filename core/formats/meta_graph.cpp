@@ -187,7 +187,8 @@ class MetaGraphReader {
 
 std::optional<MetaGraph> read_meta_graph(const Source& file, Problems& problems) {
   const auto* source = dynamic_cast<const ProtoSource*>(&file);
-  if (!source || source->format() == GraphFormat::kGraphDef) return std::nullopt;
+  if (!source || source->format() == GraphFormat::kGraphDef || source->format() == GraphFormat::kOnnx)
+    return std::nullopt;
   MetaGraph meta;
   MetaGraphReader(meta, problems).read(main_meta_graph(*source, problems));
   if (source->format() == GraphFormat::kSavedModel) {

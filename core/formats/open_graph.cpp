@@ -79,7 +79,24 @@ bool is_node(std::string_view message) {
   return op;
 }
 
+/// A SavedModel has fields 1 and 2 only, a GraphDef or MetaGraph messages in 1; a model of ONNX numbers, texts, a graph
+/// and operator sets.
+bool is_onnx(const std::string& name, std::string_view bytes) {
+  using proto::kOnnxModelFields;
+  WireError error;
+  bool first = true, versioned = false;
+  for (WireReader reader(bytes, error); reader.next(); first = false) {
+    if (first && reader.field() == 1 && reader.type() == WireType::kBytes) return false;
+    if (reader.is(proto::number(kOnnxModelFields, "ir_version"), WireType::kVarint)) versioned = true;
+    if (reader.is(proto::number(kOnnxModelFields, "graph"), WireType::kBytes) ||
+        reader.is(proto::number(kOnnxModelFields, "opset_import"), WireType::kBytes))
+      return true;
+  }
+  return name.ends_with(".onnx") && (versioned || bytes.empty() || error.failed());
+}
+
 GraphFormat binary_format(const std::string& name, std::string_view bytes) {
+  if (is_onnx(name, bytes)) return GraphFormat::kOnnx;
   WireError error;
   WireReader first(bytes, error);
   if (first.next()) {
@@ -154,12 +171,16 @@ Result<std::shared_ptr<const Source>> open_graph(const std::string& path, std::o
   if (wanted && binary && *wanted != GraphFormat::kSavedModel && binary_format({}, text) == GraphFormat::kSavedModel)
     return invalid_argument(cat(source->name(), ": a SavedModel, not a ",
                                 *wanted == GraphFormat::kGraphDef ? "GraphDef" : "MetaGraph", "; give its folder"));
+  if (wanted && *wanted == GraphFormat::kOnnx && !binary && !text.empty())
+    return invalid_argument(cat(source->name(), ": a text; a model of ONNX is binary"));
   if (wanted) return std::shared_ptr<const Source>(std::make_shared<ProtoSource>(source, *wanted, binary, tags));
   RETURN_IF_ERROR(refuse_foreign(source->name(), text));
   if (binary) {
     const GraphFormat format = binary_format(source->name(), text);
     return std::shared_ptr<const Source>(std::make_shared<ProtoSource>(source, format, true, tags));
   }
+  if (text.empty() && file.ends_with(".onnx"))
+    return std::shared_ptr<const Source>(std::make_shared<ProtoSource>(source, GraphFormat::kOnnx, true));
   if (text.empty() && (file.ends_with(".pb") || file.ends_with(".pbtxt")))
     return std::shared_ptr<const Source>(std::make_shared<ProtoSource>(source, GraphFormat::kGraphDef, false));
   if (std::optional<GraphFormat> format = text_format(source->name(), text))

@@ -33,6 +33,42 @@ std::string printable_name(std::string_view name) {
   return out;
 }
 
+/// The last text of a field of that name.
+std::string named_text(Message message, std::string_view bytes, std::string_view field) {
+  const proto::Field* found = proto::find_field(message, field);
+  return printable_name(found ? text_of(bytes, found->number) : std::string_view());
+}
+
+/// "node 'conv1' (number 17)"; nothing of a message without a name. `number`: which node of its graph it is.
+std::string description(Message message, std::string_view bytes, int64_t number) {
+  switch (message) {
+    case Message::kNodeDef:
+      return cat("node '", named_text(message, bytes, "name"), "' (number ", number, ")");
+    case Message::kNodeDefAttrEntry:
+      return cat("attr '", printable_name(proto::entry_key(bytes)), "'");
+    case Message::kFunctionDef:
+      return cat(
+          "function '",
+          named_text(Message::kOpDef, text_of(bytes, proto::number(proto::kFunctionDefFields, "signature")), "name"),
+          "'");
+    case Message::kOnnxNode: {
+      const std::string name = named_text(message, bytes, "name"), op = named_text(message, bytes, "op_type");
+      return name.empty() ? cat("node ", number, " (", op, ")")
+                          : cat("node '", name, "' (", op, ", number ", number, ")");
+    }
+    case Message::kOnnxAttribute:
+      return cat("attribute '", named_text(message, bytes, "name"), "'");
+    case Message::kOnnxTensor:
+      return cat("tensor '", named_text(message, bytes, "name"), "'");
+    case Message::kOnnxValueInfo:
+      return cat("value '", named_text(message, bytes, "name"), "'");
+    case Message::kOnnxFunction:
+      return cat("function '", named_text(message, bytes, "name"), "'");
+    default:
+      return {};
+  }
+}
+
 /// Appends the names of what holds the byte, from the outside in.
 void describe(Message message, std::string_view bytes, const char* at, std::string& out, int depth) {
   WireError ignored;
@@ -41,21 +77,10 @@ void describe(Message message, std::string_view bytes, const char* at, std::stri
     const proto::Field* field = proto::find_field(message, reader.field());
     if (!field || field->kind != proto::Kind::kMessage || reader.type() != WireType::kBytes) continue;
     const Message inner = field->message();
-    if (inner == Message::kNodeDef) ++node;
+    if (inner == Message::kNodeDef || inner == Message::kOnnxNode) ++node;
     if (!holds(reader.bytes(), at)) continue;
-    const char* comma = out.empty() ? "" : ", ";
-    if (inner == Message::kNodeDef) {
-      append(out, comma, "node '",
-             printable_name(text_of(reader.bytes(), proto::number(proto::kNodeDefFields, "name"))), "' (number ", node,
-             ")");
-    } else if (inner == Message::kNodeDefAttrEntry) {
-      append(out, comma, "attr '", printable_name(proto::entry_key(reader.bytes())), "'");
-    } else if (inner == Message::kFunctionDef) {
-      append(out, comma, "function '",
-             printable_name(text_of(text_of(reader.bytes(), proto::number(proto::kFunctionDefFields, "signature")),
-                                    proto::number(proto::kOpDefFields, "name"))),
-             "'");
-    }
+    const std::string what = description(inner, reader.bytes(), node);
+    if (!what.empty()) append(out, out.empty() ? "" : ", ", what);
     if (depth < proto::kMaxDepth) describe(inner, reader.bytes(), at, out, depth + 1);
     return;
   }
@@ -69,6 +94,8 @@ proto::Message message_of(GraphFormat format) {
       return Message::kMetaGraphDef;
     case GraphFormat::kSavedModel:
       return Message::kSavedModel;
+    case GraphFormat::kOnnx:
+      return Message::kOnnxModel;
     default:
       return Message::kGraphDef;
   }

@@ -1,4 +1,5 @@
-/// ProtoSource: a file that holds a protobuf message, in binary or as text: GraphDef, MetaGraphDef or SavedModel.
+/// ProtoSource: a file that holds a protobuf message, in binary or as text: GraphDef, MetaGraphDef or SavedModel; in
+/// binary ONNX's ModelProto.
 #pragma once
 
 #include <memory>

@@ -585,6 +585,128 @@ inline constexpr Field kCheckpointStateFields[] = {
     {"all_model_checkpoint_timestamps", 3, kDouble, kPacked},
     {"last_preserved_timestamp", 4, kDouble, kOne},
 };
+inline constexpr Field kOnnxModelFields[] = {
+    {"ir_version", 1, kInt64, kOne},
+    {"producer_name", 2, kString, kOne},
+    {"producer_version", 3, kString, kOne},
+    {"domain", 4, kString, kOne},
+    {"model_version", 5, kInt64, kOne},
+    {"doc_string", 6, kString, kOne},
+    {"graph", 7, kMessage, kOne, of(Message::kOnnxGraph)},
+    {"opset_import", 8, kMessage, kMany, of(Message::kOnnxOpset)},
+    {"metadata_props", 14, kMessage, kMany, of(Message::kOnnxEntry)},
+    {"functions", 25, kMessage, kMany, of(Message::kOnnxFunction)},
+};
+inline constexpr Field kOnnxGraphFields[] = {
+    {"node", 1, kMessage, kMany, of(Message::kOnnxNode)},
+    {"name", 2, kString, kOne},
+    {"initializer", 5, kMessage, kMany, of(Message::kOnnxTensor)},
+    {"doc_string", 10, kString, kOne},
+    {"input", 11, kMessage, kMany, of(Message::kOnnxValueInfo)},
+    {"output", 12, kMessage, kMany, of(Message::kOnnxValueInfo)},
+    {"value_info", 13, kMessage, kMany, of(Message::kOnnxValueInfo)},
+    {"sparse_initializer", 15, kMessage, kMany, of(Message::kOnnxSparseTensor)},
+    {"metadata_props", 16, kMessage, kMany, of(Message::kOnnxEntry)},
+};
+inline constexpr Field kOnnxNodeFields[] = {
+    {"input", 1, kString, kMany},
+    {"output", 2, kString, kMany},
+    {"name", 3, kString, kOne},
+    {"op_type", 4, kString, kOne},
+    {"attribute", 5, kMessage, kMany, of(Message::kOnnxAttribute)},
+    {"doc_string", 6, kString, kOne},
+    {"domain", 7, kString, kOne},
+    {"overload", 8, kString, kOne},
+    {"metadata_props", 9, kMessage, kMany, of(Message::kOnnxEntry)},
+};
+inline constexpr Field kOnnxAttributeFields[] = {
+    {"name", 1, kString, kOne},
+    {"f", 2, kFloat, kOne},
+    {"i", 3, kInt64, kOne},
+    {"s", 4, kBytes, kOne},
+    {"t", 5, kMessage, kOne, of(Message::kOnnxTensor)},
+    {"g", 6, kMessage, kOne, of(Message::kOnnxGraph)},
+    {"floats", 7, kFloat, kPacked},
+    {"ints", 8, kInt64, kPacked},
+    {"strings", 9, kBytes, kMany},
+    {"tensors", 10, kMessage, kMany, of(Message::kOnnxTensor)},
+    {"graphs", 11, kMessage, kMany, of(Message::kOnnxGraph)},
+    {"doc_string", 13, kString, kOne},
+    {"tp", 14, kMessage, kOne, of(Message::kOnnxType)},
+    {"type_protos", 15, kMessage, kMany, of(Message::kOnnxType)},
+    {"type", 20, kInt32, kOne},
+    {"ref_attr_name", 21, kString, kOne},
+    {"sparse_tensor", 22, kMessage, kOne, of(Message::kOnnxSparseTensor)},
+    {"sparse_tensors", 23, kMessage, kMany, of(Message::kOnnxSparseTensor)},
+};
+inline constexpr Field kOnnxTensorFields[] = {
+    {"dims", 1, kInt64, kPacked},
+    {"data_type", 2, kInt32, kOne},
+    {"float_data", 4, kFloat, kPacked},
+    {"int32_data", 5, kInt32, kPacked},
+    {"string_data", 6, kBytes, kMany},
+    {"int64_data", 7, kInt64, kPacked},
+    {"name", 8, kString, kOne},
+    {"raw_data", 9, kBytes, kOne},
+    {"double_data", 10, kDouble, kPacked},
+    {"uint64_data", 11, kUInt64, kPacked},
+    {"doc_string", 12, kString, kOne},
+    {"external_data", 13, kMessage, kMany, of(Message::kOnnxEntry)},
+    {"data_location", 14, kInt32, kOne},
+    {"metadata_props", 16, kMessage, kMany, of(Message::kOnnxEntry)},
+};
+inline constexpr Field kOnnxEntryFields[] = {
+    {"key", 1, kString, kOne},
+    {"value", 2, kString, kOne},
+};
+inline constexpr Field kOnnxValueInfoFields[] = {
+    {"name", 1, kString, kOne},
+    {"type", 2, kMessage, kOne, of(Message::kOnnxType)},
+    {"doc_string", 3, kString, kOne},
+};
+inline constexpr Field kOnnxTypeFields[] = {
+    {"tensor_type", 1, kMessage, kOneof, of(Message::kOnnxTensorType)},
+    {"sequence_type", 4, kMessage, kOneof, of(Message::kOnnxElementType)},
+    {"denotation", 6, kString, kOne},
+    {"optional_type", 9, kMessage, kOneof, of(Message::kOnnxElementType)},
+};
+inline constexpr Field kOnnxTensorTypeFields[] = {
+    {"elem_type", 1, kInt32, kOne},
+    {"shape", 2, kMessage, kOne, of(Message::kOnnxShape)},
+};
+inline constexpr Field kOnnxElementTypeFields[] = {
+    {"elem_type", 1, kMessage, kOne, of(Message::kOnnxType)},
+};
+inline constexpr Field kOnnxShapeFields[] = {
+    {"dim", 1, kMessage, kMany, of(Message::kOnnxDimension)},
+};
+inline constexpr Field kOnnxDimensionFields[] = {
+    {"dim_value", 1, kInt64, kOneof},
+    {"dim_param", 2, kString, kOneof},
+    {"denotation", 3, kString, kOne},
+};
+inline constexpr Field kOnnxOpsetFields[] = {
+    {"domain", 1, kString, kOne},
+    {"version", 2, kInt64, kOne},
+};
+inline constexpr Field kOnnxFunctionFields[] = {
+    {"name", 1, kString, kOne},
+    {"input", 4, kString, kMany},
+    {"output", 5, kString, kMany},
+    {"attribute", 6, kString, kMany},
+    {"node", 7, kMessage, kMany, of(Message::kOnnxNode)},
+    {"doc_string", 8, kString, kOne},
+    {"opset_import", 9, kMessage, kMany, of(Message::kOnnxOpset)},
+    {"domain", 10, kString, kOne},
+    {"attribute_proto", 11, kMessage, kMany, of(Message::kOnnxAttribute)},
+    {"value_info", 12, kMessage, kMany, of(Message::kOnnxValueInfo)},
+    {"overload", 13, kString, kOne},
+};
+inline constexpr Field kOnnxSparseTensorFields[] = {
+    {"values", 1, kMessage, kOne, of(Message::kOnnxTensor)},
+    {"indices", 2, kMessage, kOne, of(Message::kOnnxTensor)},
+    {"dims", 3, kInt64, kPacked},
+};
 inline constexpr EnumValue kDataTypeValues[] = {
     {0, "DT_INVALID"},
     {1, "DT_FLOAT"},

@@ -114,6 +114,21 @@ constexpr MessageDescription kMessages[] = {
     {"SavedSliceMeta", kSavedSliceMetaFields},
     {"SavedSlice", kSavedSliceFields},
     {"CheckpointState", kCheckpointStateFields},
+    {"ModelProto", kOnnxModelFields},
+    {"GraphProto", kOnnxGraphFields},
+    {"NodeProto", kOnnxNodeFields},
+    {"AttributeProto", kOnnxAttributeFields},
+    {"onnx.TensorProto", kOnnxTensorFields},
+    {"StringStringEntryProto", kOnnxEntryFields},
+    {"ValueInfoProto", kOnnxValueInfoFields},
+    {"TypeProto", kOnnxTypeFields},
+    {"TypeProto.Tensor", kOnnxTensorTypeFields},
+    {"TypeProto.Sequence", kOnnxElementTypeFields},
+    {"onnx.TensorShapeProto", kOnnxShapeFields},
+    {"onnx.TensorShapeProto.Dimension", kOnnxDimensionFields},
+    {"OperatorSetIdProto", kOnnxOpsetFields},
+    {"FunctionProto", kOnnxFunctionFields},
+    {"SparseTensorProto", kOnnxSparseTensorFields},
 };
 
 constexpr std::span<const EnumValue> kEnums[] = {

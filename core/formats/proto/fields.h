@@ -1,9 +1,9 @@
-/// The messages of TensorFlow's graph files: the names, numbers and kinds of their fields. One table for all who read
-/// and write them, in binary, in text and in JSON.
+/// The messages of TensorFlow's and ONNX's graph files: the names, numbers and kinds of their fields. One table for all
+/// who read and write them, in binary, in text and in JSON.
 ///
 /// Facts of TensorFlow's .proto files (tensorflow/core/framework, tensorflow/core/protobuf,
 /// tensorflow/core/util/saved_tensor_slice.proto), Copyright The TensorFlow Authors, Apache License 2.0:
-/// core/formats/proto/NOTICE.
+/// core/formats/proto/NOTICE. Of onnx.proto (Copyright Contributors to the ONNX Project, Apache License 2.0) likewise.
 #pragma once
 
 #include <cstdint>

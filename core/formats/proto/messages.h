@@ -1,5 +1,5 @@
-/// Names of what the messages of TensorFlow's graph files are made of: kinds of fields, the messages and enumerations
-/// themselves, and Field, a row of the tables.
+/// Names of what the messages of TensorFlow's and ONNX's graph files are made of: kinds of fields, the messages and
+/// enumerations themselves, and Field, a row of the tables.
 #pragma once
 
 #include <cstdint>
@@ -130,6 +130,21 @@ enum class Message : uint8_t {
   kSavedSliceMeta,
   kSavedSlice,
   kCheckpointState,
+  kOnnxModel,
+  kOnnxGraph,
+  kOnnxNode,
+  kOnnxAttribute,
+  kOnnxTensor,
+  kOnnxEntry,
+  kOnnxValueInfo,
+  kOnnxType,
+  kOnnxTensorType,
+  kOnnxElementType,
+  kOnnxShape,
+  kOnnxDimension,
+  kOnnxOpset,
+  kOnnxFunction,
+  kOnnxSparseTensor,
 };
 /// Which enumeration.
 enum class Enum : uint8_t {

@@ -1,0 +1,104 @@
+/// Where the names of an ONNX graph lead while its nodes become TensorFlow's: OnnxBody, the graph that is made, and
+/// OnnxFrame, the names of one scope in it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/formats/onnx/model.h"
+#include "core/graph/graph_editor.h"
+
+namespace emplace {
+
+/// What all of a model's translation shares.
+struct OnnxTranslation {
+  WireContext& w;
+  GraphFile& file;  // the model's; functions go into its library
+  const OnnxModel& model;
+  int depth = 0;  // graphs and functions inside each other
+};
+
+/// A graph in the making: the model's own, or the body of a function.
+class OnnxBody {
+ public:
+  explicit OnnxBody(GraphFile& file) : file_(file), edit_(file) {}
+
+  GraphEditor& edit() { return edit_; }
+  GraphFile& file() { return file_; }
+
+  /// `wanted`, with what node names lack replaced, or the first of wanted_1, ... that is free. Names of tensors are
+  /// kept free for them.
+  std::string free_name(std::string_view wanted) const;
+  void reserve(std::string name) { reserved_.insert(std::move(name)); }
+  /// The tensor's own name may be taken by its node.
+  void release(const std::string& name) { reserved_.erase(name); }
+  /// What new nodes' problems point at.
+  void set_position(int64_t position) { position_ = position; }
+  NodeId add(NewNode node);
+
+  // --- of a function's body ---
+
+  /// An _Arg of the next index.
+  Endpoint argument(DType type, const Shape& shape);
+  /// Tensors around the body that it reads: arguments behind all others. Bodies that are called alike share the list.
+  void share_captures(std::vector<Endpoint>& captures) { captures_ = &captures; }
+  Endpoint capture(Endpoint outer, OnnxBody& around);
+  /// Arguments for what only the other bodies read.
+  void complete_captures(OnnxBody& around);
+
+ private:
+  Endpoint add_argument(int64_t index, DType type, const Shape& shape);
+
+  GraphFile& file_;
+  GraphEditor edit_;
+  std::set<std::string, std::less<>> reserved_;
+  mutable std::map<std::string, int, std::less<>> asked_;
+  int64_t position_ = kNoPosition;
+  int64_t arguments_ = 0;
+  std::vector<Endpoint>* captures_ = nullptr;
+  std::map<size_t, Endpoint> captured_;  // by place in captures_
+};
+
+class OnnxFrame {
+ public:
+  /// `around`: the frame whose names a graph inside a node may use too; null: none. Nodes' names begin with `prefix`.
+  OnnxFrame(OnnxTranslation& all, OnnxBody& body, OnnxFrame* around, std::string prefix)
+      : all_(all), body_(body), around_(around), prefix_(std::move(prefix)) {}
+
+  OnnxTranslation& all() { return all_; }
+  OnnxBody& body() { return body_; }
+  const std::string& prefix() const { return prefix_; }
+
+  void declare(const std::vector<OnnxInitializer>& initializers);
+  bool is_initializer(std::string_view name) const { return initializers_.contains(name); }
+  void bind(std::string_view name, Endpoint tensor) { tensors_[name] = tensor; }
+  /// kNoNode: there is no such tensor here, or a problem was told.
+  Endpoint find(std::string_view name);
+  /// What the file says of a value that it names.
+  void note(const std::vector<OnnxValueInfo>& infos);
+  const OnnxValueInfo* info(std::string_view name) const;
+
+ private:
+  Endpoint make_initializer(std::string_view name, std::string_view message);
+
+  OnnxTranslation& all_;
+  OnnxBody& body_;
+  OnnxFrame* around_;
+  std::string prefix_;
+  std::map<std::string_view, Endpoint> tensors_;
+  std::map<std::string_view, std::string_view> initializers_;
+  std::map<std::string_view, OnnxValueInfo> infos_;
+};
+
+/// As node names are: what they lack becomes '_'.
+std::string onnx_node_name(std::string_view name);
+
+/// Adds the nodes. False, and a problem told, if one could not be translated.
+bool translate_onnx_nodes(OnnxFrame& frame, const std::vector<OnnxNode>& nodes, const OnnxOpsets& opsets);
+
+}  // namespace emplace

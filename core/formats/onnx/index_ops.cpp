@@ -1,0 +1,229 @@
+// Part of core/formats/onnx/op_table.h: gather, scatter, selection by value, and tensors made of positions.
+#include <algorithm>
+#include <numeric>
+
+#include "core/base/cat.h"
+#include "core/formats/onnx/op_table.h"
+#include "core/formats/onnx/tensor.h"
+
+namespace emplace {
+namespace {
+
+/// Indices count from the end where they are negative; `size` is a scalar or vector of their type.
+Endpoint from_start(OnnxBlock& b, Endpoint indices, Endpoint size) {
+  if (const std::optional<Ints> known = b.known(indices)) {
+    if (std::none_of(known->begin(), known->end(), [](int64_t i) { return i < 0; })) return indices;
+  }
+  const Endpoint negative = b.make("Less", {indices, b.like(indices, 0)});
+  return b.select(negative, b.make("AddV2", {indices, size}), indices);
+}
+
+Endpoint scalar_dim(OnnxBlock& b, Endpoint x, int axis, DType type) {
+  if (const int64_t known = b.dim(x, axis); known >= 0) return b.scalar(type, static_cast<double>(known));
+  return b.cast(b.squeeze(b.dim_of(x, axis), {0}), type);
+}
+
+Endpoints gather(OnnxBlock& b) {
+  const Endpoint x = b.input(0), indices = b.input(1);
+  const int axis = b.axis(b.integer("axis", 0), b.rank(x));
+  return {b.make("GatherV2", {x, from_start(b, indices, scalar_dim(b, x, axis, b.type(indices))), b.int32(axis)})};
+}
+
+Endpoints gather_nd(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  Endpoint indices = b.input(1);
+  const auto batch = static_cast<int>(std::clamp<int64_t>(b.integer("batch_dims", 0), 0, kMaxRank));
+  const int64_t depth = b.dim(indices, b.rank(indices) - 1);
+  if (depth < 0) return {b.fail("indices of a number that is not known")};
+  indices = from_start(b, indices, b.slice(b.shape_of(x), 0, batch, batch + depth));
+  if (batch == 0) return {b.make("GatherNd", {x, indices})};
+  // Positions in the batch stand before the others.
+  Endpoints parts;
+  const int rank = b.rank(indices);
+  const Endpoint like = b.slice(indices, rank - 1, 0, 1);
+  for (int i = 0; i < batch; ++i) {
+    Ints dims(static_cast<size_t>(rank), 1);
+    if (b.failed()) return {};
+    dims[static_cast<size_t>(std::min(i, rank - 1))] = -1;
+    const Endpoint row = b.make("Range", {b.int64(0), scalar_dim(b, x, i, DType::kInt64), b.int64(1)});
+    parts.push_back(b.broadcast(b.reshape(row, dims), b.shape_of(like)));
+  }
+  parts.push_back(indices);
+  return {b.make("GatherNd", {x, b.concat(parts, rank - 1)})};
+}
+
+/// For each element of `indices` its place in x: its own, but along `axis`, where the index says it. [..., rank].
+Endpoint places_along(OnnxBlock& b, Endpoint x, Endpoint indices, int axis) {
+  const int rank = b.rank(indices);
+  indices = b.cast(from_start(b, indices, scalar_dim(b, x, axis, b.type(indices))), DType::kInt64);
+  Endpoints parts;
+  for (int i = 0; i < rank && !b.failed(); ++i) {
+    if (i == axis) {
+      parts.push_back(indices);
+      continue;
+    }
+    Ints dims(static_cast<size_t>(rank), 1);
+    dims[static_cast<size_t>(i)] = -1;
+    const Endpoint row = b.make("Range", {b.int64(0), scalar_dim(b, indices, i, DType::kInt64), b.int64(1)});
+    parts.push_back(b.broadcast(b.reshape(row, dims), b.shape_of(indices)));
+  }
+  return parts.size() == 1 ? b.expand(parts[0], -1) : b.make("Pack", parts, {{"axis", attr_of(int64_t{rank})}});
+}
+
+Endpoints gather_elements(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  const int axis = b.axis(b.integer("axis", 0), b.rank(x));
+  return {b.make("GatherNd", {x, places_along(b, x, b.input(1), axis)})};
+}
+
+/// Updates at tuples: in place of what is there, or together with it. Those of max, min and mul by the segments of
+/// x's flat elements.
+Endpoint scattered(OnnxBlock& b, Endpoint x, Endpoint places, Endpoint updates, const std::string& how) {
+  if (how == "none") return b.math("TensorScatterUpdate", {x, places, updates});
+  if (how == "add") return b.math("TensorScatterAdd", {x, places, updates});
+  const bool known = how == "max" || how == "min" || how == "mul";
+  if (!known) return b.fail(cat("reduction '", how, "'"), "none, add, mul, max or min");
+  const DType own = b.type(x);
+  // A place for each element, x's own first.
+  const Endpoint count = b.make("Size", {x}, {{"out_type", attr_of(DType::kInt64)}});
+  const Endpoint numbers = b.reshape_to(b.make("Range", {b.int64(0), count, b.int64(1)}), b.shape_of(x));
+  const Endpoint at = b.reshape(b.make("GatherNd", {numbers, places}), Ints{-1});
+  const Endpoint all_at = b.concat({b.reshape(numbers, Ints{-1}), at}, 0);
+  const Endpoint all = b.concat({b.reshape(x, Ints{-1}), b.reshape(updates, Ints{-1})}, 0);
+  const char* op = how == "max" ? "UnsortedSegmentMax" : how == "min" ? "UnsortedSegmentMin" : "UnsortedSegmentProd";
+  return b.cast(b.reshape_to(b.math(op, {all, all_at, count}), b.shape_of(x)), own);
+}
+
+Endpoints scatter_elements(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  const int axis = b.axis(b.integer("axis", 0), b.rank(x));
+  const Endpoint places = places_along(b, x, b.input(1), axis);
+  return {scattered(b, x, places, b.input(2), b.text("reduction", "none"))};
+}
+
+Endpoints scatter_nd(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  Endpoint places = b.input(1);
+  const int64_t depth = b.dim(places, b.rank(places) - 1);
+  if (depth < 0) return {b.fail("indices of a number that is not known")};
+  places = from_start(b, places, b.slice(b.shape_of(x), 0, 0, depth));
+  return {scattered(b, x, places, b.input(2), b.text("reduction", "none"))};
+}
+
+Endpoints non_zero(OnnxBlock& b) {
+  Endpoint x = b.input(0);
+  if (b.rank(x) == 0) x = b.reshape(x, Ints{1});
+  return {b.transpose(b.make("Where", {x}), {1, 0})};
+}
+
+/// Off the end in both directions is nothing.
+Endpoints one_hot(OnnxBlock& b) {
+  Endpoint indices = b.input(0), depth = b.input(1);
+  const Endpoint values = b.input(2);
+  if (b.rank(depth) > 0) depth = b.reshape(depth, {});
+  depth = b.cast(depth, DType::kInt64);
+  indices = b.cast(indices, DType::kInt64);
+  indices = from_start(b, indices, depth);
+  const int64_t axis = b.integer("axis", -1);
+  const int rank = b.rank(indices) + 1;
+  const Endpoint on = b.squeeze(b.slice(values, 0, 1, 2), {0}), off = b.squeeze(b.slice(values, 0, 0, 1), {0});
+  const int at = b.axis(axis, rank);
+  return {b.make("OneHot", {indices, b.cast(depth, DType::kInt32), on, off},
+                 {{"axis", attr_of(int64_t{at == rank - 1 ? -1 : at})}})};
+}
+
+Endpoints range(OnnxBlock& b) {
+  const DType own = b.type(b.input(0));
+  const DType used = own == DType::kInt16 ? DType::kInt32 : own;
+  return {b.cast(b.make("Range", {b.cast(b.input(0), used), b.cast(b.input(1), used), b.cast(b.input(2), used)}), own)};
+}
+
+Endpoints top_k(OnnxBlock& b) {
+  Endpoint x = b.input(0);
+  const int rank = b.rank(x), axis = b.axis(b.integer("axis", -1), rank);
+  Endpoint k = b.version() < 10 ? b.int32(b.integer("k", 1)) : b.input(1);
+  if (b.version() >= 10 && b.rank(k) > 0) k = b.cast(b.reshape(k, {}), DType::kInt32);
+  Ints perm(static_cast<size_t>(rank));
+  std::iota(perm.begin(), perm.end(), 0);
+  if (b.failed()) return {};
+  std::swap(perm[static_cast<size_t>(axis)], perm.back());
+  x = b.transpose(x, perm);
+  const DType own = b.type(x);
+  const bool smallest = b.integer("largest", 1) == 0;
+  // Turned around, the order of all types is kept, and the first of equals stays the first.
+  const auto turned = [&](Endpoint e) {
+    return is_floating(own) ? b.math("Neg", {e}) : b.math("Sub", {b.like(e, -1), e});
+  };
+  Endpoints found = b.make_many("TopKV2", {smallest ? turned(x) : x, k}, 2, {{"index_type", attr_of(DType::kInt64)}});
+  if (smallest) found[0] = turned(found[0]);
+  return {b.transpose(found[0], perm), b.transpose(found[1], perm)};
+}
+
+Endpoints trilu(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  const bool upper = b.integer("upper", 1) != 0;
+  const Ints k = b.has(1) ? b.wanted(b.input(1), "diagonals") : Ints{0};
+  const int rank = b.rank(x);
+  if (k.size() != 1 || rank < 2) return {b.fail("wanted a matrix, and one diagonal")};
+  // Rows and columns by number: element [i,j] stays where j - i is at most, or at least, k.
+  const auto line = [&](int axis) {
+    return b.make("Range", {b.int64(0), scalar_dim(b, x, axis, DType::kInt64), b.int64(1)});
+  };
+  const Endpoint distance = b.sub(line(rank - 1), b.expand(line(rank - 2), 1));
+  const Endpoint keeps = b.make(upper ? "GreaterEqual" : "LessEqual", {distance, b.int64(k[0])});
+  return {b.select(keeps, x, b.like(x, 0))};
+}
+
+Endpoints eye_like(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  const std::optional<DType> stated = onnx_dtype(b.integer("dtype", 0));
+  const DType type = stated ? *stated : b.type(x);
+  const auto line = [&](int axis) {
+    return b.make("Range", {b.int64(0), scalar_dim(b, x, axis, DType::kInt64), b.int64(1)});
+  };
+  if (b.rank(x) != 2) return {b.fail("wanted a matrix")};
+  const Endpoint distance = b.sub(line(1), b.expand(line(0), 1));
+  return {b.cast(b.make("Equal", {distance, b.int64(b.integer("k", 0))}), type)};
+}
+
+Endpoints reverse_sequence(OnnxBlock& b) {
+  return {
+      b.make("ReverseSequence", {b.input(0), b.input(1)},
+             {{"batch_dim", attr_of(b.integer("batch_axis", 1))}, {"seq_dim", attr_of(b.integer("time_axis", 0))}})};
+}
+
+/// The slices whose condition holds; conditions that are missing do not.
+Endpoints compress(OnnxBlock& b) {
+  Endpoint x = b.input(0);
+  int axis = 0;
+  if (b.has_attribute("axis")) {
+    axis = b.axis(b.integer("axis", 0), b.rank(x));
+  } else {
+    x = b.reshape(x, Ints{-1});
+  }
+  const Endpoint at = b.squeeze(b.make("Where", {b.input(1)}), {1});
+  return {b.make("GatherV2", {x, at, b.int32(axis)})};
+}
+
+constexpr OnnxOp kIndexOps[] = {
+    {"Compress", 9, compress},
+    {"EyeLike", 9, eye_like},
+    {"Gather", 1, gather},
+    {"GatherElements", 11, gather_elements},
+    {"GatherND", 11, gather_nd},
+    {"NonZero", 9, non_zero},
+    {"OneHot", 9, one_hot},
+    {"Range", 11, range},
+    {"ReverseSequence", 10, reverse_sequence},
+    {"Scatter", 9, scatter_elements},
+    {"ScatterElements", 11, scatter_elements},
+    {"ScatterND", 11, scatter_nd},
+    {"TopK", 1, top_k},
+    {"Trilu", 14, trilu},
+};
+
+}  // namespace
+
+std::span<const OnnxOp> onnx_index_ops() { return kIndexOps; }
+
+}  // namespace emplace

@@ -1,0 +1,100 @@
+#include "core/formats/onnx/load_onnx.h"
+
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/formats/graph_versions.h"
+#include "core/formats/onnx/frame.h"
+#include "core/formats/onnx/op_table.h"
+
+namespace emplace {
+namespace {
+
+class OnnxLoader {
+ public:
+  OnnxLoader(WireContext& w, const OnnxModel& model)
+      : all_{w, w.c.file, model}, body_(w.c.file), frame_(all_, body_, nullptr, {}) {}
+
+  void load() {
+    if (!check_versions()) return;
+    const OnnxGraph& graph = all_.model.graph;
+    reserve_names(graph);
+    frame_.declare(graph.initializers);
+    frame_.note(graph.values);
+    frame_.note(graph.outputs);
+    for (const OnnxValueInfo& input : graph.inputs) {
+      if (!frame_.is_initializer(input.name)) add_input(input);
+    }
+    if (!all_.w.c.problems.empty()) return;
+    if (translate_onnx_nodes(frame_, graph.nodes, all_.model.opsets)) add_outputs(graph);
+    if (all_.w.c.problems.empty()) body_.edit().finish(all_.w.c.problems);
+  }
+
+ private:
+  bool check_versions() {
+    const auto opset = all_.model.opsets.find("");
+    if (opset == all_.model.opsets.end()) return true;
+    if (opset->second >= kFirstOnnxOpset && opset->second <= kLastOnnxOpset) return true;
+    all_.w.problem(all_.w.source.wire().data(), cat("operator set ", opset->second, " of ONNX"),
+                   cat("sets ", kFirstOnnxOpset, " to ", kLastOnnxOpset, " are read"));
+    return false;
+  }
+
+  /// No node inside a block takes a tensor's name.
+  void reserve_names(const OnnxGraph& graph) {
+    for (const OnnxInitializer& i : graph.initializers) body_.reserve(onnx_node_name(i.name));
+    for (const OnnxNode& node : graph.nodes) {
+      for (std::string_view output : node.outputs) {
+        if (!output.empty()) body_.reserve(onnx_node_name(output));
+      }
+    }
+  }
+
+  void add_input(const OnnxValueInfo& input) {
+    WireContext& w = all_.w;
+    if (input.kind != OnnxValueInfo::Kind::kTensor || input.type == DType::kInvalid)
+      return w.problem(input.at, cat("input '", input.name, "' is no tensor of a type that is read"));
+    body_.set_position(w.position_of(input.at));
+    NewNode node{.name = body_.free_name(input.name), .op = "Placeholder"};
+    node.attrs.emplace_back("dtype", AttrValue::of(input.type));
+    node.attrs.emplace_back("shape", AttrValue::of(input.shape));
+    if (node.name != input.name) w.c.file.signature_names[std::string(input.name)] = node.name;
+    frame_.bind(input.name, {body_.add(std::move(node)), 0});
+  }
+
+  void add_outputs(const OnnxGraph& graph) {
+    GraphFile& file = all_.file;
+    file.has_fetch = true;
+    for (const OnnxValueInfo& output : graph.outputs) {
+      const Endpoint tensor = frame_.find(output.name);
+      const int64_t at = all_.w.position_of(output.at);
+      if (tensor.node == kNoNode) {
+        if (all_.w.c.problems.empty()) all_.w.c.problems.add(at, cat("no node makes the output '", output.name, "'"));
+        continue;
+      }
+      file.fetch.push_back({std::string(output.name), at});
+    }
+  }
+
+  OnnxTranslation all_;
+  OnnxBody body_;
+  OnnxFrame frame_;
+};
+
+}  // namespace
+
+std::unique_ptr<GraphFile> load_onnx(std::shared_ptr<const ProtoSource> source, const LoadOptions& options,
+                                     Problems& problems) {
+  auto file = std::make_unique<GraphFile>();
+  file->source = source;
+  file->ops = std::make_unique<OpTable>();
+  file->graph.source_ = source;
+  file->producer = kGraphDefVersion;
+  JsonReader no_json({}, problems, *file->graph.arena_);
+  LoadContext context{*source, options, problems, *file, no_json, options.max_fill_bytes, false, false, nullptr};
+  WireContext w{context, *source};
+  if (const std::optional<OnnxModel> model = read_onnx_model(w)) OnnxLoader(w, *model).load();
+  return file;
+}
+
+}  // namespace emplace

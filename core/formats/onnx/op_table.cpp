@@ -1,0 +1,45 @@
+#include "core/formats/onnx/op_table.h"
+
+#include <map>
+#include <vector>
+
+#include "core/base/suggest.h"
+
+namespace emplace {
+namespace {
+
+using OnnxRows = std::map<std::string_view, std::vector<const OnnxOp*>>;
+
+OnnxRows all_onnx_rows() {
+  OnnxRows rows;
+  for (std::span<const OnnxOp> topic : {onnx_math_ops(), onnx_activation_ops(), onnx_shape_ops(), onnx_index_ops(),
+                                        onnx_reduce_ops(), onnx_nn_ops(), onnx_norm_ops(), onnx_pool_ops()}) {
+    for (const OnnxOp& op : topic) rows[op.name].push_back(&op);
+  }
+  return rows;
+}
+
+const OnnxRows& onnx_rows() {
+  static const OnnxRows rows = all_onnx_rows();
+  return rows;
+}
+
+}  // namespace
+
+const OnnxOp* find_onnx_op(std::string_view name, int64_t version) {
+  auto rows = onnx_rows().find(name);
+  const OnnxOp* best = nullptr;
+  if (rows == onnx_rows().end()) return nullptr;
+  for (const OnnxOp* op : rows->second) {
+    if (op->since <= version && (!best || op->since > best->since)) best = op;
+  }
+  return best;
+}
+
+std::string near_onnx_op(std::string_view name) {
+  Suggestion near(name);
+  for (const auto& [known, rows] : onnx_rows()) near.offer(known);
+  return near.text();
+}
+
+}  // namespace emplace

@@ -1,0 +1,37 @@
+/// The ops of ONNX that can be translated: a row per op, in one file per topic.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "core/formats/onnx/block.h"
+
+namespace emplace {
+
+/// The tensors that the node's outputs are, in their order; trailing ones that nobody wants may be missing.
+using OnnxTranslator = Endpoints (*)(OnnxBlock&);
+
+struct OnnxOp {
+  std::string_view name;
+  int64_t since;  // the first version of the operator set that this row is for
+  OnnxTranslator translate;
+};
+
+std::span<const OnnxOp> onnx_math_ops();
+std::span<const OnnxOp> onnx_activation_ops();
+std::span<const OnnxOp> onnx_shape_ops();
+std::span<const OnnxOp> onnx_index_ops();
+std::span<const OnnxOp> onnx_reduce_ops();
+std::span<const OnnxOp> onnx_nn_ops();
+std::span<const OnnxOp> onnx_norm_ops();
+std::span<const OnnxOp> onnx_pool_ops();
+
+/// The row for an op of ai.onnx: of several the last whose `since` is not above `version`. Null: there is none.
+const OnnxOp* find_onnx_op(std::string_view name, int64_t version);
+/// Empty, or "did you mean 'X'?".
+std::string near_onnx_op(std::string_view name);
+
+/// Versions of ai.onnx that are read.
+inline constexpr int64_t kFirstOnnxOpset = 6, kLastOnnxOpset = 27;
+
+}  // namespace emplace

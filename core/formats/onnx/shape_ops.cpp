@@ -1,0 +1,355 @@
+// Part of core/formats/onnx/op_table.h: ops that move elements and ask for sizes.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/base/cat.h"
+#include "core/formats/onnx/op_table.h"
+
+namespace emplace {
+namespace {
+
+Endpoints reshape(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  const bool zeros = b.integer("allowzero", 0) != 0;  // a 0 is a size of 0, not the size that x has there
+  std::optional<Ints> dims = b.integers("shape");
+  Endpoint wanted;
+  if (!dims) wanted = b.input(1), dims = b.known(wanted);
+  if (dims) {
+    bool open = false;
+    for (size_t i = 0; i < dims->size() && !zeros; ++i) {
+      if ((*dims)[i] != 0) continue;
+      (*dims)[i] = b.dim(x, static_cast<int>(i));
+      open = open || (*dims)[i] < 0;
+    }
+    if (!open || std::count(dims->begin(), dims->end(), -1) == 1) return {b.reshape(x, *dims)};
+    Endpoints parts;
+    for (size_t i = 0; i < dims->size(); ++i)
+      parts.push_back((*dims)[i] < 0 ? b.dim_of(x, static_cast<int>(i)) : b.ints({(*dims)[i]}));
+    return {b.reshape_to(x, b.concat(parts, 0))};
+  }
+  if (zeros) return {b.reshape_to(x, wanted)};
+  const int64_t n = b.dim(wanted, 0);
+  const int rank = b.rank(x);
+  if (n < 0) return {b.fail("a shape of a number of sizes that is not known")};
+  // Sizes of x where the wanted ones are 0, as far as x has any.
+  Endpoint own = b.shape_of(x);
+  if (n <= rank) own = b.slice(own, 0, 0, n);
+  if (n > rank) own = b.concat({own, b.ints(Ints(static_cast<size_t>(n - rank), 1))}, 0);
+  return {b.reshape_to(x, b.select(b.make("Equal", {wanted, b.int64(0)}), own, wanted))};
+}
+
+Endpoints transpose(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  Ints perm(static_cast<size_t>(b.rank(x)));
+  std::iota(perm.rbegin(), perm.rend(), 0);
+  return {b.transpose(x, b.integers("perm", perm))};
+}
+
+Endpoints concat(OnnxBlock& b) { return {b.concat(b.inputs(), b.integer("axis", 1))}; }
+
+Endpoints split(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  const int axis = b.axis(b.integer("axis", 0), b.rank(x));
+  const auto n = static_cast<int64_t>(b.num_outputs());
+  const std::optional<Ints> sizes = b.numbers("split", 1);
+  if (sizes && sizes->size() != b.num_outputs()) return {b.fail(cat(sizes->size(), " sizes for ", n, " outputs"))};
+  if (n == 1) return {x};
+  const int64_t size = b.dim(x, axis);
+  if (!sizes && size >= 0 && size % n != 0) {
+    const int64_t each = (size + n - 1) / n;
+    Ints uneven(static_cast<size_t>(n), each);
+    uneven.back() = size - each * (n - 1);
+    return b.make_many("SplitV", {x, b.ints(uneven), b.int32(axis)}, b.num_outputs(), {{"num_split", attr_of(n)}});
+  }
+  if (sizes)
+    return b.make_many("SplitV", {x, b.ints(*sizes), b.int32(axis)}, b.num_outputs(), {{"num_split", attr_of(n)}});
+  return b.make_many("Split", {b.int32(axis), x}, b.num_outputs(), {{"num_split", attr_of(n)}});
+}
+
+/// ONNX's and Python's slices agree but for ends below the first element with negative steps.
+Endpoints slice(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  const int rank = b.rank(x);
+  const std::optional<Ints> starts = b.numbers("starts", 1), ends = b.numbers("ends", 2);
+  if (!starts || !ends || starts->size() != ends->size()) return {b.fail("starts and ends of different number")};
+  Ints axes(starts->size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (std::optional<Ints> given = b.numbers("axes", 3)) axes = *given;
+  const Ints steps = (b.has(4) ? b.numbers("steps", 4) : std::nullopt).value_or(Ints(starts->size(), 1));
+  if (axes.size() != starts->size() || steps.size() != starts->size())
+    return {b.fail("axes or steps of another number")};
+  const auto n = static_cast<size_t>(rank);
+  Ints begin(n, 0), end(n, 0), by(n, 1);
+  int64_t begin_mask = (int64_t{1} << std::min(rank, 62)) - 1, end_mask = begin_mask;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto a = static_cast<size_t>(b.axis(axes[i], rank));
+    if (a >= n || b.failed()) break;
+    constexpr int64_t kFar = INT32_MAX;
+    begin[a] = std::clamp((*starts)[i], -kFar, kFar), end[a] = std::clamp((*ends)[i], -kFar, kFar), by[a] = steps[i];
+    begin_mask &= ~(int64_t{1} << a), end_mask &= ~(int64_t{1} << a);
+    const int64_t size = b.dim(x, static_cast<int>(a));
+    if (by[a] > 0 && size >= 0 && begin[a] < -size) begin[a] = 0;
+  }
+  return {b.make("StridedSlice", {x, b.ints(begin), b.ints(end), b.ints(by)},
+                 {{"begin_mask", attr_of(begin_mask)}, {"end_mask", attr_of(end_mask)}})};
+}
+
+/// With bounds that only the run knows; axes and steps are known.
+Endpoints slice_by_values(OnnxBlock& b) {
+  if (b.failed() || !b.has(1) || (b.known(b.input(1)) && b.known(b.input(2)))) return slice(b);
+  const Endpoint x = b.input(0);
+  const int rank = b.rank(x);
+  const int64_t n = b.dim(b.input(1), 0);
+  Ints axes(static_cast<size_t>(std::max<int64_t>(n, 0)));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (b.has(3)) axes = b.wanted(b.input(3), "axes");
+  const Ints steps = b.has(4) ? b.wanted(b.input(4), "steps") : Ints(axes.size(), 1);
+  if (n < 0 || axes.size() != static_cast<size_t>(n) || steps.size() != axes.size())
+    return {b.fail("bounds of a number that is not known")};
+  const Endpoint starts = b.cast(b.input(1), DType::kInt64), ends = b.cast(b.input(2), DType::kInt64);
+  Endpoints begin(static_cast<size_t>(rank), b.ints({0})), end(static_cast<size_t>(rank), b.ints({0}));
+  Ints by(static_cast<size_t>(rank), 1);
+  int64_t mask = (int64_t{1} << std::min(rank, 62)) - 1;
+  for (size_t i = 0; i < axes.size() && !b.failed(); ++i) {
+    const auto a = static_cast<size_t>(b.axis(axes[i], rank));
+    begin[a] = b.slice(starts, 0, static_cast<int64_t>(i), static_cast<int64_t>(i) + 1);
+    end[a] = b.slice(ends, 0, static_cast<int64_t>(i), static_cast<int64_t>(i) + 1);
+    by[a] = steps[i], mask &= ~(int64_t{1} << a);
+  }
+  return {b.make("StridedSlice", {x, b.concat(begin, 0), b.concat(end, 0), b.ints(by)},
+                 {{"begin_mask", attr_of(mask)}, {"end_mask", attr_of(mask)}})};
+}
+
+Endpoints squeeze(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  const int rank = b.rank(x);
+  Ints axes;
+  if (std::optional<Ints> given = b.numbers("axes", 1)) {
+    for (int64_t a : *given) axes.push_back(b.axis(a, rank));
+  } else {
+    for (int i = 0; i < rank; ++i) {
+      if (b.dim(x, i) < 0) return {b.fail("without axes, and a size is not known")};
+      if (b.dim(x, i) == 1) axes.push_back(i);
+    }
+  }
+  return {b.squeeze(x, axes)};
+}
+
+Endpoints unsqueeze(OnnxBlock& b) {
+  Endpoint x = b.input(0);
+  std::optional<Ints> axes = b.numbers("axes", 1);
+  if (!axes) return {b.fail("without axes")};
+  const int rank = b.rank(x) + static_cast<int>(std::min<size_t>(axes->size(), kMaxRank));
+  for (int64_t& a : *axes) a = b.axis(a, rank);
+  std::sort(axes->begin(), axes->end());
+  for (int64_t a : *axes) x = b.expand(x, a);
+  return {x};
+}
+
+Endpoints flatten(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  const int rank = b.rank(x);
+  const int64_t given = b.integer("axis", 1);
+  if (given < -rank || given > rank) return {b.fail(cat("axis ", given, " of a tensor of rank ", rank))};
+  const auto axis = static_cast<int>(given < 0 ? given + rank : given);
+  int64_t rows = 1, columns = 1;
+  for (int i = 0; i < rank; ++i) {
+    int64_t& size = i < axis ? rows : columns;
+    size = size < 0 || b.dim(x, i) < 0 ? -1 : size * b.dim(x, i);
+  }
+  if (rows < 0 && columns < 0) {
+    const Endpoint first =
+        b.make("Prod", {b.slice(b.shape_of(x), 0, 0, axis), b.ints32({0})}, {{"keep_dims", attr_of(true)}});
+    return {b.reshape_to(x, b.concat({first, b.ints({-1})}, 0))};
+  }
+  return {b.reshape(x, Ints{rows, columns})};
+}
+
+Endpoints expand(OnnxBlock& b) {
+  const Endpoint x = b.input(0), wanted = b.input(1);
+  const int64_t n = b.dim(wanted, 0);
+  const int rank = b.rank(x);
+  if (n < 0) return {b.fail("a shape of a number of sizes that is not known")};
+  const Endpoint own = b.shape_of(x);
+  Endpoint sizes = wanted, padded = own;
+  if (rank > n) sizes = b.concat({b.ints(Ints(static_cast<size_t>(rank - n), 1)), wanted}, 0);
+  if (n > rank) padded = b.concat({b.ints(Ints(static_cast<size_t>(n - rank), 1)), own}, 0);
+  // 1 gives way to the other size, also where that one is 0.
+  const Endpoint both = b.select(b.make("Equal", {sizes, b.int64(1)}), padded, sizes);
+  return {b.broadcast(x, both)};
+}
+
+Endpoints tile(OnnxBlock& b) { return {b.make("Tile", {b.input(0), b.input(1)})}; }
+
+Endpoints shape(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  const Endpoint all = b.make("Shape", {x}, {{"out_type", attr_of(DType::kInt64)}});
+  if (!b.has_attribute("start") && !b.has_attribute("end")) return {all};
+  const int rank = b.rank(x);
+  const auto clamped = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  const int64_t start = clamped(b.integer("start", 0)), end = clamped(b.integer("end", rank));
+  return {b.slice(all, 0, start, std::max(start, end))};
+}
+
+Endpoints size(OnnxBlock& b) { return {b.make("Size", {b.input(0)}, {{"out_type", attr_of(DType::kInt64)}})}; }
+
+/// [before..., after...] as rows of before and after, for all axes or some.
+std::optional<Ints> pads_of(OnnxBlock& b, int rank) {
+  std::optional<Ints> pads = b.has_attribute("pads") ? b.integers("pads") : b.numbers("pads", 1);
+  if (!pads) return b.fail("without pads"), std::nullopt;
+  Ints axes(static_cast<size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (b.has(3)) axes = b.wanted(b.input(3), "axes");
+  if (pads->size() != 2 * axes.size())
+    return b.fail(cat(pads->size(), " pads for ", axes.size(), " axes")), std::nullopt;
+  Ints out(2 * static_cast<size_t>(rank), 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto a = static_cast<size_t>(b.axis(axes[i], rank));
+    if (b.failed()) return std::nullopt;
+    out[2 * a] = (*pads)[i], out[2 * a + 1] = (*pads)[axes.size() + i];
+  }
+  return out;
+}
+
+Endpoint cropped(OnnxBlock& b, Endpoint x, Ints& pads) {
+  for (size_t a = 0; a < pads.size() / 2; ++a) {
+    int64_t &before = pads[2 * a], &after = pads[2 * a + 1];
+    const int64_t from = std::max<int64_t>(-before, 0);
+    if (before < 0 || after < 0)
+      x = b.slice(x, static_cast<int>(a), from, after < 0 ? after : std::numeric_limits<int32_t>::max());
+    before = std::max<int64_t>(before, 0), after = std::max<int64_t>(after, 0);
+  }
+  return x;
+}
+
+/// The border repeated, or the tensor itself: of indices, axis by axis.
+Endpoint pad_by_gather(OnnxBlock& b, Endpoint x, const Ints& pads, bool wrap) {
+  for (size_t a = 0; a < pads.size() / 2; ++a) {
+    const int64_t before = pads[2 * a], after = pads[2 * a + 1], size = b.dim(x, static_cast<int>(a));
+    if (before == 0 && after == 0) continue;
+    if (size <= 0 || before + after > (int64_t{1} << 28))
+      return b.fail("a border of a size that is not known, or too wide");
+    Ints at;
+    for (int64_t i = -before; i < size + after; ++i)
+      at.push_back(wrap ? ((i % size) + size) % size : std::clamp<int64_t>(i, 0, size - 1));
+    x = b.make("GatherV2", {x, b.ints(at), b.int32(static_cast<int64_t>(a))});
+  }
+  return x;
+}
+
+Endpoints pad(OnnxBlock& b) {
+  Endpoint x = b.input(0);
+  const int rank = b.rank(x);
+  std::optional<Ints> pads = pads_of(b, rank);
+  if (!pads) return {};
+  const std::string mode = b.text("mode", "constant");
+  x = cropped(b, x, *pads);
+  if (mode == "edge" || mode == "wrap") return {pad_by_gather(b, x, *pads, mode == "wrap")};
+  const Endpoint rows = b.reshape(b.ints(*pads), Ints{rank, 2});
+  if (mode == "reflect") return {b.make("MirrorPad", {x, rows}, {{"mode", attr_of("REFLECT")}})};
+  if (mode != "constant") return {b.fail(cat("mode '", mode, "'"), "constant, reflect, edge or wrap")};
+  Endpoint value = b.version() < 11 ? b.like(x, b.number("value", 0)) : b.has(2) ? b.input(2) : Endpoint{};
+  if (value.node == kNoNode) return {b.make("Pad", {x, rows})};
+  if (b.rank(value) > 0) value = b.reshape(value, {});
+  return {b.make("PadV2", {x, rows, value})};
+}
+
+/// Channels that hold blocks, [N,C,H,W]; by reshapes, which fit both orders.
+Endpoints depth_to_space(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  const int64_t s = b.integer("blocksize", 1), n = b.dim(x, 0), c = b.dim(x, 1), h = b.dim(x, 2), w = b.dim(x, 3);
+  if (b.rank(x) != 4 || s < 1 || c < 0 || h < 0 || w < 0 || c % (s * s) != 0)
+    return {b.fail("sizes that do not fit, or are not known")};
+  const bool dcr = b.text("mode", "DCR") == "DCR";
+  const int64_t depth = c / (s * s);
+  const Endpoint parts = dcr ? b.reshape(x, {n, s, s, depth, h, w}) : b.reshape(x, {n, depth, s, s, h, w});
+  return {
+      b.reshape(b.transpose(parts, dcr ? Ints{0, 3, 4, 1, 5, 2} : Ints{0, 1, 4, 2, 5, 3}), {n, depth, h * s, w * s})};
+}
+
+Endpoints space_to_depth(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  const int64_t s = b.integer("blocksize", 1), n = b.dim(x, 0), c = b.dim(x, 1), h = b.dim(x, 2), w = b.dim(x, 3);
+  if (b.rank(x) != 4 || s < 1 || c < 0 || h < 0 || w < 0 || h % s != 0 || w % s != 0)
+    return {b.fail("sizes that do not fit, or are not known")};
+  const Endpoint parts = b.reshape(x, {n, c, h / s, s, w / s, s});
+  return {b.reshape(b.transpose(parts, {0, 3, 5, 1, 2, 4}), {n, c * s * s, h / s, w / s})};
+}
+
+/// Cuts or pads axes to given sizes, the middle stays.
+Endpoints center_crop_pad(OnnxBlock& b) {
+  Endpoint x = b.input(0);
+  const int rank = b.rank(x);
+  const Ints wanted = b.wanted(b.input(1), "sizes");
+  Ints axes(static_cast<size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  axes = b.integers("axes", axes);
+  if (axes.size() != wanted.size()) return {b.fail("sizes of another number than the axes")};
+  Ints pads(2 * static_cast<size_t>(rank), 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int a = b.axis(axes[i], rank);
+    const int64_t size = b.dim(x, a), more = wanted[i] - size;
+    if (size < 0 || b.failed()) return {b.fail("a size that is not known")};
+    if (more < 0) {
+      const int64_t from = -more / 2;
+      x = b.slice(x, a, from, from + wanted[i]);
+    } else {
+      pads[2 * static_cast<size_t>(a)] = more / 2, pads[2 * static_cast<size_t>(a) + 1] = more - more / 2;
+    }
+  }
+  return {b.make("Pad", {x, b.reshape(b.ints(pads), Ints{rank, 2})})};
+}
+
+Endpoints constant(OnnxBlock& b) {
+  if (b.has_attribute("value")) {
+    const std::optional<Tensor> value = b.tensor("value");
+    return {value ? b.constant(*value) : Endpoint{}};
+  }
+  if (b.has_attribute("value_int")) return {b.int64(b.integer("value_int", 0))};
+  if (b.has_attribute("value_ints")) return {b.ints(b.integers("value_ints", {}))};
+  if (b.has_attribute("value_float")) return {b.constant(Tensor::scalar(b.number("value_float", 0)))};
+  if (const OnnxAttribute* a = b.attribute("value_floats", OnnxAttributeType::kFloats))
+    return {b.constant(Tensor::of<float>(Shape{static_cast<int64_t>(a->floats.size())}, a->floats))};
+  if (b.has_attribute("value_string")) return {b.constant(Tensor::scalar(b.text("value_string", "")))};
+  if (const OnnxAttribute* a = b.attribute("value_strings", OnnxAttributeType::kStrings)) {
+    const std::vector<std::string> texts(a->strings.begin(), a->strings.end());
+    return {b.constant(Tensor::of<std::string>(Shape{static_cast<int64_t>(texts.size())}, texts))};
+  }
+  return {b.fail("a Constant without a value that is read")};
+}
+
+Endpoints constant_of_shape(OnnxBlock& b) {
+  const std::optional<Tensor> value = b.tensor("value");
+  if (value && value->num_elements() != 1) return {b.fail("a value of more than one element")};
+  const Endpoint one = value ? b.constant(value->reshaped(Shape{})) : b.scalar(DType::kFloat, 0);
+  return {b.make("Fill", {b.input(0), one})};
+}
+
+constexpr OnnxOp kShapeOps[] = {
+    {"CenterCropPad", 18, center_crop_pad},
+    {"Concat", 1, concat},
+    {"Constant", 1, constant},
+    {"ConstantOfShape", 9, constant_of_shape},
+    {"DepthToSpace", 1, depth_to_space},
+    {"Expand", 8, expand},
+    {"Flatten", 1, flatten},
+    {"Pad", 2, pad},
+    {"Reshape", 1, reshape},
+    {"Shape", 1, shape},
+    {"Size", 1, size},
+    {"Slice", 1, slice},
+    {"Slice", 10, slice_by_values},
+    {"SpaceToDepth", 1, space_to_depth},
+    {"Split", 2, split},
+    {"Squeeze", 1, squeeze},
+    {"Tile", 6, tile},
+    {"Transpose", 1, transpose},
+    {"Unsqueeze", 1, unsqueeze},
+};
+
+}  // namespace
+
+std::span<const OnnxOp> onnx_shape_ops() { return kShapeOps; }
+
+}  // namespace emplace

@@ -1,0 +1,125 @@
+// Part of core/formats/onnx/frame.h: translate_onnx_nodes(): nodes one after the other, in the order of the file.
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/formats/onnx/op_table.h"
+
+namespace emplace {
+namespace {
+
+constexpr int kDeepest = 64;  // functions and graphs inside each other
+
+/// The outputs get their names: a node that is one tensor takes it, other tensors are found by it.
+void bind_outputs(OnnxBlock& b, const Endpoints& outputs, NodeId first_own) {
+  OnnxFrame& frame = b.frame();
+  OnnxBody& body = frame.body();
+  for (size_t i = 0; i < b.num_outputs(); ++i) {
+    const std::string_view name = b.node().outputs[i];
+    if (name.empty()) continue;
+    if (i >= outputs.size() || outputs[i].node == kNoNode) {
+      b.fail(cat("output ", i, " ('", name, "') is not made"));
+      return;
+    }
+    Endpoint tensor = outputs[i];
+    const Graph& g = b.edit().graph();
+    const std::string wanted = cat(frame.prefix(), onnx_node_name(name));
+    body.release(wanted);
+    const bool used = std::count(outputs.begin(), outputs.end(), tensor) > 1;
+    if (tensor.node < first_own || used) tensor = b.make("Identity", {tensor});
+    if (tensor.node == kNoNode) return;
+    const bool alone = g.num_outputs(tensor.node) == 1;
+    std::string now = body.free_name(wanted);
+    if (alone) b.edit().rename(tensor.node, now);
+    if (frame.prefix().empty() && (!alone || now != name))
+      body.file().signature_names[std::string(name)] =
+          alone || tensor.slot == 0 ? std::string(g.name(tensor.node)) : cat(g.name(tensor.node), ":", tensor.slot);
+    frame.bind(name, tensor);
+  }
+}
+
+/// A function of the model: its nodes in place of the node, with names of their own.
+Endpoints inline_onnx_function(OnnxBlock& b, const OnnxFunction& f) {
+  OnnxTranslation& all = b.frame().all();
+  if (all.depth >= kDeepest) return b.fail("functions more than 64 deep, or one that calls itself"), Endpoints();
+  OnnxFrame inner(all, b.frame().body(), nullptr, cat(b.prefix(), "/"));
+  if (b.num_inputs() > f.inputs.size())
+    return b.fail(cat("a call of ", b.num_inputs(), " inputs; the function has ", f.inputs.size())), Endpoints();
+  for (size_t i = 0; i < f.inputs.size(); ++i) {
+    if (b.has(i)) inner.bind(f.inputs[i], b.input(i));
+  }
+  std::vector<OnnxNode> nodes = f.nodes;
+  for (OnnxNode& node : nodes) {
+    for (std::string_view& input : node.inputs) {
+      const auto at = std::find(f.inputs.begin(), f.inputs.end(), input);
+      if (at != f.inputs.end() && !b.has(static_cast<size_t>(at - f.inputs.begin()))) input = {};
+    }
+    std::vector<OnnxAttribute> attributes;
+    for (const OnnxAttribute& a : node.attributes) {
+      if (a.of_function.empty()) {
+        attributes.push_back(a);
+        continue;
+      }
+      const auto named = [&](const OnnxAttribute& other) { return other.name == a.of_function; };
+      auto given = std::find_if(b.node().attributes.begin(), b.node().attributes.end(), named);
+      auto standard = std::find_if(f.defaults.begin(), f.defaults.end(), named);
+      const OnnxAttribute* value = given != b.node().attributes.end() ? &*given
+                                   : standard != f.defaults.end()     ? &*standard
+                                                                      : nullptr;
+      if (value) attributes.push_back(*value), attributes.back().name = a.name;
+    }
+    node.attributes = std::move(attributes);
+  }
+  ++all.depth;
+  const bool good = !b.failed() && translate_onnx_nodes(inner, nodes, f.opsets);
+  --all.depth;
+  Endpoints out;
+  if (!good) return out;
+  for (std::string_view name : f.outputs) out.push_back(inner.find(name));
+  return out;
+}
+
+void unknown_onnx_op(OnnxBlock& b) {
+  const OnnxNode& n = b.node();
+  if (!n.domain.empty()) {
+    b.fail(cat("unknown op '", n.domain, ".", n.op, "'"), "ops of ai.onnx and functions of the model are read");
+  } else if (find_onnx_op(n.op, kLastOnnxOpset)) {
+    b.fail(cat("not in operator set ", b.version()));
+  } else {
+    b.fail(cat("unknown op '", n.op, "'"), near_onnx_op(n.op));
+  }
+}
+
+void translate_onnx_node(OnnxBlock& b) {
+  OnnxTranslation& all = b.frame().all();
+  const OnnxNode& n = b.node();
+  b.frame().body().set_position(all.w.position_of(n.at));
+  const NodeId first_own = b.edit().graph().num_nodes();
+  const auto function = all.model.functions.find({n.domain, n.op});
+  Endpoints outputs;
+  if (function != all.model.functions.end()) {
+    outputs = inline_onnx_function(b, function->second);
+  } else if (const OnnxOp* op = n.domain.empty() ? find_onnx_op(n.op, b.version()) : nullptr) {
+    outputs = op->translate(b);
+  } else {
+    unknown_onnx_op(b);
+  }
+  if (!b.failed() && all.w.c.problems.empty()) bind_outputs(b, outputs, first_own);
+}
+
+}  // namespace
+
+bool translate_onnx_nodes(OnnxFrame& frame, const std::vector<OnnxNode>& nodes, const OnnxOpsets& opsets) {
+  Problems& problems = frame.all().w.c.problems;
+  std::map<std::string_view, int> numbers;
+  for (const OnnxNode& node : nodes) {
+    const auto opset = opsets.find(node.domain);
+    const int64_t version = opset == opsets.end() ? 1 : opset->second;
+    const std::string own = node.name.empty() ? cat(node.op, "_", numbers[node.op]++) : std::string(node.name);
+    OnnxBlock block(frame, node, version, cat(frame.prefix(), onnx_node_name(own)));
+    translate_onnx_node(block);
+    if (!problems.empty() || !frame.all().w.c.may_go_on()) return false;
+  }
+  return true;
+}
+
+}  // namespace emplace
