@@ -15,6 +15,7 @@
 #include "core/device/device_text.h"
 #include "core/place/overrides.h"
 #include "core/run/thread_pool.h"
+#include "core/verify_auto.h"
 
 namespace emplace {
 namespace {
@@ -65,6 +66,7 @@ class BenchCommand final : public Command {
     set.flag("no-nodes", "Leave out the second pass, which times each node", flags_.no_nodes);
     set.value("top", "N", "Show at most N nodes (20)", set_integer(flags_.top, 1));
     declare_placed_run(set, o.pipeline);
+    declare_verify(set, o.pipeline.placing.automatic);
     declare_execution(set, o.pipeline);
     set.group("Files and output");
     declare_loading(set, o.pipeline);
@@ -78,7 +80,8 @@ class BenchCommand final : public Command {
       return usage(log, "--save-costs needs the pass that --no-nodes leaves out");
     Options o = options;
     std::optional<double> gate;
-    if (Status status = take_gate(o.pipeline.placing.gates.fail_on, gate); !status.ok())
+    if (Status status = take_gate(o.pipeline.placing.gates.fail_on, o.pipeline.placing.automatic.verify, gate);
+        !status.ok())
       return usage(log, status.message());
     NamedFiles files = options.pipeline.files;
     files.reads(flags_.baseline, "--baseline");
@@ -98,9 +101,9 @@ class BenchCommand final : public Command {
 
  private:
   /// Takes "slower" out of the gates of the placement.
-  Status take_gate(std::vector<std::string>& fail_on, std::optional<double>& gate) const {
+  Status take_gate(std::vector<std::string>& fail_on, bool verifies, std::optional<double>& gate) const {
     for (auto it = fail_on.begin(); it != fail_on.end();) {
-      if (!it->starts_with("slower")) {
+      if (!it->starts_with("slower") || (*it == "slower" && verifies && flags_.baseline.empty())) {
         ++it;
         continue;
       }
@@ -175,6 +178,7 @@ class BenchCommand final : public Command {
   }
 
   static Status measure(StageContext& c, const BenchPlan& plan, std::optional<Partitioned>& made, BenchResult& result) {
+    RETURN_IF_ERROR(verify_first(c));
     ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c));
     ASSIGN_OR_RETURN(const Runnable runnable, validate_run(c, loaded));
     ASSIGN_OR_RETURN(const Placed placed, place_to_run(c, runnable));

@@ -96,7 +96,12 @@ Status check_streams(const Options& options) {
 
 /// What the command line says of a search that nobody asked for.
 Status check_search(const Options& options, const std::vector<OptionSource>& sources) {
-  if (options.pipeline.placing.automatic.goal) return ok_status();
+  const AutoFlags& automatic = options.pipeline.placing.automatic;
+  if (automatic.verify && automatic.goal != autoplace::Goal::kLatency)
+    return invalid_argument("--verify measures a step: add --auto latency");
+  if (automatic.verify && std::find(options.arguments.begin(), options.arguments.end(), "-") != options.arguments.end())
+    return invalid_argument("--verify reads the graph more than once; give it a file, not standard input");
+  if (automatic.goal) return ok_status();
   for (const OptionSource& option : sources) {
     const bool idle = option.name == "time-limit" || (option.name == "costs" && !options.predicts);
     if (idle && option.source == "command line")

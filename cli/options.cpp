@@ -135,6 +135,11 @@ void declare_auto(OptionSet& set, AutoFlags& automatic) {
             set_time(automatic.time_limit_s));
 }
 
+void declare_verify(OptionSet& set, AutoFlags& automatic) {
+  set.flag("verify", "First measure the placement of --auto against TensorFlow's and one device; the fastest is taken",
+           automatic.verify);
+}
+
 void declare_functions(OptionSet& set, FunctionOptions& functions) {
   set.value("functions", "HOW",
             "What becomes of calls: auto (kept where the graph is placed, inlined in what runs), keep or inline",

@@ -48,6 +48,8 @@ struct Options {
 void declare_placing(OptionSet& set, PlaceFlags& placing);
 /// --auto and what it takes.
 void declare_auto(OptionSet& set, AutoFlags& automatic);
+/// --verify, of commands that run steps of one placement.
+void declare_verify(OptionSet& set, AutoFlags& automatic);
 /// --functions, --max-nodes.
 void declare_functions(OptionSet& set, FunctionOptions& functions);
 /// --kernels.

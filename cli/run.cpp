@@ -15,6 +15,7 @@
 #include "core/place/overrides.h"
 #include "core/report/placement_log.h"
 #include "core/report/run_report.h"
+#include "core/verify_auto.h"
 
 namespace emplace {
 namespace {
@@ -126,6 +127,7 @@ void hint_at_feeds(const Graph& g, const std::vector<NodeId>& unfed, Log& log) {
 }
 
 Status run_stages(StageContext& c, const Printer& printer, Made& made) {
+  RETURN_IF_ERROR(verify_first(c));
   ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c));
   ASSIGN_OR_RETURN(const Runnable runnable, validate_run(c, loaded));
   made.request = runnable.request;
@@ -180,6 +182,7 @@ class RunCommand final : public Command {
     o.pipeline.placing.available_kernels_only = true;
     set.positional("GRAPH...", kGraphsHelp, o.arguments);
     declare_placed_run(set, o.pipeline);
+    declare_verify(set, o.pipeline.placing.automatic);
     declare_memory_report(set, o);
     declare_execution(set, o.pipeline);
     declare_outputs(set, o.outputs);

@@ -64,35 +64,34 @@ std::vector<std::string> AutoReporter::reasons() const {
   return texts;
 }
 
+AutoReport::Alternative AutoReporter::names_of(const Start& s) const {
+  const auto alone = [&](uint16_t d) {
+    const std::string name = short_device_name(devices_, d);
+    return AutoReport::Alternative{name, name + " alone"};
+  };
+  switch (s.kind) {
+    case Start::Kind::kOriginal:
+      return {"tensorflow", "TensorFlow's placement"};
+    case Start::Kind::kHost:
+    case Start::Kind::kDevice:
+      return alone(s.device);
+    case Start::Kind::kHeft:
+      return {"heft", "HEFT"};
+    case Start::Kind::kPeft:
+      return {"peft", "PEFT"};
+    case Start::Kind::kFilled:
+      return {"filled", "filled in order"};
+    case Start::Kind::kContiguous:
+      return {"contiguous", "contiguous"};
+  }
+  return {};
+}
+
 void AutoReporter::add_alternatives(AutoReport& r) const {
   for (const Start& s : solution_.starts) {
-    AutoReport::Alternative a;
+    AutoReport::Alternative a = names_of(s);
     a.us = s.found.us;
     if (!s.fits) a.over = over_text(s.found.at, s.over);
-    const auto alone = [&](uint16_t d) { a.name = short_device_name(devices_, d), a.title = a.name + " alone"; };
-    switch (s.kind) {
-      case Start::Kind::kOriginal:
-        a.name = "tensorflow", a.title = "TensorFlow's placement";
-        break;
-      case Start::Kind::kHost:
-        alone(p_.machine.host);
-        break;
-      case Start::Kind::kDevice:
-        alone(s.device);
-        break;
-      case Start::Kind::kHeft:
-        a.name = "heft", a.title = "HEFT";
-        break;
-      case Start::Kind::kPeft:
-        a.name = "peft", a.title = "PEFT";
-        break;
-      case Start::Kind::kFilled:
-        a.name = "filled", a.title = "filled in order";
-        break;
-      case Start::Kind::kContiguous:
-        a.name = a.title = "contiguous";
-        break;
-    }
     if (std::isfinite(a.us)) r.alternatives.push_back(std::move(a));
   }
 }

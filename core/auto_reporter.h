@@ -19,9 +19,12 @@ class AutoReporter {
 
   /// By group: the step's time, and what it would be with the group elsewhere. Of large problems, without the latter.
   std::vector<std::string> reasons() const;
+  /// "TensorFlow's placement", "GPU:0 alone".
+  std::string title_of(const autoplace::Start& start) const { return names_of(start).title; }
   AutoReport report(const std::vector<std::string>& costs, int64_t seed) const;
 
  private:
+  AutoReport::Alternative names_of(const autoplace::Start& start) const;
   void add_alternatives(AutoReport& r) const;
   void add_loads(AutoReport& r) const;
   void add_spread(AutoReport& r) const;

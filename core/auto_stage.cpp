@@ -116,14 +116,26 @@ std::vector<double> memory_short(const StageContext& c, const Validated& validat
   return any ? lacks : std::vector<double>{};
 }
 
-void move_groups(const AutoProblem& made, const autoplace::Solution& solution, const std::vector<std::string>& texts,
+/// Null: what was found.
+const autoplace::Start* picked(AutoPick pick, const autoplace::Solution& solution) {
+  switch (pick) {
+    case AutoPick::kFound:
+      return nullptr;
+    case AutoPick::kTensorFlow:
+      return &solution.starts.front();
+    case AutoPick::kOneDevice:
+      return best_single_device(solution);
+  }
+  return nullptr;
+}
+
+void move_groups(const AutoProblem& made, const autoplace::Assignment& at, const std::vector<std::string>& texts,
                  Placement& placement) {
   std::unordered_map<uint32_t, CostChoice> choices;
-  for (const uint32_t g : made.problem.free_groups)
-    choices[made.groups[g]] = {solution.found.at[g], texts.empty() ? "" : texts[g]};
+  for (const uint32_t g : made.problem.free_groups) choices[made.groups[g]] = {at[g], texts[g]};
   choose_by_cost(placement, [&](uint32_t group) -> const CostChoice* {
-    const auto at = choices.find(group);
-    return at == choices.end() ? nullptr : &at->second;
+    const auto choice = choices.find(group);
+    return choice == choices.end() ? nullptr : &choice->second;
   });
 }
 
@@ -171,11 +183,22 @@ Status place_by_cost(StageContext& c, const Validated& validated, const std::sha
   if (!made.ok()) return with_hint(c, made.status());
   for (const std::string& doubt : made->doubts) c.log.warning(cat("--auto: ", doubt));
   autoplace::Solution solution;
-  RETURN_IF_ERROR(solve_to_fit(c, validated, options, placement, *made, solution));
+  if (flags.solution && !flags.solution->starts.empty()) {
+    solution = *flags.solution;
+  } else {
+    RETURN_IF_ERROR(solve_to_fit(c, validated, options, placement, *made, solution));
+    if (flags.solution) *flags.solution = solution;
+  }
   if (!solution.fits)
     return resource_exhausted("--auto: no placement was found whose memory fits the devices").blamed(Blame::kPlacement);
   AutoReporter reporter(validated.file->graph, *c.found.devices, *made, solution);
-  if (!solution.kept_original) move_groups(*made, solution, reporter.reasons(), placement);
+  if (const autoplace::Start* start = picked(flags.pick, solution)) {
+    const std::string text = cat("measured faster than what costs chose: ", reporter.title_of(*start));
+    if (flags.pick != AutoPick::kTensorFlow)
+      move_groups(*made, start->found.at, std::vector<std::string>(made->problem.num_groups, text), placement);
+  } else if (!solution.kept_original) {
+    move_groups(*made, solution.found.at, reporter.reasons(), placement);
+  }
   c.found.automatic = std::make_shared<const AutoReport>(reporter.report(files, c.options.run.seed));
   return ok_status();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,6 +23,10 @@
 
 namespace emplace {
 
+namespace autoplace {
+struct Solution;
+}
+
 /// The stages, in their order.
 enum class Stage : uint8_t { kLoad, kValidate, kLower, kPlace, kPartition, kPlan, kExecute };
 inline constexpr Stage kStages[] = {Stage::kLoad,      Stage::kValidate, Stage::kLower,  Stage::kPlace,
@@ -35,11 +40,17 @@ enum class NumericsAction : uint8_t { kNone, kStop, kReport };
 /// A session runs the steps of one request, or gets those of a training.
 enum class Steps : uint8_t { kOfRun, kOfTraining };
 
+/// Which placement --auto leads to: what the search found, or one of those that it is compared with.
+enum class AutoPick : uint8_t { kFound, kTensorFlow, kOneDevice };
+
 /// --auto: devices by measured costs.
 struct AutoFlags {
   std::optional<autoplace::Goal> goal;  // nothing: TensorFlow's rule
   std::vector<std::string> costs;       // files; empty: that of this machine
   double time_limit_s = 0;              // 0: the search ends by its own budget
+  bool verify = false;                  // measure before the first step that counts
+  AutoPick pick = AutoPick::kFound;
+  std::shared_ptr<autoplace::Solution> solution;  // of one graph: the first search leaves it here for the next
 };
 
 /// What the command line and the file say of placing. The placer takes what the pipeline makes of it (PlaceOptions).

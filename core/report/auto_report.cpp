@@ -8,11 +8,7 @@
 #include "core/base/units.h"
 
 namespace emplace {
-namespace {
 
-std::string us_text(double us) { return time_text(us / 1e6); }
-
-/// "6.5 %", "0.08 %", "41 %".
 std::string percent_text(double share) {
   char text[40];
   const double percent = share * 100;
@@ -23,6 +19,10 @@ std::string percent_text(double share) {
                 percent);
   return text;
 }
+
+namespace {
+
+std::string us_text(double us) { return time_text(us / 1e6); }
 
 std::string gap_text(const AutoReport& r) {
   if (r.optimal) return "optimal";

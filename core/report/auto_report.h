@@ -13,9 +13,9 @@ namespace emplace {
 struct AutoReport {
   /// A placement that somebody would have made without a search.
   struct Alternative {
-    std::string name, title;  // "tensorflow", "TensorFlow's placement"
+    std::string name = {}, title = {};  // "tensorflow", "TensorFlow's placement"
     double us = 0;
-    std::string over;  // "21.3 of 16.0 GiB"; empty: it fits
+    std::string over = {};  // "21.3 of 16.0 GiB"; empty: it fits
   };
   struct Load {
     std::string device, title;  // full name; "GPU:0"
@@ -51,6 +51,8 @@ struct AutoReport {
   double gap() const { return bound_us > 0 ? predicted_us / bound_us - 1 : 0; }
 };
 
+/// "0.35 %", "8.4 %", "41 %".
+std::string percent_text(double share);
 /// The lines under the table of nodes.
 std::string auto_text(const AutoReport& report);
 /// The member "auto".

@@ -67,7 +67,7 @@ class Solver {
     add_start(Start::Kind::kOriginal, p_.original);
     Assignment at(p_.num_groups);
     for (uint32_t g = 0; g < p_.num_groups; ++g) at[g] = fallback_of(p_, g);
-    add_start(Start::Kind::kHost, at);
+    add_start(Start::Kind::kHost, at, p_.machine.host);
     for (uint16_t d = 0; d < p_.devices(); ++d) {
       if (d == p_.machine.host || p_.device_class[d] != d) continue;
       for (uint32_t g = 0; g < p_.num_groups; ++g) at[g] = p_.can_be(g, d) ? d : fallback_of(p_, g);
@@ -193,6 +193,15 @@ class Solver {
 };
 
 }  // namespace
+
+const Start* best_single_device(const Solution& solution) {
+  const Start* best = nullptr;
+  for (const Start& s : solution.starts) {
+    const bool single = s.kind == Start::Kind::kHost || s.kind == Start::Kind::kDevice;
+    if (single && s.fits && s.found.us < kNever && (!best || s.found.us < best->found.us)) best = &s;
+  }
+  return best;
+}
 
 Solution solve(const Problem& problem, const SolveOptions& options) { return Solver(problem, options).run(); }
 

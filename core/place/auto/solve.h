@@ -23,7 +23,7 @@ struct SolveOptions {
 struct Start {
   enum class Kind : uint8_t { kOriginal, kHost, kDevice, kHeft, kPeft, kFilled, kContiguous };
   Kind kind;
-  uint16_t device = 0;  // of kDevice
+  uint16_t device = 0;  // of kHost and kDevice
   Found found;
   bool fits = false;
   uint16_t over = 0;  // the first device whose memory it breaks
@@ -41,6 +41,9 @@ struct Solution {
   bool cut = false;  // by the time
   double seconds = 0;
 };
+
+/// The best of those that have one device do what it can, and the CPU the rest; null: none fits.
+const Start* best_single_device(const Solution& solution);
 
 Solution solve(const Problem& problem, const SolveOptions& options);
 

@@ -68,6 +68,27 @@ double mann_whitney_p(const std::vector<double>& x, const std::vector<double>& y
   return std::erfc(distance / std::sqrt(variance) / std::sqrt(2.0));
 }
 
+double wilcoxon_p(const std::vector<double>& differences) {
+  std::vector<std::pair<double, bool>> sizes;  // is it above 0
+  for (const double d : differences) {
+    if (d != 0) sizes.emplace_back(std::abs(d), d > 0);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  double above = 0, ties = 0;
+  for (size_t i = 0; i < sizes.size();) {
+    size_t end = i;
+    while (end < sizes.size() && sizes[end].first == sizes[i].first) ++end;
+    const double rank = static_cast<double>(i + end + 1) / 2, same = static_cast<double>(end - i);
+    ties += same * same * same - same;
+    for (; i < end; ++i) above += sizes[i].second ? rank : 0;
+  }
+  const auto n = static_cast<double>(sizes.size());
+  const double variance = n * (n + 1) * (2 * n + 1) / 24 - ties / 48;
+  if (!(variance > 0)) return 1;
+  const double distance = std::max(0.0, std::abs(above - n * (n + 1) / 4) - 0.5);
+  return std::erfc(distance / std::sqrt(variance) / std::sqrt(2.0));
+}
+
 std::vector<double> block_medians(const std::vector<double>& values, size_t blocks) {
   blocks = std::min(blocks, values.size());
   std::vector<double> medians;

@@ -21,6 +21,10 @@ int64_t count_outliers(const std::vector<double>& values);
 /// come from one distribution? REQUIRES: both have a value.
 double mann_whitney_p(const std::vector<double>& x, const std::vector<double>& y);
 
+/// Two-sided Wilcoxon signed-rank test by the normal approximation, ties corrected, differences of 0 left out: how
+/// likely are these differences of pairs if both of a pair come from one distribution? 1: there are none.
+double wilcoxon_p(const std::vector<double>& differences);
+
 /// Steps that follow each other are alike, so that a thousand of them are not a thousand samples: the medians of so
 /// many runs of neighbours are what a test looks at.
 std::vector<double> block_medians(const std::vector<double>& values, size_t blocks);

@@ -40,6 +40,13 @@ TEST_CASE("Mann-Whitney has the p of the normal approximation", "[bench]") {
   CHECK(mann_whitney_p({5, 5, 5}, {5, 5, 5}) == 1);
 }
 
+// The numbers of scipy.stats.wilcoxon(d, correction=True, method="asymptotic"), worked out by its formulas in Python.
+TEST_CASE("Wilcoxon has the p of the normal approximation", "[bench]") {
+  CHECK(wilcoxon_p({1.5, -0.3, 2.2, 0.7, -0.1, 3.1, 0.9, 1.1, -0.2, 0.4, 1.9, 2.5}) == Approx(0.010787449254670371));
+  CHECK(wilcoxon_p({1, 1, -1, 2, 2, -2, 3, 0, 0, 4, 5, -1}) == Approx(0.09978385485027877));
+  CHECK(wilcoxon_p({0, 0}) == 1);
+}
+
 TEST_CASE("the same distribution is rarely called a difference, another one always", "[bench]") {
   int wrong = 0;
   for (uint64_t seed = 0; seed < 100; ++seed)
