@@ -10,6 +10,7 @@ namespace {
 struct Schema {
   std::string_view name;  // with its article, for messages
   int version;
+  int oldest = version;  // that is read, too
 };
 
 constexpr Schema kSchemas[kDocumentCount] = {
@@ -17,7 +18,7 @@ constexpr Schema kSchemas[kDocumentCount] = {
     {"the records of a run", 1},
     {"the result of a training", 1},
     {"the records of a training", 1},
-    {"a placement", 1},
+    {"a placement", 2, 1},
     {"a saved placement", 1},
     {"an explanation", 1},
     {"the result of a check", 1},
@@ -50,11 +51,13 @@ JsonWriter& write_schema(JsonWriter& json, Document document) {
 
 Status check_schema(Document document, std::string_view found) {
   const Schema& schema = schema_of(document);
-  if (found == std::to_string(schema.version)) return ok_status();
+  for (int version = schema.oldest; version <= schema.version; ++version) {
+    if (found == std::to_string(version)) return ok_status();
+  }
   constexpr size_t kShown = 20;
   if (found.size() > kShown) found = found.substr(0, kShown);
-  return invalid_argument(
-      cat(schema.name, " has schema_version ", found, ", this emplace reads schema_version ", schema.version));
+  return invalid_argument(cat(schema.name, " has schema_version ", found, ", this emplace reads schema_version ",
+                              schema.oldest < schema.version ? cat(schema.oldest, " to ") : "", schema.version));
 }
 
 }  // namespace emplace

@@ -37,14 +37,14 @@ enum class Document : uint8_t {
 };
 inline constexpr int kDocumentCount = static_cast<int>(Document::kError) + 1;
 
-/// The version that is written, and the only one that is read.
+/// The version that is written.
 int schema_version(Document document);
 
 /// The member "schema_version".
 JsonWriter& write_schema(JsonWriter& json, Document document);
 
-/// Of a document that was read; `found`: the JSON text of its "schema_version". InvalidArgument: another version, or
-/// none at all, with both numbers.
+/// Of a document that was read; `found`: the JSON text of its "schema_version". InvalidArgument: a version that is not
+/// read (a placement of version 1 is: its readers want what both have), or none at all, with both numbers.
 Status check_schema(Document document, std::string_view found);
 
 }  // namespace emplace

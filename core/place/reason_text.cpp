@@ -1,8 +1,9 @@
-// Part of core/place/placement.h: The sentence for every reason, and the verdict on every device.
+// Part of core/place/placement.h: The sentence for every reason, and the verdicts on devices.
 #include <algorithm>
 
 #include "core/base/cat.h"
 #include "core/device/device_text.h"
+#include "core/place/candidate_sets.h"
 #include "core/place/conflicts.h"
 #include "core/place/group_tree.h"
 #include "core/place/kernel_text.h"
@@ -21,7 +22,6 @@ class Explainer {
         root_(state_.groups.at(decision_.group)) {}
 
   std::string text() const;
-  Verdict verdict(DeviceId device) const;
 
  private:
   std::string device() const { return short_device_name(state_.devices, decision_.device); }
@@ -195,8 +195,8 @@ std::string Explainer::kernel_priority() const {
 
 std::string Explainer::partial_request() const {
   const auto matching = state_.candidates.matching(state_.names.at(state_.requested_name(node_)));
-  return cat("asks for ", request(), ", which ", matching.size(), " devices match; ", device(),
-             " is the first of them");
+  return cat("asks for ", request(), ", which ", matching.size(), " devices match; ", device(), " is the first of them",
+             own_task_first());
 }
 
 std::string Explainer::default_text() const {
@@ -207,28 +207,15 @@ std::string Explainer::default_text() const {
              types_text(state_.lists, root_.types), ")");
 }
 
-Verdict Explainer::verdict(DeviceId d) const {
-  if (d == decision_.device) return Verdict::kChosen;
-  const uint16_t type = state_.lists.type_of(d);
-  if (!supports(node_, d)) return Verdict::kNoKernel;
-  if (!state_.lists.has(root_.types, type)) return root_.host_only ? Verdict::kHostOnly : Verdict::kGroupNoKernel;
-  // What the group asked for before its first member was placed, as far as soft placement left it.
-  Member before = root_;
-  if (root_.pinned != kNoDevice) before.requested = root_.asked;
-  before.assigned = before.resource = kNoName;
-  const DeviceName asked =
-      root_.relaxed ? state_.candidates.relaxed_name(before, 2) : state_.names.at(before.requested);
-  if (asked.matches(state_.devices.at(d).parsed)) return Verdict::kCandidate;
-  const DeviceName& own = state_.names.at(state_.requested_name(node_));
-  return own.matches(state_.devices.at(d).parsed) ? Verdict::kGroupRequest : Verdict::kNotRequested;
-}
-
 }  // namespace
 
 std::vector<Candidate> candidates_of(const Placement& placement, NodeId node) {
-  const Explainer explainer(placement, node);
+  const PlacerState& state = *placement.state;
+  const Decision& decision = placement.of(node);
+  const Member& root = state.groups.at(decision.group);
   std::vector<Candidate> out;
-  for (DeviceId d = 0; d < placement.state->devices.size(); ++d) out.push_back({d, explainer.verdict(d)});
+  for (DeviceId d = 0; d < state.devices.size(); ++d)
+    out.push_back({d, d == decision.device ? Verdict::kChosen : verdict_on(state, root, node, d)});
   return out;
 }
 

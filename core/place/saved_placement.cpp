@@ -58,7 +58,9 @@ class PlacementReader {
       if (key == "schema_version") {
         const Kind kind = json_.peek();
         const size_t position = json_.position();
-        Status known = check_schema(Document::kSavedPlacement, json_.skip());
+        const std::string_view version = json_.skip();
+        Status known = check_schema(Document::kSavedPlacement, version);
+        if (check_schema(Document::kPlacement, version).ok()) known = ok_status();  // what place --format json wrote
         if (kind != Kind::kError && !known.ok())
           json_.problem(position, known.message(), "write it again with --placement-out");
       } else if (key == "placement" && json_.peek() == Kind::kArray) {

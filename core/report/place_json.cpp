@@ -1,12 +1,14 @@
 // Part of core/report/place_report.h: `emplace place --format json`: the document of the command-line contract.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
 #include "core/base/schema.h"
 #include "core/base/sha256.h"
 #include "core/partition/copy_kind.h"
+#include "core/place/candidate_sets.h"
 #include "core/place/moved.h"
 #include "core/place/overrides.h"
 #include "core/report/auto_report.h"
@@ -40,7 +42,7 @@ void write_inputs(const Graph& graph, NodeId node, JsonWriter& json) {
   json.end_array();
 }
 
-void write_node(const PlaceReport& r, NodeId node, JsonWriter& json) {
+void write_node(const PlaceReport& r, NodeId node, CandidateSets& sets, JsonWriter& json) {
   const Graph& graph = r.file->graph;
   const Decision& d = r.placement->of(node);
   json.begin_object().member("name", graph.name(node)).member("op", graph.op(node));
@@ -49,14 +51,24 @@ void write_node(const PlaceReport& r, NodeId node, JsonWriter& json) {
   json.key("reason").begin_object().member("code", reason_code(d.reason));
   json.member("text", reason_text(*r.placement, node)).end_object();
   if (r.origins && r.origins->of(node) != Origins::kFile) json.member("origin", r.origins->text(node));
-  json.key("candidates").begin_array();
-  for (const Candidate& c : candidates_of(*r.placement, node)) {
-    json.begin_object()
-        .member("device", r.devices->at(c.device).name)
-        .member("verdict", verdict_code(c.verdict))
-        .end_object();
+  json.member("candidates", sets.of(*r.placement, node)).end_object();
+}
+
+/// Numbers of devices by verdict, for nodes with the set's number; "chosen" is each node's own device.
+void write_candidate_sets(const CandidateSets& sets, JsonWriter& json) {
+  json.key("candidate_sets").begin_array();
+  for (uint32_t set = 0; set < sets.size(); ++set) {
+    std::map<std::string_view, std::vector<DeviceId>> devices;
+    for (DeviceId d = 0; d < sets.at(set).size(); ++d) devices[verdict_code(sets.at(set)[d])].push_back(d);
+    json.begin_object();
+    for (const auto& [verdict, ids] : devices) {
+      json.key(verdict).begin_array();
+      for (const DeviceId d : ids) json.value(d);
+      json.end_array();
+    }
+    json.end_object();
   }
-  json.end_array().end_object();
+  json.end_array();
 }
 
 void write_copies(const PlaceReport& r, JsonWriter& json) {
@@ -122,11 +134,12 @@ std::string place_json(const PlaceReport& r) {
   json.end_object().key("placement_hash");
   r.placement ? json.value(placement_hash(r.file->graph, *r.devices, *r.placement)) : json.null();
   write_devices(r, json);
+  CandidateSets sets;
   json.key("placement").begin_array();
   if (r.placement) {
     for (NodeId node : r.placement->order) {
       if (!shows(r, node)) continue;
-      write_node(r, node, json);
+      write_node(r, node, sets, json);
       drain_text(r, out);
     }
   }
@@ -140,7 +153,7 @@ std::string place_json(const PlaceReport& r) {
   if (r.step) {
     json.key("step").begin_object().key("placement").begin_array();
     for (NodeId node : r.step->placement->order) {
-      write_node(*r.step, node, json);
+      write_node(*r.step, node, sets, json);
       drain_text(r, out);
     }
     json.end_array();
@@ -148,6 +161,7 @@ std::string place_json(const PlaceReport& r) {
     write_summary(*r.step, json);
     json.end_object();
   }
+  write_candidate_sets(sets, json);
   if (r.automatic) {
     json.key("auto");
     write_auto(json, *r.automatic);

@@ -82,9 +82,10 @@ TEST_CASE("place: the document has the contract's members") {
   report.placement = &g.placement;
   report.copies = &copies;
   const auto document = nlohmann::json::parse(place_json(report));
-  CHECK(document["schema_version"] == 1);
+  CHECK(document["schema_version"] == 2);
   CHECK(document["placement"][0]["name"] == "v");
-  CHECK(document["placement"][0]["candidates"][1]["verdict"] == "chosen");
+  CHECK(document["candidate_sets"][document["placement"][0]["candidates"].get<size_t>()] ==
+        nlohmann::json{{"candidate", {1}}, {"not_requested", {0}}});
   CHECK(document["copies"][0]["tensor"] == "assign:0");
   CHECK(document["copies"][0]["bytes"] == 16);
   CHECK(document["summary"]["copies"] == 1);
