@@ -127,6 +127,7 @@ class DrawCommand final : public Command {
     set.value("depth", "N", "Open scopes down to this level; without it, as many as there is room for",
               set_integer(flags_.depth, 0));
     declare_placed_run(set, o.pipeline);
+    declare_own_task(set, o.pipeline);
     set.group("Files and output");
     declare_loading(set, o.pipeline);
   }

@@ -57,6 +57,7 @@ class ExplainCommand final : public Command {
   void declare(OptionSet& set, Options& o) override {
     set.positional("GRAPH [NODE...]", "Without a node: a summary by reason. GRAPH '-' is standard input.", o.arguments);
     declare_placed_run(set, o.pipeline);
+    declare_own_task(set, o.pipeline);
     set.group(kOfARun);
     declare_memory_report(set, o);
     declare_execution(set, o.pipeline);

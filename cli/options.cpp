@@ -182,6 +182,12 @@ void declare_devices(OptionSet& set, PipelineOptions& pipeline) {
                  devices.allow_growth);
 }
 
+void declare_own_task(OptionSet& set, PipelineOptions& pipeline) {
+  set.group("Devices");
+  set.text("master", "TASK", "The task that a session talks to, of several in --devices: /job:worker/task:0",
+           pipeline.devices.own_task);
+}
+
 void declare_request(OptionSet& set, RunOptions& run, Steps steps) {
   const bool train = steps == Steps::kOfTraining;
   set.list("fetch", "NAME",

@@ -55,6 +55,8 @@ void declare_functions(OptionSet& set, FunctionOptions& functions);
 /// --kernels.
 void declare_kernels(OptionSet& set, PlaceFlags& placing);
 void declare_devices(OptionSet& set, PipelineOptions& pipeline);
+/// --master of a plan: a task of the described devices.
+void declare_own_task(OptionSet& set, PipelineOptions& pipeline);
 /// --fetch, --target, --feed: what a run is about. place plans its memory, and its devices.
 void declare_request(OptionSet& set, RunOptions& run, Steps steps = Steps::kOfRun);
 /// The groups Placement, Devices and Execution of a command that places a graph, with the flags above; who has more

@@ -162,6 +162,7 @@ class PlaceCommand final : public Command {
     declare_placed_run(set, o.pipeline);
     set.text("gantt", "FILE", "Write the schedule of --auto as a picture: FILE.svg", own_.gantt);
     declare_memory_report(set, o);
+    declare_own_task(set, o.pipeline);
     set.group("The list");
     declare_filter(set, own_.filter);
     set.group(kOfARun);

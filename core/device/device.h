@@ -64,6 +64,9 @@ struct DeviceSet {
   std::string no_gpu_cause;
   /// Behind devices of kind kCuda: the loaded plug-in, which lives forever. Null: none is wanted, or there is none.
   GpuBackend* gpus = nullptr;
+  /// The task that a session talks to, "/job:worker/replica:0/task:0": its devices stand first, and are preferred
+  /// among those of one type (Device::IsLocal in TensorFlow). Empty: a single process, or nobody said which.
+  std::string own_task;
   /// Described devices can be planned for, not run on.
   bool runnable = true;
   /// The option, or what TF_FORCE_GPU_ALLOW_GROWTH makes of it.
@@ -78,6 +81,8 @@ struct DeviceSet {
   DeviceId size() const { return static_cast<DeviceId>(devices.size()); }
   /// By full name, the legacy spelling (".../gpu:0") included; kNoDevice if there is none.
   DeviceId find(std::string_view full_name) const;
+  /// Of the session's own task; all are, where nobody said which it is.
+  bool is_local(DeviceId id) const { return own_task.empty() || devices[id].parsed.task_name() == own_task; }
 };
 
 }  // namespace emplace

@@ -11,6 +11,7 @@ namespace emplace {
 /// What the command line, the environment and the graph file say about devices.
 struct DeviceOptions {
   std::string devices;           // --devices; empty: this machine
+  std::string own_task;          // --master of a plan: "/job:worker/task:0"; empty: no task of theirs is preferred
   int simulate_gpus = 0;         // --simulate-gpus N
   int64_t simulated_memory = 0;  //   [:MEM]; 0: 16 GiB
   std::map<std::string, int> device_count;

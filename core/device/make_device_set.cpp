@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "core/base/cat.h"
 #include "core/device/described.h"
@@ -32,6 +33,16 @@ Device local_device(std::string_view type, int id, DeviceKind kind) {
   return d;
 }
 
+/// "/job:worker/task:0" means replica 0.
+Result<std::string> full_task_name(std::string_view text) {
+  std::optional<DeviceName> name = DeviceName::parse(text);
+  if (!name || !name->job || !name->task || name->type || name->id) {
+    return invalid_argument(cat("--master: '", text, "' names no task; write for instance /job:worker/task:0"));
+  }
+  if (!name->replica) name->replica = 0;
+  return name->task_name();
+}
+
 class SetMaker {
  public:
   SetMaker(const DeviceOptions& options, const char* (*environment)(const char*), std::vector<std::string>& warnings)
@@ -45,6 +56,7 @@ class SetMaker {
     } else {
       RETURN_IF_ERROR(add_machine());
     }
+    RETURN_IF_ERROR(choose_own_task());
     if (set_.devices.size() > kMaxDevices)
       return invalid_argument(cat(set_.devices.size(), " devices; at most ", kMaxDevices, " are possible"));
     return std::move(set_);
@@ -96,6 +108,25 @@ class SetMaker {
     for (const Device& d : set_.devices) has_gpu |= d.type == "GPU";
     if (!has_gpu && set_.no_gpu_cause.empty()) set_.no_gpu_cause = cat("--devices ", options_.devices, " names none");
     return ok_status();
+  }
+
+  /// The devices of --master come first.
+  Status choose_own_task() {
+    if (options_.own_task.empty()) return ok_status();
+    ASSIGN_OR_RETURN(set_.own_task, full_task_name(options_.own_task));
+    const auto others = std::stable_partition(set_.devices.begin(), set_.devices.end(),
+                                              [&](const Device& d) { return d.parsed.task_name() == set_.own_task; });
+    if (others != set_.devices.begin()) return ok_status();
+    std::vector<std::string> tasks;
+    for (const Device& d : set_.devices) {
+      std::string task = d.parsed.task_name();
+      if (std::find(tasks.begin(), tasks.end(), task) == tasks.end()) tasks.push_back(std::move(task));
+    }
+    constexpr size_t kShown = 8;
+    std::string shown;
+    for (size_t i = 0; i < tasks.size() && i < kShown; ++i) append(shown, i ? ", " : "", tasks[i]);
+    if (tasks.size() > kShown) append(shown, " and ", tasks.size() - kShown, " more");
+    return invalid_argument(cat("--master: no device is on ", set_.own_task, "; there are devices on ", shown));
   }
 
   /// This machine, with its GPUs or simulated ones.

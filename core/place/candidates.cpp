@@ -7,8 +7,12 @@ namespace emplace {
 CandidateFinder::CandidateFinder(const DeviceSet& devices, const NameTable& names, const TypeLists& lists)
     : devices_(devices), names_(names), lists_(lists), by_type_(lists.types().size()) {
   for (DeviceId d = 0; d < devices.size(); ++d) by_type_[lists.type_of(d)].push_back(d);
+  std::vector<char> local;
+  for (DeviceId d = 0; d < devices.size(); ++d) local.push_back(devices.is_local(d));
   for (auto& ids : by_type_) {
-    std::sort(ids.begin(), ids.end(), [&](DeviceId a, DeviceId b) { return devices.at(a).name < devices.at(b).name; });
+    std::sort(ids.begin(), ids.end(), [&](DeviceId a, DeviceId b) {
+      return local[a] != local[b] ? local[a] > local[b] : devices.at(a).name < devices.at(b).name;
+    });
   }
 }
 

@@ -42,7 +42,7 @@ class CandidateFinder {
   const DeviceSet& devices_;
   const NameTable& names_;
   const TypeLists& lists_;
-  std::vector<std::vector<DeviceId>> by_type_;  // devices of a type, sorted by name as a string
+  std::vector<std::vector<DeviceId>> by_type_;  // devices of a type: local ones first, then by name as a string
   std::unordered_map<Key, Found, KeyHash> found_;
   Key last_key_{};
   const Found* last_ = nullptr;

@@ -39,6 +39,7 @@ class Explainer {
   std::string no_kernel_text(NodeId n) const;
   std::string kernel_priority() const;
   std::string partial_request() const;
+  std::string own_task_first() const;
   std::string no_kernel_where_asked() const;
   NodeId member_without_kernel(DeviceId device) const;
   NodeId unmet_member() const;
@@ -199,12 +200,23 @@ std::string Explainer::partial_request() const {
              own_task_first());
 }
 
+// Where the devices of one type are on several tasks.
+std::string Explainer::own_task_first() const {
+  const DeviceSet& devices = state_.devices;
+  if (devices.own_task.empty() || !devices.is_local(decision_.device)) return {};
+  for (DeviceId d = 0; d < devices.size(); ++d) {
+    if (devices.at(d).type == device_type() && !devices.is_local(d))
+      return cat("; those of ", devices.own_task, ", the session's own task, come before others");
+  }
+  return {};
+}
+
 std::string Explainer::default_text() const {
   const size_t types = state_.lists.types().size();
   if (state_.devices.size() == 1) return cat(device(), " is the only device");
-  if (types == 1) return cat(device(), " is the first of ", state_.devices.size(), " devices");
+  if (types == 1) return cat(device(), " is the first of ", state_.devices.size(), " devices", own_task_first());
   return cat("asks for nothing; ", device_type(), " comes first of the types with a kernel (",
-             types_text(state_.lists, root_.types), ")");
+             types_text(state_.lists, root_.types), ")", own_task_first());
 }
 
 }  // namespace
