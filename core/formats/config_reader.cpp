@@ -1,7 +1,5 @@
 #include "core/formats/config_reader.h"
 
-#include <charconv>
-
 #include "core/base/cat.h"
 #include "core/base/units.h"
 #include "core/formats/object_reader.h"
@@ -164,55 +162,6 @@ void read_device_count(LoadContext& c) {
   }
 }
 
-// {"0": "host:2222"} or ["host:2222"].
-std::map<int, std::string> read_tasks(LoadContext& c) {
-  std::map<int, std::string> tasks;
-  if (c.reader.peek() == Kind::kObject) {
-    c.reader.enter_object();
-    for (std::string_view key; c.reader.next_key(key);) {
-      size_t at = c.reader.position();
-      int task = 0;
-      auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), task);
-      if (error != std::errc() || end != key.data() + key.size() || task < 0)
-        c.reader.problem(at, cat("task '", key, "' is not a number"));
-      if (auto address = read_text(c.reader, "task")) tasks[task] = *address;
-    }
-  } else if (expect(c.reader, Kind::kArray, "tasks")) {
-    int task = 0;
-    for (c.reader.enter_array(); c.reader.next_element(); ++task) {
-      if (auto address = read_text(c.reader, "task")) tasks[task] = *address;
-    }
-  }
-  return tasks;
-}
-
-// ClusterDef's list of jobs; it begins with an object, a job's list of tasks with text.
-bool is_job_list(JsonReader& reader) {
-  Problems scratch;
-  JsonReader look = reader.lookahead(scratch);
-  if (look.peek() != Kind::kArray) return false;
-  look.enter_array();
-  return look.next_element() && look.peek() == Kind::kObject;
-}
-
-void read_jobs(LoadContext& c) {
-  static constexpr std::string_view kKeys[] = {"name", "tasks"};
-  for (c.reader.enter_array(); c.reader.next_element();) {
-    std::string name;
-    std::map<int, std::string> tasks;
-    ObjectReader object(c.reader, kKeys, "a job");
-    while (object.next()) {
-      if (object.field() == 0) {
-        name = read_text(c.reader, "name").value_or("");
-      } else {
-        tasks = read_tasks(c);
-      }
-    }
-    if (name.empty() && !c.reader.failed()) c.reader.problem(object.position(), "a job without a name");
-    c.file.cluster[name] = std::move(tasks);
-  }
-}
-
 }  // namespace
 
 void read_config(LoadContext& c) {
@@ -262,18 +211,6 @@ void read_config(LoadContext& c) {
         break;
       default:
         break;
-    }
-  }
-}
-
-void read_cluster(LoadContext& c) {
-  if (!expect(c.reader, Kind::kObject, "cluster")) return;
-  c.reader.enter_object();
-  for (std::string_view job; c.reader.next_key(job);) {
-    if (job == "job" && is_job_list(c.reader)) {
-      read_jobs(c);
-    } else {
-      c.file.cluster[std::string(job)] = read_tasks(c);
     }
   }
 }

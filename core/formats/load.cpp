@@ -6,6 +6,7 @@
 #include "core/base/cat.h"
 #include "core/base/stop.h"
 #include "core/base/suggest.h"
+#include "core/formats/cluster_reader.h"
 #include "core/formats/config_reader.h"
 #include "core/formats/declarations.h"
 #include "core/formats/graph_builder.h"
@@ -138,7 +139,7 @@ class Loader {
         if (!std::exchange(signatures_read_, true)) read_library_signatures(c_);
         break;
       case kCluster:
-        read_cluster(c_);
+        read_cluster(c_.reader, c_.file.cluster);
         break;
       case kTrain:
         file.train_json = c_.reader.skip();
