@@ -37,14 +37,12 @@ class Cutter {
         devices_(devices),
         request_(request),
         options_(options),
+        tasks_(devices),
         pruned_(graph_, request),
         memory_(file),
-        facts_(graph_.types().size()) {
-    for (DeviceId d = 0; d < devices.size(); ++d) {
-      is_cpu_.push_back(devices.at(d).type == "CPU");
-      if (is_cpu_.back() && host_ == kNoDevice) host_ = d;
-    }
-    if (host_ == kNoDevice) host_ = 0;
+        facts_(graph_.types().size()),
+        host_(tasks_.host[0]) {
+    for (DeviceId d = 0; d < devices.size(); ++d) is_cpu_.push_back(devices.at(d).type == "CPU");
     device_of_.reserve(graph_.num_nodes());
     for (const Decision& d : placement.decisions) device_of_.push_back(d.device);
   }
@@ -70,7 +68,7 @@ class Cutter {
       }
     }
     if (options_.to_run) RETURN_IF_ERROR(check_meetings(graph_, program_));
-    for (const Endpoint& e : request_.fetches) program_.fetches.push_back(value(e));
+    for (const Endpoint& e : request_.fetches) program_.fetches.push_back(fetched(e));
     program_.num_constant_feeds = options_.num_constant_feeds;
     program_.has_loops = has_frames_;
     program_.host = host_;
@@ -234,10 +232,11 @@ class Cutter {
   }
 
   void add_output(Endpoint e, DType dtype, const Instruction& instruction, InstructionId self) {
-    DeviceId home = is_cpu_[instruction.device] ? host_ : instruction.device;
-    if (home != host_ &&
+    const DeviceId host = host_of(instruction.device);
+    DeviceId home = is_cpu_[instruction.device] ? host : instruction.device;
+    if (home != host &&
         (is_ref(dtype) || memory_.output(e.node, e.slot, devices_.at(home).type) == MemoryKind::kHost)) {
-      home = host_;
+      home = host;
     }
     auto id = static_cast<ValueId>(program_.values.size());
     program_.values.push_back({e, instruction.device, home, dtype, self});
@@ -260,14 +259,33 @@ class Cutter {
   // Input `i` of `node` in a memory that its kernel can read; a copy is made where there is none yet.
   ValueId local_input(NodeId node, int i, DeviceId device, bool cpu, bool in_loop) {
     ValueId v = value(graph_.inputs(node)[static_cast<size_t>(i)]);
+    const bool is_handle = is_ref(graph_.type(node).input_types[static_cast<size_t>(i)]) ||
+                           program_.values[v].dtype == DType::kResource;  // these never leave their task
+    if (!is_handle && !on_one_task(program_.values[v].device, device)) v = to_task(v, node, device, in_loop);
     const PlacedValue source = program_.values[v];
     bool wants_host = cpu || memory_.input(node, static_cast<size_t>(i), devices_.at(device).type) == MemoryKind::kHost;
-    bool on_host = source.home == host_;
+    bool on_host = source.home == host_of(source.device);
     bool wants_handle =
         is_ref(graph_.type(node).input_types[static_cast<size_t>(i)]) || source.dtype == DType::kResource;
     if (source.device == device && (wants_handle || on_host == wants_host || is_ref(source.dtype))) return v;
     if (wants_handle && on_host == wants_host) return v;
     return copy(v, node, device, wants_host, in_loop);
+  }
+
+  DeviceId host_of(DeviceId device) const { return tasks_.host[tasks_.of[device]]; }
+  bool on_one_task(DeviceId a, DeviceId b) const { return tasks_.of[a] == tasks_.of[b]; }
+
+  // The value in the host memory of another task, from where a GPU there takes it; of a GPU's, by way of its own host.
+  ValueId to_task(ValueId v, NodeId reader, DeviceId device, bool in_loop) {
+    const PlacedValue& source = program_.values[v];
+    if (source.home != host_of(source.device)) v = copy(v, reader, source.device, true, in_loop);
+    return copy(v, reader, device, true, in_loop);
+  }
+
+  // Results are the session's own task's.
+  ValueId fetched(Endpoint e) {
+    const ValueId v = value(e);
+    return on_one_task(program_.values[v].device, host_) ? v : to_task(v, e.node, host_, false);
   }
 
   ValueId copy(ValueId from, NodeId reader, DeviceId device, bool to_host, bool in_loop) {
@@ -287,7 +305,7 @@ class Cutter {
     instruction.first_operand = static_cast<uint32_t>(program_.operands.size());
     instruction.num_inputs = instruction.num_outputs = 1;
     auto made = static_cast<ValueId>(program_.values.size());
-    DeviceId home = to_host ? host_ : device;
+    DeviceId home = to_host ? host_of(device) : device;
     program_.values.push_back({source.tensor, device, home, base_type(source.dtype),
                                static_cast<InstructionId>(program_.instructions.size())});
     program_.operands.push_back(from);
@@ -302,12 +320,13 @@ class Cutter {
   const DeviceSet& devices_;
   const StepRequest& request_;
   const PartitionOptions& options_;
+  const TaskMap tasks_;
   Pruned pruned_;
   MemoryKinds memory_;
   std::vector<TypeFacts> facts_;
   std::vector<uint8_t> is_cpu_;
   std::vector<DeviceId> device_of_;
-  DeviceId host_ = kNoDevice;  // whose memory stands for host memory of GPUs
+  const DeviceId host_;  // of the session's own task
   bool has_control_flow_ = false, has_frames_ = false;
 
   Program program_;

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/device/device.h"
+#include "core/device/task_map.h"
 #include "core/graph/graph.h"
 
 namespace emplace {
@@ -32,6 +32,9 @@ enum class InstructionKind : uint8_t {
   kConstant,  // its value is known for good: never launched
   kCopy,      // one input, one output, another memory
   kLoop,      // instructions up to body_end are its frame
+  // With other tasks, last of all.
+  kSend,      // to another task: its input, or (of a control edge) none but that it runs
+  kReceive,   // from another task: its output, or none; dead if what was sent is
 };
 
 struct Instruction {
@@ -51,6 +54,15 @@ struct Instruction {
   InstructionId entered = kNoInstruction;
 };
 
+constexpr bool is_transfer(const Instruction& s) { return s.kind >= InstructionKind::kSend; }
+
+/// What a kSend sends, or a kReceive waits for: a copy of the whole program, of which this is one task's part.
+struct Transfer {
+  InstructionId instruction = kNoInstruction;
+  uint32_t copy = 0;  // number, the same at both ends
+  TaskId peer = kNoTask;
+};
+
 struct Program {
   std::vector<PlacedValue> values;
   std::vector<Instruction>
@@ -63,7 +75,8 @@ struct Program {
   InstructionId guard = kNoInstruction;  // makes the request's guard; a program with loops has none
   DeviceId host = kNoDevice;             // the CPU whose memory stands for all host memory
   bool has_loops = false;
-  int64_t num_copies = 0;  // between devices (copy_kind.h)
+  int64_t num_copies = 0;           // between devices (copy_kind.h)
+  std::vector<Transfer> transfers;  // ascending by instruction; empty: no other task takes part
 
   std::span<const ValueId> inputs(const Instruction& s) const {
     return {operands.data() + s.first_operand, s.num_inputs};

@@ -109,7 +109,7 @@ class Settler {
       plan_.modes[id] = InstructionMode::kSkip;
       return ok_status();
     }
-    if (s.in_loop) return ok_status();
+    if (s.in_loop || is_transfer(s)) return ok_status();
     if (s.kind == InstructionKind::kCopy) {
       settle_copy(id);
       return ok_status();

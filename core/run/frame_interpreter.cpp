@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/partition/copy_kind.h"
+#include "core/run/exchange.h"
 
 namespace emplace {
 
@@ -16,7 +17,9 @@ Status FrameInterpreter::run(InstructionId id) {
   const Instruction& s = p_.program.instructions[id];
   if (s.kind == InstructionKind::kLoop) return run_loop(id);
   if (p_.plan.modes[id] == InstructionMode::kSkip) return feed_ ? feed_->skipped(id) : ok_status();
-  if (s.may_be_dead && is_dead(s)) {
+  if (is_transfer(s)) {
+    RETURN_IF_ERROR(s.kind == InstructionKind::kSend ? run_send(id) : run_receive(id));
+  } else if (s.may_be_dead && is_dead(s)) {
     mark_dead(id);
   } else {
     RETURN_IF_ERROR(p_.blame(run_kernel(id), id));
@@ -101,6 +104,30 @@ bool FrameInterpreter::is_dead(const Instruction& s) const {
 void FrameInterpreter::mark_dead(InstructionId id) {
   dead_[id] = 1;
   for (ValueId v : p_.program.outputs(p_.program.instructions[id])) operands_.set_dead(v, true);
+}
+
+Status FrameInterpreter::run_send(InstructionId id) {
+  const Instruction& s = p_.program.instructions[id];
+  if (s.may_be_dead && is_dead(s)) return p_.runtime.exchange->send(p_.transfer(id), Tensor(), true);
+  RETURN_IF_ERROR(p_.blame(operands_.gather(id), id));
+  const std::span<const Tensor> inputs = p_.bound[id].context.inputs_;
+  const Tensor value = inputs.empty() ? Tensor() : inputs[0];
+  if (value.valid() && p_.program.values[p_.program.inputs(s)[0]].producer != kNoInstruction)  // fed ones are no copies
+    copy_bytes += static_cast<int64_t>(value.size_bytes());
+  RETURN_IF_ERROR(p_.runtime.exchange->send(p_.transfer(id), value, false));
+  operands_.let_go_of_inputs(id);
+  return ok_status();
+}
+
+Status FrameInterpreter::run_receive(InstructionId id) {
+  ASSIGN_OR_RETURN(Piece piece, p_.runtime.exchange->receive(p_.transfer(id), p_.runtime.stop));
+  if (piece.dead) return mark_dead(id), ok_status();
+  dead_[id] = 0;
+  for (const ValueId v : p_.program.outputs(p_.program.instructions[id])) {
+    p_.values[v] = std::move(piece.value);
+    operands_.set_dead(v, false);
+  }
+  return ok_status();
 }
 
 Status FrameInterpreter::run_kernel(InstructionId id) {

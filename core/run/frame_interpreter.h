@@ -39,6 +39,8 @@ class FrameInterpreter {
   Status run_range(InstructionId begin, InstructionId end);
   Status run_loop(InstructionId id);
   Status run_kernel(InstructionId id);
+  Status run_send(InstructionId id);
+  Status run_receive(InstructionId id);
   bool is_dead(const Instruction& s) const;
   void mark_dead(InstructionId id);
 

@@ -32,6 +32,8 @@ LaunchedWork work_of(const PreparedProgram& p, InstructionId id) {
     work.from = from.home;
     work.device = p.program.values[p.program.outputs(s)[0]].home;
     work.reader = s.node;
+  } else if (is_transfer(s)) {
+    work.nodes = {s.node};
   } else if (s.kind == InstructionKind::kLoop) {
     work.is_loop = true;
     for (InstructionId in = id + 1; in < s.body_end; ++in) {
@@ -56,7 +58,8 @@ void add_group(const PreparedProgram& p, const FusedGroup& group, LaunchedWork& 
 }  // namespace
 
 void LaunchList::lay_out() {
-  if (p_.threads.inter_op > 1 && !p_.program.has_loops) {
+  // In its order a part waits only for what others do without waiting for it.
+  if (p_.threads.inter_op > 1 && !p_.program.has_loops && p_.program.transfers.empty()) {
     auto schedule = std::make_unique<Schedule>(p_.file.graph, p_.program, p_.plan);
     if (schedule->worth_it()) schedule_ = std::move(schedule);
   }

@@ -71,6 +71,7 @@ bool uses_device_memory(const Program& program, InstructionId id) {
 Status make_kernel(PreparedProgram& p, InstructionId id) {
   const Instruction& s = p.program.instructions[id];
   if (s.kind == InstructionKind::kCopy) return make_copy_kernel(p, id);
+  if (is_transfer(s)) return ok_status();
   const NodeType& type = p.file.graph.type(s.node);
   const KernelInit init{p.file.graph.name(s.node),
                         type.op,

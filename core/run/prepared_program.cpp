@@ -52,6 +52,11 @@ bool PreparedProgram::has_room_for(const Plan& other, int64_t times) const {
   return true;
 }
 
+const Transfer& PreparedProgram::transfer(InstructionId id) const {
+  return *std::lower_bound(program.transfers.begin(), program.transfers.end(), id,
+                           [](const Transfer& t, InstructionId wanted) { return t.instruction < wanted; });
+}
+
 Status PreparedProgram::blame(Status status, InstructionId id) const {
   if (status.code() == Code::kResourceExhausted) {
     InstructionId none = kNoInstruction;

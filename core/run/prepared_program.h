@@ -9,10 +9,9 @@
 ///   core/run/gpu_launcher.h       makes fewer and better ordered launches of it where GPUs are involved
 ///   core/run/executor.h           all of these together
 ///
+/// A send or a receive has no kernel: the frame interpreter asks the Runtime's Exchange (core/run/exchange.h).
+///
 /// Who adds
-///   - a send or a receive: an InstructionKind in core/partition/program.h, its kernel in make_kernel.cpp. It is
-///   launched
-///     as a copy is; what waits for another process is the kernel's.
 ///   - a call whose body runs as a graph of its own: an InstructionKind with a PreparedProgram of the body beside it,
 ///     run by the frame interpreter, as it runs a loop's body.
 ///   - steps in flight: a PreparedProgram for each, of one Program and one Runtime. Values, operands and contexts hold
@@ -45,6 +44,9 @@ struct PreparedProgram {
   Status prepare_kernel(InstructionId id);
   /// Is there room for `times` blocks of this plan beside the variables, which may not be there yet?
   bool has_room_for(const Plan& other, int64_t times = 1) const;
+
+  /// REQUIRES: a kSend or kReceive.
+  const Transfer& transfer(InstructionId id) const;
 
   /// The status with the instruction's node, as TensorFlow attaches it. Any thread.
   Status blame(Status status, InstructionId id) const;

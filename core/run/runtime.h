@@ -23,6 +23,7 @@
 
 namespace emplace {
 
+class Exchange;
 class LaunchTrace;
 
 /// The variables of one device, by container and name.
@@ -78,6 +79,7 @@ struct Runtime {
   RunObserver* observer = nullptr;          // may be null
   LaunchTrace* trace = nullptr;             // of programs without GPUs that nobody observes; may be null
   CheckpointAccess* checkpoints = nullptr;  // may be null
+  Exchange* exchange = nullptr;             // with other tasks; null: none takes part
   uint64_t seed;
   StopSignal stop;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/run/exchange.h"
 #include "core/run/session_plans.h"
 #include "core/run/session_variables.h"
 
@@ -15,8 +16,8 @@ class SessionImpl final : public Session {
   SessionImpl(const GraphFile& file, const DeviceSet& devices, const Placement& placement, SessionOptions options)
       : options_(std::move(options)),
         runtime_(devices, options_.seed, options_.gpu),
-        plans_(file, devices, placement, runtime_, options_.feeds),
-        variables_(file, devices, placement, runtime_) {
+        plans_(file, devices, placement, runtime_, options_.feeds, options_.share),
+        variables_(file, devices, placement, runtime_, options_.share) {
     runtime_.stop.flag = options_.stop;
     runtime_.stop.timeout_s = options_.timeout_s;
     int all = ThreadPool::shared().size();
@@ -27,6 +28,7 @@ class SessionImpl final : public Session {
     runtime_.observer = options_.observer;
     runtime_.trace = options_.trace;
     runtime_.checkpoints = options_.checkpoints;
+    if (options_.share) runtime_.exchange = &options_.share->exchange;
   }
 
   Status prepare_steps() {

@@ -19,6 +19,7 @@
 namespace emplace {
 
 class LaunchTrace;
+struct TaskShare;
 
 struct SessionOptions {
   std::vector<Endpoint> fetches;
@@ -33,14 +34,16 @@ struct SessionOptions {
   LaunchTrace* trace = nullptr;             // likewise; of sessions without observer and GPUs
   GpuRunOptions gpu;
   CheckpointAccess* checkpoints = nullptr;  // for nodes that read and write some; must outlive the session
+  const TaskShare* share = nullptr;         // null: all of each step; else must outlive the session
 };
 
 /// Not thread-safe: one step at a time, but see add_step(). Steps share variables and random streams.
 class Session {
  public:
-  /// `files`' graph, devices and placement must outlive the session. Unimplemented: ops that emplace does not run,
-  /// all of them. ResourceExhausted: will not fit (device, need, limit, what is live at the peak). Without fetches and
-  /// targets only what add_step() declares can be run.
+  /// `files`' graph, devices and placement must outlive the session. With a share, the devices are the task's own, the
+  /// placement is on those of the cluster, and a step's outputs are those that are fetched on this task. Unimplemented:
+  /// ops that emplace does not run, all of them. ResourceExhausted: will not fit (device, need, limit, what is live at
+  /// the peak). Without fetches and targets only what add_step() declares can be run.
   static Result<std::unique_ptr<Session>> create(const GraphFile& file, const DeviceSet& devices,
                                                  const Placement& placement, SessionOptions options);
   virtual ~Session() = default;

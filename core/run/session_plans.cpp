@@ -4,14 +4,20 @@
 #include <utility>
 
 #include "core/base/stop.h"
-#include "core/partition/partition.h"
+#include "core/partition/task_part.h"
+#include "core/run/exchange.h"
 #include "core/run/session_variables.h"
 
 namespace emplace {
 
 SessionPlans::SessionPlans(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
-                           Runtime& runtime, const ConstantFeeds& constant_feeds)
-    : file_(file), devices_(devices), placement_(placement), runtime_(runtime), memory_(file, devices, runtime) {
+                           Runtime& runtime, const ConstantFeeds& constant_feeds, const TaskShare* share)
+    : file_(file),
+      devices_(devices),
+      placement_(placement),
+      runtime_(runtime),
+      share_(share),
+      memory_(file, devices, runtime) {
   for (const auto& [endpoint, value] : constant_feeds) {
     constant_endpoints_.push_back(endpoint);
     constant_values_.push_back(value);
@@ -82,11 +88,18 @@ Result<std::unique_ptr<Executor>> SessionPlans::prepare(const StepRequest& step,
   const PartitionOptions how{.num_constant_feeds = constant_endpoints_.size(), .early_launches = early_launches};
   std::vector<Tensor> values = constant_values_;
   values.insert(values.end(), feeds.begin(), feeds.end());
-  ASSIGN_OR_RETURN(Program program, partition(file_, devices_, placement_, request, how));
+  ASSIGN_OR_RETURN(Program program, make_program(request, how));
   RETURN_IF_ERROR(stop_status());
   auto executor = std::make_unique<Executor>(file_, devices_, std::move(program), runtime_, threads);
   RETURN_IF_ERROR(executor->prepare(values));
   return executor;
+}
+
+Result<Program> SessionPlans::make_program(const StepRequest& request, const PartitionOptions& how) const {
+  if (!share_) return partition(file_, devices_, placement_, request, how);
+  ASSIGN_OR_RETURN(const Program whole, partition(file_, share_->cluster, placement_, request, how));
+  RETURN_IF_ERROR(share_->exchange.agree(program_hash(file_.graph, share_->cluster, whole)));
+  return part_of(file_, whole, share_->tasks, share_->task);
 }
 
 // On several GPUs, launches ahead of their order take memory: planned again without them if it does not fit.

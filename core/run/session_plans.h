@@ -8,13 +8,15 @@
 #include <mutex>
 #include <vector>
 
-#include "core/partition/step_request.h"
+#include "core/partition/partition.h"
 #include "core/place/placement.h"
 #include "core/run/executor.h"
 #include "core/run/session_memory.h"
 #include "core/run/thread_pool.h"
 
 namespace emplace {
+
+struct TaskShare;
 
 class SessionPlans {
  public:
@@ -36,9 +38,9 @@ class SessionPlans {
     std::deque<Planned> plans;  // the oldest first
   };
 
-  /// All must outlive it. `constant_feeds` are part of every step.
+  /// All must outlive it. `constant_feeds` are part of every step. `share` null: all of each step runs here.
   SessionPlans(const GraphFile& file, const DeviceSet& devices, const Placement& placement, Runtime& runtime,
-               const ConstantFeeds& constant_feeds);
+               const ConstantFeeds& constant_feeds, const TaskShare* share);
 
   /// Plans the session's own step. ResourceExhausted: it does not fit.
   Status prepare_step(const StepRequest& request, ProgramThreads threads);
@@ -71,6 +73,8 @@ class SessionPlans {
                                             ProgramThreads threads, bool early_launches = true);
   Result<std::unique_ptr<Executor>> prepare_within_limits(const StepRequest& step, const std::vector<Tensor>& feeds,
                                                           ProgramThreads threads, size_t lane);
+  /// Of a step that all tasks run: this one's part.
+  Result<Program> make_program(const StepRequest& request, const PartitionOptions& how) const;
   Status bind(Planned& plan, size_t lane);
   std::vector<LanePlan> all() const;
 
@@ -78,6 +82,7 @@ class SessionPlans {
   const DeviceSet& devices_;
   const Placement& placement_;
   Runtime& runtime_;
+  const TaskShare* const share_;
   SessionMemory memory_;
   std::vector<Endpoint> constant_endpoints_;
   std::vector<Tensor> constant_values_;

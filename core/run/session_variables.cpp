@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "core/run/exchange.h"
 #include "core/run/gpu_kernels.h"
 
 namespace emplace {
@@ -16,9 +17,14 @@ void write_over(Tensor& to, const Tensor& from) {
   }
 }
 
+DeviceId SessionVariables::device_of(NodeId node) const {
+  const DeviceId device = placement_.device(node);
+  return share_ ? share_->own_device[device] : device;
+}
+
 Result<Tensor> SessionVariables::read(NodeId node) {
   Variable& v = state_of(node);
-  const DeviceId device = placement_.device(node);
+  const DeviceId device = device_of(node);
   const GpuTurn turn(runtime_, gpus_of(device));
   std::lock_guard lock(v.mutex);
   if (!v.value.valid() || turn.empty()) return v.value;
@@ -28,7 +34,7 @@ Result<Tensor> SessionVariables::read(NodeId node) {
 
 Status SessionVariables::set(NodeId node, const Tensor& value) {
   Variable& v = state_of(node);
-  const DeviceId device = placement_.device(node);
+  const DeviceId device = device_of(node);
   const GpuTurn turn(runtime_, gpus_of(device));
   std::lock_guard lock(v.mutex);
   ASSIGN_OR_RETURN(v.value, runtime_.pools[device]->allocate_persistent(value.dtype(), value.shape()));
@@ -40,7 +46,7 @@ Status SessionVariables::set(NodeId node, const Tensor& value) {
 }
 
 Status SessionVariables::share(NodeId node, const Tensor& value) {
-  if (devices_.at(placement_.device(node)).kind != DeviceKind::kCpu) return set(node, value);
+  if (devices_.at(device_of(node)).kind != DeviceKind::kCpu) return set(node, value);
   Variable& v = state_of(node);
   std::lock_guard lock(v.mutex);
   v.value = value;
@@ -55,7 +61,7 @@ std::span<const DeviceId> SessionVariables::gpus_of(const DeviceId& device) cons
 Variable& SessionVariables::state_of(NodeId node) const {
   Attrs attrs = file_.graph.attrs(node);
   const std::string& shared = attrs.text("shared_name");
-  return runtime_.variables[placement_.device(node)]->find_or_create(
+  return runtime_.variables[device_of(node)]->find_or_create(
       attrs.text("container"), shared.empty() ? std::string(file_.graph.name(node)) : shared, attrs.type("dtype"),
       attrs.shape("shape"));
 }

@@ -11,21 +11,25 @@
 
 namespace emplace {
 
+struct TaskShare;
+
 /// Writes the elements of `from` over those of `to`; both are in the host's memory, of one type and shape.
 void write_over(Tensor& to, const Tensor& from);
 
 /// The functions are those of Session; not while a step runs.
 class SessionVariables {
  public:
-  /// All must outlive it.
-  SessionVariables(const GraphFile& file, const DeviceSet& devices, const Placement& placement, Runtime& runtime)
-      : file_(file), devices_(devices), placement_(placement), runtime_(runtime) {}
+  /// All must outlive it. With a share, variables of other tasks are not asked for.
+  SessionVariables(const GraphFile& file, const DeviceSet& devices, const Placement& placement, Runtime& runtime,
+                   const TaskShare* share)
+      : file_(file), devices_(devices), placement_(placement), runtime_(runtime), share_(share) {}
 
   Result<Tensor> read(NodeId node);
   Status set(NodeId node, const Tensor& value);
   Status share(NodeId node, const Tensor& value);
 
  private:
+  DeviceId device_of(NodeId node) const;
   Variable& state_of(NodeId node) const;
   /// The device as a list of GPUs whose turn is to be taken: empty unless it is one.
   std::span<const DeviceId> gpus_of(const DeviceId& device) const;
@@ -34,6 +38,7 @@ class SessionVariables {
   const DeviceSet& devices_;
   const Placement& placement_;
   Runtime& runtime_;
+  const TaskShare* const share_;
   std::vector<Tensor> shared_;  // values of variables that lie in mapped files
 };
 

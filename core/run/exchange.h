@@ -1,0 +1,44 @@
+/// Exchange: how one task's part of a step hands values to other tasks' parts and gets theirs. What lies between,
+/// memory or a network, is the implementation's.
+#pragma once
+
+#include "core/partition/program.h"
+#include "core/run/stop_signal.h"
+#include "core/tensor/tensor.h"
+
+namespace emplace {
+
+/// What arrives: a value, nothing but that the sender came so far (not valid), or that it did not run (dead).
+struct Piece {
+  Tensor value;
+  bool dead = false;
+};
+
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+  /// A program was cut, of which the task will run its part: all tasks cut the same ones in the same order.
+  /// FailedPrecondition: another task has cut another one; both hashes.
+  virtual Status agree(const std::string& program_hash) = 0;
+  /// Takes a copy of what it needs and does not wait for the receiver.
+  virtual Status send(const Transfer& transfer, const Tensor& value, bool dead) = 0;
+  /// Waits until it is there. `stop` ends the waiting, and so does a failure elsewhere: CANCELLED.
+  virtual Result<Piece> receive(const Transfer& transfer, const StopSignal& stop) = 0;
+};
+
+/// Which part of a cluster's steps a session runs: that of one task.
+struct TaskShare {
+  /// Both must outlive the session.
+  const DeviceSet& cluster;
+  Exchange& exchange;
+  const TaskMap tasks;
+  const TaskId task;
+  std::vector<DeviceId> own_device;  // by the cluster's ids; kNoDevice: another task's
+
+  TaskShare(const DeviceSet& all, TaskId self, Exchange& with) : cluster(all), exchange(with), tasks(all), task(self) {
+    DeviceId next = 0;
+    for (const TaskId of : tasks.of) own_device.push_back(of == self ? next++ : kNoDevice);
+  }
+};
+
+}  // namespace emplace
