@@ -33,8 +33,8 @@ enum class InstructionKind : uint8_t {
   kCopy,      // one input, one output, another memory
   kLoop,      // instructions up to body_end are its frame
   // With other tasks, last of all.
-  kSend,      // to another task: its input, or (of a control edge) none but that it runs
-  kReceive,   // from another task: its output, or none; dead if what was sent is
+  kSend,     // to another task: its input, or (of a control edge) none but that it runs
+  kReceive,  // from another task: its output, or none; dead if what was sent is
 };
 
 struct Instruction {

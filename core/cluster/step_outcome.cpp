@@ -1,0 +1,32 @@
+#include "core/cluster/step_outcome.h"
+
+#include "core/base/cat.h"
+
+namespace emplace {
+
+void StepOutcome::failed(const std::string& task, const Status& status) {
+  std::lock_guard lock(mutex_);
+  if (!cause_.ok()) return;
+  const bool own = !task.empty() && status.code() != Code::kDeadlineExceeded;
+  cause_ = !own ? status
+                : Status(status.code(), cat("From ", task, ":\n", status.message()))
+                      .blamed(status.blame())
+                      .at_node(status.node());
+}
+
+void StepOutcome::ended() {
+  std::lock_guard lock(mutex_);
+  if (--left_ == 0) done_.notify_all();
+}
+
+bool StepOutcome::wait_for(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  return done_.wait_for(lock, time, [&] { return left_ == 0; });
+}
+
+Status StepOutcome::status() const {
+  std::lock_guard lock(mutex_);
+  return cause_;
+}
+
+}  // namespace emplace
