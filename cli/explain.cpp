@@ -42,6 +42,7 @@ int explain_graph(const Options& options, const std::string& on_device, const No
     }
   }
   request.on_device = on_device;
+  request.automatic = c.found.automatic.get();
   if (made->lowering) request.origins = &made->lowering->origins;
   request.json = options.format == Format::kJson;
   Result<std::string> text =

@@ -159,6 +159,7 @@ void ProblemMaker::add_lines() {
 // Nodes in loops cost what all of their turns do.
 void ProblemMaker::add_nodes() {
   made_.nodes = inputs_first(graph_);
+  made_.costs.resize(size_t{graph_.num_nodes()} * devices_.size());
   number_.assign(graph_.num_nodes(), 0);
   std::unordered_map<uint32_t, uint32_t> groups;
   p_.num_nodes = static_cast<uint32_t>(made_.nodes.size());
@@ -178,7 +179,8 @@ void ProblemMaker::add_costs(NodeId node) {
   double spread = 0;
   const size_t first = p_.us.size();
   for (DeviceId d = 0; d < devices_.size(); ++d) {
-    const std::optional<CostEstimate> cost = costs_.of(node, d);
+    std::optional<CostEstimate>& cost = made_.costs[node * devices_.size() + d];
+    cost = costs_.of(node, d);
     p_.us.push_back(cost ? cost->us : kNever);
     if (!cost) continue;
     any = true;

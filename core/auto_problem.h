@@ -1,6 +1,7 @@
 /// A placed graph and tables of costs as the numbers that a search for a placement works on.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,13 @@ namespace emplace {
 struct AutoProblem {
   autoplace::Problem problem;
   // Back from its numbers.
-  std::vector<NodeId> nodes;        // by its node
-  std::vector<Endpoint> tensors;    // by its tensor; of a control edge slot 0 of the source
-  std::vector<uint32_t> groups;     // by its group: Decision::group
-  std::vector<double> spreads;      // by its node
-  std::vector<std::string> doubts;  // what nobody knows and is counted as nothing
-  bool described = false;           // some cost is that of a described device
+  std::vector<NodeId> nodes;                       // by its node
+  std::vector<Endpoint> tensors;                   // by its tensor; of a control edge slot 0 of the source
+  std::vector<uint32_t> groups;                    // by its group: Decision::group
+  std::vector<double> spreads;                     // by its node
+  std::vector<std::optional<CostEstimate>> costs;  // NodeId * devices + device
+  std::vector<std::string> doubts;                 // what nobody knows and is counted as nothing
+  bool described = false;                          // some cost is that of a described device
 };
 
 struct AutoMachine {

@@ -208,6 +208,7 @@ AutoReport AutoReporter::report(const std::vector<std::string>& costs, int64_t s
   r.evaluations = solution_.evaluations, r.seed = seed, r.seconds = solution_.seconds;
   r.stopped = solution_.cut ? "time" : solution_.optimal ? "optimal" : "evaluations";
   r.costs = costs;
+  r.node_costs = made_.costs;
   add_alternatives(r);
   add_loads(r);
   if (p_.num_nodes > 0) add_spread(r);

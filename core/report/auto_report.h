@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/json_writer.h"
+#include "core/report/bench/cost_estimate.h"
 
 namespace emplace {
 
@@ -46,6 +48,7 @@ struct AutoReport {
   std::vector<Load> loads;
   std::vector<Row> schedule, critical;  // critical: rows that wait for each other, from the first to the last
   std::vector<Sensitivity> sensitivity;
+  std::vector<std::optional<CostEstimate>> node_costs;  // NodeId * devices + device; what one run of it takes
 
   /// How much more than the bound, as a share.
   double gap() const { return bound_us > 0 ? predicted_us / bound_us - 1 : 0; }

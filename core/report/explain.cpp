@@ -21,6 +21,12 @@ constexpr size_t kShownMembers = 20, kShownMoves = 5;
 
 // --- text ---
 
+/// "12.0 us by itself (measured, spread 3.0 %)"
+std::string cost_text(const CostEstimate& cost) {
+  const std::string spread = cost.spread > 0 ? cat(", spread ", percent_text(cost.spread)) : "";
+  return cat(time_text(cost.us / 1e6), " by itself (", cost_source_name(cost.source), spread, ')');
+}
+
 class TextWriter {
  public:
   explicit TextWriter(const ExplainInput& in) : in_(in), graph_(in.file.graph) {}
@@ -50,7 +56,11 @@ void TextWriter::add(const NodeExplanation& e) {
     append(out_, "  asks for: ", request, '\n');
   }
   out_ += "  devices:\n";
-  for (const Candidate& c : e.candidates) append(out_, "    ", device(c.device), ": ", verdict_code(c.verdict), '\n');
+  for (const Candidate& c : e.candidates) {
+    append(out_, "    ", device(c.device), ": ", verdict_code(c.verdict));
+    if (const CostEstimate* cost = cost_on(in_, e.node, c.device)) append(out_, ", ", cost_text(*cost));
+    out_ += '\n';
+  }
   add_group(e);
   add_copies(e);
   add_changes(e);
@@ -79,6 +89,7 @@ void TextWriter::add_copies(const NodeExplanation& e) {
       append(out_, "  ", device(c->from), " -> ", device(c->to));
     }
     if (c->bytes && !c->control) append(out_, "  ", size_text(*c->bytes));
+    if (const auto us = copy_us(in_, *c)) append(out_, "  ", time_text(*us / 1e6));
     out_ += '\n';
   }
 }
@@ -128,10 +139,12 @@ void write_node(const ExplainInput& in, const NodeExplanation& e, JsonWriter& js
   json.key("reason").begin_object().member("code", reason_code(d.reason)).member("text", e.reason).end_object();
   json.key("candidates").begin_array();
   for (const Candidate& c : e.candidates) {
-    json.begin_object()
-        .member("device", in.devices.at(c.device).name)
-        .member("verdict", verdict_code(c.verdict))
-        .end_object();
+    json.begin_object().member("device", in.devices.at(c.device).name).member("verdict", verdict_code(c.verdict));
+    if (const CostEstimate* cost = cost_on(in, e.node, c.device)) {
+      json.member("us", cost->us).member("spread", cost->spread);
+      json.member("source", cost_source_name(cost->source));
+    }
+    json.end_object();
   }
   json.end_array().key("group").begin_array();
   for (const auto& m : e.group) {
@@ -148,6 +161,7 @@ void write_node(const ExplainInput& in, const NodeExplanation& e, JsonWriter& js
     json.member("from", in.devices.at(c->from).name).member("to", in.devices.at(c->to).name);
     json.member("memory", c->received_in == MemoryKind::kHost ? "host" : "device").key("bytes");
     c->bytes ? json.value(*c->bytes) : json.null();
+    if (const auto us = copy_us(in, *c)) json.member("us", *us);
     json.end_object();
   }
   json.end_array();
@@ -232,7 +246,7 @@ Result<NodeId> named_node(const Graph& graph, const std::string& name) {
 
 Result<std::string> explain(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
                             const Placement& placement, const CopyPlan& copies, const ExplainRequest& request) {
-  const ExplainInput in{file, devices, options, placement, copies};
+  const ExplainInput in{file, devices, options, placement, copies, request.automatic};
   if (request.nodes.empty() && !request.on_device.empty())
     return invalid_argument("--on: name the node to move: emplace explain GRAPH NODE --on DEVICE");
   if (request.nodes.empty()) return request.json ? summary_json(in) : summary_text(in);

@@ -7,6 +7,7 @@
 #include "core/graph/lower/origins.h"
 #include "core/partition/copies.h"
 #include "core/place/placement.h"
+#include "core/report/auto_report.h"
 
 namespace emplace {
 
@@ -14,7 +15,8 @@ struct ExplainRequest {
   std::vector<std::string> nodes = {};  // empty: a summary of all nodes by reason
   std::string on_device = {};           // --on: "GPU:0", "/cpu:0", ...; empty: any other device
   bool json = false;
-  const Origins* origins = nullptr;  // of nodes that are not the file's own; null: all are
+  const AutoReport* automatic = nullptr;  // of --auto; null: TensorFlow's rule
+  const Origins* origins = nullptr;       // of nodes that are not the file's own; null: all are
 };
 
 /// The text or the JSON document. NotFound for a node that the graph lacks, InvalidArgument for a malformed

@@ -43,6 +43,26 @@ std::string why_in_group(const Graph& graph, const Placement& placement, NodeId 
   return why;
 }
 
+const CostEstimate* cost_on(const ExplainInput& in, NodeId node, DeviceId device) {
+  // Functions that were lowered since make another graph of it.
+  if (!in.automatic || in.automatic->node_costs.size() != in.file.graph.num_nodes() * in.devices.size()) return nullptr;
+  const std::optional<CostEstimate>& cost = in.automatic->node_costs[node * in.devices.size() + device];
+  return cost ? &*cost : nullptr;
+}
+
+std::optional<double> copy_us(const ExplainInput& in, const Copy& copy) {
+  if (!in.automatic || copy.control) return {};
+  const std::string tensor = cat(in.file.graph.name(copy.tensor.node), ':', copy.tensor.slot);
+  const std::string &from = in.devices.at(copy.from).name, &to = in.devices.at(copy.to).name;
+  std::optional<double> us;
+  for (const AutoReport::Row& row : in.automatic->schedule) {
+    // One by the host's memory is two rows.
+    if (row.copy && row.what == tensor && (row.device == from || row.to == to))
+      us = us.value_or(0) + row.end_us - row.start_us;
+  }
+  return us;
+}
+
 NodeExplanation explain_node(const ExplainInput& in, NodeId node, const std::optional<DeviceName>& on) {
   NodeExplanation e;
   e.node = node;

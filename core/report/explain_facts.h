@@ -9,6 +9,7 @@
 #include "core/partition/copies.h"
 #include "core/place/changes.h"
 #include "core/place/placement.h"
+#include "core/report/auto_report.h"
 
 namespace emplace {
 
@@ -37,7 +38,13 @@ struct ExplainInput {
   const PlaceOptions& options;
   const Placement& placement;
   const CopyPlan& copies;
+  const AutoReport* automatic = nullptr;  // null: TensorFlow's rule
 };
+
+/// What a node takes by itself; null: no --auto, or nobody knows.
+const CostEstimate* cost_on(const ExplainInput& in, NodeId node, DeviceId device);
+/// What --auto expects a copy to take, all of its way; nothing: no --auto, or it is none of those foreseen.
+std::optional<double> copy_us(const ExplainInput& in, const Copy& copy);
 
 /// `on`: the device to look for changes to; nothing: some devices other than the node's.
 NodeExplanation explain_node(const ExplainInput& in, NodeId node, const std::optional<DeviceName>& on);

@@ -8,7 +8,7 @@
 namespace emplace {
 namespace {
 
-/// Of times that nobody measured.
+/// Of times that nobody measured, and the most where something alike was.
 constexpr double kGuessSpread = 0.5;
 
 /// "float32 float32": what kernels of a key work on, without shapes and attributes.
@@ -44,7 +44,8 @@ std::optional<CostEstimate> interpolated(const std::vector<const KernelCost*>& k
   if (below && above) {
     const double share = above_work > below_work ? (work - below_work) / (above_work - below_work) : 0.5;
     const double us = below->us + share * (above->us - below->us);
-    return CostEstimate{us, us > 0 ? std::abs(above->us - below->us) / us : 0, CostSource::kInterpolated};
+    const double distance = us > 0 ? std::abs(above->us - below->us) / us : 0;
+    return CostEstimate{us, std::min(distance, kGuessSpread), CostSource::kInterpolated};
   }
   if (below) return CostEstimate{below->us * work / below_work, kGuessSpread, CostSource::kInterpolated};
   // What is smaller takes no longer; how much less, the start of a kernel hides.
