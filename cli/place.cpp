@@ -102,10 +102,15 @@ Status filter_report(const NodeFilter& filter, PlaceReport& report, PlaceReport&
   return ok_status();
 }
 
-/// --gantt.
-Status write_gantt(const StageContext& c, const std::string& file) {
-  if (file.empty() || !c.found.automatic) return ok_status();
-  return write_text_file(file, gantt_svg(*c.found.automatic)).with_context("--gantt").blamed(Blame::kWrite);
+/// --gantt, and --trace, which is of runs without --auto.
+Status write_schedule(const StageContext& c, const std::string& gantt) {
+  if (!c.found.automatic) return ok_status();
+  const std::string& trace = c.options.run.trace;
+  if (!gantt.empty())
+    RETURN_IF_ERROR(
+        write_text_file(gantt, gantt_svg(*c.found.automatic)).with_context("--gantt").blamed(Blame::kWrite));
+  if (trace.empty()) return ok_status();
+  return write_text_file(trace, schedule_trace(*c.found.automatic)).with_context("--trace").blamed(Blame::kWrite);
 }
 
 /// What the command has beside the options.
@@ -151,7 +156,7 @@ int place_one(const Options& options, const PlaceOwnFlags& own, const std::strin
     say_what_peaks_leave_out(*made->devices, memory, log);
     say_memory(options.memory_report, *made->devices, memory, log);
   }
-  if (const Status drawn = write_gantt(c, own.gantt); !drawn.ok()) return report_failure(c, drawn);
+  if (const Status drawn = write_schedule(c, own.gantt); !drawn.ok()) return report_failure(c, drawn);
   return fits.ok() ? 0 : report_failure(c, fits);
 }
 
@@ -183,6 +188,8 @@ class PlaceCommand final : public Command {
     if (!own_.gantt.empty() && !options.pipeline.placing.automatic.goal)
       return usage(log, "--gantt draws what --auto found");
     if (!own_.gantt.empty() && options.arguments.size() > 1) return usage(log, "--gantt takes one graph");
+    if (!options.pipeline.run.trace.empty() && options.pipeline.placing.automatic.goal && options.arguments.size() > 1)
+      return usage(log, "--trace takes one graph");
     NamedFiles files = options.pipeline.files;
     if (Status status = files.writes(own_.gantt, "--gantt"); !own_.gantt.empty() && !status.ok())
       return usage(log, status.message());

@@ -6,32 +6,12 @@
 #include "core/base/cat.h"
 #include "core/base/printable.h"
 #include "core/base/units.h"
-#include "core/report/auto_report.h"
+#include "core/report/auto_bands.h"
 
 namespace emplace {
 namespace {
 
 constexpr double kLeft = 180, kWide = 1200, kLane = 18, kGap = 6, kTop = 30;
-
-std::string short_name(const std::string& device) { return device.substr(device.rfind("device:") + 7); }
-
-/// What happens in one place, and when each of its lines is free again.
-struct Band {
-  std::vector<const AutoReport::Row*> rows;
-  std::vector<size_t> lines;  // by row
-  std::vector<double> free_at;
-
-  void lay_out() {
-    std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) { return a->start_us < b->start_us; });
-    for (const AutoReport::Row* row : rows) {
-      size_t line = 0;
-      while (line < free_at.size() && free_at[line] > row->start_us) ++line;
-      if (line == free_at.size()) free_at.push_back(0);
-      free_at[line] = row->end_us;
-      lines.push_back(line);
-    }
-  }
-};
 
 std::string number(double x) {
   char text[40];
@@ -55,23 +35,17 @@ void add_bar(std::string& out, const AutoReport::Row& row, double y, double scal
 }  // namespace
 
 std::string gantt_svg(const AutoReport& r) {
-  std::map<std::string, Band> bands;
+  const std::map<std::string, AutoBand> bands = auto_bands(r);
   double end = 0;
-  for (const AutoReport::Row& row : r.schedule) {
-    if (row.end_us <= row.start_us) continue;  // nothing to see
-    const std::string from = short_name(row.device);
-    bands[row.copy ? cat(from, " to ", short_name(row.to)) : from].rows.push_back(&row);
-    end = std::max(end, row.end_us);
-  }
+  for (const AutoReport::Row& row : r.schedule) end = std::max(end, row.end_us);
   const double scale = end > 0 ? kWide / end : 0;
   std::string body;
   double y = kTop;
-  for (auto& [name, band] : bands) {
-    band.lay_out();
+  for (const auto& [name, band] : bands) {
     append(body, "<text class=\"name\" x=\"4\" y=\"", number(y + kLane - 6), "\">", html_text(name), "</text>\n");
     for (size_t i = 0; i < band.rows.size(); ++i)
       add_bar(body, *band.rows[i], y + kLane * static_cast<double>(band.lines[i]), scale);
-    y += kLane * static_cast<double>(band.free_at.size()) + kGap;
+    y += kLane * static_cast<double>(band.num_lines) + kGap;
   }
   const std::string size = cat("width=\"", number(kLeft + kWide + 10), "\" height=\"", number(y + kGap), '"');
   return cat("<svg xmlns=\"http://www.w3.org/2000/svg\" ", size,

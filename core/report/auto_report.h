@@ -62,5 +62,7 @@ std::string auto_text(const AutoReport& report);
 void write_auto(JsonWriter& json, const AutoReport& report);
 /// The schedule as a picture: a band for each device, and for each way of copies.
 std::string gantt_svg(const AutoReport& report);
+/// The schedule as Chrome's trace event format, which run --trace writes, too: a process for each of those bands.
+std::string schedule_trace(const AutoReport& report);
 
 }  // namespace emplace
