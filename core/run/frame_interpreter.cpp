@@ -5,11 +5,16 @@
 
 #include "core/partition/copy_kind.h"
 #include "core/run/exchange.h"
+#include "core/run/gpu_kernels.h"
 
 namespace emplace {
 
 FrameInterpreter::FrameInterpreter(PreparedProgram& p, SlotOperands& operands, ObserverFeed* feed)
-    : p_(p), operands_(operands), feed_(feed), dead_(p.program.instructions.size()) {
+    : p_(p),
+      operands_(operands),
+      feed_(feed),
+      dead_(p.program.instructions.size()),
+      arriving_(p.program.values.size()) {
   list_loops();
 }
 
@@ -24,8 +29,33 @@ Status FrameInterpreter::run(InstructionId id) {
   } else {
     RETURN_IF_ERROR(p_.blame(run_kernel(id), id));
   }
+  return release(id);
+}
+
+// What is given up must not be written to any more.
+Status FrameInterpreter::release(InstructionId id) {
+  for (ValueId v : operands_.releases()[id]) RETURN_IF_ERROR(p_.blame(arrive(v), id));
   operands_.release(id);
   return ok_status();
+}
+
+// The end of the step waits for all that is still on its way.
+void FrameInterpreter::let_arrive(InstructionId id) {
+  const Instruction& s = p_.program.instructions[id];
+  GpuCopyKernel* copy = p_.bound[id].gpu_copy;
+  if (!copy) return;
+  if (copy->from_host()) {
+    if (s.in_loop) copy->guard_later();  // nobody writes over what a loop reads, before the step has ended
+  } else if (copy->to_host()) {
+    const ValueId v = p_.program.outputs(s)[0];
+    if (p_.plan.values[v].storage == Storage::kSlot) copy->join_later();
+    if (copy->joins_later()) arriving_[v] = copy;
+  }
+}
+
+Status FrameInterpreter::arrive(ValueId v) {
+  GpuCopyKernel* copy = std::exchange(arriving_[v], nullptr);
+  return copy ? copy->join() : ok_status();
 }
 
 Status FrameInterpreter::run_range(InstructionId begin, InstructionId end) {
@@ -109,6 +139,7 @@ void FrameInterpreter::mark_dead(InstructionId id) {
 Status FrameInterpreter::run_send(InstructionId id) {
   const Instruction& s = p_.program.instructions[id];
   if (s.may_be_dead && is_dead(s)) return p_.runtime.exchange->send(p_.transfer(id), Tensor(), true);
+  for (ValueId v : p_.program.inputs(s)) RETURN_IF_ERROR(p_.blame(arrive(v), id));
   RETURN_IF_ERROR(p_.blame(operands_.gather(id), id));
   const std::span<const Tensor> inputs = p_.bound[id].context.inputs_;
   const Tensor value = inputs.empty() ? Tensor() : inputs[0];
@@ -132,6 +163,10 @@ Status FrameInterpreter::run_receive(InstructionId id) {
 
 Status FrameInterpreter::run_kernel(InstructionId id) {
   BoundInstruction& b = p_.bound[id];
+  const Instruction& s = p_.program.instructions[id];
+  for (ValueId v : p_.program.inputs(s)) RETURN_IF_ERROR(arrive(v));
+  for (ValueId v : p_.program.outputs(s)) RETURN_IF_ERROR(arrive(v));  // of the iteration before
+  let_arrive(id);
   RETURN_IF_ERROR(operands_.gather(id));
   if (p_.guard.needed()) RETURN_IF_ERROR(operands_.check_inputs(id));
   RETURN_IF_ERROR(operands_.settle_outputs(id));
@@ -144,7 +179,6 @@ Status FrameInterpreter::run_kernel(InstructionId id) {
   }
   dead_[id] = 0;
   operands_.scatter(id);
-  const Instruction& s = p_.program.instructions[id];
   if (s.kind == InstructionKind::kCopy && copy_kind(p_.program, s) == CopyKind::kEdge)
     copy_bytes += static_cast<int64_t>(b.context.inputs_[0].size_bytes());
   operands_.let_go_of_inputs(id);

@@ -41,14 +41,21 @@ class FrameInterpreter {
   Status run_kernel(InstructionId id);
   Status run_send(InstructionId id);
   Status run_receive(InstructionId id);
+  /// Lets a copy be on its way when its kernel has run, if what it writes to, or reads, is left alone until then.
+  /// Whoever watches waits for it.
+  void let_arrive(InstructionId id);
+  /// Returns when the value is there.
+  Status arrive(ValueId v);
+  Status release(InstructionId id);
   bool is_dead(const Instruction& s) const;
   void mark_dead(InstructionId id);
 
   PreparedProgram& p_;
   SlotOperands& operands_;
   ObserverFeed* feed_;
-  std::vector<Loop> loops_;    // ascending
-  std::vector<uint8_t> dead_;  // by InstructionId: did not run in this step
+  std::vector<Loop> loops_;               // ascending
+  std::vector<uint8_t> dead_;             // by InstructionId: did not run in this step
+  std::vector<GpuCopyKernel*> arriving_;  // by ValueId: what is on its way to the host; null: nothing
 };
 
 }  // namespace emplace

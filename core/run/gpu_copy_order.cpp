@@ -30,9 +30,13 @@ void GpuCopyOrder::order(std::vector<Launch>& launches) {
       before[at].push_back({waits_.back().get(), launch.context, launch.instruction});
     };
     if (!launch.kernel) {  // by the interpreter: whose memory its source is in, only a run knows
-      if (!copy->from_host()) continue;
-      copy->guard_later();
-      call(conflicts_.next_write(launch.instruction, p_.program.host), &GpuCopyKernel::guard);
+      if (copy->from_host()) {
+        copy->guard_later();
+        call(conflicts_.next_write(launch.instruction, p_.program.host), &GpuCopyKernel::guard);
+      } else if (copy->to_host()) {  // the interpreter waits before somebody reads it
+        copy->join_later();
+        call(conflicts_.next_overwrite(launch.instruction, p_.program.outputs(s)[0]), &GpuCopyKernel::join);
+      }
       continue;
     }
     copy->run_beside();

@@ -1,5 +1,7 @@
 #include "core/run/gpu_kernels.h"
 
+#include "core/op/tensor_list.h"
+
 namespace emplace {
 
 using Lane = Gpu::Lane;
@@ -16,13 +18,14 @@ Status GpuNodeKernel::run(KernelContext& c) {
 }
 
 Status GpuCopyKernel::run(KernelContext& c) {
+  if (c.input(0).dtype() == DType::kVariant) return copy_list(c);
   if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, c.input(0).shape()));
   ticket_ = 0;
   if (c.input(0).size_bytes() == 0 && !beside_) return ok_status();
   RETURN_IF_ERROR(make_events());
   if (beside_) return enqueue(c, !to_ ? Lane::kToHost : from_ ? Lane::kPeer : Lane::kToDevice);
   RETURN_IF_ERROR(enqueue(c, Lane::kCompute));
-  if (!to_) return join();
+  if (!to_) return joined_ ? join() : ok_status();
   if (!from_ && c.input(0).buffer()) ticket_ = 0;  // who owns it shares it with the copy
   return guarded_ ? ok_status() : guard();
 }
@@ -41,8 +44,14 @@ Status GpuCopyKernel::mark() {
   return from_->record(*made_, Lane::kCompute);
 }
 
-// After what was enqueued before in the compute lanes of both ends; in the source's, after mark().
 Status GpuCopyKernel::enqueue(KernelContext& c, Lane lane) {
+  RETURN_IF_ERROR(begin(lane));
+  RETURN_IF_ERROR(move(c.input(0), c.output(0), lane));
+  return worker().record(*copied_, lane);
+}
+
+// After what was enqueued before in the compute lanes of both ends; in the source's, after mark().
+Status GpuCopyKernel::begin(Lane lane) {
   Gpu& gpu = worker();
   if (from_ && (from_ != &gpu || lane != Lane::kCompute)) {
     if (!marked_) RETURN_IF_ERROR(from_->record(*made_, Lane::kCompute));
@@ -52,17 +61,59 @@ Status GpuCopyKernel::enqueue(KernelContext& c, Lane lane) {
     RETURN_IF_ERROR(to_->record(*free_, Lane::kCompute));
     RETURN_IF_ERROR(to_->wait_for(*free_, lane));
   }
-  void* target = c.output(0).raw();
-  const void* source = c.input(0).raw();
-  size_t bytes = c.input(0).size_bytes();
+  return ok_status();
+}
+
+Status GpuCopyKernel::move(const Tensor& from, Tensor& to, Lane lane) {
+  Gpu& gpu = worker();
+  void* target = to.raw();
+  const void* source = from.raw();
+  const size_t bytes = from.size_bytes();
   if (!to_) {
     ASSIGN_OR_RETURN(ticket_, gpu.copy_out(target, source, bytes, lane));
   } else if (!from_) {
-    ASSIGN_OR_RETURN(ticket_, gpu.copy_in(target, source, bytes, lane, c.input(0).buffer()));
+    ASSIGN_OR_RETURN(ticket_, gpu.copy_in(target, source, bytes, lane, from.buffer()));
   } else {
     RETURN_IF_ERROR(gpu.copy_peer(target, *from_, source, bytes, lane));
   }
-  return gpu.record(*copied_, lane);
+  return ok_status();
+}
+
+// The list itself is the host's. What it holds is there when this returns, if the host gets it, and may be written
+// over, if nobody owns it.
+Status GpuCopyKernel::copy_list(KernelContext& c) {
+  RETURN_IF_ERROR(make_events());
+  ASSIGN_OR_RETURN(const TensorList* list, list_in(c.input(0)));
+  if (list->dtype == DType::kVariant) return unimplemented("lists of lists stay on their device");
+  TensorList copy{list->dtype, list->element_shape, list->max_num_elements, {}};
+  copy.elements.resize(list->size());
+  RETURN_IF_ERROR(begin(Lane::kCompute));
+  Status moved = move_elements(c, *list, copy);
+  if (ticket_ != 0) {
+    Status there = worker().finish(ticket_);
+    if (moved.ok()) moved = std::move(there);
+  }
+  RETURN_IF_ERROR(std::move(moved));
+  RETURN_IF_ERROR(worker().record(*copied_, Lane::kCompute));
+  c.forward_output(0, list_tensor(std::move(copy)));
+  return from_ && from_ != &worker() ? guard() : ok_status();
+}
+
+// Leaves the ticket of the last element that somebody has to wait for.
+Status GpuCopyKernel::move_elements(KernelContext& c, const TensorList& list, TensorList& copy) {
+  Allocator& memory = to_ ? *c.allocator_ : *c.host_allocator_;
+  uint64_t last = 0;
+  for (int64_t i = list.elements.first(); i < list.elements.last(); ++i) {
+    const Tensor& element = list.elements[i];
+    if (!element.valid()) continue;
+    Tensor& there = copy.elements.at(i);
+    ASSIGN_OR_RETURN(there, memory.allocate(element.dtype(), element.shape()));
+    if (element.size_bytes() == 0) continue;
+    RETURN_IF_ERROR(move(element, there, Lane::kCompute));
+    if (!to_ || !element.buffer()) last = ticket_;  // else who owns it shares it with the copy
+  }
+  ticket_ = last;
+  return ok_status();
 }
 
 Status GpuCopyKernel::join() { return to_ ? to_->wait_for(*copied_, Lane::kCompute) : from_->finish(ticket_); }

@@ -9,6 +9,8 @@
 
 namespace emplace {
 
+struct TensorList;
+
 /// A node's kernel on a GPU. With `waits` every run ends when its work is done, so that its failure is known.
 class GpuNodeKernel final : public Kernel {
  public:
@@ -26,7 +28,7 @@ class GpuNodeKernel final : public Kernel {
   bool waits_;
 };
 
-/// The same elements in another memory, one of them a GPU's (null: the host's).
+/// The same elements in another memory, one of them a GPU's (null: the host's). Of a list, the elements of its tensors.
 ///
 /// Until run_beside() is called the copy is ordered with all other work: later work of either GPU comes after it, and
 /// what is in host memory is there when run() returns, and may be written over if nobody owns it. Afterwards it runs in
@@ -40,7 +42,11 @@ class GpuCopyKernel final : public Kernel {
   void run_beside() { beside_ = true; }
   /// As before run_beside(), but somebody calls guard() before what is in host memory is written over.
   void guard_later() { guarded_ = true; }
+  /// As before run_beside(), but somebody calls join() before what gets to host memory is read, or given up.
+  void join_later() { joined_ = false; }
+  bool joins_later() const { return !joined_; }
   bool from_host() const { return from_ == nullptr; }
+  bool to_host() const { return to_ == nullptr; }
   /// The source has been enqueued: run(), which may come much later, waits for no more than that. REQUIRES: not
   /// from_host().
   Status mark();
@@ -52,10 +58,16 @@ class GpuCopyKernel final : public Kernel {
  private:
   Status make_events();
   Status enqueue(KernelContext& c, Gpu::Lane lane);
+  /// Lets `lane` come after what the source and the target wait for.
+  Status begin(Gpu::Lane lane);
+  /// The elements of `from` to those of `to`.
+  Status move(const Tensor& from, Tensor& to, Gpu::Lane lane);
+  Status copy_list(KernelContext& c);
+  Status move_elements(KernelContext& c, const TensorList& list, TensorList& copy);
   Gpu& worker() { return to_ ? *to_ : *from_; }
 
   Gpu *from_, *to_;
-  bool beside_ = false, guarded_ = false, marked_ = false;
+  bool beside_ = false, guarded_ = false, joined_ = true, marked_ = false;
   uint64_t ticket_ = 0;
   std::unique_ptr<GpuEvent> made_, free_, copied_;  // source there, target free to be written; the copy is done
 };

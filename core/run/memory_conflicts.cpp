@@ -54,6 +54,18 @@ InstructionId MemoryConflicts::next_write(InstructionId id, DeviceId home) const
   return id;
 }
 
+InstructionId MemoryConflicts::next_overwrite(InstructionId id, ValueId v) const {
+  const auto end = static_cast<InstructionId>(program_.instructions.size());
+  while (++id < end) {
+    const Instruction& s = program_.instructions[id];
+    auto outputs = program_.outputs(s);
+    if (s.kind == InstructionKind::kLoop ||
+        std::any_of(outputs.begin(), outputs.end(), [&](ValueId other) { return overlap(v, other); }))
+      break;
+  }
+  return id;
+}
+
 const FusedGroup* MemoryConflicts::group_at(InstructionId id) const {
   auto next = std::upper_bound(plan_.groups.begin(), plan_.groups.end(), id,
                                [](InstructionId wanted, const FusedGroup& g) { return wanted < g.first(); });

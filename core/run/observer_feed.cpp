@@ -29,6 +29,7 @@ Status ObserverFeed::finished(InstructionId id, std::span<const Tensor> outputs)
 // A tensor in a GPU's memory is shown as a copy; changes that the observer makes to it are copied back.
 Status ObserverFeed::show(InstructionId id, std::vector<Tensor> outputs) {
   auto values = p_.program.outputs(p_.program.instructions[id]);
+  if (GpuCopyKernel* copy = p_.bound[id].gpu_copy; copy && copy->to_host()) RETURN_IF_ERROR(copy->join());
   std::vector<Tensor> on_gpu(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].valid() || is_ref(outputs[i].dtype())) continue;
