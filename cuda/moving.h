@@ -33,7 +33,7 @@ class StreamMover final : public Parallel, public Mover {
 
 /// Enqueues out[i, j, ...] = in[i, j, ...], as Mover::copy().
 Status enqueue_copy(cudaStream_t stream, DType type, std::span<const Mover::Axis> axes, const void* in, void* out);
-/// The same with += for floating types (cuda/ops/sums.cu).
+/// The same with +=, for the types of Mover::add() (cuda/ops/sums.cu).
 Status enqueue_sum(cudaStream_t stream, DType type, std::span<const Mover::Axis> axes, const void* in, void* out);
 /// out[m, n] = a[m, k] * b[k, n] (cuda/ops/matmul.cu).
 Status enqueue_product(cudaStream_t stream, DType type, const ProductShape& shape, const void* a, const void* b,

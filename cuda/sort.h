@@ -1,9 +1,12 @@
 /// Sorting and counting on a GPU, without atomics: the same order on every run.
 #pragma once
 
+#include <bit>
+
 #include "cuda/device_code.h"
 #include "cuda/error.h"
 #include "cuda/kernel_table.h"
+#include "cuda/narrow.h"
 #include "cuda/waiting.h"
 
 namespace emplace::cuda {
@@ -50,6 +53,29 @@ Result<T> read_back(const KernelContext& c, const T* device) {
   return value;
 }
 
+/// Bits whose order, as unsigned numbers, is that of the values: NaN behind all.
+template <class T>
+__device__ uint64_t ascending_bits(T x) {
+  if constexpr (kIsNarrow<T> || std::is_same_v<T, float>) {
+    const float wide = widen(x);
+    if (wide != wide) return 0xffffffffu;
+    const uint32_t bits = bits_of_float(wide == 0 ? 0.0f : wide);
+    return bits >> 31 ? ~bits : bits | 0x80000000u;
+  } else if constexpr (std::is_same_v<T, double>) {
+    if (x != x) return ~uint64_t{0};
+    const double wide = x == 0 ? 0.0 : x;
+#ifdef __CUDA_ARCH__
+    const auto bits = static_cast<uint64_t>(__double_as_longlong(wide));
+#else
+    const auto bits = std::bit_cast<uint64_t>(wide);
+#endif
+    return bits >> 63 ? ~bits : bits | (uint64_t{1} << 63);
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<uint64_t>(static_cast<int64_t>(x)) + (uint64_t{1} << (8 * sizeof(T) - 1));
+  } else {
+    return static_cast<uint64_t>(x);
+  }
+}
 /// Bits that numbers below `limit` take.
 int bits_below(uint64_t limit);
 

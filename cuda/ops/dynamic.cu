@@ -70,29 +70,6 @@ class Where final : public Kernel {
   int64_t elements_ = 0;
 };
 
-/// Bits whose order, as unsigned numbers, is that of the values: NaN behind all.
-template <class T>
-__device__ uint64_t ascending_bits(T x) {
-  if constexpr (kIsNarrow<T> || std::is_same_v<T, float>) {
-    const float wide = widen(x);
-    if (wide != wide) return 0xffffffffu;
-    const uint32_t bits = bits_of_float(wide == 0 ? 0.0f : wide);
-    return bits >> 31 ? ~bits : bits | 0x80000000u;
-  } else if constexpr (std::is_same_v<T, double>) {
-    if (x != x) return ~uint64_t{0};
-    const double wide = x == 0 ? 0.0 : x;
-#ifdef __CUDA_ARCH__
-    const auto bits = static_cast<uint64_t>(__double_as_longlong(wide));
-#else
-    const auto bits = std::bit_cast<uint64_t>(wide);
-#endif
-    return bits >> 63 ? ~bits : bits | (uint64_t{1} << 63);
-  } else if constexpr (std::is_signed_v<T>) {
-    return static_cast<uint64_t>(static_cast<int64_t>(x)) + (uint64_t{1} << (8 * sizeof(T) - 1));
-  } else {
-    return static_cast<uint64_t>(x);
-  }
-}
 template <class T>
 inline constexpr int kKeyBits = kIsNarrow<T> ? 32 : 8 * static_cast<int>(sizeof(T));
 /// Of the keys of a signed type smaller than 64 bits only these bits count.

@@ -39,11 +39,18 @@ constexpr const char* kHandsOn[] = {"Enter",           "Exit",
                                     "StackPopV2",      "StackPushV2",
                                     "StackV2",         "StopGradient",
                                     "Switch",          "VarHandleOp",
-                                    "Variable",        "VariableV2"};
+                                    "Variable",        "VariableV2",
+                                    "_SwitchN"};
+// Lists and arrays of tensors: what changes only which elements there are.
+constexpr const char* kHandsElementsOn[] = {"EmptyTensorList",          "TensorArrayCloseV3", "TensorArrayGradV3",
+                                            "TensorArrayGradWithShape", "TensorArraySizeV3",  "TensorListConcatLists",
+                                            "TensorListElementShape",   "TensorListLength",   "TensorListPushBack",
+                                            "TensorListReserve",        "TensorListResize",   "TensorListSetItem"};
 constexpr const char* kReadsHostMemory[] = {"Assert",
                                             "BroadcastGradientArgs",
                                             "ConcatOffset",
                                             "ControlTrigger",
+                                            "DisableCopyOnRead",
                                             "InvertPermutation",
                                             "IsVariableInitialized",
                                             "LinSpace",
@@ -54,12 +61,14 @@ constexpr const char* kReadsHostMemory[] = {"Assert",
                                             "ShapeN",
                                             "Size",
                                             "StackCloseV2",
-                                            "VarIsInitializedOp"};
+                                            "VarIsInitializedOp",
+                                            "VariableShape"};
 
 }  // namespace
 
 void add_host(KernelTable& table) {
   for (auto op : kHandsOn) table.add_host_code(op, kAnyType);
+  for (auto op : kHandsElementsOn) table.add_host_code(op, kAnyType);
   for (auto op : kReadsHostMemory) table.add_host_code(op, kAnyType);
   constexpr DTypeSet kHost{DType::kInt32};
   table.add_host_code("Const", kHost);

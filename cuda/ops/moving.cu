@@ -273,6 +273,16 @@ void add_moving(KernelTable& table) {
   constexpr DTypeSet kHostIntegers{DType::kInt32, DType::kInt64};
   table.add("Unpack", kTypes.without(kHostIntegers), moving);
   table.add_host_code("Unpack", kHostIntegers);
+  // Elements of lists and arrays lie in the memory of whoever makes them.
+  for (auto op :
+       {"TensorArrayConcatV3", "TensorArrayGatherV3", "TensorArrayReadV3", "TensorArrayScatterV3", "TensorArraySplitV3",
+        "TensorArrayV3", "TensorArrayWriteV3", "TensorListConcatV2", "TensorListFromTensor", "TensorListGather",
+        "TensorListGetItem", "TensorListPopBack", "TensorListScatter", "TensorListScatterIntoExistingList",
+        "TensorListScatterV2", "TensorListSplit", "TensorListStack"}) {
+    table.add(op, kNumbersAndBool, moving);
+  }
+  constexpr DTypeSet kLists{DType::kVariant};
+  for (auto op : {"AddN", "TensorListPopBack", "ZerosLike"}) table.add(op, kLists, moving);
   table.add("ConjugateTranspose", kTypes.without(kComplexes), moving);
   // What is no copy in these the mover does all the same: it adds borders, it multiplies matrices.
   table.add("MirrorPadGrad", kFloating, moving);

@@ -217,8 +217,16 @@ Status enqueue_sum(cudaStream_t stream, DType type, std::span<const Mover::Axis>
       return add_as(half{});
     case DType::kBFloat16:
       return add_as(bfloat16{});
+    case DType::kComplex64:
+      return add_as(complex64{});
+    case DType::kComplex128:
+      return add_as(complex128{});
+    case DType::kInt32:
+      return add_as(uint32_t{});
+    case DType::kInt64:
+      return add_as(uint64_t{});
     default:
-      return internal_error("no sums of that type on a GPU");
+      return unimplemented(cat("sums of ", dtype_tf_name(type), " on a GPU"));
   }
 }
 

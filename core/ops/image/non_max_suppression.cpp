@@ -4,50 +4,17 @@
 #include <optional>
 #include <queue>
 
-#include "core/base/cat.h"
 #include "core/base/scratch_vector.h"
 #include "core/op/op_def.h"
+#include "core/ops/image/boxes.h"
 #include "core/ops/kit/element.h"
-#include "core/ops/kit/finite.h"
 #include "core/ops/kit/shape_math.h"
 
 namespace emplace {
 namespace {
 
-/// Corners in any order; no area: overlaps nothing. As Eigen's mini and maxi: the first of two where one is no number.
-struct Box {
-  float top, left, bottom, right;
-
-  template <class T>
-  static Box at(const T* p) {
-    const auto a = static_cast<float>(p[0]), b = static_cast<float>(p[1]), c = static_cast<float>(p[2]),
-               d = static_cast<float>(p[3]);
-    return {std::min(a, c), std::min(b, d), std::max(a, c), std::max(b, d)};
-  }
-  float area() const { return (bottom - top) * (right - left); }
-};
-
-/// Intersection over union.
-float overlap(const Box& a, const Box& b) {
-  const float area_a = a.area(), area_b = b.area();
-  if (area_a <= 0 || area_b <= 0) return 0;
-  const float height = std::max(std::min(a.bottom, b.bottom) - std::max(a.top, b.top), 0.0f);
-  const float width = std::max(std::min(a.right, b.right) - std::max(a.left, b.left), 0.0f);
-  const float common = height * width;
-  return common / (area_a + area_b - common);
-}
-
-/// Numbers of type T, as floats that hold nothing else.
 template <class T>
-float rounded(float x) {
-  return static_cast<float>(T(x));
-}
-
-template <class T>
-struct Suppression {
-  float overlap_limit = 0.5f, score_limit = static_cast<float>(Finite<T>::lowest()), sigma = 0;
-  int64_t most = 0;
-
+struct Suppression : SuppressionLimits {
   bool soft() const { return sigma > 0; }
   /// By which a score is multiplied for another, chosen box with this overlap.
   float weight(float similarity) const {
@@ -113,34 +80,6 @@ Chosen choose_boxes(const T* corners, const T* scores, int64_t count, const Supp
   return chosen;
 }
 
-Status scalar_input(const KernelContext& c, int i, std::string_view name) {
-  if (c.input(i).shape().rank() == 0) return ok_status();
-  return invalid_argument(cat(name, " must be 0-D, got shape ", c.input(i).shape().to_string()));
-}
-
-float scalar_number(const Tensor& t) {
-  return t.dtype() == DType::kHalf ? static_cast<float>(*t.data<half>()) : *t.data<float>();
-}
-
-Status check_boxes(const Shape& boxes, const Shape& scores) {
-  if (boxes.rank() != 2) {
-    return invalid_argument(
-        cat("boxes must be 2-D", boxes.to_string(), " (Shape must be rank 2 but is rank ", boxes.rank(), ")"));
-  }
-  if (boxes.dim(1) != 4)
-    return invalid_argument(cat("boxes must have 4 columns (Dimension must be 4 but is ", boxes.dim(1), ")"));
-  if (scores.rank() != 1) {
-    return invalid_argument(
-        cat("scores must be 1-D", scores.to_string(), " (Shape must be rank 1 but is rank ", scores.rank(), ")"));
-  }
-  if (scores.dim(0) != boxes.dim(0)) {
-    return invalid_argument(cat("scores has incompatible shape (Dimensions must be equal, but are ", boxes.dim(0),
-                                " and ", scores.dim(0), ")"));
-  }
-  if (boxes.dim(0) > INT32_MAX) return unimplemented(cat("non-maximum suppression of ", boxes.dim(0), " boxes"));
-  return ok_status();
-}
-
 template <class T>
 class NonMaxSuppression final : public Kernel {
  public:
@@ -150,7 +89,8 @@ class NonMaxSuppression final : public Kernel {
   }
 
   Status run(KernelContext& c) override {
-    ASSIGN_OR_RETURN(const Suppression<T> how, suppression(c));
+    ASSIGN_OR_RETURN(const SuppressionLimits limits, suppression_limits<T>(c, overlap_limit_));
+    const Suppression<T> how{limits};
     RETURN_IF_ERROR(check_boxes(c.input(0).shape(), c.input(1).shape()));
     if (how.most < 0) return invalid_argument("output size must be non-negative");
     Chosen chosen = choose_boxes(c.in<T>(0), c.in<T>(1), c.input(1).num_elements(), how);
@@ -170,28 +110,6 @@ class NonMaxSuppression final : public Kernel {
   }
 
  private:
-  Result<Suppression<T>> suppression(const KernelContext& c) const {
-    Suppression<T> how;
-    RETURN_IF_ERROR(scalar_input(c, 2, "max_output_size"));
-    how.most = *c.in<int32_t>(2);
-    how.overlap_limit = overlap_limit_;
-    if (c.num_inputs() > 3) {
-      RETURN_IF_ERROR(scalar_input(c, 3, "iou_threshold"));
-      how.overlap_limit = rounded<T>(scalar_number(c.input(3)));
-    }
-    if (!(how.overlap_limit >= 0 && how.overlap_limit <= 1)) return invalid_argument("iou_threshold must be in [0, 1]");
-    if (c.num_inputs() > 4) {
-      RETURN_IF_ERROR(scalar_input(c, 4, "score_threshold"));
-      how.score_limit = rounded<T>(scalar_number(c.input(4)));
-    }
-    if (c.num_inputs() > 5) {
-      RETURN_IF_ERROR(scalar_input(c, 5, "soft_nms_sigma"));
-      how.sigma = scalar_number(c.input(5));
-      if (!(how.sigma >= 0)) return invalid_argument("soft_nms_sigma_val must be >= 0");
-    }
-    return how;
-  }
-
   float overlap_limit_ = 0.5f;
   bool pads_ = false;
 };

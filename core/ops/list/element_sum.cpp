@@ -1,6 +1,7 @@
 #include "core/ops/list/element_sum.h"
 
 #include "core/base/cat.h"
+#include "core/base/mover.h"
 #include "core/ops/kit/numeric.h"
 #include "core/ops/list/elements.h"
 
@@ -23,6 +24,14 @@ Status ElementSum::add(KernelContext& c, DType type, Tensor& to, const Tensor& m
   if (!(to.shape() == more.shape())) {
     return invalid_argument(cat("elements of lists that are added have the shapes ", to.shape().to_string(), " and ",
                                 more.shape().to_string()));
+  }
+  if (Mover* mover = c.parallel_->mover()) {
+    ASSIGN_OR_RETURN(Tensor total, list_zeros(c, type, to.shape()));
+    const Mover::Axis line{to.num_elements(), 1, 1};
+    copy_elements(*c.parallel_, type, to.raw(), total.raw(), to.num_elements());
+    if (line.size > 0) mover->add(type, {&line, 1}, more.raw(), total.raw());
+    to = std::move(total);
+    return ok_status();
   }
   if (!add_ || type_ != type) {
     add_.emplace(elementwise_code<AddElements, float, double, int32_t, int64_t, uint64_t, complex64, complex128>(type),

@@ -79,6 +79,20 @@ Tensor row_of(const Tensor& tensor, int64_t i) {
   return rows.reshaped(Shape(rows.shape().dims().subspan(1)));
 }
 
+Result<Tensor> kept_rows(KernelContext& c, const Tensor& tensor, int64_t begin, int64_t n) {
+  constexpr uintptr_t kAligned = 16;  // as every tensor of a GPU is
+  Tensor rows = rows_of(tensor, begin, n);
+  if (!c.parallel_->mover() || reinterpret_cast<uintptr_t>(rows.raw()) % kAligned == 0) return rows;
+  ASSIGN_OR_RETURN(Tensor own, c.allocator_->allocate(rows.dtype(), rows.shape()));
+  copy_elements(*c.parallel_, rows.dtype(), rows.raw(), own.raw(), rows.num_elements());
+  return own;
+}
+
+Result<Tensor> kept_row(KernelContext& c, const Tensor& tensor, int64_t i) {
+  ASSIGN_OR_RETURN(const Tensor rows, kept_rows(c, tensor, i, 1));
+  return rows.reshaped(Shape(rows.shape().dims().subspan(1)));
+}
+
 Status check_item(const TensorList& list, const Shape& item) {
   if (list.element_shape.compatible_with(item)) return ok_status();
   return invalid_argument(cat("Tried to set a tensor with incompatible shape at a list index. Item element shape: ",

@@ -29,6 +29,10 @@ Result<Tensor> list_zeros(KernelContext& c, DType dtype, const Shape& shape);
 Tensor row_of(const Tensor& tensor, int64_t i);
 /// Rows [begin, begin + n).
 Tensor rows_of(const Tensor& tensor, int64_t begin, int64_t n);
+/// The same, to be kept as elements: they share the tensor's buffer, unless a GPU's kernels could not load them from
+/// where they begin.
+Result<Tensor> kept_row(KernelContext& c, const Tensor& tensor, int64_t i);
+Result<Tensor> kept_rows(KernelContext& c, const Tensor& tensor, int64_t begin, int64_t n);
 /// Does a whole element fit the list? Else what TensorFlow says.
 Status check_item(const TensorList& list, const Shape& item);
 

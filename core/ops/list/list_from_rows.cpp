@@ -22,12 +22,14 @@ Status check_scatter(const Tensor& tensor, const std::vector<int64_t>& indices) 
   return ok_status();
 }
 
-void scatter_rows_into(TensorList& list, const Tensor& tensor, const std::vector<int64_t>& indices) {
+Status scatter_rows_into(KernelContext& c, TensorList& list, const Tensor& tensor,
+                         const std::vector<int64_t>& indices) {
   for (size_t i = 0; i < indices.size(); ++i) {
     const int64_t at = indices[i];
     if (at >= list.size()) list.elements.resize(at + 1);
-    list.elements.at(at) = row_of(tensor, static_cast<int64_t>(i));
+    ASSIGN_OR_RETURN(list.elements.at(at), kept_row(c, tensor, static_cast<int64_t>(i)));
   }
+  return ok_status();
 }
 
 Status scatter_cpu(KernelContext& c) {
@@ -46,7 +48,7 @@ Status scatter_cpu(KernelContext& c) {
   RETURN_IF_ERROR(check_item(list, Shape(tensor.shape().dims().subspan(1))));
   RETURN_IF_ERROR(check_list_size(size));
   if (size > 0) list.elements.resize(size);
-  scatter_rows_into(list, tensor, indices);
+  RETURN_IF_ERROR(scatter_rows_into(c, list, tensor, indices));
   c.forward_output(0, list_tensor(std::move(list)));
   return ok_status();
 }
@@ -59,8 +61,7 @@ Status scatter_existing_cpu(KernelContext& c) {
   RETURN_IF_ERROR(check_list_dtype(*before, tensor.dtype()));
   RETURN_IF_ERROR(check_item(*before, Shape(tensor.shape().dims().subspan(1))));
   ASSIGN_OR_RETURN(TensorList * list, changed_list(c, 0, 0));
-  scatter_rows_into(*list, tensor, indices);
-  return ok_status();
+  return scatter_rows_into(c, *list, tensor, indices);
 }
 
 Status split_cpu(KernelContext& c) {
@@ -77,7 +78,7 @@ Status split_cpu(KernelContext& c) {
       return invalid_argument(
           cat("Attempting to slice [", at, ", ", at + length, "] from tensor with length ", tensor.shape().dim(0)));
     }
-    Tensor rows = rows_of(tensor, at, length);
+    ASSIGN_OR_RETURN(Tensor rows, kept_rows(c, tensor, at, length));
     RETURN_IF_ERROR(check_item(list, rows.shape()));
     list.elements.push_back(std::move(rows));
     at += length;

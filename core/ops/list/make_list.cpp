@@ -61,7 +61,10 @@ class FromTensor final : public MakeList {
     }
     TensorList list{dtype_, std::move(shape), -1, {}};
     RETURN_IF_ERROR(check_list_size(tensor.shape().dim(0)));
-    for (int64_t i = 0; i < tensor.shape().dim(0); ++i) list.elements.push_back(row_of(tensor, i));
+    for (int64_t i = 0; i < tensor.shape().dim(0); ++i) {
+      ASSIGN_OR_RETURN(Tensor row, kept_row(c, tensor, i));
+      list.elements.push_back(std::move(row));
+    }
     c.forward_output(0, list_tensor(std::move(list)));
     return ok_status();
   }

@@ -35,7 +35,7 @@ class MakeTensorArray final : public Kernel {
     RETURN_IF_ERROR(array->resize(size));
     c.forward_output(0, std::move(handle));
     RETURN_IF_ERROR(ensure_output(c, 1, Shape{}));
-    *c.out<float>(1) = 0;
+    fill_zeros(*c.parallel_, c.output(1));
     return ok_status();
   }
 
@@ -170,8 +170,10 @@ class ArrayScatter final : public Kernel {
       return invalid_argument(
           cat("Expected len(indices) == values.shape[0], but saw: ", indices.size(), " vs. ", value.shape().dim(0)));
     }
-    for (size_t i = 0; i < indices.size(); ++i)
-      RETURN_IF_ERROR(array->write(c, sum_, indices[i], row_of(value, static_cast<int64_t>(i))));
+    for (size_t i = 0; i < indices.size(); ++i) {
+      ASSIGN_OR_RETURN(Tensor row, kept_row(c, value, static_cast<int64_t>(i)));
+      RETURN_IF_ERROR(array->write(c, sum_, indices[i], std::move(row)));
+    }
     c.forward_output(0, c.input(3));
     return ok_status();
   }
@@ -266,8 +268,10 @@ class ArraySplit final : public Kernel {
       return invalid_argument(cat("TensorArray's size is not equal to the size of lengths (", array->size(), " vs. ",
                                   count, "), and the TensorArray is not marked as dynamically resizeable"));
     }
-    for (int64_t i = 0, at = 0; i < count; at += lengths[static_cast<size_t>(i++)])
-      RETURN_IF_ERROR(array->write(c, sum_, i, rows_of(value, at, lengths[static_cast<size_t>(i)])));
+    for (int64_t i = 0, at = 0; i < count; at += lengths[static_cast<size_t>(i++)]) {
+      ASSIGN_OR_RETURN(Tensor rows, kept_rows(c, value, at, lengths[static_cast<size_t>(i)]));
+      RETURN_IF_ERROR(array->write(c, sum_, i, std::move(rows)));
+    }
     c.forward_output(0, c.input(3));
     return ok_status();
   }

@@ -5,11 +5,10 @@
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
+#include "core/ops/math/unsound.h"
 
 namespace emplace {
 namespace {
-
-enum Unsound : unsigned { kNan = 1, kNegative = 2, kPositive = 4 };
 
 template <class T>
 unsigned unsound_values(const T* values, int64_t begin, int64_t end) {
@@ -21,27 +20,6 @@ unsigned unsound_values(const T* values, int64_t begin, int64_t end) {
     found |= std::isnan(v) ? kNan : v < 0 ? kNegative : kPositive;
   }
   return found;
-}
-
-/// "Inf and NaN", in TensorFlow's words. The first version does not tell the infinities apart.
-std::string_view unsound_text(unsigned found, bool with_signs) {
-  if (!with_signs) return found == kNan ? "NaN" : (found & kNan) != 0 ? "Inf and NaN" : "Inf";
-  switch (found) {
-    case kNan:
-      return "NaN";
-    case kNegative:
-      return "-Inf";
-    case kPositive:
-      return "+Inf";
-    case kNegative | kPositive:
-      return "-Inf and +Inf";
-    case kNan | kNegative:
-      return "-Inf and NaN";
-    case kNan | kPositive:
-      return "+Inf and NaN";
-    default:
-      return "-Inf, +Inf, and NaN";
-  }
 }
 
 template <class T, bool with_signs>
