@@ -88,8 +88,28 @@ __device__ __forceinline__ void cast_all(const From* x, void* out, int64_t n, in
   store_pack(out, n, first, to);
 }
 
-/// One kernel for all results: a kernel for each pair of types would take longer to compile than all others together.
-/// What is cut to 8 or 16 bits is the same bits with and without sign.
+/// What mixed precision and input pipelines convert at every step goes without the choice below.
+template <class To, class From>
+__global__ void cast_pair_kernel(const From* x, void* y, int64_t n, int surplus_bits) {
+  cast_all<To>(x, y, n, surplus_bits);
+}
+template <class From>
+using CastPair = void (*)(const From*, void*, int64_t, int);
+template <class From>
+CastPair<From> cast_pair(DType to) {
+  if constexpr (std::is_same_v<From, float>) {
+    if (to == DType::kHalf) return cast_pair_kernel<half, From>;
+    if (to == DType::kBFloat16) return cast_pair_kernel<bfloat16, From>;
+    if (to == DType::kInt32) return cast_pair_kernel<int32_t, From>;
+  } else if constexpr (kIsNarrow<From> || std::is_same_v<From, bool> || std::is_same_v<From, uint8_t> ||
+                       std::is_same_v<From, int32_t> || std::is_same_v<From, int64_t>) {
+    if (to == DType::kFloat) return cast_pair_kernel<float, From>;
+  }
+  return nullptr;
+}
+
+/// One kernel for all other results: a kernel for each pair of types would take longer to compile than all others
+/// together. What is cut to 8 or 16 bits is the same bits with and without sign.
 template <class From>
 __global__ void cast_kernel(const From* x, void* y, DType to, int64_t n, int surplus_bits) {
   switch (to) {
@@ -159,6 +179,10 @@ class Cast final : public Kernel {
     if (to == dtype_of<From> && c.input(0).raw() == c.output(0).raw()) return ok_status();
     const auto widest = static_cast<int64_t>(std::max(storage_size(to), sizeof(From)));
     const int64_t pack = std::min<int64_t>(8, 16 / widest);
+    if (const CastPair<From> pair = cast_pair<From>(to)) {
+      return launch(Barriers::kNone, pair, grid_for(n, kThreads * pack), kThreads, 0, stream_of(c), c.in<From>(0),
+                    c.output(0).raw(), n, surplus_bits_);
+    }
     return launch(Barriers::kNone, cast_kernel<From>, grid_for(n, kThreads * pack), kThreads, 0, stream_of(c),
                   c.in<From>(0), c.output(0).raw(), to, n, surplus_bits_);
   }
