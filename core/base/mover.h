@@ -23,7 +23,8 @@ class Mover {
   virtual void copy(DType type, std::span<const Axis> axes, const void* in, void* out) = 0;
   /// n copies of the element at `value`, which is host memory and is read before the call returns.
   virtual void fill(DType type, const void* value, void* out, int64_t n) = 0;
-  /// out[i, j, ...] += in[i, j, ...] for floating and complex types, int32 and int64; no element is both read and written.
+  /// out[i, j, ...] += in[i, j, ...] for floating and complex types, int32 and int64; no element is both read and
+  /// written.
   virtual void add(DType type, std::span<const Axis> axes, const void* in, void* out) = 0;
   /// out[m, n] = a[m, k] * b[k, n], row-major, for floating and complex types.
   virtual void multiply(DType type, int64_t m, int64_t n, int64_t k, const void* a, const void* b, void* out) = 0;

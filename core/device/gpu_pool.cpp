@@ -1,6 +1,8 @@
 #include "core/device/gpu_pool.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
@@ -10,10 +12,20 @@ namespace emplace {
 namespace {
 
 constexpr int64_t kUnit = 256;                      // blocks are multiples of it
-constexpr int64_t kGuardedUnit = 16;                // where tensors begin in guard mode; what kernels load at once
 constexpr int64_t kLargestStep = int64_t{1} << 30;  // of growth ahead of need
 
 int64_t rounded(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
+
+// How far before the end of its pages a tensor begins in guard mode: at what kernels load at once. With
+// EMPLACE_GPU_GUARD=exact small ones do not end before it either, which only the stand-in's processor puts up with.
+int64_t guarded_bytes(int64_t bytes) {
+  constexpr int64_t kAtOnce = 16;
+  static const bool kExact = [] {
+    const char* guard = std::getenv("EMPLACE_GPU_GUARD");
+    return guard && std::string_view(guard) == "exact";
+  }();
+  return kExact && bytes < kAtOnce ? bytes : rounded(bytes, kAtOnce);
+}
 
 }  // namespace
 
@@ -99,7 +111,7 @@ Result<Tensor> GpuPool::allocate(DType dtype, const Shape& shape, bool persisten
   (persistent ? persistent_ : transient_) += size;
   peak_transient_ = std::max(peak_transient_, transient_);
   std::byte* data = base_ + *offset;
-  if (options_.guards) data += rounded(bytes, page_) - rounded(bytes, kGuardedUnit);
+  if (options_.guards) data += rounded(bytes, page_) - guarded_bytes(bytes);
   return Tensor::wrap(dtype, shape, data, std::make_shared<PooledBuffer>(*this, data, *offset, size, persistent));
 }
 

@@ -274,7 +274,7 @@ class SetMaker {
     Growth growth = settle_growth(options_.allow_growth, environment_("TF_FORCE_GPU_ALLOW_GROWTH"));
     set_.allow_growth = growth.allowed;
     const char* guard = environment_("EMPLACE_GPU_GUARD");
-    set_.guards_tensors = guard && std::string_view(guard) == "1";
+    set_.guards_tensors = guard && (std::string_view(guard) == "1" || std::string_view(guard) == "exact");
     set_.growth_error = std::move(growth.error);
     if (!growth.warning.empty()) warnings_.push_back(std::move(growth.warning));
   }
