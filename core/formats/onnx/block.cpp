@@ -34,6 +34,12 @@ DType wider(DType t) {
 
 }  // namespace
 
+OnnxBlock::OnnxBlock(OnnxFrame& frame, const OnnxNode& node, const OnnxOpsets& opsets, std::string prefix)
+    : frame_(frame), node_(node), opsets_(opsets), prefix_(std::move(prefix)) {
+  const auto own = opsets.find(node.domain);
+  version_ = own == opsets.end() ? 1 : own->second;
+}
+
 // --- the node ---
 
 Endpoint OnnxBlock::input(size_t i) {

@@ -18,13 +18,11 @@
 namespace emplace {
 
 using OnnxAttrs = std::vector<std::pair<std::string, AttrValue>>;
-using Endpoints = std::vector<Endpoint>;
 using Ints = std::vector<int64_t>;
 
 class OnnxBlock {
  public:
-  OnnxBlock(OnnxFrame& frame, const OnnxNode& node, int64_t version, std::string prefix)
-      : frame_(frame), node_(node), version_(version), prefix_(std::move(prefix)) {}
+  OnnxBlock(OnnxFrame& frame, const OnnxNode& node, const OnnxOpsets& opsets, std::string prefix);
 
   // --- the node ---
 
@@ -33,6 +31,7 @@ class OnnxBlock {
   GraphEditor& edit() { return frame_.body().edit(); }
   /// Of its operator set.
   int64_t version() const { return version_; }
+  const OnnxOpsets& opsets() const { return opsets_; }
   const std::string& prefix() const { return prefix_; }
   size_t num_inputs() const { return node_.inputs.size(); }
   size_t num_outputs() const { return node_.outputs.size(); }
@@ -72,6 +71,8 @@ class OnnxBlock {
   // --- what goes wrong ---
 
   Endpoint fail(std::string message, std::string hint = {});
+  /// The problem was told by somebody else.
+  void stop() { failed_ = true; }
   bool failed() const { return failed_; }
 
   // --- making nodes ---
@@ -116,6 +117,7 @@ class OnnxBlock {
  private:
   OnnxFrame& frame_;
   const OnnxNode& node_;
+  const OnnxOpsets& opsets_;
   int64_t version_;
   std::string prefix_;
   bool failed_ = false;

@@ -51,7 +51,9 @@ Endpoint OnnxBody::add_argument(int64_t index, DType type, const Shape& shape) {
   return e;
 }
 
-Endpoint OnnxBody::argument(DType type, const Shape& shape) { return add_argument(arguments_++, type, shape); }
+Endpoint OnnxBody::argument(DType type, const Shape& shape) {
+  return arguments_.emplace_back(add_argument(static_cast<int64_t>(arguments_.size()), type, shape));
+}
 
 Endpoint OnnxBody::capture(Endpoint outer, OnnxBody& around) {
   if (outer.node == kNoNode || !captures_) return {};
@@ -67,8 +69,8 @@ Endpoint OnnxBody::capture(Endpoint outer, OnnxBody& around) {
   if (found == captures_->end()) captures_->push_back(outer);
   auto [known, is_new] = captured_.try_emplace(place);
   if (is_new)
-    known->second =
-        add_argument(arguments_ + static_cast<int64_t>(place), around.edit().type(outer), around.edit().shape(outer));
+    known->second = add_argument(static_cast<int64_t>(arguments_.size() + place), around.edit().type(outer),
+                                 around.edit().shape(outer));
   return known->second;
 }
 
@@ -76,6 +78,19 @@ void OnnxBody::complete_captures(OnnxBody& around) {
   for (size_t i = 0; i < captures_->size(); ++i) {
     if (!captured_.contains(i)) capture((*captures_)[i], around);
   }
+}
+
+Endpoints OnnxBody::captured() const {
+  Endpoints out;
+  for (const auto& [place, argument] : captured_) out.push_back(argument);
+  return out;
+}
+
+Endpoints OnnxBody::arguments() const {
+  Endpoints out = arguments_;
+  const Endpoints more = captured();
+  out.insert(out.end(), more.begin(), more.end());
+  return out;
 }
 
 void OnnxFrame::declare(const std::vector<OnnxInitializer>& initializers) {

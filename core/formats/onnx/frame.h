@@ -15,6 +15,8 @@
 
 namespace emplace {
 
+using Endpoints = std::vector<Endpoint>;
+
 /// What all of a model's translation shares.
 struct OnnxTranslation {
   WireContext& w;
@@ -50,6 +52,9 @@ class OnnxBody {
   Endpoint capture(Endpoint outer, OnnxBody& around);
   /// Arguments for what only the other bodies read.
   void complete_captures(OnnxBody& around);
+  /// After that: the arguments of all captures; and all arguments, those last.
+  Endpoints captured() const;
+  Endpoints arguments() const;
 
  private:
   Endpoint add_argument(int64_t index, DType type, const Shape& shape);
@@ -59,7 +64,7 @@ class OnnxBody {
   std::set<std::string, std::less<>> reserved_;
   mutable std::map<std::string, int, std::less<>> asked_;
   int64_t position_ = kNoPosition;
-  int64_t arguments_ = 0;
+  Endpoints arguments_;
   std::vector<Endpoint>* captures_ = nullptr;
   std::map<size_t, Endpoint> captured_;  // by place in captures_
 };
@@ -97,6 +102,9 @@ class OnnxFrame {
 
 /// As node names are: what they lack becomes '_'.
 std::string onnx_node_name(std::string_view name);
+
+/// False, and a problem for each op that is not known, where it first stands.
+bool check_onnx_ops(OnnxTranslation& all, const std::vector<OnnxNode>& nodes, const OnnxOpsets& opsets);
 
 /// Adds the nodes. False, and a problem told, if one could not be translated.
 bool translate_onnx_nodes(OnnxFrame& frame, const std::vector<OnnxNode>& nodes, const OnnxOpsets& opsets);

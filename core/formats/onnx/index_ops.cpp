@@ -1,5 +1,6 @@
 // Part of core/formats/onnx/op_table.h: gather, scatter, selection by value, and tensors made of positions.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/base/cat.h"
@@ -120,7 +121,7 @@ Endpoints non_zero(OnnxBlock& b) {
 Endpoints one_hot(OnnxBlock& b) {
   Endpoint indices = b.input(0), depth = b.input(1);
   const Endpoint values = b.input(2);
-  if (b.rank(depth) > 0) depth = b.reshape(depth, {});
+  if (b.rank(depth) > 0) depth = b.reshape(depth, Ints{});
   depth = b.cast(depth, DType::kInt64);
   indices = b.cast(indices, DType::kInt64);
   indices = from_start(b, indices, depth);
@@ -142,7 +143,7 @@ Endpoints top_k(OnnxBlock& b) {
   Endpoint x = b.input(0);
   const int rank = b.rank(x), axis = b.axis(b.integer("axis", -1), rank);
   Endpoint k = b.version() < 10 ? b.int32(b.integer("k", 1)) : b.input(1);
-  if (b.version() >= 10 && b.rank(k) > 0) k = b.cast(b.reshape(k, {}), DType::kInt32);
+  if (b.version() >= 10 && b.rank(k) > 0) k = b.cast(b.reshape(k, Ints{}), DType::kInt32);
   Ints perm(static_cast<size_t>(rank));
   std::iota(perm.begin(), perm.end(), 0);
   if (b.failed()) return {};
@@ -162,15 +163,15 @@ Endpoints top_k(OnnxBlock& b) {
 Endpoints trilu(OnnxBlock& b) {
   const Endpoint x = b.input(0);
   const bool upper = b.integer("upper", 1) != 0;
-  const Ints k = b.has(1) ? b.wanted(b.input(1), "diagonals") : Ints{0};
+  const Endpoint k = b.has(1) ? b.reshape(b.input(1), Ints{}) : b.int64(0);
   const int rank = b.rank(x);
-  if (k.size() != 1 || rank < 2) return {b.fail("wanted a matrix, and one diagonal")};
+  if (rank < 2) return {b.fail("wanted a matrix")};
   // Rows and columns by number: element [i,j] stays where j - i is at most, or at least, k.
   const auto line = [&](int axis) {
     return b.make("Range", {b.int64(0), scalar_dim(b, x, axis, DType::kInt64), b.int64(1)});
   };
   const Endpoint distance = b.sub(line(rank - 1), b.expand(line(rank - 2), 1));
-  const Endpoint keeps = b.make(upper ? "GreaterEqual" : "LessEqual", {distance, b.int64(k[0])});
+  const Endpoint keeps = b.make(upper ? "GreaterEqual" : "LessEqual", {distance, k});
   return {b.select(keeps, x, b.like(x, 0))};
 }
 
@@ -205,12 +206,45 @@ Endpoints compress(OnnxBlock& b) {
   return {b.make("GatherV2", {x, at, b.int32(axis)})};
 }
 
+/// Positions of boxes by class and batch, [batch, class, box], the best first; TensorFlow's op box list by box list.
+Endpoints non_max_suppression(OnnxBlock& b) {
+  Endpoint boxes = b.input(0);
+  const Endpoint scores = b.input(1);
+  const int64_t batches = b.dim(scores, 0), classes = b.dim(scores, 1);
+  if (batches < 0 || classes < 0 || batches > 4096 || classes > 4096)
+    return {b.fail("batches or classes of a number that is not known")};
+  const auto scalar = [&](size_t i, DType type, Endpoint otherwise) {
+    return b.has(i) ? b.cast(b.reshape(b.input(i), Ints{}), type) : otherwise;
+  };
+  const Endpoint most = scalar(2, DType::kInt32, b.int32(0));
+  const Endpoint overlap = scalar(3, DType::kFloat, b.scalar(DType::kFloat, 0));
+  const Endpoint least = scalar(4, DType::kFloat, b.scalar(DType::kFloat, -std::numeric_limits<float>::infinity()));
+  if (b.integer("center_point_box", 0) != 0) {
+    const Endpoint centre = b.slice(boxes, 2, 0, 2), half = b.mul(b.slice(boxes, 2, 2, 4), b.like(boxes, 0.5));
+    boxes = b.concat({b.sub(centre, half), b.add(centre, half)}, 2);
+  }
+  Endpoints found;
+  for (int64_t n = 0; n < batches && !b.failed(); ++n) {
+    const Endpoint own = b.squeeze(b.slice(boxes, 0, n, n + 1), {0});
+    for (int64_t c = 0; c < classes && !b.failed(); ++c) {
+      const Endpoint score = b.squeeze(b.slice(b.slice(scores, 0, n, n + 1), 1, c, c + 1), {0, 1});
+      Endpoint at = b.make("NonMaxSuppressionV3", {own, score, most, overlap, least});
+      at = b.expand(b.cast(at, DType::kInt64), 1);
+      const Endpoint place = b.broadcast(b.ints({n, c}), b.concat({b.dim_of(at, 0), b.ints({2})}, 0));
+      found.push_back(b.concat({place, at}, 1));
+    }
+  }
+  if (found.empty()) return {b.constant(Tensor::allocate(DType::kInt64, Shape{0, 3}).take())};
+  return {b.concat(found, 0)};
+}
+
 constexpr OnnxOp kIndexOps[] = {
     {"Compress", 9, compress},
     {"EyeLike", 9, eye_like},
     {"Gather", 1, gather},
     {"GatherElements", 11, gather_elements},
     {"GatherND", 11, gather_nd},
+    {"NonMaxSuppression", 10, non_max_suppression},
     {"NonZero", 9, non_zero},
     {"OneHot", 9, one_hot},
     {"Range", 11, range},

@@ -4,6 +4,7 @@
 
 #include "core/base/cat.h"
 #include "core/formats/graph_versions.h"
+#include "core/formats/library_writer.h"
 #include "core/formats/onnx/frame.h"
 #include "core/formats/onnx/op_table.h"
 
@@ -18,6 +19,7 @@ class OnnxLoader {
   void load() {
     if (!check_versions()) return;
     const OnnxGraph& graph = all_.model.graph;
+    if (!check_onnx_ops(all_, graph.nodes, all_.model.opsets)) return;
     reserve_names(graph);
     frame_.declare(graph.initializers);
     frame_.note(graph.values);
@@ -28,9 +30,18 @@ class OnnxLoader {
     if (!all_.w.c.problems.empty()) return;
     if (translate_onnx_nodes(frame_, graph.nodes, all_.model.opsets)) add_outputs(graph);
     if (all_.w.c.problems.empty()) body_.edit().finish(all_.w.c.problems);
+    if (all_.w.c.problems.empty()) keep_functions();
   }
 
  private:
+  /// As if the file had a library, for those who write it in another format.
+  void keep_functions() {
+    if (all_.file.library.empty()) return;
+    std::shared_ptr<const Source> text = Source::from_text(all_.file.source->name(), library_json(all_.file.library));
+    all_.w.source.keep(text);
+    all_.file.declared_text.push_back({"library", text->text()});
+  }
+
   bool check_versions() {
     const auto opset = all_.model.opsets.find("");
     if (opset == all_.model.opsets.end()) return true;
@@ -72,8 +83,19 @@ class OnnxLoader {
         if (all_.w.c.problems.empty()) all_.w.c.problems.add(at, cat("no node makes the output '", output.name, "'"));
         continue;
       }
+      name_output(output.name, tensor);
       file.fetch.push_back({std::string(output.name), at});
     }
+  }
+
+  /// One of several outputs of a node has a node of its own under its name.
+  void name_output(std::string_view name, Endpoint tensor) {
+    const auto alias = all_.file.signature_names.find(std::string(name));
+    if (alias == all_.file.signature_names.end() || body_.edit().graph().num_outputs(tensor.node) == 1) return;
+    NewNode node{.name = body_.free_name(name), .op = "Identity", .inputs = {tensor}};
+    const std::string own = node.name;
+    body_.add(std::move(node));
+    own == name ? void(all_.file.signature_names.erase(alias)) : void(alias->second = own);
   }
 
   OnnxTranslation all_;

@@ -101,7 +101,9 @@ Endpoints cast_like(OnnxBlock& b) { return {converted(b, b.input(0), b.type(b.in
 Endpoints bit_cast(OnnxBlock& b) {
   const std::optional<DType> to = onnx_dtype(b.integer("to", 0));
   if (!to) return {b.fail("attribute 'to' names no type that is read")};
-  return {b.make("Bitcast", {b.input(0)}, {{"type", attr_of(*to)}})};
+  const Endpoint x = b.input(0);
+  if (b.type(x) == DType::kBool || *to == DType::kBool) return {b.cast(x, *to)};
+  return {b.make("Bitcast", {x}, {{"type", attr_of(*to)}})};
 }
 
 /// Where both bounds are given, and the lower one is above, the upper one holds.

@@ -4,7 +4,7 @@
 
 #include "core/base/cat.h"
 #include "core/formats/onnx/op_table.h"
-#include "core/formats/onnx/window.h"
+#include "core/formats/onnx/products.h"
 
 namespace emplace {
 namespace {
@@ -68,13 +68,6 @@ Endpoint conv_3d(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w,
   return b.transpose(sum, {0, 2, 1, 3, 4});
 }
 
-Endpoint convolution(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w, int64_t group) {
-  if (w.rank() == 2) return conv_2d(b, x, filter, w, group);
-  if (w.rank() == 3) return conv_3d(b, x, filter, w, group);
-  if (w.rank() != 1) return b.fail(cat("windows of ", w.rank(), " dimensions"));
-  return b.squeeze(conv_2d(b, b.expand(x, 2), b.expand(filter, 2), flat_window(w), group), {2});
-}
-
 Ints filter_sizes(OnnxBlock& b, Endpoint filter) {
   Ints sizes;
   for (int i = 2; i < b.rank(filter); ++i) sizes.push_back(b.dim(filter, i));
@@ -82,14 +75,17 @@ Ints filter_sizes(OnnxBlock& b, Endpoint filter) {
 }
 
 Endpoint biased(OnnxBlock& b, Endpoint y, size_t input) {
-  return b.has(input) ? b.add(y, b.per_channel(b.input(input), b.rank(y))) : y;
+  if (!b.has(input)) return y;
+  if (b.rank(y) == 4 && is_floating(b.type(y)))
+    return b.math("BiasAdd", {y, b.input(input)}, {{"data_format", attr_of("NCHW")}});
+  return b.add(y, b.per_channel(b.input(input), b.rank(y)));
 }
 
 Endpoints conv(OnnxBlock& b) {
   const Endpoint x = b.input(0), filter = b.input(1);
   const std::optional<OnnxWindow> w = onnx_window(b, x, filter_sizes(b, filter));
   if (!w) return {};
-  return {biased(b, convolution(b, x, filter, *w, b.integer("group", 1)), 2)};
+  return {biased(b, onnx_convolution(b, x, filter, *w, b.integer("group", 1)), 2)};
 }
 
 /// The window of a ConvTranspose: the border is cut off the result. `shape`: that of the result, if it is given.
@@ -106,7 +102,7 @@ bool cut_border(OnnxBlock& b, Endpoint x, OnnxWindow& w, const Ints& more) {
     const int64_t wanted = shape ? (*shape)[shape->size() - n + i] : size * w.strides[i];
     const int64_t border = (size - 1) * w.strides[i] + more[i] + w.reach(i) - wanted;
     const int64_t half = border / 2;
-    w.before[i] = automatic == "SAME_UPPER" ? half : border - half;
+    w.before[i] = automatic == "SAME_LOWER" ? border - half : half;
     w.after[i] = border - w.before[i];
   }
   return true;
@@ -207,21 +203,7 @@ Endpoints conv_transpose(OnnxBlock& b) {
   return {biased(b, b.concat(parts, 1), 2)};
 }
 
-Endpoint product(OnnxBlock& b, Endpoint x, Endpoint y) {
-  const int rx = b.rank(x), ry = b.rank(y);
-  if (rx == 2 && ry == 2) return b.math("MatMul", {x, y});
-  if (rx == 0 || ry == 0) return b.fail("a scalar");
-  if (rx == 1) x = b.expand(x, 0);
-  if (ry == 1) y = b.expand(y, 1);
-  Endpoint out = b.math(rx <= 2 && ry <= 2 ? "MatMul" : "BatchMatMulV2", {x, y});
-  const int rank = std::max({rx, ry, 2});
-  Ints gone;
-  if (rx == 1) gone.push_back(rank - 2);
-  if (ry == 1) gone.push_back(rank - 1);
-  return b.squeeze(out, gone);
-}
-
-Endpoints mat_mul(OnnxBlock& b) { return {product(b, b.input(0), b.input(1))}; }
+Endpoints mat_mul(OnnxBlock& b) { return {onnx_product(b, b.input(0), b.input(1))}; }
 
 Endpoints gemm(OnnxBlock& b) {
   const Endpoint x = b.input(0), y = b.input(1);
@@ -249,21 +231,23 @@ Endpoints einsum(OnnxBlock& b) {
   return {b.math("Einsum", b.inputs(), {{"equation", attr_of(equation)}})};
 }
 
+/// In training what a random number below the ratio falls on is dropped.
 Endpoints dropout(OnnxBlock& b) {
   const Endpoint x = b.input(0);
-  if (b.version() >= 12 && b.has(2)) {
-    const Tensor* training = b.value(b.input(2));
-    const Tensor* ratio = b.has(1) ? b.value(b.input(1)) : nullptr;
-    const bool none =
-        ratio && ratio->dtype() == DType::kFloat && ratio->num_elements() == 1 && *ratio->data<float>() == 0;
-    if (!training || (*training->data<bool>() && !none)) return {b.fail("dropout in training")};
+  const Tensor* off = b.version() >= 12 && b.has(2) ? b.value(b.input(2)) : nullptr;
+  const bool training = b.version() >= 12 && b.has(2) && !(off && off->num_elements() == 1 && !*off->data<bool>());
+  if (!training) {
+    const Endpoint one = b.wants(1) ? b.scalar(b.version() < 10 ? b.type(x) : DType::kBool, 1) : Endpoint{};
+    return b.wants(1) ? Endpoints{x, b.make("Fill", {b.shape_of(x), one})} : Endpoints{x};
   }
-  Endpoints out{x};
-  if (b.wants(1)) {
-    const Endpoint one = b.version() < 10 ? b.like(x, 1) : b.scalar(DType::kBool, 1);
-    out.push_back(b.make("Fill", {b.shape_of(x), one}));
-  }
-  return out;
+  const Endpoint ratio = b.has(1) ? b.cast(b.reshape(b.input(1), Ints{}), DType::kFloat) : b.scalar(DType::kFloat, 0.5);
+  const Endpoint random = b.make("RandomUniform", {b.shape_of(x)},
+                                 {{"dtype", attr_of(DType::kFloat)}, {"seed", attr_of(b.integer("seed", 0))}});
+  const Endpoint idle = b.make("LogicalNot", {b.reshape(b.input(2), Ints{})});
+  const Endpoint mask = b.make("LogicalOr", {b.make("GreaterEqual", {random, ratio}), idle});
+  const Endpoint one = b.scalar(DType::kFloat, 1);
+  const Endpoint scale = b.select(idle, one, b.div(one, b.sub(one, ratio)));
+  return {b.select(mask, b.mul(x, b.cast(scale, b.type(x))), b.like(x, 0)), mask};
 }
 
 /// -w[t] x[t] of each place, and w[t]; places of the class that is ignored weigh nothing.
@@ -323,6 +307,27 @@ constexpr OnnxOp kNnOps[] = {
 };
 
 }  // namespace
+
+Endpoint onnx_convolution(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w, int64_t group) {
+  if (w.rank() == 2) return conv_2d(b, x, filter, w, group);
+  if (w.rank() == 3) return conv_3d(b, x, filter, w, group);
+  if (w.rank() != 1) return b.fail(cat("windows of ", w.rank(), " dimensions"));
+  return b.squeeze(conv_2d(b, b.expand(x, 2), b.expand(filter, 2), flat_window(w), group), {2});
+}
+
+Endpoint onnx_product(OnnxBlock& b, Endpoint x, Endpoint y) {
+  const int rx = b.rank(x), ry = b.rank(y);
+  if (rx == 2 && ry == 2) return b.math("MatMul", {x, y});
+  if (rx == 0 || ry == 0) return b.fail("a scalar");
+  if (rx == 1) x = b.expand(x, 0);
+  if (ry == 1) y = b.expand(y, 1);
+  Endpoint out = b.math(rx <= 2 && ry <= 2 ? "MatMul" : "BatchMatMulV2", {x, y});
+  const int rank = std::max({rx, ry, 2});
+  Ints gone;
+  if (rx == 1) gone.push_back(rank - 2);
+  if (ry == 1) gone.push_back(rank - 1);
+  return b.squeeze(out, gone);
+}
 
 std::span<const OnnxOp> onnx_nn_ops() { return kNnOps; }
 

@@ -12,8 +12,10 @@ using OnnxRows = std::map<std::string_view, std::vector<const OnnxOp*>>;
 
 OnnxRows all_onnx_rows() {
   OnnxRows rows;
-  for (std::span<const OnnxOp> topic : {onnx_math_ops(), onnx_activation_ops(), onnx_shape_ops(), onnx_index_ops(),
-                                        onnx_reduce_ops(), onnx_nn_ops(), onnx_norm_ops(), onnx_pool_ops()}) {
+  for (std::span<const OnnxOp> topic :
+       {onnx_math_ops(), onnx_activation_ops(), onnx_shape_ops(), onnx_index_ops(), onnx_reduce_ops(), onnx_nn_ops(),
+        onnx_norm_ops(), onnx_pool_ops(), onnx_resize_ops(), onnx_quantized_ops(), onnx_recurrent_ops(),
+        onnx_attention_ops(), onnx_control_ops()}) {
     for (const OnnxOp& op : topic) rows[op.name].push_back(&op);
   }
   return rows;

@@ -25,6 +25,11 @@ std::span<const OnnxOp> onnx_reduce_ops();
 std::span<const OnnxOp> onnx_nn_ops();
 std::span<const OnnxOp> onnx_norm_ops();
 std::span<const OnnxOp> onnx_pool_ops();
+std::span<const OnnxOp> onnx_resize_ops();
+std::span<const OnnxOp> onnx_quantized_ops();
+std::span<const OnnxOp> onnx_recurrent_ops();
+std::span<const OnnxOp> onnx_attention_ops();
+std::span<const OnnxOp> onnx_control_ops();
 
 /// The row for an op of ai.onnx: of several the last whose `since` is not above `version`. Null: there is none.
 const OnnxOp* find_onnx_op(std::string_view name, int64_t version);
@@ -32,6 +37,6 @@ const OnnxOp* find_onnx_op(std::string_view name, int64_t version);
 std::string near_onnx_op(std::string_view name);
 
 /// Versions of ai.onnx that are read.
-inline constexpr int64_t kFirstOnnxOpset = 6, kLastOnnxOpset = 27;
+inline constexpr int64_t kFirstOnnxOpset = 1, kLastOnnxOpset = 27;
 
 }  // namespace emplace

@@ -201,40 +201,25 @@ Endpoints global_lp_pool(OnnxBlock& b) {
   return {rooted(b, b.reduce("Sum", powered(b, x, p), behind_channels(b, x)), p)};
 }
 
-/// Each value to the place that it came from; zeros elsewhere.
+/// Each value to the place that it came from, in the tensor that was pooled; zeros elsewhere, and behind it up to the
+/// sizes that are asked for.
 Endpoints max_unpool(OnnxBlock& b) {
   const Endpoint x = b.input(0), at = b.input(1);
-  Ints sizes;
-  if (b.has(2)) {
-    sizes = b.wanted(b.input(2), "sizes");
-  } else {
-    const std::optional<OnnxWindow> w = onnx_window(b, x, {});
-    if (!w) return {};
-    sizes = {b.dim(x, 0), b.dim(x, 1)};
-    for (size_t i = 0; i < w->kernel.size(); ++i)
-      sizes.push_back((b.dim(x, static_cast<int>(i) + 2) - 1) * w->strides[i] - w->before[i] - w->after[i] +
-                      w->kernel[i]);
-  }
-  // The places are those of the tensor that was pooled, which may be smaller than what is wanted.
-  Ints pooled = sizes;
-  if (b.has(2)) {
-    const std::optional<OnnxWindow> w = onnx_window(b, x, {});
-    if (!w) return {};
-    pooled = {b.dim(x, 0), b.dim(x, 1)};
-    for (size_t i = 0; i < w->kernel.size(); ++i)
-      pooled.push_back((b.dim(x, static_cast<int>(i) + 2) - 1) * w->strides[i] - w->before[i] - w->after[i] +
-                       w->kernel[i]);
-  }
+  const std::optional<OnnxWindow> w = onnx_window(b, x, {});
+  if (!w) return {};
+  Ints pooled{b.dim(x, 0), b.dim(x, 1)};
+  for (size_t i = 0; i < w->kernel.size(); ++i)
+    pooled.push_back((b.dim(x, static_cast<int>(i) + 2) - 1) * w->strides[i] - w->before[i] - w->after[i] +
+                     w->kernel[i]);
   int64_t count = 1;
   for (int64_t s : pooled) count = s < 0 || count < 0 ? -1 : count * s;
-  if (count < 0 || pooled.size() != sizes.size()) return {b.fail("sizes that are not known")};
+  if (count < 0) return {b.fail("sizes that are not known")};
   const Endpoint flat = b.make("ScatterNd", {b.reshape(at, Ints{-1, 1}), b.reshape(x, Ints{-1}), b.ints({count})});
-  Endpoint out = b.reshape(flat, pooled);
-  Ints rows;
-  for (size_t i = 0; i < sizes.size(); ++i) rows.push_back(0), rows.push_back(sizes[i] - pooled[i]);
-  if (sizes == pooled) return {out};
-  if (*std::min_element(rows.begin(), rows.end()) < 0) return {b.fail("sizes below those that were pooled")};
-  return {b.make("Pad", {out, b.reshape(b.ints(rows), Ints{-1, 2})})};
+  const Endpoint out = b.reshape(flat, pooled);
+  if (!b.has(2)) return {out};
+  const Endpoint more = b.sub(b.cast(b.input(2), DType::kInt64), b.ints(pooled));
+  const Endpoint none = b.ints(Ints(pooled.size(), 0));
+  return {b.make("Pad", {out, b.make("Pack", {none, more}, {{"axis", attr_of(int64_t{1})}})})};
 }
 
 constexpr OnnxOp kPoolOps[] = {

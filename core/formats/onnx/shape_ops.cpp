@@ -52,6 +52,8 @@ Endpoints split(OnnxBlock& b) {
   const Endpoint x = b.input(0);
   const int axis = b.axis(b.integer("axis", 0), b.rank(x));
   const auto n = static_cast<int64_t>(b.num_outputs());
+  if (b.has(1) && !b.known(b.input(1)))
+    return b.make_many("SplitV", {x, b.input(1), b.int32(axis)}, b.num_outputs(), {{"num_split", attr_of(n)}});
   const std::optional<Ints> sizes = b.numbers("split", 1);
   if (sizes && sizes->size() != b.num_outputs()) return {b.fail(cat(sizes->size(), " sizes for ", n, " outputs"))};
   if (n == 1) return {x};
@@ -95,36 +97,53 @@ Endpoints slice(OnnxBlock& b) {
                  {{"begin_mask", attr_of(begin_mask)}, {"end_mask", attr_of(end_mask)}})};
 }
 
-/// With bounds that only the run knows; axes and steps are known.
+/// `values` at `axes`, of which `defaults` has one each.
+Endpoint at_axes(OnnxBlock& b, Endpoint defaults, Endpoint axes, Endpoint values) {
+  const Endpoint rank = b.int64(b.dim(defaults, 0));
+  axes = b.cast(axes, DType::kInt64);
+  const Endpoint from_start = b.select(b.make("Less", {axes, b.int64(0)}), b.add(axes, rank), axes);
+  return b.make("TensorScatterUpdate", {defaults, b.expand(from_start, 1), values});
+}
+
+/// Axes as an input, or all.
+Endpoint axes_input(OnnxBlock& b, size_t input, int64_t count) {
+  if (b.has(input)) return b.input(input);
+  Ints all(static_cast<size_t>(std::max<int64_t>(count, 0)));
+  std::iota(all.begin(), all.end(), 0);
+  return b.ints(all);
+}
+
+/// With bounds that only the run knows.
 Endpoints slice_by_values(OnnxBlock& b) {
-  if (b.failed() || !b.has(1) || (b.known(b.input(1)) && b.known(b.input(2)))) return slice(b);
+  bool known = true;
+  for (size_t i = 1; i < 5; ++i) known = known && (!b.has(i) || b.known(b.input(i)));
+  if (b.failed() || known) return slice(b);
   const Endpoint x = b.input(0);
-  const int rank = b.rank(x);
-  const int64_t n = b.dim(b.input(1), 0);
-  Ints axes(static_cast<size_t>(std::max<int64_t>(n, 0)));
-  std::iota(axes.begin(), axes.end(), 0);
-  if (b.has(3)) axes = b.wanted(b.input(3), "axes");
-  const Ints steps = b.has(4) ? b.wanted(b.input(4), "steps") : Ints(axes.size(), 1);
-  if (n < 0 || axes.size() != static_cast<size_t>(n) || steps.size() != axes.size())
-    return {b.fail("bounds of a number that is not known")};
+  const auto rank = static_cast<size_t>(b.rank(x));
   const Endpoint starts = b.cast(b.input(1), DType::kInt64), ends = b.cast(b.input(2), DType::kInt64);
-  Endpoints begin(static_cast<size_t>(rank), b.ints({0})), end(static_cast<size_t>(rank), b.ints({0}));
-  Ints by(static_cast<size_t>(rank), 1);
-  int64_t mask = (int64_t{1} << std::min(rank, 62)) - 1;
-  for (size_t i = 0; i < axes.size() && !b.failed(); ++i) {
-    const auto a = static_cast<size_t>(b.axis(axes[i], rank));
-    begin[a] = b.slice(starts, 0, static_cast<int64_t>(i), static_cast<int64_t>(i) + 1);
-    end[a] = b.slice(ends, 0, static_cast<int64_t>(i), static_cast<int64_t>(i) + 1);
-    by[a] = steps[i], mask &= ~(int64_t{1} << a);
-  }
-  return {b.make("StridedSlice", {x, b.concat(begin, 0), b.concat(end, 0), b.ints(by)},
-                 {{"begin_mask", attr_of(mask)}, {"end_mask", attr_of(mask)}})};
+  const Endpoint axes = axes_input(b, 3, b.dim(starts, 0));
+  const Endpoint begin = at_axes(b, b.ints(Ints(rank, 0)), axes, starts);
+  const Endpoint end = at_axes(b, b.shape_of(x), axes, ends);
+  Endpoint steps = b.ints(Ints(rank, 1));
+  if (b.has(4)) steps = at_axes(b, steps, axes, b.cast(b.input(4), DType::kInt64));
+  return {b.make("StridedSlice", {x, begin, end, steps})};
+}
+
+/// Which of `rank` axes are not among the given ones, as a column.
+Endpoint other_axes(OnnxBlock& b, Endpoint axes, int rank) {
+  const Endpoint all = b.make("Fill", {b.ints({rank}), b.scalar(DType::kBool, 1)});
+  const Endpoint none = b.make("Fill", {b.shape_of(axes), b.scalar(DType::kBool, 0)});
+  return b.make("Where", {at_axes(b, all, axes, none)});
 }
 
 Endpoints squeeze(OnnxBlock& b) {
   const Endpoint x = b.input(0);
   const int rank = b.rank(x);
   Ints axes;
+  if (b.has(1) && !b.known(b.input(1))) {
+    const Endpoint kept = b.squeeze(other_axes(b, b.input(1), rank), {1});
+    return {b.reshape_to(x, b.make("GatherV2", {b.shape_of(x), kept, b.int32(0)}))};
+  }
   if (std::optional<Ints> given = b.numbers("axes", 1)) {
     for (int64_t a : *given) axes.push_back(b.axis(a, rank));
   } else {
@@ -138,6 +157,13 @@ Endpoints squeeze(OnnxBlock& b) {
 
 Endpoints unsqueeze(OnnxBlock& b) {
   Endpoint x = b.input(0);
+  if (b.has(1) && !b.known(b.input(1))) {
+    const int64_t more = b.rank(b.input(1)) == 0 ? 1 : b.dim(b.input(1), 0), all = b.rank(x) + more;
+    if (more < 0 || all > kMaxRank) return {b.fail("axes of a number that is not known")};
+    const Endpoint kept = other_axes(b, b.reshape(b.input(1), Ints{-1}), static_cast<int>(all));
+    const Endpoint ones = b.ints(Ints(static_cast<size_t>(all), 1));
+    return {b.reshape_to(x, b.make("TensorScatterUpdate", {ones, kept, b.shape_of(x)}))};
+  }
   std::optional<Ints> axes = b.numbers("axes", 1);
   if (!axes) return {b.fail("without axes")};
   const int rank = b.rank(x) + static_cast<int>(std::min<size_t>(axes->size(), kMaxRank));
@@ -238,9 +264,35 @@ Endpoint pad_by_gather(OnnxBlock& b, Endpoint x, const Ints& pads, bool wrap) {
   return x;
 }
 
+/// Borders that only the run knows, none below 0; edges and wraps by indices.
+Endpoints pad_by_values(OnnxBlock& b, const std::string& mode) {
+  Endpoint x = b.input(0);
+  const int rank = b.rank(x);
+  Endpoint rows = b.transpose(b.reshape(b.cast(b.input(1), DType::kInt64), Ints{2, -1}), {1, 0});
+  if (b.has(3))
+    rows = at_axes(b, b.reshape(b.ints(Ints(2 * static_cast<size_t>(rank), 0)), Ints{rank, 2}), b.input(3), rows);
+  if (mode == "reflect") return {b.make("MirrorPad", {x, rows}, {{"mode", attr_of("REFLECT")}})};
+  for (int a = 0; a < rank && mode != "constant" && !b.failed(); ++a) {
+    const Endpoint size = b.squeeze(b.dim_of(x, a), {0}), own = b.squeeze(b.slice(rows, 0, a, a + 1), {0});
+    const Endpoint before = b.squeeze(b.slice(own, 0, 0, 1), {0}), after = b.squeeze(b.slice(own, 0, 1, 2), {0});
+    Endpoint at = b.make("Range", {b.make("Neg", {before}), b.add(size, after), b.int64(1)});
+    at = mode == "wrap" ? b.make("FloorMod", {at, size})
+                        : b.make("Maximum", {b.make("Minimum", {at, b.sub(size, b.int64(1))}), b.int64(0)});
+    x = b.make("GatherV2", {x, at, b.int32(a)});
+  }
+  if (mode != "constant") return {x};
+  Endpoint value = b.has(2) ? b.input(2) : b.like(x, 0);
+  if (b.rank(value) > 0) value = b.reshape(value, Ints{});
+  return {b.make("PadV2", {x, rows, value})};
+}
+
 Endpoints pad(OnnxBlock& b) {
   Endpoint x = b.input(0);
   const int rank = b.rank(x);
+  const bool known = !b.has(1) || (b.known(b.input(1)) && (!b.has(3) || b.known(b.input(3))));
+  if (const std::string how = b.text("mode", "constant");
+      !known && (how == "constant" || how == "reflect" || how == "edge" || how == "wrap"))
+    return pad_by_values(b, how);
   std::optional<Ints> pads = pads_of(b, rank);
   if (!pads) return {};
   const std::string mode = b.text("mode", "constant");
@@ -251,7 +303,7 @@ Endpoints pad(OnnxBlock& b) {
   if (mode != "constant") return {b.fail(cat("mode '", mode, "'"), "constant, reflect, edge or wrap")};
   Endpoint value = b.version() < 11 ? b.like(x, b.number("value", 0)) : b.has(2) ? b.input(2) : Endpoint{};
   if (value.node == kNoNode) return {b.make("Pad", {x, rows})};
-  if (b.rank(value) > 0) value = b.reshape(value, {});
+  if (b.rank(value) > 0) value = b.reshape(value, Ints{});
   return {b.make("PadV2", {x, rows, value})};
 }
 
@@ -279,26 +331,16 @@ Endpoints space_to_depth(OnnxBlock& b) {
 
 /// Cuts or pads axes to given sizes, the middle stays.
 Endpoints center_crop_pad(OnnxBlock& b) {
-  Endpoint x = b.input(0);
-  const int rank = b.rank(x);
-  const Ints wanted = b.wanted(b.input(1), "sizes");
-  Ints axes(static_cast<size_t>(rank));
-  std::iota(axes.begin(), axes.end(), 0);
-  axes = b.integers("axes", axes);
-  if (axes.size() != wanted.size()) return {b.fail("sizes of another number than the axes")};
-  Ints pads(2 * static_cast<size_t>(rank), 0);
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const int a = b.axis(axes[i], rank);
-    const int64_t size = b.dim(x, a), more = wanted[i] - size;
-    if (size < 0 || b.failed()) return {b.fail("a size that is not known")};
-    if (more < 0) {
-      const int64_t from = -more / 2;
-      x = b.slice(x, a, from, from + wanted[i]);
-    } else {
-      pads[2 * static_cast<size_t>(a)] = more / 2, pads[2 * static_cast<size_t>(a) + 1] = more - more / 2;
-    }
-  }
-  return {b.make("Pad", {x, b.reshape(b.ints(pads), Ints{rank, 2})})};
+  const Endpoint x = b.input(0), own = b.shape_of(x);
+  Endpoint wanted = b.cast(b.input(1), DType::kInt64);
+  if (b.has_attribute("axes")) wanted = at_axes(b, own, b.ints(b.integers("axes", {})), wanted);
+  const Endpoint zero = b.int64(0), two = b.int64(2);
+  const Endpoint less = b.make("Maximum", {b.sub(own, wanted), zero}),
+                 more = b.make("Maximum", {b.sub(wanted, own), zero});
+  const Endpoint before = b.make("FloorDiv", {more, two});
+  const Endpoint kept = b.make("Slice", {x, b.make("FloorDiv", {less, two}), b.make("Minimum", {own, wanted})});
+  const Endpoint rows = b.make("Pack", {before, b.sub(more, before)}, {{"axis", attr_of(int64_t{1})}});
+  return {b.make("Pad", {kept, rows})};
 }
 
 Endpoints constant(OnnxBlock& b) {

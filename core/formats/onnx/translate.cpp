@@ -33,6 +33,9 @@ void bind_outputs(OnnxBlock& b, const Endpoints& outputs, NodeId first_own) {
     if (frame.prefix().empty() && (!alone || now != name))
       body.file().signature_names[std::string(name)] =
           alone || tensor.slot == 0 ? std::string(g.name(tensor.node)) : cat(g.name(tensor.node), ":", tensor.slot);
+    // Where control flow hides a shape, the file's own word for it tells how to go on.
+    const OnnxValueInfo* info = b.shape(tensor).rank_known() ? nullptr : frame.info(name);
+    if (info && info->shape.rank_known()) b.edit().set_shape(tensor, info->shape);
     frame.bind(name, tensor);
   }
 }
@@ -78,15 +81,17 @@ Endpoints inline_onnx_function(OnnxBlock& b, const OnnxFunction& f) {
   return out;
 }
 
-void unknown_onnx_op(OnnxBlock& b) {
-  const OnnxNode& n = b.node();
+/// What is wrong with the op; empty: there is such an op.
+std::string onnx_op_problem(const OnnxTranslation& all, const OnnxNode& n, int64_t version, std::string& hint) {
+  if (all.model.functions.contains({n.domain, n.op})) return {};
   if (!n.domain.empty()) {
-    b.fail(cat("unknown op '", n.domain, ".", n.op, "'"), "ops of ai.onnx and functions of the model are read");
-  } else if (find_onnx_op(n.op, kLastOnnxOpset)) {
-    b.fail(cat("not in operator set ", b.version()));
-  } else {
-    b.fail(cat("unknown op '", n.op, "'"), near_onnx_op(n.op));
+    hint = "ops of ai.onnx and functions of the model are read";
+    return cat("unknown op '", n.domain, ".", n.op, "'");
   }
+  if (find_onnx_op(n.op, version)) return {};
+  if (find_onnx_op(n.op, kLastOnnxOpset)) return cat(n.op, " of operator set ", version, " is not read");
+  hint = near_onnx_op(n.op);
+  return cat("unknown op '", n.op, "'");
 }
 
 void translate_onnx_node(OnnxBlock& b) {
@@ -101,21 +106,31 @@ void translate_onnx_node(OnnxBlock& b) {
   } else if (const OnnxOp* op = n.domain.empty() ? find_onnx_op(n.op, b.version()) : nullptr) {
     outputs = op->translate(b);
   } else {
-    unknown_onnx_op(b);
+    std::string hint, wrong = onnx_op_problem(all, n, b.version(), hint);
+    b.fail(std::move(wrong), std::move(hint));
   }
   if (!b.failed() && all.w.c.problems.empty()) bind_outputs(b, outputs, first_own);
 }
 
 }  // namespace
 
+bool check_onnx_ops(OnnxTranslation& all, const std::vector<OnnxNode>& nodes, const OnnxOpsets& opsets) {
+  std::set<std::pair<std::string_view, std::string_view>> told;
+  for (const OnnxNode& n : nodes) {
+    const auto own = opsets.find(n.domain);
+    std::string hint, wrong = onnx_op_problem(all, n, own == opsets.end() ? 1 : own->second, hint);
+    if (wrong.empty() || !told.insert({n.domain, n.op}).second) continue;
+    all.w.c.problems.add(all.w.position_of(n.at), std::move(wrong), std::move(hint), Code::kNotFound);
+  }
+  return told.empty();
+}
+
 bool translate_onnx_nodes(OnnxFrame& frame, const std::vector<OnnxNode>& nodes, const OnnxOpsets& opsets) {
   Problems& problems = frame.all().w.c.problems;
   std::map<std::string_view, int> numbers;
   for (const OnnxNode& node : nodes) {
-    const auto opset = opsets.find(node.domain);
-    const int64_t version = opset == opsets.end() ? 1 : opset->second;
     const std::string own = node.name.empty() ? cat(node.op, "_", numbers[node.op]++) : std::string(node.name);
-    OnnxBlock block(frame, node, version, cat(frame.prefix(), onnx_node_name(own)));
+    OnnxBlock block(frame, node, opsets, cat(frame.prefix(), onnx_node_name(own)));
     translate_onnx_node(block);
     if (!problems.empty() || !frame.all().w.c.may_go_on()) return false;
   }

@@ -1,0 +1,32 @@
+/// OnnxFunctionMaker: the body of a TensorFlow function, made of a graph inside a node of ONNX.
+#pragma once
+
+#include <memory>
+
+#include "core/formats/onnx/block.h"
+
+namespace emplace {
+
+class OnnxFunctionMaker {
+ public:
+  /// `captures`: what is read of the names around, see OnnxBody.
+  OnnxFunctionMaker(OnnxBlock& block, Endpoints& captures);
+
+  OnnxBody& body() { return *body_; }
+  Endpoint argument(DType type, const Shape& shape);
+  /// The graph's nodes; its inputs are these. The outputs; none, and the block fails, where something went wrong.
+  Endpoints translate(const OnnxGraph& graph, const Endpoints& inputs);
+  /// Adds the function to the model's library: `wanted`, or the first name after it that is free. `results` may be
+  /// followed by all captures as they came in.
+  std::string finish(const std::string& wanted, Endpoints results, bool return_captures);
+
+ private:
+  OnnxBlock& block_;
+  std::unique_ptr<GraphFile> file_;
+  std::unique_ptr<OnnxBody> body_;
+};
+
+/// A node's attribute that is a graph; nothing, and the block fails, if there is none.
+std::optional<OnnxGraph> graph_attribute(OnnxBlock& b, std::string_view name);
+
+}  // namespace emplace

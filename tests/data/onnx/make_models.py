@@ -1,0 +1,45 @@
+"""Writes the models of tests/data/onnx/models, where the onnx package is installed: python make_models.py"""
+import pathlib, numpy as np, onnx
+from onnx import TensorProto as T, helper as h, numpy_helper as nh, external_data_helper as ext
+out = pathlib.Path("models"); out.mkdir(exist_ok=True)
+f = T.FLOAT
+def model(name, nodes, inputs, outputs, init=(), opset=21, functions=(), opsets=()):
+    g = h.make_graph(nodes, name, inputs, outputs, initializer=list(init))
+    m = h.make_model(g, opset_imports=[h.make_opsetid("", opset), *opsets], functions=list(functions), ir_version=10)
+    (out / f"{name}.onnx").write_bytes(m.SerializeToString())
+    return m
+vi = h.make_tensor_value_info
+w = nh.from_array((np.arange(18, dtype=np.float32).reshape(2, 1, 3, 3) - 8) / 8, "conv.weight")
+bias = nh.from_array(np.array([0.5, -0.5], np.float32), "conv.bias")
+m = model("conv_relu", [h.make_node("Conv", ["x", "conv.weight", "conv.bias"], ["conv:0"], name="/net/conv", pads=[1, 1, 1, 1]),
+    h.make_node("Relu", ["conv:0"], ["y"], name="/net/relu")], [vi("x", f, ["batch", 1, 4, 4])], [vi("y", f, ["batch", 2, 4, 4])], [w, bias])
+# external data
+big = nh.from_array(np.arange(4, dtype=np.float32), "w")
+t = onnx.TensorProto(); t.name = "w"; t.data_type = f; t.dims.append(4); t.data_location = T.EXTERNAL
+def entry(t, k, v):
+    e = t.external_data.add(); e.key = k; e.value = v
+entry(t, "location", "external.weights"); entry(t, "offset", "16"); entry(t, "length", "16")
+(out / "external.weights").write_bytes(b"\0" * 16 + np.arange(4, dtype=np.float32).tobytes())
+model("external", [h.make_node("Mul", ["x", "w"], ["y"])], [vi("x", f, [4])], [vi("y", f, [4])], [t])
+o = onnx.TensorProto(); o.CopyFrom(t); o.external_data[0].value = "../make_models.py"
+model("outside", [h.make_node("Mul", ["x", "w"], ["y"])], [vi("x", f, [4])], [vi("y", f, [4])], [o])
+# if, loop, function
+then = h.make_graph([h.make_node("Mul", ["x", "two"], ["t"])], "then", [], [vi("t", f, [2])])
+other = h.make_graph([h.make_node("Neg", ["x"], ["e"])], "else", [], [vi("e", f, [2])])
+model("if", [h.make_node("If", ["c"], ["y"], name="choice", then_branch=then, else_branch=other)], [vi("c", T.BOOL, []), vi("x", f, [2])], [vi("y", f, [2])],
+    [nh.from_array(np.array(2, np.float32), "two")])
+body = h.make_graph([h.make_node("Identity", ["go"], ["go_on"]), h.make_node("Add", ["sum", "x"], ["next"]), h.make_node("Identity", ["next"], ["seen"])],
+    "body", [vi("i", T.INT64, []), vi("go", T.BOOL, []), vi("sum", f, [2])], [vi("go_on", T.BOOL, []), vi("next", f, [2]), vi("seen", f, [2])])
+model("loop", [h.make_node("Loop", ["n", "", "x"], ["last", "all"], name="sums", body=body)], [vi("n", T.INT64, []), vi("x", f, [2])], [vi("last", f, [2]), vi("all", f, [None, 2])])
+fn = h.make_function("mine", "Scaled", ["a"], ["b"], [h.make_node("Constant", [], ["s"]), h.make_node("Mul", ["a", "s"], ["b"])], [h.make_opsetid("", 21)], ["by"])
+ref = fn.node[0].attribute.add(); ref.name = "value_float"; ref.ref_attr_name = "by"; ref.type = onnx.AttributeProto.FLOAT
+model("function", [h.make_node("Scaled", ["x"], ["y"], domain="mine", name="s", by=3.0)], [vi("x", f, [2])], [vi("y", f, [2])], functions=[fn], opsets=[h.make_opsetid("mine", 1)])
+rec = h.make_function("mine", "Again", ["a"], ["b"], [h.make_node("Again", ["a"], ["b"], domain="mine")], [h.make_opsetid("", 21), h.make_opsetid("mine", 1)])
+model("endless", [h.make_node("Again", ["x"], ["y"], domain="mine")], [vi("x", f, [2])], [vi("y", f, [2])], functions=[rec], opsets=[h.make_opsetid("mine", 1)])
+model("unknown_ops", [h.make_node("Sigmoyd", ["x"], ["a"], name="gate"), h.make_node("Gone", ["a"], ["b"]), h.make_node("Scaler", ["b"], ["y"], domain="ai.onnx.ml")], [vi("x", f, [2])], [vi("y", f, [2])])
+model("new_opset", [h.make_node("Relu", ["x"], ["y"])], [vi("x", f, [2])], [vi("y", f, [2])], opset=99)
+n = h.make_node("Concat", ["x", "x"], ["y"], name="both"); n.attribute.append(h.make_attribute("axis", "last"))
+model("wrong_attribute", [n], [vi("x", f, [2])], [vi("y", f, [4])])
+z = onnx.TensorProto(); z.name = "w"; z.data_type = f; z.dims.extend([1 << 40, 1 << 40])
+model("absurd_dims", [h.make_node("Mul", ["x", "w"], ["y"])], [vi("x", f, [2])], [vi("y", f, [2])], [z])
+(out / "truncated.onnx").write_bytes((out / "conv_relu.onnx").read_bytes()[:100])
