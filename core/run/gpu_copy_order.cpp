@@ -33,9 +33,9 @@ void GpuCopyOrder::order(std::vector<Launch>& launches) {
       if (copy->from_host()) {
         copy->guard_later();
         call(conflicts_.next_write(launch.instruction, p_.program.host), &GpuCopyKernel::guard);
-      } else if (copy->to_host()) {  // the interpreter waits before somebody reads it
+      } else if (copy->to_host()) {  // for what is in no block the interpreter waits
         copy->join_later();
-        call(conflicts_.next_overwrite(launch.instruction, p_.program.outputs(s)[0]), &GpuCopyKernel::join);
+        call(conflicts_.next_touch(launch.instruction, p_.program.outputs(s)[0]), &GpuCopyKernel::join);
       }
       continue;
     }

@@ -54,13 +54,14 @@ InstructionId MemoryConflicts::next_write(InstructionId id, DeviceId home) const
   return id;
 }
 
-InstructionId MemoryConflicts::next_overwrite(InstructionId id, ValueId v) const {
+InstructionId MemoryConflicts::next_touch(InstructionId id, ValueId v) const {
+  const auto touches = [&](ValueId other) { return overlap(v, other); };
   const auto end = static_cast<InstructionId>(program_.instructions.size());
   while (++id < end) {
     const Instruction& s = program_.instructions[id];
-    auto outputs = program_.outputs(s);
-    if (s.kind == InstructionKind::kLoop ||
-        std::any_of(outputs.begin(), outputs.end(), [&](ValueId other) { return overlap(v, other); }))
+    auto inputs = program_.inputs(s), outputs = program_.outputs(s);
+    if (s.kind == InstructionKind::kLoop || std::any_of(inputs.begin(), inputs.end(), touches) ||
+        std::any_of(outputs.begin(), outputs.end(), touches))
       break;
   }
   return id;

@@ -20,9 +20,9 @@ class MemoryConflicts {
   InstructionId next_use(InstructionId copy, ValueId v, bool reads) const;
   /// The first instruction behind `id` that may write to any memory of this device's; the number of instructions: none.
   InstructionId next_write(InstructionId id, DeviceId home) const;
-  /// The first instruction behind `id` that writes over the block's bytes where `v` lies; the number of instructions:
-  /// none.
-  InstructionId next_overwrite(InstructionId id, ValueId v) const;
+  /// The first instruction behind `id` that reads or writes the block's bytes where `v` lies, under whatever name; the
+  /// number of instructions: none.
+  InstructionId next_touch(InstructionId id, ValueId v) const;
   /// The fused group that an instruction is in; null: none.
   const FusedGroup* group_at(InstructionId id) const;
 

@@ -89,6 +89,23 @@ Endpoint in_loop(GpuCase& g, int64_t count) {
   return g.add({"Exit", {{of_total, 0}}, {}, {kF}});
 }
 
+/// What a variable of a GPU holds has no fixed place, its copy has: what reads that needs no interpreter.
+Endpoint of_variable(GpuCase& g, int64_t count) {
+  const AttrValue type = AttrValue::of(kF);
+  Endpoint x = numbers(g, count);
+  Endpoint v = g.add({"VarHandleOp",
+                      {},
+                      {{"dtype", type}, {"shape", AttrValue::of(Shape{count})}},
+                      {DType::kResource},
+                      {},
+                      {},
+                      kGpu0});
+  Endpoint sum = g.binary("AddV2", x, x, kGpu0);
+  Endpoint start = g.add({"AssignVariableOp", {v, sum}, {{"dtype", type}}, {}, {}, {}, kGpu0});
+  Endpoint read = g.add({"ReadVariableOp", {v}, {{"dtype", type}}, {kF}, {start.node}, {}, kGpu0});
+  return g.binary("Mul", g.binary("AddV2", read, x, 0), x, 0);
+}
+
 using Program = Endpoint (*)(GpuCase&, int64_t);
 
 /// Between the copies of one moment, "out" and "wait" as they come in the second step.
@@ -120,7 +137,7 @@ TEST_CASE("copies to the host below a Switch and in a loop are enqueued before o
 }
 
 TEST_CASE("what is on its way to the host is there when it is read; in any order of the streams", "[host]") {
-  for (Program program : {below_switch, in_loop}) {
+  for (Program program : {below_switch, in_loop, of_variable}) {
     auto run = [&](uint64_t seed, bool on_cpu, int64_t count) {
       standin::set_seed(seed);
       CudaBackend backend;
