@@ -53,16 +53,14 @@ class DepthwiseConv final : public Kernel {
     ASSIGN_OR_RETURN(const C* in, as_nhwc<T>(c, c.input(0), layout_, in_scratch));
     ASSIGN_OR_RETURN(const C* filter, as_compute<T>(c, c.input(1), filter_scratch));
     ASSIGN_OR_RETURN(C * out, nhwc_output<T>(c, c.output(0), layout_, out_scratch));
-    depthwise_conv(*c.parallel_, shape_, in, filter, out);
-    if (fused_.num_args() > 0 || fused_.activation != Activation::kNone) {
-      RETURN_IF_ERROR(epilogue_.template prepare<T>(c, fused_, 2, shape_.out_c));
-      c.parallel_for(shape_.pixels(), static_cast<double>(shape_.out_c) * 0.3, [&](int64_t begin, int64_t end) {
-        epilogue_.run(out + begin * shape_.out_c, static_cast<int>(end - begin), shape_.out_c, shape_.out_c, 0);
-      });
-    }
+    if (has_epilogue()) RETURN_IF_ERROR(epilogue_.template prepare<T>(c, fused_, 2, shape_.out_c));
+    Finished finished{*this, out, c.row_sink_};
+    depthwise_conv(*c.parallel_, row_, shape_, in, filter, out, &finished);
     finish_output<T>(c, c.output(0), layout_, out_scratch);
     return ok_status();
   }
+  // Unless the output is rearranged or narrowed afterwards.
+  bool hands_on_rows() const override { return std::is_same_v<C, T> && layout_.c == 3; }
 
  private:
   using C = Compute<T>;
@@ -71,6 +69,23 @@ class DepthwiseConv final : public Kernel {
   FusedOps fused_;
   ConvShape shape_;
   Epilogue<C> epilogue_;
+  const DepthwiseRow<C> row_ = depthwise_row<C>();
+
+  bool has_epilogue() const { return fused_.num_args() > 0 || fused_.activation != Activation::kNone; }
+
+  /// Bias and activation of pixels that are still in cache; then whoever else waits for them.
+  struct Finished final : RowSink {
+    Finished(const DepthwiseConv& conv, C* pixels, RowSink* others) : kernel(conv), out(pixels), next(others) {}
+    void finished(int64_t first, int64_t pixels) override {
+      const int64_t channels = kernel.shape_.out_c;
+      if (kernel.has_epilogue())
+        kernel.epilogue_.run(out + first * channels, static_cast<int>(pixels), channels, channels, 0);
+      if (next) next->finished(first, pixels);
+    }
+    const DepthwiseConv& kernel;
+    C* const out;
+    RowSink* const next;
+  };
 };
 
 template <class T>

@@ -5,29 +5,6 @@
 namespace emplace {
 namespace {
 
-#ifdef __SANITIZE_THREAD__  // its runtime is not there yet when the loader asks which clone to take
-#define EMPLACE_CLONES
-#else
-#define EMPLACE_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#endif
-
-// y[i] += sum over up to four taps of x[t][i] * f[t][i]; one pass over y for four taps.
-EMPLACE_CLONES void add_products(const float* const* x, const float* const* f, int taps, float* y, int64_t n) {
-  if (taps == 4) {
-    for (int64_t i = 0; i < n; ++i)
-      y[i] += x[0][i] * f[0][i] + x[1][i] * f[1][i] + x[2][i] * f[2][i] + x[3][i] * f[3][i];
-    return;
-  }
-  for (int t = 0; t < taps; ++t) {
-    for (int64_t i = 0; i < n; ++i) y[i] += x[t][i] * f[t][i];
-  }
-}
-EMPLACE_CLONES void add_products(const double* const* x, const double* const* f, int taps, double* y, int64_t n) {
-  for (int t = 0; t < taps; ++t) {
-    for (int64_t i = 0; i < n; ++i) y[i] += x[t][i] * f[t][i];
-  }
-}
-
 // Calls body(tap, pixel of the input) for the taps of one output pixel that lie in the image.
 template <class F>
 void for_each_tap(const ConvShape& s, int64_t n, int64_t oh, int64_t ow, const F& body) {
@@ -46,27 +23,13 @@ template <class T>
 void conv_pixel(const ConvShape& s, const T* in, const T* filter, int64_t n, int64_t oh, int64_t ow, T* out) {
   std::fill_n(out, s.out_c, T(0));
   int64_t multiplier = s.out_c / s.in_c;
-  if (multiplier != 1) {
-    for_each_tap(s, n, oh, ow, [&](int64_t tap, int64_t pixel) {
-      const T* x = in + pixel * s.in_c;
-      const T* f = filter + tap * s.out_c;
-      for (int64_t c = 0; c < s.in_c; ++c) {
-        for (int64_t m = 0; m < multiplier; ++m) out[c * multiplier + m] += x[c] * f[c * multiplier + m];
-      }
-    });
-    return;
-  }
-  const T *x[4], *f[4];
-  int waiting = 0;
   for_each_tap(s, n, oh, ow, [&](int64_t tap, int64_t pixel) {
-    x[waiting] = in + pixel * s.in_c;
-    f[waiting] = filter + tap * s.out_c;
-    if (++waiting == 4) {
-      add_products(x, f, 4, out, s.out_c);
-      waiting = 0;
+    const T* x = in + pixel * s.in_c;
+    const T* f = filter + tap * s.out_c;
+    for (int64_t c = 0; c < s.in_c; ++c) {
+      for (int64_t m = 0; m < multiplier; ++m) out[c * multiplier + m] += x[c] * f[c * multiplier + m];
     }
   });
-  add_products(x, f, waiting, out, s.out_c);
 }
 
 double row_ns(const ConvShape& s) { return static_cast<double>(s.out_w * s.out_c * s.taps()) * 0.15; }
@@ -74,12 +37,19 @@ double row_ns(const ConvShape& s) { return static_cast<double>(s.out_w * s.out_c
 }  // namespace
 
 template <class T>
-void depthwise_conv(Parallel& parallel, const ConvShape& s, const T* in, const T* filter, T* out) {
-  parallel.run(s.batch * s.out_h, row_ns(s), [&](int64_t begin, int64_t end) {
+void depthwise_conv(Parallel& parallel, DepthwiseRow<T> row_code, const ConvShape& s, const T* in, const T* filter,
+                    T* out, RowSink* sink) {
+  const bool single = s.out_c == s.in_c;
+  const int64_t line = s.out_w * s.out_c;
+  parallel.run(s.batch * s.out_h, single ? row_ns(s) * 0.3 : row_ns(s), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      for (int64_t ow = 0; ow < s.out_w; ++ow) {
-        conv_pixel(s, in, filter, row / s.out_h, row % s.out_h, ow, out + (row * s.out_w + ow) * s.out_c);
+      const int64_t n = row / s.out_h, y = row % s.out_h;
+      if (single) {
+        row_code(s, in + n * s.in_h * s.in_w * s.in_c, filter, y, out + row * line);
+      } else {
+        for (int64_t x = 0; x < s.out_w; ++x) conv_pixel(s, in, filter, n, y, x, out + row * line + x * s.out_c);
       }
+      if (sink) sink->finished(row * s.out_w, s.out_w);
     }
   });
 }
@@ -126,8 +96,10 @@ void depthwise_filter_gradient(Parallel& parallel, const ConvShape& s, const T* 
   });
 }
 
-template void depthwise_conv(Parallel&, const ConvShape&, const float*, const float*, float*);
-template void depthwise_conv(Parallel&, const ConvShape&, const double*, const double*, double*);
+template void depthwise_conv(Parallel&, DepthwiseRow<float>, const ConvShape&, const float*, const float*, float*,
+                             RowSink*);
+template void depthwise_conv(Parallel&, DepthwiseRow<double>, const ConvShape&, const double*, const double*, double*,
+                             RowSink*);
 template void depthwise_input_gradient(Parallel&, const ConvShape&, const float*, const float*, float*);
 template void depthwise_input_gradient(Parallel&, const ConvShape&, const double*, const double*, double*);
 template void depthwise_filter_gradient(Parallel&, const ConvShape&, const float*, const float*, float*);
