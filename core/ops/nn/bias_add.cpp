@@ -78,10 +78,10 @@ struct SumType<complex64> {
 };
 
 // sums[k] += every pitch-th element from in[k] on, for `kVectors` vectors of k, whose sums stay in registers.
-template <int kVectors, class T, class S>
+template <int kVectors, int kBytes, class T, class S>
 EMPLACE_INLINE void add_vectors(const T* in, int64_t rows, int64_t pitch, S* sums) {
-  constexpr int kLanes = 64 / sizeof(S);
-  typedef S Sum __attribute__((vector_size(64)));
+  constexpr int kLanes = kBytes / sizeof(S);
+  typedef S Sum __attribute__((vector_size(kBytes)));
   typedef T Value __attribute__((vector_size(kLanes * sizeof(T))));
   Sum sum[kVectors];
 #pragma GCC unroll 8
@@ -98,14 +98,14 @@ EMPLACE_INLINE void add_vectors(const T* in, int64_t rows, int64_t pitch, S* sum
   for (int j = 0; j < kVectors; ++j) std::memcpy(sums + j * kLanes, &sum[j], sizeof(Sum));
 }
 
-// The same for any number of k.
-template <class T, class S>
+// The same for any number of k. `kBytes`: of a register, which g++ 12 needs to know to keep a vector there.
+template <int kBytes, class T, class S>
 EMPLACE_INLINE void add_rows_body(const T* in, int64_t rows, int64_t pitch, S* sums, int64_t n) {
   int64_t first = 0;
   if constexpr (std::is_floating_point_v<T>) {
-    constexpr int64_t kLanes = 64 / sizeof(S);
-    for (; first + 8 * kLanes <= n; first += 8 * kLanes) add_vectors<8>(in + first, rows, pitch, sums + first);
-    for (; first + 4 * kLanes <= n; first += 4 * kLanes) add_vectors<4>(in + first, rows, pitch, sums + first);
+    constexpr int64_t kLanes = kBytes / sizeof(S);
+    for (; first + 8 * kLanes <= n; first += 8 * kLanes) add_vectors<8, kBytes>(in + first, rows, pitch, sums + first);
+    for (; first + kLanes <= n; first += kLanes) add_vectors<1, kBytes>(in + first, rows, pitch, sums + first);
   }
   if (first == n) return;
   for (int64_t r = 0; r < rows; ++r, in += pitch) {
@@ -115,15 +115,15 @@ EMPLACE_INLINE void add_rows_body(const T* in, int64_t rows, int64_t pitch, S* s
 }
 template <class T, class S>
 void add_rows_base(const T* in, int64_t rows, int64_t pitch, S* sums, int64_t n) {
-  add_rows_body(in, rows, pitch, sums, n);
+  add_rows_body<16>(in, rows, pitch, sums, n);
 }
 template <class T, class S>
 EMPLACE_TARGET_V3 void add_rows_v3(const T* in, int64_t rows, int64_t pitch, S* sums, int64_t n) {
-  add_rows_body(in, rows, pitch, sums, n);
+  add_rows_body<32>(in, rows, pitch, sums, n);
 }
 template <class T, class S>
 EMPLACE_TARGET_V4 void add_rows_v4(const T* in, int64_t rows, int64_t pitch, S* sums, int64_t n) {
-  add_rows_body(in, rows, pitch, sums, n);
+  add_rows_body<64>(in, rows, pitch, sums, n);
 }
 template <class T, class S>
 void add_rows(const T* in, int64_t rows, int64_t pitch, S* sums, int64_t n) {

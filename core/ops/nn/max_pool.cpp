@@ -53,15 +53,15 @@ EMPLACE_INLINE void pool_window(const PoolWindow& p, const T* image, int64_t y, 
   std::memcpy(out, &best, sizeof(V));
 }
 
-// One row of windows.
-template <class T>
+// One row of windows. `kBytes`: of a register, which g++ 12 needs to know to keep a vector there.
+template <class T, int64_t kBytes>
 EMPLACE_INLINE void pool_row_body(const PoolWindow& p, const T* image, T* out, int64_t oh) {
   const int64_t y = p.h.begin(oh), y_end = p.h.end(oh);
   for (int64_t ow = 0; ow < p.w.out; ++ow, out += p.channels) {
     const int64_t x = p.w.begin(ow), x_end = p.w.end(ow);
     int64_t k = 0;
     if constexpr (std::is_arithmetic_v<T>) {
-      constexpr int64_t kBytes = std::is_floating_point_v<T> ? 64 : 16, kLanes = kBytes / sizeof(T);
+      constexpr int64_t kLanes = kBytes / sizeof(T);
       typedef T Vector __attribute__((vector_size(kBytes)));
       for (; k + kLanes <= p.channels; k += kLanes) pool_window<Vector>(p, image + k, y, y_end, x, x_end, out + k);
     }
@@ -70,15 +70,15 @@ EMPLACE_INLINE void pool_row_body(const PoolWindow& p, const T* image, T* out, i
 }
 template <class T>
 void pool_row_base(const PoolWindow& p, const T* image, T* out, int64_t oh) {
-  pool_row_body(p, image, out, oh);
+  pool_row_body<T, 16>(p, image, out, oh);
 }
 template <class T>
 EMPLACE_TARGET_V3 void pool_row_v3(const PoolWindow& p, const T* image, T* out, int64_t oh) {
-  pool_row_body(p, image, out, oh);
+  pool_row_body<T, 32>(p, image, out, oh);
 }
 template <class T>
 EMPLACE_TARGET_V4 void pool_row_v4(const PoolWindow& p, const T* image, T* out, int64_t oh) {
-  pool_row_body(p, image, out, oh);
+  pool_row_body<T, 64>(p, image, out, oh);
 }
 template <class T>
 using PoolRow = void (*)(const PoolWindow&, const T*, T*, int64_t);
@@ -230,15 +230,15 @@ EMPLACE_INLINE void route_window(int64_t rows, int64_t cols, int64_t row_step, i
 }
 
 // All channels of one window.
-template <class T>
+template <class T, int64_t kBytes>
 EMPLACE_INLINE void route_channels(int64_t rows, int64_t cols, int64_t row_step, int64_t channels, const T* image,
                                    const T* grad, T* out) {
   int64_t k = 0;
   if constexpr (std::is_floating_point_v<T>) {
     using Integer = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
-    typedef T Vector __attribute__((vector_size(64)));
-    typedef Integer Numbers __attribute__((vector_size(64)));
-    constexpr int64_t kLanes = 64 / sizeof(T);
+    typedef T Vector __attribute__((vector_size(kBytes)));
+    typedef Integer Numbers __attribute__((vector_size(kBytes)));
+    constexpr int64_t kLanes = kBytes / sizeof(T);
     for (; k + kLanes <= channels; k += kLanes) {
       route_window<Vector, Numbers>(rows, cols, row_step, channels, image + k, grad + k, out + k);
     }
@@ -247,7 +247,7 @@ EMPLACE_INLINE void route_channels(int64_t rows, int64_t cols, int64_t row_step,
 }
 
 // One row of windows of an image, and the cells between it and the row before that no window covers.
-template <class T>
+template <class T, int64_t kBytes>
 EMPLACE_INLINE void route_row_body(const PoolWindow& p, const T* image, const T* grad, T* out, int64_t oh) {
   auto clear = [&](int64_t y, int64_t first, int64_t last) {
     if (first < last) std::fill_n(out + (y * p.w.size + first) * p.channels, (last - first) * p.channels, T{});
@@ -264,20 +264,20 @@ EMPLACE_INLINE void route_row_body(const PoolWindow& p, const T* image, const T*
     const int64_t rows = p.h.end(oh) - p.h.begin(oh), cols = p.w.end(ow) - p.w.begin(ow),
                   row_step = p.w.size * p.channels;
     const int64_t at = p.h.begin(oh) * row_step + p.w.begin(ow) * p.channels;
-    route_channels(rows, cols, row_step, p.channels, image + at, grad, out + at);
+    route_channels<T, kBytes>(rows, cols, row_step, p.channels, image + at, grad, out + at);
   }
 }
 template <class T>
 void route_row_base(const PoolWindow& p, const T* image, const T* grad, T* out, int64_t oh) {
-  route_row_body(p, image, grad, out, oh);
+  route_row_body<T, 16>(p, image, grad, out, oh);
 }
 template <class T>
 EMPLACE_TARGET_V3 void route_row_v3(const PoolWindow& p, const T* image, const T* grad, T* out, int64_t oh) {
-  route_row_body(p, image, grad, out, oh);
+  route_row_body<T, 32>(p, image, grad, out, oh);
 }
 template <class T>
 EMPLACE_TARGET_V4 void route_row_v4(const PoolWindow& p, const T* image, const T* grad, T* out, int64_t oh) {
-  route_row_body(p, image, grad, out, oh);
+  route_row_body<T, 64>(p, image, grad, out, oh);
 }
 template <class T>
 using RouteRow = void (*)(const PoolWindow&, const T*, const T*, T*, int64_t);
