@@ -94,8 +94,20 @@ struct Sums {
     store_rows(rows, width);
     for (int i = 0; i < R; ++i) {
       T* c = t.c + i * t.c_step;
-      for (int j = 0; j < t.cols; ++j) c[j] = t.accumulate ? c[j] + rows[i * width + j] : rows[i * width + j];
+      for (int j = 0; t.accumulate && j < t.cols; ++j) rows[i * width + j] = c[j] + rows[i * width + j];
+      copy_few<width / 2>(rows + i * width, t.cols, c);
     }
+  }
+
+  // `n` < 2 * kMost elements, in pieces of fixed size.
+  template <int kMost>
+  static inline __attribute__((always_inline)) void copy_few(const T* from, int n, T* to) {
+    if (n & kMost) {
+      std::memcpy(to, from, kMost * sizeof(T));
+      from += kMost;
+      to += kMost;
+    }
+    if constexpr (kMost > 1) copy_few<kMost / 2>(from, n, to);
   }
 };
 
