@@ -1,5 +1,8 @@
 #include "core/run/fused_groups.h"
 
+#include <algorithm>
+
+#include "core/op/factored_kernel.h"
 #include "core/run/group_walk.h"
 
 namespace emplace {
@@ -30,9 +33,9 @@ class Finder {
     return false;
   }
 
-  // Elements of an elementwise instruction, 0: it is none.
+  // Elements of an elementwise instruction, 0: it is none. Other outputs than the first are written beforehand.
   int64_t elements(InstructionId id) const {
-    if (plan_.modes[id] != InstructionMode::kDirect || program_.instructions[id].num_outputs != 1) return 0;
+    if (plan_.modes[id] != InstructionMode::kDirect || program_.instructions[id].num_outputs == 0) return 0;
     const BoundInstruction& b = bound_[id];
     const Tile tile = b.kernel->tile();
     if (!tile.function || tile.period > kMaxPeriod) return 0;
@@ -41,6 +44,14 @@ class Finder {
       if (in.num_elements() != n && in.num_elements() != 1 && in.num_elements() != tile.period) return 0;
     }
     return n;
+  }
+
+  // Factors are worked out before the group's first tile.
+  bool reads_factors_of_group(InstructionId id) const {
+    const Instruction& s = program_.instructions[id];
+    if (s.num_outputs == 1 || !dynamic_cast<const FactoredKernel*>(bound_[id].kernel.get())) return false;
+    const auto factors = program_.inputs(s).subspan(1);
+    return std::any_of(factors.begin(), factors.end(), [&](ValueId v) { return made_by_[buffer(v)] == serial_; });
   }
 
   bool is_reduction(InstructionId id) const {
@@ -55,6 +66,7 @@ class Finder {
   bool joins(InstructionId id, int64_t n) const {
     bool begun = !group_.instructions.empty() || group_.head != kNoInstruction;
     if (!begun || n != group_.elements || program_.instructions[id].device != device_) return false;
+    if (reads_factors_of_group(id)) return false;
     auto size = static_cast<int64_t>(group_.instructions.size());
     if (n > BlockReduction::kBlock || group_.head != kNoInstruction) return size < kMaxInstructions && reads_group(id);
     return size * n < kMaxElements;

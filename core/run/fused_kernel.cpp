@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/op/factored_kernel.h"
+
 namespace emplace {
 namespace {
 
@@ -32,7 +34,7 @@ struct FusedKernel::Scratch {
 class FusedKernel::Builder {
  public:
   Builder(FusedKernel& kernel, const FusedGroup& group, const Program& program, const Plan& plan,
-          const std::vector<BoundInstruction>& bound)
+          std::vector<BoundInstruction>& bound)
       : k_(kernel), group_(group), program_(program), plan_(plan), bound_(bound) {}
 
   void build() {
@@ -83,12 +85,13 @@ class FusedKernel::Builder {
 
   Input input(ValueId v, const Tensor& tensor, int64_t tile, bool is_constant) {
     if (in_register(v)) return {offset_pointer(of(buffer(v)).number * register_size(tile)), 0, 0, true};
-    const int64_t count = tensor.num_elements();
-    const auto bytes = static_cast<int64_t>(dtype_size(tensor.dtype()));
-    if (count == group_.elements) return {tensor.raw(), bytes, 0, false};
-    if (count == 1) return {tensor.raw(), 0, 0, false};
+    return input(tensor.raw(), tensor.num_elements(), static_cast<int64_t>(dtype_size(tensor.dtype())), is_constant);
+  }
+  Input input(const void* data, int64_t count, int64_t bytes, bool is_constant) {
+    if (count == group_.elements) return {data, bytes, 0, false};
+    if (count == 1) return {data, 0, 0, false};
     const int64_t written = std::min(group_.elements, count + kTileElements);
-    k_.repeated_.push_back({tensor.raw(), static_cast<size_t>(count * bytes), is_constant, false, {}});
+    k_.repeated_.push_back({data, static_cast<size_t>(count * bytes), is_constant, false, {}});
     std::vector<std::byte>& elements = k_.repeated_.back().elements;
     elements.resize(static_cast<size_t>(written * bytes) + kAlignment);
     return {aligned(elements), bytes, count, false};
@@ -98,13 +101,16 @@ class FusedKernel::Builder {
     const Instruction& s = program_.instructions[id];
     const BoundInstruction& b = bound_[id];
     Tile code = b.kernel->tile();
-    TileCall in{code.function, code.params, static_cast<uint32_t>(k_.inputs_.size()), s.num_inputs, nullptr, 0};
+    const auto first = static_cast<uint32_t>(k_.inputs_.size());
     auto values = program_.inputs(s);
-    for (size_t i = 0; i < values.size(); ++i) {
+    auto* factored = s.num_outputs > 1 ? dynamic_cast<FactoredKernel*>(b.kernel.get()) : nullptr;
+    for (size_t i = 0; i < (factored ? 1 : values.size()); ++i) {
       const Tensor& tensor = b.context.inputs_[i];
       k_.inputs_.push_back(input(values[i], tensor, tile, b.context.input_is_constant(static_cast<int>(i))));
       k_.strides_.push_back(tensor.num_elements() == 1 && group_.elements != 1 ? 0 : 1);
     }
+    if (factored) add_factors(*factored, bound_[id].context, code.period);
+    TileCall in{code.function, code.params, first, static_cast<uint32_t>(k_.inputs_.size()) - first, nullptr, 0};
     ValueId out = program_.outputs(s)[0];
     if (in_register(out)) {
       in.out = offset_pointer(take_register(id, values, out) * register_size(tile));
@@ -115,6 +121,14 @@ class FusedKernel::Builder {
     }
     k_.tile_cost_ns_ += code.cost_ns * static_cast<double>(kTileElements);
     k_.calls_.push_back(in);
+  }
+
+  void add_factors(FactoredKernel& kernel, KernelContext& context, int64_t count) {
+    k_.factored_.emplace_back(&kernel, &context);
+    for (const float* factors : kernel.factors()) {
+      k_.inputs_.push_back(input(factors, count, sizeof(float), false));
+      k_.strides_.push_back(count == 1 && group_.elements != 1 ? 0 : 1);
+    }
   }
 
   // The register of an input that dies here and has elements of the same size, else a free one.
@@ -161,7 +175,7 @@ class FusedKernel::Builder {
   const FusedGroup& group_;
   const Program& program_;
   const Plan& plan_;
-  const std::vector<BoundInstruction>& bound_;
+  std::vector<BoundInstruction>& bound_;
   struct Register {
     InstructionId last_reader = kNoInstruction;
     size_t number = 0;
@@ -175,7 +189,7 @@ class FusedKernel::Builder {
 };
 
 FusedKernel::FusedKernel(const FusedGroup& group, const Program& program, const Plan& plan,
-                         const std::vector<BoundInstruction>& bound)
+                         std::vector<BoundInstruction>& bound)
     : elements_(group.elements), tiles_((group.elements + kTileElements - 1) / kTileElements) {
   Builder(*this, group, program, plan, bound).build();
   if (tiles_ == 1 && !head_) bind_single_tile();
@@ -205,6 +219,7 @@ void FusedKernel::write_repeated() {
 }
 
 Status FusedKernel::run(KernelContext& c) {
+  for (auto [kernel, context] : factored_) RETURN_IF_ERROR(kernel->begin_tiles(*context));
   write_repeated();
   if (head_) {
     c.row_sink_ = this;

@@ -10,11 +10,12 @@
 
 namespace emplace {
 
+class FactoredKernel;  // core/op/factored_kernel.h
+
 class FusedKernel final : public Kernel, private RowSink {
  public:
   /// After the memory plan. `bound` holds the tensors as bound: block addresses for what is in memory.
-  FusedKernel(const FusedGroup& group, const Program& program, const Plan& plan,
-              const std::vector<BoundInstruction>& bound);
+  FusedKernel(const FusedGroup& group, const Program& program, const Plan& plan, std::vector<BoundInstruction>& bound);
   /// `c`: of the group's first instruction.
   Status run(KernelContext& c) override;
 
@@ -61,6 +62,7 @@ class FusedKernel final : public Kernel, private RowSink {
   std::vector<Input> inputs_;
   std::vector<int64_t> strides_;
   std::vector<Repeated> repeated_;
+  std::vector<std::pair<FactoredKernel*, KernelContext*>> factored_;
   size_t register_bytes_ = 0;  // of all registers together
 
   Kernel* head_ = nullptr;  // the product whose rows are taken, if any

@@ -7,10 +7,13 @@
 
 #include "core/base/cat.h"
 #include "core/base/scratch_vector.h"
+#include "core/op/factored_kernel.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/nn/norm_elements.h"
+#include "core/ops/nn/norm_sums.h"
 
 namespace emplace {
 namespace {
@@ -27,39 +30,18 @@ Status batch_norm_shape(ShapeContext& c) {
   return ok_status();
 }
 
-struct Statistics {
-  ScratchVector<double> mean, variance;  // variance: with n
+// Of a channel: the mean, and the variance with n, from sums around its first pixel. A pixel is at most n standard
+// deviations' squares from the mean, so that the difference of the sums loses less than n times the rounding of double.
+struct Moments {
+  double mean, variance;
+  Moments(double shift, double sum, double squares, double n)
+      : mean(shift + sum / n), variance((squares - sum * sum / n) / n) {
+    if (variance < 0) variance = 0;
+  }
 };
 
-// In double, in two passes: the mean, then the squares around it.
 template <class T>
-Statistics statistics(KernelContext& c, const T* x, const NormLayout& l) {
-  Statistics s{ScratchVector<double>(static_cast<size_t>(l.channels)),
-               ScratchVector<double>(static_cast<size_t>(l.channels))};
-  auto n = static_cast<double>(l.count());
-  c.parallel_for(l.channels, 2.0 * n, [&](int64_t begin, int64_t end) {
-    auto sum = [&](ScratchVector<double>& into, const auto& term) {
-      for (int64_t r = 0; r < l.outer; ++r) {
-        const T* from = x + (r * l.channels + begin) * l.inner;
-        for (int64_t k = begin; k < end; ++k) {
-          double total = 0;
-          for (int64_t i = 0; i < l.inner; ++i) total += term(k, static_cast<double>(static_cast<float>(*from++)));
-          into[static_cast<size_t>(k)] += total;
-        }
-      }
-      for (int64_t k = begin; k < end; ++k) into[static_cast<size_t>(k)] /= n;
-    };
-    sum(s.mean, [](int64_t, double v) { return v; });
-    sum(s.variance, [&](int64_t k, double v) {
-      double d = v - s.mean[static_cast<size_t>(k)];
-      return d * d;
-    });
-  });
-  return s;
-}
-
-template <class T>
-class BatchNorm final : public Kernel {
+class BatchNorm final : public FactoredKernel {
  public:
   explicit BatchNorm(const KernelInit& init)
       : format_(NormFormat::of(init.attrs)),
@@ -67,74 +49,109 @@ class BatchNorm final : public Kernel {
         epsilon_(init.attrs.number("epsilon")),
         factor_(init.attrs.number("exponential_avg_factor")) {}
 
+  Status prepare(KernelContext& c) override {
+    innermost_ = fits_ = false;
+    const Shape& x = c.input(0).shape();
+    if (x.rank() != format_.rank || c.input(0).num_elements() == 0) return ok_status();
+    layout_ = format_.layout(c.input(0));
+    innermost_ = layout_.inner == 1;
+    fits_ = check_channel_vectors(c, layout_.channels, 1, own_statistics() ? 3 : 5).ok();
+    mean_slope_offset_.resize(static_cast<size_t>(3 * layout_.channels));
+    return ok_status();
+  }
+
+  Tile tile() const override {
+    if (training_ || !innermost_ || !fits_) return {};
+    return {.function = code_, .cost_ns = 0.2, .period = layout_.channels};
+  }
+  bool hands_on_rows() const override { return training_ && innermost_ && fits_; }
+  Factors factors() const override {
+    const float* all = mean_slope_offset_.data();
+    return {all, all + layout_.channels, all + 2 * layout_.channels};
+  }
+
+  Status begin_tiles(KernelContext& c) override {
+    if (c.num_outputs() > 5) *c.out<float>(5) = 0;  // a reserve that only GPUs fill
+    for (int i = 1; i <= 4; ++i)
+      copy_elements(DType::kFloat, c.in<float>(i % 2 ? 3 : 4), c.out<float>(i), layout_.channels);
+    write_factors(c, c.in<float>(3), c.in<float>(4));
+    return ok_status();
+  }
+
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
     if (x.shape().rank() != format_.rank) {
       return invalid_argument(cat("input must be 4 or 5-dimensional", x.shape().to_string()));
     }
-    NormLayout l = format_.layout(x);
-    bool own_statistics = training_ && factor_ == 1.0f;
-    RETURN_IF_ERROR(check_channel_vectors(c, l.channels, 1, own_statistics ? 3 : 5));
+    layout_ = format_.layout(x);
+    const int64_t channels = layout_.channels;
+    RETURN_IF_ERROR(check_channel_vectors(c, channels, 1, own_statistics() ? 3 : 5));
     RETURN_IF_ERROR(ensure_output(c, 0, x.shape()));
-    for (int i = 1; i <= 4; ++i) RETURN_IF_ERROR(ensure_output(c, i, Shape{l.channels}));
-    if (c.num_outputs() > 5) {  // a reserve that only GPUs fill
-      RETURN_IF_ERROR(ensure_output(c, 5, Shape{}));
-      *c.out<float>(5) = 0;
-    }
-    if (l.count() == 0) {
+    for (int i = 1; i <= 4; ++i) RETURN_IF_ERROR(ensure_output(c, i, Shape{channels}));
+    if (c.num_outputs() > 5) RETURN_IF_ERROR(ensure_output(c, 5, Shape{}));
+    mean_slope_offset_.resize(static_cast<size_t>(3 * channels));
+    if (layout_.count() == 0) {
+      if (c.num_outputs() > 5) *c.out<float>(5) = 0;
       for (int i = 1; i <= 4; ++i)
-        std::fill_n(c.out<float>(i), l.channels, i <= 2 ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
+        std::fill_n(c.out<float>(i), channels, i <= 2 ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
       return ok_status();
     }
-    if (training_) {
-      train(c, l);
-    } else {
-      for (int i = 1; i <= 4; ++i)
-        copy_elements(DType::kFloat, c.in<float>(i % 2 ? 3 : 4), c.out<float>(i), l.channels);
-    }
-    normalise(c, l, training_ ? c.out<float>(3) : c.in<float>(3), training_ ? c.out<float>(4) : c.in<float>(4));
+    if (training_)
+      train(c);
+    else
+      RETURN_IF_ERROR(begin_tiles(c));
+    normalise(*c.parallel_, code_, layout_, c.in<T>(0), factors(), c.out<T>(0), c.row_sink_);
     return ok_status();
   }
 
  private:
+  bool own_statistics() const { return training_ && factor_ == 1.0f; }
+
   // Outputs 1 and 2 are for the moving averages (variance with n - 1), 3 and 4 for the gradient (with n).
-  void train(KernelContext& c, const NormLayout& l) {
-    Statistics s = statistics(c, c.in<T>(0), l);
-    auto n = static_cast<double>(l.count());
-    for (int64_t k = 0; k < l.channels; ++k) {
-      double mean = s.mean[static_cast<size_t>(k)], variance = s.variance[static_cast<size_t>(k)];
-      c.out<float>(3)[k] = static_cast<float>(mean);
-      c.out<float>(4)[k] = static_cast<float>(variance);
-      c.out<float>(1)[k] = mixed(c, 3, k, static_cast<float>(mean));
-      c.out<float>(2)[k] = mixed(c, 4, k, static_cast<float>(variance * n / std::max(n - 1, 1.0)));
+  void train(KernelContext& c) {
+    if (c.num_outputs() > 5) *c.out<float>(5) = 0;
+    const auto channels = static_cast<size_t>(layout_.channels);
+    ScratchVector<double> shift(channels), sum(channels), squares(channels);
+    for (size_t k = 0; k < channels; ++k) {
+      const auto first = static_cast<double>(static_cast<float>(c.in<T>(0)[k * static_cast<size_t>(layout_.inner)]));
+      shift[k] = std::isfinite(first) ? first : 0;
     }
+    sum_moments(*c.parallel_, sums_, layout_, c.in<T>(0), shift.data(), sum.data(), squares.data());
+    const auto n = static_cast<double>(layout_.count());
+    for (size_t k = 0; k < channels; ++k) {
+      const Moments m(shift[k], sum[k], squares[k], n);
+      c.out<float>(3)[k] = static_cast<float>(m.mean);
+      c.out<float>(4)[k] = static_cast<float>(m.variance);
+      c.out<float>(1)[k] = mixed(c, 3, k, static_cast<float>(m.mean));
+      c.out<float>(2)[k] = mixed(c, 4, k, static_cast<float>(m.variance * n / std::max(n - 1, 1.0)));
+    }
+    write_factors(c, c.out<float>(3), c.out<float>(4));
   }
 
-  float mixed(KernelContext& c, int old, int64_t k, float fresh) const {
+  float mixed(KernelContext& c, int old, size_t k, float fresh) const {
     return factor_ == 1.0f ? fresh : (1 - factor_) * c.in<float>(old)[k] + factor_ * fresh;
   }
 
-  void normalise(KernelContext& c, const NormLayout& l, const float* mean, const float* variance) {
-    ScratchVector<float> slope(static_cast<size_t>(l.channels));
-    for (int64_t k = 0; k < l.channels; ++k)
-      slope[static_cast<size_t>(k)] = c.in<float>(1)[k] / std::sqrt(variance[k] + epsilon_);
-    const float* offset = c.in<float>(2);
-    const T* in = c.in<T>(0);
-    T* out = c.out<T>(0);
-    c.parallel_for(l.outer, 0.5 * static_cast<double>(l.channels * l.inner), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        for (int64_t k = 0; k < l.channels; ++k) {
-          float a = slope[static_cast<size_t>(k)];
-          int64_t at = (r * l.channels + k) * l.inner;
-          for (int64_t i = at; i < at + l.inner; ++i) out[i] = T((static_cast<float>(in[i]) - mean[k]) * a + offset[k]);
-        }
-      }
-    });
+  void write_factors(KernelContext& c, const float* mean, const float* variance) {
+    const auto channels = static_cast<size_t>(layout_.channels);
+    float* to = mean_slope_offset_.data();
+    for (size_t k = 0; k < channels; ++k) {
+      to[k] = mean[k];
+      to[channels + k] = c.in<float>(1)[k] / std::sqrt(variance[k] + epsilon_);
+      to[2 * channels + k] = c.in<float>(2)[k];
+    }
   }
 
+  // Constant after construction.
   NormFormat format_;
   bool training_;
   float epsilon_, factor_;
+  const NormSumCode sums_ = NormSumCode::of_processor();
+  const Tile::Function code_ = normalise_code<T>();
+  // Of the input's shape.
+  NormLayout layout_;
+  bool innermost_ = false, fits_ = false;  // channels are the last dimension; their vectors have the right size
+  std::vector<float> mean_slope_offset_;   // of this step
 };
 
 // The gradient enters through y alone. Outputs 3 and 4 hold the batch's moments; without training the moments are
@@ -168,6 +185,7 @@ OpDef batch_norm(std::string_view name) {
           "Each channel shifted and scaled to mean 0 and variance 1 (of the batch, or as given), then by offset and "
           "scale.")
       .shape(batch_norm_shape)
+      .may_overwrite_input()
       .gradient(batch_norm_gradient)
       .cpu<float>(make<BatchNorm<float>>)
       .cpu<half>(make<BatchNorm<half>>)

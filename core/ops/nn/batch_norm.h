@@ -1,15 +1,11 @@
-/// What batch normalisation and its gradient share: images as [outer, channels, inner] and their shape rules.
+/// What batch normalisation and its gradient share: which dimension has the channels, and their shape rules.
 #pragma once
 
 #include "core/op/kernel.h"
 #include "core/op/shape_context.h"
+#include "core/ops/nn/norm_layout.h"
 
 namespace emplace {
-
-struct NormLayout {
-  int64_t outer = 1, channels = 0, inner = 1;
-  int64_t count() const { return outer * inner; }  // elements of a channel
-};
 
 /// The dimension of the channels for attr `data_format` (NHWC, NCHW, NDHWC, NCDHW) and the rank it asks for.
 struct NormFormat {

@@ -1,4 +1,5 @@
 // FusedBatchNormGrad, V2, V3: gradients of batch normalisation for the image, scale and offset.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
 #include "core/ops/nn/batch_norm.h"
+#include "core/ops/nn/norm_elements.h"
+#include "core/ops/nn/norm_sums.h"
 
 namespace emplace {
 namespace {
@@ -48,48 +51,40 @@ class BatchNormGrad final : public Kernel {
     RETURN_IF_ERROR(ensure_output(c, 0, x.shape()));
     for (int i : {1, 2}) RETURN_IF_ERROR(ensure_output(c, i, Shape{l.channels}));
     for (int i : {3, 4}) RETURN_IF_ERROR(ensure_output(c, i, Shape{0}));
-    c.parallel_for(l.channels, 4.0 * static_cast<double>(l.count()),
-                   [&](int64_t begin, int64_t end) { channels(c, l, begin, end); });
+    if (l.count() > 0)
+      gradients(c, l);
+    else
+      for (int i : {1, 2}) std::fill_n(c.out<float>(i), l.channels, 0.0f);
     return ok_status();
   }
 
  private:
-  void channels(KernelContext& c, const NormLayout& l, int64_t begin, int64_t end) const {
-    auto wide = [](T v) { return static_cast<double>(static_cast<float>(v)); };
+  void gradients(KernelContext& c, const NormLayout& l) const {
+    const auto channels = static_cast<size_t>(l.channels);
     const T *dy = c.in<T>(0), *x = c.in<T>(1);
-    const float *scale = c.in<float>(2), *mean = c.in<float>(3), *variance = c.in<float>(4);
-    auto count = static_cast<size_t>(end - begin);
-    ScratchVector<double> sum(count), sum_u(count), inverse(count);
-    for (size_t k = 0; k < count; ++k) {
-      inverse[k] = 1 / std::sqrt(static_cast<double>(variance[begin + static_cast<int64_t>(k)]) + epsilon_);
+    const float *scale = c.in<float>(2), *variance = c.in<float>(4);
+    ScratchVector<double> mean(c.in<float>(3), c.in<float>(3) + channels), sum(channels), sum_u(channels),
+        slope(channels), level(channels), tilt(channels);
+    sum_gradients(*c.parallel_, sums_, l, dy, x, mean.data(), sum.data(), sum_u.data());
+    const auto n = static_cast<double>(l.count());
+    for (size_t k = 0; k < channels; ++k) {
+      const double inverse = 1 / std::sqrt(static_cast<double>(variance[k]) + epsilon_);
+      sum_u[k] *= inverse;
+      c.out<float>(1)[k] = static_cast<float>(sum_u[k]);
+      c.out<float>(2)[k] = static_cast<float>(sum[k]);
+      slope[k] = static_cast<double>(scale[k]) * inverse;
+      level[k] = training_ ? sum[k] / n : 0;
+      tilt[k] = training_ ? inverse * sum_u[k] / n : 0;
     }
-    auto each = [&](const auto& f) {
-      for (int64_t r = 0; r < l.outer; ++r) {
-        for (int64_t k = begin; k < end; ++k) {
-          int64_t at = (r * l.channels + k) * l.inner;
-          for (int64_t i = at; i < at + l.inner; ++i) f(static_cast<size_t>(k - begin), k, i);
-        }
-      }
-    };
-    each([&](size_t k, int64_t channel, int64_t i) {
-      sum[k] += wide(dy[i]);
-      sum_u[k] += wide(dy[i]) * (wide(x[i]) - static_cast<double>(mean[channel])) * inverse[k];
-    });
-    for (size_t k = 0; k < count; ++k) {
-      c.out<float>(1)[begin + static_cast<int64_t>(k)] = static_cast<float>(sum_u[k]);
-      c.out<float>(2)[begin + static_cast<int64_t>(k)] = static_cast<float>(sum[k]);
-    }
-    double n = training_ ? static_cast<double>(l.count()) : 0;
-    each([&](size_t k, int64_t channel, int64_t i) {
-      double u = (wide(x[i]) - static_cast<double>(mean[channel])) * inverse[k];
-      double centred = n > 0 ? wide(dy[i]) - sum[k] / n - u * sum_u[k] / n : wide(dy[i]);
-      c.out<T>(0)[i] = T(static_cast<float>(static_cast<double>(scale[channel]) * inverse[k] * centred));
-    });
+    norm_input_gradient(*c.parallel_, elements_, l, dy, x, {slope.data(), level.data(), mean.data(), tilt.data()},
+                        c.out<T>(0));
   }
 
   NormFormat format_;
   bool training_;
   double epsilon_;
+  const NormSumCode sums_ = NormSumCode::of_processor();
+  const NormInputGradient::Code elements_ = NormInputGradient::of_processor();
 };
 
 // The backward op once more, in ops that have gradients of their own (nn_fused_batch_norm_grad.py). Of half types all

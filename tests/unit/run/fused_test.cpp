@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/run/fused_kernel.h"
+#include "tests/unit/ops/op_case.h"
 #include "tests/unit/run/run_case.h"
 
 using namespace emplace;
@@ -109,5 +110,76 @@ TEST_CASE("bias, the product's own input and an activation added to its rows giv
     CHECK(floats((*fused)[0]) == want);
     CHECK(floats((*with_product)[1]) == want);
     CHECK(same_bytes((*with_product)[0], (*alone)[1]));
+  }
+}
+
+namespace {
+
+using AttrList = std::vector<std::pair<std::string, AttrValue>>;
+
+/// A node of `g`, and what its kernel gives by itself.
+std::pair<Endpoint, Tensor> node_and_value(RunCase& g, const std::string& op, std::vector<Endpoint> inputs,
+                                           const std::vector<Tensor>& values, const AttrList& attrs, size_t outputs) {
+  OpCase alone(op);
+  for (const Tensor& value : values) alone.in(value);
+  for (const auto& [name, value] : attrs) alone.attr(name, value);
+  for (size_t i = 0; i < outputs; ++i) alone.out(DType::kFloat);
+  auto out = alone.run();
+  INFO(op << ": " << out.status().message());
+  REQUIRE(out.ok());
+  return {g.add({op, std::move(inputs), attrs, std::vector<DType>(outputs, DType::kFloat)}), (*out)[0]};
+}
+
+const AttrList kWindow = {{"strides", AttrValue::list_of<int64_t>(AttrKind::kInt, {1, 1, 1, 1})},
+                          {"dilations", AttrValue::list_of<int64_t>(AttrKind::kInt, {1, 1, 1, 1})},
+                          {"explicit_paddings", AttrValue::list_of<int64_t>(AttrKind::kInt, {})},
+                          {"padding", AttrValue::of(std::string("SAME"))},
+                          {"data_format", AttrValue::of(std::string("NHWC"))}};
+AttrList norm_attrs(bool training) {
+  return {{"is_training", AttrValue::of(training)},
+          {"epsilon", AttrValue::of(0.001f)},
+          {"exponential_avg_factor", AttrValue::of(1.0f)},
+          {"data_format", AttrValue::of(std::string("NHWC"))}};
+}
+
+/// relu(batch_norm(head(image))), where `head` may be empty: fused, the bytes of one kernel after the other.
+void check_normalised(Shape shape, const std::string& head, bool training) {
+  RunCase g;
+  const int64_t c = shape.dim(3);
+  Tensor value = ramp(shape.num_elements()).reshaped(shape);
+  Endpoint x = g.constant(value);
+  if (!head.empty()) {
+    Tensor filter = ramp(head == "Conv2D" ? 9 * c * c : 9 * c).reshaped({3, 3, c, head == "Conv2D" ? c : 1});
+    std::tie(x, value) = node_and_value(g, head, {x, g.constant(filter)}, {value, filter}, kWindow, 1);
+  }
+  std::vector<Tensor> values = {value};
+  std::vector<Endpoint> inputs = {x};
+  for (int i = 0; i < 4; ++i) {
+    const int64_t n = training && i > 1 ? 0 : c;
+    values.push_back(ramp(n + 400 * i + 500).reshaped({n + 400 * i + 500}));
+    std::vector<float> v = floats(values.back());
+    v.erase(v.begin(), v.end() - n);
+    for (float& f : v) f = std::abs(f) * 0.01f + 0.1f;
+    values.back() = f32({n}, v);
+    inputs.push_back(g.constant(values.back()));
+  }
+  auto [y, normalised] = node_and_value(g, "FusedBatchNormV3", inputs, values, norm_attrs(training), 6);
+  auto [relu, want] = node_and_value(g, "Relu", {y}, {normalised}, {}, 1);
+  auto fused = g.fetch_all({relu, {y.node, 1}});
+  INFO(fused.status().message());
+  REQUIRE(fused.ok());
+  CHECK(same_bytes((*fused)[0], want));
+  if (!training) CHECK(same_bytes((*fused)[1], values[3]));
+}
+
+}  // namespace
+
+TEST_CASE("batch normalisation in a group gives the bytes of its own kernel") {
+  for (const Shape& shape : {Shape{2, 3, 5, 1}, Shape{1, 1, 1, 7}, Shape{2, 17, 31, 24}, Shape{1, 65, 3, 96}}) {
+    for (const std::string head : {"", "Conv2D", "DepthwiseConv2dNative"}) {
+      INFO(shape.to_string() << " " << head);
+      check_normalised(shape, head, false);
+      check_normalised(shape, head, true);
+    }
   }
 }
