@@ -35,20 +35,22 @@ class MemoryPlanner {
   void find_last_uses() {
     auto end = static_cast<InstructionId>(program_.instructions.size());
     needed_until_.assign(plan_.values.size(), 0);
-    for (ValueId v : program_.fetches) {
+    for (ValueId fetched : program_.fetches) {
+      const ValueId v = plan_.source(fetched);
       needed_until(v) = end;
       at(v).last_use = end;
     }
     for (InstructionId id = end; id-- > 0;) {
       const Instruction& s = program_.instructions[id];
-      if (s.kind == InstructionKind::kLoop || s.kind == InstructionKind::kConstant) continue;
+      if (s.kind == InstructionKind::kLoop || s.kind == InstructionKind::kConstant || is_shared(s)) continue;
       InstructionId until = id;
       if (output_rule(graph_, program_, s) != OutputRule::kOwn) {
         for (ValueId v : program_.outputs(s)) until = std::max(until, needed_until(v));
       }
       // What a loop reads may come out of it again, at any distance, and so may what is kept in a stack or a list.
       if (s.control == Control::kEnter || keeps_inputs(s)) until = end;
-      for (ValueId v : program_.inputs(s)) {
+      for (ValueId in : program_.inputs(s)) {
+        const ValueId v = plan_.source(in);
         at(v).last_use = std::max(at(v).last_use, id);
         needed_until(v) = std::max(needed_until(v), until);
       }
@@ -56,6 +58,10 @@ class MemoryPlanner {
     for (ValueId v = 0; v < plan_.values.size(); ++v) {
       if (at(v).storage == Storage::kBlock) at(v).last_use = needed_until(v);
     }
+  }
+  // A read that is not launched.
+  bool is_shared(const Instruction& s) const {
+    return s.num_outputs == 1 && plan_.values[program_.outputs(s)[0]].same_as != kNoValue;
   }
   bool keeps_inputs(const Instruction& s) const {
     if (s.kind == InstructionKind::kNode && graph_.traits(s.node).keeps_input) return true;

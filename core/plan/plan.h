@@ -25,6 +25,9 @@ struct ValuePlan {
   Shape shape = Shape::unknown();
   const Tensor* known = nullptr;  // host memory; set for every kFixed value
   bool varies = false;            // fed: its place is fixed, the elements are those of the step
+  bool arrives =
+      false;  // of a kSlot value: a variable's, whose declared shape its readers rely on (core/run/arrivals.h)
+  ValueId same_as = kNoValue;  // of one that arrives: an earlier read of the same value, in whose slot it is
   int64_t offset = 0;
   ValueId buffer = kNoValue;  // of a kBlock value: whose bytes it shares (itself, if it has its own)
   InstructionId last_use =
@@ -34,7 +37,7 @@ struct ValuePlan {
 /// How much of an instruction is left for run time.
 enum class InstructionMode : uint8_t {
   kSkip,     // nothing: constants, outputs that share an input's bytes
-  kDirect,   // the kernel, on tensors that are bound once
+  kDirect,   // the kernel, on tensors that are bound once, or arrive
   kPlanned,  // shapes settled, but an input is in a slot or the instruction may be dead
   kDynamic,  // shapes from the rule, at each change
 };
@@ -66,6 +69,9 @@ struct Plan {
   std::vector<DevicePlan> devices;     // by DeviceId
   std::vector<FusedGroup> groups;      // ascending
   std::deque<Tensor> tensors;          // owns what `known` points to
+
+  /// In whose slot a value is found.
+  ValueId source(ValueId v) const { return values[v].same_as == kNoValue ? v : values[v].same_as; }
 };
 
 }  // namespace emplace

@@ -8,7 +8,9 @@ bool plain(DType t) { return t != DType::kString && t != DType::kVariant && t !=
 class StorageChooser {
  public:
   StorageChooser(const Graph& graph, const DeviceSet& devices, const Program& program, Plan& plan)
-      : graph_(graph), devices_(devices), program_(program), plan_(plan) {}
+      : graph_(graph), devices_(devices), program_(program), plan_(plan) {
+    for (const Device& d : devices.devices) has_gpus_ |= d.kind == DeviceKind::kCuda;
+  }
 
   void choose(InstructionId id) {
     InstructionMode& mode = plan_.modes[id];
@@ -26,6 +28,7 @@ class StorageChooser {
         share(s, mode);
         break;
       case OutputRule::kProvided:
+        if (s.kind == InstructionKind::kNode && graph_.traits(s.node).reads_variable) read(s);
         break;
     }
   }
@@ -35,7 +38,7 @@ class StorageChooser {
 
   void own(const Instruction& s, InstructionMode& mode) {
     bool inputs_in_place = true;
-    for (ValueId v : program_.inputs(s)) inputs_in_place &= at(v).storage != Storage::kSlot;
+    for (ValueId v : program_.inputs(s)) inputs_in_place &= at(v).storage != Storage::kSlot || at(v).arrives;
     for (ValueId v : program_.outputs(s)) {
       if (!plain(program_.values[v].dtype) || guarded(v)) return;
     }
@@ -43,13 +46,24 @@ class StorageChooser {
       at(v).storage = Storage::kBlock;
       at(v).buffer = v;
     }
+    if (s.kind == InstructionKind::kCopy) {
+      for (ValueId v : program_.inputs(s)) inputs_in_place &= !at(v).arrives;
+    }
     if (inputs_in_place && !s.may_be_dead) mode = InstructionMode::kDirect;
+  }
+
+  // GPUs order and record launches by the addresses that are bound.
+  void read(const Instruction& s) {
+    const ValueId out = program_.outputs(s)[0];
+    at(out).arrives = !has_gpus_ && !s.may_be_dead && plain(program_.values[out].dtype);
   }
 
   void share(const Instruction& s, InstructionMode& mode) {
     ValueId in = program_.inputs(s)[0], out = program_.outputs(s)[0];
     bool same_memory = program_.values[in].home == program_.values[out].home;
-    if (!same_memory || at(in).storage == Storage::kSlot || s.may_be_dead) return;
+    if (!same_memory || s.may_be_dead) return;
+    at(out).arrives = at(in).arrives;
+    if (at(in).storage == Storage::kSlot) return;
     if (at(in).storage == Storage::kFixed) {
       plan_.tensors.push_back(at(in).known->reshaped(at(out).shape));
       at(out).known = &plan_.tensors.back();
@@ -71,6 +85,7 @@ class StorageChooser {
   const DeviceSet& devices_;
   const Program& program_;
   Plan& plan_;
+  bool has_gpus_ = false;
 };
 
 }  // namespace

@@ -32,7 +32,10 @@ Status check_bound(const PreparedProgram& p) {
     if (p.plan.modes[id] != InstructionMode::kDirect) continue;
     const Instruction& s = p.program.instructions[id];
     const Tensor* operand = p.operands.data() + s.first_operand;
-    for (ValueId v : operand_values(p.program, s)) RETURN_IF_ERROR(p.blame(p.guard.check(v, *operand++), id));
+    for (ValueId v : operand_values(p.program, s)) {
+      if (!p.plan.values[v].arrives) RETURN_IF_ERROR(p.blame(p.guard.check(v, *operand), id));
+      ++operand;
+    }
   }
   return ok_status();
 }
@@ -60,7 +63,11 @@ void bind_context(PreparedProgram& p, InstructionId id) {
     if (p.program.values[outputs[i]].home == p.program.host) c.host_outputs_ |= uint64_t{1} << (i < 63 ? i : 63);
   }
   if (p.plan.modes[id] != InstructionMode::kDirect) return;
-  for (size_t i = 0; i < inputs.size(); ++i) c.inputs_[i] = p.values[inputs[i]];
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValuePlan& in = p.plan.values[inputs[i]];
+    c.inputs_[i] =
+        in.arrives ? Tensor::wrap(p.program.values[inputs[i]].dtype, in.shape, nullptr) : p.values[inputs[i]];
+  }
   for (size_t i = 0; i < outputs.size(); ++i) c.outputs_[i] = p.values[outputs[i]];
 }
 

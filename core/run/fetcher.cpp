@@ -15,7 +15,7 @@ Result<const Tensor*> result(const PreparedProgram& p, const SlotOperands& opera
   const InstructionId producer = p.program.values[v].producer;
   if (producer != kNoInstruction && p.program.instructions[producer].may_be_dead && operands.is_dead(v))
     return invalid_argument(cat("Retval[", i, "] does not have value"));
-  const Tensor& value = p.values[v];
+  const Tensor& value = p.values[p.plan.source(v)];
   if (is_ref(value.dtype())) {
     auto read = read_reference(**value.data<Variable*>());
     if (!read.ok()) return p.blame(read.take_status(), producer);

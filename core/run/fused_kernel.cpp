@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "core/op/factored_kernel.h"
 
@@ -34,8 +35,8 @@ struct FusedKernel::Scratch {
 class FusedKernel::Builder {
  public:
   Builder(FusedKernel& kernel, const FusedGroup& group, const Program& program, const Plan& plan,
-          std::vector<BoundInstruction>& bound)
-      : k_(kernel), group_(group), program_(program), plan_(plan), bound_(bound) {}
+          std::vector<BoundInstruction>& bound, const std::vector<Tensor>& values)
+      : k_(kernel), group_(group), program_(program), plan_(plan), bound_(bound), values_(values) {}
 
   void build() {
     int64_t tile = std::min(group_.elements, kTileElements);
@@ -85,7 +86,22 @@ class FusedKernel::Builder {
 
   Input input(ValueId v, const Tensor& tensor, int64_t tile, bool is_constant) {
     if (in_register(v)) return {offset_pointer(of(buffer(v)).number * register_size(tile)), 0, 0, true};
-    return input(tensor.raw(), tensor.num_elements(), static_cast<int64_t>(dtype_size(tensor.dtype())), is_constant);
+    const size_t repeated = k_.repeated_.size();
+    const Input in =
+        input(tensor.raw(), tensor.num_elements(), static_cast<int64_t>(dtype_size(tensor.dtype())), is_constant);
+    if (plan_.values[v].arrives) {
+      Arriving& arriving = arriving_of(plan_.source(v));
+      if (k_.repeated_.size() > repeated)
+        arriving.repeated.push_back(static_cast<uint32_t>(repeated));
+      else
+        arriving.inputs.push_back(static_cast<uint32_t>(k_.inputs_.size()));
+    }
+    return in;
+  }
+  Arriving& arriving_of(ValueId v) {
+    const auto [number, is_new] = arriving_.try_emplace(v, k_.arriving_.size());
+    if (is_new) k_.arriving_.push_back({&values_[v], nullptr, {}, {}});
+    return k_.arriving_[number->second];
   }
   Input input(const void* data, int64_t count, int64_t bytes, bool is_constant) {
     if (count == group_.elements) return {data, bytes, 0, false};
@@ -176,12 +192,14 @@ class FusedKernel::Builder {
   const Program& program_;
   const Plan& plan_;
   std::vector<BoundInstruction>& bound_;
+  const std::vector<Tensor>& values_;
   struct Register {
     InstructionId last_reader = kNoInstruction;
     size_t number = 0;
   };
   Register& of(ValueId buffer) { return registers_of_[buffer - first_value_]; }
 
+  std::unordered_map<ValueId, size_t> arriving_;  // numbers in k_.arriving_
   ValueId first_value_ = 0;
   std::vector<Register> registers_of_;  // by buffer, from first_value_ on
   std::vector<size_t> free_;
@@ -189,9 +207,9 @@ class FusedKernel::Builder {
 };
 
 FusedKernel::FusedKernel(const FusedGroup& group, const Program& program, const Plan& plan,
-                         std::vector<BoundInstruction>& bound)
+                         std::vector<BoundInstruction>& bound, const std::vector<Tensor>& values)
     : elements_(group.elements), tiles_((group.elements + kTileElements - 1) / kTileElements) {
-  Builder(*this, group, program, plan, bound).build();
+  Builder(*this, group, program, plan, bound, values).build();
   if (tiles_ == 1 && !head_) bind_single_tile();
 }
 
@@ -208,6 +226,19 @@ void FusedKernel::bind_single_tile() {
   reduced_.data = resolve(reduced_.data, reduced_.is_register);
 }
 
+void FusedKernel::take_arriving() {
+  for (Arriving& a : arriving_) {
+    const void* now = a.value->raw();
+    if (now == a.last) continue;
+    a.last = now;
+    for (const uint32_t i : a.repeated) repeated_[i].from = now;
+    for (const uint32_t i : a.inputs) {
+      inputs_[i].data = now;
+      if (!bound_inputs_.empty()) bound_inputs_[i] = now;
+    }
+  }
+}
+
 void FusedKernel::write_repeated() {
   for (Repeated& r : repeated_) {
     if (r.is_constant && r.is_written) continue;
@@ -220,6 +251,7 @@ void FusedKernel::write_repeated() {
 
 Status FusedKernel::run(KernelContext& c) {
   for (auto [kernel, context] : factored_) RETURN_IF_ERROR(kernel->begin_tiles(*context));
+  take_arriving();
   write_repeated();
   if (head_) {
     c.row_sink_ = this;

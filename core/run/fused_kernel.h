@@ -14,8 +14,10 @@ class FactoredKernel;  // core/op/factored_kernel.h
 
 class FusedKernel final : public Kernel, private RowSink {
  public:
-  /// After the memory plan. `bound` holds the tensors as bound: block addresses for what is in memory.
-  FusedKernel(const FusedGroup& group, const Program& program, const Plan& plan, std::vector<BoundInstruction>& bound);
+  /// After the memory plan. `bound` holds the tensors as bound: block addresses for what is in memory. Of `values`
+  /// those are read that arrive (core/run/arrivals.h).
+  FusedKernel(const FusedGroup& group, const Program& program, const Plan& plan, std::vector<BoundInstruction>& bound,
+              const std::vector<Tensor>& values);
   /// `c`: of the group's first instruction.
   Status run(KernelContext& c) override;
 
@@ -42,10 +44,17 @@ class FusedKernel final : public Kernel, private RowSink {
     bool is_written;
     std::vector<std::byte> elements;
   };
+  /// A value that is found anew at each launch: where, and who reads it.
+  struct Arriving {
+    const Tensor* value;
+    const void* last = nullptr;  // where it was at the last launch
+    std::vector<uint32_t> inputs, repeated;
+  };
   struct Scratch;
 
   class Builder;
   void bind_single_tile();
+  void take_arriving();
   void write_repeated();
   void run_tiles(int64_t begin, int64_t end);
   /// Elements [first, first + n), at most a tile. Returns this thread's registers.
@@ -62,6 +71,7 @@ class FusedKernel final : public Kernel, private RowSink {
   std::vector<Input> inputs_;
   std::vector<int64_t> strides_;
   std::vector<Repeated> repeated_;
+  std::vector<Arriving> arriving_;
   std::vector<std::pair<FactoredKernel*, KernelContext*>> factored_;
   size_t register_bytes_ = 0;  // of all registers together
 

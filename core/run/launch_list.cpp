@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/plan/memory_plan.h"
+#include "core/run/arrivals.h"
 #include "core/run/launch_trace.h"
 #include "core/run/schedule.h"
 
@@ -55,6 +56,13 @@ void add_group(const PreparedProgram& p, const FusedGroup& group, LaunchedWork& 
   work.bytes = planned_bytes(p, p.program.instructions[group.last()]);
 }
 
+std::vector<InstructionId> all_of(const FusedGroup& group) {
+  std::vector<InstructionId> all = group.instructions;
+  if (group.head != kNoInstruction) all.insert(all.begin(), group.head);
+  if (group.reduction != kNoInstruction) all.push_back(group.reduction);
+  return all;
+}
+
 }  // namespace
 
 void LaunchList::lay_out() {
@@ -72,7 +80,7 @@ void LaunchList::lay_out() {
 }
 
 void LaunchList::fill(GpuLauncher& gpu, const SlotOperands& operands) {
-  list(gpu);
+  list(gpu, operands);
   gpu.order(launches_);
   if (p_.runtime.trace && !feed_ && p_.gpus.empty()) describe();
   if (!schedule_) return;
@@ -84,7 +92,7 @@ void LaunchList::fill(GpuLauncher& gpu, const SlotOperands& operands) {
   parallel_run_ = std::make_unique<ParallelRun>(*schedule_, p_.threads.inter_op);
 }
 
-void LaunchList::list(GpuLauncher& gpu) {
+void LaunchList::list(GpuLauncher& gpu, const SlotOperands& operands) {
   auto group = p_.plan.groups.begin();
   for (InstructionId id = 0; id < p_.program.instructions.size(); ++id) {
     const Instruction& s = p_.program.instructions[id];
@@ -92,8 +100,8 @@ void LaunchList::list(GpuLauncher& gpu) {
     if (group != p_.plan.groups.end() && group->first() == id) {
       Kernel* kernel = gpu.bind_chain(id);
       if (!kernel) {
-        fused_.push_back(std::make_unique<FusedKernel>(*group, p_.program, p_.plan, p_.bound));
-        kernel = fused_.back().get();
+        made_.push_back(std::make_unique<FusedKernel>(*group, p_.program, p_.plan, p_.bound, p_.values));
+        kernel = with_arrivals(made_.back().get(), all_of(*group), operands);
       }
       launches_.push_back({kernel, &b.context, id});
       id = group++->last();
@@ -101,9 +109,19 @@ void LaunchList::list(GpuLauncher& gpu) {
     }
     const InstructionMode mode = p_.plan.modes[id];
     if (mode != InstructionMode::kSkip || s.kind == InstructionKind::kLoop || feed_)
-      launches_.push_back({mode == InstructionMode::kDirect ? b.kernel.get() : nullptr, &b.context, id});
+      launches_.push_back(
+          {mode == InstructionMode::kDirect ? with_arrivals(b.kernel.get(), {&id, 1}, operands) : nullptr, &b.context,
+           id});
     if (s.kind == InstructionKind::kLoop) id = s.body_end - 1;
   }
+}
+
+Kernel* LaunchList::with_arrivals(Kernel* kernel, std::span<const InstructionId> instructions,
+                                  const SlotOperands& operands) {
+  auto arrivals = Arrivals::find(p_, instructions, *kernel, operands.releases());
+  if (!arrivals) return kernel;
+  made_.push_back(std::move(arrivals));
+  return made_.back().get();
 }
 
 Status LaunchList::run(int64_t step) {

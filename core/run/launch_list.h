@@ -35,7 +35,9 @@ class LaunchList {
   Status run(int64_t step);
 
  private:
-  void list(GpuLauncher& gpu);
+  void list(GpuLauncher& gpu, const SlotOperands& operands);
+  /// The kernel, or what first finds the variables that these instructions read.
+  Kernel* with_arrivals(Kernel* kernel, std::span<const InstructionId> instructions, const SlotOperands& operands);
   Status run_in_order(int64_t step);
   Status run_watched(int64_t step);
   Status run_in_parallel(int64_t step);
@@ -47,9 +49,9 @@ class LaunchList {
   PreparedProgram& p_;
   FrameInterpreter& interpreter_;
   ObserverFeed* const feed_;
-  std::vector<Launch> launches_;  // of the program outside of loops
-  std::vector<std::unique_ptr<Kernel>> fused_;
-  std::vector<uint32_t> traced_;  // by launch: its number in the trace; empty: there is none
+  std::vector<Launch> launches_;               // of the program outside of loops
+  std::vector<std::unique_ptr<Kernel>> made_;  // fused kernels, and what is launched around others
+  std::vector<uint32_t> traced_;               // by launch: its number in the trace; empty: there is none
   // Where independent instructions are worth running beside each other.
   std::unique_ptr<Schedule> schedule_;
   std::unique_ptr<ParallelRun> parallel_run_;

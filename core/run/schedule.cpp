@@ -79,7 +79,8 @@ void Schedule::add_data_edges() {
   for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
     const Instruction& s = program_.instructions[id];
     for (ValueId v : program_.inputs(s)) {
-      if (program_.values[v].producer != kNoInstruction) add_edge(node_of(program_.values[v].producer), node_of(id));
+      const InstructionId producer = program_.values[plan_.source(v)].producer;
+      if (producer != kNoInstruction) add_edge(node_of(producer), node_of(id));
     }
     for (InstructionId c : program_.controls_of(s)) add_edge(node_of(c), node_of(id));
   }
@@ -206,8 +207,9 @@ void Schedule::order_releases(const std::vector<std::vector<ValueId>>& releases)
     for (ValueId v : releases[id]) releaser[v] = node_of(id);
   }
   for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
-    for (ValueId v : program_.inputs(program_.instructions[id])) {
-      if (releaser[v] != ~uint32_t{0}) add_edge(node_of(id), releaser[v]);
+    for (ValueId in : program_.inputs(program_.instructions[id])) {
+      const uint32_t last = releaser[plan_.source(in)];
+      if (last != ~uint32_t{0}) add_edge(node_of(id), last);
     }
   }
 }

@@ -19,6 +19,11 @@ bool is_handle(const Tensor& t) { return is_ref(t.dtype()) || t.dtype() == DType
 
 }  // namespace
 
+Status other_shape(size_t input, const Shape& found, const Shape& planned) {
+  return failed_precondition(
+      cat("input ", input, " has shape ", found.to_string(), ", declared was ", planned.to_string()));
+}
+
 SlotOperands::SlotOperands(PreparedProgram& p)
     : p_(p), dead_(p.program.values.size()), releases_(p.program.instructions.size()) {}
 
@@ -62,13 +67,12 @@ Status SlotOperands::gather(InstructionId id) {
     } else if (p_.program.values[v].dtype == DType::kVariant && is_released(v, id)) {
       c.inputs_[i] = std::exchange(p_.values[v], Tensor());  // who has a list to itself changes it in place
     } else {
-      c.inputs_[i] = p_.values[v];
+      c.inputs_[i] = p_.values[p_.plan.source(v)];
     }
     const Shape& planned = p_.plan.values[v].shape;
     if (p_.plan.modes[id] == InstructionMode::kPlanned && is_node && !(c.inputs_[i].shape() == planned) &&
         !wants_handle) {
-      return failed_precondition(
-          cat("input ", i, " has shape ", c.inputs_[i].shape().to_string(), ", declared was ", planned.to_string()));
+      return other_shape(i, c.inputs_[i].shape(), planned);
     }
   }
   return ok_status();

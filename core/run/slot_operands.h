@@ -10,6 +10,9 @@
 namespace emplace {
 
 /// Of one step at a time; instructions that have nothing to do with each other may come from several threads.
+/// What a read of a variable says whose shape is not the declared one, which the plan relies on.
+Status other_shape(size_t input, const Shape& found, const Shape& planned);
+
 class SlotOperands {
  public:
   /// `p` must outlive it.
