@@ -24,7 +24,7 @@ target_link_options(emplace_tsan PRIVATE -fsanitize=thread -Wl,-z,muldefs)
 # release build's; those that count allocations would count TSan's.
 set(TSAN_UNITS base/fair_mutex base/host_memory run/stop_signal run/thread_pool train/staleness)
 list(TRANSFORM TSAN_UNITS REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/tests/unit/\\1_test.cpp")
-set(RELEASED_UNITS "unit/(run/(fused|memory|parallel_run|session|step)|train/(dataset|strategies|training_fixture)|read_gz|source_dir|device/gpu_pool)")
+set(RELEASED_UNITS "unit/(run/(fused|memory|parallel_run|session|step)|train/(dataset|strategies|training_fixture)|read_gz|source_dir|device/gpu_pool|ops/op_case)")
 add_executable(emplace_tsan_unit EXCLUDE_FROM_ALL ${TSAN_UNITS} $<TARGET_OBJECTS:emplace_with_tsan> $<TARGET_OBJECTS:emplace_unit_main>
                "$<FILTER:$<TARGET_OBJECTS:emplace_unit>,INCLUDE,${RELEASED_UNITS}>")
 target_compile_options(emplace_tsan_unit PRIVATE ${TSAN})

@@ -1,6 +1,7 @@
 #include "core/ops/nn/norm_elements.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "core/base/scratch_vector.h"
 #include "core/ops/kit/convert.h"
@@ -141,14 +142,13 @@ class FactorRows {
 
 }  // namespace
 
-template <>
-Tile::Function normalise_code<float>() {
-  return normalise_floats();
-}
 template <class T>
 Tile::Function normalise_code() {
-  return for_isa<Tile::Function>(normalise_halves<T, normalise_base>, normalise_halves<T, normalise_v3>,
-                                 normalise_halves<T, normalise_v4>);
+  if constexpr (std::is_same_v<T, float>)
+    return normalise_floats();
+  else
+    return for_isa<Tile::Function>(normalise_halves<T, normalise_base>, normalise_halves<T, normalise_v3>,
+                                   normalise_halves<T, normalise_v4>);
 }
 
 NormInputGradient::Code NormInputGradient::of_processor() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "core/base/scratch_vector.h"
 #include "core/ops/kit/convert.h"
