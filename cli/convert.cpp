@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/command.h"
+#include "cli/files.h"
 #include "cli/signals.h"
 #include "core/base/cat.h"
 #include "core/base/named_files.h"
@@ -86,8 +87,9 @@ class ConvertCommand final : public Command {
       }
     }
     NamedFiles files;
-    files.reads(in, "IN");
-    if (Status status = files.writes(out, "OUT"); !status.ok()) return usage(log, status.message());
+    reads_graph(in, "IN", files);
+    if (Status status = *kind == OutKind::kFolder ? ok_status() : files.writes(out, "OUT"); !status.ok())
+      return usage(log, status.message());
     Result<std::shared_ptr<const Source>> source = open_graph(in, options.pipeline.input_format, options.pipeline.tags);
     if (!source.ok()) return report_error(source.status().blamed(Blame::kFile), log);
     Problems problems;

@@ -1,5 +1,6 @@
 #include "cli/files.h"
 
+#include <cstdlib>
 #include <filesystem>
 
 namespace emplace {
@@ -14,22 +15,55 @@ void reads_value(const std::string& text, const char* option, NamedFiles& files)
   if (const size_t key = path.find(".npz:"); key != std::string::npos) files.reads(path.substr(0, key + 4), option);
 }
 
+/// A checkpoint: its file or folder, or what the names of its files begin with.
+void reads_checkpoint(const std::string& path, NamedFiles& files) {
+  if (path.empty()) return;
+  files.reads(path, "--restore");
+  files.reads_checkpoints(path, "--restore");
+  const std::filesystem::path prefix(path);
+  const std::string name = prefix.filename().string() + ".";
+  std::error_code error;
+  const std::filesystem::path folder = prefix.has_parent_path() ? prefix.parent_path() : ".";
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().filename().string().starts_with(name)) files.reads(at->path().string(), "--restore");
+  }
+}
+
+/// Options of one command each, which are values of its own.
+void reads_own(const OptionSource& option, const Options& o, NamedFiles& files) {
+  for (const std::string& value : option.values) {
+    if (option.name == "config") files.reads(value, "--config");
+    if (option.name == "devices") reads_value(value, "--devices", files);
+    if (option.name == "baseline") files.reads(value, "--baseline");
+    if (option.name == "b" && value.starts_with('@')) files.reads(value.substr(1), "--b");
+    if (option.name == "data") files.reads(value.substr(value.find('=') + 1), "--data");
+    if (option.name == "trace" && o.pipeline.run.trace.empty()) files.reads(value, "--trace");  // of draw
+  }
+}
+
 void name_inputs(const Options& o, const std::vector<OptionSource>& sources, NamedFiles& files) {
   const RunOptions& run = o.pipeline.run;
-  for (const std::string& path : o.arguments) files.reads(path, "the command");
-  for (const OptionSource& source : sources) {
-    if (source.name == "config" && !source.values.empty()) files.reads(source.values.front(), "--config");
-    if (source.name == "devices" && !source.values.empty()) reads_value(source.values.front(), "--devices", files);
-  }
+  for (const std::string& path : o.arguments) reads_graph(path, "the command", files);
+  if (const char* config = std::getenv("EMPLACE_CONFIG")) files.reads(config, "EMPLACE_CONFIG");
+  for (const OptionSource& source : sources) reads_own(source, o, files);
   files.reads(o.pipeline.placing.placement_in, "--placement-in");
   for (const std::string& table : o.pipeline.placing.automatic.costs) files.reads(table, "--costs");
   for (const std::string& feed : run.feed) reads_value(feed, "--feed", files);
   for (const std::string& expect : o.outputs.expect) reads_value(expect, "--expect", files);
-  files.reads(run.restore, "--restore");
-  files.reads_checkpoints(run.restore, "--restore");
+  reads_checkpoint(run.restore, files);
 }
 
 }  // namespace
+
+void reads_graph(const std::string& path, std::string_view option, NamedFiles& files) {
+  constexpr int kMost = 4096;
+  files.reads(path, std::string(option));
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return;
+  std::filesystem::recursive_directory_iterator at(path, error), end;
+  for (int seen = 0; !error && at != end && seen < kMost; at.increment(error), ++seen)
+    files.reads(at->path().string(), std::string(option));
+}
 
 bool saves_to_folder(const std::string& target) { return !target.ends_with(".npz") && !target.ends_with(".npy"); }
 

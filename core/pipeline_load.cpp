@@ -47,6 +47,7 @@ Status take_signature(StageContext& c, const Loaded& loaded) {
 Result<Loaded> loaded_graph(StageContext& c) {
   ASSIGN_OR_RETURN(Loaded loaded, read_graph(c));
   RETURN_IF_ERROR(first_problem(c.found.problems));
+  RETURN_IF_ERROR(c.options.files.clash().blamed(Blame::kUsage));
   RETURN_IF_ERROR(take_signature(c, loaded));
   return loaded;
 }

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 #include "core/base/cat.h"
 #include "core/base/printable.h"
@@ -47,6 +49,28 @@ class MappedFile final : public InputFile {
   size_t size_;
   HostShare share_;
 };
+
+/// The files that were opened as kept, by device and inode. Any thread may ask.
+class KeptFiles {
+ public:
+  void add(const struct stat& info) {
+    std::lock_guard lock(mutex_);
+    files_.emplace(info.st_dev, info.st_ino);
+  }
+  bool contains(const struct stat& info) {
+    std::lock_guard lock(mutex_);
+    return files_.contains({info.st_dev, info.st_ino});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::pair<dev_t, ino_t>> files_;
+};
+
+KeptFiles& kept_files() {
+  static KeptFiles files;
+  return files;
+}
 
 struct OpenFile {
   int fd = -1;
@@ -130,6 +154,16 @@ Result<std::shared_ptr<const InputFile>> read_to_end(int fd, size_t size_hint, b
 
 }  // namespace
 
+bool is_kept_file(const std::string& path) {
+  struct stat info = {};
+  return ::stat(path.c_str(), &info) == 0 && kept_files().contains(info);
+}
+
+bool is_kept_file(int descriptor) {
+  struct stat info = {};
+  return ::fstat(descriptor, &info) == 0 && kept_files().contains(info);
+}
+
 Result<std::shared_ptr<const InputFile>> InputFile::open(const std::string& path, const InputOptions& o) {
   const bool standard = path == "-";
   const std::string name = standard ? "<stdin>" : printable(path);
@@ -137,11 +171,13 @@ Result<std::shared_ptr<const InputFile>> InputFile::open(const std::string& path
   // Opening a device may already do something.
   if ((standard ? ::fstat(STDIN_FILENO, &info) : ::stat(path.c_str(), &info)) != 0) return system_error(name, errno);
   RETURN_IF_ERROR(check_kind(name, info, o.pipes, standard));
+  if (o.kept) kept_files().add(info);
   OpenFile file{standard ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
                 !standard};
   if (file.fd < 0) return system_error(name, errno);
   if (::fstat(file.fd, &info) != 0) return system_error(name, errno);
   RETURN_IF_ERROR(check_kind(name, info, o.pipes, standard));
+  if (o.kept) kept_files().add(info);
   const bool regular = S_ISREG(info.st_mode);
   const size_t size = regular ? static_cast<size_t>(info.st_size) : 0;
   if (static_cast<int64_t>(size) > o.most_bytes)

@@ -18,7 +18,13 @@ struct InputOptions {
   bool pipes = true;
   bool count_mapped = true;        // false: whoever keeps a part of a mapped file counts it
   int64_t most_bytes = INT64_MAX;  // InvalidArgument for more
+  /// Nothing that this process writes may take its place: a file that a graph names, which no option tells of.
+  bool kept = false;
 };
+
+/// Was this file opened as one that is kept? Links lead to the same file.
+bool is_kept_file(const std::string& path);
+bool is_kept_file(int descriptor);
 
 /// Immutable; any thread may read it.
 class InputFile {

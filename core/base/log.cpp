@@ -6,9 +6,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
+#include "core/base/input_file.h"
 #include "core/base/printable.h"
 
 namespace emplace {
@@ -67,6 +69,10 @@ void Log::write(LogLevel level, std::string_view prefix, std::string_view messag
     append(line, prefix, text);
   }
   if (line.empty() || line.back() != '\n') line += '\n';
+  if (file_ != STDERR_FILENO && is_kept_file(file_)) {  // which is known only once the graph was read
+    ::close(std::exchange(file_, STDERR_FILENO));
+    error("--log-file names a file that the graph reads; what is said stands here");
+  }
   static_cast<void>(write_console(file_, line));  // there is nobody to tell
 }
 

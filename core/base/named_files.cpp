@@ -2,9 +2,12 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "core/base/cat.h"
+#include "core/base/input_file.h"
 
 namespace emplace {
 namespace {
@@ -24,6 +27,20 @@ std::string identity(const std::string& path) {
              name.filename().string());
 }
 
+/// As the system would say when the file is opened: told before anything is done.
+Status check_name(const std::string& path, const std::string& option) {
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) return ok_status();
+  int error = EISDIR;
+  if (!S_ISDIR(info.st_mode)) {
+    const fs::path folder = fs::path(path).parent_path();
+    if (folder.empty() || fs::is_symlink(path)) return ok_status();
+    error = ::stat(folder.c_str(), &info) != 0 ? errno : S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
+  }
+  if (error == 0) return ok_status();
+  return invalid_argument(cat(option, ": cannot write '", path, "': ", std::strerror(error)));
+}
+
 }  // namespace
 
 void NamedFiles::reads(const std::string& path, const std::string& what) {
@@ -39,7 +56,9 @@ void NamedFiles::reads_checkpoints(const std::string& folder, const std::string&
 }
 
 Status NamedFiles::writes(const std::string& path, const std::string& option) {
-  const std::string id = path.empty() ? std::string() : identity(path);
+  if (path.empty()) return ok_status();
+  RETURN_IF_ERROR(check_name(path, option));
+  const std::string id = identity(path);
   if (id.empty()) return ok_status();
   for (const Written& other : written_) {  // which may be there by now
     if (other.option != option && identity(other.path) == id)
@@ -51,6 +70,8 @@ Status NamedFiles::writes(const std::string& path, const std::string& option) {
 
 Status NamedFiles::clash() const {
   for (const Written& written : written_) {
+    if (is_kept_file(written.path))
+      return invalid_argument(cat(written.option, ": '", written.path, "' is what the graph reads; name another file"));
     if (auto reader = read_.find(identity(written.path)); reader != read_.end())
       return invalid_argument(
           cat(written.option, ": '", written.path, "' is what ", reader->second, " reads; name another file"));

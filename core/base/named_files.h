@@ -16,9 +16,9 @@ class NamedFiles {
   void reads(const std::string& path, const std::string& what);
   /// The checkpoints in it.
   void reads_checkpoints(const std::string& folder, const std::string& what);
-  /// InvalidArgument: it is read, or another option writes it.
+  /// InvalidArgument: it is read, or another option writes it, or there can be no such file.
   Status writes(const std::string& path, const std::string& option);
-  /// The same of all that is written, after more was found to be read.
+  /// The same of all that is written, after more was found to be read: files that a graph names, too.
   Status clash() const;
 
  private:

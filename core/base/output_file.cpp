@@ -14,6 +14,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
+#include "core/base/input_file.h"
 #include "core/base/stop.h"
 
 namespace emplace {
@@ -128,6 +129,8 @@ Result<OutputFile> OutputFile::open(std::string path, Growth growth) {
   const bool exists = ::stat(out.path_.c_str(), &there) == 0;
   if (!exists && errno != ENOENT) return out.refusal(errno);
   if (out.path_.empty() || (exists && S_ISDIR(there.st_mode))) return out.refusal(exists ? EISDIR : ENOENT);
+  if (exists && is_kept_file(out.path_))
+    return invalid_argument(cat("'", out.path_, "' is what the graph reads; name another file")).blamed(Blame::kUsage);
   out.in_place_ = exists && (!S_ISREG(there.st_mode) || names_descriptor(out.path_));
   if (exists && !out.in_place_ && ::access(out.path_.c_str(), W_OK) != 0) return out.refusal(errno);
   out.file_ =

@@ -82,7 +82,7 @@ std::optional<Tensor> read_tensor_file(LoadContext& c, size_t at, std::string_vi
     c.reader.problem(at, cat("file '", name, "' holds several arrays"), "say which: \"key\": \"...\"");
     return std::nullopt;
   }
-  constexpr InputOptions kOfGraph{.use = HostUse::kConstants, .pipes = false};
+  constexpr InputOptions kOfGraph{.use = HostUse::kConstants, .pipes = false, .kept = true};
   Result<Tensor> value = archive ? read_npz(*path, std::string(key), kOfGraph) : read_npy(*path, kOfGraph);
   if (value.ok()) return value.take();
   // By the name that the graph file has for it.

@@ -252,7 +252,7 @@ class DatasetReader {
   std::string_view which_;
   DataProblems& problems_;
   /// A file that a graph names is no pipe; of mapped pages those count that are kept as samples.
-  static constexpr InputOptions kOfData{.use = HostUse::kData, .pipes = false, .count_mapped = false};
+  static constexpr InputOptions kOfData{.use = HostUse::kData, .pipes = false, .count_mapped = false, .kept = true};
   std::map<std::string, std::shared_ptr<const Source>> sources_;  // by path
   std::map<std::string, std::vector<size_t>> csv_files_;          // by path: the feeds that they hold
 };

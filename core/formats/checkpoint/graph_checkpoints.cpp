@@ -110,7 +110,7 @@ Result<std::string> GraphCheckpoints::read_file(const std::string& name) {
   RETURN_IF_ERROR(check_files("file", name, place));
   std::error_code error;
   if (!fs::exists(place, error)) return not_found(cat(name, "; No such file or directory"));
-  ASSIGN_OR_RETURN(const std::shared_ptr<const InputFile> file, InputFile::open(place, {.pipes = false}));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const InputFile> file, InputFile::open(place, {.pipes = false, .kept = true}));
   return std::string(file->bytes());
 }
 
