@@ -4,6 +4,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
+#include "core/train/gradient_fetch.h"
 
 namespace emplace {
 namespace {
@@ -63,6 +64,34 @@ void fetch_by_key(GraphModel& model, RunOptions& options) {
   }
 }
 
+/// A usage error if `name` is neither a key nor in the graph.
+Status check_name(const GraphModel& model, const std::string& path, const GraphFile& file, std::string_view flag,
+                  const std::string& name, const std::map<std::string, TensorInfo>& tensors) {
+  const std::string node = name.substr(0, name.find(':'));
+  if (name.empty() || file.graph.find(node) != kNoNode || file.signature_names.contains(name) ||
+      parse_gradient_name(name))
+    return ok_status();
+  Suggestion suggestion(name);
+  for (const auto& [key, info] : tensors) suggestion.offer(key);
+  const std::string hint = suggestion.text();
+  const std::string_view what = flag == "feed" ? "input" : "output";
+  return usage_problem(cat("--", flag, ": signature '", model.key, "' of ", path, " has no ", what, " '", name, "'; ",
+                           hint, hint.empty() ? "" : " ",
+                           tensors.empty() ? cat("it has no ", what) : cat("there are: ", describe(tensors))));
+}
+
+/// Of what the command line names, after keys became tensors.
+Status check_names(const GraphModel& model, const std::string& path, const GraphFile& file, const RunOptions& options) {
+  for (const std::string& feed : options.feed) {
+    const size_t equals = feed.find('=');
+    if (equals != std::string::npos)
+      RETURN_IF_ERROR(check_name(model, path, file, "feed", feed.substr(0, equals), model.signature->inputs));
+  }
+  for (const std::string& fetch : options.fetch)
+    RETURN_IF_ERROR(check_name(model, path, file, "fetch", fetch, model.signature->outputs));
+  return ok_status();
+}
+
 /// What the model's author gave for inputs that nobody feeds.
 void feed_defaults(const Signature& signature, GraphFile& file) {
   for (const auto& [key, value] : signature.defaults) {
@@ -103,6 +132,7 @@ Result<std::optional<GraphModel>> use_signature(GraphFile& file, const std::stri
   model.signature = found->second;
   feed_by_key(*model.signature, options.feed);
   fetch_by_key(model, options);
+  RETURN_IF_ERROR(check_names(model, path, file, options));
   feed_defaults(*model.signature, file);
   return std::optional(std::move(model));
 }
