@@ -1,6 +1,7 @@
 // emplace bench: how long a step takes, and what takes it.
 #include <array>
 #include <ctime>
+#include <tuple>
 
 #include "cli/bench_run.h"
 #include "cli/command.h"
@@ -10,8 +11,8 @@
 #include "core/base/cat.h"
 #include "core/base/input_file.h"
 #include "core/base/machine_name.h"
+#include "core/base/output_file.h"
 #include "core/base/sha256.h"
-#include "core/base/text_file.h"
 #include "core/device/device_text.h"
 #include "core/place/overrides.h"
 #include "core/run/thread_pool.h"
@@ -50,6 +51,7 @@ class BenchCommand final : public Command {
  public:
   void declare(OptionSet& set, Options& o) override {
     o.pipeline.placing.available_kernels_only = true;
+    o.measures = true;
     set.positional("GRAPH", "Warms up until steps take equally long, then measures at least 20 steps and 1 s.",
                    o.arguments);
     set.group("Measurement");
@@ -84,7 +86,6 @@ class BenchCommand final : public Command {
         !status.ok())
       return usage(log, status.message());
     NamedFiles files = options.pipeline.files;
-    files.reads(flags_.baseline, "--baseline");
     for (const auto& [file, option] :
          {std::pair<const std::string&, const char*>(flags_.output, "-o"), {flags_.save_costs, "--save-costs"}}) {
       if (file.empty()) continue;
@@ -93,25 +94,36 @@ class BenchCommand final : public Command {
     std::optional<Baseline> baseline;
     if (!flags_.baseline.empty()) {
       Result<Baseline> read = open_baseline();
-      if (!read.ok()) return usage(log, read.status().message());
+      if (!read.ok()) return usage(log, cat("--baseline: ", read.status().message()));
       baseline = read.take();
     }
-    return bench(o, baseline ? &*baseline : nullptr, gate, log);
+    Files written;
+    for (const auto& [name, option, file] :
+         {std::tuple(&flags_.output, "-o", &written.output), {&flags_.save_costs, "--save-costs", &written.costs}}) {
+      if (name->empty()) continue;
+      Result<OutputFile> opened = OutputFile::open(*name);
+      if (!opened.ok()) return report_error(opened.status().with_context(option), log);
+      *file = opened.take();
+    }
+    return bench(o, baseline ? &*baseline : nullptr, gate, written, log);
   }
 
  private:
   /// Takes "slower" out of the gates of the placement.
   Status take_gate(std::vector<std::string>& fail_on, bool verifies, std::optional<double>& gate) const {
-    for (auto it = fail_on.begin(); it != fail_on.end();) {
-      if (!it->starts_with("slower") || (*it == "slower" && verifies && flags_.baseline.empty())) {
-        ++it;
-        continue;
+    std::vector<std::string> of_placement;
+    for (const std::string& entry : fail_on) {
+      for (const std::string_view word : gate_words(entry)) {
+        if (!word.starts_with("slower") || (word == "slower" && verifies && flags_.baseline.empty())) {
+          of_placement.emplace_back(word);
+          continue;
+        }
+        gate = slower_gate(std::string(word));
+        if (!gate) return invalid_argument(cat("--fail-on '", word, "': wanted slower or slower=2%"));
+        if (flags_.baseline.empty()) return invalid_argument("--fail-on slower needs --baseline FILE");
       }
-      gate = slower_gate(*it);
-      if (!gate) return invalid_argument(cat("--fail-on '", *it, "': wanted slower or slower=2%"));
-      if (flags_.baseline.empty()) return invalid_argument("--fail-on slower needs --baseline FILE");
-      it = fail_on.erase(it);
     }
+    fail_on = std::move(of_placement);
     return ok_status();
   }
 
@@ -147,7 +159,18 @@ class BenchCommand final : public Command {
     return plan;
   }
 
-  int bench(const Options& o, const Baseline* baseline, std::optional<double> gate, Log& log) const {
+  /// Those that were asked for are open.
+  struct Files {
+    OutputFile output, costs;
+  };
+
+  static Status write(OutputFile& file, const std::string& text) {
+    if (!file.is_open()) return ok_status();
+    RETURN_IF_ERROR(file.write(text));
+    return file.commit();
+  }
+
+  int bench(const Options& o, const Baseline* baseline, std::optional<double> gate, Files& files, Log& log) const {
     StageContext c(o.pipeline, o.arguments.front(), log, &stop_flag());
     BenchResult result;
     std::optional<Partitioned> made;
@@ -162,12 +185,9 @@ class BenchCommand final : public Command {
       report.change = with_others(time_change(baseline->step_us, result.step_us),
                                   std::max(baseline->facts.others, result.facts.others));
     }
-    for (const auto& [file, text] :
-         {std::pair(flags_.output, flags_.output.empty() ? "" : bench_json(report)),
-          {flags_.save_costs, flags_.save_costs.empty() ? "" : costs_json(report, today())}}) {
-      if (file.empty()) continue;
-      if (Status written = write_text_file(file, text); !written.ok()) return report_error(written, log);
-    }
+    Status written = write(files.output, files.output.is_open() ? bench_json(report) : std::string());
+    if (written.ok()) written = write(files.costs, files.costs.is_open() ? costs_json(report, today()) : std::string());
+    if (!written.ok()) return report_error(written, log);
     o.format == Format::kJson ? print(bench_json(report)) : print_lines(bench_text(report));
     const bool slower = gate && report.change->seen && report.change->change > *gate;
     if (slower)

@@ -136,10 +136,14 @@ class CompareCommand final : public Command {
   std::string default_a() const { return flags_.a_given || flags_.b.starts_with('@') ? flags_.a : std::string(kOnCpu); }
 
   /// 0, or the exit code of what failed, which was told.
-  int prepare(ComparedRun& run, const std::string& path, const std::string& flags, Log& log) const {
+  int read_flags(ComparedRun& run, const std::string& path, const std::string& flags, Log& log) const {
     Result<ComparedRun> read = read_compared_run(path, flags, common(), declare_compared);
     if (!read.ok()) return usage(log, read.status().message());
     run = read.take();
+    return 0;
+  }
+
+  static int place_side(ComparedRun& run, Log& log) {
     const Status placed = place_compared_run(run, log);
     return placed.ok() ? 0 : fail(*run.context, placed);
   }
@@ -172,7 +176,8 @@ class CompareCommand final : public Command {
     const auto arrays = read_npz(flags_.b.substr(1));
     if (!arrays.ok()) return usage(log, cat("--b: ", arrays.status().message()));
     ComparedRun a;
-    if (const int code = prepare(a, options.arguments[0], flags_.a, log); code != 0) return code;
+    if (const int code = read_flags(a, options.arguments[0], flags_.a, log); code != 0) return code;
+    if (const int code = place_side(a, log); code != 0) return code;
     AgainstArrays observer(a.graph(), *arrays, tolerance_, flags_.all);
     const Status ran = execute_compared_run(a, &observer);
     const bool stopped = ran.code() == Code::kCancelled && !observer.found().different.empty();
@@ -185,8 +190,10 @@ class CompareCommand final : public Command {
 
   int against_run(const Options& options, Log& log) const {
     ComparedRun a, b;
-    if (int code = prepare(a, options.arguments[0], default_a(), log); code != 0) return code;
-    if (int code = prepare(b, options.arguments[0], flags_.b, log); code != 0) return code;
+    if (int code = read_flags(a, options.arguments[0], default_a(), log); code != 0) return code;
+    if (int code = read_flags(b, options.arguments[0], flags_.b, log); code != 0) return code;
+    if (int code = place_side(a, log); code != 0) return code;
+    if (int code = place_side(b, log); code != 0) return code;
     Lockstep lockstep(a.graph(), b.graph(), {tolerance_, flags_.flow, flags_.all});
     if (int code = run_both(a, b, lockstep); code != 0) return code;
     NodeDifferences& found = lockstep.found();

@@ -14,9 +14,16 @@
 namespace emplace {
 namespace {
 
+/// "NODE:2", or "NODE" for its neighbours.
+struct Around {
+  std::string node;
+  int64_t edges = 1;
+};
+
 /// The flags that no other command has.
 struct DrawFlags {
-  std::string output, trace, around;
+  std::string output, trace;
+  Around around;
   DrawColor color = DrawColor::kDevice;
   DrawGroup group = DrawGroup::kScopes;
   int64_t depth = -1;
@@ -38,28 +45,24 @@ Status set_color(const std::string& text, DrawColor& boxes, ColorMode& log) {
   return not_one_of(text, words);
 }
 
-/// "NODE:2", or "NODE" for its neighbours.
-Status read_around(const std::string& text, const Graph& graph, DrawRequest& request) {
-  if (text.empty()) return ok_status();
-  std::string name = text;
-  request.distance = 1;
-  if (const size_t colon = text.rfind(':'); colon != std::string::npos) {
-    const char* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, request.distance);
-    if (error != std::errc() || rest != end || request.distance < 0)
-      return invalid_argument(cat("--around '", text, "': wanted NODE:EDGES, such as ", text.substr(0, colon), ":2"));
-    name = text.substr(0, colon);
-  }
-  NameError error;
-  request.around = find_node(graph, name, error);
-  return request.around == kNoNode ? not_found(cat("--around: ", error.text())) : ok_status();
+Status set_around(const std::string& text, Around& around) {
+  const size_t colon = text.rfind(':');
+  around.node = text.substr(0, colon);
+  const char* end = text.data() + text.size();
+  const bool whole =
+      colon == std::string::npos || (std::from_chars(text.data() + colon + 1, end, around.edges).ptr == end &&
+                                     around.edges >= 0 && colon + 1 < text.size());
+  if (whole && !around.node.empty()) return ok_status();
+  return invalid_argument(
+      cat("'", text, "': wanted NODE:EDGES, such as ", around.node.empty() ? "x" : around.node, ":2"));
 }
 
-Status read_trace(const std::string& file, const Graph& graph, DrawRequest& request) {
-  if (file.empty()) return ok_status();
-  ASSIGN_OR_RETURN(const std::shared_ptr<const InputFile> trace, InputFile::open(file));
-  ASSIGN_OR_RETURN(request.node_us, node_times(graph, trace->bytes(), file));
-  return ok_status();
+Status find_around(const Around& around, const Graph& graph, DrawRequest& request) {
+  if (around.node.empty()) return ok_status();
+  NameError error;
+  request.distance = around.edges;
+  request.around = find_node(graph, around.node, error);
+  return request.around == kNoNode ? not_found(cat("--around: ", error.text())) : ok_status();
 }
 
 Drawing draw_as(const std::string& output, const PlaceReport& report, const DrawRequest& request) {
@@ -78,7 +81,8 @@ void say_what_was_drawn(const std::string& output, const Drawing& drawing, Log& 
   log.info(text);
 }
 
-int draw_graph(const Options& options, const DrawFlags& flags, Log& log) {
+/// `trace`: null, or of --trace.
+int draw_graph(const Options& options, const DrawFlags& flags, const InputFile* trace, Log& log) {
   StageContext c(options.pipeline, options.arguments.front(), log);
   const Result<Partitioned> made = partition_file(c);
   if (!made.ok()) return report_failure(c, made.status());
@@ -96,10 +100,13 @@ int draw_graph(const Options& options, const DrawFlags& flags, Log& log) {
   request.color = flags.color;
   request.group = flags.group;
   request.depth = flags.depth;
-  if (Status status = read_around(flags.around, made->file->graph, request); !status.ok())
+  if (Status status = find_around(flags.around, made->file->graph, request); !status.ok())
     return usage(log, status.message());
-  if (Status status = read_trace(flags.trace, made->file->graph, request); !status.ok())
-    return report_error(status.blamed(Blame::kFile), log);
+  if (trace) {
+    Result<std::vector<double>> times = node_times(made->file->graph, trace->bytes(), flags.trace);
+    if (!times.ok()) return report_error(times.status().blamed(Blame::kFile), log);
+    request.node_us = times.take();
+  }
   const Drawing drawing = draw_as(flags.output, report, request);
   if (Status status = write_text_file(flags.output, drawing.text); !status.ok()) return report_error(status, log);
   say_what_was_drawn(flags.output, drawing, log);
@@ -123,7 +130,8 @@ class DrawCommand final : public Command {
               set_choice<DrawGroup>(
                   flags_.group,
                   {{"scopes", DrawGroup::kScopes}, {"device", DrawGroup::kDevice}, {"none", DrawGroup::kNone}}));
-    set.text("around", "NODE:EDGES", "Only what is at most so many edges away from a node", flags_.around);
+    set.value("around", "NODE:EDGES", "Only what is at most so many edges away from a node",
+              [this](const std::string& text) { return set_around(text, flags_.around); });
     set.value("depth", "N", "Open scopes down to this level; without it, as many as there is room for",
               set_integer(flags_.depth, 0));
     declare_placed_run(set, o.pipeline);
@@ -141,9 +149,11 @@ class DrawCommand final : public Command {
     if (flags_.color == DrawColor::kTime && flags_.trace.empty())
       return usage(log, "--color time needs --trace FILE, which 'emplace run GRAPH --trace FILE' writes");
     NamedFiles files = options.pipeline.files;
-    files.reads(flags_.trace, "--trace");
     if (Status status = files.writes(out, "-o"); !status.ok()) return usage(log, status.message());
-    return draw_graph(options, flags_, log);
+    if (flags_.trace.empty()) return draw_graph(options, flags_, nullptr, log);
+    const auto trace = InputFile::open(flags_.trace);
+    if (!trace.ok()) return report_error(trace.status().with_context("--trace").blamed(Blame::kFile), log);
+    return draw_graph(options, flags_, trace->get(), log);
   }
 
  private:

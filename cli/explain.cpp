@@ -56,6 +56,7 @@ int explain_graph(const Options& options, const std::string& on_device, const No
 class ExplainCommand final : public Command {
  public:
   void declare(OptionSet& set, Options& o) override {
+    o.only_places = true;
     set.positional("GRAPH [NODE...]", "Without a node: a summary by reason. GRAPH '-' is standard input.", o.arguments);
     declare_placed_run(set, o.pipeline);
     declare_own_task(set, o.pipeline);
@@ -70,7 +71,10 @@ class ExplainCommand final : public Command {
     declare_format(set, o, std::array{Format::kText, Format::kJson});
   }
 
-  int run(const Options& options, Log& log) override { return explain_graph(options, on_device_, filter_, log); }
+  int run(const Options& options, Log& log) override {
+    if (Status status = filter_.check(); !status.ok()) return usage(log, status.message());
+    return explain_graph(options, on_device_, filter_, log);
+  }
 
  private:
   std::string on_device_;

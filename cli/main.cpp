@@ -13,6 +13,7 @@
 #include "cli/files.h"
 #include "cli/option_set.h"
 #include "cli/signals.h"
+#include "cli/values.h"
 #include "cli/version.h"
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
@@ -196,7 +197,9 @@ int run_main(int argc, char** argv, Log& log) {
     log.debug(cat("option --", option.name, values, ": ", option.source));
   }
   status = check_streams(options);
+  if (status.ok()) status = settle_policy(options, set.sources());
   if (status.ok()) status = check_search(options, set.sources());
+  if (status.ok()) status = check_values(options);
   if (!status.ok()) return usage(log, status.message());
   OutputFile placement_log;
   status = start_placement_log(options.pipeline.placing, placement_log);

@@ -38,7 +38,9 @@ struct Options {
   Format format = Format::kText;
   std::optional<Format> memory_report;  // kText or kJson
   bool keep_going = false;
-  bool predicts = false;  // the command reads --costs without --auto, too
+  bool predicts = false;     // the command reads --costs without --auto, too
+  bool measures = false;     // it takes --fail-on slower
+  bool only_places = false;  // what a run would read and write has no effect
   TalkOptions talk;
 };
 

@@ -163,6 +163,7 @@ int place_one(const Options& options, const PlaceOwnFlags& own, const std::strin
 class PlaceCommand final : public Command {
  public:
   void declare(OptionSet& set, Options& o) override {
+    o.only_places = true;
     set.positional("GRAPH...", kGraphsHelp, o.arguments);
     declare_placed_run(set, o.pipeline);
     set.text("gantt", "FILE", "Write the schedule of --auto as a picture: FILE.svg", own_.gantt);
@@ -190,6 +191,7 @@ class PlaceCommand final : public Command {
     if (!own_.gantt.empty() && options.arguments.size() > 1) return usage(log, "--gantt takes one graph");
     if (!options.pipeline.run.trace.empty() && options.pipeline.placing.automatic.goal && options.arguments.size() > 1)
       return usage(log, "--trace takes one graph");
+    if (Status status = own_.filter.check(); !status.ok()) return usage(log, status.message());
     NamedFiles files = options.pipeline.files;
     if (Status status = files.writes(own_.gantt, "--gantt"); !own_.gantt.empty() && !status.ok())
       return usage(log, status.message());

@@ -15,6 +15,7 @@
 #include "cli/side.h"
 #include "core/base/cat.h"
 #include "core/base/expression.h"
+#include "core/device/device_text.h"
 
 extern char** environ;
 
@@ -96,7 +97,8 @@ Result<ReduceCheck> ReduceCheck::make(const std::string& command, const std::str
   const size_t at = check.text_.rfind('@');
   if (word == "diverges" && check.text_.empty()) {
     check.kind_ = Kind::kDiverges;
-  } else if (word == "exits" && std::from_chars(check.text_.data(), end, check.code_).ptr == end && check.code_ > 0) {
+  } else if (word == "exits" && std::from_chars(check.text_.data(), end, check.code_).ptr == end && check.code_ > 0 &&
+             check.code_ < 256) {
     check.kind_ = Kind::kExits;
   } else if (word == "says" && !check.text_.empty()) {
     check.kind_ = Kind::kSays;
@@ -106,6 +108,9 @@ Result<ReduceCheck> ReduceCheck::make(const std::string& command, const std::str
     check.kind_ = Kind::kPlaces;
     check.node_ = check.text_.substr(0, at);
     check.device_ = check.text_.substr(at + 1);
+    if (check.device_.empty() || !device_as_typed(check.device_))
+      return invalid_argument(
+          cat("--while places: '", check.device_, "' is not a device name; wanted GPU:0 or the like"));
   } else {
     return invalid_argument(
         cat("--while '", condition, "': wanted exits=N, says=REGEX, diverges or places=NODE@DEVICE"));

@@ -193,9 +193,7 @@ class RunCommand final : public Command {
   }
 
   int run(const Options& options, Log& log) override {
-    Status status = check_single_files(options);
-    if (status.ok()) status = check_output_flags(options.outputs);
-    if (!status.ok()) return usage(log, status.message());
+    if (const Status status = check_single_files(options); !status.ok()) return usage(log, status.message());
     NamedFiles files = options.pipeline.files;
     const std::vector<std::string> labels = graph_labels(options.arguments);
     size_t graph = 0;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "cli/files.h"
+#include "cli/values.h"
 #include "core/base/cat.h"
 
 namespace emplace {
@@ -88,6 +89,8 @@ Result<Side> read_side(std::string_view command, const std::string& text, const 
   }
   files = {side.path};
   RETURN_IF_ERROR(name_files(side.options, set.sources()));
+  RETURN_IF_ERROR(settle_policy(side.options, set.sources()));
+  RETURN_IF_ERROR(check_values(side.options));
   side.given = set.sources();
   for (const OptionSource& option : side.given) side.options.pipeline.given.insert(option.name);
   return side;

@@ -176,6 +176,19 @@ class TrainingRun {
   TrainPrinter printer_;
 };
 
+/// What can be judged of the options without the graph.
+Status check_train_values(const TrainingOptions& train, NamedFiles files) {
+  TrainRequest request;
+  DataRequest data;
+  data.train.emplace();
+  data.test.emplace();
+  RETURN_IF_ERROR(apply_train_flags(train.flags, request, data));
+  RETURN_IF_ERROR(check_replication(train.replication));
+  RETURN_IF_ERROR(files.writes(train.graph_out, "--graph-out"));
+  RETURN_IF_ERROR(files.writes(train.log_csv, "--log-csv"));
+  return files.writes(train.plot, "--plot");
+}
+
 class TrainCommand final : public Command {
  public:
   void declare(OptionSet& set, Options& o) override {
@@ -195,7 +208,8 @@ class TrainCommand final : public Command {
   int run(const Options& options, Log& log) override {
     if (options.arguments.size() != 1)
       return usage(log, options.arguments.empty() ? "no graph file given" : "train takes one graph file");
-    if (Status status = check_output_flags(options.outputs); !status.ok()) return usage(log, status.message());
+    const Status status = check_train_values(train_, options.pipeline.files);
+    if (!status.ok()) return usage(log, status.message());
     return TrainingRun(options, train_, log).run();
   }
 

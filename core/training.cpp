@@ -108,12 +108,19 @@ class TrainableBuilder {
     return first_problem(c_.found.problems);
   }
 
-  /// A name on the command line that is not there is the command's fault, not the file's.
+  /// A name on the command line that is not there, or cannot be meant, is the command's fault, not the file's.
   Status find_tensors(const TrainFlags& flags) const {
     const auto find = [this](std::string_view flag, const std::string& name) -> Status {
       NameError error;
-      if (name.empty() || find_tensor(made_.file->graph, name, error).node != kNoNode) return ok_status();
-      return usage_error(cat(flag, ": ", error.text()));
+      if (name.empty()) return ok_status();
+      const Graph& g = made_.file->graph;
+      const Endpoint tensor = find_tensor(g, name, error);
+      if (tensor.node == kNoNode) return usage_error(cat(flag, ": ", error.text()));
+      const DType type = base_type(g.output_type(tensor));
+      const Shape& shape = g.output_shape(tensor);
+      if (is_floating(type) && shape.compatible_with(Shape{})) return ok_status();
+      return usage_error(cat(flag, ": '", name, "' is ", dtype_name(type), " of shape ", shape.to_string(),
+                             ", wanted one floating-point number"));
     };
     RETURN_IF_ERROR(find("--loss", flags.loss));
     if (!flags.learning_rate.empty()) RETURN_IF_ERROR(find("--learning-rate", made_.training.learning_rate.tensor));

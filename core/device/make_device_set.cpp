@@ -1,6 +1,7 @@
 #include "core/device/make_device_set.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 
@@ -286,6 +287,17 @@ class SetMaker {
 };
 
 }  // namespace
+
+Status check_device_options(const DeviceOptions& options) {
+  RETURN_IF_ERROR(check_visible_device_list(options.visible_device_list));
+  if (!options.logical_gpus.empty()) RETURN_IF_ERROR(parse_logical_gpus(options.logical_gpus).take_status());
+  const std::string& described = options.devices;
+  std::error_code error;
+  const bool is_pipe =
+      described == "@-" || (described.starts_with('@') && std::filesystem::exists(described.substr(1), error) &&
+                            !std::filesystem::is_regular_file(described.substr(1), error));
+  return described.empty() || is_pipe ? ok_status() : read_described(described).take_status();
+}
 
 Result<DeviceSet> make_device_set(const DeviceOptions& options, const char* (*environment)(const char*),
                                   std::vector<std::string>& warnings) {

@@ -115,24 +115,37 @@ std::string mask_oddity(const char* value, std::span<const PhysicalGpu> gpus) {
              counted(static_cast<int64_t>(gpus.size()), "GPU"), " here), which hides it and all that follow it");
 }
 
+namespace {
+
+/// Calls f(number) for each; ends with the first that is none, or that f returns an error for.
+template <class F>
+Status for_each_number(std::string_view list, const F& f) {
+  Status status;
+  for_each_entry(list, [&](std::string_view entry) {
+    const auto number = leading_number(trimmed(entry));
+    status = number && number->rest.empty() ? f(number->value)
+                                            : invalid_argument(cat("Could not parse entry in 'visible_device_list': '",
+                                                                   entry, "'. visible_device_list = ", list));
+    return status.ok();
+  });
+  return status;
+}
+
+}  // namespace
+
+Status check_visible_device_list(std::string_view list) {
+  return list.empty() ? ok_status() : for_each_number(list, [](int) { return ok_status(); });
+}
+
 Result<std::vector<int>> parse_visible_device_list(std::string_view list, int visible_count) {
   if (list.empty()) return all_up_to(visible_count);
   std::vector<int> order;
-  Status status;
-  for_each_entry(list, [&](std::string_view entry) {
-    auto number = leading_number(trimmed(entry));
-    if (!number || !number->rest.empty()) {
-      status = invalid_argument(
-          cat("Could not parse entry in 'visible_device_list': '", entry, "'. visible_device_list = ", list));
-    } else if (number->value < 0 || number->value >= visible_count) {
-      status = invalid_argument(cat("'visible_device_list' listed an invalid Device id '", number->value,
-                                    "' but visible device count is ", visible_count));
-    } else {
-      order.push_back(number->value);
-    }
-    return status.ok();
-  });
-  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(for_each_number(list, [&](int number) -> Status {
+    order.push_back(number);
+    if (number >= 0 && number < visible_count) return ok_status();
+    return invalid_argument(cat("'visible_device_list' listed an invalid Device id '", number,
+                                "' but visible device count is ", visible_count));
+  }));
   std::vector<int> sorted = order;
   std::sort(sorted.begin(), sorted.end());
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {

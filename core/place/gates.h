@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/place/placement.h"
@@ -22,6 +23,12 @@ struct EdgeCopies {
   int64_t count = 0;
   int64_t bytes = 0;  // as far as they are known
 };
+
+/// Can all of them be read? InvalidArgument if not. `of_command`: a word of --fail-on that the command itself judges,
+/// alone or with a value behind '='; empty: it has none.
+Status check_gate_values(const Gates& gates, std::string_view of_command = {});
+/// The words of one entry of --fail-on.
+std::vector<std::string_view> gate_words(std::string_view entry);
 
 /// FailedPrecondition with a line per gate that does not hold (and the nodes
 /// that break it); InvalidArgument for a gate that cannot be read.

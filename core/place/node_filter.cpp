@@ -27,15 +27,24 @@ std::string with_digits(std::string_view pattern) {
   return out;
 }
 
-Result<std::vector<char>> devices_named(const DeviceSet& devices, const std::string& text) {
+Result<DeviceName> read_device(const std::string& text) {
   const std::optional<std::string> typed = device_as_typed(text);
   const std::optional<DeviceName> wanted = typed ? DeviceName::parse(*typed) : std::nullopt;
-  if (!wanted)
-    return invalid_argument(cat("--device '", text, "' is not a device name; wanted GPU:0, GPU or the like"));
+  if (wanted) return *wanted;
+  return invalid_argument(cat("--device '", text, "' is not a device name; wanted GPU:0, GPU or the like"));
+}
+
+Result<std::unique_ptr<Expression>> read_names(const std::string& text) {
+  Result<std::unique_ptr<Expression>> made = name_pattern(text);
+  return made.ok() ? std::move(made) : made.status().with_context("--nodes");
+}
+
+Result<std::vector<char>> devices_named(const DeviceSet& devices, const std::string& text) {
+  ASSIGN_OR_RETURN(const DeviceName wanted, read_device(text));
   std::vector<char> named(devices.size(), 0);
   std::string all;
   for (DeviceId d = 0; d < devices.size(); ++d) {
-    named[d] = wanted->matches(devices.at(d).parsed);
+    named[d] = wanted.matches(devices.at(d).parsed);
     append(all, d > 0 ? ", " : "", short_device_name(devices, d));
   }
   if (std::find(named.begin(), named.end(), 1) == named.end())
@@ -68,6 +77,11 @@ Result<std::unique_ptr<Expression>> name_pattern(std::string_view pattern) {
   return invalid_argument(cat("'", pattern, "' is not a regular expression: ", made->what_is_wrong()));
 }
 
+Status NodeFilter::check() const {
+  if (!device.empty()) RETURN_IF_ERROR(read_device(device).take_status());
+  return nodes.empty() ? ok_status() : read_names(nodes).take_status();
+}
+
 Result<std::vector<char>> NodeFilter::shown(const Graph& graph, const DeviceSet& set,
                                             const Placement& placement) const {
   std::vector<char> devices(set.size(), 1);
@@ -76,9 +90,7 @@ Result<std::vector<char>> NodeFilter::shown(const Graph& graph, const DeviceSet&
     ASSIGN_OR_RETURN(devices, devices_named(set, device));
   }
   if (!nodes.empty()) {
-    Result<std::unique_ptr<Expression>> made = name_pattern(nodes);
-    if (!made.ok()) return made.status().with_context("--nodes");
-    name = made.take();
+    ASSIGN_OR_RETURN(name, read_names(nodes));
   }
   std::vector<char> shown(graph.num_nodes(), 0);
   for (const NodeId node : placement.order) {

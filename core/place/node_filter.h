@@ -20,6 +20,8 @@ struct NodeFilter {
   std::string op = {};
 
   bool any() const { return !nodes.empty() || !device.empty() || !op.empty(); }
+  /// InvalidArgument: something is malformed.
+  Status check() const;
   /// By node: is it shown. InvalidArgument: something is malformed, or no node is.
   Result<std::vector<char>> shown(const Graph& graph, const DeviceSet& devices, const Placement& placement) const;
 };

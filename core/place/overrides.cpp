@@ -101,16 +101,29 @@ void map_devices(const Graph& graph, std::vector<Mapping>& mappings, Requests& r
   }
 }
 
+struct NameRule {
+  Rule rule;
+  std::unique_ptr<Expression> pattern;
+};
+
+Result<NameRule> read_name_rule(const std::string& text) {
+  NameRule read;
+  ASSIGN_OR_RETURN(read.rule, split_rule("--place", text));
+  Result<std::unique_ptr<Expression>> pattern = name_pattern(read.rule.left);
+  if (!pattern.ok()) return pattern.status().with_context(cat("--place '", text, '\''));
+  read.pattern = pattern.take();
+  return read;
+}
+
 Status place_by_name(const Graph& graph, const std::vector<std::string>& rules, Requests& requests) {
   for (const std::string& text : rules) {
-    ASSIGN_OR_RETURN(const Rule rule, split_rule("--place", text));
-    Result<std::unique_ptr<Expression>> pattern = name_pattern(rule.left);
-    if (!pattern.ok()) return pattern.status().with_context(cat("--place '", text, '\''));
+    ASSIGN_OR_RETURN(const NameRule read, read_name_rule(text));
+    const auto& [rule, pattern] = read;
     int64_t matches = 0;
     std::string name;
     for (NodeId node = 0; node < graph.num_nodes(); ++node) {
       name = graph.name(node);
-      if (!(*pattern)->matches(name)) continue;
+      if (!pattern->matches(name)) continue;
       requests[node] = rule.device;
       ++matches;
     }
@@ -123,6 +136,12 @@ Status place_by_name(const Graph& graph, const std::vector<std::string>& rules, 
 }
 
 }  // namespace
+
+Status check_request_rules(const RequestRules& rules) {
+  RETURN_IF_ERROR(read_mappings(rules.map_device).take_status());
+  for (const std::string& text : rules.place) RETURN_IF_ERROR(read_name_rule(text).take_status());
+  return ok_status();
+}
 
 Status resolve_requests(const Graph& graph, const RequestRules& rules, PlaceOptions& options,
                         std::vector<std::string>& warnings) {

@@ -15,6 +15,9 @@ struct RequestRules {
   std::vector<std::string> place = {};  // last "REGEX=DEVICE": the last rule whose regex matches a whole node name wins
 };
 
+/// Can the rules be read? InvalidArgument: no '=', a malformed regex or device.
+Status check_request_rules(const RequestRules& rules);
+
 /// Fills options.overrides and options.clear_devices. InvalidArgument: no '=', a malformed regex or device, and a
 /// --place rule that matches no node. A --map-device rule that changes nothing is a warning.
 Status resolve_requests(const Graph& graph, const RequestRules& rules, PlaceOptions& options,
