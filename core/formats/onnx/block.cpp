@@ -58,6 +58,16 @@ Endpoints OnnxBlock::inputs(size_t from) {
   return out;
 }
 
+Endpoints OnnxBlock::sequence(size_t i) {
+  const Endpoints* found = has(i) ? frame_.find_sequence(node_.inputs[i]) : nullptr;
+  if (!found) fail(cat("input ", i, " is no sequence whose length is known before the run"));
+  return found ? *found : Endpoints();
+}
+
+void OnnxBlock::make_sequence(Endpoints tensors) {
+  if (!failed_ && wants(0)) frame_.bind_sequence(node_.outputs[0], std::move(tensors));
+}
+
 bool OnnxBlock::has_attribute(std::string_view name) const {
   return std::any_of(node_.attributes.begin(), node_.attributes.end(),
                      [&](const OnnxAttribute& a) { return a.name == name; });

@@ -41,6 +41,10 @@ class OnnxBlock {
   Endpoint input_or(size_t i, Endpoint otherwise) { return has(i) ? input(i) : otherwise; }
   Endpoints inputs(size_t from = 0);
 
+  /// An input that is a sequence; the output that is one.
+  Endpoints sequence(size_t input);
+  void make_sequence(Endpoints tensors);
+
   const OnnxAttribute* attribute(std::string_view name, OnnxAttributeType type);
   bool has_attribute(std::string_view name) const;
   int64_t integer(std::string_view name, int64_t otherwise);

@@ -106,6 +106,11 @@ const OnnxValueInfo* OnnxFrame::info(std::string_view name) const {
   return found == infos_.end() ? nullptr : &found->second;
 }
 
+const Endpoints* OnnxFrame::find_sequence(std::string_view name) const {
+  auto found = sequences_.find(name);
+  return found == sequences_.end() ? nullptr : &found->second;
+}
+
 Endpoint OnnxFrame::make_initializer(std::string_view name, std::string_view message) {
   std::optional<Tensor> value = read_onnx_tensor(all_.w, message);
   if (!value) return {};

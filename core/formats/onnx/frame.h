@@ -84,6 +84,9 @@ class OnnxFrame {
   void bind(std::string_view name, Endpoint tensor) { tensors_[name] = tensor; }
   /// kNoNode: there is no such tensor here, or a problem was told.
   Endpoint find(std::string_view name);
+  /// A sequence is the list of its tensors.
+  void bind_sequence(std::string_view name, Endpoints tensors) { sequences_[name] = std::move(tensors); }
+  const Endpoints* find_sequence(std::string_view name) const;
   /// What the file says of a value that it names.
   void note(const std::vector<OnnxValueInfo>& infos);
   const OnnxValueInfo* info(std::string_view name) const;
@@ -98,6 +101,7 @@ class OnnxFrame {
   std::map<std::string_view, Endpoint> tensors_;
   std::map<std::string_view, std::string_view> initializers_;
   std::map<std::string_view, OnnxValueInfo> infos_;
+  std::map<std::string_view, Endpoints> sequences_;
 };
 
 /// As node names are: what they lack becomes '_'.

@@ -15,7 +15,7 @@ void bind_outputs(OnnxBlock& b, const Endpoints& outputs, NodeId first_own) {
   OnnxBody& body = frame.body();
   for (size_t i = 0; i < b.num_outputs(); ++i) {
     const std::string_view name = b.node().outputs[i];
-    if (name.empty()) continue;
+    if (name.empty() || frame.find_sequence(name)) continue;
     if (i >= outputs.size() || outputs[i].node == kNoNode) {
       b.fail(cat("output ", i, " ('", name, "') is not made"));
       return;
