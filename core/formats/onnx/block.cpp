@@ -1,6 +1,7 @@
 #include "core/formats/onnx/block.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "core/base/cat.h"
@@ -30,6 +31,41 @@ DType wider(DType t) {
     default:
       return DType::kInvalid;
   }
+}
+
+/// Dimension i of the result is dimension perm[i]. REQUIRES: elements of a fixed size; perm is a permutation.
+Result<Tensor> transposed_tensor(const Tensor& t, const Ints& perm) {
+  const auto rank = perm.size();
+  const size_t size = dtype_size(t.dtype());
+  Ints strides(rank, 1), dims, steps;
+  for (size_t i = rank; i-- > 1;) strides[i - 1] = strides[i] * t.shape().dim(static_cast<int>(i));
+  for (int64_t p : perm) {
+    dims.push_back(t.shape().dim(static_cast<int>(p)));
+    steps.push_back(strides[static_cast<size_t>(p)] * static_cast<int64_t>(size));
+  }
+  ASSIGN_OR_RETURN(Tensor out, Tensor::allocate(t.dtype(), Shape(dims)));
+  Ints at(rank, 0);
+  const char* from = static_cast<const char*>(t.raw());
+  char* to = static_cast<char*>(out.raw());
+  for (int64_t n = out.num_elements(); n > 0; --n, to += size) {
+    std::memcpy(to, from, size);
+    for (size_t i = rank; i-- > 0;) {
+      from += steps[i];
+      if (++at[i] < dims[i]) break;
+      from -= steps[i] * dims[i];
+      at[i] = 0;
+    }
+  }
+  return out;
+}
+
+bool is_permutation_of(const Ints& perm, int rank) {
+  std::vector<bool> seen(perm.size());
+  for (int64_t p : perm) {
+    if (p < 0 || p >= static_cast<int64_t>(perm.size()) || seen[static_cast<size_t>(p)]) return false;
+    seen[static_cast<size_t>(p)] = true;
+  }
+  return static_cast<int>(perm.size()) == rank;
 }
 
 }  // namespace
@@ -237,7 +273,14 @@ Endpoint OnnxBlock::reshape(Endpoint e, const Ints& dims) { return make("Reshape
 Endpoint OnnxBlock::transpose(Endpoint e, const Ints& perm) {
   Ints same(perm.size());
   std::iota(same.begin(), same.end(), 0);
-  return perm == same ? e : make("Transpose", {e, ints32(perm)});
+  if (perm == same) return e;
+  // A filter in another order is one once, not in every step.
+  const Tensor* fixed = e.node != kNoNode && edit().graph().traits(e.node).constant ? value(e) : nullptr;
+  if (fixed && dtype_size(fixed->dtype()) > 0 && is_permutation_of(perm, fixed->shape().rank())) {
+    Result<Tensor> turned = transposed_tensor(*fixed, perm);
+    return turned.ok() ? constant(turned.take()) : fail(turned.status().message());
+  }
+  return make("Transpose", {e, ints32(perm)});
 }
 
 Endpoint OnnxBlock::squeeze(Endpoint e, const Ints& axes) {

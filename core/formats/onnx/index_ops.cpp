@@ -206,6 +206,29 @@ Endpoints compress(OnnxBlock& b) {
   return {b.make("GatherV2", {x, at, b.int32(axis)})};
 }
 
+/// A cache with updates behind what is there, at a place for each of the batch; a full ring begins again.
+Endpoints tensor_scatter(OnnxBlock& b) {
+  const Endpoint past = b.input(0), update = b.input(1);
+  const int rank = b.rank(update), axis = b.axis(b.integer("axis", -2), rank);
+  const bool ring = b.text("mode", "linear") == "circular";
+  Endpoints parts;
+  for (int i = 0; i < rank && !b.failed(); ++i) {
+    Ints dims(static_cast<size_t>(rank), 1);
+    dims[static_cast<size_t>(i)] = -1;
+    const Endpoint count = scalar_dim(b, update, i, DType::kInt64);
+    Endpoint line = b.reshape(b.make("Range", {b.int64(0), count, b.int64(1)}), dims);
+    if (i == axis && b.has(2)) {
+      Ints of_batch(static_cast<size_t>(rank), 1);
+      of_batch[0] = -1;
+      line = b.add(line, b.reshape(b.cast(b.input(2), DType::kInt64), of_batch));
+    }
+    if (i == axis && ring) line = b.make("FloorMod", {line, scalar_dim(b, past, axis, DType::kInt64)});
+    parts.push_back(b.broadcast(line, b.shape_of(update)));
+  }
+  const Endpoint places = b.make("Pack", parts, {{"axis", attr_of(int64_t{rank})}});
+  return {b.math("TensorScatterUpdate", {past, places, update})};
+}
+
 /// Positions of boxes by class and batch, [batch, class, box], the best first; TensorFlow's op box list by box list.
 Endpoints non_max_suppression(OnnxBlock& b) {
   Endpoint boxes = b.input(0);
@@ -252,6 +275,7 @@ constexpr OnnxOp kIndexOps[] = {
     {"Scatter", 9, scatter_elements},
     {"ScatterElements", 11, scatter_elements},
     {"ScatterND", 11, scatter_nd},
+    {"TensorScatter", 24, tensor_scatter},
     {"TopK", 1, top_k},
     {"Trilu", 14, trilu},
 };

@@ -97,8 +97,16 @@ Endpoints split_to_sequence(OnnxBlock& b) {
   return {};
 }
 
+/// An optional value that is there is the value itself.
+Endpoints optional_value(OnnxBlock& b) { return {b.input(0)}; }
+
+Endpoints optional_has_element(OnnxBlock& b) { return {b.scalar(DType::kBool, b.has(0))}; }
+
 constexpr OnnxOp kSequenceOps[] = {
     {"ConcatFromSequence", 11, concat_from_sequence},
+    {"Optional", 15, optional_value},
+    {"OptionalGetElement", 15, optional_value},
+    {"OptionalHasElement", 15, optional_has_element},
     {"SequenceAt", 11, sequence_at},
     {"SequenceConstruct", 11, sequence_construct},
     {"SequenceEmpty", 11, sequence_empty},
