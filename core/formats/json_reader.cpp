@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string>
 
 #include "core/base/cat.h"
@@ -51,12 +50,7 @@ std::string_view kind_name(Kind kind) {
 }
 
 JsonReader::JsonReader(std::string_view text, Problems& problems, TextArena& arena)
-    : begin_(text.data()),
-      p_(begin_),
-      end_(begin_ + text.size()),
-      problems_(problems),
-      arena_(arena),
-      opened_(std::make_unique_for_overwrite<const char*[]>(kMaxDepth)) {
+    : JsonScanner(text, problems, arena), opened_(std::make_unique_for_overwrite<const char*[]>(kMaxDepth)) {
   if (text.starts_with("\xef\xbb\xbf")) p_ += 3;
   if (std::string_view what = binary_kind(text); !what.empty()) {
     fail(p_, cat("the file is ", what, "; wanted JSON"),
@@ -68,18 +62,6 @@ JsonReader::JsonReader(std::string_view text, Problems& problems, TextArena& are
 
 Kind JsonReader::kind_of(char c) { return kKinds[static_cast<uint8_t>(c)]; }
 
-void JsonReader::fail(const char* at, std::string message, std::string hint) {
-  if (!failed_) problem(static_cast<size_t>(at - begin_), std::move(message), std::move(hint));
-  failed_ = true;
-  p_ = end_;
-}
-
-void JsonReader::give_up(const Status& status) {
-  if (!failed_) problems_.add(kNoPosition, status.message(), {}, status.code());
-  failed_ = true;
-  p_ = end_;
-}
-
 Kind JsonReader::end_of_text() {
   if (depth_ == 0) {
     fail(end_, "the file ends where a value should begin");
@@ -89,28 +71,6 @@ Kind JsonReader::end_of_text() {
     fail(end_, cat("the file ends inside the ", *open == '{' ? "object" : "list", " that began in line ", line));
   }
   return Kind::kError;
-}
-
-size_t JsonReader::position_of(std::string_view text) const {
-  return text.data() >= begin_ && text.data() <= end_ ? static_cast<size_t>(text.data() - begin_) : position();
-}
-
-bool JsonReader::skip_comment() {
-  if (p_ + 1 < end_ && p_[1] == '/') {
-    const void* newline = std::memchr(p_, '\n', static_cast<size_t>(end_ - p_));
-    p_ = newline ? static_cast<const char*>(newline) : end_;
-    return true;
-  }
-  if (p_ + 1 < end_ && p_[1] == '*') {
-    size_t close = std::string_view(p_ + 2, static_cast<size_t>(end_ - p_ - 2)).find("*/");
-    if (close == std::string_view::npos) {
-      fail(p_, "this comment has no end", "close it with */");
-    } else {
-      p_ += close + 4;
-    }
-    return true;
-  }
-  return false;
 }
 
 void JsonReader::enter() {
@@ -314,8 +274,8 @@ std::string_view JsonReader::glance(size_t limit) const {
   return {};
 }
 
-JsonReader JsonReader::lookahead(Problems& scratch) const {
-  JsonReader look({begin_, static_cast<size_t>(end_ - begin_)}, scratch, arena_);
+JsonReader JsonReader::lookahead(Problems& scratch) {
+  JsonReader look({begin_, static_cast<size_t>(end_ - begin_)}, scratch, arena());
   look.seek(position());
   return look;
 }

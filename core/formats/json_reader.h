@@ -11,18 +11,16 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/text_arena.h"
-#include "core/graph/source.h"
+#include "core/formats/json_scanner.h"
 
 namespace emplace {
 
-class JsonReader {
+class JsonReader : public JsonScanner {
  public:
   enum class Kind : uint8_t { kNull, kBool, kNumber, kString, kArray, kObject, kError };
   /// Nesting that is still accepted. Readers of nested values may recurse that deep.
   static constexpr int kMaxDepth = 1000;
 
-  /// Strings with escapes are decoded into `arena`; all others are views of `text`.
   JsonReader(std::string_view text, Problems& problems, TextArena& arena);
 
   /// The kind of the next value.
@@ -30,10 +28,6 @@ class JsonReader {
     skip_space();
     return p_ < end_ ? kind_of(*p_) : end_of_text();
   }
-  /// Byte offset of the next value; exact after peek(), next_key() and next_element().
-  size_t position() const { return static_cast<size_t>(p_ - begin_); }
-  /// Goes back to a value whose position() was noted, at the same depth.
-  void seek(size_t position) { p_ = failed_ ? end_ : begin_ + position; }
 
   // Taking a value. REQUIRES: peek() said that kind.
   void take_null() { literal("null"); }
@@ -65,54 +59,22 @@ class JsonReader {
   void finish();
 
   /// Another reader at the same value, to see what it is. Its errors go to `scratch`.
-  JsonReader lookahead(Problems& scratch) const;
+  JsonReader lookahead(Problems& scratch);
 
-  bool failed() const { return failed_; }
   int depth() const { return depth_; }
-  Problems& problems() { return problems_; }
-  TextArena& arena() { return arena_; }
-  void problem(size_t at, std::string message, std::string hint = {}) {
-    problems_.add(static_cast<int64_t>(at), std::move(message), std::move(hint));
-  }
-  void problem(size_t at, const Status& status) {
-    problems_.add(static_cast<int64_t>(at), status.message(), {}, status.code());
-  }
-  /// Nothing more is read, for a reason that is not the text's.
-  void give_up(const Status& status);
-  /// Where `text`, which this reader returned, stands; the position() now if it was decoded.
-  size_t position_of(std::string_view text) const;
 
  private:
   static Kind kind_of(char c);
   Kind end_of_text();
-  void skip_space() {
-    while (p_ < end_ && static_cast<uint8_t>(*p_) <= '/') {
-      if (*p_ == ' ' || *p_ == '\n' || *p_ == '\r' || *p_ == '\t') {
-        ++p_;
-      } else if (*p_ != '/' || !skip_comment()) {
-        return;
-      }
-    }
-  }
-  bool skip_comment();
   void enter();
   bool leave();
   bool read_key(std::string_view& key, bool decode);
   bool separator(char close, const char* inside);
   void literal(std::string_view word);
   void bad_value();
-  std::string_view string_text(bool decode);
-  std::string_view decode_string(const char* begin);
-  bool escape(const char*& p, std::string* out);
-  const char* unicode_escape(const char* p, std::string* out);
-  void fail(const char* at, std::string message, std::string hint = {});
 
-  const char *begin_, *p_, *end_;
-  Problems& problems_;
-  TextArena& arena_;
   int depth_ = 0;
-  bool fresh_ = false;  // in an object or list whose first member has not been asked for
-  bool failed_ = false;
+  bool fresh_ = false;                     // in an object or list whose first member has not been asked for
   std::unique_ptr<const char*[]> opened_;  // where each open object or list began
 };
 

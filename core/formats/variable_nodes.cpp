@@ -60,7 +60,7 @@ class VariableBuilder {
   /// Nothing, and a problem told, if a name is taken.
   std::optional<FileVariable> add() {
     colocated_ = attrs_.keep(AttrValue::list_of(AttrKind::kString, std::vector<std::string>{cat("loc:@", name_)}));
-    GraphBuilder::VariableNodes nodes{};
+    OpenReferences::Variable nodes{};
     nodes.first_own = builder_.num_nodes();
     const NodeId initial = value_ ? add_constant() : kNoNode;
     nodes.variable = add_handle();

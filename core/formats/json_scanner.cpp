@@ -1,14 +1,48 @@
-// Part of core/formats/json_reader.h: JsonReader: texts, with their escapes.
+#include "core/formats/json_scanner.h"
+
+#include <cstring>
 #include <string>
 
 #include "core/base/cat.h"
-#include "core/formats/json_reader.h"
 #include "core/formats/utf8.h"
 
 namespace emplace {
 
-// The characters between the quotes. `decode` false: escapes are checked but stay as they are.
-std::string_view JsonReader::string_text(bool decode) {
+void JsonScanner::fail(const char* at, std::string message, std::string hint) {
+  if (!failed_) problem(static_cast<size_t>(at - begin_), std::move(message), std::move(hint));
+  failed_ = true;
+  p_ = end_;
+}
+
+void JsonScanner::give_up(const Status& status) {
+  if (!failed_) problems_.add(kNoPosition, status.message(), {}, status.code());
+  failed_ = true;
+  p_ = end_;
+}
+
+size_t JsonScanner::position_of(std::string_view text) const {
+  return text.data() >= begin_ && text.data() <= end_ ? static_cast<size_t>(text.data() - begin_) : position();
+}
+
+bool JsonScanner::skip_comment() {
+  if (p_ + 1 < end_ && p_[1] == '/') {
+    const void* newline = std::memchr(p_, '\n', static_cast<size_t>(end_ - p_));
+    p_ = newline ? static_cast<const char*>(newline) : end_;
+    return true;
+  }
+  if (p_ + 1 < end_ && p_[1] == '*') {
+    size_t close = std::string_view(p_ + 2, static_cast<size_t>(end_ - p_ - 2)).find("*/");
+    if (close == std::string_view::npos) {
+      fail(p_, "this comment has no end", "close it with */");
+    } else {
+      p_ += close + 4;
+    }
+    return true;
+  }
+  return false;
+}
+
+std::string_view JsonScanner::string_text(bool decode) {
   const char* first = p_ + 1;
   const char* p = first;
   for (;;) {
@@ -37,7 +71,7 @@ std::string_view JsonReader::string_text(bool decode) {
   return {first, static_cast<size_t>(p - first)};
 }
 
-std::string_view JsonReader::decode_string(const char* first) {
+std::string_view JsonScanner::decode_string(const char* first) {
   std::string out;
   const char* p = first;
   while (p < end_ && *p != '"') {
@@ -66,7 +100,7 @@ std::string_view JsonReader::decode_string(const char* first) {
 }
 
 // Steps over the escape at `p`; its meaning goes to `out` if there is one. False: it means nothing.
-bool JsonReader::escape(const char*& p, std::string* out) {
+bool JsonScanner::escape(const char*& p, std::string* out) {
   static constexpr std::string_view kLetters = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
   if (p + 1 < end_ && p[1] == 'u') {
     const char* next = unicode_escape(p, out);
@@ -84,7 +118,7 @@ bool JsonReader::escape(const char*& p, std::string* out) {
   return true;
 }
 
-const char* JsonReader::unicode_escape(const char* p, std::string* out) {
+const char* JsonScanner::unicode_escape(const char* p, std::string* out) {
   auto unit = [&](const char* at) -> int {
     if (end_ - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;
     int value = 0;
