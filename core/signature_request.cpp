@@ -81,7 +81,8 @@ Status check_name(const GraphModel& model, const std::string& path, const GraphF
 }
 
 /// Of what the command line names, after keys became tensors.
-Status check_names(const GraphModel& model, const std::string& path, const GraphFile& file, const RunOptions& options) {
+Status check_against_keys(const GraphModel& model, const std::string& path, const GraphFile& file,
+                          const RunOptions& options) {
   for (const std::string& feed : options.feed) {
     const size_t equals = feed.find('=');
     if (equals != std::string::npos)
@@ -132,7 +133,7 @@ Result<std::optional<GraphModel>> use_signature(GraphFile& file, const std::stri
   model.signature = found->second;
   feed_by_key(*model.signature, options.feed);
   fetch_by_key(model, options);
-  RETURN_IF_ERROR(check_names(model, path, file, options));
+  RETURN_IF_ERROR(check_against_keys(model, path, file, options));
   feed_defaults(*model.signature, file);
   return std::optional(std::move(model));
 }
