@@ -19,16 +19,16 @@ __global__ void score_keys_kernel(const float* scores, uint64_t* keys, float lim
 }
 
 /// The boxes in that order, and which of them cannot be chosen.
-__global__ void sorted_boxes_kernel(const float* corners, const uint64_t* keys, const int32_t* places, Box* boxes,
+__global__ void sorted_boxes_kernel(const float* corners, const uint64_t* keys, const int32_t* places, ImageBox* boxes,
                                     bool* out, int64_t n) {
   EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    boxes[i] = Box::at(corners + int64_t{4} * places[i]);
+    boxes[i] = ImageBox::at(corners + int64_t{4} * places[i]);
     out[i] = keys[i] >= kNotWanted;
   }
 }
 
 /// By one block. chosen[0] is how many there are, those behind it are their numbers.
-__global__ void choose_kernel(const Box* boxes, const int32_t* places, bool* out, int32_t* chosen, float limit,
+__global__ void choose_kernel(const ImageBox* boxes, const int32_t* places, bool* out, int32_t* chosen, float limit,
                               int64_t most, int64_t n) {
   EMPLACE_BLOCK_SHARED(int64_t, slots, [kThreads]);
   const auto first_of_all = [&](int64_t mine) {
@@ -39,7 +39,7 @@ __global__ void choose_kernel(const Box* boxes, const int32_t* places, bool* out
   int64_t at = first_of_all(left), count = 0;
   for (; at < n && count < most; ++count) {
     if (threadIdx.x == 0) chosen[count + 1] = places[at];
-    const Box best = boxes[at];
+    const ImageBox best = boxes[at];
     left = n;
     for (int64_t i = at + 1 + threadIdx.x; i < n; i += kThreads) {
       if (out[i]) continue;
@@ -64,9 +64,9 @@ class Suppress final : public Kernel {
     return ok_status();
   }
   Workspace workspace() const override {
-    return {std::max(
-        sort_scratch_bytes(boxes_),
-        scratch_bytes(8 * boxes_, 4 * boxes_, sizeof(Box) * static_cast<size_t>(boxes_), boxes_, 4 * (boxes_ + 1)))};
+    return {std::max(sort_scratch_bytes(boxes_),
+                     scratch_bytes(8 * boxes_, 4 * boxes_, sizeof(ImageBox) * static_cast<size_t>(boxes_), boxes_,
+                                   4 * (boxes_ + 1)))};
   }
 
   Status run(KernelContext& c) override {
@@ -111,7 +111,7 @@ class Suppress final : public Kernel {
     ASSIGN_OR_RETURN(Tensor boxes, c.allocate_scratch(DType::kFloat, Shape{n, 4}));
     ASSIGN_OR_RETURN(Tensor out, c.allocate_scratch(DType::kBool, Shape{n}));
     ASSIGN_OR_RETURN(Tensor chosen, c.allocate_scratch(DType::kInt32, Shape{most + 1}));
-    auto* box = reinterpret_cast<Box*>(boxes.raw());
+    auto* box = reinterpret_cast<ImageBox*>(boxes.raw());
     RETURN_IF_ERROR(launch(Barriers::kNone, sorted_boxes_kernel, grid_for(n), kThreads, 0, stream, c.in<float>(0),
                            sorted.key(), sorted.place(), box, out.data<bool>(), n));
     RETURN_IF_ERROR(launch(Barriers::kBlock, choose_kernel, dim3(1), kThreads, 0, stream, box, sorted.place(),

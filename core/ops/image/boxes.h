@@ -11,11 +11,11 @@
 namespace emplace {
 
 /// Corners in any order; no area: overlaps nothing. As Eigen's mini and maxi: the first of two where one is no number.
-struct Box {
+struct ImageBox {
   float top, left, bottom, right;
 
   template <class T>
-  EMPLACE_INLINE static Box at(const T* p) {
+  EMPLACE_INLINE static ImageBox at(const T* p) {
     const auto a = static_cast<float>(p[0]), b = static_cast<float>(p[1]), c = static_cast<float>(p[2]),
                d = static_cast<float>(p[3]);
     return {std::min(a, c), std::min(b, d), std::max(a, c), std::max(b, d)};
@@ -24,7 +24,7 @@ struct Box {
 };
 
 /// Intersection over union.
-EMPLACE_INLINE float overlap(const Box& a, const Box& b) {
+EMPLACE_INLINE float overlap(const ImageBox& a, const ImageBox& b) {
   const float area_a = a.area(), area_b = b.area();
   if (area_a <= 0 || area_b <= 0) return 0;
   const float height = std::max(std::min(a.bottom, b.bottom) - std::max(a.top, b.top), 0.0f);

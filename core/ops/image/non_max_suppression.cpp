@@ -42,9 +42,10 @@ struct Chosen {
 
 /// The candidate's score goes down by what it overlaps of what was chosen since it was compared. False: it is out.
 template <class T>
-bool compare(Candidate& candidate, const Chosen& chosen, const ScratchVector<Box>& boxes, const Suppression<T>& how) {
+bool compare(Candidate& candidate, const Chosen& chosen, const ScratchVector<ImageBox>& boxes,
+             const Suppression<T>& how) {
   for (auto i = static_cast<int32_t>(chosen.boxes.size()) - 1; i >= candidate.compared; --i) {
-    const Box& other = boxes[static_cast<size_t>(chosen.boxes[static_cast<size_t>(i)])];
+    const ImageBox& other = boxes[static_cast<size_t>(chosen.boxes[static_cast<size_t>(i)])];
     const float similarity = rounded<T>(overlap(boxes[static_cast<size_t>(candidate.box)], other));
     candidate.score = rounded<T>(candidate.score * how.weight(similarity));
     if (!how.soft() && similarity > how.overlap_limit) return false;
@@ -56,11 +57,11 @@ bool compare(Candidate& candidate, const Chosen& chosen, const ScratchVector<Box
 
 template <class T>
 Chosen choose_boxes(const T* corners, const T* scores, int64_t count, const Suppression<T>& how) {
-  ScratchVector<Box> boxes;
+  ScratchVector<ImageBox> boxes;
   boxes.reserve(static_cast<size_t>(count));
   std::priority_queue<Candidate, ScratchVector<Candidate>> candidates;
   for (int64_t i = 0; i < count; ++i) {
-    boxes.push_back(Box::at(corners + 4 * i));
+    boxes.push_back(ImageBox::at(corners + 4 * i));
     const auto score = static_cast<float>(scores[i]);
     if (score > how.score_limit) candidates.push({static_cast<int32_t>(i), score, 0});
   }
