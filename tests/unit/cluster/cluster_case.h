@@ -35,6 +35,18 @@ struct ClusterCase {
   SessionOptions base;  // feeds, seed, timeout
 };
 
+/// An entry of the list `node` of a graph file. `inputs`, `device` and `attr` as they stand there, in quotes.
+std::string one_node(const std::string& name, const std::string& op, const std::string& inputs,
+                     const std::string& device, const std::string& attr = "{}");
+
+/// A random graph of elementwise ops, products, sums, branches and control edges on random tasks (one ps, so many
+/// workers) and devices.
+struct RandomGraph {
+  std::string text;
+  std::vector<std::string> fetches;
+};
+RandomGraph random_graph(uint64_t seed, int workers, int gpus);
+
 /// The same bytes? Strings and lists too.
 bool same(const Tensor& a, const Tensor& b);
 

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <random>
 #include <thread>
 
 #include "core/base/cat.h"
@@ -39,12 +38,6 @@ void check_steps(ClusterCase& c, const std::vector<std::string>& fetches, int st
       }
     }
   }
-}
-
-std::string one_node(const std::string& name, const std::string& op, const std::string& inputs,
-                     const std::string& device, const std::string& attr = "{}") {
-  return cat(R"({"name": ")", name, R"(", "op": ")", op, R"(", "input": [)", inputs, R"(], "device": )", device,
-             R"(, "attr": )", attr, "}");
 }
 
 }  // namespace
@@ -190,70 +183,6 @@ TEST_CASE("an interrupted step ends on all tasks") {
   CHECK(status.code() == Code::kCancelled);
   CHECK(status.message() == "the run was interrupted");
 }
-
-namespace {
-
-/// A random graph of elementwise ops, products, sums, branches and control edges on random tasks and devices.
-struct RandomGraph {
-  std::string text;
-  std::vector<std::string> fetches;
-};
-
-RandomGraph random_graph(uint64_t seed, int workers, int gpus) {
-  std::mt19937_64 random(seed);
-  const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
-  const auto device = [&] {
-    const std::string task =
-        below(4) == 0 ? "/job:ps/task:0" : cat("/job:worker/task:", below(static_cast<size_t>(workers)));
-    if (gpus > 0 && below(2) == 0) return cat('"', task, "/device:GPU:", below(static_cast<size_t>(gpus)), '"');
-    return cat('"', task, "/device:CPU:0\"");
-  };
-  std::string nodes;
-  std::vector<std::string> values, names;
-  const auto add = [&](const std::string& op, const std::string& inputs, const std::string& attr) {
-    const std::string name = cat("n", names.size());
-    append(nodes, nodes.empty() ? "" : ",\n", one_node(name, op, inputs, device(), attr));
-    names.push_back(name);
-    return name;
-  };
-  const auto pick = [&] { return cat('"', values[below(values.size())], '"'); };
-  const auto control = [&] { return below(5) == 0 ? cat(", \"^", names[below(names.size())], '"') : std::string(); };
-  for (int i = 0; i < 3; ++i) {
-    const std::string shape = add("Const", "", R"({"value": {"dtype": "int32", "shape": [2], "data": [5, 5]}})");
-    values.push_back(
-        add("RandomUniform", cat('"', shape, '"'), cat(R"({"dtype": "float32", "seed": 1, "seed2": )", i, "}")));
-  }
-  static const char* const kUnary[] = {"Neg", "Square", "Tanh", "Relu", "Identity", "Sigmoid", "Abs"};
-  static const char* const kBinary[] = {"AddV2", "Sub", "Mul", "Maximum", "MatMul"};
-  const size_t count = 20 + below(40);
-  for (size_t i = 0; i < count; ++i) {
-    const size_t kind = below(10);
-    if (kind < 4) {
-      values.push_back(add(kUnary[below(std::size(kUnary))], pick() + control(), "{}"));
-    } else if (kind < 8) {
-      const std::string product = add(kBinary[below(std::size(kBinary))], cat(pick(), ", ", pick()) + control(), "{}");
-      values.push_back(add("Tanh", cat('"', product, '"'), "{}"));  // keeps numbers small
-    } else if (kind < 9) {
-      const std::string axis = add("Const", "", R"({"value": {"dtype": "int32", "shape": [1], "data": [0]}})");
-      const std::string sum = add("Sum", cat(pick(), ", \"", axis, '"'), R"({"keep_dims": true})");
-      values.push_back(add("Sub", cat(pick(), ", \"", sum, '"'), "{}"));
-    } else {
-      const std::string all = add("Const", "", R"({"value": {"dtype": "int32", "shape": [2], "data": [0, 1]}})");
-      const std::string zero = add("Const", "", R"({"value": 0.0})");
-      const std::string sum = add("Sum", cat(pick(), ", \"", all, '"'), "{}");
-      const std::string taken = add("Less", cat('"', sum, "\", \"", zero, '"'), "{}");
-      const std::string branch = add("Switch", cat(pick(), ", \"", taken, '"'), "{}");
-      const std::string low = add("Neg", cat('"', branch, ":0\""), "{}");
-      const std::string high = add("Square", cat('"', branch, ":1\""), "{}");
-      values.push_back(add("Merge", cat('"', low, "\", \"", high, '"'), "{}"));
-    }
-  }
-  RandomGraph made{cat("{\"node\": [", nodes, "]}"), {}};
-  for (size_t i = 0; i < 4; ++i) made.fetches.push_back(values[values.size() - 1 - below(values.size() / 2)]);
-  return made;
-}
-
-}  // namespace
 
 TEST_CASE("random graphs on random clusters give the bytes of one process") {
   for (uint64_t seed = 1; seed <= 60; ++seed) {

@@ -1,0 +1,83 @@
+// What every task makes of a graph by itself: the same program, of which the parts of all tasks are the whole.
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "core/base/cat.h"
+#include "core/formats/graph_writer.h"
+#include "core/partition/partition.h"
+#include "core/partition/task_part.h"
+#include "tests/unit/cluster/cluster_case.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+Program cut(const GraphFile& file, const ClusterCase& c, const std::vector<std::string>& fetches) {
+  const SessionOptions o = c.options(fetches);
+  Result<Program> program = partition(file, c.devices, c.placement, {o.fetches, o.targets, {}, {}});
+  REQUIRE(program.ok());
+  return program.take();
+}
+
+}  // namespace
+
+TEST_CASE("a graph that was written and read again is cut into the same program") {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    const RandomGraph graph = random_graph(seed, 3, 1);
+    ClusterCase c(graph.text, "ps=1,worker=3", 1, 1);
+    const std::string hash = program_hash(c.file->graph, c.devices, cut(*c.file, c, graph.fetches));
+    Problems problems;
+    const auto again = load(Source::from_text("again", write_graph(*c.file)), {}, problems);
+    validate(*again, problems);
+    REQUIRE(problems.empty());
+    CHECK(program_hash(again->graph, c.devices, cut(*again, c, graph.fetches)) == hash);
+    CHECK(program_hash(c.file->graph, c.devices, cut(*c.file, c, {graph.fetches[0]})) != hash);
+    Placement other = c.placement;
+    std::swap(other.decisions.front().device, other.decisions.back().device);
+    if (other.decisions.front().device == c.placement.decisions.front().device) continue;
+    std::swap(c.placement, other);
+    CHECK(program_hash(c.file->graph, c.devices, cut(*c.file, c, graph.fetches)) != hash);
+  }
+}
+
+TEST_CASE("the parts of all tasks have every instruction once, and a receive for every send") {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    INFO("seed " << seed);
+    const RandomGraph graph = random_graph(seed, 3, static_cast<int>(seed % 2));
+    const ClusterCase c(graph.text, "ps=1,worker=3", 1, static_cast<int>(seed % 2));
+    const Program whole = cut(*c.file, c, graph.fetches);
+    const TaskMap tasks(c.devices);
+    size_t nodes = 0, wanted = 0;
+    std::map<uint32_t, std::pair<TaskId, TaskId>> sent, received;  // by number: from, to
+    for (TaskId task = 0; task < tasks.size(); ++task) {
+      const Program part = part_of(*c.file, whole, tasks, task).take();
+      for (const Instruction& s : part.instructions) {
+        nodes += s.kind == InstructionKind::kNode;
+        CHECK(s.device < devices_of_task(c.devices, tasks, task).size());
+      }
+      for (const Transfer& t : part.transfers) {
+        const bool sends = part.instructions[t.instruction].kind == InstructionKind::kSend;
+        (sends ? sent : received)[t.copy] = sends ? std::pair(task, t.peer) : std::pair(t.peer, task);
+      }
+    }
+    for (const Instruction& s : whole.instructions) wanted += s.kind == InstructionKind::kNode;
+    CHECK(nodes == wanted);
+    CHECK(sent == received);
+  }
+}
+
+TEST_CASE("a variable is used on its own task only") {
+  ClusterCase c(cat(R"({"node": [)",
+                    one_node("v", "VariableV2", "", R"("/job:ps/task:0")", R"({"dtype": "float32", "shape": [2]})"),
+                    ",", one_node("x", "Const", "", R"("/job:worker/task:0")", R"({"value": [1, 2]})"), ",",
+                    one_node("set", "Assign", R"("v", "x")", R"("/job:ps/task:0")"), "]}"),
+                "ps=1,worker=1");
+  c.placement.decisions[c.node("set")].device = 0;  // where no placer puts it
+  const TaskMap tasks(c.devices);
+  const Status refused = part_of(*c.file, cut(*c.file, c, {"^set"}), tasks, 0).status();
+  CHECK(refused.code() == Code::kUnimplemented);
+  CHECK(refused.message() ==
+        "'set' on /job:worker/replica:0/task:0 uses the variable of 'v', which is on /job:ps/replica:0/task:0");
+}
