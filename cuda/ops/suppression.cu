@@ -43,7 +43,7 @@ __global__ void choose_kernel(const ImageBox* boxes, const int32_t* places, bool
     left = n;
     for (int64_t i = at + 1 + threadIdx.x; i < n; i += kThreads) {
       if (out[i]) continue;
-      if (overlap(boxes[i], best) > limit)
+      if (!(overlap(boxes[i], best) <= limit))  // nor is what cannot be compared, as on the CPU
         out[i] = true;
       else if (left == n)
         left = i;
