@@ -27,9 +27,10 @@ __global__ void sorted_boxes_kernel(const float* corners, const uint64_t* keys, 
   }
 }
 
-/// By one block. chosen[0] is how many there are, those behind it are their numbers.
+/// By one block. `drops`: what cannot be compared is left out; the CPU's kernel gives it a score of 0. chosen[0] is how
+/// many there are, those behind it are their numbers.
 __global__ void choose_kernel(const ImageBox* boxes, const int32_t* places, bool* out, int32_t* chosen, float limit,
-                              int64_t most, int64_t n) {
+                              bool drops, int64_t most, int64_t n) {
   EMPLACE_BLOCK_SHARED(int64_t, slots, [kThreads]);
   const auto first_of_all = [&](int64_t mine) {
     return combine_block(mine, slots, [](int64_t a, int64_t b) { return a < b ? a : b; });
@@ -43,7 +44,8 @@ __global__ void choose_kernel(const ImageBox* boxes, const int32_t* places, bool
     left = n;
     for (int64_t i = at + 1 + threadIdx.x; i < n; i += kThreads) {
       if (out[i]) continue;
-      if (!(overlap(boxes[i], best) <= limit))  // nor is what cannot be compared, as on the CPU
+      const float similarity = overlap(boxes[i], best);
+      if (similarity > limit || (drops && similarity != similarity))
         out[i] = true;
       else if (left == n)
         left = i;
@@ -115,7 +117,8 @@ class Suppress final : public Kernel {
     RETURN_IF_ERROR(launch(Barriers::kNone, sorted_boxes_kernel, grid_for(n), kThreads, 0, stream, c.in<float>(0),
                            sorted.key(), sorted.place(), box, out.data<bool>(), n));
     RETURN_IF_ERROR(launch(Barriers::kBlock, choose_kernel, dim3(1), kThreads, 0, stream, box, sorted.place(),
-                           out.data<bool>(), chosen.data<int32_t>(), limits.overlap_limit, most, n));
+                           out.data<bool>(), chosen.data<int32_t>(), limits.overlap_limit, limits.score_limit >= 0,
+                           most, n));
     return chosen;
   }
 
