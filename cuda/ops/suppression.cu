@@ -1,4 +1,4 @@
-// NonMaxSuppressionV2 to V4: boxes in the order of their scores, then one block that takes one after the other and
+// NonMaxSuppressionV3 and V4: boxes in the order of their scores, then one block that takes one after the other and
 // strikes out what it overlaps. How many are left only the device knows: they wait.
 #include "core/ops/image/boxes.h"
 #include "cuda/dims.h"
@@ -131,8 +131,7 @@ class Suppress final : public Kernel {
 
 void add_suppression(KernelTable& table) {
   constexpr DTypeSet kBoxes{DType::kFloat};
-  for (auto op : {"NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4"})
-    table.add_waiting(op, kBoxes, make<Suppress>);
+  for (auto op : {"NonMaxSuppressionV3", "NonMaxSuppressionV4"}) table.add_waiting(op, kBoxes, make<Suppress>);
 }
 
 }  // namespace emplace::cuda
