@@ -39,6 +39,6 @@ const OnnxOp* find_onnx_op(std::string_view name, int64_t version);
 std::string near_onnx_op(std::string_view name);
 
 /// Versions of ai.onnx that are read.
-inline constexpr int64_t kFirstOnnxOpset = 1, kLastOnnxOpset = 27;
+inline constexpr int64_t kFirstOnnxOpset = 1, kLastOnnxOpset = 28;
 
 }  // namespace emplace
