@@ -121,7 +121,7 @@ class SaverBuilder {
     more_.push_back(node.types("dtypes", types()).take());
     NodeMessage all(cat(scope_, "/restore_all"), "NoOp");
     for (size_t i = 0; i < saved_.size(); ++i) {
-      add_assign(saved_[i], input_text({restore, static_cast<int64_t>(i)}));
+      add_assign(saved_[i], input_text(InputName{restore, static_cast<int64_t>(i)}));
       all.input(cat("^", saved_[i].assign));
     }
     more_.push_back(all.take());

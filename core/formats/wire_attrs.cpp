@@ -119,7 +119,7 @@ class ListReader {
 };
 
 template <class T>
-std::optional<AttrValue> wrap(AttrKind kind, std::optional<T> value) {
+std::optional<AttrValue> wrapped(AttrKind kind, std::optional<T> value) {
   if (!value) return std::nullopt;
   return AttrValue({kind, false}, std::move(*value));
 }
@@ -136,13 +136,13 @@ std::optional<AttrValue> read_single(WireContext& w, const WireReader& reader, i
     case number(kAttrValueFields, "b"):
       return AttrValue::of(reader.number() != 0);
     case number(kAttrValueFields, "type"):
-      return wrap(AttrKind::kType, read_wire_dtype(w, reader.number(), reader.tag_at()));
+      return wrapped(AttrKind::kType, read_wire_dtype(w, reader.number(), reader.tag_at()));
     case number(kAttrValueFields, "shape"):
-      return wrap(AttrKind::kShape, read_wire_shape(w, reader.bytes()));
+      return wrapped(AttrKind::kShape, read_wire_shape(w, reader.bytes()));
     case number(kAttrValueFields, "tensor"):
-      return wrap(AttrKind::kTensor, read_wire_tensor(w, reader.bytes()));
+      return wrapped(AttrKind::kTensor, read_wire_tensor(w, reader.bytes()));
     case number(kAttrValueFields, "func"):
-      return wrap(AttrKind::kFunc, read_function_value(w, reader.bytes(), depth));
+      return wrapped(AttrKind::kFunc, read_function_value(w, reader.bytes(), depth));
     case number(kAttrValueFields, "list"):
       return ListReader(w, depth).read(reader.bytes());
     default:

@@ -246,8 +246,8 @@ class NpyReader {
 
   /// Elements that lie in another order, with their bytes swapped, or as text.
   Status read_pieces(Tensor& t) {
-    constexpr size_t kPiece = size_t{1} << 20;
-    const size_t size = std::max<size_t>(element_.size, 1), at_once = std::max<size_t>(kPiece / size, 1);
+    constexpr size_t kAtOnce = size_t{1} << 20;
+    const size_t size = std::max<size_t>(element_.size, 1), at_once = std::max<size_t>(kAtOnce / size, 1);
     HostShare share(HostUseScope::current());
     RETURN_IF_ERROR(share.resize(static_cast<int64_t>(std::min(at_once, static_cast<size_t>(count_)) * size)));
     std::string piece(std::min(at_once, static_cast<size_t>(count_)) * size, '\0');

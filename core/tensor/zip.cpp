@@ -107,11 +107,11 @@ Result<std::unique_ptr<ZipMemberStream>> ZipMemberStream::open(std::string_view 
 }
 
 size_t ZipMemberStream::read(void* to, size_t n) {
-  constexpr size_t kPiece = size_t{1} << 20;  // summed while it is in the cache
+  constexpr size_t kAtOnce = size_t{1} << 20;  // summed while it is in the cache
   size_t done = 0;
   for (n = static_cast<size_t>(std::min<uint64_t>(n, left())); done < n;) {
     auto* piece = static_cast<Bytef*>(to) + done;
-    const size_t got = bytes_->read(piece, std::min(kPiece, n - done));
+    const size_t got = bytes_->read(piece, std::min(kAtOnce, n - done));
     if (got == 0) break;
     crc_ = static_cast<uint32_t>(crc32_z(crc_, piece, got));
     done += got;

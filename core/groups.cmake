@@ -1,0 +1,55 @@
+# Files are compiled in groups: a room, or several small ones of which one builds on the other. Reading the standard library and
+# instantiating its templates is most of what a file costs, and a group does it once. Hence no two files of a group may use one name
+# for different things, not even in unnamed namespaces. Kernels are in smaller groups, so that an edited op is linked in seconds.
+#
+# GROUP FOLDERS: a regular expression for folders of core/; the first that fits counts. Others are groups of their own.
+set(GROUPS
+    values "base|tensor"
+    ops_and_devices "op|device"
+    graph "graph.*"
+    place "place.*"
+    messages "formats/.*"
+    execution "partition|plan|run"
+    reports_of_runs "report/(bench|compare|reduce)"
+    reports_of_graphs "report/(copies|diff|draw)"
+    train_parts "train/.*"
+    ops_text "ops/(audio|lookup|text)"
+    ops_flow "ops|ops/flow")
+# What takes longest, and readers that name the keys of the same objects.
+set(APART formats/load formats/node_reader formats/tensor_proto ops/array/gather ops/linear/einsum ops/linear/matmul
+          ops/math/activation_grad ops/math/arithmetic ops/math/comparison ops/math/division ops/math/exponential
+          ops/math/trigonometric ops/math/unary_arithmetic ops/nn/bias_add ops/nn/max_pool ops/image/resize_bilinear
+          ops/reduce/arg_reduce ops/reduce/reductions ops/reduce/scan ops/reduce/segment ops/reduce/top_k)
+# Rooms that are too large for one group.
+set(HALVED ops/array ops/math)
+
+function(emplace_group source result)
+  get_filename_component(folder ${source} DIRECTORY)
+  get_filename_component(file ${source} NAME_WE)
+  string(REGEX REPLACE ".*/core/?" "" folder ${folder})
+  set(group "${folder}")
+  list(LENGTH GROUPS left)
+  set(at 0)
+  while(at LESS left)
+    list(GET GROUPS ${at} name)
+    math(EXPR at "${at} + 1")
+    list(GET GROUPS ${at} folders)
+    math(EXPR at "${at} + 1")
+    if(folder MATCHES "^(${folders})$")
+      set(group ${name})
+      break()
+    endif()
+  endwhile()
+  if(folder IN_LIST HALVED AND file MATCHES "^[a-m]")
+    string(APPEND group _a_m)
+  elseif(folder IN_LIST HALVED)
+    string(APPEND group _n_z)
+  endif()
+  if("${folder}/${file}" IN_LIST APART)
+    set(group "")
+  elseif("${group}" STREQUAL "")
+    set(group pipeline)
+  endif()
+  string(MAKE_C_IDENTIFIER "${group}" group)
+  set(${result} ${group} PARENT_SCOPE)
+endfunction()
