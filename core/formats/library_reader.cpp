@@ -82,7 +82,7 @@ class BodyReader {
   BodyReader(LoadContext& c, Function& function) : c_(c), function_(function) {
     function_.body = std::make_unique<Graph>();
     function_.body->source_ = c.file.source;
-    function_.body->arena_ = c.file.graph.arena_;
+    function_.body->texts_.share(c.file.graph.texts_);
   }
 
   void read(size_t nodes, std::optional<size_t> results) {

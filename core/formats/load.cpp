@@ -362,7 +362,7 @@ std::unique_ptr<GraphFile> load(std::shared_ptr<const Source> source, const Load
   file->source = source;
   file->ops = std::make_unique<OpTable>();
   file->graph.source_ = source;
-  JsonReader reader(source->text(), problems, *file->graph.arena_);
+  JsonReader reader(source->text(), problems, file->graph.texts_.arena());
   LoadContext context{*source, options, problems, *file, reader, options.max_fill_bytes, false, false, nullptr};
   Loader(context).load();
   return file;

@@ -119,7 +119,7 @@ class ProtoLoader {
   template <class F>
   void with_library(const F& read) {
     Problems found;
-    JsonReader reader(library_text_->text(), found, *c_.file.graph.arena_);
+    JsonReader reader(library_text_->text(), found, c_.file.graph.texts_.arena());
     LoadContext l{*library_text_, c_.options, found, c_.file, reader, c_.fill_bytes_left, false, false, nullptr};
     read(l);
     for (const Problem& p : found.list())
@@ -164,7 +164,7 @@ std::unique_ptr<GraphFile> load_proto(std::shared_ptr<const ProtoSource> source,
   file->graph.source_ = source;
   for (const Problem& p : source->text_problems().list()) problems.add(p.position, p.message, p.hint, p.code);
   if (!problems.empty()) return file;
-  JsonReader no_json({}, problems, *file->graph.arena_);
+  JsonReader no_json({}, problems, file->graph.texts_.arena());
   LoadContext context{*source, options, problems, *file, no_json, options.max_fill_bytes, false, false, nullptr};
   const std::string_view graph = main_graph(*source, problems);
   if (problems.empty()) ProtoLoader(context, *source).load(graph);

@@ -11,7 +11,7 @@ Result<Tensor> tensor_of_message(std::string_view message) {
   Problems problems;
   GraphFile file;
   file.source = source;
-  JsonReader no_json({}, problems, *file.graph.arena_);
+  JsonReader no_json({}, problems, file.graph.texts_.arena());
   LoadContext context{*source, options, problems, file, no_json, options.max_fill_bytes, false, false, nullptr};
   WireContext w{context, *source};
   std::optional<Tensor> tensor = read_wire_tensor(w, message);

@@ -62,9 +62,8 @@ std::unique_ptr<Graph> untyped_copy(const Graph& body) {
   copy->nodes_ = body.nodes_;
   copy->edges_ = body.edges_;
   copy->attr_sets_ = body.attr_sets_;
-  copy->arena_ = body.arena_;
+  copy->texts_.share_all(body.texts_);
   copy->source_ = body.source_;
-  for (uint32_t text = 1; text < body.num_texts(); ++text) copy->intern(body.text(text));
   for (NodeId id = 0; id < copy->num_nodes(); ++id) copy->index_name(id);
   return copy;
 }

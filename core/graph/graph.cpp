@@ -4,8 +4,7 @@
 
 namespace emplace {
 
-Graph::Graph()
-    : texts_{std::string_view{}}, attr_sets_{{}}, shapes_{Shape::unknown()}, arena_(std::make_shared<TextArena>()) {}
+Graph::Graph() : attr_sets_{{}}, shapes_{Shape::unknown()} {}
 Graph::Graph(Graph&&) noexcept = default;
 Graph& Graph::operator=(Graph&&) noexcept = default;
 Graph::~Graph() = default;
@@ -18,17 +17,6 @@ NodeId Graph::find(std::string_view name) const {
 
 NodeId Graph::index_name(NodeId id) {
   return name_index_.insert(nodes_[id].name, id, [this](uint32_t other) { return nodes_[other].name; });
-}
-
-uint32_t Graph::intern(std::string_view text) {
-  if (text.empty()) return 0;
-  auto text_of = [this](uint32_t id) { return texts_[id]; };
-  uint32_t id = text_index_.find(text, text_of);
-  if (id != NameIndex::kNone) return id;
-  id = static_cast<uint32_t>(texts_.size());
-  texts_.push_back(keep(text));
-  text_index_.insert(texts_.back(), id, text_of);
-  return id;
 }
 
 int64_t Graph::heap_bytes() const {

@@ -15,9 +15,9 @@
 
 #include "core/base/dtype.h"
 #include "core/base/shape.h"
-#include "core/base/text_arena.h"
 #include "core/graph/name_index.h"
 #include "core/graph/source.h"
+#include "core/graph/text_table.h"
 #include "core/op/attr_value.h"
 #include "core/op/op_def.h"
 #include "core/op/signature.h"
@@ -63,6 +63,13 @@ struct NodeType {
   Attrs view() const { return Attrs(attrs); }
 };
 
+/// What the lists of node types point into.
+struct NodeTypeLists {
+  std::deque<std::vector<Attrs::Entry>> attrs;
+  std::deque<std::vector<DType>> dtypes;
+  std::deque<std::vector<uint16_t>> args;
+};
+
 /// A literal in an `input` list: a Const whose element type validate settles.
 struct Literal {
   NodeId constant = kNoNode;  // the Const node that stands for it
@@ -97,7 +104,7 @@ class Graph {
   /// kNoNode if there is none.
   NodeId find(std::string_view name) const;
   std::string_view text(uint32_t text_id) const { return texts_[text_id]; }
-  uint32_t num_texts() const { return static_cast<uint32_t>(texts_.size()); }
+  uint32_t num_texts() const { return texts_.size(); }
 
   // After validate.
   const NodeType& type(NodeId id) const { return types_[nodes_[id].type]; }
@@ -117,27 +124,23 @@ class Graph {
   int64_t heap_bytes() const;
 
   /// The id of a text for Node::op and Node::device; the text is copied if it is new.
-  uint32_t intern(std::string_view text);
+  uint32_t intern(std::string_view text) { return texts_.intern(text); }
   /// A copy of `text` that lives as long as the graph.
-  std::string_view keep(std::string_view text) { return arena_->keep(text); }
+  std::string_view keep(std::string_view text) { return texts_.keep(text); }
   /// Makes find() know node `id` by its name. Returns the node that has the name already, else `id`.
   NodeId index_name(NodeId id);
 
   std::vector<Node> nodes_;
   std::vector<Endpoint> edges_;
-  std::deque<std::string_view> texts_;               // id 0: ""
+  TextTable texts_;
   std::deque<std::vector<Attrs::Entry>> attr_sets_;  // id 0: no attrs
   std::deque<AttrValue> attr_values_;                // owns what attr sets and types point to
   std::deque<NodeType> types_;
-  std::deque<std::vector<Attrs::Entry>> type_attrs_;  // what the types' lists point into
-  std::deque<std::vector<DType>> dtype_lists_;
-  std::deque<std::vector<uint16_t>> arg_lists_;
+  NodeTypeLists type_lists_;
   std::vector<uint32_t> output_shapes_;  // per output: index into shapes_
   std::deque<Shape> shapes_;             // distinct shapes; 0: unknown
   std::vector<Literal> literals_;
-  NameIndex name_index_;              // node names
-  NameIndex text_index_;              // texts_
-  std::shared_ptr<TextArena> arena_;  // texts that are not in the source
+  NameIndex name_index_;  // node names
   std::shared_ptr<const Source> source_;
 };
 

@@ -1,20 +1,15 @@
 #include "core/graph/graph_editor.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
+#include "core/graph/attr_lists.h"
 #include "core/graph/colocation.h"
-#include "core/graph/type_table.h"
 
 namespace emplace {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
 
 std::vector<Endpoint> control_edges(std::span<const NodeId> nodes) {
   std::vector<Endpoint> edges;
@@ -24,66 +19,55 @@ std::vector<Endpoint> control_edges(std::span<const NodeId> nodes) {
   return edges;
 }
 
+// The attr set of a copy of `node`: what is its own name, or that of another node with a copy, is the copy's.
+uint32_t cloned_attrs(Graph& graph, NodeId node, const std::unordered_map<std::string_view, std::string>& names,
+                      const std::function<std::string(std::string_view)>& rename) {
+  std::vector<Attrs::Entry> attrs(graph.written_attrs(node).begin(), graph.written_attrs(node).end());
+  bool changed = false;
+  for (Attrs::Entry& entry : attrs) {
+    if (const auto* text = entry.second->get_if<std::string>();
+        entry.first == "shared_name" && text && *text == graph.name(node)) {
+      entry = kept_attr(graph, "shared_name", AttrValue::of(names.at(graph.name(node))));
+      changed = true;
+    } else if (text && entry.first == "frame_name") {
+      entry = kept_attr(graph, "frame_name", AttrValue::of(rename(*text)));
+      changed = true;
+    }
+    const auto* groups = entry.first == "_class" ? entry.second->get_if<std::vector<std::string>>() : nullptr;
+    if (!groups) continue;
+    std::vector<std::string> renamed = *groups;
+    for (std::string& group : renamed) {
+      std::string_view member = group;
+      if (!member.starts_with(kColocationPrefix)) continue;
+      auto found = names.find(member.substr(kColocationPrefix.size()));
+      if (found != names.end()) group = cat(kColocationPrefix, found->second);
+    }
+    if (renamed == *groups) continue;
+    entry = kept_attr(graph, "_class", AttrValue::list_of(AttrKind::kString, std::move(renamed)));
+    changed = true;
+  }
+  return changed ? add_attrs(graph, std::move(attrs)) : graph.node(node).attr_set;
+}
+
 }  // namespace
 
 // Types and shapes are inferred again for the edited graph; literals are typed Const nodes by now.
 GraphEditor::GraphEditor(GraphFile& file) : file_(file), graph_(file.graph) {
   graph_.literals_.clear();
-  types_.emplace(file_, graph_, type_problems_, ignored_attrs_);
-  types_->run();
-  shapes_.emplace(graph_, shape_problems_);
-  shapes_->run();
+  known_.emplace(file_);
   names_.reserve(graph_.num_nodes());
-  for (const Node& node : graph_.nodes_) names_.emplace(lower(node.name), 1);
+  for (const Node& node : graph_.nodes_) names_.take(node.name);
 }
 
 GraphEditor::~GraphEditor() = default;
 
-bool GraphEditor::typed(Endpoint e) const {
-  return e.node < graph_.num_nodes() && graph_.node(e.node).type < graph_.types().size() &&
-         e.slot < graph_.num_outputs(e.node);
-}
-
-DType GraphEditor::type(Endpoint e) const { return typed(e) ? graph_.output_type(e) : DType::kInvalid; }
-
-const Shape& GraphEditor::shape(Endpoint e) const { return typed(e) ? graph_.output_shape(e) : graph_.shapes_.front(); }
-
-const Tensor* GraphEditor::value(Endpoint e) { return typed(e) ? shapes_->values().value(e) : nullptr; }
-
-std::string GraphEditor::unique_name(std::string_view name) {
-  std::string made = next_name(name);
-  const std::string key = lower(name), key_made = lower(made);
-  ++names_[key];
-  if (key_made != key) names_[key_made] = 1;
-  return made;
-}
-
-std::string GraphEditor::next_name(std::string_view name) const {
-  const std::string key = lower(name);
-  auto known = names_.find(key);
-  uint32_t asked = known == names_.end() ? 0 : known->second;
-  if (asked == 0) return std::string(name);
-  while (names_.contains(cat(key, "_", asked))) ++asked;
-  return cat(name, "_", asked);
-}
-
 void GraphEditor::take_name(std::string_view name) {
   EMPLACE_ASSERT(graph_.find(name) == kNoNode, "who gives a node its name has made sure that it is free");
-  names_.emplace(lower(name), 1);
+  names_.take(name);
 }
 
 void GraphEditor::fail(Status status) {
   if (status_.ok()) status_ = std::move(status);
-}
-
-Attrs::Entry GraphEditor::attr(std::string_view name, AttrValue value) {
-  return {graph_.text(graph_.intern(name)), &graph_.attr_values_.emplace_back(std::move(value))};
-}
-
-uint32_t GraphEditor::add_attrs(std::vector<Attrs::Entry> attrs) {
-  if (attrs.empty()) return 0;
-  graph_.attr_sets_.push_back(std::move(attrs));
-  return static_cast<uint32_t>(graph_.attr_sets_.size() - 1);
 }
 
 NodeId GraphEditor::append(std::string_view name, uint32_t op, uint32_t device, uint32_t attr_set,
@@ -101,13 +85,7 @@ NodeId GraphEditor::append(std::string_view name, uint32_t op, uint32_t device, 
   const NodeId id = graph_.num_nodes();
   graph_.nodes_.push_back(node);
   graph_.index_name(id);
-  types_->add(id);
-  if (graph_.node(id).type == TypeTable::kNone) {
-    const auto& found = type_problems_.list();
-    fail(found.empty() ? internal_error(cat("node '", name, "' has no type"))
-                       : Status{found.front().code, found.front().message});
-  }
-  shapes_->add(id);
+  if (Status status = known_->add(id); !status.ok()) fail(std::move(status));
   return id;
 }
 
@@ -119,7 +97,7 @@ NodeId GraphEditor::add(NewNode node) {
     return kNoNode;
   }
   std::vector<Attrs::Entry> attrs;
-  for (auto& [name, value] : node.attrs) attrs.push_back(attr(name, std::move(value)));
+  for (auto& [name, value] : node.attrs) attrs.push_back(kept_attr(graph_, name, std::move(value)));
   std::vector<std::string> groups;
   std::string_view device = node.device;
   for (NodeId other : node.colocate_with) {
@@ -129,11 +107,11 @@ NodeId GraphEditor::add(NewNode node) {
   if (!groups.empty()) {
     std::sort(groups.begin(), groups.end());
     groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
-    attrs.push_back(attr("_class", AttrValue::list_of(AttrKind::kString, std::move(groups))));
+    attrs.push_back(kept_attr(graph_, "_class", AttrValue::list_of(AttrKind::kString, std::move(groups))));
   }
   const uint32_t op = graph_.intern(node.op), device_id = graph_.intern(device);
-  const std::string name = node.has_own_name ? std::move(node.name) : unique_name(node.name);
-  return append(name, op, device_id, add_attrs(std::move(attrs)), node.inputs, control_edges(node.controls));
+  const std::string name = node.has_own_name ? std::move(node.name) : names_.unique(node.name);
+  return append(name, op, device_id, add_attrs(graph_, std::move(attrs)), node.inputs, control_edges(node.controls));
 }
 
 Endpoint GraphEditor::constant(std::string name, Tensor value, std::vector<NodeId> colocate_with, std::string device) {
@@ -142,36 +120,6 @@ Endpoint GraphEditor::constant(std::string name, Tensor value, std::vector<NodeI
   node.attrs.emplace_back("dtype", AttrValue::of(value.dtype()));
   node.attrs.emplace_back("value", AttrValue::of(std::move(value)));
   return add_output(std::move(node));
-}
-
-uint32_t GraphEditor::cloned_attrs(NodeId node, std::string_view name,
-                                   const std::unordered_map<std::string_view, std::string>& names,
-                                   const std::function<std::string(std::string_view)>& rename) {
-  std::vector<Attrs::Entry> attrs(graph_.written_attrs(node).begin(), graph_.written_attrs(node).end());
-  bool changed = false;
-  for (Attrs::Entry& entry : attrs) {
-    if (const auto* text = entry.second->get_if<std::string>();
-        entry.first == "shared_name" && text && *text == graph_.name(node)) {
-      entry = attr("shared_name", AttrValue::of(std::string(name)));
-      changed = true;
-    } else if (text && entry.first == "frame_name") {
-      entry = attr("frame_name", AttrValue::of(rename(*text)));
-      changed = true;
-    }
-    const auto* groups = entry.first == "_class" ? entry.second->get_if<std::vector<std::string>>() : nullptr;
-    if (!groups) continue;
-    std::vector<std::string> renamed = *groups;
-    for (std::string& group : renamed) {
-      std::string_view member = group;
-      if (!member.starts_with(kColocationPrefix)) continue;
-      auto found = names.find(member.substr(kColocationPrefix.size()));
-      if (found != names.end()) group = cat(kColocationPrefix, found->second);
-    }
-    if (renamed == *groups) continue;
-    entry = attr("_class", AttrValue::list_of(AttrKind::kString, std::move(renamed)));
-    changed = true;
-  }
-  return changed ? add_attrs(std::move(attrs)) : graph_.node(node).attr_set;
 }
 
 std::vector<NodeId> GraphEditor::clone(std::span<const NodeId> nodes,
@@ -192,7 +140,7 @@ std::vector<NodeId> GraphEditor::clone(std::span<const NodeId> nodes,
       }
       return out;
     };
-    const uint32_t attrs = cloned_attrs(node, name, names, rename);
+    const uint32_t attrs = cloned_attrs(graph_, node, names, rename);
     const Node original = graph_.node(node);
     copies[node] =
         append(name, original.op, original.device, attrs, copy_of(graph_.inputs(node)), copy_of(graph_.controls(node)));

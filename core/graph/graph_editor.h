@@ -15,18 +15,17 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/graph/graph_file.h"
-#include "core/graph/shape_pass.h"
-#include "core/graph/type_pass.h"
+#include "core/graph/live_types.h"
+#include "core/graph/unique_names.h"
 
 namespace emplace {
 
 struct NewNode {
-  std::string name = {};  // wanted; unique_name() makes the one it gets
+  std::string name = {};  // wanted; names().unique() makes the one it gets
   std::string op = {};
   std::vector<Endpoint> inputs = {};
   std::vector<std::pair<std::string, AttrValue>> attrs = {};  // what the inputs tell, and defaults, may be left out
@@ -35,7 +34,7 @@ struct NewNode {
   /// As with tf.colocate_with(): the groups of these nodes (`_class`) are the new node's, and the last device that one
   /// of them asks for.
   std::vector<NodeId> colocate_with = {};
-  bool has_own_name = false;  // `name` is what unique_name() made
+  bool has_own_name = false;  // `name` is what names().unique() made
 };
 
 class GraphEditor {
@@ -48,24 +47,15 @@ class GraphEditor {
 
   const Graph& graph() const { return graph_; }
 
-  // --- what is known; also of kNoNode, of which nothing is ---
+  /// Until finish(): what is known of the nodes, also of kNoNode, of which nothing is. Values are valid as long as this
+  /// object.
+  LiveTypes& known() { return *known_; }
+  DType type(Endpoint e) const { return known_->type(e); }
+  const Shape& shape(Endpoint e) const { return known_->shape(e); }
+  const Tensor* value(Endpoint e) { return known_->value(e); }
 
-  DType type(Endpoint e) const;  // kInvalid: not known
-  const Shape& shape(Endpoint e) const;
-  /// Until finish(): the shape that an output has, where more is known than the ops tell; and the shapes of a node's
-  /// outputs from those that its inputs have by then. False: they do not fit.
-  void set_shape(Endpoint e, const Shape& shape) { shapes_->set(e, shape); }
-  bool infer_again(NodeId node) { return shapes_->again(node); }
-  /// Null if the value is not known before the run. Valid as long as this object.
-  const Tensor* value(Endpoint e);
-
-  // --- names ---
-
-  /// TensorFlow's unique_name(): `name`, else `name_1`, `name_2`, ..., case ignored. For nodes and for name scopes:
-  /// `cat(unique_name("gradients"), "/x")`. The name counts as taken from now on.
-  std::string unique_name(std::string_view name);
-  /// What unique_name() would make of it now.
-  std::string next_name(std::string_view name) const;
+  /// The names of nodes and of name scopes: `cat(names().unique("gradients"), "/x")`.
+  UniqueNames& names() { return names_; }
 
   // --- adding; an input that is not a node makes no node, so a failure passes through; status() has the first one ---
 
@@ -107,26 +97,16 @@ class GraphEditor {
   Endpoint new_id(Endpoint e) const { return {new_id(e.node), e.slot}; }
 
  private:
-  bool typed(Endpoint e) const;
   NodeId append(std::string_view name, uint32_t op, uint32_t device, uint32_t attr_set,
                 std::span<const Endpoint> inputs, std::span<const Endpoint> controls);
-  uint32_t add_attrs(std::vector<Attrs::Entry> attrs);
-  Attrs::Entry attr(std::string_view name, AttrValue value);
-  uint32_t cloned_attrs(NodeId node, std::string_view name,
-                        const std::unordered_map<std::string_view, std::string>& names,
-                        const std::function<std::string(std::string_view)>& rename);
   void take_name(std::string_view name);
   void fail(Status status);
-  std::vector<NodeId> drop_removed(Problems& problems);
-  bool put_in_order(Problems& problems);
 
   GraphFile& file_;
   Graph& graph_;
-  Problems type_problems_, shape_problems_, ignored_attrs_;
-  std::optional<TypePass> types_;
-  std::optional<ShapePass> shapes_;
-  std::unordered_map<std::string, uint32_t> names_;  // in lower case -> how often asked for
-  std::vector<bool> removed_;                        // by node; short: the rest is not
+  std::optional<LiveTypes> known_;
+  UniqueNames names_;
+  std::vector<bool> removed_;  // by node; short: the rest is not
   std::vector<NodeId> new_ids_;
   Status status_;
 };

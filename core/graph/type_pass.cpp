@@ -192,7 +192,7 @@ uint32_t TypePass::make_type(NodeId id, const OpInfo& op, const TypeTable::Key& 
   type.traits = op.traits;
   type.attrs = written;
   if (!builder.attrs_as_written()) {
-    auto& attrs = graph_.type_attrs_.emplace_back();
+    auto& attrs = graph_.type_lists_.attrs.emplace_back();
     builder.add_attrs(attrs);
     type.attrs = attrs;
   }

@@ -19,11 +19,11 @@ std::span<const T> keep_in(std::unordered_map<std::string_view, std::span<const 
 }  // namespace
 
 std::span<const DType> TypeTable::keep(std::span<const DType> types) {
-  return keep_in(dtype_lists_, graph_.dtype_lists_, types);
+  return keep_in(dtype_lists_, graph_.type_lists_.dtypes, types);
 }
 
 std::span<const uint16_t> TypeTable::keep(std::span<const uint16_t> args) {
-  return keep_in(arg_lists_, graph_.arg_lists_, args);
+  return keep_in(arg_lists_, graph_.type_lists_.args, args);
 }
 
 uint32_t TypeTable::add(const Key& key, NodeType type) {

@@ -117,8 +117,8 @@ class Isolator {
     type.def = OpLibrary::find(kIdentity);
     type.traits = &traits_of(kIdentity);
     type.attrs = graph_.attr_sets_.emplace_back(std::vector<Attrs::Entry>{{"T", value}});
-    type.input_types = type.output_types = graph_.dtype_lists_.emplace_back(1, dtype);
-    type.input_args = type.output_args = graph_.arg_lists_.emplace_back(1, uint16_t{0});
+    type.input_types = type.output_types = graph_.type_lists_.dtypes.emplace_back(1, dtype);
+    type.input_args = type.output_args = graph_.type_lists_.args.emplace_back(1, uint16_t{0});
     graph_.types_.push_back(type);
     return known->second;
   }

@@ -38,7 +38,7 @@ Value NodeGradient::add_at(std::string_view op, const std::vector<Value>& inputs
   std::string_view rest = name.empty() ? op : name;
   std::string own = in_scope("");
   for (size_t slash; (slash = rest.find('/')) != std::string_view::npos; rest.remove_prefix(slash + 1)) {
-    own = cat(edit_.next_name(cat(own, rest.substr(0, slash))), "/");
+    own = cat(edit_.names().next(cat(own, rest.substr(0, slash))), "/");
   }
   own += rest;
   NewNode node{

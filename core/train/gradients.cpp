@@ -33,7 +33,7 @@ class Backprop {
     RETURN_IF_ERROR(check_types());
     mark_reached();
     mark_between();
-    scope_ = edit_.unique_name(options_.scope);
+    scope_ = edit_.names().unique(options_.scope);
     RETURN_IF_ERROR(find_loops());
     seed();
     RETURN_IF_ERROR(add_loops());
@@ -280,7 +280,7 @@ class Backprop {
           node.loop() ? loops_->zeros(node, id, slot, arrived) : node.add("ZerosLike", {{id, slot}}, {}, "zeros_like");
       zeros[slot] = true;
     }
-    node.set_scope(edit_.unique_name(cat(scope_, "/", graph_.name(id), "_grad")));
+    node.set_scope(edit_.names().unique(cat(scope_, "/", graph_.name(id), "_grad")));
     node.set_arrived(std::move(arrived), std::move(zeros));
     bool done = false;
     if (node.loop()) {
@@ -314,7 +314,7 @@ class Backprop {
     std::string_view device = graph_.requested_device(sources.front());
     bool one_device =
         std::all_of(sources.begin(), sources.end(), [&](NodeId s) { return graph_.requested_device(s) == device; });
-    const std::string scope = edit_.unique_name(cat(node.scope(), "/tuple"));
+    const std::string scope = edit_.names().unique(cat(node.scope(), "/tuple"));
     auto add = [&](NewNode added) {
       return node.loop() ? loops_->places().add(std::move(added), node.loop()->place())
                          : edit_.add_output(std::move(added));

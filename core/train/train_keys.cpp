@@ -54,7 +54,7 @@ constexpr Schedule kSchedules[] = {
 class TrainReader {
  public:
   TrainReader(const GraphFile& file, Problems& problems)
-      : file_(file), problems_(problems), reader_(file.source->text(), problems, *file.graph.arena_) {}
+      : file_(file), problems_(problems), reader_(file.source->text(), problems, file.graph.texts_.arena()) {}
 
   void read(TrainRequest& train) {
     reader_.seek(static_cast<size_t>(file_.train_json.data() - file_.source->text().data()));
@@ -269,7 +269,7 @@ class DataReader {
       : file_(file),
         options_(options),
         problems_(problems),
-        reader_(file.source->text(), problems, *file.graph.arena_) {}
+        reader_(file.source->text(), problems, file.graph.texts_.arena()) {}
 
   void read(DataRequest& data) {
     reader_.seek(static_cast<size_t>(file_.data_json.data() - file_.source->text().data()));

@@ -56,7 +56,7 @@ Endpoints if_node(OnnxBlock& b) {
                                      {"then_branch", function_value(branches[0].function)},
                                      {"else_branch", function_value(branches[1].function)}});
   for (size_t i = 0; i < n && !b.failed(); ++i)
-    b.edit().set_shape(out[i], common_shape(branches[0].shapes[i], branches[1].shapes[i]));
+    b.edit().known().set_shape(out[i], common_shape(branches[0].shapes[i], branches[1].shapes[i]));
   return out;
 }
 
@@ -178,7 +178,7 @@ Endpoint stacked(OnnxBlock& b, Endpoint list, DType type, const Shape& shape) {
   if (b.failed() || !shape.rank_known()) return all;
   Shape whole{-1};
   for (int64_t d : shape.dims()) whole.add_dim(d);
-  b.edit().set_shape(all, whole);
+  b.edit().known().set_shape(all, whole);
   return all;
 }
 
@@ -198,7 +198,7 @@ Endpoints looped(OnnxBlock& b, const LoopPlan& plan, const OnnxGraph& graph) {
   Endpoints out;
   for (size_t i = 0; i < plan.states.size() && !b.failed(); ++i) {
     out.push_back(all[kOwnVariables + i]);
-    b.edit().set_shape(out.back(), body.state_shapes[i]);
+    b.edit().known().set_shape(out.back(), body.state_shapes[i]);
   }
   for (size_t i = 0; i < body.list_types.size() && !b.failed(); ++i)
     out.push_back(stacked(b, all[kOwnVariables + plan.states.size() + i], body.list_types[i], body.list_shapes[i]));

@@ -47,7 +47,7 @@ Endpoint OnnxBody::add_argument(int64_t index, DType type, const Shape& shape) {
   node.attrs.emplace_back("T", AttrValue::of(type));
   node.attrs.emplace_back("index", AttrValue::of(index));
   const Endpoint e{add(std::move(node)), 0};
-  if (e.node != kNoNode && shape.rank_known()) edit_.set_shape(e, shape);
+  if (e.node != kNoNode && shape.rank_known()) edit_.known().set_shape(e, shape);
   return e;
 }
 

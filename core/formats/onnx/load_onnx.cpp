@@ -112,7 +112,7 @@ std::unique_ptr<GraphFile> load_onnx(std::shared_ptr<const ProtoSource> source, 
   file->ops = std::make_unique<OpTable>();
   file->graph.source_ = source;
   file->producer = kGraphDefVersion;
-  JsonReader no_json({}, problems, *file->graph.arena_);
+  JsonReader no_json({}, problems, file->graph.texts_.arena());
   LoadContext context{*source, options, problems, *file, no_json, options.max_fill_bytes, false, false, nullptr};
   WireContext w{context, *source};
   if (const std::optional<OnnxModel> model = read_onnx_model(w)) OnnxLoader(w, *model).load();

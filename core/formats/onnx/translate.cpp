@@ -35,7 +35,7 @@ void bind_outputs(OnnxBlock& b, const Endpoints& outputs, NodeId first_own) {
           alone || tensor.slot == 0 ? std::string(g.name(tensor.node)) : cat(g.name(tensor.node), ":", tensor.slot);
     // Where control flow hides a shape, the file's own word for it tells how to go on.
     const OnnxValueInfo* info = b.shape(tensor).rank_known() ? nullptr : frame.info(name);
-    if (info && info->shape.rank_known()) b.edit().set_shape(tensor, info->shape);
+    if (info && info->shape.rank_known()) b.edit().known().set_shape(tensor, info->shape);
     frame.bind(name, tensor);
   }
 }

@@ -26,13 +26,6 @@ MadeOps::MadeOps(Graph& graph)
       enter(graph.intern("Enter")),
       placeholder(graph.intern("Placeholder")) {}
 
-const AttrValue* add_value(Graph& graph, AttrValue value) { return &graph.attr_values_.emplace_back(std::move(value)); }
-
-uint32_t add_attrs(Graph& graph, std::vector<Attrs::Entry> entries) {
-  graph.attr_sets_.push_back(std::move(entries));
-  return static_cast<uint32_t>(graph.attr_sets_.size() - 1);
-}
-
 uint32_t add_colocation(Graph& graph, std::string_view with) {
   std::vector<std::string> groups{cat(kColocationPrefix, with)};
   return add_attrs(graph, {{"_class", add_value(graph, AttrValue::list_of(AttrKind::kString, std::move(groups)))}});

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/graph/attr_lists.h"
 #include "core/graph/lower/bodies.h"
 #include "core/graph/lower/lowered.h"
 #include "core/graph/lower/signposts.h"
@@ -18,9 +19,7 @@ struct MadeOps {
   uint32_t identity, identity_n, no_op, merge, switch_, switch_n, enter, placeholder;
 };
 
-/// Adds to what the graph owns: a value; a set of attrs, whose id this returns; one that colocates with a node.
-const AttrValue* add_value(Graph& graph, AttrValue value);
-uint32_t add_attrs(Graph& graph, std::vector<Attrs::Entry> entries);
+/// The number of a list of attrs (core/graph/attr_lists.h) that colocates with a node.
 uint32_t add_colocation(Graph& graph, std::string_view with);
 
 /// What lowering knows of a node.

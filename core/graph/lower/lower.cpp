@@ -56,10 +56,9 @@ std::shared_ptr<GraphFile> borrow(const std::shared_ptr<Loan>& loan) {
 
 /// Text ids and attr sets are those of `from`, whose attr values `to` points to.
 void share_texts_and_attrs(const Graph& from, Graph& to) {
-  to.arena_ = from.arena_;
+  to.texts_.share_all(from.texts_);
   to.source_ = from.source_;
   to.attr_sets_ = from.attr_sets_;
-  for (uint32_t text = 1; text < from.num_texts(); ++text) to.intern(from.text(text));
 }
 
 /// The file's variables, as far as `to` has their nodes under the same names.

@@ -33,7 +33,7 @@ LoopGradient::LoopGradient(LoopPlaces& places, FrameId forward, LoopGradient* ou
       forward_(forward),
       outer_(outer),
       loop_(places.loops.loop(forward)),
-      frame_name_(places.edit.unique_name(cat(site.scope, "/", loop_.frame_name))) {
+      frame_name_(places.edit.names().unique(cat(site.scope, "/", loop_.frame_name))) {
   count_forward(site);
   count_backward(site);
 }
@@ -53,7 +53,7 @@ void LoopGradient::count_forward(const Site& site) {
                                  enter_attrs(loop_.frame_name, false, loop_.parallel_iterations));
   Endpoint merge = places_.add(site, "Merge", "Merge", {entered, entered}, inside);
   Endpoint at = places_.add(site, "Switch", "Switch", {merge, {loop_.loop_cond, 0}}, inside);
-  NewNode add{.name = places_.edit.unique_name(cat(site.scope, "/Add")),
+  NewNode add{.name = places_.edit.names().unique(cat(site.scope, "/Add")),
               .op = "AddV2",
               .colocate_with = site.colocate_with,
               .has_own_name = true};
@@ -119,7 +119,7 @@ Endpoint LoopGradient::accumulate(const Site& site, const LoopSum& sum) {
 
 Endpoint LoopGradient::add(NewNode node) {
   GraphEditor& edit = places_.edit;
-  if (!node.has_own_name) node.name = edit.unique_name(node.name);
+  if (!node.has_own_name) node.name = edit.names().unique(node.name);
   node.has_own_name = true;
   // A shape on a stack takes less than the tensor; and a list on a stack could not be changed in place.
   const OpTraits& op = traits_of(node.op);

@@ -46,17 +46,17 @@ class LoopShapes {
     std::vector<bool> changed(graph_.num_nodes(), false);
     for (NodeId id : loops_.order()) {
       if (loops_.is_loop_merge(id)) {
-        edit_.set_shape({id, 0}, guesses_.try_emplace(id, entering(id)).first->second);
+        edit_.known().set_shape({id, 0}, guesses_.try_emplace(id, entering(id)).first->second);
         changed[id] = true;
         continue;
       }
       bool reads = false;
       for (const Endpoint& e : graph_.inputs(id)) reads |= changed[e.node];
       if (is_enter(graph_, id)) {
-        edit_.set_shape({id, 0}, edit_.shape(graph_.inputs(id)[0]));
+        edit_.known().set_shape({id, 0}, edit_.shape(graph_.inputs(id)[0]));
         changed[id] = true;
       } else if (reads) {
-        fits &= edit_.infer_again(id);
+        fits &= edit_.known().infer_again(id);
         changed[id] = true;
       }
     }

@@ -49,7 +49,7 @@ NodeId LoopGradient::add_push(Endpoint stack, Endpoint tensor, bool guard, const
   GraphEditor& edit = places_.edit;
   const CondId side = places_.of(tensor).side;
   Endpoint handle = into_forward(stack, forward_, site);
-  NewNode push{.name = edit.unique_name(cat(site.scope, "/StackPushV2")),
+  NewNode push{.name = edit.names().unique(cat(site.scope, "/StackPushV2")),
                .op = "StackPushV2",
                .controls = {forward_add_},
                .colocate_with = site.colocate_with,

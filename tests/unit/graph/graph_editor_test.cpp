@@ -59,12 +59,12 @@ TEST_CASE("an added node has its type and shape at once, and is there after fini
 
 TEST_CASE("names are made unique as TensorFlow does") {
   Edited e(kSmall);
-  CHECK(e.edit->unique_name("gradients") == "gradients");
-  CHECK(e.edit->unique_name("gradients") == "gradients_1");
-  CHECK(e.edit->unique_name("loss") == "loss_1");
-  CHECK(e.edit->unique_name("LOSS") == "LOSS_2");
-  CHECK(e.edit->unique_name("y_1") == "y_1");
-  CHECK(e.edit->unique_name("y") == "y_2");
+  CHECK(e.edit->names().unique("gradients") == "gradients");
+  CHECK(e.edit->names().unique("gradients") == "gradients_1");
+  CHECK(e.edit->names().unique("loss") == "loss_1");
+  CHECK(e.edit->names().unique("LOSS") == "LOSS_2");
+  CHECK(e.edit->names().unique("y_1") == "y_1");
+  CHECK(e.edit->names().unique("y") == "y_2");
 }
 
 TEST_CASE("colocation takes the groups and the device of the other node") {

@@ -88,14 +88,7 @@ class HandMadeGraph {
 
  private:
   std::string_view keep(std::string_view s) { return texts_.emplace_back(s); }
-  uint32_t text_id(std::string_view s) {
-    auto& texts = file.graph.texts_;
-    for (uint32_t i = 0; i < texts.size(); ++i) {
-      if (texts[i] == s) return i;
-    }
-    texts.push_back(keep(s));
-    return static_cast<uint32_t>(texts.size() - 1);
-  }
+  uint32_t text_id(std::string_view s) { return file.graph.intern(s); }
   NodeId id_of(std::string_view name) {
     for (NodeId id = 0; id < file.graph.num_nodes(); ++id) {
       if (file.graph.name(id) == name) return id;

@@ -30,15 +30,15 @@ Endpoint RunCase::add(NodeSpec spec) {
   type.signature = file.ops->find(spec.op);
   type.def = OpLibrary::find(spec.op);
   type.traits = &traits_of(spec.op);
-  auto& attrs = g.type_attrs_.emplace_back();
+  auto& attrs = g.type_lists_.attrs.emplace_back();
   for (auto& [name, value] : spec.attrs) attrs.emplace_back(text(name), &g.attr_values_.emplace_back(std::move(value)));
-  auto& in = g.dtype_lists_.emplace_back(spec.input_types);
-  auto& in_args = g.arg_lists_.emplace_back();
+  auto& in = g.type_lists_.dtypes.emplace_back(spec.input_types);
+  auto& in_args = g.type_lists_.args.emplace_back();
   for (size_t i = 0; i < spec.inputs.size(); ++i) {
     if (spec.input_types.empty()) in.push_back(base_type(g.output_type(spec.inputs[i])));
     in_args.push_back(static_cast<uint16_t>(std::min(i, type.signature->inputs.size() - 1)));
   }
-  auto& out_args = g.arg_lists_.emplace_back();
+  auto& out_args = g.type_lists_.args.emplace_back();
   for (size_t i = 0; i < spec.outputs.size(); ++i)
     out_args.push_back(static_cast<uint16_t>(std::min(i, type.signature->outputs.size() - 1)));
   bool has_t = type.signature->find_attr("T") >= 0;
@@ -51,14 +51,13 @@ Endpoint RunCase::add(NodeSpec spec) {
   }
   type.attrs = attrs;
   type.input_types = in;
-  type.output_types = g.dtype_lists_.emplace_back(spec.outputs);
+  type.output_types = g.type_lists_.dtypes.emplace_back(spec.outputs);
   type.input_args = in_args;
   type.output_args = out_args;
 
   Node node;
   node.name = text(cat("n", id));
-  node.op = static_cast<uint32_t>(g.texts_.size());
-  g.texts_.push_back(type.op);
+  node.op = g.intern(type.op);
   node.type = static_cast<uint32_t>(g.types_.size());
   g.types_.push_back(type);
   node.first_input = static_cast<uint32_t>(g.edges_.size());
