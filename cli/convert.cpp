@@ -9,6 +9,7 @@
 #include "cli/signals.h"
 #include "core/base/cat.h"
 #include "core/base/named_files.h"
+#include "core/base/stop.h"
 #include "core/base/text_file.h"
 #include "core/formats/open_graph.h"
 #include "core/model_conversion.h"
@@ -94,6 +95,7 @@ class ConvertCommand final : public Command {
     if (!source.ok()) return report_error(source.status().blamed(Blame::kFile), log);
     Problems problems;
     GraphMessage graph = read_graph_message(*source, options.pipeline.load, problems);
+    if (const Status stopped = stop_status(); !stopped.ok()) return report_error(stopped.with_context(in), log);
     if (!problems.empty()) return log.problem(problems.to_string(**source)), 3;
     const RunOptions& part = options.pipeline.run;
     const bool whole = part.signature.empty() && part.fetch.empty() && !freeze_ &&

@@ -7,6 +7,7 @@
 #include "cli/signals.h"
 #include "core/base/cat.h"
 #include "core/base/input_file.h"
+#include "core/base/stop.h"
 #include "core/report/copies/copies_report.h"
 
 namespace emplace {
@@ -26,6 +27,7 @@ Result<double> measure_copies(StageContext& c, const Partitioned& made, const Ru
   for (int64_t i = 0; i < steps; ++i) {
     recorder.begin_step(i);
     RETURN_IF_ERROR(planned.session->step(outputs));
+    RETURN_IF_ERROR(stop_status());
   }
   const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   add_measured(recorder, ledger);

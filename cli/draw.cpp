@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "core/base/cat.h"
 #include "core/base/input_file.h"
+#include "core/base/stop.h"
 #include "core/base/text_file.h"
 #include "core/base/units.h"
 #include "core/graph/lookup.h"
@@ -108,6 +109,7 @@ int draw_graph(const Options& options, const DrawFlags& flags, const InputFile* 
     request.node_us = times.take();
   }
   const Drawing drawing = draw_as(flags.output, report, request);
+  if (Status status = stop_status(); !status.ok()) return report_failure(c, status);
   if (Status status = write_text_file(flags.output, drawing.text); !status.ok()) return report_error(status, log);
   say_what_was_drawn(flags.output, drawing, log);
   return made->verdict.ok() ? 0 : report_failure(c, made->verdict);

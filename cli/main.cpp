@@ -16,6 +16,8 @@
 #include "cli/values.h"
 #include "cli/version.h"
 #include "core/base/cat.h"
+#include "core/base/host_memory.h"
+#include "core/base/stop.h"
 #include "core/base/suggest.h"
 #include "core/device/gpu_environment.h"
 
@@ -196,6 +198,7 @@ int run_main(int argc, char** argv, Log& log) {
     for (const std::string& value : option.values) append(values, " ", value);
     log.debug(cat("option --", option.name, values, ": ", option.source));
   }
+  HostMemory::of_process().set_limit(options.pipeline.host_memory_limit);  // the graph's config may lower it
   status = check_streams(options);
   if (status.ok()) status = settle_policy(options, set.sources());
   if (status.ok()) status = check_search(options, set.sources());
@@ -206,6 +209,7 @@ int run_main(int argc, char** argv, Log& log) {
   if (!status.ok()) return usage(log, status.message());
   set_gpu_environment(options.pipeline.run.deterministic);
   catch_signals();
+  set_deadline(options.pipeline.run.timeout_s);  // each graph has as much of its own
   return end_placement_log(placement_log, command->run(options, log), log);
 }
 

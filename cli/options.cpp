@@ -243,10 +243,6 @@ void declare_watching(OptionSet& set, PipelineOptions& pipeline) {
   set.value("matmul-precision", "P", "Products of float32 matrices on GPUs: highest (default) or tf32",
             set_choice<bool>(run.tf32, {{"highest", false}, {"tf32", true}}));
   set.flag("sync-every-node", "Wait for every node on a GPU, so that a failure names it", run.sync_every_node);
-  set.value("timeout", "SECONDS", "Give up after this long (exit 8)", [&run](const std::string& text) -> Status {
-    RETURN_IF_ERROR(set_number(run.timeout_s)(text));
-    return run.timeout_s > 0 ? ok_status() : invalid_argument(cat("'", text, "' must be greater than 0"));
-  });
   set.value("log-style", "STYLE", "Of --log-device-placement: session, or eager: a line as each op starts",
             set_choice<bool>(pipeline.placing.log_eagerly, {{"session", false}, {"eager", true}}));
   set.optional_value("check-numerics", "stop", "report",
@@ -295,6 +291,11 @@ void declare_loading(OptionSet& set, PipelineOptions& pipeline) {
   set.value("host-memory-limit", "SIZE",
             "Host memory of graph, data, feeds, constants and tensors (default: what is free, less a margin)",
             set_size(pipeline.host_memory_limit));
+  set.value("timeout", "SECONDS", "Give up after this long (exit 8)",
+            [&run = pipeline.run](const std::string& text) -> Status {
+              RETURN_IF_ERROR(set_number(run.timeout_s)(text));
+              return run.timeout_s > 0 ? ok_status() : invalid_argument(cat("'", text, "' must be greater than 0"));
+            });
   set.list("allow-path", "DIR", "A folder outside the graph's own that it may read from", pipeline.load.allowed_paths);
   set.value("input-format", "FORMAT",
             "What the file is, in place of a look: json, graphdef, metagraph, savedmodel or onnx",

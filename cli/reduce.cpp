@@ -133,10 +133,10 @@ class ReduceCommand final : public Command {
     const Result<Runnable> runnable = validate_run(c, *loaded, Inputs::kOpen);
     if (!runnable.ok()) return fail(c, runnable.status());
     const ScratchFolder values;
-    if (Status status = record_apart(options, values.path()); !status.ok()) return report_error(status, log);
+    if (Status status = record_apart(options, values.path()); !status.ok()) return fail(c, status);
     ReduceGraph graph(*runnable->file, runnable->request, check, values.path(), flags_.output);
     const Shrink::Nodes all = graph.all();
-    if (const int code = see_failure(graph, all, check, log); code != 0) return code;
+    if (const int code = see_failure(c, graph, all, check); code != 0) return code;
     Shrink shrink(
         [&](const Shrink::Nodes& kept) {
           return stop_flag() ? Result<bool>(Status(Code::kCancelled, "stopped")) : graph.fails(kept);
@@ -154,19 +154,20 @@ class ReduceCommand final : public Command {
   }
 
   /// Three times, of the whole graph.
-  static int see_failure(ReduceGraph& graph, const Shrink::Nodes& all, const ReduceCheck& check, Log& log) {
+  static int see_failure(const StageContext& c, ReduceGraph& graph, const Shrink::Nodes& all,
+                         const ReduceCheck& check) {
     constexpr int kTimes = 3;
     int failures = 0;
     for (int i = 0; i < kTimes; ++i) {
       const Result<bool> failed = graph.fails_anew(all);
-      if (!failed.ok()) return report_error(failed.status(), log);
+      if (!failed.ok()) return fail(c, failed.status());
       failures += *failed;
     }
     if (failures == kTimes) return 0;
-    return usage(
-        log, failures == 0
-                 ? cat("the whole graph does not fail: not ", check.what().substr(0, check.what().rfind(" as before")))
-                 : cat("the whole graph fails ", failures, " of ", kTimes, " times: such a check leads anywhere"));
+    return usage(c.log, failures == 0 ? cat("the whole graph does not fail: not ",
+                                            check.what().substr(0, check.what().rfind(" as before")))
+                                      : cat("the whole graph fails ", failures, " of ", kTimes,
+                                            " times: such a check leads anywhere"));
   }
 
   static Reduced counts(const Graph& g, const Shrink::Nodes& all, const Shrink::Nodes& kept) {

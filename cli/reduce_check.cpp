@@ -15,6 +15,7 @@
 #include "cli/side.h"
 #include "core/base/cat.h"
 #include "core/base/expression.h"
+#include "core/base/stop.h"
 #include "core/device/device_text.h"
 
 extern char** environ;
@@ -25,19 +26,17 @@ namespace {
 constexpr size_t kMostSaid = size_t{1} << 20;
 constexpr int kTookTooLong = 124;
 
-/// Reads until the end of the process or the deadline.
+/// Reads until the end of the process, the deadline, or the request to stop.
 bool listen_to(int from, double timeout_s, std::string& said) {
+  constexpr int kPatienceMs = 100;  // between two looks at whether to stop
   const auto start = std::chrono::steady_clock::now();
   char buffer[1 << 14];
   for (;;) {
-    int wait_ms = -1;
-    if (timeout_s > 0) {
-      const double left = timeout_s - std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      if (left <= 0) return false;
-      wait_ms = static_cast<int>(left * 1000) + 1;
-    }
+    const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (stop_requested() || (timeout_s > 0 && passed >= timeout_s)) return false;
+    const double left_ms = timeout_s > 0 ? (timeout_s - passed) * 1000 + 1 : kPatienceMs;
     pollfd ready{from, POLLIN, 0};
-    if (poll(&ready, 1, wait_ms) <= 0) continue;
+    if (poll(&ready, 1, static_cast<int>(std::min<double>(left_ms, kPatienceMs))) <= 0) continue;
     const ssize_t n = read(from, buffer, sizeof(buffer));
     if (n == 0 || (n < 0 && errno != EINTR)) return true;
     if (n > 0) said.append(buffer, static_cast<size_t>(n));
@@ -73,6 +72,7 @@ Result<ProcessEnd> run_process(const std::vector<std::string>& words, double tim
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  RETURN_IF_ERROR(stop_status());
   end.code = !ended ? kTookTooLong : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return end;
 }

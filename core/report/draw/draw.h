@@ -30,7 +30,7 @@ struct Drawing {
   std::vector<std::string> folded;  // "layer1 (1200 nodes)": closed scopes that nobody can open (SVG)
 };
 
-// Each REQUIRES a report with a placement and its copies.
+// Each REQUIRES a report with a placement and its copies. Of one that was asked to stop, the text is not whole.
 
 /// Standalone; at most 2,000 boxes, the rest folded by scope.
 Drawing draw_svg(const PlaceReport& report, const DrawRequest& request);

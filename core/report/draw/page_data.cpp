@@ -6,6 +6,7 @@
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
 #include "core/base/printable.h"
+#include "core/base/stop.h"
 #include "core/device/device_text.h"
 #include "core/report/draw/arrangement.h"
 #include "core/report/draw/box_text.h"
@@ -69,7 +70,10 @@ class PageData {
   template <class F>
   void column(std::string_view name, const F& value_of) {
     json_.key(name).begin_array();
-    for (const uint32_t i : tree_.leaves) json_.value(value_of(i));
+    for (const uint32_t i : tree_.leaves) {
+      if (look_.stop_requested()) break;
+      json_.value(value_of(i));
+    }
     json_.end_array();
   }
   template <class F>
@@ -142,7 +146,7 @@ class PageData {
   void write_scopes() {
     const std::vector<ScopeEdges> edges = edges_by_scope(picture_, tree_);
     json_.key("scopes").begin_array();
-    for (uint32_t s = 0; s < tree_.scopes.size(); ++s) {
+    for (uint32_t s = 0; s < tree_.scopes.size() && !stop_requested(); ++s) {
       const Scope& scope = tree_.scopes[s];
       const LayeredLayout layout =
           lay_out(scope_boxes(edges[s], std::vector<LayeredBox>(scope.children.size(), {kBoxWidth, kBoxHeight})));
@@ -229,6 +233,7 @@ class PageData {
   JsonWriter json_;
   std::vector<uint32_t> leaf_of_;  // by node of the picture: its number in the page
   TextTable texts_;
+  OccasionalLook look_;
 };
 
 }  // namespace
