@@ -10,6 +10,7 @@
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
+#include "core/tensor/repeat_text.h"
 
 namespace emplace {
 namespace {
@@ -242,8 +243,9 @@ Result<Tensor> ElementBuffer::to_tensor(const Shape& shape) const {
   if (t.num_elements() == 0) return t;
   EMPLACE_ASSERT(size_ > 0, "the caller has at least one element");
   if (dtype_ == DType::kString) {
-    for (int64_t i = 0; i < t.num_elements(); ++i)
-      t.data<std::string>()[i] = texts_[static_cast<size_t>(std::min(i, size_ - 1))];
+    const int64_t written = std::min(size_, t.num_elements());
+    std::copy_n(texts_.begin(), written, t.data<std::string>());
+    RETURN_IF_ERROR(repeat_text(t, written, texts_[static_cast<size_t>(written - 1)]));
     return t;
   }
   size_t element = dtype_size(dtype_);

@@ -9,6 +9,7 @@
 #include "core/formats/proto/field_tables.h"
 #include "core/formats/tensor_content.h"
 #include "core/formats/tensor_reader.h"
+#include "core/tensor/repeat_text.h"
 
 namespace emplace {
 namespace {
@@ -126,18 +127,17 @@ class ValueSink {
 };
 
 /// The last element is repeated to the end.
-void fill(Tensor& t, size_t written) {
+Status fill(Tensor& t, size_t written) {
   const auto count = static_cast<size_t>(t.num_elements());
   if (t.dtype() == DType::kString) {
-    std::string* s = t.data<std::string>();
-    if (written > 0) std::fill(s + written, s + count, s[written - 1]);
-    return;
+    if (written == 0) return ok_status();
+    return repeat_text(t, static_cast<int64_t>(written), std::string(t.data<std::string>()[written - 1]));
   }
   const size_t size = dtype_size(t.dtype());
   char* p = static_cast<char*>(t.raw());
   if (written == 0) {
     if (count > 0) std::memset(p, 0, count * size);
-    return;
+    return ok_status();
   }
   // Doubling what is there: the copies grow long.
   size_t unit = size, from = (written - 1) * size, done = unit, wanted = (count - written + 1) * size;
@@ -146,6 +146,7 @@ void fill(Tensor& t, size_t written) {
     std::memcpy(p + from + done, p + from, n);
     done += n;
   }
+  return ok_status();
 }
 
 /// How many values of that field there are, and whether another field has any, which is told.
@@ -183,7 +184,7 @@ Result<Tensor> from_lists(WireContext& w, std::string_view message, const Tensor
     }
     used = sink.used() / (is_complex(parts.dtype) ? 2 : 1);
   }
-  fill(t, used);
+  RETURN_IF_ERROR(fill(t, used));
   return t;
 }
 
@@ -286,7 +287,8 @@ std::optional<Tensor> read_wire_tensor(WireContext& w, std::string_view message)
   if (!parts) return std::nullopt;
   Result<std::optional<Tensor>> tensor = read_values(w, message, *parts);
   if (tensor.ok()) return std::move(*tensor);
-  w.problem(parts->at, tensor.status().message());
+  const Status& status = tensor.status();
+  w.c.problems.add(w.position_of(parts->at), status.message(), "", status.code());
   return std::nullopt;
 }
 

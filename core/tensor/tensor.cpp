@@ -2,12 +2,15 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
+#include "core/base/assert.h"
 #include "core/base/cat.h"
 #include "core/base/host_memory.h"
+#include "core/tensor/repeat_text.h"
 
 namespace emplace {
 namespace {
@@ -39,6 +42,8 @@ class StringBuffer final : public Buffer {
         strings_(std::make_unique<std::string[]>(count)) {
     data_ = strings_.get();
   }
+  /// Of what the texts take beside.
+  Status take(int64_t bytes) { return share_.resize(share_.bytes() + bytes); }
 
  private:
   HostShare share_;
@@ -75,6 +80,23 @@ Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
   }
   void* data = buffer->data();
   return wrap(dtype, shape, data, std::move(buffer));
+}
+
+Status repeat_text(Tensor& strings, int64_t first, const std::string& text) {
+  const int64_t copies = strings.num_elements() - first;
+  if (copies <= 0) return ok_status();
+  constexpr int64_t kUnit = 16;  // of what the system hands out
+  const bool apart = text.size() > std::string().capacity();
+  const int64_t each = apart ? (static_cast<int64_t>(text.size()) + kUnit) / kUnit * kUnit : 0;
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(copies, each, &bytes)) return invalid_argument("too many copies of a long text");
+  auto* buffer = dynamic_cast<StringBuffer*>(strings.buffer().get());
+  EMPLACE_ASSERT(buffer != nullptr, "the caller has allocated strings");
+  if (Status status = buffer->take(bytes); !status.ok())
+    return resource_exhausted(cat("OOM when filling tensor with shape", strings.shape().to_string(),
+                                  " and type string on the host: ", status.message()));
+  std::fill_n(strings.data<std::string>() + first, copies, text);
+  return ok_status();
 }
 
 Tensor Tensor::wrap(DType dtype, const Shape& shape, void* data, std::shared_ptr<Buffer> owner) {
