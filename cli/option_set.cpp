@@ -186,6 +186,28 @@ void OptionSet::Impl::allow_time() const {
   }
 }
 
+namespace {
+
+/// What a person would recognise of a text that may be a whole file.
+std::string_view shortened(std::string_view text) {
+  constexpr size_t kShown = 80;
+  return text.substr(0, kShown);
+}
+
+/// Is there a line that is neither blank nor a comment?
+bool says_something(std::string_view text) {
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    const size_t first = line.find_first_not_of(" \t\r");
+    if (first != std::string_view::npos && line[first] != '#' && line[first] != ';') return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
 /// The file's keys, top-level ones and those of this subcommand's section; every key must be somebody's option.
 Status OptionSet::Impl::read_config(std::vector<CLI::ConfigItem>& items) const {
   if (config_file.empty()) return ok_status();
@@ -202,18 +224,21 @@ Status OptionSet::Impl::read_config(std::vector<CLI::ConfigItem>& items) const {
   } catch (const std::exception& error) {
     return invalid_argument(cat(config_file, ": ", error.what()));
   }
+  if (all.empty() && says_something((*file)->bytes()))
+    return invalid_argument(cat(config_file, ": found no option; wanted NAME = VALUE"));
   for (CLI::ConfigItem& item : all) {
     if (item.name == "++" || item.name == "--") continue;  // where a section begins and ends
     const auto& sections = others.commands;
     if (!item.parents.empty() && item.parents.front() != command &&
         std::find(sections.begin(), sections.end(), item.parents.front()) == sections.end()) {
       std::string hint = did_you_mean(item.parents.front(), sections);
-      return invalid_argument(cat(config_file, ": section '", item.parents.front(), "' is not a subcommand",
+      return invalid_argument(cat(config_file, ": section '", shortened(item.parents.front()), "' is not a subcommand",
                                   hint.empty() ? "" : "; ", hint));
     }
     std::replace(item.name.begin(), item.name.end(), '_', '-');
     if (!find(item.name) && !is_of_others(item.name))
-      return invalid_argument(cat(config_file, ": unknown option '", item.name, "'", suggest(item.name)));
+      return invalid_argument(
+          cat(config_file, ": unknown option '", shortened(item.name), "'", suggest(shortened(item.name))));
     if (item.parents.empty() || item.parents.front() == command) items.push_back(std::move(item));
   }
   return ok_status();
