@@ -95,7 +95,8 @@ Endpoint attention_weights(OnnxBlock& b, Endpoint scores, Endpoint bias) {
   const Endpoint weights = b.math("Softmax", {scores});
   if (bias.node == kNoNode) return weights;
   const Endpoint best = b.reduce("Max", bias, {-1});
-  const Endpoint none = b.math("Less", {best, b.like(bias, std::numeric_limits<float>::lowest() / 2)});
+  const Endpoint none = b.math(
+      "Less", {best, b.like(bias, b.type(bias) == DType::kHalf ? -65000 : std::numeric_limits<float>::lowest() / 2)});
   return b.select(none, b.like(weights, 0), weights);
 }
 

@@ -68,14 +68,22 @@ Endpoints equal(OnnxBlock& b, std::string_view op) {
   return {b.make(op, {x, old_broadcast(b, x, b.input(1))})};
 }
 
+bool is_signed(DType t) { return kSigned.has(t); }
+
 Endpoints bit_shift(OnnxBlock& b) {
   const std::string direction = b.text("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") return {b.fail(cat("direction '", direction, "'"), "LEFT or RIGHT")};
   const Endpoint x = b.input(0), y = b.input(1);
-  // A shift by all bits or more leaves nothing.
-  const Endpoint shifted = b.make(direction == "LEFT" ? "LeftShift" : "RightShift", {x, y});
-  const double bits = static_cast<double>(8 * std::max<size_t>(dtype_size(b.type(x)), 1));
-  return {b.select(b.make("Less", {y, b.like(y, bits)}), shifted, b.like(x, 0))};
+  // A shift by all bits or more, or by less than none, leaves nothing; to the right it leaves the sign.
+  const auto last = static_cast<double>(8 * std::max<size_t>(dtype_size(b.type(x)), 1) - 1);
+  const Endpoint most = b.like(y, last), none = b.like(y, 0);
+  const Endpoint inside = b.make("LogicalAnd", {b.make("GreaterEqual", {y, none}), b.make("LessEqual", {y, most})});
+  const Endpoint by = b.select(inside, y, most);
+  if (direction == "LEFT") return {b.select(inside, b.make("LeftShift", {x, by}), b.like(x, 0))};
+  const Endpoint shifted = b.make("RightShift", {x, by});
+  const Endpoint sign =
+      b.select(b.make("Less", {x, b.like(x, 0)}), b.like(x, is_signed(b.type(x)) ? -1 : 0), b.like(x, 0));
+  return {b.select(inside, shifted, sign)};
 }
 
 Endpoint converted(OnnxBlock& b, Endpoint x, DType to) {

@@ -326,7 +326,9 @@ Endpoints space_to_depth(OnnxBlock& b) {
   if (b.rank(x) != 4 || s < 1 || c < 0 || h < 0 || w < 0 || h % s != 0 || w % s != 0)
     return {b.fail("sizes that do not fit, or are not known")};
   const Endpoint parts = b.reshape(x, {n, c, h / s, s, w / s, s});
-  return {b.reshape(b.transpose(parts, {0, 3, 5, 1, 2, 4}), {n, c * s * s, h / s, w / s})};
+  return {
+      b.reshape(b.transpose(parts, b.text("mode", "DCR") == "CRD" ? Ints{0, 1, 3, 5, 2, 4} : Ints{0, 3, 5, 1, 2, 4}),
+                {n, c * s * s, h / s, w / s})};
 }
 
 /// Cuts or pads axes to given sizes, the middle stays.
