@@ -149,7 +149,8 @@ TEST_CASE("batch normalisation: running statistics, and a batch without elements
       KernelCase c{"FusedBatchNorm", {uniform(DType::kFloat, shape, 0.5, 2)}, attrs, five};
       for (uint64_t seed : {3, 4, 5, 6}) c.inputs.push_back(uniform(DType::kFloat, Shape{3}, 0.5, 2, seed));
       INFO(shape.to_string() << ", factor " << factor);
-      CHECK(check(c, 256) == "");
+      // Elements near zero are differences of numbers near one: on the CPU those are fused, and summed in blocks.
+      CHECK(check(c, 1024) == "");
     }
   }
 }
