@@ -84,17 +84,17 @@ class BenchCommand final : public Command {
     std::optional<double> gate;
     if (Status status = take_gate(o.pipeline.placing.gates.fail_on, o.pipeline.placing.automatic.verify, gate);
         !status.ok())
-      return usage(log, status.message());
+      return usage(log, status);
     NamedFiles files = options.pipeline.files;
     for (const auto& [file, option] :
          {std::pair<const std::string&, const char*>(flags_.output, "-o"), {flags_.save_costs, "--save-costs"}}) {
       if (file.empty()) continue;
-      if (Status status = files.writes(file, option); !status.ok()) return usage(log, status.message());
+      if (Status status = files.writes(file, option); !status.ok()) return usage(log, status);
     }
     std::optional<Baseline> baseline;
     if (!flags_.baseline.empty()) {
       Result<Baseline> read = open_baseline();
-      if (!read.ok()) return usage(log, cat("--baseline: ", read.status().message()));
+      if (!read.ok()) return usage(log, read.status().with_context("--baseline"));
       baseline = read.take();
     }
     Files written;

@@ -74,6 +74,12 @@ int usage(Log& log, std::string_view message) {
   return report_error(invalid_argument(std::string(message)).blamed(Blame::kUsage), log);
 }
 
+int usage(Log& log, const Status& status) {
+  const Code code = status.code();
+  const bool ended = code == Code::kResourceExhausted || code == Code::kDeadlineExceeded || code == Code::kCancelled;
+  return ended ? report_error(status, log) : usage(log, status.message());
+}
+
 int report_failure(const StageContext& c, const Status& status) {
   Log& log = c.log;
   if (int signal = caught_signal(); signal != 0 && status.code() == Code::kCancelled) {

@@ -44,6 +44,8 @@ void set_document_format(Format format);
 int report_error(const Status& status, Log& log);
 /// The same of a usage error.
 int usage(Log& log, std::string_view message);
+/// The same of what an option names; memory, time and signals keep their own exit codes.
+int usage(Log& log, const Status& status);
 /// Says why a stage failed, with all problems of the file, or all nodes that cannot be placed; returns the exit code.
 int report_failure(const StageContext& context, const Status& status);
 /// The same, and a document of the failure if one is wanted: of commands whose own document tells of results only.

@@ -138,7 +138,7 @@ class CompareCommand final : public Command {
   /// 0, or the exit code of what failed, which was told.
   int read_flags(ComparedRun& run, const std::string& path, const std::string& flags, Log& log) const {
     Result<ComparedRun> read = read_compared_run(path, flags, common(), declare_compared);
-    if (!read.ok()) return usage(log, read.status().message());
+    if (!read.ok()) return usage(log, read.status());
     run = read.take();
     return 0;
   }
@@ -174,7 +174,7 @@ class CompareCommand final : public Command {
 
   int against_arrays(const Options& options, Log& log) const {
     const auto arrays = read_npz(flags_.b.substr(1));
-    if (!arrays.ok()) return usage(log, cat("--b: ", arrays.status().message()));
+    if (!arrays.ok()) return usage(log, arrays.status().with_context("--b"));
     ComparedRun a;
     if (const int code = read_flags(a, options.arguments[0], flags_.a, log); code != 0) return code;
     if (const int code = place_side(a, log); code != 0) return code;

@@ -90,7 +90,7 @@ class ConvertCommand final : public Command {
     NamedFiles files;
     reads_graph(in, "IN", files);
     if (Status status = *kind == OutKind::kFolder ? ok_status() : files.writes(out, "OUT"); !status.ok())
-      return usage(log, status.message());
+      return usage(log, status);
     Result<std::shared_ptr<const Source>> source = open_graph(in, options.pipeline.input_format, options.pipeline.tags);
     if (!source.ok()) return report_error(source.status().blamed(Blame::kFile), log);
     Problems problems;

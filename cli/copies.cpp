@@ -62,7 +62,7 @@ class CopiesCommand final : public Command {
   int run(const Options& options, Log& log) override {
     if (options.arguments.size() != 1) return usage(log, "wanted one graph: emplace copies GRAPH");
     if (!options.pipeline.run.trace.empty()) return usage(log, "--trace is of run, train and bench, not of copies");
-    if (Status status = filter_.check(); !status.ok()) return usage(log, status.message());
+    if (Status status = filter_.check(); !status.ok()) return usage(log, status);
     StageContext c(options.pipeline, options.arguments.front(), log, &stop_flag());
     std::optional<Partitioned> made;
     Ledger ledger;
@@ -70,7 +70,7 @@ class CopiesCommand final : public Command {
     Status gate;
     if (const Status status = make(c, made, ledger, step_us, gate); !status.ok()) return fail(c, status);
     if (const Status status = predict(options.pipeline.placing.automatic.costs, *made->devices, ledger); !status.ok())
-      return usage(log, status.message());
+      return usage(log, status);
     CopiesReport report{c.path,
                         &made->file->graph,
                         made->devices.get(),
@@ -82,7 +82,7 @@ class CopiesCommand final : public Command {
     std::vector<char> shown;
     if (filter_.any()) {
       Result<std::vector<char>> found = filter_.shown(made->file->graph, *made->devices, *made->placement);
-      if (!found.ok()) return usage(log, found.status().message());
+      if (!found.ok()) return usage(log, found.status());
       shown = found.take();
       report.matches = [&](NodeId node) { return shown[node] != 0; };
     }

@@ -53,7 +53,7 @@ Result<PlacementView> view_side(const Side& side, bool& is_document, Log& log, i
     if (file.ok() && is_placement_document((*file)->bytes())) {
       is_document = true;
       Result<PlacementView> view = read_placement_view((*file)->bytes(), side.path);
-      if (!view.ok()) code = usage(log, view.status().message());
+      if (!view.ok()) code = usage(log, view.status());
       return view;
     }
   }
@@ -86,7 +86,7 @@ class DiffCommand final : public Command {
     std::vector<Side> sides;
     for (const std::string& text : options.arguments) {
       Result<Side> side = read_side("diff", text, common, declare_side);
-      if (!side.ok()) return usage(log, side.status().message());
+      if (!side.ok()) return usage(log, side.status());
       sides.push_back(side.take());
     }
     bool any_document = false;

@@ -101,8 +101,7 @@ int draw_graph(const Options& options, const DrawFlags& flags, const InputFile* 
   request.color = flags.color;
   request.group = flags.group;
   request.depth = flags.depth;
-  if (Status status = find_around(flags.around, made->file->graph, request); !status.ok())
-    return usage(log, status.message());
+  if (Status status = find_around(flags.around, made->file->graph, request); !status.ok()) return usage(log, status);
   if (trace) {
     Result<std::vector<double>> times = node_times(made->file->graph, trace->bytes(), flags.trace);
     if (!times.ok()) return report_error(times.status().blamed(Blame::kFile), log);
@@ -151,7 +150,7 @@ class DrawCommand final : public Command {
     if (flags_.color == DrawColor::kTime && flags_.trace.empty())
       return usage(log, "--color time needs --trace FILE, which 'emplace run GRAPH --trace FILE' writes");
     NamedFiles files = options.pipeline.files;
-    if (Status status = files.writes(out, "-o"); !status.ok()) return usage(log, status.message());
+    if (Status status = files.writes(out, "-o"); !status.ok()) return usage(log, status);
     if (flags_.trace.empty()) return draw_graph(options, flags_, nullptr, log);
     const auto trace = InputFile::open(flags_.trace);
     if (!trace.ok()) return report_error(trace.status().with_context("--trace").blamed(Blame::kFile), log);

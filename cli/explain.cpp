@@ -36,7 +36,7 @@ int explain_graph(const Options& options, const std::string& on_device, const No
   request.nodes.assign(options.arguments.begin() + 1, options.arguments.end());
   if (filter.any()) {
     const Result<std::vector<char>> shown = filter.shown(made->file->graph, *made->devices, *made->placement);
-    if (!shown.ok()) return usage(log, shown.status().message());
+    if (!shown.ok()) return usage(log, shown.status());
     for (const NodeId node : made->placement->order) {
       if ((*shown)[node]) request.nodes.emplace_back(made->file->graph.name(node));
     }
@@ -47,7 +47,7 @@ int explain_graph(const Options& options, const std::string& on_device, const No
   request.json = options.format == Format::kJson;
   Result<std::string> text =
       explain(*made->file, *made->devices, *made->options, *made->placement, *made->copies, request);
-  if (!text.ok()) return usage(log, text.status().message());
+  if (!text.ok()) return usage(log, text.status());
   const std::string lines = text->ends_with("\n") ? *text : *text + "\n";
   request.json ? print(lines) : print_lines(lines);
   return made->verdict.ok() ? 0 : report_failure(c, made->verdict);
@@ -72,7 +72,7 @@ class ExplainCommand final : public Command {
   }
 
   int run(const Options& options, Log& log) override {
-    if (Status status = filter_.check(); !status.ok()) return usage(log, status.message());
+    if (Status status = filter_.check(); !status.ok()) return usage(log, status);
     return explain_graph(options, on_device_, filter_, log);
   }
 

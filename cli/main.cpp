@@ -186,8 +186,7 @@ int run_main(int argc, char** argv, Log& log) {
   Status status = set.parse(argc - 2, argv + 2, help);
   if (status.ok() && help.empty()) status = name_files(options, set.sources());
   if (status.ok() && help.empty()) status = set_up_log(options.talk, log);
-  if (status.code() == Code::kDeadlineExceeded) return report_error(status, log);
-  if (!status.ok()) return usage(log, status.message());
+  if (!status.ok()) return usage(log, status);
   if (!help.empty()) return print(help), 0;
   if (environ_has_ours()) warn_of_environment(set, others.options(), log);
   if (options.talk.dump_config) return print(config_text(set)), 0;
@@ -203,10 +202,10 @@ int run_main(int argc, char** argv, Log& log) {
   if (status.ok()) status = settle_policy(options, set.sources());
   if (status.ok()) status = check_search(options, set.sources());
   if (status.ok()) status = check_values(options);
-  if (!status.ok()) return usage(log, status.message());
+  if (!status.ok()) return usage(log, status);
   OutputFile placement_log;
   status = start_placement_log(options.pipeline.placing, placement_log);
-  if (!status.ok()) return usage(log, status.message());
+  if (!status.ok()) return usage(log, status);
   set_gpu_environment(options.pipeline.run.deterministic);
   catch_signals();
   set_deadline(options.pipeline.run.timeout_s);  // each graph has as much of its own

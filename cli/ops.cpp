@@ -27,7 +27,7 @@ class OpsCommand final : public Command {
     if (options.arguments.empty()) return print(json ? ops_table_json() : ops_table_text()), 0;
     for (const std::string& op : options.arguments) {
       Result<std::string> page = json ? ops_page_json(op) : ops_page_text(op);
-      if (!page.ok()) return usage(log, page.status().message());
+      if (!page.ok()) return usage(log, page.status());
       print(*page);
     }
     return 0;

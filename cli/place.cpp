@@ -130,7 +130,7 @@ int place_one(const Options& options, const PlaceOwnFlags& own, const std::strin
     report.step = &step;
   }
   report.line_width = options.format == Format::kText ? output_width() : 0;
-  if (Status status = filter_report(own.filter, report, step); !status.ok()) return usage(log, status.message());
+  if (Status status = filter_report(own.filter, report, step); !status.ok()) return usage(log, status);
   const int code = report.error.ok() ? 0 : report_failure(c, report.error);
   std::vector<PlannedMemory> memory;
   if (made.ok() && (made->file->graph.num_nodes() <= kMaxPlannedNodes || options.memory_report)) {
@@ -191,10 +191,10 @@ class PlaceCommand final : public Command {
     if (!own_.gantt.empty() && options.arguments.size() > 1) return usage(log, "--gantt takes one graph");
     if (!options.pipeline.run.trace.empty() && options.pipeline.placing.automatic.goal && options.arguments.size() > 1)
       return usage(log, "--trace takes one graph");
-    if (Status status = own_.filter.check(); !status.ok()) return usage(log, status.message());
+    if (Status status = own_.filter.check(); !status.ok()) return usage(log, status);
     NamedFiles files = options.pipeline.files;
     if (Status status = files.writes(own_.gantt, "--gantt"); !own_.gantt.empty() && !status.ok())
-      return usage(log, status.message());
+      return usage(log, status);
     return for_each_graph(options, log, [&](const std::string& path) { return place_one(options, own_, path, log); });
   }
 

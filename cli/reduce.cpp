@@ -78,9 +78,9 @@ class ReduceCommand final : public Command {
     if (!flags_.record.empty()) return record(options, log);
     if (!flags_.output.ends_with(".json")) return usage(log, cat("-o '", flags_.output, "': wanted a .json file"));
     NamedFiles files = options.pipeline.files;
-    if (Status status = files.writes(flags_.output, "-o"); !status.ok()) return usage(log, status.message());
+    if (Status status = files.writes(flags_.output, "-o"); !status.ok()) return usage(log, status);
     Result<ReduceCheck> check = ReduceCheck::make(flags_.check, flags_.condition, flags_of_tries(), flags_.timeout_s);
-    if (!check.ok()) return usage(log, check.status().message());
+    if (!check.ok()) return usage(log, check.status());
     return reduce(options, *check, log);
   }
 

@@ -193,7 +193,7 @@ class RunCommand final : public Command {
   }
 
   int run(const Options& options, Log& log) override {
-    if (const Status status = check_single_files(options); !status.ok()) return usage(log, status.message());
+    if (const Status status = check_single_files(options); !status.ok()) return usage(log, status);
     NamedFiles files = options.pipeline.files;
     const std::vector<std::string> labels = graph_labels(options.arguments);
     size_t graph = 0;

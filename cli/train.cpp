@@ -209,7 +209,7 @@ class TrainCommand final : public Command {
     if (options.arguments.size() != 1)
       return usage(log, options.arguments.empty() ? "no graph file given" : "train takes one graph file");
     const Status status = check_train_values(train_, options.pipeline.files);
-    if (!status.ok()) return usage(log, status.message());
+    if (!status.ok()) return usage(log, status);
     return TrainingRun(options, train_, log).run();
   }
 
