@@ -100,6 +100,37 @@ std::string compare_complex(const Tensor& want, const Tensor& got, int64_t ulps)
   return {};
 }
 
+double as_double(const Tensor& t, int64_t i) {
+  switch (t.dtype()) {
+    case DType::kHalf:
+      return static_cast<double>(static_cast<float>(t.data<half>()[i]));
+    case DType::kBFloat16:
+      return static_cast<double>(static_cast<float>(t.data<bfloat16>()[i]));
+    case DType::kDouble:
+      return t.data<double>()[i];
+    default:
+      return static_cast<double>(t.data<float>()[i]);
+  }
+}
+
+double epsilon_of(DType type) {
+  if (type == DType::kDouble) return std::numeric_limits<double>::epsilon();
+  return type == DType::kHalf ? 0x1p-10 : type == DType::kBFloat16 ? 0x1p-7 : 0x1p-23;
+}
+
+std::string compare_by_largest(const Tensor& want, const Tensor& got, int64_t ulps) {
+  double largest = 0;
+  for (int64_t i = 0; i < want.num_elements(); ++i)
+    if (std::isfinite(as_double(want, i))) largest = std::max(largest, std::abs(as_double(want, i)));
+  const double allowed = static_cast<double>(ulps) * epsilon_of(want.dtype()) * largest;
+  for (int64_t i = 0; i < want.num_elements(); ++i) {
+    const double w = as_double(want, i), g = as_double(got, i);
+    if (w == g || (std::isnan(w) && std::isnan(g)) || std::abs(w - g) <= allowed) continue;
+    return cat("element ", i, ": ", g, ", the CPU has ", w, "; the largest is ", largest);
+  }
+  return {};
+}
+
 /// Variables of one device, and the op's inputs.
 struct Inputs {
   explicit Inputs(const KernelCase& c) {
@@ -261,14 +292,23 @@ std::string difference(const Tensor& want, const Tensor& got, int64_t ulps) {
   }
 }
 
-std::string check(const KernelCase& c, int64_t ulps) {
+namespace {
+
+std::string check_outputs(const KernelCase& c, int64_t ulps,
+                          std::string (*compared)(const Tensor&, const Tensor&, int64_t)) {
   Result<Answers> answers = run(c);
   if (!answers.ok()) return answers.status().message();
   for (size_t i = 0; i < answers->cpu.size(); ++i) {
-    if (std::string d = difference(answers->cpu[i], answers->gpu[i], ulps); !d.empty())
+    if (std::string d = compared(answers->cpu[i], answers->gpu[i], ulps); !d.empty())
       return cat(c.op, " output ", i, ", ", d);
   }
   return {};
 }
+
+}  // namespace
+
+std::string check(const KernelCase& c, int64_t ulps) { return check_outputs(c, ulps, difference); }
+
+std::string check_by_largest(const KernelCase& c, int64_t ulps) { return check_outputs(c, ulps, compare_by_largest); }
 
 }  // namespace emplace::cuda::testing

@@ -38,5 +38,8 @@ Tensor uniform(DType dtype, Shape shape, double low, double high, uint64_t seed 
 std::string difference(const Tensor& want, const Tensor& got, int64_t ulps);
 /// run() and difference() of every output; the kernel's error, if it has one.
 std::string check(const KernelCase& c, int64_t ulps = 0);
+/// As check() for outputs of floats, where elements near zero are differences of large ones: an ulp is that of the
+/// output's largest element.
+std::string check_by_largest(const KernelCase& c, int64_t ulps);
 
 }  // namespace emplace::cuda::testing

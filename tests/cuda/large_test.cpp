@@ -39,8 +39,9 @@ TEST_CASE("sums of runs that begin and end anywhere in a pack") {
     for (int64_t n : {513, 1023, 1027, 4096, 8200, 40001}) {
       INFO(dtype_name(t) << " " << n);
       const Tensor x = uniform(t, Shape{3, n}, 0, 1);
-      CHECK(check({"Sum", {x, ints({1})}, attrs}, 16) == "");
-      CHECK(check({"Sum", {x, ints({0, 1})}, attrs}, 16) == "");
+      const int64_t ulps = t == DType::kComplex128 ? 64 : 16;  // doubles: no wider type sums them
+      CHECK(check({"Sum", {x, ints({1})}, attrs}, ulps) == "");
+      CHECK(check({"Sum", {x, ints({0, 1})}, attrs}, ulps) == "");
       if (t != DType::kComplex128) CHECK(check({"Max", {x, ints({1})}, attrs}) == "");
     }
   }
