@@ -41,9 +41,14 @@ class LocalCluster final : public Session {
       members_.push_back(std::make_unique<LocalTask>(devices, tasks_, t, network_, programs_));
   }
 
-  Status create_sessions(const GraphFile& file, const SessionOptions& options) {
+  Status create_sessions(const GraphFile& file, const SessionOptions& options, TaskStates* states) {
     for (auto& member : members_) {
       SessionOptions own = options;
+      if (states) {
+        std::shared_ptr<TaskState>& state = (*states)[member->name];
+        if (!state) state = std::make_shared<TaskState>(member->devices, options.gpu);
+        own.task = state;
+      }
       own.stop = &member->stop;
       own.share = &member->share;
       ASSIGN_OR_RETURN(member->session, Session::create(file, member->devices, placement_, own));
@@ -172,10 +177,10 @@ class LocalCluster final : public Session {
 
 Result<std::unique_ptr<Session>> create_local_cluster(const GraphFile& file, const DeviceSet& devices,
                                                       const Placement& placement, const SessionOptions& options,
-                                                      const NetworkFaults& faults) {
+                                                      const NetworkFaults& faults, TaskStates* states) {
   if (options.observer || options.trace) return unimplemented("a step of several tasks cannot be watched node by node");
   auto cluster = std::make_unique<LocalCluster>(devices, placement, faults, options.stop);
-  RETURN_IF_ERROR(cluster->create_sessions(file, options));
+  RETURN_IF_ERROR(cluster->create_sessions(file, options, states));
   return std::unique_ptr<Session>(std::move(cluster));
 }
 

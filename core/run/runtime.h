@@ -1,5 +1,5 @@
-/// Runtime: what the programs of one session share: the devices' memory, the variables, the streams of random numbers,
-/// the signal to stop.
+/// Runtime: what the programs of one session share: the streams of random numbers, the signal to stop, and, with other
+/// sessions of its task, the devices' memory and the variables.
 #pragma once
 
 #include <atomic>
@@ -9,35 +9,16 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "core/base/fair_mutex.h"
-#include "core/device/device.h"
-#include "core/device/device_pool.h"
-#include "core/device/gpu.h"
-#include "core/op/kernel.h"
-#include "core/run/gpu_options.h"
 #include "core/run/observer.h"
 #include "core/run/stop_signal.h"
+#include "core/run/task_state.h"
 
 namespace emplace {
 
 class Exchange;
 class LaunchTrace;
-
-/// The variables of one device, by container and name.
-class VariableTable final : public VariableStore {
- public:
-  Variable& find_or_create(const std::string& container, const std::string& name, DType dtype,
-                           const Shape& shape) override;
-  /// Initialised ones, with the bytes of their values.
-  std::vector<std::pair<std::string, int64_t>> sizes() const;
-
- private:
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, std::unique_ptr<Variable>> variables_;  // guarded by mutex_
-};
 
 /// How far each node that draws random numbers has come, in blocks of its stream.
 class RandomCounters {
@@ -58,10 +39,11 @@ struct ProgramThreads {
 };
 
 struct Runtime {
-  Runtime(const DeviceSet& devices, uint64_t seed, const GpuRunOptions& gpu_options = {});
+  /// `shared` null: this is the task's only session. Else of the same devices.
+  Runtime(const DeviceSet& devices, uint64_t seed, const GpuRunOptions& gpu_options = {},
+          std::shared_ptr<TaskState> shared = nullptr);
 
-  /// The GPU of kind kCuda, opened at the first call. One thread at a time.
-  Result<Gpu*> gpu(DeviceId device);
+  Result<Gpu*> gpu(DeviceId device) { return task->gpu(device); }
   /// Everything that was enqueued on these GPUs is done, or has failed.
   Status wait_for_gpus(std::span<const DeviceId> which);
 
@@ -70,10 +52,13 @@ struct Runtime {
 
   const DeviceSet& devices;
   const GpuRunOptions gpu_options;
-  std::vector<std::unique_ptr<Gpu>> gpus;                 // by DeviceId; null: not opened, or none
-  std::deque<FairMutex> gpu_turns;                        // by DeviceId: GpuTurn's
-  std::vector<std::unique_ptr<DevicePool>> pools;         // by DeviceId
-  std::vector<std::unique_ptr<VariableTable>> variables;  // by DeviceId
+  const bool is_shared;  // with other sessions
+  const std::shared_ptr<TaskState> task;
+  // The task's, see there.
+  std::vector<std::unique_ptr<Gpu>>& gpus;
+  std::deque<FairMutex>& gpu_turns;
+  std::vector<std::unique_ptr<DevicePool>>& pools;
+  std::vector<std::unique_ptr<VariableTable>>& variables;
   RandomCounters random;
   std::atomic<int64_t> copy_ns{0};          // spent in copies between memories
   RunObserver* observer = nullptr;          // may be null

@@ -15,7 +15,7 @@ class SessionImpl final : public Session {
  public:
   SessionImpl(const GraphFile& file, const DeviceSet& devices, const Placement& placement, SessionOptions options)
       : options_(std::move(options)),
-        runtime_(devices, options_.seed, options_.gpu),
+        runtime_(devices, options_.seed, options_.gpu, options_.task),
         plans_(file, devices, placement, runtime_, options_.feeds, options_.share),
         variables_(file, devices, placement, runtime_, options_.share) {
     runtime_.stop.flag = options_.stop;

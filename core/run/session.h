@@ -19,6 +19,7 @@
 namespace emplace {
 
 class LaunchTrace;
+class TaskState;
 struct TaskShare;
 
 struct SessionOptions {
@@ -33,8 +34,9 @@ struct SessionOptions {
   RunObserver* observer = nullptr;          // must outlive the session
   LaunchTrace* trace = nullptr;             // likewise; of sessions without observer and GPUs
   GpuRunOptions gpu;
-  CheckpointAccess* checkpoints = nullptr;  // for nodes that read and write some; must outlive the session
-  const TaskShare* share = nullptr;         // null: all of each step; else must outlive the session
+  CheckpointAccess* checkpoints = nullptr;    // for nodes that read and write some; must outlive the session
+  const TaskShare* share = nullptr;           // null: all of each step; else must outlive the session
+  std::shared_ptr<TaskState> task = nullptr;  // shared with other sessions on these devices; null: the only one
 };
 
 /// Not thread-safe: one step at a time, but see add_step(). Steps share variables and random streams.

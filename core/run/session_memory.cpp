@@ -90,6 +90,7 @@ Status SessionMemory::check_limits(const LanePlan& added, const std::vector<Lane
     int64_t variables = declared_variable_bytes(file_.graph, e.program(), d);
     for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) variables -= bytes;
     needs.add("for variables", variables);
+    if (!has_blocks_) needs.add("planned by other sessions", pool.block_bytes());
     needs.add("for the steps beside", bytes_beside(largest(plans, d), added.lane, d));
     needs.add("for the work of kernels", plan.kept + plan.scratch - plan.optional);
     if (asked == 0) needs.add("taken by the graph, its data and feeds", HostMemory::of_process().in_use_by_input());
@@ -107,6 +108,11 @@ Status SessionMemory::check_limits(const LanePlan& added, const std::vector<Lane
 
 Status SessionMemory::map_blocks(const std::vector<LanePlan>& plans) {
   if (!parts_.empty()) return ok_status();
+  has_blocks_ = runtime_.task->take_blocks();
+  if (!has_blocks_) {
+    parts_.resize(devices_.size());
+    return ok_status();
+  }
   for (DeviceId d = 0; d < devices_.size(); ++d) {
     const std::vector<const Executor*> by_lane = largest(plans, d);
     std::vector<Part>& parts = parts_.emplace_back();
@@ -129,7 +135,8 @@ Status SessionMemory::bind(Executor& executor, size_t lane, Own& own) {
     const Part part = lane < parts_[d].size() ? parts_[d][lane] : Part{};
     blocks.push_back(runtime_.pools[d]->block() + part.offset);
     if (bytes <= part.bytes) continue;
-    if (devices_.at(d).kind == DeviceKind::kCuda) {
+    // Within the device's limit, where the block is not this session's.
+    if (devices_.at(d).kind == DeviceKind::kCuda || (!has_blocks_ && devices_.at(d).type != "CPU")) {
       ASSIGN_OR_RETURN(Tensor block, runtime_.pools[d]->allocate(DType::kInt8, Shape{bytes}));
       blocks.back() = block.data<std::byte>();
       own.on_gpus.push_back(std::move(block));

@@ -56,6 +56,7 @@ class SessionMemory {
     int64_t offset = 0, bytes = 0;
   };
   std::vector<std::vector<Part>> parts_;  // of each device's block, by lane; empty: not mapped yet
+  bool has_blocks_ = false;               // else another session of the task has them
 };
 
 }  // namespace emplace

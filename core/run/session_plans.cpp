@@ -110,7 +110,7 @@ Result<std::unique_ptr<Executor>> SessionPlans::prepare_within_limits(const Step
   Status fits = memory_.check_limits({executor.get(), lane}, all());
   const auto gpus = std::count_if(devices_.devices.begin(), devices_.devices.end(),
                                   [](const Device& d) { return d.kind == DeviceKind::kCuda; });
-  if (!fits.ok() && gpus > 1) {
+  if (!fits.ok() && gpus > 1 && !share_) {  // tasks have to cut the same program
     executor.reset();
     ASSIGN_OR_RETURN(executor, prepare(step, feeds, threads, false));
     fits = memory_.check_limits({executor.get(), lane}, all());

@@ -46,6 +46,7 @@ Status SessionVariables::set(NodeId node, const Tensor& value) {
 }
 
 Status SessionVariables::share(NodeId node, const Tensor& value) {
+  if (runtime_.is_shared) return set(node, value);  // the variable outlives the session, and what it was given
   if (devices_.at(device_of(node)).kind != DeviceKind::kCpu) return set(node, value);
   Variable& v = state_of(node);
   std::lock_guard lock(v.mutex);
