@@ -3,7 +3,7 @@
 # objects, where a whole build with TSan (`cmake --preset tsan`) has them all. The objects with it come first: of functions that are
 # there twice the linker takes theirs. Rooms whose files keep something for the process (base, device) are compiled as a whole, since a
 # compiler puts short functions into those that call them, with what the other object keeps.
-file(GLOB THREADS_SOURCES CONFIGURE_DEPENDS core/base/*.cpp core/device/*.cpp core/run/*.cpp core/ops/state/*.cpp)
+file(GLOB THREADS_SOURCES CONFIGURE_DEPENDS core/base/*.cpp core/device/*.cpp core/run/*.cpp core/ops/state/*.cpp core/cluster/*.cpp)
 foreach(file op/kernel ops/random/random_state pipeline_run report/compare/lockstep run_watch tensor/tensor train/batches train/dataset
         train/sample_array train/tower_loops train/train_loop train/train_reports training_run)
   list(APPEND THREADS_SOURCES ${CMAKE_SOURCE_DIR}/core/${file}.cpp)
@@ -24,7 +24,7 @@ target_link_options(emplace_tsan PRIVATE -fsanitize=thread -Wl,-z,muldefs)
 # release build's; those that count allocations would count TSan's.
 set(TSAN_UNITS base/fair_mutex base/host_memory run/stop_signal run/thread_pool train/staleness)
 list(TRANSFORM TSAN_UNITS REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/tests/unit/\\1_test.cpp")
-set(RELEASED_UNITS "unit/(run/(fused|memory|parallel_run|session|step)|train/(dataset|strategies|training_fixture)|read_gz|source_dir|device/gpu_pool|ops/op_case)")
+set(RELEASED_UNITS "unit/(run/(fused|memory|parallel_run|session|step)|train/(dataset|strategies|training_fixture)|read_gz|source_dir|device/gpu_pool|ops/op_case|cluster/(cluster_case|local_cluster))")
 add_executable(emplace_tsan_unit EXCLUDE_FROM_ALL ${TSAN_UNITS} $<TARGET_OBJECTS:emplace_with_tsan> $<TARGET_OBJECTS:emplace_unit_main>
                "$<FILTER:$<TARGET_OBJECTS:emplace_unit>,INCLUDE,${RELEASED_UNITS}>")
 target_compile_options(emplace_tsan_unit PRIVATE ${TSAN})
