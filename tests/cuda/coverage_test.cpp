@@ -11,6 +11,7 @@
 #include "core/op/kernel_attr.h"
 #include "core/op/op_def.h"
 #include "core/op/op_table.h"
+#include "core/report/op_coverage.h"
 #include "cuda/kernel_table.h"
 
 namespace emplace::cuda::testing {
@@ -114,6 +115,76 @@ TEST_CASE("every kernel that TensorFlow has for a GPU, of the ops that run here,
     INFO(gap.op << " " << dtype_name(gap.type) << " is there: " << gap.reason);
     CHECK(std::any_of(missing.begin(), missing.end(),
                       [&](const auto& kernel) { return covers(gap, kernel.first, kernel.second); }));
+  }
+}
+
+/// Ops that have no kernel for a GPU, here or in TensorFlow: nothing is placed there. Whoever adds an op writes it
+/// here, or its kernel.
+struct OnCpuAlone {
+  std::string_view reason;
+  std::vector<std::string_view> ops;
+};
+const OnCpuAlone kOnCpuAlone[] = {
+    {"strings are in host memory",
+     {"AsString", "DecodeBase64", "DecodeRaw", "EncodeBase64", "ReduceJoin", "StaticRegexFullMatch", "StringJoin",
+      "StringLength", "StringLower", "StringSplit", "StringSplitV2", "StringStrip", "StringToHashBucketFast",
+      "StringToNumber", "StringUpper", "Substr"}},
+    {"tables are in host memory",
+     {"HashTable", "HashTableV2", "InitializeTable", "InitializeTableFromTextFile", "InitializeTableFromTextFileV2",
+      "InitializeTableV2", "LookupTableExportV2", "LookupTableFind", "LookupTableFindV2", "LookupTableImportV2",
+      "LookupTableInsertV2", "LookupTableRemoveV2", "LookupTableSize", "LookupTableSizeV2", "MutableHashTableV2"}},
+    {"files and what is printed",
+     {"MergeV2Checkpoints", "Print", "Restore", "RestoreSlice", "RestoreV2", "SaveV2", "ShardedFilename"}},
+    {"sound, as recorded", {"AudioSpectrogram", "CTCGreedyDecoder", "DecodeWav", "EncodeWav", "Mfcc"}},
+    {"one element decides about the next", {"ListDiff", "NonMaxSuppression", "NonMaxSuppressionV5", "RandomShuffle"}},
+    {"slots of rows that TensorFlow optimizes on the CPU",
+     {"ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyMomentum", "ResourceSparseApplyRMSProp",
+      "SparseApplyCenteredRMSProp", "SparseApplyMomentum", "SparseApplyRMSProp"}},
+};
+bool is_on_cpu_alone(std::string_view op) {
+  return std::any_of(std::begin(kOnCpuAlone), std::end(kOnCpuAlone), [&](const OnCpuAlone& alone) {
+    return std::find(alone.ops.begin(), alone.ops.end(), op) != alone.ops.end();
+  });
+}
+
+TEST_CASE("an op without a kernel for a GPU is in the list of those, with its reason") {
+  OpTable ops;
+  std::set<std::string_view> known;
+  for (std::string_view name : OpLibrary::names()) {
+    known.insert(name);
+    const std::vector<KernelSignature>& kernels = ops.kernels(name);
+    const bool registered = std::any_of(kernels.begin(), kernels.end(), [](const KernelSignature& k) {
+      return k.device_type == "GPU" || k.device_type == "DEFAULT";
+    });
+    INFO(name);
+    CHECK(is_on_cpu_alone(name) == !registered);
+    bool has_kernel = false, has_gap = false;
+    for (int t = 0; t < kDTypeCount; ++t) {
+      has_kernel |= kernel_table().find(name, static_cast<DType>(t)) != nullptr;
+      has_gap |= find_gpu_gap(name, static_cast<DType>(t)) != nullptr;
+    }
+    CHECK((has_kernel || has_gap) == registered);
+  }
+  for (const OnCpuAlone& alone : kOnCpuAlone) {
+    for (std::string_view op : alone.ops) {
+      INFO(op);
+      CHECK(known.count(op) == 1);
+    }
+  }
+}
+
+TEST_CASE("a kernel that the CPU has is a GPU's too, a gap with a reason, or one that TensorFlow has for no GPU") {
+  OpTable ops;
+  for (std::string_view name : OpLibrary::names()) {
+    const OpDef* def = OpLibrary::find(name);
+    const OpSignature* op = ops.find(name);
+    const DTypeSet on_gpu = covered_types(*op, kernel_attr(*op, def), ops.kernels(name), false);
+    for (int t = 1; t < kDTypeCount; ++t) {
+      const auto type = static_cast<DType>(t);
+      if (!def->cpu_kernel(type)) continue;
+      INFO(name << " " << dtype_name(type));
+      CHECK((kernel_table().find(name, type) || find_gpu_gap(name, type) || !on_gpu.has(type)));
+    }
   }
 }
 
