@@ -10,7 +10,7 @@
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
-#include "core/tensor/repeat_text.h"
+#include "core/tensor/texts.h"
 
 namespace emplace {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/formats/proto/field_tables.h"
 #include "core/formats/tensor_content.h"
 #include "core/formats/tensor_reader.h"
-#include "core/tensor/repeat_text.h"
+#include "core/tensor/texts.h"
 
 namespace emplace {
 namespace {

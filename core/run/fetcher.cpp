@@ -5,6 +5,7 @@
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
+#include "core/tensor/texts.h"
 
 namespace emplace {
 namespace {
@@ -65,10 +66,8 @@ Status Fetcher::start(size_t i, Tensor& out) {
     under_way_.emplace_back(gpu, ticket);
     return ok_status();
   }
-  if (value.dtype() == DType::kString)
-    std::copy(value.flat<std::string>().begin(), value.flat<std::string>().end(), out.data<std::string>());
-  else if (value.size_bytes() > 0)
-    std::memcpy(out.raw(), value.raw(), value.size_bytes());
+  if (value.dtype() == DType::kString) return p_.blame(copy_texts(value, out), p_.program.values[v].producer);
+  if (value.size_bytes() > 0) std::memcpy(out.raw(), value.raw(), value.size_bytes());
   return ok_status();
 }
 

@@ -7,9 +7,20 @@
 #include "core/plan/blamed_node.h"
 #include "core/run/copy_kernel.h"
 #include "core/run/gpu_kernels.h"
+#include "core/run/text_kernel.h"
 
 namespace emplace {
 namespace {
+
+void count_texts(std::unique_ptr<Kernel>& kernel) { kernel = std::make_unique<TextKernel>(std::move(kernel)); }
+
+bool is_text(DType type) { return base_type(type) == DType::kString; }
+
+/// Of a node that takes strings, or makes some.
+bool handles_texts(const NodeType& type) {
+  return std::any_of(type.output_types.begin(), type.output_types.end(), is_text) ||
+         std::any_of(type.input_types.begin(), type.input_types.end(), is_text);
+}
 
 Status make_copy_kernel(PreparedProgram& p, InstructionId id) {
   const Instruction& s = p.program.instructions[id];
@@ -26,6 +37,7 @@ Status make_copy_kernel(PreparedProgram& p, InstructionId id) {
   const PlacedValue& value = p.program.values[from];
   const bool shares = value.home == p.program.values[to].home && !is_ref(value.dtype);
   b.kernel = std::make_unique<CopyKernel>(shares, p.runtime.copy_ns);
+  if (is_text(value.dtype) || value.dtype == DType::kVariant) count_texts(b.kernel);
   return ok_status();
 }
 
@@ -82,10 +94,15 @@ Status make_kernel(PreparedProgram& p, InstructionId id) {
                         p.runtime.seed_of(s.node),
                         type.signature && type.signature->is_stateful ? &p.runtime.random.of(s.node) : nullptr,
                         p.runtime.checkpoints};
-  if (p.on_cuda(s.device)) return attach_node(make_gpu_kernel(p, id, init), init.node_name);
-  auto kernel = cpu_kernel(type)(init);
-  if (!kernel.ok()) return attach_node(kernel.take_status(), init.node_name);
-  p.bound[id].kernel = kernel.take();
+  BoundInstruction& b = p.bound[id];
+  if (p.on_cuda(s.device)) {
+    RETURN_IF_ERROR(attach_node(make_gpu_kernel(p, id, init), init.node_name));
+  } else {
+    auto kernel = cpu_kernel(type)(init);
+    if (!kernel.ok()) return attach_node(kernel.take_status(), init.node_name);
+    b.kernel = kernel.take();
+  }
+  if (!b.gpu_node && handles_texts(type)) count_texts(b.kernel);
   return ok_status();
 }
 

@@ -65,7 +65,7 @@ class SessionImpl final : public Session {
     SessionPlans::Callable& c = plans_.callable(callable);
     ASSIGN_OR_RETURN(SessionPlans::Planned * plan, plans_.find_or_plan(c, feeds));
     RETURN_IF_ERROR(plans_.begin_run(c, *plan));
-    for (size_t i = 0; i < feeds.size(); ++i) write_over(plan->feeds[i], feeds[i]);
+    for (size_t i = 0; i < feeds.size(); ++i) RETURN_IF_ERROR(write_over(plan->feeds[i], feeds[i]));
     if (c.lane == 0) runtime_.stop.start();
     RETURN_IF_ERROR(plan->executor->run(step_++));
     return plan->executor->fetch(outputs);

@@ -58,7 +58,7 @@ Result<SessionPlans::Planned*> SessionPlans::find_or_plan(Callable& callable, co
   Planned plan;
   for (const Tensor& feed : feeds) {
     ASSIGN_OR_RETURN(Tensor room, Tensor::allocate(feed.dtype(), feed.shape()));
-    write_over(room, feed);
+    RETURN_IF_ERROR(write_over(room, feed));
     plan.feeds.push_back(std::move(room));
   }
   ASSIGN_OR_RETURN(plan.executor, prepare_within_limits(callable.request, plan.feeds, callable.threads, callable.lane));

@@ -6,15 +6,14 @@
 
 #include "core/run/exchange.h"
 #include "core/run/gpu_kernels.h"
+#include "core/tensor/texts.h"
 
 namespace emplace {
 
-void write_over(Tensor& to, const Tensor& from) {
-  if (from.dtype() == DType::kString) {
-    std::copy(from.flat<std::string>().begin(), from.flat<std::string>().end(), to.data<std::string>());
-  } else if (from.size_bytes() > 0) {
-    std::memcpy(to.raw(), from.raw(), from.size_bytes());
-  }
+Status write_over(Tensor& to, const Tensor& from) {
+  if (from.dtype() == DType::kString) return copy_texts(from, to);
+  if (from.size_bytes() > 0) std::memcpy(to.raw(), from.raw(), from.size_bytes());
+  return ok_status();
 }
 
 DeviceId SessionVariables::device_of(NodeId node) const {
@@ -38,7 +37,7 @@ Status SessionVariables::set(NodeId node, const Tensor& value) {
   const GpuTurn turn(runtime_, gpus_of(device));
   std::lock_guard lock(v.mutex);
   ASSIGN_OR_RETURN(v.value, runtime_.pools[device]->allocate_persistent(value.dtype(), value.shape()));
-  if (turn.empty()) return write_over(v.value, value), ok_status();
+  if (turn.empty()) return write_over(v.value, value);
   ASSIGN_OR_RETURN(Gpu * gpu, runtime_.gpu(device));
   ASSIGN_OR_RETURN(const uint64_t ticket,
                    gpu->copy_in(v.value.raw(), value.raw(), value.size_bytes(), Gpu::Lane::kCompute, value.buffer()));

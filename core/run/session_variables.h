@@ -14,7 +14,8 @@ namespace emplace {
 struct TaskShare;
 
 /// Writes the elements of `from` over those of `to`; both are in the host's memory, of one type and shape.
-void write_over(Tensor& to, const Tensor& from);
+/// ResourceExhausted: the limit of host memory does not allow copies of the texts.
+Status write_over(Tensor& to, const Tensor& from);
 
 /// The functions are those of Session; not while a step runs.
 class SessionVariables {

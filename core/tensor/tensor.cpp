@@ -10,7 +10,8 @@
 #include "core/base/assert.h"
 #include "core/base/cat.h"
 #include "core/base/host_memory.h"
-#include "core/tensor/repeat_text.h"
+#include "core/tensor/text_meter.h"
+#include "core/tensor/texts.h"
 
 namespace emplace {
 namespace {
@@ -39,15 +40,32 @@ class StringBuffer final : public Buffer {
   StringBuffer(size_t count, HostShare share)
       : Buffer(nullptr, count * sizeof(std::string)),
         share_(std::move(share)),
-        strings_(std::make_unique<std::string[]>(count)) {
+        strings_(std::make_unique<std::string[]>(count)),
+        count_(count) {
     data_ = strings_.get();
   }
-  /// Of what the texts take beside.
-  Status take(int64_t bytes) { return share_.resize(share_.bytes() + bytes); }
+  ~StringBuffer() override {
+    const TextMeter::Scope nobody(nullptr);  // they have a share of their own
+    strings_.reset();
+  }
+  /// More texts take so many bytes.
+  Status take(int64_t bytes) { return texts_.resize(texts_.bytes() + bytes); }
+  Status recount() {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < count_; ++i) bytes += heap_bytes(strings_[i].capacity());
+    return texts_.resize(bytes);
+  }
+  /// Of a text that has room for so many characters.
+  static int64_t heap_bytes(size_t capacity) {
+    static const size_t inside = std::string().capacity();
+    return capacity > inside ? static_cast<int64_t>(TextMeter::footprint(capacity + 1)) : 0;
+  }
 
  private:
   HostShare share_;
+  HostShare texts_{HostUseScope::current()};
   std::unique_ptr<std::string[]> strings_;
+  size_t count_;
 };
 
 }  // namespace
@@ -68,7 +86,10 @@ Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
   std::shared_ptr<Buffer> buffer;
   try {
     if (dtype == DType::kString) {
+      TextMeter* const meter = TextMeter::of_thread();
+      const TextMeter::Scope nobody(nullptr);
       buffer = std::make_shared<StringBuffer>(static_cast<size_t>(*count), std::move(share));
+      if (meter) meter->add(buffer);
     } else {
       size_t size = (static_cast<size_t>(bytes) + 63) / 64 * 64;
       void* data = allocate_bytes(size ? size : 64);
@@ -85,11 +106,9 @@ Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
 Status repeat_text(Tensor& strings, int64_t first, const std::string& text) {
   const int64_t copies = strings.num_elements() - first;
   if (copies <= 0) return ok_status();
-  constexpr int64_t kUnit = 16;  // of what the system hands out
-  const bool apart = text.size() > std::string().capacity();
-  const int64_t each = apart ? (static_cast<int64_t>(text.size()) + kUnit) / kUnit * kUnit : 0;
   int64_t bytes = 0;
-  if (__builtin_mul_overflow(copies, each, &bytes)) return invalid_argument("too many copies of a long text");
+  if (__builtin_mul_overflow(copies, StringBuffer::heap_bytes(text.size()), &bytes))
+    return invalid_argument("too many copies of a long text");
   auto* buffer = dynamic_cast<StringBuffer*>(strings.buffer().get());
   EMPLACE_ASSERT(buffer != nullptr, "the caller has allocated strings");
   if (Status status = buffer->take(bytes); !status.ok())
@@ -97,6 +116,27 @@ Status repeat_text(Tensor& strings, int64_t first, const std::string& text) {
                                   " and type string on the host: ", status.message()));
   std::fill_n(strings.data<std::string>() + first, copies, text);
   return ok_status();
+}
+
+Status recount_texts(Buffer* buffer) {
+  auto* strings = dynamic_cast<StringBuffer*>(buffer);
+  return strings ? strings->recount() : ok_status();
+}
+
+Status texts_changed(const Tensor& strings) {
+  TextMeter* meter = TextMeter::of_thread();
+  if (!meter) return recount_texts(strings.buffer().get());
+  meter->add(strings.buffer());
+  return ok_status();
+}
+
+Status copy_texts(const Tensor& from, Tensor& to) {
+  TextMeter meter;
+  RETURN_IF_ERROR(meter.run([&] {
+    std::copy(from.flat<std::string>().begin(), from.flat<std::string>().end(), to.data<std::string>());
+    return ok_status();
+  }));
+  return recount_texts(to.buffer().get());
 }
 
 Tensor Tensor::wrap(DType dtype, const Shape& shape, void* data, std::shared_ptr<Buffer> owner) {

@@ -2,6 +2,7 @@
 
 #include "core/base/cat.h"
 #include "core/ops/kit/element.h"
+#include "core/tensor/texts.h"
 
 namespace emplace {
 namespace {
@@ -23,7 +24,7 @@ Status store_value(KernelContext& c, Variable& variable, const Tensor& value) {
     ASSIGN_OR_RETURN(variable.value, c.allocate_persistent(variable.dtype, value.shape()));
   }
   copy_elements(*c.parallel_, value.dtype(), value.raw(), variable.value.raw(), value.num_elements());
-  return ok_status();
+  return value.dtype() == DType::kString ? texts_changed(variable.value) : ok_status();
 }
 
 Status own_value(KernelContext& c, Variable& variable) {
@@ -40,7 +41,7 @@ Status update_value(KernelContext& c, Variable& variable, const Tensor& value, R
   c.parallel_for(value.num_elements(), 0.5, [&](int64_t begin, int64_t end) {
     op(element_at(target, begin), element_at(value, begin), end - begin);
   });
-  return ok_status();
+  return value.dtype() == DType::kString ? texts_changed(target) : ok_status();
 }
 
 Result<Variable*> find_variable(const KernelInit& init) {

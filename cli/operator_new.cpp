@@ -1,0 +1,26 @@
+// Part of core/tensor/text_meter.h: the program's operator new; std::string cannot tell what a kernel's texts take.
+#include <malloc.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "core/tensor/text_meter.h"
+
+using emplace::TextMeter;
+
+// The other forms of new and delete end in these, or take no texts.
+void* operator new(size_t size) {
+  if (TextMeter* meter = TextMeter::of_thread()) [[unlikely]]
+    meter->take(TextMeter::footprint(size));
+  void* memory = std::malloc(size ? size : 1);
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+void operator delete(void* memory) noexcept {
+  if (TextMeter* meter = TextMeter::of_thread(); meter && memory) [[unlikely]]
+    meter->give_back(TextMeter::footprint(malloc_usable_size(memory)));
+  std::free(memory);
+}
+
+void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
