@@ -276,6 +276,15 @@ void declare_execution(OptionSet& set, PipelineOptions& pipeline, Steps steps) {
   declare_watching(set, pipeline);
 }
 
+void declare_in_flight(OptionSet& set, PipelineOptions& pipeline) {
+  static constexpr int64_t kMost = 256;
+  set.value("in-flight", "K", "Steps under way at a time, each with memory of its own; results keep their order",
+            [&run = pipeline.run](const std::string& text) -> Status {
+              RETURN_IF_ERROR(set_integer(run.in_flight, 1)(text));
+              return run.in_flight <= kMost ? ok_status() : invalid_argument(cat("'", text, "': at most ", kMost));
+            });
+}
+
 void declare_memory_report(OptionSet& set, Options& o) {
   set.optional_value("memory-report", "text", "json", "Memory of each device and what was live at its peak",
                      set_optional_choice<Format>(o.memory_report, {{"text", Format::kText}, {"json", Format::kJson}}));

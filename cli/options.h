@@ -67,6 +67,8 @@ void declare_placed_run(OptionSet& set, PipelineOptions& pipeline, Steps steps =
 void declare_memory_report(OptionSet& set, Options& options);
 /// What every execution takes, one step or many: how many, their seed, threads, bounds, and how they are watched.
 void declare_execution(OptionSet& set, PipelineOptions& pipeline, Steps steps = Steps::kOfRun);
+/// --in-flight, of `run`.
+void declare_in_flight(OptionSet& set, PipelineOptions& pipeline);
 /// --save and --expect.
 void declare_outputs(OptionSet& set, OutputOptions& outputs);
 /// What every command takes that reads a graph file.

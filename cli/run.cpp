@@ -12,6 +12,7 @@
 #include "core/base/json_writer.h"
 #include "core/base/schema.h"
 #include "core/base/sha256.h"
+#include "core/base/units.h"
 #include "core/place/overrides.h"
 #include "core/report/placement_log.h"
 #include "core/report/run_report.h"
@@ -29,6 +30,7 @@ void write_timing(JsonWriter& json, const Timings& t) {
   json.key("timing").begin_object().member("load_ms", to_ns(t.load_ms, 1e6)).member("place_ms", to_ns(t.place_ms, 1e6));
   json.member("plan_ms", to_ns(t.plan_ms, 1e6)).member("first_step_us", to_ns(t.first_step_us, 1e3)).key("step_us");
   write_step_times(json, t.step_us);
+  if (t.us_per_step > 0) json.member("us_per_step", to_ns(t.us_per_step, 1e3));
   json.end_object();
 }
 
@@ -126,6 +128,12 @@ void hint_at_feeds(const Graph& g, const std::vector<NodeId>& unfed, Log& log) {
     log.problem(cat("  hint:", flags, unfed.size() > kShown ? " ..." : "", " (or @FILE, zeros, random:SEED)"));
 }
 
+std::string times_text(const StageContext& c) {
+  const std::string own = step_times_text(c.timings.step_us);
+  if (c.timings.us_per_step <= 0) return own;
+  return cat(own, "; ", c.options.run.in_flight, " in flight, one every ", time_text(c.timings.us_per_step / 1e6));
+}
+
 Status run_stages(StageContext& c, const Printer& printer, Made& made) {
   RETURN_IF_ERROR(verify_first(c));
   ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c));
@@ -158,7 +166,7 @@ int run_graph(const Options& options, const std::string& path, const std::string
   if (code == 0 || code == 7) {
     say_kernel_difference(*made.placed, true, log);
     log.info(summary_line(*made.planned));
-    if (options.format == Format::kText && c.timings.step_us.size() > 1) log.info(step_times_text(c.timings.step_us));
+    if (options.format == Format::kText && c.timings.step_us.size() > 1) log.info(times_text(c));
     report_memory(options.memory_report, *made.planned->devices, made.planned->session->memory(), log);
   }
   return code;
@@ -185,6 +193,7 @@ class RunCommand final : public Command {
     declare_verify(set, o.pipeline.placing.automatic);
     declare_memory_report(set, o);
     declare_execution(set, o.pipeline);
+    declare_in_flight(set, o.pipeline);
     declare_outputs(set, o.outputs);
     set.group("Files and output");
     declare_loading(set, o.pipeline);

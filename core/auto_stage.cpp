@@ -110,8 +110,10 @@ std::vector<double> memory_short(const StageContext& c, const Validated& validat
   bool any = false;
   for (DeviceId d = 0; d < planned->size(); ++d) {
     const int64_t limit = promised_memory(devices.at(d));
-    if (limit <= 0 || !(*planned)[d].known || (*planned)[d].peak() <= limit) continue;
-    lacks[d] = static_cast<double>((*planned)[d].peak() - limit), any = true;
+    const PlannedMemory& memory = (*planned)[d];
+    const int64_t peak = memory.peak() + (c.options.run.in_flight - 1) * (memory.block + memory.scratch);
+    if (limit <= 0 || !memory.known || peak <= limit) continue;
+    lacks[d] = static_cast<double>(peak - limit), any = true;
   }
   return any ? lacks : std::vector<double>{};
 }

@@ -79,6 +79,7 @@ struct RunOptions {
   std::vector<std::string> feed;   // NAME=SPEC
   bool colocate_gradients = true;  // of "gradients(LOSS,X)" with their forward nodes
   int64_t steps = 1, warmup = 0;
+  int64_t in_flight = 1;  // steps under way beside each other
   int64_t seed = 0;
   bool deterministic = false;
   double timeout_s = 0;

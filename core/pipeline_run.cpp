@@ -8,6 +8,7 @@
 #include "core/pipeline.h"
 #include "core/pipeline_stage.h"
 #include "core/run_watch.h"
+#include "core/steps_in_flight.h"
 #include "core/train/bundle_checkpoint.h"
 #include "core/train/checkpoint.h"
 
@@ -22,11 +23,12 @@ SessionOptions session_options(const StageContext& c, const RunRequest& request,
   constexpr int64_t kStepsOfTraining = 1000;
   const RunOptions& o = c.options.run;
   const bool train = steps == Steps::kOfTraining;
+  const bool own_step = !train && o.in_flight == 1;
   SessionOptions session;
   for (const Fetch& fetch : request.fetches) {
-    if (!train) session.fetches.push_back(fetch.tensor);
+    if (own_step) session.fetches.push_back(fetch.tensor);
   }
-  if (!train) session.targets = request.targets;
+  if (own_step) session.targets = request.targets;
   session.feeds = request.feeds;
   session.inter_op_threads = static_cast<int>(o.inter_op_threads);
   session.intra_op_threads = static_cast<int>(o.intra_op_threads);
@@ -59,11 +61,39 @@ Status restore(const StageContext& c, const Planned& planned) {
       .with_context("--restore");
 }
 
+Status timed_out_after(int64_t steps) {
+  if (const Status stopped = stop_status(); stopped.code() == Code::kDeadlineExceeded)
+    return {stopped.code(), cat(stopped.message(), " and ", steps, " steps")};
+  return ok_status();
+}
+
+Status run_steps_in_flight(StageContext& c, const Planned& planned, const StepListener& on_step,
+                           std::vector<Tensor>& outputs) {
+  const RunOptions& o = c.options.run;
+  const int64_t end = o.warmup + o.steps;
+  planned.watch->begin_numbered_steps();
+  std::chrono::steady_clock::time_point start;
+  const auto done = [&](int64_t step, double us, std::vector<Tensor>& made) {
+    if (step == 0) c.timings.first_step_us = us;
+    if (step < o.warmup) return ok_status();
+    c.timings.step_us.push_back(us);
+    if (on_step) RETURN_IF_ERROR(on_step(step - o.warmup, made));
+    if (step + 1 == end) outputs = made;
+    return step + 1 == end || !stop_requested() ? ok_status() : timed_out_after(step + 1 - o.warmup);
+  };
+  RETURN_IF_ERROR(planned.in_flight->run(0, o.warmup, done));
+  start = std::chrono::steady_clock::now();
+  RETURN_IF_ERROR(planned.in_flight->run(o.warmup, end, done));
+  c.timings.us_per_step = seconds_since(start) * 1e6 / static_cast<double>(o.steps);
+  return ok_status();
+}
+
 Status run_steps(StageContext& c, const Planned& planned, const RunRequest& request, const StepListener& on_step,
                  std::vector<Tensor>& outputs) {
   const RunOptions& o = c.options.run;
   RETURN_IF_ERROR(start_state(c, planned, request));
   c.timings.step_us.reserve(static_cast<size_t>(std::min<int64_t>(o.steps, 1 << 20)));
+  if (planned.in_flight) return run_steps_in_flight(c, planned, on_step, outputs);
   for (int64_t i = 0; i < o.warmup + o.steps; ++i) {
     planned.watch->begin_step(i);
     const auto start = std::chrono::steady_clock::now();
@@ -73,11 +103,23 @@ Status run_steps(StageContext& c, const Planned& planned, const RunRequest& requ
     if (i < o.warmup) continue;
     c.timings.step_us.push_back(us);
     if (on_step) RETURN_IF_ERROR(on_step(i - o.warmup, outputs));
-    if (i + 1 == o.warmup + o.steps || !stop_requested()) continue;
-    if (const Status stopped = stop_status(); stopped.code() == Code::kDeadlineExceeded)
-      return {stopped.code(), cat(stopped.message(), " and ", i + 1 - o.warmup, " steps")};
+    if (i + 1 < o.warmup + o.steps && stop_requested()) RETURN_IF_ERROR(timed_out_after(i + 1 - o.warmup));
   }
   return ok_status();
+}
+
+/// `planned` gets the steps of --in-flight.
+Status plan_in_flight(const RunOptions& o, const RunRequest& request, Planned& planned) {
+  if (planned.watch->observer())
+    return invalid_argument(
+               "--in-flight: --check-numerics, --log-style eager and traces of GPUs look at one node at a time")
+        .blamed(Blame::kUsage);
+  RETURN_IF_ERROR(check_steps_apart(planned.file->graph, request).blamed(Blame::kPlacement));
+  StepRequest step;
+  for (const Fetch& fetch : request.fetches) step.fetches.push_back(fetch.tensor);
+  step.targets = request.targets;
+  planned.in_flight = std::make_shared<StepsInFlight>(*planned.session, step, static_cast<int>(o.in_flight));
+  return planned.in_flight->plan();
 }
 
 }  // namespace
@@ -107,7 +149,7 @@ Status start_state(const StageContext& c, const Planned& planned, const RunReque
 Result<Planned> plan_run(StageContext& c, const Partitioned& partitioned, const RunRequest& request, Steps steps) {
   const auto body = [&]() -> Result<Planned> {
     Planned planned{partitioned, std::make_shared<RunWatch>(c, partitioned),
-                    std::make_shared<GraphCheckpoints>(*c.found.source, c.options.load), nullptr};
+                    std::make_shared<GraphCheckpoints>(*c.found.source, c.options.load), nullptr, nullptr};
     RETURN_IF_ERROR(planned.watch->open_files());
     SessionOptions options = session_options(c, request, steps);
     options.observer = planned.watch->observer();
@@ -115,6 +157,8 @@ Result<Planned> plan_run(StageContext& c, const Partitioned& partitioned, const 
     options.checkpoints = planned.checkpoints.get();
     ASSIGN_OR_RETURN(planned.session,
                      Session::create(*planned.file, *planned.devices, *planned.placement, std::move(options)));
+    if (steps == Steps::kOfRun && c.options.run.in_flight > 1)
+      RETURN_IF_ERROR(plan_in_flight(c.options.run, request, planned));
     return planned;
   };
   return run_stage(c, Stage::kPlan, Blame::kNone, body, dump_made);

@@ -23,11 +23,13 @@
 namespace emplace {
 
 class RunWatch;
+class StepsInFlight;
 
 struct Timings {
   double load_ms = 0, place_ms = 0, plan_ms = 0;  // load: with validate; plan: with partition
   double first_step_us = 0;
   std::vector<double> step_us;  // steps after the warm-up
+  double us_per_step = 0;       // of steps in flight, by the clock; 0: they followed each other
 };
 
 /// What a report of a failure needs beside the status.
@@ -107,6 +109,7 @@ struct Planned : Partitioned {
   std::shared_ptr<RunWatch> watch;                // outlives the session
   std::shared_ptr<CheckpointAccess> checkpoints;  // likewise
   std::shared_ptr<Session> session;
+  std::shared_ptr<StepsInFlight> in_flight;  // null: steps follow each other
 };
 
 }  // namespace emplace

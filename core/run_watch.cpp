@@ -49,6 +49,10 @@ void RunWatch::begin_step(int64_t step) {
   if (launches_) launches_->begin_step(step);
 }
 
+void RunWatch::begin_numbered_steps() {
+  if (launches_) launches_->begin_numbered_steps();
+}
+
 Status RunWatch::numerics_status() const {
   if (!numerics_ || numerics_->nodes_found() == 0) return ok_status();
   return failed_precondition(cat(numerics_->nodes_found(), " nodes have outputs with NaN or infinite elements"))

@@ -27,6 +27,8 @@ class RunWatch {
   LaunchTrace* launch_trace() { return launches_.get(); }
   /// The number of the step that begins, for the trace.
   void begin_step(int64_t step);
+  /// The same of steps beside each other.
+  void begin_numbered_steps();
   /// After the last step, also of a run that failed: writes the trace, and makes what --check-numerics=report found the
   /// status. `ran`: of the steps.
   Status end_steps(Status ran);

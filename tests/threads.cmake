@@ -5,7 +5,7 @@
 # compiler puts short functions into those that call them, with what the other object keeps.
 file(GLOB THREADS_SOURCES CONFIGURE_DEPENDS core/base/*.cpp core/device/*.cpp core/run/*.cpp core/ops/state/*.cpp core/cluster/*.cpp)
 foreach(file op/kernel ops/random/random_state pipeline_run report/compare/lockstep run_watch tensor/tensor train/batches train/dataset
-        train/sample_array train/tower_loops train/train_loop train/train_reports training_run)
+        steps_in_flight train/sample_array train/tower_loops train/train_loop train/train_reports training_run)
   list(APPEND THREADS_SOURCES ${CMAKE_SOURCE_DIR}/core/${file}.cpp)
 endforeach()
 add_library(emplace_with_tsan OBJECT EXCLUDE_FROM_ALL ${THREADS_SOURCES})

@@ -109,7 +109,8 @@ std::string auto_text(const AutoReport& r) {
     append(out, "  fragile: with ", s.what, ' ', percent_text(s.change), " slower another placement is ",
            percent_text(s.gain), " better\n");
   if (!r.latency)
-    append(out, "  one step by itself takes ", us_text(r.one_step_us), "; the rate needs several steps in flight\n");
+    append(out, "  one step by itself takes ", us_text(r.one_step_us),
+           "; the rate needs several steps in flight (run --in-flight K)\n");
   return out;
 }
 

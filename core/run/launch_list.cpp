@@ -125,7 +125,7 @@ Kernel* LaunchList::with_arrivals(Kernel* kernel, std::span<const InstructionId>
 }
 
 Status LaunchList::run(int64_t step) {
-  if (!traced_.empty() && p_.runtime.trace->records()) return run_traced(step);
+  if (!traced_.empty() && p_.runtime.trace->records(step)) return run_traced(step);
   if (parallel_run_) return run_in_parallel(step);
   return feed_ ? run_watched(step) : run_in_order(step);
 }
@@ -174,7 +174,7 @@ Status LaunchList::run_traced(int64_t step) {
     const int64_t start = now;
     Status status = run_launch(launches_[i], step);
     now = trace.now_ns();
-    if (status.ok()) trace.add(traced_[i], start, now);
+    if (status.ok()) trace.add(traced_[i], step, start, now);
     return status;
   };
   if (parallel_run_)

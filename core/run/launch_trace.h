@@ -46,7 +46,10 @@ class LaunchTrace {
     step_ = step;
     records_ = step >= first_ && step <= last_;
   }
-  bool records() const { return records_; }
+  /// From now on steps run beside each other: each says which it is.
+  void begin_numbered_steps() { numbered_ = true; }
+  /// Of the step that the session counts as `number`.
+  bool records(int64_t number) const { return numbered_ ? number >= first_ && number <= last_ : records_; }
 
   /// While a program is prepared.
   uint32_t add_work(LaunchedWork work) {
@@ -59,9 +62,9 @@ class LaunchTrace {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin_).count();
   }
   /// Any thread.
-  void add(uint32_t work, int64_t start_ns, int64_t end_ns) {
+  void add(uint32_t work, int64_t number, int64_t start_ns, int64_t end_ns) {
     const size_t i = next_.fetch_add(1, std::memory_order_relaxed);
-    spans_[i % kMaxSpans] = {work, thread_number(), step_, start_ns, end_ns};
+    spans_[i % kMaxSpans] = {work, thread_number(), numbered_ ? number : step_, start_ns, end_ns};
   }
 
   /// After the run, by their start.
@@ -76,7 +79,7 @@ class LaunchTrace {
   std::atomic<size_t> next_{0};
   std::deque<LaunchedWork> work_;
   int64_t step_ = kBeforeSteps, first_ = kBeforeSteps, last_ = INT64_MAX;
-  bool records_ = true;
+  bool records_ = true, numbered_ = false;
 };
 
 }  // namespace emplace

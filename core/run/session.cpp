@@ -2,6 +2,7 @@
 #include "core/run/session.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "core/run/exchange.h"
@@ -62,12 +63,21 @@ class SessionImpl final : public Session {
   }
 
   Status run_step(int callable, const std::vector<Tensor>& feeds, std::vector<Tensor>& outputs) override {
+    return run_callable(callable, step_++, feeds, outputs);
+  }
+
+  Status run_numbered_step(int callable, int64_t number, std::vector<Tensor>& outputs) override {
+    std::call_once(numbered_began_, [this] { runtime_.stop.start(); });  // one deadline for all of them
+    return run_callable(callable, number, {}, outputs);
+  }
+
+  Status run_callable(int callable, int64_t number, const std::vector<Tensor>& feeds, std::vector<Tensor>& outputs) {
     SessionPlans::Callable& c = plans_.callable(callable);
     ASSIGN_OR_RETURN(SessionPlans::Planned * plan, plans_.find_or_plan(c, feeds));
     RETURN_IF_ERROR(plans_.begin_run(c, *plan));
     for (size_t i = 0; i < feeds.size(); ++i) RETURN_IF_ERROR(write_over(plan->feeds[i], feeds[i]));
     if (c.lane == 0) runtime_.stop.start();
-    RETURN_IF_ERROR(plan->executor->run(step_++));
+    RETURN_IF_ERROR(plan->executor->run(number));
     return plan->executor->fetch(outputs);
   }
 
@@ -107,9 +117,14 @@ class SessionImpl final : public Session {
   SessionPlans plans_;
   SessionVariables variables_;
   std::atomic<int64_t> step_ = 0;
+  std::once_flag numbered_began_;
 };
 
 }  // namespace
+
+Status Session::run_numbered_step(int callable, int64_t /*number*/, std::vector<Tensor>& outputs) {
+  return run_step(callable, {}, outputs);
+}
 
 Result<std::unique_ptr<Session>> Session::create(const GraphFile& file, const DeviceSet& devices,
                                                  const Placement& placement, SessionOptions options) {

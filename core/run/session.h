@@ -65,6 +65,8 @@ class Session {
   /// One step of a callable. Plans are kept for the last few combinations of shapes. DataLoss: the guard is not finite;
   /// no variable was written that it does not depend on.
   virtual Status run_step(int callable, const std::vector<Tensor>& feeds, std::vector<Tensor>& outputs) = 0;
+  /// The same of a callable without feeds, as the step of this number: what the trace calls it.
+  virtual Status run_numbered_step(int callable, int64_t number, std::vector<Tensor>& outputs);
   /// The same, one node at a time before this observer.
   virtual Status run_observed(int callable, const std::vector<Tensor>& feeds, RunObserver& observer) = 0;
 
