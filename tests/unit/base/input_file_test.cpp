@@ -18,10 +18,10 @@
 namespace emplace {
 namespace {
 
-struct Folder {
+struct InputFolder {
   std::filesystem::path path = std::filesystem::temp_directory_path() / ("emplace_in_" + std::to_string(std::rand()));
-  Folder() { std::filesystem::create_directory(path); }
-  ~Folder() { std::filesystem::remove_all(path); }
+  InputFolder() { std::filesystem::create_directory(path); }
+  ~InputFolder() { std::filesystem::remove_all(path); }
   std::string put(const std::string& name, const std::string& text) const {
     std::ofstream(path / name) << text;
     return (path / name).string();
@@ -40,7 +40,7 @@ std::string refusal(const std::string& path, InputOptions options = {}) {
 }  // namespace
 
 TEST_CASE("input: files are read, small ones as copies, large ones mapped") {
-  Folder folder;
+  InputFolder folder;
   CHECK(InputFile::open(folder.put("small", "abc")).take()->bytes() == "abc");
   const std::string text(1 << 20, 'x');
   CHECK(InputFile::open(folder.put("large", text)).take()->bytes() == text);
@@ -48,7 +48,7 @@ TEST_CASE("input: files are read, small ones as copies, large ones mapped") {
 }
 
 TEST_CASE("input: what is no file, and what may never end, is refused by name") {
-  Folder folder;
+  InputFolder folder;
   CHECK(refusal("/dev/zero") == "/dev/zero is a device; wanted a file or a pipe");
   CHECK(refusal("/dev/urandom", {.pipes = false}) == "/dev/urandom is a device; wanted a file");
   CHECK(refusal("/dev/null") == "read");
@@ -68,7 +68,7 @@ TEST_CASE("input: what is no file, and what may never end, is refused by name") 
 }
 
 TEST_CASE("input: waiting for a pipe ends with the deadline; a writer is waited for") {
-  Folder folder;
+  InputFolder folder;
   const std::string pipe = folder.pipe("pipe");
   set_deadline(0.05);
   CHECK(InputFile::open(pipe).status().code() == Code::kDeadlineExceeded);

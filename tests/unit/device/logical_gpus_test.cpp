@@ -20,7 +20,7 @@ DeviceOptions options(const char* list, double fraction, int count, std::vector<
   return o;
 }
 
-Result<std::vector<LogicalGpu>> make(const DeviceOptions& o, int cards = 1, int64_t memory = 1024 * kMiB) {
+Result<std::vector<LogicalGpu>> make_gpus(const DeviceOptions& o, int cards = 1, int64_t memory = 1024 * kMiB) {
   std::vector<PhysicalGpu> gpus;
   for (int i = 0; i < cards; ++i) {
     gpus.push_back(simulated_gpu(i, memory));
@@ -32,13 +32,13 @@ Result<std::vector<LogicalGpu>> make(const DeviceOptions& o, int cards = 1, int6
 }
 
 std::string failure(const DeviceOptions& o, Code code, int cards = 1) {
-  auto result = make(o, cards);
+  auto result = make_gpus(o, cards);
   CHECK(result.status().code() == code);
   return result.status().message();
 }
 
 std::vector<int64_t> limits_mib(const DeviceOptions& o, int cards = 1) {
-  auto result = make(o, cards);
+  auto result = make_gpus(o, cards);
   INFO(result.status().message());
   REQUIRE(result.ok());
   std::vector<int64_t> out;
@@ -79,7 +79,7 @@ TEST_CASE("virtual devices are checked in TensorFlow's order") {
 
 TEST_CASE("no virtual devices, or one without a limit, is the whole GPU") {
   for (const DeviceOptions& o : {options("0", 0, 1), options("0", 0, 1, {{}})}) {
-    auto gpus = make(o);
+    auto gpus = make_gpus(o);
     REQUIRE(gpus.ok());
     REQUIRE(gpus->size() == 1);
     CHECK((*gpus)[0].memory_limit == 1024 * kMiB);
@@ -90,14 +90,14 @@ TEST_CASE("no virtual devices, or one without a limit, is the whole GPU") {
 TEST_CASE("limits and priorities reach the logical GPUs") {
   CHECK(limits_mib(options("0", 0, 1, {{{123}, {}, {}}})) == Limits{123});
   CHECK(limits_mib(options("0", 0, 1, {{{123}, {0}, {}}})) == Limits{123});
-  auto two = make(options("0", 0, 1, {{{123, 456}, {0, -1}, {}}}));
+  auto two = make_gpus(options("0", 0, 1, {{{123, 456}, {0, -1}, {}}}));
   REQUIRE(two.ok());
   REQUIRE(two->size() == 2);
   CHECK((*two)[0].memory_limit == 123 * kMiB);
   CHECK((*two)[1].memory_limit == 456 * kMiB);
   CHECK((*two)[0].priority == 0);
   CHECK((*two)[1].priority == -1);
-  CHECK(make(options("0", 0, 1, {{{123, 456}, {-1, 0}, {}}})).ok());
+  CHECK(make_gpus(options("0", 0, 1, {{{123, 456}, {-1, 0}, {}}})).ok());
 }
 
 TEST_CASE("priorities are given for all limits, within CUDA's range") {
@@ -126,7 +126,7 @@ TEST_CASE("device ordinals reorder the logical GPUs") {
 }
 
 TEST_CASE("GPU ids follow the visible list") {
-  auto gpus = make(options("1,0", 0, 8, {{{100, 200}, {}, {}}, {}}), 2);
+  auto gpus = make_gpus(options("1,0", 0, 8, {{{100, 200}, {}, {}}, {}}), 2);
   REQUIRE(gpus.ok());
   REQUIRE(gpus->size() == 3);
   CHECK((*gpus)[0].platform_id == 1);
@@ -171,7 +171,7 @@ TEST_CASE("the limits of a card's logical GPUs must fit it") {
   CHECK(limits_mib(flag("0:512,512")) == Limits{512, 512});
   CHECK(failure(flag("0:1024,1024"), Code::kInvalidArgument) ==
         "logical GPUs on GPU 0 ask for 2048 MiB together, it has 1024 MiB; lower their limits");
-  CHECK(make(flag("0:4096,4096"), 1, 0).ok());  // the card's memory is not known
+  CHECK(make_gpus(flag("0:4096,4096"), 1, 0).ok());  // the card's memory is not known
 }
 
 TEST_CASE("limits are whole MiB above zero") {
@@ -182,7 +182,7 @@ TEST_CASE("limits are whole MiB above zero") {
   CHECK(failure(flag("0:1e300"), Code::kInvalidArgument).ends_with("is too large"));
   DeviceOptions both = flag("0:100");
   both.memory_limit = kMiB;
-  CHECK_FALSE(make(both).ok());
+  CHECK_FALSE(make_gpus(both).ok());
 }
 
 TEST_CASE("a malformed split is explained") {

@@ -9,8 +9,10 @@
 #include "core/ops/conv/filter_gradient.h"
 #include "core/ops/conv/narrow_filter_gradient.h"
 #include "core/tensor/tensor.h"
+#include "tests/unit/ops/pattern.h"
 
 using namespace emplace;
+using namespace emplace::testing;
 
 namespace {
 
@@ -28,13 +30,6 @@ class Pieces final : public Parallel {
  private:
   int64_t size_;
 };
-
-template <class T>
-Tensor pattern(const Shape& shape, int seed) {
-  Tensor t = Tensor::allocate(dtype_of<T>, shape).take();
-  for (int64_t i = 0; i < t.num_elements(); ++i) t.data<T>()[i] = static_cast<T>((i * 7919 + seed * 31) % 23 - 11) / 8;
-  return t;
-}
 
 /// Calls f(element of the input, of the filter, of the output) for each product that a convolution sums.
 template <class F>

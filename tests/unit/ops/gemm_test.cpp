@@ -7,17 +7,12 @@
 
 #include "core/ops/gemm/gemm.h"
 #include "core/tensor/tensor.h"
+#include "tests/unit/ops/pattern.h"
 
 using namespace emplace;
+using namespace emplace::testing;
 
 namespace {
-
-template <class T>
-Tensor pattern(const Shape& shape, int seed) {
-  Tensor t = Tensor::allocate(dtype_of<T>, shape).take();
-  for (int64_t i = 0; i < t.num_elements(); ++i) t.data<T>()[i] = static_cast<T>((i * 7919 + seed * 31) % 23 - 11) / 8;
-  return t;
-}
 
 template <class T>
 double worst_error(int64_t m, int64_t n, int64_t k, bool ta, bool tb) {

@@ -20,11 +20,11 @@ Endpoint reduce(RunCase& g, Endpoint x, DeviceId device, const char* name, int64
                 {},
                 device});
 }
-Endpoint unary(RunCase& g, Endpoint x, DeviceId device) {
+Endpoint negated(RunCase& g, Endpoint x, DeviceId device) {
   return g.add({"Neg", {x}, {}, {DType::kFloat}, {}, {}, device});
 }
 
-Result<Program> cut(RunCase& g, std::vector<Endpoint> fetches) {
+Result<Program> cut_across(RunCase& g, std::vector<Endpoint> fetches) {
   return partition(g.file, g.devices, g.placement, {std::move(fetches), {}, {}});
 }
 
@@ -40,12 +40,12 @@ InstructionId step_of(const Program& p, Endpoint e) {
 TEST_CASE("the members of a collective run one after the other, their readers behind the last") {
   RunCase g(2);
   Endpoint x = g.constant(f32({2}, {1, 2}));
-  Endpoint a0 = reduce(g, unary(g, x, 1), 1, "a");
-  Endpoint reader = unary(g, a0, 1);  // stands before a1 in the graph
-  Endpoint b1 = reduce(g, unary(g, x, 2), 2, "b");
-  Endpoint a1 = reduce(g, unary(g, x, 2), 2, "a");
+  Endpoint a0 = reduce(g, negated(g, x, 1), 1, "a");
+  Endpoint reader = negated(g, a0, 1);  // stands before a1 in the graph
+  Endpoint b1 = reduce(g, negated(g, x, 2), 2, "b");
+  Endpoint a1 = reduce(g, negated(g, x, 2), 2, "a");
   Endpoint b0 = reduce(g, reader, 1, "b");
-  Result<Program> cut_program = cut(g, {b0, b1, a1});
+  Result<Program> cut_program = cut_across(g, {b0, b1, a1});
   REQUIRE(cut_program.status().message() == "");
   const Program& p = *cut_program;
   CHECK(step_of(p, a1) == step_of(p, a0) + 1);
@@ -57,9 +57,9 @@ TEST_CASE("the members of a collective run one after the other, their readers be
 TEST_CASE("a member that a step leaves out is an error, before anything waits for it") {
   RunCase g(2);
   Endpoint x = g.constant(f32({2}, {1, 2}));
-  Endpoint a0 = reduce(g, unary(g, x, 1), 1, "a");
-  (void)reduce(g, unary(g, x, 2), 2, "a");
-  Status refused = cut(g, {a0}).status();
+  Endpoint a0 = reduce(g, negated(g, x, 1), 1, "a");
+  (void)reduce(g, negated(g, x, 2), 2, "a");
+  Status refused = cut_across(g, {a0}).status();
   CHECK(refused.code() == Code::kInvalidArgument);
   CHECK(refused.message() == "collective 'a' (node 'n2'): a step runs 1 of its nodes, but num_devices is 2");
 }
@@ -67,7 +67,7 @@ TEST_CASE("a member that a step leaves out is an error, before anything waits fo
 TEST_CASE("members that wait for each other's results are an error") {
   RunCase g(2);
   Endpoint x = g.constant(f32({2}, {1, 2}));
-  Endpoint a0 = reduce(g, unary(g, x, 1), 1, "a");
-  Endpoint a1 = reduce(g, unary(g, a0, 2), 2, "a");
-  CHECK(cut(g, {a1}).status().code() == Code::kUnimplemented);
+  Endpoint a0 = reduce(g, negated(g, x, 1), 1, "a");
+  Endpoint a1 = reduce(g, negated(g, a0, 2), 2, "a");
+  CHECK(cut_across(g, {a1}).status().code() == Code::kUnimplemented);
 }

@@ -50,10 +50,10 @@ TEST_CASE("a string is text, or base64 when it is not UTF-8 or holds a NUL") {
 
 TEST_CASE("step times are percentiles by nearest rank") {
   std::string out;
-  JsonWriter json(out);
+  JsonWriter writer(out);
   std::vector<double> us;
   for (int i = 100; i >= 1; --i) us.push_back(i);
-  write_step_times(json, us);
+  write_step_times(writer, us);
   CHECK(out == R"({"n": 100, "min": 1, "p50": 50, "p90": 90, "p99": 99, "max": 100})");
 }
 

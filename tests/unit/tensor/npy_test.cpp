@@ -11,13 +11,13 @@ using namespace emplace;
 
 namespace {
 
-struct TempFile {
+struct NumpyFile {
   std::string path;
-  explicit TempFile(const char* ending) {
+  explicit NumpyFile(const char* ending) {
     const char* folder = std::getenv("TMPDIR");
     path = std::string(folder ? folder : "/tmp") + "/emplace_npy_test_" + std::to_string(std::rand()) + ending;
   }
-  ~TempFile() { std::remove(path.c_str()); }
+  ~NumpyFile() { std::remove(path.c_str()); }
 };
 
 std::string npy(const std::string& descr, const std::string& shape, const std::string& data, bool fortran = false) {
@@ -32,7 +32,7 @@ std::string npy(const std::string& descr, const std::string& shape, const std::s
 }  // namespace
 
 TEST_CASE("arrays of every type come back from a file as they were") {
-  TempFile file(".npy");
+  NumpyFile file(".npy");
   for (int type = 1; type < kDTypeCount; ++type) {
     auto dtype = static_cast<DType>(type);
     if (!kNumbersAndBool.has(dtype)) continue;
@@ -50,7 +50,7 @@ TEST_CASE("arrays of every type come back from a file as they were") {
 }
 
 TEST_CASE("an npz holds several arrays and says which") {
-  TempFile file(".npz");
+  NumpyFile file(".npz");
   std::vector<std::string> words = {"a", "longer", ""};
   std::vector<float> numbers = {1.5f, -2};
   Tensor text = Tensor::of<std::string>({3}, words), values = Tensor::of<float>({2}, numbers);
