@@ -45,12 +45,13 @@ std::vector<NodeId> inputs_first(const Graph& g) {
 class ProblemMaker {
  public:
   ProblemMaker(const GraphFile& file, const DeviceSet& devices, const Placement& placement, const CostTable& table,
-               const AutoMachine& machine)
+               const AutoMachine& machine, const std::vector<char>& needed)
       : graph_(file.graph),
         devices_(devices),
         placement_(placement),
         table_(table),
         machine_(machine),
+        needed_(needed),
         costs_(table, file.graph, devices),
         kinds_(file),
         p_(made_.problem) {}
@@ -84,6 +85,7 @@ class ProblemMaker {
   void keep_loops(std::vector<bool>& fixed) const;
   double memory_of(NodeId node, DeviceId d) const;
   void say_doubts();
+  bool runs(NodeId node) const { return needed_.empty() || needed_[node] != 0; }
   bool is_gpu(DeviceId d) const { return devices_.at(d).type == "GPU"; }
 
   const Graph& graph_;
@@ -91,6 +93,7 @@ class ProblemMaker {
   const Placement& placement_;
   const CostTable& table_;
   const AutoMachine& machine_;
+  const std::vector<char>& needed_;
   const CostEstimates costs_;
   MemoryKinds kinds_;
   AutoProblem made_;
@@ -181,8 +184,8 @@ void ProblemMaker::add_costs(NodeId node) {
   for (DeviceId d = 0; d < devices_.size(); ++d) {
     std::optional<CostEstimate>& cost = made_.costs[node * devices_.size() + d];
     cost = costs_.of(node, d);
-    p_.us.push_back(cost ? cost->us : kNever);
-    if (!cost) continue;
+    p_.us.push_back(!runs(node) ? 0 : cost ? cost->us : kNever);
+    if (!cost || !runs(node)) continue;
     any = true;
     spread = std::max(spread, cost->spread);
     made_.described = made_.described || cost->source == CostSource::kDescribed;
@@ -190,7 +193,7 @@ void ProblemMaker::add_costs(NodeId node) {
   made_.spreads.push_back(spread);
   const bool no_time = takes_no_time(graph_.traits(node));
   any_cost_ = any_cost_ || (any && !no_time);
-  if (any) return;
+  if (any || !runs(node)) return;
   // What no measurement saw takes no time there: constants, what nobody fetches, what was fused into others.
   std::fill(p_.us.begin() + static_cast<ptrdiff_t>(first), p_.us.end(), 0);
   if (!no_time) ++nodes_without_cost_;
@@ -217,13 +220,13 @@ void ProblemMaker::add_tensors() {
   std::vector<bool> before(graph_.num_nodes());
   for (const NodeId node : made_.nodes) {
     const auto inputs = graph_.inputs(node);
-    for (size_t i = 0; i < inputs.size(); ++i) {
+    for (size_t i = 0; runs(node) && i < inputs.size(); ++i) {
       if (!before[inputs[i].node]) continue;  // a loop's back edge
       const bool host = kinds_.input(node, i, "GPU") == MemoryKind::kHost;
       p_.uses.push_back({number_[node], tensor_of(inputs[i], false), host});
     }
     for (const Endpoint& e : graph_.controls(node)) {
-      if (before[e.node]) p_.uses.push_back({number_[node], tensor_of(e, true), false});
+      if (before[e.node] && runs(node)) p_.uses.push_back({number_[node], tensor_of(e, true), false});
     }
     before[node] = true;
   }
@@ -260,7 +263,8 @@ void ProblemMaker::add_candidates() {
     seen[g] = true;
     for (const DeviceId d : devices_left(placement_, made_.nodes[i])) p_.candidates[g] |= uint64_t{1} << d;
   }
-  // A device where nobody knows what a node takes is none for it, unless there is no other.
+  // A device where nobody knows what a node takes is none for it; where that is TensorFlow's, nothing can be said to be
+  // better than it.
   std::vector<uint64_t> known(p_.candidates);
   for (uint32_t i = 0; i < p_.num_nodes; ++i) {
     for (DeviceId d = 0; d < devices_.size(); ++d) {
@@ -269,7 +273,7 @@ void ProblemMaker::add_candidates() {
   }
   for (uint32_t g = 0; g < p_.num_groups; ++g) {
     const uint64_t original = uint64_t{1} << p_.original[g];
-    p_.candidates[g] = fixed[g] ? original : known[g] != 0 ? known[g] : original;
+    p_.candidates[g] = fixed[g] || (known[g] & original) == 0 ? original : known[g];
   }
   // Where TensorFlow puts a node, it can run: without a cost, as if for nothing.
   for (uint32_t i = 0; i < p_.num_nodes; ++i) {
@@ -292,8 +296,9 @@ void ProblemMaker::say_doubts() {
 }  // namespace
 
 Result<AutoProblem> auto_problem(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
-                                 const CostTable& table, const AutoMachine& machine, autoplace::Goal goal) {
-  return ProblemMaker(file, devices, placement, table, machine).make(goal);
+                                 const CostTable& table, const AutoMachine& machine, autoplace::Goal goal,
+                                 const std::vector<char>& needed) {
+  return ProblemMaker(file, devices, placement, table, machine, needed).make(goal);
 }
 
 }  // namespace emplace

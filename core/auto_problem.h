@@ -30,9 +30,11 @@ struct AutoMachine {
   int processors = 1;
 };
 
-/// `placement` is TensorFlow's. Unavailable: no table and no description says what the graph costs. InvalidArgument:
+/// `placement` is TensorFlow's. `needed`, by node: what a step runs, of which alone times and copies count; empty: all.
+/// Unavailable: no table and no description says what the graph costs. InvalidArgument:
 /// more than 64 devices.
 Result<AutoProblem> auto_problem(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
-                                 const CostTable& table, const AutoMachine& machine, autoplace::Goal goal);
+                                 const CostTable& table, const AutoMachine& machine, autoplace::Goal goal,
+                                 const std::vector<char>& needed = {});
 
 }  // namespace emplace

@@ -169,6 +169,17 @@ Status solve_to_fit(const StageContext& c, const Validated& validated,
   return ok_status();
 }
 
+/// By node: does a step run it? Empty where that is not known.
+std::vector<char> nodes_of_a_step(const StageContext& c, const Validated& validated) {
+  if (validated.lowering) return {};
+  Problems of_a_run;
+  Result<RunRequest> request = resolve_request(*validated.file, c.options.run, validated.gradients, of_a_run);
+  if (!request.ok()) return {};
+  request->init.clear();
+  if (request->fetches.empty() && request->targets.empty()) return {};
+  return needed_nodes(validated.file->graph, *request);
+}
+
 }  // namespace
 
 Status place_by_cost(StageContext& c, const Validated& validated, const std::shared_ptr<const PlaceOptions>& options,
@@ -181,7 +192,8 @@ Status place_by_cost(StageContext& c, const Validated& validated, const std::sha
   machine.processors = ThreadPool::shared().size();
   machine.given = c.options.run.inter_op_threads > 0;
   machine.cpu_lanes = machine.given ? static_cast<int>(c.options.run.inter_op_threads) : machine.processors;
-  Result<AutoProblem> made = auto_problem(*validated.file, *c.found.devices, placement, table, machine, *flags.goal);
+  Result<AutoProblem> made = auto_problem(*validated.file, *c.found.devices, placement, table, machine, *flags.goal,
+                                          nodes_of_a_step(c, validated));
   if (!made.ok()) return with_hint(c, made.status());
   for (const std::string& doubt : made->doubts) c.log.warning(cat("--auto: ", doubt));
   autoplace::Solution solution;
