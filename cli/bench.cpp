@@ -181,6 +181,8 @@ class BenchCommand final : public Command {
     result.facts.others = meter.others();
     if (!flags_.no_nodes) result.peaks = measure_peaks(static_cast<int>(result.facts.threads));
     BenchReport report{&made->file->graph, made->devices.get(), &result, baseline, {}, static_cast<size_t>(flags_.top)};
+    if (c.found.automatic && c.options.placing.automatic.pick == AutoPick::kFound)
+      report.predicted = predicted_step(*c.found.automatic, *made);
     if (baseline) {
       report.change = with_others(time_change(baseline->step_us, result.step_us),
                                   std::max(baseline->facts.others, result.facts.others));
@@ -195,6 +197,25 @@ class BenchCommand final : public Command {
                     static_cast<int64_t>(report.change->change * 1000 + 0.5) / 10.0, " % longer than in ",
                     flags_.baseline));
     return slower ? kSlower : 0;
+  }
+
+  static PredictedStep predicted_step(const AutoReport& found, const Partitioned& made) {
+    const DeviceSet& devices = *made.devices;
+    PredictedStep step;
+    step.us = found.latency ? found.predicted_us : found.one_step_us;
+    step.low_us = found.latency ? found.low_us : step.us, step.high_us = found.latency ? found.high_us : step.us;
+    for (const AutoReport::Load& load : found.loads) step.compute_us.push_back(load.compute_us);
+    for (const AutoReport::Row& row : found.schedule) {
+      if (!row.copy) continue;
+      const DeviceId from = devices.find(row.device), to = devices.find(row.to);
+      const auto same = [&](const PredictedStep::Way& way) { return way.from == from && way.to == to; };
+      auto way = std::find_if(step.copies.begin(), step.copies.end(), same);
+      if (way == step.copies.end()) way = step.copies.insert(way, {from, to, 0});
+      way->us += row.end_us - row.start_us;
+    }
+    // A step that was lowered has other nodes than the graph that was placed.
+    if (!made.lowering) step.node_costs = found.node_costs;
+    return step;
   }
 
   static Status measure(StageContext& c, const BenchPlan& plan, std::optional<Partitioned>& made, BenchResult& result) {

@@ -99,6 +99,9 @@ std::string bench_json(const BenchReport& r) {
   json.member("traced_step_us", b.traced_step_us);
   write_percentiles(json, b.step_us);
   write_change(json, r);
+  json.key("predicted");
+  r.predicted ? write_predicted(json, *r.predicted, b.costs, median_of(b.step_us), *r.graph, *r.devices)
+              : static_cast<void>(json.null());
   json.key("step_us").begin_array();
   for (const double us : b.step_us) json.value(us);
   json.end_array().key("nodes").begin_array();

@@ -10,6 +10,7 @@
 #include "core/device/device.h"
 #include "core/graph/graph.h"
 #include "core/report/bench/node_costs.h"
+#include "core/report/bench/predicted.h"
 #include "core/report/bench/statistics.h"
 #include "core/run/device_memory.h"
 
@@ -55,9 +56,10 @@ struct BenchReport {
   const Graph* graph = nullptr;
   const DeviceSet* devices = nullptr;
   const BenchResult* result = nullptr;
-  const Baseline* baseline = nullptr;  // null: none
-  std::optional<TimeChange> change;    // with a baseline
-  size_t top = 20;                     // rows of the table of nodes
+  const Baseline* baseline = nullptr;           // null: none
+  std::optional<TimeChange> change;             // with a baseline
+  size_t top = 20;                              // rows of the table of nodes
+  std::optional<PredictedStep> predicted = {};  // with --auto
 };
 
 std::string bench_text(const BenchReport& report);

@@ -177,6 +177,8 @@ std::string bound_by(const NodeCost& cost, const Device& device, const MachinePe
 std::string bench_text(const BenchReport& r) {
   std::string text = step_line(*r.result);
   if (r.baseline) text += change_line(r);
+  if (r.predicted)
+    text += predicted_text(*r.predicted, r.result->costs, median_of(r.result->step_us), *r.graph, *r.devices);
   if (r.result->traced_step_us > 0) {
     const Unit unit = unit_for(r.result->traced_step_us);
     append(text,
