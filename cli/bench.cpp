@@ -194,8 +194,8 @@ class BenchCommand final : public Command {
     const bool slower = gate && report.change->seen && report.change->change > *gate;
     if (slower)
       log.error(cat("gate: --fail-on slower: the step takes ",
-                    static_cast<int64_t>(report.change->change * 1000 + 0.5) / 10.0, " % longer than in ",
-                    flags_.baseline));
+                    static_cast<double>(static_cast<int64_t>(report.change->change * 1000 + 0.5)) / 10,
+                    " % longer than in ", flags_.baseline));
     return slower ? kSlower : 0;
   }
 
