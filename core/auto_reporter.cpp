@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/cat.h"
+#include "core/base/stop.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
 #include "core/place/auto/loads.h"
@@ -150,6 +151,7 @@ void AutoReporter::add_spread(AutoReport& r) const {
   autoplace::Dice dice(1);
   std::vector<double> steps;
   for (int i = 0; i < static_cast<int>(times); ++i) {
+    if (stop_requested()) return;
     for (uint32_t n = 0; n < p_.num_nodes; ++n) {
       // The sum of uniform numbers is nearly normal; a median distance is 0.6745 of a standard deviation.
       double normal = -6;
@@ -173,6 +175,7 @@ void AutoReporter::add_if_fragile(const autoplace::Problem& changed, const std::
   const double own = autoplace::value_of(changed, solution_.found.at);
   double best = own;
   for (const Start& s : solution_.starts) {
+    if (stop_requested()) return;
     if (s.fits && s.found.at != solution_.found.at) best = std::min(best, autoplace::value_of(changed, s.found.at));
   }
   if (own > 0 && best < own * (1 - kWorthTelling)) r.sensitivity.push_back({what, kFragileChange, 1 - best / own});

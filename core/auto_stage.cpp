@@ -214,7 +214,7 @@ Status place_by_cost(StageContext& c, const Validated& validated, const std::sha
     move_groups(*made, solution.found.at, reporter.reasons(), placement);
   }
   c.found.automatic = std::make_shared<const AutoReport>(reporter.report(files, c.options.run.seed));
-  return ok_status();
+  return stop_status();
 }
 
 }  // namespace emplace

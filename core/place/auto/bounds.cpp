@@ -198,7 +198,7 @@ double largest_group_us(const Problem& p) {
   return most;
 }
 
-double fractional_us(const Problem& p) {
+double fractional_us(const Problem& p, const Budget& budget) {
   const DeviceKinds kinds(p);
   const size_t n = kinds.firsts.size();
   std::vector<double> weight(n), work(n);
@@ -208,7 +208,7 @@ double fractional_us(const Problem& p) {
   for (double& w : weight) w /= all;  // of a whole kind
   double most = 0;
   constexpr int kRounds = 300;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kRounds && !budget.stopped(); ++round) {
     double sum = 0;
     std::fill(work.begin(), work.end(), 0);
     for (uint32_t g = 0; g < p.num_groups; ++g) {
@@ -244,7 +244,7 @@ Bound lower_bound(const Problem& p, Budget& budget) {
   } else {
     raise(largest_group_us(p), "largest group");
   }
-  raise(fractional_us(p), "fractional");
+  raise(fractional_us(p, budget), "fractional");
   // Sums in another order differ in their last digits: a bound must not pass what it bounds for that.
   best.us *= 1 - 1e-12;
   return best;

@@ -25,6 +25,6 @@ double segment_bound_us(const Problem& problem, Budget& budget);
 /// The busiest lane, had each group its fastest device.
 double largest_group_us(const Problem& problem);
 /// Of the busiest lane if groups could be split: by weights on devices, under which no assignment has less work.
-double fractional_us(const Problem& problem);
+double fractional_us(const Problem& problem, const Budget& budget);
 
 }  // namespace emplace::autoplace

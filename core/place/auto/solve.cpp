@@ -18,7 +18,7 @@ constexpr double kNoGain = 0.02;
 class Solver {
  public:
   Solver(const Problem& p, const SolveOptions& o)
-      : p_(p), o_(o), budget_(evaluations(), o.time_limit_s, o.stop), dice_(o.seed) {}
+      : p_(p), o_(o), budget_(evaluations(), o.time_limit_s, o.stop, long_evaluations()), dice_(o.seed) {}
 
   Solution run() {
     orders_ = group_orders(p_, std::max(0, orders_to_cut() - kPlainOrders), o_.seed);
@@ -33,6 +33,8 @@ class Solver {
   }
 
  private:
+  bool long_evaluations() const { return p_.goal == Goal::kLatency && p_.num_nodes >= 500; }
+
   // Of large graphs an evaluation takes longer, and fewer of them show something new: a second for 2,000 nodes.
   int64_t evaluations() const {
     if (o_.evaluations > 0) return o_.evaluations;
@@ -143,6 +145,7 @@ class Solver {
     Loads loads(p_, best_.at);
     double least = all_work(loads, p_.devices());
     for (const uint32_t g : p_.free_groups) {
+      if (budget_.stopped()) return;
       for (uint16_t d = 0; d < p_.devices(); ++d) {
         const uint16_t before = best_.at[g];
         if (d == before || !p_.can_be(g, d)) continue;

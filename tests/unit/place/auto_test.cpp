@@ -176,6 +176,23 @@ TEST_CASE("search and exact search find the best of all assignments, and no boun
   CHECK(searched * 100 <= kProblems);
 }
 
+TEST_CASE("a search over a large graph ends at the first look that says so", "[auto]") {
+  static int looks_left = 0;
+  constexpr uint32_t kNodes = 600;
+  std::vector<std::pair<uint32_t, uint32_t>> edges;
+  for (uint32_t n = 1; n < kNodes; ++n) edges.emplace_back(n - 1, n);
+  const Problem p = problem_of(machine_of(2, true), std::vector<std::vector<double>>(kNodes, {3, 2, 2}), edges, 1);
+  SolveOptions options;
+  options.stop = [] { return --looks_left < 0; };
+  looks_left = 1'000'000;
+  const int64_t all = solve(p, options).evaluations;
+  looks_left = 1000;
+  const Solution cut = solve(p, options);
+  CHECK(cut.cut);
+  CHECK(cut.evaluations <= 1000);
+  CHECK(cut.evaluations < all);
+}
+
 TEST_CASE("one seed gives one answer", "[auto]") {
   Dice dice(5);
   const Problem p = random_problem(dice);
