@@ -164,6 +164,9 @@ class ReduceCommand final : public Command {
       failures += *failed;
     }
     if (failures == kTimes) return 0;
+    if (failures == 0 && c.options.require_gpu) {
+      if (const Result<DeviceSet> found = find_devices(c.options, c.log); !found.ok()) return fail(c, found.status());
+    }
     return usage(c.log, failures == 0 ? cat("the whole graph does not fail: not ",
                                             check.what().substr(0, check.what().rfind(" as before")))
                                       : cat("the whole graph fails ", failures, " of ", kTimes,
