@@ -7,6 +7,7 @@ int exit_code(const Status& status) {
   // Whoever meant to do something, memory and time end it.
   if (status.code() == Code::kResourceExhausted) return 6;
   if (status.code() == Code::kDeadlineExceeded) return 8;
+  if (status.blame() == kBlamePeer) return 8;
   switch (status.blame()) {
     case Blame::kUsage:
       return 2;

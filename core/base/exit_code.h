@@ -5,8 +5,12 @@
 
 namespace emplace {
 
+/// Beside Blame's own: another task of the cluster, which is absent, lost or was restarted.
+inline constexpr Blame kBlamePeer{32};
+
 /// 0 ok, 1 execution failed, 2 usage, 3 graph or data invalid, 4 placement unsatisfiable, 5 device unavailable, 6 out
-/// of memory, 7 results are not as wanted, 8 timeout. What ends a process by a signal is not a status.
+/// of memory, 7 results are not as wanted, 8 timeout, or a task that is not there. What ends a process by a signal is
+/// not a status.
 int exit_code(const Status& status);
 
 }  // namespace emplace

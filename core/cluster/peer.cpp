@@ -1,0 +1,85 @@
+#include "core/cluster/peer.h"
+
+#include <chrono>
+#include <utility>
+
+namespace emplace {
+namespace {
+
+/// Ends with its one answer.
+class CalledBack final : public AnswerSink {
+ public:
+  explicit CalledBack(Peer::Done done) : done_(std::move(done)) {}
+  void take(Answer answer) override {
+    const std::unique_ptr<CalledBack> self(this);
+    done_(std::move(answer));
+  }
+
+ private:
+  Peer::Done done_;
+};
+
+/// One answer that somebody waits for.
+struct Awaited {
+  std::mutex mutex;
+  std::condition_variable came;
+  std::optional<Answer> answer;  // guarded by mutex
+};
+
+bool says(const Answer& answer, std::string_view text) { return answer.message.find(text) != std::string::npos; }
+
+}  // namespace
+
+Peer::Peer(Transport& transport, std::string name, std::string address, const TransportOptions& options)
+    : name_(std::move(name)),
+      address_(std::move(address)),
+      dead_after_s_(options.dead_after_s),
+      channel_(transport.connect(address_, options)) {}
+
+std::shared_ptr<OutgoingRequest> Peer::send(std::string_view method, std::string body, Done done, double timeout_s) {
+  return channel_->send(method, std::move(body), timeout_s, new CalledBack(std::move(done)));
+}
+
+Answer Peer::ask(std::string_view method, std::string body, const std::atomic<bool>* stop, double timeout_s) {
+  constexpr std::chrono::milliseconds kTick{20};
+  const auto awaited = std::make_shared<Awaited>();
+  const auto request = send(
+      method, std::move(body),
+      [awaited](Answer answer) {
+        std::lock_guard lock(awaited->mutex);
+        awaited->answer = std::move(answer);
+        awaited->came.notify_all();
+      },
+      timeout_s);
+  bool stopped = false;
+  std::unique_lock lock(awaited->mutex);
+  while (!awaited->came.wait_for(lock, kTick, [&] { return awaited->answer.has_value(); })) {
+    if (stopped || !stop || !stop->load(std::memory_order_relaxed)) continue;
+    stopped = true;
+    lock.unlock();
+    request->call_off();
+    lock.lock();
+  }
+  if (stopped) return {static_cast<int>(Code::kCancelled), "the run was interrupted", {}};
+  return std::move(*awaited->answer);
+}
+
+std::string why_silent(const Answer& answer, double dead_after_s) {
+  if (says(answer, "Connection refused")) return "Connection refused";
+  if (says(answer, "keepalive") || says(answer, "ping timeout")) return cat("no heartbeat for ", dead_after_s, " s");
+  if (says(answer, "Cancelling all calls")) return "task is shutting down";
+  if (says(answer, "Socket closed") || says(answer, "reset by peer") || says(answer, "GOAWAY") ||
+      says(answer, "Broken pipe") || says(answer, "EOF"))
+    return "connection closed";
+  return answer.message.empty() ? "no answer" : answer.message;
+}
+
+Status Peer::lost(const Answer& answer) const {
+  const auto code = static_cast<Code>(answer.code);
+  if (code == Code::kUnavailable)
+    return unavailable(cat("peer lost: ", text(), " (", why_silent(answer, dead_after_s_), ")")).blamed(kBlamePeer);
+  if (code == Code::kDeadlineExceeded) return Status(code, cat(text(), " did not answer in time")).blamed(kBlamePeer);
+  return {code, answer.message};
+}
+
+}  // namespace emplace

@@ -1,0 +1,206 @@
+/// The requests of a cluster: their names and messages. A *client* asks the *master*, which is the task that its
+/// session talks to; the master asks all tasks, itself included; tasks send each other pieces.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/tensor/tensor.h"
+
+namespace emplace::message {
+
+/// Tasks of other numbers are refused.
+inline constexpr int kProtocol = 1;
+
+namespace method {
+inline constexpr char kListTasks[] = "/emplace.Master/ListTasks";          // ListRequest -> TaskList
+inline constexpr char kCreateSession[] = "/emplace.Master/CreateSession";  // SessionRequest -> SessionReply
+inline constexpr char kRunStep[] = "/emplace.Master/RunStep";              // StepCall -> StepReply
+inline constexpr char kVariable[] = "/emplace.Master/Variable";            // VariableCall -> StepReply
+/// SessionId -> Empty. Answered when the session ends; the session ends when nobody waits for the answer.
+inline constexpr char kHold[] = "/emplace.Master/Hold";
+inline constexpr char kGetStatus[] = "/emplace.Worker/GetStatus";  // Empty -> TaskStatus
+inline constexpr char kRegister[] = "/emplace.Worker/Register";    // SessionRequest -> SessionReply
+inline constexpr char kRunGraph[] = "/emplace.Worker/RunGraph";    // StepCall -> StepReply
+inline constexpr char kPiece[] = "/emplace.Worker/Exchange";       // PieceMessage -> Empty
+inline constexpr char kAbort[] = "/emplace.Worker/Abort";          // StepCall -> Empty
+inline constexpr char kKeep[] = "/emplace.Worker/Keep";            // as Hold, of a task's part of a session
+inline constexpr char kTaskVariable[] = "/emplace.Worker/Variables";
+}  // namespace method
+
+struct Empty {
+  template <class F>
+  void fields(F&) {}
+};
+
+struct DeviceMessage {
+  std::string name;
+  int kind = 0;
+  int64_t memory_limit = 0;
+  std::string physical_description;
+  int physical_gpu = -1;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, name), field(2, kind), field(3, memory_limit), field(4, physical_description), field(5, physical_gpu);
+  }
+};
+
+struct TaskStatus {
+  int protocol = 0;
+  std::string version, name, address;
+  uint64_t incarnation = 0;  // of this run of the process
+  std::vector<DeviceMessage> devices;
+  int64_t sessions = 0;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, protocol), field(2, version), field(3, name), field(4, address), field(5, incarnation);
+    field(6, devices), field(7, sessions);
+  }
+};
+
+struct ListRequest {
+  double wait_s = 0;  // for tasks that are not there
+
+  template <class F>
+  void fields(F& field) {
+    field(1, wait_s);
+  }
+};
+
+struct TaskList {
+  std::vector<TaskStatus> tasks;     // the master first, then as the cluster lists them
+  std::vector<std::string> missing;  // "/job:worker/replica:0/task:1 localhost:2223"
+  std::vector<std::string> reasons;  // of each: "Connection refused"
+
+  template <class F>
+  void fields(F& field) {
+    field(1, tasks), field(2, missing), field(3, reasons);
+  }
+};
+
+struct EndpointMessage {
+  uint32_t node = 0, output = 0;
+  Tensor value;  // of a feed
+
+  template <class F>
+  void fields(F& field) {
+    field(1, node), field(2, output), field(3, value);
+  }
+};
+
+/// A graph that is placed, and what its steps are about. Every task makes the same of it.
+struct SessionRequest {
+  uint64_t session = 0;             // the master chooses it
+  std::vector<TaskStatus> tasks;    // as listed: their devices in this order are those of `placement`
+  std::string graph;                // GraphDef in JSON
+  std::vector<uint32_t> placement;  // by node
+  std::vector<EndpointMessage> fetches, feeds;
+  std::vector<uint32_t> targets;
+  uint64_t seed = 0;
+  double timeout_s = 0;
+  int inter_op_threads = 0, intra_op_threads = 0;
+  bool deterministic = false;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, session), field(2, tasks), field(3, graph), field(4, placement), field(5, fetches), field(6, feeds);
+    field(7, targets), field(8, seed), field(9, timeout_s), field(10, inter_op_threads);
+    field(11, intra_op_threads), field(12, deterministic);
+  }
+};
+
+struct StatusMessage {
+  int code = 0, blame = 0;
+  std::string text, node;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, code), field(2, blame), field(3, text), field(4, node);
+  }
+  static StatusMessage of(const Status& s) {
+    return {static_cast<int>(s.code()), static_cast<int>(s.blame()), s.message(), s.node()};
+  }
+  Status status() const {
+    if (code == 0) return ok_status();
+    return Status(static_cast<Code>(code), text).blamed(static_cast<Blame>(blame)).at_node(node);
+  }
+};
+
+struct MemoryMessage {
+  std::string device;
+  int64_t limit = 0, planned = 0, variables = 0, constants = 0, pool = 0, peak = 0;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, device), field(2, limit), field(3, planned), field(4, variables), field(5, constants), field(6, pool);
+    field(7, peak);
+  }
+};
+
+/// What a task, or all of them, have to say of a session or a step.
+struct SessionReply {
+  StatusMessage status;
+  uint64_t session = 0;
+  std::vector<std::string> programs;  // hashes of those that were cut since the last reply
+  std::vector<Tensor> outputs;
+  std::vector<MemoryMessage> memory;
+  int64_t copies = 0, copy_bytes = 0;  // of the last step
+  double copy_seconds = 0;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, status), field(2, session), field(3, programs), field(4, outputs), field(5, memory), field(6, copies);
+    field(7, copy_bytes), field(8, copy_seconds);
+  }
+};
+
+struct SessionId {
+  uint64_t session = 0;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, session);
+  }
+};
+
+/// Without nodes: the session's own step.
+struct StepCall {
+  uint64_t session = 0, step = 0;  // the master counts steps
+  std::vector<uint32_t> nodes;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, session), field(2, step), field(3, nodes);
+  }
+};
+
+/// Reads a variable, or writes one.
+struct VariableCall {
+  uint64_t session = 0;
+  uint32_t node = 0;
+  bool writes = false;
+  Tensor value;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, session), field(2, node), field(3, writes), field(4, value);
+  }
+};
+
+struct PieceMessage {
+  uint64_t session = 0, step = 0;
+  uint32_t copy = 0;
+  bool dead = false;
+  Tensor value;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, session), field(2, step), field(3, copy), field(4, dead), field(5, value);
+  }
+};
+
+}  // namespace emplace::message
