@@ -39,6 +39,11 @@ void Inbox::abort(uint64_t step) {
   arrived_.notify_all();
 }
 
+bool Inbox::aborted(uint64_t step) const {
+  std::lock_guard lock(mutex_);
+  return step <= aborted_;
+}
+
 void Inbox::end(uint64_t step) {
   std::lock_guard lock(mutex_);
   ended_ = std::max(ended_, step);

@@ -20,6 +20,8 @@ class Inbox {
   Result<Piece> take(uint64_t step, uint32_t copy, const StopSignal& stop);
   /// Whoever waits for a piece of this step, or will, is told that it failed elsewhere.
   void abort(uint64_t step);
+  /// Was abort() called for it?
+  bool aborted(uint64_t step) const;
   /// Forgets all of this step and of those before it.
   void end(uint64_t step);
 

@@ -1,0 +1,193 @@
+#include "core/cluster/master_session.h"
+
+#include <utility>
+
+namespace emplace {
+
+using message::SessionReply;
+using message::StepCall;
+
+namespace {
+
+/// The failure of a peer is nobody's part: it is told as it is.
+bool is_peer_loss(const Status& status) { return status.blame() == kBlamePeer; }
+
+Result<SessionReply> reply_of(const Peer& peer, const Answer& answer) {
+  if (answer.code != 0) return peer.lost(answer);
+  return message::read<SessionReply>(answer.body);
+}
+
+}  // namespace
+
+/// A step under way: shared with requests, which may be answered after it has ended.
+struct MasterSession::Step {
+  Step(size_t parts, uint64_t n) : outcome(parts), number(n), replies(parts) {}
+  StepOutcome outcome;
+  const uint64_t number;
+  std::vector<SessionReply> replies;  // each written by its own part, before that ends
+};
+
+Result<std::shared_ptr<MasterSession>> MasterSession::create(
+    const message::SessionRequest& request, const Peers& peers,
+    const std::function<Result<std::shared_ptr<TaskSession>>()>& own) {
+  std::shared_ptr<MasterSession> made(new MasterSession(request.session));
+  RETURN_IF_ERROR(made->register_all(request, peers, own));
+  made->reply_ = made->sum(ok_status());
+  return made;
+}
+
+MasterSession::~MasterSession() {
+  closing_ = true;
+  if (own_) own_->close();
+  for (const Member& member : members_) {
+    if (member.keeping) member.keeping->call_off();
+  }
+}
+
+Status MasterSession::register_all(const message::SessionRequest& request, const Peers& peers,
+                                   const std::function<Result<std::shared_ptr<TaskSession>>()>& own) {
+  ASSIGN_OR_RETURN(const std::string body, message::write(request));
+  for (const message::TaskStatus& task : request.tasks) {
+    const auto found = peers.find(task.name);
+    members_.push_back({found == peers.end() ? nullptr : found->second, task.name, nullptr, {}});
+  }
+  const auto step = std::make_shared<Step>(members_.size(), 0);
+  for (size_t i = 1; i < members_.size(); ++i) {
+    const std::shared_ptr<Peer> peer = members_[i].peer;
+    peer->send(message::method::kRegister, body, [step, i, peer](const Answer& answer) {
+      Result<SessionReply> reply = reply_of(*peer, answer);
+      const Status status = reply.ok() ? reply->status.status() : reply.take_status();
+      if (!status.ok()) step->outcome.failed(is_peer_loss(status) ? std::string() : peer->name(), status);
+      if (reply.ok()) step->replies[i] = reply.take();
+      step->outcome.ended();
+    });
+  }
+  Result<std::shared_ptr<TaskSession>> made = own();
+  if (made.ok()) {
+    own_ = made.take();
+    step->replies[0] = own_->reply(ok_status());
+  } else {
+    step->outcome.failed({}, made.status());
+  }
+  step->outcome.ended();
+  while (!step->outcome.wait_for(std::chrono::seconds(1))) {
+  }
+  for (size_t i = 0; i < members_.size(); ++i) members_[i].reply = std::move(step->replies[i]);
+  for (size_t i = 1; i < members_.size(); ++i) keep(members_[i]);  // also to let go of what was registered
+  RETURN_IF_ERROR(step->outcome.status());
+  return agreed();
+}
+
+void MasterSession::keep(Member& member) const {
+  Result<std::string> body = message::write(message::SessionId{id_});
+  member.keeping = member.peer->send(message::method::kKeep, body.take(), [](const Answer&) {});
+}
+
+Status MasterSession::agreed() const {
+  for (const Member& member : members_) {
+    const auto &first = members_.front().reply.programs, &here = member.reply.programs;
+    for (size_t i = 0; i < std::max(first.size(), here.size()); ++i) {
+      const std::string a = i < first.size() ? first[i] : "none", b = i < here.size() ? here[i] : "none";
+      if (a == b) continue;
+      return failed_precondition(cat("program ", a, " on ", members_.front().name, ", ", b, " on ", member.name,
+                                     ": the tasks have not the same graph, devices or request"));
+    }
+  }
+  return ok_status();
+}
+
+SessionReply MasterSession::sum(const Status& status) {
+  SessionReply all;
+  all.status = message::StatusMessage::of(status);
+  all.session = id_;
+  for (const Member& member : members_) {
+    const SessionReply& part = member.reply;
+    all.memory.insert(all.memory.end(), part.memory.begin(), part.memory.end());
+    all.copies += part.copies, all.copy_bytes += part.copy_bytes, all.copy_seconds += part.copy_seconds;
+  }
+  if (status.ok()) all.outputs = std::move(members_.front().reply.outputs);
+  return all;
+}
+
+void MasterSession::start_part(const std::shared_ptr<Step>& step, size_t i, const StepCall& call) {
+  const std::shared_ptr<Peer> peer = members_[i].peer;
+  Result<std::string> body = message::write(call);
+  peer->send(message::method::kRunGraph, body.take(), [this, step, i, peer](const Answer& answer) {
+    Result<SessionReply> reply = reply_of(*peer, answer);
+    Status status = reply.ok() ? reply->status.status() : reply.take_status();
+    if (status.code() == Code::kNotFound && !reply.ok()) {
+      status = Status(Code::kAborted, cat(peer->text(), " restarted; its variables are lost")).blamed(kBlamePeer);
+    } else if (is_peer_loss(status)) {
+      status = Status(status.code(), cat(status.message(), " at step ", step->number)).blamed(kBlamePeer);
+    }
+    if (reply.ok()) step->replies[i] = reply.take();
+    if (!status.ok()) {
+      step->outcome.failed(is_peer_loss(status) ? std::string() : peer->name(), status);
+      abort(step->number);
+    }
+    step->outcome.ended();
+  });
+}
+
+SessionReply MasterSession::run(StepCall call, const std::atomic<bool>& called_off) {
+  std::lock_guard lock(running_);
+  call.session = id_;
+  call.step = ++step_;
+  const auto step = std::make_shared<Step>(members_.size(), call.step);
+  {
+    std::lock_guard current(current_mutex_);
+    current_ = step;
+  }
+  if (closing_ || called_off) interrupt();
+  for (size_t i = 1; i < members_.size(); ++i) start_part(step, i, call);
+  step->replies[0] = own_->run(call);
+  if (const Status status = step->replies[0].status.status(); !status.ok()) {
+    step->outcome.failed(is_peer_loss(status) ? std::string() : members_.front().name, status);
+    abort(call.step);
+  }
+  step->outcome.ended();
+  while (!step->outcome.wait_for(std::chrono::seconds(1))) {
+  }
+  for (size_t i = 0; i < members_.size(); ++i) members_[i].reply = std::move(step->replies[i]);
+  Status status = step->outcome.status();
+  if (status.ok()) status = agreed();
+  return reply_ = sum(status);
+}
+
+void MasterSession::interrupt() {
+  std::shared_ptr<Step> step;
+  {
+    std::lock_guard current(current_mutex_);
+    step = current_;
+  }
+  if (!step) return;
+  step->outcome.failed({}, closing_ ? Status(Code::kAborted, "task is shutting down").blamed(kBlamePeer)
+                                    : Status(Code::kCancelled, "the run was interrupted"));
+  abort(step->number);
+}
+
+void MasterSession::abort(uint64_t step) {
+  own_->abort(step);
+  Result<std::string> body = message::write(StepCall{id_, step, {}});
+  for (size_t i = 1; i < members_.size(); ++i)
+    members_[i].peer->send(message::method::kAbort, *body, [](const Answer&) {});
+}
+
+void MasterSession::shut_down() {
+  closing_ = true;
+  interrupt();
+}
+
+SessionReply MasterSession::variable(const message::VariableCall& call) {
+  std::lock_guard lock(running_);
+  if (!own_->has_node(call.node)) return sum(invalid_argument(cat("no node ", call.node)));
+  if (own_->on_this_task(call.node)) return own_->variable(call);
+  for (const Member& member : members_) {
+    if (member.name != own_->task_of(call.node)) continue;
+    Result<SessionReply> reply = member.peer->call<SessionReply>(message::method::kTaskVariable, call);
+    return reply.ok() ? reply.take() : sum(reply.take_status());
+  }
+  return sum(internal_error("a variable of no task"));
+}
+
+}  // namespace emplace

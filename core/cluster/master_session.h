@@ -1,0 +1,62 @@
+/// MasterSession: a session as its master leads it: its steps on all tasks, the first failure as the only one told.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/cluster/step_outcome.h"
+#include "core/cluster/task_session.h"
+
+namespace emplace {
+
+class MasterSession {
+ public:
+  /// Registers the session on all its tasks, and keeps it there. `own`: the master's own part.
+  /// FailedPrecondition: a task has cut another program than this one.
+  static Result<std::shared_ptr<MasterSession>> create(
+      const message::SessionRequest& request, const Peers& peers,
+      const std::function<Result<std::shared_ptr<TaskSession>>()>& own);
+  ~MasterSession();
+
+  /// Of the last of: creation, a step.
+  const message::SessionReply& reply() const { return reply_; }
+  /// One step on all tasks. `called_off`: by the time that it begins; then, see interrupt().
+  message::SessionReply run(message::StepCall call, const std::atomic<bool>& called_off);
+  message::SessionReply variable(const message::VariableCall& call);
+  /// Ends the running step on all tasks: nobody waits for it any longer. Any thread, at once.
+  void interrupt();
+  /// The same, because this task ends. No other step begins.
+  void shut_down();
+
+ private:
+  struct Member {
+    std::shared_ptr<Peer> peer;  // null: the master itself
+    std::string name;
+    std::shared_ptr<OutgoingRequest> keeping;  // while it lives, the task keeps its part
+    message::SessionReply reply;               // of the running step; written before the step's end
+  };
+  struct Step;
+
+  explicit MasterSession(uint64_t id) : id_(id) {}
+  Status register_all(const message::SessionRequest& request, const Peers& peers,
+                      const std::function<Result<std::shared_ptr<TaskSession>>()>& own);
+  void keep(Member& member) const;
+  Status agreed() const;
+  message::SessionReply sum(const Status& status);
+  void start_part(const std::shared_ptr<Step>& step, size_t member, const message::StepCall& call);
+  void abort(uint64_t step);
+
+  const uint64_t id_;
+  std::shared_ptr<TaskSession> own_;
+  std::vector<Member> members_;  // the master first
+  std::mutex running_;
+  uint64_t step_ = 0;  // guarded by running_
+  std::mutex current_mutex_;
+  std::shared_ptr<Step> current_;  // guarded by current_mutex_
+  std::atomic<bool> closing_ = false;
+  message::SessionReply reply_;
+};
+
+}  // namespace emplace

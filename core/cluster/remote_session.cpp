@@ -1,0 +1,213 @@
+#include "core/cluster/remote_session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "core/cluster/cluster_spec.h"
+#include "core/formats/graph_writer.h"
+#include "core/run/session_variables.h"
+
+namespace emplace {
+
+using message::SessionReply;
+using message::SessionRequest;
+namespace method = message::method;
+
+namespace {
+
+class RemoteSession final : public Session {
+ public:
+  RemoteSession(std::shared_ptr<Peer> master, const DeviceSet& devices, const std::atomic<bool>* stop)
+      : master_(std::move(master)), devices_(devices), stop_(stop) {}
+  ~RemoteSession() override {
+    if (keeping_) keeping_->call_off();
+  }
+
+  Status begin(const SessionRequest& request) {
+    RETURN_IF_ERROR(ask(method::kCreateSession, request));
+    id_ = reply_.session;
+    ASSIGN_OR_RETURN(std::string body, message::write(message::SessionId{id_}));
+    keeping_ = master_->send(method::kHold, std::move(body), [](const Answer&) {});
+    return ok_status();
+  }
+
+  Status run_nodes(const std::vector<NodeId>& nodes) override {
+    message::StepCall call{id_, 0, {}};
+    for (const NodeId node : nodes) call.nodes.push_back(node);
+    return nodes.empty() ? ok_status() : run(call);
+  }
+  Status step(std::vector<Tensor>& outputs) override {
+    RETURN_IF_ERROR(run({id_, 0, {}}));
+    outputs = std::move(reply_.outputs);
+    return ok_status();
+  }
+
+  int add_step(StepRequest, int) override { return 0; }
+  Status plan_step(int, const std::vector<Tensor>&) override { return no_callables(); }
+  Status run_step(int, const std::vector<Tensor>&, std::vector<Tensor>&) override { return no_callables(); }
+  Status run_observed(int, const std::vector<Tensor>&, RunObserver&) override { return no_callables(); }
+
+  Result<Tensor> variable(NodeId node) override {
+    RETURN_IF_ERROR(ask(method::kVariable, message::VariableCall{id_, node, false, {}}));
+    return reply_.outputs.empty() ? Tensor() : reply_.outputs.front();
+  }
+  Status set_variable(NodeId node, const Tensor& value) override {
+    return ask(method::kVariable, message::VariableCall{id_, node, true, value});
+  }
+  Status share_variable(NodeId node, const Tensor& value) override { return set_variable(node, value); }
+
+  std::vector<std::pair<NodeId, uint64_t>> random_counters() const override { return {}; }
+  void set_random_counter(NodeId, uint64_t) override {}
+
+  const DeviceSet& devices() const override { return devices_; }
+  std::vector<DeviceMemory> memory() const override {
+    std::vector<DeviceMemory> all;
+    for (DeviceId d = 0; d < devices_.size(); ++d) {
+      DeviceMemory& row = all.emplace_back();
+      row.device = d;
+      for (const message::MemoryMessage& m : memory_) {
+        if (m.device != devices_.at(d).name) continue;
+        row.limit = m.limit, row.planned = m.planned, row.variables = m.variables, row.constants = m.constants;
+        row.pool = m.pool, row.peak = m.peak;
+      }
+    }
+    return all;
+  }
+  double copy_seconds() const override { return copy_seconds_; }
+  int64_t copies_per_step() const override { return copies_; }
+  int64_t copy_bytes_per_step() const override { return copy_bytes_; }
+
+ private:
+  static Status no_callables() { return unimplemented("steps with other feeds each time do not run on servers"); }
+
+  Status run(const message::StepCall& call) {
+    ++step_;
+    const Status status = ask(method::kRunStep, call);
+    if (status.code() == Code::kNotFound)
+      return Status(Code::kAborted, cat(master_->text(), " restarted; its variables are lost")).blamed(kBlamePeer);
+    if (status.blame() == kBlamePeer && status.message().find(" at step ") == std::string::npos &&
+        status.message().starts_with("peer lost"))
+      return Status(status.code(), cat(status.message(), " at step ", step_)).blamed(kBlamePeer);
+    return status;
+  }
+
+  template <class Request>
+  Status ask(const char* name, const Request& request) {
+    Result<SessionReply> reply = master_->call<SessionReply>(name, request, stop_);
+    if (!reply.ok()) return reply.take_status();
+    reply_ = reply.take();
+    const Status status = reply_.status.status();
+    if (status.ok() && !reply_.memory.empty()) {
+      memory_ = reply_.memory;
+      copies_ = reply_.copies, copy_bytes_ = reply_.copy_bytes, copy_seconds_ = reply_.copy_seconds;
+    }
+    return status;
+  }
+
+  const std::shared_ptr<Peer> master_;
+  const DeviceSet& devices_;
+  const std::atomic<bool>* const stop_;
+  uint64_t id_ = 0, step_ = 0;
+  std::shared_ptr<OutgoingRequest> keeping_;
+  SessionReply reply_;
+  std::vector<message::MemoryMessage> memory_;
+  int64_t copies_ = 0, copy_bytes_ = 0;
+  double copy_seconds_ = 0;
+};
+
+constexpr std::string_view kScheme = "grpc://";
+
+SessionRequest request_of(const GraphFile& file, const Placement& placement, const SessionOptions& options,
+                          const message::TaskList& tasks) {
+  SessionRequest request;
+  request.tasks = tasks.tasks;
+  request.graph = write_graph(file);
+  for (NodeId node = 0; node < file.graph.num_nodes(); ++node) request.placement.push_back(placement.device(node));
+  for (const Endpoint& e : options.fetches) request.fetches.push_back({e.node, e.slot, {}});
+  for (const auto& [e, value] : options.feeds) request.feeds.push_back({e.node, e.slot, value});
+  for (const NodeId node : options.targets) request.targets.push_back(node);
+  std::random_device device;
+  request.seed = options.seed != 0 ? options.seed : (uint64_t{device()} << 32) | device();
+  request.timeout_s = options.timeout_s;
+  request.inter_op_threads = options.inter_op_threads, request.intra_op_threads = options.intra_op_threads;
+  request.deterministic = options.gpu.deterministic;
+  return request;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<RemoteCluster>> RemoteCluster::open(Transport& transport, const std::string& target,
+                                                           const TransportOptions& options) {
+  if (!target.starts_with(kScheme))
+    return invalid_argument(cat("--master: '", target, "' is no server; write for instance grpc://localhost:2222"));
+  const std::string address = target.substr(kScheme.size());
+  if (const Result<HostPort> parsed = parse_host_port(address); !parsed.ok())
+    return parsed.status().with_context("--master");
+  return std::shared_ptr<RemoteCluster>(new RemoteCluster(transport, target, address, options));
+}
+
+Status RemoteCluster::connect(double timeout_s, bool starting, const std::atomic<bool>* stop,
+                              const std::function<void(const std::string&)>& say) {
+  using Clock = std::chrono::steady_clock;
+  constexpr double kLook = 10;
+  const auto start = Clock::now();
+  for (;;) {
+    const double left = timeout_s - std::chrono::duration<double>(Clock::now() - start).count();
+    ASSIGN_OR_RETURN(const std::string body, message::write(message::ListRequest{std::clamp(left, 0.0, kLook)}));
+    const Answer answer = master_->ask(method::kListTasks, body, stop, std::max(left, 1.0) + kLook);
+    if (answer.code == static_cast<int>(Code::kUnavailable) && starting && left > 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      continue;
+    }
+    if (answer.code == static_cast<int>(Code::kUnavailable) || answer.code == static_cast<int>(Code::kDeadlineExceeded))
+      return unavailable(cat("no server at ", target_, ": ", why_silent(answer, options_.dead_after_s)))
+          .blamed(kBlamePeer);
+    if (answer.code != 0) return {static_cast<Code>(answer.code), answer.message};
+    ASSIGN_OR_RETURN(tasks_, message::read<message::TaskList>(answer.body));
+    if (tasks_.missing.empty()) break;
+    for (const std::string& task : tasks_.missing)
+      say(cat("CreateSession still waiting for response from worker: ", task.substr(0, task.find(' '))));
+    if (std::chrono::duration<double>(Clock::now() - start).count() < timeout_s) continue;
+    std::string text;
+    for (size_t i = 0; i < tasks_.missing.size(); ++i) {
+      const std::string why = i < tasks_.reasons.size() ? tasks_.reasons[i] : "";
+      append(text, text.empty() ? "" : "\n", tasks_.missing[i], " did not answer within ", timeout_s, " s: ", why);
+    }
+    return Status(Code::kDeadlineExceeded, text).blamed(kBlamePeer);
+  }
+  if (tasks_.tasks.empty()) return internal_error("a cluster without tasks");
+  master_ = std::make_shared<Peer>(transport_, tasks_.tasks.front().name, master_->address(), options_);
+  return ok_status();
+}
+
+DeviceSet RemoteCluster::devices() const {
+  DeviceSet set;
+  set.own_task = tasks_.tasks.front().name;
+  for (const message::TaskStatus& task : tasks_.tasks) {
+    for (const message::DeviceMessage& d : task.devices) {
+      const std::optional<DeviceName> name = DeviceName::parse(d.name);
+      if (!name || !name->complete()) continue;
+      Device& made = set.devices.emplace_back();
+      made.name = d.name, made.parsed = *name, made.type = *name->type;
+      made.kind = static_cast<DeviceKind>(d.kind), made.memory_limit = d.memory_limit;
+      made.physical_description = d.physical_description, made.physical_gpu = -1;
+    }
+  }
+  set.no_gpu_cause = "the cluster has none";
+  return set;
+}
+
+Result<std::unique_ptr<Session>> RemoteCluster::create_session(const GraphFile& file, const DeviceSet& devices,
+                                                               const Placement& placement,
+                                                               const SessionOptions& options) {
+  if (options.observer || options.trace) return unimplemented("a step of several tasks cannot be watched node by node");
+  auto made = std::make_unique<RemoteSession>(master_, devices, options.stop);
+  RETURN_IF_ERROR(made->begin(request_of(file, placement, options, tasks_)));
+  return std::unique_ptr<Session>(std::move(made));
+}
+
+}  // namespace emplace

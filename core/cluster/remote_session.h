@@ -1,0 +1,47 @@
+/// A cluster from outside: its devices, and sessions whose master is one of its tasks (tf.compat.v1.Session(target)).
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/cluster/peer.h"
+#include "core/cluster/protocol.h"
+#include "core/run/session.h"
+
+namespace emplace {
+
+class RemoteCluster {
+ public:
+  /// `target`: "grpc://localhost:2222", as --master has it; InvalidArgument if it is none. Asks nobody yet.
+  static Result<std::shared_ptr<RemoteCluster>> open(Transport& transport, const std::string& target,
+                                                     const TransportOptions& options);
+
+  /// Asks the master for all tasks and waits for those that are not there, so long, saying so with each line. Blamed on
+  /// the peer: nobody is there, or not all are. `starting`: the master is being started, and is waited for, too.
+  Status connect(double timeout_s, bool starting, const std::atomic<bool>* stop,
+                 const std::function<void(const std::string&)>& say);
+  /// REQUIRES: connect(), here and below.
+  const message::TaskList& tasks() const { return tasks_; }
+  /// Of all tasks, the master's first. No graph runs on them but through create_session().
+  DeviceSet devices() const;
+
+  /// As Session::create(), for a placement on devices(). Unimplemented: an observer, a trace, steps with feeds of their
+  /// own.
+  Result<std::unique_ptr<Session>> create_session(const GraphFile& file, const DeviceSet& devices,
+                                                  const Placement& placement, const SessionOptions& options);
+
+ private:
+  RemoteCluster(Transport& transport, const std::string& target, const std::string& address,
+                const TransportOptions& options)
+      : target_(target), options_(options), transport_(transport), master_(new Peer(transport, "", address, options)) {}
+
+  const std::string target_;
+  const TransportOptions options_;
+  Transport& transport_;
+  std::shared_ptr<Peer> master_;
+  message::TaskList tasks_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,391 @@
+#include "core/cluster/task_server.h"
+
+#include <chrono>
+#include <random>
+#include <thread>
+#include <utility>
+
+namespace emplace {
+
+using message::SessionReply;
+using message::SessionRequest;
+using message::StatusMessage;
+using message::TaskStatus;
+namespace method = message::method;
+
+namespace {
+
+constexpr size_t kMostSessions = 1000;
+
+uint64_t random_number() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
+}
+
+Answer answer_of(const Status& status) { return {static_cast<int>(status.code()), status.message(), {}}; }
+
+template <class T>
+Answer answer_with(const T& message) {
+  Result<std::string> body = message::write(message);
+  return body.ok() ? Answer{0, {}, body.take()} : answer_of(body.status());
+}
+
+/// A failure with all that a Status says, which an Answer does not.
+Answer failed_reply(const Status& status) {
+  SessionReply reply;
+  reply.status = StatusMessage::of(status);
+  return answer_with(reply);
+}
+
+Status shutting_down() { return Status(Code::kAborted, "task is shutting down").blamed(kBlamePeer); }
+
+Answer no_session() { return {static_cast<int>(Code::kNotFound), "no such session", {}}; }
+
+/// Of another task, asked for now.
+Result<TaskStatus> status_of(Peer& peer, double dead_after_s) {
+  const Answer answer = peer.ask(method::kGetStatus, {}, nullptr, 2);
+  if (answer.code == 0) return message::read<TaskStatus>(answer.body);
+  return Status(static_cast<Code>(answer.code), why_silent(answer, dead_after_s));
+}
+
+/// FailedPrecondition: of another version, or not the task of that name.
+Status same_kind(const TaskStatus& other, const std::string& name, const std::string& version) {
+  if (other.protocol != message::kProtocol || other.version != version) {
+    return failed_precondition(cat("protocol ", message::kProtocol, " here (emplace ", version, "), ", other.protocol,
+                                   " at ", name, " (emplace ", other.version, ")"));
+  }
+  if (other.name != name)
+    return failed_precondition(cat("the task at ", name, "'s address says that it is ", other.name));
+  return ok_status();
+}
+
+Peers peers_of(const SessionRequest& request, const Peers& all) {
+  Peers peers;
+  for (const TaskStatus& task : request.tasks) {
+    if (const auto found = all.find(task.name); found != all.end()) peers.insert(*found);
+  }
+  return peers;
+}
+
+/// Under the task's name, "/job:worker/replica:0/task:1/device:CPU:0".
+DeviceSet renamed(DeviceSet devices, const ClusterTask& self) {
+  for (Device& d : devices.devices) {
+    d.parsed.job = self.job, d.parsed.replica = 0, d.parsed.task = self.index;
+    d.name = d.parsed.to_string();
+  }
+  devices.own_task = self.name();
+  return devices;
+}
+
+}  // namespace
+
+TaskServer::TaskServer(Transport& transport, TaskServerOptions options)
+    : transport_(transport),
+      options_(std::move(options)),
+      name_(options_.self.name()),
+      incarnation_(random_number()),
+      devices_(renamed(options_.devices, options_.self)),
+      state_(std::make_shared<TaskState>(devices_, GpuRunOptions{})) {
+  for (const auto& [job, tasks] : options_.cluster.jobs) {
+    for (const auto& [index, address] : tasks) {
+      const std::string name = ClusterTask{job, index}.name();
+      if (name != name_) peers_[name] = std::make_shared<Peer>(transport_, name, address, options_.transport);
+    }
+  }
+}
+
+Result<std::unique_ptr<TaskServer>> TaskServer::start(Transport& transport, TaskServerOptions options) {
+  std::unique_ptr<TaskServer> made(new TaskServer(transport, std::move(options)));
+  RETURN_IF_ERROR(made->listen());
+  return made;
+}
+
+Status TaskServer::listen() {
+  std::string error;
+  port_.reset(transport_.listen(options_.bind, options_.transport, this, &error));
+  return port_ ? ok_status() : Status(Code::kUnknown, cat(error, " at ", options_.bind));
+}
+
+TaskServer::~TaskServer() {
+  shut_down(0);
+  port_.reset();
+}
+
+std::string TaskServer::target() const {
+  const Result<std::string> address = address_of(options_.cluster, options_.self);
+  const Result<HostPort> given = address.ok() ? parse_host_port(*address) : parse_host_port("localhost:0");
+  const std::string host = given.ok() ? given->host : "localhost";
+  return cat("grpc://", host.find(':') == host.npos ? host : cat("[", host, "]"), ":", port());
+}
+
+void TaskServer::shut_down(double grace_s) {
+  std::map<uint64_t, std::shared_ptr<MasterSession>> masters;
+  std::map<uint64_t, std::shared_ptr<TaskSession>> sessions;
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+    masters = masters_;
+    sessions = sessions_;
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(grace_s);
+  const auto runs = [&] {
+    return std::any_of(sessions.begin(), sessions.end(), [](const auto& s) { return s.second->runs(); });
+  };
+  while (runs() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (const auto& [id, master] : masters) master->shut_down();
+  for (const auto& [id, session] : sessions) session->close();
+  std::map<IncomingRequest*, Held> held;
+  {
+    std::lock_guard lock(mutex_);
+    held.swap(held_);
+  }
+  for (const auto& [request, what] : held) request->answer(answer_of(shutting_down()));
+}
+
+void TaskServer::handle(IncomingRequest* request) {
+  const std::string_view name = request->method();
+  if (name == method::kPiece) return request->answer(take_piece(request->body()));
+  if (name == method::kAbort) return request->answer(abort_step(request->body()));
+  if (name == method::kGetStatus) return request->answer(answer_with(status()));
+  if (name == method::kHold || name == method::kKeep) return hold(request, name == method::kHold);
+  const auto off = std::make_shared<std::atomic<bool>>(false);
+  {
+    std::lock_guard lock(mutex_);
+    if (closing_) off->store(true);
+    called_off_[request] = off;
+  }
+  threads_.start([this, request, off, name = std::string(name)] {
+    Answer answer = waiting_answer(name, request->body(), *off);
+    {
+      std::lock_guard lock(mutex_);
+      called_off_.erase(request);
+    }
+    request->answer(std::move(answer));
+  });
+}
+
+Answer TaskServer::waiting_answer(std::string_view name, const std::string& body, const std::atomic<bool>& off) {
+  if (off) return failed_reply(shutting_down());
+  if (name == method::kListTasks) return list_tasks(body);
+  if (name == method::kCreateSession) return create_session(body);
+  if (name == method::kRunStep) return run_step(body, off);
+  if (name == method::kVariable) return master_variable(body);
+  if (name == method::kRegister) return register_session(body);
+  if (name == method::kRunGraph) return run_graph(body);
+  if (name == method::kTaskVariable) return task_variable(body);
+  return answer_of(unimplemented(cat("no request ", name)));
+}
+
+void TaskServer::called_off(IncomingRequest* request) {
+  std::shared_ptr<MasterSession> master;
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto found = called_off_.find(request); found != called_off_.end()) {
+      found->second->store(true);
+      if (request->method() == method::kRunStep) {
+        const Result<message::StepCall> call = message::read<message::StepCall>(request->body());
+        if (call.ok() && masters_.contains(call->session)) master = masters_[call->session];
+      }
+    }
+  }
+  if (master) master->interrupt();
+  // What keeps a session: answered and let go of on another thread, which may wait.
+  threads_.start([this, request] {
+    std::optional<Held> held;
+    {
+      std::lock_guard lock(mutex_);
+      if (const auto found = held_.find(request); found != held_.end()) {
+        held = found->second;
+        held_.erase(found);
+      }
+    }
+    if (!held) return;
+    close(held->session, held->whole);
+    request->answer({});
+  });
+}
+
+TaskStatus TaskServer::status() {
+  TaskStatus made;
+  made.protocol = message::kProtocol, made.version = options_.version, made.name = name_;
+  made.incarnation = incarnation_;
+  const Result<std::string> address = address_of(options_.cluster, options_.self);
+  made.address = address.ok() ? *address : options_.bind;
+  for (const Device& d : devices_.devices)
+    made.devices.push_back({d.name, static_cast<int>(d.kind), d.memory_limit, d.physical_description, d.physical_gpu});
+  std::lock_guard lock(mutex_);
+  made.sessions = static_cast<int64_t>(sessions_.size());
+  return made;
+}
+
+Answer TaskServer::list_tasks(const std::string& body) {
+  const Result<message::ListRequest> asked = message::read<message::ListRequest>(body);
+  if (!asked.ok()) return answer_of(asked.status());
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(asked->wait_s);
+  std::map<std::string, Result<TaskStatus>> found;
+  for (;;) {
+    bool all = true;
+    for (const auto& [name, peer] : peers_) {
+      const auto known = found.find(name);
+      if (known != found.end() && known->second.ok()) continue;
+      found.insert_or_assign(name, status_of(*peer, options_.transport.dead_after_s));
+      all = all && found.at(name).ok();
+    }
+    if (all || std::chrono::steady_clock::now() >= end || closing()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  message::TaskList list;
+  list.tasks.push_back(status());
+  for (const auto& [job, tasks] : options_.cluster.jobs) {
+    for (const auto& [index, address] : tasks) {
+      const std::string name = ClusterTask{job, index}.name();
+      if (name == name_) continue;
+      const Result<TaskStatus>& one = found.at(name);
+      if (!one.ok()) {
+        list.missing.push_back(cat(name, " ", address)), list.reasons.push_back(one.status().message());
+        if (options_.say) options_.say(cat("CreateSession still waiting for response from worker: ", name));
+      } else if (const Status fits = same_kind(*one, name, options_.version); fits.ok()) {
+        list.tasks.push_back(*one);
+      } else {
+        return answer_of(fits);
+      }
+    }
+  }
+  return answer_with(list);
+}
+
+Result<std::shared_ptr<TaskSession>> TaskServer::make_session(const SessionRequest& request) {
+  for (const TaskStatus& task : request.tasks) {
+    if (task.name == name_ && task.incarnation != incarnation_)
+      return Status(Code::kAborted, cat(name_, " restarted; its variables are lost")).blamed(kBlamePeer);
+    if (task.name != name_ && !peers_.contains(task.name))
+      return failed_precondition(cat(task.name, " is not in the cluster of ", name_));
+  }
+  {
+    std::lock_guard lock(mutex_);
+    if (closing_) return shutting_down();
+    if (sessions_.size() >= kMostSessions) return resource_exhausted(cat(kMostSessions, " sessions on ", name_));
+  }
+  ASSIGN_OR_RETURN(auto made, TaskSession::create(request, name_, devices_, state_, peers_of(request, peers_)));
+  std::lock_guard lock(mutex_);
+  sessions_[request.session] = made;
+  return made;
+}
+
+Answer TaskServer::register_session(const std::string& body) {
+  const Result<SessionRequest> request = message::read<SessionRequest>(body);
+  if (!request.ok()) return answer_of(request.status());
+  const auto made = make_session(*request);
+  return made.ok() ? answer_with((*made)->reply(ok_status())) : failed_reply(made.status());
+}
+
+Answer TaskServer::create_session(const std::string& body) {
+  Result<SessionRequest> request = message::read<SessionRequest>(body);
+  if (!request.ok()) return answer_of(request.status());
+  if (request->tasks.empty() || request->tasks.front().name != name_)
+    return answer_of(invalid_argument(cat("the master of this session is not ", name_)));
+  request->session = random_number();
+  auto made = MasterSession::create(*request, peers_of(*request, peers_), [&] { return make_session(*request); });
+  if (!made.ok()) {
+    close(request->session, false);
+    return failed_reply(made.status());
+  }
+  SessionReply reply = (*made)->reply();
+  std::lock_guard lock(mutex_);
+  masters_[request->session] = made.take();
+  return answer_with(reply);
+}
+
+std::shared_ptr<TaskSession> TaskServer::find(uint64_t session) {
+  std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(session);
+  return found == sessions_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<MasterSession> TaskServer::find_master(uint64_t session) {
+  std::lock_guard lock(mutex_);
+  const auto found = masters_.find(session);
+  return found == masters_.end() ? nullptr : found->second;
+}
+
+bool TaskServer::closing() {
+  std::lock_guard lock(mutex_);
+  return closing_;
+}
+
+Answer TaskServer::run_step(const std::string& body, const std::atomic<bool>& off) {
+  const Result<message::StepCall> call = message::read<message::StepCall>(body);
+  if (!call.ok()) return answer_of(call.status());
+  const auto master = find_master(call->session);
+  return master ? answer_with(master->run(*call, off)) : no_session();
+}
+
+Answer TaskServer::run_graph(const std::string& body) {
+  const Result<message::StepCall> call = message::read<message::StepCall>(body);
+  if (!call.ok()) return answer_of(call.status());
+  const auto session = find(call->session);
+  return session ? answer_with(session->run(*call)) : no_session();
+}
+
+Answer TaskServer::master_variable(const std::string& body) {
+  const Result<message::VariableCall> call = message::read<message::VariableCall>(body);
+  if (!call.ok()) return answer_of(call.status());
+  const auto master = find_master(call->session);
+  return master ? answer_with(master->variable(*call)) : no_session();
+}
+
+Answer TaskServer::task_variable(const std::string& body) {
+  const Result<message::VariableCall> call = message::read<message::VariableCall>(body);
+  if (!call.ok()) return answer_of(call.status());
+  const auto session = find(call->session);
+  return session ? answer_with(session->variable(*call)) : no_session();
+}
+
+Answer TaskServer::take_piece(const std::string& body) {
+  Result<message::PieceMessage> piece = message::read<message::PieceMessage>(body);
+  if (!piece.ok()) return answer_of(piece.status());
+  if (const auto session = find(piece->session))
+    session->file(piece->step, piece->copy, {std::move(piece->value), piece->dead});
+  return {};
+}
+
+Answer TaskServer::abort_step(const std::string& body) {
+  const Result<message::StepCall> call = message::read<message::StepCall>(body);
+  if (!call.ok()) return answer_of(call.status());
+  if (const auto session = find(call->session)) session->abort(call->step);
+  return {};
+}
+
+void TaskServer::hold(IncomingRequest* request, bool whole) {
+  const Result<message::SessionId> id = message::read<message::SessionId>(request->body());
+  if (!id.ok()) return request->answer(answer_of(id.status()));
+  {
+    std::lock_guard lock(mutex_);
+    const bool known = whole ? masters_.contains(id->session) : sessions_.contains(id->session);
+    if (known && !closing_) {
+      held_[request] = {id->session, whole};
+      return;
+    }
+  }
+  request->answer(no_session());
+}
+
+void TaskServer::close(uint64_t session, bool whole) {
+  std::shared_ptr<TaskSession> own;
+  std::shared_ptr<MasterSession> master;
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto found = sessions_.find(session); found != sessions_.end()) {
+      own = found->second;
+      sessions_.erase(found);
+    }
+    if (const auto found = masters_.find(session); whole && found != masters_.end()) {
+      master = found->second;
+      masters_.erase(found);
+    }
+  }
+  if (master) master->interrupt();
+  if (own) own->close();
+}
+
+}  // namespace emplace

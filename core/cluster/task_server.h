@@ -1,0 +1,99 @@
+/// TaskServer: a task of a cluster that answers requests: those of other tasks, for its part of their sessions, and
+/// those of clients, whose master it is. tf.distribute.Server.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/cluster/cluster_spec.h"
+#include "core/cluster/master_session.h"
+#include "core/cluster/task_session.h"
+#include "core/cluster/task_threads.h"
+#include "core/cluster/transport.h"
+
+namespace emplace {
+
+struct TaskServerOptions {
+  ClusterSpec cluster;
+  ClusterTask self;
+  std::string bind;     // "127.0.0.1:2222"; port 0: one that is free
+  std::string version;  // which others have to have, too
+  DeviceSet devices;    // of this process, under any task's name
+  TransportOptions transport;
+  std::function<void(const std::string&)> say;  // a line of log; any thread
+};
+
+class TaskServer final : public RequestHandler {
+ public:
+  /// Unknown: the port is taken.
+  static Result<std::unique_ptr<TaskServer>> start(Transport& transport, TaskServerOptions options);
+  ~TaskServer();
+  TaskServer(const TaskServer&) = delete;
+  TaskServer& operator=(const TaskServer&) = delete;
+
+  int port() const { return port_->number(); }
+  /// "grpc://localhost:2222".
+  std::string target() const;
+  const DeviceSet& devices() const { return devices_; }
+  /// No step begins any longer; those that run get this long, then they are aborted: "task is shutting down".
+  void shut_down(double grace_s);
+
+  void handle(IncomingRequest* request) override;
+  void called_off(IncomingRequest* request) override;
+
+ private:
+  TaskServer(Transport& transport, TaskServerOptions options);
+  Status listen();
+
+  // What the requests do, by their names. These wait, on threads of their own.
+  Answer waiting_answer(std::string_view name, const std::string& body, const std::atomic<bool>& called_off);
+  Answer list_tasks(const std::string& body);
+  Answer create_session(const std::string& body);
+  Answer run_step(const std::string& body, const std::atomic<bool>& called_off);
+  Answer master_variable(const std::string& body);
+  Answer register_session(const std::string& body);
+  Answer run_graph(const std::string& body);
+  Answer task_variable(const std::string& body);
+  // These do not.
+  Answer take_piece(const std::string& body);
+  Answer abort_step(const std::string& body);
+  void hold(IncomingRequest* request, bool whole);
+
+  message::TaskStatus status();
+  bool closing();
+  Result<std::shared_ptr<TaskSession>> make_session(const message::SessionRequest& request);
+  std::shared_ptr<TaskSession> find(uint64_t session);
+  std::shared_ptr<MasterSession> find_master(uint64_t session);
+  void close(uint64_t session, bool whole);
+
+  Transport& transport_;
+  const TaskServerOptions options_;
+  const std::string name_;
+  const uint64_t incarnation_;
+  DeviceSet devices_;  // under this task's name
+  std::shared_ptr<TaskState> state_;
+  Peers peers_;  // all other tasks
+
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::map<uint64_t, std::shared_ptr<TaskSession>> sessions_;
+  std::map<uint64_t, std::shared_ptr<MasterSession>> masters_;
+  struct Held {
+    uint64_t session;
+    bool whole;
+  };
+  std::map<IncomingRequest*, Held> held_;                                      // that keep a session
+  std::map<IncomingRequest*, std::shared_ptr<std::atomic<bool>>> called_off_;  // of requests that wait
+  bool closing_ = false;
+
+  TaskThreads threads_;
+  std::unique_ptr<ListeningPort> port_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,214 @@
+#include "core/cluster/task_session.h"
+
+#include <utility>
+
+#include "core/base/cat.h"
+#include "core/device/task_map.h"
+
+namespace emplace {
+
+using message::EndpointMessage;
+using message::SessionReply;
+using message::SessionRequest;
+
+RemoteExchange::RemoteExchange(uint64_t session, const TaskMap& tasks, const Peers& peers, Inbox& inbox)
+    : session_(session), inbox_(inbox) {
+  for (const std::string& name : tasks.names) {
+    const auto found = peers.find(name);
+    peers_.push_back(found == peers.end() ? nullptr : found->second);
+  }
+}
+
+void RemoteExchange::begin(uint64_t step) {
+  step_ = step;
+  std::lock_guard lock(failure_->mutex);
+  failure_->status = ok_status();
+}
+
+std::vector<std::string> RemoteExchange::take_programs() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(programs_, {});
+}
+
+Status RemoteExchange::failure() const {
+  std::lock_guard lock(failure_->mutex);
+  return failure_->status;
+}
+
+Status RemoteExchange::agree(const std::string& program_hash) {
+  std::lock_guard lock(mutex_);
+  programs_.push_back(program_hash);
+  return ok_status();
+}
+
+Status RemoteExchange::send(const Transfer& transfer, const Tensor& value, bool dead) {
+  const std::shared_ptr<Peer> peer = peers_[transfer.peer];
+  if (!peer) return internal_error("a piece for a task without an address");
+  ASSIGN_OR_RETURN(std::string body,
+                   message::write(message::PieceMessage{session_, step_, transfer.copy, dead, value}));
+  const uint64_t step = step_;
+  peer->send(message::method::kPiece, std::move(body), [failure = failure_, peer, step](const Answer& answer) {
+    if (answer.code == 0 || answer.code == static_cast<int>(Code::kCancelled)) return;
+    std::lock_guard lock(failure->mutex);
+    if (failure->status.ok()) failure->status = peer->lost(answer);
+  });
+  return ok_status();
+}
+
+Result<Piece> RemoteExchange::receive(const Transfer& transfer, const StopSignal& stop) {
+  return inbox_.take(step_, transfer.copy, stop);
+}
+
+Result<std::shared_ptr<TaskSession>> TaskSession::create(const SessionRequest& request, const std::string& self,
+                                                         const DeviceSet& own, std::shared_ptr<TaskState> state,
+                                                         const Peers& peers) {
+  std::shared_ptr<TaskSession> made(new TaskSession);
+  made->id_ = request.session;
+  RETURN_IF_ERROR(made->load(request));
+  RETURN_IF_ERROR(made->set_devices(request, self, own));
+  const TaskMap tasks(made->cluster_);
+  made->exchange_ = std::make_unique<RemoteExchange>(request.session, tasks, peers, made->inbox_);
+  made->share_ = std::make_unique<TaskShare>(made->cluster_, tasks.find(self), *made->exchange_);
+  ASSIGN_OR_RETURN(SessionOptions options, made->options(request));
+  options.task = std::move(state);
+  ASSIGN_OR_RETURN(made->session_, Session::create(*made->file_, made->own_, made->placement_, std::move(options)));
+  return made;
+}
+
+Status TaskSession::load(const SessionRequest& request) {
+  Problems problems;
+  file_ = emplace::load(Source::from_text("the session's graph", request.graph), {}, problems);
+  if (problems.empty()) validate(*file_, problems);
+  if (!problems.empty()) return invalid_argument(problems.list().front().message).blamed(Blame::kFile);
+  if (request.placement.size() != file_->graph.num_nodes()) {
+    return invalid_argument(
+        cat("a placement of ", request.placement.size(), " nodes for a graph of ", file_->graph.num_nodes()));
+  }
+  return ok_status();
+}
+
+Status TaskSession::set_devices(const SessionRequest& request, const std::string& self, const DeviceSet& own) {
+  for (const message::TaskStatus& task : request.tasks) {
+    for (const message::DeviceMessage& d : task.devices) {
+      const std::optional<DeviceName> name = DeviceName::parse(d.name);
+      if (!name || !name->complete() || name->task_name() != task.name)
+        return invalid_argument(cat("'", d.name, "' is no device of ", task.name));
+      if (cluster_.devices.size() == kNoDevice) return invalid_argument("too many devices");
+      Device& made = cluster_.devices.emplace_back();
+      made.name = d.name, made.parsed = *name, made.type = *name->type;
+      made.kind = static_cast<DeviceKind>(d.kind), made.memory_limit = d.memory_limit;
+      made.physical_description = d.physical_description, made.physical_gpu = d.physical_gpu;
+    }
+  }
+  for (const uint32_t device : request.placement) {
+    if (device >= cluster_.devices.size()) return invalid_argument(cat("no device ", device));
+    placement_.decisions.push_back({static_cast<DeviceId>(device)});
+  }
+  cluster_.own_task = request.tasks.empty() ? self : request.tasks.front().name;
+  const TaskMap tasks(cluster_);
+  const TaskId task = tasks.find(self);
+  if (task == kNoTask) return invalid_argument(cat(self, " has no device in the session"));
+  const std::vector<DeviceId> ids = tasks.devices_of(task);
+  for (size_t i = 0; i < std::max(ids.size(), own.devices.size()); ++i) {
+    if (i < ids.size() && i < own.devices.size() && cluster_.at(ids[i]).name == own.devices[i].name) continue;
+    return failed_precondition(cat("the devices of ", self, " are others than those that were listed"));
+  }
+  own_ = own;
+  return ok_status();
+}
+
+Result<SessionOptions> TaskSession::options(const SessionRequest& request) const {
+  const Graph& graph = file_->graph;
+  const auto endpoint = [&](const EndpointMessage& e) -> Result<Endpoint> {
+    if (e.node >= graph.num_nodes() || e.output >= graph.num_outputs(e.node))
+      return invalid_argument(cat("no tensor ", e.node, ":", e.output));
+    return Endpoint{e.node, e.output};
+  };
+  SessionOptions o;
+  for (const EndpointMessage& e : request.fetches) {
+    ASSIGN_OR_RETURN(const Endpoint fetch, endpoint(e));
+    o.fetches.push_back(fetch);
+  }
+  for (const EndpointMessage& e : request.feeds) {
+    ASSIGN_OR_RETURN(const Endpoint feed, endpoint(e));
+    if (!e.value.valid()) return invalid_argument(cat("no value is fed to '", graph.name(e.node), "'"));
+    o.feeds.emplace_back(feed, e.value);
+  }
+  for (const uint32_t node : request.targets) {
+    if (node >= graph.num_nodes()) return invalid_argument(cat("no node ", node));
+    o.targets.push_back(node);
+  }
+  o.seed = request.seed;
+  o.timeout_s = request.timeout_s;
+  o.inter_op_threads = request.inter_op_threads;
+  o.intra_op_threads = request.intra_op_threads;
+  o.gpu.deterministic = request.deterministic;
+  o.stop = &stop_;
+  o.share = share_.get();
+  return o;
+}
+
+SessionReply TaskSession::reply(const Status& status) {
+  SessionReply reply;
+  reply.status = message::StatusMessage::of(status);
+  reply.session = id_;
+  reply.programs = exchange_->take_programs();
+  reply.copies = session_->copies_per_step();
+  reply.copy_bytes = session_->copy_bytes_per_step();
+  reply.copy_seconds = session_->copy_seconds();
+  for (const DeviceMemory& m : session_->memory()) {
+    reply.memory.push_back({own_.at(m.device).name, m.limit, m.planned, m.variables, m.constants, m.pool, m.peak});
+  }
+  return reply;
+}
+
+SessionReply TaskSession::run(const message::StepCall& call) {
+  std::lock_guard lock(running_);
+  runs_ = true;
+  std::vector<Tensor> outputs;
+  std::vector<NodeId> nodes;
+  for (const uint32_t node : call.nodes) nodes.push_back(node);
+  Status status;
+  if (closed_) status = Status(Code::kCancelled, "the session is closed");
+  for (const NodeId node : nodes) {
+    if (!has_node(node)) status = invalid_argument(cat("no node ", node));
+  }
+  exchange_->begin(call.step);
+  step_ = call.step;
+  stop_ = false;
+  if (inbox_.aborted(call.step)) status = Status(Code::kCancelled, "the step failed on another task");
+  if (status.ok()) status = nodes.empty() ? session_->step(outputs) : session_->run_nodes(nodes);
+  if (const Status unsent = exchange_->failure(); !unsent.ok()) status = unsent;
+  inbox_.end(call.step);
+  runs_ = false;
+  SessionReply made = reply(status);
+  if (status.ok()) made.outputs = std::move(outputs);
+  return made;
+}
+
+SessionReply TaskSession::variable(const message::VariableCall& call) {
+  std::lock_guard lock(running_);
+  if (call.writes) return reply(session_->set_variable(call.node, call.value));
+  Result<Tensor> value = session_->variable(call.node);
+  SessionReply made = reply(value.status());
+  if (value.ok()) made.outputs.push_back(value.take());
+  return made;
+}
+
+void TaskSession::abort(uint64_t step) {
+  inbox_.abort(step);
+  if (step_ <= step) stop_ = true;
+}
+
+void TaskSession::close() {
+  closed_ = true;
+  abort(UINT64_MAX);
+}
+
+bool TaskSession::on_this_task(NodeId node) const { return share_->tasks.of[placement_.device(node)] == share_->task; }
+
+const std::string& TaskSession::task_of(NodeId node) const {
+  return share_->tasks.names[share_->tasks.of[placement_.device(node)]];
+}
+
+}  // namespace emplace

@@ -1,0 +1,102 @@
+/// TaskSession: one task's part of a session of a cluster: its graph, its devices, what has come from others.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/cluster/inbox.h"
+#include "core/cluster/peer.h"
+#include "core/cluster/protocol.h"
+#include "core/run/session.h"
+#include "core/run/task_state.h"
+
+namespace emplace {
+
+/// All tasks of a session, by the name of each.
+using Peers = std::map<std::string, std::shared_ptr<Peer>>;
+
+/// A task's end of the network: pieces go to their task as requests.
+class RemoteExchange final : public Exchange {
+ public:
+  /// `tasks`: as the session's device set has them.
+  RemoteExchange(uint64_t session, const TaskMap& tasks, const Peers& peers, Inbox& inbox);
+
+  /// The step that send() and receive() belong to from now on.
+  void begin(uint64_t step);
+  /// The hashes of the programs that were cut since the last call.
+  std::vector<std::string> take_programs();
+  /// Why a piece could not be sent; OK: all were.
+  Status failure() const;
+
+  Status agree(const std::string& program_hash) override;
+  Status send(const Transfer& transfer, const Tensor& value, bool dead) override;
+  Result<Piece> receive(const Transfer& transfer, const StopSignal& stop) override;
+
+ private:
+  /// Shared with requests under way, which may end after the session.
+  struct Failure {
+    std::mutex mutex;
+    Status status;  // guarded by mutex
+  };
+
+  const uint64_t session_;
+  std::vector<std::shared_ptr<Peer>> peers_;  // by task
+  Inbox& inbox_;
+  std::atomic<uint64_t> step_ = 0;
+  std::shared_ptr<Failure> failure_ = std::make_shared<Failure>();
+  mutable std::mutex mutex_;
+  std::vector<std::string> programs_;  // guarded by mutex_
+};
+
+class TaskSession {
+ public:
+  /// `request`: as all tasks of the session get it; `self`: which of them this is; `own`: its devices as `state` has
+  /// them. InvalidArgument: a graph or a placement that is none; else what Session::create() says.
+  static Result<std::shared_ptr<TaskSession>> create(const message::SessionRequest& request, const std::string& self,
+                                                     const DeviceSet& own, std::shared_ptr<TaskState> state,
+                                                     const Peers& peers);
+
+  uint64_t id() const { return id_; }
+  /// What the session says of itself now, the programs that it cut included.
+  message::SessionReply reply(const Status& status);
+  /// This task's part of a step. One at a time.
+  message::SessionReply run(const message::StepCall& call);
+  message::SessionReply variable(const message::VariableCall& call);
+  bool runs() const { return runs_; }
+  /// Any thread.
+  bool file(uint64_t step, uint32_t copy, Piece piece) { return inbox_.file(step, copy, std::move(piece)); }
+  void abort(uint64_t step);
+  /// No step begins any longer, and the one that runs ends.
+  void close();
+
+  /// Tasks in the order of the session's devices: the master is the first.
+  const std::vector<std::string>& tasks() const { return share_->tasks.names; }
+  bool on_this_task(NodeId node) const;
+  const std::string& task_of(NodeId node) const;
+  bool has_node(NodeId node) const { return node < placement_.decisions.size(); }
+
+ private:
+  TaskSession() = default;
+  Status load(const message::SessionRequest& request);
+  Status set_devices(const message::SessionRequest& request, const std::string& self, const DeviceSet& own);
+  Result<SessionOptions> options(const message::SessionRequest& request) const;
+
+  uint64_t id_ = 0;
+  std::unique_ptr<GraphFile> file_;
+  DeviceSet cluster_, own_;
+  Placement placement_;
+  Inbox inbox_;
+  std::unique_ptr<RemoteExchange> exchange_;
+  std::unique_ptr<TaskShare> share_;
+  std::atomic<bool> stop_ = false;
+  std::atomic<bool> closed_ = false, runs_ = false;
+  std::mutex running_;
+  std::atomic<uint64_t> step_ = 0;
+  std::unique_ptr<Session> session_;  // the last: it refers to all else
+};
+
+}  // namespace emplace
