@@ -16,6 +16,7 @@
   ROW(convert, "Write a graph file in another format")                                        \
   ROW(devices, "List physical and logical devices; read device names")                        \
   ROW(ops, "List the ops that emplace runs; one op: its page")                                \
+  ROW(serve, "Be a task of a cluster, whose graphs others run")                               \
   ROW(completion, "Completion of the command line for bash, zsh or fish; man pages")
 
 namespace emplace {

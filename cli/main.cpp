@@ -24,14 +24,6 @@
 namespace emplace {
 namespace {
 
-/// Commands that the command line's contract names and that are still to come, with what does their work until then.
-struct ComingCommand {
-  std::string_view name, instead;
-};
-constexpr ComingCommand kComing[] = {
-    {"serve", "one process runs all devices of a graph"},
-};
-
 std::string overview() {
   std::string out =
       "Runs text graph files on CPUs and GPUs the way TensorFlow places them, and explains every decision.\n\n"
@@ -47,9 +39,6 @@ int unknown_command(const char* name, Log& log) {
     return usage(log, "the command comes first: emplace COMMAND [OPTIONS]; 'emplace --help' lists the commands");
   if (access(name, R_OK) == 0)
     return usage(log, cat("'", name, "' is not a command; did you mean 'emplace run ", name, "'?"));
-  for (const ComingCommand& coming : kComing) {
-    if (coming.name == name) return usage(log, cat("'emplace ", name, "' is not there yet; ", coming.instead));
-  }
   if (std::string_view(name) == "version")
     return usage(log, "unknown subcommand 'version'; did you mean 'emplace --version'?");
   Suggestion suggestion(name);
@@ -124,8 +113,9 @@ bool environ_has_ours() {
 /// A misspelt variable is without effect: says so.
 void warn_of_environment(const OptionSet& set, const std::vector<std::string>& of_others, Log& log) {
   static constexpr std::string_view kBesideOptions[] = {
-      "EMPLACE_CACHE_DIR",   "EMPLACE_CONFIG",       "EMPLACE_CUDA",      "EMPLACE_CUDA_LIB_DIR",
-      "EMPLACE_CUDA_PLUGIN", "EMPLACE_CUDA_WITHOUT", "EMPLACE_GPU_GUARD", "EMPLACE_ISA"};
+      "EMPLACE_CACHE_DIR",    "EMPLACE_CONFIG",         "EMPLACE_CUDA",
+      "EMPLACE_CUDA_LIB_DIR", "EMPLACE_CLUSTER_PLUGIN", "EMPLACE_CUDA_PLUGIN",
+      "EMPLACE_CUDA_WITHOUT", "EMPLACE_GPU_GUARD",      "EMPLACE_ISA"};
   std::vector<std::string> known(std::begin(kBesideOptions), std::end(kBesideOptions));
   for (const std::string& name : set.names()) known.push_back(environment_name(name));
   for (const std::string& name : of_others) known.push_back(environment_name(name));

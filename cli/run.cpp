@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 
+#include "cli/cluster_flags.h"
 #include "cli/command.h"
 #include "cli/kernel_difference.h"
 #include "cli/outputs.h"
@@ -147,8 +148,10 @@ Status run_stages(StageContext& c, const Printer& printer, Made& made) {
                  [&](int64_t step, const auto& outputs) { return printer.step(step, outputs); });
 }
 
-int run_graph(const Options& options, const std::string& path, const std::string& label, NamedFiles& files, Log& log) {
+int run_graph(const Options& options, const std::string& path, const std::string& label, RemoteCluster* cluster,
+              NamedFiles& files, Log& log) {
   StageContext c(options.pipeline, path, log, &stop_flag());
+  c.cluster = cluster;
   Made made;
   const Printer printer(options.format, options.arguments.size() > 1, c, made);
   printer.begin();
@@ -194,6 +197,7 @@ class RunCommand final : public Command {
     declare_memory_report(set, o);
     declare_execution(set, o.pipeline);
     declare_in_flight(set, o.pipeline);
+    declare_cluster(set, cluster_);
     declare_outputs(set, o.outputs);
     set.group("Files and output");
     declare_loading(set, o.pipeline);
@@ -203,12 +207,18 @@ class RunCommand final : public Command {
 
   int run(const Options& options, Log& log) override {
     if (const Status status = check_single_files(options); !status.ok()) return usage(log, status);
+    ClusterUse use;
+    if (const Status status = use.open(cluster_, options.pipeline, log); !status.ok()) return report_error(status, log);
     NamedFiles files = options.pipeline.files;
     const std::vector<std::string> labels = graph_labels(options.arguments);
     size_t graph = 0;
-    return for_each_graph(
-        options, log, [&](const std::string& path) { return run_graph(options, path, labels[graph++], files, log); });
+    return for_each_graph(options, log, [&](const std::string& path) {
+      return run_graph(options, path, labels[graph++], use.cluster(), files, log);
+    });
   }
+
+ private:
+  ClusterFlags cluster_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/base/printable.h"
 #include "core/base/text_file.h"
 #include "core/base/units.h"
+#include "core/cluster/remote_session.h"
 #include "core/device/make_device_set.h"
 #include "core/pipeline_stage.h"
 #include "core/place/isolate_calls.h"
@@ -95,8 +96,8 @@ Result<Placed> placed_step(StageContext& c, const Validated& validated) {
 Result<Placed> placed_graph(StageContext& c, const Validated& validated, bool runs) {
   if (validated.lowering && validated.lowering->step) return placed_step(c, validated);
   GraphFile& file = *validated.file;
-  ASSIGN_OR_RETURN(DeviceSet found, find_devices(c.options, c.log));
-  warn_of_missing_gpu(c.options, found, c.log);
+  ASSIGN_OR_RETURN(DeviceSet found, c.cluster ? c.cluster->devices() : find_devices(c.options, c.log));
+  if (!c.cluster) warn_of_missing_gpu(c.options, found, c.log);
   c.found.devices = std::make_shared<const DeviceSet>(std::move(found));
   const DeviceSet& devices = *c.found.devices;
   if (runs && !devices.runnable) {
@@ -107,7 +108,7 @@ Result<Placed> placed_graph(StageContext& c, const Validated& validated, bool ru
   Result<PlaceOptions> options = resolve_placing(c, file, runs);
   if (!options.ok()) return options.status().blamed(Blame::kUsage);
   if (validated.lowering) options->origins = &validated.lowering->origins;
-  RETURN_IF_ERROR(log_placement(c, runs, device_mapping(devices)));
+  if (!c.cluster) RETURN_IF_ERROR(log_placement(c, runs, device_mapping(devices)));
   Placement before_failure;
   const std::vector<NodeId> order = order_of(validated);
   Result<Placement> placement = place_in_order(file, devices, *options, order, c.found.offenders, &before_failure);

@@ -120,7 +120,7 @@ Status first_problem(const Problems& problems) {
 Result<Validated> finish_validation(StageContext& c, const Loaded& loaded, Problems* misfits) {
   GraphFile& file = *loaded.file;
   Problems& problems = c.found.problems;
-  if (!file.cluster.empty())
+  if (!file.cluster.empty() && !c.cluster)
     c.log.warning(
         cat(c.found.source->name(), ": 'cluster' is not used: one process runs the graph, on its own devices"));
   if (misfits && !misfits->empty()) c.log.warning(misfits->to_string(*c.found.source));

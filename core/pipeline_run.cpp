@@ -4,6 +4,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/stop.h"
+#include "core/cluster/remote_session.h"
 #include "core/formats/checkpoint/graph_checkpoints.h"
 #include "core/pipeline.h"
 #include "core/pipeline_stage.h"
@@ -155,8 +156,10 @@ Result<Planned> plan_run(StageContext& c, const Partitioned& partitioned, const 
     options.observer = planned.watch->observer();
     options.trace = planned.watch->launch_trace();
     options.checkpoints = planned.checkpoints.get();
-    ASSIGN_OR_RETURN(planned.session,
-                     Session::create(*planned.file, *planned.devices, *planned.placement, std::move(options)));
+    const GraphFile& file = *planned.file;
+    const DeviceSet& devices = *planned.devices;
+    ASSIGN_OR_RETURN(planned.session, c.cluster ? c.cluster->create_session(file, devices, *planned.placement, options)
+                                                : Session::create(file, devices, *planned.placement, options));
     if (steps == Steps::kOfRun && c.options.run.in_flight > 1)
       RETURN_IF_ERROR(plan_in_flight(c.options.run, request, planned));
     return planned;

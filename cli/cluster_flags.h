@@ -1,0 +1,52 @@
+/// The flags of commands that run graphs on the tasks of a cluster, and what they lead to.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/cluster_access.h"
+#include "cli/option_set.h"
+#include "core/base/log.h"
+#include "core/cluster/remote_session.h"
+#include "core/cluster/task_server.h"
+#include "core/pipeline_options.h"
+
+namespace emplace {
+
+/// Where graphs run, if not in this process.
+struct ClusterFlags {
+  std::string master, spawn;
+  bool local_server = false;
+  ClusterAccess access;
+  bool given() const { return !master.empty() || !spawn.empty() || local_server; }
+};
+void declare_cluster(OptionSet& set, ClusterFlags& flags);
+
+class SpawnedTasks;
+
+/// The cluster behind the flags, connected; what was started for it ends with it.
+class ClusterUse {
+ public:
+  ClusterUse();
+  ~ClusterUse();
+  ClusterUse(const ClusterUse&) = delete;
+  ClusterUse& operator=(const ClusterUse&) = delete;
+
+  Status open(const ClusterFlags& flags, const PipelineOptions& options, Log& log);
+  /// Null before open(), and where no flag was given.
+  RemoteCluster* cluster() const { return cluster_.get(); }
+
+ private:
+  Result<std::string> start_local(Transport& transport, const TransportOptions& wire, const PipelineOptions& options,
+                                  Log& log);
+
+  std::unique_ptr<SpawnedTasks> spawned_;
+  std::unique_ptr<TaskServer> local_;
+  std::shared_ptr<RemoteCluster> cluster_;
+};
+
+/// What tasks compare: version and commit.
+std::string cluster_version();
+
+}  // namespace emplace
