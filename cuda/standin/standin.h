@@ -8,7 +8,8 @@
 
 namespace emplace::standin {
 
-/// 0: operations run when they are enqueued. Otherwise they wait, and run in an order drawn from the seed.
+/// 0: operations run when they are enqueued. Otherwise they wait, and run in an order drawn from the seed: those of any
+/// stream next, or, by every third seed, those of one stream as long as there are any, so that others come late.
 /// Before the first stream, or when all are idle. At the start: what EMPLACE_STANDIN_SEED says, or 0.
 void set_seed(uint64_t seed);
 

@@ -1,5 +1,6 @@
 #include "cuda/standin/streams.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -52,6 +53,15 @@ void run_graph(const CUgraph_st& graph) {
       if (--open[next] == 0) ready.push_back(next);
     }
   }
+}
+
+/// Every third seed ranks the streams: who is behind another waits for as long as that one has something to do.
+cudaStream_t drawn(const std::vector<cudaStream_t>& ready) {
+  State& s = state();
+  if (s.seed == 0 || s.seed % 3 != 0) return ready[s.random() % ready.size()];
+  auto rank = [&](cudaStream_t stream) { return std::mt19937_64(s.seed ^ (stream->number << 32))(); };
+  return *std::min_element(ready.begin(), ready.end(),
+                           [&](cudaStream_t a, cudaStream_t b) { return rank(a) < rank(b); });
 }
 
 thread_local cudaStreamCaptureMode mode_of_thread = cudaStreamCaptureModeGlobal;
@@ -112,7 +122,7 @@ bool run_one() {
     if (!stream->queue.empty() && stream->queue.front().ready()) ready.push_back(stream);
   }
   if (ready.empty()) return false;
-  cudaStream_t stream = ready[s.random() % ready.size()];
+  cudaStream_t stream = drawn(ready);
   Operation operation = std::move(stream->queue.front());
   stream->queue.pop_front();
   if (!operation.run) return true;
@@ -218,7 +228,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
   *stream = new CUstream_st;
   cudaGetDevice(&(*stream)->device);
   state().streams.insert(*stream);
-  ++state().counts.streams;
+  (*stream)->number = state().counts.streams++;
   return cudaSuccess;
 }
 

@@ -65,6 +65,7 @@ struct CUgraphExec_st {
 
 struct CUstream_st {
   int device = 0;
+  uint64_t number = 0;  // how many were made before
   std::deque<emplace::standin::Operation> queue;
   CUgraph_st* capture = nullptr;
   bool capture_origin = false;

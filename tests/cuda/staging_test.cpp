@@ -2,12 +2,14 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <thread>
 #include <vector>
 
 #include "cuda/host_copy.h"
 #include "cuda/staging.h"
+#include "cuda/standin/standin.h"
 
 namespace emplace::cuda::testing {
 namespace {
@@ -63,6 +65,49 @@ TEST_CASE("small copies and large ones are under way at once", "[host]") {
   REQUIRE(staging.copy_in(device.memory, many.data(), many.size() * 4, device.stream).ok());
   REQUIRE(staging.finish(*ticket).ok());
   CHECK(received == few);
+}
+
+TEST_CASE("a piece of the ring is not filled again before the GPU has read it", "[host]") {
+  constexpr size_t kCount = 100'000;  // 0.4 of the ring
+  for (uint64_t seed : {1, 2, 3}) {
+    standin::set_seed(seed);
+    Device device;
+    Staging staging;
+    for (uint32_t i = 0; i < 8; ++i) {
+      const std::vector<uint32_t> sent = numbers(kCount, 1000 * i);
+      auto kept = std::make_shared<std::vector<uint32_t>>(sent);
+      auto* to = static_cast<std::byte*>(device.memory) + i * 4 * kCount;
+      REQUIRE(staging.copy_in(to, kept->data(), 4 * kCount, device.stream, kept).ok());
+    }
+    std::vector<uint32_t> received(8 * kCount);
+    const Result<uint64_t> ticket =
+        staging.copy_out(received.data(), device.memory, 4 * received.size(), device.stream);
+    REQUIRE(ticket.ok());
+    REQUIRE(staging.finish(*ticket).ok());
+    for (uint32_t i = 0; i < 8; ++i) {
+      const std::vector<uint32_t> sent = numbers(kCount, 1000 * i);
+      CHECK(std::equal(sent.begin(), sent.end(), received.begin() + static_cast<ptrdiff_t>(i * kCount)));
+    }
+  }
+  standin::set_seed(0);
+}
+
+TEST_CASE("small copies take the ring alone, several at once, however often it goes round", "[host]") {
+  constexpr size_t kCount = 25'000;  // a tenth of the ring
+  for (uint64_t seed : {0, 1}) {
+    standin::set_seed(seed);
+    Device device;
+    Staging staging;
+    const uint64_t page_locked = standin::counts().page_locked;
+    const std::vector<uint32_t> sent = numbers(kCount, 7);
+    for (int round = 0; round < 20; ++round) {
+      for (int copy = 0; copy < 3; ++copy)
+        REQUIRE(staging.copy_in(device.memory, sent.data(), 4 * kCount, device.stream).ok());
+      REQUIRE(cudaStreamSynchronize(device.stream) == cudaSuccess);
+    }
+    CHECK(standin::counts().page_locked == page_locked + 1);
+  }
+  standin::set_seed(0);
 }
 
 TEST_CASE("large copies on the host are whole, whoever else copies", "[host]") {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "cuda/backend.h"
@@ -169,6 +170,25 @@ TEST_CASE("threads and blocks come in any order, each once", "[host]") {
   standin::set_order(standin::Order::kNormal);
   REQUIRE(cudaFree(memory) == cudaSuccess);
   REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
+}
+
+TEST_CASE("by every third seed one stream goes before the other as long as it can", "[host]") {
+  std::set<std::string> orders;
+  for (uint64_t seed = 3; seed <= 60; seed += 3) {
+    standin::set_seed(seed);
+    cudaStream_t streams[2];
+    for (cudaStream_t& s : streams) REQUIRE(cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, 0) == cudaSuccess);
+    std::string order;
+    for (int i = 0; i < 4; ++i) {
+      for (int s : {0, 1})
+        (void)standin::launch(false, &order, dim3(1), dim3(1), 0, streams[s], [&order, s] { order += s ? 'b' : 'a'; });
+    }
+    for (cudaStream_t s : streams) REQUIRE(cudaStreamSynchronize(s) == cudaSuccess);
+    orders.insert(order);
+    for (cudaStream_t s : streams) REQUIRE(cudaStreamDestroy(s) == cudaSuccess);
+  }
+  standin::set_seed(0);
+  CHECK(orders == std::set<std::string>{"aaaabbbb", "bbbbaaaa"});
 }
 
 }  // namespace
