@@ -22,6 +22,7 @@ RemoteExchange::RemoteExchange(uint64_t session, const TaskMap& tasks, const Pee
 void RemoteExchange::begin(uint64_t step) {
   step_ = step;
   std::lock_guard lock(failure_->mutex);
+  failure_->step = step;
   failure_->status = ok_status();
 }
 
@@ -50,7 +51,7 @@ Status RemoteExchange::send(const Transfer& transfer, const Tensor& value, bool 
   peer->send(message::method::kPiece, std::move(body), [failure = failure_, peer, step](const Answer& answer) {
     if (answer.code == 0 || answer.code == static_cast<int>(Code::kCancelled)) return;
     std::lock_guard lock(failure->mutex);
-    if (failure->status.ok()) failure->status = peer->lost(answer);
+    if (failure->status.ok() && failure->step == step) failure->status = peer->lost(answer);
   });
   return ok_status();
 }

@@ -40,7 +40,9 @@ class RemoteExchange final : public Exchange {
   /// Shared with requests under way, which may end after the session.
   struct Failure {
     std::mutex mutex;
-    Status status;  // guarded by mutex
+    // Guarded by mutex.
+    uint64_t step = 0;
+    Status status;
   };
 
   const uint64_t session_;
