@@ -2,6 +2,7 @@
 #include <malloc.h>
 
 #include <cstdlib>
+#include <exception>
 #include <new>
 
 #include "core/tensor/text_meter.h"
@@ -15,6 +16,15 @@ void* operator new(size_t size) {
   void* memory = std::malloc(size ? size : 1);
   if (!memory) throw std::bad_alloc();
   return memory;
+}
+
+// By default it ends in the one above; a sanitizer's does not, and would be given back to the one below.
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(size);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
 }
 
 void operator delete(void* memory) noexcept {
