@@ -13,15 +13,18 @@ set(GROUPS
     reports_of_runs "report/(bench|compare|reduce)"
     reports_of_graphs "report/(copies|diff|draw)"
     train_parts "train/.*"
-    ops_text "ops/(audio|lookup|text)"
+    ops_words "ops/(audio|lookup)"
     ops_flow "ops|ops/flow")
 # What takes longest, and readers that name the keys of the same objects.
 set(APART formats/load formats/node_reader formats/tensor_proto ops/array/gather ops/linear/einsum ops/linear/matmul
           ops/math/activation_grad ops/math/arithmetic ops/math/comparison ops/math/division ops/math/exponential
           ops/math/trigonometric ops/math/unary_arithmetic ops/nn/bias_add ops/nn/max_pool ops/image/resize_bilinear
           ops/reduce/arg_reduce ops/reduce/reductions ops/reduce/scan ops/reduce/segment ops/reduce/top_k)
-# Rooms that are too large for one group.
-set(HALVED ops/array ops/math)
+# Rooms of kernels that are too large for one group: FOLDER, the first letters of the files of either half.
+set(HALVED
+    ops/array a-r s-z
+    ops/math a-m n-z
+    ops/nn a-f g-z)
 
 function(emplace_group source result)
   get_filename_component(folder ${source} DIRECTORY)
@@ -40,10 +43,15 @@ function(emplace_group source result)
       break()
     endif()
   endwhile()
-  if(folder IN_LIST HALVED AND file MATCHES "^[a-m]")
-    string(APPEND group _a_m)
-  elseif(folder IN_LIST HALVED)
-    string(APPEND group _n_z)
+  list(FIND HALVED "${folder}" at)
+  if(at GREATER -1)
+    math(EXPR first "${at} + 1")
+    math(EXPR second "${at} + 2")
+    list(GET HALVED ${first} letters)
+    if(NOT file MATCHES "^[${letters}]")
+      list(GET HALVED ${second} letters)
+    endif()
+    string(APPEND group "_${letters}")
   endif()
   if("${folder}/${file}" IN_LIST APART)
     set(group "")
