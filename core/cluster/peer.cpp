@@ -42,6 +42,8 @@ std::shared_ptr<OutgoingRequest> Peer::send(std::string_view method, std::string
 
 Answer Peer::ask(std::string_view method, std::string body, const std::atomic<bool>* stop, double timeout_s) {
   constexpr std::chrono::milliseconds kTick{20};
+  const Answer interrupted{static_cast<int>(Code::kCancelled), "the run was interrupted", {}};
+  if (stop && stop->load(std::memory_order_relaxed)) return interrupted;  // answers may come faster than a tick
   const auto awaited = std::make_shared<Awaited>();
   const auto request = send(
       method, std::move(body),
@@ -60,7 +62,7 @@ Answer Peer::ask(std::string_view method, std::string body, const std::atomic<bo
     request->call_off();
     lock.lock();
   }
-  if (stopped) return {static_cast<int>(Code::kCancelled), "the run was interrupted", {}};
+  if (stopped) return interrupted;
   return std::move(*awaited->answer);
 }
 
