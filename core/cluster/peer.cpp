@@ -78,6 +78,9 @@ std::string why_silent(const Answer& answer, double dead_after_s) {
 
 Status Peer::lost(const Answer& answer) const {
   const auto code = static_cast<Code>(answer.code);
+  // Its port was closed: nobody here calls off what is asked about.
+  if (code == Code::kCancelled)
+    return unavailable(cat("peer lost: ", text(), " (task is shutting down)")).blamed(kBlamePeer);
   if (code == Code::kUnavailable)
     return unavailable(cat("peer lost: ", text(), " (", why_silent(answer, dead_after_s_), ")")).blamed(kBlamePeer);
   if (code == Code::kDeadlineExceeded) return Status(code, cat(text(), " did not answer in time")).blamed(kBlamePeer);
