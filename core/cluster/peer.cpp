@@ -6,6 +6,8 @@
 namespace emplace {
 namespace {
 
+constexpr char kInterrupted[] = "the run was interrupted";
+
 /// Ends with its one answer.
 class CalledBack final : public AnswerSink {
  public:
@@ -42,7 +44,7 @@ std::shared_ptr<OutgoingRequest> Peer::send(std::string_view method, std::string
 
 Answer Peer::ask(std::string_view method, std::string body, const std::atomic<bool>* stop, double timeout_s) {
   constexpr std::chrono::milliseconds kTick{20};
-  const Answer interrupted{static_cast<int>(Code::kCancelled), "the run was interrupted", {}};
+  const Answer interrupted{static_cast<int>(Code::kCancelled), kInterrupted, {}};
   if (stop && stop->load(std::memory_order_relaxed)) return interrupted;  // answers may come faster than a tick
   const auto awaited = std::make_shared<Awaited>();
   const auto request = send(
@@ -78,8 +80,7 @@ std::string why_silent(const Answer& answer, double dead_after_s) {
 
 Status Peer::lost(const Answer& answer) const {
   const auto code = static_cast<Code>(answer.code);
-  // Its port was closed: nobody here calls off what is asked about.
-  if (code == Code::kCancelled)
+  if (code == Code::kCancelled && answer.message != kInterrupted)  // its port was closed
     return unavailable(cat("peer lost: ", text(), " (task is shutting down)")).blamed(kBlamePeer);
   if (code == Code::kUnavailable)
     return unavailable(cat("peer lost: ", text(), " (", why_silent(answer, dead_after_s_), ")")).blamed(kBlamePeer);
