@@ -94,6 +94,8 @@ Status TaskSession::set_devices(const SessionRequest& request, const std::string
       const std::optional<DeviceName> name = DeviceName::parse(d.name);
       if (!name || !name->complete() || name->task_name() != task.name)
         return invalid_argument(cat("'", d.name, "' is no device of ", task.name));
+      if (d.kind < 0 || d.kind > static_cast<int>(DeviceKind::kDescribed))
+        return invalid_argument(cat("'", d.name, "' is of no kind that there is"));
       if (cluster_.devices.size() == kNoDevice) return invalid_argument("too many devices");
       Device& made = cluster_.devices.emplace_back();
       made.name = d.name, made.parsed = *name, made.type = *name->type;
@@ -187,8 +189,22 @@ SessionReply TaskSession::run(const message::StepCall& call) {
   return made;
 }
 
+Status TaskSession::check_variable(const message::VariableCall& call) const {
+  if (!has_node(call.node)) return invalid_argument(cat("no node ", call.node));
+  const Graph& g = file_->graph;
+  if (!g.traits(call.node).variable || !on_this_task(call.node))
+    return invalid_argument(cat("'", g.name(call.node), "' is no variable of this task"));
+  if (!call.writes) return ok_status();
+  const Attrs attrs = g.attrs(call.node);
+  const Tensor& value = call.value;
+  if (value.valid() && value.dtype() == attrs.type("dtype") && attrs.shape("shape").compatible_with(value.shape()))
+    return ok_status();
+  return invalid_argument(cat("'", g.name(call.node), "' takes another type or shape"));
+}
+
 SessionReply TaskSession::variable(const message::VariableCall& call) {
   std::lock_guard lock(running_);
+  if (const Status status = check_variable(call); !status.ok()) return reply(status);
   if (call.writes) return reply(session_->set_variable(call.node, call.value));
   Result<Tensor> value = session_->variable(call.node);
   SessionReply made = reply(value.status());

@@ -78,6 +78,8 @@ class TaskSession {
   /// Tasks in the order of the session's devices: the master is the first.
   const std::vector<std::string>& tasks() const { return share_->tasks.names; }
   bool on_this_task(NodeId node) const;
+  /// InvalidArgument: there is no such variable here, or it does not take the value.
+  Status check_variable(const message::VariableCall& call) const;
   const std::string& task_of(NodeId node) const;
   bool has_node(NodeId node) const { return node < placement_.decisions.size(); }
 

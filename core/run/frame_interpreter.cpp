@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/cat.h"
 #include "core/partition/copy_kind.h"
 #include "core/run/exchange.h"
 #include "core/run/gpu_kernels.h"
@@ -150,11 +151,26 @@ Status FrameInterpreter::run_send(InstructionId id) {
   return ok_status();
 }
 
+// Kernels trust what the graph says of types and shapes; another task may not keep to it.
+Status FrameInterpreter::check_received(ValueId v, const Tensor& value) const {
+  const PlacedValue& wanted = p_.program.values[v];
+  const Graph& g = p_.file.graph;
+  if (value.valid() && value.dtype() == base_type(wanted.dtype) &&
+      g.output_shape(wanted.tensor).compatible_with(value.shape()))
+    return ok_status();
+  const std::string found =
+      value.valid() ? cat(dtype_name(value.dtype()), value.shape().to_string()) : std::string("nothing");
+  return Status(Code::kDataLoss,
+                cat("another task sent ", found, " for ", g.name(wanted.tensor.node), ':', wanted.tensor.slot,
+                    ", which is ", dtype_name(base_type(wanted.dtype)), g.output_shape(wanted.tensor).to_string()));
+}
+
 Status FrameInterpreter::run_receive(InstructionId id) {
   ASSIGN_OR_RETURN(Piece piece, p_.runtime.exchange->receive(p_.transfer(id), p_.runtime.stop));
   if (piece.dead) return mark_dead(id), ok_status();
   dead_[id] = 0;
   for (const ValueId v : p_.program.outputs(p_.program.instructions[id])) {
+    RETURN_IF_ERROR(check_received(v, piece.value));
     p_.values[v] = std::move(piece.value);
     operands_.set_dead(v, false);
   }

@@ -41,6 +41,7 @@ class FrameInterpreter {
   Status run_kernel(InstructionId id);
   Status run_send(InstructionId id);
   Status run_receive(InstructionId id);
+  Status check_received(ValueId v, const Tensor& value) const;
   /// Lets a copy be on its way when its kernel has run, if what it writes to, or reads, is left alone until then.
   /// Whoever watches waits for it.
   void let_arrive(InstructionId id);
