@@ -15,6 +15,7 @@
 #include "core/device/device_text.h"
 #include "core/pipeline.h"
 #include "core/pipeline_stage.h"
+#include "core/place/auto/simulator.h"
 #include "core/place/by_cost.h"
 #include "core/run/thread_pool.h"
 
@@ -141,6 +142,16 @@ void move_groups(const AutoProblem& made, const autoplace::Assignment& at, const
   });
 }
 
+/// The order of a step as the simulator has it, for the executor to keep; `placement` has the nodes where `at` says.
+void set_ranks(const AutoProblem& made, const autoplace::Assignment& at, Placement& placement) {
+  if (made.problem.goal != autoplace::Goal::kLatency) return;
+  autoplace::Simulator simulator(made.problem);
+  simulator.run(at, 0);
+  placement.ranks.assign(placement.decisions.size(), 0);
+  for (uint32_t i = 0; i < made.nodes.size(); ++i)
+    placement.ranks[made.nodes[i]] = static_cast<float>(simulator.ranks()[i]);
+}
+
 /// Searches until the plan of what was found fits, too: the search knows of variables and constants only.
 Status solve_to_fit(const StageContext& c, const Validated& validated,
                     const std::shared_ptr<const PlaceOptions>& options, const Placement& original, AutoProblem& made,
@@ -157,6 +168,7 @@ Status solve_to_fit(const StageContext& c, const Validated& validated,
     Placement moved = original;
     for (size_t i = 0; i < made.nodes.size(); ++i)
       moved.decisions[made.nodes[i]].device = solution.found.at[made.problem.group[i]];
+    set_ranks(made, solution.found.at, moved);
     const std::vector<double> lacks = memory_short(c, validated, options, moved);
     if (lacks.empty()) return ok_status();
     for (uint16_t d = 0; d < lacks.size(); ++d) {
@@ -206,13 +218,16 @@ Status place_by_cost(StageContext& c, const Validated& validated, const std::sha
   if (!solution.fits)
     return resource_exhausted("--auto: no placement was found whose memory fits the devices").blamed(Blame::kPlacement);
   AutoReporter reporter(validated.file->graph, *c.found.devices, *made, solution);
-  if (const autoplace::Start* start = picked(flags.pick, solution)) {
+  const autoplace::Start* start = picked(flags.pick, solution);
+  const autoplace::Assignment& at = start ? start->found.at : solution.found.at;
+  if (start) {
     const std::string text = cat("measured faster than what costs chose: ", reporter.title_of(*start));
     if (flags.pick != AutoPick::kTensorFlow)
-      move_groups(*made, start->found.at, std::vector<std::string>(made->problem.num_groups, text), placement);
+      move_groups(*made, at, std::vector<std::string>(made->problem.num_groups, text), placement);
   } else if (!solution.kept_original) {
-    move_groups(*made, solution.found.at, reporter.reasons(), placement);
+    move_groups(*made, at, reporter.reasons(), placement);
   }
+  set_ranks(*made, at, placement);
   c.found.automatic = std::make_shared<const AutoReport>(reporter.report(files, c.options.run.seed));
   return stop_status();
 }

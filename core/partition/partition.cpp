@@ -17,6 +17,7 @@
 #include "core/partition/meetings.h"
 #include "core/partition/memory_kind.h"
 #include "core/partition/prune.h"
+#include "core/partition/rank_order.h"
 #include "core/place/isolate_calls.h"
 
 namespace emplace {
@@ -38,6 +39,7 @@ class Cutter {
         request_(request),
         options_(options),
         tasks_(devices),
+        ranks_(placement.ranks),
         pruned_(graph_, request),
         memory_(file),
         facts_(graph_.types().size()),
@@ -72,6 +74,9 @@ class Cutter {
     program_.num_constant_feeds = options_.num_constant_feeds;
     program_.has_loops = has_frames_;
     program_.host = host_;
+    if (!ranks_.empty()) {
+      for (const Instruction& s : program_.instructions) program_.ranks.push_back(s.node == kNoNode ? 0 : ranks_[s.node]);
+    }
     return std::move(program_);
   }
 
@@ -118,6 +123,7 @@ class Cutter {
 
   std::vector<NodeId> order() {
     std::vector<NodeId> met = order_for_meetings(graph_, pruned_.nodes());
+    if (!ranks_.empty()) met = order_by_rank(graph_, pruned_, ranks_, std::move(met));
     return options_.early_launches
                ? order_for_host_waits(graph_, devices_, device_of_, memory_, pruned_, std::move(met))
                : met;
@@ -321,6 +327,7 @@ class Cutter {
   const StepRequest& request_;
   const PartitionOptions& options_;
   const TaskMap tasks_;
+  const std::vector<float>& ranks_;  // by node; empty: none
   Pruned pruned_;
   MemoryKinds memory_;
   std::vector<TypeFacts> facts_;

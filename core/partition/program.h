@@ -77,6 +77,7 @@ struct Program {
   bool has_loops = false;
   int64_t num_copies = 0;           // between devices (copy_kind.h)
   std::vector<Transfer> transfers;  // ascending by instruction; empty: no other task takes part
+  std::vector<float> ranks;         // by instruction: of ready ones the highest goes first; empty: not known
 
   std::span<const ValueId> inputs(const Instruction& s) const {
     return {operands.data() + s.first_operand, s.num_inputs};

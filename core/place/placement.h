@@ -56,6 +56,7 @@ class Placement {
 
   std::vector<Decision> decisions;                 // by node
   std::vector<NodeId> order;                       // assignment order, which is TensorFlow's log order
+  std::vector<float> ranks;                        // by node, of --auto: of ready ones the highest goes first; or empty
   std::vector<std::pair<int, std::string>> notes;  // severity (0 info, 1 warning, 2 error), text as TensorFlow logs it
   std::shared_ptr<const PlacerState> state;        // refers to the file and the devices, which must outlive it
 };

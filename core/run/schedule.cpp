@@ -229,6 +229,13 @@ void Schedule::finish() {
   for (auto e = edges_.rbegin(); e != edges_.rend(); ++e) {
     rank_[e->first] = std::max(rank_[e->first], cost_ns_[e->first] + rank_[e->second]);
   }
+  if (program_.ranks.empty()) return;
+  // Measured costs know better.
+  std::fill(rank_.begin(), rank_.end(), 0);
+  for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
+    double& rank = rank_[node_of(id)];
+    rank = std::max<double>(rank, program_.ranks[id]);
+  }
 }
 
 }  // namespace emplace

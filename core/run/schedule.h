@@ -37,7 +37,7 @@ class Schedule {
   std::span<const uint32_t> targets(uint32_t node) const {
     return {targets_.data() + first_target_[node], first_target_[node + 1] - first_target_[node]};
   }
-  /// Nodes with a larger rank are better started first: more work follows.
+  /// Nodes with a larger rank are better started first: more work follows, by the program's ranks or rough costs.
   double rank(uint32_t node) const { return rank_[node]; }
 
  private:
