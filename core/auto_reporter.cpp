@@ -174,11 +174,14 @@ void AutoReporter::add_if_fragile(const autoplace::Problem& changed, const std::
   constexpr double kWorthTelling = 0.01;
   const double own = autoplace::value_of(changed, solution_.found.at);
   double best = own;
+  const Start* instead = nullptr;
   for (const Start& s : solution_.starts) {
     if (stop_requested()) return;
-    if (s.fits && s.found.at != solution_.found.at) best = std::min(best, autoplace::value_of(changed, s.found.at));
+    if (!s.fits || s.found.at == solution_.found.at) continue;
+    if (const double us = autoplace::value_of(changed, s.found.at); us < best) best = us, instead = &s;
   }
-  if (own > 0 && best < own * (1 - kWorthTelling)) r.sensitivity.push_back({what, kFragileChange, 1 - best / own});
+  if (instead && best < own * (1 - kWorthTelling))
+    r.sensitivity.push_back({what, title_of(*instead), kFragileChange, 1 - best / own});
 }
 
 void AutoReporter::add_sensitivity(AutoReport& r) const {

@@ -75,7 +75,8 @@ class Cutter {
     program_.has_loops = has_frames_;
     program_.host = host_;
     if (!ranks_.empty()) {
-      for (const Instruction& s : program_.instructions) program_.ranks.push_back(s.node == kNoNode ? 0 : ranks_[s.node]);
+      for (const Instruction& s : program_.instructions)
+        program_.ranks.push_back(s.node == kNoNode ? 0 : ranks_[s.node]);
     }
     return std::move(program_);
   }

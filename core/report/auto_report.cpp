@@ -106,7 +106,7 @@ std::string auto_text(const AutoReport& r) {
   if (const std::string loads = loads_text(r); !loads.empty()) append(out, "  ", loads, '\n');
   if (!r.critical.empty()) append(out, "  critical path: ", critical_text(r), '\n');
   for (const AutoReport::Sensitivity& s : r.sensitivity)
-    append(out, "  fragile: with ", s.what, ' ', percent_text(s.change), " slower another placement is ",
+    append(out, "  fragile: with ", s.what, ' ', percent_text(s.change), " slower ", s.instead, " is ",
            percent_text(s.gain), " better\n");
   if (!r.latency)
     append(out, "  one step by itself takes ", us_text(r.one_step_us),
@@ -127,8 +127,10 @@ void write_auto(JsonWriter& json, const AutoReport& r) {
     json.begin_object().member("name", a.name).member("predicted_us", a.us).member("fits", a.over.empty()).end_object();
   }
   json.end_array().key("sensitivity").begin_array();
-  for (const auto& s : r.sensitivity)
-    json.begin_object().member("what", s.what).member("change", s.change).member("gain", s.gain).end_object();
+  for (const auto& s : r.sensitivity) {
+    json.begin_object().member("what", s.what).member("instead", s.instead).member("change", s.change);
+    json.member("gain", s.gain).end_object();
+  }
   json.end_array().key("load_us").begin_array();
   for (const auto& load : r.loads) {
     json.begin_object().member("device", load.device).member("compute", load.compute_us);

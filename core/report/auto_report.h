@@ -31,7 +31,8 @@ struct AutoReport {
     int64_t bytes = 0;  // of a copy
   };
   struct Sensitivity {
-    std::string what;  // "link CPU GPU:1"
+    std::string what;     // "link CPU GPU:1"
+    std::string instead;  // "TensorFlow's placement"
     double change = 0, gain = 0;
   };
 
