@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "cli/bench_run.h"
+#include "cli/bench_sweep.h"
 #include "cli/command.h"
 #include "cli/machine_peaks.h"
 #include "cli/signals.h"
@@ -27,6 +28,7 @@ struct BenchFlags {
   std::string baseline, output, save_costs;
   double min_time_s = 1;
   bool no_nodes = false;
+  std::vector<std::string> sweep;
   int64_t top = 20;
 };
 
@@ -65,6 +67,10 @@ class BenchCommand final : public Command {
              flags_.baseline);
     set.text("output,-o", "FILE", "Keep all samples, flags, versions, devices and hashes", flags_.output);
     set.text("save-costs", "FILE", "Write what nodes, kernels and links cost, for --costs", flags_.save_costs);
+    set.list("sweep", "KEY=VALUES",
+             "A row for each value, and for each combination of several --sweep: an option (inter-op-threads=1,2), "
+             "devices=CPU,GPU:0,GPU:0+GPU:1 or batch=1,8 (of --feed)",
+             flags_.sweep);
     set.flag("no-nodes", "Leave out the second pass, which times each node", flags_.no_nodes);
     set.value("top", "N", "Show at most N nodes (20)", set_integer(flags_.top, 1));
     declare_placed_run(set, o.pipeline);
@@ -72,7 +78,7 @@ class BenchCommand final : public Command {
     declare_execution(set, o.pipeline);
     set.group("Files and output");
     declare_loading(set, o.pipeline);
-    declare_format(set, o, std::array{Format::kText, Format::kJson});
+    declare_format(set, o, std::array{Format::kText, Format::kJson, Format::kJsonl, Format::kCsv, Format::kMarkdown});
     set_ = &set;
   }
 
@@ -80,6 +86,9 @@ class BenchCommand final : public Command {
     if (options.arguments.size() != 1) return usage(log, "wanted one graph: emplace bench GRAPH");
     if (flags_.no_nodes && !flags_.save_costs.empty())
       return usage(log, "--save-costs needs the pass that --no-nodes leaves out");
+    if (!flags_.sweep.empty()) return sweep(options, log);
+    if (options.format != Format::kText && options.format != Format::kJson)
+      return usage(log, cat("--format ", format_name(options.format), " is of --sweep"));
     Options o = options;
     std::optional<double> gate;
     if (Status status = take_gate(o.pipeline.placing.gates.fail_on, o.pipeline.placing.automatic.verify, gate);
@@ -109,6 +118,17 @@ class BenchCommand final : public Command {
   }
 
  private:
+  int sweep(const Options& options, Log& log) const {
+    for (const std::string* file : {&flags_.baseline, &flags_.output, &flags_.save_costs}) {
+      if (!file->empty()) return usage(log, "--baseline, -o and --save-costs are of one measurement, not of --sweep");
+    }
+    if (options.arguments[0] == "-") return usage(log, "--sweep reads the graph more than once; give it a file");
+    if (options.format == Format::kJson) return usage(log, "--sweep gives a document for each row: --format jsonl");
+    Result<BenchSweep> made = BenchSweep::make(flags_.sweep, *set_);
+    if (!made.ok()) return usage(log, made.status().with_context("--sweep"));
+    return made->run(options.arguments[0], options.format, log);
+  }
+
   /// Takes "slower" out of the gates of the placement.
   Status take_gate(std::vector<std::string>& fail_on, bool verifies, std::optional<double>& gate) const {
     std::vector<std::string> of_placement;

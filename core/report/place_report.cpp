@@ -38,6 +38,7 @@ std::string place_document(const PlaceReport& report, Format format) {
     case Format::kHtml:
       return place_html(report);
     case Format::kJsonl:
+    case Format::kMarkdown:
       break;
   }
   EMPLACE_ASSERT(false, "a placement is one document");
