@@ -10,6 +10,7 @@
 #include "core/base/text_file.h"
 #include "core/base/units.h"
 #include "core/graph/lookup.h"
+#include "core/report/bench/cost_estimate.h"
 #include "core/report/trace_times.h"
 
 namespace emplace {
@@ -66,6 +67,24 @@ Status find_around(const Around& around, const Graph& graph, DrawRequest& reques
   return request.around == kNoNode ? not_found(cat("--around: ", error.text())) : ok_status();
 }
 
+/// What each node takes where it is, by tables of costs; -1: nobody knows.
+Result<std::vector<double>> times_by_costs(const std::vector<std::string>& files, const Partitioned& made) {
+  CostTable costs;
+  for (const std::string& name : files) {
+    ASSIGN_OR_RETURN(const std::shared_ptr<const InputFile> file, InputFile::open(name));
+    ASSIGN_OR_RETURN(CostTable table, read_costs(file->bytes(), name));
+    costs.merge(std::move(table));
+  }
+  const Graph& graph = made.file->graph;
+  const CostEstimates estimates(costs, graph, *made.devices);
+  std::vector<double> us(graph.num_nodes(), -1);
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    const std::optional<CostEstimate> cost = estimates.of(n, made.placement->device(n));
+    if (cost) us[n] = cost->us;
+  }
+  return us;
+}
+
 Drawing draw_as(const std::string& output, const PlaceReport& report, const DrawRequest& request) {
   if (output.ends_with(".svg")) return draw_svg(report, request);
   return output.ends_with(".dot") ? draw_dot(report, request) : draw_page(report, request);
@@ -106,6 +125,10 @@ int draw_graph(const Options& options, const DrawFlags& flags, const InputFile* 
     Result<std::vector<double>> times = node_times(made->file->graph, trace->bytes(), flags.trace);
     if (!times.ok()) return report_error(times.status().blamed(Blame::kFile), log);
     request.node_us = times.take();
+  } else if (flags.color == DrawColor::kTime) {
+    Result<std::vector<double>> times = times_by_costs(c.options.placing.automatic.costs, *made);
+    if (!times.ok()) return report_error(times.status().with_context("--costs").blamed(Blame::kFile), log);
+    request.node_us = times.take();
   }
   const Drawing drawing = draw_as(flags.output, report, request);
   if (Status status = stop_status(); !status.ok()) return report_failure(c, status);
@@ -117,15 +140,16 @@ int draw_graph(const Options& options, const DrawFlags& flags, const InputFile* 
 class DrawCommand final : public Command {
  public:
   void declare(OptionSet& set, Options& o) override {
+    o.predicts = true;
     set.positional("GRAPH", "GRAPH '-' is standard input.", o.arguments);
     set.group("The picture");
     set.text("output,-o", "FILE", "Its ending tells the form: .svg, .html (one page that opens and searches) or .dot",
              flags_.output);
-    set.value(
-        "color", "WHAT",
-        "device (default), time (of --trace) or memory (of a node's outputs); auto, always and never are about what "
-        "is said beside, as for all commands",
-        [this, &o](const std::string& text) { return set_color(text, flags_.color, o.talk.color); });
+    set.value("color", "WHAT",
+              "device (default), time (of --trace or --costs) or memory (of a node's outputs); auto, always and never "
+              "are about what "
+              "is said beside, as for all commands",
+              [this, &o](const std::string& text) { return set_color(text, flags_.color, o.talk.color); });
     set.text("trace", "FILE", "The times of a run, as 'emplace run --trace FILE' wrote them", flags_.trace);
     set.value("group", "BY", "scopes (default), device or none: what the boxes around nodes are",
               set_choice<DrawGroup>(
@@ -147,8 +171,10 @@ class DrawCommand final : public Command {
     if (!out.ends_with(".svg") && !out.ends_with(".html") && !out.ends_with(".dot"))
       return usage(log, out.empty() ? std::string("where to? -o FILE.svg, FILE.html or FILE.dot")
                                     : cat("-o '", out, "': the ending tells the form: .svg, .html or .dot"));
-    if (flags_.color == DrawColor::kTime && flags_.trace.empty())
-      return usage(log, "--color time needs --trace FILE, which 'emplace run GRAPH --trace FILE' writes");
+    if (flags_.color == DrawColor::kTime && flags_.trace.empty() && options.pipeline.placing.automatic.costs.empty())
+      return usage(log,
+                   "--color time needs --trace FILE, which 'emplace run GRAPH --trace FILE' writes, or --costs FILE, "
+                   "which 'emplace bench GRAPH --save-costs FILE' does");
     NamedFiles files = options.pipeline.files;
     if (Status status = files.writes(out, "-o"); !status.ok()) return usage(log, status);
     if (flags_.trace.empty()) return draw_graph(options, flags_, nullptr, log);

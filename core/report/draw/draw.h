@@ -20,7 +20,7 @@ struct DrawRequest {
   int64_t depth = -1;           // scopes are open down to this level; -1: as far as there is room
   NodeId around = kNoNode;      // only what is at most `distance` edges away from it; kNoNode: everything
   int64_t distance = 0;         // in edges, with or against their direction
-  std::vector<double> node_us;  // of one step, by node, -1: not seen in the trace; empty: there is no trace
+  std::vector<double> node_us;  // of one step, by node, -1: not known; empty: nobody asked
 };
 
 struct Drawing {
