@@ -9,6 +9,7 @@
 #include "core/base/json_writer.h"
 #include "core/base/schema.h"
 #include "core/device/device_text.h"
+#include "core/report/trace_counters.h"
 
 namespace emplace {
 namespace {
@@ -166,25 +167,11 @@ class TraceWriter {
   }
 
   void write_counters() {
-    struct Change {
-      int64_t ns, bytes;
-      DeviceId from, to;
-    };
-    std::vector<Change> changes;
-    for (const TraceSlice& slice : slices_) {
-      if (!is_copy(slice)) continue;
-      changes.push_back({slice.start_ns, slice.work->bytes, slice.work->from, slice.work->device});
-      changes.push_back({slice.end_ns, -slice.work->bytes, slice.work->from, slice.work->device});
-    }
-    std::stable_sort(changes.begin(), changes.end(), [](const Change& x, const Change& y) { return x.ns < y.ns; });
-    std::map<std::pair<DeviceId, DeviceId>, int64_t> under_way;
-    for (const Change& change : changes) {
-      const int64_t bytes = under_way[{change.from, change.to}] += change.bytes;
+    for (const TraceCount& count : counts_of(g_, slices_)) {
       event([&](JsonWriter& json) {
-        json.member("ph", "C")
-            .member("pid", change.from)
-            .member("name", cat("bytes under way to ", device_name(change.to)));
-        json.member("ts", us(change.ns)).key("args").begin_object().member("bytes", bytes).end_object();
+        json.member("ph", "C").member("pid", count.process).member("name", counter_name(count, *f_.devices));
+        json.member("ts", us(count.ns)).key("args").begin_object();
+        json.member(count.what == TraceCount::What::kReady ? "nodes" : "bytes", count.value).end_object();
       });
     }
   }

@@ -7,18 +7,10 @@
 
 #include "core/graph/lower/origins.h"
 #include "core/place/placement.h"
-#include "core/run/launch_trace.h"
+#include "core/report/trace_slice.h"
 #include "core/run/trace.h"
 
 namespace emplace {
-
-/// What ran, as one, from when to when.
-struct TraceSlice {
-  const LaunchedWork* work = nullptr;
-  uint32_t thread = 0;
-  int64_t step = 0;  // -1: before the first one
-  int64_t start_ns = 0, end_ns = 0;
-};
 
 /// All outlive the text's making.
 struct TraceFacts {
@@ -31,8 +23,8 @@ struct TraceFacts {
 
 /// Chrome's trace event format: a process per device; a thread per thread that ran its nodes, and per memory that it
 /// copies to; a complete event per launch, times in microseconds, nodes that ran as one in `args`; arrows from what
-/// made a tensor through its copy to its first reader; a counter of bytes under way per pair of memories. Slices are
-/// ascending by their start.
+/// made a tensor through its copy to its first reader; counters (core/report/trace_counters.h). Slices are ascending by
+/// their start.
 std::string trace_json(const TraceFacts& facts, const std::vector<TraceSlice>& slices);
 
 std::vector<TraceSlice> slices_of(const LaunchTrace& trace, const std::vector<LaunchSpan>& spans);
