@@ -20,4 +20,6 @@ for name in ("summary", "devices", "hardware", "cudnn_card", "limits", "bench", 
             break
         except ValueError:
             pass
+# What the steps said last: how many cases passed, what was recorded, which libraries served.
+found["said"] = {log.stem: log.read_text(errors="replace").splitlines()[-6:] for log in sorted((folder / "logs").glob("*.log"))}
 print(json.dumps(found, indent=1))
