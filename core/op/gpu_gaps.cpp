@@ -8,7 +8,6 @@ namespace {
 constexpr GpuGap kGaps[] = {
     {"AssignVariableOp", DType::kResource, "handles are kept in host memory"},
     {"AssignVariableOp", DType::kString, "strings are kept in host memory"},
-    {"NonMaxSuppressionV2", DType::kFloat, "boxes that cannot be compared come again with a score of 0, on the CPU"},
 };
 
 }  // namespace

@@ -45,6 +45,13 @@ EMPLACE_HD Wide<T> combined(Wide<T> all, Wide<T> next, Combine combine) {
   }
   return add(all, next);
 }
+template <class W>
+EMPLACE_HD W as_divisor(int64_t rows) {
+  if constexpr (kIsComplex<W>)
+    return W(static_cast<decltype(W::re)>(rows));
+  else
+    return static_cast<W>(rows);
+}
 /// What the combination of no rows gives, where `sorted` says so (Segment*) 0 or 1.
 template <class T>
 T start_of(Combine combine, bool sorted) {
@@ -111,8 +118,7 @@ struct CombineWork {
     return out + static_cast<int64_t>(key) * slice.divisor + column;
   }
   __device__ __forceinline__ void store(T* to, Wide<T> all, int64_t rows_of_run) const {
-    if (combine == Combine::kMean)
-      all = static_cast<Wide<T>>(rounded<T>(all) / Wide<T>(static_cast<float>(rows_of_run)));
+    if (combine == Combine::kMean) all = static_cast<Wide<T>>(all / as_divisor<Wide<T>>(rows_of_run));
     *to = narrow<T>(all);
   }
 };

@@ -1,6 +1,9 @@
 // Shapes that take a kernel's other paths: several blocks, squares, pieces, sorts.
 #include <catch2/catch.hpp>
 
+#include <cmath>
+#include <limits>
+
 #include "tests/cuda/kernel_case.h"
 
 namespace emplace::cuda::testing {
@@ -39,10 +42,34 @@ TEST_CASE("sums of runs that begin and end anywhere in a pack") {
     for (int64_t n : {513, 1023, 1027, 4096, 8200, 40001}) {
       INFO(dtype_name(t) << " " << n);
       const Tensor x = uniform(t, Shape{3, n}, 0, 1);
-      const int64_t ulps = t == DType::kComplex128 ? 64 : 16;  // doubles: no wider type sums them
+      const int64_t ulps = t == DType::kComplex128 ? 64 : 16;  // the CPU adds these up one after the other
       CHECK(check({"Sum", {x, ints({1})}, attrs}, ulps) == "");
       CHECK(check({"Sum", {x, ints({0, 1})}, attrs}, ulps) == "");
       if (t != DType::kComplex128) CHECK(check({"Max", {x, ints({1})}, attrs}) == "");
+    }
+  }
+}
+
+/// Of every `step`-th double from `first` on, in a wider type.
+double exact_sum(const Tensor& x, int64_t first, int64_t step) {
+  const auto* const all = static_cast<const double*>(x.raw());
+  long double sum = 0;
+  for (int64_t i = first; i < x.num_elements() * step; i += step) sum += static_cast<long double>(all[i]);
+  return static_cast<double>(sum);
+}
+
+TEST_CASE("long sums of doubles are right to the last bits") {
+  const std::vector<Attr> attrs{{"keep_dims", AttrValue::of(false)}};
+  for (DType t : {DType::kDouble, DType::kComplex128}) {
+    for (int64_t n : {1027, 40001, 300001}) {
+      INFO(dtype_name(t) << " " << n);
+      const Tensor x = uniform(t, Shape{n}, 0, 1);
+      const Tensor got = run({"Sum", {x, ints({0})}, attrs}).take().gpu[0];
+      const int64_t parts = t == DType::kComplex128 ? 2 : 1;
+      for (int64_t part = 0; part < parts; ++part) {
+        const double want = exact_sum(x, part, parts), sum = static_cast<const double*>(got.raw())[part];
+        CHECK(std::abs(sum - want) <= 2 * std::numeric_limits<double>::epsilon() * want);
+      }
     }
   }
 }
