@@ -1,6 +1,7 @@
 #include "cuda/gpu.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "cuda/card_memory.h"
 #include "cuda/chain_kernel.h"
@@ -11,30 +12,51 @@
 namespace emplace::cuda {
 namespace {
 
+// What this thread's calls go to; the runtime's own answer costs a call. Of a thread that has never said so, any call
+// gives the first card a context.
+thread_local int current_device = -1;
+
+Status make_current(int device) {
+  if (current_device == device) return ok_status();
+  CUDA_TRY(cudaSetDevice(device));
+  current_device = device;
+  return ok_status();
+}
+
 class Event final : public GpuEvent {
  public:
-  explicit Event(cudaEvent_t made) : handle(made) {}
-  ~Event() override { (void)cudaEventDestroy(handle); }
-  cudaEvent_t handle;
+  Event(cudaEvent_t made, int device) : handle(made), device_(device) {}
+  ~Event() override {
+    (void)make_current(device_);
+    (void)cudaEventDestroy(handle);
+  }
+  const cudaEvent_t handle;
+
+ private:
+  const int device_;
 };
 
 class Recording final : public GpuRecording {
  public:
-  Recording(cudaGraphExec_t exec, cudaStream_t stream) : exec_(exec), stream_(stream) {}
-  ~Recording() override { (void)cudaGraphExecDestroy(exec_); }
-  Status replay() override { return status_of(cudaGraphLaunch(exec_, stream_), "cudaGraphLaunch"); }
+  Recording(cudaGraphExec_t exec, cudaStream_t stream, int device) : exec_(exec), stream_(stream), device_(device) {}
+  ~Recording() override {
+    (void)make_current(device_);
+    (void)cudaGraphExecDestroy(exec_);
+  }
+  Status replay() override {
+    RETURN_IF_ERROR(make_current(device_));
+    return status_of(cudaGraphLaunch(exec_, stream_), "cudaGraphLaunch");
+  }
 
  private:
-  cudaGraphExec_t exec_;
-  cudaStream_t stream_;
+  const cudaGraphExec_t exec_;
+  const cudaStream_t stream_;
+  const int device_;
 };
 
 cudaEvent_t handle_of(GpuEvent& event) { return static_cast<Event&>(event).handle; }
 
 constexpr int64_t kMostWorkspace = int64_t{4} << 30;  // TensorFlow's, for cuDNN
-
-// What this thread's calls go to; the runtime's own answer costs a call.
-thread_local int current_device = -1;
 
 /// While a step is recorded, calls that might wait for what is recorded are errors, and end it. Memory functions may be
 /// among them, but what they do has nothing to do with any stream.
@@ -74,12 +96,7 @@ CudaGpu::~CudaGpu() {
   end_on_card(state_.device, state_.place);
 }
 
-Status CudaGpu::activate() {
-  if (current_device == state_.device) return ok_status();
-  CUDA_TRY(cudaSetDevice(state_.device));
-  current_device = state_.device;
-  return ok_status();
-}
+Status CudaGpu::activate() { return make_current(state_.device); }
 
 Result<std::byte*> CudaGpu::reserve(int64_t bytes) {
   RETURN_IF_ERROR(activate());
@@ -137,7 +154,7 @@ Result<std::unique_ptr<GpuEvent>> CudaGpu::make_event() {
   RETURN_IF_ERROR(activate());
   cudaEvent_t handle = nullptr;
   CUDA_TRY(cudaEventCreateWithFlags(&handle, cudaEventDisableTiming));
-  return std::unique_ptr<GpuEvent>(std::make_unique<Event>(handle));
+  return std::unique_ptr<GpuEvent>(std::make_unique<Event>(handle, state_.device));
 }
 Status CudaGpu::record(GpuEvent& event, Lane lane) {
   RETURN_IF_ERROR(activate());
@@ -150,10 +167,9 @@ Status CudaGpu::wait_for(GpuEvent& event, Lane lane) {
 // Each wait is a call of the driver. Kernels are handed the compute lane once and for all.
 Status CudaGpu::wait_idle() {
   RETURN_IF_ERROR(activate());
-  const uint32_t used = used_.exchange(0) | 1u << static_cast<unsigned>(Lane::kCompute);
-  for (size_t i = 0; i < lanes_->streams.size(); ++i) {
-    if ((used >> i & 1u) != 0) RETURN_IF_ERROR(cuda::wait_for(lanes_->streams[i]));
-  }
+  uint32_t used = used_.exchange(0) | 1u << static_cast<unsigned>(Lane::kCompute);
+  for (; used != 0; used &= used - 1)
+    RETURN_IF_ERROR(cuda::wait_for(lanes_->streams[static_cast<size_t>(std::countr_zero(used))]));
   return ok_status();
 }
 
@@ -184,7 +200,7 @@ Result<std::unique_ptr<GpuRecording>> CudaGpu::end_recording() {
   cudaError_t error = cudaGraphInstantiate(&exec, graph, 0);
   (void)cudaGraphDestroy(graph);
   CUDA_TRY(error);
-  auto recording = std::make_unique<Recording>(exec, stream);
+  auto recording = std::make_unique<Recording>(exec, stream, state_.device);
   CUDA_TRY(cudaGraphUpload(exec, stream));
   return std::unique_ptr<GpuRecording>(std::move(recording));
 }

@@ -20,7 +20,6 @@ Status GpuNodeKernel::run(KernelContext& c) {
 Status GpuCopyKernel::run(KernelContext& c) {
   if (c.input(0).dtype() == DType::kVariant) return copy_list(c);
   if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, c.input(0).shape()));
-  ticket_ = 0;
   if (c.input(0).size_bytes() == 0 && !beside_) return ok_status();
   RETURN_IF_ERROR(make_events());
   if (beside_) return enqueue(c, !to_ ? Lane::kToHost : from_ ? Lane::kPeer : Lane::kToDevice);
@@ -89,11 +88,9 @@ Status GpuCopyKernel::copy_list(KernelContext& c) {
   copy.elements.resize(list->size());
   RETURN_IF_ERROR(begin(Lane::kCompute));
   Status moved = move_elements(c, *list, copy);
-  if (ticket_ != 0) {
-    Status there = worker().finish(ticket_);
-    if (moved.ok()) moved = std::move(there);
-  }
+  Status there = worker().finish(ticket_);  // of what has moved, even where not all has: the copy goes away
   RETURN_IF_ERROR(std::move(moved));
+  RETURN_IF_ERROR(std::move(there));
   RETURN_IF_ERROR(worker().record(*copied_, Lane::kCompute));
   c.forward_output(0, list_tensor(std::move(copy)));
   return from_ && from_ != &worker() ? guard() : ok_status();

@@ -46,9 +46,9 @@ RecordedRun::RecordedRun(std::vector<Part> parts, std::unique_ptr<RunInputs> inp
 RecordedRun::~RecordedRun() = default;
 
 Status RecordedRun::run(KernelContext& c) {
+  failed_instruction_ = kNoInstruction;
   if (!inputs_) return run_found(c.step_);
   addresses_.clear();
-  failed_instruction_ = kNoInstruction;
   Status status = inputs_->find(addresses_);
   if (status.ok() && state_ == State::kReplay && addresses_ != recorded_addresses_) {
     state_ = ++moves_ > kMostMoves ? State::kEager : State::kRecord;

@@ -4,13 +4,18 @@
 namespace emplace::standin {
 
 /// Device memory that is mapped (virtual_memory.cpp) can be touched only while one of these lives: in kernels and
-/// copies, not by the host's code.
+/// copies of a card that was given access, not by the host's code.
 class DeviceAccess {
  public:
-  DeviceAccess();
+  static constexpr int kEveryCard = -1;  // what cards send each other is theirs
+
+  explicit DeviceAccess(int device);
   ~DeviceAccess();
   DeviceAccess(const DeviceAccess&) = delete;
   DeviceAccess& operator=(const DeviceAccess&) = delete;
+
+ private:
+  const int device_;
 };
 
 }  // namespace emplace::standin

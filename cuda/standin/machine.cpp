@@ -17,6 +17,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -113,11 +115,15 @@ Machine& machine() {
 }
 
 void Machine::report() {
-  for (const Gpu* g : machine().gpus)
-    std::fprintf(stderr, "CUDA stand-in: at most %zu bytes of %s\n", g->most_given.load(), g->facts.pci_bus_id.c_str());
+  for (const Gpu* g : machine().gpus) {
+    std::fprintf(stderr, "CUDA stand-in: at most %zu bytes of %s%s\n", g->most_given.load(),
+                 g->facts.pci_bus_id.c_str(), g->has_context ? "" : ", which has no context");
+  }
 }
 
 thread_local int current = 0;
+thread_local bool chosen = false;  // did the thread say so?
+std::atomic<uint64_t> without_card{0};
 
 /// Errors that tests order, by name and text as CUDA has them.
 struct Described {
@@ -180,11 +186,30 @@ std::vector<PhysicalGpu> listed_cards() {
 cudaError_t ordered_failure(std::string_view call) {
   const char* orders = std::getenv("EMPLACE_STANDIN_FAILS");
   if (!orders) return cudaSuccess;
-  const std::string_view all(orders);
-  const size_t at = all.find(std::string(call) + "=");
-  if (at == all.npos) return cudaSuccess;
-  return static_cast<cudaError_t>(std::atoi(orders + at + call.size() + 1));
+  static std::mutex mutex;
+  static std::string counted;               // for what was ordered
+  static std::map<std::string, int> calls;  // since then
+  const std::lock_guard lock(mutex);
+  if (counted != orders) {
+    counted = orders;
+    calls.clear();
+  }
+  const int now = ++calls[std::string(call)];
+  std::istringstream list(orders);
+  for (std::string order; std::getline(list, order, ',');) {
+    const std::string name = order.substr(0, order.find('='));
+    if (name == call || name == std::string(call) + "@" + std::to_string(now))
+      return static_cast<cudaError_t>(std::atoi(order.c_str() + name.size() + 1));
+  }
+  return cudaSuccess;
 }
+
+void need_context() {
+  if (!chosen) ++without_card;
+  if (valid(current) && !gpu(current).has_context.exchange(true)) gpu(current).used += kContextBytes;
+}
+
+uint64_t calls_without_card() { return without_card; }
 
 }  // namespace emplace::standin
 
@@ -218,7 +243,8 @@ cudaError_t cudaSetDevice(int device) {
   if (cudaError_t failure = ordered_failure("cudaSetDevice"); failure != cudaSuccess) return failure;
   if (!has_cards()) return static_cast<cudaError_t>(46);
   current = device;
-  if (!gpu(device).has_context.exchange(true)) gpu(device).used += kContextBytes;
+  chosen = true;
+  need_context();
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
@@ -263,6 +289,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   if (!valid(current)) return cudaErrorInvalidDevice;
+  need_context();
   *total = static_cast<size_t>(gpu(current).facts.memory);
   *free = *total - gpu(current).used;
   return cudaSuccess;

@@ -142,6 +142,7 @@ void forget_device_memory(void* data) { device_memory().remove(data); }
 using namespace emplace::standin;
 
 cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+  need_context();
   *pointer = nullptr;
   if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   if (bytes == 0) return cudaSuccess;
@@ -155,6 +156,7 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
 }
 
 cudaError_t cudaFree(void* pointer) {
+  need_context();
   if (!pointer) return cudaSuccess;
   if (cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) return error;
   const auto [bytes, device] = device_memory().remove(pointer);
@@ -165,6 +167,7 @@ cudaError_t cudaFree(void* pointer) {
 }
 
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
+  need_context();
   if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   bytes = bytes > 0 ? bytes : 1;
   *pointer = bytes < kLargeBytes ? std::malloc(bytes) : map_large(bytes);
@@ -176,6 +179,7 @@ cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
 }
 
 cudaError_t cudaFreeHost(void* pointer) {
+  need_context();
   if (!pointer) return cudaSuccess;
   if (cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) return error;
   const size_t bytes = page_locked().remove(pointer).bytes;
@@ -190,6 +194,7 @@ cudaError_t cudaFreeHost(void* pointer) {
 // As the driver does it: pageable memory is read before the call returns, and written before it returns, but for a
 // captured copy.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  need_context();
   if (bytes == 0) return cudaSuccess;
   if (has_device_memory()) {
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
@@ -215,6 +220,7 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t byt
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  need_context();
   if (bytes > 0 && has_device_memory() && !is_device_memory(to)) return cudaErrorInvalidValue;
   return enqueue(stream, {[=] { std::memset(to, value, bytes); }});
 }

@@ -147,7 +147,8 @@ int group_end() {
     cudaEvent_t lost = group.back().comm->lost;
     if (emplace::standin::enqueue(first, {nullptr, lost, ++lost->recorded}) != cudaSuccess) return 1;
   }
-  if (emplace::standin::enqueue(first, {[group] { reduce_group(group); }}) != cudaSuccess) return 1;
+  if (emplace::standin::enqueue(first, {[group] { reduce_group(group); }, nullptr, 0, false, true}) != cudaSuccess)
+    return 1;
   if (cudaEventRecord(group[0].comm->done, first) != cudaSuccess) return 1;
   for (const Call& c : group) {
     if (c.stream != first && cudaStreamWaitEvent(c.stream, group[0].comm->done) != cudaSuccess) return 1;

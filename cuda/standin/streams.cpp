@@ -10,6 +10,7 @@
 
 #include "cuda/standin/device_access.h"
 #include "cuda/standin/machine.h"
+#include "cuda/standin/open_things.h"
 #include "cuda/standin/standin.h"
 
 namespace emplace::standin {
@@ -25,6 +26,7 @@ struct State {
   std::set<cudaStream_t> streams;
   std::set<std::pair<int, const void*>> loaded;  // kernels, by device
   Counts counts;
+  uint64_t open_events = 0;
   uint64_t seed = 0;
   std::mt19937_64 random;
 };
@@ -94,6 +96,11 @@ Counts counts() {
   return state().counts;
 }
 
+OpenThings open_things() {
+  std::lock_guard lock(state().mutex);
+  return {state().streams.size(), state().open_events, calls_without_card()};
+}
+
 void count_page_locked() {
   std::lock_guard lock(state().mutex);
   ++state().counts.page_locked;
@@ -123,6 +130,7 @@ bool run_one() {
   }
   if (ready.empty()) return false;
   cudaStream_t stream = drawn(ready);
+  const int device = stream->device;
   Operation operation = std::move(stream->queue.front());
   stream->queue.pop_front();
   if (!operation.run) return true;
@@ -132,7 +140,7 @@ bool run_one() {
     in_host_function = false;
     return true;
   }
-  DeviceAccess access;
+  const DeviceAccess access(operation.on_all_cards ? DeviceAccess::kEveryCard : device);
   operation.run();
   return true;
 }
@@ -221,9 +229,13 @@ cudaError_t launch(bool barriers, const void* kernel, dim3 grid, dim3 block, siz
 }  // namespace emplace::standin
 
 using emplace::standin::enqueue;
+using emplace::standin::need_context;
 using emplace::standin::state;
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
+  need_context();
+  if (cudaError_t failure = emplace::standin::ordered_failure("cudaStreamCreateWithPriority"); failure != cudaSuccess)
+    return failure;
   std::lock_guard lock(state().mutex);
   *stream = new CUstream_st;
   cudaGetDevice(&(*stream)->device);
@@ -233,6 +245,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  need_context();
   std::lock_guard lock(state().mutex);
   if (!state().streams.contains(stream)) return cudaErrorInvalidValue;
   emplace::standin::run_until([&] { return stream->queue.empty(); });
@@ -242,6 +255,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  need_context();
   std::lock_guard lock(state().mutex);
   if (!state().streams.contains(stream)) return cudaErrorInvalidValue;
   if (stream->capture) stream->capture_broken = true;
@@ -252,6 +266,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 
 // Who asks whether work is done gives it time to be.
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  need_context();
   std::lock_guard lock(state().mutex);
   if (!state().streams.contains(stream)) return cudaErrorInvalidValue;
   if (stream->capture) stream->capture_broken = true;
@@ -261,6 +276,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 }
 
 cudaError_t cudaDeviceSynchronize() {
+  need_context();
   std::lock_guard lock(state().mutex);
   if (emplace::standin::breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   emplace::standin::wait_until([] { return !emplace::standin::any_queued(); });
@@ -268,10 +284,12 @@ cudaError_t cudaDeviceSynchronize() {
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  need_context();
   return enqueue(stream, {[=] { function(data); }, nullptr, 0, true});
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  need_context();
   std::lock_guard lock(state().mutex);
   if (event->graph) {  // joins, or goes on in, the capture that the event was recorded in
     if (stream->capture && stream->capture != event->graph) return cudaErrorStreamCaptureUnsupported;
@@ -287,19 +305,25 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  need_context();
+  std::lock_guard lock(state().mutex);
+  ++state().open_events;
   *event = new CUevent_st;
   cudaGetDevice(&(*event)->device);
   return cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  need_context();
   std::lock_guard lock(state().mutex);
   if (event->reached < event->recorded) emplace::standin::run_until([&] { return event->reached >= event->recorded; });
+  --state().open_events;
   delete event;
   return cudaSuccess;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  need_context();
   std::lock_guard lock(state().mutex);
   if (!state().streams.contains(stream) || event->device != stream->device) return cudaErrorInvalidResourceHandle;
   event->graph = stream->capture;
@@ -312,6 +336,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  need_context();
   if (event->graph || emplace::standin::breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   if (cudaError_t failure = emplace::standin::ordered_failure("cudaEventSynchronize"); failure != cudaSuccess)
     return failure;
@@ -320,6 +345,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  need_context();
   std::lock_guard lock(state().mutex);
   if (event->graph || emplace::standin::breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   if (event->reached < event->recorded) emplace::standin::run_one();
@@ -327,6 +353,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  need_context();
   std::lock_guard lock(state().mutex);
   if (stream->capture) return cudaErrorStreamCaptureUnsupported;
   if (cudaError_t failure = emplace::standin::ordered_failure("cudaStreamBeginCapture"); failure != cudaSuccess)
@@ -345,6 +372,7 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  need_context();
   std::lock_guard lock(state().mutex);
   *graph = nullptr;
   if (!stream->capture || !stream->capture_origin) return cudaErrorInvalidValue;
@@ -379,11 +407,16 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+  need_context();
   *exec = new CUgraphExec_st{std::make_shared<CUgraph_st>(*graph)};
   return cudaSuccess;
 }
-cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) {
+  need_context();
+  return cudaSuccess;
+}
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  need_context();
   return enqueue(stream, {[graph = exec->graph] { emplace::standin::run_graph(*graph); }});
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
@@ -391,6 +424,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   return cudaSuccess;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  need_context();
   delete exec;
   return cudaSuccess;
 }

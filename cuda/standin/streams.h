@@ -18,6 +18,7 @@ struct Operation {
   struct CUevent_st* event = nullptr;  // waits for ...
   uint64_t version = 0;                // ... this recording of it
   bool on_host = false;                // a host function, which reaches no device memory and makes no calls of CUDA
+  bool on_all_cards = false;           // several cards' work together
 
   bool ready() const;
 };

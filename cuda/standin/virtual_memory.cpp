@@ -1,7 +1,8 @@
-// Part of cuda/standin/cuda.h: addresses without access, mapped page by page and accessible to what runs on streams:
-// what is touched after its page is gone, or by the host's code, ends the process. That costs time for all that is
-// mapped at each operation: EMPLACE_STANDIN_ADDRESSES: the most bytes of addresses that a reservation may have.
-// EMPLACE_STANDIN_OPEN leaves it accessible, for measuring what the program itself costs.
+// Part of cuda/standin/cuda.h: addresses without access, mapped page by page and accessible to what runs on streams of
+// cards that were given access: what is touched after its page is gone, by another card, or by the host's code, ends
+// the process. That costs time for all that is mapped at each operation: EMPLACE_STANDIN_OPEN leaves it accessible, for
+// measuring what the program itself costs. EMPLACE_STANDIN_ADDRESSES: the most bytes of addresses that a reservation
+// may have.
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -28,52 +29,57 @@ struct Allocation {
 };
 std::map<CUmemGenericAllocationHandle, Allocation> handles;  // guarded by mutex
 CUmemGenericAllocationHandle next_handle = 1;                // guarded by mutex
-std::map<CUdeviceptr, CUdeviceptr> open_to_kernels;          // guarded by mutex: begin -> end; no two touch
+using Ranges = std::map<CUdeviceptr, CUdeviceptr>;           // begin -> end; no two touch
+std::map<int, Ranges> open_to_kernels;                       // guarded by mutex: by the card that they run on
 
 void* pointer(CUdeviceptr p) { return reinterpret_cast<void*>(p); }
 
 /// REQUIRES: the mutex is held.
-void note_open(CUdeviceptr begin, CUdeviceptr end) {
-  auto after = open_to_kernels.upper_bound(begin);
-  if (after != open_to_kernels.end() && after->first == end) {
+void note_open(Ranges& ranges, CUdeviceptr begin, CUdeviceptr end) {
+  auto after = ranges.upper_bound(begin);
+  if (after != ranges.begin() && std::prev(after)->second >= end) return;  // it is open
+  if (after != ranges.end() && after->first == end) {
     end = after->second;
-    after = open_to_kernels.erase(after);
+    after = ranges.erase(after);
   }
-  if (after != open_to_kernels.begin() && std::prev(after)->second == begin)
+  if (after != ranges.begin() && std::prev(after)->second == begin)
     std::prev(after)->second = end;
   else
-    open_to_kernels[begin] = end;
+    ranges[begin] = end;
 }
-void note_closed(CUdeviceptr begin, CUdeviceptr end) {
-  auto piece = open_to_kernels.upper_bound(begin);
-  if (piece == open_to_kernels.begin()) return;
+void note_closed(Ranges& ranges, CUdeviceptr begin, CUdeviceptr end) {
+  auto piece = ranges.upper_bound(begin);
+  if (piece == ranges.begin()) return;
   --piece;
   if (piece->second <= begin) return;
   const CUdeviceptr rest = piece->second;
   if (piece->first == begin)
-    open_to_kernels.erase(piece);
+    ranges.erase(piece);
   else
     piece->second = begin;
-  if (rest > end) open_to_kernels[end] = rest;
+  if (rest > end) ranges[end] = rest;
 }
 
 const int kBetween =
     std::getenv("EMPLACE_STANDIN_OPEN") ? PROT_READ | PROT_WRITE : PROT_NONE;  // access of the host's code
 
-void allow(int access) {
+void allow(int device, int access) {
   if (kBetween != PROT_NONE) return;
-  for (const auto& [begin, end] : open_to_kernels) mprotect(pointer(begin), end - begin, access);
+  for (const auto& [card, ranges] : open_to_kernels) {
+    if (device != card && device != emplace::standin::DeviceAccess::kEveryCard) continue;
+    for (const auto& [begin, end] : ranges) mprotect(pointer(begin), end - begin, access);
+  }
 }
 
 }  // namespace
 
 // While something runs, no page comes or goes.
-emplace::standin::DeviceAccess::DeviceAccess() {
+emplace::standin::DeviceAccess::DeviceAccess(int device) : device_(device) {
   mutex.lock();
-  allow(PROT_READ | PROT_WRITE);
+  allow(device_, PROT_READ | PROT_WRITE);
 }
 emplace::standin::DeviceAccess::~DeviceAccess() {
-  allow(PROT_NONE);
+  allow(device_, PROT_NONE);
   mutex.unlock();
 }
 
@@ -135,7 +141,7 @@ CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, CUmemGenericAlloc
 CUresult cuMemUnmap(CUdeviceptr at, size_t bytes) {
   if (emplace::standin::breaks_capture()) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard lock(mutex);
-  note_closed(at, at + bytes);
+  for (auto& [device, ranges] : open_to_kernels) note_closed(ranges, at, at + bytes);
   void* gone = mmap(pointer(at), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   return gone != MAP_FAILED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -147,7 +153,7 @@ CUresult cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAccessDesc* acc
     if (access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE || access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
       return CUDA_ERROR_INVALID_VALUE;
   }
-  if (count > 0) note_open(at, at + bytes);
+  for (size_t i = 0; i < count; ++i) note_open(open_to_kernels[access[i].location.id], at, at + bytes);
   return CUDA_SUCCESS;
 }
 

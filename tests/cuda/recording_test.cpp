@@ -3,10 +3,12 @@
 
 #include <cuda_runtime.h>
 
+#include <cstdlib>
 #include <numeric>
 
 #include "core/run/gpu_recording.h"
 #include "cuda/error.h"
+#include "cuda/standin/open_things.h"
 #include "tests/cuda/gpu_case.h"
 
 namespace emplace::cuda::testing {
@@ -224,6 +226,67 @@ TEST_CASE("a run is recorded again where its input has moved, and launched piece
   for (int i = 0; i < 20; ++i) CHECK(step(i % 2) == static_cast<float>(1 + i % 2));
   CHECK(backend.counts.recordings == 9);
   for (float* p : {places[0], places[1], result}) REQUIRE(cudaFree(p) == cudaSuccess);
+}
+
+/// Fails while it is told to.
+class Failing final : public Kernel {
+ public:
+  explicit Failing(const bool& fails) : fails_(fails) {}
+  Status run(KernelContext&) override { return fails_ ? unavailable("the part fails") : ok_status(); }
+
+ private:
+  const bool& fails_;
+};
+class LostInput final : public RunInputs {
+ public:
+  explicit LostInput(const bool& lost) : lost_(lost) {}
+  Status find(std::vector<const void*>&) override { return lost_ ? unavailable("an input is lost") : ok_status(); }
+  void let_go() override {}
+
+ private:
+  const bool& lost_;
+};
+
+TEST_CASE("a part is named for its own failure only, and only in the step of that", "[host]") {
+  CountingBackend backend;
+  auto gpu = backend.open({0, 0, int64_t{1} << 24}).take();
+  for (bool finds : {false, true}) {
+    bool fails = true, lost = false;
+    Failing part(fails);
+    KernelContext context;
+    RecordedRun run({{&part, &context, nullptr, 7}}, finds ? std::make_unique<LostInput>(lost) : nullptr, *gpu, true);
+    CHECK(run.run(context).message() == "the part fails");
+    CHECK(run.failed_instruction() == 7);
+    if (finds) {
+      lost = true;
+      CHECK(run.run(context).message() == "an input is lost");
+      CHECK(run.failed_instruction() == kNoInstruction);
+      lost = false;
+    }
+    REQUIRE(setenv("EMPLACE_STANDIN_FAILS", "cudaStreamBeginCapture=46", 1) == 0);
+    CHECK_FALSE(run.run(context).ok());  // the second time it would be recorded
+    CHECK(run.failed_instruction() == kNoInstruction);
+    REQUIRE(unsetenv("EMPLACE_STANDIN_FAILS") == 0);
+    CHECK_FALSE(run.run(context).ok());
+    CHECK(run.failed_instruction() == 7);
+    fails = false;
+    CHECK(run.run(context).ok());
+    CHECK(run.failed_instruction() == kNoInstruction);
+  }
+}
+
+TEST_CASE("a recording keeps no event of the branches that it was made with", "[host]") {
+  CountingBackend backend;
+  auto gpu = backend.open({0, 0, int64_t{1} << 24}).take();
+  const bool never = false;
+  Failing a(never), b(never), c(never);
+  KernelContext context;
+  RecordedRun run({{&a, &context, nullptr, 0}, {&b, &context, nullptr, 1, 1, {0}}, {&c, &context, nullptr, 2, 0, {1}}},
+                  nullptr, *gpu, true);
+  const uint64_t before = standin::open_things().events;
+  for (int step = 0; step < 3; ++step) CHECK(run.run(context).ok());
+  CHECK(backend.counts.recordings == 1);
+  CHECK(standin::open_things().events == before);
 }
 
 }  // namespace
