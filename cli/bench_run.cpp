@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/stop.h"
+#include "core/report/bench/launch_times.h"
 #include "core/run/trace.h"
 #include "core/run_watch.h"
 
@@ -116,6 +117,30 @@ Status trace_steps(const BenchedGraph& graph, BenchResult& result) {
   return ok_status();
 }
 
+/// The same of launches, in the run as it is. Those of real GPUs last longer than their enqueueing: no look here.
+Status time_launches(const BenchedGraph& graph, BenchResult& result) {
+  constexpr double kSeconds = 0.2;
+  constexpr int64_t kLeast = 10, kMost = 2000;
+  for (const Device& device : graph.partitioned.devices->devices) {
+    if (device.kind == DeviceKind::kCuda) return ok_status();
+  }
+  LaunchTrace launches;
+  graph.context.launches = &launches;
+  Result<Planned> planned = plan_run(graph.context, graph.partitioned, graph.request);
+  graph.context.launches = nullptr;
+  RETURN_IF_ERROR(planned.ok() ? start_state(graph.context, *planned, graph.request) : planned.status());
+  std::vector<Tensor> outputs;
+  RETURN_IF_ERROR(planned->session->step(outputs));
+  const auto start = Clock::now();
+  for (int64_t i = 0; i < kMost && (i < kLeast || us_since(start) < kSeconds * 1e6); ++i) {
+    launches.begin_step(i);
+    ASSIGN_OR_RETURN(const double us, timed_step(*planned->session, outputs));
+    static_cast<void>(us);
+  }
+  take_launch_times(launches, median_of(result.step_us), result.costs);
+  return ok_status();
+}
+
 /// --trace: a few steps more, which no time counts of.
 Status write_trace(const BenchedGraph& graph, const std::string& file) {
   constexpr int64_t kSteps = 20;
@@ -138,7 +163,10 @@ Status measure_steps(const BenchedGraph& graph, const BenchPlan& plan, BenchResu
   int64_t rounds = 5;
   const std::string trace = std::exchange(graph.context.options.run.trace, {});
   for (int64_t round = 0; round < rounds; ++round) RETURN_IF_ERROR(run_round(graph, plan, rounds, result));
-  if (plan.trace_nodes) RETURN_IF_ERROR(trace_steps(graph, result));
+  if (plan.trace_nodes) {
+    RETURN_IF_ERROR(trace_steps(graph, result));
+    RETURN_IF_ERROR(time_launches(graph, result));
+  }
   return trace.empty() ? ok_status() : write_trace(graph, trace);
 }
 

@@ -128,6 +128,12 @@ void ProblemMaker::add_units() {
     if (!unit.gpu && !host_found) p_.machine.host = d, host_found = true;
     p_.machine.units.push_back(unit);
   }
+  // As the executor runs small steps: by the table that saw it, or by one thread.
+  const bool real_gpus = std::any_of(devices_.devices.begin(), devices_.devices.end(), [](const Device& d) {
+    return d.type == "GPU" && d.kind != DeviceKind::kSimulatedGpu;
+  });
+  const bool one_thread = machine_.given && machine_.cpu_lanes == 1;
+  p_.machine.one_at_a_time = !real_gpus && (one_thread || (table_.one_at_a_time && !table_.machine.empty()));
 }
 
 Machine::Line ProblemMaker::line_between(DeviceId from, DeviceId to) {

@@ -154,7 +154,7 @@ Result<Planned> plan_run(StageContext& c, const Partitioned& partitioned, const 
     RETURN_IF_ERROR(planned.watch->open_files());
     SessionOptions options = session_options(c, request, steps);
     options.observer = planned.watch->observer();
-    options.trace = planned.watch->launch_trace();
+    options.trace = planned.watch->launch_trace() ? planned.watch->launch_trace() : c.launches;
     options.checkpoints = planned.checkpoints.get();
     const GraphFile& file = *planned.file;
     const DeviceSet& devices = *planned.devices;

@@ -56,6 +56,7 @@ struct StageContext {
   const std::atomic<bool>* const stop;  // set by a signal: a run ends after the current node, with CANCELLED
   RemoteCluster* cluster = nullptr;     // whose tasks run the graph; null: this process does. Outlives the session
   RunObserver* observer = nullptr;  // of the run, beside what options ask for; set before plan, outlives the session
+  LaunchTrace* launches = nullptr;  // likewise, where no trace is asked for
 
   // Written by the stages.
   Stage stage = Stage::kLoad;  // the last one that began

@@ -233,6 +233,18 @@ double fractional_us(const Problem& p, const Budget& budget) {
   return most;
 }
 
+double all_work_us(const Problem& p) {
+  double sum = 0;
+  for (uint32_t g = 0; g < p.num_groups; ++g) {
+    double least = kNever;
+    for (uint16_t d = 0; d < p.devices(); ++d) {
+      if (p.can_be(g, d)) least = std::min(least, p.group_us_on(g, d));
+    }
+    sum += least;
+  }
+  return sum;
+}
+
 Bound lower_bound(const Problem& p, Budget& budget) {
   Bound best;
   const auto raise = [&](double us, const char* name) {
@@ -241,6 +253,7 @@ Bound lower_bound(const Problem& p, Budget& budget) {
   if (p.goal == Goal::kLatency) {
     raise(critical_path_us(p), "critical path");
     raise(segment_bound_us(p, budget), "segments");
+    if (p.machine.one_at_a_time) raise(all_work_us(p), "all work");
   } else {
     raise(largest_group_us(p), "largest group");
   }

@@ -8,7 +8,7 @@ namespace emplace::autoplace {
 
 struct Bound {
   double us = 0;
-  const char* name = "none";  // "critical path", "segments", "largest group", "fractional"
+  const char* name = "none";  // "critical path", "segments", "all work", "largest group", "fractional"
 };
 
 /// The largest of those that hold for the goal. Deterministic, unless the time of `budget` ends it; no evaluations of
@@ -22,6 +22,8 @@ double critical_path_us(const Problem& problem);
 /// The largest over many heavy paths: a path cut at best into runs that each fit one device's memory, with the copies
 /// between them.
 double segment_bound_us(const Problem& problem, Budget& budget);
+/// Every group on its fastest device: where one thread does all of it.
+double all_work_us(const Problem& problem);
 /// The busiest lane, had each group its fastest device.
 double largest_group_us(const Problem& problem);
 /// Of the busiest lane if groups could be split: by weights on devices, under which no assignment has less work.

@@ -61,6 +61,7 @@ void Simulator::begin(const Assignment& at) {
       resources_[engine].limited = true;
     }
   }
+  if (p_.machine.one_at_a_time) resources_[0].free = 1, resources_[0].limited = true;
   for (Resource& r : resources_) r.waiting.clear(), r.dirty = false;
   std::fill(last_row_.begin(), last_row_.end(), -1);
   dirty_.clear();
@@ -95,6 +96,7 @@ double Simulator::play(double limit) {
 // A copy out of a GPU takes that GPU's engine, also to another GPU; a copy out of a CPU the engine of where it goes.
 uint32_t Simulator::resource_of(const Task& task) const {
   const auto n = static_cast<uint32_t>(p_.devices());
+  if (p_.machine.one_at_a_time) return 0;
   if (!task.copy) return task.from;
   if (p_.machine.units[task.from].gpu) return p_.machine.units[task.from].copy_overlap ? 2 * n + task.from : task.from;
   if (p_.machine.units[task.to].gpu) return p_.machine.units[task.to].copy_overlap ? n + task.to : task.to;

@@ -42,6 +42,7 @@ void write_node_cost(JsonWriter& json, const BenchReport& r, const NodeCost& n) 
   json.begin_object().member("name", r.graph->name(n.node)).member("op", r.graph->op(n.node));
   json.member("device", r.devices->at(n.device).name)
       .member("us", n.us)
+      .member("in_run_us", n.in_run_us)
       .member("spread", n.spread)
       .member("calls", n.calls);
   write_optional(json, "bytes_in", n.bytes_in);

@@ -138,6 +138,11 @@ Status read_machine(const Json& machine, std::string_view origin, CostTable& tab
   if (const auto id = machine.find("id"); id != machine.end() && id->is_string()) table.machine = *id;
   ASSIGN_OR_RETURN(table.flops_per_s, cost_at(machine, "flops_per_s", origin, "machine"));
   ASSIGN_OR_RETURN(table.bytes_per_s, cost_at(machine, "bytes_per_s", origin, "machine"));
+  if (const auto one = machine.find("one_at_a_time"); one != machine.end()) {
+    if (!one->is_boolean())
+      return invalid_argument(cat(origin, ": machine: one_at_a_time is ", shown(*one), "; wanted true or false"));
+    table.one_at_a_time = one->get<bool>();
+  }
   const Json devices = machine.value("devices", Json::array());
   for (const Json& device : devices.is_array() ? devices : Json::array()) {
     if (device.is_string()) table.machine_devices.push_back(device);
@@ -180,7 +185,7 @@ std::optional<double> CostTable::node_us(std::string_view name, const DeviceSet&
 }
 
 void CostTable::merge(CostTable later) {
-  if (!later.machine.empty()) machine = later.machine;
+  if (!later.machine.empty()) machine = later.machine, one_at_a_time = later.one_at_a_time;
   if (later.flops_per_s > 0) flops_per_s = later.flops_per_s;
   if (later.bytes_per_s > 0) bytes_per_s = later.bytes_per_s;
   machine_devices.insert(machine_devices.end(), later.machine_devices.begin(), later.machine_devices.end());

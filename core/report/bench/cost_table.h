@@ -39,9 +39,10 @@ struct NodeRow {
 };
 
 struct CostTable {
-  std::string machine;                                                             // its id; empty: it does not say
-  std::vector<std::string> machine_devices;                                        // as measured
-  double flops_per_s = 0, bytes_per_s = 0;                                         // of the machine's CPU; 0: not known
+  std::string machine;                       // its id; empty: it does not say
+  std::vector<std::string> machine_devices;  // as measured
+  double flops_per_s = 0, bytes_per_s = 0;   // of the machine's CPU; 0: not known
+  bool one_at_a_time = false;  // on CPUs and simulated GPUs: a step's nodes ran one after the other, on one thread
   std::map<std::string, LaneCost> lanes;                                           // by "GPU" or "GPU:1"
   std::map<std::pair<std::string, std::string>, LinkCost> links;                   // by both ends
   std::map<std::pair<std::string, std::string>, std::vector<KernelCost>> kernels;  // by op, then type of device

@@ -84,7 +84,8 @@ void write_cost_nodes(JsonWriter& json, const BenchReport& r) {
   for (const NodeCost& n : r.result->costs.nodes) {
     if (!written.insert(n.node).second) continue;
     json.key(r.graph->name(n.node)).begin_object().key("us").begin_object();
-    json.member(r.devices->at(n.device).type, n.us).end_object();
+    json.member(r.devices->at(n.device).type, n.in_run_us).end_object();
+    json.member("spread", n.spread);
     json.key("outputs").begin_array();
     if (n.calls == 1) json.value(n.bytes_out);
     json.end_array().end_object();
@@ -104,6 +105,7 @@ std::string costs_json(const BenchReport& r, std::string_view date) {
   json.end_array().member("threads", f.threads).member("emplace", f.version).member("date", date);
   json.member("flops_per_s", r.result->peaks.flops_per_s)
       .member("bytes_per_s", r.result->peaks.bytes_per_s)
+      .member("one_at_a_time", r.result->costs.one_at_a_time)
       .end_object();
   std::set<std::string> types;
   for (DeviceId d = 0; d < r.devices->size(); ++d) types.insert(r.devices->at(d).type);

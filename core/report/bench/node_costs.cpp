@@ -31,10 +31,11 @@ std::optional<int64_t> tensor_bytes(const Graph& g, const Endpoint& e) {
 }
 
 NodeCost cost_of_node(const Graph& g, NodeId node, DeviceId device, const Samples& samples) {
-  NodeCost cost{node, device};
+  NodeCost cost;
+  cost.node = node, cost.device = device;
   std::vector<double> of_steps;
   for (const auto& [step, us] : samples.by_step) of_steps.push_back(us);
-  cost.us = median_of(of_steps);
+  cost.us = cost.in_run_us = median_of(of_steps);
   cost.spread = relative_spread(of_steps);
   cost.steps = static_cast<int64_t>(of_steps.size());
   cost.calls = static_cast<double>(samples.each.size()) / static_cast<double>(of_steps.size());

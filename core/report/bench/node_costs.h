@@ -15,7 +15,8 @@ namespace emplace {
 struct NodeCost {
   NodeId node = kNoNode;
   DeviceId device = kNoDevice;
-  double us = 0, spread = 0;  // of a step: median over the steps; median distance from it, as a share
+  double us = 0, spread = 0;  // of a step, alone: median over the steps; median distance from it, as a share
+  double in_run_us = 0;       // of a step, as it runs when nobody watches: of nodes that are fused into one, its share
   int64_t steps = 0;          // that it ran in
   double calls = 0;           // of a step
   int64_t bytes_out = 0;      // of a call, of the last step
@@ -35,6 +36,7 @@ struct StepCosts {
   std::vector<NodeCost> nodes;   // by us, the largest first
   std::vector<CopyCost> copies;  // likewise
   int64_t steps = 0;
+  bool one_at_a_time = false;  // nodes run on one thread, one after the other
 };
 
 /// Of steps from 0 on.

@@ -13,7 +13,7 @@ namespace {
 
 double measured_compute(const StepCosts& measured, DeviceId d) {
   double us = 0;
-  for (const NodeCost& n : measured.nodes) us += n.device == d ? n.us : 0;
+  for (const NodeCost& n : measured.nodes) us += n.device == d ? n.in_run_us : 0;
   return us;
 }
 
@@ -50,9 +50,10 @@ std::vector<WrongCost> wrong_costs(const PredictedStep& predicted, const StepCos
   for (const NodeCost& n : measured.nodes) {
     const std::optional<CostEstimate>& cost = predicted.node_costs[n.node * devices + n.device];
     if (!cost) continue;
-    const double spread = std::max(cost->spread * cost->us, n.spread * n.us);
-    if (std::abs(n.us - cost->us) > kSpreads * std::max(spread, kClock))
-      wrong.push_back({n.node, n.device, cost->us, n.us});
+    const double us = n.in_run_us;
+    const double spread = std::max(cost->spread * cost->us, n.spread * us);
+    if (std::abs(us - cost->us) > kSpreads * std::max(spread, kClock))
+      wrong.push_back({n.node, n.device, cost->us, us});
   }
   std::stable_sort(wrong.begin(), wrong.end(), [](const WrongCost& a, const WrongCost& b) {
     return std::abs(a.measured_us - a.predicted_us) > std::abs(b.measured_us - b.predicted_us);

@@ -49,6 +49,7 @@ Problem random_problem(Dice& dice) {
     for (Machine::Line& line : p.machine.lines) line.direct = true;
   }
   p.machine.units[0].lanes = static_cast<int>(dice.below(3));
+  p.machine.one_at_a_time = dice.below(4) == 0;
   p.num_nodes = nodes, p.num_groups = groups;
   for (uint32_t n = 0; n < nodes; ++n) {
     p.group.push_back(n < groups ? n : dice.below(groups));
@@ -83,6 +84,20 @@ double best_of_all(const Problem& p) {
 }
 
 }  // namespace
+
+TEST_CASE("automatic placement: on one thread devices do not overlap") {
+  // Two nodes of 10 us on two GPUs, and copies of 4 us to the CPU's node of 1 us.
+  Machine machine = machine_of(2, true);
+  const std::vector<std::vector<double>> us = {{50, 10, 10}, {50, 10, 10}, {1, 50, 50}};
+  const Problem together = problem_of(machine, us, {{0, 2}, {1, 2}}, 4);
+  CHECK(Simulator(together).run({1, 2, 0}) == 15);
+  machine.one_at_a_time = true;
+  const Problem one = problem_of(machine, us, {{0, 2}, {1, 2}}, 4);
+  CHECK(Simulator(one).run({1, 2, 0}) == 29);
+  const Solution solution = solve(one, {});
+  CHECK(solution.found.us == 29);
+  CHECK(solution.bound.us <= 29);
+}
 
 TEST_CASE("a copy beside compute hides, a copy on the lane does not", "[auto]") {
   // 0 -> 1 on the GPU, 0 -> 2 on the CPU: the copy of 5 runs beside node 1 only where it has an engine of its own.
