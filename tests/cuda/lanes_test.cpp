@@ -10,6 +10,7 @@
 #include "cuda/gpu.h"
 #include "cuda/staging.h"
 #include "cuda/standin/open_things.h"
+#include "cuda/standin/standin.h"
 
 namespace emplace::cuda::testing {
 namespace {
@@ -34,6 +35,28 @@ TEST_CASE("a GPU of which not all streams can be made leaves none, and the next 
     CHECK(CudaGpu::open({0, kOnlyHere, int64_t{1} << 20}).ok());
     CHECK(standin::open_things().streams == before + Gpu::kNumLanes);
   }
+}
+
+TEST_CASE("an idle GPU has nothing left to do in any lane, whoever enqueued it", "[host]") {
+  for (uint64_t seed : {1, 2, 3, 6, 9}) {
+    INFO("seed " << seed);
+    standin::set_seed(seed);
+    auto gpu = CudaGpu::open({0, 0, int64_t{1} << 20}).take();
+    const auto compute = static_cast<cudaStream_t>(gpu->stream());  // kernels keep it
+    REQUIRE(gpu->wait_idle().ok());
+    for (int lane = -1; lane < Gpu::kNumLanes; ++lane) {
+      INFO("lane " << lane);
+      bool done = false;
+      cudaStream_t stream = lane < 0 ? compute : static_cast<cudaStream_t>(gpu->stream(static_cast<Gpu::Lane>(lane)));
+      REQUIRE(cudaLaunchHostFunc(
+                  stream, [](void* to) { *static_cast<bool*>(to) = true; }, &done) == cudaSuccess);
+      CHECK_FALSE(done);
+      REQUIRE(gpu->wait_idle().ok());
+      CHECK(done);
+      if (!done) REQUIRE(cudaDeviceSynchronize() == cudaSuccess);  // `done` goes away
+    }
+  }
+  standin::set_seed(0);
 }
 
 TEST_CASE("copies of which not all streams can be made leave none", "[host]") {
