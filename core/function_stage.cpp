@@ -34,8 +34,8 @@ Lowered lower_step(const std::shared_ptr<const GraphFile>& placed, const Placeme
   const std::shared_ptr<GraphFile> part = cut_to_step(placed, cut);
 
   LowerOptions o;
-  o.inline_calls = functions.mode != FunctionMode::kKeep;
-  o.all = to_run && o.inline_calls;
+  o.inline_calls = to_run || functions.mode != FunctionMode::kKeep;
+  o.all = to_run;
   o.keep_all = roots.whole;
   o.wait_for_sources = true;
   o.max_nodes = static_cast<uint64_t>(functions.max_nodes);

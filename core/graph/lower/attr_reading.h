@@ -7,6 +7,9 @@
 
 namespace emplace {
 
+/// Control flow that TensorFlow lowers has it.
+inline constexpr std::string_view kLowerFlag = "_lower_using_switch_merge";
+
 /// Is it there, and true?
 inline bool flag_set(const NodeType& type, std::string_view name) {
   const AttrValue* value = type.view().find(name);

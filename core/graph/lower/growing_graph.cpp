@@ -83,6 +83,7 @@ NodeId GrowingGraph::add_call(std::string_view name, const FunctionalSite& site,
   facts_[call].call = &function;
   facts_[call].call_outputs = static_cast<uint32_t>(num_outputs);
   facts_[call].kept = false;
+  facts_[call].single_device = !flag_set(*site.type, kLowerFlag);
   return call;
 }
 

@@ -32,6 +32,7 @@ struct NodeFacts {
   bool constant_enter : 1 = false;
   bool left_alone : 1 = false;
   bool kept : 1 = false;
+  bool single_device : 1 = false;  // of such a call: its nodes run where the call does, whatever they ask for
 };
 
 /// A node that is about to be replaced.
@@ -69,7 +70,8 @@ class GrowingGraph {
 
   NodeId add(std::string_view name, const MadeNode& what, std::span<const Endpoint> inputs,
              std::span<const NodeId> controls = {});
-  /// A call of `function`, to be inlined in its turn; `num_outputs` results of it are read.
+  /// A call of `function`, to be inlined in its turn; `num_outputs` results of it are read. What TensorFlow leaves as
+  /// one node, and what its functions do, runs on that node's device.
   NodeId add_call(std::string_view name, const FunctionalSite& site, const FuncValue& function, size_t num_outputs,
                   std::span<const Endpoint> inputs, std::span<const NodeId> controls);
   void set_input(NodeId node, uint32_t input, Endpoint source);

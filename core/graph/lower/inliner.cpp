@@ -79,8 +79,10 @@ Status Inliner::inline_call(NodeId node, FunctionalOp kind, const Body& body) {
   RETURN_IF_ERROR(check_growth(site, body));
   const uint32_t depth = grown_.origins.at(site.caller).depth + 1;
   site.origin = grown_.origins.add({site.name, {}, site.caller, depth - 1});
+  const NodeFacts& facts = grown_.facts(node);
   const bool multi_device =
-      kind == FunctionalOp::kCall || grown_.facts(node).call || flag_set(*site.type, "_lower_as_multi_device_function");
+      kind == FunctionalOp::kCall ||
+      (facts.call ? !facts.single_device : flag_set(*site.type, "_lower_as_multi_device_function"));
   Inlining in{body, multi_device, grown_.origins.add({site.name, body.function, site.caller, depth}), kNoNode, {}, {}};
 
   const std::string prefix = cat("Func/", site.name);

@@ -46,7 +46,7 @@ Status Lowering::visit(NodeId node) {
 Status Lowering::lower_control_flow(NodeId node, FunctionalOp kind) {
   const NodeType* type = grown_.facts(node).type;
   if (!type) return ok_status();
-  const bool marked = flag_set(*type, "_lower_using_switch_merge") && !is_compiled(*type);
+  const bool marked = flag_set(*type, kLowerFlag) && !is_compiled(*type);
   if (!marked && !options_.all) return ok_status();
   FunctionalSite site = grown_.open_site(node);
   site.origin = grown_.origins.add({site.name, {}, site.caller, grown_.origins.at(site.caller).depth});
