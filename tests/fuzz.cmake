@@ -1,5 +1,5 @@
-# Fuzz targets: one program per file tests/fuzz/*_fuzz.cpp. Beside ASan they replay their corpus and mutate it a bounded number of times;
-# with libFuzzer (EMPLACE_LIBFUZZER, Clang: `cmake --preset fuzz`) they search.
+# Fuzz targets, the files tests/fuzz/*_fuzz.cpp. Beside ASan all are one program, emplace_replay, which replays the corpus of one and
+# mutates it a bounded number of times; with libFuzzer (EMPLACE_LIBFUZZER, Clang: `cmake --preset fuzz`) each is a program that searches.
 file(GLOB FUZZ_SOURCES CONFIGURE_DEPENDS tests/fuzz/*_fuzz.cpp)
 if(EMPLACE_LIBFUZZER)
   # What reads is compiled for libFuzzer, with sanitizers; all else (kernels, planning, running) is the release build's, which
@@ -18,16 +18,23 @@ if(EMPLACE_LIBFUZZER)
   set_target_properties(emplace_released PROPERTIES IMPORTED_LOCATION ${CMAKE_SOURCE_DIR}/build/libemplace_core.a
                         INTERFACE_LINK_LIBRARIES "ZLIB::ZLIB;Threads::Threads;${CMAKE_DL_LIBS}")
 endif()
-foreach(source ${FUZZ_SOURCES})
-  get_filename_component(name ${source} NAME_WE)
-  string(REPLACE "_fuzz" "" corpus ${name})
-  if(EMPLACE_LIBFUZZER)
+if(EMPLACE_LIBFUZZER)
+  foreach(source ${FUZZ_SOURCES})
+    get_filename_component(name ${source} NAME_WE)
     add_executable(emplace_${name} ${source} $<TARGET_OBJECTS:emplace_fuzzed>)
     target_link_libraries(emplace_${name} PRIVATE emplace_flags emplace_released)
     target_link_options(emplace_${name} PRIVATE -fsanitize=fuzzer -Wl,-z,muldefs)
-  elseif(EMPLACE_SANITIZE MATCHES "address")
-    add_executable(emplace_${name} ${source} tests/fuzz/replay_main.cpp)
-    target_link_libraries(emplace_${name} PRIVATE emplace_core)
-    target_compile_definitions(emplace_${name} PRIVATE EMPLACE_CORPUS="${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${corpus}")
-  endif()
-endforeach()
+  endforeach()
+elseif(EMPLACE_SANITIZE MATCHES "address")
+  add_executable(emplace_replay tests/fuzz/replay_main.cpp ${FUZZ_SOURCES})
+  target_link_libraries(emplace_replay PRIVATE emplace_core)
+  set(targets)
+  foreach(source ${FUZZ_SOURCES})
+    get_filename_component(name ${source} NAME_WE)
+    string(REPLACE "_fuzz" "" name ${name})
+    string(APPEND targets " TARGET(${name})")
+    set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS LLVMFuzzerTestOneInput=fuzz_${name})
+  endforeach()
+  set_source_files_properties(tests/fuzz/replay_main.cpp PROPERTIES
+                              COMPILE_DEFINITIONS "EMPLACE_FUZZ_TARGETS=${targets};EMPLACE_CORPORA=\"${CMAKE_SOURCE_DIR}/tests/fuzz/corpus\"")
+endif()

@@ -1,5 +1,6 @@
-// Runs a fuzz target without libFuzzer: every file of its corpus, then mutations of them with a fixed seed.
-// usage: TARGET [CORPUS_DIR [MUTATIONS]]
+// Runs a fuzz target without libFuzzer: every file of its corpus, then mutations of them with a fixed seed. All targets
+// are one program, since with sanitizers linking a program takes longer than compiling a target. usage: emplace_replay
+// TARGET [CORPUS_DIR [MUTATIONS]]
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -11,11 +12,24 @@
 #include <string>
 #include <vector>
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+// EMPLACE_FUZZ_TARGETS is `TARGET(csv) TARGET(npy) ...`: tests/fuzz.cmake gives the function of each file a name of its
+// own.
+#define TARGET(name) extern "C" int fuzz_##name(const uint8_t* data, size_t size);
+EMPLACE_FUZZ_TARGETS
+#undef TARGET
 
 namespace {
 
+using Target = int (*)(const uint8_t* data, size_t size);
 using Random = std::mt19937;
+
+Target find_target(const std::string& wanted) {
+#define TARGET(name) \
+  if (wanted == #name) return fuzz_##name;
+  EMPLACE_FUZZ_TARGETS
+#undef TARGET
+  return nullptr;
+}
 
 std::vector<std::string> read_corpus(const std::string& folder) {
   std::vector<std::filesystem::path> paths;
@@ -30,9 +44,9 @@ std::vector<std::string> read_corpus(const std::string& folder) {
 }
 
 /// Without the NUL that the string has behind it: a byte too far is outside of what was allocated.
-void run(const std::string& input) {
+void run(Target target, const std::string& input) {
   const std::vector<uint8_t> bytes(input.begin(), input.end());
-  LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+  target(bytes.data(), bytes.size());
 }
 
 size_t below(Random& random, size_t n) { return n == 0 ? 0 : random() % n; }
@@ -69,15 +83,18 @@ void mutate(std::string& text, const std::vector<std::string>& corpus, Random& r
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::string> corpus = read_corpus(argc > 1 ? argv[1] : EMPLACE_CORPUS);
-  size_t mutations = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 20000;
+  const std::string name = argc > 1 ? argv[1] : "";
+  const Target target = find_target(name);
+  if (target == nullptr) return std::fprintf(stderr, "'%s' is not a fuzz target\n", name.c_str()), 2;
+  std::vector<std::string> corpus = read_corpus(argc > 2 ? argv[2] : EMPLACE_CORPORA "/" + name);
+  size_t mutations = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 20000;
   if (corpus.empty()) return std::fprintf(stderr, "empty corpus\n"), 1;
-  for (const std::string& input : corpus) run(input);
+  for (const std::string& input : corpus) run(target, input);
   Random random(1);
   for (size_t i = 0; i < mutations; ++i) {
     std::string text = corpus[i % corpus.size()];
     mutate(text, corpus, random);
-    run(text);
+    run(target, text);
   }
   std::printf("%zu inputs, %zu mutations\n", corpus.size(), mutations);
 }
