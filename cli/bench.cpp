@@ -61,7 +61,7 @@ class BenchCommand final : public Command {
               "Measure for at least so many seconds (1); --steps N measures N steps, --warmup N warms up for at most N",
               [this](const std::string& text) -> Status {
                 RETURN_IF_ERROR(set_number(flags_.min_time_s)(text));
-                return flags_.min_time_s >= 0 ? ok_status() : invalid_argument(cat("'", text, "' is no time"));
+                return flags_.min_time_s >= 0 ? ok_status() : invalid_argument(cat("'", text, "' is not a time"));
               });
     set.text("baseline", "FILE", "Compare with what -o wrote; --fail-on slower[=2%] makes exit code 7 of it",
              flags_.baseline);

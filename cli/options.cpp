@@ -23,7 +23,7 @@ Status set_steps(const std::string& text, std::pair<int64_t, int64_t>& steps) {
   const std::string first = text.substr(0, dash), last = dash == std::string::npos ? first : text.substr(dash + 1);
   if (!set_integer(steps.first, 0)(first).ok() || !set_integer(steps.second, 0)(last).ok() ||
       steps.first > steps.second)
-    return invalid_argument(cat("'", text, "' are no steps; write FIRST-LAST, such as 3-5"));
+    return invalid_argument(cat("'", text, "' is not a range of steps; write FIRST-LAST, such as 3-5"));
   return ok_status();
 }
 
@@ -34,7 +34,7 @@ OptionSet::Setter set_time(double& seconds) {
     const std::string name = unit == std::string::npos ? "s" : text.substr(unit);
     const double scale = name == "s" ? 1 : name == "ms" ? 1e-3 : name == "min" ? 60 : 0;
     if (scale == 0 || !set_number(seconds)(text.substr(0, unit)).ok() || seconds <= 0)
-      return invalid_argument(cat("'", text, "' is no time; write for instance 10s or 500ms"));
+      return invalid_argument(cat("'", text, "' is not a time; write for instance 10s or 500ms"));
     seconds *= scale;
     return ok_status();
   };

@@ -48,7 +48,7 @@ Status add_jobs(std::string_view text, ClusterSpec& cluster) {
       job = &it->second;
     }
     if (!job || entry.empty())
-      return invalid_argument(cat("--cluster: '", text, "' is no cluster; write job=host:port,host:port or @FILE"));
+      return invalid_argument(cat("--cluster: '", text, "' is not a cluster; write job=host:port,host:port or @FILE"));
     job->emplace(static_cast<int>(job->size()), entry);
     if (length == rest.size()) return ok_status();
     rest.remove_prefix(length + 1);
@@ -106,7 +106,7 @@ Status check_cluster(const ClusterSpec& cluster) {
   std::map<std::string, std::string> owners;  // task by address
   for (const auto& [job, tasks] : cluster.jobs) {
     if (!is_job_name(job))
-      return invalid_argument(cat("'", job, "' is no name of a job: letters, digits and '_', a letter first"));
+      return invalid_argument(cat("'", job, "' is not the name of a job: letters, digits and '_', a letter first"));
     if (tasks.empty()) return invalid_argument(cat("job '", job, "' has no task"));
     for (const auto& [index, address] : tasks) {
       ASSIGN_OR_RETURN(const HostPort parsed, parse_host_port(address));

@@ -143,7 +143,7 @@ SessionRequest request_of(const GraphFile& file, const Placement& placement, con
 Result<std::shared_ptr<RemoteCluster>> RemoteCluster::open(Transport& transport, const std::string& target,
                                                            const TransportOptions& options) {
   if (!target.starts_with(kScheme))
-    return invalid_argument(cat("--master: '", target, "' is no server; write for instance grpc://localhost:2222"));
+    return invalid_argument(cat("--master: '", target, "' is not a server; write for instance grpc://localhost:2222"));
   const std::string address = target.substr(kScheme.size());
   if (const Result<HostPort> parsed = parse_host_port(address); !parsed.ok())
     return parsed.status().with_context("--master");

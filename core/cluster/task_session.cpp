@@ -93,7 +93,7 @@ Status TaskSession::set_devices(const SessionRequest& request, const std::string
     for (const message::DeviceMessage& d : task.devices) {
       const std::optional<DeviceName> name = DeviceName::parse(d.name);
       if (!name || !name->complete() || name->task_name() != task.name)
-        return invalid_argument(cat("'", d.name, "' is no device of ", task.name));
+        return invalid_argument(cat("'", d.name, "' is not a device of ", task.name));
       if (d.kind < 0 || d.kind > static_cast<int>(DeviceKind::kDescribed))
         return invalid_argument(cat("'", d.name, "' is of no kind that there is"));
       if (cluster_.devices.size() == kNoDevice) return invalid_argument("too many devices");
@@ -193,7 +193,7 @@ Status TaskSession::check_variable(const message::VariableCall& call) const {
   if (!has_node(call.node)) return invalid_argument(cat("no node ", call.node));
   const Graph& g = file_->graph;
   if (!g.traits(call.node).variable || !on_this_task(call.node))
-    return invalid_argument(cat("'", g.name(call.node), "' is no variable of this task"));
+    return invalid_argument(cat("'", g.name(call.node), "' is not a variable of this task"));
   if (!call.writes) return ok_status();
   const Attrs attrs = g.attrs(call.node);
   const Tensor& value = call.value;

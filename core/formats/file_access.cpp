@@ -59,7 +59,7 @@ std::optional<std::string> allowed_file(const Source& source, const LoadOptions&
       fs::path real = fs::canonical(folder, error);
       if (error || !lies_in(path, real)) continue;
       if (fs::is_regular_file(path, error)) return path.string();
-      problems.add(position, cat("'", name, "' is ", fs::is_directory(path, error) ? "a folder" : "no regular file"),
+      problems.add(position, cat("'", name, "' is ", fs::is_directory(path, error) ? "a folder" : "not a regular file"),
                    "a graph can name files only; a pipe or a device may never end");
       return std::nullopt;
     }

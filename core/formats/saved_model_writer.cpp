@@ -121,7 +121,7 @@ Status copy_assets(const std::string& folder, const ModelToWrite& model) {
   for (const auto& [tensor, file] : model.assets) {
     const std::string from = cat(assets, "/", file);
     if (!lies_in_one_of(from, std::vector{assets}) || !fs::is_regular_file(from, error))
-      return invalid_argument(cat("the asset '", file, "' is no file in ", assets)).blamed(Blame::kFile);
+      return invalid_argument(cat("the asset '", file, "' is not a file in ", assets)).blamed(Blame::kFile);
     const fs::path to = fs::path(folder) / "assets" / file;
     fs::create_directories(to.parent_path(), error);
     fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);

@@ -96,7 +96,7 @@ Endpoints OnnxBlock::inputs(size_t from) {
 
 Endpoints OnnxBlock::sequence(size_t i) {
   const Endpoints* found = has(i) ? frame_.find_sequence(node_.inputs[i]) : nullptr;
-  if (!found) fail(cat("input ", i, " is no sequence whose length is known before the run"));
+  if (!found) fail(cat("input ", i, " is not a sequence whose length is known before the run"));
   return found ? *found : Endpoints();
 }
 

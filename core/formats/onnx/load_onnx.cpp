@@ -64,7 +64,7 @@ class OnnxLoader {
   void add_input(const OnnxValueInfo& input) {
     WireContext& w = all_.w;
     if (input.kind != OnnxValueInfo::Kind::kTensor || input.type == DType::kInvalid)
-      return w.problem(input.at, cat("input '", input.name, "' is no tensor of a type that is read"));
+      return w.problem(input.at, cat("input '", input.name, "' is not a tensor of a type that is read"));
     body_.set_position(w.position_of(input.at));
     NewNode node{.name = body_.free_name(input.name), .op = "Placeholder"};
     node.attrs.emplace_back("dtype", AttrValue::of(input.type));

@@ -133,7 +133,7 @@ Result<Baseline> read_baseline(std::string_view text, std::string_view origin) {
   Baseline baseline;
   for (const Json& us : *samples) {
     if (!us.is_number() || !(us.get<double>() > 0))
-      return invalid_argument(cat(origin, ": step_us: ", us.dump(), " is no time"));
+      return invalid_argument(cat(origin, ": step_us: ", us.dump(), " is not a time"));
     baseline.step_us.push_back(us.get<double>());
   }
   BenchFacts& f = baseline.facts;

@@ -48,9 +48,9 @@ TEST_CASE("a cluster is written as jobs with addresses, or as a ClusterDef") {
 }
 
 TEST_CASE("a cluster that cannot be says why") {
-  CHECK(failure({"local"}) == "--cluster: 'local' is no cluster; write job=host:port,host:port or @FILE");
+  CHECK(failure({"local"}) == "--cluster: 'local' is not a cluster; write job=host:port,host:port or @FILE");
   CHECK(failure({"local=a:1,,b:2"}) ==
-        "--cluster: 'local=a:1,,b:2' is no cluster; write job=host:port,host:port or @FILE");
+        "--cluster: 'local=a:1,,b:2' is not a cluster; write job=host:port,host:port or @FILE");
   CHECK(failure({"local=localhost"}) == "--cluster: Could not parse port for local server from \"localhost\".");
   CHECK(failure({"local=localhost:99999"}) == "--cluster: port 99999 of \"localhost:99999\" is over 65535");
   CHECK(failure({"local=localhost:-1"}) == "--cluster: Could not parse port for local server from \"localhost:-1\".");
@@ -58,7 +58,7 @@ TEST_CASE("a cluster that cannot be says why") {
   CHECK(failure({"a=h:1", "b=h:1"}) ==
         "--cluster: h:1 is the address of /job:a/replica:0/task:0 and of /job:b/replica:0/task:0");
   CHECK(failure({"a=h:1", "a=h:2"}) == "--cluster: job 'a' is written twice");
-  CHECK(failure({"1a=h:1"}) == "--cluster: '1a' is no name of a job: letters, digits and '_', a letter first");
+  CHECK(failure({"1a=h:1"}) == "--cluster: '1a' is not the name of a job: letters, digits and '_', a letter first");
   CHECK(failure({"@/nowhere/cluster.json"}) == "--cluster: /nowhere/cluster.json: No such file or directory");
   CHECK(parse_cluster_json("{\"worker\": \"h:1\"}", "c.json")
             .status()
