@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "core/base/cat.h"
-#include "core/base/json_writer.h"
-#include "core/base/schema.h"
 #include "core/device/device_text.h"
 #include "core/report/trace_counters.h"
+#include "core/report/trace_events.h"
 
 namespace emplace {
 namespace {
@@ -20,15 +19,11 @@ class TraceWriter {
       : f_(facts), g_(*facts.graph), slices_(slices) {}
 
   std::string write() {
-    out_ = cat("{\"schema_version\": ", schema_version(Document::kTrace),
-               ", \"displayTimeUnit\": \"ns\", \"traceEvents\": [");
     name_lanes();
     for (const TraceSlice& slice : slices_) write_slice(slice);
     write_flows();
     write_counters();
-    out_ += "\n]";
-    if (f_.left_out > 0) append(out_, ", \"otherData\": {\"spans_left_out\": ", f_.left_out, "}");
-    return out_ + "}\n";
+    return events_.finish(f_.left_out > 0 ? cat("\"spans_left_out\": ", f_.left_out) : "");
   }
 
  private:
@@ -49,23 +44,6 @@ class TraceWriter {
   std::string device_name(DeviceId device) const { return short_device_name(*f_.devices, device); }
   static double us(int64_t ns) { return static_cast<double>(ns) / 1e3; }
 
-  template <class F>
-  void event(const F& members) {
-    out_ += first_ ? "\n" : ",\n";
-    first_ = false;
-    JsonWriter json(out_);
-    json.begin_object();
-    members(json);
-    json.end_object();
-  }
-
-  void write_name(std::string_view what, DeviceId process, int lane, const std::string& name) {
-    event([&](JsonWriter& json) {
-      json.member("ph", "M").member("name", what).member("pid", process).member("tid", lane);
-      json.key("args").begin_object().member("name", name).end_object();
-    });
-  }
-
   void name_lanes() {
     std::map<uint32_t, int> threads;  // numbered in the order of their first slice
     for (const TraceSlice& slice : slices_) {
@@ -76,12 +54,12 @@ class TraceWriter {
     DeviceId process = kNoDevice;
     for (auto& [lane, number] : lanes_) {
       if (std::exchange(process, lane.process) != lane.process)
-        write_name("process_name", lane.process, 0, device_name(lane.process));
+        events_.add_name("process_name", lane.process, 0, device_name(lane.process));
       number = id++;
       const std::string beside = threads[lane.thread] == 0 ? "" : cat(" ", threads[lane.thread] + 1);
-      write_name("thread_name", lane.process, number,
-                 lane.to == kNoDevice ? cat("thread ", threads[lane.thread] + 1)
-                                      : cat("copies to ", device_name(lane.to), beside));
+      events_.add_name("thread_name", lane.process, number,
+                       lane.to == kNoDevice ? cat("thread ", threads[lane.thread] + 1)
+                                            : cat("copies to ", device_name(lane.to), beside));
     }
   }
 
@@ -101,7 +79,7 @@ class TraceWriter {
   void write_slice(const TraceSlice& slice) {
     const LaunchedWork& work = *slice.work;
     const Lane lane = lane_of(slice);
-    event([&](JsonWriter& json) {
+    events_.add([&](JsonWriter& json) {
       json.member("ph", "X").member("pid", lane.process).member("tid", lanes_.at(lane));
       json.member("name", label_of(work)).member("cat", category_of(work));
       json.member("ts", us(slice.start_ns)).member("dur", us(slice.end_ns - slice.start_ns));
@@ -133,7 +111,7 @@ class TraceWriter {
 
   void write_flow(std::string_view phase, int64_t id, const TraceSlice& at, int64_t ns) {
     const Lane lane = lane_of(at);
-    event([&](JsonWriter& json) {
+    events_.add([&](JsonWriter& json) {
       json.member("ph", phase).member("pid", lane.process).member("tid", lanes_.at(lane)).member("id", id);
       json.member("name", "copy").member("cat", "flow").member("ts", us(ns)).member("bp", "e");
     });
@@ -168,7 +146,7 @@ class TraceWriter {
 
   void write_counters() {
     for (const TraceCount& count : counts_of(g_, slices_)) {
-      event([&](JsonWriter& json) {
+      events_.add([&](JsonWriter& json) {
         json.member("ph", "C").member("pid", count.process).member("name", counter_name(count, *f_.devices));
         json.member("ts", us(count.ns)).key("args").begin_object();
         json.member(count.what == TraceCount::What::kReady ? "nodes" : "bytes", count.value).end_object();
@@ -180,8 +158,7 @@ class TraceWriter {
   const Graph& g_;
   const std::vector<TraceSlice>& slices_;
   std::map<Lane, int> lanes_;
-  std::string out_;
-  bool first_ = true;
+  TraceEvents events_;
 };
 
 }  // namespace

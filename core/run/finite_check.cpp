@@ -5,7 +5,7 @@
 namespace emplace {
 
 Status FiniteCheck::run(KernelContext& c) {
-  RETURN_IF_ERROR(kernel_->run(c));
+  RETURN_IF_ERROR(run_inside(c));
   for (int i = 0; i < c.num_outputs(); ++i) {
     if (!c.output(i).valid()) continue;
     if (std::string text = non_finite_text(c.output(i)); !text.empty()) return {Code::kDataLoss, std::move(text)};

@@ -1,23 +1,15 @@
 /// FiniteCheck: wraps a kernel and fails the step if one of its outputs holds a NaN or an infinity.
 #pragma once
 
-#include <memory>
-#include <string>
-
-#include "core/op/kernel.h"
+#include "core/run/wrapped_kernel.h"
 
 namespace emplace {
 
-/// Runs `kernel`; DataLoss if an element of its outputs is NaN or infinite.
-class FiniteCheck final : public Kernel {
+/// DataLoss if an element of the outputs of the kernel inside is NaN or infinite.
+class FiniteCheck final : public WrappedKernel {
  public:
-  explicit FiniteCheck(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
-  Status prepare(KernelContext& c) override { return kernel_->prepare(c); }
+  using WrappedKernel::WrappedKernel;
   Status run(KernelContext& c) override;
-  Workspace workspace() const override { return kernel_->workspace(); }
-
- private:
-  std::unique_ptr<Kernel> kernel_;
 };
 
 }  // namespace emplace

@@ -41,7 +41,7 @@ Status TextKernel::run(KernelContext& c) {
   }
   MeteredParallel parallel(*c.parallel_, meter);
   Parallel* const own = std::exchange(c.parallel_, &parallel);
-  Status status = meter.run([&] { return kernel_->run(c); });
+  Status status = meter.run([&] { return run_inside(c); });
   c.parallel_ = own;
   return status;
 }

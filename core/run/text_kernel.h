@@ -1,22 +1,15 @@
 /// TextKernel: wraps a kernel of strings, whose texts then count against the limit of host memory.
 #pragma once
 
-#include <memory>
-
-#include "core/op/kernel.h"
+#include "core/run/wrapped_kernel.h"
 
 namespace emplace {
 
-/// Runs `kernel`; ResourceExhausted if the limit does not allow the texts that it makes.
-class TextKernel final : public Kernel {
+/// ResourceExhausted if the limit does not allow the texts that the kernel inside makes.
+class TextKernel final : public WrappedKernel {
  public:
-  explicit TextKernel(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
-  Status prepare(KernelContext& c) override { return kernel_->prepare(c); }
+  using WrappedKernel::WrappedKernel;
   Status run(KernelContext& c) override;
-  Workspace workspace() const override { return kernel_->workspace(); }
-
- private:
-  std::unique_ptr<Kernel> kernel_;
 };
 
 }  // namespace emplace
