@@ -34,11 +34,16 @@ constexpr GroupFiles kVersion2 = {"/sys/fs/cgroup", "memory.max", "memory.curren
 constexpr GroupFiles kVersion1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
                                   "total_inactive_file"};
 
-/// Of a group and all that it is in: the least that any of them has left. Cached files are given up for who asks.
+int64_t physical_memory() { return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE); }
+
+/// Of a group and all that it is in: the least that any of them has left. Cached files are given up for who asks. What
+/// a group uses is read, which takes the system a while, only where its limit may be near: no group uses more than the
+/// machine has.
 int64_t free_in_group(const std::string& root, const GroupFiles& files, std::string group, int64_t most) {
   for (;;) {
     const std::string folder = cat(root, files.folder, group == "/" ? "" : group, "/");
-    if (auto limit = first_number(cat(folder, files.limit)); limit && *limit > 0) {
+    const auto limit = first_number(cat(folder, files.limit));
+    if (limit && *limit > 0 && *limit - physical_memory() < most) {
       const int64_t used = first_number(cat(folder, files.usage)).value_or(0),
                     cached = first_number(cat(folder, "memory.stat"), files.cache).value_or(0);
       most = std::min(most, std::max<int64_t>(*limit - std::max<int64_t>(used - cached, 0), 0));
@@ -51,7 +56,7 @@ int64_t free_in_group(const std::string& root, const GroupFiles& files, std::str
 }  // namespace
 
 int64_t free_host_memory(const std::string& root) {
-  int64_t most = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  int64_t most = physical_memory();
   if (auto kib = first_number(root + "/proc/meminfo", "MemAvailable:")) most = std::min(most, *kib * 1024);
   // "0::/user.slice" is of version 2, "4:memory:/docker/1f" of version 1. In a container the group may be its root.
   most = free_in_group(root, kVersion2, "", most);
