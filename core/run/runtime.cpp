@@ -4,11 +4,24 @@
 #include <xmmintrin.h>
 #endif
 
+#include <unistd.h>
+
 #include <random>
 
 #include "core/base/cat.h"
 
 namespace emplace {
+namespace {
+
+/// The system's. std::random_device asks the processor first what it can, which takes a virtual machine longer than a
+/// small step.
+uint64_t system_seed() {
+  uint64_t seed = 0;
+  if (getentropy(&seed, sizeof seed) == 0) return seed;
+  return (uint64_t{std::random_device{}()} << 32) | std::random_device{}();
+}
+
+}  // namespace
 
 std::atomic<uint64_t>& RandomCounters::of(uint32_t node) {
   std::lock_guard lock(mutex_);
@@ -35,7 +48,7 @@ Runtime::Runtime(const DeviceSet& set, uint64_t wanted_seed, const GpuRunOptions
       pools(task->pools),
       variables(task->variables),
       seed(wanted_seed) {
-  if (seed == 0) seed = (uint64_t{std::random_device{}()} << 32) | std::random_device{}();
+  if (seed == 0) seed = system_seed();
 }
 
 void GpuTurn::lock() {
