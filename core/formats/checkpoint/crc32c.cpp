@@ -1,5 +1,9 @@
 #include "core/formats/checkpoint/crc32c.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
 #include <array>
 #include <cstring>
 
@@ -67,13 +71,18 @@ uint64_t word_at(const char* p) {
   for (; size >= 8; p += 8, size -= 8) a = __builtin_ia32_crc32di(a, word_at(p));
   return by_table(p, size, static_cast<uint32_t>(a));
 }
+
+bool has_crc_instruction() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_SSE4_2);
+}
 #endif
 
 }  // namespace
 
 uint32_t crc32c(std::string_view bytes, uint32_t crc) {
 #if defined(__x86_64__)
-  static const bool kHasInstruction = __builtin_cpu_supports("sse4.2");
+  static const bool kHasInstruction = has_crc_instruction();
   if (kHasInstruction) return ~by_instruction(bytes.data(), bytes.size(), ~crc);
 #endif
   return ~by_table(bytes.data(), bytes.size(), ~crc);
