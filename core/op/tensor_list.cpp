@@ -25,7 +25,7 @@ Status no_list() { return invalid_argument("Input handle is not a list. Saw: 'no
 }  // namespace
 
 const Tensor& ListElements::operator[](int64_t i) const {
-  static const Tensor not_set;
+  static const Tensor not_set{};
   return i < first() || i >= last() ? not_set : window_[static_cast<size_t>(i - first_)];
 }
 
