@@ -26,6 +26,8 @@ class CheckpointAccess {
   /// The tensor `key` of the checkpoint `prefix`, or a part of it. NotFound, DataLoss.
   virtual Result<Tensor> read(const std::string& prefix, const std::string& key, const std::string& part) = 0;
   virtual Status write(const std::string& prefix, std::span<const CheckpointPart> tensors) = 0;
+  /// As one file, of version 1.
+  virtual Status write_file(const std::string& name, std::span<const CheckpointPart> tensors) = 0;
   /// Several checkpoints become one. `remove_folders`: those of `prefixes`, if nothing else is in them.
   virtual Status merge(std::span<const std::string> prefixes, const std::string& to, bool remove_folders,
                        bool missing_ok) = 0;

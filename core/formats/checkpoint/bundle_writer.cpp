@@ -5,6 +5,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/output_file.h"
+#include "core/formats/checkpoint/checkpoint_messages.h"
 #include "core/formats/checkpoint/crc32c.h"
 #include "core/formats/checkpoint/sstable.h"
 #include "core/formats/checkpoint/sstable_writer.h"
@@ -79,38 +80,6 @@ class DataFile {
   int64_t size_ = 0;
 };
 
-void put_shape(WireWriter& writer, uint32_t field, const Shape& shape) {
-  const size_t begin = writer.begin(field);
-  for (int64_t size : shape.dims()) {
-    const size_t dim = writer.begin(number(proto::kTensorShapeProtoFields, "dim"));
-    if (size != 0) writer.varint(number(proto::kTensorShapeProtoDimFields, "size"), static_cast<uint64_t>(size));
-    writer.end(dim);
-  }
-  writer.end(begin);
-}
-
-/// A dimension that the part has all of is said by its absence.
-void put_slice(WireWriter& writer, uint32_t field, const TensorSlice& slice, const Shape& whole) {
-  const size_t begin = writer.begin(field);
-  for (size_t d = 0; d < slice.start.size(); ++d) {
-    const size_t extent = writer.begin(number(proto::kTensorSliceProtoFields, "extent"));
-    if (!is_all_of(slice, whole, d)) {
-      if (slice.start[d] != 0)
-        writer.varint(number(proto::kTensorSliceProtoExtentFields, "start"), static_cast<uint64_t>(slice.start[d]));
-      writer.varint(number(proto::kTensorSliceProtoExtentFields, "length"), static_cast<uint64_t>(slice.length[d]));
-    }
-    writer.end(extent);
-  }
-  writer.end(begin);
-}
-
-std::string short_form(proto::Message message, const std::string& wire) {
-  std::string out;
-  WireError error;
-  proto::compact_wire(message, wire, out, error);
-  return out;
-}
-
 std::string header_message(size_t shards) {
   std::string wire;
   WireWriter writer(wire);
@@ -141,13 +110,6 @@ std::string entry_message(const IndexEntry& entry) {
   for (const TensorSlice& slice : entry.slices)
     put_slice(writer, number(kBundleEntryProtoFields, "slices"), slice, entry.shape);
   return short_form(proto::Message::kBundleEntryProto, wire);
-}
-
-Status check_part(const TensorToSave& t) {
-  const std::optional<Shape> shape = t.slice.shape_in(t.whole);
-  if (shape && *shape == t.value.shape()) return ok_status();
-  return invalid_argument(
-      cat("a part of tensor '", t.key, "' of shape ", t.whole.to_string(), " cannot be ", t.value.shape().to_string()));
 }
 
 Status write_index(const std::string& prefix, const std::map<std::string, std::string>& entries, size_t shards) {

@@ -6,16 +6,9 @@
 #include <vector>
 
 #include "core/formats/checkpoint/bundle.h"
+#include "core/formats/checkpoint/tensor_to_save.h"
 
 namespace emplace {
-
-/// A tensor to be saved, or a part of one.
-struct TensorToSave {
-  std::string key;
-  Tensor value;
-  Shape whole{};        // of a part: the shape of the whole tensor
-  TensorSlice slice{};  // no dimension: `value` is the whole
-};
 
 /// The data first, then the index, each under its name when it is whole. InvalidArgument: a key stands twice, or a part
 /// does not fit its tensor.

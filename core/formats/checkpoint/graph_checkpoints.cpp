@@ -4,8 +4,8 @@
 
 #include "core/base/cat.h"
 #include "core/base/input_file.h"
-#include "core/formats/checkpoint/bundle_writer.h"
 #include "core/formats/checkpoint/saver.h"
+#include "core/formats/checkpoint/version_1_writer.h"
 #include "core/formats/file_access.h"
 
 namespace emplace {
@@ -115,9 +115,17 @@ Result<std::string> GraphCheckpoints::read_file(const std::string& name) {
 }
 
 Status GraphCheckpoints::write(const std::string& prefix, std::span<const CheckpointPart> tensors) {
+  return write_with(write_bundle, prefix, tensors);
+}
+
+Status GraphCheckpoints::write_file(const std::string& name, std::span<const CheckpointPart> tensors) {
+  return write_with(write_version_1, name, tensors);
+}
+
+Status GraphCheckpoints::write_with(Writer writer, const std::string& name, std::span<const CheckpointPart> tensors) {
   std::lock_guard lock(mutex_);
   open_.reset();
-  ASSIGN_OR_RETURN(const std::string place, place_of(prefix));
+  ASSIGN_OR_RETURN(const std::string place, place_of(name));
   std::vector<TensorToSave> list;
   for (const CheckpointPart& part : tensors) {
     ASSIGN_OR_RETURN(TensorToSave t, tensor_to_save(part));
@@ -125,7 +133,7 @@ Status GraphCheckpoints::write(const std::string& prefix, std::span<const Checkp
   }
   std::error_code error;
   fs::create_directories(fs::path(place).parent_path(), error);
-  return write_bundle(place, list).blamed(Blame::kWrite);
+  return writer(place, list).blamed(Blame::kWrite);
 }
 
 Status GraphCheckpoints::merge(std::span<const std::string> prefixes, const std::string& to, bool remove_folders,

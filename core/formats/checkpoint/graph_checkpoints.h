@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/formats/checkpoint/bundle.h"
+#include "core/formats/checkpoint/bundle_writer.h"
 #include "core/graph/graph_file.h"
 #include "core/op/checkpoint_access.h"
 
@@ -21,6 +21,7 @@ class GraphCheckpoints final : public CheckpointAccess {
 
   Result<Tensor> read(const std::string& prefix, const std::string& key, const std::string& part) override;
   Status write(const std::string& prefix, std::span<const CheckpointPart> tensors) override;
+  Status write_file(const std::string& name, std::span<const CheckpointPart> tensors) override;
   Status merge(std::span<const std::string> prefixes, const std::string& to, bool remove_folders,
                bool missing_ok) override;
   Result<std::string> read_file(const std::string& name) override;
@@ -31,6 +32,8 @@ class GraphCheckpoints final : public CheckpointAccess {
   std::string in_folder(const std::string& name) const;
   Status check_files(std::string_view what, const std::string& name, const std::string& place) const;
   Result<TensorBundle*> open(const std::string& prefix);
+  using Writer = Status (*)(const std::string&, std::span<const TensorToSave>);
+  Status write_with(Writer writer, const std::string& name, std::span<const CheckpointPart> tensors);
 
   const std::vector<std::string> folders_;  // the graph's own is the first
   std::mutex mutex_;

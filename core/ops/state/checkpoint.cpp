@@ -76,6 +76,39 @@ class RestoreOne final : public Kernel {
   CheckpointAccess* access_;
 };
 
+/// Save, and SaveSlices, which has a third input before the tensors.
+class SaveVersion1 final : public Kernel {
+ public:
+  SaveVersion1(const KernelInit& init, bool in_parts) : access_(init.checkpoints), first_(in_parts ? 3 : 2) {}
+
+  Status run(KernelContext& c) override {
+    if (!access_) return no_access();
+    RETURN_IF_ERROR(check_scalar(c, 0, "filename"));
+    const int64_t count = c.num_inputs() - first_;
+    if (c.input(1).num_elements() != count) return wrong_sizes("tensor names", c.input(1).num_elements(), count);
+    if (first_ == 3 && c.input(2).num_elements() != count)
+      return wrong_sizes("shapes and slices", c.input(2).num_elements(), count);
+    std::vector<CheckpointPart> parts;
+    parts.reserve(static_cast<size_t>(count));
+    for (int i = 0; i < count; ++i) {
+      const std::string part = first_ == 3 ? c.in<std::string>(2)[i] : std::string();
+      parts.push_back({c.in<std::string>(1)[i], part, c.input(first_ + i)});
+    }
+    return access_->write_file(scalar_text(c, 0), parts);
+  }
+
+ private:
+  CheckpointAccess* access_;
+  const int first_;
+};
+
+Result<std::unique_ptr<Kernel>> save_whole(const KernelInit& init) {
+  return std::unique_ptr<Kernel>(std::make_unique<SaveVersion1>(init, false));
+}
+Result<std::unique_ptr<Kernel>> save_slices(const KernelInit& init) {
+  return std::unique_ptr<Kernel>(std::make_unique<SaveVersion1>(init, true));
+}
+
 class SaveV2 final : public Kernel {
  public:
   explicit SaveV2(const KernelInit& init) : access_(init.checkpoints) {}
@@ -143,6 +176,20 @@ OpDef restore_v2_op() {
       .shape(unknown_outputs)
       .cpu(make<RestoreV2>)
       .provides_outputs()
+      .not_differentiable();
+}
+OpDef save_op() {
+  return OpDef("Save")
+      .doc("Writes tensors into a checkpoint of version 1, which is one file.")
+      .shape(shape_none)
+      .cpu(save_whole)
+      .not_differentiable();
+}
+OpDef save_slices_op() {
+  return OpDef("SaveSlices")
+      .doc("Writes tensors, or parts of them, into a checkpoint of version 1, which is one file.")
+      .shape(shape_none)
+      .cpu(save_slices)
       .not_differentiable();
 }
 OpDef save_v2_op() {
