@@ -21,8 +21,6 @@ using proto::number;
 using proto::WireError;
 using proto::WireWriter;
 
-constexpr std::string_view kMainOp = "__saved_model_init_op";
-
 void write_tensors(WireWriter& writer, uint32_t field, const std::map<std::string, TensorInfo>& tensors) {
   for (const auto& [key, info] : tensors) {
     const size_t entry = writer.begin(field);
@@ -53,13 +51,6 @@ void write_signature(WireWriter& writer, std::string_view key, const Signature& 
   writer.end(entry);
 }
 
-/// As builder_impl.py writes it: a signature whose output is the node, without a type.
-void write_main_op(WireWriter& writer, const std::string& node) {
-  Signature signature;
-  signature.outputs[std::string(kMainOp)].name = node;
-  write_signature(writer, kMainOp, signature);
-}
-
 void write_asset(WireWriter& writer, const std::string& tensor, const std::string& file) {
   const size_t asset = writer.begin(number(proto::kMetaGraphDefFields, "asset_file_def"));
   const size_t info = writer.begin(number(proto::kAssetFileDefFields, "tensor_info"));
@@ -69,14 +60,20 @@ void write_asset(WireWriter& writer, const std::string& tensor, const std::strin
   writer.end(asset);
 }
 
-void write_collection(WireWriter& writer, uint32_t field, std::string_view name,
-                      const std::vector<std::string>& messages) {
-  const size_t entry = writer.begin(field);
+constexpr uint32_t kCollection = number(proto::kMetaGraphDefFields, "collection_def");
+constexpr uint32_t kMessages = number(proto::kCollectionDefFields, "bytes_list");
+constexpr uint32_t kNodes = number(proto::kCollectionDefFields, "node_list");
+static_assert(number(proto::kCollectionDefBytesListFields, "value") ==
+              number(proto::kCollectionDefNodeListFields, "value"));
+
+/// `kind`: kMessages or kNodes.
+void write_collection(WireWriter& writer, std::string_view name, uint32_t kind,
+                      const std::vector<std::string>& values) {
+  const size_t entry = writer.begin(kCollection);
   writer.bytes(number(proto::kMetaGraphDefCollectionDefEntryFields, "key"), name);
   const size_t value = writer.begin(number(proto::kMetaGraphDefCollectionDefEntryFields, "value"));
-  const size_t list = writer.begin(number(proto::kCollectionDefFields, "bytes_list"));
-  for (const std::string& message : messages)
-    writer.bytes(number(proto::kCollectionDefBytesListFields, "value"), message);
+  const size_t list = writer.begin(kind);
+  for (const std::string& one : values) writer.bytes(number(proto::kCollectionDefBytesListFields, "value"), one);
   writer.end(list);
   writer.end(value);
   writer.end(entry);
@@ -95,13 +92,13 @@ Result<std::string> saved_model_message(const ModelToWrite& model) {
   writer.bytes(number(kMetaGraphDefFields, "graph_def"), graph.bytes);
   if (!graph.variables.empty()) {
     write_saver(writer, number(kMetaGraphDefFields, "saver_def"), graph);
-    constexpr uint32_t kCollection = number(kMetaGraphDefFields, "collection_def");
-    if (!graph.trainable.empty()) write_collection(writer, kCollection, "trainable_variables", graph.trainable);
-    write_collection(writer, kCollection, "variables", graph.variables);
+    if (!graph.trainable.empty()) write_collection(writer, "trainable_variables", kMessages, graph.trainable);
+    write_collection(writer, "variables", kMessages, graph.variables);
   }
   for (const auto& [tensor, file] : model.assets) write_asset(writer, tensor, file);
   for (const auto& [key, signature] : model.signatures) write_signature(writer, key, signature);
-  if (!model.main_op.empty()) write_main_op(writer, model.main_op);
+  // Not as a signature, which TensorFlow's loader of version 2 would call without the assets.
+  if (!model.main_op.empty()) write_collection(writer, "saved_model_main_op", kNodes, {model.main_op});
   writer.end(meta_graph);
   std::string out;
   WireError error;
