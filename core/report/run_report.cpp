@@ -71,6 +71,11 @@ std::string memory_table(const DeviceSet& devices, const std::vector<DeviceMemor
   std::string out;
   for (const MemoryRow& row : rows) append_row(out, row, width, kMemoryColumns - (context ? 0 : 1));
   for (const DeviceMemory* m : by_interest(devices, memory)) {
+    if (m->mapped > 0)
+      append(out, "mapped ", short_device_name(devices, m->device), " ", size_text(m->mapped),
+             " of variables in the checkpoint's files, in no column\n");
+  }
+  for (const DeviceMemory* m : by_interest(devices, memory)) {
     if (m->live_at_peak.empty()) continue;
     append(out, "live at the peak of ", short_device_name(devices, m->device), ":\n");
     for (const auto& [producer, bytes] : m->live_at_peak) append(out, "  ", size_text(bytes), "  ", producer, "\n");
@@ -88,6 +93,7 @@ std::string memory_json(const DeviceSet& devices, const std::vector<DeviceMemory
         .member("constants", m.constants)
         .member("pool", m.pool)
         .member("peak", m.peak);
+    if (m.mapped > 0) json.member("mapped", m.mapped);
     if (m.context) json.member("context", *m.context);
     json.key("live_at_peak").begin_array();
     for (const auto& [producer, bytes] : m.live_at_peak) {

@@ -18,6 +18,7 @@ struct DeviceMemory {
   int64_t limit = 0;    // 0: none
   int64_t planned = 0;  // the block that static shapes share
   int64_t variables = 0;
+  int64_t mapped = 0;  // variables that lie in a checkpoint's files, mapped, until they are written: in no other column
   int64_t constants = 0;  // on the host with what is fed; in a GPU's memory; and as kernels keep them
   int64_t pool = 0;       // largest use by dynamic shapes and scratch
   int64_t peak = 0;

@@ -196,7 +196,8 @@ DeviceMemory SessionMemory::report_device(const std::vector<LanePlan>& plans, De
   }
   live.add_rest(kRestOfBlock, m.planned);
   int64_t there = 0;
-  for (const auto& [name, bytes] : runtime_.variables[d]->sizes()) live.add(name, bytes), there += bytes;
+  for (const auto& [name, bytes] : runtime_.variables[d]->own_sizes()) live.add(name, bytes), there += bytes;
+  for (const auto& [name, bytes] : runtime_.variables[d]->mapped_sizes()) m.mapped += bytes;
   m.variables = there + bytes_to_come(plans, d);
   live.add_rest(kRestOfVariables, m.variables);
   const Workspace to_come = workspaces_to_come(plans, d);

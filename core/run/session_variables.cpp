@@ -6,6 +6,7 @@
 
 #include "core/run/exchange.h"
 #include "core/run/gpu_kernels.h"
+#include "core/tensor/mapped_buffer.h"
 #include "core/tensor/texts.h"
 
 namespace emplace {
@@ -47,6 +48,8 @@ Status SessionVariables::set(NodeId node, const Tensor& value) {
 Status SessionVariables::share(NodeId node, const Tensor& value) {
   if (runtime_.is_shared) return set(node, value);  // the variable outlives the session, and what it was given
   if (devices_.at(device_of(node)).kind != DeviceKind::kCpu) return set(node, value);
+  if (!dynamic_cast<const MappedBuffer*>(value.buffer().get()))
+    return set(node, value);  // the device's memory counts it
   Variable& v = state_of(node);
   std::lock_guard lock(v.mutex);
   v.value = value;

@@ -3,6 +3,7 @@
 #include "core/base/cat.h"
 #include "core/device/gpu_pool.h"
 #include "core/device/memory_pool.h"
+#include "core/tensor/mapped_buffer.h"
 
 namespace emplace {
 
@@ -19,12 +20,13 @@ Variable& VariableTable::find_or_create(const std::string& container, const std:
   return *slot;
 }
 
-std::vector<std::pair<std::string, int64_t>> VariableTable::sizes() const {
+std::vector<std::pair<std::string, int64_t>> VariableTable::sizes_of(bool mapped, bool own) const {
   std::lock_guard lock(mutex_);
   std::vector<std::pair<std::string, int64_t>> out;
   for (const auto& [key, v] : variables_) {
     if (v->dtype == DType::kString) continue;
-    if (v->value.valid() && v->value.buffer())
+    if (!v->value.valid() || !v->value.buffer()) continue;
+    if (dynamic_cast<const MappedBuffer*>(v->value.buffer().get()) ? mapped : own)
       out.emplace_back(v->name, static_cast<int64_t>(v->value.buffer()->size()));
   }
   return out;

@@ -26,9 +26,14 @@ class VariableTable final : public VariableStore {
   Variable& find_or_create(const std::string& container, const std::string& name, DType dtype,
                            const Shape& shape) override;
   /// Initialised ones, with the bytes of their values.
-  std::vector<std::pair<std::string, int64_t>> sizes() const;
+  std::vector<std::pair<std::string, int64_t>> sizes() const { return sizes_of(true, true); }
+  /// Those that lie in files, mapped; and the others.
+  std::vector<std::pair<std::string, int64_t>> mapped_sizes() const { return sizes_of(true, false); }
+  std::vector<std::pair<std::string, int64_t>> own_sizes() const { return sizes_of(false, true); }
 
  private:
+  std::vector<std::pair<std::string, int64_t>> sizes_of(bool mapped, bool own) const;
+
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::unique_ptr<Variable>> variables_;  // guarded by mutex_
 };

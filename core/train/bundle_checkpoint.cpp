@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/base/cat.h"
 #include "core/formats/checkpoint/bundle.h"
@@ -13,6 +14,30 @@ namespace {
 /// The key under which object-based checkpoints keep the map from a program's objects to tensors; not a variable
 /// itself.
 constexpr std::string_view kObjects = "_CHECKPOINTABLE_OBJECT_GRAPH";
+
+constexpr int64_t kManyBytes = int64_t{16} << 20;  // a checksum over so many takes longer than to start
+
+/// By node: a variable that the step only takes rows of.
+std::vector<char> read_by_rows(const Graph& g, const std::vector<char>& needed) {
+  std::vector<char> by_rows(g.num_nodes(), 0);
+  std::vector<NodeId> handle_of(g.num_nodes(), kNoNode);  // the variable whose handle a node hands on
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (g.traits(id).variable) handle_of[id] = id, by_rows[id] = 1;
+    if (!needed[id]) continue;
+    bool first = true;
+    for (const Endpoint& e : g.inputs(id)) {
+      const bool is_first = std::exchange(first, false);
+      const NodeId variable = e.node < id ? handle_of[e.node] : kNoNode;
+      if (variable == kNoNode) continue;
+      if (g.traits(id).identity) {
+        handle_of[id] = variable;
+      } else if (!is_first || !g.traits(id).leaves_state || g.traits(id).reads_variable) {
+        by_rows[variable] = 0;
+      }
+    }
+  }
+  return by_rows;
+}
 
 Status set_checked(Session& session, const Graph& g, NodeId id, const std::string& key, const Tensor& value) {
   const DType dtype = g.attrs(id).type("dtype");
@@ -47,6 +72,7 @@ Result<std::optional<Checkpoint>> load_bundle(const std::string& name, const Gra
 Status restore_saved_model(const std::string& prefix, const GraphFile& file, const Graph& g,
                            const std::vector<char>& needed, Session& session) {
   const auto saver = saver_of(file);
+  const std::vector<char> by_rows = read_by_rows(g, needed);
   std::optional<TensorBundle> bundle;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
     if (!g.traits(id).variable) continue;
@@ -61,7 +87,8 @@ Status restore_saved_model(const std::string& prefix, const GraphFile& file, con
       if (!needed[id]) continue;
       return not_found(cat(prefix, ".index: no tensor '", key, "', which variable '", g.name(id), "' gets"));
     }
-    ASSIGN_OR_RETURN(const Tensor value, bundle->read(key, slice));
+    const bool as_it_is = by_rows[id] && bundle->entries().find(key)->second.size >= kManyBytes;
+    ASSIGN_OR_RETURN(const Tensor value, as_it_is ? bundle->map(key, slice) : bundle->read(key, slice));
     RETURN_IF_ERROR(set_checked(session, g, id, key, value).with_context(cat(prefix, ".index")));
   }
   return ok_status();

@@ -17,6 +17,7 @@
 #include "core/formats/tensor_message.h"
 #include "core/formats/wire_tensor.h"
 #include "core/graph/open_source.h"
+#include "core/tensor/mapped_buffer.h"
 
 namespace emplace {
 namespace {
@@ -35,10 +36,10 @@ std::string base_of(const std::string& path) { return fs::path(path).filename().
 bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 /// A part of a mapped file, which stays open as long as a tensor lies in it.
-class ShardBytes final : public Buffer {
+class ShardBytes final : public MappedBuffer {
  public:
   ShardBytes(std::shared_ptr<const Source> file, std::string_view bytes)
-      : Buffer(const_cast<char*>(bytes.data()), bytes.size()), file_(std::move(file)) {}
+      : MappedBuffer(const_cast<char*>(bytes.data()), bytes.size()), file_(std::move(file)) {}
 
  private:
   std::shared_ptr<const Source> file_;
@@ -290,7 +291,7 @@ Result<std::shared_ptr<const Source>> TensorBundle::shard(int32_t number) {
   return file;
 }
 
-Result<Tensor> TensorBundle::read_entry(std::string_view key, const Entry& entry) {
+Result<Tensor> TensorBundle::read_entry(std::string_view key, const Entry& entry, bool checked) {
   if (!entry.message.empty()) return tensor_of_message(entry.message);
   ASSIGN_OR_RETURN(std::shared_ptr<const Source> file, shard(entry.shard));
   const std::string what = cat(base_of(shard_name(entry.shard)), ": tensor '", key, "'");
@@ -299,7 +300,7 @@ Result<Tensor> TensorBundle::read_entry(std::string_view key, const Entry& entry
       static_cast<uint64_t>(entry.size) > all.size() - static_cast<uint64_t>(entry.offset))
     return Status{Code::kDataLoss, cat(what, " lies outside of the file, which has ", all.size(), " bytes")};
   const std::string_view bytes = all.substr(static_cast<size_t>(entry.offset), static_cast<size_t>(entry.size));
-  if (entry.dtype != DType::kString && masked_crc32c(bytes) != entry.crc)
+  if (checked && entry.dtype != DType::kString && masked_crc32c(bytes) != entry.crc)
     return Status{Code::kDataLoss, cat(what, " is damaged (checksum)")};
   if (entry.dtype == DType::kString) return strings_of(bytes, entry.shape, entry.crc, what);
   const size_t element = dtype_size(entry.dtype);
@@ -318,6 +319,14 @@ Result<Tensor> TensorBundle::read_entry(std::string_view key, const Entry& entry
 
 Result<Tensor> TensorBundle::read(std::string_view key) { return read(key, {}); }
 
+Result<Tensor> TensorBundle::map(std::string_view key, const TensorSlice& slice) {
+  auto entry = entries_.find(key);
+  if (entry == entries_.end() || !slice.start.empty() || !entry->second.slices.empty()) return read(key, slice);
+  ASSIGN_OR_RETURN(Tensor t, read_entry(key, entry->second, false));
+  if (!dynamic_cast<const MappedBuffer*>(t.buffer().get())) return read(key, slice);
+  return t;
+}
+
 Result<Tensor> TensorBundle::read(std::string_view key, const TensorSlice& slice) {
   auto entry = entries_.find(key);
   if (entry == entries_.end()) return not_found(cat(base_of(prefix_), ": no tensor '", key, "'"));
@@ -334,11 +343,11 @@ Result<Tensor> TensorBundle::read(std::string_view key, const TensorSlice& slice
   const auto rank = static_cast<size_t>(shape->rank());
   const std::vector<int64_t> to_start = slice.start.empty() ? std::vector<int64_t>(rank) : slice.start;
   for (const TensorSlice& part : parts) {
-    const auto at = part.start.empty() ? parts_.end() : parts_.find({std::string(key), part});
+    const auto at = parts_.find({std::string(key), part});  // of version 1 the whole of a scalar, too
     const std::optional<Shape> part_shape = part.shape_in(entry->second.shape);
     if (!part_shape || (!part.start.empty() && at == parts_.end()))
       return Status{Code::kDataLoss, cat(base_of(prefix_), ": a part of tensor '", key, "' is missing")};
-    ASSIGN_OR_RETURN(Tensor piece, read_entry(key, part.start.empty() ? entry->second : at->second));
+    ASSIGN_OR_RETURN(Tensor piece, read_entry(key, at == parts_.end() ? entry->second : at->second));
     if (piece.shape() != *part_shape || piece.dtype() != out.dtype())
       return Status{Code::kDataLoss, cat(base_of(prefix_), ": a part of tensor '", key, "' has another shape")};
     covered += piece.num_elements();
