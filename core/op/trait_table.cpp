@@ -46,7 +46,6 @@ constexpr NamedTraits kTraits[] = {
     {"MapAndBatchDataset", kFunctionDataset},
     {"MapDataset", kFunctionDataset},
     {"MutexLock", kOnHost},
-    {"OptionalFromValue", {.element_attr = "Toutput_types"}},
     {"ParallelFilterDataset", kFunctionDataset},
     {"ParallelInterleaveDataset", kFunctionDataset},
     {"ParallelInterleaveDatasetV2", kFunctionDataset},

@@ -32,16 +32,20 @@ Status CopyKernel::run(KernelContext& c) {
   return ok_status();
 }
 
-// The list itself is a host object; only its elements lie in device memory and are copied.
-Status CopyKernel::copy_list(KernelContext& c) {
-  ASSIGN_OR_RETURN(const TensorList* list, list_in(c.input(0)));
-  Allocator& memory = (c.host_outputs_ & 1) != 0 ? *c.host_allocator_ : *c.allocator_;
-  TensorList copy{list->dtype, list->element_shape, list->max_num_elements, {}};
-  copy.elements.resize(list->size());
-  for (int64_t i = list->elements.first(); i < list->elements.last(); ++i) {
-    const Tensor& element = list->elements[i];
+namespace {
+
+/// The list itself is a host object; only its elements lie in device memory and are copied, those of lists in it too.
+Result<Tensor> copied_list(const TensorList& list, Allocator& memory) {
+  TensorList copy{list.dtype, list.element_shape, list.max_num_elements, {}};
+  copy.elements.resize(list.size());
+  for (int64_t i = list.elements.first(); i < list.elements.last(); ++i) {
+    const Tensor& element = list.elements[i];
     if (!element.valid()) continue;
-    if (list->dtype == DType::kVariant) return unimplemented("lists of lists stay on their device");
+    if (element.dtype() == DType::kVariant) {
+      ASSIGN_OR_RETURN(const TensorList* inner, list_in(element));
+      ASSIGN_OR_RETURN(copy.elements.at(i), copied_list(*inner, memory));
+      continue;
+    }
     ASSIGN_OR_RETURN(Tensor to, memory.allocate(element.dtype(), element.shape()));
     if (element.dtype() == DType::kString) {
       std::copy(element.flat<std::string>().begin(), element.flat<std::string>().end(), to.data<std::string>());
@@ -50,7 +54,15 @@ Status CopyKernel::copy_list(KernelContext& c) {
     }
     copy.elements.at(i) = std::move(to);
   }
-  c.forward_output(0, list_tensor(std::move(copy)));
+  return list_tensor(std::move(copy));
+}
+
+}  // namespace
+
+Status CopyKernel::copy_list(KernelContext& c) {
+  ASSIGN_OR_RETURN(const TensorList* list, list_in(c.input(0)));
+  ASSIGN_OR_RETURN(Tensor copy, copied_list(*list, (c.host_outputs_ & 1) != 0 ? *c.host_allocator_ : *c.allocator_));
+  c.forward_output(0, std::move(copy));
   return ok_status();
 }
 

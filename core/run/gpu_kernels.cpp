@@ -103,6 +103,7 @@ Status GpuCopyKernel::move_elements(KernelContext& c, const TensorList& list, Te
   for (int64_t i = list.elements.first(); i < list.elements.last(); ++i) {
     const Tensor& element = list.elements[i];
     if (!element.valid()) continue;
+    if (element.dtype() == DType::kVariant) return unimplemented("lists of lists stay on their device");
     Tensor& there = copy.elements.at(i);
     ASSIGN_OR_RETURN(there, memory.allocate(element.dtype(), element.shape()));
     if (element.size_bytes() == 0) continue;

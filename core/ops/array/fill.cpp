@@ -78,8 +78,8 @@ Status zero_list_cpu(KernelContext& c) {
   zeros.elements.resize(list->size());
   for (int64_t i = list->elements.first(); i < list->elements.last(); ++i) {
     const Tensor& element = list->elements[i];
-    if (element.valid() && list->dtype != DType::kVariant) {
-      ASSIGN_OR_RETURN(zeros.elements.at(i), list_zeros(c, list->dtype, element.shape()));
+    if (element.valid() && element.dtype() != DType::kVariant) {
+      ASSIGN_OR_RETURN(zeros.elements.at(i), list_zeros(c, element.dtype(), element.shape()));
     }
   }
   c.forward_output(0, list_tensor(std::move(zeros)));

@@ -78,7 +78,7 @@ class AddLists final : public Kernel {
       ASSIGN_OR_RETURN(sum->element_shape, ShapeContext::merge(sum->element_shape, other->element_shape));
       for (int64_t e = other->elements.first(); e < other->elements.last(); ++e) {
         if (other->elements[e].valid())
-          RETURN_IF_ERROR(add_.add(c, sum->dtype, sum->elements.at(e), other->elements[e]));
+          RETURN_IF_ERROR(add_.add(c, other->elements[e].dtype(), sum->elements.at(e), other->elements[e]));
       }
     }
     return ok_status();

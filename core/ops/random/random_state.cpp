@@ -20,12 +20,17 @@ PhiloxStream stream_of(const KernelInit& init) {
 }  // namespace
 
 Result<PhiloxStream> philox_from_seed(const Tensor& seed) {
+  ASSIGN_OR_RETURN(const PhiloxStart start, philox_start_from_seed(seed));
+  return PhiloxStream(start.key, start.counter_low, start.counter_high);
+}
+
+Result<PhiloxStart> philox_start_from_seed(const Tensor& seed) {
   if (seed.num_elements() != 2)
     return invalid_argument(cat("seed must have shape [2], not ", seed.shape().to_string()));
   constexpr uint64_t kKey = 0x02461e293ec8f720;
   const PhiloxStream scramble(kKey, static_cast<uint64_t>(int_at(seed, 0)), static_cast<uint64_t>(int_at(seed, 1)));
   const auto w = scramble.block(0);
-  return PhiloxStream(w[0] | static_cast<uint64_t>(w[1]) << 32, 0, w[2] | static_cast<uint64_t>(w[3]) << 32);
+  return PhiloxStart{w[0] | static_cast<uint64_t>(w[1]) << 32, 0, w[2] | static_cast<uint64_t>(w[3]) << 32};
 }
 
 RandomState::RandomState(const KernelInit& init)

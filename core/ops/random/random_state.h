@@ -27,4 +27,10 @@ class RandomState {
 /// unlike streams.
 Result<PhiloxStream> philox_from_seed(const Tensor& seed);
 
+/// Key and counter of that stream.
+struct PhiloxStart {
+  uint64_t key, counter_low, counter_high;
+};
+Result<PhiloxStart> philox_start_from_seed(const Tensor& seed);
+
 }  // namespace emplace

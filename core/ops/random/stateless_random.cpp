@@ -1,4 +1,6 @@
-// StatelessRandomUniform, StatelessRandomNormal, StatelessTruncatedNormal and their V2 forms: the stream is an input.
+// StatelessRandomUniform, StatelessRandomNormal, StatelessTruncatedNormal and their V2 forms,
+// StatelessRandomUniformIntV2: the stream is an input. StatelessRandomGetKeyCounter, StatelessRandomGetAlg: what that
+// input is made from.
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
@@ -47,6 +49,43 @@ Status fill(KernelContext& c) {
   ASSIGN_OR_RETURN(const PhiloxStream stream, kStream(c));
   RETURN_IF_ERROR(ensure_output(c, 0, shape));
   fill_random(*c.parallel_, stream, kDistribution, c.output(0).dtype(), c.output(0).raw(), c.output(0).num_elements());
+  return ok_status();
+}
+
+Status integers(KernelContext& c) {
+  static constexpr std::string_view kNames[] = {"minval", "maxval"};
+  for (int i : {4, 5}) {
+    if (c.input(i).shape().rank() == 0) continue;
+    return invalid_argument(cat(kNames[i - 4], " must be 0-D, got shape ", c.input(i).shape().to_string()));
+  }
+  ASSIGN_OR_RETURN(const Shape shape, shape_of_values(c.input(0)));
+  ASSIGN_OR_RETURN(const PhiloxStream stream, stream_from_counter(c));
+  RETURN_IF_ERROR(ensure_output(c, 0, shape));
+  const int64_t low = int_at(c.input(4), 0), high = int_at(c.input(5), 0);
+  if (low >= high) return invalid_argument(cat("Need minval < maxval, got ", low, " >= ", high));
+  Tensor& out = c.output(0);
+  fill_random_integers(*c.parallel_, stream, out.dtype(), low, high, out.raw(), out.num_elements());
+  return ok_status();
+}
+
+Status key_counter_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape seed, c.with_rank(0, 1));
+  RETURN_IF_ERROR(require_dim(seed.dim(0), 2).take_status());
+  c.set_output(0, Shape{1});
+  c.set_output(1, Shape{2});
+  return ok_status();
+}
+
+Status key_counter(KernelContext& c) {
+  ASSIGN_OR_RETURN(const PhiloxStart start, philox_start_from_seed(c.input(0)));
+  c.out<uint64_t>(0)[0] = start.key;
+  c.out<uint64_t>(1)[0] = start.counter_low;
+  c.out<uint64_t>(1)[1] = start.counter_high;
+  return ok_status();
+}
+
+Status algorithm(KernelContext& c) {
+  *c.out<int32_t>(0) = static_cast<int32_t>(kPhilox);
   return ok_status();
 }
 
@@ -99,6 +138,31 @@ OpDef stateless_random_normal_v2_op() {
 OpDef stateless_truncated_normal_v2_op() {
   return from_counter<Distribution::kTruncatedNormal>("StatelessTruncatedNormalV2",
                                                       "Truncated normal numbers of a given stream.")
+      .not_differentiable();
+}
+OpDef stateless_random_uniform_int_v2_op() {
+  return OpDef("StatelessRandomUniformIntV2")
+      .doc("Integers in [minval, maxval) of a given stream.")
+      .shape(from_counter_shape)
+      .kernel_attr("dtype")
+      .value_inputs({0})
+      .cpu(DTypeSet{DType::kInt32, DType::kInt64}, stateless<integers>)
+      .sample("shape=[2,3]; key=u64[1] 5; counter=u64[2] 7; alg=1; minval=i32[] 3; maxval=i32[] 17")
+      .not_differentiable();
+}
+OpDef stateless_random_get_key_counter_op() {
+  return OpDef("StatelessRandomGetKeyCounter")
+      .doc("The stream of random numbers that a seed stands for.")
+      .shape(key_counter_shape)
+      .cpu(stateless<key_counter>)
+      .sample("seed=[5,7]")
+      .not_differentiable();
+}
+OpDef stateless_random_get_alg_op() {
+  return OpDef("StatelessRandomGetAlg")
+      .doc("Which algorithm draws random numbers here: 1, Philox.")
+      .shape(shape_scalar)
+      .cpu(stateless<algorithm>)
       .not_differentiable();
 }
 

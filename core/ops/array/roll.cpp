@@ -1,0 +1,83 @@
+// Roll: elements moved along axes; what leaves at one end comes in at the other.
+#include "core/base/cat.h"
+#include "core/op/gradient_context.h"
+#include "core/op/op_def.h"
+#include "core/ops/kit/element.h"
+#include "core/ops/kit/shape_math.h"
+
+namespace emplace {
+namespace {
+
+/// By axis: how far it is rolled, in [0, its size).
+Result<std::vector<int64_t>> distances(const KernelContext& c) {
+  const Shape& shape = c.input(0).shape();
+  const Tensor &shift = c.input(1), &axis = c.input(2);
+  if (shape.rank() < 1) return invalid_argument("input must be 1-D or higher");
+  if (shift.shape().rank() > 1) {
+    return invalid_argument(cat("shift must be a scalar or a 1-D vector. Found: ", shift.shape().to_string()));
+  }
+  if (axis.shape().rank() > 1)
+    return invalid_argument(cat("axis must be a scalar or a 1-D vector. Found: ", axis.shape().to_string()));
+  if (shift.shape() != axis.shape()) return invalid_argument("shift and axis must have the same size");
+  std::vector<int64_t> by_axis(static_cast<size_t>(shape.rank()), 0);
+  for (int64_t i = 0; i < axis.num_elements(); ++i) {
+    int64_t at = int_at(axis, i);
+    if (at < 0) at += shape.rank();
+    if (at < 0 || at >= shape.rank()) return invalid_argument(cat("axis ", at, " is out of range"));
+    const int64_t size = std::max<int64_t>(shape.dim(static_cast<int>(at)), 1);
+    int64_t& sum = by_axis[static_cast<size_t>(at)];
+    sum = ((int_at(shift, i) % size + sum) % size + size) % size;
+  }
+  return by_axis;
+}
+
+Status roll_cpu(KernelContext& c) {
+  ASSIGN_OR_RETURN(const std::vector<int64_t> shift, distances(c));
+  const Tensor& in = c.input(0);
+  const Shape& shape = in.shape();
+  with_element(in.dtype(), [&]<class E>(E) {
+    const auto* from = static_cast<const E*>(in.raw());
+    auto* to = static_cast<E*>(c.output(0).raw());
+    c.parallel_for(in.num_elements(), 4.0 * shape.rank(), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        int64_t rest = i, place = 0, stride = 1;
+        for (int d = shape.rank() - 1; d >= 0; --d) {
+          const int64_t size = shape.dim(d), at = rest % size + shift[static_cast<size_t>(d)];
+          place += (at < size ? at : at - size) * stride;
+          rest /= size;
+          stride *= size;
+        }
+        to[place] = from[i];
+      }
+    });
+  });
+  return ok_status();
+}
+
+Status roll_gradient(GradientContext& g) {
+  g.set(0, g.add("Roll", {g.grad(0), g.add("Neg", {g.input(1)}), g.input(2)}));
+  return g.status();
+}
+
+Status roll_shape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.with_rank_at_least(0, 1).take_status());
+  RETURN_IF_ERROR(require_rank_at_most(c.input(1), 1).take_status());
+  RETURN_IF_ERROR(require_rank_at_most(c.input(2), 1).take_status());
+  RETURN_IF_ERROR(ShapeContext::merge(c.input(1), c.input(2)).take_status());
+  c.set_output(0, c.input(0));
+  return ok_status();
+}
+
+}  // namespace
+
+OpDef roll_op() {
+  return OpDef("Roll")
+      .doc("The tensor's elements moved along axes; what leaves at one end comes in at the other.")
+      .shape(roll_shape)
+      .kernel_attr("T")
+      .cpu(kAllData, stateless<roll_cpu>)
+      .gradient(roll_gradient)
+      .sample("input=f32[3,4] uniform(-2,2); shift=[1,-2]; axis=[0,1]");
+}
+
+}  // namespace emplace

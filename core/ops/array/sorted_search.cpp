@@ -1,0 +1,116 @@
+// Bucketize, LowerBound, UpperBound: where values belong among sorted ones.
+#include <algorithm>
+
+#include "core/base/cat.h"
+#include "core/op/op_def.h"
+#include "core/ops/kit/element.h"
+#include "core/ops/kit/numeric.h"
+#include "core/ops/kit/shape_math.h"
+
+namespace emplace {
+namespace {
+
+template <class T>
+class Bucketize final : public Kernel {
+ public:
+  explicit Bucketize(std::vector<float> boundaries) : boundaries_(std::move(boundaries)) {}
+  Status run(KernelContext& c) override {
+    const T* in = c.in<T>(0);
+    auto* out = c.out<int32_t>(0);
+    c.parallel_for(c.output(0).num_elements(), 20, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const auto above = [](T value, float boundary) {
+          return static_cast<Wide>(value) < static_cast<Wide>(boundary);
+        };
+        const auto at = std::upper_bound(boundaries_.begin(), boundaries_.end(), in[i], above);
+        out[i] = static_cast<int32_t>(at - boundaries_.begin());
+      }
+    });
+    return ok_status();
+  }
+
+ private:
+  // As C++ compares such a value with a float.
+  using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  const std::vector<float> boundaries_;
+};
+
+Result<std::unique_ptr<Kernel>> bucketize_kernel(const KernelInit& init) {
+  std::vector<float> boundaries = init.attrs.numbers("boundaries");
+  if (!std::is_sorted(boundaries.begin(), boundaries.end())) return invalid_argument("Expected sorted boundaries");
+  switch (init.attrs.type("T")) {
+    case DType::kInt32:
+      return std::unique_ptr<Kernel>(std::make_unique<Bucketize<int32_t>>(std::move(boundaries)));
+    case DType::kInt64:
+      return std::unique_ptr<Kernel>(std::make_unique<Bucketize<int64_t>>(std::move(boundaries)));
+    case DType::kFloat:
+      return std::unique_ptr<Kernel>(std::make_unique<Bucketize<float>>(std::move(boundaries)));
+    default:
+      return std::unique_ptr<Kernel>(std::make_unique<Bucketize<double>>(std::move(boundaries)));
+  }
+}
+
+Status bound_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const Shape values, c.with_rank(1, 2));
+  RETURN_IF_ERROR(c.with_rank(0, 2).take_status());
+  c.set_output(0, values);
+  return ok_status();
+}
+
+Status check_rows(const KernelContext& c) {
+  const Shape &sorted = c.input(0).shape(), &values = c.input(1).shape();
+  if (sorted.rank() != 2) return invalid_argument("sorted input argument must be a matrix");
+  if (values.rank() != 2 || sorted.dim(0) != values.dim(0))
+    return invalid_argument("Leading dim_size of both tensors must match.");
+  return ok_status();
+}
+
+template <class T, bool kLower>
+Status bound_cpu(KernelContext& c) {
+  RETURN_IF_ERROR(check_rows(c));
+  const int64_t length = c.input(0).shape().dim(1), per_row = c.input(1).shape().dim(1);
+  const T *sorted = c.in<T>(0), *values = c.in<T>(1);
+  const auto search = [&](auto* out) {
+    c.parallel_for(c.output(0).num_elements(), 30, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T *first = sorted + i / per_row * length, *last = first + length;
+        const T* at = kLower ? std::lower_bound(first, last, values[i]) : std::upper_bound(first, last, values[i]);
+        out[i] = static_cast<std::remove_pointer_t<decltype(out)>>(at - first);
+      }
+    });
+  };
+  c.output(0).dtype() == DType::kInt64 ? search(c.out<int64_t>(0)) : search(c.out<int32_t>(0));
+  return ok_status();
+}
+
+template <bool kLower>
+OpDef bound_op(std::string_view name, std::string_view doc) {
+  return OpDef(name)
+      .doc(doc)
+      .shape(bound_shape)
+      .kernel_attr("T")
+      .cpu<float>(stateless<bound_cpu<float, kLower>>)
+      .template cpu<double>(stateless<bound_cpu<double, kLower>>)
+      .template cpu<int32_t>(stateless<bound_cpu<int32_t, kLower>>)
+      .template cpu<int64_t>(stateless<bound_cpu<int64_t, kLower>>)
+      .not_differentiable();
+}
+
+}  // namespace
+
+OpDef bucketize_op() {
+  return OpDef("Bucketize")
+      .doc("How many of the boundaries are at or below each value.")
+      .shape(shape_unchanged)
+      .kernel_attr("T")
+      .cpu(DTypeSet{DType::kInt32, DType::kInt64, DType::kFloat, DType::kDouble}, bucketize_kernel)
+      .not_differentiable();
+}
+OpDef lower_bound_op() {
+  return bound_op<true>("LowerBound", "The first place in a sorted row at which a value fits.");
+}
+OpDef upper_bound_op() {
+  return bound_op<false>("UpperBound", "The last place in a sorted row at which a value fits.");
+}
+
+}  // namespace emplace

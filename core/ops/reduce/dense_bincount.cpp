@@ -1,0 +1,76 @@
+// DenseBincount: how often each number occurs, or the sum of its weights, in a vector or in each row.
+#include "core/base/cat.h"
+#include "core/op/op_def.h"
+#include "core/ops/kit/element.h"
+#include "core/ops/kit/shape_math.h"
+
+namespace emplace {
+namespace {
+
+Status bincount_shape(ShapeContext& c) {
+  const Shape& in = c.input(0);
+  RETURN_IF_ERROR(require_rank_at_most(in, 2).take_status());
+  ASSIGN_OR_RETURN(const std::optional<int64_t> known, scalar_value(c, 1));
+  if (known && *known < 0) return invalid_argument(cat("size (", *known, ") must be non-negative"));
+  const int64_t size = known.value_or(-1);
+  if (!in.rank_known()) return ok_status();
+  c.set_output(0, in.rank() == 2 ? Shape{in.dim(0), size} : Shape{size});
+  return ok_status();
+}
+
+template <class T>
+class DenseBincount final : public Kernel {
+ public:
+  explicit DenseBincount(const KernelInit& init) : binary_(init.attrs.flag("binary_output")) {}
+
+  Status run(KernelContext& c) override {
+    const Tensor &numbers = c.input(0), &weights = c.input(2);
+    if (c.input(1).num_elements() != 1)
+      return invalid_argument(cat("Shape must be rank 0 but is rank ", c.input(1).shape().rank()));
+    const int64_t size = int_at(c.input(1), 0);
+    if (size < 0) return invalid_argument(cat("size (", size, ") must be non-negative"));
+    if (numbers.shape().rank() > 2) {
+      return invalid_argument(cat("Shape must be at most rank 2 but is rank ", numbers.shape().rank()));
+    }
+    const bool weighted = weights.num_elements() > 0 && !binary_;
+    if (weights.num_elements() > 0 && weights.shape() != numbers.shape()) {
+      return invalid_argument(
+          cat("`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it "
+              "acts as all weights equal to 1. Received ",
+              weights.shape().to_string()));
+    }
+    const bool rows = numbers.shape().rank() == 2;
+    RETURN_IF_ERROR(ensure_output(c, 0, rows ? Shape{numbers.shape().dim(0), size} : Shape{size}));
+    fill_zeros(*c.parallel_, c.output(0));
+    const int64_t row = rows ? numbers.shape().dim(1) : numbers.num_elements();
+    T* out = c.out<T>(0);
+    for (int64_t i = 0; i < numbers.num_elements(); ++i) {
+      const int64_t number = int_at(numbers, i);
+      if (number < 0) return invalid_argument("Input arr must be non-negative!");
+      if (number >= size) continue;
+      T& at = out[(rows ? i / row * size : 0) + number];
+      at = binary_ ? T(1) : static_cast<T>(at + (weighted ? c.in<T>(2)[i] : T(1)));
+    }
+    return ok_status();
+  }
+
+ private:
+  const bool binary_;
+};
+
+}  // namespace
+
+OpDef dense_bincount_op() {
+  return OpDef("DenseBincount")
+      .doc("How often each number below size occurs in a vector or in each row, or the sum of its weights.")
+      .shape(bincount_shape)
+      .kernel_attr("T")
+      .value_inputs({1})
+      .cpu<float>(make<DenseBincount<float>>)
+      .cpu<double>(make<DenseBincount<double>>)
+      .cpu<int32_t>(make<DenseBincount<int32_t>>)
+      .cpu<int64_t>(make<DenseBincount<int64_t>>)
+      .not_differentiable();
+}
+
+}  // namespace emplace
