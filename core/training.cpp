@@ -288,7 +288,7 @@ class TrainableBuilder {
       if (!checkpoint.ok()) return checkpoint.status().with_context("--restore").blamed(Blame::kUsage);
       made_.restored = checkpoint.take();
     }
-    if (made_.restored) take_over_seed(*made_.restored);
+    if (made_.restored) RETURN_IF_ERROR(take_over_seed(*made_.restored));
     return made_.folder ? claim_folder().with_context("--checkpoint").blamed(Blame::kUsage) : ok_status();
   }
 
@@ -311,16 +311,19 @@ class TrainableBuilder {
   }
 
   /// What a checkpoint was begun with counts.
-  void take_over_seed(const Checkpoint& restored) {
+  Status take_over_seed(const Checkpoint& restored) {
     if (restored.seed != 0) {
       const auto seed = static_cast<int64_t>(restored.seed);
       if (c_.options.given.contains("seed") && made_.training.seed != seed) {
-        c_.log.warning(cat("--seed ", made_.training.seed, " is not used: the checkpoint goes on with seed ", seed));
+        return usage_error(cat("--seed ", made_.training.seed, ": the checkpoint of step ", restored.step,
+                               " goes on with seed ", seed, ", and another seed is another run: leave --seed out; or ",
+                               "begin anew without --restore, with --overwrite or in another folder"));
       }
       made_.training.seed = seed;
     }
     if (!restored.graph_sha256.empty() && restored.graph_sha256 != made_.identity.graph_sha256)
       c_.log.warning("the checkpoint was written by another version of this graph file");
+    return ok_status();
   }
 
   StageContext& c_;
