@@ -1,9 +1,14 @@
 /// Writing to file descriptors: everything, or why not; to the console, whole.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace emplace {
+
+/// A descriptor for writing behind what `path` has, or -1 with errno. For somebody to read from a pipe it waits until
+/// the time is up or a signal arrives: EINTR, as stop_requested() tells.
+int open_to_append(const std::string& path, int more_flags = 0);
 
 /// In one write(2) if the system takes it all. 0, or the errno of what failed.
 int write_all(int file, std::string_view bytes);

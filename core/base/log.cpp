@@ -12,6 +12,7 @@
 #include "core/base/descriptor.h"
 #include "core/base/input_file.h"
 #include "core/base/printable.h"
+#include "core/base/stop.h"
 
 namespace emplace {
 namespace {
@@ -36,7 +37,8 @@ Log::~Log() {
 }
 
 Status Log::open(const std::string& path) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  const int file = open_to_append(path, O_CREAT);
+  if (file < 0 && stop_requested()) return stop_status();
   if (file < 0) return invalid_argument(cat("cannot write to log file '", path, "': ", std::strerror(errno)));
   if (file_ != STDERR_FILENO) ::close(file_);
   file_ = file;

@@ -133,8 +133,7 @@ Result<OutputFile> OutputFile::open(std::string path, Growth growth) {
     return invalid_argument(cat("'", out.path_, "' is what the graph reads; name another file")).blamed(Blame::kUsage);
   out.in_place_ = exists && (!S_ISREG(there.st_mode) || names_descriptor(out.path_));
   if (exists && !out.in_place_ && ::access(out.path_.c_str(), W_OK) != 0) return out.refusal(errno);
-  out.file_ =
-      out.in_place_ ? ::open(out.path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY) : out.open_aside(growth);
+  out.file_ = out.in_place_ ? open_to_append(out.path_) : out.open_aside(growth);
   if (out.file_ < 0) return out.refusal(errno);
   if (exists && !out.in_place_) ::fchmod(out.file_, there.st_mode & 07777);
   return out;
