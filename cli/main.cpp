@@ -20,6 +20,7 @@
 #include "core/base/stop.h"
 #include "core/base/suggest.h"
 #include "core/device/gpu_environment.h"
+#include "core/ops/kit/isa_limit.h"
 
 namespace emplace {
 namespace {
@@ -130,6 +131,8 @@ void warn_of_environment(const OptionSet& set, const std::vector<std::string>& o
     const std::string hint = suggestion.text();
     log.warning(cat("unknown environment variable ", variable, hint.empty() ? "" : "; ", hint));
   }
+  const char* isa = std::getenv("EMPLACE_ISA");
+  if (isa && *isa && !named_isa(isa)) log.warning(cat("EMPLACE_ISA=", isa, " has no effect: wanted base or v3"));
 }
 
 /// What the other subcommands take: a configuration file may hold options of all of them.
