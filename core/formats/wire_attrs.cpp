@@ -208,6 +208,20 @@ uint32_t WireAttrs::read(uint32_t op, const std::vector<std::string_view>& entri
 uint32_t WireAttrs::read_set(const OpSignature* signature, const std::vector<std::string_view>& entries) {
   std::vector<Attrs::Entry> attrs;
   attrs.reserve(entries.size());
+  NameIndex index;  // of the first `indexed` keys, where there are many
+  uint32_t indexed = 0;
+  const auto key_of = [&](uint32_t i) -> std::string_view { return attrs[i].first; };
+  const auto find = [&](std::string_view name) -> const AttrValue** {
+    constexpr size_t kFew = 32;
+    if (attrs.size() <= kFew) {
+      const auto same =
+          std::find_if(attrs.begin(), attrs.end(), [&](const Attrs::Entry& e) { return e.first == name; });
+      return same == attrs.end() ? nullptr : &same->second;
+    }
+    for (; indexed < attrs.size(); ++indexed) index.insert(key_of(indexed), indexed, key_of);
+    const uint32_t same = index.find(name, key_of);
+    return same == NameIndex::kNone ? nullptr : &attrs[same].second;
+  };
   for (std::string_view bytes : entries) {
     std::string_view name, value;
     for (WireReader entry(bytes, w_.error); entry.next();) {
@@ -217,8 +231,11 @@ uint32_t WireAttrs::read_set(const OpSignature* signature, const std::vector<std
     if (!w_.sound()) continue;
     const AttrValue* read = read_value(value, declared_attr_type(signature, name));
     if (!read) continue;
-    auto same = std::find_if(attrs.begin(), attrs.end(), [&](const Attrs::Entry& e) { return e.first == name; });
-    same == attrs.end() ? attrs.push_back({name, read}) : void(same->second = read);  // of a key the last one counts
+    if (const AttrValue** same = find(name)) {
+      *same = read;  // of a key the last one counts
+    } else {
+      attrs.push_back({name, read});
+    }
   }
   graph_.attr_sets_.push_back(std::move(attrs));
   return static_cast<uint32_t>(graph_.attr_sets_.size() - 1);
