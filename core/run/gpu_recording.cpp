@@ -101,10 +101,11 @@ void RecordedRun::say_eager(std::string_view why) {
 Status RecordedRun::run_parts(int64_t step) {
   for (const Part& p : parts_) {
     p.context->step_ = step;
+    Status status = p.kernel->run(*p.context);
+    if (status.ok()) continue;
     failed_instruction_ = p.instruction;
-    RETURN_IF_ERROR(p.kernel->run(*p.context));
+    return status;
   }
-  failed_instruction_ = kNoInstruction;
   return ok_status();
 }
 

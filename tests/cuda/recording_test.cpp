@@ -275,6 +275,30 @@ TEST_CASE("a part is named for its own failure only, and only in the step of tha
   }
 }
 
+/// Fails in its second run, and notes the steps.
+class FailingOnce final : public Kernel {
+ public:
+  Status run(KernelContext& c) override {
+    steps.push_back(c.step());
+    return steps.size() == 2 ? unavailable("not in a recording") : ok_status();
+  }
+  std::vector<int64_t> steps;
+};
+
+TEST_CASE("a part that cannot be recorded has not failed, and runs in the same step", "[host]") {
+  CountingBackend backend;
+  auto gpu = backend.open({0, 0, int64_t{1} << 24}).take();
+  FailingOnce part;
+  KernelContext of_part, of_run;
+  RecordedRun run({{&part, &of_part, nullptr, 7}}, nullptr, *gpu, false);
+  for (int64_t step : {4, 5, 6}) {
+    of_run.step_ = step;
+    CHECK(run.run(of_run).ok());
+    CHECK(run.failed_instruction() == kNoInstruction);
+  }
+  CHECK(part.steps == std::vector<int64_t>{4, 5, 5, 6});
+}
+
 TEST_CASE("a recording keeps no event of the branches that it was made with", "[host]") {
   CountingBackend backend;
   auto gpu = backend.open({0, 0, int64_t{1} << 24}).take();
