@@ -70,8 +70,16 @@ struct MemoryPool::FreeNodes {
   std::mutex mutex;
   std::vector<void*> free;
   size_t node_bytes = 0;
+  HostShare share{HostUse::kPool};
   ~FreeNodes() {
     for (void* p : free) ::operator delete(p);
+  }
+
+  /// std::bad_alloc: the limit of host memory allows no more.
+  void* make(size_t bytes) {
+    constexpr int64_t kHead = 8;  // what the heap itself takes
+    if (!share.resize(share.bytes() + static_cast<int64_t>(bytes) + kHead).ok()) throw std::bad_alloc();
+    return ::operator new(bytes);
   }
 
   template <class T>
@@ -82,7 +90,7 @@ struct MemoryPool::FreeNodes {
     explicit Allocator(const Allocator<U>& other) : nodes(other.nodes) {}
     T* allocate(size_t) {
       std::lock_guard lock(nodes->mutex);
-      if (nodes->free.empty()) return static_cast<T*>(::operator new(sizeof(T)));
+      if (nodes->free.empty()) return static_cast<T*>(nodes->make(sizeof(T)));
       void* p = nodes->free.back();
       nodes->free.pop_back();
       return static_cast<T*>(p);
@@ -132,22 +140,39 @@ Result<Tensor> MemoryPool::allocate(DType dtype, const Shape& shape, bool persis
   }
   int size_class = class_of(static_cast<size_t>(bytes));
   void* data = size_class < kClasses ? take(size_class, persistent) : nullptr;
-  if (!data) {
+  std::shared_ptr<Buffer> buffer = data ? buffer_of(data, size_class, persistent) : nullptr;
+  if (!buffer) {
     return resource_exhausted(cat("OOM when allocating tensor with shape", shape.to_string(), " and type ",
                                   dtype_tf_name(dtype), " on ", device_name_, " by allocator ", allocator_name_, ": ",
                                   refusal(bytes)));
   }
-  auto buffer = std::allocate_shared<PooledBuffer>(FreeNodes::Allocator<PooledBuffer>(nodes_), *this, data, size_class,
-                                                   persistent);
   return Tensor::wrap(dtype, shape, data, std::move(buffer));
+}
+
+/// Null, and the block is given back, if there is no memory for what counts its holders.
+std::shared_ptr<Buffer> MemoryPool::buffer_of(void* data, int size_class, bool persistent) {
+  try {
+    return std::allocate_shared<PooledBuffer>(FreeNodes::Allocator<PooledBuffer>(nodes_), *this, data, size_class,
+                                              persistent);
+  } catch (const std::bad_alloc&) {
+    give_back(data, size_class, persistent);
+    return nullptr;
+  }
 }
 
 std::string MemoryPool::refusal(int64_t bytes) const {
   std::lock_guard lock(mutex_);
   const int64_t in_use = transient_ + persistent_ + block_bytes(), left = std::max<int64_t>(limit_ - in_use, 0);
-  if (limit_ == 0 || left >= bytes) return HostMemory::of_process().refusal(HostUse::kPool, bytes);
-  return cat("asked for ", size_text(bytes), ", ", size_text(left), " free of ", size_text(limit_), ": ",
-             size_text(bytes - left), " short; a smaller batch needs less");
+  // What fits by itself did not fit as the block, or the slab of blocks, that it would have been in.
+  const int64_t block = footprint(bytes);
+  if (limit_ != 0 && left < block) {
+    const int64_t asked = left < bytes ? bytes : block;
+    return cat("asked for ", size_text(asked), ", ", size_text(left), " free of ", size_text(limit_), ": ",
+               size_text(asked - left), " short; a smaller batch needs less");
+  }
+  const HostMemory& host = HostMemory::of_process();
+  const int64_t free = host.limit() - host.in_use();
+  return host.refusal(HostUse::kPool, free < bytes ? bytes : free < block ? block : int64_t{kSlabBytes});
 }
 
 void* MemoryPool::take(int size_class, bool persistent) {

@@ -70,6 +70,7 @@ class MemoryPool final : public DevicePool {
 
   Result<Tensor> allocate(DType dtype, const Shape& shape, bool persistent);
   void* take(int size_class, bool persistent);
+  std::shared_ptr<Buffer> buffer_of(void* data, int size_class, bool persistent);
   int64_t bytes_allowed() const;
   std::string refusal(int64_t bytes) const;  // why so many are not to be had
   void give_back(void* data, int size_class, bool persistent);

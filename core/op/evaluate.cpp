@@ -2,6 +2,7 @@
 
 #include "core/base/cat.h"
 #include "core/op/known_shape_context.h"
+#include "core/op/run_kernel.h"
 
 namespace emplace {
 namespace {
@@ -56,7 +57,7 @@ Result<std::vector<Tensor>> evaluate(const OpDef& def, KernelMaker maker, const 
   context.parallel_ = &sequential;
   context.node_name_ = what.node_name;
   RETURN_IF_ERROR(kernel->prepare(context));
-  RETURN_IF_ERROR(kernel->run(context));
+  RETURN_IF_ERROR(run_kernel(*kernel, context));
   return outputs;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 
+#include "core/base/host_allocator.h"
 #include "core/op/kernel.h"
 
 namespace emplace {
@@ -32,7 +33,7 @@ class ListElements {
 
  private:
   int64_t size_ = 0, first_ = 0;
-  std::deque<Tensor> window_;
+  std::deque<Tensor, EntryAllocator<Tensor>> window_;
 };
 
 struct TensorList {

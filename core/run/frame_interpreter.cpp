@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/cat.h"
+#include "core/op/run_kernel.h"
 #include "core/partition/copy_kind.h"
 #include "core/run/exchange.h"
 #include "core/run/gpu_kernels.h"
@@ -187,10 +188,10 @@ Status FrameInterpreter::run_kernel(InstructionId id) {
   if (p_.guard.needed()) RETURN_IF_ERROR(operands_.check_inputs(id));
   RETURN_IF_ERROR(operands_.settle_outputs(id));
   if (!feed_) {
-    RETURN_IF_ERROR(b.kernel->run(b.context));
+    RETURN_IF_ERROR(emplace::run_kernel(*b.kernel, b.context));
   } else {
     feed_->starting(id);
-    RETURN_IF_ERROR(b.kernel->run(b.context));
+    RETURN_IF_ERROR(emplace::run_kernel(*b.kernel, b.context));
     RETURN_IF_ERROR(feed_->finished(id, b.context.outputs_));
   }
   dead_[id] = 0;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/op/run_kernel.h"
 #include "core/plan/memory_plan.h"
 #include "core/run/arrivals.h"
 #include "core/run/launch_trace.h"
@@ -133,7 +134,7 @@ Status LaunchList::run(int64_t step) {
 Status LaunchList::run_launch(const Launch& launch, int64_t step) {
   if (!launch.kernel) return interpreter_.run(launch.instruction);
   launch.context->step_ = step;
-  Status status = launch.kernel->run(*launch.context);
+  Status status = run_kernel(*launch.kernel, *launch.context);
   if (status.ok()) return ok_status();
   return p_.blame(std::move(status), launch.instruction);
 }

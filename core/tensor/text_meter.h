@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/host_allocator.h"
 #include "core/base/host_memory.h"
 #include "core/base/status.h"
 
@@ -28,6 +29,8 @@ class TextMeter {
     try {
       const Scope scope(this);
       status = make();
+    } catch (const OutOfHostMemory& lists) {  // which are not counted here
+      status = resource_exhausted(lists.what());
     } catch (const std::bad_alloc&) {
       return refused();
     }

@@ -1,6 +1,7 @@
 // Stacks of tensors, by which a loop hands the values of its iterations to the loop of its gradients. A stack belongs
 // to the step that made it: what it holds is freed with its last handle. Always empty at a step's start.
 #include "core/base/cat.h"
+#include "core/base/host_allocator.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/step_resource.h"
@@ -11,7 +12,7 @@ namespace {
 struct Stack : StepResource {
   static constexpr std::string_view kKind = "a stack";
   Stack() : StepResource(kKind) {}
-  std::vector<Tensor> elements;
+  std::vector<Tensor, EntryAllocator<Tensor>> elements;
   bool closed = false;
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/host_allocator.h"
 #include "core/ops/kit/step_resource.h"
 #include "core/ops/list/element_sum.h"
 
@@ -44,7 +45,7 @@ class TensorArray : public StepResource {
     bool written = false, read = false, cleared = false;
   };
   Status failure(std::string_view what) const;
-  std::vector<Item> items_;
+  std::vector<Item, EntryAllocator<Item>> items_;
 };
 
 }  // namespace emplace

@@ -50,7 +50,7 @@ Status Table::fill(const Tensor& keys, const Tensor& values) {
   entries.reserve(static_cast<size_t>(keys.num_elements()));
   Tensor found;  // of the values' type, for the message
   for (int64_t i = 0; i < keys.num_elements(); ++i) {
-    const auto [at, is_new] = entries.try_emplace(std::string(element_bytes(keys, i)), element_bytes(values, i));
+    const auto [at, is_new] = entries.try_emplace(Text(element_bytes(keys, i)), element_bytes(values, i));
     if (is_new || at->second == element_bytes(values, i)) continue;
     ASSIGN_OR_RETURN(found, Tensor::allocate(values.dtype(), Shape{}));
     set_element(found, 0, at->second);
@@ -64,7 +64,7 @@ Status Table::fill(const Tensor& keys, const Tensor& values) {
 
 void Table::insert(const Tensor& keys, const Tensor& values) {
   for (int64_t i = 0; i < keys.num_elements(); ++i)
-    entries_.insert_or_assign(std::string(element_bytes(keys, i)), element_bytes(values, i));
+    entries_.insert_or_assign(Text(element_bytes(keys, i)), Text(element_bytes(values, i)));
 }
 
 void Table::remove(const Tensor& keys) {

@@ -6,7 +6,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
+#include "core/base/host_allocator.h"
 #include "core/ops/kit/step_resource.h"
 
 namespace emplace {
@@ -41,7 +43,8 @@ class Table : public StepResource {
     using is_transparent = void;
   };
   /// Elements as bytes, or as their texts.
-  using Entries = std::unordered_map<std::string, std::string, Hash, std::equal_to<>>;
+  using Text = std::basic_string<char, std::char_traits<char>, EntryAllocator<char>>;
+  using Entries = std::unordered_map<Text, Text, Hash, std::equal_to<>, EntryAllocator<std::pair<const Text, Text>>>;
 
   Entries entries_;
   bool filled_ = false;
