@@ -1,4 +1,6 @@
 // Roll: elements moved along axes; what leaves at one end comes in at the other.
+#include <array>
+
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
@@ -9,7 +11,9 @@ namespace emplace {
 namespace {
 
 /// By axis: how far it is rolled, in [0, its size).
-Result<std::vector<int64_t>> distances(const KernelContext& c) {
+using Distances = std::array<int64_t, kMaxRank>;
+
+Status find_distances(const KernelContext& c, Distances& by_axis) {
   const Shape& shape = c.input(0).shape();
   const Tensor &shift = c.input(1), &axis = c.input(2);
   if (shape.rank() < 1) return invalid_argument("input must be 1-D or higher");
@@ -19,7 +23,7 @@ Result<std::vector<int64_t>> distances(const KernelContext& c) {
   if (axis.shape().rank() > 1)
     return invalid_argument(cat("axis must be a scalar or a 1-D vector. Found: ", axis.shape().to_string()));
   if (shift.shape() != axis.shape()) return invalid_argument("shift and axis must have the same size");
-  std::vector<int64_t> by_axis(static_cast<size_t>(shape.rank()), 0);
+  std::fill_n(by_axis.begin(), shape.rank(), 0);
   for (int64_t i = 0; i < axis.num_elements(); ++i) {
     int64_t at = int_at(axis, i);
     if (at < 0) at += shape.rank();
@@ -28,11 +32,12 @@ Result<std::vector<int64_t>> distances(const KernelContext& c) {
     int64_t& sum = by_axis[static_cast<size_t>(at)];
     sum = ((int_at(shift, i) % size + sum) % size + size) % size;
   }
-  return by_axis;
+  return ok_status();
 }
 
 Status roll_cpu(KernelContext& c) {
-  ASSIGN_OR_RETURN(const std::vector<int64_t> shift, distances(c));
+  Distances shift;
+  RETURN_IF_ERROR(find_distances(c, shift));
   const Tensor& in = c.input(0);
   const Shape& shape = in.shape();
   with_element(in.dtype(), [&]<class E>(E) {

@@ -65,6 +65,12 @@ Status check_rows(const KernelContext& c) {
   return ok_status();
 }
 
+template <class T>
+bool is_less(T a, T b) {
+  using Wide = std::conditional_t<std::is_same_v<T, half> || std::is_same_v<T, bfloat16>, float, T>;
+  return static_cast<Wide>(a) < static_cast<Wide>(b);
+}
+
 template <class T, bool kLower>
 Status bound_cpu(KernelContext& c) {
   RETURN_IF_ERROR(check_rows(c));
@@ -74,7 +80,8 @@ Status bound_cpu(KernelContext& c) {
     c.parallel_for(c.output(0).num_elements(), 30, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const T *first = sorted + i / per_row * length, *last = first + length;
-        const T* at = kLower ? std::lower_bound(first, last, values[i]) : std::upper_bound(first, last, values[i]);
+        const T* at = kLower ? std::lower_bound(first, last, values[i], is_less<T>)
+                             : std::upper_bound(first, last, values[i], is_less<T>);
         out[i] = static_cast<std::remove_pointer_t<decltype(out)>>(at - first);
       }
     });
@@ -90,7 +97,15 @@ OpDef bound_op(std::string_view name, std::string_view doc) {
       .shape(bound_shape)
       .kernel_attr("T")
       .cpu<float>(stateless<bound_cpu<float, kLower>>)
+      .template cpu<half>(stateless<bound_cpu<half, kLower>>)
+      .template cpu<bfloat16>(stateless<bound_cpu<bfloat16, kLower>>)
       .template cpu<double>(stateless<bound_cpu<double, kLower>>)
+      .template cpu<int8_t>(stateless<bound_cpu<int8_t, kLower>>)
+      .template cpu<int16_t>(stateless<bound_cpu<int16_t, kLower>>)
+      .template cpu<uint8_t>(stateless<bound_cpu<uint8_t, kLower>>)
+      .template cpu<uint16_t>(stateless<bound_cpu<uint16_t, kLower>>)
+      .template cpu<uint32_t>(stateless<bound_cpu<uint32_t, kLower>>)
+      .template cpu<uint64_t>(stateless<bound_cpu<uint64_t, kLower>>)
       .template cpu<int32_t>(stateless<bound_cpu<int32_t, kLower>>)
       .template cpu<int64_t>(stateless<bound_cpu<int64_t, kLower>>)
       .not_differentiable();
