@@ -317,6 +317,12 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   need_context();
   std::lock_guard lock(state().mutex);
   if (event->reached < event->recorded) emplace::standin::run_until([&] { return event->reached >= event->recorded; });
+  // Who still stands in a queue to wait for it has nothing left to wait for.
+  for (cudaStream_t stream : state().streams) {
+    for (emplace::standin::Operation& operation : stream->queue) {
+      if (operation.event == event) operation.event = nullptr;
+    }
+  }
   --state().open_events;
   delete event;
   return cudaSuccess;
