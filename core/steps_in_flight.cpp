@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "core/base/cat.h"
+#include "core/graph/handles.h"
 #include "core/run_request.h"
 
 namespace emplace {
@@ -15,22 +16,6 @@ NodeId state_behind(const Graph& g, NodeId node) {
   return node;
 }
 
-bool holds_state(const Graph& g, NodeId n) {
-  for (uint32_t slot = 0; slot < g.num_outputs(n); ++slot) {
-    const DType type = g.output_type({n, slot});
-    if (is_ref(type) || type == DType::kResource) return true;
-  }
-  return false;
-}
-
-bool touches_state(const Graph& g, NodeId n) {
-  for (const Endpoint& input : g.inputs(n)) {
-    const DType type = g.output_type(input);
-    if (is_ref(type) || type == DType::kResource) return true;
-  }
-  return false;
-}
-
 /// What a node leaves for the next step; empty: nothing.
 std::string left_behind(const Graph& g, NodeId n) {
   const OpTraits& traits = g.traits(n);
@@ -38,11 +23,11 @@ std::string left_behind(const Graph& g, NodeId n) {
   if (traits.writes_variable) return cat("writes '", g.name(state_behind(g, n)), "', which the next step reads");
   if (traits.random) return "draws random numbers, and the next step goes on where it ends";
   if (traits.collective) return "waits for other nodes of its step";
-  if (touches_state(g, n)) {
-    const bool reads = traits.reads_variable || traits.leaves_state || traits.identity || holds_state(g, n);
+  if (reads_handle(g, n)) {
+    const bool reads = traits.reads_variable || traits.leaves_state || traits.identity || makes_handle(g, n);
     return reads ? std::string() : cat("may change '", g.name(state_behind(g, n)), "', which the next step reads");
   }
-  if (signature && signature->is_stateful && !holds_state(g, n) && !traits.placeholder)
+  if (signature && signature->is_stateful && !makes_handle(g, n) && !traits.placeholder)
     return "does more than its outputs tell, in the order of the steps";
   return {};
 }

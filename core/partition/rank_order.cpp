@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <queue>
 
+#include "core/graph/handles.h"
 #include "core/partition/meetings.h"
 
 namespace emplace {
@@ -10,9 +11,7 @@ namespace {
 
 bool has_state(const Graph& graph, NodeId node) {
   const NodeType& type = graph.type(node);
-  if (!type.signature || type.signature->is_stateful) return true;
-  const auto types = type.input_types;
-  return std::any_of(types.begin(), types.end(), [](DType t) { return is_ref(t) || t == DType::kResource; });
+  return !type.signature || type.signature->is_stateful || reads_handle(graph, node);
 }
 
 }  // namespace
