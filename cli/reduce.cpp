@@ -6,6 +6,8 @@
 
 #include "cli/command.h"
 #include "cli/reduce_graph.h"
+#include "cli/run_process.h"
+#include "cli/scratch_folder.h"
 #include "cli/signals.h"
 #include "core/base/cat.h"
 #include "core/base/schema.h"
@@ -13,25 +15,6 @@
 
 namespace emplace {
 namespace {
-
-/// A folder that is gone at the end.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "emplace-reduce-XXXXXX").string();
-    if (mkdtemp(name.data())) path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code error;
-    if (!path_.empty()) std::filesystem::remove_all(path_, error);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 struct ReduceFlags {
   std::string output, check, condition, record, a, b;
