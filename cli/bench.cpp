@@ -119,9 +119,6 @@ class BenchCommand final : public Command {
 
  private:
   int sweep(const Options& options, Log& log) const {
-    for (const std::string* file : {&flags_.baseline, &flags_.output, &flags_.save_costs}) {
-      if (!file->empty()) return usage(log, "--baseline, -o and --save-costs are of one measurement, not of --sweep");
-    }
     if (options.arguments[0] == "-") return usage(log, "--sweep reads the graph more than once; give it a file");
     if (options.format == Format::kJson) return usage(log, "--sweep gives a document for each row: --format jsonl");
     Result<BenchSweep> made = BenchSweep::make(flags_.sweep, *set_);

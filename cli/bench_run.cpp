@@ -63,14 +63,20 @@ struct Samples {
   }
 };
 
+/// Ready for its first step.
+Result<Planned> planned_steps(const BenchedGraph& graph) {
+  ASSIGN_OR_RETURN(Planned planned, plan_run(graph.context, graph.partitioned, graph.request));
+  RETURN_IF_ERROR(start_state(graph.context, planned, graph.request));
+  return planned;
+}
+
 /// Planned anew each round, since where memory happens to lie is worth some percent. The first one sets `rounds`: one
 /// where planning takes long.
 Status run_round(const BenchedGraph& graph, const BenchPlan& plan, int64_t& rounds, BenchResult& result) {
   constexpr double kMostPlanningMs = 200;
   const double before = graph.context.timings.plan_ms;
-  ASSIGN_OR_RETURN(const Planned planned, plan_run(graph.context, graph.partitioned, graph.request));
+  ASSIGN_OR_RETURN(const Planned planned, planned_steps(graph));
   if (result.rounds == 0 && graph.context.timings.plan_ms - before > kMostPlanningMs) rounds = 1;
-  RETURN_IF_ERROR(start_state(graph.context, planned, graph.request));
   Session& session = *planned.session;
   RETURN_IF_ERROR(warm_up(session, plan, result));
   const auto share = [&](int64_t all) { return (all + rounds - 1) / rounds; };
@@ -99,9 +105,9 @@ Status trace_steps(const BenchedGraph& graph, BenchResult& result) {
   constexpr int64_t kLeast = 10, kMost = 2000;
   TraceRecorder recorder;
   graph.context.observer = &recorder;
-  Result<Planned> planned = plan_run(graph.context, graph.partitioned, graph.request);
+  const Result<Planned> planned = planned_steps(graph);
   graph.context.observer = nullptr;
-  RETURN_IF_ERROR(planned.ok() ? start_state(graph.context, *planned, graph.request) : planned.status());
+  if (!planned.ok()) return planned.status();
   std::vector<Tensor> outputs;
   RETURN_IF_ERROR(planned->session->step(outputs));  // as step -1: it warms up
   std::vector<double> us;
@@ -126,16 +132,15 @@ Status time_launches(const BenchedGraph& graph, BenchResult& result) {
   }
   LaunchTrace launches;
   graph.context.launches = &launches;
-  Result<Planned> planned = plan_run(graph.context, graph.partitioned, graph.request);
+  const Result<Planned> planned = planned_steps(graph);
   graph.context.launches = nullptr;
-  RETURN_IF_ERROR(planned.ok() ? start_state(graph.context, *planned, graph.request) : planned.status());
+  if (!planned.ok()) return planned.status();
   std::vector<Tensor> outputs;
   RETURN_IF_ERROR(planned->session->step(outputs));
   const auto start = Clock::now();
   for (int64_t i = 0; i < kMost && (i < kLeast || us_since(start) < kSeconds * 1e6); ++i) {
     launches.begin_step(i);
-    ASSIGN_OR_RETURN(const double us, timed_step(*planned->session, outputs));
-    static_cast<void>(us);
+    RETURN_IF_ERROR(timed_step(*planned->session, outputs).take_status());
   }
   take_launch_times(launches, median_of(result.step_us), result.costs);
   return ok_status();
@@ -146,8 +151,7 @@ Status write_trace(const BenchedGraph& graph, const std::string& file) {
   constexpr int64_t kSteps = 20;
   StageContext& c = graph.context;
   c.options.run.trace = file;
-  ASSIGN_OR_RETURN(const Planned planned, plan_run(c, graph.partitioned, graph.request));
-  RETURN_IF_ERROR(start_state(c, planned, graph.request));
+  ASSIGN_OR_RETURN(const Planned planned, planned_steps(graph));
   std::vector<Tensor> outputs;
   Status ran;
   for (int64_t i = 0; i < kSteps && ran.ok(); ++i) {

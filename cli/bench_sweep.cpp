@@ -1,14 +1,11 @@
 #include "cli/bench_sweep.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
-#include <cstdlib>
 
 #include "cli/command.h"
-#include "cli/reduce_check.h"
+#include "cli/run_process.h"
+#include "cli/scratch_folder.h"
 #include "core/base/cat.h"
 #include "core/base/input_file.h"
 #include "core/report/bench/bench_report.h"
@@ -27,27 +24,6 @@ std::vector<std::string> split(std::string_view text, char at) {
   }
   return parts;
 }
-
-/// A file for one process's measurement that is gone at the end.
-class ScratchFile {
- public:
-  ScratchFile() {
-    const char* folder = std::getenv("TMPDIR");
-    name_ = cat(folder && *folder ? folder : "/tmp", "/emplace-sweep-XXXXXX");
-    const int file = mkstemp(name_.data());
-    if (file < 0) name_.clear();
-    if (file >= 0) close(file);
-  }
-  ~ScratchFile() {
-    if (!name_.empty()) std::remove(name_.c_str());
-  }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-  const std::string& name() const { return name_; }
-
- private:
-  std::string name_;
-};
 
 /// "x=8x10xf32=ones" with another first size; nothing: it has none that could be another.
 std::optional<std::string> with_batch(const std::string& feed, const std::string& batch) {
@@ -77,6 +53,39 @@ bool is_count(const std::string& text) {
   return std::from_chars(text.data(), end, n).ptr == end && n > 0;
 }
 
+template <size_t N>
+bool is_one_of(std::string_view name, const std::string_view (&names)[N]) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+/// What this process does with the rows, and says.
+bool is_own(std::string_view option) {
+  static constexpr std::string_view kNames[] = {"sweep",       "format",   "top",       "no-nodes", "quiet", "config",
+                                                "dump-config", "log-file", "log-level", "verbose",  "color"};
+  return is_one_of(option, kNames);
+}
+
+/// What several processes would do in the place of each other.
+bool is_of_one(std::string_view option) {
+  static constexpr std::string_view kNames[] = {"baseline", "output", "save-costs", "trace", "placement-out"};
+  return is_one_of(option, kNames);
+}
+
+/// The flags of the command as each process gets them, from wherever they come. InvalidArgument: those of one
+/// measurement; a sweep that the processes would be asked for, too.
+Result<std::vector<std::pair<std::string, std::string>>> flags_of_processes(const OptionSet& set) {
+  std::vector<std::pair<std::string, std::string>> flags;
+  for (const OptionSource& option : set.sources()) {
+    if (is_of_one(option.name))
+      return invalid_argument(cat("--", option.name, " is of one measurement, not of a sweep"));
+    if (option.name == "sweep" && option.source != "command line")
+      return invalid_argument(cat("from ", option.source, ": give it on the command line"));
+    if (is_own(option.name)) continue;
+    for (const std::string& value : option.values) flags.emplace_back(option.name, value);
+  }
+  return flags;
+}
+
 /// The last line that says what went wrong.
 std::string error_in(const std::string& said) {
   const size_t at = said.rfind("error: ");
@@ -87,24 +96,16 @@ std::string error_in(const std::string& said) {
 }  // namespace
 
 Result<BenchSweep> BenchSweep::make(const std::vector<std::string>& texts, const OptionSet& set) {
-  constexpr std::string_view kOwn[] = {"sweep",    "format",    "top",     "output", "save-costs",
-                                       "baseline", "no-nodes",  "quiet",   "config", "dump-config",
-                                       "log-file", "log-level", "verbose", "color"};
-  const auto own = [&](std::string_view name) {
-    return std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn);
-  };
   BenchSweep sweep;
-  for (const OptionSource& option : set.sources()) {
-    if (own(option.name)) continue;
-    for (const std::string& value : option.values) sweep.flags_.emplace_back(option.name, value);
-  }
+  ASSIGN_OR_RETURN(sweep.flags_, flags_of_processes(set));
   const std::vector<std::string> names = set.names();
   size_t combinations = 1;
   for (const std::string& text : texts) {
     const size_t equals = std::min(text.find('='), text.size());
     Key key{text.substr(0, equals), split(text.substr(std::min(equals + 1, text.size())), ',')};
     const bool special = key.name == "batch" || key.name == "devices";
-    if (!special && (own(key.name) || std::find(names.begin(), names.end(), key.name) == names.end()))
+    if (!special &&
+        (is_own(key.name) || is_of_one(key.name) || std::find(names.begin(), names.end(), key.name) == names.end()))
       return invalid_argument(
           cat("'", text, "': wanted devices=, batch= or an option of bench, as in inter-op-threads=1,2"));
     if (sweep.sweeps(key.name)) return invalid_argument(cat("'", key.name, "' is swept twice"));
@@ -133,12 +134,13 @@ std::vector<std::string> BenchSweep::words_for(const SweepRow& row, const std::s
                                                const std::string& output) const {
   std::vector<std::string> words = {"/proc/self/exe", "bench", graph, "-q", "--no-nodes", "--output=" + output};
   std::string batch;
+  std::vector<std::string> swept;  // behind the others: of two the later one counts
   for (size_t k = 0; k < keys_.size(); ++k) {
     const std::string& name = keys_[k].name;
     if (name == "batch")
       batch = row.values[k];
     else
-      words.push_back(name == "devices" ? *flag_of_devices(row.values[k]) : cat("--", name, "=", row.values[k]));
+      swept.push_back(name == "devices" ? *flag_of_devices(row.values[k]) : cat("--", name, "=", row.values[k]));
   }
   for (const auto& [name, value] : flags_) {
     if (sweeps(name)) continue;
@@ -146,6 +148,7 @@ std::vector<std::string> BenchSweep::words_for(const SweepRow& row, const std::s
         name == "feed" && !batch.empty() ? with_batch(value, batch) : std::nullopt;
     words.push_back(cat("--", name, "=", changed.value_or(value)));
   }
+  words.insert(words.end(), swept.begin(), swept.end());
   return words;
 }
 
@@ -167,16 +170,17 @@ std::vector<std::vector<std::string>> BenchSweep::combinations() const {
 Result<SweepRow> BenchSweep::measure(std::vector<std::string> values, const std::string& graph) const {
   SweepRow row;
   row.values = std::move(values);
-  const ScratchFile file;
-  if (file.name().empty()) return unavailable("no temporary file can be made");
-  ASSIGN_OR_RETURN(const ProcessEnd end, run_process(words_for(row, graph, file.name()), 0));
+  const ScratchFolder folder;
+  if (folder.path().empty()) return unavailable("no temporary folder can be made");
+  const std::string file = folder.path() + "/measured.json";
+  ASSIGN_OR_RETURN(const ProcessEnd end, run_process(words_for(row, graph, file), 0));
   row.code = end.code;
   if (end.code != 0) {
     row.error = error_in(end.said);
     return row;
   }
-  ASSIGN_OR_RETURN(const std::shared_ptr<const InputFile> document, InputFile::open(file.name()));
-  ASSIGN_OR_RETURN(Baseline measured, read_baseline(document->bytes(), file.name()));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const InputFile> document, InputFile::open(file));
+  ASSIGN_OR_RETURN(Baseline measured, read_baseline(document->bytes(), file));
   row.step_us = std::move(measured.step_us);
   return row;
 }
