@@ -6,7 +6,6 @@
 
 #include "cli/signals.h"
 #include "core/base/cat.h"
-#include "core/base/input_file.h"
 #include "core/base/stop.h"
 #include "core/report/copies/copies_report.h"
 
@@ -108,8 +107,7 @@ class CopiesCommand final : public Command {
   /// From tables that 'emplace bench --save-costs' wrote.
   static Status predict(const std::vector<std::string>& files, const DeviceSet& devices, Ledger& ledger) {
     for (const std::string& name : files) {
-      ASSIGN_OR_RETURN(const std::shared_ptr<const InputFile> file, InputFile::open(name));
-      ASSIGN_OR_RETURN(const CostTable costs, read_costs(file->bytes(), name));
+      ASSIGN_OR_RETURN(const CostTable costs, read_cost_file(name));
       add_predicted(costs, devices, ledger);
     }
     return ok_status();

@@ -71,8 +71,7 @@ Status find_around(const Around& around, const Graph& graph, DrawRequest& reques
 Result<std::vector<double>> times_by_costs(const std::vector<std::string>& files, const Partitioned& made) {
   CostTable costs;
   for (const std::string& name : files) {
-    ASSIGN_OR_RETURN(const std::shared_ptr<const InputFile> file, InputFile::open(name));
-    ASSIGN_OR_RETURN(CostTable table, read_costs(file->bytes(), name));
+    ASSIGN_OR_RETURN(CostTable table, read_cost_file(name));
     costs.merge(std::move(table));
   }
   const Graph& graph = made.file->graph;
@@ -127,7 +126,7 @@ int draw_graph(const Options& options, const DrawFlags& flags, const InputFile* 
     request.node_us = times.take();
   } else if (flags.color == DrawColor::kTime) {
     Result<std::vector<double>> times = times_by_costs(c.options.placing.automatic.costs, *made);
-    if (!times.ok()) return report_error(times.status().with_context("--costs").blamed(Blame::kFile), log);
+    if (!times.ok()) return report_error(times.status(), log);
     request.node_us = times.take();
   }
   const Drawing drawing = draw_as(flags.output, report, request);
@@ -147,8 +146,7 @@ class DrawCommand final : public Command {
              flags_.output);
     set.value("color", "WHAT",
               "device (default), time (of --trace or --costs) or memory (of a node's outputs); auto, always and never "
-              "are about what "
-              "is said beside, as for all commands",
+              "are about what is said beside, as for all commands",
               [this, &o](const std::string& text) { return set_color(text, flags_.color, o.talk.color); });
     set.text("trace", "FILE", "The times of a run, as 'emplace run --trace FILE' wrote them", flags_.trace);
     set.value("group", "BY", "scopes (default), device or none: what the boxes around nodes are",

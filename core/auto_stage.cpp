@@ -7,11 +7,9 @@
 #include "core/auto_problem.h"
 #include "core/auto_reporter.h"
 #include "core/base/cat.h"
-#include "core/base/input_file.h"
 #include "core/base/machine_name.h"
 #include "core/base/stop.h"
 #include "core/base/suggest.h"
-#include "core/base/units.h"
 #include "core/device/device_text.h"
 #include "core/pipeline.h"
 #include "core/pipeline_stage.h"
@@ -21,8 +19,6 @@
 
 namespace emplace {
 namespace {
-
-constexpr int64_t kLargestTable = 64 * kMiB;
 
 /// "$EMPLACE_CACHE_DIR/costs/<machine>.json"; empty: there is no such folder.
 std::string costs_of_this_machine() {
@@ -51,26 +47,13 @@ Status check_names(const CostTable& table, const Graph& graph, const std::string
   return ok_status();
 }
 
-Result<CostTable> read_table(const std::string& path) {
-  InputOptions options;
-  options.most_bytes = kLargestTable;
-  Result<std::shared_ptr<const InputFile>> file = InputFile::open(path, options);
-  if (!file.ok()) {
-    const Blame blame = file.status().code() == Code::kInvalidArgument ? Blame::kFile : Blame::kUsage;
-    return file.status().with_context("--costs").blamed(blame);
-  }
-  Result<CostTable> table = read_costs((*file)->bytes(), path);
-  if (!table.ok()) return table.status().blamed(Blame::kFile);
-  return table;
-}
-
 /// Of the files that --costs names, or of this machine's; `files` gets which.
 Result<CostTable> read_tables(const StageContext& c, const Validated& validated, std::vector<std::string>& files) {
   const Graph& graph = validated.file->graph;
   const AutoFlags& o = c.options.placing.automatic;
   CostTable all;
   for (const std::string& path : o.costs) {
-    ASSIGN_OR_RETURN(CostTable table, read_table(path));
+    ASSIGN_OR_RETURN(CostTable table, read_cost_file(path));
     // Lowering renames nodes, and what a step adds has names that the graph of the placement lacks.
     if (!validated.lowering) RETURN_IF_ERROR(check_names(table, graph, path).blamed(Blame::kFile));
     all.merge(std::move(table));
@@ -79,7 +62,7 @@ Result<CostTable> read_tables(const StageContext& c, const Validated& validated,
   if (!o.costs.empty()) return all;
   const std::string own = costs_of_this_machine();
   if (own.empty() || !std::filesystem::exists(own)) return all;
-  ASSIGN_OR_RETURN(CostTable table, read_table(own));
+  ASSIGN_OR_RETURN(CostTable table, read_cost_file(own));
   if (table.machine != machine_name())
     return unavailable(cat(own, ": measured on ", table.machine.empty() ? "an unknown machine" : table.machine,
                            ", this is ", machine_name(), "; --costs ", own, " uses it all the same"))

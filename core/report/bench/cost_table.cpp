@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "core/base/cat.h"
+#include "core/base/input_file.h"
 #include "core/base/json_document.h"
 #include "core/base/schema.h"
+#include "core/base/units.h"
 #include "core/device/device_text.h"
 
 namespace emplace {
@@ -229,6 +231,19 @@ Result<CostTable> read_costs(std::string_view text, std::string_view origin) {
   RETURN_IF_ERROR(read_links(links, origin, table));
   RETURN_IF_ERROR(read_kernel_costs(kernels, origin, table));
   RETURN_IF_ERROR(read_cost_nodes(nodes, origin, table));
+  return table;
+}
+
+Result<CostTable> read_cost_file(const std::string& path) {
+  InputOptions options;
+  options.most_bytes = 64 * kMiB;
+  Result<std::shared_ptr<const InputFile>> file = InputFile::open(path, options);
+  if (!file.ok()) {
+    const Blame blame = file.status().code() == Code::kInvalidArgument ? Blame::kFile : Blame::kUsage;
+    return file.status().with_context("--costs").blamed(blame);
+  }
+  Result<CostTable> table = read_costs((*file)->bytes(), path);
+  if (!table.ok()) return table.status().blamed(Blame::kFile);
   return table;
 }
 

@@ -62,5 +62,7 @@ std::vector<std::string> names_in_costs(const DeviceSet& devices, DeviceId devic
 
 /// InvalidArgument: no such table, or one with numbers that are none of a cost, or with devices that are none.
 Result<CostTable> read_costs(std::string_view text, std::string_view origin);
+/// Of a file, of 64 MiB at most. To blame is the file, or, where it cannot be opened, the option --costs.
+Result<CostTable> read_cost_file(const std::string& path);
 
 }  // namespace emplace
