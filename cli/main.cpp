@@ -104,14 +104,6 @@ Status check_search(const Options& options, const std::vector<OptionSource>& sou
   return ok_status();
 }
 
-/// Is there a variable of emplace at all? To know the names of all options takes a moment.
-bool environ_has_ours() {
-  for (char** entry = environ; *entry; ++entry) {
-    if (std::string_view(*entry).starts_with("EMPLACE_")) return true;
-  }
-  return false;
-}
-
 /// A misspelt variable is without effect: says so.
 void warn_of_environment(const OptionSet& set, const std::vector<std::string>& of_others, Log& log) {
   static constexpr std::string_view kBesideOptions[] = {
@@ -182,7 +174,7 @@ int run_main(int argc, char** argv, Log& log) {
   if (status.ok() && help.empty()) status = set_up_log(options.talk, log);
   if (!status.ok()) return usage(log, status);
   if (!help.empty()) return print(help), 0;
-  if (environ_has_ours()) warn_of_environment(set, others.options(), log);
+  if (environment_has_options()) warn_of_environment(set, others.options(), log);
   if (options.talk.dump_config) return print(config_text(set)), 0;
   for (const OptionSource& option : set.sources()) {
     options.pipeline.given.insert(option.name);

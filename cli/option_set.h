@@ -101,6 +101,8 @@ class OptionSet {
 
 /// The variable that sets an option: "EMPLACE_SEED" of "seed".
 std::string environment_name(std::string_view option);
+/// Is there any such variable? To ask for each, and to know the names of all, takes a moment.
+bool environment_has_options();
 
 /// Setters for common kinds of values.
 OptionSet::Setter set_integer(int64_t& target, int64_t least);
