@@ -59,7 +59,7 @@ void GraphBuilder::drop_inputs() {
 }
 
 NodeId GraphBuilder::define(const NewNode& n) {
-  NumberedNames::Name& name = open_.names[open_.names.number(n.name)];
+  NumberedNames::Name& name = open_.names[open_.names.number(n.name, tag_of(n.name))];
   if (name.node != kNoNode) {
     if (!c_.problems.full()) {
       auto first = graph_.nodes_[name.node].position;

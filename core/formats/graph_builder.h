@@ -19,7 +19,10 @@ class GraphBuilder {
   GraphBuilder(LoadContext& c, Graph& g) : c_(c), graph_(g) {}
 
   /// A node of this name comes soon.
-  void announce(std::string_view name) const { open_.names.prefetch(NameIndex::hash(name)); }
+  void announce(std::string_view name) {
+    announced_ = {name, NameIndex::hash(name)};
+    open_.names.prefetch(announced_.second);
+  }
 
   /// A guess of what is to come, so that nothing grows by copying. Room that is not used costs no memory.
   void expect(size_t nodes, size_t edges);
@@ -72,6 +75,10 @@ class GraphBuilder {
     uint32_t tag = 0, slot = 0;
   };
 
+  uint32_t tag_of(std::string_view name) const {
+    return name.data() == announced_.first.data() && name.size() == announced_.first.size() ? announced_.second
+                                                                                            : NameIndex::hash(name);
+  }
   Pending pending(std::string_view name, uint32_t slot) const;
   void add_edges(const std::vector<Pending>& inputs);
   NodeId define(const NewNode& n);
@@ -79,8 +86,9 @@ class GraphBuilder {
   LoadContext& c_;
   Graph& graph_;
   OpenReferences open_;
-  std::vector<Pending> data_, controls_;  // of the next node
-  size_t pending_texts_ = 0;              // those of the next node, at the end of open_.input_texts
+  std::pair<std::string_view, uint32_t> announced_;  // a name with its hash
+  std::vector<Pending> data_, controls_;             // of the next node
+  size_t pending_texts_ = 0;                         // those of the next node, at the end of open_.input_texts
   std::vector<NodeId> new_id_;
 };
 

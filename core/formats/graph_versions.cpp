@@ -1,6 +1,7 @@
 #include "core/formats/graph_versions.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/base/cat.h"
 #include "core/op/trait_table.h"
@@ -21,9 +22,11 @@ std::string bad_consumer_problem(int bad_consumer) {
 void open_placeholders(int producer, Graph& g) {
   constexpr int kLastWithOpen = 21;
   if (producer > kLastWithOpen) return;
+  std::vector<bool> placeholder(g.num_texts());  // by text
+  for (uint32_t t = 0; t < g.num_texts(); ++t) placeholder[t] = traits_of(g.text(t)).placeholder;
   const AttrValue* unknown = nullptr;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (!traits_of(g.op(id)).placeholder) continue;
+    if (!placeholder[g.node(id).op]) continue;
     std::vector<Attrs::Entry> attrs(g.written_attrs(id).begin(), g.written_attrs(id).end());
     auto shape = std::find_if(attrs.begin(), attrs.end(), [](const Attrs::Entry& a) { return a.first == "shape"; });
     const Shape* found = shape == attrs.end() ? nullptr : shape->second->get_if<Shape>();

@@ -91,7 +91,7 @@ bool WireReader::skip_group(uint32_t field, int depth) {
   }
 }
 
-bool WireReader::next() {
+bool WireReader::next_of_any_kind() {
   while (p_ != end_) {
     tag_at_ = p_;
     uint64_t tag = 0;

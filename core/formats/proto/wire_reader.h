@@ -35,7 +35,21 @@ class WireReader {
       : p_(message.data()), end_(message.data() + message.size()), error_(error) {}
 
   /// The next field; false at the end and after an error. Groups are passed over.
-  bool next();
+  bool next() {
+    // Nearly all fields of a graph: bytes, with a tag and a length of one byte each.
+    if (end_ - p_ >= 2) {
+      const auto tag = static_cast<uint8_t>(p_[0]), size = static_cast<uint8_t>(p_[1]);
+      if ((tag & 0x87) == static_cast<uint8_t>(WireType::kBytes) && tag > 7 && size < 0x80 && size <= end_ - p_ - 2) {
+        tag_at_ = p_;
+        field_ = tag >> 3;
+        type_ = WireType::kBytes;
+        bytes_ = {p_ + 2, size};
+        p_ += 2 + size;
+        return true;
+      }
+    }
+    return next_of_any_kind();
+  }
 
   uint32_t field() const { return field_; }
   WireType type() const { return type_; }
@@ -64,6 +78,7 @@ class WireReader {
   size_t count_numbers(WireType each) const;
 
  private:
+  bool next_of_any_kind();
   bool next_packed(WireType each);
   bool varint(uint64_t& out);
   bool fixed(size_t size);
