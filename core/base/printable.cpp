@@ -79,7 +79,7 @@ std::string csv_cell(std::string_view text) {
   std::string cell = printable(text);
   if (!cell.empty() && std::string_view("=+-@").find(cell.front()) != std::string_view::npos) cell.insert(0, 1, '\'');
   const bool blank_end = !cell.empty() && (cell.front() == ' ' || cell.back() == ' ');
-  if (!blank_end && cell.find_first_of(",\"") == std::string::npos) return cell;
+  if (!blank_end && std::none_of(cell.begin(), cell.end(), [](char c) { return c == ',' || c == '"'; })) return cell;
   std::string out = "\"";
   for (const char c : cell) {
     if (c == '"') out += '"';
