@@ -1,5 +1,6 @@
 #include "core/base/json_writer.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -22,6 +23,12 @@ size_t utf8_length(std::string_view s) {
     return second && tail(2) && tail(3) ? 4 : 0;
   }
   return 0;
+}
+
+// Where the characters end that stand for themselves, each a byte.
+size_t plain_length(std::string_view s) {
+  const auto plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
+  return static_cast<size_t>(std::find_if_not(s.begin(), s.end(), plain) - s.begin());
 }
 
 template <class T>
@@ -52,8 +59,12 @@ bool is_utf8(std::string_view text) {
 void append_json_string(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out += '"';
-  while (!text.empty()) {
-    auto c = static_cast<unsigned char>(text.front());
+  for (;;) {
+    const size_t plain = plain_length(text);
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    const auto c = static_cast<unsigned char>(text.front());
     size_t length = 1;
     switch (c) {
       case '"':
