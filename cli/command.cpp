@@ -20,6 +20,7 @@ namespace {
 constexpr int kClosedPipe = 128 + 13;  // SIGPIPE: the reader has seen enough
 
 int stdout_error = 0;  // errno of the first write to standard output that failed
+Status stdout_stop;    // what ended the waiting for its reader
 Format document_format = Format::kText;
 
 /// The document of a failure, if one is wanted. `path`: the graph's, if there is one.
@@ -38,12 +39,17 @@ void print_error(const Status& status, int code, std::string_view path) {
   print(out + "\n");
 }
 
-int output_code() { return stdout_error == 0 ? 0 : stdout_error == EPIPE ? kClosedPipe : 1; }
+int output_code() {
+  if (stdout_error == 0) return 0;
+  return !stdout_stop.ok() ? end_code(stdout_stop) : stdout_error == EPIPE ? kClosedPipe : 1;
+}
 
 }  // namespace
 
 void print(std::string_view text) {
-  if (stdout_error == 0) stdout_error = write_console(STDOUT_FILENO, text);
+  if (stdout_error != 0) return;
+  stdout_error = write_console(STDOUT_FILENO, text);
+  if (stdout_error == EINTR) stdout_stop = stop_status();
 }
 
 size_t output_width() {
@@ -54,10 +60,20 @@ size_t output_width() {
 
 bool output_failed() { return stdout_error != 0; }
 
-int finish_output(Log& log) {
+int finish_output(Log& log, int code) {
+  if (!stdout_stop.ok()) {
+    log.error(cat("standard output is full and nobody reads it: ", stdout_stop.message()));
+    return output_code();
+  }
   if (stdout_error != 0 && stdout_error != EPIPE)
     log.error(cat("cannot write to standard output: ", std::strerror(stdout_error)));
-  return output_code();
+  if (code == 0) code = output_code();
+  return code == 0 || log.lost().code() != Code::kUnavailable ? std::max(code, end_code(log.lost())) : code;
+}
+
+int end_code(const Status& status) {
+  const int signal = status.code() == Code::kCancelled ? caught_signal() : 0;
+  return signal != 0 ? 128 + signal : exit_code(status);
 }
 
 void set_document_format(Format format) { document_format = format; }
@@ -65,7 +81,7 @@ void set_document_format(Format format) { document_format = format; }
 int report_error(const Status& status, Log& log) {
   const int signal = status.code() == Code::kCancelled ? caught_signal() : 0;
   log.error(signal != 0 ? cat("stopped by ", strsignal(signal)) : status.message());
-  const int code = signal != 0 ? 128 + signal : exit_code(status);
+  const int code = end_code(status);
   print_error(status, code, {});
   return code;
 }

@@ -35,8 +35,12 @@ inline void print_lines(std::string_view text) { print(printable(text, LineEnds:
 size_t output_width();
 /// Results can no longer be written: what is under way may stop.
 bool output_failed();
-/// 0, or the exit code of what kept results from being written: 141 for a closed pipe, else 1.
-int finish_output(Log& log);
+/// `code`, or the exit code of what kept results and the log from being written: 141 for a closed pipe, 8 or 128 + n
+/// where the time or a signal ended the waiting for a reader, else 1.
+int finish_output(Log& log, int code);
+
+/// exit_code(), and of what a signal ended 128 + n.
+int end_code(const Status& status);
 
 /// The form of the document that a failure before any other document gives: kJson, kJsonl, or none.
 void set_document_format(Format format);

@@ -65,7 +65,7 @@ int end_placement_log(OutputFile& file, int code, Log& log) {
   const Status status = file.commit();
   if (status.ok()) return code;
   log.error(status.with_context("--log-device-placement").message());
-  return code != 0 ? code : 1;
+  return code != 0 ? code : end_code(status);
 }
 
 /// The last --format of the command line, known before the options are read: failures to read them are documents, too.
@@ -170,6 +170,10 @@ int run_main(int argc, char** argv, Log& log) {
   declare_talk(set, options.talk);
   std::string help;
   Status status = set.parse(argc - 2, argv + 2, help);
+  if (status.ok()) {  // files that options name may be pipes, for whose other ends one waits
+    catch_signals();
+    set_deadline(options.pipeline.run.timeout_s);  // each graph has as much of its own
+  }
   if (status.ok() && help.empty()) status = name_files(options, set.sources());
   if (status.ok() && help.empty()) status = set_up_log(options.talk, log);
   if (!status.ok()) return usage(log, status);
@@ -193,8 +197,6 @@ int run_main(int argc, char** argv, Log& log) {
   status = start_placement_log(options.pipeline.placing, placement_log);
   if (!status.ok()) return usage(log, status);
   set_gpu_environment(options.pipeline.run.deterministic);
-  catch_signals();
-  set_deadline(options.pipeline.run.timeout_s);  // each graph has as much of its own
   return end_placement_log(placement_log, command->run(options, log), log);
 }
 
@@ -212,6 +214,5 @@ int main(int argc, char** argv) {
   } catch (const std::exception& e) {
     log.error(e.what());
   }
-  int output = emplace::finish_output(log);
-  return code != 0 ? code : output;
+  return emplace::finish_output(log, code);
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 
 #include "core/base/cat.h"
@@ -188,8 +189,8 @@ Status write_log_lines(const StageContext& c, const std::string& lines) {
   const std::string text = printable(lines, LineEnds::kKept);
   const std::string& to = c.options.placing.log_device_placement;
   if (to.empty() || to == "stderr" || to == "stdout") {
-    static_cast<void>(write_console(to == "stdout" ? STDOUT_FILENO : STDERR_FILENO, text));
-    return ok_status();
+    const int error = write_console(to == "stdout" ? STDOUT_FILENO : STDERR_FILENO, text);
+    return error == EINTR ? stop_status().with_context("--log-device-placement") : ok_status();
   }
   return written(c.options.placing.placement_log->write(text), "--log-device-placement");
 }

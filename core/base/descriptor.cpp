@@ -6,12 +6,29 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <climits>
 #include <mutex>
 
 #include "core/base/stop.h"
 
 namespace emplace {
+namespace {
+
+/// Waits for whoever reads it; false: asked to stop, and still nobody has read. Readers that are merely slow get a
+/// moment more for the last words, one for the whole process.
+bool takes_more(int file) {
+  constexpr int kPauseMs = 20;
+  static std::atomic<int> pauses_left{10};
+  pollfd ready = {file, POLLOUT, 0};
+  while (::poll(&ready, 1, kPauseMs) <= 0) {
+    if (stop_requested() && --pauses_left < 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 int open_to_append(const std::string& path, int more_flags) {
   constexpr int kPauseMs = 10;
@@ -32,15 +49,14 @@ int open_to_append(const std::string& path, int more_flags) {
 }
 
 int write_all(int file, std::string_view bytes) {
-  constexpr size_t kPiece = size_t{1} << 30;
+  struct stat info = {};
+  const bool waits = ::fstat(file, &info) != 0 || !S_ISREG(info.st_mode);
+  // What a pipe takes without waiting for its reader, once it takes anything.
+  const size_t piece = waits ? PIPE_BUF : size_t{1} << 30;
   while (!bytes.empty()) {
-    const ssize_t n = ::write(file, bytes.data(), std::min(bytes.size(), kPiece));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {  // whoever shares the pipe has made it so
-      pollfd ready = {file, POLLOUT, 0};
-      ::poll(&ready, 1, -1);
-      continue;
-    }
+    if (waits && !takes_more(file)) return EINTR;
+    const ssize_t n = ::write(file, bytes.data(), std::min(bytes.size(), piece));
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) return errno;
     bytes.remove_prefix(static_cast<size_t>(n));
   }

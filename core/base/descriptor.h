@@ -10,7 +10,8 @@ namespace emplace {
 /// the time is up or a signal arrives: EINTR, as stop_requested() tells.
 int open_to_append(const std::string& path, int more_flags = 0);
 
-/// In one write(2) if the system takes it all. 0, or the errno of what failed.
+/// In one write(2) if it is a file and the system takes it all. 0, or the errno of what failed: EINTR where nobody
+/// reads (a full pipe, a terminal that was stopped) and stop_requested(), a fifth of a second after that at the latest.
 int write_all(int file, std::string_view bytes);
 
 /// The same to standard output or standard error, which may be one file: what one call writes is not torn by what

@@ -38,10 +38,11 @@ Log::~Log() {
 
 Status Log::open(const std::string& path) {
   const int file = open_to_append(path, O_CREAT);
-  if (file < 0 && stop_requested()) return stop_status();
+  if (file < 0 && stop_requested()) return stop_status().with_context("--log-file");
   if (file < 0) return invalid_argument(cat("cannot write to log file '", path, "': ", std::strerror(errno)));
   if (file_ != STDERR_FILENO) ::close(file_);
   file_ = file;
+  path_ = path;
   return ok_status();
 }
 
@@ -71,11 +72,30 @@ void Log::write(LogLevel level, std::string_view prefix, std::string_view messag
     append(line, prefix, text);
   }
   if (line.empty() || line.back() != '\n') line += '\n';
+  std::lock_guard lock(mutex_);
+  send(line);
+}
+
+void Log::send(std::string_view line) {
+  constexpr std::string_view kHere = "; what is said stands here\n";
+  std::string notice;
+  int error = 0;
   if (file_ != STDERR_FILENO && is_kept_file(file_)) {  // which is known only once the graph was read
-    ::close(std::exchange(file_, STDERR_FILENO));
-    error("--log-file names a file that the graph reads; what is said stands here");
+    notice = cat("error: --log-file names a file that the graph reads", kHere);
+  } else {
+    error = write_console(file_, line);
+    if (error == 0) return;
+    const Status stopped = error == EINTR ? stop_status() : ok_status();
+    if (file_ == STDERR_FILENO) {  // there is nobody to tell
+      lost_ = stopped;
+      return;
+    }
+    const std::string why = stopped.ok() ? std::strerror(error) : stopped.message();
+    notice = cat("error: --log-file: cannot write '", printable(path_), "': ", why, kHere);
+    lost_ = stopped.ok() ? unavailable(why).blamed(Blame::kWrite) : stopped;
   }
-  static_cast<void>(write_console(file_, line));  // there is nobody to tell
+  ::close(std::exchange(file_, STDERR_FILENO));
+  if (write_console(file_, cat(notice, line)) == EINTR) lost_ = stop_status();
 }
 
 }  // namespace emplace

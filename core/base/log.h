@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -23,8 +24,12 @@ class Log {
   ~Log();
 
   void set_level(LogLevel level) { level_ = level; }
-  /// Sends every line to the end of this file instead of standard error.
+  /// Sends every line to the end of this file instead of standard error. What it no longer takes stands there, which
+  /// is said.
   Status open(const std::string& path);
+  /// Why the file, or standard error, did not take all: Unavailable, or what ended the waiting for a reader. A closed
+  /// standard error is none: there is nobody to tell.
+  const Status& lost() const { return lost_; }
   /// kAuto: on a terminal, unless NO_COLOR is set and not empty.
   void set_color(ColorMode mode);
 
@@ -42,11 +47,16 @@ class Log {
 
  private:
   void write(LogLevel level, std::string_view prefix, std::string_view text);
+  void send(std::string_view line);
 
   LogLevel level_ = LogLevel::kInfo;
   int file_ = STDERR_FILENO;
   bool color_ = false;
   std::string subject_;
+  std::string path_;  // of the file
+  // Guarded by mutex_.
+  std::mutex mutex_;
+  Status lost_;
 };
 
 }  // namespace emplace

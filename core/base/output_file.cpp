@@ -110,11 +110,12 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
 
 /// Of what was open.
 Status OutputFile::failure(int error) const {
+  if (error == EINTR && stop_requested()) return stop_status();  // a pipe that nobody reads
   return unavailable(cat("cannot write '", path_, "': ", std::strerror(error))).blamed(Blame::kWrite);
 }
 
 Status OutputFile::refusal(int error) const {
-  if (error == EINTR && stop_requested()) return stop_status();  // a pipe that nobody reads
+  if (error == EINTR && stop_requested()) return stop_status();
   if (error == EWOULDBLOCK)
     return failed_precondition(cat("cannot write '", path_, "': another process is writing it")).blamed(Blame::kUsage);
   if (error == ENOSPC || error == EDQUOT || error == EIO) return failure(error);
