@@ -7,6 +7,7 @@
 #include "core/base/cat.h"
 #include "core/base/exit_code.h"
 #include "core/base/json_writer.h"
+#include "core/base/printable.h"
 #include "core/base/schema.h"
 #include "core/base/units.h"
 #include "core/report/run_report.h"
@@ -24,7 +25,7 @@ int64_t count_edges(const Graph& g, bool control) {
 std::string check_text(const StageContext& c, const Validated& validated, const std::optional<ModelFacts>& model) {
   const Graph& g = validated.file->graph;
   const auto functions = static_cast<int64_t>(validated.file->library.size());
-  return cat(c.found.source->name(), ": ", counted(g.num_nodes(), "node"), ", ",
+  return cat(printable(c.found.source->name()), ": ", counted(g.num_nodes(), "node"), ", ",
              counted(count_edges(g, false), "data input"), ", ", counted(count_edges(g, true), "control input"),
              functions > 0 ? ", " + counted(functions, "function") : "", "\n", model ? model_text(*model) : "");
 }

@@ -11,6 +11,7 @@
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
 #include "core/base/exit_code.h"
+#include "core/base/printable.h"
 #include "core/base/schema.h"
 #include "core/report/run_report.h"
 
@@ -99,7 +100,7 @@ int usage(Log& log, const Status& status) {
 int report_failure(const StageContext& c, const Status& status) {
   Log& log = c.log;
   if (int signal = caught_signal(); signal != 0 && status.code() == Code::kCancelled) {
-    log.error(cat(c.path, ": stopped by ", strsignal(signal)));
+    log.error(cat(printable(c.path), ": stopped by ", strsignal(signal)));
     return 128 + signal;
   }
   if (output_failed() && status.code() == Code::kCancelled) return output_code();  // main says why
@@ -139,7 +140,7 @@ int for_each_graph(const Options& options, Log& log, const std::function<int(con
   int passed = 0, failed = 0, first = 0;
   const bool several = options.arguments.size() > 1;
   for (const std::string& path : options.arguments) {
-    if (several) log.set_subject(path == "-" ? "<stdin>" : path);
+    if (several) log.set_subject(path == "-" ? "<stdin>" : printable(path));
     const int code = one(path);
     log.set_subject({});
     code == 0 ? ++passed : ++failed;

@@ -5,6 +5,7 @@
 
 #include "cli/signals.h"
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/base/text_file.h"
 #include "core/formats/graph_cut.h"
 #include "core/ops/kit/isa_limit.h"
@@ -102,7 +103,8 @@ Result<std::string> save_reproduction(ComparedRun& a, NodeId node, const std::st
   const CutGraph cut = GraphCut(*again.partitioned->file).cut(request);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return unavailable(cat("cannot make folder '", folder, "': ", error.message())).blamed(Blame::kWrite);
+  if (error)
+    return unavailable(cat("cannot make folder '", printable(folder), "': ", error.message())).blamed(Blame::kWrite);
   if (!cut.values.empty()) RETURN_IF_ERROR(write_npz(base + ".npz", cut.values));
   RETURN_IF_ERROR(write_text_file(base + ".json", cut.text));
   return base + ".json";

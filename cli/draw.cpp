@@ -90,8 +90,8 @@ Drawing draw_as(const std::string& output, const PlaceReport& report, const Draw
 }
 
 void say_what_was_drawn(const std::string& output, const Drawing& drawing, Log& log) {
-  std::string text =
-      cat(output, ": ", counted(drawing.nodes, "node"), ", ", size_text(static_cast<int64_t>(drawing.text.size())));
+  std::string text = cat(printable(output), ": ", counted(drawing.nodes, "node"), ", ",
+                         size_text(static_cast<int64_t>(drawing.text.size())));
   constexpr size_t kNamed = 8;
   const size_t folded = drawing.folded.size();
   if (folded > 0) append(text, "; folded: ");

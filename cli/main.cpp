@@ -17,6 +17,7 @@
 #include "cli/version.h"
 #include "core/base/cat.h"
 #include "core/base/host_memory.h"
+#include "core/base/printable.h"
 #include "core/base/stop.h"
 #include "core/base/suggest.h"
 #include "core/device/gpu_environment.h"
@@ -39,13 +40,15 @@ int unknown_command(const char* name, Log& log) {
   if (*name == '-')
     return usage(log, "the command comes first: emplace COMMAND [OPTIONS]; 'emplace --help' lists the commands");
   if (access(name, R_OK) == 0)
-    return usage(log, cat("'", name, "' is not a command; did you mean 'emplace run ", name, "'?"));
+    return usage(log,
+                 cat("'", printable(name), "' is not a command; did you mean 'emplace run ", printable(name), "'?"));
   if (std::string_view(name) == "version")
     return usage(log, "unknown subcommand 'version'; did you mean 'emplace --version'?");
   Suggestion suggestion(name);
   for (const CommandRow& command : all_commands()) suggestion.offer(command.name);
   std::string hint = suggestion.text();
-  return usage(log, cat("unknown subcommand '", name, "'; ", hint.empty() ? "'emplace --help' lists them" : hint));
+  return usage(
+      log, cat("unknown subcommand '", printable(name), "'; ", hint.empty() ? "'emplace --help' lists them" : hint));
 }
 
 /// --log-device-placement=FILE: the file begins anew with each run of emplace; all its graphs write to it.
@@ -124,7 +127,8 @@ void warn_of_environment(const OptionSet& set, const std::vector<std::string>& o
     log.warning(cat("unknown environment variable ", variable, hint.empty() ? "" : "; ", hint));
   }
   const char* isa = std::getenv("EMPLACE_ISA");
-  if (isa && *isa && !named_isa(isa)) log.warning(cat("EMPLACE_ISA=", isa, " has no effect: wanted base or v3"));
+  if (isa && *isa && !named_isa(isa))
+    log.warning(cat("EMPLACE_ISA=", printable(isa), " has no effect: wanted base or v3"));
 }
 
 /// What the other subcommands take: a configuration file may hold options of all of them.

@@ -13,6 +13,7 @@
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
 #include "core/base/input_file.h"
+#include "core/base/printable.h"
 #include "core/base/stop.h"
 #include "core/base/suggest.h"
 
@@ -169,7 +170,8 @@ Status OptionSet::Impl::unknown(const std::string& argument) const {
     return invalid_argument(cat("unknown option '--", name, "'; write --", entry->name, "=false"));
   }
   if (is_of_others(name)) return invalid_argument(cat("'emplace ", command, "' has no option '--", name, "'"));
-  return invalid_argument(cat("unknown option '", argument.substr(0, argument.find('=')), "'", suggest(name)));
+  return invalid_argument(
+      cat("unknown option '", printable(argument.substr(0, argument.find('='))), "'", suggest(name)));
 }
 
 /// "--check-numerics report", "--log-device-placement stdout": such a word would be taken for a graph file.
@@ -263,7 +265,7 @@ Status OptionSet::Impl::read_config(std::vector<CLI::ConfigItem>& items) const {
     std::replace(item.name.begin(), item.name.end(), '_', '-');
     if (!find(item.name) && !is_of_others(item.name))
       return invalid_argument(
-          cat(config_file, ": unknown option '", shortened(item.name), "'", suggest(shortened(item.name))));
+          cat(config_file, ": unknown option '", printable(shortened(item.name)), "'", suggest(shortened(item.name))));
     if (item.parents.empty() || item.parents.front() == command) items.push_back(std::move(item));
   }
   return ok_status();
@@ -426,7 +428,7 @@ Status not_one_of(const std::string& text, const std::vector<std::string_view>& 
   std::string known;
   for (std::string_view word : words) append(known, known.empty() ? "" : ", ", word);
   std::string hint = did_you_mean(text, words);
-  return invalid_argument(cat("'", text, "' is none of ", known, hint.empty() ? "" : "; ", hint));
+  return invalid_argument(cat("'", printable(text), "' is none of ", known, hint.empty() ? "" : "; ", hint));
 }
 
 }  // namespace emplace

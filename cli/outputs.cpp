@@ -70,8 +70,8 @@ Status check_output_flags(const OutputOptions& options) {
     if (target.empty()) return invalid_argument("--save: '' names no file; wanted FILE.npy, FILE.npz or a folder");
     if (ending.empty() || ending == ".npy" || ending == ".npz" || std::filesystem::is_directory(target, error))
       continue;
-    return invalid_argument(cat("--save: cannot write '", ending, "' files; wanted FILE.npy, FILE.npz or a folder ('",
-                                target, "/' is one)"));
+    return invalid_argument(cat("--save: cannot write '", printable(ending),
+                                "' files; wanted FILE.npy, FILE.npz or a folder ('", printable(target), "/' is one)"));
   }
   for (const std::string& expectation : options.expect) {
     if (expectation.find('=') == std::string::npos)

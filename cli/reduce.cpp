@@ -10,6 +10,7 @@
 #include "cli/scratch_folder.h"
 #include "cli/signals.h"
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/base/schema.h"
 #include "core/base/units.h"
 
@@ -59,7 +60,8 @@ class ReduceCommand final : public Command {
       return usage(log, "wanted one graph file: emplace reduce GRAPH -o MIN.json --while exits=139");
     if (!options.pipeline.run.trace.empty()) return usage(log, "--trace is of run, train and bench, not of reduce");
     if (!flags_.record.empty()) return record(options, log);
-    if (!flags_.output.ends_with(".json")) return usage(log, cat("-o '", flags_.output, "': wanted a .json file"));
+    if (!flags_.output.ends_with(".json"))
+      return usage(log, cat("-o '", printable(flags_.output), "': wanted a .json file"));
     NamedFiles files = options.pipeline.files;
     if (Status status = files.writes(flags_.output, "-o"); !status.ok()) return usage(log, status);
     Result<ReduceCheck> check = ReduceCheck::make(flags_.check, flags_.condition, flags_of_tries(), flags_.timeout_s);
@@ -89,7 +91,8 @@ class ReduceCommand final : public Command {
   int record(const Options& options, Log& log) const {
     std::error_code error;
     std::filesystem::create_directories(flags_.record, error);
-    if (error) return usage(log, cat("--record: cannot make folder '", flags_.record, "': ", error.message()));
+    if (error)
+      return usage(log, cat("--record: cannot make folder '", printable(flags_.record), "': ", error.message()));
     StageContext c(options.pipeline, options.arguments[0], log, &stop_flag());
     const Status status = record_values(c, flags_.record);
     return status.ok() ? 0 : report_failure(c, status);

@@ -11,6 +11,7 @@
 #include "core/base/cat.h"
 #include "core/base/exit_code.h"
 #include "core/base/json_writer.h"
+#include "core/base/printable.h"
 #include "core/base/schema.h"
 #include "core/base/sha256.h"
 #include "core/base/units.h"
@@ -82,7 +83,7 @@ class Printer {
   void end(const Status& status, int code) const {
     if (format_ == Format::kText) {
       if (code != 0 && code != 7) return;
-      if (several_) print(c_.path + ":\n");
+      if (several_) print(printable(c_.path) + ":\n");
       return print_outputs(made_.request.fetches, made_.outputs);
     }
     record([&](JsonWriter& json, const Drain& drain) {

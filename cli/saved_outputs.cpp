@@ -5,6 +5,7 @@
 
 #include "cli/files.h"
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/tensor/npy.h"
 
 namespace emplace {
@@ -25,7 +26,7 @@ std::string with_dots(std::string name) {
 Status open_folder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) return usage_error(cat("--save: cannot make folder '", folder, "': ", error.message()));
+  if (error) return usage_error(cat("--save: cannot make folder '", printable(folder), "': ", error.message()));
   return save_error(OutputFile::open((fs::path(folder) / "outputs.npy").string()).take_status());
 }
 
@@ -52,7 +53,7 @@ Status SavedOutputs::write_file(OutputFile& file, const Arrays& arrays) {
   const ByteSink sink = [&file](std::string_view bytes) { return file.write(bytes); };
   if (file.path().ends_with(".npz")) return save_error(npz_to(sink, arrays));
   if (arrays.size() == 1) return save_error(npy_to(sink, arrays[0].second));
-  return usage_error(cat("--save: '", file.path(), "' holds one array, there are ", arrays.size(),
+  return usage_error(cat("--save: '", printable(file.path()), "' holds one array, there are ", arrays.size(),
                          "; save to a .npz file or a folder"));
 }
 
@@ -63,9 +64,9 @@ Status SavedOutputs::write_folder(const std::string& folder, const Arrays& array
     const std::string file = cat(label_, label_.empty() ? "" : ".", with_dots(name), ".npy");
     const std::string path = (fs::path(folder) / file).string();
     if (!used.insert(file).second)
-      return usage_error(cat("--save: two outputs would be '", file, "'; save to a .npz file"));
-    RETURN_IF_ERROR(
-        files_->writes(path, label_.empty() ? "--save" : cat("--save of '", label_, "'")).blamed(Blame::kUsage));
+      return usage_error(cat("--save: two outputs would be '", printable(file), "'; save to a .npz file"));
+    RETURN_IF_ERROR(files_->writes(path, label_.empty() ? "--save" : cat("--save of '", printable(label_), "'"))
+                        .blamed(Blame::kUsage));
     Result<OutputFile> opened = OutputFile::open(path);
     if (!opened.ok()) return save_error(opened.status());
     open_.push_back(opened.take());

@@ -7,6 +7,7 @@
 #include "cli/files.h"
 #include "cli/values.h"
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 
 namespace emplace {
 namespace {
@@ -84,7 +85,7 @@ Result<Side> read_side(std::string_view command, const std::string& text, const 
   auto& files = side.options.arguments;
   if (side.path.empty()) {
     if (files.size() != 1)
-      return invalid_argument(cat("'", text, "' names ", files.empty() ? "no graph" : "several graphs"));
+      return invalid_argument(cat("'", printable(text), "' names ", files.empty() ? "no graph" : "several graphs"));
     side.path = files.front();
   }
   files = {side.path};

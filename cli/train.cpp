@@ -13,6 +13,7 @@
 #include "core/base/cat.h"
 #include "core/base/exit_code.h"
 #include "core/base/output_file.h"
+#include "core/base/printable.h"
 #include "core/report/placement_log.h"
 #include "core/train/train_reports.h"
 
@@ -147,7 +148,7 @@ class TrainingRun {
         files.close(status.ok() ? &result : nullptr, cat(c_.path, optimizer.empty() ? "" : cat(", ", optimizer)));
     if (status.ok()) status = std::move(closed);
     if (!result.staleness.empty()) log_.info(staleness_text(result));
-    if (!result.checkpoint.empty()) log_.info(cat("saved ", result.checkpoint));
+    if (!result.checkpoint.empty()) log_.info(cat("saved ", printable(result.checkpoint)));
     report_memory(options_.memory_report, *made_.planned->devices, made_.planned->session->memory(), log_);
     return status;
   }
@@ -160,7 +161,7 @@ class TrainingRun {
 
   int report(const Status& status) {
     if (int signal = caught_signal(); made_.planned && signal != 0 && status.code() == Code::kCancelled) {
-      log_.error(cat(c_.path, ": stopped by ", strsignal(signal), " after ", made_.result.steps, " steps"));
+      log_.error(cat(printable(c_.path), ": stopped by ", strsignal(signal), " after ", made_.result.steps, " steps"));
       return 128 + signal;
     }
     return report_failure(c_, status);

@@ -8,6 +8,7 @@
 
 #include "cli/outputs.h"
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/device/make_device_set.h"
 
 namespace emplace {
@@ -19,7 +20,7 @@ bool is_missing(const std::string& path) {
 
 Status check_file(std::string_view option, const std::string& path) {
   if (!is_missing(path)) return ok_status();
-  return not_found(cat(option, ": ", path, ": ", std::strerror(errno)));
+  return not_found(cat(option, ": ", printable(path), ": ", std::strerror(errno)));
 }
 
 /// The file of "NAME=@FILE", "@FILE", "NAME=@FILE.npz:KEY".
@@ -34,8 +35,8 @@ std::string file_of_value(const std::string& text) {
 Status check_value_file(std::string_view option, const std::string& text) {
   const std::string path = file_of_value(text);
   if (!is_missing(path)) return ok_status();
-  return not_found(
-      cat(option, " ", text.substr(0, text.find('=')), ": cannot read '", path, "': ", std::strerror(errno)));
+  return not_found(cat(option, " ", text.substr(0, text.find('=')), ": cannot read '", printable(path),
+                       "': ", std::strerror(errno)));
 }
 
 /// Of --restore: a file, a folder, or what the files of a bundle begin with.

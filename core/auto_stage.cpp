@@ -8,6 +8,7 @@
 #include "core/auto_reporter.h"
 #include "core/base/cat.h"
 #include "core/base/machine_name.h"
+#include "core/base/printable.h"
 #include "core/base/stop.h"
 #include "core/base/suggest.h"
 #include "core/device/device_text.h"
@@ -75,8 +76,8 @@ Status with_hint(const StageContext& c, const Status& status) {
   if (status.code() != Code::kUnavailable) return status.blamed(Blame::kUsage);
   const std::string own = costs_of_this_machine();
   const std::string file = own.empty() ? "costs.json" : own;
-  return unavailable(cat("--auto: ", status.message(), "; measure: emplace bench ", c.path, " --save-costs ", file,
-                         own.empty() ? ", then --costs costs.json" : ""))
+  return unavailable(cat("--auto: ", status.message(), "; measure: emplace bench ", printable(c.path), " --save-costs ",
+                         file, own.empty() ? ", then --costs costs.json" : ""))
       .blamed(Blame::kDevice);
 }
 

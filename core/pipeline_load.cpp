@@ -5,6 +5,7 @@
 #include "core/base/file_error.h"
 #include "core/base/heap.h"
 #include "core/base/host_memory.h"
+#include "core/base/printable.h"
 #include "core/base/stop.h"
 #include "core/device/device_name.h"
 #include "core/formats/open_graph.h"
@@ -39,7 +40,7 @@ Status take_signature(StageContext& c, const Loaded& loaded) {
   ASSIGN_OR_RETURN(std::optional<GraphModel> model,
                    use_signature(*loaded.file, c.path, c.options.run, c.found.problems));
   if (!c.options.tags.empty() && (!model || model->meta.folder.empty()))
-    return invalid_argument(cat("--tags: ", c.path, " is no SavedModel")).blamed(Blame::kUsage);
+    return invalid_argument(cat("--tags: ", printable(c.path), " is no SavedModel")).blamed(Blame::kUsage);
   if (model) c.model = std::make_shared<const GraphModel>(std::move(*model));
   return first_problem(c.found.problems);
 }
@@ -121,11 +122,12 @@ Result<Validated> finish_validation(StageContext& c, const Loaded& loaded, Probl
   GraphFile& file = *loaded.file;
   Problems& problems = c.found.problems;
   if (!file.cluster.empty() && !c.cluster)
-    c.log.warning(
-        cat(c.found.source->name(), ": 'cluster' is not used: one process runs the graph, on its own devices"));
+    c.log.warning(cat(printable(c.found.source->name()),
+                      ": 'cluster' is not used: one process runs the graph, on its own devices"));
   if (misfits && !misfits->empty()) c.log.warning(misfits->to_string(*c.found.source));
   for (const std::string& name : apply_file_config(file.config, c.options)) {
-    if (c.log.shows(LogLevel::kDebug)) c.log.debug(cat("option --", name, ": config of ", c.found.source->name()));
+    if (c.log.shows(LogLevel::kDebug))
+      c.log.debug(cat("option --", name, ": config of ", printable(c.found.source->name())));
   }
   HostMemory::of_process().set_limit(c.options.host_memory_limit);
   RETURN_IF_ERROR(file.memory.resize(file.graph.heap_bytes()));

@@ -47,7 +47,7 @@ bool serves_variable(const Graph& g, NodeId node) {
   return false;
 }
 
-bool printable(DType type) { return base_type(type) != DType::kResource && base_type(type) != DType::kVariant; }
+bool has_text(DType type) { return base_type(type) != DType::kResource && base_type(type) != DType::kVariant; }
 
 /// Every output that no node consumes, in file order.
 std::vector<Fetch> default_fetches(const Graph& g, const std::vector<NodeId>& init) {
@@ -66,7 +66,7 @@ std::vector<Fetch> default_fetches(const Graph& g, const std::vector<NodeId>& in
       if (edge.input >= 0) consumed[edge.slot] = 1;
     }
     for (uint32_t slot = 0; slot < outputs; ++slot) {
-      if (consumed[slot] || !printable(g.output_type({id, slot}))) continue;
+      if (consumed[slot] || !has_text(g.output_type({id, slot}))) continue;
       fetches.push_back({slot == 0 ? std::string(g.name(id)) : cat(g.name(id), ":", slot), {id, slot}});
     }
   }
@@ -284,7 +284,7 @@ Result<std::vector<Fetch>> resolve_fetches(const GraphFile& file, const std::vec
         gradient != gradients.end() ? gradient->second : find_tensor(g, tensor_name(file, ref.name), error);
     if (tensor.node == kNoNode) return flag_error("fetch", error);
     tensor = value_of_variable(file, tensor);
-    if (!printable(g.output_type(tensor))) {
+    if (!has_text(g.output_type(tensor))) {
       const std::string text =
           cat("'", ref.name, "' is a ", dtype_tf_name(g.output_type(tensor)), " handle, which cannot be fetched");
       const bool of_file = ref.position != kNoPosition;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/base/suggest.h"
 #include "core/train/gradient_fetch.h"
 
@@ -75,8 +76,8 @@ Status check_name(const GraphModel& model, const std::string& path, const GraphF
   for (const auto& [key, info] : tensors) suggestion.offer(key);
   const std::string hint = suggestion.text();
   const std::string_view what = flag == "feed" ? "input" : "output";
-  return usage_problem(cat("--", flag, ": signature '", model.key, "' of ", path, " has no ", what, " '", name, "'; ",
-                           hint, hint.empty() ? "" : " ",
+  return usage_problem(cat("--", flag, ": signature '", model.key, "' of ", printable(path), " has no ", what, " '",
+                           name, "'; ", hint, hint.empty() ? "" : " ",
                            tensors.empty() ? cat("it has no ", what) : cat("there are: ", describe(tensors))));
 }
 
@@ -102,11 +103,12 @@ void feed_defaults(const Signature& signature, GraphFile& file) {
 }
 
 Status no_such_signature(const MetaGraph& meta, const std::string& path, const std::string& key) {
-  if (meta.signatures.empty()) return usage_problem(cat("no signature '", key, "' in ", path, "; it has none"));
+  if (meta.signatures.empty())
+    return usage_problem(cat("no signature '", key, "' in ", printable(path), "; it has none"));
   Suggestion suggestion(key);
   for (const auto& [known, signature] : meta.signatures) suggestion.offer(known);
   const std::string hint = suggestion.text();
-  return usage_problem(cat("no signature '", key, "' in ", path, "; ", hint, hint.empty() ? "" : " ",
+  return usage_problem(cat("no signature '", key, "' in ", printable(path), "; ", hint, hint.empty() ? "" : " ",
                            "there are: ", describe(meta.signatures)));
 }
 
@@ -124,7 +126,7 @@ Result<std::optional<GraphModel>> use_signature(GraphFile& file, const std::stri
                                                 Problems& problems) {
   std::optional<MetaGraph> meta = read_meta_graph(*file.source, problems);
   if (!meta && options.signature.empty()) return std::optional<GraphModel>();
-  if (!meta) return usage_problem(cat("--signature: ", path, " is neither a SavedModel nor a MetaGraph"));
+  if (!meta) return usage_problem(cat("--signature: ", printable(path), " is neither a SavedModel nor a MetaGraph"));
   GraphModel model{std::move(*meta), options.signature, {}};
   if (model.key.empty()) model.key = default_signature(model.meta);
   if (model.key.empty()) return std::optional(std::move(model));
@@ -143,9 +145,10 @@ Status check_signature_run(const GraphModel& model, const std::string& path, con
   const MetaGraph& meta = model.meta;
   if (!model.signature) {
     if (meta.folder.empty() || !options.fetch.empty() || !options.target.empty()) return ok_status();
-    if (meta.signatures.empty()) return usage_problem(cat(path, " has no signature; name what to run: --fetch NODE"));
-    return usage_problem(
-        cat(path, " has several signatures; choose one: --signature KEY; there are: ", describe(meta.signatures)));
+    if (meta.signatures.empty())
+      return usage_problem(cat(printable(path), " has no signature; name what to run: --fetch NODE"));
+    return usage_problem(cat(printable(path), " has several signatures; choose one: --signature KEY; there are: ",
+                             describe(meta.signatures)));
   }
   if (!model.whole) return ok_status();
   std::string missing;
@@ -154,7 +157,8 @@ Status check_signature_run(const GraphModel& model, const std::string& path, con
       append(missing, missing.empty() ? "" : ", ", "'", key, "' ", dtype_name(info.dtype), " ", info.shape.to_string());
   }
   if (missing.empty()) return ok_status();
-  return usage_problem(cat("signature '", model.key, "' of ", path, ": not fed: ", missing, "; add --feed KEY=VALUE"));
+  return usage_problem(
+      cat("signature '", model.key, "' of ", printable(path), ": not fed: ", missing, "; add --feed KEY=VALUE"));
 }
 
 }  // namespace emplace

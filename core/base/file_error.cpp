@@ -37,8 +37,8 @@ std::string near_file(const std::string& path) {
   Suggestion near(name);
   for (const std::string& n : names) near.offer(n);
   if (near.best().empty()) return {};
-  return cat("did you mean '", (wanted.has_parent_path() ? folder / near.best() : fs::path(near.best())).string(),
-             "'?");
+  const fs::path best = wanted.has_parent_path() ? folder / near.best() : fs::path(near.best());
+  return cat("did you mean '", printable(best.string()), "'?");
 }
 
 }  // namespace emplace

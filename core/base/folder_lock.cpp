@@ -9,6 +9,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
+#include "core/base/printable.h"
 
 namespace emplace {
 namespace {
@@ -33,7 +34,7 @@ Result<FolderLock> FolderLock::take(const std::string& folder) {
   FolderLock lock;
   const std::string name = cat(folder, folder.ends_with('/') ? "" : "/", ".lock");
   lock.file_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock.file_ < 0) return invalid_argument(cat("cannot write in '", folder, "': ", std::strerror(errno)));
+  if (lock.file_ < 0) return invalid_argument(cat("cannot write in '", printable(folder), "': ", std::strerror(errno)));
   if (::flock(lock.file_, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return failed_precondition(cat("'", folder, "' is in use by ", owner_of(lock.file_)));
     return lock;

@@ -39,7 +39,8 @@ Log::~Log() {
 Status Log::open(const std::string& path) {
   const int file = open_to_append(path, O_CREAT);
   if (file < 0 && stop_requested()) return stop_status().with_context("--log-file");
-  if (file < 0) return invalid_argument(cat("cannot write to log file '", path, "': ", std::strerror(errno)));
+  if (file < 0)
+    return invalid_argument(cat("cannot write to log file '", printable(path), "': ", std::strerror(errno)));
   if (file_ != STDERR_FILENO) ::close(file_);
   file_ = file;
   path_ = path;

@@ -8,6 +8,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/input_file.h"
+#include "core/base/printable.h"
 
 namespace emplace {
 namespace {
@@ -38,7 +39,7 @@ Status check_name(const std::string& path, const std::string& option) {
     error = ::stat(folder.c_str(), &info) != 0 ? errno : S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
   }
   if (error == 0) return ok_status();
-  return invalid_argument(cat(option, ": cannot write '", path, "': ", std::strerror(error)));
+  return invalid_argument(cat(option, ": cannot write '", printable(path), "': ", std::strerror(error)));
 }
 
 }  // namespace
@@ -62,7 +63,8 @@ Status NamedFiles::writes(const std::string& path, const std::string& option) {
   if (id.empty()) return ok_status();
   for (const Written& other : written_) {  // which may be there by now
     if (other.option != option && identity(other.path) == id)
-      return invalid_argument(cat(option, ": '", path, "' is what ", other.option, " writes, too; name another file"));
+      return invalid_argument(
+          cat(option, ": '", printable(path), "' is what ", other.option, " writes, too; name another file"));
   }
   written_.push_back({option, path});
   return clash();
@@ -71,10 +73,11 @@ Status NamedFiles::writes(const std::string& path, const std::string& option) {
 Status NamedFiles::clash() const {
   for (const Written& written : written_) {
     if (is_kept_file(written.path))
-      return invalid_argument(cat(written.option, ": '", written.path, "' is what the graph reads; name another file"));
-    if (auto reader = read_.find(identity(written.path)); reader != read_.end())
       return invalid_argument(
-          cat(written.option, ": '", written.path, "' is what ", reader->second, " reads; name another file"));
+          cat(written.option, ": '", printable(written.path), "' is what the graph reads; name another file"));
+    if (auto reader = read_.find(identity(written.path)); reader != read_.end())
+      return invalid_argument(cat(written.option, ": '", printable(written.path), "' is what ", reader->second,
+                                  " reads; name another file"));
   }
   return ok_status();
 }

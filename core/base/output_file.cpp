@@ -15,6 +15,7 @@
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
 #include "core/base/input_file.h"
+#include "core/base/printable.h"
 #include "core/base/stop.h"
 
 namespace emplace {
@@ -111,13 +112,14 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
 /// Of what was open.
 Status OutputFile::failure(int error) const {
   if (error == EINTR && stop_requested()) return stop_status();  // a pipe that nobody reads
-  return unavailable(cat("cannot write '", path_, "': ", std::strerror(error))).blamed(Blame::kWrite);
+  return unavailable(cat("cannot write '", printable(path_), "': ", std::strerror(error))).blamed(Blame::kWrite);
 }
 
 Status OutputFile::refusal(int error) const {
   if (error == EINTR && stop_requested()) return stop_status();
   if (error == EWOULDBLOCK)
-    return failed_precondition(cat("cannot write '", path_, "': another process is writing it")).blamed(Blame::kUsage);
+    return failed_precondition(cat("cannot write '", printable(path_), "': another process is writing it"))
+        .blamed(Blame::kUsage);
   if (error == ENOSPC || error == EDQUOT || error == EIO) return failure(error);
   return invalid_argument(failure(error).message()).blamed(Blame::kUsage);
 }
@@ -131,7 +133,8 @@ Result<OutputFile> OutputFile::open(std::string path, Growth growth) {
   if (!exists && errno != ENOENT) return out.refusal(errno);
   if (out.path_.empty() || (exists && S_ISDIR(there.st_mode))) return out.refusal(exists ? EISDIR : ENOENT);
   if (exists && is_kept_file(out.path_))
-    return invalid_argument(cat("'", out.path_, "' is what the graph reads; name another file")).blamed(Blame::kUsage);
+    return invalid_argument(cat("'", printable(out.path_), "' is what the graph reads; name another file"))
+        .blamed(Blame::kUsage);
   out.in_place_ = exists && (!S_ISREG(there.st_mode) || names_descriptor(out.path_));
   if (exists && !out.in_place_ && ::access(out.path_.c_str(), W_OK) != 0) return out.refusal(errno);
   out.file_ = out.in_place_ ? open_to_append(out.path_) : out.open_aside(growth);

@@ -6,6 +6,7 @@
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
 #include "core/base/input_file.h"
+#include "core/base/printable.h"
 #include "core/base/units.h"
 
 namespace emplace {
@@ -102,7 +103,7 @@ Result<DescribedDevices> read_file(const std::string& path) {
   if ((*file)->bytes().empty()) return empty_file(path).with_context("--devices");
   DescribedDevices out;
   ASSIGN_OR_RETURN(out.devices, parse_device_attributes((*file)->bytes(), path));
-  if (out.devices.empty()) return invalid_argument(cat("--devices: ", path, " describes no device"));
+  if (out.devices.empty()) return invalid_argument(cat("--devices: ", printable(path), " describes no device"));
   RETURN_IF_ERROR(check_unique(out.devices));
   return out;
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/base/text_file.h"
 #include "core/formats/checkpoint/bundle_writer.h"
 #include "core/formats/file_access.h"
@@ -123,7 +124,8 @@ Status copy_assets(const std::string& folder, const ModelToWrite& model) {
     fs::create_directories(to.parent_path(), error);
     fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
     if (error)
-      return invalid_argument(cat("cannot write '", to.string(), "': ", error.message())).blamed(Blame::kWrite);
+      return invalid_argument(cat("cannot write '", printable(to.string()), "': ", error.message()))
+          .blamed(Blame::kWrite);
   }
   return ok_status();
 }
@@ -153,7 +155,7 @@ std::error_code take_name(const std::string& made, const std::string& name, bool
 }
 
 Status cannot_write(const std::string& folder, const std::error_code& error) {
-  return invalid_argument(cat("cannot write '", folder, "': ", error.message())).blamed(Blame::kWrite);
+  return invalid_argument(cat("cannot write '", printable(folder), "': ", error.message())).blamed(Blame::kWrite);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/base/suggest.h"
 #include "core/op/attr_text.h"
 #include "core/op/op_def.h"
@@ -170,7 +171,7 @@ Result<const OpSignature*> find_named_op(OpTable& table, std::string_view name) 
   for (std::string_view known : table.names()) near.offer(known);
   std::string hint = near.text();
   return not_found(
-      cat("unknown op '", name, "'; ", hint.empty() ? "'emplace ops' lists those that emplace runs" : hint));
+      cat("unknown op '", printable(name), "'; ", hint.empty() ? "'emplace ops' lists those that emplace runs" : hint));
 }
 
 std::string ops_table_text() {

@@ -7,6 +7,7 @@
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
 #include "core/base/input_file.h"
+#include "core/base/printable.h"
 #include "core/base/suggest.h"
 #include "core/tensor/convert_kind.h"
 #include "core/tensor/element.h"
@@ -216,8 +217,8 @@ Result<Tensor> from_npz(const std::string& path) {
   if (arrays.size() == 1) return std::move(arrays[0].second);
   std::string names;
   for (const auto& [name, array] : arrays) append(names, names.empty() ? "" : ", ", name);
-  return invalid_argument(cat(path, " holds ", arrays.size(), " arrays; choose one with '@", path, ":NAME'",
-                              names.empty() ? "" : ": ", names));
+  return invalid_argument(cat(printable(path), " holds ", arrays.size(), " arrays; choose one with '@", printable(path),
+                              ":NAME'", names.empty() ? "" : ": ", names));
 }
 
 Result<Tensor> from_file(std::string_view spec, DType dtype) {

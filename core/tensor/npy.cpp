@@ -9,6 +9,7 @@
 #include "core/base/cat.h"
 #include "core/base/input_file.h"
 #include "core/base/output_file.h"
+#include "core/base/printable.h"
 #include "core/tensor/zip.h"
 
 namespace emplace {
@@ -289,7 +290,8 @@ Result<Tensor> read_member(std::string_view archive, const ZipMember& m, const s
                            const std::shared_ptr<const InputFile>& file, HostUse use) {
   auto stream = ZipMemberStream::open(archive, m, file.get());
   if (!stream.ok()) return stream.status().with_context(path);
-  NpyReader reader(**stream, (*stream)->left(), cat(path, ":", m.name), use == HostUse::kData ? file : nullptr);
+  NpyReader reader(**stream, (*stream)->left(), cat(path, ":", printable(m.name)),
+                   use == HostUse::kData ? file : nullptr);
   ASSIGN_OR_RETURN(Tensor t, reader.read());
   if (Status whole = (*stream)->finish(); !whole.ok()) return whole.with_context(path);
   return t;
@@ -300,7 +302,7 @@ Result<std::vector<std::pair<std::string, Tensor>>> read_members(std::string_vie
                                                                  HostUse use) {
   const HostUseScope scope(use);
   auto members = zip_members(archive);
-  if (!members.ok()) return members.status().with_context(path);
+  if (!members.ok()) return members.status().with_context(printable(path));
   std::vector<std::pair<std::string, Tensor>> arrays;
   for (const ZipMember& m : *members) {
     if (!m.name.ends_with(".npy")) continue;
@@ -369,12 +371,12 @@ Result<Tensor> parse_npy(std::shared_ptr<const InputFile> file, const std::strin
 
 Result<Tensor> read_npy(const std::string& path, const InputOptions& options) {
   ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> file, InputFile::open(path, of_archive(options)));
-  return parse_npy(std::move(file), path, options.use);
+  return parse_npy(std::move(file), printable(path), options.use);
 }
 
 Result<std::vector<std::pair<std::string, Tensor>>> read_npz(const std::string& path, const InputOptions& options) {
   ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> file, InputFile::open(path, of_archive(options)));
-  return read_members(file->bytes(), path, file, options.use);
+  return read_members(file->bytes(), printable(path), file, options.use);
 }
 
 Result<std::vector<std::pair<std::string, Tensor>>> parse_npz(std::string_view archive, const std::string& name) {
@@ -385,13 +387,14 @@ Result<Tensor> read_npz(const std::string& path, const std::string& key, const I
   const HostUseScope scope(options.use);
   ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> file, InputFile::open(path, of_archive(options)));
   auto members = zip_members(file->bytes());
-  if (!members.ok()) return members.status().with_context(path);
+  if (!members.ok()) return members.status().with_context(printable(path));
   std::string there;
   for (const ZipMember& m : *members) {
-    if (m.name == key + ".npy" || m.name == key) return read_member(file->bytes(), m, path, file, options.use);
+    if (m.name == key + ".npy" || m.name == key)
+      return read_member(file->bytes(), m, printable(path), file, options.use);
     append(there, there.empty() ? "" : ", ", m.name.ends_with(".npy") ? m.name.substr(0, m.name.size() - 4) : m.name);
   }
-  return not_found(cat(path, ": no array '", key, "'; it has ", there.empty() ? "none" : there));
+  return not_found(cat(printable(path), ": no array '", key, "'; it has ", there.empty() ? "none" : printable(there)));
 }
 
 Status npy_to(const ByteSink& sink, const Tensor& tensor) {

@@ -11,6 +11,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
+#include "core/base/printable.h"
 #include "core/base/schema.h"
 #include "core/formats/object_reader.h"
 #include "core/formats/value_reader.h"
@@ -137,16 +138,16 @@ std::string variables_path(const CheckpointHead& head) {
 Status check_variables_file(const std::string& path, const VariablesFile& file) {
   std::error_code error;
   const auto size = fs::file_size(path, error);
-  if (error) return not_found(cat(path, ": ", error.message()));
+  if (error) return not_found(cat(printable(path), ": ", error.message()));
   if (static_cast<int64_t>(size) != file.bytes)
-    return invalid_argument(cat(path, ": found ", size, " bytes, wanted ", file.bytes));
+    return invalid_argument(cat(printable(path), ": found ", size, " bytes, wanted ", file.bytes));
   if (file.crc32.empty()) return ok_status();
   ASSIGN_OR_RETURN(std::shared_ptr<const Source> bytes, Source::open(path));
   const std::string_view text = bytes->text();
   const std::string found =
       crc32_text(static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size())));
   if (found == file.crc32) return ok_status();
-  return invalid_argument(cat(path, ": found the checksum ", found, ", wanted ", file.crc32));
+  return invalid_argument(cat(printable(path), ": found the checksum ", found, ", wanted ", file.crc32));
 }
 
 /// Of a folder: is there a .json that says more than TensorFlow's files do?
@@ -229,7 +230,7 @@ Result<Checkpoint> read_checkpoint(CheckpointHead head) {
   const std::string path = variables_path(head);
   if (path.ends_with(".index")) {
     ASSIGN_OR_RETURN(std::optional<Checkpoint> bundle, load_bundle(path, nullptr, nullptr));
-    if (!bundle) return not_found(cat(path, ": there is no such checkpoint"));
+    if (!bundle) return not_found(cat(printable(path), ": there is no such checkpoint"));
     head.checkpoint.variables = std::move(bundle->variables);
     return std::move(head.checkpoint);
   }

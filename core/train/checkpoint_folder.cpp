@@ -8,6 +8,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/output_file.h"
+#include "core/base/printable.h"
 #include "core/base/text_file.h"
 #include "core/formats/checkpoint/bundle_writer.h"
 #include "core/graph/source.h"
@@ -66,7 +67,7 @@ void set_foreign_state_aside(const std::string& state) {
 Result<CheckpointFolder> CheckpointFolder::open(std::string path, int64_t keep, CheckpointFormat format) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) return invalid_argument(cat("cannot make folder '", path, "': ", error.message()));
+  if (error) return invalid_argument(cat("cannot make folder '", printable(path), "': ", error.message()));
   Result<FolderLock> lock = FolderLock::take(path);
   if (!lock.ok() && lock.status().code() == Code::kFailedPrecondition)
     return failed_precondition(cat(lock.status().message(), ": wait for its end, or name another folder"));
@@ -88,15 +89,15 @@ Status CheckpointFolder::refuse(const Checkpoint& there, int64_t newest_step, co
                                 const Checkpoint* restored) const {
   const std::string differs = difference(there, run);
   if (!differs.empty()) {
-    return failed_precondition(
-        cat("'", path_, "' holds checkpoints ", differs, ": name another folder, or give --overwrite to replace them"));
+    return failed_precondition(cat("'", printable(path_), "' holds checkpoints ", differs,
+                                   ": name another folder, or give --overwrite to replace them"));
   }
   const std::string latest = cat("--restore latest goes on from step ", newest_step, ", ");
   if (!restored) {
-    return failed_precondition(cat("'", path_, "' holds checkpoints of this run: ", latest,
+    return failed_precondition(cat("'", printable(path_), "' holds checkpoints of this run: ", latest,
                                    "--overwrite begins anew and replaces them; or name another folder"));
   }
-  return failed_precondition(cat("'", path_, "' holds newer checkpoints than that of step ", restored->step,
+  return failed_precondition(cat("'", printable(path_), "' holds newer checkpoints than that of step ", restored->step,
                                  " which --restore names: ", latest,
                                  "--overwrite replaces them; or name another folder"));
 }

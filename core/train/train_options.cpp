@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/base/suggest.h"
 #include "core/train/optimizers/optimizer_list.h"
 
@@ -55,15 +56,15 @@ Status set_data(const std::string& flag, DataRequest& data) {
   auto equals = flag.find('=');
   std::string which = flag.substr(0, equals);
   if (equals == std::string::npos || (which != "train" && which != "test")) {
-    return invalid_argument(cat("--data: '", flag, "' names no data set; write train=FILE or test=FILE"));
+    return invalid_argument(cat("--data: '", printable(flag), "' names no data set; write train=FILE or test=FILE"));
   }
   std::string path = flag.substr(equals + 1);
   std::error_code error;
   const auto kind = std::filesystem::status(path, error).type();
   if (kind == std::filesystem::file_type::not_found || kind == std::filesystem::file_type::none)
-    return not_found(cat("--data: no file '", path, "'"));
+    return not_found(cat("--data: no file '", printable(path), "'"));
   if (kind != std::filesystem::file_type::regular) {
-    return invalid_argument(cat("--data: '", path, "' is a ",
+    return invalid_argument(cat("--data: '", printable(path), "' is a ",
                                 kind == std::filesystem::file_type::directory ? "folder"
                                 : kind == std::filesystem::file_type::fifo    ? "pipe"
                                                                               : "device",
