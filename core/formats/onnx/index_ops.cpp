@@ -117,20 +117,30 @@ Endpoints non_zero(OnnxBlock& b) {
   return {b.transpose(b.make("Where", {x}), {1, 0})};
 }
 
+/// As int32, which TensorFlow's ops count in. What is too large for that stays so, and what is negative.
+Endpoint as_count(OnnxBlock& b, Endpoint n) {
+  n = b.make("Minimum", {b.cast(n, DType::kInt64), b.int64(INT32_MAX)});
+  return b.cast(b.make("Maximum", {n, b.int64(-1)}), DType::kInt32);
+}
+
 /// Off the end in both directions is nothing.
 Endpoints one_hot(OnnxBlock& b) {
   Endpoint indices = b.input(0), depth = b.input(1);
   const Endpoint values = b.input(2);
   if (b.rank(depth) > 0) depth = b.reshape(depth, Ints{});
+  if (const int64_t n = b.dim(values, 0); b.rank(values) != 1 || (n >= 0 && n != 2))
+    return {b.fail(cat("values of shape ", b.shape(values).to_string(), "; wanted two: off and on"))};
   depth = b.cast(depth, DType::kInt64);
+  if (const std::optional<Ints> n = b.known(depth); n && !n->empty() && ((*n)[0] < 1 || (*n)[0] > INT32_MAX))
+    return {b.fail(cat("a depth of ", (*n)[0], "; wanted 1 to ", INT32_MAX))};
   indices = b.cast(indices, DType::kInt64);
   indices = from_start(b, indices, depth);
   const int64_t axis = b.integer("axis", -1);
   const int rank = b.rank(indices) + 1;
   const Endpoint on = b.squeeze(b.slice(values, 0, 1, 2), {0}), off = b.squeeze(b.slice(values, 0, 0, 1), {0});
   const int at = b.axis(axis, rank);
-  return {b.make("OneHot", {indices, b.cast(depth, DType::kInt32), on, off},
-                 {{"axis", attr_of(int64_t{at == rank - 1 ? -1 : at})}})};
+  return {
+      b.make("OneHot", {indices, as_count(b, depth), on, off}, {{"axis", attr_of(int64_t{at == rank - 1 ? -1 : at})}})};
 }
 
 Endpoints range(OnnxBlock& b) {
@@ -142,11 +152,14 @@ Endpoints range(OnnxBlock& b) {
 Endpoints top_k(OnnxBlock& b) {
   Endpoint x = b.input(0);
   const int rank = b.rank(x), axis = b.axis(b.integer("axis", -1), rank);
-  Endpoint k = b.version() < 10 ? b.int32(b.integer("k", 1)) : b.input(1);
-  if (b.version() >= 10 && b.rank(k) > 0) k = b.cast(b.reshape(k, Ints{}), DType::kInt32);
+  Endpoint k = b.version() < 10 ? b.int64(b.integer("k", 1)) : b.input(1);
+  if (b.rank(k) > 0) k = b.reshape(k, Ints{});
   Ints perm(static_cast<size_t>(rank));
   std::iota(perm.begin(), perm.end(), 0);
   if (b.failed()) return {};
+  if (const std::optional<Ints> n = b.known(k); n && !n->empty() && ((*n)[0] < 0 || (*n)[0] > INT32_MAX))
+    return {b.fail(cat("k is ", (*n)[0], "; wanted at most the ", b.dim(x, axis), " there are"))};
+  k = as_count(b, k);
   std::swap(perm[static_cast<size_t>(axis)], perm.back());
   x = b.transpose(x, perm);
   const DType own = b.type(x);

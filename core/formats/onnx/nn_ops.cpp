@@ -9,6 +9,9 @@
 namespace emplace {
 namespace {
 
+// Each is a node or more.
+constexpr int64_t kMostGroups = 65536, kMostDepths = 4096;
+
 /// A window of two dimensions, of one that has fewer or of the last two.
 OnnxWindow flat_window(const OnnxWindow& w) {
   OnnxWindow out = w;
@@ -52,6 +55,7 @@ Endpoint conv_2d(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w,
 
 /// Depth by depth of the filter: images of all depths of x at once.
 Endpoint conv_3d(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w, int64_t group) {
+  if (w.kernel[0] > kMostDepths) return b.fail(cat("a filter of more than ", kMostDepths, " depths"));
   OnnxWindow depth = w;
   for (size_t i = 1; i < 3; ++i) depth.before[i] = depth.after[i] = 0;
   const Endpoint padded = with_border(b, x, depth, 0);
@@ -74,6 +78,15 @@ Ints filter_sizes(OnnxBlock& b, Endpoint filter) {
   return sizes;
 }
 
+/// Filters of [M,C/group,...] over C channels: what does not fit, nothing if all does.
+std::string groups_that_do_not_fit(OnnxBlock& b, Endpoint x, Endpoint filter, int64_t group) {
+  const int64_t in = b.dim(x, 1), out = b.dim(filter, 0), per_group = b.dim(filter, 1);
+  if (group < 1 || group > kMostGroups) return cat("group ", group, "; wanted 1 to ", kMostGroups);
+  if (out >= 0 && out % group != 0) return cat("group ", group, " of ", out, " filters");
+  if (in < 0 || per_group < 0 || (in % group == 0 && in / group == per_group)) return {};
+  return cat("filters of ", per_group, " channels and group ", group, " over ", in, " channels");
+}
+
 Endpoint biased(OnnxBlock& b, Endpoint y, size_t input) {
   if (!b.has(input)) return y;
   if (b.rank(y) == 4 && is_floating(b.type(y)))
@@ -84,8 +97,7 @@ Endpoint biased(OnnxBlock& b, Endpoint y, size_t input) {
 Endpoints conv(OnnxBlock& b) {
   const Endpoint x = b.input(0), filter = b.input(1);
   const std::optional<OnnxWindow> w = onnx_window(b, x, filter_sizes(b, filter));
-  if (!w) return {};
-  return {biased(b, onnx_convolution(b, x, filter, *w, b.integer("group", 1)), 2)};
+  return {w ? biased(b, onnx_convolution(b, x, filter, *w, b.integer("group", 1)), 2) : Endpoint{}};
 }
 
 /// The window of a ConvTranspose: the border is cut off the result. `shape`: that of the result, if it is given.
@@ -192,7 +204,8 @@ Endpoints conv_transpose(OnnxBlock& b) {
   w->same_upper = false;
   filter = spread(b, filter, *w);
   const int64_t group = b.integer("group", 1), channels = b.dim(x, 1);
-  if (group < 1 || (group > 1 && (channels < 0 || channels % group != 0))) return {b.fail("groups that do not fit")};
+  if (group < 1 || group > kMostGroups || (group > 1 && (channels < 0 || channels % group != 0)))
+    return {b.fail("groups that do not fit")};
   Endpoints parts;
   for (int64_t g = 0; g < group && !b.failed(); ++g) {
     const int64_t each = channels / group;
@@ -309,6 +322,12 @@ constexpr OnnxOp kNnOps[] = {
 }  // namespace
 
 Endpoint onnx_convolution(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w, int64_t group) {
+  if (std::string found = groups_that_do_not_fit(b, x, filter, group); !found.empty()) return b.fail(std::move(found));
+  const Ints sizes = filter_sizes(b, filter);
+  for (size_t i = 0; i < sizes.size() && i < w.kernel.size(); ++i) {
+    if (sizes[i] >= 0 && sizes[i] != w.kernel[i])
+      return b.fail(cat("kernel_shape ", w.kernel[i], " of a filter of size ", sizes[i]));
+  }
   if (w.rank() == 2) return conv_2d(b, x, filter, w, group);
   if (w.rank() == 3) return conv_3d(b, x, filter, w, group);
   if (w.rank() != 1) return b.fail(cat("windows of ", w.rank(), " dimensions"));

@@ -124,7 +124,9 @@ Endpoints mean_variance_normalization(OnnxBlock& b) {
 Endpoints lp_normalization(OnnxBlock& b) {
   const Endpoint x = b.input(0);
   const int axis = b.axis(b.integer("axis", -1), b.rank(x));
-  const bool one = b.integer("p", 2) == 1;
+  const int64_t p = b.integer("p", 2);
+  if (p != 1 && p != 2) return {b.fail(cat("p is ", p), "1 or 2")};
+  const bool one = p == 1;
   Endpoint norm = b.reduce("Sum", one ? b.math("Abs", {x}) : b.mul(x, x), {axis});
   if (!one) norm = b.math("Sqrt", {norm});
   return {b.math("DivNoNan", {x, norm})};

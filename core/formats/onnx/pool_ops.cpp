@@ -10,6 +10,8 @@
 namespace emplace {
 namespace {
 
+constexpr int64_t kMostCells = int64_t{1} << 28;  // that are counted while a model is read
+
 /// All numbers of a type are at least this.
 double lowest(DType t) {
   switch (t) {
@@ -104,9 +106,21 @@ Endpoint places_of_largest(OnnxBlock& b, Endpoint x, const OnnxWindow& w, bool c
   return at;
 }
 
+/// A border as wide as the window would have windows without a cell.
+std::optional<OnnxWindow> pool_window(OnnxBlock& b, Endpoint x) {
+  std::optional<OnnxWindow> w = onnx_window(b, x, {});
+  for (size_t i = 0; w && i < w->kernel.size(); ++i) {
+    const int64_t border = std::max(w->before[i], w->after[i] - w->extra[i]);
+    if (border < w->reach(i)) continue;
+    b.fail(cat("pads of ", border, " around windows of ", w->reach(i)), "pads are smaller than the window");
+    return std::nullopt;
+  }
+  return w;
+}
+
 Endpoints max_pool(OnnxBlock& b) {
   const Endpoint x = b.input(0);
-  const std::optional<OnnxWindow> w = onnx_window(b, x, {});
+  const std::optional<OnnxWindow> w = pool_window(b, x);
   if (!w) return {};
   Endpoints out{max_pooled(b, x, *w)};
   if (b.wants(1)) out.push_back(places_of_largest(b, x, *w, b.integer("storage_order", 0) != 0));
@@ -136,6 +150,8 @@ Endpoint counts_of(OnnxBlock& b, Endpoint x, const OnnxWindow& w, bool border) {
   for (size_t i = 0; i < w.kernel.size() && !b.failed(); ++i) {
     const int64_t size = b.dim(x, static_cast<int>(i) + 2);
     if (size < 0) return b.fail("a border around a size that is not known");
+    if (size + w.before[i] + w.after[i] > kMostCells / w.kernel[i])
+      return b.fail(cat("windows of ", w.kernel[i], " over a size of ", size, ": too many to count their cells"));
     std::vector<float> counts;
     for (int64_t n : cells_counted(w, i, size, border)) counts.push_back(static_cast<float>(std::max<int64_t>(n, 1)));
     Ints dims(w.kernel.size() + 2, 1);
@@ -161,7 +177,7 @@ Endpoint mean_pooled(OnnxBlock& b, Endpoint x, const OnnxWindow& w, bool border)
 
 Endpoints average_pool(OnnxBlock& b) {
   const Endpoint x = b.input(0);
-  const std::optional<OnnxWindow> w = onnx_window(b, x, {});
+  const std::optional<OnnxWindow> w = pool_window(b, x);
   if (!w) return {};
   return {mean_pooled(b, x, *w, b.integer("count_include_pad", 0) != 0)};
 }
@@ -178,7 +194,7 @@ Endpoint rooted(OnnxBlock& b, Endpoint x, double p) {
 
 Endpoints lp_pool(OnnxBlock& b) {
   const Endpoint x = b.input(0);
-  const std::optional<OnnxWindow> w = onnx_window(b, x, {});
+  const std::optional<OnnxWindow> w = pool_window(b, x);
   if (!w) return {};
   const auto p = static_cast<double>(b.integer("p", 2));
   return {rooted(b, pooled_by_axes(b, with_border(b, powered(b, x, p), *w, 0), *w, "AddV2"), p)};
@@ -205,7 +221,7 @@ Endpoints global_lp_pool(OnnxBlock& b) {
 /// sizes that are asked for.
 Endpoints max_unpool(OnnxBlock& b) {
   const Endpoint x = b.input(0), at = b.input(1);
-  const std::optional<OnnxWindow> w = onnx_window(b, x, {});
+  const std::optional<OnnxWindow> w = pool_window(b, x);
   if (!w) return {};
   Ints pooled{b.dim(x, 0), b.dim(x, 1)};
   for (size_t i = 0; i < w->kernel.size(); ++i)

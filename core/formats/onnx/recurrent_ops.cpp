@@ -188,6 +188,9 @@ Endpoints recurrent(OnnxBlock& b, const RecurrentNode& node) {
   if (steps < 1 || steps > kMostSteps || hidden < 1 || b.dim(x, 2) < 0)
     return {b.fail(cat("a sequence of ", steps, " steps; their number must be known, and at most ", kMostSteps))};
   const std::string direction = b.text("direction", "forward");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+    return {b.fail(cat("direction '", direction, "'"), "forward, reverse or bidirectional")};
+  if (batch_first && b.integer("layout", 0) != 1) return {b.fail(cat("layout ", b.integer("layout", 0)), "0 or 1")};
   if (batch_first && (b.has(5) || b.has(6))) return {b.fail("first states with layout 1")};
   const size_t directions = direction == "bidirectional" ? 2 : 1;
   Endpoints all, h, c;

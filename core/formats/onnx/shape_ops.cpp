@@ -1,5 +1,6 @@
 // Part of core/formats/onnx/op_table.h: ops that move elements and ask for sizes.
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 
@@ -8,6 +9,10 @@
 
 namespace emplace {
 namespace {
+
+constexpr int64_t kMostBorder = INT32_MAX;
+constexpr int64_t kMostIndices = int64_t{1} << 24;  // that are made while a model is read
+constexpr int64_t kMostBlockSize = 65536;
 
 Endpoints reshape(OnnxBlock& b) {
   const Endpoint x = b.input(0);
@@ -19,6 +24,8 @@ Endpoints reshape(OnnxBlock& b) {
     bool open = false;
     for (size_t i = 0; i < dims->size() && !zeros; ++i) {
       if ((*dims)[i] != 0) continue;
+      if (static_cast<int>(i) >= b.rank(x))
+        return {b.fail(cat("size ", i, " is 0, that of x, which has ", b.rank(x), " sizes"))};
       (*dims)[i] = b.dim(x, static_cast<int>(i));
       open = open || (*dims)[i] < 0;
     }
@@ -43,7 +50,10 @@ Endpoints transpose(OnnxBlock& b) {
   const Endpoint x = b.input(0);
   Ints perm(static_cast<size_t>(b.rank(x)));
   std::iota(perm.rbegin(), perm.rend(), 0);
-  return {b.transpose(x, b.integers("perm", perm))};
+  const Ints given = b.integers("perm", perm);
+  if (given.size() != perm.size() || !std::is_permutation(given.begin(), given.end(), perm.begin()))
+    return {b.fail(cat("perm is no order of ", b.rank(x), " axes"))};
+  return {b.transpose(x, given)};
 }
 
 Endpoints concat(OnnxBlock& b) { return {b.concat(b.inputs(), b.integer("axis", 1))}; }
@@ -52,10 +62,14 @@ Endpoints split(OnnxBlock& b) {
   const Endpoint x = b.input(0);
   const int axis = b.axis(b.integer("axis", 0), b.rank(x));
   const auto n = static_cast<int64_t>(b.num_outputs());
+  if (const int64_t parts = b.integer("num_outputs", n); parts != n)
+    return {b.fail(cat("num_outputs is ", parts, ", there are ", n))};
   if (b.has(1) && !b.known(b.input(1)))
     return b.make_many("SplitV", {x, b.input(1), b.int32(axis)}, b.num_outputs(), {{"num_split", attr_of(n)}});
   const std::optional<Ints> sizes = b.numbers("split", 1);
   if (sizes && sizes->size() != b.num_outputs()) return {b.fail(cat(sizes->size(), " sizes for ", n, " outputs"))};
+  if (sizes && std::any_of(sizes->begin(), sizes->end(), [](int64_t part) { return part < 0; }))
+    return {b.fail("a size below 0")};
   if (n == 1) return {x};
   const int64_t size = b.dim(x, axis);
   if (!sizes && size >= 0 && size % n != 0) {
@@ -87,6 +101,9 @@ Endpoints slice(OnnxBlock& b) {
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto a = static_cast<size_t>(b.axis(axes[i], rank));
     if (a >= n || b.failed()) break;
+    if (std::find(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(i), axes[i]) !=
+        axes.begin() + static_cast<std::ptrdiff_t>(i))
+      return {b.fail(cat("axis ", axes[i], " twice"))};
     constexpr int64_t kFar = INT32_MAX;
     begin[a] = std::clamp((*starts)[i], -kFar, kFar), end[a] = std::clamp((*ends)[i], -kFar, kFar), by[a] = steps[i];
     begin_mask &= ~(int64_t{1} << a), end_mask &= ~(int64_t{1} << a);
@@ -169,6 +186,7 @@ Endpoints unsqueeze(OnnxBlock& b) {
   const int rank = b.rank(x) + static_cast<int>(std::min<size_t>(axes->size(), kMaxRank));
   for (int64_t& a : *axes) a = b.axis(a, rank);
   std::sort(axes->begin(), axes->end());
+  if (std::adjacent_find(axes->begin(), axes->end()) != axes->end()) return {b.fail("an axis twice")};
   for (int64_t a : *axes) x = b.expand(x, a);
   return {x};
 }
@@ -221,7 +239,8 @@ Endpoints shape(OnnxBlock& b) {
 Endpoints size(OnnxBlock& b) { return {b.make("Size", {b.input(0)}, {{"out_type", attr_of(DType::kInt64)}})}; }
 
 /// [before..., after...] as rows of before and after, for all axes or some.
-std::optional<Ints> pads_of(OnnxBlock& b, int rank) {
+std::optional<Ints> pads_of(OnnxBlock& b, Endpoint x) {
+  const int rank = b.rank(x);
   std::optional<Ints> pads = b.has_attribute("pads") ? b.integers("pads") : b.numbers("pads", 1);
   if (!pads) return b.fail("without pads"), std::nullopt;
   Ints axes(static_cast<size_t>(rank));
@@ -233,7 +252,12 @@ std::optional<Ints> pads_of(OnnxBlock& b, int rank) {
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto a = static_cast<size_t>(b.axis(axes[i], rank));
     if (b.failed()) return std::nullopt;
-    out[2 * a] = (*pads)[i], out[2 * a + 1] = (*pads)[axes.size() + i];
+    const int64_t before = (*pads)[i], after = (*pads)[axes.size() + i], size = b.dim(x, static_cast<int>(a));
+    const bool far =
+        std::max(std::abs(before), std::abs(after)) > kMostBorder || before == INT64_MIN || after == INT64_MIN;
+    if (far || (size >= 0 && size + before + after < 0))
+      return b.fail(cat("pads of ", before, " and ", after, " around a size of ", size)), std::nullopt;
+    out[2 * a] = before, out[2 * a + 1] = after;
   }
   return out;
 }
@@ -254,7 +278,7 @@ Endpoint pad_by_gather(OnnxBlock& b, Endpoint x, const Ints& pads, bool wrap) {
   for (size_t a = 0; a < pads.size() / 2; ++a) {
     const int64_t before = pads[2 * a], after = pads[2 * a + 1], size = b.dim(x, static_cast<int>(a));
     if (before == 0 && after == 0) continue;
-    if (size <= 0 || before + after > (int64_t{1} << 28))
+    if (size <= 0 || size > kMostIndices || before + after > kMostIndices)
       return b.fail("a border of a size that is not known, or too wide");
     Ints at;
     for (int64_t i = -before; i < size + after; ++i)
@@ -293,7 +317,7 @@ Endpoints pad(OnnxBlock& b) {
   if (const std::string how = b.text("mode", "constant");
       !known && (how == "constant" || how == "reflect" || how == "edge" || how == "wrap"))
     return pad_by_values(b, how);
-  std::optional<Ints> pads = pads_of(b, rank);
+  std::optional<Ints> pads = pads_of(b, x);
   if (!pads) return {};
   const std::string mode = b.text("mode", "constant");
   x = cropped(b, x, *pads);
@@ -311,7 +335,7 @@ Endpoints pad(OnnxBlock& b) {
 Endpoints depth_to_space(OnnxBlock& b) {
   const Endpoint x = b.input(0);
   const int64_t s = b.integer("blocksize", 1), n = b.dim(x, 0), c = b.dim(x, 1), h = b.dim(x, 2), w = b.dim(x, 3);
-  if (b.rank(x) != 4 || s < 1 || c < 0 || h < 0 || w < 0 || c % (s * s) != 0)
+  if (b.rank(x) != 4 || s < 1 || s > kMostBlockSize || c < 0 || h < 0 || w < 0 || c % (s * s) != 0)
     return {b.fail("sizes that do not fit, or are not known")};
   const bool dcr = b.text("mode", "DCR") == "DCR";
   const int64_t depth = c / (s * s);
@@ -323,7 +347,7 @@ Endpoints depth_to_space(OnnxBlock& b) {
 Endpoints space_to_depth(OnnxBlock& b) {
   const Endpoint x = b.input(0);
   const int64_t s = b.integer("blocksize", 1), n = b.dim(x, 0), c = b.dim(x, 1), h = b.dim(x, 2), w = b.dim(x, 3);
-  if (b.rank(x) != 4 || s < 1 || c < 0 || h < 0 || w < 0 || h % s != 0 || w % s != 0)
+  if (b.rank(x) != 4 || s < 1 || s > kMostBlockSize || c < 0 || h < 0 || w < 0 || h % s != 0 || w % s != 0)
     return {b.fail("sizes that do not fit, or are not known")};
   const Endpoint parts = b.reshape(x, {n, c, h / s, s, w / s, s});
   return {

@@ -17,6 +17,10 @@ Status conv2d_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(Shape input, c.with_rank(0, 4));
   ASSIGN_OR_RETURN(Shape filter, c.with_rank(1, 4));
   ASSIGN_OR_RETURN(ConvShape s, conv_shape(c.attrs(), input, filter, false));
+  for (int axis = 0; filter.rank_known() && axis < 4; ++axis) {
+    if (filter.dim(axis) == 0)
+      return invalid_argument("filter must not have zero elements (i.e. all dimensions must be non-zero)");
+  }
   c.set_output(0, image_shape(image_layout(c.attrs()), s.batch, s.out_h, s.out_w, s.out_c));
   return ok_status();
 }

@@ -13,6 +13,10 @@ Result<std::vector<int64_t>> four_of(const Attrs& attrs, std::string_view name, 
   if (given.size() != 4) {
     return invalid_argument(cat(what, " attribute should contain 4 values, but got: ", given.size()));
   }
+  for (const int64_t v : given) {
+    if (v > std::numeric_limits<int32_t>::max() || v < std::numeric_limits<int32_t>::min())
+      return invalid_argument(cat("Attr ", name, " has value ", v, " out of range for an int32"));
+  }
   return given;
 }
 
