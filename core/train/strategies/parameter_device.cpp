@@ -1,10 +1,27 @@
-// Part of core/train/strategies/assembly.h: ps-sync and ps-async: variables and optimizer state on one device, towers
-// on the others.
+// Part of core/train/strategies/assembly.h: ps-sync and ps-async: variables and optimizer state on one device, or
+// in turn on several, as tf.train.replica_device_setter() has them; towers on the others.
+#include <algorithm>
+
 #include "core/base/cat.h"
 #include "core/train/strategies/assembly.h"
 
 namespace emplace {
 namespace {
+
+/// Where what belongs to no variable is.
+const std::string& first_device(const Assembly& a) { return a.request.replication.parameter_devices.front(); }
+
+std::string device_of(const Assembly& a, const TrainVariable& v) {
+  return std::string(a.edit.graph().requested_device(v.node));
+}
+
+/// In the order of the file, whatever var_list says.
+void place_variables(Assembly& a) {
+  const std::vector<std::string>& devices = a.request.replication.parameter_devices;
+  std::vector<TrainVariable> in_order = a.variables;
+  std::sort(in_order.begin(), in_order.end(), [](const auto& one, const auto& other) { return one.node < other.node; });
+  for (size_t i = 0; i < in_order.size(); ++i) move_variable(a.edit, in_order[i], devices[i % devices.size()]);
+}
 
 Result<std::vector<Tower>> add_towers(Assembly& a, const BatchParts* parts) {
   const Replication& replication = a.request.replication;
@@ -42,7 +59,7 @@ OptimizerState add_state(Assembly& a) {
 
 /// One update from the mean over the samples of all towers.
 Status update_together(Assembly& a) {
-  const std::string& ps = a.request.replication.ps;
+  const std::string& ps = first_device(a);
   ASSIGN_OR_RETURN(BatchParts parts, split_batch(a.edit, step_tensors(a), a.request.replication.replicas.size()));
   ASSIGN_OR_RETURN(const std::vector<Tower> towers, add_towers(a, &parts));
   ASSIGN_OR_RETURN(auto by_tower, tower_gradients(a, towers));
@@ -52,7 +69,7 @@ Status update_together(Assembly& a) {
     std::vector<GradientAndVariable> sums;
     sums.reserve(by_tower.size());
     for (const auto& of_tower : by_tower) sums.push_back(of_tower[v]);
-    means.push_back(mean_gradient(a, sums, parts.total, ps));
+    means.push_back(mean_gradient(a, sums, parts.total, device_of(a, a.variables[v])));
   }
   clip_gradients(a, means, ps);
   ASSIGN_OR_RETURN(Pace pace, set_pace(a, ps));
@@ -68,7 +85,7 @@ Status update_together(Assembly& a) {
 
 /// Each tower with an update of its own, from a batch of its own.
 Status update_apart(Assembly& a) {
-  const std::string& ps = a.request.replication.ps;
+  const std::string& ps = first_device(a);
   ASSIGN_OR_RETURN(const std::vector<Tower> towers, add_towers(a, nullptr));
   ASSIGN_OR_RETURN(auto by_tower, tower_gradients(a, towers));
   ASSIGN_OR_RETURN(Pace pace, set_pace(a, ps));
@@ -91,7 +108,7 @@ Status update_apart(Assembly& a) {
 }  // namespace
 
 Status train_with_parameter_device(Assembly& a) {
-  for (const TrainVariable& v : a.variables) move_variable(a.edit, v, a.request.replication.ps);
+  place_variables(a);
   return a.request.replication.strategy == Strategy::kPsSync ? update_together(a) : update_apart(a);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
@@ -13,27 +14,74 @@ namespace emplace {
 namespace {
 
 constexpr std::array<std::string_view, 4> kNames = {"none", "mirrored", "ps-sync", "ps-async"};
+constexpr std::string_view kParameterJob = "ps";
+
+bool is_cluster(const DeviceSet& devices) { return !devices.own_task.empty(); }
+
+std::string short_name(const DeviceSet& devices, DeviceId d) {
+  const DeviceName& name = devices.at(d).parsed;
+  return is_cluster(devices) ? devices.at(d).name : cat(*name.type, ":", *name.id);
+}
+
+/// What is written as "GPU:0", "/gpu:0" or "/job:worker/task:1".
+std::optional<DeviceName> parse_request(const DeviceSet& devices, std::string_view name, std::string& request) {
+  const bool legacy = name.starts_with("cpu:") || name.starts_with("gpu:");
+  request = name.starts_with('/') ? std::string(name) : cat(legacy ? "/" : "/device:", name);
+  std::optional<DeviceName> parsed = DeviceName::parse(request);
+  if (parsed && is_cluster(devices) && parsed->job && parsed->task && !parsed->type) {
+    parsed->type = "CPU", parsed->id = 0;
+    request = parsed->to_string();
+  }
+  return parsed && parsed->type && parsed->id ? parsed : std::nullopt;
+}
 
 /// The request and, in `found`, the device that it means: kNoDevice if it is missing and may be.
 Result<std::string> resolve(const DeviceSet& devices, std::string_view name, std::string_view flag, bool may_be_missing,
                             DeviceId& found) {
-  const bool legacy = name.starts_with("cpu:") || name.starts_with("gpu:");
-  std::string request = name.starts_with('/') ? std::string(name) : cat(legacy ? "/" : "/device:", name);
-  auto parsed = DeviceName::parse(request);
-  if (!parsed || !parsed->type || !parsed->id)
-    return invalid_argument(cat("--", flag, ": '", name, "' is not a device; write GPU:0"));
+  std::string request;
+  const std::optional<DeviceName> parsed = parse_request(devices, name, request);
+  if (!parsed) return invalid_argument(cat("--", flag, ": '", name, "' is not a device; write GPU:0"));
   std::string have;
   for (DeviceId d = 0; d < devices.size(); ++d) {
     const DeviceName& device = devices.at(d).parsed;
-    if (device.type == parsed->type && device.id == parsed->id) {
+    const bool fits =
+        is_cluster(devices) ? parsed->matches(device) : device.type == parsed->type && device.id == parsed->id;
+    if (fits) {
       found = d;
-      return request;
+      return is_cluster(devices) ? devices.at(d).name : request;
     }
-    append(have, have.empty() ? "" : ", ", *device.type, ":", *device.id);
+    append(have, have.empty() ? "" : ", ", short_name(devices, d));
   }
   if (may_be_missing) return found = kNoDevice, request;
   return invalid_argument(cat("--", flag, ": there is no device '", name, "'; there are ", have,
                               "; --allow-soft-placement runs its nodes elsewhere"));
+}
+
+/// Every GPU; on several tasks, of those that are no parameter servers, and the CPUs of tasks without any.
+std::vector<std::string> default_replicas(const DeviceSet& devices) {
+  std::vector<std::string> out;
+  const auto has_gpu = [&](const std::string& task) {
+    return std::any_of(devices.devices.begin(), devices.devices.end(),
+                       [&](const Device& d) { return d.type == "GPU" && d.parsed.task_name() == task; });
+  };
+  for (DeviceId d = 0; d < devices.size(); ++d) {
+    const DeviceName& name = devices.at(d).parsed;
+    const bool gpu = name.type == "GPU";
+    const bool only_cpu = is_cluster(devices) && name.type == "CPU" && name.id == 0 && !has_gpu(name.task_name());
+    if ((gpu || only_cpu) && !(is_cluster(devices) && name.job == kParameterJob)) out.push_back(short_name(devices, d));
+  }
+  return out;
+}
+
+/// CPU:0; on several tasks, that of each parameter server.
+std::vector<std::string> default_parameter_devices(const DeviceSet& devices) {
+  std::vector<std::string> out;
+  for (const Device& d : devices.devices) {
+    if (is_cluster(devices) && d.parsed.job == kParameterJob && d.type == "CPU" && d.parsed.id == 0)
+      out.push_back(d.name);
+  }
+  if (out.empty()) out.push_back("CPU:0");
+  return out;
 }
 
 /// Do some stand on one card?
@@ -93,13 +141,11 @@ Status check_replication(const Replication& replication) {
 Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, Replication& replication,
                            std::vector<std::string>& notes) {
   if (replication.strategy == Strategy::kNone) return ok_status();
+  if (replication.replicas.empty()) replication.replicas = default_replicas(devices);
   if (replication.replicas.empty()) {
-    for (const Device& d : devices.devices) {
-      if (d.type == "GPU") replication.replicas.push_back(cat("GPU:", *d.parsed.id));
-    }
-    if (replication.replicas.empty())
-      return invalid_argument(
-          "there is no GPU to replicate on; --replicas names devices, --simulate-gpus N makes some");
+    return invalid_argument(is_cluster(devices) ? "all tasks are parameter servers: nobody trains"
+                                                : "there is no GPU to replicate on; --replicas names devices, "
+                                                  "--simulate-gpus N makes some");
   }
   std::vector<DeviceId> found;
   for (std::string& name : replication.replicas) {
@@ -113,10 +159,14 @@ Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, 
     name = std::move(request);
     found.push_back(device);
   }
-  DeviceId ps = kNoDevice;
-  const std::string ps_name = replication.ps.empty() ? "CPU:0" : replication.ps;
-  ASSIGN_OR_RETURN(replication.ps, resolve(devices, ps_name, "ps", allow_soft_placement, ps));
-  if (replication.strategy == Strategy::kMirrored && found.size() > 1)
+  const std::vector<std::string> ps =
+      replication.ps.empty() ? default_parameter_devices(devices) : std::vector<std::string>{replication.ps};
+  for (const std::string& name : ps) {
+    DeviceId device = kNoDevice;
+    ASSIGN_OR_RETURN(std::string request, resolve(devices, name, "ps", allow_soft_placement, device));
+    replication.parameter_devices.push_back(std::move(request));
+  }
+  if (replication.strategy == Strategy::kMirrored && found.size() > 1 && !is_cluster(devices))
     replication.nccl = choose_collectives(devices, found, notes);
   return ok_status();
 }

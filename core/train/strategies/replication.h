@@ -20,10 +20,11 @@ enum class Strategy : uint8_t {
 
 struct Replication {
   Strategy strategy = Strategy::kNone;
-  std::vector<std::string> replicas;  // "GPU:0" or any device name; empty: every GPU
-  std::string ps;                     // where the ps strategies keep variables; empty: CPU:0
+  std::vector<std::string> replicas;  // "GPU:0" or any device name; empty: every GPU; of a cluster, see below
+  std::string ps;                     // where the ps strategies keep variables; empty: CPU:0, or the ps tasks in turn
   int64_t max_staleness = -1;         // of kPsAsync: updates by others between reading and updating; -1: no bound
   bool nccl = false;  // of kMirrored: the gradients meet by NcclAllReduce. Decided by resolve_replication()
+  std::vector<std::string> parameter_devices;  // variables go to them in turn. Made by resolve_replication() of `ps`
 };
 
 /// "none", "mirrored", "ps-sync", "ps-async".
@@ -36,6 +37,10 @@ Status check_replication(const Replication& replication);
 /// or stands twice, fewer than one replica. With `allow_soft_placement` a device may be missing: nodes that ask for it
 /// go elsewhere. Several replicas of kMirrored, each on a card of its own, use NCCL where it is there; else `notes`
 /// gets what TensorFlow's MirroredStrategy warns of.
+///
+/// On several tasks (DeviceSet::own_task) devices have full names, "/job:worker/task:1" is that task's CPU:0, no
+/// replicas become the GPUs of each task, or its CPU where it has none, and no `ps` becomes all tasks of the job `ps`;
+/// those have no replicas.
 Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, Replication& replication,
                            std::vector<std::string>& notes);
 

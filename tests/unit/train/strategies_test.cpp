@@ -76,4 +76,50 @@ TEST_CASE("ps-async: each tower has its own update of the same variables") {
   CHECK(training.run(50).back() < 0.5);
 }
 
+TEST_CASE("replicas on tasks of a cluster give the bytes of replicas in one process") {
+  for (const nlohmann::json& train :
+       {kAdam,
+        nlohmann::json{{"optimizer", "momentum"}, {"momentum", 0.8}, {"learning_rate", 0.05}, {"clip_norm", 0.5}}}) {
+    for (bool resource : {false, true}) {
+      for (Strategy strategy : {Strategy::kMirrored, Strategy::kPsSync}) {
+        for (int replicas : {2, 3}) {
+          INFO(train << " strategy " << static_cast<int>(strategy) << " on " << replicas
+                     << (resource ? ", resource" : ""));
+          Training here({.train = train, .resource = resource, .strategy = strategy, .gpus = replicas});
+          const std::vector<double> want = here.run(20);
+          for (const std::string ps : {"", "ps=1,", "ps=2,"}) {
+            Training there(
+                {.train = train, .resource = resource, .strategy = strategy, .jobs = cat(ps, "worker=", replicas)});
+            CHECK(there.run(20) == want);
+            for (const char* name : {"w", "b"}) CHECK(same_bytes(here.variable(name), there.variable(name)));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("on a cluster: towers on workers, variables and their slots on the ps tasks in turn, or where --ps says") {
+  const std::string ps0 = "/job:ps/replica:0/task:0", ps1 = "/job:ps/replica:0/task:1";
+  Training training({.train = kAdam, .strategy = Strategy::kPsSync, .jobs = "ps=2,worker=2"});
+  for (const char* node : {"w", "w/Adam", "w/Adam_1", "train/update_w/ApplyAdam", "AddN"}) {
+    INFO(node);
+    CHECK(training.task_of(node) == ps0);
+  }
+  // Powers lie with the variable whose name is the first.
+  for (const char* node : {"b", "b/Adam", "train/update_b/ApplyAdam", "AddN_1", "beta1_power"}) {
+    INFO(node);
+    CHECK(training.task_of(node) == ps1);
+  }
+  CHECK(training.task_of("tower_0/product") == "/job:worker/replica:0/task:0");
+  CHECK(training.task_of("tower_1/product") == "/job:worker/replica:0/task:1");
+  CHECK(training.task_of("split") == "/job:worker/replica:0/task:0");
+  Training pinned({.train = kAdam, .strategy = Strategy::kPsSync, .jobs = "ps=2,worker=2", .ps = "/job:ps/task:1"});
+  CHECK(pinned.task_of("w") == ps1);
+  CHECK(pinned.task_of("b") == ps1);
+  Training gpus({.train = kAdam, .strategy = Strategy::kMirrored, .gpus = 2, .jobs = "worker=2"});
+  CHECK(gpus.device_of("replica_3/product") == "/device:GPU:1");
+  CHECK(gpus.task_of("replica_3/product") == "/job:worker/replica:0/task:1");
+}
+
 }  // namespace emplace

@@ -1,10 +1,12 @@
 #include "tests/unit/train/training_fixture.h"
 
 #include "core/base/cat.h"
+#include "core/cluster/local_cluster.h"
 #include "core/device/make_device_set.h"
 #include "core/place/placement.h"
 #include "core/tensor/element.h"
 #include "core/train/train_options.h"
+#include "tests/unit/cluster/cluster_case.h"
 #include "tests/unit/read_gz.h"
 
 namespace emplace {
@@ -72,14 +74,9 @@ Training::Training(const Setup& setup) {
   if (problems.empty()) check_train_request(*file_, request, problems);
   REQUIRE(problems.to_string(*source_) == "");
 
-  DeviceOptions options;
-  options.simulate_gpus = setup.gpus;
+  devices_ = make_devices(setup);
   std::vector<std::string> notes;
-  Result<DeviceSet> devices = make_device_set(
-      options, [](const char*) -> const char* { return nullptr; }, notes);
-  REQUIRE(devices.status().message() == "");
-  devices_ = devices.take();
-  request.replication.strategy = setup.strategy;
+  request.replication.strategy = setup.strategy, request.replication.ps = setup.ps;
   REQUIRE(resolve_replication(devices_, false, request.replication, notes).message() == "");
   add_training(*file_, request, training_, problems);
   REQUIRE(problems.to_string(*source_) == "");
@@ -93,10 +90,26 @@ Training::Training(const Setup& setup) {
   session.targets = training_.targets;
   for (const auto& [name, tensor] : file_->feed)
     session.feeds.emplace_back(Endpoint{graph().find(name.name), 0}, tensor);
-  Result<std::unique_ptr<Session>> made = Session::create(*file_, devices_, *placement_, std::move(session));
+  Result<std::unique_ptr<Session>> made = setup.jobs.empty()
+                                              ? Session::create(*file_, devices_, *placement_, std::move(session))
+                                              : create_local_cluster(*file_, devices_, *placement_, session);
   REQUIRE(made.status().message() == "");
   session_ = made.take();
   REQUIRE(session_->run_nodes(training_.init).message() == "");
+}
+
+DeviceSet Training::make_devices(const Setup& setup) const {
+  if (!setup.jobs.empty()) {
+    return testing::cluster_devices(parse_job_counts(setup.jobs, "jobs").take(), 1, setup.gpus,
+                                    "/job:worker/replica:0/task:0");
+  }
+  DeviceOptions options;
+  options.simulate_gpus = setup.gpus;
+  std::vector<std::string> notes;
+  Result<DeviceSet> devices = make_device_set(
+      options, [](const char*) -> const char* { return nullptr; }, notes);
+  REQUIRE(devices.status().message() == "");
+  return devices.take();
 }
 
 std::vector<double> Training::run(int steps) {
@@ -123,6 +136,11 @@ std::vector<double> Training::values(std::string_view name) const { return numbe
 std::string Training::device_of(std::string_view node) const {
   const NodeId id = graph().find(node);
   return id == kNoNode ? "" : devices_.at(placement_->device(id)).parsed.local_name();
+}
+
+std::string Training::task_of(std::string_view node) const {
+  const NodeId id = graph().find(node);
+  return id == kNoNode ? "" : devices_.at(placement_->device(id)).parsed.task_name();
 }
 
 void check_close(const std::vector<double>& a, const std::vector<double>& b, double rtol) {

@@ -22,7 +22,9 @@ class Training {
     std::string dtype = "float32";
     bool resource = false;
     Strategy strategy = Strategy::kNone;
-    int gpus = 0;  // simulated ones, and as many replicas
+    int gpus = 0;           // simulated ones, and as many replicas
+    std::string jobs = {};  // "ps=2,worker=2": on these tasks instead, threads of this process; worker 0 is the master
+    std::string ps = {};    // as --ps
   };
   explicit Training(const Setup& setup);
 
@@ -34,8 +36,12 @@ class Training {
   const Graph& graph() const { return file_->graph; }
   const TrainGraph& training() const { return training_; }
   std::string device_of(std::string_view node) const;
+  /// "/job:ps/replica:0/task:0".
+  std::string task_of(std::string_view node) const;
 
  private:
+  DeviceSet make_devices(const Setup& setup) const;
+
   std::shared_ptr<const Source> source_;
   std::unique_ptr<GraphFile> file_;
   TrainGraph training_;
