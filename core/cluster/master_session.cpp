@@ -1,5 +1,6 @@
 #include "core/cluster/master_session.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace emplace {
@@ -8,6 +9,12 @@ using message::SessionReply;
 using message::StepCall;
 
 namespace {
+
+StepCall step_call(uint64_t session, uint64_t step) {
+  StepCall call;
+  call.session = session, call.step = step;
+  return call;
+}
 
 /// The failure of a peer is nobody's part: it is told as it is.
 bool is_peer_loss(const Status& status) { return status.blame() == kBlamePeer; }
@@ -21,9 +28,10 @@ Result<SessionReply> reply_of(const Peer& peer, const Answer& answer) {
 
 /// A step under way: shared with requests, which may be answered after it has ended.
 struct MasterSession::Step {
-  Step(size_t parts, uint64_t n) : outcome(parts), number(n), replies(parts) {}
+  Step(size_t parts, uint64_t n, bool is_counted) : outcome(parts), number(n), counted(is_counted), replies(parts) {}
   StepOutcome outcome;
   const uint64_t number;
+  const bool counted;
   std::vector<SessionReply> replies;  // each written by its own part, before that ends
 };
 
@@ -47,11 +55,13 @@ MasterSession::~MasterSession() {
 Status MasterSession::register_all(const message::SessionRequest& request, const Peers& peers,
                                    const std::function<Result<std::shared_ptr<TaskSession>>()>& own) {
   ASSIGN_OR_RETURN(const std::string body, message::write(request));
+  const std::vector<std::string>& wanted = request.members;
   for (const message::TaskStatus& task : request.tasks) {
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), task.name) == wanted.end()) continue;
     const auto found = peers.find(task.name);
     members_.push_back({found == peers.end() ? nullptr : found->second, task.name, nullptr, {}});
   }
-  const auto step = std::make_shared<Step>(members_.size(), 0);
+  const auto step = std::make_shared<Step>(members_.size(), 0, false);
   for (size_t i = 1; i < members_.size(); ++i) {
     const std::shared_ptr<Peer> peer = members_[i].peer;
     peer->send(message::method::kRegister, body, [step, i, peer](const Answer& answer) {
@@ -103,21 +113,22 @@ SessionReply MasterSession::sum(const Status& status) {
   for (const Member& member : members_) {
     const SessionReply& part = member.reply;
     all.memory.insert(all.memory.end(), part.memory.begin(), part.memory.end());
+    all.random.insert(all.random.end(), part.random.begin(), part.random.end());
     all.copies += part.copies, all.copy_bytes += part.copy_bytes, all.copy_seconds += part.copy_seconds;
   }
   if (status.ok()) all.outputs = std::move(members_.front().reply.outputs);
   return all;
 }
 
-void MasterSession::start_part(const std::shared_ptr<Step>& step, size_t i, const StepCall& call) {
+void MasterSession::start_part(const std::shared_ptr<Step>& step, size_t i, std::string_view method,
+                               const std::string& body) {
   const std::shared_ptr<Peer> peer = members_[i].peer;
-  Result<std::string> body = message::write(call);
-  peer->send(message::method::kRunGraph, body.take(), [this, step, i, peer](const Answer& answer) {
+  peer->send(method, body, [this, step, i, peer](const Answer& answer) {
     Result<SessionReply> reply = reply_of(*peer, answer);
     Status status = reply.ok() ? reply->status.status() : reply.take_status();
     if (status.code() == Code::kNotFound && !reply.ok()) {
       status = Status(Code::kAborted, cat(peer->text(), " restarted; its variables are lost")).blamed(kBlamePeer);
-    } else if (is_peer_loss(status)) {
+    } else if (is_peer_loss(status) && step->counted) {
       status = Status(status.code(), cat(status.message(), " at step ", step->number)).blamed(kBlamePeer);
     }
     if (reply.ok()) step->replies[i] = reply.take();
@@ -133,17 +144,35 @@ SessionReply MasterSession::run(StepCall call, const std::atomic<bool>& called_o
   std::lock_guard lock(running_);
   call.session = id_;
   call.step = ++step_;
-  const auto step = std::make_shared<Step>(members_.size(), call.step);
+  StepCall others = call;  // which take what is fed from the plan
+  others.feeds.clear();
+  const bool counted = call.kind != message::StepKind::kCallable;
+  return on_all(message::method::kRunGraph, others, counted, called_off, [&] { return own_->run(call); });
+}
+
+SessionReply MasterSession::plan(message::PlanCall call, const std::atomic<bool>& called_off) {
+  std::lock_guard lock(running_);
+  call.session = id_;
+  call.step = ++step_;
+  return on_all(message::method::kPlanPart, call, false, called_off, [&] { return own_->plan(call); });
+}
+
+template <class Request>
+SessionReply MasterSession::on_all(std::string_view method, const Request& request, bool counted,
+                                   const std::atomic<bool>& called_off, const std::function<SessionReply()>& own) {
+  Result<std::string> body = message::write(request);
+  if (!body.ok()) return sum(body.status());
+  const auto step = std::make_shared<Step>(members_.size(), request.step, counted);
   {
     std::lock_guard current(current_mutex_);
     current_ = step;
   }
   if (closing_ || called_off) interrupt();
-  for (size_t i = 1; i < members_.size(); ++i) start_part(step, i, call);
-  step->replies[0] = own_->run(call);
+  for (size_t i = 1; i < members_.size(); ++i) start_part(step, i, method, *body);
+  step->replies[0] = own();
   if (const Status status = step->replies[0].status.status(); !status.ok()) {
     step->outcome.failed(is_peer_loss(status) ? std::string() : members_.front().name, status);
-    abort(call.step);
+    abort(step->number);
   }
   step->outcome.ended();
   while (!step->outcome.wait_for(std::chrono::seconds(1))) {
@@ -168,7 +197,7 @@ void MasterSession::interrupt() {
 
 void MasterSession::abort(uint64_t step) {
   own_->abort(step);
-  Result<std::string> body = message::write(StepCall{id_, step, {}});
+  Result<std::string> body = message::write(step_call(id_, step));
   for (size_t i = 1; i < members_.size(); ++i)
     members_[i].peer->send(message::method::kAbort, *body, [](const Answer&) {});
 }

@@ -24,6 +24,8 @@ class MasterSession {
   const message::SessionReply& reply() const { return reply_; }
   /// One step on all tasks. `called_off`: by the time that it begins; then, see interrupt().
   message::SessionReply run(message::StepCall call, const std::atomic<bool>& called_off);
+  /// A callable, on all tasks.
+  message::SessionReply plan(message::PlanCall call, const std::atomic<bool>& called_off);
   message::SessionReply variable(const message::VariableCall& call);
   /// Ends the running step on all tasks: nobody waits for it any longer. Any thread, at once.
   void interrupt();
@@ -45,7 +47,12 @@ class MasterSession {
   void keep(Member& member) const;
   Status agreed() const;
   message::SessionReply sum(const Status& status);
-  void start_part(const std::shared_ptr<Step>& step, size_t member, const message::StepCall& call);
+  /// Asks the other tasks with `request`, does the master's own part, and waits for all. `counted`: whoever is lost is
+  /// told with the number of the step; else the client knows a better one.
+  template <class Request>
+  message::SessionReply on_all(std::string_view method, const Request& request, bool counted,
+                               const std::atomic<bool>& called_off, const std::function<message::SessionReply()>& own);
+  void start_part(const std::shared_ptr<Step>& step, size_t member, std::string_view method, const std::string& body);
   void abort(uint64_t step);
 
   const uint64_t id_;

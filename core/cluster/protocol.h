@@ -12,18 +12,21 @@
 namespace emplace::message {
 
 /// Tasks of other numbers are refused.
-inline constexpr int kProtocol = 1;
+inline constexpr int kProtocol = 2;
 
 namespace method {
-inline constexpr char kListTasks[] = "/emplace.Master/ListTasks";          // ListRequest -> TaskList
+inline constexpr char kMaster[] = "/emplace.Master/";              // the service of the task that a session talks to
+inline constexpr char kListTasks[] = "/emplace.Master/ListTasks";  // ListRequest -> TaskList
 inline constexpr char kCreateSession[] = "/emplace.Master/CreateSession";  // SessionRequest -> SessionReply
-inline constexpr char kRunStep[] = "/emplace.Master/RunStep";              // StepCall -> StepReply
-inline constexpr char kVariable[] = "/emplace.Master/Variable";            // VariableCall -> StepReply
+inline constexpr char kRunStep[] = "/emplace.Master/RunStep";              // StepCall -> SessionReply
+inline constexpr char kPlanStep[] = "/emplace.Master/PlanStep";            // PlanCall -> SessionReply
+inline constexpr char kVariable[] = "/emplace.Master/Variable";            // VariableCall -> SessionReply
 /// SessionId -> Empty. Answered when the session ends; the session ends when nobody waits for the answer.
 inline constexpr char kHold[] = "/emplace.Master/Hold";
 inline constexpr char kGetStatus[] = "/emplace.Worker/GetStatus";  // Empty -> TaskStatus
 inline constexpr char kRegister[] = "/emplace.Worker/Register";    // SessionRequest -> SessionReply
-inline constexpr char kRunGraph[] = "/emplace.Worker/RunGraph";    // StepCall -> StepReply
+inline constexpr char kRunGraph[] = "/emplace.Worker/RunGraph";    // StepCall -> SessionReply
+inline constexpr char kPlanPart[] = "/emplace.Worker/PlanGraph";   // PlanCall -> SessionReply
 inline constexpr char kPiece[] = "/emplace.Worker/Exchange";       // PieceMessage -> Empty
 inline constexpr char kAbort[] = "/emplace.Worker/Abort";          // StepCall -> Empty
 inline constexpr char kKeep[] = "/emplace.Worker/Keep";            // as Hold, of a task's part of a session
@@ -104,12 +107,13 @@ struct SessionRequest {
   double timeout_s = 0;
   int inter_op_threads = 0, intra_op_threads = 0;
   bool deterministic = false;
+  std::vector<std::string> members;  // names of the tasks that have a part in it, the master first; empty: all
 
   template <class F>
   void fields(F& field) {
     field(1, session), field(2, tasks), field(3, graph), field(4, placement), field(5, fetches), field(6, feeds);
     field(7, targets), field(8, seed), field(9, timeout_s), field(10, inter_op_threads);
-    field(11, intra_op_threads), field(12, deterministic);
+    field(11, intra_op_threads), field(12, deterministic), field(13, members);
   }
 };
 
@@ -141,6 +145,17 @@ struct MemoryMessage {
   }
 };
 
+/// How far a node that draws random numbers has come.
+struct RandomMessage {
+  uint32_t node = 0;
+  uint64_t blocks = 0;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, node), field(2, blocks);
+  }
+};
+
 /// What a task, or all of them, have to say of a session or a step.
 struct SessionReply {
   StatusMessage status;
@@ -150,11 +165,12 @@ struct SessionReply {
   std::vector<MemoryMessage> memory;
   int64_t copies = 0, copy_bytes = 0;  // of the last step
   double copy_seconds = 0;
+  std::vector<RandomMessage> random;
 
   template <class F>
   void fields(F& field) {
     field(1, status), field(2, session), field(3, programs), field(4, outputs), field(5, memory), field(6, copies);
-    field(7, copy_bytes), field(8, copy_seconds);
+    field(7, copy_bytes), field(8, copy_seconds), field(9, random);
   }
 };
 
@@ -167,14 +183,37 @@ struct SessionId {
   }
 };
 
-/// Without nodes: the session's own step.
-struct StepCall {
+/// Plans a step that may be run with other feeds each time, a callable. A new one has the next number; plans of it have
+/// any, but no number twice.
+struct PlanCall {
   uint64_t session = 0, step = 0;  // the master counts steps
-  std::vector<uint32_t> nodes;
+  uint32_t callable = 0, plan = 0;
+  std::vector<EndpointMessage> fetches, feeds;  // with values, for whose types and shapes it is planned
+  std::vector<uint32_t> targets;
+  std::vector<EndpointMessage> guard;  // none, or one
 
   template <class F>
   void fields(F& field) {
-    field(1, session), field(2, step), field(3, nodes);
+    field(1, session), field(2, step), field(3, callable), field(4, fetches), field(5, feeds), field(6, targets);
+    field(7, guard), field(8, plan);
+  }
+};
+
+enum class StepKind : uint8_t { kOwn, kNodes, kCallable };
+
+/// The session's own step, some nodes once, or a callable.
+struct StepCall {
+  uint64_t session = 0, step = 0;  // the master counts steps
+  StepKind kind = StepKind::kOwn;
+  std::vector<uint32_t> nodes;
+  uint32_t callable = 0, plan = 0;
+  std::vector<Tensor> feeds;          // for the master, whose they are; others take those of the plan
+  std::vector<RandomMessage> random;  // from where nodes draw, before the step
+
+  template <class F>
+  void fields(F& field) {
+    field(1, session), field(2, step), field(3, kind), field(4, nodes), field(5, callable), field(6, plan);
+    field(7, feeds), field(8, random);
   }
 };
 

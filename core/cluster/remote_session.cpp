@@ -2,122 +2,20 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <random>
 #include <thread>
 #include <utility>
 
+#include "core/cluster/client_session.h"
 #include "core/cluster/cluster_spec.h"
 #include "core/formats/graph_writer.h"
-#include "core/run/session_variables.h"
 
 namespace emplace {
 
-using message::SessionReply;
 using message::SessionRequest;
 namespace method = message::method;
 
 namespace {
-
-class RemoteSession final : public Session {
- public:
-  RemoteSession(std::shared_ptr<Peer> master, const DeviceSet& devices, const std::atomic<bool>* stop)
-      : master_(std::move(master)), devices_(devices), stop_(stop) {}
-  ~RemoteSession() override {
-    if (keeping_) keeping_->call_off();
-  }
-
-  Status begin(const SessionRequest& request) {
-    RETURN_IF_ERROR(ask(method::kCreateSession, request));
-    id_ = reply_.session;
-    ASSIGN_OR_RETURN(std::string body, message::write(message::SessionId{id_}));
-    keeping_ = master_->send(method::kHold, std::move(body), [](const Answer&) {});
-    return ok_status();
-  }
-
-  Status run_nodes(const std::vector<NodeId>& nodes) override {
-    message::StepCall call{id_, 0, {}};
-    for (const NodeId node : nodes) call.nodes.push_back(node);
-    return nodes.empty() ? ok_status() : run(call);
-  }
-  Status step(std::vector<Tensor>& outputs) override {
-    RETURN_IF_ERROR(run({id_, 0, {}}));
-    outputs = std::move(reply_.outputs);
-    return ok_status();
-  }
-
-  int add_step(StepRequest, int) override { return 0; }
-  Status plan_step(int, const std::vector<Tensor>&) override { return no_callables(); }
-  Status run_step(int, const std::vector<Tensor>&, std::vector<Tensor>&) override { return no_callables(); }
-  Status run_observed(int, const std::vector<Tensor>&, RunObserver&) override { return no_callables(); }
-
-  Result<Tensor> variable(NodeId node) override {
-    RETURN_IF_ERROR(ask(method::kVariable, message::VariableCall{id_, node, false, {}}));
-    return reply_.outputs.empty() ? Tensor() : reply_.outputs.front();
-  }
-  Status set_variable(NodeId node, const Tensor& value) override {
-    return ask(method::kVariable, message::VariableCall{id_, node, true, value});
-  }
-  Status share_variable(NodeId node, const Tensor& value) override { return set_variable(node, value); }
-
-  std::vector<std::pair<NodeId, uint64_t>> random_counters() const override { return {}; }
-  void set_random_counter(NodeId, uint64_t) override {}
-
-  const DeviceSet& devices() const override { return devices_; }
-  std::vector<DeviceMemory> memory() const override {
-    std::vector<DeviceMemory> all;
-    for (DeviceId d = 0; d < devices_.size(); ++d) {
-      DeviceMemory& row = all.emplace_back();
-      row.device = d;
-      for (const message::MemoryMessage& m : memory_) {
-        if (m.device != devices_.at(d).name) continue;
-        row.limit = m.limit, row.planned = m.planned, row.variables = m.variables, row.constants = m.constants;
-        row.pool = m.pool, row.peak = m.peak;
-      }
-    }
-    return all;
-  }
-  double copy_seconds() const override { return copy_seconds_; }
-  int64_t copies_per_step() const override { return copies_; }
-  int64_t copy_bytes_per_step() const override { return copy_bytes_; }
-
- private:
-  static Status no_callables() { return unimplemented("steps with other feeds each time do not run on servers"); }
-
-  Status run(const message::StepCall& call) {
-    ++step_;
-    const Status status = ask(method::kRunStep, call);
-    if (status.code() == Code::kNotFound)
-      return Status(Code::kAborted, cat(master_->text(), " restarted; its variables are lost")).blamed(kBlamePeer);
-    if (status.blame() == kBlamePeer && status.message().find(" at step ") == std::string::npos &&
-        status.message().starts_with("peer lost"))
-      return Status(status.code(), cat(status.message(), " at step ", step_)).blamed(kBlamePeer);
-    return status;
-  }
-
-  template <class Request>
-  Status ask(const char* name, const Request& request) {
-    Result<SessionReply> reply = master_->call<SessionReply>(name, request, stop_);
-    if (!reply.ok()) return reply.take_status();
-    reply_ = reply.take();
-    const Status status = reply_.status.status();
-    if (status.ok() && !reply_.memory.empty()) {
-      memory_ = reply_.memory;
-      copies_ = reply_.copies, copy_bytes_ = reply_.copy_bytes, copy_seconds_ = reply_.copy_seconds;
-    }
-    return status;
-  }
-
-  const std::shared_ptr<Peer> master_;
-  const DeviceSet& devices_;
-  const std::atomic<bool>* const stop_;
-  uint64_t id_ = 0, step_ = 0;
-  std::shared_ptr<OutgoingRequest> keeping_;
-  SessionReply reply_;
-  std::vector<message::MemoryMessage> memory_;
-  int64_t copies_ = 0, copy_bytes_ = 0;
-  double copy_seconds_ = 0;
-};
 
 constexpr std::string_view kScheme = "grpc://";
 
@@ -205,8 +103,9 @@ Result<std::unique_ptr<Session>> RemoteCluster::create_session(const GraphFile& 
                                                                const Placement& placement,
                                                                const SessionOptions& options) {
   if (options.observer || options.trace) return unimplemented("a step of several tasks cannot be watched node by node");
-  auto made = std::make_unique<RemoteSession>(master_, devices, options.stop);
-  RETURN_IF_ERROR(made->begin(request_of(file, placement, options, tasks_)));
+  auto made = std::make_unique<ClientSession>(master_, file, devices, placement, options.stop);
+  RETURN_IF_ERROR(
+      made->begin(std::make_shared<const message::SessionRequest>(request_of(file, placement, options, tasks_))));
   return std::unique_ptr<Session>(std::move(made));
 }
 

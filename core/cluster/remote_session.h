@@ -27,8 +27,7 @@ class RemoteCluster {
   /// Of all tasks, the master's first. No graph runs on them but through create_session().
   DeviceSet devices() const;
 
-  /// As Session::create(), for a placement on devices(). Unimplemented: an observer, a trace, steps with feeds of their
-  /// own.
+  /// As Session::create(), for a placement on devices(). Unimplemented: an observer, a trace.
   Result<std::unique_ptr<Session>> create_session(const GraphFile& file, const DeviceSet& devices,
                                                   const Placement& placement, const SessionOptions& options);
 

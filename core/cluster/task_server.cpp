@@ -41,6 +41,15 @@ Status shutting_down() { return Status(Code::kAborted, "task is shutting down").
 
 Answer no_session() { return {static_cast<int>(Code::kNotFound), "no such session", {}}; }
 
+/// The answer to a request that belongs to a session, which `find` finds and `act` asks.
+template <class Call, class Find, class Act>
+Answer of_session(const std::string& body, const Find& find, const Act& act) {
+  Result<Call> call = message::read<Call>(body);
+  if (!call.ok()) return answer_of(call.status());
+  const auto session = find(call->session);
+  return session ? answer_with(act(*session, call.take())) : no_session();
+}
+
 /// Of another task, asked for now.
 Result<TaskStatus> status_of(Peer& peer, double dead_after_s) {
   const Answer answer = peer.ask(method::kGetStatus, {}, nullptr, 2);
@@ -168,11 +177,29 @@ Answer TaskServer::waiting_answer(std::string_view name, const std::string& body
   if (off) return failed_reply(shutting_down());
   if (name == method::kListTasks) return list_tasks(body);
   if (name == method::kCreateSession) return create_session(body);
-  if (name == method::kRunStep) return run_step(body, off);
-  if (name == method::kVariable) return master_variable(body);
   if (name == method::kRegister) return register_session(body);
-  if (name == method::kRunGraph) return run_graph(body);
-  if (name == method::kTaskVariable) return task_variable(body);
+  return name.starts_with(method::kMaster) ? answer_as_master(name, body, off) : answer_as_task(name, body);
+}
+
+Answer TaskServer::answer_as_master(std::string_view name, const std::string& body, const std::atomic<bool>& off) {
+  const auto find = [this](uint64_t session) { return find_master(session); };
+  if (name == method::kRunStep)
+    return of_session<message::StepCall>(body, find, [&](auto& s, auto call) { return s.run(std::move(call), off); });
+  if (name == method::kPlanStep)
+    return of_session<message::PlanCall>(body, find, [&](auto& s, auto call) { return s.plan(std::move(call), off); });
+  if (name == method::kVariable)
+    return of_session<message::VariableCall>(body, find, [](auto& s, const auto& call) { return s.variable(call); });
+  return answer_of(unimplemented(cat("no request ", name)));
+}
+
+Answer TaskServer::answer_as_task(std::string_view name, const std::string& body) {
+  const auto find = [this](uint64_t session) { return this->find(session); };
+  if (name == method::kRunGraph)
+    return of_session<message::StepCall>(body, find, [](auto& s, const auto& call) { return s.run(call); });
+  if (name == method::kPlanPart)
+    return of_session<message::PlanCall>(body, find, [](auto& s, const auto& call) { return s.plan(call); });
+  if (name == method::kTaskVariable)
+    return of_session<message::VariableCall>(body, find, [](auto& s, const auto& call) { return s.variable(call); });
   return answer_of(unimplemented(cat("no request ", name)));
 }
 
@@ -311,34 +338,6 @@ std::shared_ptr<MasterSession> TaskServer::find_master(uint64_t session) {
 bool TaskServer::closing() {
   std::lock_guard lock(mutex_);
   return closing_;
-}
-
-Answer TaskServer::run_step(const std::string& body, const std::atomic<bool>& off) {
-  const Result<message::StepCall> call = message::read<message::StepCall>(body);
-  if (!call.ok()) return answer_of(call.status());
-  const auto master = find_master(call->session);
-  return master ? answer_with(master->run(*call, off)) : no_session();
-}
-
-Answer TaskServer::run_graph(const std::string& body) {
-  const Result<message::StepCall> call = message::read<message::StepCall>(body);
-  if (!call.ok()) return answer_of(call.status());
-  const auto session = find(call->session);
-  return session ? answer_with(session->run(*call)) : no_session();
-}
-
-Answer TaskServer::master_variable(const std::string& body) {
-  const Result<message::VariableCall> call = message::read<message::VariableCall>(body);
-  if (!call.ok()) return answer_of(call.status());
-  const auto master = find_master(call->session);
-  return master ? answer_with(master->variable(*call)) : no_session();
-}
-
-Answer TaskServer::task_variable(const std::string& body) {
-  const Result<message::VariableCall> call = message::read<message::VariableCall>(body);
-  if (!call.ok()) return answer_of(call.status());
-  const auto session = find(call->session);
-  return session ? answer_with(session->variable(*call)) : no_session();
 }
 
 Answer TaskServer::take_piece(const std::string& body) {

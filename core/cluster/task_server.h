@@ -53,13 +53,11 @@ class TaskServer final : public RequestHandler {
 
   // What the requests do, by their names. These wait, on threads of their own.
   Answer waiting_answer(std::string_view name, const std::string& body, const std::atomic<bool>& called_off);
+  Answer answer_as_master(std::string_view name, const std::string& body, const std::atomic<bool>& called_off);
+  Answer answer_as_task(std::string_view name, const std::string& body);
   Answer list_tasks(const std::string& body);
   Answer create_session(const std::string& body);
-  Answer run_step(const std::string& body, const std::atomic<bool>& called_off);
-  Answer master_variable(const std::string& body);
   Answer register_session(const std::string& body);
-  Answer run_graph(const std::string& body);
-  Answer task_variable(const std::string& body);
   // These do not.
   Answer take_piece(const std::string& body);
   Answer abort_step(const std::string& body);

@@ -1,5 +1,6 @@
 #include "core/cluster/task_session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/cat.h"
@@ -10,6 +11,56 @@ namespace emplace {
 using message::EndpointMessage;
 using message::SessionReply;
 using message::SessionRequest;
+
+namespace {
+
+Status no_step() { return invalid_argument("the session has no such step"); }
+
+Result<NodeId> node_of(const Graph& g, uint32_t number) {
+  return number < g.num_nodes() ? Result<NodeId>(number) : invalid_argument(cat("no node ", number));
+}
+
+Result<Endpoint> endpoint_of(const Graph& g, const EndpointMessage& e) {
+  if (e.node < g.num_nodes() && e.output < g.num_outputs(e.node)) return Endpoint{e.node, e.output};
+  return invalid_argument(cat("no tensor ", e.node, ":", e.output));
+}
+
+Result<StepRequest> step_request(const Graph& g, const message::PlanCall& call) {
+  StepRequest step;
+  for (const EndpointMessage& e : call.fetches) {
+    ASSIGN_OR_RETURN(const Endpoint fetch, endpoint_of(g, e));
+    step.fetches.push_back(fetch);
+  }
+  for (const EndpointMessage& e : call.feeds) {
+    ASSIGN_OR_RETURN(const Endpoint feed, endpoint_of(g, e));
+    if (!e.value.valid() || e.value.dtype() != base_type(g.output_type(feed)) ||
+        !g.output_shape(feed).compatible_with(e.value.shape()))
+      return invalid_argument(cat("'", g.name(e.node), "' takes another type or shape"));
+    step.feeds.push_back(feed);
+  }
+  for (const uint32_t number : call.targets) {
+    ASSIGN_OR_RETURN(const NodeId target, node_of(g, number));
+    step.targets.push_back(target);
+  }
+  for (const EndpointMessage& e : call.guard) {
+    ASSIGN_OR_RETURN(step.guard, endpoint_of(g, e));
+  }
+  return step;
+}
+
+/// Those of the call, or of the plan where another task is the master.
+Result<const std::vector<Tensor>*> feeds_of(const PlannedFeeds& all, const message::StepCall& call) {
+  if (call.callable >= all.size() || !all[call.callable].contains(call.plan)) return no_step();
+  const std::vector<Tensor>& planned = all[call.callable].at(call.plan);
+  if (call.feeds.empty()) return &planned;
+  const bool fit = std::equal(
+      planned.begin(), planned.end(), call.feeds.begin(), call.feeds.end(),
+      [](const Tensor& a, const Tensor& b) { return b.valid() && a.dtype() == b.dtype() && a.shape() == b.shape(); });
+  return fit ? Result<const std::vector<Tensor>*>(&call.feeds)
+             : invalid_argument("feeds of other types or shapes than the step was planned for");
+}
+
+}  // namespace
 
 RemoteExchange::RemoteExchange(uint64_t session, const TaskMap& tasks, const Peers& peers, Inbox& inbox)
     : session_(session), inbox_(inbox) {
@@ -71,6 +122,7 @@ Result<std::shared_ptr<TaskSession>> TaskSession::create(const SessionRequest& r
   made->exchange_ = std::make_unique<RemoteExchange>(request.session, tasks, peers, made->inbox_);
   made->share_ = std::make_unique<TaskShare>(made->cluster_, tasks.find(self), *made->exchange_);
   ASSIGN_OR_RETURN(SessionOptions options, made->options(request));
+  made->has_own_step_ = !options.fetches.empty() || !options.targets.empty();
   options.task = std::move(state);
   ASSIGN_OR_RETURN(made->session_, Session::create(*made->file_, made->own_, made->placement_, std::move(options)));
   return made;
@@ -121,25 +173,19 @@ Status TaskSession::set_devices(const SessionRequest& request, const std::string
 }
 
 Result<SessionOptions> TaskSession::options(const SessionRequest& request) const {
-  const Graph& graph = file_->graph;
-  const auto endpoint = [&](const EndpointMessage& e) -> Result<Endpoint> {
-    if (e.node >= graph.num_nodes() || e.output >= graph.num_outputs(e.node))
-      return invalid_argument(cat("no tensor ", e.node, ":", e.output));
-    return Endpoint{e.node, e.output};
-  };
   SessionOptions o;
   for (const EndpointMessage& e : request.fetches) {
-    ASSIGN_OR_RETURN(const Endpoint fetch, endpoint(e));
+    ASSIGN_OR_RETURN(const Endpoint fetch, endpoint_of(file_->graph, e));
     o.fetches.push_back(fetch);
   }
   for (const EndpointMessage& e : request.feeds) {
-    ASSIGN_OR_RETURN(const Endpoint feed, endpoint(e));
-    if (!e.value.valid()) return invalid_argument(cat("no value is fed to '", graph.name(e.node), "'"));
+    ASSIGN_OR_RETURN(const Endpoint feed, endpoint_of(file_->graph, e));
+    if (!e.value.valid()) return invalid_argument(cat("no value is fed to '", file_->graph.name(e.node), "'"));
     o.feeds.emplace_back(feed, e.value);
   }
-  for (const uint32_t node : request.targets) {
-    if (node >= graph.num_nodes()) return invalid_argument(cat("no node ", node));
-    o.targets.push_back(node);
+  for (const uint32_t number : request.targets) {
+    ASSIGN_OR_RETURN(const NodeId target, node_of(file_->graph, number));
+    o.targets.push_back(target);
   }
   o.seed = request.seed;
   o.timeout_s = request.timeout_s;
@@ -159,6 +205,7 @@ SessionReply TaskSession::reply(const Status& status) {
   reply.copies = session_->copies_per_step();
   reply.copy_bytes = session_->copy_bytes_per_step();
   reply.copy_seconds = session_->copy_seconds();
+  for (const auto& [node, blocks] : session_->random_counters()) reply.random.push_back({node, blocks});
   for (const DeviceMemory& m : session_->memory()) {
     reply.memory.push_back({own_.at(m.device).name, m.limit, m.planned, m.variables, m.constants, m.pool, m.peak});
   }
@@ -169,24 +216,56 @@ SessionReply TaskSession::run(const message::StepCall& call) {
   std::lock_guard lock(running_);
   runs_ = true;
   std::vector<Tensor> outputs;
-  std::vector<NodeId> nodes;
-  for (const uint32_t node : call.nodes) nodes.push_back(node);
-  Status status;
-  if (closed_) status = Status(Code::kCancelled, "the session is closed");
-  for (const NodeId node : nodes) {
-    if (!has_node(node)) status = invalid_argument(cat("no node ", node));
-  }
   exchange_->begin(call.step);
   step_ = call.step;
   stop_ = false;
+  Status status;
+  if (closed_) status = Status(Code::kCancelled, "the session is closed");
   if (inbox_.aborted(call.step)) status = Status(Code::kCancelled, "the step failed on another task");
-  if (status.ok()) status = nodes.empty() ? session_->step(outputs) : session_->run_nodes(nodes);
+  if (status.ok()) status = run_part(call, outputs);
   if (const Status unsent = exchange_->failure(); !unsent.ok()) status = unsent;
   inbox_.end(call.step);
   runs_ = false;
   SessionReply made = reply(status);
   if (status.ok()) made.outputs = std::move(outputs);
   return made;
+}
+
+Status TaskSession::run_part(const message::StepCall& call, std::vector<Tensor>& outputs) {
+  for (const message::RandomMessage& r : call.random) {
+    ASSIGN_OR_RETURN(const NodeId drawing, node_of(file_->graph, r.node));
+    if (on_this_task(drawing)) session_->set_random_counter(drawing, r.blocks);
+  }
+  if (call.kind == message::StepKind::kOwn) return has_own_step_ ? session_->step(outputs) : no_step();
+  if (call.kind == message::StepKind::kCallable) {
+    ASSIGN_OR_RETURN(const std::vector<Tensor>* feeds, feeds_of(planned_, call));
+    return session_->run_step(static_cast<int>(call.callable), *feeds, outputs);
+  }
+  std::vector<NodeId> nodes;
+  for (const uint32_t number : call.nodes) {
+    ASSIGN_OR_RETURN(const NodeId one, node_of(file_->graph, number));
+    nodes.push_back(one);
+  }
+  return session_->run_nodes(nodes);
+}
+
+SessionReply TaskSession::plan(const message::PlanCall& call) {
+  std::lock_guard lock(running_);
+  return reply(closed_ ? Status(Code::kCancelled, "the session is closed") : plan_callable(call));
+}
+
+Status TaskSession::plan_callable(const message::PlanCall& call) {
+  if (call.callable > planned_.size()) return no_step();
+  ASSIGN_OR_RETURN(StepRequest step, step_request(file_->graph, call));
+  std::vector<Tensor> feeds;
+  for (const EndpointMessage& e : call.feeds) feeds.push_back(e.value);
+  if (call.callable == planned_.size()) {
+    session_->add_step(std::move(step));
+    planned_.emplace_back();
+  }
+  RETURN_IF_ERROR(session_->plan_step(static_cast<int>(call.callable), feeds));
+  planned_[call.callable][call.plan] = std::move(feeds);
+  return ok_status();
 }
 
 Status TaskSession::check_variable(const message::VariableCall& call) const {

@@ -54,6 +54,9 @@ class RemoteExchange final : public Exchange {
   std::vector<std::string> programs_;  // guarded by mutex_
 };
 
+/// By callable and plan: what it was planned for.
+using PlannedFeeds = std::vector<std::map<uint32_t, std::vector<Tensor>>>;
+
 class TaskSession {
  public:
   /// `request`: as all tasks of the session get it; `self`: which of them this is; `own`: its devices as `state` has
@@ -65,8 +68,10 @@ class TaskSession {
   uint64_t id() const { return id_; }
   /// What the session says of itself now, the programs that it cut included.
   message::SessionReply reply(const Status& status);
-  /// This task's part of a step. One at a time.
+  /// This task's part of a step. One at a time, as all below.
   message::SessionReply run(const message::StepCall& call);
+  /// A callable for feeds of some types and shapes. InvalidArgument: it is not of this graph.
+  message::SessionReply plan(const message::PlanCall& call);
   message::SessionReply variable(const message::VariableCall& call);
   bool runs() const { return runs_; }
   /// Any thread.
@@ -88,8 +93,11 @@ class TaskSession {
   Status load(const message::SessionRequest& request);
   Status set_devices(const message::SessionRequest& request, const std::string& self, const DeviceSet& own);
   Result<SessionOptions> options(const message::SessionRequest& request) const;
+  Status plan_callable(const message::PlanCall& call);
+  Status run_part(const message::StepCall& call, std::vector<Tensor>& outputs);
 
   uint64_t id_ = 0;
+  bool has_own_step_ = false;
   std::unique_ptr<GraphFile> file_;
   DeviceSet cluster_, own_;
   Placement placement_;
@@ -100,6 +108,7 @@ class TaskSession {
   std::atomic<bool> closed_ = false, runs_ = false;
   std::mutex running_;
   std::atomic<uint64_t> step_ = 0;
+  PlannedFeeds planned_;              // guarded by running_
   std::unique_ptr<Session> session_;  // the last: it refers to all else
 };
 
