@@ -31,6 +31,11 @@ inline constexpr char kPiece[] = "/emplace.Worker/Exchange";       // PieceMessa
 inline constexpr char kAbort[] = "/emplace.Worker/Abort";          // StepCall -> Empty
 inline constexpr char kKeep[] = "/emplace.Worker/Keep";            // as Hold, of a task's part of a session
 inline constexpr char kTaskVariable[] = "/emplace.Worker/Variables";
+/// The service whose requests whoever started the server answers.
+inline constexpr char kCluster[] = "/emplace.Cluster/";
+/// MemberMessage -> EndMessage. Answered when what the tasks do together has ended.
+inline constexpr char kJoin[] = "/emplace.Cluster/Join";
+inline constexpr char kLeave[] = "/emplace.Cluster/Leave";  // LeaveMessage -> Empty
 }  // namespace method
 
 struct Empty {
@@ -239,6 +244,38 @@ struct PieceMessage {
   template <class F>
   void fields(F& field) {
     field(1, session), field(2, step), field(3, copy), field(4, dead), field(5, value);
+  }
+};
+
+/// What a task is about to do together with others; see core/cluster/gathering.h.
+struct MemberMessage {
+  std::string task;
+  std::vector<std::string> names, values;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, task), field(2, names), field(3, values);
+  }
+};
+
+struct EndMessage {
+  int exit_code = 0;
+  std::string text;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, exit_code), field(2, text);
+  }
+};
+
+/// A task has heard of the end, or was told to end by a signal.
+struct LeaveMessage {
+  std::string task;
+  int signal = 0;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, task), field(2, signal);
   }
 };
 

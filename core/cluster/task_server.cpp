@@ -153,6 +153,7 @@ void TaskServer::shut_down(double grace_s) {
 
 void TaskServer::handle(IncomingRequest* request) {
   const std::string_view name = request->method();
+  if (options_.gathering && name.starts_with(method::kCluster)) return options_.gathering->handle(request);
   if (name == method::kPiece) return request->answer(take_piece(request->body()));
   if (name == method::kAbort) return request->answer(abort_step(request->body()));
   if (name == method::kGetStatus) return request->answer(answer_with(status()));
@@ -204,6 +205,8 @@ Answer TaskServer::answer_as_task(std::string_view name, const std::string& body
 }
 
 void TaskServer::called_off(IncomingRequest* request) {
+  if (options_.gathering && request->method().starts_with(method::kCluster))
+    return options_.gathering->called_off(request);
   std::shared_ptr<MasterSession> master;
   {
     std::lock_guard lock(mutex_);

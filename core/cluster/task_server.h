@@ -27,6 +27,7 @@ struct TaskServerOptions {
   DeviceSet devices;    // of this process, under any task's name
   TransportOptions transport;
   std::function<void(const std::string&)> say;  // a line of log; any thread
+  RequestHandler* gathering = nullptr;          // of the service Cluster; null: nobody. Outlives the server
 };
 
 class TaskServer final : public RequestHandler {
