@@ -31,4 +31,11 @@ void StalenessGate::end(size_t tower) {
   changed_.notify_all();
 }
 
+void StalenessGate::give_up(size_t tower) {
+  std::lock_guard lock(mutex_);
+  begun_[tower] = kIdle;
+  --running_;
+  changed_.notify_all();
+}
+
 }  // namespace emplace

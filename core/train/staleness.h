@@ -23,6 +23,8 @@ class StalenessGate {
   void begin(size_t tower);
   /// The step has updated the variables.
   void end(size_t tower);
+  /// The step will not end, and no other one of this tower begins.
+  void give_up(size_t tower);
 
   /// Steps by their staleness. REQUIRES: no step is running.
   const std::map<int64_t, int64_t>& histogram() const { return histogram_; }

@@ -15,21 +15,30 @@ class TowerLoops {
  public:
   /// `kinds`: the step of each tower, one that may run apart (Session::add_step()). Both must outlive this.
   TowerLoops(Session& session, std::vector<int> kinds, StalenessGate& gate)
-      : session_(session), kinds_(std::move(kinds)), gate_(gate) {}
+      : session_(session), kinds_(std::move(kinds)), gate_(gate), lost_(kinds_.size()) {}
 
-  /// Whoever is ready takes the next batch, until there is none (false) or something fails; `done` hears of each step,
-  /// in the order of their ends. Both are called by one thread at a time. Returns when every loop has ended: the first
-  /// error.
-  Status run(const std::function<Result<bool>(Batch&)>& next,
-             const std::function<Status(const Batch&, const std::vector<Tensor>&)>& done);
+  struct Calls {
+    std::function<Result<bool>(Batch&)> next;                              // the next batch, or false: there is none
+    std::function<Status(const Batch&, const std::vector<Tensor>&)> done;  // of each step, in the order of their ends
+    std::function<void(const Status&)> lost;                               // a tower, with its task; others are left
+  };
+  /// Whoever is ready takes the next batch, until there is none or something fails. The task of a tower may be lost:
+  /// another tower takes its batch, and it takes no other one, now and later; that the last one is lost is a failure.
+  /// The functions are called by one thread at a time. Returns when every loop has ended: the first error.
+  Status run(const Calls& calls);
 
   /// Of the step that gave the first error, if a step did.
   std::optional<Batch>& failed_batch() { return failed_batch_; }
 
  private:
+  struct Run;
+  void loop(Run& run, size_t tower);
+  bool is_last(size_t tower) const;
+
   Session& session_;
   const std::vector<int> kinds_;
   StalenessGate& gate_;
+  std::vector<bool> lost_;  // by tower
   std::optional<Batch> failed_batch_;
 };
 

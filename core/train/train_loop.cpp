@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/cat.h"
+#include "core/base/exit_code.h"
 #include "core/base/stop.h"
 #include "core/run/watchers.h"
 #include "core/tensor/element.h"
@@ -19,8 +20,11 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// A kernel's message without the node that the executor adds.
-std::string without_node(const std::string& message) { return message.substr(0, message.find("\n\t [[")); }
+/// A kernel's message without the node that the executor adds, and the task in front.
+std::string without_node(const std::string& message) {
+  const size_t begin = message.starts_with("From /job:") ? message.find('\n') + 1 : 0;
+  return message.substr(begin, message.find("\n\t [[") - begin);
+}
 
 /// The one number of a loss or metric, whatever floating type it has.
 double scalar(const Tensor& t) {
@@ -159,9 +163,18 @@ Status TrainLoop::run(Session& session, TrainResult& result) {
   result.steps = p.step;
   result.has_test = test_kind_ >= 0;
   status = finish(session, p, result, std::move(status));
+  if (status.blame() == kBlamePeer) status = peer_lost(status, p);
   result.total_s = seconds_since(p.start);
   result.copy_s = session.copy_seconds() - p.copy_s_before;
   return status;
+}
+
+/// Another task is gone: how far this run came, and how to go on.
+Status TrainLoop::peer_lost(const Status& status, const Progress& p) const {
+  const std::string kept =
+      p.saved_step >= 0 ? cat("last checkpoint: step ", p.saved_step, "; restart that task and add --restore latest")
+                        : "there is no checkpoint";
+  return Status(status.code(), cat(status.message(), " at step ", p.step + 1, "; ", kept)).blamed(kBlamePeer);
 }
 
 /// The last evaluation, checkpoint and fetches; after a stop, the checkpoint only. `status` is that of the steps.
@@ -219,11 +232,15 @@ Status TrainLoop::run_towers(Session& session, Progress& p, TrainResult& result,
       return true;
     };
     p.whole = false;
-    status = loops.run(next, [&](const Batch& batch, const std::vector<Tensor>& outputs) {
+    const auto done = [&](const Batch& batch, const std::vector<Tensor>& outputs) {
       const double loss = scalar(outputs[0]);
       if (!(loss - loss == 0)) return Status(Code::kDataLoss, cat(loss));  // a program with loops has no guard
       return tell_step(session, p, batch, outputs, result);
-    });
+    };
+    const auto lost = [&](const Status& why) {
+      listener_.warning(cat(why.message(), " at step ", p.step + 1, "; the other towers go on, and take its batch"));
+    };
+    status = loops.run({next, done, lost});
     result.compute_s += seconds_since(std::max(start, p.start));
     if (status.code() == Code::kDataLoss) {
       if (loops.failed_batch()) p.batch = std::move(*loops.failed_batch());
@@ -394,6 +411,7 @@ Status TrainLoop::explain(Session& session, const Progress& p, const std::string
   NumericsCheck check(file_.graph, session.devices(), true, [](const std::string&) {});
   Status found = session.run_observed(forward_kind_, p.batch.values, check);
   if (found.ok()) return not_finite(cat(text, "\n  computed again, it was finite"));
+  if (found.code() == Code::kUnimplemented) return not_finite(text);
   return not_finite(cat(text, "\n  the first node with such a value is ", without_node(found.message())))
       .at_node(found.node());
 }

@@ -99,6 +99,7 @@ class TrainLoop {
   Status run_towers(Session& session, Progress& p, TrainResult& result, int64_t count);
   Status tell_step(const Session& session, Progress& p, const Batch& batch, const std::vector<Tensor>& outputs,
                    TrainResult& result);
+  Status peer_lost(const Status& status, const Progress& p) const;
   Status finish(Session& session, Progress& p, TrainResult& result, Status status);
   Status evaluate(Session& session, std::vector<double>& metrics);
   Status end_epoch(Session& session, Progress& p, TrainResult& result);
