@@ -41,11 +41,12 @@ constexpr const char* kHandsOn[] = {"Enter",           "Exit",
                                     "Switch",          "VarHandleOp",
                                     "Variable",        "VariableV2",
                                     "_SwitchN"};
-// Lists and arrays of tensors: what changes only which elements there are.
-constexpr const char* kHandsElementsOn[] = {"EmptyTensorList",          "TensorArrayCloseV3", "TensorArrayGradV3",
-                                            "TensorArrayGradWithShape", "TensorArraySizeV3",  "TensorListConcatLists",
-                                            "TensorListElementShape",   "TensorListLength",   "TensorListPushBack",
-                                            "TensorListReserve",        "TensorListResize",   "TensorListSetItem"};
+// Lists, arrays and optional values of tensors: what changes only which elements there are.
+constexpr const char* kHandsElementsOn[] = {
+    "EmptyTensorList",    "OptionalFromValue",     "OptionalGetValue",       "OptionalHasValue",
+    "OptionalNone",       "TensorArrayCloseV3",    "TensorArrayGradV3",      "TensorArrayGradWithShape",
+    "TensorArraySizeV3",  "TensorListConcatLists", "TensorListElementShape", "TensorListLength",
+    "TensorListPushBack", "TensorListReserve",     "TensorListResize",       "TensorListSetItem"};
 constexpr const char* kReadsHostMemory[] = {"Assert",
                                             "BroadcastGradientArgs",
                                             "ConcatOffset",
@@ -61,6 +62,8 @@ constexpr const char* kReadsHostMemory[] = {"Assert",
                                             "ShapeN",
                                             "Size",
                                             "StackCloseV2",
+                                            "StatelessRandomGetAlg",
+                                            "StatelessRandomGetKeyCounter",
                                             "VarIsInitializedOp",
                                             "VariableShape"};
 

@@ -32,14 +32,17 @@ __global__ void random_kernel(StreamSource source, Distribution distribution, T*
 }
 
 template <class T>
-__global__ void integers_kernel(PhiloxStream stream, int64_t low, uint64_t range, T* y, int64_t n) {
+__global__ void integers_kernel(StreamSource source, int64_t low, uint64_t range, T* y, int64_t n) {
   constexpr int64_t kCount = kPhiloxGroup<T>;
+  using Bits = std::make_unsigned_t<T>;  // hold any range of T
+  const PhiloxStream stream = source.get();
   EMPLACE_ROLLED for (int64_t g = thread_index(); g * kCount < n; g += thread_count()) {
     const auto w = stream.block(static_cast<uint64_t>(g));
     for (int64_t i = 0; i < kCount && g * kCount + i < n; ++i) {
       const size_t k = static_cast<size_t>(i);
       const uint64_t word = sizeof(T) == 8 ? w[2 * k % 4] | static_cast<uint64_t>(w[(2 * k + 1) % 4]) << 32 : w[k];
-      y[g * kCount + i] = static_cast<T>(static_cast<uint64_t>(low) + word % range);
+      const auto within = static_cast<Bits>(word) % static_cast<Bits>(range);
+      y[g * kCount + i] = static_cast<T>(static_cast<uint64_t>(low) + within);
     }
   }
 }
@@ -76,28 +79,60 @@ class Random final : public Kernel {
   Distribution distribution_;
 };
 
+/// Integers in [input `at`, input `at` + 1), which are in host memory.
+struct IntegerRange {
+  int64_t low = 0, high = 0;
+
+  static Result<IntegerRange> of(const KernelContext& c, int at) {
+    constexpr std::string_view kNames[] = {"minval", "maxval"};
+    for (int i : {0, 1}) {
+      const Shape& shape = c.input(at + i).shape();
+      if (shape.rank() != 0) return invalid_argument(cat(kNames[i], " must be 0-D, got shape ", shape.to_string()));
+    }
+    return IntegerRange{int_at(c.input(at), 0), int_at(c.input(at + 1), 0)};
+  }
+  Status check() const {
+    return low < high ? ok_status() : invalid_argument(cat("Need minval < maxval, got ", low, " >= ", high));
+  }
+};
+
+template <class T>
+Status draw_integers(KernelContext& c, const StreamSource& source, const IntegerRange& range, int64_t n) {
+  return launch(Barriers::kNone, integers_kernel<T>, grid_for(n, int64_t{kThreads} * kPhiloxGroup<T>), kThreads, 0,
+                stream_of(c), source, range.low, static_cast<uint64_t>(range.high) - static_cast<uint64_t>(range.low),
+                c.out<T>(0), n);
+}
+
 template <class T>
 class RandomInteger final : public Kernel {
  public:
   explicit RandomInteger(const KernelInit& init) : state_(init) {}
   Status run(KernelContext& c) override {
-    constexpr std::string_view kNames[] = {"minval", "maxval"};
-    for (int i : {1, 2}) {
-      if (c.input(i).shape().rank() == 0) continue;
-      return invalid_argument(cat(kNames[i - 1], " must be 0-D, got shape ", c.input(i).shape().to_string()));
-    }
+    ASSIGN_OR_RETURN(const IntegerRange range, IntegerRange::of(c, 1));
     ASSIGN_OR_RETURN(const int64_t n, output_of_shape(c));
     if (n == 0) return ok_status();
-    const int64_t low = int_at(c.input(1), 0), high = int_at(c.input(2), 0);
-    if (low >= high) return invalid_argument(cat("Need minval < maxval, got ", low, " >= ", high));
-    const PhiloxStream stream = state_.reserve(kBlocksPerElement * static_cast<uint64_t>(n));
-    return launch(Barriers::kNone, integers_kernel<T>, grid_for(n, int64_t{kThreads} * kPhiloxGroup<T>), kThreads, 0,
-                  stream_of(c), stream, low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low), c.out<T>(0), n);
+    RETURN_IF_ERROR(range.check());
+    return draw_integers<T>(c, {state_.reserve(kBlocksPerElement * static_cast<uint64_t>(n))}, range, n);
   }
 
  private:
   RandomState state_;
 };
+
+/// Inputs 1 to 3: key and counter in device memory, the algorithm's number in the host's.
+Result<StreamSource> stream_of_counter(const KernelContext& c) {
+  constexpr int64_t kPhilox = 1, kAutomatic = 3;
+  const int64_t alg = int_at(c.input(3), 0);
+  if (alg != kPhilox && alg != kAutomatic) return invalid_argument(cat("Unsupported algorithm id: ", alg));
+  if (c.input(2).num_elements() < 2) {
+    return invalid_argument(
+        cat("counter must be a vector with at least 2 elements; got shape: ", c.input(2).shape().to_string()));
+  }
+  StreamSource source;
+  source.key = c.in<uint64_t>(1);
+  source.counter = c.in<uint64_t>(2);
+  return source;
+}
 
 template <class T>
 class StatelessRandom final : public Kernel {
@@ -107,15 +142,7 @@ class StatelessRandom final : public Kernel {
   Status run(KernelContext& c) override {
     StreamSource source;
     if (from_counter_) {
-      constexpr int64_t kPhilox = 1, kAutomatic = 3;
-      const int64_t alg = int_at(c.input(3), 0);
-      if (alg != kPhilox && alg != kAutomatic) return invalid_argument(cat("Unsupported algorithm id: ", alg));
-      if (c.input(2).num_elements() < 2) {
-        return invalid_argument(
-            cat("counter must be a vector with at least 2 elements; got shape: ", c.input(2).shape().to_string()));
-      }
-      source.key = c.in<uint64_t>(1);
-      source.counter = c.in<uint64_t>(2);
+      ASSIGN_OR_RETURN(source, stream_of_counter(c));
     } else {
       ASSIGN_OR_RETURN(source.known, philox_from_seed(c.input(1)));
     }
@@ -126,6 +153,19 @@ class StatelessRandom final : public Kernel {
  private:
   bool from_counter_;
   Distribution distribution_;
+};
+
+template <class T>
+class StatelessInteger final : public Kernel {
+ public:
+  explicit StatelessInteger(const KernelInit&) {}
+  Status run(KernelContext& c) override {
+    ASSIGN_OR_RETURN(const IntegerRange range, IntegerRange::of(c, 4));
+    ASSIGN_OR_RETURN(const StreamSource source, stream_of_counter(c));
+    ASSIGN_OR_RETURN(const int64_t n, output_of_shape(c));
+    RETURN_IF_ERROR(range.check());
+    return draw_integers<T>(c, source, range, n);
+  }
 };
 
 /// Classes drawn with probabilities proportional to exp(logit): a block makes a row's running sums, then its threads
@@ -226,7 +266,9 @@ void add_random(KernelTable& table) {
                   "StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"}) {
     table.add(op, kFloating, by_output<StatelessRandom, float, double, half, bfloat16>);
   }
-  table.add("RandomUniformInt", DTypeSet{DType::kInt32, DType::kInt64}, by_output<RandomInteger, int32_t, int64_t>);
+  constexpr DTypeSet kDrawn{DType::kInt32, DType::kInt64};
+  table.add("RandomUniformInt", kDrawn, by_output<RandomInteger, int32_t, int64_t>);
+  table.add("StatelessRandomUniformIntV2", kDrawn, by_output<StatelessInteger, int32_t, int64_t>);
   table.add("Multinomial", kFloating, by_input<0, Multinomial, float, double, half, bfloat16>);
 }
 

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -33,6 +34,25 @@ TEST_CASE("random integers are the CPU's") {
       INFO(dtype_name(t) << ", " << n);
       const Tensor low = uniform(t, Shape{}, -7, -7), high = uniform(t, Shape{}, 1000, 1000);
       CHECK(check({"RandomUniformInt", {size_of(n), low, high}, kSeeds, {t}, t}) == "");
+    }
+  }
+}
+
+TEST_CASE("random integers of a given stream are the CPU's, whatever the range") {
+  constexpr std::array<uint64_t, 2> kCounter{5, 9};
+  for (DType t : types_of("StatelessRandomUniformIntV2")) {
+    const double most = t == DType::kInt32 ? 0x7fffff80p0 : 0x7ffffffffffffc00p0;
+    for (auto [low, high] : {std::pair{-7.0, 1000.0}, {0.0, 1.0}, {-most, most}, {-most, -most + 1e6}}) {
+      for (int32_t n : kSizes) {
+        INFO(dtype_name(t) << ", " << n << " from " << low << " to " << high);
+        CHECK(check({"StatelessRandomUniformIntV2",
+                     {size_of(n), Tensor::of<uint64_t>(Shape{1}, std::span(kCounter).first(1)),
+                      Tensor::of<uint64_t>(Shape{2}, kCounter), Tensor::scalar<int32_t>(1),
+                      uniform(t, Shape{}, low, low), uniform(t, Shape{}, high, high)},
+                     {},
+                     {t},
+                     t}) == "");
+      }
     }
   }
 }

@@ -1,8 +1,8 @@
 // Bucketize, LowerBound, UpperBound: where values belong among sorted ones.
 #include <algorithm>
 
-#include "core/base/cat.h"
 #include "core/op/op_def.h"
+#include "core/ops/array/search_arguments.h"
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/numeric.h"
 #include "core/ops/kit/shape_math.h"
@@ -36,8 +36,7 @@ class Bucketize final : public Kernel {
 };
 
 Result<std::unique_ptr<Kernel>> bucketize_kernel(const KernelInit& init) {
-  std::vector<float> boundaries = init.attrs.numbers("boundaries");
-  if (!std::is_sorted(boundaries.begin(), boundaries.end())) return invalid_argument("Expected sorted boundaries");
+  ASSIGN_OR_RETURN(std::vector<float> boundaries, bucket_boundaries(init));
   switch (init.attrs.type("T")) {
     case DType::kInt32:
       return std::unique_ptr<Kernel>(std::make_unique<Bucketize<int32_t>>(std::move(boundaries)));
@@ -57,14 +56,6 @@ Status bound_shape(ShapeContext& c) {
   return ok_status();
 }
 
-Status check_rows(const KernelContext& c) {
-  const Shape &sorted = c.input(0).shape(), &values = c.input(1).shape();
-  if (sorted.rank() != 2) return invalid_argument("sorted input argument must be a matrix");
-  if (values.rank() != 2 || sorted.dim(0) != values.dim(0))
-    return invalid_argument("Leading dim_size of both tensors must match.");
-  return ok_status();
-}
-
 template <class T>
 bool is_less(T a, T b) {
   using Wide = std::conditional_t<std::is_same_v<T, half> || std::is_same_v<T, bfloat16>, float, T>;
@@ -73,7 +64,7 @@ bool is_less(T a, T b) {
 
 template <class T, bool kLower>
 Status bound_cpu(KernelContext& c) {
-  RETURN_IF_ERROR(check_rows(c));
+  RETURN_IF_ERROR(check_search_rows(c));
   const int64_t length = c.input(0).shape().dim(1), per_row = c.input(1).shape().dim(1);
   const T *sorted = c.in<T>(0), *values = c.in<T>(1);
   const auto search = [&](auto* out) {

@@ -3,6 +3,7 @@
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/reduce/bincount_layout.h"
 
 namespace emplace {
 namespace {
@@ -24,32 +25,16 @@ class DenseBincount final : public Kernel {
   explicit DenseBincount(const KernelInit& init) : binary_(init.attrs.flag("binary_output")) {}
 
   Status run(KernelContext& c) override {
-    const Tensor &numbers = c.input(0), &weights = c.input(2);
-    if (c.input(1).num_elements() != 1)
-      return invalid_argument(cat("Shape must be rank 0 but is rank ", c.input(1).shape().rank()));
-    const int64_t size = int_at(c.input(1), 0);
-    if (size < 0) return invalid_argument(cat("size (", size, ") must be non-negative"));
-    if (numbers.shape().rank() > 2) {
-      return invalid_argument(cat("Shape must be at most rank 2 but is rank ", numbers.shape().rank()));
-    }
-    const bool weighted = weights.num_elements() > 0 && !binary_;
-    if (weights.num_elements() > 0 && weights.shape() != numbers.shape()) {
-      return invalid_argument(
-          cat("`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it "
-              "acts as all weights equal to 1. Received ",
-              weights.shape().to_string()));
-    }
-    const bool rows = numbers.shape().rank() == 2;
-    RETURN_IF_ERROR(ensure_output(c, 0, rows ? Shape{numbers.shape().dim(0), size} : Shape{size}));
+    ASSIGN_OR_RETURN(const BincountLayout layout, BincountLayout::of(c, binary_));
+    RETURN_IF_ERROR(ensure_output(c, 0, layout.out));
     fill_zeros(*c.parallel_, c.output(0));
-    const int64_t row = rows ? numbers.shape().dim(1) : numbers.num_elements();
     T* out = c.out<T>(0);
-    for (int64_t i = 0; i < numbers.num_elements(); ++i) {
-      const int64_t number = int_at(numbers, i);
+    for (int64_t i = 0; i < c.input(0).num_elements(); ++i) {
+      const int64_t number = int_at(c.input(0), i);
       if (number < 0) return invalid_argument("Input arr must be non-negative!");
-      if (number >= size) continue;
-      T& at = out[(rows ? i / row * size : 0) + number];
-      at = binary_ ? T(1) : static_cast<T>(at + (weighted ? c.in<T>(2)[i] : T(1)));
+      if (number >= layout.size) continue;
+      T& at = out[i / layout.row * layout.size + number];
+      at = binary_ ? T(1) : static_cast<T>(at + (layout.weighted ? c.in<T>(2)[i] : T(1)));
     }
     return ok_status();
   }
