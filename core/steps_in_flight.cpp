@@ -27,7 +27,7 @@ std::string left_behind(const Graph& g, NodeId n) {
     const bool reads = traits.reads_variable || traits.leaves_state || traits.identity || makes_handle(g, n);
     return reads ? std::string() : cat("may change '", g.name(state_behind(g, n)), "', which the next step reads");
   }
-  if (signature && signature->is_stateful && !makes_handle(g, n) && !traits.placeholder)
+  if (signature && signature->is_stateful && !makes_handle(g, n) && !traits.placeholder && !traits.leaves_state)
     return "does more than its outputs tell, in the order of the steps";
   return {};
 }

@@ -80,7 +80,7 @@ TEST_CASE("traits: state") {
   CHECK(ops_with(&OpTraits::legacy_variable) == "Variable");
   CHECK(ops_with(&OpTraits::reads_variable) == "ReadVariableOp");
   CHECK(ops_with(&OpTraits::leaves_state) ==
-        "LookupTableExportV2 LookupTableFind LookupTableFindV2 LookupTableSize LookupTableSizeV2 ReadVariableOp "
+        "Assert LookupTableExportV2 LookupTableFind LookupTableFindV2 LookupTableSize LookupTableSizeV2 ReadVariableOp "
         "ResourceGather "
         "ResourceGatherNd VarIsInitializedOp");
   CHECK(ops_with(&OpTraits::random) ==
