@@ -96,8 +96,6 @@ Status check_search(const Options& options, const std::vector<OptionSource>& sou
   if (automatic.verify && !automatic.goal) return invalid_argument("--verify measures a step: add --auto latency");
   if (automatic.verify && automatic.goal == autoplace::Goal::kThroughput && options.pipeline.run.in_flight == 1)
     return invalid_argument("--verify measures the rate of steps in flight: add --in-flight K, or say --auto latency");
-  if (automatic.verify && std::find(options.arguments.begin(), options.arguments.end(), "-") != options.arguments.end())
-    return invalid_argument("--verify reads the graph more than once; give it a file, not standard input");
   if (automatic.goal) return ok_status();
   for (const OptionSource& option : sources) {
     const bool idle = option.name == "time-limit" || (option.name == "costs" && !options.predicts);

@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "core/base/cat.h"
+#include "core/base/host_memory.h"
+#include "core/base/input_file.h"
 #include "core/base/stop.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
@@ -118,6 +120,16 @@ std::vector<AutoPick> rivals_of(const autoplace::Solution& solution) {
   return picks;
 }
 
+/// Who names standard input means its bytes, however many placements read them.
+Status keep_standard_input(const StageContext& c) {
+  const std::vector<std::string>& feeds = c.options.run.feed;
+  const bool is_fed = std::any_of(feeds.begin(), feeds.end(), [](const std::string& f) { return f.ends_with("=@-"); });
+  if (c.path != "-" && !is_fed) return ok_status();
+  HostMemory::of_process().set_limit(c.options.host_memory_limit);
+  set_deadline(c.options.run.timeout_s);
+  return InputFile::keep_standard_input().blamed(Blame::kFile);
+}
+
 }  // namespace
 
 bool AutoRival::faster() const { return change < -kSlower && p < kLikely; }
@@ -179,6 +191,7 @@ Status verify_first(StageContext& c) {
   AutoFlags& flags = c.options.placing.automatic;
   if (!flags.verify)
     return gate ? invalid_argument("--fail-on slower needs --verify").blamed(Blame::kUsage) : ok_status();
+  RETURN_IF_ERROR(keep_standard_input(c));
   const Result<AutoVerdict> verdict = verify_auto(c.options, c.path, c.log, c.stop);
   if (!verdict.ok()) return stop_status();
   c.log.info(verdict->text());

@@ -154,6 +154,16 @@ Result<std::shared_ptr<const InputFile>> read_to_end(int fd, size_t size_hint, b
 
 }  // namespace
 
+namespace {
+
+/// Null: whoever asks for standard input reads on.
+std::shared_ptr<const InputFile>& kept_standard_input() {
+  static std::shared_ptr<const InputFile> kept;
+  return kept;
+}
+
+}  // namespace
+
 bool is_kept_file(const std::string& path) {
   struct stat info = {};
   return ::stat(path.c_str(), &info) == 0 && kept_files().contains(info);
@@ -166,6 +176,7 @@ bool is_kept_file(int descriptor) {
 
 Result<std::shared_ptr<const InputFile>> InputFile::open(const std::string& path, const InputOptions& o) {
   const bool standard = path == "-";
+  if (standard && kept_standard_input()) return kept_standard_input();
   const std::string name = standard ? "<stdin>" : printable(path);
   struct stat info = {};
   // Opening a device may already do something.
@@ -194,6 +205,12 @@ Result<std::shared_ptr<const InputFile>> InputFile::open(const std::string& path
       return std::shared_ptr<const InputFile>(std::make_shared<MappedFile>(data, size, !at_once, std::move(share)));
   }
   return read_to_end(file.fd, size, !regular, name, o);
+}
+
+Status InputFile::keep_standard_input() {
+  if (kept_standard_input()) return ok_status();
+  ASSIGN_OR_RETURN(kept_standard_input(), open("-"));
+  return ok_status();
 }
 
 }  // namespace emplace

@@ -33,6 +33,8 @@ class InputFile {
   /// ..."; stop_status()'s where a signal or the deadline ends the waiting for a pipe; ResourceExhausted if the limit
   /// of host memory does not allow its size. Devices other than terminals and /dev/null, and sockets, are refused.
   static Result<std::shared_ptr<const InputFile>> open(const std::string& path, const InputOptions& options = {});
+  /// Reads standard input to its end; from now on each open("-") gives its bytes. While no other thread opens a file.
+  static Status keep_standard_input();
 
   virtual ~InputFile() = default;
   std::string_view bytes() const { return bytes_; }
