@@ -8,11 +8,11 @@
 #include "cli/command.h"
 #include "cli/machine_peaks.h"
 #include "cli/signals.h"
-#include "cli/version.h"
 #include "core/base/cat.h"
 #include "core/base/input_file.h"
 #include "core/base/machine_name.h"
 #include "core/base/output_file.h"
+#include "core/base/program_version.h"
 #include "core/base/sha256.h"
 #include "core/device/device_text.h"
 #include "core/place/overrides.h"
@@ -155,7 +155,7 @@ class BenchCommand final : public Command {
     facts.graph_hash = sha256_hex(c.found.source->text());
     facts.placement_hash = placement_hash(made.file->graph, *made.devices, *made.placement);
     facts.machine = machine_name();
-    facts.version = version_text().substr(0, version_text().find('\n'));
+    facts.version = program_version();
     facts.threads = c.options.run.intra_op_threads > 0 ? c.options.run.intra_op_threads : ThreadPool::shared().size();
     for (DeviceId d = 0; d < made.devices->size(); ++d) facts.devices.push_back(short_device_name(*made.devices, d));
     constexpr std::string_view kOwn[] = {"baseline", "output",   "save-costs", "top",    "format",

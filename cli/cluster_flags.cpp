@@ -4,8 +4,8 @@
 
 #include "cli/signals.h"
 #include "cli/spawned_tasks.h"
-#include "cli/version.h"
 #include "core/base/cat.h"
+#include "core/base/program_version.h"
 #include "core/cluster/load_transport.h"
 #include "core/pipeline.h"
 #include "core/pipeline_stage.h"
@@ -18,11 +18,6 @@ void declare_cluster(OptionSet& set, ClusterFlags& flags) {
   set.flag("local-server", "Run on a server in this process", flags.local_server);
   set.text("spawn", "JOB=N,...", "Run on servers that are started for it: ps=1,worker=2", flags.spawn);
   declare_cluster_access(set, flags.access);
-}
-
-std::string cluster_version() {
-  const std::string text = version_text();
-  return text.substr(0, text.find('\n'));
 }
 
 ClusterUse::ClusterUse() = default;
@@ -55,7 +50,7 @@ Result<std::string> ClusterUse::start_local(Transport& transport, const Transpor
   server.self = {"localhost", 0};
   server.cluster.jobs["localhost"][0] = "localhost:0";
   server.bind = "127.0.0.1:0";
-  server.version = cluster_version();
+  server.version = program_version();
   ASSIGN_OR_RETURN(server.devices, find_devices(options, log));
   server.transport = wire;
   ASSIGN_OR_RETURN(local_, TaskServer::start(transport, std::move(server)));

@@ -46,7 +46,4 @@ class ClusterUse {
   std::shared_ptr<RemoteCluster> cluster_;
 };
 
-/// What tasks compare: version and commit.
-std::string cluster_version();
-
 }  // namespace emplace

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/signals.h"
 #include "core/base/cat.h"
+#include "core/base/program_version.h"
 #include "core/base/text_file.h"
 #include "core/cluster/load_transport.h"
 #include "core/pipeline_stage.h"
@@ -75,7 +76,7 @@ class ServeCommand final : public Command {
                                   host, " --insecure does it all the same"));
     }
     server.bind = address_text(host == "localhost" ? "127.0.0.1" : host, own.port);
-    server.version = cluster_version();
+    server.version = program_version();
     ASSIGN_OR_RETURN(server.transport, transport_options(access_));
     return server;
   }

@@ -4,6 +4,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/printable.h"
+#include "core/base/program_version.h"
 #include "core/device/gpu_plugin.h"
 #include "core/ops/kit/isa.h"
 
@@ -30,9 +31,7 @@ std::string plugin_text() {
 }  // namespace
 
 std::string version_text() {
-  const std::string_view commit = EMPLACE_COMMIT;
-  return cat("emplace ", EMPLACE_VERSION, commit.empty() ? "" : cat(" (commit ", commit, ")"), "\nkernels for ",
-             isa_name(), "\nCUDA plug-in: ", plugin_text(), "\n");
+  return cat(program_version(), "\nkernels for ", isa_name(), "\nCUDA plug-in: ", plugin_text(), "\n");
 }
 
 }  // namespace emplace

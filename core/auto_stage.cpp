@@ -9,8 +9,10 @@
 #include "core/base/cat.h"
 #include "core/base/machine_name.h"
 #include "core/base/printable.h"
+#include "core/base/program_version.h"
 #include "core/base/stop.h"
 #include "core/base/suggest.h"
+#include "core/base/units.h"
 #include "core/device/device_text.h"
 #include "core/pipeline.h"
 #include "core/pipeline_stage.h"
@@ -33,6 +35,19 @@ std::string costs_of_this_machine() {
     if (plain || (!id.empty() && id.back() != '-')) id += plain ? c : '-';
   }
   return cat(own ? std::string(own) : cat(home, "/.cache/emplace"), "/costs/", id, ".json");
+}
+
+/// What of a table that this machine measured is not so of this run; empty: nothing.
+std::string other_than_now(const CostTable& table, const RunOptions& o) {
+  const int64_t threads = o.intra_op_threads > 0 ? o.intra_op_threads : ThreadPool::shared().size();
+  const auto said = [](const std::string& text) { return text.empty() ? "unknown" : printable(text); };
+  if (table.machine != machine_name())
+    return cat("measured on '", said(table.machine), "', this is '", machine_name(), '\'');
+  if (table.threads != threads)
+    return cat("measured with ", counted(table.threads, "thread"), ", this run has ", threads);
+  if (table.version != program_version())
+    return cat("measured by '", said(table.version), "', this is '", program_version(), '\'');
+  return {};
 }
 
 /// Every node that the table names is in the graph.
@@ -64,9 +79,10 @@ Result<CostTable> read_tables(const StageContext& c, const Validated& validated,
   const std::string own = costs_of_this_machine();
   if (own.empty() || !std::filesystem::exists(own)) return all;
   ASSIGN_OR_RETURN(CostTable table, read_cost_file(own));
-  if (table.machine != machine_name())
-    return unavailable(cat(own, ": measured on ", table.machine.empty() ? "an unknown machine" : table.machine,
-                           ", this is ", machine_name(), "; --costs ", own, " uses it all the same"))
+  if (const std::string other = other_than_now(table, c.options.run); !other.empty())
+    return unavailable(cat(printable(own), ": ", other, "; --costs ", printable(own),
+                           " uses it all the same, emplace bench ", printable(c.path), " --save-costs ", printable(own),
+                           " measures anew"))
         .blamed(Blame::kDevice);
   files.push_back(own);
   return table;

@@ -138,6 +138,9 @@ Status read_lanes(const Json& lanes, std::string_view origin, CostTable& table) 
 
 Status read_machine(const Json& machine, std::string_view origin, CostTable& table) {
   if (const auto id = machine.find("id"); id != machine.end() && id->is_string()) table.machine = *id;
+  if (const auto by = machine.find("emplace"); by != machine.end() && by->is_string()) table.version = *by;
+  ASSIGN_OR_RETURN(const double threads, cost_at(machine, "threads", origin, "machine"));
+  table.threads = static_cast<int64_t>(threads);
   ASSIGN_OR_RETURN(table.flops_per_s, cost_at(machine, "flops_per_s", origin, "machine"));
   ASSIGN_OR_RETURN(table.bytes_per_s, cost_at(machine, "bytes_per_s", origin, "machine"));
   if (const auto one = machine.find("one_at_a_time"); one != machine.end()) {

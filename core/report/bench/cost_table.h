@@ -40,6 +40,8 @@ struct NodeRow {
 
 struct CostTable {
   std::string machine;                       // its id; empty: it does not say
+  std::string version;                       // of the program that measured; likewise
+  int64_t threads = 0;                       // that it ran on; 0: it does not say
   std::vector<std::string> machine_devices;  // as measured
   double flops_per_s = 0, bytes_per_s = 0;   // of the machine's CPU; 0: not known
   bool one_at_a_time = false;  // on CPUs and simulated GPUs: a step's nodes ran one after the other, on one thread
