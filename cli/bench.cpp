@@ -6,6 +6,7 @@
 #include "cli/bench_run.h"
 #include "cli/bench_sweep.h"
 #include "cli/command.h"
+#include "cli/link_costs.h"
 #include "cli/machine_peaks.h"
 #include "cli/signals.h"
 #include "core/base/cat.h"
@@ -197,6 +198,11 @@ class BenchCommand final : public Command {
     result.facts = facts_of(c, *made);
     result.facts.others = meter.others();
     if (!flags_.no_nodes) result.peaks = measure_peaks(static_cast<int>(result.facts.threads));
+    if (files.costs.is_open()) {
+      Result<std::vector<CopyCost>> links = measure_links(c);
+      if (!links.ok()) return fail(c, links.status());
+      result.links = links.take();
+    }
     BenchReport report{&made->file->graph, made->devices.get(), &result, baseline, {}, static_cast<size_t>(flags_.top)};
     if (c.found.automatic && c.options.placing.automatic.pick == AutoPick::kFound)
       report.predicted = predicted_step(*c.found.automatic, *made);

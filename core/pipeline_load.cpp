@@ -20,16 +20,21 @@ namespace {
 // A graph in memory takes about 20 bytes for each of its file.
 constexpr size_t kLargeFile = 256 << 10, kHeapPerByte = 20, kMostHeap = size_t{1} << 30;
 
-/// The file with all that could be read of it; what could not is among the problems.
-Result<Loaded> read_graph(StageContext& c) {
-  HostMemory::of_process().set_limit(c.options.host_memory_limit);
-  const HostUseScope use(HostUse::kConstants);
+Status open_source_of(StageContext& c) {
   Result<std::shared_ptr<const Source>> opened = open_graph(c.path, c.options.input_format, c.options.tags);
   if (!opened.ok()) {
     std::string near = opened.status().code() == Code::kNotFound ? near_file(c.path) : std::string();
     return near.empty() ? opened.take_status() : not_found(cat(opened.status().message(), "; ", near));
   }
   c.found.source = opened.take();
+  return ok_status();
+}
+
+/// The file with all that could be read of it; what could not is among the problems.
+Result<Loaded> read_graph(StageContext& c) {
+  HostMemory::of_process().set_limit(c.options.host_memory_limit);
+  const HostUseScope use(HostUse::kConstants);
+  if (!c.found.source) RETURN_IF_ERROR(open_source_of(c));
   if (const size_t size = c.found.source->text().size(); size >= kLargeFile && !c.found.source->binary())
     reserve_heap(std::min(size * kHeapPerByte, kMostHeap));
   return Loaded{load(c.found.source, c.options.load, c.found.problems)};

@@ -35,7 +35,7 @@ struct Timings {
 
 /// What a report of a failure needs beside the status.
 struct Findings {
-  std::shared_ptr<const Source> source;  // null: could not be read
+  std::shared_ptr<const Source> source;  // null: could not be read; there before load: a graph that is in no file
   Problems problems;                     // of the graph file
   std::string data_problems;             // check: of the files of training data, whole messages
   std::shared_ptr<const DeviceSet> devices = std::make_shared<DeviceSet>();  // empty before the place stage

@@ -37,6 +37,7 @@ struct BenchResult {
   std::vector<double> step_us;  // all that count
   double traced_step_us = 0;    // median of the second pass, node by node; 0: there was none
   StepCosts costs;
+  std::vector<CopyCost> links;  // copies measured by themselves
   std::vector<DeviceMemory> memory;
   MachinePeaks peaks;
 };

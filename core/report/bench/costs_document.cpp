@@ -1,5 +1,6 @@
 // Part of core/report/bench/bench_report.h: the table of costs that --save-costs writes.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -11,32 +12,43 @@
 namespace emplace {
 namespace {
 
-/// us = latency + bytes / speed, through the medians of copies.
+/// us = latency + bytes / speed, through the medians of copies: as near to each as a share of it, since they reach from
+/// microseconds to milliseconds.
 struct LinkLine {
   double latency_us = 0, bytes_per_us = 0, spread = 0;
   int64_t samples = 0;
 };
 
 LinkLine line_through(const std::vector<CopyCost>& copies) {
+  constexpr double kShortest = 0.01;  // us
   LinkLine line;
   double n = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (const CopyCost& c : copies) {
     const auto bytes = static_cast<double>(c.bytes);
-    n += 1, x += bytes, y += c.us, xx += bytes * bytes, xy += bytes * c.us;
+    const double weight = 1 / std::pow(std::max(c.us, kShortest), 2);
+    n += weight, x += weight * bytes, y += weight * c.us, xx += weight * bytes * bytes, xy += weight * bytes * c.us;
     line.samples += c.samples;
-    line.spread = std::max(line.spread, c.spread);
   }
   const double below = n * xx - x * x;
-  const double slope = below > 0 ? (n * xy - x * y) / below : 0;
-  line.latency_us = std::max(0.0, (y - slope * x) / n);
+  double slope = below > 1e-9 * n * xx ? std::max(0.0, (n * xy - x * y) / below) : 0;
+  line.latency_us = (y - slope * x) / n;
+  if (line.latency_us < 0) line.latency_us = 0, slope = xy / xx;
   if (slope > 0) line.bytes_per_us = 1 / slope;
+  std::vector<double> misses, spreads;
+  for (const CopyCost& c : copies) {
+    misses.push_back(std::abs(line.latency_us + slope * static_cast<double>(c.bytes) - c.us) /
+                     std::max(c.us, kShortest));
+    spreads.push_back(c.spread);
+  }
+  line.spread = std::max(median_of(misses), median_of(spreads));
   return line;
 }
 
 void write_links(JsonWriter& json, const BenchReport& r) {
   std::map<std::pair<std::string, std::string>, std::vector<CopyCost>> links;
-  for (const CopyCost& c : r.result->costs.copies)
-    links[{r.devices->at(c.from).type, r.devices->at(c.to).type}].push_back(c);
+  for (const std::vector<CopyCost>* copies : {&r.result->costs.copies, &r.result->links}) {
+    for (const CopyCost& c : *copies) links[{r.devices->at(c.from).type, r.devices->at(c.to).type}].push_back(c);
+  }
   json.key("links").begin_array();
   for (const auto& [ends, copies] : links) {
     const LinkLine line = line_through(copies);
