@@ -14,6 +14,12 @@ void add_once(std::vector<NodeId>& nodes, NodeId node) {
   if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
 }
 
+bool reads_resource(const FunctionalSite& site) {
+  if (!site.type) return false;
+  const auto& types = site.type->input_types;
+  return std::find(types.begin(), types.end(), DType::kResource) != types.end();
+}
+
 }  // namespace
 
 MadeOps::MadeOps(Graph& graph)
@@ -106,14 +112,11 @@ FunctionalSite GrowingGraph::open_site(NodeId node) {
 }
 
 // What such a node is replaced by may run before all that it read is there: TensorFlow's function optimizer sees to
-// that.
+// that. In a loop it always does, whoever else is waited for: what is constant there is ready once, for all rounds.
 void GrowingGraph::wait_for_sources(FunctionalSite& site) {
-  if (!site.controls.empty() || !site.type) return;
-  const auto& types = site.type->input_types;
-  const bool resource = std::find(types.begin(), types.end(), DType::kResource) != types.end();
   const bool constant = std::any_of(site.inputs.begin(), site.inputs.end(),
                                     [&](const Endpoint& e) { return facts_[e.node].constant_enter; });
-  if (!resource && !constant) return;
+  if (!constant && !(site.controls.empty() && reads_resource(site))) return;
   for (const Endpoint& e : site.inputs) {
     if (graph.node(e.node).op == ops.placeholder) continue;
     add_once(site.controls, e.node);
