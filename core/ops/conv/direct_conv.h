@@ -43,8 +43,12 @@ class DirectConv {
   /// What the pixels of a tile have in common.
   enum class Way : uint8_t {
     kPixels,   // they follow each other in the output
+    kPanels,   // so they do here, but panel after panel of the filter, which is too large to stay in cache, passes by
+               // all
     kBands,    // they follow each other in a row of it; what they read was first copied with its padding, channel by
                // channel, because there are few channels
+    kOutputs,  // they follow each other in a row of it, copied as for kBands; there are few channels to write, so that
+               // pixels lie in the columns of a tile and those channels in its rows
     kImages,   // they have the same place in several images, hence the same taps inside
     kStrided,  // they lie a stride apart in a row, hence the same taps fall on pixels of what is read
   };
@@ -64,8 +68,16 @@ class DirectConv {
 
   explicit DirectConv(const ConvWalk& walk);
   Way choose_way() const;
+  /// Is each part of the filter better read once, for all pixels, than the whole of it for every tile?
+  bool filter_passes_by() const;
   void run_pixels(const Job& job, int64_t begin, int64_t end) const;
+  void run_panels(const Job& job, int64_t begin, int64_t end) const;
   void run_bands(const Job& job, int64_t begin, int64_t end) const;
+  void run_outputs(const Job& job, int64_t begin, int64_t end) const;
+  /// Calls body(line, pixel) for the rows of bands [begin, end): where what the row reads lies, its first pixel.
+  template <class F>
+  void for_each_band_row(const Job& job, int64_t begin, int64_t end, const F& body) const;
+  void prepare_bands();
   void run_images(const Job& job, int64_t begin, int64_t end) const;
   void run_strided(const Job& job, int64_t begin, int64_t end) const;
   /// Tiles of one row and one remainder by the stride; and how many remainders there are.
@@ -76,23 +88,29 @@ class DirectConv {
   void add_tap(gemm::TileArgs<T>& t, int64_t tap, SeenTaps& seen) const {
     seen.offsets[static_cast<size_t>(t.taps++)] = tap * walk_.depth * cols_;
   }
-  /// Sets the tile's taps; through each, where what a pixel multiplies begins, `zeros_` outside.
-  void point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel, std::vector<const T*>& pointers) const;
+  /// Sets the tile's taps; through each, where what a pixel multiplies begins, `zeros_` outside. `pointers`: taps x
+  /// rows_.
+  void point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel, const T** pointers) const;
   void look_ahead(gemm::TileArgs<T>& t, const Job& job, int64_t pixel) const;
+  void look_to_next_panel(gemm::TileArgs<T>& t, const Job& job, int64_t panel, int64_t tile, int64_t tiles) const;
   void copy_band(const T* image, int64_t first_row, int64_t rows, T* band) const;
   /// All channels of the tile's pixels, whose first is at `out`. `pointers`: the tile's, if it has any.
   void multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::vector<const T*>* pointers) const;
+  /// Those of one panel, counted over all groups.
+  void multiply_panel(gemm::TileArgs<T>& t, const Job& job, T* out, int64_t panel) const;
+  int64_t panel_size() const { return cols_ * walk_.taps() * walk_.depth; }
 
   ConvWalk walk_;
   Way way_ = Way::kPixels;
   int rows_ = 1, cols_ = 1;
   int64_t panels_ = 0;  // per group
   std::vector<T> zeros_;
-  // Of kBands. A row of a band holds for every channel and every remainder by the step a line of the pixels with it.
+  // Of kBands and kOutputs. A row of a band holds for every channel and every remainder by the step a line of the
+  // pixels with it.
   int64_t band_rows_ = 1;            // of the output
   int64_t band_width_ = 0;           // pixels of a row with its padding
   int64_t line_ = 0;                 // elements of a line
-  std::vector<int64_t> in_offsets_;  // by tap and channel: from where a pixel's window begins
+  std::vector<int64_t> in_offsets_;  // by tap and channel (kOutputs: by tap): from where a pixel's window begins
 };
 
 extern template class DirectConv<float>;

@@ -153,6 +153,19 @@ TEST_CASE("images of many rows are read band by band, their filters' gradients b
   }
 }
 
+TEST_CASE("few channels to write lie in a tile's rows, a filter that no cache holds passes by all pixels") {
+  for (int64_t stride : {1, 2})
+    for (int64_t out : {1, 3, 8}) {
+      const ConvShape s = shape(2, 33, 9, out, stride, 2, 1, "SAME");
+      CHECK(error<float>(s, What::kForward) < 1e-4);
+      CHECK(error<double>(s, What::kForward) < 1e-12);
+    }
+  for (What what : {What::kForward, What::kInput}) {
+    CHECK(error<float>(shape(1, 5, 170, 190, 1, 1, 1, "SAME"), what) < 1e-3);
+    CHECK(error<double>(shape(2, 7, 110, 140, 1, 1, 1, "VALID"), what) < 1e-11);
+  }
+}
+
 TEST_CASE("a batch that no cache holds has a filter's gradient") {
   for (int64_t stride : {1, 3}) CHECK(error<double>(shape(2, 250, 18, 2, stride, 1, 1, "SAME"), What::kFilter) < 1e-9);
   CHECK(error<double>(shape(2, 250, 18, 2, 1, 2, 1, "VALID"), What::kFilter) < 1e-9);
@@ -186,8 +199,8 @@ TEST_CASE("without an image the gradient of a filter is zero") {
 }
 
 TEST_CASE("a row sink is told of every pixel once") {
-  for (int64_t channels : {1, 16}) {
-    const ConvShape s = shape(3, 13, channels, 70, 1, 1, 1, "SAME");
+  for (auto [channels, out] : {std::pair<int64_t, int64_t>{1, 70}, {16, 70}, {16, 3}, {100, 250}}) {
+    const ConvShape s = shape(3, 13, channels, out, 1, 1, 1, "SAME");
     const Tensor x = pattern<float>({s.batch, s.in_h, s.in_w, s.in_c}, 1),
                  y = pattern<float>({s.batch, s.out_h, s.out_w, s.out_c}, 2);
     const Tensor filter = pattern<float>({s.window_h, s.window_w, s.filter_c, s.out_c}, 3);
