@@ -142,7 +142,7 @@ Status time_launches(const BenchedGraph& graph, BenchResult& result) {
     launches.begin_step(i);
     RETURN_IF_ERROR(timed_step(*planned->session, outputs).take_status());
   }
-  take_launch_times(launches, median_of(result.step_us), result.costs);
+  take_launch_times(graph.partitioned.file->graph, launches, median_of(result.step_us), result.costs);
   return ok_status();
 }
 

@@ -218,6 +218,8 @@ void ProblemMaker::add_tensors() {
       if (!bytes) ++tensors_without_size_;
       fact.bytes = bytes.value_or(0);
       fact.host_on_gpu = kinds_.output(e.node, e.slot, "GPU") == MemoryKind::kHost;
+      const auto row = table_.nodes.find(graph_.name(e.node));
+      if (row != table_.nodes.end() && runs(e.node)) fact.split_us = row->second.split_us;
     }
     p_.tensors.push_back(fact);
     made_.tensors.push_back(control ? Endpoint{e.node, 0} : e);

@@ -22,12 +22,14 @@ void Loads::move(uint32_t group, uint16_t device) {
 }
 
 void Loads::count(uint32_t tensor, int sign) {
-  const uint16_t from = p_.made_in(tensor, at_[p_.group[p_.tensors[tensor].node]]);
+  const uint16_t maker = at_[p_.group[p_.tensors[tensor].node]], from = p_.made_in(tensor, maker);
   uint64_t wanted = 0;
   for (const Use& use : p_.readers.of(tensor))
     wanted |= uint64_t{1} << p_.machine.memory_of(at_[p_.group[use.node]], use.host_on_gpu);
   wanted &= ~(uint64_t{1} << from);
-  if (wanted != 0) add_way(tensor, from, wanted, sign);
+  if (wanted == 0) return;
+  loads_[maker].compute_us += sign * p_.tensors[tensor].split_us;
+  add_way(tensor, from, wanted, sign);
 }
 
 void Loads::add_way(uint32_t tensor, uint16_t from, uint64_t wanted, int sign) {

@@ -64,6 +64,7 @@ struct TensorFact {
   uint32_t node = 0;  // that makes it
   double bytes = 0;
   bool host_on_gpu = false;  // a kernel on a GPU leaves it in host memory
+  double split_us = 0;       // more for who makes it if it is read elsewhere: it runs as one with its readers
 };
 /// An input of a node.
 struct Use {

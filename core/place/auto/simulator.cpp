@@ -8,6 +8,7 @@ namespace emplace::autoplace {
 Simulator::Simulator(const Problem& problem)
     : p_(problem),
       ranks_(problem.num_nodes),
+      us_(problem.num_nodes),
       missing_(problem.num_nodes),
       resources_(3 * problem.devices()),
       last_row_(3 * problem.devices(), -1),
@@ -35,15 +36,19 @@ double Simulator::upward_ranks(const Assignment& at) {
   for (uint32_t node = p_.num_nodes; node-- > 0;) {
     const uint16_t d = at[p_.group[node]];
     double behind = 0;
+    us_[node] = p_.node_us(node, d);
     for (uint32_t t : p_.outputs.of(node)) {
       const uint16_t from = p_.made_in(t, d);
+      bool leaves = false;
       for (const Use& use : p_.readers.of(t)) {
         const uint16_t to = p_.machine.memory_of(at[p_.group[use.node]], use.host_on_gpu);
+        leaves = leaves || from != to;
         const double rank = ranks_[use.node] + (from == to ? 0 : p_.way_us(t, from, to));
         behind = std::max(behind, rank);
       }
+      if (leaves) us_[node] += p_.tensors[t].split_us;
     }
-    ranks_[node] = p_.node_us(node, d) + behind;
+    ranks_[node] = us_[node] + behind;
     longest = std::max(longest, ranks_[node]);
   }
   return longest;
@@ -69,7 +74,7 @@ void Simulator::begin(const Assignment& at) {
   tasks_.resize(p_.num_nodes);
   for (uint32_t node = 0; node < p_.num_nodes; ++node) {
     const uint16_t d = at[p_.group[node]];
-    tasks_[node] = {ranks_[node], p_.node_us(node, d), node, false, d, d, 0, -1, -1};
+    tasks_[node] = {ranks_[node], us_[node], node, false, d, d, 0, -1, -1};
     missing_[node] = static_cast<uint32_t>(p_.inputs.of(node).size());
   }
 }

@@ -66,9 +66,9 @@ class Simulator {
 
   const Problem& p_;
   const Assignment* at_ = nullptr;
-  std::vector<double> ranks_;
-  std::vector<uint32_t> missing_;  // inputs that are not there yet, by node
-  std::vector<Task> tasks_;        // nodes first, then copies as they come up
+  std::vector<double> ranks_, us_;  // by node; what it takes where it is
+  std::vector<uint32_t> missing_;   // inputs that are not there yet, by node
+  std::vector<Task> tasks_;         // nodes first, then copies as they come up
   std::vector<Resource> resources_;
   std::vector<uint32_t> dirty_;
   std::vector<Event> events_;

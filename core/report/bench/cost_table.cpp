@@ -84,6 +84,7 @@ Status read_cost_nodes(const Json& nodes, std::string_view origin, CostTable& ta
     RETURN_IF_ERROR(read_by_device(node, "us", origin, of, row.us));
     RETURN_IF_ERROR(read_by_device(node, "resident", origin, of, row.resident));
     ASSIGN_OR_RETURN(row.spread, cost_at(node, "spread", origin, of));
+    ASSIGN_OR_RETURN(row.split_us, cost_at(node, "split", origin, of));
     const Json outputs = node.value("outputs", Json::array());
     if (!outputs.is_array())
       return invalid_argument(cat(origin, ": ", of, ": outputs is ", shown(outputs), "; wanted a list of bytes"));
@@ -207,6 +208,7 @@ void CostTable::merge(CostTable later) {
     for (const auto& [device, bytes] : row.resident) mine.resident[device] = bytes;
     if (!row.outputs.empty()) mine.outputs = row.outputs;
     mine.spread = std::max(mine.spread, row.spread);
+    mine.split_us = std::max(mine.split_us, row.split_us);
   }
 }
 

@@ -36,6 +36,7 @@ struct NodeRow {
   std::map<std::string, double> us, resident;
   std::vector<double> outputs;
   double spread = 0;
+  double split_us = 0;  // more where who reads its result is on another device: measured, they ran as one
 };
 
 struct CostTable {

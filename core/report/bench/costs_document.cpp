@@ -98,6 +98,7 @@ void write_cost_nodes(JsonWriter& json, const BenchReport& r) {
     json.key(r.graph->name(n.node)).begin_object().key("us").begin_object();
     json.member(r.devices->at(n.device).type, n.in_run_us).end_object();
     json.member("spread", n.spread);
+    if (n.split_us > 0) json.member("split", n.split_us);
     json.key("outputs").begin_array();
     if (n.calls == 1) json.value(n.bytes_out);
     json.end_array().end_object();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "core/report/bench/statistics.h"
@@ -39,9 +40,25 @@ LaunchTimes times_of(const LaunchTrace& trace) {
   return times;
 }
 
+/// Nodes that are launched as one: where a result that only they read has to leave, two launches and a tensor in memory
+/// take its place. How much longer that is nobody has measured; of a launch that is split at every such place, it is
+/// known, and each has an equal part of it.
+void share_splits(const Consumers& consumers, const std::vector<NodeCost*>& members, double alone_us, double us) {
+  if (members.size() < 2 || alone_us <= us) return;
+  std::set<NodeId> of_launch;
+  for (const NodeCost* n : members) of_launch.insert(n->node);
+  const double each = (alone_us - us) / static_cast<double>(members.size() - 1);
+  for (NodeCost* n : members) {
+    const auto edges = consumers.of(n->node);
+    const bool stays = std::all_of(edges.begin(), edges.end(),
+                                   [&](const Consumers::Edge& edge) { return of_launch.contains(edge.node); });
+    if (stays && !edges.empty()) n->split_us = each;
+  }
+}
+
 }  // namespace
 
-void take_launch_times(const LaunchTrace& trace, double step_us, StepCosts& costs) {
+void take_launch_times(const Graph& graph, const LaunchTrace& trace, double step_us, StepCosts& costs) {
   LaunchTimes times = times_of(trace);
   costs.one_at_a_time = times.one_thread;
   double sum = 0;
@@ -53,6 +70,7 @@ void take_launch_times(const LaunchTrace& trace, double step_us, StepCosts& cost
   }
   std::unordered_map<NodeId, NodeCost*> nodes;
   for (NodeCost& n : costs.nodes) nodes[n.node] = &n, n.in_run_us = 0;
+  const Consumers consumers(graph);
   for (size_t i = 0; i < times.us.size(); ++i) {
     const LaunchedWork& work = trace.work()[i];
     if (!times.seen[i] || work.from != kNoDevice) continue;
@@ -66,6 +84,7 @@ void take_launch_times(const LaunchTrace& trace, double step_us, StepCosts& cost
     }
     for (NodeCost* n : members)
       n->in_run_us += alone > 0 ? times.us[i] * n->us / alone : times.us[i] / static_cast<double>(members.size());
+    if (!work.is_loop) share_splits(consumers, members, alone, times.us[i]);
   }
 }
 

@@ -17,6 +17,7 @@ struct NodeCost {
   DeviceId device = kNoDevice;
   double us = 0, spread = 0;  // of a step, alone: median over the steps; median distance from it, as a share
   double in_run_us = 0;       // of a step, as it runs when nobody watches: of nodes that are fused into one, its share
+  double split_us = 0;        // of a step, more if a reader of its result were on another device: they run as one
   int64_t steps = 0;          // that it ran in
   double calls = 0;           // of a step
   int64_t bytes_out = 0;      // of a call, of the last step

@@ -31,7 +31,7 @@ Problem problem_of(Machine machine, const std::vector<std::vector<double>>& us,
   for (uint32_t n = 0; n < p.num_nodes; ++n) {
     p.group.push_back(n);
     p.us.insert(p.us.end(), us[n].begin(), us[n].end());
-    p.tensors.push_back({n, bytes, false});
+    p.tensors.push_back({n, bytes, false, 0});
   }
   for (const auto& [from, to] : edges) p.uses.push_back({to, from, false});
   p.memory.assign(p.num_groups * p.devices(), 1);
@@ -54,7 +54,8 @@ Problem random_problem(Dice& dice) {
   for (uint32_t n = 0; n < nodes; ++n) {
     p.group.push_back(n < groups ? n : dice.below(groups));
     for (size_t d = 0; d < p.devices(); ++d) p.us.push_back(1 + dice.below(d == 0 ? 60 : 20));
-    p.tensors.push_back({n, static_cast<double>(dice.below(10)), dice.below(5) == 0});
+    p.tensors.push_back({n, static_cast<double>(dice.below(10)), dice.below(5) == 0,
+                         static_cast<double>(dice.below(3) == 0 ? dice.below(9) : 0)});
     for (uint32_t before = 0; before < n; ++before) {
       if (dice.below(nodes) < 2) p.uses.push_back({n, before, dice.below(5) == 0});
     }
@@ -124,6 +125,19 @@ TEST_CASE("host results of a GPU kernel are free to read for the CPU, and cost a
   p.finish();
   CHECK(Simulator(p).run({1, 0, 0}) == 3);          // one lane
   CHECK(Simulator(p).run({1, 1, 0}) == 1 + 6 + 1);  // the copy inside
+}
+
+TEST_CASE("splitting what runs as one takes longer, wherever it is split", "[auto]") {
+  Problem p = problem_of(machine_of(1, true), {{3, 3}, {3, 3}, {3, 3}}, {{0, 1}, {1, 2}}, 2);
+  p.tensors[0].split_us = p.tensors[1].split_us = 7;
+  p.finish();
+  CHECK(Simulator(p).run({0, 0, 0}) == 9);
+  CHECK(Simulator(p).run({0, 0, 1}) == 3 + (3 + 7) + 2 + 3);
+  CHECK(Simulator(p).run({0, 1, 0}) == (3 + 7) + 2 + (3 + 7) + 2 + 3);
+  CHECK(Loads(p, {0, 0, 1}).of(0).compute_us == 3 + 3 + 7);
+  Loads loads(p, {0, 0, 1});
+  loads.move(2, 0);
+  CHECK(loads.of(0).compute_us == 9);
 }
 
 TEST_CASE("loads that were moved are those of a count from scratch", "[auto]") {
