@@ -71,11 +71,12 @@ void write_kernels(JsonWriter& json, const BenchReport& r) {
   json.key("kernels").begin_array();
   for (const auto& [what, nodes] : kernels) {
     std::vector<double> us, spreads;
-    int64_t samples = 0;
+    int64_t samples = 0, dropped = 0;
     for (const NodeCost* n : nodes) {
       us.push_back(n->us / std::max(1.0, n->calls));
       spreads.push_back(n->spread);
       samples += n->steps;
+      dropped += n->dropped;
     }
     const NodeCost& one = *nodes.front();
     json.begin_object()
@@ -85,7 +86,9 @@ void write_kernels(JsonWriter& json, const BenchReport& r) {
     json.key("flops");
     one.flops ? json.value(*one.flops) : json.null();
     json.member("bytes", one.bytes_out + one.bytes_in.value_or(0)).member("us", median_of(us));
-    json.member("spread", median_of(spreads)).member("n", samples).member("workspace", 0).end_object();
+    json.member("spread", median_of(spreads)).member("n", samples);
+    if (dropped > 0) json.member("dropped", dropped);
+    json.end_object();
   }
   json.end_array();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <tuple>
 
@@ -30,14 +31,26 @@ std::optional<int64_t> tensor_bytes(const Graph& g, const Endpoint& e) {
   return *elements * static_cast<int64_t>(size);
 }
 
+/// Without those that something else got in the way of: beyond 5 median distances from the median.
+std::vector<double> without_outliers(const std::vector<double>& values) {
+  constexpr double kMost = 5;
+  const double median = median_of(values), most = kMost * std::max(median_deviation(values), median / 100);
+  std::vector<double> kept;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(kept),
+               [&](double v) { return std::abs(v - median) <= most; });
+  return kept;
+}
+
 NodeCost cost_of_node(const Graph& g, NodeId node, DeviceId device, const Samples& samples) {
   NodeCost cost;
   cost.node = node, cost.device = device;
   std::vector<double> of_steps;
   for (const auto& [step, us] : samples.by_step) of_steps.push_back(us);
-  cost.us = cost.in_run_us = median_of(of_steps);
-  cost.spread = relative_spread(of_steps);
-  cost.steps = static_cast<int64_t>(of_steps.size());
+  const std::vector<double> kept = without_outliers(of_steps);
+  cost.us = cost.in_run_us = median_of(kept);
+  cost.spread = relative_spread(kept);
+  cost.steps = static_cast<int64_t>(kept.size());
+  cost.dropped = static_cast<int64_t>(of_steps.size() - kept.size());
   cost.calls = static_cast<double>(samples.each.size()) / static_cast<double>(of_steps.size());
   cost.bytes_out = samples.bytes;
   cost.bytes_in = input_bytes(g, node);

@@ -18,7 +18,8 @@ struct NodeCost {
   double us = 0, spread = 0;  // of a step, alone: median over the steps; median distance from it, as a share
   double in_run_us = 0;       // of a step, as it runs when nobody watches: of nodes that are fused into one, its share
   double split_us = 0;        // of a step, more if a reader of its result were on another device: they run as one
-  int64_t steps = 0;          // that it ran in
+  int64_t steps = 0;          // that it ran in and that count
+  int64_t dropped = 0;        // that do not: more than 5 median distances from the median
   double calls = 0;           // of a step
   int64_t bytes_out = 0;      // of a call, of the last step
   std::optional<int64_t> bytes_in = {}, flops = {};  // of a call, where shapes are known
