@@ -35,10 +35,12 @@ class Solver {
  private:
   bool long_evaluations() const { return p_.goal == Goal::kLatency && p_.num_nodes >= 500; }
 
-  // Of large graphs an evaluation takes longer, and fewer of them show something new: a second for 2,000 nodes.
+  // Of large graphs an evaluation takes longer, and fewer of them show something new: a second for 2,000 nodes. Who
+  // says how long it may take wants all that can be had in that time.
   int64_t evaluations() const {
     if (o_.evaluations > 0) return o_.evaluations;
     const bool loads = p_.goal == Goal::kThroughput;
+    if (o_.time_limit_s > 0) return loads ? kLoads : kSchedules;
     const double size = std::pow(std::max(1.0, p_.num_nodes / 1000.0), 5);
     const int64_t scaled = static_cast<int64_t>(static_cast<double>(loads ? kLoads : kSchedules) / size);
     return std::max<int64_t>(loads ? kFewestLoads : kFewestSchedules, scaled);

@@ -14,7 +14,7 @@ namespace emplace::autoplace {
 struct SolveOptions {
   double time_limit_s = 0;  // 0: none; the budget of evaluations ends it
   uint64_t seed = 1;
-  int64_t evaluations = 0;  // 0: 20,000 schedules or 2,000,000 loads
+  int64_t evaluations = 0;  // 0: 20,000 schedules or 2,000,000 loads; without a time limit, fewer of large problems
   bool exact = true;        // where there are few groups; false: always the search
   Budget::StopLook stop = nullptr;
 };
