@@ -243,29 +243,29 @@ Status OptionSet::Impl::read_config(std::vector<CLI::ConfigItem>& items) const {
   auto file = InputFile::open(config_file, {.most_bytes = kMostBytes});
   if (!file.ok()) return unreadable(config_file, file.status()).with_context("--config");
   if ((*file)->bytes().find('\0') != std::string_view::npos)
-    return invalid_argument(cat("--config: ", config_file, " is not text"));
+    return invalid_argument(cat("--config: ", printable(config_file), " is not text"));
   std::istringstream in{std::string((*file)->bytes())};
   std::vector<CLI::ConfigItem> all;
   try {
     all = CLI::ConfigTOML().from_config(in);
   } catch (const std::exception& error) {
-    return invalid_argument(cat(config_file, ": ", error.what()));
+    return invalid_argument(cat(printable(config_file), ": ", error.what()));
   }
   if (all.empty() && says_something((*file)->bytes()))
-    return invalid_argument(cat(config_file, ": found no option; wanted NAME = VALUE"));
+    return invalid_argument(cat(printable(config_file), ": found no option; wanted NAME = VALUE"));
   for (CLI::ConfigItem& item : all) {
     if (item.name == "++" || item.name == "--") continue;  // where a section begins and ends
     const auto& sections = others.commands;
     if (!item.parents.empty() && item.parents.front() != command &&
         std::find(sections.begin(), sections.end(), item.parents.front()) == sections.end()) {
       std::string hint = did_you_mean(item.parents.front(), sections);
-      return invalid_argument(cat(config_file, ": section '", shortened(item.parents.front()), "' is not a subcommand",
-                                  hint.empty() ? "" : "; ", hint));
+      return invalid_argument(cat(printable(config_file), ": section '", shortened(item.parents.front()),
+                                  "' is not a subcommand", hint.empty() ? "" : "; ", hint));
     }
     std::replace(item.name.begin(), item.name.end(), '_', '-');
     if (!find(item.name) && !is_of_others(item.name))
-      return invalid_argument(
-          cat(config_file, ": unknown option '", printable(shortened(item.name)), "'", suggest(shortened(item.name))));
+      return invalid_argument(cat(printable(config_file), ": unknown option '", printable(shortened(item.name)), "'",
+                                  suggest(shortened(item.name))));
     if (item.parents.empty() || item.parents.front() == command) items.push_back(std::move(item));
   }
   return ok_status();
@@ -374,9 +374,9 @@ Status OptionSet::parse(int argc, char** argv, std::string& help) {
       RETURN_IF_ERROR(impl_->apply(entry, {environment}, variable));
     } else if (item != items.rend() && !item->inputs.empty()) {
       if (!entry.is_list && item->inputs.size() > 1)
-        return invalid_argument(
-            cat(impl_->config_file, ": ", entry.name, ": found ", item->inputs.size(), " values, wanted one"));
-      RETURN_IF_ERROR(impl_->apply(entry, item->inputs, impl_->config_file));
+        return invalid_argument(cat(printable(impl_->config_file), ": ", entry.name, ": found ", item->inputs.size(),
+                                    " values, wanted one"));
+      RETURN_IF_ERROR(impl_->apply(entry, item->inputs, printable(impl_->config_file)));
     }
   }
   return ok_status();

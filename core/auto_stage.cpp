@@ -58,7 +58,7 @@ Status check_names(const CostTable& table, const Graph& graph, const std::string
     for (NodeId n = 0; n < graph.num_nodes(); ++n) near.offer(graph.name(n));
     const std::string hint = near.text();
     return invalid_argument(
-        cat(origin, ": nodes: the graph has no node '", name, '\'', hint.empty() ? "" : "; ", hint));
+        cat(origin, ": nodes: the graph has no node '", printable(name), '\'', hint.empty() ? "" : "; ", hint));
   }
   return ok_status();
 }
@@ -71,7 +71,7 @@ Result<CostTable> read_tables(const StageContext& c, const Validated& validated,
   for (const std::string& path : o.costs) {
     ASSIGN_OR_RETURN(CostTable table, read_cost_file(path));
     // Lowering renames nodes, and what a step adds has names that the graph of the placement lacks.
-    if (!validated.lowering) RETURN_IF_ERROR(check_names(table, graph, path).blamed(Blame::kFile));
+    if (!validated.lowering) RETURN_IF_ERROR(check_names(table, graph, printable(path)).blamed(Blame::kFile));
     all.merge(std::move(table));
     files.push_back(path);
   }

@@ -102,7 +102,7 @@ Result<DescribedDevices> read_file(const std::string& path) {
   if (!file.ok()) return unreadable(path, file.status()).with_context("--devices");
   if ((*file)->bytes().empty()) return empty_file(path).with_context("--devices");
   DescribedDevices out;
-  ASSIGN_OR_RETURN(out.devices, parse_device_attributes((*file)->bytes(), path));
+  ASSIGN_OR_RETURN(out.devices, parse_device_attributes((*file)->bytes(), printable(path)));
   if (out.devices.empty()) return invalid_argument(cat("--devices: ", printable(path), " describes no device"));
   RETURN_IF_ERROR(check_unique(out.devices));
   return out;

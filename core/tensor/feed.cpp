@@ -238,7 +238,7 @@ Result<Tensor> from_file(std::string_view spec, DType dtype) {
   Result<std::shared_ptr<const InputFile>> file = InputFile::open(path, {.use = HostUseScope::current()});
   if (!file.ok()) return unreadable(path, file.status());
   if ((*file)->bytes().empty()) return empty_file(path);
-  return from_file(*file, dtype, path);
+  return from_file(*file, dtype, printable(path));
 }
 
 Result<Tensor> from_typed(const Typed& typed, DType dtype, const Shape& wanted) {

@@ -4,6 +4,7 @@
 #include "core/base/cat.h"
 #include "core/base/json_document.h"
 #include "core/base/json_writer.h"
+#include "core/base/printable.h"
 #include "core/base/schema.h"
 #include "core/device/device_text.h"
 #include "core/report/bench/bench_report.h"
@@ -123,7 +124,8 @@ std::string bench_json(const BenchReport& r) {
   return out + "\n";
 }
 
-Result<Baseline> read_baseline(std::string_view text, std::string_view origin) {
+Result<Baseline> read_baseline(std::string_view text, std::string_view file) {
+  const std::string origin = printable(file);
   ASSIGN_OR_RETURN(const Json json, parse_json(text, origin));
   const auto samples = json.is_object() ? json.find("step_us") : json.end();
   if (!json.is_object() || text_at(json, "kind") != "bench" || samples == json.end() || !samples->is_array() ||

@@ -6,6 +6,7 @@
 #include "core/base/cat.h"
 #include "core/base/input_file.h"
 #include "core/base/json_document.h"
+#include "core/base/printable.h"
 #include "core/base/schema.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
@@ -42,7 +43,8 @@ Status check_device(std::string_view name, std::string_view origin, std::string_
   const std::string_view id = type.size() == name.size() ? "0" : name.substr(type.size() + 1);
   const bool number = !id.empty() && id.size() < 6 && id.find_first_not_of("0123456789") == std::string_view::npos;
   if ((type == "CPU" || type == "GPU") && number) return ok_status();
-  return invalid_argument(cat(origin, ": ", of, ": unknown device '", name, "'; wanted CPU, GPU or, of one, GPU:1"));
+  return invalid_argument(
+      cat(origin, ": ", of, ": unknown device '", printable(name), "'; wanted CPU, GPU or, of one, GPU:1"));
 }
 
 Status read_links(const Json& list, std::string_view origin, CostTable& table) {
@@ -51,7 +53,7 @@ Status read_links(const Json& list, std::string_view origin, CostTable& table) {
         !link["to"].is_string())
       return invalid_argument(
           cat(origin, ": links: wanted {\"from\": \"CPU\", \"to\": \"GPU\", ...}, found ", shown(link)));
-    const std::string from = link["from"], to = link["to"], of = cat("link ", from, " -> ", to);
+    const std::string from = link["from"], to = link["to"], of = cat("link ", printable(from), " -> ", printable(to));
     RETURN_IF_ERROR(check_device(from, origin, of));
     RETURN_IF_ERROR(check_device(to, origin, of));
     LinkCost& cost = table.links[{from, to}];
@@ -78,8 +80,9 @@ Status read_by_device(const Json& node, const char* key, std::string_view origin
 
 Status read_cost_nodes(const Json& nodes, std::string_view origin, CostTable& table) {
   for (const auto& [name, node] : nodes.items()) {
-    const std::string of = cat("node ", name);
-    if (!node.is_object()) return invalid_argument(cat(origin, ": nodes: ", name, ": wanted {\"us\": {\"CPU\": 1.5}}"));
+    const std::string of = cat("node ", printable(name));
+    if (!node.is_object())
+      return invalid_argument(cat(origin, ": nodes: ", printable(name), ": wanted {\"us\": {\"CPU\": 1.5}}"));
     NodeRow& row = table.nodes[name];
     RETURN_IF_ERROR(read_by_device(node, "us", origin, of, row.us));
     RETURN_IF_ERROR(read_by_device(node, "resident", origin, of, row.resident));
@@ -103,7 +106,8 @@ Status read_kernel_costs(const Json& list, std::string_view origin, CostTable& t
     };
     KernelCost cost;
     cost.key = text("key");
-    const std::string op = text("op"), device = text("device"), of = cat("kernel ", op, " on ", device);
+    const std::string op = text("op"), device = text("device"),
+                      of = cat("kernel ", printable(op), " on ", printable(device));
     if (op.empty() || device.empty())
       return invalid_argument(
           cat(origin, ": kernels: wanted {\"op\": \"MatMul\", \"device\": \"GPU\", ...}, found ", shown(row)));
@@ -119,7 +123,7 @@ Status read_kernel_costs(const Json& list, std::string_view origin, CostTable& t
 
 Status read_lanes(const Json& lanes, std::string_view origin, CostTable& table) {
   for (const auto& [device, row] : lanes.items()) {
-    const std::string of = cat("lanes of ", device);
+    const std::string of = cat("lanes of ", printable(device));
     RETURN_IF_ERROR(check_device(device, origin, of));
     if (!row.is_object()) return invalid_argument(cat(origin, ": ", of, ": wanted {\"lanes\": 2}, found ", shown(row)));
     LaneCost& cost = table.lanes[device];
@@ -247,7 +251,7 @@ Result<CostTable> read_cost_file(const std::string& path) {
     const Blame blame = file.status().code() == Code::kInvalidArgument ? Blame::kFile : Blame::kUsage;
     return file.status().with_context("--costs").blamed(blame);
   }
-  Result<CostTable> table = read_costs((*file)->bytes(), path);
+  Result<CostTable> table = read_costs((*file)->bytes(), printable(path));
   if (!table.ok()) return table.status().blamed(Blame::kFile);
   return table;
 }
