@@ -162,6 +162,11 @@ Status read_machine(const Json& machine, std::string_view origin, CostTable& tab
 
 }  // namespace
 
+double LinkCost::us_per_byte() const {
+  constexpr double kSlowest = 1e6;
+  return bytes_per_us > 0 ? std::min(1 / bytes_per_us, kSlowest) : 0;
+}
+
 std::vector<std::string> names_in_costs(const DeviceSet& devices, DeviceId device) {
   const Device& d = devices.at(device);
   std::vector<std::string> names{short_device_name(devices, device)};
@@ -182,7 +187,7 @@ const LinkCost* CostTable::link(const DeviceSet& devices, DeviceId from, DeviceI
 std::optional<double> CostTable::copy_us(const DeviceSet& devices, DeviceId from, DeviceId to, int64_t bytes) const {
   const LinkCost* cost = link(devices, from, to);
   if (!cost) return {};
-  return cost->latency_us + (cost->bytes_per_us > 0 ? static_cast<double>(bytes) / cost->bytes_per_us : 0);
+  return cost->latency_us + static_cast<double>(bytes) * cost->us_per_byte();
 }
 
 std::optional<double> CostTable::node_us(std::string_view name, const DeviceSet& devices, DeviceId device) const {

@@ -17,6 +17,9 @@ struct LinkCost {
   double latency_us = 0;
   double bytes_per_us = 0;  // 0: not known
   double spread = 0;
+
+  /// 0: not known. A number that sums can bear, however small the speed.
+  double us_per_byte() const;
 };
 
 struct LaneCost {
