@@ -100,18 +100,16 @@ void Gathering::leave(IncomingRequest* request) {
 }
 
 void Gathering::called_off(IncomingRequest* request) {
-  {
-    std::lock_guard lock(mutex_);
-    const auto found = std::find_if(members_.begin(), members_.end(),
-                                    [&](const auto& member) { return member.second.request == request; });
-    if (found == members_.end()) return;
-    found->second.request = nullptr, found->second.left = true;
-    changed_.notify_all();
-  }
-  request->answer({});
+  std::lock_guard lock(mutex_);
+  const auto found = std::find_if(members_.begin(), members_.end(),
+                                  [&](const auto& member) { return member.second.request == request; });
+  if (found == members_.end()) return;
+  lost_.push_back(std::exchange(found->second.request, nullptr));
+  found->second.left = true;
+  changed_.notify_all();
 }
 
-Status Gathering::wait(double timeout_s, const std::atomic<bool>& stop,
+Status Gathering::wait(double timeout_s, const std::atomic<bool>& stop, const std::function<Status()>& still,
                        const std::function<void(const std::string&)>& say) {
   constexpr std::chrono::seconds kSay{10};
   const auto start = Clock::now();
@@ -119,6 +117,7 @@ Status Gathering::wait(double timeout_s, const std::atomic<bool>& stop,
   std::unique_lock lock(mutex_);
   for (;;) {
     if (!wrong_.ok() || stop) return wrong_;
+    RETURN_IF_ERROR(still());
     const auto absent = std::find_if(members_.begin(), members_.end(), [](const auto& m) { return !m.second.came; });
     if (absent == members_.end()) return ok_status();
     if (Clock::now() - start >= std::chrono::duration<double>(timeout_s)) {
@@ -137,6 +136,7 @@ void Gathering::end(const GatheringEnd& how) {
     std::lock_guard lock(mutex_);
     if (ended_) return;
     ended_ = true, end_ = how;
+    open.swap(lost_);
     for (auto& [task, member] : members_) {
       if (member.request) open.push_back(std::exchange(member.request, nullptr));
     }

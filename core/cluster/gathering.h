@@ -34,8 +34,9 @@ class Gathering final : public RequestHandler {
   ~Gathering();
 
   /// Waits for all others, so long, and says so now and then. FailedPrecondition: one of them is about to do something
-  /// else. Either is blamed on the peer. OK also if `stop` is set.
-  Status wait(double timeout_s, const std::atomic<bool>& stop, const std::function<void(const std::string&)>& say);
+  /// else. Either is blamed on the peer. `still` says why to wait no longer; OK also if `stop` is set.
+  Status wait(double timeout_s, const std::atomic<bool>& stop, const std::function<Status()>& still,
+              const std::function<void(const std::string&)>& say);
   /// Tells all others, and waits a moment for them to have heard it. Only the first call counts.
   void end(const GatheringEnd& how);
 
@@ -58,7 +59,8 @@ class Gathering final : public RequestHandler {
   std::condition_variable changed_;
   // Guarded by mutex_.
   std::map<std::string, Member> members_;
-  Status wrong_;  // a member's facts
+  std::vector<IncomingRequest*> lost_;  // nobody waits for their answers, which they get at the end
+  Status wrong_;                        // a member's facts
   bool ended_ = false;
   GatheringEnd end_;
 };
