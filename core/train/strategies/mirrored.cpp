@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/device/device_name.h"
 #include "core/train/strategies/assembly.h"
 
 namespace emplace {
@@ -66,11 +67,29 @@ Result<std::vector<Tower>> add_replicas(Assembly& a, const BatchParts& parts) {
 
 using ByReplica = std::vector<std::vector<GradientAndVariable>>;  // by replica, then variable
 
+/// Where the mean of each gradient is made that does not meet by NCCL: on the first replica; of replicas on several
+/// tasks, on the one that has the least to make so far, so that what goes over the network is spread over all of them
+/// as by an all-reduce. The order of a sum's terms, and so its bytes, are the same wherever it is made.
+std::vector<size_t> choose_reducers(const std::vector<Tower>& replicas, const std::vector<GradientAndVariable>& means) {
+  const auto task = [](const Tower& t) { return DeviceName::parse(t.device)->task_name(); };
+  const bool one_task =
+      std::all_of(replicas.begin(), replicas.end(), [&](const Tower& t) { return task(t) == task(replicas.front()); });
+  std::vector<size_t> out(means.size());
+  std::vector<int64_t> bytes(replicas.size());
+  for (size_t v = 0; v < means.size() && !one_task; ++v) {
+    out[v] = static_cast<size_t>(std::min_element(bytes.begin(), bytes.end()) - bytes.begin());
+    const TrainVariable& of = means[v].variable;
+    bytes[out[v]] += of.shape.num_elements() * static_cast<int64_t>(dtype_size(of.dtype));
+  }
+  return out;
+}
+
 /// The mean gradient, clipped, for each replica. By all-reduce, every replica has and clips its own; otherwise, and
 /// where it is slices, it is made on one device and read across.
 ByReplica mean_gradients(Assembly& a, const std::vector<Tower>& replicas, const ByReplica& by_replica, Endpoint total) {
   const bool nccl = a.request.replication.nccl;
   ByReplica means = by_replica;
+  const std::vector<size_t> reducers = choose_reducers(replicas, by_replica[0]);
   for (size_t v = 0; v < by_replica[0].size(); ++v) {
     std::vector<GradientAndVariable> parts;
     std::vector<Endpoint> sums;
@@ -80,7 +99,7 @@ ByReplica mean_gradients(Assembly& a, const std::vector<Tower>& replicas, const 
           add_all_reduced_means(a.edit, replicas, sums, total, static_cast<int64_t>(v));
       for (size_t i = 0; i < replicas.size(); ++i) means[i][v].gradient = reduced[i];
     } else {
-      const GradientAndVariable mean = mean_gradient(a, parts, total, replicas[0].device);
+      const GradientAndVariable mean = mean_gradient(a, parts, total, replicas[reducers[v]].device);
       for (size_t i = 0; i < replicas.size(); ++i) means[i][v] = mean;
     }
   }

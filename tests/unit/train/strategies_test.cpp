@@ -117,6 +117,10 @@ TEST_CASE("on a cluster: towers on workers, variables and their slots on the ps 
   Training pinned({.train = kAdam, .strategy = Strategy::kPsSync, .jobs = "ps=2,worker=2", .ps = "/job:ps/task:1"});
   CHECK(pinned.task_of("w") == ps1);
   CHECK(pinned.task_of("b") == ps1);
+  // w, the larger one, is the first worker's to sum, and b another one's.
+  Training mirrored({.train = kAdam, .strategy = Strategy::kMirrored, .jobs = "worker=3"});
+  CHECK(mirrored.task_of("AddN") == "/job:worker/replica:0/task:0");
+  CHECK(mirrored.task_of("AddN_1") == "/job:worker/replica:0/task:1");
   Training gpus({.train = kAdam, .strategy = Strategy::kMirrored, .gpus = 2, .jobs = "worker=2"});
   CHECK(gpus.device_of("replica_3/product") == "/device:GPU:1");
   CHECK(gpus.task_of("replica_3/product") == "/job:worker/replica:0/task:1");
