@@ -14,6 +14,7 @@
 #include "core/plan/memory_plan.h"
 #include "core/plan/settle.h"
 #include "core/plan/storage.h"
+#include "core/plan/undone_transposes.h"
 #include "core/plan/workspaces.h"
 
 namespace emplace {
@@ -171,6 +172,7 @@ Result<std::vector<PlannedMemory>> planned_memory(const GraphFile& file, const D
                                                   const std::vector<Tensor>& feeds) {
   ASSIGN_OR_RETURN(Program program, partition(file, devices, placement, request, {.to_run = false}));
   ASSIGN_OR_RETURN(Plan plan, settle(file, devices, program, feeds));
+  share_undone(file.graph, program, plan);
   plan_memory(file, program, plan);
   return MemoryCounter(file.graph, devices, program, plan).count();
 }

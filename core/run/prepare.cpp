@@ -9,6 +9,7 @@
 #include "core/plan/blamed_node.h"
 #include "core/plan/settle.h"
 #include "core/plan/shared_reads.h"
+#include "core/plan/undone_transposes.h"
 #include "core/run/binding.h"
 #include "core/run/finite_check.h"
 #include "core/run/make_kernel.h"
@@ -112,7 +113,10 @@ void announce_ops(const PreparedProgram& p) {
 
 Status prepare(PreparedProgram& p, const std::vector<Tensor>& feeds) {
   ASSIGN_OR_RETURN(p.plan, settle(p.file, p.devices, p.program, feeds));
-  if (!p.runtime.observer) share_reads(p.file.graph, p.program, p.plan);
+  if (!p.runtime.observer) {
+    share_reads(p.file.graph, p.program, p.plan);
+    share_undone(p.file.graph, p.program, p.plan);
+  }
   announce_ops(p);
   RETURN_IF_ERROR(place_constants(p));
   const InstructionId guarded = guarded_instruction(p);
