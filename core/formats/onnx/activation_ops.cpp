@@ -130,32 +130,32 @@ Endpoint hardmax_last(OnnxBlock& b, Endpoint x) {
   return b.make("OneHot", {best, size, b.like(x, 1), b.like(x, 0)});
 }
 
-#define PLAIN(onnx, op)                                     \
-  {                                                         \
-    onnx, 1, [](OnnxBlock& b) { return activation(b, op); } \
+#define PLAIN(onnx, op)                                           \
+  {                                                               \
+    onnx, 1, [](OnnxBlock& b) { return activation(b, op); }, true \
   }
 
 constexpr OnnxOp kActivationOps[] = {
-    {"Celu", 12, celu},
-    {"Elu", 6, elu},
-    {"Gelu", 20, gelu},
-    {"HardSigmoid", 6, hard_sigmoid},
-    {"HardSwish", 14, hard_swish},
+    {"Celu", 12, celu, true},
+    {"Elu", 6, elu, true},
+    {"Gelu", 20, gelu, true},
+    {"HardSigmoid", 6, hard_sigmoid, true},
+    {"HardSwish", 14, hard_swish, true},
     {"Hardmax", 1, [](OnnxBlock& b) { return Endpoints{along_axis(b, -1, hardmax_last)}; }},
-    {"LeakyRelu", 6, leaky_relu},
+    {"LeakyRelu", 6, leaky_relu, true},
     {"LogSoftmax", 1, [](OnnxBlock& b) { return Endpoints{along_axis(b, -1, log_softmax_last)}; }},
-    {"Mish", 18, mish},
-    {"PRelu", 6, prelu},
+    {"Mish", 18, mish, true},
+    {"PRelu", 6, prelu, true},
     PLAIN("Relu", "Relu"),
-    {"Selu", 6, selu},
-    {"Shrink", 9, shrink},
+    {"Selu", 6, selu, true},
+    {"Shrink", 9, shrink, true},
     PLAIN("Sigmoid", "Sigmoid"),
     {"Softmax", 1, [](OnnxBlock& b) { return Endpoints{along_axis(b, -1, softmax_last)}; }},
     PLAIN("Softplus", "Softplus"),
     PLAIN("Softsign", "Softsign"),
-    {"Swish", 24, swish},
+    {"Swish", 24, swish, true},
     PLAIN("Tanh", "Tanh"),
-    {"ThresholdedRelu", 10, thresholded_relu},
+    {"ThresholdedRelu", 10, thresholded_relu, true},
 };
 
 #undef PLAIN

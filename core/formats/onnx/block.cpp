@@ -1,12 +1,12 @@
 #include "core/formats/onnx/block.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "core/base/cat.h"
 #include "core/formats/onnx/tensor.h"
 #include "core/graph/literals.h"
+#include "core/op/evaluate.h"
 
 namespace emplace {
 namespace {
@@ -35,28 +35,19 @@ DType wider(DType t) {
 
 /// Dimension i of the result is dimension perm[i]. REQUIRES: elements of a fixed size; perm is a permutation.
 Result<Tensor> transposed_tensor(const Tensor& t, const Ints& perm) {
-  const auto rank = perm.size();
-  const size_t size = dtype_size(t.dtype());
-  Ints strides(rank, 1), dims, steps;
-  for (size_t i = rank; i-- > 1;) strides[i - 1] = strides[i] * t.shape().dim(static_cast<int>(i));
-  for (int64_t p : perm) {
-    dims.push_back(t.shape().dim(static_cast<int>(p)));
-    steps.push_back(strides[static_cast<size_t>(p)] * static_cast<int64_t>(size));
-  }
-  ASSIGN_OR_RETURN(Tensor out, Tensor::allocate(t.dtype(), Shape(dims)));
-  Ints at(rank, 0);
-  const char* from = static_cast<const char*>(t.raw());
-  char* to = static_cast<char*>(out.raw());
-  for (int64_t n = out.num_elements(); n > 0; --n, to += size) {
-    std::memcpy(to, from, size);
-    for (size_t i = rank; i-- > 0;) {
-      from += steps[i];
-      if (++at[i] < dims[i]) break;
-      from -= steps[i] * dims[i];
-      at[i] = 0;
-    }
-  }
-  return out;
+  const OpDef* def = OpLibrary::find("Transpose");
+  const KernelMaker maker = def->cpu_kernel(t.dtype());
+  if (!maker) return unimplemented(cat("Transpose of ", dtype_name(t.dtype())));
+  const Tensor inputs[] = {t, Tensor::of<int64_t>(Shape{static_cast<int64_t>(perm.size())}, perm)};
+  const DType input_types[] = {t.dtype(), DType::kInt64}, output_types[] = {t.dtype()};
+  const Evaluation what{.node_name = "Transpose",
+                        .attrs = {},
+                        .input_types = input_types,
+                        .output_types = output_types,
+                        .inputs = inputs,
+                        .max_elements = t.num_elements()};
+  ASSIGN_OR_RETURN(std::vector<Tensor> made, evaluate(*def, maker, what));
+  return std::move(made[0]);
 }
 
 bool is_permutation_of(const Ints& perm, int rank) {

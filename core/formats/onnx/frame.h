@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/formats/onnx/model.h"
@@ -23,6 +24,13 @@ struct OnnxTranslation {
   GraphFile& file;  // the model's; functions go into its library
   const OnnxModel& model;
   int depth = 0;  // graphs and functions inside each other
+};
+
+/// Which images have a twin with their channels last (core/formats/onnx/layout.h), by node and output.
+struct OnnxLayouts {
+  std::map<std::pair<NodeId, uint32_t>, Endpoint> last;
+  std::set<std::pair<NodeId, uint32_t>> turned;  // made of such a twin
+  Endpoint to_last, to_first;                    // the orders of dimensions, constants that all share
 };
 
 /// A graph in the making: the model's own, or the body of a function.
@@ -42,6 +50,7 @@ class OnnxBody {
   /// What new nodes' problems point at.
   void set_position(int64_t position) { position_ = position; }
   NodeId add(NewNode node);
+  OnnxLayouts& layouts() { return layouts_; }
 
   // --- of a function's body ---
 
@@ -64,6 +73,7 @@ class OnnxBody {
   std::set<std::string, std::less<>> reserved_;
   mutable std::map<std::string, int, std::less<>> asked_;
   int64_t position_ = kNoPosition;
+  OnnxLayouts layouts_;
   Endpoints arguments_;
   std::vector<Endpoint>* captures_ = nullptr;
   std::map<size_t, Endpoint> captured_;  // by place in captures_

@@ -148,17 +148,17 @@ Endpoints running(OnnxBlock& b, std::string_view op) {
       {{"exclusive", attr_of(b.integer("exclusive", 0) != 0)}, {"reverse", attr_of(b.integer("reverse", 0) != 0)}})};
 }
 
-#define UNARY(onnx, op)                                \
-  {                                                    \
-    onnx, 1, [](OnnxBlock& b) { return unary(b, op); } \
+#define UNARY(onnx, op)                                      \
+  {                                                          \
+    onnx, 1, [](OnnxBlock& b) { return unary(b, op); }, true \
   }
-#define BINARY(onnx, op)                                \
-  {                                                     \
-    onnx, 1, [](OnnxBlock& b) { return binary(b, op); } \
+#define BINARY(onnx, op)                                      \
+  {                                                           \
+    onnx, 1, [](OnnxBlock& b) { return binary(b, op); }, true \
   }
-#define VARIADIC(onnx, op)                                \
-  {                                                       \
-    onnx, 1, [](OnnxBlock& b) { return variadic(b, op); } \
+#define VARIADIC(onnx, op)                                      \
+  {                                                             \
+    onnx, 1, [](OnnxBlock& b) { return variadic(b, op); }, true \
   }
 
 constexpr OnnxOp kMathOps[] = {
@@ -172,41 +172,41 @@ constexpr OnnxOp kMathOps[] = {
     UNARY("Atan", "Atan"),
     UNARY("Atanh", "Atanh"),
     {"BitCast", 26, bit_cast},
-    {"BitShift", 11, bit_shift},
+    {"BitShift", 11, bit_shift, true},
     BINARY("BitwiseAnd", "BitwiseAnd"),
     UNARY("BitwiseNot", "Invert"),
     BINARY("BitwiseOr", "BitwiseOr"),
     BINARY("BitwiseXor", "BitwiseXor"),
-    {"Cast", 6, cast_to},
-    {"CastLike", 15, cast_like},
+    {"Cast", 6, cast_to, true},
+    {"CastLike", 15, cast_like, true},
     UNARY("Ceil", "Ceil"),
-    {"Clip", 6, clip},
+    {"Clip", 6, clip, true},
     UNARY("Cos", "Cos"),
     UNARY("Cosh", "Cosh"),
     {"CumProd", 26, [](OnnxBlock& b) { return running(b, "Cumprod"); }},
     {"CumSum", 11, [](OnnxBlock& b) { return running(b, "Cumsum"); }},
-    {"Div", 6, onnx_div},
-    {"Equal", 1, [](OnnxBlock& b) { return equal(b, "Equal"); }},
+    {"Div", 6, onnx_div, true},
+    {"Equal", 1, [](OnnxBlock& b) { return equal(b, "Equal"); }, true},
     UNARY("Erf", "Erf"),
     UNARY("Exp", "Exp"),
     UNARY("Floor", "Floor"),
     BINARY("Greater", "Greater"),
     BINARY("GreaterOrEqual", "GreaterEqual"),
     UNARY("Identity", "Identity"),
-    {"IsInf", 10, is_inf},
+    {"IsInf", 10, is_inf, true},
     UNARY("IsNaN", "IsNan"),
     BINARY("Less", "Less"),
     BINARY("LessOrEqual", "LessEqual"),
     UNARY("Log", "Log"),
     VARIADIC("Max", "Maximum"),
-    {"Mean", 6, mean},
+    {"Mean", 6, mean, true},
     VARIADIC("Min", "Minimum"),
-    {"Mod", 10, mod},
+    {"Mod", 10, mod, true},
     BINARY("Mul", "Mul"),
     UNARY("Neg", "Neg"),
     UNARY("Not", "LogicalNot"),
     BINARY("Or", "LogicalOr"),
-    {"Pow", 1, pow},
+    {"Pow", 1, pow, true},
     UNARY("Reciprocal", "Reciprocal"),
     UNARY("Round", "Round"),
     UNARY("Sign", "Sign"),
@@ -216,8 +216,8 @@ constexpr OnnxOp kMathOps[] = {
     BINARY("Sub", "Sub"),
     VARIADIC("Sum", "AddV2"),
     UNARY("Tan", "Tan"),
-    {"Where", 9, where},
-    {"Xor", 1, [](OnnxBlock& b) { return equal(b, "NotEqual"); }},
+    {"Where", 9, where, true},
+    {"Xor", 1, [](OnnxBlock& b) { return equal(b, "NotEqual"); }, true},
 };
 
 #undef UNARY

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "core/base/cat.h"
-#include "core/formats/onnx/op_table.h"
+#include "core/formats/onnx/layout.h"
 #include "core/formats/onnx/products.h"
 
 namespace emplace {
@@ -28,29 +28,36 @@ OnnxWindow flat_window(const OnnxWindow& w) {
 
 OnnxAttrs conv_attrs(const OnnxWindow& w) {
   const bool plain = !w.padded();
-  OnnxAttrs attrs{{"strides", attr_of(Ints{1, 1, w.strides[0], w.strides[1]})},
-                  {"dilations", attr_of(Ints{1, 1, w.dilations[0], w.dilations[1]})},
-                  {"data_format", attr_of("NCHW")}};
+  OnnxAttrs attrs{{"strides", attr_of(of_image(w.strides, true))},
+                  {"dilations", attr_of(of_image(w.dilations, true))},
+                  {"data_format", attr_of("NHWC")}};
   if (w.same_upper) {
     attrs.emplace_back("padding", attr_of("SAME"));
   } else {
     attrs.emplace_back("padding", attr_of(plain ? "VALID" : "EXPLICIT"));
     if (!plain)
       attrs.emplace_back("explicit_paddings",
-                         attr_of(Ints{0, 0, 0, 0, w.before[0], w.after[0], w.before[1], w.after[1]}));
+                         attr_of(Ints{0, 0, w.before[0], w.after[0], w.before[1], w.after[1], 0, 0}));
   }
   return attrs;
 }
 
-/// [N,C,H,W] by [M,C/group,h,w].
-Endpoint conv_2d(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w, int64_t group) {
-  const int64_t in = b.dim(x, 1), per_group = b.dim(filter, 1), out = b.dim(filter, 0);
+/// [N,H,W,C] by [M,C/group,h,w].
+Endpoint conv_with_channels_last(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w, int64_t group) {
+  const int64_t in = b.dim(x, 3), per_group = b.dim(filter, 1), out = b.dim(filter, 0);
   const Endpoint turned = b.transpose(filter, {2, 3, 1, 0});
   if (group > 1 && per_group == 1 && in == group && out > 0 && w.strides[0] == w.strides[1]) {
     const Endpoint each = b.reshape(turned, {w.kernel[0], w.kernel[1], in, out / in});
     return b.math("DepthwiseConv2dNative", {x, each}, conv_attrs(w));
   }
   return b.math("Conv2D", {x, turned}, conv_attrs(w));
+}
+
+/// [N,C,H,W] by [M,C/group,h,w].
+Endpoint conv_2d(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w, int64_t group, Endpoint bias = {}) {
+  Endpoint y = conv_with_channels_last(b, channels_last(b, x), filter, w, group);
+  if (bias.node != kNoNode) y = is_floating(b.type(y)) ? b.math("BiasAdd", {y, bias}) : b.add(y, bias);
+  return channels_first(b, y);
 }
 
 /// Depth by depth of the filter: images of all depths of x at once.
@@ -87,17 +94,15 @@ std::string groups_that_do_not_fit(OnnxBlock& b, Endpoint x, Endpoint filter, in
   return cat("filters of ", per_group, " channels and group ", group, " over ", in, " channels");
 }
 
-Endpoint biased(OnnxBlock& b, Endpoint y, size_t input) {
-  if (!b.has(input)) return y;
-  if (b.rank(y) == 4 && is_floating(b.type(y)))
-    return b.math("BiasAdd", {y, b.input(input)}, {{"data_format", attr_of("NCHW")}});
-  return b.add(y, b.per_channel(b.input(input), b.rank(y)));
+Endpoint biased(OnnxBlock& b, Endpoint y, Endpoint bias) {
+  return bias.node == kNoNode ? y : b.add(y, b.per_channel(bias, b.rank(y)));
 }
 
 Endpoints conv(OnnxBlock& b) {
   const Endpoint x = b.input(0), filter = b.input(1);
   const std::optional<OnnxWindow> w = onnx_window(b, x, filter_sizes(b, filter));
-  return {w ? biased(b, onnx_convolution(b, x, filter, *w, b.integer("group", 1)), 2) : Endpoint{}};
+  const Endpoint bias = b.input_or(2, {});
+  return {w ? onnx_convolution(b, x, filter, *w, b.integer("group", 1), bias) : Endpoint{}};
 }
 
 /// The window of a ConvTranspose: the border is cut off the result. `shape`: that of the result, if it is given.
@@ -121,28 +126,29 @@ bool cut_border(OnnxBlock& b, Endpoint x, OnnxWindow& w, const Ints& more) {
 }
 
 Endpoint transposed_2d(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w, const Ints& more) {
-  Endpoints sizes{b.cast(b.dim_of(x, 0), DType::kInt32), b.ints32({b.dim(filter, 1)})};
+  Endpoints sizes{b.cast(b.dim_of(x, 0), DType::kInt32)};
   for (size_t i = 0; i < 2; ++i) {
     const int64_t size = b.dim(x, static_cast<int>(i) + 2);
     if (size < 0) return b.fail("a size that is not known");
     sizes.push_back(b.ints32({(size - 1) * w.strides[i] + w.reach(i) + more[i]}));
   }
+  sizes.push_back(b.ints32({b.dim(filter, 1)}));
   OnnxWindow whole = w;
   whole.before = whole.after = {0, 0};
   whole.same_upper = false;
-  Endpoint y =
-      b.math("Conv2DBackpropInput", {b.concat(sizes, 0), b.transpose(filter, {2, 3, 1, 0}), x}, conv_attrs(whole));
+  const Endpoints read{b.concat(sizes, 0), b.transpose(filter, {2, 3, 1, 0}), channels_last(b, x)};
+  Endpoint y = b.math("Conv2DBackpropInput", read, conv_attrs(whole));
   for (size_t i = 0; i < 2; ++i) {
-    const int axis = static_cast<int>(i) + 2;
+    const int axis = static_cast<int>(i) + 1;
     if (w.before[i] < 0 || w.after[i] < 0) {
       Ints rows(8, 0);
-      rows[4 + 2 * i] = std::max<int64_t>(-w.before[i], 0), rows[5 + 2 * i] = std::max<int64_t>(-w.after[i], 0);
+      rows[2 + 2 * i] = std::max<int64_t>(-w.before[i], 0), rows[3 + 2 * i] = std::max<int64_t>(-w.after[i], 0);
       y = b.make("Pad", {y, b.reshape(b.ints(rows), Ints{4, 2})});
     }
     const int64_t begin = std::max<int64_t>(w.before[i], 0), end = b.dim(y, axis) - std::max<int64_t>(w.after[i], 0);
     if (begin > 0 || w.after[i] > 0) y = b.slice(y, axis, begin, end);
   }
-  return y;
+  return channels_first(b, y);
 }
 
 /// Filters with zeros between their values, for ops that know no dilation.
@@ -213,7 +219,7 @@ Endpoints conv_transpose(OnnxBlock& b) {
                                : transposed(b, b.slice(x, 1, g * each, (g + 1) * each),
                                             b.slice(filter, 0, g * each, (g + 1) * each), *w, more));
   }
-  return {biased(b, b.concat(parts, 1), 2)};
+  return {biased(b, b.concat(parts, 1), b.input_or(2, {}))};
 }
 
 Endpoints mat_mul(OnnxBlock& b) { return {onnx_product(b, b.input(0), b.input(1))}; }
@@ -321,17 +327,18 @@ constexpr OnnxOp kNnOps[] = {
 
 }  // namespace
 
-Endpoint onnx_convolution(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w, int64_t group) {
+Endpoint onnx_convolution(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w, int64_t group,
+                          Endpoint bias) {
   if (std::string found = groups_that_do_not_fit(b, x, filter, group); !found.empty()) return b.fail(std::move(found));
   const Ints sizes = filter_sizes(b, filter);
   for (size_t i = 0; i < sizes.size() && i < w.kernel.size(); ++i) {
     if (sizes[i] >= 0 && sizes[i] != w.kernel[i])
       return b.fail(cat("kernel_shape ", w.kernel[i], " of a filter of size ", sizes[i]));
   }
-  if (w.rank() == 2) return conv_2d(b, x, filter, w, group);
-  if (w.rank() == 3) return conv_3d(b, x, filter, w, group);
+  if (w.rank() == 2) return conv_2d(b, x, filter, w, group, bias);
+  if (w.rank() == 3) return biased(b, conv_3d(b, x, filter, w, group), bias);
   if (w.rank() != 1) return b.fail(cat("windows of ", w.rank(), " dimensions"));
-  return b.squeeze(conv_2d(b, b.expand(x, 2), b.expand(filter, 2), flat_window(w), group), {2});
+  return b.squeeze(conv_2d(b, b.expand(x, 2), b.expand(filter, 2), flat_window(w), group, bias), {2});
 }
 
 Endpoint onnx_product(OnnxBlock& b, Endpoint x, Endpoint y) {

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "core/base/cat.h"
-#include "core/formats/onnx/op_table.h"
+#include "core/formats/onnx/layout.h"
 
 namespace emplace {
 namespace {
@@ -36,9 +36,15 @@ Endpoint batch_normalised(OnnxBlock& b, Endpoint x, Endpoint mean, Endpoint vari
   const DType own = b.type(x);
   const auto in_type = [&](Endpoint e) { return b.cast(e, own); };
   const Endpoint scale = in_type(b.input(1)), bias = in_type(b.input(2));
-  if (rank == 4 && own == DType::kFloat)
-    return b.make("FusedBatchNormV3", {x, scale, bias, in_type(mean), in_type(variance)},
-                  {{"epsilon", attr_of(epsilon)}, {"is_training", attr_of(false)}, {"data_format", attr_of("NCHW")}});
+  if (rank == 4 && own == DType::kFloat) {
+    const bool last = is_turned(b, x);
+    const Endpoint y =
+        b.make("FusedBatchNormV2", {last ? channels_last(b, x) : x, scale, bias, in_type(mean), in_type(variance)},
+               {{"epsilon", attr_of(epsilon)},
+                {"is_training", attr_of(false)},
+                {"data_format", attr_of(last ? "NHWC" : "NCHW")}});
+    return last ? channels_first(b, y) : y;
+  }
   const Endpoint factor = b.mul(inverse_deviation(b, in_type(variance), epsilon), scale);
   const Endpoint shift = b.sub(bias, b.mul(in_type(mean), factor));
   return b.add(b.mul(x, b.per_channel(factor, rank)), b.per_channel(shift, rank));
@@ -140,13 +146,12 @@ Endpoints lrn(OnnxBlock& b) {
   if (size < 1 || size > 4096 || channels < 0 || b.rank(x) < 2) return {b.fail("a size that does not fit")};
   const int64_t before = (size - 1) / 2;
   if (b.rank(x) == 4 && size % 2 == 1 && b.type(x) == DType::kFloat) {
-    const Endpoint turned = b.transpose(x, {0, 2, 3, 1});
-    const Endpoint y = b.make("LRN", {turned},
+    const Endpoint y = b.make("LRN", {channels_last(b, x)},
                               {{"depth_radius", attr_of(before)},
                                {"bias", attr_of(bias)},
                                {"alpha", attr_of(alpha / static_cast<float>(size))},
                                {"beta", attr_of(beta)}});
-    return {b.transpose(y, {0, 3, 1, 2})};
+    return {channels_first(b, y)};
   }
   Ints rows(2 * static_cast<size_t>(b.rank(x)), 0);
   rows[2] = before, rows[3] = size - 1 - before;

@@ -15,6 +15,7 @@ struct OnnxOp {
   std::string_view name;
   int64_t since;  // the first version of the operator set that this row is for
   OnnxTranslator translate;
+  bool elementwise = false;  // an element of the result is made of one of each input: any order of dimensions will do
 };
 
 std::span<const OnnxOp> onnx_math_ops();

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/base/cat.h"
-#include "core/formats/onnx/op_table.h"
+#include "core/formats/onnx/layout.h"
 #include "core/formats/onnx/window.h"
 
 namespace emplace {
@@ -42,16 +42,25 @@ Endpoint pooled_by_axes(OnnxBlock& b, Endpoint x, const OnnxWindow& w, std::stri
   return x;
 }
 
-OnnxAttrs pool_attrs(const OnnxWindow& w, bool border) {
-  OnnxAttrs attrs{{"ksize", attr_of(Ints{1, 1, w.kernel[0], w.kernel[1]})},
-                  {"strides", attr_of(Ints{1, 1, w.strides[0], w.strides[1]})},
-                  {"data_format", attr_of("NCHW")}};
+/// `last`: of images with their channels last.
+OnnxAttrs pool_attrs(const OnnxWindow& w, bool border, bool last) {
+  OnnxAttrs attrs{{"ksize", attr_of(of_image(w.kernel, last))},
+                  {"strides", attr_of(of_image(w.strides, last))},
+                  {"data_format", attr_of(last ? "NHWC" : "NCHW")}};
   const bool explicitly = border && w.padded() && !w.same_upper;
   attrs.emplace_back("padding", attr_of(border && w.same_upper ? "SAME" : explicitly ? "EXPLICIT" : "VALID"));
-  if (explicitly)
-    attrs.emplace_back("explicit_paddings",
-                       attr_of(Ints{0, 0, 0, 0, w.before[0], w.after[0], w.before[1], w.after[1]}));
+  if (explicitly) {
+    Ints borders(4, 0);
+    borders.insert(borders.begin() + (last ? 2 : 4), {w.before[0], w.after[0], w.before[1], w.after[1]});
+    attrs.emplace_back("explicit_paddings", attr_of(std::move(borders)));
+  }
   return attrs;
+}
+
+/// By an op that has kernels for both layouts.
+Endpoint pooled(OnnxBlock& b, std::string_view op, Endpoint x, const OnnxWindow& w) {
+  if (!is_turned(b, x)) return b.make(op, {x}, pool_attrs(w, true, false));
+  return channels_first(b, b.make(op, {channels_last(b, x)}, pool_attrs(w, true, true)));
 }
 
 /// [N,C,L] as images of one row.
@@ -70,7 +79,7 @@ bool has_pool_kernel(OnnxBlock& b, Endpoint x, const OnnxWindow& w, std::string_
 
 Endpoint max_pooled(OnnxBlock& b, Endpoint x, const OnnxWindow& w) {
   if (w.rank() == 1) return b.squeeze(max_pooled(b, b.expand(x, 2), of_rows(w)), {2});
-  if (has_pool_kernel(b, x, w, "MaxPool")) return b.make("MaxPool", {x}, pool_attrs(w, true));
+  if (has_pool_kernel(b, x, w, "MaxPool")) return pooled(b, "MaxPool", x, w);
   return pooled_by_axes(b, with_border(b, x, w, lowest(b.type(x))), w, "Maximum");
 }
 
@@ -165,14 +174,15 @@ Endpoint counts_of(OnnxBlock& b, Endpoint x, const OnnxWindow& w, bool border) {
 Endpoint mean_pooled(OnnxBlock& b, Endpoint x, const OnnxWindow& w, bool border) {
   if (w.rank() == 1) return b.squeeze(mean_pooled(b, b.expand(x, 2), of_rows(w), border), {2});
   const bool plain = !w.padded() || (w.same_upper && !border);
-  if (plain && has_pool_kernel(b, x, w, "AvgPool")) return b.make("AvgPool", {x}, pool_attrs(w, true));
-  const Endpoint cells = with_border(b, x, w, 0);
-  if (w.rank() == 2 && !w.dilated()) {
-    const double window = static_cast<double>(w.kernel[0] * w.kernel[1]);
-    const Endpoint mean = b.math("AvgPool", {cells}, pool_attrs(w, false));
-    return b.mul(mean, b.div(b.like(x, window), counts_of(b, x, w, border)));
-  }
-  return b.div(pooled_by_axes(b, cells, w, "AddV2"), counts_of(b, x, w, border));
+  if (plain && has_pool_kernel(b, x, w, "AvgPool")) return pooled(b, "AvgPool", x, w);
+  if (w.rank() != 2 || w.dilated())
+    return b.div(pooled_by_axes(b, with_border(b, x, w, 0), w, "AddV2"), counts_of(b, x, w, border));
+  const bool last = is_turned(b, x);
+  const Endpoint cells = with_border(b, last ? channels_last(b, x) : x, w, 0, last);
+  const Endpoint mean = b.math("AvgPool", {cells}, pool_attrs(w, false, last));
+  const double window = static_cast<double>(w.kernel[0] * w.kernel[1]);
+  const Endpoint share = b.div(b.like(x, window), counts_of(b, x, w, border));
+  return last ? channels_first(b, b.mul(mean, b.transpose(share, {0, 2, 3, 1}))) : b.mul(mean, share);
 }
 
 Endpoints average_pool(OnnxBlock& b) {
@@ -208,6 +218,7 @@ Ints behind_channels(OnnxBlock& b, Endpoint x) {
 
 Endpoints global_pool(OnnxBlock& b, std::string_view op) {
   const Endpoint x = b.input(0);
+  if (is_turned(b, x)) return {channels_first(b, b.reduce(op, channels_last(b, x), {1, 2}))};
   return {b.reduce(op, x, behind_channels(b, x))};
 }
 

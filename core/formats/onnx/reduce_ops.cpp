@@ -1,8 +1,9 @@
 // Part of core/formats/onnx/op_table.h: reductions along axes.
+#include <algorithm>
 #include <numeric>
 
 #include "core/base/cat.h"
-#include "core/formats/onnx/op_table.h"
+#include "core/formats/onnx/layout.h"
 
 namespace emplace {
 namespace {
@@ -52,6 +53,17 @@ Endpoint computed(OnnxBlock& b, std::string_view op, Around around, Endpoint x, 
   return x;
 }
 
+/// The axes of an image with its channels last; nothing if what is left of it would be in another order.
+std::optional<Endpoint> axes_with_channels_last(OnnxBlock& b, Endpoint x, Endpoint axes) {
+  std::optional<Ints> known = is_turned(b, x) ? b.known(axes) : std::nullopt;
+  if (!known) return std::nullopt;
+  for (int64_t& a : *known) a = b.axis(a, 4);
+  const auto gone = [&](int64_t a) { return std::count(known->begin(), known->end(), a) > 0; };
+  if (b.integer("keepdims", 1) == 0 && !gone(1) && !(gone(2) && gone(3))) return std::nullopt;
+  for (int64_t& a : *known) a = axis_with_channels_last(static_cast<int>(a));
+  return b.ints32(*known);
+}
+
 Endpoints reduction(OnnxBlock& b, std::string_view op, Around around = Around::kNothing) {
   Endpoint x = b.input(0);
   const DType own = b.type(x);
@@ -60,6 +72,10 @@ Endpoints reduction(OnnxBlock& b, std::string_view op, Around around = Around::k
   if (own == DType::kBool) x = b.cast(x, DType::kUInt8);
   if (is_integer(own) && around != Around::kNothing && around != Around::kAbs && around != Around::kSquare)
     x = b.cast(x, DType::kDouble);
+  if (const std::optional<Endpoint> last = none ? std::nullopt : axes_with_channels_last(b, x, axes)) {
+    const Endpoint y = b.cast(computed(b, op, around, channels_last(b, x), *last, none), own);
+    return {b.integer("keepdims", 1) != 0 ? channels_first(b, y) : y};
+  }
   return {b.cast(computed(b, op, around, x, axes, none), own)};
 }
 

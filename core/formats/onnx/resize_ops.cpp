@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/base/cat.h"
-#include "core/formats/onnx/op_table.h"
+#include "core/formats/onnx/layout.h"
 
 namespace emplace {
 namespace {
@@ -160,21 +160,25 @@ Endpoints resized(OnnxBlock& b, const ResizeNode& r, std::vector<ResizedAxis> ax
   const bool crop = r.coordinates == "tf_crop_and_resize";
   const int rank = b.rank(y);
   const DType own = b.type(y), used = own == DType::kDouble ? own : DType::kFloat;
+  const bool last = is_turned(b, y);
+  if (last) y = channels_last(b, y);
   if (r.mode != "nearest") y = b.cast(y, used);
   for (const ResizedAxis& a : axes) {
     if (!crop && stays(b, a)) continue;
+    const int axis = last ? axis_with_channels_last(a.axis) : a.axis;
     const Endpoint at = origins(b, r, a);
     if (crop) {
-      const Endpoint last = b.sub(as_real(b, a.in), real(b, 1));
-      Endpoint out = b.make("LogicalOr", {b.make("Less", {at, real(b, 0)}), b.make("Greater", {at, last})});
-      out = b.per_channel(out, rank, a.axis);
+      const Endpoint end = b.sub(as_real(b, a.in), real(b, 1));
+      Endpoint out = b.make("LogicalOr", {b.make("Less", {at, real(b, 0)}), b.make("Greater", {at, end})});
+      out = b.per_channel(out, rank, axis);
       outside = outside.node == kNoNode ? out : b.make("LogicalOr", {outside, out});
     }
-    y = r.mode == "nearest" ? b.make("GatherV2", {y, folded(b, nearest_cells(b, r, at, a.in)), b.int32(a.axis)})
-                            : along(b, y, folded(b, b.cast(weights(b, r, a, at), used)), a.axis);
+    y = r.mode == "nearest" ? b.make("GatherV2", {y, folded(b, nearest_cells(b, r, at, a.in)), b.int32(axis)})
+                            : along(b, y, folded(b, b.cast(weights(b, r, a, at), used)), axis);
   }
   if (crop) y = b.select(outside, b.like(y, b.number("extrapolation_value", 0)), y);
-  return {b.cast(y, own)};
+  y = b.cast(y, own);
+  return {last ? channels_first(b, y) : y};
 }
 
 Endpoints resize(OnnxBlock& b) {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/base/cat.h"
-#include "core/formats/onnx/op_table.h"
+#include "core/formats/onnx/layout.h"
 
 namespace emplace {
 namespace {
@@ -56,11 +56,16 @@ Endpoints transpose(OnnxBlock& b) {
   return {b.transpose(x, given)};
 }
 
-Endpoints concat(OnnxBlock& b) { return {b.concat(b.inputs(), b.integer("axis", 1))}; }
+Endpoints concat(OnnxBlock& b) {
+  Endpoints parts = b.inputs();
+  const int64_t axis = b.integer("axis", 1);
+  const auto turned = [&](Endpoint e) { return is_turned(b, e); };
+  if (parts.empty() || !std::all_of(parts.begin(), parts.end(), turned)) return {b.concat(parts, axis)};
+  for (Endpoint& e : parts) e = channels_last(b, e);
+  return {channels_first(b, b.concat(parts, axis_with_channels_last(b.axis(axis, 4))))};
+}
 
-Endpoints split(OnnxBlock& b) {
-  const Endpoint x = b.input(0);
-  const int axis = b.axis(b.integer("axis", 0), b.rank(x));
+Endpoints split_along(OnnxBlock& b, Endpoint x, int axis) {
   const auto n = static_cast<int64_t>(b.num_outputs());
   if (const int64_t parts = b.integer("num_outputs", n); parts != n)
     return {b.fail(cat("num_outputs is ", parts, ", there are ", n))};
@@ -81,6 +86,15 @@ Endpoints split(OnnxBlock& b) {
   if (sizes)
     return b.make_many("SplitV", {x, b.ints(*sizes), b.int32(axis)}, b.num_outputs(), {{"num_split", attr_of(n)}});
   return b.make_many("Split", {b.int32(axis), x}, b.num_outputs(), {{"num_split", attr_of(n)}});
+}
+
+Endpoints split(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  const int axis = b.axis(b.integer("axis", 0), b.rank(x));
+  if (!is_turned(b, x)) return split_along(b, x, axis);
+  Endpoints parts = split_along(b, channels_last(b, x), axis_with_channels_last(axis));
+  for (Endpoint& e : parts) e = channels_first(b, e);
+  return parts;
 }
 
 /// ONNX's and Python's slices agree but for ends below the first element with negative steps.
@@ -310,9 +324,19 @@ Endpoints pad_by_values(OnnxBlock& b, const std::string& mode) {
   return {b.make("PadV2", {x, rows, value})};
 }
 
+/// Before and after each axis.
+Endpoint padded(OnnxBlock& b, Endpoint x, const Ints& pads, std::string_view mode) {
+  const Endpoint rows = b.reshape(b.ints(pads), Ints{b.rank(x), 2});
+  if (mode == "reflect") return b.make("MirrorPad", {x, rows}, {{"mode", attr_of("REFLECT")}});
+  if (mode != "constant") return b.fail(cat("mode '", mode, "'"), "constant, reflect, edge or wrap");
+  Endpoint value = b.version() < 11 ? b.like(x, b.number("value", 0)) : b.has(2) ? b.input(2) : Endpoint{};
+  if (value.node == kNoNode) return b.make("Pad", {x, rows});
+  if (b.rank(value) > 0) value = b.reshape(value, Ints{});
+  return b.make("PadV2", {x, rows, value});
+}
+
 Endpoints pad(OnnxBlock& b) {
   Endpoint x = b.input(0);
-  const int rank = b.rank(x);
   const bool known = !b.has(1) || (b.known(b.input(1)) && (!b.has(3) || b.known(b.input(3))));
   if (const std::string how = b.text("mode", "constant");
       !known && (how == "constant" || how == "reflect" || how == "edge" || how == "wrap"))
@@ -322,13 +346,9 @@ Endpoints pad(OnnxBlock& b) {
   const std::string mode = b.text("mode", "constant");
   x = cropped(b, x, *pads);
   if (mode == "edge" || mode == "wrap") return {pad_by_gather(b, x, *pads, mode == "wrap")};
-  const Endpoint rows = b.reshape(b.ints(*pads), Ints{rank, 2});
-  if (mode == "reflect") return {b.make("MirrorPad", {x, rows}, {{"mode", attr_of("REFLECT")}})};
-  if (mode != "constant") return {b.fail(cat("mode '", mode, "'"), "constant, reflect, edge or wrap")};
-  Endpoint value = b.version() < 11 ? b.like(x, b.number("value", 0)) : b.has(2) ? b.input(2) : Endpoint{};
-  if (value.node == kNoNode) return {b.make("Pad", {x, rows})};
-  if (b.rank(value) > 0) value = b.reshape(value, Ints{});
-  return {b.make("PadV2", {x, rows, value})};
+  if (!is_turned(b, x)) return {padded(b, x, *pads, mode)};
+  std::rotate(pads->begin() + 2, pads->begin() + 4, pads->end());  // of the channels, which come last
+  return {channels_first(b, padded(b, channels_last(b, x), *pads, mode))};
 }
 
 /// Channels that hold blocks, [N,C,H,W]; by reshapes, which fit both orders.

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
-#include "core/formats/onnx/op_table.h"
+#include "core/formats/onnx/layout.h"
 
 namespace emplace {
 namespace {
@@ -104,7 +104,8 @@ void translate_onnx_node(OnnxBlock& b) {
   if (function != all.model.functions.end()) {
     outputs = inline_onnx_function(b, function->second);
   } else if (const OnnxOp* op = n.domain.empty() ? find_onnx_op(n.op, b.version()) : nullptr) {
-    outputs = op->translate(b);
+    std::optional<Endpoints> last = op->elementwise ? translate_channels_last(b, *op) : std::nullopt;
+    outputs = last ? std::move(*last) : b.failed() ? Endpoints() : op->translate(b);
   } else {
     std::string hint, wrong = onnx_op_problem(all, n, b.version(), hint);
     b.fail(std::move(wrong), std::move(hint));

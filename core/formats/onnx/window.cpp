@@ -92,10 +92,11 @@ Endpoint window_cells(OnnxBlock& b, Endpoint x, const OnnxWindow& w, size_t i, i
   return b.slice(x, axis, begin, begin + (windows - 1) * w.strides[i] + 1, w.strides[i]);
 }
 
-Endpoint with_border(OnnxBlock& b, Endpoint x, const OnnxWindow& w, double value) {
+Endpoint with_border(OnnxBlock& b, Endpoint x, const OnnxWindow& w, double value, bool channels_last) {
   if (!w.padded()) return x;
-  Ints rows(4, 0);
+  Ints rows(channels_last ? 2 : 4, 0);
   for (size_t i = 0; i < w.kernel.size(); ++i) rows.push_back(w.before[i]), rows.push_back(w.after[i]);
+  if (channels_last) rows.resize(rows.size() + 2, 0);
   return b.make("PadV2", {x, b.reshape(b.ints(rows), Ints{-1, 2}), b.like(x, value)});
 }
 

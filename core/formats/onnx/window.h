@@ -28,6 +28,6 @@ std::optional<OnnxWindow> onnx_window(OnnxBlock& b, Endpoint x, Ints kernel);
 /// The cells that window place `offset` has along an axis, in all windows of it.
 Endpoint window_cells(OnnxBlock& b, Endpoint x, const OnnxWindow& w, size_t i, int64_t offset);
 /// x with its borders, filled with `value`.
-Endpoint with_border(OnnxBlock& b, Endpoint x, const OnnxWindow& w, double value);
+Endpoint with_border(OnnxBlock& b, Endpoint x, const OnnxWindow& w, double value, bool channels_last = false);
 
 }  // namespace emplace
