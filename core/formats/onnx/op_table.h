@@ -33,6 +33,7 @@ std::span<const OnnxOp> onnx_attention_ops();
 std::span<const OnnxOp> onnx_control_ops();
 std::span<const OnnxOp> onnx_sampling_ops();
 std::span<const OnnxOp> onnx_sequence_ops();
+std::span<const OnnxOp> onnx_signal_ops();
 
 /// The row for an op of ai.onnx: of several the last whose `since` is not above `version`. Null: there is none.
 const OnnxOp* find_onnx_op(std::string_view name, int64_t version);

@@ -1,6 +1,8 @@
-// Part of core/formats/onnx/op_table.h: GridSample; windows of signals, random numbers, and distinct values.
+// Part of core/formats/onnx/op_table.h: GridSample and AffineGrid; windows of signals, random numbers, and distinct
+// values.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/cat.h"
 #include "core/formats/onnx/op_table.h"
@@ -8,6 +10,37 @@
 
 namespace emplace {
 namespace {
+
+constexpr int64_t kMostSlices = 4096;
+
+// --- AffineGrid ---
+
+/// Where the cells of an axis lie in [-1,1], as [...,n,1...]: a place for each axis behind it, and one for coordinates.
+Endpoint cell_places(OnnxBlock& b, Endpoint size, bool align, int behind) {
+  const Endpoint n = b.cast(size, DType::kDouble), one = b.scalar(DType::kDouble, 1), two = b.scalar(DType::kDouble, 2);
+  const Endpoint at = b.cast(b.make("Range", {b.int64(0), size, b.int64(1)}), DType::kDouble);
+  const Endpoint place = align ? b.div(b.mul(at, two), b.sub(n, one)) : b.div(b.add(b.mul(at, two), one), n);
+  Ints dims(static_cast<size_t>(behind) + 2, 1);
+  dims[0] = -1;
+  return b.reshape(b.sub(place, one), dims);
+}
+
+/// [N,H,W,2] of theta [N,2,3], or [N,D,H,W,3] of [N,3,4]: theta's columns are for x, y, (z) and 1.
+Endpoints affine_grid(OnnxBlock& b) {
+  const Endpoint theta = b.cast(b.input(0), DType::kDouble), sizes = b.cast(b.input(1), DType::kInt64);
+  const int64_t dims = b.dim(sizes, 0) - 2;
+  if (dims != 2 && dims != 3) return {b.fail("a size that is not one of images or volumes")};
+  Ints column(static_cast<size_t>(dims) + 2, 1);
+  column.front() = -1, column.back() = dims;
+  const auto column_of = [&](int64_t i) { return b.reshape(b.slice(theta, 2, i, i + 1), column); };
+  Endpoint sum = column_of(dims);
+  for (int64_t i = 0; i < dims && !b.failed(); ++i) {
+    const Endpoint size = b.squeeze(b.slice(sizes, 0, dims + 1 - i, dims + 2 - i), {0});
+    const Endpoint places = cell_places(b, size, b.integer("align_corners", 0) != 0, static_cast<int>(i));
+    sum = b.add(sum, b.mul(column_of(i), places));
+  }
+  return {b.cast(sum, b.type(b.input(0)))};
+}
 
 // --- GridSample ---
 
@@ -164,9 +197,44 @@ Endpoints bernoulli(OnnxBlock& b) {
 
 // --- distinct values ---
 
+/// Rows [n,m] in lexicographic order: where each one goes, [n].
+Endpoint places_in_order(OnnxBlock& b, Endpoint rows) {
+  const Endpoint x = b.expand(rows, 1), y = b.expand(rows, 0);
+  const auto as_numbers = [&](Endpoint e) { return b.cast(e, DType::kInt64); };
+  const Endpoint before = b.math("Cumprod", {as_numbers(b.make("Equal", {x, y})), b.int32(2)},
+                                 {{"exclusive", attr_of(true)}, {"reverse", attr_of(false)}});
+  const Endpoint less = b.reduce("Sum", b.mul(before, as_numbers(b.math("Less", {x, y}))), {2}, false);
+  return b.reduce("Sum", less, {0}, false);
+}
+
+/// Slices along an axis, each compared with each.
+Endpoints unique_slices(OnnxBlock& b, Endpoint x, int axis) {
+  const int64_t n = b.dim(x, axis);
+  if (n > kMostSlices) return {b.fail(cat(n, " slices; at most ", kMostSlices, " are compared"))};
+  Ints perm(static_cast<size_t>(b.rank(x)));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::rotate(perm.begin(), perm.begin() + axis, perm.begin() + axis + 1);
+  const Endpoint size = b.dim_of(x, axis);
+  const Endpoint rows = b.reshape_to(b.transpose(x, perm), b.concat({size, b.ints({-1})}, 0));
+  const Endpoint same = b.make("All", {b.make("Equal", {b.expand(rows, 1), b.expand(rows, 0)}), b.ints32({2})});
+  const Endpoint first_like = b.make("ArgMax", {b.cast(same, DType::kInt32), b.int32(1)});
+  const Endpoints found = b.make_many("Unique", {first_like}, 2, {{"out_idx", attr_of(DType::kInt64)}});
+  const Endpoint count = b.make("Size", {found[0]}, {{"out_type", attr_of(DType::kInt64)}});
+  Endpoint first = found[0], group = found[1];
+  Endpoint counts = b.make("UnsortedSegmentSum", {b.make("OnesLike", {group}), group, count});
+  if (b.integer("sorted", 1) != 0) {
+    const Endpoint places = places_in_order(b, b.make("GatherV2", {rows, first, b.int32(0)}));
+    const Endpoint order = b.make("InvertPermutation", {places});
+    first = b.make("GatherV2", {first, order, b.int32(0)});
+    counts = b.make("GatherV2", {counts, order, b.int32(0)});
+    group = b.make("GatherV2", {places, group, b.int32(0)});
+  }
+  return {b.make("GatherV2", {x, first, b.int32(axis)}), first, group, counts};
+}
+
 Endpoints unique(OnnxBlock& b) {
   const Endpoint x = b.input(0);
-  if (b.has_attribute("axis") && b.rank(x) != 1) return {b.fail("distinct slices; of elements they are read")};
+  if (b.has_attribute("axis") && b.rank(x) != 1) return unique_slices(b, x, b.axis(b.integer("axis", 0), b.rank(x)));
   const Endpoint flat = b.reshape(x, Ints{-1});
   const OnnxAttrs as_int64{{"out_idx", attr_of(DType::kInt64)}};
   const Endpoints found = b.make_many("Unique", {flat}, 2, as_int64);
@@ -185,6 +253,7 @@ Endpoints unique(OnnxBlock& b) {
 }
 
 constexpr OnnxOp kSamplingOps[] = {
+    {"AffineGrid", 20, affine_grid},
     {"Bernoulli", 15, bernoulli},
     {"BlackmanWindow", 17, [](OnnxBlock& b) { return cosine_window(b, 0.42, 0.5, 0.08); }},
     {"GridSample", 16, grid_sample},
