@@ -22,6 +22,8 @@ class Command {
   virtual ~Command() = default;
   /// Declares everything that it takes, in the order of its help page. `options` and the command outlive the set.
   virtual void declare(OptionSet& set, Options& options) = 0;
+  /// Does this process write what the options name? Not where it only serves another one that was told the same.
+  virtual bool writes(const Options& /*options*/) const { return true; }
   /// After the options were read. Returns the exit code.
   virtual int run(const Options& options, Log& log) = 0;
 };

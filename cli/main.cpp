@@ -196,7 +196,7 @@ int run_main(int argc, char** argv, Log& log) {
   if (status.ok()) status = check_values(options);
   if (!status.ok()) return usage(log, status);
   OutputFile placement_log;
-  status = start_placement_log(options.pipeline.placing, placement_log);
+  if (command->writes(options)) status = start_placement_log(options.pipeline.placing, placement_log);
   if (!status.ok()) return usage(log, status);
   set_gpu_environment(options.pipeline.run.deterministic);
   return end_placement_log(placement_log, command->run(options, log), log);

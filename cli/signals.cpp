@@ -12,7 +12,7 @@ namespace emplace {
 namespace {
 
 std::atomic<bool> stop{false};
-std::atomic<int> caught{0};
+std::atomic<int> caught{0}, caught_afar{0};
 
 void handle(int signal) {
   if (caught.exchange(signal) != 0) {  // the second one
@@ -69,6 +69,12 @@ void catch_signals() {
 
 const std::atomic<bool>& stop_flag() { return stop; }
 
-int caught_signal() { return caught; }
+int caught_signal() { return caught != 0 ? caught : caught_afar; }
+
+void stop_from_afar(int signal) {
+  caught_afar = signal;
+  stop = true;
+  request_stop();
+}
 
 }  // namespace emplace

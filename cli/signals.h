@@ -13,5 +13,7 @@ void catch_signals();
 const std::atomic<bool>& stop_flag();
 /// The signal's number, 0 if there was none.
 int caught_signal();
+/// Another task was told to end by this signal, and so is this one. A signal of its own is the first one still.
+void stop_from_afar(int signal);
 
 }  // namespace emplace

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include "cli/cluster_access.h"
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
+#include "core/base/exit_code.h"
 #include "core/cluster/cluster_spec.h"
 
 extern char** environ;
@@ -55,43 +57,59 @@ void pass_on(int from, const std::string& label) {
 
 }  // namespace
 
-Result<std::unique_ptr<SpawnedTasks>> SpawnedTasks::start(const std::string& text, const ClusterAccess& access) {
+Status SpawnedTasks::lay_out(const std::string& text) {
   Result<JobCounts> jobs = parse_job_counts(text, "--spawn");
   if (!jobs.ok()) return jobs.status().blamed(Blame::kUsage);
   size_t count = 0;
   for (const auto& [job, tasks] : *jobs) count += static_cast<size_t>(tasks);
   if (count > 256) return invalid_argument(cat("--spawn: ", count, " tasks; at most 256")).blamed(Blame::kUsage);
   ASSIGN_OR_RETURN(const std::vector<int> ports, free_ports(count));
-  std::unique_ptr<SpawnedTasks> made(new SpawnedTasks);
-  std::vector<std::string> cluster;
-  std::string chief, worker;
-  size_t next = 0;
-  for (const auto& [job, tasks] : *jobs) {
-    std::string& addresses = cluster.emplace_back(job + "=");
-    for (int i = 0; i < tasks; ++i)
-      append(addresses, i == 0 ? "" : ",", "localhost:", ports[next + static_cast<size_t>(i)]);
-    const std::string first = cat("grpc://localhost:", ports[next]);
-    if (made->master_.empty()) made->master_ = first;
-    if (job == "chief") chief = first;
-    if (job == "worker") worker = first;
-    next += static_cast<size_t>(tasks);
+  std::string masters_job = jobs->front().first;
+  for (const char* preferred : {"worker", "chief"}) {
+    for (const auto& [job, tasks] : *jobs) masters_job = job == preferred ? job : masters_job;
   }
-  if (!worker.empty()) made->master_ = worker;
-  if (!chief.empty()) made->master_ = chief;
   for (const auto& [job, tasks] : *jobs) {
+    std::string& addresses = cluster_.emplace_back(job + "=");
     for (int i = 0; i < tasks; ++i) {
-      std::vector<std::string> arguments{"emplace", "serve", "--until-eof", "--job-name", job, "--task-index", cat(i)};
-      for (const std::string& one : cluster) arguments.insert(arguments.end(), {"--cluster", one});
-      if (!access.token_file.empty()) arguments.insert(arguments.end(), {"--token-file", access.token_file});
-      arguments.insert(arguments.end(),
-                       {"--heartbeat", cat(access.heartbeat_s), "--dead-after", cat(access.dead_after_s)});
-      RETURN_IF_ERROR(made->spawn(arguments, cat("[", job, "/", i, "] ")));
+      const int port = ports[tasks_.size()];
+      append(addresses, i == 0 ? "" : ",", "localhost:", port);
+      if (job == masters_job && i == 0) master_ = cat("grpc://localhost:", port), master_task_ = {job, i};
+      tasks_.push_back({job, i});
     }
+  }
+  return ok_status();
+}
+
+Result<std::unique_ptr<SpawnedTasks>> SpawnedTasks::start(const std::string& text, const ClusterAccess& access) {
+  std::unique_ptr<SpawnedTasks> made(new SpawnedTasks);
+  RETURN_IF_ERROR(made->lay_out(text));
+  for (const ClusterTask& task : made->tasks_) {
+    std::vector<std::string> arguments{"emplace", "serve"};
+    if (!access.token_file.empty()) arguments.insert(arguments.end(), {"--token-file", access.token_file});
+    arguments.insert(arguments.end(),
+                     {"--heartbeat", cat(access.heartbeat_s), "--dead-after", cat(access.dead_after_s)});
+    RETURN_IF_ERROR(made->spawn_task(task, arguments));
   }
   return made;
 }
 
-Status SpawnedTasks::spawn(const std::vector<std::string>& arguments, const std::string& label) {
+Result<std::unique_ptr<SpawnedTasks>> SpawnedTasks::start_beside_master(const std::string& text,
+                                                                        const std::vector<std::string>& command) {
+  std::unique_ptr<SpawnedTasks> made(new SpawnedTasks);
+  RETURN_IF_ERROR(made->lay_out(text));
+  for (const ClusterTask& task : made->tasks_) {
+    if (!(task == made->master_task_)) RETURN_IF_ERROR(made->spawn_task(task, command));
+  }
+  return made;
+}
+
+Status SpawnedTasks::spawn_task(const ClusterTask& task, std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"--until-eof", "--job-name", task.job, "--task-index", cat(task.index)});
+  for (const std::string& one : cluster_) arguments.insert(arguments.end(), {"--cluster", one});
+  return spawn(arguments, cat(task.job, "/", task.index));
+}
+
+Status SpawnedTasks::spawn(const std::vector<std::string>& arguments, const std::string& name) {
   int input[2], output[2];
   if (pipe2(input, O_CLOEXEC) != 0) return unavailable(cat("--spawn: ", std::strerror(errno)));
   if (pipe2(output, O_CLOEXEC) != 0) {
@@ -115,15 +133,40 @@ Status SpawnedTasks::spawn(const std::vector<std::string>& arguments, const std:
     return unavailable(cat("--spawn: ", std::strerror(error)));
   }
   Child& child = children_.emplace_back();
-  child.process = process, child.input = input[1];
-  child.reader = std::thread([from = output[0], label] { pass_on(from, label); });
+  child.name = name, child.process = process, child.input = input[1];
+  child.reader = std::thread([from = output[0], name] { pass_on(from, cat("[", name, "] ")); });
   return ok_status();
+}
+
+Status SpawnedTasks::alive() {
+  for (Child& child : children_) {
+    int how = 0;
+    if (child.process <= 0 || waitpid(child.process, &how, WNOHANG) == 0) continue;
+    child.process = -1;
+    const int code = WIFEXITED(how) ? WEXITSTATUS(how) : 0;
+    const Status ended = unavailable(cat("--spawn: the task ", child.name, " has ended, exit code ", code));
+    for (const Blame blame : {Blame::kUsage, Blame::kFile, Blame::kDevice}) {
+      if (exit_code(ended.blamed(blame)) == code) return ended.blamed(blame);
+    }
+    return ended.blamed(kBlamePeer);
+  }
+  return ok_status();
+}
+
+void SpawnedTasks::wait(double seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  for (Child& child : children_) {
+    while (child.process > 0 && std::chrono::steady_clock::now() < end) {
+      if (waitpid(child.process, nullptr, WNOHANG) != 0) child.process = -1;
+      if (child.process > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
 }
 
 SpawnedTasks::~SpawnedTasks() {
   for (const Child& child : children_) close(child.input);
   for (Child& child : children_) {
-    waitpid(child.process, nullptr, 0);
+    if (child.process > 0) waitpid(child.process, nullptr, 0);
     child.reader.join();
   }
 }

@@ -2,6 +2,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -10,6 +11,7 @@
 #include "cli/signals.h"
 #include "cli/train_options.h"
 #include "cli/train_printer.h"
+#include "cli/training_cluster.h"
 #include "core/base/cat.h"
 #include "core/base/exit_code.h"
 #include "core/base/output_file.h"
@@ -83,11 +85,14 @@ class CurveFiles final : public TrainListener {
 /// One training: through the stages, telling of it.
 class TrainingRun {
  public:
-  TrainingRun(const Options& options, const TrainingOptions& train, Log& log)
+  /// `cluster`: whose chief this is; null: this process trains alone. `flags`: what its tasks have to be told alike.
+  TrainingRun(const Options& options, const TrainingOptions& train, TrainingCluster* cluster, TaskFacts flags, Log& log)
       : options_(options),
         train_options_(train),
         log_(log),
         c_(options.pipeline, options.arguments.front(), log, &stop_flag()),
+        cluster_(cluster),
+        flags_(std::move(flags)),
         printer_(options.format, c_, made_) {}
 
   int run() {
@@ -100,15 +105,45 @@ class TrainingRun {
       if (!status.ok()) log_.error(status.message());
     }
     printer_.end(status, code);
+    if (cluster_) cluster_->end({code, status.message()});
     return code;
   }
 
+  /// Of a task that is not the chief.
+  int serve() {
+    const Result<GatheringEnd> end = serve_chief();
+    if (!end.ok()) return report_failure(c_, end.status());
+    if (end->exit_code != 0) log_.error(cat("the training ended: ", end->text));
+    return end->exit_code;
+  }
+
  private:
+  Result<TaskFacts> facts(const Loaded& loaded) {
+    ASSIGN_OR_RETURN(TaskFacts facts, training_facts(c_, loaded, train_options_));
+    facts.insert(facts.end(), flags_.begin(), flags_.end());
+    return facts;
+  }
+
+  Result<GatheringEnd> serve_chief() {
+    ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c_));
+    ASSIGN_OR_RETURN(const TaskFacts all, facts(loaded));
+    return cluster_->serve(all);
+  }
+
+  Status gather(const Loaded& loaded) {
+    if (!cluster_) return ok_status();
+    ASSIGN_OR_RETURN(const TaskFacts all, facts(loaded));
+    RETURN_IF_ERROR(cluster_->gather(all));
+    c_.cluster = cluster_->cluster();
+    return ok_status();
+  }
+
   Status run_stages() {
     const OutputOptions& outputs = options_.outputs;
     // A dry run starts no op.
     if (train_options_.dry_run) c_.options.placing.log_eagerly = false;
     ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c_));
+    RETURN_IF_ERROR(gather(loaded));
     ASSIGN_OR_RETURN(made_.trainable,
                      validate_training(c_, loaded, train_options_, !outputs.save.empty() || !outputs.expect.empty()));
     ASSIGN_OR_RETURN(const Placed placed, place_to_run(c_, *made_.trainable));
@@ -174,8 +209,43 @@ class TrainingRun {
   Trained made_;
   NamedFiles files_ = options_.pipeline.files;
   SavedOutputs saved_;
+  TrainingCluster* const cluster_;
+  const TaskFacts flags_;
   TrainPrinter printer_;
 };
+
+/// The options that say what is trained, as all tasks must have been told them.
+TaskFacts facts_of(const std::vector<OptionSource>& sources) {
+  static constexpr std::array<std::string_view, 21> kOfTheTraining = {"batch",
+                                                                      "clip-norm",
+                                                                      "colocate-gradients",
+                                                                      "drop-remainder",
+                                                                      "epochs",
+                                                                      "learning-rate",
+                                                                      "loss",
+                                                                      "max-staleness",
+                                                                      "metric",
+                                                                      "optimizer",
+                                                                      "ps",
+                                                                      "replicas",
+                                                                      "seed",
+                                                                      "shuffle",
+                                                                      "signature",
+                                                                      "steps",
+                                                                      "strategy",
+                                                                      "tags",
+                                                                      "target",
+                                                                      "allow-soft-placement",
+                                                                      "deterministic"};
+  TaskFacts facts;
+  for (const OptionSource& option : sources) {
+    if (std::find(kOfTheTraining.begin(), kOfTheTraining.end(), option.name) == kOfTheTraining.end()) continue;
+    std::string values;
+    for (const std::string& value : option.values) append(values, values.empty() ? "" : " ", value);
+    facts.emplace_back(cat("--", option.name), values);
+  }
+  return facts;
+}
 
 /// What can be judged of the options without the graph.
 Status check_train_values(const TrainingOptions& train, NamedFiles files) {
@@ -193,6 +263,7 @@ Status check_train_values(const TrainingOptions& train, NamedFiles files) {
 class TrainCommand final : public Command {
  public:
   void declare(OptionSet& set, Options& o) override {
+    set_ = &set;
     o.pipeline.placing.available_kernels_only = true;
     set.positional("GRAPH", "GRAPH '-' is standard input.", o.arguments);
     declare_placed_run(set, o.pipeline, Steps::kOfTraining);
@@ -201,21 +272,31 @@ class TrainCommand final : public Command {
     declare_outputs(set, o.outputs);
     set.group("Training");
     declare_train_options(set, train_);
+    declare_training_cluster(set, cluster_);
     set.group("Files and output");
     declare_loading(set, o.pipeline);
     declare_format(set, o, std::array{Format::kText, Format::kJson, Format::kJsonl});
   }
 
+  bool writes(const Options& options) const override { return is_chief(cluster_, options.pipeline); }
+
   int run(const Options& options, Log& log) override {
+    if (!writes(options)) set_document_format(Format::kText);
     if (options.arguments.size() != 1)
       return usage(log, options.arguments.empty() ? "no graph file given" : "train takes one graph file");
     const Status status = check_train_values(train_, options.pipeline.files);
     if (!status.ok()) return usage(log, status);
-    return TrainingRun(options, train_, log).run();
+    if (!cluster_.given()) return TrainingRun(options, train_, nullptr, {}, log).run();
+    const auto cluster = TrainingCluster::open(cluster_, options.pipeline, log);
+    if (!cluster.ok()) return report_error(cluster.status(), log);
+    TrainingRun run(options, train_, cluster->get(), facts_of(set_->sources()), log);
+    return (*cluster)->is_chief() ? run.run() : run.serve();
   }
 
  private:
   TrainingOptions train_;
+  TrainingClusterFlags cluster_;
+  const OptionSet* set_ = nullptr;
 };
 
 }  // namespace

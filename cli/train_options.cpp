@@ -78,11 +78,13 @@ void declare_train_options(OptionSet& set, TrainingOptions& train) {
               ASSIGN_OR_RETURN(train.replication.strategy, parse_strategy(text));
               return ok_status();
             });
-  set.value("replicas", "LIST", "Those devices: GPU:0,GPU:1 (default: every GPU)", [&train](const std::string& text) {
-    train.replication.replicas = split_list(text);
-    return ok_status();
-  });
-  set.text("ps", "DEVICE", "Where ps-sync and ps-async keep variables (default CPU:0)", train.replication.ps);
+  set.value("replicas", "LIST", "Those devices: GPU:0,GPU:1 (default: every GPU; of a cluster, see --spawn)",
+            [&train](const std::string& text) {
+              train.replication.replicas = split_list(text);
+              return ok_status();
+            });
+  set.text("ps", "DEVICE", "Where ps-sync and ps-async keep variables (default CPU:0, or the tasks of job ps in turn)",
+           train.replication.ps);
   set.value("max-staleness", "N", "ps-async: updates by others that a step may miss",
             set_integer(train.replication.max_staleness, 0));
   set.text("graph-out", "FILE", "Write the graph that trains: gradients, updates and replicas in it", train.graph_out);

@@ -7,6 +7,7 @@
 #include "core/base/sha256.h"
 #include "core/base/stop.h"
 #include "core/base/text_file.h"
+#include "core/cluster/remote_session.h"
 #include "core/device/make_device_set.h"
 #include "core/formats/graph_writer.h"
 #include "core/formats/trainable.h"
@@ -171,7 +172,8 @@ class TrainableBuilder {
     RETURN_IF_ERROR(check_strategy());
     std::vector<std::string> warnings, notes;
     // The place stage finds them again, and says the warnings.
-    Result<DeviceSet> devices = make_device_set(c_.options.devices, environment_variable, warnings);
+    Result<DeviceSet> devices = c_.cluster ? Result<DeviceSet>(c_.cluster->devices())
+                                           : make_device_set(c_.options.devices, environment_variable, warnings);
     if (!devices.ok()) return devices.status().blamed(Blame::kUsage);
     const bool soft = c_.options.placing.allow_soft_placement;
     if (Status status = resolve_replication(*devices, soft, training.replication, notes); !status.ok())
@@ -346,6 +348,24 @@ Result<Trainable> validate_training(StageContext& c, const Loaded& loaded, const
   return run_stage(
       c, Stage::kValidate, Blame::kFile, [&] { return TrainableBuilder(c, options, wants_outputs).build(loaded); },
       dump_made);
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> training_facts(StageContext& c, const Loaded& loaded,
+                                                                        const TrainingOptions& options) {
+  std::vector<std::pair<std::string, std::string>> facts = {{"graph", sha256_hex(c.found.source->text())}};
+  TrainRequest request;
+  DataRequest data;
+  read_train_keys(*loaded.file, c.options.load, request, data, c.found.problems);
+  RETURN_IF_ERROR(first_problem(c.found.problems).blamed(Blame::kFile));
+  if (Status status = apply_train_flags(options.flags, request, data); !status.ok())
+    return status.blamed(Blame::kUsage);
+  for (const auto& [name, set] : {std::pair("training data", &data.train), std::pair("test data", &data.test)}) {
+    if (!*set) continue;
+    Result<std::string> fingerprint = data_fingerprint(**set);
+    if (!fingerprint.ok()) return fingerprint.status().blamed(Blame::kData);
+    facts.emplace_back(name, fingerprint.take());
+  }
+  return facts;
 }
 
 }  // namespace emplace

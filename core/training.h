@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/pipeline.h"
@@ -48,6 +49,10 @@ struct Trainable : Runnable {
 /// `wants_outputs`: somebody needs what --fetch names.
 Result<Trainable> validate_training(StageContext& context, const Loaded& loaded, const TrainingOptions& options,
                                     bool wants_outputs);
+
+/// What a training on several tasks must have in common, by names for messages: hashes of the graph and of the data.
+Result<std::vector<std::pair<std::string, std::string>>> training_facts(StageContext& context, const Loaded& loaded,
+                                                                        const TrainingOptions& options);
 
 /// Trains to the end, or until the context's stop flag is set. `begins` is called when all is planned, before the first
 /// step. What came until then is in `result`, also of a training that failed.

@@ -1,0 +1,58 @@
+#include "cli/server_flags.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "core/base/cat.h"
+#include "core/base/program_version.h"
+
+namespace emplace {
+namespace {
+
+bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
+
+std::string address_text(const std::string& host, int port) {
+  return host.find(':') == host.npos ? cat(host, ":", port) : cat("[", host, "]:", port);
+}
+
+}  // namespace
+
+void declare_server(OptionSet& set, ServerFlags& flags) {
+  declare_cluster_choice(set, flags.choice);
+  set.text("bind", "ADDRESS", "Take requests at this address of the machine (default: loopback)", flags.bind);
+  set.flag("insecure", "Beyond loopback without encryption: whoever reads the network can run graphs here",
+           flags.insecure);
+  declare_cluster_access(set, flags.access);
+}
+
+Result<TaskServerOptions> server_options(const ServerFlags& flags, const PipelineOptions& options, Log& log) {
+  TaskServerOptions server;
+  ASSIGN_OR_RETURN(ClusterChoice choice, choose_cluster(flags.choice, options.given, true));
+  if (!choice.said.empty()) log.info(choice.said);
+  server.cluster = std::move(choice.cluster), server.self = *choice.self;
+  ASSIGN_OR_RETURN(const std::string address, address_of(server.cluster, server.self));
+  ASSIGN_OR_RETURN(const HostPort own, parse_host_port(address));
+  const std::string host = !flags.bind.empty() ? flags.bind : own.host;
+  if (!is_loopback(host) && !flags.insecure) {
+    return invalid_argument(cat(address,
+                                " is beyond loopback: anybody who reads the network could run graphs here; "
+                                "--bind 127.0.0.1 keeps to this machine, --bind ",
+                                host, " --insecure does it all the same"));
+  }
+  server.bind = address_text(host == "localhost" ? "127.0.0.1" : host, own.port);
+  server.version = program_version();
+  ASSIGN_OR_RETURN(server.transport, transport_options(flags.access));
+  return server;
+}
+
+std::string protection_text(const ServerFlags& flags) {
+  return flags.insecure ? "a token, no encryption" : "loopback only, a token";
+}
+
+bool input_ended() {
+  pollfd in{STDIN_FILENO, POLLIN, 0};
+  char byte;
+  return poll(&in, 1, 0) > 0 && read(STDIN_FILENO, &byte, 1) <= 0;
+}
+
+}  // namespace emplace
