@@ -32,6 +32,10 @@ struct MasterSession::Step {
   StepOutcome outcome;
   const uint64_t number;
   const bool counted;
+  /// The loss of a peer, at this step.
+  Status told(const Status& status) const {
+    return counted ? Status(status.code(), cat(status.message(), " at step ", number)).blamed(kBlamePeer) : status;
+  }
   std::vector<SessionReply> replies;  // each written by its own part, before that ends
 };
 
@@ -45,6 +49,10 @@ Result<std::shared_ptr<MasterSession>> MasterSession::create(
 }
 
 MasterSession::~MasterSession() {
+  {
+    std::lock_guard lock(watch_->mutex);
+    watch_->session = nullptr;
+  }
   closing_ = true;
   if (own_) own_->close();
   for (const Member& member : members_) {
@@ -88,9 +96,25 @@ Status MasterSession::register_all(const message::SessionRequest& request, const
   return agreed();
 }
 
-void MasterSession::keep(Member& member) const {
+void MasterSession::keep(Member& member) {
   Result<std::string> body = message::write(message::SessionId{id_});
-  member.keeping = member.peer->send(message::method::kKeep, body.take(), [](const Answer&) {});
+  member.keeping = member.peer->send(message::method::kKeep, body.take(),
+                                     [watch = watch_, peer = member.peer](const Answer& answer) {
+                                       const Status status = peer->lost(answer);
+                                       std::lock_guard lock(watch->mutex);
+                                       if (watch->session && is_peer_loss(status)) watch->session->lost(status);
+                                     });
+}
+
+void MasterSession::lost(const Status& status) {
+  std::shared_ptr<Step> step;
+  {
+    std::lock_guard current(current_mutex_);
+    step = current_;
+  }
+  if (!step) return;
+  step->outcome.failed({}, step->told(status));
+  abort(step->number);
 }
 
 Status MasterSession::agreed() const {
@@ -128,8 +152,8 @@ void MasterSession::start_part(const std::shared_ptr<Step>& step, size_t i, std:
     Status status = reply.ok() ? reply->status.status() : reply.take_status();
     if (status.code() == Code::kNotFound && !reply.ok()) {
       status = Status(Code::kAborted, cat(peer->text(), " restarted; its variables are lost")).blamed(kBlamePeer);
-    } else if (is_peer_loss(status) && step->counted) {
-      status = Status(status.code(), cat(status.message(), " at step ", step->number)).blamed(kBlamePeer);
+    } else if (is_peer_loss(status)) {
+      status = step->told(status);
     }
     if (reply.ok()) step->replies[i] = reply.take();
     if (!status.ok()) {

@@ -40,11 +40,18 @@ class MasterSession {
     message::SessionReply reply;               // of the running step; written before the step's end
   };
   struct Step;
+  /// What requests that keep a task's part tell of its loss, as long as there is a session.
+  struct Watch {
+    std::mutex mutex;
+    MasterSession* session;  // guarded by mutex; null: it is gone
+  };
 
-  explicit MasterSession(uint64_t id) : id_(id) {}
+  explicit MasterSession(uint64_t id) : id_(id) { watch_->session = this; }
   Status register_all(const message::SessionRequest& request, const Peers& peers,
                       const std::function<Result<std::shared_ptr<TaskSession>>()>& own);
-  void keep(Member& member) const;
+  void keep(Member& member);
+  /// A task is gone. It may have answered that its part of the running step is done, and pieces of it never come.
+  void lost(const Status& status);
   Status agreed() const;
   message::SessionReply sum(const Status& status);
   /// Asks the other tasks with `request`, does the master's own part, and waits for all. `counted`: whoever is lost is
@@ -56,6 +63,7 @@ class MasterSession {
   void abort(uint64_t step);
 
   const uint64_t id_;
+  const std::shared_ptr<Watch> watch_ = std::make_shared<Watch>();
   std::shared_ptr<TaskSession> own_;
   std::vector<Member> members_;  // the master first
   std::mutex running_;
