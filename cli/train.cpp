@@ -287,6 +287,8 @@ class TrainCommand final : public Command {
     const Status status = check_train_values(train_, options.pipeline.files);
     if (!status.ok()) return usage(log, status);
     if (!cluster_.given()) return TrainingRun(options, train_, nullptr, {}, log).run();
+    if (cluster_.starts_others() && options.arguments.front() == "-")
+      return usage(log, "--spawn: each task reads the graph file, and standard input can be read once");
     const auto cluster = TrainingCluster::open(cluster_, options.pipeline, log);
     if (!cluster.ok()) return report_error(cluster.status(), log);
     TrainingRun run(options, train_, cluster->get(), facts_of(set_->sources()), log);

@@ -145,15 +145,17 @@ class TrainableBuilder {
     return files.clash();
   }
 
+  bool is_watched() const {
+    const RunOptions& run = c_.options.run;
+    return run.check_numerics != NumericsAction::kNone || !run.trace.empty() || c_.options.placing.log_eagerly;
+  }
+
   /// What does not go together with a strategy.
   Status check_strategy() const {
     if (!made_.training.colocate_gradients)
       return usage_error(
           "--no-colocate-gradients: the gradients of a replica belong on its device; leave out --strategy");
-    const RunOptions& run = c_.options.run;
-    const bool watched =
-        run.check_numerics != NumericsAction::kNone || !run.trace.empty() || c_.options.placing.log_eagerly;
-    if (watched && made_.training.replication.strategy == Strategy::kPsAsync) {
+    if (is_watched() && made_.training.replication.strategy == Strategy::kPsAsync) {
       return usage_error(
           "--check-numerics, --trace and --log-style eager watch one node at a time; the towers of ps-async run "
           "beside each other");
@@ -168,6 +170,8 @@ class TrainableBuilder {
     training.colocate_gradients = c_.options.run.colocate_gradients;
     training.replication = options_.replication;
     if (Status status = check_replication(training.replication); !status.ok()) return status.blamed(Blame::kUsage);
+    if (c_.cluster && is_watched())
+      return usage_error("--check-numerics, --trace and --log-style eager watch the nodes of one process");
     if (training.replication.strategy == Strategy::kNone) return ok_status();
     RETURN_IF_ERROR(check_strategy());
     std::vector<std::string> warnings, notes;
