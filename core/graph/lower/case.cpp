@@ -28,8 +28,9 @@ Status lower_case(GrowingGraph& grown, const FunctionalSite& site) {
   for (size_t i = 1; i < site.inputs.size(); ++i) {
     const Endpoint source = site.inputs[i], inputs[] = {source, index};
     const std::string_view name = grown.graph.name(source.node);
-    const uint32_t set = add_colocation(grown.graph, name);
-    grown.graph.attr_sets_[set].emplace_back("num_outs", num_outs);
+    std::vector<Attrs::Entry> attrs = grown.graph.attr_sets_[grown.colocation_with(source.node)];
+    attrs.emplace_back("num_outs", num_outs);
+    const uint32_t set = add_attrs(grown.graph, std::move(attrs));
     switches.push_back(grown.add(grown.new_name(site.name, name),
                                  {grown.ops.switch_n, grown.device_of(source.node), set, site.origin}, inputs));
   }

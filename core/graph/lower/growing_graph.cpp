@@ -1,6 +1,7 @@
 #include "core/graph/lower/growing_graph.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "core/base/cat.h"
@@ -31,11 +32,6 @@ MadeOps::MadeOps(Graph& graph)
       switch_n(graph.intern("_SwitchN")),
       enter(graph.intern("Enter")),
       placeholder(graph.intern("Placeholder")) {}
-
-uint32_t add_colocation(Graph& graph, std::string_view with) {
-  std::vector<std::string> groups{cat(kColocationPrefix, with)};
-  return add_attrs(graph, {{"_class", add_value(graph, AttrValue::list_of(AttrKind::kString, std::move(groups)))}});
-}
 
 GrowingGraph::GrowingGraph(const GraphFile& file, const LowerOptions& options, Graph& target, Origins& origins_of,
                            Bodies& bodies)
@@ -98,7 +94,20 @@ void GrowingGraph::set_input(NodeId node, uint32_t input, Endpoint source) {
 }
 
 std::string_view GrowingGraph::new_name(std::string_view prefix, std::string_view infix) {
-  return graph.keep(cat(prefix, "/", infix, "/_", num_names_++));
+  char digits[20];
+  const char* end = std::to_chars(std::begin(digits), std::end(digits), num_names_++).ptr;
+  name_.assign(prefix).append("/").append(infix).append("/_").append(std::string_view(digits, end));
+  return graph.keep(name_);
+}
+
+uint32_t GrowingGraph::colocation_with(NodeId node) {
+  const auto [known, is_new] = colocations_.try_emplace(node);
+  if (is_new) {
+    std::vector<std::string> groups{cat(kColocationPrefix, graph.name(node))};
+    known->second =
+        add_attrs(graph, {{"_class", add_value(graph, AttrValue::list_of(AttrKind::kString, std::move(groups)))}});
+  }
+  return known->second;
 }
 
 FunctionalSite GrowingGraph::open_site(NodeId node) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/graph/attr_lists.h"
@@ -18,9 +20,6 @@ struct MadeOps {
   explicit MadeOps(Graph& graph);
   uint32_t identity, identity_n, no_op, merge, switch_, switch_n, enter, placeholder;
 };
-
-/// The number of a list of attrs (core/graph/attr_lists.h) that colocates with a node.
-uint32_t add_colocation(Graph& graph, std::string_view with);
 
 /// What lowering knows of a node.
 struct NodeFacts {
@@ -77,6 +76,8 @@ class GrowingGraph {
   void set_input(NodeId node, uint32_t input, Endpoint source);
   /// A name that no other node has, as TensorFlow makes them while it lowers.
   std::string_view new_name(std::string_view prefix, std::string_view infix);
+  /// The number of a list of attrs (core/graph/attr_lists.h) that colocates with the node.
+  uint32_t colocation_with(NodeId node);
 
   FunctionalSite open_site(NodeId node);
   /// From now on, these stand for the node's outputs, and for the node in control edges.
@@ -104,7 +105,9 @@ class GrowingGraph {
   std::vector<NodeFacts> facts_;  // by node
   Signposts signposts_;
   NodeId num_of_file_ = 0;
-  uint64_t num_names_ = 0;  // made so far
+  uint64_t num_names_ = 0;                            // made so far
+  std::string name_;                                  // the last of them
+  std::unordered_map<NodeId, uint32_t> colocations_;  // equal lists of attrs are typed once
   int64_t failed_at_ = kNoPosition;
   bool is_function_ = false;  // the graph is a function's own: names live on to be waited for only
 };

@@ -26,7 +26,7 @@ Status lower_if(GrowingGraph& grown, const FunctionalSite& site) {
     const std::string_view name = grown.graph.name(source.node);
     switches.push_back(grown.add(
         grown.new_name(site.name, name),
-        {grown.ops.switch_, grown.device_of(source.node), add_colocation(grown.graph, name), site.origin}, inputs));
+        {grown.ops.switch_, grown.device_of(source.node), grown.colocation_with(source.node), site.origin}, inputs));
   }
   const Branch branches[] = {{then_branch, then_name, pivot_t}, {else_branch, else_name, pivot_f}};
   join_branches(grown, site, branches, switches, true, "output");

@@ -94,7 +94,7 @@ Status Inliner::inline_call(NodeId node, FunctionalOp kind, const Body& body) {
     MadeNode identity{grown_.ops.identity, site.device, 0, site.origin};
     if (in.multi_device) {
       identity.device = grown_.device_of(source.node);
-      identity.attr_set = add_colocation(graph_, graph_.name(source.node));
+      identity.attr_set = grown_.colocation_with(source.node);
     }
     in.arguments.push_back(grown_.add(grown_.new_name(prefix, "input"), identity, {&source, 1}, start));
   }
@@ -107,7 +107,7 @@ Status Inliner::inline_call(NodeId node, FunctionalOp kind, const Body& body) {
     controls.clear();
     for (const Endpoint& e : body.graph->controls(result)) controls.push_back(in.copies[e.node]);
     MadeNode identity{grown_.ops.identity, in.multi_device ? 0 : site.device, 0, site.origin};
-    if (in.multi_device) identity.attr_set = add_colocation(graph_, graph_.name(value.node));
+    if (in.multi_device) identity.attr_set = grown_.colocation_with(value.node);
     outputs.push_back({grown_.add(grown_.new_name(prefix, "output"), identity, {&value, 1}, controls), 0});
   }
   NodeId end = kNoNode;
@@ -138,6 +138,8 @@ void Inliner::copy_body(const FunctionalSite& site, Inlining& in) {
       in.copies[id] = next++;
     }
   }
+  std::string name = cat(site.name, "/");
+  const size_t prefix = name.size();
   std::vector<Endpoint> inputs;
   std::vector<NodeId> controls;
   for (NodeId id = 0; id < body.num_nodes(); ++id) {
@@ -156,8 +158,9 @@ void Inliner::copy_body(const FunctionalSite& site, Inlining& in) {
     const uint32_t device = in.multi_device ? merged_device(item.device, site.device) : site.device;
     const bool own_attrs = item.has_class || item.kind == FunctionalOp::kEnter;
     const uint32_t attr_set = own_attrs ? body_attrs(site, in, item) : item.attr_set;
-    const NodeId copy = grown_.add(graph_.keep(cat(site.name, "/", body.name(id))),
-                                   {item.op, device, attr_set, in.origin}, inputs, controls);
+    name.resize(prefix);
+    name.append(body.name(id));
+    const NodeId copy = grown_.add(graph_.keep(name), {item.op, device, attr_set, in.origin}, inputs, controls);
     graph_.nodes_[copy].position = body.node(id).position;
     grown_.facts(copy).type = &body.type(id);
     if (item.kind == FunctionalOp::kEnter) {
