@@ -75,10 +75,7 @@ Status NumericsCheck::finished(const ObservedInstruction& what, std::span<const 
     if (text.empty() || !seen_.insert(what.node).second) continue;
     std::string message = cat(graph_.name(what.node), ":", i, " (", graph_.op(what.node), " on ",
                               devices_.at(what.device).name, "): ", text);
-    if (stop_)
-      return failed_precondition(std::move(message))
-          .blamed(Blame::kMismatch)
-          .at_node(graph_.name(what.node));
+    if (stop_) return failed_precondition(std::move(message)).blamed(Blame::kMismatch).at_node(graph_.name(what.node));
     report_(message);
   }
   return ok_status();
