@@ -217,7 +217,8 @@ Endpoints unique_slices(OnnxBlock& b, Endpoint x, int axis) {
   const Endpoint size = b.dim_of(x, axis);
   const Endpoint rows = b.reshape_to(b.transpose(x, perm), b.concat({size, b.ints({-1})}, 0));
   const Endpoint same = b.make("All", {b.make("Equal", {b.expand(rows, 1), b.expand(rows, 0)}), b.ints32({2})});
-  const Endpoint first_like = b.make("ArgMax", {b.cast(same, DType::kInt32), b.int32(1)});
+  const Endpoint all = b.squeeze(size, {0}), line = b.make("Range", {b.int64(0), all, b.int64(1)});
+  const Endpoint first_like = b.reduce("Min", b.select(same, line, all), {1}, false);
   const Endpoints found = b.make_many("Unique", {first_like}, 2, {{"out_idx", attr_of(DType::kInt64)}});
   const Endpoint count = b.make("Size", {found[0]}, {{"out_type", attr_of(DType::kInt64)}});
   Endpoint first = found[0], group = found[1];
