@@ -52,7 +52,7 @@ std::string gantt_svg(const AutoReport& r) {
              ">\n<style>text{font:11px sans-serif}.name{font-weight:bold}.node{fill:#9ecae1;stroke:#3182bd}"
              ".copy{fill:#fdae6b;stroke:#e6550d}</style>\n<text x=\"4\" y=\"16\">",
              r.latency ? "latency" : "one step, placed for throughput", ": ", time_text(r.one_step_us / 1e6),
-             "</text>\n", body, "</svg>\n");
+             r.described ? ", by costs of described devices, not measured" : "", "</text>\n", body, "</svg>\n");
 }
 
 }  // namespace emplace

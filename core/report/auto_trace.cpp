@@ -31,7 +31,7 @@ std::string schedule_trace(const AutoReport& report) {
     for (size_t i = 0; i < band.rows.size(); ++i) add_row(events, *band.rows[i], process, band.lines[i]);
     ++process;
   }
-  return events.finish("\"predicted\": true");
+  return events.finish(report.described ? "\"predicted\": true, \"described\": true" : "\"predicted\": true");
 }
 
 }  // namespace emplace
