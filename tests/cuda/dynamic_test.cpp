@@ -94,10 +94,14 @@ TEST_CASE("boxes with equal scores, without a score, and such as cannot be compa
         INFO(n << " boxes, " << most << " wanted, " << limit);
         const std::vector<Tensor> inputs{boxes, score, Tensor::scalar(most), Tensor::scalar(limit)};
         CHECK(check({"NonMaxSuppressionV2", inputs, {}, {DType::kInt32}}) == "");
-        for (float least : {-0.7f, 0.0f, 0.3f}) {
+        for (float least : {-0.7f, 0.0f, 0.3f, 3e38f}) {  // the last: only infinite scores
           std::vector<Tensor> more = inputs;
           more.push_back(Tensor::scalar(least));
           CHECK(check({"NonMaxSuppressionV3", more, {}, {DType::kInt32}}) == "");
+          for (bool pads : {false, true}) {
+            const std::vector<std::pair<std::string, AttrValue>> attrs{{"pad_to_max_output_size", AttrValue::of(pads)}};
+            CHECK(check({"NonMaxSuppressionV4", more, attrs, {DType::kInt32, DType::kInt32}}) == "");
+          }
         }
       }
     }
