@@ -9,6 +9,7 @@
 #include "core/base/cat.h"
 #include "core/base/stop.h"
 #include "core/graph/node_kernel.h"
+#include "core/partition/constants_first.h"
 #include "core/partition/control_flow.h"
 #include "core/partition/copy_kind.h"
 #include "core/partition/deferred.h"
@@ -124,7 +125,8 @@ class Cutter {
 
   std::vector<NodeId> order() {
     std::vector<NodeId> met = order_for_meetings(graph_, pruned_.nodes());
-    if (!ranks_.empty()) met = order_by_rank(graph_, pruned_, ranks_, std::move(met));
+    met = ranks_.empty() ? order_constants_first(graph_, pruned_, device_of_, is_cpu_, std::move(met))
+                         : order_by_rank(graph_, pruned_, ranks_, std::move(met));
     return options_.early_launches
                ? order_for_host_waits(graph_, devices_, device_of_, memory_, pruned_, std::move(met))
                : met;
