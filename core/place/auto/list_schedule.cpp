@@ -38,14 +38,16 @@ class ListScheduler {
     }
   }
 
-  Assignment run() {
+  Assignment run(Budget& budget) {
+    constexpr uint32_t kBetweenLooks = 256;
     std::vector<size_t> missing(p_.num_nodes);
     std::priority_queue<std::pair<double, uint32_t>> ready;
     for (uint32_t n = 0; n < p_.num_nodes; ++n) {
       missing[n] = p_.inputs.of(n).size();
       if (missing[n] == 0) ready.emplace(rank_[n], n);
     }
-    while (!ready.empty()) {
+    for (uint32_t done = 0; !ready.empty(); ++done) {
+      if (done % kBetweenLooks == 0 && budget.look()) break;
       const uint32_t n = ready.top().second;
       ready.pop();
       place(n);
@@ -54,6 +56,9 @@ class ListScheduler {
           if (--missing[use.node] == 0) ready.emplace(rank_[use.node], use.node);
         }
       }
+    }
+    for (uint32_t g = 0; g < p_.num_groups; ++g) {
+      if (!decided_[g]) decide(g, fallback(g));
     }
     return made_;
   }
@@ -151,6 +156,8 @@ class ListScheduler {
 
 }  // namespace
 
-Assignment list_schedule(const Problem& problem, ListRule rule) { return ListScheduler(problem, rule).run(); }
+Assignment list_schedule(const Problem& problem, ListRule rule, Budget& budget) {
+  return ListScheduler(problem, rule).run(budget);
+}
 
 }  // namespace emplace::autoplace

@@ -79,8 +79,10 @@ class Solver {
     }
     if (p_.free_groups.empty() || budget_.look()) return;
     if (p_.goal == Goal::kLatency) {
-      add_start(Start::Kind::kHeft, list_schedule(p_, ListRule::kHeft));
-      add_start(Start::Kind::kPeft, list_schedule(p_, ListRule::kPeft));
+      add_start(Start::Kind::kHeft, list_schedule(p_, ListRule::kHeft, budget_));
+      if (budget_.look()) return;
+      add_start(Start::Kind::kPeft, list_schedule(p_, ListRule::kPeft, budget_));
+      if (budget_.look()) return;
     }
     add_start(Start::Kind::kFilled, filled_in_order(p_, orders_.front()));
     find_contiguous();

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "core/place/auto/list_schedule.h"
 #include "core/place/auto/loads.h"
 #include "core/place/auto/simulator.h"
 #include "core/place/auto/solve.h"
@@ -220,6 +221,22 @@ TEST_CASE("a search over a large graph ends at the first look that says so", "[a
   CHECK(cut.cut);
   CHECK(cut.evaluations <= 1000);
   CHECK(cut.evaluations < all);
+}
+
+TEST_CASE("a list schedule that is told to end leaves the rest on the CPU", "[auto]") {
+  constexpr uint32_t kNodes = 600;
+  std::vector<std::pair<uint32_t, uint32_t>> edges;
+  for (uint32_t n = 1; n < kNodes; ++n) edges.emplace_back(n - 1, n);
+  const Problem p = problem_of(machine_of(2, true), std::vector<std::vector<double>>(kNodes, {3, 2, 2}), edges, 0);
+  static int looks_left = 0;
+  const auto on_cpu = [&](int looks) {
+    looks_left = looks;
+    Budget budget(1, 0, [] { return --looks_left < 0; });
+    const Assignment at = list_schedule(p, ListRule::kHeft, budget);
+    return std::count(at.begin(), at.end(), 0);
+  };
+  CHECK(on_cpu(1000) == 0);
+  CHECK(on_cpu(1) == kNodes - 256);
 }
 
 TEST_CASE("one seed gives one answer", "[auto]") {
