@@ -140,12 +140,10 @@ Machine::Line ProblemMaker::line_between(DeviceId from, DeviceId to) {
   constexpr double kSlowest = 1e6;  // us per byte
   const bool gpu_to_gpu = is_gpu(from) && is_gpu(to);
   if (from == to) return {0, 0, true};
-  if (const LinkCost* link = table_.link(devices_, from, to))
-    return {link->latency_us, link->us_per_byte(), true};
+  if (const LinkCost* link = table_.link(devices_, from, to)) return {link->latency_us, link->us_per_byte(), true};
   if (gpu_to_gpu && !is_gpu(p_.machine.host)) return {kNever, 0, false};
   if (is_gpu(from) == is_gpu(to)) return {0, 0, true};
-  if (const LinkCost* back = table_.link(devices_, to, from))
-    return {back->latency_us, back->us_per_byte(), true};
+  if (const LinkCost* back = table_.link(devices_, to, from)) return {back->latency_us, back->us_per_byte(), true};
   const Device& gpu = devices_.at(is_gpu(from) ? from : to);
   const auto said = gpu.capability.find("link_bytes_per_s"), late = gpu.capability.find("link_latency_us");
   if (said != gpu.capability.end() && said->second > 0)
