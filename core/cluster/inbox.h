@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <set>
 #include <unordered_map>
 
 #include "core/run/exchange.h"
@@ -14,10 +13,18 @@ namespace emplace {
 /// Thread-safe. Steps come one after the other, by numbers that grow.
 class Inbox {
  public:
-  /// False: it was here before, or its step is over. Pieces of a step that has not begun here wait for it.
+  /// False: it was here before, or its step is over, or far from now. Pieces of the next step wait for it.
   bool file(uint64_t step, uint32_t copy, Piece piece);
-  /// Waits for a piece of the running step. CANCELLED once abort() was called for it; stop's own status.
-  Result<Piece> take(uint64_t step, uint32_t copy, const StopSignal& stop);
+  /// Which piece: a copy of the whole program, in a step, in an iteration of its loops.
+  struct Key {
+    uint64_t step;
+    uint32_t copy;
+    uint64_t iteration = 0;
+    bool operator==(const Key&) const = default;
+  };
+  /// Waits for a piece of the running step; those of one copy are taken in the order of its iterations. CANCELLED once
+  /// abort() was called for it; stop's own status.
+  Result<Piece> take(const Key& key, const StopSignal& stop);
   /// Whoever waits for a piece of this step, or will, is told that it failed elsewhere.
   void abort(uint64_t step);
   /// Was abort() called for it?
@@ -29,23 +36,18 @@ class Inbox {
   size_t size() const;
 
  private:
-  struct Key {
-    uint64_t step;
-    uint32_t copy;
-    bool operator==(const Key&) const = default;
-  };
   struct KeyHash {
-    size_t operator()(const Key& k) const { return (k.step * 0x9e3779b97f4a7c15 ^ k.copy) * 0xff51afd7ed558ccd >> 16; }
-  };
-  struct Entry {
-    Piece piece;
-    bool taken = false;  // kept until the step ends, so that another copy of it is known as such
+    size_t operator()(const Key& k) const {
+      return ((k.step * 0x9e3779b97f4a7c15 ^ k.copy) * 0xff51afd7ed558ccd >> 16) + k.iteration;
+    }
   };
 
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
   // Guarded by mutex_.
-  std::unordered_map<Key, Entry, KeyHash> entries_;
+  std::unordered_map<Key, Piece, KeyHash> pieces_;
+  /// By copy (a key of iteration 0): how many were taken, so that another one of them is known as such.
+  std::unordered_map<Key, uint64_t, KeyHash> taken_;
   uint64_t ended_ = 0, aborted_ = 0;  // steps up to here
 };
 

@@ -19,7 +19,7 @@ struct LocalTask {
       : name(tasks.names[self]),
         devices(devices_of_task(cluster, tasks, self)),
         ids(tasks.devices_of(self)),
-        exchange(network, programs, self, name),
+        exchange(network, programs, self, tasks.names),
         share(cluster, self, exchange) {}
 
   const std::string name;

@@ -17,13 +17,12 @@ Status AgreedPrograms::check(const std::string& task, size_t number, const std::
                                  ": the tasks have not the same graph, devices or request"));
 }
 
-Status LocalExchange::send(const Transfer& transfer, const Tensor& value, bool dead) {
-  Piece piece;
-  piece.dead = dead;
-  if (value.valid()) {
-    ASSIGN_OR_RETURN(piece.value, detached(value));
+Status LocalExchange::send(const Transfer& transfer, const Piece& piece) {
+  Piece copy{Tensor(), piece.dead, piece.iteration};
+  if (piece.value.valid()) {
+    ASSIGN_OR_RETURN(copy.value, detached(piece.value));
   }
-  network_.send(self_, transfer.peer, step_, transfer.copy, std::move(piece));
+  network_.send(self_, transfer.peer, step_, transfer.copy, std::move(copy));
   return ok_status();
 }
 

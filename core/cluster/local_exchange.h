@@ -26,24 +26,27 @@ class AgreedPrograms {
 
 class LocalExchange final : public Exchange {
  public:
-  /// Both must outlive it.
-  LocalExchange(LocalNetwork& network, AgreedPrograms& programs, TaskId self, std::string name)
-      : network_(network), programs_(programs), self_(self), name_(std::move(name)) {}
+  /// All must outlive it.
+  LocalExchange(LocalNetwork& network, AgreedPrograms& programs, TaskId self, const std::vector<std::string>& names)
+      : network_(network), programs_(programs), self_(self), names_(names) {}
 
   /// The step that send() and receive() belong to from now on.
   void begin(uint64_t step) { step_ = step; }
 
-  Status agree(const std::string& program_hash) override { return programs_.check(name_, cut_++, program_hash); }
-  Status send(const Transfer& transfer, const Tensor& value, bool dead) override;
-  Result<Piece> receive(const Transfer& transfer, const StopSignal& stop) override {
-    return network_.inbox(self_).take(step_, transfer.copy, stop);
+  Status agree(const std::string& program_hash) override {
+    return programs_.check(names_[self_], cut_++, program_hash);
+  }
+  const std::string& task_name(TaskId task) const override { return names_[task]; }
+  Status send(const Transfer& transfer, const Piece& piece) override;
+  Result<Piece> receive(const Transfer& transfer, uint64_t iteration, const StopSignal& stop) override {
+    return network_.inbox(self_).take({step_, transfer.copy, iteration}, stop);
   }
 
  private:
   LocalNetwork& network_;
   AgreedPrograms& programs_;
   const TaskId self_;
-  const std::string name_;
+  const std::vector<std::string>& names_;  // by task
   size_t cut_ = 0;
   uint64_t step_ = 0;
 };

@@ -12,7 +12,7 @@
 namespace emplace::message {
 
 /// Tasks of other numbers are refused.
-inline constexpr int kProtocol = 2;
+inline constexpr int kProtocol = 3;
 
 namespace method {
 inline constexpr char kMaster[] = "/emplace.Master/";              // the service of the task that a session talks to
@@ -240,10 +240,11 @@ struct PieceMessage {
   uint32_t copy = 0;
   bool dead = false;
   Tensor value;
+  uint64_t iteration = 0;
 
   template <class F>
   void fields(F& field) {
-    field(1, session), field(2, step), field(3, copy), field(4, dead), field(5, value);
+    field(1, session), field(2, step), field(3, copy), field(4, dead), field(5, value), field(6, iteration);
   }
 };
 

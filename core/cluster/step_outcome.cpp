@@ -7,11 +7,16 @@ namespace emplace {
 void StepOutcome::failed(const std::string& task, const Status& status) {
   std::lock_guard lock(mutex_);
   if (!cause_.ok()) return;
-  const bool own = !task.empty() && status.code() != Code::kDeadlineExceeded;
-  cause_ = !own ? status
-                : Status(status.code(), cat("From ", task, ":\n", status.message()))
-                      .blamed(status.blame())
-                      .at_node(status.node());
+  if (task.empty()) {
+    cause_ = status;
+    return;
+  }
+  const bool late = status.code() == Code::kDeadlineExceeded;
+  const bool waited = late && status.message().find("has not come from") != std::string::npos;
+  cause_ = Status(status.code(), late ? cat(status.message(), waited ? " to " : "", waited ? task : "")
+                                      : cat("From ", task, ":\n", status.message()))
+               .blamed(status.blame())
+               .at_node(status.node());
 }
 
 void StepOutcome::ended() {

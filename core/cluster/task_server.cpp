@@ -347,7 +347,7 @@ Answer TaskServer::take_piece(const std::string& body) {
   Result<message::PieceMessage> piece = message::read<message::PieceMessage>(body);
   if (!piece.ok()) return answer_of(piece.status());
   if (const auto session = find(piece->session))
-    session->file(piece->step, piece->copy, {std::move(piece->value), piece->dead});
+    session->file(piece->step, piece->copy, {std::move(piece->value), piece->dead, piece->iteration});
   return {};
 }
 

@@ -63,7 +63,7 @@ Result<const std::vector<Tensor>*> feeds_of(const PlannedFeeds& all, const messa
 }  // namespace
 
 RemoteExchange::RemoteExchange(uint64_t session, const TaskMap& tasks, const Peers& peers, Inbox& inbox)
-    : session_(session), inbox_(inbox) {
+    : session_(session), names_(tasks.names), inbox_(inbox) {
   for (const std::string& name : tasks.names) {
     const auto found = peers.find(name);
     peers_.push_back(found == peers.end() ? nullptr : found->second);
@@ -93,11 +93,11 @@ Status RemoteExchange::agree(const std::string& program_hash) {
   return ok_status();
 }
 
-Status RemoteExchange::send(const Transfer& transfer, const Tensor& value, bool dead) {
+Status RemoteExchange::send(const Transfer& transfer, const Piece& piece) {
   const std::shared_ptr<Peer> peer = peers_[transfer.peer];
   if (!peer) return internal_error("a piece for a task without an address");
-  ASSIGN_OR_RETURN(std::string body,
-                   message::write(message::PieceMessage{session_, step_, transfer.copy, dead, value}));
+  ASSIGN_OR_RETURN(std::string body, message::write(message::PieceMessage{session_, step_, transfer.copy, piece.dead,
+                                                                          piece.value, piece.iteration}));
   const uint64_t step = step_;
   peer->send(message::method::kPiece, std::move(body), [failure = failure_, peer, step](const Answer& answer) {
     if (answer.code == 0 || answer.code == static_cast<int>(Code::kCancelled)) return;
@@ -107,8 +107,8 @@ Status RemoteExchange::send(const Transfer& transfer, const Tensor& value, bool 
   return ok_status();
 }
 
-Result<Piece> RemoteExchange::receive(const Transfer& transfer, const StopSignal& stop) {
-  return inbox_.take(step_, transfer.copy, stop);
+Result<Piece> RemoteExchange::receive(const Transfer& transfer, uint64_t iteration, const StopSignal& stop) {
+  return inbox_.take({step_, transfer.copy, iteration}, stop);
 }
 
 Result<std::shared_ptr<TaskSession>> TaskSession::create(const SessionRequest& request, const std::string& self,
@@ -251,7 +251,9 @@ Status TaskSession::run_part(const message::StepCall& call, std::vector<Tensor>&
 
 SessionReply TaskSession::plan(const message::PlanCall& call) {
   std::lock_guard lock(running_);
-  return reply(closed_ ? Status(Code::kCancelled, "the session is closed") : plan_callable(call));
+  SessionReply made = reply(closed_ ? Status(Code::kCancelled, "the session is closed") : plan_callable(call));
+  inbox_.end(call.step);
+  return made;
 }
 
 Status TaskSession::plan_callable(const message::PlanCall& call) {

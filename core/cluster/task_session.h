@@ -33,8 +33,9 @@ class RemoteExchange final : public Exchange {
   Status failure() const;
 
   Status agree(const std::string& program_hash) override;
-  Status send(const Transfer& transfer, const Tensor& value, bool dead) override;
-  Result<Piece> receive(const Transfer& transfer, const StopSignal& stop) override;
+  const std::string& task_name(TaskId task) const override { return names_[task]; }
+  Status send(const Transfer& transfer, const Piece& piece) override;
+  Result<Piece> receive(const Transfer& transfer, uint64_t iteration, const StopSignal& stop) override;
 
  private:
   /// Shared with requests under way, which may end after the session.
@@ -46,7 +47,8 @@ class RemoteExchange final : public Exchange {
   };
 
   const uint64_t session_;
-  std::vector<std::shared_ptr<Peer>> peers_;  // by task
+  const std::vector<std::string> names_;      // by task
+  std::vector<std::shared_ptr<Peer>> peers_;  // likewise; null: this one
   Inbox& inbox_;
   std::atomic<uint64_t> step_ = 0;
   std::shared_ptr<Failure> failure_ = std::make_shared<Failure>();

@@ -1,6 +1,8 @@
 #include "core/partition/task_part.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 
 #include "core/base/cat.h"
@@ -19,13 +21,14 @@ class PartMaker {
   }
 
   Result<Program> make() {
-    RETURN_IF_ERROR(find_tasks());
+    find_tasks();
     RETURN_IF_ERROR(check_collectives());
     value_.assign(whole_.values.size(), kNoValue);
     instruction_.assign(whole_.instructions.size(), kNoInstruction);
     for (InstructionId id = 0; id < whole_.instructions.size(); ++id) {
       close_loops(id);
       RETURN_IF_ERROR(add(id));
+      if (const auto loop = decided_by_.find(id); loop != decided_by_.end()) add_decisions(id, loop->second);
     }
     close_loops(static_cast<InstructionId>(whole_.instructions.size()));
     for (const auto& [operand, v] : back_edges_) part_.operands[operand] = value_[v];
@@ -34,33 +37,37 @@ class PartMaker {
   }
 
  private:
-  bool mine(InstructionId id) const { return task_of_[id] == self_; }
+  bool mine(InstructionId id) const {
+    const auto loop = loop_tasks_.find(id);
+    return loop == loop_tasks_.end() ? task_of_[id] == self_ : loop->second.contains(self_);
+  }
   TaskId task_of_value(ValueId v) const { return tasks_.of[whole_.values[v].device]; }
   std::string_view name(InstructionId id) const { return graph_.name(whole_.instructions[id].node); }
   const std::string& task_name(TaskId task) const { return tasks_.names[task]; }
 
-  // By instruction; a loop is where its nodes are.
-  Status find_tasks() {
+  void find_tasks() {
     for (const Instruction& s : whole_.instructions) task_of_.push_back(tasks_.of[s.device]);
     for (InstructionId id = 0; id < whole_.instructions.size(); ++id) {
-      const Instruction& loop = whole_.instructions[id];
-      if (loop.kind != InstructionKind::kLoop || loop.in_loop) continue;
-      TaskId task = kNoTask;
-      for (InstructionId in = id + 1; in < loop.body_end; ++in) {
-        const Instruction& s = whole_.instructions[in];
-        if (s.kind != InstructionKind::kNode && s.kind != InstructionKind::kConstant) continue;
-        if (task == kNoTask) task = task_of_[in];
-        if (task != task_of_[in]) {
-          return unimplemented(cat("the loop of '", name(id), "' runs on ", task_name(task), " and on ",
-                                   task_name(task_of_[in]), ", where '", name(in),
-                                   "' is; a loop has to be on one task"));
-        }
-      }
-      for (InstructionId in = id; in < loop.body_end; ++in) {
-        if (whole_.instructions[in].kind == InstructionKind::kLoop) task_of_[in] = task;
+      if (whole_.instructions[id].kind == InstructionKind::kLoop) find_tasks_of_loop(id);
+    }
+  }
+
+  // Those that have a node of it, in a loop inside it, too; and who tells them whether it goes on.
+  void find_tasks_of_loop(InstructionId id) {
+    const InstructionId end = whole_.instructions[id].body_end;
+    std::set<TaskId>& on = loop_tasks_[id];
+    for (InstructionId in = id + 1; in < end; ++in) {
+      if (whole_.instructions[in].kind != InstructionKind::kLoop) on.insert(task_of_[in]);
+    }
+    for (InstructionId in = id + 1; in < end && on.size() > 1; ++in) {
+      const Instruction& s = whole_.instructions[in];
+      if (s.kind == InstructionKind::kLoop) {
+        in = s.body_end - 1;
+      } else if (s.control == Control::kNextIteration) {
+        decided_by_[in] = id;
+        break;
       }
     }
-    return ok_status();
   }
 
   Status check_collectives() const {
@@ -138,6 +145,7 @@ class PartMaker {
     }
     if (sender == self_) {
       Instruction send = transfer(InstructionKind::kSend, whole_.values[from].tensor.node, s.may_be_dead);
+      send.in_loop = s.in_loop;
       send.num_inputs = 1;
       part_.operands.push_back(own_value(from));
       add_transfer(send, id, receiver);
@@ -175,6 +183,7 @@ class PartMaker {
       const uint32_t copy = next_copy_++;
       if (sender == self_) {
         Instruction send = transfer(InstructionKind::kSend, source.node, source.may_be_dead);
+        send.in_loop = s.in_loop;
         send.num_controls = 1;
         part_.controls.push_back(instruction_[control]);
         add_transfer(send, copy, receiver);
@@ -186,6 +195,25 @@ class PartMaker {
       }
     }
     return ok_status();
+  }
+
+  // Whether a loop goes on: does this NextIteration of it run?
+  void add_decisions(InstructionId next, InstructionId loop) {
+    const TaskId sender = task_of_[next];
+    for (const TaskId receiver : loop_tasks_.at(loop)) {
+      if (receiver == sender) continue;
+      const uint32_t copy = next_copy_++;
+      if (self_ != sender && self_ != receiver) continue;
+      const NodeId node = whole_.instructions[next].node;
+      Instruction made = transfer(self_ == sender ? InstructionKind::kSend : InstructionKind::kReceive, node, true);
+      made.control = Control::kNextIteration;
+      made.in_loop = true;
+      if (self_ == sender) {
+        made.num_controls = 1;
+        part_.controls.push_back(instruction_[next]);
+      }
+      add_transfer(made, copy, self_ == sender ? receiver : sender);
+    }
   }
 
   // kNoInstruction: of a constant.
@@ -274,8 +302,10 @@ class PartMaker {
   std::vector<InstructionId> instruction_;  // by instruction of the whole program
   std::vector<InstructionId> open_;         // loops of this task that have begun
   std::vector<std::pair<size_t, ValueId>> back_edges_;
-  std::unordered_map<uint64_t, Crossing> controls_;  // by source and task of the reader
-  uint32_t next_copy_;                               // numbers of control edges stand behind those of instructions
+  std::unordered_map<uint64_t, Crossing> controls_;       // by source and task of the reader
+  std::map<InstructionId, std::set<TaskId>> loop_tasks_;  // by loop of the whole program
+  std::map<InstructionId, InstructionId> decided_by_;     // loops on several tasks, by a NextIteration
+  uint32_t next_copy_;                                    // numbers of control edges stand behind those of instructions
 };
 
 }  // namespace

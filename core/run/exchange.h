@@ -2,6 +2,8 @@
 /// memory or a network, is the implementation's.
 #pragma once
 
+#include <string>
+
 #include "core/partition/program.h"
 #include "core/run/stop_signal.h"
 #include "core/tensor/tensor.h"
@@ -12,6 +14,7 @@ namespace emplace {
 struct Piece {
   Tensor value;
   bool dead = false;
+  uint64_t iteration = 0;  // inside loops: how often the sender came by in this step, from 0 on
 };
 
 class Exchange {
@@ -20,10 +23,13 @@ class Exchange {
   /// A program was cut, of which the task will run its part: all tasks cut the same ones in the same order.
   /// FailedPrecondition: another task has cut another one; both hashes.
   virtual Status agree(const std::string& program_hash) = 0;
-  /// Takes a copy of what it needs and does not wait for the receiver.
-  virtual Status send(const Transfer& transfer, const Tensor& value, bool dead) = 0;
-  /// Waits until it is there. `stop` ends the waiting, and so does a failure elsewhere: CANCELLED.
-  virtual Result<Piece> receive(const Transfer& transfer, const StopSignal& stop) = 0;
+  /// Of a transfer's peer, for messages.
+  virtual const std::string& task_name(TaskId task) const = 0;
+  /// Takes a copy of what it needs and does not wait for the receiver. Shares nothing of `piece` afterwards.
+  virtual Status send(const Transfer& transfer, const Piece& piece) = 0;
+  /// Waits until the piece of this iteration is there. `stop` ends the waiting, and so does a failure elsewhere:
+  /// CANCELLED.
+  virtual Result<Piece> receive(const Transfer& transfer, uint64_t iteration, const StopSignal& stop) = 0;
 };
 
 /// Which part of a cluster's steps a session runs: that of one task.

@@ -73,22 +73,38 @@ void FrameInterpreter::list_loops() {
   const Program& program = p_.program;
   for (InstructionId id = 0; id < program.instructions.size(); ++id) {
     if (program.instructions[id].kind != InstructionKind::kLoop) continue;
-    Loop loop{id, {}, {}, {}, {}};
+    Loop loop;
+    loop.instruction = id;
     for (InstructionId inner = id + 1; inner < program.instructions[id].body_end; ++inner) {
-      const Instruction& s = program.instructions[inner];
-      if (s.kind == InstructionKind::kLoop) {
-        inner = s.body_end - 1;
-        continue;
+      if (program.instructions[inner].kind == InstructionKind::kLoop) {
+        inner = program.instructions[inner].body_end - 1;
+      } else {
+        add_to(loop, inner);
       }
-      if (s.control != Control::kEnter && s.control != Control::kNextIteration) continue;
-      const ValueId v = program.outputs(s)[0];
-      (s.control == Control::kEnter ? loop.entered : loop.next).push_back(v);
-      if (s.control != Control::kEnter) continue;
-      if (!p_.file.graph.attrs(s.node).flag("is_constant")) loop.first_only.push_back(v);
-      if (std::find(program.fetches.begin(), program.fetches.end(), v) != program.fetches.end())
-        loop.fetched.push_back(v);
     }
     loops_.push_back(std::move(loop));
+  }
+  if (!loops_.empty() && !program.transfers.empty()) passes_.resize(program.instructions.size());
+}
+
+void FrameInterpreter::add_to(Loop& loop, InstructionId inner) const {
+  const Program& program = p_.program;
+  const Instruction& s = program.instructions[inner];
+  if (is_transfer(s) && s.control == Control::kNextIteration) {
+    loop.decides = inner;
+  } else if (s.control == Control::kNextIteration) {
+    loop.next.push_back(program.outputs(s)[0]);
+  } else if (s.control == Control::kEnter) {
+    const ValueId v = program.outputs(s)[0];
+    loop.entered.push_back(v);
+    if (!p_.file.graph.attrs(s.node).flag("is_constant")) loop.first_only.push_back(v);
+    if (std::find(program.fetches.begin(), program.fetches.end(), v) != program.fetches.end())
+      loop.fetched.push_back(v);
+  } else if (inner < program.instructions[loop.instruction].entered && s.num_outputs == 1) {
+    const ValueId copy = program.outputs(s)[0];
+    const Endpoint& source = program.values[copy].tensor;
+    loop.entered.push_back(copy);
+    if (!p_.file.graph.attrs(source.node).flag("is_constant")) loop.first_only.push_back(copy);
   }
 }
 
@@ -99,6 +115,8 @@ Status FrameInterpreter::run_loop(InstructionId id) {
                                        [](const Loop& l, InstructionId wanted) { return l.instruction < wanted; });
   const auto [body, end] = std::pair(p_.program.instructions[id].entered, p_.program.instructions[id].body_end);
   for (ValueId v : loop.next) operands_.set_dead(v, true);
+  if (!passes_.empty() && !p_.program.instructions[id].in_loop)
+    std::fill(passes_.begin() + id, passes_.begin() + end, 0);
   RETURN_IF_ERROR(run_range(id + 1, body));
   std::vector<std::pair<ValueId, Tensor>> results;
   for (ValueId v : loop.fetched) {
@@ -106,7 +124,7 @@ Status FrameInterpreter::run_loop(InstructionId id) {
   }
   for (;;) {
     RETURN_IF_ERROR(run_range(body, end));
-    if (std::all_of(loop.next.begin(), loop.next.end(), [&](ValueId v) { return operands_.is_dead(v); })) break;
+    if (!goes_on(loop)) break;
     for (ValueId v : loop.first_only) {
       operands_.set_dead(v, true);
       p_.values[v] = Tensor();
@@ -118,6 +136,12 @@ Status FrameInterpreter::run_loop(InstructionId id) {
     p_.values[v] = std::move(value);
   }
   return ok_status();
+}
+
+// A loop on several tasks goes on on all of them, or on none.
+bool FrameInterpreter::goes_on(const Loop& loop) const {
+  if (loop.decides != kNoInstruction) return !dead_[loop.decides];
+  return std::any_of(loop.next.begin(), loop.next.end(), [&](ValueId v) { return !operands_.is_dead(v); });
 }
 
 bool FrameInterpreter::is_dead(const Instruction& s) const {
@@ -140,14 +164,15 @@ void FrameInterpreter::mark_dead(InstructionId id) {
 
 Status FrameInterpreter::run_send(InstructionId id) {
   const Instruction& s = p_.program.instructions[id];
-  if (s.may_be_dead && is_dead(s)) return p_.runtime.exchange->send(p_.transfer(id), Tensor(), true);
+  dead_[id] = s.may_be_dead && is_dead(s);
+  if (dead_[id]) return p_.runtime.exchange->send(p_.transfer(id), {Tensor(), true, next_pass(id)});
   for (ValueId v : p_.program.inputs(s)) RETURN_IF_ERROR(p_.blame(arrive(v), id));
   RETURN_IF_ERROR(p_.blame(operands_.gather(id), id));
   const std::span<const Tensor> inputs = p_.bound[id].context.inputs_;
   const Tensor value = inputs.empty() ? Tensor() : inputs[0];
   if (value.valid() && p_.program.values[p_.program.inputs(s)[0]].producer != kNoInstruction)  // fed ones are no copies
     copy_bytes += static_cast<int64_t>(value.size_bytes());
-  RETURN_IF_ERROR(p_.runtime.exchange->send(p_.transfer(id), value, false));
+  RETURN_IF_ERROR(p_.runtime.exchange->send(p_.transfer(id), {value, false, next_pass(id)}));
   operands_.let_go_of_inputs(id);
   return ok_status();
 }
@@ -167,7 +192,15 @@ Status FrameInterpreter::check_received(ValueId v, const Tensor& value) const {
 }
 
 Status FrameInterpreter::run_receive(InstructionId id) {
-  ASSIGN_OR_RETURN(Piece piece, p_.runtime.exchange->receive(p_.transfer(id), p_.runtime.stop));
+  const Transfer& transfer = p_.transfer(id);
+  Result<Piece> received = p_.runtime.exchange->receive(transfer, next_pass(id), p_.runtime.stop);
+  if (received.status().code() == Code::kDeadlineExceeded) {
+    return {Code::kDeadlineExceeded,
+            cat(received.status().message(), "; '", p_.file.graph.name(p_.program.instructions[id].node),
+                "' has not come from ", p_.runtime.exchange->task_name(transfer.peer))};
+  }
+  if (!received.ok()) return received.take_status();
+  Piece piece = received.take();
   if (piece.dead) return mark_dead(id), ok_status();
   dead_[id] = 0;
   for (const ValueId v : p_.program.outputs(p_.program.instructions[id])) {

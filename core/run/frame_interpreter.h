@@ -30,12 +30,17 @@ class FrameInterpreter {
  private:
   struct Loop {
     InstructionId instruction;
-    std::vector<ValueId> entered;     // by its own Enters, not those of a loop inside it
+    std::vector<ValueId> entered;     // by its own Enters, not those of a loop inside it, and by copies beside them
     std::vector<ValueId> first_only;  // those of them that the body sees in its first iteration only
     std::vector<ValueId> fetched;     // and those that are results, too
     std::vector<ValueId> next;        // by NextIterations
+    /// With other tasks: what tells, or hears, whether there is another iteration.
+    InstructionId decides = kNoInstruction;
   };
   void list_loops();
+  void add_to(Loop& loop, InstructionId inner) const;
+  bool goes_on(const Loop& loop) const;
+  uint64_t next_pass(InstructionId id) { return p_.program.instructions[id].in_loop ? passes_[id]++ : 0; }
   Status run_range(InstructionId begin, InstructionId end);
   Status run_loop(InstructionId id);
   Status run_kernel(InstructionId id);
@@ -56,6 +61,7 @@ class FrameInterpreter {
   ObserverFeed* feed_;
   std::vector<Loop> loops_;               // ascending
   std::vector<uint8_t> dead_;             // by InstructionId: did not run in this step
+  std::vector<uint64_t> passes_;          // by InstructionId, of transfers in loops: how often they ran in this step
   std::vector<GpuCopyKernel*> arriving_;  // by ValueId: what is on its way to the host; null: nothing
 };
 

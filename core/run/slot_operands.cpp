@@ -30,13 +30,18 @@ SlotOperands::SlotOperands(PreparedProgram& p)
 // A slot is emptied after its last reader; values that enter a loop are kept until the loop has ended.
 void SlotOperands::list_releases() {
   const Program& program = p_.program;
+  std::vector<char> enters(program.instructions.size());
+  for (InstructionId loop = 0; loop < program.instructions.size(); ++loop) {
+    if (program.instructions[loop].kind == InstructionKind::kLoop)
+      std::fill(enters.begin() + loop, enters.begin() + program.instructions[loop].entered, 1);
+  }
   for (ValueId v = 0; v < p_.plan.values.size(); ++v) {
     const ValuePlan& plan = p_.plan.values[v];
     const InstructionId producer = program.values[v].producer;
     if (plan.storage != Storage::kSlot || producer == kNoInstruction || plan.last_use >= program.instructions.size())
       continue;
     const Control control = program.instructions[producer].control;
-    if (control == Control::kEnter) continue;
+    if (control == Control::kEnter || enters[producer]) continue;
     const bool next = control == Control::kNextIteration;  // read by an instruction before its producer
     releases_[next ? plan.last_use : std::max(plan.last_use, producer)].push_back(v);
   }

@@ -40,6 +40,29 @@ void check_steps(ClusterCase& c, const std::vector<std::string>& fetches, int st
   }
 }
 
+/// A loop that doubles a value on `body` until it is not less than `limit`, and counts on `count` how often.
+std::string loop_text(const std::string& body, const std::string& count, const std::string& limit) {
+  const std::string enter = R"({"frame_name": "loop"})";
+  return cat(
+      R"({"node": [)", one_node("x", "Const", "", on(1), R"({"value": 1.0})"), ",",
+      one_node("zero", "Const", "", on(1), R"({"value": 0})"), ",", one_node("start", "Exp", R"("x")", on(1)), ",",
+      one_node("enter", "Enter", R"("start")", on(0), enter), ",",
+      one_node("merge", "Merge", R"("enter", "next")", on(0)), ",",
+      one_node("limit", "Const", R"("^merge")", on(0), cat(R"({"value": )", limit, "}")), ",",
+      one_node("less", "Less", R"("merge", "limit")", on(0)), ",", one_node("cond", "LoopCond", R"("less")", on(0)),
+      ",", one_node("switch", "Switch", R"("merge", "cond")", on(0)), ",",
+      one_node("exit", "Exit", R"("switch:0")", on(0)), ",",
+      one_node("body", "AddV2", R"("switch:1", "switch:1")", body), ",",
+      one_node("next", "NextIteration", R"("body")", on(0)), ",",
+      one_node("enter_n", "Enter", R"("zero")", count, enter), ",",
+      one_node("merge_n", "Merge", R"("enter_n", "next_n")", count), ",",
+      one_node("switch_n", "Switch", R"("merge_n", "cond")", count), ",",
+      one_node("n", "Identity", R"("switch_n:1")", count), ",",
+      one_node("one", "Const", R"("^n")", count, R"({"value": 1})"), ",",
+      one_node("more", "AddV2", R"("n", "one")", count), ",", one_node("next_n", "NextIteration", R"("more")", count),
+      ",", one_node("counted", "Exit", R"("switch_n:0")", count), ",", one_node("y", "Neg", R"("exit")", on(1)), "]}");
+}
+
 }  // namespace
 
 TEST_CASE("values go from task to task and results to the master; constants are made where they are read") {
@@ -133,28 +156,63 @@ TEST_CASE("the first failure is the only one told, with its task and node; the n
   }
 }
 
-TEST_CASE("a loop on one task takes its values from others; a loop on several is refused") {
-  const auto loop = [](const std::string& body_device) {
-    const std::string enter = R"({"frame_name": "loop"})";
-    return cat(
-        R"({"node": [)", one_node("x", "Const", "", on(1), R"({"value": 1.0})"), ",",
-        one_node("start", "Exp", R"("x")", on(1)), ",", one_node("enter", "Enter", R"("start")", on(0), enter), ",",
-        one_node("merge", "Merge", R"("enter", "next")", on(0)), ",",
-        one_node("limit", "Const", R"("^merge")", on(0), R"({"value": 100.0})"), ",",
-        one_node("less", "Less", R"("merge", "limit")", on(0)), ",", one_node("cond", "LoopCond", R"("less")", on(0)),
-        ",", one_node("switch", "Switch", R"("merge", "cond")", on(0)), ",",
-        one_node("exit", "Exit", R"("switch:0")", on(0)), ",",
-        one_node("body", "AddV2", R"("switch:1", "switch:1")", body_device), ",",
-        one_node("next", "NextIteration", R"("body")", on(0)), ",", one_node("y", "Neg", R"("exit")", on(1)), "]}");
+TEST_CASE("a loop takes its values from other tasks, and may have nodes on them") {
+  for (int body = 0; body < 2; ++body) {
+    for (int count = 0; count < 3; ++count) {
+      ClusterCase c(loop_text(on(body), on(count), "100.0"), "worker=3");
+      INFO("body on " << body << ", count on " << count);
+      check_steps(c, {"y", "exit", "counted"}, 3);
+    }
+  }
+}
+
+TEST_CASE("a loop that is never entered ends on all its tasks") {
+  ClusterCase c(loop_text(on(1), on(2), "0.0"), "worker=3");
+  check_steps(c, {"y", "counted"}, 3);
+}
+
+TEST_CASE("loops inside loops run on several tasks, each as often as it should") {
+  // for (i = 0; i < 3; ++i) for (j = 0, s = t; j < 4; ++j) s += x: additions on one task, counting on another.
+  const auto frame = [](const char* name, bool constant = false) {
+    return cat(R"({"frame_name": ")", name, R"(", "is_constant": )", constant ? "true" : "false", "}");
   };
-  ClusterCase here(loop(on(0)), "worker=2");
-  check_steps(here, {"y", "exit"});
-  ClusterCase there(loop(on(1)), "worker=2");
-  const auto refused = there.try_session({"y"});
-  REQUIRE(!refused.ok());
-  CHECK(refused.status().code() == Code::kUnimplemented);
-  CHECK(refused.status().message().find("runs on /job:worker/replica:0/task:0 and on /job:worker/replica:0/task:1, "
-                                        "where 'body' is; a loop has to be on one task") != std::string::npos);
+  const std::string real = R"({"value": 0.5})", zero = R"({"value": 0})", one = R"({"value": 1})";
+  for (int outer = 0; outer < 3; ++outer) {
+    for (int inner = 0; inner < 3; ++inner) {
+      const std::string a = on(outer), b = on(inner);
+      std::string text = R"({"node": [)";
+      const auto add = [&](const std::string& node) { append(text, text.ends_with('[') ? "" : ",", node); };
+      add(one_node("x", "Const", "", on(1), real)), add(one_node("x2", "Exp", R"("x")", on(1)));
+      add(one_node("zero", "Const", "", on(0), zero)), add(one_node("start", "Const", "", on(2), real));
+      add(one_node("ei", "Enter", R"("zero")", on(0), frame("o")));
+      add(one_node("et", "Enter", R"("start")", on(0), frame("o")));
+      add(one_node("ex", "Enter", R"("x2")", on(1), frame("o", true)));
+      add(one_node("mi", "Merge", R"("ei", "ni")", on(0))), add(one_node("mt", "Merge", R"("et", "nt")", a));
+      add(one_node("li", "Const", R"("^mi")", on(0), R"({"value": 3})"));
+      add(one_node("less", "Less", R"("mi", "li")", on(0))), add(one_node("cond", "LoopCond", R"("less")", on(0)));
+      add(one_node("si", "Switch", R"("mi", "cond")", on(0))), add(one_node("st", "Switch", R"("mt", "cond")", a));
+      add(one_node("ii", "Identity", R"("si:1")", on(0))), add(one_node("oi", "Const", R"("^ii")", on(0), one));
+      add(one_node("ai", "AddV2", R"("ii", "oi")", on(0))), add(one_node("ni", "NextIteration", R"("ai")", on(0)));
+      // The loop inside.
+      add(one_node("jz", "Const", R"("^ii")", b, zero));
+      add(one_node("ej", "Enter", R"("jz")", b, frame("p")));
+      add(one_node("es", "Enter", R"("st:1")", a, frame("p")));
+      add(one_node("ey", "Enter", R"("ex")", on(1), frame("p", true)));
+      add(one_node("mj", "Merge", R"("ej", "nj")", b)), add(one_node("ms", "Merge", R"("es", "ns")", a));
+      add(one_node("lj", "Const", R"("^mj")", b, R"({"value": 4})"));
+      add(one_node("lessj", "Less", R"("mj", "lj")", b)), add(one_node("condj", "LoopCond", R"("lessj")", b));
+      add(one_node("sj", "Switch", R"("mj", "condj")", b)), add(one_node("ss", "Switch", R"("ms", "condj")", a));
+      add(one_node("ij", "Identity", R"("sj:1")", b)), add(one_node("oj", "Const", R"("^ij")", b, one));
+      add(one_node("aj", "AddV2", R"("ij", "oj")", b)), add(one_node("nj", "NextIteration", R"("aj")", b));
+      add(one_node("as", "AddV2", R"("ss:1", "ey")", on(2))), add(one_node("ns", "NextIteration", R"("as")", a));
+      add(one_node("xs", "Exit", R"("ss:0")", a));
+      add(one_node("nt", "NextIteration", R"("xs")", a)), add(one_node("xt", "Exit", R"("st:0")", a));
+      add(one_node("y", "Neg", R"("xt")", on(2)));
+      ClusterCase c(text + "]}", "worker=3");
+      INFO("outer on " << outer << ", inner on " << inner);
+      check_steps(c, {"y", "xt"}, 2);
+    }
+  }
 }
 
 TEST_CASE("an interrupted step ends on all tasks") {

@@ -15,11 +15,15 @@ class OnePiece final : public Exchange {
  public:
   explicit OnePiece(Piece piece) : piece_(std::move(piece)) {}
   Status agree(const std::string& /*program_hash*/) override { return ok_status(); }
-  Status send(const Transfer& /*transfer*/, const Tensor& /*value*/, bool /*dead*/) override { return ok_status(); }
-  Result<Piece> receive(const Transfer& /*transfer*/, const StopSignal& /*stop*/) override { return piece_; }
+  const std::string& task_name(TaskId /*task*/) const override { return name_; }
+  Status send(const Transfer& /*transfer*/, const Piece& /*piece*/) override { return ok_status(); }
+  Result<Piece> receive(const Transfer& /*transfer*/, uint64_t /*iteration*/, const StopSignal& /*stop*/) override {
+    return piece_;
+  }
 
  private:
   const Piece piece_;
+  const std::string name_ = "/job:worker/replica:0/task:1";
 };
 
 /// Worker 0's part of "y = -x", where x, two floats, comes from worker 1.
