@@ -10,6 +10,7 @@ namespace emplace {
 
 struct ClusterAccess {
   std::string token_file;
+  std::string tls_cert, tls_key, tls_ca;  // files
   double connect_timeout_s = 30, heartbeat_s = 5, dead_after_s = 15;
 };
 void declare_cluster_access(OptionSet& set, ClusterAccess& access);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/cluster_access.h"
+#include "cli/cluster_choice.h"
 #include "cli/option_set.h"
 #include "core/base/log.h"
 #include "core/cluster/remote_session.h"
@@ -18,12 +19,20 @@ namespace emplace {
 struct ClusterFlags {
   std::string master, spawn;
   bool local_server = false;
+  ClusterChoiceFlags choice;  // --cluster alone
   ClusterAccess access;
-  bool given() const { return !master.empty() || !spawn.empty() || local_server; }
+  bool given() const { return !master.empty() || !spawn.empty() || local_server || !choice.cluster.empty(); }
 };
 void declare_cluster(OptionSet& set, ClusterFlags& flags);
+/// Of commands that run nothing: --master and --cluster.
+void declare_cluster_to_see(OptionSet& set, ClusterFlags& flags);
+/// Of commands that plan: the same, and --master also names a task of --devices, which `pipeline` gets.
+void declare_cluster_to_plan(OptionSet& set, ClusterFlags& flags, PipelineOptions& pipeline);
 
 class SpawnedTasks;
+
+/// --master where it is no task of --devices but a server.
+bool is_target(std::string_view master);
 
 /// The cluster behind the flags, connected; what was started for it ends with it.
 class ClusterUse {
@@ -35,7 +44,7 @@ class ClusterUse {
 
   Status open(const ClusterFlags& flags, const PipelineOptions& options, Log& log);
   /// Null before open(), and where no flag was given.
-  RemoteCluster* cluster() const { return cluster_.get(); }
+  Cluster* cluster() const { return cluster_.get(); }
 
  private:
   Result<std::string> start_local(Transport& transport, const TransportOptions& wire, const PipelineOptions& options,
@@ -43,7 +52,7 @@ class ClusterUse {
 
   std::unique_ptr<SpawnedTasks> spawned_;
   std::unique_ptr<TaskServer> local_;
-  std::shared_ptr<RemoteCluster> cluster_;
+  std::shared_ptr<Cluster> cluster_;
 };
 
 }  // namespace emplace

@@ -1,6 +1,7 @@
 // emplace explain: why nodes are where they are.
 #include <array>
 
+#include "cli/cluster_flags.h"
 #include "cli/command.h"
 #include "core/base/json_writer.h"
 #include "core/base/schema.h"
@@ -24,9 +25,11 @@ std::string failure_json(const std::string& path, const Status& status) {
   return out + "\n";
 }
 
-int explain_graph(const Options& options, const std::string& on_device, const NodeFilter& filter, Log& log) {
+int explain_graph(const Options& options, const std::string& on_device, const NodeFilter& filter, Cluster* cluster,
+                  Log& log) {
   if (options.arguments.empty()) return usage(log, "no graph file given");
   StageContext c(options.pipeline, options.arguments.front(), log);
+  c.cluster = cluster;
   const Result<Partitioned> made = partition_file(c);
   if (!made.ok()) {
     if (options.format == Format::kJson) print(failure_json(c.path, made.status()));
@@ -59,7 +62,7 @@ class ExplainCommand final : public Command {
     o.only_places = true;
     set.positional("GRAPH [NODE...]", "Without a node: a summary by reason. GRAPH '-' is standard input.", o.arguments);
     declare_placed_run(set, o.pipeline);
-    declare_own_task(set, o.pipeline);
+    declare_cluster_to_plan(set, cluster_, o.pipeline);
     set.group(kOfARun);
     declare_memory_report(set, o);
     declare_execution(set, o.pipeline);
@@ -73,12 +76,15 @@ class ExplainCommand final : public Command {
 
   int run(const Options& options, Log& log) override {
     if (Status status = filter_.check(); !status.ok()) return usage(log, status);
-    return explain_graph(options, on_device_, filter_, log);
+    ClusterUse use;
+    if (const Status status = use.open(cluster_, options.pipeline, log); !status.ok()) return report_error(status, log);
+    return explain_graph(options, on_device_, filter_, use.cluster(), log);
   }
 
  private:
   std::string on_device_;
   NodeFilter filter_;
+  ClusterFlags cluster_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // emplace place: stop after placement, print where everything would be.
 #include <array>
 
+#include "cli/cluster_flags.h"
 #include "cli/command.h"
 #include "cli/kernel_difference.h"
 #include "core/base/cat.h"
@@ -119,8 +120,9 @@ struct PlaceOwnFlags {
   std::string gantt;
 };
 
-int place_one(const Options& options, const PlaceOwnFlags& own, const std::string& path, Log& log) {
+int place_one(const Options& options, const PlaceOwnFlags& own, const std::string& path, Cluster* cluster, Log& log) {
   StageContext c(options.pipeline, path, log);
+  c.cluster = cluster;
   const Result<Partitioned> made = partition_file(c);
   PlaceReport report = place_report(c, made), step;
   const auto show = options.format == Format::kText ? print_lines : print;
@@ -168,7 +170,7 @@ class PlaceCommand final : public Command {
     declare_placed_run(set, o.pipeline);
     set.text("gantt", "FILE", "Write the schedule of --auto as a picture: FILE.svg", own_.gantt);
     declare_memory_report(set, o);
-    declare_own_task(set, o.pipeline);
+    declare_cluster_to_plan(set, cluster_, o.pipeline);
     set.group("The list");
     declare_filter(set, own_.filter);
     set.group(kOfARun);
@@ -195,11 +197,15 @@ class PlaceCommand final : public Command {
     NamedFiles files = options.pipeline.files;
     if (Status status = files.writes(own_.gantt, "--gantt"); !own_.gantt.empty() && !status.ok())
       return usage(log, status);
-    return for_each_graph(options, log, [&](const std::string& path) { return place_one(options, own_, path, log); });
+    ClusterUse use;
+    if (const Status status = use.open(cluster_, options.pipeline, log); !status.ok()) return report_error(status, log);
+    return for_each_graph(options, log,
+                          [&](const std::string& path) { return place_one(options, own_, path, use.cluster(), log); });
   }
 
  private:
   PlaceOwnFlags own_;
+  ClusterFlags cluster_;
 };
 
 }  // namespace

@@ -44,6 +44,24 @@ struct Made {
   std::vector<Tensor> outputs;
 };
 
+/// Of a run on the tasks of a cluster: what each has done.
+void write_tasks(JsonWriter& json, const Cluster& cluster, const Placed& placed) {
+  const TaskMap tasks(*placed.devices);
+  std::vector<int64_t> nodes(tasks.size());
+  for (const Decision& d : placed.placement->decisions) ++nodes[tasks.of[d.device]];
+  json.key("tasks").begin_array();
+  for (const message::TaskStatus& task : cluster.tasks().tasks) {
+    const TaskId id = tasks.find(task.name);
+    json.begin_object().member("name", task.name).member("address", task.address);
+    json.member("incarnation", task.incarnation).member("nodes", id == kNoTask ? 0 : nodes[id]);
+    for (const message::TrafficMessage& t : cluster.traffic()) {
+      if (t.task == task.name) json.member("sent_bytes", t.sent_bytes).member("received_bytes", t.received_bytes);
+    }
+    json.end_object();
+  }
+  json.end_array();
+}
+
 /// The members that a document and an "end" record share; `outputs` may be null.
 void write_facts(JsonWriter& json, const StageContext& c, const Made& made, const std::vector<Tensor>* outputs,
                  const Drain& drain) {
@@ -55,6 +73,7 @@ void write_facts(JsonWriter& json, const StageContext& c, const Made& made, cons
   if (outputs) write_outputs(json, made.request.fetches, *outputs, drain);
   write_timing(json, c.timings);
   made.planned ? write_summary(json, *made.planned) : static_cast<void>(json.key("summary").null());
+  if (c.cluster && made.placed) write_tasks(json, *c.cluster, *made.placed);
 }
 
 /// One graph's results in the form that --format asks for.
@@ -149,7 +168,7 @@ Status run_stages(StageContext& c, const Printer& printer, Made& made) {
                  [&](int64_t step, const auto& outputs) { return printer.step(step, outputs); });
 }
 
-int run_graph(const Options& options, const std::string& path, const std::string& label, RemoteCluster* cluster,
+int run_graph(const Options& options, const std::string& path, const std::string& label, Cluster* cluster,
               NamedFiles& files, Log& log) {
   StageContext c(options.pipeline, path, log, &stop_flag());
   c.cluster = cluster;

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "cli/signals.h"
 #include "core/base/cat.h"
 #include "core/base/program_version.h"
 
@@ -13,6 +14,19 @@ bool is_loopback(const std::string& host) { return host == "localhost" || host =
 
 std::string address_text(const std::string& host, int port) {
   return host.find(':') == host.npos ? cat(host, ":", port) : cat("[", host, "]:", port);
+}
+
+/// Of a rank of a launcher: it listens on any port, where the coordinator and all others can reach it.
+Status prepare_to_join(const ServerFlags& flags, const ClusterChoice& choice, TaskServerOptions& server) {
+  server.coordinator = choice.coordinator, server.stop = &stop_flag();
+  ASSIGN_OR_RETURN(const std::string address, address_of(server.cluster, *choice.coordinator));
+  ASSIGN_OR_RETURN(const HostPort first, parse_host_port(address));
+  char name[256] = "localhost";
+  if (!is_loopback(first.host)) gethostname(name, sizeof name - 1);
+  server.host = flags.bind.empty() ? name : flags.bind;
+  std::string& own = server.cluster.jobs[server.self.job][server.self.index];
+  if (own.empty()) own = cat(server.host, ":0");
+  return ok_status();
 }
 
 }  // namespace
@@ -30,13 +44,15 @@ Result<TaskServerOptions> server_options(const ServerFlags& flags, const Pipelin
   ASSIGN_OR_RETURN(ClusterChoice choice, choose_cluster(flags.choice, options.given, true));
   if (!choice.said.empty()) log.info(choice.said);
   server.cluster = std::move(choice.cluster), server.self = *choice.self;
+  if (choice.coordinator) RETURN_IF_ERROR(prepare_to_join(flags, choice, server));
   ASSIGN_OR_RETURN(const std::string address, address_of(server.cluster, server.self));
   ASSIGN_OR_RETURN(const HostPort own, parse_host_port(address));
   const std::string host = !flags.bind.empty() ? flags.bind : own.host;
-  if (!is_loopback(host) && !flags.insecure) {
+  if (!is_loopback(host) && !flags.insecure && flags.access.tls_ca.empty()) {
     return invalid_argument(cat(address,
                                 " is beyond loopback: anybody who reads the network could run graphs here; "
-                                "--bind 127.0.0.1 keeps to this machine, --bind ",
+                                "--tls-cert, --tls-key and --tls-ca encrypt, --bind 127.0.0.1 keeps to this machine, "
+                                "--bind ",
                                 host, " --insecure does it all the same"));
   }
   server.bind = address_text(host == "localhost" ? "127.0.0.1" : host, own.port);
@@ -46,6 +62,7 @@ Result<TaskServerOptions> server_options(const ServerFlags& flags, const Pipelin
 }
 
 std::string protection_text(const ServerFlags& flags) {
+  if (!flags.access.tls_ca.empty()) return "TLS with certificates of both ends, a token";
   return flags.insecure ? "a token, no encryption" : "loopback only, a token";
 }
 

@@ -19,6 +19,7 @@
 #include "core/base/descriptor.h"
 #include "core/base/exit_code.h"
 #include "core/cluster/cluster_spec.h"
+#include "core/device/device_options.h"
 
 extern char** environ;
 
@@ -42,6 +43,22 @@ Result<std::vector<int>> free_ports(size_t count) {
   for (const int s : sockets) close(s);
   if (ports.size() < count) return unavailable(cat("--spawn: no free port: ", std::strerror(errno)));
   return ports;
+}
+
+/// The devices that each of the tasks is to have.
+void add_device_flags(const DeviceOptions& devices, std::vector<std::string>& arguments) {
+  const auto add = [&](const char* flag, const std::string& value) {
+    arguments.insert(arguments.end(), {flag, value});
+  };
+  if (devices.simulate_gpus > 0) {
+    const int64_t memory = devices.simulated_memory;
+    add("--simulate-gpus", memory > 0 ? cat(devices.simulate_gpus, ":", memory, "B") : cat(devices.simulate_gpus));
+  }
+  for (const auto& [type, count] : devices.device_count) add("--device-count", cat(type, "=", count));
+  if (!devices.visible_device_list.empty()) add("--visible-devices", devices.visible_device_list);
+  if (!devices.logical_gpus.empty()) add("--logical-gpus", devices.logical_gpus);
+  if (devices.memory_fraction > 0) add("--memory-fraction", cat(devices.memory_fraction));
+  if (devices.memory_limit > 0) add("--memory-limit", cat(devices.memory_limit, "B"));
 }
 
 /// Each line with its task's name, until the child has closed its end.
@@ -80,7 +97,8 @@ Status SpawnedTasks::lay_out(const std::string& text) {
   return ok_status();
 }
 
-Result<std::unique_ptr<SpawnedTasks>> SpawnedTasks::start(const std::string& text, const ClusterAccess& access) {
+Result<std::unique_ptr<SpawnedTasks>> SpawnedTasks::start(const std::string& text, const ClusterAccess& access,
+                                                          const DeviceOptions& devices) {
   std::unique_ptr<SpawnedTasks> made(new SpawnedTasks);
   RETURN_IF_ERROR(made->lay_out(text));
   for (const ClusterTask& task : made->tasks_) {
@@ -88,6 +106,11 @@ Result<std::unique_ptr<SpawnedTasks>> SpawnedTasks::start(const std::string& tex
     if (!access.token_file.empty()) arguments.insert(arguments.end(), {"--token-file", access.token_file});
     arguments.insert(arguments.end(),
                      {"--heartbeat", cat(access.heartbeat_s), "--dead-after", cat(access.dead_after_s)});
+    if (!access.tls_ca.empty()) {
+      arguments.insert(arguments.end(),
+                       {"--tls-cert", access.tls_cert, "--tls-key", access.tls_key, "--tls-ca", access.tls_ca});
+    }
+    add_device_flags(devices, arguments);
     RETURN_IF_ERROR(made->spawn_task(task, arguments));
   }
   return made;

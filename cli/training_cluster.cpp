@@ -86,6 +86,11 @@ Status TrainingCluster::choose() {
   if (!server.ok()) return server.status().blamed(Blame::kUsage);
   server_options_ = server.take();
   self_ = server_options_.self;
+  if (server_options_.coordinator) {
+    return unimplemented(
+               "train needs the addresses of all tasks: --cluster env without TF_CONFIG is of 'emplace serve'")
+        .blamed(Blame::kUsage);
+  }
   chief_ = master_of(server_options_.cluster);
   return ok_status();
 }

@@ -12,7 +12,7 @@
 #include "core/base/printable.h"
 #include "core/base/text_file.h"
 #include "core/base/units.h"
-#include "core/cluster/remote_session.h"
+#include "core/cluster/cluster.h"
 #include "core/device/make_device_set.h"
 #include "core/pipeline_stage.h"
 #include "core/place/isolate_calls.h"

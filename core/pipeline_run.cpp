@@ -4,7 +4,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/stop.h"
-#include "core/cluster/remote_session.h"
+#include "core/cluster/cluster.h"
 #include "core/formats/checkpoint/graph_checkpoints.h"
 #include "core/pipeline.h"
 #include "core/pipeline_stage.h"

@@ -22,7 +22,7 @@
 
 namespace emplace {
 
-class RemoteCluster;
+class Cluster;
 class RunWatch;
 class StepsInFlight;
 
@@ -54,7 +54,7 @@ struct StageContext {
   const std::string path;               // as on the command line; "-": standard input
   Log& log;                             // outlives the context
   const std::atomic<bool>* const stop;  // set by a signal: a run ends after the current node, with CANCELLED
-  RemoteCluster* cluster = nullptr;     // whose tasks run the graph; null: this process does. Outlives the session
+  Cluster* cluster = nullptr;           // whose tasks run the graph; null: this process does. Outlives the session
   RunObserver* observer = nullptr;  // of the run, beside what options ask for; set before plan, outlives the session
   LaunchTrace* launches = nullptr;  // likewise, where no trace is asked for
 

@@ -317,6 +317,9 @@ Result<RunRequest> resolve(const GraphFile& file, const RunOptions& options, con
   }
   for (const std::string& name : options.target) {
     NodeId node = find_node(g, name, error);
+    if (node == kNoNode && name.find("://") != name.npos)
+      return invalid_argument(cat("--target: '", name, "' is a server, no node; write --master ", name))
+          .blamed(Blame::kUsage);
     if (node == kNoNode) return flag_error("target", error);
     request.targets.push_back(node);
   }

@@ -13,8 +13,14 @@ using message::StepKind;
 namespace method = message::method;
 
 ClientSession::ClientSession(std::shared_ptr<Peer> master, const GraphFile& file, const DeviceSet& devices,
-                             const Placement& placement, const std::atomic<bool>* stop)
-    : master_(std::move(master)), file_(file), devices_(devices), placement_(placement), stop_(stop) {}
+                             const Placement& placement, const std::atomic<bool>* stop,
+                             std::shared_ptr<std::vector<message::TrafficMessage>> traffic)
+    : master_(std::move(master)),
+      file_(file),
+      devices_(devices),
+      placement_(placement),
+      stop_(stop),
+      traffic_(std::move(traffic)) {}
 
 ClientSession::~ClientSession() {
   if (keeping_) keeping_->call_off();
@@ -103,7 +109,7 @@ Result<ClientSession*> ClientSession::session_apart(Callable& c) {
   if (c.apart) return c.apart.get();
   auto request = std::make_shared<message::SessionRequest>(*request_);
   request->members = tasks_of(c.request);
-  auto made = std::make_unique<ClientSession>(master_, file_, devices_, placement_, stop_);
+  auto made = std::make_unique<ClientSession>(master_, file_, devices_, placement_, stop_, traffic_);
   RETURN_IF_ERROR(made->begin(std::move(request)));
   made->add_step(c.request, 1);
   c.apart = std::move(made);
@@ -149,6 +155,7 @@ Status ClientSession::ask(const char* name, const Request& request) {
     std::lock_guard lock(mutex_);
     memory_ = reply_.memory;
     copies_ = reply_.copies, copy_bytes_ = reply_.copy_bytes, copy_seconds_ = reply_.copy_seconds;
+    *traffic_ = reply_.traffic;
   }
   return status;
 }

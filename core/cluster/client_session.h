@@ -20,9 +20,10 @@ namespace emplace {
 /// only the tasks that it needs, so that the loss of a task ends no other.
 class ClientSession final : public Session {
  public:
-  /// All must outlive it. `stop` as SessionOptions has it.
+  /// All must outlive it. `stop` as SessionOptions has it. `traffic` gets that of each step.
   ClientSession(std::shared_ptr<Peer> master, const GraphFile& file, const DeviceSet& devices,
-                const Placement& placement, const std::atomic<bool>* stop);
+                const Placement& placement, const std::atomic<bool>* stop,
+                std::shared_ptr<std::vector<message::TrafficMessage>> traffic);
   ~ClientSession() override;
 
   /// Makes the session on the servers.
@@ -69,6 +70,7 @@ class ClientSession final : public Session {
   const DeviceSet& devices_;
   const Placement& placement_;
   const std::atomic<bool>* const stop_;
+  const std::shared_ptr<std::vector<message::TrafficMessage>> traffic_;
   std::shared_ptr<const message::SessionRequest> request_;
   uint64_t id_ = 0, step_ = 0;
   std::shared_ptr<OutgoingRequest> keeping_;

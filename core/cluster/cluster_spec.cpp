@@ -23,12 +23,39 @@ std::optional<int> whole_number(std::string_view text) {
   return number;
 }
 
+/// A graph file, whose `cluster` is meant: a job has no list of objects, and a ClusterDef no nodes.
+bool is_graph(JsonReader& reader) {
+  Problems scratch;
+  JsonReader look = reader.lookahead(scratch);
+  if (look.peek() != JsonReader::Kind::kObject) return false;
+  look.enter_object();
+  for (std::string_view key; look.next_key(key);) {
+    if (key == "node" && look.peek() == JsonReader::Kind::kArray) {
+      look.enter_array();
+      return !look.next_element() || look.peek() == JsonReader::Kind::kObject;
+    }
+    look.skip();
+  }
+  return false;
+}
+
 Result<ClusterSpec> read_json(const Source& source) {
   Problems problems;
   TextArena arena;
   JsonReader reader(source.text(), problems, arena);
   ClusterSpec cluster;
-  read_cluster(reader, cluster.jobs);
+  if (is_graph(reader)) {
+    reader.enter_object();
+    for (std::string_view key; reader.next_key(key);) {
+      if (key == "cluster") {
+        read_cluster(reader, cluster.jobs);
+      } else {
+        reader.skip();
+      }
+    }
+  } else {
+    read_cluster(reader, cluster.jobs);
+  }
   reader.finish();
   if (!problems.empty()) return invalid_argument(problems.to_string(source));
   return cluster;

@@ -1,6 +1,8 @@
 #include "core/cluster/master_session.h"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <utility>
 
 namespace emplace {
@@ -138,6 +140,7 @@ SessionReply MasterSession::sum(const Status& status) {
     const SessionReply& part = member.reply;
     all.memory.insert(all.memory.end(), part.memory.begin(), part.memory.end());
     all.random.insert(all.random.end(), part.random.begin(), part.random.end());
+    all.traffic.insert(all.traffic.end(), part.traffic.begin(), part.traffic.end());
     all.copies += part.copies, all.copy_bytes += part.copy_bytes, all.copy_seconds += part.copy_seconds;
   }
   if (status.ok()) all.outputs = std::move(members_.front().reply.outputs);
@@ -147,7 +150,7 @@ SessionReply MasterSession::sum(const Status& status) {
 void MasterSession::start_part(const std::shared_ptr<Step>& step, size_t i, std::string_view method,
                                const std::string& body) {
   const std::shared_ptr<Peer> peer = members_[i].peer;
-  peer->send(method, body, [this, step, i, peer](const Answer& answer) {
+  peer->send(method, body, [weak = weak_from_this(), step, i, peer](const Answer& answer) {
     Result<SessionReply> reply = reply_of(*peer, answer);
     Status status = reply.ok() ? reply->status.status() : reply.take_status();
     if (status.code() == Code::kNotFound && !reply.ok()) {
@@ -158,7 +161,7 @@ void MasterSession::start_part(const std::shared_ptr<Step>& step, size_t i, std:
     if (reply.ok()) step->replies[i] = reply.take();
     if (!status.ok()) {
       step->outcome.failed(is_peer_loss(status) ? std::string() : peer->name(), status);
-      abort(step->number);
+      if (const auto self = weak.lock()) self->abort(step->number);  // a part may end after the session
     }
     step->outcome.ended();
   });
@@ -192,6 +195,10 @@ SessionReply MasterSession::on_all(std::string_view method, const Request& reque
     current_ = step;
   }
   if (closing_ || called_off) interrupt();
+  if (stuck_) {
+    return reply_ = sum(failed_precondition("a task has not ended the step that failed; a new session is needed")
+                            .blamed(kBlamePeer));
+  }
   for (size_t i = 1; i < members_.size(); ++i) start_part(step, i, method, *body);
   step->replies[0] = own();
   if (const Status status = step->replies[0].status.status(); !status.ok()) {
@@ -199,12 +206,23 @@ SessionReply MasterSession::on_all(std::string_view method, const Request& reque
     abort(step->number);
   }
   step->outcome.ended();
-  while (!step->outcome.wait_for(std::chrono::seconds(1))) {
-  }
+  if (!wait_for_end(*step)) return reply_ = sum(step->outcome.status());
   for (size_t i = 0; i < members_.size(); ++i) members_[i].reply = std::move(step->replies[i]);
   Status status = step->outcome.status();
   if (status.ok()) status = agreed();
   return reply_ = sum(status);
+}
+
+bool MasterSession::wait_for_end(Step& step) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kPatience{1};  // after a failure
+  std::optional<Clock::time_point> failed;
+  while (!step.outcome.wait_for(std::chrono::milliseconds(100))) {
+    if (step.outcome.status().ok()) continue;
+    if (!failed) failed = Clock::now();
+    if (Clock::now() - *failed > kPatience) return stuck_ = true, false;
+  }
+  return true;
 }
 
 void MasterSession::interrupt() {

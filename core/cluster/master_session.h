@@ -11,7 +11,7 @@
 
 namespace emplace {
 
-class MasterSession {
+class MasterSession : public std::enable_shared_from_this<MasterSession> {
  public:
   /// Registers the session on all its tasks, and keeps it there. `own`: the master's own part.
   /// FailedPrecondition: a task has cut another program than this one.
@@ -60,6 +60,8 @@ class MasterSession {
   message::SessionReply on_all(std::string_view method, const Request& request, bool counted,
                                const std::atomic<bool>& called_off, const std::function<message::SessionReply()>& own);
   void start_part(const std::shared_ptr<Step>& step, size_t member, std::string_view method, const std::string& body);
+  /// False: it failed, and some task does not end its part.
+  bool wait_for_end(Step& step);
   void abort(uint64_t step);
 
   const uint64_t id_;
@@ -67,7 +69,9 @@ class MasterSession {
   std::shared_ptr<TaskSession> own_;
   std::vector<Member> members_;  // the master first
   std::mutex running_;
-  uint64_t step_ = 0;  // guarded by running_
+  // Guarded by running_.
+  uint64_t step_ = 0;
+  bool stuck_ = false;  // a task has not ended a step that failed
   std::mutex current_mutex_;
   std::shared_ptr<Step> current_;  // guarded by current_mutex_
   std::atomic<bool> closing_ = false;

@@ -68,7 +68,7 @@ class Writer {
 /// Reads one field at a time: each call of fields() takes the member that the field is.
 class Reader {
  public:
-  Reader(std::string_view bytes, proto::WireError& error) : in_(bytes, error), error_(error) {}
+  Reader(std::string_view bytes, proto::WireError& error) : in_(bytes, error), error_(error), size_(bytes.size()) {}
   bool next() { return in_.next(); }
 
   template <class T>
@@ -77,7 +77,10 @@ class Reader {
   }
   template <class T>
   void operator()(uint32_t field, std::vector<T>& values) {
-    if (in_.field() == field) read(values.emplace_back());
+    if (in_.field() != field) return;
+    if (values.size() * sizeof(T) > kMostGrowth * (size_ + kMostGrowth))
+      return error_.set(in_.tag_at(), cat("field ", field, " has more entries than its message is worth"));
+    read(values.emplace_back());
   }
 
  private:
@@ -103,8 +106,11 @@ class Reader {
     }
   }
 
+  static constexpr size_t kMostGrowth = 32;  // memory for a byte of a message; an empty text takes two
+
   proto::WireReader in_;
   proto::WireError& error_;
+  const size_t size_;
 };
 
 /// Unimplemented: a tensor that has no form between processes.

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "core/base/stop.h"
+
 namespace emplace {
 namespace {
 
@@ -44,7 +46,8 @@ std::shared_ptr<OutgoingRequest> Peer::send(std::string_view method, std::string
 
 Answer Peer::ask(std::string_view method, std::string body, const std::atomic<bool>* stop, double timeout_s) {
   constexpr std::chrono::milliseconds kTick{20};
-  const Answer interrupted{static_cast<int>(Code::kCancelled), kInterrupted, {}};
+  constexpr int kPatience = 150;  // ticks; the peer has the same time limit, and knows who did not keep to it
+  Answer interrupted{static_cast<int>(Code::kCancelled), kInterrupted, {}};
   if (stop && stop->load(std::memory_order_relaxed)) return interrupted;  // answers may come faster than a tick
   const auto awaited = std::make_shared<Awaited>();
   const auto request = send(
@@ -56,9 +59,13 @@ Answer Peer::ask(std::string_view method, std::string body, const std::atomic<bo
       },
       timeout_s);
   bool stopped = false;
+  int left = stop ? kPatience : 0;
   std::unique_lock lock(awaited->mutex);
   while (!awaited->came.wait_for(lock, kTick, [&] { return awaited->answer.has_value(); })) {
-    if (stopped || !stop || !stop->load(std::memory_order_relaxed)) continue;
+    if (stopped || !stop) continue;
+    const bool late = !stop->load(std::memory_order_relaxed);
+    if (late && (stop_status().code() != Code::kDeadlineExceeded || left-- > 0)) continue;
+    if (late) interrupted = {static_cast<int>(Code::kDeadlineExceeded), {}, {}};
     stopped = true;
     lock.unlock();
     request->call_off();
@@ -71,6 +78,10 @@ Answer Peer::ask(std::string_view method, std::string body, const std::atomic<bo
 std::string why_silent(const Answer& answer, double dead_after_s) {
   if (says(answer, "Connection refused")) return "Connection refused";
   if (says(answer, "keepalive") || says(answer, "ping timeout")) return cat("no heartbeat for ", dead_after_s, " s");
+  if (says(answer, "wrong version number") || says(answer, "WRONG_VERSION_NUMBER")) return "it does not speak TLS";
+  if (says(answer, "andshake failed") || says(answer, "certificate"))
+    return cat("TLS: ", answer.message.substr(
+                            answer.message.rfind(':') == std::string::npos ? 0 : answer.message.rfind(':') + 1));
   if (says(answer, "Cancelling all calls")) return "task is shutting down";
   if (says(answer, "Socket closed") || says(answer, "reset by peer") || says(answer, "GOAWAY") ||
       says(answer, "Broken pipe") || says(answer, "EOF"))

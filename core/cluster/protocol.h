@@ -35,7 +35,8 @@ inline constexpr char kTaskVariable[] = "/emplace.Worker/Variables";
 inline constexpr char kCluster[] = "/emplace.Cluster/";
 /// MemberMessage -> EndMessage. Answered when what the tasks do together has ended.
 inline constexpr char kJoin[] = "/emplace.Cluster/Join";
-inline constexpr char kLeave[] = "/emplace.Cluster/Leave";  // LeaveMessage -> Empty
+inline constexpr char kLeave[] = "/emplace.Cluster/Leave";       // LeaveMessage -> Empty
+inline constexpr char kJoinCluster[] = "/emplace.Members/Join";  // Member -> Members, once all are there
 }  // namespace method
 
 struct Empty {
@@ -67,6 +68,26 @@ struct TaskStatus {
   void fields(F& field) {
     field(1, protocol), field(2, version), field(3, name), field(4, address), field(5, incarnation);
     field(6, devices), field(7, sessions);
+  }
+};
+
+/// A task tells the coordinator where it is found.
+struct Member {
+  int protocol = 0;
+  std::string version, name, address;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, protocol), field(2, version), field(3, name), field(4, address);
+  }
+};
+
+struct Members {
+  std::vector<Member> members;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, members);
   }
 };
 
@@ -161,6 +182,17 @@ struct RandomMessage {
   }
 };
 
+/// What went between a task and others in a step: bytes of tensors.
+struct TrafficMessage {
+  std::string task;
+  int64_t sent_bytes = 0, received_bytes = 0;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, task), field(2, sent_bytes), field(3, received_bytes);
+  }
+};
+
 /// What a task, or all of them, have to say of a session or a step.
 struct SessionReply {
   StatusMessage status;
@@ -171,11 +203,12 @@ struct SessionReply {
   int64_t copies = 0, copy_bytes = 0;  // of the last step
   double copy_seconds = 0;
   std::vector<RandomMessage> random;
+  std::vector<TrafficMessage> traffic;  // of the last step
 
   template <class F>
   void fields(F& field) {
     field(1, status), field(2, session), field(3, programs), field(4, outputs), field(5, memory), field(6, copies);
-    field(7, copy_bytes), field(8, copy_seconds), field(9, random);
+    field(7, copy_bytes), field(8, copy_seconds), field(9, random), field(10, traffic);
   }
 };
 

@@ -48,6 +48,14 @@ Result<std::shared_ptr<RemoteCluster>> RemoteCluster::open(Transport& transport,
   return std::shared_ptr<RemoteCluster>(new RemoteCluster(transport, target, address, options));
 }
 
+std::string RemoteCluster::why_not(const Answer& answer) const {
+  std::string why = why_silent(answer, options_.dead_after_s);
+  // A server that wants TLS closes the connection of whoever does not speak it.
+  if (why == "connection closed" && options_.tls_ca.empty())
+    why += "; if it wants TLS: --tls-cert, --tls-key, --tls-ca";
+  return why;
+}
+
 Status RemoteCluster::connect(double timeout_s, bool starting, const std::atomic<bool>* stop,
                               const std::function<void(const std::string&)>& say) {
   using Clock = std::chrono::steady_clock;
@@ -62,8 +70,7 @@ Status RemoteCluster::connect(double timeout_s, bool starting, const std::atomic
       continue;
     }
     if (answer.code == static_cast<int>(Code::kUnavailable) || answer.code == static_cast<int>(Code::kDeadlineExceeded))
-      return unavailable(cat("no server at ", target_, ": ", why_silent(answer, options_.dead_after_s)))
-          .blamed(kBlamePeer);
+      return unavailable(cat("no server at ", target_, ": ", why_not(answer))).blamed(kBlamePeer);
     if (answer.code != 0) return {static_cast<Code>(answer.code), answer.message};
     ASSIGN_OR_RETURN(tasks_, message::read<message::TaskList>(answer.body));
     if (tasks_.missing.empty()) break;
@@ -82,28 +89,11 @@ Status RemoteCluster::connect(double timeout_s, bool starting, const std::atomic
   return ok_status();
 }
 
-DeviceSet RemoteCluster::devices() const {
-  DeviceSet set;
-  set.own_task = tasks_.tasks.front().name;
-  for (const message::TaskStatus& task : tasks_.tasks) {
-    for (const message::DeviceMessage& d : task.devices) {
-      const std::optional<DeviceName> name = DeviceName::parse(d.name);
-      if (!name || !name->complete()) continue;
-      Device& made = set.devices.emplace_back();
-      made.name = d.name, made.parsed = *name, made.type = *name->type;
-      made.kind = static_cast<DeviceKind>(d.kind), made.memory_limit = d.memory_limit;
-      made.physical_description = d.physical_description, made.physical_gpu = -1;
-    }
-  }
-  set.no_gpu_cause = "the cluster has none";
-  return set;
-}
-
 Result<std::unique_ptr<Session>> RemoteCluster::create_session(const GraphFile& file, const DeviceSet& devices,
                                                                const Placement& placement,
                                                                const SessionOptions& options) {
   if (options.observer || options.trace) return unimplemented("a step of several tasks cannot be watched node by node");
-  auto made = std::make_unique<ClientSession>(master_, file, devices, placement, options.stop);
+  auto made = std::make_unique<ClientSession>(master_, file, devices, placement, options.stop, traffic_);
   RETURN_IF_ERROR(
       made->begin(std::make_shared<const message::SessionRequest>(request_of(file, placement, options, tasks_))));
   return std::unique_ptr<Session>(std::move(made));

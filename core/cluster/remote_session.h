@@ -6,13 +6,12 @@
 #include <memory>
 #include <string>
 
+#include "core/cluster/cluster.h"
 #include "core/cluster/peer.h"
-#include "core/cluster/protocol.h"
-#include "core/run/session.h"
 
 namespace emplace {
 
-class RemoteCluster {
+class RemoteCluster final : public Cluster {
  public:
   /// `target`: "grpc://localhost:2222", as --master has it; InvalidArgument if it is none. Asks nobody yet.
   static Result<std::shared_ptr<RemoteCluster>> open(Transport& transport, const std::string& target,
@@ -22,25 +21,21 @@ class RemoteCluster {
   /// the peer: nobody is there, or not all are. `starting`: the master is being started, and is waited for, too.
   Status connect(double timeout_s, bool starting, const std::atomic<bool>* stop,
                  const std::function<void(const std::string&)>& say);
-  /// REQUIRES: connect(), here and below.
-  const message::TaskList& tasks() const { return tasks_; }
-  /// Of all tasks, the master's first. No graph runs on them but through create_session().
-  DeviceSet devices() const;
-
-  /// As Session::create(), for a placement on devices(). Unimplemented: an observer, a trace.
+  /// REQUIRES: connect(), here and of Cluster's members.
   Result<std::unique_ptr<Session>> create_session(const GraphFile& file, const DeviceSet& devices,
-                                                  const Placement& placement, const SessionOptions& options);
+                                                  const Placement& placement, const SessionOptions& options) override;
 
  private:
   RemoteCluster(Transport& transport, const std::string& target, const std::string& address,
                 const TransportOptions& options)
       : target_(target), options_(options), transport_(transport), master_(new Peer(transport, "", address, options)) {}
 
+  std::string why_not(const Answer& answer) const;
+
   const std::string target_;
   const TransportOptions options_;
   Transport& transport_;
   std::shared_ptr<Peer> master_;
-  message::TaskList tasks_;
 };
 
 }  // namespace emplace

@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "core/cluster/cluster.h"
+
 namespace emplace {
 
 using message::SessionReply;
@@ -76,16 +78,6 @@ Peers peers_of(const SessionRequest& request, const Peers& all) {
   return peers;
 }
 
-/// Under the task's name, "/job:worker/replica:0/task:1/device:CPU:0".
-DeviceSet renamed(DeviceSet devices, const ClusterTask& self) {
-  for (Device& d : devices.devices) {
-    d.parsed.job = self.job, d.parsed.replica = 0, d.parsed.task = self.index;
-    d.name = d.parsed.to_string();
-  }
-  devices.own_task = self.name();
-  return devices;
-}
-
 }  // namespace
 
 TaskServer::TaskServer(Transport& transport, TaskServerOptions options)
@@ -93,19 +85,18 @@ TaskServer::TaskServer(Transport& transport, TaskServerOptions options)
       options_(std::move(options)),
       name_(options_.self.name()),
       incarnation_(random_number()),
-      devices_(renamed(options_.devices, options_.self)),
-      state_(std::make_shared<TaskState>(devices_, GpuRunOptions{})) {
-  for (const auto& [job, tasks] : options_.cluster.jobs) {
-    for (const auto& [index, address] : tasks) {
-      const std::string name = ClusterTask{job, index}.name();
-      if (name != name_) peers_[name] = std::make_shared<Peer>(transport_, name, address, options_.transport);
-    }
-  }
-}
+      directory_(transport, options_.cluster, options_.self, options_.transport, !options_.coordinator),
+      devices_(under_task(options_.devices, options_.self)),
+      state_(std::make_shared<TaskState>(devices_, GpuRunOptions{})) {}
 
 Result<std::unique_ptr<TaskServer>> TaskServer::start(Transport& transport, TaskServerOptions options) {
   std::unique_ptr<TaskServer> made(new TaskServer(transport, std::move(options)));
   RETURN_IF_ERROR(made->listen());
+  const TaskServerOptions& o = made->options_;
+  if (!o.coordinator) return made;
+  static const std::atomic<bool> kNever = false;
+  message::Member own{message::kProtocol, o.version, made->name_, cat(o.host, ":", made->port())};
+  RETURN_IF_ERROR(made->directory_.join(*o.coordinator, std::move(own), o.stop ? *o.stop : kNever));
   return made;
 }
 
@@ -116,13 +107,13 @@ Status TaskServer::listen() {
 }
 
 TaskServer::~TaskServer() {
+  directory_.stop();
   shut_down(0);
   port_.reset();
 }
 
 std::string TaskServer::target() const {
-  const Result<std::string> address = address_of(options_.cluster, options_.self);
-  const Result<HostPort> given = address.ok() ? parse_host_port(*address) : parse_host_port("localhost:0");
+  const Result<HostPort> given = parse_host_port(directory_.own_address());
   const std::string host = given.ok() ? given->host : "localhost";
   return cat("grpc://", host.find(':') == host.npos ? host : cat("[", host, "]"), ":", port());
 }
@@ -153,6 +144,8 @@ void TaskServer::shut_down(double grace_s) {
 
 void TaskServer::handle(IncomingRequest* request) {
   const std::string_view name = request->method();
+  if (!directory_.complete() && name != method::kJoinCluster)
+    return request->answer(answer_of(unavailable("not all tasks of the cluster are there yet")));
   if (options_.gathering && name.starts_with(method::kCluster)) return options_.gathering->handle(request);
   if (name == method::kPiece) return request->answer(take_piece(request->body()));
   if (name == method::kAbort) return request->answer(abort_step(request->body()));
@@ -176,6 +169,7 @@ void TaskServer::handle(IncomingRequest* request) {
 
 Answer TaskServer::waiting_answer(std::string_view name, const std::string& body, const std::atomic<bool>& off) {
   if (off) return failed_reply(shutting_down());
+  if (name == method::kJoinCluster) return add_member(body);
   if (name == method::kListTasks) return list_tasks(body);
   if (name == method::kCreateSession) return create_session(body);
   if (name == method::kRegister) return register_session(body);
@@ -239,13 +233,19 @@ TaskStatus TaskServer::status() {
   TaskStatus made;
   made.protocol = message::kProtocol, made.version = options_.version, made.name = name_;
   made.incarnation = incarnation_;
-  const Result<std::string> address = address_of(options_.cluster, options_.self);
-  made.address = address.ok() ? *address : options_.bind;
+  made.address = directory_.own_address();
   for (const Device& d : devices_.devices)
     made.devices.push_back({d.name, static_cast<int>(d.kind), d.memory_limit, d.physical_description, d.physical_gpu});
   std::lock_guard lock(mutex_);
   made.sessions = static_cast<int64_t>(sessions_.size());
   return made;
+}
+
+Answer TaskServer::add_member(const std::string& body) {
+  const Result<message::Member> member = message::read<message::Member>(body);
+  if (!member.ok()) return answer_of(member.status());
+  const Result<message::Members> all = directory_.add(*member, options_.version);
+  return all.ok() ? answer_with(*all) : answer_of(all.status());
 }
 
 Answer TaskServer::list_tasks(const std::string& body) {
@@ -255,7 +255,7 @@ Answer TaskServer::list_tasks(const std::string& body) {
   std::map<std::string, Result<TaskStatus>> found;
   for (;;) {
     bool all = true;
-    for (const auto& [name, peer] : peers_) {
+    for (const auto& [name, peer] : directory_.peers()) {
       const auto known = found.find(name);
       if (known != found.end() && known->second.ok()) continue;
       found.insert_or_assign(name, status_of(*peer, options_.transport.dead_after_s));
@@ -266,7 +266,7 @@ Answer TaskServer::list_tasks(const std::string& body) {
   }
   message::TaskList list;
   list.tasks.push_back(status());
-  for (const auto& [job, tasks] : options_.cluster.jobs) {
+  for (const auto& [job, tasks] : directory_.cluster().jobs) {
     for (const auto& [index, address] : tasks) {
       const std::string name = ClusterTask{job, index}.name();
       if (name == name_) continue;
@@ -288,7 +288,7 @@ Result<std::shared_ptr<TaskSession>> TaskServer::make_session(const SessionReque
   for (const TaskStatus& task : request.tasks) {
     if (task.name == name_ && task.incarnation != incarnation_)
       return Status(Code::kAborted, cat(name_, " restarted; its variables are lost")).blamed(kBlamePeer);
-    if (task.name != name_ && !peers_.contains(task.name))
+    if (task.name != name_ && !directory_.peers().contains(task.name))
       return failed_precondition(cat(task.name, " is not in the cluster of ", name_));
   }
   {
@@ -296,7 +296,8 @@ Result<std::shared_ptr<TaskSession>> TaskServer::make_session(const SessionReque
     if (closing_) return shutting_down();
     if (sessions_.size() >= kMostSessions) return resource_exhausted(cat(kMostSessions, " sessions on ", name_));
   }
-  ASSIGN_OR_RETURN(auto made, TaskSession::create(request, name_, devices_, state_, peers_of(request, peers_)));
+  ASSIGN_OR_RETURN(auto made,
+                   TaskSession::create(request, name_, devices_, state_, peers_of(request, directory_.peers())));
   std::lock_guard lock(mutex_);
   sessions_[request.session] = made;
   return made;
@@ -315,7 +316,8 @@ Answer TaskServer::create_session(const std::string& body) {
   if (request->tasks.empty() || request->tasks.front().name != name_)
     return answer_of(invalid_argument(cat("the master of this session is not ", name_)));
   request->session = random_number();
-  auto made = MasterSession::create(*request, peers_of(*request, peers_), [&] { return make_session(*request); });
+  auto made =
+      MasterSession::create(*request, peers_of(*request, directory_.peers()), [&] { return make_session(*request); });
   if (!made.ok()) {
     close(request->session, false);
     return failed_reply(made.status());

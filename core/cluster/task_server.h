@@ -8,11 +8,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/cluster/cluster_spec.h"
 #include "core/cluster/master_session.h"
+#include "core/cluster/task_directory.h"
 #include "core/cluster/task_session.h"
 #include "core/cluster/task_threads.h"
 #include "core/cluster/transport.h"
@@ -24,7 +26,11 @@ struct TaskServerOptions {
   ClusterTask self;
   std::string bind;     // "127.0.0.1:2222"; port 0: one that is free
   std::string version;  // which others have to have, too
-  DeviceSet devices;    // of this process, under any task's name
+  /// Where the addresses of `cluster` are not known, but for this task's: all join here, and start() waits for them.
+  std::optional<ClusterTask> coordinator;
+  std::string host;  // of this task, for the others
+  const std::atomic<bool>* stop = nullptr;
+  DeviceSet devices;  // of this process, under any task's name
   TransportOptions transport;
   std::function<void(const std::string&)> say;  // a line of log; any thread
   RequestHandler* gathering = nullptr;          // of the service Cluster; null: nobody. Outlives the server
@@ -56,6 +62,7 @@ class TaskServer final : public RequestHandler {
   Answer waiting_answer(std::string_view name, const std::string& body, const std::atomic<bool>& called_off);
   Answer answer_as_master(std::string_view name, const std::string& body, const std::atomic<bool>& called_off);
   Answer answer_as_task(std::string_view name, const std::string& body);
+  Answer add_member(const std::string& body);
   Answer list_tasks(const std::string& body);
   Answer create_session(const std::string& body);
   Answer register_session(const std::string& body);
@@ -75,9 +82,9 @@ class TaskServer final : public RequestHandler {
   const TaskServerOptions options_;
   const std::string name_;
   const uint64_t incarnation_;
+  TaskDirectory directory_;
   DeviceSet devices_;  // under this task's name
   std::shared_ptr<TaskState> state_;
-  Peers peers_;  // all other tasks
 
   std::mutex mutex_;
   // Guarded by mutex_.

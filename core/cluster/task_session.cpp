@@ -72,6 +72,7 @@ RemoteExchange::RemoteExchange(uint64_t session, const TaskMap& tasks, const Pee
 
 void RemoteExchange::begin(uint64_t step) {
   step_ = step;
+  sent_bytes_ = received_bytes_ = 0;
   std::lock_guard lock(failure_->mutex);
   failure_->step = step;
   failure_->status = ok_status();
@@ -99,6 +100,7 @@ Status RemoteExchange::send(const Transfer& transfer, const Piece& piece) {
   ASSIGN_OR_RETURN(std::string body, message::write(message::PieceMessage{session_, step_, transfer.copy, piece.dead,
                                                                           piece.value, piece.iteration}));
   const uint64_t step = step_;
+  if (piece.value.valid()) sent_bytes_ += static_cast<int64_t>(piece.value.size_bytes());
   peer->send(message::method::kPiece, std::move(body), [failure = failure_, peer, step](const Answer& answer) {
     if (answer.code == 0 || answer.code == static_cast<int>(Code::kCancelled)) return;
     std::lock_guard lock(failure->mutex);
@@ -108,7 +110,9 @@ Status RemoteExchange::send(const Transfer& transfer, const Piece& piece) {
 }
 
 Result<Piece> RemoteExchange::receive(const Transfer& transfer, uint64_t iteration, const StopSignal& stop) {
-  return inbox_.take({step_, transfer.copy, iteration}, stop);
+  Result<Piece> piece = inbox_.take({step_, transfer.copy, iteration}, stop);
+  if (piece.ok() && piece->value.valid()) received_bytes_ += static_cast<int64_t>(piece->value.size_bytes());
+  return piece;
 }
 
 Result<std::shared_ptr<TaskSession>> TaskSession::create(const SessionRequest& request, const std::string& self,
@@ -206,6 +210,7 @@ SessionReply TaskSession::reply(const Status& status) {
   reply.copy_bytes = session_->copy_bytes_per_step();
   reply.copy_seconds = session_->copy_seconds();
   for (const auto& [node, blocks] : session_->random_counters()) reply.random.push_back({node, blocks});
+  reply.traffic.push_back({share_->tasks.names[share_->task], exchange_->sent_bytes(), exchange_->received_bytes()});
   for (const DeviceMemory& m : session_->memory()) {
     reply.memory.push_back({own_.at(m.device).name, m.limit, m.planned, m.variables, m.constants, m.pool, m.peak});
   }
@@ -224,6 +229,8 @@ SessionReply TaskSession::run(const message::StepCall& call) {
   if (inbox_.aborted(call.step)) status = Status(Code::kCancelled, "the step failed on another task");
   if (status.ok()) status = run_part(call, outputs);
   if (const Status unsent = exchange_->failure(); !unsent.ok()) status = unsent;
+  if (closed_ && status.code() == Code::kCancelled)
+    status = Status(Code::kAborted, "task is shutting down").blamed(kBlamePeer);
   inbox_.end(call.step);
   runs_ = false;
   SessionReply made = reply(status);

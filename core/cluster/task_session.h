@@ -29,6 +29,9 @@ class RemoteExchange final : public Exchange {
   void begin(uint64_t step);
   /// The hashes of the programs that were cut since the last call.
   std::vector<std::string> take_programs();
+  /// Of tensors, since begin().
+  int64_t sent_bytes() const { return sent_bytes_; }
+  int64_t received_bytes() const { return received_bytes_; }
   /// Why a piece could not be sent; OK: all were.
   Status failure() const;
 
@@ -51,6 +54,7 @@ class RemoteExchange final : public Exchange {
   std::vector<std::shared_ptr<Peer>> peers_;  // likewise; null: this one
   Inbox& inbox_;
   std::atomic<uint64_t> step_ = 0;
+  std::atomic<int64_t> sent_bytes_ = 0, received_bytes_ = 0;
   std::shared_ptr<Failure> failure_ = std::make_shared<Failure>();
   mutable std::mutex mutex_;
   std::vector<std::string> programs_;  // guarded by mutex_

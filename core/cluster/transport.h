@@ -76,7 +76,8 @@ class ListeningPort {
 };
 
 struct TransportOptions {
-  std::string token;  // what every request has to bring
+  std::string token;                      // what every request has to bring
+  std::string tls_ca, tls_cert, tls_key;  // PEM; both ends show a certificate that this CA signed. Empty: no encryption
   int64_t max_message_bytes = int64_t{1} << 30;
   double heartbeat_s = 5, dead_after_s = 15;  // a silent peer is asked so often, and given up after so long
 };
@@ -97,7 +98,7 @@ class Transport {
 inline constexpr char kTransportSymbol[] = "emplace_cluster_transport";
 inline constexpr char kTransportFile[] = "libemplace_cluster.so";
 /// Counts changes of this file.
-inline constexpr uint32_t kTransportAbi = 1;
+inline constexpr uint32_t kTransportAbi = 2;
 
 struct TransportPlugin {
   uint32_t abi = kTransportAbi;

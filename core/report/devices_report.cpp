@@ -1,6 +1,7 @@
 #include "core/report/devices_report.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
@@ -119,6 +120,22 @@ void write_attributes(JsonWriter& json, const Device& d) {
   json.end_object().end_object();
 }
 
+std::string hex_text(uint64_t number) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+void write_tasks(JsonWriter& json, std::span<const TaskRow> tasks) {
+  json.key("tasks").begin_array();
+  for (const TaskRow& t : tasks) {
+    json.begin_object().member("name", t.name).member("address", t.address);
+    json.member("incarnation", hex_text(t.incarnation)).member("version", t.version);
+    json.member("devices", t.devices).member("sessions", t.sessions).end_object();
+  }
+  json.end_array();
+}
+
 void write_card(JsonWriter& json, const DeviceSet& set, size_t index) {
   const PhysicalGpu& gpu = set.physical_gpus[index];
   json.begin_object().member("index", index).key("platform_id");
@@ -147,7 +164,16 @@ std::string devices_table(const DeviceSet& set) {
   return out;
 }
 
-std::string devices_json(const DeviceSet& set) {
+std::string tasks_table(std::span<const TaskRow> tasks) {
+  std::vector<Row> rows{{"task", "address", "incarnation", "devices", "sessions", "version"}};
+  for (const TaskRow& t : tasks)
+    rows.push_back({t.name, t.address, hex_text(t.incarnation), cat(t.devices), cat(t.sessions), t.version});
+  std::string out;
+  append_rows(out, rows);
+  return printable(out, LineEnds::kKept);
+}
+
+std::string devices_json(const DeviceSet& set, std::span<const TaskRow> tasks) {
   std::string out;
   JsonWriter json(out, 2);
   write_schema(json.begin_object(), Document::kDevices).key("devices").begin_array();
@@ -156,6 +182,7 @@ std::string devices_json(const DeviceSet& set) {
   for (size_t i = 0; i < set.physical_gpus.size(); ++i) write_card(json, set, i);
   json.end_array().key("cause");
   set.no_gpu_cause.empty() ? json.null() : json.value(set.no_gpu_cause);
+  if (!tasks.empty()) write_tasks(json, tasks);
   json.end_object();
   out += '\n';
   return out;

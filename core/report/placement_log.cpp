@@ -1,14 +1,35 @@
 #include "core/report/placement_log.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/cat.h"
 #include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
+#include "core/device/task_map.h"
 #include "core/place/moved.h"
 
 namespace emplace {
+namespace {
+
+int64_t num_tasks_used(const TaskMap& tasks, const std::vector<int64_t>& nodes) {
+  std::vector<char> used(tasks.size());
+  for (DeviceId d = 0; d < nodes.size(); ++d) used[tasks.of[d]] |= static_cast<char>(nodes[d] > 0);
+  return std::count(used.begin(), used.end(), 1);
+}
+
+/// Of the copies, those from task to task, and their bytes where they are known.
+std::pair<int64_t, int64_t> over_network(const TaskMap& tasks, const CopyPlan& copies) {
+  int64_t count = 0, bytes = 0;
+  for (const Copy& c : copies.copies) {
+    if (c.control || c.inside || tasks.of[c.from] == tasks.of[c.to]) continue;
+    ++count, bytes += c.bytes.value_or(0);
+  }
+  return {count, bytes};
+}
+
+}  // namespace
 
 std::string device_mapping(const DeviceSet& devices) {
   std::string lines;
@@ -41,6 +62,8 @@ std::string placement_summary(const Graph& graph, const DeviceSet& devices, cons
 
   const size_t all = placement.decisions.size();
   std::string out = cat("placed ", counted(static_cast<int64_t>(all), "node"));
+  const TaskMap tasks(devices);
+  if (tasks.size() > 1) append(out, " on ", num_tasks_used(tasks, nodes), " tasks");
   for (size_t i = 0; i < shown.size(); ++i) {
     append(out, i ? ", " : ": ", short_device_name(devices, shown[i]), ' ', nodes[shown[i]]);
   }
@@ -48,6 +71,8 @@ std::string placement_summary(const Graph& graph, const DeviceSet& devices, cons
   const int64_t across = copies.num_across();
   if (across > 0)
     append(out, " | ", across, across == 1 ? " copy" : " copies", "/step ", size_text(copies.bytes_across()));
+  if (const auto [count, bytes] = over_network(tasks, copies); count > 0)
+    append(out, ", ", count, " over the network ", size_text(bytes));
   return out;
 }
 

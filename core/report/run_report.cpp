@@ -134,7 +134,12 @@ void write_error(JsonWriter& json, const Status& status) {
   if (status.ok()) {
     json.null();
   } else {
-    json.begin_object().member("code", code_name(status.code())).member("message", status.message()).end_object();
+    json.begin_object().member("code", code_name(status.code())).member("message", status.message());
+    constexpr std::string_view kFrom = "From ";  // a task of a cluster
+    const std::string_view text = status.message();
+    if (const size_t end = text.find(":\n"); text.starts_with("From /job:") && end != text.npos)
+      json.member("task", text.substr(kFrom.size(), end - kFrom.size())).member("node", status.node());
+    json.end_object();
   }
 }
 

@@ -53,6 +53,19 @@ bool equal_secrets(const std::string& wanted, std::string_view found) {
   return difference == 0;
 }
 
+std::shared_ptr<grpc::ChannelCredentials> credentials(const TransportOptions& options) {
+  if (options.tls_ca.empty()) return grpc::InsecureChannelCredentials();
+  return grpc::SslCredentials({options.tls_ca, options.tls_key, options.tls_cert});
+}
+
+std::shared_ptr<grpc::ServerCredentials> server_credentials(const TransportOptions& options) {
+  if (options.tls_ca.empty()) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions tls(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  tls.pem_root_certs = options.tls_ca;
+  tls.pem_key_cert_pairs.push_back({options.tls_key, options.tls_cert});
+  return grpc::SslServerCredentials(tls);
+}
+
 std::atomic<bool> address_was_taken = false;
 
 /// gRPC's own lines are nobody's but GRPC_VERBOSITY asks for them; why there is no port is told in no other way.
@@ -88,7 +101,7 @@ class GrpcChannel final : public PeerChannel {
  public:
   GrpcChannel(const std::string& address, const TransportOptions& options)
       : token_(options.token),
-        stub_(kept(grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments(options)))) {}
+        stub_(kept(grpc::CreateCustomChannel(address, credentials(options), arguments(options)))) {}
 
   std::shared_ptr<OutgoingRequest> send(std::string_view method, std::string body, double timeout_s,
                                         AnswerSink* sink) override {
@@ -209,7 +222,7 @@ class GrpcPort final : public ListeningPort, public grpc::CallbackGenericService
 
   bool start(const std::string& address, const TransportOptions& options) {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &number_);
+    builder.AddListeningPort(address, server_credentials(options), &number_);
     builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
     builder.SetMaxSendMessageSize(static_cast<int>(options.max_message_bytes));
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

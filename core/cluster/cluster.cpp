@@ -1,0 +1,34 @@
+#include "core/cluster/cluster.h"
+
+#include <algorithm>
+
+namespace emplace {
+
+DeviceSet Cluster::devices() const {
+  DeviceSet set;
+  set.own_task = tasks_.tasks.front().name;
+  for (const message::TaskStatus& task : tasks_.tasks) {
+    for (const message::DeviceMessage& d : task.devices) {
+      const std::optional<DeviceName> name = DeviceName::parse(d.name);
+      if (!name || !name->complete()) continue;
+      Device& made = set.devices.emplace_back();
+      made.name = d.name, made.parsed = *name, made.type = *name->type;
+      made.kind = static_cast<DeviceKind>(d.kind), made.memory_limit = d.memory_limit;
+      made.physical_description = d.physical_description, made.physical_gpu = -1;
+    }
+  }
+  const bool gpu = std::any_of(set.devices.begin(), set.devices.end(), [](const Device& d) { return d.type == "GPU"; });
+  if (!gpu) set.no_gpu_cause = "the cluster has none";
+  return set;
+}
+
+DeviceSet under_task(DeviceSet devices, const ClusterTask& self) {
+  for (Device& d : devices.devices) {
+    d.parsed.job = self.job, d.parsed.replica = 0, d.parsed.task = self.index;
+    d.name = d.parsed.to_string();
+  }
+  devices.own_task = self.name();
+  return devices;
+}
+
+}  // namespace emplace
