@@ -1,5 +1,8 @@
 #include "cli/cluster_flags.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include "cli/signals.h"
@@ -7,6 +10,7 @@
 #include "core/base/cat.h"
 #include "core/base/program_version.h"
 #include "core/cluster/load_transport.h"
+#include "core/cluster/mpi_cluster.h"
 #include "core/pipeline.h"
 #include "core/pipeline_stage.h"
 
@@ -47,6 +51,11 @@ void declare_cluster(OptionSet& set, ClusterFlags& flags) {
   set.text("master", "TARGET", "Run on the servers that this one knows: grpc://localhost:2222", flags.master);
   set.flag("local-server", "Run on a server in this process", flags.local_server);
   set.text("spawn", "JOB=N,...", "Run on servers that are started for it: ps=1,worker=2", flags.spawn);
+  set.value("engine", "ENGINE",
+            "What carries messages: grpc (default), or mpi under mpirun or srun: every rank is a task",
+            set_choice<bool>(flags.mpi, {{"grpc", false}, {"mpi", true}}));
+  set.text("jobs", "JOB=N,...", "Of --engine mpi: the jobs, in the order in which ranks fill them (default worker=N)",
+           flags.choice.jobs);
   declare_cluster_of_master(set, flags);
 }
 
@@ -76,6 +85,8 @@ ClusterUse::~ClusterUse() = default;
 
 Status ClusterUse::open(const ClusterFlags& flags, const PipelineOptions& options, Log& log) {
   if (!flags.given()) return ok_status();
+  if (flags.mpi) return start_mpi(flags, options, log);
+  if (!flags.choice.jobs.empty()) return invalid_argument("--jobs is of --engine mpi").blamed(Blame::kUsage);
   const int ways = (flags.master.empty() ? 0 : 1) + (flags.spawn.empty() ? 0 : 1) + (flags.local_server ? 1 : 0) +
                    (flags.choice.cluster.empty() ? 0 : 1);
   if (ways > 1)
@@ -100,6 +111,39 @@ Status ClusterUse::open(const ClusterFlags& flags, const PipelineOptions& option
   RETURN_IF_ERROR((*opened)->connect(flags.access.connect_timeout_s, !flags.spawn.empty(), &stop_flag(),
                                      [&](const std::string& line) { log.info(line); }));
   cluster_ = opened.take();
+  return ok_status();
+}
+
+Status ClusterUse::start_mpi(const ClusterFlags& flags, const PipelineOptions& options, Log& log) {
+  for (const auto& [flag, is_given] : {std::pair("--master", !flags.master.empty()),
+                                       {"--cluster", !flags.choice.cluster.empty()},
+                                       {"--spawn", !flags.spawn.empty()},
+                                       {"--local-server", flags.local_server}}) {
+    if (is_given) {
+      return invalid_argument(cat("--engine mpi: mpirun or srun starts all tasks, at once; ", flag,
+                                  " is for servers, which --engine grpc has"))
+          .blamed(Blame::kUsage);
+    }
+  }
+  JobCounts jobs;
+  if (!flags.choice.jobs.empty()) {
+    Result<JobCounts> typed = parse_job_counts(flags.choice.jobs, "--jobs");
+    if (!typed.ok()) return typed.status().blamed(Blame::kUsage);
+    jobs = typed.take();
+  }
+  ASSIGN_OR_RETURN(MessagePassing * ranks, load_message_passing(environment_variable));
+  if (jobs.empty()) jobs.emplace_back("worker", ranks->size());
+  ASSIGN_OR_RETURN(DeviceSet own, find_devices(options, log));
+  Result<std::shared_ptr<Cluster>> made =
+      open_mpi_cluster(*ranks, jobs, std::move(own), program_version(), &stop_flag());
+  if (!made.ok()) return made.status().blamed(Blame::kUsage);
+  cluster_ = made.take();
+  if (ranks->rank() == 0) return ok_status();
+  log.set_level(LogLevel::kError);  // the first rank speaks
+  if (const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) {
+    dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
+  }
   return ok_status();
 }
 

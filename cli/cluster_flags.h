@@ -19,9 +19,10 @@ namespace emplace {
 struct ClusterFlags {
   std::string master, spawn;
   bool local_server = false;
-  ClusterChoiceFlags choice;  // --cluster alone
+  ClusterChoiceFlags choice;  // --cluster alone; --jobs of MPI
+  bool mpi = false;           // --engine
   ClusterAccess access;
-  bool given() const { return !master.empty() || !spawn.empty() || local_server || !choice.cluster.empty(); }
+  bool given() const { return !master.empty() || !spawn.empty() || local_server || !choice.cluster.empty() || mpi; }
 };
 void declare_cluster(OptionSet& set, ClusterFlags& flags);
 /// Of commands that run nothing: --master and --cluster.
@@ -47,6 +48,7 @@ class ClusterUse {
   Cluster* cluster() const { return cluster_.get(); }
 
  private:
+  Status start_mpi(const ClusterFlags& flags, const PipelineOptions& options, Log& log);
   Result<std::string> start_local(Transport& transport, const TransportOptions& wire, const PipelineOptions& options,
                                   Log& log);
 

@@ -177,6 +177,7 @@ int run_graph(const Options& options, const std::string& path, const std::string
   printer.begin();
   Result<SavedOutputs> saved = SavedOutputs::open(options.outputs.save, label, files);
   Status status = saved.ok() ? run_stages(c, printer, made) : saved.status();
+  if (cluster && !cluster->tells(status)) return end_code(status);
   int code = status.ok() ? 0 : report_failure(c, status);
   if (status.code() == Code::kInvalidArgument && c.stage == Stage::kExecute)
     hint_at_feeds(made.planned->file->graph, unfed_placeholders(*made.planned->file, made.request), log);

@@ -1,0 +1,44 @@
+/// MessagePassing: bytes between processes that something else has started together, by rank. It is a plug-in,
+/// libemplace_mpi.so, which takes no symbol from the program, and the other way round: what crosses the border is
+/// declared here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace {
+
+class MessagePassing {
+ public:
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// What every rank has brought, by rank. All ranks call it, at the same point of their work.
+  virtual std::vector<std::string> all_gather(std::string_view own) = 0;
+  /// Returns at once. Any thread. REQUIRES: at most kMostBytes, and another rank.
+  virtual void send(int to, std::string bytes) = 0;
+  /// The next message that has come, of whichever rank; false: none has. One thread. Messages of one rank come in the
+  /// order in which they were sent.
+  virtual bool poll(int& from, std::string& bytes) = 0;
+  /// All ranks: nothing is sent any longer.
+  virtual void finish() = 0;
+
+ protected:
+  ~MessagePassing() = default;
+};
+
+inline constexpr size_t kMostBytes = INT32_MAX;
+
+/// The one symbol that the plug-in exports: `const MessagePassingPlugin* emplace_message_passing()`.
+inline constexpr char kMessagePassingSymbol[] = "emplace_message_passing";
+inline constexpr char kMessagePassingFile[] = "libemplace_mpi.so";
+/// Counts changes of this file.
+inline constexpr uint32_t kMessagePassingAbi = 1;
+
+struct MessagePassingPlugin {
+  uint32_t abi = kMessagePassingAbi;
+  MessagePassing* (*start)(std::string* error) = nullptr;  // MPI_Init; null, and why
+};
+
+}  // namespace emplace

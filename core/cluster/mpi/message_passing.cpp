@@ -1,0 +1,108 @@
+// Part of core/cluster/message_passing.h: by MPI.
+#include "core/cluster/message_passing.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <utility>
+
+namespace emplace {
+namespace {
+
+constexpr int kTag = 1;
+
+class MpiMessagePassing final : public MessagePassing {
+ public:
+  explicit MpiMessagePassing(MPI_Comm all) : all_(all) {
+    MPI_Comm_rank(all_, &rank_);
+    MPI_Comm_size(all_, &size_);
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  std::vector<std::string> all_gather(std::string_view own) override {
+    std::vector<int> sizes(static_cast<size_t>(size_)), at(sizes.size());
+    const int size = static_cast<int>(own.size());
+    MPI_Allgather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, all_);
+    std::partial_sum(sizes.begin(), sizes.end() - 1, at.begin() + 1);
+    std::string bytes(static_cast<size_t>(at.back() + sizes.back()), '\0');
+    MPI_Allgatherv(own.data(), size, MPI_CHAR, bytes.data(), sizes.data(), at.data(), MPI_CHAR, all_);
+    std::vector<std::string> by_rank;
+    for (size_t i = 0; i < sizes.size(); ++i)
+      by_rank.push_back(bytes.substr(static_cast<size_t>(at[i]), static_cast<size_t>(sizes[i])));
+    return by_rank;
+  }
+
+  void send(int to, std::string bytes) override {
+    const auto size = static_cast<int>(bytes.size());
+    std::lock_guard lock(mutex_);
+    Sent& sent = under_way_.emplace_back();
+    sent.bytes = std::move(bytes);
+    MPI_Isend(sent.bytes.data(), size, MPI_CHAR, to, kTag, all_, &sent.request);
+  }
+
+  bool poll(int& from, std::string& bytes) override {
+    reap();
+    int found = 0, size = 0;
+    MPI_Message message;
+    MPI_Status status;
+    MPI_Improbe(MPI_ANY_SOURCE, kTag, all_, &found, &message, &status);
+    if (!found) return false;
+    MPI_Get_count(&status, MPI_CHAR, &size);
+    from = status.MPI_SOURCE;
+    bytes.resize(static_cast<size_t>(size));
+    MPI_Mrecv(bytes.data(), size, MPI_CHAR, &message, &status);
+    return true;
+  }
+
+  void finish() override {
+    MPI_Barrier(all_);
+    MPI_Finalize();
+  }
+
+ private:
+  struct Sent {
+    std::string bytes;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+
+  // What has gone out.
+  void reap() {
+    std::lock_guard lock(mutex_);
+    std::erase_if(under_way_, [](Sent& sent) {
+      int done = 0;
+      MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE);
+      return done != 0;
+    });
+  }
+
+  const MPI_Comm all_;
+  int rank_ = 0, size_ = 1;
+  std::mutex mutex_;
+  std::deque<Sent> under_way_;  // guarded by mutex_
+};
+
+MessagePassing* start(std::string* error) {
+  int provided = MPI_THREAD_SINGLE;
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS ||
+      provided < MPI_THREAD_MULTIPLE) {
+    *error = "this MPI has no MPI_THREAD_MULTIPLE";
+    return nullptr;
+  }
+  MPI_Comm own;
+  MPI_Comm_dup(MPI_COMM_WORLD, &own);
+  return new MpiMessagePassing(own);  // until the process ends
+}
+
+}  // namespace
+}  // namespace emplace
+
+extern "C" __attribute__((visibility("default"))) const emplace::MessagePassingPlugin* emplace_message_passing() {
+  static const emplace::MessagePassingPlugin kPlugin{emplace::kMessagePassingAbi, &emplace::start};
+  return &kPlugin;
+}
