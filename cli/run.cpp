@@ -18,6 +18,7 @@
 #include "core/place/overrides.h"
 #include "core/report/placement_log.h"
 #include "core/report/run_report.h"
+#include "core/run_watch.h"
 #include "core/verify_auto.h"
 
 namespace emplace {
@@ -73,6 +74,9 @@ void write_facts(JsonWriter& json, const StageContext& c, const Made& made, cons
   if (outputs) write_outputs(json, made.request.fetches, *outputs, drain);
   write_timing(json, c.timings);
   made.planned ? write_summary(json, *made.planned) : static_cast<void>(json.key("summary").null());
+  if (made.planned) {
+    if (const auto report = made.planned->watch->step_report()) write_step_report(json.key("step_report"), *report);
+  }
   if (c.cluster && made.placed) write_tasks(json, *c.cluster, *made.placed);
 }
 
@@ -190,6 +194,7 @@ int run_graph(const Options& options, const std::string& path, const std::string
   if (code == 0 || code == 7) {
     say_kernel_difference(*made.placed, true, log);
     log.info(summary_line(*made.planned));
+    if (const auto report = made.planned->watch->step_report()) log.info(step_report_text(*report));
     if (options.format == Format::kText && c.timings.step_us.size() > 1) log.info(times_text(c));
     report_memory(options.memory_report, *made.planned->devices, made.planned->session->memory(), log);
   }
@@ -218,6 +223,8 @@ class RunCommand final : public Command {
     declare_memory_report(set, o);
     declare_execution(set, o.pipeline);
     declare_in_flight(set, o.pipeline);
+    set.flag("step-report", "Where the time of steps went: computing, copies, waiting for other tasks",
+             o.pipeline.run.step_report);
     declare_cluster(set, cluster_);
     declare_outputs(set, o.outputs);
     set.group("Files and output");

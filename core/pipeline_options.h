@@ -84,7 +84,8 @@ struct RunOptions {
   bool deterministic = false;
   double timeout_s = 0;
   NumericsAction check_numerics = NumericsAction::kNone;
-  std::string trace;                                       // a file for the trace, or ""
+  std::string trace;  // a file for the trace, or ""
+  bool step_report = false;
   std::pair<int64_t, int64_t> trace_steps{-1, INT64_MAX};  // which steps it has; -1: initializers, too
   int64_t inter_op_threads = 0, intra_op_threads = 0;
   std::string restore;                  // a checkpoint: its file or folder; empty: none

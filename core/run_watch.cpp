@@ -24,7 +24,7 @@ RunWatch::RunWatch(const StageContext& context, const Placed& placed) : context_
     observers_.add(numerics_.get());
   }
   if (context.observer) observers_.add(context.observer);
-  if (o.run.trace.empty()) return;
+  if (o.run.trace.empty() && !o.run.step_report) return;
   const bool on_gpus = std::any_of(devices.devices.begin(), devices.devices.end(),
                                    [](const Device& d) { return d.kind == DeviceKind::kCuda; });
   if (observers_.empty() && !on_gpus) {
@@ -60,16 +60,22 @@ Status RunWatch::numerics_status() const {
 }
 
 std::string RunWatch::trace_text() const {
-  TraceFacts facts{&placed_.file->graph, placed_.devices.get(), placed_.placement.get(), nullptr, 0};
+  TraceFacts facts{&placed_.file->graph, placed_.devices.get(), placed_.placement.get(), nullptr, 0, 0};
   if (placed_.lowering) facts.origins = &placed_.lowering->origins;
-  if (launches_) {
-    facts.left_out = launches_->left_out();
-    return trace_json(facts, slices_of(*launches_, launches_->spans()));
-  }
-  facts.left_out = trace_->left_out();
+  facts.left_out = launches_ ? launches_->left_out() : trace_->left_out();
+  if (launches_) facts.clock_error_ns = launches_->clock_error_ns();
   std::vector<LaunchedWork> work;
-  const std::vector<TraceSlice> slices = slices_of(*trace_, work);
-  return trace_json(facts, slices);
+  return trace_json(facts, slices(work));
+}
+
+std::vector<TraceSlice> RunWatch::slices(std::vector<LaunchedWork>& work) const {
+  return launches_ ? slices_of(*launches_, launches_->spans()) : slices_of(*trace_, work);
+}
+
+std::optional<StepReport> RunWatch::step_report() const {
+  if (!context_.options.run.step_report) return std::nullopt;
+  std::vector<LaunchedWork> work;
+  return emplace::step_report(*placed_.devices, slices(work));
 }
 
 Status RunWatch::end_steps(Status ran) {

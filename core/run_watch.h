@@ -2,10 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/output_file.h"
 #include "core/pipeline.h"
+#include "core/report/step_report.h"
 #include "core/run/launch_trace.h"
 #include "core/run/trace.h"
 #include "core/run/watchers.h"
@@ -32,11 +35,15 @@ class RunWatch {
   /// After the last step, also of a run that failed: writes the trace, and makes what --check-numerics=report found the
   /// status. `ran`: of the steps.
   Status end_steps(Status ran);
+  /// Of --step-report; nothing where nobody asked.
+  std::optional<StepReport> step_report() const;
 
  private:
-  bool traces() const { return trace_ || launches_; }
+  bool traces() const { return !context_.options.run.trace.empty(); }
   Status numerics_status() const;
   std::string trace_text() const;
+  /// `work` gets what the slices of an observed run point to.
+  std::vector<TraceSlice> slices(std::vector<LaunchedWork>& work) const;
 
   // Constant after construction.
   const StageContext& context_;

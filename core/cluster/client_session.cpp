@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/cluster/clock.h"
 #include "core/partition/prune.h"
 
 namespace emplace {
@@ -12,15 +13,22 @@ using message::StepCall;
 using message::StepKind;
 namespace method = message::method;
 
+namespace {
+
+constexpr uint32_t kThreadsOfTask = 1 << 16;  // numbers of its threads in a trace
+
+}  // namespace
+
 ClientSession::ClientSession(std::shared_ptr<Peer> master, const GraphFile& file, const DeviceSet& devices,
                              const Placement& placement, const std::atomic<bool>* stop,
-                             std::shared_ptr<std::vector<message::TrafficMessage>> traffic)
+                             std::shared_ptr<std::vector<message::TrafficMessage>> traffic, LaunchTrace* trace)
     : master_(std::move(master)),
       file_(file),
       devices_(devices),
       placement_(placement),
       stop_(stop),
-      traffic_(std::move(traffic)) {}
+      traffic_(std::move(traffic)),
+      trace_(trace) {}
 
 ClientSession::~ClientSession() {
   if (keeping_) keeping_->call_off();
@@ -109,7 +117,8 @@ Result<ClientSession*> ClientSession::session_apart(Callable& c) {
   if (c.apart) return c.apart.get();
   auto request = std::make_shared<message::SessionRequest>(*request_);
   request->members = tasks_of(c.request);
-  auto made = std::make_unique<ClientSession>(master_, file_, devices_, placement_, stop_, traffic_);
+  const auto own_traffic = std::make_shared<std::vector<message::TrafficMessage>>();  // others may end a step meanwhile
+  auto made = std::make_unique<ClientSession>(master_, file_, devices_, placement_, stop_, own_traffic, nullptr);
   RETURN_IF_ERROR(made->begin(std::move(request)));
   made->add_step(c.request, 1);
   c.apart = std::move(made);
@@ -135,13 +144,54 @@ Status ClientSession::run(StepCall call) {
   ++step_;
   call.session = id_;
   call.random = std::exchange(to_draw_, {});
+  call.traced = trace_ && trace_->records(trace_->step());
   const Status status = ask(method::kRunStep, call);
+  if (call.traced && status.ok()) RETURN_IF_ERROR(take_trace());
   if (status.code() == Code::kNotFound)
     return Status(Code::kAborted, cat(master_->text(), " restarted; its variables are lost")).blamed(kBlamePeer);
   if (status.blame() == kBlamePeer && call.kind != StepKind::kCallable && status.message().starts_with("peer lost") &&
       status.message().find(" at step ") == std::string::npos)
     return Status(status.code(), cat(status.message(), " at step ", step_)).blamed(kBlamePeer);
   return status;
+}
+
+Status ClientSession::take_trace() {
+  ASSIGN_OR_RETURN(const ClockOffset clock, clock_of(*master_));
+  ASSIGN_OR_RETURN(const message::TraceReply reply,
+                   master_->call<message::TraceReply>(method::kTrace, message::SessionId{id_}, stop_));
+  RETURN_IF_ERROR(reply.status.status());
+  for (size_t t = 0; t < reply.tasks.size(); ++t) {
+    const message::TaskTrace& task = reply.tasks[t];
+    std::vector<uint32_t>& ids = work_ids_[task.task];
+    for (const message::WorkMessage& work : task.work) {
+      ASSIGN_OR_RETURN(LaunchedWork made, work_of(work));
+      ids.push_back(trace_->add_work(std::move(made)));
+    }
+    trace_->set_clock_error(clock.error_ns + task.error_ns);
+    for (const message::SpanMessage& span : task.spans) {
+      if (span.work >= ids.size()) return internal_error("a span of no work");
+      const auto thread = static_cast<uint32_t>(t) * kThreadsOfTask + span.thread;
+      trace_->add_from({ids[span.work], thread, 0, span.start_ns, span.end_ns}, clock.ahead_ns + task.ahead_ns);
+    }
+  }
+  return ok_status();
+}
+
+Result<LaunchedWork> ClientSession::work_of(const message::WorkMessage& work) const {
+  const auto is_device = [&](int id) { return id >= 0 && id < devices_.size(); };
+  if (!is_device(work.device) || (work.from != -1 && !is_device(work.from)))
+    return internal_error("a trace of no device");
+  LaunchedWork made;
+  made.nodes.assign(work.nodes.begin(), work.nodes.end());
+  for (const NodeId node : made.nodes) {
+    if (node >= file_.graph.num_nodes()) return internal_error("a trace of no node");
+  }
+  made.device = static_cast<DeviceId>(work.device);
+  made.from = work.from == -1 ? kNoDevice : static_cast<DeviceId>(work.from);
+  made.reader = work.reader, made.bytes = work.bytes, made.is_loop = work.is_loop;
+  made.receives = work.receives, made.transfer = work.transfer;
+  if (work.is_transfer) made.peer = 0;  // any: it is one
+  return made;
 }
 
 template <class Request>

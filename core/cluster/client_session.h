@@ -12,6 +12,7 @@
 #include "core/cluster/peer.h"
 #include "core/cluster/protocol.h"
 #include "core/graph/graph_file.h"
+#include "core/run/launch_trace.h"
 #include "core/run/session.h"
 
 namespace emplace {
@@ -20,10 +21,10 @@ namespace emplace {
 /// only the tasks that it needs, so that the loss of a task ends no other.
 class ClientSession final : public Session {
  public:
-  /// All must outlive it. `stop` as SessionOptions has it. `traffic` gets that of each step.
+  /// All must outlive it. `stop` and `trace` as SessionOptions has them. `traffic` gets that of each step.
   ClientSession(std::shared_ptr<Peer> master, const GraphFile& file, const DeviceSet& devices,
                 const Placement& placement, const std::atomic<bool>* stop,
-                std::shared_ptr<std::vector<message::TrafficMessage>> traffic);
+                std::shared_ptr<std::vector<message::TrafficMessage>> traffic, LaunchTrace* trace);
   ~ClientSession() override;
 
   /// Makes the session on the servers.
@@ -61,6 +62,9 @@ class ClientSession final : public Session {
   template <class Request>
   Status ask(const char* name, const Request& request);
   Status run(message::StepCall call);
+  /// What all tasks did in the step, for trace_.
+  Status take_trace();
+  Result<LaunchedWork> work_of(const message::WorkMessage& work) const;
   Result<uint32_t> find_or_plan(Callable& callable, const std::vector<Tensor>& feeds);
   Result<ClientSession*> session_apart(Callable& callable);
   std::vector<std::string> tasks_of(const StepRequest& step) const;
@@ -71,6 +75,8 @@ class ClientSession final : public Session {
   const Placement& placement_;
   const std::atomic<bool>* const stop_;
   const std::shared_ptr<std::vector<message::TrafficMessage>> traffic_;
+  LaunchTrace* const trace_;                               // null: none is wanted
+  std::map<std::string, std::vector<uint32_t>> work_ids_;  // in trace_, by task
   std::shared_ptr<const message::SessionRequest> request_;
   uint64_t id_ = 0, step_ = 0;
   std::shared_ptr<OutgoingRequest> keeping_;

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/cluster/clock.h"
+
 namespace emplace {
 
 using message::SessionReply;
@@ -247,6 +249,28 @@ void MasterSession::abort(uint64_t step) {
 void MasterSession::shut_down() {
   closing_ = true;
   interrupt();
+}
+
+message::TraceReply MasterSession::trace() {
+  std::lock_guard lock(running_);
+  message::TraceReply all;
+  all.tasks.push_back(own_->take_trace());
+  for (size_t i = 1; i < members_.size(); ++i) {
+    Peer& peer = *members_[i].peer;
+    const Result<ClockOffset> clock = clock_of(peer);
+    Result<message::TraceReply> reply =
+        peer.call<message::TraceReply>(message::method::kTaskTrace, message::SessionId{id_});
+    const Status status = !clock.ok() ? clock.status() : reply.status();
+    if (!status.ok()) {
+      all.status = message::StatusMessage::of(status);
+      return all;
+    }
+    for (message::TaskTrace& task : reply->tasks) {
+      task.ahead_ns = clock->ahead_ns, task.error_ns = clock->error_ns;
+      all.tasks.push_back(std::move(task));
+    }
+  }
+  return all;
 }
 
 SessionReply MasterSession::variable(const message::VariableCall& call) {

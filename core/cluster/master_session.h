@@ -27,6 +27,8 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   /// A callable, on all tasks.
   message::SessionReply plan(message::PlanCall call, const std::atomic<bool>& called_off);
   message::SessionReply variable(const message::VariableCall& call);
+  /// Of all tasks, by the master's clock.
+  message::TraceReply trace();
   /// Ends the running step on all tasks: nobody waits for it any longer. Any thread, at once.
   void interrupt();
   /// The same, because this task ends. No other step begins.

@@ -35,8 +35,11 @@ inline constexpr char kTaskVariable[] = "/emplace.Worker/Variables";
 inline constexpr char kCluster[] = "/emplace.Cluster/";
 /// MemberMessage -> EndMessage. Answered when what the tasks do together has ended.
 inline constexpr char kJoin[] = "/emplace.Cluster/Join";
-inline constexpr char kLeave[] = "/emplace.Cluster/Leave";       // LeaveMessage -> Empty
+inline constexpr char kLeave[] = "/emplace.Cluster/Leave";     // LeaveMessage -> Empty
+inline constexpr char kTrace[] = "/emplace.Master/Trace";      // SessionId -> TraceReply: of all tasks, since the last
+inline constexpr char kTaskTrace[] = "/emplace.Worker/Trace";  // SessionId -> TraceReply: of this one
 inline constexpr char kJoinCluster[] = "/emplace.Members/Join";  // Member -> Members, once all are there
+inline constexpr char kClock[] = "/emplace.Worker/Clock";        // Empty -> ClockReply
 }  // namespace method
 
 struct Empty {
@@ -134,12 +137,13 @@ struct SessionRequest {
   int inter_op_threads = 0, intra_op_threads = 0;
   bool deterministic = false;
   std::vector<std::string> members;  // names of the tasks that have a part in it, the master first; empty: all
+  bool trace = false;
 
   template <class F>
   void fields(F& field) {
     field(1, session), field(2, tasks), field(3, graph), field(4, placement), field(5, fetches), field(6, feeds);
     field(7, targets), field(8, seed), field(9, timeout_s), field(10, inter_op_threads);
-    field(11, intra_op_threads), field(12, deterministic), field(13, members);
+    field(11, intra_op_threads), field(12, deterministic), field(13, members), field(14, trace);
   }
 };
 
@@ -247,11 +251,12 @@ struct StepCall {
   uint32_t callable = 0, plan = 0;
   std::vector<Tensor> feeds;          // for the master, whose they are; others take those of the plan
   std::vector<RandomMessage> random;  // from where nodes draw, before the step
+  bool traced = false;
 
   template <class F>
   void fields(F& field) {
     field(1, session), field(2, step), field(3, kind), field(4, nodes), field(5, callable), field(6, plan);
-    field(7, feeds), field(8, random);
+    field(7, feeds), field(8, random), field(9, traced);
   }
 };
 
@@ -265,6 +270,64 @@ struct VariableCall {
   template <class F>
   void fields(F& field) {
     field(1, session), field(2, node), field(3, writes), field(4, value);
+  }
+};
+
+struct ClockReply {
+  int64_t now_ns = 0;  // by std::chrono::steady_clock
+
+  template <class F>
+  void fields(F& field) {
+    field(1, now_ns);
+  }
+};
+
+/// A LaunchedWork, on the devices of the session.
+struct WorkMessage {
+  std::vector<uint32_t> nodes;
+  int device = 0, from = 0;
+  uint32_t reader = 0;
+  int64_t bytes = 0;
+  bool is_loop = false, is_transfer = false, receives = false;
+  uint32_t transfer = 0;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, nodes), field(2, device), field(3, from), field(4, reader), field(5, bytes), field(6, is_loop);
+    field(7, is_transfer), field(8, receives), field(9, transfer);
+  }
+};
+
+struct SpanMessage {
+  uint32_t work = 0, thread = 0;
+  int64_t start_ns = 0, end_ns = 0;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, work), field(2, thread), field(3, start_ns), field(4, end_ns);
+  }
+};
+
+/// What a task did in the traced steps since the last time that it was asked.
+struct TaskTrace {
+  std::string task;
+  int64_t ahead_ns = 0, error_ns = 0;  // of its clock before the master's, at most so wrong
+  std::vector<WorkMessage> work;       // that is new; spans count all of it
+  std::vector<SpanMessage> spans;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, task), field(2, ahead_ns), field(3, error_ns), field(4, work), field(5, spans);
+  }
+};
+
+struct TraceReply {
+  StatusMessage status;
+  std::vector<TaskTrace> tasks;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, status), field(2, tasks);
   }
 };
 

@@ -33,6 +33,7 @@ SessionRequest request_of(const GraphFile& file, const Placement& placement, con
   request.timeout_s = options.timeout_s;
   request.inter_op_threads = options.inter_op_threads, request.intra_op_threads = options.intra_op_threads;
   request.deterministic = options.gpu.deterministic;
+  request.trace = options.trace != nullptr;
   return request;
 }
 
@@ -92,8 +93,8 @@ Status RemoteCluster::connect(double timeout_s, bool starting, const std::atomic
 Result<std::unique_ptr<Session>> RemoteCluster::create_session(const GraphFile& file, const DeviceSet& devices,
                                                                const Placement& placement,
                                                                const SessionOptions& options) {
-  if (options.observer || options.trace) return unimplemented("a step of several tasks cannot be watched node by node");
-  auto made = std::make_unique<ClientSession>(master_, file, devices, placement, options.stop, traffic_);
+  if (options.observer) return unimplemented("a step of several tasks cannot be watched node by node");
+  auto made = std::make_unique<ClientSession>(master_, file, devices, placement, options.stop, traffic_, options.trace);
   RETURN_IF_ERROR(
       made->begin(std::make_shared<const message::SessionRequest>(request_of(file, placement, options, tasks_))));
   return std::unique_ptr<Session>(std::move(made));

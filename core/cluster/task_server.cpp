@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/cluster/clock.h"
 #include "core/cluster/cluster.h"
 
 namespace emplace {
@@ -150,6 +151,7 @@ void TaskServer::handle(IncomingRequest* request) {
   if (name == method::kPiece) return request->answer(take_piece(request->body()));
   if (name == method::kAbort) return request->answer(abort_step(request->body()));
   if (name == method::kGetStatus) return request->answer(answer_with(status()));
+  if (name == method::kClock) return request->answer(answer_with(message::ClockReply{steady_now_ns()}));
   if (name == method::kHold || name == method::kKeep) return hold(request, name == method::kHold);
   const auto off = std::make_shared<std::atomic<bool>>(false);
   {
@@ -173,6 +175,7 @@ Answer TaskServer::waiting_answer(std::string_view name, const std::string& body
   if (name == method::kListTasks) return list_tasks(body);
   if (name == method::kCreateSession) return create_session(body);
   if (name == method::kRegister) return register_session(body);
+  if (name == method::kTrace || name == method::kTaskTrace) return trace(body, name == method::kTrace);
   return name.starts_with(method::kMaster) ? answer_as_master(name, body, off) : answer_as_task(name, body);
 }
 
@@ -343,6 +346,20 @@ std::shared_ptr<MasterSession> TaskServer::find_master(uint64_t session) {
 bool TaskServer::closing() {
   std::lock_guard lock(mutex_);
   return closing_;
+}
+
+Answer TaskServer::trace(const std::string& body, bool whole) {
+  const Result<message::SessionId> id = message::read<message::SessionId>(body);
+  if (!id.ok()) return answer_of(id.status());
+  if (whole) {
+    const auto master = find_master(id->session);
+    return master ? answer_with(master->trace()) : no_session();
+  }
+  const auto session = find(id->session);
+  if (!session) return no_session();
+  message::TraceReply reply;
+  reply.tasks.push_back(session->take_trace());
+  return answer_with(reply);
 }
 
 Answer TaskServer::take_piece(const std::string& body) {

@@ -66,6 +66,7 @@ class TaskServer final : public RequestHandler {
   Answer list_tasks(const std::string& body);
   Answer create_session(const std::string& body);
   Answer register_session(const std::string& body);
+  Answer trace(const std::string& body, bool whole);
   // These do not.
   Answer take_piece(const std::string& body);
   Answer abort_step(const std::string& body);

@@ -8,6 +8,12 @@
 
 namespace emplace {
 
+namespace {
+
+constexpr int64_t kNotTraced = LaunchTrace::kBeforeSteps - 1;
+
+}  // namespace
+
 using message::EndpointMessage;
 using message::SessionReply;
 using message::SessionRequest;
@@ -125,6 +131,7 @@ Result<std::shared_ptr<TaskSession>> TaskSession::create(const SessionRequest& r
   const TaskMap tasks(made->cluster_);
   made->exchange_ = std::make_unique<RemoteExchange>(request.session, tasks, peers, made->inbox_);
   made->share_ = std::make_unique<TaskShare>(made->cluster_, tasks.find(self), *made->exchange_);
+  if (request.trace) made->trace_ = std::make_unique<LaunchTrace>();
   ASSIGN_OR_RETURN(SessionOptions options, made->options(request));
   made->has_own_step_ = !options.fetches.empty() || !options.targets.empty();
   options.task = std::move(state);
@@ -198,6 +205,7 @@ Result<SessionOptions> TaskSession::options(const SessionRequest& request) const
   o.gpu.deterministic = request.deterministic;
   o.stop = &stop_;
   o.share = share_.get();
+  o.trace = trace_.get();
   return o;
 }
 
@@ -222,6 +230,7 @@ SessionReply TaskSession::run(const message::StepCall& call) {
   runs_ = true;
   std::vector<Tensor> outputs;
   exchange_->begin(call.step);
+  if (trace_) trace_->begin_step(call.traced ? 0 : kNotTraced);
   step_ = call.step;
   stop_ = false;
   Status status;
@@ -297,6 +306,27 @@ SessionReply TaskSession::variable(const message::VariableCall& call) {
   Result<Tensor> value = session_->variable(call.node);
   SessionReply made = reply(value.status());
   if (value.ok()) made.outputs.push_back(value.take());
+  return made;
+}
+
+message::TaskTrace TaskSession::take_trace() {
+  std::lock_guard lock(running_);
+  message::TaskTrace made;
+  made.task = share_->tasks.names[share_->task];
+  if (!trace_) return made;
+  const std::vector<DeviceId> ids = share_->tasks.devices_of(share_->task);
+  for (const auto& all = trace_->work(); work_taken_ < all.size(); ++work_taken_) {
+    const LaunchedWork& w = all[work_taken_];
+    message::WorkMessage& to = made.work.emplace_back();
+    to.nodes.assign(w.nodes.begin(), w.nodes.end());
+    to.device = ids[w.device], to.from = w.from == kNoDevice ? -1 : ids[w.from];
+    to.reader = w.reader, to.bytes = w.bytes, to.is_loop = w.is_loop;
+    if (w.peer == kNoTask) continue;
+    to.is_transfer = true, to.receives = w.receives, to.transfer = w.transfer;
+    (w.receives ? to.from : to.device) = share_->tasks.host[w.peer];
+  }
+  for (const LaunchSpan& span : trace_->take_spans())
+    made.spans.push_back({span.work, span.thread, span.start_ns, span.end_ns});
   return made;
 }
 

@@ -11,6 +11,7 @@
 #include "core/cluster/inbox.h"
 #include "core/cluster/peer.h"
 #include "core/cluster/protocol.h"
+#include "core/run/launch_trace.h"
 #include "core/run/session.h"
 #include "core/run/task_state.h"
 
@@ -80,6 +81,8 @@ class TaskSession {
   message::SessionReply plan(const message::PlanCall& call);
   message::SessionReply variable(const message::VariableCall& call);
   bool runs() const { return runs_; }
+  /// What the traced steps did since the last call.
+  message::TaskTrace take_trace();
   /// Any thread.
   bool file(uint64_t step, uint32_t copy, Piece piece) { return inbox_.file(step, copy, std::move(piece)); }
   void abort(uint64_t step);
@@ -110,6 +113,8 @@ class TaskSession {
   Inbox inbox_;
   std::unique_ptr<RemoteExchange> exchange_;
   std::unique_ptr<TaskShare> share_;
+  std::unique_ptr<LaunchTrace> trace_;  // null: no step is traced
+  size_t work_taken_ = 0;
   std::atomic<bool> stop_ = false;
   std::atomic<bool> closed_ = false, runs_ = false;
   std::mutex running_;

@@ -94,7 +94,8 @@ class Counters {
   void count(size_t i) {
     const TraceSlice& slice = slices_[i];
     const LaunchedWork& work = *slice.work;
-    if (is_copy(slice)) add(What::kUnderWay, work.from, work.device, slice.start_ns, slice.end_ns, work.bytes);
+    if (is_copy(slice) && !work.receives)
+      add(What::kUnderWay, work.from, work.device, slice.start_ns, slice.end_ns, work.bytes);
     // What nobody reads is a result.
     const int64_t gone = last_use_[i] >= 0 ? last_use_[i] : steps_.at(slice.step).end_ns;
     if (makes_tensors(work)) add(What::kLive, work.device, kNoDevice, slice.start_ns, gone, work.bytes);

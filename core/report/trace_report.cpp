@@ -1,6 +1,7 @@
 #include "core/report/trace_report.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -22,8 +23,12 @@ class TraceWriter {
     name_lanes();
     for (const TraceSlice& slice : slices_) write_slice(slice);
     write_flows();
+    write_network_flows();
     write_counters();
-    return events_.finish(f_.left_out > 0 ? cat("\"spans_left_out\": ", f_.left_out) : "");
+    std::string other;
+    if (f_.left_out > 0) other = cat("\"spans_left_out\": ", f_.left_out);
+    if (f_.clock_error_ns > 0) append(other, other.empty() ? "" : ", ", "\"clock_error_us\": ", us(f_.clock_error_ns));
+    return events_.finish(other);
   }
 
  private:
@@ -31,14 +36,17 @@ class TraceWriter {
   struct Lane {
     DeviceId process = kNoDevice;
     DeviceId to = kNoDevice;  // kNoDevice: nodes, not copies
+    bool receives = false;    // what comes from there, not what goes there
     uint32_t thread = 0;
     auto operator<=>(const Lane&) const = default;
   };
 
   static bool is_copy(const TraceSlice& slice) { return slice.work->from != kNoDevice; }
   static Lane lane_of(const TraceSlice& slice) {
-    if (is_copy(slice)) return {slice.work->from, slice.work->device, slice.thread};
-    return {slice.work->device, kNoDevice, slice.thread};
+    const LaunchedWork& work = *slice.work;
+    if (work.receives) return {work.device, work.from, true, slice.thread};
+    if (is_copy(slice)) return {work.from, work.device, false, slice.thread};
+    return {work.device, kNoDevice, false, slice.thread};
   }
 
   std::string device_name(DeviceId device) const { return short_device_name(*f_.devices, device); }
@@ -58,8 +66,9 @@ class TraceWriter {
       number = id++;
       const std::string beside = threads[lane.thread] == 0 ? "" : cat(" ", threads[lane.thread] + 1);
       events_.add_name("thread_name", lane.process, number,
-                       lane.to == kNoDevice ? cat("thread ", threads[lane.thread] + 1)
-                                            : cat("copies to ", device_name(lane.to), beside));
+                       lane.to == kNoDevice
+                           ? cat("thread ", threads[lane.thread] + 1)
+                           : cat(lane.receives ? "waits for " : "copies to ", device_name(lane.to), beside));
     }
   }
 
@@ -71,6 +80,7 @@ class TraceWriter {
   }
 
   std::string_view category_of(const LaunchedWork& work) const {
+    if (work.peer != kNoTask) return work.receives ? "receive" : "send";
     if (work.from != kNoDevice) return "copy";
     if (work.is_loop) return "loop";
     return work.nodes.size() == 1 ? g_.op(work.nodes.front()) : "fused";
@@ -109,11 +119,12 @@ class TraceWriter {
     json.end_array();
   }
 
-  void write_flow(std::string_view phase, int64_t id, const TraceSlice& at, int64_t ns) {
+  void write_flow(std::string_view phase, int64_t id, const TraceSlice& at, int64_t ns,
+                  std::string_view name = "copy") {
     const Lane lane = lane_of(at);
     events_.add([&](JsonWriter& json) {
       json.member("ph", phase).member("pid", lane.process).member("tid", lanes_.at(lane)).member("id", id);
-      json.member("name", "copy").member("cat", "flow").member("ts", us(ns)).member("bp", "e");
+      json.member("name", name).member("cat", "flow").member("ts", us(ns)).member("bp", "e");
     });
   }
 
@@ -141,6 +152,24 @@ class TraceWriter {
         }
         waiting.erase(begin, end);
       }
+    }
+  }
+
+  /// From what was sent to another task to its arrival there; in loops the first to the first, and so on.
+  void write_network_flows() {
+    std::map<std::pair<int64_t, uint32_t>, std::deque<const TraceSlice*>> sent;
+    for (const TraceSlice& slice : slices_) {
+      if (slice.work->peer != kNoTask && !slice.work->receives)
+        sent[{slice.step, slice.work->transfer}].push_back(&slice);
+    }
+    int64_t id = 0;
+    for (const TraceSlice& slice : slices_) {
+      if (!slice.work->receives) continue;
+      auto& source = sent[{slice.step, slice.work->transfer}];
+      if (source.empty()) continue;
+      write_flow("s", id, *source.front(), source.front()->start_ns, "network");
+      write_flow("f", id++, slice, slice.end_ns, "network");
+      source.pop_front();
     }
   }
 

@@ -35,7 +35,11 @@ LaunchedWork work_of(const PreparedProgram& p, InstructionId id) {
     work.device = p.program.values[p.program.outputs(s)[0]].home;
     work.reader = s.node;
   } else if (is_transfer(s)) {
+    const Transfer& transfer = p.transfer(id);
     work.nodes = {s.node};
+    work.from = s.device;
+    work.peer = transfer.peer, work.transfer = transfer.copy;
+    work.receives = s.kind == InstructionKind::kReceive;
   } else if (s.kind == InstructionKind::kLoop) {
     work.is_loop = true;
     for (InstructionId in = id + 1; in < s.body_end; ++in) {

@@ -18,4 +18,11 @@ std::vector<LaunchSpan> LaunchTrace::spans() const {
   return out;
 }
 
+std::vector<LaunchSpan> LaunchTrace::take_spans() {
+  std::vector<LaunchSpan> out = spans();
+  for (LaunchSpan& span : out) span.start_ns += begin_ns(), span.end_ns += begin_ns();
+  next_ = 0;
+  return out;
+}
+
 }  // namespace emplace

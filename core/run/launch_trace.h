@@ -2,6 +2,7 @@
 /// parallel. Unlike an observer it changes nothing about the run, and costs two looks at the clock a launch.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/device/task_map.h"
 #include "core/run/observer.h"
 
 namespace emplace {
@@ -21,6 +23,9 @@ struct LaunchedWork {
   NodeId reader = kNoNode;    // of a copy: the first
   int64_t bytes = 0;          // of its outputs, as far as their shapes are planned
   bool is_loop = false;
+  TaskId peer = kNoTask;  // of what is sent to another task, or comes from there, as a copy between their CPUs
+  bool receives = false;
+  uint32_t transfer = 0;  // its number, the same at both ends
 };
 
 /// Without first values: memory that no span was written to is never touched.
@@ -57,6 +62,7 @@ class LaunchTrace {
     return static_cast<uint32_t>(work_.size() - 1);
   }
   const std::deque<LaunchedWork>& work() const { return work_; }
+  int64_t step() const { return step_; }
 
   int64_t now_ns() const {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin_).count();
@@ -67,18 +73,34 @@ class LaunchTrace {
     spans_[i % kMaxSpans] = {work, thread_number(), numbered_ ? number : step_, start_ns, end_ns};
   }
 
+  /// Of another trace, whose clock, std::chrono::steady_clock there, shows `ahead_ns` more than the one here.
+  void add_from(const LaunchSpan& span, int64_t ahead_ns) {
+    const int64_t shift = -ahead_ns - begin_ns();
+    const size_t i = next_.fetch_add(1, std::memory_order_relaxed);
+    spans_[i % kMaxSpans] = {span.work, span.thread, step_, span.start_ns + shift, span.end_ns + shift};
+  }
+  /// How wrong `ahead_ns` may have been, at most.
+  void set_clock_error(int64_t ns) { clock_error_ns_ = std::max(clock_error_ns_, ns); }
+  int64_t clock_error_ns() const { return clock_error_ns_; }
+
   /// After the run, by their start.
   std::vector<LaunchSpan> spans() const;
+  /// Between steps: those of this trace by steady_clock, which it no longer has.
+  std::vector<LaunchSpan> take_spans();
   int64_t left_out() const { return next_ > kMaxSpans ? static_cast<int64_t>(next_ - kMaxSpans) : 0; }
 
  private:
   static uint32_t thread_number();
+  int64_t begin_ns() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(begin_.time_since_epoch()).count();
+  }
 
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   const std::unique_ptr<LaunchSpan[]> spans_;
   std::atomic<size_t> next_{0};
   std::deque<LaunchedWork> work_;
   int64_t step_ = kBeforeSteps, first_ = kBeforeSteps, last_ = INT64_MAX;
+  int64_t clock_error_ns_ = 0;
   bool records_ = true, numbered_ = false;
 };
 
