@@ -61,6 +61,8 @@ Result<ComparedRun> read_compared_run(const std::string& path, const std::string
 Status place_compared_run(ComparedRun& run, Log& log) {
   PipelineOptions options = run.side.options.pipeline;
   if (options.run.seed == 0) options.run.seed = 1;  // both sides draw the same
+  // The limit is of the side's own thread, which gives the same bytes as several.
+  if (run.isa) options.run.intra_op_threads = options.run.inter_op_threads = 1;
   run.context = std::make_unique<StageContext>(std::move(options), run.side.path, log, &stop_flag());
   StageContext& c = *run.context;
   ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c));

@@ -12,20 +12,18 @@ const Kernels<T>& choose() {
 
 }  // namespace
 
+// Asked anew each time, which takes a few nanoseconds a product: an IsaLimit may be there.
 template <>
 const Kernels<float>& kernels<float>() {
-  static const Kernels<float>& chosen = choose<float>();
-  return chosen;
+  return choose<float>();
 }
 template <>
 const Kernels<double>& kernels<double>() {
-  static const Kernels<double>& chosen = choose<double>();
-  return chosen;
+  return choose<double>();
 }
 template <>
 const Kernels<uint32_t>& kernels<uint32_t>() {
-  static const Kernels<uint32_t>& chosen = choose<uint32_t>();
-  return chosen;
+  return choose<uint32_t>();
 }
 
 }  // namespace emplace::gemm
