@@ -1,42 +1,46 @@
 /// Log: what emplace says beside its results: errors, warnings, the summary line, times. To standard error, or to a
-/// file; coloured on a terminal only. One object, made by main and handed down. Any thread may write: a line is one
-/// write(2), whole at once.
+/// file; coloured on a terminal only. A logger of spdlog's, with a sink of ours (core/base/log_sink.h). One object,
+/// made by main and handed down. Any thread may write: a line is one write(2), whole at once.
 #pragma once
 
-#include <unistd.h>
-
-#include <mutex>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "core/base/status.h"
+
+namespace spdlog {
+class logger;
+}
 
 namespace emplace {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError, kOff };
 enum class ColorMode { kAuto, kAlways, kNever };
 
+class LogSink;
+
 class Log {
  public:
-  Log() = default;
+  Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
   ~Log();
 
-  void set_level(LogLevel level) { level_ = level; }
+  void set_level(LogLevel level);
   /// Sends every line to the end of this file instead of standard error. What it no longer takes stands there, which
   /// is said.
   Status open(const std::string& path);
   /// Why the file, or standard error, did not take all: Unavailable, or what ended the waiting for a reader. A closed
   /// standard error is none: there is nobody to tell.
-  const Status& lost() const { return lost_; }
+  const Status& lost() const;
   /// kAuto: on a terminal, unless NO_COLOR is set and not empty.
   void set_color(ColorMode mode);
 
   /// What the next lines are about, such as the graph file at hand: stands before each that does not begin with it.
   void set_subject(std::string subject) { subject_ = std::move(subject); }
 
-  bool shows(LogLevel level) const { return level >= level_; }
+  bool shows(LogLevel level) const;
   void debug(std::string_view text) { write(LogLevel::kDebug, "", text); }
   void info(std::string_view text) { write(LogLevel::kInfo, "", text); }
   void warning(std::string_view text) { write(LogLevel::kWarning, "warning: ", text); }
@@ -47,16 +51,10 @@ class Log {
 
  private:
   void write(LogLevel level, std::string_view prefix, std::string_view text);
-  void send(std::string_view line);
 
-  LogLevel level_ = LogLevel::kInfo;
-  int file_ = STDERR_FILENO;
-  bool color_ = false;
+  const std::shared_ptr<LogSink> sink_;
+  const std::unique_ptr<spdlog::logger> logger_;
   std::string subject_;
-  std::string path_;  // of the file
-  // Guarded by mutex_.
-  std::mutex mutex_;
-  Status lost_;
 };
 
 }  // namespace emplace
