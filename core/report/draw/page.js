@@ -388,8 +388,8 @@ const list = (title, rows) => rows.length ? [make('h3', {}, title), make('table'
 const facts = pairs => make('dl', {}, ...pairs.filter(p => p[1] !== '').flatMap(([k, v]) => [make('dt', {}, k), make('dd', {}, v)]));
 const copyRow = k => {
   const c = D.copies[k];
-  return [make('button', {class: 'link', onclick: () => select(c.node, k)}, c.tensor), D.devices[c.from].name + ' \u2192 ' + D.devices[c.to].name,
-    c.control ? 'control' : c.bytes === null ? '?' : size(c.bytes)];
+  return [make('button', {class: 'link', onclick: () => select(c.node, k)}, c.tensor),
+    make('span', {class: 'whole'}, D.devices[c.from].name + ' \u2192 ' + D.devices[c.to].name), make('span', {class: 'whole'}, c.bytes === null ? '?' : size(c.bytes))];
 };
 function nodePanel(i) {
   const ins = edges.filter(e => e[1] == i), outs = edges.filter(e => e[0] == i);

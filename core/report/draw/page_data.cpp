@@ -210,10 +210,10 @@ class PageData {
     for (uint32_t i = 0; i < picture_.nodes.size(); ++i) position[picture_.nodes[i].node] = leaf_of_[i];
     json_.key("copies").begin_array();
     for (const Copy& copy : report_.copies->copies) {
-      if (copy.inside || position[copy.tensor.node] == kAbsent) continue;
+      if (copy.inside || copy.control || position[copy.tensor.node] == kAbsent) continue;
       json_.begin_object().member("tensor", printable(copied_tensor(picture_.graph(), copy)));
       json_.member("node", position[copy.tensor.node]).member("from", copy.from).member("to", copy.to);
-      json_.member("control", copy.control).key("bytes");
+      json_.key("bytes");
       copy.bytes ? json_.value(*copy.bytes) : json_.null();
       json_.key("readers").begin_array();
       for (const NodeId reader : copy.readers) {

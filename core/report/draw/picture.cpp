@@ -50,7 +50,7 @@ std::vector<ReadCopy> read_copies(const CopyPlan& plan) {
   std::vector<ReadCopy> reads;
   for (uint32_t i = 0; i < plan.copies.size(); ++i) {
     const Copy& copy = plan.copies[i];
-    if (copy.inside) continue;
+    if (copy.inside || copy.control) continue;
     for (const NodeId reader : copy.readers) reads.emplace_back(reader, copy.tensor.node, i);
   }
   std::sort(reads.begin(), reads.end());
