@@ -1,8 +1,13 @@
-# cmake --install, and the Debian package of `cpack` (in the build folder): program, plug-in, licence, man pages, completion.
+# cmake --install, the Debian package of `cpack` (in the build folder), and the wheel: program, plug-in, licence, man pages, completion.
 include(GNUInstallDirs)
-install(TARGETS emplace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT emplace)
+if(EMPLACE_BUILT)
+  add_custom_target(emplace)
+  install(PROGRAMS ${EMPLACE_BUILT}/emplace DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT emplace)
+else()
+  install(TARGETS emplace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT emplace)
+endif()
 # Where emplace looks for it: beside itself, or in ../lib.
-install(FILES ${CMAKE_BINARY_DIR}/libemplace_cuda.so DESTINATION lib COMPONENT emplace OPTIONAL)
+install(FILES $<IF:$<BOOL:${EMPLACE_BUILT}>,${EMPLACE_BUILT},${CMAKE_BINARY_DIR}>/libemplace_cuda.so DESTINATION lib COMPONENT emplace OPTIONAL)
 install(FILES LICENSE NOTICE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT emplace)
 # The program writes its own pages.
 install(CODE [[
