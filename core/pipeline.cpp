@@ -147,7 +147,8 @@ Status check_every_gate(const Placed& placed, const CopyPlan& copies, const Gate
 
 Result<Partitioned> partitioned_graph(const StageContext& c, const Placed& placed) {
   const PlaceFlags& o = c.options.placing;
-  auto copies = std::make_shared<const CopyPlan>(plan_copies(*placed.file, *placed.devices, *placed.placement));
+  const std::vector<Endpoint> fed = fed_tensors(*placed.file, c.options.run);
+  auto copies = std::make_shared<const CopyPlan>(plan_copies(*placed.file, *placed.devices, *placed.placement, &fed));
   Partitioned made{placed, copies, {}};
   made.verdict = check_every_gate(placed, *copies, o.gates).blamed(Blame::kPlacement);
   if (made.verdict.ok() && !o.placement_out.empty()) {

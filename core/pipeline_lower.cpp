@@ -119,7 +119,8 @@ Status add_step(StageContext& c, Placed& placed) {
         place_in_order(*step->file, *placed.devices, step->options, made.lowered.order, c.found.offenders, nullptr);
     if (!placement.ok()) return placement.status().blamed(Blame::kPlacement);
     step->placement = placement.take();
-    step->copies = plan_copies(*step->file, *placed.devices, step->placement);
+    const std::vector<Endpoint> fed = fed_tensors(*step->file, c.options.run);
+    step->copies = plan_copies(*step->file, *placed.devices, step->placement, &fed);
     return std::shared_ptr<const StepGraph>(std::move(step));
   };
   ASSIGN_OR_RETURN(placed.step, run_stage(c, Stage::kLower, Blame::kFile, body, [](const auto&) { return ""; }));

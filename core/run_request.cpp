@@ -375,6 +375,18 @@ void name_by_keys(const RunOptions& options, RunRequest& request) {
   }
 }
 
+std::vector<Endpoint> fed_tensors(const GraphFile& file, const RunOptions& options) {
+  std::vector<Endpoint> fed;
+  const auto add = [&](std::string_view name) {
+    NameError error;
+    const Endpoint tensor = find_tensor(file.graph, name, error);
+    if (tensor.node != kNoNode) fed.push_back(tensor);
+  };
+  for (const auto& [name, value] : file.feed) add(tensor_name(file, name.name));
+  for (const std::string& feed : options.feed) add(tensor_name(file, feed.substr(0, feed.find('='))));
+  return fed;
+}
+
 std::vector<NodeId> unfed_placeholders(const GraphFile& file, const RunRequest& request) {
   const Graph& g = file.graph;
   const std::vector<char> needed = needed_nodes(g, request);

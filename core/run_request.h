@@ -51,6 +51,9 @@ Result<std::vector<Fetch>> resolve_fetches(const GraphFile& file, const std::vec
 /// The nodes that give variables their first values: the file's `init`, or what stands for it.
 std::vector<NodeId> initializers(const GraphFile& file);
 
+/// What the file's `feed` and --feed name, as far as it is there: for what looks at a graph that need not run.
+std::vector<Endpoint> fed_tensors(const GraphFile& file, const RunOptions& options);
+
 /// --feed over the file's `feed`. REQUIRES: check_request_names() found nothing. An error is a flag's.
 Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunRequest& request);
 

@@ -1,5 +1,6 @@
 #include "core/partition/copies.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "core/partition/control_flow.h"
@@ -9,9 +10,14 @@ namespace {
 
 class CopyPlanner {
  public:
-  CopyPlanner(const GraphFile& file, const DeviceSet& devices, const Placement& placement)
-      : graph_(file.graph), devices_(devices), memory_(file) {
+  CopyPlanner(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
+              const std::vector<Endpoint>* fed)
+      : graph_(file.graph), devices_(devices), memory_(file), knows_feeds_(fed != nullptr) {
     for (const Decision& d : placement.decisions) device_.push_back(d.device);
+    if (fed) fed_ = *fed;
+    const auto cpu =
+        std::find_if(devices.devices.begin(), devices.devices.end(), [](const Device& d) { return d.type == "CPU"; });
+    host_ = static_cast<DeviceId>(cpu - devices.devices.begin());
   }
 
   CopyPlan plan() {
@@ -47,6 +53,7 @@ class CopyPlanner {
   void add_input(Endpoint tensor, NodeId reader, size_t i) {
     const DeviceId from = device_[tensor.node], to = device_[reader];
     const std::string_view type = devices_.at(to).type;
+    if (is_fed(tensor)) return add_feed({tensor, to, memory_.input(reader, i, type), false}, reader);
     if (from == to) {
       if (type == "CPU") return;
       const MemoryKind wanted = memory_.input(reader, i, type);
@@ -56,8 +63,29 @@ class CopyPlanner {
     add({tensor, to, memory_.input(reader, i, type), false}, reader);
   }
 
+  bool is_fed(const Endpoint& tensor) const {
+    return knows_feeds_ &&
+           (graph_.traits(tensor.node).placeholder || std::find(fed_.begin(), fed_.end(), tensor) != fed_.end());
+  }
+
+  /// From the host's memory, where a GPU's kernel may want it, too.
+  void add_feed(const Key& key, NodeId reader) {
+    if (key.to == host_ || (devices_.at(key.to).type != "CPU" && key.received_in == MemoryKind::kHost)) return;
+    const size_t index = known_.try_emplace(key, plan_.feeds.size()).first->second;
+    if (index == plan_.feeds.size()) {
+      Copy feed = make(key);
+      feed.from = kNoDevice;
+      feed.inside = false;
+      feed.sent_from = MemoryKind::kHost;
+      plan_.feeds.push_back(std::move(feed));
+    }
+    auto& readers = plan_.feeds[index].readers;
+    if (readers.empty() || readers.back() != reader) readers.push_back(reader);
+  }
+
   void add_control(NodeId source, NodeId reader) {
     const DeviceId to = device_[reader];
+    if (knows_feeds_ && graph_.traits(source).placeholder) return;
     if (device_[source] == to) return;
     const MemoryKind kind = devices_.at(to).type == "CPU" ? MemoryKind::kHost : MemoryKind::kDevice;
     add({{source, 0}, to, kind, true}, reader);
@@ -99,6 +127,9 @@ class CopyPlanner {
   const Graph& graph_;
   const DeviceSet& devices_;
   MemoryKinds memory_;
+  const bool knows_feeds_;
+  std::vector<Endpoint> fed_;  // beside placeholders; few
+  DeviceId host_ = 0;
   std::vector<DeviceId> device_;  // by node, after the moves
   CopyPlan plan_;
   std::unordered_map<Key, size_t, KeyHash> known_;
@@ -120,8 +151,9 @@ int64_t CopyPlan::bytes_across() const {
   return bytes;
 }
 
-CopyPlan plan_copies(const GraphFile& file, const DeviceSet& devices, const Placement& placement) {
-  return CopyPlanner(file, devices, placement).plan();
+CopyPlan plan_copies(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
+                     const std::vector<Endpoint>* fed) {
+  return CopyPlanner(file, devices, placement, fed).plan();
 }
 
 }  // namespace emplace

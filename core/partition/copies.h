@@ -23,14 +23,18 @@ struct Copy {
 
 struct CopyPlan {
   std::vector<Copy> copies;  // by first reader
+  std::vector<Copy> feeds;   // of fed tensors to where they are read, from kNoDevice: the host; likewise
   std::vector<Move> moves;   // by node
 
-  /// Tensors sent to other devices: what users call copies.
+  /// Tensors sent to other devices: what users call copies. Feeds are none.
   int64_t num_across() const;
   /// Bytes of those, where they are known.
   int64_t bytes_across() const;
 };
 
-CopyPlan plan_copies(const GraphFile& file, const DeviceSet& devices, const Placement& placement);
+/// `fed`: what is fed beside placeholders, so that the host has it, wherever the node that it stands for was placed.
+/// Null: placeholders are nodes as any other, as TensorFlow's partitioner sees a graph.
+CopyPlan plan_copies(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
+                     const std::vector<Endpoint>* fed = nullptr);
 
 }  // namespace emplace

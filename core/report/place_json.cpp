@@ -86,6 +86,14 @@ void write_copies(const PlaceReport& r, JsonWriter& json) {
     json.member("kind", copy_kind_name(CopyKind::kEdge)).member("from_memory", memory(c.sent_from));
     json.member("to_memory", memory(c.received_in)).end_object();
   }
+  json.end_array().key("feeds").begin_array();
+  for (const Copy& c : r.copies->feeds) {
+    if (!shows(r, c)) continue;
+    json.begin_object().member("tensor", tensor(c)).member("to", device(c.to)).key("bytes");
+    c.bytes ? json.value(*c.bytes) : json.null();
+    json.member("kind", copy_kind_name(CopyKind::kFeed)).member("from_memory", memory(c.sent_from));
+    json.member("to_memory", memory(c.received_in)).end_object();
+  }
   json.end_array().key("control").begin_array();
   for (const Copy& c : r.copies->copies) {
     if (!c.control || !shows(r, c)) continue;

@@ -57,7 +57,8 @@ std::string copy_text(const PlaceReport& r, const Copy& c) {
     append(out, "  within ", short_device_name(*r.devices, c.to), ", to ",
            c.received_in == MemoryKind::kHost ? "host memory" : "device memory");
   } else {
-    append(out, "  ", short_device_name(*r.devices, c.from), " -> ", short_device_name(*r.devices, c.to));
+    append(out, "  ", c.from == kNoDevice ? "host" : short_device_name(*r.devices, c.from), " -> ",
+           short_device_name(*r.devices, c.to));
     if (c.received_in == MemoryKind::kHost && r.devices->at(c.to).type != "CPU") out += " (host memory)";
   }
   if (!c.control) append(out, "  ", c.bytes ? size_text(*c.bytes) : "size unknown");
@@ -71,9 +72,10 @@ std::string copy_text(const PlaceReport& r, const Copy& c) {
 }
 
 template <class F>
-void add_copies(const PlaceReport& r, std::string_view title, const F& is_shown, std::string& out) {
+void add_copies(const PlaceReport& r, std::string_view title, const std::vector<Copy>& copies, const F& is_shown,
+                std::string& out) {
   bool any = false;
-  for (const Copy& c : r.copies->copies) {
+  for (const Copy& c : copies) {
     if (!is_shown(c) || !shows(r, c)) continue;
     if (!any) append(out, '\n', title, ":\n");
     any = true;
@@ -96,12 +98,15 @@ std::string place_table(const PlaceReport& r) {
   if (!r.placement) return out;
   add_nodes(r, out);
   if (!r.copies) return out;
+  const std::vector<Copy>& copies = r.copies->copies;
   add_copies(
-      r, "copies between devices, each step", [](const Copy& c) { return !c.inside && !c.control; }, out);
+      r, "copies between devices, each step", copies, [](const Copy& c) { return !c.inside && !c.control; }, out);
   add_copies(
-      r, "control edges between devices", [](const Copy& c) { return c.control; }, out);
+      r, "feeds, each step", r.copies->feeds, [](const Copy&) { return true; }, out);
   add_copies(
-      r, "copies within a GPU", [](const Copy& c) { return c.inside; }, out);
+      r, "control edges between devices", copies, [](const Copy& c) { return c.control; }, out);
+  add_copies(
+      r, "copies within a GPU", copies, [](const Copy& c) { return c.inside; }, out);
   if (!r.copies->moves.empty()) out += "\ncontrol flow that runs beside its neighbour:\n";
   for (const Move& m : r.copies->moves) {
     append(out, "  ", r.file->graph.name(m.node), "  on ", short_device_name(*r.devices, m.device), '\n');
