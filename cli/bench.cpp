@@ -206,15 +206,12 @@ class BenchCommand final : public Command {
     BenchReport report{&made->file->graph, made->devices.get(), &result, baseline, {}, static_cast<size_t>(flags_.top)};
     if (c.found.automatic && c.options.placing.automatic.pick == AutoPick::kFound)
       report.predicted = predicted_step(*c.found.automatic, *made);
-    if (baseline) {
-      report.change = with_others(time_change(baseline->step_us, result.step_us),
-                                  std::max(baseline->facts.others, result.facts.others));
-    }
+    if (baseline) report.change = time_change(baseline->step_us, result.step_us);
     Status written = write(files.output, files.output.is_open() ? bench_json(report) : std::string());
     if (written.ok()) written = write(files.costs, files.costs.is_open() ? costs_json(report, today()) : std::string());
     if (!written.ok()) return report_error(written, log);
     o.format == Format::kJson ? print(bench_json(report)) : print_lines(bench_text(report));
-    const bool slower = gate && report.change->seen && report.change->change > *gate;
+    const bool slower = gate && report.change->verdict == TimeVerdict::kSlower && report.change->change > *gate;
     if (slower)
       log.error(cat("gate: --fail-on slower: the step takes ",
                     static_cast<double>(static_cast<int64_t>(report.change->change * 1000 + 0.5)) / 10,

@@ -57,11 +57,7 @@ void write_change(JsonWriter& json, const BenchReport& r) {
   if (!r.baseline) return static_cast<void>(json.null());
   const TimeChange& c = *r.change;
   json.begin_object().member("p50", median_of(r.baseline->step_us)).member("change", c.change).member("low", c.low);
-  json.member("high", c.high)
-      .member("p", c.p)
-      .member("verdict", !c.seen        ? "no difference seen"
-                         : c.change < 0 ? "faster"
-                                        : "slower");
+  json.member("high", c.high).member("p", c.p).member("verdict", verdict_text(c.verdict));
   write_texts(json, "not_the_same", different_facts(r.baseline->facts, r.result->facts));
   json.end_object();
 }

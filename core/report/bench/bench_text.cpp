@@ -60,14 +60,16 @@ std::string change_line(const BenchReport& r) {
     const double a = std::min(sign * c.low, sign * c.high), b = std::max(sign * c.low, sign * c.high);
     return cat(percent(a), " to ", percent(b), " %");
   };
-  if (!c.seen)
-    append(text, "no difference seen (", percent(c.change), " %, 95 % interval ", interval(1));
+  if (!c.seen())
+    append(text, verdict_text(c.verdict), " (", percent(c.change), " %, 95 % interval ", interval(1));
   else
-    append(text, percent(std::abs(c.change)), c.change < 0 ? " % faster" : " % slower", ", 95 % interval ",
+    append(text, percent(std::abs(c.change)), " % ", verdict_text(c.verdict), ", 95 % interval ",
            interval(c.change < 0 ? -1 : 1), " (");
-  if (!c.seen) text += "; ";
-  append(text, c.p < 0.001 ? "p < 0.001" : cat("p = ", three(c.p)), ", Mann-Whitney");
-  if (c.busy) text += ", others used the processors: a factor of 4 would be seen";
+  if (!c.seen()) text += "; ";
+  append(text, c.p < 0.001 ? "p < 0.001" : cat("p = ", three(c.p)), ", Welch");
+  constexpr double kBusy = 0.1;
+  if (const double others = std::max(r.baseline->facts.others, r.result->facts.others); others > kBusy)
+    append(text, ", others used ", std::llround(100 * others), " % of the processors");
   const std::vector<std::string> other = different_facts(r.baseline->facts, r.result->facts);
   if (other.empty()) return cat(text, "; same graph, placement, machine, flags)\n");
   text += ")\n";
@@ -135,7 +137,7 @@ std::string node_table(const BenchReport& r) {
 
 /// What became slower most, beside a baseline.
 std::string slower_nodes(const BenchReport& r) {
-  if (!r.baseline || !r.change || !r.change->seen) return {};
+  if (!r.baseline || !r.change || !r.change->seen()) return {};
   std::string name;
   double most = 0, before = 0, after = 0;
   for (const NodeCost& n : r.result->costs.nodes) {

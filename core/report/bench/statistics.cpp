@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <utility>
 
 namespace emplace {
@@ -46,28 +45,6 @@ int64_t count_outliers(const std::vector<double>& values) {
   return std::count_if(sorted.begin(), sorted.end(), [&](double v) { return v < low - fence || v > high + fence; });
 }
 
-double mann_whitney_p(const std::vector<double>& x, const std::vector<double>& y) {
-  std::vector<std::pair<double, bool>> all;  // value, is it x's
-  for (const double v : x) all.emplace_back(v, true);
-  for (const double v : y) all.emplace_back(v, false);
-  std::sort(all.begin(), all.end());
-  double rank_sum = 0, ties = 0;
-  for (size_t i = 0; i < all.size();) {
-    size_t end = i;
-    while (end < all.size() && all[end].first == all[i].first) ++end;
-    const double rank = static_cast<double>(i + end + 1) / 2, same = static_cast<double>(end - i);
-    ties += same * same * same - same;
-    for (; i < end; ++i) rank_sum += all[i].second ? rank : 0;
-  }
-  const auto m = static_cast<double>(x.size()), n = static_cast<double>(y.size()), whole = m + n;
-  const double u = rank_sum - m * (m + 1) / 2;
-  const double variance = m * n / 12 * (whole + 1 - ties / (whole * (whole - 1)));
-  if (!(variance > 0)) return 1;
-  const double distance =
-      std::max(0.0, std::abs(u - m * n / 2) - 0.5);  // 0.5: ranks are whole, the normal curve is not
-  return std::erfc(distance / std::sqrt(variance) / std::sqrt(2.0));
-}
-
 double wilcoxon_p(const std::vector<double>& differences) {
   std::vector<std::pair<double, bool>> sizes;  // is it above 0
   for (const double d : differences) {
@@ -89,49 +66,123 @@ double wilcoxon_p(const std::vector<double>& differences) {
   return std::erfc(distance / std::sqrt(variance) / std::sqrt(2.0));
 }
 
-std::vector<double> block_medians(const std::vector<double>& values, size_t blocks) {
-  blocks = std::min(blocks, values.size());
-  std::vector<double> medians;
-  for (size_t b = 0; b < blocks; ++b) {
-    const auto at = [&](size_t block) {
-      return values.begin() + static_cast<std::ptrdiff_t>(values.size() * block / blocks);
+std::vector<double> stretch_percentiles(const std::vector<double>& values, size_t stretches, double p) {
+  stretches = std::min(stretches, values.size());
+  std::vector<double> out;
+  for (size_t s = 0; s < stretches; ++s) {
+    const auto at = [&](size_t i) {
+      return values.begin() + static_cast<std::ptrdiff_t>(values.size() * i / stretches);
     };
-    medians.push_back(median_of({at(b), at(b + 1)}));
+    std::vector<double> of_stretch(at(s), at(s + 1));
+    std::sort(of_stretch.begin(), of_stretch.end());
+    out.push_back(percentile(of_stretch, p));
   }
-  return medians;
+  return out;
 }
 
-TimeChange time_change(const std::vector<double>& before, const std::vector<double>& after) {
-  constexpr size_t kBlocks = 20;
-  constexpr int kResamples = 2000;
-  constexpr double kLeast = 0.01, kLikely = 0.05;
-  const std::vector<double> x = block_medians(before, kBlocks), y = block_medians(after, kBlocks);
-  TimeChange found;
-  found.change = median_of(after) / median_of(before) - 1;
-  found.p = mann_whitney_p(x, y);
-  std::mt19937_64 random(1);
-  const auto resampled = [&](const std::vector<double>& values) {
-    std::vector<double> drawn;
-    for (size_t i = 0; i < values.size(); ++i) drawn.push_back(values[random() % values.size()]);
-    return median_of(std::move(drawn));
-  };
-  std::vector<double> changes;
-  for (int i = 0; i < kResamples; ++i) {
-    const double old = resampled(x);
-    changes.push_back(resampled(y) / old - 1);
+namespace {
+
+/// The regularised incomplete beta function, by Lentz's continued fraction (DLMF 8.17.22).
+double incomplete_beta(double a, double b, double x) {
+  if (x > (a + 1) / (a + b + 2)) return 1 - incomplete_beta(b, a, 1 - x);
+  constexpr double kTiny = 1e-300;
+  const auto away_from_zero = [](double v) { return std::abs(v) < kTiny ? kTiny : v; };
+  double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), fraction = d;
+  for (int m = 1; m < 300; ++m) {
+    for (const double term : {m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+                              -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))}) {
+      d = 1 / away_from_zero(1 + term * d);
+      c = away_from_zero(1 + term / c);
+      fraction *= c * d;
+    }
+    if (std::abs(c * d - 1) < 1e-15) break;
   }
-  std::sort(changes.begin(), changes.end());
-  found.low = percentile(changes, 2.5);
-  found.high = percentile(changes, 97.5);
-  found.seen = std::abs(found.change) >= kLeast && found.p <= kLikely && (found.low > 0 || found.high < 0);
+  return std::exp(a * std::log(x) + b * std::log1p(-x) + std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b)) *
+         fraction / a;
+}
+
+/// Two-sided, of Student's t.
+double student_p(double t, double freedom) {
+  return t == 0 ? 1 : incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t));
+}
+
+/// The t that a share `p` of all is beyond.
+double student_t(double p, double freedom) {
+  double low = 0, high = 1e6;
+  for (int i = 0; i < 100; ++i) {
+    const double middle = (low + high) / 2;
+    (student_p(middle, freedom) > p ? low : high) = middle;
+  }
+  return low;
+}
+
+/// Mean, and the square of its error.
+std::pair<double, double> mean_and_error(const std::vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  double sum = 0, squares = 0;
+  for (const double v : values) sum += v;
+  for (const double v : values) squares += (v - sum / n) * (v - sum / n);
+  return {sum / n, squares / (n - 1) / n};
+}
+
+std::vector<double> logarithms(std::vector<double> values) {
+  for (double& v : values) v = std::log(v);
+  return values;
+}
+
+double range_of(const std::vector<double>& values) {
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return *most - *least;
+}
+
+}  // namespace
+
+MeanDifference welch(const std::vector<double>& x, const std::vector<double>& y) {
+  MeanDifference found;
+  if (x.size() < 2 || y.size() < 2) return found;
+  const auto [mean_x, error_x] = mean_and_error(x);
+  const auto [mean_y, error_y] = mean_and_error(y);
+  // A clock has an end to how finely it tells time: no difference is exact.
+  const double error = std::max(error_x + error_y, 1e-12);
+  const double of_x = error_x * error_x / static_cast<double>(x.size() - 1);
+  const double of_y = error_y * error_y / static_cast<double>(y.size() - 1);
+  const double least = static_cast<double>(std::min(x.size(), y.size()) - 1);
+  const double freedom =
+      of_x + of_y > 0 ? std::max(least, (error_x + error_y) * (error_x + error_y) / (of_x + of_y)) : least;
+  const double half = student_t(0.05, freedom) * std::sqrt(error);
+  found.mean = mean_y - mean_x;
+  found.low = found.mean - half, found.high = found.mean + half;
+  found.p = student_p(found.mean / std::sqrt(error), freedom);
   return found;
 }
 
-TimeChange with_others(TimeChange change, double share) {
-  constexpr double kBusy = 0.1, kSlower = 3, kFaster = -0.75;
-  change.busy = share > kBusy;
-  if (change.busy) change.seen = change.seen && (change.low > kSlower || change.high < kFaster);
-  return change;
+TimeChange time_change(const std::vector<double>& before, const std::vector<double>& after) {
+  constexpr size_t kStretches = 5;
+  constexpr double kLeast = 0.01, kLikely = 0.01, kNarrow = 0.05, kFastest = 10, kCalm = 0.2;
+  const auto stretches = [](const std::vector<double>& times, double p) {
+    return logarithms(stretch_percentiles(times, kStretches, p));
+  };
+  const std::vector<double> fast_before = stretches(before, kFastest), fast_after = stretches(after, kFastest);
+  const MeanDifference median = welch(stretches(before, 50), stretches(after, 50));
+  const MeanDifference fastest = welch(fast_before, fast_after);
+  const double range = std::max(range_of(fast_before), range_of(fast_after));
+  TimeChange found;
+  found.change = std::expm1(median.mean);
+  found.low = std::expm1(median.low), found.high = std::expm1(median.high);
+  found.p = std::max(median.p, fastest.p);
+  const double sign = median.mean < 0 ? -1 : 1;
+  const bool large = std::min(sign * std::expm1(median.mean), sign * std::expm1(fastest.mean)) >= kLeast;
+  const bool stands_out = std::abs(fastest.mean) >= range * (range > kCalm ? 2 : 1);
+  if (large && stands_out && found.p <= kLikely)
+    found.verdict = sign < 0 ? TimeVerdict::kFaster : TimeVerdict::kSlower;
+  else if (std::max(found.high - found.change, found.change - found.low) <= kNarrow)
+    found.verdict = TimeVerdict::kSame;
+  return found;
+}
+
+std::string_view verdict_text(TimeVerdict verdict) {
+  constexpr std::string_view kTexts[] = {"no verdict", "no difference seen", "faster", "slower"};
+  return kTexts[static_cast<int>(verdict)];
 }
 
 }  // namespace emplace

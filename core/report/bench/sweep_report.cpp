@@ -25,8 +25,8 @@ double tenths(double value) { return std::round(value * 10) / 10; }
 std::string against(const SweepRow& row, const SweepRow& first) {
   if (&row == &first || row.step_us.empty() || first.step_us.empty()) return "-";
   const TimeChange change = time_change(first.step_us, row.step_us);
-  if (!change.seen) return "no difference seen";
-  return cat(tenths(std::abs(change.change) * 100), change.change < 0 ? " % faster" : " % slower");
+  if (!change.seen()) return std::string(verdict_text(change.verdict));
+  return cat(tenths(std::abs(change.change) * 100), " % ", verdict_text(change.verdict));
 }
 
 std::vector<std::string> header(const std::vector<std::string>& keys) {
@@ -122,7 +122,7 @@ std::string sweep_line(const std::vector<std::string>& keys, const SweepRow& row
   json.member("p90_us", percentile(us, 90)).member("p99_us", percentile(us, 99)).member("max_us", us.back());
   if (&row != &first && !first.step_us.empty()) {
     const TimeChange change = time_change(first.step_us, row.step_us);
-    json.member("change", change.change).member("p", change.p).member("seen", change.seen);
+    json.member("change", change.change).member("p", change.p).member("verdict", verdict_text(change.verdict));
   }
   json.end_object();
   return out + '\n';
