@@ -68,7 +68,7 @@ std::string bench_text(const BenchReport& report);
 std::string bench_json(const BenchReport& report);
 /// The table that --costs reads.
 std::string costs_json(const BenchReport& report, std::string_view date);
-/// "compute: 85 % of peak", "memory: 92 % of bandwidth", "launch"; "" if nobody knows.
+/// "compute: 85 % of peak", "memory: 92 % of bandwidth", "memory: in caches", "launch"; "" if nobody knows.
 std::string bound_by(const NodeCost& cost, const Device& device, const MachinePeaks& peaks);
 
 }  // namespace emplace

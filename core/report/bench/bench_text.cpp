@@ -172,8 +172,8 @@ std::string bound_by(const NodeCost& cost, const Device& device, const MachinePe
   constexpr double kLaunch = 0.2;
   if (compute < kLaunch && memory < kLaunch) return "launch";
   const auto share = [](double v) { return std::llround(100 * v); };
-  return compute >= memory ? cat("compute: ", share(compute), " % of peak")
-                           : cat("memory: ", share(memory), " % of bandwidth");
+  if (compute >= memory) return cat("compute: ", share(compute), " % of peak");
+  return memory > 1 ? "memory: in caches" : cat("memory: ", share(memory), " % of bandwidth");
 }
 
 std::string bench_text(const BenchReport& r) {
