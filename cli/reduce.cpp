@@ -20,6 +20,7 @@ namespace {
 struct ReduceFlags {
   std::string output, check, condition, record, a, b;
   double timeout_s = 60;
+  int64_t jobs = 1;
 };
 
 struct Reduced {
@@ -45,7 +46,12 @@ class ReduceCommand final : public Command {
              flags_.condition);
     set.text("a", "FLAGS", "Of 'diverges': side A of emplace compare", flags_.a);
     set.text("b", "FLAGS", "Of 'diverges': side B", flags_.b);
+    set.value("rtol", "R", "Of 'diverges': allowed difference, as a share of A's size (1e-05)",
+              set_tolerance(o.outputs.rtol));
+    set.value("atol", "A", "Of 'diverges': and the allowed difference beside (1e-08)", set_tolerance(o.outputs.atol));
     set.value("try-timeout", "S", "End a try after so many seconds (60)", set_number(flags_.timeout_s));
+    set.value("jobs,-j", "N", "Try so many candidates beside each other; the result is the same (1)",
+              set_integer(flags_.jobs, 1));
     set.text("record", "DIR", "Only run GRAPH, and write every tensor to DIR, which is made", flags_.record);
     declare_placed_run(set, o.pipeline);
     declare_execution(set, o.pipeline);
@@ -62,6 +68,9 @@ class ReduceCommand final : public Command {
     if (!flags_.record.empty()) return record(options, log);
     if (!flags_.output.ends_with(".json"))
       return usage(log, cat("-o '", printable(flags_.output), "': wanted a .json file"));
+    if (flags_.condition != "diverges" &&
+        options.pipeline.given.count("rtol") + options.pipeline.given.count("atol") > 0)
+      return usage(log, "--rtol and --atol are of --while diverges");
     NamedFiles files = options.pipeline.files;
     if (Status status = files.writes(flags_.output, "-o"); !status.ok()) return usage(log, status);
     Result<ReduceCheck> check = ReduceCheck::make(flags_.check, flags_.condition, flags_of_tries(), flags_.timeout_s);
@@ -74,9 +83,9 @@ class ReduceCommand final : public Command {
 
   /// What is said of runs and sides, without what is this command's own and without what a candidate says itself.
   std::vector<std::string> flags_of_tries() const {
-    constexpr std::string_view kOwn[] = {"output", "check",     "while",    "a",      "b",           "try-timeout",
-                                         "record", "fetch",     "target",   "feed",   "format",      "verbose",
-                                         "quiet",  "log-level", "log-file", "config", "dump-config", "color"};
+    constexpr std::string_view kOwn[] = {
+        "output", "check",  "while",   "a",     "b",         "try-timeout", "jobs",   "record",      "fetch", "target",
+        "feed",   "format", "verbose", "quiet", "log-level", "log-file",    "config", "dump-config", "color"};
     std::vector<std::string> flags;
     for (const OptionSource& option : set_->sources()) {
       if (option.source != "command line" || std::find(std::begin(kOwn), std::end(kOwn), option.name) != std::end(kOwn))
@@ -104,7 +113,8 @@ class ReduceCommand final : public Command {
     std::vector<std::string> words = {"/proc/self/exe", "reduce", options.arguments[0], word("record", folder)};
     for (const OptionSource& option : set_->sources()) {
       if (option.source != "command line" || option.name == "a" || option.name == "b" || option.name == "check" ||
-          option.name == "while" || option.name == "output" || option.name == "try-timeout" || option.name == "format")
+          option.name == "while" || option.name == "jobs" || option.name == "output" || option.name == "try-timeout" ||
+          option.name == "format")
         continue;
       for (const std::string& value : option.values) words.push_back(word(option.name, value));
     }
@@ -124,10 +134,10 @@ class ReduceCommand final : public Command {
     const Shrink::Nodes all = graph.all();
     if (const int code = see_failure(c, graph, all, check); code != 0) return code;
     Shrink shrink(
-        [&](const Shrink::Nodes& kept) {
-          return stop_flag() ? Result<bool>(Status(Code::kCancelled, "stopped")) : graph.fails(kept);
+        [&](const std::vector<Shrink::Nodes>& kept) {
+          return stop_flag() ? Result<std::vector<char>>(Status(Code::kCancelled, "stopped")) : graph.fail(kept);
         },
-        [&](Shrink::Nodes& kept) { graph.close(kept); });
+        [&](Shrink::Nodes& kept) { graph.close(kept); }, static_cast<size_t>(flags_.jobs));
     const Result<Shrink::Nodes> smallest = shrink.smallest(all);
     if (!smallest.ok()) return fail(c, smallest.status());
     if (Status status = graph.drop_rest(*smallest); !status.ok()) return report_error(status, log);

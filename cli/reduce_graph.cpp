@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <thread>
+#include <utility>
 
 #include "core/base/cat.h"
 #include "core/base/sha256.h"
@@ -129,35 +132,90 @@ void ReduceGraph::keep_values(std::string file) {
   kept_values_ = std::move(file);
 }
 
-Result<bool> ReduceGraph::try_cut(const CutRequest& request) {
+Result<ReduceGraph::Try> ReduceGraph::prepare(const CutRequest& request, size_t number) {
   ++tries_;
+  Try made;
   CutGraph cut = cut_.cut(request);
-  const std::string hash = sha256_hex(cut.text) + (zeros_ ? "0" : "");
-  if (const auto known = known_.find(hash); known != known_.end()) return ++cached_, known->second;
-  const std::string candidate = cat(output_, ".try.json");
-  std::string values;
+  made.hash = sha256_hex(cut.text) + (zeros_ ? "0" : "");
+  if (const auto known = known_.find(made.hash); known != known_.end()) {
+    ++cached_;
+    made.failed = known->second;
+    return made;
+  }
+  made.file = cat(output_, ".try", number == 0 ? "" : cat(number), ".json");
   if (!cut.values.empty()) {
-    values = cat(output_, '.', tries_, ".npz");
+    made.values = cat(output_, '.', tries_, ".npz");
     CutRequest numbered = request;
-    numbered.values_file = file_part(values);
+    numbered.values_file = file_part(made.values);
     cut = cut_.cut(numbered);
   }
-  Status written = write(cut, candidate, values);
-  Result<bool> failed = written.ok() ? check_.fails(candidate) : Result<bool>(written);
-  remove_file(candidate);
-  if (failed.ok() && *failed) written = write_text_file(output_, cut.text);
-  if (!failed.ok() || !*failed || !written.ok()) {
-    if (!values.empty()) remove_file(values);
-    RETURN_IF_ERROR(failed.status());
-    RETURN_IF_ERROR(written);
-  } else {
-    keep_values(values);
+  made.text = cut.text;
+  RETURN_IF_ERROR(write(cut, made.file, made.values));
+  return made;
+}
+
+void ReduceGraph::run(std::vector<Try>& tries) const {
+  std::vector<std::thread> others;
+  const auto check = [this](Try& one) {
+    Result<bool> failed = check_.fails(one.file);
+    if (failed.ok()) one.failed = *failed;
+    one.status = failed.take_status();
+  };
+  Try* own = nullptr;
+  for (Try& one : tries) {
+    if (one.file.empty()) continue;
+    if (own) others.emplace_back(check, std::ref(*own));
+    own = &one;
   }
-  known_[hash] = *failed;
+  if (own) check(*own);
+  for (std::thread& other : others) other.join();
+}
+
+/// The first that fails is the smallest so far.
+Status ReduceGraph::judge(std::vector<Try>& tries) {
+  Status status;
+  bool found = false;
+  for (Try& one : tries) {
+    if (one.file.empty()) {
+      found |= one.failed;
+      continue;
+    }
+    remove_file(one.file);
+    if (status.ok()) status = one.status;
+    if (status.ok() && one.failed && !found) {
+      status = write_text_file(output_, one.text);
+      if (status.ok()) keep_values(std::exchange(one.values, {}));
+      found = true;
+    }
+    if (!one.values.empty()) remove_file(one.values);
+    if (one.status.ok()) known_[one.hash] = one.failed;
+  }
+  return status;
+}
+
+Result<std::vector<char>> ReduceGraph::fail(const std::vector<Shrink::Nodes>& candidates) {
+  std::vector<Try> tries;
+  Status status;
+  for (size_t i = 0; i < candidates.size() && status.ok(); ++i) {
+    Result<Try> made = prepare(request_for(candidates[i]), i);
+    if (made.ok())
+      tries.push_back(made.take());
+    else
+      status = made.take_status();
+  }
+  if (status.ok()) run(tries);
+  const Status judged = judge(tries);
+  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(judged);
+  std::vector<char> failed;
+  for (const Try& one : tries) failed.push_back(one.failed);
   return failed;
 }
 
-Result<bool> ReduceGraph::fails(const Shrink::Nodes& kept) { return try_cut(request_for(kept)); }
+Result<bool> ReduceGraph::fails(const Shrink::Nodes& kept) {
+  ASSIGN_OR_RETURN(const std::vector<char> failed, fail({kept}));
+  return failed.front() != 0;
+}
 
 Status ReduceGraph::drop_rest(const Shrink::Nodes& kept) {
   for (bool CutRequest::*what : {&CutRequest::drop_controls, &CutRequest::drop_colocation, &CutRequest::drop_devices}) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/reduce_check.h"
 #include "core/formats/graph_cut.h"
@@ -29,6 +30,8 @@ class ReduceGraph {
   void close(Shrink::Nodes& kept) const { cut_.close(kept); }
   /// A candidate that fails is written to `output`.
   Result<bool> fails(const Shrink::Nodes& kept);
+  /// The same of several, which are tried beside each other: the first of those that fail is written.
+  Result<std::vector<char>> fail(const std::vector<Shrink::Nodes>& candidates);
   /// The same, never from what is known already.
   Result<bool> fails_anew(const Shrink::Nodes& kept) {
     known_.clear();
@@ -41,7 +44,15 @@ class ReduceGraph {
 
  private:
   CutRequest request_for(const Shrink::Nodes& kept) const;
-  Result<bool> try_cut(const CutRequest& request);
+  /// A candidate as a file, and what came of it.
+  struct Try {
+    std::string hash, text, file, values;  // no file: it is known already
+    bool failed = false;
+    Status status = {};
+  };
+  Result<Try> prepare(const CutRequest& request, size_t number);
+  void run(std::vector<Try>& tries) const;
+  Status judge(std::vector<Try>& tries);
   /// Writes what was cut, its large values first, into `values_file`.
   static Status write(const CutGraph& cut, const std::string& file, const std::string& values_file);
   /// The values of the smallest so far are in `file` now; where they were before is removed.

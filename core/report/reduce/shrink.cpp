@@ -5,6 +5,8 @@
 namespace emplace {
 namespace {
 
+constexpr size_t kNone = ~size_t{0};
+
 std::vector<size_t> kept_nodes(const Shrink::Nodes& kept) {
   std::vector<size_t> nodes;
   for (size_t i = 0; i < kept.size(); ++i) {
@@ -15,19 +17,40 @@ std::vector<size_t> kept_nodes(const Shrink::Nodes& kept) {
 
 }  // namespace
 
-/// A candidate that fails becomes the one to go on with.
+Result<size_t> Shrink::first_that_fails(std::vector<Nodes> candidates) {
+  std::vector<size_t> numbers;
+  std::vector<Nodes> open;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    Nodes& kept = candidates[i];
+    close_(kept);
+    if (kept == kept_) continue;
+    ++counts_.tries;
+    const auto same =
+        std::find_if(known_.begin(), known_.end(), [&](const auto& known) { return known.first == kept; });
+    if (same != known_.end()) {
+      ++counts_.cached;
+      continue;
+    }
+    numbers.push_back(i);
+    open.push_back(std::move(kept));
+  }
+  if (open.empty()) return kNone;
+  ASSIGN_OR_RETURN(const std::vector<char> failed, test_(open));
+  size_t first = kNone;
+  for (size_t k = 0; k < open.size(); ++k) {
+    if (!failed[k])
+      known_.emplace_back(std::move(open[k]), false);
+    else if (first == kNone)
+      kept_ = std::move(open[k]), first = numbers[k];
+  }
+  return first;
+}
+
 Result<bool> Shrink::fails(Nodes kept) {
-  close_(kept);
-  if (kept == kept_) return false;
-  ++counts_.tries;
-  const auto same = std::find_if(known_.begin(), known_.end(), [&](const auto& known) { return known.first == kept; });
-  if (same != known_.end()) return ++counts_.cached, false;
-  ASSIGN_OR_RETURN(const bool failed, test_(kept));
-  if (failed)
-    kept_ = std::move(kept);
-  else
-    known_.emplace_back(std::move(kept), false);
-  return failed;
+  std::vector<Nodes> one;
+  one.push_back(std::move(kept));
+  ASSIGN_OR_RETURN(const size_t first, first_that_fails(std::move(one)));
+  return first != kNone;
 }
 
 /// The shortest row of first nodes that fails: bisection.
@@ -53,23 +76,35 @@ Status Shrink::try_alone() {
   return fails(std::move(kept)).take_status();
 }
 
+/// From the end: what nobody reads goes first. Was any left out?
+Result<bool> Shrink::remove_pieces_of(size_t size) {
+  bool any = false;
+  for (size_t end = kept_nodes(kept_).size(); end > 0;) {
+    const std::vector<size_t> nodes = kept_nodes(kept_);
+    end = std::min(end, nodes.size());
+    std::vector<Nodes> candidates;
+    std::vector<size_t> begins;
+    for (size_t last = end; last > 0 && candidates.size() < at_once_;) {
+      const size_t begin = last > size ? last - size : 0;
+      if (nodes.size() > last - begin) {
+        candidates.push_back(kept_);
+        for (size_t i = begin; i < last; ++i) candidates.back()[nodes[i]] = 0;
+        begins.push_back(begin);
+      }
+      last = begin;
+    }
+    if (candidates.empty()) return any;
+    ASSIGN_OR_RETURN(const size_t first, first_that_fails(std::move(candidates)));
+    any |= first != kNone;
+    end = first == kNone ? begins.back() : begins[first];
+  }
+  return any;
+}
+
 /// Halves, quarters, ... of what is left, until no single node can go.
 Status Shrink::remove_pieces() {
   for (size_t piece = std::max<size_t>(1, kept_nodes(kept_).size() / 2);;) {
-    bool any = false;
-    // From the end: what nobody reads goes first.
-    for (size_t end = kept_nodes(kept_).size(); end > 0;) {
-      const std::vector<size_t> nodes = kept_nodes(kept_);
-      end = std::min(end, nodes.size());
-      const size_t begin = end > piece ? end - piece : 0;
-      if (nodes.size() > end - begin) {
-        Nodes kept = kept_;
-        for (size_t i = begin; i < end; ++i) kept[nodes[i]] = 0;
-        ASSIGN_OR_RETURN(const bool failed, fails(std::move(kept)));
-        any |= failed;
-      }
-      end = begin;
-    }
+    ASSIGN_OR_RETURN(const bool any, remove_pieces_of(piece));
     if (piece > 1)
       piece = std::max<size_t>(1, piece / 2);
     else if (!any)

@@ -16,8 +16,11 @@ Shrink::Nodes kept_of(size_t nodes, const std::vector<size_t>& which) {
 
 /// Fails while all of these are there.
 Shrink::Test needs(const std::vector<size_t>& culprits) {
-  return [culprits](const Shrink::Nodes& kept) -> Result<bool> {
-    return std::all_of(culprits.begin(), culprits.end(), [&](size_t i) { return kept[i] != 0; });
+  return [culprits](const std::vector<Shrink::Nodes>& candidates) -> Result<std::vector<char>> {
+    std::vector<char> failed;
+    for (const Shrink::Nodes& kept : candidates)
+      failed.push_back(std::all_of(culprits.begin(), culprits.end(), [&](size_t i) { return kept[i] != 0; }));
+    return failed;
   };
 }
 
@@ -52,6 +55,17 @@ TEST_CASE("what kept nodes cannot do without stays with them", "[shrink]") {
 }
 
 TEST_CASE("an error of a try ends the search", "[shrink]") {
-  Shrink shrink([](const Shrink::Nodes&) { return Result<bool>(unavailable("no more processes")); }, kNothing);
+  Shrink shrink(
+      [](const std::vector<Shrink::Nodes>&) { return Result<std::vector<char>>(unavailable("no more processes")); },
+      kNothing);
   CHECK(shrink.smallest(Shrink::Nodes(4, 1)).status().message() == "no more processes");
+}
+
+TEST_CASE("several candidates at once lead to the same nodes", "[shrink]") {
+  for (const size_t at_once : {size_t{2}, size_t{3}, size_t{8}}) {
+    Shrink shrink(needs({7, 300, 800}), kNothing, at_once);
+    const Result<Shrink::Nodes> found = shrink.smallest(Shrink::Nodes(1000, 1));
+    REQUIRE(found.ok());
+    CHECK(*found == kept_of(1000, {7, 300, 800}));
+  }
 }
