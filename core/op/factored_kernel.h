@@ -5,11 +5,11 @@
 
 #include <array>
 
-#include "core/op/kernel.h"
+#include "core/op/element_step.h"
 
 namespace emplace {
 
-class FactoredKernel : public Kernel {
+class FactoredKernel : public SteppedKernel {
  public:
   /// Inputs 1, 2, ... of the tile's function, behind the op's input 0.
   using Factors = std::array<const float*, 3>;

@@ -119,8 +119,13 @@ class FusedKernel::Builder {
     Tile code = b.kernel->tile();
     const auto first = static_cast<uint32_t>(k_.inputs_.size());
     auto values = program_.inputs(s);
+    const auto* stepped = dynamic_cast<const SteppedKernel*>(b.kernel.get());
+    const bool worth_it = k_.tiles_ > 1 || k_.head_;  // a tile by itself stays in L1 from one step to the next
+    const ElementStep step = worth_it && stepped && stepped->chain_code() ? stepped->step() : ElementStep::kNone;
+    const size_t joined = step == ElementStep::kNone ? kNone : joined_input(id, values);
     auto* factored = s.num_outputs > 1 ? dynamic_cast<FactoredKernel*>(b.kernel.get()) : nullptr;
     for (size_t i = 0; i < (factored ? 1 : values.size()); ++i) {
+      if (i == joined) continue;
       const Tensor& tensor = b.context.inputs_[i];
       k_.inputs_.push_back(input(values[i], tensor, tile, b.context.input_is_constant(static_cast<int>(i))));
       k_.strides_.push_back(tensor.num_elements() == 1 && group_.elements != 1 ? 0 : 1);
@@ -136,7 +141,50 @@ class FusedKernel::Builder {
       free_dead(id, values, kNoValue);
     }
     k_.tile_cost_ns_ += code.cost_ns * static_cast<double>(kTileElements);
-    k_.calls_.push_back(in);
+    if (joined == kNone)
+      k_.calls_.push_back(in);
+    else
+      extend(in, {step, is_second(step, joined, first)}, stepped->chain_code());
+    last_step_ = step;
+    last_value_ = step != ElementStep::kNone && in_register(out) ? buffer(out) : kNoValue;
+  }
+
+  // Of an instruction that is a step: which of its inputs is what the last call made for it alone; kNone: none.
+  size_t joined_input(InstructionId id, std::span<const ValueId> values) {
+    if (last_value_ == kNoValue || of(last_value_).last_reader != id) return kNone;
+    if (is_chain(k_.calls_.back()) && k_.chains_.back().count == StepChain::kMost) return kNone;
+    size_t found = kNone;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!in_register(values[i]) || buffer(values[i]) != last_value_) continue;
+      if (found != kNone) return kNone;
+      found = i;
+    }
+    return found;
+  }
+  // Does the number stand second in a step whose other operand is input `other`? Of two operands that are no numbers
+  // the kernels hand on the one that is there once for all elements, else the second: a chain hands on the other, if
+  // swapped the number.
+  bool is_second(ElementStep step, size_t joined, size_t other) const {
+    const bool commutes = step == ElementStep::kAdd || step == ElementStep::kMultiply;
+    return joined == 1 && !(commutes && k_.strides_[other] == 0);
+  }
+  bool is_chain(const TileCall& last) const { return !k_.chains_.empty() && last.params == &k_.chains_.back(); }
+
+  // The last call goes on with what `next` does: its inputs are already behind the call's own.
+  void extend(const TileCall& next, StepChain::Step step, Tile::Function chain_code) {
+    TileCall& call = k_.calls_.back();
+    if (!is_chain(call)) {
+      k_.chains_.emplace_back();
+      k_.chains_.back().steps[0] = {last_step_, false};
+      k_.chains_.back().count = 1;
+      call.function = chain_code;
+      call.params = &k_.chains_.back();
+    }
+    StepChain& chain = k_.chains_.back();
+    chain.steps[static_cast<size_t>(chain.count++)] = step;
+    call.num_inputs += next.num_inputs;
+    call.out = next.out;
+    call.out_bytes = next.out_bytes;
   }
 
   void add_factors(FactoredKernel& kernel, KernelContext& context, int64_t count) {
@@ -187,6 +235,8 @@ class FusedKernel::Builder {
     k_.accumulators_.resize(static_cast<size_t>(k_.tiles_) * k_.reduction_.accumulator_bytes);
   }
 
+  static constexpr size_t kNone = ~size_t{0};
+
   FusedKernel& k_;
   const FusedGroup& group_;
   const Program& program_;
@@ -200,6 +250,8 @@ class FusedKernel::Builder {
   Register& of(ValueId buffer) { return registers_of_[buffer - first_value_]; }
 
   std::unordered_map<ValueId, size_t> arriving_;  // numbers in k_.arriving_
+  ElementStep last_step_ = ElementStep::kNone;
+  ValueId last_value_ = kNoValue;  // what the last call made, if that is in a register and by a step
   ValueId first_value_ = 0;
   std::vector<Register> registers_of_;  // by buffer, from first_value_ on
   std::vector<size_t> free_;

@@ -3,8 +3,10 @@
 /// functions in the same order as unfused: the same bytes.
 #pragma once
 
+#include <deque>
 #include <vector>
 
+#include "core/op/element_step.h"
 #include "core/plan/plan.h"
 #include "core/run/bound_instruction.h"
 
@@ -68,6 +70,7 @@ class FusedKernel final : public Kernel, private RowSink {
   int64_t elements_ = 0, tiles_ = 0;
   double tile_cost_ns_ = 0;
   std::vector<TileCall> calls_;
+  std::deque<StepChain> chains_;  // `params` of calls that are several instructions
   std::vector<Input> inputs_;
   std::vector<int64_t> strides_;
   std::vector<Repeated> repeated_;

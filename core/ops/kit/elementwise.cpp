@@ -6,6 +6,7 @@
 
 #include "core/base/assert.h"
 #include "core/ops/kit/element.h"
+#include "core/ops/kit/step_chain.h"
 
 namespace emplace {
 namespace {
@@ -44,7 +45,7 @@ GatherFunction gather_for(int64_t bytes) {
   }
 }
 
-class ElementwiseKernel final : public Kernel {
+class ElementwiseKernel final : public SteppedKernel {
  public:
   ElementwiseKernel(const KernelInit& init, ElementwiseCode code)
       : num_inputs_(init.input_types.size()),
@@ -52,6 +53,7 @@ class ElementwiseKernel final : public Kernel {
         may_gather_(init.input_types.back() != DType::kString),
         adapt_shapes_(code.adapt_shapes),
         check_(code.check),
+        step_(code.step),
         bound_(std::move(code), init.input_types.back(), init.output_types[0], static_cast<int>(num_inputs_)),
         tile_(bound_.get()) {
     for (size_t i = 0; i < num_inputs_; ++i) input_bytes_[i] = element_stride(init.input_types[i]);
@@ -101,6 +103,8 @@ class ElementwiseKernel final : public Kernel {
     if (check_ || (plan_ && (tile.period = repeated_run()) == 0)) return {};
     return tile;
   }
+  ElementStep step() const override { return step_; }
+  Tile::Function chain_code() const override { return step_chain_code(); }
 
  private:
   using Pointers = std::array<const void*, kMaxInputs>;
@@ -214,6 +218,7 @@ class ElementwiseKernel final : public Kernel {
   bool may_gather_;  // elements are plain bytes
   Status (*adapt_shapes_)(const KernelContext&, std::span<Shape>);
   Status (*check_)(const KernelContext&);
+  ElementStep step_;
   BoundTile bound_;
   Tile tile_;
   // Set by prepare().

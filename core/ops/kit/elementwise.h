@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/op/element_step.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/broadcast.h"
 #include "core/ops/kit/convert.h"
@@ -122,11 +123,13 @@ constexpr double cost_ns() {
     return 0.1;
 }
 
-/// What ElementwiseKernel needs to know about its function.
+/// What ElementwiseKernel needs to know about its function. `step` is F's `static constexpr ElementStep kStep`, if it
+/// has one and computes floats.
 struct ElementwiseCode {
   Tile::Function function = nullptr;    // for elements of type `computes_in`
   DType computes_in = DType::kInvalid;  // the op's own type or compute_type() of it
   double cost_ns = 0.1;
+  ElementStep step = ElementStep::kNone;
   std::shared_ptr<const void> params;  // null for functions without parameters
   /// What the inputs' shapes count as in broadcasting, where that is not what they are; may refuse them.
   Status (*adapt_shapes)(const KernelContext&, std::span<Shape> inputs) = nullptr;
@@ -161,6 +164,7 @@ ElementwiseCode elementwise_code(DType type, std::shared_ptr<const void> params 
     if (code.function || dtype_of<T> != wanted) return;
     code.function = tile_function<F, T>();
     code.computes_in = wanted;
+    if constexpr (std::is_same_v<T, float> && requires { F::kStep; }) code.step = type == wanted ? F::kStep : code.step;
   };
   (take.template operator()<Ts>(type), ...);
   (take.template operator()<Ts>(compute_type(type)), ...);

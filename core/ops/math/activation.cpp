@@ -23,6 +23,7 @@ EMPLACE_INLINE T clamped_half(T x, T most) {
 
 // fn::Relu and fn::Relu6, which they give but for these zeros.
 struct Relu {
+  static constexpr ElementStep kStep = ElementStep::kRelu;
   template <class T>
   EMPLACE_INLINE static T apply(T x) {
     if constexpr (kIsHalf<T>)
@@ -32,6 +33,7 @@ struct Relu {
   }
 };
 struct Relu6 {
+  static constexpr ElementStep kStep = ElementStep::kRelu6;
   template <class T>
   EMPLACE_INLINE static T apply(T x) {
     if constexpr (kIsHalf<T>)

@@ -41,6 +41,16 @@ Status squared_difference_gradient(GradientContext& g) {
   return g.status();
 }
 
+struct Add : fn::Add {
+  static constexpr ElementStep kStep = ElementStep::kAdd;
+};
+struct Sub : fn::Sub {
+  static constexpr ElementStep kStep = ElementStep::kSubtract;
+};
+struct Mul : fn::Mul {
+  static constexpr ElementStep kStep = ElementStep::kMultiply;
+};
+
 // A tie goes to x.
 Status choose_gradient(GradientContext& g, std::string_view is_x) {
   Value zeros = g.zeros_like(g.grad(0));
@@ -57,26 +67,26 @@ Status minimum_gradient(GradientContext& g) { return choose_gradient(g, "LessEqu
 OpDef add_op() {
   return binary_op("Add", "x + y, element by element; strings are joined.")
       .traits({.of_sums = OfSums::kAdds})
-      .cpu(kNumbers.without(DTypeSet{DType::kUInt16, DType::kUInt32, DType::kUInt64}), kAny<fn::Add>)
+      .cpu(kNumbers.without(DTypeSet{DType::kUInt16, DType::kUInt32, DType::kUInt64}), kAny<Add>)
       .cpu<std::string>(elementwise<fn::Add, std::string>)
       .gradient(add_gradient);
 }
 OpDef add_v2_op() {
   return binary_op("AddV2", "x + y, element by element.")
       .traits({.of_sums = OfSums::kAdds})
-      .cpu(kNumbers, kAny<fn::Add>)
+      .cpu(kNumbers, kAny<Add>)
       .gradient(add_gradient);
 }
 OpDef sub_op() {
   return binary_op("Sub", "x - y, element by element.")
       .traits({.of_sums = OfSums::kAdds})
-      .cpu(kNumbers, kAny<fn::Sub>)
+      .cpu(kNumbers, kAny<Sub>)
       .gradient(sub_gradient);
 }
 OpDef mul_op() {
   return binary_op("Mul", "x * y, element by element.")
       .traits({.of_sums = OfSums::kMultiplies})
-      .cpu(kNumbers, kAny<fn::Mul>)
+      .cpu(kNumbers, kAny<Mul>)
       .gradient(mul_gradient);
 }
 OpDef squared_difference_op() {

@@ -12,6 +12,7 @@
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/kit/step_chain.h"
 #include "core/ops/nn/norm_elements.h"
 #include "core/ops/nn/norm_sums.h"
 
@@ -64,6 +65,10 @@ class BatchNorm final : public FactoredKernel {
     if (training_ || !innermost_ || !fits_) return {};
     return {.function = code_, .cost_ns = 0.2, .period = layout_.channels};
   }
+  ElementStep step() const override {
+    return std::is_same_v<T, float> && tile().function ? ElementStep::kNormalise : ElementStep::kNone;
+  }
+  Tile::Function chain_code() const override { return step_chain_code(); }
   bool hands_on_rows() const override { return training_ && innermost_ && fits_; }
   Factors factors() const override {
     const float* all = mean_slope_offset_.data();

@@ -191,6 +191,7 @@ class BiasAddGrad final : public Kernel {
 
 /// BiasAdd is an addition with broadcasting, in which the bias may stand in another dimension than the last.
 struct AddBias {
+  static constexpr ElementStep kStep = ElementStep::kAdd;
   template <class T>
   EMPLACE_INLINE static T apply(T a, T b) {
     return add(a, b);

@@ -1,5 +1,7 @@
 #include <catch2/catch.hpp>
 
+#include <limits>
+
 #include "core/run/fused_kernel.h"
 #include "tests/unit/ops/op_case.h"
 #include "tests/unit/run/run_case.h"
@@ -51,6 +53,46 @@ TEST_CASE("a fused chain gives the bytes of its steps one by one") {
     double total = 0;
     for (float v : want) total += v;
     CHECK(floats((*fused)[1])[0] == Approx(total).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("steps that hand a number on in a register give the bytes of kernels one by one") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  const DType f = DType::kFloat;
+  for (int64_t rows : {1, 3, 700}) {
+    for (int64_t channels : {1, 7, 16, 67}) {
+      std::vector<float> special = {0.0f, -0.0f, 1e-40f, -1e-40f, kInfinity, -kInfinity, kNan, -kNan, 6.0f, 1e38f};
+      std::vector<float> v = floats(ramp(rows * channels));
+      for (size_t i = 0; i < v.size(); i += 3) v[i] = special[i / 3 % special.size()];
+      RunCase g;
+      const Endpoint x = g.constant(f32({rows, channels}, v)),
+                     all = g.constant(ramp(rows * channels).reshaped({rows, channels})),
+                     each = g.constant(ramp(channels)), one = g.constant(f32({}, {1.7f})),
+                     none = g.constant(f32({}, {kNan}));
+      std::vector<Endpoint> y;
+      const auto step = [&](const char* op, std::vector<Endpoint> in) {
+        y.push_back(g.add({op, std::move(in), {}, {f}}));
+      };
+      step("BiasAdd", {x, each});
+      step("Mul", {y.back(), each});
+      step("AddV2", {all, y.back()});
+      step("Relu6", {y.back()});
+      step("Sub", {one, y.back()});
+      step("Sub", {y.back(), each});
+      step("Relu", {y.back()});
+      step("Mul", {one, y.back()});
+      step("Add", {y.back(), x});  // a chain has eight steps at most
+      step("Mul", {y.back(), y.back()});
+      step("Add", {none, y.back()});
+      auto separate = g.fetch_all(y);
+      REQUIRE(separate.ok());
+      for (size_t i = 0; i < y.size(); ++i) {
+        INFO(rows << " x " << channels << ", up to step " << i);
+        auto fused = g.fetch_all({y[i]});
+        REQUIRE(fused.ok());
+        CHECK(same_bytes((*fused)[0], (*separate)[i]));
+      }
+    }
   }
 }
 

@@ -1,0 +1,199 @@
+#include "core/ops/kit/step_chain.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/ops/kit/isa.h"
+
+namespace emplace {
+namespace {
+
+// Vectors that go through the steps together: their operations overlap, and a step is looked at once for all of them.
+constexpr int kVectors = 8, kFewVectors = 4;
+
+// `kBytes`: of a register.
+template <int kBytes>
+struct ChainLoop {
+  typedef float V __attribute__((vector_size(kBytes)));
+  typedef int32_t Bits __attribute__((vector_size(kBytes)));
+  static constexpr int64_t kLanes = kBytes / sizeof(float);
+
+  /// Where an input's elements are; one for all is written out for a vector.
+  struct Input {
+    const float* at;
+    int64_t stride;
+  };
+  Input inputs[StepChain::kMostInputs];
+  alignas(kBytes) float one_for_all[StepChain::kMostInputs][kLanes];
+
+  EMPLACE_INLINE void take_inputs(const void* const* from, const int64_t* strides, int count) {
+    for (int k = 0; k < count; ++k) {
+      inputs[k] = {static_cast<const float*>(from[k]), strides[k]};
+      if (strides[k] != 0) continue;
+      std::fill_n(one_for_all[k], kLanes, *inputs[k].at);
+      inputs[k].at = one_for_all[k];
+    }
+  }
+
+  // Element i and those behind it; of the last ones only as many as there are.
+  template <bool kWhole>
+  EMPLACE_INLINE void load(const Input& in, int64_t i, int64_t n, V& to) const {
+    if constexpr (kWhole) {
+      std::memcpy(&to, in.at + (in.stride ? i : 0), sizeof(V));
+    } else {
+      to = V{};
+      std::memcpy(&to, in.at + (in.stride ? i : 0), static_cast<size_t>(n - i) * sizeof(float));
+    }
+  }
+
+  // `first` becomes the sum or the product; of two that are no numbers the first stays, which a compiler takes for a
+  // matter of taste. It cannot fuse such a product with a sum, either: each is rounded, as by a kernel of its own.
+  template <ElementStep kStep>
+  EMPLACE_INLINE static void combine_into(V& first, const V& second) {
+    constexpr bool kAdds = kStep == ElementStep::kAdd;
+#ifdef __x86_64__
+    if constexpr (kAdds)
+      __asm__("vaddps %1, %0, %0" : "+x"(first) : "x"(second));
+    else
+      __asm__("vmulps %1, %0, %0" : "+x"(first) : "x"(second));
+#else
+    first = kAdds ? first + second : first * second;
+#endif
+  }
+
+  template <ElementStep kStep, int kCount, bool kWhole>
+  EMPLACE_INLINE void combine(const Input& operand, bool swapped, int64_t i, int64_t n, V* v) const {
+#pragma GCC unroll 8
+    for (int j = 0; j < kCount; ++j) {
+      V other;
+      load<kWhole>(operand, i + j * kLanes, n, other);
+      if constexpr (kStep == ElementStep::kSubtract) {
+        v[j] = swapped ? other - v[j] : v[j] - other;
+      } else if (swapped) {
+        combine_into<kStep>(v[j], other);
+      } else {
+        combine_into<kStep>(other, v[j]);
+        v[j] = other;
+      }
+    }
+  }
+
+  template <int kCount, bool kWhole>
+  EMPLACE_INLINE void normalise(const Input* operands, int64_t i, int64_t n, V* v) const {
+#pragma GCC unroll 8
+    for (int j = 0; j < kCount; ++j) {
+      V mean, slope, offset;
+      load<kWhole>(operands[0], i + j * kLanes, n, mean);
+      load<kWhole>(operands[1], i + j * kLanes, n, slope);
+      load<kWhole>(operands[2], i + j * kLanes, n, offset);
+      v[j] = (v[j] - mean) * slope + offset;
+    }
+  }
+
+  template <int kCount>
+  EMPLACE_INLINE static void relu(V* v) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kCount; ++j) {
+      const Bits below = v[j] <= V{};  // none is not
+      Bits bits;
+      std::memcpy(&bits, &v[j], sizeof(V));
+      bits = below ? Bits{} : bits;
+      std::memcpy(&v[j], &bits, sizeof(V));
+    }
+  }
+
+  // By bits, as the kernel: denormals stay.
+  template <int kCount>
+  EMPLACE_INLINE static void relu6(V* v) {
+    const V six = V{} + 6.0f;
+#pragma GCC unroll 8
+    for (int j = 0; j < kCount; ++j) {
+      Bits bits, most;
+      std::memcpy(&bits, &v[j], sizeof(V));
+      std::memcpy(&most, &six, sizeof(V));
+      const Bits low = v[j]<V{}, high = v[j]> six;
+      bits = low ? Bits{} : high ? most : bits;
+      std::memcpy(&v[j], &bits, sizeof(V));
+    }
+  }
+
+  template <int kCount, bool kWhole>
+  EMPLACE_INLINE void run(const StepChain& chain, int64_t i, int64_t n, float* out) const {
+    V v[kCount];
+#pragma GCC unroll 8
+    for (int j = 0; j < kCount; ++j) load<kWhole>(inputs[0], i + j * kLanes, n, v[j]);
+    const Input* operand = inputs + 1;
+    for (int k = 0; k < chain.count; ++k) {
+      const bool swapped = chain.steps[static_cast<size_t>(k)].swapped;
+      switch (chain.steps[static_cast<size_t>(k)].step) {
+        case ElementStep::kAdd:
+          combine<ElementStep::kAdd, kCount, kWhole>(*operand++, swapped, i, n, v);
+          break;
+        case ElementStep::kSubtract:
+          combine<ElementStep::kSubtract, kCount, kWhole>(*operand++, swapped, i, n, v);
+          break;
+        case ElementStep::kMultiply:
+          combine<ElementStep::kMultiply, kCount, kWhole>(*operand++, swapped, i, n, v);
+          break;
+        case ElementStep::kNormalise:
+          normalise<kCount, kWhole>(operand, i, n, v);
+          operand += 3;
+          break;
+        case ElementStep::kRelu:
+          relu<kCount>(v);
+          break;
+        case ElementStep::kRelu6:
+          relu6<kCount>(v);
+          break;
+        case ElementStep::kNone:
+          break;
+      }
+    }
+#pragma GCC unroll 8
+    for (int j = 0; j < kCount; ++j)
+      std::memcpy(out + i + j * kLanes, &v[j], kWhole ? sizeof(V) : static_cast<size_t>(n - i) * sizeof(float));
+  }
+};
+
+int num_inputs(const StepChain& chain) {
+  int count = 1;
+  for (int k = 0; k < chain.count; ++k) {
+    const ElementStep step = chain.steps[static_cast<size_t>(k)].step;
+    if (step == ElementStep::kNormalise) count += 3;
+    if (step == ElementStep::kAdd || step == ElementStep::kSubtract || step == ElementStep::kMultiply) ++count;
+  }
+  return count;
+}
+
+template <int kBytes>
+EMPLACE_INLINE void chain_body(const void* const* in, const int64_t* strides, void* out, int64_t n,
+                               const StepChain& chain, int inputs) {
+  using Loop = ChainLoop<kBytes>;
+  Loop loop;
+  loop.take_inputs(in, strides, inputs);
+  auto* to = static_cast<float*>(out);
+  int64_t i = 0;
+  for (; i + kVectors * Loop::kLanes <= n; i += kVectors * Loop::kLanes)
+    loop.template run<kVectors, true>(chain, i, n, to);
+  for (; i + kFewVectors * Loop::kLanes <= n; i += kFewVectors * Loop::kLanes)
+    loop.template run<kFewVectors, true>(chain, i, n, to);
+  for (; i + Loop::kLanes <= n; i += Loop::kLanes) loop.template run<1, true>(chain, i, n, to);
+  if (i < n) loop.template run<1, false>(chain, i, n, to);
+}
+
+EMPLACE_TARGET_V3 void chain_v3(const void* const* in, const int64_t* strides, void* out, int64_t n,
+                                const void* params) {
+  const auto& chain = *static_cast<const StepChain*>(params);
+  chain_body<32>(in, strides, out, n, chain, num_inputs(chain));
+}
+EMPLACE_TARGET_V4 void chain_v4(const void* const* in, const int64_t* strides, void* out, int64_t n,
+                                const void* params) {
+  const auto& chain = *static_cast<const StepChain*>(params);
+  chain_body<64>(in, strides, out, n, chain, num_inputs(chain));
+}
+
+}  // namespace
+
+Tile::Function step_chain_code() { return for_isa<Tile::Function>(nullptr, chain_v3, chain_v4); }
+
+}  // namespace emplace
