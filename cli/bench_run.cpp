@@ -130,7 +130,7 @@ Status time_launches(const BenchedGraph& graph, BenchResult& result) {
   for (const Device& device : graph.partitioned.devices->devices) {
     if (device.kind == DeviceKind::kCuda) return ok_status();
   }
-  LaunchTrace launches;
+  LaunchTrace launches(LaunchTrace::Short::kEach);
   graph.context.launches = &launches;
   const Result<Planned> planned = planned_steps(graph);
   graph.context.launches = nullptr;

@@ -28,7 +28,7 @@ RunWatch::RunWatch(const StageContext& context, const Placed& placed) : context_
   const bool on_gpus = std::any_of(devices.devices.begin(), devices.devices.end(),
                                    [](const Device& d) { return d.kind == DeviceKind::kCuda; });
   if (observers_.empty() && !on_gpus) {
-    launches_ = std::make_unique<LaunchTrace>();
+    launches_ = std::make_unique<LaunchTrace>(LaunchTrace::Short::kShared);
     launches_->limit_steps(o.run.trace_steps.first, o.run.trace_steps.second);
   } else {
     trace_ = std::make_unique<TraceRecorder>();

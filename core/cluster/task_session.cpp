@@ -131,7 +131,7 @@ Result<std::shared_ptr<TaskSession>> TaskSession::create(const SessionRequest& r
   const TaskMap tasks(made->cluster_);
   made->exchange_ = std::make_unique<RemoteExchange>(request.session, tasks, peers, made->inbox_);
   made->share_ = std::make_unique<TaskShare>(made->cluster_, tasks.find(self), *made->exchange_);
-  if (request.trace) made->trace_ = std::make_unique<LaunchTrace>();
+  if (request.trace) made->trace_ = std::make_unique<LaunchTrace>(LaunchTrace::Short::kShared);
   ASSIGN_OR_RETURN(SessionOptions options, made->options(request));
   made->has_own_step_ = !options.fetches.empty() || !options.targets.empty();
   options.task = std::move(state);

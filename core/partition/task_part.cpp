@@ -145,7 +145,7 @@ class PartMaker {
     }
     if (sender == self_) {
       Instruction send = transfer(InstructionKind::kSend, whole_.values[from].tensor.node, s.may_be_dead);
-      send.in_loop = s.in_loop;
+      send.in_loop = !open_.empty();  // what enters a loop of others is sent once
       send.num_inputs = 1;
       part_.operands.push_back(own_value(from));
       add_transfer(send, id, receiver);
@@ -183,7 +183,7 @@ class PartMaker {
       const uint32_t copy = next_copy_++;
       if (sender == self_) {
         Instruction send = transfer(InstructionKind::kSend, source.node, source.may_be_dead);
-        send.in_loop = s.in_loop;
+        send.in_loop = !open_.empty();
         send.num_controls = 1;
         part_.controls.push_back(instruction_[control]);
         add_transfer(send, copy, receiver);

@@ -83,6 +83,7 @@ class TraceWriter {
     if (work.peer != kNoTask) return work.receives ? "receive" : "send";
     if (work.from != kNoDevice) return "copy";
     if (work.is_loop) return "loop";
+    if (work.launches > 1) return "block";
     return work.nodes.size() == 1 ? g_.op(work.nodes.front()) : "fused";
   }
 
@@ -96,6 +97,7 @@ class TraceWriter {
       json.key("args").begin_object().key("step");
       slice.step < 0 ? json.value("init") : json.value(slice.step);
       json.member("bytes", work.bytes);
+      if (work.launches > 1) json.member("launches", work.launches);
       if (work.nodes.size() == 1) write_node_args(json, work);
       if (work.nodes.size() > 1) write_members(json, work);
       json.end_object();

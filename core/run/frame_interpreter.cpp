@@ -102,9 +102,10 @@ void FrameInterpreter::add_to(Loop& loop, InstructionId inner) const {
       loop.fetched.push_back(v);
   } else if (inner < program.instructions[loop.instruction].entered && s.num_outputs == 1) {
     const ValueId copy = program.outputs(s)[0];
-    const Endpoint& source = program.values[copy].tensor;
+    const NodeId source = program.values[copy].tensor.node;
+    if (p_.file.graph.traits(source).control != Control::kEnter) return;  // of what enters, not of what has entered
     loop.entered.push_back(copy);
-    if (!p_.file.graph.attrs(source.node).flag("is_constant")) loop.first_only.push_back(copy);
+    if (!p_.file.graph.attrs(source).flag("is_constant")) loop.first_only.push_back(copy);
   }
 }
 

@@ -130,7 +130,7 @@ Kernel* LaunchList::with_arrivals(Kernel* kernel, std::span<const InstructionId>
 }
 
 Status LaunchList::run(int64_t step) {
-  if (!traced_.empty() && p_.runtime.trace->records(step)) return run_traced(step);
+  if (traced_ && p_.runtime.trace->records(step)) return run_traced(step);
   if (parallel_run_) return run_in_parallel(step);
   return feed_ ? run_watched(step) : run_in_order(step);
 }
@@ -143,8 +143,10 @@ Status LaunchList::run_launch(const Launch& launch, int64_t step) {
   return p_.blame(std::move(status), launch.instruction);
 }
 
-Status LaunchList::run_in_order(int64_t step) {
-  for (const Launch& launch : launches_) {
+Status LaunchList::run_in_order(int64_t step) { return run_part(launches_, step); }
+
+Status LaunchList::run_part(std::span<const Launch> part, int64_t step) {
+  for (const Launch& launch : part) {
     if (p_.runtime.stop.asked()) return p_.runtime.stop.status();
     if (Status status = run_launch(launch, step); !status.ok()) return status;
   }
@@ -172,36 +174,46 @@ Status LaunchList::run_in_parallel(int64_t step) {
 }
 
 Status LaunchList::run_traced(int64_t step) {
+  return parallel_run_ ? run_traced_in_parallel(step) : run_traced_in_order(step);
+}
+
+// A launch begins when the one before it has ended.
+Status LaunchList::run_traced_in_order(int64_t step) {
   LaunchTrace& trace = *p_.runtime.trace;
-  // Run one after the other, a launch begins when the one before it has ended.
-  const auto timed = [&](uint32_t i, int64_t& now) {
-    if (p_.runtime.stop.asked()) return p_.runtime.stop.status();
-    const int64_t start = now;
-    Status status = run_launch(launches_[i], step);
-    now = trace.now_ns();
-    if (status.ok()) trace.add(traced_[i], step, start, now);
-    return status;
-  };
-  if (parallel_run_)
-    return parallel_run_->run([&](InstructionId id) {
-      int64_t now = trace.now_ns();
-      return launch_of_[id] == kNoLaunch ? ok_status() : timed(launch_of_[id], now);
-    });
-  int64_t now = trace.now_ns();
-  for (uint32_t i = 0; i < launches_.size(); ++i) {
-    if (Status status = timed(i, now); !status.ok()) return status;
+  uint32_t begin = 0;
+  int64_t now = trace.now();
+  for (const TraceBlocks::Block& block : traced_->of_step()) {
+    RETURN_IF_ERROR(run_part({launches_.data() + begin, block.end - begin}, step));
+    const int64_t start = std::exchange(now, trace.now());
+    if (block.end == begin + 1) traced_->see(begin, now - start);
+    trace.add(block.work, step, start, now);
+    begin = block.end;
   }
   return ok_status();
 }
 
+Status LaunchList::run_traced_in_parallel(int64_t step) {
+  LaunchTrace& trace = *p_.runtime.trace;
+  return parallel_run_->run([&](InstructionId id) {
+    if (launch_of_[id] == kNoLaunch) return ok_status();
+    if (p_.runtime.stop.asked()) return p_.runtime.stop.status();
+    const int64_t start = trace.now();
+    Status status = run_launch(launches_[launch_of_[id]], step);
+    if (status.ok()) trace.add(traced_->work(launch_of_[id]), step, start, trace.now());
+    return status;
+  });
+}
+
 void LaunchList::describe() {
+  std::vector<uint32_t> numbers;
   auto group = p_.plan.groups.begin();
   for (const Launch& launch : launches_) {
     LaunchedWork work = work_of(p_, launch.instruction);
     while (group != p_.plan.groups.end() && group->first() < launch.instruction) ++group;
     if (group != p_.plan.groups.end() && group->first() == launch.instruction) add_group(p_, *group, work);
-    traced_.push_back(p_.runtime.trace->add_work(std::move(work)));
+    numbers.push_back(p_.runtime.trace->add_work(std::move(work)));
   }
+  if (!numbers.empty()) traced_ = std::make_unique<TraceBlocks>(*p_.runtime.trace, std::move(numbers));
 }
 
 }  // namespace emplace

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/run/frame_interpreter.h"
@@ -12,6 +13,7 @@
 #include "core/run/gpu_launcher.h"
 #include "core/run/launch.h"
 #include "core/run/parallel_run.h"
+#include "core/run/trace_blocks.h"
 
 namespace emplace {
 
@@ -39,9 +41,12 @@ class LaunchList {
   /// The kernel, or what first finds the variables that these instructions read.
   Kernel* with_arrivals(Kernel* kernel, std::span<const InstructionId> instructions, const SlotOperands& operands);
   Status run_in_order(int64_t step);
+  Status run_part(std::span<const Launch> part, int64_t step);
   Status run_watched(int64_t step);
   Status run_in_parallel(int64_t step);
   Status run_traced(int64_t step);
+  Status run_traced_in_order(int64_t step);
+  Status run_traced_in_parallel(int64_t step);
   /// For the trace: what each launch does.
   void describe();
   Status run_launch(const Launch& launch, int64_t step);
@@ -51,7 +56,7 @@ class LaunchList {
   ObserverFeed* const feed_;
   std::vector<Launch> launches_;               // of the program outside of loops
   std::vector<std::unique_ptr<Kernel>> made_;  // fused kernels, and what is launched around others
-  std::vector<uint32_t> traced_;               // by launch: its number in the trace; empty: there is none
+  std::unique_ptr<TraceBlocks> traced_;        // null: there is no trace
   // Where independent instructions are worth running beside each other.
   std::unique_ptr<Schedule> schedule_;
   std::unique_ptr<ParallelRun> parallel_run_;

@@ -1,23 +1,25 @@
 /// LaunchTrace: when each launch of a run began and ended, and on which thread: the run as it is, fused and in
-/// parallel. Unlike an observer it changes nothing about the run, and costs two looks at the clock a launch.
+/// parallel. Unlike an observer it changes nothing about the run. A look at the clock and its note take 30 ns, more
+/// than many an op does: where launches run one after the other, short ones share theirs (core/run/trace_blocks.h).
 #pragma once
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "core/device/task_map.h"
 #include "core/run/observer.h"
+#include "core/run/trace_clock.h"
 
 namespace emplace {
 
 /// What a launch does.
 struct LaunchedWork {
-  std::vector<NodeId> nodes;  // several: fused, or a loop with its body; of a copy: whose tensor it is
+  std::vector<NodeId> nodes;  // several: fused, a loop with its body, or a block; of a copy: whose tensor it is
   DeviceId device = kNoDevice;
   DeviceId from = kNoDevice;  // of a copy: whose memory it comes from
   NodeId reader = kNoNode;    // of a copy: the first
@@ -26,6 +28,7 @@ struct LaunchedWork {
   TaskId peer = kNoTask;  // of what is sent to another task, or comes from there, as a copy between their CPUs
   bool receives = false;
   uint32_t transfer = 0;  // its number, the same at both ends
+  uint32_t launches = 1;  // more: a block of short ones, one after the other
 };
 
 /// Without first values: memory that no span was written to is never touched.
@@ -41,7 +44,10 @@ class LaunchTrace {
   static constexpr size_t kMaxSpans = 1'000'000;  // 32 MB; the oldest go
   static constexpr int64_t kBeforeSteps = -1;     // initializers run before step 0
 
-  LaunchTrace() : spans_(std::make_unique_for_overwrite<LaunchSpan[]>(kMaxSpans)) {}
+  enum class Short { kShared, kEach };  // whether short launches share their looks at the clock
+
+  explicit LaunchTrace(Short launches)
+      : shares_(launches == Short::kShared), spans_(std::make_unique_for_overwrite<LaunchSpan[]>(kMaxSpans)) {}
   LaunchTrace(const LaunchTrace&) = delete;
   LaunchTrace& operator=(const LaunchTrace&) = delete;
 
@@ -56,28 +62,39 @@ class LaunchTrace {
   /// Of the step that the session counts as `number`.
   bool records(int64_t number) const { return numbered_ ? number >= first_ && number <= last_ : records_; }
 
-  /// While a program is prepared.
+  bool shares() const { return shares_; }
+
+  /// While a program is prepared, or between its steps. Any thread.
   uint32_t add_work(LaunchedWork work) {
+    std::lock_guard lock(mutex_);
     work_.push_back(std::move(work));
     return static_cast<uint32_t>(work_.size() - 1);
   }
+  /// Likewise. What it refers to stays where it is.
+  const LaunchedWork& work(uint32_t number) const {
+    std::lock_guard lock(mutex_);
+    return work_[number];
+  }
+  /// After the run.
   const std::deque<LaunchedWork>& work() const { return work_; }
   int64_t step() const { return step_; }
 
-  int64_t now_ns() const {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin_).count();
-  }
-  /// Any thread.
-  void add(uint32_t work, int64_t number, int64_t start_ns, int64_t end_ns) {
+  /// In the clock's units.
+  int64_t now() const { return clock_.now(); }
+  double ns_of_unit() const { return clock_.ns_of_unit(); }
+  /// Any thread. `start` and `end` as now() says it.
+  void add(uint32_t work, int64_t number, int64_t start, int64_t end) {
     const size_t i = next_.fetch_add(1, std::memory_order_relaxed);
-    spans_[i % kMaxSpans] = {work, thread_number(), numbered_ ? number : step_, start_ns, end_ns};
+    spans_[i % kMaxSpans] = {work, thread_number(), numbered_ ? number : step_, start, end};
   }
 
-  /// Of another trace, whose clock, std::chrono::steady_clock there, shows `ahead_ns` more than the one here.
+  /// Of another trace, as its take_spans() gave it; the steady_clock there shows `ahead_ns` more than the one here.
   void add_from(const LaunchSpan& span, int64_t ahead_ns) {
-    const int64_t shift = -ahead_ns - begin_ns();
+    const int64_t shift = -ahead_ns - clock_.begin_ns();
+    const double ns = clock_.ns_of_unit();
+    const auto units = [&](int64_t there) { return static_cast<int64_t>(static_cast<double>(there + shift) / ns); };
     const size_t i = next_.fetch_add(1, std::memory_order_relaxed);
-    spans_[i % kMaxSpans] = {span.work, span.thread, step_, span.start_ns + shift, span.end_ns + shift};
+    spans_[i % kMaxSpans] = {span.work, span.thread, step_, units(span.start_ns), units(span.end_ns)};
   }
   /// How wrong `ahead_ns` may have been, at most.
   void set_clock_error(int64_t ns) { clock_error_ns_ = std::max(clock_error_ns_, ns); }
@@ -91,14 +108,13 @@ class LaunchTrace {
 
  private:
   static uint32_t thread_number();
-  int64_t begin_ns() const {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(begin_.time_since_epoch()).count();
-  }
 
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const TraceClock clock_;
+  const bool shares_;
   const std::unique_ptr<LaunchSpan[]> spans_;
   std::atomic<size_t> next_{0};
-  std::deque<LaunchedWork> work_;
+  mutable std::mutex mutex_;
+  std::deque<LaunchedWork> work_;  // while steps run: guarded by mutex_
   int64_t step_ = kBeforeSteps, first_ = kBeforeSteps, last_ = INT64_MAX;
   int64_t clock_error_ns_ = 0;
   bool records_ = true, numbered_ = false;

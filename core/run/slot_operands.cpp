@@ -41,7 +41,8 @@ void SlotOperands::list_releases() {
     if (plan.storage != Storage::kSlot || producer == kNoInstruction || plan.last_use >= program.instructions.size())
       continue;
     const Control control = program.instructions[producer].control;
-    if (control == Control::kEnter || enters[producer]) continue;
+    if (control == Control::kEnter) continue;
+    if (enters[producer] && p_.file.graph.traits(program.values[v].tensor.node).control == Control::kEnter) continue;
     const bool next = control == Control::kNextIteration;  // read by an instruction before its producer
     releases_[next ? plan.last_use : std::max(plan.last_use, producer)].push_back(v);
   }
