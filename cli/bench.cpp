@@ -77,6 +77,7 @@ class BenchCommand final : public Command {
     declare_placed_run(set, o.pipeline);
     declare_verify(set, o.pipeline.placing.automatic);
     declare_execution(set, o.pipeline);
+    declare_watched(set, o.pipeline.run.watched);
     set.group("Files and output");
     declare_loading(set, o.pipeline);
     declare_format(set, o, std::array{Format::kText, Format::kJson, Format::kJsonl, Format::kCsv, Format::kMarkdown});
@@ -87,6 +88,7 @@ class BenchCommand final : public Command {
     if (options.arguments.size() != 1) return usage(log, "wanted one graph: emplace bench GRAPH");
     if (flags_.no_nodes && !flags_.save_costs.empty())
       return usage(log, "--save-costs needs the pass that --no-nodes leaves out");
+    if (const Status status = check_watched(options.pipeline.run); !status.ok()) return usage(log, status);
     if (!flags_.sweep.empty()) return sweep(options, log);
     if (options.format != Format::kText && options.format != Format::kJson)
       return usage(log, cat("--format ", format_name(options.format), " is of --sweep"));

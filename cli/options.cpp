@@ -6,6 +6,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/units.h"
+#include "core/fetch_filter.h"
 
 namespace emplace {
 namespace {
@@ -192,7 +193,8 @@ void declare_request(OptionSet& set, RunOptions& run, Steps steps) {
   const bool train = steps == Steps::kOfTraining;
   set.list("fetch", "NAME",
            train ? "Print this tensor after the last step, of its batch: 'node' or 'node:output'"
-                 : "Print this tensor: 'node', 'node:output' or 'gradients(LOSS,X)'",
+                 : "Print this tensor: 'node', 'node:output' or 'gradients(LOSS,X)'; run: '*', those of --nodes, "
+                   "--device, --op",
            run.fetch);
   set.switchable("colocate-gradients", "Place gradients with the nodes they belong to (default), or as any other nodes",
                  run.colocate_gradients);
@@ -294,6 +296,21 @@ void declare_filter(OptionSet& set, NodeFilter& filter) {
   set.text("nodes", "REGEX", "Only nodes whose whole name matches", filter.nodes);
   set.text("device", "DEVICE", "Only nodes on it: GPU:0, or GPU for all of that type", filter.device);
   set.text("op", "OP", "Only nodes of this op", filter.op);
+}
+
+void declare_watched(OptionSet& set, NodeFilter& filter, Watched what) {
+  set.text("nodes", "REGEX",
+           what == Watched::kTrace ? "In --trace: only nodes whose whole name matches"
+                                   : "In --trace, and as --fetch '*': only nodes whose whole name matches",
+           filter.nodes);
+  set.text("device", "DEVICE", "Likewise: only nodes on it: GPU:0, or GPU for all of that type", filter.device);
+  set.text("op", "OP", "Likewise: only nodes of this op", filter.op);
+}
+
+Status check_watched(const RunOptions& run) {
+  if (run.watched.any() && run.trace.empty() && !fetches_by_filter(run))
+    return invalid_argument("--nodes, --device and --op are of --trace FILE and of --fetch '*'");
+  return run.watched.check();
 }
 
 void declare_loading(OptionSet& set, PipelineOptions& pipeline) {

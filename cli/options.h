@@ -82,6 +82,11 @@ std::vector<std::pair<std::string_view, ColorMode>> color_modes();
 
 /// What a listing of nodes shows.
 void declare_filter(OptionSet& set, NodeFilter& filter);
+/// The same of what is seen of a run.
+enum class Watched : uint8_t { kTrace, kTraceAndFetches };
+void declare_watched(OptionSet& set, NodeFilter& filter, Watched what = Watched::kTrace);
+/// InvalidArgument: the filter is malformed, or there is nothing that it would be of.
+Status check_watched(const RunOptions& run);
 inline constexpr std::string_view kGraphsHelp = "GRAPH '-' is standard input. Several files are taken in order.";
 /// The headings under which place and explain accept what only a run uses: its command line can be placed as it is.
 inline constexpr std::string_view kOfARun = "Of a run: accepted, without effect on a placement";

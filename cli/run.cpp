@@ -15,6 +15,7 @@
 #include "core/base/schema.h"
 #include "core/base/sha256.h"
 #include "core/base/units.h"
+#include "core/fetch_filter.h"
 #include "core/place/overrides.h"
 #include "core/report/placement_log.h"
 #include "core/report/run_report.h"
@@ -161,6 +162,7 @@ std::string times_text(const StageContext& c) {
 
 Status run_stages(StageContext& c, const Printer& printer, Made& made) {
   RETURN_IF_ERROR(verify_first(c));
+  if (fetches_by_filter(c.options.run)) RETURN_IF_ERROR(name_fetches(c));
   ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c));
   ASSIGN_OR_RETURN(const Runnable runnable, validate_run(c, loaded));
   made.request = runnable.request;
@@ -222,6 +224,7 @@ class RunCommand final : public Command {
     declare_verify(set, o.pipeline.placing.automatic);
     declare_memory_report(set, o);
     declare_execution(set, o.pipeline);
+    declare_watched(set, o.pipeline.run.watched, Watched::kTraceAndFetches);
     declare_in_flight(set, o.pipeline);
     set.flag("step-report", "Where the time of steps went: computing, copies, waiting for other tasks",
              o.pipeline.run.step_report);
@@ -235,6 +238,10 @@ class RunCommand final : public Command {
 
   int run(const Options& options, Log& log) override {
     if (const Status status = check_single_files(options); !status.ok()) return usage(log, status);
+    if (const Status status = check_watched(options.pipeline.run); !status.ok()) return usage(log, status);
+    if (fetches_by_filter(options.pipeline.run) &&
+        std::count(options.arguments.begin(), options.arguments.end(), "-") > 0)
+      return usage(log, "--fetch '*' reads the graph twice; give it a file");
     ClusterUse use;
     if (const Status status = use.open(cluster_, options.pipeline, log); !status.ok()) return report_error(status, log);
     NamedFiles files = options.pipeline.files;

@@ -269,6 +269,7 @@ class TrainCommand final : public Command {
     declare_placed_run(set, o.pipeline, Steps::kOfTraining);
     declare_memory_report(set, o);
     declare_execution(set, o.pipeline, Steps::kOfTraining);
+    declare_watched(set, o.pipeline.run.watched);
     declare_outputs(set, o.outputs);
     set.group("Training");
     declare_train_options(set, train_);
@@ -284,6 +285,7 @@ class TrainCommand final : public Command {
     if (!writes(options)) set_document_format(Format::kText);
     if (options.arguments.size() != 1)
       return usage(log, options.arguments.empty() ? "no graph file given" : "train takes one graph file");
+    if (const Status status = check_watched(options.pipeline.run); !status.ok()) return usage(log, status);
     const Status status = check_train_values(train_, options.pipeline.files);
     if (!status.ok()) return usage(log, status);
     if (!cluster_.given()) return TrainingRun(options, train_, nullptr, {}, log).run();

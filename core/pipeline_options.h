@@ -18,6 +18,7 @@
 #include "core/graph/graph_file.h"
 #include "core/place/auto/problem.h"
 #include "core/place/gates.h"
+#include "core/place/node_filter.h"
 #include "core/place/overrides.h"
 #include "core/run/gpu_options.h"
 
@@ -87,6 +88,7 @@ struct RunOptions {
   std::string trace;  // a file for the trace, or ""
   bool step_report = false;
   std::pair<int64_t, int64_t> trace_steps{-1, INT64_MAX};  // which steps it has; -1: initializers, too
+  NodeFilter watched;                                      // what it shows of them, and what --fetch '*' stands for
   int64_t inter_op_threads = 0, intra_op_threads = 0;
   std::string restore;                  // a checkpoint: its file or folder; empty: none
   std::string signature;                // --signature; empty: the default one

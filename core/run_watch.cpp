@@ -38,6 +38,11 @@ RunWatch::RunWatch(const StageContext& context, const Placed& placed) : context_
 
 Status RunWatch::open_files() {
   if (!traces()) return ok_status();
+  if (const NodeFilter& filter = context_.options.run.watched; filter.any()) {
+    Result<std::vector<char>> shown = filter.shown(placed_.file->graph, *placed_.devices, *placed_.placement);
+    if (!shown.ok()) return shown.status().with_context("--trace").blamed(Blame::kUsage);
+    shown_ = shown.take();
+  }
   Result<OutputFile> opened = OutputFile::open(context_.options.run.trace);
   if (!opened.ok()) return written(opened.status(), "--trace");
   trace_file_ = opened.take();
@@ -64,6 +69,7 @@ std::string RunWatch::trace_text() const {
   if (placed_.lowering) facts.origins = &placed_.lowering->origins;
   facts.left_out = launches_ ? launches_->left_out() : trace_->left_out();
   if (launches_) facts.clock_error_ns = launches_->clock_error_ns();
+  if (!shown_.empty()) facts.shown = &shown_;
   std::vector<LaunchedWork> work;
   return trace_json(facts, slices(work));
 }

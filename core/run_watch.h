@@ -53,7 +53,8 @@ class RunWatch {
   std::unique_ptr<TraceRecorder> trace_;   // of runs that are observed node by node, and of those on real GPUs
   std::unique_ptr<LaunchTrace> launches_;  // of all others
   ObserverList observers_;
-  OutputFile trace_file_;  // open from open_files() to end_steps()
+  std::vector<char> shown_;  // by node: does the trace show it; empty: all
+  OutputFile trace_file_;    // open from open_files() to end_steps()
 };
 
 }  // namespace emplace

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -17,7 +19,10 @@ namespace {
 class TraceWriter {
  public:
   TraceWriter(const TraceFacts& facts, const std::vector<TraceSlice>& slices)
-      : f_(facts), g_(*facts.graph), slices_(slices) {}
+      : f_(facts), g_(*facts.graph), all_(slices) {
+    std::copy_if(slices.begin(), slices.end(), std::back_inserter(slices_),
+                 [&](const TraceSlice& slice) { return is_shown(*slice.work); });
+  }
 
   std::string write() {
     name_lanes();
@@ -41,6 +46,11 @@ class TraceWriter {
     auto operator<=>(const Lane&) const = default;
   };
 
+  bool is_shown(const LaunchedWork& work) const {
+    const auto chosen = [&](NodeId node) { return !f_.shown || (*f_.shown)[node]; };
+    return std::any_of(work.nodes.begin(), work.nodes.end(), chosen) ||
+           (work.reader != kNoNode && chosen(work.reader)) || !f_.shown;
+  }
   static bool is_copy(const TraceSlice& slice) { return slice.work->from != kNoDevice; }
   static Lane lane_of(const TraceSlice& slice) {
     const LaunchedWork& work = *slice.work;
@@ -61,6 +71,7 @@ class TraceWriter {
     int id = 0;
     DeviceId process = kNoDevice;
     for (auto& [lane, number] : lanes_) {
+      processes_.insert(lane.process);
       if (std::exchange(process, lane.process) != lane.process)
         events_.add_name("process_name", lane.process, 0, device_name(lane.process));
       number = id++;
@@ -176,7 +187,8 @@ class TraceWriter {
   }
 
   void write_counters() {
-    for (const TraceCount& count : counts_of(g_, slices_)) {
+    for (const TraceCount& count : counts_of(g_, all_)) {
+      if (!processes_.contains(count.process)) continue;
       events_.add([&](JsonWriter& json) {
         json.member("ph", "C").member("pid", count.process).member("name", counter_name(count, *f_.devices));
         json.member("ts", us(count.ns)).key("args").begin_object();
@@ -187,8 +199,10 @@ class TraceWriter {
 
   const TraceFacts& f_;
   const Graph& g_;
-  const std::vector<TraceSlice>& slices_;
+  const std::vector<TraceSlice>& all_;
+  std::vector<TraceSlice> slices_;  // those that are shown
   std::map<Lane, int> lanes_;
+  std::set<DeviceId> processes_;  // of lanes
   TraceEvents events_;
 };
 

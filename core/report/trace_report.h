@@ -16,10 +16,11 @@ namespace emplace {
 struct TraceFacts {
   const Graph* graph = nullptr;
   const DeviceSet* devices = nullptr;
-  const Placement* placement = nullptr;  // for reasons
-  const Origins* origins = nullptr;      // null: all nodes are the file's own
-  int64_t left_out = 0;                  // slices that there was no room for
-  int64_t clock_error_ns = 0;            // of slices of other tasks, at most
+  const Placement* placement = nullptr;      // for reasons
+  const Origins* origins = nullptr;          // null: all nodes are the file's own
+  int64_t left_out = 0;                      // slices that there was no room for
+  int64_t clock_error_ns = 0;                // of slices of other tasks, at most
+  const std::vector<char>* shown = nullptr;  // by node: only slices and copies with one of those; null: all
 };
 
 /// Chrome's trace event format: a process per device; a thread per thread that ran its nodes, and per memory that it
