@@ -53,6 +53,7 @@ struct OpTraits {
 
   bool constant = false;                  // the value of attr `value`
   bool identity = false;                  // its input, as it is
+  bool permutes = false;                  // input 0, with its dimensions in the order that input 1 says
   bool does_nothing = false;              // but for control edges
   bool placeholder = false;               // must be fed
   bool placeholder_with_default = false;  // may be fed
@@ -69,7 +70,7 @@ struct OpTraits {
   bool reads_variable = false;   // gives the value behind its handle
   bool writes_variable = false;  // what its first input, a reference or a handle, stands for
   bool assigns = false;          // input 1 becomes the whole value of that
-  bool leaves_state = false;     // takes a reference or a handle, but changes nothing behind it
+  bool leaves_state = false;     // stateful by its signature, but changes nothing that is read later
   bool random = false;           // its only state is its own place in a row of random numbers
 
   bool argument = false;             // of a function's body

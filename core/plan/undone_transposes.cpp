@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/op/permutation.h"
-
 namespace emplace {
 namespace {
 
@@ -14,7 +12,7 @@ class UndoneTransposes {
 
   size_t share() {
     if (std::none_of(graph_.types().begin(), graph_.types().end(),
-                     [](const NodeType& t) { return permutes_dimensions(t.def); }))
+                     [](const NodeType& t) { return t.traits->permutes; }))
       return 0;
     count_readers();
     for (InstructionId id = 0; id < program_.instructions.size(); ++id) share(id);
@@ -40,7 +38,7 @@ class UndoneTransposes {
   bool is_transpose(InstructionId id) const {
     if (id == kNoInstruction || plan_.modes[id] != InstructionMode::kDirect) return false;
     const Instruction& s = program_.instructions[id];
-    return s.kind == InstructionKind::kNode && permutes_dimensions(graph_.type(s.node).def);
+    return s.kind == InstructionKind::kNode && graph_.traits(s.node).permutes;
   }
 
   /// Dimension i of its result is dimension [i] of what it reads; null: only the run knows.

@@ -106,6 +106,7 @@ Status conjugate_transpose_gradient(GradientContext& g) {
 OpDef transpose_op() {
   return OpDef("Transpose")
       .doc("Dimension i of the result is dimension perm[i] of x.")
+      .traits({.permutes = true})
       .shape(transpose_shape)
       .cpu(kMovable, stateless<transpose_cpu>)
       .value_inputs({1})
