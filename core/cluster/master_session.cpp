@@ -152,7 +152,7 @@ SessionReply MasterSession::sum(const Status& status) {
 void MasterSession::start_part(const std::shared_ptr<Step>& step, size_t i, std::string_view method,
                                const std::string& body) {
   const std::shared_ptr<Peer> peer = members_[i].peer;
-  peer->send(method, body, [weak = weak_from_this(), step, i, peer](const Answer& answer) {
+  peer->send(method, body, [watch = watch_, step, i, peer](const Answer& answer) {
     Result<SessionReply> reply = reply_of(*peer, answer);
     Status status = reply.ok() ? reply->status.status() : reply.take_status();
     if (status.code() == Code::kNotFound && !reply.ok()) {
@@ -163,7 +163,8 @@ void MasterSession::start_part(const std::shared_ptr<Step>& step, size_t i, std:
     if (reply.ok()) step->replies[i] = reply.take();
     if (!status.ok()) {
       step->outcome.failed(is_peer_loss(status) ? std::string() : peer->name(), status);
-      if (const auto self = weak.lock()) self->abort(step->number);  // a part may end after the session
+      std::lock_guard lock(watch->mutex);
+      if (watch->session) watch->session->abort(step->number);  // a part may end after the session
     }
     step->outcome.ended();
   });

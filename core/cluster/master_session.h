@@ -11,7 +11,7 @@
 
 namespace emplace {
 
-class MasterSession : public std::enable_shared_from_this<MasterSession> {
+class MasterSession {
  public:
   /// Registers the session on all its tasks, and keeps it there. `own`: the master's own part.
   /// FailedPrecondition: a task has cut another program than this one.
