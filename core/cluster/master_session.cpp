@@ -1,7 +1,9 @@
 #include "core/cluster/master_session.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -41,12 +43,13 @@ struct MasterSession::Step {
     return counted ? Status(status.code(), cat(status.message(), " at step ", number)).blamed(kBlamePeer) : status;
   }
   std::vector<SessionReply> replies;  // each written by its own part, before that ends
+  std::deque<std::atomic<bool>> parts_ended = std::deque<std::atomic<bool>>(replies.size());  // likewise
 };
 
 Result<std::shared_ptr<MasterSession>> MasterSession::create(
     const message::SessionRequest& request, const Peers& peers,
     const std::function<Result<std::shared_ptr<TaskSession>>()>& own) {
-  std::shared_ptr<MasterSession> made(new MasterSession(request.session));
+  std::shared_ptr<MasterSession> made(new MasterSession(request.session, request.timeout_s));
   RETURN_IF_ERROR(made->register_all(request, peers, own));
   made->reply_ = made->sum(ok_status());
   return made;
@@ -166,6 +169,7 @@ void MasterSession::start_part(const std::shared_ptr<Step>& step, size_t i, std:
       std::lock_guard lock(watch->mutex);
       if (watch->session) watch->session->abort(step->number);  // a part may end after the session
     }
+    step->parts_ended[i] = true;
     step->outcome.ended();
   });
 }
@@ -216,11 +220,23 @@ SessionReply MasterSession::on_all(std::string_view method, const Request& reque
   return reply_ = sum(status);
 }
 
+void MasterSession::late(Step& step) {
+  for (size_t i = 1; i < members_.size(); ++i) {
+    if (step.parts_ended[i]) continue;
+    step.outcome.failed({}, Status(Code::kDeadlineExceeded, cat("the step did not end within ", timeout_s_, " s; ",
+                                                                members_[i].name, " has not ended its part"))
+                                .blamed(kBlamePeer));
+  }
+  abort(step.number);
+}
+
 bool MasterSession::wait_for_end(Step& step) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::seconds kPatience{1};  // after a failure
+  const auto begin = Clock::now();
   std::optional<Clock::time_point> failed;
   while (!step.outcome.wait_for(std::chrono::milliseconds(100))) {
+    if (timeout_s_ > 0 && Clock::now() - begin > std::chrono::duration<double>(timeout_s_)) late(step);
     if (step.outcome.status().ok()) continue;
     if (!failed) failed = Clock::now();
     if (Clock::now() - *failed > kPatience) return stuck_ = true, false;

@@ -48,7 +48,7 @@ class MasterSession {
     MasterSession* session;  // guarded by mutex; null: it is gone
   };
 
-  explicit MasterSession(uint64_t id) : id_(id) { watch_->session = this; }
+  MasterSession(uint64_t id, double timeout_s) : id_(id), timeout_s_(timeout_s) { watch_->session = this; }
   Status register_all(const message::SessionRequest& request, const Peers& peers,
                       const std::function<Result<std::shared_ptr<TaskSession>>()>& own);
   void keep(Member& member);
@@ -64,9 +64,12 @@ class MasterSession {
   void start_part(const std::shared_ptr<Step>& step, size_t member, std::string_view method, const std::string& body);
   /// False: it failed, and some task does not end its part.
   bool wait_for_end(Step& step);
+  /// The step's time is up, and the master's own part has ended.
+  void late(Step& step);
   void abort(uint64_t step);
 
   const uint64_t id_;
+  const double timeout_s_;  // of a step; 0: none
   const std::shared_ptr<Watch> watch_ = std::make_shared<Watch>();
   std::shared_ptr<TaskSession> own_;
   std::vector<Member> members_;  // the master first
