@@ -63,7 +63,7 @@ std::string placement_summary(const Graph& graph, const DeviceSet& devices, cons
   const size_t all = placement.decisions.size();
   std::string out = cat("placed ", counted(static_cast<int64_t>(all), "node"));
   const TaskMap tasks(devices);
-  if (tasks.size() > 1) append(out, " on ", num_tasks_used(tasks, nodes), " tasks");
+  if (tasks.size() > 1) append(out, " on ", counted(num_tasks_used(tasks, nodes), "task"));
   for (size_t i = 0; i < shown.size(); ++i) {
     append(out, i ? ", " : ": ", short_device_name(devices, shown[i]), ' ', nodes[shown[i]]);
   }
