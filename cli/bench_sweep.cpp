@@ -8,6 +8,7 @@
 #include "cli/scratch_folder.h"
 #include "core/base/cat.h"
 #include "core/base/input_file.h"
+#include "core/base/printable.h"
 #include "core/report/bench/bench_report.h"
 
 namespace emplace {
@@ -107,7 +108,7 @@ Result<BenchSweep> BenchSweep::make(const std::vector<std::string>& texts, const
     if (!special &&
         (is_own(key.name) || is_of_one(key.name) || std::find(names.begin(), names.end(), key.name) == names.end()))
       return invalid_argument(
-          cat("'", text, "': wanted devices=, batch= or an option of bench, as in inter-op-threads=1,2"));
+          cat("'", printable(text), "': wanted devices=, batch= or an option of bench, as in inter-op-threads=1,2"));
     if (sweep.sweeps(key.name)) return invalid_argument(cat("'", key.name, "' is swept twice"));
     for (const std::string& value : key.values) {
       if (value.empty()) return invalid_argument(cat("'", text, "': a value is missing"));

@@ -406,7 +406,7 @@ OptionSet::Setter set_integer(int64_t& target, int64_t least) {
     int64_t value = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size() || value < least) {
-      return invalid_argument(cat("'", text, "' is not a whole number of at least ", least));
+      return invalid_argument(cat("'", printable(text), "' is not a whole number of at least ", least));
     }
     target = value;
     return ok_status();

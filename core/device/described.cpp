@@ -17,12 +17,12 @@ constexpr std::string_view kForms =
     "write '2xGPU:16GiB', 'CPU', 'GPU:0' or '/job:worker/replica:0/task:0/device:GPU:0:8GiB'";
 
 Status bad_entry(std::string_view entry, std::string_view why) {
-  return invalid_argument(cat("--devices: '", entry, "' ", why, "; ", kForms));
+  return invalid_argument(cat("--devices: '", printable(entry), "' ", why, "; ", kForms));
 }
 
 Status read_memory(std::string_view entry, std::string_view text, int64_t& bytes) {
   Result<int64_t> size = parse_size(text);
-  if (!size.ok()) return size.status().with_context(cat("--devices: '", entry, "'"));
+  if (!size.ok()) return size.status().with_context(cat("--devices: '", printable(entry), "'"));
   bytes = *size;
   return ok_status();
 }

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/base/suggest.h"
 #include "core/base/units.h"
 
@@ -26,7 +27,7 @@ Endpoint find_tensor(const Graph& g, std::string_view name, NameError& error) {
   std::string_view node_name = name.substr(0, colon);
   NodeId node = g.find(node_name);
   if (node == kNoNode) {
-    error = {cat("there is no node '", node_name, "'"), suggest_node(g, node_name)};
+    error = {cat("there is no node '", printable(node_name), "'"), suggest_node(g, node_name)};
     return {};
   }
   uint32_t slot = 0;
@@ -34,7 +35,7 @@ Endpoint find_tensor(const Graph& g, std::string_view name, NameError& error) {
     const char* end = name.data() + name.size();
     auto parsed = std::from_chars(name.data() + colon + 1, end, slot);
     if (parsed.ec != std::errc{} || parsed.ptr != end) {
-      error = {cat("'", name, "' is not a tensor name"), "write 'node' or 'node:output'"};
+      error = {cat("'", printable(name), "' is not a tensor name"), "write 'node' or 'node:output'"};
       return {};
     }
   }
@@ -62,9 +63,9 @@ NodeId find_node(const Graph& g, std::string_view name, NameError& error) {
   NodeId node = g.find(name);
   if (node != kNoNode) return node;
   std::string_view owner = name.substr(0, name.rfind(':'));
-  error = {cat("there is no node '", name, "'"), owner != name && g.find(owner) != kNoNode
-                                                     ? cat("write the node alone: '", owner, "'")
-                                                     : suggest_node(g, name)};
+  error = {cat("there is no node '", printable(name), "'"), owner != name && g.find(owner) != kNoNode
+                                                                ? cat("write the node alone: '", owner, "'")
+                                                                : suggest_node(g, name)};
   return node;
 }
 

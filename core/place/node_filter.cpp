@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/base/suggest.h"
 #include "core/device/device_text.h"
 
@@ -31,7 +32,7 @@ Result<DeviceName> read_device(const std::string& text) {
   const std::optional<std::string> typed = device_as_typed(text);
   const std::optional<DeviceName> wanted = typed ? DeviceName::parse(*typed) : std::nullopt;
   if (wanted) return *wanted;
-  return invalid_argument(cat("--device '", text, "' is not a device name; wanted GPU:0, GPU or the like"));
+  return invalid_argument(cat("--device '", printable(text), "' is not a device name; wanted GPU:0, GPU or the like"));
 }
 
 Result<std::unique_ptr<Expression>> read_names(const std::string& text) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/base/sha256.h"
 #include "core/device/device_text.h"
 #include "core/place/node_filter.h"
@@ -16,8 +17,8 @@ namespace {
 // The text that a node would carry.
 Result<std::string> device_text(std::string_view text) {
   if (auto typed = device_as_typed(text)) return *typed;
-  return invalid_argument(
-      cat("'", text, "' is not a device name; wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it"));
+  return invalid_argument(cat(
+      "'", printable(text), "' is not a device name; wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it"));
 }
 
 struct Rule {
@@ -27,9 +28,9 @@ struct Rule {
 // At the last '=': devices have none.
 Result<Rule> split_rule(std::string_view flag, const std::string& text) {
   const size_t at = text.rfind('=');
-  if (at == text.npos || at == 0) return invalid_argument(cat(flag, " '", text, "': wanted LEFT=DEVICE"));
+  if (at == text.npos || at == 0) return invalid_argument(cat(flag, " '", printable(text), "': wanted LEFT=DEVICE"));
   Result<std::string> device = device_text(std::string_view(text).substr(at + 1));
-  if (!device.ok()) return device.status().with_context(cat(flag, " '", text, '\''));
+  if (!device.ok()) return device.status().with_context(cat(flag, " '", printable(text), '\''));
   return Rule{text.substr(0, at), device.take()};
 }
 
@@ -110,7 +111,7 @@ Result<NameRule> read_name_rule(const std::string& text) {
   NameRule read;
   ASSIGN_OR_RETURN(read.rule, split_rule("--place", text));
   Result<std::unique_ptr<Expression>> pattern = name_pattern(read.rule.left);
-  if (!pattern.ok()) return pattern.status().with_context(cat("--place '", text, '\''));
+  if (!pattern.ok()) return pattern.status().with_context(cat("--place '", printable(text), '\''));
   read.pattern = pattern.take();
   return read;
 }
@@ -128,7 +129,7 @@ Status place_by_name(const Graph& graph, const std::vector<std::string>& rules, 
       ++matches;
     }
     if (matches == 0) {
-      return invalid_argument(cat("--place '", text, "': no node's name is '", rule.left,
+      return invalid_argument(cat("--place '", printable(text), "': no node's name is '", printable(rule.left),
                                   "' (the expression must match a whole name: 'tower_1/.*')"));
     }
   }

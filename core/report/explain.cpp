@@ -6,6 +6,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
+#include "core/base/printable.h"
 #include "core/base/schema.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
@@ -230,8 +231,8 @@ Result<std::optional<DeviceName>> wanted_device(const std::string& text) {
   if (const auto typed = device_as_typed(text)) {
     if (const auto name = DeviceName::parse(*typed); name && !name->empty()) return std::optional<DeviceName>(*name);
   }
-  return invalid_argument(
-      cat("--on '", text, "' is not a device name; wanted something like GPU:0 or /job:worker/task:1/gpu:0"));
+  return invalid_argument(cat("--on '", printable(text),
+                              "' is not a device name; wanted something like GPU:0 or /job:worker/task:1/gpu:0"));
 }
 
 Result<NodeId> named_node(const Graph& graph, const std::string& name) {
