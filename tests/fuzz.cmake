@@ -13,7 +13,9 @@ if(EMPLACE_LIBFUZZER)
   # Checks of every pointer double the time to compile and find what ASan finds.
   target_compile_options(emplace_fuzzed PRIVATE -fsanitize=fuzzer-no-link -fno-sanitize=null,alignment,object-size,vptr)
   target_precompile_headers(emplace_fuzzed PRIVATE ${EMPLACE_STL_HEADERS} <core/op/op_def.h> <core/graph/graph_file.h>)
-  set_target_properties(emplace_fuzzed PROPERTIES UNITY_BUILD ${EMPLACE_UNITY} UNITY_BUILD_MODE GROUP)
+  if(EMPLACE_UNITY)
+    emplace_compile_together(emplace_fuzzed)
+  endif()
   add_library(emplace_released STATIC IMPORTED)
   set_target_properties(emplace_released PROPERTIES IMPORTED_LOCATION ${CMAKE_SOURCE_DIR}/build/libemplace_core.a
                         INTERFACE_LINK_LIBRARIES "ZLIB::ZLIB;Threads::Threads;${CMAKE_DL_LIBS}")

@@ -13,7 +13,9 @@ target_link_libraries(emplace_with_tsan PRIVATE emplace_flags)
 set(TSAN -fsanitize=thread -O1 -g0 -fno-omit-frame-pointer -U_FORTIFY_SOURCE)
 target_compile_options(emplace_with_tsan PRIVATE ${TSAN})
 target_precompile_headers(emplace_with_tsan PRIVATE ${EMPLACE_STL_HEADERS} <core/op/op_def.h> <core/graph/graph_file.h>)
-set_target_properties(emplace_with_tsan PROPERTIES UNITY_BUILD ${EMPLACE_UNITY} UNITY_BUILD_MODE GROUP)
+if(EMPLACE_UNITY)
+  emplace_compile_together(emplace_with_tsan)
+endif()
 
 # Objects of the release build bring along what stands in one of these, too, where a room is not here as a whole: the first counts.
 add_executable(emplace_tsan EXCLUDE_FROM_ALL $<TARGET_OBJECTS:emplace_with_tsan> $<TARGET_OBJECTS:emplace_cli>)
