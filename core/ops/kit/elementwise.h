@@ -156,6 +156,16 @@ class BoundTile {
 /// Not a template: broadcasting, widening, parallelism.
 std::unique_ptr<Kernel> make_elementwise(const KernelInit& init, ElementwiseCode code);
 
+/// What F says that it is for elements of T, so that it may be one of a run of steps.
+template <class F, class T>
+constexpr ElementStep step_of() {
+  if constexpr (std::is_same_v<T, float> && requires { F::kStep; }) {
+    return F::kStep;
+  } else {
+    return ElementStep::kNone;
+  }
+}
+
 /// The code of F for elements of `type`, among the types Ts; the type itself first, else its compute type.
 template <class F, class... Ts>
 ElementwiseCode elementwise_code(DType type, std::shared_ptr<const void> params = nullptr) {
@@ -164,7 +174,7 @@ ElementwiseCode elementwise_code(DType type, std::shared_ptr<const void> params 
     if (code.function || dtype_of<T> != wanted) return;
     code.function = tile_function<F, T>();
     code.computes_in = wanted;
-    if constexpr (std::is_same_v<T, float> && requires { F::kStep; }) code.step = type == wanted ? F::kStep : code.step;
+    if (type == wanted) code.step = step_of<F, T>();
   };
   (take.template operator()<Ts>(type), ...);
   (take.template operator()<Ts>(compute_type(type)), ...);
