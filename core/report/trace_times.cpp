@@ -6,6 +6,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/json_document.h"
+#include "core/base/schema.h"
 
 namespace emplace {
 namespace {
@@ -41,6 +42,7 @@ Result<std::vector<double>> node_times(const Graph& graph, std::string_view trac
   if (!document.is_object() || !document.contains("traceEvents") || !document.at("traceEvents").is_array())
     return invalid_argument(
         cat(origin, ": no trace: wanted an object with 'traceEvents', as 'emplace run --trace' writes it"));
+  RETURN_IF_ERROR(check_schema(Document::kTrace, document.value("schema_version", Json()).dump()).with_context(origin));
   std::vector<double> us(graph.num_nodes(), -1);
   std::set<std::string> steps;
   bool found = false;

@@ -9,7 +9,7 @@
 namespace emplace {
 
 /// Microseconds a step, by node; -1 for nodes that the trace does not have. Nodes that ran as one share its time
-/// evenly. InvalidArgument: no trace, or one of another graph; `origin` is the file's name, for messages.
+/// evenly. InvalidArgument: no trace, one of another version or graph; `origin` is the file's name, for messages.
 Result<std::vector<double>> node_times(const Graph& graph, std::string_view trace, std::string_view origin);
 
 }  // namespace emplace
