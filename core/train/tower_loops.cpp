@@ -55,7 +55,7 @@ void TowerLoops::loop(Run& run, size_t tower) {
   while (!lost_[tower] && run.take(batch, lock)) {
     lock.unlock();
     gate_.begin(tower);
-    Status status = session_.run_step(kinds_[tower], batch.values, outputs);
+    Status status = session_.run_step(callables_[tower], batch.values, outputs);
     const bool lost = status.blame() == kBlamePeer;
     lost ? gate_.give_up(tower) : gate_.end(tower);
     lock.lock();
@@ -79,7 +79,7 @@ void TowerLoops::loop(Run& run, size_t tower) {
 Status TowerLoops::run(const Calls& calls) {
   Run run{calls};
   std::vector<std::thread> threads;
-  for (size_t tower = 1; tower < kinds_.size(); ++tower)
+  for (size_t tower = 1; tower < callables_.size(); ++tower)
     threads.emplace_back([this, &run, tower] { loop(run, tower); });
   loop(run, 0);
   for (std::thread& t : threads) t.join();

@@ -13,9 +13,9 @@ namespace emplace {
 
 class TowerLoops {
  public:
-  /// `kinds`: the step of each tower, one that may run apart (Session::add_step()). Both must outlive this.
-  TowerLoops(Session& session, std::vector<int> kinds, StalenessGate& gate)
-      : session_(session), kinds_(std::move(kinds)), gate_(gate), lost_(kinds_.size()) {}
+  /// `callables`: the step of each tower, one that may run apart (Session::add_step()). Both must outlive this.
+  TowerLoops(Session& session, std::vector<int> callables, StalenessGate& gate)
+      : session_(session), callables_(std::move(callables)), gate_(gate), lost_(callables_.size()) {}
 
   struct Calls {
     std::function<Result<bool>(Batch&)> next;                              // the next batch, or false: there is none
@@ -36,7 +36,7 @@ class TowerLoops {
   bool is_last(size_t tower) const;
 
   Session& session_;
-  const std::vector<int> kinds_;
+  const std::vector<int> callables_;
   StalenessGate& gate_;
   std::vector<bool> lost_;  // by tower
   std::optional<Batch> failed_batch_;

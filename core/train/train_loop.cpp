@@ -95,28 +95,28 @@ Status TrainLoop::prepare(Session& session) {
   for (const TrainGraph::TowerStep& tower : graph_.towers) {
     StepRequest own{{tower.loss}, {tower.update}, step.feeds, tower.loss};
     own.fetches.insert(own.fetches.end(), tower.metrics.begin(), tower.metrics.end());
-    tower_kinds_.push_back(session.add_step(std::move(own), static_cast<int>(graph_.towers.size())));
-    RETURN_IF_ERROR(train_ ? plan_batches(session, tower_kinds_.back(), *train_)
-                           : session.plan_step(tower_kinds_.back(), {}));
+    tower_callables_.push_back(session.add_step(std::move(own), static_cast<int>(graph_.towers.size())));
+    RETURN_IF_ERROR(train_ ? plan_batches(session, tower_callables_.back(), *train_)
+                           : session.plan_step(tower_callables_.back(), {}));
   }
-  train_kind_ = tower_kinds_.empty() ? session.add_step(step) : tower_kinds_.front();
-  forward_kind_ = session.add_step({{graph_.loss}, {}, step.feeds, {}});
-  if (tower_kinds_.empty())
-    RETURN_IF_ERROR(train_ ? plan_batches(session, train_kind_, *train_) : session.plan_step(train_kind_, {}));
+  train_callable_ = tower_callables_.empty() ? session.add_step(step) : tower_callables_.front();
+  forward_callable_ = session.add_step({{graph_.loss}, {}, step.feeds, {}});
+  if (tower_callables_.empty())
+    RETURN_IF_ERROR(train_ ? plan_batches(session, train_callable_, *train_) : session.plan_step(train_callable_, {}));
   if (!setup_.fetches.empty()) {
-    fetch_kind_ = session.add_step({setup_.fetches, {}, step.feeds, {}});
-    RETURN_IF_ERROR(train_ ? plan_batches(session, fetch_kind_, *train_) : session.plan_step(fetch_kind_, {}));
+    fetch_callable_ = session.add_step({setup_.fetches, {}, step.feeds, {}});
+    RETURN_IF_ERROR(train_ ? plan_batches(session, fetch_callable_, *train_) : session.plan_step(fetch_callable_, {}));
   }
   if (!test_ || graph_.metrics.empty()) return ok_status();
   StepRequest metrics;
   for (const auto& [name, tensor] : graph_.metrics) metrics.fetches.push_back(tensor);
   metrics.feeds = test_->placeholders();
-  test_kind_ = session.add_step(metrics);
-  return plan_batches(session, test_kind_, *test_);
+  test_callable_ = session.add_step(metrics);
+  return plan_batches(session, test_callable_, *test_);
 }
 
 /// For whole batches and for the rest.
-Status TrainLoop::plan_batches(Session& session, int kind, const Dataset& data) {
+Status TrainLoop::plan_batches(Session& session, int callable, const Dataset& data) {
   const int64_t batch = request_.batch > 0 ? std::min(request_.batch, data.rows()) : data.rows();
   bool rest_used = !(request_.drop_remainder && &data == train_);
   for (int64_t size : {batch, rest_used ? data.rows() % batch : 0}) {
@@ -124,7 +124,7 @@ Status TrainLoop::plan_batches(Session& session, int kind, const Dataset& data) 
     std::vector<int64_t> rows(static_cast<size_t>(size));
     std::vector<Tensor> feeds;
     RETURN_IF_ERROR(data.gather(rows, feeds));
-    RETURN_IF_ERROR(session.plan_step(kind, feeds));
+    RETURN_IF_ERROR(session.plan_step(callable, feeds));
   }
   return ok_status();
 }
@@ -159,9 +159,9 @@ Status TrainLoop::run(Session& session, TrainResult& result) {
   if (train_) p.batches.emplace(*train_, train_order(), p.position, count);
 
   Status status =
-      tower_kinds_.empty() ? run_in_order(session, p, result, count) : run_towers(session, p, result, count);
+      tower_callables_.empty() ? run_in_order(session, p, result, count) : run_towers(session, p, result, count);
   result.steps = p.step;
-  result.has_test = test_kind_ >= 0;
+  result.has_test = test_callable_ >= 0;
   status = finish(session, p, result, std::move(status));
   if (status.blame() == kBlamePeer) status = peer_lost(status, p);
   result.total_s = seconds_since(p.start);
@@ -193,8 +193,8 @@ Status TrainLoop::finish(Session& session, Progress& p, TrainResult& result, Sta
   if (!status.ok()) return status;
   if (stopped.code() == Code::kDeadlineExceeded)
     return {stopped.code(), cat(stopped.message(), " and ", p.step, " steps")};
-  if (!stopped.ok() || fetch_kind_ < 0) return stopped;
-  return session.run_step(fetch_kind_, p.batch.values, result.outputs);
+  if (!stopped.ok() || fetch_callable_ < 0) return stopped;
+  return session.run_step(fetch_callable_, p.batch.values, result.outputs);
 }
 
 Status TrainLoop::run_in_order(Session& session, Progress& p, TrainResult& result, int64_t count) {
@@ -208,8 +208,8 @@ Status TrainLoop::run_in_order(Session& session, Progress& p, TrainResult& resul
 
 /// Every tower in a loop of its own. They meet at the end of an epoch and where a checkpoint is due.
 Status TrainLoop::run_towers(Session& session, Progress& p, TrainResult& result, int64_t count) {
-  StalenessGate gate(tower_kinds_.size(), request_.replication.max_staleness);
-  TowerLoops loops(session, tower_kinds_, gate);
+  StalenessGate gate(tower_callables_.size(), request_.replication.max_staleness);
+  TowerLoops loops(session, tower_callables_, gate);
   Status status;
   while (count > 0 && !stop_requested() && status.ok()) {
     auto start = Clock::now();
@@ -266,7 +266,7 @@ Status TrainLoop::one_step(Session& session, Progress& p, TrainResult& result) {
   result.waiting_s += std::chrono::duration<double>(ready - start).count();
   p.random = session.random_counters();
   p.whole = false;
-  Status status = session.run_step(train_kind_, p.batch.values, p.outputs);
+  Status status = session.run_step(train_callable_, p.batch.values, p.outputs);
   result.compute_s += seconds_since(ready);
   if (status.code() == Code::kDataLoss) return explain(session, p, without_node(status.message()));
   RETURN_IF_ERROR(std::move(status));
@@ -301,7 +301,7 @@ Status TrainLoop::tell_step(const Session& session, Progress& p, const Batch& ba
   p.timed_samples += record.samples;
   result.loss = record.loss;
   result.epochs = record.epoch;
-  if (test_kind_ < 0) result.metrics = record.metrics;
+  if (test_callable_ < 0) result.metrics = record.metrics;
   if (p.step == p.warm_step) restart_clocks(session, p, result);
   return listener_.step(record);
 }
@@ -319,7 +319,7 @@ Status TrainLoop::end_epoch(Session& session, Progress& p, TrainResult& result) 
   record.step = p.step;
   record.mean_loss = p.epoch_samples > 0 ? p.epoch_loss / static_cast<double>(p.epoch_samples) : 0;
   record.samples_per_s = static_cast<double>(p.timed_samples) / seconds_since(p.epoch_start);
-  if (test_kind_ >= 0) {
+  if (test_callable_ >= 0) {
     RETURN_IF_ERROR(evaluate(session, record.metrics));
     result.metrics = record.metrics;
   }
@@ -340,7 +340,7 @@ Status TrainLoop::evaluate(Session& session, std::vector<double>& metrics) {
     RETURN_IF_ERROR(stop_status());
     batch.rows = order.take(position);
     RETURN_IF_ERROR(test_->gather(batch.rows, batch.values));
-    RETURN_IF_ERROR(session.run_step(test_kind_, batch.values, outputs));
+    RETURN_IF_ERROR(session.run_step(test_callable_, batch.values, outputs));
     for (size_t i = 0; i < metrics.size(); ++i) {
       const double value = scalar(outputs[i]);
       if (!(value - value == 0)) warn_of_metric(i, value, batch);
@@ -409,7 +409,7 @@ Status TrainLoop::explain(Session& session, const Progress& p, const std::string
   }
   for (const auto& [node, blocks] : p.random) session.set_random_counter(node, blocks);
   NumericsCheck check(file_.graph, session.devices(), true, [](const std::string&) {});
-  Status found = session.run_observed(forward_kind_, p.batch.values, check);
+  Status found = session.run_observed(forward_callable_, p.batch.values, check);
   if (found.ok()) return not_finite(cat(text, "\n  computed again, it was finite"));
   if (found.code() == Code::kUnimplemented) return not_finite(text);
   return not_finite(cat(text, "\n  the first node with such a value is ", without_node(found.message())))

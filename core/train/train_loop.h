@@ -92,7 +92,7 @@ class TrainLoop {
 
  private:
   struct Progress;
-  Status plan_batches(Session& session, int kind, const Dataset& data);
+  Status plan_batches(Session& session, int callable, const Dataset& data);
   int64_t steps_left(const Progress& p) const;
   Status one_step(Session& session, Progress& p, TrainResult& result);
   Status run_in_order(Session& session, Progress& p, TrainResult& result, int64_t count);
@@ -117,9 +117,10 @@ class TrainLoop {
   const Dataset* train_;
   const Dataset* test_;
   TrainListener& listener_;
-  std::vector<int> tower_kinds_;  // ps-async
+  // What Session::add_step() declared; -1: there is none.
+  std::vector<int> tower_callables_;  // ps-async
+  int train_callable_ = -1, test_callable_ = -1, forward_callable_ = -1, fetch_callable_ = -1;
   bool warned_of_metric_ = false;
-  int train_kind_ = -1, test_kind_ = -1, forward_kind_ = -1, fetch_kind_ = -1;
 };
 
 }  // namespace emplace
