@@ -1,5 +1,6 @@
 // emplace bench: how long a step takes, and what takes it.
 #include <array>
+#include <cmath>
 #include <ctime>
 #include <tuple>
 
@@ -215,8 +216,7 @@ class BenchCommand final : public Command {
     o.format == Format::kJson ? print(bench_json(report)) : print_lines(bench_text(report));
     const bool slower = gate && report.change->verdict == TimeVerdict::kSlower && report.change->change > *gate;
     if (slower)
-      log.error(cat("gate: --fail-on slower: the step takes ",
-                    static_cast<double>(static_cast<int64_t>(report.change->change * 1000 + 0.5)) / 10,
+      log.error(cat("gate: --fail-on slower: the step takes ", std::round(report.change->change * 1000) / 10,
                     " % longer than in ", flags_.baseline));
     return slower ? kSlower : 0;
   }

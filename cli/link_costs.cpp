@@ -130,7 +130,7 @@ Status measure_both_ways(const StageContext& of, const DeviceSet& devices, const
 template <class Measure>
 Status with_room(std::vector<int64_t> sizes, const Measure& measure) {
   while (!sizes.empty()) {
-    const Status status = measure(sizes);
+    Status status = measure(sizes);
     if (status.code() != Code::kResourceExhausted) return status;
     sizes.pop_back();
   }

@@ -208,6 +208,7 @@ Result<std::vector<char>> ReduceGraph::fail(const std::vector<Shrink::Nodes>& ca
   RETURN_IF_ERROR(status);
   RETURN_IF_ERROR(judged);
   std::vector<char> failed;
+  failed.reserve(tries.size());
   for (const Try& one : tries) failed.push_back(one.failed);
   return failed;
 }

@@ -155,7 +155,7 @@ void hint_at_feeds(const Graph& g, const std::vector<NodeId>& unfed, Log& log) {
 }
 
 std::string times_text(const StageContext& c) {
-  const std::string own = step_times_text(c.timings.step_us);
+  std::string own = step_times_text(c.timings.step_us);
   if (c.timings.us_per_step <= 0) return own;
   return cat(own, "; ", c.options.run.in_flight, " in flight, one every ", time_text(c.timings.us_per_step / 1e6));
 }

@@ -51,6 +51,7 @@ Result<ProcessEnd> run_process(const std::vector<std::string>& words, double tim
   posix_spawn_file_actions_adddup2(&files, ends[1], 1);
   posix_spawn_file_actions_adddup2(&files, ends[1], 2);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   pid_t child = 0;

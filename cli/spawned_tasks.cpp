@@ -140,6 +140,7 @@ Status SpawnedTasks::spawn(const std::vector<std::string>& arguments, const std:
     return unavailable(cat("--spawn: ", std::strerror(errno)));
   }
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;

@@ -35,7 +35,8 @@ Result<std::vector<int64_t>> explicit_pads(const Attrs& attrs, ImageLayout at, b
     return invalid_argument("All elements of explicit_paddings must be nonnegative");
   }
   for (int axis : {at.n, at.c}) {
-    if (given[static_cast<size_t>(2 * axis)] || given[static_cast<size_t>(2 * axis + 1)]) {
+    const size_t before = static_cast<size_t>(axis) * 2;
+    if (given[before] || given[before + 1]) {
       return invalid_argument("Nonzero explicit padding in the batch or depth dimensions is not supported");
     }
   }

@@ -29,11 +29,13 @@ ScratchVector<Axis> simplified(const ScratchVector<Axis>& axes) {
 template <class E>
 void copy_line(const E* in, E* out, const Axis& a) {
   if (a.in_stride == 1 && a.out_stride == 1) {
-    if (!std::is_same_v<E, std::string> && a.size > 8) {
-      std::memcpy(static_cast<void*>(out), in, static_cast<size_t>(a.size) * sizeof(E));
-    } else {
-      std::copy_n(in, a.size, out);
+    if constexpr (!std::is_same_v<E, std::string>) {
+      if (a.size > 8) {
+        std::memcpy(static_cast<void*>(out), in, static_cast<size_t>(a.size) * sizeof(E));
+        return;
+      }
     }
+    std::copy_n(in, a.size, out);
   } else if (a.in_stride == 0 && a.out_stride == 1) {
     std::fill_n(out, a.size, *in);
   } else if (a.out_stride == 1) {

@@ -74,6 +74,7 @@ Value spread(GradientContext& g, Value dy, const std::string& kept, const std::s
     return g.add("BroadcastTo", {g.reshape(dy, g.reduced_shape(shape, g.ints(axes))), shape});
   }
   std::vector<Value> sizes;
+  sizes.reserve(axes.size());
   for (int64_t axis : axes) sizes.push_back(g.element(shape, axis));
   Value dims = g.shape_of(dy);
   Value ones = g.ones(g.ints({static_cast<int64_t>(axes.size())}, "ones/packed"), DType::kInt32);
