@@ -14,16 +14,6 @@ using proto::WireType;
 
 bool holds(std::string_view bytes, const char* at) { return at >= bytes.data() && at <= bytes.data() + bytes.size(); }
 
-/// The last text of field `number`.
-std::string_view text_of(std::string_view message, uint32_t number) {
-  WireError ignored;
-  std::string_view out;
-  for (WireReader reader(message, ignored); reader.next();) {
-    if (reader.is(number, WireType::kBytes)) out = reader.bytes();
-  }
-  return out;
-}
-
 /// As a message can show it.
 std::string printable_name(std::string_view name) {
   std::string out(name.substr(0, 200));
@@ -36,7 +26,7 @@ std::string printable_name(std::string_view name) {
 /// The last text of a field of that name.
 std::string named_text(Message message, std::string_view bytes, std::string_view field) {
   const proto::Field* found = proto::find_field(message, field);
-  return printable_name(found ? text_of(bytes, found->number) : std::string_view());
+  return printable_name(found ? proto::text_field(bytes, found->number) : std::string_view());
 }
 
 /// "node 'conv1' (number 17)"; nothing of a message without a name. `number`: which node of its graph it is.
@@ -47,10 +37,10 @@ std::string description(Message message, std::string_view bytes, int64_t number)
     case Message::kNodeDefAttrEntry:
       return cat("attr '", printable_name(proto::entry_key(bytes)), "'");
     case Message::kFunctionDef:
-      return cat(
-          "function '",
-          named_text(Message::kOpDef, text_of(bytes, proto::number(proto::kFunctionDefFields, "signature")), "name"),
-          "'");
+      return cat("function '",
+                 named_text(Message::kOpDef,
+                            proto::text_field(bytes, proto::number(proto::kFunctionDefFields, "signature")), "name"),
+                 "'");
     case Message::kOnnxNode: {
       const std::string name = named_text(message, bytes, "name"), op = named_text(message, bytes, "op_type");
       return name.empty() ? cat("node ", number, " (", op, ")")

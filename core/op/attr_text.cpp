@@ -160,23 +160,6 @@ std::string func_text(const FuncValue& f) {
   return cat(f.name, "[", summarize_attrs(Attrs(entries)), "]");
 }
 
-std::string arg_text(const ArgSignature& a, const OpSignature& op) {
-  auto attr = [&](int i) { return std::string_view(op.attrs[static_cast<size_t>(i)].name); };
-  std::string out = cat(a.name, ":");
-  if (a.is_ref) out += "Ref(";
-  if (a.number_attr >= 0) append(out, attr(a.number_attr), "*");
-  if (a.type != DType::kInvalid) out += dtype_tf_name(a.type);
-  if (a.type_attr >= 0) out += attr(a.type_attr);
-  if (a.is_ref) out += ")";
-  return out;
-}
-
-std::string args_text(const std::vector<ArgSignature>& args, const OpSignature& op) {
-  std::string out;
-  for (const ArgSignature& a : args) append(out, out.empty() ? "" : ", ", arg_text(a, op));
-  return out;
-}
-
 }  // namespace
 
 std::string message_number(float v) { return number_text(v, 6, 9); }
@@ -237,22 +220,6 @@ std::string summarize_attrs(Attrs attrs) {
   std::string out;
   for (const auto& [name, value] : sorted) append(out, out.empty() ? "" : ", ", name, "=", summarize_attr(*value));
   return out;
-}
-
-std::string summarize_op(const OpSignature& op) {
-  std::string out =
-      cat("Op<name=", op.name, "; signature=", args_text(op.inputs, op), " -> ", args_text(op.outputs, op));
-  for (const AttrSignature& a : op.attrs) {
-    append(out, "; attr=", a.name, ":", attr_type_name(a.type));
-    if (a.default_value) append(out, ",default=", summarize_attr(*a.default_value));
-    if (a.minimum) append(out, ",min=", *a.minimum);
-    if (a.allowed_values) append(out, ",allowed=", summarize_attr(*a.allowed_values));
-  }
-  if (op.is_commutative) out += "; is_commutative=true";
-  if (op.is_aggregate) out += "; is_aggregate=true";
-  if (op.is_stateful) out += "; is_stateful=true";
-  if (op.allows_uninitialized_input) out += "; allows_uninitialized_input=true";
-  return out + ">";
 }
 
 }  // namespace emplace

@@ -1,11 +1,9 @@
-/// Attr values, tensors and signatures in the words of TensorFlow's messages (SummarizeAttrValue, Tensor's
-/// SummarizeValue, SummarizeOpDef).
+/// Attr values and tensors in the words of TensorFlow's messages (SummarizeAttrValue, Tensor's SummarizeValue).
 #pragma once
 
 #include <string>
 
 #include "core/op/attr_value.h"
-#include "core/op/signature.h"
 
 namespace emplace {
 
@@ -15,8 +13,6 @@ std::string summarize_attr(const AttrValue& value);
 std::string summarize_attrs(Attrs attrs);
 /// At most `limit` elements: `1 2`, `[1 2][3...]...`.
 std::string summarize_values(const Tensor& t, int64_t limit);
-/// `Op<name=Relu; signature=features:T -> activations:T; attr=T:type,allowed=[DT_FLOAT]>`.
-std::string summarize_op(const OpSignature& op);
 /// As TensorFlow prints a float in a message: 6 digits if they are enough, else 9.
 std::string message_number(float v);
 

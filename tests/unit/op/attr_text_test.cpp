@@ -3,8 +3,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/op/op_table.h"
-
 using namespace emplace;
 
 TEST_CASE("numbers are printed as TensorFlow's messages have them") {
@@ -58,16 +56,4 @@ TEST_CASE("tensors show their first elements") {
         "Tensor<type: string shape: [] values: hey>");
   CHECK(summarize_values(ints({2, 2}), 10) == "[1 1][1 1]");
   CHECK(summarize_values(ints({0}), 10) == "");
-}
-
-TEST_CASE("a signature is printed as TensorFlow's messages have it") {
-  OpTable table;
-  CHECK(summarize_op(*table.find("Softmax")) ==
-        "Op<name=Softmax; signature=logits:T -> softmax:T; attr=T:type,allowed=[DT_HALF, DT_BFLOAT16, DT_FLOAT, "
-        "DT_DOUBLE]>");
-  CHECK(summarize_op(*table.find("IdentityN")) ==
-        "Op<name=IdentityN; signature=input: -> output:; attr=T:list(type),min=1>");
-  CHECK(summarize_op(*table.find("Placeholder")) ==
-        "Op<name=Placeholder; signature= -> output:dtype; attr=dtype:type; attr=shape:shape,default=<unknown>>");
-  CHECK(summarize_op(*table.find("Variable")).starts_with("Op<name=Variable; signature= -> ref:Ref(dtype); "));
 }
