@@ -44,8 +44,10 @@ class RunCase {
   std::deque<std::string> texts_;
 };
 
-inline Tensor f32(Shape shape, std::vector<float> v) { return Tensor::of<float>(shape, std::span<const float>(v)); }
-inline Tensor i32(Shape shape, std::vector<int32_t> v) {
+inline Tensor f32(const Shape& shape, const std::vector<float>& v) {
+  return Tensor::of<float>(shape, std::span<const float>(v));
+}
+inline Tensor i32(const Shape& shape, const std::vector<int32_t>& v) {
   return Tensor::of<int32_t>(shape, std::span<const int32_t>(v));
 }
 inline std::vector<float> floats(const Tensor& t) { return {t.data<float>(), t.data<float>() + t.num_elements()}; }
