@@ -1,6 +1,5 @@
 // StringToNumber, StringToHashBucketFast, DecodeRaw: numbers for texts.
 #include <algorithm>
-#include <cstring>
 
 #include "core/base/cat.h"
 #include "core/base/farmhash.h"
@@ -61,7 +60,7 @@ class DecodeRaw final : public Kernel {
     RETURN_IF_ERROR(ensure_output(c, 0, concat_shapes(in.shape(), Shape{static_cast<int64_t>(length / size)})));
     char* out = static_cast<char*>(c.output(0).raw());
     for (int64_t i = 0; i < in.num_elements() && length > 0; ++i)
-      std::memcpy(out + static_cast<size_t>(i) * length, in.data<std::string>()[i].data(), length);
+      std::copy_n(in.data<std::string>()[i].data(), length, out + static_cast<size_t>(i) * length);
     const size_t all = length * static_cast<size_t>(in.num_elements()), part = part_bytes(type);
     for (size_t at = 0; !little_ && at < all; at += part) std::reverse(out + at, out + at + part);
     if (type == DType::kBool) std::transform(out, out + all, out, [](char x) { return static_cast<char>(x != 0); });
