@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/cluster_access.h"
-#include "cli/cluster_choice.h"
 #include "cli/option_set.h"
+#include "cli/task_group.h"
 #include "core/base/log.h"
 #include "core/cluster/remote_session.h"
 #include "core/cluster/task_server.h"
@@ -19,10 +18,9 @@ namespace emplace {
 struct ClusterFlags {
   std::string master, spawn;
   bool local_server = false;
-  ClusterChoiceFlags choice;  // --cluster alone; --jobs of MPI
-  bool mpi = false;           // --engine
-  ClusterAccess access;
-  bool given() const { return !master.empty() || !spawn.empty() || local_server || !choice.cluster.empty() || mpi; }
+  bool mpi = false;    // --engine
+  ServerFlags server;  // of it, --cluster alone where this process is none of the tasks
+  bool given() const { return !master.empty() || !spawn.empty() || local_server || !server.choice.cluster.empty(); }
 };
 void declare_cluster(OptionSet& set, ClusterFlags& flags);
 /// Of commands that run nothing: --master and --cluster.
@@ -31,6 +29,9 @@ void declare_cluster_to_see(OptionSet& set, ClusterFlags& flags);
 void declare_cluster_to_plan(OptionSet& set, ClusterFlags& flags, PipelineOptions& pipeline);
 
 class SpawnedTasks;
+
+/// Is this process one of the tasks, which all run this command? A TaskGroup then.
+bool is_task_itself(const ClusterFlags& flags, const PipelineOptions& options);
 
 /// --master where it is no task of --devices but a server.
 bool is_target(std::string_view master);
@@ -48,7 +49,6 @@ class ClusterUse {
   Cluster* cluster() const { return cluster_.get(); }
 
  private:
-  Status start_mpi(const ClusterFlags& flags, const PipelineOptions& options, Log& log);
   Result<std::string> start_local(Transport& transport, const TransportOptions& wire, const PipelineOptions& options,
                                   Log& log);
 

@@ -183,7 +183,6 @@ int run_graph(const Options& options, const std::string& path, const std::string
   printer.begin();
   Result<SavedOutputs> saved = SavedOutputs::open(options.outputs.save, label, files);
   Status status = saved.ok() ? run_stages(c, printer, made) : saved.status();
-  if (cluster && !cluster->tells(status)) return end_code(status);
   int code = status.ok() ? 0 : report_failure(c, status);
   if (status.code() == Code::kInvalidArgument && c.stage == Stage::kExecute)
     hint_at_feeds(made.planned->file->graph, unfed_placeholders(*made.planned->file, made.request), log);
@@ -242,17 +241,69 @@ class RunCommand final : public Command {
     if (fetches_by_filter(options.pipeline.run) &&
         std::count(options.arguments.begin(), options.arguments.end(), "-") > 0)
       return usage(log, "--fetch '*' reads the graph twice; give it a file");
+    if (is_task_itself(cluster_, options.pipeline)) return run_as_task(options, log);
     ClusterUse use;
     if (const Status status = use.open(cluster_, options.pipeline, log); !status.ok()) return report_error(status, log);
+    return run_graphs(options, use.cluster(), log);
+  }
+
+  bool writes(const Options& options) const override {
+    return !is_task_itself(cluster_, options.pipeline) || is_chief(group_flags(), options.pipeline);
+  }
+
+ private:
+  TaskGroupFlags group_flags() const { return {cluster_.server, {}, false, cluster_.mpi}; }
+
+  /// All tasks run this command.
+  int run_as_task(const Options& options, Log& log) {
+    if (!cluster_.master.empty() || !cluster_.spawn.empty() || cluster_.local_server) {
+      return usage(log,
+                   cat(cluster_.mpi ? "--engine mpi" : "a task of --cluster", ": this process is one of the tasks; ",
+                       "--master, --spawn and --local-server are for servers, which others are"));
+    }
+    if (std::count(options.arguments.begin(), options.arguments.end(), "-") > 0)
+      return usage(log, "each task reads the graph file, and standard input can be read once");
+    const Result<std::unique_ptr<TaskGroup>> opened = TaskGroup::open(group_flags(), options.pipeline, log);
+    if (!opened.ok()) return report_error(opened.status(), log);
+    TaskGroup& group = **opened;
+    const TaskFacts facts = facts_of(options.arguments);
+    if (!group.is_chief()) return serve_chief(group, facts, log);
+    if (const Status status = group.gather(facts); !status.ok()) {
+      const int code = report_error(status, log);
+      return group.end({code, status.message()}), code;
+    }
+    const int code = run_graphs(options, group.cluster(), log);
+    group.end({code, cat("exit code ", code)});
+    return code;
+  }
+
+  static int serve_chief(TaskGroup& group, const TaskFacts& facts, Log& log) {
+    set_document_format(Format::kText);
+    const Result<GatheringEnd> end = group.serve(facts);
+    if (!end.ok()) return report_error(end.status(), log);
+    if (end->exit_code != 0 && !group.shares_terminal()) log.error(cat("the run ended: ", end->text));
+    return end->exit_code;
+  }
+
+  /// What the tasks must have in common: the graph files.
+  static TaskFacts facts_of(const std::vector<std::string>& paths) {
+    TaskFacts facts;
+    for (const std::string& path : paths) {
+      const auto source = Source::open(path);  // of a folder, only its name: the chief reads it
+      facts.emplace_back(cat("graph ", path), source.ok() ? sha256_hex((*source)->text()) : "no file");
+    }
+    return facts;
+  }
+
+  static int run_graphs(const Options& options, Cluster* cluster, Log& log) {
     NamedFiles files = options.pipeline.files;
     const std::vector<std::string> labels = graph_labels(options.arguments);
     size_t graph = 0;
     return for_each_graph(options, log, [&](const std::string& path) {
-      return run_graph(options, path, labels[graph++], use.cluster(), files, log);
+      return run_graph(options, path, labels[graph++], cluster, files, log);
     });
   }
 
- private:
   ClusterFlags cluster_;
 };
 

@@ -9,9 +9,9 @@
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/signals.h"
+#include "cli/task_group.h"
 #include "cli/train_options.h"
 #include "cli/train_printer.h"
-#include "cli/training_cluster.h"
 #include "core/base/cat.h"
 #include "core/base/exit_code.h"
 #include "core/base/output_file.h"
@@ -86,7 +86,7 @@ class CurveFiles final : public TrainListener {
 class TrainingRun {
  public:
   /// `cluster`: whose chief this is; null: this process trains alone. `flags`: what its tasks have to be told alike.
-  TrainingRun(const Options& options, const TrainingOptions& train, TrainingCluster* cluster, TaskFacts flags, Log& log)
+  TrainingRun(const Options& options, const TrainingOptions& train, TaskGroup* cluster, TaskFacts flags, Log& log)
       : options_(options),
         train_options_(train),
         log_(log),
@@ -113,7 +113,7 @@ class TrainingRun {
   int serve() {
     const Result<GatheringEnd> end = serve_chief();
     if (!end.ok()) return report_failure(c_, end.status());
-    if (end->exit_code != 0) log_.error(cat("the training ended: ", end->text));
+    if (end->exit_code != 0 && !cluster_->shares_terminal()) log_.error(cat("the training ended: ", end->text));
     return end->exit_code;
   }
 
@@ -209,7 +209,7 @@ class TrainingRun {
   Trained made_;
   NamedFiles files_ = options_.pipeline.files;
   SavedOutputs saved_;
-  TrainingCluster* const cluster_;
+  TaskGroup* const cluster_;
   const TaskFacts flags_;
   TrainPrinter printer_;
 };
@@ -273,7 +273,7 @@ class TrainCommand final : public Command {
     declare_outputs(set, o.outputs);
     set.group("Training");
     declare_train_options(set, train_);
-    declare_training_cluster(set, cluster_);
+    declare_task_group(set, cluster_);
     set.group("Files and output");
     declare_loading(set, o.pipeline);
     declare_format(set, o, std::array{Format::kText, Format::kJson, Format::kJsonl});
@@ -289,9 +289,9 @@ class TrainCommand final : public Command {
     const Status status = check_train_values(train_, options.pipeline.files);
     if (!status.ok()) return usage(log, status);
     if (!cluster_.given()) return TrainingRun(options, train_, nullptr, {}, log).run();
-    if (cluster_.starts_others() && options.arguments.front() == "-")
-      return usage(log, "--spawn: each task reads the graph file, and standard input can be read once");
-    const auto cluster = TrainingCluster::open(cluster_, options.pipeline, log);
+    if (options.arguments.front() == "-")
+      return usage(log, "each task reads the graph file, and standard input can be read once");
+    const auto cluster = TaskGroup::open(cluster_, options.pipeline, log);
     if (!cluster.ok()) return report_error(cluster.status(), log);
     TrainingRun run(options, train_, cluster->get(), facts_of(set_->sources()), log);
     return (*cluster)->is_chief() ? run.run() : run.serve();
@@ -299,7 +299,7 @@ class TrainCommand final : public Command {
 
  private:
   TrainingOptions train_;
-  TrainingClusterFlags cluster_;
+  TaskGroupFlags cluster_;
   const OptionSet* set_ = nullptr;
 };
 

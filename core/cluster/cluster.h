@@ -1,5 +1,5 @@
 /// Cluster: the tasks that run a graph, if not this process alone: their devices, and sessions whose steps run on all
-/// of them. Behind servers (remote_session.h), or processes that MPI has started together (mpi_cluster.h).
+/// of them. They are behind servers (remote_session.h).
 #pragma once
 
 #include <memory>
@@ -30,9 +30,6 @@ class Cluster {
   virtual Result<std::unique_ptr<Session>> create_session(const GraphFile& file, const DeviceSet& devices,
                                                           const Placement& placement,
                                                           const SessionOptions& options) = 0;
-  /// With a graph this process has ended so. Is it the one that prints results, and says what failed? Of several that
-  /// run the same command, one is. They all call it, once for each graph.
-  virtual bool tells(const Status& /*ended*/) { return true; }
 
  protected:
   message::TaskList tasks_;

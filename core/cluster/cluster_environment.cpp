@@ -80,6 +80,16 @@ std::string EnvironmentTask::text() const {
              task.name());
 }
 
+std::optional<int> rank_of_environment(const char* (*environment)(const char*)) {
+  for (const RankVariables& names : kRankVariables) {
+    const char* text = environment(names.rank);
+    if (!text) continue;
+    Result<int> rank = number_in(names.rank, text);
+    return rank.ok() ? std::optional(*rank) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 Result<std::optional<EnvironmentTask>> task_of_environment(const char* (*environment)(const char*),
                                                            const JobCounts& jobs) {
   for (const RankVariables& names : kRankVariables) {

@@ -76,6 +76,8 @@ struct EnvironmentTask {
   /// "cluster: 4 tasks from SLURM_PROCID; rank 2 = /job:worker/replica:0/task:1".
   std::string text() const;
 };
+/// This process's number among them; nothing if no variable says it.
+std::optional<int> rank_of_environment(const char* (*environment)(const char*));
 /// From OMPI_COMM_WORLD_RANK, SLURM_PROCID or JOB_COMPLETION_INDEX, the first that is set; nothing if none is. `jobs`
 /// must have as many tasks as were started, where the environment says how many.
 Result<std::optional<EnvironmentTask>> task_of_environment(const char* (*environment)(const char*),

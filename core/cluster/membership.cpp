@@ -1,12 +1,29 @@
 #include "core/cluster/membership.h"
 
 #include <chrono>
+#include <limits>
 #include <thread>
 
 namespace emplace {
 namespace {
 
 Status stopped() { return Status(Code::kCancelled, "stopped before all tasks of the cluster were there"); }
+
+class Waiting {
+ public:
+  explicit Waiting(const Membership::Patience& patience) : timeout_s_(patience.timeout_s) {}
+  double left_s() const {
+    if (timeout_s_ <= 0) return std::numeric_limits<double>::infinity();
+    return timeout_s_ - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+  Status in_vain(const std::string& absent) const {
+    return Status(Code::kDeadlineExceeded, cat(absent, " did not join within ", timeout_s_, " s")).blamed(kBlamePeer);
+  }
+
+ private:
+  const double timeout_s_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
 
 }  // namespace
 
@@ -34,27 +51,38 @@ Status Membership::add(const message::Member& member, const std::string& version
   return ok_status();
 }
 
-Result<message::Members> Membership::wait_for_all(const std::atomic<bool>& stop) {
+Result<message::Members> Membership::wait_for_all(const Patience& patience) {
   constexpr std::chrono::milliseconds kLook{50};
+  const Waiting waiting(patience);
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, kLook, [&] { return missing_ == 0; })) {
-    if (stop) return stopped();
+    if (patience.stop) return stopped();
+    if (waiting.left_s() > 0) continue;
+    std::string absent;
+    for (const auto& [name, member] : members_) {
+      if (member.address.empty()) append(absent, absent.empty() ? "" : ", ", name);
+    }
+    return waiting.in_vain(absent);
   }
   message::Members all;
   for (const auto& [name, member] : members_) all.members.push_back(member);
   return all;
 }
 
-Result<message::Members> Membership::join(Peer& coordinator, const message::Member& own,
-                                          const std::atomic<bool>& stop) {
+Result<message::Members> Membership::join(Peer& coordinator, const message::Member& own, const Patience& patience) {
   constexpr std::chrono::milliseconds kAgain{100};
-  for (;;) {
+  const Waiting waiting(patience);
+  for (bool reached = false;;) {
     ASSIGN_OR_RETURN(std::string body, message::write(own));
-    const Answer answer = coordinator.ask(message::method::kJoinCluster, std::move(body), &stop);
+    const double left_s = waiting.left_s();
+    if (left_s <= 0) return waiting.in_vain(reached ? "some task of the cluster" : coordinator.text());
+    const Answer answer = coordinator.ask(message::method::kJoinCluster, std::move(body), &patience.stop,
+                                          patience.timeout_s > 0 ? left_s : 0);
     if (answer.code == 0) return message::read<message::Members>(answer.body);
-    if (stop) return stopped();
-    if (answer.code != static_cast<int>(Code::kUnavailable))
-      return Status(static_cast<Code>(answer.code), answer.message);
+    if (patience.stop) return stopped();
+    const auto code = static_cast<Code>(answer.code);
+    reached = code == Code::kDeadlineExceeded;
+    if (code != Code::kUnavailable && !reached) return Status(code, answer.message);
     std::this_thread::sleep_for(kAgain);
   }
 }

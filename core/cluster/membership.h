@@ -22,10 +22,14 @@ class Membership {
 
   /// At the coordinator. FailedPrecondition: of another version, no task of the cluster, or one that is there already.
   Status add(const message::Member& member, const std::string& version);
-  /// Waits until all tasks are there. Cancelled: `stop` was set.
-  Result<message::Members> wait_for_all(const std::atomic<bool>& stop);
-  /// At all others: tells the coordinator, which may not be there yet, and waits for its answer. Cancelled as above.
-  static Result<message::Members> join(Peer& coordinator, const message::Member& own, const std::atomic<bool>& stop);
+  struct Patience {
+    const std::atomic<bool>& stop;
+    double timeout_s = 0;  // 0: no bound
+  };
+  /// Waits until all tasks are there. Cancelled: `stop` was set; DeadlineExceeded, blamed on the peers: some are not.
+  Result<message::Members> wait_for_all(const Patience& patience);
+  /// At all others: tells the coordinator, which may not be there yet, and waits for its answer. Errors as above.
+  static Result<message::Members> join(Peer& coordinator, const message::Member& own, const Patience& patience);
 
  private:
   std::mutex mutex_;

@@ -5,8 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace emplace {
 
@@ -14,14 +12,14 @@ class MessagePassing {
  public:
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// What every rank has brought, by rank. All ranks call it, at the same point of their work.
-  virtual std::vector<std::string> all_gather(std::string_view own) = 0;
   /// Returns at once. Any thread. REQUIRES: at most kMostBytes, and another rank.
   virtual void send(int to, std::string bytes) = 0;
   /// The next message that has come, of whichever rank; false: none has. One thread. Messages of one rank come in the
   /// order in which they were sent.
   virtual bool poll(int& from, std::string& bytes) = 0;
-  /// All ranks: nothing is sent any longer.
+  /// Waits until all ranks have come here, so long; false: some has not.
+  virtual bool wait_for_all(double timeout_s) = 0;
+  /// After wait_for_all(): nothing is sent or polled any longer.
   virtual void finish() = 0;
 
  protected:
@@ -34,7 +32,7 @@ inline constexpr size_t kMostBytes = INT32_MAX;
 inline constexpr char kMessagePassingSymbol[] = "emplace_message_passing";
 inline constexpr char kMessagePassingFile[] = "libemplace_mpi.so";
 /// Counts changes of this file.
-inline constexpr uint32_t kMessagePassingAbi = 1;
+inline constexpr uint32_t kMessagePassingAbi = 2;
 
 struct MessagePassingPlugin {
   uint32_t abi = kMessagePassingAbi;

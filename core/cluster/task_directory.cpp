@@ -29,7 +29,7 @@ std::string TaskDirectory::own_address() const {
   return address.ok() ? *address : std::string();
 }
 
-Status TaskDirectory::join(const ClusterTask& coordinator, message::Member own, const std::atomic<bool>& stop) {
+Status TaskDirectory::join(const ClusterTask& coordinator, message::Member own, const Membership::Patience& patience) {
   ASSIGN_OR_RETURN(const std::string address, address_of(cluster_, coordinator));
   const bool coordinates = coordinator == self_;
   if (coordinates) {
@@ -38,7 +38,7 @@ Status TaskDirectory::join(const ClusterTask& coordinator, message::Member own, 
   }
   Peer peer(transport_, coordinator.name(), address, options_);
   ASSIGN_OR_RETURN(const message::Members all,
-                   coordinates ? membership_.wait_for_all(stop) : Membership::join(peer, own, stop));
+                   coordinates ? membership_.wait_for_all(patience) : Membership::join(peer, own, patience));
   cluster_ = with_addresses(std::move(cluster_), all);
   make_peers();
   return ok_status();
@@ -46,7 +46,7 @@ Status TaskDirectory::join(const ClusterTask& coordinator, message::Member own, 
 
 Result<message::Members> TaskDirectory::add(const message::Member& member, const std::string& version) {
   RETURN_IF_ERROR(membership_.add(member, version));
-  return membership_.wait_for_all(stopped_);
+  return membership_.wait_for_all({stopped_, 0});
 }
 
 }  // namespace emplace

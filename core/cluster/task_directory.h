@@ -25,8 +25,8 @@ class TaskDirectory {
   /// Of the server's own task; empty: not known.
   std::string own_address() const;
 
-  /// `own`: of the server's task. Returns when all tasks are there. Cancelled: `stop` was set.
-  Status join(const ClusterTask& coordinator, message::Member own, const std::atomic<bool>& stop);
+  /// `own`: of the server's task. Returns when all tasks are there, else as Membership says.
+  Status join(const ClusterTask& coordinator, message::Member own, const Membership::Patience& patience);
   /// At the coordinator: another task asks, and hears of all once they are there.
   Result<message::Members> add(const message::Member& member, const std::string& version);
   /// Nobody waits any longer.

@@ -96,8 +96,8 @@ Result<std::unique_ptr<TaskServer>> TaskServer::start(Transport& transport, Task
   const TaskServerOptions& o = made->options_;
   if (!o.coordinator) return made;
   static const std::atomic<bool> kNever = false;
-  message::Member own{message::kProtocol, o.version, made->name_, cat(o.host, ":", made->port())};
-  RETURN_IF_ERROR(made->directory_.join(*o.coordinator, std::move(own), o.stop ? *o.stop : kNever));
+  message::Member own{message::kProtocol, o.version, made->name_, cat(o.host, ":", made->port_->number())};
+  RETURN_IF_ERROR(made->directory_.join(*o.coordinator, std::move(own), {o.stop ? *o.stop : kNever, o.join_timeout_s}));
   return made;
 }
 
@@ -116,7 +116,7 @@ TaskServer::~TaskServer() {
 std::string TaskServer::target() const {
   const Result<HostPort> given = parse_host_port(directory_.own_address());
   const std::string host = given.ok() ? given->host : "localhost";
-  return cat("grpc://", host.find(':') == host.npos ? host : cat("[", host, "]"), ":", port());
+  return cat("grpc://", host.find(':') == host.npos ? host : cat("[", host, "]"), ":", port_->number());
 }
 
 void TaskServer::shut_down(double grace_s) {

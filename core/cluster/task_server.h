@@ -28,7 +28,8 @@ struct TaskServerOptions {
   std::string version;  // which others have to have, too
   /// Where the addresses of `cluster` are not known, but for this task's: all join here, and start() waits for them.
   std::optional<ClusterTask> coordinator;
-  std::string host;  // of this task, for the others
+  std::string host;           // of this task, for the others
+  double join_timeout_s = 0;  // 0: waits as long as it takes
   const std::atomic<bool>* stop = nullptr;
   DeviceSet devices;  // of this process, under any task's name
   TransportOptions transport;
@@ -44,10 +45,11 @@ class TaskServer final : public RequestHandler {
   TaskServer(const TaskServer&) = delete;
   TaskServer& operator=(const TaskServer&) = delete;
 
-  int port() const { return port_->number(); }
   /// "grpc://localhost:2222".
   std::string target() const;
   const DeviceSet& devices() const { return devices_; }
+  /// With the addresses of all.
+  const ClusterSpec& cluster() const { return directory_.cluster(); }
   /// No step begins any longer; those that run get this long, then they are aborted: "task is shutting down".
   void shut_down(double grace_s);
 

@@ -4,10 +4,11 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <numeric>
+#include <thread>
 #include <utility>
 
 namespace emplace {
@@ -24,19 +25,6 @@ class MpiMessagePassing final : public MessagePassing {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-
-  std::vector<std::string> all_gather(std::string_view own) override {
-    std::vector<int> sizes(static_cast<size_t>(size_)), at(sizes.size());
-    const int size = static_cast<int>(own.size());
-    MPI_Allgather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, all_);
-    std::partial_sum(sizes.begin(), sizes.end() - 1, at.begin() + 1);
-    std::string bytes(static_cast<size_t>(at.back() + sizes.back()), '\0');
-    MPI_Allgatherv(own.data(), size, MPI_CHAR, bytes.data(), sizes.data(), at.data(), MPI_CHAR, all_);
-    std::vector<std::string> by_rank;
-    for (size_t i = 0; i < sizes.size(); ++i)
-      by_rank.push_back(bytes.substr(static_cast<size_t>(at[i]), static_cast<size_t>(sizes[i])));
-    return by_rank;
-  }
 
   void send(int to, std::string bytes) override {
     const auto size = static_cast<int>(bytes.size());
@@ -60,10 +48,20 @@ class MpiMessagePassing final : public MessagePassing {
     return true;
   }
 
-  void finish() override {
-    MPI_Barrier(all_);
-    MPI_Finalize();
+  bool wait_for_all(double timeout_s) override {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::duration<double>(timeout_s);
+    MPI_Request all_are_here;
+    MPI_Ibarrier(all_, &all_are_here);
+    for (int done = 0; Clock::now() < end;) {
+      MPI_Test(&all_are_here, &done, MPI_STATUS_IGNORE);
+      if (done) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // MPI_Wait would keep a processor busy
+    }
+    return false;
   }
+
+  void finish() override { MPI_Finalize(); }
 
  private:
   struct Sent {

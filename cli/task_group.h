@@ -1,5 +1,5 @@
-/// `emplace train` on several tasks: the same command runs on each. One of them, the chief, places, runs and tells;
-/// the others serve it until the training ends.
+/// One command that runs on several tasks, on each of which it was started. One of them, the chief, places, runs and
+/// tells; the others serve it until it has ended. Over gRPC, or between the ranks of an MPI job.
 #pragma once
 
 #include <memory>
@@ -8,49 +8,56 @@
 #include "cli/server_flags.h"
 #include "cli/spawned_tasks.h"
 #include "core/cluster/gathering.h"
+#include "core/cluster/mpi_transport.h"
 #include "core/cluster/remote_session.h"
 
 namespace emplace {
 
-struct TrainingClusterFlags {
+struct TaskGroupFlags {
   ServerFlags server;
   std::string spawn;
   bool until_eof = false;
+  bool mpi = false;  // --engine
   /// A task that was started so has --spawn in its environment or configuration file, too.
   bool starts_others() const { return !spawn.empty() && !until_eof; }
-  bool given() const { return !spawn.empty() || !server.choice.cluster.empty() || !server.choice.jobs.empty(); }
+  bool given() const { return mpi || !spawn.empty() || !server.choice.cluster.empty() || !server.choice.jobs.empty(); }
 };
-void declare_training_cluster(OptionSet& set, TrainingClusterFlags& flags);
-/// Is this process the one that tells and writes? Also where there is no cluster, or it cannot be known.
-bool is_chief(const TrainingClusterFlags& flags, const PipelineOptions& options);
+void declare_engine(OptionSet& set, bool& mpi);
+/// Of a training.
+void declare_task_group(OptionSet& set, TaskGroupFlags& flags);
+/// Is this process the one that tells and writes? Also where there is no group, or it cannot be known.
+bool is_chief(const TaskGroupFlags& flags, const PipelineOptions& options);
 
-class TrainingCluster {
+class TaskGroup {
  public:
   /// Says which task this process is, and starts those of --spawn. All must outlive it.
-  static Result<std::unique_ptr<TrainingCluster>> open(const TrainingClusterFlags& flags,
-                                                       const PipelineOptions& options, Log& log);
-  ~TrainingCluster();
+  static Result<std::unique_ptr<TaskGroup>> open(const TaskGroupFlags& flags, const PipelineOptions& options, Log& log);
+  ~TaskGroup();
 
   bool is_chief() const { return self_ == chief_; }
+  /// All tasks tell on one terminal: the chief tells for all.
+  bool shares_terminal() const { return flags_.mpi; }
   /// The chief's: takes requests from now on, and waits until all tasks are there and about to do the same.
   Status gather(const TaskFacts& facts);
   /// After gather().
   RemoteCluster* cluster() const { return cluster_.get(); }
-  /// Tells the others how the training ended.
+  /// Tells the others how it ended.
   void end(const GatheringEnd& how);
 
-  /// Of the others: serves the chief until the training has ended.
+  /// Of the others: serves the chief until it has ended.
   Result<GatheringEnd> serve(const TaskFacts& facts);
 
  private:
-  TrainingCluster(const TrainingClusterFlags& flags, const PipelineOptions& options, Log& log)
+  TaskGroup(const TaskGroupFlags& flags, const PipelineOptions& options, Log& log)
       : flags_(flags), options_(options), log_(log) {}
   Status choose();
+  Status choose_by_rank();
   Status start_server(RequestHandler* gathering);
 
-  TrainingClusterFlags flags_;  // --spawn made --cluster
+  TaskGroupFlags flags_;  // --spawn made --cluster
   const PipelineOptions& options_;
   Log& log_;
+  MpiTransport* ranks_ = nullptr;  // of --engine mpi: the transport
   Transport* transport_ = nullptr;
   TaskServerOptions server_options_;
   ClusterTask self_, chief_;
