@@ -28,4 +28,12 @@ void reserve_heap([[maybe_unused]] size_t bytes) {
 #endif
 }
 
+void keep_heap() {
+#ifdef __GLIBC__
+  mallopt(M_ARENA_MAX, 1);  // those of threads are cut to 64 MiB and given back piece by piece
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, INT32_MAX);
+#endif
+}
+
 }  // namespace emplace

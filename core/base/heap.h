@@ -1,4 +1,4 @@
-/// Huge pages for the heap of the process, for commands that are about to use much of it.
+/// The heap of the process, for commands that are about to use much of it.
 #pragma once
 
 #include <cstddef>
@@ -9,5 +9,10 @@ namespace emplace {
 /// fault for each of the small pages is 40 % of the time from a file of 10,000 nodes to its first step. Takes no memory
 /// by itself. Nothing happens where the C library is not glibc, or another allocator stands in for it.
 void reserve_heap(size_t bytes);
+
+/// What is freed from now on stays with the process, which is as large as it once was, and is used again without
+/// faults: of a task that sends and receives tensors of 64 MiB, these were 60 % of the time (272 to 110 ms there and
+/// back).
+void keep_heap();
 
 }  // namespace emplace

@@ -5,11 +5,13 @@
 #include <string>
 
 #include "core/base/cat.h"
+#include "core/base/heap.h"
 #include "core/base/plugin_file.h"
 
 namespace emplace {
 
 Result<MessagePassing*> load_message_passing(const char* (*environment)(const char*)) {
+  keep_heap();
   const char* named = environment("EMPLACE_MPI_PLUGIN");
   std::string file = named ? named : plugin_beside_program(kMessagePassingFile);
   if (file.empty() || !file_exists(file)) {

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "core/base/cat.h"
+#include "core/base/heap.h"
 #include "core/base/plugin_file.h"
 
 namespace emplace {
@@ -22,6 +23,7 @@ Result<Transport*> loaded(const std::string& file) {
 }  // namespace
 
 Result<Transport*> load_transport(const char* (*environment)(const char*)) {
+  keep_heap();
   const char* named = environment("EMPLACE_CLUSTER_PLUGIN");
   std::string file = named ? named : plugin_beside_program(kTransportFile);
   if (named && !file_exists(file))

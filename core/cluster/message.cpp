@@ -52,6 +52,8 @@ Status write_tensor(const Tensor& value, std::string& out) {
   }
   const bool text = value.dtype() == DType::kString;
   if (text) message.strings.assign(value.flat<std::string>().begin(), value.flat<std::string>().end());
+  constexpr size_t kHead = 256;
+  if (value.valid() && !text) out.reserve(out.size() + value.size_bytes() + kHead);
   Writer writer(out);
   message.fields(writer);
   if (value.valid() && !text)

@@ -21,7 +21,7 @@ namespace emplace::message {
 class Writer;
 class Reader;
 
-/// A tensor in host memory; of lists (DT_VARIANT): Unimplemented.
+/// Appends a tensor in host memory, whose bytes are copied once; of lists (DT_VARIANT): Unimplemented.
 Status write_tensor(const Tensor& value, std::string& out);
 /// Its own copy. Sizes are checked against the bytes there are before any memory is taken.
 Result<Tensor> read_tensor(std::string_view bytes);
@@ -42,9 +42,9 @@ class Writer {
     } else if constexpr (std::is_same_v<T, double>) {
       out_.fixed64(field, std::bit_cast<uint64_t>(value));
     } else if constexpr (std::is_same_v<T, Tensor>) {
-      std::string bytes;
-      if (const Status status = write_tensor(value, bytes); !status.ok() && status_.ok()) status_ = status;
-      out_.bytes(field, bytes);
+      const size_t begin = out_.begin(field);
+      if (const Status status = write_tensor(value, out_.out()); !status.ok() && status_.ok()) status_ = status;
+      out_.end(begin);
     } else if constexpr (Fields<T>) {
       const size_t begin = out_.begin(field);
       const_cast<T&>(value).fields(*this);
