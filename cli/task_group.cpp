@@ -96,6 +96,11 @@ void declare_task_group(OptionSet& set, TaskGroupFlags& flags) {
       flags.spawn);
   declare_engine(set, flags.mpi);
   declare_server(set, flags.server);
+  set.value(
+      "on-peer-loss", "ACTION",
+      "mirrored: when a worker is lost, fail (default), or regroup: go on with the others from the last whole step",
+      set_choice<bool>(flags.regroups, {{"fail", false}, {"regroup", true}}));
+  set.value("min-workers", "N", "Of regroup: with fewer left, fail (default 1)", set_integer(flags.min_workers, 1));
   set.flag("until-eof", "Tasks other than the chief end when standard input does", flags.until_eof);
 }
 
@@ -129,6 +134,11 @@ TaskGroup::~TaskGroup() {
 }
 
 Status TaskGroup::choose_by_rank() {
+  if (flags_.regroups) {
+    return invalid_argument(
+               "--engine mpi: MPI ends the job when a rank is lost; --on-peer-loss regroup is of --engine grpc")
+        .blamed(Blame::kUsage);
+  }
   for (const auto& [flag, is_given] : {std::pair("--spawn", !flags_.spawn.empty()),
                                        {"--cluster", !flags_.server.choice.cluster.empty()},
                                        {"--coordinator", !flags_.server.choice.coordinator.empty()},
@@ -200,6 +210,17 @@ Status TaskGroup::gather(const TaskFacts& facts) {
   const auto still = [this] { return spawned_ ? spawned_->alive() : ok_status(); };
   RETURN_IF_ERROR(gathering_->wait(timeout, stop_flag(), still, say));
   return cluster_->connect(timeout, false, &stop_flag(), say);
+}
+
+std::optional<std::string> TaskGroup::regroup() {
+  const auto workers = [this] {
+    const auto& tasks = cluster_->tasks().tasks;
+    return std::count_if(tasks.begin(), tasks.end(), [](const auto& t) { return !t.name.starts_with("/job:ps/"); });
+  };
+  const auto before = workers();
+  const Result<size_t> lost = cluster_->forget_lost_tasks();
+  if (!lost.ok() || *lost == 0 || workers() < flags_.min_workers) return std::nullopt;
+  return cat(before, " -> ", workers(), workers() == 1 ? " worker" : " workers");
 }
 
 void TaskGroup::end(const GatheringEnd& how) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/server_flags.h"
@@ -18,6 +19,8 @@ struct TaskGroupFlags {
   std::string spawn;
   bool until_eof = false;
   bool mpi = false;  // --engine
+  bool regroups = false;
+  int64_t min_workers = 1;
   /// A task that was started so has --spawn in its environment or configuration file, too.
   bool starts_others() const { return !spawn.empty() && !until_eof; }
   bool given() const { return mpi || !spawn.empty() || !server.choice.cluster.empty() || !server.choice.jobs.empty(); }
@@ -41,6 +44,9 @@ class TaskGroup {
   Status gather(const TaskFacts& facts);
   /// After gather().
   RemoteCluster* cluster() const { return cluster_.get(); }
+  /// Of a training that goes on without workers that are lost: "3 -> 2 workers". Nothing: it cannot, because none is,
+  /// or too many are.
+  std::optional<std::string> regroup();
   /// Tells the others how it ended.
   void end(const GatheringEnd& how);
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/outputs.h"
@@ -16,6 +18,7 @@
 #include "core/base/exit_code.h"
 #include "core/base/output_file.h"
 #include "core/base/printable.h"
+#include "core/base/stop.h"
 #include "core/report/placement_log.h"
 #include "core/train/train_reports.h"
 
@@ -89,6 +92,7 @@ class TrainingRun {
   TrainingRun(const Options& options, const TrainingOptions& train, TaskGroup* cluster, TaskFacts flags, Log& log)
       : options_(options),
         train_options_(train),
+        own_options_(train),
         log_(log),
         c_(options.pipeline, options.arguments.front(), log, &stop_flag()),
         cluster_(cluster),
@@ -139,13 +143,24 @@ class TrainingRun {
   }
 
   Status run_stages() {
-    const OutputOptions& outputs = options_.outputs;
     // A dry run starts no op.
     if (train_options_.dry_run) c_.options.placing.log_eagerly = false;
     ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c_));
     RETURN_IF_ERROR(gather(loaded));
+    Status status = run_once(loaded);
+    while (regroups(status)) {
+      c_.found = {};  // a graph that is trained is used up
+      ASSIGN_OR_RETURN(const Loaded again, load_graph(c_));
+      status = run_once(again);
+    }
+    return close(std::move(status));
+  }
+
+  /// From the graph to the end of its training, or the loss of a task.
+  Status run_once(const Loaded& loaded) {
+    const OutputOptions& outputs = options_.outputs;
     ASSIGN_OR_RETURN(made_.trainable,
-                     validate_training(c_, loaded, train_options_, !outputs.save.empty() || !outputs.expect.empty()));
+                     validate_training(c_, loaded, own_options_, !outputs.save.empty() || !outputs.expect.empty()));
     ASSIGN_OR_RETURN(const Placed placed, place_to_run(c_, *made_.trainable));
     ASSIGN_OR_RETURN(const Partitioned partitioned, partition_graph(c_, placed));
     RETURN_IF_ERROR(partitioned.verdict);
@@ -158,33 +173,57 @@ class TrainingRun {
     return train();
   }
 
+  /// After the loss of a task: can those that are left go on, from the last whole step?
+  bool regroups(const Status& status) {
+    if (!own_options_.regroups || status.blame() != kBlamePeer || !made_.result.state || stop_requested()) return false;
+    const std::optional<std::string> change = cluster_->regroup();
+    if (!change) return false;
+    log_.warning(status.message().substr(0, status.message().find(';')));
+    own_options_.state = std::make_shared<const Checkpoint>(std::move(*made_.result.state));
+    made_.result.state.reset();
+    log_.info(cat("regrouped: ", *change, " at step ", own_options_.state->step));
+    made_.planned.reset();
+    made_.trainable.reset();  // another one will save to the folder
+    return true;
+  }
+
   Status train() {
-    Trainable& trainable = *made_.trainable;
-    TrainResult& result = made_.result;
-    const std::vector<std::string> metrics = trainable.metric_names();
-    ProgressReport progress(
-        {metrics, trainable.training.epochs, trainable.training.steps, train_options_.log_every, terminal_columns(log_),
-         " (test)"},
-        [this](const std::string& line) { log_.info(line); }, [this](const std::string& text) { log_.warning(text); });
-    ASSIGN_OR_RETURN(saved_, SavedOutputs::open(options_.outputs.save, {}, files_));
-    CurveFiles files(train_options_, trainable);
-    RETURN_IF_ERROR(files.open(metrics));
+    if (!progress_) RETURN_IF_ERROR(begin_to_tell());
     ListenerList listeners;
-    listeners.add(&progress);
+    listeners.add(progress_.get());
     listeners.add(&printer_);
-    listeners.add(&files);
-    bool began = false;
+    listeners.add(files_.get());
     Status status = emplace::train(
-        c_, *made_.planned, trainable, train_options_, listeners, [&] { began = true, say_summary(); }, result);
-    if (!began) return status;
-    progress.clear();
+        c_, *made_.planned, *made_.trainable, own_options_, listeners, [&] { began_ = true, say_summary(); },
+        made_.result);
+    progress_->clear();
+    return status;
+  }
+
+  /// Once, whatever becomes of the tasks.
+  Status begin_to_tell() {
+    const Trainable& trainable = *made_.trainable;
+    const std::vector<std::string> metrics = trainable.metric_names();
+    progress_ = std::make_unique<ProgressReport>(
+        ProgressReport::Options{metrics, trainable.training.epochs, trainable.training.steps, train_options_.log_every,
+                                terminal_columns(log_), " (test)"},
+        [this](const std::string& line) { log_.info(line); }, [this](const std::string& text) { log_.warning(text); });
+    ASSIGN_OR_RETURN(saved_, SavedOutputs::open(options_.outputs.save, {}, named_));
     const std::string& optimizer = trainable.training.optimizer;
-    Status closed =
-        files.close(status.ok() ? &result : nullptr, cat(c_.path, optimizer.empty() ? "" : cat(", ", optimizer)));
+    title_ = cat(c_.path, optimizer.empty() ? "" : cat(", ", optimizer));
+    files_ = std::make_unique<CurveFiles>(train_options_, trainable);
+    return files_->open(metrics);
+  }
+
+  Status close(Status status) {
+    if (!began_) return status;
+    const TrainResult& result = made_.result;
+    Status closed = files_->close(status.ok() ? &result : nullptr, title_);
     if (status.ok()) status = std::move(closed);
     if (!result.staleness.empty()) log_.info(staleness_text(result));
     if (!result.checkpoint.empty()) log_.info(cat("saved ", printable(result.checkpoint)));
-    report_memory(options_.memory_report, *made_.planned->devices, made_.planned->session->memory(), log_);
+    if (made_.planned)
+      report_memory(options_.memory_report, *made_.planned->devices, made_.planned->session->memory(), log_);
     return status;
   }
 
@@ -204,14 +243,19 @@ class TrainingRun {
 
   const Options& options_;
   const TrainingOptions& train_options_;
+  TrainingOptions own_options_;  // the same, and from where to go on
   Log& log_;
   StageContext c_;
   Trained made_;
-  NamedFiles files_ = options_.pipeline.files;
+  NamedFiles named_ = options_.pipeline.files;
   SavedOutputs saved_;
   TaskGroup* const cluster_;
   const TaskFacts flags_;
   TrainPrinter printer_;
+  std::unique_ptr<ProgressReport> progress_;
+  std::unique_ptr<CurveFiles> files_;
+  std::string title_;   // of the curves
+  bool began_ = false;  // a step has
 };
 
 /// The options that say what is trained, as all tasks must have been told them.
@@ -286,6 +330,7 @@ class TrainCommand final : public Command {
     if (options.arguments.size() != 1)
       return usage(log, options.arguments.empty() ? "no graph file given" : "train takes one graph file");
     if (const Status status = check_watched(options.pipeline.run); !status.ok()) return usage(log, status);
+    train_.regroups = cluster_.regroups;
     const Status status = check_train_values(train_, options.pipeline.files);
     if (!status.ok()) return usage(log, status);
     if (!cluster_.given()) return TrainingRun(options, train_, nullptr, {}, log).run();

@@ -87,6 +87,8 @@ void declare_train_options(OptionSet& set, TrainingOptions& train) {
            train.replication.ps);
   set.value("max-staleness", "N", "ps-async: updates by others that a step may miss",
             set_integer(train.replication.max_staleness, 0));
+  set.value("check-replicas", "N", "mirrored: every N steps, see whether all replicas still hold the same bytes",
+            set_integer(train.check_replicas_every, 1));
   set.text("graph-out", "FILE", "Write the graph that trains: gradients, updates and replicas in it", train.graph_out);
   set.flag("dry-run", "Stop before the first step", train.dry_run);
   set.text("checkpoint", "DIR", "Save variables and position there, at least at the end", train.checkpoint);

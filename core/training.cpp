@@ -172,6 +172,10 @@ class TrainableBuilder {
     if (Status status = check_replication(training.replication); !status.ok()) return status.blamed(Blame::kUsage);
     if (c_.cluster && is_watched())
       return usage_error("--check-numerics, --trace and --log-style eager watch the nodes of one process");
+    if (options_.regroups && (!c_.cluster || training.replication.strategy != Strategy::kMirrored))
+      return usage_error("--on-peer-loss regroup is for --strategy mirrored on several tasks: its workers have it all");
+    if (options_.check_replicas_every > 0 && training.replication.strategy != Strategy::kMirrored)
+      return usage_error("--check-replicas is for --strategy mirrored: no other one keeps copies of variables");
     if (training.replication.strategy == Strategy::kNone) return ok_status();
     RETURN_IF_ERROR(check_strategy());
     std::vector<std::string> warnings, notes;
@@ -287,7 +291,9 @@ class TrainableBuilder {
       if (!folder.ok()) return folder.status().with_context("--checkpoint").blamed(Blame::kUsage);
       made_.folder = folder.take();
     }
-    if (restore == "latest") {
+    if (o.state) {
+      made_.restored = *o.state;
+    } else if (restore == "latest") {
       RETURN_IF_ERROR(restore_latest());
     } else if (!restore.empty()) {
       Result<Checkpoint> checkpoint = load_checkpoint(restore, made_.file.get(), &made_.file->graph);
@@ -303,7 +309,8 @@ class TrainableBuilder {
     if (data_.train) {
       ASSIGN_OR_RETURN(made_.identity.data, data_fingerprint(*data_.train));
     }
-    return made_.folder->claim(made_.identity, made_.restored ? &*made_.restored : nullptr, options_.overwrite);
+    return made_.folder->claim(made_.identity, made_.restored ? &*made_.restored : nullptr,
+                               options_.overwrite && !options_.state);
   }
 
   Status restore_latest() {

@@ -28,8 +28,11 @@ struct TrainingOptions {
   bool overwrite = false;  // of the folder's
   int64_t log_every = 0;   // steps; 0: a line per epoch
   Replication replication;
-  std::string graph_out;  // --graph-out: the graph that trains
-  bool dry_run = false;   // no step is run, and no data read
+  std::string graph_out;                    // --graph-out: the graph that trains
+  bool dry_run = false;                     // no step is run, and no data read
+  int64_t check_replicas_every = 0;         // steps; 0: never
+  bool regroups = false;                    // go on without workers that are lost
+  std::shared_ptr<const Checkpoint> state;  // to go on from it, in place of --restore; null: no
 };
 
 /// A graph that trains, and all that its training needs. The graph has gradients, updates and replicas in it.

@@ -33,6 +33,8 @@ TrainSetup train_setup(const StageContext& c, const Planned& planned, Trainable&
   setup.save_every_steps = options.save_every_steps;
   setup.save_every_s = options.save_every_s;
   setup.restored = trainable.restored ? &*trainable.restored : nullptr;
+  setup.keeps_state = options.regroups;
+  setup.check_replicas_every = options.check_replicas_every;
   setup.identity = trainable.identity;
   return setup;
 }

@@ -95,11 +95,12 @@ struct Members {
 };
 
 struct ListRequest {
-  double wait_s = 0;  // for tasks that are not there
+  double wait_s = 0;   // for tasks that are not there
+  bool quiet = false;  // the master says nothing of them
 
   template <class F>
   void fields(F& field) {
-    field(1, wait_s);
+    field(1, wait_s), field(2, quiet);
   }
 };
 

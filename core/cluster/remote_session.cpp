@@ -90,6 +90,17 @@ Status RemoteCluster::connect(double timeout_s, bool starting, const std::atomic
   return ok_status();
 }
 
+Result<size_t> RemoteCluster::forget_lost_tasks() {
+  message::ListRequest request;
+  request.quiet = true;
+  ASSIGN_OR_RETURN(const message::TaskList now, master_->call<message::TaskList>(method::kListTasks, request));
+  return std::erase_if(tasks_.tasks, [&](const message::TaskStatus& known) {
+    return std::none_of(now.tasks.begin(), now.tasks.end(), [&](const message::TaskStatus& task) {
+      return task.name == known.name && task.incarnation == known.incarnation;
+    });
+  });
+}
+
 Result<std::unique_ptr<Session>> RemoteCluster::create_session(const GraphFile& file, const DeviceSet& devices,
                                                                const Placement& placement,
                                                                const SessionOptions& options) {

@@ -21,6 +21,9 @@ class RemoteCluster final : public Cluster {
   /// the peer: nobody is there, or not all are. `starting`: the master is being started, and is waited for, too.
   Status connect(double timeout_s, bool starting, const std::atomic<bool>* stop,
                  const std::function<void(const std::string&)>& say);
+  /// Goes on without the tasks that are gone or have restarted since connect(); sessions from now on are on the others.
+  /// Returns how many they are. An error: the master is gone, too.
+  Result<size_t> forget_lost_tasks();
   /// REQUIRES: connect(), here and of Cluster's members.
   Result<std::unique_ptr<Session>> create_session(const GraphFile& file, const DeviceSet& devices,
                                                   const Placement& placement, const SessionOptions& options) override;

@@ -276,7 +276,8 @@ Answer TaskServer::list_tasks(const std::string& body) {
       const Result<TaskStatus>& one = found.at(name);
       if (!one.ok()) {
         list.missing.push_back(cat(name, " ", address)), list.reasons.push_back(one.status().message());
-        if (options_.say) options_.say(cat("CreateSession still waiting for response from worker: ", name));
+        if (options_.say && !asked->quiet)
+          options_.say(cat("CreateSession still waiting for response from worker: ", name));
       } else if (const Status fits = same_kind(*one, name, options_.version); fits.ok()) {
         list.tasks.push_back(*one);
       } else {

@@ -11,6 +11,7 @@
 #include "core/base/stop.h"
 #include "core/run/watchers.h"
 #include "core/tensor/element.h"
+#include "core/train/replica_check.h"
 #include "core/train/tower_loops.h"
 
 namespace emplace {
@@ -199,7 +200,12 @@ Status TrainLoop::finish(Session& session, Progress& p, TrainResult& result, Sta
 
 Status TrainLoop::run_in_order(Session& session, Progress& p, TrainResult& result, int64_t count) {
   for (int64_t i = 0; i < count && !stop_requested(); ++i) {
+    if (setup_.keeps_state) {
+      ASSIGN_OR_RETURN(result.state, state_of(session, p));
+    }
     RETURN_IF_ERROR(one_step(session, p, result));
+    if (setup_.check_replicas_every > 0 && p.step % setup_.check_replicas_every == 0)
+      RETURN_IF_ERROR(check_replicas(file_.graph, session, graph_.copies, p.step));
     if (p.at_epoch_end) RETURN_IF_ERROR(end_epoch(session, p, result));
     if (time_to_save(p)) RETURN_IF_ERROR(save(session, p, result));
   }
@@ -365,7 +371,7 @@ bool TrainLoop::time_to_save(const Progress& p) const {
          (setup_.save_every_s > 0 && seconds_since(p.saved_at) >= setup_.save_every_s);
 }
 
-Status TrainLoop::save(Session& session, Progress& p, TrainResult& result) {
+Result<Checkpoint> TrainLoop::state_of(Session& session, const Progress& p) const {
   Checkpoint c;
   c.step = p.step;
   c.position = p.position;
@@ -376,6 +382,11 @@ Status TrainLoop::save(Session& session, Progress& p, TrainResult& result) {
   c.data = setup_.identity.data;
   for (const auto& [node, blocks] : session.random_counters()) c.random.emplace_back(file_.graph.name(node), blocks);
   ASSIGN_OR_RETURN(c.variables, read_variables(file_.graph, session, graph_.copies));
+  return c;
+}
+
+Status TrainLoop::save(Session& session, Progress& p, TrainResult& result) {
+  ASSIGN_OR_RETURN(Checkpoint c, state_of(session, p));
   for (const auto& [name, value] : c.variables) {
     const std::string found = non_finite_text(value);
     if (found.empty()) continue;

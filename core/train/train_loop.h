@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct TrainResult {
   std::vector<Tensor> outputs;           // of the fetches; empty if the training did not come to its end
   std::map<int64_t, int64_t> staleness;  // ps-async: steps by the updates that others made during them; else empty
   std::vector<int64_t> tower_steps;      // ps-async, in this run
+  std::optional<Checkpoint> state;       // TrainSetup::keeps_state: after the last whole step
 };
 
 /// Hears of progress, in order, on the loop's thread. An error ends the training.
@@ -70,6 +72,8 @@ struct TrainSetup {
   int64_t save_every_steps = 0;          // 0: not by steps
   double save_every_s = 0;               // 0: not by time
   const Checkpoint* restored = nullptr;  // null: from the beginning
+  bool keeps_state = false;              // after each step, to go on from with other tasks; not with ps-async
+  int64_t check_replicas_every = 0;      // steps; 0: never
   RunIdentity identity;                  // what checkpoints say of this run
 };
 
@@ -103,6 +107,7 @@ class TrainLoop {
   Status finish(Session& session, Progress& p, TrainResult& result, Status status);
   Status evaluate(Session& session, std::vector<double>& metrics);
   Status end_epoch(Session& session, Progress& p, TrainResult& result);
+  Result<Checkpoint> state_of(Session& session, const Progress& p) const;
   Status save(Session& session, Progress& p, TrainResult& result);
   void warn_of_metric(size_t metric, double value, const Batch& batch);
   Status explain(Session& session, const Progress& p, const std::string& what) const;

@@ -1,6 +1,7 @@
 // Strategies: several devices train as one does.
 #include "core/base/cat.h"
 #include "core/tensor/tensor.h"
+#include "core/train/replica_check.h"
 #include "tests/unit/train/training_fixture.h"
 
 namespace emplace {
@@ -43,7 +44,14 @@ TEST_CASE("mirrored copies stay equal byte for byte") {
       CHECK(same_bytes(training.variable(name), training.variable(cat(name, "/replica_", replica))));
     }
   }
-  CHECK(training.training().copies.size() == 2 * (2 + 4 + 2));
+  const auto& copies = training.training().copies;
+  CHECK(copies.size() == 2 * (2 + 4 + 2));
+  CHECK(check_replicas(training.graph(), training.session(), copies, 30).ok());
+  const NodeId copy = training.graph().find("b/replica_2");
+  const Tensor other = Tensor::of<float>(training.variable("b").shape(), std::vector<float>{7.0F});
+  REQUIRE(training.session().set_variable(copy, other).ok());
+  CHECK(check_replicas(training.graph(), training.session(), copies, 30).message() ==
+        "replicas differ after step 30: 'b/replica_2' on /device:GPU:2 is not 'b' on /device:GPU:0");
 }
 
 TEST_CASE("mirrored: each replica on its device, the mean on the first") {

@@ -34,6 +34,7 @@ class Training {
   std::vector<double> values(std::string_view variable) const;
   Tensor variable(std::string_view name) const;
   const Graph& graph() const { return file_->graph; }
+  Session& session() { return *session_; }
   const TrainGraph& training() const { return training_; }
   std::string device_of(std::string_view node) const;
   /// "/job:ps/replica:0/task:0".
