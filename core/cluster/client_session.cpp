@@ -17,6 +17,8 @@ namespace {
 
 constexpr uint32_t kThreadsOfTask = 1 << 16;  // numbers of its threads in a trace
 
+std::string node_text(const Status& status) { return status.node().empty() ? "" : cat(", node ", status.node()); }
+
 }  // namespace
 
 ClientSession::ClientSession(std::shared_ptr<Peer> master, const GraphFile& file, const DeviceSet& devices,
@@ -151,7 +153,7 @@ Status ClientSession::run(StepCall call) {
     return Status(Code::kAborted, cat(master_->text(), " restarted; its variables are lost")).blamed(kBlamePeer);
   if (status.blame() == kBlamePeer && call.kind != StepKind::kCallable && status.message().starts_with("peer lost") &&
       status.message().find(" at step ") == std::string::npos)
-    return Status(status.code(), cat(status.message(), " at step ", step_)).blamed(kBlamePeer);
+    return Status(status.code(), cat(status.message(), " at step ", step_, node_text(status))).blamed(kBlamePeer);
   return status;
 }
 

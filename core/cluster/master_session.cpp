@@ -25,6 +25,13 @@ StepCall step_call(uint64_t session, uint64_t step) {
 /// The failure of a peer is nobody's part: it is told as it is.
 bool is_peer_loss(const Status& status) { return status.blame() == kBlamePeer; }
 
+/// With the node that the step stood at, behind the step's number.
+Status with_node(const Status& status) {
+  if (!is_peer_loss(status) || status.node().empty() || status.message().find(" at step ") == std::string::npos)
+    return status;
+  return Status(status.code(), cat(status.message(), ", node ", status.node())).blamed(status.blame());
+}
+
 Result<SessionReply> reply_of(const Peer& peer, const Answer& answer) {
   if (answer.code != 0) return peer.lost(answer);
   return message::read<SessionReply>(answer.body);
@@ -210,14 +217,15 @@ SessionReply MasterSession::on_all(std::string_view method, const Request& reque
   step->replies[0] = own();
   if (const Status status = step->replies[0].status.status(); !status.ok()) {
     step->outcome.failed(is_peer_loss(status) ? std::string() : members_.front().name, status);
+    step->outcome.stood_at(status.node());
     abort(step->number);
   }
   step->outcome.ended();
-  if (!wait_for_end(*step)) return reply_ = sum(step->outcome.status());
+  if (!wait_for_end(*step)) return reply_ = sum(with_node(step->outcome.status()));
   for (size_t i = 0; i < members_.size(); ++i) members_[i].reply = std::move(step->replies[i]);
   Status status = step->outcome.status();
   if (status.ok()) status = agreed();
-  return reply_ = sum(status);
+  return reply_ = sum(with_node(status));
 }
 
 void MasterSession::late(Step& step) {

@@ -1,6 +1,7 @@
 #include "core/cluster/step_outcome.h"
 
 #include "core/base/cat.h"
+#include "core/base/exit_code.h"
 
 namespace emplace {
 
@@ -17,6 +18,12 @@ void StepOutcome::failed(const std::string& task, const Status& status) {
                                       : cat("From ", task, ":\n", status.message()))
                .blamed(status.blame())
                .at_node(status.node());
+}
+
+void StepOutcome::stood_at(const std::string& node) {
+  std::lock_guard lock(mutex_);
+  if (!node.empty() && cause_.blame() == kBlamePeer && cause_.message().starts_with("peer lost"))
+    cause_ = cause_.at_node(node);
 }
 
 void StepOutcome::ended() {

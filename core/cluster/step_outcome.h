@@ -19,6 +19,8 @@ class StepOutcome {
   /// A task's part failed, before it ends. What comes later, mostly because others were told to stop, does not count.
   /// `task` empty: it was stopped from outside.
   void failed(const std::string& task, const Status& status);
+  /// What a part waited for when it was stopped; told of the loss of a peer.
+  void stood_at(const std::string& node);
   /// A task's part has ended: nothing of it runs any longer.
   void ended();
   /// True once all parts have ended; false after so long.

@@ -237,7 +237,7 @@ SessionReply TaskSession::run(const message::StepCall& call) {
   if (closed_) status = Status(Code::kCancelled, "the session is closed");
   if (inbox_.aborted(call.step)) status = Status(Code::kCancelled, "the step failed on another task");
   if (status.ok()) status = run_part(call, outputs);
-  if (const Status unsent = exchange_->failure(); !unsent.ok()) status = unsent;
+  if (const Status unsent = exchange_->failure(); !unsent.ok()) status = unsent.at_node(status.node());
   if (closed_ && status.code() == Code::kCancelled)
     status = Status(Code::kAborted, "task is shutting down").blamed(kBlamePeer);
   inbox_.end(call.step);

@@ -200,7 +200,8 @@ Status FrameInterpreter::run_receive(InstructionId id) {
             cat(received.status().message(), "; '", p_.file.graph.name(p_.program.instructions[id].node),
                 "' has not come from ", p_.runtime.exchange->task_name(transfer.peer))};
   }
-  if (!received.ok()) return received.take_status();
+  if (!received.ok())  // where the step stood when it was ended from elsewhere
+    return received.take_status().at_node(p_.file.graph.name(p_.program.instructions[id].node));
   Piece piece = received.take();
   if (piece.dead) return mark_dead(id), ok_status();
   dead_[id] = 0;

@@ -175,7 +175,8 @@ Status TrainLoop::peer_lost(const Status& status, const Progress& p) const {
   const std::string kept =
       p.saved_step >= 0 ? cat("last checkpoint: step ", p.saved_step, "; restart that task and add --restore latest")
                         : "there is no checkpoint";
-  return Status(status.code(), cat(status.message(), " at step ", p.step + 1, "; ", kept)).blamed(kBlamePeer);
+  const std::string node = status.node().empty() ? "" : cat(", node ", status.node());
+  return Status(status.code(), cat(status.message(), " at step ", p.step + 1, node, "; ", kept)).blamed(kBlamePeer);
 }
 
 /// The last evaluation, checkpoint and fetches; after a stop, the checkpoint only. `status` is that of the steps.

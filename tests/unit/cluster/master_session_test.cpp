@@ -114,6 +114,6 @@ TEST_CASE("a task that is lost after its part was done, its pieces with it, ends
   while (!other.ran()) std::this_thread::yield();
   other.die();
   step.join();
-  CHECK(reply.status.text == "peer lost: " + kOther + " localhost:2223 (connection closed) at step 1");
+  CHECK(reply.status.text == "peer lost: " + kOther + " localhost:2223 (connection closed) at step 1, node s");
   CHECK(reply.status.status().blame() == kBlamePeer);
 }
