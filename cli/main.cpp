@@ -110,7 +110,8 @@ void warn_of_environment(const OptionSet& set, const std::vector<std::string>& o
   static constexpr std::string_view kBesideOptions[] = {
       "EMPLACE_CACHE_DIR",    "EMPLACE_CONFIG",         "EMPLACE_CUDA",
       "EMPLACE_CUDA_LIB_DIR", "EMPLACE_CLUSTER_PLUGIN", "EMPLACE_CUDA_PLUGIN",
-      "EMPLACE_CUDA_WITHOUT", "EMPLACE_GPU_GUARD",      "EMPLACE_ISA"};
+      "EMPLACE_CUDA_WITHOUT", "EMPLACE_GPU_GUARD",      "EMPLACE_ISA",
+      "EMPLACE_MPI_PLUGIN"};
   std::vector<std::string> known(std::begin(kBesideOptions), std::end(kBesideOptions));
   for (const std::string& name : set.names()) known.push_back(environment_name(name));
   for (const std::string& name : of_others) known.push_back(environment_name(name));
