@@ -96,7 +96,7 @@ ShapePass::ShapePass(Graph& graph, Problems& problems)
       values_(graph),
       distinct_(16, ShapeHash{&graph}, ShapeEqual{&graph}),
       known_(64),
-      rules_(graph.types_.size(), 0),
+      types_(graph.types_.size()),
       context_(std::make_unique<NodeShapeContext>(*this)) {
   for (uint32_t i = 0; i < graph.shapes_.size(); ++i) distinct_.insert(i);
 }
@@ -114,8 +114,8 @@ void ShapePass::run(const std::function<void(NodeId)>& before_node) {
 
 void ShapePass::add(NodeId id) {
   const uint32_t type = graph_.nodes_[id].type;
-  if (type >= rules_.size()) rules_.resize(graph_.types_.size(), 0);
-  if (type < graph_.types_.size() && has_rule(type)) infer(id);
+  if (type >= types_.size()) types_.resize(graph_.types_.size());
+  if (type < types_.size() && has_rule(type)) infer(id);
 }
 
 void ShapePass::set(Endpoint output, const Shape& shape) {
@@ -126,14 +126,16 @@ bool ShapePass::again(NodeId id) { return !has_rule(graph_.nodes_[id].type) || i
 
 // In a function's body an attr may be a placeholder; a rule cannot read it.
 bool ShapePass::has_rule(uint32_t type) {
-  uint8_t& rule = rules_[type];
-  if (rule == 0) {
+  TypeFacts& facts = types_[type];
+  if (facts.rule == TypeFacts::Rule::kNotLookedAt) {
     const NodeType& t = graph_.types_[type];
+    facts.type = &t;
+    facts.num_outputs = static_cast<uint32_t>(t.output_types.size());
     bool open = std::any_of(t.attrs.begin(), t.attrs.end(),
                             [](const Attrs::Entry& a) { return a.second->type().kind == AttrKind::kPlaceholder; });
-    rule = t.def && t.def->shape_rule() && !open ? 2 : 1;
+    facts.rule = t.def && t.def->shape_rule() && !open ? TypeFacts::Rule::kThere : TypeFacts::Rule::kNone;
   }
-  return rule == 2;
+  return facts.rule == TypeFacts::Rule::kThere;
 }
 
 uint32_t ShapePass::input_shape(NodeId id, const Endpoint& e) const {
@@ -143,20 +145,23 @@ uint32_t ShapePass::input_shape(NodeId id, const Endpoint& e) const {
 bool ShapePass::infer(NodeId id, bool report_refusal) {
   const Node& node = graph_.nodes_[id];
   in_ids_.clear();
+  const size_t num_types = graph_.types_.size();
   for (const Endpoint& e : graph_.inputs(id)) {
-    if (graph_.nodes_[e.node].type >= graph_.types_.size()) return true;  // a problem of its own
+    if (graph_.nodes_[e.node].type >= num_types) return true;  // a problem of its own
     in_ids_.push_back(input_shape(id, e));
   }
-  const size_t num_outputs = graph_.types_[node.type].output_types.size();
+  const TypeFacts& facts = types_[node.type];
+  const size_t num_outputs = facts.num_outputs;
   Known once;  // a source's type is rarely that of another
   Known& known = in_ids_.empty() ? once : find_known(node.type);
   uint32_t* out = graph_.output_shapes_.data() + node.first_output;
   if (known.used && !known.by_value) {
-    std::copy_n(ids_.data() + known.first + in_ids_.size(), num_outputs, out);
+    const uint32_t* shapes = ids_.data() + known.first + in_ids_.size();
+    for (size_t i = 0; i < num_outputs; ++i) out[i] = shapes[i];
     return true;
   }
   context_->point_at(id);
-  Status status = graph_.types_[node.type].def->shape_rule()(*context_);
+  Status status = facts.type->def->shape_rule()(*context_);
   if (!status.ok()) {
     if (report_refusal) report(id, status, *context_);
     return false;

@@ -47,6 +47,13 @@ class ShapePass {
     bool by_value = false;
   };
 
+  struct TypeFacts {  // of a node type
+    enum class Rule : uint8_t { kNotLookedAt, kNone, kThere };
+    const NodeType* type = nullptr;
+    uint32_t num_outputs = 0;
+    Rule rule = Rule::kNotLookedAt;
+  };
+
   bool infer(NodeId id, bool report_refusal = true);
   bool has_rule(uint32_t type);
   Known& find_known(uint32_t type);
@@ -77,7 +84,7 @@ class ShapePass {
   std::vector<Known> known_;  // open addressing, a power of two, at most half full
   size_t num_known_ = 0;
   std::vector<uint32_t> ids_;
-  std::vector<uint8_t> rules_;    // by type: 0 not looked at, 1 none, 2 there is one
+  std::vector<TypeFacts> types_;
   std::vector<uint32_t> in_ids_;  // of the node in work
   std::unique_ptr<NodeShapeContext> context_;
 };

@@ -16,6 +16,14 @@ namespace {
 // Outputs of all nodes together: 5 bytes each, so a small file cannot ask for more memory than this allows.
 constexpr size_t kMaxOutputsInAll = size_t{1} << 26;
 
+// Attrs that begin with '_' are asides, unless the op has one of that name: `_class`, of which nearly every node that
+// lowering makes has its own.
+bool are_asides(std::span<const Attrs::Entry> written, const OpSignature& signature) {
+  return std::all_of(written.begin(), written.end(), [&](const Attrs::Entry& attr) {
+    return attr.first.starts_with('_') && signature.find_attr(attr.first) < 0;
+  });
+}
+
 }  // namespace
 
 TypePass::TypePass(const GraphFile& file, Graph& graph, Problems& problems, Problems& warnings)
@@ -31,6 +39,7 @@ TypePass::TypePass(const GraphFile& file, Graph& graph, Problems& problems, Prob
 
 void TypePass::run(const std::function<void(NodeId)>& before_node) {
   graph_.types_.clear();
+  output_types_.reserve(graph_.num_nodes());
   bool too_many = false, stopped = false;
   OccasionalLook look;
   for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
@@ -71,7 +80,7 @@ void TypePass::type_node(NodeId id) {
     return;
   }
   if (!gather_inputs(id)) return;
-  const OpInfo& op = op_info(node.op);
+  OpInfo& op = op_info(node.op);
   if (!op.signature) {
     report_unknown_op(id);
     return;
@@ -118,7 +127,7 @@ bool TypePass::gather_inputs(NodeId id) {
   return good;
 }
 
-const TypePass::OpInfo& TypePass::op_info(uint32_t op) {
+TypePass::OpInfo& TypePass::op_info(uint32_t op) {
   OpInfo& info = ops_[op];
   if (info.known) return info;
   info.known = true;
@@ -155,11 +164,10 @@ int64_t TypePass::position_of_input(NodeId id, uint32_t input) const {
 
 void TypePass::set_type(NodeId id, uint32_t type) {
   graph_.nodes_[id].type = type;
-  auto types = graph_.types_[type].output_types;
-  output_types_.insert(output_types_.end(), types.begin(), types.end());
+  for (DType output : table_.outputs(type)) output_types_.push_back(output);
 }
 
-uint32_t TypePass::make_type(NodeId id, const OpInfo& op, const TypeTable::Key& key) {
+uint32_t TypePass::make_type(NodeId id, OpInfo& op, const TypeTable::Key& key) {
   const OpSignature& signature = *op.signature;
   if (signature.deprecated_since > 0 && file_.producer >= signature.deprecated_since) {
     report(id,
@@ -169,6 +177,17 @@ uint32_t TypePass::make_type(NodeId id, const OpInfo& op, const TypeTable::Key& 
     return TypeTable::kNone;
   }
   auto written = graph_.written_attrs(id);
+  const bool asides = are_asides(written, signature);
+  if (asides && op.aside_type != TypeTable::kNone && std::ranges::equal(table_.key(op.aside_type).inputs, key.inputs)) {
+    NodeType type = graph_.types_[op.aside_type];
+    const auto implied = type.attrs.subspan(graph_.attr_sets_[table_.key(op.aside_type).attr_set].size());
+    auto& attrs = graph_.type_lists_.attrs.emplace_back();
+    attrs.reserve(written.size() + implied.size());
+    attrs.insert(attrs.end(), written.begin(), written.end());
+    attrs.insert(attrs.end(), implied.begin(), implied.end());
+    type.attrs = attrs;
+    return table_.add(key, type);
+  }
   TypeBuilder& builder = builder_;
   builder.start(signature, written, key.inputs);
   builder.match_attrs();
@@ -185,12 +204,20 @@ uint32_t TypePass::make_type(NodeId id, const OpInfo& op, const TypeTable::Key& 
     }
     return TypeTable::kNone;
   }
+  const uint32_t made = table_.add(key, build_type(id, op));
+  if (asides) op.aside_type = made;
+  return made;
+}
+
+// What the builder has found.
+NodeType TypePass::build_type(NodeId id, const OpInfo& op) {
+  const TypeBuilder& builder = builder_;
   NodeType type;
   type.op = graph_.op(id);
   type.signature = op.is_function ? nullptr : op.signature;
   type.def = op.def;
   type.traits = op.traits;
-  type.attrs = written;
+  type.attrs = graph_.written_attrs(id);
   if (!builder.attrs_as_written()) {
     auto& attrs = graph_.type_lists_.attrs.emplace_back();
     builder.add_attrs(attrs);
@@ -200,7 +227,7 @@ uint32_t TypePass::make_type(NodeId id, const OpInfo& op, const TypeTable::Key& 
   type.output_types = table_.keep(builder.output_types());
   type.input_args = table_.keep(builder.input_args());
   type.output_args = table_.keep(builder.output_args());
-  return table_.add(key, type);
+  return type;
 }
 
 void TypePass::settle_literals(NodeId id, const OpInfo& op) {

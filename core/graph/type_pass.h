@@ -31,6 +31,7 @@ class TypePass {
     const OpDef* def = nullptr;
     const OpTraits* traits = nullptr;
     bool is_function = false;
+    uint32_t aside_type = TypeTable::kNone;  // the last one whose written attrs say nothing of types
   };
   // A loop's back edge: its type is checked when all types are known.
   struct BackEdge {
@@ -41,10 +42,11 @@ class TypePass {
   void begin_node(NodeId id);
   void type_node(NodeId id);
   bool gather_inputs(NodeId id);
-  const OpInfo& op_info(uint32_t op);
+  OpInfo& op_info(uint32_t op);
   void report_unknown_op(NodeId id);
   int64_t position_of_input(NodeId id, uint32_t input) const;
-  uint32_t make_type(NodeId id, const OpInfo& op, const TypeTable::Key& key);
+  uint32_t make_type(NodeId id, OpInfo& op, const TypeTable::Key& key);
+  NodeType build_type(NodeId id, const OpInfo& op);
   void settle_literals(NodeId id, const OpInfo& op);
   void settle_literal(Literal& literal, DType type);
   void set_type(NodeId id, uint32_t type);

@@ -29,6 +29,7 @@ std::span<const uint16_t> TypeTable::keep(std::span<const uint16_t> args) {
 uint32_t TypeTable::add(const Key& key, NodeType type) {
   auto id = static_cast<uint32_t>(keys_.size());
   graph_.types_.push_back(type);
+  outputs_.push_back(type.output_types);
   keys_.push_back({key.op, key.attr_set, keep(key.inputs)});
   if (keys_.size() * 2 > slots_.size()) {
     grow();

@@ -2,6 +2,7 @@
 /// types that arrive at the inputs.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -31,6 +32,9 @@ class TypeTable {
       if (slots_[i].hash == hash && same(keys_[slots_[i].type], key)) return slots_[i].type;
     }
   }
+  const Key& key(uint32_t type) const { return keys_[type]; }
+  /// What nodes of that type put out.
+  std::span<const DType> outputs(uint32_t type) const { return outputs_[type]; }
   /// Keeps `type`, whose lists are the graph's already. REQUIRES: find(key) == kNone.
   uint32_t add(const Key& key, NodeType type);
 
@@ -49,14 +53,14 @@ class TypeTable {
     return h ^ (h >> 32);
   }
   static bool same(const Key& a, const Key& b) {
-    return a.op == b.op && a.attr_set == b.attr_set && a.inputs.size() == b.inputs.size() &&
-           std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin());
+    return a.op == b.op && a.attr_set == b.attr_set && std::ranges::equal(a.inputs, b.inputs);
   }
   void grow();
 
   Graph& graph_;
   std::vector<Slot> slots_;  // open addressing, a power of two, at most half full
   std::vector<Key> keys_;    // by type
+  std::vector<std::span<const DType>> outputs_;
   std::unordered_map<std::string_view, std::span<const DType>> dtype_lists_;  // by their bytes
   std::unordered_map<std::string_view, std::span<const uint16_t>> arg_lists_;
 };

@@ -78,16 +78,13 @@ FunctionalOp kind_of_op(const OpTraits& op) {
 
 }  // namespace
 
-FunctionalOp Bodies::kind_of(uint32_t op) {
+FunctionalOp Bodies::look_at(uint32_t op) {
   if (op >= kinds_.size()) kinds_.resize(target_.num_texts(), -1);
-  int8_t& kind = kinds_[op];
-  if (kind < 0) {
-    const std::string_view text = target_.text(op);
-    FunctionalOp found = kind_of_op(traits_of(text));
-    if (found == FunctionalOp::kNone && file_.library.contains(std::string(text))) found = FunctionalOp::kNativeCall;
-    kind = static_cast<int8_t>(found);
-  }
-  return static_cast<FunctionalOp>(kind);
+  const std::string_view text = target_.text(op);
+  FunctionalOp found = kind_of_op(traits_of(text));
+  if (found == FunctionalOp::kNone && file_.library.contains(std::string(text))) found = FunctionalOp::kNativeCall;
+  kinds_[op] = static_cast<int8_t>(found);
+  return found;
 }
 
 Result<const Body*> Bodies::find(const FuncValue& call) {

@@ -49,9 +49,12 @@ class Bodies {
   /// `call` lives as long as this. NotFound: there is no such function.
   Result<const Body*> find(const FuncValue& call);
   /// By text id of the target graph.
-  FunctionalOp kind_of(uint32_t op);
+  FunctionalOp kind_of(uint32_t op) {
+    return op < kinds_.size() && kinds_[op] >= 0 ? static_cast<FunctionalOp>(kinds_[op]) : look_at(op);
+  }
 
  private:
+  FunctionalOp look_at(uint32_t op);
   Result<std::unique_ptr<Body>> read(const FuncValue& call);
 
   const GraphFile& file_;

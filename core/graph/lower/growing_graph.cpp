@@ -1,6 +1,7 @@
 #include "core/graph/lower/growing_graph.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -54,21 +55,20 @@ GrowingGraph::GrowingGraph(const GraphFile& file, const LowerOptions& options, G
 
 NodeId GrowingGraph::add(std::string_view name, const MadeNode& what, std::span<const Endpoint> inputs,
                          std::span<const NodeId> controls) {
-  Node node;
+  const NodeId id = begin_node(name, what);
+  for (const Endpoint& input : inputs) add_input(input);
+  for (NodeId control : controls) add_control(control);
+  return id;
+}
+
+NodeId GrowingGraph::begin_node(std::string_view name, const MadeNode& what) {
+  const NodeId id = next_id();
+  Node& node = graph.nodes_.emplace_back();
   node.name = name;
   node.op = what.op;
   node.device = what.device;
   node.attr_set = what.attr_set;
   node.first_input = static_cast<uint32_t>(graph.edges_.size());
-  node.num_inputs = static_cast<uint32_t>(inputs.size());
-  node.num_controls = static_cast<uint32_t>(controls.size());
-  graph.edges_.insert(graph.edges_.end(), inputs.begin(), inputs.end());
-  for (NodeId control : controls) {
-    graph.edges_.push_back({control, 0});
-    if (control < facts_.size()) facts_[control].waited_for = true;
-  }
-  const NodeId id = next_id();
-  graph.nodes_.push_back(node);
   facts_.emplace_back().origin = what.origin;
   return id;
 }
@@ -101,19 +101,19 @@ std::string_view GrowingGraph::new_name(std::string_view prefix, std::string_vie
 }
 
 uint32_t GrowingGraph::colocation_with(NodeId node) {
-  const auto [known, is_new] = colocations_.try_emplace(node);
-  if (is_new) {
+  uint32_t& known = facts_[node].colocation;  // equal lists of attrs are typed once
+  if (known == 0) {
     std::vector<std::string> groups{cat(kColocationPrefix, graph.name(node))};
-    known->second =
-        add_attrs(graph, {{"_class", add_value(graph, AttrValue::list_of(AttrKind::kString, std::move(groups)))}});
+    known = add_attrs(graph, {{"_class", add_value(graph, AttrValue::list_of(AttrKind::kString, std::move(groups)))}});
   }
-  return known->second;
+  return known;
 }
 
 FunctionalSite GrowingGraph::open_site(NodeId node) {
   const NodeFacts& facts = facts_[node];
   const bool kept = options_.keep_all || facts.kept;
   FunctionalSite site{node, graph.name(node), device_of(node), facts.type, facts.origin, facts.origin, {}, {}, kept};
+  site.inputs.reserve(graph.node(node).num_inputs);
   for (const Endpoint& e : graph.inputs(node)) site.inputs.push_back(signposts_.follow(e));
   for (const Endpoint& e : graph.controls(node)) add_once(site.controls, signposts_.follow_control(e.node));
   if (options_.wait_for_sources) wait_for_sources(site);
@@ -149,39 +149,62 @@ Status GrowingGraph::failure(const FunctionalSite& site, Code code, std::string_
   return {code, cat("node '", site.name, "'", where.empty() ? "" : cat(", ", where), ": ", what)};
 }
 
+// Where the edges stand they stay: what is replaced, and a control that is there twice, leaves places that lead
+// nowhere.
+void GrowingGraph::settle_edges(NodeId id, const std::vector<NodeId>& new_id) {
+  Node& node = graph.nodes_[id];
+  const std::span<Endpoint> edges(graph.edges_.data() + node.first_input, size_t{node.num_inputs} + node.num_controls);
+  if (new_id[id] == kNoNode) {
+    std::fill(edges.begin(), edges.end(), Endpoint());
+    return;
+  }
+  for (Endpoint& e : edges.first(node.num_inputs)) {
+    e = signposts_.follow(e);
+    e.node = new_id[e.node];
+  }
+  const std::span<Endpoint> controls = edges.subspan(node.num_inputs);
+  uint32_t num_controls = 0;
+  for (const Endpoint& e : controls) {
+    const Endpoint source{new_id[signposts_.follow_control(e.node)], 0};
+    const auto settled = controls.first(num_controls);
+    if (std::find(settled.begin(), settled.end(), source) == settled.end()) controls[num_controls++] = source;
+  }
+  std::fill(controls.begin() + num_controls, controls.end(), Endpoint());
+  node.num_controls = num_controls;
+}
+
+void GrowingGraph::index_names() {
+  graph.name_index_ = NameIndex();
+  graph.name_index_.reserve(graph.nodes_.size());
+  constexpr NodeId kAhead = 16;  // the table is larger than the caches
+  std::array<uint32_t, kAhead> tags = {};
+  const NodeId count = graph.num_nodes();
+  for (NodeId i = 0; i < count + kAhead; ++i) {
+    uint32_t& tag = tags[i % kAhead];
+    if (i >= kAhead) {
+      const NodeId id = i - kAhead;
+      graph.name_index_.insert(graph.name(id), tag, id, [this](uint32_t other) { return graph.name(other); });
+    }
+    if (i < count) graph.name_index_.prefetch(tag = NameIndex::hash(graph.name(i)));
+  }
+}
+
 std::vector<uint32_t> GrowingGraph::finish() {
   std::vector<NodeId> new_id(graph.num_nodes(), kNoNode);
   NodeId next = 0;
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
     if (!is_replaced(id)) new_id[id] = next++;
   }
-  std::vector<Node> nodes;
-  std::vector<Endpoint> edges;
   std::vector<uint32_t> origins_left;
-  std::vector<NodeId> controls;
-  nodes.reserve(next);
   origins_left.reserve(next);
-  edges.reserve(graph.edges_.size());
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    settle_edges(id, new_id);
     if (new_id[id] == kNoNode) continue;
-    Node node = graph.node(id);
-    node.first_input = static_cast<uint32_t>(edges.size());
-    for (const Endpoint& e : graph.inputs(id)) {
-      const Endpoint source = signposts_.follow(e);
-      edges.push_back({new_id[source.node], source.slot});
-    }
-    controls.clear();
-    for (const Endpoint& e : graph.controls(id)) add_once(controls, new_id[signposts_.follow_control(e.node)]);
-    for (NodeId control : controls) edges.push_back({control, 0});
-    node.num_controls = static_cast<uint32_t>(controls.size());
-    nodes.push_back(node);
+    graph.nodes_[new_id[id]] = graph.nodes_[id];
     origins_left.push_back(facts_[id].origin);
   }
-  graph.nodes_ = std::move(nodes);
-  graph.edges_ = std::move(edges);
-  graph.name_index_ = NameIndex();
-  graph.name_index_.reserve(graph.nodes_.size());
-  for (NodeId id = 0; id < graph.num_nodes(); ++id) graph.index_name(id);
+  graph.nodes_.resize(next);
+  index_names();
   return origins_left;
 }
 

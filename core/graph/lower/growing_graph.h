@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/graph/attr_lists.h"
@@ -27,6 +26,7 @@ struct NodeFacts {
   const FuncValue* call = nullptr;  // a branch, condition or body as a call
   uint32_t origin = Origins::kFile;
   uint32_t call_outputs = 0;    // of such a call: how many results are read
+  uint32_t colocation = 0;      // the list of attrs that colocates with the node; 0: not made yet
   bool waited_for : 1 = false;  // some node has a control edge from it
   bool constant_enter : 1 = false;
   bool left_alone : 1 = false;
@@ -69,6 +69,17 @@ class GrowingGraph {
 
   NodeId add(std::string_view name, const MadeNode& what, std::span<const Endpoint> inputs,
              std::span<const NodeId> controls = {});
+  /// The same in parts: the node, then its inputs, then its controls, before the next node.
+  NodeId begin_node(std::string_view name, const MadeNode& what);
+  void add_input(Endpoint source) {
+    graph.edges_.push_back(source);
+    ++graph.nodes_.back().num_inputs;
+  }
+  void add_control(NodeId source) {
+    graph.edges_.push_back({source, 0});
+    ++graph.nodes_.back().num_controls;
+    if (source < facts_.size()) facts_[source].waited_for = true;
+  }
   /// A call of `function`, to be inlined in its turn; `num_outputs` results of it are read. What TensorFlow leaves as
   /// one node, and what its functions do, runs on that node's device.
   NodeId add_call(std::string_view name, const FunctionalSite& site, const FuncValue& function, size_t num_outputs,
@@ -100,14 +111,15 @@ class GrowingGraph {
 
  private:
   void wait_for_sources(FunctionalSite& site);
+  void settle_edges(NodeId node, const std::vector<NodeId>& new_id);
+  void index_names();
 
   const LowerOptions& options_;
   std::vector<NodeFacts> facts_;  // by node
   Signposts signposts_;
   NodeId num_of_file_ = 0;
-  uint64_t num_names_ = 0;                            // made so far
-  std::string name_;                                  // the last of them
-  std::unordered_map<NodeId, uint32_t> colocations_;  // equal lists of attrs are typed once
+  uint64_t num_names_ = 0;  // made so far
+  std::string name_;        // the last of them
   int64_t failed_at_ = kNoPosition;
   bool is_function_ = false;  // the graph is a function's own: names live on to be waited for only
 };

@@ -140,27 +140,24 @@ void Inliner::copy_body(const FunctionalSite& site, Inlining& in) {
   }
   std::string name = cat(site.name, "/");
   const size_t prefix = name.size();
-  std::vector<Endpoint> inputs;
-  std::vector<NodeId> controls;
   for (NodeId id = 0; id < body.num_nodes(); ++id) {
     const Body::Item& item = in.body.items[id];
     if (item.kind == FunctionalOp::kArgument || item.kind == FunctionalOp::kResult) continue;
-    inputs.clear();
-    controls.clear();
-    for (const Endpoint& e : body.inputs(id)) inputs.push_back(in.at(e));
-    for (const Endpoint& e : body.controls(id)) {
-      controls.push_back(in.copies[e.node]);
-      if (controls.back() >= graph_.num_nodes()) later_.push_back(controls.back());
-    }
-    // Nodes without inputs would run whether or not the call does: they wait for its start. Inner calls hand that on.
-    const bool calls = item.kind == FunctionalOp::kCall || item.kind == FunctionalOp::kNativeCall;
-    if (in.start != kNoNode && controls.empty() && (calls || inputs.empty())) controls.push_back(in.start);
     const uint32_t device = in.multi_device ? merged_device(item.device, site.device) : site.device;
     const bool own_attrs = item.has_class || item.kind == FunctionalOp::kEnter;
     const uint32_t attr_set = own_attrs ? body_attrs(site, in, item) : item.attr_set;
     name.resize(prefix);
     name.append(body.name(id));
-    const NodeId copy = grown_.add(graph_.keep(name), {item.op, device, attr_set, in.origin}, inputs, controls);
+    const NodeId copy = grown_.begin_node(graph_.keep(name), {item.op, device, attr_set, in.origin});
+    const auto inputs = body.inputs(id), controls = body.controls(id);
+    for (const Endpoint& e : inputs) grown_.add_input(in.at(e));
+    for (const Endpoint& e : controls) {
+      grown_.add_control(in.copies[e.node]);
+      if (in.copies[e.node] > copy) later_.push_back(in.copies[e.node]);
+    }
+    // Nodes without inputs would run whether or not the call does: they wait for its start. Inner calls hand that on.
+    const bool calls = item.kind == FunctionalOp::kCall || item.kind == FunctionalOp::kNativeCall;
+    if (in.start != kNoNode && controls.empty() && (calls || inputs.empty())) grown_.add_control(in.start);
     graph_.nodes_[copy].position = body.node(id).position;
     grown_.facts(copy).type = &body.type(id);
     if (item.kind == FunctionalOp::kEnter) {
