@@ -21,7 +21,7 @@ class PagesBehind {
   void read_up_to(size_t at) {
     constexpr size_t kEvery = size_t{16} << 20;
     if (!file_ || at < forgotten_ + kEvery) return;
-    file_->forget(offset_ + at);
+    file_->forget(0, offset_ + at);
     forgotten_ = at;
   }
 

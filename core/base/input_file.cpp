@@ -42,7 +42,10 @@ class MappedFile final : public InputFile {
     lendable_ = writable;
   }
   ~MappedFile() override { ::munmap(data_, size_); }
-  void forget(size_t bytes) const override { ::madvise(data_, std::min(bytes, size_) & ~size_t{4095}, MADV_DONTNEED); }
+  void forget(size_t begin, size_t end) const override {
+    const size_t first = (begin + 4095) & ~size_t{4095}, last = std::min(end, size_) & ~size_t{4095};
+    if (first < last) ::madvise(static_cast<char*>(data_) + first, last - first, MADV_DONTNEED);
+  }
 
  private:
   void* data_;

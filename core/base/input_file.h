@@ -40,8 +40,8 @@ class InputFile {
   std::string_view bytes() const { return bytes_; }
   /// The bytes are the file's own pages, which may be written to without changing the file. False: a copy, or a text.
   bool lendable() const { return lendable_; }
-  /// The first `bytes` will hardly be read again: pages of a mapped file go back to the system.
-  virtual void forget([[maybe_unused]] size_t bytes) const {}
+  /// The bytes from `begin` to `end` will hardly be read again: whole pages of a mapped file go back to the system.
+  virtual void forget([[maybe_unused]] size_t begin, [[maybe_unused]] size_t end) const {}
 
  protected:
   std::string_view bytes_;

@@ -31,6 +31,7 @@ class ProtoSource final : public Source {
   /// What was made of the file and must live as long as it: called while the file is loaded, by one thread.
   void keep(std::shared_ptr<const Source> made) const { made_.push_back(std::move(made)); }
 
+  void forget(size_t begin, size_t end) const override { file_->forget(begin, end); }
   bool binary() const override { return binary_; }
   /// "node 'conv1' (number 17), attr 'shape'": what stands around a byte of a binary file; empty: nothing with a name.
   std::string context(size_t offset) const override;

@@ -97,7 +97,7 @@ Result<Tensor> from_bytes(WireContext& w, const TensorParts& parts, std::string_
     ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(parts.dtype, parts.shape));
     if (strings && unpack_strings(content, t.data<std::string>(), static_cast<size_t>(*count))) return t;
     if (!strings) {
-      std::memcpy(t.raw(), content.data(), content.size());
+      w.source.move_out(content, t.raw());
       return t;
     }
   }

@@ -11,7 +11,7 @@ class FileText final : public Source {
     name_ = std::move(name);
     text_ = file_->bytes();
   }
-  void forget(size_t bytes) const override { file_->forget(bytes); }
+  void forget(size_t begin, size_t end) const override { file_->forget(begin, end); }
 
  private:
   std::shared_ptr<const InputFile> file_;

@@ -1,6 +1,7 @@
 #include "core/graph/source.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/base/cat.h"
 
@@ -22,6 +23,17 @@ class OwnedText final : public Source {
 
 std::shared_ptr<const Source> Source::from_text(std::string name, std::string text) {
   return std::make_shared<OwnedText>(std::move(name), std::move(text));
+}
+
+void Source::move_out(std::string_view bytes, void* to) const {
+  constexpr size_t kPiece = size_t{4} << 20;  // two of the tensor's huge pages
+  const bool own = bytes.data() >= text_.data() && bytes.data() + bytes.size() <= text_.data() + text_.size();
+  const size_t begin = own ? static_cast<size_t>(bytes.data() - text_.data()) : 0;
+  for (size_t at = 0; at < bytes.size(); at += kPiece) {
+    const size_t n = std::min(kPiece, bytes.size() - at);
+    std::memcpy(static_cast<char*>(to) + at, bytes.data() + at, n);
+    if (own && n == kPiece) forget(begin, begin + at + n);
+  }
 }
 
 Source::LineColumn Source::locate(size_t offset) const {

@@ -24,8 +24,11 @@ class Source {
   /// As given on the command line; "<stdin>" for "-".
   const std::string& name() const { return name_; }
   std::string_view text() const { return text_; }
-  /// The first `bytes` of the text will hardly be read again.
-  virtual void forget([[maybe_unused]] size_t bytes) const {}
+  /// The text from `begin` to `end` will hardly be read again.
+  virtual void forget([[maybe_unused]] size_t begin, [[maybe_unused]] size_t end) const {}
+  /// Copies bytes, which it forgets on the way if they are its own and many: a tensor that cannot stay in a mapped
+  /// file is not in memory twice.
+  void move_out(std::string_view bytes, void* to) const;
 
   struct LineColumn {
     int64_t line = 1;    // from 1

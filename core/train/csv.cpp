@@ -246,7 +246,7 @@ class TableReader {
       if (at - seen < kForgetEvery) continue;
       if (stop_requested()) break;
       seen = at;
-      source_.forget(text_.size() - rest.size() + at);
+      source_.forget(0, text_.size() - rest.size() + at);
     }
     // A file of the old Mac has '\r' alone.
     if (lines == 1) lines += std::count(rest.begin(), rest.end(), '\r');
@@ -298,7 +298,7 @@ class TableReader {
       }
       if (lines_.start() - forgotten < kForgetEvery) continue;
       forgotten = lines_.start();
-      source_.forget(forgotten);
+      source_.forget(0, forgotten);
     }
     return !report_quote() && problems_.empty();
   }

@@ -313,7 +313,7 @@ Result<Tensor> TensorBundle::read_entry(std::string_view key, const Entry& entry
     return Tensor::wrap(entry.dtype, entry.shape, owner->data(), owner);
   }
   ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(entry.dtype, entry.shape));
-  std::memcpy(t.raw(), bytes.data(), bytes.size());
+  file->move_out(bytes, t.raw());
   return t;
 }
 

@@ -92,6 +92,8 @@ Result<Tensor> from_raw_bytes(DType type, const Shape& shape, std::string_view b
   ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(type, shape));
   if (bits < 8) {
     unpack_bits(type, reinterpret_cast<const unsigned char*>(bytes.data()), t);
+  } else if (file) {
+    file->move_out(bytes, t.raw());
   } else if (wanted > 0) {
     std::memcpy(t.raw(), bytes.data(), wanted);
   }
