@@ -99,13 +99,14 @@ class MetaGraphReader {
           out_.objects = ObjectGraph(reader.bytes());
           break;
         case number(kMetaGraphDefFields, "asset_file_def"):
-          read_asset(reader.bytes());
+          read_asset(reader.bytes(), out_.assets);
           break;
         default:
           break;
       }
     }
     if (!init_op_.empty()) out_.main_op = init_op_;
+    if (out_.assets.empty()) out_.assets = std::move(collected_assets_);
     for (VariableInfo& v : out_.variables)
       v.trainable = std::find(trainable_.begin(), trainable_.end(), v.variable) != trainable_.end();
   }
@@ -113,6 +114,7 @@ class MetaGraphReader {
  private:
   void read_collection(const std::pair<std::string, std::string_view>& entry) {
     const auto& [name, collection] = entry;
+    if (name == "saved_model_assets") read_assets(collection);
     std::vector<std::string> nodes, bytes;
     for_each_field(collection, number(proto::kCollectionDefFields, "node_list"), [&](std::string_view list) {
       for_each_field(list, number(proto::kCollectionDefNodeListFields, "value"),
@@ -170,17 +172,27 @@ class MetaGraphReader {
     }
   }
 
-  void read_asset(std::string_view message) {
+  /// Where old builders leave them: AssetFileDefs, each in an Any.
+  void read_assets(std::string_view collection) {
+    for_each_field(collection, number(proto::kCollectionDefFields, "any_list"), [&](std::string_view list) {
+      for_each_field(list, number(proto::kCollectionDefAnyListFields, "value"), [&](std::string_view any) {
+        read_asset(text_field(any, number(proto::kAnyFields, "value")), collected_assets_);
+      });
+    });
+  }
+
+  static void read_asset(std::string_view message, std::vector<std::pair<std::string, std::string>>& assets) {
     std::string tensor;
     for_each_field(message, number(proto::kAssetFileDefFields, "tensor_info"),
                    [&](std::string_view info) { tensor = tensor_info(info).name; });
-    out_.assets.emplace_back(std::move(tensor), text_field(message, number(proto::kAssetFileDefFields, "filename")));
+    assets.emplace_back(std::move(tensor), text_field(message, number(proto::kAssetFileDefFields, "filename")));
   }
 
   MetaGraph& out_;
   Problems& problems_;
   std::string init_op_;
   std::vector<std::string> trainable_;
+  std::vector<std::pair<std::string, std::string>> collected_assets_;
 };
 
 }  // namespace
