@@ -87,7 +87,69 @@ struct Printer {
   }
 };
 
+// As a literal of C, but that letters beyond ASCII stay.
+std::string quoted_text(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    constexpr std::string_view kNamed = "\n\r\t\"'\\", kNames = "nrt\"'\\";
+    const size_t at = kNamed.find(c);
+    if (at != kNamed.npos) {
+      out.append("\\").push_back(kNames[at]);
+    } else if ((static_cast<uint8_t>(c) < 0x20) || c == 0x7f) {
+      char octal[8];
+      std::snprintf(octal, sizeof octal, "\\%03o", static_cast<unsigned>(static_cast<uint8_t>(c)));
+      out += octal;
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out + "\"";
+}
+
+struct ArrayPrinter {
+  const Tensor& t;
+  int64_t ends;
+  std::string text;
+
+  void space(int d) {
+    const int below = t.shape().rank() - d - 1;
+    if (below == 0) {
+      text += " ";
+    } else {
+      text.append(static_cast<size_t>(below), '\n').append(static_cast<size_t>(d) + 1, ' ');
+    }
+  }
+  /// Dimension `d`, from element `at` on.
+  void print(int d, int64_t at) {
+    if (d == t.shape().rank()) {
+      text += t.dtype() == DType::kString ? quoted_text(t.data<std::string>()[at]) : element_text(t, at);
+      return;
+    }
+    const int64_t n = t.shape().dim(d);
+    int64_t pitch = 1;
+    for (int inner = d + 1; inner < t.shape().rank(); ++inner) pitch *= t.shape().dim(inner);
+    text += "[";
+    for (int64_t i = 0; i < n; ++i) {
+      if (i > 0 || i == ends) space(d);
+      if (i == ends && n - ends > i) {
+        text += "...";
+        i = n - ends - 1;
+      } else {
+        print(d + 1, at + i * pitch);
+      }
+    }
+    text += "]";
+  }
+};
+
 }  // namespace
+
+std::string print_value(const Tensor& t, int64_t ends) {
+  if (ends == 0 && t.shape().rank() == 0) return "...";
+  ArrayPrinter printer{t, ends < 0 ? t.num_elements() : ends, {}};
+  printer.print(0, 0);
+  return std::move(printer.text);
+}
 
 std::string summarize_value(const Tensor& t, int64_t most) {
   int64_t n = t.num_elements(), limit = most < 0 || most > n ? n : most;
