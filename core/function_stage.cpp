@@ -38,6 +38,7 @@ Lowered lower_step(const std::shared_ptr<const GraphFile>& placed, const Placeme
   o.all = to_run;
   o.keep_all = roots.whole;
   o.wait_for_sources = true;
+  o.keep_side_effects = true;
   o.max_nodes = static_cast<uint64_t>(functions.max_nodes);
   for (const auto* nodes : {&roots.fetched, &roots.run}) {
     for (NodeId node : *nodes) o.kept.push_back(same_node(placed->graph, node, part->graph));

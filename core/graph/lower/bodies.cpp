@@ -154,6 +154,7 @@ Result<std::unique_ptr<Body>> Bodies::read(const FuncValue& call) {
     if (std::find(ends->begin(), ends->end(), kNoNode) != ends->end())
       return invalid_argument(cat("function '", call.name, "' lacks one of its arguments or results"));
   }
+  body->effects = SideEffects::of(file_, *graph, body->results, body->control_results);
   return body;
 }
 

@@ -24,6 +24,17 @@ enum class FunctionalOp : uint8_t {
   kEnter,
 };
 
+/// Nodes of a body that change something, as TensorFlow's function optimizer sees them.
+struct SideEffects {
+  std::vector<NodeId> nodes;
+  bool behind_controls = true;  // all of them, if the control results run
+  bool behind_results = true;   // if the results are computed
+  bool dead_results = false;    // a result may be one that a Switch did not choose
+
+  static SideEffects of(const GraphFile& file, const Graph& body, std::span<const NodeId> results,
+                        std::span<const NodeId> control_results);
+};
+
 struct Body {
   struct Item {  // a node of the body, with numbers of the graph that it is copied to
     uint32_t op = 0, device = 0, attr_set = 0;
@@ -38,6 +49,7 @@ struct Body {
   std::vector<NodeId> results;
   std::vector<NodeId> control_results;  // what runs whenever the function is called
   bool stays_call = false;              // marked not to be inlined
+  SideEffects effects;
 };
 
 class Bodies {

@@ -44,7 +44,12 @@ GrowingGraph::GrowingGraph(const GraphFile& file, const LowerOptions& options, G
   facts_.resize(num_of_file_);
   for (NodeId id = 0; id < num_of_file_; ++id) {
     facts_[id].type = &from.type(id);
-    for (const Endpoint& e : from.controls(id)) facts_[e.node].waited_for = true;
+    for (const Endpoint& e : from.controls(id)) {
+      facts_[e.node].waited_for = true;
+      const auto inputs = from.inputs(id);
+      if (std::none_of(inputs.begin(), inputs.end(), [&](const Endpoint& i) { return i.node == e.node; }))
+        facts_[e.node].waited_for_alone = true;
+    }
     const FunctionalOp kind = bodies.kind_of(from.node(id).op);
     if (kind == FunctionalOp::kArgument || kind == FunctionalOp::kResult) is_function_ = true;
     if (kind == FunctionalOp::kEnter) facts_[id].constant_enter = flag_set(from.type(id), "is_constant");
@@ -129,7 +134,7 @@ void GrowingGraph::wait_for_sources(FunctionalSite& site) {
   for (const Endpoint& e : site.inputs) {
     if (graph.node(e.node).op == ops.placeholder) continue;
     add_once(site.controls, e.node);
-    facts_[e.node].waited_for = true;
+    facts_[e.node].waited_for = facts_[e.node].waited_for_alone = true;
   }
 }
 

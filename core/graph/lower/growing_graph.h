@@ -25,9 +25,10 @@ struct NodeFacts {
   const NodeType* type = nullptr;   // as it was typed before; null: made by lowering
   const FuncValue* call = nullptr;  // a branch, condition or body as a call
   uint32_t origin = Origins::kFile;
-  uint32_t call_outputs = 0;    // of such a call: how many results are read
-  uint32_t colocation = 0;      // the list of attrs that colocates with the node; 0: not made yet
-  bool waited_for : 1 = false;  // some node has a control edge from it
+  uint32_t call_outputs = 0;          // of such a call: how many results are read
+  uint32_t colocation = 0;            // the list of attrs that colocates with the node; 0: not made yet
+  bool waited_for : 1 = false;        // some node has a control edge from it
+  bool waited_for_alone : 1 = false;  // one that reads none of its outputs
   bool constant_enter : 1 = false;
   bool left_alone : 1 = false;
   bool kept : 1 = false;
@@ -78,7 +79,7 @@ class GrowingGraph {
   void add_control(NodeId source) {
     graph.edges_.push_back({source, 0});
     ++graph.nodes_.back().num_controls;
-    if (source < facts_.size()) facts_[source].waited_for = true;
+    if (source < facts_.size()) facts_[source].waited_for = facts_[source].waited_for_alone = true;
   }
   /// A call of `function`, to be inlined in its turn; `num_outputs` results of it are read. What TensorFlow leaves as
   /// one node, and what its functions do, runs on that node's device.

@@ -52,7 +52,23 @@ Result<const Body*> Inliner::body_to_inline(NodeId node, FunctionalOp kind) {
                           cat("function '", (*body)->function, "' has ", (*body)->arguments.size(), " arguments and ",
                               (*body)->results.size(), " results; wanted are ", call.num_inputs, " and ", num_outputs));
   }
-  return ((*body)->stays_call && !options_.all) || !fits ? nullptr : *body;
+  const bool stays = (*body)->stays_call || keeps_side_effects(node, kind, **body);
+  return (stays && !options_.all) || !fits ? nullptr : *body;
+}
+
+bool Inliner::is_multi_device(NodeId node, FunctionalOp kind) const {
+  const NodeFacts& facts = grown_.facts(node);
+  if (kind == FunctionalOp::kCall) return true;
+  return facts.call ? !facts.single_device : flag_set(*facts.type, "_lower_as_multi_device_function");
+}
+
+bool Inliner::keeps_side_effects(NodeId node, FunctionalOp kind, const Body& body) const {
+  if (!options_.keep_side_effects) return false;
+  const SideEffects& effects = body.effects;
+  if (effects.nodes.empty()) return effects.dead_results;
+  const NodeFacts& facts = grown_.facts(node);
+  const bool all_run = is_multi_device(node, kind) ? effects.behind_controls : effects.behind_results;
+  return effects.dead_results || !all_run || !(facts.waited_for_alone || facts.kept || options_.keep_all);
 }
 
 Status Inliner::check_growth(const FunctionalSite& site, const Body& body) {
@@ -79,11 +95,12 @@ Status Inliner::inline_call(NodeId node, FunctionalOp kind, const Body& body) {
   RETURN_IF_ERROR(check_growth(site, body));
   const uint32_t depth = grown_.origins.at(site.caller).depth + 1;
   site.origin = grown_.origins.add({site.name, {}, site.caller, depth - 1});
-  const NodeFacts& facts = grown_.facts(node);
-  const bool multi_device =
-      kind == FunctionalOp::kCall ||
-      (facts.call ? !facts.single_device : flag_set(*site.type, "_lower_as_multi_device_function"));
-  Inlining in{body, multi_device, grown_.origins.add({site.name, body.function, site.caller, depth}), kNoNode, {}, {}};
+  Inlining in{body,
+              is_multi_device(node, kind),
+              grown_.origins.add({site.name, body.function, site.caller, depth}),
+              kNoNode,
+              {},
+              {}};
 
   const std::string prefix = cat("Func/", site.name);
   const MadeNode no_op{grown_.ops.no_op, site.device, 0, site.origin};
@@ -102,9 +119,10 @@ Status Inliner::inline_call(NodeId node, FunctionalOp kind, const Body& body) {
 
   std::vector<Endpoint> outputs;
   std::vector<NodeId> controls;
+  const std::vector<NodeId> effects = effects_of_staying(node, kind, in);
   for (NodeId result : body.results) {
     const Endpoint value = in.at(body.graph->inputs(result)[0]);
-    controls.clear();
+    controls = effects;
     for (const Endpoint& e : body.graph->controls(result)) controls.push_back(in.copies[e.node]);
     MadeNode identity{grown_.ops.identity, in.multi_device ? 0 : site.device, 0, site.origin};
     if (in.multi_device) identity.attr_set = grown_.colocation_with(value.node);
@@ -117,6 +135,7 @@ Status Inliner::inline_call(NodeId node, FunctionalOp kind, const Body& body) {
       for (NodeId result : body.control_results) controls.push_back(in.copies[result]);
     } else {
       for (const Endpoint& output : outputs) controls.push_back(output.node);
+      controls.insert(controls.end(), effects.begin(), effects.end());
     }
     if (controls.empty() && in.start != kNoNode) controls.push_back(in.start);
     end = grown_.add(grown_.new_name(prefix, "output_control_node"), no_op, {}, controls);
@@ -124,6 +143,16 @@ Status Inliner::inline_call(NodeId node, FunctionalOp kind, const Body& body) {
   grown_.replace(site, outputs, end);
   if (site.kept) grown_.keep_name(site, outputs, end);
   return ok_status();
+}
+
+// A call that stays runs as a whole before its results are there: a native one with all side effects of its body,
+// others with those behind its control results. Inlined, it has to do the same.
+std::vector<NodeId> Inliner::effects_of_staying(NodeId node, FunctionalOp kind, const Inlining& in) const {
+  std::vector<NodeId> effects;
+  if (!keeps_side_effects(node, kind, in.body)) return effects;
+  for (NodeId effect : in.multi_device ? in.body.control_results : in.body.effects.nodes)
+    effects.push_back(in.copies[effect]);
+  return effects;
 }
 
 void Inliner::copy_body(const FunctionalSite& site, Inlining& in) {

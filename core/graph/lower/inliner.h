@@ -22,7 +22,11 @@ class Inliner {
 
  private:
   struct Inlining;
+  bool is_multi_device(NodeId node, FunctionalOp kind) const;
+  /// TensorFlow's function optimizer would not inline that call.
+  bool keeps_side_effects(NodeId node, FunctionalOp kind, const Body& body) const;
   Status check_growth(const FunctionalSite& site, const Body& body);
+  std::vector<NodeId> effects_of_staying(NodeId node, FunctionalOp kind, const Inlining& in) const;
   void copy_body(const FunctionalSite& site, Inlining& in);
   uint32_t body_attrs(const FunctionalSite& site, const Inlining& in, const Body::Item& item);
   uint32_t merged_device(uint32_t own, uint32_t callers);

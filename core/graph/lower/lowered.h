@@ -22,6 +22,9 @@ struct LowerOptions {
   std::vector<NodeId> left_alone;
   /// A node about to be replaced that reads a resource and waits for nobody waits for what it reads.
   bool wait_for_sources = false;
+  /// A call whose side effects might be lost if it were inlined is one that stays, as for TensorFlow's function
+  /// optimizer; where nothing stays, who reads its results waits for its side effects.
+  bool keep_side_effects = false;
   /// More nodes end in ResourceExhausted.
   uint64_t max_nodes = uint64_t{16} << 20;
 };
