@@ -78,6 +78,7 @@ class ProblemMaker {
   void add_units();
   Machine::Line line_between(DeviceId from, DeviceId to);
   void add_lines();
+  void add_threads();
   void add_nodes();
   void add_costs(NodeId node);
   void add_tensors();
@@ -121,19 +122,32 @@ void ProblemMaker::add_units() {
       if (at->second.lanes && (unit.gpu || !machine_.given)) unit.lanes = *at->second.lanes, said = true;
       if (at->second.copy_overlap) unit.copy_overlap = *at->second.copy_overlap;
     }
-    // Simulated GPUs take processors of their own.
-    if (!unit.gpu && simulated > 0 && (!said || !table_.machine.empty()))
+    // Simulated GPUs take processors of their own, where nobody measured how they share them.
+    if (!unit.gpu && simulated > 0 && !said && table_.machine.empty())
       unit.lanes = std::max(1, std::min(unit.lanes, machine_.processors - simulated));
     unit.memory = static_cast<double>(promised_memory(devices_.at(d)));
     if (!unit.gpu && !host_found) p_.machine.host = d, host_found = true;
     p_.machine.units.push_back(unit);
   }
-  // As the executor runs small steps: by the table that saw it, or by one thread.
-  const bool real_gpus = std::any_of(devices_.devices.begin(), devices_.devices.end(), [](const Device& d) {
-    return d.type == "GPU" && d.kind != DeviceKind::kSimulatedGpu;
-  });
-  const bool one_thread = machine_.given && machine_.cpu_lanes == 1;
-  p_.machine.one_at_a_time = !real_gpus && (one_thread || (table_.one_at_a_time && !table_.machine.empty()));
+  add_threads();
+}
+
+// CPUs and simulated GPUs run on the same threads; small steps on one, by the table that saw it, but several steps in
+// flight never do.
+void ProblemMaker::add_threads() {
+  bool simulated = false;
+  for (const Device& d : devices_.devices) {
+    if (d.type == "GPU" && d.kind != DeviceKind::kSimulatedGpu) return;
+    simulated = simulated || d.kind == DeviceKind::kSimulatedGpu;
+  }
+  const bool measured = !table_.machine.empty(), one = machine_.given && machine_.cpu_lanes == 1;
+  if (p_.goal == autoplace::Goal::kThroughput) {
+    if (simulated && measured) p_.machine.threads = std::max(1, machine_.processors);
+  } else if (one || (table_.one_at_a_time && measured)) {
+    p_.machine.threads = 1;
+  } else if (simulated && (machine_.given || measured)) {
+    p_.machine.threads = std::clamp(machine_.cpu_lanes, 1, std::max(1, machine_.processors));
+  }
 }
 
 Machine::Line ProblemMaker::line_between(DeviceId from, DeviceId to) {

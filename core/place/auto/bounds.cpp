@@ -253,11 +253,11 @@ Bound lower_bound(const Problem& p, Budget& budget) {
   if (p.goal == Goal::kLatency) {
     raise(critical_path_us(p), "critical path");
     raise(segment_bound_us(p, budget), "segments");
-    if (p.machine.one_at_a_time) raise(all_work_us(p), "all work");
   } else {
     raise(largest_group_us(p), "largest group");
   }
   raise(fractional_us(p, budget), "fractional");
+  if (p.machine.threads > 0) raise(all_work_us(p) / p.machine.threads, "all work");
   // Sums in another order differ in their last digits: a bound must not pass what it bounds for that.
   best.us *= 1 - 1e-12;
   return best;

@@ -22,7 +22,7 @@ double critical_path_us(const Problem& problem);
 /// The largest over many heavy paths: a path cut at best into runs that each fit one device's memory, with the copies
 /// between them.
 double segment_bound_us(const Problem& problem, Budget& budget);
-/// Every group on its fastest device: where one thread does all of it.
+/// Every group on its fastest device: what threads have to do that all devices share.
 double all_work_us(const Problem& problem);
 /// The busiest lane, had each group its fastest device.
 double largest_group_us(const Problem& problem);

@@ -61,9 +61,12 @@ double Loads::busiest(uint16_t device) const {
 }
 
 double Loads::value() const {
-  double most = 0;
-  for (uint16_t d = 0; d < loads_.size(); ++d) most = std::max(most, busiest(d));
-  return most;
+  double most = 0, all = 0;
+  for (uint16_t d = 0; d < loads_.size(); ++d) {
+    most = std::max(most, busiest(d));
+    all += loads_[d].compute_us + loads_[d].in_us + loads_[d].out_us;
+  }
+  return p_.machine.threads > 0 ? std::max(most, all / p_.machine.threads) : most;
 }
 
 double Loads::energy() const {

@@ -30,9 +30,9 @@ struct Machine {
     bool direct = true;  // false: through the host's memory, in two copies
   };
   std::vector<Unit> units;
-  std::vector<Line> lines;     // from * units.size() + to
-  bool one_at_a_time = false;  // all devices share one thread: no two nodes or copies at once
-  uint16_t host = 0;           // the CPU beside which host arguments of GPU kernels live
+  std::vector<Line> lines;  // from * units.size() + to
+  int threads = 0;          // that all devices share: at most so many nodes and copies at once; 0: no such limit
+  uint16_t host = 0;        // the CPU beside which host arguments of GPU kernels live
 
   size_t size() const { return units.size(); }
   const Line& line(size_t from, size_t to) const { return lines[from * units.size() + to]; }

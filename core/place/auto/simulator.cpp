@@ -10,8 +10,8 @@ Simulator::Simulator(const Problem& problem)
       ranks_(problem.num_nodes),
       us_(problem.num_nodes),
       missing_(problem.num_nodes),
-      resources_(3 * problem.devices()),
-      last_row_(3 * problem.devices(), -1),
+      resources_(3 * problem.devices() + 1),
+      last_row_(resources_.size() + 1, -1),
       rank_at_(problem.devices()) {}
 
 double Simulator::run(const Assignment& at, double limit) {
@@ -66,7 +66,12 @@ void Simulator::begin(const Assignment& at) {
       resources_[engine].limited = true;
     }
   }
-  if (p_.machine.one_at_a_time) resources_[0].free = 1, resources_[0].limited = true;
+  // Between CPUs nobody is in the way of copies.
+  resources_[3 * n].limited = false;
+  idle_threads_ = p_.machine.threads;
+  for (Resource& r : resources_) {
+    if (idle_threads_ > 0 && !r.limited) r.free = idle_threads_, r.limited = true;
+  }
   for (Resource& r : resources_) r.waiting.clear(), r.dirty = false;
   std::fill(last_row_.begin(), last_row_.end(), -1);
   dirty_.clear();
@@ -101,11 +106,10 @@ double Simulator::play(double limit) {
 // A copy out of a GPU takes that GPU's engine, also to another GPU; a copy out of a CPU the engine of where it goes.
 uint32_t Simulator::resource_of(const Task& task) const {
   const auto n = static_cast<uint32_t>(p_.devices());
-  if (p_.machine.one_at_a_time) return 0;
   if (!task.copy) return task.from;
   if (p_.machine.units[task.from].gpu) return p_.machine.units[task.from].copy_overlap ? 2 * n + task.from : task.from;
   if (p_.machine.units[task.to].gpu) return p_.machine.units[task.to].copy_overlap ? n + task.to : task.to;
-  return 3 * n;  // between CPUs: nobody is in the way
+  return 3 * n;
 }
 
 bool Simulator::before(uint32_t a, uint32_t b) const {
@@ -114,7 +118,7 @@ bool Simulator::before(uint32_t a, uint32_t b) const {
 
 void Simulator::make_ready(uint32_t task) {
   const uint32_t id = resource_of(tasks_[task]);
-  if (id >= resources_.size() || !resources_[id].limited) {
+  if (!resources_[id].limited) {
     dirty_.push_back(task + static_cast<uint32_t>(resources_.size()));  // starts at once
     return;
   }
@@ -126,6 +130,7 @@ void Simulator::make_ready(uint32_t task) {
 
 // False: the step will take `limit` or more.
 bool Simulator::start_ready(double now, double limit) {
+  if (p_.machine.threads > 0) return start_on_threads(now, limit);
   for (size_t i = 0; i < dirty_.size(); ++i) {
     const uint32_t id = dirty_[i];
     if (id >= resources_.size()) {
@@ -135,17 +140,43 @@ bool Simulator::start_ready(double now, double limit) {
     Resource& r = resources_[id];
     r.dirty = false;
     while (r.free > 0 && !r.waiting.empty()) {
-      const uint32_t task = r.waiting.front();
-      if (now + tasks_[task].rank >= limit) return false;
-      std::pop_heap(r.waiting.begin(), r.waiting.end(), [this](uint32_t a, uint32_t b) { return before(a, b); });
-      r.waiting.pop_back();
-      --r.free;
-      if (rows_ && last_row_[id] >= 0 && (*rows_)[static_cast<size_t>(last_row_[id])].end_us == now)
-        tasks_[task].waited_for = last_row_[id];
-      start(task, now);
+      if (!start_first(id, now, limit)) return false;
     }
   }
   dirty_.clear();
+  return true;
+}
+
+// Of all that have a lane, the highest rank takes the next idle thread.
+bool Simulator::start_on_threads(double now, double limit) {
+  for (const uint32_t id : dirty_) resources_[id].dirty = false;
+  dirty_.clear();
+  while (idle_threads_ > 0) {
+    uint32_t best = static_cast<uint32_t>(resources_.size());
+    for (uint32_t id = 0; id < resources_.size(); ++id) {
+      const Resource& r = resources_[id];
+      if (r.free <= 0 || r.waiting.empty()) continue;
+      if (best == resources_.size() || before(resources_[best].waiting.front(), r.waiting.front())) best = id;
+    }
+    if (best == resources_.size()) return true;
+    if (!start_first(best, now, limit)) return false;
+    --idle_threads_;
+  }
+  return true;
+}
+
+// Of what waits for a resource that is free.
+bool Simulator::start_first(uint32_t id, double now, double limit) {
+  Resource& r = resources_[id];
+  const uint32_t task = r.waiting.front();
+  if (now + tasks_[task].rank >= limit) return false;
+  std::pop_heap(r.waiting.begin(), r.waiting.end(), [this](uint32_t a, uint32_t b) { return before(a, b); });
+  r.waiting.pop_back();
+  --r.free;
+  for (const int64_t last : {last_row_.back(), last_row_[id]}) {
+    if (rows_ && last >= 0 && (*rows_)[static_cast<size_t>(last)].end_us == now) tasks_[task].waited_for = last;
+  }
+  start(task, now);
   return true;
 }
 
@@ -161,12 +192,13 @@ void Simulator::start(uint32_t task, double now) {
 
 void Simulator::finish(uint32_t task) {
   const Task t = tasks_[task];
-  if (const uint32_t id = resource_of(t); id < resources_.size() && resources_[id].limited) {
+  if (const uint32_t id = resource_of(t); resources_[id].limited) {
     Resource& r = resources_[id];
     ++r.free;
     last_row_[id] = t.row;
     if (!r.dirty && !r.waiting.empty()) r.dirty = true, dirty_.push_back(id);
   }
+  if (p_.machine.threads > 0) ++idle_threads_, last_row_.back() = t.row;
   if (!t.copy) {
     for (uint32_t tensor : p_.outputs.of(t.what)) {
       const uint16_t where = p_.made_in(tensor, t.from);

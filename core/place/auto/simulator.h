@@ -1,6 +1,7 @@
 /// How long one step takes: what the executor does with an assignment, event by event. A device has lanes that hold one
-/// node each; a copy takes the engine of its GPU and direction, or that GPU's lane where copies do not overlap; a
-/// tensor goes once to each memory; of what is ready the highest upward rank goes first.
+/// node each; a copy takes the engine of its GPU and direction, or that GPU's lane where copies do not overlap; where
+/// devices share threads, there are no more nodes and copies at once than those; a tensor goes once to each memory; of
+/// what is ready the highest upward rank goes first.
 #pragma once
 
 #include <vector>
@@ -57,6 +58,8 @@ class Simulator {
   uint32_t resource_of(const Task& task) const;
   void make_ready(uint32_t task);
   bool start_ready(double now, double limit);
+  bool start_on_threads(double now, double limit);
+  bool start_first(uint32_t id, double now, double limit);
   void start(uint32_t task, double now);
   void finish(uint32_t task);
   void send(uint32_t tensor, uint16_t from);
@@ -70,9 +73,10 @@ class Simulator {
   std::vector<uint32_t> missing_;   // inputs that are not there yet, by node
   std::vector<Task> tasks_;         // nodes first, then copies as they come up
   std::vector<Resource> resources_;
+  int idle_threads_ = 0;  // of those that all devices share
   std::vector<uint32_t> dirty_;
   std::vector<Event> events_;
-  std::vector<int64_t> last_row_;  // by resource: the row that left it last
+  std::vector<int64_t> last_row_;  // by resource: the row that left it last; then of threads
   std::vector<double> rank_at_;    // by memory, of the tensor that is being sent
   std::vector<Slot>* rows_ = nullptr;
 };

@@ -50,7 +50,7 @@ Problem random_problem(Dice& dice) {
     for (Machine::Line& line : p.machine.lines) line.direct = true;
   }
   p.machine.units[0].lanes = static_cast<int>(dice.below(3));
-  p.machine.one_at_a_time = dice.below(4) == 0;
+  p.machine.threads = dice.below(2) == 0 ? 0 : 1 + static_cast<int>(dice.below(3));
   p.num_nodes = nodes, p.num_groups = groups;
   for (uint32_t n = 0; n < nodes; ++n) {
     p.group.push_back(n < groups ? n : dice.below(groups));
@@ -93,12 +93,30 @@ TEST_CASE("automatic placement: on one thread devices do not overlap") {
   const std::vector<std::vector<double>> us = {{50, 10, 10}, {50, 10, 10}, {1, 50, 50}};
   const Problem together = problem_of(machine, us, {{0, 2}, {1, 2}}, 4);
   CHECK(Simulator(together).run({1, 2, 0}) == 15);
-  machine.one_at_a_time = true;
+  machine.threads = 1;
   const Problem one = problem_of(machine, us, {{0, 2}, {1, 2}}, 4);
   CHECK(Simulator(one).run({1, 2, 0}) == 29);
   const Solution solution = solve(one, {});
   CHECK(solution.found.us == 29);
   CHECK(solution.bound.us <= 29);
+}
+
+TEST_CASE("automatic placement: devices that share threads do no more at once than those", "[auto]") {
+  // Four nodes of 10 us on four devices, then one that waits for all; copies take nothing.
+  Machine machine = machine_of(4, true);
+  for (Machine::Line& line : machine.lines) line = {0, 0, true};
+  const std::vector<std::vector<double>> us(5, std::vector<double>(5, 10));
+  const std::vector<std::pair<uint32_t, uint32_t>> edges{{0, 4}, {1, 4}, {2, 4}, {3, 4}};
+  const Assignment apart{1, 2, 3, 4, 0};
+  for (const auto& [threads, wanted] : {std::pair(0, 20.0), {1, 50.0}, {2, 30.0}, {3, 30.0}, {4, 20.0}}) {
+    machine.threads = threads;
+    const Problem p = problem_of(machine, us, edges, 0);
+    CHECK(Simulator(p).run(apart) == wanted);
+    CHECK(Loads(p, apart).value() == (threads == 0 ? 10 : std::max(10.0, 50.0 / threads)));
+    const Solution best = solve(p, {});
+    CHECK(best.found.us == wanted);
+    CHECK(best.bound.us <= wanted);
+  }
 }
 
 TEST_CASE("a copy beside compute hides, a copy on the lane does not", "[auto]") {
