@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/place/auto/device_kinds.h"
+#include "core/place/auto/jobs.h"
+#include "core/place/auto/work_bound.h"
+
 namespace emplace::autoplace {
 namespace {
 
@@ -13,24 +17,6 @@ double fastest_us(const Problem& p, uint32_t node) {
   }
   return least;
 }
-
-/// Kinds of devices: the first of each, and whether there is a second of it.
-struct DeviceKinds {
-  explicit DeviceKinds(const Problem& p) {
-    for (uint16_t d = 0; d < p.devices(); ++d) {
-      const uint16_t first = p.device_class[d];
-      if (first == d) {
-        firsts.push_back(d), seconds.push_back(d), counts.push_back(1);
-        continue;
-      }
-      const auto at = static_cast<size_t>(std::find(firsts.begin(), firsts.end(), first) - firsts.begin());
-      if (seconds[at] == first) seconds[at] = d;
-      ++counts[at];
-    }
-  }
-  std::vector<uint16_t> firsts, seconds;  // the same twice: there is no second
-  std::vector<int> counts;
-};
 
 class SegmentBound {
  public:
@@ -185,54 +171,6 @@ double segment_bound_us(const Problem& p, Budget& budget) {
   return p.num_nodes == 0 ? 0 : SegmentBound(p).best(budget);
 }
 
-double largest_group_us(const Problem& p) {
-  double most = 0;
-  for (uint32_t g = 0; g < p.num_groups; ++g) {
-    double least = kNever;
-    for (uint16_t d = 0; d < p.devices(); ++d) {
-      const int lanes = p.machine.units[d].lanes;
-      if (p.can_be(g, d)) least = std::min(least, lanes > 0 ? p.group_us_on(g, d) / lanes : 0);
-    }
-    most = std::max(most, least);
-  }
-  return most;
-}
-
-double fractional_us(const Problem& p, const Budget& budget) {
-  const DeviceKinds kinds(p);
-  const size_t n = kinds.firsts.size();
-  std::vector<double> weight(n), work(n);
-  double all = 0;
-  for (size_t k = 0; k < n; ++k) all += weight[k] = p.machine.units[kinds.firsts[k]].lanes > 0 ? kinds.counts[k] : 0;
-  if (all <= 0) return 0;
-  for (double& w : weight) w /= all;  // of a whole kind
-  double most = 0;
-  constexpr int kRounds = 300;
-  for (int round = 0; round < kRounds && !budget.stopped(); ++round) {
-    double sum = 0;
-    std::fill(work.begin(), work.end(), 0);
-    for (uint32_t g = 0; g < p.num_groups; ++g) {
-      double least = kNever, own = 0;
-      size_t best = 0;
-      for (size_t k = 0; k < n; ++k) {
-        if (!p.can_be(g, kinds.firsts[k])) continue;
-        const double us = p.group_us_on(g, kinds.firsts[k]) / std::max(1, p.machine.units[kinds.firsts[k]].lanes);
-        const double share = us / kinds.counts[k], weighed = weight[k] * share;
-        if (weighed < least) least = weighed, own = share, best = k;
-      }
-      sum += least, work[best] += own;
-    }
-    most = std::max(most, sum);
-    const double top = *std::max_element(work.begin(), work.end());
-    if (top <= 0) break;
-    double total = 0;
-    const double pace = 1.0 / (1 + round * 0.1);
-    for (size_t k = 0; k < n; ++k) total += weight[k] *= std::exp(pace * (work[k] / top - 1));
-    for (double& w : weight) w /= total;
-  }
-  return most;
-}
-
 double all_work_us(const Problem& p) {
   double sum = 0;
   for (uint32_t g = 0; g < p.num_groups; ++g) {
@@ -245,7 +183,7 @@ double all_work_us(const Problem& p) {
   return sum;
 }
 
-Bound lower_bound(const Problem& p, Budget& budget) {
+Bound lower_bound(const Problem& p, Budget& budget, double known_us) {
   Bound best;
   const auto raise = [&](double us, const char* name) {
     if (us > best.us) best = {us, name};
@@ -253,13 +191,25 @@ Bound lower_bound(const Problem& p, Budget& budget) {
   if (p.goal == Goal::kLatency) {
     raise(critical_path_us(p), "critical path");
     raise(segment_bound_us(p, budget), "segments");
-  } else {
-    raise(largest_group_us(p), "largest group");
   }
-  raise(fractional_us(p, budget), "fractional");
+  const Bound known = bound_below(p, budget, known_us);
+  raise(known.us, known.name);
   if (p.machine.threads > 0) raise(all_work_us(p) / p.machine.threads, "all work");
   // Sums in another order differ in their last digits: a bound must not pass what it bounds for that.
   best.us *= 1 - 1e-12;
+  return best;
+}
+
+Bound bound_below(const Problem& p, const Budget& budget, double known_us) {
+  Bound best;
+  const auto raise = [&](double us, const char* name) {
+    if (us > best.us) best = {us * (1 - 1e-12), name};
+  };
+  const Jobs jobs(p, known_us);
+  raise(jobs.largest_us(), "largest group");
+  raise(jobs.fractional_us(budget), "fractional");
+  raise(jobs.packed_us(), "packing");
+  if (p.goal == Goal::kLatency && !budget.cut()) raise(work_bound_us(p, known_us, budget), "work");
   return best;
 }
 

@@ -8,12 +8,16 @@ namespace emplace::autoplace {
 
 struct Bound {
   double us = 0;
-  const char* name = "none";  // "critical path", "segments", "all work", "largest group", "fractional"
+  // "critical path", "segments", "work", "all work", "largest group", "fractional", "packing"
+  const char* name = "none";
 };
 
 /// The largest of those that hold for the goal. Deterministic, unless the time of `budget` ends it; no evaluations of
 /// it are taken.
-Bound lower_bound(const Problem& problem, Budget& budget);
+/// `known_us`: what some assignment takes, which the bound never passes.
+Bound lower_bound(const Problem& problem, Budget& budget, double known_us = kNever);
+/// Of these bounds, those that grow where a better assignment becomes known.
+Bound bound_below(const Problem& problem, const Budget& budget, double known_us);
 
 // The parts.
 
@@ -24,9 +28,5 @@ double critical_path_us(const Problem& problem);
 double segment_bound_us(const Problem& problem, Budget& budget);
 /// Every group on its fastest device: what threads have to do that all devices share.
 double all_work_us(const Problem& problem);
-/// The busiest lane, had each group its fastest device.
-double largest_group_us(const Problem& problem);
-/// Of the busiest lane if groups could be split: by weights on devices, under which no assignment has less work.
-double fractional_us(const Problem& problem, const Budget& budget);
 
 }  // namespace emplace::autoplace

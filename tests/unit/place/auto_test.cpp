@@ -3,10 +3,12 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "core/place/auto/jobs.h"
 #include "core/place/auto/list_schedule.h"
 #include "core/place/auto/loads.h"
 #include "core/place/auto/simulator.h"
 #include "core/place/auto/solve.h"
+#include "core/place/auto/work_bound.h"
 
 namespace emplace::autoplace {
 namespace {
@@ -211,6 +213,10 @@ TEST_CASE("search and exact search find the best of all assignments, and no boun
     CAPTURE(i, best, p.goal == Goal::kLatency);
     Budget all(1, 0, nullptr);
     REQUIRE(lower_bound(p, all).us <= best);
+    // What an assignment takes tells where a better one cannot have a node, never where the best has it.
+    for (const double known : {best, best * 1.1, value_of(p, p.original)}) {
+      if (known >= best) REQUIRE(lower_bound(p, all, known).us <= best);
+    }
     SolveOptions options;
     options.evaluations = 2'000'000;
     REQUIRE(solve(p, options).best_us == best);
@@ -222,6 +228,45 @@ TEST_CASE("search and exact search find the best of all assignments, and no boun
     searched += found.best_us > best * (1 + 1e-12) ? 1 : 0;
   }
   CHECK(searched * 100 <= kProblems);
+}
+
+TEST_CASE("what a join waits for bounds it by its work, stage by stage", "[auto]") {
+  // 0, then 1 to 4 beside each other on two GPUs, 5 that waits for them, 6 to 9, 10: 10 + 2 * (20 + 10). The longest
+  // way takes 50, and all the work is 110 on two devices.
+  std::vector<std::vector<double>> us(11, {1000, 10, 10});
+  std::vector<std::pair<uint32_t, uint32_t>> edges;
+  for (uint32_t stage : {0U, 5U}) {
+    for (uint32_t n = stage + 1; n < stage + 5; ++n) edges.insert(edges.end(), {{stage, n}, {n, stage + 5}});
+  }
+  Machine machine = machine_of(2, true);
+  for (Machine::Line& line : machine.lines) line = {0, 0, true};
+  const Problem p = problem_of(machine, us, edges, 0);
+  Budget all(1, 0, nullptr);
+  CHECK(critical_path_us(p) == 50);
+  // A CPU that could take part is left out by what is known to be possible.
+  CHECK(work_bound_us(p, 100, all) == Approx(70));
+  CHECK(work_bound_us(p, kNever, all) <= 70);
+  CHECK(solve(p, {}).found.us == 70);
+}
+
+TEST_CASE("of more jobs than devices some device has several, and what is long to copy is one job", "[auto]") {
+  // Seven nodes of 10 us on three GPUs; the CPU is far too slow for any.
+  Machine machine = machine_of(3, true);
+  for (Machine::Line& line : machine.lines) line.direct = true;
+  std::vector<std::vector<double>> us(7, {1000, 10, 10, 10});
+  Problem apart = problem_of(machine, us, {{0, 1}, {1, 2}}, 1);
+  CHECK(Jobs(apart, 40).packed_us() == 30);
+  CHECK(Jobs(apart, kNever).packed_us() == 20);  // the CPU counts as a fourth that is as fast
+  // The first three go together, if no copy may take 50 us.
+  Problem together = problem_of(machine, us, {{0, 1}, {1, 2}}, 50);
+  CHECK(Jobs(together, 40).largest_us() == 30);
+  CHECK(Jobs(together, 60).largest_us() == 10);
+  for (Problem* p : {&apart, &together}) {
+    p->goal = Goal::kThroughput;
+    const Solution found = solve(*p, {});
+    CHECK(found.found.us == 30);
+    CHECK(found.optimal);
+  }
 }
 
 TEST_CASE("a search over a large graph ends at the first look that says so", "[auto]") {
