@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
 #include <unordered_map>
 
 #include "core/base/cat.h"
@@ -64,6 +65,7 @@ class ProblemMaker {
     add_units();
     add_lines();
     add_nodes();
+    add_scopes();
     add_tensors();
     add_candidates();
     if (!any_cost_ && nodes_without_cost_ > 0) {
@@ -80,6 +82,7 @@ class ProblemMaker {
   void add_lines();
   void add_threads();
   void add_nodes();
+  void add_scopes();
   void add_costs(NodeId node);
   void add_tensors();
   void add_candidates();
@@ -193,6 +196,24 @@ void ProblemMaker::add_nodes() {
     add_costs(node);
   }
   p_.num_groups = static_cast<uint32_t>(made_.groups.size());
+}
+
+// "a" and "a/b" are the scopes of "a/b/node"; the one around all has no name.
+void ProblemMaker::add_scopes() {
+  constexpr int kDeepest = 32;
+  std::unordered_map<std::string_view, uint32_t> scopes;
+  p_.around.assign(1, 0);
+  for (const NodeId node : made_.nodes) {
+    const std::string_view name = graph_.name(node);
+    uint32_t scope = 0;
+    size_t end = name.find('/');
+    for (int depth = 0; end != std::string_view::npos && depth < kDeepest; ++depth, end = name.find('/', end + 1)) {
+      const auto [at, is_new] = scopes.try_emplace(name.substr(0, end), static_cast<uint32_t>(p_.around.size()));
+      if (is_new) p_.around.push_back(scope);
+      scope = at->second;
+    }
+    p_.scope.push_back(scope);
+  }
 }
 
 void ProblemMaker::add_costs(NodeId node) {

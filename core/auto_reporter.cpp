@@ -84,6 +84,8 @@ AutoReport::Alternative AutoReporter::names_of(const Start& s) const {
       return {"filled", "filled in order"};
     case Start::Kind::kContiguous:
       return {"contiguous", "contiguous"};
+    case Start::Kind::kCoarse:
+      return {"coarse", "coarse graph"};
   }
   return {};
 }

@@ -109,6 +109,13 @@ std::vector<double> mean_ranks(const Problem& p) {
   return rank;
 }
 
+std::vector<uint32_t> nodes_depth_first(const Problem& p) {
+  const std::vector<double> position = positions_from_ends(p, mean_ranks(p), true);
+  std::vector<uint32_t> nodes(p.num_nodes);
+  for (uint32_t n = 0; n < p.num_nodes; ++n) nodes[static_cast<size_t>(position[n])] = n;
+  return nodes;
+}
+
 std::vector<GroupOrder> group_orders(const Problem& p, int random, uint64_t seed) {
   const std::vector<double> rank = mean_ranks(p);
   std::vector<double> key(p.num_nodes), level(p.num_nodes);

@@ -82,6 +82,8 @@ struct Problem {
   std::vector<double> memory;        // group * devices + device
   std::vector<uint64_t> candidates;  // by group, a bit for each device; at least one
   Assignment original;               // TensorFlow's
+  std::vector<uint32_t> scope;       // by node: the innermost scope of its name; empty: names tell nothing
+  std::vector<uint32_t> around;      // by scope: the one around it; its own number: there is none
   std::vector<TensorFact> tensors;
   std::vector<Use> uses;
 

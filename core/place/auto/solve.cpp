@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/place/auto/coarse.h"
 #include "core/place/auto/contiguous.h"
 #include "core/place/auto/exact.h"
 #include "core/place/auto/list_schedule.h"
@@ -14,6 +15,8 @@ namespace {
 constexpr int64_t kSchedules = 20'000, kLoads = 2'000'000;
 constexpr int64_t kFewestSchedules = 200, kFewestLoads = 4'000;
 constexpr double kNoGain = 0.02;
+/// Larger problems are searched small first, of about so many nodes.
+constexpr uint32_t kLarge = 1000, kCoarse = 400;
 
 class Solver {
  public:
@@ -21,8 +24,10 @@ class Solver {
       : p_(p), o_(o), budget_(evaluations(), o.time_limit_s, o.stop, long_evaluations()), dice_(o.seed) {}
 
   Solution run() {
-    orders_ = group_orders(p_, std::max(0, orders_to_cut() - kPlainOrders), o_.seed);
+    find_orders();
+    if (is_large()) search_small(nullptr);
     find_starts();
+    if (is_large() && best_.us < kNever) search_small(&best_.at);
     made_.bound = lower_bound(p_, budget_, best_.us);
     bool exact = false;
     if (o_.exact && p_.free_groups.size() <= kMostExactGroups) exact = find_exact(p_, budget_, best_);
@@ -34,6 +39,23 @@ class Solver {
   }
 
  private:
+  /// The search alone, without bound and verdict: from `at`, or from starts of its own.
+  Solution run_search(const Assignment* at) {
+    find_orders();
+    if (at) {
+      add_start(Start::Kind::kCoarse, *at);
+    } else {
+      find_starts();
+    }
+    search();
+    made_.found = best_;
+    made_.evaluations = budget_.done();
+    return std::move(made_);
+  }
+
+  bool is_large() const { return p_.num_nodes > kLarge && !p_.free_groups.empty(); }
+  void find_orders() { orders_ = group_orders(p_, std::max(0, orders_to_cut() - kPlainOrders), o_.seed); }
+
   bool long_evaluations() const { return p_.goal == Goal::kLatency && p_.num_nodes >= 500; }
 
   // Of large graphs an evaluation takes longer, and fewer of them show something new: a second for 2,000 nodes. Who
@@ -45,6 +67,12 @@ class Solver {
     const double size = std::pow(std::max(1.0, p_.num_nodes / 1000.0), 5);
     const int64_t scaled = static_cast<int64_t>(static_cast<double>(loads ? kLoads : kSchedules) / size);
     return std::max<int64_t>(loads ? kFewestLoads : kFewestSchedules, scaled);
+  }
+
+  int64_t small_evaluations(const Problem& small) const {
+    constexpr double kMostSteps = 1.5e6, kLoadsPerSchedule = 20;
+    const double steps = kMostSteps * (p_.goal == Goal::kThroughput ? kLoadsPerSchedule : 1);
+    return std::max<int64_t>(100, static_cast<int64_t>(steps / small.num_nodes));
   }
 
   /// Linear orders to cut: so many that the cuts take seconds at most.
@@ -68,6 +96,26 @@ class Solver {
     made_.starts.push_back(std::move(start));
   }
 
+  // Chains and scopes as one node each: what is found there, and the best cut of an order into runs. With `at`, which
+  // is the best so far: only what it has on one device becomes one, and the search goes on from it.
+  void search_small(const Assignment* at) {
+    if (budget_.look()) return;
+    const Coarse coarse = coarsened(p_, (p_.num_nodes + kCoarse - 1) / kCoarse, at);
+    if (coarse.problem.num_nodes * 2 > p_.num_nodes) return;  // nearly as large
+    SolveOptions o = o_;
+    if (o.time_limit_s > 0) o.time_limit_s = std::max(1e-3, (o.time_limit_s - budget_.seconds()) / 4);
+    o.evaluations = small_evaluations(coarse.problem);
+    const Assignment small_at = at ? coarse.shrunk(*at) : Assignment{};
+    const Solution small = Solver(coarse.problem, o).run_search(at ? &small_at : nullptr);
+    small_evaluations_ += small.evaluations;
+    for (const Start& s : small.starts) {
+      if (s.kind == Start::Kind::kContiguous) small_.push_back({s.kind, coarse.expanded(s.found.at)});
+    }
+    if (small.found.us == kNever) return;
+    if (at) return add_start(Start::Kind::kCoarse, coarse.expanded(small.found.at));
+    small_.push_back({Start::Kind::kCoarse, coarse.expanded(small.found.at)});
+  }
+
   void find_starts() {
     add_start(Start::Kind::kOriginal, p_.original);
     Assignment at(p_.num_groups);
@@ -86,7 +134,8 @@ class Solver {
       if (budget_.look()) return;
     }
     add_start(Start::Kind::kFilled, filled_in_order(p_, orders_.front()));
-    find_contiguous();
+    if (small_.empty()) find_contiguous();
+    for (auto& [kind, found] : small_) add_start(kind, std::move(found));
   }
 
   void find_contiguous() {
@@ -192,7 +241,7 @@ class Solver {
     const bool best_kept = made_.fits && made_.found.us <= best_.us;
     made_.optimal = best_kept && (exact || made_.found.us <= made_.bound.us * (1 + 1e-9));
     if (made_.fits && exact && best_.us > made_.bound.us) made_.bound = {best_.us, "exact"};
-    made_.evaluations = budget_.done();
+    made_.evaluations = budget_.done() + small_evaluations_;
     made_.cut = budget_.cut();
     made_.seconds = budget_.seconds();
   }
@@ -204,6 +253,8 @@ class Solver {
   std::vector<GroupOrder> orders_;
   Found best_;
   Solution made_;
+  std::vector<std::pair<Start::Kind, Assignment>> small_;  // starts that were found on a coarse problem
+  int64_t small_evaluations_ = 0;
   bool stuck_ = false;  // no move is left to make
 };
 

@@ -21,7 +21,7 @@ struct SolveOptions {
 
 /// An assignment that somebody would have made without a search.
 struct Start {
-  enum class Kind : uint8_t { kOriginal, kHost, kDevice, kHeft, kPeft, kFilled, kContiguous };
+  enum class Kind : uint8_t { kOriginal, kHost, kDevice, kHeft, kPeft, kFilled, kContiguous, kCoarse };
   Kind kind;
   uint16_t device = 0;  // of kHost and kDevice
   Found found;
