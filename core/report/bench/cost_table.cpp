@@ -59,6 +59,8 @@ Status read_links(const Json& list, std::string_view origin, CostTable& table) {
     LinkCost& cost = table.links[{from, to}];
     ASSIGN_OR_RETURN(cost.latency_us, cost_at(link, "latency_us", origin, of));
     ASSIGN_OR_RETURN(cost.bytes_per_us, cost_at(link, "bytes_per_us", origin, of));
+    if (link.contains("bytes_per_us") && link["bytes_per_us"].is_number() && cost.bytes_per_us <= 0)
+      return invalid_argument(cat(origin, ": ", of, ": bytes_per_us is 0; wanted a number above 0, or null"));
     ASSIGN_OR_RETURN(cost.spread, cost_at(link, "spread", origin, of));
   }
   return ok_status();
@@ -135,7 +137,8 @@ Status read_lanes(const Json& lanes, std::string_view origin, CostTable& table) 
     }
     if (!row.contains("copy_overlap")) continue;
     if (!row["copy_overlap"].is_boolean())
-      return invalid_argument(cat(origin, ": ", of, ": copy_overlap is ", shown(row["copy_overlap"]), "; wanted true"));
+      return invalid_argument(
+          cat(origin, ": ", of, ": copy_overlap is ", shown(row["copy_overlap"]), "; wanted true or false"));
     cost.copy_overlap = row["copy_overlap"].get<bool>();
   }
   return ok_status();
