@@ -17,18 +17,22 @@ uint32_t root_of(std::vector<uint32_t>& root, uint32_t g) {
 Jobs::Jobs(const Problem& p, double below_us) : p_(p), below_us_(below_us), kinds_(p) {
   std::vector<uint32_t> root(p.num_groups), number(p.num_groups, ~uint32_t{0});
   std::iota(root.begin(), root.end(), 0);
+  for (size_t k = 0; k < kinds_.size(); ++k)
+    capacity_.push_back(kinds_.counts[k] * p.machine.units[kinds_.firsts[k]].memory);
   for (uint32_t t = 0; t < p.tensors.size() && below_us < kNever; ++t) unite_across(t, root);
   for (uint32_t g = 0; g < p.num_groups; ++g) {
     uint32_t& job = number[root_of(root, g)];
     if (job == ~uint32_t{0}) {
       job = static_cast<uint32_t>(size());
       us_.insert(us_.end(), kinds_.size(), 0);
+      memory_.insert(memory_.end(), kinds_.size(), 0);
     }
     for (size_t k = 0; k < kinds_.size(); ++k) {
       const uint16_t d = kinds_.firsts[k];
       const int lanes = p.machine.units[d].lanes;
       double& us = us_[job * kinds_.size() + k];
       us = p.can_be(g, d) ? us + (lanes > 0 ? p.group_us_on(g, d) / lanes : 0) : kNever;
+      if (capacity_[k] > 0) memory_[job * kinds_.size() + k] += p.group_memory(g, d);
     }
   }
   for (double& us : us_) {
@@ -76,23 +80,36 @@ double Jobs::largest_us() const {
 }
 
 double Jobs::fractional_us(const Budget& budget) const {
+  constexpr int kRounds = 300, kPricedRounds = 40, kCheapest = -6, kDearest = 6;
+  double most = split_us(0, kRounds, budget), bytes = 0;
+  for (const double c : capacity_) bytes += c;
+  if (bytes <= 0 || most <= 0) return most;
+  for (int i = kCheapest; i <= kDearest; ++i)
+    most = std::max(most, split_us(std::exp2(i) * most / bytes, kPricedRounds, budget));
+  return most;
+}
+
+// What all devices have to do by weights, and memory by its price: no more than the busiest has to do and all memory.
+double Jobs::split_us(double us_per_byte, int rounds, const Budget& budget) const {
   const size_t n = kinds_.size();
   std::vector<double> weight(n), work(n);
-  double all = 0;
-  for (size_t k = 0; k < n; ++k) all += weight[k] = p_.machine.units[kinds_.firsts[k]].lanes > 0 ? kinds_.counts[k] : 0;
+  double all = 0, memory_us = 0, most = 0;
+  for (size_t k = 0; k < n; ++k) {
+    all += weight[k] = p_.machine.units[kinds_.firsts[k]].lanes > 0 ? kinds_.counts[k] : 0;
+    memory_us += us_per_byte * capacity_[k];
+  }
   if (all <= 0) return 0;
   for (double& w : weight) w /= all;  // of a whole kind
-  double most = 0;
-  constexpr int kRounds = 300;
-  for (int round = 0; round < kRounds && !budget.stopped(); ++round) {
-    double sum = 0;
+  for (int round = 0; round < rounds && !budget.stopped(); ++round) {
+    double sum = -memory_us, total = 0;
     std::fill(work.begin(), work.end(), 0);
     for (size_t job = 0; job < size(); ++job) {
       double least = kNever, own = 0;
       size_t best = 0;
       for (size_t k = 0; k < n; ++k) {
         if (us(job, k) == kNever) continue;
-        const double share = us(job, k) / kinds_.counts[k], weighed = weight[k] * share;
+        const double share = us(job, k) / kinds_.counts[k];
+        const double weighed = weight[k] * share + us_per_byte * memory_[job * n + k];
         if (weighed < least) least = weighed, own = share, best = k;
       }
       sum += least, work[best] += own;
@@ -100,7 +117,6 @@ double Jobs::fractional_us(const Budget& budget) const {
     most = std::max(most, sum);
     const double top = *std::max_element(work.begin(), work.end());
     if (top <= 0 || sum == kNever) break;
-    double total = 0;
     const double pace = 1.0 / (1 + round * 0.1);
     for (size_t k = 0; k < n; ++k) total += weight[k] *= std::exp(pace * (work[k] / top - 1));
     for (double& w : weight) w /= total;

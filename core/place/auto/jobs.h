@@ -18,7 +18,7 @@ class Jobs {
 
   /// The largest job on the device that is fastest for it.
   double largest_us() const;
-  /// If jobs could be split: by weights on devices, under which no assignment has less work.
+  /// If jobs could be split: by weights on devices and a price of memory, under which no assignment has less work.
   double fractional_us(const Budget& budget) const;
   /// Of more jobs than devices, some device has several.
   double packed_us() const;
@@ -27,6 +27,7 @@ class Jobs {
   void unite_across(uint32_t tensor, std::vector<uint32_t>& root) const;
   double crossing_us(uint32_t tensor) const;
   double packed_us(std::vector<double>& us, size_t devices) const;
+  double split_us(double us_per_byte, int rounds, const Budget& budget) const;
   double us(size_t job, size_t kind) const { return us_[job * kinds_.size() + kind]; }
   double least_us(size_t job) const;
   size_t size() const { return us_.size() / kinds_.size(); }
@@ -34,7 +35,9 @@ class Jobs {
   const Problem& p_;
   const double below_us_;
   const DeviceKinds kinds_;
-  std::vector<double> us_;  // job * kinds + kind: of a device's time; kNever: cannot be there
+  std::vector<double> us_;        // job * kinds + kind: of a device's time; kNever: cannot be there
+  std::vector<double> memory_;    // likewise, where there is a limit
+  std::vector<double> capacity_;  // by kind: the memory of all its devices; 0: without limit
 };
 
 }  // namespace emplace::autoplace

@@ -270,6 +270,17 @@ TEST_CASE("of more jobs than devices some device has several, and what is long t
   }
 }
 
+TEST_CASE("memory has its price: what does not fit the GPU is left to the CPU", "[auto]") {
+  // Four nodes of a byte, a GPU of two: two stay on the CPU, 60 us.
+  Problem p = problem_of(machine_of(1, true, 2), std::vector<std::vector<double>>(4, {30, 10}), {}, 0);
+  p.goal = Goal::kThroughput;
+  Budget all(1, 0, nullptr);
+  const double bound = Jobs(p, kNever).fractional_us(all);
+  CHECK(bound > 45);  // 30 by work alone
+  CHECK(bound <= 60 * (1 + 1e-12));
+  CHECK(solve(p, {}).found.us == 60);
+}
+
 TEST_CASE("a coarse problem has the memory and the legal places of the large one, and no way leads back", "[auto]") {
   Dice dice(77);
   for (int i = 0; i < 300; ++i) {
