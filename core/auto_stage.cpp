@@ -227,7 +227,8 @@ Status place_by_cost(StageContext& c, const Validated& validated, const std::sha
   } else if (!solution.kept_original) {
     move_groups(*made, at, reporter.reasons(), placement);
   }
-  set_ranks(*made, at, placement);
+  // TensorFlow's placement is measured as it runs without --auto, in its own order.
+  if (flags.pick != AutoPick::kTensorFlow) set_ranks(*made, at, placement);
   c.found.automatic = std::make_shared<const AutoReport>(reporter.report(files, c.options.run.seed));
   return stop_status();
 }

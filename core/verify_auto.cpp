@@ -24,9 +24,23 @@ constexpr double kSlower = 0.01, kLikely = 0.05;
 
 double seconds_from(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+/// Which of the placements that the search knows.
+struct Choice {
+  AutoPick pick = AutoPick::kFound;
+  std::optional<uint16_t> single = {};  // of kOneDevice: that one
+};
+
+/// A solution of its own, so that each may have another device alone.
+void take(const Choice& choice, AutoFlags& flags) {
+  flags.pick = choice.pick;
+  if (!choice.single) return;
+  flags.solution = std::make_shared<autoplace::Solution>(*flags.solution);
+  flags.solution->single = choice.single;
+}
+
 /// One placement, ready to run steps.
 struct Trial {
-  AutoPick pick;
+  Choice choice;
   Log quiet;
   std::unique_ptr<StageContext> context;
   RunRequest request;
@@ -34,10 +48,11 @@ struct Trial {
   std::vector<Tensor> outputs;
   std::vector<double> us;
 
-  Trial(AutoPick p, const PipelineOptions& options, const std::string& path, const std::atomic<bool>* stop) : pick(p) {
+  Trial(Choice of, const PipelineOptions& options, const std::string& path, const std::atomic<bool>* stop)
+      : choice(of) {
     quiet.set_level(LogLevel::kOff);
     PipelineOptions own = options;
-    own.placing.automatic.pick = p;
+    take(choice, own.placing.automatic);
     own.placing.log_device_placement.clear();
     own.placing.placement_out.clear();
     own.placing.gates = {};
@@ -94,7 +109,6 @@ Status measure(const Trials& trials) {
 
 AutoRival compare(const Trial& rival, const Trial& chosen) {
   AutoRival found;
-  found.pick = rival.pick;
   std::vector<double> differences, changes;
   for (size_t i = 0; i < chosen.us.size(); ++i) {
     differences.push_back(rival.us[i] - chosen.us[i]);
@@ -104,20 +118,28 @@ AutoRival compare(const Trial& rival, const Trial& chosen) {
   return found;
 }
 
-std::string title_of(const Trial& trial, const autoplace::Solution& solution) {
-  if (trial.pick == AutoPick::kTensorFlow) return "TensorFlow's placement";
-  return cat(short_device_name(*trial.planned->devices, best_single_device(solution)->device), " alone");
+std::string title_of(const Trial& trial) {
+  if (trial.choice.pick == AutoPick::kTensorFlow) return "TensorFlow's placement";
+  return cat(short_device_name(*trial.planned->devices, *trial.choice.single), " alone");
 }
 
-/// Those that differ from what was chosen.
-std::vector<AutoPick> rivals_of(const autoplace::Solution& solution) {
-  std::vector<AutoPick> picks;
+/// Those that differ from what was chosen and from each other; without --auto, the order of a step is another one even
+/// where nodes are the same. A table that is wrong may take a GPU for the best single device: the CPU is always one of
+/// them.
+std::vector<Choice> rivals_of(const autoplace::Solution& solution, autoplace::Goal goal) {
+  std::vector<Choice> rivals;
   const autoplace::Assignment& found = solution.found.at;
   const autoplace::Start& original = solution.starts.front();
-  if (original.found.at != found && original.fits) picks.push_back(AutoPick::kTensorFlow);
-  const autoplace::Start* one = best_single_device(solution);
-  if (one && one->found.at != found && one->found.at != original.found.at) picks.push_back(AutoPick::kOneDevice);
-  return picks;
+  const bool differs = original.found.at != found || goal == autoplace::Goal::kLatency;
+  if (differs && original.fits) rivals.push_back({AutoPick::kTensorFlow});
+  std::vector<const autoplace::Assignment*> known{&found, &original.found.at};
+  for (const autoplace::Start* one : {best_single_device(solution), host_alone(solution)}) {
+    const auto is_known = [&](const autoplace::Assignment* at) { return one->found.at == *at; };
+    if (!one || std::any_of(known.begin(), known.end(), is_known)) continue;
+    rivals.push_back({AutoPick::kOneDevice, one->device});
+    known.push_back(&one->found.at);
+  }
+  return rivals;
 }
 
 /// Who names standard input means its bytes, however many placements read them.
@@ -133,13 +155,6 @@ Status keep_standard_input(const StageContext& c) {
 }  // namespace
 
 bool AutoRival::faster() const { return change < -kSlower && p < kLikely; }
-
-const AutoRival* AutoVerdict::winner() const {
-  for (const AutoRival& rival : rivals) {
-    if (rival.pick == pick) return &rival;
-  }
-  return nullptr;
-}
 
 std::string AutoVerdict::text() const {
   std::string out = cat("--verify: ", time_text(chosen_us / 1e6), " a step measured");
@@ -157,15 +172,16 @@ Result<AutoVerdict> verify_auto(PipelineOptions& options, const std::string& pat
   auto solution = std::make_shared<autoplace::Solution>();
   options.placing.automatic.solution = solution;
   Trials trials;
-  trials.push_back(std::make_unique<Trial>(AutoPick::kFound, options, path, stop));
+  trials.push_back(std::make_unique<Trial>(Choice{}, options, path, stop));
   RETURN_IF_ERROR(trials.front()->prepare());
   AutoVerdict verdict;
   if (solution->starts.empty()) return verdict;
-  for (const AutoPick pick : rivals_of(*solution)) {
-    auto rival = std::make_unique<Trial>(pick, options, path, stop);
+  for (const Choice& choice : rivals_of(*solution, *options.placing.automatic.goal)) {
+    auto rival = std::make_unique<Trial>(choice, options, path, stop);
     if (const Status status = rival->prepare(); !status.ok()) {
       RETURN_IF_ERROR(stop_status());
-      log.info(cat("--verify: without ", pick == AutoPick::kTensorFlow ? "TensorFlow's placement" : "one device alone",
+      log.info(cat("--verify: without ",
+                   choice.pick == AutoPick::kTensorFlow ? "TensorFlow's placement" : "one device alone",
                    ", which cannot run: ", status.message()));
       continue;
     }
@@ -179,29 +195,29 @@ Result<AutoVerdict> verify_auto(PipelineOptions& options, const std::string& pat
   for (size_t i = 1; i < trials.size(); ++i) {
     verdict.rivals.push_back(compare(*trials[i], chosen));
     AutoRival& rival = verdict.rivals.back();
-    rival.title = title_of(*trials[i], *solution);
-    if (rival.faster() && rival.change < least) verdict.pick = rival.pick, least = rival.change;
+    rival.title = title_of(*trials[i]);
+    if (!rival.faster() || rival.change >= least) continue;
+    verdict.fastest = i - 1, least = rival.change;
   }
+  if (verdict.fastest) take(trials[*verdict.fastest + 1]->choice, options.placing.automatic);
   return verdict;
 }
 
 Status verify_first(StageContext& c) {
   std::vector<std::string>& gates = c.options.placing.gates.fail_on;
   const bool gate = std::erase(gates, "slower") > 0;
-  AutoFlags& flags = c.options.placing.automatic;
-  if (!flags.verify)
+  if (!c.options.placing.automatic.verify)
     return gate ? invalid_argument("--fail-on slower needs --verify").blamed(Blame::kUsage) : ok_status();
   RETURN_IF_ERROR(keep_standard_input(c));
   const Result<AutoVerdict> verdict = verify_auto(c.options, c.path, c.log, c.stop);
   if (!verdict.ok()) return stop_status();
   c.log.info(verdict->text());
-  const AutoRival* best = verdict->winner();
-  if (!best) return ok_status();
+  if (!verdict->fastest) return ok_status();
+  const AutoRival& best = verdict->rivals[*verdict->fastest];
   const std::string slower = cat("a step as costs chose takes ", time_text(verdict->chosen_us / 1e6), ", with ",
-                                 best->title, ' ', time_text(best->us / 1e6));
+                                 best.title, ' ', time_text(best.us / 1e6));
   if (gate) return failed_precondition(cat("gate: --fail-on slower: ", slower)).blamed(Blame::kPlacement);
   c.log.warning(cat("--verify: ", slower, ", which is taken"));
-  flags.pick = verdict->pick;
   return ok_status();
 }
 

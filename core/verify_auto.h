@@ -1,8 +1,9 @@
-/// --verify: the placement that --auto chose is measured against TensorFlow's and the best single device's, before the
-/// first step that counts. Costs can be wrong; a placement that is slower in truth is not used.
+/// --verify: the placement that --auto chose is measured against TensorFlow's, the best single device's and the CPU's,
+/// before the first step that counts. Costs can be wrong; a placement that is slower in truth is not used.
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,6 @@
 namespace emplace {
 
 struct AutoRival {
-  AutoPick pick = AutoPick::kTensorFlow;
   std::string title;    // "GPU:0 alone"
   double us = 0;        // median of its steps
   double change = 0;    // how much longer than the chosen one, as a share: the median over pairs
@@ -23,16 +23,14 @@ struct AutoVerdict {
   double chosen_us = 0;
   int64_t rounds = 0;
   std::vector<AutoRival> rivals;  // none: each places all nodes as --auto does, or cannot run
-  AutoPick pick = AutoPick::kFound;
-  /// The one that was picked; null: the chosen one.
-  const AutoRival* winner() const;
+  std::optional<size_t> fastest;  // of the rivals; none: the chosen one stays
   /// "--auto latency: 8.41 ms a step measured; TensorFlow's placement 11.9 ms (+41 %), ..."
   std::string text() const;
 };
 
-/// Loads, places and plans the graph up to three times and runs steps of each in turn: their Print ops print, and
-/// memory is taken for all at once. `options` gets the solution of the search, so that a run with them does not search
-/// again.
+/// Loads, places and plans the graph up to four times and runs steps of each in turn: their Print ops print, and
+/// memory is taken for all at once. `options` gets the fastest, and the solution of the search, so that a run with them
+/// does not search again.
 Result<AutoVerdict> verify_auto(PipelineOptions& options, const std::string& path, Log& log,
                                 const std::atomic<bool>* stop);
 

@@ -263,10 +263,18 @@ class Solver {
 const Start* best_single_device(const Solution& solution) {
   const Start* best = nullptr;
   for (const Start& s : solution.starts) {
-    const bool single = s.kind == Start::Kind::kHost || s.kind == Start::Kind::kDevice;
+    const bool single = (s.kind == Start::Kind::kHost || s.kind == Start::Kind::kDevice) &&
+                        s.device == solution.single.value_or(s.device);
     if (single && s.fits && s.found.us < kNever && (!best || s.found.us < best->found.us)) best = &s;
   }
   return best;
+}
+
+const Start* host_alone(const Solution& solution) {
+  for (const Start& s : solution.starts) {
+    if (s.kind == Start::Kind::kHost) return s.fits && s.found.us < kNever ? &s : nullptr;
+  }
+  return nullptr;
 }
 
 Solution solve(const Problem& problem, const SolveOptions& options) { return Solver(problem, options).run(); }

@@ -37,6 +37,7 @@ struct Solution {
   bool fits = false;  // false: nothing was found that does, and `found` is the original
   Bound bound;
   std::vector<Start> starts;
+  std::optional<uint16_t> single;  // the device that stands for all that are alone, by whoever measured them
   int64_t evaluations = 0;
   bool cut = false;  // by the time
   double seconds = 0;
@@ -44,6 +45,9 @@ struct Solution {
 
 /// The best of those that have one device do what it can, and the CPU the rest; null: none fits.
 const Start* best_single_device(const Solution& solution);
+
+/// All that can be there on the CPU; null: does not fit, or nobody knows what it takes.
+const Start* host_alone(const Solution& solution);
 
 Solution solve(const Problem& problem, const SolveOptions& options);
 
