@@ -18,6 +18,7 @@
 #include "core/base/sha256.h"
 #include "core/device/device_text.h"
 #include "core/place/overrides.h"
+#include "core/predict_left_out.h"
 #include "core/run/thread_pool.h"
 #include "core/verify_auto.h"
 
@@ -209,6 +210,9 @@ class BenchCommand final : public Command {
     BenchReport report{&made->file->graph, made->devices.get(), &result, baseline, {}, static_cast<size_t>(flags_.top)};
     if (c.found.automatic && c.options.placing.automatic.pick == AutoPick::kFound)
       report.predicted = predicted_step(*c.found.automatic, *made);
+    Result<std::vector<LeftOut>> left_out = predict_left_out(c, *made);
+    if (!left_out.ok()) return fail(c, left_out.status());
+    report.left_out = left_out.take();
     if (baseline) report.change = time_change(baseline->step_us, result.step_us);
     Status written = write(files.output, files.output.is_open() ? bench_json(report) : std::string());
     if (written.ok()) written = write(files.costs, files.costs.is_open() ? costs_json(report, today()) : std::string());

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "core/base/json_writer.h"
 #include "core/base/schema.h"
+#include "core/predict_left_out.h"
 #include "core/report/explain.h"
 #include "core/report/run_report.h"
 
@@ -47,6 +48,9 @@ int explain_graph(const Options& options, const std::string& on_device, const No
   request.on_device = on_device;
   request.automatic = c.found.automatic.get();
   if (made->lowering) request.origins = &made->lowering->origins;
+  Result<std::vector<LeftOut>> left_out = predict_left_out(c, *made);
+  if (!left_out.ok()) return report_failure(c, left_out.status());
+  request.left_out = left_out.take();
   request.json = options.format == Format::kJson;
   Result<std::string> text =
       explain(*made->file, *made->devices, *made->options, *made->placement, *made->copies, request);

@@ -8,6 +8,7 @@
 #include "core/formats/checkpoint/graph_checkpoints.h"
 #include "core/pipeline.h"
 #include "core/pipeline_stage.h"
+#include "core/predict_left_out.h"
 #include "core/run_watch.h"
 #include "core/steps_in_flight.h"
 #include "core/train/bundle_checkpoint.h"
@@ -177,27 +178,62 @@ Status execute(StageContext& c, const Planned& planned, const RunRequest& reques
   return run_stage(c, Stage::kExecute, Blame::kNone, body, dump_made).take_status();
 }
 
-Result<std::vector<PlannedMemory>> predict_memory(const StageContext& c, const Placed& placed) {
+namespace {
+
+/// A step before anybody runs it.
+struct ForeseenStep {
+  StepRequest request;
+  std::vector<Tensor> feeds;
+  const GraphFile* file = nullptr;
+  const Placement* placement = nullptr;
+};
+
+/// Nothing: the graph cannot be planned. An error is that of a flag which names what to run.
+Result<std::optional<ForeseenStep>> foresee_step(const StageContext& c, const Placed& placed) {
+  using Foreseen = std::optional<ForeseenStep>;
   const RunOptions& o = c.options.run;
-  if (placed.lowering && !placed.step) return std::vector<PlannedMemory>{};
+  if (placed.lowering && !placed.step) return Foreseen();
   Problems only_of_a_run;
   Result<RunRequest> request =
       placed.step ? placed.step->request : resolve_request(*placed.file, o, placed.gradients, only_of_a_run);
   const bool asked = !o.fetch.empty() || !o.target.empty() || !o.feed.empty();
   if (!request.ok() && asked) return request.take_status();
-  if (!request.ok()) return std::vector<PlannedMemory>{};
-  StepRequest step;
-  std::vector<Tensor> values;
-  for (const Fetch& fetch : request->fetches) step.fetches.push_back(fetch.tensor);
-  step.targets = request->targets;
+  if (!request.ok()) return Foreseen();
+  ForeseenStep step;
+  for (const Fetch& fetch : request->fetches) step.request.fetches.push_back(fetch.tensor);
+  step.request.targets = request->targets;
   for (auto& [tensor, value] : request->feeds) {
-    step.feeds.push_back(tensor);
-    values.push_back(std::move(value));
+    step.request.feeds.push_back(tensor);
+    step.feeds.push_back(std::move(value));
   }
-  const GraphFile& file = placed.step ? *placed.step->file : *placed.file;
-  const Placement& placement = placed.step ? placed.step->placement : *placed.placement;
-  auto memory = planned_memory(file, *placed.devices, placement, step, values);
+  step.file = placed.step ? placed.step->file.get() : placed.file.get();
+  step.placement = placed.step ? &placed.step->placement : placed.placement.get();
+  return Foreseen(std::move(step));
+}
+
+}  // namespace
+
+Result<std::vector<PlannedMemory>> predict_memory(const StageContext& c, const Placed& placed) {
+  ASSIGN_OR_RETURN(const std::optional<ForeseenStep> step, foresee_step(c, placed));
+  if (!step) return std::vector<PlannedMemory>{};
+  auto memory = planned_memory(*step->file, *placed.devices, *step->placement, step->request, step->feeds);
   return memory.ok() ? memory.take() : std::vector<PlannedMemory>{};
+}
+
+Result<std::vector<LeftOut>> predict_left_out(const StageContext& c, const Placed& placed) {
+  ASSIGN_OR_RETURN(const std::optional<ForeseenStep> step, foresee_step(c, placed));
+  std::vector<LeftOut> out;
+  if (!step) return out;
+  auto found = left_out_nodes(*step->file, *placed.devices, *step->placement, step->request, step->feeds);
+  if (!found.ok()) return out;
+  const Graph &of_step = step->file->graph, &graph = placed.file->graph;
+  const auto placed_node = [&](NodeId node) {
+    return node == kNoNode || &of_step == &graph ? node : graph.find(of_step.name(node));
+  };
+  for (const LeftOut& l : *found) {
+    if (const NodeId node = placed_node(l.node); node != kNoNode) out.push_back({node, placed_node(l.undoes)});
+  }
+  return out;
 }
 
 }  // namespace emplace

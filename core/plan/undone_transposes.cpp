@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/partition/partition.h"
+#include "core/plan/settle.h"
+
 namespace emplace {
 namespace {
 
@@ -10,19 +13,22 @@ class UndoneTransposes {
   UndoneTransposes(const Graph& graph, const Program& program, Plan& plan)
       : graph_(graph), program_(program), plan_(plan), readers_(program.values.size()) {}
 
-  size_t share() {
+  std::vector<LeftOut> share() {
     if (std::none_of(graph_.types().begin(), graph_.types().end(),
                      [](const NodeType& t) { return t.traits->permutes; }))
-      return 0;
+      return {};
     count_readers();
+    undone_by_.assign(program_.instructions.size(), kNoNode);
     for (InstructionId id = 0; id < program_.instructions.size(); ++id) share(id);
     for (InstructionId id = static_cast<InstructionId>(program_.instructions.size()); id-- > 0;) drop(id);
     if (!shared_.empty()) follow();
-    return num_gone_;
+    std::sort(gone_.begin(), gone_.end(), [](const LeftOut& a, const LeftOut& b) { return a.node < b.node; });
+    return std::move(gone_);
   }
 
  private:
   ValuePlan& at(ValueId v) { return plan_.values[v]; }
+  NodeId node(InstructionId id) const { return program_.instructions[id].node; }
   ValueId input(InstructionId id) const { return program_.inputs(program_.instructions[id])[0]; }
   ValueId output(InstructionId id) const { return program_.outputs(program_.instructions[id])[0]; }
 
@@ -73,7 +79,8 @@ class UndoneTransposes {
     at(to).buffer = at(from).buffer;
     shared_.emplace_back(old, at(from).buffer);
     plan_.modes[second] = InstructionMode::kSkip;
-    ++num_gone_;
+    gone_.push_back({node(second), node(first)});
+    if (undone_by_[first] == kNoNode) undone_by_[first] = node(second);
     --readers_[input(second)];
   }
 
@@ -84,7 +91,7 @@ class UndoneTransposes {
     if (program_.values[from].home != program_.values[to].home || at(from).storage != Storage::kBlock) return;
     at(to).buffer = at(from).buffer;
     plan_.modes[first] = InstructionMode::kSkip;
-    ++num_gone_;
+    gone_.push_back({node(first), undone_by_[first]});
   }
 
   // Reshapes and the like of what is elsewhere now are there too.
@@ -102,13 +109,21 @@ class UndoneTransposes {
   Plan& plan_;
   std::vector<uint32_t> readers_;                    // by value
   std::vector<std::pair<ValueId, ValueId>> shared_;  // buffers: what lay in the first lies in the second
-  size_t num_gone_ = 0;
+  std::vector<NodeId> undone_by_;                    // by instruction
+  std::vector<LeftOut> gone_;
 };
 
 }  // namespace
 
-size_t share_undone(const Graph& graph, const Program& program, Plan& plan) {
+std::vector<LeftOut> share_undone(const Graph& graph, const Program& program, Plan& plan) {
   return UndoneTransposes(graph, program, plan).share();
+}
+
+Result<std::vector<LeftOut>> left_out_nodes(const GraphFile& file, const DeviceSet& devices, const Placement& placement,
+                                            const StepRequest& request, const std::vector<Tensor>& feeds) {
+  ASSIGN_OR_RETURN(const Program program, partition(file, devices, placement, request, {.to_run = false}));
+  ASSIGN_OR_RETURN(Plan plan, settle(file, devices, program, feeds));
+  return share_undone(file.graph, program, plan);
 }
 
 }  // namespace emplace

@@ -13,6 +13,7 @@
 #include "core/graph/lookup.h"
 #include "core/graph/node_position.h"
 #include "core/report/explain_facts.h"
+#include "core/report/left_out.h"
 #include "core/report/placement_log.h"
 
 namespace emplace {
@@ -53,6 +54,7 @@ void TextWriter::add(const NodeExplanation& e) {
   if (const std::string at = node_position(graph_, in_.file.source.get(), e.node); !at.empty())
     append(out_, "  at: ", at, '\n');
   if (!e.origin.empty()) append(out_, "  from: ", e.origin, '\n');
+  if (!e.in_run.empty()) append(out_, "  in a run: ", e.in_run, '\n');
   if (const auto request = requested_device(graph_, in_.options, e.node); !request.empty()) {
     append(out_, "  asks for: ", request, '\n');
   }
@@ -136,6 +138,7 @@ void write_node(const ExplainInput& in, const NodeExplanation& e, JsonWriter& js
   json.begin_object().member("name", graph.name(e.node)).member("op", graph.op(e.node));
   if (const std::string at = node_position(graph, in.file.source.get(), e.node); !at.empty()) json.member("at", at);
   if (!e.origin.empty()) json.member("origin", e.origin);
+  if (!e.in_run.empty()) json.member("in_run", e.in_run);
   json.member("requested", requested_device(graph, in.options, e.node)).member("device", in.devices.at(d.device).name);
   json.key("reason").begin_object().member("code", reason_code(d.reason)).member("text", e.reason).end_object();
   json.key("candidates").begin_array();
@@ -189,7 +192,7 @@ std::array<ReasonCount, kReasonCount> count_reasons(const Placement& placement) 
   return counts;
 }
 
-std::string summary_text(const ExplainInput& in) {
+std::string summary_text(const ExplainInput& in, std::span<const LeftOut> left_out) {
   std::string out = placement_summary(in.file.graph, in.devices, in.options, in.placement, in.copies) + '\n';
   const auto counts = count_reasons(in.placement);
   for (size_t i = 0; i < counts.size(); ++i) {
@@ -204,6 +207,7 @@ std::string summary_text(const ExplainInput& in) {
     }
     append(out, "), such as ", in.file.graph.name(c.example), ": ", reason_text(in.placement, c.example), '\n');
   }
+  if (!left_out.empty()) append(out, "  in a run: ", left_out_summary(in.file.graph, left_out), '\n');
   return out;
 }
 
@@ -250,13 +254,15 @@ Result<std::string> explain(const GraphFile& file, const DeviceSet& devices, con
   const ExplainInput in{file, devices, options, placement, copies, request.automatic};
   if (request.nodes.empty() && !request.on_device.empty())
     return invalid_argument("--on: name the node to move: emplace explain GRAPH NODE --on DEVICE");
-  if (request.nodes.empty()) return request.json ? summary_json(in) : summary_text(in);
+  if (request.nodes.empty()) return request.json ? summary_json(in) : summary_text(in, request.left_out);
   ASSIGN_OR_RETURN(const std::optional<DeviceName> on, wanted_device(request.on_device));
   std::vector<NodeExplanation> explanations;
   for (const std::string& name : request.nodes) {
     ASSIGN_OR_RETURN(const NodeId node, named_node(file.graph, name));
     explanations.push_back(explain_node(in, node, on));
     if (request.origins) explanations.back().origin = request.origins->text(node);
+    if (const LeftOut* l = find_left_out(request.left_out, node))
+      explanations.back().in_run = left_out_text(file.graph, *l);
   }
   if (!request.json) {
     TextWriter writer(in);

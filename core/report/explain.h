@@ -7,6 +7,7 @@
 #include "core/graph/lower/origins.h"
 #include "core/partition/copies.h"
 #include "core/place/placement.h"
+#include "core/plan/undone_transposes.h"
 #include "core/report/auto_report.h"
 
 namespace emplace {
@@ -17,6 +18,7 @@ struct ExplainRequest {
   bool json = false;
   const AutoReport* automatic = nullptr;  // of --auto; null: TensorFlow's rule
   const Origins* origins = nullptr;       // of nodes that are not the file's own; null: all are
+  std::vector<LeftOut> left_out = {};     // of the run, as far as it is foreseen
 };
 
 /// The text or the JSON document. NotFound for a node that the graph lacks, InvalidArgument for a malformed

@@ -17,6 +17,7 @@ struct NodeExplanation {
   NodeId node = kNoNode;
   std::string reason;
   std::string origin;  // what lowering made it of; empty: the file has it
+  std::string in_run;  // why the run leaves it out; empty: it does not, or nobody knows before it
   std::vector<Candidate> candidates;
   struct GroupMember {
     NodeId node;

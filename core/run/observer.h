@@ -21,6 +21,9 @@ struct ObservedInstruction {
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
+  /// Does it look at the outputs' elements? Else nodes whose results nobody needs are left out, as in a run that nobody
+  /// watches: it is told of them, but their outputs hold other elements. One answer for good.
+  virtual bool needs_values() const { return true; }
   /// A node, or a copy, is about to run.
   virtual void starting(const ObservedInstruction&) {}
   /// The outputs are there, in host memory or a simulated GPU's; an invalid tensor is a dead one. Constants are seen

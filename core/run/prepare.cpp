@@ -113,10 +113,8 @@ void announce_ops(const PreparedProgram& p) {
 
 Status prepare(PreparedProgram& p, const std::vector<Tensor>& feeds) {
   ASSIGN_OR_RETURN(p.plan, settle(p.file, p.devices, p.program, feeds));
-  if (!p.runtime.observer) {
-    share_reads(p.file.graph, p.program, p.plan);
-    share_undone(p.file.graph, p.program, p.plan);
-  }
+  if (!p.runtime.observer) share_reads(p.file.graph, p.program, p.plan);
+  if (!p.runtime.observer || !p.runtime.observer->needs_values()) share_undone(p.file.graph, p.program, p.plan);
   announce_ops(p);
   RETURN_IF_ERROR(place_constants(p));
   const InstructionId guarded = guarded_instruction(p);

@@ -23,6 +23,7 @@ class TraceRecorder final : public RunObserver {
   static constexpr int64_t kInitStep = -1;        // initializers run before step 0
 
   void begin_step(int64_t step) { step_ = step; }
+  bool needs_values() const override { return false; }
   void starting(const ObservedInstruction& what) override;
   Status finished(const ObservedInstruction& what, std::span<const Tensor> outputs) override;
 

@@ -1,6 +1,7 @@
 /// Observers of a run behind command line options: TensorFlow's eager log, and the search for NaN and infinities.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
@@ -18,6 +19,7 @@ class EagerLog final : public RunObserver {
   using Write = std::function<void(const std::string& line)>;
   EagerLog(const Graph& graph, const DeviceSet& devices, const PlaceOptions& options, Write write)
       : graph_(graph), devices_(devices), options_(options), write_(std::move(write)) {}
+  bool needs_values() const override { return false; }
   void starting(const ObservedInstruction& what) override;
   Status finished(const ObservedInstruction& what, std::span<const Tensor> outputs) override;
 
@@ -53,6 +55,9 @@ class ObserverList final : public RunObserver {
  public:
   void add(RunObserver* observer) { observers_.push_back(observer); }
   bool empty() const { return observers_.empty(); }
+  bool needs_values() const override {
+    return std::any_of(observers_.begin(), observers_.end(), [](RunObserver* o) { return o->needs_values(); });
+  }
   void starting(const ObservedInstruction& what) override {
     for (RunObserver* o : observers_) o->starting(what);
   }

@@ -8,6 +8,7 @@
 #include "core/base/schema.h"
 #include "core/device/device_text.h"
 #include "core/report/bench/bench_report.h"
+#include "core/report/left_out.h"
 
 namespace emplace {
 namespace {
@@ -49,7 +50,9 @@ void write_node_cost(JsonWriter& json, const BenchReport& r, const NodeCost& n) 
   write_optional(json, "bytes_in", n.bytes_in);
   json.member("bytes_out", n.bytes_out);
   write_optional(json, "flops", n.flops);
-  json.member("bound_by", bound_by(n, r.devices->at(n.device), r.result->peaks)).end_object();
+  json.member("bound_by", bound_by(n, r.devices->at(n.device), r.result->peaks));
+  if (const LeftOut* l = find_left_out(r.left_out, n.node)) json.member("in_run", left_out_text(*r.graph, *l));
+  json.end_object();
 }
 
 void write_change(JsonWriter& json, const BenchReport& r) {

@@ -9,6 +9,7 @@
 
 #include "core/device/device.h"
 #include "core/graph/graph.h"
+#include "core/plan/undone_transposes.h"
 #include "core/report/bench/node_costs.h"
 #include "core/report/bench/predicted.h"
 #include "core/report/bench/statistics.h"
@@ -61,6 +62,7 @@ struct BenchReport {
   std::optional<TimeChange> change;             // with a baseline
   size_t top = 20;                              // rows of the table of nodes
   std::optional<PredictedStep> predicted = {};  // with --auto
+  std::vector<LeftOut> left_out = {};           // of the run
 };
 
 std::string bench_text(const BenchReport& report);

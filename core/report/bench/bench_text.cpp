@@ -7,6 +7,7 @@
 #include "core/base/units.h"
 #include "core/device/device_text.h"
 #include "core/report/bench/bench_report.h"
+#include "core/report/left_out.h"
 
 namespace emplace {
 namespace {
@@ -121,14 +122,14 @@ std::string node_table(const BenchReport& r) {
     const double per_call = n.us / std::max(1.0, n.calls);
     const bool sized = n.bytes_in.has_value();
     const auto bytes = static_cast<double>(n.bytes_out + n.bytes_in.value_or(0));
-    std::snprintf(line, sizeof(line), "%-32s  %-16s  %-6s  %7s  %5.1f  %5.1f  %5s  %8s  %6s  %6s  %s\n",
-                  fitted(std::string(r.graph->name(n.node)), 32).c_str(),
-                  fitted(std::string(r.graph->op(n.node)), 16).c_str(), short_device_name(*r.devices, n.device).c_str(),
-                  three(n.us).c_str(), 100 * n.us / all, 100 * so_far / all, three(n.calls).c_str(),
-                  sized ? three(bytes / 1024).c_str() : "-",
-                  n.flops && per_call > 0 ? three(static_cast<double>(*n.flops) / per_call / 1e3).c_str() : "-",
-                  sized && per_call > 0 ? three(bytes / per_call / 1e3).c_str() : "-",
-                  bound_by(n, r.devices->at(n.device), b.peaks).c_str());
+    std::snprintf(
+        line, sizeof(line), "%-32s  %-16s  %-6s  %7s  %5.1f  %5.1f  %5s  %8s  %6s  %6s  %s\n",
+        fitted(std::string(r.graph->name(n.node)), 32).c_str(), fitted(std::string(r.graph->op(n.node)), 16).c_str(),
+        short_device_name(*r.devices, n.device).c_str(), three(n.us).c_str(), 100 * n.us / all, 100 * so_far / all,
+        three(n.calls).c_str(), sized ? three(bytes / 1024).c_str() : "-",
+        n.flops && per_call > 0 ? three(static_cast<double>(*n.flops) / per_call / 1e3).c_str() : "-",
+        sized && per_call > 0 ? three(bytes / per_call / 1e3).c_str() : "-",
+        find_left_out(r.left_out, n.node) ? "not launched" : bound_by(n, r.devices->at(n.device), b.peaks).c_str());
     text += line;
   }
   if (b.costs.nodes.size() > r.top) append(text, "... ", b.costs.nodes.size() - r.top, " more (--top N)\n");
@@ -186,6 +187,7 @@ std::string bench_text(const BenchReport& r) {
     append(text,
            "nodes from a second pass, one node at a time and unfused: ", three(r.result->traced_step_us / unit.us), " ",
            unit.name, " a step\n", device_table(r), node_table(r), slower_nodes(r), hints(r));
+    if (!r.left_out.empty()) append(text, "* ", left_out_summary(*r.graph, r.left_out), "\n");
   }
   return text;
 }

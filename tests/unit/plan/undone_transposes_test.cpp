@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <numeric>
+#include <vector>
 
 #include "core/partition/partition.h"
 #include "core/plan/memory_plan.h"
@@ -27,7 +28,7 @@ Endpoint turned(RunCase& g, Endpoint x, const std::vector<int32_t>& order) {
 }
 
 struct Shared {
-  size_t gone = 0;
+  std::vector<LeftOut> gone;
   Program program;
   Plan plan;
 
@@ -46,7 +47,7 @@ Shared shared(RunCase& g, const std::vector<Endpoint>& fetches) {
   REQUIRE(program.ok());
   auto plan = settle(g.file, g.devices, *program, {});
   REQUIRE(plan.ok());
-  Shared out{0, program.take(), plan.take()};
+  Shared out{{}, program.take(), plan.take()};
   out.gone = share_undone(g.file.graph, out.program, out.plan);
   plan_memory(g.file, out.program, out.plan);
   return out;
@@ -61,7 +62,11 @@ TEST_CASE("two Transposes that undo each other are not launched") {
   const Endpoint x = images(g), there = turned(g, x, kLast), back = turned(g, there, {0, -1, 1, 2});
   const Endpoint y = g.add({"Neg", {back}, {}, {DType::kFloat}});
   const Shared s = shared(g, {y});
-  CHECK(s.gone == 2);
+  REQUIRE(s.gone.size() == 2);
+  CHECK(s.gone[0].node == there.node);
+  CHECK(s.gone[0].undoes == back.node);
+  CHECK(s.gone[1].node == back.node);
+  CHECK(s.gone[1].undoes == there.node);
   CHECK(s.of(back).buffer == s.of(x).buffer);
   CHECK(s.plan.devices[0].bytes == 128);  // y lies over x
   std::vector<float> numbers(24);
@@ -74,7 +79,7 @@ TEST_CASE("what somebody else reads of a Transpose that is undone is made") {
   const Endpoint x = images(g), there = turned(g, x, kLast), back = turned(g, there, kFirst);
   const Endpoint y = g.add({"Neg", {back}, {}, {DType::kFloat}});
   const Shared s = shared(g, {y, there});
-  CHECK(s.gone == 1);
+  CHECK(s.gone.size() == 1);
   CHECK(s.of(back).buffer == s.of(x).buffer);
   CHECK(s.of(there).buffer != s.of(x).buffer);
 }
@@ -82,7 +87,7 @@ TEST_CASE("what somebody else reads of a Transpose that is undone is made") {
 TEST_CASE("Transposes that follow each other without undoing each other stay") {
   RunCase g;
   const Endpoint x = images(g), y = turned(g, turned(g, x, kLast), kLast);
-  CHECK(shared(g, {y}).gone == 0);
+  CHECK(shared(g, {y}).gone.empty());
 }
 
 TEST_CASE("a row of Transposes and what shares the bytes of one of them lies where the first one reads") {
@@ -92,6 +97,6 @@ TEST_CASE("a row of Transposes and what shares the bytes of one of them lies whe
   const Endpoint flat = g.add({"Reshape", {e, g.constant(i32({1}, {-1}))}, {}, {DType::kFloat}});
   const Endpoint y = g.add({"Neg", {turned(g, turned(g, e, kLast), kFirst)}, {}, {DType::kFloat}});
   const Shared s = shared(g, {g.add({"Neg", {flat}, {}, {DType::kFloat}}), y});
-  CHECK(s.gone == 8);
+  CHECK(s.gone.size() == 8);
   CHECK(s.of(flat).buffer == s.of(x).buffer);
 }
