@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/op/of_run.h"
 #include "core/op/shape_context.h"
 
 namespace emplace {
 
-class RuleContext final : public ShapeContext {
+class RuleContext final : public ShapeContext, public OfRun {
  public:
   struct Input {
     const Shape* shape = nullptr;

@@ -9,6 +9,7 @@
 #include "core/base/scratch_vector.h"
 #include "core/op/factored_kernel.h"
 #include "core/op/gradient_context.h"
+#include "core/op/of_run.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/shape_math.h"
@@ -28,6 +29,8 @@ Status batch_norm_shape(ShapeContext& c) {
   for (int i : {3, 4}) RETURN_IF_ERROR(c.with_rank(i, 1).take_status());
   for (int i = 1; i <= 4; ++i) c.set_output(i, Shape{channels});
   c.set_output(0, image);
+  // V3's reserve, of which TensorFlow says nothing: cuDNN may want one of any size. Here it is always a scalar.
+  if (c.num_outputs() > 5 && is_of_run(c)) c.set_output(5, Shape{});
   return ok_status();
 }
 
