@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/ops/kit/byte_dots.h"
 #include "core/ops/kit/isa_limit.h"
 
 // What the C library found when the process began, where it tells. A program that has __builtin_cpu_supports() asks the
@@ -45,6 +46,9 @@ Isa isa() {
   static const Isa kFound = detect();
   return thread_limit ? std::min(*thread_limit, kFound) : kFound;
 }
+
+bool has_wide_byte_dots() { return isa() >= Isa::kV4 && EMPLACE_CPU_HAS(AVX512_VNNI, "avx512vnni"); }
+bool has_byte_dots() { return isa() >= Isa::kV3 && EMPLACE_CPU_HAS(AVX_VNNI, "avxvnni"); }
 
 std::optional<Isa> named_isa(std::string_view word) {
   if (word == "base") return Isa::kBase;
