@@ -2,6 +2,7 @@
 /// OnnxFrame, the names of one scope in it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,6 +34,27 @@ struct OnnxLayouts {
   Endpoint to_last, to_first;                    // the orders of dimensions, constants that all share
 };
 
+class OnnxBlock;
+
+/// Bytes that stand for reals.
+struct OnnxByteView {
+  Endpoint bytes, scale, zero;
+  int axis = -1;  // along which they have scales of their own; below 0: one scale for all
+};
+
+/// Which reals were made of bytes, and which are products of such reals: where these become bytes again, the bytes
+/// themselves are multiplied (core/formats/onnx/byte_products.h). By node and output.
+struct OnnxByteViews {
+  using Requantise = std::function<std::optional<Endpoint>(OnnxBlock&, Endpoint scale, Endpoint zero)>;
+  std::map<std::pair<NodeId, uint32_t>, OnnxByteView> reals;
+  std::map<std::pair<NodeId, uint32_t>, Requantise> products;
+
+  const OnnxByteView* find(Endpoint e) const {
+    const auto at = reals.find({e.node, e.slot});
+    return at == reals.end() ? nullptr : &at->second;
+  }
+};
+
 /// A graph in the making: the model's own, or the body of a function.
 class OnnxBody {
  public:
@@ -51,6 +73,7 @@ class OnnxBody {
   void set_position(int64_t position) { position_ = position; }
   NodeId add(NewNode node);
   OnnxLayouts& layouts() { return layouts_; }
+  OnnxByteViews& byte_views() { return byte_views_; }
 
   // --- of a function's body ---
 
@@ -74,6 +97,7 @@ class OnnxBody {
   mutable std::map<std::string, int, std::less<>> asked_;
   int64_t position_ = kNoPosition;
   OnnxLayouts layouts_;
+  OnnxByteViews byte_views_;
   Endpoints arguments_;
   std::vector<Endpoint>* captures_ = nullptr;
   std::map<size_t, Endpoint> captured_;  // by place in captures_

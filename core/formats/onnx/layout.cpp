@@ -70,7 +70,7 @@ Ints of_image(const Ints& height_width, bool last, int64_t other) {
 
 std::optional<Endpoints> translate_channels_last(OnnxBlock& b, const OnnxOp& op) {
   const OnnxNode& node = b.node();
-  if (b.version() < 7) return std::nullopt;  // attributes said how shapes fit
+  if (node.domain.empty() && b.version() < 7) return std::nullopt;  // attributes said how shapes fit
   Endpoints read;
   for (size_t i = 0; i < b.num_inputs(); ++i) read.push_back(b.has(i) ? b.input(i) : Endpoint{});
   if (b.failed()) return std::nullopt;
@@ -78,6 +78,8 @@ std::optional<Endpoints> translate_channels_last(OnnxBlock& b, const OnnxOp& op)
   if (std::none_of(read.begin(), read.end(), [&](Endpoint e) { return is_turned(b, e); }) ||
       !std::all_of(read.begin(), read.end(), fits))
     return std::nullopt;
+  const auto single = [&](Endpoint e) { return e.node == kNoNode || is_single(b, e); };
+  if (op.with_singles && !std::all_of(read.begin() + 1, read.end(), single)) return std::nullopt;
   OnnxFrame inner(b.frame().all(), b.frame().body(), nullptr, b.frame().prefix());
   for (size_t i = 0; i < read.size(); ++i) {
     if (b.has(i)) inner.bind(node.inputs[i], beside_images(b, read[i]));

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/base/cat.h"
+#include "core/formats/onnx/byte_products.h"
 #include "core/formats/onnx/layout.h"
 #include "core/formats/onnx/products.h"
 
@@ -11,36 +12,6 @@ namespace {
 
 // Each is a node or more.
 constexpr int64_t kMostGroups = 65536, kMostDepths = 4096;
-
-/// A window of two dimensions, of one that has fewer or of the last two.
-OnnxWindow flat_window(const OnnxWindow& w) {
-  OnnxWindow out = w;
-  for (Ints* v : {&out.kernel, &out.strides, &out.dilations}) {
-    if (v->size() == 1) v->insert(v->begin(), 1);
-    v->erase(v->begin(), v->end() - 2);
-  }
-  for (Ints* v : {&out.before, &out.after, &out.extra}) {
-    if (v->size() == 1) v->insert(v->begin(), 0);
-    v->erase(v->begin(), v->end() - 2);
-  }
-  return out;
-}
-
-OnnxAttrs conv_attrs(const OnnxWindow& w) {
-  const bool plain = !w.padded();
-  OnnxAttrs attrs{{"strides", attr_of(of_image(w.strides, true))},
-                  {"dilations", attr_of(of_image(w.dilations, true))},
-                  {"data_format", attr_of("NHWC")}};
-  if (w.same_upper) {
-    attrs.emplace_back("padding", attr_of("SAME"));
-  } else {
-    attrs.emplace_back("padding", attr_of(plain ? "VALID" : "EXPLICIT"));
-    if (!plain)
-      attrs.emplace_back("explicit_paddings",
-                         attr_of(Ints{0, 0, w.before[0], w.after[0], w.before[1], w.after[1], 0, 0}));
-  }
-  return attrs;
-}
 
 /// [N,H,W,C] by [M,C/group,h,w].
 Endpoint conv_with_channels_last(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w, int64_t group) {
@@ -102,7 +73,10 @@ Endpoints conv(OnnxBlock& b) {
   const Endpoint x = b.input(0), filter = b.input(1);
   const std::optional<OnnxWindow> w = onnx_window(b, x, filter_sizes(b, filter));
   const Endpoint bias = b.input_or(2, {});
-  return {w ? onnx_convolution(b, x, filter, *w, b.integer("group", 1), bias) : Endpoint{}};
+  if (!w) return {Endpoint{}};
+  const Endpoint y = onnx_convolution(b, x, filter, *w, b.integer("group", 1), bias);
+  note_byte_convolution(b, y, x, filter, bias, *w, b.integer("group", 1));
+  return {y};
 }
 
 /// The window of a ConvTranspose: the border is cut off the result. `shape`: that of the result, if it is given.
@@ -222,7 +196,11 @@ Endpoints conv_transpose(OnnxBlock& b) {
   return {biased(b, b.concat(parts, 1), b.input_or(2, {}))};
 }
 
-Endpoints mat_mul(OnnxBlock& b) { return {onnx_product(b, b.input(0), b.input(1))}; }
+Endpoints mat_mul(OnnxBlock& b) {
+  const Endpoint y = onnx_product(b, b.input(0), b.input(1));
+  note_byte_product(b, y, b.input(0), b.input(1));
+  return {y};
+}
 
 Endpoints gemm(OnnxBlock& b) {
   const Endpoint x = b.input(0), y = b.input(1);
@@ -231,9 +209,11 @@ Endpoints gemm(OnnxBlock& b) {
       {{"transpose_a", attr_of(b.integer("transA", 0) != 0)}, {"transpose_b", attr_of(b.integer("transB", 0) != 0)}});
   const float alpha = b.number("alpha", 1), beta = b.number("beta", 1);
   if (alpha != 1) out = b.mul(out, b.like(out, alpha));
-  if (!b.has(2) || beta == 0) return {out};
-  const Endpoint c = b.input(2);
-  return {b.add(out, beta == 1 ? c : b.mul(c, b.like(c, beta)))};
+  const Endpoint c = b.has(2) && beta != 0 ? b.input(2) : Endpoint{};
+  if (c.node != kNoNode) out = b.add(out, beta == 1 ? c : b.mul(c, b.like(c, beta)));
+  if (alpha == 1 && (beta == 1 || c.node == kNoNode) && b.integer("transA", 0) == 0)
+    note_byte_product(b, out, x, y, c, b.integer("transB", 0) != 0);
+  return {out};
 }
 
 /// Without "->" the result has the labels that stand once, in their order.
@@ -327,14 +307,49 @@ constexpr OnnxOp kNnOps[] = {
 
 }  // namespace
 
-Endpoint onnx_convolution(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w, int64_t group,
-                          Endpoint bias) {
-  if (std::string found = groups_that_do_not_fit(b, x, filter, group); !found.empty()) return b.fail(std::move(found));
+OnnxWindow flat_window(const OnnxWindow& w) {
+  OnnxWindow out = w;
+  for (Ints* v : {&out.kernel, &out.strides, &out.dilations}) {
+    if (v->size() == 1) v->insert(v->begin(), 1);
+    v->erase(v->begin(), v->end() - 2);
+  }
+  for (Ints* v : {&out.before, &out.after, &out.extra}) {
+    if (v->size() == 1) v->insert(v->begin(), 0);
+    v->erase(v->begin(), v->end() - 2);
+  }
+  return out;
+}
+
+OnnxAttrs conv_attrs(const OnnxWindow& w) {
+  const bool plain = !w.padded();
+  OnnxAttrs attrs{{"strides", attr_of(of_image(w.strides, true))},
+                  {"dilations", attr_of(of_image(w.dilations, true))},
+                  {"data_format", attr_of("NHWC")}};
+  if (w.same_upper) {
+    attrs.emplace_back("padding", attr_of("SAME"));
+  } else {
+    attrs.emplace_back("padding", attr_of(plain ? "VALID" : "EXPLICIT"));
+    if (!plain)
+      attrs.emplace_back("explicit_paddings",
+                         attr_of(Ints{0, 0, w.before[0], w.after[0], w.before[1], w.after[1], 0, 0}));
+  }
+  return attrs;
+}
+
+bool onnx_convolution_fits(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w, int64_t group) {
+  if (std::string found = groups_that_do_not_fit(b, x, filter, group); !found.empty())
+    return b.fail(std::move(found)), false;
   const Ints sizes = filter_sizes(b, filter);
   for (size_t i = 0; i < sizes.size() && i < w.kernel.size(); ++i) {
     if (sizes[i] >= 0 && sizes[i] != w.kernel[i])
-      return b.fail(cat("kernel_shape ", w.kernel[i], " of a filter of size ", sizes[i]));
+      return b.fail(cat("kernel_shape ", w.kernel[i], " of a filter of size ", sizes[i])), false;
   }
+  return true;
+}
+
+Endpoint onnx_convolution(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w, int64_t group,
+                          Endpoint bias) {
+  if (!onnx_convolution_fits(b, x, filter, w, group)) return {};
   if (w.rank() == 2) return conv_2d(b, x, filter, w, group, bias);
   if (w.rank() == 3) return biased(b, conv_3d(b, x, filter, w, group), bias);
   if (w.rank() != 1) return b.fail(cat("windows of ", w.rank(), " dimensions"));

@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "core/base/cat.h"
 #include "core/base/suggest.h"
 
 namespace emplace {
@@ -15,7 +16,8 @@ OnnxRows all_onnx_rows() {
   for (std::span<const OnnxOp> topic :
        {onnx_math_ops(), onnx_activation_ops(), onnx_shape_ops(), onnx_index_ops(), onnx_reduce_ops(), onnx_nn_ops(),
         onnx_norm_ops(), onnx_pool_ops(), onnx_resize_ops(), onnx_quantized_ops(), onnx_recurrent_ops(),
-        onnx_attention_ops(), onnx_control_ops(), onnx_sampling_ops(), onnx_sequence_ops(), onnx_signal_ops()}) {
+        onnx_attention_ops(), onnx_control_ops(), onnx_sampling_ops(), onnx_sequence_ops(), onnx_signal_ops(),
+        onnx_runtime_ops()}) {
     for (const OnnxOp& op : topic) rows[op.name].push_back(&op);
   }
   return rows;
@@ -36,6 +38,10 @@ const OnnxOp* find_onnx_op(std::string_view name, int64_t version) {
     if (op->since <= version && (!best || op->since > best->since)) best = op;
   }
   return best;
+}
+
+std::string onnx_op_name(std::string_view domain, std::string_view op) {
+  return domain.empty() ? std::string(op) : cat(domain, ".", op);
 }
 
 std::string near_onnx_op(std::string_view name) {

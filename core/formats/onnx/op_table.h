@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/formats/onnx/block.h"
@@ -12,10 +13,11 @@ namespace emplace {
 using OnnxTranslator = Endpoints (*)(OnnxBlock&);
 
 struct OnnxOp {
-  std::string_view name;
-  int64_t since;  // the first version of the operator set that this row is for
+  std::string_view name;  // of ops of another domain with that before it: "com.microsoft.QGemm"
+  int64_t since;          // the first version of the operator set that this row is for
   OnnxTranslator translate;
-  bool elementwise = false;  // an element of the result is made of one of each input: any order of dimensions will do
+  bool elementwise = false;   // an element of the result is made of one of each input: any order of dimensions will do
+  bool with_singles = false;  // elementwise only where all inputs behind the first are single numbers
 };
 
 std::span<const OnnxOp> onnx_math_ops();
@@ -34,11 +36,16 @@ std::span<const OnnxOp> onnx_control_ops();
 std::span<const OnnxOp> onnx_sampling_ops();
 std::span<const OnnxOp> onnx_sequence_ops();
 std::span<const OnnxOp> onnx_signal_ops();
+std::span<const OnnxOp> onnx_runtime_ops();
 
-/// The row for an op of ai.onnx: of several the last whose `since` is not above `version`. Null: there is none.
+/// The row for an op, named as in OnnxOp: of several the last whose `since` is not above `version`. Null: there is
+/// none.
 const OnnxOp* find_onnx_op(std::string_view name, int64_t version);
 /// Empty, or "did you mean 'X'?".
 std::string near_onnx_op(std::string_view name);
+
+/// A node's op as rows name it.
+std::string onnx_op_name(std::string_view domain, std::string_view op);
 
 /// Versions of ai.onnx that are read.
 inline constexpr int64_t kFirstOnnxOpset = 1, kLastOnnxOpset = 28;

@@ -84,11 +84,11 @@ Endpoints inline_onnx_function(OnnxBlock& b, const OnnxFunction& f) {
 /// What is wrong with the op; empty: there is such an op.
 std::string onnx_op_problem(const OnnxTranslation& all, const OnnxNode& n, int64_t version, std::string& hint) {
   if (all.model.functions.contains({n.domain, n.op})) return {};
+  if (find_onnx_op(onnx_op_name(n.domain, n.op), version)) return {};
   if (!n.domain.empty()) {
-    hint = "ops of ai.onnx and functions of the model are read";
+    hint = "ops of ai.onnx are read, functions of the model, and a few ops of ai.onnx.ml and com.microsoft";
     return cat("unknown op '", n.domain, ".", n.op, "'");
   }
-  if (find_onnx_op(n.op, version)) return {};
   if (find_onnx_op(n.op, kLastOnnxOpset)) return cat(n.op, " of operator set ", version, " is not read");
   hint = near_onnx_op(n.op);
   return cat("unknown op '", n.op, "'");
@@ -103,7 +103,7 @@ void translate_onnx_node(OnnxBlock& b) {
   Endpoints outputs;
   if (function != all.model.functions.end()) {
     outputs = inline_onnx_function(b, function->second);
-  } else if (const OnnxOp* op = n.domain.empty() ? find_onnx_op(n.op, b.version()) : nullptr) {
+  } else if (const OnnxOp* op = find_onnx_op(onnx_op_name(n.domain, n.op), b.version())) {
     std::optional<Endpoints> last = op->elementwise ? translate_channels_last(b, *op) : std::nullopt;
     outputs = last ? std::move(*last) : b.failed() ? Endpoints() : op->translate(b);
   } else {

@@ -36,7 +36,7 @@ ref = fn.node[0].attribute.add(); ref.name = "value_float"; ref.ref_attr_name = 
 model("function", [h.make_node("Scaled", ["x"], ["y"], domain="mine", name="s", by=3.0)], [vi("x", f, [2])], [vi("y", f, [2])], functions=[fn], opsets=[h.make_opsetid("mine", 1)])
 rec = h.make_function("mine", "Again", ["a"], ["b"], [h.make_node("Again", ["a"], ["b"], domain="mine")], [h.make_opsetid("", 21), h.make_opsetid("mine", 1)])
 model("endless", [h.make_node("Again", ["x"], ["y"], domain="mine")], [vi("x", f, [2])], [vi("y", f, [2])], functions=[rec], opsets=[h.make_opsetid("mine", 1)])
-model("unknown_ops", [h.make_node("Sigmoyd", ["x"], ["a"], name="gate"), h.make_node("Gone", ["a"], ["b"]), h.make_node("Scaler", ["b"], ["y"], domain="ai.onnx.ml")], [vi("x", f, [2])], [vi("y", f, [2])])
+model("unknown_ops", [h.make_node("Sigmoyd", ["x"], ["a"], name="gate"), h.make_node("Gone", ["a"], ["b"]), h.make_node("Imputer", ["b"], ["y"], domain="ai.onnx.ml")], [vi("x", f, [2])], [vi("y", f, [2])])
 model("new_opset", [h.make_node("Relu", ["x"], ["y"])], [vi("x", f, [2])], [vi("y", f, [2])], opset=99)
 n = h.make_node("Concat", ["x", "x"], ["y"], name="both"); n.attribute.append(h.make_attribute("axis", "last"))
 model("wrong_attribute", [n], [vi("x", f, [2])], [vi("y", f, [4])])
@@ -69,3 +69,26 @@ odd("most", "TopK", [2, 3], {}, [ints("k", 1 << 50)], outputs=2)
 odd("norm", "LpNormalization", [2, 3], {"p": 9})
 odd("fmod", "Mod", [2], {}, [nh.from_array(np.array([2, 2], np.float32), "b")])
 odd("direction", "LSTM", [2, 1, 2], {"hidden_size": 2, "direction": "sideways"}, [nh.from_array(np.ones((1, 8, 2), np.float32), "w"), nh.from_array(np.ones((1, 8, 2), np.float32), "r")])
+# Bytes: a convolution with a filter and a scale of its own for each channel, then a product of matrices.
+q = np.random.default_rng(5)
+const = lambda name, a: nh.from_array(np.asarray(a), name)
+model("quantised", [h.make_node("QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"], ["conv"], name="conv", pads=[1, 1, 1, 1]),
+    h.make_node("Flatten", ["conv"], ["flat"], name="flat"), h.make_node("QLinearMatMul", ["flat", "ys", "yz", "m", "ms", "mz", "zs", "zz"], ["y"], name="dense"),
+    h.make_node("MatMulInteger", ["flat", "m", "yz"], ["sums"], name="sums")],
+    [vi("x", T.UINT8, [1, 3, 4, 4])], [vi("y", T.UINT8, [1, 5]), vi("sums", T.INT32, [1, 5])],
+    [const("xs", np.float32(0.02)), const("xz", np.uint8(120)), const("w", q.integers(-128, 128, (2, 3, 3, 3)).astype(np.int8)),
+     const("ws", np.array([0.01, 0.02], np.float32)), const("wz", np.zeros(2, np.int8)), const("ys", np.float32(0.05)), const("yz", np.uint8(100)),
+     const("b", np.array([500, -700], np.int32)), const("m", q.integers(-128, 128, (32, 5)).astype(np.int8)), const("ms", np.float32(0.01)), const("mz", np.int8(0)),
+     const("zs", np.float32(0.3)), const("zz", np.uint8(130))], opset=13)
+# Reals between bytes, as tools for quantisation leave them, and an op of ONNX Runtime's.
+model("between_bytes", [h.make_node("QuantizeLinear", ["x", "xs", "xz"], ["xq"], name="first"), h.make_node("DequantizeLinear", ["xq", "xs", "xz"], ["xr"], name="real"),
+    h.make_node("DequantizeLinear", ["w", "ws", "wz"], ["wr"], name="filter", axis=0), h.make_node("DequantizeLinear", ["b", "bs", "bz"], ["br"], name="bias", axis=0),
+    h.make_node("Conv", ["xr", "wr", "br"], ["conv"], name="conv", pads=[1, 1, 1, 1]), h.make_node("QuantizeLinear", ["conv", "ys", "yz"], ["yq"], name="last"),
+    h.make_node("QLinearAdd", ["yq", "ys", "yz", "yq", "ys", "yz", "zs", "yz"], ["zq"], name="twice", domain="com.microsoft"),
+    h.make_node("DequantizeLinear", ["zq", "zs", "yz"], ["y"], name="out")],
+    [vi("x", f, [1, 3, 4, 4])], [vi("yq", T.UINT8, [1, 2, 4, 4]), vi("y", f, [1, 2, 4, 4])],
+    [const("xs", np.float32(0.02)), const("xz", np.uint8(120)), const("w", q.integers(-128, 128, (2, 3, 3, 3)).astype(np.int8)),
+     const("ws", np.array([0.01, 0.02], np.float32)), const("wz", np.zeros(2, np.int8)), const("ys", np.float32(0.05)), const("yz", np.uint8(100)),
+     const("b", np.array([500, -700], np.int32)), const("bs", np.float32(0.02) * np.array([0.01, 0.02], np.float32)), const("bz", np.zeros(2, np.int32)),
+     const("zs", np.float32(0.1))], opset=13, opsets=[h.make_opsetid("com.microsoft", 1)])
+model("two_makers", [h.make_node("Relu", ["x"], ["y"], name="first"), h.make_node("Neg", ["x"], ["y"], name="second")], [vi("x", f, [2])], [vi("y", f, [2])])
