@@ -1,6 +1,8 @@
 // Part of core/formats/onnx/op_table.h: Resize. An axis is resized by a matrix [out,in] of weights, or by the indices
 // of the nearest cells; both follow from scales or sizes, which may be known in the run only.
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <numeric>
 
 #include "core/base/cat.h"
@@ -154,9 +156,38 @@ Endpoint folded(OnnxBlock& b, Endpoint e) {
   return value ? b.constant(*value) : e;
 }
 
+/// Is the scale that of the sizes, which are known?
+bool is_exact(OnnxBlock& b, const ResizedAxis& a) {
+  const Tensor* scale = b.value(a.scale);
+  const std::optional<Ints> in = b.known(a.in), out = b.known(a.out);
+  if (!scale || scale->dtype() != DType::kDouble || !in || !out || (*in)[0] < 1 || (*out)[0] < 1) return false;
+  const double exact = static_cast<double>((*out)[0]) / static_cast<double>((*in)[0]);
+  return std::abs(*scale->data<double>() - exact) <= 1e-6 * exact;
+}
+
+/// Images of floats whose heights and widths are resized linearly, between the two nearest cells: TensorFlow's own op.
+/// Nothing: it is something else.
+std::optional<Endpoint> bilinear(OnnxBlock& b, const ResizeNode& r, const std::vector<ResizedAxis>& axes) {
+  const Endpoint x = b.input(0);
+  const bool half = r.coordinates == "half_pixel", corners = r.coordinates == "align_corners";
+  if (r.mode != "linear" || r.antialias || r.exclude_outside || b.rank(x) != 4 || b.type(x) != DType::kFloat ||
+      !(half || corners || r.coordinates == "asymmetric"))
+    return {};
+  Ints sizes{b.dim(x, 2), b.dim(x, 3)};
+  for (const ResizedAxis& a : axes) {
+    if (a.axis < 2 ? !stays(b, a) : !is_exact(b, a)) return {};
+    if (a.axis >= 2) sizes[static_cast<size_t>(a.axis) - 2] = (*b.known(a.out))[0];
+  }
+  if (std::any_of(sizes.begin(), sizes.end(), [](int64_t s) { return s < 1 || s > INT32_MAX; })) return {};
+  const Endpoint y = b.make("ResizeBilinear", {channels_last(b, x), b.ints32(sizes)},
+                            {{"align_corners", attr_of(corners)}, {"half_pixel_centers", attr_of(half)}});
+  return channels_first(b, y);
+}
+
 Endpoints resized(OnnxBlock& b, const ResizeNode& r, std::vector<ResizedAxis> axes) {
   Endpoint y = b.input(0), outside;
   if (!set_scales(b, axes)) return {};
+  if (const std::optional<Endpoint> image = bilinear(b, r, axes)) return {*image};
   const bool crop = r.coordinates == "tf_crop_and_resize";
   const int rank = b.rank(y);
   const DType own = b.type(y), used = own == DType::kDouble ? own : DType::kFloat;
