@@ -1,8 +1,10 @@
 // Part of core/formats/onnx/op_table.h: Fourier transforms and causal convolutions of signals.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "core/base/cat.h"
 #include "core/formats/onnx/op_table.h"
@@ -54,32 +56,99 @@ std::optional<FourierPlan> fourier_plan(OnnxBlock& b, Endpoint x, int axis, std:
   return plan;
 }
 
+/// A transform whose samples are brought last and cut to those that are read: there it is a product with waves.
+struct FourierSteps {
+  Endpoint cosines, sines;  // [read,made]
+  bool inverse = false, real_result = false;
+  std::function<Endpoint(Endpoint)> to_last, from_last;
+};
+
 /// Real and imaginary parts beside each other in the last dimension, as in x.
-Endpoint transformed(OnnxBlock& b, Endpoint x, int axis, const FourierPlan& plan) {
+Endpoint transformed(OnnxBlock& b, Endpoint x, const FourierSteps& f) {
   const int last = b.rank(x) - 1;
   const DType own = b.type(x), used = own == DType::kDouble ? own : DType::kFloat;
-  Ints perm(static_cast<size_t>(last));
-  std::iota(perm.begin(), perm.end(), 0);
-  std::swap(perm[static_cast<size_t>(axis)], perm.back());
-  const auto part = [&](int64_t i) {
-    const Endpoint samples = b.slice(b.cast(x, used), axis, 0, plan.read);
-    return b.transpose(b.squeeze(b.slice(samples, last, i, i + 1), {last}), perm);
-  };
-  const Endpoint cosines = b.cast(waves(b, plan, false), used), sines = b.cast(waves(b, plan, true), used);
+  const auto part = [&](int64_t i) { return f.to_last(b.squeeze(b.slice(b.cast(x, used), last, i, i + 1), {last})); };
+  const Endpoint cosines = b.cast(f.cosines, used), sines = b.cast(f.sines, used);
   const bool complex = b.dim(x, last) == 2;
   const Endpoint re = part(0), im = complex ? part(1) : Endpoint{};
   const auto product = [&](Endpoint signal, Endpoint wave) { return onnx_product(b, signal, wave); };
   // e^(-ia) forward, e^(ia) back.
   Endpoint y_re = product(re, cosines), y_im = product(re, sines);
-  if (!plan.inverse) y_im = b.math("Neg", {y_im});
+  if (!f.inverse) y_im = b.math("Neg", {y_im});
   if (complex) {
     const Endpoint across = product(im, sines);
-    y_re = plan.inverse ? b.sub(y_re, across) : b.add(y_re, across);
+    y_re = f.inverse ? b.sub(y_re, across) : b.add(y_re, across);
     y_im = b.add(y_im, product(im, cosines));
   }
-  y_re = b.expand(b.transpose(y_re, perm), last);
-  if (plan.real_result) return b.cast(y_re, own);
-  return b.cast(b.concat({y_re, b.expand(b.transpose(y_im, perm), last)}, last), own);
+  y_re = b.expand(f.from_last(y_re), last);
+  if (f.real_result) return b.cast(y_re, own);
+  return b.cast(b.concat({y_re, b.expand(f.from_last(y_im), last)}, last), own);
+}
+
+Endpoint transformed_along(OnnxBlock& b, Endpoint x, int axis, const FourierPlan& plan) {
+  Ints perm(static_cast<size_t>(b.rank(x) - 1));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[static_cast<size_t>(axis)], perm.back());
+  const auto cut = [&](Endpoint e) { return b.transpose(b.slice(e, axis, 0, plan.read), perm); };
+  const auto back = [&](Endpoint e) { return b.transpose(e, perm); };
+  return transformed(b, x, {waves(b, plan, false), waves(b, plan, true), plan.inverse, plan.real_result, cut, back});
+}
+
+// --- where axis, length or sizes are known only in the run: int64 scalars ---
+
+Endpoint range_to(OnnxBlock& b, Endpoint end) { return b.make("Range", {b.int64(0), end, b.int64(1)}); }
+
+Endpoint size_along(OnnxBlock& b, Endpoint x, Endpoint axis) {
+  return b.make("GatherV2", {b.shape_of(x), axis, b.int32(0)});
+}
+
+/// All angles of a transform, and what each sample counts.
+std::pair<Endpoint, Endpoint> waves_of_run(OnnxBlock& b, Endpoint length, Endpoint read, Endpoint made, bool inverse,
+                                           bool real_result) {
+  const Endpoint sample = range_to(b, read), n = b.cast(length, DType::kDouble);
+  const Endpoint turns = b.make("FloorMod", {b.mul(b.expand(sample, 1), b.expand(range_to(b, made), 0)), length});
+  const Endpoint angle = b.div(b.mul(b.cast(turns, DType::kDouble), b.scalar(DType::kDouble, 2 * M_PI)), n);
+  Endpoint factor = b.scalar(DType::kDouble, 1);
+  if (real_result) {
+    // The half that is not given mirrors the other one.
+    const Endpoint middle = b.make("Equal", {b.mul(sample, b.int64(2)), length}),
+                   first = b.make("Equal", {sample, b.int64(0)});
+    factor = b.expand(b.select(b.make("LogicalOr", {first, middle}), factor, b.scalar(DType::kDouble, 2)), 1);
+  }
+  if (inverse) factor = b.div(factor, n);
+  return {b.mul(b.make("Cos", {angle}), factor), b.mul(b.make("Sin", {angle}), factor)};
+}
+
+/// `axis`: 0 to the rank less two. `length`: none, where it is the axis's.
+Endpoint transformed_in_run(OnnxBlock& b, Endpoint x, Endpoint axis, std::optional<Endpoint> given) {
+  const int last = b.rank(x) - 1;
+  const int64_t parts = b.dim(x, last);
+  if (last < 1 || (parts != 1 && parts != 2)) return b.fail("a signal without a last dimension of 1 or 2");
+  FourierSteps f;
+  f.inverse = b.integer("inverse", 0) != 0;
+  const bool half = b.integer("onesided", b.node().op == "STFT" ? 1 : 0) != 0;
+  f.real_result = f.inverse && half;
+  const Endpoint size = size_along(b, x, axis), one = b.int64(1), two = b.int64(2);
+  const Endpoint length = given ? *given : f.real_result ? b.mul(b.sub(size, one), two) : size;
+  const Endpoint half_length = b.add(b.make("FloorDiv", {length, two}), one);
+  const Endpoint read = b.math("Minimum", {size, f.real_result ? half_length : length});
+  std::tie(f.cosines, f.sines) =
+      waves_of_run(b, length, read, half && !f.inverse ? half_length : length, f.inverse, f.real_result);
+  Ints all(static_cast<size_t>(last));
+  std::iota(all.begin(), all.end(), 0);
+  const Endpoint places = b.ints(all), end = b.int64(last - 1);
+  const Endpoint perm =
+      b.select(b.make("Equal", {places, axis}), end, b.select(b.make("Equal", {places, end}), axis, places));
+  f.to_last = [&](Endpoint e) {
+    return b.make("GatherV2", {b.make("Transpose", {e, perm}), range_to(b, read), b.int32(last - 1)});
+  };
+  f.from_last = [&](Endpoint e) { return b.make("Transpose", {e, perm}); };
+  return transformed(b, x, f);
+}
+
+std::optional<Endpoint> scalar_input(OnnxBlock& b, size_t input) {
+  if (!b.has(input)) return std::nullopt;
+  return b.cast(b.reshape(b.input(input), Ints{}), DType::kInt64);
 }
 
 /// The one number of an input that need not be there.
@@ -93,11 +162,34 @@ std::optional<int64_t> number_input(OnnxBlock& b, size_t input, std::string_view
 
 Endpoints dft(OnnxBlock& b) {
   const Endpoint x = b.input(0);
-  const std::optional<int64_t> length = number_input(b, 1, "lengths");
-  const int64_t given = b.version() < 20 ? b.integer("axis", 1) : number_input(b, 2, "axes").value_or(-2);
+  const bool axis_is_input = b.version() >= 20;
+  const auto open = [&](size_t input) { return b.has(input) && !b.known(b.input(input)); };
+  if (axis_is_input && open(2)) {
+    const Endpoint axis = b.make("FloorMod", {*scalar_input(b, 2), b.int64(b.rank(x))});
+    return {transformed_in_run(b, x, axis, scalar_input(b, 1))};
+  }
+  const int64_t given = axis_is_input ? number_input(b, 2, "axes").value_or(-2) : b.integer("axis", 1);
   const int axis = b.axis(given, b.rank(x));
+  if (!b.failed() && axis < b.rank(x) - 1 && (open(1) || b.dim(x, axis) < 0))
+    return {transformed_in_run(b, x, b.int64(axis), scalar_input(b, 1))};
+  const std::optional<int64_t> length = number_input(b, 1, "lengths");
   const std::optional<FourierPlan> plan = fourier_plan(b, x, axis, length);
-  return {plan ? transformed(b, x, axis, *plan) : Endpoint{}};
+  return {plan ? transformed_along(b, x, axis, *plan) : Endpoint{}};
+}
+
+/// Of [N,samples,1 or 2]: transforms of pieces that begin a step apart, each times the window.
+Endpoints stft(OnnxBlock& b) {
+  const Endpoint x = b.input(0);
+  if (b.rank(x) != 3) return {b.fail("a signal that is not [batch,samples,1 or 2]")};
+  if (!b.has(2) && !b.has(3)) return {b.fail("neither a window nor a frame_length")};
+  const Endpoint step = *scalar_input(b, 1);
+  const Endpoint length = b.has(2) ? size_along(b, b.input(2), b.int64(0)) : *scalar_input(b, 3);
+  const Endpoint begin_last = b.sub(size_along(b, x, b.int64(1)), length);
+  const Endpoint pieces = b.add(b.make("FloorDiv", {begin_last, step}), b.int64(1));
+  const Endpoint at = b.add(b.expand(b.mul(range_to(b, pieces), step), 1), b.expand(range_to(b, length), 0));
+  Endpoint cut = b.make("GatherV2", {x, at, b.int32(1)});
+  if (b.has(2)) cut = b.mul(cut, b.expand(b.cast(b.input(2), b.type(x)), 1));
+  return {transformed_in_run(b, cut, b.int64(2), std::nullopt)};
 }
 
 /// A depthwise convolution along [N,C,L] that looks back only; what it will look back to next time comes out too.
@@ -122,6 +214,7 @@ Endpoints causal_conv_with_state(OnnxBlock& b) {
 constexpr OnnxOp kSignalOps[] = {
     {"CausalConvWithState", 27, causal_conv_with_state},
     {"DFT", 17, dft},
+    {"STFT", 17, stft},
 };
 
 }  // namespace
