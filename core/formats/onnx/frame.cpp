@@ -116,12 +116,15 @@ Endpoint OnnxFrame::make_initializer(std::string_view name, std::string_view mes
   if (!value) return {};
   const std::string node_name = cat(prefix_, onnx_node_name(name));
   body_.release(node_name);
+  const int64_t of_reader = body_.position();
   body_.set_position(all_.w.position_of(message.data()));
   NewNode node{.name = body_.free_name(node_name), .op = "Const"};
   node.attrs.emplace_back("dtype", AttrValue::of(value->dtype()));
   node.attrs.emplace_back("value", AttrValue::of(std::move(*value)));
   if (prefix_.empty() && node.name != name) body_.file().signature_names[std::string(name)] = node.name;
-  return {body_.add(std::move(node)), 0};
+  const Endpoint made{body_.add(std::move(node)), 0};
+  body_.set_position(of_reader);
+  return made;
 }
 
 Endpoint OnnxFrame::find(std::string_view name) {

@@ -71,6 +71,7 @@ class OnnxBody {
   void release(const std::string& name) { reserved_.erase(name); }
   /// What new nodes' problems point at.
   void set_position(int64_t position) { position_ = position; }
+  int64_t position() const { return position_; }
   NodeId add(NewNode node);
   OnnxLayouts& layouts() { return layouts_; }
   OnnxByteViews& byte_views() { return byte_views_; }
@@ -116,6 +117,8 @@ class OnnxFrame {
   void declare(const std::vector<OnnxInitializer>& initializers);
   bool is_initializer(std::string_view name) const { return initializers_.contains(name); }
   void bind(std::string_view name, Endpoint tensor) { tensors_[name] = tensor; }
+  /// A node makes it. False: another one did.
+  bool make(std::string_view name) { return made_.insert(name).second; }
   /// kNoNode: there is no such tensor here, or a problem was told.
   Endpoint find(std::string_view name);
   /// A sequence is the list of its tensors.
@@ -136,6 +139,7 @@ class OnnxFrame {
   std::map<std::string_view, std::string_view> initializers_;
   std::map<std::string_view, OnnxValueInfo> infos_;
   std::map<std::string_view, Endpoints> sequences_;
+  std::set<std::string_view> made_;  // by nodes
 };
 
 /// As node names are: what they lack becomes '_'.

@@ -7,7 +7,8 @@
 namespace emplace {
 namespace {
 
-constexpr int kDeepest = 64;  // functions and graphs inside each other
+constexpr int kDeepest = 64;                      // functions and graphs inside each other
+constexpr int64_t kMostNodes = int64_t{1} << 20;  // of a graph into which functions are put
 
 /// The outputs get their names: a node that is one tensor takes it, other tensors are found by it.
 void bind_outputs(OnnxBlock& b, const Endpoints& outputs, NodeId first_own) {
@@ -15,7 +16,12 @@ void bind_outputs(OnnxBlock& b, const Endpoints& outputs, NodeId first_own) {
   OnnxBody& body = frame.body();
   for (size_t i = 0; i < b.num_outputs(); ++i) {
     const std::string_view name = b.node().outputs[i];
-    if (name.empty() || frame.find_sequence(name)) continue;
+    if (name.empty()) continue;
+    if (!frame.make(name)) {
+      b.fail(cat("output '", name, "' has the name of another node's"));
+      return;
+    }
+    if (frame.find_sequence(name)) continue;
     if (i >= outputs.size() || outputs[i].node == kNoNode) {
       b.fail(cat("output ", i, " ('", name, "') is not made"));
       return;
@@ -44,6 +50,8 @@ void bind_outputs(OnnxBlock& b, const Endpoints& outputs, NodeId first_own) {
 Endpoints inline_onnx_function(OnnxBlock& b, const OnnxFunction& f) {
   OnnxTranslation& all = b.frame().all();
   if (all.depth >= kDeepest) return b.fail("functions more than 64 deep, or one that calls itself"), Endpoints();
+  if (b.edit().graph().num_nodes() > kMostNodes)
+    return b.fail(cat("functions that make more than ", kMostNodes, " nodes")), Endpoints();
   OnnxFrame inner(all, b.frame().body(), nullptr, cat(b.prefix(), "/"));
   if (b.num_inputs() > f.inputs.size())
     return b.fail(cat("a call of ", b.num_inputs(), " inputs; the function has ", f.inputs.size())), Endpoints();
