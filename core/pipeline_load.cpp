@@ -135,6 +135,7 @@ Result<Validated> finish_validation(StageContext& c, const Loaded& loaded, Probl
       c.log.debug(cat("option --", name, ": config of ", printable(c.found.source->name())));
   }
   HostMemory::of_process().set_limit(c.options.host_memory_limit);
+  if (c.options.host_memory_limit > 0) return_what_is_freed();
   RETURN_IF_ERROR(file.memory.resize(file.graph.heap_bytes()));
   check_request_names(file, nullptr, problems);
   RETURN_IF_ERROR(first_problem(problems));

@@ -36,4 +36,18 @@ void keep_heap() {
 #endif
 }
 
+void return_what_is_freed() {
+#ifdef __GLIBC__
+  mallopt(M_TRIM_THRESHOLD, 1 << 20);
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  mallopt(M_TOP_PAD, 128 << 10);  // glibc's own
+#endif
+}
+
+void return_free_heap() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
 }  // namespace emplace

@@ -6,6 +6,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/host_memory.h"
+#include "core/base/idle_memory.h"
 #include "core/base/units.h"
 
 namespace emplace {
@@ -36,7 +37,10 @@ OutOfHostMemory::OutOfHostMemory(size_t bytes) {
 
 void* take_counted(size_t bytes) {
   HostMemory& memory = HostMemory::of_process();
-  if (!memory.try_take(HostUse::kPool, heap_footprint(bytes))) throw OutOfHostMemory(bytes);
+  if (!memory.try_take(HostUse::kPool, heap_footprint(bytes))) {
+    release_kept_memory();
+    if (!memory.try_take(HostUse::kPool, heap_footprint(bytes))) throw OutOfHostMemory(bytes);
+  }
   of_entries += heap_footprint(bytes);
   void* block = std::malloc(bytes);
   if (block) return block;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/idle_memory.h"
 #include "core/base/units.h"
 
 namespace emplace {
@@ -47,6 +48,7 @@ bool HostMemory::try_take(HostUse use, int64_t bytes) {
     if (bytes > most - held) return false;
   } while (!in_use_.compare_exchange_weak(held, held + bytes, std::memory_order_relaxed));
   uses_[static_cast<size_t>(use)].fetch_add(bytes, std::memory_order_relaxed);
+  trim_idle(held + bytes, most);
   return true;
 }
 
@@ -57,6 +59,7 @@ Status HostMemory::take(HostUse use, int64_t bytes) {
 void HostMemory::give_back(HostUse use, int64_t bytes) {
   in_use_.fetch_sub(bytes, std::memory_order_relaxed);
   uses_[static_cast<size_t>(use)].fetch_sub(bytes, std::memory_order_relaxed);
+  note_idle(bytes);
 }
 
 std::string HostMemory::refusal(HostUse use, int64_t bytes) const {

@@ -140,6 +140,10 @@ Result<Tensor> MemoryPool::allocate(DType dtype, const Shape& shape, bool persis
   }
   int size_class = class_of(static_cast<size_t>(bytes));
   void* data = size_class < kClasses ? take(size_class, persistent) : nullptr;
+  if (!data && size_class < kClasses) {
+    release_kept_memory();  // what other devices' pools keep is the host's memory as well
+    data = take(size_class, persistent);
+  }
   std::shared_ptr<Buffer> buffer = data ? buffer_of(data, size_class, persistent) : nullptr;
   if (!buffer) {
     return resource_exhausted(cat("OOM when allocating tensor with shape", shape.to_string(), " and type ",

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/host_memory.h"
+#include "core/base/idle_memory.h"
 #include "core/device/device_pool.h"
 
 namespace emplace {
@@ -90,6 +91,11 @@ class MemoryPool final : public DevicePool {
   int64_t transient_ = 0, persistent_ = 0, peak_transient_ = 0;  // in use
   int64_t mapped_ = 0;                                           // in large_
   std::shared_ptr<FreeNodes> nodes_;
+
+  const IdleKeeper keeper_{[this] {
+    const std::lock_guard lock(mutex_);
+    release_free_blocks();
+  }};
 };
 
 }  // namespace emplace

@@ -10,6 +10,7 @@
 #include "core/base/assert.h"
 #include "core/base/cat.h"
 #include "core/base/host_memory.h"
+#include "core/base/idle_memory.h"
 #include "core/tensor/text_meter.h"
 #include "core/tensor/texts.h"
 
@@ -35,6 +36,13 @@ void* allocate_bytes(size_t size) {
   return data;
 }
 
+/// Also at that of what pools keep to use again.
+Status resize_at_any_cost(HostShare& share, int64_t bytes) {
+  if (share.resize(bytes).ok()) return ok_status();
+  release_kept_memory();
+  return share.resize(bytes);
+}
+
 class StringBuffer final : public Buffer {
  public:
   StringBuffer(size_t count, HostShare share)
@@ -49,11 +57,11 @@ class StringBuffer final : public Buffer {
     strings_.reset();
   }
   /// More texts take so many bytes.
-  Status take(int64_t bytes) { return texts_.resize(texts_.bytes() + bytes); }
+  Status take(int64_t bytes) { return resize_at_any_cost(texts_, texts_.bytes() + bytes); }
   Status recount() {
     int64_t bytes = 0;
     for (size_t i = 0; i < count_; ++i) bytes += heap_bytes(strings_[i].capacity());
-    return texts_.resize(bytes);
+    return resize_at_any_cost(texts_, bytes);
   }
   /// Of a text that has room for so many characters.
   static int64_t heap_bytes(size_t capacity) {
@@ -82,7 +90,7 @@ Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
                                   dtype_tf_name(dtype), " on the host: ", why));
   };
   HostShare share(HostUseScope::current());
-  if (Status status = share.resize(bytes); !status.ok()) return out_of_memory(status.message());
+  if (Status status = resize_at_any_cost(share, bytes); !status.ok()) return out_of_memory(status.message());
   std::shared_ptr<Buffer> buffer;
   try {
     if (dtype == DType::kString) {

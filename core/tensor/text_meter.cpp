@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/idle_memory.h"
 #include "core/base/units.h"
 #include "core/tensor/texts.h"
 
@@ -19,7 +20,10 @@ void TextMeter::take(size_t bytes) {
   std::lock_guard lock(mutex_);
   const int64_t taken = share_.bytes();
   if (net <= taken) return;
-  if (!share_.resize(std::max(net, taken + kPiece)).ok() && !share_.resize(net).ok()) {
+  const auto is_refused = [&] {
+    return !share_.resize(std::max(net, taken + kPiece)).ok() && !share_.resize(net).ok();
+  };
+  if (is_refused() && (release_kept_memory(), is_refused())) {
     net_.fetch_sub(more, std::memory_order_relaxed);
     const HostMemory& memory = HostMemory::of_process();
     const int64_t most = memory.limit(), free = std::max<int64_t>(most - memory.in_use(), 0);
