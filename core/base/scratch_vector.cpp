@@ -4,10 +4,13 @@
 #include <bit>
 #include <utility>
 
+#include "core/base/host_allocator.h"
+
 namespace emplace {
 namespace {
 
 constexpr size_t kSmallest = 32, kLargest = size_t{1} << 20;  // of what is kept
+constexpr size_t kMostScratch = size_t{16} << 20;  // that a thread keeps: more is a table of millions, not a usual step
 constexpr int kSizes = std::countr_zero(kLargest) - std::countr_zero(kSmallest) + 1;
 
 /// Block sizes are powers of two; 0 is kSmallest.
@@ -22,6 +25,7 @@ struct FreeBlock {
 /// The thread's lists. At its end they are emptied, and what is given back afterwards is not kept.
 struct FreeLists {
   std::array<FreeBlock*, kSizes> first{};
+  size_t bytes = 0;
   bool ended = false;
 };
 thread_local FreeLists t_free;
@@ -30,8 +34,9 @@ struct AtThreadEnd {
   bool armed = false;
   ~AtThreadEnd() {
     t_free.ended = true;
-    for (FreeBlock*& first : t_free.first) {
-      while (first) ::operator delete(std::exchange(first, first->next));
+    for (size_t i = 0; i < t_free.first.size(); ++i) {
+      FreeBlock*& first = t_free.first[i];
+      while (first) give_back_counted(std::exchange(first, first->next), kSmallest << i);
     }
   }
 };
@@ -39,19 +44,27 @@ thread_local AtThreadEnd t_at_thread_end;
 
 }  // namespace
 
+// Kept blocks stay counted: they are the process's.
 void* ScratchBlocks::take(size_t bytes) {
-  if (bytes > kLargest) return ::operator new(bytes);
+  if (bytes > kLargest) return take_counted(bytes);
   const int index = index_of(bytes);
   FreeBlock*& first = t_free.first[static_cast<size_t>(index)];
-  if (first) return std::exchange(first, first->next);
+  if (first) {
+    t_free.bytes -= kSmallest << index;
+    return std::exchange(first, first->next);
+  }
   t_at_thread_end.armed = true;
-  return ::operator new(kSmallest << index);
+  return take_counted(kSmallest << index);
 }
 
 void ScratchBlocks::give_back(void* block, size_t bytes) noexcept {
-  if (bytes > kLargest || t_free.ended) return ::operator delete(block);
+  if (bytes > kLargest) return give_back_counted(block, bytes);
+  const int index = index_of(bytes);
+  const size_t size = kSmallest << index;
+  if (t_free.ended || t_free.bytes + size > kMostScratch) return give_back_counted(block, size);
   t_at_thread_end.armed = true;  // this thread may never have taken one
-  FreeBlock*& first = t_free.first[static_cast<size_t>(index_of(bytes))];
+  t_free.bytes += size;
+  FreeBlock*& first = t_free.first[static_cast<size_t>(index)];
   first = new (block) FreeBlock{first};
 }
 

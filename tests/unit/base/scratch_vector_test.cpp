@@ -4,7 +4,9 @@
 
 #include <numeric>
 #include <thread>
+#include <vector>
 
+#include "core/base/host_memory.h"
 #include "tests/unit/run/allocation_count.h"
 
 using namespace emplace;
@@ -19,6 +21,20 @@ TEST_CASE("what a scratch vector gave back is the next one's, of any type and ne
     CHECK(doubles[399] == 0);
   }
   CHECK(allocation_count() == before);
+}
+
+TEST_CASE("scratch vectors count as the host's memory, and what a thread keeps of them is bounded") {
+  const HostMemory& memory = HostMemory::of_process();
+  std::thread([&] {
+    const int64_t before = memory.in_use();
+    {
+      std::vector<ScratchVector<char>> many(100, ScratchVector<char>(size_t{1} << 20));
+      CHECK(memory.in_use() - before >= int64_t{100} << 20);
+    }
+    CHECK(memory.in_use() - before <= int64_t{17} << 20);
+    ScratchVector<char> again(size_t{1} << 20);
+    CHECK(memory.in_use() - before <= int64_t{17} << 20);
+  }).join();
 }
 
 TEST_CASE("scratch vectors of any size keep their elements as they grow, and may end on another thread") {
