@@ -3,10 +3,24 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/host_memory.h"
+#include "core/base/stop.h"
 #include "core/pipeline_stage.h"
 #include "core/report/trace_report.h"
 
 namespace emplace {
+namespace {
+
+/// Of a trace's text. Who has been asked to stop has a moment left; a document, and what is worked out for it, takes
+/// half of the memory that is free.
+int64_t most_lines() {
+  constexpr int64_t kMost = 12'000'000, kInAMoment = 300'000, kLineBytes = 96;
+  if (stop_requested()) return kInAMoment;
+  const HostMemory& memory = HostMemory::of_process();
+  return std::min(kMost, (memory.limit() - memory.in_use()) / 2 / kLineBytes);
+}
+
+}  // namespace
 
 RunWatch::RunWatch(const StageContext& context, const Placed& placed) : context_(context), placed_(placed) {
   const Graph& g = placed_.file->graph;
@@ -71,7 +85,9 @@ std::string RunWatch::trace_text() const {
   if (launches_) facts.clock_error_ns = launches_->clock_error_ns();
   if (!shown_.empty()) facts.shown = &shown_;
   std::vector<LaunchedWork> work;
-  return trace_json(facts, slices(work));
+  std::vector<TraceSlice> shown = slices(work);
+  facts.left_out += leave_out_oldest(shown, most_lines());
+  return trace_json(facts, shown);
 }
 
 std::vector<TraceSlice> RunWatch::slices(std::vector<LaunchedWork>& work) const {

@@ -212,6 +212,18 @@ std::string trace_json(const TraceFacts& facts, const std::vector<TraceSlice>& s
   return TraceWriter(facts, slices).write();
 }
 
+int64_t leave_out_oldest(std::vector<TraceSlice>& slices, int64_t most_lines) {
+  auto first = slices.end();
+  while (first != slices.begin()) {
+    most_lines -= 10 + static_cast<int64_t>(std::prev(first)->work->nodes.size());
+    if (most_lines < 0) break;
+    --first;
+  }
+  const int64_t left_out = first - slices.begin();
+  slices.erase(slices.begin(), first);
+  return left_out;
+}
+
 std::vector<TraceSlice> slices_of(const LaunchTrace& trace, const std::vector<LaunchSpan>& spans) {
   std::vector<TraceSlice> slices;
   slices.reserve(spans.size());

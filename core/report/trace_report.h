@@ -29,6 +29,10 @@ struct TraceFacts {
 /// their start.
 std::string trace_json(const TraceFacts& facts, const std::vector<TraceSlice>& slices);
 
+/// Leaves out the oldest slices of those that are too much: what may still be shown is counted in lines of text, ten
+/// for a slice and one for each of its nodes; each is about 32 bytes of a document. How many slices were left out.
+int64_t leave_out_oldest(std::vector<TraceSlice>& slices, int64_t most_lines);
+
 std::vector<TraceSlice> slices_of(const LaunchTrace& trace, const std::vector<LaunchSpan>& spans);
 /// Of a run that was observed node by node; `work` gets what the slices point to.
 std::vector<TraceSlice> slices_of(const TraceRecorder& trace, std::vector<LaunchedWork>& work);
