@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include "core/base/cat.h"
 
@@ -15,29 +16,43 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 
 
 int substitution(char a, char b) { return a == b ? 0 : lower(a) == lower(b) ? 1 : 2; }
 
+using Row = std::array<int, kLongestWord + 2>;
+
+void strip_common_ends(std::string_view& a, std::string_view& b) {
+  while (!a.empty() && !b.empty() && a.front() == b.front()) a.remove_prefix(1), b.remove_prefix(1);
+  while (!a.empty() && !b.empty() && a.back() == b.back()) a.remove_suffix(1), b.remove_suffix(1);
+}
+
 }  // namespace
 
+// Both ends that are the same cost nothing, and no cell further off the diagonal than `limit` allows is looked at: a
+// file with many long names that are nearly the same is compared as fast as any other.
 int edit_distance(std::string_view a, std::string_view b, int limit) {
   if (a == b) return 0;
   if (a.size() > kLongestWord || b.size() > kLongestWord) return limit + 1;
   if (2 * std::abs(static_cast<int>(a.size()) - static_cast<int>(b.size())) > limit) return limit + 1;
-  using Row = std::array<int, kLongestWord + 1>;
-  Row before_last{}, last{}, row{};
-  for (size_t j = 0; j <= b.size(); ++j) last[j] = 2 * static_cast<int>(j);
+  strip_common_ends(a, b);
+  const size_t off = static_cast<size_t>(std::max(limit, 0)) / 2;
+  std::array<Row, 3> rows{};
+  Row *before_last = &rows[0], *last = &rows[1], *row = &rows[2];
+  for (size_t j = 0; j <= b.size(); ++j) (*last)[j] = 2 * static_cast<int>(j);
   for (size_t i = 1; i <= a.size(); ++i) {
-    row[0] = 2 * static_cast<int>(i);
-    int smallest = row[0];
-    for (size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + 2, row[j - 1] + 2, last[j - 1] + substitution(a[i - 1], b[j - 1])});
+    const size_t begin = i > off ? i - off : 1, end = std::min(b.size(), i + off);
+    (*row)[begin - 1] = begin == 1 ? 2 * static_cast<int>(i) : limit + 1;
+    int smallest = (*row)[begin - 1];
+    for (size_t j = begin; j <= end; ++j) {
+      const int aside = std::min((*last)[j], (*row)[j - 1]) + 2;
+      (*row)[j] = std::min(aside, (*last)[j - 1] + substitution(a[i - 1], b[j - 1]));
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = std::min(row[j], before_last[j - 2] + 2);
-      smallest = std::min(smallest, row[j]);
+        (*row)[j] = std::min((*row)[j], (*before_last)[j - 2] + 2);
+      smallest = std::min(smallest, (*row)[j]);
     }
     if (smallest > limit) return limit + 1;
-    before_last = last;
-    last = row;
+    if (end < b.size()) (*row)[end + 1] = limit + 1;
+    std::swap(before_last, last);
+    std::swap(last, row);
   }
-  return last[b.size()];
+  return std::min((*last)[b.size()], limit + 1);
 }
 
 // A third of the letters may be wrong, and one of a short word.

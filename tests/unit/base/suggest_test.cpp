@@ -1,6 +1,7 @@
 #include "core/base/suggest.h"
 
 #include <catch2/catch.hpp>
+#include <string>
 #include <vector>
 
 using namespace emplace;
@@ -13,6 +14,15 @@ TEST_CASE("edit distance counts letters twice, case and nothing else once") {
   CHECK(edit_distance("abc", "xyz", 10) == 6);
   CHECK(edit_distance("abc", "", 10) == 6);
   CHECK(edit_distance("abcdef", "a", 4) == 5);
+}
+
+TEST_CASE("edit distance of words that begin and end the same, and of long ones near the limit") {
+  const std::string same(100, 'x');
+  CHECK(edit_distance(same + "ab" + same.substr(80), same + "ba" + same.substr(80), 8) == 2);
+  CHECK(edit_distance(same + "1", same + "23", 8) == 4);
+  CHECK(edit_distance("abcabcabc", "bcabcabca", 8) == 4);  // one off in front, one at the end
+  CHECK(edit_distance("abcabcabc", "cabcabcab", 3) == 4);
+  CHECK(edit_distance("abab", "baba", 8) == 4);
 }
 
 TEST_CASE("the nearest word is suggested, a strange one is not") {
