@@ -16,6 +16,7 @@
 #include "cli/values.h"
 #include "cli/version.h"
 #include "core/base/cat.h"
+#include "core/base/foreign_words.h"
 #include "core/base/host_memory.h"
 #include "core/base/printable.h"
 #include "core/base/stop.h"
@@ -150,6 +151,7 @@ OptionSet::Others other_commands(std::string_view name) {
 }
 
 int run_main(int argc, char** argv, Log& log) {
+  for (int i = 1; i < argc; ++i) note_foreign_word(argv[i]);
   std::string_view first = argc > 1 ? argv[1] : "";
   if (first == "--version") return print(version_text()), 0;
   if (first == "help" && argc > 2) {  // "help run" is "run --help"

@@ -12,6 +12,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
+#include "core/base/foreign_words.h"
 #include "core/base/input_file.h"
 #include "core/base/printable.h"
 #include "core/base/stop.h"
@@ -193,6 +194,7 @@ Status OptionSet::Impl::check_flag_values(int argc, char** argv) const {
 Status OptionSet::Impl::apply(const Entry& entry, std::vector<std::string> values, std::string source) {
   if (!entry.is_list) values.erase(values.begin(), values.end() - 1);
   for (const std::string& value : values) {
+    note_foreign_word(value);
     Status status = entry.set(value);
     if (!status.ok())
       return status.with_context(source == "command line" ? cat("--", entry.name) : cat(source, ": ", entry.name));

@@ -7,6 +7,7 @@
 #include "cli/files.h"
 #include "cli/values.h"
 #include "core/base/cat.h"
+#include "core/base/foreign_words.h"
 #include "core/base/printable.h"
 
 namespace emplace {
@@ -75,7 +76,10 @@ Result<Side> read_side(std::string_view command, const std::string& text, const 
   }
   std::vector<char*> pointers;
   pointers.reserve(arguments.size());
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  for (std::string& argument : arguments) {
+    note_foreign_word(argument);
+    pointers.push_back(argument.data());
+  }
   OptionSet set(command, "");
   set.positional("GRAPH", "", side.options.arguments);
   declare(set, side.options);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/cat.h"
+#include "core/base/foreign_words.h"
 #include "core/base/log_sink.h"
 #include "core/base/printable.h"
 
@@ -48,8 +49,10 @@ void Log::write(LogLevel level, std::string_view prefix, std::string_view messag
   const bool named = subject_.empty() || message.starts_with(subject_) || message.starts_with(' ');
   // Of a table, the subject is a line of its own.
   const bool table = prefix.empty() && message.substr(0, message.size() - 1).find('\n') != message.npos;
-  const std::string line = cat(
-      prefix, printable(named ? std::string(message) : cat(subject_, table ? ":\n" : ": ", message), LineEnds::kKept));
+  const std::string line =
+      cat(prefix,
+          printable(escape_foreign_words(named ? std::string(message) : cat(subject_, table ? ":\n" : ": ", message)),
+                    LineEnds::kKept));
   logger_->log(level_of(level), spdlog::string_view_t(line.data(), line.size()));
 }
 

@@ -158,11 +158,13 @@ void PlaceFailures::bad_assigned_device(NodeId node, const std::string& device, 
 void PlaceFailures::function_missing(NodeId call, std::string_view function) {
   auto status = [&] {
     std::vector<std::string> known;
-    for (const auto& [name, value] : state_.file.library) known.push_back(name);
+    for (const auto& [name, value] : state_.file.library) known.push_back(printable(name));
     return invalid_argument(
-        cat("Failed to find function \"", function, "\" in function library: [", join(known, ", "), "]"));
+        cat("Failed to find function \"", printable(function), "\" in function library: [", join(known, ", "), "]"));
   };
-  add(status, [&] { return cat(node_line(call), "calls function '", function, "', which the library does not have"); });
+  add(status, [&] {
+    return cat(node_line(call), "calls function '", printable(function), "', which the library does not have");
+  });
 }
 
 void PlaceFailures::body_failed(NodeId call, Status why, const std::vector<std::string>& lines) {

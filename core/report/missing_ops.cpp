@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/graph/lower/lower.h"
 #include "core/graph/node_kernel.h"
@@ -104,7 +105,9 @@ std::vector<std::pair<const MissingOps::Key*, const MissingOps::Row*>> MissingOp
 std::string MissingOps::text() const {
   const auto rows = sorted();
   size_t width = 0;
-  const auto name = [](const Key& key) { return key.type.empty() ? key.op : cat(key.op, " ", key.type); };
+  const auto name = [](const Key& key) {
+    return key.type.empty() ? printable(key.op) : cat(printable(key.op), " ", key.type);
+  };
   for (const auto& [key, row] : rows) width = std::max(width, name(*key).size());
   std::string out;
   const auto padded_left = [](int64_t number) {
