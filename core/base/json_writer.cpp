@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/base/acting_character.h"
+
 namespace emplace {
 namespace {
 
@@ -23,6 +25,19 @@ size_t utf8_length(std::string_view s) {
     return second && tail(2) && tail(3) ? 4 : 0;
   }
   return 0;
+}
+
+// The character of a valid sequence of 2 or 3 bytes; of others nothing is asked.
+uint32_t code_of(std::string_view sequence) {
+  uint32_t code = static_cast<unsigned char>(sequence[0]) & (sequence.size() == 2 ? 0x1fu : 0x0fu);
+  for (const char c : sequence.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3fu);
+  return code;
+}
+
+void append_unicode_escape(std::string& out, uint32_t code) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out += "\\u";
+  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[code >> shift & 15];
 }
 
 // Where the characters end that stand for themselves, each a byte.
@@ -57,7 +72,6 @@ bool is_utf8(std::string_view text) {
 }
 
 void append_json_string(std::string& out, std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
   out += '"';
   for (;;) {
     const size_t plain = plain_length(text);
@@ -84,11 +98,11 @@ void append_json_string(std::string& out, std::string_view text) {
         break;
       default:
         if (c < 0x20 || c == 0x7f) {
-          out += "\\u00";
-          out += kHex[c >> 4];
-          out += kHex[c & 15];
-        } else if ((length = utf8_length(text)) > 0) {
-          out += text.substr(0, length);
+          append_unicode_escape(out, c);
+        } else if (length = utf8_length(text); length > 0) {
+          const std::string_view sequence = text.substr(0, length);
+          const bool acts = length < 4 && is_acting(code_of(sequence));  // on a terminal that shows the document
+          acts ? append_unicode_escape(out, code_of(sequence)) : void(out += sequence);
         } else {
           out += "\\ufffd";
           length = 1;

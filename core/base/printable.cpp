@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "core/base/acting_character.h"
 #include "core/base/json_writer.h"
 
 namespace emplace {
@@ -24,14 +25,6 @@ Character character_at(std::string_view text) {
   uint32_t code = first & (0xffu >> (size + 1));
   for (size_t i = 1; i < size; ++i) code = code << 6 | (byte(i) & 0x3fu);
   return {code, size};
-}
-
-/// Does it act instead of being shown?
-bool acts(uint32_t code) {
-  const auto within = [&](uint32_t first, uint32_t last) { return code >= first && code <= last; };
-  constexpr uint32_t kArabicMark = 0x61c, kSoftHyphen = 0xad, kByteOrderMark = 0xfeff;
-  return code < 0x20 || within(0x7f, 0x9f) || code == kSoftHyphen || code == kArabicMark || within(0x200b, 0x200f) ||
-         within(0x2028, 0x202e) || within(0x2060, 0x206f) || code == kByteOrderMark;
 }
 
 void append_escape(std::string& out, uint32_t code) {
@@ -65,7 +58,7 @@ std::string printable(std::string_view text, LineEnds line_ends) {
       continue;
     }
     const bool kept = line_ends == LineEnds::kKept && (c.code == '\n' || c.code == '\t');
-    if (acts(c.code) && !kept) {
+    if (is_acting(c.code) && !kept) {
       append_escape(out, c.code);
     } else {
       out += text.substr(0, c.size);
