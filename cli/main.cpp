@@ -106,6 +106,25 @@ Status check_search(const Options& options, const std::vector<OptionSource>& sou
   return ok_status();
 }
 
+/// What the command line says of a cluster that nobody named: to do nothing, where it might have encrypted, is no
+/// answer.
+Status check_cluster(const std::vector<OptionSource>& sources) {
+  static constexpr std::string_view kWays[] = {"master", "cluster", "spawn", "local-server", "engine", "jobs"};
+  static constexpr std::string_view kAbout[] = {"coordinator", "job-name",   "task-index",     "bind",    "insecure",
+                                                "until-eof",   "token-file", "tls-cert",       "tls-key", "tls-ca",
+                                                "heartbeat",   "dead-after", "connect-timeout"};
+  const auto is_one_of = [](const auto& names, const OptionSource& option) {
+    return std::find(std::begin(names), std::end(names), option.name) != std::end(names);
+  };
+  if (std::any_of(sources.begin(), sources.end(), [&](const OptionSource& o) { return is_one_of(kWays, o); }))
+    return ok_status();
+  for (const OptionSource& option : sources) {
+    if (option.source == "command line" && is_one_of(kAbout, option))
+      return invalid_argument(cat("--", option.name, " is about a cluster, and no option names one"));
+  }
+  return ok_status();
+}
+
 /// A misspelt variable is without effect: says so.
 void warn_of_environment(const OptionSet& set, const std::vector<std::string>& of_others, Log& log) {
   static constexpr std::string_view kBesideOptions[] = {
@@ -196,6 +215,7 @@ int run_main(int argc, char** argv, Log& log) {
   status = check_streams(options);
   if (status.ok()) status = settle_policy(options, set.sources());
   if (status.ok()) status = check_search(options, set.sources());
+  if (status.ok()) status = check_cluster(set.sources());
   if (status.ok()) status = check_values(options);
   if (!status.ok()) return usage(log, status);
   OutputFile placement_log;
