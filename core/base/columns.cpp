@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/text_width.h"
+
 namespace emplace {
 namespace {
 
@@ -9,33 +11,7 @@ constexpr size_t kGap = 2;         // between columns
 constexpr size_t kLeast = 12;      // a column is made no narrower
 constexpr size_t kLeastLast = 24;  // nor is the last
 
-bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
-
-/// Where the character with that number begins.
-size_t byte_of(std::string_view text, size_t character) {
-  size_t seen = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (begins_character(text[i]) && seen++ == character) return i;
-  }
-  return text.size();
-}
-
 }  // namespace
-
-size_t text_width(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character));
-}
-
-std::string without_middle(std::string_view text, size_t width) {
-  constexpr std::string_view kDots = "...";
-  const size_t characters = text_width(text);
-  if (characters <= width) return std::string(text);
-  const size_t kept = width - kDots.size(), tail = kept / 2;
-  std::string out(text.substr(0, byte_of(text, kept - tail)));
-  out += kDots;
-  out += text.substr(byte_of(text, characters - tail));
-  return out;
-}
 
 Columns::Columns(std::vector<std::string> header, size_t line_width)
     : header_(std::move(header)), line_width_(line_width) {

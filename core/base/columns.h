@@ -26,12 +26,7 @@ class Columns {
 
   const std::vector<std::string> header_;
   const size_t line_width_;
-  std::vector<size_t> widths_;  // in characters
+  std::vector<size_t> widths_;  // on a terminal
 };
-
-/// Characters of a UTF-8 text.
-size_t text_width(std::string_view text);
-/// At most `width` characters of it, with "..." where the middle was. REQUIRES: width >= 5.
-std::string without_middle(std::string_view text, size_t width);
 
 }  // namespace emplace

@@ -6,6 +6,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/printable.h"
+#include "core/base/text_width.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
 
@@ -13,13 +14,9 @@ namespace emplace {
 
 std::string short_text(std::string_view text, size_t most) {
   const std::string whole = printable(text);
-  std::vector<size_t> starts;  // of characters
-  for (size_t i = 0; i < whole.size(); ++i) {
-    if ((static_cast<unsigned char>(whole[i]) & 0xc0) != 0x80) starts.push_back(i);
-  }
-  if (starts.size() <= most) return whole;
-  const size_t tail = (most - 1) * 3 / 5, head = most - 1 - tail;
-  return cat(whole.substr(0, starts[head]), "\u2026", whole.substr(starts[starts.size() - tail]));
+  if (text_width(whole) <= most) return whole;
+  const size_t tail = (most - 1) * 3 / 5;
+  return elided(whole, most - 1 - tail, "\u2026", tail);
 }
 
 std::vector<std::string> device_badges(const DeviceSet& devices) {
