@@ -105,6 +105,7 @@ void declare_placing(OptionSet& set, PlaceFlags& placing) {
                      });
   set.list("place", "REGEX=DEVICE", "Ask for a device for the nodes whose name matches; the last match wins",
            placing.rules.place);
+  set.flag("place-gradients", "What --place says of a node is for its gradients, too", placing.rules.place_gradients);
   set.flag("clear-devices", "Drop all requested devices of the file", placing.rules.clear_devices);
   set.list("map-device", "FROM=TO", "Read requests for one device as requests for another", placing.rules.map_device);
   set.text("placement-in", "FILE", "Place as a saved placement says", placing.placement_in);

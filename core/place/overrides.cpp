@@ -8,7 +8,9 @@
 #include "core/base/cat.h"
 #include "core/base/printable.h"
 #include "core/base/sha256.h"
+#include "core/base/units.h"
 #include "core/device/device_text.h"
+#include "core/place/gradient_nodes.h"
 #include "core/place/node_filter.h"
 
 namespace emplace {
@@ -116,15 +118,19 @@ Result<NameRule> read_name_rule(const std::string& text) {
   return read;
 }
 
-Status place_by_name(const Graph& graph, const std::vector<std::string>& rules, Requests& requests) {
-  for (const std::string& text : rules) {
+Status place_by_name(const Graph& graph, const RequestRules& rules, Requests& requests) {
+  for (const std::string& text : rules.place) {
     ASSIGN_OR_RETURN(const NameRule read, read_name_rule(text));
     const auto& [rule, pattern] = read;
     int64_t matches = 0;
     std::string name;
-    for (NodeId node = 0; node < graph.num_nodes(); ++node) {
+    const auto matches_name = [&](NodeId node) {
       name = graph.name(node);
-      if (!pattern->matches(name)) continue;
+      return pattern->matches(name);
+    };
+    for (NodeId node = 0; node < graph.num_nodes(); ++node) {
+      const NodeId of = rules.place_gradients ? differentiated_node(graph, node) : kNoNode;
+      if (!matches_name(node) && (of == kNoNode || !matches_name(of))) continue;
       requests[node] = rule.device;
       ++matches;
     }
@@ -134,6 +140,20 @@ Status place_by_name(const Graph& graph, const std::vector<std::string>& rules, 
     }
   }
   return ok_status();
+}
+
+/// Nodes that a rule moved, and whose gradients it did not.
+void warn_of_gradients(const Graph& graph, const RequestRules& rules, const Requests& placed,
+                       std::vector<std::string>& warnings) {
+  if (rules.place.empty() || rules.place_gradients) return;
+  int64_t left = 0;
+  for (NodeId node = 0; node < graph.num_nodes(); ++node) {
+    const NodeId of = placed.contains(node) ? kNoNode : differentiated_node(graph, node);
+    left += of != kNoNode && placed.contains(of) ? 1 : 0;
+  }
+  if (left == 0) return;
+  warnings.push_back(cat("--place does not take along ", counted(left, "node"),
+                         " of the gradients of what it matches; --place-gradients does"));
 }
 
 }  // namespace
@@ -155,7 +175,12 @@ Status resolve_requests(const Graph& graph, const RequestRules& rules, PlaceOpti
   } else if (!mappings.empty()) {
     warnings.push_back("--map-device changes nothing: --clear-devices drops every request");
   }
-  RETURN_IF_ERROR(place_by_name(graph, rules.place, requests));
+  Requests placed;
+  RETURN_IF_ERROR(place_by_name(graph, rules, placed));
+  warn_of_gradients(graph, rules, placed, warnings);
+  if (rules.place.empty() && rules.place_gradients)
+    warnings.push_back("--place-gradients changes nothing: it is of --place, which is not given");
+  for (auto& [node, device] : placed) requests[node] = std::move(device);
   options.overrides.assign(requests.begin(), requests.end());
   return ok_status();
 }

@@ -13,13 +13,15 @@ struct RequestRules {
   bool clear_devices = false;                // first: every request of the file is dropped
   std::vector<std::string> map_device = {};  // then "GPU:1=GPU:0": a request for the left names the right
   std::vector<std::string> place = {};  // last "REGEX=DEVICE": the last rule whose regex matches a whole node name wins
+  bool place_gradients = false;         // a rule of `place` is for the gradients of what it matches, too
 };
 
 /// Can the rules be read? InvalidArgument: no '=', a malformed regex or device.
 Status check_request_rules(const RequestRules& rules);
 
 /// Fills options.overrides and options.clear_devices. InvalidArgument: no '=', a malformed regex or device, and a
-/// --place rule that matches no node. A --map-device rule that changes nothing is a warning.
+/// --place rule that matches no node. A rule that changes nothing is a warning, and so is one of --place that leaves
+/// the gradients of what it matches behind.
 Status resolve_requests(const Graph& graph, const RequestRules& rules, PlaceOptions& options,
                         std::vector<std::string>& warnings);
 

@@ -48,6 +48,32 @@ TEST_CASE("--place: a rule without a match, a bad regex and a bad device are err
   CHECK(resolve(g, {.place = {"sum"}}).code() == Code::kInvalidArgument);
 }
 
+TEST_CASE("--place-gradients takes the gradients of what a rule matches along, and without it that is told") {
+  constexpr const char* kTrained = R"(
+    {"name": "enc/mm", "op": "NoOp"}, {"name": "enc/mm_grad/x", "op": "NoOp"},
+    {"name": "gradients/enc/mm_grad/MatMul", "op": "NoOp"}, {"name": "gradients/enc/mm_grad/tuple/group", "op": "NoOp"},
+    {"name": "gradients_1/gradients/enc/mm_grad/MatMul_grad/MatMul", "op": "NoOp"},
+    {"name": "gradients/enc/mmm_grad/MatMul", "op": "NoOp"}, {"name": "gradients_x/enc/mm_grad/Mul", "op": "NoOp"})";
+  PlacedGraph g(kTrained);
+  std::vector<std::string> warnings;
+  REQUIRE(resolve_requests(g.file->graph, {.place = {"enc/mm=/cpu:0"}}, g.options, warnings).ok());
+  CHECK(g.options.overrides.size() == 1);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0] ==
+        "--place does not take along 3 nodes of the gradients of what it matches; --place-gradients does");
+
+  REQUIRE(resolve(g, {.place = {"enc/mm=/cpu:0"}, .place_gradients = true}).ok());
+  CHECK(g.options.overrides.size() == 4);
+  for (const char* name : {"gradients/enc/mm_grad/MatMul", "gradients/enc/mm_grad/tuple/group",
+                           "gradients_1/gradients/enc/mm_grad/MatMul_grad/MatMul"})
+    CHECK(request(g, name) == "/cpu:0");
+
+  warnings.clear();
+  REQUIRE(resolve_requests(g.file->graph, {.place_gradients = true}, g.options, warnings).ok());
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0] == "--place-gradients changes nothing: it is of --place, which is not given");
+}
+
 TEST_CASE("--map-device renames what requests name, --clear-devices drops them") {
   PlacedGraph g(kTower);
   REQUIRE(resolve(g, {.map_device = {"GPU:1=GPU:0"}}).ok());
