@@ -10,6 +10,7 @@
 
 #include "core/base/cat.h"
 #include "core/device/device_text.h"
+#include "core/device/task_map.h"
 #include "core/report/trace_counters.h"
 #include "core/report/trace_events.h"
 
@@ -19,7 +20,7 @@ namespace {
 class TraceWriter {
  public:
   TraceWriter(const TraceFacts& facts, const std::vector<TraceSlice>& slices)
-      : f_(facts), g_(*facts.graph), all_(slices) {
+      : f_(facts), g_(*facts.graph), all_(slices), tasks_(*facts.devices) {
     std::copy_if(slices.begin(), slices.end(), std::back_inserter(slices_),
                  [&](const TraceSlice& slice) { return is_shown(*slice.work); });
   }
@@ -37,9 +38,9 @@ class TraceWriter {
   }
 
  private:
-  /// A device's process; in it, threads, then memories that it copies to.
+  /// A device's threads, then memories that it copies to.
   struct Lane {
-    DeviceId process = kNoDevice;
+    DeviceId device = kNoDevice;
     DeviceId to = kNoDevice;  // kNoDevice: nodes, not copies
     bool receives = false;    // what comes from there, not what goes there
     uint32_t thread = 0;
@@ -60,6 +61,17 @@ class TraceWriter {
   }
 
   std::string device_name(DeviceId device) const { return short_device_name(*f_.devices, device); }
+  /// A process of the trace is a device, or, where several tasks took part, a task.
+  bool has_tasks() const { return tasks_.size() > 1; }
+  int64_t process_of(DeviceId device) const { return has_tasks() ? tasks_.of[device] : device; }
+  std::string process_name(DeviceId device) const {
+    return has_tasks() ? tasks_.names[tasks_.of[device]] : device_name(device);
+  }
+  /// In a task's process: "GPU:0 ", before what is its own.
+  std::string owner(DeviceId device) const {
+    const DeviceName& name = f_.devices->at(device).parsed;
+    return has_tasks() ? cat(f_.devices->at(device).type, ":", name.id.value_or(0), " ") : "";
+  }
   static double us(int64_t ns) { return static_cast<double>(ns) / 1e3; }
 
   void name_lanes() {
@@ -69,17 +81,17 @@ class TraceWriter {
       lanes_.try_emplace(lane_of(slice), 0);
     }
     int id = 0;
-    DeviceId process = kNoDevice;
+    std::set<int64_t> named;
     for (auto& [lane, number] : lanes_) {
-      processes_.insert(lane.process);
-      if (std::exchange(process, lane.process) != lane.process)
-        events_.add_name("process_name", lane.process, 0, device_name(lane.process));
+      devices_.insert(lane.device);
+      const int64_t process = process_of(lane.device);
+      if (named.insert(process).second) events_.add_name("process_name", process, 0, process_name(lane.device));
       number = id++;
       const std::string beside = threads[lane.thread] == 0 ? "" : cat(" ", threads[lane.thread] + 1);
-      events_.add_name("thread_name", lane.process, number,
-                       lane.to == kNoDevice
-                           ? cat("thread ", threads[lane.thread] + 1)
-                           : cat(lane.receives ? "waits for " : "copies to ", device_name(lane.to), beside));
+      events_.add_name("thread_name", process, number,
+                       cat(owner(lane.device), lane.to == kNoDevice ? cat("thread ", threads[lane.thread] + 1)
+                                                                    : cat(lane.receives ? "waits for " : "copies to ",
+                                                                          device_name(lane.to), beside)));
     }
   }
 
@@ -102,7 +114,7 @@ class TraceWriter {
     const LaunchedWork& work = *slice.work;
     const Lane lane = lane_of(slice);
     events_.add([&](JsonWriter& json) {
-      json.member("ph", "X").member("pid", lane.process).member("tid", lanes_.at(lane));
+      json.member("ph", "X").member("pid", process_of(lane.device)).member("tid", lanes_.at(lane));
       json.member("name", label_of(work)).member("cat", category_of(work));
       json.member("ts", us(slice.start_ns)).member("dur", us(slice.end_ns - slice.start_ns));
       json.key("args").begin_object().key("step");
@@ -136,7 +148,7 @@ class TraceWriter {
                   std::string_view name = "copy") {
     const Lane lane = lane_of(at);
     events_.add([&](JsonWriter& json) {
-      json.member("ph", phase).member("pid", lane.process).member("tid", lanes_.at(lane)).member("id", id);
+      json.member("ph", phase).member("pid", process_of(lane.device)).member("tid", lanes_.at(lane)).member("id", id);
       json.member("name", name).member("cat", "flow").member("ts", us(ns)).member("bp", "e");
     });
   }
@@ -188,9 +200,10 @@ class TraceWriter {
 
   void write_counters() {
     for (const TraceCount& count : counts_of(g_, all_)) {
-      if (!processes_.contains(count.process)) continue;
+      if (!devices_.contains(count.process)) continue;
       events_.add([&](JsonWriter& json) {
-        json.member("ph", "C").member("pid", count.process).member("name", counter_name(count, *f_.devices));
+        json.member("ph", "C").member("pid", process_of(count.process));
+        json.member("name", cat(owner(count.process), counter_name(count, *f_.devices)));
         json.member("ts", us(count.ns)).key("args").begin_object();
         json.member(count.what == TraceCount::What::kReady ? "nodes" : "bytes", count.value).end_object();
       });
@@ -200,9 +213,10 @@ class TraceWriter {
   const TraceFacts& f_;
   const Graph& g_;
   const std::vector<TraceSlice>& all_;
+  const TaskMap tasks_;
   std::vector<TraceSlice> slices_;  // those that are shown
   std::map<Lane, int> lanes_;
-  std::set<DeviceId> processes_;  // of lanes
+  std::set<DeviceId> devices_;  // of lanes
   TraceEvents events_;
 };
 

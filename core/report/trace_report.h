@@ -23,10 +23,10 @@ struct TraceFacts {
   const std::vector<char>* shown = nullptr;  // by node: only slices and copies with one of those; null: all
 };
 
-/// Chrome's trace event format: a process per device; a thread per thread that ran its nodes, and per memory that it
-/// copies to; a complete event per launch, times in microseconds, nodes that ran as one in `args`; arrows from what
-/// made a tensor through its copy to its first reader; counters (core/report/trace_counters.h). Slices are ascending by
-/// their start.
+/// Chrome's trace event format: a process per device, or per task where there are several; in it, for each device, a
+/// thread per thread that ran its nodes, and per memory that it copies to; a complete event per launch, times in
+/// microseconds, nodes that ran as one in `args`; arrows from what made a tensor through its copy to its first reader;
+/// counters (core/report/trace_counters.h). Slices are ascending by their start.
 std::string trace_json(const TraceFacts& facts, const std::vector<TraceSlice>& slices);
 
 /// Leaves out the oldest slices of those that are too much: what may still be shown is counted in lines of text, ten
