@@ -21,11 +21,12 @@
 namespace emplace {
 namespace {
 
-/// --allow_soft_placement is --allow-soft-placement.
+/// --allow_soft_placement is --allow-soft-placement. A value may begin with dashes, too: '--place a_b=CPU:0' after --b.
 std::string with_dashes(std::string argument) {
-  if (argument.rfind("--", 0) != 0) return argument;
-  auto end = std::min(argument.find('='), argument.size());
-  std::replace(argument.begin() + 2, argument.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
+  const auto is_of_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };
+  const auto end = std::find_if_not(argument.begin(), argument.end(), is_of_name);
+  if (!argument.starts_with("--") || (end != argument.end() && *end != '=')) return argument;
+  std::replace(argument.begin() + 2, end, '_', '-');
   return argument;
 }
 
