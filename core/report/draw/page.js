@@ -53,7 +53,7 @@ D.copies.forEach((c, k) => c.readers.forEach(r => {
 const bytesOf = copies => {
   let sum = 0, known = true;
   for (const k of copies) D.copies[k].bytes === null ? known = false : sum += D.copies[k].bytes;
-  return (copies.length > 1 ? copies.length + ' copies, ' : '') + (known ? '' : 'at least ') + size(sum);
+  return (copies.length > 1 ? copies.length + ' copies, ' : '') + (known ? size(sum) : sum ? 'at least ' + size(sum) : 'size unknown');
 };
 const insideOf = id => id < 0 ? [S[-id].a, S[-id].e] : [id, id + 1];
 function sums(id) {

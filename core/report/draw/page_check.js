@@ -44,6 +44,7 @@ function checkPage() {
   key($('search'), 'Enter');
   check('Enter selects it and shows it', state.at === last && box(last) && box(last).classList.contains('at') && document.activeElement == box(last));
   check('its device and reason are told', $('panel').textContent.includes(D.devices[D.device[last]].name) && $('panel').textContent.includes(t('reason', last)));
+  check('a size that nobody knows is no number', D.copies.every((c, k) => c.bytes !== null || bytesOf([k]) == 'size unknown'));
   check('what is found by op and by reason', search(t('op', last)).includes(last) && search(t('reason', last)).includes(last));
   check('the address keeps the node', location.hash.includes('node=' + encodeURIComponent(nodeName(last))));
   const hash = location.hash, was = [...state.open].sort().join();
