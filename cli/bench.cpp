@@ -213,6 +213,7 @@ class BenchCommand final : public Command {
     Result<std::vector<LeftOut>> left_out = predict_left_out(c, *made);
     if (!left_out.ok()) return fail(c, left_out.status());
     report.left_out = left_out.take();
+    report.line_width = output_width();
     if (baseline) report.change = time_change(baseline->step_us, result.step_us);
     Status written = write(files.output, files.output.is_open() ? bench_json(report) : std::string());
     if (written.ok()) written = write(files.costs, files.costs.is_open() ? costs_json(report, today()) : std::string());

@@ -137,12 +137,23 @@ Status time_launches(const BenchedGraph& graph, BenchResult& result) {
   if (!planned.ok()) return planned.status();
   std::vector<Tensor> outputs;
   RETURN_IF_ERROR(planned->session->step(outputs));
+  std::vector<StepTime> steps;  // in the trace's units
   const auto start = Clock::now();
   for (int64_t i = 0; i < kMost && (i < kLeast || us_since(start) < kSeconds * 1e6); ++i) {
     launches.begin_step(i);
+    steps.push_back({i, launches.now(), 0});
     RETURN_IF_ERROR(timed_step(*planned->session, outputs).take_status());
+    steps.back().end_ns = launches.now();
   }
-  take_launch_times(graph.partitioned.file->graph, launches, median_of(result.step_us), result.costs);
+  std::vector<double> sorted = result.step_us;
+  std::sort(sorted.begin(), sorted.end());
+  const double ns = launches.ns_of_unit(), step_us = percentile(sorted, 50);
+  for (StepTime& step : steps) {
+    for (int64_t* time : {&step.start_ns, &step.end_ns}) *time = static_cast<int64_t>(static_cast<double>(*time) * ns);
+  }
+  const Graph& g = graph.partitioned.file->graph;
+  take_launch_times(g, launches, step_us, result.costs);
+  result.split = split_steps(g, launches.work(), launches.spans(), std::move(steps), step_us);
   return ok_status();
 }
 

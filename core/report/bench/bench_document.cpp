@@ -8,6 +8,7 @@
 #include "core/base/schema.h"
 #include "core/device/device_text.h"
 #include "core/report/bench/bench_report.h"
+#include "core/report/bench/device_table.h"
 #include "core/report/left_out.h"
 
 namespace emplace {
@@ -116,7 +117,9 @@ std::string bench_json(const BenchReport& r) {
         .member("calls", c.calls)
         .end_object();
   }
-  json.end_array().key("peak").begin_array();
+  json.end_array();
+  write_device_times(json, r);
+  json.key("peak").begin_array();
   for (const DeviceMemory& m : b.memory)
     json.begin_object().member("device", r.devices->at(m.device).name).member("bytes", m.peak).end_object();
   json.end_array().key("error").null().end_object();

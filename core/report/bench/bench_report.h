@@ -10,6 +10,7 @@
 #include "core/device/device.h"
 #include "core/graph/graph.h"
 #include "core/plan/undone_transposes.h"
+#include "core/report/bench/device_times.h"
 #include "core/report/bench/node_costs.h"
 #include "core/report/bench/predicted.h"
 #include "core/report/bench/statistics.h"
@@ -38,6 +39,7 @@ struct BenchResult {
   std::vector<double> step_us;  // all that count
   double traced_step_us = 0;    // median of the second pass, node by node; 0: there was none
   StepCosts costs;
+  StepSplit split;              // of the devices' time; empty: nobody has looked
   std::vector<CopyCost> links;  // copies measured by themselves
   std::vector<DeviceMemory> memory;
   MachinePeaks peaks;
@@ -63,6 +65,7 @@ struct BenchReport {
   size_t top = 20;                              // rows of the table of nodes
   std::optional<PredictedStep> predicted = {};  // with --auto
   std::vector<LeftOut> left_out = {};           // of the run
+  size_t line_width = 0;                        // of the terminal that shows the text; 0: none does
 };
 
 std::string bench_text(const BenchReport& report);

@@ -4,9 +4,11 @@
 #include <cstdio>
 
 #include "core/base/cat.h"
+#include "core/base/columns.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
 #include "core/report/bench/bench_report.h"
+#include "core/report/bench/device_table.h"
 #include "core/report/left_out.h"
 
 namespace emplace {
@@ -78,61 +80,47 @@ std::string change_line(const BenchReport& r) {
   return text;
 }
 
-std::string device_table(const BenchReport& r) {
-  const BenchResult& b = *r.result;
-  const double step = median_of(b.step_us);
-  std::string text = "device  busy   compute    copies      peak\n";
-  char line[160];
-  for (DeviceId d = 0; d < r.devices->size(); ++d) {
-    double compute = 0, copies = 0;
-    for (const NodeCost& n : b.costs.nodes) compute += n.device == d ? n.us : 0;
-    for (const CopyCost& c : b.costs.copies) copies += c.to == d ? c.us * c.calls : 0;
-    int64_t peak = 0;
-    for (const DeviceMemory& m : b.memory) peak += m.device == d ? m.peak : 0;
-    if (compute == 0 && copies == 0 && peak == 0) continue;
-    const Unit c = unit_for(compute), k = unit_for(copies);
-    std::snprintf(line, sizeof(line), "%-6s  %3.0f %%  %5s %-2s  %5s %-2s  %8s\n",
-                  short_device_name(*r.devices, d).c_str(),
-                  std::min(100.0, 100 * compute / std::max(step, b.traced_step_us)), three(compute / c.us).c_str(),
-                  c.name.data(), three(copies / k.us).c_str(), k.name.data(), size_text(peak).c_str());
-    text += line;
-  }
-  return text;
-}
-
-/// The middle of a long name gives way.
-std::string fitted(std::string name, size_t width) {
-  if (name.size() <= width) return name;
-  const size_t tail = (width - 3) / 2;
-  return cat(name.substr(0, width - 3 - tail), "...", name.substr(name.size() - tail));
+std::vector<std::string> node_cells(const BenchReport& r, const NodeCost& n, double all, double so_far) {
+  const auto share = [&](double us) {
+    char text[16];
+    std::snprintf(text, sizeof(text), "%.1f", 100 * us / all);
+    return std::string(text);
+  };
+  const double per_call = n.us / std::max(1.0, n.calls);
+  const bool sized = n.bytes_in.has_value();
+  const auto bytes = static_cast<double>(n.bytes_out + n.bytes_in.value_or(0));
+  return {std::string(r.graph->name(n.node)),
+          std::string(r.graph->op(n.node)),
+          short_device_name(*r.devices, n.device),
+          three(n.us),
+          share(n.us),
+          share(so_far),
+          three(n.calls),
+          sized ? three(bytes / 1024) : "-",
+          n.flops && per_call > 0 ? three(static_cast<double>(*n.flops) / per_call / 1e3) : "-",
+          sized && per_call > 0 ? three(bytes / per_call / 1e3) : "-",
+          find_left_out(r.left_out, n.node) ? "not launched" : bound_by(n, r.devices->at(n.device), r.result->peaks)};
 }
 
 std::string node_table(const BenchReport& r) {
-  const BenchResult& b = *r.result;
+  const std::vector<NodeCost>& nodes = r.result->costs.nodes;
   double all = 0, so_far = 0;
-  for (const NodeCost& n : b.costs.nodes) all += n.us;
+  for (const NodeCost& n : nodes) all += n.us;
   if (all <= 0) return {};
-  std::string text =
-      "node                              op                device       us      %  cdf %  calls        KB    GF/s    "
-      "GB/s  bound by\n";
-  char line[256];
-  for (size_t i = 0; i < std::min(r.top, b.costs.nodes.size()); ++i) {
-    const NodeCost& n = b.costs.nodes[i];
-    so_far += n.us;
-    const double per_call = n.us / std::max(1.0, n.calls);
-    const bool sized = n.bytes_in.has_value();
-    const auto bytes = static_cast<double>(n.bytes_out + n.bytes_in.value_or(0));
-    std::snprintf(
-        line, sizeof(line), "%-32s  %-16s  %-6s  %7s  %5.1f  %5.1f  %5s  %8s  %6s  %6s  %s\n",
-        fitted(std::string(r.graph->name(n.node)), 32).c_str(), fitted(std::string(r.graph->op(n.node)), 16).c_str(),
-        short_device_name(*r.devices, n.device).c_str(), three(n.us).c_str(), 100 * n.us / all, 100 * so_far / all,
-        three(n.calls).c_str(), sized ? three(bytes / 1024).c_str() : "-",
-        n.flops && per_call > 0 ? three(static_cast<double>(*n.flops) / per_call / 1e3).c_str() : "-",
-        sized && per_call > 0 ? three(bytes / per_call / 1e3).c_str() : "-",
-        find_left_out(r.left_out, n.node) ? "not launched" : bound_by(n, r.devices->at(n.device), b.peaks).c_str());
-    text += line;
+  std::vector<std::vector<std::string>> lines;
+  for (size_t i = 0; i < std::min(r.top, nodes.size()); ++i) {
+    so_far += nodes[i].us;
+    lines.push_back(node_cells(r, nodes[i], all, so_far));
   }
-  if (b.costs.nodes.size() > r.top) append(text, "... ", b.costs.nodes.size() - r.top, " more (--top N)\n");
+  Columns columns({"node", "op", "device", "us", "%", "cdf %", "calls", "KB", "GF/s", "GB/s", "bound by"},
+                  r.line_width);
+  for (const auto& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) columns.see(i, line[i]);
+  }
+  std::string text;
+  columns.add_header(text);
+  for (const auto& line : lines) columns.add(text, line);
+  if (nodes.size() > r.top) append(text, "... ", nodes.size() - r.top, " more (--top N)\n");
   return text;
 }
 
@@ -149,16 +137,6 @@ std::string slower_nodes(const BenchReport& r) {
   }
   if (name.empty()) return {};
   return cat("* most of it: ", name, ", ", three(before), " -> ", three(after), " us\n");
-}
-
-std::string hints(const BenchReport& r) {
-  double copies = 0, compute = 0;
-  int64_t count = 0;
-  for (const CopyCost& c : r.result->costs.copies) copies += c.us * c.calls, count += std::llround(c.calls);
-  for (const NodeCost& n : r.result->costs.nodes) compute += n.us;
-  if (count == 0 || copies < 0.05 * (copies + compute)) return {};
-  return cat("* ", count, count == 1 ? " copy carries " : " copies carry ", percent(copies / (copies + compute)),
-             " % of the work: emplace copies ", r.result->facts.file, " --measure\n");
 }
 
 }  // namespace
@@ -184,9 +162,9 @@ std::string bench_text(const BenchReport& r) {
     text += predicted_text(*r.predicted, r.result->costs, median_of(r.result->step_us), *r.graph, *r.devices);
   if (r.result->traced_step_us > 0) {
     const Unit unit = unit_for(r.result->traced_step_us);
-    append(text,
+    append(text, device_table(r),
            "nodes from a second pass, one node at a time and unfused: ", three(r.result->traced_step_us / unit.us), " ",
-           unit.name, " a step\n", device_table(r), node_table(r), slower_nodes(r), hints(r));
+           unit.name, " a step\n", node_table(r), slower_nodes(r), device_hints(r));
     if (!r.left_out.empty()) append(text, "* ", left_out_summary(*r.graph, r.left_out), "\n");
   }
   return text;
