@@ -1,4 +1,9 @@
 /// Reading a whole JSON text, comments allowed, whoever wrote it: what is nested too deep or too large is refused.
+///
+/// Not so are read: graph files, and what names a graph's nodes or belongs to a run (saved placements, checkpoints),
+/// because a tree of nlohmann's has forgotten the lines that messages tell (core/formats/json_reader.h). Documents are
+/// written by JsonWriter: a million rows of a placement take it 0.34 s, a tree and its dump() 1.6 s and the memory of
+/// the tree.
 #pragma once
 
 #include <nlohmann/json.hpp>
