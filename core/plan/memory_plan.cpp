@@ -43,6 +43,7 @@ class MemoryPlanner {
     for (InstructionId id = end; id-- > 0;) {
       const Instruction& s = program_.instructions[id];
       if (s.kind == InstructionKind::kLoop || s.kind == InstructionKind::kConstant || is_shared(s)) continue;
+      if (is_other_name(id)) continue;
       InstructionId until = id;
       if (output_rule(graph_, program_, s) != OutputRule::kOwn) {
         for (ValueId v : program_.outputs(s)) until = std::max(until, needed_until(v));
@@ -62,6 +63,12 @@ class MemoryPlanner {
   // A read that is not launched.
   bool is_shared(const Instruction& s) const {
     return s.num_outputs == 1 && plan_.values[program_.outputs(s)[0]].same_as != kNoValue;
+  }
+  // Its outputs lie where its inputs do, and nothing is left to run: who reads them counts, it does not.
+  bool is_other_name(InstructionId id) const {
+    const Instruction& s = program_.instructions[id];
+    return plan_.modes[id] == InstructionMode::kSkip && s.num_outputs > 1 &&
+           output_rule(graph_, program_, s) == OutputRule::kSharesInput;
   }
   bool keeps_inputs(const Instruction& s) const {
     if (s.kind == InstructionKind::kNode && graph_.traits(s.node).keeps_input) return true;

@@ -178,17 +178,21 @@ class Settler {
   // Identity or Reshape of what is known.
   void forward_known(InstructionId id, const NodeType& type) {
     const Instruction& s = program_.instructions[id];
-    if (!type.def->forwards() || s.num_inputs == 0) return;
-    const ValuePlan& in = at(program_.inputs(s)[0]);
-    ValueId out = program_.outputs(s)[0];
-    if (in.storage != Storage::kFixed || s.may_be_dead) return;
-    if (on_host(program_.inputs(s)[0]) != on_host(out)) return;
-    if (in.shape == at(out).shape)
-      fix_to(out, in.known);
-    else
-      fix(out, in.known->reshaped(at(out).shape));
-    at(out).varies = in.varies;
+    if (!type.def->forwards() || s.num_inputs == 0 || s.may_be_dead) return;
+    const auto inputs = program_.inputs(s), outputs = program_.outputs(s);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (at(inputs[i]).storage != Storage::kFixed || on_host(inputs[i]) != on_host(outputs[i])) return;
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) forward_known(inputs[i], outputs[i]);
     plan_.modes[id] = InstructionMode::kSkip;
+  }
+  void forward_known(ValueId from, ValueId to) {
+    const ValuePlan& in = at(from);
+    if (in.shape == at(to).shape)
+      fix_to(to, in.known);
+    else
+      fix(to, in.known->reshaped(at(to).shape));
+    at(to).varies = in.varies;
   }
 
   // Runs the kernel now if somebody's shape depends on the result. A kernel that refuses will say so in the run.

@@ -59,11 +59,22 @@ class StorageChooser {
   }
 
   void share(const Instruction& s, InstructionMode& mode) {
-    ValueId in = program_.inputs(s)[0], out = program_.outputs(s)[0];
-    bool same_memory = program_.values[in].home == program_.values[out].home;
-    if (!same_memory || s.may_be_dead) return;
-    at(out).arrives = at(in).arrives;
-    if (at(in).storage == Storage::kSlot) return;
+    const auto inputs = program_.inputs(s), outputs = program_.outputs(s);
+    if (s.may_be_dead) return;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (program_.values[inputs[i]].home != program_.values[outputs[i]].home) return;
+    }
+    bool all_in_place = true;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      at(outputs[i]).arrives = outputs.size() == 1 && at(inputs[i]).arrives;
+      all_in_place &= at(inputs[i]).storage != Storage::kSlot;
+    }
+    if (!all_in_place) return;
+    for (size_t i = 0; i < outputs.size(); ++i) share(inputs[i], outputs[i]);
+    mode = InstructionMode::kSkip;
+  }
+
+  void share(ValueId in, ValueId out) {
     if (at(in).storage == Storage::kFixed) {
       plan_.tensors.push_back(at(in).known->reshaped(at(out).shape));
       at(out).known = &plan_.tensors.back();
@@ -73,7 +84,6 @@ class StorageChooser {
       at(out).storage = Storage::kBlock;
       at(out).buffer = at(in).buffer;
     }
-    mode = InstructionMode::kSkip;
   }
 
   /// Each tensor has pages of its own then, which a block has not.

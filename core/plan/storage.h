@@ -12,7 +12,7 @@ void choose_storage(const GraphFile& file, const DeviceSet& devices, const Progr
 /// What becomes of an instruction's outputs.
 enum class OutputRule : uint8_t {
   kOwn,          // written by the kernel into memory that is there
-  kSharesInput,  // output 0 is input 0 under another name or shape
+  kSharesInput,  // outputs are the inputs of their numbers under another name or shape
   kProvided,     // the kernel says; perhaps an input's bytes
 };
 OutputRule output_rule(const Graph& graph, const Program& program, const Instruction& instruction);

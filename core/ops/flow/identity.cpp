@@ -61,7 +61,7 @@ OpDef identity_n_op() {
       .traits({.ignores_resource_inputs = true})
       .shape(forwarded_shapes)
       .cpu(stateless<forward_all>)
-      .provides_outputs()
+      .forwards_input()
       .gradient(identity_n_gradient);
 }
 
