@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 
 #include "core/op/factored_kernel.h"
@@ -15,6 +16,10 @@ constexpr size_t kAlignment = 64;
 std::byte* aligned(std::vector<std::byte>& bytes) {
   auto address = reinterpret_cast<uintptr_t>(bytes.data());
   return bytes.data() + ((kAlignment - address % kAlignment) % kAlignment);
+}
+
+bool takes_two(ElementStep step) {
+  return step == ElementStep::kAdd || step == ElementStep::kSubtract || step == ElementStep::kMultiply;
 }
 
 void* offset_pointer(size_t offset) { return reinterpret_cast<void*>(offset); }
@@ -119,13 +124,13 @@ class FusedKernel::Builder {
     Tile code = b.kernel->tile();
     const auto first = static_cast<uint32_t>(k_.inputs_.size());
     auto values = program_.inputs(s);
-    const auto* stepped = dynamic_cast<const SteppedKernel*>(b.kernel.get());
     const bool worth_it = k_.tiles_ > 1 || k_.head_;  // a tile by itself stays in L1 from one step to the next
-    const ElementStep step = worth_it && stepped && stepped->chain_code() ? stepped->step() : ElementStep::kNone;
-    const size_t joined = step == ElementStep::kNone ? kNone : joined_input(id, values);
+    std::optional<ElementStep> step;
+    if (worth_it) step = step_of(id);
+    const Joined joined = step ? joined_inputs(id, values, *step) : Joined{};
     auto* factored = s.num_outputs > 1 ? dynamic_cast<FactoredKernel*>(b.kernel.get()) : nullptr;
     for (size_t i = 0; i < (factored ? 1 : values.size()); ++i) {
-      if (i == joined) continue;
+      if (i == joined.number || i == joined.kept) continue;
       const Tensor& tensor = b.context.inputs_[i];
       k_.inputs_.push_back(input(values[i], tensor, tile, b.context.input_is_constant(static_cast<int>(i))));
       k_.strides_.push_back(tensor.num_elements() == 1 && group_.elements != 1 ? 0 : 1);
@@ -141,25 +146,77 @@ class FusedKernel::Builder {
       free_dead(id, values, kNoValue);
     }
     k_.tile_cost_ns_ += code.cost_ns * static_cast<double>(kTileElements);
-    if (joined == kNone)
+    if (joined.number == kNone)
       k_.calls_.push_back(in);
     else
-      extend(in, {step, is_second(step, joined, first)}, stepped->chain_code());
-    last_step_ = step;
-    last_value_ = step != ElementStep::kNone && in_register(out) ? buffer(out) : kNoValue;
+      extend(in, *step, joined, static_cast<const SteppedKernel&>(*b.kernel).chain_code());
+    last_step_ = step.value_or(ElementStep::kNone);
+    last_value_ = step && in_register(out) ? buffer(out) : kNoValue;
   }
 
-  // Of an instruction that is a step: which of its inputs is what the last call made for it alone; kNone: none.
-  size_t joined_input(InstructionId id, std::span<const ValueId> values) {
-    if (last_value_ == kNoValue || of(last_value_).last_reader != id) return kNone;
-    if (is_chain(k_.calls_.back()) && k_.chains_.back().count == StepChain::kMost) return kNone;
+  // What an instruction does to a number, if it can be a step of a chain. kNone: by a function of the number alone.
+  std::optional<ElementStep> step_of(InstructionId id) const {
+    const Instruction& s = program_.instructions[id];
+    const auto* stepped = dynamic_cast<const SteppedKernel*>(bound_[id].kernel.get());
+    if (!stepped || !stepped->chain_code()) return {};
+    if (stepped->step() != ElementStep::kNone) return stepped->step();
+    const auto is_float = [&](ValueId v) { return program_.values[v].dtype == DType::kFloat; };
+    const bool of_one_float = s.num_inputs == 1 && s.num_outputs == 1 && is_float(program_.inputs(s)[0]) &&
+                              is_float(program_.outputs(s)[0]) && stepped->tile().period == 0;
+    if (!of_one_float) return {};
+    return ElementStep::kNone;
+  }
+
+  // Of an instruction that is a step: which of its inputs is what the last call made, and which is what that call keeps
+  // aside; kNone: none.
+  struct Joined {
+    size_t number = kNone, kept = kNone;
+    bool keeps = false;
+  };
+  Joined joined_inputs(InstructionId id, std::span<const ValueId> values, ElementStep step) {
+    Joined joined;
+    if (last_value_ == kNoValue || chain_length() == StepChain::kMost) return joined;
+    const bool takes_kept = kept_until_ == id;
+    joined.number = only_place(values, last_value_);
+    if (joined.number == kNone) return {};
+    if (takes_kept) joined.kept = only_place(values, kept_value_);
+    if (of(last_value_).last_reader == id && (!takes_kept || (takes_two(step) && joined.kept != kNone))) return joined;
+    joined.keeps = comes_back(id);
+    if (!joined.keeps) return {};
+    kept_value_ = last_value_;
+    kept_until_ = of(last_value_).last_reader;
+    return joined;
+  }
+  size_t only_place(std::span<const ValueId> values, ValueId value) const {
     size_t found = kNone;
     for (size_t i = 0; i < values.size(); ++i) {
-      if (!in_register(values[i]) || buffer(values[i]) != last_value_) continue;
+      if (!in_register(values[i]) || buffer(values[i]) != value) continue;
       if (found != kNone) return kNone;
       found = i;
     }
     return found;
+  }
+  int chain_length() const { return !is_chain(k_.calls_.back()) ? 1 : k_.chains_.back().count; }
+
+  // Is the number that the last call made read by `id`, then by nobody until what becomes of it, step by step, meets it
+  // again (x * sigmoid(x))? One may be kept at a time.
+  bool comes_back(InstructionId id) {
+    const InstructionId end = of(last_value_).last_reader;
+    if (kept_until_ != kNoInstruction && kept_until_ >= id) return false;
+    auto at = std::lower_bound(group_.instructions.begin(), group_.instructions.end(), id);
+    ValueId now = last_value_;
+    for (int length = chain_length() + 1; at != group_.instructions.end() && length <= StepChain::kMost;
+         ++at, ++length) {
+      const auto values = program_.inputs(program_.instructions[*at]);
+      const ValueId out = program_.outputs(program_.instructions[*at])[0];
+      const std::optional<ElementStep> step = step_of(*at);
+      if (!step || only_place(values, now) == kNone) return false;
+      if (*at != id && of(now).last_reader != *at) return false;
+      if (*at == end) return takes_two(*step) && now != last_value_ && only_place(values, last_value_) != kNone;
+      if (!in_register(out) || (*at != id && only_place(values, last_value_) != kNone)) return false;
+      now = buffer(out);
+    }
+    return false;
   }
   // Does the number stand second in a step whose other operand is input `other`? Of two operands that are no numbers
   // the kernels hand on the one that is there once for all elements, else the second: a chain hands on the other, if
@@ -171,17 +228,21 @@ class FusedKernel::Builder {
   bool is_chain(const TileCall& last) const { return !k_.chains_.empty() && last.params == &k_.chains_.back(); }
 
   // The last call goes on with what `next` does: its inputs are already behind the call's own.
-  void extend(const TileCall& next, StepChain::Step step, Tile::Function chain_code) {
+  void extend(const TileCall& next, ElementStep step, const Joined& joined, Tile::Function chain_code) {
     TileCall& call = k_.calls_.back();
     if (!is_chain(call)) {
-      k_.chains_.emplace_back();
-      k_.chains_.back().steps[0] = {last_step_, false};
-      k_.chains_.back().count = 1;
+      NumberChain& begun = k_.chains_.emplace_back();
+      begun.steps[0] = {last_step_, false};
+      begun.details[0] = {call.function, call.params};
+      begun.count = 1;
       call.function = chain_code;
-      call.params = &k_.chains_.back();
+      call.params = &begun;
     }
-    StepChain& chain = k_.chains_.back();
-    chain.steps[static_cast<size_t>(chain.count++)] = step;
+    NumberChain& chain = k_.chains_.back();
+    const auto number = static_cast<size_t>(chain.count++);
+    const bool takes_kept = joined.kept != kNone;
+    chain.steps[number] = {step, takes_kept ? joined.number == 1 : is_second(step, joined.number, next.first_input)};
+    chain.details[number] = {next.function, next.params, joined.keeps, takes_kept};
     call.num_inputs += next.num_inputs;
     call.out = next.out;
     call.out_bytes = next.out_bytes;
@@ -252,6 +313,8 @@ class FusedKernel::Builder {
   std::unordered_map<ValueId, size_t> arriving_;  // numbers in k_.arriving_
   ElementStep last_step_ = ElementStep::kNone;
   ValueId last_value_ = kNoValue;  // what the last call made, if that is in a register and by a step
+  ValueId kept_value_ = kNoValue;  // what its chain keeps aside, until this instruction takes it
+  InstructionId kept_until_ = kNoInstruction;
   ValueId first_value_ = 0;
   std::vector<Register> registers_of_;  // by buffer, from first_value_ on
   std::vector<size_t> free_;

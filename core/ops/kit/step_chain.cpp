@@ -23,8 +23,8 @@ struct ChainLoop {
     const float* at;
     int64_t stride;
   };
-  Input inputs[StepChain::kMostInputs];
-  alignas(kBytes) float one_for_all[StepChain::kMostInputs][kLanes];
+  Input inputs[NumberChain::kMostInputs];
+  alignas(kBytes) float one_for_all[NumberChain::kMostInputs][kLanes];
 
   EMPLACE_INLINE void take_inputs(const void* const* from, const int64_t* strides, int count) {
     for (int k = 0; k < count; ++k) {
@@ -61,21 +61,44 @@ struct ChainLoop {
 #endif
   }
 
+  template <ElementStep kStep>
+  EMPLACE_INLINE static void combine(V& v, V other, bool swapped) {
+    if constexpr (kStep == ElementStep::kSubtract) {
+      v = swapped ? other - v : v - other;
+    } else if (swapped) {
+      combine_into<kStep>(v, other);
+    } else {
+      combine_into<kStep>(other, v);
+      v = other;
+    }
+  }
+
+  /// The other operand: what was kept, else the next input.
   template <ElementStep kStep, int kCount, bool kWhole>
-  EMPLACE_INLINE void combine(const Input& operand, bool swapped, int64_t i, int64_t n, V* v) const {
+  EMPLACE_INLINE void combine(bool swapped, bool takes_kept, const Input*& operand, int64_t i, int64_t n, const V* kept,
+                              V* v) const {
+    if (takes_kept) {
+#pragma GCC unroll 8
+      for (int j = 0; j < kCount; ++j) combine<kStep>(v[j], kept[j], swapped);
+      return;
+    }
 #pragma GCC unroll 8
     for (int j = 0; j < kCount; ++j) {
       V other;
-      load<kWhole>(operand, i + j * kLanes, n, other);
-      if constexpr (kStep == ElementStep::kSubtract) {
-        v[j] = swapped ? other - v[j] : v[j] - other;
-      } else if (swapped) {
-        combine_into<kStep>(v[j], other);
-      } else {
-        combine_into<kStep>(other, v[j]);
-        v[j] = other;
-      }
+      load<kWhole>(*operand, i + j * kLanes, n, other);
+      combine<kStep>(v[j], other, swapped);
     }
+    ++operand;
+  }
+
+  template <int kCount>
+  EMPLACE_INLINE static void call(const NumberChain::Detail& step, V* v) {
+    alignas(kBytes) float numbers[kCount * kLanes];
+    std::memcpy(numbers, v, sizeof(numbers));
+    const void* from = numbers;
+    const int64_t stride = 1;
+    step.function(&from, &stride, numbers, kCount * kLanes, step.params);
+    std::memcpy(v, numbers, sizeof(numbers));
   }
 
   template <int kCount, bool kWhole>
@@ -118,22 +141,24 @@ struct ChainLoop {
   }
 
   template <int kCount, bool kWhole>
-  EMPLACE_INLINE void run(const StepChain& chain, int64_t i, int64_t n, float* out) const {
-    V v[kCount];
+  EMPLACE_INLINE void run(const NumberChain& chain, int64_t i, int64_t n, float* out) const {
+    V v[kCount], kept[kCount] = {};
 #pragma GCC unroll 8
     for (int j = 0; j < kCount; ++j) load<kWhole>(inputs[0], i + j * kLanes, n, v[j]);
     const Input* operand = inputs + 1;
     for (int k = 0; k < chain.count; ++k) {
-      const bool swapped = chain.steps[static_cast<size_t>(k)].swapped;
-      switch (chain.steps[static_cast<size_t>(k)].step) {
+      const auto [step, swapped] = chain.steps[static_cast<size_t>(k)];
+      const NumberChain::Detail& detail = chain.details[static_cast<size_t>(k)];
+      if (detail.keeps) std::memcpy(kept, v, sizeof(kept));
+      switch (step) {
         case ElementStep::kAdd:
-          combine<ElementStep::kAdd, kCount, kWhole>(*operand++, swapped, i, n, v);
+          combine<ElementStep::kAdd, kCount, kWhole>(swapped, detail.takes_kept, operand, i, n, kept, v);
           break;
         case ElementStep::kSubtract:
-          combine<ElementStep::kSubtract, kCount, kWhole>(*operand++, swapped, i, n, v);
+          combine<ElementStep::kSubtract, kCount, kWhole>(swapped, detail.takes_kept, operand, i, n, kept, v);
           break;
         case ElementStep::kMultiply:
-          combine<ElementStep::kMultiply, kCount, kWhole>(*operand++, swapped, i, n, v);
+          combine<ElementStep::kMultiply, kCount, kWhole>(swapped, detail.takes_kept, operand, i, n, kept, v);
           break;
         case ElementStep::kNormalise:
           normalise<kCount, kWhole>(operand, i, n, v);
@@ -146,6 +171,7 @@ struct ChainLoop {
           relu6<kCount>(v);
           break;
         case ElementStep::kNone:
+          call<kCount>(detail, v);
           break;
       }
     }
@@ -155,11 +181,12 @@ struct ChainLoop {
   }
 };
 
-int num_inputs(const StepChain& chain) {
+int num_inputs(const NumberChain& chain) {
   int count = 1;
   for (int k = 0; k < chain.count; ++k) {
     const ElementStep step = chain.steps[static_cast<size_t>(k)].step;
     if (step == ElementStep::kNormalise) count += 3;
+    if (chain.details[static_cast<size_t>(k)].takes_kept) continue;
     if (step == ElementStep::kAdd || step == ElementStep::kSubtract || step == ElementStep::kMultiply) ++count;
   }
   return count;
@@ -167,7 +194,7 @@ int num_inputs(const StepChain& chain) {
 
 template <int kBytes>
 EMPLACE_INLINE void chain_body(const void* const* in, const int64_t* strides, void* out, int64_t n,
-                               const StepChain& chain, int inputs) {
+                               const NumberChain& chain, int inputs) {
   using Loop = ChainLoop<kBytes>;
   Loop loop;
   loop.take_inputs(in, strides, inputs);
@@ -183,12 +210,12 @@ EMPLACE_INLINE void chain_body(const void* const* in, const int64_t* strides, vo
 
 EMPLACE_TARGET_V3 void chain_v3(const void* const* in, const int64_t* strides, void* out, int64_t n,
                                 const void* params) {
-  const auto& chain = *static_cast<const StepChain*>(params);
+  const auto& chain = *static_cast<const NumberChain*>(params);
   chain_body<32>(in, strides, out, n, chain, num_inputs(chain));
 }
 EMPLACE_TARGET_V4 void chain_v4(const void* const* in, const int64_t* strides, void* out, int64_t n,
                                 const void* params) {
-  const auto& chain = *static_cast<const StepChain*>(params);
+  const auto& chain = *static_cast<const NumberChain*>(params);
   chain_body<64>(in, strides, out, n, chain, num_inputs(chain));
 }
 

@@ -96,6 +96,47 @@ TEST_CASE("steps that hand a number on in a register give the bytes of kernels o
   }
 }
 
+TEST_CASE("functions of a number, and one kept for a later step, give the bytes of kernels one by one") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  const DType f = DType::kFloat;
+  for (int64_t rows : {1, 3, 700}) {
+    for (int64_t channels : {1, 7, 16, 67}) {
+      std::vector<float> special = {0.0f, -0.0f, 1e-40f, kInfinity, -kInfinity, kNan, -kNan, -88.0f, 1e38f};
+      std::vector<float> v = floats(ramp(rows * channels));
+      for (size_t i = 0; i < v.size(); i += 3) v[i] = special[i / 3 % special.size()];
+      RunCase g;
+      const Endpoint x = g.constant(f32({rows, channels}, v)),
+                     all = g.constant(ramp(rows * channels).reshaped({rows, channels})),
+                     each = g.constant(ramp(channels)), one = g.constant(f32({}, {0.7f}));
+      std::vector<Endpoint> y;
+      const auto step = [&](const char* op, std::vector<Endpoint> in) {
+        y.push_back(g.add({op, std::move(in), {}, {f}}));
+        return y.back();
+      };
+      const Endpoint biased = step("BiasAdd", {x, each});
+      step("Mul", {one, biased});
+      step("Sigmoid", {y.back()});
+      const Endpoint swish = step("Mul", {biased, y.back()});  // x * sigmoid(x), the number second
+      step("Tanh", {swish});
+      const Endpoint less = step("Sub", {y.back(), swish});  // the number first; the chain is full
+      step("Elu", {less});
+      step("AddV2", {all, y.back()});
+      step("Mul", {y.back(), less});  // what stands between reads memory
+      const Endpoint twice = step("Softplus", {y.back()});
+      step("Mul", {twice, twice});
+      step("Sub", {twice, y.back()});
+      auto separate = g.fetch_all(y);
+      REQUIRE(separate.ok());
+      for (size_t i = 0; i < y.size(); ++i) {
+        INFO(rows << " x " << channels << ", up to step " << i);
+        auto fused = g.fetch_all({y[i]});
+        REQUIRE(fused.ok());
+        CHECK(same_bytes((*fused)[0], (*separate)[i]));
+      }
+    }
+  }
+}
+
 TEST_CASE("memory that a group reads is not given to what it writes while it runs") {
   // x is read by the first step and by the last; z could lie where y dies.
   for (int64_t n : {7, 10000}) {
