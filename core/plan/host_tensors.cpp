@@ -17,6 +17,16 @@ int64_t list_constants(const Graph& graph, LiveList& live) {
   return sum;
 }
 
+int64_t list_once(const Graph& graph, const Program& program, const Plan& plan, LiveList& live) {
+  int64_t sum = 0;
+  for (const ValueId v : plan.kept) {
+    const auto bytes = static_cast<int64_t>(plan.values[v].known->size_bytes());
+    live.add(graph.name(program.values[v].tensor.node), bytes);
+    sum += bytes;
+  }
+  return sum;
+}
+
 int64_t list_feeds(const Graph& graph, const Program& program, const Plan& plan, std::set<const void*>& seen,
                    LiveList& live) {
   int64_t sum = 0;

@@ -69,6 +69,8 @@ struct Plan {
   std::vector<DevicePlan> devices;     // by DeviceId
   std::vector<FusedGroup> groups;      // ascending
   std::deque<Tensor> tensors;          // owns what `known` points to
+  std::vector<ValueId> worked_out;     // with the plan, because constants alone decide them
+  std::vector<ValueId> kept;           // of these, what a step reads
 
   /// In whose slot a value is found.
   ValueId source(ValueId v) const { return values[v].same_as == kNoValue ? v : values[v].same_as; }

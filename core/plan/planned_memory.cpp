@@ -103,7 +103,8 @@ class MemoryCounter {
   void add_host_tensors() {
     std::set<const void*> seen;
     LiveList& live = live_[program_.host];
-    memory_[program_.host].constants += list_constants(graph_, live) + list_feeds(graph_, program_, plan_, seen, live);
+    memory_[program_.host].constants += list_constants(graph_, live) + list_once(graph_, program_, plan_, live) +
+                                        list_feeds(graph_, program_, plan_, seen, live);
   }
 
   void add_value(const Instruction& s, ValueId v) {

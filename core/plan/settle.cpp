@@ -1,13 +1,16 @@
 // Forward pass over the instructions. Integer vectors that shapes depend on (axes, paddings, Shape -> Pack -> Reshape)
-// are worked out here, by the ops' own kernels; nothing else is.
+// are worked out here, by the ops' own kernels, and so is what constants alone decide; nothing else is.
 #include "core/plan/settle.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "core/base/flush_denormals.h"
 #include "core/base/stop.h"
 #include "core/graph/node_kernel.h"
 #include "core/plan/blamed_node.h"
+#include "core/plan/constant_parts.h"
 #include "core/plan/rule_context.h"
 #include "core/plan/storage.h"
 
@@ -15,6 +18,7 @@ namespace emplace {
 namespace {
 
 constexpr int64_t kMaxFoldedElements = 4096;  // of a value that a shape may depend on
+constexpr int64_t kMaxOwnBytes = 16 << 10;    // of what is worked out once, beyond what it was made of
 // Of a planned tensor. No memory holds more, and sums of sizes stay far from overflow.
 constexpr int64_t kMaxPlannedElements = int64_t{1} << 40;
 
@@ -33,7 +37,7 @@ class Settler {
   Settler(const GraphFile& file, const DeviceSet& devices, const Program& program, Plan& plan)
       : graph_(file.graph), devices_(devices), program_(program), plan_(plan) {}
 
-  Status run(const std::vector<Tensor>& feeds) {
+  Status run(const std::vector<Tensor>& feeds, Constants constants) {
     plan_.values.resize(program_.values.size());
     plan_.modes.assign(program_.instructions.size(), InstructionMode::kDynamic);
     for (size_t i = 0; i < feeds.size(); ++i) {
@@ -42,11 +46,13 @@ class Settler {
       at(program_.feeds[i]).varies = i >= program_.num_constant_feeds;
     }
     find_wanted();
+    if (constants == Constants::kOnce) parts_ = constant_parts(graph_, devices_, program_);
     OccasionalLook look;
     for (InstructionId s = 0; s < program_.instructions.size(); ++s) {
       if (look.stop_requested()) return stop_status();
       RETURN_IF_ERROR(settle(s));
     }
+    release_unread();
     return ok_status();
   }
 
@@ -158,6 +164,7 @@ class Settler {
     plan_.modes[id] = InstructionMode::kPlanned;
     forward_known(id, type);
     if (!s.may_be_dead && foldable(s)) fold(id, type);
+    if (!parts_.empty() && parts_[id] && plan_.modes[id] != InstructionMode::kSkip) work_out_once(id, type);
     return ok_status();
   }
 
@@ -195,32 +202,58 @@ class Settler {
     at(to).varies = in.varies;
   }
 
-  // Runs the kernel now if somebody's shape depends on the result. A kernel that refuses will say so in the run.
+  // Runs the kernel now if somebody's shape depends on the result.
   void fold(InstructionId id, const NodeType& type) {
     const Instruction& s = program_.instructions[id];
-    auto inputs = program_.inputs(s);
-    auto outputs = program_.outputs(s);
-    bool shapes_only = type.traits->reads_shapes_only();
+    const bool shapes_only = type.traits->reads_shapes_only();
     bool wanted = false;
-    std::vector<Tensor> in, out;
-    for (ValueId v : outputs) {
+    for (ValueId v : program_.outputs(s)) {
       wanted |= wanted_[v];
       if (at(v).known || at(v).shape.num_elements() > kMaxFoldedElements) return;
     }
     if (!wanted) return;
-    for (ValueId v : inputs) {
+    for (ValueId v : program_.inputs(s)) {
       if (!shapes_only && (!constant(at(v)) || at(v).shape.num_elements() > kMaxFoldedElements)) return;
+    }
+    work_out(id, type);
+  }
+
+  // The same for what constants alone decide (core/plan/constant_parts.h), unless that would take more memory for good
+  // than it takes of the constants.
+  void work_out_once(InstructionId id, const NodeType& type) {
+    const Instruction& s = program_.instructions[id];
+    int64_t taken = kMaxOwnBytes;
+    for (ValueId v : program_.inputs(s)) {
+      if (!constant(at(v))) return;
+      taken += bytes_of(v);
+    }
+    for (ValueId v : program_.outputs(s)) {
+      if (at(v).known || (taken -= bytes_of(v)) < 0) return;
+    }
+    if (!work_out(id, type)) return;
+    for (ValueId v : program_.outputs(s)) plan_.worked_out.push_back(v);
+  }
+  int64_t bytes_of(ValueId v) {
+    return at(v).shape.num_elements() * static_cast<int64_t>(storage_size(program_.values[v].dtype));
+  }
+
+  // False: a kernel that refuses will say so in the run.
+  bool work_out(InstructionId id, const NodeType& type) {
+    const Instruction& s = program_.instructions[id];
+    const auto outputs = program_.outputs(s);
+    std::vector<Tensor> in, out;
+    for (ValueId v : program_.inputs(s)) {
       in.push_back(at(v).known ? *at(v).known
                                : Tensor::wrap(base_type(program_.values[v].dtype), at(v).shape, nullptr));
     }
     for (ValueId v : outputs) {
       auto tensor = Tensor::allocate(program_.values[v].dtype, at(v).shape);
-      if (!tensor.ok()) return;
+      if (!tensor.ok()) return false;
       out.push_back(tensor.take());
     }
     KernelInit init{graph_.name(s.node), type.op, type.view(), type.input_types, type.output_types, nullptr, 0};
     auto kernel = cpu_kernel(type)(init);
-    if (!kernel.ok()) return;
+    if (!kernel.ok()) return false;
     HostAllocator allocator;
     Sequential parallel;
     KernelContext context;
@@ -229,9 +262,30 @@ class Settler {
     context.allocator_ = &allocator;
     context.parallel_ = &parallel;
     context.node_name_ = graph_.name(s.node);
-    if (!(*kernel)->prepare(context).ok() || !(*kernel)->run(context).ok()) return;
+    const FlushDenormals flush;
+    if (!(*kernel)->prepare(context).ok() || !(*kernel)->run(context).ok()) return false;
     for (size_t i = 0; i < outputs.size(); ++i) fix(outputs[i], std::move(out[i]));
     plan_.modes[id] = InstructionMode::kSkip;
+    return true;
+  }
+
+  // Of what was worked out once, only what a step reads stays in memory.
+  void release_unread() {
+    std::set<const std::byte*> read;
+    const auto add = [&](ValueId v) {
+      if (v != kNoValue && at(v).known) read.insert(static_cast<const std::byte*>(at(v).known->raw()));
+    };
+    for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
+      if (plan_.modes[id] == InstructionMode::kSkip) continue;
+      for (ValueId v : program_.inputs(program_.instructions[id])) add(v);
+    }
+    for (ValueId v : program_.fetches) add(v);
+    for (const ValueId v : plan_.worked_out) {
+      if (read.contains(static_cast<const std::byte*>(at(v).known->raw())))
+        plan_.kept.push_back(v);
+      else
+        fix(v, Tensor::wrap(program_.values[v].dtype, at(v).shape, nullptr));
+    }
   }
 
   const Graph& graph_;
@@ -241,15 +295,16 @@ class Settler {
   RuleContext rule_;
   std::map<ValueId, HandleInfo> handles_;
   std::vector<uint8_t> wanted_;  // by value: a shape depends on it
+  std::vector<uint8_t> parts_;   // by instruction: worked out once
 };
 
 }  // namespace
 
 Result<Plan> settle(const GraphFile& file, const DeviceSet& devices, const Program& program,
-                    const std::vector<Tensor>& feeds) {
+                    const std::vector<Tensor>& feeds, Constants constants) {
   Plan plan;
   plan.devices.resize(devices.size());
-  RETURN_IF_ERROR(Settler(file, devices, program, plan).run(feeds));
+  RETURN_IF_ERROR(Settler(file, devices, program, plan).run(feeds, constants));
   choose_storage(file, devices, program, plan);
   return plan;
 }

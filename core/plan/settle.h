@@ -10,8 +10,12 @@
 
 namespace emplace {
 
+/// What constants alone decide (core/plan/constant_parts.h) is worked out with the plan, or by each step: who watches a
+/// step sees all of it.
+enum class Constants : uint8_t { kOnce, kInEachStep };
+
 /// Shapes, known values, storage (no offsets yet) and modes. `feeds` are the request's. Errors carry a node's name.
 Result<Plan> settle(const GraphFile& file, const DeviceSet& devices, const Program& program,
-                    const std::vector<Tensor>& feeds);
+                    const std::vector<Tensor>& feeds, Constants constants = Constants::kOnce);
 
 }  // namespace emplace

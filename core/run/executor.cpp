@@ -1,5 +1,6 @@
 #include "core/run/executor.h"
 
+#include "core/base/flush_denormals.h"
 #include "core/base/stop.h"
 #include "core/partition/copy_kind.h"
 #include "core/run/binding.h"

@@ -112,7 +112,8 @@ void announce_ops(const PreparedProgram& p) {
 }  // namespace
 
 Status prepare(PreparedProgram& p, const std::vector<Tensor>& feeds) {
-  ASSIGN_OR_RETURN(p.plan, settle(p.file, p.devices, p.program, feeds));
+  const Constants constants = p.runtime.observer ? Constants::kInEachStep : Constants::kOnce;
+  ASSIGN_OR_RETURN(p.plan, settle(p.file, p.devices, p.program, feeds, constants));
   if (!p.runtime.observer) share_reads(p.file.graph, p.program, p.plan);
   if (!p.runtime.observer || !p.runtime.observer->needs_values()) share_undone(p.file.graph, p.program, p.plan);
   announce_ops(p);

@@ -1,9 +1,5 @@
 #include "core/run/runtime.h"
 
-#ifdef __SSE2__
-#include <xmmintrin.h>
-#endif
-
 #include <unistd.h>
 
 #include <random>
@@ -78,16 +74,5 @@ uint64_t Runtime::seed_of(uint32_t node) const {
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
 }
-
-#ifdef __SSE2__
-namespace {
-constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
-}
-FlushDenormals::FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | kFlushToZero | kDenormalsAreZero); }
-FlushDenormals::~FlushDenormals() { _mm_setcsr(saved_); }
-#else
-FlushDenormals::FlushDenormals() : saved_(0) {}
-FlushDenormals::~FlushDenormals() = default;
-#endif
 
 }  // namespace emplace

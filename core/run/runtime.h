@@ -91,16 +91,4 @@ class GpuTurn {
   const std::span<const DeviceId> gpus_;
 };
 
-/// While alive, this thread treats denormal floats as zero, as TensorFlow's threads do.
-class FlushDenormals {
- public:
-  FlushDenormals();
-  ~FlushDenormals();
-  FlushDenormals(const FlushDenormals&) = delete;
-  FlushDenormals& operator=(const FlushDenormals&) = delete;
-
- private:
-  unsigned saved_;
-};
-
 }  // namespace emplace

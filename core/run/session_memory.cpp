@@ -161,8 +161,10 @@ int64_t SessionMemory::list_host_tensors(const std::vector<LanePlan>& plans, Dev
   if (plans.empty() || plans[0].executor->program().host != d) return 0;
   int64_t sum = list_constants(file_.graph, live);
   std::set<const void*> seen;
-  for (const LanePlan& plan : plans)
+  for (const LanePlan& plan : plans) {
+    sum += list_once(file_.graph, plan.executor->program(), plan.executor->plan(), live);
     sum += list_feeds(file_.graph, plan.executor->program(), plan.executor->plan(), seen, live);
+  }
   return sum;
 }
 

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <climits>
 
-#include "core/run/runtime.h"
+#include "core/base/flush_denormals.h"
 
 namespace emplace {
 namespace {

@@ -119,12 +119,21 @@ Endpoint many_numbers(GpuCase& g, int64_t count) {
   return g.constant(Tensor::of<float>(Shape{count}, numbers));
 }
 
+/// Twice so many numbers, added on the host in every step: of constants alone the plan would know the sum.
+Endpoint sum_in_step(GpuCase& g, Endpoint x, int64_t count) {
+  const AttrValue type = AttrValue::of(DType::kFloat), shape = AttrValue::of(Shape{count});
+  const Endpoint v = g.add({"VarHandleOp", {}, {{"dtype", type}, {"shape", shape}}, {DType::kResource}});
+  const Endpoint start = g.add({"AssignVariableOp", {v, x}, {{"dtype", type}}, {}});
+  const Endpoint read = g.add({"ReadVariableOp", {v}, {{"dtype", type}}, {DType::kFloat}, {start.node}});
+  return g.binary("AddV2", read, x, 0);
+}
+
 TEST_CASE("a step launches its kernels while what they wait for is still on its way", "[host]") {
   const Seed seed(6);
   CudaBackend backend;
   GpuCase g(backend, 512 * kMiB);
   Endpoint large = many_numbers(g, 10 * kMiB), x = many_numbers(g, 100);  // 40 MiB
-  Endpoint sum = g.binary("AddV2", large, large, 0);
+  Endpoint sum = sum_in_step(g, large, 10 * kMiB);
   Endpoint waits = g.binary("Mul", sum, sum, kGpu0), goes_on = x;
   for (int i = 0; i < 4; ++i) goes_on = g.binary("AddV2", goes_on, x, kGpu0);
   SessionOptions options;
@@ -148,7 +157,7 @@ TEST_CASE("a copy below a Switch keeps nobody waiting, and its source stays as i
     const Seed order(seed);
     GpuCase g(backend, 512 * kMiB);
     Endpoint x = many_numbers(g, kMiB), yes = g.constant(Tensor::of<bool>(Shape{}, std::array{true}));
-    Endpoint sum = g.binary("AddV2", x, x, 0);  // in the host's block, where later sums are, too
+    Endpoint sum = sum_in_step(g, x, kMiB);  // in the host's block, where later sums are, too
     Endpoint s = g.add({"Switch", {sum, yes}, {}, {DType::kFloat, DType::kFloat}});
     Endpoint taken = g.binary("Mul", {s.node, 1}, {s.node, 1}, kGpu0);
     Endpoint more = g.binary("AddV2", taken, taken, kGpu0);
@@ -225,7 +234,7 @@ int wrong_orders(GpuBackend& backend, const std::function<std::vector<Endpoint>(
 
 /// The host goes on with values in memory that others, on their way to the GPU, have just given up.
 std::vector<Endpoint> overtaken(GpuCase& g) {
-  Endpoint x = many_numbers(g, kBeyondRing), v = g.binary("AddV2", x, x, 0);
+  Endpoint x = many_numbers(g, kBeyondRing), v = sum_in_step(g, x, kBeyondRing);
   Endpoint sum = g.binary("AddV2", v, x, kGpu0);
   for (int i = 0; i < 6; ++i) {
     v = g.binary("AddV2", v, x, 0);
