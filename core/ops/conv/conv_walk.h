@@ -24,6 +24,8 @@ struct ConvAxis {
     }
     return at >= 0 && at < in ? at : -1;
   }
+  /// Each written pixel reads the one in its place.
+  bool pixel_by_pixel() const { return window == 1 && step == 1 && pad == 0 && divide == 1 && in == out; }
   /// Consecutive taps read consecutive pixels.
   bool side_by_side() const { return reach == 1 && divide == 1; }
   /// Pairs of a written pixel and a tap that read a pixel of the image. REQUIRES: step is 1.
@@ -48,6 +50,8 @@ struct ConvWalk {
 
   int64_t taps() const { return vertical.window * horizontal.window; }
   int64_t area() const { return vertical.out * horizontal.out; }
+  /// Each written pixel reads the one in its place, and no other.
+  bool pixel_by_pixel() const { return vertical.pixel_by_pixel() && horizontal.pixel_by_pixel(); }
 
   static ConvWalk forward(const ConvShape& s) {
     int64_t groups = s.groups();

@@ -53,12 +53,12 @@ class DirectConv {
     kStrided,  // they lie a stride apart in a row, hence the same taps fall on pixels of what is read
   };
   struct Job {
+    const gemm::Kernels<T>& kernels;
     const T *in, *packed;
     T* out;
     const ConvEpilogue<T>& epilogue;
     RowSink* sink;
   };
-  class Finished;
   /// Of a tile whose pixels all see the same taps: those, by tap and pixel where what they multiply begins, and by tap
   /// where its part of the filter does.
   struct SeenTaps {
@@ -97,7 +97,7 @@ class DirectConv {
   /// All channels of the tile's pixels, whose first is at `out`. `pointers`: the tile's, if it has any.
   void multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::vector<const T*>* pointers) const;
   /// Those of one panel, counted over all groups.
-  void multiply_panel(gemm::TileArgs<T>& t, const Job& job, T* out, int64_t panel) const;
+  void multiply_panel(gemm::TileArgs<T>& t, const Job& job, T* out, int64_t group, int64_t panel) const;
   int64_t panel_size() const { return cols_ * walk_.taps() * walk_.depth; }
 
   ConvWalk walk_;

@@ -6,6 +6,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/ops/gemm/ahead.h"
+#include "core/ops/gemm/processors.h"
+
 namespace emplace::gemm {
 namespace {
 
@@ -13,12 +16,6 @@ namespace {
 constexpr int64_t kDepth = 512;
 // Row tiles whose packed rows stay in L2 while the panels of b pass by.
 constexpr int64_t kRowTilesPerBlock = 8;
-// b is used as it lies when it fits in L1.
-constexpr int64_t kSmallBytes = 24 << 10;
-// A product that takes more does not stay in the second level of cache.
-constexpr int64_t kNearBytes = 512 << 10;
-// Rows that lie this far apart fall into the same sets of L1.
-constexpr int64_t kConflictStride = 4096;
 // Columns of a that are packed at a time: what they become stays in L1 while row after row is added.
 constexpr int64_t kPackDepth = 64;
 constexpr int kMaxTileRows = 16;
@@ -66,6 +63,7 @@ template <class T>
 Gemm<T>::Gemm(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b)
     : m_(m), n_(n), k_(k), transpose_a_(transpose_a), transpose_b_(transpose_b) {
   const Kernels<T>& kernel = kernels<T>();
+  const Processor& p = processor();
   // As many rows as a tile can have, then equally many in every tile: 32 rows are 11 + 11 + 10, not 14 + 14 + 4.
   row_tiles_ = (m + kernel.max_rows - 1) / kernel.max_rows;
   rows_ = static_cast<int>(row_tiles_ > 0 ? (m + row_tiles_ - 1) / row_tiles_ : 1);
@@ -73,9 +71,9 @@ Gemm<T>::Gemm(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_
   panels_ = (n + cols_ - 1) / cols_;
   depth_ = k > 0 ? (k + (k + kDepth - 1) / kDepth - 1) / ((k + kDepth - 1) / kDepth) : 0;
   auto bytes = static_cast<int64_t>(sizeof(T));
-  pack_b_ = transpose_b || n % kWidestVector<T> != 0 || k * n * bytes > kSmallBytes;
-  looks_ahead_ = pack_b_ && (m * k + k * n + m * n) * bytes > kNearBytes;
-  pack_a_ = transpose_a ? n > 2 * cols_ : k * bytes % kConflictStride == 0;
+  pack_b_ = transpose_b || n % kWidestVector<T> != 0 || k * n * bytes > p.small_bytes;
+  looks_ahead_ = pack_b_ && (m * k + k * n + m * n) * bytes > p.near_bytes;
+  pack_a_ = transpose_a ? n > 2 * cols_ : k * bytes % p.conflict_stride == 0;
   if (m == 0 || n == 0) {
     way_ = Way::kNothing;
   } else if (k == 0) {
@@ -139,10 +137,9 @@ void Gemm<T>::look_ahead(TileArgs<T>& t, const T* packed_b, int64_t k, int64_t p
   t.ahead[0] = {reinterpret_cast<const char*>(next), n_ * static_cast<int64_t>(sizeof(T)), t.rows};
   if (panel + 1 == panel_end || count == 1)
     return;  // a tile alone takes b as a stream, which the processor sees by itself
-  const int64_t pieces = t.depth * cols_ * static_cast<int64_t>(sizeof(T)) / kAheadBytes, first = pieces * i / count;
+  const int64_t pieces = t.depth * cols_ * static_cast<int64_t>(sizeof(T)) / kAheadBytes;
   const T* panel_after = packed_b + ((panel + 1) * k_ + k) * cols_;
-  t.ahead[1] = {reinterpret_cast<const char*>(panel_after) + first * kAheadBytes, kAheadBytes,
-                pieces * (i + 1) / count - first};
+  t.ahead[1] = part_of({reinterpret_cast<const char*>(panel_after), kAheadBytes, pieces}, i, count);
 }
 
 template <class T>

@@ -1,6 +1,5 @@
 // Part of core/ops/gemm/tile.h: Tile kernels for every x86-64.
-#define EMPLACE_VECTOR_BYTES 16
-#define EMPLACE_TILE_ROWS 4
+#define EMPLACE_TILE kTileOfBase
 #include "core/ops/gemm/tile_impl.h"
 
 namespace emplace::gemm {

@@ -1,35 +1,38 @@
 // The tile kernels' code, included once by each of tile_baseline.cpp, tile_v3.cpp and tile_v4.cpp, which differ in
-// compiler flags and in these two macros: EMPLACE_VECTOR_BYTES, EMPLACE_TILE_ROWS. Everything is in an anonymous
-// namespace: a function compiled for AVX-512 must never be the one that the linker keeps for all.
+// compiler flags and in this macro: EMPLACE_TILE. Everything is in an anonymous namespace: a function compiled for
+// AVX-512 must never be the one that the linker keeps for all.
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 #include <utility>
 
+#include "core/ops/gemm/processors.h"
 #include "core/ops/gemm/tile.h"
 
 namespace emplace::gemm {
 namespace {
 
+constexpr int kVectorBytes = EMPLACE_TILE.vector_bytes;
+
 template <class T>
 struct VectorOf;
 template <>
 struct VectorOf<float> {
-  typedef float type __attribute__((vector_size(EMPLACE_VECTOR_BYTES)));
+  typedef float type __attribute__((vector_size(kVectorBytes)));
 };
 template <>
 struct VectorOf<double> {
-  typedef double type __attribute__((vector_size(EMPLACE_VECTOR_BYTES)));
+  typedef double type __attribute__((vector_size(kVectorBytes)));
 };
 template <>
 struct VectorOf<uint32_t> {
-  typedef uint32_t type __attribute__((vector_size(EMPLACE_VECTOR_BYTES)));
+  typedef uint32_t type __attribute__((vector_size(kVectorBytes)));
 };
 template <class T>
 using Vector = typename VectorOf<T>::type;
 template <class T>
-constexpr int kLanes = EMPLACE_VECTOR_BYTES / sizeof(T);
-constexpr int kMaxRows = EMPLACE_TILE_ROWS;
+constexpr int kLanes = kVectorBytes / sizeof(T);
+constexpr int kMaxRows = EMPLACE_TILE.rows;
 
 template <class T>
 inline __attribute__((always_inline)) Vector<T> load(const T* p) {
@@ -118,7 +121,8 @@ class AskAhead {
   template <class T>
   explicit AskAhead(const TileArgs<T>& t) : ahead_{t.ahead[0], t.ahead[1]} {
     const int64_t times = t.taps * ((t.depth + kDepth - 1) / kDepth);
-    for (int i = 0; i < 2 && times > 0; ++i) at_once_[i] = (t.ahead[i].count + times - 1) / times;
+    for (int i = 0; i < 2 && times > 0; ++i)
+      at_once_[i] = times == 1 ? t.ahead[i].count : divide(t.ahead[i].count + times - 1, times);
   }
   void ask() {
     for (int i = 0; i < 2; ++i) {
@@ -131,6 +135,12 @@ class AskAhead {
   }
 
  private:
+  // As quotient(), which is not this file's own.
+  static int64_t divide(int64_t a, int64_t b) {
+    if (((a | b) >> 32) != 0) return a / b;
+    return static_cast<int64_t>(static_cast<uint32_t>(a) / static_cast<uint32_t>(b));
+  }
+
   Ahead ahead_[2];
   int64_t at_once_[2] = {};
 };

@@ -1,6 +1,5 @@
 // Part of core/ops/gemm/tile.h: Tile kernels for AVX2 and FMA (x86-64-v3).
-#define EMPLACE_VECTOR_BYTES 32
-#define EMPLACE_TILE_ROWS 6
+#define EMPLACE_TILE kTileOfV3
 #include "core/ops/gemm/tile_impl.h"
 
 namespace emplace::gemm {

@@ -1,6 +1,5 @@
 // Part of core/ops/gemm/tile.h: Tile kernels for AVX-512 (x86-64-v4).
-#define EMPLACE_VECTOR_BYTES 64
-#define EMPLACE_TILE_ROWS 14
+#define EMPLACE_TILE kTileOfV4
 #include "core/ops/gemm/tile_impl.h"
 
 namespace emplace::gemm {

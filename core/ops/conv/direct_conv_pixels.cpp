@@ -1,0 +1,248 @@
+// Part of core/ops/conv/direct_conv.h: the ways that read images through one pointer per pixel and tap, and the product
+// of one tile.
+#include <algorithm>
+
+#include "core/ops/conv/direct_conv.h"
+#include "core/ops/conv/direct_conv_parts.h"
+#include "core/ops/gemm/ahead.h"
+
+namespace emplace {
+namespace {
+
+/// Calls body(first, count, x, y, image) for those of `count` pixels from `pixel` on that lie in one row, row after
+/// row.
+template <class F>
+void for_each_run(const ConvWalk& walk, int64_t pixel, int count, const F& body) {
+  int64_t x = pixel % walk.horizontal.out, y = pixel / walk.horizontal.out % walk.vertical.out,
+          image = pixel / walk.area();
+  for (int i = 0; i < count;) {
+    const int run = static_cast<int>(std::min<int64_t>(count - i, walk.horizontal.out - x));
+    body(i, run, x, y, image);
+    i += run;
+    x = 0;
+    if (++y == walk.vertical.out) y = 0, ++image;
+  }
+}
+
+}  // namespace
+
+template <class T>
+inline void DirectConv<T>::multiply_panel(gemm::TileArgs<T>& t, const Job& job, T* out, int64_t group,
+                                          int64_t panel) const {
+  const int64_t first = (panel - group * panels_) * cols_, channel = group * walk_.group_out + first;
+  t.row_pointer_stride = rows_;
+  t.b_step = cols_;
+  t.cols = static_cast<int>(std::min<int64_t>(cols_, walk_.group_out - first));
+  t.b = job.packed + panel * panel_size();
+  t.c = out + channel;
+  job.kernels.tile(t);
+  if (job.epilogue.apply) job.epilogue.apply(job.epilogue.state, t.c, t.rows, t.cols, t.c_step, channel);
+}
+
+template <class T>
+void DirectConv<T>::multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::vector<const T*>* pointers) const {
+  if (pointers) t.row_pointers = pointers->data();
+  const bool looks_ahead = t.ahead[0].count > 0;
+  gemm::AheadParts writes(t.ahead[0], walk_.groups * panels_), reads(t.ahead[1], walk_.groups * panels_);
+  for (int64_t group = 0; group < walk_.groups; ++group) {
+    if (group > 0) {
+      for (const T*& p : *pointers) p += p == zeros_.data() ? 0 : walk_.depth;
+    }
+    for (int64_t panel = group * panels_; panel < (group + 1) * panels_; ++panel) {
+      if (looks_ahead) t.ahead[0] = writes.next(), t.ahead[1] = reads.next();
+      multiply_panel(t, job, out, group, panel);
+    }
+  }
+}
+
+template <class T>
+void DirectConv<T>::point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel, const T** pointers) const {
+  const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
+  const int64_t in_c = walk_.in_c;
+  if (walk_.pixel_by_pixel()) {
+    t.taps = 1;
+    t.depth = walk_.depth;
+    for (int i = 0; i < t.rows; ++i) pointers[i] = in + (pixel + i) * in_c;
+    return;
+  }
+  auto sees_inside = [&](int run, int64_t x, int64_t first_tap, int64_t last_tap) {
+    return h.divide == 1 && h.source(x, first_tap) >= 0 && h.source(x + run - 1, last_tap) >= 0;
+  };
+  bool inside = walk_.groups == 1 && h.side_by_side();
+  if (inside) {
+    for_each_run(walk_, pixel, t.rows, [&](int, int run, int64_t x, int64_t, int64_t) {
+      inside = inside && sees_inside(run, x, 0, h.window - 1);
+    });
+  }
+  const int64_t taps_w = inside ? 1 : h.window;  // a row of taps as one
+  t.taps = v.window * taps_w;
+  t.depth = walk_.depth * (h.window / taps_w);
+  for_each_run(walk_, pixel, t.rows, [&](int first, int run, int64_t x, int64_t y, int64_t image) {
+    const T** tap = pointers + first;
+    for (int64_t kh = 0; kh < v.window; ++kh) {
+      const int64_t row = v.source(y, kh);
+      const T* line = in + (image * v.in + row) * h.in * in_c;
+      for (int64_t kw = 0; kw < taps_w; ++kw, tap += rows_) {
+        if (row >= 0 && (inside || sees_inside(run, x, kw, kw))) {
+          const T* from = line + h.source(x, kw) * in_c;
+          for (int i = 0; i < run; ++i) tap[i] = from + i * h.step * in_c;
+          continue;
+        }
+        for (int i = 0; i < run; ++i) {
+          const int64_t col = row < 0 ? -1 : h.source(x + i, kw);
+          tap[i] = col < 0 ? zeros_.data() : line + col * in_c;
+        }
+      }
+    }
+  });
+}
+
+// The tile that begins at `pixel` will read a row of the image that none before it did, and write.
+template <class T>
+void DirectConv<T>::look_ahead(gemm::TileArgs<T>& t, const Job& job, int64_t pixel) const {
+  const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
+  const int64_t count = std::min<int64_t>(rows_, walk_.batch * walk_.area() - pixel);
+  if (count <= 0) return;
+  t.ahead[0] = gemm::ahead_of(job.out + pixel * walk_.out_c, count * walk_.out_c);
+  if (walk_.pixel_by_pixel()) {
+    t.ahead[1] = gemm::ahead_of(job.in + pixel * walk_.in_c, count * walk_.in_c);
+    return;
+  }
+  const int64_t x = pixel % h.out, y = pixel / h.out % v.out, image = pixel / walk_.area();
+  const int64_t row = (y * v.step - v.pad + (v.window - 1) * v.reach) / v.divide,
+                col = (x * h.step - h.pad + (h.window - 1) * h.reach) / h.divide;
+  const int64_t first = (image * v.in + row) * h.in + col,
+                all = walk_.batch * v.in * h.in;  // below the image: the next one
+  const int64_t begin = std::clamp<int64_t>(first, 0, all),
+                end = std::clamp<int64_t>(first + pieces_of(count * h.step, h.divide), 0, all);
+  t.ahead[1] = gemm::ahead_of(job.in + begin * walk_.in_c, (end - begin) * walk_.in_c);
+}
+
+template <class T>
+void DirectConv<T>::run_pixels(const Job& job, int64_t begin, int64_t end) const {
+  const int64_t pixels = walk_.batch * walk_.area();
+  thread_local std::vector<const T*> pointers;
+  pointers.assign(static_cast<size_t>(walk_.taps() * rows_), zeros_.data());
+  FinishedPixels finished(job.sink, walk_.out_c);
+  for (int64_t pixel = begin * rows_; pixel < std::min(end * rows_, pixels); pixel += rows_) {
+    gemm::TileArgs<T> t{};
+    t.rows = static_cast<int>(std::min<int64_t>(rows_, pixels - pixel));
+    t.c_step = walk_.out_c;
+    point_to_pixels(t, job.in, pixel, pointers.data());
+    look_ahead(t, job, pixel + t.rows);
+    multiply(t, job, job.out + pixel * walk_.out_c, &pointers);
+    finished.add(pixel, t.rows);
+  }
+}
+
+// While the panel passes by this tile: what the next one writes, and this one's part of the panel after it.
+template <class T>
+void DirectConv<T>::look_to_next_panel(gemm::TileArgs<T>& t, const Job& job, int64_t panel, int64_t tile,
+                                       int64_t tiles) const {
+  const bool last = tile + 1 == tiles;
+  const int64_t next = last ? 0 : (tile + 1) * rows_, channel = (last ? panel + 1 : panel) * cols_;
+  t.ahead[0] = t.ahead[1] = {};
+  if (panel + 1 == panels_) return;
+  t.ahead[0] = {reinterpret_cast<const char*>(job.out + next * walk_.out_c + channel),
+                walk_.out_c * static_cast<int64_t>(sizeof(T)), t.rows};
+  t.ahead[1] = gemm::part_of(gemm::ahead_of(job.packed + (panel + 1) * panel_size(), panel_size()), tile, tiles);
+}
+
+template <class T>
+void DirectConv<T>::run_panels(const Job& job, int64_t begin, int64_t end) const {
+  const int64_t pixels = walk_.batch * walk_.area(), tiles = pieces_of(pixels, rows_), size = walk_.taps() * rows_;
+  thread_local std::vector<const T*> pointers;
+  thread_local std::vector<gemm::TileArgs<T>> args;
+  pointers.assign(static_cast<size_t>(tiles * size), zeros_.data());
+  args.assign(static_cast<size_t>(tiles), {});
+  for (int64_t tile = 0; tile < tiles; ++tile) {
+    gemm::TileArgs<T>& t = args[static_cast<size_t>(tile)];
+    t.rows = static_cast<int>(std::min<int64_t>(rows_, pixels - tile * rows_));
+    t.c_step = walk_.out_c;
+    t.row_pointers = pointers.data() + tile * size;
+    point_to_pixels(t, job.in, tile * rows_, pointers.data() + tile * size);
+  }
+  for (int64_t panel = begin; panel < end; ++panel) {
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      gemm::TileArgs<T>& t = args[static_cast<size_t>(tile)];
+      look_to_next_panel(t, job, panel, tile, tiles);
+      multiply_panel(t, job, job.out + tile * rows_ * walk_.out_c, 0, panel);
+    }
+  }
+}
+
+template <class T>
+gemm::TileArgs<T> DirectConv<T>::without_taps(int64_t rows, int64_t step, SeenTaps& seen) const {
+  seen.pointers.clear();
+  seen.offsets.resize(static_cast<size_t>(walk_.taps()));
+  gemm::TileArgs<T> t{};
+  t.rows = static_cast<int>(std::min<int64_t>(rows_, rows));
+  t.c_step = step;
+  t.depth = walk_.depth;
+  t.b_offsets = seen.offsets.data();
+  return t;
+}
+
+template <class T>
+void DirectConv<T>::run_images(const Job& job, int64_t begin, int64_t end) const {
+  const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
+  const int64_t area = walk_.area(), in_c = walk_.in_c, image_size = v.in * h.in * in_c;
+  const bool by_rows = walk_.groups == 1 && h.side_by_side();  // a row of taps as one
+  thread_local SeenTaps taps;
+  for (int64_t index = begin; index < end; ++index) {
+    const int64_t first = index / area * rows_, pixel = index % area, y = pixel / h.out, x = pixel % h.out;
+    gemm::TileArgs<T> t = without_taps(walk_.batch - first, area * walk_.out_c, taps);
+    for (int64_t kh = 0; kh < v.window; ++kh) {
+      const int64_t row = v.source(y, kh);
+      if (row < 0) continue;
+      int64_t seen = 0;
+      for (int64_t kw = 0; kw < h.window; ++kw) {
+        const int64_t col = h.source(x, kw);
+        if (col < 0 || (by_rows && seen++ > 0)) continue;
+        add_tap(t, kh * h.window + kw, taps);
+        const T* from = job.in + first * image_size + (row * h.in + col) * in_c;
+        for (int64_t i = 0; i < rows_; ++i)
+          taps.pointers.push_back(from + std::min<int64_t>(i, t.rows - 1) * image_size);
+      }
+      if (by_rows) t.depth = walk_.depth * seen;
+    }
+    multiply(t, job, job.out + (first * area + pixel) * walk_.out_c, &taps.pointers);
+  }
+}
+
+template <class T>
+int64_t DirectConv<T>::strided_tiles() const {
+  return pieces_of(pieces_of(walk_.horizontal.out, walk_.horizontal.divide), rows_);
+}
+
+template <class T>
+void DirectConv<T>::run_strided(const Job& job, int64_t begin, int64_t end) const {
+  const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
+  const int64_t in_c = walk_.in_c, out_c = walk_.out_c, tiles = strided_tiles();
+  thread_local SeenTaps taps;
+  for (int64_t index = begin; index < end; ++index) {
+    const int64_t line = index / tiles / remainders(), image = line / v.out, y = line % v.out;
+    const int64_t first = index / tiles % remainders() + index % tiles * rows_ * h.divide;
+    if (first >= h.out) continue;
+    gemm::TileArgs<T> t = without_taps(pieces_of(h.out - first, h.divide), h.divide * out_c, taps);
+    for (int64_t kh = 0; kh < v.window; ++kh) {
+      const int64_t row = v.source(y, kh);
+      if (row < 0) continue;
+      for (int64_t kw = 0; kw < h.window; ++kw) {
+        if ((first - h.pad + kw * h.reach) % h.divide != 0) continue;
+        add_tap(t, kh * h.window + kw, taps);
+        for (int64_t i = 0; i < rows_; ++i) {
+          const int64_t col = i < t.rows ? h.source(first + i * h.divide, kw) : -1;
+          taps.pointers.push_back(col < 0 ? zeros_.data() : job.in + ((image * v.in + row) * h.in + col) * in_c);
+        }
+      }
+    }
+    multiply(t, job, job.out + (line * h.out + first) * out_c, &taps.pointers);
+  }
+}
+
+template class DirectConv<float>;
+template class DirectConv<double>;
+template class DirectConv<uint32_t>;
+
+}  // namespace emplace
