@@ -7,6 +7,7 @@
 #include "core/base/schema.h"
 #include "core/predict_left_out.h"
 #include "core/report/explain.h"
+#include "core/report/launches_report.h"
 #include "core/report/run_report.h"
 
 namespace emplace {
@@ -60,6 +61,32 @@ int explain_graph(const Options& options, const std::string& on_device, const No
   return made->verdict.ok() ? 0 : report_failure(c, made->verdict);
 }
 
+/// --launches: plans the step as a run would, and runs nothing.
+Result<std::string> planned_launches(StageContext& c, const Options& options) {
+  ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c));
+  ASSIGN_OR_RETURN(const Runnable runnable, validate_run(c, loaded));
+  ASSIGN_OR_RETURN(const Placed placed, place_to_run(c, runnable));
+  ASSIGN_OR_RETURN(const Partitioned partitioned, partition_graph(c, placed));
+  RETURN_IF_ERROR(partitioned.verdict);
+  ASSIGN_OR_RETURN(const Planned planned, plan_run(c, partitioned, runnable.request));
+  const std::vector<std::string> nodes(options.arguments.begin() + 1, options.arguments.end());
+  Result<std::string> text = explain_launches(planned.file->graph, *planned.devices, step_facts(*planned.session),
+                                              nodes, options.format == Format::kJson);
+  return text.ok() ? std::move(text) : text.status().blamed(Blame::kUsage);
+}
+
+int explain_launches_of(const Options& options, Log& log) {
+  if (options.arguments.empty()) return usage(log, "no graph file given");
+  StageContext c(options.pipeline, options.arguments.front(), log);
+  const Result<std::string> text = planned_launches(c, options);
+  if (!text.ok()) {
+    if (options.format == Format::kJson) print(failure_json(c.path, text.status()));
+    return report_failure(c, text.status());
+  }
+  options.format == Format::kJson ? print(*text) : print_lines(*text);
+  return 0;
+}
+
 class ExplainCommand final : public Command {
  public:
   void declare(OptionSet& set, Options& o) override {
@@ -74,12 +101,18 @@ class ExplainCommand final : public Command {
     set.group("Files and output");
     declare_filter(set, filter_);
     set.text("on", "DEVICE", "What would have to change for the node to be there", on_device_);
+    set.flag("launches", "Which kernel of a step does the node's work, with which others, how, and why it ends there",
+             launches_);
     declare_loading(set, o.pipeline);
     declare_format(set, o, std::array{Format::kText, Format::kJson});
   }
 
   int run(const Options& options, Log& log) override {
     if (Status status = filter_.check(); !status.ok()) return usage(log, status);
+    if (launches_ && (!on_device_.empty() || filter_.any() || cluster_.given()))
+      return usage(
+          log, "--launches tells of a step in this process: no --on, --nodes, --device, --op, --master or --cluster");
+    if (launches_) return explain_launches_of(options, log);
     ClusterUse use;
     if (const Status status = use.open(cluster_, options.pipeline, log); !status.ok()) return report_error(status, log);
     return explain_graph(options, on_device_, filter_, use.cluster(), log);
@@ -87,6 +120,7 @@ class ExplainCommand final : public Command {
 
  private:
   std::string on_device_;
+  bool launches_ = false;
   NodeFilter filter_;
   ClusterFlags cluster_;
 };

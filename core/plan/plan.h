@@ -63,11 +63,24 @@ struct FusedGroup {
   InstructionId last() const { return reduction == kNoInstruction ? instructions.back() : reduction; }
 };
 
+/// Why an instruction is not done by the kernel of what runs before it.
+enum class NotJoined : uint8_t {
+  kNone,            // it is
+  kFirst,           // nothing elementwise and no product runs right before it
+  kNotElementwise,  // it is none for these shapes
+  kOtherDevice,
+  kOtherSize,  // it has another number of elements
+  kReadsNone,  // it reads nothing that the kernel made, and there is more than a tile of that
+  kFactors,    // the kernel makes what it has to know beforehand
+  kFull,       // the kernel has as many steps as a kernel may
+};
+
 struct Plan {
   std::vector<ValuePlan> values;       // by ValueId
   std::vector<InstructionMode> modes;  // by InstructionId
   std::vector<DevicePlan> devices;     // by DeviceId
   std::vector<FusedGroup> groups;      // ascending
+  std::vector<NotJoined> not_joined;   // by InstructionId; empty: nobody looked for groups
   std::deque<Tensor> tensors;          // owns what `known` points to
   std::vector<ValueId> worked_out;     // with the plan, because constants alone decide them
   std::vector<ValueId> kept;           // of these, what a step reads

@@ -32,6 +32,8 @@ class Executor {
 
   const Program& program() const { return prepared_.program; }
   const Plan& plan() const { return prepared_.plan; }
+  /// After bind().
+  StepFacts facts() const { return launches_.facts(); }
   /// Has a step begun? From then on the pools know what kernels take.
   bool has_run() const { return has_run_; }
   /// Of the last step.

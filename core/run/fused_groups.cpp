@@ -18,10 +18,12 @@ class Finder {
   Finder(const Program& program, const Plan& plan, const std::vector<BoundInstruction>& bound)
       : program_(program), plan_(plan), bound_(bound), made_by_(program.values.size(), 0) {}
 
-  std::vector<FusedGroup> find() {
+  void find(Plan& plan) {
+    not_joined_.assign(program_.instructions.size(), NotJoined::kNone);
     walk_groups(
         program_, plan_, [this](InstructionId id) { visit(id); }, [this] { close(); });
-    return std::move(groups_);
+    plan.groups = std::move(groups_);
+    plan.not_joined = std::move(not_joined_);
   }
 
  private:
@@ -63,26 +65,33 @@ class Finder {
     return made_by_[buffer(program_.inputs(program_.instructions[id])[0])] == serial_;
   }
 
-  bool joins(InstructionId id, int64_t n) const {
-    bool begun = !group_.instructions.empty() || group_.head != kNoInstruction;
-    if (!begun || n != group_.elements || program_.instructions[id].device != device_) return false;
-    if (reads_factors_of_group(id)) return false;
-    auto size = static_cast<int64_t>(group_.instructions.size());
-    if (n > BlockReduction::kBlock || group_.head != kNoInstruction) return size < kMaxInstructions && reads_group(id);
-    return size * n < kMaxElements;
+  NotJoined refusal(InstructionId id, int64_t n) const {
+    if (group_.instructions.empty() && group_.head == kNoInstruction) return NotJoined::kFirst;
+    if (program_.instructions[id].device != device_) return NotJoined::kOtherDevice;
+    if (n != group_.elements) return NotJoined::kOtherSize;
+    if (reads_factors_of_group(id)) return NotJoined::kFactors;
+    const auto size = static_cast<int64_t>(group_.instructions.size());
+    if (n <= BlockReduction::kBlock && group_.head == kNoInstruction)
+      return size * n < kMaxElements ? NotJoined::kNone : NotJoined::kFull;
+    if (size >= kMaxInstructions) return NotJoined::kFull;
+    return reads_group(id) ? NotJoined::kNone : NotJoined::kReadsNone;
   }
 
   void visit(InstructionId id) {
     int64_t n = elements(id);
     if (n > 0) {
-      if (!joins(id, n)) close();
+      not_joined_[id] = refusal(id, n);
+      if (not_joined_[id] != NotJoined::kNone) close();
       group_.elements = n;
       device_ = program_.instructions[id].device;
       group_.instructions.push_back(id);
       made_by_[buffer(program_.outputs(program_.instructions[id])[0])] = serial_;
       return;
     }
-    if (is_reduction(id)) group_.reduction = id;
+    if (is_reduction(id))
+      group_.reduction = id;
+    else
+      not_joined_[id] = NotJoined::kNotElementwise;
     close();
     if (is_product(id)) begin_with(id);
   }
@@ -115,13 +124,13 @@ class Finder {
   FusedGroup group_;
   DeviceId device_ = kNoDevice;
   std::vector<FusedGroup> groups_;
+  std::vector<NotJoined> not_joined_;
 };
 
 }  // namespace
 
-std::vector<FusedGroup> find_groups(const Program& program, const Plan& plan,
-                                    const std::vector<BoundInstruction>& bound) {
-  return Finder(program, plan, bound).find();
+void find_groups(const Program& program, const std::vector<BoundInstruction>& bound, Plan& plan) {
+  Finder(program, plan, bound).find(plan);
 }
 
 }  // namespace emplace

@@ -9,9 +9,8 @@
 namespace emplace {
 
 /// Which prepared instructions can be fused: neighbours in launch order, on one device, over equally many elements,
-/// each reading what another of them made where that is more than a tile. REQUIRES: every kDirect instruction is
-/// prepared.
-std::vector<FusedGroup> find_groups(const Program& program, const Plan& plan,
-                                    const std::vector<BoundInstruction>& bound);
+/// each reading what another of them made where that is more than a tile. Sets plan.groups, and why they are no larger.
+/// REQUIRES: every kDirect instruction is prepared.
+void find_groups(const Program& program, const std::vector<BoundInstruction>& bound, Plan& plan);
 
 }  // namespace emplace

@@ -5,6 +5,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/base/cat.h"
+#include "core/base/units.h"
 #include "core/op/factored_kernel.h"
 
 namespace emplace {
@@ -326,6 +328,17 @@ FusedKernel::FusedKernel(const FusedGroup& group, const Program& program, const 
     : elements_(group.elements), tiles_((group.elements + kTileElements - 1) / kTileElements) {
   Builder(*this, group, program, plan, bound, values).build();
   if (tiles_ == 1 && !head_) bind_single_tile();
+}
+
+std::string FusedKernel::describe() const {
+  std::string joined;
+  for (const NumberChain& chain : chains_) append(joined, joined.empty() ? "" : ", ", chain.count);
+  std::string out = counted(static_cast<int64_t>(calls_.size()), "loop");
+  if (!joined.empty()) append(out, " (steps that hand numbers on in registers: ", joined, ')');
+  if (reduction_.partial) out += ", then the sum";
+  return cat(out, head_         ? " over the product's rows as they are finished"
+                  : tiles_ == 1 ? " over all elements"
+                                : cat(" over tiles of ", kTileElements, " elements"));
 }
 
 void FusedKernel::bind_single_tile() {

@@ -22,6 +22,8 @@ class FusedKernel final : public Kernel, private RowSink {
               const std::vector<Tensor>& values);
   /// `c`: of the group's first instruction.
   Status run(KernelContext& c) override;
+  /// Its loops, and what they run over.
+  std::string describe() const;
 
  private:
   struct TileCall {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/op/described_kernel.h"
 #include "core/op/run_kernel.h"
 #include "core/plan/memory_plan.h"
 #include "core/run/arrivals.h"
@@ -105,8 +106,12 @@ void LaunchList::list(GpuLauncher& gpu, const SlotOperands& operands) {
     if (group != p_.plan.groups.end() && group->first() == id) {
       Kernel* kernel = gpu.bind_chain(id);
       if (!kernel) {
-        made_.push_back(std::make_unique<FusedKernel>(*group, p_.program, p_.plan, p_.bound, p_.values));
+        auto fused = std::make_unique<FusedKernel>(*group, p_.program, p_.plan, p_.bound, p_.values);
+        fused_.push_back(fused.get());
+        made_.push_back(std::move(fused));
         kernel = with_arrivals(made_.back().get(), all_of(*group), operands);
+      } else {
+        fused_.push_back(nullptr);
       }
       launches_.push_back({kernel, &b.context, id});
       id = group++->last();
@@ -214,6 +219,37 @@ void LaunchList::describe() {
     numbers.push_back(p_.runtime.trace->add_work(std::move(work)));
   }
   if (!numbers.empty()) traced_ = std::make_unique<TraceBlocks>(*p_.runtime.trace, std::move(numbers));
+}
+
+StepFacts LaunchList::facts() const {
+  StepFacts facts;
+  auto group = p_.plan.groups.begin();
+  for (const Launch& launch : launches_) {
+    const InstructionId id = launch.instruction;
+    LaunchedWork work = work_of(p_, id);
+    LaunchFacts f;
+    while (group != p_.plan.groups.end() && group->first() < id) ++group;
+    if (group != p_.plan.groups.end() && group->first() == id) {
+      add_group(p_, *group, work);
+      f.begins_with_product = group->head != kNoInstruction;
+      const auto number = static_cast<size_t>(group - p_.plan.groups.begin());
+      if (fused_[number]) f.loops = fused_[number]->describe();
+    }
+    f.nodes = std::move(work.nodes);
+    f.device = work.device;
+    f.how = description(p_.bound[id].kernel.get());
+    if (id < p_.plan.not_joined.size()) f.not_joined = p_.plan.not_joined[id];
+    facts.launches.push_back(std::move(f));
+  }
+  std::vector<uint8_t> once(p_.file.graph.num_nodes());
+  for (const ValueId v : p_.plan.worked_out) once[p_.program.values[v].tensor.node] = 1;
+  for (InstructionId id = 0; id < p_.program.instructions.size(); ++id) {
+    const Instruction& s = p_.program.instructions[id];
+    const bool is_node = s.kind == InstructionKind::kNode || s.kind == InstructionKind::kConstant;
+    if (is_node && p_.plan.modes[id] == InstructionMode::kSkip)
+      (once[s.node] ? facts.once : facts.not_launched).push_back(s.node);
+  }
+  return facts;
 }
 
 }  // namespace emplace

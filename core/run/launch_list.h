@@ -12,6 +12,7 @@
 #include "core/run/fused_kernel.h"
 #include "core/run/gpu_launcher.h"
 #include "core/run/launch.h"
+#include "core/run/launch_facts.h"
 #include "core/run/parallel_run.h"
 #include "core/run/trace_blocks.h"
 
@@ -32,6 +33,9 @@ class LaunchList {
   /// Lists the launches. `gpu` has the kernels of chains, and puts in order what GPUs do; `operands` knows when slots
   /// are emptied. After bind_memory().
   void fill(GpuLauncher& gpu, const SlotOperands& operands);
+
+  /// After fill().
+  StepFacts facts() const;
 
   /// One step. On failure everything before the failing instruction has run.
   Status run(int64_t step);
@@ -56,6 +60,7 @@ class LaunchList {
   ObserverFeed* const feed_;
   std::vector<Launch> launches_;               // of the program outside of loops
   std::vector<std::unique_ptr<Kernel>> made_;  // fused kernels, and what is launched around others
+  std::vector<const FusedKernel*> fused_;      // of plan.groups, in their order; null: a GPU's kernel
   std::unique_ptr<TraceBlocks> traced_;        // null: there is no trace
   // Where independent instructions are worth running beside each other.
   std::unique_ptr<Schedule> schedule_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/run/exchange.h"
+#include "core/run/launch_facts.h"
 #include "core/run/session_plans.h"
 #include "core/run/session_variables.h"
 
@@ -99,6 +100,7 @@ class SessionImpl final : public Session {
   double copy_seconds() const override { return static_cast<double>(runtime_.copy_ns) * 1e-9; }
 
   std::vector<DeviceMemory> memory() const override { return plans_.memory(); }
+  StepFacts facts() const { return plans_.step() ? plans_.step()->facts() : StepFacts(); }
   int64_t copies_per_step() const override {
     const Executor* last = plans_.last_run();
     return last ? last->program().num_copies : 0;
@@ -124,6 +126,11 @@ class SessionImpl final : public Session {
 
 Status Session::run_numbered_step(int callable, int64_t /*number*/, std::vector<Tensor>& outputs) {
   return run_step(callable, {}, outputs);
+}
+
+StepFacts step_facts(const Session& session) {
+  const auto* own = dynamic_cast<const SessionImpl*>(&session);
+  return own ? own->facts() : StepFacts();
 }
 
 Result<std::unique_ptr<Session>> Session::create(const GraphFile& file, const DeviceSet& devices,

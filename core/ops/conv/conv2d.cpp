@@ -1,5 +1,6 @@
 // Conv2D and its two gradients, and _FusedConv2D: a convolution with bias, normalisation or activation.
 #include "core/base/cat.h"
+#include "core/op/described_kernel.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/conv/direct_conv.h"
@@ -83,7 +84,7 @@ class PackedFilter {
 };
 
 template <class T>
-class Conv2D final : public Kernel {
+class Conv2D final : public DescribedKernel {
  public:
   Conv2D(const KernelInit& init, FusedOps fused)
       : attrs_(init.attrs), layout_(image_layout(init.attrs)), fused_(std::move(fused)) {}
@@ -118,6 +119,7 @@ class Conv2D final : public Kernel {
   }
   // Unless the output is rearranged or narrowed afterwards.
   bool hands_on_rows() const override { return std::is_same_v<C, T> && layout_.c == 3; }
+  std::string describe() const override { return conv_.describe(); }
 
  private:
   using C = Compute<T>;

@@ -1,10 +1,12 @@
 // DepthwiseConv2dNative, its two gradients, and TF.js's fused form.
 #include "core/base/cat.h"
+#include "core/op/described_kernel.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/conv/depthwise_loops.h"
 #include "core/ops/conv/epilogue.h"
 #include "core/ops/conv/image.h"
+#include "core/ops/gemm/processors.h"
 #include "core/ops/kit/shape_math.h"
 
 namespace emplace {
@@ -37,7 +39,7 @@ Status shape_given(ShapeContext& c) {
 }
 
 template <class T>
-class DepthwiseConv final : public Kernel {
+class DepthwiseConv final : public DescribedKernel {
  public:
   DepthwiseConv(const KernelInit& init, FusedOps fused)
       : attrs_(init.attrs), layout_(image_layout(init.attrs)), fused_(std::move(fused)) {}
@@ -61,6 +63,10 @@ class DepthwiseConv final : public Kernel {
   }
   // Unless the output is rearranged or narrowed afterwards.
   bool hands_on_rows() const override { return std::is_same_v<C, T> && layout_.c == 3; }
+  std::string describe() const override {
+    if (shape_.out_c != shape_.in_c) return "pixel by pixel: a channel has several filters";
+    return cat("rows of up to 8 pixels by a vector of channels in registers (", gemm::isa_name(isa()), ")");
+  }
 
  private:
   using C = Compute<T>;

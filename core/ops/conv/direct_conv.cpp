@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/cat.h"
+#include "core/base/units.h"
 #include "core/ops/conv/direct_conv_parts.h"
 
 namespace emplace {
@@ -72,6 +74,31 @@ bool DirectConv<T>::filter_passes_by() const {
   const int64_t read_bytes = walk_.batch * std::min(image, seen) * walk_.in_c * kSize;
   return walk_.groups == 1 && walk_.batch * walk_.area() > rows_ && packed_filter_size() * kSize > near_bytes &&
          read_bytes <= near_bytes;
+}
+
+template <class T>
+std::string DirectConv<T>::describe() const {
+  const std::string tile = cat(rows_, " x ", cols_, " tiles (", gemm::isa_name(isa()), ")");
+  const std::string filter = size_text(packed_filter_size() * static_cast<int64_t>(sizeof(T)));
+  switch (way_) {
+    case Way::kPixels:
+      return cat(tile, " of pixels that follow each other, by channels; all ", filter, " of the filter for each");
+    case Way::kPanels:
+      return cat(tile, ", ", cols_, " channels at a time for all pixels: the filter's ", filter,
+                 " do not stay in the second level of cache");
+    case Way::kBands:
+      return cat(tile, " of a row's pixels, by channels; what they read is copied with its padding first, since ",
+                 counted(walk_.in_c, "channel"), " to read ", walk_.in_c == 1 ? "is" : "are", " few");
+    case Way::kOutputs:
+      return cat(walk_.out_c, " x ", cols_, " tiles (", gemm::isa_name(isa()),
+                 ") of channels by a row's pixels; what they read is copied with its padding first, since ",
+                 counted(walk_.out_c, "channel"), " to write ", walk_.out_c == 1 ? "is" : "are", " few");
+    case Way::kImages:
+      return cat(tile, " of a pixel in several images, by channels: taps outside the image are left out");
+    case Way::kStrided:
+      return cat(tile, " of pixels a stride apart, by channels: they see the same taps");
+  }
+  return {};
 }
 
 template <class T>

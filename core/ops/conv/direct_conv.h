@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "core/base/parallel.h"
@@ -30,6 +31,8 @@ class DirectConv {
   /// outputs that used them. `filter` as below; in = the output's gradient, out = the input's.
   static DirectConv input_gradient(const ConvShape& shape) { return DirectConv(ConvWalk::input_gradient(shape)); }
 
+  /// The way that was chosen, and why.
+  std::string describe() const;
   /// Elements of the filter rearranged into panels.
   int64_t packed_filter_size() const;
   /// `filter` [h, w, in_c / groups, out_c]; `packed` 64-byte aligned.

@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/base/cat.h"
+#include "core/base/units.h"
 #include "core/ops/gemm/ahead.h"
 #include "core/ops/gemm/processors.h"
 
@@ -85,6 +87,30 @@ Gemm<T>::Gemm(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_
   } else {
     way_ = Way::kTiles;
   }
+}
+
+template <class T>
+std::string Gemm<T>::describe() const {
+  switch (way_) {
+    case Way::kNothing:
+    case Way::kZero:
+      return "nothing to multiply";
+    case Way::kRow:
+    case Way::kColumnTransposed:
+      return cat("a vector times a matrix that is read once, in order (", isa_name(isa()), ")");
+    case Way::kDots:
+    case Way::kColumn:
+      return cat("a dot product for each row of the matrix (", isa_name(isa()), ")");
+    case Way::kTiles:
+      break;
+  }
+  const int64_t bytes = k_ * n_ * static_cast<int64_t>(sizeof(T));
+  const std::string tile = cat(rows_, " x ", cols_, " tiles (", isa_name(isa()), "), by ",
+                               by_rows() ? "rows" : "columns", "; b, ", size_text(bytes), ", ");
+  const std::string_view a = pack_a_ ? "; rows of a are packed: they would meet in few sets of L1" : "";
+  if (!pack_b_) return cat(tile, "is read as it lies: it stays in L1", a);
+  return cat(tile, "is packed into panels of ", cols_, " columns",
+             looks_ahead_ ? ", asked for ahead: the product does not stay in the second level of cache" : "", a);
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/base/parallel.h"
 #include "core/op/tile.h"
@@ -17,6 +18,8 @@ class Gemm {
   /// a is [m, k], or [k, m] if transpose_a; b is [k, n], or [n, k] if transpose_b.
   Gemm(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b);
 
+  /// The way that was chosen, and why.
+  std::string describe() const;
   /// Elements that run() needs for b rearranged into panels, the same on every processor; 0: b is read as it lies.
   int64_t packed_b_size() const;
   /// Rearranges b. `packed` is 64-byte aligned. A constant b needs this once.

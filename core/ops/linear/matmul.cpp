@@ -3,6 +3,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/scratch_vector.h"
+#include "core/op/described_kernel.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/conv/epilogue.h"
@@ -23,7 +24,7 @@ Status matmul_shape(ShapeContext& c) {
   return ok_status();
 }
 
-class MatMul final : public Kernel {
+class MatMul final : public DescribedKernel {
  public:
   explicit MatMul(const KernelInit& init) : type_(init.input_types[0]) {
     shape_.transpose_a = init.attrs.flag("transpose_a");
@@ -41,6 +42,7 @@ class MatMul final : public Kernel {
   }
   Workspace workspace() const override { return product_.workspace(); }
   bool hands_on_rows() const override { return product_.hands_on_rows(); }
+  std::string describe() const override { return product_.describe(); }
 
  private:
   DType type_;

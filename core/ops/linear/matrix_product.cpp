@@ -139,6 +139,20 @@ Workspace MatrixProduct::workspace() const {
   return w;
 }
 
+std::string MatrixProduct::describe() const {
+  const ProductShape& s = shape_;
+  switch (compute_type(type_)) {
+    case DType::kFloat:
+      return gemm::Gemm<float>(s.m, s.n, s.k, s.transpose_a, s.transpose_b).describe();
+    case DType::kDouble:
+      return gemm::Gemm<double>(s.m, s.n, s.k, s.transpose_a, s.transpose_b).describe();
+    case DType::kInt32:
+      return gemm::Gemm<uint32_t>(s.m, s.n, s.k, s.transpose_a, s.transpose_b).describe();
+    default:
+      return "row by row, by plain loops: there are no tiles of this type";
+  }
+}
+
 bool MatrixProduct::hands_on_rows() const {
   return type_ == DType::kFloat || type_ == DType::kDouble || type_ == DType::kInt32;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/op/kernel.h"
 
@@ -25,6 +26,8 @@ class MatrixProduct {
   Status run(KernelContext& c, const void* a, const void* b, void* out, bool same_b = false, RowSink* sink = nullptr);
   /// Of one product.
   Workspace workspace() const;
+  /// The way that was chosen, and why.
+  std::string describe() const;
   /// Can a sink be told of rows?
   bool hands_on_rows() const;
 
