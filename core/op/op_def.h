@@ -52,7 +52,7 @@ class OpDef {
   OpDef&& cpu(KernelMaker maker) && { return std::move(*this).cpu(DTypeSet::from_bits(~uint64_t{0}), maker); }
   /// Inputs whose values the shape rule (or prepare) needs: Reshape's shape, Sum's axes. -1: the last input.
   OpDef&& value_inputs(std::initializer_list<int> inputs) &&;
-  /// Output 0 shares the buffer of input 0 (Identity, Reshape): planned as no work at all.
+  /// Every output shares the buffer of the input of its number (Identity, Reshape): planned as no work at all.
   OpDef&& forwards_input() && {
     forwards_input_ = true;
     return std::move(*this);
