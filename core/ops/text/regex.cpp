@@ -116,7 +116,8 @@ OpDef regex_replace_op() {
   return OpDef("RegexReplace")
       .doc("Each text with the rewrite for what matches the pattern, everywhere or once; \\1 is the first group.")
       .shape(regex_shape)
-      .cpu(make<RegexReplace>);
+      .cpu(make<RegexReplace>)
+      .not_differentiable();
 }
 OpDef static_regex_replace_op() {
   return OpDef("StaticRegexReplace")

@@ -76,7 +76,8 @@ OpDef string_to_hash_bucket_strong_op() {
   return OpDef("StringToHashBucketStrong")
       .doc("A number below num_buckets for each text, by a hash with a key.")
       .shape(shape_unchanged)
-      .cpu(make<StrongHashBucket>);
+      .cpu(make<StrongHashBucket>)
+      .not_differentiable();
 }
 
 }  // namespace emplace

@@ -33,6 +33,7 @@ const Missing kMissing[] = {
      DTypeSet{DType::kFloat8E5M2, DType::kFloat8E4M3FN},
      {"Cast"}},
     {"complex numbers have no order", kComplexes, {"ClipByValue"}},
+    {"TensorFlow's ends the process", DTypeSet{DType::kInt32}, {"UnicodeDecodeWithOffsets"}},
     {"TF.js has float32 only", kHalves, {"FusedDepthwiseConv2dNative", "Prelu"}},
 };
 
@@ -60,6 +61,8 @@ const Ops kMovers = {"Assign",
                      "Pack",
                      "Pad",
                      "PadV2",
+                     "RaggedGather",
+                     "RaggedTensorToTensor",
                      "RefSwitch",
                      "ScatterUpdate",
                      "Slice",
