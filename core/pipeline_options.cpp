@@ -49,6 +49,7 @@ std::vector<std::string> apply_file_config(const FileConfig& config, PipelineOpt
   // A file is data: it may do with less than there is, not take more.
   if (config.host_memory_limit.value_or(INT64_MAX) < HostMemory::of_process().limit())
     overlay.take("host-memory-limit", config.host_memory_limit, options.host_memory_limit);
+  overlay.take("require-gpu", config.require_gpu, options.require_gpu);
   overlay.take("visible-devices", config.visible_device_list, options.devices.visible_device_list);
   std::vector<DeviceOptions::VirtualDevices> virtual_devices;
   for (const auto& v : config.virtual_devices)

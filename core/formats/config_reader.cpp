@@ -165,7 +165,7 @@ void read_device_count(LoadContext& c) {
 }  // namespace
 
 void read_config(LoadContext& c) {
-  enum { kSoft, kLog, kCount, kInter, kIntra, kGpu, kHostMemory };
+  enum { kSoft, kLog, kCount, kInter, kIntra, kGpu, kHostMemory, kRequireGpu };
   static constexpr std::string_view kKeys[] = {"allow_soft_placement",
                                                "log_device_placement",
                                                "device_count",
@@ -173,6 +173,7 @@ void read_config(LoadContext& c) {
                                                "intra_op_parallelism_threads",
                                                "gpu_options",
                                                "host_memory_limit",
+                                               "require_gpu",
                                                "pluggable_device_options",
                                                "use_per_session_threads",
                                                "session_inter_op_thread_pool",
@@ -208,6 +209,9 @@ void read_config(LoadContext& c) {
         break;
       case kHostMemory:
         config.host_memory_limit = read_memory_size(c.reader, "host_memory_limit");
+        break;
+      case kRequireGpu:
+        config.require_gpu = read_bool(c.reader, "require_gpu");
         break;
       default:
         break;

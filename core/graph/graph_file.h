@@ -29,6 +29,7 @@ struct FileConfig {
   std::vector<VirtualDevices> virtual_devices;
   std::optional<int> num_virtual_devices_per_gpu;
   std::optional<int64_t> host_memory_limit;  // bytes
+  std::optional<bool> require_gpu;
 };
 
 /// A name as written in `fetch`, `feed`, ...: resolved against the graph later, with its place for messages.
