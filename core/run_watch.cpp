@@ -11,6 +11,8 @@
 namespace emplace {
 namespace {
 
+constexpr int64_t kLinesOfNode = 11;  // of a slice with one node, as leave_out_oldest() counts
+
 /// Of a trace's text. Who has been asked to stop has a moment left; a document, and what is worked out for it, takes
 /// half of the memory that is free.
 int64_t most_lines() {
@@ -84,20 +86,22 @@ std::string RunWatch::trace_text() const {
   facts.left_out = launches_ ? launches_->left_out() : trace_->left_out();
   if (launches_) facts.clock_error_ns = launches_->clock_error_ns();
   if (!shown_.empty()) facts.shown = &shown_;
+  const int64_t lines = most_lines();
   std::vector<LaunchedWork> work;
-  std::vector<TraceSlice> shown = slices(work);
-  facts.left_out += leave_out_oldest(shown, most_lines());
+  std::vector<TraceSlice> shown = slices(work, lines / kLinesOfNode);
+  if (trace_) facts.left_out += std::ssize(trace_->spans()) - std::ssize(shown);
+  facts.left_out += leave_out_oldest(shown, lines);
   return trace_json(facts, shown);
 }
 
-std::vector<TraceSlice> RunWatch::slices(std::vector<LaunchedWork>& work) const {
-  return launches_ ? slices_of(*launches_, launches_->spans()) : slices_of(*trace_, work);
+std::vector<TraceSlice> RunWatch::slices(std::vector<LaunchedWork>& work, int64_t most_observed) const {
+  return launches_ ? slices_of(*launches_, launches_->spans()) : slices_of(*trace_, most_observed, work);
 }
 
 std::optional<StepReport> RunWatch::step_report() const {
   if (!context_.options.run.step_report) return std::nullopt;
   std::vector<LaunchedWork> work;
-  return emplace::step_report(*placed_.devices, slices(work));
+  return emplace::step_report(*placed_.devices, slices(work, most_lines()));
 }
 
 Status RunWatch::end_steps(Status ran) {

@@ -42,8 +42,8 @@ class RunWatch {
   bool traces() const { return !context_.options.run.trace.empty(); }
   Status numerics_status() const;
   std::string trace_text() const;
-  /// `work` gets what the slices of an observed run point to.
-  std::vector<TraceSlice> slices(std::vector<LaunchedWork>& work) const;
+  /// `work` gets what the slices of an observed run point to, the newest.
+  std::vector<TraceSlice> slices(std::vector<LaunchedWork>& work, int64_t most_observed) const;
 
   // Constant after construction.
   const StageContext& context_;

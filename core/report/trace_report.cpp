@@ -246,16 +246,18 @@ std::vector<TraceSlice> slices_of(const LaunchTrace& trace, const std::vector<La
   return slices;
 }
 
-std::vector<TraceSlice> slices_of(const TraceRecorder& trace, std::vector<LaunchedWork>& work) {
-  work.reserve(trace.spans().size());
+std::vector<TraceSlice> slices_of(const TraceRecorder& trace, int64_t most, std::vector<LaunchedWork>& work) {
+  const int64_t count = std::min(std::ssize(trace.spans()), std::max<int64_t>(most, 0));
+  work.reserve(static_cast<size_t>(count));
   std::vector<TraceSlice> slices;
-  for (const Span& span : trace.spans()) {
+  slices.reserve(static_cast<size_t>(count));
+  for (auto span = trace.spans().end() - count; span != trace.spans().end(); ++span) {
     LaunchedWork& one = work.emplace_back();
-    one.nodes = {span.what.node};
-    one.device = span.what.device;
-    one.from = span.what.from;
-    one.bytes = span.bytes;
-    slices.push_back({&one, 0, span.step, span.start_ns, span.end_ns});
+    one.nodes = {span->what.node};
+    one.device = span->what.device;
+    one.from = span->what.from;
+    one.bytes = span->bytes;
+    slices.push_back({&one, 0, span->step, span->start_ns, span->end_ns});
   }
   return slices;
 }

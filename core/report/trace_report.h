@@ -34,7 +34,7 @@ std::string trace_json(const TraceFacts& facts, const std::vector<TraceSlice>& s
 int64_t leave_out_oldest(std::vector<TraceSlice>& slices, int64_t most_lines);
 
 std::vector<TraceSlice> slices_of(const LaunchTrace& trace, const std::vector<LaunchSpan>& spans);
-/// Of a run that was observed node by node; `work` gets what the slices point to.
-std::vector<TraceSlice> slices_of(const TraceRecorder& trace, std::vector<LaunchedWork>& work);
+/// Of a run that was observed node by node, the newest; `work` gets what the slices point to.
+std::vector<TraceSlice> slices_of(const TraceRecorder& trace, int64_t most, std::vector<LaunchedWork>& work);
 
 }  // namespace emplace

@@ -3,8 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <vector>
+#include <deque>
 
+#include "core/base/host_memory.h"
 #include "core/run/observer.h"
 
 namespace emplace {
@@ -19,22 +20,26 @@ struct Span {
 
 class TraceRecorder final : public RunObserver {
  public:
-  static constexpr size_t kMaxSpans = 1'000'000;  // 56 MB; what comes later is counted only
-  static constexpr int64_t kInitStep = -1;        // initializers run before step 0
+  /// 56 MB, and a quarter of the free host memory at most; what comes later is counted only.
+  static constexpr size_t kMaxSpans = 1'000'000;
+  static constexpr int64_t kInitStep = -1;  // initializers run before step 0
 
   void begin_step(int64_t step) { step_ = step; }
   bool needs_values() const override { return false; }
   void starting(const ObservedInstruction& what) override;
   Status finished(const ObservedInstruction& what, std::span<const Tensor> outputs) override;
 
-  const std::vector<Span>& spans() const { return spans_; }
+  const std::deque<Span>& spans() const { return spans_; }
   int64_t left_out() const { return left_out_; }
 
  private:
   int64_t now_ns() const;
+  bool has_room();
 
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::vector<Span> spans_;
+  std::deque<Span> spans_;
+  HostShare held_{HostUse::kPool};  // by spans, for some of them at a time
+  bool full_ = false;
   int64_t left_out_ = 0;
   int64_t step_ = kInitStep;
   int64_t started_ns_ = 0;
