@@ -8,8 +8,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
-#include <sstream>
 
+#include "cli/config_file.h"
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
 #include "core/base/foreign_words.h"
@@ -88,7 +88,7 @@ struct OptionSet::Impl {
   Status check_flag_values(int argc, char** argv) const;
   Status apply(const Entry& entry, std::vector<std::string> values, std::string source);
   void allow_time() const;
-  Status read_config(std::vector<CLI::ConfigItem>& items) const;
+  Status read_config(std::vector<ConfigEntry>& entries_of_file) const;
 };
 
 /// `names`: "quiet,-q". `suffix`: what CLI11 wants behind a flag's name ("{default}"), or ",!--no-name". `usage`: what
@@ -224,22 +224,10 @@ std::string_view shortened(std::string_view text) {
   return text.substr(0, kShown);
 }
 
-/// Is there a line that is neither blank nor a comment?
-bool says_something(std::string_view text) {
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = text.substr(begin, end - begin);
-    const size_t first = line.find_first_not_of(" \t\r");
-    if (first != std::string_view::npos && line[first] != '#' && line[first] != ';') return true;
-    begin = end + 1;
-  }
-  return false;
-}
-
 }  // namespace
 
 /// The file's keys, top-level ones and those of this subcommand's section; every key must be somebody's option.
-Status OptionSet::Impl::read_config(std::vector<CLI::ConfigItem>& items) const {
+Status OptionSet::Impl::read_config(std::vector<ConfigEntry>& entries_of_file) const {
   if (config_file.empty()) return ok_status();
   constexpr int64_t kMostBytes = int64_t{1} << 20;
   allow_time();
@@ -247,29 +235,21 @@ Status OptionSet::Impl::read_config(std::vector<CLI::ConfigItem>& items) const {
   if (!file.ok()) return unreadable(config_file, file.status()).with_context("--config");
   if ((*file)->bytes().find('\0') != std::string_view::npos)
     return invalid_argument(cat("--config: ", printable(config_file), " is not text"));
-  std::istringstream in{std::string((*file)->bytes())};
-  std::vector<CLI::ConfigItem> all;
-  try {
-    all = CLI::ConfigTOML().from_config(in);
-  } catch (const std::exception& error) {
-    return invalid_argument(cat(printable(config_file), ": ", error.what()));
-  }
-  if (all.empty() && says_something((*file)->bytes()))
-    return invalid_argument(cat(printable(config_file), ": found no option; wanted NAME = VALUE"));
-  for (CLI::ConfigItem& item : all) {
-    if (item.name == "++" || item.name == "--") continue;  // where a section begins and ends
+  ASSIGN_OR_RETURN(std::vector<ConfigEntry> all, parse_config((*file)->bytes(), config_file));
+  for (ConfigEntry& entry : all) {
+    const std::string place = cat(printable(config_file), ":", entry.line);
     const auto& sections = others.commands;
-    if (!item.parents.empty() && item.parents.front() != command &&
-        std::find(sections.begin(), sections.end(), item.parents.front()) == sections.end()) {
-      std::string hint = did_you_mean(item.parents.front(), sections);
-      return invalid_argument(cat(printable(config_file), ": section '", shortened(item.parents.front()),
-                                  "' is not a subcommand", hint.empty() ? "" : "; ", hint));
+    if (!entry.section.empty() && entry.section != command &&
+        std::find(sections.begin(), sections.end(), entry.section) == sections.end()) {
+      std::string hint = did_you_mean(entry.section, sections);
+      return invalid_argument(cat(place, ": section '", printable(shortened(entry.section)), "' is not a subcommand",
+                                  hint.empty() ? "" : "; ", hint));
     }
-    std::replace(item.name.begin(), item.name.end(), '_', '-');
-    if (!find(item.name) && !is_of_others(item.name))
-      return invalid_argument(cat(printable(config_file), ": unknown option '", printable(shortened(item.name)), "'",
-                                  suggest(shortened(item.name))));
-    if (item.parents.empty() || item.parents.front() == command) items.push_back(std::move(item));
+    std::replace(entry.name.begin(), entry.name.end(), '_', '-');
+    if (!find(entry.name) && !is_of_others(entry.name))
+      return invalid_argument(
+          cat(place, ": unknown option '", printable(shortened(entry.name)), "'", suggest(shortened(entry.name))));
+    if (entry.section.empty() || entry.section == command) entries_of_file.push_back(std::move(entry));
   }
   return ok_status();
 }
@@ -364,7 +344,7 @@ Status OptionSet::parse(int argc, char** argv, std::string& help) {
   if (const char* file = std::getenv("EMPLACE_CONFIG"); file && impl_->config_file.empty()) impl_->config_file = file;
   impl_->entries.pop_back();
 
-  std::vector<CLI::ConfigItem> items;
+  std::vector<ConfigEntry> items;
   RETURN_IF_ERROR(impl_->read_config(items));
   const bool has_variables = environment_has_options();
   for (const auto& entry : impl_->entries) {
@@ -375,11 +355,11 @@ Status OptionSet::parse(int argc, char** argv, std::string& help) {
       RETURN_IF_ERROR(impl_->apply(entry, entry.option->results(), "command line"));
     } else if (environment && *environment) {
       RETURN_IF_ERROR(impl_->apply(entry, {environment}, variable));
-    } else if (item != items.rend() && !item->inputs.empty()) {
-      if (!entry.is_list && item->inputs.size() > 1)
-        return invalid_argument(cat(printable(impl_->config_file), ": ", entry.name, ": found ", item->inputs.size(),
-                                    " values, wanted one"));
-      RETURN_IF_ERROR(impl_->apply(entry, item->inputs, printable(impl_->config_file)));
+    } else if (item != items.rend() && !item->values.empty()) {
+      if (!entry.is_list && item->values.size() > 1)
+        return invalid_argument(cat(printable(impl_->config_file), ":", item->line, ": ", entry.name, ": found ",
+                                    item->values.size(), " values, wanted one"));
+      RETURN_IF_ERROR(impl_->apply(entry, item->values, printable(impl_->config_file)));
     }
   }
   return ok_status();
