@@ -18,6 +18,25 @@ std::string suggest_node(const Graph& g, std::string_view name) {
   return suggestion.text();
 }
 
+/// "placeholders: x, y and 3 more"; empty without any.
+std::string placeholder_list(const Graph& g) {
+  constexpr size_t kNamed = 8, kMostBytes = 300;
+  std::string text;
+  size_t more = 0, named = 0;
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (!g.traits(id).placeholder && !g.traits(id).placeholder_with_default) continue;
+    const std::string name = printable(g.name(id));
+    if (named == kNamed || text.size() + name.size() > kMostBytes)
+      ++more;
+    else
+      append(text, named++ == 0 ? "" : ", ", name);
+  }
+  if (named + more == 0) return {};
+  if (more == 0) return cat("placeholders: ", text);
+  return named == 0 ? cat("the graph has ", counted(more, "placeholder"))
+                    : cat("placeholders: ", text, " and ", more, " more");
+}
+
 }  // namespace
 
 std::string NameError::text() const { return cat(message, hint.empty() ? "" : "; ", hint); }
@@ -50,7 +69,12 @@ Endpoint find_tensor(const Graph& g, std::string_view name, NameError& error) {
 
 Endpoint find_fed_tensor(const Graph& g, std::string_view name, NameError& error) {
   Endpoint tensor = find_tensor(g, name, error);
-  if (tensor.node == kNoNode) return tensor;
+  if (tensor.node == kNoNode) {
+    const bool unknown = g.find(name.substr(0, name.rfind(':'))) == kNoNode;
+    if (const std::string list = unknown ? placeholder_list(g) : ""; !list.empty())
+      append(error.hint, error.hint.empty() ? "" : " ", list);
+    return tensor;
+  }
   const DType type = g.output_type(tensor);
   if (!is_ref(type) && type != DType::kResource) return tensor;
   std::string read = cat(g.name(tensor.node), is_ref(type) ? "/read" : "/Read/ReadVariableOp");

@@ -18,7 +18,8 @@ struct NameError {
 /// "n" is "n:0". kNoNode and `error` if there is no such tensor. REQUIRES: a validated graph.
 Endpoint find_tensor(const Graph& g, std::string_view name, NameError& error);
 
-/// The same, of a tensor that a value can be fed for: a reference or a handle stands for a variable's memory.
+/// The same, of a tensor that a value can be fed for: a reference or a handle stands for a variable's memory. The hint
+/// names the first placeholders.
 Endpoint find_fed_tensor(const Graph& g, std::string_view name, NameError& error);
 
 /// kNoNode and `error` if there is no such node.
