@@ -6,7 +6,9 @@
 
 #include "core/base/stop.h"
 #include "core/report/bench/launch_times.h"
+#include "core/report/bench/seen_shapes.h"
 #include "core/run/trace.h"
+#include "core/run/watchers.h"
 #include "core/run_watch.h"
 
 namespace emplace {
@@ -104,12 +106,17 @@ Status trace_steps(const BenchedGraph& graph, BenchResult& result) {
   constexpr double kSeconds = 0.3;
   constexpr int64_t kLeast = 10, kMost = 2000;
   TraceRecorder recorder;
-  graph.context.observer = &recorder;
+  SeenShapes shapes;
+  for (const auto& [tensor, value] : graph.request.feeds) shapes.see(tensor, value);
+  ObserverList both;
+  both.add(&recorder), both.add(&shapes);
+  graph.context.observer = &both;
   const Result<Planned> planned = planned_steps(graph);
   graph.context.observer = nullptr;
   if (!planned.ok()) return planned.status();
   std::vector<Tensor> outputs;
   RETURN_IF_ERROR(planned->session->step(outputs));  // as step -1: it warms up
+  shapes.stop_looking();
   std::vector<double> us;
   const auto start = Clock::now();
   for (int64_t i = 0; i < kMost && (i < kLeast || us_since(start) < kSeconds * 1e6); ++i) {
@@ -119,7 +126,7 @@ Status trace_steps(const BenchedGraph& graph, BenchResult& result) {
     us.push_back(step);
   }
   result.traced_step_us = median_of(us);
-  result.costs = step_costs(graph.partitioned.file->graph, recorder);
+  result.costs = step_costs(graph.partitioned.file->graph, recorder, &shapes);
   return ok_status();
 }
 

@@ -24,8 +24,14 @@ double relative_spread(const std::vector<double>& values) {
   return median > 0 ? median_deviation(values) / median : 0;
 }
 
-std::optional<int64_t> tensor_bytes(const Graph& g, const Endpoint& e) {
-  const std::optional<int64_t> elements = g.output_shape(e).checked_num_elements();
+const Shape& shape_of(const Graph& g, Endpoint e, const SeenShapes* seen) {
+  const Shape& planned = g.output_shape(e);
+  const Shape* met = seen && !planned.fully_known() ? seen->find(e) : nullptr;
+  return met ? *met : planned;
+}
+
+std::optional<int64_t> tensor_bytes(const Graph& g, Endpoint e, const SeenShapes* seen = nullptr) {
+  const std::optional<int64_t> elements = shape_of(g, e, seen).checked_num_elements();
   const size_t size = dtype_size(base_type(g.output_type(e)));
   if (!elements || size == 0 || *elements > INT64_MAX / 16) return {};
   return *elements * static_cast<int64_t>(size);
@@ -41,7 +47,7 @@ std::vector<double> without_outliers(const std::vector<double>& values) {
   return kept;
 }
 
-NodeCost cost_of_node(const Graph& g, NodeId node, DeviceId device, const Samples& samples) {
+NodeCost cost_of_node(const Graph& g, NodeId node, DeviceId device, const Samples& samples, const SeenShapes* seen) {
   NodeCost cost;
   cost.node = node, cost.device = device;
   std::vector<double> of_steps;
@@ -53,17 +59,17 @@ NodeCost cost_of_node(const Graph& g, NodeId node, DeviceId device, const Sample
   cost.dropped = static_cast<int64_t>(of_steps.size() - kept.size());
   cost.calls = static_cast<double>(samples.each.size()) / static_cast<double>(of_steps.size());
   cost.bytes_out = samples.bytes;
-  cost.bytes_in = input_bytes(g, node);
-  cost.flops = flops_of(g, node);
+  cost.bytes_in = input_bytes(g, node, seen);
+  cost.flops = flops_of(g, node, seen);
   return cost;
 }
 
 }  // namespace
 
-std::optional<int64_t> input_bytes(const Graph& g, NodeId node) {
+std::optional<int64_t> input_bytes(const Graph& g, NodeId node, const SeenShapes* seen) {
   int64_t bytes = 0;
   for (const Endpoint& e : g.inputs(node)) {
-    const std::optional<int64_t> of_one = tensor_bytes(g, e);
+    const std::optional<int64_t> of_one = tensor_bytes(g, e, seen);
     if (!of_one) return {};
     bytes += *of_one;
   }
@@ -80,19 +86,19 @@ std::optional<int64_t> output_bytes(const Graph& g, NodeId node) {
   return bytes;
 }
 
-std::optional<int64_t> flops_of(const Graph& g, NodeId node) {
+std::optional<int64_t> flops_of(const Graph& g, NodeId node, const SeenShapes* seen) {
   if (g.num_outputs(node) == 0) return {};
-  const std::optional<int64_t> out = g.output_shape({node, 0}).checked_num_elements();
+  const Shape& shape = shape_of(g, {node, 0}, seen);
+  const std::optional<int64_t> out = shape.checked_num_elements();
   if (!out) return {};
   const Work work = g.traits(node).work;
   if (work == Work::kElements || g.inputs(node).size() < 2) return *out;
-  const std::optional<int64_t> a = g.output_shape(g.inputs(node)[0]).checked_num_elements();
-  const std::optional<int64_t> b = g.output_shape(g.inputs(node)[1]).checked_num_elements();
+  const std::optional<int64_t> a = shape_of(g, g.inputs(node)[0], seen).checked_num_elements();
+  const std::optional<int64_t> b = shape_of(g, g.inputs(node)[1], seen).checked_num_elements();
   if (!a || !b || *out == 0) return {};
   const auto x = static_cast<double>(*a), y = static_cast<double>(*b), z = static_cast<double>(*out);
   // [m,k] x [k,n] = [m,n]: mk * kn / mn is k squared. The window of a convolution has filter / channels elements.
   if (work == Work::kMatMul) return static_cast<int64_t>(std::llround(2 * z * std::sqrt(x * y / z)));
-  const Shape& shape = g.output_shape({node, 0});
   const auto channels = static_cast<double>(std::max<int64_t>(1, shape.rank() > 0 ? shape.dim(shape.rank() - 1) : 1));
   return static_cast<int64_t>(std::llround(2 * z * y / channels));
 }
@@ -111,7 +117,7 @@ std::string cost_key(const Graph& g, NodeId node) {
   return key;
 }
 
-StepCosts step_costs(const Graph& g, const TraceRecorder& trace) {
+StepCosts step_costs(const Graph& g, const TraceRecorder& trace, const SeenShapes* seen) {
   std::map<std::pair<NodeId, DeviceId>, Samples> nodes;
   std::map<std::tuple<NodeId, DeviceId, DeviceId>, Samples> copies;
   std::map<int64_t, char> steps;
@@ -127,7 +133,8 @@ StepCosts step_costs(const Graph& g, const TraceRecorder& trace) {
   }
   StepCosts costs;
   costs.steps = static_cast<int64_t>(steps.size());
-  for (const auto& [what, samples] : nodes) costs.nodes.push_back(cost_of_node(g, what.first, what.second, samples));
+  for (const auto& [what, samples] : nodes)
+    costs.nodes.push_back(cost_of_node(g, what.first, what.second, samples, seen));
   for (const auto& [what, samples] : copies) {
     const auto& [node, from, to] = what;
     costs.copies.push_back(

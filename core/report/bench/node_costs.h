@@ -8,6 +8,7 @@
 
 #include "core/device/device.h"
 #include "core/graph/graph.h"
+#include "core/report/bench/seen_shapes.h"
 #include "core/run/trace.h"
 
 namespace emplace {
@@ -41,14 +42,14 @@ struct StepCosts {
   bool one_at_a_time = false;  // nodes run on one thread, one after the other
 };
 
-/// Of steps from 0 on.
-StepCosts step_costs(const Graph& graph, const TraceRecorder& trace);
+/// Of steps from 0 on. Shapes that the graph leaves open are those of `seen`.
+StepCosts step_costs(const Graph& graph, const TraceRecorder& trace, const SeenShapes* seen = nullptr);
 
 /// Multiplications and additions, where shapes are known: exact for products of matrices and convolutions, one for each
 /// element of the result of everything else.
-std::optional<int64_t> flops_of(const Graph& graph, NodeId node);
+std::optional<int64_t> flops_of(const Graph& graph, NodeId node, const SeenShapes* seen = nullptr);
 /// Bytes of what a node reads or makes, where shapes and types are known.
-std::optional<int64_t> input_bytes(const Graph& graph, NodeId node);
+std::optional<int64_t> input_bytes(const Graph& graph, NodeId node, const SeenShapes* seen = nullptr);
 std::optional<int64_t> output_bytes(const Graph& graph, NodeId node);
 
 /// "float32[512,512] float32[512,512] transpose_b=false": what a kernel's time depends on; "" if shapes are open.
