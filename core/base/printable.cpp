@@ -6,6 +6,7 @@
 
 #include "core/base/acting_character.h"
 #include "core/base/json_writer.h"
+#include "core/base/text_words.h"
 
 namespace emplace {
 namespace {
@@ -38,9 +39,17 @@ void append_escape(std::string& out, uint32_t code) {
 }
 
 bool is_plain(std::string_view text, LineEnds line_ends) {
-  return std::all_of(text.begin(), text.end(), [&](char c) {
-    return (c >= ' ' && c < 0x7f) || (line_ends == LineEnds::kKept && (c == '\n' || c == '\t'));
-  });
+  if (every_word(text, is_printable_ascii)) return true;
+  return line_ends == LineEnds::kKept &&
+         std::all_of(text.begin(), text.end(), [](char c) { return (c >= ' ' && c < 0x7f) || c == '\n' || c == '\t'; });
+}
+
+// In a CSV file, too: no comma, no quote, no blank at its ends, no formula.
+bool is_plain_cell(std::string_view text) {
+  if (text.empty()) return true;
+  if (text.back() == ' ' || std::string_view(" =+-@").find(text.front()) != std::string_view::npos) return false;
+  return every_word(text,
+                    [](uint64_t word) { return is_printable_ascii(word) && lacks(word, ',') && lacks(word, '"'); });
 }
 
 }  // namespace
@@ -68,17 +77,30 @@ std::string printable(std::string_view text, LineEnds line_ends) {
   return out;
 }
 
-std::string csv_cell(std::string_view text) {
+void append_csv_cell(std::string& out, std::string_view text) {
+  if (is_plain_cell(text)) {
+    out += text;
+    return;
+  }
   std::string cell = printable(text);
   if (!cell.empty() && std::string_view("=+-@").find(cell.front()) != std::string_view::npos) cell.insert(0, 1, '\'');
   const bool blank_end = !cell.empty() && (cell.front() == ' ' || cell.back() == ' ');
-  if (!blank_end && std::none_of(cell.begin(), cell.end(), [](char c) { return c == ',' || c == '"'; })) return cell;
-  std::string out = "\"";
+  if (!blank_end && cell.find_first_of(",\"") == std::string::npos) {
+    out += cell;
+    return;
+  }
+  out += '"';
   for (const char c : cell) {
     if (c == '"') out += '"';
     out += c;
   }
-  return out + '"';
+  out += '"';
+}
+
+std::string csv_cell(std::string_view text) {
+  std::string out;
+  append_csv_cell(out, text);
+  return out;
 }
 
 std::string html_text(std::string_view text) {

@@ -16,6 +16,7 @@ std::string printable(std::string_view text, LineEnds line_ends = LineEnds::kEsc
 /// 4180). A text that spreadsheets would take for a formula ('=', '+', '-' or '@' at its start) gets a "'" before it,
 /// which is how a person enters such a text there, and which they do not show.
 std::string csv_cell(std::string_view text);
+void append_csv_cell(std::string& out, std::string_view text);
 
 /// Between tags or in an attribute of a page.
 std::string html_text(std::string_view text);

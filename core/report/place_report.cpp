@@ -1,7 +1,6 @@
 #include "core/report/place_report.h"
 
 #include "core/base/assert.h"
-#include "core/base/cat.h"
 #include "core/base/printable.h"
 
 namespace emplace {
@@ -12,9 +11,13 @@ std::string place_csv(const PlaceReport& r) {
   for (NodeId node : r.placement->order) {
     if (!shows(r, node)) continue;
     const Decision& d = r.placement->of(node);
-    append(out, csv_cell(graph.name(node)), ',', csv_cell(graph.op(node)), ',',
-           csv_cell(requested_device(graph, *r.options, node)), ',', csv_cell(r.devices->at(d.device).name), ',',
-           reason_code(d.reason), '\n');
+    for (const std::string_view cell : {graph.name(node), graph.op(node), requested_device(graph, *r.options, node),
+                                        std::string_view(r.devices->at(d.device).name)}) {
+      append_csv_cell(out, cell);
+      out += ',';
+    }
+    out += reason_code(d.reason);
+    out += '\n';
     drain_text(r, out);
   }
   return out;

@@ -31,6 +31,24 @@ TEST_CASE("CSV cells: quotes where they are needed, no formulas") {
   CHECK(csv_cell(" a") == "\" a\"");
 }
 
+// They are looked at eight bytes at a time, the last ones of a text together with some before.
+TEST_CASE("every byte is seen, wherever it stands in a text of any length") {
+  for (size_t size = 1; size <= 20; ++size) {
+    for (size_t at = 0; at < size; ++at) {
+      for (int byte = 0; byte < 256; ++byte) {
+        std::string text(size, 'a');
+        text[at] = static_cast<char>(byte);
+        const bool plain = byte >= ' ' && byte < 0x7f;
+        const bool blank_end = byte == ' ' && (at == 0 || at + 1 == size);
+        const bool formula = at == 0 && (byte == '=' || byte == '+' || byte == '-' || byte == '@');
+        INFO("byte " << byte << " at " << at << " of " << size);
+        CHECK((printable(text) == text) == plain);
+        CHECK((csv_cell(text) == text) == (plain && byte != ',' && byte != '"' && !blank_end && !formula));
+      }
+    }
+  }
+}
+
 TEST_CASE("pages: markup and controls of a name are text") {
   CHECK(html_text("<b a=\"1\">&\x1b") == "&lt;b a=&quot;1&quot;&gt;&amp;\\x1b");
 }
