@@ -49,28 +49,40 @@ MemoryKinds::MemoryKinds(const GraphFile& file) : file_(file) {}
 MemoryKinds::Kinds MemoryKinds::compute(const NodeType& type, std::string_view device_type) {
   if (device_type == "CPU") {
     return {std::vector(type.input_types.size(), MemoryKind::kHost),
-            std::vector(type.output_types.size(), MemoryKind::kHost)};
+            std::vector(type.output_types.size(), MemoryKind::kHost), true};
   }
   const KernelSignature* kernel = nullptr;
   if (!is_function_call(type)) kernel = find_kernel(*file_.ops, type, device_type);
-  if (!kernel) return {kinds_by_dtype(type.input_types), kinds_by_dtype(type.output_types)};
+  if (!kernel) return {kinds_by_dtype(type.input_types), kinds_by_dtype(type.output_types), true};
   Kinds kinds{kinds_by_kernel(type.input_types, type.input_args, type.signature->inputs, *kernel),
-              kinds_by_kernel(type.output_types, type.output_args, type.signature->outputs, *kernel)};
+              kinds_by_kernel(type.output_types, type.output_args, type.signature->outputs, *kernel), true};
   add_listed(type, "_input_hostmem", kinds.inputs);
   add_listed(type, "_output_hostmem", kinds.outputs);
   return kinds;
 }
 
-const MemoryKinds::Kinds& MemoryKinds::of(NodeId node, std::string_view device_type) {
-  const auto known = std::find(device_types_.begin(), device_types_.end(), device_type);
-  const auto index = static_cast<size_t>(known - device_types_.begin());
-  if (known == device_types_.end()) {
+size_t MemoryKinds::device_type_index(std::string_view device_type) {
+  const auto place_of = [&](const auto& is_it) {
+    return static_cast<size_t>(std::find_if(device_types_.begin(), device_types_.end(), is_it) - device_types_.begin());
+  };
+  // Nearly always the very text of an earlier call.
+  const size_t same = place_of(
+      [&](std::string_view known) { return known.data() == device_type.data() && known.size() == device_type.size(); });
+  if (same < device_types_.size()) return same;
+  const size_t equal = place_of([&](std::string_view known) { return known == device_type; });
+  if (equal == device_types_.size()) {
     device_types_.push_back(device_type);
     found_.emplace_back();
   }
-  auto [it, is_new] = found_[index].try_emplace(file_.graph.node(node).type);
-  if (is_new) it->second = compute(file_.graph.type(node), device_type);
-  return it->second;
+  return equal;
+}
+
+const MemoryKinds::Kinds& MemoryKinds::of(NodeId node, std::string_view device_type) {
+  std::vector<Kinds>& found = found_[device_type_index(device_type)];
+  const uint32_t type = file_.graph.node(node).type;
+  if (type >= found.size()) found.resize(size_t{type} + 1);
+  if (!found[type].known) found[type] = compute(file_.graph.type(node), device_type);
+  return found[type];
 }
 
 MemoryKind MemoryKinds::input(NodeId node, size_t i, std::string_view device_type) {

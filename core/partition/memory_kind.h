@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/graph/graph_file.h"
@@ -23,13 +22,16 @@ class MemoryKinds {
  private:
   struct Kinds {
     std::vector<MemoryKind> inputs, outputs;
+    bool known = false;
   };
+  size_t device_type_index(std::string_view device_type);
+  /// Until the next call.
   const Kinds& of(NodeId node, std::string_view device_type);
   Kinds compute(const NodeType& type, std::string_view device_type);
 
   const GraphFile& file_;
   std::vector<std::string_view> device_types_;
-  std::vector<std::unordered_map<uint32_t, Kinds>> found_;  // by device type, then by node type
+  std::vector<std::vector<Kinds>> found_;  // by device type, then by node type
 };
 
 }  // namespace emplace
