@@ -87,7 +87,7 @@ template <class T>
 class Conv2D final : public DescribedKernel {
  public:
   Conv2D(const KernelInit& init, FusedOps fused)
-      : attrs_(init.attrs), layout_(image_layout(init.attrs)), fused_(std::move(fused)) {}
+      : attrs_(init.attrs), layout_(image_layout(init.attrs)), fused_(fused) {}
 
   Status prepare(KernelContext& c) override {
     ASSIGN_OR_RETURN(shape_, conv_shape(attrs_, c.input(0).shape(), c.input(1).shape(), false));
@@ -142,7 +142,7 @@ template <class T>
 Result<std::unique_ptr<Kernel>> make_fused_conv2d(const KernelInit& init) {
   ASSIGN_OR_RETURN(FusedOps fused, FusedOps::from(init.attrs));
   RETURN_IF_ERROR(fused.check_num_args(init.attrs));
-  return std::unique_ptr<Kernel>(std::make_unique<Conv2D<T>>(init, std::move(fused)));
+  return std::unique_ptr<Kernel>(std::make_unique<Conv2D<T>>(init, fused));
 }
 
 template <class T>

@@ -42,7 +42,7 @@ template <class T>
 class DepthwiseConv final : public DescribedKernel {
  public:
   DepthwiseConv(const KernelInit& init, FusedOps fused)
-      : attrs_(init.attrs), layout_(image_layout(init.attrs)), fused_(std::move(fused)) {}
+      : attrs_(init.attrs), layout_(image_layout(init.attrs)), fused_(fused) {}
 
   Status prepare(KernelContext& c) override {
     ASSIGN_OR_RETURN(shape_, depthwise_shape_of(attrs_, c.input(0).shape(), c.input(1).shape()));
@@ -103,7 +103,7 @@ template <class T>
 Result<std::unique_ptr<Kernel>> make_fused_depthwise(const KernelInit& init) {
   ASSIGN_OR_RETURN(FusedOps fused, FusedOps::from(init.attrs));
   RETURN_IF_ERROR(fused.check_num_args(init.attrs));
-  return std::unique_ptr<Kernel>(std::make_unique<DepthwiseConv<T>>(init, std::move(fused)));
+  return std::unique_ptr<Kernel>(std::make_unique<DepthwiseConv<T>>(init, fused));
 }
 
 /// Both gradients: `kInput`: of the input, else of the filter.

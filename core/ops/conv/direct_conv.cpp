@@ -145,7 +145,8 @@ void DirectConv<T>::run(Parallel& parallel, const T* in, const T* packed_filter,
     case Way::kPixels:
       return parallel.run(tiles, pixel_ns * rows_, [&](int64_t begin, int64_t end) { run_pixels(job, begin, end); });
     case Way::kPanels:
-      parallel.run(panels_, pixel_ns * static_cast<double>(walk_.batch * area * cols_ / walk_.out_c),
+      parallel.run(panels_,
+                   pixel_ns * static_cast<double>(walk_.batch * area * cols_) / static_cast<double>(walk_.out_c),
                    [&](int64_t begin, int64_t end) { run_panels(job, begin, end); });
       if (!sink) return;
       return parallel.run(walk_.batch * area, static_cast<double>(walk_.out_c) * 0.1,
