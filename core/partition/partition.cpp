@@ -126,7 +126,7 @@ class Cutter {
   std::vector<NodeId> order() {
     std::vector<NodeId> met = order_for_meetings(graph_, pruned_.nodes());
     met = ranks_.empty() ? order_constants_first(graph_, pruned_, device_of_, is_cpu_, std::move(met))
-                         : order_by_rank(graph_, pruned_, ranks_, std::move(met));
+                         : order_by_rank(graph_, pruned_, ranks_, met);
     return options_.early_launches
                ? order_for_host_waits(graph_, devices_, device_of_, memory_, pruned_, std::move(met))
                : met;
