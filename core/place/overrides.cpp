@@ -121,21 +121,20 @@ Result<NameRule> read_name_rule(const std::string& text) {
 Status place_by_name(const Graph& graph, const RequestRules& rules, Requests& requests) {
   for (const std::string& text : rules.place) {
     ASSIGN_OR_RETURN(const NameRule read, read_name_rule(text));
-    const auto& [rule, pattern] = read;
     int64_t matches = 0;
     std::string name;
     const auto matches_name = [&](NodeId node) {
       name = graph.name(node);
-      return pattern->matches(name);
+      return read.pattern->matches(name);
     };
     for (NodeId node = 0; node < graph.num_nodes(); ++node) {
       const NodeId of = rules.place_gradients ? differentiated_node(graph, node) : kNoNode;
       if (!matches_name(node) && (of == kNoNode || !matches_name(of))) continue;
-      requests[node] = rule.device;
+      requests[node] = read.rule.device;
       ++matches;
     }
     if (matches == 0) {
-      return invalid_argument(cat("--place '", printable(text), "': no node's name is '", printable(rule.left),
+      return invalid_argument(cat("--place '", printable(text), "': no node's name is '", printable(read.rule.left),
                                   "' (the expression must match a whole name: 'tower_1/.*')"));
     }
   }
