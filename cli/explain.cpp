@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "core/base/json_writer.h"
 #include "core/base/schema.h"
+#include "core/cost_choice_again.h"
 #include "core/predict_left_out.h"
 #include "core/report/explain.h"
 #include "core/report/launches_report.h"
@@ -48,6 +49,7 @@ int explain_graph(const Options& options, const std::string& on_device, const No
   }
   request.on_device = on_device;
   request.automatic = c.found.automatic.get();
+  request.by_cost = cost_choice_again(c, *made);
   if (made->lowering) request.origins = &made->lowering->origins;
   Result<std::vector<LeftOut>> left_out = predict_left_out(c, *made);
   if (!left_out.ok()) return report_failure(c, left_out.status());

@@ -13,6 +13,7 @@
 #include "core/base/stop.h"
 #include "core/base/suggest.h"
 #include "core/base/units.h"
+#include "core/cost_choice_again.h"
 #include "core/device/device_text.h"
 #include "core/pipeline.h"
 #include "core/pipeline_stage.h"
@@ -64,14 +65,14 @@ Status check_names(const CostTable& table, const Graph& graph, const std::string
 }
 
 /// Of the files that --costs names, or of this machine's; `files` gets which.
-Result<CostTable> read_tables(const StageContext& c, const Validated& validated, std::vector<std::string>& files) {
-  const Graph& graph = validated.file->graph;
+Result<CostTable> read_tables(const StageContext& c, const Placed& placed, std::vector<std::string>& files) {
+  const Graph& graph = placed.file->graph;
   const AutoFlags& o = c.options.placing.automatic;
   CostTable all;
   for (const std::string& path : o.costs) {
     ASSIGN_OR_RETURN(CostTable table, read_cost_file(path));
     // Lowering renames nodes, and what a step adds has names that the graph of the placement lacks.
-    if (!validated.lowering) RETURN_IF_ERROR(check_names(table, graph, printable(path)).blamed(Blame::kFile));
+    if (!placed.lowering) RETURN_IF_ERROR(check_names(table, graph, printable(path)).blamed(Blame::kFile));
     all.merge(std::move(table));
     files.push_back(path);
   }
@@ -98,13 +99,11 @@ Status with_hint(const StageContext& c, const Status& status) {
 }
 
 /// Beyond the promised memory of the devices, as far as a plan knows, in bytes by device; empty: nothing is.
-std::vector<double> memory_short(const StageContext& c, const Validated& validated,
-                                 const std::shared_ptr<const PlaceOptions>& options, const Placement& placement) {
+std::vector<double> memory_short(const StageContext& c, Placed placed, const Placement& placement) {
   constexpr uint32_t kMostNodes = 50'000;  // a plan of more takes longer than the search
   const DeviceSet& devices = *c.found.devices;
-  if (validated.file->graph.num_nodes() > kMostNodes || validated.lowering) return {};
-  const Placed placed{validated.file,      c.found.devices,   options, std::make_shared<const Placement>(placement),
-                      validated.gradients, validated.lowering};
+  if (placed.file->graph.num_nodes() > kMostNodes || placed.lowering) return {};
+  placed.placement = std::make_shared<const Placement>(placement);
   const Result<std::vector<PlannedMemory>> planned = predict_memory(c, placed);
   if (!planned.ok()) return {};
   std::vector<double> lacks(devices.size());
@@ -153,8 +152,7 @@ void set_ranks(const AutoProblem& made, const autoplace::Assignment& at, Placeme
 }
 
 /// Searches until the plan of what was found fits, too: the search knows of variables and constants only.
-Status solve_to_fit(const StageContext& c, const Validated& validated,
-                    const std::shared_ptr<const PlaceOptions>& options, const Placement& original, AutoProblem& made,
+Status solve_to_fit(const StageContext& c, const Placed& placed, const Placement& original, AutoProblem& made,
                     autoplace::Solution& solution) {
   autoplace::SolveOptions o;
   o.time_limit_s = c.options.placing.automatic.time_limit_s;
@@ -169,7 +167,7 @@ Status solve_to_fit(const StageContext& c, const Validated& validated,
     for (size_t i = 0; i < made.nodes.size(); ++i)
       moved.decisions[made.nodes[i]].device = solution.found.at[made.problem.group[i]];
     set_ranks(made, solution.found.at, moved);
-    const std::vector<double> lacks = memory_short(c, validated, options, moved);
+    const std::vector<double> lacks = memory_short(c, placed, moved);
     if (lacks.empty()) return ok_status();
     for (uint16_t d = 0; d < lacks.size(); ++d) {
       if (lacks[d] <= 0) continue;
@@ -182,42 +180,41 @@ Status solve_to_fit(const StageContext& c, const Validated& validated,
 }
 
 /// By node: does a step run it? Empty where that is not known.
-std::vector<char> nodes_of_a_step(const StageContext& c, const Validated& validated) {
-  if (validated.lowering) return {};
+std::vector<char> nodes_of_a_step(const StageContext& c, const Placed& placed) {
+  if (placed.lowering) return {};
   Problems of_a_run;
-  Result<RunRequest> request = resolve_request(*validated.file, c.options.run, validated.gradients, of_a_run);
+  Result<RunRequest> request = resolve_request(*placed.file, c.options.run, placed.gradients, of_a_run);
   if (!request.ok()) return {};
   request->init.clear();
   if (request->fetches.empty() && request->targets.empty()) return {};
-  return needed_nodes(validated.file->graph, *request);
+  return needed_nodes(placed.file->graph, *request);
 }
 
 }  // namespace
 
-Status place_by_cost(StageContext& c, const Validated& validated, const std::shared_ptr<const PlaceOptions>& options,
-                     Placement& placement) {
+Status place_by_cost(StageContext& c, const Placed& placed, Placement& placement) {
   const AutoFlags& flags = c.options.placing.automatic;
   if (!flags.goal) return ok_status();
   std::vector<std::string> files;
-  ASSIGN_OR_RETURN(const CostTable table, read_tables(c, validated, files));
+  ASSIGN_OR_RETURN(const CostTable table, read_tables(c, placed, files));
   AutoMachine machine;
   machine.processors = ThreadPool::shared().size();
   machine.given = c.options.run.inter_op_threads > 0;
   machine.cpu_lanes = machine.given ? static_cast<int>(c.options.run.inter_op_threads) : machine.processors;
-  Result<AutoProblem> made = auto_problem(*validated.file, *c.found.devices, placement, table, machine, *flags.goal,
-                                          nodes_of_a_step(c, validated));
+  Result<AutoProblem> made =
+      auto_problem(*placed.file, *c.found.devices, placement, table, machine, *flags.goal, nodes_of_a_step(c, placed));
   if (!made.ok()) return with_hint(c, made.status());
   for (const std::string& doubt : made->doubts) c.log.warning(cat("--auto: ", doubt));
   autoplace::Solution solution;
   if (flags.solution && !flags.solution->starts.empty()) {
     solution = *flags.solution;
   } else {
-    RETURN_IF_ERROR(solve_to_fit(c, validated, options, placement, *made, solution));
+    RETURN_IF_ERROR(solve_to_fit(c, placed, placement, *made, solution));
     if (flags.solution) *flags.solution = solution;
   }
   if (!solution.fits)
     return resource_exhausted("--auto: no placement was found whose memory fits the devices").blamed(Blame::kPlacement);
-  AutoReporter reporter(validated.file->graph, *c.found.devices, *made, solution);
+  AutoReporter reporter(placed.file->graph, *c.found.devices, *made, solution);
   const autoplace::Start* start = picked(flags.pick, solution);
   const autoplace::Assignment& at = start ? start->found.at : solution.found.at;
   if (start) {
@@ -231,6 +228,21 @@ Status place_by_cost(StageContext& c, const Validated& validated, const std::sha
   if (flags.pick != AutoPick::kTensorFlow) set_ranks(*made, at, placement);
   c.found.automatic = std::make_shared<const AutoReport>(reporter.report(files, c.options.run.seed));
   return stop_status();
+}
+
+PlaceByCost cost_choice_again(const StageContext& c, const Placed& placed) {
+  if (!c.options.placing.automatic.goal) return {};
+  return [&c, &placed](const PlaceOptions& options, Placement& placement) {
+    Log silent;
+    silent.set_level(LogLevel::kOff);
+    StageContext again(c.options, c.path, silent, c.stop);
+    again.options.placing.automatic.solution = nullptr;
+    again.found.devices = placed.devices;
+    again.model = c.model;
+    Placed changed = placed;
+    changed.options = std::make_shared<const PlaceOptions>(options);
+    return place_by_cost(again, changed, placement);
+  };
 }
 
 }  // namespace emplace

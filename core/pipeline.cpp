@@ -119,13 +119,13 @@ Result<Placed> placed_graph(StageContext& c, const Validated& validated, bool ru
     std::vector<std::string> none;
     c.found.soft_placement_helps = place_in_order(file, devices, soft, order, none, nullptr).ok();
   }
-  const auto kept_options = std::make_shared<const PlaceOptions>(options.take());
-  if (placement.ok()) RETURN_IF_ERROR(place_by_cost(c, validated, kept_options, *placement));
+  Placed placed{validated.file, c.found.devices,     std::make_shared<const PlaceOptions>(options.take()),
+                nullptr,        validated.gradients, validated.lowering};
+  if (placement.ok()) RETURN_IF_ERROR(place_by_cost(c, placed, *placement));
   RETURN_IF_ERROR(log_placed(c, runs, file, devices, placement.ok() ? *placement : before_failure));
   if (!placement.ok()) return placement.take_status();
-  return Placed{validated.file,      c.found.devices,
-                kept_options,        std::make_shared<const Placement>(placement.take()),
-                validated.gradients, validated.lowering};
+  placed.placement = std::make_shared<const Placement>(placement.take());
+  return placed;
 }
 
 namespace {

@@ -47,11 +47,11 @@ Result<Validated> finish_validation(StageContext& context, const Loaded& loaded,
 /// The stage place, for the whole graph or a step's.
 Result<Placed> placed_graph(StageContext& context, const Validated& validated, bool runs);
 
-/// Moves groups of `placement`, which TensorFlow's rule made, to where the tables of costs say; what was found out goes
-/// to context.found.automatic. Does nothing without --auto. Unavailable, exit 5: there are no costs, with the command
-/// that measures them. InvalidArgument, exit 3: a table that cannot be one of this graph.
-Status place_by_cost(StageContext& context, const Validated& validated,
-                     const std::shared_ptr<const PlaceOptions>& options, Placement& placement);
+/// Moves groups of `placement`, which TensorFlow's rule made of `placed` (its own placement is not looked at), to where
+/// the tables of costs say; what was found out goes to context.found.automatic. Does nothing without --auto.
+/// Unavailable, exit 5: there are no costs, with the command that measures them. InvalidArgument, exit 3: a table that
+/// cannot be one of this graph.
+Status place_by_cost(StageContext& context, const Placed& placed, Placement& placement);
 
 /// Are there functions to lower? Then what runs, gradients too, is known only once that is done.
 bool has_functions(const Loaded& loaded);

@@ -17,7 +17,7 @@ namespace {
 class ChangeFinder {
  public:
   ChangeFinder(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options, const Placement& placement,
-               NodeId node, const DeviceName& wanted)
+               NodeId node, const DeviceName& wanted, const PlaceByCost& by_cost)
       : file_(file),
         devices_(devices),
         options_(options),
@@ -25,6 +25,7 @@ class ChangeFinder {
         state_(*placement.state),
         node_(node),
         wanted_(wanted),
+        by_cost_(by_cost),
         request_(wanted.to_string()) {
     const GroupTrees::Group* group = trees_of(state_).group_of(node);
     members_ = group ? group->members : std::vector<NodeId>{node};
@@ -43,7 +44,7 @@ class ChangeFinder {
   Proposal request_on(const std::vector<NodeId>& nodes) const;
   std::vector<NodeId> contrary() const;
   PlaceOptions with_requests(const std::vector<NodeId>& nodes) const;
-  std::optional<Change> attempt(std::string text, PlaceOptions options) const;
+  std::optional<Change> attempt(std::string text, PlaceOptions options);
 
   const GraphFile& file_;
   const DeviceSet& devices_;
@@ -52,8 +53,10 @@ class ChangeFinder {
   const PlacerState& state_;
   const NodeId node_;
   const DeviceName& wanted_;
+  const PlaceByCost& by_cost_;
   const std::string request_;
   std::vector<NodeId> members_;
+  std::string refusal_;  // why --auto chose nothing for the last change that TensorFlow's rule allows
 };
 
 PlaceOptions ChangeFinder::with_requests(const std::vector<NodeId>& nodes) const {
@@ -64,11 +67,19 @@ PlaceOptions ChangeFinder::with_requests(const std::vector<NodeId>& nodes) const
   return changed;
 }
 
-std::optional<Change> ChangeFinder::attempt(std::string text, PlaceOptions options) const {
+std::optional<Change> ChangeFinder::attempt(std::string text, PlaceOptions options) {
   std::vector<std::string> details;
   options.log_device_placement = false;
-  const Result<Placement> other = place_in_order(file_, devices_, options, state_.order(), details, nullptr);
-  if (!other.ok() || !wanted_.matches(devices_.at(other->device(node_)).parsed)) return std::nullopt;
+  Result<Placement> other = place_in_order(file_, devices_, options, state_.order(), details, nullptr);
+  const auto is_there = [&] { return wanted_.matches(devices_.at(other->device(node_)).parsed); };
+  if (!other.ok() || !is_there()) return std::nullopt;
+  if (by_cost_) {
+    if (const Status chosen = by_cost_(options, *other); !chosen.ok()) {
+      refusal_ = chosen.message();
+      return std::nullopt;
+    }
+    if (!is_there()) return std::nullopt;
+  }
   Change change{std::move(text), other->device(node_), {}};
   for (NodeId n = 0; n < file_.graph.num_nodes(); ++n) {
     if (n != node_ && other->device(n) != placement_.device(n)) change.moves.push_back(n);
@@ -199,15 +210,18 @@ ChangeSearch ChangeFinder::find() {
       return result;
     }
   }
-  if (result.obstacles.empty()) result.obstacles.push_back("no change of requests brings it there");
+  if (result.obstacles.empty())
+    result.obstacles.push_back(refusal_.empty() ? "no change of requests brings it there"
+                                                : cat("with that request: ", refusal_));
   return result;
 }
 
 }  // namespace
 
 ChangeSearch find_change(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
-                         const Placement& placement, NodeId node, const DeviceName& wanted) {
-  return ChangeFinder(file, devices, options, placement, node, wanted).find();
+                         const Placement& placement, NodeId node, const DeviceName& wanted,
+                         const PlaceByCost& by_cost) {
+  return ChangeFinder(file, devices, options, placement, node, wanted, by_cost).find();
 }
 
 }  // namespace emplace

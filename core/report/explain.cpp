@@ -251,7 +251,7 @@ Result<NodeId> named_node(const Graph& graph, const std::string& name) {
 
 Result<std::string> explain(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
                             const Placement& placement, const CopyPlan& copies, const ExplainRequest& request) {
-  const ExplainInput in{file, devices, options, placement, copies, request.automatic};
+  const ExplainInput in{file, devices, options, placement, copies, request.automatic, request.by_cost};
   if (request.nodes.empty() && !request.on_device.empty())
     return invalid_argument("--on: name the node to move: emplace explain GRAPH NODE --on DEVICE");
   if (request.nodes.empty()) return request.json ? summary_json(in) : summary_text(in, request.left_out);

@@ -6,6 +6,7 @@
 
 #include "core/graph/lower/origins.h"
 #include "core/partition/copies.h"
+#include "core/place/changes.h"
 #include "core/place/placement.h"
 #include "core/plan/undone_transposes.h"
 #include "core/report/auto_report.h"
@@ -17,6 +18,7 @@ struct ExplainRequest {
   std::string on_device = {};           // --on: "GPU:0", "/cpu:0", ...; empty: any other device
   bool json = false;
   const AutoReport* automatic = nullptr;  // of --auto; null: TensorFlow's rule
+  PlaceByCost by_cost = {};               // likewise, to try changes; empty: TensorFlow's rule
   const Origins* origins = nullptr;       // of nodes that are not the file's own; null: all are
   std::vector<LeftOut> left_out = {};     // of the run, as far as it is foreseen
 };

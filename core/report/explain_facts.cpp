@@ -81,7 +81,7 @@ NodeExplanation explain_node(const ExplainInput& in, NodeId node, const std::opt
     }
   }
   for (auto& [text, name] : wanted) {
-    e.changes.push_back({text, find_change(in.file, in.devices, in.options, in.placement, node, name)});
+    e.changes.push_back({text, find_change(in.file, in.devices, in.options, in.placement, node, name, in.by_cost)});
   }
   return e;
 }

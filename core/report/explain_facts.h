@@ -40,6 +40,7 @@ struct ExplainInput {
   const Placement& placement;
   const CopyPlan& copies;
   const AutoReport* automatic = nullptr;  // null: TensorFlow's rule
+  const PlaceByCost& by_cost;             // of --auto, for what would change; empty: TensorFlow's rule
 };
 
 /// What a node takes by itself; null: no --auto, or nobody knows.
