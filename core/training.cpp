@@ -319,7 +319,10 @@ class TrainableBuilder {
     made_.restored = made_.folder->newest(damaged);
     for (const std::string& text : damaged) c_.log.warning(cat("passed over: ", text));
     if (!made_.restored)
-      c_.log.warning(cat("no checkpoint in '", options_.checkpoint, "' yet: starting from the beginning"));
+      c_.log.warning(damaged.empty()
+                         ? cat("no checkpoint in '", options_.checkpoint, "' yet: starting from the beginning")
+                         : cat("no whole checkpoint in '", options_.checkpoint,
+                               "': starting from the beginning; what is damaged is kept"));
     return ok_status();
   }
 

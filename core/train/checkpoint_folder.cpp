@@ -47,10 +47,14 @@ void set_aside(const std::string& file) {
   fs::rename(file, to, error);
 }
 
-/// A .json that is no checkpoint's, and variables that no .json speaks of.
-void set_foreign_aside(const std::string& json, std::initializer_list<std::string> variables) {
+/// A .json that is no checkpoint's or whose variables are damaged, and variables that no whole .json speaks of: what a
+/// person may still get out of them is not replaced.
+void set_aside_what_is_not_whole(const std::string& json, std::initializer_list<std::string> variables) {
   std::error_code error;
-  if (fs::exists(json, error) && !read_checkpoint_head(json).ok()) set_aside(json);
+  if (fs::exists(json, error)) {
+    const Result<CheckpointHead> head = read_checkpoint_head(json);
+    if (!head.ok() || !check_variables(*head).ok()) set_aside(json);
+  }
   for (const std::string& file : variables) {
     if (fs::exists(file, error) && !fs::exists(json, error)) set_aside(file);
   }
@@ -142,7 +146,7 @@ Result<std::string> CheckpointFolder::save_bundle(const Checkpoint& checkpoint) 
   const std::string prefix = file(checkpoint.step, ""), index = prefix + ".index", json = prefix + ".json";
   std::vector<TensorToSave> tensors;
   for (const auto& [name, value] : checkpoint.variables) tensors.push_back({name, value, value.shape(), {}});
-  set_foreign_aside(json, {index, data_file_name(prefix, 0, 1)});
+  set_aside_what_is_not_whole(json, {index, data_file_name(prefix, 0, 1)});
   RETURN_IF_ERROR(write_bundle(prefix, tensors));
   ASSIGN_OR_RETURN(std::shared_ptr<const Source> written, Source::open(index));
   const std::string_view text = written->text();
@@ -174,7 +178,7 @@ Result<std::string> CheckpointFolder::save_arrays(const Checkpoint& checkpoint) 
   RETURN_IF_ERROR(head.write(checkpoint_json(checkpoint, variables)));
   RETURN_IF_ERROR(arrays.settle());
   RETURN_IF_ERROR(head.settle());
-  set_foreign_aside(json, {npz});
+  set_aside_what_is_not_whole(json, {npz});
   RETURN_IF_ERROR(arrays.commit());
   RETURN_IF_ERROR(head.commit());
   return npz;

@@ -178,7 +178,9 @@ TEST_CASE("a damaged checkpoint is in nobody's way, and does not count") {
   REQUIRE(f.save(at_step(25)).ok());
   CHECK(folder.files() == pairs({"20", "25", "30"}));
   REQUIRE(f.save(at_step(30)).ok());
-  CHECK(folder.files() == pairs({"25", "30"}));
+  std::set<std::string> want = pairs({"25", "30"});
+  want.insert({"step-00000030.json.~1~", "step-00000030.npz.~1~"});
+  CHECK(folder.files() == want);
 }
 
 TEST_CASE("a folder is one process's at a time") {
