@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/base/cat.h"
 #include "core/formats/onnx/layout.h"
@@ -101,11 +100,17 @@ std::optional<Endpoint> byte_product(OnnxBlock& b, const OnnxBytes& x, const Onn
 
 namespace {
 
+bool is_all_zero(const Tensor* t) {
+  if (!t || t->dtype() != DType::kInt32) return false;
+  return std::all_of(t->data<int32_t>(), t->data<int32_t>() + t->num_elements(), [](int32_t v) { return v == 0; });
+}
+
 /// A bias in bytes' own unit, the product of both scales; nothing: it is in another.
 std::optional<Endpoint> bias_of_bytes(OnnxBlock& b, Endpoint bias, const OnnxByteView& x, const OnnxByteView& y) {
   if (bias.node == kNoNode) return Endpoint{};
   const OnnxByteView* view = b.frame().body().byte_views().find(bias);
   if (!view || b.type(view->bytes) != DType::kInt32) return {};
+  if (view->zero.node != kNoNode && !is_all_zero(b.value(view->zero))) return {};
   const Tensor *own = b.value(view->scale), *of_x = b.value(x.scale), *of_y = b.value(y.scale);
   const auto all = {own, of_x, of_y};
   if (std::any_of(all.begin(), all.end(), [](const Tensor* t) { return !t || t->dtype() != DType::kFloat; })) return {};

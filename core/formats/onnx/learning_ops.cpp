@@ -1,5 +1,4 @@
 // Part of core/formats/onnx/op_table.h: ops of ai.onnx.ml that are plain arithmetic on features [N,C].
-#include <algorithm>
 
 #include "core/base/cat.h"
 #include "core/formats/onnx/op_table.h"

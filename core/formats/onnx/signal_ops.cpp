@@ -182,6 +182,7 @@ Endpoints stft(OnnxBlock& b) {
   const Endpoint x = b.input(0);
   if (b.rank(x) != 3) return {b.fail("a signal that is not [batch,samples,1 or 2]")};
   if (!b.has(2) && !b.has(3)) return {b.fail("neither a window nor a frame_length")};
+  if (!b.has(1)) return {b.fail("no frame_step")};
   const Endpoint step = *scalar_input(b, 1);
   const Endpoint length = b.has(2) ? size_along(b, b.input(2), b.int64(0)) : *scalar_input(b, 3);
   const Endpoint begin_last = b.sub(size_along(b, x, b.int64(1)), length);

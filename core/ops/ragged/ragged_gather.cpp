@@ -1,7 +1,10 @@
 // RaggedGather: rows of a ragged tensor, by their numbers.
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
@@ -18,7 +21,7 @@ Status ragged_gather_shape(ShapeContext& c) {
   const Shape &values = c.input(depth), &indices = c.input(depth + 1);
   if (indices.rank_known() && indices.rank() + depth - 1 != out_depth)
     return invalid_argument(cat("Shape must be rank ", out_depth - depth + 1, " but is rank ", indices.rank()));
-  RETURN_IF_ERROR(splits_shape(c, out_depth));
+  for (int i = 0; i < out_depth; ++i) c.set_output(i, Shape{-1});
   if (values.rank_known()) {
     ASSIGN_OR_RETURN(const Shape inner, subshape(values, 1));
     c.set_output(out_depth, concat_shapes(Shape{-1}, inner));
@@ -27,13 +30,7 @@ Status ragged_gather_shape(ShapeContext& c) {
 }
 
 /// Values [begin, end), one run behind the other.
-using Runs = std::vector<std::pair<int64_t, int64_t>>;
-
-void write_splits(Tensor& to, const std::vector<int64_t>& splits) {
-  with_index(to.dtype(), [&]<class I>(I) {
-    for (size_t i = 0; i < splits.size(); ++i) to.data<I>()[i] = static_cast<I>(splits[i]);
-  });
-}
+using Runs = ScratchVector<std::pair<int64_t, int64_t>>;
 
 class RaggedGather final : public Kernel {
  public:
@@ -46,28 +43,20 @@ class RaggedGather final : public Kernel {
     RETURN_IF_ERROR(check_indices(c, indices));
     // Dimensions of `indices` but the last are rows of equal length.
     int out = 0;
+    Shape rows;
     for (int d = 0; d + 1 < indices.shape().rank(); ++d) {
-      std::vector<int64_t> even{0};
-      int64_t rows = 1;
-      for (int i = 0; i <= d; ++i) rows *= indices.shape().dim(i);
-      for (int64_t row = 0; row < rows; ++row) even.push_back(even.back() + indices.shape().dim(d + 1));
-      RETURN_IF_ERROR(put_splits(c, out++, even));
+      rows.add_dim(indices.shape().dim(d));
+      const std::optional<int64_t> count = rows.checked_num_elements();
+      if (!count) return invalid_argument(cat("indices of shape ", indices.shape().to_string(), " have too many rows"));
+      RETURN_IF_ERROR(put_even_splits(c, out++, *count, indices.shape().dim(d + 1)));
     }
     Runs runs;  // rows at first, then what they consist of, dimension by dimension
+    runs.reserve(static_cast<size_t>(indices.num_elements()));
     for (int64_t i = 0; i < indices.num_elements(); ++i) {
       const int64_t row = int_at(indices, i);
       runs.emplace_back(row, row + 1);
     }
-    for (int d = 0; d < depth_; ++d) {
-      const RowSplits splits(c.input(d));
-      std::vector<int64_t> made{0};
-      for (auto& [begin, end] : runs) {
-        for (int64_t row = begin; row < end; ++row) made.push_back(made.back() + splits.length(row));
-        begin = splits[begin];
-        end = splits[end];
-      }
-      RETURN_IF_ERROR(put_splits(c, out++, made));
-    }
+    for (int d = 0; d < depth_; ++d) RETURN_IF_ERROR(put_splits(c, out++, RowSplits(c.input(d)), runs));
     return copy_runs(c, out, values, runs);
   }
 
@@ -82,9 +71,28 @@ class RaggedGather final : public Kernel {
     }
     return ok_status();
   }
-  static Status put_splits(KernelContext& c, int i, const std::vector<int64_t>& splits) {
-    RETURN_IF_ERROR(ensure_output(c, i, Shape{static_cast<int64_t>(splits.size())}));
-    write_splits(c.output(i), splits);
+  static Status put_even_splits(KernelContext& c, int output, int64_t rows, int64_t length) {
+    RETURN_IF_ERROR(ensure_output(c, output, Shape{rows + 1}));
+    with_index(c.output(output).dtype(), [&]<class I>(I) {
+      for (int64_t row = 0; row <= rows; ++row) c.out<I>(output)[row] = static_cast<I>(row * length);
+    });
+    return ok_status();
+  }
+  /// The lengths of the rows in `runs`, which become runs of what the rows consist of.
+  static Status put_splits(KernelContext& c, int output, const RowSplits& splits, Runs& runs) {
+    int64_t rows = 0;
+    for (auto [begin, end] : runs) rows += end - begin;
+    RETURN_IF_ERROR(ensure_output(c, output, Shape{rows + 1}));
+    with_index(c.output(output).dtype(), [&]<class I>(I) {
+      I* to = c.out<I>(output);
+      int64_t last = 0;
+      *to++ = 0;
+      for (auto& [begin, end] : runs) {
+        for (int64_t row = begin; row < end; ++row) *to++ = static_cast<I>(last += splits.length(row));
+        begin = splits[begin];
+        end = splits[end];
+      }
+    });
     return ok_status();
   }
   static Status copy_runs(KernelContext& c, int out, const Tensor& values, const Runs& runs) {

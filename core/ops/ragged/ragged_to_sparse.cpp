@@ -1,4 +1,5 @@
 // RaggedTensorToSparse: the values of a ragged tensor with their places.
+#include <algorithm>
 #include <vector>
 
 #include "core/op/gradient_context.h"

@@ -28,9 +28,4 @@ Status check_nested_splits(const KernelContext& c, int first, int count, int64_t
   return ok_status();
 }
 
-Status splits_shape(ShapeContext& c, int count) {
-  for (int i = 0; i < count; ++i) c.set_output(i, Shape{-1});
-  return ok_status();
-}
-
 }  // namespace emplace

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "core/op/kernel.h"
-#include "core/op/shape_context.h"
 
 namespace emplace {
 
@@ -25,8 +24,5 @@ class RowSplits {
 Status check_splits(const Tensor& splits, std::string_view what, int64_t values = -1);
 /// The nested splits in inputs [first, first + count): each ends at the next one's rows, the last at `values`.
 Status check_nested_splits(const KernelContext& c, int first, int count, int64_t values);
-
-/// Outputs [0, count) are vectors; of a ragged tensor whose shape follows the values.
-Status splits_shape(ShapeContext& c, int count);
 
 }  // namespace emplace

@@ -29,7 +29,7 @@ class ExampleValues {
   int64_t size() const;
   /// False if the list is damaged. REQUIRES: it is of that type.
   bool append(std::string_view list);
-  /// So many times element 0 of `t`, or the whole of it.
+  /// The elements of `t`, so many times.
   void append(const Tensor& t, int64_t times = 1);
   /// REQUIRES: `t` has that type and size().
   void copy_to(Tensor& t) const;

@@ -45,7 +45,8 @@ Result<DenseFeature> dense_feature(std::string key, DType type, const Shape& sha
       return invalid_argument(
           cat("dense_shapes of '", feature.key, "' has an unknown dimension behind the first: ", shape.to_string()));
     if (shape.dim(d) < 0) feature.open = true;
-    if (shape.dim(d) >= 0) feature.stride *= shape.dim(d);
+    if (shape.dim(d) >= 0 && __builtin_mul_overflow(feature.stride, shape.dim(d), &feature.stride))
+      return invalid_argument(cat("dense_shapes of '", feature.key, "' has too many elements: ", shape.to_string()));
   }
   return feature;
 }
@@ -64,6 +65,20 @@ struct ExampleTypes {
   std::vector<DType> sparse, dense, ragged;
   std::vector<Shape> shapes;
 };
+
+/// Outputs are numbered by these lists, so they have to be as long as each other.
+Status check_counts(const Attrs& attrs) {
+  const ExampleTypes types(attrs);
+  const int64_t sparse = attrs.integer(attrs.find("num_sparse") ? "num_sparse" : "Nsparse");
+  if (sparse != static_cast<int64_t>(types.sparse.size()))
+    return invalid_argument("len(sparse_keys) != len(sparse_types)");
+  if (types.dense.size() != types.shapes.size()) return invalid_argument("len(dense_keys) != len(dense_shapes)");
+  if (attrs.find("Ndense") && attrs.integer("Ndense") != static_cast<int64_t>(types.dense.size()))
+    return invalid_argument("len(dense_keys) != len(dense_types)");
+  if (attrs.find("ragged_split_types") && attrs.types("ragged_split_types").size() != types.ragged.size())
+    return invalid_argument("len(ragged_value_types) != len(ragged_split_types)");
+  return ok_status();
+}
 
 Result<ExamplePlan> make_plan(const ExampleTypes& types, const std::vector<std::string>& sparse,
                               const std::vector<std::string>& dense, const std::vector<std::string>& ragged) {
@@ -290,7 +305,8 @@ class ParseSingleExample final : public Kernel {
 };
 
 /// `rows`: what stands before the dimensions of dense values; `rank`: of a place among sparse ones.
-void set_example_shapes(ShapeContext& c, const Shape& rows, int64_t rank) {
+Status set_example_shapes(ShapeContext& c, const Shape& rows, int64_t rank) {
+  RETURN_IF_ERROR(check_counts(c.attrs()));
   const auto sparse = static_cast<int>(c.attrs().types("sparse_types").size());
   const std::vector<Shape>& dense = c.attrs().shapes("dense_shapes");
   int output = 0;
@@ -302,24 +318,22 @@ void set_example_shapes(ShapeContext& c, const Shape& rows, int64_t rank) {
   for (int i = 0; i < ragged; ++i) c.set_output(output++, Shape{-1});
   const int64_t count = rows.rank_known() && rows.rank() == 1 && rows.dim(0) >= 0 ? rows.dim(0) + 1 : -1;
   for (int i = 0; i < ragged; ++i) c.set_output(output++, Shape{rows.rank_known() && rows.rank() == 0 ? 0 : count});
+  return ok_status();
 }
 
 Status parse_example_v2_shape(ShapeContext& c) {
   const Shape& serialized = c.input(0);
   if (serialized.rank_known() && serialized.rank() > 1)
     return invalid_argument(cat("Shape must be at most rank 1 but is rank ", serialized.rank()));
-  set_example_shapes(c, serialized, serialized.rank_known() ? serialized.rank() + 1 : -1);
-  return ok_status();
+  return set_example_shapes(c, serialized, serialized.rank_known() ? serialized.rank() + 1 : -1);
 }
 Status parse_example_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const Shape serialized, c.with_rank(0, 1));
-  set_example_shapes(c, serialized, 2);
-  return ok_status();
+  return set_example_shapes(c, serialized, 2);
 }
 Status parse_single_example_shape(ShapeContext& c) {
   RETURN_IF_ERROR(c.with_rank(0, 0).take_status());
-  set_example_shapes(c, Shape{}, 1);
-  return ok_status();
+  return set_example_shapes(c, Shape{}, 1);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // StringToHashBucketStrong: numbers for texts that nobody can choose to be the same without the key (SipHash-2-4).
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 
-#include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/text/text_map.h"
 

@@ -1,5 +1,4 @@
 // UnicodeDecode, UnicodeDecodeWithOffsets, UnicodeEncode, UnicodeTranscode: texts as characters, and back.
-#include "core/base/cat.h"
 #include "core/base/scratch_vector.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/shape_math.h"

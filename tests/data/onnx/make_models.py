@@ -92,3 +92,4 @@ model("between_bytes", [h.make_node("QuantizeLinear", ["x", "xs", "xz"], ["xq"],
      const("b", np.array([500, -700], np.int32)), const("bs", np.float32(0.02) * np.array([0.01, 0.02], np.float32)), const("bz", np.zeros(2, np.int32)),
      const("zs", np.float32(0.1))], opset=13, opsets=[h.make_opsetid("com.microsoft", 1)])
 model("two_makers", [h.make_node("Relu", ["x"], ["y"], name="first"), h.make_node("Neg", ["x"], ["y"], name="second")], [vi("x", f, [2])], [vi("y", f, [2])])
+model("no_step", [h.make_node("STFT", ["x", "", "w"], ["y"])], [vi("x", f, [1, 16, 1])], [vi("y", f, [])], [const("w", np.ones(4, np.float32))])
