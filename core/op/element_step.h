@@ -10,16 +10,25 @@ namespace emplace {
 
 enum class ElementStep : uint8_t { kNone, kAdd, kSubtract, kMultiply, kRelu, kRelu6, kNormalise };
 
-/// Steps that follow each other. As a Tile: input 0 is what the first begins with, then come each step's operands (none
-/// of kRelu and kRelu6, three of kNormalise, else one). The same roundings as by the kernels one by one.
+/// Steps that follow each other, functions of the number alone among them (kNone); the number may be kept aside for a
+/// later step (x * sigmoid(x)). As a Tile: input 0 is what the first begins with, then come each step's operands (none
+/// of kRelu, kRelu6, a function, and what takes the kept number; three of kNormalise, else one). The same roundings as
+/// by the kernels one by one.
 struct StepChain {
   static constexpr int kMost = 8, kMostInputs = 1 + 3 * kMost;
   struct Step {
     ElementStep step = ElementStep::kNone;
     bool swapped = false;  // the number is the second operand
   };
+  struct Detail {
+    Tile::Function function = nullptr;  // of a kernel's own tile, with its `params`: called for a few vectors at a time
+    const void* params = nullptr;
+    bool keeps = false;       // the number as it is before this step
+    bool takes_kept = false;  // as the other operand
+  };
   int count = 0;
   std::array<Step, kMost> steps;
+  std::array<Detail, kMost> details;
 };
 
 /// A kernel that may be part of one.

@@ -233,14 +233,14 @@ class FusedKernel::Builder {
   void extend(const TileCall& next, ElementStep step, const Joined& joined, Tile::Function chain_code) {
     TileCall& call = k_.calls_.back();
     if (!is_chain(call)) {
-      NumberChain& begun = k_.chains_.emplace_back();
+      StepChain& begun = k_.chains_.emplace_back();
       begun.steps[0] = {last_step_, false};
       begun.details[0] = {call.function, call.params};
       begun.count = 1;
       call.function = chain_code;
       call.params = &begun;
     }
-    NumberChain& chain = k_.chains_.back();
+    StepChain& chain = k_.chains_.back();
     const auto number = static_cast<size_t>(chain.count++);
     const bool takes_kept = joined.kept != kNone;
     chain.steps[number] = {step, takes_kept ? joined.number == 1 : is_second(step, joined.number, next.first_input)};
@@ -332,7 +332,7 @@ FusedKernel::FusedKernel(const FusedGroup& group, const Program& program, const 
 
 std::string FusedKernel::describe() const {
   std::string joined;
-  for (const NumberChain& chain : chains_) append(joined, joined.empty() ? "" : ", ", chain.count);
+  for (const StepChain& chain : chains_) append(joined, joined.empty() ? "" : ", ", chain.count);
   std::string out = counted(static_cast<int64_t>(calls_.size()), "loop");
   if (!joined.empty()) append(out, " (steps that hand numbers on in registers: ", joined, ')');
   if (reduction_.partial) out += ", then the sum";

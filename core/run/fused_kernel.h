@@ -6,7 +6,7 @@
 #include <deque>
 #include <vector>
 
-#include "core/op/number_chain.h"
+#include "core/op/element_step.h"
 #include "core/plan/plan.h"
 #include "core/run/bound_instruction.h"
 
@@ -72,7 +72,7 @@ class FusedKernel final : public Kernel, private RowSink {
   int64_t elements_ = 0, tiles_ = 0;
   double tile_cost_ns_ = 0;
   std::vector<TileCall> calls_;
-  std::deque<NumberChain> chains_;  // `params` of calls that are several instructions
+  std::deque<StepChain> chains_;  // `params` of calls that are several instructions
   std::vector<Input> inputs_;
   std::vector<int64_t> strides_;
   std::vector<Repeated> repeated_;

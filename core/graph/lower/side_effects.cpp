@@ -18,7 +18,7 @@ bool has_side_effect(const GraphFile& file, const NodeType& type) {
   return function != file.library.end() && function->second.signature.is_stateful;
 }
 
-/// What has to run for `roots`. `data_until`: values only, and none behind nodes of which that holds.
+/// What has to run for `roots`. `controls`: along control edges as well. Nothing behind nodes of which `stops` holds.
 template <class Stops>
 std::vector<bool> needed_for(const Graph& body, std::span<const NodeId> roots, bool controls, const Stops& stops) {
   std::vector<bool> needed(body.num_nodes());

@@ -1,6 +1,7 @@
-/// The choices of products and convolutions that hang on the processor, in one table (processors.cpp): the shape of a
-/// tile, what counts as staying in a cache, which distances fall together in one. A row is found by what the processor
-/// says of itself, never by timing, and none of it changes a byte of a result.
+/// The choices of products and convolutions that hang on the processor: the shapes of tiles, for which the files of the
+/// tile kernels are compiled, and in one table (processors.cpp) what counts as staying in a cache and which distances
+/// fall together in one. A row is found by what the processor says of itself, never by timing, and none of it changes a
+/// byte of a result.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,6 @@ struct TileShape {
 inline constexpr TileShape kTileOfBase{16, 4}, kTileOfV3{32, 6}, kTileOfV4{64, 14};
 
 struct Processor {
-  Isa isa;  // the widest instructions of the processors that the row is for
-
-  TileShape tile;
   // b is used as it lies if it takes no more: it stays in L1.
   int64_t small_bytes;
   // What takes more does not stay in the second level of cache beside what it is multiplied with: it is asked for

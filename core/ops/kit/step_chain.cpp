@@ -23,8 +23,8 @@ struct ChainLoop {
     const float* at;
     int64_t stride;
   };
-  Input inputs[NumberChain::kMostInputs];
-  alignas(kBytes) float one_for_all[NumberChain::kMostInputs][kLanes];
+  Input inputs[StepChain::kMostInputs];
+  alignas(kBytes) float one_for_all[StepChain::kMostInputs][kLanes];
 
   EMPLACE_INLINE void take_inputs(const void* const* from, const int64_t* strides, int count) {
     for (int k = 0; k < count; ++k) {
@@ -92,7 +92,7 @@ struct ChainLoop {
   }
 
   template <int kCount>
-  EMPLACE_INLINE static void call(const NumberChain::Detail& step, V* v) {
+  EMPLACE_INLINE static void call(const StepChain::Detail& step, V* v) {
     alignas(kBytes) float numbers[kCount * kLanes];
     std::memcpy(numbers, v, sizeof(numbers));
     const void* from = numbers;
@@ -141,14 +141,14 @@ struct ChainLoop {
   }
 
   template <int kCount, bool kWhole>
-  EMPLACE_INLINE void run(const NumberChain& chain, int64_t i, int64_t n, float* out) const {
+  EMPLACE_INLINE void run(const StepChain& chain, int64_t i, int64_t n, float* out) const {
     V v[kCount], kept[kCount] = {};
 #pragma GCC unroll 8
     for (int j = 0; j < kCount; ++j) load<kWhole>(inputs[0], i + j * kLanes, n, v[j]);
     const Input* operand = inputs + 1;
     for (int k = 0; k < chain.count; ++k) {
       const auto [step, swapped] = chain.steps[static_cast<size_t>(k)];
-      const NumberChain::Detail& detail = chain.details[static_cast<size_t>(k)];
+      const StepChain::Detail& detail = chain.details[static_cast<size_t>(k)];
       if (detail.keeps) std::memcpy(kept, v, sizeof(kept));
       switch (step) {
         case ElementStep::kAdd:
@@ -181,7 +181,7 @@ struct ChainLoop {
   }
 };
 
-int num_inputs(const NumberChain& chain) {
+int num_inputs(const StepChain& chain) {
   int count = 1;
   for (int k = 0; k < chain.count; ++k) {
     const ElementStep step = chain.steps[static_cast<size_t>(k)].step;
@@ -194,7 +194,7 @@ int num_inputs(const NumberChain& chain) {
 
 template <int kBytes>
 EMPLACE_INLINE void chain_body(const void* const* in, const int64_t* strides, void* out, int64_t n,
-                               const NumberChain& chain, int inputs) {
+                               const StepChain& chain, int inputs) {
   using Loop = ChainLoop<kBytes>;
   Loop loop;
   loop.take_inputs(in, strides, inputs);
@@ -210,12 +210,12 @@ EMPLACE_INLINE void chain_body(const void* const* in, const int64_t* strides, vo
 
 EMPLACE_TARGET_V3 void chain_v3(const void* const* in, const int64_t* strides, void* out, int64_t n,
                                 const void* params) {
-  const auto& chain = *static_cast<const NumberChain*>(params);
+  const auto& chain = *static_cast<const StepChain*>(params);
   chain_body<32>(in, strides, out, n, chain, num_inputs(chain));
 }
 EMPLACE_TARGET_V4 void chain_v4(const void* const* in, const int64_t* strides, void* out, int64_t n,
                                 const void* params) {
-  const auto& chain = *static_cast<const NumberChain*>(params);
+  const auto& chain = *static_cast<const StepChain*>(params);
   chain_body<64>(in, strides, out, n, chain, num_inputs(chain));
 }
 

@@ -1,8 +1,8 @@
-/// The loop of a NumberChain (core/op/number_chain.h), for each level of instructions but the lowest, whose kernels do
+/// The loop of a StepChain (core/op/element_step.h), for each level of instructions but the lowest, whose kernels do
 /// not agree on what becomes of two operands that are no numbers.
 #pragma once
 
-#include "core/op/number_chain.h"
+#include "core/op/element_step.h"
 
 namespace emplace {
 
