@@ -9,6 +9,7 @@
 #include "core/base/flush_denormals.h"
 #include "core/base/stop.h"
 #include "core/graph/node_kernel.h"
+#include "core/op/run_kernel.h"
 #include "core/plan/blamed_node.h"
 #include "core/plan/constant_parts.h"
 #include "core/plan/rule_context.h"
@@ -263,7 +264,7 @@ class Settler {
     context.parallel_ = &parallel;
     context.node_name_ = graph_.name(s.node);
     const FlushDenormals flush;
-    if (!(*kernel)->prepare(context).ok() || !(*kernel)->run(context).ok()) return false;
+    if (!(*kernel)->prepare(context).ok() || !run_kernel(**kernel, context).ok()) return false;
     for (size_t i = 0; i < outputs.size(); ++i) fix(outputs[i], std::move(out[i]));
     plan_.modes[id] = InstructionMode::kSkip;
     return true;
@@ -280,11 +281,16 @@ class Settler {
       for (ValueId v : program_.inputs(program_.instructions[id])) add(v);
     }
     for (ValueId v : program_.fetches) add(v);
+    std::set<const std::byte*> unread;
     for (const ValueId v : plan_.worked_out) {
-      if (read.contains(static_cast<const std::byte*>(at(v).known->raw())))
+      const auto* made = static_cast<const std::byte*>(at(v).known->raw());
+      if (read.contains(made))
         plan_.kept.push_back(v);
       else
-        fix(v, Tensor::wrap(program_.values[v].dtype, at(v).shape, nullptr));
+        unread.insert(made);
+    }
+    for (Tensor& t : plan_.tensors) {  // all that share the memory, whatever their shapes
+      if (unread.contains(static_cast<const std::byte*>(t.raw()))) t = Tensor::wrap(t.dtype(), t.shape(), nullptr);
     }
   }
 
