@@ -1,6 +1,7 @@
 #include "core/base/columns.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/text_width.h"
 
@@ -52,6 +53,18 @@ void Columns::add(std::string& out, std::span<const std::string> cells) const {
   }
   out.erase(out.find_last_not_of(' ') + 1);
   out += '\n';
+}
+
+std::string table_text(std::vector<std::string> header, const std::vector<std::vector<std::string>>& lines,
+                       size_t line_width) {
+  Columns columns(std::move(header), line_width);
+  for (const auto& cells : lines) {
+    for (size_t i = 0; i < cells.size(); ++i) columns.see(i, cells[i]);
+  }
+  std::string text;
+  columns.add_header(text);
+  for (const auto& cells : lines) columns.add(text, cells);
+  return text;
 }
 
 }  // namespace emplace

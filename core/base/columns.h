@@ -10,6 +10,10 @@
 
 namespace emplace {
 
+/// The whole table, where all lines are there.
+std::string table_text(std::vector<std::string> header, const std::vector<std::vector<std::string>>& lines,
+                       size_t line_width);
+
 class Columns {
  public:
   /// `line_width`: of the terminal; 0: lines may be as long as they are.

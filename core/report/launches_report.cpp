@@ -1,7 +1,6 @@
 #include "core/report/launches_report.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
@@ -16,18 +15,27 @@ namespace {
 struct Why {
   std::string_view code, text;
 };
-constexpr std::array<Why, 8> kWhyNotJoined = {{
-    {"", ""},
-    {"nothing_before", "nothing elementwise and no product runs right before it"},
-    {"not_elementwise", "it is not elementwise for these shapes"},
-    {"other_device", "it is on another device"},
-    {"other_size", "it has another number of elements"},
-    {"reads_nothing", "it reads nothing that the launch before it makes"},
-    {"factors", "the launch before it makes what it has to know before its first element"},
-    {"full", "the launch before it has as many steps as one may"},
-}};
-
-const Why& why(NotJoined reason) { return kWhyNotJoined[static_cast<size_t>(reason)]; }
+Why why(NotJoined reason) {
+  switch (reason) {
+    case NotJoined::kNone:
+      return {};
+    case NotJoined::kFirst:
+      return {"nothing_before", "nothing elementwise and no product runs right before it"};
+    case NotJoined::kNotElementwise:
+      return {"not_elementwise", "it is not elementwise for these shapes"};
+    case NotJoined::kOtherDevice:
+      return {"other_device", "it is on another device"};
+    case NotJoined::kOtherSize:
+      return {"other_size", "it has another number of elements"};
+    case NotJoined::kReadsNone:
+      return {"reads_nothing", "it reads nothing that the launch before it makes"};
+    case NotJoined::kFactors:
+      return {"factors", "the launch before it makes what it has to know before its first element"};
+    case NotJoined::kFull:
+      return {"full", "the launch before it has as many steps as one may"};
+  }
+  return {};
+}
 
 constexpr size_t kNoLaunch = ~size_t{0};
 constexpr size_t kShownNodes = 20;

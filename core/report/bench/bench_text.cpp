@@ -112,14 +112,8 @@ std::string node_table(const BenchReport& r) {
     so_far += nodes[i].us;
     lines.push_back(node_cells(r, nodes[i], all, so_far));
   }
-  Columns columns({"node", "op", "device", "us", "%", "cdf %", "calls", "KB", "GF/s", "GB/s", "bound by"},
-                  r.line_width);
-  for (const auto& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) columns.see(i, line[i]);
-  }
-  std::string text;
-  columns.add_header(text);
-  for (const auto& line : lines) columns.add(text, line);
+  std::string text = table_text({"node", "op", "device", "us", "%", "cdf %", "calls", "KB", "GF/s", "GB/s", "bound by"},
+                                lines, r.line_width);
   if (nodes.size() > r.top) append(text, "... ", nodes.size() - r.top, " more (--top N)\n");
   return text;
 }

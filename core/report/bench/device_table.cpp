@@ -78,8 +78,7 @@ std::string copies_hint(const BenchResult& b) {
 }  // namespace
 
 std::string device_table(const BenchReport& r) {
-  std::vector<std::vector<std::string>> lines = {
-      {"device", "busy", "compute", "copies", "wait data", "wait lane", "idle", "peak"}};
+  std::vector<std::vector<std::string>> lines;
   for (const DeviceRow& row : rows_of(r)) {
     const auto of_split = [&](double us) { return row.split ? time_text(us / 1e6) : std::string("-"); };
     lines.push_back({short_device_name(*r.devices, row.time.device), share_text(row.busy),
@@ -87,14 +86,7 @@ std::string device_table(const BenchReport& r) {
                      of_split(row.time.wait_data_us), of_split(row.time.wait_lane_us), of_split(row.time.idle_us),
                      size_text(row.peak)});
   }
-  Columns columns(lines.front(), 0);
-  for (const auto& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) columns.see(i, line[i]);
-  }
-  std::string text;
-  columns.add_header(text);
-  for (size_t i = 1; i < lines.size(); ++i) columns.add(text, lines[i]);
-  return text;
+  return table_text({"device", "busy", "compute", "copies", "wait data", "wait lane", "idle", "peak"}, lines, 0);
 }
 
 std::string device_hints(const BenchReport& r) {

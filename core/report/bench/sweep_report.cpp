@@ -97,13 +97,7 @@ std::string sweep_table(const std::vector<std::string>& keys, std::span<const Sw
     for (const auto& cells : lines) out += markdown_line(cells);
     return out;
   }
-  Columns columns(head, width);
-  for (const auto& cells : lines) {
-    for (size_t i = 0; i < cells.size(); ++i) columns.see(i, cells[i]);
-  }
-  columns.add_header(out);
-  for (const auto& cells : lines) columns.add(out, cells);
-  return out;
+  return table_text(head, lines, width);
 }
 
 std::string sweep_line(const std::vector<std::string>& keys, const SweepRow& row, const SweepRow& first) {

@@ -64,17 +64,6 @@ std::vector<const LedgerRow*> rows_of(const CopiesReport& r) {
   return rows;
 }
 
-std::string table_of(const std::vector<std::vector<std::string>>& lines, size_t line_width) {
-  Columns columns(lines.front(), line_width);
-  for (const auto& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) columns.see(i, line[i]);
-  }
-  std::string text;
-  columns.add_header(text);
-  for (size_t i = 1; i < lines.size(); ++i) columns.add(text, lines[i]);
-  return text;
-}
-
 double measured_of_step(const Ledger& ledger) {
   double us = 0;
   for (const LedgerRow& row : ledger.rows)
@@ -184,8 +173,7 @@ std::string copy_hints(const CopiesReport& r) {
 }
 
 std::string copies_text(const CopiesReport& r) {
-  std::vector<std::vector<std::string>> lines = {
-      {"kind", "tensor", "from -> to", "bytes", "times", "predicted", "measured", "path", "for"}};
+  std::vector<std::vector<std::string>> lines;
   const std::vector<const LedgerRow*> rows = rows_of(r);
   for (size_t i = 0; i < std::min(r.top, rows.size()); ++i) {
     const LedgerRow& row = *rows[i];
@@ -194,7 +182,10 @@ std::string copies_text(const CopiesReport& r) {
                      row.bytes ? size_text(*row.bytes) : "?", times_words(row.times), time_words(row.predicted_us),
                      time_words(row.measured_us), row.path, readers_words(r, row)});
   }
-  std::string text = rows.empty() ? std::string() : table_of(lines, r.line_width);
+  std::string text;
+  if (!rows.empty())
+    text = table_text({"kind", "tensor", "from -> to", "bytes", "times", "predicted", "measured", "path", "for"}, lines,
+                      r.line_width);
   if (rows.size() > r.top) append(text, "... ", rows.size() - r.top, " more (--top N)\n");
   return cat(text, summary_words(r), copy_hints(r));
 }
