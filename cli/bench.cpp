@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <ctime>
+#include <filesystem>
 #include <tuple>
 
 #include "cli/bench_run.h"
@@ -17,6 +18,7 @@
 #include "core/base/program_version.h"
 #include "core/base/sha256.h"
 #include "core/device/device_text.h"
+#include "core/machine_costs.h"
 #include "core/place/overrides.h"
 #include "core/predict_left_out.h"
 #include "core/run/thread_pool.h"
@@ -100,6 +102,10 @@ class BenchCommand final : public Command {
         !status.ok())
       return usage(log, status);
     NamedFiles files = options.pipeline.files;
+    if (!flags_.save_costs.empty() && flags_.save_costs == costs_of_this_machine()) {
+      std::error_code ignored;  // whoever opens the file says why there is no folder
+      std::filesystem::create_directories(std::filesystem::path(flags_.save_costs).parent_path(), ignored);
+    }
     for (const auto& [file, option] :
          {std::pair<const std::string&, const char*>(flags_.output, "-o"), {flags_.save_costs, "--save-costs"}}) {
       if (file.empty()) continue;

@@ -1,6 +1,5 @@
 // Part of core/pipeline_stage.h: --auto in the stage place: tables of costs, the search, what is made of its answer.
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <unordered_map>
 
@@ -15,6 +14,7 @@
 #include "core/base/units.h"
 #include "core/cost_choice_again.h"
 #include "core/device/device_text.h"
+#include "core/machine_costs.h"
 #include "core/pipeline.h"
 #include "core/pipeline_stage.h"
 #include "core/place/auto/simulator.h"
@@ -23,20 +23,6 @@
 
 namespace emplace {
 namespace {
-
-/// "$EMPLACE_CACHE_DIR/costs/<machine>.json"; empty: there is no such folder.
-std::string costs_of_this_machine() {
-  const char* own = environment_variable("EMPLACE_CACHE_DIR");
-  const char* home = environment_variable("HOME");
-  if (own && !*own) return {};
-  if (!own && (!home || !*home)) return {};
-  std::string id;
-  for (const char c : machine_name()) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
-    if (plain || (!id.empty() && id.back() != '-')) id += plain ? c : '-';
-  }
-  return cat(own ? std::string(own) : cat(home, "/.cache/emplace"), "/costs/", id, ".json");
-}
 
 /// What of a table that this machine measured is not so of this run; empty: nothing.
 std::string other_than_now(const CostTable& table, const RunOptions& o) {
@@ -70,10 +56,15 @@ Result<CostTable> read_tables(const StageContext& c, const Placed& placed, std::
   const AutoFlags& o = c.options.placing.automatic;
   CostTable all;
   for (const std::string& path : o.costs) {
-    ASSIGN_OR_RETURN(CostTable table, read_cost_file(path));
+    auto read = o.tables->find(path);
+    if (read == o.tables->end()) {
+      ASSIGN_OR_RETURN(CostTable table, read_cost_file(path));
+      read = o.tables->emplace(path, std::move(table)).first;
+    }
+    const CostTable& table = read->second;
     // Lowering renames nodes, and what a step adds has names that the graph of the placement lacks.
     if (!placed.lowering) RETURN_IF_ERROR(check_names(table, graph, printable(path)).blamed(Blame::kFile));
-    all.merge(std::move(table));
+    all.merge(CostTable(table));
     files.push_back(path);
   }
   if (!o.costs.empty()) return all;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -20,6 +21,7 @@
 #include "core/place/gates.h"
 #include "core/place/node_filter.h"
 #include "core/place/overrides.h"
+#include "core/report/bench/cost_table.h"
 #include "core/run/gpu_options.h"
 
 namespace emplace {
@@ -52,6 +54,8 @@ struct AutoFlags {
   bool verify = false;                  // measure before the first step that counts
   AutoPick pick = AutoPick::kFound;
   std::shared_ptr<autoplace::Solution> solution;  // of one graph: the first search leaves it here for the next
+  /// `costs`, as they were first read: a pipe can be read only once.
+  std::shared_ptr<std::map<std::string, CostTable>> tables = std::make_shared<std::map<std::string, CostTable>>();
 };
 
 /// What the command line and the file say of placing. The placer takes what the pipeline makes of it (PlaceOptions).

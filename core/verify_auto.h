@@ -22,7 +22,7 @@ struct AutoRival {
 struct AutoVerdict {
   double chosen_us = 0;
   int64_t rounds = 0;
-  std::vector<AutoRival> rivals;  // none: each places all nodes as --auto does, or cannot run
+  std::vector<AutoRival> rivals;  // none: each runs as the chosen one does, or cannot run
   std::optional<size_t> fastest;  // of the rivals; none: the chosen one stays
   /// "--auto latency: 8.41 ms a step measured; TensorFlow's placement 11.9 ms (+41 %), ..."
   std::string text() const;
