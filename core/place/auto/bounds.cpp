@@ -200,7 +200,7 @@ Bound lower_bound(const Problem& p, Budget& budget, double known_us) {
   return best;
 }
 
-Bound bound_below(const Problem& p, const Budget& budget, double known_us) {
+Bound bound_below(const Problem& p, Budget& budget, double known_us) {
   Bound best;
   const auto raise = [&](double us, const char* name) {
     if (us > best.us) best = {us * (1 - 1e-12), name};

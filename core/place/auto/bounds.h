@@ -13,11 +13,10 @@ struct Bound {
 };
 
 /// The largest of those that hold for the goal. Deterministic, unless the time of `budget` ends it; no evaluations of
-/// it are taken.
-/// `known_us`: what some assignment takes, which the bound never passes.
+/// it are taken. `known_us`: what some assignment takes, which the bound never passes.
 Bound lower_bound(const Problem& problem, Budget& budget, double known_us = kNever);
 /// Of these bounds, those that grow where a better assignment becomes known.
-Bound bound_below(const Problem& problem, const Budget& budget, double known_us);
+Bound bound_below(const Problem& problem, Budget& budget, double known_us);
 
 // The parts.
 

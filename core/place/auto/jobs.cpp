@@ -79,7 +79,7 @@ double Jobs::largest_us() const {
   return std::min(most, below_us_);
 }
 
-double Jobs::fractional_us(const Budget& budget) const {
+double Jobs::fractional_us(Budget& budget) const {
   constexpr int kRounds = 300, kPricedRounds = 40, kCheapest = -6, kDearest = 6;
   double most = split_us(0, kRounds, budget), bytes = 0;
   for (const double c : capacity_) bytes += c;
@@ -90,7 +90,7 @@ double Jobs::fractional_us(const Budget& budget) const {
 }
 
 // What all devices have to do by weights, and memory by its price: no more than the busiest has to do and all memory.
-double Jobs::split_us(double us_per_byte, int rounds, const Budget& budget) const {
+double Jobs::split_us(double us_per_byte, int rounds, Budget& budget) const {
   const size_t n = kinds_.size();
   std::vector<double> weight(n), work(n);
   double all = 0, memory_us = 0, most = 0;
@@ -100,7 +100,7 @@ double Jobs::split_us(double us_per_byte, int rounds, const Budget& budget) cons
   }
   if (all <= 0) return 0;
   for (double& w : weight) w /= all;  // of a whole kind
-  for (int round = 0; round < rounds && !budget.stopped(); ++round) {
+  for (int round = 0; round < rounds && !budget.look(); ++round) {
     double sum = -memory_us, total = 0;
     std::fill(work.begin(), work.end(), 0);
     for (size_t job = 0; job < size(); ++job) {

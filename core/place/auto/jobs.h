@@ -19,7 +19,7 @@ class Jobs {
   /// The largest job on the device that is fastest for it.
   double largest_us() const;
   /// If jobs could be split: by weights on devices and a price of memory, under which no assignment has less work.
-  double fractional_us(const Budget& budget) const;
+  double fractional_us(Budget& budget) const;
   /// Of more jobs than devices, some device has several.
   double packed_us() const;
 
@@ -27,7 +27,7 @@ class Jobs {
   void unite_across(uint32_t tensor, std::vector<uint32_t>& root) const;
   double crossing_us(uint32_t tensor) const;
   double packed_us(std::vector<double>& us, size_t devices) const;
-  double split_us(double us_per_byte, int rounds, const Budget& budget) const;
+  double split_us(double us_per_byte, int rounds, Budget& budget) const;
   double us(size_t job, size_t kind) const { return us_[job * kinds_.size() + kind]; }
   double least_us(size_t job) const;
   size_t size() const { return us_.size() / kinds_.size(); }

@@ -112,7 +112,10 @@ class Solver {
       if (s.kind == Start::Kind::kContiguous) small_.push_back({s.kind, coarse.expanded(s.found.at)});
     }
     if (small.found.us == kNever) return;
-    if (at) return add_start(Start::Kind::kCoarse, coarse.expanded(small.found.at));
+    if (at) {  // no worse than what was found first
+      std::erase_if(made_.starts, [](const Start& s) { return s.kind == Start::Kind::kCoarse; });
+      return add_start(Start::Kind::kCoarse, coarse.expanded(small.found.at));
+    }
     small_.push_back({Start::Kind::kCoarse, coarse.expanded(small.found.at)});
   }
 
@@ -222,7 +225,7 @@ class Solver {
   // The search found what takes less: more can be left out of what might take still less.
   void raise_bound() {
     constexpr uint32_t kMostNodes = 20'000;
-    if (best_.us == kNever || p_.num_nodes > kMostNodes || budget_.stopped()) return;
+    if (best_.us == kNever || p_.num_nodes > kMostNodes || budget_.look()) return;
     if (const Bound bound = bound_below(p_, budget_, best_.us); bound.us > made_.bound.us) made_.bound = bound;
   }
 

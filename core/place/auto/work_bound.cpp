@@ -15,7 +15,7 @@ using Weights = std::vector<double>;
 
 class WorkBound {
  public:
-  WorkBound(const Problem& p, double below_us, const Budget& budget)
+  WorkBound(const Problem& p, double below_us, Budget& budget)
       : p_(p), below_us_(below_us), budget_(budget), kinds_(p), allowed_(p.num_nodes) {
     for (size_t k = 0; k < kinds(); ++k)
       capacity_.push_back(static_cast<double>(kinds_.counts[k]) * p.machine.units[kinds_.firsts[k]].lanes);
@@ -25,7 +25,7 @@ class WorkBound {
   double best() {
     constexpr int kRounds = 2;
     double most = 0;
-    for (int round = 0; round < kRounds && !budget_.stopped(); ++round) {
+    for (int round = 0; round < kRounds && !budget_.look(); ++round) {
       find_starts();
       find_tails();
       for (uint32_t n = 0; n < p_.num_nodes; ++n) most = std::max(most, longest_through(n));
@@ -64,11 +64,11 @@ class WorkBound {
   }
 
   // Counts more where there is too much to do.
-  Weights balanced(Weights w) const {
+  Weights balanced(Weights w) {
     constexpr int kRounds = 60;
     Weights best = w;
     double most = 0;
-    for (int round = 0; round < kRounds && !budget_.stopped(); ++round) {
+    for (int round = 0; round < kRounds && !budget_.look(); ++round) {
       std::vector<double> load(kinds());
       double sum = 0, total = 0;
       for (uint32_t n = 0; n < p_.num_nodes; ++n) {
@@ -108,7 +108,7 @@ class WorkBound {
     seen_.assign(p_.num_nodes, ~uint32_t{0});
     const size_t most_looked = std::clamp<size_t>(kMostSteps / std::max<uint32_t>(1, p_.num_nodes), 40, 1000);
     for (uint32_t n = 0; n < p_.num_nodes; ++n) {
-      const double work = p_.inputs.of(n).size() > 1 ? work_before(n, most_looked) : 0;
+      const double work = p_.inputs.of(n).size() > 1 && !budget_.look() ? work_before(n, most_looked) : 0;
       double early = kNever;
       for (size_t k = 0; k < kinds(); ++k) {
         double& start = start_[n * kinds() + k];
@@ -211,7 +211,7 @@ class WorkBound {
   static constexpr size_t kMostSteps = 3'000'000;
   const Problem& p_;
   const double below_us_;
-  const Budget& budget_;
+  Budget& budget_;
   const DeviceKinds kinds_;
   std::vector<uint64_t> allowed_;  // by node: where it can be in such an assignment
   std::vector<double> capacity_;   // by kind: lanes of all its devices; 0: without limit
@@ -223,7 +223,7 @@ class WorkBound {
 
 }  // namespace
 
-double work_bound_us(const Problem& problem, double below_us, const Budget& budget) {
+double work_bound_us(const Problem& problem, double below_us, Budget& budget) {
   return problem.num_nodes == 0 ? 0 : WorkBound(problem, below_us, budget).best();
 }
 

@@ -9,6 +9,6 @@ namespace emplace::autoplace {
 
 /// Holds for every assignment whose step takes less than `below_us`: a node is on no device where the longest way
 /// through it would take that long. kNever: for all.
-double work_bound_us(const Problem& problem, double below_us, const Budget& budget);
+double work_bound_us(const Problem& problem, double below_us, Budget& budget);
 
 }  // namespace emplace::autoplace

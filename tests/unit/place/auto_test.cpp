@@ -305,6 +305,20 @@ TEST_CASE("a coarse problem has the memory and the legal places of the large one
   }
 }
 
+TEST_CASE("a small scope becomes one node, whatever its shape, and a large one does not", "[auto]") {
+  // Two diamonds, one behind the other: no part of them is a chain.
+  Problem p =
+      problem_of(machine_of(2, true), std::vector<std::vector<double>>(9, {3, 2, 2}),
+                 {{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}, {0, 4}, {4, 5}, {4, 6}, {5, 7}, {6, 7}, {7, 8}, {4, 8}}, 1);
+  const auto nodes_of = [&](uint32_t most_nodes) { return coarsened(p, most_nodes).problem.num_nodes; };
+  const uint32_t without = nodes_of(4);
+  CHECK(without > 4);
+  p.around = {0, 0, 0};  // scopes 1 and 2 in the outermost
+  p.scope = {1, 1, 1, 1, 2, 2, 2, 2, 0};
+  CHECK(nodes_of(4) == 3);
+  CHECK(nodes_of(3) == without);
+}
+
 TEST_CASE("a large graph is searched as chains and scopes", "[auto]") {
   // 16 branches of 100 nodes, four GPUs: which branch goes where is a choice that moves of single nodes do not find.
   constexpr uint32_t kBranches = 16, kLength = 100;
