@@ -27,6 +27,18 @@ Endpoint chain(RunCase& g, Endpoint x, Endpoint b, Endpoint d, std::vector<Endpo
   return all.back();
 }
 
+/// Fetched alone, a step ends what is fused with it; fetched together, each is for itself.
+void check_fused_as_separate(RunCase& g, const std::vector<Endpoint>& steps) {
+  auto separate = g.fetch_all(steps);
+  REQUIRE(separate.ok());
+  for (size_t i = 0; i < steps.size(); ++i) {
+    INFO("up to step " << i);
+    auto fused = g.fetch_all({steps[i]});
+    REQUIRE(fused.ok());
+    CHECK(same_bytes((*fused)[0], (*separate)[i]));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("a fused chain gives the bytes of its steps one by one") {
@@ -84,14 +96,8 @@ TEST_CASE("steps that hand a number on in a register give the bytes of kernels o
       step("Add", {y.back(), x});  // a chain has eight steps at most
       step("Mul", {y.back(), y.back()});
       step("Add", {none, y.back()});
-      auto separate = g.fetch_all(y);
-      REQUIRE(separate.ok());
-      for (size_t i = 0; i < y.size(); ++i) {
-        INFO(rows << " x " << channels << ", up to step " << i);
-        auto fused = g.fetch_all({y[i]});
-        REQUIRE(fused.ok());
-        CHECK(same_bytes((*fused)[0], (*separate)[i]));
-      }
+      INFO(rows << " x " << channels);
+      check_fused_as_separate(g, y);
     }
   }
 }
@@ -125,14 +131,8 @@ TEST_CASE("functions of a number, and one kept for a later step, give the bytes 
       const Endpoint twice = step("Softplus", {y.back()});
       step("Mul", {twice, twice});
       step("Sub", {twice, y.back()});
-      auto separate = g.fetch_all(y);
-      REQUIRE(separate.ok());
-      for (size_t i = 0; i < y.size(); ++i) {
-        INFO(rows << " x " << channels << ", up to step " << i);
-        auto fused = g.fetch_all({y[i]});
-        REQUIRE(fused.ok());
-        CHECK(same_bytes((*fused)[0], (*separate)[i]));
-      }
+      INFO(rows << " x " << channels);
+      check_fused_as_separate(g, y);
     }
   }
 }
