@@ -43,6 +43,7 @@ Result<std::string> target_of(const ClusterFlags& flags, const PipelineOptions& 
 }  // namespace
 
 void declare_cluster(OptionSet& set, ClusterFlags& flags) {
+  set.about("a cluster", {"master", "local-server", "spawn", "engine", "cluster", "jobs"});
   set.group("On the tasks of a cluster");
   set.text("master", "TARGET", "Run on the servers that this one knows: grpc://localhost:2222", flags.master);
   set.flag("local-server", "Run on a server in this process", flags.local_server);
@@ -51,15 +52,19 @@ void declare_cluster(OptionSet& set, ClusterFlags& flags) {
       "On the tasks of --cluster, or as one of them: each runs this command, the first chief, else worker, tells");
   declare_engine(set, flags.mpi);
   declare_server(set, flags.server);
+  set.about("");
 }
 
 void declare_cluster_to_see(OptionSet& set, ClusterFlags& flags) {
+  set.about("a cluster", {"master", "cluster"});
   set.group("Of a cluster");
   set.text("master", "TARGET", "All tasks that this server knows: grpc://localhost:2222", flags.master);
   declare_cluster_of_master(set, flags);
+  set.about("");
 }
 
 void declare_cluster_to_plan(OptionSet& set, ClusterFlags& flags, PipelineOptions& pipeline) {
+  set.about("a cluster", {"master", "cluster"});
   set.group("On the tasks of a cluster");
   set.value(
       "master", "TARGET",
@@ -70,6 +75,7 @@ void declare_cluster_to_plan(OptionSet& set, ClusterFlags& flags, PipelineOption
         return ok_status();
       });
   declare_cluster_of_master(set, flags);
+  set.about("");
 }
 
 bool is_task_itself(const ClusterFlags& flags, const PipelineOptions& options) {

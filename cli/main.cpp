@@ -100,7 +100,7 @@ Status check_search(const Options& options, const std::vector<OptionSource>& sou
   if (automatic.goal) return ok_status();
   for (const OptionSource& option : sources) {
     const bool idle = option.name == "time-limit" || (option.name == "costs" && !options.predicts);
-    if (idle && option.source == "command line")
+    if (idle && option.is_typed())
       return invalid_argument(cat("--", option.name, " is of --auto: add --auto latency or --auto throughput"));
   }
   return ok_status();
@@ -108,19 +108,12 @@ Status check_search(const Options& options, const std::vector<OptionSource>& sou
 
 /// What the command line says of a cluster that nobody named: to do nothing, where it might have encrypted, is no
 /// answer.
-Status check_cluster(const std::vector<OptionSource>& sources) {
-  static constexpr std::string_view kWays[] = {"master", "cluster", "spawn", "local-server", "engine", "jobs"};
-  static constexpr std::string_view kAbout[] = {"coordinator", "job-name",   "task-index",     "bind",    "insecure",
-                                                "until-eof",   "token-file", "tls-cert",       "tls-key", "tls-ca",
-                                                "heartbeat",   "dead-after", "connect-timeout"};
-  const auto is_one_of = [](const auto& names, const OptionSource& option) {
-    return std::find(std::begin(names), std::end(names), option.name) != std::end(names);
-  };
-  if (std::any_of(sources.begin(), sources.end(), [&](const OptionSource& o) { return is_one_of(kWays, o); }))
-    return ok_status();
+Status check_topics(const std::vector<OptionSource>& sources) {
   for (const OptionSource& option : sources) {
-    if (option.source == "command line" && is_one_of(kAbout, option))
-      return invalid_argument(cat("--", option.name, " is about a cluster, and no option names one"));
+    if (!option.is_typed() || option.topic.empty() || option.leads) continue;
+    const auto leads_there = [&](const OptionSource& o) { return o.leads && o.topic == option.topic; };
+    if (std::none_of(sources.begin(), sources.end(), leads_there))
+      return invalid_argument(cat("--", option.name, " is about ", option.topic, ", and no option names one"));
   }
   return ok_status();
 }
@@ -206,6 +199,7 @@ int run_main(int argc, char** argv, Log& log) {
   if (options.talk.dump_config) return print(config_text(set)), 0;
   for (const OptionSource& option : set.sources()) {
     options.pipeline.given.insert(option.name);
+    if (option.is_typed()) options.pipeline.typed.insert(option.name);
     if (!log.shows(LogLevel::kDebug)) continue;
     std::string values;
     for (const std::string& value : option.values) append(values, " ", value);
@@ -215,7 +209,7 @@ int run_main(int argc, char** argv, Log& log) {
   status = check_streams(options);
   if (status.ok()) status = settle_policy(options, set.sources());
   if (status.ok()) status = check_search(options, set.sources());
-  if (status.ok()) status = check_cluster(set.sources());
+  if (status.ok()) status = check_topics(set.sources());
   if (status.ok()) status = check_values(options);
   if (!status.ok()) return usage(log, status);
   OutputFile placement_log;

@@ -67,10 +67,13 @@ struct OptionSet::Impl {
     std::string heading, usage, help;  // usage: "-q, --quiet", "--steps N"
     std::string placeholder;           // of its value
     bool has_opposite = false;
+    std::string topic;  // see OptionSet::about()
+    bool leads = false;
   };
 
   CLI::App app;
-  std::string command, summary, heading, arguments_name, arguments_help;
+  std::string command, summary, heading, topic, arguments_name, arguments_help;
+  std::vector<std::string_view> ways;  // to the topic
   bool wants_help = false;
   Others others;
   std::vector<Entry> entries;
@@ -103,6 +106,8 @@ OptionSet::Impl::Entry& OptionSet::Impl::declare(std::string_view names, std::st
   entry.is_flag = is_flag;
   entry.parsed_as = cat("--", name, suffix, short_name);
   entry.heading = heading;
+  entry.topic = topic;
+  entry.leads = std::find(ways.begin(), ways.end(), name) != ways.end();
   entry.usage = cat(short_name.empty() ? "" : cat(short_name.substr(1), ", "), "--", name, usage);
   entry.help = help;
   return entry;
@@ -200,7 +205,7 @@ Status OptionSet::Impl::apply(const Entry& entry, std::vector<std::string> value
     if (!status.ok())
       return status.with_context(source == "command line" ? cat("--", entry.name) : cat(source, ": ", entry.name));
   }
-  sources.push_back({entry.name, std::move(values), std::move(source)});
+  sources.push_back({entry.name, std::move(values), std::move(source), entry.topic, entry.leads});
   return ok_status();
 }
 
@@ -267,6 +272,11 @@ OptionSet::~OptionSet() = default;
 void OptionSet::others(Others others) { impl_->others = std::move(others); }
 
 void OptionSet::group(std::string_view heading) { impl_->heading = heading; }
+
+void OptionSet::about(std::string_view topic, std::vector<std::string_view> ways) {
+  impl_->topic = topic;
+  impl_->ways = std::move(ways);
+}
 
 void OptionSet::flag(std::string_view name, std::string_view help, bool& target) {
   impl_->declare(name, "", true, "", help, [&target](const std::string& text) -> Status {

@@ -21,6 +21,9 @@ struct OptionSource {
   std::string name;  // without dashes
   std::vector<std::string> values;
   std::string source;  // "command line", "EMPLACE_SEED", the configuration file's name
+  std::string topic;   // "a cluster": does nothing unless an option leads to one
+  bool leads = false;  // to that topic
+  bool is_typed() const { return source == "command line"; }
 };
 
 /// What the help page, a man page and completion know of an option. Texts live until the next declaration.
@@ -62,6 +65,9 @@ class OptionSet {
 
   /// Heading in the help for what is declared next.
   void group(std::string_view heading);
+  /// What is declared next is about `topic` ("a cluster") and would do nothing without one of `ways`, which are
+  /// declared there as well. Until the next call; "" is about nothing.
+  void about(std::string_view topic, std::vector<std::string_view> ways = {});
 
   /// Names are long names without dashes; "quiet,-q" adds a short one.
   void flag(std::string_view name, std::string_view help, bool& target);

@@ -89,6 +89,7 @@ void declare_engine(OptionSet& set, bool& mpi) {
 }
 
 void declare_task_group(OptionSet& set, TaskGroupFlags& flags) {
+  set.about("a cluster", {"spawn", "engine", "cluster", "jobs"});
   set.group("On the tasks of a cluster, each of which runs this command");
   set.text(
       "spawn", "JOB=N,...",
@@ -96,12 +97,15 @@ void declare_task_group(OptionSet& set, TaskGroupFlags& flags) {
       flags.spawn);
   declare_engine(set, flags.mpi);
   declare_server(set, flags.server);
+  set.about("");  // the training judges these two
   set.value(
       "on-peer-loss", "ACTION",
       "mirrored: when a worker is lost, fail (default), or regroup: go on with the others from the last whole step",
       set_choice<bool>(flags.regroups, {{"fail", false}, {"regroup", true}}));
   set.value("min-workers", "N", "Of regroup: with fewer left, fail (default 1)", set_integer(flags.min_workers, 1));
+  set.about("a cluster");
   set.flag("until-eof", "Tasks other than the chief end when standard input does", flags.until_eof);
+  set.about("");
 }
 
 bool is_chief(const TaskGroupFlags& flags, const PipelineOptions& options) {

@@ -119,6 +119,8 @@ struct PipelineOptions {
   /// Options that a flag, the environment or a configuration file has set: they beat the graph file. Flag names
   /// without dashes.
   std::set<std::string, std::less<>> given;
+  /// Those of them that stand on the command line: what elsewhere may be there for other commands.
+  std::set<std::string, std::less<>> typed;
 };
 
 /// Takes from the graph file's `config` what nobody has set. Returns the names of the options it set, for -v.
