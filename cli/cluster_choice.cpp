@@ -94,6 +94,12 @@ Result<ClusterChoice> choose_cluster(const ClusterChoiceFlags& flags, const Give
   return made;
 }
 
+bool is_task_itself(bool mpi, const ClusterChoiceFlags& flags, const PipelineOptions& options) {
+  if (mpi || options.typed.contains("jobs")) return true;
+  return !flags.cluster.empty() &&
+         (options.given.contains("job-name") || options.given.contains("task-index") || options.given.contains("jobs"));
+}
+
 ClusterTask master_of(const ClusterSpec& cluster) {
   for (const char* job : {"chief", "worker"}) {
     if (const auto found = cluster.jobs.find(job); found != cluster.jobs.end())

@@ -9,6 +9,7 @@
 
 #include "cli/option_set.h"
 #include "core/cluster/cluster_spec.h"
+#include "core/pipeline_options.h"
 
 namespace emplace {
 
@@ -30,6 +31,10 @@ struct ClusterChoice {
 /// only one there.
 Result<ClusterChoice> choose_cluster(const ClusterChoiceFlags& flags, const std::set<std::string, std::less<>>& given,
                                      bool wants_self);
+
+/// Is this process one of the tasks, which all run this command? --job-name, --task-index and --jobs of the environment
+/// or of a configuration file only say so beside --cluster.
+bool is_task_itself(bool mpi, const ClusterChoiceFlags& flags, const PipelineOptions& options);
 
 /// The task that a session talks to where nobody says which: the first chief, else worker, else the first of all.
 ClusterTask master_of(const ClusterSpec& cluster);

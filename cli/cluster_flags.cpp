@@ -78,11 +78,6 @@ void declare_cluster_to_plan(OptionSet& set, ClusterFlags& flags, PipelineOption
   set.about("");
 }
 
-bool is_task_itself(const ClusterFlags& flags, const PipelineOptions& options) {
-  return flags.mpi || !flags.server.choice.jobs.empty() || options.given.contains("job-name") ||
-         options.given.contains("task-index");
-}
-
 bool is_target(std::string_view master) { return master.find("://") != master.npos; }
 
 ClusterUse::ClusterUse() = default;

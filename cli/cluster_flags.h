@@ -30,9 +30,6 @@ void declare_cluster_to_plan(OptionSet& set, ClusterFlags& flags, PipelineOption
 
 class SpawnedTasks;
 
-/// Is this process one of the tasks, which all run this command? A TaskGroup then.
-bool is_task_itself(const ClusterFlags& flags, const PipelineOptions& options);
-
 /// --master where it is no task of --devices but a server.
 bool is_target(std::string_view master);
 

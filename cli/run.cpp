@@ -241,17 +241,20 @@ class RunCommand final : public Command {
     if (fetches_by_filter(options.pipeline.run) &&
         std::count(options.arguments.begin(), options.arguments.end(), "-") > 0)
       return usage(log, "--fetch '*' reads the graph twice; give it a file");
-    if (is_task_itself(cluster_, options.pipeline)) return run_as_task(options, log);
+    if (is_task(options)) return run_as_task(options, log);
     ClusterUse use;
     if (const Status status = use.open(cluster_, options.pipeline, log); !status.ok()) return report_error(status, log);
     return run_graphs(options, use.cluster(), log);
   }
 
   bool writes(const Options& options) const override {
-    return !is_task_itself(cluster_, options.pipeline) || is_chief(group_flags(), options.pipeline);
+    return !is_task(options) || is_chief(group_flags(), options.pipeline);
   }
 
  private:
+  bool is_task(const Options& options) const {
+    return is_task_itself(cluster_.mpi, cluster_.server.choice, options.pipeline);
+  }
   TaskGroupFlags group_flags() const { return {cluster_.server, {}, false, cluster_.mpi}; }
 
   /// All tasks run this command.

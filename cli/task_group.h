@@ -23,7 +23,9 @@ struct TaskGroupFlags {
   int64_t min_workers = 1;
   /// A task that was started so has --spawn in its environment or configuration file, too.
   bool starts_others() const { return !spawn.empty() && !until_eof; }
-  bool given() const { return mpi || !spawn.empty() || !server.choice.cluster.empty() || !server.choice.jobs.empty(); }
+  bool given(const PipelineOptions& options) const {
+    return !spawn.empty() || !server.choice.cluster.empty() || is_task_itself(mpi, server.choice, options);
+  }
 };
 void declare_engine(OptionSet& set, bool& mpi);
 /// Of a training.

@@ -333,7 +333,7 @@ class TrainCommand final : public Command {
     train_.regroups = cluster_.regroups;
     const Status status = check_train_values(train_, options.pipeline.files);
     if (!status.ok()) return usage(log, status);
-    if (!cluster_.given()) return TrainingRun(options, train_, nullptr, {}, log).run();
+    if (!cluster_.given(options.pipeline)) return TrainingRun(options, train_, nullptr, {}, log).run();
     if (options.arguments.front() == "-")
       return usage(log, "each task reads the graph file, and standard input can be read once");
     const auto cluster = TaskGroup::open(cluster_, options.pipeline, log);
