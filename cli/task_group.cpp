@@ -143,13 +143,13 @@ Status TaskGroup::choose_by_rank() {
                "--engine mpi: MPI ends the job when a rank is lost; --on-peer-loss regroup is of --engine grpc")
         .blamed(Blame::kUsage);
   }
-  for (const auto& [flag, is_given] : {std::pair("--spawn", !flags_.spawn.empty()),
-                                       {"--cluster", !flags_.server.choice.cluster.empty()},
-                                       {"--coordinator", !flags_.server.choice.coordinator.empty()},
-                                       {"--job-name", options_.given.contains("job-name")},
-                                       {"--task-index", options_.given.contains("task-index")}}) {
+  for (const std::string_view flag : {"spawn", "cluster", "coordinator", "job-name", "task-index", "bind", "insecure",
+                                      "token-file", "tls-cert", "tls-key", "tls-ca", "heartbeat", "dead-after"}) {
+    const bool is_given = flag == "spawn"     ? !flags_.spawn.empty()
+                          : flag == "cluster" ? !flags_.server.choice.cluster.empty()
+                                              : options_.typed.contains(flag);
     if (is_given) {
-      return invalid_argument(cat("--engine mpi: mpirun or srun starts all tasks, at once; ", flag,
+      return invalid_argument(cat("--engine mpi: mpirun or srun starts all tasks, at once; --", flag,
                                   " is for servers, which --engine grpc has"))
           .blamed(Blame::kUsage);
     }
