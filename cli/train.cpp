@@ -333,6 +333,8 @@ class TrainCommand final : public Command {
     train_.regroups = cluster_.regroups;
     const Status status = check_train_values(train_, options.pipeline.files);
     if (!status.ok()) return usage(log, status);
+    if (options.pipeline.typed.contains("min-workers") && !cluster_.regroups)
+      return usage(log, "--min-workers is of --on-peer-loss regroup, which goes on without the workers that are lost");
     if (!cluster_.given(options.pipeline)) return TrainingRun(options, train_, nullptr, {}, log).run();
     if (options.arguments.front() == "-")
       return usage(log, "each task reads the graph file, and standard input can be read once");
