@@ -150,8 +150,8 @@ class TrainingRun {
     Status status = run_once(loaded);
     while (regroups(status)) {
       c_.found = {};  // a graph that is trained is used up
-      ASSIGN_OR_RETURN(const Loaded again, load_graph(c_));
-      status = run_once(again);
+      const Result<Loaded> again = load_graph(c_);
+      status = again.ok() ? run_once(*again) : again.status();
     }
     return close(std::move(status));
   }
