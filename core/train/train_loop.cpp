@@ -74,9 +74,10 @@ struct TrainLoop::Progress {
   int64_t saved_step = -1;
   int64_t warm_step = -1;  // the last of the warm-up
   Clock::time_point saved_at = Clock::now(), start = saved_at, epoch_start = saved_at;
-  double copy_s_before = 0;
-  double epoch_loss = 0;  // sum over samples
-  int64_t epoch_samples = 0, timed_samples = 0;
+  double compute_s_before = 0, waiting_s_before = 0;  // of the result, from runs that were lost
+  double copy_s_before = 0;                           // of the session, from the warm-up
+  EpochSums sums;
+  int64_t timed_samples = 0;  // of the epoch
   bool at_epoch_end = false;
   bool whole = true;  // no step is under way: variables, step and position belong together
 };
@@ -144,6 +145,8 @@ int64_t TrainLoop::steps_left(const Progress& p) const {
 
 Status TrainLoop::run(Session& session, TrainResult& result) {
   Progress p;
+  p.sums = result.sums;
+  p.compute_s_before = result.compute_s, p.waiting_s_before = result.waiting_s;
   if (setup_.first_values) RETURN_IF_ERROR(setup_.first_values(session));
   if (!setup_.init.empty()) RETURN_IF_ERROR(session.run_nodes(setup_.init));
   if (setup_.restored) {
@@ -165,8 +168,8 @@ Status TrainLoop::run(Session& session, TrainResult& result) {
   result.has_test = test_callable_ >= 0;
   status = finish(session, p, result, std::move(status));
   if (status.blame() == kBlamePeer) status = peer_lost(status, p);
-  result.total_s = seconds_since(p.start);
-  result.copy_s = session.copy_seconds() - p.copy_s_before;
+  result.total_s += seconds_since(p.start);
+  result.copy_s += session.copy_seconds() - p.copy_s_before;
   return status;
 }
 
@@ -203,6 +206,7 @@ Status TrainLoop::run_in_order(Session& session, Progress& p, TrainResult& resul
   for (int64_t i = 0; i < count && !stop_requested(); ++i) {
     if (setup_.keeps_state) {
       ASSIGN_OR_RETURN(result.state, state_of(session, p));
+      result.sums = p.sums;
     }
     RETURN_IF_ERROR(one_step(session, p, result));
     if (setup_.check_replicas_every > 0 && p.step % setup_.check_replicas_every == 0)
@@ -303,13 +307,15 @@ Status TrainLoop::tell_step(const Session& session, Progress& p, const Batch& ba
     const int64_t behind = batch.next.epoch == p.position.epoch ? batch.next.row : train_->rows();
     record.step_in_epoch = (behind + train_order().batch() - 1) / train_order().batch();
   }
-  p.epoch_loss += record.loss * static_cast<double>(record.samples);
-  p.epoch_samples += record.samples;
+  p.sums.loss += record.loss * static_cast<double>(record.samples);
+  p.sums.samples += record.samples;
   p.timed_samples += record.samples;
   result.loss = record.loss;
   result.epochs = record.epoch;
   if (test_callable_ < 0) result.metrics = record.metrics;
   if (p.step == p.warm_step) restart_clocks(session, p, result);
+  if (p.step <= result.told_step) return ok_status();
+  result.told_step = p.step;
   return listener_.step(record);
 }
 
@@ -317,22 +323,24 @@ void TrainLoop::restart_clocks(const Session& session, Progress& p, TrainResult&
   p.start = p.epoch_start = Clock::now();
   p.timed_samples = 0;
   p.copy_s_before = session.copy_seconds();
-  result.compute_s = result.waiting_s = 0;
+  result.compute_s = p.compute_s_before, result.waiting_s = p.waiting_s_before;
 }
 
 Status TrainLoop::end_epoch(Session& session, Progress& p, TrainResult& result) {
   EpochRecord record;
   record.epoch = p.position.epoch;  // that of the batch which ended it, counted from 1
   record.step = p.step;
-  record.mean_loss = p.epoch_samples > 0 ? p.epoch_loss / static_cast<double>(p.epoch_samples) : 0;
+  record.mean_loss = p.sums.samples > 0 ? p.sums.loss / static_cast<double>(p.sums.samples) : 0;
   record.samples_per_s = static_cast<double>(p.timed_samples) / seconds_since(p.epoch_start);
   if (test_callable_ >= 0) {
     RETURN_IF_ERROR(evaluate(session, record.metrics));
     result.metrics = record.metrics;
   }
-  p.epoch_loss = 0;
-  p.epoch_samples = p.timed_samples = 0;
+  p.sums = {};
+  p.timed_samples = 0;
   p.epoch_start = Clock::now();
+  if (record.epoch <= result.told_epoch) return ok_status();
+  result.told_epoch = record.epoch;
   return listener_.epoch(record);
 }
 

@@ -26,11 +26,18 @@ struct StepRecord {
 
 struct EpochRecord {
   int64_t epoch = 1, step = 1;
-  double mean_loss = 0;         // over the samples of the epoch's steps in this run
+  double mean_loss = 0;         // over the samples of the epoch's steps since the start or --restore
   double samples_per_s = 0;     // without the warm-up
   std::vector<double> metrics;  // on the test set; empty without one
 };
 
+/// Of an epoch's steps until now.
+struct EpochSums {
+  double loss = 0;  // over samples
+  int64_t samples = 0;
+};
+
+/// A run that goes on from `state` with the same result adds to its times, and tells no step or epoch twice.
 struct TrainResult {
   int64_t epochs = 0, steps = 0;  // begun and done, those before a restored checkpoint included
   double loss = 0;                // of the last step
@@ -42,6 +49,8 @@ struct TrainResult {
   std::map<int64_t, int64_t> staleness;  // ps-async: steps by the updates that others made during them; else empty
   std::vector<int64_t> tower_steps;      // ps-async, in this run
   std::optional<Checkpoint> state;       // TrainSetup::keeps_state: after the last whole step
+  EpochSums sums;                        // until `state`
+  int64_t told_step = 0, told_epoch = 0;
 };
 
 /// Hears of progress, in order, on the loop's thread. An error ends the training.
