@@ -152,7 +152,9 @@ def build_keras(python, name, folder):
     if not path.exists():
         subprocess.run([python, "-c", BUILD_KERAS, name, str(path)], check=True, **quiet)
     if not onnx.exists():
-        subprocess.run([python, str(TOP / "scripts/graphdef_to_onnx.py"), str(path), "Identity", str(onnx)], **quiet)
+        made = subprocess.run([python, str(TOP / "scripts/graphdef_to_onnx.py"), str(path), "Identity", str(onnx)], **{**quiet, "stderr": subprocess.PIPE}, text=True)
+        if made.returncode:
+            print(f"{name}: not as ONNX, exit code {made.returncode}: {(made.stderr.strip().splitlines() or ['no reason told'])[-1]}")
     shape = json.loads(subprocess.run([python, "-c", INPUT_SHAPE, str(path)], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                       text=True, env=quiet["env"]).stdout.splitlines()[-1])
     return path, onnx if onnx.exists() else None, {"x": shape}, ["Identity"]

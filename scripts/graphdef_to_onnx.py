@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tensorflow.python.framework import tensor_util
 
 PLAIN = {"Relu": "Relu", "Sigmoid": "Sigmoid", "Tanh": "Tanh", "AddV2": "Add", "Add": "Add", "Sub": "Sub", "Mul": "Mul", "RealDiv": "Div",
-         "Minimum": "Min", "Maximum": "Max", "MatMul": "MatMul", "Softmax": "Softmax", "BiasAdd": "Add", "Rsqrt": None}
+         "Minimum": "Min", "Maximum": "Max", "MatMul": "MatMul", "Softmax": "Softmax", "BiasAdd": "Add"}
 # [batch, height, width, channels]'s axes in [batch, channels, height, width].
 TO_NCHW = {0: 0, 1: 2, 2: 3, 3: 1, -1: 1}
 
