@@ -1,6 +1,13 @@
 #include "core/base/exit_code.h"
 
+#include "core/base/cat.h"
+
 namespace emplace {
+
+Status lost_at_step(const Status& status, int64_t step) {
+  const std::string node = status.node().empty() ? "" : cat(", node ", status.node());
+  return Status(status.code(), cat(status.message(), " at step ", step, node)).blamed(status.blame());
+}
 
 int exit_code(const Status& status) {
   if (status.ok()) return 0;

@@ -17,8 +17,6 @@ namespace {
 
 constexpr uint32_t kThreadsOfTask = 1 << 16;  // numbers of its threads in a trace
 
-std::string node_text(const Status& status) { return status.node().empty() ? "" : cat(", node ", status.node()); }
-
 }  // namespace
 
 ClientSession::ClientSession(std::shared_ptr<Peer> master, const GraphFile& file, const DeviceSet& devices,
@@ -147,14 +145,13 @@ Status ClientSession::run(StepCall call) {
   call.session = id_;
   call.random = std::exchange(to_draw_, {});
   call.traced = trace_ && trace_->records(trace_->step());
-  const Status status = ask(method::kRunStep, call);
+  const Status sent = send(method::kRunStep, call), status = sent.ok() ? reply_.status.status() : sent;
   if (call.traced && status.ok()) RETURN_IF_ERROR(take_trace());
   if (status.code() == Code::kNotFound)
     return Status(Code::kAborted, cat(master_->text(), " restarted; its variables are lost")).blamed(kBlamePeer);
-  if (status.blame() == kBlamePeer && call.kind != StepKind::kCallable && status.message().starts_with("peer lost") &&
-      status.message().find(" at step ") == std::string::npos)
-    return Status(status.code(), cat(status.message(), " at step ", step_, node_text(status))).blamed(kBlamePeer);
-  return status;
+  // The master itself is lost; of other tasks, it told.
+  const bool is_loss = sent.blame() == kBlamePeer && sent.code() == Code::kUnavailable;
+  return is_loss && call.kind != StepKind::kCallable ? lost_at_step(sent, step_) : status;
 }
 
 Status ClientSession::take_trace() {
@@ -198,18 +195,23 @@ Result<LaunchedWork> ClientSession::work_of(const message::WorkMessage& work) co
 
 template <class Request>
 Status ClientSession::ask(const char* name, const Request& request) {
+  RETURN_IF_ERROR(send(name, request));
+  return reply_.status.status();
+}
+
+template <class Request>
+Status ClientSession::send(const char* name, const Request& request) {
   Result<SessionReply> reply = master_->call<SessionReply>(name, request, stop_);
   if (!reply.ok()) return reply.take_status();
   reply_ = reply.take();
   for (const message::RandomMessage& r : reply_.random) random_[r.node] = r.blocks;
-  const Status status = reply_.status.status();
-  if (status.ok() && !reply_.memory.empty()) {
+  if (reply_.status.status().ok() && !reply_.memory.empty()) {
     std::lock_guard lock(mutex_);
     memory_ = reply_.memory;
     copies_ = reply_.copies, copy_bytes_ = reply_.copy_bytes, copy_seconds_ = reply_.copy_seconds;
     *traffic_ = reply_.traffic;
   }
-  return status;
+  return ok_status();
 }
 
 Result<Tensor> ClientSession::variable(NodeId node) {

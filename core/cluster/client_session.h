@@ -61,6 +61,9 @@ class ClientSession final : public Session {
 
   template <class Request>
   Status ask(const char* name, const Request& request);
+  /// Only what became of the request: the master's answer is in reply_.
+  template <class Request>
+  Status send(const char* name, const Request& request);
   Status run(message::StepCall call);
   /// What all tasks did in the step, for trace_.
   Status take_trace();

@@ -25,13 +25,6 @@ StepCall step_call(uint64_t session, uint64_t step) {
 /// The failure of a peer is nobody's part: it is told as it is.
 bool is_peer_loss(const Status& status) { return status.blame() == kBlamePeer; }
 
-/// With the node that the step stood at, behind the step's number.
-Status with_node(const Status& status) {
-  if (!is_peer_loss(status) || status.node().empty() || status.message().find(" at step ") == std::string::npos)
-    return status;
-  return Status(status.code(), cat(status.message(), ", node ", status.node())).blamed(status.blame());
-}
-
 Result<SessionReply> reply_of(const Peer& peer, const Answer& answer) {
   if (answer.code != 0) return peer.lost(answer);
   return message::read<SessionReply>(answer.body);
@@ -41,13 +34,14 @@ Result<SessionReply> reply_of(const Peer& peer, const Answer& answer) {
 
 /// A step under way: shared with requests, which may be answered after it has ended.
 struct MasterSession::Step {
-  Step(size_t parts, uint64_t n, bool is_counted) : outcome(parts), number(n), counted(is_counted), replies(parts) {}
+  Step(size_t parts, uint64_t n, bool is_counted)
+      : outcome(parts, is_counted ? std::optional(static_cast<int64_t>(n)) : std::nullopt), number(n), replies(parts) {}
   StepOutcome outcome;
   const uint64_t number;
-  const bool counted;
-  /// The loss of a peer, at this step.
-  Status told(const Status& status) const {
-    return counted ? Status(status.code(), cat(status.message(), " at step ", number)).blamed(kBlamePeer) : status;
+  /// `restarted`: between two steps, so that no step tells where.
+  void failed(const std::string& task, const Status& status, bool restarted) {
+    if (!is_peer_loss(status)) return outcome.failed(task, status);
+    restarted ? outcome.failed({}, status) : outcome.lost(status);
   }
   std::vector<SessionReply> replies;  // each written by its own part, before that ends
   std::deque<std::atomic<bool>> parts_ended = std::deque<std::atomic<bool>>(replies.size());  // likewise
@@ -127,7 +121,7 @@ void MasterSession::lost(const Status& status) {
     step = current_;
   }
   if (!step) return;
-  step->outcome.failed({}, step->told(status));
+  step->outcome.lost(status);
   abort(step->number);
 }
 
@@ -165,14 +159,12 @@ void MasterSession::start_part(const std::shared_ptr<Step>& step, size_t i, std:
   peer->send(method, body, [watch = watch_, step, i, peer](const Answer& answer) {
     Result<SessionReply> reply = reply_of(*peer, answer);
     Status status = reply.ok() ? reply->status.status() : reply.take_status();
-    if (status.code() == Code::kNotFound && !reply.ok()) {
+    const bool restarted = status.code() == Code::kNotFound && !reply.ok();
+    if (restarted)
       status = Status(Code::kAborted, cat(peer->text(), " restarted; its variables are lost")).blamed(kBlamePeer);
-    } else if (is_peer_loss(status)) {
-      status = step->told(status);
-    }
     if (reply.ok()) step->replies[i] = reply.take();
     if (!status.ok()) {
-      step->outcome.failed(is_peer_loss(status) ? std::string() : peer->name(), status);
+      step->failed(peer->name(), status, restarted);
       std::lock_guard lock(watch->mutex);
       if (watch->session) watch->session->abort(step->number);  // a part may end after the session
     }
@@ -216,16 +208,16 @@ SessionReply MasterSession::on_all(std::string_view method, const Request& reque
   for (size_t i = 1; i < members_.size(); ++i) start_part(step, i, method, *body);
   step->replies[0] = own();
   if (const Status status = step->replies[0].status.status(); !status.ok()) {
-    step->outcome.failed(is_peer_loss(status) ? std::string() : members_.front().name, status);
+    step->failed(members_.front().name, status, false);
     step->outcome.stood_at(status.node());
     abort(step->number);
   }
   step->outcome.ended();
-  if (!wait_for_end(*step)) return reply_ = sum(with_node(step->outcome.status()));
+  if (!wait_for_end(*step)) return reply_ = sum(step->outcome.status());
   for (size_t i = 0; i < members_.size(); ++i) members_[i].reply = std::move(step->replies[i]);
   Status status = step->outcome.status();
   if (status.ok()) status = agreed();
-  return reply_ = sum(with_node(status));
+  return reply_ = sum(status);
 }
 
 void MasterSession::late(Step& step) {

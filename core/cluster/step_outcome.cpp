@@ -20,10 +20,16 @@ void StepOutcome::failed(const std::string& task, const Status& status) {
                .at_node(status.node());
 }
 
+void StepOutcome::lost(const Status& status) {
+  std::lock_guard lock(mutex_);
+  if (!cause_.ok()) return;
+  cause_ = status;
+  is_loss_ = true;
+}
+
 void StepOutcome::stood_at(const std::string& node) {
   std::lock_guard lock(mutex_);
-  if (!node.empty() && cause_.blame() == kBlamePeer && cause_.message().starts_with("peer lost"))
-    cause_ = cause_.at_node(node);
+  if (!node.empty() && is_loss_) cause_ = cause_.at_node(node);
 }
 
 void StepOutcome::ended() {
@@ -38,7 +44,7 @@ bool StepOutcome::wait_for(std::chrono::milliseconds time) {
 
 Status StepOutcome::status() const {
   std::lock_guard lock(mutex_);
-  return cause_;
+  return is_loss_ && step_ ? lost_at_step(cause_, *step_) : cause_;
 }
 
 }  // namespace emplace

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "core/base/status.h"
@@ -14,12 +15,15 @@ namespace emplace {
 /// Thread-safe.
 class StepOutcome {
  public:
-  explicit StepOutcome(size_t parts) : left_(parts) {}
+  /// `step`: its number, which the loss of a task is told with; none: who asked for the step counts.
+  explicit StepOutcome(size_t parts, std::optional<int64_t> step = std::nullopt) : step_(step), left_(parts) {}
 
   /// A task's part failed, before it ends. What comes later, mostly because others were told to stop, does not count.
   /// `task` empty: it was stopped from outside.
   void failed(const std::string& task, const Status& status);
-  /// What a part waited for when it was stopped; told of the loss of a peer.
+  /// Likewise: a part found another task lost.
+  void lost(const Status& status);
+  /// What a part waited for when it was stopped; told of such a loss.
   void stood_at(const std::string& node);
   /// A task's part has ended: nothing of it runs any longer.
   void ended();
@@ -30,11 +34,13 @@ class StepOutcome {
   Status status() const;
 
  private:
+  const std::optional<int64_t> step_;
   mutable std::mutex mutex_;
   std::condition_variable done_;
   // Guarded by mutex_.
   size_t left_;
   Status cause_;
+  bool is_loss_ = false;
 };
 
 }  // namespace emplace

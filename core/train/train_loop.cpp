@@ -178,8 +178,8 @@ Status TrainLoop::peer_lost(const Status& status, const Progress& p) const {
   const std::string kept =
       p.saved_step >= 0 ? cat("last checkpoint: step ", p.saved_step, "; restart that task and add --restore latest")
                         : "there is no checkpoint";
-  const std::string node = status.node().empty() ? "" : cat(", node ", status.node());
-  return Status(status.code(), cat(status.message(), " at step ", p.step + 1, node, "; ", kept)).blamed(kBlamePeer);
+  const Status lost = lost_at_step(status, p.step + 1);
+  return Status(lost.code(), cat(lost.message(), "; ", kept)).blamed(kBlamePeer);
 }
 
 /// The last evaluation, checkpoint and fetches; after a stop, the checkpoint only. `status` is that of the steps.
