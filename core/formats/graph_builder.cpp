@@ -58,19 +58,20 @@ void GraphBuilder::drop_inputs() {
   pending_texts_ = 0;
 }
 
+void GraphBuilder::name_is_taken(const NewNode& n, NodeId by) {
+  if (c_.problems.full()) return c_.problems.add(n.position, {});
+  auto first = graph_.nodes_[by].position;
+  c_.problems.add(n.position, cat("a second node named '", n.name, "'"),
+                  first == kNoPosition
+                      ? std::string()
+                      : cat("the first is ", c_.source.binary() ? "at byte " : "in line ",
+                            c_.source.binary() ? first : c_.source.locate(static_cast<size_t>(first)).line));
+}
+
 NodeId GraphBuilder::define(const NewNode& n) {
   NumberedNames::Name& name = open_.names[open_.names.number(n.name, tag_of(n.name))];
   if (name.node != kNoNode) {
-    if (!c_.problems.full()) {
-      auto first = graph_.nodes_[name.node].position;
-      c_.problems.add(n.position, cat("a second node named '", n.name, "'"),
-                      first == kNoPosition
-                          ? std::string()
-                          : cat("the first is ", c_.source.binary() ? "at byte " : "in line ",
-                                c_.source.binary() ? first : c_.source.locate(static_cast<size_t>(first)).line));
-    } else {
-      c_.problems.add(n.position, {});
-    }
+    name_is_taken(n, name.node);
     return kNoNode;
   }
   name.node = graph_.num_nodes();

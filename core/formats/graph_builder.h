@@ -82,6 +82,7 @@ class GraphBuilder {
   Pending pending(std::string_view name, uint32_t slot) const;
   void add_edges(const std::vector<Pending>& inputs);
   NodeId define(const NewNode& n);
+  [[gnu::cold]] void name_is_taken(const NewNode& n, NodeId by);
 
   LoadContext& c_;
   Graph& graph_;

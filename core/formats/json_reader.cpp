@@ -86,6 +86,22 @@ bool JsonReader::leave() {
   return false;
 }
 
+void JsonReader::no_comma(char close, const char* inside) {
+  fail(p_,
+       cat("found ", shown_character(p_, end_), " where ", inside, " should go on with ',' or end with '", close, "'"));
+}
+
+void JsonReader::comma_before(const char* comma, char close) {
+  fail(comma, cat("a comma before '", close, "'"), "remove it");
+}
+
+void JsonReader::no_key() {
+  fail(p_, cat("found ", shown_character(p_, end_), " where a key should begin"),
+       *p_ == '#' ? kCommentHint : "keys are written in double quotes");
+}
+
+void JsonReader::no_colon() { fail(p_, cat("found ", shown_character(p_, end_), " where ':' should follow the key")); }
+
 // Steps over the comma before the next member. False at the closing bracket, which is taken, or on an error.
 bool JsonReader::separator(char close, const char* inside) {
   skip_space();
@@ -99,14 +115,13 @@ bool JsonReader::separator(char close, const char* inside) {
     return true;
   }
   if (*p_ != ',') {
-    fail(p_, cat("found ", shown_character(p_, end_), " where ", inside, " should go on with ',' or end with '", close,
-                 "'"));
+    no_comma(close, inside);
     return false;
   }
   const char* comma = p_++;
   skip_space();
   if (p_ < end_ && *p_ == close) {
-    fail(comma, cat("a comma before '", close, "'"), "remove it");
+    comma_before(comma, close);
     return false;
   }
   return true;
@@ -121,8 +136,7 @@ bool JsonReader::read_key(std::string_view& key, bool decode) {
     return false;
   }
   if (*p_ != '"') {
-    fail(p_, cat("found ", shown_character(p_, end_), " where a key should begin"),
-         *p_ == '#' ? kCommentHint : "keys are written in double quotes");
+    no_key();
     return false;
   }
   key = string_text(decode);
@@ -132,7 +146,7 @@ bool JsonReader::read_key(std::string_view& key, bool decode) {
     if (p_ >= end_) {
       end_of_text();
     } else {
-      fail(p_, cat("found ", shown_character(p_, end_), " where ':' should follow the key"));
+      no_colon();
     }
     return false;
   }

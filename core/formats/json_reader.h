@@ -65,13 +65,17 @@ class JsonReader : public JsonScanner {
 
  private:
   static Kind kind_of(char c);
-  Kind end_of_text();
+  [[gnu::cold]] Kind end_of_text();
+  [[gnu::cold]] void no_comma(char close, const char* inside);
+  [[gnu::cold]] void comma_before(const char* comma, char close);
+  [[gnu::cold]] void no_key();
+  [[gnu::cold]] void no_colon();
   void enter();
   bool leave();
   bool read_key(std::string_view& key, bool decode);
   bool separator(char close, const char* inside);
   void literal(std::string_view word);
-  void bad_value();
+  [[gnu::cold]] void bad_value();
 
   int depth_ = 0;
   bool fresh_ = false;                     // in an object or list whose first member has not been asked for

@@ -24,6 +24,16 @@ size_t JsonScanner::position_of(std::string_view text) const {
   return text.data() >= begin_ && text.data() <= end_ ? static_cast<size_t>(text.data() - begin_) : position();
 }
 
+void JsonScanner::skip_spaces_and_comments() {
+  while (p_ < end_) {
+    if (*p_ == ' ' || *p_ == '\n' || *p_ == '\r' || *p_ == '\t') {
+      ++p_;
+    } else if (*p_ != '/' || !skip_comment()) {
+      return;
+    }
+  }
+}
+
 bool JsonScanner::skip_comment() {
   if (p_ + 1 < end_ && p_[1] == '/') {
     const void* newline = std::memchr(p_, '\n', static_cast<size_t>(end_ - p_));
@@ -42,13 +52,23 @@ bool JsonScanner::skip_comment() {
   return false;
 }
 
+void JsonScanner::open_text() { fail(p_, "this text has no end", "close it with a double quote"); }
+
+void JsonScanner::control_character(const char* p) {
+  fail(p, cat("found ", shown_character(p, end_), " in a text"),
+       *p == '\n' || *p == '\r' ? "close the text with a double quote, or write the line break as \\n"
+                                : "write it as an escape");
+}
+
+void JsonScanner::not_utf8(const char* p) { fail(p, cat("found ", shown_character(p, end_), " in a text: not UTF-8")); }
+
 std::string_view JsonScanner::string_text(bool decode) {
   const char* first = p_ + 1;
   const char* p = first;
   for (;;) {
     p = plain_ascii_end(p, end_);
     if (p >= end_) {
-      fail(p_, "this text has no end", "close it with a double quote");
+      open_text();
       return {};
     }
     if (*p == '"') break;
@@ -56,14 +76,12 @@ std::string_view JsonScanner::string_text(bool decode) {
       if (decode) return decode_string(first);
       if (!escape(p, nullptr)) return {};
     } else if (static_cast<uint8_t>(*p) < 0x20) {
-      fail(p, cat("found ", shown_character(p, end_), " in a text"),
-           *p == '\n' || *p == '\r' ? "close the text with a double quote, or write the line break as \\n"
-                                    : "write it as an escape");
+      control_character(p);
       return {};
     } else if (size_t n = utf8_sequence(p, end_)) {
       p += n;
     } else {
-      fail(p, cat("found ", shown_character(p, end_), " in a text: not UTF-8"));
+      not_utf8(p);
       return {};
     }
   }
@@ -92,7 +110,7 @@ std::string_view JsonScanner::decode_string(const char* first) {
     p += n;
   }
   if (p >= end_) {
-    fail(p_, "this text has no end", "close it with a double quote");
+    open_text();
     return {};
   }
   p_ = p + 1;

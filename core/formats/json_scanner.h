@@ -41,24 +41,25 @@ class JsonScanner {
  protected:
   /// To the next character that is neither white space nor part of a comment.
   void skip_space() {
-    while (p_ < end_ && static_cast<uint8_t>(*p_) <= '/') {
-      if (*p_ == ' ' || *p_ == '\n' || *p_ == '\r' || *p_ == '\t') {
-        ++p_;
-      } else if (*p_ != '/' || !skip_comment()) {
-        return;
-      }
-    }
+    if (p_ < end_ && *p_ == ' ') ++p_;
+    if (p_ < end_ && (static_cast<uint8_t>(*p_) <= ' ' || *p_ == '/')) skip_spaces_and_comments();
   }
   /// Takes the string whose opening quote is next: what stands between the quotes. `decode` false: escapes are checked
   /// but stay as they are.
   std::string_view string_text(bool decode);
-  void fail(const char* at, std::string message, std::string hint = {});
+  // Here as in the readers above, words about a mistake are found in functions of their own: those that every byte of a
+  // file goes through then need no room for them.
+  [[gnu::cold]] void fail(const char* at, std::string message, std::string hint = {});
 
   const char *begin_, *p_, *end_;
   bool failed_ = false;
 
  private:
+  void skip_spaces_and_comments();
   bool skip_comment();
+  [[gnu::cold]] void open_text();
+  [[gnu::cold]] void control_character(const char* p);
+  [[gnu::cold]] void not_utf8(const char* p);
   std::string_view decode_string(const char* begin);
   bool escape(const char*& p, std::string* out);
   const char* unicode_escape(const char* p, std::string* out);

@@ -6,7 +6,6 @@
 #include "core/device/device_name.h"
 #include "core/formats/arguments.h"
 #include "core/formats/node_name.h"
-#include "core/formats/object_reader.h"
 #include "core/formats/value_reader.h"
 
 namespace emplace {
@@ -72,14 +71,19 @@ void NodeReader::read_item(const Block& block) {
   while (object.next()) read_member(item, object.field(), block);
   if (c_.reader.failed()) return builder_.drop_inputs();
   if (!item.nodes) return add_node(item, block, object.position());
-  for (int field : {kName, kOp, kInput, kAttr, kInitialValue}) {
-    if (object.has(field))
-      c_.reader.problem(object.position(), cat("a block of nodes with the key '", kKeys[field], "'"),
-                        "a block has device, scope and node");
-  }
+  keys_of_node(object);
   builder_.drop_inputs();
   literals_.clear();
   read_block(item, block);
+}
+
+// Problems about those that a block does not have.
+void NodeReader::keys_of_node(const ObjectReader& block) {
+  for (int field : {kName, kOp, kInput, kAttr, kInitialValue}) {
+    if (block.has(field))
+      c_.reader.problem(block.position(), cat("a block of nodes with the key '", kKeys[field], "'"),
+                        "a block has device, scope and node");
+  }
 }
 
 std::string_view NodeReader::text_member(Item& item, std::string_view key) {
@@ -144,9 +148,7 @@ void NodeReader::read_inputs(const Block& block) {
       std::string_view text = reader.take_string();
       control = text.starts_with('^');
       if (!reader.failed() && !builder_.add_input(text, block.scope)) {
-        reader.problem(
-            at, cat("input '", text, "' names no tensor"),
-            "wanted 'node', 'node:1' or '^node'; a text value is written {\"dtype\": \"string\", \"data\": \"...\"}");
+        no_tensor(text, at);
       }
     } else if (kind == Kind::kNull || kind == Kind::kError) {
       reader.skip();
@@ -159,6 +161,12 @@ void NodeReader::read_inputs(const Block& block) {
       reader.problem(at, "a data input after a control input", "control inputs come last");
     }
   }
+}
+
+void NodeReader::no_tensor(std::string_view text, size_t position) {
+  c_.reader.problem(
+      position, cat("input '", text, "' names no tensor"),
+      "wanted 'node', 'node:1' or '^node'; a text value is written {\"dtype\": \"string\", \"data\": \"...\"}");
 }
 
 void NodeReader::read_block(const Item& item, const Block& outer) {
@@ -224,11 +232,15 @@ std::string_view NodeReader::merged_device(std::string_view device, size_t posit
   return g.text(g.intern(merged->to_string()));
 }
 
+void NodeReader::incomplete_node(const Item& item, size_t position) {
+  if (!item.told) c_.reader.problem(position, cat("a node without ", item.name.empty() ? "a name" : "an op"));
+  literals_.clear();
+  builder_.drop_inputs();
+}
+
 void NodeReader::add_node(Item& item, const Block& block, size_t position) {
   if (item.name.empty() || item.op.empty()) {
-    if (!item.told) c_.reader.problem(position, cat("a node without ", item.name.empty() ? "a name" : "an op"));
-    literals_.clear();
-    return builder_.drop_inputs();
+    return incomplete_node(item, position);
   }
   check_name(item.name, item.name_position);
   GraphBuilder::NewNode node;

@@ -9,6 +9,7 @@
 #include "core/formats/attr_sets.h"
 #include "core/formats/graph_builder.h"
 #include "core/formats/load_context.h"
+#include "core/formats/object_reader.h"
 #include "core/formats/tensor_reader.h"
 
 namespace emplace {
@@ -51,6 +52,8 @@ class NodeReader {
   std::string_view text_member(Item& item, std::string_view key);
   void read_member(Item& item, int field, const Block& block);
   void read_inputs(const Block& block);
+  [[gnu::cold]] void no_tensor(std::string_view text, size_t position);
+  [[gnu::cold]] void keys_of_node(const ObjectReader& block);
   void read_block(const Item& item, const Block& outer);
   void add_node(Item& item, const Block& block, size_t position);
   void add_literals(const GraphBuilder::NewNode& node);
@@ -58,6 +61,7 @@ class NodeReader {
   void add_variable(const Item& item, const Block& block, const GraphBuilder::NewNode& node);
 
   bool check_name(std::string_view name, size_t position);
+  [[gnu::cold]] void incomplete_node(const Item& item, size_t position);
   std::string_view full_name(std::string_view name, std::string_view scope);
   uint32_t op_id(std::string_view op);
   uint32_t device_id(std::string_view device, size_t position, const Block& block);

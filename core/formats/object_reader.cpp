@@ -19,12 +19,21 @@ bool same_key(std::string_view key, std::string_view field) {
   return k == key.size();
 }
 
-bool expect(JsonReader& reader, JsonReader::Kind kind, std::string_view what) {
-  JsonReader::Kind found = reader.peek();
-  if (found == kind) return true;
+namespace {
+
+[[gnu::cold]] void skip_other(JsonReader& reader, JsonReader::Kind found, JsonReader::Kind kind,
+                              std::string_view what) {
   size_t at = reader.position();
   reader.skip();
   if (!reader.failed()) reader.problem(at, cat(what, ": found ", kind_name(found), ", wanted ", kind_name(kind)));
+}
+
+}  // namespace
+
+bool expect(JsonReader& reader, JsonReader::Kind kind, std::string_view what) {
+  JsonReader::Kind found = reader.peek();
+  if (found == kind) return true;
+  skip_other(reader, found, kind, what);
   return false;
 }
 
@@ -57,6 +66,12 @@ void ObjectReader::unknown_key() {
     for (std::string_view key : keys_) append(hint, hint.empty() ? "there are " : ", ", key);
   }
   reader_.problem(key_position_, cat("unknown key '", key_, "' in ", what_), std::move(hint));
+  reader_.skip();
+}
+
+void ObjectReader::repeated_key() {
+  reader_.problem(key_position_, cat("key '", key_, "' stands twice in ", what_));
+  reader_.skip();
 }
 
 bool ObjectReader::next() {
@@ -65,16 +80,15 @@ bool ObjectReader::next() {
   for (;;) {
     if (!reader_.next_key(key_)) return open_ = false;
     value_position_ = reader_.position();
-    key_position_ = reader_.position_of(key_) - (reader_.position_of(key_) != value_position_);
+    key_position_ = reader_.position_of(key_);
+    if (key_position_ != value_position_) --key_position_;  // to its quote
     int field = find(key_);
     if (field < 0) {
       unknown_key();
-      reader_.skip();
       continue;
     }
     if (has(field)) {
-      reader_.problem(key_position_, cat("key '", key_, "' stands twice in ", what_));
-      reader_.skip();
+      repeated_key();
       continue;
     }
     seen_ |= uint64_t{1} << field;

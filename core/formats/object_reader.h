@@ -41,7 +41,8 @@ class ObjectReader {
 
  private:
   int find(std::string_view key);
-  void unknown_key();
+  [[gnu::cold]] void unknown_key();
+  [[gnu::cold]] void repeated_key();
 
   JsonReader& reader_;
   std::span<const std::string_view> keys_;
