@@ -93,6 +93,7 @@ Status ClientSession::run_observed(int /*callable*/, const std::vector<Tensor>& 
 
 Result<uint32_t> ClientSession::find_or_plan(Callable& c, const std::vector<Tensor>& feeds) {
   std::vector<Shape> shapes;
+  shapes.reserve(feeds.size());
   for (const Tensor& feed : feeds) shapes.push_back(feed.shape());
   for (const auto& [planned, number] : c.plans) {
     if (planned == shapes) return number;

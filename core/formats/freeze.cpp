@@ -116,7 +116,7 @@ class Freezer {
     ++out_.variables;
   }
 
-  void keep(const MessageNode& variable, std::string reason) {
+  void keep(const MessageNode& variable, std::string_view reason) {
     out_.left_over.push_back(cat(variable.name, ": ", reason));
   }
 

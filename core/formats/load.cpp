@@ -284,7 +284,7 @@ class Loader {
       const AttrValue* type = node == kNoNode ? nullptr : Attrs(c_.file.graph.written_attrs(node)).find("dtype");
       const DType* dtype = type ? type->get_if<DType>() : nullptr;
       auto value = read_plain_tensor(c_, dtype ? *dtype : DType::kInvalid, Untyped::kFloat);
-      if (value) c_.file.feed.push_back({{std::string(name), at}, std::move(value->value)});
+      if (value) c_.file.feed.emplace_back(NamedRef{std::string(name), at}, std::move(value->value));
     }
   }
 

@@ -1,8 +1,9 @@
 #include "core/formats/tensor_writer.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstddef>
 
 #include "core/base/base64.h"
 #include "core/tensor/element.h"
@@ -51,7 +52,8 @@ bool same(const T& a, const T& b) {
   if constexpr (std::is_same_v<T, std::string>) {
     return a == b;
   } else {
-    return std::memcmp(&a, &b, sizeof(T)) == 0;
+    using Bytes = std::array<std::byte, sizeof(T)>;
+    return std::bit_cast<Bytes>(a) == std::bit_cast<Bytes>(b);
   }
 }
 

@@ -15,6 +15,7 @@ namespace {
 /// Devices in the order in which people look for them: GPUs, then the rest.
 std::vector<const DeviceMemory*> by_interest(const DeviceSet& devices, const std::vector<DeviceMemory>& memory) {
   std::vector<const DeviceMemory*> rows;
+  rows.reserve(memory.size());
   for (const DeviceMemory& m : memory) rows.push_back(&m);
   std::stable_partition(rows.begin(), rows.end(), [&](const auto* m) { return devices.at(m->device).type == "GPU"; });
   return rows;

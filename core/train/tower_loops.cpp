@@ -4,6 +4,7 @@
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "core/base/exit_code.h"
 #include "core/base/fair_mutex.h"
@@ -63,7 +64,7 @@ void TowerLoops::loop(Run& run, size_t tower) {
     if (lost && run.first.ok() && !is_last(tower)) {
       lost_[tower] = true;
       run.calls.lost(status);
-      run.again.push_back(std::move(batch));
+      run.again.push_back(std::exchange(batch, {}));
       status = ok_status();
     } else if (status.ok()) {
       status = run.calls.done(batch, outputs);

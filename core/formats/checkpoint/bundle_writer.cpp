@@ -149,7 +149,7 @@ Status add_to(Merged& all, const TensorBundle& bundle, const std::string& index)
   ASSIGN_OR_RETURN(std::shared_ptr<const Source> file, open_source(index, {.pipes = false}));
   const uint64_t first = all.data_files.size();
   for (int32_t i = 0; i < bundle.num_shards(); ++i) all.data_files.push_back(bundle.shard_name(i));
-  const Status read = SsTable::read(file->text(), index, [&](std::string_view key, std::string_view value) -> Status {
+  return SsTable::read(file->text(), index, [&](std::string_view key, std::string_view value) -> Status {
     if (key.empty()) return ok_status();
     const std::string name(key);
     auto entry = bundle.entries().find(key);
@@ -164,7 +164,6 @@ Status add_to(Merged& all, const TensorBundle& bundle, const std::string& index)
       return invalid_argument(cat(index, ": tensor '", name, "' is in another of the checkpoints, too"));
     return ok_status();
   });
-  return read;
 }
 
 }  // namespace

@@ -182,7 +182,7 @@ std::optional<Ints> OnnxBlock::numbers(std::string_view attribute, size_t input)
   return wanted(this->input(input), attribute);
 }
 
-Endpoint OnnxBlock::fail(std::string message, std::string hint) {
+Endpoint OnnxBlock::fail(std::string_view message, std::string hint) {
   if (!std::exchange(failed_, true)) {
     frame_.all().w.problem(node_.at, cat(node_.op, ": ", message), std::move(hint));
   }

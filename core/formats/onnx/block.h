@@ -74,7 +74,7 @@ class OnnxBlock {
 
   // --- what goes wrong ---
 
-  Endpoint fail(std::string message, std::string hint = {});
+  Endpoint fail(std::string_view message, std::string hint = {});
   /// The problem was told by somebody else.
   void stop() { failed_ = true; }
   bool failed() const { return failed_; }

@@ -51,10 +51,10 @@ Endpoints if_node(OnnxBlock& b) {
   Endpoints inputs{condition};
   inputs.insert(inputs.end(), captures.begin(), captures.end());
   const size_t n = branches[0].types.size();
-  const Endpoints out = b.make_many("StatelessIf", inputs, n,
-                                    {{"Tout", AttrValue::list_of(AttrKind::kType, branches[0].types)},
-                                     {"then_branch", function_value(branches[0].function)},
-                                     {"else_branch", function_value(branches[1].function)}});
+  Endpoints out = b.make_many("StatelessIf", inputs, n,
+                              {{"Tout", AttrValue::list_of(AttrKind::kType, branches[0].types)},
+                               {"then_branch", function_value(branches[0].function)},
+                               {"else_branch", function_value(branches[1].function)}});
   for (size_t i = 0; i < n && !b.failed(); ++i)
     b.edit().known().set_shape(out[i], common_shape(branches[0].shapes[i], branches[1].shapes[i]));
   return out;

@@ -24,6 +24,7 @@ double median_of(std::vector<double> values) {
 double median_deviation(const std::vector<double>& values) {
   const double median = median_of(values);
   std::vector<double> distances;
+  distances.reserve(values.size());
   for (const double v : values) distances.push_back(std::abs(v - median));
   return median_of(std::move(distances));
 }

@@ -13,7 +13,7 @@
 namespace emplace {
 
 std::string short_text(std::string_view text, size_t most) {
-  const std::string whole = printable(text);
+  std::string whole = printable(text);
   if (text_width(whole) <= most) return whole;
   const size_t tail = (most - 1) * 3 / 5;
   return elided(whole, most - 1 - tail, "\u2026", tail);

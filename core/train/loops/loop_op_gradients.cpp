@@ -106,7 +106,9 @@ Result<bool> LoopGradients::differentiate(NodeGradient& node, NodeId id) {
         of_loop_switch(node, id);
       } else {
         std::vector<Value> sides;
-        for (int i = 0; i < static_cast<int>(node.graph().num_outputs(id)); ++i) sides.push_back(node.grad(i));
+        const auto outputs = static_cast<int>(node.graph().num_outputs(id));
+        sides.reserve(static_cast<size_t>(outputs));
+        for (int i = 0; i < outputs; ++i) sides.push_back(node.grad(i));
         node.set(0, node.add("Merge", sides, {}, "cond_grad"));
       }
       break;

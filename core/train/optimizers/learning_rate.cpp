@@ -8,9 +8,9 @@ namespace emplace {
 namespace {
 
 /// Arithmetic on scalars, as nodes of one scope.
-class Schedule {
+class ScheduleNodes {
  public:
-  Schedule(GraphEditor& edit, const LearningRate& rate, std::string scope, std::string device)
+  ScheduleNodes(GraphEditor& edit, const LearningRate& rate, const std::string& scope, std::string device)
       : edit_(edit), rate_(rate), scope_(free_name(edit, scope)), device_(std::move(device)) {}
 
   Endpoint exponential(Endpoint step) {
@@ -117,7 +117,7 @@ Endpoint add_schedule(GraphEditor& edit, const LearningRate& rate, const Variabl
                       const std::string& device) {
   const bool exponential = rate.schedule == "exponential", cosine = rate.schedule == "cosine";
   const std::string scope = exponential ? "ExponentialDecay" : cosine ? "CosineDecay" : "PiecewiseConstant";
-  Schedule schedule(edit, rate, scope, device);
+  ScheduleNodes schedule(edit, rate, scope, device);
   Endpoint made = step.resource ? read_now(edit, cat(scope, "/ReadVariableOp"), step.handle(), true) : step.read;
   if (exponential) return schedule.exponential(schedule.to_float(made));
   if (cosine) return schedule.cosine(schedule.to_float(made));
