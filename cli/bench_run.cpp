@@ -1,9 +1,9 @@
 #include "cli/bench_run.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "cli/elapsed.h"
 #include "core/base/stop.h"
 #include "core/report/bench/launch_times.h"
 #include "core/report/bench/seen_shapes.h"
@@ -13,12 +13,6 @@
 
 namespace emplace {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double us_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
 
 Result<double> timed_step(Session& session, std::vector<Tensor>& outputs) {
   const auto start = Clock::now();

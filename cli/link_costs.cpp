@@ -1,8 +1,8 @@
 #include "cli/link_costs.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "cli/elapsed.h"
 #include "core/base/cat.h"
 #include "core/base/stop.h"
 #include "core/base/units.h"
@@ -12,15 +12,9 @@
 namespace emplace {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int64_t kSmallest = 4096, kLargest = 64 * kMiB, kFactor = 4;
 constexpr int kLeastSteps = 9;
 constexpr double kSeconds = 0.1;
-
-double us_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
 
 struct Way {
   DeviceId from, to;

@@ -12,7 +12,7 @@ set(GROUPS
     execution "partition|plan|run"
     reports_of_runs "report/(bench|compare|reduce)"
     reports_of_graphs "report/(copies|diff|draw)"
-    train_parts "train/.*"
+    train "train.*"
     ops_words "ops/(audio|lookup)"
     ops_flow "ops|ops/flow")
 # What takes longest, and readers that name the keys of the same objects.

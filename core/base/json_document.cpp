@@ -77,4 +77,15 @@ Result<nlohmann::json> parse_json(std::string_view text, std::string_view origin
   }
 }
 
+std::string shown(const nlohmann::json& value) {
+  constexpr size_t kMost = 60;
+  std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
+}
+
+std::string text_at(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 }  // namespace emplace

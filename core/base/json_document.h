@@ -7,6 +7,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "core/base/host_memory.h"
@@ -18,5 +19,10 @@ namespace emplace {
 /// 1,000 lists and objects inside each other. ResourceExhausted if the limit of host memory does not allow what the
 /// document may take; `memory`, where given, holds that as long as the document lives.
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view origin, HostShare* memory = nullptr);
+
+/// A value as messages show it: its text, or the begin of that.
+std::string shown(const nlohmann::json& value);
+/// The text at `key`; empty if there is none.
+std::string text_at(const nlohmann::json& object, const char* key);
 
 }  // namespace emplace

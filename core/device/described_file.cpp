@@ -35,10 +35,8 @@ class AttributesReader {
 
  private:
   Status error(std::string_view wanted, const Json& found) const {
-    std::string text = found.dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (text.size() > 60) text = cat(std::string_view(text).substr(0, 60), "...");
     return invalid_argument(
-        cat(origin_, ": ", where_, where_.empty() ? "" : ": ", "found ", text, ", wanted ", wanted));
+        cat(origin_, ": ", where_, where_.empty() ? "" : ": ", "found ", shown(found), ", wanted ", wanted));
   }
 
   Result<Device> read_device(const Json& item) {

@@ -14,20 +14,20 @@
 namespace emplace {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// Larger values go into a file beside the graph.
 constexpr int64_t kMostInline = 1024;
 
-Json shape_json(const Shape& shape) {
-  Json dims = Json::array();
+OrderedJson shape_json(const Shape& shape) {
+  OrderedJson dims = OrderedJson::array();
   if (!shape.rank_known()) return {{"unknown_rank", true}};
   for (int64_t size : shape.dims()) dims.push_back({{"size", std::to_string(size)}});
   return {{"dim", dims}};
 }
 
-Json placeholder(const std::string& name, DType type, const Shape& shape) {
-  Json node;
+OrderedJson placeholder(const std::string& name, DType type, const Shape& shape) {
+  OrderedJson node;
   node["name"] = name;
   node["op"] = "Placeholder";
   node["attr"] = {{"dtype", {{"type", dtype_enum_name(type)}}}, {"shape", {{"shape", shape_json(shape)}}}};
@@ -45,7 +45,7 @@ Tensor zeros(DType type, const Shape& shape) {
   return value;
 }
 
-Json inline_value(const Tensor& value) {
+OrderedJson inline_value(const Tensor& value) {
   std::string text;
   JsonWriter json(text);
   json.begin_object().member("dtype", dtype_name(value.dtype())).key("shape").begin_array();
@@ -53,7 +53,7 @@ Json inline_value(const Tensor& value) {
   json.end_array().key("data");
   write_json_elements(json, value);
   json.end_object();
-  return Json::parse(text);
+  return OrderedJson::parse(text);
 }
 
 std::string tensor_text(const Graph& g, const Endpoint& e) {
@@ -71,7 +71,7 @@ std::string name_of_cut(const Graph& g, const Endpoint& e) {
 /// One cut.
 class Cutting {
  public:
-  Cutting(const GraphFile& file, const Json& whole, const CutRequest& request)
+  Cutting(const GraphFile& file, const OrderedJson& whole, const CutRequest& request)
       : file_(file), g_(file.graph), whole_(whole), request_(request) {}
 
   CutGraph made() {
@@ -90,8 +90,8 @@ class Cutting {
   }
 
   void add_node(NodeId id) {
-    Json node = whole_["node"][id];
-    Json inputs = Json::array();
+    OrderedJson node = whole_["node"][id];
+    OrderedJson inputs = OrderedJson::array();
     for (const Endpoint& e : g_.inputs(id)) inputs.push_back(request_.kept[e.node] ? tensor_text(g_, e) : feed_cut(e));
     for (const Endpoint& e : g_.controls(id)) {
       if (request_.kept[e.node] && !request_.drop_controls) inputs.push_back(cat('^', g_.name(e.node)));
@@ -128,9 +128,10 @@ class Cutting {
   }
 
   /// The members beside `node`.
-  Json members() const {
+  OrderedJson members() const {
     static const std::set<std::string_view> kOfTheWhole = {"node", "feed", "fetch", "target", "init", "train", "data"};
-    Json out = Json::object(), fetch = Json::array(), target = Json::array(), init = Json::array();
+    OrderedJson out = OrderedJson::object(), fetch = OrderedJson::array(), target = OrderedJson::array(),
+                init = OrderedJson::array();
     for (const auto& [key, value] : whole_.items()) {
       if (kOfTheWhole.find(key) == kOfTheWhole.end()) out[key] = value;
     }
@@ -152,16 +153,16 @@ class Cutting {
     text = "{\n  \"node\": [";
     for (size_t i = 0; i < nodes_.size(); ++i) append(text, i > 0 ? ",\n    " : "\n    ", nodes_[i].dump());
     text += "\n  ]";
-    const Json rest = members();
+    const OrderedJson rest = members();
     for (const auto& [key, value] : rest.items()) append(text, ",\n  \"", key, "\": ", value.dump());
     text += "\n}\n";
   }
 
   const GraphFile& file_;
   const Graph& g_;
-  const Json& whole_;
+  const OrderedJson& whole_;
   const CutRequest& request_;
-  Json nodes_ = Json::array(), feed_ = Json::object();
+  OrderedJson nodes_ = OrderedJson::array(), feed_ = OrderedJson::object();
   std::set<std::string> fed_;
   CutGraph made_;
 };
@@ -171,12 +172,12 @@ class Cutting {
 bool is_handle(DType type) { return is_ref(type) || type == DType::kResource || type == DType::kVariant; }
 
 struct GraphCut::Document {
-  Json whole;
+  OrderedJson whole;
 };
 
 GraphCut::GraphCut(const GraphFile& file)
     : file_(file),
-      document_(std::make_unique<Document>(Document{Json::parse(write_graph(file))})),
+      document_(std::make_unique<Document>(Document{OrderedJson::parse(write_graph(file))})),
       first_values_(file.graph.num_nodes()) {
   const Graph& g = file_.graph;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {

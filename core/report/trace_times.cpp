@@ -13,11 +13,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string text_of(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 /// The nodes that an event of a trace is about: one, or those that ran as one.
 std::vector<NodeId> nodes_of(const Graph& graph, const Json& event) {
   std::vector<NodeId> nodes;
@@ -29,7 +24,7 @@ std::vector<NodeId> nodes_of(const Graph& graph, const Json& event) {
     }
   }
   if (nodes.empty()) {
-    const NodeId node = graph.find(text_of(event, "name"));
+    const NodeId node = graph.find(text_at(event, "name"));
     if (node != kNoNode) nodes.push_back(node);
   }
   return nodes;
@@ -47,10 +42,10 @@ Result<std::vector<double>> node_times(const Graph& graph, std::string_view trac
   std::set<std::string> steps;
   bool found = false;
   for (const Json& event : document.at("traceEvents")) {
-    if (!event.is_object() || text_of(event, "ph") != "X" || text_of(event, "cat") == "copy") continue;
+    if (!event.is_object() || text_at(event, "ph") != "X" || text_at(event, "cat") == "copy") continue;
     if (!event.contains("dur") || !event.at("dur").is_number()) continue;
     const Json args = event.value("args", Json::object());
-    if (text_of(args, "step") == "init") continue;
+    if (text_at(args, "step") == "init") continue;
     const std::vector<NodeId> nodes = nodes_of(graph, event);
     for (const NodeId node : nodes) {
       us[node] = std::max(us[node], 0.0) + event.at("dur").get<double>() / static_cast<double>(nodes.size());

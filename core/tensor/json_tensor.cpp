@@ -13,11 +13,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string shown(const Json& v) {
-  std::string text = v.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return text.size() > 60 ? text.substr(0, 60) + "..." : text;
-}
-
 Status wanted(std::string_view what, const Json& found) {
   return invalid_argument(cat("found ", shown(found), ", wanted ", what));
 }

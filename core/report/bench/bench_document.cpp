@@ -68,11 +68,6 @@ void write_change(JsonWriter& json, const BenchReport& r) {
 
 using Json = nlohmann::json;
 
-std::string text_at(const Json& json, const char* key) {
-  const auto at = json.find(key);
-  return at != json.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
 std::vector<std::string> texts_at(const Json& json, const char* key) {
   std::vector<std::string> texts;
   const auto at = json.find(key);

@@ -16,12 +16,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string shown(const Json& value) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (text.size() > 60) text = cat(std::string_view(text).substr(0, 60), "...");
-  return text;
-}
-
 /// A time, a size or a speed: finite, not negative, and not beyond what sums of it can bear.
 Result<double> cost_of(const Json& value, std::string_view origin, std::string_view of, std::string_view key) {
   const double number = value.is_number() ? value.get<double>() : -1;
