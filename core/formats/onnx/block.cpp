@@ -61,141 +61,11 @@ bool is_permutation_of(const Ints& perm, int rank) {
 
 }  // namespace
 
-OnnxBlock::OnnxBlock(OnnxFrame& frame, const OnnxNode& node, const OnnxOpsets& opsets, std::string prefix)
-    : frame_(frame), node_(node), opsets_(opsets), prefix_(std::move(prefix)) {
-  const auto own = opsets.find(node.domain);
-  version_ = own == opsets.end() ? 1 : own->second;
-}
-
-// --- the node ---
-
-Endpoint OnnxBlock::input(size_t i) {
-  if (failed_) return {};
-  if (!has(i)) return fail(cat("input ", i, " is missing"));
-  const Endpoint e = frame_.find(node_.inputs[i]);
-  if (e.node == kNoNode && frame_.all().w.c.problems.empty())
-    return fail(cat("no tensor is named '", node_.inputs[i], "'"));
-  failed_ = failed_ || e.node == kNoNode;
-  return e;
-}
-
-Endpoints OnnxBlock::inputs(size_t from) {
-  Endpoints out;
-  for (size_t i = from; i < node_.inputs.size(); ++i) out.push_back(input(i));
-  return out;
-}
-
-Endpoints OnnxBlock::sequence(size_t i) {
-  const Endpoints* found = has(i) ? frame_.find_sequence(node_.inputs[i]) : nullptr;
-  if (!found) fail(cat("input ", i, " is not a sequence whose length is known before the run"));
-  return found ? *found : Endpoints();
-}
-
-void OnnxBlock::make_sequence(Endpoints tensors) {
-  if (!failed_ && wants(0)) frame_.bind_sequence(node_.outputs[0], std::move(tensors));
-}
-
-bool OnnxBlock::has_attribute(std::string_view name) const {
-  return std::any_of(node_.attributes.begin(), node_.attributes.end(),
-                     [&](const OnnxAttribute& a) { return a.name == name; });
-}
-
-const OnnxAttribute* OnnxBlock::attribute(std::string_view name, OnnxAttributeType type) {
-  for (const OnnxAttribute& a : node_.attributes) {
-    if (a.name != name) continue;
-    if (a.type == type || a.type == OnnxAttributeType::kUndefined) return &a;
-    fail(cat("attribute '", name, "' is of type ", onnx_attribute_type_name(a.type), "; wanted ",
-             onnx_attribute_type_name(type)));
-    return nullptr;
-  }
-  return nullptr;
-}
-
-int64_t OnnxBlock::integer(std::string_view name, int64_t otherwise) {
-  const OnnxAttribute* a = attribute(name, OnnxAttributeType::kInt);
-  return a ? a->i : otherwise;
-}
-
-float OnnxBlock::number(std::string_view name, float otherwise) {
-  const OnnxAttribute* a = attribute(name, OnnxAttributeType::kFloat);
-  return a ? a->f : otherwise;
-}
-
-std::string OnnxBlock::text(std::string_view name, std::string_view otherwise) {
-  const OnnxAttribute* a = attribute(name, OnnxAttributeType::kString);
-  return std::string(a ? a->s : otherwise);
-}
-
-std::optional<Ints> OnnxBlock::integers(std::string_view name) {
-  const OnnxAttribute* a = attribute(name, OnnxAttributeType::kInts);
-  return a ? std::optional(a->ints) : std::nullopt;
-}
-
-Ints OnnxBlock::integers(std::string_view name, Ints otherwise) {
-  return integers(name).value_or(std::move(otherwise));
-}
-
-std::optional<Tensor> OnnxBlock::tensor(std::string_view name) {
-  const OnnxAttribute* a = attribute(name, OnnxAttributeType::kTensor);
-  if (!a) return std::nullopt;
-  std::optional<Tensor> t = read_onnx_tensor(frame_.all().w, a->tensor);
-  failed_ = failed_ || !t;
-  return t;
-}
-
-int OnnxBlock::axis(int64_t axis, int rank) {
-  if (axis >= -rank && axis < rank) return static_cast<int>(axis < 0 ? axis + rank : axis);
-  fail(cat("axis ", axis, " of a tensor of rank ", rank));
-  return 0;
-}
-
-// --- what is known ---
-
-int OnnxBlock::rank(Endpoint e) {
-  if (shape(e).rank_known()) return shape(e).rank();
-  fail("the rank of an input is not known");
-  return 0;
-}
-
-int64_t OnnxBlock::dim(Endpoint e, int axis) {
-  const Shape& s = shape(e);
-  return s.rank_known() && axis >= 0 && axis < s.rank() ? s.dim(axis) : -1;
-}
-
-const Tensor* OnnxBlock::value(Endpoint e) { return e.node == kNoNode ? nullptr : edit().value(e); }
-
-std::optional<Ints> OnnxBlock::known(Endpoint e) {
-  const Tensor* t = value(e);
-  if (!t || (t->dtype() != DType::kInt64 && t->dtype() != DType::kInt32)) return std::nullopt;
-  return ints_of(*t);
-}
-
-Ints OnnxBlock::wanted(Endpoint e, std::string_view what) {
-  std::optional<Ints> values = known(e);
-  if (!values) fail(cat(what, " that are known only in the run"), "a constant is wanted here");
-  return values.value_or(Ints());
-}
-
-std::optional<Ints> OnnxBlock::numbers(std::string_view attribute, size_t input) {
-  if (has_attribute(attribute)) return integers(attribute);
-  if (!has(input)) return std::nullopt;
-  return wanted(this->input(input), attribute);
-}
-
-Endpoint OnnxBlock::fail(std::string_view message, std::string hint) {
-  if (!std::exchange(failed_, true)) {
-    frame_.all().w.problem(node_.at, cat(node_.op, ": ", message), std::move(hint));
-  }
-  return {};
-}
-
-// --- making nodes ---
-
 Endpoint OnnxBlock::make(std::string_view op, Endpoints inputs, OnnxAttrs attrs) {
-  if (failed_) return {};
+  if (failed()) return {};
   if (std::any_of(inputs.begin(), inputs.end(), [](Endpoint e) { return e.node == kNoNode; }))
     return fail("an input is missing");
-  OnnxBody& body = frame_.body();
+  OnnxBody& body = frame().body();
   NewNode node{.name = body.free_name(cat(prefix_, "/", op)), .op = std::string(op)};
   node.inputs = std::move(inputs);
   node.attrs = std::move(attrs);
@@ -207,12 +77,12 @@ Endpoint OnnxBlock::make(std::string_view op, Endpoints inputs, OnnxAttrs attrs)
 Endpoints OnnxBlock::make_many(std::string_view op, Endpoints inputs, size_t outputs, OnnxAttrs attrs) {
   const Endpoint made = make(op, std::move(inputs), std::move(attrs));
   Endpoints out(outputs, made);
-  for (size_t i = 0; i < outputs && !failed_; ++i) out[i].slot = static_cast<uint32_t>(i);
+  for (size_t i = 0; i < outputs && !failed(); ++i) out[i].slot = static_cast<uint32_t>(i);
   return out;
 }
 
 Endpoint OnnxBlock::math(std::string_view op, Endpoints inputs, OnnxAttrs attrs) {
-  if (failed_ || inputs.empty()) return make(op, std::move(inputs), std::move(attrs));
+  if (failed() || inputs.empty()) return make(op, std::move(inputs), std::move(attrs));
   const OpDef* def = OpLibrary::find(op);
   const DType own = type(inputs[0]);
   DType used = own;
@@ -233,7 +103,7 @@ Endpoint OnnxBlock::constant(Tensor value) {
 }
 
 Endpoint OnnxBlock::scalar(DType type, double value) {
-  if (failed_) return {};
+  if (failed()) return {};
   if (type == DType::kBool) return constant(Tensor::scalar(value != 0));
   Result<Tensor> t = is_integer(type) ? convert_literal(Tensor::scalar(static_cast<int64_t>(value)), type)
                                       : convert_literal(Tensor::scalar(value), type);
@@ -312,6 +182,10 @@ Endpoint OnnxBlock::per_channel(Endpoint vector, int rank, int axis) {
   Ints dims(static_cast<size_t>(std::max(rank, axis + 1) - axis), 1);
   dims[0] = -1;
   return dims.size() == 1 ? vector : reshape(vector, dims);
+}
+
+void OnnxBlock::make_sequence(Endpoints tensors) {
+  if (!failed() && wants(0)) frame().bind_sequence(node().outputs[0], std::move(tensors));
 }
 
 }  // namespace emplace
