@@ -15,6 +15,11 @@
 #else
 #define EMPLACE_CPU_HAS(Feature, word) __builtin_cpu_supports(word)
 #endif
+#if defined(__clang__) && __clang_major__ < 16  // which do not know the word
+#define EMPLACE_HAS_AVX_VNNI false
+#else
+#define EMPLACE_HAS_AVX_VNNI EMPLACE_CPU_HAS(AVX_VNNI, "avxvnni")
+#endif
 
 namespace emplace {
 namespace {
@@ -48,7 +53,7 @@ Isa isa() {
 }
 
 bool has_wide_byte_dots() { return isa() >= Isa::kV4 && EMPLACE_CPU_HAS(AVX512_VNNI, "avx512vnni"); }
-bool has_byte_dots() { return isa() >= Isa::kV3 && EMPLACE_CPU_HAS(AVX_VNNI, "avxvnni"); }
+bool has_byte_dots() { return isa() >= Isa::kV3 && EMPLACE_HAS_AVX_VNNI; }
 
 std::optional<Isa> named_isa(std::string_view word) {
   if (word == "base") return Isa::kBase;
