@@ -23,7 +23,8 @@ class CheckpointAccess {
  public:
   virtual ~CheckpointAccess() = default;
 
-  /// The tensor `key` of the checkpoint `prefix`, or a part of it. NotFound, DataLoss.
+  /// The tensor `key` of the checkpoint `prefix`, or a part of it, for who copies it: where a file lends the
+  /// bytes (MappedBuffer), the elements may lie at any address. NotFound, DataLoss.
   virtual Result<Tensor> read(const std::string& prefix, const std::string& key, const std::string& part) = 0;
   virtual Status write(const std::string& prefix, std::span<const CheckpointPart> tensors) = 0;
   /// As one file, of version 1.

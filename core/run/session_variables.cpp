@@ -27,6 +27,11 @@ Result<Tensor> SessionVariables::read(NodeId node) {
   const DeviceId device = device_of(node);
   const GpuTurn turn(runtime_, gpus_of(device));
   std::lock_guard lock(v.mutex);
+  if (v.value.valid() && turn.empty() && !is_aligned(v.value)) {  // shared with who only takes rows
+    ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(v.value.dtype(), v.value.shape()));
+    std::memcpy(copy.raw(), v.value.raw(), v.value.size_bytes());
+    return copy;
+  }
   if (!v.value.valid() || turn.empty()) return v.value;
   ASSIGN_OR_RETURN(Gpu * gpu, runtime_.gpu(device));
   return copy_to_host(*gpu, v.value);
@@ -38,6 +43,8 @@ Status SessionVariables::set(NodeId node, const Tensor& value) {
   const GpuTurn turn(runtime_, gpus_of(device));
   std::lock_guard lock(v.mutex);
   ASSIGN_OR_RETURN(v.value, runtime_.pools[device]->allocate_persistent(value.dtype(), value.shape()));
+  const auto* mapped = dynamic_cast<const MappedBuffer*>(value.buffer().get());
+  if (turn.empty() && mapped) return mapped->move_out(v.value.raw()), ok_status();
   if (turn.empty()) return write_over(v.value, value);
   ASSIGN_OR_RETURN(Gpu * gpu, runtime_.gpu(device));
   ASSIGN_OR_RETURN(const uint64_t ticket,

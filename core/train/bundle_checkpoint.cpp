@@ -7,6 +7,7 @@
 #include "core/base/cat.h"
 #include "core/formats/checkpoint/bundle.h"
 #include "core/formats/checkpoint/saver.h"
+#include "core/tensor/mapped_buffer.h"
 
 namespace emplace {
 namespace {
@@ -39,13 +40,14 @@ std::vector<char> read_by_rows(const Graph& g, const std::vector<char>& needed) 
   return by_rows;
 }
 
-Status set_checked(Session& session, const Graph& g, NodeId id, const std::string& key, const Tensor& value) {
+Status set_checked(Session& session, const Graph& g, NodeId id, const std::string& key, const Tensor& value,
+                   bool rows_only) {
   const DType dtype = g.attrs(id).type("dtype");
   const Shape& shape = g.attrs(id).shape("shape");
   if (value.dtype() != dtype || !shape.compatible_with(value.shape()))
     return invalid_argument(cat("tensor '", key, "' is ", dtype_name(value.dtype()), " ", value.shape().to_string(),
                                 ", variable '", g.name(id), "' is ", dtype_name(dtype), " ", shape.to_string()));
-  return session.share_variable(id, value);
+  return rows_only || is_aligned(value) ? session.share_variable(id, value) : session.set_variable(id, value);
 }
 
 }  // namespace
@@ -58,12 +60,12 @@ Result<std::optional<Checkpoint>> load_bundle(const std::string& name, const Gra
   const auto is_wanted = [&](std::string_view variable) { return !wanted || wanted->find(variable) != kNoNode; };
   for (const auto& [key, entry] : bundle->entries()) {
     if (key == kObjects || saver.contains(key) || !is_wanted(key)) continue;
-    ASSIGN_OR_RETURN(Tensor value, bundle->read(key));
+    ASSIGN_OR_RETURN(Tensor value, bundle->lend(key, {}));
     checkpoint.variables.emplace_back(key, std::move(value));
   }
   for (const auto& [variable, saved] : saver) {
     if (!bundle->entries().contains(saved.key) || !is_wanted(variable)) continue;
-    ASSIGN_OR_RETURN(Tensor value, bundle->read(saved.key, saved.slice));
+    ASSIGN_OR_RETURN(Tensor value, bundle->lend(saved.key, saved.slice));
     checkpoint.variables.emplace_back(variable, std::move(value));
   }
   return std::optional(std::move(checkpoint));
@@ -88,8 +90,8 @@ Status restore_saved_model(const std::string& prefix, const GraphFile& file, con
       return not_found(cat(prefix, ".index: no tensor '", key, "', which variable '", g.name(id), "' gets"));
     }
     const bool as_it_is = by_rows[id] && bundle->entries().find(key)->second.size >= kManyBytes;
-    ASSIGN_OR_RETURN(const Tensor value, as_it_is ? bundle->map(key, slice) : bundle->read(key, slice));
-    RETURN_IF_ERROR(set_checked(session, g, id, key, value).with_context(cat(prefix, ".index")));
+    ASSIGN_OR_RETURN(const Tensor value, as_it_is ? bundle->map(key, slice) : bundle->lend(key, slice));
+    RETURN_IF_ERROR(set_checked(session, g, id, key, value, as_it_is).with_context(cat(prefix, ".index")));
   }
   return ok_status();
 }

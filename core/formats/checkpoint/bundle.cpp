@@ -40,6 +40,7 @@ class ShardBytes final : public MappedBuffer {
  public:
   ShardBytes(std::shared_ptr<const Source> file, std::string_view bytes)
       : MappedBuffer(const_cast<char*>(bytes.data()), bytes.size()), file_(std::move(file)) {}
+  void move_out(void* to) const override { file_->move_out({static_cast<const char*>(data()), size()}, to); }
 
  private:
   std::shared_ptr<const Source> file_;
@@ -291,7 +292,7 @@ Result<std::shared_ptr<const Source>> TensorBundle::shard(int32_t number) {
   return file;
 }
 
-Result<Tensor> TensorBundle::read_entry(std::string_view key, const Entry& entry, bool checked) {
+Result<Tensor> TensorBundle::read_entry(std::string_view key, const Entry& entry, const How& how) {
   if (!entry.message.empty()) return tensor_of_message(entry.message);
   ASSIGN_OR_RETURN(std::shared_ptr<const Source> file, shard(entry.shard));
   const std::string what = cat(base_of(shard_name(entry.shard)), ": tensor '", key, "'");
@@ -300,7 +301,7 @@ Result<Tensor> TensorBundle::read_entry(std::string_view key, const Entry& entry
       static_cast<uint64_t>(entry.size) > all.size() - static_cast<uint64_t>(entry.offset))
     return Status{Code::kDataLoss, cat(what, " lies outside of the file, which has ", all.size(), " bytes")};
   const std::string_view bytes = all.substr(static_cast<size_t>(entry.offset), static_cast<size_t>(entry.size));
-  if (checked && entry.dtype != DType::kString && masked_crc32c(bytes) != entry.crc)
+  if (how.checked && entry.dtype != DType::kString && masked_crc32c(bytes) != entry.crc)
     return Status{Code::kDataLoss, cat(what, " is damaged (checksum)")};
   if (entry.dtype == DType::kString) return strings_of(bytes, entry.shape, entry.crc, what);
   const size_t element = dtype_size(entry.dtype);
@@ -308,7 +309,7 @@ Result<Tensor> TensorBundle::read_entry(std::string_view key, const Entry& entry
   if (bytes.size() % element != 0 || static_cast<uint64_t>(entry.shape.num_elements()) != bytes.size() / element)
     return Status{Code::kDataLoss, cat(what, " has ", bytes.size(), " bytes, which is not what shape ",
                                        entry.shape.to_string(), " of ", dtype_name(entry.dtype), " takes")};
-  if (reinterpret_cast<uintptr_t>(bytes.data()) % element == 0) {
+  if (how.anywhere || reinterpret_cast<uintptr_t>(bytes.data()) % element == 0) {
     auto owner = std::make_shared<ShardBytes>(file, bytes);
     return Tensor::wrap(entry.dtype, entry.shape, owner->data(), owner);
   }
@@ -319,10 +320,16 @@ Result<Tensor> TensorBundle::read_entry(std::string_view key, const Entry& entry
 
 Result<Tensor> TensorBundle::read(std::string_view key) { return read(key, {}); }
 
+Result<Tensor> TensorBundle::lend(std::string_view key, const TensorSlice& slice) {
+  auto entry = entries_.find(key);
+  if (entry == entries_.end() || !slice.start.empty() || !entry->second.slices.empty()) return read(key, slice);
+  return read_entry(key, entry->second, {.anywhere = true});
+}
+
 Result<Tensor> TensorBundle::map(std::string_view key, const TensorSlice& slice) {
   auto entry = entries_.find(key);
   if (entry == entries_.end() || !slice.start.empty() || !entry->second.slices.empty()) return read(key, slice);
-  ASSIGN_OR_RETURN(Tensor t, read_entry(key, entry->second, false));
+  ASSIGN_OR_RETURN(Tensor t, read_entry(key, entry->second, {.checked = false, .anywhere = true}));
   if (!dynamic_cast<const MappedBuffer*>(t.buffer().get())) return read(key, slice);
   return t;
 }
@@ -334,7 +341,7 @@ Result<Tensor> TensorBundle::read(std::string_view key, const TensorSlice& slice
   if (!shape)
     return invalid_argument(
         cat(base_of(prefix_), ": tensor '", key, "' of shape ", entry->second.shape.to_string(), " has no such part"));
-  if (entry->second.slices.empty() && slice.start.empty()) return read_entry(key, entry->second);
+  if (entry->second.slices.empty() && slice.start.empty()) return read_entry(key, entry->second, {});
   // The parts that there are, the whole being one, put together.
   std::vector<TensorSlice> parts = entry->second.slices;
   if (parts.empty()) parts.emplace_back();
@@ -347,7 +354,7 @@ Result<Tensor> TensorBundle::read(std::string_view key, const TensorSlice& slice
     const std::optional<Shape> part_shape = part.shape_in(entry->second.shape);
     if (!part_shape || (!part.start.empty() && at == parts_.end()))
       return Status{Code::kDataLoss, cat(base_of(prefix_), ": a part of tensor '", key, "' is missing")};
-    ASSIGN_OR_RETURN(Tensor piece, read_entry(key, at == parts_.end() ? entry->second : at->second));
+    ASSIGN_OR_RETURN(Tensor piece, read_entry(key, at == parts_.end() ? entry->second : at->second, {}));
     if (piece.shape() != *part_shape || piece.dtype() != out.dtype())
       return Status{Code::kDataLoss, cat(base_of(prefix_), ": a part of tensor '", key, "' has another shape")};
     covered += piece.num_elements();

@@ -42,8 +42,10 @@ class TensorBundle {
   Result<Tensor> read(std::string_view key);
   /// A part of it.
   Result<Tensor> read(std::string_view key, const TensorSlice& slice);
-  /// The same for who looks at a few rows: the checksum, for which all bytes would have to be read, is not looked at
-  /// where the tensor stays in the file.
+  /// The same for who copies the bytes to where they stay: of a tensor that is lent by its file (MappedBuffer), the
+  /// elements may lie at any address.
+  Result<Tensor> lend(std::string_view key, const TensorSlice& slice);
+  /// lend() for who looks at a few rows: the checksum, for which all bytes would have to be read, is not looked at.
   Result<Tensor> map(std::string_view key, const TensorSlice& slice);
 
   const std::string& prefix() const { return prefix_; }
@@ -56,7 +58,11 @@ class TensorBundle {
   Status read_version_1(const Source& file);
   Status add_header(std::string_view value);
   Status add_entry(std::string_view key, std::string_view value);
-  Result<Tensor> read_entry(std::string_view key, const Entry& entry, bool checked = true);
+  struct How {
+    bool checked = true;    // is its checksum looked at?
+    bool anywhere = false;  // may its elements stay where no processor would have them?
+  };
+  Result<Tensor> read_entry(std::string_view key, const Entry& entry, const How& how);
   Result<Tensor> assemble(std::string_view key, const Entry& entry);
   Result<std::shared_ptr<const Source>> shard(int32_t number);
 

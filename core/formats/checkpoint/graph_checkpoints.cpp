@@ -100,7 +100,7 @@ Result<Tensor> GraphCheckpoints::read(const std::string& prefix, const std::stri
   if (!bundle->entries().contains(key)) return not_found(cat("Key ", key, " not found in checkpoint"));
   const std::optional<TensorSlice> slice = parse_slice(part);
   if (!slice) return bad_part(key, part);
-  return bundle->read(key, *slice);
+  return bundle->lend(key, *slice);
 }
 
 Result<std::string> GraphCheckpoints::read_file(const std::string& name) {

@@ -70,7 +70,7 @@ int64_t first_bad(const Index* indices, int64_t n, int64_t size) {
 
 template <class E, class Index>
 void gather_rows(KernelContext& c, const Tensor& from_params, const GatherSizes& g, const Index* indices) {
-  const E* params = static_cast<const E*>(from_params.raw());
+  const char* params = static_cast<const char*>(from_params.raw());  // of a variable in its file, at any address
   E* out = static_cast<E*>(c.output(0).raw());
   int64_t rows = g.batch * g.outer * g.chosen;
   double cost = 2 + 0.1 * static_cast<double>(g.inner) * static_cast<double>(sizeof(E));
@@ -78,11 +78,11 @@ void gather_rows(KernelContext& c, const Tensor& from_params, const GatherSizes&
     int64_t choice = begin % g.chosen, slab = begin / g.chosen;
     for (int64_t r = begin; r < end; ++r) {
       int64_t index = static_cast<int64_t>(indices[slab / g.outer * g.chosen + choice]);
-      const E* from = params + (slab * g.size + index) * g.inner;
-      if (g.inner == 1) {
-        out[r] = *from;
-      } else if constexpr (std::is_same_v<E, std::string>) {
-        std::copy_n(from, g.inner, out + r * g.inner);
+      const char* from = params + (slab * g.size + index) * g.inner * static_cast<int64_t>(sizeof(E));
+      if constexpr (std::is_same_v<E, std::string>) {
+        std::copy_n(reinterpret_cast<const E*>(from), g.inner, out + r * g.inner);
+      } else if (g.inner == 1) {
+        std::memcpy(out + r, from, sizeof(E));
       } else {
         std::memcpy(out + r * g.inner, from, static_cast<size_t>(g.inner) * sizeof(E));
       }

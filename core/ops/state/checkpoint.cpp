@@ -3,6 +3,7 @@
 #include "core/op/checkpoint_access.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
+#include "core/tensor/mapped_buffer.h"
 
 namespace emplace {
 namespace {
@@ -26,6 +27,10 @@ Status restore_output(KernelContext& c, int i, CheckpointAccess& access, const s
     return invalid_argument(cat("tensor_name = ", key, "; expected dtype ", dtype_tf_name(wanted),
                                 " does not equal original dtype ", dtype_tf_name(value.dtype())));
   RETURN_IF_ERROR(c.allocate_output(i, value.shape()));
+  if (const auto* lent = dynamic_cast<const MappedBuffer*>(value.buffer().get())) {
+    lent->move_out(c.output(i).raw());
+    return ok_status();
+  }
   if (value.num_elements() > 0) copy_elements(value.dtype(), value.raw(), c.output(i).raw(), value.num_elements());
   return ok_status();
 }
