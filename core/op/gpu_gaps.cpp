@@ -5,9 +5,62 @@
 namespace emplace {
 namespace {
 
+constexpr std::string_view kStepByStep = "matrices are taken apart step by step";
+constexpr std::string_view kByPlaces = "places decide where elements of sparse tensors go";
+constexpr std::string_view kSeries = "series are as long as their argument asks for";
+constexpr std::string_view kImages = "images are prepared where they are decoded";
+
 constexpr GpuGap kGaps[] = {
     {"AssignVariableOp", DType::kResource, "handles are kept in host memory"},
     {"AssignVariableOp", DType::kString, "strings are kept in host memory"},
+    {"Cholesky", DType::kInvalid, kStepByStep},
+    {"Cross", DType::kInvalid, kStepByStep},
+    {"LogMatrixDeterminant", DType::kInvalid, kStepByStep},
+    {"MatrixDeterminant", DType::kInvalid, kStepByStep},
+    {"MatrixInverse", DType::kInvalid, kStepByStep},
+    {"MatrixSolve", DType::kInvalid, kStepByStep},
+    {"MatrixTriangularSolve", DType::kInvalid, kStepByStep},
+    {"Qr", DType::kInvalid, kStepByStep},
+    {"SelfAdjointEigV2", DType::kInvalid, kStepByStep},
+    {"Svd", DType::kInvalid, kStepByStep},
+    {"SparseConcat", DType::kInvalid, kByPlaces},
+    {"SparseFillEmptyRows", DType::kInvalid, kByPlaces},
+    {"SparseReorder", DType::kInvalid, kByPlaces},
+    {"SparseReshape", DType::kInvalid, kByPlaces},
+    {"SparseSegmentMean", DType::kInvalid, kByPlaces},
+    {"SparseSegmentMeanGrad", DType::kInvalid, kByPlaces},
+    {"SparseSegmentMeanWithNumSegments", DType::kInvalid, kByPlaces},
+    {"SparseSegmentSqrtN", DType::kInvalid, kByPlaces},
+    {"SparseSegmentSqrtNGrad", DType::kInvalid, kByPlaces},
+    {"SparseSegmentSqrtNWithNumSegments", DType::kInvalid, kByPlaces},
+    {"SparseSegmentSum", DType::kInvalid, kByPlaces},
+    {"SparseSegmentSumGrad", DType::kInvalid, kByPlaces},
+    {"SparseSegmentSumWithNumSegments", DType::kInvalid, kByPlaces},
+    {"SparseSlice", DType::kInvalid, kByPlaces},
+    {"SparseTensorDenseMatMul", DType::kInvalid, kByPlaces},
+    {"BesselI0", DType::kInvalid, kSeries},
+    {"BesselI0e", DType::kInvalid, kSeries},
+    {"BesselI1", DType::kInvalid, kSeries},
+    {"BesselI1e", DType::kInvalid, kSeries},
+    {"Betainc", DType::kInvalid, kSeries},
+    {"CumulativeLogsumexp", DType::kInvalid, kSeries},
+    {"Dawsn", DType::kInvalid, kSeries},
+    {"Erfinv", DType::kInvalid, kSeries},
+    {"Expint", DType::kInvalid, kSeries},
+    {"FresnelCos", DType::kInvalid, kSeries},
+    {"FresnelSin", DType::kInvalid, kSeries},
+    {"Igamma", DType::kInvalid, kSeries},
+    {"IgammaGradA", DType::kInvalid, kSeries},
+    {"Igammac", DType::kInvalid, kSeries},
+    {"Ndtri", DType::kInvalid, kSeries},
+    {"NextAfter", DType::kInvalid, kSeries},
+    {"Spence", DType::kInvalid, kSeries},
+    {"AdjustContrastv2", DType::kInvalid, kImages},
+    {"AdjustHue", DType::kInvalid, kImages},
+    {"AdjustSaturation", DType::kInvalid, kImages},
+    {"CropAndResize", DType::kInvalid, kImages},
+    {"HSVToRGB", DType::kInvalid, kImages},
+    {"RGBToHSV", DType::kInvalid, kImages},
 };
 
 }  // namespace

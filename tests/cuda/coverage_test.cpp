@@ -157,6 +157,8 @@ const OnCpuAlone kOnCpuAlone[] = {
       "UnicodeTranscode"}},
     {"lengths of rows decide where elements go",
      {"RaggedBincount", "RaggedGather", "RaggedRange", "RaggedTensorToSparse", "RaggedTensorToTensor"}},
+    {"places decide where elements of sparse tensors go",
+     {"SparseAdd", "SparseAddGrad", "SparseReduceMax", "SparseReduceSum", "SparseSoftmax"}},
     {"products of bytes, by the CPU's instructions for them", {"OnnxConvInteger", "OnnxQLinearConv"}},
     {"tables are in host memory",
      {"HashTable", "HashTableV2", "InitializeTable", "InitializeTableFromTextFile", "InitializeTableFromTextFileV2",
