@@ -9,6 +9,7 @@ constexpr std::string_view kStepByStep = "matrices are taken apart step by step"
 constexpr std::string_view kByPlaces = "places decide where elements of sparse tensors go";
 constexpr std::string_view kSeries = "series are as long as their argument asks for";
 constexpr std::string_view kImages = "images are prepared where they are decoded";
+constexpr std::string_view kWaves = "transforms go by halves, or as a convolution";
 
 constexpr GpuGap kGaps[] = {
     {"AssignVariableOp", DType::kResource, "handles are kept in host memory"},
@@ -55,6 +56,10 @@ constexpr GpuGap kGaps[] = {
     {"Ndtri", DType::kInvalid, kSeries},
     {"NextAfter", DType::kInvalid, kSeries},
     {"Spence", DType::kInvalid, kSeries},
+    {"FFT", DType::kInvalid, kWaves},
+    {"IFFT", DType::kInvalid, kWaves},
+    {"IRFFT", DType::kInvalid, kWaves},
+    {"RFFT", DType::kInvalid, kWaves},
     {"AdjustContrastv2", DType::kInvalid, kImages},
     {"AdjustHue", DType::kInvalid, kImages},
     {"AdjustSaturation", DType::kInvalid, kImages},

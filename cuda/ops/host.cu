@@ -48,6 +48,7 @@ constexpr const char* kHandsElementsOn[] = {
     "TensorArraySizeV3",  "TensorListConcatLists", "TensorListElementShape", "TensorListLength",
     "TensorListPushBack", "TensorListReserve",     "TensorListResize",       "TensorListSetItem"};
 constexpr const char* kReadsHostMemory[] = {"Assert",
+                                            "BroadcastArgs",
                                             "BroadcastGradientArgs",
                                             "ConcatOffset",
                                             "ControlTrigger",

@@ -1,0 +1,205 @@
+// FFT, IFFT, RFFT and IRFFT: discrete Fourier transforms of the last dimension, computed in double.
+#include <cmath>
+#include <utility>
+
+#include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
+#include "core/op/op_def.h"
+#include "core/ops/kit/numeric.h"
+#include "core/ops/kit/shape_math.h"
+
+namespace emplace {
+namespace {
+
+using Wave = ScratchVector<complex128>;
+
+complex128 times(complex128 a, complex128 b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+/// The transform of one length: by halves (Cooley and Tukey) for a power of two, else as a convolution (Bluestein).
+class Fourier {
+ public:
+  /// `sign`: of the exponent, -1 there and 1 back. Nothing is divided by the length.
+  Fourier(int64_t n, int sign) : n_(static_cast<size_t>(n)) {
+    while (padded_ < n_) padded_ *= 2;
+    if (padded_ == n_) {
+      roots_ = roots_of(n_, sign);
+      return;
+    }
+    padded_ = 1;
+    while (padded_ < 2 * n_ - 1) padded_ *= 2;
+    roots_ = roots_of(padded_, -1);
+    chirp_.resize(n_);
+    for (size_t k = 0; k < n_; ++k) {  // k^2 modulo 2 n keeps the angle small
+      const double angle = sign * kPi * static_cast<double>(k * k % (2 * n_)) / static_cast<double>(n_);
+      chirp_[k] = {std::cos(angle), std::sin(angle)};
+    }
+    filter_.assign(padded_, complex128(0));
+    for (size_t k = 0; k < n_; ++k) filter_[k] = filter_[(padded_ - k) % padded_] = std::conj(chirp_[k]);
+    halves(filter_);
+  }
+
+  void run(Wave& x) const {
+    if (chirp_.empty()) return halves(x);
+    Wave a(padded_);
+    for (size_t k = 0; k < n_; ++k) a[k] = times(x[k], chirp_[k]);
+    halves(a);
+    for (size_t k = 0; k < padded_; ++k) a[k] = std::conj(times(a[k], filter_[k]));
+    halves(a);  // of the conjugates: the way back
+    for (size_t k = 0; k < n_; ++k) x[k] = times(std::conj(a[k]) / static_cast<double>(padded_), chirp_[k]);
+  }
+
+ private:
+  static constexpr double kPi = 3.14159265358979323846;
+
+  static Wave roots_of(size_t n, int sign) {
+    Wave roots(n / 2);
+    for (size_t k = 0; k < n / 2; ++k) {
+      const double angle = sign * 2 * kPi * static_cast<double>(k) / static_cast<double>(n);
+      roots[k] = {std::cos(angle), std::sin(angle)};
+    }
+    return roots;
+  }
+
+  void halves(Wave& x) const {
+    const size_t n = x.size();
+    for (size_t i = 1, j = 0; i < n; ++i) {
+      size_t bit = n / 2;
+      for (; j & bit; bit /= 2) j ^= bit;
+      j ^= bit;
+      if (i < j) std::swap(x[i], x[j]);
+    }
+    for (size_t half = 1; half < n; half *= 2) {
+      for (size_t begin = 0; begin < n; begin += 2 * half) {
+        for (size_t k = 0; k < half; ++k) {
+          const complex128 low = x[begin + k], high = times(x[begin + k + half], roots_[k * (n / 2 / half)]);
+          x[begin + k] = low + high;
+          x[begin + k + half] = low - high;
+        }
+      }
+    }
+  }
+
+  size_t n_, padded_ = 1;
+  Wave roots_, chirp_, filter_;
+};
+
+/// Calls f(number of the row) for all, beside each other.
+template <class F>
+void each_row(KernelContext& c, int64_t rows, int64_t n, const F& f) {
+  c.parallel_for(rows, 20.0 * static_cast<double>(n) + 50, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) f(row);
+  });
+}
+
+template <int kSign, class T>
+Status fourier_cpu(KernelContext& c) {
+  const int64_t n = c.input(0).shape().dim_from_end(1), all = c.output(0).num_elements();
+  if (all == 0) return ok_status();
+  const Fourier fourier(n, kSign);
+  const double scale = kSign > 0 ? static_cast<double>(n) : 1;
+  each_row(c, all / n, n, [&](int64_t row) {
+    Wave x(c.in<T>(0) + row * n, c.in<T>(0) + (row + 1) * n);
+    fourier.run(x);
+    for (int64_t k = 0; k < n; ++k) c.out<T>(0)[row * n + k] = static_cast<T>(x[static_cast<size_t>(k)] / scale);
+  });
+  return ok_status();
+}
+
+Status fourier_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const Shape s, c.with_rank_at_least(0, 1));
+  c.set_output(0, s);
+  return ok_status();
+}
+
+/// The last dimension becomes `of_length(fft_length)`.
+template <class F>
+Status real_fourier_shape(ShapeContext& c, const F& of_length) {
+  ASSIGN_OR_RETURN(Shape s, c.with_rank_at_least(0, 1));
+  ASSIGN_OR_RETURN(const Shape length, c.with_rank(1, 1));
+  RETURN_IF_ERROR(require_dim(dim_or_unknown(length, 0), 1).take_status());
+  if (!s.rank_known()) return ok_status();
+  const Tensor* asked = c.input_value(1);
+  if (asked && int_at(*asked, 0) < 0) return invalid_argument("fft_length must be nonnegative");
+  s.dim(s.rank() - 1) = asked ? of_length(int_at(*asked, 0)) : -1;
+  c.set_output(0, s);
+  return ok_status();
+}
+Status rfft_shape(ShapeContext& c) {
+  return real_fourier_shape(c, [](int64_t n) { return n == 0 ? 0 : n / 2 + 1; });
+}
+Status irfft_shape(ShapeContext& c) {
+  return real_fourier_shape(c, [](int64_t n) { return n; });
+}
+
+Status too_short(const KernelContext& c, int64_t wanted) {
+  return invalid_argument(cat("Input dimension ", c.input(0).shape().rank() - 1, " must have length of at least ",
+                              wanted, " but got: ", c.input(0).shape().dim_from_end(1)));
+}
+
+template <class R, class T>
+Status rfft_cpu(KernelContext& c) {
+  const int64_t n = int_at(c.input(1), 0), given = c.input(0).shape().dim_from_end(1), kept = n / 2 + 1;
+  if (n == 0 || c.output(0).num_elements() == 0) return ok_status();
+  if (given < n) return too_short(c, n);
+  const Fourier fourier(n, -1);
+  each_row(c, c.output(0).num_elements() / kept, n, [&](int64_t row) {
+    Wave x(c.in<R>(0) + row * given, c.in<R>(0) + row * given + n);
+    fourier.run(x);
+    for (int64_t k = 0; k < kept; ++k) c.out<T>(0)[row * kept + k] = static_cast<T>(x[static_cast<size_t>(k)]);
+  });
+  return ok_status();
+}
+
+template <class R, class T>
+Status irfft_cpu(KernelContext& c) {
+  const int64_t n = int_at(c.input(1), 0), given = c.input(0).shape().dim_from_end(1), used = n / 2 + 1;
+  if (n == 0 || c.output(0).num_elements() == 0) return ok_status();
+  if (given < used) return too_short(c, used);
+  const Fourier fourier(n, 1);
+  each_row(c, c.output(0).num_elements() / n, n, [&](int64_t row) {
+    Wave x(static_cast<size_t>(n));
+    const T* from = c.in<T>(0) + row * given;
+    for (int64_t k = 0; k < n; ++k)
+      x[static_cast<size_t>(k)] = k < used ? complex128(from[k]) : std::conj(complex128(from[n - k]));
+    fourier.run(x);
+    for (int64_t k = 0; k < n; ++k)
+      c.out<R>(0)[row * n + k] = static_cast<R>(x[static_cast<size_t>(k)].real() / static_cast<double>(n));
+  });
+  return ok_status();
+}
+
+template <int kSign>
+OpDef fourier_op(std::string_view name, std::string_view doc) {
+  return OpDef(name)
+      .doc(doc)
+      .shape(fourier_shape)
+      .cpu(DTypeSet{DType::kComplex64}, stateless<fourier_cpu<kSign, complex64>>)
+      .cpu(DTypeSet{DType::kComplex128}, stateless<fourier_cpu<kSign, complex128>>);
+}
+
+}  // namespace
+
+OpDef fft_op() { return fourier_op<-1>("FFT", "The discrete Fourier transform of the last dimension."); }
+OpDef ifft_op() { return fourier_op<1>("IFFT", "The inverse of FFT."); }
+OpDef rfft_op() {
+  return OpDef("RFFT")
+      .doc("FFT of real numbers, of which fft_length are taken: its first half.")
+      .shape(rfft_shape)
+      .kernel_attr("Treal")
+      .value_inputs({1})
+      .cpu<float>(stateless<rfft_cpu<float, complex64>>)
+      .cpu<double>(stateless<rfft_cpu<double, complex128>>);
+}
+OpDef irfft_op() {
+  return OpDef("IRFFT")
+      .doc("The fft_length real numbers of which RFFT is given.")
+      .shape(irfft_shape)
+      .kernel_attr("Treal")
+      .value_inputs({1})
+      .cpu<float>(stateless<irfft_cpu<float, complex64>>)
+      .cpu<double>(stateless<irfft_cpu<double, complex128>>);
+}
+
+}  // namespace emplace
