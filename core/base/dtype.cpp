@@ -52,9 +52,6 @@ constexpr std::array<Names, kDTypeCount> kTable = {{
 
 const Names& names(DType t) { return kTable[static_cast<size_t>(base_type(t))]; }
 
-constexpr DTypeSet kTinyFloats{DType::kFloat8E5M2,        DType::kFloat8E4M3FN,   DType::kFloat8E4M3FNUZ,
-                               DType::kFloat8E4M3B11FNUZ, DType::kFloat8E5M2FNUZ, DType::kFloat4E2M1FN};
-constexpr DTypeSet kTinyInts{DType::kInt4, DType::kUInt4, DType::kInt2, DType::kUInt2};
 constexpr DTypeSet kQuantized{DType::kQInt8, DType::kQUInt8, DType::kQInt16, DType::kQUInt16, DType::kQInt32};
 
 }  // namespace
@@ -91,8 +88,11 @@ std::optional<DType> dtype_from_number(int64_t number) {
 }
 
 // DTypeSet holds base types only; the number of a reference type (base + 100) is outside its range.
-bool is_floating(DType t) { return !is_ref(t) && (kFloating | kTinyFloats).has(t); }
-bool is_integer(DType t) { return !is_ref(t) && (kIntegers | kTinyInts).has(t); }
+bool is_floating(DType t) { return !is_ref(t) && (t == DType::kBFloat16 || names(t).numpy_name.starts_with("float")); }
+bool is_integer(DType t) {
+  const std::string_view name = names(t).numpy_name;
+  return !is_ref(t) && (name.starts_with("int") || name.starts_with("uint"));
+}
 bool is_complex(DType t) { return !is_ref(t) && kComplexes.has(t); }
 bool is_quantized(DType t) { return !is_ref(t) && kQuantized.has(t); }
 

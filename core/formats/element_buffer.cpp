@@ -10,6 +10,7 @@
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
+#include "core/base/tiny_float.h"
 #include "core/tensor/texts.h"
 
 namespace emplace {
@@ -131,6 +132,13 @@ Status ElementBuffer::put(T value) {
 }
 
 Status ElementBuffer::add_double(double value, std::string_view shown) {
+  if (kTinyFloats.has(dtype_)) {
+    const uint8_t bits = tiny_float_bits(dtype_, static_cast<float>(value));
+    if (std::isfinite(value) && !std::isfinite(tiny_float_value(dtype_, bits))) return out_of_range_of(shown, dtype_);
+    return put(bits);
+  }
+  if (kTinyInts.has(dtype_) && value == std::floor(value) && std::fabs(value) < 256)
+    return add_integer(static_cast<int64_t>(value), shown);
   return with_storage(dtype_, [&]<class T>(T) -> Status {
     if constexpr (std::is_same_v<T, bool>) {
       return wrong_kind(shown, dtype_);
@@ -153,6 +161,8 @@ Status ElementBuffer::add_double(double value, std::string_view shown) {
 }
 
 Status ElementBuffer::add_integer(int64_t value, std::string_view shown) {
+  if (kTinyInts.has(dtype_) && tiny_int(dtype_, static_cast<int32_t>(value & 0xff)) != value)
+    return out_of_range_of(shown, dtype_);
   return with_storage(dtype_, [&]<class T>(T) -> Status {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       if constexpr (sizeof(T) < 8) {

@@ -10,10 +10,15 @@ constexpr std::string_view kByPlaces = "places decide where elements of sparse t
 constexpr std::string_view kSeries = "series are as long as their argument asks for";
 constexpr std::string_view kImages = "images are prepared where they are decoded";
 constexpr std::string_view kWaves = "transforms go by halves, or as a convolution";
+constexpr std::string_view kTinyNumbers = "numbers of 8 and 4 bits are converted on the CPU";
 
 constexpr GpuGap kGaps[] = {
     {"AssignVariableOp", DType::kResource, "handles are kept in host memory"},
     {"AssignVariableOp", DType::kString, "strings are kept in host memory"},
+    {"Cast", DType::kFloat8E4M3FN, kTinyNumbers},
+    {"Cast", DType::kFloat8E5M2, kTinyNumbers},
+    {"Cast", DType::kInt4, kTinyNumbers},
+    {"Cast", DType::kUInt4, kTinyNumbers},
     {"Cholesky", DType::kInvalid, kStepByStep},
     {"Cross", DType::kInvalid, kStepByStep},
     {"LogMatrixDeterminant", DType::kInvalid, kStepByStep},

@@ -7,6 +7,7 @@
 #include "core/base/cat.h"
 #include "core/tensor/element.h"
 #include "core/tensor/print.h"
+#include "core/tensor/tiny.h"
 
 namespace emplace {
 namespace {
@@ -84,6 +85,11 @@ Status compare(const Tensor& found, const Tensor& expected, double rtol, double 
   if (!(found.shape() == expected.shape())) {
     return failed_precondition(
         cat("found shape ", found.shape().to_string(), ", expected ", expected.shape().to_string()));
+  }
+  if (plain_type(found.dtype()) != found.dtype()) {
+    ASSIGN_OR_RETURN(const Tensor a, as_plain(found));
+    ASSIGN_OR_RETURN(const Tensor b, as_plain(expected));
+    return compare(a, b, rtol, atol);
   }
   Differences d;
   bool tolerant = false;

@@ -4,6 +4,7 @@
 
 #include "core/base/cat.h"
 #include "core/tensor/element.h"
+#include "core/tensor/tiny.h"
 
 namespace emplace {
 namespace {
@@ -53,6 +54,10 @@ Status convert_all(const Tensor& from, const Tensor& to) {
 
 Result<Tensor> convert_keeping_kind(const Tensor& t, DType dtype) {
   if (t.dtype() == dtype) return t;
+  if (plain_type(dtype) != dtype) {
+    ASSIGN_OR_RETURN(const Tensor plain, convert_keeping_kind(t, plain_type(dtype)));
+    return from_plain(plain, dtype);
+  }
   Status status = invalid_argument(cat("found dtype ", dtype_name(t.dtype()), ", wanted ", dtype_name(dtype)));
   Tensor out;
   with_type(t.dtype(), [&]<class From>() {

@@ -11,6 +11,7 @@
 #include "core/base/cat.h"
 #include "core/tensor/element.h"
 #include "core/tensor/print.h"
+#include "core/tensor/tiny.h"
 
 namespace emplace {
 namespace {
@@ -170,6 +171,10 @@ TensorDifference tensor_difference(const Tensor& a, const Tensor& b, const Toler
     return found;
   }
   if (a.dtype() != DType::kString && std::memcmp(a.raw(), b.raw(), a.size_bytes()) == 0) return found;
+  if (plain_type(a.dtype()) != a.dtype()) {
+    Result<Tensor> x = as_plain(a), y = as_plain(b);
+    if (x.ok() && y.ok()) return tensor_difference(*x, *y, tolerance);
+  }
   found.known = with_type(a.dtype(), [&]<class T>() { walk<T>(a, b, tolerance, found); });
   if (found.worst < 0) return found;
   found.worst_at = place_of(found.worst, a.shape());

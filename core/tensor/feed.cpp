@@ -13,6 +13,7 @@
 #include "core/tensor/element.h"
 #include "core/tensor/json_tensor.h"
 #include "core/tensor/npy.h"
+#include "core/tensor/tiny.h"
 
 namespace emplace {
 namespace {
@@ -130,15 +131,15 @@ Result<Tensor> filled(FillSpec spec, DType dtype, const Shape& shape) {
                                 dtype_name(dtype), "=zeros'"));
   }
   if (dtype == DType::kString) return invalid_argument("zeros, ones and random numbers are not strings");
-  ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(dtype, shape));
-  bool known = with_type(dtype, [&]<class T>() {
+  ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(plain_type(dtype), shape));
+  bool known = with_type(t.dtype(), [&]<class T>() {
     for (int64_t i = 0; i < t.num_elements(); ++i) {
       t.data<T>()[i] = spec.fill == Fill::kRandom ? random_element<T>(random_bits(spec.seed, static_cast<uint64_t>(i)))
                                                   : number_as<T>(spec.fill == Fill::kOnes ? 1 : 0);
     }
   });
   if (!known) return unimplemented(cat("a ", dtype_name(dtype), " tensor cannot be fed"));
-  return t;
+  return from_plain(t, dtype);
 }
 
 /// `words` in `shape`; a single one fills it.
@@ -149,9 +150,9 @@ Result<Tensor> from_words(const std::vector<std::string_view>& words, DType dtyp
     return invalid_argument(
         cat("found ", words.size(), " elements, wanted ", *count, " for shape ", shape.to_string()));
   }
-  ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(dtype, shape));
+  ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(plain_type(dtype), shape));
   Status status;
-  bool known = with_type(dtype, [&]<class T>() {
+  bool known = with_type(t.dtype(), [&]<class T>() {
     T value{};
     for (int64_t i = 0; i < *count && status.ok(); ++i) {
       if (i == 0 || words.size() > 1) {
@@ -164,13 +165,13 @@ Result<Tensor> from_words(const std::vector<std::string_view>& words, DType dtyp
   });
   if (!known) return unimplemented(cat("a ", dtype_name(dtype), " tensor cannot be fed"));
   RETURN_IF_ERROR(status);
-  return t;
+  return from_plain(t, dtype);
 }
 
 /// Is the first word an element at all? A misspelt fill is not.
 Status check_first_word(std::string_view word, DType dtype) {
   Status status;
-  with_type(dtype, [&]<class T>() {
+  with_type(plain_type(dtype), [&]<class T>() {
     if (Result<T> parsed = parse_element<T>(word); !parsed.ok()) status = parsed.take_status();
   });
   if (status.ok()) return status;

@@ -4,6 +4,7 @@
 
 #include "core/base/base64.h"
 #include "core/tensor/element.h"
+#include "core/tensor/tiny.h"
 
 namespace emplace {
 namespace {
@@ -28,7 +29,9 @@ void write(JsonWriter& json, T v) {
 
 }  // namespace
 
-void write_json_elements(JsonWriter& json, const Tensor& tensor, const std::function<void()>& drain) {
+void write_json_elements(JsonWriter& json, const Tensor& given, const std::function<void()>& drain) {
+  Result<Tensor> plain = as_plain(given);
+  const Tensor tensor = plain.ok() ? plain.take() : given;
   constexpr int64_t kDrainAfter = 1 << 16;
   int64_t written = 0;
   json.begin_array();

@@ -7,6 +7,7 @@
 #include "core/base/cat.h"
 #include "core/base/json_document.h"
 #include "core/tensor/element.h"
+#include "core/tensor/tiny.h"
 
 namespace emplace {
 namespace {
@@ -117,15 +118,15 @@ Status not_in_json(DType dtype) {
 Result<Tensor> from_nested(const Json& v, DType dtype) {
   ASSIGN_OR_RETURN(Shape shape, nested_shape(v));
   RETURN_IF_ERROR(check_nested(v, shape, 0));
-  ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(dtype, shape));
+  ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(plain_type(dtype), shape));
   Status status;
-  bool known = with_type(dtype, [&]<class T>() {
+  bool known = with_type(t.dtype(), [&]<class T>() {
     T* next = t.data<T>();
     status = fill_nested(v, next);
   });
   if (!known) return not_in_json(dtype);
   RETURN_IF_ERROR(status);
-  return t;
+  return from_plain(t, dtype);
 }
 
 Result<Shape> read_shape(const Json& v) {
@@ -164,15 +165,15 @@ Result<Tensor> from_object(const Json& object, DType dtype) {
     return invalid_argument(cat("found ", data.is_array() ? data.size() : 1, " data for shape ", shape.to_string(),
                                 ", wanted a flat list of ", count ? cat(*count) : "fewer than 2^63"));
   }
-  ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(dtype, shape));
+  ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(plain_type(dtype), shape));
   Status status;
-  bool known = with_type(dtype, [&]<class T>() {
+  bool known = with_type(t.dtype(), [&]<class T>() {
     for (int64_t i = 0; i < *count && status.ok(); ++i)
       status = read_element(data[static_cast<size_t>(i)], t.data<T>()[i]);
   });
   if (!known) return not_in_json(dtype);
   RETURN_IF_ERROR(status);
-  return t;
+  return from_plain(t, dtype);
 }
 
 }  // namespace

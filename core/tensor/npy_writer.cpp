@@ -3,6 +3,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/output_file.h"
+#include "core/base/tiny_float.h"
 #include "core/tensor/npy.h"
 #include "core/tensor/zip.h"
 
@@ -21,9 +22,10 @@ std::string npy_head(const Tensor& t) {
       {DType::kInt16, "<i2"},     {DType::kInt32, "<i4"},       {DType::kInt64, "<i8"},   {DType::kUInt8, "|u1"},
       {DType::kUInt16, "<u2"},    {DType::kUInt32, "<u4"},      {DType::kUInt64, "<u8"},  {DType::kBool, "|b1"},
       {DType::kComplex64, "<c8"}, {DType::kComplex128, "<c16"}, {DType::kBFloat16, "|V2"}};
-  std::string descr = cat("|S", width);
+  const DType written = kTinyInts.has(t.dtype()) ? plain_type(t.dtype()) : t.dtype();
+  std::string descr = kTinyFloats.has(t.dtype()) ? "|V1" : cat("|S", width);
   for (const auto& [dtype, text] : kDescr) {
-    if (dtype == t.dtype()) descr = text;
+    if (dtype == written) descr = text;
   }
   std::string header = cat("{'descr': '", descr, "', 'fortran_order': False, 'shape': (");
   for (int64_t d : t.shape().dims()) append(header, d, ", ");

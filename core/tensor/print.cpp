@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/base/tiny_float.h"
 #include "core/tensor/decimal.h"
 
 namespace emplace {
@@ -207,8 +208,8 @@ std::string bytes_text(const std::string& s) {
 }
 
 // ml_dtypes: every element by itself, as C's %.6g.
-std::string bfloat16_text(bfloat16 v) {
-  auto x = static_cast<double>(static_cast<float>(v));
+std::string ml_dtypes_text(float v) {
+  const auto x = static_cast<double>(v);
   if (std::isnan(x)) return "nan";
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", x);
@@ -224,12 +225,23 @@ Format format_of(const Tensor& t, const std::vector<int64_t>& shown) {
     case DType::kHalf:
       return float_format<half>(t, shown);
     case DType::kBFloat16:
-      return [&t](int64_t i) { return bfloat16_text(t.data<bfloat16>()[i]); };
+      return [&t](int64_t i) { return ml_dtypes_text(static_cast<float>(t.data<bfloat16>()[i])); };
+    case DType::kFloat8E5M2:
+    case DType::kFloat8E4M3FN:
+    case DType::kFloat8E4M3FNUZ:
+    case DType::kFloat8E4M3B11FNUZ:
+    case DType::kFloat8E5M2FNUZ:
+    case DType::kFloat4E2M1FN:
+      return [&t](int64_t i) {
+        return ml_dtypes_text(tiny_float_value(t.dtype(), static_cast<const uint8_t*>(t.raw())[i]));
+      };
     case DType::kComplex64:
       return complex_format<float>(t, shown);
     case DType::kComplex128:
       return complex_format<double>(t, shown);
     case DType::kInt8:
+    case DType::kInt4:
+    case DType::kInt2:
     case DType::kQInt8:
       return integer_format<int8_t>(t, shown);
     case DType::kInt16:
@@ -241,6 +253,8 @@ Format format_of(const Tensor& t, const std::vector<int64_t>& shown) {
     case DType::kInt64:
       return integer_format<int64_t>(t, shown);
     case DType::kUInt8:
+    case DType::kUInt4:
+    case DType::kUInt2:
     case DType::kQUInt8:
       return integer_format<uint8_t>(t, shown);
     case DType::kUInt16:

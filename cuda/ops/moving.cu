@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/base/tiny_float.h"
 #include "core/ops/state/variable_state.h"
 #include "cuda/broadcast.h"
 #include "cuda/typed.h"
@@ -290,7 +291,8 @@ void add_moving(KernelTable& table) {
   constexpr DTypeSet kQuantized{DType::kQInt8, DType::kQUInt8, DType::kQInt16, DType::kQUInt16, DType::kQInt32};
   table.add("Bitcast", kTypes | kQuantized, moving);
   table.add("Assign", kTypes, moving);
-  table.add("AssignVariableOp", kTypes | kQuantized, moving);
+  table.add("AssignVariableOp", kTypes | kQuantized | kTiny, moving);
+  table.add("Fill", DTypeSet{DType::kInt4, DType::kUInt4}, moving);
 }
 
 }  // namespace emplace::cuda

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/cat.h"
+#include "core/base/tiny_float.h"
 #include "core/formats/onnx/layout.h"
 #include "core/formats/onnx/products.h"
 
@@ -20,6 +21,14 @@ bool limits(DType t, double& low, double& high) {
       return low = 0, high = UINT16_MAX, true;
     case DType::kInt16:
       return low = INT16_MIN, high = INT16_MAX, true;
+    case DType::kUInt4:
+      return low = 0, high = 15, true;
+    case DType::kInt4:
+      return low = -8, high = 7, true;
+    case DType::kUInt2:
+      return low = 0, high = 3, true;
+    case DType::kInt2:
+      return low = -2, high = 1, true;
     default:
       return false;
   }
@@ -58,7 +67,18 @@ Endpoint make_product(OnnxBlock& b, const OnnxBytes& x, const OnnxBytes& y, Onnx
 
 }  // namespace
 
+Endpoint onnx_saturated(OnnxBlock& b, Endpoint x, DType to) {
+  const double most = static_cast<double>(tiny_float_max(to));
+  if (!kFloating.has(b.type(x))) x = b.cast(x, DType::kFloat);
+  x = b.math("Minimum", {b.math("Maximum", {x, b.like(x, -most)}), b.like(x, most)});
+  return b.cast(x, to);
+}
+
 Endpoint onnx_quantised(OnnxBlock& b, Endpoint x, Endpoint zero, DType to) {
+  if (kTinyFloats.has(to)) {  // the type itself rounds
+    if (zero.node != kNoNode) x = b.add(x, b.cast(zero, b.type(x)));
+    return onnx_saturated(b, x, to);
+  }
   double low = 0, high = 0;
   if (!limits(to, low, high)) return b.fail(cat("quantisation to ", dtype_name(to), ", which is not read"));
   x = b.math("Round", {x});

@@ -21,6 +21,8 @@ struct OnnxRescaling {
 
 /// x, of a floating type, rounded to even, moved by the zero point, cut to the type's range. `zero`: none is 0.
 Endpoint onnx_quantised(OnnxBlock& b, Endpoint x, Endpoint zero, DType to);
+/// As a tiny float (core/base/tiny_float.h): what is too large, or infinite, becomes the largest number.
+Endpoint onnx_saturated(OnnxBlock& b, Endpoint x, DType to);
 /// A product of scales over that of the result, of floats, as ONNX computes it.
 Endpoint rescaling_factor(OnnxBlock& b, Endpoint x_scale, Endpoint w_scale, Endpoint y_scale);
 

@@ -3,6 +3,8 @@
 #include <iterator>
 
 #include "core/base/cat.h"
+#include "core/base/tiny_float.h"
+#include "core/formats/onnx/byte_products.h"
 #include "core/formats/onnx/op_table.h"
 #include "core/formats/onnx/tensor.h"
 
@@ -96,6 +98,7 @@ Endpoint converted(OnnxBlock& b, Endpoint x, DType to) {
     return to == DType::kFloat || to == DType::kDouble || to == DType::kInt32 || to == DType::kInt64
                ? b.make("StringToNumber", {x}, {{"out_type", attr_of(to)}})
                : b.cast(b.make("StringToNumber", {x}, {{"out_type", attr_of(DType::kFloat)}}), to);
+  if (kTinyFloats.has(to) && b.integer("saturate", 1) != 0) return onnx_saturated(b, x, to);
   if (to == DType::kString) return b.make("AsString", {x}, {{"shortest", attr_of(true)}});
   return b.cast(x, to);
 }

@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "core/base/tiny_float.h"
 #include "core/ops/kit/isa.h"
 
 namespace emplace {
@@ -77,9 +78,68 @@ EMPLACE_TARGET_V3 void float_to_half_v3(const void* from, void* to, int64_t n) {
   for (; i < n; ++i) y[i] = half(x[i]);
 }
 
+template <DType t>
+void tiny_float_to_float(const void* from, void* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<float*>(to)[i] = tiny_float_value(t, static_cast<const uint8_t*>(from)[i]);
+}
+template <DType t>
+void float_to_tiny_float(const void* from, void* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) static_cast<uint8_t*>(to)[i] = tiny_float_bits(t, static_cast<const float*>(from)[i]);
+}
+template <DType t>
+void int_to_tiny_int(const void* from, void* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) static_cast<int8_t*>(to)[i] = tiny_int(t, static_cast<const int32_t*>(from)[i]);
+}
+
+ConvertFunction tiny_widening(DType storage) {
+  switch (storage) {
+    case DType::kFloat8E5M2:
+      return tiny_float_to_float<DType::kFloat8E5M2>;
+    case DType::kFloat8E4M3FN:
+      return tiny_float_to_float<DType::kFloat8E4M3FN>;
+    case DType::kFloat8E4M3FNUZ:
+      return tiny_float_to_float<DType::kFloat8E4M3FNUZ>;
+    case DType::kFloat8E4M3B11FNUZ:
+      return tiny_float_to_float<DType::kFloat8E4M3B11FNUZ>;
+    case DType::kFloat8E5M2FNUZ:
+      return tiny_float_to_float<DType::kFloat8E5M2FNUZ>;
+    case DType::kFloat4E2M1FN:
+      return tiny_float_to_float<DType::kFloat4E2M1FN>;
+    default:
+      return plain_type(storage) == DType::kInt8 ? convert<int8_t, int32_t>() : convert<uint8_t, int32_t>();
+  }
+}
+
+ConvertFunction tiny_narrowing(DType storage) {
+  switch (storage) {
+    case DType::kFloat8E5M2:
+      return float_to_tiny_float<DType::kFloat8E5M2>;
+    case DType::kFloat8E4M3FN:
+      return float_to_tiny_float<DType::kFloat8E4M3FN>;
+    case DType::kFloat8E4M3FNUZ:
+      return float_to_tiny_float<DType::kFloat8E4M3FNUZ>;
+    case DType::kFloat8E4M3B11FNUZ:
+      return float_to_tiny_float<DType::kFloat8E4M3B11FNUZ>;
+    case DType::kFloat8E5M2FNUZ:
+      return float_to_tiny_float<DType::kFloat8E5M2FNUZ>;
+    case DType::kFloat4E2M1FN:
+      return float_to_tiny_float<DType::kFloat4E2M1FN>;
+    case DType::kInt4:
+      return int_to_tiny_int<DType::kInt4>;
+    case DType::kUInt4:
+      return int_to_tiny_int<DType::kUInt4>;
+    case DType::kInt2:
+      return int_to_tiny_int<DType::kInt2>;
+    default:
+      return int_to_tiny_int<DType::kUInt2>;
+  }
+}
+
 }  // namespace
 
 ConvertFunction widening(DType storage) {
+  if (kTiny.has(storage)) return tiny_widening(storage);
   switch (storage) {
     case DType::kHalf:
       return for_isa<ConvertFunction>(convert_base<half, float>, half_to_float_v3, half_to_float_v3);
@@ -101,6 +161,7 @@ ConvertFunction widening(DType storage) {
 }
 
 ConvertFunction narrowing(DType storage) {
+  if (kTiny.has(storage)) return tiny_narrowing(storage);
   switch (storage) {
     case DType::kHalf:
       return for_isa<ConvertFunction>(convert_base<float, half>, float_to_half_v3, float_to_half_v3);

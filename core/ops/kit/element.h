@@ -5,15 +5,14 @@
 #include <string>
 
 #include "core/base/dtype.h"
+#include "core/base/tiny_float.h"
 #include "core/op/kernel.h"
 
 namespace emplace {
 
 /// Types whose elements can be moved: all that have one of the sizes below. Handles are pointers.
-inline constexpr DTypeSet kMovable =
-    kAllData | DTypeSet{DType::kQInt8,    DType::kQUInt8,         DType::kQInt16,           DType::kQUInt16,
-                        DType::kQInt32,   DType::kFloat8E5M2,     DType::kFloat8E4M3FN,     DType::kFloat8E4M3FNUZ,
-                        DType::kResource, DType::kFloat8E5M2FNUZ, DType::kFloat8E4M3B11FNUZ};
+inline constexpr DTypeSet kMovable = kAllData | kTiny | DTypeSet{DType::kQInt8,   DType::kQUInt8, DType::kQInt16,
+                                                                 DType::kQUInt16, DType::kQInt32, DType::kResource};
 
 struct Bytes16 {
   uint64_t low = 0, high = 0;

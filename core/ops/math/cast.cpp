@@ -1,9 +1,12 @@
 // Cast: another element type, value by value. Narrow types go through the type they compute in
 // (core/ops/kit/convert.h), so int64 to half is rounded to float on its way, as in TensorFlow.
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "core/base/cat.h"
+#include "core/base/tiny_float.h"
 #include "core/op/gradient_context.h"
 #include "core/ops/kit/elementwise.h"
 #include "core/ops/kit/numeric.h"
@@ -134,6 +137,17 @@ void clear_low_bits(const void* from, void* to, int64_t n, int bits) {
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] >> bits << bits;
 }
 
+/// If bits are lost, the last one kept is 1: rounded again, to fewer bits, it is what the double would have been.
+void double_to_odd_float(const void* from, void* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double v = static_cast<const double*>(from)[i];
+    auto near = static_cast<float>(v);
+    const bool exact = static_cast<double>(near) == v || v != v || (std::bit_cast<uint32_t>(near) & 1) != 0;
+    if (!exact) near = std::nextafter(near, static_cast<double>(near) < v ? HUGE_VALF : -HUGE_VALF);
+    static_cast<float*>(to)[i] = near;
+  }
+}
+
 /// Up to four steps on a block of elements: widen, clear surplus bits, cast between compute types, narrow.
 struct CastSteps {
   ConvertFunction widen = nullptr, cast = nullptr, narrow = nullptr;
@@ -182,7 +196,8 @@ void cast_tile(const void* const* inputs, const int64_t* strides, void* out, int
 
 Result<std::unique_ptr<Kernel>> make_cast(const KernelInit& init) {
   const DType from = init.input_types[0], to = init.output_types[0];
-  if (!kNumbersAndBool.has(from) || !kNumbersAndBool.has(to)) {
+  constexpr DTypeSet kCastable = kNumbersAndBool | kTiny;
+  if (!kCastable.has(from) || !kCastable.has(to)) {
     return unimplemented(cat("Cast ", dtype_tf_name(from), " to ", dtype_tf_name(to), " is not supported"));
   }
   auto steps = std::make_shared<CastSteps>();
@@ -191,6 +206,7 @@ Result<std::unique_ptr<Kernel>> make_cast(const KernelInit& init) {
   steps->widen = widening(from);
   steps->narrow = narrowing(to);
   if (compute_type(from) != compute_type(to)) steps->cast = cast_between(compute_type(from), compute_type(to));
+  if (from == DType::kDouble && kTinyFloats.has(to)) steps->cast = double_to_odd_float;
   if (init.attrs.flag("Truncate")) steps->surplus_bits = surplus_mantissa_bits(from, to);
   ElementwiseCode code;
   code.function = cast_tile;
@@ -198,9 +214,6 @@ Result<std::unique_ptr<Kernel>> make_cast(const KernelInit& init) {
   code.params = std::move(steps);
   return make_elementwise(init, std::move(code));
 }
-
-/// Nothing here computes with these.
-constexpr DTypeSet kNarrowTypes{DType::kFloat8E5M2, DType::kFloat8E4M3FN, DType::kInt4, DType::kUInt4};
 
 // Integers and bool carry no gradient.
 Status cast_gradient(GradientContext& g) {
@@ -216,7 +229,7 @@ OpDef cast_op() {
       .doc("The same values in another element type.")
       .traits({.partial_value = PartialValue::kInput, .of_sums = OfSums::kKeeps, .python_scope = true})
       .shape(shape_unchanged)
-      .cpu(DTypeSet::from_bits(~uint64_t{0}).without(kNarrowTypes), make_cast)
+      .cpu(DTypeSet::from_bits(~uint64_t{0}), make_cast)
       .sample("x=f32[2,3] uniform(-8,8); DstT=int32")
       .sample("x=i32[2,3] uniform(-8,8); DstT=float32")
       .gradient(cast_gradient);
