@@ -159,6 +159,7 @@ const OnCpuAlone kOnCpuAlone[] = {
     {"places decide where elements of sparse tensors go",
      {"SparseAdd", "SparseAddGrad", "SparseReduceMax", "SparseReduceSum", "SparseSoftmax"}},
     {"products of bytes, by the CPU's instructions for them", {"OnnxConvInteger", "OnnxQLinearConv"}},
+    {"layers of recurrent cells, a step behind the other, by the CPU's vectors", {"OnnxGRU", "OnnxLSTM", "OnnxRNN"}},
     {"tables are in host memory",
      {"HashTable", "HashTableV2", "InitializeTable", "InitializeTableFromTextFile", "InitializeTableFromTextFileV2",
       "InitializeTableV2", "LookupTableExportV2", "LookupTableFind", "LookupTableFindV2", "LookupTableImportV2",

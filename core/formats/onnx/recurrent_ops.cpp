@@ -1,4 +1,5 @@
-// Part of core/formats/onnx/op_table.h: RNN, GRU and LSTM, step by step: a sequence's length is known before the run.
+// Part of core/formats/onnx/op_table.h: RNN, GRU and LSTM: layers of usual cells by ops of our own, all others step by
+// step, where the sequence's length has to be known before the run.
 #include <algorithm>
 #include <functional>
 
@@ -154,11 +155,60 @@ struct RecurrentRun {
   RecurrentState last;
 };
 
-RecurrentRun run_direction(OnnxBlock& b, const RecurrentNode& node, const RecurrentCell& cell, Endpoint x) {
-  const int64_t steps = b.dim(x, 0), in = b.dim(x, 2);
+RecurrentState first_states(OnnxBlock& b, const RecurrentNode& node, const RecurrentCell& cell, Endpoint x) {
   const Endpoint zeros = b.make("Fill", {b.concat({b.dim_of(x, 1), b.ints({cell.hidden})}, 0), b.like(x, 0)});
   RecurrentState s{b.has(5) ? of_direction(b, 5, cell.direction) : zeros, {}};
   if (node.gates == 4) s.c = b.has(6) ? of_direction(b, 6, cell.direction) : zeros;
+  return s;
+}
+
+/// Floats, the usual activations and nothing special: an op of our own has all the steps.
+bool is_plain_layer(OnnxBlock& b, const RecurrentNode& node, const RecurrentCell& cell, Endpoint x) {
+  const bool usual = cell.functions == words(node.functions);
+  const bool relu = node.gates == 1 && cell.functions == words("Relu");
+  return (b.type(x) == DType::kFloat || b.type(x) == DType::kHalf) && (usual || relu) && cell.clip <= 0 &&
+         cell.peepholes.node == kNoNode && b.integer("input_forget", 0) == 0;
+}
+
+/// Of x as it lies, also where the steps go backwards.
+RecurrentRun run_layer(OnnxBlock& b, const RecurrentNode& node, const RecurrentCell& cell, Endpoint x, bool backwards) {
+  const DType own = b.type(x);
+  const auto real = [&](Endpoint e) { return b.cast(e, DType::kFloat); };
+  const RecurrentState first = first_states(b, node, cell, x);
+  const bool linear = node.gates == 3 && b.integer("linear_before_reset", 0) != 0;
+  Endpoint rows = with_bias(b, recurrent_product(b, b.reshape(x, Ints{-1, b.dim(b.input(1), 2)}), cell.w), cell.wb),
+           bias;
+  if (cell.rb.node != kNoNode && linear) {
+    bias = b.slice(cell.rb, 0, 2 * cell.hidden, 3 * cell.hidden);
+    const Endpoint gates = b.slice(cell.rb, 0, 0, 2 * cell.hidden);
+    rows = b.add(rows, b.concat({gates, b.make("ZerosLike", {bias})}, 0));
+  } else {
+    rows = with_bias(b, rows, cell.rb);
+  }
+  if (bias.node == kNoNode) bias = b.make("Fill", {b.ints({linear ? cell.hidden : 0}), b.like(x, 0)});
+  const Endpoint gates = b.reshape_to(rows, b.concat({b.dim_of(x, 0), b.dim_of(x, 1), b.ints({-1})}, 0));
+  const Endpoint lengths = b.has(4) ? b.cast(b.input(4), DType::kInt32) : b.ints32({});
+  Endpoints inputs{real(gates), real(b.transpose(cell.r, {1, 0}))};
+  if (node.gates == 3) inputs.push_back(real(bias));
+  inputs.push_back(real(first.h));
+  if (node.gates == 4) inputs.push_back(real(first.c));
+  inputs.push_back(lengths);
+  OnnxAttrs attrs{{"reverse", attr_of(backwards)}};
+  if (node.gates == 3) attrs.emplace_back("linear_before_reset", attr_of(linear));
+  if (node.gates == 1) attrs.emplace_back("activation", attr_of(cell.functions[0]));
+  const std::string_view op = node.gates == 4 ? "OnnxLSTM" : node.gates == 3 ? "OnnxGRU" : "OnnxRNN";
+  Endpoints made = b.make_many(op, std::move(inputs), node.gates == 4 ? 3 : 2, std::move(attrs));
+  for (Endpoint& e : made) e = b.cast(e, own);
+  return {made[0], {made[1], node.gates == 4 ? made[2] : Endpoint{}}};
+}
+
+RecurrentRun run_direction(OnnxBlock& b, const RecurrentNode& node, const RecurrentCell& cell, Endpoint x) {
+  const int64_t steps = b.dim(x, 0), in = b.dim(b.input(1), 2);
+  if (steps < 1 || steps > kMostSteps)
+    return b.fail(cat("a sequence of ", steps, " steps of such cells; their number must be known, and at most ",
+                      kMostSteps)),
+           RecurrentRun();
+  RecurrentState s = first_states(b, node, cell, x);
   const Endpoint rows = with_bias(b, recurrent_product(b, b.reshape(x, Ints{-1, in}), cell.w), cell.wb);
   const Endpoint sizes = b.concat({b.ints({steps}), b.dim_of(x, 1), b.ints({-1})}, 0);
   const Endpoints inputs = b.make_many("Unpack", {b.reshape_to(rows, sizes)}, static_cast<size_t>(steps),
@@ -182,11 +232,11 @@ RecurrentRun run_direction(OnnxBlock& b, const RecurrentNode& node, const Recurr
 Endpoints recurrent(OnnxBlock& b, const RecurrentNode& node) {
   const bool batch_first = b.integer("layout", 0) != 0;
   Endpoint x = b.input(0);
+  if (!b.failed() && !b.shape(x).rank_known()) b.edit().known().set_shape(x, Shape::unknown_dims(3));
   if (b.rank(x) != 3) return {b.fail("wanted an input [steps, batch, size]")};
   if (batch_first) x = b.transpose(x, {1, 0, 2});
-  const int64_t steps = b.dim(x, 0), hidden = b.integer("hidden_size", b.dim(b.input(2), 2));
-  if (steps < 1 || steps > kMostSteps || hidden < 1 || b.dim(x, 2) < 0)
-    return {b.fail(cat("a sequence of ", steps, " steps; their number must be known, and at most ", kMostSteps))};
+  const int64_t hidden = b.integer("hidden_size", b.dim(b.input(2), 2));
+  if (hidden < 1 || b.dim(b.input(1), 2) < 0) return {b.fail("a size of the input or of the states is not known")};
   const std::string direction = b.text("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
     return {b.fail(cat("direction '", direction, "'"), "forward, reverse or bidirectional")};
@@ -196,8 +246,11 @@ Endpoints recurrent(OnnxBlock& b, const RecurrentNode& node) {
   Endpoints all, h, c;
   for (size_t d = 0; d < directions && !b.failed(); ++d) {
     const bool back = d == 1 || direction == "reverse";
-    RecurrentRun run = run_direction(b, node, recurrent_cell(b, node, d, hidden), back ? reversed(b, x) : x);
-    all.push_back(back ? reversed(b, run.all) : run.all);
+    const RecurrentCell cell = recurrent_cell(b, node, d, hidden);
+    const bool plain = !b.failed() && is_plain_layer(b, node, cell, x);
+    RecurrentRun run =
+        plain ? run_layer(b, node, cell, x, back) : run_direction(b, node, cell, back ? reversed(b, x) : x);
+    all.push_back(back && !plain ? reversed(b, run.all) : run.all);
     h.push_back(run.last.h), c.push_back(run.last.c);
   }
   if (b.failed()) return {};
