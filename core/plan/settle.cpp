@@ -154,8 +154,12 @@ class Settler {
       size_t in = value_input(entry, inputs.size());
       if (in < inputs.size() && !constant(at(inputs[in]))) settled = false;
     }
-    if (Status status = type.def->shape_rule()(rule_); !status.ok())
-      return attach_node(std::move(status), graph_.name(s.node));
+    if (Status status = type.def->shape_rule()(rule_); !status.ok()) {
+      // In a branch that is not taken, or a loop of no step, nobody asks; if it does run, it fails then.
+      if (!s.may_be_dead && !s.in_loop) return attach_node(std::move(status), graph_.name(s.node));
+      for (ValueId v : outputs) at(v).shape = Shape::unknown();
+      return ok_status();
+    }
     for (size_t i = 0; i < outputs.size(); ++i) {
       at(outputs[i]).shape = rule_.outputs[i];
       settled &= can_be_planned(rule_.outputs[i]);
