@@ -8,8 +8,6 @@
 namespace emplace {
 namespace {
 
-constexpr int kDeepestGraph = 32;
-
 ArgSignature typed_argument(const char* kind, size_t i, DType type) {
   ArgSignature arg;
   arg.name = cat(kind, i);

@@ -7,6 +7,8 @@
 
 namespace emplace {
 
+constexpr int kDeepestGraph = 32;  // graphs inside each other
+
 class OnnxFunctionMaker {
  public:
   /// `captures`: what is read of the names around, see OnnxBody.

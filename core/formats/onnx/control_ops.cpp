@@ -28,11 +28,37 @@ struct Branch {
   std::vector<Shape> shapes;
 };
 
+/// The branch that is taken whatever is fed: its nodes in place of the node.
+Endpoints inline_branch(OnnxBlock& b, const OnnxGraph& graph) {
+  OnnxTranslation& all = b.frame().all();
+  if (all.depth >= kDeepestGraph) return b.fail("graphs more than 32 deep"), Endpoints();
+  OnnxFrame inner(all, b.frame().body(), &b.frame(), cat(b.prefix(), "/"));
+  inner.declare(graph.initializers);
+  inner.note(graph.values);
+  ++all.depth;
+  const bool good = translate_onnx_nodes(inner, graph.nodes, b.opsets());
+  --all.depth;
+  if (!good) return b.stop(), Endpoints();
+  Endpoints outputs;
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const std::string_view name = graph.outputs[i].name;
+    const Endpoints* sequence = inner.find_sequence(name);
+    if (sequence && b.wants(i)) b.frame().bind_sequence(b.node().outputs[i], *sequence);
+    outputs.push_back(sequence ? Endpoint{} : inner.find(name));
+    if (!sequence && outputs.back().node == kNoNode)
+      return b.fail(cat("no node makes the output '", name, "'")), Endpoints();
+  }
+  return outputs;
+}
+
 Endpoints if_node(OnnxBlock& b) {
   Endpoints captures;
   const Endpoint condition = truth(b, b.input(0));
   const std::optional<OnnxGraph> graphs[] = {graph_attribute(b, "then_branch"), graph_attribute(b, "else_branch")};
   if (b.failed()) return {};
+  const Tensor* known = b.value(condition);
+  if (known && known->dtype() == DType::kBool && known->num_elements() == 1)
+    return inline_branch(b, *graphs[*known->data<bool>() ? 0 : 1]);
   OnnxFunctionMaker makers[] = {{b, captures}, {b, captures}};
   Branch branches[2];
   Endpoints results[2];

@@ -252,7 +252,10 @@ Endpoints non_max_suppression(OnnxBlock& b) {
   const auto scalar = [&](size_t i, DType type, Endpoint otherwise) {
     return b.has(i) ? b.cast(b.reshape(b.input(i), Ints{}), type) : otherwise;
   };
-  const Endpoint most = scalar(2, DType::kInt32, b.int32(0));
+  // "All of them" is often written as the largest number of 64 bits.
+  const Endpoint given = scalar(2, DType::kInt64, b.int64(0));
+  const Endpoint most =
+      b.cast(b.make("Minimum", {b.make("Maximum", {given, b.int64(0)}), b.int64(INT32_MAX)}), DType::kInt32);
   const Endpoint overlap = scalar(3, DType::kFloat, b.scalar(DType::kFloat, 0));
   const Endpoint least = scalar(4, DType::kFloat, b.scalar(DType::kFloat, -std::numeric_limits<float>::infinity()));
   if (b.integer("center_point_box", 0) != 0) {

@@ -71,6 +71,8 @@ Endpoint biased(OnnxBlock& b, Endpoint y, Endpoint bias) {
 
 Endpoints conv(OnnxBlock& b) {
   const Endpoint x = b.input(0), filter = b.input(1);
+  // Behind branches of different ranks; the op itself tells in the run where it is another.
+  if (!b.failed() && !b.shape(x).rank_known()) b.edit().known().set_shape(x, Shape::unknown_dims(b.rank(filter)));
   const std::optional<OnnxWindow> w = onnx_window(b, x, filter_sizes(b, filter));
   const Endpoint bias = b.input_or(2, {});
   if (!w) return {Endpoint{}};
@@ -99,13 +101,18 @@ bool cut_border(OnnxBlock& b, Endpoint x, OnnxWindow& w, const Ints& more) {
   return true;
 }
 
+/// Of dimension i of the result, before the border is cut off; a vector of one element.
+Endpoint transposed_size(OnnxBlock& b, Endpoint x, const OnnxWindow& w, size_t i, int64_t more) {
+  const int axis = static_cast<int>(i) + 2;
+  const int64_t rest = w.reach(i) + more - w.strides[i];
+  if (const int64_t size = b.dim(x, axis); size >= 0) return b.ints32({size * w.strides[i] + rest});
+  const Endpoint size = b.cast(b.dim_of(x, axis), DType::kInt32);
+  return b.add(b.mul(size, b.int32(w.strides[i])), b.int32(rest));
+}
+
 Endpoint transposed_2d(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWindow& w, const Ints& more) {
   Endpoints sizes{b.cast(b.dim_of(x, 0), DType::kInt32)};
-  for (size_t i = 0; i < 2; ++i) {
-    const int64_t size = b.dim(x, static_cast<int>(i) + 2);
-    if (size < 0) return b.fail("a size that is not known");
-    sizes.push_back(b.ints32({(size - 1) * w.strides[i] + w.reach(i) + more[i]}));
-  }
+  for (size_t i = 0; i < 2; ++i) sizes.push_back(transposed_size(b, x, w, i, more[i]));
   sizes.push_back(b.ints32({b.dim(filter, 1)}));
   OnnxWindow whole = w;
   whole.before = whole.after = {0, 0};
@@ -119,8 +126,8 @@ Endpoint transposed_2d(OnnxBlock& b, Endpoint x, Endpoint filter, const OnnxWind
       rows[2 + 2 * i] = std::max<int64_t>(-w.before[i], 0), rows[3 + 2 * i] = std::max<int64_t>(-w.after[i], 0);
       y = b.make("Pad", {y, b.reshape(b.ints(rows), Ints{4, 2})});
     }
-    const int64_t begin = std::max<int64_t>(w.before[i], 0), end = b.dim(y, axis) - std::max<int64_t>(w.after[i], 0);
-    if (begin > 0 || w.after[i] > 0) y = b.slice(y, axis, begin, end);
+    const int64_t begin = std::max<int64_t>(w.before[i], 0);
+    if (begin > 0 || w.after[i] > 0) y = b.slice(y, axis, begin, w.after[i] > 0 ? -w.after[i] : INT64_MAX);
   }
   return channels_first(b, y);
 }

@@ -22,6 +22,7 @@ Endpoints reshape(OnnxBlock& b) {
   if (!dims) wanted = b.input(1), dims = b.known(wanted);
   if (dims) {
     bool open = false;
+    const Ints given = *dims;
     for (size_t i = 0; i < dims->size() && !zeros; ++i) {
       if ((*dims)[i] != 0) continue;
       if (static_cast<int>(i) >= b.rank(x))
@@ -32,7 +33,7 @@ Endpoints reshape(OnnxBlock& b) {
     if (!open || std::count(dims->begin(), dims->end(), -1) == 1) return {b.reshape(x, *dims)};
     Endpoints parts;
     for (size_t i = 0; i < dims->size(); ++i)
-      parts.push_back((*dims)[i] < 0 ? b.dim_of(x, static_cast<int>(i)) : b.ints({(*dims)[i]}));
+      parts.push_back(given[i] == 0 ? b.dim_of(x, static_cast<int>(i)) : b.ints({given[i]}));
     return {b.reshape_to(x, b.concat(parts, 0))};
   }
   if (zeros) return {b.reshape_to(x, wanted)};
@@ -167,8 +168,15 @@ Endpoint other_axes(OnnxBlock& b, Endpoint axes, int rank) {
   return b.make("Where", {at_axes(b, all, axes, none)});
 }
 
+/// Which axes there are, or which are single, is only known then.
+Endpoints squeezed_in_the_run(OnnxBlock& b, Endpoint x) {
+  const std::optional<Ints> given = b.numbers("axes", 1);
+  return {b.make("Squeeze", {x}, {{"squeeze_dims", attr_of(given.value_or(Ints()))}})};
+}
+
 Endpoints squeeze(OnnxBlock& b) {
   const Endpoint x = b.input(0);
+  if (!b.failed() && !b.shape(x).rank_known()) return squeezed_in_the_run(b, x);
   const int rank = b.rank(x);
   Ints axes;
   if (b.has(1) && !b.known(b.input(1))) {
@@ -179,7 +187,7 @@ Endpoints squeeze(OnnxBlock& b) {
     for (int64_t a : *given) axes.push_back(b.axis(a, rank));
   } else {
     for (int i = 0; i < rank; ++i) {
-      if (b.dim(x, i) < 0) return {b.fail("without axes, and a size is not known")};
+      if (b.dim(x, i) < 0) return squeezed_in_the_run(b, x);
       if (b.dim(x, i) == 1) axes.push_back(i);
     }
   }
@@ -197,6 +205,7 @@ Endpoints unsqueeze(OnnxBlock& b) {
   }
   std::optional<Ints> axes = b.numbers("axes", 1);
   if (!axes) return {b.fail("without axes")};
+  if (axes->size() == 1 && !b.failed() && !b.shape(x).rank_known()) return {b.expand(x, axes->front())};
   const int rank = b.rank(x) + static_cast<int>(std::min<size_t>(axes->size(), kMaxRank));
   for (int64_t& a : *axes) a = b.axis(a, rank);
   std::sort(axes->begin(), axes->end());

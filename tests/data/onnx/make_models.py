@@ -93,3 +93,23 @@ model("between_bytes", [h.make_node("QuantizeLinear", ["x", "xs", "xz"], ["xq"],
      const("zs", np.float32(0.1))], opset=13, opsets=[h.make_opsetid("com.microsoft", 1)])
 model("two_makers", [h.make_node("Relu", ["x"], ["y"], name="first"), h.make_node("Neg", ["x"], ["y"], name="second")], [vi("x", f, [2])], [vi("y", f, [2])])
 model("no_step", [h.make_node("STFT", ["x", "", "w"], ["y"])], [vi("x", f, [1, 16, 1])], [vi("y", f, [])], [const("w", np.ones(4, np.float32))])
+# Sizes, and a rank, that are known in the run only, as exporters leave them.
+one = lambda name, v: nh.from_array(np.array(v, np.int64), name)
+g = np.random.default_rng(5)
+small = lambda name, *shape: const(name, (g.integers(-8, 9, shape) / 8).astype(np.float32))
+squeezed = h.make_graph([h.make_node("Squeeze", ["x", "axis"], ["t"])], "then", [], [vi("t", f, None)])
+same = h.make_graph([h.make_node("Identity", ["x"], ["e"])], "else", [], [vi("e", f, None)])
+never = h.make_graph([h.make_node("Squeeze", ["x", "axis"], ["n"])], "then", [], [vi("n", f, None)])
+always = h.make_graph([h.make_node("Neg", ["x"], ["a"], name="negated")], "else", [], [vi("a", f, None)])
+model("open_sizes", [h.make_node("If", ["off"], ["minus"], then_branch=never, else_branch=always, name="known"),
+    h.make_node("LSTM", ["minus", "w", "r", "b"], ["all", "h", "c"], hidden_size=2, direction="bidirectional", name="lstm"), h.make_node("Transpose", ["all"], ["turned"], perm=[0, 2, 1, 3]),
+    h.make_node("Reshape", ["turned", "sizes"], ["y"], name="flat"), h.make_node("Shape", ["x"], ["s"]), h.make_node("Gather", ["s", "axis0"], ["first"]),
+    h.make_node("Equal", ["first", "one"], ["single"]), h.make_node("If", ["single"], ["either"], then_branch=squeezed, else_branch=same, name="choice"),
+    h.make_node("Unsqueeze", ["either", "last"], ["z"]), h.make_node("Unsqueeze", ["x", "axis"], ["image"]),
+    h.make_node("ConvTranspose", ["image", "filter"], ["wide"], strides=[2, 1], pads=[1, 0, 0, 0], name="wider"), h.make_node("Squeeze", ["wide"], ["v"])],
+    [vi("x", f, ["t", "n", 3])], [vi("y", f, None), vi("z", f, None), vi("v", f, None)],
+    [const("off", np.array(False)), small("w", 2, 8, 3), small("r", 2, 8, 2), small("b", 2, 16), one("sizes", [0, 0, -1]), one("axis0", 0), one("one", 1), one("axis", [0]),
+     one("last", [-1]), small("filter", 2, 1, 2, 2)], opset=17)
+candidates = const("boxes", np.array([[[0, 0, 1, 1], [0, 0, 1, 1.1], [0, 2, 1, 3]]], np.float32))
+model("all_boxes", [h.make_node("NonMaxSuppression", ["boxes", "scores", "most", "overlap"], ["y"])], [vi("scores", f, [1, 1, 3])], [vi("y", T.INT64, [None, 3])],
+    [candidates, one("most", [2**63 - 1]), const("overlap", np.float32(0.5))], opset=17)
