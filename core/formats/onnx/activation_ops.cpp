@@ -41,7 +41,10 @@ Endpoints leaky_relu(OnnxBlock& b) {
 }
 
 Endpoints prelu(OnnxBlock& b) {
-  const Endpoint x = b.input(0), slope = b.input(1);
+  const Endpoint x = b.input(0);
+  Endpoint slope = b.input(1);
+  // Before version 7 several slopes are one for each channel; later they broadcast.
+  if (b.version() < 7 && b.rank(slope) == 1 && b.dim(slope, 0) != 1) slope = b.per_channel(slope, b.rank(x));
   return {by_sign(b, x, x, b.mul(x, slope))};
 }
 

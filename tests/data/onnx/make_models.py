@@ -113,3 +113,4 @@ model("open_sizes", [h.make_node("If", ["off"], ["minus"], then_branch=never, el
 candidates = const("boxes", np.array([[[0, 0, 1, 1], [0, 0, 1, 1.1], [0, 2, 1, 3]]], np.float32))
 model("all_boxes", [h.make_node("NonMaxSuppression", ["boxes", "scores", "most", "overlap"], ["y"])], [vi("scores", f, [1, 1, 3])], [vi("y", T.INT64, [None, 3])],
     [candidates, one("most", [2**63 - 1]), const("overlap", np.float32(0.5))], opset=17)
+model("old_prelu", [h.make_node("PRelu", ["x", "slopes"], ["y"])], [vi("x", f, [1, 2, 3])], [vi("y", f, [1, 2, 3])], [const("slopes", np.array([0.5, 2], np.float32))], opset=6)
