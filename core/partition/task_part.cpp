@@ -6,15 +6,21 @@
 #include <unordered_map>
 
 #include "core/base/cat.h"
+#include "core/partition/early_sends.h"
 #include "core/partition/meetings.h"
 
 namespace emplace {
 namespace {
 
+bool is_counted(const Program& whole, const Instruction& copy) {
+  const PlacedValue &from = whole.values[whole.inputs(copy)[0]], &to = whole.values[whole.outputs(copy)[0]];
+  return from.producer != kNoInstruction && from.device != to.device;
+}
+
 class PartMaker {
  public:
   PartMaker(const GraphFile& file, const Program& whole, const TaskMap& tasks, TaskId task)
-      : graph_(file.graph), whole_(whole), tasks_(tasks), self_(task) {
+      : graph_(file.graph), whole_(whole), tasks_(tasks), self_(task), early_(whole, tasks, task) {
     DeviceId next = 0;
     for (const TaskId of : tasks.of) own_device_.push_back(of == task ? next++ : kNoDevice);
     next_copy_ = static_cast<uint32_t>(whole.instructions.size());
@@ -28,6 +34,7 @@ class PartMaker {
     for (InstructionId id = 0; id < whole_.instructions.size(); ++id) {
       close_loops(id);
       RETURN_IF_ERROR(add(id));
+      for (const auto& [producer, copy] : early_.of(id)) add_send(copy);
       if (const auto loop = decided_by_.find(id); loop != decided_by_.end()) add_decisions(id, loop->second);
     }
     close_loops(static_cast<InstructionId>(whole_.instructions.size()));
@@ -42,7 +49,6 @@ class PartMaker {
     return loop == loop_tasks_.end() ? task_of_[id] == self_ : loop->second.contains(self_);
   }
   TaskId task_of_value(ValueId v) const { return tasks_.of[whole_.values[v].device]; }
-  std::string_view name(InstructionId id) const { return graph_.name(whole_.instructions[id].node); }
   const std::string& task_name(TaskId task) const { return tasks_.names[task]; }
 
   void find_tasks() {
@@ -77,7 +83,7 @@ class PartMaker {
       if (s.kind != InstructionKind::kNode || !is_collective(graph_, s.node)) continue;
       if (task == kNoTask) task = task_of_[id];
       if (task != task_of_[id])
-        return unimplemented(cat("'", name(id), "' on ", task_name(task_of_[id]), " would meet nodes on ",
+        return unimplemented(cat("'", graph_.name(s.node), "' on ", task_name(task_of_[id]), " would meet nodes on ",
                                  task_name(task), "; a collective has to be on one task"));
     }
     return ok_status();
@@ -96,12 +102,12 @@ class PartMaker {
 
   Status add(InstructionId id) {
     const Instruction& s = whole_.instructions[id];
-    if (s.kind == InstructionKind::kCopy && task_of_value(whole_.inputs(s)[0]) != task_of_[id]) return add_crossing(id);
+    if (crosses_tasks(whole_, tasks_, id)) return add_crossing(id);
     RETURN_IF_ERROR(add_crossing_controls(id));
     if (!mine(id)) return ok_status();
     for (const ValueId v : whole_.inputs(s)) {
       if (v != kNoValue && task_of_value(v) != self_) {
-        return unimplemented(cat("'", name(id), "' on ", task_name(self_), " uses the variable of '",
+        return unimplemented(cat("'", graph_.name(s.node), "' on ", task_name(self_), " uses the variable of '",
                                  graph_.name(whole_.values[v].tensor.node), "', which is on ",
                                  task_name(task_of_value(v))));
       }
@@ -122,15 +128,9 @@ class PartMaker {
     }
     own.num_controls = static_cast<uint32_t>(part_.controls.size()) - own.first_control;
     if (s.kind == InstructionKind::kLoop) open_.push_back(id);
-    if (s.kind == InstructionKind::kCopy && copy_is_counted(id)) ++part_.num_copies;
+    if (s.kind == InstructionKind::kCopy && is_counted(whole_, s)) ++part_.num_copies;
     part_.instructions.push_back(own);
     return ok_status();
-  }
-
-  bool copy_is_counted(InstructionId id) const {
-    const Instruction& s = whole_.instructions[id];
-    const PlacedValue &from = whole_.values[whole_.inputs(s)[0]], &to = whole_.values[whole_.outputs(s)[0]];
-    return from.producer != kNoInstruction && from.device != to.device;
   }
 
   // A copy from task to task.
@@ -144,12 +144,7 @@ class PartMaker {
       return ok_status();
     }
     if (sender == self_) {
-      Instruction send = transfer(InstructionKind::kSend, whole_.values[from].tensor.node, s.may_be_dead);
-      send.in_loop = !open_.empty();  // what enters a loop of others is sent once
-      send.num_inputs = 1;
-      part_.operands.push_back(own_value(from));
-      add_transfer(send, id, receiver);
-      part_.num_copies += copy_is_counted(id);
+      if (!EarlySends::is_early(whole_, id)) add_send(id);
     } else if (receiver == self_) {
       Instruction receive = transfer(InstructionKind::kReceive, whole_.values[from].tensor.node, s.may_be_dead);
       receive.in_loop = s.in_loop;
@@ -158,6 +153,17 @@ class PartMaker {
       add_transfer(receive, id, sender);
     }
     return ok_status();
+  }
+
+  void add_send(InstructionId copy) {
+    const Instruction& s = whole_.instructions[copy];
+    const ValueId from = whole_.inputs(s)[0];
+    Instruction send = transfer(InstructionKind::kSend, whole_.values[from].tensor.node, s.may_be_dead);
+    send.in_loop = !open_.empty();  // what enters a loop of others is sent once
+    send.num_inputs = 1;
+    part_.operands.push_back(own_value(from));
+    add_transfer(send, copy, task_of_[copy]);
+    part_.num_copies += is_counted(whole_, s);
   }
 
   // The value of a constant of another task, which all know.
@@ -294,6 +300,7 @@ class PartMaker {
   const Program& whole_;
   const TaskMap& tasks_;
   const TaskId self_;
+  const EarlySends early_;
   std::vector<DeviceId> own_device_;  // by device of the set; kNoDevice: another task's
   std::vector<TaskId> task_of_;       // by instruction of the whole program
 

@@ -45,6 +45,37 @@ TEST_CASE("a graph that was written and read again is cut into the same program"
   }
 }
 
+namespace {
+
+/// What a task does, in order: names of nodes, of what is sent with "send ".
+std::vector<std::string> done_by(const ClusterCase& c, const Program& whole, TaskId task) {
+  const TaskMap tasks(c.devices);
+  std::vector<std::string> out;
+  for (const Instruction& s : part_of(*c.file, whole, tasks, task).take().instructions) {
+    if (s.kind == InstructionKind::kConstant) continue;
+    const char* what = s.kind == InstructionKind::kSend      ? "send "
+                       : s.kind == InstructionKind::kReceive ? "receive "
+                                                             : "";
+    out.push_back(cat(what, c.file->graph.name(s.node)));
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("what another task reads is sent as soon as it is made") {
+  const ClusterCase c(R"({"node": [
+      {"name": "x", "op": "Const", "attr": {"value": [1, 2]}},
+      {"name": "a", "op": "Neg", "input": ["x"], "device": "/job:w/task:0"},
+      {"name": "b", "op": "Exp", "input": ["a"], "device": "/job:w/task:0"},
+      {"name": "c", "op": "Exp", "input": ["a"], "device": "/job:w/task:1"},
+      {"name": "y", "op": "AddV2", "input": ["b", "c"], "device": "/job:w/task:0"}]})",
+                      "w=2", 1, 0);
+  const Program whole = cut(*c.file, c, {"y"});
+  CHECK(done_by(c, whole, 0) == std::vector<std::string>{"a", "send a", "b", "receive c", "y"});
+  CHECK(done_by(c, whole, 1) == std::vector<std::string>{"receive a", "c", "send c"});
+}
+
 TEST_CASE("the parts of all tasks have every instruction once, and a receive for every send") {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     INFO("seed " << seed);
