@@ -260,7 +260,8 @@ class TrainingRun {
 
 /// The options that say what is trained, as all tasks must have been told them.
 TaskFacts facts_of(const std::vector<OptionSource>& sources) {
-  static constexpr std::array<std::string_view, 21> kOfTheTraining = {"batch",
+  static constexpr std::array<std::string_view, 22> kOfTheTraining = {"batch",
+                                                                      "bucket",
                                                                       "clip-norm",
                                                                       "colocate-gradients",
                                                                       "drop-remainder",

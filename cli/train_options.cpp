@@ -3,6 +3,7 @@
 
 #include "cli/train_options.h"
 #include "core/base/cat.h"
+#include "core/base/units.h"
 
 namespace emplace {
 namespace {
@@ -87,6 +88,12 @@ void declare_train_options(OptionSet& set, TrainingOptions& train) {
            train.replication.ps);
   set.value("max-staleness", "N", "ps-async: updates by others that a step may miss",
             set_integer(train.replication.max_staleness, 0));
+  set.value("bucket", "SIZE", "mirrored on several tasks: gradients that meet together (default 4MiB)",
+            [&train](const std::string& text) -> Status {
+              ASSIGN_OR_RETURN(train.replication.bucket_bytes, parse_size(text));
+              return *train.replication.bucket_bytes > 0 ? ok_status()
+                                                         : invalid_argument("a bucket holds 1 byte or more");
+            });
   set.value("check-replicas", "N", "mirrored: every N steps, see whether all replicas still hold the same bytes",
             set_integer(train.check_replicas_every, 1));
   set.text("graph-out", "FILE", "Write the graph that trains: gradients, updates and replicas in it", train.graph_out);

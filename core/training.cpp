@@ -174,6 +174,9 @@ class TrainableBuilder {
       return usage_error("--check-numerics, --trace and --log-style eager watch the nodes of one process");
     if (options_.regroups && (!c_.cluster || training.replication.strategy != Strategy::kMirrored))
       return usage_error("--on-peer-loss regroup is for --strategy mirrored on several tasks: its workers have it all");
+    if (training.replication.bucket_bytes && (!c_.cluster || training.replication.strategy != Strategy::kMirrored))
+      return usage_error(
+          "--bucket is for --strategy mirrored on several tasks: elsewhere no gradients meet over a network");
     if (options_.check_replicas_every > 0 && training.replication.strategy != Strategy::kMirrored)
       return usage_error("--check-replicas is for --strategy mirrored: no other one keeps copies of variables");
     if (training.replication.strategy == Strategy::kNone) return ok_status();

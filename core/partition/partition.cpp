@@ -9,6 +9,7 @@
 #include "core/base/cat.h"
 #include "core/base/stop.h"
 #include "core/graph/node_kernel.h"
+#include "core/partition/bucket_order.h"
 #include "core/partition/constants_first.h"
 #include "core/partition/control_flow.h"
 #include "core/partition/copy_kind.h"
@@ -125,6 +126,7 @@ class Cutter {
 
   std::vector<NodeId> order() {
     std::vector<NodeId> met = order_for_meetings(graph_, pruned_.nodes());
+    if (tasks_.size() > 1) met = order_by_bucket(graph_, pruned_, std::move(met));
     met = ranks_.empty() ? order_constants_first(graph_, pruned_, device_of_, is_cpu_, std::move(met))
                          : order_by_rank(graph_, pruned_, ranks_, met);
     return options_.early_launches

@@ -7,14 +7,11 @@
 #include "core/partition/meetings.h"
 
 namespace emplace {
-namespace {
 
 bool has_state(const Graph& graph, NodeId node) {
   const NodeType& type = graph.type(node);
   return !type.signature || type.signature->is_stateful || reads_handle(graph, node);
 }
-
-}  // namespace
 
 // Kahn's order with a heap; positions in `order` stand for nodes.
 std::vector<NodeId> order_by_rank(const Graph& graph, const Pruned& pruned, const std::vector<float>& ranks,

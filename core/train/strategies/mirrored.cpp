@@ -5,6 +5,7 @@
 
 #include "core/base/cat.h"
 #include "core/device/device_name.h"
+#include "core/partition/bucket_order.h"
 #include "core/train/strategies/assembly.h"
 
 namespace emplace {
@@ -67,21 +68,47 @@ Result<std::vector<Tower>> add_replicas(Assembly& a, const BatchParts& parts) {
 
 using ByReplica = std::vector<std::vector<GradientAndVariable>>;  // by replica, then variable
 
+bool on_one_task(const std::vector<Tower>& replicas) {
+  const auto task = [](const Tower& t) { return DeviceName::parse(t.device)->task_name(); };
+  return std::all_of(replicas.begin(), replicas.end(),
+                     [&](const Tower& t) { return task(t) == task(replicas.front()); });
+}
+
+int64_t gradient_bytes(const GradientAndVariable& g) {
+  return g.variable.shape.num_elements() * static_cast<int64_t>(dtype_size(g.variable.dtype));
+}
+
 /// Where the mean of each gradient is made that does not meet by NCCL: on the first replica; of replicas on several
 /// tasks, on the one that has the least to make so far, so that what goes over the network is spread over all of them
 /// as by an all-reduce. The order of a sum's terms, and so its bytes, are the same wherever it is made.
 std::vector<size_t> choose_reducers(const std::vector<Tower>& replicas, const std::vector<GradientAndVariable>& means) {
-  const auto task = [](const Tower& t) { return DeviceName::parse(t.device)->task_name(); };
-  const bool one_task =
-      std::all_of(replicas.begin(), replicas.end(), [&](const Tower& t) { return task(t) == task(replicas.front()); });
   std::vector<size_t> out(means.size());
   std::vector<int64_t> bytes(replicas.size());
-  for (size_t v = 0; v < means.size() && !one_task; ++v) {
+  for (size_t v = 0; v < means.size() && !on_one_task(replicas); ++v) {
     out[v] = static_cast<size_t>(std::min_element(bytes.begin(), bytes.end()) - bytes.begin());
-    const TrainVariable& of = means[v].variable;
-    bytes[out[v]] += of.shape.num_elements() * static_cast<int64_t>(dtype_size(of.dtype));
+    bytes[out[v]] += gradient_bytes(means[v]);
   }
   return out;
+}
+
+/// Tells partition() which gradients meet together on several tasks (core/partition/bucket_order.h): buckets fill in
+/// the order in which the backward pass makes gradients. Slices, whose number is not known, meet after all others.
+void mark_buckets(Assembly& a, const std::vector<GradientAndVariable>& gradients,
+                  const std::vector<GradientAndVariable>& means) {
+  std::vector<size_t> order;
+  for (size_t v = 0; v < means.size(); ++v) {
+    if (!means[v].is_slices()) order.push_back(v);
+  }
+  std::sort(order.begin(), order.end(),
+            [&](size_t x, size_t y) { return gradients[x].gradient.node < gradients[y].gradient.node; });
+  const int64_t most = a.request.replication.bucket_bytes.value_or(Replication::kDefaultBucketBytes);
+  int64_t bucket = 0, bytes = 0;
+  for (const size_t v : order) {
+    if (bytes > 0 && bytes + gradient_bytes(means[v]) > most) ++bucket, bytes = 0;
+    bytes += gradient_bytes(means[v]);
+    const NodeId mean = means[v].gradient.node, sum = a.edit.graph().inputs(mean)[0].node;
+    for (const NodeId node : {sum, mean}) a.edit.set_attr(node, kBucketAttr, AttrValue::of(bucket));
+  }
 }
 
 /// The mean gradient, clipped, for each replica. By all-reduce, every replica has and clips its own; otherwise, and
@@ -103,6 +130,7 @@ ByReplica mean_gradients(Assembly& a, const std::vector<Tower>& replicas, const 
       for (size_t i = 0; i < replicas.size(); ++i) means[i][v] = mean;
     }
   }
+  if (!nccl && !on_one_task(replicas)) mark_buckets(a, by_replica[0], means[0]);
   for (size_t i = 0; i < replicas.size(); ++i) {
     if (i == 0 || nccl) clip_gradients(a, means[i], replicas[i].device);
     for (size_t v = 0; v < means[i].size() && !nccl; ++v) means[i][v].gradient = means[0][v].gradient;

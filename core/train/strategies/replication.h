@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/units.h"
 #include "core/device/device.h"
 #include "core/graph/graph.h"
 
@@ -23,6 +25,9 @@ struct Replication {
   std::vector<std::string> replicas;  // "GPU:0" or any device name; empty: every GPU; of a cluster, see below
   std::string ps;                     // where the ps strategies keep variables; empty: CPU:0, or the ps tasks in turn
   int64_t max_staleness = -1;         // of kPsAsync: updates by others between reading and updating; -1: no bound
+  /// Of kMirrored on several tasks: bytes of gradients that meet together. Smaller ones are sooner on the network.
+  std::optional<int64_t> bucket_bytes;
+  static constexpr int64_t kDefaultBucketBytes = 4 * kMiB;
   bool nccl = false;  // of kMirrored: the gradients meet by NcclAllReduce. Decided by resolve_replication()
   std::vector<std::string> parameter_devices;  // variables go to them in turn. Made by resolve_replication() of `ps`
 };

@@ -76,6 +76,27 @@ TEST_CASE("what another task reads is sent as soon as it is made") {
   CHECK(done_by(c, whole, 1) == std::vector<std::string>{"receive a", "c", "send c"});
 }
 
+TEST_CASE("gradients meet two buckets behind those that are being made") {
+  std::string text = R"({"node": [{"name": "x", "op": "Const", "attr": {"value": [1, 2]}})";
+  for (const int task : {0, 1}) {  // a chain on each: g0, g1, g2, g3
+    for (int g = 0; g < 4; ++g) {
+      append(text, R"(, {"name": "t)", task, "g", g, R"(", "op": "Neg", "input": [")",
+             g == 0 ? "x" : cat("t", task, "g", g - 1), R"("], "device": "/job:w/task:)", task, "\"}");
+    }
+  }
+  for (int g = 0; g < 4; ++g) {
+    append(text, R"(, {"name": "m)", g, R"(", "op": "AddV2", "input": ["t0g)", g, R"(", "t1g)", g,
+           R"("], "device": "/job:w/task:0", "attr": {"_reduce_bucket": {"i": )", g, "}}}");
+  }
+  const ClusterCase c(text + "]}", "w=2", 1, 0);
+  const Program whole = cut(*c.file, c, {"m0", "m1", "m2", "m3"});
+  CHECK(done_by(c, whole, 0) == std::vector<std::string>{"t0g0", "t0g1", "t0g2", "receive t1g0", "m0", "t0g3",
+                                                         "receive t1g1", "m1", "receive t1g2", "m2", "receive t1g3",
+                                                         "m3"});
+  CHECK(done_by(c, whole, 1) ==
+        std::vector<std::string>{"t1g0", "send t1g0", "t1g1", "send t1g1", "t1g2", "send t1g2", "t1g3", "send t1g3"});
+}
+
 TEST_CASE("the parts of all tasks have every instruction once, and a receive for every send") {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     INFO("seed " << seed);
