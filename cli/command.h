@@ -68,5 +68,7 @@ void write_summary(JsonWriter& json, const Planned& planned);
 /// --memory-report, if it was asked for.
 void report_memory(std::optional<Format> form, const DeviceSet& devices, const std::vector<DeviceMemory>& memory,
                    Log& log);
+/// --step-report, likewise.
+void report_steps(std::optional<Format> form, const RunWatch& watch, Log& log);
 
 }  // namespace emplace

@@ -293,6 +293,16 @@ void declare_memory_report(OptionSet& set, Options& o) {
                      set_optional_choice<Format>(o.memory_report, {{"text", Format::kText}, {"json", Format::kJson}}));
 }
 
+void declare_step_report(OptionSet& set, Options& o) {
+  set.optional_value(
+      "step-report", "text", "json",
+      "Where the time of steps went: computing, copies, other tasks, gradients that meet",
+      [&o](const std::string& text) {
+        o.pipeline.run.step_report = true;
+        return set_optional_choice<Format>(o.step_report, {{"text", Format::kText}, {"json", Format::kJson}})(text);
+      });
+}
+
 void declare_filter(OptionSet& set, NodeFilter& filter) {
   set.text("nodes", "REGEX", "Only nodes whose whole name matches", filter.nodes);
   set.text("device", "DEVICE", "Only nodes on it: GPU:0, or GPU for all of that type", filter.device);

@@ -37,6 +37,7 @@ struct Options {
   OutputOptions outputs;
   Format format = Format::kText;
   std::optional<Format> memory_report;  // kText or kJson
+  std::optional<Format> step_report;    // likewise
   bool keep_going = false;
   bool predicts = false;     // the command reads --costs without --auto, too
   bool measures = false;     // it takes --fail-on slower
@@ -65,6 +66,7 @@ void declare_request(OptionSet& set, RunOptions& run, Steps steps = Steps::kOfRu
 /// flags about execution goes on with them.
 void declare_placed_run(OptionSet& set, PipelineOptions& pipeline, Steps steps = Steps::kOfRun);
 void declare_memory_report(OptionSet& set, Options& options);
+void declare_step_report(OptionSet& set, Options& options);
 /// What every execution takes, one step or many: how many, their seed, threads, bounds, and how they are watched.
 void declare_execution(OptionSet& set, PipelineOptions& pipeline, Steps steps = Steps::kOfRun);
 /// --in-flight, of `run`.

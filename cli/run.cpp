@@ -195,7 +195,7 @@ int run_graph(const Options& options, const std::string& path, const std::string
   if (code == 0 || code == 7) {
     say_kernel_difference(*made.placed, true, log);
     log.info(summary_line(*made.planned));
-    if (const auto report = made.planned->watch->step_report()) log.info(step_report_text(*report));
+    report_steps(options.step_report, *made.planned->watch, log);
     if (options.format == Format::kText && c.timings.step_us.size() > 1) log.info(times_text(c));
     report_memory(options.memory_report, *made.planned->devices, made.planned->session->memory(), log);
   }
@@ -225,8 +225,7 @@ class RunCommand final : public Command {
     declare_execution(set, o.pipeline);
     declare_watched(set, o.pipeline.run.watched, Watched::kTraceAndFetches);
     declare_in_flight(set, o.pipeline);
-    set.flag("step-report", "Where the time of steps went: computing, copies, waiting for other tasks",
-             o.pipeline.run.step_report);
+    declare_step_report(set, o);
     declare_cluster(set, cluster_);
     declare_outputs(set, o.outputs);
     set.group("Files and output");

@@ -6,6 +6,7 @@
 #include "core/place/moved.h"
 #include "core/report/placement_log.h"
 #include "core/report/run_report.h"
+#include "core/run_watch.h"
 
 namespace emplace {
 
@@ -40,6 +41,13 @@ void report_memory(std::optional<Format> form, const DeviceSet& devices, const s
                    Log& log) {
   if (form == Format::kJson) log.problem(memory_json(devices, memory));
   if (form == Format::kText) log.problem(memory_table(devices, memory));
+}
+
+void report_steps(std::optional<Format> form, const RunWatch& watch, Log& log) {
+  const std::optional<StepReport> report = form ? watch.step_report() : std::nullopt;
+  if (!report) return;
+  if (form == Format::kText) return log.problem(step_report_text(*report));
+  log.problem(step_report_json(*report));
 }
 
 }  // namespace emplace

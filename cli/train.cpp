@@ -222,6 +222,7 @@ class TrainingRun {
     if (status.ok()) status = std::move(closed);
     if (!result.staleness.empty()) log_.info(staleness_text(result));
     if (!result.checkpoint.empty()) log_.info(cat("saved ", printable(result.checkpoint)));
+    if (made_.planned) report_steps(options_.step_report, *made_.planned->watch, log_);
     if (made_.planned)
       report_memory(options_.memory_report, *made_.planned->devices, made_.planned->session->memory(), log_);
     return status;
@@ -313,6 +314,7 @@ class TrainCommand final : public Command {
     set.positional("GRAPH", "GRAPH '-' is standard input.", o.arguments);
     declare_placed_run(set, o.pipeline, Steps::kOfTraining);
     declare_memory_report(set, o);
+    declare_step_report(set, o);
     declare_execution(set, o.pipeline, Steps::kOfTraining);
     declare_watched(set, o.pipeline.run.watched);
     declare_outputs(set, o.outputs);

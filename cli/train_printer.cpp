@@ -102,6 +102,9 @@ void TrainPrinter::write_document(JsonWriter& json, const Status& status, int co
   json.member("copy_s", result.copy_s).member("waiting_s", result.waiting_s).end_object();
   if (!result.staleness.empty()) write_staleness(json, result);
   made_.planned ? write_summary(json, *made_.planned) : static_cast<void>(json.key("summary").null());
+  if (made_.planned) {
+    if (const auto report = made_.planned->watch->step_report()) write_step_report(json.key("step_report"), *report);
+  }
   json.member("exit", code).key("error");
   write_error(json, status);
 }

@@ -70,6 +70,11 @@ void RunWatch::begin_step(int64_t step) {
   if (launches_) launches_->begin_step(step);
 }
 
+void RunWatch::between_steps(int64_t next) {
+  constexpr int64_t kOfNoStep = LaunchTrace::kBeforeSteps - 1;
+  begin_step(context_.options.run.step_report ? kOfNoStep : next);
+}
+
 void RunWatch::begin_numbered_steps() {
   if (launches_) launches_->begin_numbered_steps();
 }
@@ -101,7 +106,7 @@ std::vector<TraceSlice> RunWatch::slices(std::vector<LaunchedWork>& work, int64_
 std::optional<StepReport> RunWatch::step_report() const {
   if (!context_.options.run.step_report) return std::nullopt;
   std::vector<LaunchedWork> work;
-  return emplace::step_report(*placed_.devices, slices(work, most_lines()));
+  return emplace::step_report(placed_.file->graph, *placed_.devices, slices(work, most_lines()));
 }
 
 Status RunWatch::end_steps(Status ran) {

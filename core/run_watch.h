@@ -30,6 +30,9 @@ class RunWatch {
   LaunchTrace* launch_trace() { return launches_.get(); }
   /// The number of the step that begins, for the trace.
   void begin_step(int64_t step);
+  /// What runs until the next step begins (initializers, the test data) is no part of a step: a trace shows it with the
+  /// next one, a step report leaves it out, from the trace, too.
+  void between_steps(int64_t next);
   /// The same of steps beside each other.
   void begin_numbered_steps();
   /// After the last step, also of a run that failed: writes the trace, and makes what --check-numerics=report found the

@@ -155,10 +155,10 @@ class TrainableBuilder {
     if (!made_.training.colocate_gradients)
       return usage_error(
           "--no-colocate-gradients: the gradients of a replica belong on its device; leave out --strategy");
-    if (is_watched() && made_.training.replication.strategy == Strategy::kPsAsync) {
+    if ((is_watched() || c_.options.run.step_report) && made_.training.replication.strategy == Strategy::kPsAsync) {
       return usage_error(
-          "--check-numerics, --trace and --log-style eager watch one node at a time; the towers of ps-async run "
-          "beside each other");
+          "--check-numerics, --trace, --step-report and --log-style eager watch one step at a time; the towers of "
+          "ps-async run beside each other");
     }
     if (made_.training.optimizer.empty())
       return usage_error("--strategy: the graph brings its own update; name an optimizer");
@@ -170,8 +170,8 @@ class TrainableBuilder {
     training.colocate_gradients = c_.options.run.colocate_gradients;
     training.replication = options_.replication;
     if (Status status = check_replication(training.replication); !status.ok()) return status.blamed(Blame::kUsage);
-    if (c_.cluster && is_watched())
-      return usage_error("--check-numerics, --trace and --log-style eager watch the nodes of one process");
+    if (c_.cluster && (c_.options.run.check_numerics != NumericsAction::kNone || c_.options.placing.log_eagerly))
+      return usage_error("--check-numerics and --log-style eager watch the nodes of one process");
     if (options_.regroups && (!c_.cluster || training.replication.strategy != Strategy::kMirrored))
       return usage_error("--on-peer-loss regroup is for --strategy mirrored on several tasks: its workers have it all");
     if (training.replication.bucket_bytes && (!c_.cluster || training.replication.strategy != Strategy::kMirrored))

@@ -11,7 +11,8 @@ namespace {
 class StepWatch final : public TrainListener {
  public:
   explicit StepWatch(RunWatch& watch) : watch_(watch) {}
-  Status step(const StepRecord& record) override { return watch_.begin_step(record.step + 1), ok_status(); }
+  void step_begins(int64_t step) override { watch_.begin_step(step); }
+  Status step(const StepRecord& record) override { return watch_.between_steps(record.step + 1), ok_status(); }
 
  private:
   RunWatch& watch_;
@@ -50,7 +51,7 @@ Status train(StageContext& c, const Planned& planned, Trainable& trainable, cons
   TrainLoop loop(train_setup(c, planned, trainable, options), listeners);
   RETURN_IF_ERROR(told_with_origin(loop.prepare(*planned.session), planned));
   begins();
-  planned.watch->begin_step(1);
+  planned.watch->between_steps(1);
   return told_with_origin(planned.watch->end_steps(loop.run(*planned.session, result)), planned);
 }
 

@@ -28,6 +28,7 @@ constexpr Schema kSchemas[kDocumentCount] = {
     {"an op", 1},
     {"a count of missing ops", 1},
     {"a memory report", 1},
+    {"a step report", 1},
     {"a trace", 1},
     {"a checkpoint", 1},
     {"a difference of placements", 1},

@@ -25,6 +25,7 @@ enum class Document : uint8_t {
   kOp,               // ops OP --format json
   kMissingOps,       // ops --missing --format json
   kMemory,           // --memory-report=json
+  kStepReport,       // --step-report=json
   kTrace,            // --trace
   kCheckpoint,       // step-N.json; --restore reads it
   kDiff,             // diff --format json

@@ -277,6 +277,7 @@ Status TrainLoop::one_step(Session& session, Progress& p, TrainResult& result) {
   result.waiting_s += std::chrono::duration<double>(ready - start).count();
   p.random = session.random_counters();
   p.whole = false;
+  listener_.step_begins(p.step + 1);
   Status status = session.run_step(train_callable_, p.batch.values, p.outputs);
   result.compute_s += seconds_since(ready);
   if (status.code() == Code::kDataLoss) return explain(session, p, without_node(status.message()));

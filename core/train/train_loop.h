@@ -57,6 +57,7 @@ struct TrainResult {
 class TrainListener {
  public:
   virtual ~TrainListener() = default;
+  virtual void step_begins(int64_t /*step*/) {}
   virtual Status step(const StepRecord&) { return ok_status(); }
   virtual Status epoch(const EpochRecord&) { return ok_status(); }
   virtual void saved(const std::string& /*path*/) {}

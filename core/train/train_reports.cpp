@@ -43,6 +43,10 @@ std::string short_number(double value) {
   return text;
 }
 
+void ListenerList::step_begins(int64_t step) {
+  for (TrainListener* l : listeners_) l->step_begins(step);
+}
+
 Status ListenerList::step(const StepRecord& record) {
   for (TrainListener* l : listeners_) RETURN_IF_ERROR(l->step(record));
   return ok_status();

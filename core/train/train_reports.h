@@ -19,6 +19,7 @@ std::string short_number(double value);
 class ListenerList final : public TrainListener {
  public:
   void add(TrainListener* listener) { listeners_.push_back(listener); }
+  void step_begins(int64_t step) override;
   Status step(const StepRecord& record) override;
   Status epoch(const EpochRecord& record) override;
   void saved(const std::string& path) override;
