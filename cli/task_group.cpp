@@ -1,13 +1,16 @@
 #include "cli/task_group.h"
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <iterator>
+#include <thread>
 #include <utility>
 
 #include "cli/signals.h"
 #include "core/base/cat.h"
 #include "core/base/program_version.h"
+#include "core/base/units.h"
 #include "core/cluster/load_message_passing.h"
 #include "core/cluster/load_transport.h"
 #include "core/pipeline.h"
@@ -216,12 +219,26 @@ Status TaskGroup::gather(const TaskFacts& facts) {
   return cluster_->connect(timeout, false, &stop_flag(), say);
 }
 
+int64_t TaskGroup::workers() const {
+  const auto& tasks = cluster_->tasks().tasks;
+  return std::count_if(tasks.begin(), tasks.end(), [](const auto& t) { return !t.name.starts_with("/job:ps/"); });
+}
+
+std::optional<std::string> TaskGroup::take_back() {
+  // Who has joined again is connected to in a moment: its connection was broken.
+  constexpr std::chrono::seconds kToConnect{2};
+  const auto end = std::chrono::steady_clock::now() + kToConnect;
+  for (;;) {
+    const Result<size_t> tasks = cluster_->take_tasks_anew();
+    if (!tasks.ok()) return std::nullopt;
+    if (*tasks >= gathering_->present() || std::chrono::steady_clock::now() > end || stop_flag()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return counted(workers(), "worker");
+}
+
 std::optional<std::string> TaskGroup::regroup() {
-  const auto workers = [this] {
-    const auto& tasks = cluster_->tasks().tasks;
-    return std::count_if(tasks.begin(), tasks.end(), [](const auto& t) { return !t.name.starts_with("/job:ps/"); });
-  };
-  const auto before = workers();
+  const int64_t before = workers();
   const Result<size_t> lost = cluster_->forget_lost_tasks();
   if (!lost.ok() || *lost == 0 || workers() < flags_.min_workers) return std::nullopt;
   return cat(before, " -> ", workers(), workers() == 1 ? " worker" : " workers");

@@ -44,6 +44,11 @@ class TaskGroup {
   bool shares_terminal() const { return flags_.mpi; }
   /// The chief's: takes requests from now on, and waits until all tasks are there and about to do the same.
   Status gather(const TaskFacts& facts);
+  /// After gather(): from now on a task that was lost may join again; one_returned() says that one has.
+  void let_lost_tasks_return() { gathering_->let_lost_tasks_return(); }
+  bool one_returned() { return gathering_->one_returned(); }
+  /// Of a training that goes on with them, too: "3 workers". Nothing: it cannot.
+  std::optional<std::string> take_back();
   /// After gather().
   RemoteCluster* cluster() const { return cluster_.get(); }
   /// Of a training that goes on without workers that are lost: "3 -> 2 workers". Nothing: it cannot, because none is,
@@ -58,6 +63,7 @@ class TaskGroup {
  private:
   TaskGroup(const TaskGroupFlags& flags, const PipelineOptions& options, Log& log)
       : flags_(flags), options_(options), log_(log) {}
+  int64_t workers() const;
   Status choose();
   Status choose_by_rank();
   Status start_server(RequestHandler* gathering);

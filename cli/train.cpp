@@ -139,6 +139,10 @@ class TrainingRun {
     ASSIGN_OR_RETURN(const TaskFacts all, facts(loaded));
     RETURN_IF_ERROR(cluster_->gather(all));
     c_.cluster = cluster_->cluster();
+    if (own_options_.replication.strategy == Strategy::kPsAsync) {
+      cluster_->let_lost_tasks_return();
+      own_options_.one_returned = [this] { return cluster_->one_returned(); };
+    }
     return ok_status();
   }
 
@@ -148,7 +152,7 @@ class TrainingRun {
     ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c_));
     RETURN_IF_ERROR(gather(loaded));
     Status status = run_once(loaded);
-    while (regroups(status)) {
+    while (goes_on(status)) {
       c_.found = {};  // a graph that is trained is used up
       const Result<Loaded> again = load_graph(c_);
       status = again.ok() ? run_once(*again) : again.status();
@@ -173,15 +177,16 @@ class TrainingRun {
     return train();
   }
 
-  /// After the loss of a task: can those that are left go on, from the last whole step?
-  bool regroups(const Status& status) {
-    if (!own_options_.regroups || status.blame() != kBlamePeer || !made_.result.state || stop_requested()) return false;
-    const std::optional<std::string> change = cluster_->regroup();
+  /// After the loss of a task, or the return of one: can those that are there go on, from the last whole step?
+  bool goes_on(const Status& status) {
+    if (status.blame() != kBlamePeer || !made_.result.state || stop_requested()) return false;
+    const bool regroups = own_options_.regroups;
+    const std::optional<std::string> change = regroups ? cluster_->regroup() : cluster_->take_back();
     if (!change) return false;
-    log_.warning(status.message().substr(0, status.message().find(';')));
+    if (regroups) log_.warning(status.message().substr(0, status.message().find(';')));
     own_options_.state = std::make_shared<const Checkpoint>(std::move(*made_.result.state));
     made_.result.state.reset();
-    log_.info(cat("regrouped: ", *change, " at step ", own_options_.state->step));
+    log_.info(cat(regroups ? "regrouped: " : "a task came back: ", *change, " at step ", own_options_.state->step));
     made_.planned.reset();
     made_.trainable.reset();  // another one will save to the folder
     return true;

@@ -35,6 +35,7 @@ TrainSetup train_setup(const StageContext& c, const Planned& planned, Trainable&
   setup.save_every_s = options.save_every_s;
   setup.restored = trainable.restored ? &*trainable.restored : nullptr;
   setup.keeps_state = options.regroups;
+  setup.one_returned = options.one_returned;
   setup.check_replicas_every = options.check_replicas_every;
   setup.identity = trainable.identity;
   return setup;

@@ -72,18 +72,35 @@ void Gathering::join(IncomingRequest* request) {
       answer = answer_with_end(end_);
     } else if (found == members_.end()) {
       answer = refusal(failed_precondition(cat(asked->task, " is not in the cluster of ", self_)));
-    } else if (found->second.came) {
+    } else if (found->second.came && !(may_return_ && found->second.left)) {
       answer = refusal(failed_precondition(cat(asked->task, " has joined before; the training cannot take it again")));
     } else if (!differs_here.ok()) {
       if (wrong_.ok()) wrong_ = differs_here;
       answer = refusal(differs_here);
     } else {
-      found->second.request = request, found->second.came = true;
+      one_returned_ |= found->second.came;
+      found->second = {request, true, false};
     }
     changed_.notify_all();
     if (found != members_.end() && found->second.request == request) return;
   }
   request->answer(std::move(answer));
+}
+
+void Gathering::let_lost_tasks_return() {
+  std::lock_guard lock(mutex_);
+  may_return_ = true;
+}
+
+bool Gathering::one_returned() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(one_returned_, false);
+}
+
+size_t Gathering::present() {
+  std::lock_guard lock(mutex_);
+  const auto is_here = [](const auto& member) { return member.second.request != nullptr; };
+  return 1 + static_cast<size_t>(std::count_if(members_.begin(), members_.end(), is_here));
 }
 
 void Gathering::leave(IncomingRequest* request) {

@@ -37,6 +37,12 @@ class Gathering final : public RequestHandler {
   /// else. Either is blamed on the peer. `still` says why to wait no longer; OK also if `stop` is set.
   Status wait(double timeout_s, const std::atomic<bool>& stop, const std::function<Status()>& still,
               const std::function<void(const std::string&)>& say);
+  /// From now on a task that was lost may join again.
+  void let_lost_tasks_return();
+  /// Has one joined again since the last call?
+  bool one_returned();
+  /// How many are there now, this one included.
+  size_t present();
   /// Tells all others, and waits a moment for them to have heard it. Only the first call counts.
   void end(const GatheringEnd& how);
 
@@ -61,6 +67,7 @@ class Gathering final : public RequestHandler {
   std::map<std::string, Member> members_;
   std::vector<IncomingRequest*> lost_;  // nobody waits for their answers, which they get at the end
   Status wrong_;                        // a member's facts
+  bool may_return_ = false, one_returned_ = false;
   bool ended_ = false;
   GatheringEnd end_;
 };

@@ -101,6 +101,13 @@ Result<size_t> RemoteCluster::forget_lost_tasks() {
   });
 }
 
+Result<size_t> RemoteCluster::take_tasks_anew() {
+  message::ListRequest request;
+  request.quiet = true;
+  ASSIGN_OR_RETURN(tasks_, master_->call<message::TaskList>(method::kListTasks, request));
+  return tasks_.tasks.size();
+}
+
 Result<std::unique_ptr<Session>> RemoteCluster::create_session(const GraphFile& file, const DeviceSet& devices,
                                                                const Placement& placement,
                                                                const SessionOptions& options) {

@@ -24,6 +24,9 @@ class RemoteCluster final : public Cluster {
   /// Goes on without the tasks that are gone or have restarted since connect(); sessions from now on are on the others.
   /// Returns how many they are. An error: the master is gone, too.
   Result<size_t> forget_lost_tasks();
+  /// Goes on with all tasks that are there now, also those that were forgotten or have restarted. Returns how many they
+  /// are. An error: as above.
+  Result<size_t> take_tasks_anew();
   /// REQUIRES: connect(), here and of Cluster's members.
   Result<std::unique_ptr<Session>> create_session(const GraphFile& file, const DeviceSet& devices,
                                                   const Placement& placement, const SessionOptions& options) override;

@@ -228,8 +228,10 @@ Status TrainLoop::run_towers(Session& session, Progress& p, TrainResult& result,
     int64_t left = setup_.save_every_steps > 0
                        ? std::min(count, setup_.save_every_steps - p.step % setup_.save_every_steps)
                        : count;
+    bool returned = false;
     auto next = [&](Batch& batch) -> Result<bool> {
-      if (left == 0 || stop_requested() || taken.epoch != p.position.epoch) return false;
+      if (setup_.one_returned && left > 0) returned = returned || setup_.one_returned();
+      if (returned || left == 0 || stop_requested() || taken.epoch != p.position.epoch) return false;
       --left;
       --count;
       if (!train_) return true;
@@ -262,10 +264,19 @@ Status TrainLoop::run_towers(Session& session, Progress& p, TrainResult& result,
     p.whole = status.ok();
     if (status.ok() && p.at_epoch_end) status = end_epoch(session, p, result);
     if (status.ok() && time_to_save(p)) status = save(session, p, result);
+    if (status.ok() && returned && count > 0) status = leave_for_others(session, p, result);
   }
-  result.staleness = gate.histogram();
-  result.tower_steps = gate.steps();
+  for (const auto& [updates, steps] : gate.histogram()) result.staleness[updates] += steps;
+  result.tower_steps.resize(std::max(result.tower_steps.size(), gate.steps().size()));
+  for (size_t tower = 0; tower < gate.steps().size(); ++tower) result.tower_steps[tower] += gate.steps()[tower];
   return status;
+}
+
+/// More tasks are there than this session is on: another one goes on from here.
+Status TrainLoop::leave_for_others(Session& session, const Progress& p, TrainResult& result) {
+  ASSIGN_OR_RETURN(result.state, state_of(session, p));
+  result.sums = p.sums;
+  return Status(Code::kAborted, "a task came back").blamed(kBlamePeer);
 }
 
 Status TrainLoop::one_step(Session& session, Progress& p, TrainResult& result) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -48,7 +49,7 @@ struct TrainResult {
   std::vector<Tensor> outputs;           // of the fetches; empty if the training did not come to its end
   std::map<int64_t, int64_t> staleness;  // ps-async: steps by the updates that others made during them; else empty
   std::vector<int64_t> tower_steps;      // ps-async, in this run
-  std::optional<Checkpoint> state;       // TrainSetup::keeps_state: after the last whole step
+  std::optional<Checkpoint> state;       // after the last whole step: TrainSetup::keeps_state, one_returned
   EpochSums sums;                        // until `state`
   int64_t told_step = 0, told_epoch = 0;
 };
@@ -83,8 +84,11 @@ struct TrainSetup {
   double save_every_s = 0;               // 0: not by time
   const Checkpoint* restored = nullptr;  // null: from the beginning
   bool keeps_state = false;              // after each step, to go on from with other tasks; not with ps-async
-  int64_t check_replicas_every = 0;      // steps; 0: never
-  RunIdentity identity;                  // what checkpoints say of this run
+  /// ps-async: has a task that was lost come back? Then the run ends, blamed on the peer, with the
+  /// state to go on from. May be empty.
+  std::function<bool()> one_returned;
+  int64_t check_replicas_every = 0;  // steps; 0: never
+  RunIdentity identity;              // what checkpoints say of this run
 };
 
 class TrainLoop {
@@ -108,6 +112,7 @@ class TrainLoop {
   struct Progress;
   Status plan_batches(Session& session, int callable, const Dataset& data);
   int64_t steps_left(const Progress& p) const;
+  Status leave_for_others(Session& session, const Progress& p, TrainResult& result);
   Status one_step(Session& session, Progress& p, TrainResult& result);
   Status run_in_order(Session& session, Progress& p, TrainResult& result, int64_t count);
   Status run_towers(Session& session, Progress& p, TrainResult& result, int64_t count);

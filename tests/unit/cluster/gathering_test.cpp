@@ -73,6 +73,32 @@ TEST_CASE("tasks that join alike are gathered, and hear how it ended") {
   CHECK(message::read<message::EndMessage>(late.answers.at(0).body)->exit_code == 143);
 }
 
+TEST_CASE("a task that was lost may join again where that is let, and is compared again") {
+  Chief chief;
+  Asked a = join_of("a", "1"), b = join_of("b", "1");
+  chief.gathering.handle(&a);
+  chief.gathering.handle(&b);
+  chief.gathering.called_off(&b);
+  CHECK(chief.gathering.present() == 2);
+  Asked refused = join_of("b", "1");
+  chief.gathering.handle(&refused);
+  CHECK(refused.answers.at(0).message == "b has joined before; the training cannot take it again");
+  chief.gathering.let_lost_tasks_return();
+  Asked twice = join_of("a", "1"), other = join_of("b", "2"), again = join_of("b", "1");
+  for (Asked* asked : {&twice, &other, &again}) chief.gathering.handle(asked);
+  CHECK(twice.answers.size() == 1);  // it is still there
+  CHECK(other.answers.at(0).message.starts_with("graph: 1 on chief, 2 on b"));
+  CHECK(again.answers.empty());
+  CHECK(chief.gathering.present() == 3);
+  CHECK(chief.gathering.one_returned());
+  CHECK(!chief.gathering.one_returned());
+  Asked heard_a = leave_of("a", 0), heard_b = leave_of("b", 0);
+  chief.gathering.handle(&heard_a);
+  chief.gathering.handle(&heard_b);
+  chief.gathering.end({0, ""});
+  CHECK(message::read<message::EndMessage>(again.answers.at(0).body)->exit_code == 0);
+}
+
 TEST_CASE("a task that is about to do something else is told, and so is the chief") {
   Chief chief;
   Asked a = join_of("a", "2");
