@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "core/run/exchange.h"
 
@@ -13,8 +14,17 @@ namespace emplace {
 /// Thread-safe. Steps come one after the other, by numbers that grow.
 class Inbox {
  public:
-  /// False: it was here before, or its step is over, or far from now. Pieces of the next step wait for it.
-  bool file(uint64_t step, uint32_t copy, Piece piece);
+  /// False: it was here before, or its step is over, or far from now. Pieces of the next step wait for it. `from`: the
+  /// task that sent it.
+  bool file(uint64_t step, uint32_t copy, Piece piece, TaskId from = 0);
+  struct Arrived {
+    uint32_t copy;
+    Piece piece;
+  };
+  /// The same of several of one step.
+  void file_all(uint64_t step, std::vector<Arrived> pieces, TaskId from);
+  /// Could a piece of this step be filed?
+  bool awaits(uint64_t step) const;
   /// Which piece: a copy of the whole program, in a step, in an iteration of its loops.
   struct Key {
     uint64_t step;
@@ -34,6 +44,12 @@ class Inbox {
 
   /// Pieces that nobody has taken.
   size_t size() const;
+  /// Who runs ahead in a loop waits while so much of what it sent has not been taken: see has_room().
+  static constexpr int64_t kRoomBytes = int64_t{16} << 20;
+  /// Of this sender, less than kRoomBytes are here.
+  bool has_room(TaskId from) const;
+  /// Waits for that, in a process that shares memory with the sender. CANCELLED as take().
+  Status wait_for_room(TaskId from, uint64_t step, const StopSignal& stop);
 
  private:
   struct KeyHash {
@@ -42,10 +58,24 @@ class Inbox {
     }
   };
 
+  struct Filed {
+    Piece piece;
+    TaskId from;
+    int64_t bytes() const;
+  };
+  // With mutex_ held.
+  bool file_one(uint64_t step, uint32_t copy, Piece piece, TaskId from);
+  bool is_awaited(uint64_t step) const { return step > ended_ && step <= ended_ + kStepsAhead; }
+  void count(const Filed& filed, int sign);
+  bool is_roomy(TaskId from) const { return from >= waiting_bytes_.size() || waiting_bytes_[from] < kRoomBytes; }
+
+  static constexpr uint64_t kStepsAhead = 1000;  // nobody is further: a step begins when all have ended the one before
+
   mutable std::mutex mutex_;
-  std::condition_variable arrived_;
+  std::condition_variable changed_;
   // Guarded by mutex_.
-  std::unordered_map<Key, Piece, KeyHash> pieces_;
+  std::unordered_map<Key, Filed, KeyHash> pieces_;
+  std::vector<int64_t> waiting_bytes_;  // of pieces_, by sender
   /// By copy (a key of iteration 0): how many were taken, so that another one of them is known as such.
   std::unordered_map<Key, uint64_t, KeyHash> taken_;
   uint64_t ended_ = 0, aborted_ = 0;  // steps up to here

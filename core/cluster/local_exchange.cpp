@@ -17,7 +17,8 @@ Status AgreedPrograms::check(const std::string& task, size_t number, const std::
                                  ": the tasks have not the same graph, devices or request"));
 }
 
-Status LocalExchange::send(const Transfer& transfer, const Piece& piece) {
+Status LocalExchange::send(const Transfer& transfer, const Piece& piece, const StopSignal& stop) {
+  if (piece.iteration > 0) RETURN_IF_ERROR(network_.inbox(transfer.peer).wait_for_room(self_, step_, stop));
   Piece copy{Tensor(), piece.dead, piece.iteration};
   if (piece.value.valid()) {
     ASSIGN_OR_RETURN(copy.value, detached(piece.value));

@@ -37,7 +37,7 @@ class LocalExchange final : public Exchange {
     return programs_.check(names_[self_], cut_++, program_hash);
   }
   const std::string& task_name(TaskId task) const override { return names_[task]; }
-  Status send(const Transfer& transfer, const Piece& piece) override;
+  Status send(const Transfer& transfer, const Piece& piece, const StopSignal& stop) override;
   Result<Piece> receive(const Transfer& transfer, uint64_t iteration, const StopSignal& stop) override {
     return network_.inbox(self_).take({step_, transfer.copy, iteration}, stop);
   }

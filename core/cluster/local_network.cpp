@@ -25,7 +25,7 @@ LocalNetwork::~LocalNetwork() {
 
 void LocalNetwork::send(TaskId from, TaskId to, uint64_t step, uint32_t copy, Piece piece) {
   if (!faults_.any()) {
-    inboxes_[to].file(step, copy, std::move(piece));
+    inboxes_[to].file(step, copy, std::move(piece), from);
     return;
   }
   std::lock_guard lock(mutex_);
@@ -64,7 +64,7 @@ void LocalNetwork::handle(const Event& event) {
   const Message& m = found->second;
   switch (event.kind) {
     case EventKind::kArrives:
-      if (!inboxes_[m.to].file(m.step, m.copy, m.piece)) ++counts_.repeated;
+      if (!inboxes_[m.to].file(m.step, m.copy, m.piece, m.from)) ++counts_.repeated;
       post(EventKind::kAcknowledged, event.message);
       break;
     case EventKind::kAcknowledged:

@@ -37,7 +37,7 @@ class Writer {
 
   template <class T>
   void operator()(uint32_t field, const T& value) {
-    if constexpr (std::is_same_v<T, std::string>) {
+    if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>) {
       out_.bytes(field, value);
     } else if constexpr (std::is_same_v<T, double>) {
       out_.fixed64(field, std::bit_cast<uint64_t>(value));
@@ -93,6 +93,8 @@ class Reader {
     if (in_.type() != kType) return error_.set(in_.tag_at(), cat("field ", in_.field(), " is of another kind"));
     if constexpr (std::is_same_v<T, std::string>) {
       value.assign(in_.bytes());
+    } else if constexpr (std::is_same_v<T, std::string_view>) {
+      value = in_.bytes();  // of the bytes that are read
     } else if constexpr (std::is_same_v<T, double>) {
       value = std::bit_cast<double>(in_.number());
     } else if constexpr (std::is_same_v<T, Tensor>) {

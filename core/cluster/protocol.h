@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/status.h"
@@ -12,7 +13,11 @@
 namespace emplace::message {
 
 /// Tasks of other numbers are refused.
-inline constexpr int kProtocol = 3;
+inline constexpr int kProtocol = 4;
+
+/// Of a tensor between tasks: one that has more goes in several messages. What was just copied into a message is still
+/// in the processor's memory when it is sent, and the first part arrives while the next is copied.
+inline constexpr size_t kChunkBytes = size_t{1} << 20;
 
 namespace method {
 inline constexpr char kMaster[] = "/emplace.Master/";              // the service of the task that a session talks to
@@ -27,9 +32,10 @@ inline constexpr char kGetStatus[] = "/emplace.Worker/GetStatus";  // Empty -> T
 inline constexpr char kRegister[] = "/emplace.Worker/Register";    // SessionRequest -> SessionReply
 inline constexpr char kRunGraph[] = "/emplace.Worker/RunGraph";    // StepCall -> SessionReply
 inline constexpr char kPlanPart[] = "/emplace.Worker/PlanGraph";   // PlanCall -> SessionReply
-inline constexpr char kPiece[] = "/emplace.Worker/Exchange";       // PieceMessage -> Empty
-inline constexpr char kAbort[] = "/emplace.Worker/Abort";          // StepCall -> Empty
-inline constexpr char kKeep[] = "/emplace.Worker/Keep";            // as Hold, of a task's part of a session
+/// PushMessage -> Empty. Answered at once, but for pieces of loops, once the receiver has room for more.
+inline constexpr char kPush[] = "/emplace.Worker/Exchange";
+inline constexpr char kAbort[] = "/emplace.Worker/Abort";  // StepCall -> Empty
+inline constexpr char kKeep[] = "/emplace.Worker/Keep";    // as Hold, of a task's part of a session
 inline constexpr char kTaskVariable[] = "/emplace.Worker/Variables";
 /// The service whose requests whoever started the server answers.
 inline constexpr char kCluster[] = "/emplace.Cluster/";
@@ -333,7 +339,6 @@ struct TraceReply {
 };
 
 struct PieceMessage {
-  uint64_t session = 0, step = 0;
   uint32_t copy = 0;
   bool dead = false;
   Tensor value;
@@ -341,7 +346,37 @@ struct PieceMessage {
 
   template <class F>
   void fields(F& field) {
-    field(1, session), field(2, step), field(3, copy), field(4, dead), field(5, value), field(6, iteration);
+    field(1, copy), field(2, dead), field(3, value), field(4, iteration);
+  }
+};
+
+/// A part of a piece that is too large for one message. All but the last one are kChunkBytes.
+struct ChunkMessage {
+  uint32_t copy = 0;
+  uint64_t iteration = 0;
+  int dtype = 0;
+  std::vector<int64_t> shape;  // of the whole
+  uint64_t number = 0;
+  std::string_view data;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, copy), field(2, iteration), field(3, dtype), field(4, shape), field(5, number), field(6, data);
+  }
+};
+
+/// What one task has for another in a step.
+struct PushMessage {
+  uint64_t session = 0, step = 0;
+  uint32_t from = 0;  // which of the session's tasks sends it
+  std::vector<PieceMessage> pieces;
+  std::vector<ChunkMessage> chunks;
+
+  static constexpr uint32_t kPieces = 4;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, session), field(2, step), field(3, from), field(kPieces, pieces), field(5, chunks);
   }
 };
 

@@ -1,5 +1,6 @@
 #include "core/cluster/task_server.h"
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <thread>
@@ -148,7 +149,7 @@ void TaskServer::handle(IncomingRequest* request) {
   if (!directory_.complete() && name != method::kJoinCluster)
     return request->answer(answer_of(unavailable("not all tasks of the cluster are there yet")));
   if (options_.gathering && name.starts_with(method::kCluster)) return options_.gathering->handle(request);
-  if (name == method::kPiece) return request->answer(take_piece(request->body()));
+  if (name == method::kPush) return take_push(request);
   if (name == method::kAbort) return request->answer(abort_step(request->body()));
   if (name == method::kGetStatus) return request->answer(answer_with(status()));
   if (name == method::kClock) return request->answer(answer_with(message::ClockReply{steady_now_ns()}));
@@ -216,16 +217,19 @@ void TaskServer::called_off(IncomingRequest* request) {
     }
   }
   if (master) master->interrupt();
-  // What keeps a session: answered and let go of on another thread, which may wait.
-  threads_.start([this, request] {
+  // What keeps a session, or waits for room in an inbox: answered and let go of on another thread, which may wait.
+  threads_.start([this, request, is_push = request->method() == method::kPush] {
     std::optional<Held> held;
+    std::map<uint64_t, std::shared_ptr<TaskSession>> receivers;
     {
       std::lock_guard lock(mutex_);
+      if (is_push) receivers = sessions_;
       if (const auto found = held_.find(request); found != held_.end()) {
         held = found->second;
         held_.erase(found);
       }
     }
+    for (const auto& [id, session] : receivers) session->intake().let_go(request);
     if (!held) return;
     close(held->session, held->whole);
     request->answer({});
@@ -363,12 +367,19 @@ Answer TaskServer::trace(const std::string& body, bool whole) {
   return answer_with(reply);
 }
 
-Answer TaskServer::take_piece(const std::string& body) {
-  Result<message::PieceMessage> piece = message::read<message::PieceMessage>(body);
-  if (!piece.ok()) return answer_of(piece.status());
-  if (const auto session = find(piece->session))
-    session->file(piece->step, piece->copy, {std::move(piece->value), piece->dead, piece->iteration});
-  return {};
+void TaskServer::take_push(IncomingRequest* request) {
+  Result<message::PushMessage> push = message::read<message::PushMessage>(request->body());
+  if (!push.ok()) return request->answer(answer_of(push.status()));
+  const auto session = find(push->session);
+  if (!session) return request->answer({});
+  const auto of_loop = [](const auto& piece) { return piece.iteration > 0; };
+  const bool is_of_loop = std::any_of(push->pieces.begin(), push->pieces.end(), of_loop) ||
+                          std::any_of(push->chunks.begin(), push->chunks.end(), of_loop);
+  const uint64_t step = push->step;
+  const uint32_t from = push->from;
+  if (const Status status = session->intake().take(push.take()); !status.ok())
+    return request->answer(answer_of(status));
+  session->intake().answer(request, step, from, is_of_loop);
 }
 
 Answer TaskServer::abort_step(const std::string& body) {

@@ -70,7 +70,7 @@ class TaskServer final : public RequestHandler {
   Answer register_session(const std::string& body);
   Answer trace(const std::string& body, bool whole);
   // These do not.
-  Answer take_piece(const std::string& body);
+  void take_push(IncomingRequest* request);
   Answer abort_step(const std::string& body);
   void hold(IncomingRequest* request, bool whole);
 

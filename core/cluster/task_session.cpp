@@ -68,59 +68,6 @@ Result<const std::vector<Tensor>*> feeds_of(const PlannedFeeds& all, const messa
 
 }  // namespace
 
-RemoteExchange::RemoteExchange(uint64_t session, const TaskMap& tasks, const Peers& peers, Inbox& inbox)
-    : session_(session), names_(tasks.names), inbox_(inbox) {
-  for (const std::string& name : tasks.names) {
-    const auto found = peers.find(name);
-    peers_.push_back(found == peers.end() ? nullptr : found->second);
-  }
-}
-
-void RemoteExchange::begin(uint64_t step) {
-  step_ = step;
-  sent_bytes_ = received_bytes_ = 0;
-  std::lock_guard lock(failure_->mutex);
-  failure_->step = step;
-  failure_->status = ok_status();
-}
-
-std::vector<std::string> RemoteExchange::take_programs() {
-  std::lock_guard lock(mutex_);
-  return std::exchange(programs_, {});
-}
-
-Status RemoteExchange::failure() const {
-  std::lock_guard lock(failure_->mutex);
-  return failure_->status;
-}
-
-Status RemoteExchange::agree(const std::string& program_hash) {
-  std::lock_guard lock(mutex_);
-  programs_.push_back(program_hash);
-  return ok_status();
-}
-
-Status RemoteExchange::send(const Transfer& transfer, const Piece& piece) {
-  const std::shared_ptr<Peer> peer = peers_[transfer.peer];
-  if (!peer) return internal_error("a piece for a task without an address");
-  ASSIGN_OR_RETURN(std::string body, message::write(message::PieceMessage{session_, step_, transfer.copy, piece.dead,
-                                                                          piece.value, piece.iteration}));
-  const uint64_t step = step_;
-  if (piece.value.valid()) sent_bytes_ += static_cast<int64_t>(piece.value.size_bytes());
-  peer->send(message::method::kPiece, std::move(body), [failure = failure_, peer, step](const Answer& answer) {
-    if (answer.code == 0 || answer.code == static_cast<int>(Code::kCancelled)) return;
-    std::lock_guard lock(failure->mutex);
-    if (failure->status.ok() && failure->step == step) failure->status = peer->lost(answer);
-  });
-  return ok_status();
-}
-
-Result<Piece> RemoteExchange::receive(const Transfer& transfer, uint64_t iteration, const StopSignal& stop) {
-  Result<Piece> piece = inbox_.take({step_, transfer.copy, iteration}, stop);
-  if (piece.ok() && piece->value.valid()) received_bytes_ += static_cast<int64_t>(piece->value.size_bytes());
-  return piece;
-}
-
 Result<std::shared_ptr<TaskSession>> TaskSession::create(const SessionRequest& request, const std::string& self,
                                                          const DeviceSet& own, std::shared_ptr<TaskState> state,
                                                          const Peers& peers) {
@@ -129,7 +76,10 @@ Result<std::shared_ptr<TaskSession>> TaskSession::create(const SessionRequest& r
   RETURN_IF_ERROR(made->load(request));
   RETURN_IF_ERROR(made->set_devices(request, self, own));
   const TaskMap tasks(made->cluster_);
-  made->exchange_ = std::make_unique<RemoteExchange>(request.session, tasks, peers, made->inbox_);
+  made->intake_ = std::make_unique<PieceIntake>(tasks.names.size());
+  made->exchange_ =
+      std::make_unique<RemoteExchange>(request.session, tasks, tasks.find(self), peers, made->intake_->inbox(),
+                                       [&intake = *made->intake_] { intake.taken(); });
   made->share_ = std::make_unique<TaskShare>(made->cluster_, tasks.find(self), *made->exchange_);
   if (request.trace) made->trace_ = std::make_unique<LaunchTrace>(LaunchTrace::Short::kShared);
   ASSIGN_OR_RETURN(SessionOptions options, made->options(request));
@@ -235,12 +185,13 @@ SessionReply TaskSession::run(const message::StepCall& call) {
   stop_ = false;
   Status status;
   if (closed_) status = Status(Code::kCancelled, "the session is closed");
-  if (inbox_.aborted(call.step)) status = Status(Code::kCancelled, "the step failed on another task");
+  if (intake_->inbox().aborted(call.step)) status = Status(Code::kCancelled, "the step failed on another task");
   if (status.ok()) status = run_part(call, outputs);
+  exchange_->flush();
   if (const Status unsent = exchange_->failure(); !unsent.ok()) status = unsent.at_node(status.node());
   if (closed_ && status.code() == Code::kCancelled)
     status = Status(Code::kAborted, "task is shutting down").blamed(kBlamePeer);
-  inbox_.end(call.step);
+  intake_->end(call.step);
   runs_ = false;
   SessionReply made = reply(status);
   if (status.ok()) made.outputs = std::move(outputs);
@@ -268,7 +219,7 @@ Status TaskSession::run_part(const message::StepCall& call, std::vector<Tensor>&
 SessionReply TaskSession::plan(const message::PlanCall& call) {
   std::lock_guard lock(running_);
   SessionReply made = reply(closed_ ? Status(Code::kCancelled, "the session is closed") : plan_callable(call));
-  inbox_.end(call.step);
+  intake_->end(call.step);
   return made;
 }
 
@@ -331,13 +282,14 @@ message::TaskTrace TaskSession::take_trace() {
 }
 
 void TaskSession::abort(uint64_t step) {
-  inbox_.abort(step);
+  intake_->inbox().abort(step);
   if (step_ <= step) stop_ = true;
 }
 
 void TaskSession::close() {
   closed_ = true;
   abort(UINT64_MAX);
+  intake_->close();
 }
 
 bool TaskSession::on_this_task(NodeId node) const { return share_->tasks.of[placement_.device(node)] == share_->task; }

@@ -8,58 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster/inbox.h"
-#include "core/cluster/peer.h"
+#include "core/cluster/piece_intake.h"
 #include "core/cluster/protocol.h"
+#include "core/cluster/remote_exchange.h"
 #include "core/run/launch_trace.h"
 #include "core/run/session.h"
 #include "core/run/task_state.h"
 
 namespace emplace {
-
-/// All tasks of a session, by the name of each.
-using Peers = std::map<std::string, std::shared_ptr<Peer>>;
-
-/// A task's end of the network: pieces go to their task as requests.
-class RemoteExchange final : public Exchange {
- public:
-  /// `tasks`: as the session's device set has them.
-  RemoteExchange(uint64_t session, const TaskMap& tasks, const Peers& peers, Inbox& inbox);
-
-  /// The step that send() and receive() belong to from now on.
-  void begin(uint64_t step);
-  /// The hashes of the programs that were cut since the last call.
-  std::vector<std::string> take_programs();
-  /// Of tensors, since begin().
-  int64_t sent_bytes() const { return sent_bytes_; }
-  int64_t received_bytes() const { return received_bytes_; }
-  /// Why a piece could not be sent; OK: all were.
-  Status failure() const;
-
-  Status agree(const std::string& program_hash) override;
-  const std::string& task_name(TaskId task) const override { return names_[task]; }
-  Status send(const Transfer& transfer, const Piece& piece) override;
-  Result<Piece> receive(const Transfer& transfer, uint64_t iteration, const StopSignal& stop) override;
-
- private:
-  /// Shared with requests under way, which may end after the session.
-  struct Failure {
-    std::mutex mutex;
-    // Guarded by mutex.
-    uint64_t step = 0;
-    Status status;
-  };
-
-  const uint64_t session_;
-  const std::vector<std::string> names_;      // by task
-  std::vector<std::shared_ptr<Peer>> peers_;  // likewise; null: this one
-  Inbox& inbox_;
-  std::atomic<uint64_t> step_ = 0;
-  std::atomic<int64_t> sent_bytes_ = 0, received_bytes_ = 0;
-  std::shared_ptr<Failure> failure_ = std::make_shared<Failure>();
-  mutable std::mutex mutex_;
-  std::vector<std::string> programs_;  // guarded by mutex_
-};
 
 /// By callable and plan: what it was planned for.
 using PlannedFeeds = std::vector<std::map<uint32_t, std::vector<Tensor>>>;
@@ -83,8 +39,8 @@ class TaskSession {
   bool runs() const { return runs_; }
   /// What the traced steps did since the last call.
   message::TaskTrace take_trace();
-  /// Any thread.
-  bool file(uint64_t step, uint32_t copy, Piece piece) { return inbox_.file(step, copy, std::move(piece)); }
+  /// What other tasks push. Any thread.
+  PieceIntake& intake() { return *intake_; }
   void abort(uint64_t step);
   /// No step begins any longer, and the one that runs ends.
   void close();
@@ -110,7 +66,7 @@ class TaskSession {
   std::unique_ptr<GraphFile> file_;
   DeviceSet cluster_, own_;
   Placement placement_;
-  Inbox inbox_;
+  std::unique_ptr<PieceIntake> intake_;
   std::unique_ptr<RemoteExchange> exchange_;
   std::unique_ptr<TaskShare> share_;
   std::unique_ptr<LaunchTrace> trace_;  // null: no step is traced

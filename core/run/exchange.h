@@ -25,8 +25,9 @@ class Exchange {
   virtual Status agree(const std::string& program_hash) = 0;
   /// Of a transfer's peer, for messages.
   virtual const std::string& task_name(TaskId task) const = 0;
-  /// Takes a copy of what it needs and does not wait for the receiver. Shares nothing of `piece` afterwards.
-  virtual Status send(const Transfer& transfer, const Piece& piece) = 0;
+  /// Takes a copy of what it needs, and shares nothing of `piece` afterwards. Does not wait for the receiver, but where
+  /// this task runs far ahead in a loop; `stop` ends that.
+  virtual Status send(const Transfer& transfer, const Piece& piece, const StopSignal& stop) = 0;
   /// Waits until the piece of this iteration is there. `stop` ends the waiting, and so does a failure elsewhere:
   /// CANCELLED.
   virtual Result<Piece> receive(const Transfer& transfer, uint64_t iteration, const StopSignal& stop) = 0;

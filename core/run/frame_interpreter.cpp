@@ -166,14 +166,14 @@ void FrameInterpreter::mark_dead(InstructionId id) {
 Status FrameInterpreter::run_send(InstructionId id) {
   const Instruction& s = p_.program.instructions[id];
   dead_[id] = s.may_be_dead && is_dead(s);
-  if (dead_[id]) return p_.runtime.exchange->send(p_.transfer(id), {Tensor(), true, next_pass(id)});
+  if (dead_[id]) return p_.runtime.exchange->send(p_.transfer(id), {Tensor(), true, next_pass(id)}, p_.runtime.stop);
   for (ValueId v : p_.program.inputs(s)) RETURN_IF_ERROR(p_.blame(arrive(v), id));
   RETURN_IF_ERROR(p_.blame(operands_.gather(id), id));
   const std::span<const Tensor> inputs = p_.bound[id].context.inputs_;
   const Tensor value = inputs.empty() ? Tensor() : inputs[0];
   if (value.valid() && p_.program.values[p_.program.inputs(s)[0]].producer != kNoInstruction)  // fed ones are no copies
     copy_bytes += static_cast<int64_t>(value.size_bytes());
-  RETURN_IF_ERROR(p_.runtime.exchange->send(p_.transfer(id), {value, false, next_pass(id)}));
+  RETURN_IF_ERROR(p_.runtime.exchange->send(p_.transfer(id), {value, false, next_pass(id)}, p_.runtime.stop));
   operands_.let_go_of_inputs(id);
   return ok_status();
 }

@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       check<SessionReply>(bytes);
       break;
     case 2:
-      check<PieceMessage>(bytes);
+      check<PushMessage>(bytes);
       break;
     case 3:
       check<TaskList>(bytes);

@@ -45,7 +45,7 @@ TEST_CASE("messages between tasks are read as they were written") {
   REQUIRE(found->feeds.size() == 2);
   for (size_t i = 0; i < 2; ++i) CHECK(testing::same(found->feeds[i].value, wanted.feeds[i].value));
   CHECK(found->timeout_s == 0.25);
-  const auto nothing = message::read<PieceMessage>(message::write(PieceMessage{1, 2, 3, true, {}}).take());
+  const auto nothing = message::read<PieceMessage>(message::write(PieceMessage{3, true, {}, 0}).take());
   REQUIRE(nothing.ok());
   CHECK(nothing->dead);
   CHECK(!nothing->value.valid());

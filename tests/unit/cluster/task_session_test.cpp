@@ -16,7 +16,9 @@ class OnePiece final : public Exchange {
   explicit OnePiece(Piece piece) : piece_(std::move(piece)) {}
   Status agree(const std::string& /*program_hash*/) override { return ok_status(); }
   const std::string& task_name(TaskId /*task*/) const override { return name_; }
-  Status send(const Transfer& /*transfer*/, const Piece& /*piece*/) override { return ok_status(); }
+  Status send(const Transfer& /*transfer*/, const Piece& /*piece*/, const StopSignal& /*stop*/) override {
+    return ok_status();
+  }
   Result<Piece> receive(const Transfer& /*transfer*/, uint64_t /*iteration*/, const StopSignal& /*stop*/) override {
     return piece_;
   }
