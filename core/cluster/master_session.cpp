@@ -80,7 +80,8 @@ Status MasterSession::register_all(const message::SessionRequest& request, const
   const auto step = std::make_shared<Step>(members_.size(), 0, false);
   for (size_t i = 1; i < members_.size(); ++i) {
     const std::shared_ptr<Peer> peer = members_[i].peer;
-    peer->send(message::method::kRegister, body, [step, i, peer](const Answer& answer) {
+    peer->send(message::method::kRegister, body, [this, step, i, peer](const Answer& answer) {
+      keep(members_[i]);  // at once, and whatever became of it: this is how the task hears that it is not needed
       Result<SessionReply> reply = reply_of(*peer, answer);
       const Status status = reply.ok() ? reply->status.status() : reply.take_status();
       if (!status.ok()) step->outcome.failed(is_peer_loss(status) ? std::string() : peer->name(), status);
@@ -99,7 +100,6 @@ Status MasterSession::register_all(const message::SessionRequest& request, const
   while (!step->outcome.wait_for(std::chrono::seconds(1))) {
   }
   for (size_t i = 0; i < members_.size(); ++i) members_[i].reply = std::move(step->replies[i]);
-  for (size_t i = 1; i < members_.size(); ++i) keep(members_[i]);  // also to let go of what was registered
   RETURN_IF_ERROR(step->outcome.status());
   return agreed();
 }

@@ -136,12 +136,7 @@ void TaskServer::shut_down(double grace_s) {
   while (runs() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   for (const auto& [id, master] : masters) master->shut_down();
   for (const auto& [id, session] : sessions) session->close();
-  std::map<IncomingRequest*, Held> held;
-  {
-    std::lock_guard lock(mutex_);
-    held.swap(held_);
-  }
-  for (const auto& [request, what] : held) request->answer(answer_of(shutting_down()));
+  for (IncomingRequest* request : holds_.close()) request->answer(answer_of(shutting_down()));
 }
 
 void TaskServer::handle(IncomingRequest* request) {
@@ -219,19 +214,15 @@ void TaskServer::called_off(IncomingRequest* request) {
   if (master) master->interrupt();
   // What keeps a session, or waits for room in an inbox: answered and let go of on another thread, which may wait.
   threads_.start([this, request, is_push = request->method() == method::kPush] {
-    std::optional<Held> held;
+    const auto held = holds_.remove(request);
     std::map<uint64_t, std::shared_ptr<TaskSession>> receivers;
-    {
+    if (is_push) {
       std::lock_guard lock(mutex_);
-      if (is_push) receivers = sessions_;
-      if (const auto found = held_.find(request); found != held_.end()) {
-        held = found->second;
-        held_.erase(found);
-      }
+      receivers = sessions_;
     }
     for (const auto& [id, session] : receivers) session->intake().let_go(request);
     if (!held) return;
-    close(held->session, held->whole);
+    close(*held);
     request->answer({});
   });
 }
@@ -268,7 +259,7 @@ Answer TaskServer::list_tasks(const std::string& body) {
       found.insert_or_assign(name, status_of(*peer, options_.transport.dead_after_s));
       all = all && found.at(name).ok();
     }
-    if (all || std::chrono::steady_clock::now() >= end || closing()) break;
+    if (all || std::chrono::steady_clock::now() >= end || closing_) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   message::TaskList list;
@@ -315,6 +306,7 @@ Answer TaskServer::register_session(const std::string& body) {
   const Result<SessionRequest> request = message::read<SessionRequest>(body);
   if (!request.ok()) return answer_of(request.status());
   const auto made = make_session(*request);
+  if (made.ok()) close_unless_kept({request->session, false});
   return made.ok() ? answer_with((*made)->reply(ok_status())) : failed_reply(made.status());
 }
 
@@ -327,12 +319,13 @@ Answer TaskServer::create_session(const std::string& body) {
   auto made =
       MasterSession::create(*request, peers_of(*request, directory_.peers()), [&] { return make_session(*request); });
   if (!made.ok()) {
-    close(request->session, false);
+    close({request->session, false});
     return failed_reply(made.status());
   }
   SessionReply reply = (*made)->reply();
   std::lock_guard lock(mutex_);
   masters_[request->session] = made.take();
+  close_unless_kept({request->session, true});
   return answer_with(reply);
 }
 
@@ -346,11 +339,6 @@ std::shared_ptr<MasterSession> TaskServer::find_master(uint64_t session) {
   std::lock_guard lock(mutex_);
   const auto found = masters_.find(session);
   return found == masters_.end() ? nullptr : found->second;
-}
-
-bool TaskServer::closing() {
-  std::lock_guard lock(mutex_);
-  return closing_;
 }
 
 Answer TaskServer::trace(const std::string& body, bool whole) {
@@ -396,14 +384,23 @@ void TaskServer::hold(IncomingRequest* request, bool whole) {
     std::lock_guard lock(mutex_);
     const bool known = whole ? masters_.contains(id->session) : sessions_.contains(id->session);
     if (known && !closing_) {
-      held_[request] = {id->session, whole};
-      return;
+      return holds_.add(request, {id->session, whole});
     }
   }
   request->answer(no_session());
 }
 
-void TaskServer::close(uint64_t session, bool whole) {
+// Whoever asked for a session may be gone before it could say that it keeps it.
+void TaskServer::close_unless_kept(const SessionHolds::Held& held) {
+  static constexpr std::chrono::milliseconds kPatience{10000};
+  holds_.await(held);
+  threads_.start([this, held] {
+    if (!holds_.wait_for(held, kPatience)) close(held);
+  });
+}
+
+void TaskServer::close(const SessionHolds::Held& held) {
+  const uint64_t session = held.session;
   std::shared_ptr<TaskSession> own;
   std::shared_ptr<MasterSession> master;
   {
@@ -412,7 +409,7 @@ void TaskServer::close(uint64_t session, bool whole) {
       own = found->second;
       sessions_.erase(found);
     }
-    if (const auto found = masters_.find(session); whole && found != masters_.end()) {
+    if (const auto found = masters_.find(session); held.whole && found != masters_.end()) {
       master = found->second;
       masters_.erase(found);
     }

@@ -14,6 +14,7 @@
 
 #include "core/cluster/cluster_spec.h"
 #include "core/cluster/master_session.h"
+#include "core/cluster/session_holds.h"
 #include "core/cluster/task_directory.h"
 #include "core/cluster/task_session.h"
 #include "core/cluster/task_threads.h"
@@ -75,11 +76,11 @@ class TaskServer final : public RequestHandler {
   void hold(IncomingRequest* request, bool whole);
 
   message::TaskStatus status();
-  bool closing();
   Result<std::shared_ptr<TaskSession>> make_session(const message::SessionRequest& request);
   std::shared_ptr<TaskSession> find(uint64_t session);
   std::shared_ptr<MasterSession> find_master(uint64_t session);
-  void close(uint64_t session, bool whole);
+  void close(const SessionHolds::Held& held);
+  void close_unless_kept(const SessionHolds::Held& held);
 
   Transport& transport_;
   const TaskServerOptions options_;
@@ -93,14 +94,10 @@ class TaskServer final : public RequestHandler {
   // Guarded by mutex_.
   std::map<uint64_t, std::shared_ptr<TaskSession>> sessions_;
   std::map<uint64_t, std::shared_ptr<MasterSession>> masters_;
-  struct Held {
-    uint64_t session;
-    bool whole;
-  };
-  std::map<IncomingRequest*, Held> held_;                                      // that keep a session
   std::map<IncomingRequest*, std::shared_ptr<std::atomic<bool>>> called_off_;  // of requests that wait
-  bool closing_ = false;
+  std::atomic<bool> closing_ = false;                                          // read without the lock, too
 
+  SessionHolds holds_;
   TaskThreads threads_;
   std::unique_ptr<ListeningPort> port_;
 };
