@@ -11,6 +11,9 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -25,6 +28,7 @@ namespace emplace {
 namespace {
 
 constexpr char kTokenKey[] = "emplace-token";
+constexpr int kHandshakeMs = 10000;  // who connects and says nothing is let go; gRPC's own is two minutes
 
 /// The buffer owns the text from now on; nothing is copied.
 grpc::ByteBuffer buffer_of(std::string text) {
@@ -64,6 +68,14 @@ std::shared_ptr<grpc::ServerCredentials> server_credentials(const TransportOptio
   tls.pem_root_certs = options.tls_ca;
   tls.pem_key_cert_pairs.push_back({options.tls_key, options.tls_cert});
   return grpc::SslServerCredentials(tls);
+}
+
+/// A server that cannot accept a connection for want of a file descriptor does not accept any later one (gRPC 1.51).
+void raise_limit_of_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min<rlim_t>(limit.rlim_max, 1 << 16));
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 std::atomic<bool> address_was_taken = false;
@@ -221,11 +233,13 @@ class GrpcPort final : public ListeningPort, public grpc::CallbackGenericService
   }
 
   bool start(const std::string& address, const TransportOptions& options) {
+    raise_limit_of_files();
     grpc::ServerBuilder builder;
     builder.AddListeningPort(address, server_credentials(options), &number_);
     builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
     builder.SetMaxSendMessageSize(static_cast<int>(options.max_message_bytes));
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);  // peers may ask as often as they want
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(options.heartbeat_s));
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(options.dead_after_s - options.heartbeat_s));
