@@ -120,9 +120,18 @@ void MasterSession::lost(const Status& status) {
     std::lock_guard current(current_mutex_);
     step = current_;
   }
-  if (!step) return;
-  step->outcome.lost(status);
-  abort(step->number);
+  if (step) lost(step->number, status);
+}
+
+void MasterSession::lost(uint64_t number, const Status& why) {
+  std::shared_ptr<Step> step;
+  {
+    std::lock_guard current(current_mutex_);
+    step = current_;
+  }
+  if (!step || step->number != number) return;
+  step->outcome.lost(why);
+  abort(number);
 }
 
 Status MasterSession::agreed() const {

@@ -31,6 +31,8 @@ class MasterSession {
   message::TraceReply trace();
   /// Ends the running step on all tasks: nobody waits for it any longer. Any thread, at once.
   void interrupt();
+  /// The same, because a task has lost what it sent in this step, or its receiver. Any thread.
+  void lost(uint64_t step, const Status& why);
   /// The same, because this task ends. No other step begins.
   void shut_down();
 

@@ -28,8 +28,8 @@ bool is_large(const Tensor& value) {
 
 }  // namespace
 
-Outbox::Outbox(uint64_t session, uint32_t from, std::shared_ptr<Peer> peer)
-    : session_(session), from_(from), peer_(std::move(peer)) {}
+Outbox::Outbox(uint64_t session, uint32_t from, std::shared_ptr<Peer> peer, Lost lost)
+    : session_(session), from_(from), peer_(std::move(peer)), lost_(std::move(lost)) {}
 
 void Outbox::begin(uint64_t step) {
   std::lock_guard lock(mutex_);
@@ -154,15 +154,17 @@ void Outbox::pump() {
 }
 
 void Outbox::answered(uint64_t step, size_t bytes, const Answer& answer) {
+  Status failure;
   {
     std::lock_guard lock(mutex_);
     --under_way_;
     bytes_ -= bytes;
     if (answer.code != 0 && answer.code != static_cast<int>(Code::kCancelled) && step == step_ && failure_.ok())
-      failure_ = peer_->lost(answer);
+      failure = failure_ = peer_->lost(answer);
     if (ready_.empty() && !open_.empty()) close_open();
     changed_.notify_all();
   }
+  if (!failure.ok()) lost_(step, failure);
   pump();
 }
 

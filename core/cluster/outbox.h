@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,8 +20,11 @@ namespace emplace {
 /// Thread-safe. Requests under way keep it.
 class Outbox : public std::enable_shared_from_this<Outbox> {
  public:
+  /// What is told of a message that was lost, on a thread of the transport. The receiver may wait for it when this task
+  /// has done its part, and only this one knows.
+  using Lost = std::function<void(uint64_t step, const Status& why)>;
   /// `from`: this task's number in the session.
-  Outbox(uint64_t session, uint32_t from, std::shared_ptr<Peer> peer);
+  Outbox(uint64_t session, uint32_t from, std::shared_ptr<Peer> peer, Lost lost);
 
   /// What is put from now on belongs to this step; what is left of those before is dropped.
   void begin(uint64_t step);
@@ -46,6 +50,7 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
   const uint64_t session_;
   const uint32_t from_;
   const std::shared_ptr<Peer> peer_;
+  const Lost lost_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -259,11 +259,12 @@ struct StepCall {
   std::vector<Tensor> feeds;          // for the master, whose they are; others take those of the plan
   std::vector<RandomMessage> random;  // from where nodes draw, before the step
   bool traced = false;
+  StatusMessage cause;  // of an Abort: what a task has lost
 
   template <class F>
   void fields(F& field) {
     field(1, session), field(2, step), field(3, kind), field(4, nodes), field(5, callable), field(6, plan);
-    field(7, feeds), field(8, random), field(9, traced);
+    field(7, feeds), field(8, random), field(9, traced), field(10, cause);
   }
 };
 

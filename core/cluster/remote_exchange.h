@@ -19,7 +19,8 @@ using Peers = std::map<std::string, std::shared_ptr<Peer>>;
 
 class RemoteExchange final : public Exchange {
  public:
-  /// `tasks`: as the session's device set has them. `taken`: called after a piece was taken from the inbox.
+  /// `tasks`: as the session's device set has them, the master first. `taken`: called after a piece was taken from the
+  /// inbox.
   RemoteExchange(uint64_t session, const TaskMap& tasks, TaskId self, const Peers& peers, Inbox& inbox,
                  std::function<void()> taken);
 
@@ -27,13 +28,13 @@ class RemoteExchange final : public Exchange {
   void begin(uint64_t step);
   /// The task's part of the step has ended.
   void flush();
+  /// Why a piece could not be sent; OK: all were, or are under way.
+  Status failure() const;
   /// The hashes of the programs that were cut since the last call.
   std::vector<std::string> take_programs();
   /// Of tensors, since begin().
   int64_t sent_bytes() const { return sent_bytes_; }
   int64_t received_bytes() const { return received_bytes_; }
-  /// Why a piece could not be sent; OK: all were.
-  Status failure() const;
 
   Status agree(const std::string& program_hash) override;
   const std::string& task_name(TaskId task) const override { return names_[task]; }

@@ -373,6 +373,8 @@ void TaskServer::take_push(IncomingRequest* request) {
 Answer TaskServer::abort_step(const std::string& body) {
   const Result<message::StepCall> call = message::read<message::StepCall>(body);
   if (!call.ok()) return answer_of(call.status());
+  if (const auto master = find_master(call->session); master && call->cause.code != 0)
+    master->lost(call->step, call->cause.status());
   if (const auto session = find(call->session)) session->abort(call->step);
   return {};
 }

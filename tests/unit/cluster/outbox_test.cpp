@@ -61,8 +61,10 @@ Tensor numbers(int64_t count, float first = 0) {
 
 struct Line {
   Wire wire;
+  std::vector<std::string> told;
   std::shared_ptr<Outbox> outbox = std::make_shared<Outbox>(
-      7, 1, std::make_shared<Peer>(wire, "/job:a/replica:0/task:0", "localhost:1", TransportOptions{}));
+      7, 1, std::make_shared<Peer>(wire, "/job:a/replica:0/task:0", "localhost:1", TransportOptions{}),
+      [this](uint64_t step, const Status& why) { told.push_back(cat(step, ": ", why.message())); });
   PieceIntake intake{2};
   Inbox& inbox = intake.inbox();
   std::atomic<bool> stopped = false;
@@ -118,7 +120,9 @@ TEST_CASE("a piece that cannot be sent fails the step, and no other one") {
   REQUIRE(line.put(0, numbers(1)).ok());
   REQUIRE(line.outbox->failure().ok());
   line.wire.answer({static_cast<int>(Code::kUnavailable), "Socket closed", {}});
-  CHECK(line.outbox->failure().message() == "peer lost: /job:a/replica:0/task:0 localhost:1 (connection closed)");
+  const std::string lost = "peer lost: /job:a/replica:0/task:0 localhost:1 (connection closed)";
+  CHECK(line.outbox->failure().message() == lost);
+  CHECK(line.told == std::vector<std::string>{"1: " + lost});  // to the master
   line.outbox->begin(2);
   CHECK(line.outbox->failure().ok());
 }
