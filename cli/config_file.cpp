@@ -94,7 +94,7 @@ class ConfigParser {
     }
     entry.name = name;
     if (!at('=')) {
-      entry.values = {"true"};
+      entry.values = {{"true", line_}};
     } else {
       ++at_;
       skip_blanks();
@@ -136,12 +136,12 @@ class ConfigParser {
   Status read_word(ConfigEntry& entry, std::string_view ends) {
     if (!at('"') && !at('\'')) {
       if (ends.find(text_[at_]) != ends.npos) return wanted(cat("a value of ", printable(entry.name)), line_);
-      return entry.values.emplace_back(take_until(ends)), ok_status();
+      return entry.values.push_back({std::string(take_until(ends)), line_}), ok_status();
     }
     const size_t end = text_.find_first_of(text_[at_] == '"' ? "\"\n" : "'\n", at_ + 1);
     if (end == text_.npos || text_[end] == '\n')
       return wanted(cat("a closing ", text_[at_] == '"' ? "\"" : "'"), line_);
-    entry.values.emplace_back(text_.substr(at_ + 1, end - at_ - 1));
+    entry.values.push_back({std::string(text_.substr(at_ + 1, end - at_ - 1)), line_});
     at_ = end + 1;
     if (!at_line_end() && ends.find(text_[at_]) == ends.npos && kBlanks.find(text_[at_]) == kBlanks.npos)
       return wanted("nothing more behind the closing quote", line_);
@@ -153,7 +153,7 @@ class ConfigParser {
       entries_.push_back(std::move(entry));
       return;
     }
-    for (std::string& value : entry.values) entries_.back().values.push_back(std::move(value));
+    for (ConfigValue& value : entry.values) entries_.back().values.push_back(std::move(value));
   }
 
   const std::string_view text_, file_;

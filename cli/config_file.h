@@ -10,10 +10,15 @@
 
 namespace emplace {
 
+struct ConfigValue {
+  std::string text;
+  int64_t line = 0;
+};
+
 struct ConfigEntry {
   std::string section;  // the first part of its name; empty: above all sections
   std::string name;     // as written
-  std::vector<std::string> values;
+  std::vector<ConfigValue> values;
   int64_t line = 0;
 };
 

@@ -90,6 +90,8 @@ struct OptionSet::Impl {
   Status unknown(const std::string& argument) const;
   Status check_flag_values(int argc, char** argv) const;
   Status apply(const Entry& entry, std::vector<std::string> values, std::string source);
+  Status apply(const Entry& entry, const ConfigEntry& item);
+  static Status set(const Entry& entry, const std::string& value, std::string_view place);
   void allow_time() const;
   Status read_config(std::vector<ConfigEntry>& entries_of_file) const;
 };
@@ -199,14 +201,31 @@ Status OptionSet::Impl::check_flag_values(int argc, char** argv) const {
 
 Status OptionSet::Impl::apply(const Entry& entry, std::vector<std::string> values, std::string source) {
   if (!entry.is_list) values.erase(values.begin(), values.end() - 1);
-  for (const std::string& value : values) {
-    note_foreign_word(value);
-    Status status = entry.set(value);
-    if (!status.ok())
-      return status.with_context(source == "command line" ? cat("--", entry.name) : cat(source, ": ", entry.name));
-  }
+  const std::string place = source == "command line" ? cat("--", entry.name) : cat(source, ": ", entry.name);
+  for (const std::string& value : values) RETURN_IF_ERROR(set(entry, value, place));
   sources.push_back({entry.name, std::move(values), std::move(source), entry.topic, entry.leads});
   return ok_status();
+}
+
+Status OptionSet::Impl::apply(const Entry& entry, const ConfigEntry& item) {
+  const std::string file = printable(config_file);
+  if (!entry.is_list && item.values.size() > 1)
+    return invalid_argument(
+        cat(file, ":", item.line, ": ", entry.name, ": found ", item.values.size(), " values, wanted one"));
+  std::vector<std::string> values;
+  for (const auto& [text, line] : item.values) {
+    RETURN_IF_ERROR(set(entry, text, cat(file, ":", line, ": ", entry.name)));
+    values.push_back(text);
+  }
+  sources.push_back({entry.name, std::move(values), file, entry.topic, entry.leads});
+  return ok_status();
+}
+
+/// `place`: where the value stands, for an error.
+Status OptionSet::Impl::set(const Entry& entry, const std::string& value, std::string_view place) {
+  note_foreign_word(value);
+  const Status status = entry.set(value);
+  return status.ok() ? status : status.with_context(place);
 }
 
 /// The file may be a pipe that nobody writes into: waiting for it ends with the time allowed.
@@ -366,10 +385,7 @@ Status OptionSet::parse(int argc, char** argv, std::string& help) {
     } else if (environment && *environment) {
       RETURN_IF_ERROR(impl_->apply(entry, {environment}, variable));
     } else if (item != items.rend() && !item->values.empty()) {
-      if (!entry.is_list && item->values.size() > 1)
-        return invalid_argument(cat(printable(impl_->config_file), ":", item->line, ": ", entry.name, ": found ",
-                                    item->values.size(), " values, wanted one"));
-      RETURN_IF_ERROR(impl_->apply(entry, item->values, printable(impl_->config_file)));
+      RETURN_IF_ERROR(impl_->apply(entry, *item));
     }
   }
   return ok_status();
