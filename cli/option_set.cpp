@@ -84,6 +84,7 @@ struct OptionSet::Impl {
                  std::string_view help, Setter set);
   void expect(const std::vector<std::string>& arguments);
   const Entry* find(std::string_view name) const;
+  const Entry* find_argument(std::string_view argument) const;
   bool is_of_others(std::string_view name) const;
   std::string help_text() const;
   std::string suggest(std::string_view option) const;
@@ -155,6 +156,19 @@ const OptionSet::Impl::Entry* OptionSet::Impl::find(std::string_view name) const
   return nullptr;
 }
 
+/// The option that "--steps", "--steps=3", "--no-pool" or "-q" is.
+const OptionSet::Impl::Entry* OptionSet::Impl::find_argument(std::string_view argument) const {
+  if (argument.starts_with("--")) {
+    const std::string name = with_dashes(std::string(argument.substr(0, argument.find('=')))).substr(2);
+    const Entry* opposite = name.starts_with("no-") ? find(std::string_view(name).substr(3)) : nullptr;
+    return opposite && opposite->has_opposite ? opposite : find(name);
+  }
+  if (argument.size() != 2 || argument[0] != '-') return nullptr;
+  const auto entry = std::find_if(entries.begin(), entries.end(),
+                                  [&](const Entry& e) { return e.parsed_as.ends_with(cat(",", argument)); });
+  return entry == entries.end() ? nullptr : &*entry;
+}
+
 bool OptionSet::Impl::is_of_others(std::string_view name) const {
   if (!others.options) return false;
   const std::vector<std::string> known = others.options();
@@ -183,18 +197,27 @@ Status OptionSet::Impl::unknown(const std::string& argument) const {
       cat("unknown option '", printable(argument.substr(0, argument.find('='))), "'", suggest(name)));
 }
 
-/// "--check-numerics report", "--log-device-placement stdout": such a word would be taken for a graph file.
+/// "--check-numerics report", "--log-device-placement stdout": such a word would be taken for a graph file. And "--save
+/// -q": this one would be taken for the name of a file, where what was meant is another option.
 Status OptionSet::Impl::check_flag_values(int argc, char** argv) const {
   static constexpr std::string_view kWords[] = {"true",   "false",  "on",   "off",    "yes",  "no",
                                                 "stderr", "stdout", "stop", "report", "text", "json"};
   for (int i = 0; i + 1 < argc; ++i) {
-    const std::string option = with_dashes(argv[i]), value = argv[i + 1];
+    const std::string_view option = argv[i], value = argv[i + 1];
     if (option == "--") break;
-    const Entry* entry = option.starts_with("--") ? find(std::string_view(option).substr(2)) : nullptr;
-    if (!entry || !entry->is_flag || std::find(std::begin(kWords), std::end(kWords), value) == std::end(kWords))
-      continue;
+    const Entry* entry = option.find('=') == option.npos ? find_argument(option) : nullptr;
+    if (!entry) continue;
+    if (!entry->is_flag) {
+      ++i;
+      const Entry* named = find_argument(value);
+      if (!named || (entry->placeholder == "FLAGS" && named->placeholder != "FLAGS")) continue;
+      return invalid_argument(cat("--", entry->name, " needs a value; found '", printable(value),
+                                  "', which is an option; --", entry->name, "=", printable(value),
+                                  " takes it as a value"));
+    }
+    if (std::find(std::begin(kWords), std::end(kWords), value) == std::end(kWords)) continue;
     if (std::error_code error; std::filesystem::exists(value, error)) continue;
-    return invalid_argument(cat(option, " takes its value behind '=': ", option, "=", value));
+    return invalid_argument(cat("--", entry->name, " takes its value behind '=': --", entry->name, "=", value));
   }
   return ok_status();
 }
