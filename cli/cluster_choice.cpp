@@ -8,7 +8,14 @@
 namespace emplace {
 namespace {
 
-using Given = std::set<std::string, std::less<>>;
+const std::vector<std::string> kOfEnvironment = {"env"};
+
+/// --jobs or --coordinator beside addresses. Those of the environment or of a configuration file are for other
+/// commands, if these addresses were typed.
+bool has_ranks_beside_addresses(const ClusterChoiceFlags& flags, const PipelineOptions& options) {
+  if (!options.typed.contains("cluster")) return !flags.jobs.empty() || !flags.coordinator.empty();
+  return options.typed.contains("jobs") || options.typed.contains("coordinator");
+}
 
 /// The tasks of a launcher's ranks. Their addresses are not known yet, but for the first rank's.
 Result<ClusterChoice> of_ranks(const ClusterChoiceFlags& flags) {
@@ -67,12 +74,13 @@ void declare_cluster_choice(OptionSet& set, ClusterChoiceFlags& flags) {
   set.text("coordinator", "HOST:PORT", "Of --cluster env: where the first rank is found", flags.coordinator);
 }
 
-Result<ClusterChoice> choose_cluster(const ClusterChoiceFlags& flags, const Given& given, bool wants_self) {
-  const bool from_environment = flags.cluster.empty() || flags.cluster == std::vector<std::string>{"env"};
+Result<ClusterChoice> choose_cluster(const ClusterChoiceFlags& flags, const PipelineOptions& options, bool wants_self) {
+  const auto& given = options.given;
+  const bool from_environment = flags.cluster.empty() || flags.cluster == kOfEnvironment;
   const char* text = from_environment ? environment_variable("TF_CONFIG") : nullptr;
   if (flags.cluster.empty() && flags.jobs.empty() && !text)
     return invalid_argument("wanted --cluster JOB=HOST:PORT,..., @FILE or env, or TF_CONFIG to be set");
-  if (!from_environment && (!flags.jobs.empty() || !flags.coordinator.empty()))
+  if (!from_environment && has_ranks_beside_addresses(flags, options))
     return invalid_argument("--jobs and --coordinator are of --cluster env; --cluster has the addresses");
   ClusterChoice made;
   if (text) {
@@ -96,8 +104,8 @@ Result<ClusterChoice> choose_cluster(const ClusterChoiceFlags& flags, const Give
 
 bool is_task_itself(bool mpi, const ClusterChoiceFlags& flags, const PipelineOptions& options) {
   if (mpi || options.typed.contains("jobs")) return true;
-  return !flags.cluster.empty() &&
-         (options.given.contains("job-name") || options.given.contains("task-index") || options.given.contains("jobs"));
+  return !flags.cluster.empty() && (options.given.contains("job-name") || options.given.contains("task-index") ||
+                                    (options.given.contains("jobs") && flags.cluster == kOfEnvironment));
 }
 
 ClusterTask master_of(const ClusterSpec& cluster) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -27,13 +26,11 @@ struct ClusterChoice {
   std::optional<ClusterTask> coordinator;  // whom the others tell their addresses; nothing: all are known
   std::string said;                        // a line about it; empty: nothing that the user did not type
 };
-/// `given`: the names of the flags that were given. Errors are of usage. `wants_self`: without a name the task is the
-/// only one there.
-Result<ClusterChoice> choose_cluster(const ClusterChoiceFlags& flags, const std::set<std::string, std::less<>>& given,
-                                     bool wants_self);
+/// Errors are of usage. `wants_self`: without a name the task is the only one there.
+Result<ClusterChoice> choose_cluster(const ClusterChoiceFlags& flags, const PipelineOptions& options, bool wants_self);
 
-/// Is this process one of the tasks, which all run this command? --job-name, --task-index and --jobs of the environment
-/// or of a configuration file only say so beside --cluster.
+/// Is this process one of the tasks, which all run this command? --job-name and --task-index of the environment or of
+/// a configuration file only say so beside --cluster, and such --jobs beside --cluster env.
 bool is_task_itself(bool mpi, const ClusterChoiceFlags& flags, const PipelineOptions& options);
 
 /// The task that a session talks to where nobody says which: the first chief, else worker, else the first of all.

@@ -33,7 +33,7 @@ Status check_device_flags(const PipelineOptions& options) {
 
 /// The task of --cluster that a session talks to.
 Result<std::string> target_of(const ClusterFlags& flags, const PipelineOptions& options, Log& log) {
-  ASSIGN_OR_RETURN(const ClusterChoice choice, choose_cluster(flags.server.choice, options.given, false));
+  ASSIGN_OR_RETURN(const ClusterChoice choice, choose_cluster(flags.server.choice, options, false));
   if (!choice.said.empty()) log.info(choice.said);
   const ClusterTask master = choice.self ? *choice.self : master_of(choice.cluster);
   ASSIGN_OR_RETURN(const std::string address, address_of(choice.cluster, master));

@@ -41,7 +41,7 @@ void declare_server(OptionSet& set, ServerFlags& flags) {
 
 Result<TaskServerOptions> server_options(const ServerFlags& flags, const PipelineOptions& options, Log& log) {
   TaskServerOptions server;
-  ASSIGN_OR_RETURN(ClusterChoice choice, choose_cluster(flags.choice, options.given, true));
+  ASSIGN_OR_RETURN(ClusterChoice choice, choose_cluster(flags.choice, options, true));
   if (!choice.said.empty()) log.info(choice.said);
   server.cluster = std::move(choice.cluster), server.self = *choice.self;
   if (choice.coordinator) RETURN_IF_ERROR(prepare_to_join(flags, choice, server));

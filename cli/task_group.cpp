@@ -114,7 +114,7 @@ void declare_task_group(OptionSet& set, TaskGroupFlags& flags) {
 bool is_chief(const TaskGroupFlags& flags, const PipelineOptions& options) {
   if (flags.mpi) return is_chief_rank(flags.server.choice.jobs);
   if (!flags.given(options) || flags.starts_others()) return true;
-  const Result<ClusterChoice> choice = choose_cluster(flags.server.choice, options.given, true);
+  const Result<ClusterChoice> choice = choose_cluster(flags.server.choice, options, true);
   return !choice.ok() || choice->self == master_of(choice->cluster);
 }
 
