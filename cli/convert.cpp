@@ -9,6 +9,7 @@
 #include "cli/signals.h"
 #include "core/base/cat.h"
 #include "core/base/named_files.h"
+#include "core/base/printable.h"
 #include "core/base/stop.h"
 #include "core/base/text_file.h"
 #include "core/formats/open_graph.h"
@@ -53,7 +54,9 @@ class ConvertCommand final : public Command {
                   weights_,
                   {{"inline", WeightFiles::kInline}, {"beside", WeightFiles::kBeside}, {"auto", WeightFiles::kAuto}}));
     set.flag("strip", "Leave out attrs that begin with '_', but _class", strip_);
+    set.about("--placed", {"placed"});
     set.flag("placed", "Fill in the device of every node", placed_);
+    set.about("");
     set.flag("force", "Replace a folder that is there", force_);
     set.group("Part of the graph");
     set.text("signature", "KEY", "Of a MetaGraph or SavedModel: only what this signature needs",
@@ -64,11 +67,13 @@ class ConvertCommand final : public Command {
               set_choice<FunctionMode>(o.pipeline.functions.mode,
                                        {{"keep", FunctionMode::kKeep}, {"inline", FunctionMode::kInline}}));
     set.text("restore", "DIR|FILE", "The variables' values: a checkpoint", o.pipeline.run.restore);
+    set.about("--placed");
     set.group("Placement");
     declare_placing(set, o.pipeline.placing);
     declare_kernels(set, o.pipeline.placing);
     set.group("Devices");
     declare_devices(set, o.pipeline);
+    set.about("");
     set.group("Files and output");
     declare_loading(set, o.pipeline);
   }
@@ -93,6 +98,9 @@ class ConvertCommand final : public Command {
       return usage(log, status);
     Result<std::shared_ptr<const Source>> source = open_graph(in, options.pipeline.input_format, options.pipeline.tags);
     if (!source.ok()) return report_error(source.status().blamed(Blame::kFile), log);
+    const auto* message = dynamic_cast<const ProtoSource*>(source->get());
+    if (!options.pipeline.tags.empty() && (!message || message->format() != GraphFormat::kSavedModel))
+      return usage(log, cat("--tags: ", printable(in), " is no SavedModel"));
     Problems problems;
     GraphMessage graph = read_graph_message(*source, options.pipeline.load, problems);
     if (const Status stopped = stop_status(); !stopped.ok()) return report_error(stopped.with_context(in), log);

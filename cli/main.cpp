@@ -106,14 +106,17 @@ Status check_search(const Options& options, const std::vector<OptionSource>& sou
   return ok_status();
 }
 
-/// What the command line says of a cluster that nobody named: to do nothing, where it might have encrypted, is no
-/// answer.
+/// What the command line says of a cluster that nobody named, or of a file that nobody asked for: to do nothing, where
+/// it might have encrypted, is no answer.
 Status check_topics(const std::vector<OptionSource>& sources) {
   for (const OptionSource& option : sources) {
     if (!option.is_typed() || option.topic.empty() || option.leads) continue;
     const auto leads_there = [&](const OptionSource& o) { return o.leads && o.topic == option.topic; };
-    if (std::none_of(sources.begin(), sources.end(), leads_there))
-      return invalid_argument(cat("--", option.name, " is about ", option.topic, ", and no option names one"));
+    if (std::any_of(sources.begin(), sources.end(), leads_there)) continue;
+    return invalid_argument(cat("--", option.name,
+                                option.topic.starts_with("--")
+                                    ? cat(" is of ", option.topic, ", which is not given")
+                                    : cat(" is about ", option.topic, ", and no option names one")));
   }
   return ok_status();
 }

@@ -223,9 +223,11 @@ void declare_placed_run(OptionSet& set, PipelineOptions& pipeline, Steps steps) 
 
 void declare_outputs(OptionSet& set, OutputOptions& o) {
   set.list("save", "FILE", "Save the outputs: FILE.npy, FILE.npz or a folder", o.save);
+  set.about("--expect", {"expect"});
   set.list("expect", "NAME=@FILE", "Compare an output with a reference (exit 7)", o.expect);
   set.value("rtol", "X", "Relative tolerance of --expect", set_tolerance(o.rtol));
   set.value("atol", "X", "Absolute tolerance of --expect", set_tolerance(o.atol));
+  set.about("");
 }
 
 namespace {
@@ -252,9 +254,11 @@ void declare_watching(OptionSet& set, PipelineOptions& pipeline) {
                      "Fail (exit 7) at the first node with NaN or infinite elements, or report all",
                      set_optional_choice<NumericsAction>(
                          run.check_numerics, {{"stop", NumericsAction::kStop}, {"report", NumericsAction::kReport}}));
+  set.about("--trace", {"trace"});
   set.text("trace", "FILE", "Write a Chrome trace: what ran when, on which thread, with its copies", run.trace);
   set.value("trace-steps", "FIRST-LAST", "Of these steps only, from 0 on: 3-5, or 3",
             [&run](const std::string& text) { return set_steps(text, run.trace_steps); });
+  set.about("");
 }
 
 }  // namespace

@@ -98,13 +98,15 @@ void declare_train_options(OptionSet& set, TrainingOptions& train) {
             set_integer(train.check_replicas_every, 1));
   set.text("graph-out", "FILE", "Write the graph that trains: gradients, updates and replicas in it", train.graph_out);
   set.flag("dry-run", "Stop before the first step", train.dry_run);
+  set.about("--checkpoint", {"checkpoint"});
   set.text("checkpoint", "DIR", "Save variables and position there, at least at the end", train.checkpoint);
+  set.value("keep", "N", "Checkpoints to keep (default 5; 0: all)", set_integer(train.keep, 0));
+  set.about("");
   set.value("checkpoint-format", "FORMAT", "Variables as npz (default), or as a bundle, which TensorFlow reads",
             set_choice<CheckpointFormat>(train.checkpoint_format,
                                          {{"npz", CheckpointFormat::kNpz}, {"bundle", CheckpointFormat::kBundle}}));
   set.value("save-every", "N|60s", "Save every N steps, or after so much time",
             [&train](const std::string& text) { return set_save_every(train, text); });
-  set.value("keep", "N", "Checkpoints to keep (default 5; 0: all)", set_integer(train.keep, 0));
   set.flag("overwrite", "Let this run's checkpoints replace those of another one", train.overwrite);
   set.value("log-every", "N", "A line every N steps (default: one per epoch)", set_integer(train.log_every, 1));
   set.text("log-csv", "FILE", "Loss and metrics of every step as CSV", train.log_csv);
