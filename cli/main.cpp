@@ -63,9 +63,10 @@ Status start_placement_log(PlaceFlags& placing, OutputFile& file) {
   return ok_status();
 }
 
-/// Also after a failure: its lines say how far the placer came. A write that failed was told.
+/// Also after a failure: its lines say how far the placer came. If it did not begin, what was there stays. A write that
+/// failed was told.
 int end_placement_log(OutputFile& file, int code, Log& log) {
-  if (!file.is_open() || file.failed()) return code;
+  if (!file.is_open() || file.failed() || (code != 0 && file.is_empty())) return code;
   const Status status = file.commit();
   if (status.ok()) return code;
   log.error(status.with_context("--log-device-placement").message());

@@ -105,6 +105,7 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   file_ = std::exchange(other.file_, -1);
   in_place_ = other.in_place_;
   settled_ = other.settled_;
+  is_empty_ = other.is_empty_;
   error_ = other.error_;
   return *this;
 }
@@ -187,6 +188,7 @@ int OutputFile::take_part() {
 }
 
 Status OutputFile::write(std::string_view bytes) {
+  is_empty_ = is_empty_ && bytes.empty();
   if (error_ == 0) error_ = write_all(file_, bytes);
   return error_ == 0 ? ok_status() : failure(error_);
 }

@@ -47,6 +47,7 @@ class OutputFile {
 
   bool is_open() const { return file_ >= 0; }
   bool failed() const { return error_ != 0; }
+  bool is_empty() const { return is_empty_; }
   const std::string& path() const { return path_; }
 
  private:
@@ -66,7 +67,8 @@ class OutputFile {
   int file_ = -1;
   bool in_place_ = false;  // no file that could be replaced
   bool settled_ = false;
-  int error_ = 0;  // errno of the first write that failed
+  bool is_empty_ = true;  // nothing has been written
+  int error_ = 0;         // errno of the first write that failed
 };
 
 }  // namespace emplace
