@@ -13,6 +13,7 @@
 #include "core/base/printable.h"
 #include "core/base/schema.h"
 #include "core/base/units.h"
+#include "core/graph/lookup.h"
 
 namespace emplace {
 namespace {
@@ -126,6 +127,8 @@ class ReduceCommand final : public Command {
     StageContext c(options.pipeline, options.arguments[0], log, &stop_flag());
     const Result<Loaded> loaded = load_graph(c);
     if (!loaded.ok()) return fail(c, loaded.status());
+    if (NameError error; !check.node().empty() && find_node(loaded->file->graph, check.node(), error) == kNoNode)
+      return usage(log, cat("--while places: ", error.text()));
     const Result<Runnable> runnable = validate_run(c, *loaded, Inputs::kOpen);
     if (!runnable.ok()) return fail(c, runnable.status());
     const ScratchFolder values;

@@ -10,6 +10,19 @@
 #include "core/device/device_text.h"
 
 namespace emplace {
+namespace {
+
+/// A pattern that this name alone matches.
+std::string pattern_of(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (std::string_view(".[]{}()\\*+?^$|").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
 
 Result<ReduceCheck> ReduceCheck::make(const std::string& command, const std::string& condition,
                                       std::vector<std::string> flags, double timeout_s) {
@@ -63,7 +76,10 @@ std::vector<std::string> ReduceCheck::words_for(const std::string& file) const {
   std::vector<std::string> words = {"/proc/self/exe", command, file};
   words.insert(words.end(), flags_.begin(), flags_.end());
   if (kind_ == Kind::kDiverges) words.emplace_back("--no-save");
-  if (kind_ == Kind::kPlaces) words.emplace_back("--format=csv");
+  if (kind_ == Kind::kPlaces) {
+    words.push_back(cat("--nodes=", pattern_of(node_)));
+    words.push_back(cat("--device=", device_));
+  }
   return words;
 }
 
@@ -80,13 +96,7 @@ Result<bool> ReduceCheck::fails(const std::string& file) const {
     case Kind::kDiverges:
       return end.code == 7;
     case Kind::kPlaces:
-      break;
-  }
-  // "name,op,requested,device,reason"
-  for (size_t at = end.said.find('\n' + node_ + ','); at != std::string::npos;
-       at = end.said.find('\n' + node_ + ',', at + 1)) {
-    const std::string line = end.said.substr(at + 1, end.said.find('\n', at + 1) - at - 1);
-    if (line.find(device_ + ',') != std::string::npos) return true;
+      return end.code == 0;  // 2: no such node is there
   }
   return false;
 }

@@ -16,6 +16,8 @@ class ReduceCheck {
                                   std::vector<std::string> flags, double timeout_s);
 
   Result<bool> fails(const std::string& file) const;
+  /// Of places=NODE@DEVICE; else empty.
+  const std::string& node() const { return node_; }
   /// "exit 139 as before"
   std::string what() const;
   /// The command that shows it, for a person.
