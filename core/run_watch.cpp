@@ -11,8 +11,6 @@
 namespace emplace {
 namespace {
 
-constexpr int64_t kLinesOfNode = 11;  // of a slice with one node, as leave_out_oldest() counts
-
 /// Of a trace's text. Who has been asked to stop has a moment left; a document, and what is worked out for it, takes
 /// half of the memory that is free.
 int64_t most_lines() {
@@ -93,7 +91,7 @@ std::string RunWatch::trace_text() const {
   if (!shown_.empty()) facts.shown = &shown_;
   const int64_t lines = most_lines();
   std::vector<LaunchedWork> work;
-  std::vector<TraceSlice> shown = slices(work, lines / kLinesOfNode);
+  std::vector<TraceSlice> shown = slices(work, lines / (kLinesOfSlice + 1));
   if (trace_) facts.left_out += std::ssize(trace_->spans()) - std::ssize(shown);
   facts.left_out += leave_out_oldest(shown, lines);
   return trace_json(facts, shown);

@@ -229,7 +229,7 @@ std::string trace_json(const TraceFacts& facts, const std::vector<TraceSlice>& s
 int64_t leave_out_oldest(std::vector<TraceSlice>& slices, int64_t most_lines) {
   auto first = slices.end();
   while (first != slices.begin()) {
-    most_lines -= 10 + static_cast<int64_t>(std::prev(first)->work->nodes.size());
+    most_lines -= kLinesOfSlice + static_cast<int64_t>(std::prev(first)->work->nodes.size());
     if (most_lines < 0) break;
     --first;
   }

@@ -29,8 +29,9 @@ struct TraceFacts {
 /// counters (core/report/trace_counters.h). Slices are ascending by their start.
 std::string trace_json(const TraceFacts& facts, const std::vector<TraceSlice>& slices);
 
-/// Leaves out the oldest slices of those that are too much: what may still be shown is counted in lines of text, ten
-/// for a slice and one for each of its nodes; each is about 32 bytes of a document. How many slices were left out.
+/// Lines of text that show a slice, beside one for each of its nodes; each is about 32 bytes of a document.
+inline constexpr int64_t kLinesOfSlice = 10;
+/// Leaves out the oldest slices of those that are too much. How many were left out.
 int64_t leave_out_oldest(std::vector<TraceSlice>& slices, int64_t most_lines);
 
 std::vector<TraceSlice> slices_of(const LaunchTrace& trace, const std::vector<LaunchSpan>& spans);
