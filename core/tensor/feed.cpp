@@ -6,6 +6,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
+#include "core/base/host_memory.h"
 #include "core/base/input_file.h"
 #include "core/base/printable.h"
 #include "core/base/suggest.h"
@@ -209,6 +210,8 @@ Result<Tensor> from_file(const std::shared_ptr<const InputFile>& file, DType dty
     ASSIGN_OR_RETURN(Tensor t, parse_npy(file, origin, HostUseScope::current()));
     return convert_keeping_kind(t, dtype);
   }
+  HostShare whole(HostUseScope::current());  // a text is in memory as a whole; of an array, what has been read is not
+  if (file->lendable()) RETURN_IF_ERROR(whole.resize(static_cast<int64_t>(file->bytes().size())).with_context(origin));
   return parse_json_tensor(file->bytes(), dtype, origin);
 }
 
@@ -236,7 +239,8 @@ Result<Tensor> from_file(std::string_view spec, DType dtype) {
     ASSIGN_OR_RETURN(Tensor t, from_npz(path));
     return convert_keeping_kind(t, dtype);
   }
-  Result<std::shared_ptr<const InputFile>> file = InputFile::open(path, {.use = HostUseScope::current()});
+  Result<std::shared_ptr<const InputFile>> file =
+      InputFile::open(path, {.use = HostUseScope::current(), .count_mapped = false});
   if (!file.ok()) return unreadable(path, file.status());
   if ((*file)->bytes().empty()) return empty_file(path);
   return from_file(*file, dtype, printable(path));
