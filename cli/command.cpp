@@ -11,6 +11,7 @@
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
 #include "core/base/exit_code.h"
+#include "core/base/heap_limit.h"
 #include "core/base/printable.h"
 #include "core/base/schema.h"
 #include "core/report/run_report.h"
@@ -131,6 +132,14 @@ int fail(const StageContext& c, const Status& status) {
   return code;
 }
 
+int within_memory(Log& log, const std::function<int()>& run) {
+  try {
+    return run();
+  } catch (const HeapOverLimit& refused) {
+    return report_error(resource_exhausted(refused.what()), log);
+  }
+}
+
 int for_each_graph(const Options& options, Log& log, const std::function<int(const std::string& path)>& one) {
   if (options.arguments.empty()) return usage(log, "no graph file given");
   if (std::count(options.arguments.begin(), options.arguments.end(), "-") > 1)
@@ -141,7 +150,7 @@ int for_each_graph(const Options& options, Log& log, const std::function<int(con
   const bool several = options.arguments.size() > 1;
   for (const std::string& path : options.arguments) {
     if (several) log.set_subject(path == "-" ? "<stdin>" : printable(path));
-    const int code = one(path);
+    const int code = within_memory(log, [&] { return one(path); });
     log.set_subject({});
     code == 0 ? ++passed : ++failed;
     if (first == 0) first = code;

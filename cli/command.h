@@ -57,6 +57,9 @@ int report_failure(const StageContext& context, const Status& status);
 /// The same, and a document of the failure if one is wanted: of commands whose own document tells of results only.
 int fail(const StageContext& context, const Status& status);
 
+/// `run`'s exit code, or 6: tables and documents may come to the limit of host memory anywhere.
+int within_memory(Log& log, const std::function<int()>& run);
+
 /// Runs `one` for each graph file: until the first failure, or all with --keep-going; then the line
 /// "PASSED n, FAILED m" if there are several. Returns the first exit code that is not 0.
 int for_each_graph(const Options& options, Log& log, const std::function<int(const std::string& path)>& one);

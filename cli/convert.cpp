@@ -8,6 +8,7 @@
 #include "cli/files.h"
 #include "cli/signals.h"
 #include "core/base/cat.h"
+#include "core/base/heap_limit.h"
 #include "core/base/named_files.h"
 #include "core/base/printable.h"
 #include "core/base/stop.h"
@@ -102,6 +103,7 @@ class ConvertCommand final : public Command {
     if (!options.pipeline.tags.empty() && (!message || message->format() != GraphFormat::kSavedModel))
       return usage(log, cat("--tags: ", printable(in), " is no SavedModel"));
     Problems problems;
+    const HeapLimit limit;
     GraphMessage graph = read_graph_message(*source, options.pipeline.load, problems);
     if (const Status stopped = stop_status(); !stopped.ok()) return report_error(stopped.with_context(in), log);
     if (!problems.empty()) return log.problem(problems.to_string(**source)), 3;
@@ -119,6 +121,7 @@ class ConvertCommand final : public Command {
     if (in == "-") return usage(log, "what changes the graph reads it twice: IN cannot be standard input");
     StageContext c(options.pipeline, in, log, &stop_flag());
     if (freeze_) c.options.functions.mode = FunctionMode::kInline;
+    const HeapLimit no_limit = HeapLimit::none();  // it runs the graph's init op
     Result<ConvertedModel> model = convert_model(c, graph, {freeze_, kind == OutKind::kFolder});
     if (!model.ok()) return report_failure(c, model.status());
     for (const std::string& kept : model->left_over) log.warning(cat(in, ": not frozen: ", kept));

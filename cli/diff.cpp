@@ -5,6 +5,7 @@
 #include "cli/side.h"
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
+#include "core/base/heap_limit.h"
 #include "core/base/input_file.h"
 #include "core/report/diff/diff_report.h"
 
@@ -89,6 +90,7 @@ class DiffCommand final : public Command {
       if (!side.ok()) return usage(log, side.status());
       sides.push_back(side.take());
     }
+    const HeapLimit limit;
     bool any_document = false;
     std::vector<PlacementView> views;
     for (const Side& side : sides) {

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "core/base/cat.h"
+#include "core/base/heap_limit.h"
 #include "core/base/input_file.h"
 #include "core/base/stop.h"
 #include "core/base/text_file.h"
@@ -102,6 +103,7 @@ void say_what_was_drawn(const std::string& output, const Drawing& drawing, Log& 
 
 /// `trace`: null, or of --trace.
 int draw_graph(const Options& options, const DrawFlags& flags, const InputFile* trace, Log& log) {
+  const HeapLimit limit;
   StageContext c(options.pipeline, options.arguments.front(), log);
   const Result<Partitioned> made = partition_file(c);
   if (!made.ok()) return report_failure(c, made.status());

@@ -3,6 +3,7 @@
 
 #include "cli/cluster_flags.h"
 #include "cli/command.h"
+#include "core/base/heap_limit.h"
 #include "core/base/json_writer.h"
 #include "core/base/schema.h"
 #include "core/cost_choice_again.h"
@@ -33,6 +34,7 @@ int explain_graph(const Options& options, const std::string& on_device, const No
   if (options.arguments.empty()) return usage(log, "no graph file given");
   StageContext c(options.pipeline, options.arguments.front(), log);
   c.cluster = cluster;
+  const HeapLimit limit;
   const Result<Partitioned> made = partition_file(c);
   if (!made.ok()) {
     if (options.format == Format::kJson) print(failure_json(c.path, made.status()));

@@ -17,6 +17,7 @@
 #include "cli/version.h"
 #include "core/base/cat.h"
 #include "core/base/foreign_words.h"
+#include "core/base/heap_limit.h"
 #include "core/base/host_memory.h"
 #include "core/base/printable.h"
 #include "core/base/stop.h"
@@ -209,6 +210,7 @@ int run_main(int argc, char** argv, Log& log) {
     for (const std::string& value : option.values) append(values, " ", value);
     log.debug(cat("option --", option.name, values, ": ", option.source));
   }
+  HeapLimit::begin();
   HostMemory::of_process().set_limit(options.pipeline.host_memory_limit);  // the graph's config may lower it
   status = check_streams(options);
   if (status.ok()) status = settle_policy(options, set.sources());
@@ -220,7 +222,7 @@ int run_main(int argc, char** argv, Log& log) {
   if (command->writes(options)) status = start_placement_log(options.pipeline.placing, placement_log);
   if (!status.ok()) return usage(log, status);
   set_gpu_environment(options.pipeline.run.deterministic);
-  return end_placement_log(placement_log, command->run(options, log), log);
+  return end_placement_log(placement_log, within_memory(log, [&] { return command->run(options, log); }), log);
 }
 
 }  // namespace

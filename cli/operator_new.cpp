@@ -1,18 +1,22 @@
-// Part of core/tensor/text_meter.h: the program's operator new; std::string cannot tell what a kernel's texts take.
+// Part of core/tensor/text_meter.h: the program's operator new, for core/base/heap_limit.h, too; std::string cannot
+// tell what a kernel's texts take, nor a vector what a table does.
 #include <malloc.h>
 
 #include <cstdlib>
 #include <exception>
 #include <new>
 
+#include "core/base/heap_limit.h"
 #include "core/tensor/text_meter.h"
 
+using emplace::HeapLimit;
 using emplace::TextMeter;
 
 // The other forms of new and delete end in these, or take no texts.
 void* operator new(size_t size) {
   if (TextMeter* meter = TextMeter::of_thread()) [[unlikely]]
     meter->take(TextMeter::footprint(size));
+  HeapLimit::take(size);
   void* memory = std::malloc(size ? size : 1);
   if (!memory) throw std::bad_alloc();
   return memory;

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/kernel_difference.h"
 #include "core/base/cat.h"
+#include "core/base/heap_limit.h"
 #include "core/base/text_file.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
@@ -123,6 +124,7 @@ struct PlaceOwnFlags {
 int place_one(const Options& options, const PlaceOwnFlags& own, const std::string& path, Cluster* cluster, Log& log) {
   StageContext c(options.pipeline, path, log);
   c.cluster = cluster;
+  const HeapLimit limit;
   const Result<Partitioned> made = partition_file(c);
   PlaceReport report = place_report(c, made), step;
   const auto show = options.format == Format::kText ? print_lines : print;

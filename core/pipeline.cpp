@@ -9,6 +9,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
+#include "core/base/heap_limit.h"
 #include "core/base/printable.h"
 #include "core/base/text_file.h"
 #include "core/base/units.h"
@@ -215,6 +216,7 @@ Result<Partitioned> partition_graph(StageContext& c, const Placed& placed) {
 }
 
 Result<Partitioned> partition_file(StageContext& c) {
+  const HeapLimit limit;
   ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c));
   ASSIGN_OR_RETURN(const Validated validated, validate_graph(c, loaded));
   ASSIGN_OR_RETURN(const Placed placed, place_graph(c, validated));

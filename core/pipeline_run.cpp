@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "core/base/cat.h"
+#include "core/base/heap_limit.h"
 #include "core/base/stop.h"
 #include "core/cluster/cluster.h"
 #include "core/formats/checkpoint/graph_checkpoints.h"
@@ -149,6 +150,7 @@ Status start_state(const StageContext& c, const Planned& planned, const RunReque
 }
 
 Result<Planned> plan_run(StageContext& c, const Partitioned& partitioned, const RunRequest& request, Steps steps) {
+  const HeapLimit no_limit = HeapLimit::none();  // constants run
   const auto body = [&]() -> Result<Planned> {
     Planned planned{partitioned, std::make_shared<RunWatch>(c, partitioned),
                     std::make_shared<GraphCheckpoints>(*c.found.source, c.options.load), nullptr, nullptr};

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 
 namespace emplace {
 
@@ -42,6 +43,13 @@ void return_what_is_freed() {
   mallopt(M_MMAP_THRESHOLD, 4 << 20);
   mallopt(M_TOP_PAD, 128 << 10);  // glibc's own
 #endif
+}
+
+int64_t private_memory() {
+  std::ifstream file("/proc/self/statm");
+  int64_t mapped = 0, resident = 0, of_files = 0;
+  if (!(file >> mapped >> resident >> of_files)) return INT64_MAX;
+  return (resident - of_files) * sysconf(_SC_PAGESIZE);
 }
 
 void return_free_heap() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace emplace {
 
@@ -19,6 +20,9 @@ void keep_heap();
 /// What is freed at the end of the heap, or of a thread's arena, goes back to the system from now on: for a process
 /// that was told how much memory it may have. Blocks up to 4 MiB are cut from the heap.
 void return_what_is_freed();
+
+/// What the process has in memory that no file has.
+int64_t private_memory();
 
 /// What is free inside of the heap goes back to the system now.
 void return_free_heap();

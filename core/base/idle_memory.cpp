@@ -1,10 +1,7 @@
 #include "core/base/idle_memory.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <fstream>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -18,14 +15,6 @@ namespace {
 constexpr int64_t kLeastIdle = int64_t{4} << 20;
 
 std::atomic<int64_t> idle{0};  // at most so much of the heap is free and not returned
-
-/// What the process has in memory that no file has.
-int64_t private_memory() {
-  std::ifstream file("/proc/self/statm");
-  int64_t mapped = 0, resident = 0, of_files = 0;
-  if (!(file >> mapped >> resident >> of_files)) return INT64_MAX;
-  return (resident - of_files) * sysconf(_SC_PAGESIZE);
-}
 
 struct Keepers {
   std::mutex mutex;
