@@ -42,15 +42,22 @@ inline void DirectConv<T>::multiply_panel(gemm::TileArgs<T>& t, const Job& job, 
 template <class T>
 void DirectConv<T>::multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::vector<const T*>* pointers) const {
   if (pointers) t.row_pointers = pointers->data();
-  const bool looks_ahead = t.ahead[0].count > 0;
-  gemm::AheadParts writes(t.ahead[0], walk_.groups * panels_), reads(t.ahead[1], walk_.groups * panels_);
+  const T* const next_tile = t.next_c;
+  const int64_t products = t.taps * t.depth;
   for (int64_t group = 0; group < walk_.groups; ++group) {
     if (group > 0) {
       for (const T*& p : *pointers) p += p == zeros_.data() ? 0 : walk_.depth;
     }
-    for (int64_t panel = group * panels_; panel < (group + 1) * panels_; ++panel) {
-      if (looks_ahead) t.ahead[0] = writes.next(), t.ahead[1] = reads.next();
+    const int64_t first = group * panels_;
+    for (int64_t panel = first; panel < first + panels_; ++panel) {
+      if (next_tile) {
+        const bool last_of_group = panel + 1 == first + panels_;
+        t.next_c = !last_of_group             ? out + group * walk_.group_out + (panel + 1 - first) * cols_
+                   : group + 1 < walk_.groups ? out + (group + 1) * walk_.group_out
+                                              : next_tile;
+      }
       multiply_panel(t, job, out, group, panel);
+      for (gemm::Ahead& a : t.ahead) a = after(a, products);
     }
   }
 }
@@ -62,6 +69,7 @@ void DirectConv<T>::point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t p
   if (walk_.pixel_by_pixel()) {
     t.taps = 1;
     t.depth = walk_.depth;
+    t.a_row_step = in_c;
     for (int i = 0; i < t.rows; ++i) pointers[i] = in + (pixel + i) * in_c;
     return;
   }
@@ -75,6 +83,10 @@ void DirectConv<T>::point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t p
     });
   }
   const int64_t taps_w = inside ? 1 : h.window;  // a row of taps as one
+  const int64_t first_y = pixel / h.out % v.out;
+  const bool one_row =
+      pixel % h.out + t.rows <= h.out && v.source(first_y, 0) >= 0 && v.source(first_y, v.window - 1) >= 0;
+  t.a_row_step = inside && one_row ? h.step * in_c : 0;
   t.taps = v.window * taps_w;
   t.depth = walk_.depth * (h.window / taps_w);
   for_each_run(walk_, pixel, t.rows, [&](int first, int run, int64_t x, int64_t y, int64_t image) {
@@ -97,15 +109,16 @@ void DirectConv<T>::point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t p
   });
 }
 
-// The tile that begins at `pixel` will read a row of the image that none before it did, and write.
+// The tile that begins at `pixel` will write, and read a row of the image that none before it did.
 template <class T>
 void DirectConv<T>::look_ahead(gemm::TileArgs<T>& t, const Job& job, int64_t pixel) const {
   const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
   const int64_t count = std::min<int64_t>(rows_, walk_.batch * walk_.area() - pixel);
-  if (count <= 0) return;
-  t.ahead[0] = gemm::ahead_of(job.out + pixel * walk_.out_c, count * walk_.out_c);
+  if (count <= 0 || t.a_row_step == 0) return;
+  const int64_t products = t.taps * t.depth * walk_.groups * panels_;
+  t.next_c = job.out + pixel * walk_.out_c;
   if (walk_.pixel_by_pixel()) {
-    t.ahead[1] = gemm::ahead_of(job.in + pixel * walk_.in_c, count * walk_.in_c);
+    t.ahead[0] = gemm::ahead_of(job.in + pixel * walk_.in_c, count * walk_.in_c, products);
     return;
   }
   const int64_t x = pixel % h.out, y = pixel / h.out % v.out, image = pixel / walk_.area();
@@ -115,7 +128,7 @@ void DirectConv<T>::look_ahead(gemm::TileArgs<T>& t, const Job& job, int64_t pix
                 all = walk_.batch * v.in * h.in;  // below the image: the next one
   const int64_t begin = std::clamp<int64_t>(first, 0, all),
                 end = std::clamp<int64_t>(first + pieces_of(count * h.step, h.divide), 0, all);
-  t.ahead[1] = gemm::ahead_of(job.in + begin * walk_.in_c, (end - begin) * walk_.in_c);
+  t.ahead[0] = gemm::ahead_of(job.in + begin * walk_.in_c, (end - begin) * walk_.in_c, products);
 }
 
 template <class T>
@@ -141,11 +154,13 @@ void DirectConv<T>::look_to_next_panel(gemm::TileArgs<T>& t, const Job& job, int
                                        int64_t tiles) const {
   const bool last = tile + 1 == tiles;
   const int64_t next = last ? 0 : (tile + 1) * rows_, channel = (last ? panel + 1 : panel) * cols_;
-  t.ahead[0] = t.ahead[1] = {};
+  t.ahead[0] = {};
+  t.next_c = nullptr;
   if (panel + 1 == panels_) return;
-  t.ahead[0] = {reinterpret_cast<const char*>(job.out + next * walk_.out_c + channel),
-                walk_.out_c * static_cast<int64_t>(sizeof(T)), t.rows};
-  t.ahead[1] = gemm::part_of(gemm::ahead_of(job.packed + (panel + 1) * panel_size(), panel_size()), tile, tiles);
+  const int64_t products = t.taps * t.depth;
+  t.next_c = job.out + next * walk_.out_c + channel;
+  t.ahead[0] =
+      after(gemm::ahead_of(job.packed + (panel + 1) * panel_size(), panel_size(), tiles * products), tile * products);
 }
 
 template <class T>

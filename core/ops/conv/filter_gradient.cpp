@@ -24,6 +24,7 @@ template <class T>
 struct FilterGradient<T>::Block {
   int64_t first = 0, last = 0;
   int64_t unit = 0, units = 1;
+  int64_t products = 0;  // of a unit, but for what lies outside the image
   gemm::Ahead in_ahead, gradient_ahead;
   int64_t *in_offsets = nullptr, *gradient_offsets = nullptr;
 };
@@ -71,10 +72,9 @@ void FilterGradient<T>::add_block(const T* in, const T* gradient, const Block& b
   t.c = filter + (tap * s.filter_c + tile * rows_) * s.out_c + group * group_out_ + panel * cols_;
   t.c_step = s.out_c;
   t.accumulate = block.first > 0;
-  if (block.gradient_ahead.count > 0) {
-    t.ahead[0] = gemm::part_of(block.gradient_ahead, block.unit, block.units);
-    t.ahead[1] = gemm::part_of(block.in_ahead, block.unit, block.units);
-  }
+  t.ahead[0] = after(block.gradient_ahead, block.unit * block.products);
+  t.ahead[1] = after(block.in_ahead, block.unit * block.products);
+  if (block.gradient_ahead.at) t.next_c = t.c;  // read before it is written
   int64_t n = block.first / std::max<int64_t>(1, s.out_h), oh = block.first % std::max<int64_t>(1, s.out_h);
   for (int64_t row = block.first; row < block.last; ++row) {
     int64_t ih = oh * s.stride_h - s.pad_top + kh * s.dilation_h;
@@ -92,14 +92,16 @@ template <class T>
 void FilterGradient<T>::look_ahead(const T* in, const T* gradient, int64_t end, Block& block) const {
   const ConvShape& s = shape_;
   const int64_t count = (end - block.last) * s.out_w * gradient_step_, all = s.batch * s.in_h;
-  block.gradient_ahead = gemm::ahead_of(gradient + block.last * s.out_w * gradient_step_, count);
+  block.products = (block.last - block.first) * s.out_w;
+  const int64_t products = block.products * block.units;
+  block.gradient_ahead = gemm::ahead_of(gradient + block.last * s.out_w * gradient_step_, count, products);
   // The lowest row of the images that a row sees.
   auto in_row = [&](int64_t row) {
     return row / s.out_h * s.in_h + row % s.out_h * s.stride_h + (s.window_h - 1) * s.dilation_h - s.pad_top;
   };
   const int64_t first = count > 0 ? std::clamp<int64_t>(in_row(block.last), 0, all) : all;
   const int64_t last = count > 0 ? std::clamp<int64_t>(in_row(end), first, all) : all;
-  block.in_ahead = gemm::ahead_of(in + first * s.in_w * s.in_c, (last - first) * s.in_w * s.in_c);
+  block.in_ahead = gemm::ahead_of(in + first * s.in_w * s.in_c, (last - first) * s.in_w * s.in_c, products);
 }
 
 template <class T>

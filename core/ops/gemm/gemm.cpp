@@ -157,15 +157,14 @@ template <class T>
 void Gemm<T>::look_ahead(TileArgs<T>& t, const T* packed_b, int64_t k, int64_t panel, int64_t panel_end, int64_t i,
                          int64_t count) const {
   const bool last = i + 1 == count;
-  t.ahead[0] = t.ahead[1] = {};
+  t.ahead[0] = {};
+  t.next_c = nullptr;
   if (last && panel + 1 == panel_end) return;
-  const T* next = last ? t.c - i * rows_ * n_ + cols_ : t.c + rows_ * n_;
-  t.ahead[0] = {reinterpret_cast<const char*>(next), n_ * static_cast<int64_t>(sizeof(T)), t.rows};
+  t.next_c = last ? t.c - i * rows_ * n_ + cols_ : t.c + rows_ * n_;
   if (panel + 1 == panel_end || count == 1)
     return;  // a tile alone takes b as a stream, which the processor sees by itself
-  const int64_t pieces = t.depth * cols_ * static_cast<int64_t>(sizeof(T)) / kAheadBytes;
   const T* panel_after = packed_b + ((panel + 1) * k_ + k) * cols_;
-  t.ahead[1] = part_of({reinterpret_cast<const char*>(panel_after), kAheadBytes, pieces}, i, count);
+  t.ahead[0] = after(ahead_of(panel_after, t.depth * cols_, count * t.depth), i * t.depth);
 }
 
 template <class T>
@@ -177,7 +176,10 @@ void Gemm<T>::run_tiles(const T* a, const T* b, const T* packed_b, T* c, int64_t
   std::array<const T*, kMaxTileRows> pointers;
   TileArgs<T> t{};
   t.taps = 1;
-  if (!pack_a_ && !transpose_a_) t.row_pointers = pointers.data();
+  if (!pack_a_ && !transpose_a_) {
+    t.row_pointers = pointers.data();
+    t.a_row_step = k_;
+  }
   for (int64_t block = row_tile_begin; block < row_tile_end; block += kRowTilesPerBlock) {
     int64_t block_end = std::min(block + kRowTilesPerBlock, row_tile_end);
     for (int64_t k = 0; k < k_; k += depth_) {

@@ -11,12 +11,13 @@
 
 namespace emplace::gemm {
 
-/// Memory that is wanted soon: `count` pieces of kAheadBytes, `step` bytes apart.
+/// Memory that is wanted soon, in order: the line of cache at `at` is asked for with a tile's first product, the one
+/// `step` bytes further (the same again, if that is less than a line) with each that follows. It may reach beyond what
+/// there is. Null: nothing.
 struct Ahead {
   const char* at = nullptr;
-  int64_t step = 0, count = 0;
+  int64_t step = 0;
 };
-inline constexpr int64_t kAheadBytes = 128;
 
 template <class T>
 struct TileArgs {
@@ -28,6 +29,7 @@ struct TileArgs {
   // a_step.
   const T* const* row_pointers;
   int64_t row_pointer_stride;
+  int64_t a_row_step;  // > 0: the pointers of a tap lie so many elements apart, in order: the first is enough
   const T* a;
   const int64_t* a_offsets;  // null: there is one tap, at 0
   int64_t a_step;
@@ -38,8 +40,9 @@ struct TileArgs {
   T* c;  // row i at c + i * c_step
   int64_t c_step;
   bool accumulate;  // add to what c holds
-  // What the tiles that follow read or write, asked for piece by piece while the products are summed: all at once would
-  // keep b waiting. If there is any, there is one in ahead[0].
+  // What the tiles that follow read and write, asked for line by line while the products are summed: all at once would
+  // keep b waiting. `next_c`: as c, of the next tile; null: nothing is asked for.
+  const T* next_c;
   Ahead ahead[2];
 };
 

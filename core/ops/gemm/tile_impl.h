@@ -114,48 +114,54 @@ struct Sums {
   }
 };
 
-// Asks for the memory ahead of a tile, evenly over its products: some of it before every kDepth of them.
+// Asks for what the next tiles want, without a branch: one that is not foreseen costs as much as several products.
+template <class T>
 class AskAhead {
  public:
-  static constexpr int64_t kDepth = 32;
-  template <class T>
-  explicit AskAhead(const TileArgs<T>& t) : ahead_{t.ahead[0], t.ahead[1]} {
-    const int64_t times = t.taps * ((t.depth + kDepth - 1) / kDepth);
-    for (int i = 0; i < 2 && times > 0; ++i)
-      at_once_[i] = times == 1 ? t.ahead[i].count : divide(t.ahead[i].count + times - 1, times);
-  }
-  void ask() {
+  explicit AskAhead(const TileArgs<T>& t) : next_c_(t.next_c), c_step_(t.c_step) {
     for (int i = 0; i < 2; ++i) {
-      Ahead& a = ahead_[i];
-      for (int64_t n = a.count < at_once_[i] ? a.count : at_once_[i]; n > 0; --n, --a.count, a.at += a.step) {
-        __builtin_prefetch(a.at);
-        __builtin_prefetch(a.at + kAheadBytes / 2);
-      }
+      at_[i] = t.ahead[i].at ? t.ahead[i].at : reinterpret_cast<const char*>(t.b);
+      step_[i] = t.ahead[i].step;
     }
+  }
+  inline __attribute__((always_inline)) void ask() {
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      __builtin_prefetch(at_[i]);
+      at_[i] += step_[i];
+    }
+  }
+  // A row of what the next tile writes.
+  inline __attribute__((always_inline)) void ask_row() {
+    constexpr int kLine = 64;
+    __builtin_prefetch(next_c_, 1);
+    if constexpr (2 * kVectorBytes > kLine) __builtin_prefetch(next_c_ + kLine / sizeof(T), 1);
+    next_c_ += c_step_;
   }
 
  private:
-  // As quotient(), which is not this file's own.
-  static int64_t divide(int64_t a, int64_t b) {
-    if (((a | b) >> 32) != 0) return a / b;
-    return static_cast<int64_t>(static_cast<uint32_t>(a) / static_cast<uint32_t>(b));
-  }
-
-  Ahead ahead_[2];
-  int64_t at_once_[2] = {};
+  const char* at_[2];
+  int64_t step_[2];
+  const T* next_c_;
+  int64_t c_step_;
 };
 
-// Calls product(k) for all k < depth.
-template <bool kAhead, class Product>
-inline __attribute__((always_inline)) void for_depth(int64_t depth, AskAhead* ahead, const Product& product) {
+// Calls product(k) for all k < depth. `rows` rows of the next tile are asked for beside the first of them.
+template <bool kAhead, class T, class Product>
+inline __attribute__((always_inline)) void for_depth(int64_t depth, int64_t rows, AskAhead<T>& ahead,
+                                                     const Product& product) {
+  int64_t k = 0;
   if constexpr (kAhead) {
-    for (int64_t k = 0; k < depth;) {
-      ahead->ask();
-      const int64_t end = k + AskAhead::kDepth < depth ? k + AskAhead::kDepth : depth;
-      for (; k < end; ++k) product(k);
+    for (; k < rows && k < depth; ++k) {
+      ahead.ask_row();
+      product(k);
+    }
+    for (; k < depth; ++k) {
+      ahead.ask();
+      product(k);
     }
   } else {
-    for (int64_t k = 0; k < depth; ++k) product(k);
+    for (; k < depth; ++k) product(k);
   }
 }
 
@@ -164,7 +170,7 @@ template <class T, int R, int V, bool kAhead>
 void tile_pointers(const TileArgs<T>& t) {
   Sums<T, R, V> sums;
   sums.clear();
-  AskAhead ahead(t);
+  AskAhead<T> ahead(t);
   const T* b = t.b;
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const T* a[R];
@@ -172,9 +178,41 @@ void tile_pointers(const TileArgs<T>& t) {
     for (int i = 0; i < R; ++i) a[i] = t.row_pointers[tap * t.row_pointer_stride + i];
     if (t.b_offsets) b = t.b + t.b_offsets[tap];
     for_depth<kAhead>(
-        t.depth, &ahead, [&](int64_t k) __attribute__((always_inline)) {
+        t.depth, tap == 0 ? R : 0, ahead, [&](int64_t k) __attribute__((always_inline)) {
           sums.add(b, [&](int i) { return a[i][k]; });
           b += t.b_step;
+        });
+  }
+  sums.finish(t);
+}
+
+// Rows of a that lie equally far from each other: four of them need but one pointer that moves.
+template <class T, int R, int V, bool kAhead>
+void tile_spaced(const TileArgs<T>& t) {
+  Sums<T, R, V> sums;
+  sums.clear();
+  AskAhead<T> ahead(t);
+  const T* b = t.b;
+  constexpr int kBases = (R + 3) / 4;
+  const int64_t step = t.a_row_step * static_cast<int64_t>(sizeof(T)), step3 = 3 * step;
+  for (int64_t tap = 0; tap < t.taps; ++tap) {
+    const char* a[kBases];
+#pragma GCC unroll 4
+    for (int i = 0; i < kBases; ++i)
+      a[i] = reinterpret_cast<const char*>(t.row_pointers[tap * t.row_pointer_stride]) + i * 4 * step;
+    if (t.b_offsets) b = t.b + t.b_offsets[tap];
+    for_depth<kAhead>(
+        t.depth, tap == 0 ? R : 0, ahead, [&](int64_t) __attribute__((always_inline)) {
+          sums.add(b, [&](int i) {
+            const char* at = a[i / 4];
+            return *reinterpret_cast<const T*>(i % 4 == 0   ? at
+                                               : i % 4 == 1 ? at + step
+                                               : i % 4 == 2 ? at + 2 * step
+                                                            : at + step3);
+          });
+          b += t.b_step;
+#pragma GCC unroll 4
+          for (int i = 0; i < kBases; ++i) a[i] += sizeof(T);
         });
   }
   sums.finish(t);
@@ -185,13 +223,13 @@ template <class T, int R, int V, bool kAhead>
 void tile_columns(const TileArgs<T>& t) {
   Sums<T, R, V> sums;
   sums.clear();
-  AskAhead ahead(t);
+  AskAhead<T> ahead(t);
   const T* b = t.b;
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const T* a = t.a_offsets ? t.a + t.a_offsets[tap] : t.a;
     if (t.b_offsets) b = t.b + t.b_offsets[tap];
     for_depth<kAhead>(
-        t.depth, &ahead, [&](int64_t) __attribute__((always_inline)) {
+        t.depth, tap == 0 ? R : 0, ahead, [&](int64_t) __attribute__((always_inline)) {
           sums.add(b, [&](int i) { return a[i]; });
           a += t.a_step, b += t.b_step;
         });
@@ -202,33 +240,45 @@ void tile_columns(const TileArgs<T>& t) {
 template <class T>
 using TileFunction = void (*)(const TileArgs<T>&);
 
+enum class Rows : uint8_t { kPointers, kSpaced, kColumns };
+
+template <class T, int R, int V, bool kAhead, Rows kRows>
+constexpr TileFunction<T> one_tile() {
+  if constexpr (kRows == Rows::kPointers) return &tile_pointers<T, R, V, kAhead>;
+  if constexpr (kRows == Rows::kSpaced) return &tile_spaced<T, R, V, kAhead>;
+  if constexpr (kRows == Rows::kColumns) return &tile_columns<T, R, V, kAhead>;
+}
+
 // For tiles of more than kFewer rows.
-template <class T, int V, bool kPointers, bool kAhead, class Rows, int kFewer = 0>
+template <class T, int V, Rows kRows, bool kAhead, class Numbers, int kFewer = 0>
 struct TileFunctions;
-template <class T, int V, bool kPointers, bool kAhead, size_t... R, int kFewer>
-struct TileFunctions<T, V, kPointers, kAhead, std::index_sequence<R...>, kFewer> {
-  static constexpr TileFunction<T> kOf[] = {
-      (kPointers ? &tile_pointers<T, kFewer + R + 1, V, kAhead> : &tile_columns<T, kFewer + R + 1, V, kAhead>)...};
+template <class T, int V, Rows kRows, bool kAhead, size_t... R, int kFewer>
+struct TileFunctions<T, V, kRows, kAhead, std::index_sequence<R...>, kFewer> {
+  static constexpr TileFunction<T> kOf[] = {one_tile<T, kFewer + R + 1, V, kAhead, kRows>()...};
 };
 
 // By rows. Asking ahead is worth its code only in what models spend their time on: floats, in tiles of full width and
 // of more than half the rows (equal tiles have so many). Elsewhere what is ahead is left to come when it is read.
-template <class T, bool kPointers>
+template <class T, Rows kRows>
 TileFunction<T> tile_function(int rows, bool narrow, bool ahead) {
-  using Rows = std::make_index_sequence<kMaxRows>;
-  if (narrow) return TileFunctions<T, 1, kPointers, false, Rows>::kOf[rows - 1];
+  using All = std::make_index_sequence<kMaxRows>;
+  if (narrow) return TileFunctions<T, 1, kRows, false, All>::kOf[rows - 1];
   if constexpr (std::is_same_v<T, float>) {
     using Most = std::make_index_sequence<kMaxRows - kMaxRows / 2>;
     if (ahead && rows > kMaxRows / 2)
-      return TileFunctions<T, 2, kPointers, true, Most, kMaxRows / 2>::kOf[rows - 1 - kMaxRows / 2];
+      return TileFunctions<T, 2, kRows, true, Most, kMaxRows / 2>::kOf[rows - 1 - kMaxRows / 2];
   }
-  return TileFunctions<T, 2, kPointers, false, Rows>::kOf[rows - 1];
+  return TileFunctions<T, 2, kRows, false, All>::kOf[rows - 1];
 }
 
 template <class T>
 void tile(const TileArgs<T>& t) {
-  const bool narrow = t.cols <= kLanes<T>, ahead = t.ahead[0].count > 0;
-  (t.row_pointers ? tile_function<T, true>(t.rows, narrow, ahead) : tile_function<T, false>(t.rows, narrow, ahead))(t);
+  const bool narrow = t.cols <= kLanes<T>, ahead = t.next_c != nullptr;
+  if (!t.row_pointers) return tile_function<T, Rows::kColumns>(t.rows, narrow, ahead)(t);
+  if constexpr (std::is_same_v<T, float>) {
+    if (t.a_row_step > 0) return tile_function<T, Rows::kSpaced>(t.rows, narrow, ahead)(t);
+  }
+  tile_function<T, Rows::kPointers>(t.rows, narrow, ahead)(t);
 }
 
 // Eight rows of b at a time, so that y is read and written once for eight products.
