@@ -15,19 +15,14 @@ ROUNDS = 3
 STEPS_S = 0.7  # of a program in a round
 
 BUILD_KERAS = """
-import sys, tensorflow as tf
+import json, sys, tensorflow as tf
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 tf.keras.utils.set_random_seed(7)
 model = getattr(tf.keras.applications, sys.argv[1])(weights=None)
 spec = tf.TensorSpec([1, *model.input_shape[1:]], tf.float32, name='x')
 frozen = convert_variables_to_constants_v2(tf.function(lambda x: model(x, training=False)).get_concrete_function(spec))
 open(sys.argv[2], 'wb').write(frozen.graph.as_graph_def().SerializeToString())
-"""
-
-INPUT_SHAPE = """
-import json, sys, tensorflow as tf
-graph = tf.compat.v1.GraphDef.FromString(open(sys.argv[1], 'rb').read())
-print(json.dumps(next([d.size for d in n.attr['shape'].shape.dim] for n in graph.node if n.op == 'Placeholder')))
+json.dump(spec.shape.as_list(), open(sys.argv[3], 'w'))
 """
 
 # A program that loads a model, tells of its first step, and then for each line that it reads of its fastest one.
@@ -147,17 +142,15 @@ def measure_model(binary, pythons, path, onnx, feeds, outputs, threads):
 
 def build_keras(python, name, folder):
     """The model's GraphDef, and the same as ONNX where that can be written; made once a folder."""
-    path, onnx = folder / f"{name}.pb", folder / f"{name}.onnx"
+    path, onnx, shape = (folder / f"{name}.{kind}" for kind in ("pb", "onnx", "shape.json"))
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}}
-    if not path.exists():
-        subprocess.run([python, "-c", BUILD_KERAS, name, str(path)], check=True, **quiet)
+    if not path.exists() or not shape.exists():
+        subprocess.run([python, "-c", BUILD_KERAS, name, str(path), str(shape)], check=True, **quiet)
     if not onnx.exists():
         made = subprocess.run([python, str(TOP / "scripts/graphdef_to_onnx.py"), str(path), "Identity", str(onnx)], **{**quiet, "stderr": subprocess.PIPE}, text=True)
         if made.returncode:
             print(f"{name}: not as ONNX, exit code {made.returncode}: {(made.stderr.strip().splitlines() or ['no reason told'])[-1]}")
-    shape = json.loads(subprocess.run([python, "-c", INPUT_SHAPE, str(path)], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                      text=True, env=quiet["env"]).stdout.splitlines()[-1])
-    return path, onnx if onnx.exists() else None, {"x": shape}, ["Identity"]
+    return path, onnx if onnx.exists() else None, {"x": json.loads(shape.read_text())}, ["Identity"]
 
 
 def build_tfjs(binary, name, folder):
