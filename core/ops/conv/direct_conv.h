@@ -47,7 +47,7 @@ class DirectConv {
   enum class Way : uint8_t {
     kPixels,   // they follow each other in the output
     kPanels,   // so they do here, but panel after panel of the filter, which is too large to stay in cache, passes by
-               // all
+               // all that stay in it
     kBands,    // they follow each other in a row of it; what they read was first copied with its padding, channel by
                // channel, because there are few channels
     kOutputs,  // they follow each other in a row of it, copied as for kBands; there are few channels to write, so that
@@ -62,6 +62,10 @@ class DirectConv {
     const ConvEpilogue<T>& epilogue;
     RowSink* sink;
   };
+  /// Tiles of kPanels from pixel `first` on, whose pixels' window stays in cache while panels pass by.
+  struct PixelBlock {
+    int64_t first = 0, tiles = 0;
+  };
   /// Of a tile whose pixels all see the same taps: those, by tap and pixel where what they multiply begins, and by tap
   /// where its part of the filter does.
   struct SeenTaps {
@@ -71,7 +75,7 @@ class DirectConv {
 
   explicit DirectConv(const ConvWalk& walk);
   Way choose_way() const;
-  /// Is each part of the filter better read once, for all pixels, than the whole of it for every tile?
+  /// Is each part of the filter better read once, for many tiles, than the whole of it for every tile?
   bool filter_passes_by() const;
   void run_pixels(const Job& job, int64_t begin, int64_t end) const;
   void run_panels(const Job& job, int64_t begin, int64_t end) const;
@@ -95,7 +99,8 @@ class DirectConv {
   /// rows_.
   void point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel, const T** pointers) const;
   void look_ahead(gemm::TileArgs<T>& t, const Job& job, int64_t pixel) const;
-  void look_to_next_panel(gemm::TileArgs<T>& t, const Job& job, int64_t panel, int64_t tile, int64_t tiles) const;
+  void look_to_next_panel(gemm::TileArgs<T>& t, const Job& job, const PixelBlock& block, int64_t tile,
+                          int64_t panel) const;
   void copy_band(const T* image, int64_t first_row, int64_t rows, T* band) const;
   /// All channels of the tile's pixels, whose first is at `out`. `pointers`: the tile's, if it has any.
   void multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::vector<const T*>* pointers) const;
@@ -108,6 +113,7 @@ class DirectConv {
   int rows_ = 1, cols_ = 1;
   int64_t panels_ = 0;  // per group
   std::vector<T> zeros_;
+  int64_t block_tiles_ = 0;  // of kPanels: that a panel passes by
   // Of kBands and kOutputs. A row of a band holds for every channel and every remainder by the step a line of the
   // pixels with it.
   int64_t band_rows_ = 1;            // of the output

@@ -148,40 +148,45 @@ void DirectConv<T>::run_pixels(const Job& job, int64_t begin, int64_t end) const
   }
 }
 
-// While the panel passes by this tile: what the next one writes, and this one's part of the panel after it.
+// While the panel passes by tile `tile` of the block: what the next one writes, and this one's part of the panel after
+// it, whoever multiplies by that.
 template <class T>
-void DirectConv<T>::look_to_next_panel(gemm::TileArgs<T>& t, const Job& job, int64_t panel, int64_t tile,
-                                       int64_t tiles) const {
-  const bool last = tile + 1 == tiles;
-  const int64_t next = last ? 0 : (tile + 1) * rows_, channel = (last ? panel + 1 : panel) * cols_;
+void DirectConv<T>::look_to_next_panel(gemm::TileArgs<T>& t, const Job& job, const PixelBlock& block, int64_t tile,
+                                       int64_t panel) const {
+  const bool last = tile + 1 == block.tiles;
+  const int64_t next = block.first + (last ? 0 : (tile + 1) * rows_), channel = (last ? panel + 1 : panel) * cols_;
   t.ahead[0] = {};
   t.next_c = nullptr;
   if (panel + 1 == panels_) return;
   const int64_t products = t.taps * t.depth;
   t.next_c = job.out + next * walk_.out_c + channel;
-  t.ahead[0] =
-      after(gemm::ahead_of(job.packed + (panel + 1) * panel_size(), panel_size(), tiles * products), tile * products);
+  t.ahead[0] = after(gemm::ahead_of(job.packed + (panel + 1) * panel_size(), panel_size(), block.tiles * products),
+                     tile * products);
 }
 
 template <class T>
 void DirectConv<T>::run_panels(const Job& job, int64_t begin, int64_t end) const {
-  const int64_t pixels = walk_.batch * walk_.area(), tiles = pieces_of(pixels, rows_), size = walk_.taps() * rows_;
+  const int64_t pixels = walk_.batch * walk_.area(), size = walk_.taps() * rows_;
   thread_local std::vector<const T*> pointers;
   thread_local std::vector<gemm::TileArgs<T>> args;
-  pointers.assign(static_cast<size_t>(tiles * size), zeros_.data());
-  args.assign(static_cast<size_t>(tiles), {});
-  for (int64_t tile = 0; tile < tiles; ++tile) {
-    gemm::TileArgs<T>& t = args[static_cast<size_t>(tile)];
-    t.rows = static_cast<int>(std::min<int64_t>(rows_, pixels - tile * rows_));
-    t.c_step = walk_.out_c;
-    t.row_pointers = pointers.data() + tile * size;
-    point_to_pixels(t, job.in, tile * rows_, pointers.data() + tile * size);
-  }
-  for (int64_t panel = begin; panel < end; ++panel) {
-    for (int64_t tile = 0; tile < tiles; ++tile) {
+  for (PixelBlock block; block.first < pixels; block.first += block.tiles * rows_) {
+    block.tiles = std::min(block_tiles_, pieces_of(pixels - block.first, rows_));
+    pointers.assign(static_cast<size_t>(block.tiles * size), zeros_.data());
+    args.assign(static_cast<size_t>(block.tiles), {});
+    for (int64_t tile = 0; tile < block.tiles; ++tile) {
       gemm::TileArgs<T>& t = args[static_cast<size_t>(tile)];
-      look_to_next_panel(t, job, panel, tile, tiles);
-      multiply_panel(t, job, job.out + tile * rows_ * walk_.out_c, 0, panel);
+      const int64_t pixel = block.first + tile * rows_;
+      t.rows = static_cast<int>(std::min<int64_t>(rows_, pixels - pixel));
+      t.c_step = walk_.out_c;
+      t.row_pointers = pointers.data() + tile * size;
+      point_to_pixels(t, job.in, pixel, pointers.data() + tile * size);
+    }
+    for (int64_t panel = begin; panel < end; ++panel) {
+      for (int64_t tile = 0; tile < block.tiles; ++tile) {
+        gemm::TileArgs<T>& t = args[static_cast<size_t>(tile)];
+        look_to_next_panel(t, job, block, tile, panel);
+        multiply_panel(t, job, job.out + (block.first + tile * rows_) * walk_.out_c, 0, panel);
+      }
     }
   }
 }
