@@ -30,13 +30,18 @@ class Arranger {
         measure(child.index);
         sizes.push_back({result_.scope[child.index].width, result_.scope[child.index].height});
       } else {
-        sizes.push_back({kBoxWidth, kBoxHeight});
+        sizes.push_back({kBoxWidth, closed_height(child)});
       }
     }
     layouts_[scope] = lay_out(scope_boxes(inner_[scope], std::move(sizes)));
     Frame& frame = result_.scope[scope];
     frame.width = std::max(kBoxWidth, layouts_[scope].width + 2 * kScopePad);
     frame.height = layouts_[scope].height + kScopeHead + kScopePad;
+  }
+
+  double closed_height(ScopeChild child) const {
+    const bool holds_copies = child.is_scope && tree_.scopes[child.index].copies.count > 0;
+    return kBoxHeight + (holds_copies ? kCopiesLine : 0);
   }
 
   double content_left(uint32_t scope) const {
@@ -54,7 +59,7 @@ class Arranger {
       if (child.is_scope && open_[child.index]) {
         put(child.index, x, y);
       } else {
-        (child.is_scope ? result_.scope : result_.node)[child.index] = {x, y, kBoxWidth, kBoxHeight};
+        (child.is_scope ? result_.scope : result_.node)[child.index] = {x, y, kBoxWidth, closed_height(child)};
       }
     }
   }

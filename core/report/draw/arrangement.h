@@ -10,6 +10,8 @@
 namespace emplace {
 
 inline constexpr double kBoxWidth = 184, kBoxHeight = 44;
+/// What a closed scope is higher by if copies lie in it: the line that says so.
+inline constexpr double kCopiesLine = 15;
 /// Between the rim of an open scope and what is inside it; at the top there is its name.
 inline constexpr double kScopePad = 16, kScopeHead = 30;
 

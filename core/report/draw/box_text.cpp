@@ -11,6 +11,14 @@
 #include "core/device/device_text.h"
 
 namespace emplace {
+namespace {
+
+std::string total_size(const CopyTotal& copies, std::string_view at_least) {
+  if (copies.unknown == 0) return size_text(copies.bytes);
+  return copies.bytes > 0 ? cat(at_least, size_text(copies.bytes)) : "size unknown";
+}
+
+}  // namespace
 
 std::string short_text(std::string_view text, size_t most) {
   std::string whole = printable(text);
@@ -52,6 +60,16 @@ std::string copied_tensor(const Graph& graph, const Copy& copy) {
 std::string copied_bytes(const Copy& copy) {
   if (copy.control) return {};
   return copy.bytes ? size_text(*copy.bytes) : "?";
+}
+
+std::string copies_text(const CopyTotal& copies) {
+  if (copies.count == 0) return {};
+  return cat(copies.count > 1 ? cat(copies.count, " copies, ") : "", total_size(copies, "at least "));
+}
+
+std::string copies_inside(const CopyTotal& copies) {
+  if (copies.count == 0) return {};
+  return cat(copies.count, copies.count == 1 ? " copy" : " copies", " inside, ", total_size(copies, "\u2265 "));
 }
 
 Heat heat_of(const PictureNode& node, DrawColor color) {

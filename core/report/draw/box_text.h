@@ -26,6 +26,11 @@ std::string copied_tensor(const Graph& graph, const Copy& copy);
 /// "16 B"; "?" where it is not known; empty for a control edge.
 std::string copied_bytes(const Copy& copy);
 
+/// What is written at an edge: "512 B", "2 copies, at least 512 B", "size unknown"; empty without a copy.
+std::string copies_text(const CopyTotal& copies);
+/// What is written in a closed scope: "3 copies inside, 4.0 MiB", "... ≥ 4.0 MiB"; empty without one.
+std::string copies_inside(const CopyTotal& copies);
+
 /// What nodes and scopes are coloured by, if that is time or memory: a sum over nodes.
 struct Heat {
   double sum = 0;

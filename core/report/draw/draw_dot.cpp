@@ -31,6 +31,11 @@ class DotWriter {
  private:
   static std::string id_of(ScopeChild box) { return cat(box.is_scope ? 's' : 'n', box.index); }
 
+  static std::string inside_text(const Scope& scope) {
+    return scope.copies.count == 0 ? ""
+                                   : cat("+\"\\n\"+", dot_text(copies_inside(scope.copies)), ", color=\"#a3152a\"");
+  }
+
   void add_scope(uint32_t scope, const std::string& indent) {
     for (const ScopeChild child : tree_.scopes[scope].children) {
       const Scope* inner = child.is_scope ? &tree_.scopes[child.index] : nullptr;
@@ -39,7 +44,7 @@ class DotWriter {
       } else if (!open_[child.index]) {
         append(out_, indent, id_of(child),
                " [label=", dot_text(cat(inner->label, ": ", counted(inner->end - inner->first, "node"))),
-               ", shape=box3d];\n");
+               inside_text(*inner), ", shape=box3d];\n");
       } else {
         append(out_, indent, "subgraph cluster_", child.index, " {\n", indent, "  label=", dot_text(inner->label),
                ";\n");
@@ -65,16 +70,15 @@ class DotWriter {
   }
 
   void add_edge(const SeenEdge& edge) {
-    std::string label, tooltip;
-    for (const uint32_t c : edge.copies) {
-      const Copy& copy = picture_.report->copies->copies[c];
-      if (!copy.control) append(label, label.empty() ? "" : ", ", copied_bytes(copy));
-      append(tooltip, tooltip.empty() ? "copy of " : ", ", copied_tensor(picture_.graph(), copy));
-    }
+    std::string tooltip;
+    for (const uint32_t c : edge.copies)
+      append(tooltip, tooltip.empty() ? "copy of " : ", ",
+             copied_tensor(picture_.graph(), picture_.report->copies->copies[c]));
     append(out_, "  ", id_of(edge.from), " -> ", id_of(edge.to), " [",
            edge.tensors == 0 ? "style=dotted" : "style=solid");
     if (!edge.copies.empty())
-      append(out_, ", penwidth=3, color=\"#a3152a\", label=", dot_text(label), ", tooltip=", dot_text(tooltip));
+      append(out_, ", penwidth=3, color=\"#a3152a\", label=", dot_text(copies_text(edge.total(picture_))),
+             ", tooltip=", dot_text(tooltip));
     out_ += "];\n";
   }
 

@@ -18,7 +18,7 @@ namespace emplace {
 namespace {
 
 constexpr size_t kMostBoxes = 2000;
-constexpr size_t kNameChars = 22, kOpChars = 20, kOpCharsByValue = 16;
+constexpr size_t kNameChars = 22, kOpChars = 20, kOpCharsByValue = 16, kInsideChars = 32;
 
 class SvgWriter {
  public:
@@ -124,16 +124,7 @@ class SvgWriter {
 
   /// The bytes of an edge's copies, beside where it begins, or, if several such edges begin there, where it ends.
   void add_bytes(const SeenEdge& edge, const Route& route) {
-    int64_t bytes = 0;
-    bool known = true, data = false;
-    for (const uint32_t c : edge.copies) {
-      const Copy& copy = report_.copies->copies[c];
-      if (copy.control) continue;
-      data = true;
-      known &= copy.bytes.has_value();
-      bytes += copy.bytes.value_or(0);
-    }
-    if (!data) return;
+    if (edge.copies.empty()) return;
     const auto from = std::pair(edge.from.is_scope, edge.from.index), to = std::pair(edge.to.is_scope, edge.to.index);
     const bool at_start = !route.back && std::count_if(seen_.edges.begin(), seen_.edges.end(), [&](const SeenEdge& e) {
                                            return !e.copies.empty() && std::pair(e.from.is_scope, e.from.index) == from;
@@ -141,9 +132,7 @@ class SvgWriter {
     const Spot end = at_start || route.back ? route.spots.front() : route.spots.back();
     const double y =
         at_start ? where_.of(edge.from).bottom() + 13 : where_.of(edge.to).top - 9 - 12 * (labels_at_[to]++ % 3);
-    svg_.text("bytes", end.x + 6, y,
-              cat(edge.copies.size() > 1 ? cat(edge.copies.size(), " copies, ") : "", known ? "" : "at least ",
-                  size_text(bytes)));
+    svg_.text("bytes", end.x + 6, y, copies_text(edge.total(picture_)));
     svg_.out += '\n';
   }
 
@@ -176,14 +165,16 @@ class SvgWriter {
     const auto most = static_cast<DeviceId>(std::max_element(counts.begin(), counts.end()) - counts.begin());
     const bool by_device = color_ == DrawColor::kDevice,
                mixed = std::count(counts.begin(), counts.end(), 0u) + 1 < static_cast<ptrdiff_t>(counts.size());
-    append(svg_.out, "<g class=\"box closed\"><title>",
+    const std::string inside = copies_inside(scope.copies);
+    append(svg_.out, "<g class=\"box closed", inside.empty() ? "" : " holds", "\"><title>",
            html_text(cat(scope.path, ": ", counted(scope.end - scope.first, "node"), ": ",
-                         device_counts(*report_.devices, counts))),
+                         device_counts(*report_.devices, counts), inside.empty() ? "" : "; ", inside)),
            "</title>");
     svg_.rect(by_device && mixed ? "h0" : fill_of(box, most), f.left, f.top, f.width, f.height, 4);
     svg_.text("name", f.left + 8, f.top + 18, short_text(scope.label, kNameChars));
     svg_.text("", f.left + 8, f.top + 35, counted(scope.end - scope.first, "node"));
     svg_.text("badge", f.left + f.width - 8, f.top + 35, by_device ? badges_of(counts) : heat_text(heat(box), color_));
+    if (!inside.empty()) svg_.text("", f.left + 8, f.top + 50, short_text(inside, kInsideChars));
     svg_.out += "</g>\n";
   }
 

@@ -2,7 +2,7 @@
 // The page of `emplace draw`: shows what is open of the picture in #data, which page_data.cpp writes. A box has an id: that of its
 // node (0, 1, ..., scope by scope), or minus that of its scope. Every text of the graph becomes a text node, never markup.
 const D = JSON.parse(document.getElementById('data').textContent);
-const W = 184, H = 44, PAD = 16, HEAD = 30, GAP = 44, MOST = 400;  // as in arrangement.h
+const W = 184, H = 44, PAD = 16, HEAD = 30, GAP = 44, LINE = 15, MOST = 400;  // as in arrangement.h
 const S = D.scopes, N = D.name.length;
 const $ = id => document.getElementById(id);
 
@@ -50,11 +50,14 @@ D.copies.forEach((c, k) => c.readers.forEach(r => {
   const key = c.node * N + r;
   copiesOf.has(key) ? copiesOf.get(key).push(k) : copiesOf.set(key, [k]);
 }));
+const total = (bytes, known, atLeast) => known ? size(bytes) : bytes ? atLeast + size(bytes) : 'size unknown';
 const bytesOf = copies => {
   let sum = 0, known = true;
   for (const k of copies) D.copies[k].bytes === null ? known = false : sum += D.copies[k].bytes;
-  return (copies.length > 1 ? copies.length + ' copies, ' : '') + (known ? size(sum) : sum ? 'at least ' + size(sum) : 'size unknown');
+  return (copies.length > 1 ? copies.length + ' copies, ' : '') + total(sum, known, 'at least ');
 };
+const holds = id => id < 0 && S[-id].c;  // how many copies lie in a scope, their bytes, how many of unknown size
+const insideText = ([n, bytes, unknown]) => n + (n == 1 ? ' copy' : ' copies') + ' inside, ' + total(bytes, !unknown, '\u2265 ');
 const insideOf = id => id < 0 ? [S[-id].a, S[-id].e] : [id, id + 1];
 function sums(id) {
   const [a, e] = insideOf(id), on = D.devices.map(() => 0);
@@ -95,7 +98,7 @@ function widen(x, w, i, width) {
 }
 
 function measure(s) {
-  const c = S[s], x = c.x.slice(), w = x.map((_, i) => i < c.k.length ? W : 0), h = c.k.map(() => H), tall = [];
+  const c = S[s], x = c.x.slice(), w = x.map((_, i) => i < c.k.length ? W : 0), h = c.k.map(kid => H + (holds(kid) ? LINE : 0)), tall = [];
   c.k.forEach((kid, i) => {
     if (!isOpen(kid)) return;
     const inner = measure(-kid);
@@ -215,9 +218,9 @@ const what = i => (t('op', i) + ' ' + t('tensor', i)).trim();
 
 function drawBox(box, sum, most) {
   const {id, w, h} = box, opened = isOpen(id), scope = id < 0;
-  const told = scope ? 'scope ' + nameOf(id) + ', ' + counted(sum.nodes, 'node') + ' on ' + onText(sum.on)
+  const told = scope ? 'scope ' + nameOf(id) + ', ' + counted(sum.nodes, 'node') + ' on ' + onText(sum.on) + (holds(id) ? ', ' + insideText(holds(id)) : '')
     : nameOf(id) + ', ' + what(id) + ', on ' + D.devices[D.device[id]].name;
-  const g = make('g', {class: 'box ' + (opened ? 'open' : (scope ? 'closed ' : '') + fillOf(sum, most)) + (state.at === id ? ' at' : ''), role: 'button',
+  const g = make('g', {class: 'box ' + (opened ? 'open' : (scope ? 'closed ' : '') + (holds(id) ? 'holds ' : '') + fillOf(sum, most)) + (state.at === id ? ' at' : ''), role: 'button',
     'data-id': id, tabindex: -1, 'aria-label': told, transform: `translate(${Math.round(box.x)} ${Math.round(box.y)})`}, make('title', {}, told));
   if (scope) g.setAttribute('aria-expanded', opened);
   else g.setAttribute('aria-pressed', state.at === id);
@@ -228,12 +231,13 @@ function drawBox(box, sum, most) {
   g.append(make('text', {x: 8, y: 34}, scope ? counted(sum.nodes, 'node') : what(id).length > room && cut > 3 && t('tensor', id)
     ? t('op', id).slice(0, cut - 1) + '\u2026 ' + t('tensor', id) : short(what(id), room)));
   g.append(make('text', {class: 'badge', x: W - 8, y: 34}, badgeOf(sum)));
+  if (holds(id)) g.append(make('text', {x: 8, y: 49}, short(insideText(holds(id)), 32)));
   if (scope) {
     let x = 3;
     sum.on.forEach((n, d) => {
       if (!n) return;
       const part = (W - 6) * n / sum.nodes;
-      g.append(make('rect', {class: 'd' + d % 8, x, y: H - 6, width: part, height: 4}));
+      g.append(make('rect', {class: 'd' + d % 8, x, y: h - 6, width: part, height: 4}));
       x += part;
     });
   }
@@ -409,13 +413,15 @@ function scopePanel(id) {
   const s = sums(id), ops = new Map(), copies = new Set();
   for (let i = S[-id].a; i < S[-id].e; ++i) ops.set(t('op', i), (ops.get(t('op', i)) || 0) + 1);
   for (const line of lines) if (touches(line, id)) for (const k of line.copies) copies.add(k);
+  const within = i => i >= S[-id].a && i < S[-id].e, inside = D.copies.map((_, k) => k).filter(k => within(D.copies[k].node) && D.copies[k].readers.some(within));
   return [make('h2', {}, 'scope ' + nameOf(id)), make('button', {onclick: () => { toggle(-id); panel(); }}, isOpen(id) ? 'Close' : 'Open'),
     facts([['nodes', s.nodes], ['devices', onText(s.on)], ['time', s.us >= 0 ? time(s.us) + ' a step' : ''], ['memory', size(s.bytes)]]),
-    ...list('Copies in and out', [...copies].map(copyRow)),
+    ...list('Copies in and out', [...copies].map(copyRow)), ...list(holds(id) ? insideText(holds(id)) : '', byBytes(inside).map(copyRow)),
     ...list('Ops', [...ops].sort((a, b) => b[1] - a[1]).map(([op, n]) => [op, n]))];
 }
+const byBytes = copies => copies.sort((a, b) => (D.copies[b].bytes || 0) - (D.copies[a].bytes || 0));
 function overview() {
-  const order = D.copies.map((_, k) => k).sort((a, b) => (D.copies[b].bytes || 0) - (D.copies[a].bytes || 0));
+  const order = byBytes(D.copies.map((_, k) => k));
   return [make('h2', {}, D.summary), D.part ? make('p', {}, D.part) : '', ...list('Devices', D.devices.filter(d => d.nodes).map(d => [d.badge, d.name, counted(d.nodes, 'node')])),
     ...list(order.length + (order.length == 1 ? ' copy' : ' copies') + ' between devices, each step', order.map(copyRow))];
 }

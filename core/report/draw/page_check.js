@@ -27,6 +27,11 @@ function checkPage() {
   check('scopes open', opened);
   check('open scopes keep apart, and edges go down', apart);
   state.open.clear(), draw();
+  const inside = s => D.copies.filter(c => [c.node, ...c.readers].filter(i => i >= S[s].a && i < S[s].e).length > 1 && c.node >= S[s].a && c.node < S[s].e);
+  check('a closed scope tells the copies in it', [...boxes.values()].every(({id, h}) => {
+    const there = id < 0 ? inside(-id).length : 0, text = box(id).textContent;
+    return there ? text.includes(there + (there == 1 ? ' copy' : ' copies') + ' inside') && h > H && box(id).classList.contains('holds') : !text.includes(' inside, ');
+  }));
   const scope = S.findIndex((x, s) => s > 0 && x.p == 0);
   if (scope > 0) {
     box(-scope).dispatchEvent(new MouseEvent('click', {bubbles: true}));

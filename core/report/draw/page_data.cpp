@@ -141,8 +141,9 @@ class PageData {
     }
   }
 
-  /// Label, prefix of names, parent, nodes, children, their layers, and where children and bends are when all is
-  /// closed; lines between children, from the rim above, to the rim below: with the first of their bends.
+  /// Label, prefix of names, copies inside (how many, their bytes, how many of unknown size), parent, nodes, children,
+  /// their layers, and where children and bends are when all is closed; lines between children, from the rim above, to
+  /// the rim below: with the first of their bends.
   void write_scopes() {
     const std::vector<ScopeEdges> edges = edges_by_scope(picture_, tree_);
     json_.key("scopes").begin_array();
@@ -152,6 +153,10 @@ class PageData {
           lay_out(scope_boxes(edges[s], std::vector<LayeredBox>(scope.children.size(), {kBoxWidth, kBoxHeight})));
       json_.begin_object().member("l", printable(scope.label)).member("n", printable(scope.prefix));
       if (scope.is_part) json_.member("q", scope.path.substr(scope.path.rfind('[')));
+      if (scope.copies.count > 0) {
+        json_.key("c").begin_array().value(scope.copies.count).value(scope.copies.bytes);
+        json_.value(scope.copies.unknown).end_array();
+      }
       json_.member("p", scope.parent).member("a", scope.first).member("e", scope.end).key("k").begin_array();
       for (const ScopeChild child : scope.children)
         json_.value(child.is_scope ? -int64_t{child.index} : int64_t{leaf_of_[child.index]});

@@ -25,6 +25,16 @@ struct PictureEdge {
   uint32_t first_copy = 0, num_copies = 0;  // in Picture::copies
 };
 
+struct CopyTotal {
+  uint32_t count = 0, unknown = 0;  // unknown: those whose size nobody knows
+  int64_t bytes = 0;                // of the others
+
+  void add(const Copy& copy) {
+    ++count;
+    copy.bytes ? bytes += *copy.bytes : ++unknown;
+  }
+};
+
 struct Picture {
   const PlaceReport* report = nullptr;
   std::vector<PictureNode> nodes;  // in the graph's order: but for loops, what an edge comes from is first

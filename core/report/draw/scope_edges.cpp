@@ -4,12 +4,6 @@
 
 namespace emplace {
 
-uint32_t common_scope(TreePath a, TreePath b) {
-  const std::vector<Scope>& scopes = a.tree.scopes;
-  while (a.parent() != b.parent()) (scopes[a.parent()].depth >= scopes[b.parent()].depth ? a : b).go_up();
-  return a.parent();
-}
-
 std::vector<ScopeEdges> edges_by_scope(const Picture& picture, const ScopeTree& tree) {
   std::vector<ScopeEdges> all(tree.scopes.size());
   for (size_t s = 0; s < all.size(); ++s) {

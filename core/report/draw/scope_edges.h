@@ -16,17 +16,4 @@ struct ScopeEdges {
 /// By scope.
 std::vector<ScopeEdges> edges_by_scope(const Picture& picture, const ScopeTree& tree);
 
-/// A node or a scope on its way up the tree.
-struct TreePath {
-  const ScopeTree& tree;
-  ScopeChild at;
-
-  uint32_t parent() const { return at.is_scope ? tree.scopes[at.index].parent : tree.parent[at.index]; }
-  uint32_t position() const { return at.is_scope ? tree.scopes[at.index].in_parent : tree.in_parent[at.index]; }
-  void go_up() { at = {true, parent()}; }
-};
-
-/// The innermost scope that has both.
-uint32_t common_scope(TreePath a, TreePath b);
-
 }  // namespace emplace

@@ -147,6 +147,25 @@ class Numbering {
   ScopeTree& tree_;
 };
 
+/// Each copy counts in the innermost scope that has both ends of one of its edges, and in those around it, once.
+void count_copies(const Picture& picture, ScopeTree& tree) {
+  std::vector<std::pair<uint32_t, uint32_t>> inside;  // copy, scope
+  for (const PictureEdge& edge : picture.edges) {
+    if (edge.num_copies == 0) continue;
+    const uint32_t scope = common_scope({tree, {false, edge.from}}, {tree, {false, edge.to}});
+    for (const uint32_t copy : picture.copies_of(edge)) inside.emplace_back(copy, scope);
+  }
+  std::sort(inside.begin(), inside.end());
+  constexpr uint32_t kNone = ~uint32_t{0};
+  std::vector<uint32_t> last(tree.scopes.size(), kNone);  // the copy counted last, by scope
+  for (auto [copy, scope] : inside) {
+    for (; scope != 0 && last[scope] != copy; scope = tree.scopes[scope].parent) {
+      last[scope] = copy;
+      tree.scopes[scope].copies.add(picture.report->copies->copies[copy]);
+    }
+  }
+}
+
 }  // namespace
 
 ScopeTree make_scope_tree(const Picture& picture, DrawGroup group, size_t most_children) {
@@ -155,7 +174,14 @@ ScopeTree make_scope_tree(const Picture& picture, DrawGroup group, size_t most_c
     if (tree.scopes[s].children.size() > most_children) cut_into_parts(tree, s, most_children);
   }
   Numbering(tree).number(0);
+  count_copies(picture, tree);
   return tree;
+}
+
+uint32_t common_scope(TreePath a, TreePath b) {
+  const std::vector<Scope>& scopes = a.tree.scopes;
+  while (a.parent() != b.parent()) (scopes[a.parent()].depth >= scopes[b.parent()].depth ? a : b).go_up();
+  return a.parent();
 }
 
 std::vector<bool> choose_open(const ScopeTree& tree, int64_t depth, size_t most) {

@@ -24,6 +24,7 @@ struct Scope {
   uint32_t depth = 0;                // of the root: 0
   uint32_t in_parent = 0;            // position among the parent's children
   uint32_t first = 0, end = 0;       // its nodes, with those of scopes inside: ScopeTree::leaves
+  CopyTotal copies;                  // from a node of it to one of it: no edge shows them while it is closed
   std::vector<ScopeChild> children;  // by their first node
 };
 
@@ -37,8 +38,21 @@ struct ScopeTree {
   std::vector<std::string> labels;  // of nodes, within their scope
 };
 
+/// A node or a scope on its way up the tree.
+struct TreePath {
+  const ScopeTree& tree;
+  ScopeChild at;
+
+  uint32_t parent() const { return at.is_scope ? tree.scopes[at.index].parent : tree.parent[at.index]; }
+  uint32_t position() const { return at.is_scope ? tree.scopes[at.index].in_parent : tree.in_parent[at.index]; }
+  void go_up() { at = {true, parent()}; }
+};
+
 /// Scopes with more than `most_children` are cut into parts, which are scopes as well.
 ScopeTree make_scope_tree(const Picture& picture, DrawGroup group, size_t most_children);
+
+/// The innermost scope that has both.
+uint32_t common_scope(TreePath a, TreePath b);
 
 /// By scope: is it open? From the root on, the outer ones first, then the smaller, as long as there are at most `most`
 /// boxes; no deeper than `depth`, if that is not negative.

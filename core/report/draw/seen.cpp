@@ -34,6 +34,12 @@ std::vector<uint32_t> box_of_nodes(const ScopeTree& tree, const Seen& seen, size
 
 }  // namespace
 
+CopyTotal SeenEdge::total(const Picture& picture) const {
+  CopyTotal total;
+  for (const uint32_t c : copies) total.add(picture.report->copies->copies[c]);
+  return total;
+}
+
 Seen see(const Picture& picture, const ScopeTree& tree, const std::vector<bool>& open) {
   Seen seen;
   find_boxes(tree, open, 0, seen);

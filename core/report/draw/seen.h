@@ -13,6 +13,8 @@ struct SeenEdge {
   ScopeChild from = {}, to = {};
   uint32_t tensors = 0, controls = 0;
   std::vector<uint32_t> copies = {};  // positions in the report's copies, each once
+
+  CopyTotal total(const Picture& picture) const;
 };
 
 struct Seen {

@@ -17,13 +17,13 @@ constexpr std::string_view kStyle =
     "weight:700;"
     "fill:#a3152a;paint-order:stroke;stroke:#fff;stroke-width:3px}\n"
     ".box rect{stroke:#444;stroke-width:1}.closed "
-    "rect{stroke-width:2}.scope{fill:#88888818;stroke:#888;stroke-width:1}\n"
+    "rect{stroke-width:2}.holds rect{stroke:#a3152a;stroke-width:3}.scope{fill:#88888818;stroke:#888;stroke-width:1}\n"
     ".edge{fill:none;stroke:#666;stroke-width:1.2;marker-end:url(#tip)}.back{marker-start:url(#tip);marker-end:none}\n"
     ".control{stroke-dasharray:2 3}.copy{stroke:#a3152a;stroke-width:3;marker-end:url(#ctip)}\n"
     ".copy.back{marker-start:url(#ctip);marker-end:none}.paper{fill:#fff}.tip{fill:#666}.ctip{fill:#a3152a}\n";
 constexpr std::string_view kDarkStyle =
     "text{fill:#f2f2f2}.paper{fill:#15181c}.box rect{stroke:#aab}.edge{stroke:#a5adb8}.tip{fill:#a5adb8}"
-    ".copy{stroke:#ff8a94}.ctip{fill:#ff8a94}.bytes{fill:#ff9aa4;stroke:#15181c}\n";
+    ".copy,.holds rect{stroke:#ff8a94}.ctip{fill:#ff8a94}.bytes{fill:#ff9aa4;stroke:#15181c}\n";
 
 /// Swatches side by side, in as many rows as they need.
 class Swatches {
