@@ -225,6 +225,7 @@ OpDef einsum_op() {
       .doc(
           "Sums of products of elements by Einstein's convention: dimensions with one letter run together, those that "
           "the output leaves out are summed.")
+      .traits({.work = Work::kMatMul})
       .shape(einsum_shape)
       .cpu(kFloating | kComplexes | DTypeSet{DType::kInt32, DType::kInt64}, make<Einsum>)
       .sample("inputs=f32[2,3,4] uniform(-1,1); inputs=f32[2,5,4] uniform(-1,1); equation='bqd,bkd->bqk'")

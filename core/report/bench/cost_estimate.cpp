@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/report/bench/flops.h"
 #include "core/report/bench/node_costs.h"
 
 namespace emplace {

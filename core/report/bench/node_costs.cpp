@@ -8,6 +8,7 @@
 
 #include "core/base/cat.h"
 #include "core/op/attr_text.h"
+#include "core/report/bench/flops.h"
 #include "core/report/bench/statistics.h"
 
 namespace emplace {
@@ -24,14 +25,8 @@ double relative_spread(const std::vector<double>& values) {
   return median > 0 ? median_deviation(values) / median : 0;
 }
 
-const Shape& shape_of(const Graph& g, Endpoint e, const SeenShapes* seen) {
-  const Shape& planned = g.output_shape(e);
-  const Shape* met = seen && !planned.fully_known() ? seen->find(e) : nullptr;
-  return met ? *met : planned;
-}
-
 std::optional<int64_t> tensor_bytes(const Graph& g, Endpoint e, const SeenShapes* seen = nullptr) {
-  const std::optional<int64_t> elements = shape_of(g, e, seen).checked_num_elements();
+  const std::optional<int64_t> elements = best_known_shape(g, e, seen).checked_num_elements();
   const size_t size = dtype_size(base_type(g.output_type(e)));
   if (!elements || size == 0 || *elements > INT64_MAX / 16) return {};
   return *elements * static_cast<int64_t>(size);
@@ -84,23 +79,6 @@ std::optional<int64_t> output_bytes(const Graph& g, NodeId node) {
     bytes += *of_one;
   }
   return bytes;
-}
-
-std::optional<int64_t> flops_of(const Graph& g, NodeId node, const SeenShapes* seen) {
-  if (g.num_outputs(node) == 0) return {};
-  const Shape& shape = shape_of(g, {node, 0}, seen);
-  const std::optional<int64_t> out = shape.checked_num_elements();
-  if (!out) return {};
-  const Work work = g.traits(node).work;
-  if (work == Work::kElements || g.inputs(node).size() < 2) return *out;
-  const std::optional<int64_t> a = shape_of(g, g.inputs(node)[0], seen).checked_num_elements();
-  const std::optional<int64_t> b = shape_of(g, g.inputs(node)[1], seen).checked_num_elements();
-  if (!a || !b || *out == 0) return {};
-  const auto x = static_cast<double>(*a), y = static_cast<double>(*b), z = static_cast<double>(*out);
-  // [m,k] x [k,n] = [m,n]: mk * kn / mn is k squared. The window of a convolution has filter / channels elements.
-  if (work == Work::kMatMul) return static_cast<int64_t>(std::llround(2 * z * std::sqrt(x * y / z)));
-  const auto channels = static_cast<double>(std::max<int64_t>(1, shape.rank() > 0 ? shape.dim(shape.rank() - 1) : 1));
-  return static_cast<int64_t>(std::llround(2 * z * y / channels));
 }
 
 std::string cost_key(const Graph& g, NodeId node) {

@@ -45,9 +45,6 @@ struct StepCosts {
 /// Of steps from 0 on. Shapes that the graph leaves open are those of `seen`.
 StepCosts step_costs(const Graph& graph, const TraceRecorder& trace, const SeenShapes* seen = nullptr);
 
-/// Multiplications and additions, where shapes are known: exact for products of matrices and convolutions, one for each
-/// element of the result of everything else.
-std::optional<int64_t> flops_of(const Graph& graph, NodeId node, const SeenShapes* seen = nullptr);
 /// Bytes of what a node reads or makes, where shapes and types are known.
 std::optional<int64_t> input_bytes(const Graph& graph, NodeId node, const SeenShapes* seen = nullptr);
 std::optional<int64_t> output_bytes(const Graph& graph, NodeId node);
