@@ -94,7 +94,10 @@ const KernelSignature* find_kernel(OpTable& ops, const NodeType& type, std::stri
   return found.ok() ? found->kernel : nullptr;
 }
 
-bool is_runnable(const NodeType& type) { return cpu_kernel(type) != nullptr; }
+bool is_runnable(const NodeType& type) {
+  const OpTraits& op = *type.traits;
+  return op.functional != Functional::kNone || op.argument || op.result || cpu_kernel(type) != nullptr;
+}
 
 KernelLookup::OpKernels& KernelLookup::kernels_of(std::string_view op) {
   auto [it, is_new] = by_op_.try_emplace(op);

@@ -52,7 +52,8 @@ class KernelLookup {
 /// The kernel of TensorFlow's registry for a node on a type of device; null if there is none or the lookup fails.
 const KernelSignature* find_kernel(OpTable& ops, const NodeType& type, std::string_view device_type);
 
-/// Does this emplace have a kernel for such a node?
+/// Does this emplace have a kernel for such a node? Calls, control flow, arguments and results of bodies count as if
+/// they had: what runs has the bodies instead.
 bool is_runnable(const NodeType& type);
 
 }  // namespace emplace
