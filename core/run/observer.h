@@ -14,6 +14,7 @@ struct ObservedInstruction {
   NodeId node = kNoNode;        // of a copy: the node whose tensor is copied
   DeviceId device = kNoDevice;  // where it runs; of a copy: whose memory it goes to
   DeviceId from = kNoDevice;    // of a copy: whose memory it comes from
+  uint32_t slot = 0;            // of a copy: which of the node's outputs
   bool is_copy() const { return from != kNoDevice; }
 };
 

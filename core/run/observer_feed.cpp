@@ -11,7 +11,7 @@ ObservedInstruction ObserverFeed::observed(InstructionId id) const {
   const Instruction& s = p_.program.instructions[id];
   if (s.kind != InstructionKind::kCopy) return {s.node, s.device};
   const PlacedValue& from = p_.program.values[p_.program.inputs(s)[0]];
-  return {from.tensor.node, p_.program.values[p_.program.outputs(s)[0]].home, from.home};
+  return {from.tensor.node, p_.program.values[p_.program.outputs(s)[0]].home, from.home, from.tensor.slot};
 }
 
 Status ObserverFeed::finished(InstructionId id, std::span<const Tensor> outputs) {

@@ -149,26 +149,30 @@ void add_measured(const TraceRecorder& trace, Ledger& ledger) {
     double us = 0;
     int64_t spans = 0, bytes = 0;
   };
-  std::map<std::tuple<NodeId, DeviceId, DeviceId>, Sum> sums;
+  using Way = std::tuple<NodeId, uint32_t, DeviceId, DeviceId>;
+  std::map<Way, Sum> sums;
   int64_t last_step = -1;
   for (const Span& span : trace.spans()) {
+    last_step = std::max(last_step, span.step);
     if (!span.what.is_copy() || span.step < 0) continue;
-    Sum& sum = sums[{span.what.node, span.what.from, span.what.device}];
+    Sum& sum = sums[{span.what.node, span.what.slot, span.what.from, span.what.device}];
     sum.us += static_cast<double>(span.end_ns - span.start_ns) / 1e3;
     sum.bytes = span.bytes;
     ++sum.spans;
   }
-  for (const Span& span : trace.spans()) last_step = std::max(last_step, span.step);
-  std::map<std::tuple<NodeId, DeviceId, DeviceId>, int64_t> rows;  // of several outputs of a node
-  for (const LedgerRow& row : ledger.rows) ++rows[{row.tensor.node, row.from_home, row.to_home}];
+  const auto way_of = [](const LedgerRow& row) {
+    return Way{row.tensor.node, row.tensor.slot, row.from_home, row.to_home};
+  };
+  std::map<Way, int64_t> rows;  // more than one: for kernels on the CPU, and for those of a GPU that read host memory
+  for (const LedgerRow& row : ledger.rows) rows[way_of(row)] += row.is_traced() ? 1 : 0;
   for (LedgerRow& row : ledger.rows) {
-    const std::tuple<NodeId, DeviceId, DeviceId> key{row.tensor.node, row.from_home, row.to_home};
-    const auto found = sums.find(key);
-    if (found == sums.end() || row.kind == CopyKind::kVariable) continue;
-    const Sum& sum = found->second;
+    if (!row.is_traced()) continue;
+    const Sum sum = sums[way_of(row)];  // none: a branch that was not taken, a loop without a round
+    row.times =
+        static_cast<double>(sum.spans) / static_cast<double>(last_step + 1) / static_cast<double>(rows[way_of(row)]);
+    if (sum.spans == 0) continue;
     row.measured_us = sum.us / static_cast<double>(sum.spans);
-    row.times = static_cast<double>(sum.spans) / static_cast<double>(last_step + 1) / static_cast<double>(rows[key]);
-    if (!row.bytes && rows[key] == 1) row.bytes = sum.bytes;
+    if (!row.bytes) row.bytes = sum.bytes;
   }
 }
 

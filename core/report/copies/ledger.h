@@ -29,6 +29,9 @@ struct LedgerRow {
   std::optional<double> predicted_us, measured_us;      // of one time
   std::string path;                                     // "direct", "via CPU:0"; empty: there is only one
   std::vector<NodeId> readers;
+
+  /// Is it a copy of the program, which a tracer sees? A fetch comes after the step, a collective is in its nodes.
+  bool is_traced() const { return kind == CopyKind::kEdge || kind == CopyKind::kInside || kind == CopyKind::kFeed; }
 };
 
 struct Ledger {
