@@ -99,6 +99,9 @@ Result<std::string> save_reproduction(ComparedRun& a, NodeId node, const std::st
   request.drop_colocation = true;
   for (uint32_t slot = 0; slot < g.num_outputs(node); ++slot) request.fetch.push_back({node, slot});
   request.value = [&](const Endpoint& e) {
+    for (const auto& [fed, value] : again.runnable->request.feeds) {  // which no node makes
+      if (fed == e) return value;
+    }
     return capture.values()[static_cast<size_t>(std::find(inputs.begin(), inputs.end(), e) - inputs.begin())];
   };
   request.values_file = file_name_of(name) + ".npz";
