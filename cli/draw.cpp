@@ -149,7 +149,8 @@ class DrawCommand final : public Command {
     set.value("color", "WHAT",
               "device (default), time (of --trace or --costs) or memory (of a node's outputs); auto, always and never "
               "are about what is said beside, as for all commands",
-              [this, &o](const std::string& text) { return set_color(text, flags_.color, o.talk.color); });
+              {[this, &o](const std::string& text) { return set_color(text, flags_.color, o.talk.color); },
+               {"device", "time", "memory", "auto", "always", "never"}});
     set.text("trace", "FILE", "The times of a run, as 'emplace run --trace FILE' wrote them", flags_.trace);
     set.value("group", "BY", "scopes (default), device or none: what the boxes around nodes are",
               set_choice<DrawGroup>(

@@ -356,8 +356,9 @@ void OptionSet::text(std::string_view name, std::string_view placeholder, std::s
 }
 
 void OptionSet::list(std::string_view name, std::string_view placeholder, std::string_view help,
-                     std::vector<std::string>& target) {
-  value(name, placeholder, help, [&target](const std::string& text) { return target.push_back(text), ok_status(); });
+                     std::vector<std::string>& target, std::vector<std::string_view> words) {
+  value(name, placeholder, help,
+        {[&target](const std::string& text) { return target.push_back(text), ok_status(); }, std::move(words)});
   impl_->entries.back().is_list = true;
 }
 

@@ -43,11 +43,13 @@ class OptionSet {
   struct Setter {
     Setter() = default;
     template <class F>
-    requires std::is_invocable_r_v<Status, F, const std::string&> Setter(F set) : call(std::move(set)) {}
+    requires std::is_invocable_r_v<Status, F, const std::string&> Setter(F set,
+                                                                         std::vector<std::string_view> takes = {})
+        : call(std::move(set)), words(std::move(takes)) {}
     Status operator()(const std::string& text) const { return call(text); }
 
     std::function<Status(const std::string&)> call;
-    std::vector<std::string_view> words = {};  // all that it takes, if these are words
+    std::vector<std::string_view> words;  // all that it takes, if these are words: completion offers them
   };
 
   OptionSet(std::string_view command, std::string_view summary);
@@ -81,7 +83,7 @@ class OptionSet {
   void text(std::string_view name, std::string_view placeholder, std::string_view help, std::string& target);
   /// May be repeated; every value counts.
   void list(std::string_view name, std::string_view placeholder, std::string_view help,
-            std::vector<std::string>& target);
+            std::vector<std::string>& target, std::vector<std::string_view> words = {});
   /// What stands without a flag, all of it.
   void positional(std::string_view name, std::string_view help, std::vector<std::string>& target);
 

@@ -110,7 +110,8 @@ void declare_placing(OptionSet& set, PlaceFlags& placing) {
   set.list("map-device", "FROM=TO", "Read requests for one device as requests for another", placing.rules.map_device);
   set.text("placement-in", "FILE", "Place as a saved placement says", placing.placement_in);
   set.text("placement-out", "FILE", "Save the placement", placing.placement_out);
-  set.list("fail-on", "WHAT", "Fail (exit 4) on soft-placement or moved nodes", placing.gates.fail_on);
+  set.list("fail-on", "WHAT", "Fail (exit 4) on soft-placement or moved nodes", placing.gates.fail_on,
+           {"soft-placement", "moved"});
   set.value("max-copies", "N", "Fail (exit 4) if more tensors cross devices", set_integer(placing.gates.max_copies, 0));
   set.value("max-copy-bytes", "SIZE", "Fail (exit 4) if more bytes cross devices: 64MiB",
             [&placing](const std::string& text) -> Status {
@@ -119,12 +120,13 @@ void declare_placing(OptionSet& set, PlaceFlags& placing) {
             });
   set.list("min-on", "DEVICE=SHARE", "Fail (exit 4) if fewer nodes are on it: GPU=95%", placing.gates.min_on);
   set.value("policy", "RULE", "How to choose devices: tf (TensorFlow's rule) or cost (--auto latency)",
-            [&placing](const std::string& text) {
-              if (text == "cost" && !placing.automatic.goal) placing.automatic.goal = autoplace::Goal::kLatency;
-              return text == "tf" || text == "cost"
-                         ? ok_status()
-                         : invalid_argument(cat("'", text, "' is unknown; there are tf and cost"));
-            });
+            {[&placing](const std::string& text) {
+               if (text == "cost" && !placing.automatic.goal) placing.automatic.goal = autoplace::Goal::kLatency;
+               return text == "tf" || text == "cost"
+                          ? ok_status()
+                          : invalid_argument(cat("'", text, "' is unknown; there are tf and cost"));
+             },
+             {"tf", "cost"}});
 }
 
 void declare_auto(OptionSet& set, AutoFlags& automatic) {

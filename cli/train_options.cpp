@@ -4,6 +4,7 @@
 #include "cli/train_options.h"
 #include "core/base/cat.h"
 #include "core/base/units.h"
+#include "core/train/optimizers/optimizer_list.h"
 
 namespace emplace {
 namespace {
@@ -51,34 +52,13 @@ Status set_plot(TrainingOptions& train, const std::string& text) {
   return text.empty() ? invalid_argument("'' names no file") : ok_status();
 }
 
-}  // namespace
-
-void declare_train_options(OptionSet& set, TrainingOptions& train) {
-  TrainFlags& flags = train.flags;
-  set.text("loss", "NAME", "The tensor to minimise", flags.loss);
-  set.list("metric", "[NAME=]TENSOR", "A metric", flags.metric);
-  set.text("optimizer", "NAME", "sgd, momentum, adam, adagrad, rmsprop or adamw", flags.optimizer);
-  set.text("learning-rate", "X", "A number, or a scalar tensor of the graph", flags.learning_rate);
-  set.value("clip-norm", "X", "Scale the gradients down to this norm of all together",
-            [&flags](const std::string& text) -> Status {
-              double norm = 0;
-              RETURN_IF_ERROR(set_number(norm)(text));
-              if (!(norm > 0)) return invalid_argument(cat("'", text, "' must be greater than 0"));
-              return flags.clip_norm = norm, ok_status();
-            });
-  set.list("data", "train=FILE", "Read this file in place of the graph file's; also test=FILE", flags.data);
-  set.value("batch", "N", "Samples of a step", set_optional_integer(flags.batch, 1));
-  set.value("epochs", "N", "How often to go through the data", set_optional_integer(flags.epochs, 1));
-  set.optional_value("shuffle", "true", "BOOL",
-                     "A new order of the samples in each epoch (default), or the file's: =false",
-                     [&flags](const std::string& text) { return set_switch(flags.shuffle, text); });
-  set.optional_value("drop-remainder", "true", "BOOL", "Leave out the last, smaller batch of an epoch",
-                     [&flags](const std::string& text) { return set_switch(flags.drop_remainder, text); });
+void declare_replication(OptionSet& set, TrainingOptions& train) {
   set.value("strategy", "NAME", "Train on several devices: mirrored, ps-sync or ps-async",
-            [&train](const std::string& text) -> Status {
-              ASSIGN_OR_RETURN(train.replication.strategy, parse_strategy(text));
-              return ok_status();
-            });
+            {[&train](const std::string& text) -> Status {
+               ASSIGN_OR_RETURN(train.replication.strategy, parse_strategy(text));
+               return ok_status();
+             },
+             {"mirrored", "ps-sync", "ps-async"}});
   set.value("replicas", "LIST", "Those devices: GPU:0,GPU:1 (default: every GPU; of a cluster, see --spawn)",
             [&train](const std::string& text) {
               train.replication.replicas = split_list(text);
@@ -96,6 +76,35 @@ void declare_train_options(OptionSet& set, TrainingOptions& train) {
             });
   set.value("check-replicas", "N", "mirrored: every N steps, see whether all replicas still hold the same bytes",
             set_integer(train.check_replicas_every, 1));
+}
+
+}  // namespace
+
+void declare_train_options(OptionSet& set, TrainingOptions& train) {
+  TrainFlags& flags = train.flags;
+  set.text("loss", "NAME", "The tensor to minimise", flags.loss);
+  set.list("metric", "[NAME=]TENSOR", "A metric", flags.metric);
+  std::vector<std::string_view> names;
+  for (const Optimizer& one : optimizers()) names.push_back(one.name);
+  set.value("optimizer", "NAME", "sgd, momentum, adam, adagrad, rmsprop or adamw",
+            {[&flags](const std::string& text) { return flags.optimizer = text, ok_status(); }, std::move(names)});
+  set.text("learning-rate", "X", "A number, or a scalar tensor of the graph", flags.learning_rate);
+  set.value("clip-norm", "X", "Scale the gradients down to this norm of all together",
+            [&flags](const std::string& text) -> Status {
+              double norm = 0;
+              RETURN_IF_ERROR(set_number(norm)(text));
+              if (!(norm > 0)) return invalid_argument(cat("'", text, "' must be greater than 0"));
+              return flags.clip_norm = norm, ok_status();
+            });
+  set.list("data", "train=FILE", "Read this file in place of the graph file's; also test=FILE", flags.data);
+  set.value("batch", "N", "Samples of a step", set_optional_integer(flags.batch, 1));
+  set.value("epochs", "N", "How often to go through the data", set_optional_integer(flags.epochs, 1));
+  set.optional_value("shuffle", "true", "BOOL",
+                     "A new order of the samples in each epoch (default), or the file's: =false",
+                     [&flags](const std::string& text) { return set_switch(flags.shuffle, text); });
+  set.optional_value("drop-remainder", "true", "BOOL", "Leave out the last, smaller batch of an epoch",
+                     [&flags](const std::string& text) { return set_switch(flags.drop_remainder, text); });
+  declare_replication(set, train);
   set.text("graph-out", "FILE", "Write the graph that trains: gradients, updates and replicas in it", train.graph_out);
   set.flag("dry-run", "Stop before the first step", train.dry_run);
   set.about("--checkpoint", {"checkpoint"});
