@@ -25,6 +25,7 @@ void* operator new(size_t size) {
 // By default it ends in the one above; a sanitizer's does not, and would be given back to the one below.
 void* operator new(size_t size, const std::nothrow_t&) noexcept {
   try {
+    const HeapLimit no_limit = HeapLimit::none();  // who asks so makes do with nothing, and what follows is refused
     return operator new(size);
   } catch (const std::exception&) {
     return nullptr;

@@ -14,6 +14,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
+#include "core/base/heap_limit.h"
 #include "core/base/input_file.h"
 #include "core/base/printable.h"
 #include "core/base/stop.h"
@@ -75,6 +76,7 @@ bool same_file(int file, int folder, const std::string& name) {
 void clear_leftovers(const std::string& folder) {
   constexpr int kMost = 4096;
   int seen = 0;
+  const HeapLimit no_limit = HeapLimit::none();  // the iterator is noexcept within
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end && seen < kMost;
        at.increment(error), ++seen) {

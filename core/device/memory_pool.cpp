@@ -9,6 +9,7 @@
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
+#include "core/base/heap_limit.h"
 #include "core/base/units.h"
 
 namespace emplace {
@@ -219,6 +220,7 @@ void* MemoryPool::take(int size_class, bool persistent) {
 int64_t MemoryPool::bytes_allowed() const { return limit_ ? limit_ : HostMemory::of_process().limit(); }
 
 void MemoryPool::give_back(void* data, int size_class, bool persistent) {
+  const HeapLimit no_limit = HeapLimit::none();  // destructors call this
   std::lock_guard lock(mutex_);
   (persistent ? persistent_ : transient_) -= static_cast<int64_t>(class_bytes(size_class));
   free_[static_cast<size_t>(size_class)].push_back(data);

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/base/cat.h"
+#include "core/base/heap_limit.h"
 #include "core/base/printable.h"
 #include "core/base/text_file.h"
 #include "core/formats/checkpoint/bundle_writer.h"
@@ -130,8 +131,7 @@ Status copy_assets(const std::string& folder, const ModelToWrite& model) {
   return ok_status();
 }
 
-Status write_into(const std::string& folder, const ModelToWrite& model) {
-  ASSIGN_OR_RETURN(const std::string message, saved_model_message(model));
+Status write_into(const std::string& folder, const std::string& message, const ModelToWrite& model) {
   RETURN_IF_ERROR(write_text_file(folder + "/saved_model.pb", message));
   RETURN_IF_ERROR(copy_assets(folder, model));
   if (model.variables.empty()) return ok_status();
@@ -163,12 +163,14 @@ Status cannot_write(const std::string& folder, const std::error_code& error) {
 Status write_saved_model(const std::string& folder, const ModelToWrite& model, bool replace) {
   std::string target = folder;
   while (target.size() > 1 && target.ends_with('/')) target.pop_back();
+  ASSIGN_OR_RETURN(const std::string message, saved_model_message(model));
+  const HeapLimit no_limit = HeapLimit::none();  // its exception would leave folders behind
   const std::string aside = cat(target, ".part", getpid());
   std::error_code error;
   fs::remove_all(aside, error);
   fs::create_directories(aside + (model.variables.empty() ? "" : "/variables"), error);
   if (error) return cannot_write(target, error);
-  Status status = write_into(aside, model);
+  Status status = write_into(aside, message, model);
   if (status.ok()) {
     error = take_name(aside, target, replace && fs::exists(target, error));
     if (error) status = cannot_write(target, error);

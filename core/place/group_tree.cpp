@@ -1,5 +1,7 @@
 #include "core/place/group_tree.h"
 
+#include <mutex>
+
 namespace emplace {
 namespace {
 
@@ -43,7 +45,8 @@ void GroupTrees::grow(const PlacerState& state, NodeId first, Group& group) {
 }
 
 const GroupTrees& trees_of(const PlacerState& state) {
-  std::call_once(state.trees_made_, [&] { state.trees_ = std::make_shared<const GroupTrees>(state); });
+  const std::lock_guard lock(state.trees_lock_);  // an exception, of memory, does not come through std::call_once
+  if (!state.trees_) state.trees_ = std::make_shared<const GroupTrees>(state);
   return *state.trees_;
 }
 

@@ -110,7 +110,7 @@ struct PlacerState {
   std::unordered_map<NameId, Request> requests_;
   std::vector<bool> in_use_;  // by device
   friend const GroupTrees& trees_of(const PlacerState& state);
-  mutable std::once_flag trees_made_;
+  mutable std::mutex trees_lock_;
   mutable std::shared_ptr<const GroupTrees> trees_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "core/base/assert.h"
 #include "core/base/cat.h"
+#include "core/base/heap_limit.h"
 #include "core/base/host_memory.h"
 #include "core/base/idle_memory.h"
 #include "core/tensor/text_meter.h"
@@ -104,6 +105,8 @@ Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
       if (!data) throw std::bad_alloc();
       buffer = std::make_shared<HeapBuffer>(data, size, std::move(share));
     }
+  } catch (const HeapOverLimit&) {
+    throw;  // says what is missing
   } catch (const std::bad_alloc&) {
     return out_of_memory("the system has no more");
   }
