@@ -12,6 +12,7 @@
 #include "cli/machine_peaks.h"
 #include "cli/signals.h"
 #include "core/base/cat.h"
+#include "core/base/heap_limit.h"
 #include "core/base/input_file.h"
 #include "core/base/machine_name.h"
 #include "core/base/output_file.h"
@@ -213,6 +214,7 @@ class BenchCommand final : public Command {
       if (!links.ok()) return fail(c, links.status());
       result.links = links.take();
     }
+    const HeapLimit limit;
     BenchReport report{&made->file->graph, made->devices.get(), &result, baseline, {}, static_cast<size_t>(flags_.top)};
     if (c.found.automatic && c.options.placing.automatic.pick == AutoPick::kFound)
       report.predicted = predicted_step(*c.found.automatic, *made);

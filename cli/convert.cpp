@@ -15,6 +15,7 @@
 #include "core/base/text_file.h"
 #include "core/formats/open_graph.h"
 #include "core/model_conversion.h"
+#include "core/pipeline_stage.h"
 #include "core/tensor/npy.h"
 
 namespace emplace {
@@ -106,6 +107,8 @@ class ConvertCommand final : public Command {
     const HeapLimit limit;
     GraphMessage graph = read_graph_message(*source, options.pipeline.load, problems);
     if (const Status stopped = stop_status(); !stopped.ok()) return report_error(stopped.with_context(in), log);
+    if (const Status first = first_problem(problems); first.code() == Code::kResourceExhausted)
+      return report_error(first.with_context(in), log);
     if (!problems.empty()) return log.problem(problems.to_string(**source)), 3;
     const RunOptions& part = options.pipeline.run;
     const bool whole = part.signature.empty() && part.fetch.empty() && !freeze_ &&
@@ -121,7 +124,6 @@ class ConvertCommand final : public Command {
     if (in == "-") return usage(log, "what changes the graph reads it twice: IN cannot be standard input");
     StageContext c(options.pipeline, in, log, &stop_flag());
     if (freeze_) c.options.functions.mode = FunctionMode::kInline;
-    const HeapLimit no_limit = HeapLimit::none();  // it runs the graph's init op
     Result<ConvertedModel> model = convert_model(c, graph, {freeze_, kind == OutKind::kFolder});
     if (!model.ok()) return report_failure(c, model.status());
     for (const std::string& kept : model->left_over) log.warning(cat(in, ": not frozen: ", kept));

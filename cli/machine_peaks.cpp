@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/host_memory.h"
 #include "core/ops/kit/isa.h"
 
 namespace emplace {
@@ -71,9 +72,10 @@ double peak_flops(int threads) {
 }
 
 double copy_bandwidth(int threads) {
-  constexpr size_t kBytes = size_t{32} << 20;
-  const size_t share = kBytes / static_cast<size_t>(threads);
-  const auto from = std::make_unique<char[]>(kBytes), to = std::make_unique<char[]>(kBytes);
+  constexpr int64_t kMost = int64_t{32} << 20;  // more than caches hold, where that may be taken
+  const auto bytes = static_cast<size_t>(std::min(kMost, HostMemory::of_process().limit() / 8));
+  const size_t share = bytes / static_cast<size_t>(threads);
+  const auto from = std::make_unique<char[]>(bytes), to = std::make_unique<char[]>(bytes);
   double best = 0;
   for (int i = 0; i < 3; ++i) {
     const double s = in_parallel(threads, [&](int t) {

@@ -144,13 +144,13 @@ Status restore_model(const StageContext& c, const Planned& planned, const RunReq
 }
 
 Status start_state(const StageContext& c, const Planned& planned, const RunRequest& request) {
+  const HeapLimit no_limit = HeapLimit::none();  // kernels run, on several threads
   RETURN_IF_ERROR(restore_model(c, planned, request));
   if (!request.init.empty()) RETURN_IF_ERROR(planned.session->run_nodes(request.init));
   return c.options.run.restore.empty() ? ok_status() : restore(c, planned);
 }
 
 Result<Planned> plan_run(StageContext& c, const Partitioned& partitioned, const RunRequest& request, Steps steps) {
-  const HeapLimit no_limit = HeapLimit::none();  // constants run
   const auto body = [&]() -> Result<Planned> {
     Planned planned{partitioned, std::make_shared<RunWatch>(c, partitioned),
                     std::make_shared<GraphCheckpoints>(*c.found.source, c.options.load), nullptr, nullptr};

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/heap_limit.h"
 #include "core/base/stop.h"
 #include "core/pipeline_values.h"
 
@@ -13,13 +14,28 @@ namespace emplace {
 /// Says and counts how long a stage took.
 void end_stage(StageContext& context, double seconds);
 
+/// Only what steps do is done by several threads.
+template <class Body>
+auto within_heap_limit(Stage stage, const Body& body) -> decltype(body()) {
+  if (stage == Stage::kExecute) {
+    const HeapLimit no_limit = HeapLimit::none();
+    return body();
+  }
+  try {
+    const HeapLimit limit;
+    return body();
+  } catch (const HeapOverLimit& refused) {
+    return resource_exhausted(refused.what());
+  }
+}
+
 /// Calls `body`. A failure that does not say whose fault it is gets `blame`. `dump` makes text of the stage's value.
 template <class Body, class Dump>
 auto run_stage(StageContext& context, Stage stage, Blame blame, const Body& body, const Dump& dump)
     -> decltype(body()) {
   context.stage = stage;
   const auto start = std::chrono::steady_clock::now();
-  auto made = body();
+  auto made = within_heap_limit(stage, body);
   end_stage(context, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   // What a stage made is of no use once it was asked to stop, and neither is what it complained of.
   if (Status stopped = stop_status(); stage != Stage::kExecute && !stopped.ok()) {
