@@ -12,6 +12,7 @@
 #include "core/formats/value_reader.h"
 #include "core/graph/open_source.h"
 #include "core/op/trait_table.h"
+#include "core/tensor/allocated.h"
 
 namespace emplace {
 namespace {
@@ -173,7 +174,7 @@ std::optional<Tensor> take_weight(LoadContext& c, const Weight& w, Shards& shard
 
 template <class From, class To>
 Tensor converted(const Tensor& t, DType type) {
-  Tensor out = Tensor::allocate(type, t.shape()).take();
+  Tensor out = allocated(type, t.shape());
   std::copy_n(t.data<From>(), t.num_elements(), out.data<To>());
   return out;
 }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/base/cat.h"
+#include "core/tensor/allocated.h"
 #include "core/tensor/element.h"
 
 namespace emplace {
@@ -16,7 +17,7 @@ Tensor filled(DType type, const Shape& shape, double number) {
   Tensor t;
   with_type(type, [&]<class T>() {
     if constexpr (!std::is_same_v<T, std::string>) {
-      t = Tensor::allocate(type, shape).take();
+      t = allocated(type, shape);
       std::fill_n(t.data<T>(), t.num_elements(), number_as<T>(number));
     }
   });

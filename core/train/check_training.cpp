@@ -20,6 +20,10 @@ void check_graph(const GraphFile& file, const LoadOptions& options, const TrainR
   if (!problems.empty()) return;
   Problems known;
   std::unique_ptr<GraphFile> copy = load(file.source, options, known);
+  if (!known.empty()) {  // memory was enough for one graph
+    const Problem& first = known.list().front();
+    return static_cast<void>(problems.add(first.position, first.message, first.hint, first.code));
+  }
   validate(*copy, known);
   add_training(*copy, request, training, problems);
 }

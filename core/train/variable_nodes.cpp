@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/base/cat.h"
+#include "core/tensor/allocated.h"
 #include "core/tensor/element.h"
 
 namespace emplace {
@@ -12,7 +13,7 @@ namespace {
 constexpr int64_t kSmall = 1000;  // elements that zeros() and ones() still write as a constant
 
 Tensor filled(DType dtype, const Shape& shape, double value) {
-  Tensor out = Tensor::allocate(dtype, shape).take();
+  Tensor out = allocated(dtype, shape);
   with_type(dtype, [&]<class T>() {
     if constexpr (!std::is_same_v<T, std::string>) std::fill_n(out.data<T>(), out.num_elements(), number_as<T>(value));
   });

@@ -6,6 +6,7 @@
 #include "core/base/cat.h"
 #include "core/formats/onnx/op_table.h"
 #include "core/formats/onnx/tensor.h"
+#include "core/tensor/allocated.h"
 
 namespace emplace {
 namespace {
@@ -273,7 +274,7 @@ Endpoints non_max_suppression(OnnxBlock& b) {
       found.push_back(b.concat({place, at}, 1));
     }
   }
-  if (found.empty()) return {b.constant(Tensor::allocate(DType::kInt64, Shape{0, 3}).take())};
+  if (found.empty()) return {b.constant(allocated(DType::kInt64, Shape{0, 3}))};
   return {b.concat(found, 0)};
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/base/cat.h"
+#include "core/tensor/allocated.h"
 #include "core/train/loops/list_zeros.h"
 #include "core/train/loops/loop_gradients.h"
 
@@ -25,7 +26,7 @@ Value read(NodeGradient& node, Value handle, DType type) {
 Value zeros_of_shape(NodeGradient& node, DType type, const Shape& shape, const std::string& name) {
   const int64_t count = shape.checked_num_elements().value_or(kLargeZeros);
   if (count < kLargeZeros) {
-    Tensor zeros = Tensor::allocate(type, shape).take();
+    Tensor zeros = allocated(type, shape);
     std::fill_n(static_cast<std::byte*>(zeros.raw()), zeros.size_bytes(), std::byte{0});
     return node.constant(std::move(zeros), name);
   }
