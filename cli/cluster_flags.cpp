@@ -99,9 +99,9 @@ Status ClusterUse::open(const ClusterFlags& flags, const PipelineOptions& option
     target = chosen.take();
   }
   if (flags.local_server) {
-    ASSIGN_OR_RETURN(target, start_local(*transport, wire, options, log));
+    ASSIGN_OR_RETURN(target, start_local(*transport, wire, flags.server.data_roots, options, log));
   } else if (!flags.spawn.empty()) {
-    ASSIGN_OR_RETURN(spawned_, SpawnedTasks::start(flags.spawn, flags.server.access, options.devices));
+    ASSIGN_OR_RETURN(spawned_, SpawnedTasks::start(flags.spawn, flags.server, options.devices));
     target = spawned_->master();
   }
   Result<std::shared_ptr<RemoteCluster>> opened = RemoteCluster::open(*transport, target, wire);
@@ -113,13 +113,15 @@ Status ClusterUse::open(const ClusterFlags& flags, const PipelineOptions& option
 }
 
 Result<std::string> ClusterUse::start_local(Transport& transport, const TransportOptions& wire,
-                                            const PipelineOptions& options, Log& log) {
+                                            const std::vector<std::string>& data_roots, const PipelineOptions& options,
+                                            Log& log) {
   TaskServerOptions server;
   server.self = {"localhost", 0};
   server.cluster.jobs["localhost"][0] = "localhost:0";
   server.bind = "127.0.0.1:0";
   server.version = program_version();
   ASSIGN_OR_RETURN(server.devices, find_devices(options, log));
+  server.data_roots = data_roots;
   server.transport = wire;
   ASSIGN_OR_RETURN(local_, TaskServer::start(transport, std::move(server)));
   return local_->target();

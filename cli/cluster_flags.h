@@ -46,8 +46,8 @@ class ClusterUse {
   Cluster* cluster() const { return cluster_.get(); }
 
  private:
-  Result<std::string> start_local(Transport& transport, const TransportOptions& wire, const PipelineOptions& options,
-                                  Log& log);
+  Result<std::string> start_local(Transport& transport, const TransportOptions& wire,
+                                  const std::vector<std::string>& data_roots, const PipelineOptions& options, Log& log);
 
   std::unique_ptr<SpawnedTasks> spawned_;
   std::unique_ptr<TaskServer> local_;

@@ -240,6 +240,7 @@ class RunCommand final : public Command {
     if (fetches_by_filter(options.pipeline.run) &&
         std::count(options.arguments.begin(), options.arguments.end(), "-") > 0)
       return usage(log, "--fetch '*' reads the graph twice; give it a file");
+    cluster_.server.data_roots = folders_of(options.arguments, options.pipeline);
     if (is_task(options)) return run_as_task(options, log);
     ClusterUse use;
     if (const Status status = use.open(cluster_, options.pipeline, log); !status.ok()) return report_error(status, log);

@@ -1,6 +1,7 @@
 // emplace serve: a task of a cluster, until it is told to end. tf.distribute.Server(cluster, job_name,
 // task_index).join().
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "cli/command.h"
@@ -22,12 +23,18 @@ class ServeCommand final : public Command {
     set.group("Cluster");
     declare_server(set, server_);
     set.text("ready-file", "FILE", "Gets the target once requests are answered", ready_file_);
+    set.list("data-root", "DIR", "A folder whose files graphs may read and write here (default: none)",
+             server_.data_roots);
     set.flag("until-eof", "End when standard input does", until_eof_);
     set.group("Devices");
     declare_devices(set, o.pipeline);
   }
 
   int run(const Options& options, Log& log) override {
+    for (const std::string& folder : server_.data_roots) {
+      if (std::error_code error; !std::filesystem::is_directory(folder, error))
+        return usage(log, cat("--data-root: '", folder, "' is not a folder"));
+    }
     Result<TaskServerOptions> server = server_options(server_, options.pipeline, log);
     if (!server.ok()) return usage(log, server.status());
     Result<Transport*> transport = load_transport(environment_variable);

@@ -3,12 +3,16 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "cli/signals.h"
 #include "core/base/cat.h"
 #include "core/base/program_version.h"
 
 namespace emplace {
 namespace {
+
+namespace fs = std::filesystem;
 
 bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
@@ -57,8 +61,21 @@ Result<TaskServerOptions> server_options(const ServerFlags& flags, const Pipelin
   }
   server.bind = address_text(host == "localhost" ? "127.0.0.1" : host, own.port);
   server.version = program_version();
+  server.data_roots = flags.data_roots;
   ASSIGN_OR_RETURN(server.transport, transport_options(flags.access));
   return server;
+}
+
+std::vector<std::string> folders_of(const std::vector<std::string>& graphs, const PipelineOptions& options) {
+  std::vector<std::string> folders;
+  std::error_code ignored;
+  for (const std::string& graph : graphs) {
+    const fs::path path = fs::absolute(graph, ignored);
+    folders.push_back(fs::is_directory(path, ignored) ? path.string() : path.parent_path().string());
+  }
+  for (const std::string& folder : options.load.allowed_paths)
+    folders.push_back(fs::absolute(folder, ignored).string());
+  return folders;
 }
 
 std::string protection_text(const ServerFlags& flags) {

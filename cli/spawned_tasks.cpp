@@ -14,7 +14,7 @@
 #include <cstring>
 #include <utility>
 
-#include "cli/cluster_access.h"
+#include "cli/server_flags.h"
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
 #include "core/base/exit_code.h"
@@ -97,12 +97,14 @@ Status SpawnedTasks::lay_out(const std::string& text) {
   return ok_status();
 }
 
-Result<std::unique_ptr<SpawnedTasks>> SpawnedTasks::start(const std::string& text, const ClusterAccess& access,
+Result<std::unique_ptr<SpawnedTasks>> SpawnedTasks::start(const std::string& text, const ServerFlags& flags,
                                                           const DeviceOptions& devices) {
   std::unique_ptr<SpawnedTasks> made(new SpawnedTasks);
   RETURN_IF_ERROR(made->lay_out(text));
+  const ClusterAccess& access = flags.access;
   for (const ClusterTask& task : made->tasks_) {
     std::vector<std::string> arguments{"emplace", "serve"};
+    for (const std::string& folder : flags.data_roots) arguments.insert(arguments.end(), {"--data-root", folder});
     if (!access.token_file.empty()) arguments.insert(arguments.end(), {"--token-file", access.token_file});
     arguments.insert(arguments.end(),
                      {"--heartbeat", cat(access.heartbeat_s), "--dead-after", cat(access.dead_after_s)});

@@ -346,6 +346,7 @@ class TrainCommand final : public Command {
     if (!cluster_.given(options.pipeline)) return TrainingRun(options, train_, nullptr, {}, log).run();
     if (options.arguments.front() == "-")
       return usage(log, "each task reads the graph file, and standard input can be read once");
+    cluster_.server.data_roots = folders_of(options.arguments, options.pipeline);
     const auto cluster = TaskGroup::open(cluster_, options.pipeline, log);
     if (!cluster.ok()) return report_error(cluster.status(), log);
     TrainingRun run(options, train_, cluster->get(), facts_of(set_->sources()), log);

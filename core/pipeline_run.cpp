@@ -153,7 +153,8 @@ Status start_state(const StageContext& c, const Planned& planned, const RunReque
 Result<Planned> plan_run(StageContext& c, const Partitioned& partitioned, const RunRequest& request, Steps steps) {
   const auto body = [&]() -> Result<Planned> {
     Planned planned{partitioned, std::make_shared<RunWatch>(c, partitioned),
-                    std::make_shared<GraphCheckpoints>(*c.found.source, c.options.load), nullptr, nullptr};
+                    std::make_shared<GraphCheckpoints>(graph_folders(*c.found.source, c.options.load)), nullptr,
+                    nullptr};
     RETURN_IF_ERROR(planned.watch->open_files());
     SessionOptions options = session_options(c, request, steps);
     options.observer = planned.watch->observer();

@@ -145,12 +145,15 @@ struct SessionRequest {
   bool deterministic = false;
   std::vector<std::string> members;  // names of the tasks that have a part in it, the master first; empty: all
   bool trace = false;
+  std::string folder,
+      folder_place;  // of the graph's file: as names of files begin with it, and where the client has it
 
   template <class F>
   void fields(F& field) {
     field(1, session), field(2, tasks), field(3, graph), field(4, placement), field(5, fetches), field(6, feeds);
     field(7, targets), field(8, seed), field(9, timeout_s), field(10, inter_op_threads);
     field(11, intra_op_threads), field(12, deterministic), field(13, members), field(14, trace);
+    field(15, folder), field(16, folder_place);
   }
 };
 

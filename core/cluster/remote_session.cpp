@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <random>
 #include <thread>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "core/cluster/client_session.h"
 #include "core/cluster/cluster_spec.h"
 #include "core/formats/graph_writer.h"
+#include "core/op/checkpoint_access.h"
 
 namespace emplace {
 
@@ -34,6 +36,11 @@ SessionRequest request_of(const GraphFile& file, const Placement& placement, con
   request.inter_op_threads = options.inter_op_threads, request.intra_op_threads = options.intra_op_threads;
   request.deterministic = options.gpu.deterministic;
   request.trace = options.trace != nullptr;
+  if (options.checkpoints) {
+    request.folder = options.checkpoints->folder();
+    std::error_code ignored;  // no working folder, so no file there either
+    request.folder_place = std::filesystem::absolute(request.folder, ignored).lexically_normal().string();
+  }
   return request;
 }
 

@@ -32,7 +32,8 @@ struct TaskServerOptions {
   std::string host;           // of this task, for the others
   double join_timeout_s = 0;  // 0: waits as long as it takes
   const std::atomic<bool>* stop = nullptr;
-  DeviceSet devices;  // of this process, under any task's name
+  DeviceSet devices;                    // of this process, under any task's name
+  std::vector<std::string> data_roots;  // folders whose files graphs may read and write here; none: no file
   TransportOptions transport;
   std::function<void(const std::string&)> say;  // a line of log; any thread
   RequestHandler* gathering = nullptr;          // of the service Cluster; null: nobody. Outlives the server

@@ -66,11 +66,25 @@ Result<const std::vector<Tensor>*> feeds_of(const PlannedFeeds& all, const messa
              : invalid_argument("feeds of other types or shapes than the step was planned for");
 }
 
+/// InvalidArgument: there is no such variable on this task, or it does not take the value.
+Status check_variable(const TaskSession& session, const Graph& g, const message::VariableCall& call) {
+  if (!session.has_node(call.node)) return invalid_argument(cat("no node ", call.node));
+  if (!g.traits(call.node).variable || !session.on_this_task(call.node))
+    return invalid_argument(cat("'", g.name(call.node), "' is not a variable of this task"));
+  if (!call.writes) return ok_status();
+  const Attrs attrs = g.attrs(call.node);
+  const Tensor& value = call.value;
+  if (value.valid() && value.dtype() == attrs.type("dtype") && attrs.shape("shape").compatible_with(value.shape()))
+    return ok_status();
+  return invalid_argument(cat("'", g.name(call.node), "' takes another type or shape"));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<TaskSession>> TaskSession::create(const SessionRequest& request, const std::string& self,
                                                          const DeviceSet& own, std::shared_ptr<TaskState> state,
-                                                         const Peers& peers) {
+                                                         const Peers& peers,
+                                                         const std::vector<std::string>& data_roots) {
   std::shared_ptr<TaskSession> made(new TaskSession);
   made->id_ = request.session;
   RETURN_IF_ERROR(made->load(request));
@@ -81,6 +95,8 @@ Result<std::shared_ptr<TaskSession>> TaskSession::create(const SessionRequest& r
       std::make_unique<RemoteExchange>(request.session, tasks, tasks.find(self), peers, made->intake_->inbox(),
                                        [&intake = *made->intake_] { intake.taken(); });
   made->share_ = std::make_unique<TaskShare>(made->cluster_, tasks.find(self), *made->exchange_);
+  made->checkpoints_ =
+      std::make_unique<GraphCheckpoints>(graph_folders_of_server(request.folder, request.folder_place, data_roots));
   if (request.trace) made->trace_ = std::make_unique<LaunchTrace>(LaunchTrace::Short::kShared);
   ASSIGN_OR_RETURN(SessionOptions options, made->options(request));
   made->has_own_step_ = !options.fetches.empty() || !options.targets.empty();
@@ -156,6 +172,7 @@ Result<SessionOptions> TaskSession::options(const SessionRequest& request) const
   o.stop = &stop_;
   o.share = share_.get();
   o.trace = trace_.get();
+  o.checkpoints = checkpoints_.get();
   return o;
 }
 
@@ -237,22 +254,9 @@ Status TaskSession::plan_callable(const message::PlanCall& call) {
   return ok_status();
 }
 
-Status TaskSession::check_variable(const message::VariableCall& call) const {
-  if (!has_node(call.node)) return invalid_argument(cat("no node ", call.node));
-  const Graph& g = file_->graph;
-  if (!g.traits(call.node).variable || !on_this_task(call.node))
-    return invalid_argument(cat("'", g.name(call.node), "' is not a variable of this task"));
-  if (!call.writes) return ok_status();
-  const Attrs attrs = g.attrs(call.node);
-  const Tensor& value = call.value;
-  if (value.valid() && value.dtype() == attrs.type("dtype") && attrs.shape("shape").compatible_with(value.shape()))
-    return ok_status();
-  return invalid_argument(cat("'", g.name(call.node), "' takes another type or shape"));
-}
-
 SessionReply TaskSession::variable(const message::VariableCall& call) {
   std::lock_guard lock(running_);
-  if (const Status status = check_variable(call); !status.ok()) return reply(status);
+  if (const Status status = check_variable(*this, file_->graph, call); !status.ok()) return reply(status);
   if (call.writes) return reply(session_->set_variable(call.node, call.value));
   Result<Tensor> value = session_->variable(call.node);
   SessionReply made = reply(value.status());

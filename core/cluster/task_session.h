@@ -11,6 +11,7 @@
 #include "core/cluster/piece_intake.h"
 #include "core/cluster/protocol.h"
 #include "core/cluster/remote_exchange.h"
+#include "core/formats/checkpoint/graph_checkpoints.h"
 #include "core/run/launch_trace.h"
 #include "core/run/session.h"
 #include "core/run/task_state.h"
@@ -23,10 +24,11 @@ using PlannedFeeds = std::vector<std::map<uint32_t, std::vector<Tensor>>>;
 class TaskSession {
  public:
   /// `request`: as all tasks of the session get it; `self`: which of them this is; `own`: its devices as `state` has
-  /// them. InvalidArgument: a graph or a placement that is none; else what Session::create() says.
+  /// them; `data_roots`: where its nodes may touch files. InvalidArgument: a graph or a placement that is none; else
+  /// what Session::create() says.
   static Result<std::shared_ptr<TaskSession>> create(const message::SessionRequest& request, const std::string& self,
                                                      const DeviceSet& own, std::shared_ptr<TaskState> state,
-                                                     const Peers& peers);
+                                                     const Peers& peers, const std::vector<std::string>& data_roots);
 
   uint64_t id() const { return id_; }
   /// What the session says of itself now, the programs that it cut included.
@@ -48,8 +50,6 @@ class TaskSession {
   /// Tasks in the order of the session's devices: the master is the first.
   const std::vector<std::string>& tasks() const { return share_->tasks.names; }
   bool on_this_task(NodeId node) const;
-  /// InvalidArgument: there is no such variable here, or it does not take the value.
-  Status check_variable(const message::VariableCall& call) const;
   const std::string& task_of(NodeId node) const;
   bool has_node(NodeId node) const { return node < placement_.decisions.size(); }
 
@@ -69,6 +69,7 @@ class TaskSession {
   std::unique_ptr<PieceIntake> intake_;
   std::unique_ptr<RemoteExchange> exchange_;
   std::unique_ptr<TaskShare> share_;
+  std::unique_ptr<GraphCheckpoints> checkpoints_;
   std::unique_ptr<LaunchTrace> trace_;  // null: no step is traced
   size_t work_taken_ = 0;
   std::atomic<bool> stop_ = false;

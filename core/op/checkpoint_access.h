@@ -34,6 +34,9 @@ class CheckpointAccess {
                        bool missing_ok) = 0;
   /// All of a file that is no checkpoint. NotFound.
   virtual Result<std::string> read_file(const std::string& name) = 0;
+
+  /// The graph's own folder, as names that begin with it do; relative names are of it.
+  virtual const std::string& folder() const = 0;
 };
 
 }  // namespace emplace

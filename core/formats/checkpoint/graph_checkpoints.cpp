@@ -13,13 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> folders_of(const Source& graph, const LoadOptions& options) {
-  std::vector<std::string> folders{fs::path(graph.name()).parent_path().string()};
-  if (folders.front().empty()) folders.front() = ".";
-  folders.insert(folders.end(), options.allowed_paths.begin(), options.allowed_paths.end());
-  return folders;
-}
-
 /// "5 3 0,3:-": the sizes before the last blank.
 std::optional<Shape> whole_shape(std::string_view part) {
   Shape shape;
@@ -59,18 +52,28 @@ Result<TensorToSave> tensor_to_save(const CheckpointPart& part) {
 
 }  // namespace
 
-GraphCheckpoints::GraphCheckpoints(const Source& graph, const LoadOptions& options)
-    : folders_(folders_of(graph, options)) {}
+GraphFolders graph_folders(const Source& graph, const LoadOptions& options) {
+  std::string own = fs::path(graph.name()).parent_path().string();
+  if (own.empty()) own = ".";
+  std::vector<std::string> allowed{own};
+  allowed.insert(allowed.end(), options.allowed_paths.begin(), options.allowed_paths.end());
+  return {own, own, std::move(allowed), "lies outside the graph file's folder; allow its folder: --allow-path DIR"};
+}
+
+GraphFolders graph_folders_of_server(std::string own, std::string place, std::vector<std::string> roots) {
+  return {std::move(own), std::move(place), std::move(roots),
+          "lies where no graph may touch files on this task; allow its folder: emplace serve --data-root DIR, or "
+          "--allow-path DIR of the command that starts its own tasks"};
+}
 
 std::string GraphCheckpoints::in_folder(const std::string& name) const {
-  return name.starts_with(folders_.front() + "/") ? name : (fs::path(folders_.front()) / name).string();
+  const bool is_whole = name.starts_with(folders_.own + "/");
+  return is_whole ? folders_.place + name.substr(folders_.own.size()) : (fs::path(folders_.place) / name).string();
 }
 
 Status GraphCheckpoints::check_files(std::string_view what, const std::string& name, const std::string& place) const {
-  if (lies_in_one_of(place, folders_)) return ok_status();
-  return Status(Code::kPermissionDenied,
-                cat(what, " '", name, "' lies outside the graph file's folder; allow its folder: --allow-path DIR"))
-      .blamed(Blame::kFile);
+  if (lies_in_one_of(place, folders_.allowed)) return ok_status();
+  return Status(Code::kPermissionDenied, cat(what, " '", name, "' ", folders_.refusal)).blamed(Blame::kFile);
 }
 
 Result<std::string> GraphCheckpoints::place_of(const std::string& prefix) const {

@@ -71,7 +71,7 @@ class OtherTask final : public Transport {
       Peers nobody;
       nobody[kMaster] = std::make_shared<Peer>(*this, kMaster, "lost:1", TransportOptions{});
       auto made = TaskSession::create(message::read<message::SessionRequest>(body).take(), kOther, devices_,
-                                      state_of(devices_), nobody);
+                                      state_of(devices_), nobody, {});
       REQUIRE(made.ok());
       session_ = made.take();
       sink->take({0, {}, message::write(session_->reply(ok_status())).take()});
@@ -105,8 +105,8 @@ TEST_CASE("a task that is lost after its part was done, its pieces with it, ends
   Peers peers;
   peers[kOther] = std::make_shared<Peer>(other, kOther, "localhost:2223", TransportOptions{});
   const message::SessionRequest request = request_of(c, text, "y");
-  auto made = MasterSession::create(request, peers,
-                                    [&] { return TaskSession::create(request, kMaster, own, state_of(own), peers); });
+  auto made = MasterSession::create(
+      request, peers, [&] { return TaskSession::create(request, kMaster, own, state_of(own), peers, {}); });
   REQUIRE(made.ok());
   const std::atomic<bool> called_off = false;
   message::SessionReply reply;

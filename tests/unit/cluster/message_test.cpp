@@ -26,6 +26,7 @@ SessionRequest sample() {
   request.feeds.push_back({3, 1, Tensor::of<float>(Shape{3, 1}, values)});
   request.feeds.push_back({4, 0, Tensor::of<std::string>(Shape{3}, texts)});
   request.timeout_s = 0.25;
+  request.folder = "models/a", request.folder_place = "/home/x/models/a";
   return request;
 }
 
@@ -45,6 +46,8 @@ TEST_CASE("messages between tasks are read as they were written") {
   REQUIRE(found->feeds.size() == 2);
   for (size_t i = 0; i < 2; ++i) CHECK(testing::same(found->feeds[i].value, wanted.feeds[i].value));
   CHECK(found->timeout_s == 0.25);
+  CHECK(found->folder == wanted.folder);
+  CHECK(found->folder_place == wanted.folder_place);
   const auto nothing = message::read<PieceMessage>(message::write(PieceMessage{3, true, {}, 0}).take());
   REQUIRE(nothing.ok());
   CHECK(nothing->dead);
