@@ -374,8 +374,9 @@ Result<std::vector<std::pair<std::string, std::string>>> training_facts(StageCon
   DataRequest data;
   read_train_keys(*loaded.file, c.options.load, request, data, c.found.problems);
   RETURN_IF_ERROR(first_problem(c.found.problems).blamed(Blame::kFile));
-  if (Status status = apply_train_flags(options.flags, request, data); !status.ok())
-    return status.blamed(Blame::kUsage);
+  TrainFlags flags = options.flags;
+  if (c.model) train_model(*c.model, *loaded.file, c.options.run, flags, request, data);
+  if (Status status = apply_train_flags(flags, request, data); !status.ok()) return status.blamed(Blame::kUsage);
   for (const auto& [name, set] : {std::pair("training data", &data.train), std::pair("test data", &data.test)}) {
     if (!*set) continue;
     Result<std::string> fingerprint = data_fingerprint(**set);
