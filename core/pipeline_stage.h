@@ -16,8 +16,8 @@ void end_stage(StageContext& context, double seconds);
 
 /// Only what steps do is done by several threads.
 template <class Body>
-auto within_heap_limit(Stage stage, const Body& body) -> decltype(body()) {
-  if (stage == Stage::kExecute) {
+auto within_heap_limit(StageContext& context, const Body& body) -> decltype(body()) {
+  if (context.stage == Stage::kExecute) {
     const HeapLimit no_limit = HeapLimit::none();
     return body();
   }
@@ -25,6 +25,7 @@ auto within_heap_limit(Stage stage, const Body& body) -> decltype(body()) {
     const HeapLimit limit;
     return body();
   } catch (const HeapOverLimit& refused) {
+    context.found.problems = {};  // those that were found until then are not what it ends with
     return resource_exhausted(refused.what());
   }
 }
@@ -35,7 +36,7 @@ auto run_stage(StageContext& context, Stage stage, Blame blame, const Body& body
     -> decltype(body()) {
   context.stage = stage;
   const auto start = std::chrono::steady_clock::now();
-  auto made = within_heap_limit(stage, body);
+  auto made = within_heap_limit(context, body);
   end_stage(context, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   // What a stage made is of no use once it was asked to stop, and neither is what it complained of.
   if (Status stopped = stop_status(); stage != Stage::kExecute && !stopped.ok()) {

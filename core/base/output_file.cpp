@@ -199,9 +199,10 @@ Status OutputFile::write(std::string_view bytes) {
 int OutputFile::give_name() {
   if (!part_.empty()) return 0;
   if (!enter_folder()) return errno;
-  const std::string name = leftover_name(), self = cat("/proc/self/fd/", file_);
+  std::string name = leftover_name();
+  const std::string self = cat("/proc/self/fd/", file_);
   if (::linkat(AT_FDCWD, self.c_str(), folder_, name.c_str(), AT_SYMLINK_FOLLOW) != 0) return errno;
-  part_ = name;
+  part_ = std::move(name);  // nothing is between the link and the one who removes it
   return 0;
 }
 
