@@ -100,6 +100,7 @@ class TrainableBuilder {
     read_train_keys(*made_.file, c_.options.load, made_.training, data_, c_.found.problems);
     RETURN_IF_ERROR(first_problem(c_.found.problems));
     if (c_.model) train_model(*c_.model, *made_.file, run, flags, made_.training, data_);
+    feed_placeholders_by_name(*made_.file, run, flags, data_);
     if (Status status = apply_train_flags(flags, made_.training, data_); !status.ok())
       return status.blamed(Blame::kUsage);
     RETURN_IF_ERROR(find_tensors(flags));
@@ -376,6 +377,7 @@ Result<std::vector<std::pair<std::string, std::string>>> training_facts(StageCon
   RETURN_IF_ERROR(first_problem(c.found.problems).blamed(Blame::kFile));
   TrainFlags flags = options.flags;
   if (c.model) train_model(*c.model, *loaded.file, c.options.run, flags, request, data);
+  if (!flags.data.empty() && !data.train) data.train.emplace();  // only its file matters here, which a flag may name
   if (Status status = apply_train_flags(flags, request, data); !status.ok()) return status.blamed(Blame::kUsage);
   for (const auto& [name, set] : {std::pair("training data", &data.train), std::pair("test data", &data.test)}) {
     if (!*set) continue;

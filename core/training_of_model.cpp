@@ -16,10 +16,11 @@ void name_tensor(const Signature& signature, std::string& name) {
   if (auto output = signature.outputs.find(name); output != signature.outputs.end()) name = output->second.name;
 }
 
-/// Inputs that hold a row for each sample, by their keys in an .npz, or by the columns of that name.
-DataSet data_of(const Signature& signature, const GraphFile& file, const RunOptions& run) {
+/// Those of `inputs`, tensors by their keys, that hold a row for each sample: by their keys in an .npz, or by the
+/// columns of that name.
+DataSet data_of(const std::map<std::string, TensorInfo>& inputs, const GraphFile& file, const RunOptions& run) {
   DataSet set;
-  for (const auto& [key, info] : signature.inputs) {
+  for (const auto& [key, info] : inputs) {
     const bool scalar = info.shape.rank_known() && info.shape.rank() == 0;
     if (scalar || is_fed(info.name, file, run)) continue;
     FeedRequest& feed = set.feeds.emplace_back();
@@ -119,11 +120,24 @@ void leave_own_update_out(const GraphFile& loaded, const GraphFile& file, TrainR
   for (Metric& metric : train.metrics) take_value_alone(loaded, file, train, metric.tensor.name);
 }
 
+void feed_placeholders_by_name(const GraphFile& file, const RunOptions& run, const TrainFlags& flags,
+                               DataRequest& data) {
+  if (flags.data.empty() || data.train) return;
+  const Graph& g = file.graph;
+  std::map<std::string, TensorInfo> placeholders;
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (!g.traits(id).placeholder) continue;
+    TensorInfo& info = placeholders[std::string(g.name(id))];
+    info.name = g.name(id), info.shape = g.output_shape({id, 0});
+  }
+  if (!placeholders.empty()) data.train = data_of(placeholders, file, run);
+}
+
 void train_model(const GraphModel& model, const GraphFile& file, const RunOptions& run, TrainFlags& flags,
                  TrainRequest& train, DataRequest& data) {
   if (model.signature) {
     train_signature(*model.signature, flags, train);
-    if (!flags.data.empty()) data.train = data_of(*model.signature, file, run);
+    if (!flags.data.empty()) data.train = data_of(model.signature->inputs, file, run);
     return;
   }
   if (model.meta.losses.size() == 1) train.loss.name = model.meta.losses.front();

@@ -14,6 +14,11 @@ namespace emplace {
 void train_model(const GraphModel& model, const GraphFile& file, const RunOptions& run, TrainFlags& flags,
                  TrainRequest& train, DataRequest& data);
 
+/// Where neither the file's `data` nor a signature says what data files feed: all placeholders that no --feed has, by
+/// their names. REQUIRES: `file` has types and shapes; `flags` come after this.
+void feed_placeholders_by_name(const GraphFile& file, const RunOptions& run, const TrainFlags& flags,
+                               DataRequest& data);
+
 /// For an optimizer: where loss and metrics are outputs of a call that updates variables of a floating-point type which
 /// may be trained, they become what the call computes, without its own update. `file` is lowered from `loaded`.
 void leave_own_update_out(const GraphFile& loaded, const GraphFile& file, TrainRequest& train);

@@ -74,7 +74,9 @@ Status set_data(const std::string& flag, DataRequest& data) {
   if (!set) {
     if (!data.train)
       return invalid_argument(
-          cat("--data ", which, ": the graph file says under 'data' what a placeholder gets; it has no 'data'"));
+          cat("--data ", which,
+              ": the graph file says under 'data' what a placeholder gets; it has no 'data', and no "
+              "placeholder"));
     set = data.train;
   }
   set->file = path;
