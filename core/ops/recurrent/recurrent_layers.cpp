@@ -4,37 +4,19 @@
 
 #include "core/base/cat.h"
 #include "core/base/scratch_vector.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
-#include "core/ops/kit/shape_math.h"
 #include "core/ops/recurrent/recurrent_block.h"
+#include "core/ops/recurrent/recurrent_shapes.h"
 
 namespace emplace {
 namespace {
 
-/// Which input is what.
-struct RecurrentInputs {
-  int r = 1, bias = -1, h = 2, c = -1, lengths = 3;
-};
-constexpr RecurrentInputs kLstmInputs{1, -1, 2, 3, 4}, kGruInputs{1, 2, 3, -1, 4}, kRnnInputs{1, -1, 2, -1, 3};
-
 Status recurrent_shape(ShapeContext& c, const RecurrentInputs& in, int gates) {
-  ASSIGN_OR_RETURN(const Shape x, c.with_rank(0, 3));
-  ASSIGN_OR_RETURN(const Shape r, c.with_rank(in.r, 2));
-  ASSIGN_OR_RETURN(const Shape first, c.with_rank(in.h, 2));
-  ASSIGN_OR_RETURN(const int64_t hidden, ShapeContext::merge_dim(r.dim(0), first.dim(1)));
-  ASSIGN_OR_RETURN(const int64_t batch, ShapeContext::merge_dim(x.dim(1), first.dim(0)));
-  if (hidden >= 0) {
-    ASSIGN_OR_RETURN(const int64_t width, multiply_dims(hidden, gates));
-    RETURN_IF_ERROR(ShapeContext::merge_dim(x.dim(2), width).take_status());
-    RETURN_IF_ERROR(ShapeContext::merge_dim(r.dim(1), width).take_status());
-  }
-  if (in.c >= 0) {
-    ASSIGN_OR_RETURN(const Shape cells, c.with_rank(in.c, 2));
-    RETURN_IF_ERROR(ShapeContext::merge(cells, Shape{batch, hidden}).take_status());
-  }
-  c.set_output(0, Shape{x.dim(0), batch, hidden});
-  for (int i = 1; i < c.num_outputs(); ++i) c.set_output(i, Shape{batch, hidden});
+  ASSIGN_OR_RETURN(const Shape y, recurrent_output(c, in, gates));
+  c.set_output(0, y);
+  for (int i = 1; i < c.num_outputs(); ++i) c.set_output(i, Shape{y.dim(1), y.dim(2)});
   return ok_status();
 }
 
@@ -62,17 +44,8 @@ class RecurrentLayer final : public Kernel {
 
  private:
   Status check(const KernelContext& c, const RecurrentBlock& b) const {
-    const Tensor& lengths = c.input(in_.lengths);
-    if (in_.bias >= 0 && kind_ == RecurrentKind::kGruLinear && c.input(in_.bias).num_elements() != b.hidden)
-      return invalid_argument(
-          cat("bias must have ", b.hidden, " elements, got ", c.input(in_.bias).shape().to_string()));
-    if (lengths.num_elements() == 0) return ok_status();
-    if (lengths.num_elements() != b.batch)
-      return invalid_argument(cat("wanted ", b.batch, " lengths, or none; got ", lengths.num_elements()));
-    for (int32_t n : lengths.flat<int32_t>()) {
-      if (n < 0 || n > b.steps) return invalid_argument(cat("a sequence of ", n, " of ", b.steps, " steps"));
-    }
-    return ok_status();
+    if (kind_ == RecurrentKind::kGruLinear) RETURN_IF_ERROR(check_bias(c.input(in_.bias), b.hidden));
+    return check_lengths(c.input(in_.lengths), b.batch, b.steps);
   }
 
   void run_blocks(KernelContext& c, const RecurrentBlock& all) const {
@@ -115,7 +88,17 @@ Result<std::unique_ptr<Kernel>> make_rnn(const KernelInit& init) {
   return layer_of(init, relu ? RecurrentKind::kRnnRelu : RecurrentKind::kRnnTanh, kRnnInputs);
 }
 
-constexpr DTypeSet kRecurrentTypes{DType::kFloat};
+/// By an op of our own, which computes the gates once more.
+Status layer_gradient(GradientContext& g) {
+  std::vector<Value> inputs;
+  for (int i = 0; i < g.num_inputs(); ++i) inputs.push_back(g.input(i));
+  inputs.push_back(g.output(0));
+  const int outputs = g.op() == "OnnxLSTM" ? 3 : 2;
+  for (int i = 0; i < outputs; ++i) inputs.push_back(g.grad(i));
+  const Value made = g.add(cat(g.op(), "Grad"), inputs, g.copy_attrs({"reverse", "linear_before_reset", "activation"}));
+  for (int i = 0; i + 1 < g.num_inputs(); ++i) g.set(i, made.output(static_cast<uint32_t>(i)));  // lengths have none
+  return g.status();
+}
 
 }  // namespace
 
@@ -125,6 +108,7 @@ OpDef onnx_lstm_op() {
           "A layer of LSTM cells over x [steps, batch, 4 hidden], which holds x W^T and biases of the gates i, o, f, "
           "c.")
       .shape([](ShapeContext& c) { return recurrent_shape(c, kLstmInputs, 4); })
+      .gradient(layer_gradient)
       .cpu(kRecurrentTypes, make_lstm);
 }
 
@@ -132,6 +116,7 @@ OpDef onnx_gru_op() {
   return OpDef("OnnxGRU")
       .doc("A layer of GRU cells over x [steps, batch, 3 hidden], which holds x W^T and biases of the gates z, r, h.")
       .shape([](ShapeContext& c) { return recurrent_shape(c, kGruInputs, 3); })
+      .gradient(layer_gradient)
       .cpu(kRecurrentTypes, make_gru);
 }
 
@@ -139,6 +124,7 @@ OpDef onnx_rnn_op() {
   return OpDef("OnnxRNN")
       .doc("A layer of plain recurrent cells over x [steps, batch, hidden], which holds x W^T and biases.")
       .shape([](ShapeContext& c) { return recurrent_shape(c, kRnnInputs, 1); })
+      .gradient(layer_gradient)
       .cpu(kRecurrentTypes, make_rnn);
 }
 

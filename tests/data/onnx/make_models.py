@@ -114,3 +114,9 @@ candidates = const("boxes", np.array([[[0, 0, 1, 1], [0, 0, 1, 1.1], [0, 2, 1, 3
 model("all_boxes", [h.make_node("NonMaxSuppression", ["boxes", "scores", "most", "overlap"], ["y"])], [vi("scores", f, [1, 1, 3])], [vi("y", T.INT64, [None, 3])],
     [candidates, one("most", [2**63 - 1]), const("overlap", np.float32(0.5))], opset=17)
 model("old_prelu", [h.make_node("PRelu", ["x", "slopes"], ["y"])], [vi("x", f, [1, 2, 3])], [vi("y", f, [1, 2, 3])], [const("slopes", np.array([0.5, 2], np.float32))], opset=6)
+deep = {"w1": (2, 8, 3), "r1": (2, 8, 2), "b1": (2, 16), "w2": (1, 9, 4), "r2": (1, 9, 3), "b2": (1, 18), "w3": (1, 2, 3), "r3": (1, 2, 2), "b3": (1, 4)}
+model("recurrent_loss", [h.make_node("LSTM", ["x", "w1", "r1", "b1", "lengths"], ["two"], hidden_size=2, direction="bidirectional", name="lstm"), h.make_node("Transpose", ["two"], ["sides"], perm=[0, 2, 1, 3]),
+    h.make_node("Reshape", ["sides", "sizes"], ["both"]), h.make_node("GRU", ["both", "w2", "r2", "b2"], ["back"], hidden_size=3, linear_before_reset=1, direction="reverse", name="gru"),
+    h.make_node("Squeeze", ["back", "axis"], ["states"]), h.make_node("RNN", ["states", "w3", "r3", "b3"], ["", "last"], hidden_size=2, name="rnn"),
+    h.make_node("Mul", ["last", "last"], ["squares"]), h.make_node("ReduceMean", ["squares"], ["loss"], keepdims=0)],
+    [vi("x", f, ["t", "n", 3]), vi("lengths", T.INT32, ["n"])], [vi("loss", f, [])], [small(k, *s) for k, s in deep.items()] + [one("sizes", [0, 0, -1]), one("axis", [1])], opset=17)
