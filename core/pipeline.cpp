@@ -15,6 +15,7 @@
 #include "core/base/units.h"
 #include "core/cluster/cluster.h"
 #include "core/device/make_device_set.h"
+#include "core/device/visible_devices.h"
 #include "core/pipeline_stage.h"
 #include "core/place/isolate_calls.h"
 #include "core/place/place_in_order.h"
@@ -34,6 +35,7 @@ std::string who_asks_for_gpus(const PipelineOptions& o) {
   if (!o.devices.visible_device_list.empty()) add("--visible-devices");
   if (count != o.devices.device_count.end()) add("--device-count");
   if (o.given.contains("gpu-exec")) add("--gpu-exec");
+  if (mask_wants_gpu(environment_variable("CUDA_VISIBLE_DEVICES"))) add("CUDA_VISIBLE_DEVICES");
   if (const char* plugin = std::getenv("EMPLACE_CUDA_PLUGIN"); plugin && *plugin) add("EMPLACE_CUDA_PLUGIN");
   return names;
 }

@@ -115,6 +115,12 @@ std::string mask_oddity(const char* value, std::span<const PhysicalGpu> gpus) {
              counted(static_cast<int64_t>(gpus.size()), "GPU"), " here), which hides it and all that follow it");
 }
 
+bool mask_wants_gpu(const char* value) {
+  if (!value) return false;
+  const std::string_view list = value;
+  return !means_none(trimmed(list.substr(0, list.find(','))));
+}
+
 namespace {
 
 /// Calls f(number) for each; ends with the first that is none, or that f returns an error for.

@@ -20,6 +20,9 @@ std::vector<int> cuda_visible_devices(const char* value, std::span<const Physica
 /// are how people hide GPUs.
 std::string mask_oddity(const char* value, std::span<const PhysicalGpu> gpus);
 
+/// Does such a value ask for a GPU, whatever there is? Null: not set.
+bool mask_wants_gpu(const char* value);
+
 /// Is it a list of numbers? InvalidArgument, in TensorFlow's words, if not.
 Status check_visible_device_list(std::string_view list);
 /// visible_device_list: ids below `visible_count` in the order of TensorFlow's GPU numbers. Empty list: all.
