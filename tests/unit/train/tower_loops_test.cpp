@@ -7,35 +7,19 @@
 #include <mutex>
 
 #include "core/base/exit_code.h"
+#include "tests/unit/train/idle_session.h"
 
 namespace emplace {
 namespace {
 
 /// Runs callables by this function alone.
-class StepsOnly final : public Session {
+class StepsOnly final : public IdleSession {
  public:
   explicit StepsOnly(std::function<Status(int)> run) : run_(std::move(run)) {}
   Status run_step(int callable, const std::vector<Tensor>&, std::vector<Tensor>&) override { return run_(callable); }
 
-  Status run_nodes(const std::vector<NodeId>&) override { return ok_status(); }
-  Status step(std::vector<Tensor>&) override { return ok_status(); }
-  int add_step(StepRequest, int) override { return 0; }
-  Status plan_step(int, const std::vector<Tensor>&) override { return ok_status(); }
-  Status run_observed(int, const std::vector<Tensor>&, RunObserver&) override { return ok_status(); }
-  Result<Tensor> variable(NodeId) override { return Tensor(); }
-  Status set_variable(NodeId, const Tensor&) override { return ok_status(); }
-  Status share_variable(NodeId, const Tensor&) override { return ok_status(); }
-  std::vector<std::pair<NodeId, uint64_t>> random_counters() const override { return {}; }
-  void set_random_counter(NodeId, uint64_t) override {}
-  const DeviceSet& devices() const override { return devices_; }
-  std::vector<DeviceMemory> memory() const override { return {}; }
-  double copy_seconds() const override { return 0; }
-  int64_t copies_per_step() const override { return 0; }
-  int64_t copy_bytes_per_step() const override { return 0; }
-
  private:
   const std::function<Status(int)> run_;
-  const DeviceSet devices_;
 };
 
 Status lost_task() { return unavailable("peer lost").blamed(kBlamePeer); }

@@ -12,6 +12,7 @@
 #include "core/base/cat.h"
 #include "core/base/exit_code.h"
 #include "core/train/train_options.h"
+#include "tests/unit/train/idle_session.h"
 
 namespace emplace {
 namespace {
@@ -19,7 +20,7 @@ namespace {
 constexpr int kTrained = 0, kEvaluated = 2;  // callables, as the loop declares them
 
 /// The loss of a batch is its mean. The evaluation fails so often, by the loss of a task.
-class LossySession final : public Session {
+class LossySession final : public IdleSession {
  public:
   explicit LossySession(int losses) : losses_(losses) {}
   Status run_step(int callable, const std::vector<Tensor>& feeds, std::vector<Tensor>& outputs) override {
@@ -34,24 +35,9 @@ class LossySession final : public Session {
   int add_step(StepRequest, int) override { return callables_++; }
   double copy_seconds() const override { return copied_s_; }
 
-  Status run_nodes(const std::vector<NodeId>&) override { return ok_status(); }
-  Status step(std::vector<Tensor>&) override { return ok_status(); }
-  Status plan_step(int, const std::vector<Tensor>&) override { return ok_status(); }
-  Status run_observed(int, const std::vector<Tensor>&, RunObserver&) override { return ok_status(); }
-  Result<Tensor> variable(NodeId) override { return Tensor(); }
-  Status set_variable(NodeId, const Tensor&) override { return ok_status(); }
-  Status share_variable(NodeId, const Tensor&) override { return ok_status(); }
-  std::vector<std::pair<NodeId, uint64_t>> random_counters() const override { return {}; }
-  void set_random_counter(NodeId, uint64_t) override {}
-  const DeviceSet& devices() const override { return devices_; }
-  std::vector<DeviceMemory> memory() const override { return {}; }
-  int64_t copies_per_step() const override { return 0; }
-  int64_t copy_bytes_per_step() const override { return 0; }
-
  private:
   int losses_, callables_ = 0;
   double copied_s_ = 0;
-  const DeviceSet devices_;
 };
 
 /// "1:3" of step 1 with loss 3, "epoch 1:4" of its mean.
