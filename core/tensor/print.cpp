@@ -217,6 +217,11 @@ std::string ml_dtypes_text(float v) {
 }
 
 Format format_of(const Tensor& t, const std::vector<int64_t>& shown) {
+  if (!is_ref(t.dtype()) && kTinyFloats.has(t.dtype())) {
+    return [&t](int64_t i) {
+      return ml_dtypes_text(tiny_float_value(t.dtype(), static_cast<const uint8_t*>(t.raw())[i]));
+    };
+  }
   switch (t.dtype()) {
     case DType::kFloat:
       return float_format<float>(t, shown);
@@ -226,15 +231,6 @@ Format format_of(const Tensor& t, const std::vector<int64_t>& shown) {
       return float_format<half>(t, shown);
     case DType::kBFloat16:
       return [&t](int64_t i) { return ml_dtypes_text(static_cast<float>(t.data<bfloat16>()[i])); };
-    case DType::kFloat8E5M2:
-    case DType::kFloat8E4M3FN:
-    case DType::kFloat8E4M3FNUZ:
-    case DType::kFloat8E4M3B11FNUZ:
-    case DType::kFloat8E5M2FNUZ:
-    case DType::kFloat4E2M1FN:
-      return [&t](int64_t i) {
-        return ml_dtypes_text(tiny_float_value(t.dtype(), static_cast<const uint8_t*>(t.raw())[i]));
-      };
     case DType::kComplex64:
       return complex_format<float>(t, shown);
     case DType::kComplex128:
