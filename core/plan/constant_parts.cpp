@@ -10,23 +10,24 @@ namespace {
 class PartsOfConstants {
  public:
   PartsOfConstants(const Graph& graph, const DeviceSet& devices, const Program& program)
-      : graph_(graph), devices_(devices), program_(program), parts_(program.instructions.size(), 0) {}
+      : graph_(graph), devices_(devices), program_(program) {}
 
-  std::vector<uint8_t> find() {
-    for (InstructionId id = 0; id < parts_.size(); ++id) parts_[id] = is_constant(id);
+  std::vector<ConstantPart> find() {
+    const auto count = static_cast<InstructionId>(program_.instructions.size());
+    for (InstructionId id = 0; id < count; ++id) fixed_.push_back(decided_by_constants(program_.instructions[id]));
     // Backwards: only what somebody reads who is no part.
-    std::vector<uint8_t> wanted(program_.values.size(), 0);
-    for (InstructionId id = static_cast<InstructionId>(parts_.size()); id-- > 0;) {
+    std::vector<ConstantPart> parts(count, ConstantPart::kNone), wanted(program_.values.size(), ConstantPart::kNone);
+    for (InstructionId id = count; id-- > 0;) {
       const Instruction& s = program_.instructions[id];
-      const auto outputs = program_.outputs(s);
-      if (parts_[id]) parts_[id] = std::any_of(outputs.begin(), outputs.end(), [&](ValueId v) { return wanted[v]; });
-      if (parts_[id] || !is_fixed(id)) {
-        for (const ValueId v : program_.inputs(s)) {
-          if (v != kNoValue) wanted[v] = 1;
-        }
+      if (fixed_[id] && s.kind == InstructionKind::kNode) {
+        for (const ValueId v : program_.outputs(s)) parts[id] = std::max(parts[id], wanted[v]);
+      }
+      const ConstantPart use = fixed_[id] ? parts[id] : use_by(s);
+      for (const ValueId v : program_.inputs(s)) {
+        if (v != kNoValue) wanted[v] = std::max(wanted[v], use);
       }
     }
-    return std::move(parts_);
+    return parts;
   }
 
  private:
@@ -38,10 +39,16 @@ class PartsOfConstants {
   // Decided by constants, whether a part of the step or not.
   bool is_fixed(InstructionId id) const { return fixed_.size() > id && fixed_[id]; }
 
-  bool is_constant(InstructionId id) {
-    fixed_.push_back(decided_by_constants(program_.instructions[id]));
-    return fixed_[id] && program_.instructions[id].kind == InstructionKind::kNode;
+  ConstantPart use_by(const Instruction& s) const {
+    if (s.kind != InstructionKind::kNode) return ConstantPart::kMayGrow;
+    const NodeType& type = graph_.type(s.node);
+    const auto inputs = program_.inputs(s);
+    const bool for_effect = (type.signature && type.signature->is_stateful) ||
+                            std::any_of(inputs.begin(), inputs.end(),
+                                        [&](ValueId v) { return v != kNoValue && is_ref(program_.values[v].dtype); });
+    return for_effect ? ConstantPart::kOnlyAsLarge : ConstantPart::kMayGrow;
   }
+
   bool decided_by_constants(const Instruction& s) const {
     if (s.kind == InstructionKind::kConstant) return true;
     if (s.kind != InstructionKind::kNode || s.may_be_dead || s.in_loop || s.control != Control::kNone) return false;
@@ -60,12 +67,12 @@ class PartsOfConstants {
   const Graph& graph_;
   const DeviceSet& devices_;
   const Program& program_;
-  std::vector<uint8_t> parts_, fixed_;
+  std::vector<uint8_t> fixed_;
 };
 
 }  // namespace
 
-std::vector<uint8_t> constant_parts(const Graph& graph, const DeviceSet& devices, const Program& program) {
+std::vector<ConstantPart> constant_parts(const Graph& graph, const DeviceSet& devices, const Program& program) {
   return PartsOfConstants(graph, devices, program).find();
 }
 

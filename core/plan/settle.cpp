@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/flush_denormals.h"
+#include "core/base/host_memory.h"
 #include "core/base/stop.h"
 #include "core/graph/node_kernel.h"
 #include "core/op/run_kernel.h"
@@ -20,6 +21,8 @@ namespace {
 
 constexpr int64_t kMaxFoldedElements = 4096;  // of a value that a shape may depend on
 constexpr int64_t kMaxOwnBytes = 16 << 10;    // of what is worked out once, beyond what it was made of
+// Of a plan's results that are larger still, together: at most this, and a part of the limit of host memory.
+constexpr int64_t kMaxGrownBytes = 256 << 20, kGrownPartOfLimit = 4;
 // Of a planned tensor. No memory holds more, and sums of sizes stay far from overflow.
 constexpr int64_t kMaxPlannedElements = int64_t{1} << 40;
 
@@ -169,7 +172,8 @@ class Settler {
     plan_.modes[id] = InstructionMode::kPlanned;
     forward_known(id, type);
     if (!s.may_be_dead && foldable(s)) fold(id, type);
-    if (!parts_.empty() && parts_[id] && plan_.modes[id] != InstructionMode::kSkip) work_out_once(id, type);
+    if (!parts_.empty() && parts_[id] != ConstantPart::kNone && plan_.modes[id] != InstructionMode::kSkip)
+      work_out_once(id, type);
     return ok_status();
   }
 
@@ -224,7 +228,7 @@ class Settler {
   }
 
   // The same for what constants alone decide (core/plan/constant_parts.h), unless that would take more memory for good
-  // than it takes of the constants.
+  // than it takes of the constants, and more than there is to spare for that.
   void work_out_once(InstructionId id, const NodeType& type) {
     const Instruction& s = program_.instructions[id];
     int64_t taken = kMaxOwnBytes;
@@ -233,9 +237,12 @@ class Settler {
       taken += bytes_of(v);
     }
     for (ValueId v : program_.outputs(s)) {
-      if (at(v).known || (taken -= bytes_of(v)) < 0) return;
+      if (at(v).known) return;
+      taken -= bytes_of(v);
     }
+    if (taken < 0 && (parts_[id] != ConstantPart::kMayGrow || spare_bytes_ + taken < 0)) return;
     if (!work_out(id, type)) return;
+    spare_bytes_ += std::min<int64_t>(taken, 0);
     for (ValueId v : program_.outputs(s)) plan_.worked_out.push_back(v);
   }
   int64_t bytes_of(ValueId v) {
@@ -304,8 +311,9 @@ class Settler {
   Plan& plan_;
   RuleContext rule_;
   std::map<ValueId, HandleInfo> handles_;
-  std::vector<uint8_t> wanted_;  // by value: a shape depends on it
-  std::vector<uint8_t> parts_;   // by instruction: worked out once
+  std::vector<uint8_t> wanted_;      // by value: a shape depends on it
+  std::vector<ConstantPart> parts_;  // by instruction
+  int64_t spare_bytes_ = std::min(kMaxGrownBytes, HostMemory::of_process().limit() / kGrownPartOfLimit);
 };
 
 }  // namespace
