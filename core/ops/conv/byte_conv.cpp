@@ -3,49 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/ops/kit/isa.h"
-
 namespace emplace {
 namespace {
 
 constexpr uint8_t kFlip = 128;        // between int8 and uint8, either way
 constexpr int64_t kTilesAtOnce = 16;  // whose pixels stay in cache while the filter passes by
-
-constexpr size_t kTapsAtOnce = 3;  // so that sums are read and written once for three products
-
-// What a pixel sees of its window, channel by channel; a multiple of kTapsAtOnce.
-template <class X>
-struct SeenBytes {
-  size_t taps;
-  const X* const* images;         // by tap
-  const int16_t* const* filters;  // likewise
-  int zero;
-};
-
-template <class X>
-EMPLACE_INLINE void sum_channels_body(const SeenBytes<X>& seen, int64_t n, uint32_t* sums) {
-  const int zero = seen.zero;
-  std::fill_n(sums, n, 0u);
-  for (size_t t = 0; t < seen.taps; t += kTapsAtOnce) {
-    const X *a = seen.images[t], *b = seen.images[t + 1], *c = seen.images[t + 2];
-    const int16_t *of_a = seen.filters[t], *of_b = seen.filters[t + 1], *of_c = seen.filters[t + 2];
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i)
-      sums[i] += static_cast<uint32_t>((a[i] - zero) * of_a[i] + (b[i] - zero) * of_b[i] + (c[i] - zero) * of_c[i]);
-  }
-}
-template <class X>
-void sum_channels_base(const SeenBytes<X>& seen, int64_t n, uint32_t* sums) {
-  sum_channels_body(seen, n, sums);
-}
-template <class X>
-EMPLACE_TARGET_V3 void sum_channels_v3(const SeenBytes<X>& seen, int64_t n, uint32_t* sums) {
-  sum_channels_body(seen, n, sums);
-}
-template <class X>
-EMPLACE_TARGET_V4 void sum_channels_v4(const SeenBytes<X>& seen, int64_t n, uint32_t* sums) {
-  sum_channels_body(seen, n, sums);
-}
 
 int32_t wrapped(int64_t v) { return static_cast<int32_t>(static_cast<uint32_t>(v)); }
 
@@ -53,7 +15,8 @@ int32_t wrapped(int64_t v) { return static_cast<int32_t>(static_cast<uint32_t>(v
 
 ByteConv::ByteConv(const ConvShape& shape, bool image_signed, bool filter_signed)
     : shape_(shape), image_signed_(image_signed), filter_signed_(filter_signed) {
-  by_channel_ = shape.filter_c == 1 && shape.in_c > 1 && shape.out_c == shape.in_c;
+  by_channel_ = ByteChannels::fits(shape);
+  if (by_channel_) channels_ = ByteChannels(shape, image_signed, filter_signed);
   ordered_ = image_signed || shape.filter_c % gemm::kBytesAtOnce != 0;
   depth_ = (shape.filter_c + gemm::kBytesAtOnce - 1) / gemm::kBytesAtOnce;
   panels_ = (channels_of_group() + gemm::kByteCols - 1) / gemm::kByteCols;
@@ -62,7 +25,7 @@ ByteConv::ByteConv(const ConvShape& shape, bool image_signed, bool filter_signed
 }
 
 int64_t ByteConv::packed_bytes() const {
-  if (by_channel_) return shape_.taps() * shape_.out_c * static_cast<int64_t>(sizeof(int16_t));
+  if (by_channel_) return channels_.packed_bytes();
   const int64_t panel_of_ones = steps() * gemm::kByteCols * gemm::kBytesAtOnce;
   return shape_.groups() * packed_group_bytes() + panel_of_ones;
 }
@@ -83,14 +46,7 @@ void ByteConv::pack(const void* filter, const void* zeros, bool zero_for_each, i
     has_zeros_ |= zeros_[j] != 0;
   }
   const auto* bytes = static_cast<const uint8_t*>(filter);
-  if (by_channel_) {
-    auto* to = reinterpret_cast<int16_t*>(packed);
-    for (int64_t i = 0; i < shape_.taps() * shape_.out_c; ++i) {
-      const int value = filter_signed_ ? static_cast<int8_t>(bytes[i]) : bytes[i];
-      to[i] = static_cast<int16_t>(value - zeros_[static_cast<size_t>(i % shape_.out_c)]);
-    }
-    return;
-  }
+  if (by_channel_) return channels_.pack(bytes, zeros_, packed);
   std::memset(packed, 0, static_cast<size_t>(packed_bytes()));
   for (int64_t g = 0; g < shape_.groups(); ++g) pack_group(bytes, g, packed + g * packed_group_bytes());
   int8_t* one = packed + shape_.groups() * packed_group_bytes();
@@ -139,14 +95,8 @@ void ByteConv::order_image(Parallel& parallel, const uint8_t* image, uint8_t* to
 
 void ByteConv::run(Parallel& parallel, const void* image, int zero, const int8_t* packed, uint8_t* ordered,
                    const ByteSink& sink) const {
-  if (by_channel_) {
-    if (image_signed_)
-      run_channels(parallel, static_cast<const int8_t*>(image), zero, packed, sink);
-    else
-      run_channels(parallel, static_cast<const uint8_t*>(image), zero, packed, sink);
-    return;
-  }
   const auto* bytes = static_cast<const uint8_t*>(image);
+  if (by_channel_) return channels_.run(parallel, bytes, zero, packed, sink);
   if (ordered_) {
     order_image(parallel, bytes, ordered);
     bytes = ordered;
@@ -248,39 +198,6 @@ void ByteConv::run_group(const Job& job, int64_t group, int64_t tile, int64_t ti
       }
     }
   }
-}
-
-template <class X>
-void ByteConv::run_channels(Parallel& parallel, const X* image, int zero, const int8_t* packed,
-                            const ByteSink& sink) const {
-  const ConvShape& s = shape_;
-  const auto* filter = reinterpret_cast<const int16_t*>(packed);
-  const auto code = for_isa(sum_channels_base<X>, sum_channels_v3<X>, sum_channels_v4<X>);
-  parallel.run(s.pixels(), static_cast<double>(s.taps() * s.out_c) * 0.05, [&](int64_t begin, int64_t end) {
-    std::vector<uint32_t> sums(static_cast<size_t>(s.out_c));
-    std::vector<const X*> images(static_cast<size_t>(s.taps()) + kTapsAtOnce - 1);
-    std::vector<const int16_t*> filters(images.size());
-    const std::vector<int16_t> nothing(static_cast<size_t>(s.out_c), 0);
-    SeenBytes<X> seen{0, images.data(), filters.data(), zero};
-    for (int64_t pixel = begin; pixel < end; ++pixel) {
-      const int64_t x = pixel % s.out_w, y = pixel / s.out_w % s.out_h, n = pixel / (s.out_w * s.out_h);
-      size_t taps = 0;
-      const int16_t* of_tap = filter;
-      for (int64_t i = 0; i < s.window_h; ++i) {
-        const int64_t row = y * s.stride_h - s.pad_top + i * s.dilation_h;
-        for (int64_t j = 0; j < s.window_w; ++j, of_tap += s.out_c) {
-          const int64_t col = x * s.stride_w - s.pad_left + j * s.dilation_w;
-          if (row < 0 || row >= s.in_h || col < 0 || col >= s.in_w) continue;
-          images[taps] = image + ((n * s.in_h + row) * s.in_w + col) * s.in_c;
-          filters[taps++] = of_tap;
-        }
-      }
-      for (; taps % kTapsAtOnce != 0; ++taps) images[taps] = image, filters[taps] = nothing.data();
-      seen.taps = taps;
-      code(seen, s.out_c, sums.data());
-      sink.take(reinterpret_cast<const int32_t*>(sums.data()), pixel, 0, s.out_c);
-    }
-  });
 }
 
 }  // namespace emplace

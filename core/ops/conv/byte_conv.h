@@ -1,6 +1,6 @@
 /// ByteConv: a 2-D convolution of bytes, NHWC, whose sums are exact 32-bit integers; with a window of one pixel it is
-/// the product of two matrices. On the byte tiles of core/ops/gemm; where every channel has a filter of its own, on
-/// loops along the channels.
+/// the product of two matrices. On the byte tiles of core/ops/gemm; where every channel has a filter of its own, by
+/// ByteChannels.
 ///
 /// Tiles multiply uint8 by int8: an int8 image is moved up by 128 with its zero point, a uint8 filter down. Of
 /// sum (x - x_zero) * (f - f_zero) the tiles work out sum x * f; the other parts hang on one side only and are taken
@@ -10,17 +10,12 @@
 #include <vector>
 
 #include "core/base/parallel.h"
+#include "core/ops/conv/byte_channels.h"
+#include "core/ops/conv/byte_sink.h"
 #include "core/ops/conv/conv_shape.h"
 #include "core/ops/gemm/byte_tile.h"
 
 namespace emplace {
-
-/// Receives finished sums: `cols` of them, of channel `first` on, of a pixel.
-class ByteSink {
- public:
-  virtual ~ByteSink() = default;
-  virtual void take(const int32_t* sums, int64_t pixel, int64_t first, int64_t cols) const = 0;
-};
 
 class ByteConv {
  public:
@@ -61,18 +56,17 @@ class ByteConv {
   void run_group(const Job& job, int64_t group, int64_t tile, int64_t tiles, int64_t block_begin,
                  int64_t block_end) const;
   void sum_images(gemm::ByteTileArgs t, const Job& job, std::vector<int32_t>& of_pixels, int64_t tile) const;
-  template <class X>
-  void run_channels(Parallel& parallel, const X* image, int zero, const int8_t* packed, const ByteSink& sink) const;
 
   // Constant after construction.
   ConvShape shape_;
   bool image_signed_ = false, filter_signed_ = false;
-  bool by_channel_ = false;  // every channel has a filter of its own, of one channel
+  bool by_channel_ = false;  // all is done by channels_
   bool ordered_ = false;     // the image has to be brought into order
   int64_t depth_ = 0;        // of a tap, in steps of four channels
   int64_t panels_ = 0;       // of a group
   int64_t blocks_ = 0;       // of a group: panels that a tile takes at once
   int64_t tiles_ = 0;        // of pixels
+  ByteChannels channels_;
   // Of the filter: by output channel.
   std::vector<int32_t> sums_, zeros_;
   bool has_zeros_ = false;
