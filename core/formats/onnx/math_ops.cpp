@@ -188,6 +188,7 @@ constexpr OnnxOp kMathOps[] = {
     UNARY("Cosh", "Cosh"),
     {"CumProd", 26, [](OnnxBlock& b) { return running(b, "Cumprod"); }},
     {"CumSum", 11, [](OnnxBlock& b) { return running(b, "Cumsum"); }},
+    {"Det", 11, [](OnnxBlock& b) { return Endpoints{b.make("MatrixDeterminant", {b.input(0)})}; }},
     {"Div", 6, onnx_div, true},
     {"Equal", 1, [](OnnxBlock& b) { return equal(b, "Equal"); }, true},
     UNARY("Erf", "Erf"),

@@ -1,4 +1,7 @@
-// Part of core/formats/onnx/op_table.h: RoiAlign: regions of images, each sampled on a grid of its own.
+// Part of core/formats/onnx/op_table.h: RoiAlign: regions of images, each sampled on a grid of its own; and Col2Im:
+// images of which there are the windows.
+#include <algorithm>
+
 #include "core/base/cat.h"
 #include "core/formats/onnx/layout.h"
 #include "core/formats/onnx/op_table.h"
@@ -89,7 +92,63 @@ Endpoints roi_align(OnnxBlock& b) {
   return {channels_first(b, b.reduce(average ? "Mean" : "Max", samples, {2, 4}, false))};
 }
 
-constexpr OnnxOp kRegionOps[] = {{"RoiAlign", 10, roi_align}};
+// --- Col2Im ---
+
+/// Of the cells that windows cover along one axis: where they are, [block,windows], and how many of each there are.
+struct CoveredCells {
+  Endpoint at, block, windows;  // the last two: vectors of one element
+};
+
+CoveredCells covered_cells(OnnxBlock& b, int64_t axis, Endpoint size, int64_t stride, int64_t dilation, int64_t before,
+                           int64_t after) {
+  CoveredCells c;
+  c.block = b.slice(b.cast(b.input(2), DType::kInt64), 0, axis, axis + 1);
+  const Endpoint reach = b.mul(b.sub(c.block, b.int64(1)), b.int64(dilation));
+  const Endpoint left = b.sub(b.add(size, b.int64(before + after - 1)), reach);
+  c.windows = b.add(b.make("FloorDiv", {left, b.int64(stride)}), b.int64(1));
+  const auto line = [&](Endpoint count) { return b.make("Range", {b.int64(0), b.squeeze(count, {0}), b.int64(1)}); };
+  c.at = b.sub(b.add(b.expand(b.mul(line(c.block), b.int64(dilation)), 1), b.mul(line(c.windows), b.int64(stride))),
+               b.int64(before));
+  return c;
+}
+
+/// [N,C*block,windows] as [N,C,image]: what falls on a cell is summed, and what falls beside the image is dropped.
+Endpoints col_to_image(OnnxBlock& b) {
+  const Endpoint x = b.input(0), image = b.cast(b.input(1), DType::kInt64);
+  const int64_t n = b.dim(image, 0);
+  if (n < 1 || n > 8 || b.dim(b.input(2), 0) != n || b.rank(x) != 3)
+    return {b.fail("wanted columns [N,C*block,windows] of images whose rank is known")};
+  const auto rank = static_cast<size_t>(n);
+  const Ints strides = b.integers("strides", Ints(rank, 1)), dilations = b.integers("dilations", Ints(rank, 1)),
+             pads = b.integers("pads", Ints(2 * rank, 0));
+  if (strides.size() != rank || dilations.size() != rank || pads.size() != 2 * rank ||
+      std::any_of(strides.begin(), strides.end(), [](int64_t s) { return s < 1; }))
+    return {b.fail("strides, dilations or pads that do not fit")};
+  Endpoint place = b.int64(0), inside = b.scalar(DType::kBool, 1), block = b.ints({1});
+  for (size_t i = 0; i < rank && !b.failed(); ++i) {
+    const auto axis = static_cast<int64_t>(i);
+    const Endpoint size = b.slice(image, 0, axis, axis + 1);
+    const CoveredCells c = covered_cells(b, axis, size, strides[i], dilations[i], pads[i], pads[rank + i]);
+    Endpoints dims(2 * rank, b.ints({1}));
+    dims[i] = c.block, dims[rank + i] = c.windows;
+    const Endpoint at = b.reshape_to(c.at, b.concat(dims, 0));
+    const Endpoint on = b.make("LogicalAnd", {b.make("GreaterEqual", {at, b.int64(0)}), b.make("Less", {at, size})});
+    inside = b.make("LogicalAnd", {inside, on});
+    place = b.add(b.mul(place, size), at);
+    block = b.mul(block, c.block);
+  }
+  const Endpoint cells = b.reshape(b.select(inside, place, b.int64(-1)), Ints{-1});
+  const Endpoint count = b.make("Prod", {image, b.ints32({0})});
+  const Endpoint channels = b.make("FloorDiv", {b.dim_of(x, 1), block}), batch = b.dim_of(x, 0);
+  const Endpoint columns = b.reshape_to(
+      x,
+      b.concat({b.mul(batch, channels), b.expand(b.make("Size", {cells}, {{"out_type", attr_of(DType::kInt64)}}), 0)},
+               0));
+  const Endpoint summed = b.make("UnsortedSegmentSum", {b.transpose(columns, {1, 0}), cells, count});
+  return {b.reshape_to(b.transpose(summed, {1, 0}), b.concat({batch, channels, image}, 0))};
+}
+
+constexpr OnnxOp kRegionOps[] = {{"Col2Im", 18, col_to_image}, {"RoiAlign", 10, roi_align}};
 
 }  // namespace
 

@@ -1,11 +1,12 @@
-// Part of core/formats/onnx/op_table.h: GridSample and AffineGrid; windows of signals, random numbers, and distinct
-// values.
+// Part of core/formats/onnx/op_table.h: images read at places between their cells, GridSample, AffineGrid, DeformConv;
+// windows of signals, random numbers, and distinct values.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "core/base/cat.h"
 #include "core/formats/onnx/op_table.h"
+#include "core/formats/onnx/products.h"
 #include "core/formats/onnx/tensor.h"
 
 namespace emplace {
@@ -159,6 +160,56 @@ Endpoints grid_sample(OnnxBlock& b) {
   return {b.transpose(sampled(b, g, axes, taps), to_front)};
 }
 
+// --- DeformConv ---
+
+/// Where the taps of all windows lie along axis i of 2, [taps, windows]-wise: [K,oH,1] or [K,1,oW].
+Endpoint tap_places(OnnxBlock& b, const OnnxWindow& w, size_t i, int64_t windows) {
+  std::vector<double> places;
+  const int64_t inner = i == 0 ? w.kernel[1] : 1;
+  for (int64_t k = 0; k < w.kernel[0] * w.kernel[1]; ++k) {
+    for (int64_t o = 0; o < windows; ++o)
+      places.push_back(static_cast<double>(o * w.strides[i] - w.before[i] + k / inner % w.kernel[i] * w.dilations[i]));
+  }
+  const int64_t taps = w.kernel[0] * w.kernel[1];
+  return b.constant(Tensor::of<double>(i == 0 ? Shape{taps, windows, 1} : Shape{taps, 1, windows}, places));
+}
+
+/// A convolution whose taps are moved, each by an offset of its own, and read between the cells: columns of what they
+/// read, [N,C*K,oH,oW], by a window of one cell.
+Endpoints deform_conv(OnnxBlock& b) {
+  const Endpoint x = b.input(0), filter = b.input(1), offset = b.input(2);
+  if (b.rank(x) != 4 || !b.has_shape(x) || !b.has_shape(filter) || !b.has_shape(offset))
+    return {b.fail("wanted images, filter and offsets whose sizes are known")};
+  const std::optional<OnnxWindow> w = onnx_window(b, x, {b.dim(filter, 2), b.dim(filter, 3)});
+  if (!w) return {Endpoint{}};
+  const int64_t parts = b.integer("offset_group", 1), taps = w->kernel[0] * w->kernel[1], n = b.dim(x, 0),
+                channels = b.dim(x, 1), out_h = b.dim(offset, 2), out_w = b.dim(offset, 3);
+  if (parts < 1 || channels % parts != 0 || n < 1 || b.dim(offset, 1) != 2 * parts * taps || taps * (out_h + out_w) < 1)
+    return {b.fail("offsets that do not fit")};
+  GridPlan g;
+  g.padding = "zeros", g.sizes = {b.dim(x, 2), b.dim(x, 3)};
+  Ints starts;
+  for (int64_t i = 0; i < n * parts; ++i) starts.push_back(i * g.sizes[0] * g.sizes[1]);
+  g.batch = b.reshape(b.ints(starts), Ints{-1, 1, 1, 1});
+  const Endpoint images = b.reshape(x, Ints{n * parts, channels / parts, g.sizes[0], g.sizes[1]});
+  g.x = b.reshape(b.transpose(images, {0, 2, 3, 1}), Ints{-1, channels / parts});
+  const Endpoint moved = b.cast(b.reshape(offset, Ints{n * parts, taps, 2, out_h, out_w}), DType::kDouble);
+  std::vector<GridAxis> axes;
+  for (size_t i = 0; i < 2; ++i) {
+    const auto own = static_cast<int64_t>(i);
+    const Endpoint at =
+        b.add(b.squeeze(b.slice(moved, 2, own, own + 1), {2}), tap_places(b, *w, i, i == 0 ? out_h : out_w));
+    const Endpoint cell = b.make("Floor", {at});
+    axes.push_back({cell, b.sub(at, cell)});
+  }
+  Endpoint read = sampled(b, g, axes, 2);
+  if (b.has(4)) read = b.mul(read, b.reshape(b.input(4), Ints{n * parts, taps, out_h, out_w, 1}));
+  const Endpoint columns = b.reshape(b.transpose(read, {0, 4, 1, 2, 3}), Ints{n, channels * taps, out_h, out_w});
+  const Endpoint flat = b.reshape(filter, Ints{b.dim(filter, 0), b.dim(filter, 1) * taps, 1, 1});
+  const OnnxWindow cell{{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {0, 0}};
+  return {onnx_convolution(b, columns, flat, cell, b.integer("group", 1), b.input_or(3, {}))};
+}
+
 // --- windows ---
 
 Endpoints cosine_window(OnnxBlock& b, double constant, double first, double second) {
@@ -257,6 +308,7 @@ constexpr OnnxOp kSamplingOps[] = {
     {"AffineGrid", 20, affine_grid},
     {"Bernoulli", 15, bernoulli},
     {"BlackmanWindow", 17, [](OnnxBlock& b) { return cosine_window(b, 0.42, 0.5, 0.08); }},
+    {"DeformConv", 19, deform_conv},
     {"GridSample", 16, grid_sample},
     {"HammingWindow", 17, [](OnnxBlock& b) { return cosine_window(b, 25.0 / 46, 21.0 / 46, 0); }},
     {"HannWindow", 17, [](OnnxBlock& b) { return cosine_window(b, 0.5, 0.5, 0); }},

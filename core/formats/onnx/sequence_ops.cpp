@@ -68,9 +68,19 @@ Endpoints concat_from_sequence(OnnxBlock& b) {
   return {b.concat(all, axis)};
 }
 
+/// Sizes that only the run knows; how many there are is known.
+Endpoints split_by_input(OnnxBlock& b, Endpoint x, int axis) {
+  const int64_t parts = b.dim(b.input(1), 0);
+  if (parts < 1 || parts > 65536) return {b.fail("parts whose number is not known")};
+  b.make_sequence(b.make_many("SplitV", {x, b.input(1), b.int32(axis)}, static_cast<size_t>(parts),
+                              {{"num_split", attr_of(parts)}}));
+  return {};
+}
+
 Endpoints split_to_sequence(OnnxBlock& b) {
   const Endpoint x = b.input(0);
   const int axis = b.axis(b.integer("axis", 0), b.rank(x));
+  if (b.has(1) && b.rank(b.input(1)) == 1 && !b.known(b.input(1))) return split_by_input(b, x, axis);
   const int64_t size = b.dim(x, axis);
   if (size < 0) return {b.fail("a size that is not known")};
   Ints parts;
