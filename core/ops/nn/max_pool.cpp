@@ -11,7 +11,7 @@
 #include "core/ops/kit/isa.h"
 #include "core/ops/kit/numeric.h"
 #include "core/ops/kit/shape_math.h"
-#include "core/ops/nn/pool_window.h"
+#include "core/ops/nn/row_pool.h"
 
 namespace emplace {
 namespace {
@@ -81,8 +81,6 @@ EMPLACE_TARGET_V4 void pool_row_v4(const PoolWindow& p, const T* image, T* out, 
   pool_row_body<T, 64>(p, image, out, oh);
 }
 template <class T>
-using PoolRow = void (*)(const PoolWindow&, const T*, T*, int64_t);
-template <class T>
 PoolRow<T> pool_row() {
   if constexpr (!std::is_floating_point_v<T>)
     return pool_row_base<T>;
@@ -104,31 +102,19 @@ void pool_depth(KernelContext& c, const PoolWindow& p) {
 }
 
 template <class T>
-class MaxPool final : public Kernel {
+class MaxPool final : public RowPool<T> {
  public:
-  explicit MaxPool(const KernelInit& init) : attrs_(PoolAttrs::of(init.attrs)) {}
+  explicit MaxPool(const KernelInit& init) : RowPool<T>(init, "MaxPool", pool_row<T>()) {}
   Status run(KernelContext& c) override {
-    ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(attrs_, c.input(0).shape(), "MaxPool"));
+    ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(this->attrs_, c.input(0).shape(), "MaxPool"));
     RETURN_IF_ERROR(ensure_output(c, 0, p.out));
     if (c.output(0).num_elements() == 0) return ok_status();
-    if (p.depth_window > 1) {
+    if (p.depth_window > 1)
       pool_depth<T>(c, p);
-      return ok_status();
-    }
-    int64_t image = p.h.size * p.w.size * p.channels, row = p.w.out * p.channels;
-    double cells =
-        static_cast<double>(std::min(p.h.window, p.h.size)) * static_cast<double>(std::min(p.w.window, p.w.size));
-    c.parallel_for(p.batch * p.h.out, 0.3 * cells * static_cast<double>(row), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        row_function_(p, c.in<T>(0) + r / p.h.out * image, c.out<T>(0) + r * row, r % p.h.out);
-      }
-    });
+    else
+      this->run_rows(c, p);
     return ok_status();
   }
-
- private:
-  PoolAttrs attrs_;
-  PoolRow<T> row_function_ = pool_row<T>();
 };
 
 // What a window found per channel: its largest number and which of its cells, counted by rows, held it first.

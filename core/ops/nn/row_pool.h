@@ -1,0 +1,66 @@
+/// RowPool: 2-D pooling of images whose channels are innermost, a row of windows at a time: what MaxPool and AvgPool
+/// share. Such a row is a piece that can follow what makes the image.
+#pragma once
+
+#include "core/op/following_kernel.h"
+#include "core/ops/kit/shape_math.h"
+#include "core/ops/nn/pool_window.h"
+
+namespace emplace {
+
+/// Row `oh` of the windows of one image; `out` is where it begins.
+template <class T>
+using PoolRow = void (*)(const PoolWindow& p, const T* image, T* out, int64_t oh);
+
+template <class T>
+class RowPool : public FollowingKernel {
+ public:
+  RowPool(const KernelInit& init, std::string_view name, PoolRow<T> row_code)
+      : attrs_(PoolAttrs::of(init.attrs)), name_(name), row_code_(row_code) {}
+
+  // What is wrong with the windows run() tells.
+  Status prepare(KernelContext& c) override {
+    pieces_ = 0;
+    Result<PoolWindow> p = PoolWindow::of(attrs_, c.input(0).shape(), name_);
+    if (!p.ok()) return ok_status();
+    window_ = p.take();
+    const PoolAxis& h = window_.h;
+    bool follows = attrs_.layout.c == 3 && window_.depth_window == 1;
+    for (int64_t oh = 0; oh < h.out && follows; ++oh) follows = h.begin(oh) < h.end(oh);
+    if (follows && window_.w.size > 0) pieces_ = window_.batch * h.out;
+    return ok_status();
+  }
+  int64_t pieces() const override { return pieces_; }
+  Rows rows_of(int64_t piece) const override {
+    const PoolAxis& h = window_.h;
+    const int64_t image = piece / h.out * h.size, oh = piece % h.out;
+    return {(image + h.begin(oh)) * window_.w.size, (image + h.end(oh)) * window_.w.size};
+  }
+  void run_piece(KernelContext& c, int64_t piece) const override { row(window_, c, piece); }
+
+ protected:
+  /// All rows, of windows that the kernel checked.
+  void run_rows(KernelContext& c, const PoolWindow& p) const {
+    const double cells =
+        static_cast<double>(std::min(p.h.window, p.h.size)) * static_cast<double>(std::min(p.w.window, p.w.size));
+    const double cost_ns = 0.3 * cells * static_cast<double>(p.w.out * p.channels);
+    c.parallel_for(p.batch * p.h.out, cost_ns, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) row(p, c, r);
+    });
+  }
+
+  const PoolAttrs attrs_;
+
+ private:
+  void row(const PoolWindow& p, KernelContext& c, int64_t r) const {
+    const int64_t image = p.h.size * p.w.size * p.channels;
+    row_code_(p, c.in<T>(0) + r / p.h.out * image, c.out<T>(0) + r * p.w.out * p.channels, r % p.h.out);
+  }
+
+  const std::string_view name_;
+  const PoolRow<T> row_code_;
+  PoolWindow window_;
+  int64_t pieces_ = 0;
+};
+
+}  // namespace emplace
