@@ -22,6 +22,7 @@ class MemoryPlanner {
       for (InstructionId s : g.instructions) group_of_[s] = &g;
       if (g.head != kNoInstruction) group_of_[g.head] = &g;
       if (g.reduction != kNoInstruction) group_of_[g.reduction] = &g;
+      if (g.follower != kNoInstruction) group_of_[g.follower] = &g;
     }
     find_last_uses();
     drop_tile_values();
@@ -82,12 +83,14 @@ class MemoryPlanner {
     return at(v).shape.num_elements() * static_cast<int64_t>(storage_size(program_.values[v].dtype));
   }
 
-  // What only a group's own instructions read never reaches memory.
+  // What only a group's own instructions read never reaches memory, but for the rows that its follower reads.
   void drop_tile_values() {
     for (const FusedGroup& g : plan_.groups) {
+      ValueId followed = kNoValue;
+      if (g.follower != kNoInstruction) followed = at(program_.inputs(program_.instructions[g.follower])[0]).buffer;
       for (InstructionId id : g.instructions) {
         ValueId out = program_.outputs(program_.instructions[id])[0];
-        if (at(out).buffer == out && at(out).last_use <= g.last()) at(out).storage = Storage::kTile;
+        if (at(out).buffer == out && out != followed && at(out).last_use <= g.last()) at(out).storage = Storage::kTile;
       }
     }
     for (ValuePlan& p : plan_.values) {
@@ -118,6 +121,7 @@ class MemoryPlanner {
         if (g->head != kNoInstruction) take_outputs(g->head);
         for (InstructionId s : g->instructions) take_outputs(s);
         if (g->reduction != kNoInstruction) take_outputs(g->reduction);
+        if (g->follower != kNoInstruction) take_outputs(g->follower);
       } else {
         take_outputs(id);
       }

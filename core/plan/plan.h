@@ -52,15 +52,19 @@ struct DevicePlan {
 };
 
 /// Elementwise instructions that follow each other over equally many elements, run tile by tile; perhaps ending in a
-/// reduction of all elements, or beginning with a product (MatMul, Conv2D) whose rows they take as they are finished.
-/// Shapes and registers: core/run/fused_kernel.h.
+/// reduction of all elements, or beginning with a product (MatMul, Conv2D) whose rows they take as they are finished,
+/// and behind a product perhaps ending in what reads such rows (MaxPool). Shapes and registers:
+/// core/run/fused_kernel.h.
 struct FusedGroup {
   InstructionId head = kNoInstruction;      // the product
-  std::vector<InstructionId> instructions;  // ascending, head and reduction excluded
+  std::vector<InstructionId> instructions;  // ascending, head, reduction and follower excluded
   InstructionId reduction = kNoInstruction;
+  InstructionId follower = kNoInstruction;  // reads rows of the head or of the instructions; only behind a head
   int64_t elements = 0;
   InstructionId first() const { return head == kNoInstruction ? instructions.front() : head; }
-  InstructionId last() const { return reduction == kNoInstruction ? instructions.back() : reduction; }
+  InstructionId last() const {
+    return follower != kNoInstruction ? follower : reduction != kNoInstruction ? reduction : instructions.back();
+  }
 };
 
 /// Why an instruction is not done by the kernel of what runs before it.

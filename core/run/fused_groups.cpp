@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/op/factored_kernel.h"
+#include "core/op/following_kernel.h"
 #include "core/run/group_walk.h"
 
 namespace emplace {
@@ -65,6 +66,17 @@ class Finder {
     return made_by_[buffer(program_.inputs(program_.instructions[id])[0])] == serial_;
   }
 
+  // Rows of what it reads are rows of the product: neither of them by another shape.
+  bool follows(InstructionId id) const {
+    if (plan_.modes[id] != InstructionMode::kDirect || group_.head == kNoInstruction) return false;
+    const Instruction& s = program_.instructions[id];
+    const auto* kernel = dynamic_cast<const FollowingKernel*>(bound_[id].kernel.get());
+    if (!kernel || kernel->pieces() == 0 || s.device != device_ || s.num_inputs != 1) return false;
+    const Tensor &rows = bound_[id].context.inputs_[0], &product = bound_[group_.head].context.outputs_[0];
+    return made_by_[buffer(program_.inputs(s)[0])] == serial_ && rows.num_elements() == group_.elements &&
+           rows.shape().dim_from_end(1) == product.shape().dim_from_end(1);
+  }
+
   NotJoined refusal(InstructionId id, int64_t n) const {
     if (group_.instructions.empty() && group_.head == kNoInstruction) return NotJoined::kFirst;
     if (program_.instructions[id].device != device_) return NotJoined::kOtherDevice;
@@ -90,6 +102,8 @@ class Finder {
     }
     if (is_reduction(id))
       group_.reduction = id;
+    else if (follows(id))
+      group_.follower = id;
     else
       not_joined_[id] = NotJoined::kNotElementwise;
     close();
@@ -110,6 +124,7 @@ class Finder {
 
   void close() {
     bool worth_it = group_.instructions.size() > 1 || group_.reduction != kNoInstruction ||
+                    group_.follower != kNoInstruction ||
                     (group_.head != kNoInstruction && !group_.instructions.empty());
     if (worth_it) groups_.push_back(std::move(group_));
     group_ = FusedGroup();

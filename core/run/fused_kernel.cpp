@@ -57,6 +57,10 @@ class FusedKernel::Builder {
     }
     for (InstructionId id : group_.instructions) add(id, tile);
     if (group_.reduction != kNoInstruction) add_reduction();
+    if (group_.follower != kNoInstruction) {
+      BoundInstruction& b = bound_[group_.follower];
+      k_.follower_.emplace(dynamic_cast<const FollowingKernel&>(*b.kernel), b.context);
+    }
     k_.register_bytes_ = num_registers_ * register_size(tile);
   }
 
@@ -331,11 +335,14 @@ FusedKernel::FusedKernel(const FusedGroup& group, const Program& program, const 
 }
 
 std::string FusedKernel::describe() const {
+  constexpr std::string_view kFollowed = "made from the product's rows while they are in cache";
+  if (calls_.empty()) return std::string(kFollowed);
   std::string joined;
   for (const StepChain& chain : chains_) append(joined, joined.empty() ? "" : ", ", chain.count);
   std::string out = counted(static_cast<int64_t>(calls_.size()), "loop");
   if (!joined.empty()) append(out, " (steps that hand numbers on in registers: ", joined, ')');
   if (reduction_.partial) out += ", then the sum";
+  if (follower_) return cat(out, " over the product's rows as they are finished; the last node is ", kFollowed);
   return cat(out, head_         ? " over the product's rows as they are finished"
                   : tiles_ == 1 ? " over all elements"
                                 : cat(" over tiles of ", kTileElements, " elements"));
@@ -382,6 +389,7 @@ Status FusedKernel::run(KernelContext& c) {
   take_arriving();
   write_repeated();
   if (head_) {
+    if (follower_) follower_->begin();
     c.row_sink_ = this;
     Status status = head_->run(c);
     c.row_sink_ = nullptr;
@@ -416,6 +424,7 @@ void FusedKernel::finished(int64_t first_row, int64_t rows) {
   for (int64_t first = first_row * row_elements_; first < end; first += kTileElements) {
     run_elements(scratch, first, std::min(kTileElements, end - first));
   }
+  if (follower_) follower_->finished(first_row, rows);
 }
 
 const std::byte* FusedKernel::at(const Input& in, const std::byte* registers, int64_t element) {

@@ -1,14 +1,16 @@
 /// FusedKernel: elementwise instructions over equally many elements, run tile by tile, so that what only they read
-/// stays in the cache and memory is read and written once; behind a product, on its rows as they are finished. The same
-/// functions in the same order as unfused: the same bytes.
+/// stays in the cache and memory is read and written once; behind a product, on its rows as they are finished, which a
+/// pooling may read then, too. The same functions in the same order as unfused: the same bytes.
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "core/op/element_step.h"
 #include "core/plan/plan.h"
 #include "core/run/bound_instruction.h"
+#include "core/run/follower.h"
 
 namespace emplace {
 
@@ -82,6 +84,7 @@ class FusedKernel final : public Kernel, private RowSink {
 
   Kernel* head_ = nullptr;  // the product whose rows are taken, if any
   int64_t row_elements_ = 0;
+  std::optional<Follower> follower_;  // of these rows, once all calls have seen them
 
   BlockReduction reduction_;  // partial is null: none
   Input reduced_{};

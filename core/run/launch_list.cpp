@@ -59,6 +59,7 @@ void add_group(const PreparedProgram& p, const FusedGroup& group, LaunchedWork& 
     if (id != group.first()) work.nodes.push_back(p.program.instructions[id].node);
   }
   if (group.reduction != kNoInstruction) work.nodes.push_back(p.program.instructions[group.reduction].node);
+  if (group.follower != kNoInstruction) work.nodes.push_back(p.program.instructions[group.follower].node);
   work.bytes = planned_bytes(p, p.program.instructions[group.last()]);
 }
 
@@ -66,6 +67,7 @@ std::vector<InstructionId> all_of(const FusedGroup& group) {
   std::vector<InstructionId> all = group.instructions;
   if (group.head != kNoInstruction) all.insert(all.begin(), group.head);
   if (group.reduction != kNoInstruction) all.push_back(group.reduction);
+  if (group.follower != kNoInstruction) all.push_back(group.follower);
   return all;
 }
 

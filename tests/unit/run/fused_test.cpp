@@ -282,3 +282,74 @@ TEST_CASE("batch normalisation in a group gives the bytes of its own kernel") {
     }
   }
 }
+
+namespace {
+
+AttrList pool_attrs(int64_t window, int64_t stride, const std::string& padding) {
+  return {{"ksize", AttrValue::list_of<int64_t>(AttrKind::kInt, {1, window, window, 1})},
+          {"strides", AttrValue::list_of<int64_t>(AttrKind::kInt, {1, stride, stride, 1})},
+          {"explicit_paddings", AttrValue::list_of<int64_t>(AttrKind::kInt, {})},
+          {"padding", AttrValue::of(padding)},
+          {"data_format", AttrValue::of(std::string("NHWC"))}};
+}
+
+/// pool(relu(conv(image))), without the relu if `plain`; the image is fed, so that the step has to work it out.
+void check_pooled(const Shape& shape, const std::string& op, const AttrList& attrs, bool plain) {
+  RunCase g;
+  const int64_t c = shape.dim(3);
+  const Tensor image = ramp(shape.num_elements()).reshaped(shape), filter = ramp(9 * c * 24).reshaped({3, 3, c, 24});
+  const Endpoint x = g.add({"Placeholder", {}, {{"shape", AttrValue::of(shape)}}, {DType::kFloat}});
+  auto [y, value] = node_and_value(g, "Conv2D", {x, g.constant(filter)}, {image, filter}, kWindow, 1);
+  if (!plain) std::tie(y, value) = node_and_value(g, "Relu", {y}, {value}, {}, 1);
+  const auto [pooled, want] = node_and_value(g, op, {y}, {value}, attrs, 1);
+  for (const int threads : {1, 5}) {
+    SessionOptions options;
+    options.feeds = {{x, image}};
+    options.intra_op_threads = threads;
+    for (const std::vector<Endpoint>& fetched : {std::vector<Endpoint>{pooled}, std::vector<Endpoint>{pooled, y}}) {
+      auto got = g.fetch_all(fetched, options, 2);
+      INFO(got.status().message());
+      REQUIRE(got.ok());
+      CHECK(same_bytes((*got)[0], want));
+      if (fetched.size() > 1) CHECK(same_bytes((*got)[1], value));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a pooling that takes a convolution's rows as they are finished gives the bytes of its own kernel") {
+  for (const std::string op : {"MaxPool", "AvgPool"}) {
+    for (const Shape& shape : {Shape{3, 28, 28, 1}, Shape{2, 17, 31, 16}, Shape{1, 2, 2, 40}, Shape{1, 90, 64, 3}}) {
+      INFO(op << " of " << shape.to_string());
+      check_pooled(shape, op, pool_attrs(2, 2, "VALID"), false);
+      check_pooled(shape, op, pool_attrs(3, 2, "SAME"), true);
+      check_pooled(shape, op, pool_attrs(3, 1, "SAME"), false);
+      check_pooled(shape, op, pool_attrs(1, 2, "VALID"), true);
+    }
+  }
+}
+
+TEST_CASE("a follower makes each piece once, when its last row is there") {
+  struct Pieces final : FollowingKernel {
+    int64_t pieces() const override { return 3; }
+    // Windows of three rows, two apart: row 6 belongs to none.
+    Rows rows_of(int64_t piece) const override { return {piece * 2, std::min<int64_t>(piece * 2 + 3, 6)}; }
+    void run_piece(KernelContext&, int64_t piece) const override { made.push_back(piece); }
+    Status run(KernelContext&) override { return ok_status(); }
+    mutable std::vector<int64_t> made;
+  } kernel;
+  KernelContext context;
+  Follower follower(kernel, context);
+  for (int step = 0; step < 2; ++step) {
+    follower.begin();
+    kernel.made.clear();
+    follower.finished(6, 1);
+    follower.finished(3, 3);
+    CHECK(kernel.made == std::vector<int64_t>{2});
+    follower.finished(0, 2);
+    CHECK(kernel.made == std::vector<int64_t>{2});
+    follower.finished(2, 1);
+    CHECK(kernel.made == std::vector<int64_t>{2, 0, 1});
+  }
+}
