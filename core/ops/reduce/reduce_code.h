@@ -54,44 +54,65 @@ EMPLACE_INLINE typename R::template Accumulator<T> scalar_partial(const T* x, in
   return all;
 }
 
+/// As many elements as R::kVectorBytes hold, in registers of `kBytes` each: g++ 12 keeps vectors that are wider than a
+/// register in memory. What is done to each element hangs on neither.
+template <class R, class T, int kBytes>
+struct PartialVector {
+  static constexpr int kParts = R::kVectorBytes > kBytes ? R::kVectorBytes / kBytes : 1;
+  typedef T Part __attribute__((vector_size(R::kVectorBytes / kParts)));
+  Part parts[kParts];
+
+  EMPLACE_INLINE void clear() {
+#pragma GCC unroll 4
+    for (int k = 0; k < kParts; ++k) parts[k] = R::template start<T>() - Part{};
+  }
+  EMPLACE_INLINE void add(const T* x) {
+#pragma GCC unroll 4
+    for (int k = 0; k < kParts; ++k) {
+      Part v;
+      std::memcpy(&v, x + k * static_cast<int>(sizeof(Part) / sizeof(T)), sizeof(v));
+      parts[k] = R::combine(parts[k], reduce_map<R>(v));
+    }
+  }
+  EMPLACE_INLINE void combine(const PartialVector& other) {
+#pragma GCC unroll 4
+    for (int k = 0; k < kParts; ++k) parts[k] = R::combine(parts[k], other.parts[k]);
+  }
+};
+
 /// Four vectors of running results, then a tree over them and their lanes. R::kVectorBytes is 64 (an AVX-512 register,
 /// or several smaller ones) unless the operation suits smaller ones better.
-template <class R, class T>
+template <class R, class T, int kBytes>
 EMPLACE_INLINE void vector_partial_body(const void* in, int64_t n, void* accumulator) {
-  typedef T V __attribute__((vector_size(R::kVectorBytes)));
+  using V = PartialVector<R, T, kBytes>;
   using A = typename R::template Accumulator<T>;
-  constexpr int64_t kWidth = static_cast<int64_t>(sizeof(V) / sizeof(T));
+  constexpr int64_t kWidth = R::kVectorBytes / static_cast<int64_t>(sizeof(T));
   const T* x = static_cast<const T*>(in);
   if (n < kWidth) {
     const A all = scalar_partial<R, T>(x, n);
     std::memcpy(accumulator, &all, sizeof(A));
     return;
   }
-  V r0 = R::template start<T>() - V{}, r1 = r0, r2 = r0, r3 = r0, v;
-  auto load = [&](int64_t at) { std::memcpy(&v, x + at, sizeof(V)); };
+  V r0, r1, r2, r3;
+  r0.clear(), r1.clear(), r2.clear(), r3.clear();
   int64_t i = 0;
   for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
-    load(i);
-    r0 = R::combine(r0, reduce_map<R>(v));
-    load(i + kWidth);
-    r1 = R::combine(r1, reduce_map<R>(v));
-    load(i + 2 * kWidth);
-    r2 = R::combine(r2, reduce_map<R>(v));
-    load(i + 3 * kWidth);
-    r3 = R::combine(r3, reduce_map<R>(v));
+    r0.add(x + i);
+    r1.add(x + i + kWidth);
+    r2.add(x + i + 2 * kWidth);
+    r3.add(x + i + 3 * kWidth);
   }
-  for (; i + kWidth <= n; i += kWidth) {
-    load(i);
-    r0 = R::combine(r0, reduce_map<R>(v));
-  }
-  if (i < n) {  // the rest, filled up with what changes nothing
-    v = R::template start<T>() - V{};
-    std::memcpy(&v, x + i, static_cast<size_t>(n - i) * sizeof(T));
-    r1 = R::combine(r1, reduce_map<R>(v));
-  }
-  const V total = R::combine(R::combine(r0, r1), R::combine(r2, r3));
+  for (; i + kWidth <= n; i += kWidth) r0.add(x + i);
   T lanes[kWidth];
-  std::memcpy(lanes, &total, sizeof(V));
+  if (i < n) {  // the rest, filled up with what changes nothing
+    std::fill_n(lanes, kWidth, R::template start<T>());
+    std::copy_n(x + i, n - i, lanes);
+    r1.add(lanes);
+  }
+  r0.combine(r1);
+  r2.combine(r3);
+  r0.combine(r2);
+  std::memcpy(lanes, &r0, sizeof(lanes));
   for (int64_t width = kWidth / 2; width > 0; width /= 2) {
     for (int64_t lane = 0; lane < width; ++lane) lanes[lane] = R::combine(lanes[lane], lanes[lane + width]);
   }
@@ -100,15 +121,15 @@ EMPLACE_INLINE void vector_partial_body(const void* in, int64_t n, void* accumul
 }
 template <class R, class T>
 void vector_partial_base(const void* in, int64_t n, void* a) {
-  vector_partial_body<R, T>(in, n, a);
+  vector_partial_body<R, T, 16>(in, n, a);
 }
 template <class R, class T>
 EMPLACE_TARGET_V3 void vector_partial_v3(const void* in, int64_t n, void* a) {
-  vector_partial_body<R, T>(in, n, a);
+  vector_partial_body<R, T, 32>(in, n, a);
 }
 template <class R, class T>
 EMPLACE_TARGET_V4 void vector_partial_v4(const void* in, int64_t n, void* a) {
-  vector_partial_body<R, T>(in, n, a);
+  vector_partial_body<R, T, 64>(in, n, a);
 }
 
 /// A few rows at a time into running results of the element type, these into the accumulators.
