@@ -32,7 +32,11 @@ struct Lanes<1, N, W> {
   EMPLACE_INLINE static void load(const N* from, W& to) { to = static_cast<W>(*from); }
 };
 
-// `kVectors` vectors of columns from `first` on, whose sums stay in registers.
+constexpr int64_t kRowsAtOnce = 64;  // handled at once: a row of many channels is read in strips
+
+// `kVectors` vectors of columns from `first` on, whose sums stay in registers. What the strip of the next rows reads is
+// asked for meanwhile: memory is read a line here and a line there, which no processor foresees (240 x 320 x 96
+// on Zen 3: 10.5 ms without, 6 with).
 template <bool kSame, int kVectors, int kLanes>
 EMPLACE_INLINE void add_strip(const Columns& c, int64_t first) {
   using L = Lanes<kLanes>;
@@ -44,7 +48,14 @@ EMPLACE_INLINE void add_strip(const Columns& c, int64_t first) {
     L::load(c.shift + first + j * kLanes, shift[j]);
   }
   const float *a = c.a + first, *b = c.b + first;
+  constexpr int64_t kLine = 64 / sizeof(float);
+  const int64_t ahead = kRowsAtOnce * c.pitch;
   for (int64_t r = 0; r < c.rows; ++r, a += c.pitch, b += c.pitch) {
+#pragma GCC unroll 2
+    for (int64_t k = 0; k < kVectors * kLanes; k += kLine) {
+      __builtin_prefetch(b + ahead + k);
+      if constexpr (!kSame) __builtin_prefetch(a + ahead + k);
+    }
 #pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j) {
       typename L::Wide value, around;
@@ -86,7 +97,6 @@ EMPLACE_TARGET_V4 void add_columns_v4(const Columns& c, int64_t cols) {
   add_columns_body<kSame, 8>(c, cols);
 }
 
-constexpr int64_t kRowsAtOnce = 64;   // handled at once: a row of many channels is read in strips
 constexpr int64_t kMostBlocks = 64;   // at most: every one has sums of its own
 constexpr int64_t kLineOfRun = 16;    // columns that a run of one channel's pixels is seen as
 constexpr int64_t kRunAtOnce = 1024;  // pixels of such a run that are handled at once
