@@ -16,10 +16,6 @@ constexpr int64_t kEnoughTaps = 4, kEnoughPixels = 16;
 // Images of whose taps this share lies outside are better taken together.
 constexpr double kWorthLeavingOut = 0.05;
 constexpr int64_t kFewImages = 6;
-// Pixels that read more than stays in cache are cut into blocks if the filter is so many times as large (728 channels
-// to 728, 37 x 37 pixels: 187 GF/s whole, 221 in blocks; a smaller one is back in cache for the next tile, and what
-// follows the convolution finds its rows in cache), and if a panel passes by so many tiles at least.
-constexpr int64_t kFarFilter = 4, kEnoughTiles = 4;
 
 /// Tiles of `rows` pixels that read no more than stays in the second level of cache.
 int64_t near_tiles(const ConvWalk& walk, int rows, int64_t element_bytes) {
@@ -83,10 +79,11 @@ typename DirectConv<T>::Way DirectConv<T>::choose_way() const {
 
 template <class T>
 bool DirectConv<T>::filter_passes_by() const {
-  const int64_t filter = packed_filter_size() * static_cast<int64_t>(sizeof(T)), near = gemm::processor().near_bytes;
+  const gemm::Processor& p = gemm::processor();
+  const int64_t filter = packed_filter_size() * static_cast<int64_t>(sizeof(T)), near = p.near_bytes;
   const int64_t tiles = pieces_of(walk_.batch * walk_.area(), rows_), at_once = near_tiles(walk_, rows_, sizeof(T));
   if (walk_.groups != 1 || tiles <= 1 || filter <= near) return false;
-  return tiles <= at_once || (filter > kFarFilter * near && at_once >= kEnoughTiles);
+  return tiles <= at_once || (filter > p.far_filter * near && at_once >= p.enough_tiles);
 }
 
 template <class T>

@@ -6,11 +6,6 @@
 #include "core/ops/conv/direct_conv_parts.h"
 
 namespace emplace {
-namespace {
-
-constexpr int64_t kBandBytes = 32 << 10;  // beside the filter in L1
-
-}  // namespace
 
 template <class T>
 void DirectConv<T>::prepare_bands() {
@@ -18,7 +13,7 @@ void DirectConv<T>::prepare_bands() {
   const bool outputs = way_ == Way::kOutputs;
   const int64_t row_bytes = std::max<int64_t>(1, line_ * h.step * walk_.in_c * static_cast<int64_t>(sizeof(T)));
   const int64_t rows = outputs ? (kMostBandBytes / row_bytes - (v.window - 1) * v.reach - 1) / v.step + 1
-                               : kBandBytes / (row_bytes * v.step);
+                               : gemm::processor().band_bytes / (row_bytes * v.step);
   band_rows_ = std::clamp<int64_t>(rows, 1, std::max<int64_t>(1, v.out));
   if (!outputs) rows_ = h.out > 0 ? static_cast<int>(pieces_of(h.out, pieces_of(h.out, rows_))) : 1;
   for (int64_t tap = 0; tap < walk_.taps(); ++tap) {

@@ -4,6 +4,7 @@
 
 #include "core/base/scratch_vector.h"
 #include "core/ops/gemm/ahead.h"
+#include "core/ops/gemm/processors.h"
 
 namespace emplace {
 namespace {
@@ -12,9 +13,6 @@ namespace {
 constexpr int64_t kBlockPixels = 256;
 // Units are handed out in few groups: a worker reads the whole batch for each.
 constexpr int64_t kGroups = 8;
-// What is read comes from the last level of cache again and again if it is no larger: asking ahead would then cost 2 to
-// 7 %.
-constexpr int64_t kNearBytes = 8 << 20;
 
 }  // namespace
 
@@ -40,7 +38,7 @@ FilterGradient<T>::FilterGradient(const ConvShape& shape) : shape_(shape) {
   bool whole = shape.groups() == 1 && shape.out_c % kernel.vector == 0;
   gradient_step_ = whole ? shape.out_c : shape.out_c + cols_;
   const int64_t read = shape.batch * shape.in_h * shape.in_w * shape.in_c + shape.pixels() * gradient_step_;
-  looks_ahead_ = read * static_cast<int64_t>(sizeof(T)) > kNearBytes;
+  looks_ahead_ = read * static_cast<int64_t>(sizeof(T)) > gemm::processor().last_bytes;
 }
 
 template <class T>
