@@ -112,8 +112,9 @@ Status batch_matmul_shape_with(ShapeContext& c, Result<Shape> (*join)(const Shap
 Status batch_matmul_shape(ShapeContext& c) { return batch_matmul_shape_with(c, ShapeContext::merge); }
 Status batch_matmul_v2_shape(ShapeContext& c) { return batch_matmul_shape_with(c, broadcast_shapes); }
 
-/// One product after the other; V2 broadcasts the batch dimensions.
-class BatchMatMul final : public Kernel {
+/// V2 broadcasts the batch dimensions. Where one matrix is multiplied from the right with all, the rows of all are one
+/// product; else one product comes after the other.
+class BatchMatMul final : public DescribedKernel {
  public:
   explicit BatchMatMul(const KernelInit& init) : type_(init.input_types[0]) {
     shape_.transpose_a = shape_.conjugate_a = init.attrs.flag("adj_x");
@@ -125,13 +126,32 @@ class BatchMatMul final : public Kernel {
     shape_.n = out.dim_from_end(1);
     shape_.k = c.input(0).shape().dim_from_end(shape_.transpose_a ? 2 : 1);
     const Shape a = batch_of(c.input(0).shape()), b = batch_of(c.input(1).shape());
-    const Shape* batches[] = {&a, &b};
-    plan_ = plan_broadcast(batches, batch_of(out));
+    one_ = b.num_elements() == 1 && !shape_.transpose_a;
+    if (one_) {
+      shape_.m *= a.num_elements();
+    } else {
+      const Shape* batches[] = {&a, &b};
+      plan_ = plan_broadcast(batches, batch_of(out));
+    }
     product_.prepare(type_, shape_);
     return ok_status();
   }
   Status run(KernelContext& c) override {
     if (c.output(0).num_elements() == 0) return ok_status();
+    if (one_) {
+      return product_.run(c, c.input(0).raw(), c.input(1).raw(), c.output(0).raw(), c.input_is_constant(1),
+                          c.row_sink_);
+    }
+    return run_each(c);
+  }
+  bool hands_on_rows() const override { return one_ && product_.hands_on_rows(); }
+  std::string describe() const override {
+    return one_ ? product_.describe() : cat("one product after the other, each: ", product_.describe());
+  }
+  Workspace workspace() const override { return product_.workspace(); }
+
+ private:
+  Status run_each(KernelContext& c) {
     const int64_t bytes = static_cast<int64_t>(dtype_size(type_));
     const int64_t a_bytes = shape_.m * shape_.k * bytes, b_bytes = shape_.k * shape_.n * bytes;
     char* out = c.out<char>(0);
@@ -145,13 +165,12 @@ class BatchMatMul final : public Kernel {
     }
     return ok_status();
   }
-  Workspace workspace() const override { return product_.workspace(); }
 
- private:
   DType type_;
   ProductShape shape_;
   MatrixProduct product_;
   BroadcastPlan plan_;
+  bool one_ = false;
 };
 
 // d(op(a) op(b)) for each choice of transposing; `matmul(x, y, transpose x, transpose y)` is the product.
