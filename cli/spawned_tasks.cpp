@@ -115,6 +115,7 @@ Result<std::unique_ptr<SpawnedTasks>> SpawnedTasks::start(const std::string& tex
     add_device_flags(devices, arguments);
     RETURN_IF_ERROR(made->spawn_task(task, arguments));
   }
+  made->start_readers();
   return made;
 }
 
@@ -125,6 +126,7 @@ Result<std::unique_ptr<SpawnedTasks>> SpawnedTasks::start_beside_master(const st
   for (const ClusterTask& task : made->tasks_) {
     if (!(task == made->master_task_)) RETURN_IF_ERROR(made->spawn_task(task, command));
   }
+  made->start_readers();
   return made;
 }
 
@@ -159,9 +161,13 @@ Status SpawnedTasks::spawn(const std::vector<std::string>& arguments, const std:
     return unavailable(cat("--spawn: ", std::strerror(error)));
   }
   Child& child = children_.emplace_back();
-  child.name = name, child.process = process, child.input = input[1];
-  child.reader = std::thread([from = output[0], name] { pass_on(from, cat("[", name, "] ")); });
+  child.name = name, child.process = process, child.input = input[1], child.output = output[0];
   return ok_status();
+}
+
+void SpawnedTasks::start_readers() {
+  for (Child& child : children_)
+    child.reader = std::thread([from = child.output, name = child.name] { pass_on(from, cat("[", name, "] ")); });
 }
 
 Status SpawnedTasks::alive() {
@@ -193,7 +199,7 @@ SpawnedTasks::~SpawnedTasks() {
   for (const Child& child : children_) close(child.input);
   for (Child& child : children_) {
     if (child.process > 0) waitpid(child.process, nullptr, 0);
-    child.reader.join();
+    child.reader.joinable() ? child.reader.join() : static_cast<void>(close(child.output));
   }
 }
 

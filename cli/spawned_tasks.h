@@ -45,12 +45,15 @@ class SpawnedTasks {
     std::string name;    // "worker/1"
     pid_t process = -1;  // -1: has ended
     int input = -1;      // open as long as it shall live
+    int output = -1;     // what it prints, for the reader
     std::thread reader;  // of what it prints
   };
   SpawnedTasks() = default;
   Status lay_out(const std::string& jobs);
   Status spawn_task(const ClusterTask& task, std::vector<std::string> arguments);
   Status spawn(const std::vector<std::string>& arguments, const std::string& name);
+  /// When all children are there: a process with threads makes none.
+  void start_readers();
 
   std::vector<Child> children_;
   std::vector<ClusterTask> tasks_;
