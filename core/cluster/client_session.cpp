@@ -31,7 +31,11 @@ ClientSession::ClientSession(std::shared_ptr<Peer> master, const GraphFile& file
       trace_(trace) {}
 
 ClientSession::~ClientSession() {
-  if (keeping_) keeping_->call_off();
+  if (!keeping_) return;
+  constexpr std::chrono::seconds kToHear{1};  // the master: if this process ends before, it takes that for a loss
+  std::future<void> ended = kept_->get_future();
+  keeping_->call_off();
+  ended.wait_for(kToHear);
 }
 
 Status ClientSession::begin(std::shared_ptr<const message::SessionRequest> request) {
@@ -39,7 +43,7 @@ Status ClientSession::begin(std::shared_ptr<const message::SessionRequest> reque
   RETURN_IF_ERROR(ask(method::kCreateSession, *request_));
   id_ = reply_.session;
   ASSIGN_OR_RETURN(std::string body, message::write(message::SessionId{id_}));
-  keeping_ = master_->send(method::kHold, std::move(body), [](const Answer&) {});
+  keeping_ = master_->send(method::kHold, std::move(body), [kept = kept_](const Answer&) { kept->set_value(); });
   return ok_status();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -83,6 +84,7 @@ class ClientSession final : public Session {
   std::shared_ptr<const message::SessionRequest> request_;
   uint64_t id_ = 0, step_ = 0;
   std::shared_ptr<OutgoingRequest> keeping_;
+  std::shared_ptr<std::promise<void>> kept_ = std::make_shared<std::promise<void>>();  // keeping_ has ended
   message::SessionReply reply_;
   std::deque<Callable> callables_;
   uint32_t next_number_ = 0, next_plan_ = 0;

@@ -68,6 +68,8 @@ void Gathering::join(IncomingRequest* request) {
     std::lock_guard lock(mutex_);
     const auto found = members_.find(asked->task);
     const Status differs_here = differs(asked->task, facts);
+    if (may_return_ && found != members_.end() && found->second.request && !found->second.request->is_awaited())
+      lost_.push_back(std::exchange(found->second.request, nullptr)), found->second.left = true;
     if (ended_) {
       answer = answer_with_end(end_);
     } else if (found == members_.end()) {
@@ -99,7 +101,7 @@ bool Gathering::one_returned() {
 
 size_t Gathering::present() {
   std::lock_guard lock(mutex_);
-  const auto is_here = [](const auto& member) { return member.second.request != nullptr; };
+  const auto is_here = [](const auto& member) { return member.second.request && member.second.request->is_awaited(); };
   return 1 + static_cast<size_t>(std::count_if(members_.begin(), members_.end(), is_here));
 }
 

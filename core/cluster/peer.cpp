@@ -76,6 +76,8 @@ Answer Peer::ask(std::string_view method, std::string body, const std::atomic<bo
 }
 
 std::string why_silent(const Answer& answer, double dead_after_s) {
+  if (says(answer, "http1.x server"))
+    return "it takes no more connections, because no file descriptor is left there (ulimit -n), or is no emplace serve";
   if (says(answer, "Connection refused")) return "Connection refused";
   if (says(answer, "keepalive") || says(answer, "ping timeout")) return cat("no heartbeat for ", dead_after_s, " s");
   if (says(answer, "wrong version number") || says(answer, "WRONG_VERSION_NUMBER")) return "it does not speak TLS";
@@ -83,8 +85,8 @@ std::string why_silent(const Answer& answer, double dead_after_s) {
     return cat("TLS: ", answer.message.substr(
                             answer.message.rfind(':') == std::string::npos ? 0 : answer.message.rfind(':') + 1));
   if (says(answer, "Cancelling all calls")) return "task is shutting down";
-  if (says(answer, "Socket closed") || says(answer, "reset by peer") || says(answer, "GOAWAY") ||
-      says(answer, "Broken pipe") || says(answer, "EOF"))
+  if (says(answer, "Socket closed") || says(answer, "Transport closed") || says(answer, "reset by peer") ||
+      says(answer, "GOAWAY") || says(answer, "Broken pipe") || says(answer, "EOF"))
     return "connection closed";
   return answer.message.empty() ? "no answer" : answer.message;
 }

@@ -83,41 +83,35 @@ Peers peers_of(const SessionRequest& request, const Peers& all) {
 }  // namespace
 
 TaskServer::TaskServer(Transport& transport, TaskServerOptions options)
-    : transport_(transport),
-      options_(std::move(options)),
+    : options_(std::move(options)),
       name_(options_.self.name()),
       incarnation_(random_number()),
       directory_(transport, options_.cluster, options_.self, options_.transport, !options_.coordinator),
       devices_(under_task(options_.devices, options_.self)),
-      state_(std::make_shared<TaskState>(devices_, GpuRunOptions{})) {}
+      state_(std::make_shared<TaskState>(devices_, GpuRunOptions{})),
+      port_(*this, options_.say) {}
 
 Result<std::unique_ptr<TaskServer>> TaskServer::start(Transport& transport, TaskServerOptions options) {
   std::unique_ptr<TaskServer> made(new TaskServer(transport, std::move(options)));
-  RETURN_IF_ERROR(made->listen());
   const TaskServerOptions& o = made->options_;
+  RETURN_IF_ERROR(made->port_.listen(transport, o.bind, o.transport));
   if (!o.coordinator) return made;
   static const std::atomic<bool> kNever = false;
-  message::Member own{message::kProtocol, o.version, made->name_, cat(o.host, ":", made->port_->number())};
+  message::Member own{message::kProtocol, o.version, made->name_, cat(o.host, ":", made->port_.number())};
   RETURN_IF_ERROR(made->directory_.join(*o.coordinator, std::move(own), {o.stop ? *o.stop : kNever, o.join_timeout_s}));
   return made;
-}
-
-Status TaskServer::listen() {
-  std::string error;
-  port_.reset(transport_.listen(options_.bind, options_.transport, this, &error));
-  return port_ ? ok_status() : Status(Code::kUnknown, cat(error, " at ", options_.bind));
 }
 
 TaskServer::~TaskServer() {
   directory_.stop();
   shut_down(0);
-  port_.reset();
+  port_.close();
 }
 
 std::string TaskServer::target() const {
   const Result<HostPort> given = parse_host_port(directory_.own_address());
   const std::string host = given.ok() ? given->host : "localhost";
-  return cat("grpc://", host.find(':') == host.npos ? host : cat("[", host, "]"), ":", port_->number());
+  return cat("grpc://", host.find(':') == host.npos ? host : cat("[", host, "]"), ":", port_.number());
 }
 
 void TaskServer::shut_down(double grace_s) {

@@ -14,6 +14,7 @@
 
 #include "core/cluster/cluster_spec.h"
 #include "core/cluster/master_session.h"
+#include "core/cluster/server_port.h"
 #include "core/cluster/session_holds.h"
 #include "core/cluster/task_directory.h"
 #include "core/cluster/task_session.h"
@@ -60,7 +61,6 @@ class TaskServer final : public RequestHandler {
 
  private:
   TaskServer(Transport& transport, TaskServerOptions options);
-  Status listen();
 
   // What the requests do, by their names. These wait, on threads of their own.
   Answer waiting_answer(std::string_view name, const std::string& body, const std::atomic<bool>& called_off);
@@ -83,7 +83,6 @@ class TaskServer final : public RequestHandler {
   void close(const SessionHolds::Held& held);
   void close_unless_kept(const SessionHolds::Held& held);
 
-  Transport& transport_;
   const TaskServerOptions options_;
   const std::string name_;
   const uint64_t incarnation_;
@@ -99,8 +98,8 @@ class TaskServer final : public RequestHandler {
   std::atomic<bool> closing_ = false;                                          // read without the lock, too
 
   SessionHolds holds_;
+  ServerPort port_;  // requests that threads_ answer are its own
   TaskThreads threads_;
-  std::unique_ptr<ListeningPort> port_;
 };
 
 }  // namespace emplace

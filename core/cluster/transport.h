@@ -15,6 +15,14 @@ struct Answer {
   int code = 0;
   std::string message;
   std::string body;
+  std::shared_ptr<const std::string> shared = nullptr;  // if set, the bytes instead of `body`: others keep them, too
+};
+
+/// Which request this is, so that one which is sent again, on another connection, is known.
+struct RequestId {
+  uint64_t sender = 0;          // 0: it has no id, and is not sent again
+  uint64_t number = 0;          // of the sender's, from 1 on
+  uint64_t answered_below = 0;  // the sender has the answers of all before this number
 };
 
 /// Who waits for an answer. Called once, on a thread of the transport; it must not wait for others.
@@ -32,6 +40,9 @@ class IncomingRequest {
   virtual std::string_view method() const = 0;
   virtual std::string& body() = 0;
   virtual void answer(Answer answer) = 0;
+  virtual RequestId id() const { return {}; }
+  /// Is there somebody who waits for the answer, as far as is known?
+  virtual bool is_awaited() const { return true; }
 
  protected:
   ~IncomingRequest() = default;
@@ -44,6 +55,8 @@ class RequestHandler {
   /// Nobody waits for its answer any longer: it was called off, or who sent it is gone. It is to be answered all the
   /// same. Not after answer() has returned.
   virtual void called_off(IncomingRequest* request) = 0;
+  /// A connection was refused, because this process lacks something.
+  virtual void connection_refused(const std::string& /*why*/) {}
 
  protected:
   ~RequestHandler() = default;
@@ -57,7 +70,13 @@ class OutgoingRequest {
   virtual void call_off() = 0;
 };
 
-/// The way to a peer. Thread-safe. It connects at the first request, and again when the connection was lost.
+/// Asks a peer to call off the request whose number, in decimal, is the body. Its id has the sender, and no number.
+inline constexpr char kCallOffMethod[] = "/emplace.Transport/CallOff";
+/// A connection that is lost is mended within this time, or its requests are called off: seconds.
+inline constexpr double kMend_s = 2;
+
+/// The way to a peer. Thread-safe. It connects at the first request, and again when the connection was lost: requests
+/// under way are sent again then, with the same id.
 class PeerChannel {
  public:
   virtual ~PeerChannel() = default;
@@ -98,7 +117,7 @@ class Transport {
 inline constexpr char kTransportSymbol[] = "emplace_cluster_transport";
 inline constexpr char kTransportFile[] = "libemplace_cluster.so";
 /// Counts changes of this file.
-inline constexpr uint32_t kTransportAbi = 2;
+inline constexpr uint32_t kTransportAbi = 3;
 
 struct TransportPlugin {
   uint32_t abi = kTransportAbi;
