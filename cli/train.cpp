@@ -12,6 +12,7 @@
 #include "cli/outputs.h"
 #include "cli/signals.h"
 #include "cli/task_group.h"
+#include "cli/task_progress.h"
 #include "cli/train_options.h"
 #include "cli/train_printer.h"
 #include "core/base/cat.h"
@@ -195,6 +196,7 @@ class TrainingRun {
   Status train() {
     if (!progress_) RETURN_IF_ERROR(begin_to_tell());
     ListenerList listeners;
+    if (tasks_) tasks_->train_on(made_.trainable->training.replication.replicas), listeners.add(tasks_.get());
     listeners.add(progress_.get());
     listeners.add(&printer_);
     listeners.add(files_.get());
@@ -209,9 +211,12 @@ class TrainingRun {
   Status begin_to_tell() {
     const Trainable& trainable = *made_.trainable;
     const std::vector<std::string> metrics = trainable.metric_names();
+    if (cluster_) tasks_ = std::make_unique<TaskProgress>(*cluster_->cluster());
     progress_ = std::make_unique<ProgressReport>(
-        ProgressReport::Options{metrics, trainable.training.epochs, trainable.training.steps, train_options_.log_every,
-                                terminal_columns(log_), " (test)"},
+        ProgressReport::Options{
+            metrics, trainable.training.epochs, trainable.training.steps, train_options_.log_every,
+            terminal_columns(log_), " (test)",
+            tasks_ ? std::function<std::string(bool)>([this](bool line) { return tasks_->text(line); }) : nullptr},
         [this](const std::string& line) { log_.info(line); }, [this](const std::string& text) { log_.warning(text); });
     ASSIGN_OR_RETURN(saved_, SavedOutputs::open(options_.outputs.save, {}, named_));
     const std::string& optimizer = trainable.training.optimizer;
@@ -258,6 +263,7 @@ class TrainingRun {
   TaskGroup* const cluster_;
   const TaskFacts flags_;
   TrainPrinter printer_;
+  std::unique_ptr<TaskProgress> tasks_;  // null: this process trains alone
   std::unique_ptr<ProgressReport> progress_;
   std::unique_ptr<CurveFiles> files_;
   std::string title_;   // of the curves

@@ -13,7 +13,7 @@
 namespace emplace::message {
 
 /// Tasks of other numbers are refused.
-inline constexpr int kProtocol = 4;
+inline constexpr int kProtocol = 5;
 
 /// Of a tensor between tasks: one that has more goes in several messages. What was just copied into a message is still
 /// in the processor's memory when it is sent, and the first part arrives while the next is copied.
@@ -196,14 +196,15 @@ struct RandomMessage {
   }
 };
 
-/// What went between a task and others in a step: bytes of tensors.
+/// What a task did in a step: bytes of tensors that went between it and others, and its time.
 struct TrafficMessage {
   std::string task;
   int64_t sent_bytes = 0, received_bytes = 0;
+  int64_t time_ns = 0, wait_ns = 0;  // of its part; for others, in that time
 
   template <class F>
   void fields(F& field) {
-    field(1, task), field(2, sent_bytes), field(3, received_bytes);
+    field(1, task), field(2, sent_bytes), field(3, received_bytes), field(4, time_ns), field(5, wait_ns);
   }
 };
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/cluster/clock.h"
+
 namespace emplace {
 namespace {
 
@@ -35,11 +37,14 @@ RemoteExchange::RemoteExchange(uint64_t session, const TaskMap& tasks, TaskId se
 
 void RemoteExchange::begin(uint64_t step) {
   step_ = step;
-  sent_bytes_ = received_bytes_ = 0;
+  begun_ns_ = steady_now_ns();
+  sent_bytes_ = received_bytes_ = wait_ns_ = 0;
   for (const auto& outbox : outboxes_) {
     if (outbox) outbox->begin(step);
   }
 }
+
+int64_t RemoteExchange::time_ns() const { return steady_now_ns() - begun_ns_; }
 
 void RemoteExchange::flush() {
   for (const auto& outbox : outboxes_) {
@@ -74,7 +79,9 @@ Status RemoteExchange::send(const Transfer& transfer, const Piece& piece, const 
 
 Result<Piece> RemoteExchange::receive(const Transfer& transfer, uint64_t iteration, const StopSignal& stop) {
   flush();
+  const int64_t asked = steady_now_ns();
   Result<Piece> piece = inbox_.take({step_, transfer.copy, iteration}, stop);
+  wait_ns_ += steady_now_ns() - asked;
   taken_();
   if (piece.ok() && piece->value.valid()) received_bytes_ += static_cast<int64_t>(piece->value.size_bytes());
   return piece;

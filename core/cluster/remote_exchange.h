@@ -35,6 +35,10 @@ class RemoteExchange final : public Exchange {
   /// Of tensors, since begin().
   int64_t sent_bytes() const { return sent_bytes_; }
   int64_t received_bytes() const { return received_bytes_; }
+  /// Since begin().
+  int64_t time_ns() const;
+  /// For pieces that had not come, since begin(): of all threads together.
+  int64_t wait_ns() const { return wait_ns_; }
 
   Status agree(const std::string& program_hash) override;
   const std::string& task_name(TaskId task) const override { return names_[task]; }
@@ -47,7 +51,8 @@ class RemoteExchange final : public Exchange {
   Inbox& inbox_;
   const std::function<void()> taken_;
   std::atomic<uint64_t> step_ = 0;
-  std::atomic<int64_t> sent_bytes_ = 0, received_bytes_ = 0;
+  std::atomic<int64_t> begun_ns_ = 0;
+  std::atomic<int64_t> sent_bytes_ = 0, received_bytes_ = 0, wait_ns_ = 0;
   mutable std::mutex mutex_;
   std::vector<std::string> programs_;  // guarded by mutex_
 };

@@ -185,7 +185,8 @@ SessionReply TaskSession::reply(const Status& status) {
   reply.copy_bytes = session_->copy_bytes_per_step();
   reply.copy_seconds = session_->copy_seconds();
   for (const auto& [node, blocks] : session_->random_counters()) reply.random.push_back({node, blocks});
-  reply.traffic.push_back({share_->tasks.names[share_->task], exchange_->sent_bytes(), exchange_->received_bytes()});
+  reply.traffic.push_back({share_->tasks.names[share_->task], exchange_->sent_bytes(), exchange_->received_bytes(),
+                           exchange_->time_ns(), exchange_->wait_ns()});
   for (const DeviceMemory& m : session_->memory()) {
     reply.memory.push_back({own_.at(m.device).name, m.limit, m.planned, m.variables, m.constants, m.pool, m.peak});
   }

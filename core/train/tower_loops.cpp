@@ -67,7 +67,7 @@ void TowerLoops::loop(Run& run, size_t tower) {
       run.again.push_back(std::exchange(batch, {}));
       status = ok_status();
     } else if (status.ok()) {
-      status = run.calls.done(batch, outputs);
+      status = run.calls.done(tower, batch, outputs);
     }
     run.changed.notify_all();
     if (!run.first.ok() || status.ok()) continue;

@@ -18,9 +18,9 @@ class TowerLoops {
       : session_(session), callables_(std::move(callables)), gate_(gate), lost_(callables_.size()) {}
 
   struct Calls {
-    std::function<Result<bool>(Batch&)> next;                              // the next batch, or false: there is none
-    std::function<Status(const Batch&, const std::vector<Tensor>&)> done;  // of each step, in the order of their ends
-    std::function<void(const Status&)> lost;                               // a tower, with its task; others are left
+    std::function<Result<bool>(Batch&)> next;  // the next batch, or false: there is none
+    std::function<Status(size_t tower, const Batch&, const std::vector<Tensor>&)> done;  // of steps, as they end
+    std::function<void(const Status&)> lost;  // a tower, with its task; others are left
   };
   /// Whoever is ready takes the next batch, until there is none or something fails. The task of a tower may be lost:
   /// another tower takes its batch, and it takes no other one, now and later; that the last one is lost is a failure.

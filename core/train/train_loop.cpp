@@ -245,10 +245,10 @@ Status TrainLoop::run_towers(Session& session, Progress& p, TrainResult& result,
       return true;
     };
     p.whole = false;
-    const auto done = [&](const Batch& batch, const std::vector<Tensor>& outputs) {
+    const auto done = [&](size_t tower, const Batch& batch, const std::vector<Tensor>& outputs) {
       const double loss = scalar(outputs[0]);
       if (!(loss - loss == 0)) return Status(Code::kDataLoss, cat(loss));  // a program with loops has no guard
-      return tell_step(session, p, batch, outputs, result);
+      return tell_step(session, p, batch, outputs, static_cast<int>(tower), result);
     };
     const auto lost = [&](const Status& why) {
       listener_.warning(cat(why.message(), " at step ", p.step + 1, "; the other towers go on, and take its batch"));
@@ -296,7 +296,7 @@ Status TrainLoop::one_step(Session& session, Progress& p, TrainResult& result) {
 
   const double loss = scalar(p.outputs[0]);
   if (!(loss - loss == 0)) return explain(session, p, cat(loss));  // a program with loops has no guard
-  RETURN_IF_ERROR(tell_step(session, p, p.batch, p.outputs, result));
+  RETURN_IF_ERROR(tell_step(session, p, p.batch, p.outputs, -1, result));
   if (train_) {
     p.at_epoch_end = p.batch.next.epoch != p.position.epoch;
     p.position = p.batch.next;
@@ -307,8 +307,9 @@ Status TrainLoop::one_step(Session& session, Progress& p, TrainResult& result) {
 
 /// A step of the epoch in which `p` is has ended.
 Status TrainLoop::tell_step(const Session& session, Progress& p, const Batch& batch, const std::vector<Tensor>& outputs,
-                            TrainResult& result) {
+                            int tower, TrainResult& result) {
   StepRecord record;
+  record.tower = tower;
   record.loss = scalar(outputs[0]);
   for (size_t i = 1; i < outputs.size(); ++i) record.metrics.push_back(scalar(outputs[i]));
   record.step = ++p.step;

@@ -23,6 +23,7 @@ struct StepRecord {
   int64_t samples = 0;
   double loss = 0;              // of the batch before its update
   std::vector<double> metrics;  // of the batch
+  int tower = -1;               // ps-async: which one did it
 };
 
 struct EpochRecord {
@@ -116,8 +117,9 @@ class TrainLoop {
   Status one_step(Session& session, Progress& p, TrainResult& result);
   Status run_in_order(Session& session, Progress& p, TrainResult& result, int64_t count);
   Status run_towers(Session& session, Progress& p, TrainResult& result, int64_t count);
+  /// `tower`: -1: there are none.
   Status tell_step(const Session& session, Progress& p, const Batch& batch, const std::vector<Tensor>& outputs,
-                   TrainResult& result);
+                   int tower, TrainResult& result);
   Status peer_lost(const Status& status, const Progress& p) const;
   Status finish(Session& session, Progress& p, TrainResult& result, Status status);
   Status evaluate(Session& session, std::vector<double>& metrics);

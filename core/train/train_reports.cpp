@@ -86,11 +86,16 @@ Status ProgressReport::step(const StepRecord& r) {
   epoch_samples_ += r.samples;
   if (options_.log_every > 0 && r.step % options_.log_every == 0) {
     clear();
-    line_(cat(place(r.epoch, r.step), ": ", numbers(r.loss, r.metrics), r.metrics.empty() ? "" : " (batch)"));
+    tell(cat(place(r.epoch, r.step), ": ", numbers(r.loss, r.metrics), r.metrics.empty() ? "" : " (batch)"));
   }
   constexpr double kRedraw_s = 0.1;
   if (options_.columns > 0 && seconds_between(drawn_at_, Clock::now()) >= kRedraw_s) draw(r);
   return ok_status();
+}
+
+void ProgressReport::tell(std::string line) {
+  line_(std::move(line));
+  if (const std::string did = options_.tasks ? options_.tasks(true) : ""; !did.empty()) line_("  " + did);
 }
 
 void ProgressReport::draw(const StepRecord& r) {
@@ -110,8 +115,14 @@ void ProgressReport::draw(const StepRecord& r) {
     }
   }
   text += printable(facts);
-  if (text.size() >= static_cast<size_t>(options_.columns)) text.resize(static_cast<size_t>(options_.columns) - 1);
-  static_cast<void>(write_console(STDERR_FILENO, cat("\r", text, "\x1b[K")));
+  const auto fitted = [&](std::string line) {
+    return line.size() < static_cast<size_t>(options_.columns)
+               ? line
+               : line.substr(0, static_cast<size_t>(options_.columns) - 1);
+  };
+  std::string drawn = cat("\r", fitted(text), "\x1b[K");
+  if (options_.tasks) append(drawn, "\n", fitted("  " + options_.tasks(false)), "\x1b[K\x1b[A\r");
+  static_cast<void>(write_console(STDERR_FILENO, drawn));
   bar_shown_ = true;
 }
 
@@ -119,8 +130,8 @@ Status ProgressReport::epoch(const EpochRecord& r) {
   clear();
   bool due = options_.log_every == 0 || !r.metrics.empty() || options_.columns > 0;
   if (!due) return ok_status();
-  line_(cat(place(r.epoch, r.step), ": ", numbers(r.mean_loss, r.metrics),
-            r.metrics.empty() ? "" : options_.test_metrics, ", ", static_cast<int64_t>(r.samples_per_s), " samples/s"));
+  tell(cat(place(r.epoch, r.step), ": ", numbers(r.mean_loss, r.metrics),
+           r.metrics.empty() ? "" : options_.test_metrics, ", ", static_cast<int64_t>(r.samples_per_s), " samples/s"));
   return ok_status();
 }
 
@@ -131,7 +142,7 @@ void ProgressReport::warning(const std::string& text) {
 
 void ProgressReport::clear() {
   if (!bar_shown_) return;
-  static_cast<void>(write_console(STDERR_FILENO, "\r\x1b[K"));
+  static_cast<void>(write_console(STDERR_FILENO, options_.tasks ? "\r\x1b[J" : "\r\x1b[K"));
   bar_shown_ = false;
 }
 

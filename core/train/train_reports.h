@@ -29,7 +29,8 @@ class ListenerList final : public TrainListener {
   std::vector<TrainListener*> listeners_;
 };
 
-/// A line per epoch, and one every so many steps; on a terminal a bar per epoch, redrawn in place.
+/// A line per epoch, and one every so many steps; on a terminal a bar per epoch, redrawn in place. Below each, what the
+/// tasks of a cluster did.
 class ProgressReport final : public TrainListener {
  public:
   struct Options {
@@ -38,6 +39,8 @@ class ProgressReport final : public TrainListener {
     int64_t log_every = 0;             // steps; 0: a line per epoch
     int columns = 0;                   // of the terminal; 0: there is none
     std::string test_metrics;          // " (test)" or nothing
+    std::function<std::string(bool for_line)> tasks =
+        nullptr;  // what each of several tasks did since it was asked last; may be null
   };
   using Talk = std::function<void(const std::string&)>;
   /// `line` gets whole lines, `warn` what is no progress; the bar goes to standard error.
@@ -55,6 +58,7 @@ class ProgressReport final : public TrainListener {
   std::string numbers(double loss, const std::vector<double>& metrics) const;
   std::string place(int64_t epoch, int64_t step) const;
   void draw(const StepRecord& record);
+  void tell(std::string line);
 
   Options options_;
   Talk line_, warn_;

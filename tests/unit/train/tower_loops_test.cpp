@@ -36,7 +36,7 @@ struct Dealt {
               batch.rows = {--left};
               return true;
             },
-            [this](const Batch& batch, const std::vector<Tensor>&) {
+            [this](size_t, const Batch& batch, const std::vector<Tensor>&) {
               done.push_back(batch.rows[0]);
               return ok_status();
             },
