@@ -10,6 +10,7 @@ constexpr std::string_view kByPlaces = "places decide where elements of sparse t
 constexpr std::string_view kSeries = "series are as long as their argument asks for";
 constexpr std::string_view kImages = "images are prepared where they are decoded";
 constexpr std::string_view kWaves = "transforms go by halves, or as a convolution";
+constexpr std::string_view kVolumes = "volumes are convolved and pooled on the CPU";
 constexpr std::string_view kTinyNumbers = "numbers of 8 and 4 bits are converted on the CPU";
 
 constexpr GpuGap kGaps[] = {
@@ -71,6 +72,14 @@ constexpr GpuGap kGaps[] = {
     {"CropAndResize", DType::kInvalid, kImages},
     {"HSVToRGB", DType::kInvalid, kImages},
     {"RGBToHSV", DType::kInvalid, kImages},
+    {"AvgPool3D", DType::kInvalid, kVolumes},
+    {"AvgPool3DGrad", DType::kInvalid, kVolumes},
+    {"Conv3D", DType::kInvalid, kVolumes},
+    {"Conv3DBackpropFilterV2", DType::kInvalid, kVolumes},
+    {"Conv3DBackpropInputV2", DType::kInvalid, kVolumes},
+    {"MaxPool3D", DType::kInvalid, kVolumes},
+    {"MaxPool3DGrad", DType::kInvalid, kVolumes},
+    {"MaxPool3DGradGrad", DType::kInvalid, kVolumes},
 };
 
 }  // namespace

@@ -43,13 +43,20 @@ Result<const Compute<T>*> as_compute(KernelContext& c, const Tensor& t, Tensor& 
   }
 }
 
-/// As as_compute(), from [n, c, h, w] to [n, h, w, c] if `layout` says so.
+/// Pixels of one of [n, c, h, w] or [n, c, d, h, w].
+inline int64_t area_of(const Shape& s) {
+  int64_t area = 1;
+  for (int i = 2; i < s.rank(); ++i) area *= s.dim(i);
+  return area;
+}
+
+/// As as_compute(), from [n, c, h, w] to [n, h, w, c] if `layout` says so; volumes as images that are as large.
 template <class T>
 Result<const Compute<T>*> as_nhwc(KernelContext& c, const Tensor& t, ImageLayout layout, Tensor& scratch) {
   using C = Compute<T>;
   if (layout.c == 3) return as_compute<T>(c, t, scratch);
   ASSIGN_OR_RETURN(scratch, c.allocate_scratch(sizeof(T) == sizeof(C) ? dtype_of<T> : dtype_of<C>, t.shape()));
-  int64_t channels = t.shape().dim(1), area = t.shape().dim(2) * t.shape().dim(3);
+  int64_t channels = t.shape().dim(1), area = area_of(t.shape());
   const T* in = t.data<T>();
   C* out = static_cast<C*>(scratch.raw());
   c.parallel_for(t.shape().dim(0), static_cast<double>(channels * area), [&](int64_t begin, int64_t end) {
@@ -92,7 +99,7 @@ void finish_output(KernelContext& c, Tensor& output, ImageLayout layout, const T
     });
     return;
   }
-  int64_t channels = output.shape().dim(1), area = output.shape().dim(2) * output.shape().dim(3);
+  int64_t channels = output.shape().dim(1), area = area_of(output.shape());
   c.parallel_for(output.shape().dim(0), static_cast<double>(channels * area), [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) {
       for (int64_t k = 0; k < channels; ++k) {

@@ -71,8 +71,9 @@ TEST_CASE("traits: what is known of values before a run") {
 TEST_CASE("traits: work") {
   CHECK(ops_with(Work::kMatMul) == "BatchMatMul BatchMatMulV2 Einsum MatMul _FusedMatMul");
   CHECK(ops_with(Work::kConvolution) ==
-        "Conv2D Conv2DBackpropFilter Conv2DBackpropInput DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter "
-        "DepthwiseConv2dNativeBackpropInput FusedDepthwiseConv2dNative OnnxConvInteger OnnxQLinearConv _FusedConv2D");
+        "Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv3D Conv3DBackpropFilterV2 Conv3DBackpropInputV2 "
+        "DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput "
+        "FusedDepthwiseConv2dNative OnnxConvInteger OnnxQLinearConv _FusedConv2D");
 }
 
 TEST_CASE("traits: state") {
