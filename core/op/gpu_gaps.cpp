@@ -11,6 +11,8 @@ constexpr std::string_view kSeries = "series are as long as their argument asks 
 constexpr std::string_view kImages = "images are prepared where they are decoded";
 constexpr std::string_view kWaves = "transforms go by halves, or as a convolution";
 constexpr std::string_view kVolumes = "volumes are convolved and pooled on the CPU";
+constexpr std::string_view kQuantised = "quantisation is tried out on the CPU";
+constexpr std::string_view kTrials = "numbers that are drawn by trying take as many trials as it takes";
 constexpr std::string_view kTinyNumbers = "numbers of 8 and 4 bits are converted on the CPU";
 
 constexpr GpuGap kGaps[] = {
@@ -80,6 +82,14 @@ constexpr GpuGap kGaps[] = {
     {"MaxPool3D", DType::kInvalid, kVolumes},
     {"MaxPool3DGrad", DType::kInvalid, kVolumes},
     {"MaxPool3DGradGrad", DType::kInvalid, kVolumes},
+    {"FakeQuantWithMinMaxArgs", DType::kInvalid, kQuantised},
+    {"FakeQuantWithMinMaxArgsGradient", DType::kInvalid, kQuantised},
+    {"FakeQuantWithMinMaxVars", DType::kInvalid, kQuantised},
+    {"FakeQuantWithMinMaxVarsGradient", DType::kInvalid, kQuantised},
+    {"FakeQuantWithMinMaxVarsPerChannel", DType::kInvalid, kQuantised},
+    {"FakeQuantWithMinMaxVarsPerChannelGradient", DType::kInvalid, kQuantised},
+    {"StatelessRandomGammaV2", DType::kInvalid, kTrials},
+    {"StatelessRandomGammaV3", DType::kInvalid, kTrials},
 };
 
 }  // namespace

@@ -4,6 +4,45 @@
 #include "core/ops/kit/shape_math.h"
 
 namespace emplace {
+namespace {
+
+template <class T>
+void widen_pixels(const Tensor& t, float* out, int64_t begin, int64_t end) {
+  const T* in = t.data<T>();
+  for (int64_t i = begin; i < end; ++i) out[i] = static_cast<float>(in[i]);
+}
+using WidenPixels = void (*)(const Tensor&, float*, int64_t, int64_t);
+
+WidenPixels widen_pixels_of(DType type) {
+  switch (type) {
+    case DType::kDouble:
+      return widen_pixels<double>;
+    case DType::kHalf:
+      return widen_pixels<half>;
+    case DType::kBFloat16:
+      return widen_pixels<bfloat16>;
+    case DType::kInt8:
+      return widen_pixels<int8_t>;
+    case DType::kInt16:
+      return widen_pixels<int16_t>;
+    case DType::kInt32:
+      return widen_pixels<int32_t>;
+    case DType::kInt64:
+      return widen_pixels<int64_t>;
+    case DType::kUInt8:
+      return widen_pixels<uint8_t>;
+    case DType::kUInt16:
+      return widen_pixels<uint16_t>;
+    case DType::kUInt32:
+      return widen_pixels<uint32_t>;
+    case DType::kUInt64:
+      return widen_pixels<uint64_t>;
+    default:
+      return widen_pixels<float>;
+  }
+}
+
+}  // namespace
 
 ResizeAttrs ResizeAttrs::of(const Attrs& attrs) {
   return {attrs.flag("align_corners"), attrs.flag("half_pixel_centers")};
@@ -36,6 +75,16 @@ Result<Shape> resized_shape(const Shape& image, const Tensor& size) {
   if (image.dim(3) <= 0) return invalid_argument("image must have at least one channel");
   if (image.dim(1) <= 0 || image.dim(2) <= 0) return invalid_argument("input image must be of non-zero size");
   return out;
+}
+
+Result<const float*> float_pixels(KernelContext& c, int input, Tensor& scratch) {
+  const Tensor& image = c.input(input);
+  if (image.dtype() == DType::kFloat) return image.data<float>();
+  ASSIGN_OR_RETURN(scratch, c.allocate_scratch(DType::kFloat, image.shape()));
+  float* out = scratch.data<float>();
+  const WidenPixels widen = widen_pixels_of(image.dtype());
+  c.parallel_for(image.num_elements(), 0.5, [&](int64_t begin, int64_t end) { widen(image, out, begin, end); });
+  return const_cast<const float*>(out);
 }
 
 }  // namespace emplace

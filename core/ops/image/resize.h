@@ -26,4 +26,7 @@ Status resize_shape(ShapeContext& c);
 /// [batch, height, width, channels] of the result: `image`'s batch and channels, height and width from `size`.
 Result<Shape> resized_shape(const Shape& image, const Tensor& size);
 
+/// The numbers of that input in floats; `scratch` holds them if it has another type.
+Result<const float*> float_pixels(KernelContext& c, int input, Tensor& scratch);
+
 }  // namespace emplace

@@ -33,6 +33,17 @@ Result<PhiloxStart> philox_start_from_seed(const Tensor& seed) {
   return PhiloxStart{w[0] | static_cast<uint64_t>(w[1]) << 32, 0, w[2] | static_cast<uint64_t>(w[3]) << 32};
 }
 
+Result<PhiloxStream> philox_from_counter(const Tensor& key, const Tensor& counter, const Tensor& alg) {
+  const int64_t algorithm = int_at(alg, 0);
+  if (algorithm != kPhilox && algorithm != kAutomatic)
+    return invalid_argument(cat("Unsupported algorithm id: ", algorithm));
+  if (counter.num_elements() < 2) {
+    return invalid_argument(
+        cat("counter must be a vector with at least 2 elements; got shape: ", counter.shape().to_string()));
+  }
+  return PhiloxStream(key.data<uint64_t>()[0], counter.data<uint64_t>()[0], counter.data<uint64_t>()[1]);
+}
+
 RandomState::RandomState(const KernelInit& init)
     : start_(stream_of(init)), drawn_(init.random_blocks ? *init.random_blocks : own_) {}
 

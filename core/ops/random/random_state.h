@@ -9,6 +9,9 @@
 
 namespace emplace {
 
+/// Values of an `alg` input: Philox, or whatever suits.
+constexpr int64_t kPhilox = 1, kAutomatic = 3;
+
 class RandomState {
  public:
   /// From attrs `seed` and `seed2`; if both are 0, from the run's own seed and the node's name.
@@ -27,7 +30,10 @@ class RandomState {
 /// unlike streams.
 Result<PhiloxStream> philox_from_seed(const Tensor& seed);
 
-/// Key and counter of that stream.
+/// The stream of `key` [1] and `counter` [2 or more], if `alg` is Philox (1) or left to us (3).
+Result<PhiloxStream> philox_from_counter(const Tensor& key, const Tensor& counter, const Tensor& alg);
+
+/// Key and counter of a seed's stream.
 struct PhiloxStart {
   uint64_t key, counter_low, counter_high;
 };

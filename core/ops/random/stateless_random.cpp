@@ -10,8 +10,6 @@
 namespace emplace {
 namespace {
 
-constexpr int64_t kPhilox = 1, kAutomatic = 3;  // values of `alg`
-
 Status from_seed_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(Shape seed, c.with_rank(1, 1));
   RETURN_IF_ERROR(require_dim(seed.dim(0), 2).take_status());
@@ -33,14 +31,7 @@ Status from_counter_shape(ShapeContext& c) {
 Result<PhiloxStream> stream_from_seed(const KernelContext& c) { return philox_from_seed(c.input(1)); }
 
 Result<PhiloxStream> stream_from_counter(const KernelContext& c) {
-  const Tensor &key = c.input(1), &counter = c.input(2);
-  const int64_t alg = int_at(c.input(3), 0);
-  if (alg != kPhilox && alg != kAutomatic) return invalid_argument(cat("Unsupported algorithm id: ", alg));
-  if (counter.num_elements() < 2) {
-    return invalid_argument(
-        cat("counter must be a vector with at least 2 elements; got shape: ", counter.shape().to_string()));
-  }
-  return PhiloxStream(key.data<uint64_t>()[0], counter.data<uint64_t>()[0], counter.data<uint64_t>()[1]);
+  return philox_from_counter(c.input(1), c.input(2), c.input(3));
 }
 
 template <Distribution kDistribution, Result<PhiloxStream> (*kStream)(const KernelContext&)>
