@@ -81,6 +81,7 @@ class BenchCommand final : public Command {
     set.value("top", "N", "Show at most N nodes (20)", set_integer(flags_.top, 1));
     declare_placed_run(set, o.pipeline);
     declare_verify(set, o.pipeline.placing.automatic);
+    set.more_words("fail-on", {"slower=PERCENT"});
     declare_execution(set, o.pipeline);
     declare_watched(set, o.pipeline.run.watched);
     set.group("Files and output");

@@ -67,7 +67,7 @@ void declare_cluster_choice(OptionSet& set, ClusterChoiceFlags& flags) {
       "cluster", "JOB=HOST:PORT,...",
       "The tasks of each job (repeat); @FILE: a ClusterDef, or a graph file's `cluster`; env: TF_CONFIG, or a rank of "
       "mpirun, srun or Kubernetes",
-      flags.cluster);
+      flags.cluster, {"env", "@FILE"});
   set.text("job-name", "JOB", "The job of this task", flags.job);
   set.value("task-index", "N", "Its number in the job", set_integer(flags.index, 0));
   set.text("jobs", "JOB=N,...", "Of --cluster env: the jobs, in the order in which ranks fill them", flags.jobs);

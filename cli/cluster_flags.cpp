@@ -16,7 +16,7 @@ namespace {
 void declare_cluster_of_master(OptionSet& set, ClusterFlags& flags) {
   set.list("cluster", "JOB=HOST:PORT,...",
            "Instead of --master: the first chief of these, else worker, else task; also @FILE, or env: TF_CONFIG",
-           flags.server.choice.cluster);
+           flags.server.choice.cluster, {"env", "@FILE"});
   declare_cluster_access(set, flags.server.access);
 }
 

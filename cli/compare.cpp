@@ -94,8 +94,8 @@ class CompareCommand final : public Command {
     set.group("Comparison");
     set.value("a", "FLAGS", "Flags of side A only (default: '--place .*=CPU:0', all on the CPU)",
               [this](const std::string& text) { return flags_.a = text, flags_.a_given = true, ok_status(); });
-    set.text("b", "FLAGS", "Flags of side B only (default: none, as placed); '@FILE.npz': that run's outputs",
-             flags_.b);
+    set.value("b", "FLAGS", "Flags of side B only (default: none, as placed); '@FILE.npz': that run's outputs",
+              {[this](const std::string& text) { return flags_.b = text, ok_status(); }, {"@FILE"}});
     set.flag("flow", "Errors flow: else every node of B gets A's inputs, and what is found is its own error",
              flags_.flow);
     set.flag("all", "Go on after the first node that is out of tolerance; list all, the furthest apart first",

@@ -3,10 +3,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <set>
 
 #include "cli/command_list.h"
+#include "cli/complete_form.h"
 #include "cli/side.h"
 #include "core/base/cat.h"
+#include "core/op/op_table.h"
 
 namespace emplace {
 namespace {
@@ -23,6 +26,9 @@ std::vector<std::string> typed_words(std::string_view line) {
   }
   return {""};
 }
+
+constexpr std::string_view kDevices[] = {"CPU:0", "GPU:0", "GPU:1", "GPU:2", "GPU:3"};
+constexpr std::string_view kFedValues[] = {"@FILE", "zeros", "ones", "random:SEED"};  // beside numbers
 
 bool is_graph_file(const std::string& path) {
   struct stat facts {};
@@ -58,19 +64,21 @@ class Completer {
   }
 
   void complete() {
-    if (const OptionRow* row = option_of(words_[words_.size() - 2]); row && !row->is_flag) return value_of(*row, "");
+    if (const OptionRow* row = option_of(words_[words_.size() - 2]); row && !row->is_flag) return value_of(*row, 0);
     if (const size_t equals = last_.find('='); last_.starts_with("--") && equals != last_.npos) {
-      if (const OptionRow* row = option_of(last_.substr(0, equals))) value_of(*row, last_.substr(0, equals + 1));
+      if (const OptionRow* row = option_of(last_.substr(0, equals))) value_of(*row, equals + 1);
       return;
     }
     if (last_.starts_with('-')) return offer_options();
     argument();
   }
 
-  const OptionRow* option_of(std::string_view word) const {
-    if (!word.starts_with("--") || word.find('=') != word.npos) return nullptr;
+  /// Of "--steps", "--host_memory_limit", "-o".
+  const OptionRow* option_of(std::string word) const {
+    if (!word.starts_with('-') || word.find('=') != word.npos) return nullptr;
+    std::replace(word.begin(), word.end(), '_', '-');
     for (const OptionRow& row : rows_) {
-      if (row.name == word.substr(2)) return &row;
+      if (word.starts_with("--") ? row.name == word.substr(2) : row.usage.starts_with(word + ",")) return &row;
     }
     return nullptr;
   }
@@ -82,30 +90,56 @@ class Completer {
     }
   }
 
-  /// `before`: what of the last word stays as it is.
-  void value_of(const OptionRow& row, const std::string& before) {
-    const std::string_view placeholder = row.placeholder;
-    if (!row.words.empty()) {
-      for (const std::string_view word : row.words) offer(before, word);
-    } else if (placeholder.starts_with("REGEX=") || placeholder.starts_with("NAME=")) {
-      const size_t equals = last_.find('=', before.size());
-      if (equals == last_.npos) return offer_nodes(before, "=");
-      placeholder.ends_with("DEVICE") ? offer_devices(last_.substr(0, equals + 1)) : offer_files();
-    } else if (placeholder.starts_with("NAME") || placeholder.find("TENSOR") != placeholder.npos) {
-      offer_nodes(before, "");
-    } else if (placeholder.starts_with("DEVICE")) {
-      offer_devices(before);
-    } else if (placeholder.find("FILE") != placeholder.npos || placeholder.find("DIR") != placeholder.npos ||
-               placeholder.find("WHERE") != placeholder.npos || placeholder.find("SPEC") != placeholder.npos) {
-      offer_files();
+  /// `begin`: where in the last word the value does.
+  void value_of(const OptionRow& row, size_t begin) {
+    if (row.words.empty()) {
+      for (const std::string_view form : split_forms(row.placeholder)) offer_form(form, begin);
+    } else {
+      for (const std::string_view form : row.words) offer_form(form, begin);
     }
   }
 
-  /// A file, or behind it a node's name where the command takes these.
+  void offer_form(std::string_view form, size_t begin) {
+    const FormPart part = part_at_end(form, last_, begin);
+    if (!part.literal.empty()) return offer(part.before, part.literal);
+    const auto is_one_of = [&](std::initializer_list<std::string_view> kinds) {
+      return std::find(kinds.begin(), kinds.end(), part.kind) != kinds.end();
+    };
+    if (is_one_of({"FILE", "DIR"})) {
+      found_.files = true;
+    } else if (is_one_of({"NODE", "NAME", "TENSOR", "REGEX"})) {
+      offer_nodes(part.before, part.behind);
+    } else if (is_one_of({"DEVICE", "FROM", "TO"})) {
+      for (const std::string_view device : kDevices) offer(part.before, cat(device, part.behind));
+    } else if (part.kind == "TYPE") {
+      for (const std::string_view type : {"CPU", "GPU"}) offer(part.before, cat(type, part.behind));
+    } else if (part.kind == "OP") {
+      offer_ops_of_graph(part.before);
+    } else if (part.kind == "VALUE") {
+      for (const std::string_view value : kFedValues) offer_form(value, part.before.size());
+    } else if (part.kind == "KEY" && !part.behind.empty()) {
+      offer_sweeps(part.before);
+    }
+  }
+
+  /// What a value of `bench --sweep` begins with.
+  void offer_sweeps(const std::string& before) {
+    for (const std::string_view key : {"batch", "devices"}) offer(before, cat(key, "="));
+    for (const OptionRow& row : rows_) {
+      if (!row.is_flag && row.name != "devices") offer(before, cat(row.name, "="));
+    }
+  }
+
+  /// A file, or what else the command takes.
   void argument() {
-    if (arguments_ == "OP") return;
+    if (arguments_ == "SHELL") {
+      for (const std::string_view shell : {"bash", "zsh", "fish"}) offer("", shell);
+      return;
+    }
+    const bool of_files = std::find(words_.begin(), words_.end(), "--missing") != words_.end();
+    if (arguments_ == "[OP...]" && !of_files) return offer_all_ops();
     if (arguments_.find("[NODE") != arguments_.npos && !graph_files().empty()) return offer_nodes("", "");
-    offer_files();
+    found_.files = true;
   }
 
   /// The arguments in front of the last word that are files.
@@ -119,23 +153,35 @@ class Completer {
     return files;
   }
 
-  void offer_nodes(const std::string& before, std::string_view behind) {
+  /// Of the graph that is typed already; null: there is none, or it cannot be read.
+  const Graph* graph() {
     const std::vector<std::string> files = graph_files();
-    if (files.empty()) return;
+    if (files.empty() || file_) return file_ ? &file_->graph : nullptr;
     Log silent;
     silent.set_level(LogLevel::kOff);
     StageContext context({}, files.front(), silent);
-    const Result<Loaded> loaded = load_graph(context);
-    if (!loaded.ok() || !loaded->file) return;
-    const Graph& graph = loaded->file->graph;
-    for (NodeId node = 0; node < graph.num_nodes(); ++node) offer(before, cat(graph.name(node), behind));
+    Result<Loaded> loaded = load_graph(context);
+    if (loaded.ok()) file_ = loaded->file;
+    return file_ ? &file_->graph : nullptr;
   }
 
-  void offer_devices(const std::string& before) {
-    for (const std::string_view device : {"CPU:0", "GPU:0", "GPU:1", "GPU:2", "GPU:3"}) offer(before, device);
+  void offer_nodes(const std::string& before, std::string_view behind) {
+    const Graph* g = graph();
+    for (NodeId node = 0; g && node < g->num_nodes(); ++node) offer(before, cat(g->name(node), behind));
   }
 
-  void offer_files() { found_.files = true; }
+  void offer_ops_of_graph(const std::string& before) {
+    const Graph* g = graph();
+    if (!g) return offer_all_ops(before);
+    std::set<std::string_view> ops;
+    for (NodeId node = 0; node < g->num_nodes(); ++node) ops.insert(g->op(node));
+    for (const std::string_view op : ops) offer(before, op);
+  }
+
+  void offer_all_ops(std::string_view before = "") {
+    const OpTable table;
+    for (const std::string_view op : table.names()) offer(before, op);
+  }
 
   void offer(std::string_view before, std::string_view word) {
     std::string whole = cat(before, word);
@@ -148,6 +194,7 @@ class Completer {
   std::unique_ptr<Command> command_;
   std::vector<OptionRow> rows_;
   std::string arguments_;
+  std::shared_ptr<const GraphFile> file_;
   Completions found_;
 };
 

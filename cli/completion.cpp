@@ -38,7 +38,10 @@ class CompletionCommand final : public Command {
     set.group("What scripts and packages ask");
     set.value("line", "LINE", "Print what could stand at the end of this command line",
               [this](const std::string& text) { return line_ = text, ok_status(); });
-    set.text("man", "NAME", "Print the man page of emplace or of a command", man_);
+    std::vector<std::string_view> pages = {"emplace"};
+    for (const CommandRow& row : all_commands()) pages.push_back(row.name);
+    set.value("man", "NAME", "Print the man page of emplace or of a command",
+              {[this](const std::string& text) { return man_ = text, ok_status(); }, std::move(pages)});
   }
 
   int run(const Options& options, Log& log) override {

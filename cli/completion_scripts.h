@@ -7,11 +7,11 @@ namespace emplace {
 
 // Each calls `emplace completion --line LINE`, whose first line is ":files" where the shell shall add names of files.
 
-/// To a shell, '=' and ':' end a word; what stands before the last of them is there already, so it is cut off.
+/// To a shell, '=', ':' and '@' end a word; what stands before the last of them is there already, so it is cut off.
 inline constexpr std::string_view kBashScript = R"(_emplace() {
   local line=${COMP_LINE:0:COMP_POINT} word=${COMP_WORDS[COMP_CWORD]} whole typed found
   typed=${line##*[[:space:]]}
-  [[ $word == [=:] ]] && word=
+  [[ $word == [=:@] ]] && word=
   whole=${typed%"$word"}
   mapfile -t found < <(emplace completion --line "$line" 2>/dev/null)
   COMPREPLY=()
@@ -22,7 +22,7 @@ inline constexpr std::string_view kBashScript = R"(_emplace() {
   fi
   local one
   for one in ${found[@]+"${found[@]}"}; do COMPREPLY+=("${one#"$whole"}"); done
-  [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+  [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *[=:@] ]] && compopt -o nospace
 }
 complete -F _emplace emplace
 )";
@@ -34,6 +34,7 @@ _emplace() {
   if [[ $found[1] == :files ]]; then
     found=($found[2,-1])
     [[ $PREFIX == *=* ]] && compset -P '*='
+    [[ $PREFIX == @* ]] && compset -P '@'
     _files
   fi
   (( $#found )) && compadd -S '' -- $found
@@ -44,7 +45,11 @@ if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _emplace "$@"; else compdef
 inline constexpr std::string_view kFishScript = R"(function __emplace_complete
   set -l found (emplace completion --line (commandline -cp | string collect) 2>/dev/null)
   if test "$found[1]" = :files
-    __fish_complete_path (commandline -ct)
+    set -l typed (commandline -ct)
+    set -l before (string match -r '^.*[=@]' -- $typed)
+    for file in (__fish_complete_path (string replace -r '^.*[=@]' '' -- $typed))
+      printf '%s%s\n' "$before" $file
+    end
     set -e found[1]
   end
   printf '%s\n' $found

@@ -362,6 +362,12 @@ void OptionSet::list(std::string_view name, std::string_view placeholder, std::s
   impl_->entries.back().is_list = true;
 }
 
+void OptionSet::more_words(std::string_view name, const std::vector<std::string_view>& words) {
+  for (Impl::Entry& entry : impl_->entries) {
+    if (entry.name == name) entry.set.words.insert(entry.set.words.end(), words.begin(), words.end());
+  }
+}
+
 void OptionSet::positional(std::string_view name, std::string_view help, std::vector<std::string>& target) {
   impl_->app.add_option("arguments", target);
   impl_->arguments_name = name;

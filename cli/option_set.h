@@ -34,7 +34,7 @@ struct OptionRow {
   std::string_view heading, help;
   bool is_flag = false;                     // takes a value behind '=' only
   bool has_opposite = false;                // --no-NAME
-  std::span<const std::string_view> words;  // the values that it takes, if they are words
+  std::span<const std::string_view> words;  // the values that it takes, see Setter
 };
 
 class OptionSet {
@@ -49,7 +49,9 @@ class OptionSet {
     Status operator()(const std::string& text) const { return call(text); }
 
     std::function<Status(const std::string&)> call;
-    std::vector<std::string_view> words;  // all that it takes, if these are words: completion offers them
+    /// What completion offers, if the values are words; capitals stand for what differs: "latest",
+    /// "places=NODE@DEVICE".
+    std::vector<std::string_view> words;
   };
 
   OptionSet(std::string_view command, std::string_view summary);
@@ -84,6 +86,8 @@ class OptionSet {
   /// May be repeated; every value counts.
   void list(std::string_view name, std::string_view placeholder, std::string_view help,
             std::vector<std::string>& target, std::vector<std::string_view> words = {});
+  /// Of what was declared as `name`: words that it takes, too. Nothing happens where it was not.
+  void more_words(std::string_view name, const std::vector<std::string_view>& words);
   /// What stands without a flag, all of it.
   void positional(std::string_view name, std::string_view help, std::vector<std::string>& target);
 

@@ -99,10 +99,11 @@ void declare_placing(OptionSet& set, PlaceFlags& placing) {
            placing.allow_soft_placement);
   set.optional_value("log-device-placement", "stderr", "WHERE",
                      "Print TensorFlow's placement lines, to stderr, stdout or FILE",
-                     [&placing](const std::string& text) {
-                       placing.log_device_placement = text == "true" ? "stderr" : text == "false" ? "" : text;
-                       return ok_status();
-                     });
+                     {[&placing](const std::string& text) {
+                        placing.log_device_placement = text == "true" ? "stderr" : text == "false" ? "" : text;
+                        return ok_status();
+                      },
+                      {"stderr", "stdout", "FILE"}});
   set.list("place", "REGEX=DEVICE", "Ask for a device for the nodes whose name matches; the last match wins",
            placing.rules.place);
   set.flag("place-gradients", "What --place says of a node is for its gradients, too", placing.rules.place_gradients);
@@ -142,6 +143,7 @@ void declare_auto(OptionSet& set, AutoFlags& automatic) {
 void declare_verify(OptionSet& set, AutoFlags& automatic) {
   set.flag("verify", "First measure the placement of --auto against TensorFlow's and one device; the fastest is taken",
            automatic.verify);
+  set.more_words("fail-on", {"slower"});
 }
 
 void declare_functions(OptionSet& set, FunctionOptions& functions) {
@@ -162,11 +164,12 @@ void declare_kernels(OptionSet& set, PlaceFlags& placing) {
 void declare_devices(OptionSet& set, PipelineOptions& pipeline) {
   DeviceOptions& devices = pipeline.devices;
   set.value("devices", "SPEC", "Plan for described devices: 'CPU,2xGPU:16GiB', @devices.json",
-            [&devices](const std::string& text) {
-              devices.devices = text;
-              return text.empty() ? invalid_argument("'' describes no device; write for instance 'CPU,2xGPU:16GiB'")
-                                  : ok_status();
-            });
+            {[&devices](const std::string& text) {
+               devices.devices = text;
+               return text.empty() ? invalid_argument("'' describes no device; write for instance 'CPU,2xGPU:16GiB'")
+                                   : ok_status();
+             },
+             {"@FILE"}});
   set.value("simulate-gpus", "N[:MEMORY]", "Simulate N GPUs with this much memory each (default 16GiB)",
             [&devices](const std::string& text) { return set_simulated_gpus(devices, text); });
   set.text("visible-devices", "LIST", "GPUs to use, in this order: 1,0", devices.visible_device_list);
@@ -342,11 +345,12 @@ void declare_loading(OptionSet& set, PipelineOptions& pipeline) {
   set.list("allow-path", "DIR", "A folder outside the graph's own that it may read from", pipeline.load.allowed_paths);
   set.value("input-format", "FORMAT",
             "What the file is, in place of a look: json, graphdef, metagraph, savedmodel or onnx",
-            [&pipeline](const std::string& text) {
-              pipeline.input_format = parse_graph_format(text);
-              return pipeline.input_format ? ok_status()
-                                           : invalid_argument("wanted json, graphdef, metagraph, savedmodel or onnx");
-            });
+            {[&pipeline](const std::string& text) {
+               pipeline.input_format = parse_graph_format(text);
+               return pipeline.input_format ? ok_status()
+                                            : invalid_argument("wanted json, graphdef, metagraph, savedmodel or onnx");
+             },
+             {"json", "graphdef", "metagraph", "savedmodel", "onnx"}});
   set.value("tags", "TAG,TAG", "Which graph of a SavedModel (default: serve, or the only one)",
             [&pipeline](const std::string& text) {
               pipeline.tags.clear();

@@ -41,10 +41,11 @@ class ReduceCommand final : public Command {
     set.text("output,-o", "FILE", "Where the smaller graph goes", flags_.output);
     set.text("check", "COMMAND", "Ends with exit code 0 while the failure is there; {} stands for the graph's file",
              flags_.check);
-    set.text("while", "CONDITION",
-             "Instead: exits=N, says=REGEX, diverges (with --a, --b), places=NODE@DEVICE, of emplace with the flags "
-             "given here",
-             flags_.condition);
+    set.value("while", "CONDITION",
+              "Instead: exits=N, says=REGEX, diverges (with --a, --b), places=NODE@DEVICE, of emplace with the flags "
+              "given here",
+              {[this](const std::string& text) { return flags_.condition = text, ok_status(); },
+               {"exits=N", "says=TEXT", "diverges", "places=NODE@DEVICE"}});
     set.text("a", "FLAGS", "Of 'diverges': side A of emplace compare", flags_.a);
     set.text("b", "FLAGS", "Of 'diverges': side B", flags_.b);
     set.value("rtol", "R", "Of 'diverges': allowed difference, as a share of A's size (1e-05)",

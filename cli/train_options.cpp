@@ -60,10 +60,11 @@ void declare_replication(OptionSet& set, TrainingOptions& train) {
              },
              {"mirrored", "ps-sync", "ps-async"}});
   set.value("replicas", "LIST", "Those devices: GPU:0,GPU:1 (default: every GPU; of a cluster, see --spawn)",
-            [&train](const std::string& text) {
-              train.replication.replicas = split_list(text);
-              return ok_status();
-            });
+            {[&train](const std::string& text) {
+               train.replication.replicas = split_list(text);
+               return ok_status();
+             },
+             {"DEVICE,..."}});
   set.text("ps", "DEVICE", "Where ps-sync and ps-async keep variables (default CPU:0, or the tasks of job ps in turn)",
            train.replication.ps);
   set.value("max-staleness", "N", "ps-async: updates by others that a step may miss",
@@ -81,6 +82,7 @@ void declare_replication(OptionSet& set, TrainingOptions& train) {
 }  // namespace
 
 void declare_train_options(OptionSet& set, TrainingOptions& train) {
+  const std::vector<std::string_view> kSwitch = {"true", "false"};
   TrainFlags& flags = train.flags;
   set.text("loss", "NAME", "The tensor to minimise", flags.loss);
   set.list("metric", "[NAME=]TENSOR", "A metric", flags.metric);
@@ -96,14 +98,15 @@ void declare_train_options(OptionSet& set, TrainingOptions& train) {
               if (!(norm > 0)) return invalid_argument(cat("'", text, "' must be greater than 0"));
               return flags.clip_norm = norm, ok_status();
             });
-  set.list("data", "train=FILE", "Read this file in place of the graph file's; also test=FILE", flags.data);
+  set.list("data", "train=FILE", "Read this file in place of the graph file's; also test=FILE", flags.data,
+           {"train=FILE", "test=FILE"});
   set.value("batch", "N", "Samples of a step", set_optional_integer(flags.batch, 1));
   set.value("epochs", "N", "How often to go through the data", set_optional_integer(flags.epochs, 1));
   set.optional_value("shuffle", "true", "BOOL",
                      "A new order of the samples in each epoch (default), or the file's: =false",
-                     [&flags](const std::string& text) { return set_switch(flags.shuffle, text); });
+                     {[&flags](const std::string& text) { return set_switch(flags.shuffle, text); }, kSwitch});
   set.optional_value("drop-remainder", "true", "BOOL", "Leave out the last, smaller batch of an epoch",
-                     [&flags](const std::string& text) { return set_switch(flags.drop_remainder, text); });
+                     {[&flags](const std::string& text) { return set_switch(flags.drop_remainder, text); }, kSwitch});
   declare_replication(set, train);
   set.text("graph-out", "FILE", "Write the graph that trains: gradients, updates and replicas in it", train.graph_out);
   set.flag("dry-run", "Stop before the first step", train.dry_run);
