@@ -76,6 +76,7 @@ struct OptionSet::Impl {
   std::vector<std::string_view> ways;  // to the topic
   bool wants_help = false;
   Others others;
+  std::vector<std::pair<std::string, std::string>> hints;  // by the name of an option that is none
   std::vector<Entry> entries;
   std::vector<OptionSource> sources;
   std::string config_file;
@@ -191,6 +192,9 @@ Status OptionSet::Impl::unknown(const std::string& argument) const {
   if (const Entry* entry = name.starts_with("no-") ? find(std::string_view(name).substr(3)) : nullptr;
       entry && entry->is_flag) {
     return invalid_argument(cat("unknown option '--", name, "'; write --", entry->name, "=false"));
+  }
+  for (const auto& [other, hint] : hints) {
+    if (other == name) return invalid_argument(cat("unknown option '--", name, "'; ", hint));
   }
   if (is_of_others(name)) return invalid_argument(cat("'emplace ", command, "' has no option '--", name, "'"));
   return invalid_argument(
@@ -366,6 +370,10 @@ void OptionSet::more_words(std::string_view name, const std::vector<std::string_
   for (Impl::Entry& entry : impl_->entries) {
     if (entry.name == name) entry.set.words.insert(entry.set.words.end(), words.begin(), words.end());
   }
+}
+
+void OptionSet::instead(std::string name, std::string hint) {
+  impl_->hints.emplace_back(std::move(name), std::move(hint));
 }
 
 void OptionSet::positional(std::string_view name, std::string_view help, std::vector<std::string>& target) {

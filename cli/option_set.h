@@ -88,6 +88,8 @@ class OptionSet {
             std::vector<std::string>& target, std::vector<std::string_view> words = {});
   /// Of what was declared as `name`: words that it takes, too. Nothing happens where it was not.
   void more_words(std::string_view name, const std::vector<std::string_view>& words);
+  /// What to write in place of an option that others have and this command has not: said where it is given.
+  void instead(std::string name, std::string hint);
   /// What stands without a flag, all of it.
   void positional(std::string_view name, std::string_view help, std::vector<std::string>& target);
 

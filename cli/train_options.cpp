@@ -88,8 +88,16 @@ void declare_train_options(OptionSet& set, TrainingOptions& train) {
   set.list("metric", "[NAME=]TENSOR", "A metric", flags.metric);
   std::vector<std::string_view> names;
   for (const Optimizer& one : optimizers()) names.push_back(one.name);
-  set.value("optimizer", "NAME", "sgd, momentum, adam, adagrad, rmsprop or adamw",
+  set.value("optimizer", "NAME[,ARG=X]", "sgd, momentum, adam, adagrad, rmsprop or adamw: momentum,momentum=0.9",
             {[&flags](const std::string& text) { return flags.optimizer = text, ok_status(); }, std::move(names)});
+  for (const Optimizer& one : optimizers()) {
+    for (const OptimizerArgument& a : one.arguments) {
+      std::string name(a.name);
+      std::replace(name.begin(), name.end(), '_', '-');
+      set.instead(std::move(name),
+                  cat("an optimizer's arguments follow it: --optimizer ", optimizer_example(one, a.name)));
+    }
+  }
   set.text("learning-rate", "X", "A number, or a scalar tensor of the graph", flags.learning_rate);
   set.value("clip-norm", "X", "Scale the gradients down to this norm of all together",
             [&flags](const std::string& text) -> Status {

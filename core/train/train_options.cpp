@@ -24,14 +24,63 @@ std::string known_optimizers(std::string_view name) {
   return hint.empty() ? cat("there are ", all) : hint;
 }
 
-/// Another optimizer than the file's keeps of its arguments those that both have.
-Status set_optimizer(const std::string& name, TrainRequest& train) {
+/// "momentum:0.9", "momentum(0.9)": what was meant, as it is written; nothing: no optimizer's name begins it.
+std::string meant_optimizer(std::string_view text) {
+  const auto in_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  const auto end = std::find_if_not(text.begin(), text.end(), in_name);
+  const Optimizer* row = find_optimizer(text.substr(0, static_cast<size_t>(end - text.begin())));
+  return row && end != text.end() ? optimizer_example(*row) : "";
+}
+
+/// "momentum=0.9" of an optimizer.
+Status set_argument(std::string_view text, const Optimizer& row, TrainRequest& train) {
+  const size_t equals = std::min(text.find('='), text.size());
+  const std::string name(text.substr(0, equals));
+  const std::string_view value = text.substr(std::min(equals + 1, text.size()));
+  const OptimizerArgument* argument = row.find(name);
+  if (!argument) {
+    Suggestion suggestion(name);
+    for (const OptimizerArgument& a : row.arguments) suggestion.offer(a.name);
+    const std::string hint = suggestion.text();
+    return invalid_argument(cat("--optimizer: ", row.name, " has no argument '", printable(name), "'; ",
+                                !hint.empty()           ? hint
+                                : row.arguments.empty() ? "it takes none"
+                                                        : cat("write for instance ", optimizer_example(row))));
+  }
+  double number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  bool good = error == std::errc() && end == value.data() + value.size() && std::isfinite(number);
+  if (argument->is_flag) {
+    good = value == "true" || value == "false";
+    number = value == "true";
+  }
+  if (!good)
+    return invalid_argument(cat(
+        "--optimizer: ", row.name, "'s ", name, " is ", value.empty() ? "not given" : cat("'", printable(value), "'"),
+        ", wanted ", argument->is_flag ? "true or false" : "a number", ", as in ", optimizer_example(row, name)));
+  std::erase_if(train.arguments, [&](const NamedNumbers& a) { return a.name == name; });
+  train.arguments.push_back({name, {number}});
+  return ok_status();
+}
+
+/// "momentum,momentum=0.9". Another optimizer than the file's keeps of its arguments those that both have.
+Status set_optimizer(const std::string& text, TrainRequest& train) {
+  const std::string name = text.substr(0, text.find(','));
   const Optimizer* row = find_optimizer(name);
-  if (!row) return invalid_argument(cat("--optimizer: unknown optimizer '", name, "'; ", known_optimizers(name)));
+  if (!row) {
+    const std::string meant = meant_optimizer(name);
+    return invalid_argument(cat("--optimizer: unknown optimizer '", printable(name), "'; ",
+                                meant.empty() ? known_optimizers(name) : cat("arguments follow commas: ", meant)));
+  }
   if (name != train.optimizer) {
     std::erase_if(train.arguments, [&](const NamedNumbers& a) { return !row->find(a.name); });
   }
   train.optimizer = name;
+  for (size_t begin = name.size() + 1; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    RETURN_IF_ERROR(set_argument(std::string_view(text).substr(begin, end - begin), *row, train));
+    begin = end + 1;
+  }
   return ok_status();
 }
 
@@ -133,12 +182,14 @@ void check_train_request(const GraphFile& file, const TrainRequest& train, Probl
                              [&](const NamedNumbers& n) { return n.name == a.name; });
     if (!given && !a.default_value)
       problems.add(train.optimizer_position, cat("optimizer '", row->name, "' needs '", a.name, "'"),
-                   "it has no default");
+                   cat("it has no default; write for instance \"", a.name, "\": 0.9 into \"train\", or --optimizer ",
+                       optimizer_example(*row, a.name)));
   }
   const LearningRate& rate = train.learning_rate;
   if (!rate.number && rate.tensor.empty() && rate.schedule.empty() && !row->learning_rate) {
     problems.add(train.optimizer_position, cat("optimizer '", row->name, "' needs 'learning_rate'"),
-                 "it has no default");
+                 "it has no default; write for instance \"learning_rate\": 0.01 into \"train\", or --learning-rate "
+                 "0.01");
   }
 }
 

@@ -1,6 +1,7 @@
 #include "core/train/optimizers/optimizer_list.h"
 
 #include "core/base/assert.h"
+#include "core/base/cat.h"
 
 namespace emplace {
 
@@ -32,6 +33,14 @@ const Optimizer* find_optimizer(std::string_view name) {
     if (o.name == name) return &o;
   }
   return nullptr;
+}
+
+std::string optimizer_example(const Optimizer& optimizer, std::string_view name) {
+  if (optimizer.arguments.empty()) return std::string(optimizer.name);
+  const OptimizerArgument* found = optimizer.find(name);
+  const OptimizerArgument& a = found ? *found : optimizer.arguments.front();
+  const std::string value = a.is_flag ? "true" : cat(a.default_value.value_or(0.9));
+  return cat(optimizer.name, ",", a.name, "=", value);
 }
 
 UpdateRule update_rule(const TrainRequest& request) {
