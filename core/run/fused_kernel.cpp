@@ -8,6 +8,8 @@
 #include "core/base/cat.h"
 #include "core/base/units.h"
 #include "core/op/factored_kernel.h"
+#include "core/run/step_joiner.h"
+#include "core/run/tile_registers.h"
 
 namespace emplace {
 namespace {
@@ -18,10 +20,6 @@ constexpr size_t kAlignment = 64;
 std::byte* aligned(std::vector<std::byte>& bytes) {
   auto address = reinterpret_cast<uintptr_t>(bytes.data());
   return bytes.data() + ((kAlignment - address % kAlignment) % kAlignment);
-}
-
-bool takes_two(ElementStep step) {
-  return step == ElementStep::kAdd || step == ElementStep::kSubtract || step == ElementStep::kMultiply;
 }
 
 void* offset_pointer(size_t offset) { return reinterpret_cast<void*>(offset); }
@@ -38,65 +36,39 @@ struct FusedKernel::Scratch {
   }
 };
 
-/// Instructions and registers of a group.
+/// Makes the calls of a group, and finds what they read and write.
 class FusedKernel::Builder {
  public:
   Builder(FusedKernel& kernel, const FusedGroup& group, const Program& program, const Plan& plan,
           std::vector<BoundInstruction>& bound, const std::vector<Tensor>& values)
-      : k_(kernel), group_(group), program_(program), plan_(plan), bound_(bound), values_(values) {}
+      : k_(kernel),
+        group_(group),
+        program_(program),
+        plan_(plan),
+        bound_(bound),
+        values_(values),
+        registers_(group, program, plan, std::min(group.elements, kTileElements)),
+        joiner_(group, program, bound, registers_) {}
 
   void build() {
-    int64_t tile = std::min(group_.elements, kTileElements);
     k_.calls_.reserve(group_.instructions.size());
-    number_values();
-    find_last_readers();
     if (group_.head != kNoInstruction) {
       const BoundInstruction& head = bound_[group_.head];
       k_.head_ = head.kernel.get();
       k_.row_elements_ = head.context.outputs_[0].shape().dim_from_end(1);
     }
-    for (InstructionId id : group_.instructions) add(id, tile);
+    for (InstructionId id : group_.instructions) add(id);
     if (group_.reduction != kNoInstruction) add_reduction();
     if (group_.follower != kNoInstruction) {
       BoundInstruction& b = bound_[group_.follower];
       k_.follower_.emplace(dynamic_cast<const FollowingKernel&>(*b.kernel), b.context);
     }
-    k_.register_bytes_ = num_registers_ * register_size(tile);
+    k_.register_bytes_ = registers_.bytes();
   }
 
  private:
-  bool in_register(ValueId v) const { return plan_.values[v].storage == Storage::kTile; }
-  ValueId buffer(ValueId v) const { return plan_.values[v].buffer; }
-  // Every register can hold a tile of the widest elements (complex128).
-  static size_t register_size(int64_t tile) {
-    constexpr size_t kWidest = 16;
-    return (static_cast<size_t>(tile) * kWidest + kAlignment - 1) / kAlignment * kAlignment;
-  }
-
-  // What is in registers was made by the group's own instructions, whose values lie close to each other.
-  void number_values() {
-    ValueId last = 0;
-    first_value_ = kNoValue;
-    for (InstructionId id : group_.instructions) {
-      const ValueId out = program_.outputs(program_.instructions[id])[0];
-      first_value_ = std::min(first_value_, out);
-      last = std::max(last, out);
-    }
-    registers_of_.resize(group_.instructions.empty() ? 0 : last - first_value_ + 1);
-  }
-
-  void find_last_readers() {
-    auto look = [&](InstructionId id) {
-      for (ValueId v : program_.inputs(program_.instructions[id])) {
-        if (in_register(v)) of(buffer(v)).last_reader = id;
-      }
-    };
-    for (InstructionId id : group_.instructions) look(id);
-    if (group_.reduction != kNoInstruction) look(group_.reduction);
-  }
-
-  Input input(ValueId v, const Tensor& tensor, int64_t tile, bool is_constant) {
-    if (in_register(v)) return {offset_pointer(of(buffer(v)).number * register_size(tile)), 0, 0, true};
+  Input input(ValueId v, const Tensor& tensor, bool is_constant) {
+    if (registers_.holds(v)) return {offset_pointer(registers_.offset(v)), 0, 0, true};
     const size_t repeated = k_.repeated_.size();
     const Input in =
         input(tensor.raw(), tensor.num_elements(), static_cast<int64_t>(dtype_size(tensor.dtype())), is_constant);
@@ -123,107 +95,60 @@ class FusedKernel::Builder {
     elements.resize(static_cast<size_t>(written * bytes) + kAlignment);
     return {aligned(elements), bytes, count, false};
   }
+  // `count` elements, of which a tile reads one each, or one for all.
+  void add_input(const Input& in, int64_t count) {
+    k_.inputs_.push_back(in);
+    k_.strides_.push_back(count == 1 && group_.elements != 1 ? 0 : 1);
+  }
 
-  void add(InstructionId id, int64_t tile) {
+  void add(InstructionId id) {
     const Instruction& s = program_.instructions[id];
     const BoundInstruction& b = bound_[id];
-    Tile code = b.kernel->tile();
+    const Tile code = b.kernel->tile();
     const auto first = static_cast<uint32_t>(k_.inputs_.size());
-    auto values = program_.inputs(s);
     const bool worth_it = k_.tiles_ > 1 || k_.head_;  // a tile by itself stays in L1 from one step to the next
     std::optional<ElementStep> step;
-    if (worth_it) step = step_of(id);
-    const Joined joined = step ? joined_inputs(id, values, *step) : Joined{};
+    if (worth_it) step = joiner_.step_of(id);
+    const auto joined = step ? joiner_.join(id, *step, chain_length()) : StepJoiner::Joined{};
+    add_inputs(id, joined, code.period);
+    TileCall in{code.function, code.params, first, static_cast<uint32_t>(k_.inputs_.size()) - first, nullptr, 0};
+    const ValueId out = program_.outputs(s)[0];
+    if (registers_.holds(out)) {
+      registers_.take(id, out);
+      in.out = offset_pointer(registers_.offset(out));
+    } else {
+      in.out = b.context.outputs_[0].raw();
+      in.out_bytes = static_cast<int64_t>(dtype_size(program_.values[out].dtype));
+      registers_.release(id);
+    }
+    k_.tile_cost_ns_ += code.cost_ns * static_cast<double>(kTileElements);
+    if (joined.number == StepJoiner::kNone)
+      k_.calls_.push_back(in);
+    else
+      extend(in, *step, joined, static_cast<const SteppedKernel&>(*b.kernel).chain_code());
+    joiner_.made(step, out);
+  }
+
+  // What an instruction reads, but for the numbers that its chain hands on; `period`: of its factors, if it has any.
+  void add_inputs(InstructionId id, const StepJoiner::Joined& joined, int64_t period) {
+    const Instruction& s = program_.instructions[id];
+    BoundInstruction& b = bound_[id];
+    const auto values = program_.inputs(s);
     auto* factored = s.num_outputs > 1 ? dynamic_cast<FactoredKernel*>(b.kernel.get()) : nullptr;
     for (size_t i = 0; i < (factored ? 1 : values.size()); ++i) {
       if (i == joined.number || i == joined.kept) continue;
       const Tensor& tensor = b.context.inputs_[i];
-      k_.inputs_.push_back(input(values[i], tensor, tile, b.context.input_is_constant(static_cast<int>(i))));
-      k_.strides_.push_back(tensor.num_elements() == 1 && group_.elements != 1 ? 0 : 1);
+      add_input(input(values[i], tensor, b.context.input_is_constant(static_cast<int>(i))), tensor.num_elements());
     }
-    if (factored) add_factors(*factored, bound_[id].context, code.period);
-    TileCall in{code.function, code.params, first, static_cast<uint32_t>(k_.inputs_.size()) - first, nullptr, 0};
-    ValueId out = program_.outputs(s)[0];
-    if (in_register(out)) {
-      in.out = offset_pointer(take_register(id, values, out) * register_size(tile));
-    } else {
-      in.out = b.context.outputs_[0].raw();
-      in.out_bytes = static_cast<int64_t>(dtype_size(program_.values[out].dtype));
-      free_dead(id, values, kNoValue);
-    }
-    k_.tile_cost_ns_ += code.cost_ns * static_cast<double>(kTileElements);
-    if (joined.number == kNone)
-      k_.calls_.push_back(in);
-    else
-      extend(in, *step, joined, static_cast<const SteppedKernel&>(*b.kernel).chain_code());
-    last_step_ = step.value_or(ElementStep::kNone);
-    last_value_ = step && in_register(out) ? buffer(out) : kNoValue;
+    if (!factored) return;
+    k_.factored_.emplace_back(factored, &b.context);
+    for (const float* factors : factored->factors()) add_input(input(factors, period, sizeof(float), false), period);
   }
 
-  // What an instruction does to a number, if it can be a step of a chain. kNone: by a function of the number alone.
-  std::optional<ElementStep> step_of(InstructionId id) const {
-    const Instruction& s = program_.instructions[id];
-    const auto* stepped = dynamic_cast<const SteppedKernel*>(bound_[id].kernel.get());
-    if (!stepped || !stepped->chain_code()) return {};
-    if (stepped->step() != ElementStep::kNone) return stepped->step();
-    const auto is_float = [&](ValueId v) { return program_.values[v].dtype == DType::kFloat; };
-    const bool of_one_float = s.num_inputs == 1 && s.num_outputs == 1 && is_float(program_.inputs(s)[0]) &&
-                              is_float(program_.outputs(s)[0]) && stepped->tile().period == 0;
-    if (!of_one_float) return {};
-    return ElementStep::kNone;
-  }
+  bool is_chain(const TileCall& last) const { return !k_.chains_.empty() && last.params == &k_.chains_.back(); }
+  // Of the last call, if there is one.
+  int chain_length() const { return !k_.calls_.empty() && is_chain(k_.calls_.back()) ? k_.chains_.back().count : 1; }
 
-  // Of an instruction that is a step: which of its inputs is what the last call made, and which is what that call keeps
-  // aside; kNone: none.
-  struct Joined {
-    size_t number = kNone, kept = kNone;
-    bool keeps = false;
-  };
-  Joined joined_inputs(InstructionId id, std::span<const ValueId> values, ElementStep step) {
-    Joined joined;
-    if (last_value_ == kNoValue || chain_length() == StepChain::kMost) return joined;
-    const bool takes_kept = kept_until_ == id;
-    joined.number = only_place(values, last_value_);
-    if (joined.number == kNone) return {};
-    if (takes_kept) joined.kept = only_place(values, kept_value_);
-    if (of(last_value_).last_reader == id && (!takes_kept || (takes_two(step) && joined.kept != kNone))) return joined;
-    joined.keeps = comes_back(id);
-    if (!joined.keeps) return {};
-    kept_value_ = last_value_;
-    kept_until_ = of(last_value_).last_reader;
-    return joined;
-  }
-  size_t only_place(std::span<const ValueId> values, ValueId value) const {
-    size_t found = kNone;
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (!in_register(values[i]) || buffer(values[i]) != value) continue;
-      if (found != kNone) return kNone;
-      found = i;
-    }
-    return found;
-  }
-  int chain_length() const { return !is_chain(k_.calls_.back()) ? 1 : k_.chains_.back().count; }
-
-  // Is the number that the last call made read by `id`, then by nobody until what becomes of it, step by step, meets it
-  // again (x * sigmoid(x))? One may be kept at a time.
-  bool comes_back(InstructionId id) {
-    const InstructionId end = of(last_value_).last_reader;
-    if (kept_until_ != kNoInstruction && kept_until_ >= id) return false;
-    auto at = std::lower_bound(group_.instructions.begin(), group_.instructions.end(), id);
-    ValueId now = last_value_;
-    for (int length = chain_length() + 1; at != group_.instructions.end() && length <= StepChain::kMost;
-         ++at, ++length) {
-      const auto values = program_.inputs(program_.instructions[*at]);
-      const ValueId out = program_.outputs(program_.instructions[*at])[0];
-      const std::optional<ElementStep> step = step_of(*at);
-      if (!step || only_place(values, now) == kNone) return false;
-      if (*at != id && of(now).last_reader != *at) return false;
-      if (*at == end) return takes_two(*step) && now != last_value_ && only_place(values, last_value_) != kNone;
-      if (!in_register(out) || (*at != id && only_place(values, last_value_) != kNone)) return false;
-      now = buffer(out);
-    }
-    return false;
-  }
   // Does the number stand second in a step whose other operand is input `other`? Of two operands that are no numbers
   // the kernels hand on the one that is there once for all elements, else the second: a chain hands on the other, if
   // swapped the number.
@@ -231,14 +156,13 @@ class FusedKernel::Builder {
     const bool commutes = step == ElementStep::kAdd || step == ElementStep::kMultiply;
     return joined == 1 && !(commutes && k_.strides_[other] == 0);
   }
-  bool is_chain(const TileCall& last) const { return !k_.chains_.empty() && last.params == &k_.chains_.back(); }
 
   // The last call goes on with what `next` does: its inputs are already behind the call's own.
-  void extend(const TileCall& next, ElementStep step, const Joined& joined, Tile::Function chain_code) {
+  void extend(const TileCall& next, ElementStep step, const StepJoiner::Joined& joined, Tile::Function chain_code) {
     TileCall& call = k_.calls_.back();
     if (!is_chain(call)) {
       StepChain& begun = k_.chains_.emplace_back();
-      begun.steps[0] = {last_step_, false};
+      begun.steps[0] = {joiner_.last_step(), false};
       begun.details[0] = {call.function, call.params};
       begun.count = 1;
       call.function = chain_code;
@@ -246,7 +170,7 @@ class FusedKernel::Builder {
     }
     StepChain& chain = k_.chains_.back();
     const auto number = static_cast<size_t>(chain.count++);
-    const bool takes_kept = joined.kept != kNone;
+    const bool takes_kept = joined.kept != StepJoiner::kNone;
     chain.steps[number] = {step, takes_kept ? joined.number == 1 : is_second(step, joined.number, next.first_input)};
     chain.details[number] = {next.function, next.params, joined.keeps, takes_kept};
     call.num_inputs += next.num_inputs;
@@ -254,55 +178,15 @@ class FusedKernel::Builder {
     call.out_bytes = next.out_bytes;
   }
 
-  void add_factors(FactoredKernel& kernel, KernelContext& context, int64_t count) {
-    k_.factored_.emplace_back(&kernel, &context);
-    for (const float* factors : kernel.factors()) {
-      k_.inputs_.push_back(input(factors, count, sizeof(float), false));
-      k_.strides_.push_back(count == 1 && group_.elements != 1 ? 0 : 1);
-    }
-  }
-
-  // The register of an input that dies here and has elements of the same size, else a free one.
-  size_t take_register(InstructionId id, std::span<const ValueId> inputs, ValueId out) {
-    ValueId reused = kNoValue;
-    for (ValueId v : inputs) {
-      if (!in_register(v) || of(buffer(v)).last_reader != id) continue;
-      if (dtype_size(program_.values[v].dtype) == dtype_size(program_.values[out].dtype)) reused = buffer(v);
-    }
-    size_t reg;
-    if (reused != kNoValue) {
-      reg = of(reused).number;
-    } else if (!free_.empty()) {
-      reg = free_.back();
-      free_.pop_back();
-    } else {
-      reg = num_registers_++;
-    }
-    free_dead(id, inputs, reused);
-    of(out).number = reg;
-    if (of(out).last_reader == kNoInstruction) free_.push_back(reg);  // nobody reads it
-    return reg;
-  }
-
-  void free_dead(InstructionId id, std::span<const ValueId> inputs, ValueId kept) {
-    for (ValueId v : inputs) {
-      if (!in_register(v) || buffer(v) == kept || of(buffer(v)).last_reader != id) continue;
-      free_.push_back(of(buffer(v)).number);
-      of(buffer(v)).last_reader = kNoInstruction;  // an input that is read twice is freed once
-    }
-  }
-
   void add_reduction() {
     const BoundInstruction& b = bound_[group_.reduction];
     k_.reduction_ = b.kernel->block_reduction();
-    k_.reduced_ = input(program_.inputs(program_.instructions[group_.reduction])[0], b.context.inputs_[0],
-                        std::min(group_.elements, kTileElements), false);
+    const ValueId reduced = program_.inputs(program_.instructions[group_.reduction])[0];
+    k_.reduced_ = input(reduced, b.context.inputs_[0], false);
     k_.reduction_out_ = b.context.outputs_[0].raw();
     k_.tile_cost_ns_ += k_.reduction_.cost_ns * static_cast<double>(kTileElements);
     k_.accumulators_.resize(static_cast<size_t>(k_.tiles_) * k_.reduction_.accumulator_bytes);
   }
-
-  static constexpr size_t kNone = ~size_t{0};
 
   FusedKernel& k_;
   const FusedGroup& group_;
@@ -310,21 +194,9 @@ class FusedKernel::Builder {
   const Plan& plan_;
   std::vector<BoundInstruction>& bound_;
   const std::vector<Tensor>& values_;
-  struct Register {
-    InstructionId last_reader = kNoInstruction;
-    size_t number = 0;
-  };
-  Register& of(ValueId buffer) { return registers_of_[buffer - first_value_]; }
-
+  TileRegisters registers_;
+  StepJoiner joiner_;
   std::unordered_map<ValueId, size_t> arriving_;  // numbers in k_.arriving_
-  ElementStep last_step_ = ElementStep::kNone;
-  ValueId last_value_ = kNoValue;  // what the last call made, if that is in a register and by a step
-  ValueId kept_value_ = kNoValue;  // what its chain keeps aside, until this instruction takes it
-  InstructionId kept_until_ = kNoInstruction;
-  ValueId first_value_ = 0;
-  std::vector<Register> registers_of_;  // by buffer, from first_value_ on
-  std::vector<size_t> free_;
-  size_t num_registers_ = 0;
 };
 
 FusedKernel::FusedKernel(const FusedGroup& group, const Program& program, const Plan& plan,
