@@ -112,7 +112,7 @@ Result<std::unique_ptr<Kernel>> compile_chain(const GpuChain& chain, const Devic
   say(LogLevel::kDebug, cat(chain.name, ": ", chain.ops.size(), " nodes as ",
                             kernel.ok() ? "one kernel" : cat("kernels of their own: ", kernel.status().message())));
   if (!kernel.ok()) return kernel.take_status();
-  return std::unique_ptr<Kernel>(std::make_unique<ChainKernel>(*kernel, chain.elements, source.pack));
+  return owned_kernel(new ChainKernel(*kernel, chain.elements, source.pack));
 }
 
 }  // namespace emplace::cuda

@@ -3,6 +3,18 @@
 #include "core/base/cat.h"
 
 namespace emplace {
+namespace {
+
+class FunctionKernel final : public Kernel {
+ public:
+  explicit FunctionKernel(Status (*function)(KernelContext&)) : function_(function) {}
+  Status run(KernelContext& c) override { return function_(c); }
+
+ private:
+  Status (*const function_)(KernelContext&);
+};
+
+}  // namespace
 
 Tensor variable_handle(DType dtype, Variable** variable) { return Tensor::wrap(dtype, Shape{}, variable); }
 
@@ -33,5 +45,10 @@ Result<Tensor> KernelContext::allocate_persistent(DType dtype, const Shape& shap
 }
 
 Kernel::~Kernel() = default;
+
+Result<std::unique_ptr<Kernel>> owned_kernel(Kernel* made) { return std::unique_ptr<Kernel>(made); }
+Result<std::unique_ptr<Kernel>> kernel_of_function(Status (*run)(KernelContext&)) {
+  return owned_kernel(new FunctionKernel(run));
+}
 
 }  // namespace emplace

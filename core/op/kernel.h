@@ -161,19 +161,20 @@ class Kernel {
 
 using KernelMaker = Result<std::unique_ptr<Kernel>> (*)(const KernelInit&);
 
+/// Nothing about either is a template, so that the hundreds of kernels that are made so cost little to compile.
+Result<std::unique_ptr<Kernel>> owned_kernel(Kernel* made);
+Result<std::unique_ptr<Kernel>> kernel_of_function(Status (*run)(KernelContext&));
+
 /// A kernel without state of its own: F is Status(KernelContext&).
 template <auto F>
 Result<std::unique_ptr<Kernel>> stateless(const KernelInit&) {
-  struct Stateless final : Kernel {
-    Status run(KernelContext& c) override { return F(c); }
-  };
-  return std::unique_ptr<Kernel>(std::make_unique<Stateless>());
+  return kernel_of_function(F);
 }
 
 /// A kernel class K with a constructor K(const KernelInit&).
 template <class K>
 Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-  return std::unique_ptr<Kernel>(std::make_unique<K>(init));
+  return owned_kernel(new K(init));
 }
 
 }  // namespace emplace

@@ -246,7 +246,7 @@ Status own_variable(KernelContext& c, Variable& variable) {
 Result<std::unique_ptr<Kernel>> moving(const KernelInit& init) {
   if (!init.cpu_maker) return internal_error("no CPU kernel to move with");
   ASSIGN_OR_RETURN(auto moves, init.cpu_maker(init));
-  return std::unique_ptr<Kernel>(std::make_unique<Moving>(std::move(moves)));
+  return owned_kernel(new Moving(std::move(moves)));
 }
 
 void add_moving(KernelTable& table) {

@@ -70,7 +70,7 @@ template <class T>
 struct BucketizeMaker {
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     ASSIGN_OR_RETURN(std::vector<float> boundaries, bucket_boundaries(init));
-    return std::unique_ptr<Kernel>(std::make_unique<Bucketize<T>>(std::move(boundaries)));
+    return owned_kernel(new Bucketize<T>(std::move(boundaries)));
   }
 };
 

@@ -39,13 +39,13 @@ Result<std::unique_ptr<Kernel>> bucketize_kernel(const KernelInit& init) {
   ASSIGN_OR_RETURN(std::vector<float> boundaries, bucket_boundaries(init));
   switch (init.attrs.type("T")) {
     case DType::kInt32:
-      return std::unique_ptr<Kernel>(std::make_unique<Bucketize<int32_t>>(std::move(boundaries)));
+      return owned_kernel(new Bucketize<int32_t>(std::move(boundaries)));
     case DType::kInt64:
-      return std::unique_ptr<Kernel>(std::make_unique<Bucketize<int64_t>>(std::move(boundaries)));
+      return owned_kernel(new Bucketize<int64_t>(std::move(boundaries)));
     case DType::kFloat:
-      return std::unique_ptr<Kernel>(std::make_unique<Bucketize<float>>(std::move(boundaries)));
+      return owned_kernel(new Bucketize<float>(std::move(boundaries)));
     default:
-      return std::unique_ptr<Kernel>(std::make_unique<Bucketize<double>>(std::move(boundaries)));
+      return owned_kernel(new Bucketize<double>(std::move(boundaries)));
   }
 }
 

@@ -84,7 +84,7 @@ class BlockKernel final : public Kernel {
   static Result<std::unique_ptr<Kernel>> create(const KernelInit& init) {
     ASSIGN_OR_RETURN(Layout layout, layout_of(init.attrs));
     ASSIGN_OR_RETURN(int64_t block, block_of(init.attrs));
-    return std::unique_ptr<Kernel>(std::make_unique<BlockKernel>(layout, block));
+    return owned_kernel(new BlockKernel(layout, block));
   }
   Status run(KernelContext& c) override {
     const Tensor& in = c.input(0);

@@ -135,14 +135,14 @@ class Conv2D final : public DescribedKernel {
 
 template <class T>
 Result<std::unique_ptr<Kernel>> make_conv2d(const KernelInit& init) {
-  return std::unique_ptr<Kernel>(std::make_unique<Conv2D<T>>(init, FusedOps{}));
+  return owned_kernel(new Conv2D<T>(init, FusedOps{}));
 }
 
 template <class T>
 Result<std::unique_ptr<Kernel>> make_fused_conv2d(const KernelInit& init) {
   ASSIGN_OR_RETURN(FusedOps fused, FusedOps::from(init.attrs));
   RETURN_IF_ERROR(fused.check_num_args(init.attrs));
-  return std::unique_ptr<Kernel>(std::make_unique<Conv2D<T>>(init, fused));
+  return owned_kernel(new Conv2D<T>(init, fused));
 }
 
 template <class T>

@@ -96,14 +96,14 @@ class DepthwiseConv final : public DescribedKernel {
 
 template <class T>
 Result<std::unique_ptr<Kernel>> make_depthwise(const KernelInit& init) {
-  return std::unique_ptr<Kernel>(std::make_unique<DepthwiseConv<T>>(init, FusedOps{}));
+  return owned_kernel(new DepthwiseConv<T>(init, FusedOps{}));
 }
 
 template <class T>
 Result<std::unique_ptr<Kernel>> make_fused_depthwise(const KernelInit& init) {
   ASSIGN_OR_RETURN(FusedOps fused, FusedOps::from(init.attrs));
   RETURN_IF_ERROR(fused.check_num_args(init.attrs));
-  return std::unique_ptr<Kernel>(std::make_unique<DepthwiseConv<T>>(init, fused));
+  return owned_kernel(new DepthwiseConv<T>(init, fused));
 }
 
 /// Both gradients: `kInput`: of the input, else of the filter.

@@ -88,7 +88,7 @@ template <class T>
 Result<std::unique_ptr<Kernel>> make_fused_matmul(const KernelInit& init) {
   ASSIGN_OR_RETURN(FusedOps fused, FusedOps::from(init.attrs));
   RETURN_IF_ERROR(fused.check_num_args(init.attrs));
-  return std::unique_ptr<Kernel>(std::make_unique<FusedMatMul<T>>(init, fused));
+  return owned_kernel(new FusedMatMul<T>(init, fused));
 }
 
 /// The dimensions before the last two.

@@ -55,7 +55,7 @@ class MakeTable final : public Kernel {
   template <bool is_mutable>
   static Result<std::unique_ptr<Kernel>> create(const KernelInit& init) {
     ASSIGN_OR_RETURN(Table * table, find_table(init, is_mutable));
-    return std::unique_ptr<Kernel>(std::make_unique<MakeTable>(table, init.output_types[0]));
+    return owned_kernel(new MakeTable(table, init.output_types[0]));
   }
   Status run(KernelContext& c) override {
     c.forward_output(0, variable_handle(output_, &table_));

@@ -276,7 +276,7 @@ class RecurrentGradients final : public Kernel {
 };
 
 Result<std::unique_ptr<Kernel>> gradients_of(const KernelInit& init, RecurrentKind kind, const RecurrentInputs& in) {
-  return std::unique_ptr<Kernel>(std::make_unique<RecurrentGradients>(init, kind, in));
+  return owned_kernel(new RecurrentGradients(init, kind, in));
 }
 Result<std::unique_ptr<Kernel>> make_lstm_gradients(const KernelInit& init) {
   return gradients_of(init, RecurrentKind::kLstm, kLstmInputs);

@@ -74,7 +74,7 @@ class RecurrentLayer final : public Kernel {
 };
 
 Result<std::unique_ptr<Kernel>> layer_of(const KernelInit& init, RecurrentKind kind, const RecurrentInputs& in) {
-  return std::unique_ptr<Kernel>(std::make_unique<RecurrentLayer>(init, kind, in));
+  return owned_kernel(new RecurrentLayer(init, kind, in));
 }
 Result<std::unique_ptr<Kernel>> make_lstm(const KernelInit& init) {
   return layer_of(init, RecurrentKind::kLstm, kLstmInputs);

@@ -108,10 +108,10 @@ class SaveVersion1 final : public Kernel {
 };
 
 Result<std::unique_ptr<Kernel>> save_whole(const KernelInit& init) {
-  return std::unique_ptr<Kernel>(std::make_unique<SaveVersion1>(init, false));
+  return owned_kernel(new SaveVersion1(init, false));
 }
 Result<std::unique_ptr<Kernel>> save_slices(const KernelInit& init) {
-  return std::unique_ptr<Kernel>(std::make_unique<SaveVersion1>(init, true));
+  return owned_kernel(new SaveVersion1(init, true));
 }
 
 class SaveV2 final : public Kernel {

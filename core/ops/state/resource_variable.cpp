@@ -42,7 +42,7 @@ class VarHandle final : public Kernel {
   explicit VarHandle(Variable* variable) : variable_(variable) {}
   static Result<std::unique_ptr<Kernel>> create(const KernelInit& init) {
     ASSIGN_OR_RETURN(Variable * variable, find_variable(init));
-    return std::unique_ptr<Kernel>(std::make_unique<VarHandle>(variable));
+    return owned_kernel(new VarHandle(variable));
   }
   Status run(KernelContext& c) override {
     c.forward_output(0, variable_handle(DType::kResource, &variable_));

@@ -36,7 +36,7 @@ class VariableNode final : public Kernel {
   explicit VariableNode(Variable* variable, DType output) : variable_(variable), output_(output) {}
   static Result<std::unique_ptr<Kernel>> create(const KernelInit& init) {
     ASSIGN_OR_RETURN(Variable * variable, find_variable(init));
-    return std::unique_ptr<Kernel>(std::make_unique<VariableNode>(variable, init.output_types[0]));
+    return owned_kernel(new VariableNode(variable, init.output_types[0]));
   }
   Status run(KernelContext& c) override {
     c.forward_output(0, variable_handle(output_, &variable_));
