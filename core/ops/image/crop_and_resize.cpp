@@ -37,11 +37,43 @@ struct Samples {
   float at(int64_t i) const { return first + static_cast<float>(i) * step; }
 };
 
+/// A pixel of the result between four of the image, whose first elements' numbers are `corners`: the upper two, the
+/// lower two; `across` and `down` are how far it lies from the first.
+struct Between {
+  int64_t corners[4];
+  float across, down;
+};
+
+/// What is done with elements of the image's type.
+struct PixelCode {
+  void (*copy)(const void* image, int64_t at, int64_t depth, float* to);
+  void (*mix)(const void* image, const Between& between, int64_t depth, float* to);
+};
+
 template <class T>
+void copy_pixel(const void* image, int64_t at, int64_t depth, float* to) {
+  const T* from = static_cast<const T*>(image) + at;
+  for (int64_t d = 0; d < depth; ++d) to[d] = static_cast<float>(from[d]);
+}
+
+template <class T>
+void mix_pixels(const void* image, const Between& between, int64_t depth, float* to) {
+  for (int64_t d = 0; d < depth; ++d) {
+    const auto value = [&](int corner) {
+      return static_cast<float>(static_cast<const T*>(image)[between.corners[corner] + d]);
+    };
+    const float upper = value(0) + (value(1) - value(0)) * between.across;
+    const float lower = value(2) + (value(3) - value(2)) * between.across;
+    to[d] = upper + (lower - upper) * between.down;
+  }
+}
+
 class CropAndResize final : public Kernel {
  public:
-  explicit CropAndResize(const KernelInit& init)
-      : nearest_(init.attrs.text("method") == "nearest"), outside_(init.attrs.number("extrapolation_value")) {}
+  CropAndResize(const KernelInit& init, const PixelCode& code)
+      : nearest_(init.attrs.text("method") == "nearest"),
+        outside_(init.attrs.number("extrapolation_value")),
+        code_(code) {}
 
   Status run(KernelContext& c) override {
     const Shape &image = c.input(0).shape(), &out = c.output(0).shape();
@@ -64,47 +96,40 @@ class CropAndResize final : public Kernel {
     const float* corners = c.in<float>(1) + 4 * box;
     const float in_y = Samples(corners[0], corners[2], image.dim(1), out.dim(1)).at(y);
     const Samples columns(corners[1], corners[3], image.dim(2), out.dim(2));
-    const int64_t depth = image.dim(3);
-    const T* pixels = c.in<T>(0) + int_at(c.input(2), box) * image.dim(1) * image.dim(2) * depth;
+    const int64_t depth = image.dim(3), first = int_at(c.input(2), box) * image.dim(1);
+    const auto pixel = [&](float row, float column) {
+      return ((first + static_cast<int64_t>(row)) * image.dim(2) + static_cast<int64_t>(column)) * depth;
+    };
     float* to = c.out<float>(0) + (box * out.dim(1) + y) * out.dim(2) * depth;
     const bool row_inside = in_y >= 0 && in_y <= static_cast<float>(image.dim(1) - 1);
     for (int64_t x = 0; x < out.dim(2); ++x, to += depth) {
       const float in_x = columns.at(x);
-      if (!row_inside || !(in_x >= 0 && in_x <= static_cast<float>(image.dim(2) - 1)))
+      if (!row_inside || !(in_x >= 0 && in_x <= static_cast<float>(image.dim(2) - 1))) {
         std::fill_n(to, depth, outside_);
-      else if (nearest_)
-        copy_pixel(pixels + (index_of(std::round(in_y)) * image.dim(2) + index_of(std::round(in_x))) * depth, to,
-                   depth);
-      else
-        mix_pixels(pixels, image.dim(2), depth, in_y, in_x, to);
-    }
-  }
-
-  static int64_t index_of(float x) { return static_cast<int64_t>(x); }
-  static void copy_pixel(const T* from, float* to, int64_t depth) {
-    for (int64_t d = 0; d < depth; ++d) to[d] = static_cast<float>(from[d]);
-  }
-  static void mix_pixels(const T* pixels, int64_t width, int64_t depth, float y, float x, float* to) {
-    const float top = std::floor(y), left = std::floor(x), down = y - top, across = x - left;
-    const auto pixel = [&](float row, float column) {
-      return pixels + (index_of(row) * width + index_of(column)) * depth;
-    };
-    const T *a = pixel(top, left), *b = pixel(top, std::ceil(x)), *p = pixel(std::ceil(y), left),
-            *q = pixel(std::ceil(y), std::ceil(x));
-    for (int64_t d = 0; d < depth; ++d) {
-      const auto value = [&](const T* at) { return static_cast<float>(at[d]); };
-      const float upper = value(a) + (value(b) - value(a)) * across, lower = value(p) + (value(q) - value(p)) * across;
-      to[d] = upper + (lower - upper) * down;
+      } else if (nearest_) {
+        code_.copy(c.input(0).raw(), pixel(std::round(in_y), std::round(in_x)), depth, to);
+      } else {
+        const float top = std::floor(in_y), left = std::floor(in_x), low = std::ceil(in_y), right = std::ceil(in_x);
+        const Between between{
+            {pixel(top, left), pixel(top, right), pixel(low, left), pixel(low, right)}, in_x - left, in_y - top};
+        code_.mix(c.input(0).raw(), between, depth, to);
+      }
     }
   }
 
   const bool nearest_;
   const float outside_;
+  const PixelCode code_;
 };
+
+template <class T>
+Result<std::unique_ptr<Kernel>> make_crop(const KernelInit& init) {
+  return owned_kernel(new CropAndResize(init, {copy_pixel<T>, mix_pixels<T>}));
+}
 
 template <class... T>
 OpDef with_images(OpDef op) {
-  (static_cast<void>(std::move(op).template cpu<T>(make<CropAndResize<T>>)), ...);
+  (static_cast<void>(std::move(op).template cpu<T>(make_crop<T>)), ...);
   return op;
 }
 

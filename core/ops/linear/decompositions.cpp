@@ -9,6 +9,7 @@ namespace emplace {
 namespace {
 
 using dense::Matrix;
+using dense::num_matrices;
 using dense::Wide;
 
 /// The batch dimensions and the sizes of a matrix.
@@ -60,12 +61,6 @@ Status eigen_shape(ShapeContext& c) {
   return ok_status();
 }
 
-int64_t count_of(const Shape& s) {
-  int64_t n = 1;
-  for (int d = 0; d + 2 < s.rank(); ++d) n *= s.dim(d);
-  return n;
-}
-
 template <class T>
 Matrix<Wide<T>> widened(const T* from, int64_t n) {
   Matrix<Wide<T>> to(static_cast<size_t>(n));
@@ -98,7 +93,7 @@ template <class T>
 Status qr_cpu(KernelContext& c) {
   const Shape& s = c.input(0).shape();
   const int64_t m = s.dim_from_end(2), n = s.dim_from_end(1), kept = c.output(0).shape().dim_from_end(1);
-  c.parallel_for(count_of(s), 4.0 * static_cast<double>(m * m * n) + 10, [&](int64_t begin, int64_t end) {
+  c.parallel_for(num_matrices(s), 4.0 * static_cast<double>(m * m * n) + 10, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
       Matrix<Wide<T>> r = widened(c.in<T>(0) + at * m * n, m * n), q = dense::identity<Wide<T>>(m);
       dense::reflect(r, q, m, n);
@@ -110,11 +105,18 @@ Status qr_cpu(KernelContext& c) {
   return ok_status();
 }
 
-/// The order of values, NaN last, and of their numbers; std::stable_sort() would ask for heap memory.
-bool comes_first(double a, int64_t i, double b, int64_t j) {
-  if (a < b || b < a) return a < b;
-  const bool a_is_none = a != a, b_is_none = b != b;
-  return a_is_none != b_is_none ? b_is_none : i < j;
+/// The numbers of values in ascending order, NaN last, equal ones as they come; std::stable_sort() would ask for heap
+/// memory.
+ScratchVector<int64_t> order_of(const ScratchVector<double>& values) {
+  ScratchVector<int64_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
+    const double a = values[static_cast<size_t>(i)], b = values[static_cast<size_t>(j)];
+    if (a < b || b < a) return a < b;
+    const bool a_is_none = a != a, b_is_none = b != b;
+    return a_is_none != b_is_none ? b_is_none : i < j;
+  });
+  return order;
 }
 
 template <class T>
@@ -126,7 +128,7 @@ class SelfAdjointEig final : public Kernel {
     const int64_t n = c.input(0).shape().dim_from_end(1);
     if (n == 0) return ok_status();
     const double terms = 40.0 * static_cast<double>(n * n * n);
-    c.parallel_for(count_of(c.input(0).shape()), terms, [&](int64_t begin, int64_t end) {
+    c.parallel_for(num_matrices(c.input(0).shape()), terms, [&](int64_t begin, int64_t end) {
       for (int64_t at = begin; at < end; ++at) solve(c, at, n);
     });
     return ok_status();
@@ -143,13 +145,12 @@ class SelfAdjointEig final : public Kernel {
         a[static_cast<size_t>(j * n + i)] = dense::conjugate(a[static_cast<size_t>(i * n + j)]);
     }
     dense::rotate_eigen(a, v, n);
-    ScratchVector<int64_t> order(static_cast<size_t>(n));
-    std::iota(order.begin(), order.end(), 0);
-    auto value = [&](int64_t i) { return std::real(a[static_cast<size_t>(i * n + i)]); };
-    std::sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return comes_first(value(i), i, value(j), j); });
+    ScratchVector<double> values(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) values[static_cast<size_t>(i)] = std::real(a[static_cast<size_t>(i * n + i)]);
+    const ScratchVector<int64_t> order = order_of(values);
     for (int64_t j = 0; j < n; ++j) {
       const int64_t from = order[static_cast<size_t>(j)];
-      c.out<T>(0)[at * n + j] = static_cast<T>(W(value(from)));
+      c.out<T>(0)[at * n + j] = static_cast<T>(W(values[static_cast<size_t>(from)]));
       if (!vectors_) continue;
       for (int64_t i = 0; i < n; ++i)
         c.out<T>(1)[(at * n + i) * n + j] = static_cast<T>(v[static_cast<size_t>(i * n + from)]);
@@ -198,7 +199,7 @@ class Svd final : public Kernel {
     const Shape& s = c.input(0).shape();
     const int64_t m = s.dim_from_end(2), n = s.dim_from_end(1);
     const double terms = 40.0 * static_cast<double>(m * n * std::min(m, n)) + 10;
-    c.parallel_for(count_of(s), terms, [&](int64_t begin, int64_t end) {
+    c.parallel_for(num_matrices(s), terms, [&](int64_t begin, int64_t end) {
       for (int64_t at = begin; at < end; ++at) solve(c, at, m, n);
     });
     return ok_status();
@@ -221,17 +222,14 @@ class Svd final : public Kernel {
     }
     Matrix<W> v = dense::identity<W>(p);
     dense::rotate_columns(a, v, tall, p);
-    ScratchVector<double> sizes(static_cast<size_t>(p));
+    ScratchVector<double> sizes(static_cast<size_t>(p)), descending(sizes.size());
     for (int64_t j = 0; j < p; ++j) {
       double sum = 0;
       for (int64_t i = 0; i < tall; ++i) sum += std::norm(a[static_cast<size_t>(i * p + j)]);
       sizes[static_cast<size_t>(j)] = std::sqrt(sum);
+      descending[static_cast<size_t>(j)] = -sizes[static_cast<size_t>(j)];
     }
-    ScratchVector<int64_t> order(static_cast<size_t>(p));
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
-      return comes_first(-sizes[static_cast<size_t>(i)], i, -sizes[static_cast<size_t>(j)], j);
-    });
+    const ScratchVector<int64_t> order = order_of(descending);
     for (int64_t j = 0; j < p; ++j)
       c.out<T>(0)[at * p + j] = static_cast<T>(W(sizes[static_cast<size_t>(order[static_cast<size_t>(j)])]));
     if (!vectors_) return;

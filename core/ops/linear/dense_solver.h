@@ -10,9 +10,17 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/base/shape.h"
 #include "core/ops/kit/numeric.h"
 
 namespace emplace::dense {
+
+/// How many matrices a tensor is: its two last dimensions are those of one.
+inline int64_t num_matrices(const Shape& s) {
+  int64_t n = 1;
+  for (int d = 0; d + 2 < s.rank(); ++d) n *= s.dim(d);
+  return n;
+}
 
 /// What a matrix of T is computed in.
 template <class T>

@@ -14,6 +14,7 @@
 namespace emplace {
 namespace {
 
+using dense::num_matrices;
 using dense::Real;
 using dense::Triangle;
 using dense::Work;
@@ -59,22 +60,22 @@ Status shape_of_solution(ShapeContext& c, bool spreads) {
 Status solve_shape(ShapeContext& c) { return shape_of_solution(c, false); }
 Status triangular_solve_shape(ShapeContext& c) { return shape_of_solution(c, true); }
 
-int64_t matrices(const Shape& s) {
-  int64_t n = 1;
-  for (int d = 0; d + 2 < s.rank(); ++d) n *= s.dim(d);
-  return n;
-}
-
-/// Calls f(number of the matrix) for each of `count`, which takes so many multiplications. False if one did.
-template <class F>
-bool each_matrix(KernelContext& c, int64_t count, int64_t terms, const F& f) {
+using MatrixBody = bool (*)(const void* closure, int64_t number);
+bool each_erased(KernelContext& c, int64_t count, int64_t terms, MatrixBody body, const void* closure) {
   std::atomic<bool> good{true};
   c.parallel_for(count, kCostOfTerm * static_cast<double>(terms) + 10, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      if (!f(i)) good = false;
+      if (!body(closure, i)) good = false;
     }
   });
   return good;
+}
+
+/// Calls f(number of the matrix) for each of `count`, which takes so many multiplications. False if it was for one.
+template <class F>
+bool each_matrix(KernelContext& c, int64_t count, int64_t terms, const F& f) {
+  return each_erased(
+      c, count, terms, [](const void* closure, int64_t i) { return (*static_cast<const F*>(closure))(i); }, &f);
 }
 
 template <class T>
@@ -88,7 +89,7 @@ template <class T>
 Status cholesky_cpu(KernelContext& c) {
   const int64_t n = c.input(0).shape().dim_from_end(1);
   if (c.output(0).num_elements() == 0) return ok_status();
-  each_matrix(c, matrices(c.input(0).shape()), n * n * n / 6, [&](int64_t at) {
+  each_matrix(c, num_matrices(c.input(0).shape()), n * n * n / 6, [&](int64_t at) {
     T* out = c.out<T>(0) + at * n * n;
     std::copy_n(c.in<T>(0) + at * n * n, n * n, out);
     dense::factor_cholesky(out, n);
@@ -114,7 +115,7 @@ class MatrixInverse final : public Kernel {
   Status run(KernelContext& c) override {
     const int64_t n = c.input(0).shape().dim_from_end(1);
     if (c.output(0).num_elements() == 0) return ok_status();
-    const bool good = each_matrix(c, matrices(c.input(0).shape()), n * n * n, [&](int64_t at) {
+    const bool good = each_matrix(c, num_matrices(c.input(0).shape()), n * n * n, [&](int64_t at) {
       ScratchVector<Work<T>> lu = copied(c.in<T>(0) + at * n * n, n * n), one(lu.size()), x(lu.size());
       ScratchVector<int64_t> rows(static_cast<size_t>(n));
       if (adjoint_) dense::adjoin(lu.data(), n);
@@ -140,7 +141,7 @@ class MatrixSolve final : public Kernel {
   Status run(KernelContext& c) override {
     const int64_t n = c.input(0).shape().dim_from_end(1), columns = c.input(1).shape().dim_from_end(1);
     if (c.output(0).num_elements() == 0) return ok_status();
-    const bool good = each_matrix(c, matrices(c.input(0).shape()), n * n * (n / 3 + columns), [&](int64_t at) {
+    const bool good = each_matrix(c, num_matrices(c.input(0).shape()), n * n * (n / 3 + columns), [&](int64_t at) {
       ScratchVector<T> lu = copied(c.in<T>(0) + at * n * n, n * n);
       ScratchVector<int64_t> rows(static_cast<size_t>(n));
       if (adjoint_) dense::adjoin(lu.data(), n);
@@ -179,7 +180,7 @@ class MatrixTriangularSolve final : public Kernel {
     const Shape &a = c.input(0).shape(), &b = c.input(1).shape(), &out = c.output(0).shape();
     const int64_t n = a.dim_from_end(1), columns = b.dim_from_end(1);
     if (c.output(0).num_elements() == 0) return ok_status();
-    each_matrix(c, matrices(out), n * n * columns / 2, [&](int64_t at) {
+    each_matrix(c, num_matrices(out), n * n * columns / 2, [&](int64_t at) {
       const T* matrix = c.in<T>(0) + spread_matrix(at, out, a) * n * n;
       T* x = c.out<T>(0) + at * n * columns;
       std::copy_n(c.in<T>(1) + spread_matrix(at, out, b) * n * columns, n * columns, x);
@@ -197,7 +198,7 @@ class MatrixTriangularSolve final : public Kernel {
 template <class T, class F>
 void each_factored(KernelContext& c, const F& f) {
   const int64_t n = c.input(0).shape().dim_from_end(1);
-  each_matrix(c, matrices(c.input(0).shape()), n * n * n / 3, [&](int64_t at) {
+  each_matrix(c, num_matrices(c.input(0).shape()), n * n * n / 3, [&](int64_t at) {
     ScratchVector<T> lu = copied(c.in<T>(0) + at * n * n, n * n);
     ScratchVector<int64_t> rows(static_cast<size_t>(n));
     f(at, n, lu, dense::factor_lu(lu.data(), n, rows.data()));

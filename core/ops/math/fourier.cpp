@@ -1,5 +1,6 @@
 // FFT, IFFT, RFFT and IRFFT: discrete Fourier transforms of the last dimension, computed in double.
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "core/base/cat.h"
@@ -32,7 +33,7 @@ class Fourier {
     roots_ = roots_of(padded_, -1);
     chirp_.resize(n_);
     for (size_t k = 0; k < n_; ++k) {  // k^2 modulo 2 n keeps the angle small
-      const double angle = sign * kPi * static_cast<double>(k * k % (2 * n_)) / static_cast<double>(n_);
+      const double angle = sign * std::numbers::pi * static_cast<double>(k * k % (2 * n_)) / static_cast<double>(n_);
       chirp_[k] = {std::cos(angle), std::sin(angle)};
     }
     filter_.assign(padded_, complex128(0));
@@ -51,12 +52,10 @@ class Fourier {
   }
 
  private:
-  static constexpr double kPi = 3.14159265358979323846;
-
   static Wave roots_of(size_t n, int sign) {
     Wave roots(n / 2);
     for (size_t k = 0; k < n / 2; ++k) {
-      const double angle = sign * 2 * kPi * static_cast<double>(k) / static_cast<double>(n);
+      const double angle = sign * 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
       roots[k] = {std::cos(angle), std::sin(angle)};
     }
     return roots;

@@ -1,5 +1,6 @@
 // Erfinv, Ndtri, Igamma, Igammac, Betainc, Bessel functions, Spence, Fresnel integrals, Dawsn and Expint; NextAfter.
 #include <cmath>
+#include <numbers>
 
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
@@ -8,8 +9,6 @@
 
 namespace emplace {
 namespace {
-
-constexpr double kPiHere = 3.14159265358979323846;
 
 /// A function of one or two doubles, for all types.
 template <auto F>
@@ -75,15 +74,15 @@ Status slope_gradient(GradientContext& g, const F& slope) {
 Value constant_of(GradientContext& g, double number) { return g.scalar(g.type(g.input(0)), number); }
 Value less(GradientContext& g, Value a, Value b) { return g.add("Sub", {a, b}, {}, "sub"); }
 
-/// factor * exp(y^2 / 2^halvings)
+/// factor * exp(share * y^2)
 Status quantile_gradient(GradientContext& g, double factor, double share) {
   return slope_gradient(g, [&](Value, Value y) {
     Value power = g.mul(g.add("Square", {y}), constant_of(g, share));
     return g.mul(constant_of(g, factor), g.add("Exp", {power}));
   });
 }
-Status erfinv_gradient(GradientContext& g) { return quantile_gradient(g, std::sqrt(kPiHere) / 2, 1); }
-Status ndtri_gradient(GradientContext& g) { return quantile_gradient(g, std::sqrt(2 * kPiHere), 0.5); }
+Status erfinv_gradient(GradientContext& g) { return quantile_gradient(g, std::sqrt(std::numbers::pi) / 2, 1); }
+Status ndtri_gradient(GradientContext& g) { return quantile_gradient(g, std::sqrt(2 * std::numbers::pi), 0.5); }
 
 Status dawsn_gradient(GradientContext& g) {
   return slope_gradient(
@@ -93,8 +92,9 @@ Status expint_gradient(GradientContext& g) {
   return slope_gradient(g, [&](Value x, Value) { return g.add("RealDiv", {g.add("Exp", {x}), x}, {}, "truediv"); });
 }
 Status fresnel_gradient(GradientContext& g, std::string_view op) {
-  return slope_gradient(
-      g, [&](Value x, Value) { return g.add(op, {g.mul(constant_of(g, kPiHere / 2), g.add("Square", {x}))}); });
+  return slope_gradient(g, [&](Value x, Value) {
+    return g.add(op, {g.mul(constant_of(g, std::numbers::pi / 2), g.add("Square", {x}))});
+  });
 }
 Status fresnel_cos_gradient(GradientContext& g) { return fresnel_gradient(g, "Cos"); }
 Status fresnel_sin_gradient(GradientContext& g) { return fresnel_gradient(g, "Sin"); }

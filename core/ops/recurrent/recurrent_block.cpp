@@ -31,14 +31,42 @@ EMPLACE_INLINE void product_tile(const float* const* start, const float* h, cons
 
 /// Columns [from, to) of y [M, pitch]: start (by column) + h [M, depth] times r [depth, pitch].
 template <int M>
-EMPLACE_INLINE void products(const float* const* start, const float* h, const float* r, int64_t depth, int64_t pitch,
-                             int64_t from, int64_t to, float* y) {
+EMPLACE_INLINE void products_body(const float* const* start, const float* h, const float* r, int64_t depth,
+                                  int64_t pitch, int64_t from, int64_t to, float* y) {
   constexpr int kWide = M == 1 ? 64 : M == 2 ? 32 : 16;
   int64_t j = from;
   for (; j + kWide <= to; j += kWide) product_tile<M, kWide>(start, h, r, depth, pitch, j, y);
   for (; j + 8 <= to; j += 8) product_tile<M, 8>(start, h, r, depth, pitch, j, y);
   for (; j < to; ++j) product_tile<M, 1>(start, h, r, depth, pitch, j, y);
 }
+
+// Called, not inlined: most of a step's time is in the loop, and every kind of cell would have several copies of it.
+using ProductCode = void(const float* const* start, const float* h, const float* r, int64_t depth, int64_t pitch,
+                         int64_t from, int64_t to, float* y);
+template <int M>
+void products_base(const float* const* start, const float* h, const float* r, int64_t depth, int64_t pitch,
+                   int64_t from, int64_t to, float* y) {
+  products_body<M>(start, h, r, depth, pitch, from, to, y);
+}
+template <int M>
+EMPLACE_TARGET_V3 void products_v3(const float* const* start, const float* h, const float* r, int64_t depth,
+                                   int64_t pitch, int64_t from, int64_t to, float* y) {
+  products_body<M>(start, h, r, depth, pitch, from, to, y);
+}
+template <int M>
+EMPLACE_TARGET_V4 void products_v4(const float* const* start, const float* h, const float* r, int64_t depth,
+                                   int64_t pitch, int64_t from, int64_t to, float* y) {
+  products_body<M>(start, h, r, depth, pitch, from, to, y);
+}
+
+/// Of one row, and of as many as a block has at most.
+struct Products {
+  ProductCode *one, *full;
+  template <int M>
+  EMPLACE_INLINE ProductCode* of() const {
+    return M == 1 ? one : full;
+  }
+};
 
 /// What a block keeps from step to step.
 struct RecurrentRoom {
@@ -61,18 +89,20 @@ EMPLACE_INLINE void gru_states(const float* z, const float* fresh, float* h, int
 }
 
 template <RecurrentKind kind, int M>
-EMPLACE_INLINE void recurrent_step(const RecurrentBlock& b, const RecurrentRoom& room, const float* const* x) {
+EMPLACE_INLINE void recurrent_step(const Products& code, const RecurrentBlock& b, const RecurrentRoom& room,
+                                   const float* const* x) {
   constexpr int kGates = gates_of(kind);
+  ProductCode* const products = code.of<M>();
   const int64_t n = b.hidden, pitch = kGates * n;
   if constexpr (kind == RecurrentKind::kLstm) {
-    products<M>(x, room.h, b.r, n, pitch, 0, pitch, room.gates);
+    products(x, room.h, b.r, n, pitch, 0, pitch, room.gates);
     for (int m = 0; m < M; ++m) lstm_cells(room.gates + m * pitch, room.h + m * n, room.c + m * n, n);
   } else if constexpr (kGates == 3) {
     constexpr bool kLinear = kind == RecurrentKind::kGruLinear;
     const float* biases[M];
     for (int m = 0; m < M; ++m) biases[m] = b.bias - 2 * n;
-    products<M>(x, room.h, b.r, n, pitch, 0, 2 * n, room.gates);
-    if (kLinear) products<M>(biases, room.h, b.r, n, pitch, 2 * n, pitch, room.gates);
+    products(x, room.h, b.r, n, pitch, 0, 2 * n, room.gates);
+    if (kLinear) products(biases, room.h, b.r, n, pitch, 2 * n, pitch, room.gates);
     for (int m = 0; m < M; ++m) {
       float *z = room.gates + m * pitch, *reset = z + n, *fresh = z + 2 * n, *scaled = room.other + m * n;
       const float *h = room.h + m * n, *own = x[m] + 2 * n;
@@ -85,12 +115,12 @@ EMPLACE_INLINE void recurrent_step(const RecurrentBlock& b, const RecurrentRoom&
           scaled[i] = sigmoid_of(reset[i]) * h[i];
       }
     }
-    if (!kLinear) products<M>(x, room.other, b.r, n, pitch, 2 * n, pitch, room.gates);
+    if (!kLinear) products(x, room.other, b.r, n, pitch, 2 * n, pitch, room.gates);
     for (int m = 0; m < M; ++m) {
       gru_states(room.gates + m * pitch, room.gates + m * pitch + 2 * n, room.h + m * n, n);
     }
   } else {
-    products<M>(x, room.h, b.r, n, pitch, 0, pitch, room.gates);
+    products(x, room.h, b.r, n, pitch, 0, pitch, room.gates);
 #pragma GCC ivdep
     for (int64_t i = 0; i < M * n; ++i)
       room.h[i] = kind == RecurrentKind::kRnnTanh ? tanh_of(room.gates[i]) : std::max(room.gates[i], 0.0f);
@@ -99,7 +129,7 @@ EMPLACE_INLINE void recurrent_step(const RecurrentBlock& b, const RecurrentRoom&
 
 /// Rows whose sequence has ended keep their state, and put out zeros.
 template <RecurrentKind kind, int M>
-EMPLACE_INLINE void recurrent_rows(const RecurrentBlock& b) {
+EMPLACE_INLINE void recurrent_rows(const Products& code, const RecurrentBlock& b) {
   const int64_t n = b.hidden, row = gates_of(kind) * n;
   const auto bytes = static_cast<size_t>(n) * sizeof(float);
   const RecurrentRoom room{b.room, b.room + M * n, b.room + 2 * M * n, b.room + 3 * M * n};
@@ -113,12 +143,12 @@ EMPLACE_INLINE void recurrent_rows(const RecurrentBlock& b) {
       x[m] = b.x + (t * b.batch + b.first + m) * row;
       all = all && s < b.lengths[m];
     }
-    if (all) recurrent_step<kind, M>(b, room, x);
+    if (all) recurrent_step<kind, M>(code, b, room, x);
     for (int m = 0; m < M; ++m) {
       const bool lives = s < b.lengths[m];
       if (lives && !all) {
         const RecurrentRoom own{room.h + m * n, room.c + m * n, room.other + m * n, room.gates + m * row};
-        recurrent_step<kind, 1>(b, own, x + m);
+        recurrent_step<kind, 1>(code, b, own, x + m);
       }
       float* y = b.y + ((lives && b.reverse ? b.lengths[m] - 1 - s : s) * b.batch + b.first + m) * n;
       lives ? std::memcpy(y, room.h + m * n, bytes) : std::memset(y, 0, bytes);
@@ -129,26 +159,26 @@ EMPLACE_INLINE void recurrent_rows(const RecurrentBlock& b) {
 }
 
 template <RecurrentKind kind>
-EMPLACE_INLINE void recurrent_body(const RecurrentBlock& b) {
-  if (b.rows == kRecurrentRows) return recurrent_rows<kind, kRecurrentRows>(b);
+EMPLACE_INLINE void recurrent_body(const Products& code, const RecurrentBlock& b) {
+  if (b.rows == kRecurrentRows) return recurrent_rows<kind, kRecurrentRows>(code, b);
   RecurrentBlock one = b;
   one.rows = 1;
   for (int64_t m = 0; m < b.rows; ++m) {
     one.first = b.first + m, one.lengths[0] = b.lengths[m];
-    recurrent_rows<kind, 1>(one);
+    recurrent_rows<kind, 1>(code, one);
   }
 }
 template <RecurrentKind kind>
 void recurrent_base(const RecurrentBlock& b) {
-  recurrent_body<kind>(b);
+  recurrent_body<kind>({products_base<1>, products_base<kRecurrentRows>}, b);
 }
 template <RecurrentKind kind>
 EMPLACE_TARGET_V3 void recurrent_v3(const RecurrentBlock& b) {
-  recurrent_body<kind>(b);
+  recurrent_body<kind>({products_v3<1>, products_v3<kRecurrentRows>}, b);
 }
 template <RecurrentKind kind>
 EMPLACE_TARGET_V4 void recurrent_v4(const RecurrentBlock& b) {
-  recurrent_body<kind>(b);
+  recurrent_body<kind>({products_v4<1>, products_v4<kRecurrentRows>}, b);
 }
 template <RecurrentKind kind>
 RecurrentCode code_of() {

@@ -1,4 +1,4 @@
-// SparseTensorDenseMatMul, SparseAdd, SparseReduceSum, SparseReduceMax and SparseSoftmax.
+// SparseTensorDenseMatMul, SparseAdd and SparseSoftmax.
 #include <cmath>
 #include <limits>
 
@@ -14,9 +14,6 @@
 namespace emplace {
 namespace {
 
-template <class T>
-using Summed = std::conditional_t<kIsHalf<T>, float, T>;
-
 Status product_shape(ShapeContext& c) {
   RETURN_IF_ERROR(c.with_rank(0, 2).take_status());
   RETURN_IF_ERROR(c.with_rank(1, 1).take_status());
@@ -27,6 +24,13 @@ Status product_shape(ShapeContext& c) {
                       .take_status());
   c.set_output(0, Shape{dim_or_unknown(a, adjoint_a ? 1 : 0), dim_or_unknown(b, adjoint_b ? 0 : 1)});
   return ok_status();
+}
+
+/// Of place `i`: row m, column k.
+Status place_outside(int64_t i, int64_t m, int64_t k, int64_t rows, int64_t inner, bool adjoint) {
+  if (k < 0 || k >= inner)
+    return invalid_argument(cat("k (", k, ") from index[", i, ",", adjoint ? 0 : 1, "] out of bounds (>=", inner, ")"));
+  return invalid_argument(cat("m (", m, ") from index[", i, ",", adjoint ? 1 : 0, "] out of bounds (>=", rows, ")"));
 }
 
 template <class T>
@@ -64,27 +68,24 @@ class SparseProduct final : public Kernel {
  private:
   Status add_products(KernelContext& c, Summed<T>* out, int64_t rows, int64_t inner, int64_t columns) const {
     const T *values = c.in<T>(1), *b = c.in<T>(3);
-    return with_index(c.input(0).dtype(), [&]<class Index>(Index) -> Status {
-      const Index* places = c.in<Index>(0);
-      for (int64_t i = 0; i < c.input(1).num_elements(); ++i) {
-        const auto m = static_cast<int64_t>(places[2 * i + (adjoint_a_ ? 1 : 0)]);
-        const auto k = static_cast<int64_t>(places[2 * i + (adjoint_a_ ? 0 : 1)]);
-        if (k < 0 || k >= inner)
-          return invalid_argument(
-              cat("k (", k, ") from index[", i, ",", adjoint_a_ ? 0 : 1, "] out of bounds (>=", inner, ")"));
-        if (m < 0 || m >= rows)
-          return invalid_argument(
-              cat("m (", m, ") from index[", i, ",", adjoint_a_ ? 1 : 0, "] out of bounds (>=", rows, ")"));
-        auto factor = static_cast<Summed<T>>(values[i]);
-        if (adjoint_a_) factor = dense::conjugate(factor);
-        Summed<T>* row = out + m * columns;
-        for (int64_t j = 0; j < columns; ++j) {
-          const auto x = static_cast<Summed<T>>(adjoint_b_ ? dense::conjugate(b[j * inner + k]) : b[k * columns + j]);
-          row[j] = add(row[j], multiply(factor, x));
-        }
+    const bool narrow = c.input(0).dtype() == DType::kInt32;
+    const auto place = [&](int64_t at) { return narrow ? int64_t{c.in<int32_t>(0)[at]} : c.in<int64_t>(0)[at]; };
+    for (int64_t i = 0; i < c.input(1).num_elements(); ++i) {
+      const int64_t m = place(2 * i + (adjoint_a_ ? 1 : 0)), k = place(2 * i + (adjoint_a_ ? 0 : 1));
+      RETURN_IF_ERROR(check_place(i, m, k, rows, inner));
+      auto factor = static_cast<Summed<T>>(values[i]);
+      if (adjoint_a_) factor = dense::conjugate(factor);
+      Summed<T>* row = out + m * columns;
+      for (int64_t j = 0; j < columns; ++j) {
+        const auto x = static_cast<Summed<T>>(adjoint_b_ ? dense::conjugate(b[j * inner + k]) : b[k * columns + j]);
+        row[j] = add(row[j], multiply(factor, x));
       }
-      return ok_status();
-    });
+    }
+    return ok_status();
+  }
+  Status check_place(int64_t i, int64_t m, int64_t k, int64_t rows, int64_t inner) const {
+    if (m >= 0 && m < rows && k >= 0 && k < inner) return ok_status();
+    return place_outside(i, m, k, rows, inner, adjoint_a_);
   }
 
   const bool adjoint_a_, adjoint_b_;
@@ -220,94 +221,6 @@ Status sum_gradient(GradientContext& g) {
   return g.status();
 }
 
-Status reduce_shape(ShapeContext& c) {
-  RETURN_IF_ERROR(sparse_inputs(c, 0, 1, 2));
-  return ok_status();
-}
-
-struct SparseSumOf {
-  template <class T>
-  static T of(T a, T b) {
-    return add(a, b);
-  }
-};
-struct SparseMaximumOf {
-  template <class T>
-  static T of(T a, T b) {
-    return a < b ? b : a;
-  }
-};
-
-template <class F, class T>
-class SparseReduce final : public Kernel {
- public:
-  explicit SparseReduce(const KernelInit& init) : keep_(init.attrs.flag("keep_dims")) {}
-
-  Status run(KernelContext& c) override {
-    ASSIGN_OR_RETURN(const SparseTensor t, SparseTensor::of(c, 0, 1, 2));
-    RETURN_IF_ERROR(t.check_places());
-    ScratchVector<char> reduced(static_cast<size_t>(t.rank), 0);
-    for (int64_t i = 0; i < c.input(3).num_elements(); ++i) {
-      const int64_t axis = int_at(c.input(3), i);
-      if (axis < -t.rank || axis >= t.rank)
-        return invalid_argument(
-            cat("Invalid reduction dimension ", axis, ", for input with ", t.rank, " dimension(s)"));
-      reduced[static_cast<size_t>(axis < 0 ? axis + t.rank : axis)] = 1;
-    }
-    Shape out;
-    for (int64_t d = 0; d < t.rank; ++d) {
-      const bool gone = reduced[static_cast<size_t>(d)] != 0;
-      if (!gone || keep_) out.add_dim(gone ? 1 : t.sizes[d]);
-    }
-    if (!out.checked_num_elements()) return invalid_argument("the result's size cannot be counted");
-    RETURN_IF_ERROR(c.allocate_output(0, out));
-    const int64_t n = c.output(0).num_elements();
-    std::fill_n(c.out<T>(0), n, T(0));
-    ScratchVector<int64_t> groups(static_cast<size_t>(t.count));
-    for (int64_t i = 0; i < t.count; ++i) {
-      int64_t flat = 0;
-      for (int64_t d = 0; d < t.rank; ++d) {
-        if (!reduced[static_cast<size_t>(d)]) flat = flat * t.sizes[d] + t.place(i)[d];
-      }
-      groups[static_cast<size_t>(i)] = flat;
-    }
-    return combine(c, groups, n);
-  }
-
- private:
-  /// Values in the order in which they come; a group that none comes to stays 0.
-  static Status combine(KernelContext& c, const ScratchVector<int64_t>& groups, int64_t n) {
-    ASSIGN_OR_RETURN(Tensor memory, c.allocate_scratch(dtype_of<Summed<T>>, Shape{n}));
-    ASSIGN_OR_RETURN(Tensor seen, c.allocate_scratch(DType::kBool, Shape{n}));
-    auto* sums = memory.template data<Summed<T>>();
-    auto* any = seen.template data<bool>();
-    std::fill_n(any, n, false);
-    for (size_t i = 0; i < groups.size(); ++i) {
-      const int64_t at = groups[i];
-      const auto x = static_cast<Summed<T>>(c.in<T>(1)[i]);
-      sums[at] = any[at] ? F::of(sums[at], x) : x;
-      any[at] = true;
-    }
-    for (int64_t i = 0; i < n; ++i) {
-      if (any[i]) c.out<T>(0)[i] = static_cast<T>(sums[i]);
-    }
-    return ok_status();
-  }
-
-  const bool keep_;
-};
-
-// Every value gets what came to the sum that it went into.
-Status reduce_sum_gradient(GradientContext& g) {
-  Value axes = g.input(3), sizes = g.cast(g.input(2), DType::kInt32);
-  Value kept = g.reduced_shape(sizes, axes);
-  Value spread = g.reshape(g.grad(0), kept);
-  Value scale = g.add("FloorDiv", {sizes, kept});
-  Value places = g.add("FloorDiv", {g.cast(g.input(0), DType::kInt32), scale});
-  g.set(1, g.add("GatherNd", {spread, places}));
-  return g.status();
-}
-
 Status softmax_of_sparse_shape(ShapeContext& c) {
   RETURN_IF_ERROR(sparse_inputs(c, 0, 1, 2));
   c.set_output(0, c.input(1));
@@ -341,13 +254,6 @@ Status softmax_of_sparse_gradient(GradientContext& g) {
   Value of_row = g.add("GatherNd", {sums, rows});
   g.set(1, g.mul(y, g.add("Sub", {g.grad(0), of_row}, {}, "sub")));
   return g.status();
-}
-
-template <class F, class... T>
-OpDef reduction(std::string_view name, std::string_view doc) {
-  OpDef op = OpDef(name).doc(doc).shape(reduce_shape).provides_outputs();
-  (static_cast<void>(std::move(op).template cpu<T>(make<SparseReduce<F, T>>)), ...);
-  return op;
 }
 
 }  // namespace
@@ -396,17 +302,6 @@ OpDef sparse_add_grad_op() {
       .cpu<complex64>(stateless<sum_gradient_cpu<complex64>>)
       .cpu<complex128>(stateless<sum_gradient_cpu<complex128>>)
       .not_differentiable();
-}
-OpDef sparse_reduce_sum_op() {
-  return reduction<SparseSumOf, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                   uint32_t, uint64_t, complex64, complex128>(
-             "SparseReduceSum", "The sums of a sparse tensor's values along axes, as a dense tensor.")
-      .gradient(reduce_sum_gradient);
-}
-OpDef sparse_reduce_max_op() {
-  return reduction<SparseMaximumOf, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                   uint32_t, uint64_t>("SparseReduceMax",
-                                       "The largest of a sparse tensor's values along axes, as a dense tensor.");
 }
 OpDef sparse_softmax_op() {
   return OpDef("SparseSoftmax")

@@ -9,6 +9,7 @@
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/numeric.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/sparse/sparse_tensor.h"
 
 namespace emplace {
 namespace {
@@ -41,21 +42,35 @@ Status check_rows(const Tensor& indices, const Tensor& ids) {
   return invalid_argument("segment_ids and indices should have same size.");
 }
 
-template <class T>
-using RowSum = std::conditional_t<kIsHalf<T>, float, T>;
+/// Sizes that a kernel works with. None of what finds and checks them hangs on the type of the data.
+struct RowSizes {
+  int64_t rows;  // of input 0
+  int64_t row;   // elements of one
+};
 
-template <Share kShare, class T>
-Status sparse_segment_cpu(KernelContext& c) {
+Result<int64_t> number_of_segments(const KernelContext& c) {
+  const Tensor& ids = c.input(2);
+  const int64_t n = ids.num_elements(), segments = n > 0 ? int_at(ids, n - 1) + 1 : 0;
+  if (c.num_inputs() <= 3) return segments;
+  const int64_t wanted = int_at(c.input(3), 0);
+  if (segments > wanted) return invalid_argument("segment ids must be < num_segments");
+  return wanted;
+}
+
+/// Allocates output 0, `rows` rows like those of input 0.
+Status allocate_rows(KernelContext& c, int64_t rows) {
+  Shape out = c.input(0).shape();
+  out.dim(0) = rows;
+  if (!out.checked_num_elements()) return invalid_argument("the result's size cannot be counted");
+  return c.allocate_output(0, out);
+}
+
+/// Checks indices and numbers of segments, and allocates the output.
+Result<RowSizes> begin_segments(KernelContext& c) {
   const Tensor &data = c.input(0), &indices = c.input(1), &ids = c.input(2);
   RETURN_IF_ERROR(check_rows(indices, ids));
   const int64_t n = ids.num_elements(), rows = data.shape().dim(0);
-  const int64_t row = rows > 0 ? data.num_elements() / rows : 0;
-  int64_t segments = n > 0 ? int_at(ids, n - 1) + 1 : 0;
-  if (c.num_inputs() > 3) {
-    const int64_t wanted = int_at(c.input(3), 0);
-    if (segments > wanted) return invalid_argument("segment ids must be < num_segments");
-    segments = wanted;
-  }
+  ASSIGN_OR_RETURN(const int64_t segments, number_of_segments(c));
   for (int64_t i = 0; i < n; ++i) {
     const int64_t id = int_at(ids, i), at = int_at(indices, i);
     if (id < 0) return invalid_argument("segment ids must be >= 0");
@@ -64,27 +79,39 @@ Status sparse_segment_cpu(KernelContext& c) {
     if (at < 0 || at >= rows)
       return invalid_argument(cat("Bad: indices[", i, "] == ", at, " out of range [0, ", rows, ")"));
   }
-  Shape out = data.shape();
-  out.dim(0) = segments;
-  if (!out.checked_num_elements()) return invalid_argument("the result's size cannot be counted");
-  RETURN_IF_ERROR(c.allocate_output(0, out));
+  RETURN_IF_ERROR(allocate_rows(c, segments));
+  return RowSizes{rows, rows > 0 ? data.num_elements() / rows : 0};
+}
+
+template <class T>
+Status combine_segments(KernelContext& c, Share share) {
+  ASSIGN_OR_RETURN(const RowSizes size, begin_segments(c));
+  const Tensor &indices = c.input(1), &ids = c.input(2);
+  const int64_t n = ids.num_elements(), row = size.row;
   T* to = c.out<T>(0);
   std::fill_n(to, c.output(0).num_elements(), T(0));
   c.parallel_for(row, 0.5 * static_cast<double>(n) + 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = 0, next = 0; i < n; i = next) {
       const int64_t id = int_at(ids, i);
       while (next < n && int_at(ids, next) == id) ++next;
-      [[maybe_unused]] const auto by = static_cast<RowSum<T>>(divisor(kShare, next - i));
+      const auto by = static_cast<Summed<T>>(divisor(share, next - i));
       for (int64_t k = begin; k < end; ++k) {
-        RowSum<T> sum(0);
+        Summed<T> sum(0);
         for (int64_t j = i; j < next; ++j)
-          sum = add(sum, static_cast<RowSum<T>>(c.in<T>(0)[int_at(indices, j) * row + k]));
-        if constexpr (kShare != Share::kSum) sum /= by;
+          sum = add(sum, static_cast<Summed<T>>(c.in<T>(0)[int_at(indices, j) * row + k]));
+        if constexpr (!std::is_integral_v<T>) {
+          if (share != Share::kSum) sum /= by;
+        }
         to[id * row + k] = static_cast<T>(sum);
       }
     }
   });
   return ok_status();
+}
+
+template <Share kShare, class T>
+Status sparse_segment_cpu(KernelContext& c) {
+  return combine_segments<T>(c, kShare);
 }
 
 Status segment_gradient_shape(ShapeContext& c) {
@@ -98,42 +125,58 @@ Status segment_gradient_shape(ShapeContext& c) {
   return ok_status();
 }
 
-template <Share kShare, class T>
-Status segment_gradient_cpu(KernelContext& c) {
+/// Checks indices and numbers of segments, and allocates the output.
+Result<RowSizes> begin_segment_gradient(KernelContext& c) {
   const Tensor &grad = c.input(0), &indices = c.input(1), &ids = c.input(2);
   RETURN_IF_ERROR(check_rows(indices, ids));
-  const int64_t n = ids.num_elements(), segments = grad.shape().dim(0), rows = int_at(c.input(3), 0);
+  const int64_t segments = grad.shape().dim(0), rows = int_at(c.input(3), 0);
   if (rows < 0) return invalid_argument(cat("output_dim0 must not be negative: ", rows));
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = 0; i < ids.num_elements(); ++i) {
     const int64_t id = int_at(ids, i), at = int_at(indices, i);
     if (at < 0 || at >= rows) return invalid_argument(cat("Index ", at, " out of range [0, ", rows, ")."));
     if (id < 0 || id >= segments) return invalid_argument(cat("Segment id ", id, " out of range [0, ", segments, ")."));
   }
-  Shape out = grad.shape();
-  out.dim(0) = rows;
-  if (!out.checked_num_elements()) return invalid_argument("the result's size cannot be counted");
-  RETURN_IF_ERROR(c.allocate_output(0, out));
-  const int64_t row = segments > 0 ? grad.num_elements() / segments : 0, all = c.output(0).num_elements();
-  ASSIGN_OR_RETURN(Tensor memory, c.allocate_scratch(dtype_of<RowSum<T>>, Shape{kIsHalf<T> ? all : 0}));
-  RowSum<T>* to = nullptr;
+  RETURN_IF_ERROR(allocate_rows(c, rows));
+  return RowSizes{segments, segments > 0 ? grad.num_elements() / segments : 0};
+}
+
+/// How many rows each segment has.
+Result<Tensor> count_rows(KernelContext& c, int64_t segments) {
+  const Tensor& ids = c.input(2);
+  ASSIGN_OR_RETURN(Tensor counts, c.allocate_scratch(DType::kInt64, Shape{segments}));
+  auto* count = counts.data<int64_t>();
+  std::fill_n(count, segments, 0);
+  for (int64_t i = 0; i < ids.num_elements(); ++i) ++count[int_at(ids, i)];
+  return counts;
+}
+
+template <class T>
+Status spread_segments(KernelContext& c, Share share) {
+  ASSIGN_OR_RETURN(const RowSizes size, begin_segment_gradient(c));
+  const Tensor &indices = c.input(1), &ids = c.input(2);
+  const int64_t row = size.row, all = c.output(0).num_elements();
+  ASSIGN_OR_RETURN(Tensor memory, c.allocate_scratch(dtype_of<Summed<T>>, Shape{kIsHalf<T> ? all : 0}));
+  Summed<T>* to = nullptr;
   if constexpr (kIsHalf<T>)
-    to = memory.template data<RowSum<T>>();
+    to = memory.template data<Summed<T>>();
   else
     to = c.out<T>(0);
-  std::fill_n(to, all, RowSum<T>(0));
-  ASSIGN_OR_RETURN(Tensor counts, c.allocate_scratch(DType::kInt64, Shape{segments}));
-  auto* count = counts.template data<int64_t>();
-  std::fill_n(count, segments, 0);
-  for (int64_t i = 0; i < n; ++i) ++count[int_at(ids, i)];
-  for (int64_t i = 0; i < n; ++i) {
+  std::fill_n(to, all, Summed<T>(0));
+  ASSIGN_OR_RETURN(const Tensor counts, count_rows(c, size.rows));
+  for (int64_t i = 0; i < ids.num_elements(); ++i) {
     const int64_t id = int_at(ids, i), at = int_at(indices, i);
-    const auto by = static_cast<RowSum<T>>(divisor(kShare, count[id]));
-    for (int64_t k = 0; k < row; ++k) to[at * row + k] += static_cast<RowSum<T>>(c.in<T>(0)[id * row + k]) / by;
+    const auto by = static_cast<Summed<T>>(divisor(share, counts.template data<int64_t>()[id]));
+    for (int64_t k = 0; k < row; ++k) to[at * row + k] += static_cast<Summed<T>>(c.in<T>(0)[id * row + k]) / by;
   }
   if constexpr (kIsHalf<T>) {
     for (int64_t i = 0; i < all; ++i) c.out<T>(0)[i] = static_cast<T>(to[i]);
   }
   return ok_status();
+}
+
+template <Share kShare, class T>
+Status segment_gradient_cpu(KernelContext& c) {
+  return spread_segments<T>(c, kShare);
 }
 
 template <Share kShare>
@@ -162,14 +205,11 @@ OpDef segments_of(std::string_view name, std::string_view doc) {
 OpDef sums_of(std::string_view name) {
   return segments_of<Share::kSum>(name,
                                   "The sums of rows of data, chosen by indices, of which each belongs to a segment.")
-      .cpu<int8_t>(stateless<sparse_segment_cpu<Share::kSum, int8_t>>)
-      .cpu<int16_t>(stateless<sparse_segment_cpu<Share::kSum, int16_t>>)
-      .cpu<int32_t>(stateless<sparse_segment_cpu<Share::kSum, int32_t>>)
-      .cpu<int64_t>(stateless<sparse_segment_cpu<Share::kSum, int64_t>>)
-      .cpu<uint8_t>(stateless<sparse_segment_cpu<Share::kSum, uint8_t>>)
-      .cpu<uint16_t>(stateless<sparse_segment_cpu<Share::kSum, uint16_t>>)
-      .cpu<uint32_t>(stateless<sparse_segment_cpu<Share::kSum, uint32_t>>)
-      .cpu<uint64_t>(stateless<sparse_segment_cpu<Share::kSum, uint64_t>>);
+      // Sums wrap: the same bits whether they are signed or not.
+      .cpu(DTypeSet{DType::kInt8, DType::kUInt8}, stateless<sparse_segment_cpu<Share::kSum, uint8_t>>)
+      .cpu(DTypeSet{DType::kInt16, DType::kUInt16}, stateless<sparse_segment_cpu<Share::kSum, uint16_t>>)
+      .cpu(DTypeSet{DType::kInt32, DType::kUInt32}, stateless<sparse_segment_cpu<Share::kSum, uint32_t>>)
+      .cpu(DTypeSet{DType::kInt64, DType::kUInt64}, stateless<sparse_segment_cpu<Share::kSum, uint64_t>>);
 }
 OpDef means_of(std::string_view name) {
   return segments_of<Share::kMean>(name,

@@ -10,8 +10,13 @@
 #include "core/base/status.h"
 #include "core/op/kernel.h"
 #include "core/op/shape_context.h"
+#include "core/ops/kit/numeric.h"
 
 namespace emplace {
+
+/// What values of T are summed up in.
+template <class T>
+using Summed = std::conditional_t<kIsHalf<T>, float, T>;
 
 struct SparseTensor {
   const int64_t* indices = nullptr;  // `count` places of `rank` numbers
