@@ -52,6 +52,7 @@ void say_kernel_difference(const Placed& p, bool runs, Log& log) {
   const bool available = p.options->available_kernels_only;
   if (!available && !runs && say_missing(p, log)) return;
   if (p.devices->size() < 2 || p.file->graph.num_nodes() > kMaxCompared || chosen_by_cost(*p.placement)) return;
+  if (!kernels_differ(*p.file, *p.devices)) return;  // as almost always: the second placement would be the same
   PlaceOptions options = *p.options;
   options.available_kernels_only = !available;
   std::vector<std::string> offenders;

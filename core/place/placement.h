@@ -80,4 +80,8 @@ std::string_view requested_device(const Graph& graph, const PlaceOptions& option
 /// and --kernels tensorflow differ.
 std::vector<NodeId> nodes_without_available_kernel(const GraphFile& file);
 
+/// May --kernels available and --kernels tensorflow place a node of it on different devices of this set? False, which
+/// costs little to find out, where emplace has every kernel that TensorFlow has for its nodes there.
+bool kernels_differ(const GraphFile& file, const DeviceSet& devices);
+
 }  // namespace emplace
