@@ -101,7 +101,7 @@ Status ClusterUse::open(const ClusterFlags& flags, const PipelineOptions& option
   if (flags.local_server) {
     ASSIGN_OR_RETURN(target, start_local(*transport, wire, flags.server.data_roots, options, log));
   } else if (!flags.spawn.empty()) {
-    ASSIGN_OR_RETURN(spawned_, SpawnedTasks::start(flags.spawn, flags.server, options.devices));
+    ASSIGN_OR_RETURN(spawned_, SpawnedTasks::start(flags.spawn, flags.server, options.devices, log));
     target = spawned_->master();
   }
   Result<std::shared_ptr<RemoteCluster>> opened = RemoteCluster::open(*transport, target, wire);

@@ -18,6 +18,7 @@
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
 #include "core/base/exit_code.h"
+#include "core/base/log.h"
 #include "core/cluster/cluster_spec.h"
 #include "core/device/device_options.h"
 
@@ -61,6 +62,18 @@ void add_device_flags(const DeviceOptions& devices, std::vector<std::string>& ar
   if (devices.memory_limit > 0) add("--memory-limit", cat(devices.memory_limit, "B"));
 }
 
+/// The least that a log shows, as --log-level has it.
+std::string least_shown(const Log& log) {
+  constexpr std::pair<LogLevel, const char*> kLevels[] = {{LogLevel::kDebug, "debug"},
+                                                          {LogLevel::kInfo, "info"},
+                                                          {LogLevel::kWarning, "warning"},
+                                                          {LogLevel::kError, "error"}};
+  for (const auto& [level, name] : kLevels) {
+    if (log.shows(level)) return name;
+  }
+  return "off";
+}
+
 /// Each line with its task's name, until the child has closed its end.
 void pass_on(int from, const std::string& label) {
   std::FILE* in = fdopen(from, "r");
@@ -98,7 +111,7 @@ Status SpawnedTasks::lay_out(const std::string& text) {
 }
 
 Result<std::unique_ptr<SpawnedTasks>> SpawnedTasks::start(const std::string& text, const ServerFlags& flags,
-                                                          const DeviceOptions& devices) {
+                                                          const DeviceOptions& devices, const Log& log) {
   std::unique_ptr<SpawnedTasks> made(new SpawnedTasks);
   RETURN_IF_ERROR(made->lay_out(text));
   const ClusterAccess& access = flags.access;
@@ -113,6 +126,7 @@ Result<std::unique_ptr<SpawnedTasks>> SpawnedTasks::start(const std::string& tex
                        {"--tls-cert", access.tls_cert, "--tls-key", access.tls_key, "--tls-ca", access.tls_ca});
     }
     add_device_flags(devices, arguments);
+    arguments.insert(arguments.end(), {"--log-level", least_shown(log)});
     RETURN_IF_ERROR(made->spawn_task(task, arguments));
   }
   made->start_readers();

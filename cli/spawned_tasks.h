@@ -13,15 +13,17 @@
 
 namespace emplace {
 
+class Log;
 struct ServerFlags;
 struct DeviceOptions;
 
 class SpawnedTasks {
  public:
   /// `jobs`: "ps=1,worker=2". They listen on free ports of loopback; what they print comes here, each line with its
-  /// task's name. Each has these devices. They end with this object, or with this process however that ends.
+  /// task's name, and is of the levels that `log` shows. Each has these devices. They end with this object, or with
+  /// this process however that ends.
   static Result<std::unique_ptr<SpawnedTasks>> start(const std::string& jobs, const ServerFlags& flags,
-                                                     const DeviceOptions& devices);
+                                                     const DeviceOptions& devices, const Log& log);
   /// The same of tasks that each run `command` ("emplace", "train", "g.json", ...), with flags behind it that say which
   /// task it is; but for the master, which this process is to be itself.
   static Result<std::unique_ptr<SpawnedTasks>> start_beside_master(const std::string& jobs,
