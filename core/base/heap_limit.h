@@ -11,7 +11,7 @@
 
 namespace emplace {
 
-/// Behind such a refusal nothing more is refused.
+/// Thrown once on a thread: what is done about it takes memory as well, and is not refused.
 class HeapOverLimit final : public std::bad_alloc {
  public:
   explicit HeapOverLimit(std::string text) : text_(std::move(text)) {}

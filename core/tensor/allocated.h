@@ -5,7 +5,8 @@
 
 namespace emplace {
 
-/// As Tensor::allocate(). What has no room is a HeapOverLimit, with which the command ends: not for what steps run.
+/// As Tensor::allocate(), but where there is no room it throws HeapOverLimit, with which the command ends. Not for
+/// kernels: a step that fails gives back a Status.
 Tensor allocated(DType dtype, const Shape& shape);
 
 }  // namespace emplace

@@ -1,4 +1,5 @@
-/// How much a node has to work out, from shapes alone: what bounds it is told by that.
+/// How many operations a node takes, from shapes alone. Beside the bytes that it reads and writes, that tells whether
+/// the processor or the memory bounds it.
 #pragma once
 
 #include <cstdint>
