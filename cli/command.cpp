@@ -46,6 +46,11 @@ int output_code() {
   return !stdout_stop.ok() ? end_code(stdout_stop) : stdout_error == EPIPE ? kClosedPipe : 1;
 }
 
+size_t terminal_width(int file) {
+  winsize size{};
+  return isatty(file) && ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 }  // namespace
 
 void print(std::string_view text) {
@@ -54,11 +59,8 @@ void print(std::string_view text) {
   if (stdout_error == EINTR) stdout_stop = stop_status();
 }
 
-size_t output_width() {
-  winsize size{};
-  const bool terminal = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
-  return terminal ? size.ws_col : 0;
-}
+size_t output_width() { return terminal_width(STDOUT_FILENO); }
+size_t error_width() { return terminal_width(STDERR_FILENO); }
 
 bool output_failed() { return stdout_error != 0; }
 

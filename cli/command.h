@@ -33,8 +33,9 @@ class Command {
 void print(std::string_view text);
 /// The same of a text with names of others in it: what acts on a terminal is escaped.
 inline void print_lines(std::string_view text) { print(printable(text, LineEnds::kKept)); }
-/// Columns of the terminal that standard output is; 0: it is none.
+/// Columns of the terminal that standard output, or standard error, is; 0: it is none.
 size_t output_width();
+size_t error_width();
 /// Results can no longer be written: what is under way may stop.
 bool output_failed();
 /// `code`, or the exit code of what kept results and the log from being written: 141 for a closed pipe, 8 or 128 + n

@@ -35,18 +35,20 @@ class DevicesCommand final : public Command {
       json ? print(parse_name_json(name_)) : print_lines(parse_name_text(name_));
       return DeviceName::parse(name_) ? 0 : 2;
     }
+    const size_t width = output_width();
     ClusterUse use;
     if (const Status status = use.open(cluster_, options.pipeline, log); !status.ok()) return report_error(status, log);
     if (const Cluster* cluster = use.cluster()) {
       const std::vector<TaskRow> tasks = task_rows(cluster->tasks());
       const DeviceSet all = cluster->devices();
-      json ? print(devices_json(all, tasks)) : print_lines(cat(tasks_table(tasks), "\n", devices_table(all)));
+      json ? print(devices_json(all, tasks))
+           : print_lines(cat(tasks_table(tasks, width), "\n", devices_table(all, width)));
       return 0;
     }
     Result<DeviceSet> devices = find_devices(options.pipeline, log);
     if (!devices.ok()) return report_error(devices.status(), log);
     if (json) warn_of_missing_gpu(options.pipeline, *devices, log);  // the table says so itself
-    json ? print(devices_json(*devices)) : print_lines(devices_table(*devices));
+    json ? print(devices_json(*devices)) : print_lines(devices_table(*devices, width));
     return 0;
   }
 

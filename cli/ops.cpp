@@ -24,7 +24,7 @@ class OpsCommand final : public Command {
   int run(const Options& options, Log& log) override {
     const bool json = options.format == Format::kJson;
     if (missing_) return count_missing(options, log);
-    if (options.arguments.empty()) return print(json ? ops_table_json() : ops_table_text()), 0;
+    if (options.arguments.empty()) return print(json ? ops_table_json() : ops_table_text(output_width())), 0;
     for (const std::string& op : options.arguments) {
       Result<std::string> page = json ? ops_page_json(op) : ops_page_text(op);
       if (!page.ok()) return usage(log, page.status());

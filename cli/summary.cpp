@@ -40,7 +40,7 @@ std::string summary_line(const Planned& p) {
 void report_memory(std::optional<Format> form, const DeviceSet& devices, const std::vector<DeviceMemory>& memory,
                    Log& log) {
   if (form == Format::kJson) log.problem(memory_json(devices, memory));
-  if (form == Format::kText) log.problem(memory_table(devices, memory));
+  if (form == Format::kText) log.problem(memory_table(devices, memory, error_width()));
 }
 
 void report_steps(std::optional<Format> form, const RunWatch& watch, Log& log) {

@@ -1,9 +1,10 @@
 #include "core/report/devices_report.h"
 
-#include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "core/base/cat.h"
+#include "core/base/columns.h"
 #include "core/base/json_writer.h"
 #include "core/base/printable.h"
 #include "core/base/schema.h"
@@ -14,20 +15,10 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Columns two blanks apart; every line ends at its last character.
-void append_rows(std::string& out, const std::vector<Row>& rows) {
-  std::vector<size_t> widths;
-  for (const Row& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      out += row[i];
-      if (i + 1 < row.size()) out.append(widths[i] - row[i].size() + 2, ' ');
-    }
-    out += '\n';
-  }
+std::string rows_text(std::vector<Row> rows, size_t line_width) {
+  Row header = std::move(rows.front());
+  rows.erase(rows.begin());
+  return table_text(std::move(header), rows, line_width);
 }
 
 std::string memory_text(int64_t bytes) { return bytes > 0 ? size_text(bytes) : "-"; }
@@ -155,22 +146,21 @@ void write_card(JsonWriter& json, const DeviceSet& set, size_t index) {
 
 }  // namespace
 
-std::string devices_table(const DeviceSet& set) {
-  std::string out;
-  append_rows(out, device_rows(set));
-  if (!set.physical_gpus.empty()) append_rows(out += '\n', card_rows(set));
-  if (std::vector<Row> links = link_rows(set); links.size() > 1) append_rows(out += '\n', links);
+std::string devices_table(const DeviceSet& set, size_t line_width) {
+  std::string out = rows_text(device_rows(set), line_width);
+  if (!set.physical_gpus.empty()) append(out, "\n", rows_text(card_rows(set), line_width));
+  if (std::vector<Row> links = link_rows(set); links.size() > 1)
+    append(out, "\n", rows_text(std::move(links), line_width));
   if (!set.no_gpu_cause.empty()) append(out, "\nno GPU: ", set.no_gpu_cause, "\n");
   return out;
 }
 
-std::string tasks_table(std::span<const TaskRow> tasks) {
+std::string tasks_table(std::span<const TaskRow> tasks, size_t line_width) {
   std::vector<Row> rows{{"task", "address", "incarnation", "devices", "sessions", "version"}};
   for (const TaskRow& t : tasks)
-    rows.push_back({t.name, t.address, hex_text(t.incarnation), cat(t.devices), cat(t.sessions), t.version});
-  std::string out;
-  append_rows(out, rows);
-  return printable(out, LineEnds::kKept);
+    rows.push_back({printable(t.name), printable(t.address), hex_text(t.incarnation), cat(t.devices), cat(t.sessions),
+                    printable(t.version)});
+  return rows_text(std::move(rows), line_width);
 }
 
 std::string devices_json(const DeviceSet& set, std::span<const TaskRow> tasks) {

@@ -11,8 +11,8 @@
 namespace emplace {
 
 /// The devices; then which card each GPU is (TensorFlow's id, CUDA's ordinal, position in the machine, PCI, UUID);
-/// then links; then why there is no GPU, if there is none.
-std::string devices_table(const DeviceSet& set);
+/// then links; then why there is no GPU, if there is none. `line_width`: of the terminal; 0: there is none.
+std::string devices_table(const DeviceSet& set, size_t line_width);
 
 /// A task of a cluster, as it says of itself.
 struct TaskRow {
@@ -21,7 +21,7 @@ struct TaskRow {
   int64_t devices = 0, sessions = 0;
 };
 /// The tasks, the master first.
-std::string tasks_table(std::span<const TaskRow> tasks);
+std::string tasks_table(std::span<const TaskRow> tasks, size_t line_width);
 
 /// {"schema_version": 1, "devices": [DeviceAttributes...], "physical_gpus": [...], "cause": null or text}: a document
 /// that --devices @file reads back to the same devices. With tasks: "tasks": [...], too.

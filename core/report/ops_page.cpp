@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/base/columns.h"
 #include "core/base/printable.h"
 #include "core/base/suggest.h"
 #include "core/op/attr_text.h"
@@ -174,27 +175,23 @@ Result<const OpSignature*> find_named_op(OpTable& table, std::string_view name) 
       cat("unknown op '", printable(name), "'; ", hint.empty() ? "'emplace ops' lists those that emplace runs" : hint));
 }
 
-std::string ops_table_text() {
+std::string ops_table_text(size_t line_width) {
   OpTable table;
-  auto names = OpLibrary::names();
-  std::vector<std::string> cpu, gpu;
-  size_t name_width = 2, cpu_width = 3;
+  const auto names = OpLibrary::names();
+  std::vector<std::vector<std::string>> lines;
+  Columns columns({"OP", "CPU", "GPU"}, line_width);
   for (std::string_view name : names) {
     Coverage c = coverage(table, *table.find(name), *OpLibrary::find(name));
-    cpu.push_back(types_text(c, c.cpu, true));
-    gpu.push_back(types_text(c, c.gpu, c.on_gpu));
-    if (gpu.back() == cpu.back() && !c.attr.empty()) gpu.back() = "same";
-    name_width = std::max(name_width, name.size());
+    std::vector<std::string> cells = {std::string(name), types_text(c, c.cpu, true), types_text(c, c.gpu, c.on_gpu)};
+    if (cells[2] == cells[1] && !c.attr.empty()) cells[2] = "same";
     constexpr size_t kWidest = 72;  // longer cells stand out rather than push all others to the right
-    if (cpu.back().size() <= kWidest) cpu_width = std::max(cpu_width, cpu.back().size());
+    columns.see(0, cells[0]);
+    if (cells[1].size() <= kWidest) columns.see(1, cells[1]);
+    lines.push_back(std::move(cells));
   }
-  auto padded = [](std::string_view text, size_t width) {
-    return cat(text, std::string(text.size() < width ? width - text.size() : 0, ' '), "  ");
-  };
-  std::string out = cat(padded("OP", name_width), padded("CPU", cpu_width), "GPU\n");
-  for (size_t i = 0; i < names.size(); ++i) {
-    append(out, padded(names[i], name_width), padded(cpu[i], cpu_width), gpu[i], "\n");
-  }
+  std::string out;
+  columns.add_header(out);
+  for (const auto& cells : lines) columns.add(out, cells);
   append(
       out, names.size(), " ops run here; ", table.names().size(),
       " can be placed (emplace ops OP shows each). Simulated GPUs run what GPU says, with the CPU's code. +N: N less\n"

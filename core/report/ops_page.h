@@ -10,8 +10,8 @@
 namespace emplace {
 
 /// Every op that emplace runs: one a line, with its dtypes on the CPU (and simulated GPUs) and those for which
-/// TensorFlow's registry has a GPU kernel.
-std::string ops_table_text();
+/// TensorFlow's registry has a GPU kernel. `line_width`: of the terminal; 0: there is none.
+std::string ops_table_text(size_t line_width);
 /// A list of objects "name", "doc", "cpu", "gpu".
 std::string ops_table_json();
 

@@ -3,6 +3,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/columns.h"
+#include "core/base/text_width.h"
 #include "core/base/units.h"
 #include "core/device/device_text.h"
 #include "core/place/moved.h"
@@ -49,26 +50,44 @@ void add_nodes(const PlaceReport& r, std::string& out) {
   if (!r.shown.empty()) append(out, shown, " of ", graph.num_nodes(), " nodes\n");
 }
 
-std::string copy_text(const PlaceReport& r, const Copy& c) {
-  const Graph& graph = r.file->graph;
-  std::string out = cat("  ", c.control ? "^" : "", graph.name(c.tensor.node));
-  if (!c.control) append(out, ':', c.tensor.slot);
+std::string way_text(const PlaceReport& r, const Copy& c) {
+  std::string out = "  ";
   if (c.inside) {
-    append(out, "  within ", short_device_name(*r.devices, c.to), ", to ",
+    append(out, "within ", short_device_name(*r.devices, c.to), ", to ",
            c.received_in == MemoryKind::kHost ? "host memory" : "device memory");
   } else {
-    append(out, "  ", c.from == kNoDevice ? "host" : short_device_name(*r.devices, c.from), " -> ",
+    append(out, c.from == kNoDevice ? "host" : short_device_name(*r.devices, c.from), " -> ",
            short_device_name(*r.devices, c.to));
     if (c.received_in == MemoryKind::kHost && r.devices->at(c.to).type != "CPU") out += " (host memory)";
   }
   if (!c.control) append(out, "  ", c.bytes ? size_text(*c.bytes) : "size unknown");
+  return out;
+}
+
+/// A line as wide as the terminal at most: names give way, the tensor's last.
+std::string copy_text(const PlaceReport& r, const Copy& c) {
+  const Graph& graph = r.file->graph;
+  std::string tensor = cat(c.control ? "^" : "", graph.name(c.tensor.node));
+  if (!c.control) append(tensor, ':', c.tensor.slot);
+  const std::string way = way_text(r, c);
+  std::string readers;
   constexpr size_t kReaders = 3;
   for (size_t i = 0; i < std::min(kReaders, c.readers.size()); ++i) {
-    append(out, i ? ", " : "  for ", graph.name(c.readers[i]));
+    append(readers, i ? ", " : "  for ", graph.name(c.readers[i]));
   }
-  if (c.readers.size() > kReaders) append(out, " and ", c.readers.size() - kReaders, " more");
-  if (c.readers.empty()) out += "  for the loop there";
-  return out + '\n';
+  if (c.readers.size() > kReaders) append(readers, " and ", c.readers.size() - kReaders, " more");
+  if (c.readers.empty()) readers = "  for the loop there";
+  constexpr size_t kIndent = 2, kLeastTensor = 12, kLeastReaders = 16;
+  if (const size_t room = r.line_width; room > 0) {
+    const size_t fixed = kIndent + text_width(way);
+    const size_t for_both = room > fixed ? room - fixed : 0, for_readers = std::min(text_width(readers), kLeastReaders);
+    tensor = without_middle(tensor, std::max(kLeastTensor, for_both - std::min(for_both, for_readers)));
+    const size_t used = text_width(tensor);
+    readers = for_both >= used + kLeastReaders         ? without_middle(readers, for_both - used)
+              : text_width(readers) + used <= for_both ? readers
+                                                       : "";
+  }
+  return cat("  ", tensor, way, readers, "\n");
 }
 
 template <class F>

@@ -1,11 +1,11 @@
 #include "core/report/run_report.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 
 #include "core/base/cat.h"
+#include "core/base/columns.h"
 #include "core/base/schema.h"
 #include "core/base/units.h"
 
@@ -19,18 +19,6 @@ std::vector<const DeviceMemory*> by_interest(const DeviceSet& devices, const std
   for (const DeviceMemory& m : memory) rows.push_back(&m);
   std::stable_partition(rows.begin(), rows.end(), [&](const auto* m) { return devices.at(m->device).type == "GPU"; });
   return rows;
-}
-
-constexpr size_t kMemoryColumns = 8;
-using MemoryRow = std::array<std::string, kMemoryColumns>;
-
-void append_row(std::string& out, const MemoryRow& row, const std::array<size_t, kMemoryColumns>& width,
-                size_t columns) {
-  for (size_t i = 0; i < columns; ++i) {
-    std::string space(width[i] - row[i].size(), ' ');
-    append(out, i ? "  " : "", i ? space : "", row[i], i ? "" : space);
-  }
-  out += '\n';
 }
 
 }  // namespace
@@ -55,22 +43,20 @@ std::string peak_text(const DeviceSet& devices, const std::vector<DeviceMemory>&
   return peak_text(devices, peaks);
 }
 
-std::string memory_table(const DeviceSet& devices, const std::vector<DeviceMemory>& memory) {
-  std::vector<MemoryRow> rows = {{"device", "cap", "planned", "variables", "constants", "pool", "peak", "context"}};
-  for (const DeviceMemory* m : by_interest(devices, memory)) {
-    rows.push_back({short_device_name(devices, m->device), m->limit > 0 ? size_text(m->limit) : "none",
-                    size_text(m->planned), size_text(m->variables), size_text(m->constants), size_text(m->pool),
-                    size_text(m->peak), m->context ? size_text(*m->context) : "-"});
-  }
+std::string memory_table(const DeviceSet& devices, const std::vector<DeviceMemory>& memory, size_t line_width) {
   // Only where there is a CUDA GPU.
   const bool context =
       std::any_of(memory.begin(), memory.end(), [](const DeviceMemory& m) { return m.context.has_value(); });
-  std::array<size_t, kMemoryColumns> width{};
-  for (const MemoryRow& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+  std::vector<std::string> header = {"device", "cap", "planned", "variables", "constants", "pool", "peak"};
+  if (context) header.emplace_back("context");
+  std::vector<std::vector<std::string>> rows;
+  for (const DeviceMemory* m : by_interest(devices, memory)) {
+    rows.push_back({short_device_name(devices, m->device), m->limit > 0 ? size_text(m->limit) : "none",
+                    size_text(m->planned), size_text(m->variables), size_text(m->constants), size_text(m->pool),
+                    size_text(m->peak)});
+    if (context) rows.back().push_back(m->context ? size_text(*m->context) : "-");
   }
-  std::string out;
-  for (const MemoryRow& row : rows) append_row(out, row, width, kMemoryColumns - (context ? 0 : 1));
+  std::string out = table_text(std::move(header), rows, line_width, 1);
   for (const DeviceMemory* m : by_interest(devices, memory)) {
     if (m->mapped > 0)
       append(out, "mapped ", short_device_name(devices, m->device), " ", size_text(m->mapped),

@@ -20,7 +20,7 @@ std::string peak_text(const DeviceSet& devices, const std::vector<DeviceMemory>&
 std::string peak_text(const DeviceSet& devices, const std::vector<std::optional<int64_t>>& peaks);
 
 /// --memory-report: a row per device, then what was live at each peak.
-std::string memory_table(const DeviceSet& devices, const std::vector<DeviceMemory>& memory);
+std::string memory_table(const DeviceSet& devices, const std::vector<DeviceMemory>& memory, size_t line_width = 0);
 std::string memory_json(const DeviceSet& devices, const std::vector<DeviceMemory>& memory);
 
 /// {"n": ..., "min": ..., "p50": ..., ...}: microseconds of the steps that count. Nearest-rank percentiles.

@@ -86,7 +86,8 @@ std::string device_table(const BenchReport& r) {
                      of_split(row.time.wait_data_us), of_split(row.time.wait_lane_us), of_split(row.time.idle_us),
                      size_text(row.peak)});
   }
-  return table_text({"device", "busy", "compute", "copies", "wait data", "wait lane", "idle", "peak"}, lines, 0);
+  return table_text({"device", "busy", "compute", "copies", "wait data", "wait lane", "idle", "peak"}, lines,
+                    r.line_width);
 }
 
 std::string device_hints(const BenchReport& r) {

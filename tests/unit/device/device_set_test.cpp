@@ -330,7 +330,7 @@ TEST_CASE("the device table shows devices, cards and links") {
   cuda_visible = "1";
   DeviceOptions o = simulated(2, kGiB);
   o.logical_gpus = "0:100,200";
-  std::string text = devices_table(make(o).set);
+  std::string text = devices_table(make(o).set, 0);
   cuda_visible = nullptr;
   CHECK(text ==
         "device                                        memory     kind       description\n"
@@ -347,7 +347,7 @@ TEST_CASE("the device table shows devices, cards and links") {
         "link   to     type         strength\n"
         "GPU:0  GPU:1  SAME_DEVICE  1000\n"
         "GPU:1  GPU:0  SAME_DEVICE  1000\n");
-  CHECK(devices_table(make({}).set).find("\nno GPU: ") != std::string::npos);
+  CHECK(devices_table(make({}).set, 0).find("\nno GPU: ") != std::string::npos);
 }
 
 TEST_CASE("a parsed name is answered in JSON") {
