@@ -31,8 +31,9 @@ void write_summary(JsonWriter& json, const Planned& p) {
 }
 
 std::string summary_line(const Planned& p) {
-  std::string line =
-      placement_summary(p.file->graph, *p.devices, *p.options, *p.placement, *p.copies, moved_before_step(p));
+  const int64_t bytes = p.session->copy_bytes_per_step();
+  std::string line = placement_summary(p.file->graph, *p.devices, *p.options, *p.placement, *p.copies,
+                                       moved_before_step(p), bytes > 0 ? std::optional(bytes) : std::nullopt);
   std::string peak = peak_text(*p.devices, p.session->memory());
   return peak.empty() ? line : cat(line, " | ", peak);
 }

@@ -14,8 +14,9 @@ bool is_elsewhere(const Graph& graph, const DeviceSet& devices, const PlaceOptio
 
 bool is_moved_softly(const Graph& graph, const DeviceSet& devices, const PlaceOptions& options,
                      const Placement& placement, NodeId node) {
-  return is_soft(placement.of(node).reason) ||
-         (options.allow_soft_placement && is_elsewhere(graph, devices, options, placement, node));
+  const Reason reason = placement.of(node).reason;
+  return is_soft(reason) || (options.allow_soft_placement && reason != Reason::kAssigned &&
+                             is_elsewhere(graph, devices, options, placement, node));
 }
 
 int64_t count_moved_softly(const Graph& graph, const DeviceSet& devices, const PlaceOptions& options,

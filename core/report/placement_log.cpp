@@ -49,8 +49,22 @@ std::string placement_lines(const Graph& graph, const DeviceSet& devices, const 
   return out;
 }
 
+namespace {
+
+/// "8 B and 4 of unknown size".
+std::string copied_text(const CopyPlan& copies, std::optional<int64_t> bytes_seen) {
+  if (bytes_seen) return size_text(*bytes_seen);
+  const auto unknown = std::count_if(copies.copies.begin(), copies.copies.end(),
+                                     [](const Copy& c) { return !c.inside && !c.control && !c.bytes; });
+  if (unknown == copies.num_across()) return "of unknown size";
+  return cat(size_text(copies.bytes_across()), unknown > 0 ? cat(" and ", unknown, " of unknown size") : "");
+}
+
+}  // namespace
+
 std::string placement_summary(const Graph& graph, const DeviceSet& devices, const PlaceOptions& options,
-                              const Placement& placement, const CopyPlan& copies, int64_t moved_beside) {
+                              const Placement& placement, const CopyPlan& copies, int64_t moved_beside,
+                              std::optional<int64_t> bytes_seen) {
   std::vector<int64_t> nodes(devices.size());
   for (const Decision& d : placement.decisions) ++nodes[d.device];
   const int64_t soft = moved_beside + count_moved_softly(graph, devices, options, placement);
@@ -70,7 +84,7 @@ std::string placement_summary(const Graph& graph, const DeviceSet& devices, cons
   if (soft > 0) append(out, " | ", soft, " moved by soft placement");
   const int64_t across = copies.num_across();
   if (across > 0)
-    append(out, " | ", across, across == 1 ? " copy" : " copies", "/step ", size_text(copies.bytes_across()));
+    append(out, " | ", across, across == 1 ? " copy" : " copies", "/step ", copied_text(copies, bytes_seen));
   if (const auto [count, bytes] = over_network(tasks, copies); count > 0)
     append(out, ", ", count, " over the network ", size_text(bytes));
   return out;

@@ -166,7 +166,14 @@ std::vector<std::string> different_facts(const BenchFacts& before, const BenchFa
   compare("machine", before.machine, after.machine);
   compare("threads", std::to_string(before.threads), std::to_string(after.threads));
   compare("devices", joined(before.devices), joined(after.devices));
-  compare("flags", joined(before.flags), joined(after.flags));
+  const auto others = [](const std::vector<std::string>& all, const std::vector<std::string>& known) {
+    std::vector<std::string> out;
+    for (const std::string& flag : all) {
+      if (std::find(known.begin(), known.end(), flag) == known.end()) out.push_back(flag);
+    }
+    return joined(out);
+  };
+  compare("flags", others(before.flags, after.flags), others(after.flags, before.flags));
   compare("version", before.version, after.version);
   return texts;
 }

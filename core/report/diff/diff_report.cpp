@@ -83,8 +83,17 @@ void add_copies(std::string& out, const PlacementDiff& diff, size_t top) {
     return;
   }
   const int64_t more = diff.bytes_after - diff.bytes_before;
-  std::string head = cat("copies ", diff.copies_before, " -> ", diff.copies_after);
-  if (more != 0) append(head, " (", more > 0 ? "+" : "-", size_text(more > 0 ? more : -more), ')');
+  const auto unknown = [](const std::vector<CopyView>& copies) {
+    return std::count_if(copies.begin(), copies.end(), [](const CopyView& copy) { return !copy.bytes; });
+  };
+  std::string head = cat("copies ", diff.copies_before, " -> ", diff.copies_after), change;
+  if (more != 0) append(change, more > 0 ? "+" : "-", size_text(more > 0 ? more : -more));
+  const auto add_unknown = [&](char sign, int64_t count) {
+    if (count > 0) append(change, change.empty() ? "" : ", ", std::string(1, sign), count, " of unknown size");
+  };
+  add_unknown('+', unknown(diff.new_copies));
+  add_unknown('-', unknown(diff.gone_copies));
+  if (!change.empty()) append(head, " (", change, ')');
   std::vector<std::string> items;
   for (const CopyView& copy : diff.new_copies) items.push_back(copy_text('+', copy));
   for (const CopyView& copy : diff.gone_copies) items.push_back(copy_text('-', copy));
