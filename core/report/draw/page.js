@@ -292,7 +292,9 @@ function move() {
 function fit(least) {
   const f = frames.get(0), r = $('picture').getBoundingClientRect();
   state.k = Math.max(least || .02, Math.min(1.2, (r.width - 20) / f.width, (r.height - 20) / f.height));
-  state.x = (r.width - f.width * state.k) / 2;
+  const first = [...boxes.values()].reduce((top, b) => b.y < top.y ? b : top, {x: 0, y: Infinity, w: f.width});
+  const wide = f.width * state.k > r.width, middle = wide ? first.x + first.w / 2 : f.width / 2;
+  state.x = r.width / 2 - middle * state.k;
   state.y = Math.max(10 - HEAD * state.k, (r.height - f.height * state.k) / 2);
   move();
 }
