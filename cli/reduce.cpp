@@ -148,8 +148,10 @@ class ReduceCommand final : public Command {
     Reduced reduced = counts(runnable->file->graph, all, *smallest);
     reduced.tries = graph.tries() + shrink.counts().cached;
     reduced.cached = graph.cached() + shrink.counts().cached;
+    ReduceCheck least = check;
+    if (Status status = least.drop_flags(flags_.output, reduced.tries); !status.ok()) return fail(c, status);
     reduced.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    say(options, check, reduced);
+    say(options, least, reduced);
     return 0;
   }
 

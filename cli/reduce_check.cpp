@@ -22,6 +22,12 @@ std::string pattern_of(std::string_view name) {
   return out;
 }
 
+bool says_devices(std::string_view flag) {
+  constexpr std::string_view kFlags[] = {"--devices",      "--simulate-gpus", "--visible-devices",
+                                         "--device-count", "--logical-gpus",  "--master"};
+  return std::find(std::begin(kFlags), std::end(kFlags), flag) != std::end(kFlags);
+}
+
 }  // namespace
 
 Result<ReduceCheck> ReduceCheck::make(const std::string& command, const std::string& condition,
@@ -99,6 +105,24 @@ Result<bool> ReduceCheck::fails(const std::string& file) const {
       return end.code == 0;  // 2: no such node is there
   }
   return false;
+}
+
+Status ReduceCheck::drop_flags(const std::string& file, int64_t& tries) {
+  constexpr int kFirstOfSignals = 129;
+  if (kind_ == Kind::kCommand || (kind_ == Kind::kExits && code_ < kFirstOfSignals)) return ok_status();
+  const auto stays = [&](std::string_view flag) {
+    const std::string_view name = flag.substr(0, flag.find('='));
+    return name == "--a" || name == "--b" || (kind_ == Kind::kPlaces && says_devices(name));
+  };
+  for (size_t i = flags_.size(); i-- > 0;) {
+    if (stays(flags_[i])) continue;
+    ReduceCheck without = *this;
+    without.flags_.erase(without.flags_.begin() + static_cast<std::ptrdiff_t>(i));
+    ++tries;
+    ASSIGN_OR_RETURN(const bool failed, without.fails(file));
+    if (failed) *this = std::move(without);
+  }
+  return ok_status();
 }
 
 std::string ReduceCheck::what() const {

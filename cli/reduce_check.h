@@ -1,6 +1,7 @@
 /// Whether a graph file still fails: a command of the user's, or emplace itself with the flags at hand.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ class ReduceCheck {
                                   std::vector<std::string> flags, double timeout_s);
 
   Result<bool> fails(const std::string& file) const;
+  /// Leaves out flags without which the file fails, too. Not of a command of the user's, nor of an exit code that is no
+  /// crash, which another failure would have as well; not the sides of a comparison, nor, of a placement, the devices.
+  Status drop_flags(const std::string& file, int64_t& tries);
   /// Of places=NODE@DEVICE; else empty.
   const std::string& node() const { return node_; }
   /// "exit 139 as before"
