@@ -165,6 +165,7 @@ Status TaskGroup::choose_by_rank() {
   server_options_.self = self_ = tasks[static_cast<size_t>(ranks_->rank())];
   server_options_.bind = MpiTransport::address(ranks_->rank());
   server_options_.version = program_version();
+  server_options_.collectives = &ranks_->ranks();
   server_options_.data_roots = flags_.server.data_roots;
   chief_ = master_of(server_options_.cluster);
   if (!is_chief()) log_.set_level(LogLevel::kError);  // the chief speaks

@@ -225,6 +225,12 @@ class TrainingRun {
     return files_->open(metrics);
   }
 
+  void say_collectives() {
+    const std::vector<message::TrafficMessage>& traffic = c_.cluster->traffic();
+    if (!traffic.empty() && traffic.front().collectives > 0)
+      log_.debug(cat("gradients and their means went in ", traffic.front().collectives, " collectives of MPI"));
+  }
+
   Status close(Status status) {
     if (!began_) return status;
     const TrainResult& result = made_.result;
@@ -232,6 +238,7 @@ class TrainingRun {
     if (status.ok()) status = std::move(closed);
     if (!result.staleness.empty()) log_.info(staleness_text(result));
     if (!result.checkpoint.empty()) log_.info(cat("saved ", printable(result.checkpoint)));
+    if (c_.cluster) say_collectives();
     if (made_.planned) report_steps(options_.step_report, *made_.planned->watch, log_);
     if (made_.planned)
       report_memory(options_.memory_report, *made_.planned->devices, made_.planned->session->memory(), log_);

@@ -95,9 +95,13 @@ void MpiTransport::stop() {
 
 std::string MpiTransport::address(int rank) { return cat("rank:", rank); }
 
-PeerChannel* MpiTransport::connect(const std::string& address, const TransportOptions& /*options*/) {
+int MpiTransport::rank_of(const std::string& address) {
   const Result<HostPort> rank = parse_host_port(address);
-  return new Channel(*this, rank.ok() ? rank->port : 0);
+  return rank.ok() ? rank->port : -1;
+}
+
+PeerChannel* MpiTransport::connect(const std::string& address, const TransportOptions& /*options*/) {
+  return new Channel(*this, std::max(rank_of(address), 0));
 }
 
 ListeningPort* MpiTransport::listen(const std::string& /*address*/, const TransportOptions& /*options*/,

@@ -31,8 +31,12 @@ class MpiTransport final : public Transport {
 
   /// "rank:1".
   static std::string address(int rank);
+  /// The rank of such an address; -1: it is none.
+  static int rank_of(const std::string& address);
   int rank() const { return ranks_.rank(); }
   int size() const { return ranks_.size(); }
+  /// What it sends with.
+  MessagePassing& ranks() const { return ranks_; }
 
   PeerChannel* connect(const std::string& address, const TransportOptions& options) override;
   /// At most one at a time, whose number is the rank.

@@ -201,10 +201,12 @@ struct TrafficMessage {
   std::string task;
   int64_t sent_bytes = 0, received_bytes = 0;
   int64_t time_ns = 0, wait_ns = 0;  // of its part; for others, in that time
+  int64_t collectives = 0;           // of MPI, since the session began
 
   template <class F>
   void fields(F& field) {
     field(1, task), field(2, sent_bytes), field(3, received_bytes), field(4, time_ns), field(5, wait_ns);
+    field(6, collectives);
   }
 };
 

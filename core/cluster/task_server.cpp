@@ -289,8 +289,9 @@ Result<std::shared_ptr<TaskSession>> TaskServer::make_session(const SessionReque
     if (closing_) return shutting_down();
     if (sessions_.size() >= kMostSessions) return resource_exhausted(cat(kMostSessions, " sessions on ", name_));
   }
-  ASSIGN_OR_RETURN(auto made, TaskSession::create(request, name_, devices_, state_,
-                                                  peers_of(request, directory_.peers()), options_.data_roots));
+  ASSIGN_OR_RETURN(auto made,
+                   TaskSession::create(request, name_, devices_, state_, peers_of(request, directory_.peers()),
+                                       options_.data_roots, options_.collectives));
   std::lock_guard lock(mutex_);
   sessions_[request.session] = made;
   return made;

@@ -14,6 +14,7 @@
 
 #include "core/cluster/cluster_spec.h"
 #include "core/cluster/master_session.h"
+#include "core/cluster/message_passing.h"
 #include "core/cluster/server_port.h"
 #include "core/cluster/session_holds.h"
 #include "core/cluster/task_directory.h"
@@ -36,6 +37,7 @@ struct TaskServerOptions {
   DeviceSet devices;                    // of this process, under any task's name
   std::vector<std::string> data_roots;  // folders whose files graphs may read and write here; none: no file
   TransportOptions transport;
+  MessagePassing* collectives = nullptr;        // of an MPI job, whose ranks are the addresses; outlives the server
   std::function<void(const std::string&)> say;  // a line of log; any thread
   RequestHandler* gathering = nullptr;          // of the service Cluster; null: nobody. Outlives the server
 };

@@ -83,8 +83,8 @@ Status check_variable(const TaskSession& session, const Graph& g, const message:
 
 Result<std::shared_ptr<TaskSession>> TaskSession::create(const SessionRequest& request, const std::string& self,
                                                          const DeviceSet& own, std::shared_ptr<TaskState> state,
-                                                         const Peers& peers,
-                                                         const std::vector<std::string>& data_roots) {
+                                                         const Peers& peers, const std::vector<std::string>& data_roots,
+                                                         MessagePassing* collectives) {
   std::shared_ptr<TaskSession> made(new TaskSession);
   made->id_ = request.session;
   RETURN_IF_ERROR(made->load(request));
@@ -95,6 +95,7 @@ Result<std::shared_ptr<TaskSession>> TaskSession::create(const SessionRequest& r
       std::make_unique<RemoteExchange>(request.session, tasks, tasks.find(self), peers, made->intake_->inbox(),
                                        [&intake = *made->intake_] { intake.taken(); });
   made->share_ = std::make_unique<TaskShare>(made->cluster_, tasks.find(self), *made->exchange_);
+  if (collectives) made->exchange_->use_collectives(*collectives, tasks, tasks.find(self), peers);
   made->checkpoints_ =
       std::make_unique<GraphCheckpoints>(graph_folders_of_server(request.folder, request.folder_place, data_roots));
   if (request.trace) made->trace_ = std::make_unique<LaunchTrace>(LaunchTrace::Short::kShared);
@@ -186,7 +187,7 @@ SessionReply TaskSession::reply(const Status& status) {
   reply.copy_seconds = session_->copy_seconds();
   for (const auto& [node, blocks] : session_->random_counters()) reply.random.push_back({node, blocks});
   reply.traffic.push_back({share_->tasks.names[share_->task], exchange_->sent_bytes(), exchange_->received_bytes(),
-                           exchange_->time_ns(), exchange_->wait_ns()});
+                           exchange_->time_ns(), exchange_->wait_ns(), exchange_->collectives()});
   for (const DeviceMemory& m : session_->memory()) {
     reply.memory.push_back({own_.at(m.device).name, m.limit, m.planned, m.variables, m.constants, m.pool, m.peak});
   }
@@ -208,6 +209,7 @@ SessionReply TaskSession::run(const message::StepCall& call) {
   exchange_->flush();
   if (const Status unsent = exchange_->failure(); !unsent.ok()) status = unsent.at_node(status.node());
   if (closed_ && status.code() == Code::kCancelled)
+  if (status.ok()) exchange_->finish(stop_);
     status = Status(Code::kAborted, "task is shutting down").blamed(kBlamePeer);
   intake_->end(call.step);
   runs_ = false;

@@ -24,11 +24,12 @@ using PlannedFeeds = std::vector<std::map<uint32_t, std::vector<Tensor>>>;
 class TaskSession {
  public:
   /// `request`: as all tasks of the session get it; `self`: which of them this is; `own`: its devices as `state` has
-  /// them; `data_roots`: where its nodes may touch files. InvalidArgument: a graph or a placement that is none; else
-  /// what Session::create() says.
+  /// them; `data_roots`: where its nodes may touch files; `collectives`: of an MPI job whose ranks the peers are, may
+  /// be null. InvalidArgument: a graph or a placement that is none; else what Session::create() says.
   static Result<std::shared_ptr<TaskSession>> create(const message::SessionRequest& request, const std::string& self,
                                                      const DeviceSet& own, std::shared_ptr<TaskState> state,
-                                                     const Peers& peers, const std::vector<std::string>& data_roots);
+                                                     const Peers& peers, const std::vector<std::string>& data_roots,
+                                                     MessagePassing* collectives = nullptr);
 
   uint64_t id() const { return id_; }
   /// What the session says of itself now, the programs that it cut included.

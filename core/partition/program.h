@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -63,6 +64,8 @@ struct Transfer {
   TaskId peer = kNoTask;
 };
 
+struct Rounds;
+
 struct Program {
   std::vector<PlacedValue> values;
   std::vector<Instruction>
@@ -75,9 +78,10 @@ struct Program {
   InstructionId guard = kNoInstruction;  // makes the request's guard; a program with loops has none
   DeviceId host = kNoDevice;             // the CPU whose memory stands for all host memory
   bool has_loops = false;
-  int64_t num_copies = 0;           // between devices (copy_kind.h)
-  std::vector<Transfer> transfers;  // ascending by instruction; empty: no other task takes part
-  std::vector<float> ranks;         // by instruction: of ready ones the highest goes first; empty: not known
+  int64_t num_copies = 0;                // between devices (copy_kind.h)
+  std::vector<Transfer> transfers;       // ascending by instruction; empty: no other task takes part
+  std::shared_ptr<const Rounds> rounds;  // of the transfers (core/partition/rounds.h); null: each goes by itself
+  std::vector<float> ranks;              // by instruction: of ready ones the highest goes first; empty: not known
 
   std::span<const ValueId> inputs(const Instruction& s) const {
     return {operands.data() + s.first_operand, s.num_inputs};

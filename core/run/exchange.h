@@ -2,6 +2,7 @@
 /// memory or a network, is the implementation's.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "core/partition/program.h"
@@ -25,6 +26,10 @@ class Exchange {
   virtual Status agree(const std::string& program_hash) = 0;
   /// Of a transfer's peer, for messages.
   virtual const std::string& task_name(TaskId task) const = 0;
+  /// Are there collectives for a program's rounds? Then begin_rounds() is called before each run of a program that has
+  /// some, on all tasks.
+  virtual bool takes_rounds() const { return false; }
+  virtual void begin_rounds(const std::shared_ptr<const Rounds>&) {}
   /// Takes a copy of what it needs, and shares nothing of `piece` afterwards. Does not wait for the receiver, but where
   /// this task runs far ahead in a loop; `stop` ends that.
   virtual Status send(const Transfer& transfer, const Piece& piece, const StopSignal& stop) = 0;

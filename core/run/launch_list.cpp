@@ -6,6 +6,7 @@
 #include "core/op/run_kernel.h"
 #include "core/plan/memory_plan.h"
 #include "core/run/arrivals.h"
+#include "core/run/exchange.h"
 #include "core/run/launch_trace.h"
 #include "core/run/schedule.h"
 
@@ -137,6 +138,7 @@ Kernel* LaunchList::with_arrivals(Kernel* kernel, std::span<const InstructionId>
 }
 
 Status LaunchList::run(int64_t step) {
+  if (p_.program.rounds) p_.runtime.exchange->begin_rounds(p_.program.rounds);
   if (traced_ && p_.runtime.trace->records(step)) return run_traced(step);
   if (parallel_run_) return run_in_parallel(step);
   return feed_ ? run_watched(step) : run_in_order(step);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/stop.h"
+#include "core/partition/rounds.h"
 #include "core/partition/task_part.h"
 #include "core/run/exchange.h"
 #include "core/run/session_variables.h"
@@ -99,7 +100,9 @@ Result<Program> SessionPlans::make_program(const StepRequest& request, const Par
   if (!share_) return partition(file_, devices_, placement_, request, how);
   ASSIGN_OR_RETURN(const Program whole, partition(file_, share_->cluster, placement_, request, how));
   RETURN_IF_ERROR(share_->exchange.agree(program_hash(file_.graph, share_->cluster, whole)));
-  return part_of(file_, whole, share_->tasks, share_->task);
+  ASSIGN_OR_RETURN(Program part, part_of(file_, whole, share_->tasks, share_->task));
+  if (share_->exchange.takes_rounds()) part.rounds = find_rounds(file_.graph, whole, share_->tasks);
+  return part;
 }
 
 // On several GPUs, launches ahead of their order take memory: planned again without them if it does not fit.

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace emplace {
 namespace {
@@ -18,7 +20,8 @@ constexpr int kTag = 1;
 
 class MpiMessagePassing final : public MessagePassing {
  public:
-  explicit MpiMessagePassing(MPI_Comm all) : all_(all) {
+  /// `collectives`: the same ranks, apart from all other messages.
+  MpiMessagePassing(MPI_Comm all, MPI_Comm collectives) : all_(all), collectives_(collectives) {
     MPI_Comm_rank(all_, &rank_);
     MPI_Comm_size(all_, &size_);
   }
@@ -48,6 +51,32 @@ class MpiMessagePassing final : public MessagePassing {
     return true;
   }
 
+  int64_t start_all_to_all(const char* out, const int* out_bytes, const int* out_at, char* in, const int* in_bytes,
+                           const int* in_at) override {
+    std::lock_guard lock(mutex_);
+    const auto [number, c] = add_collective({out_bytes, out_at, in_bytes, in_at});
+    MPI_Ialltoallv(out, c->counts[0].data(), c->counts[1].data(), MPI_CHAR, in, c->counts[2].data(),
+                   c->counts[3].data(), MPI_CHAR, collectives_, &c->request);
+    return number;
+  }
+
+  int64_t start_all_gather(char* all, const int* bytes, const int* at) override {
+    std::lock_guard lock(mutex_);
+    const auto [number, c] = add_collective({bytes, at});
+    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_CHAR, all, c->counts[0].data(), c->counts[1].data(), MPI_CHAR, collectives_,
+                    &c->request);
+    return number;
+  }
+
+  bool ended(int64_t collective) override {
+    std::lock_guard lock(mutex_);
+    const auto found = running_.find(collective);
+    int done = 1;
+    if (found != running_.end()) MPI_Test(&found->second.request, &done, MPI_STATUS_IGNORE);
+    if (done && found != running_.end()) running_.erase(found);
+    return done != 0;
+  }
+
   bool wait_for_all(double timeout_s) override {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + std::chrono::duration<double>(timeout_s);
@@ -61,13 +90,29 @@ class MpiMessagePassing final : public MessagePassing {
     return false;
   }
 
-  void finish() override { MPI_Finalize(); }
+  // MPI waits for collectives that some ranks have not begun, for good.
+  void finish() override {
+    if (running_.empty()) MPI_Finalize();
+  }
 
  private:
   struct Sent {
     std::string bytes;
     MPI_Request request = MPI_REQUEST_NULL;
   };
+
+  /// The counts belong to MPI while it runs.
+  struct Collective {
+    std::vector<std::vector<int>> counts;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+
+  // With mutex_ held.
+  std::pair<int64_t, Collective*> add_collective(std::initializer_list<const int*> counts) {
+    Collective& made = running_[++last_];
+    for (const int* by_rank : counts) made.counts.emplace_back(by_rank, by_rank + size_);
+    return {last_, &made};
+  }
 
   // What has gone out.
   void reap() {
@@ -79,10 +124,13 @@ class MpiMessagePassing final : public MessagePassing {
     });
   }
 
-  const MPI_Comm all_;
+  const MPI_Comm all_, collectives_;
   int rank_ = 0, size_ = 1;
   std::mutex mutex_;
-  std::deque<Sent> under_way_;  // guarded by mutex_
+  // Guarded by mutex_.
+  std::deque<Sent> under_way_;
+  std::map<int64_t, Collective> running_;
+  int64_t last_ = 0;
 };
 
 MessagePassing* start(std::string* error) {
@@ -92,9 +140,10 @@ MessagePassing* start(std::string* error) {
     *error = "this MPI has no MPI_THREAD_MULTIPLE";
     return nullptr;
   }
-  MPI_Comm own;
+  MPI_Comm own, collectives;
   MPI_Comm_dup(MPI_COMM_WORLD, &own);
-  return new MpiMessagePassing(own);  // until the process ends
+  MPI_Comm_dup(MPI_COMM_WORLD, &collectives);
+  return new MpiMessagePassing(own, collectives);  // until the process ends
 }
 
 }  // namespace

@@ -34,6 +34,9 @@ class Rank final : public MessagePassing {
     box.pop_front();
     return true;
   }
+  int64_t start_all_to_all(const char*, const int*, const int*, char*, const int*, const int*) override { return 0; }
+  int64_t start_all_gather(char*, const int*, const int*) override { return 0; }
+  bool ended(int64_t) override { return true; }
   bool wait_for_all(double) override { return true; }
   void finish() override {}
 

@@ -1,10 +1,12 @@
 // What every task makes of a graph by itself: the same program, of which the parts of all tasks are the whole.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 
 #include "core/base/cat.h"
 #include "core/formats/graph_writer.h"
 #include "core/partition/partition.h"
+#include "core/partition/rounds.h"
 #include "core/partition/task_part.h"
 #include "tests/unit/cluster/cluster_case.h"
 
@@ -95,6 +97,56 @@ TEST_CASE("gradients meet two buckets behind those that are being made") {
                                                          "m3"});
   CHECK(done_by(c, whole, 1) ==
         std::vector<std::string>{"t1g0", "send t1g0", "t1g1", "send t1g1", "t1g2", "send t1g2", "t1g3", "send t1g3"});
+}
+
+namespace {
+
+/// "t1g0 0>1" for what goes from task 0 to task 1, by round.
+std::vector<std::vector<std::string>> rounds_of(const ClusterCase& c, const Program& whole) {
+  std::vector<std::vector<std::string>> out;
+  const auto rounds = find_rounds(c.file->graph, whole, TaskMap(c.devices));
+  if (!rounds) return out;
+  for (const Round& round : rounds->all) {
+    std::vector<std::string>& items = out.emplace_back();
+    for (const Round::Item& item : round.items) {
+      items.push_back(cat(c.file->graph.name(whole.values[item.value].tensor.node), " ", item.from, ">", item.to,
+                          round.to_all ? " all" : ""));
+      CHECK(rounds->all[rounds->round_of.at(item.copy)].items.size() == round.items.size());
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("what goes to a bucket, and what comes from it, is a round each, in the order in which they are begun") {
+  std::string text = R"({"node": [{"name": "x", "op": "Const", "attr": {"value": [1, 2]}}, )";
+  text += R"({"name": "late", "op": "Neg", "input": ["m0"], "device": "/job:w/task:1"})";
+  for (const int task : {0, 1, 2}) {
+    for (int g = 0; g < 2; ++g) {
+      append(text, R"(, {"name": "t)", task, "g", g, R"(", "op": "Neg", "input": [")",
+             g == 0 ? "x" : cat("t", task, "g", g - 1), R"("], "device": "/job:w/task:)", task, "\"}");
+    }
+    append(text, R"(, {"name": "y)", task, R"(", "op": "AddV2", "input": ["m0", "m1"], "device": "/job:w/task:)", task,
+           "\"}");
+  }
+  const std::string node = R"(, {"name": "m)", tail = R"(", "op": "AddN", "input": ["t0g)";
+  for (int g = 0; g < 2; ++g) {
+    append(text, node, g, tail, g, R"(", "t1g)", g, R"(", "t2g)", g, R"("], "device": "/job:w/task:)", g,
+           R"(", "attr": {"_reduce_bucket": {"i": )", g, "}}}");
+  }
+  // A node of bucket 0 that reads what is made of its own mean, on another task.
+  text +=
+      R"(, {"name": "m2", "op": "Neg", "input": ["late"], "device": "/job:w/task:2", "attr": {"_reduce_bucket": {"i": 0}}})";
+  const ClusterCase c(text + "]}", "w=3", 1, 0);
+  using Items = std::vector<std::vector<std::string>>;
+  CHECK(rounds_of(c, cut(*c.file, c, {"y0", "y1", "y2"})) == Items{{"t1g0 1>0", "t2g0 2>0"},
+                                                                   {"t0g1 0>1", "t2g1 2>1"},
+                                                                   {"m0 0>1 all", "m0 0>2 all"},
+                                                                   {"m1 1>0 all", "m1 1>2 all"}});
+  for (const std::vector<std::string>& round : rounds_of(c, cut(*c.file, c, {"y0", "m2"})))
+    CHECK(std::find(round.begin(), round.end(), "t1g0 1>0") == round.end());  // it would wait for itself
+  CHECK(rounds_of(c, cut(*c.file, c, {"t0g1", "t1g1"})).empty());
 }
 
 TEST_CASE("the parts of all tasks have every instruction once, and a receive for every send") {
