@@ -140,7 +140,7 @@ class TrainingRun {
     ASSIGN_OR_RETURN(const TaskFacts all, facts(loaded));
     RETURN_IF_ERROR(cluster_->gather(all));
     c_.cluster = cluster_->cluster();
-    if (own_options_.replication.strategy == Strategy::kPsAsync) {
+    if (own_options_.replication.strategy == Strategy::kPsAsync || own_options_.regroups) {
       cluster_->let_lost_tasks_return();
       own_options_.one_returned = [this] { return cluster_->one_returned(); };
     }
@@ -181,7 +181,7 @@ class TrainingRun {
   /// After the loss of a task, or the return of one: can those that are there go on, from the last whole step?
   bool goes_on(const Status& status) {
     if (status.blame() != kBlamePeer || !made_.result.state || stop_requested()) return false;
-    const bool regroups = own_options_.regroups;
+    const bool regroups = !std::exchange(made_.result.for_more_tasks, false);
     const std::optional<std::string> change = regroups ? cluster_->regroup() : cluster_->take_back();
     if (!change) return false;
     if (regroups) log_.warning(status.message().substr(0, status.message().find(';')));

@@ -32,7 +32,7 @@ struct TrainingOptions {
   bool dry_run = false;                     // no step is run, and no data read
   int64_t check_replicas_every = 0;         // steps; 0: never
   bool regroups = false;                    // go on without workers that are lost
-  std::function<bool()> one_returned;       // ps-async: has a task that was lost come back? Empty: none may
+  std::function<bool()> one_returned;       // has a task that was lost come back? Empty: none may
   std::shared_ptr<const Checkpoint> state;  // to go on from it, in place of --restore; null: no
 };
 

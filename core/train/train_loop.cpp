@@ -204,6 +204,7 @@ Status TrainLoop::finish(Session& session, Progress& p, TrainResult& result, Sta
 
 Status TrainLoop::run_in_order(Session& session, Progress& p, TrainResult& result, int64_t count) {
   for (int64_t i = 0; i < count && !stop_requested(); ++i) {
+    if (setup_.one_returned && setup_.one_returned()) return leave_for_others(session, p, result);
     if (setup_.keeps_state) {
       ASSIGN_OR_RETURN(result.state, state_of(session, p));
       result.sums = p.sums;
@@ -276,6 +277,7 @@ Status TrainLoop::run_towers(Session& session, Progress& p, TrainResult& result,
 Status TrainLoop::leave_for_others(Session& session, const Progress& p, TrainResult& result) {
   ASSIGN_OR_RETURN(result.state, state_of(session, p));
   result.sums = p.sums;
+  result.for_more_tasks = true;
   return Status(Code::kAborted, "a task came back").blamed(kBlamePeer);
 }
 

@@ -52,6 +52,7 @@ struct TrainResult {
   std::vector<int64_t> tower_steps;      // ps-async, in this run
   std::optional<Checkpoint> state;       // after the last whole step: TrainSetup::keeps_state, one_returned
   EpochSums sums;                        // until `state`
+  bool for_more_tasks = false;           // the run ended because one_returned
   int64_t told_step = 0, told_epoch = 0;
 };
 
@@ -85,7 +86,7 @@ struct TrainSetup {
   double save_every_s = 0;               // 0: not by time
   const Checkpoint* restored = nullptr;  // null: from the beginning
   bool keeps_state = false;              // after each step, to go on from with other tasks; not with ps-async
-  /// ps-async: has a task that was lost come back? Then the run ends, blamed on the peer, with the
+  /// Between steps: has a task that was lost come back? Then the run ends, blamed on the peer, with the
   /// state to go on from. May be empty.
   std::function<bool()> one_returned;
   int64_t check_replicas_every = 0;  // steps; 0: never
