@@ -188,7 +188,9 @@ class TrainableBuilder {
                                            : make_device_set(c_.options.devices, environment_variable, warnings);
     if (!devices.ok()) return devices.status().blamed(Blame::kUsage);
     const bool soft = c_.options.placing.allow_soft_placement;
-    if (Status status = resolve_replication(*devices, soft, training.replication, notes); !status.ok())
+    if (Status status = resolve_replication(*devices, soft, training.replication, notes,
+                                            c_.cluster ? c_.cluster->no_collectives() : std::string());
+        !status.ok())
       return status.blamed(Blame::kUsage);
     avoid_collectives(made_.file->graph, training.replication, notes);
     for (const std::string& note : notes) c_.log.warning(note);

@@ -9,6 +9,7 @@
 
 #include "core/base/cat.h"
 #include "cuda/card_memory.h"
+#include "cuda/collective.h"
 #include "cuda/cublaslt.h"
 #include "cuda/error.h"
 #include "cuda/gpu.h"
@@ -108,6 +109,14 @@ void CudaBackend::will_run(std::string_view op) {
 Result<std::unique_ptr<Gpu>> CudaBackend::open(const GpuOptions& options) { return CudaGpu::open(options); }
 
 Status CudaBackend::collectives() const { return nccl_there(); }
+
+Result<std::string> CudaBackend::make_collective_id() { return Communicator::make_id(); }
+
+Result<std::unique_ptr<Kernel>> CudaBackend::member_kernel(const KernelInit& init, const CollectiveSeat& seat) {
+  return make_member(init, seat);
+}
+
+void CudaBackend::give_up_collectives(std::string_view id) { Communicator::give_up(id); }
 
 GpuKernel CudaBackend::kernel(std::string_view op, DType type) const {
   const KernelTable::Entry* entry = kernel_table().find(op, type);

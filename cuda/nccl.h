@@ -4,6 +4,8 @@
 #include <cuda_runtime.h>
 
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/dtype.h"
@@ -30,6 +32,14 @@ class Communicator {
   /// The same for the same cards (CUDA's ordinals, by rank). Unavailable: no library. InvalidArgument: a card stands
   /// twice. Its algorithms are those of the environment (core/device/gpu_environment.h).
   static Result<Communicator*> of(const std::vector<int>& devices);
+  /// By it processes find each other. Unavailable: no library.
+  static Result<std::string> make_id();
+  /// The communicator of that id, of which the given cards, with their ranks among `total`, are this process's; one for
+  /// each id. Waits for the other processes. Unavailable: no library, they do not come, or it is given up.
+  static Result<Communicator*> among(std::string_view id, const std::vector<int>& devices,
+                                     const std::vector<int>& ranks, int total);
+  /// Ends what goes on under that id. Any thread.
+  static void give_up(std::string_view id);
   /// Is there one?
   static bool any();
   /// Unavailable: one has lost a member, and is given up: what waits for it goes on, with results that nobody may use.

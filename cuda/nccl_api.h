@@ -15,8 +15,21 @@ enum class Data : int { kInt32 = 2, kInt64 = 4, kHalf = 6, kFloat = 7, kDouble =
 
 inline constexpr int kInProgress = 7;  // no error
 
+/// What ranks find each other by.
+struct UniqueId {
+  char bytes[128];
+};
+/// As version 2.14 has it; later ones, whose own is longer, read as much as `size` says.
+struct Config {
+  size_t size = sizeof(Config);
+  unsigned magic = 0xcafebeef, version = 21400;
+  int blocking = 0;  // calls return kInProgress, and async_error() says when they are done
+};
+
 struct Functions {
   int (*init_all)(Comm* comms, int count, const int* devices) = nullptr;
+  int (*unique_id)(UniqueId* id) = nullptr;
+  int (*init_rank)(Comm* comm, int count, UniqueId id, int rank, Config* config) = nullptr;
   int (*all_reduce)(const void* from, void* to, size_t count, Data type, int reduction, Comm comm,
                     cudaStream_t stream) = nullptr;
   int (*group_start)() = nullptr;

@@ -2,7 +2,30 @@
 
 #include <algorithm>
 
+#include "core/base/cat.h"
+
 namespace emplace {
+
+namespace {
+
+/// Cards are told apart by their UUID, since two tasks of a machine may have the same.
+int index_of_card(DeviceSet& set, const message::DeviceMessage& d) {
+  if (d.uuid.empty() || static_cast<DeviceKind>(d.kind) != DeviceKind::kCuda) return -1;
+  std::vector<PhysicalGpu>& cards = set.physical_gpus;
+  const auto known = std::find_if(cards.begin(), cards.end(), [&](const PhysicalGpu& g) { return g.uuid == d.uuid; });
+  if (known != cards.end()) return static_cast<int>(known - cards.begin());
+  cards.emplace_back().uuid = d.uuid;
+  return static_cast<int>(cards.size()) - 1;
+}
+
+}  // namespace
+
+std::string Cluster::no_collectives() const {
+  for (const message::TaskStatus& task : tasks_.tasks) {
+    if (!task.no_collectives.empty()) return cat(task.name, ": ", task.no_collectives);
+  }
+  return {};
+}
 
 DeviceSet Cluster::devices() const {
   DeviceSet set;
@@ -14,7 +37,7 @@ DeviceSet Cluster::devices() const {
       Device& made = set.devices.emplace_back();
       made.name = d.name, made.parsed = *name, made.type = *name->type;
       made.kind = static_cast<DeviceKind>(d.kind), made.memory_limit = d.memory_limit;
-      made.physical_description = d.physical_description, made.physical_gpu = -1;
+      made.physical_description = d.physical_description, made.physical_gpu = index_of_card(set, d);
     }
   }
   const bool gpu = std::any_of(set.devices.begin(), set.devices.end(), [](const Device& d) { return d.type == "GPU"; });

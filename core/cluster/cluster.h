@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/cluster/cluster_spec.h"
@@ -22,6 +23,8 @@ class Cluster {
   const message::TaskList& tasks() const { return tasks_; }
   /// Of all tasks, the first one's first. No graph runs on them but through create_session().
   DeviceSet devices() const;
+  /// Why GPUs of several tasks cannot reduce together; empty: they can.
+  std::string no_collectives() const;
   /// Of the last step of the last session: what each task sent to others, and got.
   const std::vector<message::TrafficMessage>& traffic() const { return *traffic_; }
 

@@ -59,10 +59,12 @@ struct DeviceMessage {
   int64_t memory_limit = 0;
   std::string physical_description;
   int physical_gpu = -1;
+  std::string uuid;  // of that card
 
   template <class F>
   void fields(F& field) {
     field(1, name), field(2, kind), field(3, memory_limit), field(4, physical_description), field(5, physical_gpu);
+    field(6, uuid);
   }
 };
 
@@ -72,11 +74,12 @@ struct TaskStatus {
   uint64_t incarnation = 0;  // of this run of the process
   std::vector<DeviceMessage> devices;
   int64_t sessions = 0;
+  std::string no_collectives;  // why its GPUs cannot reduce together with others; empty: they can, or there is none
 
   template <class F>
   void fields(F& field) {
     field(1, protocol), field(2, version), field(3, name), field(4, address), field(5, incarnation);
-    field(6, devices), field(7, sessions);
+    field(6, devices), field(7, sessions), field(8, no_collectives);
   }
 };
 
@@ -146,14 +149,16 @@ struct SessionRequest {
   std::vector<std::string> members;  // names of the tasks that have a part in it, the master first; empty: all
   bool trace = false;
   std::string folder,
-      folder_place;  // of the graph's file: as names of files begin with it, and where the client has it
+      folder_place;           // of the graph's file: as names of files begin with it, and where the client has it
+  bool collectives = false;   // GPUs of several tasks reduce together:
+  std::string collective_id;  // by this, which the master makes
 
   template <class F>
   void fields(F& field) {
     field(1, session), field(2, tasks), field(3, graph), field(4, placement), field(5, fetches), field(6, feeds);
     field(7, targets), field(8, seed), field(9, timeout_s), field(10, inter_op_threads);
     field(11, intra_op_threads), field(12, deterministic), field(13, members), field(14, trace);
-    field(15, folder), field(16, folder_place);
+    field(15, folder), field(16, folder_place), field(17, collectives), field(18, collective_id);
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <random>
 #include <thread>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "core/cluster/cluster_spec.h"
 #include "core/formats/graph_writer.h"
 #include "core/op/checkpoint_access.h"
+#include "core/partition/meetings.h"
 
 namespace emplace {
 
@@ -21,8 +23,20 @@ namespace {
 
 constexpr std::string_view kScheme = "grpc://";
 
+/// Are there collectives of GPUs on several tasks?
+bool reduces_among_tasks(const Graph& g, const Placement& placement, const DeviceSet& devices) {
+  const TaskMap tasks(devices);
+  std::map<std::string_view, TaskId> first;
+  for (NodeId node = 0; node < g.num_nodes(); ++node) {
+    if (!is_collective(g, node) || devices.at(placement.device(node)).kind != DeviceKind::kCuda) continue;
+    const TaskId task = tasks.of[placement.device(node)];
+    if (first.try_emplace(meeting_of(g, node), task).first->second != task) return true;
+  }
+  return false;
+}
+
 SessionRequest request_of(const GraphFile& file, const Placement& placement, const SessionOptions& options,
-                          const message::TaskList& tasks) {
+                          const message::TaskList& tasks, const DeviceSet& devices) {
   SessionRequest request;
   request.tasks = tasks.tasks;
   request.graph = write_graph(file);
@@ -36,6 +50,7 @@ SessionRequest request_of(const GraphFile& file, const Placement& placement, con
   request.inter_op_threads = options.inter_op_threads, request.intra_op_threads = options.intra_op_threads;
   request.deterministic = options.gpu.deterministic;
   request.trace = options.trace != nullptr;
+  request.collectives = reduces_among_tasks(file.graph, placement, devices);
   if (options.checkpoints) {
     request.folder = options.checkpoints->folder();
     std::error_code ignored;  // no working folder, so no file there either
@@ -120,8 +135,8 @@ Result<std::unique_ptr<Session>> RemoteCluster::create_session(const GraphFile& 
                                                                const SessionOptions& options) {
   if (options.observer) return unimplemented("a step of several tasks cannot be watched node by node");
   auto made = std::make_unique<ClientSession>(master_, file, devices, placement, options.stop, traffic_, options.trace);
-  RETURN_IF_ERROR(
-      made->begin(std::make_shared<const message::SessionRequest>(request_of(file, placement, options, tasks_))));
+  RETURN_IF_ERROR(made->begin(
+      std::make_shared<const message::SessionRequest>(request_of(file, placement, options, tasks_, devices))));
   return std::unique_ptr<Session>(std::move(made));
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/cluster/clock.h"
 #include "core/cluster/cluster.h"
+#include "core/device/gpu.h"
 
 namespace emplace {
 
@@ -226,8 +227,12 @@ TaskStatus TaskServer::status() {
   made.protocol = message::kProtocol, made.version = options_.version, made.name = name_;
   made.incarnation = incarnation_;
   made.address = directory_.own_address();
-  for (const Device& d : devices_.devices)
-    made.devices.push_back({d.name, static_cast<int>(d.kind), d.memory_limit, d.physical_description, d.physical_gpu});
+  for (const Device& d : devices_.devices) {
+    const bool is_card = d.kind == DeviceKind::kCuda && d.physical_gpu >= 0;
+    made.devices.push_back({d.name, static_cast<int>(d.kind), d.memory_limit, d.physical_description, d.physical_gpu,
+                            is_card ? devices_.physical_gpus[static_cast<size_t>(d.physical_gpu)].uuid : ""});
+    if (is_card) made.no_collectives = devices_.gpus->collectives().message();
+  }
   std::lock_guard lock(mutex_);
   made.sessions = static_cast<int64_t>(sessions_.size());
   return made;
@@ -311,6 +316,12 @@ Answer TaskServer::create_session(const std::string& body) {
   if (request->tasks.empty() || request->tasks.front().name != name_)
     return answer_of(invalid_argument(cat("the master of this session is not ", name_)));
   request->session = random_number();
+  if (request->collectives) {
+    Result<std::string> id = devices_.gpus ? devices_.gpus->make_collective_id()
+                                           : unavailable(cat("a collective of GPUs, but ", name_, " has none"));
+    if (!id.ok()) return failed_reply(id.status().blamed(Blame::kDevice));
+    request->collective_id = id.take();
+  }
   auto made =
       MasterSession::create(*request, peers_of(*request, directory_.peers()), [&] { return make_session(*request); });
   if (!made.ok()) {

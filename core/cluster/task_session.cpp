@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/cat.h"
+#include "core/device/gpu.h"
 #include "core/device/task_map.h"
 
 namespace emplace {
@@ -94,8 +95,9 @@ Result<std::shared_ptr<TaskSession>> TaskSession::create(const SessionRequest& r
   made->exchange_ =
       std::make_unique<RemoteExchange>(request.session, tasks, tasks.find(self), peers, made->intake_->inbox(),
                                        [&intake = *made->intake_] { intake.taken(); });
-  made->share_ = std::make_unique<TaskShare>(made->cluster_, tasks.find(self), *made->exchange_);
   if (collectives) made->exchange_->use_collectives(*collectives, tasks, tasks.find(self), peers);
+  made->share_ = std::make_unique<TaskShare>(made->cluster_, tasks.find(self), *made->exchange_);
+  made->share_->collective_id = request.collective_id;
   made->checkpoints_ =
       std::make_unique<GraphCheckpoints>(graph_folders_of_server(request.folder, request.folder_place, data_roots));
   if (request.trace) made->trace_ = std::make_unique<LaunchTrace>(LaunchTrace::Short::kShared);
@@ -207,9 +209,9 @@ SessionReply TaskSession::run(const message::StepCall& call) {
   if (intake_->inbox().aborted(call.step)) status = Status(Code::kCancelled, "the step failed on another task");
   if (status.ok()) status = run_part(call, outputs);
   exchange_->flush();
+  if (status.ok()) exchange_->finish(stop_);
   if (const Status unsent = exchange_->failure(); !unsent.ok()) status = unsent.at_node(status.node());
   if (closed_ && status.code() == Code::kCancelled)
-  if (status.ok()) exchange_->finish(stop_);
     status = Status(Code::kAborted, "task is shutting down").blamed(kBlamePeer);
   intake_->end(call.step);
   runs_ = false;
@@ -290,7 +292,10 @@ message::TaskTrace TaskSession::take_trace() {
 
 void TaskSession::abort(uint64_t step) {
   intake_->inbox().abort(step);
-  if (step_ <= step) stop_ = true;
+  if (step_ > step) return;
+  stop_ = true;
+  // Who waits for a GPU that is lost would wait for good.
+  if (!share_->collective_id.empty() && own_.gpus) own_.gpus->give_up_collectives(share_->collective_id);
 }
 
 void TaskSession::close() {

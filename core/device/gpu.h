@@ -129,6 +129,13 @@ inline GpuLog gpu_log(Log& log) {
   return {[](void* to, LogLevel level, std::string_view text) { static_cast<Log*>(to)->say(level, text); }, &log};
 }
 
+/// A member of a collective whose others are in several processes.
+struct CollectiveSeat {
+  std::string_view id;        // GpuBackend::make_collective_id()
+  int rank = 0, members = 0;  // among all of them
+  int here = 0;               // how many are in this process: their kernels are made one after the other
+};
+
 /// All GPUs of the machine. Thread-safe.
 class GpuBackend {
  public:
@@ -147,6 +154,14 @@ class GpuBackend {
   virtual Result<std::unique_ptr<Gpu>> open(const GpuOptions& options) = 0;
   /// Can NcclAllReduce run? Unavailable: NCCL cannot be loaded.
   virtual Status collectives() const { return unavailable("the GPUs have no collectives"); }
+  /// By it GPUs of several processes find each other: one of these makes it, all are told. Unavailable: as above.
+  virtual Result<std::string> make_collective_id() { return unavailable("the GPUs have no collectives"); }
+  /// The kernel of a node of such a collective.
+  virtual Result<std::unique_ptr<Kernel>> member_kernel(const KernelInit&, const CollectiveSeat&) {
+    return unavailable("the GPUs have no collectives among processes");
+  }
+  /// What is done here under this id ends, and nothing is begun any longer: a member is lost, or all are done.
+  virtual void give_up_collectives(std::string_view /*id*/) {}
   virtual GpuKernel kernel(std::string_view op, DType type) const = 0;
   /// Every op of the table with the types that it has kernels for.
   virtual std::vector<std::pair<std::string_view, DTypeSet>> kernels() const = 0;

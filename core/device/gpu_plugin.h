@@ -13,7 +13,7 @@ namespace emplace {
 inline constexpr char kGpuPluginSymbol[] = "emplace_cuda_plugin";
 inline constexpr char kGpuPluginFile[] = "libemplace_cuda.so";
 /// Counts changes of the interfaces between program and plug-in (core/device/gpu.h, core/op/kernel.h, core/tensor).
-inline constexpr uint32_t kGpuPluginAbi = 7;
+inline constexpr uint32_t kGpuPluginAbi = 8;
 
 /// Sizes of what crosses the border: a plug-in of another build is refused, not run.
 struct GpuPluginInfo {

@@ -11,13 +11,13 @@
 namespace emplace {
 namespace {
 
-const std::string& meeting_of(const Graph& graph, NodeId node) { return graph.attrs(node).text("shared_name"); }
-
 std::string text_of(const Graph& graph, NodeId node) {
   return cat("collective '", meeting_of(graph, node), "' (node '", graph.name(node), "'): ");
 }
 
 }  // namespace
+
+const std::string& meeting_of(const Graph& graph, NodeId node) { return graph.attrs(node).text("shared_name"); }
 
 bool is_collective(const Graph& graph, NodeId node) { return graph.traits(node).collective; }
 

@@ -2,6 +2,7 @@
 /// before the last has come, so they run one after the other, with nothing of their own devices between them.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/partition/program.h"
@@ -9,6 +10,8 @@
 namespace emplace {
 
 bool is_collective(const Graph& graph, NodeId node);
+/// The name of its meeting. REQUIRES: is_collective().
+const std::string& meeting_of(const Graph& graph, NodeId node);
 
 /// `nodes` (ascending, so that inputs come first) in such an order. Nodes that cannot stand together stay where they
 /// are.

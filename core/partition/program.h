@@ -64,6 +64,12 @@ struct Transfer {
   TaskId peer = kNoTask;
 };
 
+/// A node of a collective whose others are on several tasks: its place among all of them.
+struct MeetingMember {
+  InstructionId instruction = kNoInstruction;
+  int rank = 0;
+};
+
 struct Rounds;
 
 struct Program {
@@ -80,6 +86,7 @@ struct Program {
   bool has_loops = false;
   int64_t num_copies = 0;                // between devices (copy_kind.h)
   std::vector<Transfer> transfers;       // ascending by instruction; empty: no other task takes part
+  std::vector<MeetingMember> members;    // of collectives among tasks; ascending by instruction
   std::shared_ptr<const Rounds> rounds;  // of the transfers (core/partition/rounds.h); null: each goes by itself
   std::vector<float> ranks;              // by instruction: of ready ones the highest goes first; empty: not known
 

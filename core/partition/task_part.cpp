@@ -1,11 +1,14 @@
 #include "core/partition/task_part.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <unordered_map>
 
 #include "core/base/cat.h"
 #include "core/partition/early_sends.h"
 #include "core/partition/growing_part.h"
+#include "core/partition/meetings.h"
 #include "core/partition/task_work.h"
 
 namespace emplace {
@@ -14,6 +17,25 @@ namespace {
 bool is_counted(const Program& whole, const Instruction& copy) {
   const PlacedValue &from = whole.values[whole.inputs(copy)[0]], &to = whole.values[whole.outputs(copy)[0]];
   return from.producer != kNoInstruction && from.device != to.device;
+}
+
+/// The members of collectives among tasks, each with its place. Those of one name stand together (check_meetings()), so
+/// that all tasks come to them in the same order.
+std::map<InstructionId, int> ranks_among_tasks(const Graph& graph, const Program& whole, const TaskMap& tasks) {
+  std::map<std::string_view, std::vector<InstructionId>> meetings;
+  for (InstructionId id = 0; id < whole.instructions.size(); ++id) {
+    const Instruction& s = whole.instructions[id];
+    if (s.kind == InstructionKind::kNode && is_collective(graph, s.node))
+      meetings[meeting_of(graph, s.node)].push_back(id);
+  }
+  std::map<InstructionId, int> ranks;
+  for (const auto& [name, members] : meetings) {
+    const auto task = [&](InstructionId id) { return tasks.of[whole.instructions[id].device]; };
+    const bool on_one = std::all_of(members.begin(), members.end(),
+                                    [&, first = task(members.front())](InstructionId id) { return task(id) == first; });
+    for (size_t i = 0; i < members.size() && !on_one; ++i) ranks[members[i]] = static_cast<int>(i);
+  }
+  return ranks;
 }
 
 class PartMaker {
@@ -25,11 +47,11 @@ class PartMaker {
         self_(task),
         work_(whole, tasks),
         early_(whole, tasks, task),
+        rank_(ranks_among_tasks(file.graph, whole, tasks)),
         part_(whole, tasks, task),
         next_copy_(static_cast<uint32_t>(whole.instructions.size())) {}
 
   Result<Program> make() {
-    RETURN_IF_ERROR(work_.check_collectives(graph_));
     for (InstructionId id = 0; id < whole_.instructions.size(); ++id) {
       close_loops(id);
       RETURN_IF_ERROR(add(id));
@@ -73,6 +95,8 @@ class PartMaker {
     part_.add_outputs(id);
     add_controls(own, s);
     if (s.kind == InstructionKind::kLoop) open_.push_back(id);
+    if (const auto rank = rank_.find(id); rank != rank_.end())
+      part_.program.members.push_back({part_.next(), rank->second});
     if (s.kind == InstructionKind::kCopy && is_counted(whole_, s)) ++part_.program.num_copies;
     part_.add(own);
     return ok_status();
@@ -213,6 +237,7 @@ class PartMaker {
   const TaskId self_;
   const TaskWork work_;
   const EarlySends early_;
+  const std::map<InstructionId, int> rank_;  // of members of collectives among tasks
   GrowingPart part_;
   std::vector<InstructionId> open_;                     // loops of this task that have begun
   std::vector<std::pair<size_t, ValueId>> back_edges_;  // operands that a NextIteration further on makes

@@ -13,8 +13,7 @@ namespace emplace {
 /// of them in each iteration whether there is another. Constants are not sent but made where they are read. Whoever
 /// runs its part in order waits only for what others do without waiting for it.
 ///
-/// Unimplemented, with the nodes and tasks: a variable that is used from another task, a
-/// collective among tasks.
+/// Unimplemented, with the nodes and tasks: a variable that is used from another task.
 Result<Program> part_of(const GraphFile& file, const Program& whole, const TaskMap& tasks, TaskId task);
 
 /// SHA-256 of kind, node, device and operands of all instructions: equal where two tasks cut the same program.

@@ -1,8 +1,5 @@
 #include "core/partition/task_work.h"
 
-#include "core/base/cat.h"
-#include "core/partition/meetings.h"
-
 namespace emplace {
 
 TaskWork::TaskWork(const Program& whole, const TaskMap& tasks) : whole_(whole), tasks_(tasks) {
@@ -38,19 +35,6 @@ void TaskWork::find_tasks_of_loop(InstructionId id) {
       break;
     }
   }
-}
-
-Status TaskWork::check_collectives(const Graph& graph) const {
-  TaskId task = kNoTask;
-  for (InstructionId id = 0; id < whole_.instructions.size(); ++id) {
-    const Instruction& s = whole_.instructions[id];
-    if (s.kind != InstructionKind::kNode || !is_collective(graph, s.node)) continue;
-    if (task == kNoTask) task = task_of_[id];
-    if (task != task_of_[id])
-      return unimplemented(cat("'", graph.name(s.node), "' on ", tasks_.names[task_of_[id]], " would meet nodes on ",
-                               tasks_.names[task], "; a collective has to be on one task"));
-  }
-  return ok_status();
 }
 
 }  // namespace emplace

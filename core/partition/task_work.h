@@ -24,9 +24,6 @@ class TaskWork {
   /// The loop on several tasks whose NextIteration `id` tells all of them whether it goes on; kNoInstruction: none.
   InstructionId loop_decided_by(InstructionId id) const;
 
-  /// Unimplemented: nodes that meet are on several tasks.
-  Status check_collectives(const Graph& graph) const;
-
  private:
   void find_tasks_of_loop(InstructionId id);
 

@@ -46,6 +46,7 @@ struct TaskShare {
   const TaskMap tasks;
   const TaskId task;
   std::vector<DeviceId> own_device;  // by the cluster's ids; kNoDevice: another task's
+  std::string collective_id;         // of GPUs of several tasks; empty: they have none
 
   TaskShare(const DeviceSet& all, TaskId self, Exchange& with) : cluster(all), exchange(with), tasks(all), task(self) {
     DeviceId next = 0;

@@ -1,9 +1,11 @@
 #include "core/run/make_kernel.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/base/cat.h"
 #include "core/graph/node_kernel.h"
+#include "core/partition/meetings.h"
 #include "core/plan/blamed_node.h"
 #include "core/run/copy_kernel.h"
 #include "core/run/gpu_kernels.h"
@@ -41,6 +43,19 @@ Status make_copy_kernel(PreparedProgram& p, InstructionId id) {
   return ok_status();
 }
 
+/// Of a collective among tasks.
+std::optional<CollectiveSeat> seat_of(const PreparedProgram& p, InstructionId id) {
+  const std::vector<MeetingMember>& all = p.program.members;
+  const auto member = std::find_if(all.begin(), all.end(), [&](const MeetingMember& m) { return m.instruction == id; });
+  if (member == all.end()) return {};
+  const Graph& g = p.file.graph;
+  const NodeId node = p.program.instructions[id].node;
+  CollectiveSeat seat{p.runtime.collective_id, member->rank, static_cast<int>(g.attrs(node).integer("num_devices")), 0};
+  for (const MeetingMember& m : all)
+    seat.here += meeting_of(g, p.program.instructions[m.instruction].node) == meeting_of(g, node);
+  return seat;
+}
+
 Status make_gpu_kernel(PreparedProgram& p, InstructionId id, KernelInit init) {
   const Instruction& s = p.program.instructions[id];
   BoundInstruction& b = p.bound[id];
@@ -62,7 +77,8 @@ Status make_gpu_kernel(PreparedProgram& p, InstructionId id, KernelInit init) {
     return ok_status();
   }
   init.cpu_maker = cpu_maker;
-  ASSIGN_OR_RETURN(auto kernel, found.maker(init));
+  const std::optional<CollectiveSeat> seat = seat_of(p, id);
+  ASSIGN_OR_RETURN(auto kernel, seat ? p.devices.gpus->member_kernel(init, *seat) : found.maker(init));
   b.records = found.records;
   b.gives_way = found.gives_way && !p.runtime.gpu_options.deterministic;
   auto node = std::make_unique<GpuNodeKernel>(std::move(kernel), *gpu, p.runtime.gpu_options.sync_every_node);

@@ -65,6 +65,7 @@ struct Runtime {
   LaunchTrace* trace = nullptr;             // of programs without GPUs that nobody observes; may be null
   CheckpointAccess* checkpoints = nullptr;  // may be null
   Exchange* exchange = nullptr;             // with other tasks; null: none takes part
+  std::string collective_id;                // of GPUs of several tasks (core/device/gpu.h); empty: they have none
   uint64_t seed;
   StopSignal stop;
 };

@@ -30,7 +30,10 @@ class SessionImpl final : public Session {
     runtime_.observer = options_.observer;
     runtime_.trace = options_.trace;
     runtime_.checkpoints = options_.checkpoints;
-    if (options_.share) runtime_.exchange = &options_.share->exchange;
+    if (options_.share) {
+      runtime_.exchange = &options_.share->exchange;
+      runtime_.collective_id = options_.share->collective_id;
+    }
   }
 
   Status prepare_steps() {

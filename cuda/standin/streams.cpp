@@ -1,6 +1,7 @@
 #include "cuda/standin/streams.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -81,6 +82,26 @@ bool any_queued() {
   return false;
 }
 
+/// Does something wait for another process?
+bool waits_for_outside() {
+  return std::any_of(state().streams.begin(), state().streams.end(),
+                     [](cudaStream_t stream) { return !stream->queue.empty() && stream->queue.front().outside; });
+}
+
+/// From now on all goes on by itself, as on a card: another process may wait for it while this one waits for that.
+void go_on_beside_the_host() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    std::thread([] {
+      for (;; std::this_thread::sleep_for(std::chrono::microseconds(50))) {
+        std::lock_guard lock(state().mutex);
+        while (run_one()) {
+        }
+      }
+    }).detach();
+  });
+}
+
 /// run_until() where the host waits.
 void wait_until(const std::function<bool()>& done) {
   refuse_in_host_function("waits");
@@ -112,7 +133,7 @@ void refuse_in_host_function(const char* what) {
   std::abort();
 }
 
-bool Operation::ready() const { return !event || event->reached >= version; }
+bool Operation::ready() const { return (!event || event->reached >= version) && (!outside || outside()); }
 
 void set_seed(uint64_t seed) {
   State& s = state();
@@ -149,6 +170,10 @@ void run_until(const std::function<bool()>& done) {
   std::lock_guard lock(state().mutex);
   while (!done()) {
     if (run_one()) continue;
+    if (waits_for_outside()) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      continue;
+    }
     std::fprintf(stderr, "CUDA stand-in: streams wait for each other\n");
     std::abort();
   }
@@ -187,8 +212,11 @@ cudaError_t enqueue(cudaStream_t stream, Operation operation) {
     capture_operation(stream, std::move(operation));
     return cudaSuccess;
   }
+  if (operation.outside) go_on_beside_the_host();
   stream->queue.push_back(std::move(operation));
-  if (s.seed == 0) run_until([&] { return stream->queue.empty(); });
+  while (s.seed == 0 && run_one()) {
+  }
+  if (s.seed == 0 && !waits_for_outside()) run_until([&] { return stream->queue.empty(); });
   return cudaSuccess;
 }
 

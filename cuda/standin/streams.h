@@ -19,6 +19,7 @@ struct Operation {
   uint64_t version = 0;                // ... this recording of it
   bool on_host = false;                // a host function, which reaches no device memory and makes no calls of CUDA
   bool on_all_cards = false;           // several cards' work together
+  std::function<bool()> outside = {};  // not before this is so, which nothing in this process makes so; may be empty
 
   bool ready() const;
 };
@@ -37,7 +38,8 @@ void refuse_in_host_function(const char* what);
 void count_page_locked();
 /// Runs something that is ready, if there is any.
 bool run_one();
-/// Runs whatever is ready, in drawn order, until `done`. Deadlock ends the process with a message.
+/// Runs whatever is ready, in drawn order, until `done`. Deadlock ends the process with a message, but who waits for
+/// another process waits.
 void run_until(const std::function<bool()>& done);
 
 }  // namespace emplace::standin

@@ -96,7 +96,7 @@ bool has_logical_gpus(const DeviceSet& devices) {
 /// What cross_device_ops.select_cross_device_ops() decides for these devices: NcclAllReduce or not, and what it warns
 /// of.
 bool choose_collectives(const DeviceSet& devices, const std::vector<DeviceId>& replicas,
-                        std::vector<std::string>& notes) {
+                        const std::string& no_collectives, std::vector<std::string>& notes) {
   if (has_logical_gpus(devices)) {
     notes.push_back("NCCL is not supported when using virtual GPUs, fallingback to reduction to one device");
   }
@@ -107,10 +107,10 @@ bool choose_collectives(const DeviceSet& devices, const std::vector<DeviceId>& r
   if (!notes.empty()) return false;
   const bool cuda = std::all_of(replicas.begin(), replicas.end(),
                                 [&](DeviceId d) { return devices.at(d).kind == DeviceKind::kCuda; });
-  const Status there = cuda ? devices.gpus->collectives() : ok_status();
-  if (cuda && there.ok()) return true;
-  notes.push_back(
-      cat("Nccl kernel is not found, not using nccl allreduce.", there.ok() ? "" : cat(" (", there.message(), ")")));
+  std::string why = no_collectives;
+  if (cuda && !is_cluster(devices)) why = devices.gpus->collectives().message();
+  if (cuda && why.empty()) return true;
+  notes.push_back(cat("Nccl kernel is not found, not using nccl allreduce.", why.empty() ? "" : cat(" (", why, ")")));
   return false;
 }
 
@@ -139,7 +139,7 @@ Status check_replication(const Replication& replication) {
 }
 
 Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, Replication& replication,
-                           std::vector<std::string>& notes) {
+                           std::vector<std::string>& notes, const std::string& no_collectives) {
   if (replication.strategy == Strategy::kNone) return ok_status();
   if (replication.replicas.empty()) replication.replicas = default_replicas(devices);
   if (replication.replicas.empty()) {
@@ -166,8 +166,12 @@ Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, 
     ASSIGN_OR_RETURN(std::string request, resolve(devices, name, "ps", allow_soft_placement, device));
     replication.parameter_devices.push_back(std::move(request));
   }
-  if (replication.strategy == Strategy::kMirrored && found.size() > 1 && !is_cluster(devices))
-    replication.nccl = choose_collectives(devices, found, notes);
+  // Replicas of several tasks are their GPUs, or else their CPUs, of which nothing is to be told.
+  const bool asks = !is_cluster(devices) || std::all_of(found.begin(), found.end(), [&](DeviceId d) {
+    return d != kNoDevice && devices.at(d).kind == DeviceKind::kCuda;
+  });
+  if (replication.strategy == Strategy::kMirrored && found.size() > 1 && asks)
+    replication.nccl = choose_collectives(devices, found, no_collectives, notes);
   return ok_status();
 }
 

@@ -46,8 +46,9 @@ Status check_replication(const Replication& replication);
 /// On several tasks (DeviceSet::own_task) devices have full names, "/job:worker/task:1" is that task's CPU:0, no
 /// replicas become the GPUs of each task, or its CPU where it has none, and no `ps` becomes all tasks of the job `ps`;
 /// those have no replicas.
+/// `no_collectives`: why GPUs of several tasks have no NCCL; empty: they have.
 Status resolve_replication(const DeviceSet& devices, bool allow_soft_placement, Replication& replication,
-                           std::vector<std::string>& notes);
+                           std::vector<std::string>& notes, const std::string& no_collectives = {});
 
 /// What MirroredStrategy tells beside that warning where several replicas are logical GPUs of one card; else nothing.
 /// After resolve_replication().

@@ -21,7 +21,7 @@ message::SessionRequest request_of(const ClusterCase& c, const std::string& text
     status.name = task;
     for (const Device& d : c.devices.devices) {
       if (d.parsed.task_name() == task)
-        status.devices.push_back({d.name, static_cast<int>(d.kind), d.memory_limit, "", -1});
+        status.devices.push_back({d.name, static_cast<int>(d.kind), d.memory_limit, "", -1, ""});
     }
   }
   request.graph = text;

@@ -19,7 +19,7 @@ SessionRequest sample() {
   request.placement = {0, 1, 300};
   message::TaskStatus task;
   task.name = "/job:a/replica:0/task:1", task.incarnation = UINT64_MAX;
-  task.devices.push_back({"/job:a/replica:0/task:1/device:CPU:0", 0, int64_t{1} << 40, "", -1});
+  task.devices.push_back({"/job:a/replica:0/task:1/device:CPU:0", 0, int64_t{1} << 40, "", -1, "GPU-1"});
   request.tasks = {task, task};
   const std::vector<float> values{1, 2, 3};
   const std::vector<std::string> texts{"a", "", std::string(300, 'x')};
@@ -43,6 +43,7 @@ TEST_CASE("messages between tasks are read as they were written") {
   CHECK(found->tasks[1].incarnation == UINT64_MAX);
   CHECK(found->tasks[1].devices[0].memory_limit == int64_t{1} << 40);
   CHECK(found->tasks[1].devices[0].physical_gpu == -1);
+  CHECK(found->tasks[1].devices[0].uuid == "GPU-1");
   REQUIRE(found->feeds.size() == 2);
   for (size_t i = 0; i < 2; ++i) CHECK(testing::same(found->feeds[i].value, wanted.feeds[i].value));
   CHECK(found->timeout_s == 0.25);
