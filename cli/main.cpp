@@ -12,6 +12,7 @@
 #include "cli/command_list.h"
 #include "cli/files.h"
 #include "cli/option_set.h"
+#include "cli/placement_files.h"
 #include "cli/signals.h"
 #include "cli/values.h"
 #include "cli/version.h"
@@ -51,27 +52,6 @@ int unknown_command(const char* name, Log& log) {
   std::string hint = suggestion.text();
   return usage(
       log, cat("unknown subcommand '", printable(name), "'; ", hint.empty() ? "'emplace --help' lists them" : hint));
-}
-
-/// --log-device-placement=FILE: the file begins anew with each run of emplace; all its graphs write to it.
-Status start_placement_log(PlaceFlags& placing, OutputFile& file) {
-  const std::string& to = placing.log_device_placement;
-  if (to.empty() || to == "stderr" || to == "stdout") return ok_status();
-  Result<OutputFile> opened = OutputFile::open(to, OutputFile::Growth::kSeen);
-  if (!opened.ok()) return opened.status().with_context("--log-device-placement");
-  file = opened.take();
-  placing.placement_log = &file;
-  return ok_status();
-}
-
-/// Also after a failure: its lines say how far the placer came. If it did not begin, what was there stays. A write that
-/// failed was told.
-int end_placement_log(OutputFile& file, int code, Log& log) {
-  if (!file.is_open() || file.failed() || (code != 0 && file.is_empty())) return code;
-  const Status status = file.commit();
-  if (status.ok()) return code;
-  log.error(status.with_context("--log-device-placement").message());
-  return code != 0 ? code : end_code(status);
 }
 
 /// The last --format of the command line, known before the options are read: failures to read them are documents, too.
@@ -218,11 +198,11 @@ int run_main(int argc, char** argv, Log& log) {
   if (status.ok()) status = check_topics(set.sources());
   if (status.ok()) status = check_values(options);
   if (!status.ok()) return usage(log, status);
-  OutputFile placement_log;
-  if (command->writes(options)) status = start_placement_log(options.pipeline.placing, placement_log);
+  PlacementFiles placement_files;
+  if (command->writes(options)) status = placement_files.begin(options.pipeline.placing);
   if (!status.ok()) return usage(log, status);
   set_gpu_environment(options.pipeline.run.deterministic);
-  return end_placement_log(placement_log, within_memory(log, [&] { return command->run(options, log); }), log);
+  return placement_files.end(within_memory(log, [&] { return command->run(options, log); }), log);
 }
 
 }  // namespace

@@ -148,16 +148,21 @@ Status check_every_gate(const Placed& placed, const CopyPlan& copies, const Gate
   return check_gates(*step.file, devices, step.options, step.placement, {}, {.fail_on = gates.fail_on});
 }
 
+/// Where the file is not begun, by a side of a comparison, it is written at once.
+Status save_placement_of(const Placed& placed, const PlaceFlags& o) {
+  if (o.placement_file && !o.placement_file->is_empty()) return ok_status();
+  const std::string text = save_placement(placed.file->graph, *placed.devices, *placed.placement);
+  return o.placement_file ? o.placement_file->write(text) : write_text_file(o.placement_out, text);
+}
+
 Result<Partitioned> partitioned_graph(const StageContext& c, const Placed& placed) {
   const PlaceFlags& o = c.options.placing;
   const std::vector<Endpoint> fed = fed_tensors(*placed.file, c.options.run);
   auto copies = std::make_shared<const CopyPlan>(plan_copies(*placed.file, *placed.devices, *placed.placement, &fed));
   Partitioned made{placed, copies, {}};
   made.verdict = check_every_gate(placed, *copies, o.gates).blamed(Blame::kPlacement);
-  if (made.verdict.ok() && !o.placement_out.empty()) {
-    const std::string text = save_placement(placed.file->graph, *placed.devices, *placed.placement);
-    made.verdict = written(write_text_file(o.placement_out, text), "--placement-out");
-  }
+  if (made.verdict.ok() && !o.placement_out.empty())
+    made.verdict = written(save_placement_of(placed, o), "--placement-out");
   return made;
 }
 

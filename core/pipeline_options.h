@@ -66,6 +66,7 @@ struct PlaceFlags {
   bool log_eagerly = false;             // a line as each op starts, in place of the placement lines
   RequestRules rules;
   std::string placement_in, placement_out;
+  OutputFile* placement_file = nullptr;  // that of placement_out, begun; it takes the first placement that is made
   Gates gates;
   bool available_kernels_only = false;
   AutoFlags automatic;
