@@ -200,8 +200,18 @@ class BenchCommand final : public Command {
     return file.commit();
   }
 
+  /// Its processors, and its links if they were asked for.
+  Status measure_machine(const StageContext& c, bool links, BenchResult& result) const {
+    const HeapLimit no_limit = HeapLimit::none();  // by threads
+    if (!flags_.no_nodes) result.peaks = measure_peaks(static_cast<int>(result.facts.threads));
+    if (!links) return ok_status();
+    ASSIGN_OR_RETURN(result.links, measure_links(c));
+    return ok_status();
+  }
+
   int bench(const Options& o, const Baseline* baseline, std::optional<double> gate, Files& files, Log& log) const {
     StageContext c(o.pipeline, o.arguments.front(), log, &stop_flag());
+    const HeapLimit limit;
     BenchResult result;
     std::optional<Partitioned> made;
     const BusyMeter meter;
@@ -209,13 +219,7 @@ class BenchCommand final : public Command {
     if (!status.ok()) return fail(c, status);
     result.facts = facts_of(c, *made);
     result.facts.others = meter.others();
-    if (!flags_.no_nodes) result.peaks = measure_peaks(static_cast<int>(result.facts.threads));
-    if (files.costs.is_open()) {
-      Result<std::vector<CopyCost>> links = measure_links(c);
-      if (!links.ok()) return fail(c, links.status());
-      result.links = links.take();
-    }
-    const HeapLimit limit;
+    if (Status measured = measure_machine(c, files.costs.is_open(), result); !measured.ok()) return fail(c, measured);
     BenchReport report{&made->file->graph, made->devices.get(), &result, baseline, {}, static_cast<size_t>(flags_.top)};
     if (c.found.automatic && c.options.placing.automatic.pick == AutoPick::kFound)
       report.predicted = predicted_step(*c.found.automatic, *made);
@@ -254,8 +258,13 @@ class BenchCommand final : public Command {
     return step;
   }
 
+  static Status verified(StageContext& c) {
+    const HeapLimit no_limit = HeapLimit::none();  // by steps
+    return verify_first(c);
+  }
+
   static Status measure(StageContext& c, const BenchPlan& plan, std::optional<Partitioned>& made, BenchResult& result) {
-    RETURN_IF_ERROR(verify_first(c));
+    RETURN_IF_ERROR(verified(c));
     ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c));
     ASSIGN_OR_RETURN(const Runnable runnable, validate_run(c, loaded));
     ASSIGN_OR_RETURN(const Placed placed, place_to_run(c, runnable));

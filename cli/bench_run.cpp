@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/elapsed.h"
+#include "core/base/heap_limit.h"
 #include "core/base/stop.h"
 #include "core/report/bench/launch_times.h"
 #include "core/report/bench/seen_shapes.h"
@@ -14,9 +15,15 @@
 namespace emplace {
 namespace {
 
+/// What steps take has limits of its own, and is taken by several threads.
+Status step(Session& session, std::vector<Tensor>& outputs) {
+  const HeapLimit no_limit = HeapLimit::none();
+  return session.step(outputs);
+}
+
 Result<double> timed_step(Session& session, std::vector<Tensor>& outputs) {
   const auto start = Clock::now();
-  RETURN_IF_ERROR(session.step(outputs));
+  RETURN_IF_ERROR(step(session, outputs));
   const double us = us_since(start);
   RETURN_IF_ERROR(stop_status());
   return us;
@@ -109,15 +116,15 @@ Status trace_steps(const BenchedGraph& graph, BenchResult& result) {
   graph.context.observer = nullptr;
   if (!planned.ok()) return planned.status();
   std::vector<Tensor> outputs;
-  RETURN_IF_ERROR(planned->session->step(outputs));  // as step -1: it warms up
+  RETURN_IF_ERROR(step(*planned->session, outputs));  // as step -1: it warms up
   shapes.stop_looking();
   std::vector<double> us;
   const auto start = Clock::now();
   for (int64_t i = 0; i < kMost && (i < kLeast || us_since(start) < kSeconds * 1e6); ++i) {
     if (recorder.left_out() > 0 && i > 0) break;
     recorder.begin_step(i);
-    ASSIGN_OR_RETURN(const double step, timed_step(*planned->session, outputs));
-    us.push_back(step);
+    ASSIGN_OR_RETURN(const double step_us, timed_step(*planned->session, outputs));
+    us.push_back(step_us);
   }
   result.traced_step_us = median_of(us);
   result.costs = step_costs(graph.partitioned.file->graph, recorder, &shapes);
@@ -137,7 +144,7 @@ Status time_launches(const BenchedGraph& graph, BenchResult& result) {
   graph.context.launches = nullptr;
   if (!planned.ok()) return planned.status();
   std::vector<Tensor> outputs;
-  RETURN_IF_ERROR(planned->session->step(outputs));
+  RETURN_IF_ERROR(step(*planned->session, outputs));
   std::vector<StepTime> steps;  // in the trace's units
   const auto start = Clock::now();
   for (int64_t i = 0; i < kMost && (i < kLeast || us_since(start) < kSeconds * 1e6); ++i) {
@@ -168,7 +175,7 @@ Status write_trace(const BenchedGraph& graph, const std::string& file) {
   Status ran;
   for (int64_t i = 0; i < kSteps && ran.ok(); ++i) {
     planned.watch->begin_step(i);
-    ran = planned.session->step(outputs);
+    ran = step(*planned.session, outputs);
   }
   return planned.watch->end_steps(std::move(ran));
 }

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/compare_sides.h"
 #include "core/base/cat.h"
+#include "core/base/heap_limit.h"
 #include "core/device/device_text.h"
 #include "core/formats/graph_cut.h"
 #include "core/report/compare/compare_report.h"
@@ -118,6 +119,7 @@ class CompareCommand final : public Command {
     if (!options.pipeline.run.trace.empty()) return usage(log, "--trace is of run, train and bench, not of compare");
     tolerance_ = {options.outputs.rtol, options.outputs.atol};
     if (no_save_) flags_.save.clear();
+    const HeapLimit limit;
     return flags_.b.starts_with('@') ? against_arrays(options, log) : against_run(options, log);
   }
 
@@ -210,6 +212,7 @@ class CompareCommand final : public Command {
   }
 
   int run_both(ComparedRun& a, ComparedRun& b, Lockstep& lockstep) const {
+    const HeapLimit no_limit = HeapLimit::none();  // a side that ended at once would leave the other's thread behind
     Status ran_b;
     std::thread other([&] {
       ran_b = execute_compared_run(b, flags_.as_it_runs ? nullptr : &lockstep.observer_b());

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/base/cat.h"
+#include "core/base/heap_limit.h"
 #include "core/base/host_memory.h"
 
 namespace emplace {
@@ -56,6 +57,7 @@ int64_t free_in_group(const std::string& root, const GroupFiles& files, std::str
 }  // namespace
 
 int64_t free_host_memory(const std::string& root) {
+  const HeapLimit no_limit = HeapLimit::none();  // a stream would keep a refusal to itself
   int64_t most = physical_memory();
   if (auto kib = first_number(root + "/proc/meminfo", "MemAvailable:")) most = std::min(most, *kib * 1024);
   // "0::/user.slice" is of version 2, "4:memory:/docker/1f" of version 1. In a container the group may be its root.

@@ -5,10 +5,12 @@
 #include <fstream>
 
 #include "core/base/cat.h"
+#include "core/base/heap_limit.h"
 
 namespace emplace {
 
 std::string machine_name() {
+  const HeapLimit no_limit = HeapLimit::none();  // a stream would keep a refusal to itself
   std::ifstream file("/proc/cpuinfo");
   std::string line, model = "unknown processor";
   while (std::getline(file, line)) {
