@@ -1,6 +1,7 @@
 #include "core/fetch_filter.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/base/cat.h"
 #include "core/pipeline.h"
@@ -61,8 +62,9 @@ Status name_fetches(StageContext& c) {
   if (names.empty())
     return invalid_argument("--fetch '*': none of these nodes makes a tensor that can be fetched")
         .blamed(Blame::kUsage);
+  const std::unordered_set<std::string> asked(fetch.begin(), fetch.end());
   for (std::string& name : names) {
-    if (std::find(fetch.begin(), fetch.end(), name) == fetch.end()) fetch.push_back(std::move(name));
+    if (!asked.contains(name)) fetch.push_back(std::move(name));
   }
   return ok_status();
 }

@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "core/base/cat.h"
@@ -72,11 +74,22 @@ bool same_file(int file, int folder, const std::string& name) {
          opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
+/// Not if this process has searched the folder before: of many files there, each would look at all.
+bool is_first_in(const std::string& folder) {
+  static std::mutex mutex;
+  static std::set<std::pair<dev_t, ino_t>> searched;
+  struct stat info = {};
+  if (::stat(folder.c_str(), &info) != 0) return false;
+  const std::lock_guard lock(mutex);
+  return searched.emplace(info.st_dev, info.st_ino).second;
+}
+
 /// What a killed process left in the folder: nobody has it locked. A folder with very many files is not searched.
 void clear_leftovers(const std::string& folder) {
   constexpr int kMost = 4096;
   int seen = 0;
   const HeapLimit no_limit = HeapLimit::none();  // the iterator is noexcept within
+  if (!is_first_in(folder)) return;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end && seen < kMost;
        at.increment(error), ++seen) {
