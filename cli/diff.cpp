@@ -7,6 +7,7 @@
 #include "core/base/file_error.h"
 #include "core/base/heap_limit.h"
 #include "core/base/input_file.h"
+#include "core/base/stop.h"
 #include "core/report/diff/diff_report.h"
 
 namespace emplace {
@@ -33,6 +34,10 @@ Result<PlacementView> place_side(const Side& side, Log& log, int& code) {
     return made.status();
   }
   PlacementView view = view_placement(*made->file, *made->devices, *made->options, *made->placement, *made->copies);
+  if (Status stopped = stop_status(); !stopped.ok()) {
+    code = fail(context, stopped);
+    return stopped;
+  }
   if (made->file->graph.num_nodes() > kMaxPlannedOfASide) return view;
   Result<std::vector<PlannedMemory>> planned = predict_memory(context, *made);
   if (!planned.ok()) {

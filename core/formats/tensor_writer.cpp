@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "core/base/base64.h"
+#include "core/base/stop.h"
 #include "core/tensor/element.h"
 
 namespace emplace {
@@ -70,7 +71,12 @@ bool has_text(const T& v) {
 template <class T>
 bool write_values(JsonWriter& json, std::span<const T> values) {
   if (values.empty()) return true;
-  bool equal = std::all_of(values.begin(), values.end(), [&](const T& v) { return same(v, values.front()); });
+  constexpr size_t kLookEvery = size_t{1} << 20;
+  bool equal = true;
+  for (size_t i = 0; i < values.size() && equal; ++i) {
+    equal = same(values[i], values.front());
+    if (i % kLookEvery == 0 && stop_requested()) return true;  // nobody reads what is not whole
+  }
   if (equal) values = values.first(1);
   bool listed = std::is_same_v<T, std::string> || static_cast<int64_t>(values.size()) <= kFewElements;
   if (!listed || !std::all_of(values.begin(), values.end(), has_text<T>)) return false;
