@@ -50,9 +50,13 @@ void write_node(JsonWriter& json, const Graph& g, NodeId id) {
   json.end_object();
 }
 
-void write_names(JsonWriter& json, std::string_view key, const std::vector<NamedRef>& names) {
+/// As the graph's own nodes have them: what else a model calls them is not written.
+void write_names(JsonWriter& json, std::string_view key, const std::vector<NamedRef>& names, const GraphFile& file) {
   json.key(key).begin_array().compact();
-  for (const NamedRef& n : names) json.value(n.name);
+  for (const NamedRef& n : names) {
+    const auto alias = file.signature_names.find(n.name);
+    json.value(alias != file.signature_names.end() && file.graph.find(n.name) == kNoNode ? alias->second : n.name);
+  }
   json.end_array();
 }
 
@@ -89,9 +93,9 @@ std::string write_graph(const GraphFile& file) {
   for (NodeId id = 0; id < file.graph.num_nodes(); ++id) write_node(json, file.graph, id);
   json.end_array();
   for (const auto& [key, text] : file.declared_text) json.key(key).raw(compact_json(text));
-  if (file.has_init) write_names(json, "init", file.init);
-  if (!file.target.empty()) write_names(json, "target", file.target);
-  if (file.has_fetch) write_names(json, "fetch", file.fetch);
+  if (file.has_init) write_names(json, "init", file.init, file);
+  if (!file.target.empty()) write_names(json, "target", file.target, file);
+  if (file.has_fetch) write_names(json, "fetch", file.fetch, file);
   if (!file.feed.empty()) write_feeds(json, file);
   if (!file.train_json.empty()) json.key("train").raw(compact_json(file.train_json));
   if (!file.data_json.empty()) json.key("data").raw(compact_json(file.data_json));
