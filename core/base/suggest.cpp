@@ -16,6 +16,10 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 
 
 int substitution(char a, char b) { return a == b ? 0 : lower(a) == lower(b) ? 1 : 2; }
 
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+}
+
 using Row = std::array<int, kLongestWord + 2>;
 
 void strip_common_ends(std::string_view& a, std::string_view& b) {
@@ -62,17 +66,20 @@ Suggestion::Suggestion(std::string_view word)
 void Suggestion::offer(std::string_view candidate) {
   if (limit_ < 0) return;
   constexpr size_t kPrefix = 4;
-  if (std::equal(word_.begin(), word_.end(), candidate.begin(), candidate.end(),
-                 [](char a, char b) { return lower(a) == lower(b); })) {
-    best_ = candidate;
+  if (same_letters(word_, candidate)) {
+    best_ = candidate, is_part_ = false;
     limit_ = word_ == candidate ? -1 : 0;
     return;
   }
   // The beginning of a word is better than nothing.
-  if (best_.empty() && word_.size() >= kPrefix && candidate.starts_with(word_)) best_ = candidate;
+  if ((best_.empty() || is_part_) && word_.size() >= kPrefix && candidate.starts_with(word_))
+    best_ = candidate, is_part_ = false;
+  if (best_.size() < candidate.size() && (best_.empty() || is_part_) && candidate.size() >= kPrefix &&
+      candidate.size() < word_.size() && same_letters(candidate, word_.substr(0, candidate.size())))
+    best_ = candidate, is_part_ = true;
   int distance = edit_distance(word_, candidate, limit_);
   if (distance > limit_ || distance >= 2 * static_cast<int>(std::max(word_.size(), candidate.size()))) return;
-  best_ = candidate;
+  best_ = candidate, is_part_ = false;
   limit_ = distance - 1;
 }
 

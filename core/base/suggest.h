@@ -11,7 +11,8 @@ namespace emplace {
 /// of one, hence the unit is a half. Stops early and returns `limit + 1` when the distance is above `limit`.
 int edit_distance(std::string_view a, std::string_view b, int limit);
 
-/// Offered words one after the other, keeps the nearest that is near enough to be meant. The first of equals wins.
+/// Offered words one after the other, keeps the nearest that is near enough to be meant, else one that goes on where
+/// the word ends, or that the word goes on from ("Constant" from "Const"). The first of equals wins.
 class Suggestion {
  public:
   explicit Suggestion(std::string_view word);
@@ -23,7 +24,8 @@ class Suggestion {
 
  private:
   std::string_view word_, best_;
-  int limit_;  // distance that a better candidate may have
+  int limit_;             // distance that a better candidate may have
+  bool is_part_ = false;  // best_ is only a part of the word
 };
 
 /// text() over a list.

@@ -7,6 +7,7 @@
 #include "core/base/stop.h"
 #include "core/base/suggest.h"
 #include "core/graph/attr_position.h"
+#include "core/graph/colocation.h"
 #include "core/graph/literals.h"
 #include "core/op/trait_table.h"
 
@@ -146,7 +147,8 @@ TypePass::OpInfo& TypePass::op_info(uint32_t op) {
 void TypePass::report_unknown_op(NodeId id) {
   std::string hint;
   if (!problems_.full()) {
-    Suggestion near(graph_.op(id));
+    const std::string_view op = graph_.op(id);
+    Suggestion near(op.substr(op.rfind('.') + 1));  // "tf.matmul", as Python has it
     for (std::string_view name : file_.ops->names()) near.offer(name);
     for (const auto& [name, function] : file_.library) near.offer(name);
     hint = near.best().empty() ? "'emplace ops' lists the ops that emplace runs" : near.text();
@@ -275,6 +277,33 @@ void TypePass::settle_literal(Literal& literal, DType type) {
   output_types_[node.first_output] = type;
 }
 
+// A request to be with another node that nobody can meet is one that TensorFlow passes over without a word.
+void TypePass::check_colocation() {
+  if (!graph_.source_) return;  // what a program wrote often names nodes that it left out
+  std::unordered_map<std::string_view, int> askers;
+  const auto each = [&](auto&& look) {
+    for (NodeId id = 0; id < graph_.num_nodes() && !warnings_.full(); ++id) {
+      const AttrValue* written = Attrs(graph_.written_attrs(id)).find("_class");
+      const auto* entries = written ? written->get_if<std::vector<std::string>>() : nullptr;
+      for (size_t i = 0; entries && i < entries->size(); ++i) look(id, std::string_view((*entries)[i]));
+    }
+  };
+  each([&](NodeId, std::string_view entry) { ++askers[entry]; });
+  each([&](NodeId id, std::string_view entry) {
+    const bool asks = entry.starts_with(kColocationPrefix);
+    const std::string_view other = asks ? entry.substr(kColocationPrefix.size()) : entry;
+    if (asks && (askers[entry] > 1 || graph_.find(other) != kNoNode)) return;
+    Suggestion near(other);
+    for (NodeId n = 0; n < graph_.num_nodes(); ++n) near.offer(graph_.name(n));
+    const std::string meant = near.best().empty() ? std::string() : cat(kColocationPrefix, near.best());
+    report(id,
+           {asks ? cat("_class: no node is named '", other, "': ignored") : cat("_class: '", entry, "' is ignored"),
+            meant.empty() ? "'loc:@NAME' asks to be where the node NAME is" : cat("did you mean '", meant, "'?"),
+            "_class"},
+           warnings_);
+  });
+}
+
 void TypePass::check_back_edges() {
   for (const BackEdge& edge : back_edges_) {
     const Endpoint e = graph_.inputs(edge.node)[edge.input];
@@ -308,7 +337,10 @@ void TypePass::report(NodeId id, const TypeBuilder::Problem& problem, Problems& 
 void TypePass::report_wrong_input(NodeId id, uint32_t input, DType got, DType wanted) {
   const Endpoint e = graph_.inputs(id)[input];
   std::string hint;
-  if (is_ref(wanted)) {
+  if (graph_.nodes_[id].position == kNoPosition) {
+    hint = cat("'", graph_.name(id), "' stands where a function was called, and takes ", dtype_name(wanted),
+               " of it or of what calls it");
+  } else if (is_ref(wanted)) {
     hint = cat("'", graph_.name(e.node), "' is not a variable, so ", graph_.op(id), " cannot write to it");
   } else {
     const bool numbers = kNumbersAndBool.has(base_type(got)) && kNumbersAndBool.has(wanted);

@@ -21,6 +21,8 @@ class TypePass {
   /// `before_node`, if given, is called for each node before it is typed, and may change its attrs.
   /// A node with a problem has type TypeTable::kNone and no outputs.
   void run(const std::function<void(NodeId)>& before_node = nullptr);
+  /// What asks to be with a node that is not there goes to the warnings. Of a graph that a person wrote; after run().
+  void check_colocation();
   /// After run(): the same for a node that was added behind all others.
   void add(NodeId id);
 

@@ -9,7 +9,9 @@ namespace emplace {
 namespace {
 
 void validate_graph(GraphFile& file, Graph& graph, Problems& problems, Problems& contradictions) {
-  TypePass(file, graph, problems, file.warnings).run();
+  TypePass types(file, graph, problems, file.warnings);
+  types.run();
+  types.check_colocation();
   ShapePass(graph, contradictions).run();
 }
 

@@ -1,6 +1,7 @@
 #include "core/place/place_errors.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "core/base/cat.h"
@@ -21,6 +22,17 @@ std::string join(const std::vector<std::string>& texts, std::string_view separat
   std::string out;
   for (size_t i = 0; i < texts.size(); ++i) append(out, i ? separator : std::string_view{}, texts[i]);
   return out;
+}
+
+/// Of "gpu" and "gpu0" what was meant; of all others nothing.
+std::string misspelt_type(std::string_view type) {
+  const size_t letters = std::min(type.find_first_of("0123456789"), type.size());
+  std::string upper(type.substr(0, letters));
+  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  if ((upper != "GPU" && upper != "CPU") || type == upper) return {};
+  const std::string_view number = type.substr(letters);
+  if (number.empty()) return cat(": wanted type '", upper, "' in capital letters");
+  return cat("; did you mean '/device:", upper, ":", number, "'?");
 }
 
 }  // namespace
@@ -281,10 +293,8 @@ std::string PlaceFailures::no_candidate_line(NodeId node) const {
     const std::string_view request = state_.requested_text(node);
     if (request.empty()) return "no device fits";
     if (state_.candidates.matching(state_.names.at(state_.groups.at(root).requested)).empty()) {
-      const std::optional<std::string>& type = state_.names.at(state_.groups.at(root).requested).type;
-      const bool small = type == "gpu" || type == "cpu";
-      return cat("asks for ", request, "; there is no such device",
-                 small ? cat(": wanted type '", type == "gpu" ? "GPU" : "CPU", "' in capital letters") : "");
+      const std::string type = state_.names.at(state_.groups.at(root).requested).type.value_or("");
+      return cat("asks for ", request, "; there is no such device", misspelt_type(type));
     }
     const NodeType& type = state_.graph.type(node);
     const std::optional<std::string>& wanted = state_.names.at(state_.groups.at(root).requested).type;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 
+#include "core/base/suggest.h"
 #include "core/formats/proto/field_tables.h"
 
 namespace emplace::proto {
@@ -175,6 +177,12 @@ bool enum_number(Enum values, std::string_view name, int64_t& number) {
     if (v.name == name) return number = v.number, true;
   }
   return false;
+}
+
+std::string near_enum_name(Enum values, std::string_view name) {
+  Suggestion near(name);
+  for (const EnumValue& v : values_of(values)) near.offer(v.name);
+  return near.text();
 }
 
 }  // namespace emplace::proto

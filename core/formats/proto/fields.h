@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/formats/proto/messages.h"
@@ -25,5 +26,7 @@ const Field* find_field(Message message, std::string_view name);
 std::string_view enum_name(Enum values, int64_t number);
 /// False if there is no such name.
 bool enum_number(Enum values, std::string_view name, int64_t& number);
+/// "did you mean 'DT_FLOAT'?", or empty.
+std::string near_enum_name(Enum values, std::string_view name);
 
 }  // namespace emplace::proto

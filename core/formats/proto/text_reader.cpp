@@ -198,7 +198,8 @@ class TextMessageReader {
     if (scan_.kind() == Word::kError || scan_.kind() == Word::kEnd) return fail("");
     if (!bits) {
       problems_.add(static_cast<int64_t>(at),
-                    cat(field.name, ": found '", minus ? "-" : "", scan_.word(), "', wanted ", wanted(field.kind)));
+                    cat(field.name, ": found '", minus ? "-" : "", scan_.word(), "', wanted ", wanted(field.kind)),
+                    field.kind == Kind::kEnum ? near_enum_name(field.values(), scan_.word()) : std::string());
       return skip_scalar();
     }
     scan_.advance();
