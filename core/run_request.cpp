@@ -327,10 +327,9 @@ Result<RunRequest> resolve(const GraphFile& file, const RunOptions& options, con
     if (options.target.empty()) request.targets.push_back(g.find(ref.name));
   }
   if (request.fetches.empty() && request.targets.empty()) {
-    return invalid_argument(cat("Must specify at least one target to fetch or execute.",
-                                g.num_nodes() == 0
-                                    ? " The graph has no node."
-                                    : " No node has an output to print; name one to run: --target NODE"));
+    constexpr std::string_view kNothing = "Must specify at least one target to fetch or execute.";
+    if (g.num_nodes() == 0) return invalid_argument(cat(kNothing, " The graph has no node.")).blamed(Blame::kFile);
+    return invalid_argument(cat(kNothing, " No node has an output to print; name one to run: --target NODE"));
   }
   RETURN_IF_ERROR(resolve_feeds(file, options, request));
   if (restores_meta_graph(file, options))

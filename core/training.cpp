@@ -257,6 +257,7 @@ class TrainableBuilder {
     if (Status status = resolve_feeds(*made_.file, c_.options.run, request); !status.ok())
       return status.blamed(Blame::kUsage);
     if (made_.train) request.fed_anew = made_.train->placeholders();
+    RETURN_IF_ERROR(check_fed_once());
     std::erase_if(request.feeds, [&](const auto& feed) {
       return std::find(request.fed_anew.begin(), request.fed_anew.end(), feed.first) != request.fed_anew.end();
     });
@@ -264,6 +265,19 @@ class TrainableBuilder {
       return usage_error("no data: give --steps N, or say in the graph file what to train on (\"data\")");
     RETURN_IF_ERROR(open_checkpoints());
     c_.options.run.seed = made_.training.seed == 0 ? 1 : made_.training.seed;
+    return ok_status();
+  }
+
+  /// A --feed of what the data feed in every step would have no effect.
+  Status check_fed_once() const {
+    const Graph& g = made_.file->graph;
+    for (const std::string& feed : c_.options.run.feed) {
+      const std::string name = feed.substr(0, feed.find_first_of("=:"));
+      const NodeId node = g.find(name);
+      const auto& by_data = made_.request.fed_anew;
+      if (node != kNoNode && std::any_of(by_data.begin(), by_data.end(), [&](Endpoint e) { return e.node == node; }))
+        return usage_error(cat("--feed: the training data feed '", name, "' in every step; leave out one of them"));
+    }
     return ok_status();
   }
 

@@ -250,7 +250,9 @@ Result<Tensor> from_typed(const Typed& typed, DType dtype, const Shape& wanted) 
   if (typed.dtype != dtype) return wrong_dtype(typed.dtype, dtype);
   if (!typed.shape.compatible_with(wanted)) return wrong_shape(typed.shape, wanted);
   if (auto fill = parse_fill(typed.values)) return filled(*fill, dtype, typed.shape);
-  return from_words(words_of(typed.values), dtype, typed.shape);
+  const std::vector<std::string_view> words = words_of(typed.values);
+  if (!words.empty()) RETURN_IF_ERROR(check_first_word(words[0], dtype));
+  return from_words(words, dtype, typed.shape);
 }
 
 }  // namespace

@@ -75,7 +75,8 @@ Status apply_checkpoint(const Checkpoint& checkpoint, const Graph& g, Session& s
     if (fit == Fit::kExact) misfits.add("not in the graph", cat(name, " ", type_text(value->dtype(), value->shape())));
   }
   if (!misfits.empty())
-    return invalid_argument(cat("the checkpoint does not fit the graph; variables that are", misfits.text()));
+    return invalid_argument(cat("the checkpoint does not fit the graph; variables that are", misfits.text()))
+        .blamed(Blame::kUsage);
   for (const auto& [node, value] : found) RETURN_IF_ERROR(session.set_variable(node, *value));
   for (const auto& [copy, original] : copies) {
     ASSIGN_OR_RETURN(Tensor value, session.variable(original));

@@ -202,10 +202,24 @@ class TableReader {
     return true;
   }
 
+  static std::string columns_text(size_t count) { return cat(count, count == 1 ? " column" : " columns"); }
+
+  /// Of a line without a comma: what stands in their place.
+  std::string why_few_columns() const {
+    if (text_.starts_with("\xff\xfe") || text_.starts_with("\xfe\xff")) return "the file is UTF-16, wanted UTF-8";
+    if (fields_.size() != 1) return {};
+    const size_t other = fields_[0].text.find_first_of(";\t|");
+    if (other == std::string_view::npos) return {};
+    return fields_[0].text[other] == '\t'
+               ? "columns end with a comma here, not with a tab"
+               : cat("columns end with a comma here, not with '", fields_[0].text.substr(other, 1), "'");
+  }
+
   bool no_column(const CsvSelection& s, std::string_view word, const std::vector<std::string>& names) {
     Suggestion suggestion(word);
     for (const std::string& name : names) suggestion.offer(name);
-    std::string hint = suggestion.text();
+    std::string hint = why_few_columns();
+    if (hint.empty()) hint = suggestion.text();
     if (hint.empty()) hint = "columns are named as in the header line, or numbered from 0: \"0-63\", \"64\", \"label\"";
     problems_.add(0, cat("feed '", s.feed, "': there is no column '", word, "' among ", names.size()), std::move(hint));
     return false;
@@ -213,7 +227,8 @@ class TableReader {
 
   bool too_few(const CsvSelection& s, int64_t c) {
     problems_.add(static_cast<int64_t>(lines_.start()),
-                  cat("feed '", s.feed, "': found ", width_, " columns, wanted column ", c, " (counted from 0)"));
+                  cat("feed '", s.feed, "': found ", columns_text(width_), ", wanted column ", c, " (counted from 0)"),
+                  why_few_columns());
     return false;
   }
 
@@ -280,7 +295,8 @@ class TableReader {
       if (table_.lines.size() % kLookEvery == 0 && stop_requested()) return false;
       if (fields_.size() != width_) {
         problems_.add(static_cast<int64_t>(lines_.start()),
-                      cat("found ", fields_.size(), " columns, wanted ", width_, " as in the first line"));
+                      cat("found ", columns_text(fields_.size()), ", wanted ", width_, " as in the first line"),
+                      why_few_columns());
         return false;
       }
       if (table_.lines.size() == room_) {

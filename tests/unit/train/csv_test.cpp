@@ -79,7 +79,7 @@ TEST_CASE("CSV: text columns keep commas, quotes and line breaks") {
 
 TEST_CASE("CSV: what is wrong is told with line and column") {
   CHECK(read("1,2\n3,x\n", {all()}).problems.starts_with("d.csv:2:3: column 1: found 'x', wanted a number"));
-  CHECK(read("1,2\n3\n", {all()}).problems.starts_with("d.csv:2:1: found 1 columns, wanted 2"));
+  CHECK(read("1,2\n3\n", {all()}).problems.starts_with("d.csv:2:1: found 1 column, wanted 2"));
   CHECK(read("1,2\n", {all("0-5")}).problems.starts_with("d.csv:1:1: feed 'x': found 2 columns, wanted column 5"));
   CHECK(read("left,right\n1,2\n", {all("rihgt")}).problems.find("did you mean 'right'?") != std::string::npos);
   CHECK(read("1,\n", {all()}, false).problems.starts_with("d.csv:1:3: column 1: an empty field"));
