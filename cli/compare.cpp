@@ -138,9 +138,9 @@ class CompareCommand final : public Command {
   std::string default_a() const { return flags_.a_given || flags_.b.starts_with('@') ? flags_.a : std::string(kOnCpu); }
 
   /// 0, or the exit code of what failed, which was told.
-  int read_flags(ComparedRun& run, const std::string& path, const std::string& flags, Log& log) const {
-    Result<ComparedRun> read = read_compared_run(path, flags, common(), declare_compared);
-    if (!read.ok()) return usage(log, read.status());
+  int read_flags(ComparedRun& run, const char* side, const Options& options, const std::string& flags, Log& log) const {
+    Result<ComparedRun> read = read_compared_run(options.arguments[0], flags, common(), declare_compared);
+    if (!read.ok()) return usage(log, read.status().with_context(side));
     run = read.take();
     return 0;
   }
@@ -178,7 +178,7 @@ class CompareCommand final : public Command {
     const auto arrays = read_npz(flags_.b.substr(1));
     if (!arrays.ok()) return usage(log, arrays.status().with_context("--b"));
     ComparedRun a;
-    if (const int code = read_flags(a, options.arguments[0], flags_.a, log); code != 0) return code;
+    if (const int code = read_flags(a, "--a", options, flags_.a, log); code != 0) return code;
     if (const int code = place_side(a, log); code != 0) return code;
     AgainstArrays observer(a.graph(), *arrays, tolerance_, flags_.all);
     const Status ran = execute_compared_run(a, &observer);
@@ -192,8 +192,8 @@ class CompareCommand final : public Command {
 
   int against_run(const Options& options, Log& log) const {
     ComparedRun a, b;
-    if (int code = read_flags(a, options.arguments[0], default_a(), log); code != 0) return code;
-    if (int code = read_flags(b, options.arguments[0], flags_.b, log); code != 0) return code;
+    if (int code = read_flags(a, "--a", options, default_a(), log); code != 0) return code;
+    if (int code = read_flags(b, "--b", options, flags_.b, log); code != 0) return code;
     if (int code = place_side(a, log); code != 0) return code;
     if (int code = place_side(b, log); code != 0) return code;
     Lockstep lockstep(a.graph(), b.graph(), {tolerance_, flags_.flow, flags_.all});

@@ -88,6 +88,7 @@ class ConfigParser {
       name = name.substr(1, name.size() - 2);
     if (name.find_first_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == name.npos)
       return at_ = begin, wanted("NAME = VALUE", line_);
+    if (!at('=') && name.find_first_of("{:") != name.npos) return at_ = begin, wanted("NAME = VALUE", line_);
     if (const size_t dot = name.find('.'); dot != name.npos) {
       if (section_.empty()) entry.section = name.substr(0, dot);
       name = name.substr(name.rfind('.') + 1);

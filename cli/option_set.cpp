@@ -297,6 +297,7 @@ Status OptionSet::Impl::read_config(std::vector<ConfigEntry>& entries_of_file) c
                                   hint.empty() ? "" : "; ", hint));
     }
     std::replace(entry.name.begin(), entry.name.end(), '_', '-');
+    if (entry.name == "config") return invalid_argument(cat(place, ": a configuration file names no other one"));
     if (!find(entry.name) && !is_of_others(entry.name))
       return invalid_argument(
           cat(place, ": unknown option '", printable(shortened(entry.name)), "'", suggest(shortened(entry.name))));

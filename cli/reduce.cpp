@@ -68,6 +68,7 @@ class ReduceCommand final : public Command {
       return usage(log, "wanted one graph file: emplace reduce GRAPH -o MIN.json --while exits=139");
     if (!options.pipeline.run.trace.empty()) return usage(log, "--trace is of run, train and bench, not of reduce");
     if (!flags_.record.empty()) return record(options, log);
+    if (flags_.output.empty()) return usage(log, "where to? -o MIN.json");
     if (!flags_.output.ends_with(".json"))
       return usage(log, cat("-o '", printable(flags_.output), "': wanted a .json file"));
     if (flags_.condition != "diverges" &&

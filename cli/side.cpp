@@ -32,6 +32,8 @@ std::string values_text(const std::vector<std::string>& values) {
 }  // namespace
 
 std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:=@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return std::string(text);
   std::string out = "'";
   for (const char c : text) c == '\'' ? out += "'\\''" : out += c;
   return out + "'";

@@ -25,7 +25,7 @@ Result<Side> read_side(std::string_view command, const std::string& text, const 
 /// What the options of two sides differ in: "--simulate-gpus 2, was 3", by name.
 std::vector<std::string> different_options(const Side& before, const Side& after);
 
-/// The text as one word of a shell, in quotes.
+/// The text as one word of a shell, in quotes where it needs them.
 std::string shell_word(std::string_view text);
 /// Words as a shell makes them of quotes and backslashes. InvalidArgument: a quote that does not end.
 Result<std::vector<std::string>> shell_words(std::string_view text);
