@@ -72,6 +72,8 @@ constexpr GpuGap kGaps[] = {
     {"AdjustHue", DType::kInvalid, kImages},
     {"AdjustSaturation", DType::kInvalid, kImages},
     {"CropAndResize", DType::kInvalid, kImages},
+    {"CropAndResizeGradBoxes", DType::kInvalid, kImages},
+    {"CropAndResizeGradImage", DType::kInvalid, kImages},
     {"HSVToRGB", DType::kInvalid, kImages},
     {"RGBToHSV", DType::kInvalid, kImages},
     {"AvgPool3D", DType::kInvalid, kVolumes},

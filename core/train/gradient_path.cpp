@@ -4,6 +4,8 @@
 #include <deque>
 
 #include "core/base/cat.h"
+#include "core/op/complex_gradients.h"
+#include "core/op/op_def.h"
 
 namespace emplace {
 namespace {
@@ -14,7 +16,15 @@ constexpr size_t kShown = 12;  // nodes of a path; of a longer one its ends
 
 bool carries_gradient(DType type) {
   const DType base = base_type(type);
-  return kFloating.has(base) || base == DType::kResource || base == DType::kVariant;
+  return kFloating.has(base) || kComplexes.has(base) || base == DType::kResource || base == DType::kVariant;
+}
+
+bool takes_gradient(const Graph& g, NodeId node) {
+  bool complex = false;
+  for (const Endpoint& e : g.inputs(node)) complex = complex || kComplexes.has(base_type(g.output_type(e)));
+  for (uint32_t i = 0; i < g.num_outputs(node); ++i)
+    complex = complex || kComplexes.has(base_type(g.output_type({node, i})));
+  return !complex || has_complex_gradient(g.op(node));
 }
 
 // From the loss to `to`; empty if there is no path.
@@ -59,6 +69,7 @@ std::string GradientPath::loss_at(NodeId reader, uint32_t input) const {
   if (type.def && type.def->stops_gradients()) return cat(type.op, " is not differentiable");
   const DType dtype = graph_.output_type(graph_.inputs(reader)[input]);
   if (!carries_gradient(dtype)) return cat("what it reads is ", dtype_name(dtype), ", which carries no gradient");
+  if (!takes_gradient(graph_, reader)) return cat(type.op, " has no gradient for complex numbers here");
   if (std::find(no_gradient_.begin(), no_gradient_.end(), std::pair(reader, input)) != no_gradient_.end()) {
     return cat(type.op, " has no gradient for its input ", input);
   }

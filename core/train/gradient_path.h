@@ -10,8 +10,10 @@
 
 namespace emplace {
 
-/// May a gradient flow through a tensor of this type? (TensorFlow's IsTrainable, but for complex numbers.)
+/// May a gradient flow through a tensor of this type? (TensorFlow's IsTrainable.)
 bool carries_gradient(DType type);
+/// Is the gradient function of the node's op right for the node's types? (core/op/complex_gradients.h)
+bool takes_gradient(const Graph& graph, NodeId node);
 
 class GradientPath {
  public:

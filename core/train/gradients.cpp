@@ -25,7 +25,8 @@ Status check_types(const GraphEditor& edit, Endpoint loss, std::span<const Endpo
                                 ", and only a floating-point tensor has gradients"));
   }
   for (Endpoint x : xs) {
-    if (!carries_gradient(edit.type(x)) || base_type(edit.type(x)) == DType::kVariant) {
+    const DType type = base_type(edit.type(x));
+    if (!carries_gradient(type) || type == DType::kVariant || kComplexes.has(type)) {
       return invalid_argument(cat("'", graph.name(x.node), "' is ", dtype_name(edit.type(x)),
                                   ": a gradient is with respect to a floating-point tensor or a variable"));
     }

@@ -36,7 +36,8 @@ std::vector<bool> NodesBetween::reached_by_xs() const {
     if (reached[id]) continue;
     reached[id] = true;
     for (const Consumers::Edge& edge : consumers.of(id)) {
-      if (edge.input >= 0 && carries_gradient(graph_.output_type({id, edge.slot}))) stack.push_back(edge.node);
+      if (edge.input >= 0 && carries_gradient(graph_.output_type({id, edge.slot})) && takes_gradient(graph_, edge.node))
+        stack.push_back(edge.node);
     }
   }
   return reached;

@@ -1,8 +1,11 @@
 // RGBToHSV, HSVToRGB, AdjustHue, AdjustSaturation and AdjustContrastv2: colours of images, channels last.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/numeric.h"
 #include "core/ops/kit/shape_math.h"
@@ -80,6 +83,61 @@ Status hsv_to_rgb_cpu(KernelContext& c) {
   return each_pixel<T>(c, [](const auto* in, auto* out) { parts_of_hue(in[0] * 6, (1 - in[1]) * in[2], in[2], out); });
 }
 
+// Which of three colours is the largest and which the smallest, as 0 and 1; of equal ones TensorFlow's choice.
+struct Extremes {
+  std::array<Value, 3> color, largest, smallest;
+
+  static Extremes of(GradientContext& g, Value x) {
+    Extremes e;
+    const DType type = g.type(x);
+    const Value parts =
+        g.add("Split", {g.index(-1, "split_dim"), x}, {{"num_split", AttrValue::of(int64_t{3})}}, "split");
+    for (uint32_t i = 0; i < 3; ++i) e.color[i] = parts.output(i);
+    const auto& [red, green, blue] = e.color;
+    const auto both = [&](std::string_view a, Value x1, Value y1, std::string_view b, Value x2, Value y2) {
+      return g.cast(g.add("LogicalAnd", {g.add(a, {x1, y1}), g.add(b, {x2, y2})}), type);
+    };
+    e.largest = {both("GreaterEqual", red, blue, "GreaterEqual", red, green),
+                 both("Greater", green, red, "GreaterEqual", green, blue),
+                 both("Greater", blue, red, "Greater", blue, green)};
+    e.smallest = {both("Less", red, blue, "Less", red, green), both("LessEqual", green, red, "Less", green, blue),
+                  both("LessEqual", blue, red, "LessEqual", blue, green)};
+    return e;
+  }
+};
+
+// Hue is a difference of two colours, which two the largest one says, over the range; saturation 1 - smallest /
+// largest.
+Status rgb_to_hsv_gradient(GradientContext& g) {
+  const Extremes e = Extremes::of(g, g.input(0));
+  const auto add = [&](Value a, Value b) { return g.add("AddV2", {a, b}, {}, "add"); };
+  const auto less = [&](Value a, Value b) { return g.add("Sub", {a, b}, {}, "sub"); };
+  const auto& c = e.color;
+  const Value one = g.scalar(g.type(c[0]), 1), high = g.add("Maximum", {c[0], g.add("Maximum", {c[1], c[2]})});
+  const Value low = g.add("Minimum", {c[0], g.add("Minimum", {c[1], c[2]})});
+  const Value by_range = g.add("DivNoNan", {one, less(high, low)}), by_high = g.add("DivNoNan", {one, high});
+  Value apart;
+  for (size_t i = 0; i < 3; ++i) {
+    const Value term = g.mul(e.largest[i], less(c[(i + 1) % 3], c[(i + 2) % 3]));
+    apart = i == 0 ? term : add(apart, term);
+  }
+  const Value turn = g.mul(apart, g.mul(by_range, by_range)), fall = g.mul(low, g.mul(by_high, by_high));
+  const Value sixth = g.scalar(g.type(c[0]), 1.0 / 6);
+  const Value dy =
+      g.add("Split", {g.index(-1, "split_dim"), g.grad(0)}, {{"num_split", AttrValue::of(int64_t{3})}}, "split");
+  std::vector<Value> parts;
+  for (size_t i = 0; i < 3; ++i) {
+    const Value sign = less(e.largest[(i + 2) % 3], e.largest[(i + 1) % 3]);
+    const Value ends = less(e.largest[i], e.smallest[i]);
+    const Value hue = g.mul(sixth, less(g.mul(sign, by_range), g.mul(turn, ends)));
+    const Value saturation = less(g.mul(e.largest[i], fall), g.mul(e.smallest[i], by_high));
+    parts.push_back(add(add(g.mul(dy, hue), g.mul(dy.output(1), saturation)), g.mul(dy.output(2), e.largest[i])));
+  }
+  parts.push_back(g.index(-1, "axis"));
+  g.set(0, g.add("ConcatV2", parts, {}, "concat"));
+  return g.status();
+}
+
 /// The scalar input 1; null: it is none.
 const float* amount(const KernelContext& c) { return c.input(1).shape().rank() == 0 ? c.in<float>(1) : nullptr; }
 
@@ -135,7 +193,8 @@ OpDef rgb_to_hsv_op() {
       .cpu<float>(stateless<rgb_to_hsv_cpu<float>>)
       .cpu<double>(stateless<rgb_to_hsv_cpu<double>>)
       .cpu<half>(stateless<rgb_to_hsv_cpu<half>>)
-      .cpu<bfloat16>(stateless<rgb_to_hsv_cpu<bfloat16>>);
+      .cpu<bfloat16>(stateless<rgb_to_hsv_cpu<bfloat16>>)
+      .gradient(rgb_to_hsv_gradient);
 }
 OpDef hsv_to_rgb_op() {
   return OpDef("HSVToRGB")

@@ -4,6 +4,7 @@
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/linear/decomposition_gradients.h"
 
 namespace emplace {
 namespace {
@@ -160,11 +161,6 @@ class SelfAdjointEig final : public Kernel {
   const bool vectors_;
 };
 
-Value product_of(GradientContext& g, Value a, Value b, bool adjoint_a, bool adjoint_b) {
-  return g.add("BatchMatMulV2", {a, b}, {{"adj_x", AttrValue::of(adjoint_a)}, {"adj_y", AttrValue::of(adjoint_b)}},
-               "MatMul");
-}
-
 // TensorFlow's, python/ops/linalg_grad.py: v (diag(de) + f * (v^H dv)) v^H for f = 1 / (e_j - e_i), of which the lower
 // half counts.
 Status eigen_gradient(GradientContext& g) {
@@ -268,7 +264,8 @@ OpDef qr_op() {
       .cpu<float>(stateless<qr_cpu<float>>)
       .cpu<double>(stateless<qr_cpu<double>>)
       .cpu<complex64>(stateless<qr_cpu<complex64>>)
-      .cpu<complex128>(stateless<qr_cpu<complex128>>);
+      .cpu<complex128>(stateless<qr_cpu<complex128>>)
+      .gradient(qr_gradient);
 }
 
 OpDef svd_op() {
@@ -278,7 +275,8 @@ OpDef svd_op() {
       .cpu<float>(make<Svd<float>>)
       .cpu<double>(make<Svd<double>>)
       .cpu<complex64>(make<Svd<complex64>>)
-      .cpu<complex128>(make<Svd<complex128>>);
+      .cpu<complex128>(make<Svd<complex128>>)
+      .gradient(svd_gradient);
 }
 
 OpDef self_adjoint_eig_v2_op() {

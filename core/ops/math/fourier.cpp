@@ -5,6 +5,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/scratch_vector.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/numeric.h"
 #include "core/ops/kit/shape_math.h"
@@ -169,13 +170,82 @@ Status irfft_cpu(KernelContext& c) {
   return ok_status();
 }
 
+// The size of the last dimension, in the type of v or of its parts.
+Value last_size(GradientContext& g, Value v, DType type) {
+  const Shape& s = g.shape(v);
+  if (s.rank_known() && s.dim_from_end(1) >= 0) return g.scalar(type, static_cast<double>(s.dim_from_end(1)));
+  return g.cast(g.add("Prod", {g.slice(g.shape_of(v), -1), g.ints({0})}), type);
+}
+
+// A transform is its matrix, which is symmetric: the gradient goes through its conjugate.
+template <int kSign>
+Status fourier_gradient(GradientContext& g) {
+  const Value dy = g.grad(0), size = last_size(g, dy, g.type(dy));
+  g.set(0, kSign < 0 ? g.mul(g.add("IFFT", {dy}), size) : g.add("RealDiv", {g.add("FFT", {dy}), size}));
+  return g.status();
+}
+
+// Of a gradient of `length` numbers that for those which the input has: RFFT drops numbers or adds zeros.
+Value fitted(GradientContext& g, Value dx, Value input) {
+  const Shape &have = g.shape(dx), &want = g.shape(input);
+  if (!want.rank_known() || want.rank() == 0) return dx;
+  if (have.rank_known() && have.dim_from_end(1) >= 0 && have.dim_from_end(1) == want.dim_from_end(1)) return dx;
+  const int rank = want.rank();
+  const Value size = g.slice(g.shape_of(input), rank - 1),
+              none = g.ints(std::vector<int64_t>(static_cast<size_t>(2 * rank - 1), 0));
+  const Value padded = g.add("Pad", {dx, g.reshape(g.concat({none, size}), std::vector<int64_t>{rank, 2})});
+  const Value kept =
+      rank == 1 ? size : g.concat({g.ints(std::vector<int64_t>(static_cast<size_t>(rank - 1), -1)), size});
+  return g.add("Slice", {padded, g.ints(std::vector<int64_t>(static_cast<size_t>(rank), 0)), kept});
+}
+
+// The gradient of IRFFT's input for RFFT's output and the other way round; the terms that stand for themselves only,
+// the first and, of an even length, the last, count half.
+Status rfft_gradient(GradientContext& g) {
+  const Value dy = g.grad(0), length = g.input(1);
+  const DType type = g.type(g.input(0)), wide = g.type(dy);
+  const Value back = g.add("IRFFT", {dy, length}, {{"Treal", AttrValue::of(type)}, {"Tcomplex", AttrValue::of(wide)}});
+  const Value size = g.cast(g.element(length, 0), type), one = g.index(1);
+  const Value range = g.range(g.index(0), g.element(length, 0), one);
+  // 1, -1, 1, ...: what the last term is multiplied by; nothing of an odd length, which has none.
+  const Value odd = g.add("FloorMod", {range, g.index(2)}, {}, "mod");
+  const Value even_length =
+      g.add("Sub", {one, g.add("FloorMod", {g.element(length, 0), g.index(2)}, {}, "mod")}, {}, "sub");
+  const Value signs = g.mul(even_length, g.add("Sub", {one, g.mul(g.index(2), odd)}, {}, "sub"));
+  const Value parts = g.add("Real", {dy}, {{"T", AttrValue::of(wide)}, {"Tout", AttrValue::of(type)}});
+  const Value first = g.add("GatherV2", {parts, g.ints({0}), g.index(-1)}, {}, "GatherV2");
+  const Value last_place = g.add("FloorDiv", {g.slice(length, 0), g.index(2)}, {}, "floordiv");
+  const Value last = g.add("GatherV2", {parts, last_place, g.index(-1)}, {}, "GatherV2");
+  const Value alone = g.add("AddV2", {first, g.mul(last, g.cast(signs, type))}, {}, "add");
+  const Value whole = g.add("AddV2", {g.mul(back, size), alone}, {}, "add");
+  g.set(0, fitted(g, g.mul(g.scalar(type, 0.5), whole), g.input(0)));
+  return g.status();
+}
+
+Status irfft_gradient(GradientContext& g) {
+  const Value dy = g.grad(0), length = g.element(g.input(1), 0);
+  const DType type = g.type(dy), wide = g.type(g.input(0));
+  const Value there =
+      g.add("RFFT", {dy, g.input(1)}, {{"Treal", AttrValue::of(type)}, {"Tcomplex", AttrValue::of(wide)}});
+  // 1, 2, ..., 2, and 1 at the end of an even length: how often a term stands in the whole transform.
+  const Value kept = g.add("AddV2", {g.add("FloorDiv", {length, g.index(2)}, {}, "floordiv"), g.index(1)}, {}, "add");
+  const Value range = g.range(g.index(0), kept, g.index(1));
+  const Value doubled = g.add("Sub", {length, g.mul(g.index(2), range)}, {}, "sub");  // 0 at the end of an even length
+  const Value once = g.add("LogicalOr", {g.add("Equal", {range, g.index(0)}), g.add("Equal", {doubled, g.index(0)})});
+  const Value times = g.add("Sub", {g.index(2), g.cast(once, DType::kInt32)}, {}, "sub");
+  const Value mask = g.add("RealDiv", {g.cast(times, type), g.cast(length, type)}, {}, "truediv");
+  g.set(0, g.mul(there, g.cast(mask, wide)));
+  return g.status();
+}
+
 template <int kSign>
 OpDef fourier_op(std::string_view name, std::string_view doc) {
   return OpDef(name)
       .doc(doc)
       .shape(fourier_shape)
       .cpu(DTypeSet{DType::kComplex64}, stateless<fourier_cpu<kSign, complex64>>)
-      .cpu(DTypeSet{DType::kComplex128}, stateless<fourier_cpu<kSign, complex128>>);
+      .cpu(DTypeSet{DType::kComplex128}, stateless<fourier_cpu<kSign, complex128>>)
+      .gradient(fourier_gradient<kSign>);
 }
 
 }  // namespace
@@ -189,7 +259,8 @@ OpDef rfft_op() {
       .kernel_attr("Treal")
       .value_inputs({1})
       .cpu<float>(stateless<rfft_cpu<float, complex64>>)
-      .cpu<double>(stateless<rfft_cpu<double, complex128>>);
+      .cpu<double>(stateless<rfft_cpu<double, complex128>>)
+      .gradient(rfft_gradient);
 }
 OpDef irfft_op() {
   return OpDef("IRFFT")
@@ -198,7 +269,8 @@ OpDef irfft_op() {
       .kernel_attr("Treal")
       .value_inputs({1})
       .cpu<float>(stateless<irfft_cpu<float, complex64>>)
-      .cpu<double>(stateless<irfft_cpu<double, complex128>>);
+      .cpu<double>(stateless<irfft_cpu<double, complex128>>)
+      .gradient(irfft_gradient);
 }
 
 }  // namespace emplace

@@ -15,9 +15,8 @@ namespace {
 const std::set<std::string, std::less<>> kGivesNothing = {"ArgMax",   "ArgMin", "Ceil",  "Floor",      "FloorDiv",
                                                           "LoopCond", "Rint",   "Round", "TruncateDiv"};
 
-/// Whoever differentiates these is told that there is no gradient; complex numbers carry none.
-const std::set<std::string, std::less<>> kLacking = {"CropAndResize", "FFT",      "IFFT", "IRFFT", "Qr",
-                                                     "RFFT",          "RGBToHSV", "Svd"};
+/// Whoever differentiates these is told that there is no gradient.
+const std::set<std::string, std::less<>> kLacking = {"RandomGamma", "StatelessRandomGammaV2", "StatelessRandomGammaV3"};
 
 // TensorFlow stops there, but there is a gradient to be had: each list has its part of it.
 constexpr std::string_view kGivesMore = "TensorListConcatLists";

@@ -1,0 +1,17 @@
+#include "core/op/complex_gradients.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace emplace {
+namespace {
+
+// Sorted. What moves numbers, adds them, takes them apart, and transforms.
+constexpr std::string_view kOps[] = {"AddV2", "Complex", "FFT",  "IFFT", "IRFFT",   "Identity",
+                                     "Imag",  "Neg",     "RFFT", "Real", "Reshape", "Sub"};
+
+}  // namespace
+
+bool has_complex_gradient(std::string_view op) { return std::binary_search(std::begin(kOps), std::end(kOps), op); }
+
+}  // namespace emplace
