@@ -38,6 +38,7 @@ class MpiMessagePassing final : public MessagePassing {
   }
 
   bool poll(int& from, std::string& bytes) override {
+    std::lock_guard lock(mutex_);
     reap();
     int found = 0, size = 0;
     MPI_Message message;
@@ -80,10 +81,17 @@ class MpiMessagePassing final : public MessagePassing {
   bool wait_for_all(double timeout_s) override {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + std::chrono::duration<double>(timeout_s);
-    MPI_Request all_are_here;
-    MPI_Ibarrier(all_, &all_are_here);
-    for (int done = 0; Clock::now() < end;) {
-      MPI_Test(&all_are_here, &done, MPI_STATUS_IGNORE);
+    MPI_Request all_are_here = MPI_REQUEST_NULL;
+    {
+      std::lock_guard lock(mutex_);
+      MPI_Ibarrier(all_, &all_are_here);
+    }
+    while (Clock::now() < end) {
+      int done = 0;
+      {
+        std::lock_guard lock(mutex_);
+        MPI_Test(&all_are_here, &done, MPI_STATUS_IGNORE);
+      }
       if (done) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));  // MPI_Wait would keep a processor busy
     }
@@ -114,9 +122,8 @@ class MpiMessagePassing final : public MessagePassing {
     return {last_, &made};
   }
 
-  // What has gone out.
+  // With mutex_ held: what has gone out.
   void reap() {
-    std::lock_guard lock(mutex_);
     std::erase_if(under_way_, [](Sent& sent) {
       int done = 0;
       MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE);
@@ -126,6 +133,8 @@ class MpiMessagePassing final : public MessagePassing {
 
   const MPI_Comm all_, collectives_;
   int rank_ = 0, size_ = 1;
+  // Held in all calls of MPI, any of which moves the data of all that is under way: who hears that it has ended comes
+  // behind whoever moved it.
   std::mutex mutex_;
   // Guarded by mutex_.
   std::deque<Sent> under_way_;
