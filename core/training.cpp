@@ -310,6 +310,8 @@ class TrainableBuilder {
       Result<CheckpointFolder> folder = CheckpointFolder::open(o.checkpoint, o.keep, o.checkpoint_format);
       if (!folder.ok()) return folder.status().with_context("--checkpoint").blamed(Blame::kUsage);
       made_.folder = folder.take();
+      if (!o.overwrite)
+        RETURN_IF_ERROR(made_.folder->check_versions().with_context("--checkpoint").blamed(Blame::kUsage));
     }
     if (o.state) {
       made_.restored = *o.state;

@@ -73,7 +73,9 @@ class CheckpointReader {
     for (int field : {kStep, kSeed, kBatch, kPosition, kVariables}) {
       if (problems_.empty() && !object.has(field)) problems_.add(0, cat("a checkpoint without '", kKeys[field], "'"));
     }
-    return problems_.empty() ? ok_status() : invalid_argument(problems_.to_string(source_));
+    if (problems_.empty()) return ok_status();
+    std::string text = problems_.to_string(source_);
+    return other_version_ ? failed_precondition(std::move(text)) : invalid_argument(std::move(text));
   }
 
  private:
@@ -81,7 +83,9 @@ class CheckpointReader {
     reader_.peek();
     const size_t position = reader_.position();
     const Status known = check_schema(Document::kCheckpoint, reader_.skip());
-    if (!reader_.failed() && !known.ok()) reader_.problem(position, known.message());
+    if (reader_.failed() || known.ok()) return;
+    reader_.problem(position, known.message());
+    other_version_ = true;
   }
 
   std::string text(std::string_view what) { return std::string(read_text(reader_, what).value_or("")); }
@@ -129,6 +133,7 @@ class CheckpointReader {
   TextArena arena_;
   JsonReader reader_;
   const Source& source_;
+  bool other_version_ = false;
 };
 
 std::string variables_path(const CheckpointHead& head) {

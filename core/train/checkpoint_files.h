@@ -30,6 +30,7 @@ std::optional<int64_t> checkpoint_step(std::string_view file_name, std::string_v
 std::string crc32_text(uint32_t crc);
 std::string checkpoint_json(const Checkpoint& checkpoint, const VariablesFile& variables);
 
+/// FailedPrecondition: another version of emplace wrote it.
 Result<CheckpointHead> read_checkpoint_head(const std::string& json);
 /// InvalidArgument or NotFound if the variables' file is not the one that was written.
 Status check_variables(const CheckpointHead& head);

@@ -80,6 +80,20 @@ Result<CheckpointFolder> CheckpointFolder::open(std::string path, int64_t keep, 
   return CheckpointFolder(std::move(path), keep, format, lock.take());
 }
 
+Status CheckpointFolder::check_versions() const {
+  std::error_code error;
+  std::string first;
+  for (fs::directory_iterator it(path_, error), end; !error && it != end; it.increment(error)) {
+    if (!checkpoint_step(it->path().filename().string(), ".json")) continue;
+    const Status read = read_checkpoint_head(it->path().string()).take_status();
+    if (read.code() == Code::kFailedPrecondition && (first.empty() || read.message() < first)) first = read.message();
+  }
+  if (first.empty()) return ok_status();
+  first.erase(first.find_last_not_of('\n') + 1);
+  return failed_precondition(cat(first, "\nhint: go on with the emplace that wrote it, name another folder, or give ",
+                                 "--overwrite to begin anew; it keeps the file"));
+}
+
 std::optional<Checkpoint> CheckpointFolder::newest(std::vector<std::string>& damaged) const {
   for (CheckpointHead& head : list_checkpoints(path_, damaged)) {
     Result<Checkpoint> c = read_checkpoint(std::move(head));

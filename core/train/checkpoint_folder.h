@@ -31,6 +31,9 @@ class CheckpointFolder {
   static Result<CheckpointFolder> open(std::string path, int64_t keep,
                                        CheckpointFormat format = CheckpointFormat::kNpz);
 
+  /// FailedPrecondition, with what to do: a checkpoint of another version of emplace is there, which is not damaged.
+  Status check_versions() const;
+
   /// The newest whole one; nothing if there is none. `damaged` gets a line for each that had to be passed over.
   std::optional<Checkpoint> newest(std::vector<std::string>& damaged) const;
 
