@@ -12,6 +12,7 @@
 namespace emplace {
 namespace {
 
+constexpr int kGoodbyeMs = 100;      // for answers that are on their way when the port closes
 constexpr int kHandshakeMs = 10000;  // who connects and says nothing is let go; gRPC's own is two minutes
 
 /// In time that does not tell how much of it is right.
@@ -124,7 +125,8 @@ GrpcPort::GrpcPort(const TransportOptions& options, RequestHandler* handler)
 
 GrpcPort::~GrpcPort() {
   acceptor_.stop();
-  if (server_) server_->Shutdown(gpr_now(GPR_CLOCK_MONOTONIC));
+  if (server_)
+    server_->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(kGoodbyeMs, GPR_TIMESPAN)));
 }
 
 std::string GrpcPort::start(const std::string& address, const TransportOptions& options) {
