@@ -43,68 +43,34 @@ int64_t cells(const PoolWindow& p, int64_t oh, int64_t ow) {
   return std::max<int64_t>(p.h.end(oh) - p.h.begin(oh), 0) * std::max<int64_t>(p.w.end(ow) - p.w.begin(ow), 0);
 }
 
-// The mean of the cells of rows [y, y_end) and columns [x, x_end), added in that order. A cell is a number or a vector
-// of them, V; summed as an S.
-template <class V, class S, class T>
-EMPLACE_INLINE void mean_window(const PoolWindow& p, const T* image, int64_t y, int64_t y_end, int64_t x, int64_t x_end,
-                                S count, T* out) {
-  std::conditional_t<std::is_same_v<V, T>, S, V> sum{};
-  for (; y < y_end; ++y) {
-    const T* cells = image + y * p.w.size * p.channels;
-    for (int64_t i = x; i < x_end; ++i) {
-      V cell;
-      std::memcpy(&cell, cells + i * p.channels, sizeof(V));
-      if constexpr (std::is_same_v<V, T>)
-        sum += static_cast<S>(cell);
-      else
-        sum += cell;
-    }
-  }
-  const V mean = V(sum / count);
-  std::memcpy(out, &mean, sizeof(V));
-}
+// The mean of a window's cells, added in their order.
+struct MeanOfWindow {
+  template <class T>
+  static constexpr bool kVectors = std::is_floating_point_v<T>;
 
-// One row of windows. `kBytes`: of a register, which g++ 12 needs to know to keep a vector there.
-template <class T, int64_t kBytes>
-EMPLACE_INLINE void mean_row_body(const PoolWindow& p, const T* image, T* out, int64_t oh) {
-  const int64_t y = p.h.begin(oh), y_end = p.h.end(oh);
-  for (int64_t ow = 0; ow < p.w.out; ++ow, out += p.channels) {
-    const int64_t x = p.w.begin(ow), x_end = p.w.end(ow);
-    const auto count = static_cast<Sum<T>>(cells(p, oh, ow));
-    int64_t k = 0;
-    if constexpr (std::is_floating_point_v<T>) {
-      constexpr int64_t kLanes = kBytes / sizeof(T);
-      typedef T Vector __attribute__((vector_size(kBytes)));
-      for (; k + kLanes <= p.channels; k += kLanes)
-        mean_window<Vector>(p, image + k, y, y_end, x, x_end, count, out + k);
+  template <class V, class T>
+  EMPLACE_INLINE static void pool(const PoolWindow& p, const T* image, const WindowCells& w, T* out) {
+    std::conditional_t<std::is_same_v<V, T>, Sum<T>, V> sum{};
+    for (int64_t y = w.y; y < w.y_end; ++y) {
+      const T* cells = image + y * p.w.size * p.channels;
+      for (int64_t x = w.x; x < w.x_end; ++x) {
+        V cell;
+        std::memcpy(&cell, cells + x * p.channels, sizeof(V));
+        if constexpr (std::is_same_v<V, T>)
+          sum += static_cast<Sum<T>>(cell);
+        else
+          sum += cell;
+      }
     }
-    for (; k < p.channels; ++k) mean_window<T>(p, image + k, y, y_end, x, x_end, count, out + k);
+    const V mean = V(sum / static_cast<Sum<T>>(w.count()));
+    std::memcpy(out, &mean, sizeof(V));
   }
-}
-template <class T>
-void mean_row_base(const PoolWindow& p, const T* image, T* out, int64_t oh) {
-  mean_row_body<T, 16>(p, image, out, oh);
-}
-template <class T>
-EMPLACE_TARGET_V3 void mean_row_v3(const PoolWindow& p, const T* image, T* out, int64_t oh) {
-  mean_row_body<T, 32>(p, image, out, oh);
-}
-template <class T>
-EMPLACE_TARGET_V4 void mean_row_v4(const PoolWindow& p, const T* image, T* out, int64_t oh) {
-  mean_row_body<T, 64>(p, image, out, oh);
-}
-template <class T>
-PoolRow<T> mean_row() {
-  if constexpr (!std::is_floating_point_v<T>)
-    return mean_row_base<T>;
-  else
-    return for_isa<PoolRow<T>>(mean_row_base<T>, mean_row_v3<T>, mean_row_v4<T>);
-}
+};
 
 template <class T>
 class AvgPool final : public RowPool<T> {
  public:
-  explicit AvgPool(const KernelInit& init) : RowPool<T>(init, "AvgPool", mean_row<T>()) {}
+  explicit AvgPool(const KernelInit& init) : RowPool<T>(init, "AvgPool", row_of_windows<MeanOfWindow, T>()) {}
   Status run(KernelContext& c) override {
     ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(this->attrs_, c.input(0).shape(), "AvgPool"));
     if (p.depth_window > 1) return unimplemented("Non-spatial pooling is not yet supported.");

@@ -36,57 +36,25 @@ Status max_pool_grad_grad_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// The largest cells of a window of rows [y, y_end) and columns [x, x_end); of nothing but -infinity the lowest finite
-// number, as in TensorFlow. A cell is a number or a vector of them, V.
-template <class V, class T>
-EMPLACE_INLINE void pool_window(const PoolWindow& p, const T* image, int64_t y, int64_t y_end, int64_t x, int64_t x_end,
-                                T* out) {
-  V best = V{} + Finite<T>::lowest();
-  for (; y < y_end; ++y) {
-    const T* cells = image + y * p.w.size * p.channels;
-    for (int64_t i = x; i < x_end; ++i) {
-      V cell;
-      std::memcpy(&cell, cells + i * p.channels, sizeof(V));
-      best = cell > best ? cell : best;
-    }
-  }
-  std::memcpy(out, &best, sizeof(V));
-}
+// The largest of a window's cells; of nothing but -infinity the lowest finite number, as in TensorFlow.
+struct LargestOfWindow {
+  template <class T>
+  static constexpr bool kVectors = std::is_arithmetic_v<T>;
 
-// One row of windows. `kBytes`: of a register, which g++ 12 needs to know to keep a vector there.
-template <class T, int64_t kBytes>
-EMPLACE_INLINE void pool_row_body(const PoolWindow& p, const T* image, T* out, int64_t oh) {
-  const int64_t y = p.h.begin(oh), y_end = p.h.end(oh);
-  for (int64_t ow = 0; ow < p.w.out; ++ow, out += p.channels) {
-    const int64_t x = p.w.begin(ow), x_end = p.w.end(ow);
-    int64_t k = 0;
-    if constexpr (std::is_arithmetic_v<T>) {
-      constexpr int64_t kLanes = kBytes / sizeof(T);
-      typedef T Vector __attribute__((vector_size(kBytes)));
-      for (; k + kLanes <= p.channels; k += kLanes) pool_window<Vector>(p, image + k, y, y_end, x, x_end, out + k);
+  template <class V, class T>
+  EMPLACE_INLINE static void pool(const PoolWindow& p, const T* image, const WindowCells& w, T* out) {
+    V best = V{} + Finite<T>::lowest();
+    for (int64_t y = w.y; y < w.y_end; ++y) {
+      const T* cells = image + y * p.w.size * p.channels;
+      for (int64_t x = w.x; x < w.x_end; ++x) {
+        V cell;
+        std::memcpy(&cell, cells + x * p.channels, sizeof(V));
+        best = cell > best ? cell : best;
+      }
     }
-    for (; k < p.channels; ++k) pool_window<T>(p, image + k, y, y_end, x, x_end, out + k);
+    std::memcpy(out, &best, sizeof(V));
   }
-}
-template <class T>
-void pool_row_base(const PoolWindow& p, const T* image, T* out, int64_t oh) {
-  pool_row_body<T, 16>(p, image, out, oh);
-}
-template <class T>
-EMPLACE_TARGET_V3 void pool_row_v3(const PoolWindow& p, const T* image, T* out, int64_t oh) {
-  pool_row_body<T, 32>(p, image, out, oh);
-}
-template <class T>
-EMPLACE_TARGET_V4 void pool_row_v4(const PoolWindow& p, const T* image, T* out, int64_t oh) {
-  pool_row_body<T, 64>(p, image, out, oh);
-}
-template <class T>
-PoolRow<T> pool_row() {
-  if constexpr (!std::is_floating_point_v<T>)
-    return pool_row_base<T>;
-  else
-    return for_isa<PoolRow<T>>(pool_row_base<T>, pool_row_v3<T>, pool_row_v4<T>);
-}
+};
 
 template <class T>
 void pool_depth(KernelContext& c, const PoolWindow& p) {
@@ -104,7 +72,7 @@ void pool_depth(KernelContext& c, const PoolWindow& p) {
 template <class T>
 class MaxPool final : public RowPool<T> {
  public:
-  explicit MaxPool(const KernelInit& init) : RowPool<T>(init, "MaxPool", pool_row<T>()) {}
+  explicit MaxPool(const KernelInit& init) : RowPool<T>(init, "MaxPool", row_of_windows<LargestOfWindow, T>()) {}
   Status run(KernelContext& c) override {
     ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(this->attrs_, c.input(0).shape(), "MaxPool"));
     RETURN_IF_ERROR(ensure_output(c, 0, p.out));

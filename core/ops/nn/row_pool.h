@@ -2,7 +2,11 @@
 /// share. Such a row is a piece that can follow what makes the image.
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
+
 #include "core/op/following_kernel.h"
+#include "core/ops/kit/isa.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/nn/pool_window.h"
 
@@ -11,6 +15,48 @@ namespace emplace {
 /// Row `oh` of the windows of one image; `out` is where it begins.
 template <class T>
 using PoolRow = void (*)(const PoolWindow& p, const T* image, T* out, int64_t oh);
+
+/// Rows [y, y_end) and columns [x, x_end) of an image.
+struct WindowCells {
+  int64_t y, y_end, x, x_end;
+  int64_t count() const { return std::max<int64_t>(y_end - y, 0) * std::max<int64_t>(x_end - x, 0); }
+};
+
+/// Pool::pool<V>() makes of a window's cells one; a cell is a number or, if Pool::kVectors<T>, a vector of them, V.
+/// `kBytes`: of a register, which g++ 12 needs to know to keep a vector there.
+template <class Pool, class T, int64_t kBytes>
+EMPLACE_INLINE void windows_of_row(const PoolWindow& p, const T* image, T* out, int64_t oh) {
+  for (int64_t ow = 0; ow < p.w.out; ++ow, out += p.channels) {
+    const WindowCells cells{p.h.begin(oh), p.h.end(oh), p.w.begin(ow), p.w.end(ow)};
+    int64_t k = 0;
+    if constexpr (Pool::template kVectors<T>) {
+      constexpr int64_t kLanes = kBytes / sizeof(T);
+      typedef T Vector __attribute__((vector_size(kBytes)));
+      for (; k + kLanes <= p.channels; k += kLanes) Pool::template pool<Vector>(p, image + k, cells, out + k);
+    }
+    for (; k < p.channels; ++k) Pool::template pool<T>(p, image + k, cells, out + k);
+  }
+}
+template <class Pool, class T>
+void windows_of_row_base(const PoolWindow& p, const T* image, T* out, int64_t oh) {
+  windows_of_row<Pool, T, 16>(p, image, out, oh);
+}
+template <class Pool, class T>
+EMPLACE_TARGET_V3 void windows_of_row_v3(const PoolWindow& p, const T* image, T* out, int64_t oh) {
+  windows_of_row<Pool, T, 32>(p, image, out, oh);
+}
+template <class Pool, class T>
+EMPLACE_TARGET_V4 void windows_of_row_v4(const PoolWindow& p, const T* image, T* out, int64_t oh) {
+  windows_of_row<Pool, T, 64>(p, image, out, oh);
+}
+/// The processor's.
+template <class Pool, class T>
+PoolRow<T> row_of_windows() {
+  if constexpr (!std::is_floating_point_v<T>)
+    return windows_of_row_base<Pool, T>;
+  else
+    return for_isa<PoolRow<T>>(windows_of_row_base<Pool, T>, windows_of_row_v3<Pool, T>, windows_of_row_v4<Pool, T>);
+}
 
 template <class T>
 class RowPool : public FollowingKernel {
