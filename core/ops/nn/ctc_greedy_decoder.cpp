@@ -6,6 +6,7 @@
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/nn/ctc_inputs.h"
 
 namespace emplace {
 namespace {
@@ -21,22 +22,6 @@ Status ctc_shape(ShapeContext& c) {
   return ok_status();
 }
 
-Status check_inputs(const KernelContext& c) {
-  const Shape &inputs = c.input(0).shape(), &lengths = c.input(1).shape();
-  if (inputs.rank() != 3) return invalid_argument("inputs is not a 3-Tensor");
-  if (inputs.num_elements() == 0) return invalid_argument("inputs must not be empty");
-  if (lengths.rank() != 1) return invalid_argument("sequence_length is not a vector");
-  if (lengths.dim(0) != inputs.dim(1)) {
-    return failed_precondition(cat("len(sequence_length) != batch_size.  len(sequence_length):  ", lengths.dim(0),
-                                   " batch_size: ", inputs.dim(1)));
-  }
-  for (int64_t b = 0; b < lengths.dim(0); ++b) {
-    if (c.in<int32_t>(1)[b] > inputs.dim(0))
-      return failed_precondition(cat("sequence_length(", b, ") <= ", inputs.dim(0)));
-  }
-  return ok_status();
-}
-
 template <class T>
 class CtcGreedyDecoder final : public Kernel {
  public:
@@ -44,7 +29,7 @@ class CtcGreedyDecoder final : public Kernel {
       : merges_(init.attrs.flag("merge_repeated")), blank_(init.attrs.integer("blank_index")) {}
 
   Status run(KernelContext& c) override {
-    RETURN_IF_ERROR(check_inputs(c));
+    RETURN_IF_ERROR(check_ctc_inputs(c));
     const int64_t batch = c.input(0).shape().dim(1), classes = c.input(0).shape().dim(2);
     const int64_t blank = blank_ < 0 ? classes + blank_ : blank_;
     if (blank < 0 || blank >= classes) {
