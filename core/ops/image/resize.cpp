@@ -77,6 +77,13 @@ Result<Shape> resized_shape(const Shape& image, const Tensor& size) {
   return out;
 }
 
+Status check_resized_gradient(const Shape& grads, const Shape& image) {
+  if (grads.rank() == 4 && image.rank() == 4 && grads.dim(0) == image.dim(0) && grads.dim(3) == image.dim(3))
+    return ok_status();
+  return invalid_argument(cat("grads ", grads.to_string(), " and original_image ", image.to_string(),
+                              " must be images with the same batch and channels"));
+}
+
 Result<const float*> float_pixels(KernelContext& c, int input, Tensor& scratch) {
   const Tensor& image = c.input(input);
   if (image.dtype() == DType::kFloat) return image.data<float>();

@@ -25,6 +25,8 @@ struct ResizeAttrs {
 Status resize_shape(ShapeContext& c);
 /// [batch, height, width, channels] of the result: `image`'s batch and channels, height and width from `size`.
 Result<Shape> resized_shape(const Shape& image, const Tensor& size);
+/// InvalidArgument: not the gradient of a resized `image`.
+Status check_resized_gradient(const Shape& grads, const Shape& image);
 
 /// The numbers of that input in floats; `scratch` holds them if it has another type.
 Result<const float*> float_pixels(KernelContext& c, int input, Tensor& scratch);

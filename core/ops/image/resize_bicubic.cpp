@@ -4,7 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "core/base/cat.h"
 #include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
@@ -127,10 +126,7 @@ class ResizeBicubicGrad final : public Kernel {
   Status run(KernelContext& c) override {
     RETURN_IF_ERROR(attrs_.check());
     const Shape &grads = c.input(0).shape(), &image = c.input(1).shape();
-    if (grads.rank() != 4 || image.rank() != 4 || grads.dim(0) != image.dim(0) || grads.dim(3) != image.dim(3)) {
-      return invalid_argument(cat("grads ", grads.to_string(), " and original_image ", image.to_string(),
-                                  " must be images with the same batch and channels"));
-    }
+    RETURN_IF_ERROR(check_resized_gradient(grads, image));
     RETURN_IF_ERROR(ensure_output(c, 0, image));
     fill_zeros(*c.parallel_, c.output(0));
     if (c.output(0).num_elements() == 0 || c.input(0).num_elements() == 0) return ok_status();
