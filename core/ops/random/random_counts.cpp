@@ -16,13 +16,14 @@ namespace {
 constexpr uint64_t kBlocksPerSample = 256, kBlocksOfFew = 42;
 constexpr double kSampleNs = 150;
 
-/// Numbers of a stream as they are taken there: those of a block from the last to the first.
-class UniformSamples {
+/// Numbers of a stream as they are taken there: those of a block, which Group makes, from the last to the first.
+template <auto Group>
+class Samples {
  public:
-  UniformSamples(const PhiloxStream& stream, uint64_t& block) : stream_(stream), block_(block) {}
+  Samples(const PhiloxStream& stream, uint64_t& block) : stream_(stream), block_(block) {}
   double next() {
     if (left_ == 0) {
-      uniform_group<double>(stream_, block_++, values_);
+      Group(stream_, block_++, values_);
       left_ = 2;
     }
     return values_[--left_];
@@ -34,24 +35,8 @@ class UniformSamples {
   double values_[2]{};
   int left_ = 0;
 };
-
-class NormalSamples {
- public:
-  NormalSamples(const PhiloxStream& stream, uint64_t& block) : stream_(stream), block_(block) {}
-  double next() {
-    if (left_ == 0) {
-      normal_group<double>(stream_, block_++, values_);
-      left_ = 2;
-    }
-    return values_[--left_];
-  }
-
- private:
-  const PhiloxStream& stream_;
-  uint64_t& block_;
-  double values_[2]{};
-  int left_ = 0;
-};
+using UniformSamples = Samples<uniform_group<double>>;
+using NormalSamples = Samples<normal_group<double>>;
 
 // Marsaglia and Tsang: a normal number, transformed, rejected where the density is lower than the bound.
 double gamma_sample(double alpha, const PhiloxStream& stream, uint64_t block) {
