@@ -34,7 +34,7 @@ DType wider(DType t) {
 }
 
 /// Dimension i of the result is dimension perm[i]. REQUIRES: elements of a fixed size; perm is a permutation.
-Result<Tensor> transposed_tensor(const Tensor& t, const Ints& perm) {
+Result<Tensor> transposed_tensor(const Tensor& t, std::span<const int64_t> perm) {
   const OpDef* def = OpLibrary::find("Transpose");
   const KernelMaker maker = def->cpu_kernel(t.dtype());
   if (!maker) return unimplemented(cat("Transpose of ", dtype_name(t.dtype())));
@@ -50,7 +50,7 @@ Result<Tensor> transposed_tensor(const Tensor& t, const Ints& perm) {
   return std::move(made[0]);
 }
 
-bool is_permutation_of(const Ints& perm, int rank) {
+bool is_permutation_of(std::span<const int64_t> perm, int rank) {
   std::vector<bool> seen(perm.size());
   for (int64_t p : perm) {
     if (p < 0 || p >= static_cast<int64_t>(perm.size()) || seen[static_cast<size_t>(p)]) return false;
@@ -61,6 +61,23 @@ bool is_permutation_of(const Ints& perm, int rank) {
 
 }  // namespace
 
+OnnxAttrs::OnnxAttrs() = default;
+OnnxAttrs::OnnxAttrs(std::initializer_list<OnnxAttr> attrs) {
+  for (const OnnxAttr& a : attrs) attrs_.emplace_back(a.name, a.value);
+}
+OnnxAttrs::OnnxAttrs(const OnnxAttrs& other) = default;
+OnnxAttrs::OnnxAttrs(OnnxAttrs&& other) noexcept = default;
+OnnxAttrs::~OnnxAttrs() = default;
+void OnnxAttrs::add(const char* name, AttrValue value) { attrs_.emplace_back(name, std::move(value)); }
+
+AttrValue attr_of(bool v) { return AttrValue::of(v); }
+AttrValue attr_of(DType v) { return AttrValue::of(v); }
+AttrValue attr_of(int64_t v) { return AttrValue::of(v); }
+AttrValue attr_of(float v) { return AttrValue::of(v); }
+AttrValue attr_of(const char* v) { return AttrValue::of(std::string(v)); }
+AttrValue attr_of(std::string v) { return AttrValue::of(std::move(v)); }
+AttrValue attr_of(Ints v) { return AttrValue::list_of(AttrKind::kInt, std::move(v)); }
+
 Endpoint OnnxBlock::make(std::string_view op, Endpoints inputs, OnnxAttrs attrs) {
   if (failed()) return {};
   if (std::any_of(inputs.begin(), inputs.end(), [](Endpoint e) { return e.node == kNoNode; }))
@@ -68,10 +85,19 @@ Endpoint OnnxBlock::make(std::string_view op, Endpoints inputs, OnnxAttrs attrs)
   OnnxBody& body = frame().body();
   NewNode node{.name = body.free_name(cat(prefix_, "/", op)), .op = std::string(op)};
   node.inputs = std::move(inputs);
-  node.attrs = std::move(attrs);
+  node.attrs = attrs.take();
   const Endpoint made{body.add(std::move(node)), 0};
   if (!edit().status().ok()) return fail(edit().status().message());
   return made;
+}
+
+Endpoint OnnxBlock::make(std::string_view op, std::initializer_list<Endpoint> inputs) {
+  return make(op, Endpoints(inputs), OnnxAttrs());
+}
+
+Endpoint OnnxBlock::make(std::string_view op, std::initializer_list<Endpoint> inputs,
+                         std::initializer_list<OnnxAttr> attrs) {
+  return make(op, Endpoints(inputs), OnnxAttrs(attrs));
 }
 
 Endpoints OnnxBlock::make_many(std::string_view op, Endpoints inputs, size_t outputs, OnnxAttrs attrs) {
@@ -95,11 +121,20 @@ Endpoint OnnxBlock::math(std::string_view op, Endpoints inputs, OnnxAttrs attrs)
   return type(result) == used ? cast(result, own) : result;
 }
 
+Endpoint OnnxBlock::math(std::string_view op, std::initializer_list<Endpoint> inputs) {
+  return math(op, Endpoints(inputs), OnnxAttrs());
+}
+
+Endpoint OnnxBlock::math(std::string_view op, std::initializer_list<Endpoint> inputs,
+                         std::initializer_list<OnnxAttr> attrs) {
+  return math(op, Endpoints(inputs), OnnxAttrs(attrs));
+}
+
 Endpoint OnnxBlock::constant(Tensor value) {
   OnnxAttrs attrs;
-  attrs.emplace_back("dtype", AttrValue::of(value.dtype()));
-  attrs.emplace_back("value", AttrValue::of(std::move(value)));
-  return make("Const", {}, std::move(attrs));
+  attrs.add("dtype", AttrValue::of(value.dtype()));
+  attrs.add("value", AttrValue::of(std::move(value)));
+  return make("Const", Endpoints(), std::move(attrs));
 }
 
 Endpoint OnnxBlock::scalar(DType type, double value) {
@@ -110,11 +145,11 @@ Endpoint OnnxBlock::scalar(DType type, double value) {
   return t.ok() ? constant(t.take()) : fail(t.status().message());
 }
 
-Endpoint OnnxBlock::ints(const Ints& values) {
+Endpoint OnnxBlock::ints(IntList values) {
   return constant(Tensor::of<int64_t>(Shape{static_cast<int64_t>(values.size())}, values));
 }
 
-Endpoint OnnxBlock::ints32(const Ints& values) {
+Endpoint OnnxBlock::ints32(IntList values) {
   std::vector<int32_t> narrow;
   for (int64_t v : values) narrow.push_back(static_cast<int32_t>(std::clamp<int64_t>(v, INT32_MIN, INT32_MAX)));
   return constant(Tensor::of<int32_t>(Shape{static_cast<int64_t>(values.size())}, narrow));
@@ -127,14 +162,21 @@ Endpoint OnnxBlock::cast(Endpoint e, DType to) {
   return type(e) == to ? e : make("Cast", {e}, {{"DstT", AttrValue::of(to)}});
 }
 
+Endpoint OnnxBlock::add(Endpoint a, Endpoint b) { return math("AddV2", {a, b}); }
+Endpoint OnnxBlock::sub(Endpoint a, Endpoint b) { return math("Sub", {a, b}); }
+Endpoint OnnxBlock::mul(Endpoint a, Endpoint b) { return math("Mul", {a, b}); }
 Endpoint OnnxBlock::div(Endpoint a, Endpoint b) { return math(is_floating(type(a)) ? "RealDiv" : "Div", {a, b}); }
 
-Endpoint OnnxBlock::reshape(Endpoint e, const Ints& dims) { return make("Reshape", {e, ints(dims)}); }
+Endpoint OnnxBlock::reshape(Endpoint e, IntList dims) { return make("Reshape", {e, ints(dims)}); }
+Endpoint OnnxBlock::reshape_to(Endpoint e, Endpoint dims) { return make("Reshape", {e, dims}); }
+Endpoint OnnxBlock::expand(Endpoint e, int64_t axis) { return make("ExpandDims", {e, int32(axis)}); }
+Endpoint OnnxBlock::broadcast(Endpoint e, Endpoint shape) { return make("BroadcastTo", {e, shape}); }
+Endpoint OnnxBlock::select(Endpoint condition, Endpoint a, Endpoint b) { return make("SelectV2", {condition, a, b}); }
 
-Endpoint OnnxBlock::transpose(Endpoint e, const Ints& perm) {
+Endpoint OnnxBlock::transpose(Endpoint e, IntList perm) {
   Ints same(perm.size());
   std::iota(same.begin(), same.end(), 0);
-  if (perm == same) return e;
+  if (std::equal(perm.begin(), perm.end(), same.begin())) return e;
   // A filter in another order is one once, not in every step.
   const Tensor* fixed = e.node != kNoNode && edit().graph().traits(e.node).constant ? value(e) : nullptr;
   if (fixed && dtype_size(fixed->dtype()) > 0 && is_permutation_of(perm, fixed->shape().rank())) {
@@ -144,8 +186,8 @@ Endpoint OnnxBlock::transpose(Endpoint e, const Ints& perm) {
   return make("Transpose", {e, ints32(perm)});
 }
 
-Endpoint OnnxBlock::squeeze(Endpoint e, const Ints& axes) {
-  return axes.empty() ? e : make("Squeeze", {e}, {{"squeeze_dims", attr_of(axes)}});
+Endpoint OnnxBlock::squeeze(Endpoint e, IntList axes) {
+  return axes.empty() ? e : make("Squeeze", {e}, {{"squeeze_dims", attr_of(Ints(axes.begin(), axes.end()))}});
 }
 
 Endpoint OnnxBlock::slice(Endpoint e, int axis, int64_t begin, int64_t end, int64_t step) {
@@ -164,7 +206,11 @@ Endpoint OnnxBlock::concat(const Endpoints& parts, int64_t axis) {
   return make("ConcatV2", std::move(all));
 }
 
-Endpoint OnnxBlock::reduce(std::string_view op, Endpoint e, const Ints& axes, bool keep) {
+Endpoint OnnxBlock::concat(std::initializer_list<Endpoint> parts, int64_t axis) {
+  return concat(Endpoints(parts), axis);
+}
+
+Endpoint OnnxBlock::reduce(std::string_view op, Endpoint e, IntList axes, bool keep) {
   return math(op, {e, ints32(axes)}, {{"keep_dims", attr_of(keep)}});
 }
 

@@ -119,7 +119,7 @@ Endpoint scanned_slice(OnnxBlock& b, OnnxBody& body, const LoopPlan& plan, size_
   const Endpoint all = body.capture(plan.scanned[i], b.frame().body());
   const auto make = [&](const char* op, Endpoints inputs, OnnxAttrs attrs = {}) {
     NewNode node{.name = body.free_name(cat("scan", i, "/", op)), .op = op};
-    node.inputs = std::move(inputs), node.attrs = std::move(attrs);
+    node.inputs = std::move(inputs), node.attrs = attrs.take();
     return Endpoint{body.add(std::move(node)), 0};
   };
   const auto number = [&](int32_t v) {

@@ -333,12 +333,11 @@ OnnxAttrs conv_attrs(const OnnxWindow& w) {
                   {"dilations", attr_of(of_image(w.dilations, true))},
                   {"data_format", attr_of("NHWC")}};
   if (w.same_upper) {
-    attrs.emplace_back("padding", attr_of("SAME"));
+    attrs.add("padding", attr_of("SAME"));
   } else {
-    attrs.emplace_back("padding", attr_of(plain ? "VALID" : "EXPLICIT"));
+    attrs.add("padding", attr_of(plain ? "VALID" : "EXPLICIT"));
     if (!plain)
-      attrs.emplace_back("explicit_paddings",
-                         attr_of(Ints{0, 0, w.before[0], w.after[0], w.before[1], w.after[1], 0, 0}));
+      attrs.add("explicit_paddings", attr_of(Ints{0, 0, w.before[0], w.after[0], w.before[1], w.after[1], 0, 0}));
   }
   return attrs;
 }

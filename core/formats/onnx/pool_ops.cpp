@@ -48,11 +48,11 @@ OnnxAttrs pool_attrs(const OnnxWindow& w, bool border, bool last) {
                   {"strides", attr_of(of_image(w.strides, last))},
                   {"data_format", attr_of(last ? "NHWC" : "NCHW")}};
   const bool explicitly = border && w.padded() && !w.same_upper;
-  attrs.emplace_back("padding", attr_of(border && w.same_upper ? "SAME" : explicitly ? "EXPLICIT" : "VALID"));
+  attrs.add("padding", attr_of(border && w.same_upper ? "SAME" : explicitly ? "EXPLICIT" : "VALID"));
   if (explicitly) {
     Ints borders(4, 0);
     borders.insert(borders.begin() + (last ? 2 : 4), {w.before[0], w.after[0], w.before[1], w.after[1]});
-    attrs.emplace_back("explicit_paddings", attr_of(std::move(borders)));
+    attrs.add("explicit_paddings", attr_of(std::move(borders)));
   }
   return attrs;
 }

@@ -194,8 +194,8 @@ RecurrentRun run_layer(OnnxBlock& b, const RecurrentNode& node, const RecurrentC
   if (node.gates == 4) inputs.push_back(real(first.c));
   inputs.push_back(lengths);
   OnnxAttrs attrs{{"reverse", attr_of(backwards)}};
-  if (node.gates == 3) attrs.emplace_back("linear_before_reset", attr_of(linear));
-  if (node.gates == 1) attrs.emplace_back("activation", attr_of(cell.functions[0]));
+  if (node.gates == 3) attrs.add("linear_before_reset", attr_of(linear));
+  if (node.gates == 1) attrs.add("activation", attr_of(cell.functions[0]));
   const std::string_view op = node.gates == 4 ? "OnnxLSTM" : node.gates == 3 ? "OnnxGRU" : "OnnxRNN";
   Endpoints made = b.make_many(op, std::move(inputs), node.gates == 4 ? 3 : 2, std::move(attrs));
   for (Endpoint& e : made) e = b.cast(e, own);
