@@ -8,6 +8,7 @@ set(GROUPS
     ops_and_devices "op|device"
     graph "graph.*"
     place "place.*"
+    onnx "formats/onnx"
     messages "formats/.*"
     execution "partition|plan|run"
     reports_of_runs "report/(bench|compare|reduce)"
