@@ -32,7 +32,10 @@ template <class T>
 using Vector = typename VectorOf<T>::type;
 template <class T>
 constexpr int kLanes = kVectorBytes / sizeof(T);
-constexpr int kMaxRows = EMPLACE_TILE.rows;
+// Floats have tiles of all rows that the registers hold. Eight keep the processor as busy, and read b more often:
+// enough for types that models hardly multiply in, at a third of the code.
+template <class T>
+constexpr int kMaxRows = std::is_same_v<T, float> || EMPLACE_TILE.rows < 8 ? EMPLACE_TILE.rows : 8;
 
 template <class T>
 inline __attribute__((always_inline)) Vector<T> load(const T* p) {
@@ -261,12 +264,12 @@ struct TileFunctions<T, V, kRows, kAhead, std::index_sequence<R...>, kFewer> {
 // of more than half the rows (equal tiles have so many). Elsewhere what is ahead is left to come when it is read.
 template <class T, Rows kRows>
 TileFunction<T> tile_function(int rows, bool narrow, bool ahead) {
-  using All = std::make_index_sequence<kMaxRows>;
+  using All = std::make_index_sequence<kMaxRows<T>>;
   if (narrow) return TileFunctions<T, 1, kRows, false, All>::kOf[rows - 1];
   if constexpr (std::is_same_v<T, float>) {
-    using Most = std::make_index_sequence<kMaxRows - kMaxRows / 2>;
-    if (ahead && rows > kMaxRows / 2)
-      return TileFunctions<T, 2, kRows, true, Most, kMaxRows / 2>::kOf[rows - 1 - kMaxRows / 2];
+    using Most = std::make_index_sequence<kMaxRows<T> - kMaxRows<T> / 2>;
+    if (ahead && rows > kMaxRows<T> / 2)
+      return TileFunctions<T, 2, kRows, true, Most, kMaxRows<T> / 2>::kOf[rows - 1 - kMaxRows<T> / 2];
   }
   return TileFunctions<T, 2, kRows, false, All>::kOf[rows - 1];
 }
@@ -327,7 +330,7 @@ T dot(const T* x, const T* y, int64_t n) {
 
 template <class T>
 const Kernels<T>& table() {
-  static constexpr Kernels<T> kTable = {kMaxRows, 2 * kLanes<T>, kLanes<T>, &tile<T>, &row_times_matrix<T>, &dot<T>};
+  static constexpr Kernels<T> kTable = {kMaxRows<T>, 2 * kLanes<T>, kLanes<T>, &tile<T>, &row_times_matrix<T>, &dot<T>};
   return kTable;
 }
 
