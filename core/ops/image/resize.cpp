@@ -2,6 +2,7 @@
 
 #include "core/base/cat.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/kit/with_real.h"
 
 namespace emplace {
 namespace {
@@ -14,32 +15,7 @@ void widen_pixels(const Tensor& t, float* out, int64_t begin, int64_t end) {
 using WidenPixels = void (*)(const Tensor&, float*, int64_t, int64_t);
 
 WidenPixels widen_pixels_of(DType type) {
-  switch (type) {
-    case DType::kDouble:
-      return widen_pixels<double>;
-    case DType::kHalf:
-      return widen_pixels<half>;
-    case DType::kBFloat16:
-      return widen_pixels<bfloat16>;
-    case DType::kInt8:
-      return widen_pixels<int8_t>;
-    case DType::kInt16:
-      return widen_pixels<int16_t>;
-    case DType::kInt32:
-      return widen_pixels<int32_t>;
-    case DType::kInt64:
-      return widen_pixels<int64_t>;
-    case DType::kUInt8:
-      return widen_pixels<uint8_t>;
-    case DType::kUInt16:
-      return widen_pixels<uint16_t>;
-    case DType::kUInt32:
-      return widen_pixels<uint32_t>;
-    case DType::kUInt64:
-      return widen_pixels<uint64_t>;
-    default:
-      return widen_pixels<float>;
-  }
+  return with_real(type, [](auto zero) -> WidenPixels { return widen_pixels<decltype(zero)>; });
 }
 
 }  // namespace

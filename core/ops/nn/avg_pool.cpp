@@ -68,14 +68,14 @@ struct MeanOfWindow {
 };
 
 template <class T>
-class AvgPool final : public RowPool<T> {
+class AvgPool final : public RowPool {
  public:
-  explicit AvgPool(const KernelInit& init) : RowPool<T>(init, "AvgPool", row_of_windows<MeanOfWindow, T>()) {}
+  explicit AvgPool(const KernelInit& init) : RowPool(init, "AvgPool", row_of_windows<MeanOfWindow, T>()) {}
   Status run(KernelContext& c) override {
-    ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(this->attrs_, c.input(0).shape(), "AvgPool"));
+    ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(attrs_, c.input(0).shape(), "AvgPool"));
     if (p.depth_window > 1) return unimplemented("Non-spatial pooling is not yet supported.");
     RETURN_IF_ERROR(ensure_output(c, 0, p.out));
-    if (c.output(0).num_elements() > 0) this->run_rows(c, p);
+    if (c.output(0).num_elements() > 0) run_rows(c, p);
     return ok_status();
   }
 };

@@ -6,15 +6,15 @@
 #include <type_traits>
 
 #include "core/op/following_kernel.h"
+#include "core/ops/kit/element.h"
 #include "core/ops/kit/isa.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/nn/pool_window.h"
 
 namespace emplace {
 
-/// Row `oh` of the windows of one image; `out` is where it begins.
-template <class T>
-using PoolRow = void (*)(const PoolWindow& p, const T* image, T* out, int64_t oh);
+/// Row `oh` of the windows of one image; `out` is where it begins. Which type they have, the code knows.
+using PoolRow = void (*)(const PoolWindow& p, const void* image, void* out, int64_t oh);
 
 /// Rows [y, y_end) and columns [x, x_end) of an image.
 struct WindowCells {
@@ -25,7 +25,9 @@ struct WindowCells {
 /// Pool::pool<V>() makes of a window's cells one; a cell is a number or, if Pool::kVectors<T>, a vector of them, V.
 /// `kBytes`: of a register, which g++ 12 needs to know to keep a vector there.
 template <class Pool, class T, int64_t kBytes>
-EMPLACE_INLINE void windows_of_row(const PoolWindow& p, const T* image, T* out, int64_t oh) {
+EMPLACE_INLINE void windows_of_row(const PoolWindow& p, const void* cells_of_image, void* row, int64_t oh) {
+  const T* image = static_cast<const T*>(cells_of_image);
+  T* out = static_cast<T*>(row);
   for (int64_t ow = 0; ow < p.w.out; ++ow, out += p.channels) {
     const WindowCells cells{p.h.begin(oh), p.h.end(oh), p.w.begin(ow), p.w.end(ow)};
     int64_t k = 0;
@@ -38,30 +40,29 @@ EMPLACE_INLINE void windows_of_row(const PoolWindow& p, const T* image, T* out, 
   }
 }
 template <class Pool, class T>
-void windows_of_row_base(const PoolWindow& p, const T* image, T* out, int64_t oh) {
+void windows_of_row_base(const PoolWindow& p, const void* image, void* out, int64_t oh) {
   windows_of_row<Pool, T, 16>(p, image, out, oh);
 }
 template <class Pool, class T>
-EMPLACE_TARGET_V3 void windows_of_row_v3(const PoolWindow& p, const T* image, T* out, int64_t oh) {
+EMPLACE_TARGET_V3 void windows_of_row_v3(const PoolWindow& p, const void* image, void* out, int64_t oh) {
   windows_of_row<Pool, T, 32>(p, image, out, oh);
 }
 template <class Pool, class T>
-EMPLACE_TARGET_V4 void windows_of_row_v4(const PoolWindow& p, const T* image, T* out, int64_t oh) {
+EMPLACE_TARGET_V4 void windows_of_row_v4(const PoolWindow& p, const void* image, void* out, int64_t oh) {
   windows_of_row<Pool, T, 64>(p, image, out, oh);
 }
 /// The processor's.
 template <class Pool, class T>
-PoolRow<T> row_of_windows() {
+PoolRow row_of_windows() {
   if constexpr (!std::is_floating_point_v<T>)
     return windows_of_row_base<Pool, T>;
   else
-    return for_isa<PoolRow<T>>(windows_of_row_base<Pool, T>, windows_of_row_v3<Pool, T>, windows_of_row_v4<Pool, T>);
+    return for_isa<PoolRow>(windows_of_row_base<Pool, T>, windows_of_row_v3<Pool, T>, windows_of_row_v4<Pool, T>);
 }
 
-template <class T>
 class RowPool : public FollowingKernel {
  public:
-  RowPool(const KernelInit& init, std::string_view name, PoolRow<T> row_code)
+  RowPool(const KernelInit& init, std::string_view name, PoolRow row_code)
       : attrs_(PoolAttrs::of(init.attrs)), name_(name), row_code_(row_code) {}
 
   // What is wrong with the windows run() tells.
@@ -100,11 +101,12 @@ class RowPool : public FollowingKernel {
  private:
   void row(const PoolWindow& p, KernelContext& c, int64_t r) const {
     const int64_t image = p.h.size * p.w.size * p.channels;
-    row_code_(p, c.in<T>(0) + r / p.h.out * image, c.out<T>(0) + r * p.w.out * p.channels, r % p.h.out);
+    row_code_(p, element_at(c.input(0), r / p.h.out * image), element_at(c.output(0), r * p.w.out * p.channels),
+              r % p.h.out);
   }
 
   const std::string_view name_;
-  const PoolRow<T> row_code_;
+  const PoolRow row_code_;
   PoolWindow window_;
   int64_t pieces_ = 0;
 };
