@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 
 #include "core/base/base64.h"
 #include "core/base/stop.h"
@@ -68,20 +69,41 @@ bool has_text(const T& v) {
   return true;
 }
 
+/// An element; of a large constant, from any address (core/tensor/mapped_buffer.h).
+template <class T>
+T element_of(std::span<const T> values, size_t i) {
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    T v;
+    std::memcpy(&v, values.data() + i, sizeof v);
+    return v;
+  } else {
+    return values[i];
+  }
+}
+
+template <class T>
+bool has_texts(std::span<const T> values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!has_text(element_of(values, i))) return false;
+  }
+  return true;
+}
+
 template <class T>
 bool write_values(JsonWriter& json, std::span<const T> values) {
   if (values.empty()) return true;
   constexpr size_t kLookEvery = size_t{1} << 20;
+  const T first = element_of(values, 0);
   bool equal = true;
   for (size_t i = 0; i < values.size() && equal; ++i) {
-    equal = same(values[i], values.front());
+    equal = same(element_of(values, i), first);
     if (i % kLookEvery == 0 && stop_requested()) return true;  // nobody reads what is not whole
   }
   if (equal) values = values.first(1);
   bool listed = std::is_same_v<T, std::string> || static_cast<int64_t>(values.size()) <= kFewElements;
-  if (!listed || !std::all_of(values.begin(), values.end(), has_text<T>)) return false;
+  if (!listed || !has_texts(values)) return false;
   json.key(value_field<T>()).begin_array();
-  for (const T& v : values) write_value(json, v);
+  for (size_t i = 0; i < values.size(); ++i) write_value(json, element_of(values, i));
   json.end_array();
   return true;
 }

@@ -9,6 +9,7 @@
 #include "core/formats/proto/field_tables.h"
 #include "core/formats/tensor_content.h"
 #include "core/formats/tensor_reader.h"
+#include "core/tensor/mapped_buffer.h"
 #include "core/tensor/texts.h"
 
 namespace emplace {
@@ -19,13 +20,15 @@ using proto::number;
 using proto::WireReader;
 using proto::WireType;
 
-constexpr size_t kMostDims = 254;  // TensorFlow's
+constexpr size_t kMostDims = 254;               // TensorFlow's
+constexpr size_t kLooseFrom = size_t{1} << 20;  // bytes of a constant that may lie at any address
 
 /// Bytes of a file, which stays open as long as somebody has them.
-class FileBytes final : public Buffer {
+class FileBytes final : public MappedBuffer {
  public:
   FileBytes(std::shared_ptr<const Source> file, std::string_view bytes)
-      : Buffer(const_cast<char*>(bytes.data()), bytes.size()), file_(std::move(file)) {}
+      : MappedBuffer(const_cast<char*>(bytes.data()), bytes.size()), file_(std::move(file)) {}
+  void move_out(void* to) const override { file_->move_out({static_cast<const char*>(data()), size()}, to); }
 
  private:
   std::shared_ptr<const Source> file_;
@@ -82,6 +85,13 @@ struct TensorParts {
   const char* at = nullptr;
 };
 
+/// Must bytes of the file be where such elements belong? Few are copied, and so is what shapes may depend on: whoever
+/// looks at values while a graph is prepared finds them there. Large weights stay (core/plan/loose_readers.h).
+bool stay(DType t, std::string_view content) {
+  return reinterpret_cast<uintptr_t>(content.data()) % dtype_size(t) == 0 ||
+         (content.size() >= kLooseFrom && is_floating(t));
+}
+
 Result<Tensor> from_bytes(WireContext& w, const TensorParts& parts, std::string_view content) {
   const std::optional<int64_t> count = parts.shape.checked_num_elements();
   const size_t element = dtype_size(parts.dtype);
@@ -89,7 +99,7 @@ Result<Tensor> from_bytes(WireContext& w, const TensorParts& parts, std::string_
   const bool fits = count && (strings ? static_cast<uint64_t>(*count) <= content.size()
                                       : element > 0 && content.size() % element == 0 &&
                                             static_cast<uint64_t>(*count) == content.size() / element);
-  if (fits && !strings && reinterpret_cast<uintptr_t>(content.data()) % element == 0 && w.source.binary()) {
+  if (fits && !strings && w.source.binary() && stay(parts.dtype, content)) {
     auto owner = std::make_shared<FileBytes>(w.c.file.source, content);
     return Tensor::wrap(parts.dtype, parts.shape, owner->data(), owner);
   }

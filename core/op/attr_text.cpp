@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "core/base/cat.h"
 #include "core/base/farmhash.h"
@@ -65,16 +66,24 @@ std::string string_text(std::string_view text) {
   return cat('"', all.substr(0, kEnds), "...", all.substr(all.size() - kEnds), '"');
 }
 
+/// Floats of a large constant may lie at any address (core/tensor/mapped_buffer.h).
+template <class T>
+T float_at(const Tensor& t, int64_t i) {
+  T v;
+  std::memcpy(&v, t.data<char>() + static_cast<size_t>(i) * sizeof(T), sizeof v);
+  return v;
+}
+
 std::string element_text(const Tensor& t, int64_t i) {
   switch (t.dtype()) {
     case DType::kFloat:
-      return message_number(t.data<float>()[i]);
+      return message_number(float_at<float>(t, i));
     case DType::kDouble:
-      return number_text(t.data<double>()[i], 15, 17);
+      return number_text(float_at<double>(t, i), 15, 17);
     case DType::kHalf:
-      return message_number(static_cast<float>(t.data<half>()[i]));
+      return message_number(static_cast<float>(float_at<half>(t, i)));
     case DType::kBFloat16:
-      return message_number(static_cast<float>(t.data<bfloat16>()[i]));
+      return message_number(static_cast<float>(float_at<bfloat16>(t, i)));
     case DType::kInt8:
     case DType::kQInt8:
       return std::to_string(t.data<int8_t>()[i]);

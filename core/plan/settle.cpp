@@ -13,8 +13,10 @@
 #include "core/op/run_kernel.h"
 #include "core/plan/blamed_node.h"
 #include "core/plan/constant_parts.h"
+#include "core/plan/loose_readers.h"
 #include "core/plan/rule_context.h"
 #include "core/plan/storage.h"
+#include "core/tensor/mapped_buffer.h"
 
 namespace emplace {
 namespace {
@@ -42,6 +44,7 @@ class Settler {
       : graph_(file.graph), devices_(devices), program_(program), plan_(plan) {}
 
   Status run(const std::vector<Tensor>& feeds, Constants constants) {
+    each_step_ = constants == Constants::kInEachStep;
     plan_.values.resize(program_.values.size());
     plan_.modes.assign(program_.instructions.size(), InstructionMode::kDynamic);
     for (size_t i = 0; i < feeds.size(); ++i) {
@@ -114,10 +117,8 @@ class Settler {
     const Instruction& s = program_.instructions[id];
     if (s.kind == InstructionKind::kLoop) return ok_status();
     if (s.kind == InstructionKind::kConstant) {
-      const Tensor& value = graph_.attrs(s.node).tensor("value");
-      fix_to(program_.outputs(s)[0], &value);
       plan_.modes[id] = InstructionMode::kSkip;
-      return ok_status();
+      return settle_constant(program_.outputs(s)[0], graph_.attrs(s.node).tensor("value"));
     }
     if (s.in_loop || is_transfer(s)) return ok_status();
     if (s.kind == InstructionKind::kCopy) {
@@ -125,6 +126,16 @@ class Settler {
       return ok_status();
     }
     return settle_node(id);
+  }
+
+  // A large one that its file has at an odd address is copied if somebody wants it elsewhere.
+  Status settle_constant(ValueId v, const Tensor& value) {
+    const bool stays = is_aligned(value) || (!each_step_ && loose_.all_of(v));
+    if (stays) return fix_to(v, &value), ok_status();
+    Result<Tensor> copy = aligned(value);
+    if (!copy.ok()) return attach_node(copy.take_status(), graph_.name(program_.values[v].tensor.node));
+    fix(v, copy.take());
+    return ok_status();
   }
 
   void settle_copy(InstructionId id) {
@@ -309,6 +320,8 @@ class Settler {
   const DeviceSet& devices_;
   const Program& program_;
   Plan& plan_;
+  LooseReaders loose_{graph_, devices_, program_};
+  bool each_step_ = false;  // somebody looks at values, wherever they are
   RuleContext rule_;
   std::map<ValueId, HandleInfo> handles_;
   std::vector<uint8_t> wanted_;      // by value: a shape depends on it

@@ -2,6 +2,8 @@
 /// the system may take that back.
 #pragma once
 
+#include <mutex>
+
 #include "core/tensor/tensor.h"
 
 namespace emplace {
@@ -11,9 +13,22 @@ class MappedBuffer : public Buffer {
   using Buffer::Buffer;
   /// Copies all bytes, whose pages go back to the system on the way. They may lie at any address.
   virtual void move_out(void* to) const = 0;
+
+ private:
+  friend Result<Tensor> aligned(const Tensor& t);
+  std::mutex mutex_;
+  Tensor copy_;  // once somebody asked for it
 };
 
-/// May kernels read the elements where they are? What a file lends (TensorBundle::lend) may lie at any address.
-inline bool is_aligned(const Tensor& t) { return reinterpret_cast<uintptr_t>(t.raw()) % dtype_size(t.dtype()) == 0; }
+/// May kernels read the elements where they are? What a file lends (TensorBundle::lend, a large constant) may lie at
+/// any address.
+inline bool is_aligned(const Tensor& t) {
+  const size_t element = dtype_size(t.dtype());
+  return element == 0 || reinterpret_cast<uintptr_t>(t.raw()) % element == 0;
+}
+
+/// The tensor, if is_aligned(); else its elements where kernels can read them: a copy, made once for all that share a
+/// mapped buffer, and counted as constants. ResourceExhausted. Any thread may ask.
+Result<Tensor> aligned(const Tensor& t);
 
 }  // namespace emplace

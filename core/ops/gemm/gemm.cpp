@@ -120,16 +120,17 @@ int64_t Gemm<T>::packed_b_size() const {
 
 template <class T>
 void Gemm<T>::pack_b(Parallel& parallel, const T* b, T* packed) const {
-  // Panel by panel; in a panel row by row, so that every depth block of a panel is contiguous too.
+  // Panel by panel; in a panel row by row, so that every depth block of a panel is contiguous too. A constant b may lie
+  // at any address (core/op/loose_inputs.h).
   parallel.run(panels_, static_cast<double>(k_ * cols_) * 0.2, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
       int64_t first = panel * cols_, width = std::min<int64_t>(cols_, n_ - first);
       T* out = packed + panel * cols_ * k_;
       for (int64_t k = 0; k < k_; ++k, out += cols_) {
         if (transpose_b_) {
-          for (int64_t j = 0; j < width; ++j) out[j] = b[(first + j) * k_ + k];
+          for (int64_t j = 0; j < width; ++j) std::memcpy(out + j, b + (first + j) * k_ + k, sizeof(T));
         } else {
-          std::copy_n(b + k * n_ + first, width, out);
+          std::memcpy(out, b + k * n_ + first, static_cast<size_t>(width) * sizeof(T));
         }
         std::fill(out + width, out + cols_, T(0));
       }

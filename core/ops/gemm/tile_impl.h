@@ -43,6 +43,13 @@ inline __attribute__((always_inline)) Vector<T> load(const T* p) {
   std::memcpy(&v, p, sizeof v);
   return v;
 }
+// One element, at any address as well.
+template <class T>
+inline __attribute__((always_inline)) T load_one(const T* p) {
+  T v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
 template <class T>
 inline __attribute__((always_inline)) void store(T* p, Vector<T> v) {
   std::memcpy(p, &v, sizeof v);
@@ -294,7 +301,7 @@ void row_times_matrix(const RowArgs<T>& r) {
     T x[kRows];
     const T* b[kRows];
     for (int64_t i = 0; i < kRows; ++i) {
-      x[i] = i < rows ? r.x[(p + i) * r.x_step] : T(0);
+      x[i] = i < rows ? load_one(r.x + (p + i) * r.x_step) : T(0);
       b[i] = r.b + (i < rows ? p + i : p) * r.b_step;
     }
     int64_t j = 0;
@@ -306,8 +313,8 @@ void row_times_matrix(const RowArgs<T>& r) {
       }
     }
     for (; j < r.n; ++j) {
-      T sum = b[0][j] * x[0];
-      for (int64_t i = 1; i < rows; ++i) sum += b[i][j] * x[i];
+      T sum = load_one(b[0] + j) * x[0];
+      for (int64_t i = 1; i < rows; ++i) sum += load_one(b[i] + j) * x[i];
       r.y[j] = p ? r.y[j] + sum : sum;
     }
   }
@@ -324,7 +331,7 @@ T dot(const T* x, const T* y, int64_t n) {
   Vector<T> total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
   T result = 0;
   for (int j = 0; j < lanes; ++j) result += total[j];
-  for (; i < n; ++i) result += x[i] * y[i];
+  for (; i < n; ++i) result += load_one(x + i) * load_one(y + i);
   return result;
 }
 

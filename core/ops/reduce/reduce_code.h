@@ -46,11 +46,19 @@ using Partials = typename decltype(partials_of<R, T>())::type;
 template <class T>
 constexpr bool kClonedReduction = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int32_t>;
 
+/// An element that may lie at any address: a large constant is where its file has it (core/op/loose_inputs.h).
+template <class T>
+EMPLACE_INLINE T load_loose(const T* p) {
+  T v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
 template <class R, class T>
 EMPLACE_INLINE typename R::template Accumulator<T> scalar_partial(const T* x, int64_t n) {
   using A = typename R::template Accumulator<T>;
   A all = R::template start<A>();
-  for (int64_t i = 0; i < n; ++i) all = R::combine(all, static_cast<A>(reduce_map<R>(x[i])));
+  for (int64_t i = 0; i < n; ++i) all = R::combine(all, static_cast<A>(reduce_map<R>(load_loose(x + i))));
   return all;
 }
 
@@ -106,7 +114,7 @@ EMPLACE_INLINE void vector_partial_body(const void* in, int64_t n, void* accumul
   T lanes[kWidth];
   if (i < n) {  // the rest, filled up with what changes nothing
     std::fill_n(lanes, kWidth, R::template start<T>());
-    std::copy_n(x + i, n - i, lanes);
+    std::memcpy(lanes, x + i, static_cast<size_t>(n - i) * sizeof(T));
     r1.add(lanes);
   }
   r0.combine(r1);
@@ -142,19 +150,21 @@ EMPLACE_INLINE void columns_body(const void* in, int64_t rows, int64_t stride, i
   T running[kCols];
   for (int64_t first = 0; first < rows; first += kRows) {
     const int64_t end = std::min(rows, first + kRows);
-    for (int64_t j = 0; j < cols; ++j) running[j] = reduce_map<R>(x[first * stride + j]);
+    for (int64_t j = 0; j < cols; ++j) running[j] = reduce_map<R>(load_loose(x + first * stride + j));
     int64_t r = first + 1;
     for (; r + 4 <= end; r += 4) {
       const T *x0 = x + r * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
 #pragma GCC ivdep
       for (int64_t j = 0; j < cols; ++j) {
-        const T pair = R::combine(reduce_map<R>(x0[j]), reduce_map<R>(x1[j]));
-        running[j] = R::combine(running[j], R::combine(pair, R::combine(reduce_map<R>(x2[j]), reduce_map<R>(x3[j]))));
+        const T pair = R::combine(reduce_map<R>(load_loose(x0 + j)), reduce_map<R>(load_loose(x1 + j)));
+        running[j] = R::combine(running[j], R::combine(pair, R::combine(reduce_map<R>(load_loose(x2 + j)),
+                                                                        reduce_map<R>(load_loose(x3 + j)))));
       }
     }
     for (; r < end; ++r) {
 #pragma GCC ivdep
-      for (int64_t j = 0; j < cols; ++j) running[j] = R::combine(running[j], reduce_map<R>(x[r * stride + j]));
+      for (int64_t j = 0; j < cols; ++j)
+        running[j] = R::combine(running[j], reduce_map<R>(load_loose(x + r * stride + j)));
     }
     for (int64_t j = 0; j < cols; ++j) all[j] = R::combine(all[j], static_cast<A>(running[j]));
   }
