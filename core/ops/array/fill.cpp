@@ -71,17 +71,28 @@ Status zeros_like_cpu(KernelContext& c) {
   return ok_status();
 }
 
-// Of a list: element by element; what is not set stays so.
-Status zero_list_cpu(KernelContext& c) {
-  ASSIGN_OR_RETURN(const TensorList* list, list_in(c.input(0)));
-  TensorList zeros{list->dtype, list->element_shape, list->max_num_elements, {}};
-  zeros.elements.resize(list->size());
-  for (int64_t i = list->elements.first(); i < list->elements.last(); ++i) {
-    const Tensor& element = list->elements[i];
-    if (element.valid() && element.dtype() != DType::kVariant) {
+// Element by element, lists in lists, too; what is not set stays so.
+Result<TensorList> zero_list(KernelContext& c, const TensorList& list, int depth) {
+  if (depth == kMostNestedLists) return nested_too_deep();
+  TensorList zeros{list.dtype, list.element_shape, list.max_num_elements, {}};
+  zeros.elements.resize(list.size());
+  for (int64_t i = list.elements.first(); i < list.elements.last(); ++i) {
+    const Tensor& element = list.elements[i];
+    if (!element.valid()) continue;
+    if (element.dtype() == DType::kVariant) {
+      ASSIGN_OR_RETURN(const TensorList* inner, list_in(element));
+      ASSIGN_OR_RETURN(TensorList inner_zeros, zero_list(c, *inner, depth + 1));
+      zeros.elements.at(i) = list_tensor(std::move(inner_zeros));
+    } else {
       ASSIGN_OR_RETURN(zeros.elements.at(i), list_zeros(c, element.dtype(), element.shape()));
     }
   }
+  return zeros;
+}
+
+Status zero_list_cpu(KernelContext& c) {
+  ASSIGN_OR_RETURN(const TensorList* list, list_in(c.input(0)));
+  ASSIGN_OR_RETURN(TensorList zeros, zero_list(c, *list, 0));
   c.forward_output(0, list_tensor(std::move(zeros)));
   return ok_status();
 }

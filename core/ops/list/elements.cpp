@@ -99,6 +99,8 @@ Status check_item(const TensorList& list, const Shape& item) {
                               item.to_string(), " list shape: ", list.element_shape.to_string()));
 }
 
+Status nested_too_deep() { return unimplemented(cat("lists that are nested more than ", kMostNestedLists, " deep")); }
+
 Status check_list_size(int64_t size) {
   constexpr int64_t kMost = int64_t{1} << 24;  // their slots alone would take gigabytes
   if (size <= kMost) return ok_status();

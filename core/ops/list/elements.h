@@ -36,6 +36,11 @@ Result<Tensor> kept_rows(KernelContext& c, const Tensor& tensor, int64_t begin, 
 /// Does a whole element fit the list? Else what TensorFlow says.
 Status check_item(const TensorList& list, const Shape& item);
 
+/// Lists whose elements are lists, whose elements are lists: gradients of gradients of loops nest a few. Deeper ones
+/// are neither added nor made zero.
+inline constexpr int kMostNestedLists = 100;
+Status nested_too_deep();
+
 /// ResourceExhausted: no list can be that long.
 Status check_list_size(int64_t size);
 

@@ -70,16 +70,7 @@ class AddLists final : public Kernel {
     for (int i = 0; i < c.num_inputs(); ++i) {
       if (i == most) continue;
       ASSIGN_OR_RETURN(const TensorList* other, list_in(c.input(i)));
-      RETURN_IF_ERROR(check_list_dtype(*other, sum->dtype));
-      if (other->size() != sum->size()) {
-        return invalid_argument(cat("Trying to add two lists of tensors of different lengths. One is ", sum->size(),
-                                    " and the other is ", other->size()));
-      }
-      ASSIGN_OR_RETURN(sum->element_shape, ShapeContext::merge(sum->element_shape, other->element_shape));
-      for (int64_t e = other->elements.first(); e < other->elements.last(); ++e) {
-        if (other->elements[e].valid())
-          RETURN_IF_ERROR(add_.add(c, other->elements[e].dtype(), sum->elements.at(e), other->elements[e]));
-      }
+      RETURN_IF_ERROR(add_.add_list(c, *sum, *other));
     }
     return ok_status();
   }
