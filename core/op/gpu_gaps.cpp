@@ -13,6 +13,7 @@ constexpr std::string_view kWaves = "transforms go by halves, or as a convolutio
 constexpr std::string_view kVolumes = "volumes are convolved and pooled on the CPU";
 constexpr std::string_view kQuantised = "quantisation is tried out on the CPU";
 constexpr std::string_view kTrials = "numbers that are drawn by trying take as many trials as it takes";
+constexpr std::string_view kByHand = "elements that meet are compared and counted one after the other";
 constexpr std::string_view kTinyNumbers = "numbers of 8 and 4 bits are converted on the CPU";
 
 constexpr GpuGap kGaps[] = {
@@ -63,7 +64,11 @@ constexpr GpuGap kGaps[] = {
     {"Igammac", DType::kInvalid, kSeries},
     {"Ndtri", DType::kInvalid, kSeries},
     {"NextAfter", DType::kInvalid, kSeries},
+    {"RandomGammaGrad", DType::kInvalid, kSeries},
     {"Spence", DType::kInvalid, kSeries},
+    {"HistogramFixedWidth", DType::kInvalid, kByHand},
+    {"TensorScatterMax", DType::kInvalid, kByHand},
+    {"TensorScatterMin", DType::kInvalid, kByHand},
     {"FFT", DType::kInvalid, kWaves},
     {"IFFT", DType::kInvalid, kWaves},
     {"IRFFT", DType::kInvalid, kWaves},

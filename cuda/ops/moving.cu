@@ -293,6 +293,7 @@ void add_moving(KernelTable& table) {
   table.add("Assign", kTypes, moving);
   table.add("AssignVariableOp", kTypes | kQuantized | kTiny, moving);
   table.add("Fill", DTypeSet{DType::kInt4, DType::kUInt4}, moving);
+  table.add("Empty", kTypes, moving);
 }
 
 }  // namespace emplace::cuda

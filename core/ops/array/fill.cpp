@@ -1,4 +1,4 @@
-// Fill, ZerosLike, OnesLike: one value everywhere.
+// Fill, Empty, ZerosLike, OnesLike: one value everywhere.
 #include <cstring>
 
 #include "core/base/cat.h"
@@ -34,6 +34,21 @@ Status fill_cpu(KernelContext& c) {
   StridedCopy copy;
   copy.add(c.output(0).num_elements(), 0, 1);
   copy.run(*c.parallel_, c.input(1).dtype(), c.input(1).raw(), c.output(0).raw());
+  return ok_status();
+}
+
+Status empty_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Shape out, shape_from_input(c, 0));
+  c.set_output(0, out);
+  return ok_status();
+}
+
+// TensorFlow promises nothing of what is there unless `init` asks for zeros; here a graph gives the same bytes each
+// time.
+Status empty_cpu(KernelContext& c) {
+  ASSIGN_OR_RETURN(Shape shape, shape_of_values(c.input(0)));
+  RETURN_IF_ERROR(ensure_output(c, 0, shape));
+  fill_zeros(*c.parallel_, c.output(0));
   return ok_status();
 }
 
@@ -118,6 +133,16 @@ OpDef fill_op() {
       .cpu(kMovable, stateless<fill_cpu>)
       .value_inputs({0})
       .gradient(fill_gradient);
+}
+OpDef empty_op() {
+  return OpDef("Empty")
+      .doc("A tensor of the given shape: zeros, of strings empty ones.")
+      .traits({.leaves_state = true})
+      .shape(empty_shape)
+      .kernel_attr("dtype")
+      .cpu(kAllData, stateless<empty_cpu>)
+      .value_inputs({0})
+      .not_differentiable();
 }
 OpDef zeros_like_op() {
   return OpDef("ZerosLike")

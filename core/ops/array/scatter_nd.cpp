@@ -1,4 +1,4 @@
-// ScatterNd, TensorScatterAdd, TensorScatterSub, TensorScatterUpdate: slices put where tuples of indices say.
+// ScatterNd, TensorScatterAdd, Sub, Max, Min and Update: slices put where tuples of indices say.
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
@@ -122,6 +122,8 @@ Status tensor_scatter(KernelContext& c, RowOp op) {
 
 Status tensor_scatter_add_cpu(KernelContext& c) { return tensor_scatter(c, row_add(c.input(0).dtype())); }
 Status tensor_scatter_sub_cpu(KernelContext& c) { return tensor_scatter(c, row_subtract(c.input(0).dtype())); }
+Status tensor_scatter_max_cpu(KernelContext& c) { return tensor_scatter(c, row_maximum(c.input(0).dtype())); }
+Status tensor_scatter_min_cpu(KernelContext& c) { return tensor_scatter(c, row_minimum(c.input(0).dtype())); }
 Status tensor_scatter_update_cpu(KernelContext& c) { return tensor_scatter(c, nullptr); }
 
 Status scatter_nd_gradient(GradientContext& g) {
@@ -148,6 +150,21 @@ Status tensor_scatter_update_gradient(GradientContext& g) {
   return g.status();
 }
 
+// Those that are as large as the result share its gradient; TensorFlow's, python/ops/array_grad.py.
+Status tensor_scatter_extremum_gradient(GradientContext& g) {
+  const Value dy = g.grad(0), x = g.input(0), indices = g.input(1), updates = g.input(2), y = g.output(0);
+  const DType type = g.type(x);
+  g.wait_for(dy);
+  const Value of_x = g.cast(g.add("Equal", {y, x}), type);
+  const Value of_updates = g.cast(g.add("Equal", {updates, g.add("GatherNd", {y, indices})}), type);
+  const Value shape = g.cast(g.shape_of(x), g.type(indices));
+  const Value many = g.add("AddV2", {of_x, g.add("ScatterNd", {indices, of_updates, shape})}, {}, "add");
+  const Value share = g.add("RealDiv", {dy, many}, {}, "truediv");
+  g.set(0, g.mul(share, of_x));
+  g.set(2, g.mul(g.add("GatherNd", {share, indices}), of_updates));
+  return g.status();
+}
+
 }  // namespace
 
 OpDef scatter_nd_op() {
@@ -171,6 +188,20 @@ OpDef tensor_scatter_sub_op() {
       .shape(tensor_scatter_shape)
       .cpu(kNumbers, stateless<tensor_scatter_sub_cpu>)
       .gradient(tensor_scatter_sub_gradient);
+}
+OpDef tensor_scatter_max_op() {
+  return OpDef("TensorScatterMax")
+      .doc("The tensor, but the updates where the index tuples say and they are larger.")
+      .shape(tensor_scatter_shape)
+      .cpu(kRealNumbers, stateless<tensor_scatter_max_cpu>)
+      .gradient(tensor_scatter_extremum_gradient);
+}
+OpDef tensor_scatter_min_op() {
+  return OpDef("TensorScatterMin")
+      .doc("The tensor, but the updates where the index tuples say and they are smaller.")
+      .shape(tensor_scatter_shape)
+      .cpu(kRealNumbers, stateless<tensor_scatter_min_cpu>)
+      .gradient(tensor_scatter_extremum_gradient);
 }
 OpDef tensor_scatter_update_op() {
   return OpDef("TensorScatterUpdate")

@@ -253,6 +253,13 @@ OpDef igammac_op() {
       .gradient(igammac_gradient);
 }
 OpDef igamma_grad_a_op() { return gamma_op<lower_gamma_slope_of>("IgammaGradA", "The derivative of Igamma by a."); }
+OpDef random_gamma_grad_op() {
+  return OpDef("RandomGammaGrad")
+      .doc("The derivative of a number of a gamma distribution by the distribution's alpha.")
+      .shape(shape_broadcast)
+      .may_overwrite_input()
+      .cpu(kFloatDouble, elementwise<Special<gamma_sample_slope_of>, float, double>);
+}
 OpDef next_after_op() {
   return binary_op("NextAfter", "The number beside x1 in the direction of x2.")
       .cpu(kFloatDouble, elementwise<NextAfter, float, double>)

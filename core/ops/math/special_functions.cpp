@@ -28,6 +28,20 @@ double gamma_series(double a, double x) {
   return sum * gamma_weight(a, x);
 }
 
+/// The derivative by a of the series P(a, x) = weight * sum of x^n / ((a + 1) ... (a + n)), derived term by term, over
+/// the weight, x^a exp(-x) / gamma(a + 1).
+double slope_over_weight(double a, double x) {
+  double term = 1, sum = 1, harmonic = 0, slope = 0;
+  for (int n = 1; n < kMostTerms; ++n) {
+    term *= x / (a + n);
+    harmonic += 1 / (a + n);
+    sum += term;
+    slope -= term * harmonic;
+    if (n > x - a && term * harmonic < kSpecialEpsilon * std::fabs(slope)) break;
+  }
+  return (std::log(x) - digamma_of(a + 1)) * sum + slope;
+}
+
 double gamma_fraction(double a, double x) {
   double b = x + 1 - a, c = 1 / kTiny, d = 1 / b, h = d;
   for (int i = 1; i < kMostTerms; ++i) {
@@ -200,20 +214,17 @@ double upper_gamma_of(double a, double x) {
   return x < a + 1 ? 1 - gamma_series(a, x) : gamma_fraction(a, x);
 }
 
-// The series x^a exp(-x) / gamma(a + 1) * sum of x^n / ((a + 1) ... (a + n)), derived term by term.
 double lower_gamma_slope_of(double a, double x) {
   if (!(a > 0) || !(x >= 0)) return kNotANumber;
   if (x == 0 || std::isinf(x) || std::isinf(a)) return 0;
-  double term = 1, sum = 1, harmonic = 0, slope = 0;
-  for (int n = 1; n < kMostTerms; ++n) {
-    term *= x / (a + n);
-    harmonic += 1 / (a + n);
-    sum += term;
-    slope -= term * harmonic;
-    if (n > x - a && term * harmonic < kSpecialEpsilon * std::fabs(slope)) break;
-  }
-  const double weight = std::exp(a * std::log(x) - x - lgamma_of(a + 1));
-  return weight * ((std::log(x) - digamma_of(a + 1)) * sum + slope);
+  return std::exp(a * std::log(x) - x - lgamma_of(a + 1)) * slope_over_weight(a, x);
+}
+
+// -(dP/da) / (dP/dx), where dP/dx = x^(a - 1) exp(-x) / gamma(a) is the density: the weights go.
+double gamma_sample_slope_of(double a, double x) {
+  if (!(a > 0) || !(x >= 0)) return kNotANumber;
+  if (x == 0) return 0;
+  return -slope_over_weight(a, x) * x / a;
 }
 
 double incomplete_beta_of(double a, double b, double x) {

@@ -10,6 +10,9 @@ double lower_gamma_of(double a, double x);
 double upper_gamma_of(double a, double x);
 /// The derivative of the lower one by a.
 double lower_gamma_slope_of(double a, double x);
+/// How a number of the gamma distribution of shape a, x, moves with a, its place in the distribution held: the
+/// derivative by which one learns through samples.
+double gamma_sample_slope_of(double a, double x);
 /// I_x(a, b), the regularized incomplete beta function. NaN outside of a, b > 0, 0 <= x <= 1.
 double incomplete_beta_of(double a, double b, double x);
 /// x of a probability of the normal distribution; of a value of erf.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/base/cat.h"
+#include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/shape_math.h"
@@ -285,6 +286,19 @@ Status each_parameter_shape(ShapeContext& c) {
   return ok_status();
 }
 
+// How samples move with their alpha, which is the last input and has their last dimensions; TensorFlow's,
+// python/ops/random_grad.py.
+Status gamma_gradient(GradientContext& g) {
+  const int last = g.num_inputs() - 1;
+  const Value alpha = g.input(last), sample = g.output(0);
+  g.wait_for(g.grad(0));
+  Value slope = g.mul(g.grad(0), g.add("RandomGammaGrad", {alpha, sample}));
+  const Value shape = g.shape_of(alpha);
+  const Value axes = g.add("BroadcastGradientArgs", {shape, g.shape_of(sample)}).output(0);
+  g.set(last, g.reshape(g.sum(slope, axes), shape));
+  return g.status();
+}
+
 constexpr DTypeSet kCounts = DTypeSet{DType::kHalf, DType::kFloat, DType::kDouble, DType::kInt32, DType::kInt64};
 
 OpDef counted(std::string_view name, std::string_view doc, ShapeRule shape) {
@@ -295,11 +309,13 @@ OpDef counted(std::string_view name, std::string_view doc, ShapeRule shape) {
 
 OpDef stateless_random_gamma_v2_op() {
   return counted("StatelessRandomGammaV2", "Numbers of gamma distributions that depend on the seed alone.", given_shape)
-      .cpu(kFloating, stateless<counted_of_stream<Counted::kGamma, false>>);
+      .cpu(kFloating, stateless<counted_of_stream<Counted::kGamma, false>>)
+      .gradient(gamma_gradient);
 }
 OpDef stateless_random_gamma_v3_op() {
   return counted("StatelessRandomGammaV3", "Numbers of gamma distributions, of a given stream.", given_shape)
-      .cpu(kFloating, stateless<counted_of_stream<Counted::kGamma, true>>);
+      .cpu(kFloating, stateless<counted_of_stream<Counted::kGamma, true>>)
+      .gradient(gamma_gradient);
 }
 OpDef random_gamma_op() {
   return OpDef("RandomGamma")
@@ -307,7 +323,8 @@ OpDef random_gamma_op() {
       .shape(each_parameter_shape)
       .kernel_attr("T")
       .value_inputs({0})
-      .cpu(kFloating, make<CountedRandom<Counted::kGamma>>);
+      .cpu(kFloating, make<CountedRandom<Counted::kGamma>>)
+      .gradient(gamma_gradient);
 }
 OpDef stateless_random_poisson_op() {
   return counted("StatelessRandomPoisson", "Numbers of Poisson distributions that depend on the seed alone.",

@@ -1,7 +1,11 @@
 // DenseBincount: how often each number occurs, or the sum of its weights, in a vector or in each row.
+// HistogramFixedWidth: how many values lie in each of equally wide parts of a range.
+#include <algorithm>
+
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
+#include "core/ops/kit/numeric.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/reduce/bincount_layout.h"
 
@@ -43,7 +47,54 @@ class DenseBincount final : public Kernel {
   const bool binary_;
 };
 
+Status histogram_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const Shape range, c.with_rank(1, 1));
+  RETURN_IF_ERROR(ShapeContext::merge_dim(range.dim(0), 2).take_status());
+  RETURN_IF_ERROR(c.with_rank(2, 0).take_status());
+  ASSIGN_OR_RETURN(const std::optional<int64_t> bins, scalar_value(c, 2));
+  if (bins && *bins <= 0) return invalid_argument(cat("Requires nbins > 0: ", *bins));
+  c.set_output(0, Shape{bins.value_or(-1)});
+  return ok_status();
+}
+
+template <class T>
+Status histogram_cpu(KernelContext& c) {
+  const int64_t bins = int_at(c.input(2), 0), n = c.input(0).num_elements();
+  const T low = c.in<T>(1)[0], high = c.in<T>(1)[1];
+  if (bins <= 0) return invalid_argument(cat("nbins should be a positive number, but got '", bins, "'"));
+  if (!(low < high))
+    return invalid_argument(
+        cat("value_range should satisfy value_range[0] < value_range[1], but got '[", +low, ", ", +high, "]'"));
+  RETURN_IF_ERROR(ensure_output(c, 0, Shape{bins}));
+  fill_zeros(*c.parallel_, c.output(0));
+  const double step = static_cast<double>(subtract(high, low)) / static_cast<double>(bins);
+  const auto count = [&](auto* out) -> Status {
+    for (int64_t i = 0; i < n; ++i) {
+      const T x = c.in<T>(0)[i];
+      if (x != x) return invalid_argument("Histogram values must not contain NaN");
+      const double place = static_cast<double>(subtract(std::max(x, low), low)) / step;
+      ++out[static_cast<int64_t>(std::min(place, static_cast<double>(bins - 1)))];
+    }
+    return ok_status();
+  };
+  return with_index(c.output(0).dtype(), [&]<class I>(I) { return count(c.out<I>(0)); });
+}
+
 }  // namespace
+
+OpDef histogram_fixed_width_op() {
+  return OpDef("HistogramFixedWidth")
+      .doc(
+          "How many values lie in each of nbins equally wide parts of a range; the outer parts have what lies outside.")
+      .shape(histogram_shape)
+      .kernel_attr("T")
+      .value_inputs({2})
+      .cpu<float>(stateless<histogram_cpu<float>>)
+      .cpu<double>(stateless<histogram_cpu<double>>)
+      .cpu<int32_t>(stateless<histogram_cpu<int32_t>>)
+      .cpu<int64_t>(stateless<histogram_cpu<int64_t>>)
+      .not_differentiable();
+}
 
 OpDef dense_bincount_op() {
   return OpDef("DenseBincount")
