@@ -16,7 +16,6 @@
 
 #include "cli/server_flags.h"
 #include "core/base/cat.h"
-#include "core/base/descriptor.h"
 #include "core/base/exit_code.h"
 #include "core/base/log.h"
 #include "core/cluster/cluster_spec.h"
@@ -75,12 +74,12 @@ std::string least_shown(const Log& log) {
 }
 
 /// Each line with its task's name, until the child has closed its end.
-void pass_on(int from, const std::string& label) {
+void pass_on(int from, const std::string& label, Log& log) {
   std::FILE* in = fdopen(from, "r");
   char* line = nullptr;
   size_t size = 0;
   for (ssize_t length; (length = getline(&line, &size, in)) > 0;)
-    static_cast<void>(write_console(STDERR_FILENO, cat(label, std::string_view(line, static_cast<size_t>(length)))));
+    log.relay(cat(label, std::string_view(line, static_cast<size_t>(length))));
   free(line);
   std::fclose(in);
 }
@@ -111,7 +110,7 @@ Status SpawnedTasks::lay_out(const std::string& text) {
 }
 
 Result<std::unique_ptr<SpawnedTasks>> SpawnedTasks::start(const std::string& text, const ServerFlags& flags,
-                                                          const DeviceOptions& devices, const Log& log) {
+                                                          const DeviceOptions& devices, Log& log) {
   std::unique_ptr<SpawnedTasks> made(new SpawnedTasks);
   RETURN_IF_ERROR(made->lay_out(text));
   const ClusterAccess& access = flags.access;
@@ -129,18 +128,19 @@ Result<std::unique_ptr<SpawnedTasks>> SpawnedTasks::start(const std::string& tex
     arguments.insert(arguments.end(), {"--log-level", least_shown(log)});
     RETURN_IF_ERROR(made->spawn_task(task, arguments));
   }
-  made->start_readers();
+  made->start_readers(log);
   return made;
 }
 
 Result<std::unique_ptr<SpawnedTasks>> SpawnedTasks::start_beside_master(const std::string& text,
-                                                                        const std::vector<std::string>& command) {
+                                                                        const std::vector<std::string>& command,
+                                                                        Log& log) {
   std::unique_ptr<SpawnedTasks> made(new SpawnedTasks);
   RETURN_IF_ERROR(made->lay_out(text));
   for (const ClusterTask& task : made->tasks_) {
     if (!(task == made->master_task_)) RETURN_IF_ERROR(made->spawn_task(task, command));
   }
-  made->start_readers();
+  made->start_readers(log);
   return made;
 }
 
@@ -179,9 +179,11 @@ Status SpawnedTasks::spawn(const std::vector<std::string>& arguments, const std:
   return ok_status();
 }
 
-void SpawnedTasks::start_readers() {
-  for (Child& child : children_)
-    child.reader = std::thread([from = child.output, name = child.name] { pass_on(from, cat("[", name, "] ")); });
+void SpawnedTasks::start_readers(Log& log) {
+  for (Child& child : children_) {
+    child.reader =
+        std::thread([&log, from = child.output, name = child.name] { pass_on(from, cat("[", name, "] "), log); });
+  }
 }
 
 Status SpawnedTasks::alive() {

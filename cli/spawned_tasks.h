@@ -19,15 +19,15 @@ struct DeviceOptions;
 
 class SpawnedTasks {
  public:
-  /// `jobs`: "ps=1,worker=2". They listen on free ports of loopback; what they print comes here, each line with its
-  /// task's name, and is of the levels that `log` shows. Each has these devices. They end with this object, or with
-  /// this process however that ends.
+  /// `jobs`: "ps=1,worker=2". They listen on free ports of loopback; what they print goes to `log`, which must outlive
+  /// this object, each line with its task's name, and is of the levels that `log` shows. Each has these devices. They
+  /// end with this object, or with this process however that ends.
   static Result<std::unique_ptr<SpawnedTasks>> start(const std::string& jobs, const ServerFlags& flags,
-                                                     const DeviceOptions& devices, const Log& log);
+                                                     const DeviceOptions& devices, Log& log);
   /// The same of tasks that each run `command` ("emplace", "train", "g.json", ...), with flags behind it that say which
   /// task it is; but for the master, which this process is to be itself.
   static Result<std::unique_ptr<SpawnedTasks>> start_beside_master(const std::string& jobs,
-                                                                   const std::vector<std::string>& command);
+                                                                   const std::vector<std::string>& command, Log& log);
   ~SpawnedTasks();
   SpawnedTasks(const SpawnedTasks&) = delete;
   SpawnedTasks& operator=(const SpawnedTasks&) = delete;
@@ -55,7 +55,7 @@ class SpawnedTasks {
   Status spawn_task(const ClusterTask& task, std::vector<std::string> arguments);
   Status spawn(const std::vector<std::string>& arguments, const std::string& name);
   /// When all children are there: a process with threads makes none.
-  void start_readers();
+  void start_readers(Log& log);
 
   std::vector<Child> children_;
   std::vector<ClusterTask> tasks_;

@@ -36,6 +36,14 @@ std::vector<std::string> own_command(const std::string& name) {
   return out;
 }
 
+/// The command of the tasks that this one starts: what they say comes here by their standard error, whatever file a
+/// configuration names for it.
+std::vector<std::string> command_of_others() {
+  std::vector<std::string> command = own_command("--spawn");
+  command.insert(command.end(), {"--log-file", "/dev/stderr"});
+  return command;
+}
+
 /// The transport of this process, which lives as long as it: MPI starts once.
 Result<MpiTransport*> start_mpi() {
   ASSIGN_OR_RETURN(MessagePassing * ranks, load_message_passing(environment_variable));
@@ -178,7 +186,7 @@ Status TaskGroup::choose() {
   if (flags_.starts_others()) {
     if (!flags_.server.choice.cluster.empty())
       return invalid_argument("--spawn and --cluster exclude each other").blamed(Blame::kUsage);
-    ASSIGN_OR_RETURN(spawned_, SpawnedTasks::start_beside_master(flags_.spawn, own_command("--spawn")));
+    ASSIGN_OR_RETURN(spawned_, SpawnedTasks::start_beside_master(flags_.spawn, command_of_others(), log_));
     flags_.server.choice.cluster = spawned_->cluster();
     flags_.server.choice.job = spawned_->master_task().job;
     flags_.server.choice.index = spawned_->master_task().index;

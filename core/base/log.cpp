@@ -44,6 +44,10 @@ void Log::say(LogLevel level, std::string_view text) {
   write(level, level == LogLevel::kWarning ? "warning: " : level == LogLevel::kError ? "error: " : "", text);
 }
 
+void Log::relay(std::string_view line) {
+  logger_->log(spdlog::level::err, spdlog::string_view_t(line.data(), line.size()));
+}
+
 void Log::write(LogLevel level, std::string_view prefix, std::string_view message) {
   if (!shows(level)) return;
   const bool named = subject_.empty() || message.starts_with(subject_) || message.starts_with(' ');

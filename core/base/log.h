@@ -48,6 +48,8 @@ class Log {
   void say(LogLevel level, std::string_view text);
   /// An error that is a whole message already, such as one with file, line and column.
   void problem(std::string_view text) { write(LogLevel::kError, "", text); }
+  /// A line of another process, which has judged itself what it says: as it is, unless nothing is to be said.
+  void relay(std::string_view line);
 
  private:
   void write(LogLevel level, std::string_view prefix, std::string_view text);
