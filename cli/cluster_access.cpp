@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/cat.h"
+#include "core/cluster/certificate.h"
 #include "core/cluster/token.h"
 #include "core/graph/source.h"
 #include "core/pipeline_stage.h"
@@ -28,6 +29,8 @@ Status read_tls(const ClusterAccess& access, TransportOptions& options) {
   if (access.tls_cert.empty() || access.tls_key.empty() || access.tls_ca.empty())
     return invalid_argument("--tls-cert, --tls-key and --tls-ca go together: both ends show a certificate");
   ASSIGN_OR_RETURN(options.tls_cert, pem_file(access.tls_cert, false));
+  if (const Status valid = check_validity(options.tls_cert, utc_now()); !valid.ok())
+    return invalid_argument(cat(access.tls_cert, ": ", valid.message()));
   ASSIGN_OR_RETURN(options.tls_key, pem_file(access.tls_key, true));
   ASSIGN_OR_RETURN(options.tls_ca, pem_file(access.tls_ca, false));
   return ok_status();

@@ -27,6 +27,15 @@ class Waiting {
 
 }  // namespace
 
+Status same_version(const std::string& task, int protocol, const std::string& version, const std::string& own_version) {
+  if (protocol != message::kProtocol) {
+    return failed_precondition(cat("protocol ", message::kProtocol, " here (", own_version, "), ", protocol, " at ",
+                                   task, " (", version, ")"));
+  }
+  if (version == own_version) return ok_status();
+  return failed_precondition(cat(own_version, " here, ", version, " at ", task, "; all tasks are of the same version"));
+}
+
 Membership::Membership(const ClusterSpec& cluster) {
   for (const auto& [job, tasks] : cluster.jobs) {
     for (const auto& [index, address] : tasks) members_[ClusterTask{job, index}.name()];
@@ -35,10 +44,7 @@ Membership::Membership(const ClusterSpec& cluster) {
 }
 
 Status Membership::add(const message::Member& member, const std::string& version) {
-  if (member.protocol != message::kProtocol || member.version != version) {
-    return failed_precondition(cat("protocol ", message::kProtocol, " here (", version, "), ", member.protocol, " at ",
-                                   member.name, " (", member.version, ")"));
-  }
+  RETURN_IF_ERROR(same_version(member.name, member.protocol, member.version, version));
   std::lock_guard lock(mutex_);
   const auto found = members_.find(member.name);
   if (found == members_.end()) return failed_precondition(cat(member.name, " is no task of this cluster"));

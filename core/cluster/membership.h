@@ -14,6 +14,9 @@
 
 namespace emplace {
 
+/// Do both ends speak the same? FailedPrecondition: what each is. `version`, `own_version`: "emplace 0.4.1".
+Status same_version(const std::string& task, int protocol, const std::string& version, const std::string& own_version);
+
 /// Thread-safe.
 class Membership {
  public:

@@ -1,5 +1,6 @@
 #include "core/cluster/peer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -81,9 +82,12 @@ std::string why_silent(const Answer& answer, double dead_after_s) {
   if (says(answer, "Connection refused")) return "Connection refused";
   if (says(answer, "keepalive") || says(answer, "ping timeout")) return cat("no heartbeat for ", dead_after_s, " s");
   if (says(answer, "wrong version number") || says(answer, "WRONG_VERSION_NUMBER")) return "it does not speak TLS";
-  if (says(answer, "andshake failed") || says(answer, "certificate"))
-    return cat("TLS: ", answer.message.substr(
-                            answer.message.rfind(':') == std::string::npos ? 0 : answer.message.rfind(':') + 1));
+  if (says(answer, "andshake failed") || says(answer, "certificate")) {
+    if (says(answer, "certificate verify failed"))
+      return "TLS: its certificate is not signed by --tls-ca, or has expired";
+    const size_t last = answer.message.find_first_not_of(' ', answer.message.rfind(':') + 1);  // npos + 1 is 0
+    return cat("TLS: ", answer.message.substr(std::min(last, answer.message.size())));
+  }
   if (says(answer, "Cancelling all calls")) return "task is shutting down";
   if (says(answer, "Socket closed") || says(answer, "Transport closed") || says(answer, "reset by peer") ||
       says(answer, "GOAWAY") || says(answer, "Broken pipe") || says(answer, "EOF"))

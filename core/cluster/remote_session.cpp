@@ -74,8 +74,9 @@ Result<std::shared_ptr<RemoteCluster>> RemoteCluster::open(Transport& transport,
 std::string RemoteCluster::why_not(const Answer& answer) const {
   std::string why = why_silent(answer, options_.dead_after_s);
   // A server that wants TLS closes the connection of whoever does not speak it.
-  if (why == "connection closed" && options_.tls_ca.empty())
-    why += "; if it wants TLS: --tls-cert, --tls-key, --tls-ca";
+  if (why == "connection closed")
+    why += options_.tls_ca.empty() ? "; if it wants TLS: --tls-cert, --tls-key, --tls-ca"
+                                   : "; it may not trust this end's certificate: --tls-cert";
   return why;
 }
 

@@ -64,10 +64,7 @@ Result<TaskStatus> status_of(Peer& peer, double dead_after_s) {
 
 /// FailedPrecondition: of another version, or not the task of that name.
 Status same_kind(const TaskStatus& other, const std::string& name, const std::string& version) {
-  if (other.protocol != message::kProtocol || other.version != version) {
-    return failed_precondition(cat("protocol ", message::kProtocol, " here (emplace ", version, "), ", other.protocol,
-                                   " at ", name, " (emplace ", other.version, ")"));
-  }
+  RETURN_IF_ERROR(same_version(name, other.protocol, other.version, version));
   if (other.name != name)
     return failed_precondition(cat("the task at ", name, "'s address says that it is ", other.name));
   return ok_status();
