@@ -64,9 +64,11 @@ void HostMemory::give_back(HostUse use, int64_t bytes) {
 
 std::string HostMemory::refusal(HostUse use, int64_t bytes) const {
   const int64_t most = limit(), left = std::max<int64_t>(most - in_use(), 0);
+  const bool over = bytes > left;  // else the system refused, or another thread has given back since
   std::string text =
-      cat("out of host memory: asked for ", size_text(bytes), " for ", kUseNames[static_cast<size_t>(use)], ", ",
-          size_text(left), " free of ", size_text(most), ": ", size_text(bytes - left), " short");
+      cat("out of host memory: asked for ", size_text(bytes), " for ", kUseNames[static_cast<size_t>(use)], ", ");
+  append(text, over ? cat(size_text(left), " free of ", size_text(most), ": ", size_text(bytes - left), " short")
+                    : "which the system does not give");
   std::string_view before = "; held: ";
   for (size_t i = 0; i < kUseNames.size(); ++i) {
     const int64_t held = uses_[i].load(std::memory_order_relaxed);
@@ -75,7 +77,7 @@ std::string HostMemory::refusal(HostUse use, int64_t bytes) const {
     before = ", ";
   }
   const int64_t machine = less_a_margin(free_host_memory()) + in_use(), wanted = in_use() + bytes;
-  if (limit_.load(std::memory_order_relaxed) > 0 && wanted <= machine) {
+  if (over && limit_.load(std::memory_order_relaxed) > 0 && wanted <= machine) {
     constexpr int64_t kStep = kMiB;
     return append(text, "; --host-memory-limit ", (wanted + kStep - 1) / kStep, "MiB allows it"), text;
   }

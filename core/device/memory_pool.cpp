@@ -22,6 +22,10 @@ constexpr size_t kLargeBytes = size_t{256} << 10;  // from here on a block is a 
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
+size_t whole_pages(size_t bytes) {
+  return round_up(std::max<size_t>(bytes, 1), static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+}
+
 // Class c holds blocks of (4 + c % 4) * 16 << (c / 4) bytes: 64, 80, 96, 112, 128, 160, ...
 size_t class_bytes(int c) { return (size_t{4} + static_cast<size_t>(c % 4)) * 16 << (c / 4); }
 int class_of(size_t bytes) {
@@ -35,9 +39,8 @@ int class_of(size_t bytes) {
 
 Mapping Mapping::map(size_t bytes, HostUse use) {
   Mapping m;
-  size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   bool huge = bytes >= kHugePage;
-  size_t wanted = round_up(std::max<size_t>(bytes, 1), page);
+  size_t wanted = whole_pages(bytes);
   size_t total = huge ? wanted + kHugePage : wanted;
   if (total < bytes) return m;
   HostShare share(use);
@@ -52,6 +55,10 @@ Mapping Mapping::map(size_t bytes, HostUse use) {
   m.size_ = wanted;
   if (huge) madvise(m.data_, m.size_, MADV_HUGEPAGE);
   return m;
+}
+
+std::string Mapping::refusal(size_t bytes, HostUse use) {
+  return HostMemory::of_process().refusal(use, static_cast<int64_t>(whole_pages(bytes)));
 }
 
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
@@ -242,7 +249,7 @@ Status MemoryPool::map_block(int64_t bytes) {
   if (bytes == 0) return ok_status();
   block_ = Mapping::map(static_cast<size_t>(bytes), HostUse::kPlanned);
   if (!block_.valid()) {
-    return resource_exhausted(cat(device_name_, ": ", HostMemory::of_process().refusal(HostUse::kPlanned, bytes)));
+    return resource_exhausted(cat(device_name_, ": ", Mapping::refusal(static_cast<size_t>(bytes), HostUse::kPlanned)));
   }
   return ok_status();
 }

@@ -22,6 +22,8 @@ class Mapping {
   Mapping() = default;
   /// Not valid() if the limit of host memory or the system refuses it. Counts as `use` until it is gone.
   static Mapping map(size_t bytes, HostUse use);
+  /// Why map() was refused: so many bytes are whole pages.
+  static std::string refusal(size_t bytes, HostUse use);
   Mapping(Mapping&& other) noexcept { *this = std::move(other); }
   Mapping& operator=(Mapping&& other) noexcept;
   ~Mapping();

@@ -12,7 +12,7 @@
 #include "core/formats/value_reader.h"
 #include "core/graph/open_source.h"
 #include "core/op/trait_table.h"
-#include "core/tensor/allocated.h"
+#include "core/tensor/tensor.h"
 
 namespace emplace {
 namespace {

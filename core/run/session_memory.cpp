@@ -145,7 +145,7 @@ Status SessionMemory::bind(Executor& executor, size_t lane, Own& own) {
     own.mappings.push_back(Mapping::map(static_cast<size_t>(bytes), HostUse::kPlanned));
     if (!own.mappings.back().valid())
       return resource_exhausted(
-          cat(devices_.at(d).name, ": ", HostMemory::of_process().refusal(HostUse::kPlanned, bytes)));
+          cat(devices_.at(d).name, ": ", Mapping::refusal(static_cast<size_t>(bytes), HostUse::kPlanned)));
     blocks.back() = own.mappings.back().data();
   }
   return executor.bind(blocks);

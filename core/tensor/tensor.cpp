@@ -114,6 +114,12 @@ Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
   return wrap(dtype, shape, data, std::move(buffer));
 }
 
+Tensor allocated(DType dtype, const Shape& shape) {
+  Result<Tensor> made = Tensor::allocate(dtype, shape);
+  if (!made.ok()) throw HeapOverLimit(made.status().message());
+  return made.take();
+}
+
 Status repeat_text(Tensor& strings, int64_t first, const std::string& text) {
   const int64_t copies = strings.num_elements() - first;
   if (copies <= 0) return ok_status();

@@ -38,7 +38,7 @@ class Tensor {
   static Result<Tensor> allocate(DType dtype, const Shape& shape);
   /// Elements in memory that somebody else keeps alive (`owner` may be null).
   static Tensor wrap(DType dtype, const Shape& shape, void* data, std::shared_ptr<Buffer> owner = nullptr);
-  /// Small tensors for constants and tests.
+  /// Small tensors for constants and tests. Throws as allocated() does.
   template <class T>
   static Tensor of(const Shape& shape, std::span<const T> values);
   template <class T>
@@ -84,9 +84,13 @@ std::vector<int64_t> ints_of(const Tensor& t);
 /// Same dtype, shape and bytes (strings: same text).
 bool same_bytes(const Tensor& a, const Tensor& b);
 
+/// As Tensor::allocate(), where no Status can be given back: what has no room throws HeapOverLimit, with which the
+/// command ends. Not for kernels: a step that fails gives back a Status.
+Tensor allocated(DType dtype, const Shape& shape);
+
 template <class T>
 Tensor Tensor::of(const Shape& shape, std::span<const T> values) {
-  Tensor t = allocate(dtype_of<T>, shape).take();
+  Tensor t = allocated(dtype_of<T>, shape);
   std::copy(values.begin(), values.end(), t.data<T>());
   return t;
 }

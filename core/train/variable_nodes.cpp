@@ -4,8 +4,8 @@
 #include <map>
 
 #include "core/base/cat.h"
-#include "core/tensor/allocated.h"
 #include "core/tensor/element.h"
+#include "core/tensor/tensor.h"
 
 namespace emplace {
 namespace {

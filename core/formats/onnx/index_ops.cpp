@@ -6,7 +6,7 @@
 #include "core/base/cat.h"
 #include "core/formats/onnx/op_table.h"
 #include "core/formats/onnx/tensor.h"
-#include "core/tensor/allocated.h"
+#include "core/tensor/tensor.h"
 
 namespace emplace {
 namespace {

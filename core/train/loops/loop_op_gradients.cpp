@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/base/cat.h"
-#include "core/tensor/allocated.h"
+#include "core/tensor/tensor.h"
 #include "core/train/loops/list_zeros.h"
 #include "core/train/loops/loop_gradients.h"
 
