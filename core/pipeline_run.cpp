@@ -236,6 +236,7 @@ Result<std::vector<LeftOut>> predict_left_out(const StageContext& c, const Place
   for (const LeftOut& l : *found) {
     if (const NodeId node = placed_node(l.node); node != kNoNode) out.push_back({node, placed_node(l.undoes)});
   }
+  std::sort(out.begin(), out.end(), [](const LeftOut& a, const LeftOut& b) { return a.node < b.node; });
   return out;
 }
 

@@ -36,14 +36,31 @@ void Source::move_out(std::string_view bytes, void* to) const {
   }
 }
 
+Source::Lines Source::lines_before(size_t offset) const {
+  constexpr size_t kPiece = 4096;
+  const auto walk = [this](Lines at, size_t begin, size_t end) {
+    for (; (begin = text_.substr(0, end).find('\n', begin)) != std::string_view::npos; ++begin)
+      at = {at.breaks + 1, begin + 1};
+    return at;
+  };
+  const size_t piece = offset / kPiece;
+  Lines before;
+  {
+    const std::lock_guard lock(mutex_);
+    if (pieces_.empty()) pieces_.emplace_back();
+    for (size_t i = pieces_.size(); i <= piece; ++i)
+      pieces_.push_back(walk(pieces_.back(), (i - 1) * kPiece, i * kPiece));
+    before = pieces_[piece];
+  }
+  return walk(before, piece * kPiece, offset);
+}
+
 Source::LineColumn Source::locate(size_t offset) const {
   offset = std::min(offset, text_.size());
-  std::string_view before = text_.substr(0, offset);
-  size_t start = before.rfind('\n');
-  start = start == std::string_view::npos ? 0 : start + 1;
-  std::string_view line = text_.substr(start, text_.find('\n', offset) - start);
+  const Lines before = lines_before(offset);
+  std::string_view line = text_.substr(before.start, text_.find('\n', offset) - before.start);
   if (line.ends_with('\r')) line.remove_suffix(1);
-  return {1 + std::count(before.begin(), before.end(), '\n'), 1 + static_cast<int64_t>(offset - start), line};
+  return {1 + before.breaks, 1 + static_cast<int64_t>(offset - before.start), line};
 }
 
 std::string Source::where(size_t offset) const {
@@ -51,8 +68,9 @@ std::string Source::where(size_t offset) const {
     const std::string around = context(offset);
     return cat(name_, ": byte ", offset, around.empty() ? "" : ", ", around);
   }
-  const LineColumn at = locate(offset);
-  return cat(name_, ":", at.line, ":", at.column);
+  offset = std::min(offset, text_.size());
+  const Lines before = lines_before(offset);
+  return cat(name_, ":", 1 + before.breaks, ":", 1 + offset - before.start);
 }
 
 }  // namespace emplace

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,7 @@ class Source {
     int64_t column = 1;  // from 1, in bytes
     std::string_view line_text;
   };
-  /// Walks the text from its start: for messages only.
+  /// Walks the text up to there, once. For messages.
   LineColumn locate(size_t offset) const;
 
   /// A file without lines, in which places are byte offsets.
@@ -48,6 +49,18 @@ class Source {
  protected:
   std::string name_;
   std::string_view text_;
+
+ private:
+  /// What came before a piece of the text.
+  struct Lines {
+    int64_t breaks = 0;  // that ended lines
+    size_t start = 0;    // of the line that goes on there
+  };
+  /// At `offset`.
+  Lines lines_before(size_t offset) const;
+
+  mutable std::mutex mutex_;
+  mutable std::vector<Lines> pieces_;  // as far as somebody has asked; guarded by mutex_
 };
 
 inline constexpr int64_t kNoPosition = -1;

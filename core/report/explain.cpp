@@ -70,14 +70,10 @@ void TextWriter::add(const NodeExplanation& e) {
 }
 
 void TextWriter::add_group(const NodeExplanation& e) {
-  if (e.group.empty()) return;
-  append(out_, "  group: ", e.group.size(), " nodes must be on one device\n");
-  const size_t shown = std::min(kShownMembers, e.group.size());
-  for (size_t i = 0; i < shown; ++i) {
-    const NodeId n = e.group[i].node;
-    append(out_, "    ", graph_.name(n), " (", graph_.op(n), "): ", e.group[i].why, '\n');
-  }
-  if (e.group.size() > shown) append(out_, "    and ", e.group.size() - shown, " more\n");
+  if (e.group_size == 0) return;
+  append(out_, "  group: ", e.group_size, " nodes must be on one device\n");
+  for (const auto& [n, why] : e.group) append(out_, "    ", graph_.name(n), " (", graph_.op(n), "): ", why, '\n');
+  if (e.group_size > e.group.size()) append(out_, "    and ", e.group_size - e.group.size(), " more\n");
 }
 
 void TextWriter::add_copies(const NodeExplanation& e) {
@@ -251,28 +247,28 @@ Result<NodeId> named_node(const Graph& graph, const std::string& name) {
 
 Result<std::string> explain(const GraphFile& file, const DeviceSet& devices, const PlaceOptions& options,
                             const Placement& placement, const CopyPlan& copies, const ExplainRequest& request) {
-  const ExplainInput in{file, devices, options, placement, copies, request.automatic, request.by_cost};
+  const CopiesByNode by_node(copies, request.automatic);
+  const ExplainInput in{file, devices, options, placement, copies, by_node, request.automatic, request.by_cost};
   if (request.nodes.empty() && !request.on_device.empty())
     return invalid_argument("--on: name the node to move: emplace explain GRAPH NODE --on DEVICE");
   if (request.nodes.empty()) return request.json ? summary_json(in) : summary_text(in, request.left_out);
   ASSIGN_OR_RETURN(const std::optional<DeviceName> on, wanted_device(request.on_device));
-  std::vector<NodeExplanation> explanations;
+  std::vector<NodeId> nodes;
   for (const std::string& name : request.nodes) {
     ASSIGN_OR_RETURN(const NodeId node, named_node(file.graph, name));
-    explanations.push_back(explain_node(in, node, on));
-    if (request.origins) explanations.back().origin = request.origins->text(node);
-    if (const LeftOut* l = find_left_out(request.left_out, node))
-      explanations.back().in_run = left_out_text(file.graph, *l);
+    nodes.push_back(node);
   }
-  if (!request.json) {
-    TextWriter writer(in);
-    for (const NodeExplanation& e : explanations) writer.add(e);
-    return writer.take();
-  }
+  TextWriter text(in);
   std::string out;
   JsonWriter json(out);
-  write_schema(json.begin_object(), Document::kExplanation).key("nodes").begin_array();
-  for (const NodeExplanation& e : explanations) write_node(in, e, json);
+  if (request.json) write_schema(json.begin_object(), Document::kExplanation).key("nodes").begin_array();
+  for (const NodeId node : nodes) {
+    NodeExplanation e = explain_node(in, node, on, request.json ? SIZE_MAX : kShownMembers);
+    if (request.origins) e.origin = request.origins->text(node);
+    if (const LeftOut* l = find_left_out(request.left_out, node)) e.in_run = left_out_text(file.graph, *l);
+    request.json ? write_node(in, e, json) : text.add(e);
+  }
+  if (!request.json) return text.take();
   json.end_array().end_object();
   return out + '\n';
 }

@@ -14,25 +14,42 @@ namespace {
 // Each change is found by placing the graph again, perhaps several times.
 constexpr size_t kOtherDevices = 3;
 
-std::vector<NodeExplanation::GroupMember> group_of(const ExplainInput& in, NodeId node) {
-  const PlacerState& state = *in.placement.state;
-  const GroupTrees::Group* group = trees_of(state).group_of(node);
-  std::vector<NodeExplanation::GroupMember> members;
-  if (!group) return members;
-  for (NodeId n : group->members) members.push_back({n, why_in_group(in.file.graph, in.placement, n)});
-  return members;
-}
-
-std::vector<const Copy*> copies_of(const ExplainInput& in, NodeId node) {
-  std::vector<const Copy*> copies;
-  for (const Copy& c : in.copies.copies) {
-    const bool reads = std::find(c.readers.begin(), c.readers.end(), node) != c.readers.end();
-    if (reads || c.tensor.node == node) copies.push_back(&c);
+void add_group(const ExplainInput& in, size_t members, NodeExplanation& e) {
+  const GroupTrees::Group* group = trees_of(*in.placement.state).group_of(e.node);
+  if (!group) return;
+  e.group_size = group->members.size();
+  for (size_t i = 0; i < std::min(members, e.group_size); ++i) {
+    const NodeId n = group->members[i];
+    e.group.push_back({n, why_in_group(in.file.graph, in.placement, n)});
   }
-  return copies;
 }
 
 }  // namespace
+
+CopiesByNode::CopiesByNode(const CopyPlan& copies, const AutoReport* automatic) {
+  const auto add = [this](NodeId node, const Copy& c) {
+    std::vector<const Copy*>& own = by_node_[node];
+    if (own.empty() || own.back() != &c) own.push_back(&c);
+  };
+  for (const Copy& c : copies.copies) {
+    add(c.tensor.node, c);
+    for (const NodeId reader : c.readers) add(reader, c);
+  }
+  if (!automatic) return;
+  for (const AutoReport::Row& row : automatic->schedule) {
+    if (row.copy) rows_[row.what].push_back(&row);
+  }
+}
+
+std::span<const Copy* const> CopiesByNode::of(NodeId node) const {
+  const auto at = by_node_.find(node);
+  return at == by_node_.end() ? std::span<const Copy* const>() : at->second;
+}
+
+std::span<const AutoReport::Row* const> CopiesByNode::rows(const std::string& tensor) const {
+  const auto at = rows_.find(tensor);
+  return at == rows_.end() ? std::span<const AutoReport::Row* const>() : at->second;
+}
 
 std::string why_in_group(const Graph& graph, const Placement& placement, NodeId node) {
   const PlacerState& state = *placement.state;
@@ -55,21 +72,20 @@ std::optional<double> copy_us(const ExplainInput& in, const Copy& copy) {
   const std::string tensor = cat(in.file.graph.name(copy.tensor.node), ':', copy.tensor.slot);
   const std::string &from = in.devices.at(copy.from).name, &to = in.devices.at(copy.to).name;
   std::optional<double> us;
-  for (const AutoReport::Row& row : in.automatic->schedule) {
+  for (const AutoReport::Row* row : in.by_node.rows(tensor)) {
     // One by the host's memory is two rows.
-    if (row.copy && row.what == tensor && (row.device == from || row.to == to))
-      us = us.value_or(0) + row.end_us - row.start_us;
+    if (row->device == from || row->to == to) us = us.value_or(0) + row->end_us - row->start_us;
   }
   return us;
 }
 
-NodeExplanation explain_node(const ExplainInput& in, NodeId node, const std::optional<DeviceName>& on) {
+NodeExplanation explain_node(const ExplainInput& in, NodeId node, const std::optional<DeviceName>& on, size_t members) {
   NodeExplanation e;
   e.node = node;
   e.reason = reason_text(in.placement, node);
   e.candidates = candidates_of(in.placement, node);
-  e.group = group_of(in, node);
-  e.copies = copies_of(in, node);
+  add_group(in, members, e);
+  e.copies = in.by_node.of(node);
 
   std::vector<std::pair<std::string, DeviceName>> wanted;
   if (on) {

@@ -26,8 +26,9 @@ std::string left_out_summary(const Graph& graph, std::span<const LeftOut> left_o
 }
 
 const LeftOut* find_left_out(std::span<const LeftOut> left_out, NodeId node) {
-  const auto at = std::find_if(left_out.begin(), left_out.end(), [&](const LeftOut& l) { return l.node == node; });
-  return at == left_out.end() ? nullptr : &*at;
+  const auto at =
+      std::lower_bound(left_out.begin(), left_out.end(), node, [](const LeftOut& l, NodeId n) { return l.node < n; });
+  return at == left_out.end() || at->node != node ? nullptr : &*at;
 }
 
 }  // namespace emplace

@@ -15,7 +15,7 @@ std::string left_out_text(const Graph& graph, const LeftOut& left_out);
 /// "104 nodes are not launched, such as conv1: it and conv2/Transpose undo each other"; empty if there are none.
 std::string left_out_summary(const Graph& graph, std::span<const LeftOut> left_out);
 
-/// Null: the run launches it.
+/// Null: the run launches it. REQUIRES: `left_out` is by node.
 const LeftOut* find_left_out(std::span<const LeftOut> left_out, NodeId node);
 
 }  // namespace emplace
