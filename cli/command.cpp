@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "cli/signals.h"
 #include "core/base/cat.h"
@@ -139,6 +140,9 @@ int within_memory(Log& log, const std::function<int()>& run) {
     return run();
   } catch (const HeapOverLimit& refused) {
     return report_error(resource_exhausted(refused.what()), log);
+  } catch (const std::system_error& refused) {
+    if (refused.code() != std::errc::resource_unavailable_try_again) throw;
+    return report_error(resource_exhausted("the system gives no memory for one more thread, or no more threads"), log);
   }
 }
 
