@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "cli/config_file.h"
+#include "cli/other_words.h"
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
 #include "core/base/foreign_words.h"
@@ -196,6 +197,8 @@ Status OptionSet::Impl::unknown(const std::string& argument) const {
   for (const auto& [other, hint] : hints) {
     if (other == name) return invalid_argument(cat("unknown option '--", name, "'; ", hint));
   }
+  if (const OtherWord* word = other_word(name); word && find(word->option))
+    return invalid_argument(cat("unknown option '--", name, "'; ", word->hint));
   if (is_of_others(name)) return invalid_argument(cat("'emplace ", command, "' has no option '--", name, "'"));
   return invalid_argument(
       cat("unknown option '", printable(argument.substr(0, argument.find('='))), "'", suggest(name)));

@@ -100,7 +100,13 @@ void declare_placing(OptionSet& set, PlaceFlags& placing) {
   set.optional_value("log-device-placement", "stderr", "WHERE",
                      "Print TensorFlow's placement lines, to stderr, stdout or FILE",
                      {[&placing](const std::string& text) {
-                        placing.log_device_placement = text == "true" ? "stderr" : text == "false" ? "" : text;
+                        // As flags have it.
+                        const auto is = [&](std::initializer_list<std::string_view> words) {
+                          return std::find(words.begin(), words.end(), text) != words.end();
+                        };
+                        placing.log_device_placement = is({"true", "1", "yes", "on"})    ? "stderr"
+                                                       : is({"false", "0", "no", "off"}) ? ""
+                                                                                         : text;
                         return ok_status();
                       },
                       {"stderr", "stdout", "FILE"}});
@@ -329,7 +335,9 @@ void declare_watched(OptionSet& set, NodeFilter& filter, Watched what) {
 
 Status check_watched(const RunOptions& run) {
   if (run.watched.any() && run.trace.empty() && !fetches_by_filter(run))
-    return invalid_argument("--nodes, --device and --op are of --trace FILE and of --fetch '*'");
+    return invalid_argument(
+        "--nodes, --device and --op are of --trace FILE and of --fetch '*'; to run nodes on a device: --place "
+        "REGEX=DEVICE");
   return run.watched.check();
 }
 

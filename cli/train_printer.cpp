@@ -7,6 +7,8 @@
 #include "core/base/sha256.h"
 #include "core/base/units.h"
 #include "core/report/run_report.h"
+#include "core/report/step_report.h"
+#include "core/run_watch.h"
 #include "core/train/train_reports.h"
 
 namespace emplace {

@@ -1,5 +1,7 @@
 #include "core/formats/object_reader.h"
 
+#include <algorithm>
+
 #include "core/base/cat.h"
 #include "core/base/suggest.h"
 
@@ -26,6 +28,15 @@ namespace {
   size_t at = reader.position();
   reader.skip();
   if (!reader.failed()) reader.problem(at, cat(what, ": found ", kind_name(found), ", wanted ", kind_name(kind)));
+}
+
+/// Is `key` one of a graph file, and `what` a part of such a file?
+bool belongs_beside(std::string_view what, std::string_view key) {
+  constexpr std::string_view kParts[] = {"train", "data", "a data set", "config", "a node"};
+  constexpr std::string_view kKeys[] = {"fetch",   "target",  "init",  "feed", "config",
+                                        "library", "cluster", "train", "data", "node"};
+  return std::find(std::begin(kParts), std::end(kParts), what) != std::end(kParts) &&
+         std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
 }
 
 }  // namespace
@@ -60,7 +71,8 @@ int ObjectReader::find(std::string_view key) {
 
 void ObjectReader::unknown_key() {
   constexpr size_t kListed = 12;
-  std::string hint = did_you_mean(key_, keys_);
+  std::string hint = belongs_beside(what_, key_) ? cat("'", key_, "' belongs at the top of the file, beside 'node'")
+                                                 : did_you_mean(key_, keys_);
   if (hint.empty()) hint = about_keys_;
   if (hint.empty() && keys_.size() <= kListed) {
     for (std::string_view key : keys_) append(hint, hint.empty() ? "there are " : ", ", key);
