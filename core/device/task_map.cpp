@@ -41,10 +41,17 @@ std::vector<DeviceId> TaskMap::devices_of(TaskId task) const {
 }
 
 DeviceSet devices_of_task(const DeviceSet& devices, const TaskMap& tasks, TaskId task) {
-  DeviceSet own = devices;
-  own.devices.clear();
+  // Not a copy without devices: a thousand tasks would each copy, and keep room for, those of all.
+  DeviceSet own{.devices = {},
+                .physical_gpus = devices.physical_gpus,
+                .no_gpu_cause = devices.no_gpu_cause,
+                .gpus = devices.gpus,
+                .own_task = tasks.names[task],
+                .runnable = devices.runnable,
+                .allow_growth = devices.allow_growth,
+                .guards_tensors = devices.guards_tensors,
+                .growth_error = devices.growth_error};
   for (const DeviceId d : tasks.devices_of(task)) own.devices.push_back(devices.at(d));
-  own.own_task = tasks.names[task];
   return own;
 }
 
