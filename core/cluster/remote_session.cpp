@@ -35,6 +35,19 @@ bool reduces_among_tasks(const Graph& g, const Placement& placement, const Devic
   return false;
 }
 
+/// The master, and all tasks that a node is on: others have no part in any step, and need not be there.
+std::vector<std::string> tasks_with_nodes(const Graph& g, const Placement& placement, const DeviceSet& devices) {
+  const TaskMap tasks(devices);
+  std::vector<bool> has_node(tasks.size());
+  has_node[0] = true;
+  for (NodeId node = 0; node < g.num_nodes(); ++node) has_node[tasks.of[placement.device(node)]] = true;
+  std::vector<std::string> names;
+  for (TaskId task = 0; task < tasks.size(); ++task) {
+    if (has_node[task]) names.push_back(tasks.names[task]);
+  }
+  return names;
+}
+
 SessionRequest request_of(const GraphFile& file, const Placement& placement, const SessionOptions& options,
                           const message::TaskList& tasks, const DeviceSet& devices) {
   SessionRequest request;
@@ -51,6 +64,7 @@ SessionRequest request_of(const GraphFile& file, const Placement& placement, con
   request.deterministic = options.gpu.deterministic;
   request.trace = options.trace != nullptr;
   request.collectives = reduces_among_tasks(file.graph, placement, devices);
+  if (!request.collectives) request.members = tasks_with_nodes(file.graph, placement, devices);
   if (options.checkpoints) {
     request.folder = options.checkpoints->folder();
     std::error_code ignored;  // no working folder, so no file there either

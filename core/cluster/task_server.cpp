@@ -313,6 +313,7 @@ Answer TaskServer::create_session(const std::string& body) {
   if (request->tasks.empty() || request->tasks.front().name != name_)
     return answer_of(invalid_argument(cat("the master of this session is not ", name_)));
   request->session = random_number();
+  if (options_.collectives) request->members.clear();  // in which all ranks have their part
   if (request->collectives) {
     Result<std::string> id = devices_.gpus ? devices_.gpus->make_collective_id()
                                            : unavailable(cat("a collective of GPUs, but ", name_, " has none"));
