@@ -1,6 +1,7 @@
 #include "core/place/candidates.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace emplace {
 
@@ -14,6 +15,22 @@ CandidateFinder::CandidateFinder(const DeviceSet& devices, const NameTable& name
       return local[a] != local[b] ? local[a] > local[b] : devices.at(a).name < devices.at(b).name;
     });
   }
+  rank_.resize(devices.size());
+  for (const auto& ids : by_type_) {
+    for (uint32_t i = 0; i < ids.size(); ++i) rank_[ids[i]] = i;
+  }
+  for (DeviceId d = 0; d < devices.size(); ++d) {
+    const DeviceName& name = devices.at(d).parsed;
+    all_.push_back(d);
+    if (name.job && name.task) by_task_[{*name.job, *name.task}].push_back(d);
+  }
+}
+
+const std::vector<DeviceId>& CandidateFinder::may_match(const DeviceName& name) const {
+  static const std::vector<DeviceId> none;
+  if (!name.job || !name.task) return all_;
+  const auto found = by_task_.find({*name.job, *name.task});
+  return found == by_task_.end() ? none : found->second;
 }
 
 bool CandidateFinder::Found::contains(DeviceId d) const {
@@ -59,19 +76,22 @@ std::vector<DeviceId> CandidateFinder::filter(const DeviceName* pattern, TypesId
   std::stable_sort(supported.begin(), supported.end(), [](const SupportedType& a, const SupportedType& b) {
     return a.priority != b.priority ? a.priority > b.priority : a.type < b.type;
   });
+  std::vector<DeviceId> matching_ones;
+  if (pattern) matching_ones = matching(*pattern);
+  std::sort(matching_ones.begin(), matching_ones.end(), [&](DeviceId a, DeviceId b) { return rank_[a] < rank_[b]; });
   std::vector<DeviceId> out;
   for (const SupportedType& s : supported) {
     if (s.type >= by_type_.size()) continue;  // a type that was asked for, without devices
-    for (DeviceId d : by_type_[s.type]) {
-      if (!pattern || pattern->matches(devices_.at(d).parsed)) out.push_back(d);
-    }
+    const auto& ids = pattern ? matching_ones : by_type_[s.type];
+    std::copy_if(ids.begin(), ids.end(), std::back_inserter(out),
+                 [&](DeviceId d) { return lists_.type_of(d) == s.type; });
   }
   return out;
 }
 
 std::vector<DeviceId> CandidateFinder::matching(const DeviceName& name) const {
   std::vector<DeviceId> out;
-  for (DeviceId d = 0; d < devices_.size(); ++d) {
+  for (const DeviceId d : may_match(name)) {
     if (name.matches(devices_.at(d).parsed)) out.push_back(d);
   }
   return out;

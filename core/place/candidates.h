@@ -2,7 +2,10 @@
 /// are kept per (names, types), so most nodes cost a look-up.
 #pragma once
 
+#include <map>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/place/groups.h"
@@ -36,6 +39,8 @@ class CandidateFinder {
   struct KeyHash {
     size_t operator()(const Key& k) const;
   };
+  /// In the order of the set: those of the task that the name says, or all if it says none.
+  const std::vector<DeviceId>& may_match(const DeviceName& name) const;
   Found compute(const Member& root, bool soft) const;
   std::vector<DeviceId> filter(const DeviceName* pattern, TypesId types) const;
 
@@ -43,6 +48,10 @@ class CandidateFinder {
   const NameTable& names_;
   const TypeLists& lists_;
   std::vector<std::vector<DeviceId>> by_type_;  // devices of a type: local ones first, then by name as a string
+  std::vector<uint32_t> rank_;                  // by device: its place there
+  // A cluster asks for as many names as it has tasks: looking through all devices for each would be their square.
+  std::map<std::pair<std::string, int>, std::vector<DeviceId>> by_task_;  // by job and number
+  std::vector<DeviceId> all_;
   std::unordered_map<Key, Found, KeyHash> found_;
   Key last_key_{};
   const Found* last_ = nullptr;

@@ -98,16 +98,10 @@ void PlacerState::use_device(DeviceId device) {
   devices_in_use.push_back(device);
 }
 
-const PlacerState::Request& PlacerState::request_of(NameId name) {
-  auto [it, is_new] = requests_.try_emplace(name);
-  Request& request = it->second;
-  if (is_new) {
-    for (const Device& d : devices.devices) {
-      request.matches.push_back(names.at(name).matches(d.parsed));
-      request.num_matches += request.matches.back();
-    }
-  }
-  return request;
+size_t PlacerState::num_matching(NameId name) {
+  auto [it, is_new] = matching_.try_emplace(name);
+  if (is_new) it->second = candidates.matching(names.at(name)).size();
+  return it->second;
 }
 
 bool PlacerState::is_override(NodeId node) const {

@@ -75,12 +75,8 @@ struct PlacerState {
   /// Notes that a node got `device`.
   void use_device(DeviceId device);
 
-  /// The devices that match a name, found out once per name.
-  struct Request {
-    std::vector<bool> matches;  // by device
-    int num_matches = 0;
-  };
-  const Request& request_of(NameId name);
+  /// How many devices match a name, found out once per name.
+  size_t num_matching(NameId name);
 
   /// The request comes from the command line.
   bool is_override(NodeId node) const;
@@ -107,8 +103,8 @@ struct PlacerState {
   std::vector<NodeId> ranks_;          // by node: place in order_
   std::vector<NameId> request_names_;  // by text id
   std::unordered_map<NodeId, NameId> override_names_;
-  std::unordered_map<NameId, Request> requests_;
-  std::vector<bool> in_use_;  // by device
+  std::unordered_map<NameId, size_t> matching_;  // devices, by request
+  std::vector<bool> in_use_;                     // by device
   friend const GroupTrees& trees_of(const PlacerState& state);
   mutable std::mutex trees_lock_;
   mutable std::shared_ptr<const GroupTrees> trees_;

@@ -44,12 +44,11 @@ void give_reason(PlacerState& state, NodeId node, const CandidateFinder::Found& 
   decision.because = pinned ? root.first : kNoNode;
 
   if (own != kNoName) {
-    const PlacerState::Request& request = state.request_of(own);
-    if (!request.matches[decision.device]) {
+    if (!state.names.at(own).matches(state.devices.at(decision.device).parsed)) {
       decision.reason = unmet_request(state, member, own, pinned ? root.relaxed : found.relaxed, facts.types);
     } else if (state.is_override(node)) {
       decision.reason = Reason::kOverride;
-    } else if (request.num_matches == 1) {
+    } else if (state.num_matching(own) == 1) {
       decision.reason = Reason::kRequested;
     } else {
       decision.reason = pinned ? reason_of(member.link) : Reason::kPartialRequest;

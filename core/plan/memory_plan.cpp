@@ -128,7 +128,7 @@ class MemoryPlanner {
       if (end_of(id) == id) expire(id);
     }
     join_lanes();
-    for (size_t d = 0; d < plan_.devices.size(); ++d) report_peak(static_cast<DeviceId>(d), plan_.devices[d]);
+    report_peaks();
   }
 
   BlockLayout& layout_of(ValueId v) {
@@ -214,17 +214,23 @@ class MemoryPlanner {
     if (taken_[home] > peaks_[home].bytes) peaks_[home] = {taken_[home], birth(v)};
   }
 
-  // The tensors that were live when most memory was taken.
-  void report_peak(DeviceId d, DevicePlan& device) {
-    InstructionId peak = peaks_[d].instruction;
-    if (peak == kNoInstruction) return;
+  // The tensors that were live when most memory was taken, of each device. Values are looked through once: a cluster
+  // has thousands of devices.
+  void report_peaks() {
     for (ValueId v = 0; v < plan_.values.size(); ++v) {
       const ValuePlan& p = plan_.values[v];
-      if (p.storage != Storage::kBlock || p.buffer != v || program_.values[v].home != d) continue;
+      if (p.storage != Storage::kBlock || p.buffer != v) continue;
+      const DeviceId home = program_.values[v].home;
+      const InstructionId peak = peaks_[home].instruction;
+      if (peak == kNoInstruction) continue;
       const bool given_up = taken_over_[v] != kNoValue && birth(taken_over_[v]) <= peak;
       if (birth(v) <= peak && death(v) >= peak && !given_up)
-        device.live_at_peak.emplace_back(v, BlockLayout::rounded(bytes_of(v)));
+        plan_.devices[home].live_at_peak.emplace_back(v, BlockLayout::rounded(bytes_of(v)));
     }
+    for (DevicePlan& device : plan_.devices) keep_largest(device);
+  }
+
+  static void keep_largest(DevicePlan& device) {
     auto largest = [](const auto& a, const auto& b) {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
     };
