@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <utility>
 
 #include "core/base/cat.h"
 #include "tests/unit/cluster/cluster_case.h"
