@@ -85,7 +85,8 @@ class BodyReader {
     function_.body->texts_.share(c.file.graph.texts_);
   }
 
-  void read(size_t nodes, std::optional<size_t> results) {
+  /// Without nodes: results are arguments, as those of a branch that hands one on.
+  void read(std::optional<size_t> nodes, std::optional<size_t> results) {
     Graph& g = *function_.body;
     GraphBuilder builder(c_, g);
     NodeReader reader(c_, builder);
@@ -95,8 +96,10 @@ class BodyReader {
     for (const ArgSignature& arg : function_.signature.inputs) {
       builder.add_source({g.keep(arg.name), kNoPosition, g.intern("_Arg"), 0, end_attrs(attrs, arg, index++)});
     }
-    c_.reader.seek(nodes);
-    reader.read_list();
+    if (nodes) {
+      c_.reader.seek(*nodes);
+      reader.read_list();
+    }
     if (results) read_results(builder, attrs, *results);
     builder.finish();
     c_.reader.seek(after);
@@ -189,10 +192,8 @@ void read_library_bodies(LoadContext& c, size_t position) {
     auto function = c.file.library.find(std::string(name));
     if (function == c.file.library.end()) {
       c.reader.problem(at, "a function without a signature");
-    } else if (nodes) {
-      BodyReader(c, function->second).read(*nodes, results);
     } else {
-      function->second.body = std::make_unique<Graph>();
+      BodyReader(c, function->second).read(nodes, results);
     }
     if (function == c.file.library.end()) return;
     // A body with problems of its own has no names to look up.

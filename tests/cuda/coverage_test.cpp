@@ -157,7 +157,7 @@ const OnCpuAlone kOnCpuAlone[] = {
     {"lengths of rows decide where elements go",
      {"RaggedBincount", "RaggedGather", "RaggedRange", "RaggedTensorToSparse", "RaggedTensorToTensor"}},
     {"places decide where elements of sparse tensors go",
-     {"SparseAdd", "SparseAddGrad", "SparseReduceMax", "SparseReduceSum", "SparseSoftmax"}},
+     {"EditDistance", "SparseAdd", "SparseAddGrad", "SparseReduceMax", "SparseReduceSum", "SparseSoftmax"}},
     {"products of bytes, by the CPU's instructions for them", {"OnnxConvInteger", "OnnxQLinearConv"}},
     {"layers of recurrent cells, a step behind the other, by the CPU's vectors",
      {"OnnxGRU", "OnnxGRUGrad", "OnnxLSTM", "OnnxLSTMGrad", "OnnxRNN", "OnnxRNNGrad"}},
