@@ -53,6 +53,9 @@ class UsedFunctions {
       if (reader.is(number(kFunctionDefLibraryFields, "gradient"), WireType::kBytes))
         gradients_[text_field(reader.bytes(), number(proto::kGradientDefFields, "function_name"))] =
             text_field(reader.bytes(), number(proto::kGradientDefFields, "gradient_func"));
+      if (reader.is(number(kFunctionDefLibraryFields, "registered_gradients"), WireType::kBytes))
+        registered_[text_field(reader.bytes(), number(proto::kRegisteredGradientFields, "registered_op_type"))] =
+            text_field(reader.bytes(), number(proto::kRegisteredGradientFields, "gradient_func"));
     }
   }
 
@@ -67,9 +70,13 @@ class UsedFunctions {
     }
   }
 
-  /// Of a map from names to AttrValues.
+  /// Of a map from names to AttrValues. A node may name a gradient of its own, tf.custom_gradient's.
   void use_of_entry(std::string_view entry, int depth) {
     const std::string_view value = text_field(entry, number(proto::kNodeDefAttrEntryFields, "value"));
+    if (text_field(entry, number(proto::kNodeDefAttrEntryFields, "key")) == "_gradient_op_type") {
+      const auto found = registered_.find(text_field(value, number(proto::kAttrValueFields, "s")));
+      if (found != registered_.end()) use(found->second);
+    }
     for (WireReader reader(value, error_); reader.next() && depth < proto::kMaxDepth;) {
       if (reader.is(number(proto::kAttrValueFields, "func"), WireType::kBytes)) use_of_list(reader.bytes(), depth);
       if (!reader.is(number(proto::kAttrValueFields, "list"), WireType::kBytes)) continue;
@@ -90,7 +97,7 @@ class UsedFunctions {
   }
 
   WireError& error_;
-  std::map<std::string_view, std::string_view> bodies_, gradients_;
+  std::map<std::string_view, std::string_view> bodies_, gradients_, registered_;
   std::set<std::string_view> used_;
   std::vector<std::string_view> left_;
 };
@@ -103,6 +110,9 @@ std::string used_part(std::string_view library, const UsedFunctions& used, WireE
     const bool gradient = reader.is(number(kFunctionDefLibraryFields, "gradient"), WireType::kBytes);
     if (function && !used.has(UsedFunctions::name_of(reader.bytes()))) continue;
     if (gradient && !used.has(text_field(reader.bytes(), number(proto::kGradientDefFields, "function_name")))) continue;
+    const bool registered = reader.is(number(kFunctionDefLibraryFields, "registered_gradients"), WireType::kBytes);
+    if (registered && !used.has(text_field(reader.bytes(), number(proto::kRegisteredGradientFields, "gradient_func"))))
+      continue;
     out += reader.whole();
   }
   return out;
