@@ -3,6 +3,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/reduce_graph.h"
@@ -13,7 +16,9 @@
 #include "core/base/printable.h"
 #include "core/base/schema.h"
 #include "core/base/units.h"
+#include "core/function_stage.h"
 #include "core/graph/lookup.h"
+#include "core/pipeline_stage.h"
 
 namespace emplace {
 namespace {
@@ -38,7 +43,10 @@ class ReduceCommand final : public Command {
         "Leaves out of GRAPH what is not needed for it to fail; the file of -o always has the smallest so far.",
         o.arguments);
     set.group("The failure");
-    set.text("output,-o", "FILE", "Where the smaller graph goes", flags_.output);
+    set.text(
+        "output,-o", "FILE",
+        "Where the smaller graph goes: .json, .pb or .pbtxt; without feeds in the latter two, whose place Consts take",
+        flags_.output);
     set.text("check", "COMMAND", "Ends with exit code 0 while the failure is there; {} stands for the graph's file",
              flags_.check);
     set.value("while", "CONDITION",
@@ -69,8 +77,8 @@ class ReduceCommand final : public Command {
     if (!options.pipeline.run.trace.empty()) return usage(log, "--trace is of run, train and bench, not of reduce");
     if (!flags_.record.empty()) return record(options, log);
     if (flags_.output.empty()) return usage(log, "where to? -o MIN.json");
-    if (!flags_.output.ends_with(".json"))
-      return usage(log, cat("-o '", printable(flags_.output), "': wanted a .json file"));
+    if (!reduced_form(flags_.output))
+      return usage(log, cat("-o '", printable(flags_.output), "': the ending tells the format: .json, .pb or .pbtxt"));
     if (flags_.condition != "diverges" &&
         options.pipeline.given.count("rtol") + options.pipeline.given.count("atol") > 0)
       return usage(log, "--rtol and --atol are of --while diverges");
@@ -131,13 +139,25 @@ class ReduceCommand final : public Command {
     if (!loaded.ok()) return fail(c, loaded.status());
     if (NameError error; !check.node().empty() && find_node(loaded->file->graph, check.node(), error) == kNoNode)
       return usage(log, cat("--while places: ", error.text()));
-    const Result<Runnable> runnable = validate_run(c, *loaded, Inputs::kOpen);
-    if (!runnable.ok()) return fail(c, runnable.status());
+    const Result<std::vector<Whole>> wholes = wholes_of(c, *loaded);
+    if (!wholes.ok()) return fail(c, wholes.status());
     const ScratchFolder values;
     if (Status status = record_apart(options, values.path()); !status.ok()) return fail(c, status);
-    ReduceGraph graph(*runnable->file, runnable->request, check, values.path(), flags_.output);
+    std::optional<ReduceGraph> made;
+    Result<int> failures = 0;
+    for (const Whole& whole : *wholes) {
+      made.emplace(*whole.file, whole.request, check, values.path(), flags_.output);
+      failures = failures_of(*made);
+      if (!failures.ok()) return fail(c, failures.status());
+      if (*failures == kTimes) break;
+    }
+    if (*failures != kTimes) return say_no_failure(c, *failures, check);
+    return reduce(options, c, *made, check, start);
+  }
+
+  int reduce(const Options& options, const StageContext& c, ReduceGraph& graph, const ReduceCheck& check,
+             std::chrono::steady_clock::time_point start) const {
     const Shrink::Nodes all = graph.all();
-    if (const int code = see_failure(c, graph, all, check); code != 0) return code;
     Shrink shrink(
         [&](const std::vector<Shrink::Nodes>& kept) {
           return stop_flag() ? Result<std::vector<char>>(Status(Code::kCancelled, "stopped")) : graph.fail(kept);
@@ -145,8 +165,8 @@ class ReduceCommand final : public Command {
         [&](Shrink::Nodes& kept) { graph.close(kept); }, static_cast<size_t>(flags_.jobs));
     const Result<Shrink::Nodes> smallest = shrink.smallest(all);
     if (!smallest.ok()) return fail(c, smallest.status());
-    if (Status status = graph.drop_rest(*smallest); !status.ok()) return report_error(status, log);
-    Reduced reduced = counts(runnable->file->graph, all, *smallest);
+    if (Status status = graph.simplify(*smallest); !status.ok()) return report_error(status, c.log);
+    Reduced reduced = counts(graph.graph(), all, *smallest);
     reduced.tries = graph.tries() + shrink.counts().cached;
     reduced.cached = graph.cached() + shrink.counts().cached;
     ReduceCheck least = check;
@@ -156,17 +176,34 @@ class ReduceCommand final : public Command {
     return 0;
   }
 
-  /// Three times, of the whole graph.
-  static int see_failure(const StageContext& c, ReduceGraph& graph, const Shrink::Nodes& all,
-                         const ReduceCheck& check) {
-    constexpr int kTimes = 3;
+  /// A graph to begin with.
+  struct Whole {
+    std::shared_ptr<const GraphFile> file;
+    RunRequest request;
+  };
+
+  /// With its functions inlined, as it runs; where that does not fail, with its calls.
+  static Result<std::vector<Whole>> wholes_of(StageContext& c, const Loaded& loaded) {
+    ASSIGN_OR_RETURN(const Runnable runnable, validate_run(c, loaded, Inputs::kOpen));
+    std::vector<Whole> wholes{{runnable.file, runnable.request}};
+    if (!has_functions(loaded)) return wholes;
+    ASSIGN_OR_RETURN(RunRequest request, resolve_before_gradients(*loaded.file, c.options.run, c.found.problems));
+    wholes.push_back({loaded.file, std::move(request)});
+    return wholes;
+  }
+
+  /// Of the whole graph, in so many times.
+  static constexpr int kTimes = 3;
+  static Result<int> failures_of(ReduceGraph& graph) {
     int failures = 0;
     for (int i = 0; i < kTimes; ++i) {
-      const Result<bool> failed = graph.fails_anew(all);
-      if (!failed.ok()) return fail(c, failed.status());
-      failures += *failed;
+      ASSIGN_OR_RETURN(const bool failed, graph.fails_anew(graph.all()));
+      failures += failed;
     }
-    if (failures == kTimes) return 0;
+    return failures;
+  }
+
+  static int say_no_failure(const StageContext& c, int failures, const ReduceCheck& check) {
     if (failures == 0 && c.options.require_gpu) {
       if (const Result<DeviceSet> found = find_devices(c.options, c.log); !found.ok()) return fail(c, found.status());
     }
@@ -188,11 +225,14 @@ class ReduceCommand final : public Command {
   }
 
   void say(const Options& options, const ReduceCheck& check, const Reduced& r) const {
-    if (options.format == Format::kText)
-      return print_lines(cat(r.nodes_before, " -> ", counted(r.nodes, "node"), ", ", r.variables_before, " -> ",
-                             counted(r.variables, "variable"), ", ", r.tries, " tries (", r.cached, " cached), ",
-                             time_text(r.seconds), ": ", flags_.output, "\n  ", check.command_for(flags_.output),
-                             "        # ", check.what(), "\n"));
+    if (options.format == Format::kText) {
+      print_lines(cat(r.nodes_before, " -> ", counted(r.nodes, "node"), ", ", r.variables_before, " -> ",
+                      counted(r.variables, "variable"), ", ", r.tries, " tries (", r.cached, " cached), ",
+                      time_text(r.seconds), ": ", flags_.output, "\n"));
+      // In one line, whatever the terminal's width: to be copied.
+      return print(
+          printable(cat("  ", check.command_for(flags_.output), "        # ", check.what(), "\n"), LineEnds::kKept));
+    }
     std::string out;
     JsonWriter json(out);
     write_schema(json.begin_object(), Document::kReduction)

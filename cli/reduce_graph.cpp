@@ -11,6 +11,7 @@
 #include "core/base/printable.h"
 #include "core/base/sha256.h"
 #include "core/base/text_file.h"
+#include "core/formats/convert.h"
 #include "core/tensor/npy.h"
 
 namespace emplace {
@@ -18,8 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string value_file(const std::string& folder, NodeId node, size_t slot) {
-  return cat(folder, '/', node, '_', slot, ".npy");
+/// By the node's name: what runs may have other ids than what is reduced.
+std::string value_file(const std::string& folder, std::string_view node, size_t slot) {
+  return cat(folder, '/', sha256_hex(cat(node, ':', slot)), ".npy");
 }
 
 /// A file of ours that only this run reads: closed, it outlives the process, which may crash in the next node. It need
@@ -39,7 +41,7 @@ Status write_value(const std::string& path, const Tensor& tensor) {
 /// Keeps what each node made first.
 class ValueRecorder final : public RunObserver {
  public:
-  explicit ValueRecorder(const std::string& folder) : folder_(folder) {}
+  ValueRecorder(const std::string& folder, const Graph* const& graph) : folder_(folder), graph_(graph) {}
 
   Status finished(const ObservedInstruction& what, std::span<const Tensor> outputs) override {
     constexpr int64_t kMostBytes = int64_t{1} << 30;
@@ -47,7 +49,7 @@ class ValueRecorder final : public RunObserver {
     for (size_t slot = 0; slot < outputs.size(); ++slot) {
       const Tensor& t = outputs[slot];
       if (!t.valid() || is_handle(t.dtype())) continue;
-      const std::string file = value_file(folder_, what.node, slot);
+      const std::string file = value_file(folder_, graph_->name(what.node), slot);
       if (bytes_ > kMostBytes || fs::exists(file)) continue;
       bytes_ += static_cast<int64_t>(t.size_bytes());
       RETURN_IF_ERROR(write_value(file, t));
@@ -57,6 +59,7 @@ class ValueRecorder final : public RunObserver {
 
  private:
   const std::string& folder_;
+  const Graph* const& graph_;  // there before anything runs
   int64_t bytes_ = 0;
 };
 
@@ -67,6 +70,16 @@ void remove_file(const std::string& file) {
   fs::remove(file, missing);
 }
 
+Status move_file(const std::string& from, const std::string& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  return error ? unavailable(cat("cannot write '", printable(to), "': ", error.message())) : ok_status();
+}
+
+std::string_view ending(ReducedForm form) {
+  return form == ReducedForm::kJson ? ".json" : form == ReducedForm::kBinary ? ".pb" : ".pbtxt";
+}
+
 bool makes_handles_only(const Graph& g, NodeId node) {
   for (uint32_t slot = 0; slot < g.num_outputs(node); ++slot) {
     if (!is_handle(g.output_type({node, slot}))) return false;
@@ -74,15 +87,37 @@ bool makes_handles_only(const Graph& g, NodeId node) {
   return true;
 }
 
+/// An attr that a file need not say: what has a default, or follows from the inputs, where the form may lack those.
+bool can_go(const Graph& g, NodeId id, std::string_view name, bool inferred_too) {
+  if (name == "_class") return false;  // colocation is another matter
+  if (name.starts_with('_')) return true;
+  const OpSignature* signature = g.type(id).signature;
+  const int attr = signature ? signature->find_attr(name) : -1;
+  if (attr < 0) return signature != nullptr;
+  if (signature->attrs[static_cast<size_t>(attr)].default_value) return true;
+  return inferred_too && std::any_of(signature->inputs.begin(), signature->inputs.end(), [&](const ArgSignature& in) {
+           return in.type_attr == attr || in.number_attr == attr || in.type_list_attr == attr;
+         });
+}
+
 }  // namespace
 
+std::optional<ReducedForm> reduced_form(std::string_view path) {
+  for (const ReducedForm form : {ReducedForm::kJson, ReducedForm::kBinary, ReducedForm::kText}) {
+    if (path.ends_with(ending(form))) return form;
+  }
+  return std::nullopt;
+}
+
 Status record_values(StageContext& c, const std::string& folder) {
-  ValueRecorder recorder(folder);
+  const Graph* graph = nullptr;
+  ValueRecorder recorder(folder, graph);
   c.observer = &recorder;
   ASSIGN_OR_RETURN(const Loaded loaded, load_graph(c));
   ASSIGN_OR_RETURN(const Runnable runnable, validate_run(c, loaded));
   ASSIGN_OR_RETURN(const Placed placed, place_to_run(c, runnable));
   ASSIGN_OR_RETURN(const Partitioned partitioned, partition_graph(c, placed));
+  graph = &partitioned.file->graph;
   ASSIGN_OR_RETURN(const Planned planned, plan_run(c, partitioned, runnable.request));
   std::vector<Tensor> outputs;
   return execute(c, planned, runnable.request, outputs);
@@ -90,7 +125,13 @@ Status record_values(StageContext& c, const std::string& folder) {
 
 ReduceGraph::ReduceGraph(const GraphFile& file, const RunRequest& request, const ReduceCheck& check, std::string values,
                          std::string output)
-    : file_(file), asked_(request), check_(check), values_(std::move(values)), output_(std::move(output)), cut_(file) {}
+    : file_(file),
+      asked_(request),
+      check_(check),
+      values_(std::move(values)),
+      output_(std::move(output)),
+      form_(*reduced_form(output_)),
+      cut_(file) {}
 
 Shrink::Nodes ReduceGraph::all() const {
   Shrink::Nodes kept = needed_nodes(file_.graph, asked_);
@@ -102,8 +143,8 @@ Tensor ReduceGraph::value_of(const Endpoint& tensor) const {
   for (const auto& [fed, value] : asked_.feeds) {
     if (fed == tensor) return value;
   }
-  if (zeros_ || values_.empty()) return {};
-  const std::string file = value_file(values_, tensor.node, tensor.slot);
+  if (values_.empty()) return {};
+  const std::string file = value_file(values_, file_.graph.name(tensor.node), tensor.slot);
   if (!fs::exists(file)) return {};
   Result<Tensor> value = read_npy(file);
   return value.ok() ? value.take() : Tensor();
@@ -111,9 +152,16 @@ Tensor ReduceGraph::value_of(const Endpoint& tensor) const {
 
 CutRequest ReduceGraph::request_for(const Shrink::Nodes& kept) const {
   const Graph& g = file_.graph;
-  CutRequest request = dropped_;
+  CutRequest request;
   request.kept = kept;
-  request.values_file = file_part(output_) + ".npz";
+  request.drop_controls = simpler_.no_controls;
+  request.drop_colocation = simpler_.no_colocation;
+  request.drop_devices = simpler_.no_devices;
+  request.drop_attrs = simpler_.no_attrs;
+  request.sizes = simpler_.sizes;
+  request.changed = [this](const Endpoint& e, const Tensor& value) { return simpler_.value_of(e, value); };
+  request.as_constants = form_ != ReducedForm::kJson;
+  if (form_ == ReducedForm::kJson) request.values_file = file_part(output_) + ".npz";
   request.value = [this](const Endpoint& e) { return value_of(e); };
   std::vector<char> read(g.num_nodes(), 0);
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
@@ -138,9 +186,18 @@ CutRequest ReduceGraph::request_for(const Shrink::Nodes& kept) const {
   return request;
 }
 
-Status ReduceGraph::write(const CutGraph& cut, const std::string& file, const std::string& values_file) {
+Status ReduceGraph::write(const CutGraph& cut, const std::string& file, const std::string& values_file) const {
   if (!cut.values.empty()) RETURN_IF_ERROR(write_npz(values_file, cut.values));
-  return write_text_file(file, cut.text);
+  if (form_ == ReducedForm::kJson) return write_text_file(file, cut.text);
+  Problems problems;
+  const std::shared_ptr<const Source> source = Source::from_text(file, cut.text);
+  const GraphMessage graph = read_graph_message(source, {}, problems);
+  if (!problems.empty()) return internal_error(problems.to_string(*source));
+  proto::WireError error;
+  const GraphText text =
+      form_ == ReducedForm::kBinary ? write_graph_binary(graph, error) : write_graph_text(graph, error);
+  if (error.failed()) return invalid_argument(error.message);
+  return write_text_file(file, text.text);
 }
 
 void ReduceGraph::keep_values(std::string file) {
@@ -152,20 +209,19 @@ Result<ReduceGraph::Try> ReduceGraph::prepare(const CutRequest& request, size_t 
   ++tries_;
   Try made;
   CutGraph cut = cut_.cut(request);
-  made.hash = sha256_hex(cut.text) + (zeros_ ? "0" : "");
+  made.hash = sha256_hex(cut.text) + simpler_.values_key();
   if (const auto known = known_.find(made.hash); known != known_.end()) {
     ++cached_;
     made.failed = known->second;
     return made;
   }
-  made.file = cat(output_, ".try", number == 0 ? "" : cat(number), ".json");
+  made.file = cat(output_, ".try", number == 0 ? "" : cat(number), ending(form_));
   if (!cut.values.empty()) {
     made.values = cat(output_, '.', tries_, ".npz");
     CutRequest numbered = request;
     numbered.values_file = file_part(made.values);
     cut = cut_.cut(numbered);
   }
-  made.text = cut.text;
   RETURN_IF_ERROR(write(cut, made.file, made.values));
   return made;
 }
@@ -196,13 +252,13 @@ Status ReduceGraph::judge(std::vector<Try>& tries) {
       found |= one.failed;
       continue;
     }
-    remove_file(one.file);
     if (status.ok()) status = one.status;
     if (status.ok() && one.failed && !found) {
-      status = write_text_file(output_, one.text);
+      status = move_file(one.file, output_);
       if (status.ok()) keep_values(std::exchange(one.values, {}));
       found = true;
     }
+    remove_file(one.file);
     if (!one.values.empty()) remove_file(one.values);
     if (one.status.ok()) known_[one.hash] = one.failed;
   }
@@ -234,14 +290,52 @@ Result<bool> ReduceGraph::fails(const Shrink::Nodes& kept) {
   return failed.front() != 0;
 }
 
-Status ReduceGraph::drop_rest(const Shrink::Nodes& kept) {
-  for (bool CutRequest::*what : {&CutRequest::drop_controls, &CutRequest::drop_colocation, &CutRequest::drop_devices}) {
-    dropped_.*what = true;
-    ASSIGN_OR_RETURN(const bool failed, fails(kept));
-    dropped_.*what = failed;
+Complexity ReduceGraph::complexity(const Shrink::Nodes& kept) const {
+  const Graph& g = file_.graph;
+  Complexity found;
+  const auto add_sizes = [&](const Shape& shape) {
+    for (int d = 0; shape.rank_known() && d < shape.rank(); ++d) {
+      if (shape.dim(d) > 1) found.sizes.insert(shape.dim(d));
+    }
+  };
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (!kept[id]) continue;
+    for (const auto& [name, value] : g.attrs(id).entries()) {
+      if (can_go(g, id, name, form_ == ReducedForm::kJson)) found.attrs.emplace_back(id, name);
+      if (const Shape* shape = value->get_if<Shape>()) add_sizes(*shape);
+    }
   }
-  zeros_ = true;
-  ASSIGN_OR_RETURN(zeros_, fails(kept));
+  for (const auto& [tensor, value] : cut_.values(request_for(kept))) {
+    add_sizes(value.shape());
+    if (value.dtype() != DType::kString) found.values.push_back(tensor);
+  }
+  return found;
+}
+
+bool ReduceGraph::fits(const CutRequest& request) const {
+  CutRequest whole = request;
+  whole.values_file.clear();
+  Problems problems;
+  const std::unique_ptr<GraphFile> made =
+      load(Source::from_text(output_, cut_.cut(whole).text), LoadOptions{}, problems);
+  if (problems.empty()) validate(*made, problems);
+  return problems.empty();
+}
+
+Result<bool> ReduceGraph::fails_simpler(const Shrink::Nodes& kept, const Simpler& simpler) {
+  const Simpler before = std::exchange(simpler_, simpler);
+  const CutRequest request = request_for(kept);
+  Result<bool> failed = false;
+  if (fits(request)) failed = fails(kept);
+  if (!failed.ok() || !*failed) simpler_ = before;
+  return failed;
+}
+
+Status ReduceGraph::simplify(const Shrink::Nodes& kept) {
+  constexpr int64_t kMostTries = 100;
+  Simplify simplify([&](const Simpler& candidate) { return fails_simpler(kept, candidate); }, complexity(kept),
+                    kMostTries);
+  RETURN_IF_ERROR(simplify.simplest().take_status());
   // The last one that failed; its values get the name that stays.
   const CutGraph cut = cut_.cut(request_for(kept));
   const std::string values = output_ + ".npz";

@@ -9,6 +9,7 @@
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
 #include "core/formats/graph_writer.h"
+#include "core/formats/used_functions.h"
 #include "core/tensor/json_elements.h"
 
 namespace emplace {
@@ -24,6 +25,23 @@ OrderedJson shape_json(const Shape& shape) {
   if (!shape.rank_known()) return {{"unknown_rank", true}};
   for (int64_t size : shape.dims()) dims.push_back({{"size", std::to_string(size)}});
   return {{"dim", dims}};
+}
+
+void change_shape(OrderedJson& shape, const std::map<int64_t, int64_t>& sizes) {
+  if (!shape.contains("dim")) return;
+  for (OrderedJson& dim : shape["dim"]) {
+    const auto at = sizes.find(std::stoll(dim["size"].get<std::string>()));
+    if (at != sizes.end()) dim["size"] = std::to_string(at->second);
+  }
+}
+
+/// The dimensions of every shape in the attrs of a node.
+void change_sizes(OrderedJson& attrs, const std::map<int64_t, int64_t>& sizes) {
+  for (OrderedJson& value : attrs) {
+    if (value.contains("shape")) change_shape(value["shape"], sizes);
+    if (!value.contains("list") || !value["list"].contains("shape")) continue;
+    for (OrderedJson& shape : value["list"]["shape"]) change_shape(shape, sizes);
+  }
 }
 
 OrderedJson placeholder(const std::string& name, DType type, const Shape& shape) {
@@ -56,6 +74,27 @@ OrderedJson inline_value(const Tensor& value) {
   return OrderedJson::parse(text);
 }
 
+OrderedJson constant(const std::string& name, const Tensor& value) {
+  OrderedJson node;
+  node["name"] = name;
+  node["op"] = "Const";
+  node["attr"] = {{"dtype", {{"type", dtype_enum_name(value.dtype())}}}, {"value", inline_value(value)}};
+  return node;
+}
+
+/// "n:1"; kNoNode if there is none.
+Endpoint endpoint_of(const Graph& g, const std::string& tensor) {
+  const size_t colon = tensor.find(':');
+  const uint32_t slot = colon == std::string::npos ? 0 : static_cast<uint32_t>(std::stoul(tensor.substr(colon + 1)));
+  return {g.find(tensor.substr(0, colon)), slot};
+}
+
+/// Of a tensor that is cut off.
+Tensor cut_value(const CutRequest& request, const Graph& g, const Endpoint& e) {
+  const Tensor value = request.value ? request.value(e) : Tensor();
+  return value.valid() ? value : zeros(g.output_type(e), g.output_shape(e));
+}
+
 std::string tensor_text(const Graph& g, const Endpoint& e) {
   return e.slot == 0 ? std::string(g.name(e.node)) : cat(g.name(e.node), ':', e.slot);
 }
@@ -85,7 +124,7 @@ class Cutting {
 
  private:
   bool keeps(const std::string& tensor) const {
-    const NodeId node = g_.find(tensor.substr(0, tensor.find(':')));
+    const NodeId node = endpoint_of(g_, tensor).node;
     return node != kNoNode && request_.kept[node];
   }
 
@@ -99,31 +138,60 @@ class Cutting {
     node.erase("input");
     if (!inputs.empty()) node["input"] = std::move(inputs);
     if (request_.drop_devices) node.erase("device");
-    if (request_.drop_colocation && node.contains("attr")) node["attr"].erase("_class");
+    if (node.contains("attr")) change_attrs(id, node["attr"]);
+    if (node.contains("attr") && node["attr"].empty()) node.erase("attr");
     nodes_.push_back(std::move(node));
+  }
+
+  void change_attrs(NodeId id, OrderedJson& attrs) {
+    if (request_.drop_colocation) attrs.erase("_class");
+    for (auto at = request_.drop_attrs.lower_bound({id, ""}); at != request_.drop_attrs.end() && at->first == id; ++at)
+      attrs.erase(at->second);
+    if (!request_.sizes.empty()) change_sizes(attrs, request_.sizes);
+    if (!g_.traits(id).constant || !request_.changed) return;
+    const Tensor& value = g_.attrs(id).tensor("value");
+    const Tensor changed = request_.changed({id, 0}, value);
+    if (!same_bytes(value, changed)) attrs["value"] = value_json(std::string(g_.name(id)), changed);
+  }
+
+  /// In the text, or in the file beside.
+  OrderedJson value_json(const std::string& name, const Tensor& value) {
+    if (value.num_elements() <= kMostInline || request_.values_file.empty()) return inline_value(value);
+    made_.values.emplace_back(name, value);
+    return {{"file", request_.values_file}, {"key", name}};
   }
 
   /// What stands for a tensor that is cut off.
   std::string feed_cut(const Endpoint& e) {
     std::string name = name_of_cut(g_, e);
     if (!fed_.insert(name).second) return name;
-    Tensor value = request_.value ? request_.value(e) : Tensor();
-    if (!value.valid()) value = zeros(g_.output_type(e), g_.output_shape(e));
-    nodes_.push_back(placeholder(name, g_.output_type(e), value.valid() ? value.shape() : g_.output_shape(e)));
-    if (!value.valid()) return name;
-    if (value.num_elements() <= kMostInline || request_.values_file.empty()) {
-      feed_[name] = inline_value(value);
-    } else {
-      feed_[name] = {{"file", request_.values_file}, {"key", name}};
-      made_.values.emplace_back(name, std::move(value));
+    Tensor value = cut_value(request_, g_, e);
+    if (value.valid() && request_.changed) value = request_.changed(e, value);
+    if (value.valid() && request_.as_constants) {
+      nodes_.push_back(constant(name, value));
+      return name;
     }
+    nodes_.push_back(placeholder(name, g_.output_type(e), value.valid() ? value.shape() : g_.output_shape(e)));
+    if (value.valid()) feed_[name] = value_json(name, value);
     return name;
   }
 
   /// The file's own.
   void keep_feeds() {
     for (const auto& [ref, value] : file_.feed) {
-      if (keeps(ref.name) && !feed_.contains(ref.name)) feed_[ref.name] = whole_["feed"][ref.name];
+      if (!keeps(ref.name) || feed_.contains(ref.name)) continue;
+      const Endpoint e = endpoint_of(g_, ref.name);
+      const Tensor changed = request_.changed ? request_.changed(e, value) : value;
+      if (request_.as_constants && g_.num_outputs(e.node) == 1)
+        replace(constant(std::string(g_.name(e.node)), changed));
+      else
+        feed_[ref.name] = same_bytes(value, changed) ? whole_["feed"][ref.name] : value_json(ref.name, changed);
+    }
+  }
+
+  void replace(OrderedJson node) {
+    for (OrderedJson& one : nodes_) {
+      if (one["name"] == node["name"]) one = std::move(node);
     }
   }
 
@@ -135,6 +203,7 @@ class Cutting {
     for (const auto& [key, value] : whole_.items()) {
       if (kOfTheWhole.find(key) == kOfTheWhole.end()) out[key] = value;
     }
+    if (out.contains("library")) keep_used_functions(nodes_, out);
     for (const NamedRef& ref : file_.init) {
       if (keeps(ref.name)) init.push_back(ref.name);
     }
@@ -206,6 +275,26 @@ void GraphCut::close(std::vector<char>& kept) const {
     }
     for (const NodeId assign : first_values_[id]) keep(assign);
   }
+}
+
+std::vector<std::pair<Endpoint, Tensor>> GraphCut::values(const CutRequest& request) const {
+  const Graph& g = file_.graph;
+  std::vector<std::pair<Endpoint, Tensor>> found;
+  std::set<std::pair<NodeId, uint32_t>> seen;
+  const auto add = [&](const Endpoint& e, const Tensor& value) {
+    if (value.valid() && seen.insert({e.node, e.slot}).second) found.emplace_back(e, value);
+  };
+  for (const auto& [ref, value] : file_.feed) {
+    if (const Endpoint e = endpoint_of(g, ref.name); e.node != kNoNode && request.kept[e.node]) add(e, value);
+  }
+  for (NodeId id = 0; id < g.num_nodes(); ++id) {
+    if (!request.kept[id]) continue;
+    if (g.traits(id).constant) add({id, 0}, g.attrs(id).tensor("value"));
+    for (const Endpoint& e : g.inputs(id)) {
+      if (!request.kept[e.node]) add(e, cut_value(request, g, e));
+    }
+  }
+  return found;
 }
 
 CutGraph GraphCut::cut(const CutRequest& request) const { return Cutting(file_, document_->whole, request).made(); }

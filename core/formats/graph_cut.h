@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +24,11 @@ struct CutRequest {
   std::function<Tensor(const Endpoint&)> value;  // of a tensor that is cut off; an invalid one: zeros. May be null.
   std::string values_file;                       // the name that the text gives to the file of large values
   bool drop_devices = false, drop_controls = false, drop_colocation = false;
+  std::set<std::pair<NodeId, std::string>> drop_attrs;
+  /// What becomes of the value of a kept constant, of what the file feeds, or of what `value` said. May be null.
+  std::function<Tensor(const Endpoint&, const Tensor&)> changed;
+  std::map<int64_t, int64_t> sizes;  // of dimensions of shapes in attrs: from, to
+  bool as_constants = false;         // what would be fed is a Const, for files that feed nothing
 };
 
 struct CutGraph {
@@ -40,6 +47,8 @@ class GraphCut {
   /// Adds what the kept nodes cannot do without: whatever makes handles and references that they read, and what gives
   /// those variables their first values.
   void close(std::vector<char>& kept) const;
+  /// The tensors whose values a cut says, as they are: constants, and what is fed.
+  std::vector<std::pair<Endpoint, Tensor>> values(const CutRequest& request) const;
 
  private:
   struct Document;
