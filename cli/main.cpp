@@ -81,7 +81,8 @@ Status check_search(const Options& options, const std::vector<OptionSource>& sou
     return invalid_argument("--verify measures the rate of steps in flight: add --in-flight K, or say --auto latency");
   if (automatic.goal) return ok_status();
   for (const OptionSource& option : sources) {
-    const bool idle = option.name == "time-limit" || (option.name == "costs" && !options.predicts);
+    const bool idle = option.name == "time-limit" ||
+                      (option.name == "costs" && !options.predicts && options.pipeline.run.trace.empty());
     if (idle && option.is_typed())
       return invalid_argument(cat("--", option.name, " is of --auto: add --auto latency or --auto throughput"));
   }

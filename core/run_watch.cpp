@@ -1,6 +1,8 @@
 #include "core/run_watch.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "core/base/cat.h"
 #include "core/base/host_memory.h"
@@ -57,6 +59,10 @@ Status RunWatch::open_files() {
     if (!shown.ok()) return shown.status().with_context("--trace").blamed(Blame::kUsage);
     shown_ = shown.take();
   }
+  for (const std::string& file : context_.options.placing.automatic.costs) {
+    ASSIGN_OR_RETURN(CostTable costs, read_cost_file(file));
+    costs_.merge(std::move(costs));
+  }
   Result<OutputFile> opened = OutputFile::open(context_.options.run.trace);
   if (!opened.ok()) return written(opened.status(), "--trace");
   trace_file_ = opened.take();
@@ -83,15 +89,31 @@ Status RunWatch::numerics_status() const {
       .blamed(Blame::kMismatch);
 }
 
+/// By the file, or the command line.
+std::vector<char> RunWatch::fed_nodes() const {
+  const Graph& g = placed_.file->graph;
+  std::vector<char> fed(g.num_nodes(), 0);
+  const auto mark = [&](std::string_view tensor) {
+    const NodeId node = g.find(tensor.substr(0, tensor.find(':')));
+    if (node != kNoNode) fed[node] = 1;
+  };
+  for (const auto& [ref, value] : placed_.file->feed) mark(ref.name);
+  for (const std::string& feed : context_.options.run.feed) mark(std::string_view(feed).substr(0, feed.find('=')));
+  return fed;
+}
+
 std::string RunWatch::trace_text() const {
-  TraceFacts facts{&placed_.file->graph, placed_.devices.get(), placed_.placement.get(), nullptr, 0, 0};
+  TraceFacts facts{&placed_.file->graph, placed_.devices.get(), placed_.placement.get()};
+  const std::vector<char> fed = fed_nodes();
+  facts.fed = &fed;
+  if (!context_.options.placing.automatic.costs.empty()) facts.costs = &costs_;
   if (placed_.lowering) facts.origins = &placed_.lowering->origins;
   facts.left_out = launches_ ? launches_->left_out() : trace_->left_out();
   if (launches_) facts.clock_error_ns = launches_->clock_error_ns();
   if (!shown_.empty()) facts.shown = &shown_;
   const int64_t lines = most_lines();
   std::vector<LaunchedWork> work;
-  std::vector<TraceSlice> shown = slices(work, lines / (kLinesOfSlice + 1));
+  std::vector<TraceSlice> shown = slices(work, lines / (kLinesOfSlice + kLinesOfNode));
   if (trace_) facts.left_out += std::ssize(trace_->spans()) - std::ssize(shown);
   facts.left_out += leave_out_oldest(shown, lines);
   return trace_json(facts, shown);

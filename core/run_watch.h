@@ -8,6 +8,7 @@
 
 #include "core/base/output_file.h"
 #include "core/pipeline.h"
+#include "core/report/bench/cost_table.h"
 #include "core/report/step_report.h"
 #include "core/run/launch_trace.h"
 #include "core/run/trace.h"
@@ -44,6 +45,7 @@ class RunWatch {
  private:
   bool traces() const { return !context_.options.run.trace.empty(); }
   Status numerics_status() const;
+  std::vector<char> fed_nodes() const;
   std::string trace_text() const;
   /// `work` gets what the slices of an observed run point to, the newest.
   std::vector<TraceSlice> slices(std::vector<LaunchedWork>& work, int64_t most_observed) const;
@@ -57,6 +59,7 @@ class RunWatch {
   std::unique_ptr<LaunchTrace> launches_;  // of all others
   ObserverList observers_;
   std::vector<char> shown_;  // by node: does the trace show it; empty: all
+  CostTable costs_;          // of --costs
   OutputFile trace_file_;    // open from open_files() to end_steps()
 };
 

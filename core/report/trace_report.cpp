@@ -11,6 +11,7 @@
 #include "core/base/cat.h"
 #include "core/device/device_text.h"
 #include "core/device/task_map.h"
+#include "core/report/trace_args.h"
 #include "core/report/trace_counters.h"
 #include "core/report/trace_events.h"
 
@@ -20,7 +21,7 @@ namespace {
 class TraceWriter {
  public:
   TraceWriter(const TraceFacts& facts, const std::vector<TraceSlice>& slices)
-      : f_(facts), g_(*facts.graph), all_(slices), tasks_(*facts.devices) {
+      : f_(facts), g_(*facts.graph), all_(slices), tasks_(*facts.devices), args_(facts) {
     std::copy_if(slices.begin(), slices.end(), std::back_inserter(slices_),
                  [&](const TraceSlice& slice) { return is_shown(*slice.work); });
   }
@@ -117,31 +118,9 @@ class TraceWriter {
       json.member("ph", "X").member("pid", process_of(lane.device)).member("tid", lanes_.at(lane));
       json.member("name", label_of(work)).member("cat", category_of(work));
       json.member("ts", us(slice.start_ns)).member("dur", us(slice.end_ns - slice.start_ns));
-      json.key("args").begin_object().key("step");
-      slice.step < 0 ? json.value("init") : json.value(slice.step);
-      json.member("bytes", work.bytes);
-      if (work.launches > 1) json.member("launches", work.launches);
-      if (work.nodes.size() == 1) write_node_args(json, work);
-      if (work.nodes.size() > 1) write_members(json, work);
-      json.end_object();
+      json.key("args").raw(
+          cat("{\"step\": ", slice.step < 0 ? "\"init\"" : cat(slice.step), ", ", args_.of(work), "}"));
     });
-  }
-
-  void write_node_args(JsonWriter& json, const LaunchedWork& work) {
-    const NodeId node = work.nodes.front();
-    std::string shapes;
-    for (uint32_t slot = 0; slot < g_.num_outputs(node); ++slot)
-      append(shapes, slot > 0 ? " " : "", g_.output_shape({node, slot}).to_string());
-    json.member("shapes", shapes);
-    if (f_.placement && !is_remote(work)) json.member("reason", reason_code(f_.placement->of(node).reason));
-    if (f_.origins && f_.origins->of(node) != Origins::kFile) json.member("origin", f_.origins->text(node));
-  }
-  static bool is_remote(const LaunchedWork& work) { return work.from != kNoDevice; }
-
-  void write_members(JsonWriter& json, const LaunchedWork& work) {
-    json.key("nodes").begin_array();
-    for (const NodeId node : work.nodes) json.value(g_.name(node));
-    json.end_array();
   }
 
   void write_flow(std::string_view phase, int64_t id, const TraceSlice& at, int64_t ns,
@@ -214,6 +193,7 @@ class TraceWriter {
   const Graph& g_;
   const std::vector<TraceSlice>& all_;
   const TaskMap tasks_;
+  TraceArgs args_;
   std::vector<TraceSlice> slices_;  // those that are shown
   std::map<Lane, int> lanes_;
   std::set<DeviceId> devices_;  // of lanes
@@ -229,7 +209,7 @@ std::string trace_json(const TraceFacts& facts, const std::vector<TraceSlice>& s
 int64_t leave_out_oldest(std::vector<TraceSlice>& slices, int64_t most_lines) {
   auto first = slices.end();
   while (first != slices.begin()) {
-    most_lines -= kLinesOfSlice + static_cast<int64_t>(std::prev(first)->work->nodes.size());
+    most_lines -= kLinesOfSlice + kLinesOfNode * static_cast<int64_t>(std::prev(first)->work->nodes.size());
     if (most_lines < 0) break;
     --first;
   }

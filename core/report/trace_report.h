@@ -5,23 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/lower/origins.h"
-#include "core/place/placement.h"
+#include "core/report/trace_facts.h"
 #include "core/report/trace_slice.h"
 #include "core/run/trace.h"
 
 namespace emplace {
-
-/// All outlive the text's making.
-struct TraceFacts {
-  const Graph* graph = nullptr;
-  const DeviceSet* devices = nullptr;
-  const Placement* placement = nullptr;      // for reasons
-  const Origins* origins = nullptr;          // null: all nodes are the file's own
-  int64_t left_out = 0;                      // slices that there was no room for
-  int64_t clock_error_ns = 0;                // of slices of other tasks, at most
-  const std::vector<char>* shown = nullptr;  // by node: only slices and copies with one of those; null: all
-};
 
 /// Chrome's trace event format: a process per device, or per task where there are several; in it, for each device, a
 /// thread per thread that ran its nodes, and per memory that it copies to; a complete event per launch, times in
@@ -29,8 +17,8 @@ struct TraceFacts {
 /// counters (core/report/trace_counters.h). Slices are ascending by their start.
 std::string trace_json(const TraceFacts& facts, const std::vector<TraceSlice>& slices);
 
-/// Lines of text that show a slice, beside one for each of its nodes; each is about 32 bytes of a document.
-inline constexpr int64_t kLinesOfSlice = 10;
+/// Lines of text that show a slice, beside those for each of its nodes; each is about 32 bytes of a document.
+inline constexpr int64_t kLinesOfSlice = 10, kLinesOfNode = 2;
 /// Leaves out the oldest slices of those that are too much. How many were left out.
 int64_t leave_out_oldest(std::vector<TraceSlice>& slices, int64_t most_lines);
 
