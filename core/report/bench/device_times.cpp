@@ -31,12 +31,14 @@ class StepView {
   int64_t ready_ns(size_t i) const { return ready_[i]; }
   const StepTime& step() const { return step_; }
 
-  /// Of what it reads, what came last.
+  /// Of what it reads, what came last; nothing that began after it, as a Merge's other input may. REQUIRES: a span of
+  /// this view.
   size_t last_source(const LaunchSpan& span) const {
     size_t last = kNoSpan;
     for (const uint32_t source : order_.sources(span.work)) {
       const size_t i = at_[source];
-      if (i != kNoSpan && (last == kNoSpan || spans_[i].end_ns > spans_[last].end_ns)) last = i;
+      if (i == kNoSpan || &spans_[i] >= &span) continue;
+      if (last == kNoSpan || spans_[i].end_ns > spans_[last].end_ns) last = i;
     }
     return last;
   }
@@ -134,7 +136,7 @@ void add_device(const StepView& view, DeviceId device, DeviceSum& sum) {
 }
 
 /// The launch that ends last, what held it up, and so on: what it reads, or what its thread did before.
-void add_chain(const StepView& view, int64_t& copy_ns, int64_t& copies) {
+void add_chain(const StepView& view, std::map<uint32_t, int64_t>& copy_ns, int64_t& copies) {
   std::vector<size_t> before(view.size(), kNoSpan);  // on its thread
   std::map<uint32_t, size_t> of_thread;
   size_t last = 0;
@@ -145,8 +147,9 @@ void add_chain(const StepView& view, int64_t& copy_ns, int64_t& copies) {
     if (view.span(i).end_ns > view.span(last).end_ns) last = i;
   }
   for (size_t i = last; i != kNoSpan;) {
-    if (view.work(i).from != kNoDevice) copy_ns += view.span(i).end_ns - view.span(i).start_ns, ++copies;
-    const size_t source = view.last_source(view.span(i)), previous = before[i];
+    const LaunchSpan& span = view.span(i);
+    if (view.work(i).from != kNoDevice) copy_ns[span.work] += span.end_ns - span.start_ns, ++copies;
+    const size_t source = view.last_source(span), previous = before[i];
     if (source == kNoSpan || previous == kNoSpan)
       i = source == kNoSpan ? previous : source;
     else
@@ -195,7 +198,8 @@ StepSplit split_steps(const Graph& graph, const std::deque<LaunchedWork>& work, 
   }
   const LaunchOrder order(graph, work, ran);
   std::vector<DeviceSum> sums(devices);
-  int64_t all_ns = 0, copy_ns = 0, copies = 0, counted = 0;
+  std::map<uint32_t, int64_t> copy_ns;
+  int64_t all_ns = 0, copies = 0, counted = 0;
   for (const StepTime& step : middle_half(std::move(steps))) {
     const auto [first, last] =
         std::equal_range(spans.begin(), spans.end(), LaunchSpan{0, 0, step.step, 0, 0},
@@ -212,7 +216,10 @@ StepSplit split_steps(const Graph& graph, const std::deque<LaunchedWork>& work, 
   for (DeviceId d = 0; d < devices; ++d) {
     if (sums[d].has_work) split.devices.push_back(time_of(d, sums[d], us_of_ns));
   }
-  split.chain_copies_us = static_cast<double>(copy_ns) * us_of_ns;
+  for (const auto& [copy, ns] : copy_ns) {
+    split.chain_us_of_copy[copy] = static_cast<double>(ns) * us_of_ns;
+    split.chain_copies_us += static_cast<double>(ns) * us_of_ns;
+  }
   split.chain_copies = static_cast<double>(copies) / static_cast<double>(counted);
   return split;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <vector>
 
 #include "core/device/device.h"
@@ -30,7 +31,8 @@ struct StepSplit {
   std::vector<DeviceTime> devices;  // that had something to do; empty: nobody has looked
   // Of the chain of launches that ends last, each held up by the one before it.
   double chain_copies_us = 0;
-  double chain_copies = 0;  // copies of a step
+  double chain_copies = 0;                      // copies of a step
+  std::map<uint32_t, double> chain_us_of_copy;  // by the copy's number among the work
 };
 
 /// When a step was asked for, and when its results were there; as LaunchSpan has it.

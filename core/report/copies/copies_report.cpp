@@ -71,6 +71,19 @@ double measured_of_step(const Ledger& ledger) {
   return us;
 }
 
+/// Of the longest chain of a step.
+std::string share_words(double us, double of_us) {
+  char text[32];
+  std::snprintf(text, sizeof(text), us > 0 && us < 0.01 * of_us ? "%.1f %%" : "%.0f %%", 100 * us / of_us);
+  return us > 0 ? text : "-";
+}
+
+double critical_of_step(const Ledger& ledger) {
+  double us = 0;
+  for (const LedgerRow& row : ledger.rows) us += row.critical_us;
+  return us;
+}
+
 std::string summary_words(const CopiesReport& r) {
   const Ledger& l = *r.ledger;
   const int64_t count = l.count_of_step();
@@ -81,6 +94,8 @@ std::string summary_words(const CopiesReport& r) {
     std::snprintf(share, sizeof(share), " (%.0f %% of the step, node by node)", 100 * measured_of_step(l) / r.step_us);
     append(text, ", ", time_words(measured_of_step(l)), share);
   }
+  if (r.critical_us > 0)
+    append(text, ", ", time_words(critical_of_step(l)), " of ", time_words(r.critical_us), " on the critical path");
   std::string_view comma = "; ";
   for (int k = 0; k < kCopyKindCount; ++k) {
     const auto kind = static_cast<CopyKind>(k);
@@ -144,6 +159,7 @@ void write_row(JsonWriter& json, const CopiesReport& r, const LedgerRow& row) {
   json.member("times", row.times);
   optional("predicted_us", row.predicted_us);
   optional("measured_us", row.measured_us);
+  optional("critical_us", r.critical_us > 0 ? std::optional(row.critical_us) : std::nullopt);
   json.member("path", row.path).key("for").begin_array();
   for (const NodeId reader : row.readers) json.value(r.graph->name(reader));
   json.end_array().end_object();
@@ -173,6 +189,7 @@ std::string copy_hints(const CopiesReport& r) {
 }
 
 std::string copies_text(const CopiesReport& r) {
+  constexpr ptrdiff_t kAfterMeasured = 7;
   std::vector<std::vector<std::string>> lines;
   const std::vector<const LedgerRow*> rows = rows_of(r);
   for (size_t i = 0; i < std::min(r.top, rows.size()); ++i) {
@@ -181,11 +198,14 @@ std::string copies_text(const CopiesReport& r) {
                      cat(end_words(r, row, true), " -> ", end_words(r, row, false)),
                      row.bytes ? size_text(*row.bytes) : "?", times_words(row.times), time_words(row.predicted_us),
                      time_words(row.measured_us), row.path, readers_words(r, row)});
+    if (r.critical_us > 0)
+      lines.back().insert(lines.back().begin() + kAfterMeasured, share_words(row.critical_us, r.critical_us));
   }
   std::string text;
-  if (!rows.empty())
-    text = table_text({"kind", "tensor", "from -> to", "bytes", "times", "predicted", "measured", "path", "for"}, lines,
-                      r.line_width);
+  std::vector<std::string> heads = {"kind",      "tensor",   "from -> to", "bytes", "times",
+                                    "predicted", "measured", "path",       "for"};
+  if (r.critical_us > 0) heads.insert(heads.begin() + kAfterMeasured, "critical");
+  if (!rows.empty()) text = table_text(heads, lines, r.line_width);
   if (rows.size() > r.top) append(text, "... ", rows.size() - r.top, " more (--top N)\n");
   return cat(text, summary_words(r), copy_hints(r));
 }
@@ -201,6 +221,7 @@ std::string copies_json(const CopiesReport& r) {
   for (int k = 0; k < kCopyKindCount; ++k)
     json.member(copy_kind_name(static_cast<CopyKind>(k)), l.count(static_cast<CopyKind>(k)));
   if (r.step_us > 0) json.member("step_us", r.step_us).member("measured_us", measured_of_step(l));
+  if (r.critical_us > 0) json.member("critical_path_us", r.critical_us).member("critical_us", critical_of_step(l));
   json.end_object().key("error").null().end_object();
   return out + "\n";
 }

@@ -15,7 +15,8 @@ struct CopiesReport {
   const Placement* placement = nullptr;
   const Ledger* ledger = nullptr;
   size_t top = 20;                           // rows of the table
-  double step_us = 0;                        // measured; 0: not
+  double step_us = 0;                        // measured, node by node; 0: not
+  double critical_us = 0;                    // of a step as it runs, which critical_us of rows are shares of; 0: not
   std::function<bool(NodeId node)> matches;  // of the tensor's node, or a reader; null: all
   size_t line_width = 0;                     // of the terminal that shows the table; 0: none does
 };

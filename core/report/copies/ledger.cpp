@@ -1,10 +1,13 @@
 #include "core/report/copies/ledger.h"
 
 #include <algorithm>
+#include <deque>
 #include <tuple>
+#include <utility>
 
 #include "core/base/cat.h"
 #include "core/device/device_text.h"
+#include "core/device/task_map.h"
 #include "core/partition/meetings.h"
 #include "core/partition/partition.h"
 
@@ -14,7 +17,7 @@ namespace {
 class LedgerMaker {
  public:
   LedgerMaker(const GraphFile& file, const DeviceSet& devices, const Placement& placement)
-      : file_(file), g_(file.graph), devices_(devices), placement_(placement) {}
+      : file_(file), g_(file.graph), devices_(devices), placement_(placement), tasks_(devices) {}
 
   /// `before`: the program runs once, before the first step.
   Status add(const StepRequest& request, bool before) {
@@ -67,7 +70,9 @@ class LedgerMaker {
     row.from_memory = memory_of(a);
     row.to_memory = memory_of(b);
     row.bytes = bytes_of(a.tensor);
-    if (a.home != b.home && row.from_memory == MemoryKind::kDevice && row.to_memory == MemoryKind::kDevice)
+    if (tasks_.of[a.home] != tasks_.of[b.home])
+      row.path = "network";
+    else if (a.home != b.home && row.from_memory == MemoryKind::kDevice && row.to_memory == MemoryKind::kDevice)
       row.path = has_link(a.home, b.home) ? "direct" : cat("via ", short_device_name(devices_, program.host));
     return row;
   }
@@ -113,9 +118,18 @@ class LedgerMaker {
   const Graph& g_;
   const DeviceSet& devices_;
   const Placement& placement_;
+  const TaskMap tasks_;
   std::vector<std::vector<NodeId>> readers_;  // by value of the program at hand
   Ledger ledger_;
 };
+
+/// Is it that copy? A task that sends does not know who reads.
+bool is_of(const LedgerRow& row, const LaunchedWork& copy) {
+  const bool reads =
+      copy.reader == kNoNode || std::find(row.readers.begin(), row.readers.end(), copy.reader) != row.readers.end();
+  return row.is_traced() && reads && row.tensor.node == copy.nodes.front() && row.from_home == copy.from &&
+         row.to_home == copy.device;
+}
 
 }  // namespace
 
@@ -173,6 +187,37 @@ void add_measured(const TraceRecorder& trace, Ledger& ledger) {
     if (sum.spans == 0) continue;
     row.measured_us = sum.us / static_cast<double>(sum.spans);
     if (!row.bytes) row.bytes = sum.bytes;
+  }
+}
+
+void add_critical(const Graph& graph, const LaunchTrace& trace, const std::vector<StepTime>& steps, double step_us,
+                  Ledger& ledger) {
+  const std::vector<LaunchSpan> spans = trace.spans();
+  const std::deque<LaunchedWork>& work = trace.work();
+  std::vector<double> us(work.size(), 0), times(work.size(), 0);
+  std::map<std::pair<int64_t, uint32_t>, int64_t> sent_ns;  // by step and transfer
+  for (const LaunchSpan& span : spans) {
+    const LaunchedWork& one = work[span.work];
+    if (span.step < 0) continue;
+    // What crosses the network takes from its sending to its arrival.
+    if (one.peer != kNoTask && !one.receives) sent_ns.emplace(std::pair(span.step, one.transfer), span.start_ns);
+    const auto sent = one.receives ? sent_ns.find({span.step, one.transfer}) : sent_ns.end();
+    const int64_t start = sent == sent_ns.end() ? span.start_ns : sent->second;
+    us[span.work] += static_cast<double>(span.end_ns - start) / 1e3;
+    ++times[span.work];
+  }
+  const StepSplit split = split_steps(graph, work, spans, steps, step_us);
+  for (uint32_t number = 0; number < work.size(); ++number) {
+    const LaunchedWork& one = work[number];
+    if (one.from == kNoDevice || times[number] == 0) continue;
+    for (LedgerRow& row : ledger.rows) {
+      if (!is_of(row, one) || row.times == 0) continue;  // 0: an observer saw that this branch was not taken
+      const auto at = split.chain_us_of_copy.find(number);
+      if (at != split.chain_us_of_copy.end()) row.critical_us += at->second;
+      if (row.measured_us || (one.peer != kNoTask && !one.receives)) continue;
+      row.measured_us = us[number] / times[number];
+      row.times = times[number] / static_cast<double>(steps.size());
+    }
   }
 }
 

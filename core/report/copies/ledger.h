@@ -14,6 +14,7 @@
 #include "core/partition/step_request.h"
 #include "core/place/placement.h"
 #include "core/report/bench/cost_table.h"
+#include "core/report/bench/device_times.h"
 #include "core/run/trace.h"
 
 namespace emplace {
@@ -27,7 +28,8 @@ struct LedgerRow {
   std::optional<int64_t> bytes;                         // of one time, where the shape is known
   double times = 1;                                     // of a step; of a variable's row: before the first one
   std::optional<double> predicted_us, measured_us;      // of one time
-  std::string path;                                     // "direct", "via CPU:0"; empty: there is only one
+  double critical_us = 0;  // of a step: how long its longest chain of launches is this copy; 0 also where nobody looked
+  std::string path;        // "direct", "via CPU:0"; empty: there is only one
   std::vector<NodeId> readers;
 
   /// Is it a copy of the program, which a tracer sees? A fetch comes after the step, a collective is in its nodes.
@@ -51,6 +53,10 @@ Result<Ledger> step_ledger(const GraphFile& file, const DeviceSet& devices, cons
 
 /// What a traced run took: times, bytes and us of rows that it has.
 void add_measured(const TraceRecorder& trace, Ledger& ledger);
+/// The same of the run as it is: of rows that no observer saw, and what the longest chain of launches consists of.
+/// `steps`: all that were run, in the trace's nanoseconds; `step_us`: what a step takes.
+void add_critical(const Graph& graph, const LaunchTrace& trace, const std::vector<StepTime>& steps, double step_us,
+                  Ledger& ledger);
 void add_predicted(const CostTable& costs, const DeviceSet& devices, Ledger& ledger);
 
 }  // namespace emplace
