@@ -1,6 +1,5 @@
 #include "cli/command.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "core/base/heap_limit.h"
 #include "core/base/printable.h"
 #include "core/base/schema.h"
+#include "core/base/terminal.h"
 #include "core/report/run_report.h"
 
 namespace emplace {
@@ -47,11 +47,6 @@ int output_code() {
   return !stdout_stop.ok() ? end_code(stdout_stop) : stdout_error == EPIPE ? kClosedPipe : 1;
 }
 
-size_t terminal_width(int file) {
-  winsize size{};
-  return isatty(file) && ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
 }  // namespace
 
 void print(std::string_view text) {
@@ -59,6 +54,8 @@ void print(std::string_view text) {
   stdout_error = write_console(STDOUT_FILENO, text);
   if (stdout_error == EINTR) stdout_stop = stop_status();
 }
+
+void print_lines(std::string_view text) { print(wrapped(printable(text, LineEnds::kKept), output_width(), true)); }
 
 size_t output_width() { return terminal_width(STDOUT_FILENO); }
 size_t error_width() { return terminal_width(STDERR_FILENO); }

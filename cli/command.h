@@ -32,7 +32,7 @@ class Command {
 /// whole. After a failure (a closed pipe, a full disk) further text is dropped.
 void print(std::string_view text);
 /// The same of a text with names of others in it: what acts on a terminal is escaped.
-inline void print_lines(std::string_view text) { print(printable(text, LineEnds::kKept)); }
+void print_lines(std::string_view text);
 /// Columns of the terminal that standard output, or standard error, is; 0: it is none.
 size_t output_width();
 size_t error_width();

@@ -11,6 +11,7 @@
 #include "core/base/input_file.h"
 #include "core/base/printable.h"
 #include "core/base/stop.h"
+#include "core/base/terminal.h"
 
 namespace emplace {
 namespace {
@@ -63,7 +64,9 @@ Status LogSink::open(const std::string& path) {
 void LogSink::sink_it_(const spdlog::details::log_msg& message) {
   spdlog::memory_buf_t formatted;
   formatter_->format(message, formatted);
-  const std::string_view line(formatted.data(), formatted.size());
+  std::string line(formatted.data(), formatted.size());
+  if (file_ == STDERR_FILENO && message.level != spdlog::level::debug)
+    line = wrapped(line, terminal_width(file_), false);
   const size_t begin = message.color_range_start, end = message.color_range_end;
   if (!color_ || begin == end) return send(line);
   send(cat(line.substr(0, begin), color_of(message.level), line.substr(begin, end - begin), "\033[0m",
