@@ -69,6 +69,7 @@ std::shared_ptr<const Rounds> find_rounds(const Graph& graph, const Program& who
     if (const std::optional<BucketWay> key = round_of(graph, whole, id)) add_item(graph, whole, tasks, id, found[*key]);
   }
   std::vector<RoundInMaking> in_order;
+  in_order.reserve(found.size());
   for (auto& [key, candidate] : found) in_order.push_back(std::move(candidate));
   std::stable_sort(in_order.begin(), in_order.end(),
                    [](const RoundInMaking& a, const RoundInMaking& b) { return a.last_made < b.last_made; });

@@ -272,7 +272,7 @@ Status crop_gradient(GradientContext& g) {
 
 template <class... T>
 OpDef with_images(OpDef op) {
-  (static_cast<void>(std::move(op).template cpu<T>(make_crop<T>)), ...);
+  (static_cast<void>(std::move(op).template cpu<T>(make_crop<T>)), ...);  // NOLINT: cpu() gives back op itself
   return op;
 }
 

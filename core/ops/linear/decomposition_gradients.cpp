@@ -1,5 +1,7 @@
 #include "core/ops/linear/decomposition_gradients.h"
 
+#include <numeric>
+
 #include "core/base/cat.h"
 
 namespace emplace {
@@ -15,8 +17,8 @@ class Matrices {
   Value diagonal(Value v) { return g_.add("MatrixDiag", {v}); }
   Value transposed(Value a) {
     const int rank = g_.shape(a).rank();
-    std::vector<int64_t> order;
-    for (int i = 0; i < rank; ++i) order.push_back(i);
+    std::vector<int64_t> order(static_cast<size_t>(rank));
+    std::iota(order.begin(), order.end(), 0);
     std::swap(order[order.size() - 1], order[order.size() - 2]);
     return g_.add("ConjugateTranspose", {a, g_.ints(order, "perm")}, {}, "adjoint");
   }

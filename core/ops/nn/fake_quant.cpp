@@ -88,15 +88,15 @@ class FakeQuantVars final : public FakeQuantKernel {
   using FakeQuantKernel::FakeQuantKernel;
   Status run(KernelContext& c) override {
     const int64_t channels = std::max<int64_t>(1, c.input(1).num_elements());
+    const int64_t of_one = c.output(0).num_elements() / channels;
     const float* x = c.in<float>(0);
     float* out = c.out<float>(0);
-    c.parallel_for(channels, 2.0 * static_cast<double>(c.output(0).num_elements() / channels),
-                   [&](int64_t begin, int64_t end) {
-                     for (int64_t k = begin; k < end; ++k) {
-                       const Steps s = steps(c.in<float>(1)[k], c.in<float>(2)[k]);
-                       for (int64_t i = k; i < c.output(0).num_elements(); i += channels) out[i] = s.quantised(x[i]);
-                     }
-                   });
+    c.parallel_for(channels, 2.0 * static_cast<double>(of_one), [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k) {
+        const Steps s = steps(c.in<float>(1)[k], c.in<float>(2)[k]);
+        for (int64_t i = k; i < c.output(0).num_elements(); i += channels) out[i] = s.quantised(x[i]);
+      }
+    });
     return ok_status();
   }
 };
@@ -107,10 +107,10 @@ class FakeQuantVarsGradient final : public FakeQuantKernel {
   using FakeQuantKernel::FakeQuantKernel;
   Status run(KernelContext& c) override {
     const int64_t channels = std::max<int64_t>(1, c.input(2).num_elements());
-    c.parallel_for(channels, 2.0 * static_cast<double>(c.output(0).num_elements() / channels),
-                   [&](int64_t begin, int64_t end) {
-                     for (int64_t k = begin; k < end; ++k) run_channel(c, k, channels);
-                   });
+    const int64_t of_one = c.output(0).num_elements() / channels;
+    c.parallel_for(channels, 2.0 * static_cast<double>(of_one), [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k) run_channel(c, k, channels);
+    });
     return ok_status();
   }
 

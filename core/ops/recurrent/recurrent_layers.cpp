@@ -91,6 +91,7 @@ Result<std::unique_ptr<Kernel>> make_rnn(const KernelInit& init) {
 /// By an op of our own, which computes the gates once more.
 Status layer_gradient(GradientContext& g) {
   std::vector<Value> inputs;
+  inputs.reserve(static_cast<size_t>(g.num_inputs()) + 4);
   for (int i = 0; i < g.num_inputs(); ++i) inputs.push_back(g.input(i));
   inputs.push_back(g.output(0));
   const int outputs = g.op() == "OnnxLSTM" ? 3 : 2;
