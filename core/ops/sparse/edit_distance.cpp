@@ -1,11 +1,13 @@
 // EditDistance: how many insertions, removals and replacements make one row of a sparse tensor the row of another.
 #include <algorithm>
+#include <complex>
 #include <limits>
 
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/kit/with_real.h"
 #include "core/ops/sparse/sparse_tensor.h"
 
 namespace emplace {
@@ -48,8 +50,17 @@ class SparseRows {
   int64_t begin_ = 0, end_ = 0;
 };
 
+/// Elements [begin, begin + count) of a sparse tensor's values.
+struct Word {
+  const void* values;
+  int64_t begin, count;
+};
+
 template <class E>
-int64_t distance(const E* truth, int64_t n, const E* hypothesis, int64_t m) {
+int64_t distance(const Word& meant, const Word& said) {
+  const int64_t n = meant.count, m = said.count;
+  const E* truth = static_cast<const E*>(meant.values) + meant.begin;
+  const E* hypothesis = static_cast<const E*>(said.values) + said.begin;
   ScratchVector<int64_t> row(static_cast<size_t>(m + 1));  // from the truth so far to each beginning of the hypothesis
   std::iota(row.begin(), row.end(), 0);
   for (int64_t i = 1; i <= n; ++i) {
@@ -64,10 +75,27 @@ int64_t distance(const E* truth, int64_t n, const E* hypothesis, int64_t m) {
   return row.back();
 }
 
-template <class E>
+using Distance = int64_t (*)(const Word& meant, const Word& said);
+
+Distance distance_of(DType type) {
+  switch (type) {
+    case DType::kString:
+      return distance<std::string>;
+    case DType::kBool:
+      return distance<bool>;
+    case DType::kComplex64:
+      return distance<std::complex<float>>;
+    case DType::kComplex128:
+      return distance<std::complex<double>>;
+    default:
+      return with_real(type, [](auto zero) -> Distance { return distance<decltype(zero)>; });
+  }
+}
+
 class EditDistance final : public Kernel {
  public:
-  explicit EditDistance(const KernelInit& init) : normalizes_(init.attrs.flag("normalize")) {}
+  explicit EditDistance(const KernelInit& init)
+      : normalizes_(init.attrs.flag("normalize")), distance_(distance_of(init.attrs.type("T"))) {}
 
   Status run(KernelContext& c) override {
     ASSIGN_OR_RETURN(const SparseTensor hypothesis, SparseTensor::of(c, kHypothesis, kHypothesis + 1, kHypothesis + 2));
@@ -89,7 +117,7 @@ class EditDistance final : public Kernel {
  private:
   /// Both in the order of their rows; a row that only one has meets nothing.
   void walk(KernelContext& c, const SparseTensor& hypothesis, const SparseTensor& truth) const {
-    const E *said = c.in<E>(kHypothesis + 1), *meant = c.in<E>(kTruth + 1);
+    const void *said = c.input(kHypothesis + 1).raw(), *meant = c.input(kTruth + 1).raw();
     const int64_t outer = truth.rank - 1;
     SparseRows h(hypothesis), t(truth);
     while (!h.done() || !t.done()) {
@@ -102,8 +130,8 @@ class EditDistance final : public Kernel {
       int64_t at = 0;
       for (int64_t d = 0; d < outer; ++d) at = at * c.output(0).shape().dim(static_cast<int>(d)) + place[d];
       const int64_t wanted = takes_t ? t.length() : 0, found = takes_h ? h.length() : 0;
-      const int64_t edits =
-          takes_h && takes_t ? distance(meant + t.begin(), wanted, said + h.begin(), found) : std::max(wanted, found);
+      const int64_t edits = takes_h && takes_t ? distance_({meant, t.begin(), wanted}, {said, h.begin(), found})
+                                               : std::max(wanted, found);
       c.out<float>(0)[at] = result(edits, wanted);
       if (takes_h) h.next();
       if (takes_t) t.next();
@@ -118,22 +146,8 @@ class EditDistance final : public Kernel {
   }
 
   const bool normalizes_;
+  const Distance distance_;
 };
-
-Result<std::unique_ptr<Kernel>> edit_distance_kernel(const KernelInit& init) {
-  switch (init.attrs.type("T")) {
-    case DType::kFloat:
-      return owned_kernel(new EditDistance<float>(init));
-    case DType::kDouble:
-      return owned_kernel(new EditDistance<double>(init));
-    case DType::kInt32:
-      return owned_kernel(new EditDistance<int32_t>(init));
-    case DType::kInt64:
-      return owned_kernel(new EditDistance<int64_t>(init));
-    default:
-      return owned_kernel(new EditDistance<std::string>(init));
-  }
-}
 
 }  // namespace
 
@@ -143,7 +157,7 @@ OpDef edit_distance_op() {
       .shape(edit_distance_shape)
       .kernel_attr("T")
       .value_inputs({2, 5})
-      .cpu(DTypeSet{DType::kFloat, DType::kDouble, DType::kInt32, DType::kInt64, DType::kString}, edit_distance_kernel)
+      .cpu(kAllData, make<EditDistance>)
       .not_differentiable();
 }
 

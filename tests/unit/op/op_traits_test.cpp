@@ -81,9 +81,8 @@ TEST_CASE("traits: state") {
   CHECK(ops_with(&OpTraits::legacy_variable) == "Variable");
   CHECK(ops_with(&OpTraits::reads_variable) == "ReadVariableOp");
   CHECK(ops_with(&OpTraits::leaves_state) ==
-        "Assert LookupTableExportV2 LookupTableFind LookupTableFindV2 LookupTableSize LookupTableSizeV2 ReadVariableOp "
-        "ResourceGather "
-        "ResourceGatherNd VarIsInitializedOp");
+        "Assert Empty LookupTableExportV2 LookupTableFind LookupTableFindV2 LookupTableSize LookupTableSizeV2 "
+        "ReadVariableOp ResourceGather ResourceGatherNd VarIsInitializedOp");
   CHECK(ops_with(&OpTraits::random) ==
         "Multinomial RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal");
   CHECK(ops_with(&OpTraits::collective) == "NcclAllReduce");
