@@ -72,7 +72,7 @@ void TowerLoops::loop(Run& run, size_t tower) {
     run.changed.notify_all();
     if (!run.first.ok() || status.ok()) continue;
     run.first = std::move(status);
-    failed_batch_ = std::move(batch);
+    failed_batch_ = std::exchange(batch, {});
   }
   run.changed.notify_all();
 }

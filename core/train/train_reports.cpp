@@ -93,8 +93,8 @@ Status ProgressReport::step(const StepRecord& r) {
   return ok_status();
 }
 
-void ProgressReport::tell(std::string line) {
-  line_(std::move(line));
+void ProgressReport::tell(const std::string& line) {
+  line_(line);
   if (const std::string did = options_.tasks ? options_.tasks(true) : ""; !did.empty()) line_("  " + did);
 }
 
@@ -115,7 +115,7 @@ void ProgressReport::draw(const StepRecord& r) {
     }
   }
   text += printable(facts);
-  const auto fitted = [&](std::string line) {
+  const auto fitted = [&](const std::string& line) {
     return line.size() < static_cast<size_t>(options_.columns)
                ? line
                : line.substr(0, static_cast<size_t>(options_.columns) - 1);

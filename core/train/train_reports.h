@@ -58,7 +58,7 @@ class ProgressReport final : public TrainListener {
   std::string numbers(double loss, const std::vector<double>& metrics) const;
   std::string place(int64_t epoch, int64_t step) const;
   void draw(const StepRecord& record);
-  void tell(std::string line);
+  void tell(const std::string& line);
 
   Options options_;
   Talk line_, warn_;

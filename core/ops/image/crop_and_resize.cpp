@@ -272,8 +272,10 @@ Status crop_gradient(GradientContext& g) {
 
 template <class... T>
 OpDef with_images(OpDef op) {
-  (static_cast<void>(std::move(op).template cpu<T>(make_crop<T>)), ...);  // NOLINT: cpu() gives back op itself
+  // NOLINTBEGIN(bugprone-use-after-move): cpu() gives back what it is called on.
+  (static_cast<void>(std::move(op).template cpu<T>(make_crop<T>)), ...);
   return op;
+  // NOLINTEND(bugprone-use-after-move)
 }
 
 }  // namespace

@@ -115,8 +115,10 @@ Status reduce_sum_gradient(GradientContext& g) {
 template <class F, class... T>
 OpDef reduction(std::string_view name, std::string_view doc) {
   OpDef op = OpDef(name).doc(doc).shape(reduce_shape).provides_outputs();
-  (static_cast<void>(std::move(op).template cpu<T>(make_sparse_reduce<F, T>)), ...);  // NOLINT: it gives back op itself
+  // NOLINTBEGIN(bugprone-use-after-move): cpu() gives back what it is called on.
+  (static_cast<void>(std::move(op).template cpu<T>(make_sparse_reduce<F, T>)), ...);
   return op;
+  // NOLINTEND(bugprone-use-after-move)
 }
 
 }  // namespace
