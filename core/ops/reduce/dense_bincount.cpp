@@ -1,11 +1,11 @@
 // DenseBincount: how often each number occurs, or the sum of its weights, in a vector or in each row.
 // HistogramFixedWidth: how many values lie in each of equally wide parts of a range.
 #include <algorithm>
+#include <type_traits>
 
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
-#include "core/ops/kit/numeric.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/reduce/bincount_layout.h"
 
@@ -57,6 +57,15 @@ Status histogram_shape(ShapeContext& c) {
   return ok_status();
 }
 
+/// How far x is above `low`, which is not above it: exact for integers, whose difference may not fit into their type.
+template <class T>
+double above(T x, T low) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<double>(static_cast<std::make_unsigned_t<T>>(x) - static_cast<std::make_unsigned_t<T>>(low));
+  else
+    return static_cast<double>(x - low);
+}
+
 template <class T>
 Status histogram_cpu(KernelContext& c) {
   const int64_t bins = int_at(c.input(2), 0), n = c.input(0).num_elements();
@@ -67,13 +76,13 @@ Status histogram_cpu(KernelContext& c) {
         cat("value_range should satisfy value_range[0] < value_range[1], but got '[", +low, ", ", +high, "]'"));
   RETURN_IF_ERROR(ensure_output(c, 0, Shape{bins}));
   fill_zeros(*c.parallel_, c.output(0));
-  const double step = static_cast<double>(subtract(high, low)) / static_cast<double>(bins);
+  const double step = above(high, low) / static_cast<double>(bins);
   const auto count = [&](auto* out) -> Status {
     for (int64_t i = 0; i < n; ++i) {
       const T x = c.in<T>(0)[i];
       if (x != x) return invalid_argument("Histogram values must not contain NaN");
-      const double place = static_cast<double>(subtract(std::max(x, low), low)) / step;
-      ++out[static_cast<int64_t>(std::min(place, static_cast<double>(bins - 1)))];
+      const double place = above(std::max(x, low), low) / step;  // NaN where the range is infinite: the first part
+      ++out[place > 0 ? static_cast<int64_t>(std::min(place, static_cast<double>(bins - 1))) : 0];
     }
     return ok_status();
   };
