@@ -1,5 +1,5 @@
-// MaxPool, MaxPoolGradGrad, and what MaxPoolGrad (core/ops/nn/max_pool_grad.cpp) is beside its kernel: the largest cell
-// of each window, and gradients of gradients.
+// MaxPool, MaxPoolGrad, MaxPoolGradGrad: the largest cell of each window, gradients back to the first largest one,
+// whose kernel is in core/ops/nn/max_pool_grad.cpp, and theirs.
 #include <cstring>
 
 #include "core/base/cat.h"
