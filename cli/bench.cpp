@@ -180,8 +180,11 @@ class BenchCommand final : public Command {
     return facts;
   }
 
-  BenchPlan plan_of(const Options& o) const {
+  BenchPlan plan_of(const Options& o, const Baseline* baseline) const {
     BenchPlan plan;
+    if (baseline) {
+      for (const double us : baseline->steps.pace_us) plan.pace_us = std::min(plan.pace_us, us);
+    }
     plan.min_time_s = flags_.min_time_s;
     plan.trace_nodes = !flags_.no_nodes;
     if (o.pipeline.given.count("steps") > 0) plan.max_steps = o.pipeline.run.steps;
@@ -215,10 +218,10 @@ class BenchCommand final : public Command {
     BenchResult result;
     std::optional<Partitioned> made;
     const BusyMeter meter;
-    const Status status = measure(c, plan_of(o), made, result);
+    const Status status = measure(c, plan_of(o, baseline), made, result);
     if (!status.ok()) return fail(c, status);
     result.facts = facts_of(c, *made);
-    result.facts.others = meter.others();
+    result.steps.others = meter.others();
     if (Status measured = measure_machine(c, files.costs.is_open(), result); !measured.ok()) return fail(c, measured);
     BenchReport report{&made->file->graph, made->devices.get(), &result, baseline, {}, static_cast<size_t>(flags_.top)};
     if (c.found.automatic && c.options.placing.automatic.pick == AutoPick::kFound)
@@ -227,7 +230,7 @@ class BenchCommand final : public Command {
     if (!left_out.ok()) return fail(c, left_out.status());
     report.left_out = left_out.take();
     report.line_width = output_width();
-    if (baseline) report.change = time_change(baseline->step_us, result.step_us);
+    if (baseline) report.change = time_change(baseline->steps, result.steps);
     Status written = write(files.output, files.output.is_open() ? bench_json(report) : std::string());
     if (written.ok()) written = write(files.costs, files.costs.is_open() ? costs_json(report, today()) : std::string());
     if (!written.ok()) return report_error(written, log);

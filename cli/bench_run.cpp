@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "cli/elapsed.h"
+#include "cli/pace.h"
 #include "core/base/heap_limit.h"
 #include "core/base/stop.h"
 #include "core/report/bench/launch_times.h"
 #include "core/report/bench/seen_shapes.h"
+#include "core/report/bench/statistics.h"
 #include "core/run/trace.h"
 #include "core/run/watchers.h"
 #include "core/run_watch.h"
@@ -50,20 +52,53 @@ Status warm_up(Session& session, const BenchPlan& plan, BenchResult& result) {
   }
 }
 
-/// All of them, or, of very short steps, every n-th.
-struct Samples {
-  static constexpr size_t kMost = 20'000;
-  std::vector<double> kept;
-  int64_t every = 1;
+/// All of them, or, of very short steps, every n-th; each with the slower one of the processor's paces before and
+/// behind the two milliseconds that it ran in.
+class Samples {
+ public:
+  /// `best_us`: the best pace so far, of all rounds.
+  explicit Samples(double& best_us) : best_us_(best_us), pace_us_(measure_pace_us()) {}
 
   void add(int64_t i, double us) {
-    if (i % every != 0) return;
-    kept.push_back(us);
-    if (kept.size() < 2 * kMost) return;
-    every *= 2;
-    for (size_t k = 0; k < kMost; ++k) kept[k] = kept[2 * k];
-    kept.resize(kMost);
+    window_us_ += us;
+    if (i % every_ == 0) kept_.us.push_back(us);
+    if (window_us_ >= kWindowUs) end_window();
+    if (kept_.us.size() >= 2 * kMost) thin_out();
   }
+  /// Time of steps in which nothing slowed the processor.
+  double undisturbed_us() const { return undisturbed_us_; }
+  void move_to(StepTimes& all) {
+    end_window();
+    all.us.insert(all.us.end(), kept_.us.begin(), kept_.us.end());
+    all.pace_us.insert(all.pace_us.end(), kept_.pace_us.begin(), kept_.pace_us.end());
+  }
+
+ private:
+  static constexpr size_t kMost = 20'000;
+  static constexpr double kWindowUs = 2000, kAtPace = 1.05;
+
+  void end_window() {
+    const double before = std::exchange(pace_us_, measure_pace_us());
+    const double slower = std::max(before, pace_us_);
+    best_us_ = std::min(best_us_, slower);
+    if (slower <= kAtPace * best_us_) undisturbed_us_ += window_us_;
+    window_us_ = 0;
+    kept_.pace_us.resize(kept_.us.size(), slower);
+  }
+  void thin_out() {
+    end_window();
+    every_ *= 2;
+    for (std::vector<double>* values : {&kept_.us, &kept_.pace_us}) {
+      for (size_t k = 0; k < kMost; ++k) (*values)[k] = (*values)[2 * k];
+      values->resize(kMost);
+    }
+  }
+
+  StepTimes kept_;
+  int64_t every_ = 1;
+  double& best_us_;
+  double pace_us_;
+  double window_us_ = 0, undisturbed_us_ = 0;
 };
 
 /// Ready for its first step.
@@ -74,9 +109,10 @@ Result<Planned> planned_steps(const BenchedGraph& graph) {
 }
 
 /// Planned anew each round, since where memory happens to lie is worth some percent. The first one sets `rounds`: one
-/// where planning takes long.
-Status run_round(const BenchedGraph& graph, const BenchPlan& plan, int64_t& rounds, BenchResult& result) {
-  constexpr double kMostPlanningMs = 200;
+/// where planning takes long. Up to three times as long as was asked for while others slow the processor.
+Status run_round(const BenchedGraph& graph, const BenchPlan& plan, int64_t& rounds, double& best_pace_us,
+                 BenchResult& result) {
+  constexpr double kMostPlanningMs = 200, kMostDisturbed = 3;
   const double before = graph.context.timings.plan_ms;
   ASSIGN_OR_RETURN(const Planned planned, planned_steps(graph));
   if (result.rounds == 0 && graph.context.timings.plan_ms - before > kMostPlanningMs) rounds = 1;
@@ -86,17 +122,19 @@ Status run_round(const BenchedGraph& graph, const BenchPlan& plan, int64_t& roun
   const int64_t most = plan.max_steps > 0 ? share(plan.max_steps) : INT64_MAX;
   const int64_t least = std::min(share(plan.min_steps), most);
   std::vector<Tensor> outputs;
-  Samples samples;
+  const double wanted_us = plan.min_time_s * 1e6 / static_cast<double>(rounds);
+  Samples samples(best_pace_us);
   const auto start = Clock::now();
   for (int64_t i = 0; i < most; ++i) {
-    if (plan.max_steps == 0 && i >= least && us_since(start) >= plan.min_time_s * 1e6 / static_cast<double>(rounds))
-      break;
-    if (plan.max_steps > 0 && static_cast<int64_t>(result.step_us.size()) + i >= plan.max_steps) break;
+    const double us_so_far = us_since(start);
+    const bool enough = samples.undisturbed_us() >= wanted_us / 2 || us_so_far >= kMostDisturbed * wanted_us;
+    if (plan.max_steps == 0 && i >= least && us_so_far >= wanted_us && enough) break;
+    if (plan.max_steps > 0 && static_cast<int64_t>(result.steps.us.size()) + i >= plan.max_steps) break;
     ASSIGN_OR_RETURN(const double us, timed_step(session, outputs));
     samples.add(i, us);
   }
-  result.step_us.insert(result.step_us.end(), samples.kept.begin(), samples.kept.end());
-  if (result.rounds == 0 && result.first_step_us == 0) result.first_step_us = result.step_us.front();
+  samples.move_to(result.steps);
+  if (result.rounds == 0 && result.first_step_us == 0) result.first_step_us = result.steps.us.front();
   ++result.rounds;
   result.memory = session.memory();
   return ok_status();
@@ -153,7 +191,7 @@ Status time_launches(const BenchedGraph& graph, BenchResult& result) {
     RETURN_IF_ERROR(timed_step(*planned->session, outputs).take_status());
     steps.back().end_ns = launches.now();
   }
-  std::vector<double> sorted = result.step_us;
+  std::vector<double> sorted = result.steps.us;
   std::sort(sorted.begin(), sorted.end());
   const double ns = launches.ns_of_unit(), step_us = percentile(sorted, 50);
   for (StepTime& step : steps) {
@@ -184,8 +222,10 @@ Status write_trace(const BenchedGraph& graph, const std::string& file) {
 
 Status measure_steps(const BenchedGraph& graph, const BenchPlan& plan, BenchResult& result) {
   int64_t rounds = 5;
+  double best_pace_us = plan.pace_us;
   const std::string trace = std::exchange(graph.context.options.run.trace, {});
-  for (int64_t round = 0; round < rounds; ++round) RETURN_IF_ERROR(run_round(graph, plan, rounds, result));
+  for (int64_t round = 0; round < rounds; ++round)
+    RETURN_IF_ERROR(run_round(graph, plan, rounds, best_pace_us, result));
   if (plan.trace_nodes) {
     RETURN_IF_ERROR(trace_steps(graph, result));
     RETURN_IF_ERROR(time_launches(graph, result));

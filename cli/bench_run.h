@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "core/pipeline.h"
 #include "core/report/bench/bench_report.h"
@@ -14,6 +15,7 @@ struct BenchPlan {
   int64_t max_steps = 0;    // 0: as many as the time takes
   int64_t max_warmup = -1;  // -1: as many as 2 s take
   bool trace_nodes = true;
+  double pace_us = std::numeric_limits<double>::max();  // the processor's best known one
 };
 
 /// A graph, placed and ready to be planned as often as is wanted.

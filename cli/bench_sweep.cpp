@@ -182,7 +182,7 @@ Result<SweepRow> BenchSweep::measure(std::vector<std::string> values, const std:
   }
   ASSIGN_OR_RETURN(const std::shared_ptr<const InputFile> document, InputFile::open(file));
   ASSIGN_OR_RETURN(Baseline measured, read_baseline(document->bytes(), file));
-  row.step_us = std::move(measured.step_us);
+  row.steps = std::move(measured.steps);
   return row;
 }
 

@@ -9,6 +9,7 @@
 #include "core/device/device_text.h"
 #include "core/report/bench/bench_report.h"
 #include "core/report/bench/device_table.h"
+#include "core/report/bench/statistics.h"
 #include "core/report/left_out.h"
 
 namespace emplace {
@@ -28,7 +29,7 @@ void write_optional(JsonWriter& json, std::string_view key, const std::optional<
 void write_bench_facts(JsonWriter& json, const BenchFacts& f) {
   json.key("graph").begin_object().member("file", f.file).member("sha256", f.graph_hash).end_object();
   json.member("placement_hash", f.placement_hash).member("machine", f.machine).member("version", f.version);
-  json.member("threads", f.threads).member("others", f.others);
+  json.member("threads", f.threads);
   write_texts(json, "flags", f.flags);
   write_texts(json, "devices", f.devices);
 }
@@ -60,13 +61,44 @@ void write_change(JsonWriter& json, const BenchReport& r) {
   json.key("baseline");
   if (!r.baseline) return static_cast<void>(json.null());
   const TimeChange& c = *r.change;
-  json.begin_object().member("p50", median_of(r.baseline->step_us)).member("change", c.change).member("low", c.low);
-  json.member("high", c.high).member("p", c.p).member("verdict", verdict_text(c.verdict));
+  json.begin_object().member("p50", median_of(r.baseline->steps.us)).member("change", c.change).member("low", c.low);
+  json.member("high", c.high)
+      .member("p", c.p)
+      .member("compared", c.compared)
+      .member("verdict", verdict_text(c.verdict));
   write_texts(json, "not_the_same", different_facts(r.baseline->facts, r.result->facts));
   json.end_object();
 }
 
+/// [steps, us] of neighbours that have the same.
+void write_paces(JsonWriter& json, const std::vector<double>& paces) {
+  json.key("pace_us").begin_array();
+  for (size_t i = 0; i < paces.size();) {
+    size_t end = i;
+    while (end < paces.size() && paces[end] == paces[i]) ++end;
+    json.begin_array().value(end - i).value(paces[i]).end_array();
+    i = end;
+  }
+  json.end_array();
+}
+
 using Json = nlohmann::json;
+
+/// One for each step, or none: an older program looked at none.
+Status read_paces(const Json& json, const std::string& origin, StepTimes& steps) {
+  const auto paces = json.find("pace_us");
+  if (paces == json.end()) return ok_status();
+  const auto wrong = [&] { return invalid_argument(cat(origin, ": pace_us: wanted [[steps, us], ...] of all steps")); };
+  if (!paces->is_array()) return wrong();
+  for (const Json& run : *paces) {
+    if (!run.is_array() || run.size() != 2 || !run[0].is_number_unsigned() || !run[1].is_number()) return wrong();
+    const auto count = run[0].get<uint64_t>();
+    const auto us = run[1].get<double>();
+    if (count > steps.us.size() - steps.pace_us.size() || !(us > 0)) return wrong();
+    steps.pace_us.resize(steps.pace_us.size() + count, us);
+  }
+  return steps.pace_us.size() == steps.us.size() ? ok_status() : wrong();
+}
 
 std::vector<std::string> texts_at(const Json& json, const char* key) {
   std::vector<std::string> texts;
@@ -92,16 +124,19 @@ std::string bench_json(const BenchReport& r) {
   JsonWriter json(out);
   write_schema(json.begin_object(), Document::kBench).member("kind", "bench");
   write_bench_facts(json, b.facts);
+  json.member("others", b.steps.others);
   json.member("first_step_us", b.first_step_us).member("warmup", b.warmup).member("rounds", b.rounds);
   json.member("traced_step_us", b.traced_step_us);
-  write_percentiles(json, b.step_us);
+  write_percentiles(json, b.steps.us);
   write_change(json, r);
   json.key("predicted");
-  r.predicted ? write_predicted(json, *r.predicted, b.costs, median_of(b.step_us), *r.graph, *r.devices)
+  r.predicted ? write_predicted(json, *r.predicted, b.costs, median_of(b.steps.us), *r.graph, *r.devices)
               : static_cast<void>(json.null());
   json.key("step_us").begin_array();
-  for (const double us : b.step_us) json.value(us);
-  json.end_array().key("nodes").begin_array();
+  for (const double us : b.steps.us) json.value(us);
+  json.end_array();
+  write_paces(json, b.steps.pace_us);
+  json.key("nodes").begin_array();
   for (const NodeCost& n : b.costs.nodes) write_node_cost(json, r, n);
   json.end_array().key("copies").begin_array();
   for (const CopyCost& c : b.costs.copies) {
@@ -133,8 +168,9 @@ Result<Baseline> read_baseline(std::string_view text, std::string_view file) {
   for (const Json& us : *samples) {
     if (!us.is_number() || !(us.get<double>() > 0))
       return invalid_argument(cat(origin, ": step_us: ", us.dump(), " is not a time"));
-    baseline.step_us.push_back(us.get<double>());
+    baseline.steps.us.push_back(us.get<double>());
   }
+  RETURN_IF_ERROR(read_paces(json, origin, baseline.steps));
   BenchFacts& f = baseline.facts;
   const Json graph = json.value("graph", Json::object());
   f.file = text_at(graph, "file");
@@ -145,7 +181,7 @@ Result<Baseline> read_baseline(std::string_view text, std::string_view file) {
   if (const auto threads = json.find("threads"); threads != json.end() && threads->is_number_integer())
     f.threads = threads->get<int64_t>();
   if (const auto others = json.find("others"); others != json.end() && others->is_number())
-    f.others = others->get<double>();
+    baseline.steps.others = others->get<double>();
   f.flags = texts_at(json, "flags");
   f.devices = texts_at(json, "devices");
   for (const Json& node : json.value("nodes", Json::array())) {

@@ -13,7 +13,7 @@
 #include "core/report/bench/device_times.h"
 #include "core/report/bench/node_costs.h"
 #include "core/report/bench/predicted.h"
-#include "core/report/bench/statistics.h"
+#include "core/report/bench/time_change.h"
 #include "core/run/device_memory.h"
 
 namespace emplace {
@@ -28,16 +28,15 @@ struct BenchFacts {
   std::string file, graph_hash, placement_hash, machine, version;
   std::vector<std::string> flags, devices;
   int64_t threads = 0;
-  double others = 0;  // share of the machine's processors that other processes used meanwhile
 };
 
 struct BenchResult {
   BenchFacts facts;
   double first_step_us = 0;
-  int64_t warmup = 0;           // steps that do not count, of all rounds
-  int64_t rounds = 0;           // each planned anew
-  std::vector<double> step_us;  // all that count
-  double traced_step_us = 0;    // median of the second pass, node by node; 0: there was none
+  int64_t warmup = 0;         // steps that do not count, of all rounds
+  int64_t rounds = 0;         // each planned anew
+  StepTimes steps;            // all that count
+  double traced_step_us = 0;  // median of the second pass, node by node; 0: there was none
   StepCosts costs;
   StepSplit split;              // of the devices' time; empty: nobody has looked
   std::vector<CopyCost> links;  // copies measured by themselves
@@ -48,7 +47,7 @@ struct BenchResult {
 /// A measurement as it was saved.
 struct Baseline {
   BenchFacts facts;
-  std::vector<double> step_us;
+  StepTimes steps;
   std::map<std::string, double> node_us;  // by name
 };
 /// InvalidArgument: no such document.

@@ -9,6 +9,7 @@
 #include "core/device/device_text.h"
 #include "core/report/bench/bench_report.h"
 #include "core/report/bench/device_table.h"
+#include "core/report/bench/statistics.h"
 #include "core/report/left_out.h"
 
 namespace emplace {
@@ -40,7 +41,7 @@ Unit unit_for(double us) {
 std::string percent(double share) { return three(share * 100); }
 
 std::string step_line(const BenchResult& r) {
-  std::vector<double> sorted = r.step_us;
+  std::vector<double> sorted = r.steps.us;
   std::sort(sorted.begin(), sorted.end());
   const double median = percentile(sorted, 50);
   const Unit unit = unit_for(median);
@@ -56,7 +57,7 @@ std::string step_line(const BenchResult& r) {
 
 std::string change_line(const BenchReport& r) {
   const TimeChange& c = *r.change;
-  const double old = median_of(r.baseline->step_us);
+  const double old = median_of(r.baseline->steps.us);
   const Unit unit = unit_for(old);
   std::string text = cat("old  ", three(old / unit.us), " ", unit.name, "  -> ");
   const auto interval = [&](double sign) {
@@ -71,8 +72,11 @@ std::string change_line(const BenchReport& r) {
   if (!c.seen()) text += "; ";
   append(text, c.p < 0.001 ? "p < 0.001" : cat("p = ", three(c.p)), ", Welch");
   constexpr double kBusy = 0.1;
-  if (const double others = std::max(r.baseline->facts.others, r.result->facts.others); others > kBusy)
+  if (const double others = std::max(r.baseline->steps.others, r.result->steps.others); others > kBusy)
     append(text, ", others used ", std::llround(100 * others), " % of the processors");
+  constexpr double kNearlyAll = 0.9;
+  if (c.compared < kNearlyAll)
+    append(text, ", others slowed the processor: ", std::llround(100 * c.compared), " % of the steps at one pace");
   const std::vector<std::string> other = different_facts(r.baseline->facts, r.result->facts);
   if (other.empty()) return cat(text, "; same graph, placement, machine, flags)\n");
   text += ")\n";
@@ -153,7 +157,7 @@ std::string bench_text(const BenchReport& r) {
   std::string text = step_line(*r.result);
   if (r.baseline) text += change_line(r);
   if (r.predicted)
-    text += predicted_text(*r.predicted, r.result->costs, median_of(r.result->step_us), *r.graph, *r.devices);
+    text += predicted_text(*r.predicted, r.result->costs, median_of(r.result->steps.us), *r.graph, *r.devices);
   if (r.result->traced_step_us > 0) {
     const Unit unit = unit_for(r.result->traced_step_us);
     append(text, device_table(r),

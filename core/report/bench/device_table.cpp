@@ -24,7 +24,7 @@ struct DeviceRow {
 
 /// As the document and the text have it.
 double step_us_of(const BenchResult& b) {
-  std::vector<double> sorted = b.step_us;
+  std::vector<double> sorted = b.steps.us;
   std::sort(sorted.begin(), sorted.end());
   return percentile(sorted, 50);
 }

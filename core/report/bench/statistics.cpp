@@ -126,16 +126,6 @@ std::pair<double, double> mean_and_error(const std::vector<double>& values) {
   return {sum / n, squares / (n - 1) / n};
 }
 
-std::vector<double> logarithms(std::vector<double> values) {
-  for (double& v : values) v = std::log(v);
-  return values;
-}
-
-double range_of(const std::vector<double>& values) {
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  return *most - *least;
-}
-
 }  // namespace
 
 MeanDifference welch(const std::vector<double>& x, const std::vector<double>& y) {
@@ -155,35 +145,6 @@ MeanDifference welch(const std::vector<double>& x, const std::vector<double>& y)
   found.low = found.mean - half, found.high = found.mean + half;
   found.p = student_p(found.mean / std::sqrt(error), freedom);
   return found;
-}
-
-TimeChange time_change(const std::vector<double>& before, const std::vector<double>& after) {
-  constexpr size_t kStretches = 5;
-  constexpr double kLeast = 0.01, kLikely = 0.01, kNarrow = 0.05, kFastest = 10, kCalm = 0.2;
-  const auto stretches = [](const std::vector<double>& times, double p) {
-    return logarithms(stretch_percentiles(times, kStretches, p));
-  };
-  const std::vector<double> fast_before = stretches(before, kFastest), fast_after = stretches(after, kFastest);
-  const MeanDifference median = welch(stretches(before, 50), stretches(after, 50));
-  const MeanDifference fastest = welch(fast_before, fast_after);
-  const double range = std::max(range_of(fast_before), range_of(fast_after));
-  TimeChange found;
-  found.change = std::expm1(median.mean);
-  found.low = std::expm1(median.low), found.high = std::expm1(median.high);
-  found.p = std::max(median.p, fastest.p);
-  const double sign = median.mean < 0 ? -1 : 1;
-  const bool large = std::min(sign * std::expm1(median.mean), sign * std::expm1(fastest.mean)) >= kLeast;
-  const bool stands_out = std::abs(fastest.mean) >= range * (range > kCalm ? 2 : 1);
-  if (large && stands_out && found.p <= kLikely)
-    found.verdict = sign < 0 ? TimeVerdict::kFaster : TimeVerdict::kSlower;
-  else if (std::max(found.high - found.change, found.change - found.low) <= kNarrow)
-    found.verdict = TimeVerdict::kSame;
-  return found;
-}
-
-std::string_view verdict_text(TimeVerdict verdict) {
-  constexpr std::string_view kTexts[] = {"no verdict", "no difference seen", "faster", "slower"};
-  return kTexts[static_cast<int>(verdict)];
 }
 
 }  // namespace emplace

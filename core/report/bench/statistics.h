@@ -35,32 +35,4 @@ MeanDifference welch(const std::vector<double>& x, const std::vector<double>& y)
 /// many runs of neighbours is what a test looks at.
 std::vector<double> stretch_percentiles(const std::vector<double>& values, size_t stretches, double p);
 
-enum class TimeVerdict : uint8_t {
-  kNone,    // too noisy: a change of 5 % could not be seen
-  kSame,    // no difference seen, where one of 5 % would be
-  kFaster,  // the median and the fastest tenth are, by at least 1 %, p at most 0.01
-  kSlower,
-};
-/// "no verdict", "no difference seen", "faster", "slower"
-std::string_view verdict_text(TimeVerdict verdict);
-
-/// New against old times.
-struct TimeChange {
-  double change = 0;         // of the median, as a share of the old one: -0.08 is 8 % faster
-  double low = 0, high = 0;  // 95 % interval of that
-  double p = 1;              // the larger one of those of the median and of the fastest tenth
-  TimeVerdict verdict = TimeVerdict::kNone;
-
-  bool seen() const { return verdict == TimeVerdict::kFaster || verdict == TimeVerdict::kSlower; }
-};
-
-/// Of a measurement's five stretches, each planned anew, Welch's test compares medians, and again the fastest tenths:
-/// what other processes do makes the slow steps slower, what the program does all of them. And fastest tenths have to
-/// differ by more than those of one measurement among themselves, by twice that where they do by more than a fifth:
-/// then the machine gave the program less at one time than at another. Measured on two cores that others used for 90 %,
-/// steps of 6 us, 63 us and 40 ms, all 3,230 pairs of measurements of one program: 23 differed so. Of those made 10 %
-/// slower, all of the short steps did; of the long ones there was no verdict. (By medians of twenty stretches and
-/// Mann-Whitney's test, a quarter of the pairs differed.) Deterministic. REQUIRES: both have a value.
-TimeChange time_change(const std::vector<double>& before, const std::vector<double>& after);
-
 }  // namespace emplace

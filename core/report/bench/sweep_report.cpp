@@ -23,8 +23,8 @@ double tenths(double value) { return std::round(value * 10) / 10; }
 
 /// "1.52 times", "the same"; of times that a test cannot tell apart the same.
 std::string against(const SweepRow& row, const SweepRow& first) {
-  if (&row == &first || row.step_us.empty() || first.step_us.empty()) return "-";
-  const TimeChange change = time_change(first.step_us, row.step_us);
+  if (&row == &first || row.steps.us.empty() || first.steps.us.empty()) return "-";
+  const TimeChange change = time_change(first.steps, row.steps);
   if (!change.seen()) return std::string(verdict_text(change.verdict));
   return cat(tenths(std::abs(change.change) * 100), " % ", verdict_text(change.verdict));
 }
@@ -37,12 +37,12 @@ std::vector<std::string> header(const std::vector<std::string>& keys) {
 
 std::vector<std::string> cells_of(const SweepRow& row, const SweepRow& first) {
   std::vector<std::string> cells(row.values);
-  if (row.step_us.empty()) {
+  if (row.steps.us.empty()) {
     for (int i = 0; i < 5; ++i) cells.emplace_back("-");
     cells.push_back(cat("exit ", row.code, ": ", row.error));
     return cells;
   }
-  const std::vector<double> us = sorted(row.step_us);
+  const std::vector<double> us = sorted(row.steps.us);
   for (const double p : {50.0, 90.0, 0.0}) cells.push_back(time_text(percentile(us, p) / 1e6));
   cells.push_back(cat(tenths(1e6 / std::max(percentile(us, 50), 1e-3))));
   cells.push_back(cat(us.size()));
@@ -73,7 +73,7 @@ std::string csv_table(const std::vector<std::string>& keys, std::span<const Swee
   std::string out = csv_line(head);
   for (const SweepRow& row : rows) {
     std::vector<std::string> cells(row.values);
-    const std::vector<double> us = sorted(row.step_us);
+    const std::vector<double> us = sorted(row.steps.us);
     cells.push_back(cat(us.size()));
     for (const double p : {50.0, 90.0, 0.0}) cells.push_back(us.empty() ? "" : cat(percentile(us, p)));
     cells.push_back(cat(row.code));
@@ -107,15 +107,15 @@ std::string sweep_line(const std::vector<std::string>& keys, const SweepRow& row
   write_schema(json, Document::kBench).key("sweep").begin_object();
   for (size_t k = 0; k < keys.size(); ++k) json.member(keys[k], row.values[k]);
   json.end_object().member("exit", row.code);
-  if (row.step_us.empty()) {
+  if (row.steps.us.empty()) {
     json.member("error", row.error).end_object();
     return out + '\n';
   }
-  const std::vector<double> us = sorted(row.step_us);
+  const std::vector<double> us = sorted(row.steps.us);
   json.member("n", us.size()).member("min_us", us.front()).member("p50_us", percentile(us, 50));
   json.member("p90_us", percentile(us, 90)).member("p99_us", percentile(us, 99)).member("max_us", us.back());
-  if (&row != &first && !first.step_us.empty()) {
-    const TimeChange change = time_change(first.step_us, row.step_us);
+  if (&row != &first && !first.steps.us.empty()) {
+    const TimeChange change = time_change(first.steps, row.steps);
     json.member("change", change.change).member("p", change.p).member("verdict", verdict_text(change.verdict));
   }
   json.end_object();

@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "core/report/bench/time_change.h"
 #include "core/report/format.h"
 
 namespace emplace {
 
 struct SweepRow {
   std::vector<std::string> values;  // by key: what was the same nowhere else
-  std::vector<double> step_us;      // empty: it failed
+  StepTimes steps;                  // none: it failed
   int code = 0;                     // exit code of the measurement
   std::string error;                // of code: why
 };
