@@ -53,6 +53,17 @@ void turn(const T* in, int64_t in_step, int rows, int64_t count, T* out) {
   }
 }
 
+// out[0, n) = in[0, n), without a call: of an n of 4 or more, by fours, the last of which may overlap the one before.
+template <class T>
+void copy_few(const T* in, int n, T* out) {
+  constexpr size_t kBytes = 4 * sizeof(T);
+  int i = 0;
+  for (; i + 4 <= n; i += 4) std::memcpy(out + i, in + i, kBytes);
+  if (i == n) return;
+  if (n >= 4) return static_cast<void>(std::memcpy(out + n - 4, in + n - 4, kBytes));
+  for (; i < n; ++i) out[i] = in[i];
+}
+
 template <class T>
 std::vector<T>& worker_buffer() {
   thread_local std::vector<T> buffer;
@@ -142,7 +153,7 @@ void Gemm<T>::pack_b(Parallel& parallel, const T* b, T* packed) const {
 template <class T>
 const T* Gemm<T>::pack_rows(const T* a, int64_t row, int rows, int64_t k_begin, int64_t depth, T* out) const {
   if (transpose_a_) {
-    for (int64_t k = 0; k < depth; ++k) std::copy_n(a + (k_begin + k) * m_ + row, rows, out + k * rows);
+    for (int64_t k = 0; k < depth; ++k) copy_few(a + (k_begin + k) * m_ + row, rows, out + k * rows);
   } else {
     for (int64_t first = 0; first < depth; first += kPackDepth) {
       const int64_t count = std::min(kPackDepth, depth - first);
