@@ -30,10 +30,8 @@ bool kernels_differ(const GraphFile& file, const DeviceSet& devices) {
   const bool has_gpu = std::any_of(devices.devices.begin(), devices.devices.end(),
                                    [](const Device& d) { return d.parsed.type == "GPU"; });
   const auto& types = file.graph.types();
-  return std::any_of(types.begin(), types.end(), [&](const NodeType& type) {
-    if (!type.signature) return false;  // a function runs anywhere
-    return !is_runnable(type) || (has_gpu && lacks_gpu_kernel(type, *file.ops));
-  });
+  return has_gpu && std::any_of(types.begin(), types.end(),
+                                [&](const NodeType& type) { return lacks_gpu_kernel(type, *file.ops); });
 }
 
 }  // namespace emplace

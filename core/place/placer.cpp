@@ -192,7 +192,6 @@ void Placer::place_node(NodeId node, const Preference& preference) {
 // Limits the group to the device of its first placed member.
 bool Placer::pin(NodeId node, DeviceId device) {
   Member& root = groups_.at(groups_.root(node));
-  state_->use_device(device);
   if (root.pinned == device) return true;
   if (root.pinned == kNoDevice) {
     root.asked = root.requested;

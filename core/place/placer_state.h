@@ -72,7 +72,7 @@ struct PlacerState {
   /// Likewise, once place() has read it; kNoName if it is malformed.
   NameId requested_name(NodeId node) const;
 
-  /// Notes that a node got `device`.
+  /// Notes that a node was placed on `device` beforehand.
   void use_device(DeviceId device);
 
   /// How many devices match a name, found out once per name.
@@ -91,7 +91,7 @@ struct PlacerState {
   Groups groups;
   CandidateFinder candidates;
   std::vector<NameId> device_names;      // by device
-  std::vector<DeviceId> devices_in_use;  // in the order in which nodes got them
+  std::vector<DeviceId> devices_in_use;  // of nodes placed beforehand, in their order
   std::vector<BodyDemand> body_demands;
   std::unordered_map<NodeId, std::string> cost_texts;  // by group: why it is where costs put it (by_cost.h)
 

@@ -1,6 +1,7 @@
 // The rules of TensorFlow's placer, one small graph each.
 #include <catch2/catch.hpp>
 
+#include "core/place/candidate_sets.h"
 #include "tests/unit/place/place_fixture.h"
 
 using namespace emplace;
@@ -217,4 +218,13 @@ TEST_CASE("no devices at all") {
   const Status status = g.failure();
   CHECK(status.code() == Code::kFailedPrecondition);
   CHECK(status.message() == "No devices are registered");
+}
+
+TEST_CASE("what speaks for and against devices is known of one placement, not of the next") {
+  PlacedGraph cpu(R"({"name": "c", "op": "NoOp", "device": "/cpu:0"})"),
+      gpu(R"({"name": "g", "op": "NoOp", "device": "/gpu:0"})");
+  cpu.place(), gpu.place();
+  CandidateSets sets;
+  CHECK(sets.at(sets.of(cpu.placement, cpu.id("c"))) == std::vector{Verdict::kCandidate, Verdict::kNotRequested});
+  CHECK(sets.at(sets.of(gpu.placement, gpu.id("g"))) == std::vector{Verdict::kNotRequested, Verdict::kCandidate});
 }
