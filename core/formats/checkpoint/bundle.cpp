@@ -212,7 +212,9 @@ Result<std::optional<TensorBundle>> TensorBundle::find(const std::string& name) 
     return std::optional(std::move(bundle));
   }
   if (!exists(prefix) || fs::is_directory(prefix, error)) return std::optional<TensorBundle>();
-  ASSIGN_OR_RETURN(std::shared_ptr<const Source> file, open_source(prefix, kOfModel));
+  // Only what is made of it counts: it may not be a checkpoint of version 1 at all.
+  constexpr InputOptions kUncounted{.pipes = false, .count_mapped = false};
+  ASSIGN_OR_RETURN(std::shared_ptr<const Source> file, open_source(prefix, kUncounted));
   if (!SsTable::recognises(file->text())) return std::optional<TensorBundle>();
   RETURN_IF_ERROR(bundle.read_version_1(*file));
   return std::optional(std::move(bundle));
