@@ -1,4 +1,5 @@
 // emplace: the command line. Finds the subcommand, reads its options, runs it.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -148,6 +149,14 @@ OptionSet::Others other_commands(std::string_view name) {
   return others;
 }
 
+/// A shell's `>&-` leaves a number free that the next file would get, and with it what is meant for standard output. In
+/// its place stands what refuses as a closed one does.
+void occupy_closed_streams() {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 int run_main(int argc, char** argv, Log& log) {
   for (int i = 1; i < argc; ++i) note_foreign_word(argv[i]);
   std::string_view first = argc > 1 ? argv[1] : "";
@@ -210,6 +219,7 @@ int run_main(int argc, char** argv, Log& log) {
 }  // namespace emplace
 
 int main(int argc, char** argv) {
+  emplace::occupy_closed_streams();
   emplace::Log log;
   int code = 1;
   try {
