@@ -33,6 +33,10 @@ Result<PlacementView> place_side(const Side& side, Log& log, int& code) {
     code = fail(context, made.status());
     return made.status();
   }
+  if (!made->verdict.ok()) {
+    code = fail(context, made->verdict);
+    return made->verdict;
+  }
   PlacementView view = view_placement(*made->file, *made->devices, *made->options, *made->placement, *made->copies);
   if (Status stopped = stop_status(); !stopped.ok()) {
     code = fail(context, stopped);
@@ -84,6 +88,8 @@ class DiffCommand final : public Command {
     if (options.arguments.size() != 2)
       return usage(log, cat("diff takes two sides, not ", options.arguments.size(),
                             "; flags of one side go in quotes with its graph"));
+    if (!options.pipeline.placing.placement_out.empty())
+      return usage(log, "--placement-out takes one placement, and diff makes two: it goes in quotes with a graph");
     std::vector<OptionSource> common;
     for (const OptionSource& option : set_->sources()) {
       if (!is_own(option.name)) common.push_back(option);
