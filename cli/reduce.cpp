@@ -75,6 +75,8 @@ class ReduceCommand final : public Command {
     if (options.arguments.size() != 1 || options.arguments[0] == "-")
       return usage(log, "wanted one graph file: emplace reduce GRAPH -o MIN.json --while exits=139");
     if (!options.pipeline.run.trace.empty()) return usage(log, "--trace is of run, train and bench, not of reduce");
+    if (!options.pipeline.placing.placement_out.empty())
+      return usage(log, "--placement-out takes one placement, and reduce makes many");
     if (!flags_.record.empty()) return record(options, log);
     if (flags_.output.empty()) return usage(log, "where to? -o MIN.json");
     if (!reduced_form(flags_.output))
@@ -84,12 +86,31 @@ class ReduceCommand final : public Command {
       return usage(log, "--rtol and --atol are of --while diverges");
     NamedFiles files = options.pipeline.files;
     if (Status status = files.writes(flags_.output, "-o"); !status.ok()) return usage(log, status);
+    Result<std::string> output = replaceable(flags_.output);
+    if (!output.ok()) return usage(log, output.status());
+    target_ = output.take();
     Result<ReduceCheck> check = ReduceCheck::make(flags_.check, flags_.condition, flags_of_tries(), flags_.timeout_s);
     if (!check.ok()) return usage(log, check.status());
     return reduce(options, *check, log);
   }
 
  private:
+  /// What stands for the smallest so far is replaced again and again, where a link leads.
+  static Result<std::string> replaceable(const std::string& path) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const bool is_link = fs::is_symlink(path, error);
+    error.clear();  // a file that is not there yet is none
+    const fs::path target = is_link ? fs::canonical(path, error) : fs::path(path);
+    if (error || (fs::exists(target, error) && !fs::is_regular_file(target, error)))
+      return invalid_argument(
+          cat("-o: '", printable(path), "' is no regular file: the smallest so far is put there again and again"));
+    if (reduced_form(target.string()) != reduced_form(path))
+      return invalid_argument(
+          cat("-o: '", printable(path), "' leads to '", printable(target.string()), "', which has another ending"));
+    return target.string();
+  }
+
   static std::string word(std::string_view name, const std::string& value) { return cat("--", name, "=", value); }
 
   /// What is said of runs and sides, without what is this command's own and without what a candidate says itself.
@@ -146,7 +167,7 @@ class ReduceCommand final : public Command {
     std::optional<ReduceGraph> made;
     Result<int> failures = 0;
     for (const Whole& whole : *wholes) {
-      made.emplace(*whole.file, whole.request, check, values.path(), flags_.output);
+      made.emplace(*whole.file, whole.request, check, values.path(), target_);
       failures = failures_of(*made);
       if (!failures.ok()) return fail(c, failures.status());
       if (*failures == kTimes) break;
@@ -248,6 +269,7 @@ class ReduceCommand final : public Command {
   }
 
   ReduceFlags flags_;
+  std::string target_;  // what flags_.output leads to
   const OptionSet* set_ = nullptr;
 };
 

@@ -1,5 +1,7 @@
 #include "cli/reduce_graph.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -215,9 +217,9 @@ Result<ReduceGraph::Try> ReduceGraph::prepare(const CutRequest& request, size_t 
     made.failed = known->second;
     return made;
   }
-  made.file = cat(output_, ".try", number == 0 ? "" : cat(number), ending(form_));
+  made.file = cat(output_, '.', ::getpid(), ".try", number == 0 ? "" : cat(number), ending(form_));
   if (!cut.values.empty()) {
-    made.values = cat(output_, '.', tries_, ".npz");
+    made.values = cat(output_, '.', ::getpid(), '.', tries_, ".npz");
     CutRequest numbered = request;
     numbered.values_file = file_part(made.values);
     cut = cut_.cut(numbered);
