@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/place/candidate_sets.h"
+#include "core/place/name_table.h"
 #include "tests/unit/place/place_fixture.h"
 
 using namespace emplace;
@@ -227,4 +228,20 @@ TEST_CASE("what speaks for and against devices is known of one placement, not of
   CandidateSets sets;
   CHECK(sets.at(sets.of(cpu.placement, cpu.id("c"))) == std::vector{Verdict::kCandidate, Verdict::kNotRequested});
   CHECK(sets.at(sets.of(gpu.placement, gpu.id("g"))) == std::vector{Verdict::kNotRequested, Verdict::kCandidate});
+}
+
+TEST_CASE("requests that differ in the replica alone are two") {
+  NameTable names;
+  const auto first = names.parse("/replica:0/device:GPU:0"), second = names.parse("/replica:1/device:GPU:0");
+  CHECK(first != second);
+  CHECK(first != names.parse("/device:GPU:0"));
+  CHECK(names.at(*second).replica == 1);
+}
+
+TEST_CASE("of a node that was placed beforehand twice, the last counts") {
+  PlacedGraph g(R"({"name": "n", "op": "NoOp"})");
+  const std::string task = "/job:localhost/replica:0/task:0/device:";
+  g.assign("n", task + "CPU:0").assign("n", task + "GPU:0").place();
+  CHECK(g.device("n") == "GPU:0");
+  CHECK(g.candidates("n") == "CPU:0 group_request, GPU:0 chosen");
 }
