@@ -1,5 +1,6 @@
 // Part of core/pipeline.h: the stages load and validate, and both of them for `check`.
 #include <algorithm>
+#include <vector>
 
 #include "core/base/cat.h"
 #include "core/base/file_error.h"
@@ -65,9 +66,11 @@ void warn_of_oddities(const StageContext& c, const GraphFile& file) {
 
 /// Requests that no placement can read. Placing says so in TensorFlow's words, and ends there.
 void check_requested_devices(const Graph& g, Problems& problems) {
+  std::vector<char> wrong(g.num_texts());  // by text id: many nodes make the same request
+  for (uint32_t text = 0; text < g.num_texts(); ++text) wrong[text] = !DeviceName::parse(g.text(text));
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
     const std::string_view device = g.requested_device(id);
-    if (!device.empty() && !DeviceName::parse(device))
+    if (!device.empty() && wrong[g.node(id).device])
       problems.add(g.node(id).position, cat("Malformed device specification '", device, "' in node '", g.name(id), "'"),
                    "write for instance \"/device:GPU:0\" or \"/job:worker/task:1/device:CPU:0\"");
   }

@@ -1,6 +1,9 @@
 #include "core/formats/load_proto.h"
 
+#include <algorithm>
+
 #include "core/base/cat.h"
+#include "core/base/heap.h"
 #include "core/base/suggest.h"
 #include "core/formats/graph_builder.h"
 #include "core/formats/graph_versions.h"
@@ -26,6 +29,24 @@ struct GraphParts {
   const char* versions_at = nullptr;
 };
 
+/// Brings the bytes that are read next near: where a field begins is known only once the one before it has been read,
+/// so nothing else asks for two of them at a time (looking for 200,000 nodes: 27 to 4 ms).
+class ReadAhead {
+ public:
+  explicit ReadAhead(std::string_view message) : at_(message.data()), end_(message.data() + message.size()) {}
+
+  /// All before `p` has been read or passed over.
+  void go_on(const char* p) {
+    at_ = std::max(at_, p);
+    for (const char* to = end_ - p > kAhead ? p + kAhead : end_; at_ < to; at_ += std::min(kLine, to - at_))
+      __builtin_prefetch(at_);
+  }
+
+ private:
+  static constexpr ptrdiff_t kLine = 64, kAhead = 2048;
+  const char *at_, *end_;
+};
+
 class ProtoLoader {
  public:
   ProtoLoader(LoadContext& c, const ProtoSource& source)
@@ -36,8 +57,12 @@ class ProtoLoader {
     if (!w_.sound()) return;
     read_library(parts.library);
     read_graph_versions(parts);
+    constexpr size_t kHeapPerNode = 4096, kMostHeap = size_t{1} << 30;  // until it is placed
+    if (parts.num_nodes > 1000) reserve_heap(std::min(parts.num_nodes * kHeapPerNode, kMostHeap));
     builder_.expect(parts.num_nodes, parts.num_nodes * 2);
+    ReadAhead ahead(graph);
     for (WireReader reader(graph, w_.error); reader.next();) {
+      ahead.go_on(reader.end_at());
       if (!reader.is(number(kGraphDefFields, "node"), WireType::kBytes)) continue;
       nodes_.read(reader.bytes());
       constexpr NodeId kCountEvery = 4096;  // nodes between two looks at the memory that they take
@@ -52,7 +77,9 @@ class ProtoLoader {
  private:
   GraphParts scan(std::string_view graph) {
     GraphParts parts;
+    ReadAhead ahead(graph);
     for (WireReader reader(graph, w_.error); reader.next();) {
+      ahead.go_on(reader.end_at());
       if (reader.type() != WireType::kBytes) continue;
       if (reader.field() == number(kGraphDefFields, "node")) ++parts.num_nodes;
       if (reader.field() == number(kGraphDefFields, "library")) parts.library += reader.bytes();
