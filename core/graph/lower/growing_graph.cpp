@@ -8,6 +8,7 @@
 #include "core/base/cat.h"
 #include "core/graph/colocation.h"
 #include "core/graph/lower/attr_reading.h"
+#include "core/graph/lower/expected_nodes.h"
 
 namespace emplace {
 namespace {
@@ -38,6 +39,10 @@ GrowingGraph::GrowingGraph(const GraphFile& file, const LowerOptions& options, G
                            Bodies& bodies)
     : graph(target), origins(origins_of), ops(target), options_(options) {
   const Graph& from = file.graph;
+  const size_t expected = expected_nodes(file);
+  graph.nodes_.reserve(expected);
+  graph.edges_.reserve(expected + expected / 2);
+  facts_.reserve(expected);
   graph.nodes_ = from.nodes_;
   graph.edges_ = from.edges_;
   num_of_file_ = from.num_nodes();
