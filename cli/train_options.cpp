@@ -88,7 +88,7 @@ void declare_train_options(OptionSet& set, TrainingOptions& train) {
   set.list("metric", "[NAME=]TENSOR", "A metric", flags.metric);
   std::vector<std::string_view> names;
   for (const Optimizer& one : optimizers()) names.push_back(one.name);
-  set.value("optimizer", "NAME[,ARG=X]", "sgd, momentum, adam, adagrad, rmsprop or adamw: momentum,momentum=0.9",
+  set.value("optimizer", "NAME[,ARG=X]", "sgd, momentum, adam, adagrad, rmsprop, adamw or ftrl: momentum,momentum=0.9",
             {[&flags](const std::string& text) { return flags.optimizer = text, ok_status(); }, std::move(names)});
   for (const Optimizer& one : optimizers()) {
     for (const OptimizerArgument& a : one.arguments) {

@@ -24,11 +24,11 @@ struct UpdateArgs {
   int scalars = 0;
   bool flag = false;
 
-  /// The scalars among inputs [first, end); that of the gradient is none.
-  Status take_scalars(const KernelContext& c, int first, int end, int gradient_input,
+  /// The scalars among the inputs from `first` on; the gradient is none, nor are the rows that it is for (-1: all).
+  Status take_scalars(const KernelContext& c, int first, int gradient_input, int rows_input,
                       std::span<const char* const> names) {
-    for (int i = first; i < end; ++i) {
-      if (i == gradient_input) continue;
+    for (int i = first; i < c.num_inputs(); ++i) {
+      if (i == gradient_input || i == rows_input) continue;
       if (c.input(i).shape().rank() != 0) {
         return invalid_argument(
             cat(names[static_cast<size_t>(i)], " is not a scalar: ", c.input(i).shape().to_string()));
@@ -55,6 +55,18 @@ struct UpdateArgs {
 template <class T>
 inline constexpr int kUpdatePack = kPackSize<T> < 4 ? kPackSize<T> : 4;
 
+template <int kCount, class F, class W>
+__device__ void update_element(const F& formula, W gradient, W* v) {
+  if constexpr (kCount == 1)
+    formula(gradient, v[0]);
+  else if constexpr (kCount == 2)
+    formula(gradient, v[0], v[1]);
+  else if constexpr (kCount == 3)
+    formula(gradient, v[0], v[1], v[2]);
+  else
+    formula(gradient, v[0], v[1], v[2], v[3]);
+}
+
 template <template <class> class Formula, class T>
 __global__ void apply_kernel(UpdateArgs<T> args) {
   using W = Wide<T>;
@@ -70,15 +82,7 @@ __global__ void apply_kernel(UpdateArgs<T> args) {
   EMPLACE_UNROLL for (int j = 0; j < N; ++j) {
     W v[kCount];
     for (int k = 0; k < kCount; ++k) v[k] = widen(packs[k].at[j]);
-    const W g = widen(gradient.at[j]);
-    if constexpr (kCount == 1)
-      formula(g, v[0]);
-    else if constexpr (kCount == 2)
-      formula(g, v[0], v[1]);
-    else if constexpr (kCount == 3)
-      formula(g, v[0], v[1], v[2]);
-    else
-      formula(g, v[0], v[1], v[2], v[3]);
+    update_element<kCount>(formula, widen(gradient.at[j]), v);
     for (int k = 0; k < kCount; ++k) packs[k].at[j] = narrow<T>(v[k]);
   }
   for (int k = 0; k < kCount; ++k) store_pack(args.variable[k], args.n, first, packs[k]);
@@ -96,7 +100,7 @@ struct By {
     Status run(KernelContext& c) override {
       UpdateArgs<T> args;
       args.flag = flag_;
-      RETURN_IF_ERROR(args.take_scalars(c, F::kVariables, c.num_inputs(), F::kGradient, F::kInputs));
+      RETURN_IF_ERROR(args.take_scalars(c, F::kVariables, F::kGradient, -1, F::kInputs));
       LockedVariables variables(c, F::kVariables);
       RETURN_IF_ERROR(variables.check(c, F::kGradient, F::kInputs));
       RETURN_IF_ERROR(args.take_operands(c, variables, F::kVariables, F::kGradient));
@@ -117,6 +121,7 @@ template <template <class> class Formula, class T>
 __global__ void update_rows_kernel(UpdateArgs<T> args, const uint64_t* keys, const int32_t* places, int64_t slices,
                                    int64_t rows, IndexDivisor row) {
   using W = Wide<T>;
+  constexpr int kCount = Formula<W>::kVariables;
   W scalars[kMaxScalars];
   for (int i = 0; i < kMaxScalars; ++i) scalars[i] = i < args.scalars ? widen(*args.scalar[i]) : W(0);
   const Formula<W> formula(scalars, args.flag);
@@ -125,44 +130,43 @@ __global__ void update_rows_kernel(UpdateArgs<T> args, const uint64_t* keys, con
     const int64_t column = row.split(first);
     const uint64_t key = keys[first];
     if (key >= static_cast<uint64_t>(rows) || (first > 0 && keys[first - 1] == key)) continue;
-    T* const var = args.variable[0] + static_cast<int64_t>(key) * row.divisor + column;
-    T* const accum = args.variable[1] + static_cast<int64_t>(key) * row.divisor + column;
+    const int64_t at = static_cast<int64_t>(key) * row.divisor + column;
     for (int64_t s = first; s < slices && keys[s] == key; ++s) {
-      W v = widen(*var), a = widen(*accum);
-      formula(widen(args.gradient[places[s] * row.divisor + column]), v, a);
-      *var = narrow<T>(v);
-      *accum = narrow<T>(a);
+      W v[kCount];
+      for (int k = 0; k < kCount; ++k) v[k] = widen(args.variable[k][at]);
+      update_element<kCount>(formula, widen(args.gradient[places[s] * row.divisor + column]), v);
+      for (int k = 0; k < kCount; ++k) args.variable[k][at] = narrow<T>(v[k]);
     }
   }
 }
 
-/// The rows of a variable and its slot that the last input names.
+/// The rows of a variable and its slots that the input behind the gradient names.
 template <template <class> class Formula>
 struct RowsBy {
   template <class T>
   class Update final : public Kernel {
    public:
     using F = Formula<Wide<T>>;
+    static constexpr int kRows = F::kGradient + 1;
     explicit Update(const KernelInit& init) : flag_(init.attrs.flag(F::kFlag)) {
       inputs_.assign(F::kInputs.begin(), F::kInputs.end());
-      inputs_.push_back("indices");
+      inputs_.insert(inputs_.begin() + kRows, "indices");
     }
     Status prepare(KernelContext& c) override {
-      slices_ = c.input(c.num_inputs() - 1).num_elements();
+      slices_ = c.input(kRows).num_elements();
       return ok_status();
     }
     Workspace workspace() const override { return {sort_scratch_bytes(slices_)}; }
     Status run(KernelContext& c) override {
-      const int last = c.num_inputs() - 1;
       UpdateArgs<T> args;
       args.flag = flag_;
-      RETURN_IF_ERROR(args.take_scalars(c, F::kVariables, last, F::kGradient, inputs_));
+      RETURN_IF_ERROR(args.take_scalars(c, F::kVariables, F::kGradient, kRows, inputs_));
       LockedVariables variables(c, F::kVariables);
       RETURN_IF_ERROR(variables.check(c, F::kGradient, inputs_, false));
       const Shape shape = variables[0].value.shape();
-      RETURN_IF_ERROR(check_gradient_rows(shape, c.input(F::kGradient).shape(), c.input(last).shape()));
+      RETURN_IF_ERROR(check_gradient_rows(shape, c.input(F::kGradient).shape(), c.input(kRows).shape()));
       RETURN_IF_ERROR(args.take_operands(c, variables, F::kVariables, F::kGradient));
-      RETURN_IF_ERROR(enqueue(c, args, c.input(last), shape));
+      RETURN_IF_ERROR(enqueue(c, args, c.input(kRows), shape));
       if (c.num_outputs() > 0) c.forward_output(0, c.input(0));
       return ok_status();
     }
@@ -186,6 +190,14 @@ template <template <class> class Formula>
 void add_rows_update(KernelTable& table, std::string_view op) {
   constexpr KernelMaker maker = [](const KernelInit& init) {
     return make_for<RowsBy<Formula>::template Update, float, double, half, bfloat16>(init.attrs.type("T"), init);
+  };
+  table.add(op, kFloating, maker);
+}
+
+template <template <class> class Formula>
+void add_real_update(KernelTable& table, std::string_view op) {
+  constexpr KernelMaker maker = [](const KernelInit& init) {
+    return make_for<By<Formula>::template Update, float, double, half, bfloat16>(init.attrs.type("T"), init);
   };
   table.add(op, kFloating, maker);
 }
@@ -217,6 +229,14 @@ void add_optimizers(KernelTable& table) {
   add_rows_update<Adagrad>(table, "ResourceSparseApplyAdagrad");
   add_rows_update<AdagradV2>(table, "SparseApplyAdagradV2");
   add_rows_update<AdagradV2>(table, "ResourceSparseApplyAdagradV2");
+  add_real_update<Ftrl>(table, "ApplyFtrl");
+  add_real_update<Ftrl>(table, "ResourceApplyFtrl");
+  add_real_update<FtrlV2>(table, "ApplyFtrlV2");
+  add_real_update<FtrlV2>(table, "ResourceApplyFtrlV2");
+  add_rows_update<RowsFtrl>(table, "SparseApplyFtrl");
+  add_rows_update<RowsFtrl>(table, "ResourceSparseApplyFtrl");
+  add_rows_update<RowsFtrlV2>(table, "SparseApplyFtrlV2");
+  add_rows_update<RowsFtrlV2>(table, "ResourceSparseApplyFtrlV2");
   add_update<RmsProp>(table, "ApplyRMSProp");
   add_update<RmsProp>(table, "ResourceApplyRMSProp");
   add_update<CenteredRmsProp>(table, "ApplyCenteredRMSProp");

@@ -32,6 +32,10 @@ const Optimizer kOptimizers[] = {
     {"ResourceApplyAdagrad", 2, {0.1}, {}, "update_slots"},
     {"ApplyAdagradV2", 2, {0.1, 1e-3}, {}, "update_slots"},
     {"ResourceApplyAdagradV2", 2, {0.1, 1e-3}, {}, "update_slots"},
+    {"ApplyFtrl", 3, {}, {0.1, 0.5, 0.25, -0.5}, "multiply_linear_by_lr"},
+    {"ResourceApplyFtrl", 3, {}, {0.1, 0.5, 0.25, -0.25}, "multiply_linear_by_lr"},
+    {"ApplyFtrlV2", 3, {}, {0.1, 0.5, 0.25, 0.125, -0.25}, "multiply_linear_by_lr"},
+    {"ResourceApplyFtrlV2", 3, {}, {0.1, 0.5, 0.25, 0.125, -0.5}, "multiply_linear_by_lr"},
     {"ApplyRMSProp", 3, {0.1, 0.9, 0.5, 1e-2}, {}},
     {"ResourceApplyRMSProp", 3, {0.1, 0.9, 0.5, 1e-2}, {}},
     {"ApplyCenteredRMSProp", 4, {0.1, 0.9, 0.5, 0.5}, {}},
@@ -48,6 +52,7 @@ std::string updated(const Optimizer& o, DType t, int64_t n, bool flag) {
   for (double s : o.before) c.inputs.push_back(scalar(t, s));
   c.inputs.push_back(uniform(t, Shape{n}, 0.5, 1.5));
   for (double s : o.after) c.inputs.push_back(scalar(t, s));
+  if (o.op.find("Ftrl") != o.op.npos) return check_by_largest(c, 64);  // a weight is a sum against l1
   return check(c, is_complex(t) ? 64 : 4);
 }
 
@@ -160,6 +165,30 @@ TEST_CASE("rows of variables are optimized: repeated ones one after the other") 
           c.inputs.push_back(rows(index, s.count, s.rows));
           CHECK(check(c, 4) == "");
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("rows of variables with two slots are optimized: repeated ones one after the other") {
+  for (std::string_view op :
+       {"SparseApplyFtrl", "ResourceSparseApplyFtrl", "SparseApplyFtrlV2", "ResourceSparseApplyFtrlV2"}) {
+    for (DType t : types_of(op)) {
+      for (DType index : {DType::kInt32, DType::kInt64}) {
+        INFO(op << " " << dtype_name(t) << ", " << dtype_name(index));
+        const Shape whole{40, 17};
+        KernelCase c{op,
+                     {uniform(t, Shape{90, 17}, 0.5, 1.5), rows(index, 90, 40)},
+                     {{"T", AttrValue::of(t)},
+                      {"use_locking", AttrValue::of(false)},
+                      {"multiply_linear_by_lr", AttrValue::of(index == DType::kInt32)}},
+                     {},
+                     t,
+                     {uniform(t, whole, 3, 4, 2), uniform(t, whole, 0.4, 0.7, 3), uniform(t, whole, 0.7, 1, 4)}};
+        for (double s : {0.1, 0.5, 0.25}) c.inputs.push_back(scalar(t, s));
+        if (op.ends_with("V2")) c.inputs.push_back(scalar(t, 0.125));
+        c.inputs.push_back(scalar(t, index == DType::kInt32 ? -0.25 : -0.5));
+        CHECK(check_by_largest(c, 64) == "");
       }
     }
   }

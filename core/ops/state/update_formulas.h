@@ -132,4 +132,58 @@ struct CenteredRmsProp {
   }
 };
 
+/// Follow the regularised leader: `linear` adds up gradients, and the variable is what would have been best for all of
+/// them, 0 where that is nearer than l1. Of real numbers.
+template <class T>
+struct FtrlStep {
+  static constexpr bool kReal = true;
+  static constexpr std::string_view kFlag = "multiply_linear_by_lr";
+  T lr, l1, l2, shrinkage, power;
+  bool times_rate;  // `linear` holds the sum times lr
+  bool clamps;      // of what is nearer than l1: 0 / y, which is nan where y is 0
+
+  EMPLACE_INLINE T root(T x) const { return power == T(-0.5) ? square_root(x) : T(std::pow(x, -power)); }
+  EMPLACE_INLINE void operator()(T g, T& var, T& accum, T& linear) const {
+    const T before = root(accum), shrunk = g + T(2) * shrinkage * var;
+    accum += g * g;
+    const T now = root(accum);
+    linear += times_rate ? shrunk * lr - (now - before) * var : shrunk - (now - before) / lr * var;
+    const T bound = times_rate ? l1 * lr : l1;
+    const T size = times_rate ? now + T(2) * l2 * lr : now / lr + T(2) * l2;
+    if (clamps) {
+      const T floor = linear < -bound ? -bound : linear;
+      var = ((floor > bound ? bound : floor) - linear) / size;
+    } else {
+      const T magnitude = linear < T(0) ? -linear : linear;
+      const T sign = linear > T(0) ? T(1) : linear < T(0) ? T(-1) : T(0);
+      var = magnitude > bound ? (bound * sign - linear) / size : T(0);
+    }
+  }
+};
+
+template <class T>
+struct Ftrl : FtrlStep<T> {
+  static constexpr std::array kInputs{"var", "accum", "linear", "grad", "lr", "l1", "l2", "lr_power"};
+  static constexpr int kVariables = 3, kGradient = 3;
+  EMPLACE_INLINE Ftrl(const T* s, bool flag) : FtrlStep<T>{s[0], s[1], s[2], T(0), s[3], flag, false} {}
+};
+
+template <class T>
+struct FtrlV2 : FtrlStep<T> {
+  static constexpr std::array kInputs{"var", "accum", "linear", "grad", "lr", "l1", "l2", "l2_shrinkage", "lr_power"};
+  static constexpr int kVariables = 3, kGradient = 3;
+  EMPLACE_INLINE FtrlV2(const T* s, bool flag) : FtrlStep<T>{s[0], s[1], s[2], s[3], s[4], flag, false} {}
+};
+
+// Of rows, TensorFlow's kernels clamp.
+template <class T>
+struct RowsFtrl : Ftrl<T> {
+  EMPLACE_INLINE RowsFtrl(const T* s, bool flag) : Ftrl<T>(s, flag) { this->clamps = true; }
+};
+
+template <class T>
+struct RowsFtrlV2 : FtrlV2<T> {
+  EMPLACE_INLINE RowsFtrlV2(const T* s, bool flag) : FtrlV2<T>(s, flag) { this->clamps = true; }
+};
+
 }  // namespace emplace

@@ -82,6 +82,10 @@ Status Update::run(KernelContext& c) {
   DType type = gradient.dtype();
   Scalars scalars;
   RETURN_IF_ERROR(read_scalars(c, scalars));
+  if (code_.refuse) {
+    const std::string_view wrong = code_.refuse(scalars.bytes.data(), code_.flag);
+    if (!wrong.empty()) return invalid_argument(std::string(wrong));
+  }
   LockedVariables variables(c, code_.variables);
   RETURN_IF_ERROR(variables.check(c, code_.gradient, code_.inputs, code_.indices < 0));
   if (code_.indices >= 0) RETURN_IF_ERROR(check_rows(c, variables[0].value.shape()));

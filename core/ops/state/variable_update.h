@@ -7,6 +7,8 @@
 ///     static constexpr int kVariables = 1;                           // var and its slots come first
 ///     static constexpr int kGradient = 2;                            // every other input is a scalar
 ///     static constexpr std::string_view kFlag = "";                  // a bool attr that the formula depends on
+///     static constexpr bool kReal = true;                            // may be left out: no complex numbers
+///     static std::string_view refuse(const T* scalars, bool flag);   // may be left out: UpdateCode::refuse
 ///     T alpha;
 ///     Descent(const T* scalars, bool) : alpha(scalars[0]) {}
 ///     void operator()(T gradient, T& var) const { var -= gradient * alpha; }
@@ -35,6 +37,8 @@ struct UpdateCode {
   int indices = -1;  // of a formula with kIndices: the gradient's rows are for these rows, one after the other
   std::span<const char* const> inputs;
   bool flag = false;
+  /// What is wrong with the scalars; empty: nothing.
+  std::string_view (*refuse)(const void* scalars, bool flag) = nullptr;
 };
 
 /// The frame: locks the variables (in one order everywhere, so that steps beside each other cannot deadlock), checks
@@ -86,21 +90,26 @@ UpdateFunction update_function() {
     return for_isa<UpdateFunction>(update_base<Formula, T>, update_v3<Formula, T>, update_v4<Formula, T>);
 }
 
+template <template <class> class Formula, class T>
+void set_function(UpdateCode& code) {
+  code.function = update_function<Formula, T>();
+  if constexpr (requires { &Formula<T>::refuse; })
+    code.refuse = [](const void* scalars, bool flag) {
+      return Formula<T>::refuse(static_cast<const T*>(scalars), flag);
+    };
+}
+
 template <template <class> class Formula>
 UpdateCode update_code(DType type) {
   UpdateCode code;
-  switch (compute_type(type)) {
-    case DType::kDouble:
-      code.function = update_function<Formula, double>();
-      break;
-    case DType::kComplex64:
-      code.function = update_function<Formula, complex64>();
-      break;
-    case DType::kComplex128:
-      code.function = update_function<Formula, complex128>();
-      break;
-    default:
-      code.function = update_function<Formula, float>();
+  constexpr bool kReal = requires { Formula<float>::kReal; };
+  const DType compute = compute_type(type);
+  if (compute == DType::kDouble) {
+    set_function<Formula, double>(code);
+  } else if (kReal || !is_complex(compute)) {
+    set_function<Formula, float>(code);
+  } else if constexpr (!kReal) {
+    compute == DType::kComplex64 ? set_function<Formula, complex64>(code) : set_function<Formula, complex128>(code);
   }
   code.variables = Formula<float>::kVariables;
   code.gradient = Formula<float>::kGradient;

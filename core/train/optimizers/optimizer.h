@@ -47,8 +47,8 @@ struct UpdateRule {
   /// What goes off the rows that have a gradient when others keep value and slots, as TensorFlow's SparseApply...
   /// kernels do (row_update.h). Null: a row without a gradient is one whose gradient is 0.
   Endpoint (*rows_step)(RowUpdate&) = nullptr;
-  /// The same in one op, where that has a kernel on every device: "SparseApplyAdagrad", with `operands` and then the
-  /// rows.
+  /// The same in one op, where that has a kernel on every device: "SparseApplyAdagrad", with `operands`, and
+  /// the rows behind the gradient.
   std::string_view rows_op = {};
   bool updates_rows() const { return rows_step != nullptr || !rows_op.empty(); }
 };

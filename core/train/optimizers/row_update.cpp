@@ -69,13 +69,12 @@ void RowUpdate::apply(std::string_view kind) {
     if (operand == "variable")
       node.inputs.push_back(variable_.handle());
     else if (operand == "gradient")
-      node.inputs.push_back(gradient_);
+      node.inputs.insert(node.inputs.end(), {gradient_, rows_});
     else if (has_slot(operand))
       node.inputs.push_back(slot_nodes(operand).handle());
     else
       node.inputs.push_back(operand_(operand));
   }
-  node.inputs.push_back(rows_);
   for (const auto& [flag, value] : rule_.flags) node.attrs.emplace_back(flag, AttrValue::of(value));
   writes_.push_back(edit_.add(std::move(node)));
 }
