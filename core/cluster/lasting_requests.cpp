@@ -61,6 +61,7 @@ LastingRequests::LastingRequests(RequestHandler& handler, double mend_s)
 LastingRequests::~LastingRequests() { close(); }
 
 LastingRequests::Sender& LastingRequests::sender_of(const RequestId& id) {
+  if (senders_.empty()) changed_.notify_all();  // serve() waits for the first
   Sender& sender = senders_[id.sender];
   sender.seen = Clock::now();
   sender.answered_below = std::max(sender.answered_below, id.answered_below);
@@ -150,7 +151,6 @@ void LastingRequests::answered(const std::shared_ptr<Lasting>& which, Answer ans
     by = std::exchange(request.by, nullptr);
     by ? static_cast<void>(by_.erase(by)) : static_cast<void>(--waiting_);
     keep(request, answer);
-    changed_.notify_all();
   }
   if (by) by->answer(std::move(answer));
 }

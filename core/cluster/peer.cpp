@@ -54,9 +54,11 @@ Answer Peer::ask(std::string_view method, std::string body, const std::atomic<bo
   const auto request = send(
       method, std::move(body),
       [awaited](Answer answer) {
-        std::lock_guard lock(awaited->mutex);
-        awaited->answer = std::move(answer);
-        awaited->came.notify_all();
+        {
+          std::lock_guard lock(awaited->mutex);
+          awaited->answer = std::move(answer);
+        }
+        awaited->came.notify_all();  // without the lock, which whoever wakes needs
       },
       timeout_s);
   bool stopped = false;

@@ -14,10 +14,12 @@ TaskThreads::~TaskThreads() {
 }
 
 void TaskThreads::start(std::function<void()> work) {
-  std::lock_guard lock(mutex_);
-  work_.push_back(std::move(work));
-  if (idle_ < work_.size()) threads_.emplace_back([this] { serve(); });
-  changed_.notify_one();
+  {
+    std::lock_guard lock(mutex_);
+    work_.push_back(std::move(work));
+    if (idle_ < work_.size()) threads_.emplace_back([this] { serve(); });
+  }
+  changed_.notify_one();  // without the lock, which whoever wakes needs
 }
 
 void TaskThreads::serve() {

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/cluster/grpc/request_stream.h"
 #include "core/cluster/grpc/wire.h"
 
 namespace emplace {
@@ -27,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kAgainMs = 50;  // between attempts to reach a peer whose connection was lost
 constexpr double kCallOffWait_s = 0.5;
 constexpr std::chrono::milliseconds kLasting{500};
+constexpr size_t kMostOnStream = size_t{4} << 20;  // bytes: others do not wait behind it
 
 std::shared_ptr<grpc::ChannelCredentials> credentials(const TransportOptions& options) {
   if (options.tls_ca.empty()) return grpc::InsecureChannelCredentials();
@@ -89,6 +91,9 @@ class GrpcLink {
         silent_s(options.heartbeat_s),
         stub(kept(grpc::CreateCustomChannel(address, credentials(options), arguments(options)))),
         sender_(random_number()) {}
+  ~GrpcLink() {
+    if (stream_) stream_->close();
+  }
 
   const std::string token;
   const double mend_s;    // so long a lost connection is tried to be mended: less than the peer keeps its requests
@@ -105,6 +110,25 @@ class GrpcLink {
   void end(uint64_t number) {
     std::lock_guard lock(mutex_);
     open_.erase(number);
+  }
+
+  /// By the stream of all requests; one that has ended is followed by another.
+  void stream(const RequestId& id, std::string_view method, const grpc::Slice& body,
+              const std::shared_ptr<StreamedRequest>& who) {
+    for (std::shared_ptr<RequestStream> used; !used || !used->send(id.number, request_frame(id, method, body), who);) {
+      std::lock_guard lock(mutex_);
+      if (!stream_ || stream_ == used) stream_ = RequestStream::open(stub, token);
+      used = stream_;
+    }
+  }
+  /// See RequestStream::give_up().
+  bool give_up(uint64_t number) {
+    std::shared_ptr<RequestStream> used;
+    {
+      std::lock_guard lock(mutex_);
+      used = stream_;
+    }
+    return used && used->give_up(number);
   }
 
   /// A request of the transport itself, whose number, and whose answer, nobody keeps.
@@ -133,23 +157,39 @@ class GrpcLink {
   // Guarded by mutex_.
   uint64_t last_ = 0;
   std::set<uint64_t> open_;  // numbers without an answer
+  std::shared_ptr<RequestStream> stream_;
 };
 
 namespace {
 
-class GrpcRequest final : public OutgoingRequest, public std::enable_shared_from_this<GrpcRequest> {
+/// Goes by the stream at first; a call of its own is what has a time limit, is large, or is sent again.
+class GrpcRequest final : public OutgoingRequest,
+                          public StreamedRequest,
+                          public std::enable_shared_from_this<GrpcRequest> {
  public:
   GrpcRequest(std::shared_ptr<GrpcLink> link, std::string_view method, std::string body, double timeout_s,
               AnswerSink* sink)
       : link_(std::move(link)),
         method_(method),
-        body_(buffer_of(std::make_shared<const std::string>(std::move(body)))),
+        body_(slice_of(std::make_shared<const std::string>(std::move(body)))),
         id_(link_->begin()),
         sink_(sink) {
     if (timeout_s > 0) deadline_ = in(timeout_s);
   }
 
   /// It lives until the answer is there.
+  void start() {
+    if (deadline_ || body_.size() > kMostOnStream) return attempt();
+    begun_ = Clock::now();
+    link_->stream(id_, method_, body_, shared_from_this());
+  }
+  void answered(AnswerFrame frame) override {
+    link_->run = frame.run;
+    ++link_->answers;
+    finish(std::move(frame.answer));
+  }
+  void broken(const grpc::Status& why) override { ended(why); }
+
   void attempt() {
     {
       std::lock_guard lock(mutex_);
@@ -159,14 +199,15 @@ class GrpcRequest final : public OutgoingRequest, public std::enable_shared_from
         reply_.Clear();
       }
     }
-    if (called_off_) return finish(grpc::Status::CANCELLED);
+    if (called_off_) return failed(grpc::Status::CANCELLED);
     begun_ = Clock::now();
     context_->AddMetadata(kTokenKey, link_->token);
     context_->AddMetadata(kRequestKey, bytes_of(id_));
     if (const uint64_t run = link_->run; failure_ && run != 0) context_->AddMetadata(kPortKey, bytes_of(run));
     if (deadline_) context_->set_deadline(*deadline_);
-    link_->stub.UnaryCall(context_.get(), method_, grpc::StubOptions(), &body_, &reply_,
-                          [self = shared_from_this()](const grpc::Status& status) { self->ended(status); });
+    request_ = buffer_of(body_);
+    link_->stub.UnaryCall(context_.get(), method_, grpc::StubOptions(), &request_, &reply_,
+                          [self = shared_from_this()](const grpc::Status& status) { self->replied(status); });
   }
 
   void call_off() override {
@@ -177,17 +218,33 @@ class GrpcRequest final : public OutgoingRequest, public std::enable_shared_from
       if (waits_) return alarm_->Cancel();
     }
     // The peer hears of it first: else it would take the end of the request for that of the connection, and wait.
-    link_->call_off(id_.number, [self = shared_from_this()] { self->context_->TryCancel(); });
+    link_->call_off(id_.number, [self = shared_from_this()] { self->give_up(); });
   }
 
  private:
-  void ended(const grpc::Status& status) {
-    if (const auto& told = context_->GetServerInitialMetadata(); status.ok() && told.contains(kPortKey)) {
+  void give_up() {
+    if (link_->give_up(id_.number)) return failed(grpc::Status::CANCELLED);
+    grpc::ClientContext* call = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      call = context_.get();  // stays: what was called off is not sent again
+    }
+    if (call) call->TryCancel();
+  }
+
+  /// Of a call of its own.
+  void replied(const grpc::Status& status) {
+    if (!status.ok()) return ended(status);
+    if (const auto& told = context_->GetServerInitialMetadata(); told.contains(kPortKey)) {
       const grpc::string_ref run = told.find(kPortKey)->second;
       link_->run = number_of({run.data(), run.size()});
       ++link_->answers;
     }
-    if (status.ok() || !sends_again(status)) return finish(status);
+    finish({0, {}, text_of(reply_)});
+  }
+
+  void ended(const grpc::Status& status) {
+    if (!sends_again(status)) return failed(status);
     std::lock_guard lock(mutex_);
     waits_ = !called_off_;
     const bool soon = attempts_++ == 0 || called_off_;
@@ -210,17 +267,20 @@ class GrpcRequest final : public OutgoingRequest, public std::enable_shared_from
            !says(status, "Connection refused") && !says(status, kOtherPort);
   }
 
-  void finish(const grpc::Status& status) {
-    link_->end(id_.number);
+  void failed(const grpc::Status& status) {
     const bool is_loss = failure_ && status.error_code() == grpc::StatusCode::UNAVAILABLE;
     const grpc::Status& told = is_loss ? *failure_ : status;  // why the connection was lost, not why it stays so
-    sink_->take(
-        {static_cast<int>(told.error_code()), told.error_message(), told.ok() ? text_of(reply_) : std::string()});
+    finish({static_cast<int>(told.error_code()), told.error_message(), {}});
+  }
+
+  void finish(Answer answer) {
+    link_->end(id_.number);
+    sink_->take(std::move(answer));
   }
 
   const std::shared_ptr<GrpcLink> link_;
   const std::string method_;
-  const grpc::ByteBuffer body_;
+  const grpc::Slice body_;
   const RequestId id_;
   AnswerSink* const sink_;
   std::optional<gpr_timespec> deadline_;
@@ -228,7 +288,7 @@ class GrpcRequest final : public OutgoingRequest, public std::enable_shared_from
   Clock::time_point until_, begun_;      // until when it is sent again; the last attempt
   uint64_t answers_ = 0;                 // of the link, at the last loss
   int attempts_ = 0;
-  grpc::ByteBuffer reply_;
+  grpc::ByteBuffer request_, reply_;
 
   std::mutex mutex_;
   // Guarded by mutex_; context_ is replaced while no attempt is under way.
@@ -246,7 +306,7 @@ GrpcChannel::GrpcChannel(const std::string& address, const TransportOptions& opt
 std::shared_ptr<OutgoingRequest> GrpcChannel::send(std::string_view method, std::string body, double timeout_s,
                                                    AnswerSink* sink) {
   auto request = std::make_shared<GrpcRequest>(link_, method, std::move(body), timeout_s, sink);
-  request->attempt();
+  request->start();
   return request;
 }
 

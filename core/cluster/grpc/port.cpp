@@ -125,6 +125,10 @@ GrpcPort::GrpcPort(const TransportOptions& options, RequestHandler* handler)
 
 GrpcPort::~GrpcPort() {
   acceptor_.stop();
+  {
+    std::lock_guard lock(mutex_);
+    for (AnswerStream* stream : streams_) stream->close();
+  }
   if (server_)
     server_->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(kGoodbyeMs, GPR_TIMESPAN)));
 }
@@ -167,8 +171,19 @@ grpc::ServerGenericBidiReactor* GrpcPort::CreateReactor(grpc::GenericCallbackSer
   }
   if (const std::string_view wanted = value(kPortKey); !wanted.empty() && number_of(wanted) != run_)
     return new GrpcReactor(grpc::Status(grpc::StatusCode::UNAVAILABLE, kOtherPort));
+  if (context->method() == kStreamMethod) return open_stream();
   context->AddInitialMetadata(kPortKey, bytes_of(run_));
   return new GrpcReactor(context->method(), request_id(value(kRequestKey)), handler_);
+}
+
+grpc::ServerGenericBidiReactor* GrpcPort::open_stream() {
+  std::lock_guard lock(mutex_);
+  auto* made = new AnswerStream(handler_, run_, [this](AnswerStream* ended) {
+    std::lock_guard erasing(mutex_);
+    streams_.erase(ended);
+  });
+  streams_.insert(made);
+  return made;
 }
 
 }  // namespace emplace

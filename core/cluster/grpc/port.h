@@ -7,9 +7,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "core/cluster/grpc/acceptor.h"
+#include "core/cluster/grpc/answer_stream.h"
 #include "core/cluster/transport.h"
 
 namespace emplace {
@@ -26,10 +29,14 @@ class GrpcPort final : public ListeningPort, public grpc::CallbackGenericService
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override;
 
  private:
+  grpc::ServerGenericBidiReactor* open_stream();
+
   const std::string token_;
   const uint64_t run_;  // of this process, for who asks again
   RequestHandler* const handler_;
   Acceptor acceptor_;
+  std::mutex mutex_;
+  std::set<AnswerStream*> streams_;  // guarded by mutex_
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<grpc::Server> server_;
 };

@@ -20,6 +20,8 @@ inline constexpr char kTokenKey[] = "emplace-token";
 inline constexpr char kRequestKey[] = "emplace-request-bin";  // a RequestId: three numbers
 /// Which run of the listening process: with an answer, who it is; with a request that is sent again, who got the first.
 inline constexpr char kPortKey[] = "emplace-port-bin";
+/// A stream of requests, each with its id: see frames.h.
+inline constexpr char kStreamMethod[] = "/emplace.Transport/Requests";
 inline constexpr char kOtherPort[] = "this is another run of the task";
 
 inline std::string bytes_of(const RequestId& id) {
@@ -41,14 +43,16 @@ inline uint64_t number_of(std::string_view bytes) {
   return number;
 }
 
-/// The buffer is one of the owners of the text from now on; nothing is copied.
-inline grpc::ByteBuffer buffer_of(std::shared_ptr<const std::string> text) {
+/// The slice is one of the owners of the text from now on; nothing is copied.
+inline grpc::Slice slice_of(std::shared_ptr<const std::string> text) {
   using Owner = std::shared_ptr<const std::string>;
   auto* owner = new Owner(std::move(text));
   auto* data = const_cast<char*>((*owner)->data());
-  const grpc::Slice slice(
-      data, (*owner)->size(), [](void* kept) { delete static_cast<Owner*>(kept); }, owner);
-  return {&slice, 1};
+  return {data, (*owner)->size(), [](void* kept) { delete static_cast<Owner*>(kept); }, owner};
+}
+inline grpc::ByteBuffer buffer_of(const grpc::Slice& slice) { return {&slice, 1}; }
+inline grpc::ByteBuffer buffer_of(std::shared_ptr<const std::string> text) {
+  return buffer_of(slice_of(std::move(text)));
 }
 
 inline std::string text_of(const grpc::ByteBuffer& buffer) {
