@@ -1,13 +1,16 @@
 #include "core/cluster/inbox.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 namespace emplace {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(10);  // how often a waiting step looks at the stop signal
-constexpr int64_t kEachBytes = 256;                    // of a piece without a value, about
+// How often a waiting step looks at the stop signal: less and less, or a thousand that wait would be kept busy by it.
+// Who aborts a step wakes it.
+constexpr auto kLook = std::chrono::milliseconds(10), kLongestLook = std::chrono::milliseconds(80);
+constexpr int64_t kEachBytes = 256;  // of a piece without a value, about
 
 }  // namespace
 
@@ -55,7 +58,7 @@ bool Inbox::file_one(uint64_t step, uint32_t copy, Piece piece, TaskId from) {
 
 Result<Piece> Inbox::take(const Key& key, const StopSignal& stop) {
   std::unique_lock lock(mutex_);
-  for (;;) {
+  for (auto look = kLook;; look = std::min(look * 2, kLongestLook)) {
     if (key.step <= aborted_) return Status(Code::kCancelled, "the step failed on another task");
     if (const auto found = pieces_.find(key); found != pieces_.end()) {
       const bool was_roomy = is_roomy(found->second.from);
@@ -67,7 +70,7 @@ Result<Piece> Inbox::take(const Key& key, const StopSignal& stop) {
       return piece;
     }
     if (stop.asked()) return stop.status();
-    changed_.wait_for(lock, kLook);
+    changed_.wait_for(lock, look);
   }
 }
 

@@ -8,25 +8,28 @@
 #include "core/cluster/local_exchange.h"
 #include "core/cluster/step_outcome.h"
 #include "core/cluster/task_thread.h"
+#include "core/run/cut_programs.h"
 
 namespace emplace {
 namespace {
 
 /// One task: its devices, its end of the network, its part of every step.
 struct LocalTask {
-  LocalTask(const DeviceSet& cluster, const TaskMap& tasks, TaskId self, LocalNetwork& network,
-            AgreedPrograms& programs)
-      : name(tasks.names[self]),
-        devices(devices_of_task(cluster, tasks, self)),
-        ids(tasks.devices_of(self)),
-        exchange(network, programs, self, tasks.names),
-        share(cluster, self, exchange) {}
+  LocalTask(const DeviceSet& cluster, const std::shared_ptr<const TaskMap>& tasks, TaskId self, LocalNetwork& network,
+            AgreedPrograms& agreed, CutPrograms& programs)
+      : name(tasks->names[self]),
+        devices(devices_of_task(cluster, *tasks, self)),
+        ids(tasks->devices_of(self)),
+        exchange(network, agreed, self, tasks->names),
+        share(cluster, tasks, self, exchange) {
+    share.programs = &programs;
+  }
 
   const std::string name;
   const DeviceSet devices;
   const std::vector<DeviceId> ids;  // in the cluster's set, by id in `devices`
   LocalExchange exchange;
-  const TaskShare share;
+  TaskShare share;
   std::atomic<bool> stop = false;  // its part of the running step
   std::unique_ptr<Session> session;
   TaskThread thread;
@@ -36,9 +39,9 @@ class LocalCluster final : public Session {
  public:
   LocalCluster(const DeviceSet& devices, const Placement& placement, const NetworkFaults& faults,
                const std::atomic<bool>* stop)
-      : devices_(devices), placement_(placement), tasks_(devices), network_(tasks_.size(), faults), stop_(stop) {
+      : devices_(devices), placement_(placement), network_(tasks_.size(), faults), stop_(stop) {
     for (TaskId t = 0; t < tasks_.size(); ++t)
-      members_.push_back(std::make_unique<LocalTask>(devices, tasks_, t, network_, programs_));
+      members_.push_back(std::make_unique<LocalTask>(devices, map_, t, network_, agreed_, programs_));
   }
 
   Status create_sessions(const GraphFile& file, const SessionOptions& options, TaskStates* states) {
@@ -53,6 +56,7 @@ class LocalCluster final : public Session {
       own.share = &member->share;
       ASSIGN_OR_RETURN(member->session, Session::create(file, member->devices, placement_, own));
     }
+    programs_.clear();
     return ok_status();
   }
 
@@ -138,6 +142,7 @@ class LocalCluster final : public Session {
       abort(step);
     }
     for (TaskId t = 0; t < tasks_.size(); ++t) network_.inbox(t).end(step);
+    programs_.clear();
     return outcome.status();
   }
 
@@ -164,8 +169,10 @@ class LocalCluster final : public Session {
 
   const DeviceSet& devices_;
   const Placement& placement_;
-  const TaskMap tasks_;
-  AgreedPrograms programs_;
+  const std::shared_ptr<const TaskMap> map_ = std::make_shared<const TaskMap>(devices_);
+  const TaskMap& tasks_ = *map_;
+  AgreedPrograms agreed_;
+  CutPrograms programs_;
   LocalNetwork network_;
   const std::atomic<bool>* const stop_;
   std::vector<std::unique_ptr<LocalTask>> members_;

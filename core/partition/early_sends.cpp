@@ -9,11 +9,10 @@ bool crosses_tasks(const Program& whole, const TaskMap& tasks, InstructionId id)
   return s.kind == InstructionKind::kCopy && tasks.of[whole.values[whole.inputs(s)[0]].device] != tasks.of[s.device];
 }
 
-EarlySends::EarlySends(const Program& whole, const TaskMap& tasks, TaskId task) {
+EarlySends::EarlySends(const Program& whole, const TaskMap& tasks) {
   for (InstructionId id = 0; id < whole.instructions.size(); ++id) {
     if (!crosses_tasks(whole, tasks, id) || !is_early(whole, id)) continue;
-    const InstructionId producer = whole.values[whole.inputs(whole.instructions[id])[0]].producer;
-    if (tasks.of[whole.instructions[producer].device] == task) copies_.emplace_back(producer, id);
+    copies_.emplace_back(whole.values[whole.inputs(whole.instructions[id])[0]].producer, id);
   }
   std::sort(copies_.begin(), copies_.end());
 }

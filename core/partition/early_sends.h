@@ -15,8 +15,8 @@ bool crosses_tasks(const Program& whole, const TaskMap& tasks, InstructionId id)
 
 class EarlySends {
  public:
-  /// Of `task`. Both outlive it.
-  EarlySends(const Program& whole, const TaskMap& tasks, TaskId task);
+  /// Of all tasks. Both outlive it.
+  EarlySends(const Program& whole, const TaskMap& tasks);
 
   /// REQUIRES: `copy` crosses tasks. Not in loops, whose pieces go by iterations, nor of references, whose variable may
   /// change up to the reader.

@@ -1,15 +1,11 @@
 #include "core/partition/task_part.h"
 
 #include <algorithm>
-#include <map>
-#include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/cat.h"
-#include "core/partition/early_sends.h"
 #include "core/partition/growing_part.h"
-#include "core/partition/meetings.h"
-#include "core/partition/task_work.h"
 
 namespace emplace {
 namespace {
@@ -19,43 +15,24 @@ bool is_counted(const Program& whole, const Instruction& copy) {
   return from.producer != kNoInstruction && from.device != to.device;
 }
 
-/// The members of collectives among tasks, each with its place. Those of one name stand together (check_meetings()), so
-/// that all tasks come to them in the same order.
-std::map<InstructionId, int> ranks_among_tasks(const Graph& graph, const Program& whole, const TaskMap& tasks) {
-  std::map<std::string_view, std::vector<InstructionId>> meetings;
-  for (InstructionId id = 0; id < whole.instructions.size(); ++id) {
-    const Instruction& s = whole.instructions[id];
-    if (s.kind == InstructionKind::kNode && is_collective(graph, s.node))
-      meetings[meeting_of(graph, s.node)].push_back(id);
-  }
-  std::map<InstructionId, int> ranks;
-  for (const auto& [name, members] : meetings) {
-    const auto task = [&](InstructionId id) { return tasks.of[whole.instructions[id].device]; };
-    const bool on_one = std::all_of(members.begin(), members.end(),
-                                    [&, first = task(members.front())](InstructionId id) { return task(id) == first; });
-    for (size_t i = 0; i < members.size() && !on_one; ++i) ranks[members[i]] = static_cast<int>(i);
-  }
-  return ranks;
-}
-
 class PartMaker {
  public:
-  PartMaker(const GraphFile& file, const Program& whole, const TaskMap& tasks, TaskId task)
+  PartMaker(const GraphFile& file, const Program& whole, const Crossings& crossings, const TaskMap& tasks, TaskId task)
       : graph_(file.graph),
         whole_(whole),
+        crossings_(crossings),
         tasks_(tasks),
         self_(task),
-        work_(whole, tasks),
-        early_(whole, tasks, task),
-        rank_(ranks_among_tasks(file.graph, whole, tasks)),
-        part_(whole, tasks, task),
-        next_copy_(static_cast<uint32_t>(whole.instructions.size())) {}
+        work_(crossings.work()),
+        part_(whole, tasks, task) {}
 
   Result<Program> make() {
-    for (InstructionId id = 0; id < whole_.instructions.size(); ++id) {
+    for (const InstructionId id : crossings_.of_task(self_)) {
       close_loops(id);
       RETURN_IF_ERROR(add(id));
-      for (const auto& [producer, copy] : early_.of(id)) add_send(copy);
+      if (work_.task_of(id) == self_) {
+        for (const auto& [producer, copy] : crossings_.early().of(id)) add_send(copy);
+      }
       if (const InstructionId loop = work_.loop_decided_by(id); loop != kNoInstruction) add_decisions(id, loop);
     }
     close_loops(static_cast<InstructionId>(whole_.instructions.size()));
@@ -67,13 +44,16 @@ class PartMaker {
  private:
   bool mine(InstructionId id) const { return work_.is_on(id, self_); }
 
+  // Those that end, or are entered, up to here.
   void close_loops(InstructionId at) {
     auto& instructions = part_.program.instructions;
-    for (InstructionId loop : open_) {
-      if (whole_.instructions[loop].entered == at) instructions[part_.instruction(loop)].entered = part_.next();
+    for (OpenLoop& loop : open_) {
+      if (loop.is_entered || whole_.instructions[loop.id].entered > at) continue;
+      loop.is_entered = true;
+      instructions[part_.instruction(loop.id)].entered = part_.next();
     }
-    while (!open_.empty() && whole_.instructions[open_.back()].body_end == at) {
-      instructions[part_.instruction(open_.back())].body_end = part_.next();
+    while (!open_.empty() && whole_.instructions[open_.back().id].body_end <= at) {
+      instructions[part_.instruction(open_.back().id)].body_end = part_.next();
       open_.pop_back();
     }
   }
@@ -94,9 +74,8 @@ class PartMaker {
     }
     part_.add_outputs(id);
     add_controls(own, s);
-    if (s.kind == InstructionKind::kLoop) open_.push_back(id);
-    if (const auto rank = rank_.find(id); rank != rank_.end())
-      part_.program.members.push_back({part_.next(), rank->second});
+    if (s.kind == InstructionKind::kLoop) open_.push_back({id});
+    if (const auto rank = crossings_.rank(id)) part_.program.members.push_back({part_.next(), *rank});
     if (s.kind == InstructionKind::kCopy && is_counted(whole_, s)) ++part_.program.num_copies;
     part_.add(own);
     return ok_status();
@@ -165,27 +144,20 @@ class PartMaker {
     part_.add(own);
   }
 
-  // Before the first reader on a task, whoever it is that runs here.
   void add_crossing_controls(InstructionId id) {
-    const Instruction& s = whole_.instructions[id];
-    for (const InstructionId control : whole_.controls_of(s)) {
-      const TaskId sender = work_.task_of(control), receiver = work_.task_of(id);
-      const Instruction& source = whole_.instructions[control];
-      if (sender == receiver || source.kind == InstructionKind::kConstant) continue;
-      const auto [it, is_new] = controls_.try_emplace(key(control, receiver), kNoInstruction);
-      if (!is_new) continue;
-      const uint32_t copy = next_copy_++;
-      if (sender == self_) {
+    for (const Crossings::Control& c : crossings_.controls_before(id)) {
+      const Instruction& source = whole_.instructions[c.source];
+      if (c.sender == self_) {
         Instruction send = part_.transfer(InstructionKind::kSend, source.node, source.may_be_dead);
         send.in_loop = !open_.empty();
         send.num_controls = 1;
-        part_.program.controls.push_back(part_.instruction(control));
-        part_.add_transfer(send, copy, receiver);
-      } else if (receiver == self_) {
-        it->second = part_.next();
+        part_.program.controls.push_back(part_.instruction(c.source));
+        part_.add_transfer(send, c.copy, c.receiver);
+      } else if (c.receiver == self_) {
+        controls_[c.source] = part_.next();
         Instruction receive = part_.transfer(InstructionKind::kReceive, source.node, source.may_be_dead);
-        receive.in_loop = s.in_loop;
-        part_.add_transfer(receive, copy, sender);
+        receive.in_loop = whole_.instructions[id].in_loop;
+        part_.add_transfer(receive, c.copy, c.sender);
       }
     }
   }
@@ -193,9 +165,10 @@ class PartMaker {
   // Whether a loop goes on: does this NextIteration of it run?
   void add_decisions(InstructionId next, InstructionId loop) {
     const TaskId sender = work_.task_of(next);
+    uint32_t next_copy = crossings_.first_decision(next);
     for (const TaskId receiver : work_.tasks_of_loop(loop)) {
       if (receiver == sender) continue;
-      const uint32_t copy = next_copy_++;
+      const uint32_t copy = next_copy++;
       if (self_ != sender && self_ != receiver) continue;
       const NodeId node = whole_.instructions[next].node;
       const auto kind = self_ == sender ? InstructionKind::kSend : InstructionKind::kReceive;
@@ -210,10 +183,9 @@ class PartMaker {
     }
   }
 
-  static uint64_t key(InstructionId control, TaskId reader) { return uint64_t{control} << 16 | reader; }
   // kNoInstruction: of a constant.
   InstructionId received_control(InstructionId control) const {
-    const auto found = controls_.find(key(control, self_));
+    const auto found = controls_.find(control);
     return found == controls_.end() ? kNoInstruction : found->second;
   }
 
@@ -231,25 +203,34 @@ class PartMaker {
                                  [](const Instruction& s) { return s.kind == InstructionKind::kLoop; });
   }
 
+  struct OpenLoop {
+    InstructionId id;
+    bool is_entered = false;
+  };
+
   const Graph& graph_;
   const Program& whole_;
+  const Crossings& crossings_;
   const TaskMap& tasks_;
   const TaskId self_;
-  const TaskWork work_;
-  const EarlySends early_;
-  const std::map<InstructionId, int> rank_;  // of members of collectives among tasks
+  const TaskWork& work_;
   GrowingPart part_;
-  std::vector<InstructionId> open_;                     // loops of this task that have begun
-  std::vector<std::pair<size_t, ValueId>> back_edges_;  // operands that a NextIteration further on makes
-  // By source and task of the reader: the instruction that receives it here; kNoInstruction: another task's.
-  std::unordered_map<uint64_t, InstructionId> controls_;
-  uint32_t next_copy_;  // numbers of control edges stand behind those of instructions
+  std::vector<OpenLoop> open_;                                 // loops of this task that have begun
+  std::vector<std::pair<size_t, ValueId>> back_edges_;         // operands that a NextIteration further on makes
+  std::unordered_map<InstructionId, InstructionId> controls_;  // received here, by source
 };
 
 }  // namespace
 
-Result<Program> part_of(const GraphFile& file, const Program& whole, const TaskMap& tasks, TaskId task) {
-  return PartMaker(file, whole, tasks, task).make();
+WholeProgram::WholeProgram(const GraphFile& file, const DeviceSet& devices, const TaskMap& tasks, Program whole)
+    : program(std::move(whole)),
+      hash(program_hash(file.graph, devices, program)),
+      file_(file),
+      tasks_(tasks),
+      crossings_(file.graph, program, tasks) {}
+
+Result<Program> WholeProgram::part_of(TaskId task) const {
+  return PartMaker(file_, program, crossings_, tasks_, task).make();
 }
 
 }  // namespace emplace

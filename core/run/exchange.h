@@ -4,6 +4,8 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/partition/program.h"
 #include "core/run/stop_signal.h"
@@ -17,6 +19,8 @@ struct Piece {
   bool dead = false;
   uint64_t iteration = 0;  // inside loops: how often the sender came by in this step, from 0 on
 };
+
+class CutPrograms;
 
 class Exchange {
  public:
@@ -43,12 +47,18 @@ struct TaskShare {
   /// Both must outlive the session.
   const DeviceSet& cluster;
   Exchange& exchange;
-  const TaskMap tasks;
+  const std::shared_ptr<const TaskMap> map;
+  const TaskMap& tasks = *map;
   const TaskId task;
   std::vector<DeviceId> own_device;  // by the cluster's ids; kNoDevice: another task's
   std::string collective_id;         // of GPUs of several tasks; empty: they have none
+  CutPrograms* programs = nullptr;   // of other tasks of this process with the same graph; null: there are none
 
-  TaskShare(const DeviceSet& all, TaskId self, Exchange& with) : cluster(all), exchange(with), tasks(all), task(self) {
+  TaskShare(const DeviceSet& all, TaskId self, Exchange& with)
+      : TaskShare(all, std::make_shared<const TaskMap>(all), self, with) {}
+  /// `of_all`: of these devices.
+  TaskShare(const DeviceSet& all, std::shared_ptr<const TaskMap> of_all, TaskId self, Exchange& with)
+      : cluster(all), exchange(with), map(std::move(of_all)), task(self) {
     DeviceId next = 0;
     for (const TaskId of : tasks.of) own_device.push_back(of == self ? next++ : kNoDevice);
   }

@@ -5,7 +5,7 @@
 
 #include "core/base/stop.h"
 #include "core/partition/rounds.h"
-#include "core/partition/task_part.h"
+#include "core/run/cut_programs.h"
 #include "core/run/exchange.h"
 #include "core/run/session_variables.h"
 
@@ -98,10 +98,14 @@ Result<std::unique_ptr<Executor>> SessionPlans::prepare(const StepRequest& step,
 
 Result<Program> SessionPlans::make_program(const StepRequest& request, const PartitionOptions& how) const {
   if (!share_) return partition(file_, devices_, placement_, request, how);
-  ASSIGN_OR_RETURN(const Program whole, partition(file_, share_->cluster, placement_, request, how));
-  RETURN_IF_ERROR(share_->exchange.agree(program_hash(file_.graph, share_->cluster, whole)));
-  ASSIGN_OR_RETURN(Program part, part_of(file_, whole, share_->tasks, share_->task));
-  if (share_->exchange.takes_rounds()) part.rounds = find_rounds(file_.graph, whole, share_->tasks);
+  const auto cut = [&]() -> Result<std::shared_ptr<const WholeProgram>> {
+    ASSIGN_OR_RETURN(Program made, partition(file_, share_->cluster, placement_, request, how));
+    return std::make_shared<const WholeProgram>(file_, share_->cluster, share_->tasks, std::move(made));
+  };
+  ASSIGN_OR_RETURN(const auto whole, share_->programs ? share_->programs->find(request, how, cut) : cut());
+  RETURN_IF_ERROR(share_->exchange.agree(whole->hash));
+  ASSIGN_OR_RETURN(Program part, whole->part_of(share_->task));
+  if (share_->exchange.takes_rounds()) part.rounds = find_rounds(file_.graph, whole->program, share_->tasks);
   return part;
 }
 

@@ -69,6 +69,15 @@ TEST_CASE("a step's cost grows no faster than its tasks") {
   CHECK(many.step_s < 4 * 2 * few.step_s + 2e-3);
 }
 
+TEST_CASE("making the sessions of a thousand tasks in one process costs little more for each than those of 250") {
+  const auto least = [](int workers) {
+    return std::min({cost_of(workers).create_s, cost_of(workers).create_s, cost_of(workers).create_s});
+  };
+  const double few = least(250), many = least(1000);
+  INFO("250 tasks " << few << " s, 1000 tasks " << many << " s");
+  CHECK(many < 4 * 2.5 * few);  // 25 times, when each task cut the whole program
+}
+
 // EMPLACE_TEST_TASKS=1000 emplace_unit 'many tasks by hand'
 TEST_CASE("many tasks by hand", "[.]") {
   const char* tasks = std::getenv("EMPLACE_TEST_TASKS");

@@ -53,7 +53,7 @@ namespace {
 std::vector<std::string> done_by(const ClusterCase& c, const Program& whole, TaskId task) {
   const TaskMap tasks(c.devices);
   std::vector<std::string> out;
-  for (const Instruction& s : part_of(*c.file, whole, tasks, task).take().instructions) {
+  for (const Instruction& s : WholeProgram(*c.file, c.devices, tasks, whole).part_of(task).take().instructions) {
     if (s.kind == InstructionKind::kConstant) continue;
     const char* what = s.kind == InstructionKind::kSend      ? "send "
                        : s.kind == InstructionKind::kReceive ? "receive "
@@ -159,7 +159,7 @@ TEST_CASE("the parts of all tasks have every instruction once, and a receive for
     size_t nodes = 0, wanted = 0;
     std::map<uint32_t, std::pair<TaskId, TaskId>> sent, received;  // by number: from, to
     for (TaskId task = 0; task < tasks.size(); ++task) {
-      const Program part = part_of(*c.file, whole, tasks, task).take();
+      const Program part = WholeProgram(*c.file, c.devices, tasks, whole).part_of(task).take();
       for (const Instruction& s : part.instructions) {
         nodes += s.kind == InstructionKind::kNode;
         CHECK(s.device < devices_of_task(c.devices, tasks, task).size());
@@ -183,7 +183,7 @@ TEST_CASE("a variable is used on its own task only") {
                 "ps=1,worker=1");
   c.placement.decisions[c.node("set")].device = 0;  // where no placer puts it
   const TaskMap tasks(c.devices);
-  const Status refused = part_of(*c.file, cut(*c.file, c, {"^set"}), tasks, 0).status();
+  const Status refused = WholeProgram(*c.file, c.devices, tasks, cut(*c.file, c, {"^set"})).part_of(0).status();
   CHECK(refused.code() == Code::kUnimplemented);
   CHECK(refused.message() ==
         "'set' on /job:worker/replica:0/task:0 uses the variable of 'v', which is on /job:ps/replica:0/task:0");
