@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -136,10 +137,11 @@ struct EndpointMessage {
 
 /// A graph that is placed, and what its steps are about. Every task makes the same of it.
 struct SessionRequest {
-  uint64_t session = 0;             // the master chooses it
-  std::vector<TaskStatus> tasks;    // as listed: their devices in this order are those of `placement`
-  std::string graph;                // GraphDef in JSON
-  std::vector<uint32_t> placement;  // by node
+  uint64_t session = 0;           // the master chooses it
+  std::vector<TaskStatus> tasks;  // as listed: their devices in this order are those of `placement`
+  std::string_view graph;         // GraphDef in JSON; a request that was read: in its bytes, which outlive it
+  std::shared_ptr<const std::string> graph_text = nullptr;  // what holds `graph` where it was made
+  std::vector<uint32_t> placement;                          // by node
   std::vector<EndpointMessage> fetches, feeds;
   std::vector<uint32_t> targets;
   uint64_t seed = 0;
@@ -155,10 +157,11 @@ struct SessionRequest {
 
   template <class F>
   void fields(F& field) {
-    field(1, session), field(2, tasks), field(3, graph), field(4, placement), field(5, fetches), field(6, feeds);
+    field(1, session), field(2, tasks), field(4, placement), field(5, fetches), field(6, feeds);
     field(7, targets), field(8, seed), field(9, timeout_s), field(10, inter_op_threads);
     field(11, intra_op_threads), field(12, deterministic), field(13, members), field(14, trace);
     field(15, folder), field(16, folder_place), field(17, collectives), field(18, collective_id);
+    field(3, graph);  // the last: what grows behind it would have it copied
   }
 };
 

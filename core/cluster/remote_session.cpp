@@ -52,7 +52,8 @@ SessionRequest request_of(const GraphFile& file, const Placement& placement, con
                           const message::TaskList& tasks, const DeviceSet& devices) {
   SessionRequest request;
   request.tasks = tasks.tasks;
-  request.graph = write_graph(file);
+  request.graph_text = std::make_shared<const std::string>(write_graph(file));
+  request.graph = *request.graph_text;
   for (NodeId node = 0; node < file.graph.num_nodes(); ++node) request.placement.push_back(placement.device(node));
   for (const Endpoint& e : options.fetches) request.fetches.push_back({e.node, e.slot, {}});
   for (const auto& [e, value] : options.feeds) request.feeds.push_back({e.node, e.slot, value});

@@ -110,7 +110,7 @@ Result<std::shared_ptr<TaskSession>> TaskSession::create(const SessionRequest& r
 
 Status TaskSession::load(const SessionRequest& request) {
   Problems problems;
-  file_ = emplace::load(Source::from_text("the session's graph", request.graph), {}, problems);
+  file_ = emplace::load(Source::from_text("the session's graph", std::string(request.graph)), {}, problems);
   if (problems.empty()) validate(*file_, problems);
   if (!problems.empty()) return invalid_argument(problems.list().front().message).blamed(Blame::kFile);
   if (request.placement.size() != file_->graph.num_nodes()) {

@@ -87,7 +87,9 @@ void write_versions(JsonWriter& json, const GraphFile& file) {
 }  // namespace
 
 std::string write_graph(const GraphFile& file) {
+  constexpr size_t kNode = 128;  // bytes, about: a text that grows is copied, and its pages are new each time
   std::string out;
+  out.reserve(file.graph.num_nodes() * kNode);
   JsonWriter json(out, 2);
   json.begin_object().key("node").begin_array();
   for (NodeId id = 0; id < file.graph.num_nodes(); ++id) write_node(json, file.graph, id);
