@@ -38,10 +38,12 @@ void sum_channels_base(const SeenChannels& seen, int32_t* sums) {
 }
 
 #ifdef __x86_64__
+/// Eight channels of two taps, side by side.
 template <class X>
-EMPLACE_TARGET_V3 inline __m256i eight(const uint8_t* at) {
-  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(at));
-  return std::is_signed_v<X> ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes);
+EMPLACE_TARGET_V3 inline __m256i eight_pairs(const uint8_t* a, const uint8_t* b) {
+  const __m128i both = _mm_unpacklo_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(a)),
+                                         _mm_loadl_epi64(reinterpret_cast<const __m128i*>(b)));
+  return std::is_signed_v<X> ? _mm256_cvtepi8_epi16(both) : _mm256_cvtepu8_epi16(both);
 }
 
 template <class X>
@@ -49,10 +51,9 @@ EMPLACE_TARGET_V3 void sum_channels_v3(const SeenChannels& seen, int32_t* sums) 
   int64_t i = 0;
   for (; i + 8 <= seen.channels; i += 8) {
     __m256i sum = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(seen.start + i));
-    for (int64_t p = 0; p < seen.pairs; ++p) {
-      const __m256i a = eight<X>(seen.taps[2 * p] + i), b = eight<X>(seen.taps[2 * p + 1] + i);
-      const __m256i both = _mm256_blend_epi16(a, _mm256_slli_epi32(b, 16), 0xAA);
-      const int16_t* filter = seen.filter + 2 * (p * seen.channels + i);
+    const int16_t* filter = seen.filter + 2 * i;
+    for (int64_t p = 0; p < seen.pairs; ++p, filter += 2 * seen.channels) {
+      const __m256i both = eight_pairs<X>(seen.taps[2 * p] + i, seen.taps[2 * p + 1] + i);
       sum =
           _mm256_add_epi32(sum, _mm256_madd_epi16(both, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(filter))));
     }
@@ -155,7 +156,7 @@ void ByteChannels::run(Parallel& parallel, const uint8_t* image, int zero, const
     for (int64_t pixel = begin; pixel < end; ++pixel) {
       point(image, border.data(), pixel, taps);
       code(seen, sums.data());
-      sink.take(sums.data(), pixel, 0, channels);
+      sink.take({sums.data(), channels, pixel, 1, 0, channels});
     }
   });
 }

@@ -5,11 +5,18 @@
 
 namespace emplace {
 
-/// Receives finished sums: `cols` of them, of channel `first` on, of a pixel.
+/// Finished sums of some pixels that follow each other: rows of `cols`, of channel `first` on, `stride` apart.
+struct ByteSums {
+  const int32_t* sums;
+  int64_t stride;
+  int64_t pixel, pixels;
+  int64_t first, cols;
+};
+
 class ByteSink {
  public:
   virtual ~ByteSink() = default;
-  virtual void take(const int32_t* sums, int64_t pixel, int64_t first, int64_t cols) const = 0;
+  virtual void take(const ByteSums& sums) const = 0;
 };
 
 }  // namespace emplace

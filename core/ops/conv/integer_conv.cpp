@@ -4,7 +4,7 @@
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/conv/byte_conv.h"
-#include "core/ops/kit/isa.h"
+#include "core/ops/conv/byte_rescale.h"
 #include "core/ops/kit/shape_math.h"
 
 namespace emplace {
@@ -21,69 +21,19 @@ Status integer_conv_shape(ShapeContext& c) {
   return ok_status();
 }
 
-/// A sum of bytes as a byte: times a scale, rounded to even, moved by the zero point, kept in the byte's range.
-struct Rescaling {
-  const float* scales;  // by channel
-  const int32_t* bias;  // likewise
-  float low, high;      // before the zero point is added
-  int32_t zero;
-};
-
-template <class Y>
-EMPLACE_INLINE void rescale_body(const int32_t* sums, const Rescaling& r, int64_t first, int64_t n, Y* out) {
-  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it leaves whole numbers, the nearest
-  const float *scales = r.scales + first, low = r.low, high = r.high;
-  const auto* bias = reinterpret_cast<const uint32_t*>(r.bias + first);
-  const int32_t zero = r.zero;
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
-    const auto sum = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) + bias[i]);
-    float v = static_cast<float>(sum) * scales[i];
-    v = v > low ? v : low;
-    v = v < high ? v : high;
-    v = (v + kRound) - kRound;
-    out[i] = static_cast<Y>(static_cast<int32_t>(v) + zero);
-  }
-}
-template <class Y>
-void rescale_base(const int32_t* sums, const Rescaling& r, int64_t first, int64_t n, Y* out) {
-  rescale_body(sums, r, first, n, out);
-}
-template <class Y>
-EMPLACE_TARGET_V3 void rescale_v3(const int32_t* sums, const Rescaling& r, int64_t first, int64_t n, Y* out) {
-  rescale_body(sums, r, first, n, out);
-}
-template <class Y>
-EMPLACE_TARGET_V4 void rescale_v4(const int32_t* sums, const Rescaling& r, int64_t first, int64_t n, Y* out) {
-  rescale_body(sums, r, first, n, out);
-}
-
 class SumSink final : public ByteSink {
  public:
   SumSink(int32_t* out, int64_t channels) : out_(out), channels_(channels) {}
-  void take(const int32_t* sums, int64_t pixel, int64_t first, int64_t cols) const override {
-    std::memcpy(out_ + pixel * channels_ + first, sums, static_cast<size_t>(cols) * sizeof(int32_t));
+  void take(const ByteSums& s) const override {
+    for (int64_t p = 0; p < s.pixels; ++p) {
+      std::memcpy(out_ + (s.pixel + p) * channels_ + s.first, s.sums + p * s.stride,
+                  static_cast<size_t>(s.cols) * sizeof(int32_t));
+    }
   }
 
  private:
   int32_t* out_;
   int64_t channels_;
-};
-
-template <class Y>
-class RescaledSink final : public ByteSink {
- public:
-  RescaledSink(Y* out, int64_t channels, const Rescaling& how)
-      : out_(out), channels_(channels), how_(how), code_(for_isa(rescale_base<Y>, rescale_v3<Y>, rescale_v4<Y>)) {}
-  void take(const int32_t* sums, int64_t pixel, int64_t first, int64_t cols) const override {
-    code_(sums, how_, first, cols, out_ + pixel * channels_ + first);
-  }
-
- private:
-  Y* out_;
-  int64_t channels_;
-  const Rescaling& how_;
-  void (*code_)(const int32_t*, const Rescaling&, int64_t, int64_t, Y*);
 };
 
 int int_of(const Tensor& t) { return t.dtype() == DType::kInt8 ? t.data<int8_t>()[0] : t.data<uint8_t>()[0]; }

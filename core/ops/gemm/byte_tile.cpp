@@ -18,8 +18,8 @@ constexpr int kPanelBytes = kByteCols * kBytesAtOnce;
 
 void tile_base(const ByteTileArgs& t) {
   const int width = t.panels * kByteCols;
-  std::memset(t.c, 0, sizeof(int32_t) * static_cast<size_t>(t.rows) * static_cast<size_t>(width));
-  const int8_t* b = t.b;
+  for (int i = 0; i < t.rows; ++i) std::copy_n(t.start, width, t.c + i * width);
+  const auto* b = static_cast<const int8_t*>(t.b);
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const uint8_t* const* rows = t.row_pointers + tap * t.row_pointer_stride;
     for (int64_t k = 0; k < t.depth; ++k, b += t.panels * kPanelBytes) {
@@ -42,60 +42,75 @@ void tile_base(const ByteTileArgs& t) {
 
 // --- AVX2: bytes widened to 16 bits, of which two products at a time are summed exactly ---
 
-constexpr int kRowsOfPairs = 3;  // 12 sums, a and b in 16 registers
+constexpr int kStrip = kByteCols / kWideStrips, kStripNumbers = kStrip * kBytesAtOnce;
+static_assert(kStripNumbers == 32);
 
+EMPLACE_TARGET_V3 inline void widen(const uint8_t* from, int64_t n, int16_t* to) {
+  int64_t k = 0;
+  for (; k + 16 <= n; k += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + k));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + k), _mm256_cvtepu8_epi16(bytes));
+  }
+  for (; k < n; ++k) to[k] = from[k];
+}
+
+/// Two sums of each of 8 columns become one; these lie in c.
+EMPLACE_TARGET_V3 inline void store_columns(__m256i low, __m256i high, __m256i start, int32_t* c) {
+  const __m256i both = _mm256_permute4x64_epi64(_mm256_hadd_epi32(low, high), 0xD8);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(c), _mm256_add_epi32(both, start));
+}
+
+/// R rows of `length` numbers by a strip of b.
 template <int R>
-EMPLACE_TARGET_V3 void pairs_of_panel(const ByteTileArgs& t, int first, int panel) {
-  constexpr int kParts = 4;  // of 4 columns
-  __m256i sums[R][kParts];
-  for (auto& row : sums) {
-    for (__m256i& s : row) s = _mm256_setzero_si256();
-  }
-  const int8_t* b = t.b + panel * kPanelBytes;
-  for (int64_t tap = 0; tap < t.taps; ++tap) {
-    const uint8_t* const* rows = t.row_pointers + tap * t.row_pointer_stride + first;
-    for (int64_t k = 0; k < t.depth; ++k, b += t.panels * kPanelBytes) {
-      __m256i a[R];
-#pragma GCC unroll 3
-      for (int i = 0; i < R; ++i) {
-        int32_t four;
-        std::memcpy(&four, rows[i] + k * kBytesAtOnce, sizeof four);
-        a[i] = _mm256_broadcastq_epi64(_mm_cvtepu8_epi16(_mm_cvtsi32_si128(four)));
-      }
-#pragma GCC unroll 4
-      for (int p = 0; p < kParts; ++p) {
-        const __m256i row =
-            _mm256_cvtepi8_epi16(_mm_load_si128(reinterpret_cast<const __m128i*>(b + p * kPanelBytes / kParts)));
-#pragma GCC unroll 3
-        for (int i = 0; i < R; ++i) sums[i][p] = _mm256_add_epi32(sums[i][p], _mm256_madd_epi16(a[i], row));
-      }
+EMPLACE_TARGET_V3 void pairs_of_strip(const int16_t* a, int64_t length, const int16_t* b, const int32_t* start,
+                                      int64_t width, int32_t* c) {
+  __m256i low[R], high[R];
+#pragma GCC unroll 6
+  for (int i = 0; i < R; ++i) low[i] = high[i] = _mm256_setzero_si256();
+  for (int64_t k = 0; k < length; k += kBytesAtOnce, b += kStripNumbers) {
+    const __m256i first = _mm256_load_si256(reinterpret_cast<const __m256i*>(b));
+    const __m256i second = _mm256_load_si256(reinterpret_cast<const __m256i*>(b) + 1);
+#pragma GCC unroll 6
+    for (int i = 0; i < R; ++i) {
+      int64_t four;
+      std::memcpy(&four, a + i * length + k, sizeof four);
+      const __m256i x = _mm256_set1_epi64x(four);
+      low[i] = _mm256_add_epi32(low[i], _mm256_madd_epi16(x, first));
+      high[i] = _mm256_add_epi32(high[i], _mm256_madd_epi16(x, second));
+      // Keeps g++ 12 from making all products first, for which there are no registers: 75 products a ns, not 48.
+      __asm__("" : "+x"(low[i]), "+x"(high[i]));
     }
   }
-  for (int i = 0; i < R; ++i) {
-    int32_t* c = t.c + (first + i) * t.panels * kByteCols + panel * kByteCols;
-    for (int p = 0; p < kParts; p += 2) {
-      const __m256i both = _mm256_hadd_epi32(sums[i][p], sums[i][p + 1]);
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(c + p * 4), _mm256_permute4x64_epi64(both, 0xD8));
-    }
-  }
+  const __m256i begin = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(start));
+#pragma GCC unroll 6
+  for (int i = 0; i < R; ++i) store_columns(low[i], high[i], begin, c + i * width);
 }
 
-void tile_avx2(const ByteTileArgs& t) {
-  for (int panel = 0; panel < t.panels; ++panel) {
-    for (int first = 0; first < t.rows; first += kRowsOfPairs) {
-      const int rows = std::min(kRowsOfPairs, t.rows - first);
-      (rows == 3 ? pairs_of_panel<3> : rows == 2 ? pairs_of_panel<2> : pairs_of_panel<1>)(t, first, panel);
-    }
+template <size_t... R>
+void tile_avx2_of(const ByteTileArgs& t, std::index_sequence<R...>) {
+  static constexpr decltype(&pairs_of_strip<1>) kByRows[] = {&pairs_of_strip<R + 1>...};
+  thread_local std::vector<int16_t> a;
+  const int64_t of_tap = t.depth * kBytesAtOnce, length = t.taps * of_tap;
+  a.resize(static_cast<size_t>(t.rows * length));
+  for (int i = 0; i < t.rows; ++i) {
+    for (int64_t tap = 0; tap < t.taps; ++tap)
+      widen(t.row_pointers[tap * t.row_pointer_stride + i], of_tap, a.data() + i * length + tap * of_tap);
   }
+  const auto* b = static_cast<const int16_t*>(t.b);
+  const int width = t.panels * kByteCols;
+  for (int first = 0; first < width; first += kStrip, b += length * kStrip)
+    kByRows[t.rows - 1](a.data(), length, b, t.start + first, width, t.c + first);
 }
+void tile_avx2(const ByteTileArgs& t) { tile_avx2_of(t, std::make_index_sequence<kByteRows>()); }
 
 // --- AVX-VNNI: four products at a time, 8 columns ---
 
 template <int R>
 EMPLACE_TARGET_AVX_VNNI void dots_of_panel(const ByteTileArgs& t, int panel) {
   __m256i sums[R][2];
-  for (auto& row : sums) row[0] = row[1] = _mm256_setzero_si256();
-  const int8_t* b = t.b + panel * kPanelBytes;
+  const auto* start = reinterpret_cast<const __m256i*>(t.start + panel * kByteCols);
+  for (auto& row : sums) row[0] = _mm256_loadu_si256(start), row[1] = _mm256_loadu_si256(start + 1);
+  const int8_t* b = static_cast<const int8_t*>(t.b) + panel * kPanelBytes;
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const uint8_t* a[R];
 #pragma GCC unroll 6
@@ -133,9 +148,9 @@ template <int R, int P>
 EMPLACE_TARGET_AVX512_VNNI void wide_dots(const ByteTileArgs& t) {
   __m512i sums[R][P];
   for (auto& row : sums) {
-    for (__m512i& s : row) s = _mm512_setzero_si512();
+    for (int p = 0; p < P; ++p) row[p] = _mm512_loadu_si512(t.start + p * kByteCols);
   }
-  const int8_t* b = t.b;
+  const auto* b = static_cast<const int8_t*>(t.b);
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const uint8_t* a[R];
 #pragma GCC unroll 6
@@ -161,7 +176,7 @@ EMPLACE_TARGET_AVX512_VNNI void wide_dots(const ByteTileArgs& t) {
 
 template <size_t... At>
 void tile_avx512_vnni_of(const ByteTileArgs& t, std::index_sequence<At...>) {
-  static constexpr ByteTile kOf[] = {&wide_dots<At / kBytePanels + 1, At % kBytePanels + 1>...};
+  static constexpr void (*kOf[])(const ByteTileArgs&) = {&wide_dots<At / kBytePanels + 1, At % kBytePanels + 1>...};
   kOf[(t.rows - 1) * kBytePanels + t.panels - 1](t);
 }
 void tile_avx512_vnni(const ByteTileArgs& t) {
@@ -171,24 +186,23 @@ void tile_avx512_vnni(const ByteTileArgs& t) {
 
 }  // namespace
 
-ByteTile byte_tile() {
-#ifdef __x86_64__
-  if (has_wide_byte_dots()) return tile_avx512_vnni;
-  if (has_byte_dots()) return tile_avx_vnni;
-  if (isa() >= Isa::kV3) return tile_avx2;
-#endif
-  return tile_base;
+int64_t ByteTile::place(int panels, int64_t steps, int64_t step, int64_t column) const {
+  if (!wide) return (step * panels * kByteCols + column) * kBytesAtOnce;
+  constexpr int64_t kStripCols = kByteCols / kWideStrips;
+  return ((column / kStripCols * steps + step) * kStripCols + column % kStripCols) * kBytesAtOnce;
 }
 
-std::vector<NamedByteTile> byte_tiles() {
-  std::vector<NamedByteTile> tiles;
+std::vector<ByteTile> byte_tiles() {
+  std::vector<ByteTile> tiles;
 #ifdef __x86_64__
   if (has_wide_byte_dots()) tiles.push_back({"avx512_vnni", tile_avx512_vnni});
   if (has_byte_dots()) tiles.push_back({"avx_vnni", tile_avx_vnni});
-  if (isa() >= Isa::kV3) tiles.push_back({"avx2", tile_avx2});
+  if (isa() >= Isa::kV3) tiles.push_back({"avx2", tile_avx2, true});
 #endif
   tiles.push_back({"base", tile_base});
   return tiles;
 }
+
+ByteTile byte_tile() { return byte_tiles().front(); }
 
 }  // namespace emplace::gemm

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -33,8 +34,11 @@ Bytes drawn(std::mt19937& random, int64_t n, bool is_signed) {
 class Kept final : public ByteSink {
  public:
   explicit Kept(const ConvShape& s) : channels_(s.out_c), sums(static_cast<size_t>(s.pixels() * s.out_c)) {}
-  void take(const int32_t* from, int64_t pixel, int64_t first, int64_t cols) const override {
-    std::memcpy(sums.data() + pixel * channels_ + first, from, static_cast<size_t>(cols) * sizeof(int32_t));
+  void take(const ByteSums& s) const override {
+    for (int64_t p = 0; p < s.pixels; ++p) {
+      std::memcpy(sums.data() + (s.pixel + p) * channels_ + s.first, s.sums + p * s.stride,
+                  static_cast<size_t>(s.cols) * sizeof(int32_t));
+    }
   }
 
  private:
@@ -114,9 +118,13 @@ TEST_CASE("convolutions of bytes are exact whatever their types, zero points, gr
 TEST_CASE("all byte tiles make the same integers, also those that wrap around") {
   std::mt19937 random(3);
   constexpr int64_t kDepth = 9000;  // 36,000 products of 255 * 127 pass 2^31
-  alignas(64) static int8_t b[kDepth * gemm::kBytePanels * gemm::kByteCols * gemm::kBytesAtOnce];
+  constexpr int64_t kBytes = kDepth * gemm::kBytePanels * gemm::kByteCols * gemm::kBytesAtOnce;
+  alignas(64) static int8_t b[kBytes];
+  alignas(64) static int16_t wide_b[kBytes];
   static uint8_t a[gemm::kByteRows][kDepth * gemm::kBytesAtOnce];
   for (int8_t& v : b) v = static_cast<int8_t>(random() % 4 == 0 ? random() : 127);
+  int32_t start[gemm::kBytePanels * gemm::kByteCols];
+  for (int32_t& v : start) v = static_cast<int32_t>(random());
   const uint8_t* rows[gemm::kByteRows];
   for (int i = 0; i < gemm::kByteRows; ++i) {
     for (uint8_t& v : a[i]) v = static_cast<uint8_t>(random() % 4 == 0 ? random() : 255);
@@ -124,16 +132,23 @@ TEST_CASE("all byte tiles make the same integers, also those that wrap around") 
   }
   for (int r = 1; r <= gemm::kByteRows; ++r) {
     for (int panels = 1; panels <= gemm::kBytePanels; ++panels) {
-      const auto made = [&](gemm::ByteTile tile) {
+      const auto made = [&](const gemm::ByteTile& tile) {
+        for (int64_t step = 0; step < kDepth; ++step) {
+          for (int64_t column = 0; column < panels * gemm::kByteCols; ++column) {
+            std::copy_n(b + (step * panels * gemm::kByteCols + column) * gemm::kBytesAtOnce, gemm::kBytesAtOnce,
+                        wide_b + tile.place(panels, kDepth, step, column));
+          }
+        }
         std::vector<int32_t> c(static_cast<size_t>(r * panels * gemm::kByteCols));
-        tile({r, panels, 1, kDepth, rows, gemm::kByteRows, b, c.data()});
+        tile.run(
+            {r, panels, 1, kDepth, rows, gemm::kByteRows, tile.wide ? static_cast<void*>(wide_b) : b, start, c.data()});
         return c;
       };
-      const std::vector<gemm::NamedByteTile> tiles = gemm::byte_tiles();
-      const std::vector<int32_t> want = made(tiles.back().tile);
-      for (const gemm::NamedByteTile& t : tiles) {
+      const std::vector<gemm::ByteTile> tiles = gemm::byte_tiles();
+      const std::vector<int32_t> want = made(tiles.back());
+      for (const gemm::ByteTile& t : tiles) {
         CAPTURE(t.name, r, panels);
-        CHECK(made(t.tile) == want);
+        CHECK(made(t) == want);
       }
     }
   }
